@@ -1,0 +1,76 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrLost is returned when a grant is no longer its holder's: it expired, or
+	// another took the slot. The grant may be used up to its ceiling, not renewed.
+	ErrLost = errors.New("lease: lost")
+	// ErrExists is returned by Init where something of the namespace is there.
+	ErrExists = errors.New("lease: the namespace exists already")
+)
+
+// NoFreeWorkerError is returned when every worker id asked for is lent out.
+type NoFreeWorkerError struct {
+	Namespace   string
+	First, Last int64     // the worker ids asked for
+	Now         time.Time // the centre's clock
+	Soonest     time.Time // when the first of them is free unless its holder renews
+}
+
+// Error names the range, when the first worker id may become free and what to do.
+func (e *NoFreeWorkerError) Error() string {
+	return fmt.Sprintf("lease: no free worker id: all %d (%d to %d) of namespace %q are lent, the soonest expires in %v (at %s) unless it is renewed: run fewer replicas or choose a layout with more worker bits",
+		e.Last-e.First+1, e.First, e.Last, e.Namespace, e.Wait(), e.Soonest.UTC().Format(time.RFC3339Nano))
+}
+
+// Wait returns how long after the centre's answer the first worker id may be free.
+func (e *NoFreeWorkerError) Wait() time.Duration { return max(0, e.Soonest.Sub(e.Now)) }
+
+// QuarantineError is returned while a centre that may have forgotten grants lends
+// nothing new.
+type QuarantineError struct {
+	Namespace string
+	Reason    string    // what was seen: which records are missing, which incarnation changed
+	Now       time.Time // the centre's clock
+	Until     time.Time // when it lends again
+}
+
+// Error names the reason, the end and the way out.
+func (e *QuarantineError) Error() string {
+	return fmt.Sprintf("lease: namespace %q is in quarantine for %v (until %s): %s; earlier grants may still be in use. A namespace that is known to be new is opened at once by \"snowlease init\"",
+		e.Namespace, e.Wait(), e.Until.UTC().Format(time.RFC3339Nano), e.Reason)
+}
+
+// Wait returns how long after the centre's answer the quarantine ends.
+func (e *QuarantineError) Wait() time.Duration { return max(0, e.Until.Sub(e.Now)) }
+
+// MismatchError is returned when a member differs from what its namespace has
+// pinned: layout, pool, MaxTTL or skew.
+type MismatchError struct {
+	Namespace     string
+	Stored, Asked string // Request.Pin of the namespace and of the caller
+}
+
+// Error shows both sides.
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("lease: namespace %q is pinned to %s, this process asks for %s: give all members of a namespace one configuration, or this one a namespace of its own",
+		e.Namespace, e.Stored, e.Asked)
+}
+
+// ClockError is returned when the centre's clock and the caller's are further
+// apart than MaxClockError. Nothing was written.
+type ClockError struct {
+	Namespace     string
+	Center, Local time.Time
+}
+
+// Error shows both clocks.
+func (e *ClockError) Error() string {
+	return fmt.Sprintf("lease: namespace %q: the centre's clock (%s) and this host's (%s) differ by %v, more than %v: set the wrong one right (NTP)",
+		e.Namespace, e.Center.UTC().Format(time.RFC3339Nano), e.Local.UTC().Format(time.RFC3339Nano), e.Center.Sub(e.Local).Abs(), MaxClockError)
+}

@@ -1,0 +1,251 @@
+package snowflake
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// DefaultEpoch is 2020-01-01 00:00:00 +08:00 in Unix milliseconds.
+const DefaultEpoch = 1577808000000
+
+// idBits is the number of bits of an id below the sign, which stays 0.
+const idBits = 63
+
+// Layout says which bits of an id hold what. From the top:
+//
+//	0 | time | worker | business | sequence
+//
+// The zero Layout is the default: epoch 2020-01-01 +08:00, a tick of 1 ms,
+// 41 time bits (until 2089), 5 worker bits (32 workers) and 17 sequence bits
+// (131,072 ids a millisecond and worker). In any other Layout a zero field
+// takes the default stated on it.
+//
+// All processes that share worker ids must use one Layout: it is pinned in the
+// centre. A Layout is a value and safe for concurrent use.
+type Layout struct {
+	// Epoch is where time starts, in Unix milliseconds. Default: DefaultEpoch.
+	Epoch int64 `yaml:"epoch" json:"epoch" koanf:"epoch" mapstructure:"epoch" env:"EPOCH"`
+	// TimeUnit is the length of a tick, a whole number of milliseconds.
+	// Default: 1 ms.
+	TimeUnit time.Duration `yaml:"time_unit" json:"time_unit" koanf:"time_unit" mapstructure:"time_unit" env:"TIME_UNIT"`
+	// TimeBits is the width of the tick count. Default: what the other fields
+	// leave of 63.
+	TimeBits uint8 `yaml:"time_bits" json:"time_bits" koanf:"time_bits" mapstructure:"time_bits" env:"TIME_BITS"`
+	// WorkerBits is the width of the worker id, 1 to 20. Default: 5.
+	WorkerBits uint8 `yaml:"worker_bits" json:"worker_bits" koanf:"worker_bits" mapstructure:"worker_bits" env:"WORKER_BITS"`
+	// BusinessBits is the width of the business number, 0 to 20. Default: 0.
+	BusinessBits uint8 `yaml:"business_bits" json:"business_bits" koanf:"business_bits" mapstructure:"business_bits" env:"BUSINESS_BITS"`
+	// SequenceBits is the width of the sequence within a tick, 1 to 31.
+	// Default: what worker and business leave of 22.
+	SequenceBits uint8 `yaml:"sequence_bits" json:"sequence_bits" koanf:"sequence_bits" mapstructure:"sequence_bits" env:"SEQUENCE_BITS"`
+}
+
+const (
+	maxWorkerBits   = 20
+	maxBusinessBits = 20
+	maxSequenceBits = 31
+	defaultWorkers  = 5
+	// lowBits is what is left below 41 time bits.
+	lowBits = 22
+)
+
+// Twitter is the layout of Twitter's snowflake: 41/10/12, epoch
+// 2010-11-04T01:42:54.657Z.
+func Twitter() Layout {
+	return Layout{Epoch: 1288834974657, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 10, SequenceBits: 12}
+}
+
+// Discord is Discord's layout: 42/10/12, which is 41/10/12 for as long as ids are
+// positive, epoch 2015-01-01T00:00:00Z. Discord calls the upper half of the
+// worker bits the internal worker and the lower half the process.
+func Discord() Layout {
+	l := Twitter()
+	l.Epoch = 1420070400000
+	return l
+}
+
+// Wide has 1,024 workers and 4,096 ids a millisecond: 41/10/12, DefaultEpoch.
+func Wide() Layout {
+	l := Twitter()
+	l.Epoch = DefaultEpoch
+	return l
+}
+
+// Yitter is the default layout of yitter/IdGenerator: 6 worker and 6 sequence
+// bits, epoch 2020-02-20T02:20:02.020Z. Its ids stay below 2^53.
+func Yitter() Layout {
+	return Layout{Epoch: 1582136402000, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 6, SequenceBits: 6}
+}
+
+// JSSafe is a layout whose ids fit the 2^53 that a JavaScript number holds:
+// 41/6/6, DefaultEpoch, 64 ids a millisecond and worker.
+func JSSafe() Layout {
+	l := Yitter()
+	l.Epoch = DefaultEpoch
+	return l
+}
+
+// Preset returns the layout of that name: default, twitter, discord, wide,
+// yitter or jssafe, in any case. An empty name is default.
+func Preset(name string) (Layout, error) {
+	switch strings.ToLower(name) {
+	case "", "default":
+		return Layout{}.WithDefaults(), nil
+	case "twitter":
+		return Twitter(), nil
+	case "discord":
+		return Discord(), nil
+	case "wide":
+		return Wide(), nil
+	case "yitter":
+		return Yitter(), nil
+	case "jssafe":
+		return JSSafe(), nil
+	}
+	return Layout{}, fmt.Errorf("snowflake: layout preset %q is unknown: choose default, twitter, discord, wide, yitter or jssafe", name)
+}
+
+// WithDefaults returns l with its zero fields filled in.
+func (l Layout) WithDefaults() Layout {
+	if l.Epoch == 0 {
+		l.Epoch = DefaultEpoch
+	}
+	if l.TimeUnit == 0 {
+		l.TimeUnit = time.Millisecond
+	}
+	if l.WorkerBits == 0 {
+		l.WorkerBits = defaultWorkers
+	}
+	if used := int(l.WorkerBits) + int(l.BusinessBits); l.SequenceBits == 0 && used < lowBits {
+		l.SequenceBits = uint8(lowBits - used)
+	}
+	if used := int(l.WorkerBits) + int(l.BusinessBits) + int(l.SequenceBits); l.TimeBits == 0 && used < idBits {
+		l.TimeBits = uint8(idBits - used)
+	}
+	return l
+}
+
+// Validate reports every fault of l, defaults filled in, in one error, or nil.
+// It does not look at the clock: see CheckTime.
+func (l Layout) Validate() error {
+	l = l.WithDefaults()
+	var errs []error
+	fault := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("snowflake: layout: "+format, args...))
+	}
+	if l.Epoch < 0 {
+		fault("epoch %d is before 1970: give Unix milliseconds, at least 1", l.Epoch)
+	}
+	if l.TimeUnit < time.Millisecond || l.TimeUnit%time.Millisecond != 0 || l.TimeUnit > time.Hour {
+		fault("time unit %v is not a whole number of milliseconds from 1ms to 1h", l.TimeUnit)
+	}
+	if l.WorkerBits < 1 || l.WorkerBits > maxWorkerBits {
+		fault("worker bits %d are not 1 to %d", l.WorkerBits, maxWorkerBits)
+	}
+	if l.BusinessBits > maxBusinessBits {
+		fault("business bits %d are not 0 to %d", l.BusinessBits, maxBusinessBits)
+	}
+	if l.SequenceBits < 1 || l.SequenceBits > maxSequenceBits {
+		fault("sequence bits %d are not 1 to %d", l.SequenceBits, maxSequenceBits)
+	}
+	if l.TimeBits < 1 {
+		fault("no bits are left for the time: make worker, business or sequence narrower")
+	}
+	if sum := l.Bits(); sum > idBits {
+		fault("time %d + worker %d + business %d + sequence %d bits are %d: an id has %d",
+			l.TimeBits, l.WorkerBits, l.BusinessBits, l.SequenceBits, sum, idBits)
+	}
+	return errors.Join(errs...)
+}
+
+// MinLife is how long the time field of a layout in use must last at least.
+const MinLife = 365 * 24 * time.Hour
+
+// CheckTime returns an error where now, which is the time to issue ids at, does
+// not lie within the time field of l or leaves it less than MinLife.
+func (l Layout) CheckTime(now time.Time) error {
+	l = l.WithDefaults()
+	if ms := now.UnixMilli(); ms < l.Epoch {
+		return fmt.Errorf("snowflake: layout: epoch %d (%s) lies after now (%s): choose an earlier one",
+			l.Epoch, stamp(time.UnixMilli(l.Epoch)), stamp(now))
+	}
+	if end := l.Ends(); end.Sub(now) < MinLife {
+		return fmt.Errorf("snowflake: layout: its %d time bits of %v end at %s, less than a year from now (%s): choose a later epoch, more time bits or a longer unit",
+			l.TimeBits, l.TimeUnit, stamp(end), stamp(now))
+	}
+	return nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// Bits returns the bits that an id of l uses, defaults filled in, at most 63 in a
+// valid layout. An id of 53 bits or fewer survives a JavaScript number.
+func (l Layout) Bits() int {
+	l = l.WithDefaults()
+	return int(l.TimeBits) + int(l.WorkerBits) + int(l.BusinessBits) + int(l.SequenceBits)
+}
+
+// Workers returns the number of worker ids, 2^WorkerBits.
+func (l Layout) Workers() int64 { return 1 << l.WithDefaults().WorkerBits }
+
+// PerTick returns the number of ids that one worker has in one tick for one
+// business number, 2^SequenceBits.
+func (l Layout) PerTick() int64 { return 1 << l.WithDefaults().SequenceBits }
+
+// Ends returns when the time field runs out. It saturates far beyond any use.
+func (l Layout) Ends() time.Time {
+	l = l.WithDefaults()
+	unit := l.unit()
+	ticks := l.maxTick() + 1
+	if ticks > (math.MaxInt64-l.Epoch)/unit {
+		return time.UnixMilli(math.MaxInt64)
+	}
+	return time.UnixMilli(l.Epoch + ticks*unit)
+}
+
+// String returns the layout's fingerprint, which is equal for two layouts exactly
+// if they give the same ids, such as "epoch=1577808000000 unit=1ms bits=41/5/0/17"
+// (time/worker/business/sequence).
+func (l Layout) String() string {
+	l = l.WithDefaults()
+	return fmt.Sprintf("epoch=%d unit=%v bits=%d/%d/%d/%d",
+		l.Epoch, l.TimeUnit, l.TimeBits, l.WorkerBits, l.BusinessBits, l.SequenceBits)
+}
+
+// Ticks returns the first and the last tick that lie wholly within the
+// milliseconds (floor, ceiling]; first is greater than last if none does.
+// Two ranges that do not overlap have no tick in common, whatever the unit.
+// It is the one place where milliseconds of a range become ticks.
+func (l Layout) Ticks(floor, ceiling int64) (first, last int64) {
+	l = l.WithDefaults()
+	unit := l.unit()
+	first = max(0, ceilDiv(floor+1-l.Epoch, unit))
+	last = min(l.maxTick(), floorDiv(ceiling+1-l.Epoch, unit)-1)
+	return first, last
+}
+
+// TickTime returns when the tick starts.
+func (l Layout) TickTime(tick int64) time.Time {
+	l = l.WithDefaults()
+	return time.UnixMilli(l.Epoch + tick*l.unit())
+}
+
+// endOf returns the last millisecond of the tick: the mark below which no
+// successor may start once the tick was used.
+func (l Layout) endOf(tick int64) int64 { return l.Epoch + (tick+1)*l.unit() - 1 }
+
+func (l Layout) unit() int64    { return int64(l.TimeUnit / time.Millisecond) }
+func (l Layout) maxTick() int64 { return 1<<l.TimeBits - 1 }
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && a < 0 {
+		q--
+	}
+	return q
+}
+
+func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }

@@ -1,0 +1,57 @@
+package snowflake
+
+import (
+	"fmt"
+	"time"
+)
+
+// Parts are the fields of an id.
+type Parts struct {
+	Time     time.Time // when its tick starts, UTC
+	Worker   int64
+	Business int64
+	Sequence int64
+}
+
+// Decode takes an id apart. It is the inverse of Encode and fails only on an id
+// that l cannot have issued: zero or below, or with bits set above the layout's.
+func (l Layout) Decode(id int64) (Parts, error) {
+	l = l.WithDefaults()
+	if id <= 0 {
+		return Parts{}, fmt.Errorf("snowflake: decode %d: an id is greater than 0", id)
+	}
+	tick := id >> (l.WorkerBits + l.BusinessBits + l.SequenceBits)
+	if tick > l.maxTick() {
+		return Parts{}, fmt.Errorf("snowflake: decode %d: it is wider than the %d bits of the layout %v", id, l.Bits(), l)
+	}
+	return Parts{
+		Time:     l.TickTime(tick).UTC(),
+		Worker:   id >> (l.BusinessBits + l.SequenceBits) & (1<<l.WorkerBits - 1),
+		Business: id >> l.SequenceBits & (1<<l.BusinessBits - 1),
+		Sequence: id & (1<<l.SequenceBits - 1),
+	}, nil
+}
+
+// Encode puts an id together. A time within a tick stands for the tick; every
+// part must fit its field, and not all may be zero.
+func (l Layout) Encode(p Parts) (int64, error) {
+	l = l.WithDefaults()
+	tick := floorDiv(p.Time.UnixMilli()-l.Epoch, l.unit())
+	switch {
+	case tick < 0 || tick > l.maxTick():
+		return 0, fmt.Errorf("snowflake: encode: time %s is outside of the layout's %s to %s",
+			stamp(p.Time), stamp(l.TickTime(0)), stamp(l.Ends()))
+	case p.Worker < 0 || p.Worker >= 1<<l.WorkerBits:
+		return 0, fmt.Errorf("snowflake: encode: worker %d is not 0 to %d", p.Worker, int64(1)<<l.WorkerBits-1)
+	case p.Business < 0 || p.Business >= 1<<l.BusinessBits:
+		return 0, fmt.Errorf("snowflake: encode: business number %d is not 0 to %d", p.Business, int64(1)<<l.BusinessBits-1)
+	case p.Sequence < 0 || p.Sequence >= 1<<l.SequenceBits:
+		return 0, fmt.Errorf("snowflake: encode: sequence %d is not 0 to %d", p.Sequence, int64(1)<<l.SequenceBits-1)
+	}
+	id := tick<<(l.WorkerBits+l.BusinessBits+l.SequenceBits) | p.Worker<<(l.BusinessBits+l.SequenceBits) |
+		p.Business<<l.SequenceBits | p.Sequence
+	if id == 0 {
+		return 0, fmt.Errorf("snowflake: encode: all parts are 0, and 0 is no id")
+	}
+	return id, nil
+}
