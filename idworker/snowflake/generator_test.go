@@ -1,0 +1,579 @@
+package snowflake
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// t0 is the centre's clock when the tests begin, Unix ms.
+const t0 = 1_800_000_000_000
+
+// A bench is a generator whose clocks the test sets.
+type bench struct {
+	*Generator
+	elapsed atomic.Int64 // ns
+}
+
+func newBench(t testing.TB, l Layout, opts ...Option) *bench {
+	t.Helper()
+	g, err := NewGenerator(l, opts...)
+	require.NoError(t, err)
+	b := &bench{Generator: g}
+	g.seam = &seam{mono: b.elapsed.Load, at: func(point) {}}
+	return b
+}
+
+func (b *bench) advance(d time.Duration) { b.elapsed.Add(int64(d)) }
+
+func (b *bench) adopt(t testing.TB, r Range) int64 {
+	t.Helper()
+	r.At = b.Elapsed()
+	used, err := b.Adopt(r)
+	require.NoError(t, err)
+	return used
+}
+
+// lent is a range that starts at now.
+func lent(worker, now int64, ttl time.Duration) Range {
+	return Range{Worker: worker, Floor: now - 1, Ceiling: now + ttl.Milliseconds(), Now: now}
+}
+
+func (b *bench) next(t testing.TB) Parts {
+	t.Helper()
+	id, err := b.NextID()
+	require.NoError(t, err)
+	p, err := b.layout.Decode(id)
+	require.NoError(t, err)
+	return p
+}
+
+func TestNextIDCarriesTimeAndWorker(t *testing.T) {
+	b := newBench(t, Layout{})
+	b.adopt(t, lent(7, t0, time.Minute))
+	b.advance(1500 * time.Millisecond)
+	p := b.next(t)
+	require.Equal(t, int64(t0+1500), p.Time.UnixMilli())
+	require.Equal(t, int64(7), p.Worker)
+	require.Zero(t, p.Business)
+}
+
+func TestErrorsNameTheState(t *testing.T) {
+	b := newBench(t, Layout{})
+	_, err := b.NextID()
+	require.ErrorIs(t, err, ErrNotStarted)
+
+	b.adopt(t, lent(1, t0, time.Second))
+	b.next(t)
+	b.advance(1001 * time.Millisecond)
+	_, err = b.NextID()
+	require.ErrorIs(t, err, ErrLeaseExpired)
+
+	b.Stop()
+	_, err = b.NextID()
+	require.ErrorIs(t, err, ErrStopped)
+	_, err = b.Adopt(lent(1, t0, time.Second))
+	require.ErrorIs(t, err, ErrStopped)
+}
+
+func TestLastTickLiesWithinTheCeiling(t *testing.T) {
+	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
+		for phase := range int64(25) {
+			b := newBench(t, Layout{TimeUnit: unit, SequenceBits: 8})
+			r := Range{Worker: 1, Floor: t0 + phase*97, Ceiling: t0 + phase*97 + 30_001 + phase*13, Now: t0 + phase*97}
+			b.adopt(t, r)
+			var ids int
+			for {
+				id, err := b.NextID()
+				if err != nil {
+					require.ErrorIs(t, err, ErrLeaseExpired)
+					break
+				}
+				p, _ := b.layout.Decode(id)
+				start := p.Time.UnixMilli()
+				require.Greater(t, start, r.Floor, "starts above the floor")
+				require.LessOrEqual(t, start+unit.Milliseconds()-1, r.Ceiling, "ends within the ceiling")
+				b.advance(unit)
+				ids++
+			}
+			require.Positive(t, ids)
+		}
+	}
+}
+
+func TestLowRateSequencesSpread(t *testing.T) {
+	for _, l := range []Layout{{}, JSSafe(), {SequenceBits: 1, TimeBits: 41}} {
+		b := newBench(t, l)
+		b.adopt(t, lent(1, t0, time.Hour))
+		seen := map[int64]int{}
+		const n = 512
+		for range n {
+			b.advance(time.Millisecond)
+			seen[b.next(t).Sequence]++
+		}
+		want := 1 << max(0, min(8, int(b.layout.SequenceBits)-2))
+		require.Len(t, seen, want)
+		for s, c := range seen {
+			require.Equal(t, n/want, c, "sequence %d", s)
+		}
+	}
+}
+
+func TestLeadIsBounded(t *testing.T) {
+	b := newBench(t, JSSafe(), WithMaxAhead(10*time.Millisecond))
+	b.adopt(t, lent(1, t0, time.Minute))
+	ids := make([]int64, 11*64) // ticks 0..10 whole
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	n := 0
+	for ; ; n++ {
+		if _, _, tm := b.take(1); b.last.Load()>>b.seqBits > b.tick(tm)+10 {
+			t.Fatal("lead beyond MaxAhead")
+		}
+		if _, k, _ := b.take(0); k == 0 && b.last.Load()&b.seqMask == b.seqMask && b.last.Load()>>b.seqBits == b.tick(b.term.Load())+10 {
+			break
+		}
+	}
+	require.LessOrEqual(t, n, len(ids))
+	require.Equal(t, 10*time.Millisecond, b.Lead())
+	_, err := b.NextID() // the clock stands: one tick of sleep is not enough
+	require.ErrorIs(t, err, ErrExhausted)
+	err = b.NextIDs(ctx, ids)
+	require.ErrorIs(t, err, ErrExhausted)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, make([]int64, len(ids)), ids, "nothing is left half-written")
+	b.advance(time.Millisecond)
+	b.next(t)
+}
+
+func TestBatchIsOneReservation(t *testing.T) {
+	b := newBench(t, Layout{})
+	b.adopt(t, lent(3, t0, time.Minute))
+	var cas int
+	b.seam.at = func(p point) {
+		if p == loadedLast {
+			cas++
+		}
+	}
+	ids := make([]int64, 1_000_000)
+	require.NoError(t, b.NextIDs(t.Context(), ids))
+	require.Equal(t, 1, cas)
+	require.True(t, slices.IsSorted(ids))
+	for i := 1; i < len(ids); i++ {
+		require.Less(t, ids[i-1], ids[i])
+	}
+	require.Equal(t, int64(len(ids)), b.Issued())
+	for _, id := range []int64{ids[0], ids[131_071], ids[131_072], ids[999_999]} {
+		p, err := b.layout.Decode(id)
+		require.NoError(t, err)
+		require.Equal(t, int64(3), p.Worker)
+	}
+}
+
+func TestBatchBeyondTheLeadIsSplit(t *testing.T) {
+	g, err := NewGenerator(JSSafe(), WithMaxAhead(5*time.Millisecond))
+	require.NoError(t, err)
+	_, err = g.Adopt(Range{Worker: 1, Floor: t0 - 1, Ceiling: t0 + 60_000, Now: t0, At: g.Elapsed()})
+	require.NoError(t, err)
+	ids := make([]int64, 64*40)
+	require.NoError(t, g.NextIDs(t.Context(), ids))
+	for i := 1; i < len(ids); i++ {
+		require.Less(t, ids[i-1], ids[i])
+	}
+	require.NoError(t, g.NextIDs(t.Context(), nil))
+}
+
+func TestWaitersGoOnWithARenewal(t *testing.T) {
+	b := newBench(t, Layout{})
+	r := lent(1, t0, time.Second)
+	b.adopt(t, r)
+	b.advance(2 * time.Second)
+	got := make(chan error, 1)
+	go func() {
+		_, err := b.NextIDWait(t.Context())
+		got <- err
+	}()
+	next := r
+	next.Now, next.Ceiling, next.At = t0+2000, t0+9000, b.Elapsed()
+	require.True(t, b.Extend(r, next))
+	require.NoError(t, <-got)
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	b.advance(time.Minute)
+	_, err := b.NextIDWait(ctx)
+	require.ErrorIs(t, err, ErrLeaseExpired)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+func TestStopEndsWaiters(t *testing.T) {
+	b := newBench(t, Layout{})
+	b.adopt(t, lent(1, t0, time.Second))
+	b.advance(2 * time.Second)
+	got := make(chan error, 1)
+	go func() {
+		_, err := b.NextIDWait(t.Context())
+		got <- err
+	}()
+	b.Stop()
+	require.ErrorIs(t, <-got, ErrStopped)
+}
+
+func TestExtendOnlyWhatItRenewed(t *testing.T) {
+	b := newBench(t, Layout{})
+	r := lent(1, t0, time.Second)
+	b.adopt(t, r)
+	next := r
+	next.Ceiling += 1000
+
+	other := r
+	other.Worker = 2
+	require.False(t, b.Extend(other, next), "another grant is in force")
+	lower := r
+	lower.Ceiling--
+	require.False(t, b.Extend(r, lower), "a ceiling never falls")
+	require.True(t, b.Extend(r, next))
+	require.False(t, b.Extend(r, next), "a reply that comes late")
+
+	b.adopt(t, lent(2, t0, time.Second))
+	require.False(t, b.Extend(next, next), "the worker id changed")
+	b.Stop()
+	require.False(t, b.Extend(lent(2, t0, time.Second), next), "a stopped generator is not revived")
+	_, err := b.NextID()
+	require.ErrorIs(t, err, ErrStopped)
+}
+
+func TestSwapToALowerWorkerRises(t *testing.T) {
+	b := newBench(t, Layout{})
+	b.adopt(t, lent(20, t0, time.Minute))
+	before, err := b.NextID()
+	require.NoError(t, err)
+	used := b.adopt(t, lent(3, t0, time.Minute)) // within the same tick
+	require.Equal(t, int64(t0), used)
+	after, err := b.NextID()
+	require.NoError(t, err)
+	require.Greater(t, after, before)
+}
+
+func TestLastUsedIsTheEndOfTheLastTick(t *testing.T) {
+	b := newBench(t, Layout{TimeUnit: 10 * time.Millisecond})
+	r := lent(1, t0, time.Minute)
+	b.adopt(t, r)
+	b.advance(125 * time.Millisecond)
+	p := b.next(t)
+	used := b.Stop()
+	require.Equal(t, p.Time.UnixMilli()+9, used)
+	first, _ := b.layout.Ticks(used, used+1000)
+	require.Greater(t, b.layout.TickTime(first), p.Time, "a successor has a later tick")
+
+	unused := newBench(t, Layout{})
+	unused.adopt(t, r)
+	require.Equal(t, r.Floor, unused.Stop(), "nothing used: the floor")
+	require.Zero(t, newBench(t, Layout{}).Stop(), "never lent: nothing")
+}
+
+// A centre's clock that was an hour ahead for a minute leaves marks, and so last,
+// an hour ahead. Ids go on all the same.
+func TestCentresClockStepsBack(t *testing.T) {
+	b := newBench(t, JSSafe())
+	const hour = int64(time.Hour / time.Millisecond)
+	r := lent(1, t0+hour, time.Minute)
+	b.adopt(t, r)
+	before, err := b.NextID()
+	require.NoError(t, err)
+	back := r
+	back.Now, back.Ceiling, back.At = t0, r.Ceiling, b.Elapsed()
+	require.True(t, b.Extend(r, back))
+	for range 1000 {
+		b.advance(time.Millisecond)
+		id, err := b.NextID()
+		require.NoError(t, err)
+		require.Greater(t, id, before)
+		before = id
+	}
+}
+
+func TestRefusedRanges(t *testing.T) {
+	b := newBench(t, Layout{TimeUnit: time.Second})
+	for name, r := range map[string]Range{
+		"worker too great": lent(32, t0, time.Minute),
+		"worker negative":  lent(-1, t0, time.Minute),
+		"empty":            {Worker: 1, Floor: t0, Ceiling: t0, Now: t0},
+		"upside down":      {Worker: 1, Floor: t0 + 1, Ceiling: t0, Now: t0},
+		"no whole tick":    {Worker: 1, Floor: t0, Ceiling: t0 + 900, Now: t0},
+		"before the epoch": {Worker: 1, Floor: 0, Ceiling: 1000, Now: 1000},
+	} {
+		_, err := b.Adopt(r)
+		require.Error(t, err, name)
+	}
+	_, err := b.NextID()
+	require.ErrorIs(t, err, ErrNotStarted)
+}
+
+func TestRefusedOptions(t *testing.T) {
+	_, err := NewGenerator(Layout{TimeUnit: time.Second}, WithMaxAhead(time.Second))
+	require.ErrorContains(t, err, "MaxAhead 1s")
+	_, err = NewGenerator(Layout{}, WithMaxAhead(2*time.Hour))
+	require.Error(t, err)
+	_, err = NewGenerator(Layout{WorkerBits: 40})
+	require.Error(t, err)
+	_, err = NewGenerator(Layout{TimeBits: 30})
+	require.ErrorContains(t, err, "end")
+}
+
+func TestNextIDAllocatesNothing(t *testing.T) {
+	g, err := NewGenerator(Layout{})
+	require.NoError(t, err)
+	_, err = g.Adopt(Range{Worker: 1, Floor: t0, Ceiling: t0 + 1e9, Now: t0})
+	require.NoError(t, err)
+	ids := make([]int64, 100)
+	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = g.NextID() }))
+	require.Zero(t, testing.AllocsPerRun(1000, func() { _ = g.NextIDs(context.Background(), ids) }))
+	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = g.NextIDWait(context.Background()) }))
+}
+
+// Issuers, batches, renewals, swaps and a stop at once: every id is issued once,
+// lies in a range lent, and rises within its goroutine.
+func TestConcurrentIssueAndHandover(t *testing.T) {
+	g, err := NewGenerator(Layout{SequenceBits: 12})
+	require.NoError(t, err)
+	now := int64(t0)
+	cur := Range{Worker: 1, Floor: now - 1, Ceiling: now + 50, Now: now, At: g.Elapsed()}
+	_, err = g.Adopt(cur)
+	require.NoError(t, err)
+
+	const issuers, perIssuer = 8, 30_000
+	var wg sync.WaitGroup
+	all := make([][]int64, issuers)
+	for i := range issuers {
+		wg.Go(func() {
+			ids := make([]int64, 0, perIssuer+100)
+			batch := make([]int64, 17)
+			for len(ids) < perIssuer {
+				if i%4 == 0 {
+					if err := g.NextIDs(context.Background(), batch); errors.Is(err, ErrStopped) {
+						break
+					}
+					ids = append(ids, batch...)
+					continue
+				}
+				id, err := g.NextIDWait(context.Background())
+				if errors.Is(err, ErrStopped) {
+					break
+				}
+				ids = append(ids, id)
+			}
+			all[i] = ids
+		})
+	}
+	done := make(chan struct{})
+	lentOut := []Range{cur}
+	var swapper sync.WaitGroup
+	swapper.Go(func() {
+		rnd := rand.New(rand.NewPCG(1, 2))
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			time.Sleep(200 * time.Microsecond)
+			now := t0 + g.Elapsed().Milliseconds()
+			if rnd.IntN(2) == 0 {
+				next := cur
+				next.Ceiling, next.Now, next.At = max(cur.Ceiling, now+50), now, g.Elapsed()
+				if g.Extend(cur, next) {
+					cur = next
+					lentOut[len(lentOut)-1] = cur
+				}
+				continue
+			}
+			next := Range{Worker: rnd.Int64N(32), Floor: now - 1, Ceiling: now + 50, Now: now, At: g.Elapsed()}
+			if slices.ContainsFunc(lentOut, func(r Range) bool { return r.Worker == next.Worker && r.Ceiling >= now }) {
+				continue // as a centre would
+			}
+			if _, err := g.Adopt(next); err != nil {
+				return
+			}
+			cur = next
+			lentOut = append(lentOut, cur)
+		}
+	})
+	wg.Wait()
+	close(done)
+	swapper.Wait()
+	g.Stop()
+
+	seen := make(map[int64]struct{}, issuers*perIssuer)
+	for _, ids := range all {
+		require.GreaterOrEqual(t, len(ids), perIssuer)
+		prev := int64(0)
+		for _, id := range ids {
+			if id <= prev {
+				t.Fatalf("id %d after %d", id, prev)
+			}
+			prev = id
+			if _, twice := seen[id]; twice {
+				t.Fatalf("id %d twice", id)
+			}
+			seen[id] = struct{}{}
+			p, err := g.layout.Decode(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ms := p.Time.UnixMilli()
+			if !slices.ContainsFunc(lentOut, func(r Range) bool {
+				return r.Worker == p.Worker && r.Floor < ms && ms <= r.Ceiling
+			}) {
+				t.Fatalf("id %d of worker %d at %d lies in no range lent", id, p.Worker, ms)
+			}
+		}
+	}
+	require.Equal(t, int64(len(seen)), g.Issued())
+}
+
+// Whatever the clocks do and in whatever order ranges come: ids rise, none comes
+// twice, each lies in the range that was in force.
+func FuzzGenerator(f *testing.F) {
+	f.Add([]byte{0, 10, 1, 200, 2, 3, 3, 40, 4, 250, 5, 9})
+	f.Add([]byte{2, 200, 0, 1, 2, 1, 0, 1, 1, 255, 0, 0, 5, 5, 3, 3, 4, 4})
+	f.Fuzz(func(t *testing.T, ops []byte) {
+		b := newBench(t, Layout{SequenceBits: 3, TimeBits: 41})
+		cur := lent(1, t0, 100*time.Millisecond)
+		b.adopt(t, cur)
+		cur.At = b.Elapsed()
+		marks := map[int64]int64{1: cur.Ceiling}
+		var prev int64
+		check := func(id int64) {
+			if id <= prev {
+				t.Fatalf("id %d after %d", id, prev)
+			}
+			prev = id
+			p, err := b.layout.Decode(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ms := p.Time.UnixMilli(); p.Worker != cur.Worker || ms <= cur.Floor || ms > cur.Ceiling {
+				t.Fatalf("id %d (%+v) lies outside of %+v", id, p, cur)
+			}
+		}
+		stale := []Range{cur}
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		for i := 0; i+1 < len(ops); i += 2 {
+			arg := int64(ops[i+1])
+			switch ops[i] % 6 {
+			case 0:
+				b.advance(time.Duration(arg) * time.Millisecond / 4)
+			case 1: // a few ids
+				for range arg % 20 {
+					if _, n, tm := b.take(1); n == 1 {
+						check(b.id(tm, b.last.Load()))
+					}
+				}
+			case 2: // the centre's clock is anywhere
+				next := cur
+				next.Now = cur.Now + (arg-128)*1000
+				next.Ceiling = max(cur.Ceiling, next.Now+100)
+				next.At = b.Elapsed()
+				if !b.Extend(cur, next) {
+					t.Fatal("the range in force is not renewed")
+				}
+				stale = append(stale, cur)
+				cur = next
+				marks[cur.Worker] = cur.Ceiling
+			case 3: // another worker
+				w := arg % 32
+				now := cur.Now + (arg-128)*7
+				floor := max(marks[w], now-1)
+				next := Range{Worker: w, Floor: floor, Ceiling: floor + 100, Now: now, At: b.Elapsed()}
+				used := b.adopt(t, next)
+				if used < cur.Floor {
+					t.Fatalf("last use %d lies below the floor %d", used, cur.Floor)
+				}
+				stale = append(stale, cur)
+				cur = next
+				marks[w] = cur.Ceiling
+			case 4: // a late reply
+				old := stale[int(arg)%len(stale)]
+				next := old
+				next.Ceiling += 10_000
+				if old != cur && b.Extend(old, next) {
+					t.Fatal("a late reply was installed")
+				}
+			case 5:
+				ids := make([]int64, arg)
+				if err := b.NextIDs(ended, ids); err == nil {
+					for _, id := range ids {
+						check(id)
+					}
+				}
+			}
+		}
+		before := b.last.Load()
+		if used := b.Stop(); used < cur.Floor || used < min(b.layout.endOf(before>>b.seqBits), math.MaxInt64) {
+			t.Fatalf("last use %d", used)
+		}
+	})
+}
+
+func BenchmarkNextID(b *testing.B) {
+	for _, l := range []struct {
+		name string
+		Layout
+	}{{"default", Layout{}}, {"wide", Wide()}} {
+		g, err := NewGenerator(l.Layout)
+		require.NoError(b, err)
+		now := time.Now().UnixMilli()
+		_, err = g.Adopt(Range{Worker: 1, Floor: now, Ceiling: now + 1e9, Now: now, At: g.Elapsed()})
+		require.NoError(b, err)
+		b.Run(l.name+"/serial", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = g.NextID()
+			}
+		})
+		b.Run(l.name+"/parallel", func(b *testing.B) {
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					_, _ = g.NextIDWait(context.Background())
+				}
+			})
+		})
+	}
+	start := time.Now()
+	b.Run("floor/since+cas", func(b *testing.B) {
+		var w atomic.Int64
+		for b.Loop() {
+			for {
+				old := w.Load()
+				if w.CompareAndSwap(old, max(old+1, int64(time.Since(start)))) {
+					break
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkNextIDs(b *testing.B) {
+	g, err := NewGenerator(Layout{SequenceBits: 20, TimeBits: 38})
+	require.NoError(b, err)
+	now := time.Now().UnixMilli()
+	_, err = g.Adopt(Range{Worker: 1, Floor: now, Ceiling: now + 1e9, Now: now, At: g.Elapsed()})
+	require.NoError(b, err)
+	ids := make([]int64, 1000)
+	for b.Loop() {
+		if err := g.NextIDs(context.Background(), ids); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/id")
+}

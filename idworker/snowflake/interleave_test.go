@@ -1,0 +1,194 @@
+package snowflake
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// An actor runs until its next pause point each time it is stepped.
+type actor struct {
+	name   string
+	step   chan struct{}
+	paused chan bool // true: done
+}
+
+// explore runs the actors that setup makes in every order of their steps, one at a
+// time, and calls the check that setup returned after each run. It returns the
+// number of orders.
+func explore(t *testing.T, setup func(g *bench) (actors map[string]func(), check func() error)) int {
+	t.Helper()
+	orders := 0
+	for plan := []int{}; ; orders++ {
+		b := newBench(t, Layout{SequenceBits: 4, TimeBits: 41})
+		var current *actor
+		b.seam.at = func(point) {
+			if a := current; a != nil {
+				a.paused <- false
+				<-a.step
+			}
+		}
+		bodies, check := setup(b)
+		var live []*actor
+		for _, name := range []string{"a", "b", "c", "d"} { // a fixed order, so that a plan means the same each time
+			body, ok := bodies[name]
+			if !ok {
+				continue
+			}
+			a := &actor{name: name, step: make(chan struct{}), paused: make(chan bool)}
+			live = append(live, a)
+			go func() {
+				<-a.step
+				body()
+				a.paused <- true
+			}()
+		}
+		var widths []int
+		var trace string
+		for depth := 0; len(live) > 0; depth++ {
+			if depth == len(plan) {
+				plan = append(plan, 0)
+			}
+			widths = append(widths, len(live))
+			i := plan[depth]
+			current = live[i]
+			trace += current.name
+			current.step <- struct{}{}
+			if <-current.paused {
+				live = append(live[:i:i], live[i+1:]...)
+			}
+			current = nil
+		}
+		if err := check(); err != nil {
+			t.Fatalf("order %s: %v", trace, err)
+		}
+		plan = plan[:len(widths)]
+		for len(plan) > 0 && plan[len(plan)-1] == widths[len(plan)-1]-1 {
+			plan = plan[:len(plan)-1]
+		}
+		if len(plan) == 0 {
+			return orders + 1
+		}
+		plan[len(plan)-1]++
+	}
+}
+
+// issuing returns an actor's body that takes batches of the sizes given, and the
+// ids that it got are appended to the log.
+type issueLog struct {
+	b      *bench
+	ids    []int64
+	faults []error
+}
+
+func (l *issueLog) issue(sizes ...int64) func() {
+	return func() {
+		for _, n := range sizes {
+			var before int64
+			for _, id := range l.ids {
+				before = max(before, id)
+			}
+			v, k, tm := l.b.take(n)
+			for i := range k {
+				id := l.b.id(tm, v+i)
+				if id <= before {
+					l.faults = append(l.faults, fmt.Errorf("id %d was issued after %d", id, before))
+				}
+				l.ids = append(l.ids, id)
+			}
+		}
+	}
+}
+
+// check tells of the first fault: an id twice, out of order, or outside of the
+// ranges (by worker id, with the last use that was reported for it).
+func (l *issueLog) check(ranges map[int64]Range, lastUsed map[int64]int64) error {
+	seen := map[int64]bool{}
+	for _, id := range l.ids {
+		p, err := l.b.layout.Decode(id)
+		if err != nil {
+			return err
+		}
+		ms := p.Time.UnixMilli()
+		r := ranges[p.Worker]
+		used, ended := lastUsed[p.Worker]
+		switch {
+		case seen[id]:
+			return fmt.Errorf("id %d twice", id)
+		case ms <= r.Floor || ms > r.Ceiling:
+			return fmt.Errorf("id of worker %d at %d outside of %+v", p.Worker, ms, r)
+		case ended && ms > used:
+			return fmt.Errorf("id of worker %d at %d after the last use reported, %d", p.Worker, ms, used)
+		}
+		seen[id] = true
+	}
+	if len(l.faults) > 0 {
+		return l.faults[0]
+	}
+	return nil
+}
+
+func TestEveryInterleavingOfIssuersAndASwapper(t *testing.T) {
+	n := explore(t, func(b *bench) (map[string]func(), func() error) {
+		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
+		b.adopt(t, old)
+		l := &issueLog{b: b}
+		used := map[int64]int64{}
+		return map[string]func(){
+				"a": l.issue(1, 1),
+				"b": l.issue(3),
+				"c": func() { used[9], _ = b.Adopt(next) },
+			}, func() error {
+				l.issue(1)()
+				return l.check(map[int64]Range{9: old, 2: next}, used)
+			}
+	})
+	t.Logf("%d interleavings", n)
+	require.Greater(t, n, 5000)
+}
+
+func TestEveryInterleavingOfIssuersAndAStop(t *testing.T) {
+	n := explore(t, func(b *bench) (map[string]func(), func() error) {
+		r := lent(9, t0, time.Minute)
+		b.adopt(t, r)
+		l := &issueLog{b: b}
+		used := map[int64]int64{}
+		return map[string]func(){
+				"a": l.issue(1, 1),
+				"b": l.issue(20), // over the end of the tick
+				"c": func() { used[9] = b.Stop() },
+			}, func() error {
+				if _, k, _ := b.take(1); k > 0 {
+					return fmt.Errorf("an id after Stop")
+				}
+				return l.check(map[int64]Range{9: r}, used)
+			}
+	})
+	t.Logf("%d interleavings", n)
+	require.Greater(t, n, 2000)
+}
+
+func TestEveryInterleavingOfALateRenewalAStopAndASwap(t *testing.T) {
+	n := explore(t, func(b *bench) (map[string]func(), func() error) {
+		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
+		b.adopt(t, old)
+		renewed := old
+		renewed.Ceiling += 60_000
+		l := &issueLog{b: b}
+		return map[string]func(){
+				"a": l.issue(1),
+				"b": func() { _, _ = b.Adopt(next) },
+				"c": func() { b.Extend(old, renewed) },
+				"d": func() { b.Stop() },
+			}, func() error {
+				if _, err := b.NextID(); err != ErrStopped { //nolint:errorlint // the bare sentinel
+					return fmt.Errorf("revived: %v", err)
+				}
+				return l.check(map[int64]Range{9: renewed, 2: next}, nil)
+			}
+	})
+	t.Logf("%d interleavings", n)
+	require.Greater(t, n, 100)
+}

@@ -1,0 +1,74 @@
+package snowflake
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+)
+
+// nextSlow is NextID where take answered nothing at first.
+func (g *Generator) nextSlow() (int64, error) {
+	for slept := false; ; {
+		v, n, t := g.take(1)
+		if n == 1 {
+			return g.id(t, v), nil
+		}
+		switch err := g.why(t, v); {
+		case err == nil: // a swap lasts for three stores
+			runtime.Gosched()
+		case err != ErrExhausted || slept: //nolint:errorlint // why returns the bare sentinels
+			return 0, err
+		default:
+			time.Sleep(min(g.until(t, v), time.Duration(g.unit)))
+			slept = true
+		}
+	}
+}
+
+// await returns when it is worth to try again, or an error.
+func (g *Generator) await(ctx context.Context, t *term, v int64) error {
+	err := g.why(t, v)
+	switch err { //nolint:errorlint // why returns the bare sentinels
+	case nil:
+		runtime.Gosched()
+		return nil
+	case ErrExhausted, ErrLeaseExpired:
+	default:
+		return err
+	}
+	var moved <-chan time.Time
+	if err == ErrExhausted { //nolint:errorlint // as above
+		timer := time.NewTimer(g.until(t, v))
+		defer timer.Stop()
+		moved = timer.C
+	}
+	select {
+	case <-moved:
+		return nil
+	case <-t.ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", err, context.Cause(ctx))
+	}
+}
+
+// why returns what kept t from allowing the value v: nil for a swap under way.
+func (g *Generator) why(t *term, v int64) error {
+	switch {
+	case t.state == swapping:
+		return nil
+	case t.state == stopped:
+		return ErrStopped
+	case t.state == notStarted:
+		return ErrNotStarted
+	case v > t.hi:
+		return ErrLeaseExpired
+	}
+	return ErrExhausted
+}
+
+// until returns how long it takes until the lead allows the value v.
+func (g *Generator) until(t *term, v int64) time.Duration {
+	return time.Duration(max(1, (v>>g.seqBits-g.ahead)*g.unit-t.anchor-g.mono()))
+}
