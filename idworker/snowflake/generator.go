@@ -60,6 +60,7 @@ const (
 	loadedTerm
 	markedSwap
 	raisedSwap
+	checkedExtend
 	markedStop
 )
 
@@ -84,7 +85,7 @@ const (
 type term struct {
 	Range
 	state  state
-	lo, hi int64 // the values of last that lie within the range; hi < lo: none
+	lo, hi int64 // the values of last that lie within the range; hi < 0: none
 	prefix int64 // worker and business number in their places
 	anchor int64 // ns from the epoch to the generator's start, by the centre's clock
 	base   int64 // a tick that the lead is measured from at least
@@ -139,7 +140,7 @@ func NewGenerator(l Layout, opts ...Option) (*Generator, error) {
 	}
 	g.first = rand.Int64() & g.spread
 	g.last.Store(g.first)
-	g.term.Store(&term{state: notStarted, lo: 0, hi: -1, ended: make(chan struct{})})
+	g.term.Store(&term{state: notStarted, hi: -1, ended: make(chan struct{})})
 	return g, nil
 }
 
@@ -219,7 +220,7 @@ func (g *Generator) take(want int64) (v, n int64, t *term) {
 		t = g.term.Load()
 		g.pause(loadedTerm)
 		tick := g.tick(t)
-		v = max(tick<<(g.seqBits&63)|(last+1)&g.spread, last+1, t.lo)
+		v = max(tick<<(g.seqBits&63)|(last+1)&g.spread, last+1)
 		end := min(v+want-1, t.hi, (max(tick, t.base)+g.ahead)<<(g.seqBits&63)|g.seqMask)
 		if end < v {
 			return v, 0, t

@@ -17,7 +17,7 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	marker := &term{state: swapping, lo: 0, hi: -1, ended: make(chan struct{})}
+	marker := &term{state: swapping, hi: -1, ended: make(chan struct{})}
 	old := g.term.Load()
 	for old.state == swapping || old.state != stopped && !g.term.CompareAndSwap(old, marker) {
 		runtime.Gosched()
@@ -29,7 +29,7 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 	g.pause(markedSwap)
 	// From here on nobody loads the old term. An issuer that has loaded it fails,
 	// since last moves; and all ids to come lie in a later tick, so that they rise
-	// though the worker bits may fall.
+	// though the worker bits may fall. And none lies below the new floor.
 	used := g.raise(func(last int64) int64 { return max(last|g.seqMask, t.lo-1, last+1) })
 	g.pause(raisedSwap)
 	g.rebase(t)
@@ -56,6 +56,7 @@ func (g *Generator) Extend(prev, next Range) bool {
 		return false
 	}
 	g.rebase(t)
+	g.pause(checkedExtend)
 	// Never a plain store: it would revive a generator that stopped meanwhile.
 	if !g.term.CompareAndSwap(cur, t) {
 		return false
@@ -68,7 +69,7 @@ func (g *Generator) Extend(prev, next Range) bool {
 // the generator's range, which is never below the range's floor, or 0 where it had
 // none. After it returns no id is issued.
 func (g *Generator) Stop() (lastUsed int64) {
-	none := &term{state: stopped, lo: 0, hi: -1, ended: make(chan struct{})}
+	none := &term{state: stopped, hi: -1, ended: make(chan struct{})}
 	old := g.term.Swap(none)
 	g.pause(markedStop)
 	// An issuer that has loaded the old term fails from here on, since last moves.

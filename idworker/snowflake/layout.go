@@ -195,15 +195,11 @@ func (l Layout) Workers() int64 { return 1 << l.WithDefaults().WorkerBits }
 // business number, 2^SequenceBits.
 func (l Layout) PerTick() int64 { return 1 << l.WithDefaults().SequenceBits }
 
-// Ends returns when the time field runs out. It saturates far beyond any use.
+// Ends returns when the time field runs out, which for a wide field of long ticks
+// is where milliseconds run out of an int64.
 func (l Layout) Ends() time.Time {
 	l = l.WithDefaults()
-	unit := l.unit()
-	ticks := l.maxTick() + 1
-	if ticks > (math.MaxInt64-l.Epoch)/unit {
-		return time.UnixMilli(math.MaxInt64)
-	}
-	return time.UnixMilli(l.Epoch + ticks*unit)
+	return time.UnixMilli(l.Epoch + (l.maxTick()+1)*l.unit())
 }
 
 // String returns the layout's fingerprint, which is equal for two layouts exactly
@@ -222,8 +218,9 @@ func (l Layout) String() string {
 func (l Layout) Ticks(floor, ceiling int64) (first, last int64) {
 	l = l.WithDefaults()
 	unit := l.unit()
-	first = max(0, ceilDiv(floor+1-l.Epoch, unit))
-	last = min(l.maxTick(), floorDiv(ceiling+1-l.Epoch, unit)-1)
+	// Bounded by the epoch before anything is added, no value overflows.
+	first = ceilDiv(max(floor, l.Epoch-1)-l.Epoch+1, unit)
+	last = min(l.maxTick(), floorDiv(max(ceiling, l.Epoch-1)-l.Epoch+1, unit)-1)
 	return first, last
 }
 
@@ -237,8 +234,13 @@ func (l Layout) TickTime(tick int64) time.Time {
 // successor may start once the tick was used.
 func (l Layout) endOf(tick int64) int64 { return l.Epoch + (tick+1)*l.unit() - 1 }
 
-func (l Layout) unit() int64    { return int64(l.TimeUnit / time.Millisecond) }
-func (l Layout) maxTick() int64 { return 1<<l.TimeBits - 1 }
+func (l Layout) unit() int64 { return int64(l.TimeUnit / time.Millisecond) }
+
+// maxTick returns the last tick that has a place in the time field and an end in
+// milliseconds.
+func (l Layout) maxTick() int64 {
+	return min(1<<l.TimeBits, (math.MaxInt64-l.Epoch)/l.unit()) - 1
+}
 
 func floorDiv(a, b int64) int64 {
 	q := a / b

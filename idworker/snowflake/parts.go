@@ -22,7 +22,7 @@ func (l Layout) Decode(id int64) (Parts, error) {
 	}
 	tick := id >> (l.WorkerBits + l.BusinessBits + l.SequenceBits)
 	if tick > l.maxTick() {
-		return Parts{}, fmt.Errorf("snowflake: decode %d: it is wider than the %d bits of the layout %v", id, l.Bits(), l)
+		return Parts{}, fmt.Errorf("snowflake: decode %d: its time is no tick of the layout %v: see whether it has another", id, l)
 	}
 	return Parts{
 		Time:     l.TickTime(tick).UTC(),

@@ -1,0 +1,507 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+// A Schedule says when to renew: the next time after t, or the zero time for
+// never. The schedules of robfig/cron are such.
+type Schedule interface {
+	Next(t time.Time) time.Time
+}
+
+// KeeperConfig is what a Keeper needs.
+type KeeperConfig struct {
+	Center    Center
+	Generator *snowflake.Generator
+	// Request says what to borrow. Owner and Local are filled in at each borrow.
+	// See NewRequest.
+	Request Request
+	// Schedule adds times to renew at to those that the lease needs by itself,
+	// which are every third of TTL. Default: none.
+	Schedule Schedule
+	// Wait bounds how long Start waits for a free worker id, a centre that is down
+	// or a quarantine, within its context. Default: 10s.
+	Wait time.Duration
+	// StartInQuarantine lets Start succeed without a worker id where a quarantine
+	// outlasts Wait; the keeper goes on until it has one.
+	StartInQuarantine bool
+	// OnLost is called after each loss of a lease, from the keeper's goroutine. It
+	// must not block, nor call the keeper.
+	OnLost func(error)
+	// Logger gets one line a change of state. Default: none is written.
+	Logger *slog.Logger
+}
+
+// NewRequest returns a request for any worker id of the layout in namespace, with
+// the defaults: TTL and MaxTTL 30 s, skew 2 s, as many workers as the layout has.
+func NewRequest(namespace string, l snowflake.Layout) Request {
+	return Request{
+		Namespace: namespace,
+		Layout:    l.String(),
+		Pool:      l.Workers(),
+		Last:      l.Workers() - 1,
+		TTL:       DefaultTTL,
+		MaxTTL:    DefaultTTL,
+		Skew:      DefaultSkew,
+	}
+}
+
+// Defaults of a Request and a KeeperConfig.
+const (
+	DefaultTTL  = 30 * time.Second
+	DefaultSkew = 2 * time.Second
+	DefaultWait = 10 * time.Second
+)
+
+// State is where a Keeper stands.
+type State int
+
+// The states of a keeper.
+const (
+	Idle        State = iota // not started
+	Borrowing                // asks for a worker id: at the start, or after a loss
+	Quarantined              // asks for one; the centre lends nothing for a while
+	Holding                  // has one
+	Stopped                  // gave it back
+)
+
+// String returns the state in a word.
+func (s State) String() string {
+	switch s {
+	case Idle:
+		return "idle"
+	case Borrowing:
+		return "borrowing"
+	case Quarantined:
+		return "quarantined"
+	case Holding:
+		return "holding"
+	case Stopped:
+		return "stopped"
+	}
+	return fmt.Sprintf("State(%d)", int(s))
+}
+
+// Status is what a keeper knows at a moment.
+type Status struct {
+	State   State
+	Grant   Grant     // the last one; zero before the first. A lost one may still be used up
+	Renewed time.Time // when the centre last answered with it, by the local clock
+	Losses  int       // leases lost so far
+	Err     error     // of the last attempt; nil after a success
+}
+
+// A Keeper borrows a worker id for a generator, renews it and gives it back. It
+// has one goroutine, between Start and Stop. All methods are safe for concurrent
+// use.
+//
+// A lease that is lost stops nobody: the generator may use up its range while the
+// keeper borrows another worker id.
+type Keeper struct {
+	cfg KeeperConfig
+
+	life sync.Mutex // held by Start and by Stop: one after the other
+
+	mu     sync.Mutex
+	status Status
+	cancel context.CancelFunc // ends the loop
+	ended  chan struct{}      // closed when the loop has ended
+
+	// Of the goroutine that borrows: Start's caller, then the loop, then Stop's.
+	grant Grant // zero: none to renew or give back
+	lent  snowflake.Range
+}
+
+// NewKeeper returns a keeper that has not started. It reports every fault of cfg.
+func NewKeeper(cfg KeeperConfig) (*Keeper, error) {
+	var errs []error
+	if cfg.Center == nil {
+		errs = append(errs, errors.New("lease: keeper: Center is nil"))
+	}
+	if cfg.Generator == nil {
+		errs = append(errs, errors.New("lease: keeper: Generator is nil"))
+	}
+	if cfg.Wait < 0 {
+		errs = append(errs, fmt.Errorf("lease: keeper: Wait %v is negative", cfg.Wait))
+	}
+	req := cfg.Request
+	req.Owner = NewOwner()
+	if err := req.Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if g := cfg.Generator; g != nil {
+		l := g.Layout()
+		if req.Layout != l.String() {
+			errs = append(errs, fmt.Errorf("lease: keeper: the request's layout %q is not the generator's %q", req.Layout, l))
+		}
+		if req.Pool > l.Workers() {
+			errs = append(errs, fmt.Errorf("lease: keeper: the pool of %d is more than the layout's %d workers", req.Pool, l.Workers()))
+		}
+		if req.TTL < 10*l.TimeUnit {
+			errs = append(errs, fmt.Errorf("lease: keeper: TTL %v is less than 10 time units (%v) of the layout", req.TTL, 10*l.TimeUnit))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if cfg.Wait == 0 {
+		cfg.Wait = DefaultWait
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Keeper{cfg: cfg}, nil
+}
+
+// Status returns where the keeper stands.
+func (k *Keeper) Status() Status {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.status
+}
+
+// Start borrows a worker id and begins to renew it. It waits within ctx and Wait,
+// and returns a little before ctx ends, so that its error is heard.
+//
+// Errors wrap those of Center.Acquire and name the centre; a keeper starts once.
+// After an error the keeper holds nothing and may be started again.
+func (k *Keeper) Start(ctx context.Context) error {
+	k.life.Lock()
+	defer k.life.Unlock()
+	k.mu.Lock()
+	if k.status.State != Idle {
+		defer k.mu.Unlock()
+		return fmt.Errorf("lease: keeper of namespace %q is %v: it starts once", k.cfg.Request.Namespace, k.status.State)
+	}
+	k.status.State = Borrowing
+	k.mu.Unlock()
+
+	err := k.borrowAtStart(ctx)
+	if q := (*QuarantineError)(nil); errors.As(err, &q) && k.cfg.StartInQuarantine && ctx.Err() == nil {
+		k.note(Quarantined, err)
+		k.cfg.Logger.Warn("started without a worker id: the centre is in quarantine",
+			"namespace", q.Namespace, "center", Name(k.cfg.Center), "reason", q.Reason, "until", q.Until)
+		err = nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err != nil {
+		k.status.State, k.status.Err = Idle, err
+		return err
+	}
+	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	k.cancel, k.ended = cancel, make(chan struct{})
+	go k.run(loop)
+	return nil
+}
+
+// borrowAtStart borrows within ctx and Wait.
+func (k *Keeper) borrowAtStart(ctx context.Context) error {
+	deadline := time.Now().Add(k.cfg.Wait)
+	if end, ok := ctx.Deadline(); ok {
+		deadline = earlier(deadline, end.Add(-min(500*time.Millisecond, time.Until(end)/10)))
+	}
+	within, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	owner := NewOwner()
+	var telling error // the last error that says more than that time is up
+	for {
+		again, err := k.borrow(within, owner)
+		switch {
+		case err == nil:
+			return nil
+		case telling == nil || within.Err() == nil:
+			telling = err
+		}
+		if ctx.Err() != nil {
+			return k.attempted(errors.Join(telling, context.Cause(ctx)))
+		}
+		if again < 0 || !time.Now().Add(max(again, quarantined(err))).Before(deadline) || !sleep(within, again) {
+			return k.attempted(telling)
+		}
+	}
+}
+
+// quarantined returns how long the quarantine lasts that err tells of, or 0.
+func quarantined(err error) time.Duration {
+	if q := (*QuarantineError)(nil); errors.As(err, &q) {
+		return q.Wait()
+	}
+	return 0
+}
+
+func (k *Keeper) attempted(err error) error {
+	return fmt.Errorf("borrow a worker id of namespace %q from %s: %w", k.cfg.Request.Namespace, Name(k.cfg.Center), err)
+}
+
+// borrow makes one attempt and lets the generator issue. After an error it returns
+// how long to wait before the next, or less than 0 where none can succeed.
+func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (again time.Duration, err error) {
+	req := k.cfg.Request
+	req.Owner, req.Local = owner, time.Now().UnixMilli()
+	g, err := k.cfg.Center.Acquire(ctx, req)
+	at := k.cfg.Generator.Elapsed()
+	if err != nil {
+		var (
+			full       *NoFreeWorkerError
+			quarantine *QuarantineError
+			mismatch   *MismatchError
+			clock      *ClockError
+		)
+		switch {
+		case errors.As(err, &full):
+			return jitter(max(k.retry(), min(full.Wait(), maxPause))), err
+		case errors.As(err, &quarantine):
+			return jitter(max(k.retry(), min(quarantine.Wait(), maxPause))), err
+		case errors.As(err, &mismatch), errors.As(err, &clock):
+			return -1, err
+		}
+		return jitter(k.retry()), err
+	}
+	lent := rangeOf(g, at)
+	if err = ctx.Err(); err == nil {
+		_, err = k.cfg.Generator.Adopt(lent)
+	}
+	if err != nil { // nobody waits for it any more, or nobody can use it
+		return -1, errors.Join(err, k.release(ctx, g, g.Floor))
+	}
+	k.grant, k.lent = g, lent
+	k.mu.Lock()
+	k.status.State, k.status.Grant, k.status.Renewed, k.status.Err = Holding, g, time.Now(), nil
+	k.mu.Unlock()
+	k.cfg.Logger.Info("worker id borrowed", "worker", g.Worker, "namespace", g.Namespace, "center", Name(k.cfg.Center),
+		"token", g.Token, "ttl", g.TTL)
+	return 0, nil
+}
+
+func rangeOf(g Grant, at time.Duration) snowflake.Range {
+	return snowflake.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: at}
+}
+
+// run renews, and borrows again after a loss, until ctx ends.
+func (k *Keeper) run(ctx context.Context) {
+	defer close(k.ended)
+	owner := NewOwner()
+	for pause := time.Duration(0); ; {
+		if k.grant == (Grant{}) {
+			if !sleep(ctx, pause) {
+				return
+			}
+			call, cancel := context.WithTimeout(ctx, k.cfg.Wait)
+			again, err := k.borrow(call, owner)
+			cancel()
+			if err == nil {
+				owner, pause = NewOwner(), 0
+				continue
+			}
+			k.failed(ctx, "no worker id yet", err)
+			if pause = again; again < 0 {
+				pause = jitter(maxPause) // only a change of somebody's configuration helps
+			}
+			continue
+		}
+		if pause == 0 {
+			pause = k.untilRenewal()
+		}
+		if !sleep(ctx, pause) {
+			return
+		}
+		pause = k.renew(ctx)
+	}
+}
+
+// renew makes one attempt and returns how long to wait before the next, or 0 after
+// a success or a loss.
+func (k *Keeper) renew(ctx context.Context) time.Duration {
+	call, cancel := context.WithTimeout(ctx, min(callTimeout, k.grant.TTL/3))
+	g, err := k.cfg.Center.Renew(call, k.grant)
+	at := k.cfg.Generator.Elapsed()
+	cancel()
+	switch {
+	case err == nil:
+		next := rangeOf(g, at)
+		if !k.cfg.Generator.Extend(k.lent, next) {
+			// The generator was stopped or given another range by somebody else.
+			k.failed(ctx, "renewal not installed", fmt.Errorf("lease: renewed range %+v does not follow %+v", next, k.lent))
+			return jitter(k.retry())
+		}
+		k.grant, k.lent = g, next
+		k.mu.Lock()
+		again := k.status.Err != nil
+		k.status.State, k.status.Grant, k.status.Renewed, k.status.Err = Holding, g, time.Now(), nil
+		k.mu.Unlock()
+		level := slog.LevelDebug
+		if again {
+			level = slog.LevelInfo
+		}
+		k.cfg.Logger.Log(ctx, level, "lease renewed", "worker", g.Worker, "namespace", g.Namespace, "ceiling", time.UnixMilli(g.Ceiling))
+		return 0
+	case errors.Is(err, ErrLost):
+		k.mu.Lock()
+		k.status.Losses++
+		k.mu.Unlock()
+		k.note(Borrowing, err)
+		k.cfg.Logger.Error("lease lost: its range is used up while another worker id is borrowed",
+			"worker", k.grant.Worker, "namespace", k.grant.Namespace, "token", k.grant.Token, "ceiling", time.UnixMilli(k.grant.Ceiling), "err", err)
+		k.grant = Grant{}
+		if k.cfg.OnLost != nil {
+			k.cfg.OnLost(err)
+		}
+		return 0
+	}
+	k.failed(ctx, "lease not renewed: trying again, the ceiling stands", err)
+	return jitter(k.retry())
+}
+
+// failed notes an error and logs the first of a row.
+func (k *Keeper) failed(ctx context.Context, what string, err error) {
+	if ctx.Err() != nil {
+		return // stopping
+	}
+	k.mu.Lock()
+	first := k.status.Err == nil || errors.Is(k.status.Err, ErrLost)
+	state := k.status.State
+	k.mu.Unlock()
+	if q := (*QuarantineError)(nil); state != Holding {
+		state = Borrowing
+		if errors.As(err, &q) {
+			state = Quarantined
+		}
+	}
+	k.note(state, err)
+	level := slog.LevelDebug
+	if first {
+		level = slog.LevelWarn
+	}
+	k.cfg.Logger.Log(ctx, level, what, "namespace", k.cfg.Request.Namespace, "center", Name(k.cfg.Center), "err", err)
+}
+
+func (k *Keeper) note(s State, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.status.State, k.status.Err = s, err
+}
+
+// Stop ends renewing, then issuing, for good, then gives the worker id back, for
+// which it takes some seconds at most even if ctx has ended. The error tells that
+// the worker id was not given back; it is then free when its lease expires. A
+// second Stop does nothing.
+func (k *Keeper) Stop(ctx context.Context) error {
+	k.life.Lock()
+	defer k.life.Unlock()
+	k.mu.Lock()
+	state, cancel, ended := k.status.State, k.cancel, k.ended
+	k.status.State = Stopped
+	k.mu.Unlock()
+	if state == Stopped {
+		return nil
+	}
+	if cancel != nil {
+		cancel()
+		<-ended // not long: a Center returns when its context ends
+	}
+	err := k.giveBack(ctx)
+	k.note(Stopped, err)
+	return err
+}
+
+// giveBack stops the generator and releases the grant.
+func (k *Keeper) giveBack(ctx context.Context) error {
+	lastUsed := k.cfg.Generator.Stop()
+	g := k.grant
+	if g == (Grant{}) {
+		return nil
+	}
+	k.grant = Grant{}
+	err := k.release(ctx, g, lastUsed)
+	if err != nil {
+		err = fmt.Errorf("give worker id %d of namespace %q back to %s: %w", g.Worker, g.Namespace, Name(k.cfg.Center), err)
+		k.cfg.Logger.Warn("worker id not given back: it is free when its lease expires", "worker", g.Worker,
+			"namespace", g.Namespace, "expires", time.UnixMilli(g.Ceiling), "err", err)
+		return err
+	}
+	k.cfg.Logger.Info("worker id given back", "worker", g.Worker, "namespace", g.Namespace, "center", Name(k.cfg.Center))
+	return nil
+}
+
+// release tries for callTimeout: a process that stops has little time, and the
+// context it stops with may have ended.
+func (k *Keeper) release(ctx context.Context, g Grant, lastUsed int64) error {
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	defer cancel()
+	for {
+		err := k.cfg.Center.Release(call, g, lastUsed)
+		if err == nil || errors.Is(err, ErrLost) {
+			return nil
+		}
+		if !sleep(call, 100*time.Millisecond) {
+			return err
+		}
+	}
+}
+
+const (
+	callTimeout = 2 * time.Second
+	maxPause    = 5 * time.Second
+)
+
+// retry is how long to wait after a failed call.
+func (k *Keeper) retry() time.Duration { return min(time.Second, k.cfg.Request.TTL/10) }
+
+// untilRenewal returns how long to wait after a success.
+func (k *Keeper) untilRenewal() time.Duration {
+	d := k.grant.TTL / 3
+	if s := k.cfg.Schedule; s != nil {
+		// The schedule is one of the wall clock, which may step: what it says never
+		// makes a renewal later than the lease needs it.
+		now := time.Now()
+		if next := s.Next(now); next.After(now) {
+			d = min(d, next.Sub(now))
+		}
+	}
+	return jitter(d)
+}
+
+// jitter takes up to a tenth off d, so that the replicas of a service spread.
+func jitter(d time.Duration) time.Duration {
+	return d - time.Duration(rand.Int64N(int64(d)/10+1))
+}
+
+// sleep reports whether d passed before ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// Name returns what a centre calls itself, for logs and errors.
+func Name(c Center) string {
+	if s, ok := c.(fmt.Stringer); ok {
+		return s.String()
+	}
+	return fmt.Sprintf("%T", c)
+}

@@ -1,0 +1,207 @@
+package snowflake
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLayoutDefaults(t *testing.T) {
+	t.Parallel()
+	var l Layout
+	require.NoError(t, l.Validate())
+	require.Equal(t, Layout{Epoch: 1577808000000, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 5, SequenceBits: 17}, l.WithDefaults())
+	require.Equal(t, "epoch=1577808000000 unit=1ms bits=41/5/0/17", l.String())
+	require.Equal(t, l.String(), l.WithDefaults().String(), "the fingerprint is that of the filled layout")
+	require.Equal(t, int64(32), l.Workers())
+	require.Equal(t, int64(131072), l.PerTick())
+	require.Equal(t, 63, l.Bits())
+	require.Equal(t, "2019-12-31T16:00:00Z", l.TickTime(0).UTC().Format(time.RFC3339))
+	require.Equal(t, 2089, l.Ends().UTC().Year())
+
+	for _, c := range []struct {
+		in   Layout
+		want string
+	}{
+		{Layout{WorkerBits: 10}, "41/10/0/12"},
+		{Layout{WorkerBits: 6, BusinessBits: 4}, "41/6/4/12"},
+		{Layout{SequenceBits: 12}, "46/5/0/12"},
+		{Layout{TimeBits: 39, SequenceBits: 8}, "39/5/0/8"},
+		{Layout{WorkerBits: 20, BusinessBits: 1}, "41/20/1/1"},
+		{Layout{WorkerBits: 20, BusinessBits: 20, SequenceBits: 10}, "13/20/20/10"},
+	} {
+		require.NoError(t, c.in.Validate())
+		require.Contains(t, c.in.String(), "bits="+c.want)
+	}
+}
+
+func TestPresets(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, want string
+		end        int
+	}{
+		{"", "epoch=1577808000000 unit=1ms bits=41/5/0/17", 2089},
+		{"default", "epoch=1577808000000 unit=1ms bits=41/5/0/17", 2089},
+		{"Twitter", "epoch=1288834974657 unit=1ms bits=41/10/0/12", 2080},
+		{"discord", "epoch=1420070400000 unit=1ms bits=41/10/0/12", 2084},
+		{"WIDE", "epoch=1577808000000 unit=1ms bits=41/10/0/12", 2089},
+		{"yitter", "epoch=1582136402000 unit=1ms bits=41/6/0/6", 2089},
+		{"JSSafe", "epoch=1577808000000 unit=1ms bits=41/6/0/6", 2089},
+	} {
+		l, err := Preset(c.name)
+		require.NoError(t, err)
+		require.NoError(t, l.Validate())
+		require.Equal(t, c.want, l.String(), c.name)
+		require.Equal(t, l, l.WithDefaults(), "a preset has no field left to fill")
+		require.Equal(t, c.end, l.Ends().UTC().Year(), c.name)
+	}
+	_, err := Preset("sonyflake")
+	require.ErrorContains(t, err, `"sonyflake" is unknown: choose default, twitter, discord, wide, yitter or jssafe`)
+}
+
+// Every id of JSSafe and Yitter, to the end of the time field, is a JavaScript number.
+func TestJSSafeStaysBelow2To53(t *testing.T) {
+	t.Parallel()
+	for _, l := range []Layout{JSSafe(), Yitter()} {
+		require.Equal(t, 53, l.Bits())
+		last, err := l.Encode(Parts{Time: l.Ends().Add(-time.Millisecond), Worker: l.Workers() - 1, Sequence: l.PerTick() - 1})
+		require.NoError(t, err)
+		require.Equal(t, int64(1)<<53-1, last)
+		require.Equal(t, last, int64(float64(last)))
+	}
+	require.Equal(t, "2089-09-06T07:47:35.551Z", JSSafe().Ends().Add(-time.Millisecond).UTC().Format(time.RFC3339Nano))
+}
+
+func TestLayoutValidate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		in   Layout
+		want []string
+	}{
+		{"epoch", Layout{Epoch: -1}, []string{"epoch -1 is before 1970"}},
+		{"unit below 1ms", Layout{TimeUnit: time.Microsecond}, []string{"time unit 1µs is not a whole number of milliseconds from 1ms to 1h"}},
+		{"unit not whole", Layout{TimeUnit: 1500 * time.Microsecond}, []string{"time unit 1.5ms"}},
+		{"unit negative", Layout{TimeUnit: -time.Second}, []string{"time unit -1s"}},
+		{"unit long", Layout{TimeUnit: 2 * time.Hour}, []string{"time unit 2h0m0s"}},
+		{"worker", Layout{WorkerBits: 21, SequenceBits: 1}, []string{"worker bits 21 are not 1 to 20"}},
+		{"business", Layout{BusinessBits: 21, SequenceBits: 1}, []string{"business bits 21 are not 0 to 20"}},
+		{"sequence wide", Layout{SequenceBits: 32}, []string{"sequence bits 32 are not 1 to 31"}},
+		{"no sequence left", Layout{WorkerBits: 12, BusinessBits: 10}, []string{"sequence bits 0 are not 1 to 31"}},
+		{"no time left", Layout{WorkerBits: 20, BusinessBits: 20, SequenceBits: 23}, []string{"no bits are left for the time"}},
+		{"sum", Layout{TimeBits: 42, WorkerBits: 10, SequenceBits: 12}, []string{"time 42 + worker 10 + business 0 + sequence 12 bits are 64: an id has 63"}},
+		{"huge sum", Layout{TimeBits: 255, WorkerBits: 255, BusinessBits: 255, SequenceBits: 255}, []string{"worker bits 255", "business bits 255", "sequence bits 255", "bits are 1020"}},
+		{"all at once", Layout{Epoch: -5, TimeUnit: time.Nanosecond, TimeBits: 60, WorkerBits: 30, BusinessBits: 30, SequenceBits: 40},
+			[]string{"epoch -5", "time unit 1ns", "worker bits 30", "business bits 30", "sequence bits 40", "bits are 160"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			err := c.in.Validate()
+			require.Error(t, err)
+			require.Len(t, strings.Split(err.Error(), "\n"), len(c.want), err.Error())
+			for _, want := range c.want {
+				require.ErrorContains(t, err, want)
+			}
+		})
+	}
+}
+
+func TestCheckTime(t *testing.T) {
+	t.Parallel()
+	l := Layout{TimeBits: 35, SequenceBits: 12} // about 397 days
+	epoch := time.UnixMilli(DefaultEpoch)
+	require.NoError(t, l.CheckTime(epoch))
+	require.NoError(t, l.CheckTime(l.Ends().Add(-MinLife)))
+	require.ErrorContains(t, l.CheckTime(l.Ends().Add(-MinLife+time.Millisecond)), "less than a year from now")
+	require.ErrorContains(t, l.CheckTime(l.Ends().Add(time.Hour)), "choose a later epoch, more time bits or a longer unit")
+	require.ErrorContains(t, l.CheckTime(epoch.Add(-time.Millisecond)), "lies after now")
+	// A field that no clock runs out of is not taken for one that ran out.
+	require.NoError(t, Layout{TimeUnit: time.Hour, SequenceBits: 1}.CheckTime(time.Now()))
+}
+
+// The end of a wide field of long ticks saturates, and so does the last tick.
+func TestEndsSaturates(t *testing.T) {
+	t.Parallel()
+	l := Layout{TimeUnit: time.Hour, SequenceBits: 1, WorkerBits: 1}.WithDefaults()
+	require.NoError(t, l.Validate())
+	require.Positive(t, l.Ends().UnixMilli())
+	_, last := l.Ticks(0, math.MaxInt64)
+	require.Positive(t, l.endOf(last))
+	require.Equal(t, l.Ends().UnixMilli()-1, l.endOf(last))
+	_, err := l.Decode(math.MaxInt64)
+	require.ErrorContains(t, err, "no tick")
+}
+
+func TestTicks(t *testing.T) {
+	t.Parallel()
+	const e = DefaultEpoch
+	ms := Layout{}
+	tens := Layout{TimeUnit: 10 * time.Millisecond}
+	for _, c := range []struct {
+		l              Layout
+		floor, ceiling int64
+		first, last    int64
+	}{
+		{ms, e + 4, e + 9, 5, 9},
+		{ms, e + 4, e + 4, 5, 4}, // empty
+		{ms, 0, e + 3, 0, 3},     // floors before the epoch
+		{ms, 0, e - 1, 0, -1},
+		{ms, 0, 5, 0, -1},
+		{tens, e - 1, e + 9, 0, 0}, // exactly one tick
+		{tens, e, e + 19, 1, 1},    // a tick that began before the range is not in it
+		{tens, e, e + 18, 1, 0},    // nor one that ends after it
+		{tens, e + 9, e + 100, 1, 9},
+		{tens, e + 10, e + 12, 2, 0},
+		{ms, math.MinInt64, math.MaxInt64, 0, 1<<41 - 1},
+		{ms, math.MaxInt64, math.MinInt64, math.MaxInt64 - e + 1, -1},
+	} {
+		first, last := c.l.Ticks(c.floor, c.ceiling)
+		require.Equal(t, [2]int64{c.first, c.last}, [2]int64{first, last}, "%v (%d, %d]", c.l, c.floor, c.ceiling)
+	}
+}
+
+// Ticks of a range lie wholly within it, none that does is left out, and a range
+// that begins where another ends shares none with it.
+func FuzzTicks(f *testing.F) {
+	f.Add(int64(DefaultEpoch), int64(1), int64(DefaultEpoch+10), int64(25), int64(40))
+	f.Add(int64(1), int64(10), int64(0), int64(math.MaxInt64), int64(0))
+	f.Add(int64(math.MaxInt64), int64(3600000), int64(math.MinInt64), int64(0), int64(math.MaxInt64))
+	f.Fuzz(func(t *testing.T, epoch, unit, a, b, c int64) {
+		unit = 1 + abs(unit)%3600000
+		l := Layout{Epoch: 1 + abs(epoch)%(1<<62), TimeUnit: time.Duration(unit) * time.Millisecond, TimeBits: 41, WorkerBits: 1, SequenceBits: 1}
+		require.NoError(t, l.Validate())
+		floor, mid, ceiling := min(a, b, c), max(min(a, b), min(max(a, b), c)), max(a, b, c)
+		within := func(floor, ceiling int64) (int64, int64) {
+			first, last := l.Ticks(floor, ceiling)
+			require.GreaterOrEqual(t, first, int64(0))
+			require.LessOrEqual(t, last, l.maxTick())
+			if first <= last {
+				require.Greater(t, l.TickTime(first).UnixMilli(), floor)
+				require.LessOrEqual(t, l.endOf(last), ceiling)
+				if first > 0 {
+					require.LessOrEqual(t, l.TickTime(first-1).UnixMilli(), floor)
+				}
+				if last < l.maxTick() {
+					require.Greater(t, l.endOf(last+1), ceiling)
+				}
+			}
+			return first, last
+		}
+		first1, last1 := within(floor, mid)
+		first2, last2 := within(mid, ceiling)
+		if first1 <= last1 && first2 <= last2 {
+			require.Less(t, last1, first2)
+		}
+	})
+}
+
+func abs(n int64) int64 {
+	if n < 0 {
+		return n &^ math.MinInt64
+	}
+	return n
+}
