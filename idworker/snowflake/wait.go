@@ -72,3 +72,15 @@ func (g *Generator) why(t *term, v int64) error {
 func (g *Generator) until(t *term, v int64) time.Duration {
 	return time.Duration(max(1, (v>>g.seqBits-g.ahead)*g.unit-t.anchor-g.mono()))
 }
+
+// Err returns why NextID would issue nothing at this moment, or nil. A burst that
+// has used up its lead is no reason.
+//
+// Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped.
+func (g *Generator) Err() error {
+	t := g.term.Load()
+	if t.state == held && max(g.last.Load()+1, g.tick(t)<<g.seqBits) <= t.hi {
+		return nil
+	}
+	return g.why(t, t.hi+1)
+}

@@ -1,0 +1,75 @@
+package idworker
+
+import (
+	"errors"
+	"fmt"
+
+	"go.uber.org/fx"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// CenterParams is what NewCenter takes from fx.
+type CenterParams struct {
+	fx.In
+
+	Config Config
+	Clients
+}
+
+// NewCenter returns the centre that Config.Mode chooses among the clients that are
+// there. New calls it where the application provides no lease.Center; an
+// application calls it to wrap the choice:
+//
+//	fx.Provide(func(p idworker.CenterParams) (lease.Center, error) {
+//		c, err := idworker.NewCenter(p)
+//		return traced{c}, err
+//	})
+func NewCenter(p CenterParams) (lease.Center, error) {
+	cfg := p.Config.WithDefaults()
+	db, client := p.DB, p.Redis
+	switch {
+	case client != nil && p.RedisClient != nil && client != p.RedisClient:
+		return nil, errors.New("idworker: both a redis.UniversalClient and another *redis.Client are in the fx graph: provide one of them, or the lease.Center yourself (redisseq.New)")
+	case p.RedisClient != nil:
+		client = p.RedisClient
+	}
+	mode := cfg.Mode
+	if mode == ModeAuto {
+		switch {
+		case db != nil && client != nil:
+			return nil, errors.New(`idworker: mode auto: both a *gorm.DB and a Redis client are there: set mode to "db" or "redis"`)
+		case db != nil:
+			mode = ModeDB
+		case client != nil:
+			mode = ModeRedis
+		default:
+			return nil, fmt.Errorf("idworker: mode auto: there is neither a *gorm.DB nor a redis.UniversalClient or *redis.Client: %s", absent)
+		}
+	}
+	switch mode {
+	case ModeDB:
+		if db == nil {
+			return nil, fmt.Errorf("idworker: mode db: there is no *gorm.DB: %s", absent)
+		}
+		c, err := dbseq.New(db, dbseq.WithQuarantine(dbseq.Quarantine(cfg.Quarantine)))
+		if err != nil {
+			return nil, fmt.Errorf("idworker: mode db: %w", err)
+		}
+		return c, nil
+	case ModeRedis:
+		if client == nil {
+			return nil, fmt.Errorf("idworker: mode redis: there is no redis.UniversalClient or *redis.Client: %s", absent)
+		}
+		c, err := redisseq.New(client, redisseq.WithQuarantine(redisseq.Quarantine(cfg.Quarantine)))
+		if err != nil {
+			return nil, fmt.Errorf("idworker: mode redis: %w", err)
+		}
+		return c, nil
+	}
+	return nil, fmt.Errorf("idworker: mode %q has no centre: choose %s, %s or %s", mode, ModeAuto, ModeDB, ModeRedis)
+}
+
+const absent = "provide one to fx (a client whose own dependency is missing looks absent, and so does one with a name tag: provide a lease.Center made of it by fx.Annotate)"

@@ -1,0 +1,269 @@
+package idworker
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+// Mode says where worker ids come from.
+type Mode string
+
+// The modes.
+const (
+	ModeAuto  Mode = "auto"  // the one client that is there
+	ModeDB    Mode = "db"    // a *gorm.DB
+	ModeRedis Mode = "redis" // a redis.UniversalClient or *redis.Client
+	ModeLocal Mode = "local" // Config.Worker, set by hand: no centre, no guarantee across processes
+)
+
+// Config is the configuration of a worker. Zero means the default. A
+// time.Duration reads "30s" in YAML, koanf and mapstructure; in JSON it is a number
+// of nanoseconds.
+type Config struct {
+	// Namespace is what shares one pool of worker ids: the replicas of one service.
+	// 1 to 64 characters of A-Z a-z 0-9 . _ - ; required, but for mode local.
+	Namespace string `yaml:"namespace" json:"namespace" koanf:"namespace" mapstructure:"namespace" env:"NAMESPACE"`
+	// Mode is auto, db, redis or local. Default: auto. A lease.Center that the
+	// application provides is used in every mode but local.
+	Mode Mode `yaml:"mode" json:"mode" koanf:"mode" mapstructure:"mode" env:"MODE"`
+	// Preset names a layout: default, twitter, discord, wide, yitter or jssafe.
+	// Default: default. Give Preset or Layout.
+	Preset string `yaml:"preset" json:"preset" koanf:"preset" mapstructure:"preset" env:"PRESET"`
+	// Layout is the layout in its parts.
+	Layout snowflake.Layout `yaml:"layout" json:"layout" koanf:"layout" mapstructure:"layout" envPrefix:"LAYOUT_"`
+	// Workers is the range of worker ids that this process may borrow, such as
+	// "0-15". Default: all of the layout. Disjoint ranges let two centres serve one
+	// stream of ids.
+	Workers string `yaml:"workers" json:"workers" koanf:"workers" mapstructure:"workers" env:"WORKERS"`
+	// TTL is how long a lease lasts without renewal, and so how long ids go on
+	// while the centre is away, and how long a crashed process keeps its worker id.
+	// 100ms to MaxTTL, at least 10 time units of the layout. Default: 30s.
+	TTL time.Duration `yaml:"ttl" json:"ttl" koanf:"ttl" mapstructure:"ttl" env:"TTL"`
+	// MaxTTL bounds the TTL of all members of the namespace, which pins it. A
+	// quarantine lasts MaxTTL + Skew. At most 24h. Default: the larger of TTL and 30s.
+	MaxTTL time.Duration `yaml:"max_ttl" json:"max_ttl" koanf:"max_ttl" mapstructure:"max_ttl" env:"MAX_TTL"`
+	// Skew is how far the centre's clock may step back across a loss of its
+	// records. The namespace pins it. At most TTL/2. Default: 2s.
+	Skew time.Duration `yaml:"skew" json:"skew" koanf:"skew" mapstructure:"skew" env:"SKEW"`
+	// Renew is the cron schedule of renewals, seconds optional, or a descriptor.
+	// The lease is renewed after a third of TTL in any case. Default: "@every 10s".
+	Renew string `yaml:"renew" json:"renew" koanf:"renew" mapstructure:"renew" env:"RENEW"`
+	// Wait bounds how long a start waits for a free worker id, a centre that is
+	// down or a quarantine, within the start's context. Default: 10s.
+	Wait time.Duration `yaml:"wait" json:"wait" koanf:"wait" mapstructure:"wait" env:"WAIT"`
+	// Start says what a quarantine that outlasts Wait means: auto starts all the
+	// same, without ids until it ends; require fails. Default: auto.
+	Start string `yaml:"start" json:"start" koanf:"start" mapstructure:"start" env:"START"`
+	// OnLost says what the loss of a lease means: continue borrows another worker
+	// id; shutdown ends the fx application too. Default: continue.
+	OnLost string `yaml:"on_lost" json:"on_lost" koanf:"on_lost" mapstructure:"on_lost" env:"ON_LOST"`
+	// Quarantine says whether the centre compares the store's incarnation:
+	// on-change, or never for a store that loses no acknowledged write. Default:
+	// on-change.
+	Quarantine string `yaml:"quarantine" json:"quarantine" koanf:"quarantine" mapstructure:"quarantine" env:"QUARANTINE"`
+	// MaxAhead is how far a burst of ids may run ahead of the clock, 2 time units
+	// to 1h. Default: 1s.
+	MaxAhead time.Duration `yaml:"max_ahead" json:"max_ahead" koanf:"max_ahead" mapstructure:"max_ahead" env:"MAX_AHEAD"`
+	// Holder says who has a worker id, for people to read, at most 255 bytes.
+	// Default: program@host:pid.
+	Holder string `yaml:"holder" json:"holder" koanf:"holder" mapstructure:"holder" env:"HOLDER"`
+	// Worker is the worker id of mode local, which requires it; no other mode
+	// takes it.
+	Worker *int64 `yaml:"worker" json:"worker" koanf:"worker" mapstructure:"worker" env:"WORKER"`
+}
+
+// Values of Config.Start, Config.OnLost and Config.Quarantine, and defaults.
+const (
+	StartAuto    = "auto"
+	StartRequire = "require"
+
+	OnLostContinue = "continue"
+	OnLostShutdown = "shutdown"
+
+	QuarantineOnChange = "on-change"
+	QuarantineNever    = "never"
+
+	DefaultRenew = "@every 10s"
+)
+
+// WithDefaults returns c with its zero fields filled in, but for Layout, whose
+// defaults depend on Preset.
+func (c Config) WithDefaults() Config {
+	c.Mode = cmp.Or(c.Mode, ModeAuto)
+	c.TTL = cmp.Or(c.TTL, lease.DefaultTTL)
+	c.MaxTTL = cmp.Or(c.MaxTTL, max(c.TTL, lease.DefaultTTL))
+	c.Skew = cmp.Or(c.Skew, lease.DefaultSkew)
+	c.Renew = cmp.Or(c.Renew, DefaultRenew)
+	c.Wait = cmp.Or(c.Wait, lease.DefaultWait)
+	c.Start = cmp.Or(c.Start, StartAuto)
+	c.OnLost = cmp.Or(c.OnLost, OnLostContinue)
+	c.Quarantine = cmp.Or(c.Quarantine, QuarantineOnChange)
+	c.Holder = cmp.Or(c.Holder, holder())
+	return c
+}
+
+func holder() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	h := fmt.Sprintf("%s@%s:%d", filepath.Base(os.Args[0]), host, os.Getpid())
+	return h[:min(len(h), lease.MaxHolder)]
+}
+
+// A plan is what a valid Config comes to.
+type plan struct {
+	Config
+	layout   snowflake.Layout
+	request  lease.Request
+	schedule cron.Schedule
+	options  []snowflake.Option
+}
+
+// Validate reports every fault of c, defaults filled in, in one error, or nil.
+func (c Config) Validate() error {
+	_, err := c.plan()
+	return err
+}
+
+// Request returns what c asks a centre for. Owner is new in each.
+func (c Config) Request() (lease.Request, error) {
+	p, err := c.plan()
+	return p.request, err
+}
+
+func (c Config) plan() (plan, error) {
+	c = c.WithDefaults()
+	p := plan{Config: c}
+	var errs []error
+	fault := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("idworker: config: "+format, args...))
+	}
+	oneOf := func(key, value string, allowed ...string) {
+		for _, a := range allowed {
+			if value == a {
+				return
+			}
+		}
+		fault("%s %q is unknown: choose %s", key, value, strings.Join(allowed, ", "))
+	}
+
+	local := c.Mode == ModeLocal
+	oneOf("mode", string(c.Mode), string(ModeAuto), string(ModeDB), string(ModeRedis), string(ModeLocal))
+	oneOf("start", c.Start, StartAuto, StartRequire)
+	oneOf("on_lost", c.OnLost, OnLostContinue, OnLostShutdown)
+	oneOf("quarantine", c.Quarantine, QuarantineOnChange, QuarantineNever)
+
+	switch err := lease.CheckNamespace(c.Namespace); {
+	case c.Namespace == "" && local:
+	case c.Namespace == "":
+		fault(`namespace is empty: name what shares one pool of worker ids, such as "orders"; all replicas of one service have the same`)
+	case err != nil:
+		fault("namespace %q: give 1 to %d characters of A-Z a-z 0-9 . _ -", c.Namespace, lease.MaxNamespace)
+	}
+
+	layout, err := c.layout()
+	if err == nil {
+		err = errors.Join(layout.Validate(), layout.CheckTime(time.Now()))
+	}
+	if err != nil {
+		fault("layout: %w", err)
+		layout = snowflake.Layout{}.WithDefaults() // to go on looking for faults
+	}
+	p.layout = layout
+
+	first, last, err := workers(c.Workers, layout.Workers())
+	if err != nil {
+		fault("workers %q: %w", c.Workers, err)
+	}
+	if c.TTL < lease.MinTTL || c.TTL < 10*layout.TimeUnit {
+		fault("ttl %v is too short: give at least %v and 10 time units of the layout (%v)", c.TTL, lease.MinTTL, 10*layout.TimeUnit)
+	}
+	if c.MaxTTL < c.TTL || c.MaxTTL > 24*time.Hour {
+		fault("max_ttl %v is not from ttl (%v) to 24h: raise it for all members of the namespace", c.MaxTTL, c.TTL)
+	}
+	if c.Skew < 0 || c.Skew > c.TTL/2 {
+		fault("skew %v is not from 0 to half of ttl (%v): lower it, or raise ttl", c.Skew, c.TTL/2)
+	}
+	for key, d := range map[string]time.Duration{"ttl": c.TTL, "max_ttl": c.MaxTTL, "skew": c.Skew} {
+		if d%time.Millisecond != 0 {
+			fault("%s %v is finer than a millisecond: give whole milliseconds", key, d)
+		}
+	}
+	if c.Wait < 0 {
+		fault("wait %v is negative: give how long a start may wait, such as 10s", c.Wait)
+	}
+	if p.schedule, err = parseSchedule(c.Renew); err != nil {
+		fault("renew %q is not a cron schedule (%w): give \"@every 10s\" or \"*/10 * * * * *\", seconds first and optional", c.Renew, err)
+	}
+	if c.MaxAhead != 0 {
+		if c.MaxAhead < 2*layout.TimeUnit || c.MaxAhead > time.Hour {
+			fault("max_ahead %v is not from 2 time units of the layout (%v) to 1h", c.MaxAhead, 2*layout.TimeUnit)
+		} else {
+			p.options = append(p.options, snowflake.WithMaxAhead(c.MaxAhead))
+		}
+	}
+	if len(c.Holder) > lease.MaxHolder {
+		fault("holder %q has %d bytes: give at most %d", c.Holder, len(c.Holder), lease.MaxHolder)
+	}
+	switch {
+	case local && c.Worker == nil:
+		fault("worker is not set: mode local needs the worker id of this process, 0 to %d, which no other process may have", layout.Workers()-1)
+	case local && (*c.Worker < 0 || *c.Worker >= layout.Workers()):
+		fault("worker %d is not 0 to %d, which the layout's %d worker bits hold", *c.Worker, layout.Workers()-1, layout.WorkerBits)
+	case !local && c.Worker != nil:
+		fault("worker %d is set by hand, but mode %s borrows one: leave it out, or give the range of worker ids by workers", *c.Worker, c.Mode)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return plan{}, err
+	}
+	p.request = lease.Request{
+		Namespace: c.Namespace, Layout: layout.String(), Holder: c.Holder, Owner: lease.NewOwner(),
+		Pool: layout.Workers(), First: first, Last: last, TTL: c.TTL, MaxTTL: c.MaxTTL, Skew: c.Skew,
+	}
+	return p, nil
+}
+
+// layout returns the layout by Preset or Layout.
+func (c Config) layout() (snowflake.Layout, error) {
+	if c.Preset == "" {
+		return c.Layout.WithDefaults(), nil
+	}
+	if c.Layout != (snowflake.Layout{}) {
+		return snowflake.Layout{}, fmt.Errorf("preset %q and layout are both set: give one of them", c.Preset)
+	}
+	return snowflake.Preset(c.Preset)
+}
+
+// workers parses a range such as "0-15"; "" is all.
+func workers(s string, pool int64) (first, last int64, err error) {
+	if s == "" {
+		return 0, pool - 1, nil
+	}
+	a, b, ok := strings.Cut(s, "-")
+	if ok {
+		first, err = strconv.ParseInt(strings.TrimSpace(a), 10, 64)
+		if err == nil {
+			last, err = strconv.ParseInt(strings.TrimSpace(b), 10, 64)
+		}
+	}
+	if !ok || err != nil || first < 0 || last < first || last >= pool {
+		return 0, 0, fmt.Errorf("give the first and the last worker id, both of 0 to %d, such as \"0-%d\"", pool-1, (pool-1)/2)
+	}
+	return first, last, nil
+}
+
+func parseSchedule(spec string) (cron.Schedule, error) {
+	return cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor).Parse(spec)
+}

@@ -1,0 +1,98 @@
+package idworker_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+func TestZeroConfigButNamespaceIsValid(t *testing.T) {
+	require.NoError(t, idworker.Config{Namespace: "orders"}.Validate())
+	c := idworker.Config{Namespace: "orders"}.WithDefaults()
+	require.Equal(t, 30*time.Second, c.TTL)
+	require.Equal(t, 30*time.Second, c.MaxTTL)
+	require.Equal(t, 2*time.Second, c.Skew)
+	require.Equal(t, 10*time.Second, c.Wait)
+	require.Equal(t, "@every 10s", c.Renew)
+	require.Contains(t, c.Holder, "@")
+	require.Equal(t, time.Minute, idworker.Config{TTL: time.Minute}.WithDefaults().MaxTTL)
+
+	req, err := idworker.Config{Namespace: "orders", Workers: "3 - 7", Preset: "wide"}.Request()
+	require.NoError(t, err)
+	require.NoError(t, req.Validate())
+	require.Equal(t, int64(3), req.First)
+	require.Equal(t, int64(7), req.Last)
+	require.Equal(t, int64(1024), req.Pool)
+	require.Equal(t, snowflake.Wide().String(), req.Layout)
+}
+
+func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
+	minus, big := int64(-1), int64(32)
+	for _, c := range []struct {
+		name   string
+		change func(*idworker.Config)
+		want   []string
+	}{
+		{"namespace empty", func(c *idworker.Config) { c.Namespace = "" }, []string{"namespace is empty", "such as"}},
+		{"namespace odd", func(c *idworker.Config) { c.Namespace = "a b" }, []string{"namespace", `"a b"`, "A-Z a-z"}},
+		{"namespace long", func(c *idworker.Config) { c.Namespace = strings.Repeat("a", 65) }, []string{"namespace", "1 to 64"}},
+		{"mode", func(c *idworker.Config) { c.Mode = "etcd" }, []string{"mode", `"etcd"`, "auto, db, redis, local"}},
+		{"preset", func(c *idworker.Config) { c.Preset = "leaf" }, []string{"layout", `"leaf"`, "twitter"}},
+		{"preset and layout", func(c *idworker.Config) { c.Preset = "wide"; c.Layout.WorkerBits = 3 }, []string{`"wide"`, "give one of them"}},
+		{"layout", func(c *idworker.Config) { c.Layout = snowflake.Layout{TimeBits: 60, WorkerBits: 10, SequenceBits: 12} }, []string{"layout", "82", "63"}},
+		{"layout's end", func(c *idworker.Config) { c.Layout.TimeBits = 20 }, []string{"layout", "20 time bits", "later epoch"}},
+		{"workers", func(c *idworker.Config) { c.Workers = "0-32" }, []string{"workers", `"0-32"`, "0 to 31"}},
+		{"workers backwards", func(c *idworker.Config) { c.Workers = "7-3" }, []string{"workers", `"7-3"`}},
+		{"workers one", func(c *idworker.Config) { c.Workers = "5" }, []string{"workers", `"5"`, `"0-15"`}},
+		{"workers words", func(c *idworker.Config) { c.Workers = "a-b" }, []string{"workers", `"a-b"`}},
+		{"workers negative", func(c *idworker.Config) { c.Workers = "-1-3" }, []string{"workers", `"-1-3"`}},
+		{"ttl", func(c *idworker.Config) { c.TTL = time.Millisecond }, []string{"ttl 1ms", "at least 100ms"}},
+		{"ttl and unit", func(c *idworker.Config) { c.Layout = snowflake.Layout{TimeUnit: 10 * time.Second, SequenceBits: 20} }, []string{"ttl 30s", "1m40s"}},
+		{"ttl fine", func(c *idworker.Config) { c.TTL = 30*time.Second + 1 }, []string{"ttl", "whole milliseconds"}},
+		{"max_ttl low", func(c *idworker.Config) { c.MaxTTL = time.Second }, []string{"max_ttl 1s", "30s", "raise"}},
+		{"max_ttl high", func(c *idworker.Config) { c.MaxTTL = 25 * time.Hour }, []string{"max_ttl 25h", "24h"}},
+		{"skew", func(c *idworker.Config) { c.Skew = time.Minute }, []string{"skew 1m0s", "15s", "lower it"}},
+		{"skew negative", func(c *idworker.Config) { c.Skew = -time.Second }, []string{"skew -1s", "from 0"}},
+		{"renew", func(c *idworker.Config) { c.Renew = "sometimes" }, []string{"renew", `"sometimes"`, "@every 10s"}},
+		{"wait", func(c *idworker.Config) { c.Wait = -1 }, []string{"wait -1ns", "10s"}},
+		{"start", func(c *idworker.Config) { c.Start = "maybe" }, []string{"start", `"maybe"`, "auto, require"}},
+		{"on_lost", func(c *idworker.Config) { c.OnLost = "panic" }, []string{"on_lost", `"panic"`, "continue, shutdown"}},
+		{"quarantine", func(c *idworker.Config) { c.Quarantine = "off" }, []string{"quarantine", `"off"`, "on-change, never"}},
+		{"max_ahead", func(c *idworker.Config) { c.MaxAhead = time.Millisecond }, []string{"max_ahead 1ms", "2ms", "1h"}},
+		{"holder", func(c *idworker.Config) { c.Holder = strings.Repeat("h", 256) }, []string{"holder", "256 bytes", "255"}},
+		{"worker without local", func(c *idworker.Config) { c.Worker = &big }, []string{"worker 32", "workers"}},
+		{"local without worker", func(c *idworker.Config) { c.Mode = idworker.ModeLocal }, []string{"worker is not set", "0 to 31"}},
+		{"local worker low", func(c *idworker.Config) { c.Mode, c.Worker = idworker.ModeLocal, &minus }, []string{"worker -1", "0 to 31"}},
+		{"local worker high", func(c *idworker.Config) { c.Mode, c.Worker = idworker.ModeLocal, &big }, []string{"worker 32", "0 to 31"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := idworker.Config{Namespace: "orders"}
+			c.change(&cfg)
+			err := cfg.Validate()
+			require.Error(t, err)
+			for _, want := range c.want {
+				require.ErrorContains(t, err, want)
+			}
+			_, err = idworker.Open(t.Context(), cfg, nil)
+			require.Error(t, err)
+		})
+	}
+}
+
+func TestValidateReportsEveryFaultAtOnce(t *testing.T) {
+	err := idworker.Config{Mode: "x", Start: "x", OnLost: "x", Quarantine: "x", Preset: "x", Workers: "x", TTL: 1, Skew: -1, Renew: "x", Wait: -1, MaxAhead: -1}.Validate()
+	for _, field := range []string{"namespace", "mode", "start", "on_lost", "quarantine", "layout", "workers", "ttl", "skew", "renew", "wait", "max_ahead"} {
+		require.ErrorContains(t, err, field)
+	}
+}
+
+func TestRenewSchedules(t *testing.T) {
+	for _, spec := range []string{"@every 10s", "*/10 * * * * *", "* * * * *", "@hourly", "CRON_TZ=Asia/Shanghai 0 6 * * *"} {
+		require.NoError(t, idworker.Config{Namespace: "orders", Renew: spec}.Validate(), spec)
+	}
+}

@@ -1,0 +1,35 @@
+package idworker
+
+import (
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+// Why no id is issued. Test for them with errors.Is.
+var (
+	// ErrNotStarted is returned before the application has started. During a
+	// quarantine it wraps the *QuarantineError.
+	ErrNotStarted = snowflake.ErrNotStarted
+	// ErrLeaseExpired is returned while the centre has not renewed the lease in
+	// time. It wraps the last error of the centre.
+	ErrLeaseExpired = snowflake.ErrLeaseExpired
+	// ErrStopped is returned after Close, or after the fx application has stopped.
+	ErrStopped = snowflake.ErrStopped
+	// ErrExhausted is returned when ids are asked for faster than the layout has
+	// them.
+	ErrExhausted = snowflake.ErrExhausted
+	// ErrLost is what Status tells after a lease was lost.
+	ErrLost = lease.ErrLost
+)
+
+// Why no worker id is lent. Test for them with errors.As.
+type (
+	// NoFreeWorkerError: every worker id is lent.
+	NoFreeWorkerError = lease.NoFreeWorkerError
+	// QuarantineError: the centre may have forgotten leases and waits for their end.
+	QuarantineError = lease.QuarantineError
+	// MismatchError: the namespace is pinned to another layout, pool, MaxTTL or skew.
+	MismatchError = lease.MismatchError
+	// ClockError: the centre's clock and this host's are minutes apart.
+	ClockError = lease.ClockError
+)

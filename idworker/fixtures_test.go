@@ -1,0 +1,148 @@
+package idworker_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/libtnb/sqlite"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/testserver"
+)
+
+func TestMain(m *testing.M) { testserver.Main(m) }
+
+// A store is a way to provide a centre to fx.
+type store struct {
+	name    string
+	mode    idworker.Mode
+	provide func(testing.TB) fx.Option
+	// quarantine is never where the engine has no incarnation.
+	quarantine string
+}
+
+// stores are the engines of the tests, embedded ones first.
+func stores() []store {
+	return []store{
+		{"sqlite", idworker.ModeDB, func(t testing.TB) fx.Option { return fx.Supply(newSQLite(t)) }, ""},
+		{"mariadb", idworker.ModeDB, func(t testing.TB) fx.Option {
+			return fx.Supply(openDB(t, mysql.Open(testserver.MySQL(t))))
+		}, ""},
+		{"postgres", idworker.ModeDB, func(t testing.TB) fx.Option {
+			return fx.Supply(openDB(t, postgres.Open(testserver.Postgres(t))))
+		}, ""},
+		{"miniredis", idworker.ModeRedis, func(t testing.TB) fx.Option {
+			return universal(newRedis(t, miniredis.RunT(t).Addr()))
+		}, idworker.QuarantineNever},
+		{"redis", idworker.ModeRedis, func(t testing.TB) fx.Option {
+			return universal(newRedis(t, testserver.Redis(t)))
+		}, ""},
+	}
+}
+
+func newSQLite(t testing.TB) *gorm.DB {
+	t.Helper()
+	return openDB(t, sqlite.Open(filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"))
+}
+
+func openDB(t testing.TB, d gorm.Dialector) *gorm.DB {
+	t.Helper()
+	db, err := gorm.Open(d, &gorm.Config{Logger: logger.Discard})
+	require.NoError(t, err)
+	pool, err := db.DB()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = pool.Close() })
+	return db
+}
+
+func newRedis(t testing.TB, addr string) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// universal provides c as the interface.
+func universal(c *redis.Client) fx.Option {
+	return fx.Provide(func() redis.UniversalClient { return c })
+}
+
+// namespace is one of its own for each test.
+func namespace(t testing.TB) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || r == ' ' || r == '\'' || r == ',' || r == '#' {
+			return '-'
+		}
+		return r
+	}, t.Name())[:min(40, len(t.Name()))] + fmt.Sprint("-", serial.Add(1))
+}
+
+var serial atomic.Int64
+
+// A journal is a log that tests read.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+func (j *journal) provide() fx.Option {
+	return fx.Supply(slog.New(slog.NewTextHandler(j, nil)))
+}
+
+// opened provides the centre that the mode chooses, its namespace opened as new.
+func opened() fx.Option {
+	return fx.Provide(func(p idworker.CenterParams) (lease.Center, error) {
+		c, err := idworker.NewCenter(p)
+		if err != nil {
+			return nil, err
+		}
+		req, err := p.Config.Request()
+		if err != nil {
+			return nil, err
+		}
+		return c, c.(lease.Initializer).Init(context.Background(), req)
+	})
+}
+
+// closing closes a provided centre with the application, as its owner does.
+func closing() fx.Option {
+	return fx.Invoke(func(lc fx.Lifecycle, c lease.Center) {
+		if c, ok := c.(interface{ Close() error }); ok {
+			lc.Append(fx.StopHook(c.Close))
+		}
+	})
+}
+
+// app is an fx application with a worker.
+func app(t testing.TB, w **idworker.IdWorker, opts ...fx.Option) *fxtest.App {
+	t.Helper()
+	return fxtest.New(t, fx.NopLogger, fx.Options(opts...), idworker.Module, fx.Populate(w))
+}

@@ -1,0 +1,182 @@
+package idworker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+// IdWorker issues ids under a worker id of its own. All methods are safe for
+// concurrent use.
+//
+// Most callers want NextID, which takes about as long as reading a clock. NextIDs
+// fills a slice by one reservation. NextIDWait waits where NextID gives up.
+type IdWorker struct {
+	gen    *snowflake.Generator
+	plan   plan
+	center lease.Center  // nil: local
+	keeper *lease.Keeper // nil: local
+	owned  io.Closer     // the centre, where New made it
+	log    *slog.Logger
+}
+
+// Open borrows a worker id from center and returns a worker that keeps it until
+// Close. It waits within ctx and cfg.Wait. Close leaves center open.
+//
+// Errors: a fault of cfg; *NoFreeWorkerError, *QuarantineError, *MismatchError,
+// *ClockError; whatever the centre met, with its name.
+func Open(ctx context.Context, cfg Config, center lease.Center) (*IdWorker, error) {
+	p, err := cfg.plan()
+	if err != nil {
+		return nil, err
+	}
+	if p.Mode != ModeLocal && center == nil {
+		return nil, errors.New("idworker: open: the centre is nil: pass dbseq.New(db) or redisseq.New(client), or set mode local")
+	}
+	if p.OnLost == OnLostShutdown {
+		return nil, errors.New(`idworker: open: on_lost "shutdown" ends an fx application, and there is none: choose "continue" and watch Healthy`)
+	}
+	w, err := build(p, center, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.start(ctx); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// Fixed returns a worker with a worker id that was set by hand, for tests and
+// laptops. It has no centre: ids are unique only as long as no other process has
+// that worker id, and the clock of the host does not step back across a restart.
+func Fixed(layout snowflake.Layout, worker int64) (*IdWorker, error) {
+	w, err := Open(context.Background(), Config{Mode: ModeLocal, Layout: layout, Worker: &worker}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("idworker: fixed: %w", err)
+	}
+	return w, nil
+}
+
+func build(p plan, center lease.Center, log *slog.Logger, onLost func(error)) (*IdWorker, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	gen, err := snowflake.NewGenerator(p.layout, p.options...)
+	if err != nil {
+		return nil, err
+	}
+	w := &IdWorker{gen: gen, plan: p, log: log}
+	if p.Mode == ModeLocal {
+		return w, nil
+	}
+	w.center = center
+	w.keeper, err = lease.NewKeeper(lease.KeeperConfig{
+		Center: center, Generator: gen, Request: p.request, Schedule: p.schedule, Wait: p.Wait,
+		StartInQuarantine: p.Start == StartAuto, OnLost: onLost, Logger: log,
+	})
+	return w, err
+}
+
+func (w *IdWorker) start(ctx context.Context) error {
+	if w.keeper == nil {
+		now := time.Now().UnixMilli()
+		_, err := w.gen.Adopt(snowflake.Range{
+			Worker: *w.plan.Worker, Floor: now - 1, Ceiling: w.plan.layout.Ends().UnixMilli() - 1, Now: now, At: w.gen.Elapsed(),
+		})
+		if err == nil {
+			w.log.Warn("worker id set by hand: no other process may have it", "worker", *w.plan.Worker)
+		}
+		return err
+	}
+	if c, ok := w.center.(interface{ Warnings() []string }); ok {
+		for _, text := range c.Warnings() {
+			w.log.Warn("lease centre", "center", lease.Name(w.center), "warning", text)
+		}
+	}
+	if left := time.Until(w.plan.layout.Ends()); left < 5*snowflake.MinLife {
+		w.log.Warn("the layout's time field ends within five years", "ends", w.plan.layout.Ends().UTC(), "layout", w.plan.layout.String())
+	}
+	if err := w.keeper.Start(ctx); err != nil {
+		return fmt.Errorf("idworker: %w", err)
+	}
+	st := w.Status()
+	w.log.Info("idworker started", "worker", st.Worker, "namespace", st.Namespace, "center", st.Center, "state", st.State,
+		"pool", fmt.Sprintf("%d-%d of %d", st.Pool.First, st.Pool.Last, st.Pool.Size), "good_for_replicas", st.Pool.Replicas(), "layout", st.Layout)
+	return nil
+}
+
+// Close gives the worker id back: renewing ends, then issuing, for good. It takes
+// some seconds at most, even if ctx has ended. The error tells that the worker id
+// could not be given back; it is then free when its lease expires. A second Close
+// does nothing.
+func (w *IdWorker) Close(ctx context.Context) error {
+	var err error
+	if w.keeper == nil {
+		w.gen.Stop()
+	} else {
+		err = w.keeper.Stop(ctx)
+	}
+	return errors.Join(err, closeOwned(w.owned))
+}
+
+// NextID returns the next id, which is greater than all that were issued before in
+// this process. It does no I/O, takes no lock and allocates nothing. Where a burst
+// has used up its lead over the clock it sleeps for at most one tick.
+//
+// Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted; the id is then 0.
+func (w *IdWorker) NextID() (int64, error) {
+	id, err := w.gen.NextID()
+	if err != nil {
+		return 0, w.explain(err)
+	}
+	return id, nil
+}
+
+// NextIDWait returns the next id and waits for it as long as ctx: for the lead of a
+// burst, and for the renewal of a lease that has expired.
+//
+// Errors: ErrNotStarted and ErrStopped at once; when ctx ends its error together
+// with ErrLeaseExpired or ErrExhausted. The id is then 0.
+func (w *IdWorker) NextIDWait(ctx context.Context) (int64, error) {
+	id, err := w.gen.NextIDWait(ctx)
+	if err != nil {
+		return 0, w.explain(err)
+	}
+	return id, nil
+}
+
+// NextIDs fills dst with rising ids by one reservation (several, for more ids than
+// MaxAhead holds). It waits as NextIDWait does. On an error dst is all zero.
+func (w *IdWorker) NextIDs(ctx context.Context, dst []int64) error {
+	if err := w.gen.NextIDs(ctx, dst); err != nil {
+		return w.explain(err)
+	}
+	return nil
+}
+
+// explain adds what the keeper knows to an error of the generator.
+func (w *IdWorker) explain(err error) error {
+	if w.keeper == nil {
+		return err
+	}
+	if cause := w.keeper.Status().Err; cause != nil && (errors.Is(err, ErrNotStarted) || errors.Is(err, ErrLeaseExpired)) {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
+}
+
+// Layout returns the layout of the ids.
+func (w *IdWorker) Layout() snowflake.Layout { return w.plan.layout }
+
+// Decode takes an id of this layout apart.
+func (w *IdWorker) Decode(id int64) (snowflake.Parts, error) { return w.plan.layout.Decode(id) }
+
+// Encode puts an id of this layout together. Nothing keeps it from being an id that
+// is issued too: it is for bounds of queries and for tests.
+func (w *IdWorker) Encode(p snowflake.Parts) (int64, error) { return w.plan.layout.Encode(p) }

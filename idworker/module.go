@@ -1,0 +1,137 @@
+package idworker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/fx"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+// Module provides *IdWorker to an fx application, which supplies a Config and one
+// of *gorm.DB, redis.UniversalClient, *redis.Client or lease.Center. It invokes
+// nothing: an application that asks for no ids takes no lease.
+//
+// OnStart borrows the worker id within the start's context; OnStop gives it back.
+var Module = fx.Module("idworker", fx.Provide(New))
+
+// Params is what New takes from fx.
+type Params struct {
+	fx.In
+
+	Config     Config
+	Lifecycle  fx.Lifecycle
+	Shutdowner fx.Shutdowner `optional:"true"`
+
+	Center lease.Center `optional:"true"` // comes before Config.Mode
+	Clients
+}
+
+// Clients are the stores that an application may have. A nil client counts as none.
+type Clients struct {
+	fx.In
+
+	DB          *gorm.DB              `optional:"true"`
+	Redis       redis.UniversalClient `optional:"true"`
+	RedisClient *redis.Client         `optional:"true"`
+	Logger      *slog.Logger          `optional:"true"`
+}
+
+// New returns a worker that borrows its worker id when p.Lifecycle starts. Without
+// fx use Open.
+func New(p Params) (*IdWorker, error) {
+	pl, err := p.Config.plan()
+	if err != nil {
+		return nil, err
+	}
+	if p.Lifecycle == nil {
+		return nil, errors.New("idworker: new: Params.Lifecycle is nil: give fx's, or use Open")
+	}
+	if pl.OnLost == OnLostShutdown && p.Shutdowner == nil {
+		return nil, errors.New(`idworker: new: on_lost "shutdown" needs Params.Shutdowner`)
+	}
+	if p.Logger == nil {
+		p.Logger = slog.New(slog.DiscardHandler)
+	}
+	center := p.Center
+	var owned io.Closer
+	if center == nil && pl.Mode != ModeLocal {
+		if center, err = NewCenter(CenterParams{Config: p.Config, Clients: p.Clients}); err != nil {
+			return nil, err
+		}
+		owned, _ = center.(io.Closer)
+	}
+	w, err := build(pl, center, p.Logger, func(cause error) {
+		if pl.OnLost != OnLostShutdown {
+			return
+		}
+		// fx hands no error on, so the log has to tell.
+		p.Logger.Error("idworker: shutting down: on_lost is shutdown", "namespace", pl.Namespace, "err", cause)
+		go func() { _ = p.Shutdowner.Shutdown(fx.ExitCode(1)) }()
+	})
+	if err != nil {
+		return nil, errors.Join(err, closeOwned(owned))
+	}
+	w.owned = owned
+	p.Lifecycle.Append(fx.Hook{
+		OnStart: func(ctx context.Context) error {
+			err := w.start(ctx)
+			if err != nil { // fx stops no hook that failed to start
+				err = errors.Join(err, closeOwned(owned))
+			}
+			return err
+		},
+		OnStop: w.Close,
+	})
+	return w, nil
+}
+
+func closeOwned(c io.Closer) error {
+	if c == nil {
+		return nil
+	}
+	return c.Close()
+}
+
+// Named provides a second *IdWorker under a name, with a Config of its own:
+//
+//	fx.Options(idworker.Named("audit", idworker.Config{Namespace: "audit"}))
+//
+//	type Params struct {
+//		fx.In
+//		Worker *idworker.IdWorker `name:"audit"`
+//	}
+//
+// It takes the same clients as New. One that has another name joins by a
+// lease.Center of its own: see the package's README.
+func Named(name string, cfg Config) fx.Option {
+	type params struct {
+		fx.In
+
+		Lifecycle  fx.Lifecycle
+		Shutdowner fx.Shutdowner `optional:"true"`
+		Center     lease.Center  `optional:"true"`
+		Clients
+	}
+	if name == "" {
+		return fx.Error(errors.New("idworker: named: the name is empty: give the one of the name tag"))
+	}
+	return fx.Module("idworker."+name, fx.Provide(fx.Annotate(
+		func(p params) (*IdWorker, error) {
+			w, err := New(Params{
+				Config: cfg, Lifecycle: p.Lifecycle, Shutdowner: p.Shutdowner, Center: p.Center, Clients: p.Clients,
+			})
+			if err != nil {
+				return nil, fmt.Errorf("idworker %q: %w", name, err)
+			}
+			return w, nil
+		},
+		fx.ResultTags(fmt.Sprintf("name:%q", name)),
+	)))
+}

@@ -1,0 +1,481 @@
+package idworker_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/internal/memcenter"
+	"github.com/snowlease/snowlease/internal/testserver"
+)
+
+func TestStartAndStopOnEveryEngine(t *testing.T) {
+	for _, s := range stores() {
+		t.Run(s.name, func(t *testing.T) {
+			for _, mode := range []idworker.Mode{idworker.ModeAuto, s.mode} {
+				cfg := idworker.Config{Namespace: namespace(t), Mode: mode, Quarantine: s.quarantine}
+				var w *idworker.IdWorker
+				var c lease.Center
+				var j journal
+				a := app(t, &w, fx.Supply(cfg), s.provide(t), opened(), closing(), j.provide(), fx.Populate(&c))
+				_, err := w.NextID()
+				require.ErrorIs(t, err, idworker.ErrNotStarted)
+				require.False(t, w.Ready())
+				require.Equal(t, idworker.StateNotStarted, w.Status().State)
+				a.RequireStart()
+
+				require.NoError(t, w.Healthy(t.Context()))
+				id, err := w.NextID()
+				require.NoError(t, err)
+				p, err := w.Decode(id)
+				require.NoError(t, err)
+				require.WithinDuration(t, time.Now(), p.Time, time.Minute)
+				st := w.Status()
+				require.Equal(t, idworker.StateReady, st.State)
+				require.Equal(t, p.Worker, st.Worker)
+				require.Equal(t, cfg.Namespace, st.Namespace)
+				require.Equal(t, int64(1), st.Issued)
+				require.True(t, st.Floor.Before(p.Time) && p.Time.Before(st.Ceiling))
+				slots, err := c.(lease.Lister).Slots(t.Context(), cfg.Namespace)
+				require.NoError(t, err)
+				require.Len(t, slots, 32)
+				require.Contains(t, slots[st.Worker].Holder, "idworker.test@")
+
+				a.RequireStop()
+				_, err = w.NextID()
+				require.ErrorIs(t, err, idworker.ErrStopped)
+				require.Equal(t, idworker.StateStopped, w.Status().State)
+				for _, want := range []string{"worker id borrowed", "idworker started", "good_for_replicas=16", cfg.Namespace, "worker id given back"} {
+					require.Contains(t, j.String(), want)
+				}
+			}
+		})
+	}
+}
+
+// The module makes its own centre; fresh tables are new, and nobody waits.
+func TestFreshTablesAreNew(t *testing.T) {
+	db := newSQLite(t)
+	var w *idworker.IdWorker
+	a := app(t, &w, fx.Supply(idworker.Config{Namespace: "orders", Start: idworker.StartRequire}, db))
+	a.RequireStart()
+	first := w.Status().Worker
+	var second *idworker.IdWorker
+	b := app(t, &second, fx.Supply(idworker.Config{Namespace: "orders"}, db))
+	b.RequireStart()
+	require.NotEqual(t, first, second.Status().Worker)
+	b.RequireStop()
+	a.RequireStop()
+}
+
+func TestModuleAsksForNothingByItself(t *testing.T) {
+	a := fxtest.New(t, fx.NopLogger, idworker.Module)
+	a.RequireStart().RequireStop()
+}
+
+func TestChoiceOfTheCenter(t *testing.T) {
+	db := newSQLite(t)
+	client := newRedis(t, "127.0.0.1:1")
+	other := newRedis(t, "127.0.0.1:1")
+	other2 := func() redis.UniversalClient { return other }
+	for _, c := range []struct {
+		name string
+		mode idworker.Mode
+		opts fx.Option
+		want []string // of the error; none: it is built
+	}{
+		{"no client", "", fx.Options(), []string{"neither", "*gorm.DB", "redis.UniversalClient", "name tag"}},
+		{"both clients", "", fx.Options(fx.Supply(db), universal(client)), []string{"both", `"db"`, `"redis"`}},
+		{"both clients, mode db", "db", fx.Options(fx.Supply(db), universal(client)), nil},
+		{"both clients, mode redis", "redis", fx.Options(fx.Supply(db), universal(client)), nil},
+		{"mode db without one", "db", universal(client), []string{"mode db", "no *gorm.DB"}},
+		{"mode redis without one", "redis", fx.Supply(db), []string{"mode redis", "redis.UniversalClient"}},
+		{"nil clients count as none", "", fx.Provide(func() (*gorm.DB, redis.UniversalClient) { return nil, nil }), []string{"neither"}},
+		{"nil client beside one", "", fx.Options(fx.Supply(db), fx.Provide(func() redis.UniversalClient { return nil })), nil},
+		{"*redis.Client", "", fx.Supply(client), nil},
+		{"one client by two types", "", fx.Options(fx.Supply(client), universal(client)), nil},
+		{"two Redis clients", "", fx.Options(fx.Supply(client), fx.Provide(other2)), []string{"both a redis.UniversalClient"}},
+		{"a client whose own dependency is missing", "", fx.Provide(func(missing) *gorm.DB { return db }), []string{"looks absent"}},
+		{"pointer to Config", "", fx.Options(fx.Supply(db)), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var w *idworker.IdWorker
+			var lc fx.Lifecycle
+			a := fx.New(fx.NopLogger, c.opts, fx.Supply(idworker.Config{Namespace: "orders", Mode: c.mode}), idworker.Module, fx.Populate(&w, &lc))
+			if c.want == nil {
+				require.NoError(t, a.Err())
+				require.NoError(t, w.Close(t.Context()))
+				return
+			}
+			for _, want := range c.want {
+				require.ErrorContains(t, a.Err(), want)
+			}
+		})
+	}
+	t.Run("a pointer to Config is not a Config", func(t *testing.T) {
+		var w *idworker.IdWorker
+		a := fx.New(fx.NopLogger, fx.Supply(db, &idworker.Config{Namespace: "orders"}), idworker.Module, fx.Populate(&w))
+		require.ErrorContains(t, a.Err(), "idworker.Config")
+	})
+	t.Run("a provider that fails is not absent", func(t *testing.T) {
+		var w *idworker.IdWorker
+		a := fx.New(fx.NopLogger, fx.Supply(idworker.Config{Namespace: "orders"}),
+			fx.Provide(func() (*gorm.DB, error) { return nil, errors.New("no such host") }), idworker.Module, fx.Populate(&w))
+		require.ErrorContains(t, a.Err(), "no such host")
+	})
+}
+
+type missing struct{}
+
+func TestOwnCenterComesFirst(t *testing.T) {
+	c := memcenter.New()
+	cfg := idworker.Config{Namespace: "orders", Mode: idworker.ModeRedis}
+	req, err := cfg.Request()
+	require.NoError(t, err)
+	require.NoError(t, c.Init(t.Context(), req))
+	var w *idworker.IdWorker
+	a := app(t, &w, fx.Supply(cfg), fx.Provide(func() lease.Center { return c }))
+	a.RequireStart()
+	require.Equal(t, "memory", w.Status().Center)
+	a.RequireStop()
+}
+
+// A named database joins by a centre of its own.
+func TestNamedDatabase(t *testing.T) {
+	db := newSQLite(t)
+	var w *idworker.IdWorker
+	a := app(t, &w, fx.Supply(idworker.Config{Namespace: "orders"}),
+		fx.Supply(fx.Annotate(db, fx.ResultTags(`name:"main"`))),
+		fx.Provide(fx.Annotate(func(db *gorm.DB) (*dbseq.Center, error) { return dbseq.New(db) },
+			fx.ParamTags(`name:"main"`), fx.As(new(lease.Center)))),
+		closing())
+	a.RequireStart()
+	require.True(t, w.Ready())
+	a.RequireStop()
+}
+
+func TestTwoNamedWorkers(t *testing.T) {
+	type workers struct {
+		fx.In
+		Orders *idworker.IdWorker `name:"orders"`
+		Audit  *idworker.IdWorker `name:"audit"`
+	}
+	var ws workers
+	jssafe := idworker.Config{Namespace: "audit", Preset: "jssafe", Quarantine: "never", Start: "auto"}
+	a := fxtest.New(t, fx.NopLogger, fx.Supply(newSQLite(t)),
+		idworker.Named("orders", idworker.Config{Namespace: "orders"}),
+		idworker.Named("audit", jssafe),
+		opened2(jssafe),
+		fx.Invoke(func(w workers) { ws = w }))
+	a.RequireStart()
+	require.Equal(t, "orders", ws.Orders.Status().Namespace)
+	require.Equal(t, "audit", ws.Audit.Status().Namespace)
+	id, err := ws.Audit.NextID()
+	require.NoError(t, err)
+	require.Less(t, id, int64(1)<<53)
+	a.RequireStop()
+	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("", jssafe)).Err(), "name is empty")
+	bad := fx.New(fx.NopLogger, idworker.Named("x", idworker.Config{}), fx.Invoke(fx.Annotate(func(*idworker.IdWorker) {}, fx.ParamTags(`name:"x"`))))
+	require.ErrorContains(t, bad.Err(), `idworker "x"`)
+}
+
+// opened2 opens a second namespace on the database that the first has made ready.
+func opened2(cfg idworker.Config) fx.Option {
+	return fx.Invoke(func(lc fx.Lifecycle, db *gorm.DB) {
+		lc.Append(fx.StartHook(func(ctx context.Context) error {
+			c, err := dbseq.New(db)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			req, err := cfg.Request()
+			if err != nil {
+				return err
+			}
+			return c.Init(ctx, req)
+		}))
+	})
+}
+
+func TestLocalMode(t *testing.T) {
+	worker := int64(7)
+	var w *idworker.IdWorker
+	var j journal
+	a := app(t, &w, fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Worker: &worker}, newSQLite(t)), j.provide())
+	a.RequireStart()
+	id, err := w.NextID()
+	require.NoError(t, err)
+	p, err := w.Decode(id)
+	require.NoError(t, err)
+	require.Equal(t, worker, p.Worker)
+	require.Equal(t, "local", w.Status().Center)
+	require.Contains(t, j.String(), "no other process may have it")
+	a.RequireStop()
+	require.False(t, w.Ready())
+}
+
+func TestFixed(t *testing.T) {
+	w, err := idworker.Fixed(snowflake.Layout{}, 3)
+	require.NoError(t, err)
+	ids := make([]int64, 1000)
+	require.NoError(t, w.NextIDs(t.Context(), ids))
+	one, err := w.NextIDWait(t.Context())
+	require.NoError(t, err)
+	require.Greater(t, one, ids[999])
+	p, err := w.Decode(one)
+	require.NoError(t, err)
+	require.Equal(t, int64(3), p.Worker)
+	back, err := w.Encode(p)
+	require.NoError(t, err)
+	require.Equal(t, one, back)
+	require.Equal(t, int64(3), w.Status().Worker)
+	require.NoError(t, w.Close(t.Context()))
+	require.NoError(t, w.Close(t.Context()))
+	require.ErrorIs(t, w.Healthy(t.Context()), idworker.ErrStopped)
+	_, err = idworker.Fixed(snowflake.Layout{}, 32)
+	require.ErrorContains(t, err, "worker 32")
+}
+
+func TestOpenWithoutFx(t *testing.T) {
+	c, err := dbseq.New(newSQLite(t))
+	require.NoError(t, err)
+	defer c.Close()
+	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders"}, c)
+	require.NoError(t, err)
+	_, err = w.NextID()
+	require.NoError(t, err)
+	require.NoError(t, w.Close(t.Context()))
+
+	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders"}, nil)
+	require.ErrorContains(t, err, "centre is nil")
+	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", OnLost: "shutdown"}, c)
+	require.ErrorContains(t, err, "on_lost")
+	_, err = idworker.New(idworker.Params{Config: idworker.Config{Namespace: "orders"}})
+	require.ErrorContains(t, err, "Lifecycle is nil")
+}
+
+// The database is away: the error comes within the start's context and names it.
+func TestCenterDownAtStart(t *testing.T) {
+	dead := "nobody:secret@tcp(127.0.0.1:1)/app"
+	db, err := gorm.Open(mysql.New(mysql.Config{DSN: dead, SkipInitializeWithVersion: true}), &gorm.Config{DisableAutomaticPing: true})
+	require.NoError(t, err)
+	pool, _ := db.DB()
+	defer pool.Close()
+	for name, o := range map[string]fx.Option{
+		"127.0.0.1:1": universal(newRedis(t, "127.0.0.1:1")),
+		"mysql":       fx.Supply(db),
+	} {
+		var w *idworker.IdWorker
+		a := app(t, &w, fx.Supply(idworker.Config{Namespace: "orders"}), o)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		err := a.Start(ctx)
+		require.ErrorContains(t, err, name)
+		require.ErrorContains(t, err, "connection refused")
+		require.NotContains(t, err.Error(), "secret")
+		require.NoError(t, ctx.Err(), "before the context ends")
+		cancel()
+		a.RequireStop()
+	}
+}
+
+func TestDatabaseFileThatCannotBeOpened(t *testing.T) {
+	db := newSQLite(t)
+	require.NoError(t, db.Exec("CREATE TABLE snowlease_meta (nonsense TEXT)").Error)
+	var w *idworker.IdWorker
+	a := app(t, &w, fx.Supply(idworker.Config{Namespace: "orders", Wait: time.Second}, db))
+	require.ErrorContains(t, a.Start(t.Context()), "sqlite")
+	a.RequireStop()
+}
+
+// A later hook fails: fx stops what has started, and the slot is free at once.
+func TestStartThatFailsLaterGivesTheWorkerIDBack(t *testing.T) {
+	for _, s := range stores() {
+		t.Run(s.name, func(t *testing.T) {
+			cfg := idworker.Config{Namespace: namespace(t), Quarantine: s.quarantine}
+			var w *idworker.IdWorker
+			var c lease.Center
+			boom := errors.New("port in use")
+			a := app(t, &w, fx.Supply(cfg), s.provide(t), opened(), fx.Populate(&c), fx.Invoke(func(lc fx.Lifecycle, _ *idworker.IdWorker) {
+				lc.Append(fx.StartHook(func() error { return boom }))
+			}))
+			require.ErrorIs(t, a.Start(t.Context()), boom)
+			slots, err := c.(lease.Lister).Slots(t.Context(), cfg.Namespace)
+			require.NoError(t, err)
+			for _, s := range slots {
+				require.Empty(t, s.Holder)
+			}
+			require.Equal(t, idworker.StateStopped, w.Status().State)
+			if c, ok := c.(interface{ Close() error }); ok {
+				require.NoError(t, c.Close())
+			}
+		})
+	}
+}
+
+func TestDoubleStartAndStop(t *testing.T) {
+	c := memcenter.New()
+	cfg := idworker.Config{Namespace: "orders"}
+	req, err := cfg.Request()
+	require.NoError(t, err)
+	require.NoError(t, c.Init(t.Context(), req))
+	lc := fxtest.NewLifecycle(t)
+	w, err := idworker.New(idworker.Params{Config: cfg, Lifecycle: lc, Center: c})
+	require.NoError(t, err)
+	lc.RequireStart()
+	require.Error(t, lc.Start(t.Context()), "a second start is refused")
+	lc.RequireStop()
+	require.NoError(t, w.Close(t.Context()), "a second stop does nothing")
+}
+
+// world is a centre and a worker in a bubble of synctest.
+func world(t *testing.T, cfg idworker.Config, f func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle)) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
+		cfg.Namespace = "orders"
+		c := memcenter.New()
+		req, err := cfg.Request()
+		require.NoError(t, err)
+		require.NoError(t, c.Init(t.Context(), req))
+		lc := fxtest.NewLifecycle(t)
+		w, err := idworker.New(idworker.Params{Config: cfg, Lifecycle: lc, Center: c, Shutdowner: &shutdowner{}})
+		require.NoError(t, err)
+		f(t, c, w, lc)
+		require.NoError(t, w.Close(context.Background()))
+	})
+}
+
+type shutdowner struct{}
+
+func (*shutdowner) Shutdown(...fx.ShutdownOption) error { return nil }
+
+func TestQuarantineAtStartUnderAuto(t *testing.T) {
+	world(t, idworker.Config{}, func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle) {
+		c.Wipe()
+		lc.RequireStart()
+		require.False(t, w.Ready())
+		require.Equal(t, idworker.StateQuarantined, w.Status().State)
+		_, err := w.NextID()
+		require.ErrorIs(t, err, idworker.ErrNotStarted)
+		var q *idworker.QuarantineError
+		require.ErrorAs(t, err, &q)
+		require.ErrorAs(t, w.Healthy(t.Context()), &q)
+		require.NotEmpty(t, w.Status().Error)
+		time.Sleep(40 * time.Second)
+		require.True(t, w.Ready())
+		_, err = w.NextID()
+		require.NoError(t, err)
+	})
+}
+
+func TestQuarantineAtStartUnderRequire(t *testing.T) {
+	world(t, idworker.Config{Start: idworker.StartRequire}, func(t *testing.T, c *memcenter.Center, _ *idworker.IdWorker, lc *fxtest.Lifecycle) {
+		c.Wipe()
+		began := time.Now()
+		err := lc.Start(t.Context())
+		var q *idworker.QuarantineError
+		require.ErrorAs(t, err, &q)
+		require.Zero(t, time.Since(began), "at once")
+	})
+}
+
+func TestCenterDownWhileRunning(t *testing.T) {
+	world(t, idworker.Config{}, func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle) {
+		lc.RequireStart()
+		c.Intercept(func(context.Context, string, bool) error { return errors.New("connection refused") })
+		time.Sleep(25 * time.Second)
+		require.NoError(t, w.Healthy(t.Context()))
+		require.Contains(t, w.Status().Error, "connection refused")
+		time.Sleep(10 * time.Second)
+		_, err := w.NextID()
+		require.ErrorIs(t, err, idworker.ErrLeaseExpired)
+		require.ErrorContains(t, err, "connection refused")
+		require.Equal(t, idworker.StateExpired, w.Status().State)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, w.NextIDs(ctx, make([]int64, 3)), idworker.ErrLeaseExpired)
+
+		waiting := make(chan error)
+		go func() {
+			_, err := w.NextIDWait(context.Background())
+			waiting <- err
+		}()
+		c.Intercept(nil)
+		require.NoError(t, <-waiting, "recovery without a restart")
+		require.True(t, w.Ready())
+	})
+}
+
+func TestOnLost(t *testing.T) {
+	for _, c := range []struct {
+		onLost string
+		code   int
+	}{{idworker.OnLostContinue, -1}, {idworker.OnLostShutdown, 1}} {
+		t.Run(c.onLost, func(t *testing.T) {
+			center := memcenter.New()
+			cfg := idworker.Config{Namespace: "orders", OnLost: c.onLost, TTL: 300 * time.Millisecond, Skew: 10 * time.Millisecond}
+			req, err := cfg.Request()
+			require.NoError(t, err)
+			require.NoError(t, center.Init(t.Context(), req))
+			var w *idworker.IdWorker
+			var j journal
+			a := app(t, &w, fx.Supply(cfg), fx.Provide(func() lease.Center { return center }), j.provide())
+			done := a.Wait()
+			a.RequireStart()
+			before, err := w.NextID()
+			require.NoError(t, err)
+			center.Advance(time.Minute) // every lease has expired
+			require.Eventually(t, func() bool { return w.Status().Losses == 1 }, 30*time.Second, time.Millisecond)
+			if c.code < 0 {
+				require.Eventually(t, w.Ready, 30*time.Second, time.Millisecond)
+				after, err := w.NextIDWait(t.Context())
+				require.NoError(t, err)
+				require.Greater(t, after, before)
+				require.Empty(t, done)
+			} else {
+				require.Equal(t, c.code, (<-done).ExitCode)
+				require.Contains(t, j.String(), "shutting down")
+			}
+			a.RequireStop()
+		})
+	}
+}
+
+// A real Redis is wiped again and again under load: whoever holds a worker id goes
+// on with it, and nobody is lent it beside them.
+func TestRedisWipedUnderLoad(t *testing.T) {
+	srv := testserver.NewRedis(t)
+	client := newRedis(t, srv.Addr())
+	cfg := idworker.Config{Namespace: "orders", TTL: 3 * time.Second, Skew: 100 * time.Millisecond}
+	var w *idworker.IdWorker
+	a := app(t, &w, fx.Supply(cfg), universal(client), opened())
+	a.RequireStart()
+	worker := w.Status().Worker
+	var prev int64
+	for wipes := 0; wipes < 4; wipes++ {
+		require.NoError(t, client.FlushAll(t.Context()).Err())
+		renewed := w.Status().Renewed
+		for w.Status().Renewed.Equal(renewed) {
+			id, err := w.NextID()
+			require.NoError(t, err)
+			require.Greater(t, id, prev)
+			prev = id
+		}
+	}
+	st := w.Status()
+	require.Equal(t, worker, st.Worker)
+	require.Zero(t, st.Losses)
+	a.RequireStop()
+}

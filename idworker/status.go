@@ -1,0 +1,118 @@
+package idworker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+// State is where a worker stands.
+type State string
+
+// The states.
+const (
+	StateNotStarted  State = "not_started"
+	StateQuarantined State = "quarantined" // started; the centre lends nothing for a while
+	StateReady       State = "ready"       // has a worker id
+	StateBorrowing   State = "borrowing"   // lost its lease: uses up its range, asks for another worker id
+	StateExpired     State = "expired"     // past its ceiling: the centre is away, or lends nothing
+	StateStopped     State = "stopped"
+)
+
+// Status is what a worker knows at a moment. Times are the centre's.
+type Status struct {
+	State     State  `json:"state"`
+	Namespace string `json:"namespace"`
+	Center    string `json:"center"` // "local" without one
+	Layout    string `json:"layout"`
+	// Worker is the worker id that ids carry, or -1 before the first.
+	Worker int64 `json:"worker"`
+	Token  int64 `json:"token"`
+	// No id lies at or below Floor, or above Ceiling.
+	Floor   time.Time `json:"floor,omitzero"`
+	Ceiling time.Time `json:"ceiling,omitzero"`
+	// Since is when the worker id was borrowed.
+	Since time.Time `json:"since,omitzero"`
+	// Renewed is when the centre last answered, by this host's clock.
+	Renewed time.Time `json:"renewed,omitzero"`
+	// Err is the error of the last attempt to borrow or renew, nil after a success.
+	Err error `json:"-"`
+	// Error is Err as a text.
+	Error string `json:"error,omitempty"`
+	// Losses counts the leases lost.
+	Losses int `json:"losses"`
+	// Issued counts the ids issued.
+	Issued int64 `json:"issued"`
+	// Lead is how far the last id lies ahead of the clock, after a burst.
+	Lead time.Duration `json:"lead_ns"`
+	Pool Pool          `json:"pool"`
+}
+
+// Pool is the worker ids of a namespace, 0 to Size-1, and the range of them that
+// this process may borrow.
+type Pool struct {
+	Size  int64 `json:"size"`
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+}
+
+// Replicas returns how many replicas the range is good for: half of it, since
+// rolling deploys and crashed processes hold worker ids as well.
+func (p Pool) Replicas() int64 { return max(1, (p.Last-p.First+1)/2) }
+
+// Status returns what the worker knows. It does no I/O.
+func (w *IdWorker) Status() Status {
+	p := w.plan
+	st := Status{
+		State: StateReady, Namespace: p.Namespace, Center: "local", Layout: p.layout.String(), Worker: -1,
+		Issued: w.gen.Issued(), Lead: w.gen.Lead(),
+		Pool: Pool{Size: p.layout.Workers(), First: p.request.First, Last: p.request.Last},
+	}
+	err := w.gen.Err()
+	if w.keeper == nil {
+		st.Worker = *p.Worker
+	} else {
+		k := w.keeper.Status()
+		st.Center, st.Err, st.Losses, st.Renewed = lease.Name(w.center), k.Err, k.Losses, k.Renewed
+		if g := k.Grant; g != (lease.Grant{}) {
+			st.Worker, st.Token = g.Worker, g.Token
+			st.Floor, st.Ceiling, st.Since = time.UnixMilli(g.Floor), time.UnixMilli(g.Ceiling), time.UnixMilli(g.Since)
+		}
+		switch k.State {
+		case lease.Quarantined:
+			st.State = StateQuarantined
+		case lease.Borrowing:
+			st.State = StateBorrowing
+		}
+	}
+	if st.Err != nil {
+		st.Error = st.Err.Error()
+	}
+	switch {
+	case errors.Is(err, ErrStopped):
+		st.State = StateStopped
+	case errors.Is(err, ErrNotStarted) && st.State != StateQuarantined:
+		st.State = StateNotStarted
+	case errors.Is(err, ErrLeaseExpired):
+		st.State = StateExpired
+	}
+	return st
+}
+
+// Healthy returns nil while NextID issues ids, or why it does not. Readiness may
+// depend on it, liveness must not: a restart does not bring the centre back.
+func (w *IdWorker) Healthy(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("idworker: healthy: %w", err)
+	}
+	if err := w.gen.Err(); err != nil {
+		return w.explain(err)
+	}
+	return nil
+}
+
+// Ready reports whether NextID issues ids.
+func (w *IdWorker) Ready() bool { return w.gen.Err() == nil }
