@@ -19,7 +19,18 @@ import (
 // nothing: an application that asks for no ids takes no lease.
 //
 // OnStart borrows the worker id within the start's context; OnStop gives it back.
-var Module = fx.Module("idworker", fx.Provide(New))
+//
+// Beside *IdWorker it provides the same worker as the unnamed interface type that
+// gormplugin.Module asks for.
+var Module = fx.Module("idworker", fx.Provide(New, generator))
+
+// generator is the worker as gormplugin.Module asks for it: by a type without a
+// name, so that neither package imports the other.
+func generator(w *IdWorker) interface {
+	NextIDs(ctx context.Context, dst []int64) error
+} {
+	return w
+}
 
 // Params is what New takes from fx.
 type Params struct {

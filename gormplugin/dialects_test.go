@@ -1,0 +1,174 @@
+package gormplugin_test
+
+import (
+	"database/sql"
+	"fmt"
+	"math"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/libtnb/sqlite"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+	"gorm.io/gorm/schema"
+
+	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/internal/testserver"
+)
+
+func TestMain(m *testing.M) {
+	// GORM's cache of prepared statements keeps a goroutine that nothing ends.
+	testserver.Main(m, goleak.IgnoreAnyFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1"))
+}
+
+// A dialect is a column of the suite: an empty database, for GORM and for a second
+// connection that knows nothing of it.
+type dialect struct {
+	name string
+	open func(testing.TB) (gorm.Dialector, *sql.DB)
+}
+
+func dialects() []dialect {
+	return []dialect{
+		{"sqlite", func(t testing.TB) (gorm.Dialector, *sql.DB) {
+			dsn := sqliteDSN(t)
+			return sqlite.Open(dsn), second(t, "sqlite", dsn)
+		}},
+		{"mariadb", func(t testing.TB) (gorm.Dialector, *sql.DB) {
+			dsn := testserver.MySQL(t)
+			return mysql.Open(dsn), second(t, "mysql", dsn)
+		}},
+		// The way GORM talks to MySQL, which has no RETURNING.
+		{"mariadb without RETURNING", func(t testing.TB) (gorm.Dialector, *sql.DB) {
+			dsn := testserver.MySQL(t)
+			return mysql.New(mysql.Config{DSN: dsn, DisableWithReturning: true}), second(t, "mysql", dsn)
+		}},
+		{"postgres", func(t testing.TB) (gorm.Dialector, *sql.DB) {
+			dsn := testserver.Postgres(t)
+			return postgres.Open(dsn), second(t, "pgx", dsn)
+		}},
+	}
+}
+
+func sqliteDSN(t testing.TB) string {
+	return filepath.Join(t.TempDir(), "test.db") + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"
+}
+
+func second(t testing.TB, driver, dsn string) *sql.DB {
+	db, err := sql.Open(driver, dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func open(t testing.TB, d gorm.Dialector, p *gormplugin.Plugin, models ...any) *gorm.DB {
+	db, err := gorm.Open(d, &gorm.Config{Logger: logger.Discard, TranslateError: true})
+	require.NoError(t, err)
+	pool, err := db.DB()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = pool.Close() })
+	if p != nil {
+		require.NoError(t, db.Use(p))
+	}
+	require.NoError(t, db.AutoMigrate(models...))
+	return db
+}
+
+func openSQLite(t testing.TB, p *gormplugin.Plugin, models ...any) *gorm.DB {
+	return open(t, sqlite.Open(sqliteDSN(t)), p, models...)
+}
+
+const worker = 21
+
+// newGenerator returns a real generator that holds a lease for an hour.
+func newGenerator(t testing.TB) *snowflake.Generator {
+	g, err := snowflake.NewGenerator(snowflake.Layout{})
+	require.NoError(t, err)
+	now := time.Now().UnixMilli()
+	_, err = g.Adopt(snowflake.Range{Worker: worker, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()})
+	require.NoError(t, err)
+	return g
+}
+
+// base36 and bytes keys are the app's own affair.
+func convert(key *schema.Field, id int64) (any, error) {
+	switch key.Schema.Name {
+	case "Base36":
+		return snowflake.ID(id).Base36(), nil
+	case "Bytes":
+		return fmt.Append(nil, id), nil
+	}
+	return nil, nil
+}
+
+// A cell is one row of the suite on one dialect.
+type cell struct {
+	*testing.T
+	db        *gorm.DB
+	other     *sql.DB
+	returning bool // the dialect can tell what it has stored
+	seq       *atomic.Int64
+}
+
+// name returns a string that no other row has.
+func (c cell) name() string { return fmt.Sprintf("name %d", c.seq.Add(1)) }
+
+// holds checks over the second connection that these keys, and no others, are in
+// the table.
+func (c cell) holds(table, column string, keys ...any) {
+	c.Helper()
+	rows, err := c.other.Query("SELECT " + column + " FROM " + table)
+	require.NoError(c, err)
+	defer rows.Close()
+	var stored []string
+	for rows.Next() {
+		var key string
+		require.NoError(c, rows.Scan(&key))
+		stored = append(stored, key)
+	}
+	require.NoError(c, rows.Err())
+	want := make([]string, len(keys))
+	for i, key := range keys {
+		want[i] = fmt.Sprint(key)
+	}
+	require.ElementsMatch(c, want, stored)
+}
+
+// issued checks that the keys come from this worker and from now, and differ.
+func (c cell) issued(keys ...any) {
+	c.Helper()
+	seen := map[int64]bool{}
+	for _, key := range keys {
+		id, err := snowflake.ParseID(fmt.Sprint(key), 10)
+		require.NoError(c, err)
+		p, err := snowflake.Layout{}.Decode(int64(id))
+		require.NoError(c, err)
+		require.EqualValues(c, worker, p.Worker)
+		require.Less(c, math.Abs(time.Since(p.Time).Minutes()), 1.0)
+		require.False(c, seen[int64(id)], "twice: %d", id)
+		seen[int64(id)] = true
+	}
+}
+
+// filled is holds and issued.
+func (c cell) filled(table, column string, keys ...any) {
+	c.Helper()
+	c.issued(keys...)
+	c.holds(table, column, keys...)
+}
+
+// ids lists the values of f for the rows.
+func ids[T, K any](rows []T, f func(T) K) []any {
+	out := make([]any, len(rows))
+	for i, row := range rows {
+		out[i] = f(row)
+	}
+	return out
+}

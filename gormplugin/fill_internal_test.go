@@ -1,0 +1,69 @@
+package gormplugin
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/libtnb/sqlite"
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+)
+
+type benchRow struct {
+	Model
+	Name string
+}
+
+type counting struct{ last int64 }
+
+func (c *counting) NextIDs(_ context.Context, dst []int64) error {
+	for i := range dst {
+		c.last++
+		dst[i] = c.last
+	}
+	return nil
+}
+
+// filler returns the callback alone, without an INSERT, for n rows.
+func filler(t testing.TB, n int) (rows []benchRow, fill func()) {
+	db, err := gorm.Open(sqlite.Open(filepath.Join(t.TempDir(), "test.db")), &gorm.Config{Logger: logger.Discard})
+	require.NoError(t, err)
+	pool, err := db.DB()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = pool.Close() })
+	p := New(&counting{}, Config{})
+	rows = make([]benchRow, n)
+	tx := db.Session(&gorm.Session{DryRun: true}).Create(&rows)
+	require.NoError(t, tx.Error)
+	return rows, func() {
+		for i := range rows {
+			rows[i].ID = 0
+		}
+		p.fill(tx)
+	}
+}
+
+// A statement costs a few allocations, a row none.
+func TestFillAllocatesPerStatement(t *testing.T) {
+	rows, fill := filler(t, 1000)
+	require.Less(t, testing.AllocsPerRun(20, fill), 20.0)
+	require.NotZero(t, rows[999].ID)
+}
+
+func BenchmarkFill(b *testing.B) {
+	for _, bm := range []struct {
+		name string
+		rows int
+	}{{"1 row", 1}, {"1000 rows", 1000}} {
+		b.Run(bm.name, func(b *testing.B) {
+			_, fill := filler(b, bm.rows)
+			b.ReportAllocs()
+			for b.Loop() {
+				fill()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(bm.rows), "ns/row")
+		})
+	}
+}

@@ -1,0 +1,287 @@
+package gormplugin
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+)
+
+// kind says how an id gets into a key.
+type kind int
+
+const (
+	kindInt kind = iota
+	kindUint
+	kindString
+	kindScan    // by the type's own Scan
+	kindConvert // by Config.Convert
+)
+
+// key is what the plugin knows of a model: the field to fill and how.
+type key struct {
+	field   *schema.Field
+	kind    kind
+	convert func(*schema.Field, int64) (any, error)
+	pointer bool // the field is a pointer to kind
+	byRow   bool // the field lies behind an embedded pointer, or GORM sets it
+	warned  atomic.Bool
+	err     error // why a zero key cannot be filled
+}
+
+// keyOf returns the key of a model, nil where it is left alone. GORM keeps one
+// Schema per model and database, so they are few.
+func (p *Plugin) keyOf(s *schema.Schema) *key {
+	if k, ok := p.keys.Load(s); ok {
+		return k.(*key)
+	}
+	k, _ := p.keys.LoadOrStore(s, p.newKey(s))
+	return k.(*key)
+}
+
+func (p *Plugin) newKey(s *schema.Schema) *key {
+	field, tagged, err := findField(s)
+	if err == nil && (field == nil || !tagged && (p.cfg.Scope == ScopeTagged || hasSource(s, field))) {
+		return nil
+	}
+	k := &key{field: field, convert: p.cfg.Convert, err: err}
+	for _, i := range field.StructField.Index {
+		k.byRow = k.byRow || i < 0 // GORM's sign for a pointer on the way
+	}
+	if err != nil {
+		return k
+	}
+	known, err := k.classify()
+	switch {
+	case err != nil:
+		k.err = err
+	case !known && !tagged:
+		return nil
+	case !known:
+		k.err = k.fault("its type %s is unknown to the plugin: give Config.Convert, or tag it `idworker:\"-\"`", field.FieldType)
+	}
+	return k
+}
+
+// classify finds out how the field takes an id, if it does.
+func (k *key) classify() (known bool, err error) {
+	if k.convert != nil {
+		v, err := k.convert(k.field, 1)
+		if err != nil {
+			return false, fmt.Errorf("%w: Config.Convert: %w", k.fault("its value cannot be made"), err)
+		}
+		if v != nil {
+			k.kind, k.byRow = kindConvert, true
+			return true, nil
+		}
+	}
+	t := k.field.FieldType
+	if k.pointer = t.Kind() == reflect.Pointer; k.pointer {
+		t = t.Elem()
+	}
+	bits := 64
+	switch t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		k.kind, bits = kindInt, t.Bits()
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		k.kind, bits = kindUint, t.Bits()
+	case reflect.String:
+		k.kind = kindString
+		return true, nil
+	default:
+		k.kind = kindScan
+	}
+	// The column may be smaller than the field: GORM makes it 32 bits by "size:32".
+	if number := k.field.GORMDataType == schema.Int || k.field.GORMDataType == schema.Uint; number && k.field.Size > 0 {
+		bits = min(bits, k.field.Size)
+	}
+	if bits <= 32 {
+		return false, k.fault("its type %s has %d bits and an id up to 63: make it int64 and the column BIGINT, or leave the model alone by the tag `idworker:\"-\"` or by Config.Exclude",
+			k.field.FieldType, bits)
+	}
+	return k.kind != kindScan || scansIDs(t), nil
+}
+
+// scansIDs tells whether a type such as sql.NullInt64 takes an id and gives it back.
+func scansIDs(t reflect.Type) bool {
+	const probe = 1<<62 + 1 // exact in 63 bits, not in a float
+	v := reflect.New(t)
+	scanner, ok := v.Interface().(sql.Scanner)
+	if !ok || scanner.Scan(int64(probe)) != nil {
+		return false
+	}
+	valuer, ok := v.Interface().(driver.Valuer)
+	if !ok {
+		return false
+	}
+	back, err := valuer.Value()
+	return err == nil && (back == any(int64(probe)) || back == any(strconv.Itoa(probe)))
+}
+
+// find returns where the id of a row goes and whether the key is zero, by GORM's own
+// notion: a pointer to 0 and a valid sql.NullInt64 are values. The slot is the key's
+// own place, or the row where getting there writes.
+func (k *key) find(ctx context.Context, row reflect.Value) (slot reflect.Value, zero bool) {
+	if k.byRow {
+		_, zero = k.field.ValueOf(ctx, row)
+		return row, zero
+	}
+	slot = k.field.ReflectValueOf(ctx, row)
+	return slot, slot.IsZero()
+}
+
+// set fills what find has found.
+func (k *key) set(ctx context.Context, v reflect.Value, id int64) error {
+	if k.kind == kindConvert {
+		value, err := k.value(id)
+		if err == nil {
+			err = k.field.Set(ctx, v, value)
+		}
+		return err
+	}
+	if k.byRow {
+		v = k.field.ReflectValueOf(ctx, v)
+	}
+	if !v.IsZero() {
+		return nil // A pointer that is listed twice.
+	}
+	if k.pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	switch k.kind {
+	case kindInt:
+		v.SetInt(id)
+	case kindUint:
+		v.SetUint(uint64(id))
+	case kindString:
+		s, err := k.decimal(id)
+		if err != nil {
+			return err
+		}
+		v.SetString(s)
+	case kindScan:
+		if err := v.Addr().Interface().(sql.Scanner).Scan(id); err != nil {
+			return fmt.Errorf("%w: %w", k.fault("it refuses %d", id), err)
+		}
+	}
+	return nil
+}
+
+// value is the id as a map holds it.
+func (k *key) value(id int64) (any, error) {
+	switch k.kind {
+	case kindString:
+		return k.decimal(id)
+	case kindConvert:
+		v, err := k.convert(k.field, id)
+		if err == nil && v == nil {
+			err = fmt.Errorf("no value for %d", id)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: Config.Convert: %w", k.fault("its value cannot be made"), err)
+		}
+		return v, nil
+	}
+	return id, nil
+}
+
+// decimal refuses what a database that is not strict would cut.
+func (k *key) decimal(id int64) (string, error) {
+	s := strconv.FormatInt(id, 10)
+	if size := k.field.Size; size > 0 && len(s) > size {
+		return "", k.fault("its column has %d characters and the id %s has %d: give it at least 19", size, s, len(s))
+	}
+	return s, nil
+}
+
+func (k *key) fault(format string, args ...any) error { return fault(k.field, format, args...) }
+
+func fault(f *schema.Field, format string, args ...any) error {
+	return fmt.Errorf("%w: %s of %s: %s", ErrKey, f.Name, f.Schema, fmt.Sprintf(format, args...))
+}
+
+// warn says once per model that its column has a second source of ids.
+func (k *key) warn(db *gorm.DB) {
+	if k.field.AutoIncrement && k.warned.CompareAndSwap(false, true) {
+		db.Logger.Warn(db.Statement.Context,
+			"gormplugin: %s of %s is AUTO_INCREMENT for GORM and is filled with ids all the same: rows inserted past GORM get numbers that collide later. "+
+				"Tag it `gorm:\"primaryKey;autoIncrement:false\"` (gormplugin.Model has it, gorm.Model has not), which does not change a table that exists, "+
+				"or leave the model alone by the tag `idworker:\"-\"` or by Config.Exclude", k.field.Name, k.field.Schema)
+	}
+}
+
+// findField returns the key field to fill, nil for none, and whether it is tagged.
+// On an error the field is the one at fault.
+func findField(s *schema.Schema) (field *schema.Field, tagged bool, err error) {
+	field = s.PrioritizedPrimaryField
+	var chosen []*schema.Field
+	for _, f := range s.PrimaryFields {
+		switch tag, ok := tagOf(s, f); {
+		case !ok:
+		case tag == "true":
+			chosen = append(chosen, f)
+		case tag != "-":
+			return f, false, fault(f, "the tag idworker:%q is unknown: give \"true\" or \"-\"", tag)
+		case f == field:
+			field = nil
+		}
+	}
+	for _, f := range s.Fields {
+		if f.Tag.Get("idworker") == "true" && !f.PrimaryKey {
+			return f, false, fault(f, "it is tagged idworker:\"true\" but is no primary key: tag it gorm:\"primaryKey\" as well")
+		}
+	}
+	for _, f := range chosen {
+		if f == field || len(chosen) == 1 {
+			return f, true, nil
+		}
+	}
+	if len(chosen) > 0 {
+		return chosen[1], false, fault(chosen[1], "it is tagged idworker:\"true\" as %s is: one field of a key is filled", chosen[0].Name)
+	}
+	return field, false, nil
+}
+
+// tagOf returns the field's tag; one at an embedded struct on the way to it goes
+// first, for bases such as gorm.Model that cannot be tagged themselves.
+func tagOf(s *schema.Schema, f *schema.Field) (tag string, ok bool) {
+	t := s.ModelType
+	for _, name := range f.BindNames {
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		sf, found := t.FieldByName(name)
+		if !found {
+			break
+		}
+		if tag, ok = sf.Tag.Lookup("idworker"); ok {
+			return tag, true
+		}
+		t = sf.Type
+	}
+	return "", false
+}
+
+// hasSource tells whether a key gets its value elsewhere: from the database, from
+// the row that it refers to, or, if it is a UUID, from the app.
+func hasSource(s *schema.Schema, f *schema.Field) bool {
+	if f.DefaultValue != "" || strings.EqualFold(string(f.DataType), "uuid") {
+		return true
+	}
+	for _, rel := range s.Relationships.BelongsTo {
+		for _, ref := range rel.References {
+			if ref.ForeignKey == f {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,155 @@
+package gormplugin
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"gorm.io/gorm"
+)
+
+const mapsKey = "idworker:maps"
+
+// mapKey is where a map holds its key, and which.
+type mapKey struct {
+	name  string
+	value any
+}
+
+// filledMaps is what settleMaps needs of a []map.
+type filledMaps struct {
+	column string
+	rows   []map[string]any
+	keys   []mapKey
+	dest   any               // what the caller passed
+	list   *[]map[string]any // what GORM sees, and appends the returned rows to
+}
+
+// mapsOf returns the rows of a value that GORM inserts as maps.
+func mapsOf(dest any) ([]map[string]any, bool) {
+	switch d := dest.(type) {
+	case map[string]any:
+		return []map[string]any{d}, true
+	case *map[string]any:
+		return []map[string]any{*d}, true
+	case []map[string]any:
+		return d, true
+	case *[]map[string]any:
+		return *d, true
+	}
+	return nil, false
+}
+
+func (p *Plugin) fillMaps(db *gorm.DB, k *key, rows []map[string]any) error {
+	keys := make([]mapKey, len(rows))
+	empty := 0
+	for i, row := range rows {
+		if row == nil {
+			return fmt.Errorf("%w: row %d is a nil map, which cannot take an id: make the map", gorm.ErrInvalidData, i)
+		}
+		keys[i] = k.in(row)
+		if keys[i].value == nil {
+			empty++
+		}
+	}
+	b := p.batches.Get().(*batch)
+	defer p.release(b)
+	if err := p.reserve(db, k, b, empty); err != nil {
+		return err
+	}
+	next := 0
+	for i, row := range rows {
+		if keys[i].value != nil {
+			continue
+		}
+		v, err := k.value(b.ids[next])
+		if err != nil {
+			return err
+		}
+		keys[i].value, row[keys[i].name] = v, v
+		next++
+	}
+	rememberMaps(db, k, rows, keys)
+	return nil
+}
+
+// in returns the key of a map under the name that the map uses for it. A zero value
+// counts as none.
+func (k *key) in(row map[string]any) mapKey {
+	found := func(name string, v any) mapKey {
+		if v != nil && reflect.ValueOf(v).IsZero() {
+			v = nil
+		}
+		return mapKey{name, v}
+	}
+	for _, name := range []string{k.field.DBName, k.field.Name} {
+		if v, ok := row[name]; ok {
+			return found(name, v)
+		}
+	}
+	for name, v := range row {
+		if k.field.Schema.LookUpField(name) == k.field {
+			return found(name, v)
+		}
+	}
+	return mapKey{name: k.field.DBName}
+}
+
+// rememberMaps prepares for what GORM does to several maps whose model has columns
+// that the database fills. With RETURNING it cannot scan into a []map, and appends
+// the returned rows to a *[]map, over the next batch where there is one; without, it
+// numbers the maps anew from the last id.
+func rememberMaps(db *gorm.DB, k *key, rows []map[string]any, keys []mapKey) {
+	stmt := db.Statement
+	if len(stmt.Schema.FieldsWithDefaultDBValue) == 0 {
+		return
+	}
+	switch stmt.Dest.(type) {
+	case []map[string]any, *[]map[string]any:
+	default:
+		return // One map is right already.
+	}
+	f := &filledMaps{column: k.field.DBName, rows: rows, keys: keys, dest: stmt.Dest}
+	// Who asks for RETURNING himself gets what GORM does with it.
+	if _, asked := stmt.Clauses["RETURNING"]; !asked {
+		list := slices.Clip(rows)
+		f.list, stmt.Dest = &list, &list
+	}
+	db.InstanceSet(mapsKey, f)
+}
+
+// settleMaps is the callback after the INSERT: the caller's maps hold the keys that
+// are in the table.
+func settleMaps(db *gorm.DB) {
+	switch db.Statement.Dest.(type) {
+	case []map[string]any, *[]map[string]any:
+	default:
+		return
+	}
+	v, _ := db.InstanceGet(mapsKey)
+	f, ok := v.(*filledMaps)
+	if !ok {
+		return
+	}
+	db.Statement.Dest = f.dest
+	var returned []map[string]any
+	if f.list != nil {
+		returned = (*f.list)[len(f.rows):]
+	}
+	for i, row := range f.rows {
+		// As GORM does with structs: row by row, where the database returned each. It
+		// does not for rows that ON CONFLICT DO NOTHING left out.
+		if len(returned) == len(f.rows) {
+			maps.Copy(row, returned[i])
+			if v, ok := returned[i][f.column]; ok {
+				row[f.keys[i].name] = v
+			}
+			continue
+		}
+		row[f.keys[i].name] = f.keys[i].value
+		if _, ok := row[f.column]; ok {
+			row[f.column] = f.keys[i].value
+		}
+	}
+}

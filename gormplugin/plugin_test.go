@@ -1,0 +1,228 @@
+package gormplugin_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"log"
+	"math"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/libtnb/sqlite"
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+// A counter counts up, and notes what it was asked for.
+type counter struct {
+	mu    sync.Mutex
+	last  int64
+	asked []int
+}
+
+func (c *counter) NextIDs(_ context.Context, dst []int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked = append(c.asked, len(dst))
+	for i := range dst {
+		c.last++
+		dst[i] = c.last
+	}
+	return nil
+}
+
+type generatorFunc func(ctx context.Context, dst []int64) error
+
+func (f generatorFunc) NextIDs(ctx context.Context, dst []int64) error { return f(ctx, dst) }
+
+// A recorder counts what reaches the database.
+type recorder struct {
+	*sql.DB
+	calls atomic.Int64
+}
+
+// GetDBConn lets gorm.DB.DB find the pool.
+func (r *recorder) GetDBConn() (*sql.DB, error) { return r.DB, nil }
+
+func (r *recorder) BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error) {
+	r.calls.Add(1)
+	return r.DB.BeginTx(ctx, o)
+}
+
+func (r *recorder) ExecContext(ctx context.Context, q string, args ...any) (sql.Result, error) {
+	r.calls.Add(1)
+	return r.DB.ExecContext(ctx, q, args...)
+}
+
+func (r *recorder) QueryContext(ctx context.Context, q string, args ...any) (*sql.Rows, error) {
+	r.calls.Add(1)
+	return r.DB.QueryContext(ctx, q, args...)
+}
+
+func TestOneReservationPerStatement(t *testing.T) {
+	t.Parallel()
+	gen := &counter{last: 100}
+	db := openSQLite(t, gormplugin.New(gen, gormplugin.Config{}), &Plain{})
+	rows := make([]Plain, 1000)
+	rows[3].ID, rows[7].ID = 1, 2
+	require.NoError(t, db.Create(&rows).Error)
+	maps := []map[string]any{{"id": 3}, {"name": "a"}, {"name": "b"}}
+	require.NoError(t, db.Model(&Plain{}).Create(maps).Error)
+	require.NoError(t, db.Create(&Plain{ID: 4}).Error)
+	require.NoError(t, db.Create([]*Plain{{ID: 5}, {ID: 6}}).Error)
+	require.NoError(t, db.Save(&Plain{ID: 4, Name: "x"}).Error)
+	require.Equal(t, []int{998, 2}, gen.asked)
+}
+
+func TestGeneratorFails(t *testing.T) {
+	t.Parallel()
+	notStarted, err := snowflake.NewGenerator(snowflake.Layout{})
+	require.NoError(t, err)
+	stopped := newGenerator(t)
+	stopped.Stop()
+	expired, err := snowflake.NewGenerator(snowflake.Layout{})
+	require.NoError(t, err)
+	now := time.Now().UnixMilli()
+	_, err = expired.Adopt(snowflake.Range{Floor: now - 1000, Ceiling: now - 500, Now: now})
+	require.NoError(t, err)
+	own := errors.New("own fault")
+	canceled, cancel := context.WithCancel(context.Background())
+	cancel()
+	waiting, end := context.WithCancel(context.Background())
+	t.Cleanup(end)
+
+	for _, tt := range []struct {
+		name string
+		gen  gormplugin.Generator
+		ctx  context.Context
+		is   []error
+		says string
+	}{
+		{"not started", notStarted, nil, []error{snowflake.ErrNotStarted}, "list gormplugin.Module before every module that writes"},
+		{"stopped", stopped, nil, []error{snowflake.ErrStopped}, "stops after them"},
+		{"expired", expired, nil, []error{snowflake.ErrLeaseExpired, context.DeadlineExceeded}, "waited 50ms"},
+		{"statement cancelled before", newGenerator(t), canceled, []error{context.Canceled}, "no ids for 2 rows"},
+		{"statement cancelled while waiting", generatorFunc(func(ctx context.Context, _ []int64) error {
+			end()
+			<-ctx.Done()
+			return snowflake.ErrLeaseExpired
+		}), waiting, []error{context.Canceled}, ""},
+		{"own generator's error", generatorFunc(func(context.Context, []int64) error { return own }), nil, []error{own}, "Plain"},
+		{"own generator that gives nothing", generatorFunc(func(context.Context, []int64) error { return nil }), nil, nil, "gave 0, which is no id"},
+		{"own generator that gives less than nothing", generatorFunc(func(_ context.Context, dst []int64) error {
+			dst[0], dst[1] = 1, math.MinInt64
+			return nil
+		}), nil, nil, "which is no id"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			pool := &recorder{DB: second(t, "sqlite", sqliteDSN(t))}
+			db := open(t, sqlite.New(sqlite.Config{Conn: pool}), gormplugin.New(tt.gen, gormplugin.Config{Wait: 50 * time.Millisecond}), &Plain{})
+			if tt.ctx != nil {
+				db = db.WithContext(tt.ctx)
+			}
+			before := pool.calls.Load()
+			rows := make([]Plain, 2)
+			maps := []map[string]any{{}, {}}
+			for _, err := range []error{db.Create(&rows).Error, db.Model(&Plain{}).Create(maps).Error} {
+				require.ErrorContains(t, err, "gormplugin: no ids for 2 rows")
+				require.ErrorContains(t, err, tt.says)
+				for _, target := range tt.is {
+					require.ErrorIs(t, err, target)
+				}
+			}
+			require.Equal(t, before, pool.calls.Load(), "nothing is sent, BEGIN included")
+			require.Zero(t, rows[0].ID+rows[1].ID)
+			require.Empty(t, maps[0])
+
+			require.NoError(t, db.WithContext(context.Background()).Create(&Plain{ID: 1}).Error, "a row with an id needs no generator")
+		})
+	}
+}
+
+func TestWaitsForLease(t *testing.T) {
+	t.Parallel()
+	gen, err := snowflake.NewGenerator(snowflake.Layout{})
+	require.NoError(t, err)
+	now := time.Now().UnixMilli()
+	_, err = gen.Adopt(snowflake.Range{Worker: 1, Floor: now - 1000, Ceiling: now - 500, Now: now, At: gen.Elapsed()})
+	require.NoError(t, err)
+	db := openSQLite(t, gormplugin.New(gen, gormplugin.Config{Wait: time.Minute}), &Plain{})
+	done := make(chan error)
+	row := Plain{}
+	go func() { done <- db.Create(&row).Error }()
+	_, err = gen.Adopt(snowflake.Range{Worker: 2, Floor: now - 500, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: gen.Elapsed()})
+	require.NoError(t, err)
+	require.NoError(t, <-done)
+	require.NotZero(t, row.ID)
+}
+
+func TestUse(t *testing.T) {
+	t.Parallel()
+	db := openSQLite(t, gormplugin.New(&counter{}, gormplugin.Config{}))
+	require.ErrorIs(t, db.Use(gormplugin.New(&counter{}, gormplugin.Config{})), gorm.ErrRegistered)
+
+	fresh := openSQLite(t, nil)
+	require.ErrorContains(t, fresh.Use(gormplugin.New(nil, gormplugin.Config{})), "generator is nil")
+	err := fresh.Use(gormplugin.New(&counter{}, gormplugin.Config{Scope: "some", Exclude: []string{"a", " b"}, Wait: -1}))
+	require.ErrorContains(t, err, `scope "some"`)
+	require.ErrorContains(t, err, `exclude[1] " b"`)
+	require.ErrorContains(t, err, "wait -1ns")
+	require.NoError(t, fresh.Use(gormplugin.New(&counter{}, gormplugin.Config{Scope: gormplugin.ScopeTagged})), "faults register nothing")
+}
+
+// Two databases may share one plugin, and each may have its own.
+func TestSeveralDatabases(t *testing.T) {
+	t.Parallel()
+	shared := gormplugin.New(&counter{}, gormplugin.Config{})
+	a, b := openSQLite(t, shared, &Plain{}), openSQLite(t, shared, &Plain{})
+	c := openSQLite(t, gormplugin.New(&counter{last: 100}, gormplugin.Config{}), &Plain{})
+	var rows [3]Plain
+	for i, db := range []*gorm.DB{a, b, c} {
+		require.NoError(t, db.Create(&rows[i]).Error)
+	}
+	require.Equal(t, []int64{1, 2, 101}, []int64{rows[0].ID, rows[1].ID, rows[2].ID})
+}
+
+func TestExclude(t *testing.T) {
+	t.Parallel()
+	gen := &counter{last: 100}
+	db := openSQLite(t, gormplugin.New(gen, gormplugin.Config{Exclude: []string{"autos", "archive", "main.qualifieds"}}), &Auto{}, &Plain{}, &Qualified{})
+	auto := Auto{Name: "a"}
+	require.NoError(t, db.Create(&auto).Error)
+	require.EqualValues(t, 1, auto.ID)
+	require.NoError(t, db.Exec("CREATE TABLE archive AS SELECT * FROM plains").Error)
+	require.NoError(t, db.Table("archive").Create(&Plain{}).Error)
+	require.NoError(t, db.Create(&Qualified{}).Error)
+	require.Empty(t, gen.asked)
+	require.NoError(t, db.Create(&Plain{}).Error)
+	require.NotEmpty(t, gen.asked)
+}
+
+type Qualified struct{ ID int64 }
+
+func (Qualified) TableName() string { return "main.qualifieds" }
+
+func TestWarnsOnceOfAutoIncrement(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	db := openSQLite(t, gormplugin.New(&counter{}, gormplugin.Config{}), &Auto{}, &Plain{})
+	db.Logger = logger.New(log.New(&out, "", 0), logger.Config{LogLevel: logger.Warn})
+	require.NoError(t, db.Create(&Plain{}).Error)
+	require.NoError(t, db.Create(&Auto{Model: gorm.Model{ID: 50}, Name: "a"}).Error)
+	require.Empty(t, out.String())
+	for _, name := range []string{"b", "c"} {
+		require.NoError(t, db.Create(&Auto{Name: name}).Error)
+	}
+	require.Equal(t, 1, bytes.Count(out.Bytes(), []byte("AUTO_INCREMENT")))
+	require.Contains(t, out.String(), `gorm:"primaryKey;autoIncrement:false"`)
+	require.Contains(t, out.String(), "gormplugin_test.Auto")
+}

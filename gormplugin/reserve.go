@@ -1,0 +1,74 @@
+package gormplugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+const remedy = "list gormplugin.Module before every module that writes, so that the worker starts before them and stops after them"
+
+// maxKept is the number of rows up to which a batch is kept for later statements.
+const maxKept = 1 << 14
+
+// A batch is what one statement needs; it is used again.
+type batch struct {
+	ids   []int64
+	slots []reflect.Value // where they go
+}
+
+// release gives a batch back, which must not keep the caller's rows alive.
+func (p *Plugin) release(b *batch) {
+	clear(b.slots)
+	b.slots = b.slots[:0]
+	if max(cap(b.ids), cap(b.slots)) <= maxKept {
+		p.batches.Put(b)
+	}
+}
+
+// reserve takes n ids in one go, after what can be known beforehand.
+func (p *Plugin) reserve(db *gorm.DB, k *key, b *batch, n int) error {
+	if n == 0 {
+		return nil
+	}
+	if k.err != nil {
+		return k.err
+	}
+	k.warn(db)
+	b.ids = slices.Grow(b.ids[:0], n)[:n]
+	// An id of an earlier statement must not pass for a new one.
+	clear(b.ids)
+	err := p.await(db.Statement.Context, b.ids)
+	if err == nil {
+		low := slices.Min(b.ids)
+		if low > 0 {
+			return nil
+		}
+		err = fmt.Errorf("the generator gave %d, which is no id", low)
+	}
+	if errors.Is(err, snowflake.ErrNotStarted) || errors.Is(err, snowflake.ErrStopped) {
+		err = fmt.Errorf("%w (%s)", err, remedy)
+	}
+	return fmt.Errorf("gormplugin: no ids for %d rows of %s: %w", n, db.Statement.Schema, err)
+}
+
+// await bounds the wait. It looks at the context first: a generator that has ids at
+// hand does not.
+func (p *Plugin) await(parent context.Context, dst []int64) error {
+	if err := parent.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(parent, p.cfg.Wait, p.waited)
+	defer cancel()
+	err := p.gen.NextIDs(ctx, dst)
+	if ended := parent.Err(); err != nil && ended != nil && !errors.Is(err, ended) {
+		return fmt.Errorf("%w: %w", ended, err)
+	}
+	return err
+}
