@@ -1,0 +1,63 @@
+# CI=true makes a test server that is missing a failure instead of a skip.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+FUZZTIME ?= 10s
+TESTTIME ?= 20m
+
+# bench/ is a module of its own, so that what it compares with stays out of go.mod.
+in_bench = if [ -f bench/go.mod ]; then cd bench && $(1); fi
+
+.PHONY: help
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: build
+build: ## compile all packages, and the programs into bin/
+	go build ./...
+	go build -o bin/ ./cmd/...
+
+.PHONY: lint
+lint: ## vet, golangci-lint, gofmt, go mod tidy, what packages link
+	go vet ./...
+	scripts/golangci-lint.sh run
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:" $$unformatted; exit 1; fi
+	go mod tidy -diff
+	scripts/check-imports.sh
+	@$(call in_bench,go vet ./... && go mod tidy -diff)
+
+.PHONY: test-deps
+test-deps: ## install the servers the tests start, where that is allowed
+	scripts/test-deps.sh
+
+.PHONY: test
+test: test-deps ## run every test with the race detector
+	@# -count=1: the servers are no part of what go caches results by.
+	go test -race -count=1 -p 2 -timeout $(TESTTIME) ./...
+	@$(call in_bench,go test -timeout $(TESTTIME) ./...)
+
+.PHONY: cover
+cover: test-deps ## run every test and show the coverage: cover.out
+	go test -p 2 -timeout $(TESTTIME) -coverpkg=./... -coverprofile=cover.out ./...
+	go tool cover -func=cover.out | tail -n 1
+
+.PHONY: bench
+bench: ## run the benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+	@$(call in_bench,go test -run '^$$' -bench . -benchmem ./...)
+
+.PHONY: fuzz
+fuzz: ## fuzz each target for FUZZTIME
+	scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: tidy
+tidy: ## go mod tidy and formatting
+	go mod tidy
+	@$(call in_bench,go mod tidy)
+	scripts/golangci-lint.sh fmt
+
+.PHONY: clean
+clean: ## remove what was built here
+	rm -rf bin .tools cover.out
+	find . -name '*.test' -not -path './.git/*' -delete

@@ -1,0 +1,94 @@
+package testserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// An engine says how to run servers of one kind.
+type engine struct {
+	name, pkg string // for people; the Debian package
+	programs  []string
+
+	create  func(s *Server) error    // makes the data directory; nil: the server needs none
+	command func(s *Server) []string // argv without the caller's arguments
+	dsn     func(port int) string
+	ping    func(ctx context.Context, s *Server) error
+
+	stop    syscall.Signal // a clean end
+	discard syscall.Signal // a quick end that leaves nothing behind outside the folder
+	runAs   string         // the user to run as when the tests run as root; empty: root
+}
+
+func (e *engine) missing() error {
+	if !canStart {
+		return errors.New("servers are started on Linux only")
+	}
+	for _, program := range e.programs {
+		if _, err := lookup(program); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookup finds a program in PATH or where distributions put servers.
+func lookup(program string) (string, error) {
+	if path, err := exec.LookPath(program); err == nil {
+		return path, nil
+	}
+	for _, pattern := range []string{"/usr/sbin/", "/usr/local/sbin/", "/usr/lib/postgresql/*/bin/"} {
+		found, _ := filepath.Glob(pattern + program)
+		if len(found) > 0 {
+			return found[len(found)-1], nil
+		}
+	}
+	return "", fmt.Errorf("no program %s found", program)
+}
+
+// mustLookup is for programs that missing has found.
+func mustLookup(program string) string {
+	path, err := lookup(program)
+	if err != nil {
+		return program
+	}
+	return path
+}
+
+// run runs a program to its end, as the user of the server.
+func (s *Server) run(argv ...string) error {
+	cmd := s.exec(argv)
+	out, err := os.Create(filepath.Join(s.dir, "setup.log"))
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	p, err := spawn(cmd, s.engine.runAs)
+	if err != nil {
+		return err
+	}
+	<-p.done
+	if !cmd.ProcessState.Success() {
+		return fmt.Errorf("%s: %v\n%s", argv[0], cmd.ProcessState, tail(out.Name()))
+	}
+	return nil
+}
+
+// exec prepares a command that no setting of the caller's environment reaches.
+func (s *Server) exec(argv []string) *exec.Cmd {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = s.dir
+	for _, v := range os.Environ() {
+		if !clientSetting(v) {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	cmd.Env = append(cmd.Env, "LC_ALL=C")
+	return cmd
+}

@@ -1,0 +1,77 @@
+package testserver
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// state is what this test binary has started and left out; Main clears it away.
+var state struct {
+	sync.Mutex
+	servers map[*Server]struct{}
+	leftOut map[string]string // by engine: the line to print
+}
+
+// Main runs the tests, stops the servers that are left, looks for goroutines that the
+// tests leaked, says which engines were left out, and exits. A leak or a server that
+// does not stop fails a run that passed. The options go to goleak.
+func Main(m *testing.M, options ...goleak.Option) {
+	code := m.Run()
+	fail := func(err error) {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
+	}
+	fail(stopAll())
+	if code == 0 {
+		fail(goleak.Find(options...))
+	}
+	for _, engine := range slices.Sorted(maps.Keys(state.leftOut)) {
+		fmt.Println("left out:", state.leftOut[engine])
+	}
+	os.Exit(code)
+}
+
+func stopAll() error {
+	state.Lock()
+	defer state.Unlock()
+	var errs []error
+	for s := range state.servers {
+		errs = append(errs, s.remove())
+	}
+	clear(state.servers)
+	stopSpawning()
+	return errors.Join(errs...)
+}
+
+// need skips the test, or fails it in CI, when the engine cannot be started here.
+// variable is what could name another server, if anything.
+func need(t testing.TB, e *engine, variable string) {
+	t.Helper()
+	err := e.missing()
+	if err == nil {
+		return
+	}
+	line := fmt.Sprintf("%s: %v: install the package %s", e.name, err, e.pkg)
+	if variable != "" {
+		line += " or set " + variable
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatal(line)
+	}
+	state.Lock()
+	if state.leftOut == nil {
+		state.leftOut = map[string]string{}
+	}
+	state.leftOut[e.name] = line
+	state.Unlock()
+	t.Skip(line)
+}

@@ -1,0 +1,118 @@
+package testserver
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+const mysqlVariable = "SNOWLEASE_TEST_MYSQL_DSN"
+
+var mariadb = engine{
+	name: "MariaDB", pkg: "mariadb-server",
+	programs: []string{"mariadbd", "mariadb-install-db"},
+	create: func(s *Server) error {
+		if err := os.WriteFile(filepath.Join(s.dir, "init.sql"), []byte(initSQL), 0o600); err != nil {
+			return err
+		}
+		argv := []string{
+			mustLookup("mariadb-install-db"), "--no-defaults", "--datadir=" + s.data(), "--skip-test-db",
+			"--tmpdir=" + s.dir, // a server that starts removes the temporary tables in it
+			"--auth-root-authentication-method=normal",
+			"--innodb-log-file-size=8M", "--innodb-flush-method=nosync", "--innodb-doublewrite=0",
+			"--innodb-use-native-aio=0", "--debug-no-sync",
+		}
+		return s.run(append(argv, asRoot()...)...)
+	},
+	command: func(s *Server) []string {
+		argv := []string{
+			mustLookup("mariadbd"), "--no-defaults", "--datadir=" + s.data(), "--tmpdir=" + s.dir,
+			"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(s.port), "--skip-name-resolve",
+			"--socket=" + filepath.Join(s.dir, "socket"), "--pid-file=" + filepath.Join(s.dir, "pid"),
+			"--init-file=" + filepath.Join(s.dir, "init.sql"),
+			"--max-connections=500", "--performance-schema=OFF",
+			"--innodb-buffer-pool-size=32M", "--innodb-log-file-size=8M", "--key-buffer-size=1M",
+			"--aria-pagecache-buffer-size=8M", "--innodb-temp-data-file-path=ibtmp1:3M:autoextend",
+			// Commits reach the kernel at once and the disk never; no io_uring, which
+			// counts against a limit that small machines have.
+			"--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync",
+			"--debug-no-sync", "--innodb-doublewrite=0", "--innodb-use-native-aio=0",
+		}
+		return append(argv, asRoot()...)
+	},
+	dsn: func(port int) string {
+		return fmt.Sprintf("snowlease:snowlease@tcp(127.0.0.1:%d)/test?parseTime=true", port)
+	},
+	ping:    pingMySQL,
+	stop:    syscall.SIGTERM,
+	discard: syscall.SIGKILL,
+}
+
+// initSQL runs at each start: the installation script cannot create accounts.
+const initSQL = `CREATE USER IF NOT EXISTS 'snowlease'@'127.0.0.1' IDENTIFIED BY 'snowlease';
+GRANT ALL ON *.* TO 'snowlease'@'127.0.0.1' WITH GRANT OPTION;
+CREATE DATABASE IF NOT EXISTS test;
+`
+
+func asRoot() []string {
+	if os.Geteuid() == 0 {
+		return []string{"--user=root"}
+	}
+	return nil
+}
+
+var sharedMySQL = sync.OnceValues(func() (*Server, error) { return start(&mariadb, nil) })
+
+// MySQL returns the DSN of a fresh empty database on the shared MariaDB, or on the
+// server that SNOWLEASE_TEST_MYSQL_DSN names, in the form of go-sql-driver/mysql with
+// parseTime=true. The database is dropped when the test ends.
+func MySQL(t testing.TB) string {
+	t.Helper()
+	cfg, err := mysql.ParseDSN(sharedDSN(t, &mariadb, mysqlVariable, sharedMySQL))
+	if err != nil {
+		t.Fatalf("testserver: %s: %v", mysqlVariable, err)
+	}
+	cfg.ParseTime = true
+	cfg.DBName = freshName()
+
+	admin := cfg.Clone()
+	admin.DBName = ""
+	if admin.Params == nil {
+		admin.Params = map[string]string{}
+	}
+	// A transaction that a test left open fails the DROP rather than block it.
+	admin.Params["lock_wait_timeout"] = "10"
+	fresh(t, func() (*sql.DB, error) { return sql.Open("mysql", admin.FormatDSN()) },
+		"CREATE DATABASE "+cfg.DBName, "DROP DATABASE "+cfg.DBName)
+	return cfg.FormatDSN()
+}
+
+// NewMySQL starts a MariaDB for this test. Its DSN names the empty database "test";
+// the account may do everything.
+func NewMySQL(t testing.TB, args ...string) *Server {
+	t.Helper()
+	return newServer(t, &mariadb, args)
+}
+
+func pingMySQL(ctx context.Context, s *Server) error {
+	cfg, err := mysql.ParseDSN(s.DSN())
+	if err != nil {
+		return err
+	}
+	cfg.Logger = &mysql.NopLogger{} // a server that is starting hangs up
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	return db.PingContext(ctx)
+}

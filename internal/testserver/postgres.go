@@ -1,0 +1,99 @@
+package testserver
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
+)
+
+const postgresVariable = "SNOWLEASE_TEST_POSTGRES_DSN"
+
+var postgres = engine{
+	name: "PostgreSQL", pkg: "postgresql",
+	programs: []string{"initdb"},
+	runAs:    "postgres",
+	create: func(s *Server) error {
+		password := filepath.Join(s.dir, "password")
+		if err := os.WriteFile(password, []byte("snowlease\n"), 0o644); err != nil {
+			return err
+		}
+		return s.run(mustLookup("initdb"), "--pgdata="+s.data(), "--username=snowlease",
+			"--pwfile="+password, "--auth=password", "--encoding=UTF8", "--locale=C",
+			"--no-sync", "--no-instructions")
+	},
+	command: func(s *Server) []string {
+		return []string{
+			postgresProgram(), "-D", s.data(),
+			"-c", "listen_addresses=127.0.0.1", "-c", "port=" + strconv.Itoa(s.port),
+			"-c", "unix_socket_directories=",
+			"-c", "max_connections=500", "-c", "shared_buffers=32MB",
+			"-c", "fsync=off", "-c", "full_page_writes=off",
+			// Else killed servers leave segments behind in /dev/shm.
+			"-c", "dynamic_shared_memory_type=mmap",
+		}
+	},
+	dsn: func(port int) string {
+		return fmt.Sprintf("host=127.0.0.1 port=%d user=snowlease password=snowlease dbname=postgres sslmode=disable", port)
+	},
+	ping: func(ctx context.Context, s *Server) error {
+		db, err := sql.Open("pgx", s.DSN())
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		return db.PingContext(ctx)
+	},
+	stop:    syscall.SIGINT,
+	discard: syscall.SIGQUIT,
+}
+
+// postgresProgram is of the same version as initdb, which the one in PATH need not be.
+func postgresProgram() string {
+	initdb := mustLookup("initdb")
+	if target, err := filepath.EvalSymlinks(initdb); err == nil {
+		initdb = target
+	}
+	return filepath.Join(filepath.Dir(initdb), "postgres")
+}
+
+var sharedPostgres = sync.OnceValues(func() (*Server, error) { return start(&postgres, nil) })
+
+// Postgres returns the DSN of a fresh empty database on the shared PostgreSQL, in
+// key=value form, or on the server that SNOWLEASE_TEST_POSTGRES_DSN names, in the form
+// that is used there. The database is dropped when the test ends.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	admin := sharedDSN(t, &postgres, postgresVariable, sharedPostgres)
+	name := freshName()
+	dsn := admin + " dbname=" + name // the last one counts
+	if strings.Contains(admin, "://") {
+		u, err := url.Parse(admin)
+		if err != nil {
+			t.Fatalf("testserver: %s: %v", postgresVariable, err)
+		}
+		u.Path = "/" + name
+		dsn = u.String()
+	}
+	// template0: nobody is ever connected to it, so that tests can copy it at once.
+	fresh(t, func() (*sql.DB, error) { return sql.Open("pgx", admin) },
+		"CREATE DATABASE "+name+" TEMPLATE template0", "DROP DATABASE "+name+" WITH (FORCE)")
+	return dsn
+}
+
+// NewPostgres starts a PostgreSQL for this test. Its DSN names the database
+// "postgres", which is empty; the account is a superuser. Arguments are those of the
+// program postgres: "-c", "name=value".
+func NewPostgres(t testing.TB, args ...string) *Server {
+	t.Helper()
+	return newServer(t, &postgres, args)
+}

@@ -1,0 +1,22 @@
+//go:build !linux
+
+package testserver
+
+import (
+	"errors"
+	"os/exec"
+	"syscall"
+)
+
+// Nothing else ties a server to the life of the tests as Linux does.
+const canStart = false
+
+type process struct{ done chan struct{} }
+
+func spawn(*exec.Cmd, string) (*process, error) { return nil, errors.ErrUnsupported }
+func stopSpawning()                             {}
+func shareDir(string, string) error             { return errors.ErrUnsupported }
+func (p *process) signal(syscall.Signal) error  { return errors.ErrUnsupported }
+func (p *process) pause() error                 { return errors.ErrUnsupported }
+func (p *process) resume() error                { return errors.ErrUnsupported }
+func (p *process) kill() error                  { return errors.ErrUnsupported }

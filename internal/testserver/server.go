@@ -1,0 +1,294 @@
+package testserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A Server is a database server of one test, which is running when it is handed out
+// and stopped and removed when the test ends. Its methods fail the test when they
+// cannot do what they say, and are safe for concurrent use.
+type Server struct {
+	t      testing.TB // nil for a shared server
+	engine *engine
+	dir    string
+	port   int
+	args   []string
+
+	mu   sync.Mutex
+	proc *process // nil: not running
+}
+
+// Addr is the address of the server, host:port.
+func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
+
+// DSN is what the usual client takes to connect: see NewMySQL, NewPostgres, NewRedis.
+func (s *Server) DSN() string { return s.engine.dsn(s.port) }
+
+// Dir is the data directory.
+func (s *Server) Dir() string { return s.data() }
+
+// Start starts a server that was stopped or killed, with the same address, arguments
+// and data, and returns when it answers. After Wipe its data are those of a new server.
+func (s *Server) Start() {
+	s.t.Helper()
+	s.do((*Server).start)
+}
+
+// Stop ends the server in good order.
+func (s *Server) Stop() {
+	s.t.Helper()
+	s.do(func(s *Server) error { return s.end(s.engine.stop) })
+}
+
+// Kill ends the server and the processes it started with SIGKILL.
+func (s *Server) Kill() {
+	s.t.Helper()
+	s.do((*Server).kill)
+}
+
+// Pause stops the server and the processes it started with SIGSTOP: its connections
+// stay open and nothing answers.
+func (s *Server) Pause() {
+	s.t.Helper()
+	s.do(func(s *Server) error {
+		if !s.running() {
+			return errors.New("it is not running")
+		}
+		return s.proc.pause()
+	})
+}
+
+// Resume ends a Pause.
+func (s *Server) Resume() {
+	s.t.Helper()
+	s.do(func(s *Server) error {
+		if !s.running() {
+			return errors.New("it is not running")
+		}
+		return s.proc.resume()
+	})
+}
+
+// Wipe removes the data of a server that is stopped or killed. The next Start makes
+// it anew; a PostgreSQL has another system identifier then.
+func (s *Server) Wipe() {
+	s.t.Helper()
+	s.do(func(s *Server) error {
+		if s.running() {
+			return errors.New("it is running")
+		}
+		return os.RemoveAll(s.data())
+	})
+}
+
+func (s *Server) do(f func(*Server) error) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := f(s); err != nil {
+		s.t.Errorf("testserver: %s at %s: %v", s.engine.name, s.Addr(), err)
+		s.t.FailNow()
+	}
+}
+
+func newServer(t testing.TB, e *engine, args []string) *Server {
+	t.Helper()
+	need(t, e, "")
+	s, err := start(e, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.t = t
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("testserver: the end of the log of %s at %s:\n%s", e.name, s.Addr(), tail(s.log()))
+		}
+		if err := s.remove(); err != nil {
+			t.Error(err)
+		}
+		state.Lock()
+		delete(state.servers, s)
+		state.Unlock()
+	})
+	return s
+}
+
+// start creates and starts a server that stopAll will find.
+func start(e *engine, args []string) (*Server, error) {
+	dir, err := os.MkdirTemp("", "snowlease-test-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{engine: e, dir: dir, args: args}
+	// Another process may take the port before the server does.
+	for range 3 {
+		if s.port, err = freePort(); err != nil {
+			break
+		}
+		if err = s.start(); err == nil || !errors.Is(err, errEnded) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("testserver: start %s: %w", e.name, err), s.remove())
+	}
+	state.Lock()
+	defer state.Unlock()
+	if state.servers == nil {
+		state.servers = map[*Server]struct{}{}
+	}
+	state.servers[s] = struct{}{}
+	return s, nil
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+func (s *Server) log() string  { return filepath.Join(s.dir, "log") }
+
+// running is false as well for a server that ended by itself.
+func (s *Server) running() bool {
+	if s.proc == nil {
+		return false
+	}
+	select {
+	case <-s.proc.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// errEnded says that the server ended before it answered.
+var errEnded = errors.New("the server ended at once")
+
+const startTimeout = time.Minute
+
+func (s *Server) start() error {
+	if s.running() {
+		return errors.New("it is running already")
+	}
+	if _, err := os.Stat(s.data()); os.IsNotExist(err) {
+		if err := shareDir(s.dir, s.engine.runAs); err != nil {
+			return err
+		}
+		if err := s.engine.create(s); err != nil {
+			return err
+		}
+	}
+	log, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := s.exec(append(s.engine.command(s), s.args...))
+	cmd.Stdout, cmd.Stderr = log, log
+	if s.proc, err = spawn(cmd, s.engine.runAs); err != nil {
+		return err
+	}
+	if err = s.await(); err != nil {
+		err = fmt.Errorf("%w\n%s", err, tail(s.log()))
+		return errors.Join(err, s.kill())
+	}
+	return nil
+}
+
+// await returns when the server answers.
+func (s *Server) await() error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	for {
+		err := s.engine.ping(ctx, s)
+		if !s.running() { // what answered is another's server
+			return errEnded
+		}
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-s.proc.done:
+			return errEnded
+		case <-ctx.Done():
+			return fmt.Errorf("no answer within %v: %w", startTimeout, err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// end ends the server by a signal that it heeds.
+func (s *Server) end(sig syscall.Signal) error {
+	if s.proc == nil {
+		return nil
+	}
+	if err := errors.Join(s.proc.resume(), s.proc.signal(sig)); err != nil {
+		return err
+	}
+	select {
+	case <-s.proc.done:
+		s.proc = nil
+		return nil
+	case <-time.After(startTimeout):
+		return errors.Join(fmt.Errorf("it did not end within %v of %v", startTimeout, sig), s.kill())
+	}
+}
+
+func (s *Server) kill() error {
+	if s.proc == nil {
+		return nil
+	}
+	if err := s.proc.kill(); err != nil {
+		return err
+	}
+	<-s.proc.done
+	s.proc = nil
+	return nil
+}
+
+// remove ends the server in the quickest way and removes its folder.
+func (s *Server) remove() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.end(s.engine.discard), os.RemoveAll(s.dir))
+}
+
+// freePort returns a port that nobody listens at, below those that the kernel gives
+// to outgoing connections, so that it stays free while its server is down.
+func freePort() (int, error) {
+	var err error
+	for range 100 {
+		port := 15000 + rand.IntN(17000)
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return port, l.Close()
+		}
+	}
+	return 0, err
+}
+
+// tail returns the last lines of a log.
+func tail(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-3000):])
+}
+
+// clientSetting reports whether an environment entry configures database programs.
+func clientSetting(entry string) bool {
+	for _, prefix := range []string{"PG", "MYSQL", "MARIADB", "LC_", "LANG"} {
+		if strings.HasPrefix(entry, prefix) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,52 @@
+package testserver
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sharedDSN returns what the variable names, or else the DSN of the shared server.
+func sharedDSN(t testing.TB, e *engine, variable string, server func() (*Server, error)) string {
+	t.Helper()
+	if dsn := os.Getenv(variable); dsn != "" {
+		return dsn
+	}
+	need(t, e, variable)
+	s, err := server()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.DSN()
+}
+
+// fresh creates a database for the test and drops it at the end.
+func fresh(t testing.TB, open func() (*sql.DB, error), create, drop string) {
+	t.Helper()
+	exec := func(statement string) error {
+		db, err := open()
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		_, err = db.ExecContext(ctx, statement)
+		return err
+	}
+	if err := exec(create); err != nil {
+		t.Fatalf("testserver: %s: %v", create, err)
+	}
+	t.Cleanup(func() {
+		if err := exec(drop); err != nil {
+			t.Errorf("testserver: %s: %v", drop, err)
+		}
+	})
+}
+
+// freshName returns a name that no other test has, on a server that others may use.
+func freshName() string { return "snowlease_test_" + strings.ToLower(rand.Text()[:12]) }

@@ -1,0 +1,347 @@
+package testserver
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// childVariable makes this binary play the other process of a test: one that starts
+// servers, prints where they are and hangs, or one whose only test leaves things behind.
+const childVariable = "SNOWLEASE_TESTSERVER_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) == "hang" {
+		hang()
+	}
+	Main(m)
+}
+
+// openSQL returns a pool that the test closes before its database is dropped.
+func openSQL(t *testing.T, driver, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+func openRedis(t *testing.T, addr string) *goredis.Client {
+	t.Helper()
+	c := goredis.NewClient(&goredis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1})
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+var sqlEngines = []struct {
+	driver string
+	shared func(testing.TB) string
+	server func(testing.TB, ...string) *Server
+}{
+	{"mysql", MySQL, NewMySQL},
+	{"pgx", Postgres, NewPostgres},
+}
+
+func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
+	for _, e := range sqlEngines {
+		t.Run(e.driver, func(t *testing.T) {
+			for range 2 {
+				_, err := openSQL(t, e.driver, e.shared(t)).Exec("CREATE TABLE t (id BIGINT)")
+				require.NoError(t, err)
+			}
+		})
+	}
+}
+
+func TestDatabaseIsDroppedAtTheEnd(t *testing.T) {
+	for _, e := range sqlEngines {
+		t.Run(e.driver, func(t *testing.T) {
+			var dsn string
+			t.Run("user", func(t *testing.T) {
+				dsn = e.shared(t)
+				require.NoError(t, openSQL(t, e.driver, dsn).Ping())
+			})
+			require.Error(t, openSQL(t, e.driver, dsn).Ping())
+		})
+	}
+}
+
+func TestTimesAreParsed(t *testing.T) {
+	var now time.Time
+	require.NoError(t, openSQL(t, "mysql", MySQL(t)).QueryRow("SELECT UTC_TIMESTAMP(6)").Scan(&now))
+	require.WithinDuration(t, time.Now(), now, time.Hour)
+}
+
+func TestSharedRedis(t *testing.T) {
+	require.Equal(t, Redis(t), Redis(t))
+	require.NoError(t, openRedis(t, Redis(t)).Ping(t.Context()).Err())
+}
+
+func TestGivenServers(t *testing.T) {
+	t.Run("mysql", func(t *testing.T) {
+		srv := NewMySQL(t)
+		t.Setenv(mysqlVariable, strings.TrimSuffix(srv.DSN(), "test?parseTime=true"))
+		dsn := MySQL(t)
+		require.Contains(t, dsn, srv.Addr())
+		require.Contains(t, dsn, "parseTime=true")
+		require.NoError(t, openSQL(t, "mysql", dsn).Ping())
+	})
+	t.Run("postgres", func(t *testing.T) {
+		srv := NewPostgres(t)
+		for _, given := range []string{srv.DSN(), "postgres://snowlease:snowlease@" + srv.Addr() + "/postgres?sslmode=disable"} {
+			t.Setenv(postgresVariable, given)
+			var port, name string
+			require.NoError(t, openSQL(t, "pgx", Postgres(t)).
+				QueryRow("SELECT inet_server_port(), current_database()").Scan(&port, &name))
+			require.True(t, strings.HasSuffix(srv.Addr(), ":"+port))
+			require.Contains(t, name, "snowlease_test_")
+		}
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Setenv(redisVariable, "127.0.0.1:1")
+		require.Equal(t, "127.0.0.1:1", Redis(t))
+	})
+}
+
+func TestSQLServerKeepsCommitsOverKillUntilWiped(t *testing.T) {
+	t.Parallel()
+	for _, e := range sqlEngines {
+		t.Run(e.driver, func(t *testing.T) {
+			t.Parallel()
+			srv := e.server(t)
+			addr := srv.Addr()
+			_, err := openSQL(t, e.driver, srv.DSN()).Exec("CREATE TABLE t AS SELECT 42 AS n")
+			require.NoError(t, err)
+
+			for _, end := range []func(){srv.Kill, srv.Stop} {
+				end()
+				require.Error(t, openSQL(t, e.driver, srv.DSN()).Ping())
+				srv.Start()
+				require.Equal(t, addr, srv.Addr())
+				var n int
+				require.NoError(t, openSQL(t, e.driver, srv.DSN()).QueryRow("SELECT n FROM t").Scan(&n))
+				require.Equal(t, 42, n)
+			}
+
+			srv.Kill()
+			srv.Wipe()
+			srv.Start()
+			require.Error(t, openSQL(t, e.driver, srv.DSN()).QueryRow("SELECT n FROM t").Scan(new(int)))
+		})
+	}
+}
+
+func TestPausedServerAnswersAfterResume(t *testing.T) {
+	t.Parallel()
+	for _, e := range sqlEngines {
+		t.Run(e.driver, func(t *testing.T) {
+			t.Parallel()
+			srv := e.server(t)
+			db := openSQL(t, e.driver, srv.DSN())
+			require.NoError(t, db.Ping())
+			srv.Pause()
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			_, err := db.ExecContext(ctx, "SELECT 1") // on a connection that is open
+			require.Error(t, err)
+			srv.Resume()
+			_, err = db.Exec("SELECT 1")
+			require.NoError(t, err)
+			srv.Pause() // ends all the same
+			srv.Stop()
+		})
+	}
+}
+
+func TestRedisServer(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		args []string
+		kept bool
+	}{
+		{"forgets by default", nil, false},
+		{"keeps when told to", []string{"--appendonly", "yes", "--appendfsync", "always"}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			srv := NewRedis(t, tt.args...)
+			c := openRedis(t, srv.Addr())
+			require.NoError(t, c.Set(t.Context(), "k", "v", 0).Err())
+			srv.Kill()
+			require.Error(t, c.Ping(t.Context()).Err())
+			srv.Start()
+			n, err := c.Exists(t.Context(), "k").Result()
+			require.NoError(t, err)
+			require.Equal(t, tt.kept, n == 1)
+
+			_ = c.Do(t.Context(), "SHUTDOWN", "NOSAVE") // its reply is the end of the connection
+			<-srv.proc.done
+			srv.Wipe()
+			srv.Start()
+			n, err = c.DBSize(t.Context()).Result()
+			require.NoError(t, err)
+			require.Zero(t, n)
+		})
+	}
+}
+
+func TestFailedStartSaysWhy(t *testing.T) {
+	need(t, &redis, "")
+	_, err := start(&redis, []string{"--no-such-setting", "1"})
+	require.ErrorIs(t, err, errEnded)
+	require.ErrorContains(t, err, "no-such-setting")
+}
+
+func TestMissingEngine(t *testing.T) {
+	absent := engine{name: "Absent", pkg: "absent-server", programs: []string{"no-such-program"}}
+	for _, ci := range []string{"", "true"} {
+		t.Setenv("CI", ci)
+		rec := &recorder{TB: t}
+		done := make(chan struct{})
+		go func() { // Fatal and Skip end the goroutine
+			defer close(done)
+			need(rec, &absent, "SOME_VARIABLE")
+		}()
+		<-done
+		require.Equal(t, ci == "true", rec.failed)
+		require.Equal(t, ci != "true", rec.skipped)
+		for _, part := range []string{"no-such-program", "absent-server", "SOME_VARIABLE"} {
+			require.Contains(t, rec.line, part)
+		}
+	}
+	state.Lock()
+	defer state.Unlock()
+	require.Contains(t, state.leftOut, "Absent")
+	delete(state.leftOut, "Absent")
+}
+
+// recorder notes how a test would have ended.
+type recorder struct {
+	testing.TB
+	failed, skipped bool
+	line            string
+}
+
+func (r *recorder) Helper() {}
+
+func (r *recorder) Fatal(args ...any) {
+	r.failed, r.line = true, fmt.Sprint(args...)
+	runtime.Goexit()
+}
+
+func (r *recorder) Skip(args ...any) {
+	r.skipped, r.line = true, fmt.Sprint(args...)
+	runtime.Goexit()
+}
+
+// TestLeavings is the other process of TestMainClearsAway, and nothing otherwise.
+func TestLeavings(t *testing.T) {
+	if os.Getenv(childVariable) != "leave" {
+		return
+	}
+	s, err := start(&redis, nil)
+	require.NoError(t, err)
+	fmt.Println("left:", s.dir)
+	state.leftOut = map[string]string{"Absent": "the absent engine"}
+	go func() { select {} }()
+}
+
+func TestMainClearsAway(t *testing.T) {
+	t.Parallel()
+	need(t, &redis, "")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestLeavings$")
+	cmd.Env = append(os.Environ(), childVariable+"=leave")
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit, "%s", out)
+	require.Equal(t, 1, exit.ExitCode())
+	require.Contains(t, string(out), "TestLeavings.func", "the goroutine that leaked")
+	require.Contains(t, string(out), "left out: the absent engine\n")
+	_, dir, found := strings.Cut(string(out), "left: ")
+	require.True(t, found)
+	dir, _, _ = strings.Cut(dir, "\n")
+	require.NoDirExists(t, dir)
+	require.Empty(t, processesIn(t, dir))
+}
+
+// hang is the other process of TestServersDieWithTheTests.
+func hang() {
+	for _, e := range []*engine{&mariadb, &postgres, &redis} {
+		s, err := start(e, nil)
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println(s.Addr(), s.dir)
+	}
+	fmt.Println("ready")
+	select {}
+}
+
+func TestServersDieWithTheTests(t *testing.T) {
+	t.Parallel()
+	for _, e := range []*engine{&mariadb, &postgres, &redis} {
+		need(t, e, "")
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childVariable+"=hang")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+
+	var addrs []string
+	for {
+		var addr, dir string
+		_, err := fmt.Fscan(out, &addr)
+		require.NoError(t, err)
+		if addr == "ready" {
+			break
+		}
+		_, err = fmt.Fscan(out, &dir)
+		require.NoError(t, err)
+		addrs = append(addrs, addr)
+		t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+		require.NotEmpty(t, processesIn(t, dir))
+		defer func() {
+			require.Eventually(t, func() bool { return len(processesIn(t, dir)) == 0 }, time.Minute, 10*time.Millisecond)
+		}()
+	}
+	require.Len(t, addrs, 3)
+	for _, addr := range addrs {
+		conn, err := net.Dial("tcp", addr)
+		require.NoError(t, err)
+		require.NoError(t, conn.Close())
+	}
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+}
+
+// processesIn returns the processes that work in or below a folder.
+func processesIn(t *testing.T, dir string) (pids []int) {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/cwd")
+	require.NoError(t, err)
+	for _, link := range links {
+		cwd, err := os.Readlink(link)
+		if err == nil && strings.HasPrefix(cwd, dir) {
+			pid, err := strconv.Atoi(strings.Split(link, "/")[2])
+			require.NoError(t, err)
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
