@@ -1,6 +1,8 @@
 package gormplugin
 
 import (
+	"errors"
+
 	"go.uber.org/fx"
 	"gorm.io/gorm"
 )
@@ -31,4 +33,9 @@ type Params struct {
 
 // Register is what Module invokes: db.Use(New(...)). It fails with gorm.ErrRegistered
 // where the database has the plugin already.
-func Register(p Params) error { return p.DB.Use(New(p.Generator, p.Config)) }
+func Register(p Params) error {
+	if p.DB == nil {
+		return errors.New("gormplugin: the *gorm.DB is nil: configure the database, or leave gormplugin.Module out")
+	}
+	return p.DB.Use(New(p.Generator, p.Config))
+}

@@ -79,6 +79,12 @@ func TestModuleOrder(t *testing.T) {
 	})
 }
 
+func TestModuleWithoutADatabase(t *testing.T) {
+	t.Parallel()
+	err := fx.New(fx.NopLogger, workers(), gormplugin.Module, fx.Provide(func() *gorm.DB { return nil })).Err()
+	require.ErrorContains(t, err, "*gorm.DB is nil")
+}
+
 func TestModule(t *testing.T) {
 	t.Parallel()
 	var db *gorm.DB

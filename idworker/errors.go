@@ -24,12 +24,14 @@ var (
 
 // Why no worker id is lent. Test for them with errors.As.
 type (
-	// NoFreeWorkerError: every worker id is lent.
+	// NoFreeWorkerError tells that every worker id is lent.
 	NoFreeWorkerError = lease.NoFreeWorkerError
-	// QuarantineError: the centre may have forgotten leases and waits for their end.
+	// QuarantineError tells that the centre may have forgotten leases and waits for
+	// their end.
 	QuarantineError = lease.QuarantineError
-	// MismatchError: the namespace is pinned to another layout, pool, MaxTTL or skew.
+	// MismatchError tells that the namespace is pinned to another layout, pool, MaxTTL
+	// or skew.
 	MismatchError = lease.MismatchError
-	// ClockError: the centre's clock and this host's are minutes apart.
+	// ClockError tells that the centre's clock and this host's are minutes apart.
 	ClockError = lease.ClockError
 )

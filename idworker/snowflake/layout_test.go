@@ -95,8 +95,11 @@ func TestLayoutValidate(t *testing.T) {
 		{"no time left", Layout{WorkerBits: 20, BusinessBits: 20, SequenceBits: 23}, []string{"no bits are left for the time"}},
 		{"sum", Layout{TimeBits: 42, WorkerBits: 10, SequenceBits: 12}, []string{"time 42 + worker 10 + business 0 + sequence 12 bits are 64: an id has 63"}},
 		{"huge sum", Layout{TimeBits: 255, WorkerBits: 255, BusinessBits: 255, SequenceBits: 255}, []string{"worker bits 255", "business bits 255", "sequence bits 255", "bits are 1020"}},
-		{"all at once", Layout{Epoch: -5, TimeUnit: time.Nanosecond, TimeBits: 60, WorkerBits: 30, BusinessBits: 30, SequenceBits: 40},
-			[]string{"epoch -5", "time unit 1ns", "worker bits 30", "business bits 30", "sequence bits 40", "bits are 160"}},
+		{
+			"all at once",
+			Layout{Epoch: -5, TimeUnit: time.Nanosecond, TimeBits: 60, WorkerBits: 30, BusinessBits: 30, SequenceBits: 40},
+			[]string{"epoch -5", "time unit 1ns", "worker bits 30", "business bits 30", "sequence bits 40", "bits are 160"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -28,7 +28,7 @@ func TestKnownIDs(t *testing.T) {
 		{"X's documentation", Twitter(), 1307025659294674945, "2020-09-18T18:36:15Z", time.Second, 327, 0, 1},
 		{"X's documentation, older", Twitter(), 850006245121695744, "2017-04-06T15:24:15Z", time.Second, 378, 0, 0},
 		{"Wikipedia's article", Twitter(), 1541815603606036480, "2022-06-28T16:07:40.105Z", time.Millisecond, 378, 0, 0},
-		{"Discord's documentation", Discord(), 175928847299117063, "2016-04-30T11:18:25.796Z", time.Millisecond, 1<<5 | 0, 0, 7},
+		{"Discord's documentation", Discord(), 175928847299117063, "2016-04-30T11:18:25.796Z", time.Millisecond, 1 << 5, 0, 7},
 		{"server and business", serverBusiness(), 1369734562062337, "2019-05-08T10:42:50.168Z", time.Millisecond, 1, 2, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -121,8 +121,10 @@ func FuzzDecodeEncode(f *testing.F) {
 	f.Add(int64(math.MaxInt64), int64(1), int64(3600000), uint8(0), uint8(1), uint8(0), uint8(1))
 	f.Add(int64(1), int64(math.MaxInt64), int64(7), uint8(0), uint8(0), uint8(0), uint8(0))
 	f.Fuzz(func(t *testing.T, id, epoch, unit int64, timeBits, worker, business, sequence uint8) {
-		l := Layout{Epoch: epoch, TimeUnit: time.Duration(unit%3600001) * time.Millisecond,
-			TimeBits: timeBits, WorkerBits: worker, BusinessBits: business, SequenceBits: sequence}
+		l := Layout{
+			Epoch: epoch, TimeUnit: time.Duration(unit%3600001) * time.Millisecond,
+			TimeBits: timeBits, WorkerBits: worker, BusinessBits: business, SequenceBits: sequence,
+		}
 		if l.Validate() != nil {
 			return
 		}

@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -14,34 +15,33 @@ func (g *Generator) nextSlow() (int64, error) {
 		if n == 1 {
 			return g.id(t, v), nil
 		}
-		switch err := g.why(t, v); {
-		case err == nil: // a swap lasts for three stores
-			runtime.Gosched()
-		case err != ErrExhausted || slept: //nolint:errorlint // why returns the bare sentinels
+		err := g.why(t, v)
+		if err != nil && (slept || !errors.Is(err, ErrExhausted)) {
 			return 0, err
-		default:
-			time.Sleep(min(g.until(t, v), time.Duration(g.unit)))
-			slept = true
 		}
+		if err == nil { // a swap lasts for three stores
+			runtime.Gosched()
+			continue
+		}
+		time.Sleep(min(g.until(t, v), time.Duration(g.unit)))
+		slept = true
 	}
 }
 
 // await returns when it is worth to try again, or an error.
 func (g *Generator) await(ctx context.Context, t *term, v int64) error {
+	var moved <-chan time.Time
 	err := g.why(t, v)
-	switch err { //nolint:errorlint // why returns the bare sentinels
-	case nil:
+	switch {
+	case err == nil: // a swap lasts for three stores
 		runtime.Gosched()
 		return nil
-	case ErrExhausted, ErrLeaseExpired:
-	default:
-		return err
-	}
-	var moved <-chan time.Time
-	if err == ErrExhausted { //nolint:errorlint // as above
+	case errors.Is(err, ErrExhausted):
 		timer := time.NewTimer(g.until(t, v))
 		defer timer.Stop()
 		moved = timer.C
+	case !errors.Is(err, ErrLeaseExpired):
+		return err
 	}
 	select {
 	case <-moved:

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+func decodeCommand() *cobra.Command {
+	var (
+		layout layoutFlags
+		d      decoder
+	)
+	cmd := &cobra.Command{
+		Use:   "decode [flags] ID...|-",
+		Short: "Print what ids are made of",
+		Long: `Decode prints the time, worker, business number and sequence of each ID, or with
+"-" of each line of the input. An ID that cannot be decoded is named with its line
+or its place among the arguments; the others are decoded all the same.`,
+		Example: `  snowlease decode 175928847299117063 --layout discord
+  snowlease decode 1369734562062337 --epoch 2019-05-05T00:00:00+08:00 --bits 41/5/5/12
+  cut -d, -f1 orders.csv | snowlease decode --json -`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := layout.layout()
+			if err != nil {
+				return err
+			}
+			if _, err := snowflake.ID(0).Format(d.base); err != nil {
+				return fmt.Errorf("--base: %w", err)
+			}
+			d.layout = l
+			out := bufio.NewWriter(cmd.OutOrStdout())
+			d.out, d.faults = out, cmd.ErrOrStderr()
+			return failed(errors.Join(d.all(args, cmd.InOrStdin()), out.Flush()))
+		},
+	}
+	layout.register(cmd.Flags())
+	cmd.Flags().IntVar(&d.base, "base", 10, "base of the IDs: 10, 36, 58 or 62")
+	cmd.Flags().BoolVar(&d.json, "json", false, "print a JSON object a line")
+	return cmd
+}
+
+type decoder struct {
+	layout      snowflake.Layout
+	base        int
+	json        bool
+	out, faults io.Writer
+	good, bad   int
+}
+
+// all decodes the arguments, or the lines of stdin in the place of each "-".
+func (d *decoder) all(args []string, stdin io.Reader) error {
+	for i, arg := range args {
+		if arg != "-" {
+			if err := d.one(arg, "argument", i+1); err != nil {
+				return err
+			}
+			continue
+		}
+		lines, n := bufio.NewScanner(stdin), 0
+		for lines.Scan() {
+			n++
+			if text := strings.TrimSpace(lines.Text()); text != "" {
+				if err := d.one(text, "line", n); err != nil {
+					return err
+				}
+			}
+		}
+		if err := lines.Err(); err != nil {
+			return fmt.Errorf("read line %d: %w", n+1, err)
+		}
+	}
+	if d.bad > 0 {
+		return fmt.Errorf("%d of %d ids could not be decoded", d.bad, d.bad+d.good)
+	}
+	return nil
+}
+
+const (
+	header = "%-19s  %-24s  %7s  %8s  %10s\n"
+	row    = "%-19s  %-24s  %7d  %8d  %10d\n"
+	stamp  = "2006-01-02T15:04:05.000Z07:00"
+)
+
+// one decodes an id and prints it, or its fault. The error is that of writing.
+func (d *decoder) one(text, kind string, place int) error {
+	id, err := snowflake.ParseID(text, d.base)
+	var p snowflake.Parts
+	if err == nil {
+		p, err = d.layout.Decode(int64(id))
+	}
+	if err != nil {
+		d.bad++
+		_, err = fmt.Fprintf(d.faults, "snowlease: %s %d: %v\n", kind, place, err)
+		return err
+	}
+	d.good++
+	if d.json {
+		return json.NewEncoder(d.out).Encode(struct {
+			ID       snowflake.ID `json:"id"`
+			Time     string       `json:"time"`
+			Worker   int64        `json:"worker"`
+			Business int64        `json:"business"`
+			Sequence int64        `json:"sequence"`
+		}{id, p.Time.Format(stamp), p.Worker, p.Business, p.Sequence})
+	}
+	if d.good == 1 {
+		if _, err := fmt.Fprintf(d.out, header, "ID", "TIME", "WORKER", "BUSINESS", "SEQUENCE"); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(d.out, row, id, p.Time.Format(stamp), p.Worker, p.Business, p.Sequence)
+	return err
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+// layoutFlags describe a layout: a preset, and what differs from it.
+type layoutFlags struct {
+	preset, epoch, bits string
+	unit                time.Duration
+}
+
+func (f *layoutFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.preset, "layout", "default", "preset: default, twitter, discord, wide, yitter or jssafe")
+	flags.StringVar(&f.epoch, "epoch", "", "start of time, Unix milliseconds or RFC 3339 (default: the preset's)")
+	flags.DurationVar(&f.unit, "unit", 0, "length of a tick (default: the preset's)")
+	flags.StringVar(&f.bits, "bits", "", "widths time/worker/business/sequence, such as 41/5/0/17 (default: the preset's)")
+}
+
+func (f *layoutFlags) layout() (snowflake.Layout, error) {
+	l, err := snowflake.Preset(f.preset)
+	if err != nil {
+		return l, err
+	}
+	if f.epoch != "" {
+		if l.Epoch, err = parseEpoch(f.epoch); err != nil {
+			return l, err
+		}
+	}
+	if f.unit != 0 {
+		l.TimeUnit = f.unit
+	}
+	if f.bits != "" {
+		if err := parseBits(f.bits, &l); err != nil {
+			return l, err
+		}
+	}
+	return l, l.Validate()
+}
+
+func parseEpoch(s string) (int64, error) {
+	ms, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		t, timeErr := time.Parse(time.RFC3339, s)
+		if timeErr != nil {
+			return 0, fmt.Errorf("--epoch %q is neither Unix milliseconds nor a time like 2020-01-01T00:00:00Z", s)
+		}
+		ms = t.UnixMilli()
+	}
+	if ms < 1 {
+		return 0, fmt.Errorf("--epoch %q is not after 1970", s)
+	}
+	return ms, nil
+}
+
+func parseBits(s string, l *snowflake.Layout) error {
+	fields := []*uint8{&l.TimeBits, &l.WorkerBits, &l.BusinessBits, &l.SequenceBits}
+	parts := strings.Split(s, "/")
+	for i, part := range parts {
+		n, err := strconv.ParseUint(part, 10, 8)
+		if err != nil || len(parts) != len(fields) {
+			return fmt.Errorf("--bits %q is not time/worker/business/sequence, such as 41/5/0/17", s)
+		}
+		if n == 0 && i != 2 {
+			return fmt.Errorf("--bits %q: only the business field may have no bits", s)
+		}
+		*fields[i] = uint8(n)
+	}
+	return nil
+}

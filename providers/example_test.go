@@ -1,0 +1,41 @@
+package providers_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	goredis "github.com/redis/go-redis/v9"
+	"go.uber.org/fx"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/providers"
+)
+
+// An application whose configuration chooses: here a SQLite file and no Redis.
+func Example() {
+	dir, err := os.MkdirTemp("", "providers")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+
+	app := fx.New(
+		fx.NopLogger,
+		fx.Supply(providers.Config{DB: providers.DBConfig{Driver: "sqlite", DSN: filepath.Join(dir, "app.db")}}),
+		providers.Module,
+		fx.Invoke(func(db *gorm.DB, client goredis.UniversalClient) {
+			fmt.Println("database:", db.Name())
+			fmt.Println("redis is configured:", client != nil)
+		}),
+	)
+	fmt.Println("start:", app.Start(context.Background()))
+	fmt.Println("stop:", app.Stop(context.Background()))
+	// Output:
+	// database: sqlite
+	// redis is configured: false
+	// start: <nil>
+	// stop: <nil>
+}

@@ -1,0 +1,76 @@
+package providers_test
+
+import (
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/providers"
+	"github.com/snowlease/snowlease/providers/redis"
+	"github.com/snowlease/snowlease/providers/sqldb"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// Package idworker takes the client that is configured, and gives its worker id back
+// before the client is closed, in either order of the modules.
+func TestWithIDWorker(t *testing.T) {
+	t.Parallel()
+	config := providers.Config{DB: sqliteConfig(t)}
+	for _, modules := range []fx.Option{
+		fx.Options(providers.Module, idworker.Module),
+		fx.Options(idworker.Module, providers.Module),
+		fx.Options(idworker.Module, providers.DB),
+	} {
+		var w *idworker.IdWorker
+		app := fxtest.New(t, fx.Supply(config, idworker.Config{Namespace: "orders"}), modules, fx.Populate(&w))
+		app.RequireStart()
+		id, err := w.NextID()
+		require.NoError(t, err)
+		require.Positive(t, id)
+		app.RequireStop()
+
+		db, err := sqldb.Open(t.Context(), config.DB, nil, providers.Drivers()...)
+		require.NoError(t, err)
+		center, err := dbseq.New(db)
+		require.NoError(t, err)
+		slots, err := center.Slots(t.Context(), "orders")
+		require.NoError(t, err)
+		for _, s := range slots {
+			require.Empty(t, s.Holder, "worker id %d was not given back", s.Worker)
+		}
+		require.NoError(t, center.Close())
+		require.NoError(t, sqldb.Close(db))
+	}
+}
+
+// Redis alone: the missing half of the configuration is no second client.
+func TestWithIDWorkerOnRedis(t *testing.T) {
+	t.Parallel()
+	config := providers.Config{Redis: providers.RedisConfig{Addrs: []string{miniredis.RunT(t).Addr()}}}
+	worker := idworker.Config{Namespace: "orders", Quarantine: idworker.QuarantineNever}
+	client, err := redis.Open(t.Context(), config.Redis)
+	require.NoError(t, err)
+	center, err := redisseq.New(client, redisseq.WithQuarantine(redisseq.Never))
+	require.NoError(t, err)
+	request, err := worker.Request()
+	require.NoError(t, err)
+	require.NoError(t, center.Init(t.Context(), request))
+
+	var w *idworker.IdWorker
+	app := fxtest.New(t, fx.Supply(config, worker), providers.Module, idworker.Module, fx.Populate(&w))
+	app.RequireStart()
+	_, err = w.NextID()
+	require.NoError(t, err)
+	app.RequireStop()
+	slots, err := center.Slots(t.Context(), "orders")
+	require.NoError(t, err)
+	for _, s := range slots {
+		require.Empty(t, s.Holder, "worker id %d was not given back", s.Worker)
+	}
+	require.NoError(t, client.Close())
+}

@@ -1,0 +1,330 @@
+package providers_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/providers"
+	"github.com/snowlease/snowlease/providers/mysql"
+	"github.com/snowlease/snowlease/providers/postgres"
+	"github.com/snowlease/snowlease/providers/redis"
+	"github.com/snowlease/snowlease/providers/sqldb"
+	"github.com/snowlease/snowlease/providers/sqlite"
+)
+
+func TestMain(m *testing.M) { testserver.Main(m) }
+
+// A user is built on the clients as package idworker is: both are optional.
+type user struct {
+	fx.In
+
+	DB    *gorm.DB                `optional:"true"`
+	Redis goredis.UniversalClient `optional:"true"`
+}
+
+func sqliteConfig(t *testing.T) providers.DBConfig {
+	return providers.DBConfig{Driver: "sqlite", DSN: filepath.Join(t.TempDir(), "app.db")}
+}
+
+func TestModuleOpensWhatIsConfigured(t *testing.T) {
+	t.Parallel()
+	srv := miniredis.RunT(t)
+	for _, c := range []struct {
+		name      string
+		config    providers.Config
+		db, redis bool
+	}{
+		{"none", providers.Config{}, false, false},
+		{"db", providers.Config{DB: sqliteConfig(t)}, true, false},
+		{"redis", providers.Config{Redis: providers.RedisConfig{Addrs: []string{srv.Addr()}}}, false, true},
+		{"both", providers.Config{DB: sqliteConfig(t), Redis: providers.RedisConfig{Addrs: []string{srv.Addr()}}}, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var got user
+			app := fxtest.New(t, fx.Supply(c.config), providers.Module, fx.Invoke(func(u user) { got = u }))
+			app.RequireStart()
+			require.Equal(t, c.db, got.DB != nil)
+			require.Equal(t, c.redis, got.Redis != nil)
+			app.RequireStop()
+		})
+	}
+}
+
+func TestModuleOpensNothingUnasked(t *testing.T) {
+	t.Parallel()
+	unreachable := providers.Config{
+		DB:    providers.DBConfig{Driver: "mysql", DSN: "root@tcp(127.0.0.1:1)/app"},
+		Redis: providers.RedisConfig{Addrs: []string{"127.0.0.1:1"}},
+	}
+	app := fxtest.New(t, fx.Supply(unreachable), providers.Module)
+	app.RequireStart().RequireStop()
+}
+
+func TestDBAndRedisRequireTheirs(t *testing.T) {
+	t.Parallel()
+	app := fx.New(fx.NopLogger, fx.Supply(providers.Config{}), providers.DB, fx.Invoke(func(*gorm.DB) {}))
+	require.ErrorContains(t, app.Err(), "db.driver is empty: set mysql, postgres or sqlite")
+	require.ErrorContains(t, app.Err(), "db.dsn is empty")
+	app = fx.New(fx.NopLogger, fx.Supply(providers.Config{}), providers.Redis, fx.Invoke(func(goredis.UniversalClient) {}))
+	require.ErrorContains(t, app.Err(), "redis.addrs is empty")
+
+	var got user
+	ok := fxtest.New(t, fx.Supply(providers.Config{DB: sqliteConfig(t)}), providers.DB, fx.Invoke(func(u user) { got = u }))
+	ok.RequireStart()
+	require.NotNil(t, got.DB)
+	require.Nil(t, got.Redis)
+	ok.RequireStop()
+}
+
+// What was built on a client stops before it is closed, wherever the modules stand.
+func TestClosedAfterItsUsers(t *testing.T) {
+	t.Parallel()
+	srv := miniredis.RunT(t)
+	var (
+		got     user
+		stopped error = io.EOF
+		worker        = fx.Module("worker", fx.Invoke(func(lc fx.Lifecycle, u user) {
+			got = u
+			lc.Append(fx.StopHook(func(ctx context.Context) error {
+				stopped = u.DB.WithContext(ctx).Exec("SELECT 1").Error
+				if stopped == nil {
+					stopped = u.Redis.Set(ctx, "k", "v", 0).Err()
+				}
+				return stopped
+			}))
+		}))
+	)
+	app := fxtest.New(t, worker, fx.Supply(providers.Config{DB: sqliteConfig(t), Redis: providers.RedisConfig{Addrs: []string{srv.Addr()}}}), providers.Module)
+	app.RequireStart().RequireStop()
+	require.NoError(t, stopped)
+	require.ErrorContains(t, got.DB.Exec("SELECT 1").Error, "closed")
+	require.ErrorIs(t, got.Redis.Ping(t.Context()).Err(), goredis.ErrClosed)
+}
+
+const secret = "s3cr3t-word"
+
+// deaf returns an address that takes connections and says nothing.
+func deaf(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { _ = c.Close() })
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	return l.Addr().String()
+}
+
+func TestNoAnswerAtStart(t *testing.T) {
+	t.Parallel()
+	silent := deaf(t)
+	const closed = "127.0.0.1:1"
+	db := func(driver, dsn string) providers.Config {
+		return providers.Config{DB: providers.DBConfig{Driver: driver, DSN: dsn, ConnectTimeout: 100 * time.Millisecond}}
+	}
+	cache := func(c providers.RedisConfig) providers.Config {
+		c.ConnectTimeout, c.Username, c.Password = 100*time.Millisecond, "app", secret
+		return providers.Config{Redis: c}
+	}
+	for _, c := range []struct {
+		name   string
+		config providers.Config
+		want   []string
+	}{
+		{"mysql refused", db("mysql", "app:"+secret+"@tcp("+closed+")/orders"), []string{"mysql at " + closed + "/orders: cannot connect", "refused", "check that the server runs"}},
+		{"mysql deaf", db("mysql", "app:"+secret+"@tcp("+silent+")/orders"), []string{"mysql at " + silent + "/orders: cannot connect"}},
+		{"postgres refused", db("postgres", "postgres://app:"+secret+"@"+closed+"/orders?sslmode=disable"), []string{"postgres at " + closed + "/orders: cannot connect", "refused", "check that the server runs"}},
+		{"postgres deaf", db("postgres", "host=127.0.0.1 port="+silent[strings.LastIndex(silent, ":")+1:]+" user=app password="+secret+" dbname=orders sslmode=disable"), []string{"postgres at " + silent + "/orders: cannot connect"}},
+		{"sqlite folder", db("sqlite", filepath.Join(t.TempDir(), "none", "app.db")), []string{"sqlite at ", "none/app.db: cannot connect", "check that the folder of the file exists"}},
+		{"sqlite parameter", db("sqlite", filepath.Join(t.TempDir(), "app.db?_txlock=sometimes")), []string{"app.db: cannot connect", "sometimes", "the parameters in db.dsn"}},
+		{"redis refused", cache(providers.RedisConfig{Addrs: []string{closed}}), []string{"redis at " + closed + ": cannot connect", "check that it runs"}},
+		{"redis deaf", cache(providers.RedisConfig{Addrs: []string{silent}}), []string{"redis at " + silent + ": cannot connect"}},
+		{"redis cluster", cache(providers.RedisConfig{Addrs: []string{closed, "127.0.0.1:2"}}), []string{"redis cluster at 127.0.0.1:1, 127.0.0.1:2: cannot connect"}},
+		{"redis sentinel", cache(providers.RedisConfig{Addrs: []string{closed}, Master: "main", SentinelPassword: secret}), []string{"redis sentinel at " + closed + ": cannot connect", `watch "main"`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			app := fx.New(fx.NopLogger, fx.Supply(c.config), providers.Module, fx.Invoke(func(user) {}))
+			err := app.Err()
+			if err == nil {
+				err = app.Start(t.Context())
+			}
+			require.Error(t, err)
+			for _, want := range c.want {
+				require.ErrorContains(t, err, want)
+			}
+			require.NotContains(t, err.Error(), secret)
+		})
+	}
+}
+
+// However broken a DSN is, no part of the password is shown.
+func TestPasswordsStayOutOfErrors(t *testing.T) {
+	t.Parallel()
+	for driver, dsns := range map[string][]string{
+		"mysql": {
+			"app:" + secret + "/orders", "app:" + secret, "app:" + secret + "@tcp(127.0.0.1:1/orders", "app:" + secret + "(127.0.0.1:1)/orders",
+			"app:" + secret + "@tcp(127.0.0.1:1)/orders?tls=" + secret, "app:" + secret + "@tcp(127.0.0.1:1)/orders?timeout=" + secret,
+		},
+		"postgres": {
+			"postgres://app:" + secret + "@127.0.0.1:port/orders", "postgres://app:" + secret + "#@127.0.0.1/orders", "postgres://app:" + secret + "/%zz@127.0.0.1:1/orders",
+			"postgres://app:12/" + secret + "@127.0.0.1:1/orders", "postgres://app:12#" + secret + "@127.0.0.1:1/orders", "postgres://app:1@" + secret + "/2@127.0.0.1:1/orders",
+			"host=127.0.0.1 password='" + secret, "host=127.0.0.1 password=" + secret + " sslmode=nonsense", "app:" + secret + "@tcp(127.0.0.1:1)/orders",
+			"host=127.0.0.1 password=" + secret + " sslmode=verify-full sslrootcert=/does/not/exist",
+		},
+		"sqlite": {"app.db?_auth_pass=" + secret + "%zz"},
+	} {
+		for _, dsn := range dsns {
+			db, err := sqldb.Open(t.Context(), providers.DBConfig{Driver: driver, DSN: dsn}, nil, providers.Drivers()...)
+			require.Nil(t, db)
+			require.ErrorContains(t, err, "providers: db.dsn is no "+driver+" DSN")
+			require.NotContains(t, err.Error(), secret)
+			require.NotContains(t, err.Error(), "s3cr3t")
+		}
+	}
+	_, err := sqldb.Open(t.Context(), providers.DBConfig{Driver: "postgres", DSN: "host=127.0.0.1 sslmode=verify-full sslrootcert=/does/not/exist"}, nil, postgres.Driver())
+	require.ErrorContains(t, err, "/does/not/exist")
+
+	_, err = redis.Open(t.Context(), redis.Config{Addrs: []string{"redis://app:" + secret + "@127.0.0.1:1"}})
+	require.ErrorContains(t, err, "redis.addrs[0] is a URL: set host:port")
+	require.NotContains(t, err.Error(), secret)
+}
+
+func TestConfigValidate(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, providers.Config{}.Validate())
+	err := providers.Config{
+		DB: providers.DBConfig{MaxOpen: -1, MaxIdle: -2, MaxLifetime: -1, MaxIdleTime: -1, ConnectTimeout: 5, SlowQuery: -1},
+		Redis: providers.RedisConfig{
+			Addrs: []string{"localhost", "h:1"}, Master: "m", Cluster: true, DB: -1, PoolSize: -1,
+			ConnectTimeout: -1, Timeout: 2,
+		},
+	}.Validate()
+	for _, want := range []string{
+		"db.driver is empty: set", "db.dsn is empty: set", "db.max_open -1", "db.max_idle -2", "db.max_lifetime -1ns",
+		"db.max_idle_time -1ns", "db.connect_timeout 5ns is below 1ms", "db.slow_query -1ns",
+		`redis.addrs[0] "localhost" is not host:port`, `redis.master "m" and cluster exclude each other`, "redis.db -1 is negative",
+		"redis.pool_size -1", "redis.connect_timeout -1ns", "redis.timeout 2ns is below 1ms",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	require.Len(t, strings.Split(err.Error(), "\n"), 14, err)
+
+	for _, c := range []struct {
+		config redis.Config
+		want   string
+	}{
+		{redis.Config{Addrs: []string{"a:1", "b:1"}, DB: 3}, "redis.db 3: a cluster has database 0 only"},
+		{redis.Config{Addrs: []string{"a:1"}, Cluster: true, DB: 3}, "redis.db 3: a cluster has database 0 only"},
+		{redis.Config{Addrs: []string{"a:1"}, SentinelPassword: "x"}, "without master"},
+		{redis.Config{Password: "x"}, "redis.addrs is empty"},
+		{redis.Config{Addrs: []string{"a:1"}, Master: "m", DB: 3}, ""},
+	} {
+		err := providers.Config{Redis: c.config}.Validate()
+		if c.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, c.want)
+	}
+	require.ErrorContains(t, sqldb.Config{Driver: "sqlite", DSN: "x", MaxOpen: 2, MaxIdle: 3}.Validate(), "db.max_idle 3 is not 0 to max_open (2)")
+}
+
+func TestDriverNotLinked(t *testing.T) {
+	t.Parallel()
+	_, err := sqldb.Open(t.Context(), sqldb.Config{Driver: "oracle", DSN: "x"}, nil, providers.Drivers()...)
+	require.ErrorContains(t, err, `db.driver "oracle" is not linked into this program: set one of: mysql, postgres, sqlite`)
+}
+
+// One driver's module stands alone, and so does any set of them.
+func TestModulesOfOneDriver(t *testing.T) {
+	t.Parallel()
+	for name, module := range map[string]fx.Option{
+		"module": sqlite.Module,
+		"set":    fx.Provide(sqldb.New(mysql.Driver(), sqlite.Driver())),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var db *gorm.DB
+			app := fxtest.New(t, fx.Supply(sqldb.Config(sqliteConfig(t))), module, fx.Populate(&db))
+			app.RequireStart()
+			require.NoError(t, db.Exec("CREATE TABLE t (id INTEGER)").Error)
+			app.RequireStop()
+		})
+	}
+	require.NoError(t, fx.ValidateApp(fx.NopLogger, fx.Supply(sqldb.Config{}), mysql.Module, fx.Invoke(func(*gorm.DB) {})))
+	require.NoError(t, fx.ValidateApp(fx.NopLogger, fx.Supply(sqldb.Config{}), postgres.Module, fx.Invoke(func(*gorm.DB) {})))
+	require.NoError(t, fx.ValidateApp(fx.NopLogger, fx.Supply(redis.Config{}), redis.Module, fx.Invoke(func(goredis.UniversalClient) {})))
+}
+
+type row struct {
+	ID   int64 `gorm:"primaryKey;autoIncrement:false"`
+	Name string
+	At   time.Time
+}
+
+// The same few lines of an application on each engine.
+func TestEngines(t *testing.T) {
+	t.Parallel()
+	for name, dsn := range map[string]func(*testing.T) string{
+		"mysql":    func(t *testing.T) string { return testserver.MySQL(t) },
+		"postgres": func(t *testing.T) string { return testserver.Postgres(t) },
+		"sqlite":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "app.db") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var (
+				db  *gorm.DB
+				log bytes.Buffer
+			)
+			config := providers.Config{DB: providers.DBConfig{Driver: name, DSN: dsn(t), MaxOpen: 3}}
+			app := fxtest.New(t, fx.Supply(config, slog.New(slog.NewTextHandler(&log, nil))), providers.Module, fx.Populate(&db))
+			app.RequireStart()
+			require.Contains(t, log.String(), "database is open")
+			require.NoError(t, db.AutoMigrate(&row{}))
+			at := time.Now().UTC().Truncate(time.Millisecond)
+			require.NoError(t, db.Create(&row{ID: 1 << 60, Name: secret, At: at}).Error)
+			require.ErrorIs(t, db.Create(&row{ID: 1 << 60, Name: secret, At: at}).Error, gorm.ErrDuplicatedKey)
+			var got row
+			require.NoError(t, db.First(&got).Error)
+			require.True(t, at.Equal(got.At), "%v %v", at, got.At)
+			pool, err := db.DB()
+			require.NoError(t, err)
+			require.Equal(t, 3, pool.Stats().MaxOpenConnections)
+			require.NotContains(t, log.String(), secret, "values stay out of the log")
+			app.RequireStop()
+		})
+	}
+}
+
+func TestRealRedis(t *testing.T) {
+	t.Parallel()
+	var client goredis.UniversalClient
+	app := fxtest.New(t, fx.Supply(redis.Config{Addrs: []string{testserver.Redis(t)}}), redis.Module, fx.Populate(&client))
+	app.RequireStart()
+	require.NoError(t, client.Set(t.Context(), t.Name(), "v", time.Minute).Err())
+	app.RequireStop()
+}

@@ -1,0 +1,114 @@
+package redis
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// Config says which Redis to use and how. A zero field takes its default.
+//
+// One address is a single server, or the first one of a cluster with Cluster; several
+// are nodes of a cluster; with Master they are Sentinels.
+type Config struct {
+	// Addrs are host:port addresses of the server, of nodes of the cluster or of the
+	// Sentinels. Required.
+	Addrs []string `yaml:"addrs" json:"addrs" koanf:"addrs" mapstructure:"addrs" env:"ADDRS"`
+	// Master is the name of the master that the Sentinels watch. Default: no Sentinel.
+	Master string `yaml:"master" json:"master" koanf:"master" mapstructure:"master" env:"MASTER"`
+	// Cluster says that a single address leads to a cluster. Default: false.
+	Cluster bool `yaml:"cluster" json:"cluster" koanf:"cluster" mapstructure:"cluster" env:"CLUSTER"`
+	// DB is the number of the database; a cluster has 0 only. Default: 0.
+	DB int `yaml:"db" json:"db" koanf:"db" mapstructure:"db" env:"DB"`
+	// Username and Password log in at the server. They are never part of an error or
+	// a log.
+	Username string `yaml:"username" json:"username" koanf:"username" mapstructure:"username" env:"USERNAME"`
+	Password string `yaml:"password" json:"password" koanf:"password" mapstructure:"password" env:"PASSWORD"`
+	// SentinelUsername and SentinelPassword log in at the Sentinels.
+	SentinelUsername string `yaml:"sentinel_username" json:"sentinel_username" koanf:"sentinel_username" mapstructure:"sentinel_username" env:"SENTINEL_USERNAME"`
+	SentinelPassword string `yaml:"sentinel_password" json:"sentinel_password" koanf:"sentinel_password" mapstructure:"sentinel_password" env:"SENTINEL_PASSWORD"`
+	// TLS encrypts, with the host's certificate authorities. Default: false.
+	TLS bool `yaml:"tls" json:"tls" koanf:"tls" mapstructure:"tls" env:"TLS"`
+	// PoolSize bounds the connections to each node. Default: 10 for each CPU.
+	PoolSize int `yaml:"pool_size" json:"pool_size" koanf:"pool_size" mapstructure:"pool_size" env:"POOL_SIZE"`
+	// ConnectTimeout bounds the making of one connection, and the ping at start.
+	// Default: 5s.
+	ConnectTimeout time.Duration `yaml:"connect_timeout" json:"connect_timeout" koanf:"connect_timeout" mapstructure:"connect_timeout" env:"CONNECT_TIMEOUT"`
+	// Timeout bounds the reading and the writing of one command. It must be well below
+	// the interval of renewals, which is 10 s by default. Default: 2s.
+	Timeout time.Duration `yaml:"timeout" json:"timeout" koanf:"timeout" mapstructure:"timeout" env:"TIMEOUT"`
+}
+
+// IsZero reports whether nothing at all is configured.
+func (c Config) IsZero() bool { return reflect.ValueOf(c).IsZero() }
+
+// WithDefaults returns c with its zero fields filled in; Addrs has no default, and
+// PoolSize has that of go-redis.
+func (c Config) WithDefaults() Config {
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 5*time.Second)
+	c.Timeout = cmp.Or(c.Timeout, 2*time.Second)
+	return c
+}
+
+// Validate reports every fault of c, defaults filled in, in one error, or nil.
+func (c Config) Validate() error {
+	c = c.WithDefaults()
+	var errs []error
+	fault := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("providers: redis."+format, args...))
+	}
+	if len(c.Addrs) == 0 {
+		fault("addrs is empty: set the host:port of the server, of the nodes of the cluster or of the Sentinels")
+	}
+	for i, addr := range c.Addrs {
+		switch _, port, err := net.SplitHostPort(addr); {
+		case strings.Contains(addr, "@") || strings.Contains(addr, "://"):
+			// It may hold a password.
+			fault("addrs[%d] is a URL: set host:port, and username, password, db and tls by their own fields", i)
+		case err != nil || port == "":
+			fault("addrs[%d] %q is not host:port: set one such as 127.0.0.1:6379", i, addr)
+		}
+	}
+	if c.Master != "" && c.Cluster {
+		fault("master %q and cluster exclude each other: set master for Sentinel, cluster for a cluster", c.Master)
+	}
+	if c.DB < 0 {
+		fault("db %d is negative: set 0 or above", c.DB)
+	}
+	if c.DB > 0 && c.kind() == kindCluster {
+		fault("db %d: a cluster has database 0 only: set 0", c.DB)
+	}
+	if c.Master == "" && (c.SentinelUsername != "" || c.SentinelPassword != "") {
+		fault("sentinel_username and sentinel_password are set without master: set master to the name that the Sentinels watch")
+	}
+	if c.PoolSize < 0 {
+		fault("pool_size %d is negative: set the number of connections to a node", c.PoolSize)
+	}
+	if c.ConnectTimeout < time.Millisecond {
+		fault("connect_timeout %v is below 1ms: set a duration with a unit, such as 5s", c.ConnectTimeout)
+	}
+	if c.Timeout < time.Millisecond {
+		fault("timeout %v is below 1ms: set a duration with a unit, such as 2s", c.Timeout)
+	}
+	return errors.Join(errs...)
+}
+
+const (
+	kindSingle   = "redis"
+	kindSentinel = "redis sentinel"
+	kindCluster  = "redis cluster"
+)
+
+func (c Config) kind() string {
+	switch {
+	case c.Master != "":
+		return kindSentinel
+	case c.Cluster || len(c.Addrs) > 1:
+		return kindCluster
+	}
+	return kindSingle
+}

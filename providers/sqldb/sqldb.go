@@ -1,0 +1,186 @@
+// Package sqldb opens a *gorm.DB from configuration, with the drivers that it is
+// given: it links none itself. It is for applications that link one database; those
+// that let the configuration choose use package providers.
+//
+//	fx.New(
+//		fx.Supply(sqldb.Config{Driver: "mysql", DSN: dsn}),
+//		mysql.Module, // or fx.Provide(sqldb.New(mysql.Driver(), sqlite.Driver()))
+//		idworker.Module, ...
+//	)
+//
+// Do not use it where the application opens its *gorm.DB already.
+package sqldb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"go.uber.org/fx"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+)
+
+// A Driver opens one kind of database. Packages mysql, postgres and sqlite have one
+// each.
+type Driver struct {
+	// Name is what Config.Driver says.
+	Name string
+	// Form shows a DSN in an error, and Hint what to look at when the database does
+	// not answer.
+	Form, Hint string
+	// Open reads a DSN. It does no more I/O than gorm.Open cannot do without, which
+	// ctx bounds. Its errors show no part of the DSN but the address.
+	Open func(ctx context.Context, dsn string, connect time.Duration) (Target, error)
+}
+
+// A Target is a database that a Driver has found in a DSN.
+type Target struct {
+	// Address names the database for people: no user, no password, no parameters.
+	Address string
+	// Dialector opens it. It is one with a DSN and not with a connection, which lets
+	// package dbseq renew leases on a connection of its own.
+	Dialector gorm.Dialector
+	// Single is set where every connection is another database (SQLite in memory):
+	// there is one connection then, and it is kept.
+	Single bool
+	// Err says why the database did not answer while Open needed it.
+	Err error
+}
+
+// Params are what the constructor of New takes from fx. Logger is optional: without
+// one GORM logs nothing.
+type Params struct {
+	fx.In
+
+	Config    Config
+	Lifecycle fx.Lifecycle
+	Logger    *slog.Logger `optional:"true"`
+}
+
+// New returns a constructor for fx.Provide that opens the database of Params.Config
+// with one of the drivers. The start of the application fails when the database does
+// not answer; the pool is closed when the application stops, after everything that
+// was built on it has stopped, so after its worker id has been given back.
+func New(drivers ...Driver) func(Params) (*gorm.DB, error) {
+	return func(p Params) (*gorm.DB, error) {
+		db, ping, err := open(context.Background(), p.Config, p.Logger, drivers)
+		if err != nil {
+			return nil, err
+		}
+		// Two hooks: fx runs no OnStop of a hook whose own OnStart has failed.
+		p.Lifecycle.Append(fx.StopHook(func() error { return Close(db) }))
+		p.Lifecycle.Append(fx.StartHook(ping))
+		return db, nil
+	}
+}
+
+// Open opens the database of c with one of the drivers and pings it within ctx and
+// the connect timeout, without fx. The caller closes it by Close. log may be nil.
+func Open(ctx context.Context, c Config, log *slog.Logger, drivers ...Driver) (*gorm.DB, error) {
+	db, ping, err := open(ctx, c, log, drivers)
+	if err != nil {
+		return nil, err
+	}
+	if err := ping(ctx); err != nil {
+		return nil, errors.Join(err, Close(db))
+	}
+	return db, nil
+}
+
+// Close closes the pool of db.
+func Close(db *gorm.DB) error {
+	pool, err := db.DB()
+	if err == nil {
+		err = pool.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("providers: close the database: %w", err)
+	}
+	return nil
+}
+
+func open(ctx context.Context, c Config, log *slog.Logger, drivers []Driver) (*gorm.DB, func(context.Context) error, error) {
+	if err := c.Validate(); err != nil {
+		return nil, nil, err
+	}
+	c = c.WithDefaults()
+	d, err := choose(c.Driver, drivers)
+	if err != nil {
+		return nil, nil, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
+	defer cancel()
+	t, err := d.Open(bounded, c.DSN, c.ConnectTimeout)
+	if err != nil {
+		return nil, nil, fmt.Errorf("providers: db.dsn is no %s DSN (%w): write it like %s", d.Name, err, d.Form)
+	}
+	unreachable := func(err error) error {
+		return fmt.Errorf("providers: %s at %s: cannot connect: %w: check %s", d.Name, t.Address, err, d.Hint)
+	}
+	if t.Err != nil {
+		return nil, nil, unreachable(t.Err)
+	}
+	db, err := gorm.Open(t.Dialector, &gorm.Config{
+		// An application whose configuration chooses the driver cannot tell one
+		// driver's "duplicate key" from another's: gorm.ErrDuplicatedKey it can.
+		TranslateError: true,
+		// Pinged below, within a context.
+		DisableAutomaticPing: true,
+		Logger:               gormLogger(log, c.SlowQuery),
+	})
+	if err != nil {
+		return nil, nil, unreachable(err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return nil, nil, unreachable(err)
+	}
+	pool.SetMaxOpenConns(c.MaxOpen)
+	pool.SetMaxIdleConns(c.MaxIdle)
+	pool.SetConnMaxLifetime(c.MaxLifetime)
+	pool.SetConnMaxIdleTime(c.MaxIdleTime)
+	if t.Single {
+		pool.SetMaxOpenConns(1)
+		pool.SetMaxIdleConns(1)
+		pool.SetConnMaxLifetime(0)
+		pool.SetConnMaxIdleTime(0)
+	}
+	ping := func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
+		defer cancel()
+		if err := pool.PingContext(ctx); err != nil {
+			return unreachable(err)
+		}
+		if log != nil {
+			log.InfoContext(ctx, "database is open", "driver", d.Name, "address", t.Address)
+		}
+		return nil
+	}
+	return db, ping, nil
+}
+
+func choose(name string, drivers []Driver) (Driver, error) {
+	var linked []string
+	for _, d := range drivers {
+		if d.Name == name {
+			return d, nil
+		}
+		linked = append(linked, d.Name)
+	}
+	return Driver{}, fmt.Errorf("providers: db.driver %q is not linked into this program: set one of: %s", name, strings.Join(linked, ", "))
+}
+
+// gormLogger logs failed and slow statements without their values, which may be
+// anyone's data.
+func gormLogger(log *slog.Logger, slow time.Duration) logger.Interface {
+	if log == nil {
+		return logger.Discard
+	}
+	return logger.NewSlogLogger(log, logger.Config{
+		SlowThreshold: slow, LogLevel: logger.Warn, IgnoreRecordNotFoundError: true, ParameterizedQueries: true,
+	})
+}
