@@ -1,0 +1,328 @@
+package redisseq_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/lease/leasetest"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// requireQuarantine asks for a worker and returns what quarantine it is told of.
+func requireQuarantine(t testing.TB, c lease.Center, changes ...func(*lease.Request)) *lease.QuarantineError {
+	t.Helper()
+	_, err := c.Acquire(t.Context(), request(changes...))
+	var q *lease.QuarantineError
+	require.ErrorAs(t, err, &q)
+	return q
+}
+
+// twice is a client that runs each script twice and returns the second reply, as
+// after a lost reply.
+type twice struct{ redis.Hook }
+
+func (twice) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (twice) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+func (twice) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if err := next(ctx, cmd); err != nil {
+			return err
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func TestEachScriptMayRunTwice(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, s *store) {
+		client := s.client(t)
+		client.AddHook(twice{})
+		c, err := redisseq.New(client)
+		require.NoError(t, err)
+		require.NoError(t, c.Init(t.Context(), request()))
+		g := acquire(t, c)
+		require.Equal(t, g.Since-1, g.Floor)
+		require.Equal(t, g.Since+30_000, g.Ceiling)
+		g = renew(t, c, g)
+
+		s.Wipe(t)
+		again := renew(t, c, g) // a re-take: the second run shows a token that is former
+		require.Greater(t, again.Token, g.Token)
+		require.Equal(t, again.Token, renew(t, c, again).Token)
+		require.Equal(t, again.Token, renew(t, c, g).Token, "the reply that told the token is lost for good")
+
+		require.ErrorIs(t, c.Release(t.Context(), again, again.Now), lease.ErrLost, "which counts as done")
+		slots, err := c.Slots(t.Context(), g.Namespace)
+		require.NoError(t, err)
+		require.Empty(t, slots[g.Worker].Holder)
+		require.Equal(t, again.Now, slots[g.Worker].Mark)
+	})
+}
+
+func TestReleaseAfterARetakeWhoseReplyWasLost(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	c := opened(t, s)
+	g := acquire(t, c)
+	s.Wipe(t)
+	renew(t, c, g)
+	require.NoError(t, c.Release(t.Context(), g, g.Now))
+}
+
+func TestClockThatStepsBack(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	c := opened(t, s)
+	g := acquire(t, c)
+	require.NoError(t, c.Release(t.Context(), g, g.Ceiling))
+	s.Sleep(-10 * time.Second)
+	for range 3 {
+		require.NotEqual(t, g.Worker, acquire(t, c).Worker)
+	}
+	s.Wipe(t)
+	first := requireQuarantine(t, c)
+	s.Sleep(-10 * time.Second)
+	s.Drop(t, "orders", leasetest.OneMark)
+	again := requireQuarantine(t, c)
+	require.Equal(t, first.Until, again.Until, "a quarantine that runs is not cut short")
+	require.Contains(t, again.Reason, "of 4 leases 0, marks 1, owners 0")
+}
+
+func TestRetriedAcquireReturnsTheFirstFloor(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	c := opened(t, s)
+	req := request()
+	first, err := c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+	s.Sleep(time.Second)
+	second, err := c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, first.Now+1000, second.Now)
+	second.Now = first.Now
+	require.Equal(t, first, second)
+}
+
+func TestKeysLostInAnyCombination(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	for lost := 1; lost < 16; lost++ {
+		ns := fmt.Sprint("lost-", lost)
+		in := func(r *lease.Request) { r.Namespace = ns }
+		c := opened(t, s, in)
+		g := acquire(t, c, in)
+		released := acquire(t, c, in)
+		require.NoError(t, c.Release(t.Context(), released, released.Now))
+		var gone []string
+		for i, key := range keys(ns) {
+			if lost>>i&1 == 1 {
+				gone = append(gone, key)
+			}
+		}
+		require.NoError(t, s.admin.Del(t.Context(), gone...).Err())
+
+		q := requireQuarantine(t, c, in)
+		require.Equal(t, 32*time.Second, q.Wait().Truncate(time.Second), gone)
+		require.NotEmpty(t, q.Reason)
+		g2 := renew(t, c, g)
+		s.Sleep(25 * time.Second)
+		g2 = renew(t, c, g2)
+		s.Sleep(8 * time.Second)
+		for range 3 {
+			next := acquire(t, c, in)
+			require.NotEqual(t, g.Worker, next.Worker, gone)
+			require.Greater(t, next.Floor, released.Ceiling)
+		}
+		_, err := c.Acquire(t.Context(), request(in))
+		require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
+		require.NoError(t, c.Release(t.Context(), g2, g2.Now))
+		require.NoError(t, s.admin.FlushAll(t.Context()).Err())
+	}
+}
+
+func TestWipeWithMixedTTLs(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	c := opened(t, s)
+	acquire(t, c)
+	s.Wipe(t)
+	q := requireQuarantine(t, c, func(r *lease.Request) { r.TTL = 5 * time.Second })
+	require.Greater(t, q.Wait(), 32*time.Second, "MaxTTL and skew, whatever the newcomer's own TTL is")
+}
+
+func TestRestartToStaleDataAndTheHolderRenewsFirst(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	c := opened(t, s)
+	restore := s.Snapshot(t)
+	g := acquire(t, c)
+	restore()
+	s.Reincarnate(t)
+	again := renew(t, c, g)
+	require.Equal(t, g.Worker, again.Worker)
+	require.Greater(t, again.Token, g.Token)
+	q := requireQuarantine(t, c)
+	require.Contains(t, q.Reason, fmt.Sprintf("changed from %040x to %040x", 1, 2))
+}
+
+func TestIncarnationThatFlips(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	c := opened(t, s)
+	s.Reincarnate(t)
+	require.Contains(t, requireQuarantine(t, c).Reason, "changed from")
+	s.run.Add(-1)
+	s.Sleep(time.Second)
+	q := requireQuarantine(t, c)
+	require.Contains(t, q.Reason, "flips between")
+	require.Contains(t, q.Reason, "quarantine: never")
+	require.Greater(t, q.Wait(), 32*time.Second, "and still nothing is lent")
+}
+
+func TestReleaseIsHeldWithinTheGrant(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	c := opened(t, s, pool(1))
+	for _, lastUsed := range []int64{-1, 0, 1 << 62} {
+		g := acquire(t, c, pool(1))
+		require.NoError(t, c.Release(t.Context(), g, lastUsed))
+		slots, err := c.Slots(t.Context(), g.Namespace)
+		require.NoError(t, err)
+		require.Equal(t, min(max(lastUsed, g.Floor), g.Ceiling), slots[0].Mark)
+		s.Sleep(time.Duration(slots[0].Mark-slots[0].Now+1) * time.Millisecond)
+	}
+}
+
+func TestPoolLowered(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	c := opened(t, s)
+	_, err := c.Acquire(t.Context(), request(pool(2)))
+	var m *lease.MismatchError
+	require.ErrorAs(t, err, &m)
+	require.Contains(t, m.Stored, "pool=4")
+	require.Contains(t, m.Asked, "pool=2")
+
+	// Without the pin, the records of the other pool still show.
+	require.NoError(t, s.admin.Del(t.Context(), keys("orders")[3]).Err())
+	_, err = c.Acquire(t.Context(), request(pool(2)))
+	require.ErrorIs(t, err, redisseq.ErrDamaged)
+}
+
+func TestClockFarOffWritesNothing(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	for _, off := range []time.Duration{time.Hour, -time.Hour} {
+		req := request(func(r *lease.Request) { r.Local = time.Now().Add(off).UnixMilli() })
+		_, err := s.center(t).Acquire(t.Context(), req)
+		require.ErrorAs(t, err, new(*lease.ClockError))
+		require.ErrorAs(t, s.center(t).Init(t.Context(), req), new(*lease.ClockError))
+	}
+	require.Zero(t, s.admin.DBSize(t.Context()).Val())
+}
+
+func TestHolderUnrenewedTooLongAcrossARestart(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	c := opened(t, s)
+	g := acquire(t, c)
+	s.Sleep(28*time.Second + time.Millisecond) // what is left is less than the skew
+	s.Reincarnate(t)
+	_, err := c.Renew(t.Context(), g)
+	require.ErrorIs(t, err, lease.ErrLost)
+	requireQuarantine(t, c)
+	s.Sleep(32*time.Second + time.Millisecond)
+	acquire(t, c)
+}
+
+func TestRecordOfAnOwnerThatOthersTookOver(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	c := opened(t, s, pool(2))
+	req := request(pool(2))
+	old, err := c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+	s.Sleep(31 * time.Second)
+	mine, err := c.Acquire(t.Context(), req) // the same owner, after its first grant has expired
+	require.NoError(t, err)
+	require.NotEqual(t, old.Worker, mine.Worker)
+	other := acquire(t, c, pool(2))
+	require.Equal(t, old.Worker, other.Worker)
+	again, err := c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, mine.Worker, again.Worker)
+	_, err = c.Renew(t.Context(), old)
+	require.ErrorIs(t, err, lease.ErrLost)
+}
+
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	ctx, k := t.Context(), keys("orders")
+	for name, harm := range map[string]func() error{
+		"score":          func() error { return s.admin.ZAdd(ctx, k[0], redis.Z{Score: 0.5, Member: "0"}).Err() },
+		"negative score": func() error { return s.admin.ZAdd(ctx, k[0], redis.Z{Score: -7, Member: "0"}).Err() },
+		"huge score":     func() error { return s.admin.ZAdd(ctx, k[0], redis.Z{Score: 1e300, Member: "0"}).Err() },
+		"member":         func() error { return s.admin.ZAdd(ctx, k[0], redis.Z{Score: 0, Member: "x"}).Err() },
+		"member replaced": func() error {
+			return redis.NewScript("redis.call('ZREM', KEYS[1], '0') return redis.call('ZADD', KEYS[1], 0, '00')").Run(ctx, s.admin, k).Err()
+		},
+		"member in excess": func() error { return s.admin.ZAdd(ctx, k[0], redis.Z{Score: 0, Member: "4"}).Err() },
+		"mark":             func() error { return s.admin.HSet(ctx, k[1], "0", "1.7e+12").Err() },
+		"empty mark":       func() error { return s.admin.HSet(ctx, k[1], "0", "").Err() },
+		"mark in excess":   func() error { return s.admin.HSet(ctx, k[1], "x", "1").Err() },
+		"mark replaced": func() error {
+			return redis.NewScript("redis.call('HDEL', KEYS[2], '0') return redis.call('HSET', KEYS[2], 'x', 0)").Run(ctx, s.admin, k).Err()
+		},
+		"owner":           func() error { return s.admin.HSet(ctx, k[2], "0", "me\r\n>\xff").Err() },
+		"owner in excess": func() error { return s.admin.HSet(ctx, k[2], "x", "").Err() },
+		"quarantine":      func() error { return s.admin.HSet(ctx, k[3], "quar", "soon").Err() },
+		"last token":      func() error { return s.admin.HSet(ctx, k[3], "tok", "-1").Err() },
+		"lease is a hash": func() error {
+			return redis.NewScript("redis.call('DEL', KEYS[1]) return redis.call('HSET', KEYS[1], 'a', 'b')").Run(ctx, s.admin, k).Err()
+		},
+		"mark is a zset": func() error {
+			return redis.NewScript("redis.call('DEL', KEYS[2]) return redis.call('ZADD', KEYS[2], 1, 'b')").Run(ctx, s.admin, k).Err()
+		},
+		"owner is a list": func() error {
+			return redis.NewScript("redis.call('DEL', KEYS[3]) return redis.call('LPUSH', KEYS[3], 'b')").Run(ctx, s.admin, k).Err()
+		},
+		"meta is a value": func() error { return s.admin.Set(ctx, k[3], "orders", 0).Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.Wipe(t)
+			c := opened(t, s, pool(4))
+			g := lease.Grant{Request: request(), Token: 1, Ceiling: 1}
+			require.NoError(t, harm())
+			before := s.records(t)
+			g2, err := c.Acquire(ctx, request(func(r *lease.Request) { r.Last = 0 }))
+			require.ErrorIs(t, err, redisseq.ErrDamaged)
+			require.Zero(t, g2)
+			require.Contains(t, err.Error(), "delete all four")
+			require.Contains(t, err.Error(), s.addr)
+			require.Less(t, len(err.Error()), 900)
+			require.Equal(t, before, s.records(t), "nothing was changed")
+
+			// The others either find the damage or have no use for the record.
+			if _, err = c.Renew(ctx, g); err != nil && !strings.Contains(err.Error(), lease.ErrLost.Error()) {
+				require.ErrorIs(t, err, redisseq.ErrDamaged)
+			}
+			if err = c.Release(ctx, g, 0); err != nil && !strings.Contains(err.Error(), lease.ErrLost.Error()) {
+				require.ErrorIs(t, err, redisseq.ErrDamaged)
+			}
+			if _, err = c.Slots(ctx, g.Namespace); err != nil {
+				require.ErrorIs(t, err, redisseq.ErrDamaged)
+			}
+			require.ErrorIs(t, c.Init(ctx, request()), lease.ErrExists)
+		})
+	}
+}

@@ -1,0 +1,114 @@
+-- Every script starts with this file. One script is one atomic step of the
+-- protocol in idworker/lease/doc.go.
+--
+-- lease  ZSET  worker id -> when its lease expires (never lent: its own number)
+-- mark   HASH  worker id -> no id of this worker lies above it
+-- owners HASH  worker id -> owner|token|former token|floor|since|holder
+-- meta   HASH  pin, pool, run (incarnation), prev (the one before), quar and why
+--              (quarantine), tok (last token), init (who opened the namespace),
+--              made (records there are of 0..made-1), o:owner -> worker id
+--
+-- The first three have an entry for each worker of the pool, always: so a loss of
+-- any of them shows in their sizes.
+--
+-- Times are Unix milliseconds of this server's clock.
+local lease, mark, owners, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+
+local clock = redis.call('TIME')
+local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+
+-- tostring would write 1.7e+12.
+local function str(n) return string.format('%.0f', n) end
+
+-- damaged ends the script. What is between the brackets is for people.
+local function damaged(what, value)
+  local shown = string.gsub(string.sub(tostring(value), 1, 60), '[^%w%p ]', '?')
+  error('snowlease<' .. what .. ' is "' .. shown .. '"> end', 0)
+end
+
+-- num reads a number that a script wrote.
+local function num(value, what)
+  if not value or #value > 15 or not string.find(value, '^%d+$') then damaged(what, value) end
+  return tonumber(value)
+end
+
+-- score reads the score of a worker id.
+local function score(value, worker)
+  local n = value and tonumber(value)
+  if not n or n < 0 or n >= 1e15 or n ~= math.floor(n) then damaged('the lease of worker ' .. worker, value) end
+  return n
+end
+
+-- parse reads what is known of the holder of a worker id. Nobody is the owner '0'.
+local function parse(worker, value)
+  local owner, token, former, floor, since, holder = string.match(value or '', '^(%x+)|(%d+)|(%d+)|(%d+)|(%d+)|(.*)$')
+  if not owner then damaged('the owner of worker ' .. worker, value) end
+  return { owner = owner, token = token, former = former, floor = floor, since = since, holder = holder }
+end
+
+local function record(worker) return parse(worker, redis.call('HGET', owners, worker)) end
+
+-- keep puts another holder in the place of rec.
+local function keep(worker, rec, owner, token, former, floor, since, holder)
+  redis.call('HSET', owners, worker, table.concat({ owner, token, former, floor, since, holder }, '|'))
+  if rec.owner ~= '0' and rec.owner ~= owner and redis.call('HGET', meta, 'o:' .. rec.owner) == worker then
+    redis.call('HDEL', meta, 'o:' .. rec.owner)
+  end
+  if owner ~= '0' then redis.call('HSET', meta, 'o:' .. owner, worker) end
+end
+
+-- server returns run_id and version of this server, as far as it tells them.
+local function server()
+  local info = redis.pcall('INFO', 'server')
+  if type(info) ~= 'string' then return nil, nil end
+  return string.match(info, 'run_id:(%w+)'), string.match(info, 'redis_version:([%w.]+)')
+end
+
+-- ZMSCORE came with 6.2. A server that does not tell is taken as it is.
+local function tooOld(version)
+  local major, minor = string.match(version or '', '^(%d+)%.(%d+)')
+  if not major then return false end
+  return tonumber(major) < 6 or (tonumber(major) == 6 and tonumber(minor) < 2)
+end
+
+-- names lists the worker ids from..to.
+local function names(from, to)
+  local list = {}
+  for worker = from, to do list[#list + 1] = str(worker) end
+  return list
+end
+
+-- create makes the missing records of the workers from..to, in steps since unpack
+-- takes some thousand values at most.
+local function create(from, to)
+  for first = from, to, 500 do
+    local list = names(first, math.min(first + 499, to))
+    local scores = {}
+    for _, name in ipairs(list) do
+      scores[#scores + 1] = name
+      scores[#scores + 1] = name
+    end
+    redis.call('ZADD', lease, 'NX', unpack(scores))
+    for key, value in pairs({ [mark] = '0', [owners] = '0|0|0|0|0|' }) do
+      local there, missing = redis.call('HMGET', key, unpack(list)), {}
+      for i, name in ipairs(list) do
+        if not there[i] then
+          missing[#missing + 1] = name
+          missing[#missing + 1] = value
+        end
+      end
+      if #missing > 0 then redis.call('HSET', key, unpack(missing)) end
+    end
+  end
+end
+
+-- fill creates the records of some thousand workers, not to keep the server from its
+-- other work for long, and reports whether all of the pool have been seen to.
+local function fill(pool)
+  local made = tonumber(redis.call('HGET', meta, 'made') or '') or 0
+  if made >= pool then made = 0 end
+  local to = math.min(made + 8192, pool)
+  create(made, to - 1)
+  redis.call('HSET', meta, 'made', str(to))
+  return to == pool
+end

@@ -1,0 +1,196 @@
+package redisseq_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	single := func(o redis.Options) redis.UniversalClient { return redis.NewClient(&o) }
+	cluster := func(o redis.ClusterOptions) redis.UniversalClient {
+		o.Addrs = []string{"127.0.0.1:1"}
+		return redis.NewClusterClient(&o)
+	}
+	for name, c := range map[string]struct {
+		client redis.UniversalClient
+		want   string
+	}{
+		"nil":                {nil, "it is nil"},
+		"nil client":         {(*redis.Client)(nil), "nil *redis.Client"},
+		"nil cluster":        {(*redis.ClusterClient)(nil), "nil *redis.ClusterClient"},
+		"ring":               {redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}}), "Cluster"},
+		"read only":          {cluster(redis.ClusterOptions{ReadOnly: true}), "replicas"},
+		"by latency":         {cluster(redis.ClusterOptions{RouteByLatency: true}), "replicas"},
+		"at random":          {cluster(redis.ClusterOptions{RouteRandomly: true}), "replicas"},
+		"no timeout":         {single(redis.Options{ReadTimeout: -1}), "set ReadTimeout"},
+		"no deadline":        {single(redis.Options{ReadTimeout: -2}), "set ReadTimeout"},
+		"no write timeout":   {single(redis.Options{WriteTimeout: -1}), "WriteTimeout"},
+		"cluster no timeout": {cluster(redis.ClusterOptions{ReadTimeout: -1}), "set ReadTimeout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.client != nil && !strings.HasPrefix(name, "nil") {
+				t.Cleanup(func() { _ = c.client.Close() })
+			}
+			_, err := redisseq.New(c.client)
+			require.ErrorIs(t, err, redisseq.ErrClient)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestNewRefusesOptions(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{})
+	t.Cleanup(func() { _ = client.Close() })
+	for _, option := range []redisseq.Option{
+		redisseq.WithQuarantine("sometimes"), redisseq.WithQuarantine(""),
+		redisseq.WithPrefix(""), redisseq.WithPrefix("a{b"), redisseq.WithPrefix("a b"), redisseq.WithPrefix("ü"), redisseq.WithPrefix(strings.Repeat("x", 129)),
+	} {
+		_, err := redisseq.New(client, option)
+		require.ErrorContains(t, err, "is n")
+	}
+	_, err := redisseq.New(nil, redisseq.WithPrefix(""), redisseq.WithQuarantine("x"))
+	require.ErrorIs(t, err, redisseq.ErrClient)
+	require.ErrorContains(t, err, "prefix")
+	require.ErrorContains(t, err, "quarantine", "every fault in one error")
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for want, client := range map[string]redis.UniversalClient{
+		"redis db.example:6380 db 2":   redis.NewClient(&redis.Options{Addr: "db.example:6380", DB: 2, Username: "u", Password: "secret"}),
+		"redis /run/redis.sock db 0":   redis.NewClient(&redis.Options{Network: "unix", Addr: "/run/redis.sock"}),
+		"redis cluster a:1,b:2":        redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"b:2", "a:1"}, Password: "secret"}),
+		"redis by sentinel db 1":       redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{"s:1"}, DB: 1}),
+		"redis (redisseq_test.shrunk)": shrunk{redis.NewClient(&redis.Options{})},
+	} {
+		c, err := redisseq.New(client)
+		require.NoError(t, err)
+		require.Equal(t, want, c.String())
+		if strings.Contains(want, "(") {
+			require.Len(t, c.Warnings(), 1)
+			require.Contains(t, c.Warnings()[0], "cannot be read")
+		} else {
+			require.Empty(t, c.Warnings())
+		}
+		require.NoError(t, client.Close())
+	}
+}
+
+// shrunk is a client of a type that New does not know.
+type shrunk struct{ redis.UniversalClient }
+
+func TestPrefix(t *testing.T) {
+	t.Parallel()
+	s := newMini(t, redisseq.WithPrefix("app:ids"))
+	opened(t, s)
+	require.EqualValues(t, 1, s.admin.Exists(t.Context(), "app:ids:{orders}:lease").Val())
+}
+
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	for version, old := range map[string]bool{"6.2.0": false, "7.0.15": false, "8.0": false, "255.255.255": false, "?": false, "6.0.16": true, "5.0.14": true} {
+		for _, q := range []redisseq.Quarantine{redisseq.OnChange, redisseq.Never} {
+			s := newMini(t, redisseq.WithQuarantine(q))
+			s.version.Store(version)
+			_, err := s.center(t).Acquire(t.Context(), request())
+			require.Equal(t, old, errors.Is(err, redisseq.ErrVersion), "%s %s: %v", version, q, err)
+			err = s.center(t).Init(t.Context(), request(func(r *lease.Request) { r.Namespace = "new" }))
+			require.Equal(t, old, errors.Is(err, redisseq.ErrVersion), "%s %s: %v", version, q, err)
+		}
+	}
+}
+
+func TestInitRefusesWhatIsThere(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	for _, key := range keys("orders") {
+		s.Wipe(t)
+		require.NoError(t, s.admin.Set(t.Context(), key, "x", 0).Err())
+		require.ErrorIs(t, s.center(t).Init(t.Context(), request()), lease.ErrExists)
+		require.EqualValues(t, 1, s.admin.DBSize(t.Context()).Val())
+	}
+}
+
+func TestRequestsThatAreWrong(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	c, ctx := s.center(t), t.Context()
+	bad := request(func(r *lease.Request) { r.Namespace = "a}b" })
+	_, err := c.Acquire(ctx, bad)
+	require.ErrorContains(t, err, "namespace")
+	require.ErrorContains(t, c.Init(ctx, bad), "namespace")
+	_, err = c.Slots(ctx, bad.Namespace)
+	require.ErrorContains(t, err, "namespace")
+	for _, g := range []lease.Grant{
+		{Request: bad, Token: 1},
+		{Request: request(), Token: -1},
+		{Request: request(), Token: 1, Worker: -1},
+		{Request: request(), Token: 1, Worker: 4},
+		{Request: request(), Token: 1, Floor: 2, Ceiling: 1},
+		{Request: request(), Token: 1, Ceiling: 1 << 60},
+		{Request: request(), Token: 1, Since: -1},
+	} {
+		_, err := c.Renew(ctx, g)
+		require.Error(t, err)
+		require.NotErrorIs(t, err, lease.ErrLost)
+		require.Error(t, c.Release(ctx, g, 0))
+	}
+	require.Zero(t, s.admin.DBSize(ctx).Val())
+	slots, err := c.Slots(ctx, "unknown")
+	require.NoError(t, err)
+	require.Empty(t, slots)
+}
+
+// foreign is a client whose server answers scripts with something else.
+type foreign struct {
+	redis.UniversalClient
+	reply any
+}
+
+func (f foreign) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx)
+	cmd.SetVal(f.reply)
+	return cmd
+}
+
+func FuzzReply(f *testing.F) {
+	for _, seed := range []string{"OK\x000\x001\x002\x003\x004\x005", "OK\x001\x002\x003", "FULL\x001\x002", "QUARANTINE\x001\x002\x00why", "MISMATCH\x00pin", "CLOCK\x001", "LOST", "NORUNID", "VERSION\x005.0", "EXISTS", "MORE", "OK\x001\x002\x000\x000\x000\x000\x00me", ""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var list []any
+		for part := range strings.SplitSeq(s, "\x00") {
+			list = append(list, part)
+		}
+		ctx := t.Context()
+		for _, reply := range []any{list, s, int64(len(s)), nil, []any{}, []any{int64(1)}} {
+			c, err := redisseq.New(foreign{reply: reply})
+			require.NoError(t, err)
+			g, err := c.Acquire(ctx, request())
+			if err != nil {
+				require.Zero(t, g)
+			} else {
+				require.Equal(t, "OK", list[0])
+				require.Len(t, list, 7)
+			}
+			if g, err = c.Renew(ctx, lease.Grant{Request: request(), Token: 1}); err != nil {
+				require.Zero(t, g)
+			}
+			_ = c.Release(ctx, lease.Grant{Request: request(), Token: 1}, 0)
+			_ = c.Init(ctx, request())
+			if slots, err := c.Slots(ctx, "orders"); err != nil {
+				require.Nil(t, slots)
+			}
+		}
+	})
+}

@@ -1,0 +1,26 @@
+package redisseq_test
+
+import (
+	"testing"
+
+	"github.com/snowlease/snowlease/idworker/lease/leasetest"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+func TestContract(t *testing.T) {
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			leasetest.Run(t, func(t testing.TB) leasetest.Store { return engine(t) })
+		})
+	}
+}
+
+func TestContractWithoutIncarnation(t *testing.T) {
+	t.Parallel()
+	leasetest.Run(t, func(t testing.TB) leasetest.Store {
+		s := newMini(t, redisseq.WithQuarantine(redisseq.Never))
+		s.traits.Incarnation = false
+		return s
+	})
+}

@@ -1,0 +1,50 @@
+package redisseq
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	// ErrClient is returned by New for a client that cannot keep the promise.
+	ErrClient = errors.New("redisseq: the client cannot be used")
+	// ErrRunID is returned where the server does not tell its run_id, so that a
+	// restart would pass unseen. Nothing was lent.
+	ErrRunID = errors.New("redisseq: the server does not tell its run_id (INFO server), so a restart or failover that loses grants would pass unseen: grant the user the command (ACL SETUSER name +info), or set quarantine: never if this Redis never loses an acknowledged write")
+	// ErrVersion is returned for a server older than Redis 6.2.
+	ErrVersion = errors.New("redisseq: the server is older than Redis 6.2")
+	// ErrReplica is returned by a server that takes no writes. After a failover it
+	// passes; where it stays, the client is connected to a replica.
+	ErrReplica = errors.New("redisseq: the server is a read-only replica: connect to the master (a Sentinel client without ReplicaOnly)")
+	// ErrDamaged is returned where a record is not as a script wrote it. Nothing is
+	// lent then.
+	ErrDamaged = errors.New("redisseq: records are damaged")
+)
+
+// shown is what damaged in base.lua says; servers put more around it.
+var shown = regexp.MustCompile(`snowlease<(.*)> end`)
+
+// translate makes an error of the server or the client readable.
+func (c *Center) translate(namespace string, err error) error {
+	const remedy = "give the keys %s another prefix if they are not snowlease's; if they are, delete all four: holders keep their workers, others wait for the end of a quarantine"
+	keys := strings.Join(c.keys(namespace), " ")
+	text := err.Error()
+	if m := shown.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("%w: %s: "+remedy, ErrDamaged, m[1], keys)
+	}
+	switch {
+	case strings.Contains(text, "WRONGTYPE"):
+		return fmt.Errorf("%w: one of the keys is of another type: "+remedy+": %w", ErrDamaged, keys, err)
+	case redis.IsReadOnlyError(err) || strings.Contains(text, "READONLY"):
+		return fmt.Errorf("%w: %w", ErrReplica, err)
+	}
+	return err
+}
+
+func (c *Center) wrap(verb, namespace string, err error) error {
+	return fmt.Errorf("redisseq: %s %q at %s: %w", verb, namespace, c, err)
+}

@@ -1,0 +1,62 @@
+package redisseq_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// A worker id is borrowed, renewed and given back. In an application a keeper does
+// this: see lease.NewKeeper.
+func Example() {
+	server := miniredis.NewMiniRedis()
+	if err := server.Start(); err != nil {
+		panic(err)
+	}
+	defer server.Close()
+	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	defer client.Close()
+
+	// This embedded server has no run_id and loses nothing; a real Redis needs no option.
+	center, err := redisseq.New(client, redisseq.WithQuarantine(redisseq.Never))
+	if err != nil {
+		panic(err)
+	}
+
+	ctx := context.Background()
+	req := lease.Request{
+		Namespace: "orders", Layout: "41/5/0/17@1577808000000/1ms", Holder: "orders-api@host-1",
+		Owner: lease.NewOwner(), Pool: 32, First: 0, Last: 31,
+		TTL: 30 * time.Second, MaxTTL: time.Minute, Skew: 2 * time.Second,
+	}
+
+	// A namespace of which nothing is on record may have been lost ...
+	_, err = center.Acquire(ctx, req)
+	fmt.Println("in quarantine:", errors.As(err, new(*lease.QuarantineError)))
+	server.FlushAll()
+	// ... unless somebody says that it is new.
+	if err := center.Init(ctx, req); err != nil {
+		panic(err)
+	}
+
+	grant, err := center.Acquire(ctx, req)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("worker", grant.Worker, "for", time.Duration(grant.Ceiling-grant.Now)*time.Millisecond)
+	if grant, err = center.Renew(ctx, grant); err != nil {
+		panic(err)
+	}
+	fmt.Println("given back:", center.Release(ctx, grant, grant.Now) == nil)
+	// Output:
+	// in quarantine: true
+	// worker 0 for 30s
+	// given back: true
+}

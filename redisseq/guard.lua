@@ -1,0 +1,60 @@
+-- What acquire, renew and release look at before they do their own work: the
+-- clocks, that this server takes writes, the pin, and whether records were lost.
+local pin, pool, wait, skew = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local onChange, caller, off = ARGV[5] == 'on-change', tonumber(ARGV[6]), tonumber(ARGV[7])
+local owner, ttl = ARGV[8], tonumber(ARGV[9])
+
+if caller ~= 0 and math.abs(now - caller) > off then return { 'CLOCK', str(now) } end
+
+-- A write that changes nothing (no key has a TTL, unless somebody set one): a
+-- replica, a full disk, too few replicas refuse it here, before anything is decided
+-- by what a replica may not know yet, and not halfway through.
+for i = 1, 4 do redis.call('PERSIST', KEYS[i]) end
+
+local m = redis.call('HMGET', meta, 'pin', 'run', 'prev', 'quar', 'tok', 'why')
+local leases, marks, owned = redis.call('ZCARD', lease), redis.call('HLEN', mark), redis.call('HLEN', owners)
+if m[1] and m[1] ~= pin then return { 'MISMATCH', m[1] } end
+if math.max(leases, marks, owned) > pool then
+  damaged('the number of records for a pool of ' .. str(pool), str(math.max(leases, marks, owned)))
+end
+
+local run, why = m[2], nil
+local quarantine = m[4] and num(m[4], 'the quarantine') or 0
+local token = m[5] and num(m[5], 'the last token') or 0
+
+if onChange then
+  local id, version = server()
+  if tooOld(version) then return { 'VERSION', version } end
+  if not id then return { 'NORUNID' } end
+  if m[1] and run ~= id then
+    if not run or run == '' then
+      why = 'the incarnation of the store was not on record'
+    elseif m[3] == id and quarantine >= now then
+      why = 'the incarnation of the store flips between ' .. run .. ' and ' .. id ..
+        ' (a proxy, or several servers that answer in turn): if none of them loses an acknowledged write, set quarantine: never'
+    else
+      why = 'the incarnation of the store changed from ' .. run .. ' to ' .. id
+    end
+  end
+  if run ~= id then m[3] = run end
+  run = id
+end
+
+local complete = math.min(leases, marks, owned) == pool
+if not m[1] and leases + marks + owned == 0 then
+  why = 'nothing is on record for this namespace'
+elseif not (m[1] and m[4] and m[5]) then
+  why = 'the meta record of the namespace was missing'
+elseif not complete then
+  why = string.format('slot records were missing: of %.0f leases %.0f, marks %.0f, owners %.0f',
+    pool, pool - leases, pool - marks, pool - owned)
+end
+
+if why then
+  -- Before the quarantine ends, the grants that may have been forgotten do.
+  quarantine = math.max(quarantine, now + wait)
+  redis.call('HSET', meta, 'pin', pin, 'pool', str(pool), 'run', run or '', 'prev', m[3] or '',
+    'quar', str(quarantine), 'why', why, 'tok', str(token))
+else
+  why = m[6] or 'the reason was not on record'
+end

@@ -1,0 +1,9 @@
+package redisseq_test
+
+import (
+	"testing"
+
+	"github.com/snowlease/snowlease/internal/testserver"
+)
+
+func TestMain(m *testing.M) { testserver.Main(m) }

@@ -1,0 +1,19 @@
+-- Shows up to 500 workers from a given one on. Changes nothing.
+local from = tonumber(ARGV[1])
+local known = redis.call('HGET', meta, 'pool')
+local pool = known and num(known, 'the pool') or redis.call('ZCARD', lease)
+local reply = { 'OK', str(now), str(pool) }
+if from >= pool then return reply end
+
+local list = names(from, math.min(from + 499, pool - 1))
+local scores, values = redis.call('ZMSCORE', lease, unpack(list)), redis.call('HMGET', mark, unpack(list))
+local holders = redis.call('HMGET', owners, unpack(list))
+for i, name in ipairs(list) do
+  local rec = parse(name, holders[i] or '0|0|0|0|0|')
+  reply[#reply + 1] = str(score(scores[i] or '0', name))
+  reply[#reply + 1] = str(num(values[i] or '0', 'the mark of worker ' .. name))
+  reply[#reply + 1] = rec.token
+  reply[#reply + 1] = rec.since
+  reply[#reply + 1] = rec.holder
+end
+return reply
