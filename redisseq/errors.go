@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/idworker/lease"
 )
 
 var (
@@ -14,9 +16,9 @@ var (
 	ErrClient = errors.New("redisseq: the client cannot be used")
 	// ErrRunID is returned where the server does not tell its run_id, so that a
 	// restart would pass unseen. Nothing was lent.
-	ErrRunID = errors.New("redisseq: the server does not tell its run_id (INFO server), so a restart or failover that loses grants would pass unseen: grant the user the command (ACL SETUSER name +info), or set quarantine: never if this Redis never loses an acknowledged write")
+	ErrRunID = fmt.Errorf("redisseq: the server does not tell its run_id (INFO server), so a restart or failover that loses grants would pass unseen: grant the user the command (ACL SETUSER name +info), or set quarantine: never if this Redis never loses an acknowledged write: %w", lease.ErrSetup)
 	// ErrVersion is returned for a server older than Redis 6.2.
-	ErrVersion = errors.New("redisseq: the server is older than Redis 6.2")
+	ErrVersion = fmt.Errorf("redisseq: the server is older than Redis 6.2: %w", lease.ErrSetup)
 	// ErrReplica is returned by a server that takes no writes. After a failover it
 	// passes; where it stays, the client is connected to a replica.
 	ErrReplica = errors.New("redisseq: the server is a read-only replica: connect to the master (a Sentinel client without ReplicaOnly)")

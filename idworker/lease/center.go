@@ -20,7 +20,8 @@ type Center interface {
 	// Acquire lends a free worker id of req.First..req.Last to req.Owner. The same
 	// owner asking again gets the same worker, token, floor and ceiling.
 	//
-	// Errors: *NoFreeWorkerError, *QuarantineError, *MismatchError, *ClockError.
+	// Errors: *NoFreeWorkerError, *QuarantineError, *MismatchError, *ClockError;
+	// ErrSetup where no repetition can succeed.
 	Acquire(ctx context.Context, req Request) (Grant, error)
 
 	// Renew raises the ceiling of g to at least TTL from the centre's now and

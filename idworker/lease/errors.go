@@ -10,6 +10,9 @@ var (
 	// ErrLost is returned when a grant is no longer its holder's: it expired, or
 	// another took the slot. The grant may be used up to its ceiling, not renewed.
 	ErrLost = errors.New("lease: lost")
+	// ErrSetup is wrapped by errors of a centre that cannot lend as it is set up: a
+	// start fails at once instead of trying again.
+	ErrSetup = errors.New("lease: trying again does not help before the setup is changed")
 	// ErrExists is returned by Init where something of the namespace is there.
 	ErrExists = errors.New("lease: the namespace exists already")
 )

@@ -262,7 +262,7 @@ func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (again time.Duratio
 			return jitter(max(k.retry(), min(full.Wait(), maxPause))), err
 		case errors.As(err, &quarantine):
 			return jitter(max(k.retry(), min(quarantine.Wait(), maxPause))), err
-		case errors.As(err, &mismatch), errors.As(err, &clock):
+		case errors.As(err, &mismatch), errors.As(err, &clock), errors.Is(err, ErrSetup):
 			return -1, err
 		}
 		return jitter(k.retry()), err

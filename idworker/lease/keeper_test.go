@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -394,6 +395,15 @@ func TestMismatchFailsAtOnce(t *testing.T) {
 		err := r.keeper.Start(t.Context())
 		var m *lease.MismatchError
 		require.ErrorAs(t, err, &m)
+		require.Zero(t, time.Since(began))
+	})
+}
+
+func TestSetupThatCannotWorkFailsAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.center.Intercept(func(context.Context, string, bool) error { return fmt.Errorf("no run_id: %w", lease.ErrSetup) })
+		began := time.Now()
+		require.ErrorContains(t, r.keeper.Start(t.Context()), "no run_id")
 		require.Zero(t, time.Since(began))
 	})
 }
