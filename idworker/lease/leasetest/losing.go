@@ -1,0 +1,162 @@
+package leasetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+// losing is what holds when some records of a namespace are lost.
+func losing() []promise {
+	var promises []promise
+	for what, name := range map[Records]string{OneSlot: "a slot", OneMark: "a mark", Meta: "the record of the namespace"} {
+		for _, verb := range []string{"renew", "acquire", "release"} {
+			promises = append(promises, promise{
+				says: "the loss of " + name + " is seen by " + verb,
+				prove: func(t *testing.T, b *bench) {
+					lossSeen(t, b.open(t, 2), verb, func(s *space) { b.Drop(t, s.base.Namespace, what) })
+				},
+			})
+		}
+	}
+	return append(promises,
+		promise{says: "the loss of who holds what lends nothing twice", prove: ownersLost},
+		promise{says: "a quarantine lasts as long as the longest lease", prove: longestLease},
+		promise{says: "a quarantine ends, and what is lent then lies above it", prove: quarantineEnds},
+		promise{says: "a second loss prolongs the quarantine", prove: func(t *testing.T, b *bench) {
+			s := b.open(t, 2)
+			g := s.acquire()
+			b.Drop(t, s.base.Namespace, OneMark)
+			first := s.requireQuarantine()
+			s.Sleep(50 * time.Millisecond)
+			b.Drop(t, s.base.Namespace, OneMark)
+			g = s.renew(g)
+			require.GreaterOrEqual(t, s.requireQuarantine().Until, first.Until.Add(45*time.Millisecond))
+			s.renew(g)
+		}},
+		promise{says: "whatever records are lost, ranges are disjoint", prove: func(t *testing.T, b *bench) {
+			s := b.open(t, 3, maxTTL(short))
+			for _, what := range []Records{OneMark, OneSlot, Meta, Owners} {
+				s.anything(t, 20)
+				b.Drop(t, s.base.Namespace, what)
+				s.anything(t, 20)
+				s.lendAll()
+			}
+		}},
+	)
+}
+
+// lossSeen: the verb that comes first after a loss begins the quarantine; holders
+// go on.
+func lossSeen(t *testing.T, s *space, verb string, lose func(*space)) {
+	a, c := s.acquire(), s.acquire()
+	lose(s)
+	s.seeLoss(verb, a, c)
+}
+
+func (s *space) seeLoss(verb string, a, c lease.Grant) {
+	t := s.t
+	switch verb {
+	case "renew":
+		a, c = s.renew(a), s.renew(c)
+	case "acquire":
+		s.requireQuarantine()
+	case "release":
+		if err := s.tryRelease(c, c.Floor); err != nil {
+			require.ErrorIs(t, err, lease.ErrLost, "its record was lost")
+		}
+	}
+	const pause = 100 * time.Millisecond
+	s.Sleep(pause)
+	q := s.requireQuarantine()
+	require.LessOrEqual(t, s.began(q), q.Now.Add(10*time.Millisecond-pause).UnixMilli(), "%s has seen the loss", verb)
+	a = s.renew(a)
+	if verb != "release" {
+		s.renew(c)
+	}
+	require.Equal(t, q.Until, s.requireQuarantine().Until, "the records are whole again")
+	require.NoError(t, s.tryRelease(a, a.Floor), "a holder gives back in quarantine as well")
+	s.requireQuarantine()
+}
+
+func ownersLost(t *testing.T, b *bench) {
+	s := b.open(t, 2)
+	a, c := s.acquire(), s.acquire()
+	b.Drop(t, s.base.Namespace, Owners)
+	refused := func() {
+		t.Helper()
+		_, err := s.tryAcquire()
+		require.Error(t, err, "both worker ids are in use")
+		requireKnown(t, err)
+	}
+	refused()
+	if _, err := s.tryRenew(a); err != nil {
+		requireKnown(t, err)
+	}
+	refused()
+	if _, err := s.tryRenew(c); err != nil {
+		requireKnown(t, err)
+	}
+	refused()
+}
+
+func longestLease(t *testing.T, b *bench) {
+	s := b.open(t, 2)
+	g := s.acquire(ttl(s.base.MaxTTL))
+	b.Drop(t, s.base.Namespace, Meta)
+	b.Drop(t, s.base.Namespace, OneMark)
+	q := s.requireQuarantine(ttl(short))
+	require.InDelta(t, q.Now.UnixMilli(), s.began(q), 1, "MaxTTL + skew, whatever the TTL of the one who sees it")
+	require.GreaterOrEqual(t, q.Until.UnixMilli(), g.Ceiling+s.base.Skew.Milliseconds())
+}
+
+func quarantineEnds(t *testing.T, b *bench) {
+	for _, what := range []Records{OneSlot, OneMark, Meta} {
+		s := b.open(t, 2, maxTTL(short))
+		s.acquire()
+		g := s.acquire()
+		b.Drop(t, s.base.Namespace, what)
+		q := s.requireQuarantine()
+		s.renewIfAlive(g)
+		s.lentAfter(q)
+		s.lendAll()
+	}
+}
+
+// lendAll waits for every worker id to be free and borrows it for as long as can
+// be: what may still be in use then, overlaps.
+func (s *space) lendAll() {
+	s.t.Helper()
+	for w := range s.base.Pool {
+		g, err := s.tryAcquire(workers(w, w), ttl(s.base.MaxTTL))
+		for range 20 {
+			if err == nil {
+				s.holders = append(s.holders, g)
+				break
+			}
+			requireKnown(s.t, err)
+			s.Sleep(waitOf(err) + 2*time.Millisecond)
+			g, err = s.tryAcquire(workers(w, w), ttl(s.base.MaxTTL))
+		}
+		require.NoError(s.t, err, "worker %d becomes free", w)
+	}
+}
+
+// waitOf is how long the centre says to wait.
+func waitOf(err error) time.Duration {
+	var (
+		full       *lease.NoFreeWorkerError
+		quarantine *lease.QuarantineError
+	)
+	switch {
+	case errors.As(err, &full):
+		return full.Wait()
+	case errors.As(err, &quarantine):
+		return quarantine.Wait()
+	}
+	return 0
+}
