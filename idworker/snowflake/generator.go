@@ -211,6 +211,7 @@ func (g *Generator) NextIDs(ctx context.Context, dst []int64) error {
 // number. Where the number is 0 the term says why, and v is the value that it did
 // not allow.
 func (g *Generator) take(want int64) (v, n int64, t *term) {
+	mono := g.mono() // once: a time that is a little old makes no id unsafe
 	for {
 		// last before term: in the other order an issuer that sleeps between the
 		// two can put the former worker id into a value that the next term's holder
@@ -219,7 +220,7 @@ func (g *Generator) take(want int64) (v, n int64, t *term) {
 		g.pause(loadedLast)
 		t = g.term.Load()
 		g.pause(loadedTerm)
-		tick := g.tick(t)
+		tick := g.tick(t, mono)
 		v = max(tick<<(g.seqBits&63)|(last+1)&g.spread, last+1)
 		end := min(v+want-1, t.hi, (max(tick, t.base)+g.ahead)<<(g.seqBits&63)|g.seqMask)
 		if end < v {
@@ -238,9 +239,9 @@ func (g *Generator) take(want int64) (v, n int64, t *term) {
 	}
 }
 
-// tick returns the centre's time as far as t knows it.
-func (g *Generator) tick(t *term) int64 {
-	ns := t.anchor + g.mono()
+// tick returns the centre's time at mono as far as t knows it.
+func (g *Generator) tick(t *term, mono int64) int64 {
+	ns := t.anchor + mono
 	if g.unit == int64(time.Millisecond) {
 		return ns / int64(time.Millisecond) // a division by a constant is much faster
 	}
@@ -284,5 +285,5 @@ func (g *Generator) Lead() time.Duration {
 	if t.state != held {
 		return 0
 	}
-	return time.Duration(max(0, g.last.Load()>>g.seqBits-g.tick(t)) * g.unit)
+	return time.Duration(max(0, g.last.Load()>>g.seqBits-g.tick(t, g.mono())) * g.unit)
 }

@@ -135,10 +135,10 @@ func TestLeadIsBounded(t *testing.T) {
 	cancel()
 	n := 0
 	for ; ; n++ {
-		if _, _, tm := b.take(1); b.last.Load()>>b.seqBits > b.tick(tm)+10 {
+		if _, _, tm := b.take(1); b.last.Load()>>b.seqBits > b.tick(tm, b.mono())+10 {
 			t.Fatal("lead beyond MaxAhead")
 		}
-		if _, k, _ := b.take(0); k == 0 && b.last.Load()&b.seqMask == b.seqMask && b.last.Load()>>b.seqBits == b.tick(b.term.Load())+10 {
+		if _, k, _ := b.take(0); k == 0 && b.last.Load()&b.seqMask == b.seqMask && b.last.Load()>>b.seqBits == b.tick(b.term.Load(), b.mono())+10 {
 			break
 		}
 	}

@@ -128,7 +128,7 @@ func (g *Generator) newTerm(r Range) (*term, error) {
 // rebase lets ids go on after the centre's clock stepped back by more than bursts
 // explain: the lead is then measured from the last tick, not from the clock.
 func (g *Generator) rebase(t *term) {
-	if tick := g.last.Load() >> g.seqBits; tick > g.tick(t)+2*g.ahead {
+	if tick := g.last.Load() >> g.seqBits; tick > g.tick(t, g.mono())+2*g.ahead {
 		t.base = tick
 	}
 }

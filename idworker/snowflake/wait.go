@@ -79,7 +79,7 @@ func (g *Generator) until(t *term, v int64) time.Duration {
 // Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped.
 func (g *Generator) Err() error {
 	t := g.term.Load()
-	if t.state == held && max(g.last.Load()+1, g.tick(t)<<g.seqBits) <= t.hi {
+	if t.state == held && max(g.last.Load()+1, g.tick(t, g.mono())<<g.seqBits) <= t.hi {
 		return nil
 	}
 	return g.why(t, t.hi+1)
