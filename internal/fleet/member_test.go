@@ -1,0 +1,192 @@
+package fleet_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+
+	"github.com/snowlease/snowlease/internal/fleet"
+)
+
+// A member is one process.
+type member struct {
+	order fleet.Order
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+
+	ready   chan struct{} // closed when it is
+	settled chan struct{} // closed when it issues ids or was refused
+	ended   chan struct{}
+
+	mu      sync.Mutex
+	reports []fleet.Report
+	stderr  bytes.Buffer
+	err     error // of reading its reports
+}
+
+// launch starts the program, which ends with ctx, or when this process does, since
+// that is the end of its input.
+func launch(ctx context.Context, program string, order fleet.Order) (*member, error) {
+	m := &member{order: order, ready: make(chan struct{}), settled: make(chan struct{}), ended: make(chan struct{})}
+	m.cmd = exec.CommandContext(ctx, program)
+	m.cmd.Stderr = logger{m}
+	var err error
+	if m.in, err = m.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := m.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := m.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go m.listen(out)
+	line, err := json.Marshal(order)
+	if err == nil {
+		_, err = m.in.Write(append(line, '\n'))
+	}
+	return m, err
+}
+
+// begin lets a process that is ready borrow a worker id.
+func (m *member) begin() error {
+	_, err := m.in.Write([]byte("\n"))
+	return err
+}
+
+// listen reads what the process reports until it ends.
+func (m *member) listen(out io.Reader) {
+	ready, settled := sync.OnceFunc(func() { close(m.ready) }), sync.OnceFunc(func() { close(m.settled) })
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			break // what a kill has cut off is no report
+		}
+		var r fleet.Report
+		err = json.Unmarshal(line, &r)
+		m.mu.Lock()
+		if m.reports = append(m.reports, r); err != nil {
+			m.err = fmt.Errorf("report %q: %w", line, err)
+		}
+		m.mu.Unlock()
+		switch r.Event {
+		case fleet.Ready:
+			ready()
+		case fleet.Started, fleet.Refused:
+			settled()
+		}
+	}
+	_ = m.cmd.Wait() // callers look at the state
+	ready()
+	settled()
+	close(m.ended)
+}
+
+// all returns what the process has reported of an event so far.
+func (m *member) all(event fleet.Event) []fleet.Report {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var found []fleet.Report
+	for _, r := range m.reports {
+		if r.Event == event {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// last returns the last report of an event.
+func (m *member) last(event fleet.Event) (fleet.Report, bool) {
+	found := m.all(event)
+	if len(found) == 0 {
+		return fleet.Report{}, false
+	}
+	return found[len(found)-1], true
+}
+
+// running reports whether the process has not ended.
+func (m *member) running() bool {
+	select {
+	case <-m.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// killed reports whether the process was ended by SIGKILL.
+func (m *member) killed() bool {
+	status, ok := m.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
+
+// size is how many bytes of ids the process has written.
+func (m *member) size() int64 {
+	info, err := os.Stat(m.order.IDs)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// A loan is a worker id and the range of time that a process had it for.
+type loan struct {
+	worker         int64
+	floor, ceiling int64
+}
+
+// loans returns what the process was lent, by its reports.
+func (m *member) loans() []loan {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var loans []loan
+	for _, r := range m.reports {
+		var l *loan
+		for i := range loans {
+			if loans[i].worker == r.Worker && loans[i].floor == r.Floor {
+				l = &loans[i]
+			}
+		}
+		switch {
+		case r.Event == fleet.Lent && l == nil:
+			loans = append(loans, loan{r.Worker, r.Floor, r.Ceiling})
+		case r.Event == fleet.Lent || r.Event == fleet.Renewed:
+			l.ceiling = max(l.ceiling, r.Ceiling)
+		case r.Event == fleet.Returned:
+			l.ceiling = max(l.floor, min(l.ceiling, r.LastUsed))
+		}
+	}
+	return loans
+}
+
+// String is for people who look for what went wrong.
+func (m *member) String() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	reports := m.reports[max(0, len(m.reports)-5):]
+	log := m.stderr.Bytes()
+	state := "running"
+	if !m.running() {
+		state = m.cmd.ProcessState.String()
+	}
+	return fmt.Sprintf("process %d (%s): last reports %+v, error %v, end of its log:\n%s",
+		m.cmd.Process.Pid, state, reports, m.err, log[max(0, len(log)-1000):])
+}
+
+// A logger keeps what a member logs.
+type logger struct{ *member }
+
+func (l logger) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stderr.Write(p)
+}

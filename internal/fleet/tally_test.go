@@ -1,0 +1,154 @@
+package fleet_test
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A tally knows which ids there are. Ids lie close together, so it has a bit for each
+// that can be.
+type tally struct {
+	base  int64 // the least id that can be
+	seen  []uint64
+	ids   int64
+	twice []int64
+}
+
+// add counts an id.
+func (s *tally) add(id int64) {
+	at := id - s.base
+	word, bit := at>>6, uint64(1)<<(at&63)
+	if word >= int64(len(s.seen)) {
+		s.seen = append(s.seen, make([]uint64, max(word+1-int64(len(s.seen)), int64(len(s.seen)), 1<<17))...)
+	}
+	if s.seen[word]&bit != 0 {
+		s.twice = append(s.twice, id)
+	}
+	s.seen[word] |= bit
+	s.ids++
+}
+
+// collect reads the ids of all processes that have ended. Those of each must rise,
+// carry a worker id that it had, and lie within what it was lent.
+func (c *crew) collect() *tally {
+	c.t.Helper()
+	lent := map[*member][]loan{}
+	first := int64(1) << 62
+	for _, m := range c.members {
+		require.False(c.t, m.running(), "%v", m)
+		require.NoError(c.t, m.err)
+		lent[m] = m.loans()
+		if w := m.order.Config.Worker; w != nil { // no centre
+			lent[m] = []loan{{*w, layout.Epoch, 1 << 62}}
+			continue
+		}
+		for _, l := range lent[m] {
+			first = min(first, l.floor)
+		}
+	}
+	if first == 1<<62 {
+		first = c.began.UnixMilli() - 1
+	}
+	tick, _ := layout.Ticks(first, first+10)
+	s := &tally{base: tick << (layout.WorkerBits + layout.SequenceBits)}
+	for _, m := range c.members {
+		require.NoError(c.t, s.read(m, lent[m]), "%v", m)
+	}
+	return s
+}
+
+// read reads the file of a process.
+func (s *tally) read(m *member, lent []loan) error {
+	file, err := os.Open(m.order.IDs)
+	if errors.Is(err, os.ErrNotExist) { // it never issued
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, 1<<20)
+	last, prefix := int64(0), int64(-1)
+	for {
+		raw, err := in.Peek(8)
+		if err != nil {
+			if errors.Is(err, io.EOF) { // what is left was cut off by a kill
+				return nil
+			}
+			return err
+		}
+		id := int64(binary.LittleEndian.Uint64(raw))
+		if id <= last {
+			return fmt.Errorf("id %d came after %d", id, last)
+		}
+		last = id
+		if id>>layout.SequenceBits != prefix { // all ids of one tick and worker are alike
+			prefix = id >> layout.SequenceBits
+			if err := covered(id, lent); err != nil {
+				return err
+			}
+		}
+		if id < s.base {
+			return fmt.Errorf("id %d lies below %d, where the test began", id, s.base)
+		}
+		s.add(id)
+		if _, err := in.Discard(8); err != nil {
+			return err
+		}
+	}
+}
+
+// covered says what is wrong with an id of a process that was lent these.
+func covered(id int64, lent []loan) error {
+	parts, err := layout.Decode(id)
+	if err != nil {
+		return err
+	}
+	ms := parts.Time.UnixMilli()
+	if !slices.ContainsFunc(lent, func(l loan) bool {
+		return l.worker == parts.Worker && l.floor < ms && ms <= l.ceiling
+	}) {
+		return fmt.Errorf("id %d (worker %d, %d ms) lies outside of what the process was lent: %+v", id, parts.Worker, ms, lent)
+	}
+	return nil
+}
+
+// check requires of processes that have ended that no id was issued twice, and none
+// could have been: no two loans of a worker id have a millisecond in common.
+func (c *crew) check() *tally {
+	c.t.Helper()
+	s := c.collect()
+	require.Empty(c.t, s.twice[:min(10, len(s.twice))], "%d of %d ids were issued twice", len(s.twice), s.ids)
+	var all []loan
+	for _, m := range c.members {
+		all = append(all, m.loans()...)
+	}
+	slices.SortFunc(all, func(a, b loan) int { return int(a.floor - b.floor) })
+	ends := map[int64]loan{}
+	for _, l := range all {
+		before := ends[l.worker]
+		require.GreaterOrEqual(c.t, l.floor, before.ceiling, "worker %d was lent twice: %+v and %+v", l.worker, before, l)
+		if l.ceiling > before.ceiling {
+			ends[l.worker] = l
+		}
+	}
+	return s
+}
+
+func TestTally(t *testing.T) {
+	t.Parallel()
+	s := &tally{base: 1000}
+	for _, id := range []int64{1000, 1063, 1064, 1 << 28, 1063, 1001, 1000} {
+		s.add(id)
+	}
+	require.Equal(t, []int64{1063, 1000}, s.twice)
+	require.EqualValues(t, 7, s.ids)
+}

@@ -1,0 +1,110 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+// look comes before every verb: it refuses a member that differs from the pin,
+// and starts a quarantine where records are missing or the store is another.
+func (ns Namespace) look(now int64, incarnation string, req lease.Request) (Namespace, error) {
+	if err := ns.mismatch(req); err != nil {
+		return ns, err
+	}
+	reason := ns.loss(now, incarnation, req.Pool)
+	if reason == "" {
+		return ns, nil
+	}
+	if ns.reincarnated(incarnation) {
+		ns.Meta.Former, ns.Meta.Incarnation = ns.Meta.Incarnation, incarnation
+	}
+	if ns.Meta.Pin == "" {
+		ns.Meta.Pin, ns.Meta.Incarnation = req.Pin(), incarnation
+	}
+	ns.Meta.Quarantine, ns.Meta.Reason = max(ns.Meta.Quarantine, quarantineEnd(now, req)), reason
+	return ns.whole(req.Pool), nil
+}
+
+// mismatch refuses a member that would make other ids, or wait for less long.
+func (ns Namespace) mismatch(req lease.Request) error {
+	if ns.Meta.Pin == "" || ns.Meta.Pin == req.Pin() {
+		return nil
+	}
+	return &lease.MismatchError{Namespace: req.Namespace, Stored: ns.Meta.Pin, Asked: req.Pin()}
+}
+
+// loss says what shows that grants may have been forgotten, or nothing.
+func (ns Namespace) loss(now int64, incarnation string, pool int64) string {
+	if ns.Empty() {
+		return "nothing is on record for this namespace"
+	}
+	var seen []string
+	if ns.Meta.Pin == "" {
+		seen = append(seen, "the record of the namespace was missing")
+	}
+	if n := ns.missing(pool, func(s Slot) bool { return s.HasLease }); n > 0 {
+		seen = append(seen, fmt.Sprintf("%d of %d slot records were missing", n, pool))
+	}
+	if n := ns.missing(pool, func(s Slot) bool { return s.HasMark }); n > 0 {
+		seen = append(seen, fmt.Sprintf("%d of %d marks were missing", n, pool))
+	}
+	if ns.reincarnated(incarnation) {
+		change := fmt.Sprintf("incarnation of the store changed from %q to %q", ns.Meta.Incarnation, incarnation)
+		if ns.flips(now, incarnation) {
+			change += ", back and forth: several servers answer for it; if it loses no write, set quarantine: never"
+		}
+		seen = append(seen, change)
+	}
+	return strings.Join(seen, "; ")
+}
+
+// missing counts the worker ids of the pool without a record.
+func (ns Namespace) missing(pool int64, has func(Slot) bool) int64 {
+	n := pool
+	for _, s := range ns.Slots[:min(pool, int64(len(ns.Slots)))] {
+		if has(s) {
+			n--
+		}
+	}
+	return n
+}
+
+// reincarnated: the store is another than the one on record.
+func (ns Namespace) reincarnated(incarnation string) bool {
+	return incarnation != "" && ns.Meta.Pin != "" && ns.Meta.Incarnation != incarnation
+}
+
+// flips: the store is the one before the last, and the last change is so recent
+// that its quarantine still runs.
+func (ns Namespace) flips(now int64, incarnation string) bool {
+	return incarnation == ns.Meta.Former && ns.quarantined(now)
+}
+
+// quarantineEnd is when every grant that may have been forgotten has passed,
+// whatever its TTL was.
+func quarantineEnd(now int64, req lease.Request) int64 { return now + ms(req.MaxTTL) + ms(req.Skew) }
+
+// quarantined: nothing new is lent.
+func (ns Namespace) quarantined(now int64) bool { return ns.Meta.Quarantine >= now }
+
+func (ns Namespace) quarantineError(now int64, req lease.Request) error {
+	return &lease.QuarantineError{
+		Namespace: req.Namespace, Reason: ns.Meta.Reason,
+		Now: time.UnixMilli(now), Until: time.UnixMilli(ns.Meta.Quarantine + 1),
+	}
+}
+
+// whole is ns with the missing records of the pool made anew.
+func (ns Namespace) whole(pool int64) Namespace {
+	slots := make([]Slot, max(pool, int64(len(ns.Slots))))
+	copy(slots, ns.Slots)
+	for w := range slots {
+		slots[w].HasLease, slots[w].HasMark = true, true
+	}
+	ns.Slots = slices.Clip(slots)
+	return ns
+}

@@ -1,0 +1,158 @@
+package rules
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+// The contract (leasetest, run by memcenter) shows the rules from outside. Here are
+// the single milliseconds that it cannot hit, and what only a pure function shows.
+
+const now = 1_000_000
+
+func request(owner byte) lease.Request {
+	return lease.Request{
+		Namespace: "orders", Layout: "l", Holder: "h", Owner: [16]byte{owner}, Pool: 2, Last: 1,
+		TTL: 10 * time.Second, MaxTTL: 30 * time.Second, Skew: 2 * time.Second,
+	}
+}
+
+// opened is a namespace with an incarnation of "a".
+func opened(t *testing.T) Namespace {
+	ns, err := Namespace{}.Init("a", request(1))
+	require.NoError(t, err)
+	return ns
+}
+
+func TestBoundaries(t *testing.T) {
+	t.Parallel()
+	g := lease.Grant{Request: request(1), Token: 7, Floor: 100, Ceiling: 200}
+	at := func(expires, mark int64) Slot { return Slot{Expires: expires, Mark: mark} }
+	for name, ok := range map[string]bool{
+		"free a millisecond after both":             free(at(now-1, now-1), now),
+		"not free at the expiry":                    !free(at(now, now-1), now),
+		"not free at the mark":                      !free(at(now-1, now), now),
+		"freeAt is the first free millisecond":      freeAt(at(now-1, now-5)) == now && freeAt(at(now-5, now-1)) == now,
+		"given back is free at once":                free(at(freed(now), now-1), now),
+		"renewable when the skew is left":           unexpired(at(now+2000, 0), now, g),
+		"not when less is left":                     !unexpired(at(now+1999, 0), now, g),
+		"a ceiling past the skew re-takes":          ahead(now, lease.Grant{Request: g.Request, Ceiling: now + 2001}),
+		"not one at the skew":                       !ahead(now, lease.Grant{Request: g.Request, Ceiling: now + 2000}),
+		"re-taken after the expiry":                 retakeable(at(now-1, 0), now) && !retakeable(at(now, 0), now),
+		"quarantined to its last millisecond":       Namespace{Meta: Meta{Quarantine: now}}.quarantined(now),
+		"and not after":                             !Namespace{Meta: Meta{Quarantine: now - 1}}.quarantined(now),
+		"the floor is above mark and quarantine":    floorOf(at(0, 5), 7, 7) == 7 && floorOf(at(0, 9), 7, 7) == 9,
+		"and not in the past":                       floorOf(at(0, 5), 7, 100) == 99,
+		"tokens rise though the clock went back":    nextToken(5, 10) == 11 && nextToken(10, 5) == 11,
+		"a clock 5 min off is borne":                clockVeto(now, lease.Request{Local: now + 300_000}) == nil,
+		"a clock 5 min and 1 ms off is not":         clockVeto(now, lease.Request{Local: now + 300_001}) != nil,
+		"an unknown clock is no veto":               clockVeto(now, lease.Request{}) == nil,
+		"a quarantine outlasts the longest by skew": quarantineEnd(now, g.Request) == now+32_000,
+	} {
+		require.True(t, ok, name)
+	}
+}
+
+// Floors come from marks also when the centre's clock steps back.
+func TestClockStepsBack(t *testing.T) {
+	t.Parallel()
+	ns, g, err := opened(t).Acquire(now, "a", request(1))
+	require.NoError(t, err)
+	ns, renewed, err := ns.Renew(now-5000, "a", g)
+	require.NoError(t, err)
+	require.Equal(t, g.Ceiling, renewed.Ceiling, "the ceiling that was lent stands")
+	ns, err = ns.Release(now-5000, "a", renewed, now+3000)
+	require.NoError(t, err)
+	req := request(2)
+	req.Last = 0
+	_, _, err = ns.Acquire(now-4000, "a", req)
+	full := (*lease.NoFreeWorkerError)(nil)
+	require.ErrorAs(t, err, &full)
+	require.EqualValues(t, now+3001, full.Soonest.UnixMilli(), "used up to there, whatever the clock says")
+}
+
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	held, _, err := opened(t).Acquire(now, "a", request(1))
+	require.NoError(t, err)
+	b, _, err := held.Acquire(now+1, "b", request(2))
+	require.Error(t, err)
+	for name, c := range map[string]struct {
+		ns          Namespace
+		now         int64
+		incarnation string
+		want        string
+	}{
+		"nothing":          {Namespace{}, now, "a", "nothing is on record for this namespace"},
+		"meta":             {held.WithoutMeta(), now, "a", "the record of the namespace was missing"},
+		"slot":             {held.WithoutLease(0), now, "a", "1 of 2 slot records were missing"},
+		"both":             {held.WithoutLease(0).WithoutMark(1), now, "a", "1 of 2 slot records were missing; 1 of 2 marks were missing"},
+		"all slots":        {Namespace{Meta: held.Meta}, now, "a", "2 of 2 slot records were missing; 2 of 2 marks were missing"},
+		"never":            {held.WithoutMark(1), now, "", "1 of 2 marks were missing"},
+		"changed":          {held, now, "b", `incarnation of the store changed from "a" to "b"`},
+		"flips":            {b, now + 2, "a", `incarnation of the store changed from "b" to "a", back and forth: several servers answer for it; if it loses no write, set quarantine: never`},
+		"back, much later": {b, now + 60_000, "a", `incarnation of the store changed from "b" to "a"`},
+		"a third":          {b, now + 2, "c", `incarnation of the store changed from "b" to "c"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			after, _, err := c.ns.Acquire(c.now, c.incarnation, request(3))
+			q := (*lease.QuarantineError)(nil)
+			require.ErrorAs(t, err, &q)
+			require.Equal(t, c.want, q.Reason)
+			require.EqualValues(t, c.now+32_001, q.Until.UnixMilli())
+			again, _, err := after.Acquire(c.now+5, c.incarnation, request(3))
+			require.ErrorAs(t, err, &q)
+			require.True(t, after.Equal(again), "the next look sees nothing new")
+		})
+	}
+	_, _, err = held.Acquire(now+1, "", request(2))
+	require.NoError(t, err, "not compared")
+}
+
+// A value that was handed out does not change: a search may keep it.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	held, g, err := opened(t).Acquire(now, "a", request(1))
+	require.NoError(t, err)
+	before := Namespace{Meta: held.Meta, Slots: slices.Clone(held.Slots)}
+	_, _, err = held.Acquire(now+1, "a", request(2))
+	require.NoError(t, err)
+	_, _, err = held.Renew(now+1, "b", g)
+	require.NoError(t, err)
+	_, err = held.Release(now+1, "a", g, 0)
+	require.NoError(t, err)
+	for _, lost := range []Namespace{held.WithoutLease(0), held.WithoutMark(0), held.WithoutOwners(), held.WithoutMeta()} {
+		require.False(t, held.Equal(lost))
+		require.False(t, lost.Empty())
+		_, _, err = lost.Renew(now+1, "a", g)
+		if err != nil {
+			require.ErrorIs(t, err, lease.ErrLost)
+		}
+	}
+	require.True(t, held.Equal(before))
+	require.True(t, Namespace{}.Empty())
+	require.True(t, Namespace{Slots: make([]Slot, 2)}.Empty())
+}
+
+// A pool that was lowered with the loss of the pin keeps what is on record.
+func TestPoolLoweredAfterLoss(t *testing.T) {
+	t.Parallel()
+	ns, _, err := opened(t).Acquire(now, "a", request(1))
+	require.NoError(t, err)
+	ns, g, err := ns.Acquire(now, "a", request(2))
+	require.NoError(t, err)
+	lower := request(3)
+	lower.Pool, lower.Last = 1, 0
+	ns, _, err = ns.WithoutMeta().Acquire(now, "a", lower)
+	require.Error(t, err)
+	require.Len(t, ns.Slots, 2)
+	_, _, err = ns.Renew(now, "a", g)
+	mismatch := (*lease.MismatchError)(nil)
+	require.ErrorAs(t, err, &mismatch, "its ceiling stands; it is told why")
+}

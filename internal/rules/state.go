@@ -1,0 +1,76 @@
+package rules
+
+import "slices"
+
+// Namespace is what a centre has on record for one namespace. The zero value has
+// nothing on record. It is a value: no function of this package changes the one it
+// is called on.
+type Namespace struct {
+	Meta  Meta
+	Slots []Slot // by worker id
+}
+
+// Meta is the record of the namespace as a whole.
+type Meta struct {
+	Pin         string // lease.Request.Pin of its members; empty: there is no such record
+	Incarnation string // the store's, when it was last looked at
+	Former      string // the one before Incarnation
+	Quarantine  int64  // nothing new is lent until this has passed
+	Reason      string // why
+}
+
+// Slot is the records of one worker id.
+type Slot struct {
+	HasLease bool // Expires is on record
+	HasMark  bool // Mark is on record
+	Expires  int64
+	Mark     int64
+
+	Owner  [16]byte // zero: nobody
+	Holder string
+	Token  int64
+	Since  int64
+	Floor  int64
+}
+
+// Empty reports whether nothing at all is on record.
+func (ns Namespace) Empty() bool {
+	return ns.Meta == Meta{} && !slices.ContainsFunc(ns.Slots, func(s Slot) bool { return s != Slot{} })
+}
+
+// Equal reports whether the same is on record in both.
+func (ns Namespace) Equal(other Namespace) bool {
+	return ns.Meta == other.Meta && slices.Equal(ns.Slots, other.Slots)
+}
+
+// WithoutLease is ns after the loss of the lease of a worker.
+func (ns Namespace) WithoutLease(worker int64) Namespace {
+	return ns.with(worker, func(s *Slot) { s.HasLease, s.Expires = false, 0 })
+}
+
+// WithoutMark is ns after the loss of the mark of a worker.
+func (ns Namespace) WithoutMark(worker int64) Namespace {
+	return ns.with(worker, func(s *Slot) { s.HasMark, s.Mark = false, 0 })
+}
+
+// WithoutOwners is ns after the loss of who holds what.
+func (ns Namespace) WithoutOwners() Namespace {
+	ns.Slots = slices.Clone(ns.Slots)
+	for w, s := range ns.Slots {
+		ns.Slots[w] = Slot{HasLease: s.HasLease, HasMark: s.HasMark, Expires: s.Expires, Mark: s.Mark}
+	}
+	return ns
+}
+
+// WithoutMeta is ns after the loss of its Meta record.
+func (ns Namespace) WithoutMeta() Namespace {
+	ns.Meta = Meta{}
+	return ns
+}
+
+// with returns ns with the slot of worker changed, in a copy.
+func (ns Namespace) with(worker int64, change func(*Slot)) Namespace {
+	ns.Slots = slices.Clone(ns.Slots)
+	change(&ns.Slots[worker])
+	return ns
+}
