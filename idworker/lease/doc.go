@@ -37,8 +37,9 @@
 //	         quarantine >= now nothing is lent. Holders on record go on renewing. A
 //	         holder that is not may re-take its slot if the record is free
 //	         (expires < now) and the ceiling it shows is > now+skew: token rises,
-//	         mark = max(mark, its ceiling, now+TTL). Otherwise it is told
-//	         QuarantineError if its ceiling is > now+skew, else ErrLost.
+//	         mark = max(mark, its ceiling, now+TTL). If the reply is lost, the same
+//	         owner with its former token renews what it has re-taken. Any other is
+//	         told QuarantineError if its ceiling is > now+skew, else ErrLost.
 //
 // # Threats
 //

@@ -50,6 +50,7 @@ var mutations = []struct{ file, rule, instead, killer string }{
 	{"rules/rules.go", `s.Owner == g.Owner && s.Token == g.Token`, `s.Token == g.Token`, "renewal and release are fenced by owner and token"},
 	{"rules/rules.go", `s.Owner == g.Owner && s.Token == g.Token`, `s.Owner == g.Owner`, "renewal and release are fenced by owner and token"},
 	{"rules/verbs.go", `if !holds(ns.Slots[g.Worker], g) {`, `if false {`, "renewal and release are fenced by owner and token"},
+	{"rules/rules.go", `s.Owner == g.Owner && s.Token > g.Token`, `false`, "after a wipe live holders re-take their worker ids"},
 	{"rules/rules.go", `s.Expires >= now+ms(g.Skew)`, `true`, "an expired grant is lost for good"},
 	{"rules/rules.go", `s.Expires >= now+ms(g.Skew)`, `s.Expires >= now`, "a grant that is about to expire is lost"},
 	{"rules/rules.go", `max(s.Mark, g.Ceiling, now+ms(g.TTL))`, `max(s.Mark, now+ms(g.TTL))`, "a store that lost a renewal learns it from the holder"},

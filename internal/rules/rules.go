@@ -34,6 +34,10 @@ func nextToken(now, last int64) int64 { return max(last, now) + 1 }
 // holds: the slot is on record as lent by just this grant.
 func holds(s Slot, g lease.Grant) bool { return s.Owner == g.Owner && s.Token == g.Token }
 
+// retook: the slot is on record as taken anew by the grant's own holder, whom the
+// reply did not reach.
+func retook(s Slot, g lease.Grant) bool { return s.Owner == g.Owner && s.Token > g.Token }
+
 // unexpired: the lease runs for the skew at least. Less could be a former owner's
 // that a failover revived.
 func unexpired(s Slot, now int64, g lease.Grant) bool { return s.Expires >= now+ms(g.Skew) }

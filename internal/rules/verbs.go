@@ -45,6 +45,8 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 	}
 	switch s := ns.Slots[g.Worker]; {
 	case holds(s, g) && unexpired(s, now, g):
+	case ns.quarantined(now) && retook(s, g) && unexpired(s, now, g):
+		g.Token = s.Token
 	case !ns.quarantined(now) || !ahead(now, g):
 		return ns, lease.Grant{}, lease.ErrLost
 	case !retakeable(s, now):
