@@ -1,0 +1,147 @@
+package dbseq
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+// Acquire lends a free worker id: the one that a ticket falls on, or else the least
+// recently used. It takes 4 statements, and one more to delete the ticket of a former
+// holder. See lease.Center.
+func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
+	if err := req.Validate(); err != nil {
+		return lease.Grant{}, err
+	}
+	k := newCall(req, true)
+	err = c.verb(ctx, k, "acquire a worker id", func() (err error) {
+		g, err = c.acquire(ctx, k)
+		return err
+	})
+	if err != nil {
+		return lease.Grant{}, err
+	}
+	return g, nil
+}
+
+// verb runs f on tables that are there. If they have gone missing meanwhile, they are
+// made anew, as lost, and f runs again.
+func (c *Center) verb(ctx context.Context, k *call, what string, f func() error) error {
+	_, err := c.prepare(ctx, k)
+	if err == nil {
+		if err = f(); c.tableMissing(err) {
+			if name, e := c.missing(ctx, k.q); e == nil && name != "" {
+				c.ready.Store(false)
+				if _, err = c.prepare(ctx, k); err == nil {
+					err = f()
+				}
+			}
+		}
+	}
+	return c.wrap(ctx, what, err)
+}
+
+func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
+	var v view
+	var ticket, done int64 // the ticket drawn, the one to delete
+	defer func() {
+		if done != 0 {
+			c.forget(ctx, k, done, ticket)
+		}
+	}()
+	for range rounds {
+		var err error
+		if v, err = c.survey(ctx, k); err != nil {
+			return lease.Grant{}, err
+		}
+		if v.quarantine >= v.now {
+			return lease.Grant{}, k.quarantined(v.now, v.quarantine, v.reason)
+		}
+		if v.own >= 0 {
+			r, err := c.record(ctx, k, v.own)
+			if err != nil {
+				return lease.Grant{}, err
+			}
+			if r.owner == k.args["owner"] && r.expires >= r.now+ms(k.req.Skew) {
+				return k.grant(r), nil
+			}
+			continue
+		}
+		if v.soonest >= v.now {
+			break
+		}
+		if ticket == 0 {
+			if ticket, err = c.draw(ctx, k); err != nil {
+				return lease.Grant{}, err
+			}
+			done = ticket
+		}
+		r, err := c.claim(ctx, k, ticket)
+		if err != nil {
+			return lease.Grant{}, err
+		}
+		if r.there {
+			done = r.ticket
+			return k.grant(r), nil
+		}
+	}
+	return lease.Grant{}, &lease.NoFreeWorkerError{
+		Namespace: k.req.Namespace, First: k.req.First, Last: k.req.Last,
+		Now: time.UnixMilli(v.now), Soonest: time.UnixMilli(max(v.soonest+1, v.now)),
+	}
+}
+
+func (k *call) grant(r record) lease.Grant {
+	return lease.Grant{
+		Request: k.req, Worker: r.worker, Token: r.token,
+		Now: r.now, Floor: r.floor, Ceiling: r.mark, Since: r.since,
+	}
+}
+
+// draw draws a ticket.
+func (c *Center) draw(ctx context.Context, k *call) (ticket int64, err error) {
+	ticket, _, err = c.change(ctx, k.q, k.q.ticket, k.args)
+	return ticket, err
+}
+
+// claim tries the free slots in turn, each by one conditional change, until one is
+// won. There is no record if none is; its ticket is the former holder's.
+func (c *Center) claim(ctx context.Context, k *call, ticket int64) (record, error) {
+	var free []record
+	at := k.req.First + ticket%(k.req.Last-k.req.First+1)
+	err := c.patiently(ctx, func() error {
+		free = nil
+		return c.query(ctx, k.q.free, k.args.with(args{"slot": at}), func(rows *sql.Rows) error {
+			var r record
+			err := rows.Scan(&r.worker, &r.token, &r.ver, &r.ticket, &r.mark)
+			free = append(free, r)
+			return err
+		})
+	})
+	if err != nil {
+		return record{}, err
+	}
+	for _, r := range free {
+		k.clock()
+		now, won, err := k.q.change(ctx, c.pool, k.q.claim, k.args.with(args{"slot": r.worker, "ver": r.ver, "ticket": ticket}))
+		switch {
+		case won:
+			// The version says that the row was as it had been read, so this is what is
+			// on record now.
+			r.there, r.now, r.since = true, now, now
+			r.token, r.floor, r.mark = max(r.token, now)+1, max(r.mark, now-1), now+ms(k.req.TTL)
+			return r, nil
+		case err != nil && !c.transient(err):
+			return record{}, c.checked(err)
+		}
+	}
+	return record{}, nil
+}
+
+// forget deletes a ticket that is done with, and those that killed processes left
+// long ago. Nothing depends on it, so it may fail.
+func (c *Center) forget(ctx context.Context, k *call, ticket, newest int64) {
+	_, _ = exec(ctx, c.pool, k.q.forget, k.args.with(args{"ticket": ticket, "old": newest - 100*k.req.Pool}))
+}

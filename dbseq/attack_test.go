@@ -1,0 +1,288 @@
+package dbseq_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+// errReply is what a verb gets for a statement that fails.
+var errReply = errors.New("connection lost")
+
+// TestLostReplies is the attack "retried acquire" on every statement of every verb:
+// each fails once before it is run, and once after (the reply is lost). The verb is
+// then repeated, and must end as if nothing had happened.
+func TestLostReplies(t *testing.T) {
+	t.Parallel()
+	e := engines[0]
+	type scene struct {
+		db *gorm.DB
+		c  *dbseq.Center
+		g  lease.Grant
+	}
+	hold := func(t *testing.T, s *scene) { s.g = acquire(t, s.c, request("orders", 2)) }
+	holdLost := func(t *testing.T, s *scene) {
+		hold(t, s)
+		rawExec(t, s.db, "DELETE FROM snowlease_slot")
+		rawExec(t, s.db, "DELETE FROM snowlease_meta WHERE ns <> ''")
+	}
+	for name, verb := range map[string]struct {
+		prepare  func(t *testing.T, s *scene)
+		run      func(t *testing.T, s *scene) error
+		accepted func(err error) bool // beside nil
+	}{
+		"acquire on an empty database": {
+			prepare: func(_ *testing.T, s *scene) { s.g.Request = request("orders", 2) },
+			run: func(t *testing.T, s *scene) (err error) {
+				g, err := s.c.Acquire(t.Context(), s.g.Request)
+				if err == nil {
+					require.Less(t, g.Floor, g.Now, "the first id can be issued at once")
+				}
+				return err
+			},
+			accepted: quarantined, // it did not learn that it has created the tables
+		},
+		"acquire after one that was killed": {
+			prepare: func(t *testing.T, s *scene) {
+				hold(t, s)
+				rawExec(t, s.db, "UPDATE snowlease_slot SET expires_ms = 1, hwm_ms = 1, ver = ver + 1")
+				s.g.Request = request("orders", 2)
+			},
+			run: func(t *testing.T, s *scene) error {
+				g, err := s.c.Acquire(t.Context(), s.g.Request)
+				if err == nil {
+					require.Less(t, g.Floor, g.Now)
+					require.EqualValues(t, 1, number(t, s.db, "SELECT COUNT(*) FROM snowlease_slot WHERE expires_ms > 1"), "one slot in all")
+				}
+				return err
+			},
+		},
+		"renew": {
+			prepare: hold,
+			run:     func(t *testing.T, s *scene) error { _, err := s.c.Renew(t.Context(), s.g); return err },
+		},
+		"release": {
+			prepare:  hold,
+			run:      func(t *testing.T, s *scene) error { return s.c.Release(t.Context(), s.g, s.g.Now) },
+			accepted: func(err error) bool { return errors.Is(err, lease.ErrLost) },
+		},
+		"re-take": {
+			prepare: holdLost,
+			run:     func(t *testing.T, s *scene) error { _, err := s.c.Renew(t.Context(), s.g); return err },
+		},
+		"acquire that starts a quarantine": {
+			prepare: holdLost,
+			run: func(t *testing.T, s *scene) error {
+				_, err := s.c.Acquire(t.Context(), request("orders", 2))
+				if quarantined(err) {
+					require.EqualValues(t, 2, number(t, s.db, "SELECT COUNT(*) FROM snowlease_slot"), "the records are whole")
+					return nil
+				}
+				require.Error(t, err)
+				return err
+			},
+		},
+		"Init": {
+			prepare:  func(_ *testing.T, s *scene) { s.g.Request = request("orders", 2) },
+			run:      func(t *testing.T, s *scene) error { return s.c.Init(t.Context(), s.g.Request) },
+			accepted: func(err error) bool { return errors.Is(err, lease.ErrExists) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for at := int64(1); ; at++ {
+				ran := false
+				for _, lost := range []bool{false, true} {
+					dsn := e.dsn(t)
+					s := &scene{db: e.db(t, dsn)}
+					var n *counter
+					s.c, n = counted(t, e, s.db, dsn)
+					verb.prepare(t, s)
+					start := n.n.Load()
+					fail := func(i int64, _ string) error {
+						if i-start == at {
+							ran = true
+							return errReply
+						}
+						return nil
+					}
+					if lost {
+						n.after = fail
+					} else {
+						n.before = fail
+					}
+					err := verb.run(t, s)
+					n.before, n.after = nil, nil
+					if errors.Is(err, errReply) {
+						err = verb.run(t, s)
+					}
+					if err != nil {
+						require.True(t, verb.accepted != nil && verb.accepted(err), "statement %d, lost %v: %v", at, lost, err)
+					}
+				}
+				if !ran {
+					require.Greater(t, at, int64(2))
+					return
+				}
+			}
+		})
+	}
+}
+
+func quarantined(err error) bool {
+	var q *lease.QuarantineError
+	return errors.As(err, &q)
+}
+
+// TestClaimChecksAgain: what changes between the look and the claim is seen by the
+// claim, on the server that runs it.
+func TestClaimChecksAgain(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c, n := counted(t, e, db, dsn)
+		other := center(t, db)
+		acquire(t, c, request("warm-up", 1))
+		for what, change := range map[string]func(ns string){
+			"quarantine": func(ns string) {
+				rawExec(t, db, "UPDATE snowlease_meta SET quarantine_ms = 9999999999999, reason = 'test' WHERE ns = ?", ns)
+			},
+			"another server": func(ns string) { rawExec(t, db, "UPDATE snowlease_meta SET incarnation = 'x' WHERE ns = ?", ns) },
+			"a wipe": func(ns string) {
+				rawExec(t, db, "DELETE FROM snowlease_slot WHERE ns = ?", ns)
+				rawExec(t, db, "DELETE FROM snowlease_meta WHERE ns = ?", ns)
+			},
+			"a wipe, and all made anew by another": func(ns string) {
+				rawExec(t, db, "DELETE FROM snowlease_slot WHERE ns = ?", ns)
+				_, err := other.Acquire(t.Context(), request(ns, 4))
+				require.True(t, quarantined(err))
+			},
+		} {
+			ns := strings.NewReplacer(" ", "-", ",", "").Replace(what)
+			require.NoError(t, c.Init(t.Context(), request(ns, 4)))
+			n.before = once("UPDATE snowlease_slot", func() { change(ns) })
+			_, err := c.Acquire(t.Context(), request(ns, 4))
+			n.before = nil
+			require.True(t, quarantined(err), "%s: %v", what, err)
+			require.Zero(t, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE ns = ? AND owner <> ''", ns), what)
+		}
+
+		// Whoever is faster gets the slot.
+		require.NoError(t, c.Init(t.Context(), request("race", 1)))
+		n.before = once("UPDATE snowlease_slot", func() { acquire(t, other, request("race", 1)) })
+		_, err := c.Acquire(t.Context(), request("race", 1))
+		n.before = nil
+		require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
+	})
+}
+
+// TestRenewChecksAgain: a failover between the look and the renewal is not missed.
+func TestRenewChecksAgain(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c, n := counted(t, e, db, dsn)
+		g := acquire(t, c, request("orders", 4))
+		for _, verb := range []func() error{
+			func() (err error) { g, err = c.Renew(t.Context(), g); return err },
+			func() error { return c.Release(t.Context(), g, g.Now) },
+		} {
+			n.before = once("UPDATE snowlease_slot", func() {
+				rawExec(t, db, "UPDATE snowlease_meta SET quarantine_ms = 0, incarnation = 'x' WHERE ns = 'orders'")
+			})
+			require.NoError(t, verb())
+			n.before = nil
+			_, err := c.Acquire(t.Context(), request("orders", 4))
+			require.True(t, quarantined(err), err)
+			require.ErrorContains(t, err, `changed from "x"`)
+		}
+	})
+}
+
+// once runs f ahead of the first statement that begins with prefix.
+func once(prefix string, f func()) func(int64, string) error {
+	done := false
+	return func(_ int64, query string) error {
+		if !done && strings.HasPrefix(query, prefix) {
+			done = true
+			f()
+		}
+		return nil
+	}
+}
+
+// TestTicketsStartAnew is the attack on "token < ticket": after TRUNCATE, or a restart
+// of a server that reuses keys, tickets are low again. Nothing depends on it.
+func TestTicketsStartAnew(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c := center(t, db)
+		for range 3 {
+			for range 4 {
+				acquire(t, c, request("orders", 12))
+			}
+			rawExec(t, db, "DELETE FROM snowlease_ticket")
+			rawExec(t, db, map[string]string{
+				"sqlite":   "DELETE FROM sqlite_sequence",
+				"mysql":    "ALTER TABLE snowlease_ticket AUTO_INCREMENT = 1",
+				"postgres": "ALTER TABLE snowlease_ticket ALTER id RESTART",
+			}[e.name])
+		}
+	})
+}
+
+// TestRenewTwiceInAMillisecond: MySQL counts no row that keeps its values, and a live
+// lease would look lost.
+func TestRenewTwiceInAMillisecond(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		c := center(t, e.db(t, dsn))
+		g := acquire(t, c, request("orders", 4))
+		g.TTL = 5 * time.Second // neither mark nor expiry rise
+		for range 200 {
+			renewed, err := c.Renew(t.Context(), g)
+			require.NoError(t, err)
+			require.Equal(t, g.Ceiling, renewed.Ceiling)
+		}
+	})
+}
+
+// TestAutoIncrementStep is the attack "auto_increment_increment": half the residues
+// never come up, and all the worker ids are lent nevertheless.
+func TestAutoIncrementStep(t *testing.T) {
+	t.Parallel()
+	e := engines[1]
+	c := center(t, e.db(t, e.dsn(t)+"&auto_increment_increment=2"))
+	workers := map[int64]bool{}
+	for range 32 {
+		workers[acquire(t, c, request("orders", 32)).Worker] = true
+	}
+	require.Len(t, workers, 32)
+	_, err := c.Acquire(t.Context(), request("orders", 32))
+	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
+}
+
+// TestOddHolders: what people write into names reaches the database whole, or at least
+// does not keep a process from starting.
+func TestOddHolders(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		c := center(t, e.db(t, dsn))
+		for holder, want := range map[string]string{
+			"订单@主机 🦀": "订单@主机 🦀", "a\x00b": "a?b", "\xff\xfe": "??", `'; DROP TABLE "x" \`: `'; DROP TABLE "x" \`,
+			strings.Repeat("ü", 127): strings.Repeat("ü", 127),
+		} {
+			req := request("orders", 32)
+			req.Holder = holder
+			g := acquire(t, c, req)
+			require.Equal(t, holder, g.Holder)
+			slots, err := c.Slots(t.Context(), "orders")
+			require.NoError(t, err)
+			require.Equal(t, want, slots[g.Worker].Holder, fmt.Sprintf("%q", holder))
+		}
+	})
+}

@@ -1,0 +1,138 @@
+package dbseq_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+// TestStatementsPerVerb: what each verb costs, since hundreds of processes renew.
+func TestStatementsPerVerb(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		c, counter := counted(t, e, e.db(t, dsn), dsn)
+		acquire(t, c, request("orders", 2))
+
+		var g lease.Grant
+		for _, step := range []struct {
+			what string
+			want int64
+			do   func() error
+		}{
+			{"acquire a slot that was never lent", 4, func() (err error) { g, err = c.Acquire(t.Context(), request("orders", 2)); return err }},
+			{"renew", 2, func() (err error) { g, err = c.Renew(t.Context(), g); return err }},
+			{"acquire again", 2, func() (err error) { g, err = c.Acquire(t.Context(), g.Request); return err }},
+			{"find the pool full", 1, func() error {
+				_, err := c.Acquire(t.Context(), request("orders", 2))
+				require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
+				return nil
+			}},
+			{"release", 3, func() error { return c.Release(t.Context(), g, 0) }},
+			{"lost", 3, func() error {
+				_, err := c.Renew(t.Context(), g)
+				require.ErrorIs(t, err, lease.ErrLost)
+				return nil
+			}},
+		} {
+			before := counter.n.Load()
+			require.NoError(t, step.do(), step.what)
+			require.Equal(t, step.want, counter.n.Load()-before, step.what)
+		}
+	})
+}
+
+// counted returns a centre whose statements are counted.
+func counted(t testing.TB, e engine, db *gorm.DB, dsn string) (*dbseq.Center, *counter) {
+	t.Helper()
+	app, err := db.DB()
+	require.NoError(t, err)
+	n := &counter{driver: app.Driver(), dsn: dsn}
+	if e.name == "mysql" {
+		n.dsn += "&interpolateParams=true"
+	}
+	pool := sql.OpenDB(n)
+	t.Cleanup(func() { _ = pool.Close() })
+	return center(t, db, dbseq.WithPool(pool)), n
+}
+
+// A counter is a connector that counts the statements of its connections.
+type counter struct {
+	driver driver.Driver
+	dsn    string
+	n      atomic.Int64
+
+	// before runs ahead of a statement, after behind it; an error is the reply.
+	before, after func(n int64, query string) error
+}
+
+func (c *counter) Driver() driver.Driver { return c.driver }
+
+func (c *counter) Connect(context.Context) (driver.Conn, error) {
+	conn, err := c.driver.Open(c.dsn)
+	return &countingConn{conn, c}, err
+}
+
+type countingConn struct {
+	driver.Conn
+	counter *counter
+}
+
+// statement runs a statement between the functions of the counter.
+func (c *countingConn) statement(query string, run func() error) error {
+	n := c.counter.n.Add(1)
+	if f := c.counter.before; f != nil {
+		if err := f(n, query); err != nil {
+			return err
+		}
+	}
+	err := run()
+	if f := c.counter.after; f != nil && err == nil {
+		err = f(n, query)
+	}
+	return err
+}
+
+func (c *countingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (r driver.Result, err error) {
+	err = c.statement(query, func() error {
+		r, err = c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+		return err
+	})
+	return r, err
+}
+
+func (c *countingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (r driver.Rows, err error) {
+	err = c.statement(query, func() error {
+		r, err = c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+		return err
+	})
+	if err != nil && r != nil {
+		err = errors.Join(err, drain(r)) // the server has done its part, the reply is lost
+		r = nil
+	}
+	return r, err
+}
+
+func (c *countingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
+}
+
+func drain(r driver.Rows) error {
+	row := make([]driver.Value, len(r.Columns()))
+	for {
+		if err := r.Next(row); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return errors.Join(err, r.Close())
+		}
+	}
+}

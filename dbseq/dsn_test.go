@@ -1,0 +1,88 @@
+package dbseq
+
+import (
+	"database/sql/driver"
+	"testing"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/require"
+)
+
+func TestNameShowsNoSecret(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ dialect, dsn, want string }{
+		{mysql, "app:secret@tcp(127.0.0.1:3306)/app?parseTime=true", "mysql 127.0.0.1:3306/app"},
+		{mysql, "app:se@cr/e?t@tcp(db.example:3306)/app", "mysql db.example:3306/app"},
+		{mysql, "secret@unix(/run/mysqld/mysqld.sock)/app", "mysql /run/mysqld/mysqld.sock/app"},
+		{mysql, "app:secret@/app", "mysql"},
+		{mysql, "app:secret@tcp(h:1)/app?loc=Asia/Tokyo", "mysql h:1/app"},
+		{mysql, "", "mysql"},
+		{postgres, "postgres://app:secret@db:5432/app?password=secret", "postgres db:5432/app"},
+		{postgres, "postgres://app:sec%ret@db:5432/app", "postgres"},
+		{postgres, "host=db user=app password=secret dbname=app port=6432", "postgres db:6432/app"},
+		{postgres, "host=db password='a host=secret' dbname=app", "postgres"},
+		{postgres, "host=db password = host=secret", "postgres"},
+		{postgres, "user=app password=secret", "postgres"},
+		{sqlite, "file:/data/app.db?_auth_pass=secret", "sqlite /data/app.db"},
+		{sqlite, "", "sqlite"},
+	} {
+		require.Equal(t, c.want, nameOf(c.dialect, c.dsn), c.dsn)
+	}
+}
+
+func TestMySQLDSN(t *testing.T) {
+	t.Parallel()
+	for dsn, want := range map[string]string{
+		"u:p@tcp(h:1)/app": "u:p@tcp(h:1)/app?autocommit=1&interpolateParams=true",
+		"u:p?a/b@tcp(h:1)/app?parseTime=true&autocommit=0":         "u:p?a/b@tcp(h:1)/app?autocommit=1&parseTime=true&interpolateParams=true",
+		"u@/app?interpolateParams=false&timeout=2s":                "u@/app?autocommit=1&interpolateParams=false&timeout=2s",
+		"u@/app?charset=gbk&collation=gbk_chinese_ci&tls=skip-ver": "u@/app?autocommit=1&tls=skip-ver&interpolateParams=true",
+		"nonsense": "nonsense",
+	} {
+		require.Equal(t, want, mysqlDSN(dsn), dsn)
+	}
+	_, err := mysqldriver.ParseDSN(mysqlDSN("u:p@tcp(h:1)/app?charset=gbk&loc=Asia%2FTokyo"))
+	require.NoError(t, err)
+}
+
+type otherDriver struct{ driver.Driver }
+
+func TestPostgresDSN(t *testing.T) {
+	t.Parallel()
+	pgx := stdlib.GetDefaultDriver()
+	for dsn, want := range map[string]string{
+		"host=h dbname=app":                              "host=h dbname=app default_query_exec_mode=exec",
+		"postgres://h/app":                               "postgres://h/app?default_query_exec_mode=exec",
+		"postgresql://h/a?x=1":                           "postgresql://h/a?x=1&default_query_exec_mode=exec",
+		"host=h default_query_exec_mode=simple_protocol": "host=h default_query_exec_mode=simple_protocol",
+	} {
+		require.Equal(t, want, postgresDSN(dsn, pgx), dsn)
+		require.Equal(t, dsn, postgresDSN(dsn, otherDriver{}), "only pgx knows the setting")
+	}
+}
+
+func TestInMemory(t *testing.T) {
+	t.Parallel()
+	for dsn, want := range map[string]bool{
+		":memory:": true, "file::memory:?cache=shared": true, "file:x?mode=memory&cache=shared": true,
+		"file:/x?vfs=memdb": true, "": true, "file:?mode=rwc": true,
+		"app.db": false, "file:/data/app.db?_pragma=journal_mode(WAL)": false,
+	} {
+		require.Equal(t, want, inMemory(sqlite, dsn), dsn)
+		require.False(t, inMemory(mysql, dsn))
+	}
+}
+
+// TestStatements: each file has all statements, with as many parameters as it names.
+func TestStatements(t *testing.T) {
+	t.Parallel()
+	for dialect := range clocks {
+		for _, incarnation := range []string{"", "'x'"} {
+			q := load(dialect, "pre_", clocks[dialect], incarnation)
+			require.NotContains(t, q.claim.text, "snowlease_")
+			require.NotContains(t, q.claim.text, "{")
+			require.NotContains(t, q.createMeta.text, "--")
+		}
+	}
+}

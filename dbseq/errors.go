@@ -1,0 +1,141 @@
+package dbseq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+// codeOf returns the number or SQLSTATE that a driver gives an error. Drivers name it
+// differently, and none is imported here: a method SQLState (pgx, lib/pq), a field
+// Number (go-sql-driver/mysql), a method or field Code (SQLite).
+func codeOf(err error) (number int64, state string) {
+	var s interface{ SQLState() string }
+	if errors.As(err, &s) {
+		return 0, s.SQLState()
+	}
+	return numberOf(err), ""
+}
+
+func numberOf(err error) int64 {
+	if err == nil {
+		return 0
+	}
+	v := reflect.ValueOf(err)
+	if m := v.MethodByName("Code"); m.IsValid() && m.Type().NumIn() == 0 && m.Type().NumOut() == 1 {
+		if n, ok := integer(m.Call(nil)[0]); ok {
+			return n
+		}
+	}
+	if v = reflect.Indirect(v); v.Kind() == reflect.Struct {
+		for _, name := range []string{"Number", "Code"} {
+			if n, ok := integer(v.FieldByName(name)); ok {
+				return n
+			}
+		}
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			if n := numberOf(err); n != 0 {
+				return n
+			}
+		}
+	}
+	return numberOf(errors.Unwrap(err))
+}
+
+func integer(v reflect.Value) (int64, bool) {
+	switch {
+	case !v.IsValid():
+		return 0, false
+	case v.CanInt():
+		return v.Int(), true
+	case v.CanUint():
+		return int64(v.Uint()), true
+	}
+	return 0, false
+}
+
+// Codes of errors by what they call for.
+var (
+	transientMySQL = []int64{1213, 1205, 1020} // deadlock, lock wait timeout, record has changed since last read
+	readOnlyMySQL  = []int64{1290, 1792, 1836}
+	deniedMySQL    = []int64{1044, 1142, 1143, 1227}
+
+	transientState = []string{"40001", "40P01", "55P03"} // serialization failure, deadlock, lock not available
+	readOnlyState  = []string{"25006"}
+	deniedState    = []string{"42501"}
+
+	transientSQLite = []int64{5, 6} // busy, locked
+	readOnlySQLite  = []int64{8}
+)
+
+func (c *Center) is(err error, mysqlCodes []int64, states []string, sqliteCodes []int64) bool {
+	n, state := codeOf(err)
+	switch c.dialect {
+	case mysql:
+		return slices.Contains(mysqlCodes, n)
+	case postgres:
+		return slices.Contains(states, state)
+	}
+	return slices.Contains(sqliteCodes, n&0xff)
+}
+
+// transient: the statement lost against another and changed nothing.
+func (c *Center) transient(err error) bool {
+	return err != nil && c.is(err, transientMySQL, transientState, transientSQLite)
+}
+
+// tableMissing: a table may not be there. SQLite has no code of its own for it.
+func (c *Center) tableMissing(err error) bool {
+	return err != nil && c.is(err, []int64{1146}, []string{"42P01"}, []int64{1})
+}
+
+// readOnly: the server takes no writes.
+func (c *Center) readOnly(err error) bool {
+	return c.is(err, readOnlyMySQL, readOnlyState, readOnlySQLite) ||
+		c.dialect == postgres && strings.Contains(err.Error(), "recovery is in progress")
+}
+
+// wrap says what was attempted where, and what to do about it if that is known. What
+// the protocol answers stays as it is.
+func (c *Center) wrap(ctx context.Context, what string, err error) error {
+	if err == nil || answer(err) {
+		return err
+	}
+	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w (%w)", cause, err)
+	}
+	q, hint := c.queries.Load(), ""
+	switch {
+	case errors.As(err, new(advised)):
+	case c.readOnly(err):
+		hint = ": the server is read-only or a replica: the DSN must lead to the primary"
+	case c.is(err, deniedMySQL, deniedState, nil) && q != nil:
+		hint = fmt.Sprintf(": grant the account SELECT, INSERT, UPDATE and DELETE on the tables %s, %s and %s; tables that it may not create are made by running %s once by hand",
+			q.tableSlot, q.tableTicket, q.tableMeta, q.tableDefinition)
+	}
+	return fmt.Errorf("dbseq: %s on %s: %w%s", what, c.name, err, hint)
+}
+
+// advised is an error that says what to do already.
+type advised struct{ error }
+
+func (e advised) Unwrap() error { return e.error }
+
+// answer: err is what the protocol says, not a failure to ask.
+func answer(err error) bool {
+	var (
+		full       *lease.NoFreeWorkerError
+		quarantine *lease.QuarantineError
+		mismatch   *lease.MismatchError
+		clock      *lease.ClockError
+	)
+	return errors.Is(err, lease.ErrLost) || errors.Is(err, lease.ErrExists) || errors.As(err, &full) ||
+		errors.As(err, &quarantine) || errors.As(err, &mismatch) || errors.As(err, &clock)
+}

@@ -1,0 +1,211 @@
+package dbseq
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+// rounds is how often a verb looks again when others were faster.
+const rounds = 10
+
+// A call is one verb on its way.
+type call struct {
+	req   lease.Request
+	q     *queries
+	start time.Time
+	args  args
+
+	borrow bool // something new is asked for
+	veto   bool // the caller's clock counts
+}
+
+func newCall(req lease.Request, borrow bool) *call {
+	return &call{
+		req: req, start: time.Now(), borrow: borrow, veto: borrow && req.Local != 0,
+		args: args{
+			"ns": req.Namespace, "pin": text(req.Pin(), 255), "pool": req.Pool, "first": req.First, "last": req.Last,
+			"owner": hex.EncodeToString(req.Owner[:]), "holder": text(req.Holder, 255),
+			"ttl": ms(req.TTL), "skew": ms(req.Skew),
+			"lo": int64(0), "hi": int64(math.MaxInt64),
+		},
+	}
+}
+
+// clock bounds the server's clock by the caller's, as it is by now.
+func (k *call) clock() {
+	if k.veto {
+		local := k.req.Local + time.Since(k.start).Milliseconds()
+		k.args["lo"], k.args["hi"] = local-ms(lease.MaxClockError), local+ms(lease.MaxClockError)
+	}
+}
+
+// refuse is the veto of the caller's clock.
+func (k *call) refuse(now int64) error {
+	k.clock()
+	if !k.veto || k.args["lo"].(int64) <= now && now <= k.args["hi"].(int64) {
+		return nil
+	}
+	return &lease.ClockError{Namespace: k.req.Namespace, Center: time.UnixMilli(now), Local: time.UnixMilli(k.req.Local)}
+}
+
+func (k *call) quarantined(now, until int64, reason string) error {
+	return &lease.QuarantineError{
+		Namespace: k.req.Namespace, Reason: reason,
+		Now: time.UnixMilli(now), Until: time.UnixMilli(until + 1),
+	}
+}
+
+// A view is what one statement saw of a namespace.
+type view struct {
+	now          int64
+	incarnation  string // of the server that answered
+	there        bool   // the record of the namespace is
+	pin          string
+	recorded     string // incarnation
+	former       string // incarnation
+	quarantine   int64
+	reason       string
+	total, known int64 // slots; those of them below Pool
+	soonest      int64 // when the first slot of the range passes
+	own          int64 // the slot that the owner holds, or -1
+	ticket, mark int64 // of that slot
+}
+
+func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
+	err = c.patiently(ctx, func() error {
+		return c.query(ctx, k.q.look, k.args, func(rows *sql.Rows) error {
+			return rows.Scan(&v.now, &v.incarnation, &v.there, &v.pin, &v.recorded, &v.former, &v.quarantine, &v.reason,
+				&v.total, &v.known, &v.soonest, &v.own, &v.ticket, &v.mark)
+		})
+	})
+	return v, err
+}
+
+// survey looks, refuses a member that differs, and starts a quarantine when records
+// are missing or another server answers, until it finds all in order.
+func (c *Center) survey(ctx context.Context, k *call) (view, error) {
+	for range rounds {
+		v, err := c.look(ctx, k)
+		if err != nil {
+			return v, err
+		}
+		if err := k.refuse(v.now); err != nil {
+			return v, err
+		}
+		if pin := k.args["pin"].(string); v.there && v.pin != pin {
+			return v, &lease.MismatchError{Namespace: k.req.Namespace, Stored: v.pin, Asked: pin}
+		}
+		reason := k.loss(v)
+		if reason == "" {
+			return v, nil
+		}
+		if v.there && k.q.compared && v.incarnation != v.recorded {
+			// It may be another kind of server as well.
+			if k.q, err = c.server(ctx, true); err != nil {
+				return v, err
+			}
+		}
+		if done, err := c.mourn(ctx, k, &v, reason); err != nil || done {
+			return v, err
+		}
+	}
+	return view{}, c.unsettled()
+}
+
+// loss says what shows that grants may have been forgotten, or nothing.
+func (k *call) loss(v view) string {
+	if !v.there && v.total == 0 {
+		return "nothing is on record for this namespace"
+	}
+	var seen []string
+	if !v.there {
+		seen = append(seen, "the record of the namespace was missing")
+	}
+	if v.known < k.req.Pool {
+		seen = append(seen, fmt.Sprintf("%d of %d slot records were missing", k.req.Pool-v.known, k.req.Pool))
+	}
+	if v.there && k.q.compared && v.incarnation != v.recorded {
+		change := fmt.Sprintf("incarnation of the store changed from %q to %q", v.recorded, v.incarnation)
+		if v.incarnation == v.former && v.quarantine >= v.now {
+			change += ", back and forth: several servers answer for it; if they lose no write, set quarantine: never"
+		}
+		seen = append(seen, change)
+	}
+	return strings.Join(seen, "; ")
+}
+
+// mourn starts a quarantine and makes missing slots anew. Each change holds only where
+// the server that runs it sees the loss too, so a look that went to a replica starts
+// nothing. The quarantine is on record before there is a slot without a mark. v is
+// what is on record then, if it was done.
+func (c *Center) mourn(ctx context.Context, k *call, v *view, reason string) (done bool, err error) {
+	k.clock()
+	reason = text(reason, 2000)
+	hold := ms(k.req.MaxTTL + k.req.Skew)
+	a := k.args.with(args{"reason": reason, "hold": hold})
+	change := k.q.lost
+	if !v.there {
+		change = k.q.open
+	}
+	now, done, err := c.change(ctx, k.q, change, a)
+	if err != nil || !done {
+		return false, err
+	}
+	v.now, v.quarantine, v.reason, v.own = now, max(v.quarantine, now+hold), reason, -1
+	_, err = c.exec(ctx, k.q.fill, a)
+	return true, err
+}
+
+func (c *Center) unsettled() error {
+	return fmt.Errorf("the records changed %d times while they were looked at: try again, and see whether statements go to several servers", rounds)
+}
+
+// A record is one slot.
+type record struct {
+	there      bool
+	quarantine sql.NullInt64 // of the namespace; null: not to be had from this server
+
+	now, worker, token, ver, ticket, since, floor, expires, mark int64
+	owner                                                        string
+}
+
+func (c *Center) record(ctx context.Context, k *call, worker int64) (r record, err error) {
+	r.worker = worker
+	err = c.patiently(ctx, func() error {
+		return c.query(ctx, k.q.row, k.args.with(args{"slot": worker}), func(rows *sql.Rows) error {
+			r.there = true
+			return rows.Scan(&r.now, &r.quarantine, &r.owner, &r.token, &r.ver, &r.since, &r.floor, &r.expires, &r.mark)
+		})
+	})
+	return r, err
+}
+
+// holds: the slot is on record as lent by just this grant.
+func (k *call) holds(r record, token int64) bool {
+	return r.owner == k.args["owner"] && r.token == token
+}
+
+// text is s as databases take it, in at most n characters.
+func text(s string, n int) string {
+	plain := strings.Map(func(r rune) rune {
+		if r == 0 || r == utf8.RuneError {
+			return '?'
+		}
+		return r
+	}, s)
+	if r := []rune(plain); len(r) > n {
+		return string(r[:n])
+	}
+	return plain
+}
+
+// ms is d in milliseconds.
+func ms(d time.Duration) int64 { return d.Milliseconds() }

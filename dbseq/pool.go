@@ -1,0 +1,146 @@
+package dbseq
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// A link is how a centre reaches its database.
+type link struct {
+	pool    *sql.DB
+	own     bool   // opened here
+	name    string // for logs, without secrets
+	warning string
+}
+
+// connect finds the way to db's primary: a pool beside the application's, on the same
+// driver and DSN, so that neither a busy pool nor a plugin, a read replica or a
+// transaction of the application is in the way.
+func connect(db *gorm.DB, given *sql.DB) (link, error) {
+	dialect := db.Name()
+	dsn, why := dsnOf(db.Dialector)
+	l := link{pool: given, name: nameOf(dialect, dsn)}
+	if given != nil {
+		l.name = dialect // the pool may lead elsewhere
+		return l, nil
+	}
+	// Without the statement of db, which could be one of a transaction.
+	app, err := (&gorm.DB{Config: db.Config}).DB()
+	if err != nil {
+		return l, fmt.Errorf("dbseq: the *gorm.DB is not on a *sql.DB (%w): give one by WithPool", err)
+	}
+	if why == "" && inMemory(dialect, dsn) {
+		why = "the database is in memory"
+	}
+	if why != "" {
+		l.pool = app
+		l.warning = "dbseq shares the application's connection pool, since " + why +
+			": renewals wait while all its connections are busy, and ids stop when that takes longer than the TTL; give a pool of its own by dbseq.WithPool"
+		return l, nil
+	}
+	c, err := newConnector(app.Driver(), dialect, dsn)
+	if err != nil {
+		return l, fmt.Errorf("dbseq: open a pool beside the application's: %w", err)
+	}
+	l.pool, l.own = sql.OpenDB(c), true
+	l.pool.SetMaxOpenConns(2)
+	l.pool.SetMaxIdleConns(1)
+	l.pool.SetConnMaxLifetime(10 * time.Minute) // follows a name that points to another server now
+	if dialect == sqlite {
+		l.pool.SetMaxOpenConns(1)
+	}
+	return l, nil
+}
+
+// dsnOf returns the DSN that a dialector opens its pool with, or why there is none.
+// It is read by reflection, since a dialector's package links a driver.
+func dsnOf(d gorm.Dialector) (dsn, why string) {
+	v := reflect.Indirect(reflect.ValueOf(d))
+	field := func(name string) reflect.Value {
+		if v.Kind() != reflect.Struct {
+			return reflect.Value{}
+		}
+		if config := v.FieldByName("Config"); config.IsValid() && reflect.Indirect(config).Kind() == reflect.Struct {
+			return reflect.Indirect(config).FieldByName(name)
+		}
+		if _, promoted := v.Type().FieldByName(name); promoted && v.FieldByName("Config").IsValid() {
+			return reflect.Value{} // through a nil Config
+		}
+		return v.FieldByName(name)
+	}
+	if conn := field("Conn"); conn.IsValid() && conn.Kind() == reflect.Interface && !conn.IsNil() {
+		return "", "gorm was opened on a connection of its own, not on a DSN"
+	}
+	if hooks := field("OptionOpenDB"); hooks.IsValid() && hooks.Kind() == reflect.Slice && hooks.Len() > 0 {
+		return "", "gorm's connections are set up by functions (OptionOpenDB)"
+	}
+	if s := field("DSN"); s.IsValid() && s.Kind() == reflect.String && s.String() != "" {
+		return s.String(), ""
+	}
+	return "", fmt.Sprintf("the dialector %T shows no DSN", d)
+}
+
+// A connector opens connections with a driver that the application has linked.
+type connector struct {
+	driver.Connector
+	setup string // run on each new connection
+}
+
+func newConnector(d driver.Driver, dialect, dsn string) (driver.Connector, error) {
+	setup := ""
+	switch dialect {
+	case mysql:
+		dsn = mysqlDSN(dsn)
+	case postgres:
+		dsn = postgresDSN(dsn, d)
+	case sqlite:
+		if !strings.Contains(dsn, "busy_timeout") {
+			setup = "PRAGMA busy_timeout = 5000"
+		}
+	}
+	if dc, ok := d.(driver.DriverContext); ok {
+		c, err := dc.OpenConnector(dsn)
+		return connector{c, setup}, err
+	}
+	return connector{opener{d, dsn}, setup}, nil
+}
+
+// Connect opens a connection.
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil || c.setup == "" {
+		return conn, err
+	}
+	if x, ok := conn.(driver.ExecerContext); ok {
+		if _, err := x.ExecContext(ctx, c.setup, nil); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+	}
+	return conn, nil
+}
+
+// Close closes the driver's connector, if that is to be closed.
+func (c connector) Close() error {
+	if x, ok := c.Connector.(io.Closer); ok {
+		return x.Close()
+	}
+	return nil
+}
+
+// An opener is the connector of a driver that has none.
+type opener struct {
+	driver driver.Driver
+	dsn    string
+}
+
+func (o opener) Connect(context.Context) (driver.Conn, error) { return o.driver.Open(o.dsn) }
+func (o opener) Driver() driver.Driver                        { return o.driver }

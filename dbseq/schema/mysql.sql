@@ -1,0 +1,42 @@
+-- The tables of dbseq on MySQL 5.7+ and MariaDB 10.2+. dbseq creates them by itself
+-- where its account may; otherwise run this file once, and grant the account
+-- SELECT, INSERT, UPDATE and DELETE on them. Times are Unix milliseconds.
+
+-- One row per worker id: the lease and the mark.
+CREATE TABLE snowlease_slot (
+  ns         VARCHAR(64)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  slot       BIGINT       NOT NULL,
+  owner      VARCHAR(32)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- nonce of the borrow; empty: nobody
+  holder     VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- for people to read
+  token      BIGINT       NOT NULL,
+  ver        BIGINT       NOT NULL, -- changes with every write
+  ticket     BIGINT       NOT NULL,
+  seen_ms    BIGINT       NOT NULL, -- the last write
+  since_ms   BIGINT       NOT NULL,
+  floor_ms   BIGINT       NOT NULL,
+  expires_ms BIGINT       NOT NULL,
+  hwm_ms     BIGINT       NOT NULL, -- the mark: no id of this worker lies above it
+  PRIMARY KEY (ns, slot)
+) ENGINE=InnoDB;
+
+-- The numbers that spread borrowers over the slots.
+CREATE TABLE snowlease_ticket (
+  id    BIGINT      NOT NULL AUTO_INCREMENT,
+  ns    VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  owner VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  PRIMARY KEY (id)
+) ENGINE=InnoDB;
+
+-- One row per namespace, and one with an empty name once the tables are in use.
+CREATE TABLE snowlease_meta (
+  ns            VARCHAR(64)   CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  pin           VARCHAR(255)  CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  incarnation   VARCHAR(512)  CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  former        VARCHAR(512)  CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- the incarnation before
+  quarantine_ms BIGINT        NOT NULL, -- nothing is lent until it has passed
+  reason        VARCHAR(2000) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  PRIMARY KEY (ns)
+) ENGINE=InnoDB;
+
+INSERT IGNORE INTO snowlease_meta (ns, pin, incarnation, former, quarantine_ms, reason)
+VALUES ('', '', '', '', 0, 'these tables are in use');

@@ -1,0 +1,40 @@
+-- The tables of dbseq on SQLite 3.35+. dbseq creates them by itself; this file is for
+-- reading, and for running by hand with WithoutMigrate. Times are Unix milliseconds.
+
+-- One row per worker id: the lease and the mark.
+CREATE TABLE snowlease_slot (
+  ns         TEXT    NOT NULL,
+  slot       INTEGER NOT NULL,
+  owner      TEXT    NOT NULL, -- nonce of the borrow; empty: nobody
+  holder     TEXT    NOT NULL, -- for people to read
+  token      INTEGER NOT NULL,
+  ver        INTEGER NOT NULL, -- changes with every write
+  ticket     INTEGER NOT NULL,
+  seen_ms    INTEGER NOT NULL, -- the last write
+  since_ms   INTEGER NOT NULL,
+  floor_ms   INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  hwm_ms     INTEGER NOT NULL, -- the mark: no id of this worker lies above it
+  PRIMARY KEY (ns, slot)
+);
+
+-- The numbers that spread borrowers over the slots.
+CREATE TABLE snowlease_ticket (
+  id    INTEGER PRIMARY KEY AUTOINCREMENT,
+  ns    TEXT NOT NULL,
+  owner TEXT NOT NULL
+);
+
+-- One row per namespace, and one with an empty name once the tables are in use.
+CREATE TABLE snowlease_meta (
+  ns            TEXT    NOT NULL PRIMARY KEY,
+  pin           TEXT    NOT NULL,
+  incarnation   TEXT    NOT NULL,
+  former        TEXT    NOT NULL, -- the incarnation before
+  quarantine_ms INTEGER NOT NULL, -- nothing is lent until it has passed
+  reason        TEXT    NOT NULL
+);
+
+INSERT INTO snowlease_meta (ns, pin, incarnation, former, quarantine_ms, reason)
+VALUES ('', '', '', '', 0, 'these tables are in use')
+ON CONFLICT DO NOTHING;

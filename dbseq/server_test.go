@@ -1,0 +1,165 @@
+package dbseq_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/testserver"
+)
+
+// TestMariaDBIncarnation: a MariaDB that has been restarted is the same, another one
+// with the same records is not.
+func TestMariaDBIncarnation(t *testing.T) {
+	t.Parallel()
+	e := engine{name: "mysql", open: mysql.Open}
+	first := testserver.NewMySQL(t)
+	db := e.db(t, first.DSN())
+	s := &store{db: db}
+	g := acquire(t, center(t, db), request("orders", 4))
+
+	first.Stop()
+	first.Start()
+	c := center(t, db)
+	acquire(t, c, request("orders", 4)) // no quarantine
+
+	records := s.Snapshot(t)
+	first.Stop()
+	second := testserver.NewMySQL(t)
+	db = e.db(t, second.DSN())
+	c = center(t, db)
+	require.NoError(t, c.Init(t.Context(), request("other", 1)))
+	s.db = db
+	records()
+	renewed, err := c.Renew(t.Context(), g)
+	require.NoError(t, err)
+	_, err = c.Acquire(t.Context(), request("orders", 4))
+	var q *lease.QuarantineError
+	require.ErrorAs(t, err, &q)
+	require.Contains(t, q.Reason, "incarnation of the store changed from")
+	require.NoError(t, c.Release(t.Context(), renewed, renewed.Now))
+}
+
+// TestPostgresIncarnation: a PostgreSQL that has been restarted is the same, one that has
+// ended a recovery is on another timeline, as after a promotion. While it is in
+// recovery it is told apart from an outage.
+func TestPostgresIncarnation(t *testing.T) {
+	t.Parallel()
+	e := engine{name: "postgres", open: postgres.Open}
+	srv := testserver.NewPostgres(t, "-c", "restore_command=/bin/false", "-c", "recovery_target_timeline=current", "-c", "hot_standby=on")
+	db := e.db(t, srv.DSN())
+	c := center(t, db)
+	g := acquire(t, c, request("orders", 4))
+
+	srv.Stop()
+	srv.Start()
+	g = renewSoon(t, c, g)
+	acquire(t, c, request("orders", 4)) // no quarantine
+
+	srv.Stop()
+	standby := filepath.Join(srv.Dir(), "standby.signal")
+	require.NoError(t, os.WriteFile(standby, nil, 0o644))
+	srv.Start()
+	var err error
+	require.Eventually(t, func() bool {
+		_, err = c.Renew(t.Context(), g)
+		return err != nil && strings.Contains(err.Error(), "the DSN must lead to the primary")
+	}, 20*time.Second, 20*time.Millisecond)
+
+	rawExec(t, db, "SELECT pg_promote()")
+	g = renewSoon(t, c, g)
+	_, err = c.Acquire(t.Context(), request("orders", 4))
+	var q *lease.QuarantineError
+	require.ErrorAs(t, err, &q)
+	require.Regexp(t, `changed from "\d+/00000001" to "\d+/00000002"`, q.Reason)
+}
+
+// renewSoon repeats a renewal while connections to a former server are left.
+func renewSoon(t *testing.T, c lease.Center, g lease.Grant) (renewed lease.Grant) {
+	t.Helper()
+	require.EventuallyWithT(t, func(ct *assert.CollectT) {
+		var err error
+		renewed, err = c.Renew(t.Context(), g)
+		require.NoError(ct, err)
+	}, 20*time.Second, 20*time.Millisecond)
+	return renewed
+}
+
+// TestReadOnlyServer: the error says where to go.
+func TestReadOnlyServer(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		g := acquire(t, center(t, db), request("orders", 4))
+		c := center(t, e.db(t, dsn+map[string]string{
+			"sqlite": "&mode=ro", "mysql": "&tx_read_only=1", "postgres": " default_transaction_read_only=on",
+		}[e.name]))
+		for range 2 {
+			_, err := c.Acquire(t.Context(), request("orders", 4))
+			require.ErrorContains(t, err, "the DSN must lead to the primary")
+			require.ErrorContains(t, err, "acquire a worker id on "+c.String())
+			_, err = c.Renew(t.Context(), g)
+			require.ErrorContains(t, err, "the DSN must lead to the primary")
+		}
+	})
+}
+
+// TestUnreadableIncarnation is the attack "INFO denied" of a SQL database: a start
+// error that names both ways out, never "unchanged".
+func TestUnreadableIncarnation(t *testing.T) {
+	t.Parallel()
+	srv := testserver.NewPostgres(t)
+	db := engine{name: "postgres", open: postgres.Open}.db(t, srv.DSN())
+	rawExec(t, db, "CREATE ROLE app LOGIN PASSWORD 'pw'")
+	rawExec(t, db, "GRANT CREATE ON SCHEMA public TO app")
+	rawExec(t, db, "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+	app := engine{name: "postgres", open: postgres.Open}.db(t, srv.DSN()+" user=app password=pw")
+	_, err := center(t, app).Acquire(t.Context(), request("orders", 4))
+	require.ErrorContains(t, err, "let the account run")
+	require.ErrorContains(t, err, "pg_control_system")
+	require.ErrorContains(t, err, "quarantine: never")
+	require.NotContains(t, err.Error(), "dbseq/schema", "no other advice")
+	require.False(t, db.Migrator().HasTable("snowlease_slot"), "nothing was written")
+	acquire(t, center(t, app, dbseq.WithQuarantine(dbseq.Never)), request("orders", 4))
+}
+
+// TestBrokenConnections: a verb outlives the connection that it used last.
+func TestBrokenConnections(t *testing.T) {
+	t.Parallel()
+	srv := testserver.NewPostgres(t)
+	db := engine{name: "postgres", open: postgres.Open}.db(t, srv.DSN())
+	c := center(t, db)
+	g := acquire(t, c, request("orders", 4))
+	rawExec(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")
+	renewSoon(t, c, g)
+}
+
+// TestServerThatHangs: the context bounds each call, and the holder goes on when the
+// server does.
+func TestServerThatHangs(t *testing.T) {
+	t.Parallel()
+	srv := testserver.NewMySQL(t)
+	db := engine{name: "mysql", open: mysql.Open}.db(t, srv.DSN())
+	c := center(t, db)
+	g := acquire(t, c, request("orders", 4))
+	srv.Pause()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err := c.Renew(ctx, g)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = c.Acquire(ctx, request("orders", 4))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	srv.Resume()
+	renewed, err := c.Renew(t.Context(), g)
+	require.NoError(t, err)
+	require.Equal(t, g.Token, renewed.Token)
+}

@@ -1,0 +1,138 @@
+-- The statements of dbseq on MySQL and MariaDB. Each begins with its name and its
+-- parameters in the order of the question marks. {now} is the server's clock in Unix
+-- milliseconds, which MySQL reads once per statement; {incarnation} is the server
+-- that runs the statement, {same} says that it is the one on record.
+--
+-- SET is evaluated from left to right with the values already changed, or, with
+-- sql_mode SIMULTANEOUS_ASSIGNMENT, with the old ones: no column is used after it is
+-- set. LAST_INSERT_ID(x) hands x back with the reply.
+
+-- clock()
+SELECT {now};
+
+-- incarnation()
+SELECT {incarnation};
+
+-- table(table)
+SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?;
+
+-- used()
+SELECT COUNT(*) FROM snowlease_meta WHERE ns = '';
+
+-- slotsofall()
+SELECT COUNT(*) FROM snowlease_slot;
+
+-- look(pool, first, last, owner, skew, owner, owner, ns, ns)
+-- What every verb looks at first.
+SELECT {now}, {incarnation},
+       m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
+       COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
+       s.total, s.known, s.soonest, s.own, s.ticket, s.mark
+  FROM (SELECT COUNT(*) AS total,
+               COALESCE(SUM(CASE WHEN slot < ? THEN 1 ELSE 0 END), 0) AS known,
+               COALESCE(MIN(CASE WHEN slot BETWEEN ? AND ? THEN GREATEST(expires_ms, hwm_ms) END), 0) AS soonest,
+               COALESCE(MAX(CASE WHEN owner = ? AND expires_ms >= {now} + ? THEN slot END), -1) AS own,
+               COALESCE(MAX(CASE WHEN owner = ? THEN ticket END), 0) AS ticket,
+               COALESCE(MAX(CASE WHEN owner = ? THEN hwm_ms END), 0) AS mark
+          FROM snowlease_slot WHERE ns = ?) AS s
+  LEFT JOIN snowlease_meta AS m ON m.ns = ?;
+
+-- row(ns, slot)
+-- The end of the quarantine is there only on the server on record.
+SELECT {now}, m.quarantine_ms, s.owner, s.token, s.ver, s.since_ms, s.floor_ms, s.expires_ms, s.hwm_ms
+  FROM snowlease_slot AS s
+  LEFT JOIN snowlease_meta AS m ON m.ns = s.ns AND {same}
+ WHERE s.ns = ? AND s.slot = ?;
+
+-- ticket(ns, owner)
+INSERT INTO snowlease_ticket (ns, owner) VALUES (?, ?);
+
+-- free(ns, first, last, slot)
+-- The free slots: the one of the ticket, then the least recently used.
+SELECT slot, token, ver, ticket, hwm_ms
+  FROM snowlease_slot
+ WHERE ns = ? AND slot BETWEEN ? AND ? AND expires_ms < {now} AND hwm_ms < {now}
+ ORDER BY CASE WHEN slot = ? THEN 0 ELSE 1 END, expires_ms, slot
+ LIMIT 32;
+
+-- claim(owner, holder, ticket, ttl, ttl, ns, slot, ver, lo, hi, ns, pin)
+UPDATE snowlease_slot
+   SET owner = ?, holder = ?, ver = ver + 1, ticket = ?, seen_ms = LAST_INSERT_ID({now}), since_ms = {now},
+       token = GREATEST(token, {now}) + 1, floor_ms = GREATEST(hwm_ms, {now} - 1),
+       expires_ms = {now} + ?, hwm_ms = {now} + ?
+ WHERE ns = ? AND slot = ? AND ver = ? AND expires_ms < {now} AND hwm_ms < {now}
+   AND {now} BETWEEN ? AND ?
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same} AND quarantine_ms < {now});
+
+-- forget(ns, ticket, old)
+DELETE FROM snowlease_ticket WHERE ns = ? AND (id = ? OR id < ?);
+
+-- renew(ceiling, ttl, ttl, ns, slot, owner, token, skew, ns, pin)
+UPDATE snowlease_slot
+   SET ver = ver + 1, seen_ms = LAST_INSERT_ID({now}),
+       hwm_ms = GREATEST(hwm_ms, ?, {now} + ?), expires_ms = GREATEST(expires_ms, {now} + ?)
+ WHERE ns = ? AND slot = ? AND owner = ? AND token = ? AND expires_ms >= {now} + ?
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same});
+
+-- retake(owner, holder, token, since, floor, ceiling, ttl, ttl, ns, slot, ver, ceiling, skew, ns, pin)
+UPDATE snowlease_slot
+   SET owner = ?, holder = ?, ver = ver + 1, seen_ms = LAST_INSERT_ID({now}),
+       token = GREATEST(token, ?, {now}) + 1, since_ms = ?, floor_ms = ?,
+       hwm_ms = GREATEST(hwm_ms, ?, {now} + ?), expires_ms = {now} + ?
+ WHERE ns = ? AND slot = ? AND ver = ? AND expires_ms < {now} AND ? > {now} + ?
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same} AND quarantine_ms >= {now});
+
+-- release(last, ns, slot, owner, token, ns, pin)
+UPDATE snowlease_slot
+   SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
+       expires_ms = {now} - 1, hwm_ms = ?
+ WHERE ns = ? AND slot = ? AND owner = ? AND token = ?
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same});
+
+-- lost(reason, hold, ns, pin, lo, hi, ns, pool, pool)
+-- Starts a quarantine where the loss that was seen is seen here too.
+UPDATE snowlease_meta
+   SET former = CASE WHEN {same} THEN former ELSE incarnation END, reason = ?,
+       quarantine_ms = GREATEST(quarantine_ms, LAST_INSERT_ID({now}) + ?),
+       incarnation = CASE WHEN {same} THEN incarnation ELSE {incarnation} END
+ WHERE ns = ? AND pin = ? AND {now} BETWEEN ? AND ?
+   AND (NOT ({same}) OR (SELECT COUNT(*) FROM snowlease_slot WHERE ns = ? AND slot < ?) < ?);
+
+-- open(ns, pin, hold, hold, reason, lo, hi)
+INSERT IGNORE INTO snowlease_meta (ns, pin, incarnation, former, quarantine_ms, reason)
+SELECT ?, ?, {incarnation}, '', CASE WHEN ? > 0 THEN LAST_INSERT_ID({now}) + ? ELSE 0 END, ?
+  FROM (SELECT 1 AS one) AS one WHERE {now} BETWEEN ? AND ?;
+
+-- fill(ns, pool)
+-- Makes the missing slots anew, as never used. Their tokens and versions rise above
+-- those that were lost. The numbers below pool are made of five hexadecimal digits.
+INSERT IGNORE INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms)
+SELECT ?, n.slot, '', '', {now}, {now}, 0, {now}, 0, 0, 0, 0
+  FROM (SELECT a.d + b.d + c.d + d.d + e.d AS slot, p.pool
+          FROM (SELECT ? AS pool) AS p
+          JOIN (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL
+                SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL
+                SELECT 8 UNION ALL SELECT 9 UNION ALL SELECT 10 UNION ALL SELECT 11 UNION ALL
+                SELECT 12 UNION ALL SELECT 13 UNION ALL SELECT 14 UNION ALL SELECT 15) AS a ON a.d < p.pool
+          JOIN (SELECT 0 AS d UNION ALL SELECT 16 UNION ALL SELECT 32 UNION ALL SELECT 48 UNION ALL
+                SELECT 64 UNION ALL SELECT 80 UNION ALL SELECT 96 UNION ALL SELECT 112 UNION ALL
+                SELECT 128 UNION ALL SELECT 144 UNION ALL SELECT 160 UNION ALL SELECT 176 UNION ALL
+                SELECT 192 UNION ALL SELECT 208 UNION ALL SELECT 224 UNION ALL SELECT 240) AS b ON b.d < p.pool
+          JOIN (SELECT 0 AS d UNION ALL SELECT 256 UNION ALL SELECT 512 UNION ALL SELECT 768 UNION ALL
+                SELECT 1024 UNION ALL SELECT 1280 UNION ALL SELECT 1536 UNION ALL SELECT 1792 UNION ALL
+                SELECT 2048 UNION ALL SELECT 2304 UNION ALL SELECT 2560 UNION ALL SELECT 2816 UNION ALL
+                SELECT 3072 UNION ALL SELECT 3328 UNION ALL SELECT 3584 UNION ALL SELECT 3840) AS c ON c.d < p.pool
+          JOIN (SELECT 0 AS d UNION ALL SELECT 4096 UNION ALL SELECT 8192 UNION ALL SELECT 12288 UNION ALL
+                SELECT 16384 UNION ALL SELECT 20480 UNION ALL SELECT 24576 UNION ALL SELECT 28672 UNION ALL
+                SELECT 32768 UNION ALL SELECT 36864 UNION ALL SELECT 40960 UNION ALL SELECT 45056 UNION ALL
+                SELECT 49152 UNION ALL SELECT 53248 UNION ALL SELECT 57344 UNION ALL SELECT 61440) AS d ON d.d < p.pool
+          JOIN (SELECT 0 AS d UNION ALL SELECT 65536 UNION ALL SELECT 131072 UNION ALL SELECT 196608 UNION ALL
+                SELECT 262144 UNION ALL SELECT 327680 UNION ALL SELECT 393216 UNION ALL SELECT 458752 UNION ALL
+                SELECT 524288 UNION ALL SELECT 589824 UNION ALL SELECT 655360 UNION ALL SELECT 720896 UNION ALL
+                SELECT 786432 UNION ALL SELECT 851968 UNION ALL SELECT 917504 UNION ALL SELECT 983040) AS e ON e.d < p.pool
+       ) AS n
+ WHERE n.slot < n.pool
+ ORDER BY n.slot;
+
+-- slots(ns)
+SELECT slot, token, holder, since_ms, expires_ms, hwm_ms, {now} FROM snowlease_slot WHERE ns = ? ORDER BY slot;

@@ -1,0 +1,118 @@
+-- The statements of dbseq on PostgreSQL. Each begins with its name and its parameters
+-- in the order of their numbers. {now} is the server's clock in Unix milliseconds, the
+-- same all through a statement; {incarnation} is the server that runs the statement,
+-- {same} says that it is the one on record.
+
+-- clock()
+SELECT {now};
+
+-- incarnation()
+SELECT {incarnation};
+
+-- table(table)
+SELECT CASE WHEN to_regclass($1::text) IS NULL THEN 0 ELSE 1 END;
+
+-- used()
+SELECT COUNT(*) FROM snowlease_meta WHERE ns = '';
+
+-- slotsofall()
+SELECT COUNT(*) FROM snowlease_slot;
+
+-- look(ns, pool, first, last, owner, skew)
+-- What every verb looks at first.
+SELECT {now}, {incarnation},
+       m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
+       COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
+       s.total, s.known, s.soonest, s.own, s.ticket, s.mark
+  FROM (SELECT COUNT(*) AS total,
+               COUNT(*) FILTER (WHERE slot < $2::bigint) AS known,
+               COALESCE(MIN(GREATEST(expires_ms, hwm_ms)) FILTER (WHERE slot BETWEEN $3::bigint AND $4::bigint), 0) AS soonest,
+               COALESCE(MAX(slot) FILTER (WHERE owner = $5 AND expires_ms >= {now} + $6::bigint), -1) AS own,
+               COALESCE(MAX(ticket) FILTER (WHERE owner = $5), 0) AS ticket,
+               COALESCE(MAX(hwm_ms) FILTER (WHERE owner = $5), 0) AS mark
+          FROM snowlease_slot WHERE ns = $1) AS s
+  LEFT JOIN snowlease_meta AS m ON m.ns = $1;
+
+-- row(ns, slot)
+-- The end of the quarantine is there only on the server on record.
+SELECT {now}, m.quarantine_ms, s.owner, s.token, s.ver, s.since_ms, s.floor_ms, s.expires_ms, s.hwm_ms
+  FROM snowlease_slot AS s
+  LEFT JOIN snowlease_meta AS m ON m.ns = s.ns AND {same}
+ WHERE s.ns = $1 AND s.slot = $2;
+
+-- ticket(ns, owner)
+INSERT INTO snowlease_ticket (ns, owner) VALUES ($1, $2) RETURNING id;
+
+-- free(ns, first, last, slot)
+-- The free slots: the one of the ticket, then the least recently used.
+SELECT slot, token, ver, ticket, hwm_ms
+  FROM snowlease_slot
+ WHERE ns = $1 AND slot BETWEEN $2 AND $3 AND expires_ms < {now} AND hwm_ms < {now}
+ ORDER BY CASE WHEN slot = $4 THEN 0 ELSE 1 END, expires_ms, slot
+ LIMIT 32;
+
+-- claim(owner, holder, ticket, ttl, ns, slot, ver, lo, hi, pin)
+UPDATE snowlease_slot
+   SET owner = $1, holder = $2, ver = ver + 1, ticket = $3, seen_ms = {now}, since_ms = {now},
+       token = GREATEST(token, {now}) + 1, floor_ms = GREATEST(hwm_ms, {now} - 1),
+       expires_ms = {now} + $4::bigint, hwm_ms = {now} + $4::bigint
+ WHERE ns = $5 AND slot = $6 AND ver = $7 AND expires_ms < {now} AND hwm_ms < {now}
+   AND {now} BETWEEN $8::bigint AND $9::bigint
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $5 AND pin = $10 AND {same} AND quarantine_ms < {now})
+RETURNING seen_ms;
+
+-- forget(ns, ticket, old)
+DELETE FROM snowlease_ticket WHERE ns = $1 AND (id = $2 OR id < $3);
+
+-- renew(ceiling, ttl, ns, slot, owner, token, skew, pin)
+UPDATE snowlease_slot
+   SET ver = ver + 1, seen_ms = {now},
+       hwm_ms = GREATEST(hwm_ms, $1, {now} + $2::bigint), expires_ms = GREATEST(expires_ms, {now} + $2::bigint)
+ WHERE ns = $3 AND slot = $4 AND owner = $5 AND token = $6 AND expires_ms >= {now} + $7::bigint
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $3 AND pin = $8 AND {same})
+RETURNING seen_ms;
+
+-- retake(owner, holder, token, since, floor, ceiling, ttl, ns, slot, ver, skew, pin)
+UPDATE snowlease_slot
+   SET owner = $1, holder = $2, ver = ver + 1, seen_ms = {now},
+       token = GREATEST(token, $3, {now}) + 1, since_ms = $4, floor_ms = $5,
+       hwm_ms = GREATEST(hwm_ms, $6, {now} + $7::bigint), expires_ms = {now} + $7::bigint
+ WHERE ns = $8 AND slot = $9 AND ver = $10 AND expires_ms < {now} AND $6::bigint > {now} + $11::bigint
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $8 AND pin = $12 AND {same} AND quarantine_ms >= {now})
+RETURNING seen_ms;
+
+-- release(last, ns, slot, owner, token, pin)
+UPDATE snowlease_slot
+   SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
+       expires_ms = {now} - 1, hwm_ms = $1
+ WHERE ns = $2 AND slot = $3 AND owner = $4 AND token = $5
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $2 AND pin = $6 AND {same});
+
+-- lost(reason, hold, ns, pin, lo, hi, pool)
+-- Starts a quarantine where the loss that was seen is seen here too.
+UPDATE snowlease_meta
+   SET former = CASE WHEN {same} THEN former ELSE incarnation END, reason = $1,
+       quarantine_ms = GREATEST(quarantine_ms, {now} + $2::bigint),
+       incarnation = CASE WHEN {same} THEN incarnation ELSE {incarnation} END
+ WHERE ns = $3 AND pin = $4 AND {now} BETWEEN $5::bigint AND $6::bigint
+   AND (NOT ({same}) OR (SELECT COUNT(*) FROM snowlease_slot WHERE ns = $3 AND slot < $7) < $7)
+RETURNING {now};
+
+-- open(ns, pin, hold, reason, lo, hi)
+INSERT INTO snowlease_meta (ns, pin, incarnation, former, quarantine_ms, reason)
+SELECT $1::varchar, $2::varchar, {incarnation}, '', CASE WHEN $3::bigint > 0 THEN {now} + $3::bigint ELSE 0 END, $4::varchar
+ WHERE {now} BETWEEN $5::bigint AND $6::bigint
+ON CONFLICT DO NOTHING
+RETURNING {now};
+
+-- fill(ns, pool)
+-- Makes the missing slots anew, as never used. Their tokens and versions rise above
+-- those that were lost.
+INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms)
+SELECT $1::varchar, n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, 0
+  FROM generate_series(0, $2::bigint - 1) AS n
+ ORDER BY n
+ON CONFLICT DO NOTHING;
+
+-- slots(ns)
+SELECT slot, token, holder, since_ms, expires_ms, hwm_ms, {now} FROM snowlease_slot WHERE ns = $1 ORDER BY slot;

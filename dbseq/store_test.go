@@ -1,0 +1,243 @@
+package dbseq_test
+
+import (
+	"flag"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	libsqlite "github.com/libtnb/sqlite"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/lease/leasetest"
+	"github.com/snowlease/snowlease/internal/testserver"
+)
+
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // most of the time leases pass; -parallel goes first
+	// GORM's cache of prepared statements never ends its goroutine.
+	testserver.Main(m, goleak.IgnoreTopFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1"))
+}
+
+// An engine opens databases of one kind.
+type engine struct {
+	name string
+	// dsn returns the DSN of a fresh database.
+	dsn  func(t testing.TB) string
+	open func(dsn string) gorm.Dialector
+}
+
+var engines = []engine{
+	{"sqlite", func(t testing.TB) string {
+		return "file:" + filepath.Join(t.TempDir(), "app.db") + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"
+	}, libsqlite.Open},
+	{"mysql", testserver.MySQL, mysql.Open},
+	{"postgres", testserver.Postgres, postgres.Open},
+}
+
+// onEach runs f for each engine, each time on a fresh database.
+func onEach(t *testing.T, f func(t *testing.T, e engine, dsn string)) {
+	t.Helper()
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			f(t, e, e.dsn(t))
+		})
+	}
+}
+
+// db opens a *gorm.DB as an application does.
+func (e engine) db(t testing.TB, dsn string, opts ...gorm.Option) *gorm.DB {
+	t.Helper()
+	db, err := gorm.Open(e.open(dsn), append([]gorm.Option{&gorm.Config{Logger: logger.Discard}}, opts...)...)
+	require.NoError(t, err)
+	pool, err := db.DB()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = pool.Close() })
+	return db
+}
+
+func center(t testing.TB, db *gorm.DB, opts ...dbseq.Option) *dbseq.Center {
+	t.Helper()
+	c, err := dbseq.New(db, opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+// request is a valid one, of a new owner.
+func request(namespace string, pool int64) lease.Request {
+	return lease.Request{
+		Namespace: namespace, Layout: "41/5/0/17", Holder: "test", Owner: lease.NewOwner(),
+		Pool: pool, Last: pool - 1, TTL: 30 * time.Second, MaxTTL: 30 * time.Second, Skew: 2 * time.Second,
+	}
+}
+
+// acquire must succeed.
+func acquire(t testing.TB, c lease.Center, req lease.Request) lease.Grant {
+	t.Helper()
+	g, err := c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+	return g
+}
+
+func rawExec(t testing.TB, db *gorm.DB, query string, values ...any) {
+	t.Helper()
+	require.NoError(t, db.Exec(query, values...).Error)
+}
+
+// number returns the one number that a query answers with.
+func number(t testing.TB, db *gorm.DB, query string, values ...any) (n int64) {
+	t.Helper()
+	require.NoError(t, db.Raw(query, values...).Row().Scan(&n))
+	return n
+}
+
+// A store is a database with the faults that leasetest asks for.
+type store struct {
+	db       *gorm.DB
+	opts     []dbseq.Option
+	compared bool
+	other    atomic.Int64
+}
+
+func newStore(t testing.TB, e engine, opts ...dbseq.Option) *store {
+	return &store{db: e.db(t, e.dsn(t)), opts: opts, compared: len(opts) == 0}
+}
+
+func (s *store) Center(t testing.TB) lease.Center { return center(t, s.db, s.opts...) }
+func (s *store) Sleep(d time.Duration)            { time.Sleep(d) }
+func (s *store) Traits() leasetest.Traits         { return leasetest.Traits{Incarnation: s.compared} }
+
+func (s *store) Wipe(t testing.TB) {
+	rawExec(t, s.db, "DELETE FROM snowlease_slot")
+	rawExec(t, s.db, "DELETE FROM snowlease_ticket")
+	rawExec(t, s.db, "DELETE FROM snowlease_meta")
+}
+
+func (s *store) Drop(t testing.TB, namespace string, what leasetest.Records) {
+	switch what {
+	case leasetest.OneSlot, leasetest.OneMark:
+		rawExec(t, s.db, "DELETE FROM snowlease_slot WHERE ns = ? AND slot = 0", namespace)
+	case leasetest.Owners:
+		rawExec(t, s.db, "UPDATE snowlease_slot SET owner = '', holder = '', since_ms = 0, ver = ver + 1 WHERE ns = ?", namespace)
+	case leasetest.Meta:
+		rawExec(t, s.db, "DELETE FROM snowlease_meta WHERE ns = ?", namespace)
+	}
+}
+
+func (s *store) Snapshot(t testing.TB) (restore func()) {
+	kept := map[string][]map[string]any{}
+	for _, table := range []string{"snowlease_slot", "snowlease_ticket", "snowlease_meta"} {
+		var rows []map[string]any
+		require.NoError(t, s.db.Table(table).Find(&rows).Error)
+		kept[table] = rows
+	}
+	return func() {
+		require.NoError(t, s.db.Transaction(func(tx *gorm.DB) error {
+			for table, rows := range kept {
+				rawExec(t, tx, "DELETE FROM "+table)
+				for _, row := range rows {
+					var columns []string
+					var values []any
+					for column, value := range row {
+						columns, values = append(columns, column), append(values, value)
+					}
+					rawExec(t, tx, fmt.Sprintf("INSERT INTO %s (%s) VALUES (?%s)", table, strings.Join(columns, ", "), strings.Repeat(", ?", len(values)-1)), values...)
+				}
+			}
+			return nil
+		}))
+	}
+}
+
+// Reincarnate makes the record say another server, which is as good as another
+// server that answers.
+func (s *store) Reincarnate(t testing.TB) {
+	rawExec(t, s.db, "UPDATE snowlease_meta SET incarnation = ? WHERE ns <> ''", fmt.Sprint("other ", s.other.Add(1)))
+}
+
+func (s *store) Flip(t testing.TB) {
+	rawExec(t, s.db, "UPDATE snowlease_meta SET former = incarnation WHERE ns <> ''")
+	rawExec(t, s.db, "UPDATE snowlease_meta SET incarnation = ? WHERE ns <> ''", fmt.Sprint("other ", s.other.Load()))
+}
+
+func TestContract(t *testing.T) {
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			leasetest.Run(t, func(t testing.TB) leasetest.Store { return newStore(t, e) })
+		})
+	}
+}
+
+// TestContractNever: the statements differ little, so one engine will do.
+func TestContractNever(t *testing.T) {
+	t.Parallel()
+	leasetest.Run(t, func(t testing.TB) leasetest.Store {
+		return newStore(t, engines[0], dbseq.WithQuarantine(dbseq.Never))
+	})
+}
+
+// TestContractOddSessions: whatever the server's or the application's settings are.
+func TestContractOddSessions(t *testing.T) {
+	with := func(e engine, settings func(t testing.TB) string) engine {
+		dsn := e.dsn
+		e.dsn = func(t testing.TB) string { return dsn(t) + settings(t) }
+		return e
+	}
+	isolation := func(t testing.TB, level string) string {
+		name := "transaction_isolation"
+		db := engines[1].db(t, testserver.MySQL(t))
+		if number(t, db, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'mysql' AND table_name = 'global_priv'") > 0 {
+			name = "tx_isolation" // MariaDB
+		}
+		return "&" + name + "='" + level + "'"
+	}
+	for name, e := range map[string]engine{
+		"mysql serializable, ansi, +09:00, increment 2": with(engines[1], func(t testing.TB) string {
+			return isolation(t, "SERIALIZABLE") + "&sql_mode='ANSI,TRADITIONAL'&time_zone='%2B09:00'&auto_increment_increment=2"
+		}),
+		"mysql read committed, prepared, found rows": with(engines[1], func(t testing.TB) string {
+			return isolation(t, "READ-COMMITTED") + "&interpolateParams=false&clientFoundRows=true"
+		}),
+		"postgres serializable, Tokyo": with(engines[2], func(testing.TB) string {
+			return " default_transaction_isolation=serializable TimeZone=Asia/Tokyo"
+		}),
+		"postgres repeatable read, simple": with(engines[2], func(testing.TB) string {
+			return " default_transaction_isolation='repeatable read' default_query_exec_mode=simple_protocol"
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			leasetest.Run(t, func(t testing.TB) leasetest.Store { return newStore(t, e) })
+		})
+	}
+	t.Run("mysql simultaneous assignment", func(t *testing.T) {
+		t.Parallel()
+		db := engines[1].db(t, testserver.MySQL(t))
+		if db.Exec("SET sql_mode = 'SIMULTANEOUS_ASSIGNMENT'").Error != nil {
+			t.Skip("only MariaDB has this mode")
+		}
+		e := with(engines[1], func(testing.TB) string { return "&sql_mode='SIMULTANEOUS_ASSIGNMENT'" })
+		leasetest.Run(t, func(t testing.TB) leasetest.Store { return newStore(t, e) })
+	})
+	t.Run("gorm with SkipDefaultTransaction and PrepareStmt", func(t *testing.T) {
+		t.Parallel()
+		s := &store{compared: true}
+		e := engines[0]
+		s.db = e.db(t, e.dsn(t), &gorm.Config{Logger: logger.Discard, SkipDefaultTransaction: true, PrepareStmt: true})
+		c := center(t, s.db)
+		require.NoError(t, c.Release(t.Context(), acquire(t, c, request("orders", 4)), 0))
+	})
+}

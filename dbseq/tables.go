@@ -1,0 +1,214 @@
+package dbseq
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// Expressions of the server's clock in Unix milliseconds, whatever the session's time
+// zone is. All occurrences in one statement have one value.
+var clocks = map[string]string{
+	mysql:    `(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000)`,
+	postgres: `(EXTRACT(EPOCH FROM statement_timestamp()) * 1000)::bigint`,
+	sqlite:   `CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`,
+}
+
+// Expressions of the server that runs a statement. A promotion changes PostgreSQL's
+// timeline at once in the names of its log files; in its control file it does later.
+var (
+	incarnationMySQL    = `@@server_uuid`
+	incarnationMariaDB  = `CONCAT_WS('/', @@server_uid, @@server_id)`
+	incarnationMariaOld = `CONCAT_WS('/', @@server_id, @@hostname, @@port, @@datadir)` // before 10.5.26, 10.6.19, 10.11.9
+	incarnationPostgres = `((SELECT system_identifier FROM pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))`
+	incarnationSQLite   = `'sqlite'`
+)
+
+// variables are what tells MySQL, MariaDB and their settings apart.
+const variables = `SHOW VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'autocommit')`
+
+// server returns the statements for the server, and asks which it is the first time,
+// or again.
+func (c *Center) server(ctx context.Context, again bool) (*queries, error) {
+	if q := c.queries.Load(); q != nil && (!again || c.dialect != mysql) {
+		return q, nil
+	}
+	incarnation := map[string]string{postgres: incarnationPostgres, sqlite: incarnationSQLite}[c.dialect]
+	if c.dialect == mysql {
+		var err error
+		if incarnation, err = c.variant(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if c.quarantine == Never {
+		incarnation = ""
+	}
+	q := load(c.dialect, c.prefix, clocks[c.dialect], incarnation)
+	c.queries.Store(q)
+	return q, nil
+}
+
+func (c *Center) variant(ctx context.Context) (string, error) {
+	has := map[string]string{}
+	err := c.query(ctx, statement{text: variables}, nil, func(rows *sql.Rows) error {
+		var name, value string
+		err := rows.Scan(&name, &value)
+		has[name] = value
+		return err
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case has["autocommit"] == "OFF":
+		return "", fmt.Errorf("autocommit is off: leases would never be committed; give a pool with autocommit=1 in its DSN")
+	case has["server_uuid"] != "":
+		return incarnationMySQL, nil
+	case has["server_uid"] != "":
+		return incarnationMariaDB, nil
+	}
+	return incarnationMariaOld, nil
+}
+
+// prepare makes the centre ready for k: it learns which server it talks to, refuses
+// one whose clock or incarnation is no good before anything is written, and finds or
+// creates the tables. opened reports that the tables are new and that k's namespace
+// was opened in them.
+func (c *Center) prepare(ctx context.Context, k *call) (opened bool, err error) {
+	if c.ready.Load() {
+		k.q = c.queries.Load()
+		return false, nil
+	}
+	select {
+	case c.gate <- struct{}{}:
+		defer func() { <-c.gate }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	if k.q, err = c.server(ctx, false); err != nil || c.ready.Load() {
+		return false, err
+	}
+	now, err := c.number(ctx, k.q.clock, nil)
+	if err != nil {
+		return false, err
+	}
+	if err := k.refuse(now); err != nil {
+		return false, err
+	}
+	if err := c.identify(ctx, k.q); err != nil {
+		return false, err
+	}
+	if err := c.tables(ctx, k.q); err != nil {
+		return false, err
+	}
+	if c.created.Load() && k.borrow {
+		if opened, err = c.open(ctx, k); err != nil {
+			return false, err
+		}
+	} else if err := c.await(ctx, k.q); err != nil {
+		return false, err
+	}
+	if _, err := c.exec(ctx, k.q.markUsed, nil); err != nil {
+		return opened, err
+	}
+	c.created.Store(false)
+	c.known.Store(true)
+	c.ready.Store(true)
+	return opened, nil
+}
+
+// identify reads the incarnation once by itself, so that the error can say what to do.
+func (c *Center) identify(ctx context.Context, q *queries) error {
+	if !q.compared {
+		return nil
+	}
+	var id sql.NullString
+	err := c.query(ctx, q.incarnation, nil, func(rows *sql.Rows) error { return rows.Scan(&id) })
+	switch {
+	case err == nil && id.String != "":
+		return nil
+	case err == nil:
+		err = fmt.Errorf("it is empty")
+	case ctx.Err() != nil || c.readOnly(err):
+		return err
+	}
+	return advised{fmt.Errorf("read which server this is, to notice a failover: %w: let the account run %q, or set quarantine: never (dbseq.WithQuarantine) if the database loses no write that it has acknowledged",
+		err, q.incarnation.text)}
+}
+
+// missing names the first table that is not there.
+func (c *Center) missing(ctx context.Context, q *queries) (string, error) {
+	for _, name := range []string{q.tableSlot, q.tableTicket, q.tableMeta} {
+		if n, err := c.number(ctx, q.table, args{"table": name}); err != nil || n == 0 {
+			return name, err
+		}
+	}
+	return "", nil
+}
+
+func (c *Center) noTable(q *queries, name string) error {
+	return fmt.Errorf("there is no table %s: let a process acquire a worker id first, or run %s by hand", name, q.tableDefinition)
+}
+
+// tables creates what is missing. Of many processes that come to an empty database,
+// one creates the last table. That one knows that no grant was forgotten.
+func (c *Center) tables(ctx context.Context, q *queries) error {
+	last := false
+	for _, t := range []struct {
+		name   string
+		create statement
+	}{{q.tableSlot, q.createSlot}, {q.tableTicket, q.createTicket}, {q.tableMeta, q.createMeta}} {
+		var err error
+		if last, err = c.create(ctx, q, t.name, t.create); err != nil {
+			return err
+		}
+	}
+	if !last || c.known.Load() {
+		return nil
+	}
+	n, err := c.number(ctx, q.slotsOfAll, nil)
+	c.created.Store(err == nil && n == 0)
+	return err
+}
+
+// create creates one table, and reports whether it was this call that did.
+func (c *Center) create(ctx context.Context, q *queries, name string, ddl statement) (bool, error) {
+	for i := 1; ; i++ {
+		n, err := c.number(ctx, q.table, args{"table": name})
+		if err != nil || n > 0 {
+			return false, err
+		}
+		if !c.migrate {
+			return false, c.noTable(q, name)
+		}
+		_, failure := c.pool.ExecContext(ctx, ddl.text)
+		if failure == nil {
+			return true, nil
+		}
+		// Somebody else may have been first; each engine says so in another way, and
+		// the table itself says it best.
+		if n, err := c.number(ctx, q.table, args{"table": name}); err == nil && n > 0 {
+			return false, nil
+		}
+		if i == patience || !c.transient(failure) {
+			return false, fmt.Errorf("create table %s: %w", name, c.checked(failure))
+		}
+		if err := pause(ctx, time.Duration(i)*10*time.Millisecond); err != nil {
+			return false, err
+		}
+	}
+}
+
+// await gives the process that has created the tables time to open its namespace, so
+// that the others do not take an empty table for a loss.
+func (c *Center) await(ctx context.Context, q *queries) error {
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		n, err := c.number(ctx, q.used, nil)
+		if err != nil || n > 0 || time.Now().After(deadline) || c.known.Load() {
+			return err
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,304 @@
+package dbseq_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+// TestManyProcessesOnAnEmptyDatabase: they create the tables together, one of them
+// opens the namespace, and nobody sees a quarantine.
+func TestManyProcessesOnAnEmptyDatabase(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		const processes, pool = 40, 32
+		db := e.db(t, dsn)
+		grants, errs := stampede(t, processes, func(int) lease.Center { return center(t, db) }, pool)
+		requireDistinct(t, grants, errs, pool)
+		require.EqualValues(t, pool, number(t, db, "SELECT COUNT(*) FROM snowlease_ticket"), "who got nothing deleted the own ticket")
+	})
+}
+
+// TestStampede: 200 borrowers from 20 processes on tables that are in use.
+func TestStampede(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		var centers [20]lease.Center
+		for i := range centers {
+			centers[i] = center(t, db)
+		}
+		require.NoError(t, centers[0].(lease.Initializer).Init(t.Context(), request("orders", 32)))
+		grants, errs := stampede(t, 200, func(i int) lease.Center { return centers[i%len(centers)] }, 32)
+		requireDistinct(t, grants, errs, 32)
+	})
+}
+
+func stampede(t *testing.T, borrowers int, of func(i int) lease.Center, pool int64) ([]lease.Grant, []error) {
+	t.Helper()
+	grants, errs := make([]lease.Grant, borrowers), make([]error, borrowers)
+	centers := make([]lease.Center, borrowers)
+	for i := range centers {
+		centers[i] = of(i)
+	}
+	var wg sync.WaitGroup
+	for i, c := range centers {
+		wg.Go(func() { grants[i], errs[i] = c.Acquire(t.Context(), request("orders", pool)) })
+	}
+	wg.Wait()
+	return grants, errs
+}
+
+func requireDistinct(t *testing.T, grants []lease.Grant, errs []error, pool int) {
+	t.Helper()
+	workers := map[int64]bool{}
+	for i, err := range errs {
+		if full := (*lease.NoFreeWorkerError)(nil); !errors.As(err, &full) {
+			require.NoError(t, err)
+			require.False(t, workers[grants[i].Worker], "worker %d is lent twice", grants[i].Worker)
+			workers[grants[i].Worker] = true
+		}
+	}
+	require.Len(t, workers, pool)
+}
+
+// TestInitOnAnEmptyDatabase: Init creates the tables, opens its namespace, and refuses
+// the second time; another namespace waits.
+func TestInitOnAnEmptyDatabase(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		c := center(t, e.db(t, dsn))
+		require.NoError(t, c.Init(t.Context(), request("orders", 32)))
+		require.ErrorIs(t, c.Init(t.Context(), request("orders", 32)), lease.ErrExists)
+		acquire(t, c, request("orders", 32))
+		_, err := c.Acquire(t.Context(), request("others", 32))
+		var q *lease.QuarantineError
+		require.ErrorAs(t, err, &q)
+		require.Equal(t, "nothing is on record for this namespace", q.Reason)
+		require.ErrorIs(t, c.Init(t.Context(), request("others", 32)), lease.ErrExists)
+	})
+}
+
+// TestLargePool: all worker ids of a pool are made, and the last one can be lent.
+func TestLargePool(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c := center(t, db)
+		req := request("orders", 70001)
+		require.NoError(t, c.Init(t.Context(), req))
+		require.EqualValues(t, 70001, number(t, db, "SELECT COUNT(*) FROM snowlease_slot"))
+		require.EqualValues(t, 70000, number(t, db, "SELECT MAX(slot) FROM snowlease_slot"))
+		req.First = req.Last
+		require.EqualValues(t, 70000, acquire(t, c, req).Worker)
+	})
+}
+
+// TestTablesByHand: the files of dbseq/schema make what the code makes.
+func TestTablesByHand(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		byCode := e.db(t, dsn)
+		acquire(t, center(t, byCode), request("orders", 4))
+
+		byHand := e.db(t, e.dsn(t))
+		_, err := dbseqWithout(t, byHand).Acquire(t.Context(), request("orders", 4))
+		require.ErrorContains(t, err, "dbseq/schema/"+e.name+".sql", "the error says what to do")
+		runFile(t, byHand, e)
+		require.Equal(t, describe(t, e, byCode), describe(t, e, byHand))
+
+		c := dbseqWithout(t, byHand)
+		_, err = c.Acquire(t.Context(), request("orders", 4))
+		require.ErrorAs(t, err, new(*lease.QuarantineError), "nobody knows that these tables are new")
+		require.NoError(t, c.Init(t.Context(), request("known-to-be-new", 4)))
+		acquire(t, c, request("known-to-be-new", 4))
+	})
+}
+
+func dbseqWithout(t testing.TB, db *gorm.DB) *dbseq.Center {
+	return center(t, db, dbseq.WithoutMigrate())
+}
+
+// runFile runs the DDL file as an administrator does.
+func runFile(t testing.TB, db *gorm.DB, e engine) {
+	t.Helper()
+	text, err := os.ReadFile("schema/" + e.name + ".sql")
+	require.NoError(t, err)
+	for _, ddl := range strings.SplitAfter(string(text), ";\n") {
+		if strings.TrimSpace(ddl) != "" {
+			rawExec(t, db, ddl)
+		}
+	}
+}
+
+// describe returns what the database says of the tables.
+func describe(t testing.TB, e engine, db *gorm.DB) (found []map[string]any) {
+	t.Helper()
+	query := map[string]string{
+		"sqlite": "SELECT name FROM sqlite_master UNION ALL SELECT c.name || c.type || c.pk || c.\"notnull\" FROM sqlite_master AS m, pragma_table_info(m.name) AS c ORDER BY 1",
+		"mysql": `SELECT table_name, column_name, column_type, collation_name, column_key, is_nullable, extra
+			FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY 1, 2`,
+		"postgres": `SELECT table_name, column_name, data_type, character_maximum_length, collation_name, is_nullable, is_identity
+			FROM information_schema.columns WHERE table_schema = 'public'
+			UNION ALL SELECT indexname, indexdef, '', 0, '', '', '' FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1, 2`,
+	}[e.name]
+	require.NoError(t, db.Raw(query).Scan(&found).Error)
+	require.NotEmpty(t, found)
+	return found
+}
+
+// TestAccountWithoutCreate: it is told which file to run, and works when that is done.
+func TestAccountWithoutCreate(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		admin := e.db(t, dsn)
+		var limited string
+		grant := func() {}
+		switch e.name {
+		case "sqlite":
+			t.Skip("SQLite has no accounts")
+		case "mysql":
+			user := admin.Migrator().CurrentDatabase()[:10] + "_u"
+			rawExec(t, admin, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 'pw'")
+			t.Cleanup(func() { admin.Exec("DROP USER '" + user + "'@'%'") })
+			rawExec(t, admin, "GRANT SELECT ON "+admin.Migrator().CurrentDatabase()+".* TO '"+user+"'@'%'")
+			limited = user + ":pw@" + dsn[strings.LastIndex(dsn, "@")+1:]
+			grant = func() {
+				for _, table := range []string{"slot", "ticket", "meta"} {
+					rawExec(t, admin, "GRANT SELECT, INSERT, UPDATE, DELETE ON "+admin.Migrator().CurrentDatabase()+".snowlease_"+table+" TO '"+user+"'@'%'")
+				}
+			}
+		case "postgres":
+			user := admin.Migrator().CurrentDatabase() + "_u"
+			rawExec(t, admin, "CREATE ROLE "+user+" LOGIN PASSWORD 'pw'")
+			rawExec(t, admin, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+			t.Cleanup(func() { admin.Exec("DROP OWNED BY " + user); admin.Exec("DROP ROLE " + user) })
+			limited = dsn + " user=" + user + " password=pw"
+			grant = func() {
+				rawExec(t, admin, "GRANT SELECT, INSERT, UPDATE, DELETE ON snowlease_slot, snowlease_ticket, snowlease_meta TO "+user)
+			}
+		}
+		c := center(t, e.db(t, limited))
+		_, err := c.Acquire(t.Context(), request("orders", 4))
+		require.ErrorContains(t, err, "dbseq/schema/"+e.name+".sql", "no CREATE")
+		runFile(t, admin, e)
+		if e.name == "postgres" { // MySQL shows no table to who has no right to it
+			_, err = c.Acquire(t.Context(), request("orders", 4))
+			require.ErrorContains(t, err, "grant the account SELECT, INSERT, UPDATE and DELETE")
+		}
+		grant()
+		require.NoError(t, c.Init(t.Context(), request("orders", 4)))
+		g := acquire(t, c, request("orders", 4))
+		g, err = c.Renew(t.Context(), g)
+		require.NoError(t, err)
+		require.NoError(t, c.Release(t.Context(), g, g.Now))
+	})
+}
+
+// TestUnusedTables: who finds tables that nobody has opened a namespace in waits for
+// their maker, within the context, and then takes them for emptied ones.
+func TestUnusedTables(t *testing.T) {
+	t.Parallel()
+	e := engines[0]
+	db := e.db(t, e.dsn(t))
+	runFile(t, db, e)
+	rawExec(t, db, "DELETE FROM snowlease_meta")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := center(t, db).Acquire(ctx, request("orders", 4))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = center(t, db).Acquire(t.Context(), request("orders", 4))
+	require.ErrorAs(t, err, new(*lease.QuarantineError))
+	require.EqualValues(t, 1, number(t, db, "SELECT COUNT(*) FROM snowlease_meta WHERE ns = ''"), "the next one need not wait")
+}
+
+// TestTablesDroppedWhileHeld: the process that has used them makes them anew as lost
+// ones, and goes on.
+func TestTablesDroppedWhileHeld(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c := center(t, db)
+		g := acquire(t, c, request("orders", 4))
+		for _, table := range []string{"slot", "ticket", "meta"} {
+			rawExec(t, db, "DROP TABLE snowlease_"+table)
+		}
+		_, err := c.Slots(t.Context(), "orders")
+		require.ErrorContains(t, err, "no table snowlease_slot")
+		renewed, err := c.Renew(t.Context(), g)
+		require.NoError(t, err)
+		require.Greater(t, renewed.Token, g.Token)
+		_, err = c.Acquire(t.Context(), request("orders", 4))
+		require.ErrorAs(t, err, new(*lease.QuarantineError))
+	})
+}
+
+// TestRenewOnFreshTables: a holder proves that the tables are not new.
+func TestRenewOnFreshTables(t *testing.T) {
+	t.Parallel()
+	e := engines[0]
+	g := acquire(t, center(t, e.db(t, e.dsn(t))), request("orders", 4))
+	c := center(t, e.db(t, e.dsn(t)))
+	_, err := c.Renew(t.Context(), g)
+	require.NoError(t, err)
+	_, err = c.Acquire(t.Context(), request("orders", 4))
+	require.ErrorAs(t, err, new(*lease.QuarantineError))
+}
+
+// TestSlotsWithoutTables: nothing is created for who only looks.
+func TestSlotsWithoutTables(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c := center(t, db)
+		_, err := c.Slots(t.Context(), "orders")
+		require.ErrorContains(t, err, "there is no table snowlease_slot")
+		require.False(t, db.Migrator().HasTable("snowlease_slot"))
+		acquire(t, c, request("orders", 4))
+		slots, err := c.Slots(t.Context(), "others")
+		require.NoError(t, err)
+		require.Empty(t, slots)
+	})
+}
+
+// TestTablePrefix: centres with different prefixes know nothing of each other.
+func TestTablePrefix(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		a, b := center(t, db), center(t, db, dbseq.WithTablePrefix("other_"))
+		acquire(t, a, request("orders", 1))
+		acquire(t, b, request("orders", 1))
+		require.True(t, db.Migrator().HasTable("other_meta"))
+	})
+}
+
+// TestTicketsDoNotPileUp: neither those of killed processes that held a slot, nor
+// those of processes killed in the middle of a borrow.
+func TestTicketsDoNotPileUp(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c := center(t, db)
+		req := request("orders", 2)
+		req.TTL, req.MaxTTL, req.Skew = lease.MinTTL, lease.MinTTL, 0
+		for range 4 { // each is killed, and its lease passes
+			for range 2 {
+				req.Owner = lease.NewOwner()
+				acquire(t, c, req)
+			}
+			time.Sleep(lease.MinTTL + 5*time.Millisecond)
+		}
+		require.EqualValues(t, 2, number(t, db, "SELECT COUNT(*) FROM snowlease_ticket"))
+
+		for range 500 { // killed before it claimed a slot
+			rawExec(t, db, "INSERT INTO snowlease_ticket (ns, owner) VALUES ('orders', 'killed')")
+		}
+		req.Owner = lease.NewOwner()
+		g := acquire(t, c, req)
+		require.LessOrEqual(t, number(t, db, "SELECT COUNT(*) FROM snowlease_ticket"), int64(202), "100 per worker id are kept")
+		before := number(t, db, "SELECT COUNT(*) FROM snowlease_ticket")
+		require.NoError(t, c.Release(t.Context(), g, g.Now))
+		require.EqualValues(t, before-1, number(t, db, "SELECT COUNT(*) FROM snowlease_ticket"))
+	})
+}

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/testserver"
+)
+
+// A shop is the application without its port, and a server in front of its handler.
+type shop struct {
+	*httptest.Server
+	app    *fxtest.App
+	worker *idworker.IdWorker
+}
+
+func open(t *testing.T, args ...string) *shop {
+	cfg, err := load(append(args, "-once"), nil, io.Discard)
+	require.NoError(t, err)
+	var (
+		s   shop
+		st  *store
+		log = slog.New(slog.DiscardHandler)
+	)
+	s.app = fxtest.New(t, wiring(cfg, io.Discard, log), fx.Populate(&st, &s.worker)).RequireStart()
+	t.Cleanup(s.app.RequireStop)
+	s.Server = httptest.NewServer(newHandler(st, s.worker, log))
+	t.Cleanup(s.Close)
+	return &s
+}
+
+// do returns the answer to a request, which must be JSON.
+func do(t *testing.T, method, url, body string) (*http.Response, map[string]any) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	require.NoError(t, err)
+	resp, err := http.DefaultTransport.(*http.Transport).Clone().RoundTrip(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	require.Equal(t, "application/json", resp.Header.Get("Content-Type"))
+	var got map[string]any
+	if method != http.MethodHead {
+		require.NoError(t, json.NewDecoder(resp.Body).Decode(&got))
+	}
+	return resp, got
+}
+
+func get(t *testing.T, url string, status int) map[string]any {
+	t.Helper()
+	resp, got := do(t, "GET", url, "")
+	require.Equal(t, status, resp.StatusCode, "%v", got)
+	return got
+}
+
+const aTea = `{"customer":{"name":"Zoë","email":"Zoe@Example.org"},"items":[{"product":"tea 茶","quantity":2,"price_cents":450},{"product":"cup","quantity":1,"price_cents":0}]}`
+
+// tour is what everyone can do with the service at url.
+func tour(t *testing.T, url string) {
+	t.Helper()
+	resp, posted := do(t, "POST", url+"/orders", aTea)
+	require.Equal(t, http.StatusCreated, resp.StatusCode, "%v", posted)
+	id := posted["id"].(string)
+	require.Equal(t, "/orders/"+id, resp.Header.Get("Location"))
+	require.EqualValues(t, 900, posted["total_cents"])
+	customer := posted["customer"].(map[string]any)
+	require.Equal(t, "zoe@example.org", customer["email"])
+	items := posted["items"].([]any)
+	require.Len(t, items, 2)
+	ids := map[any]bool{id: true, customer["id"]: true, items[0].(map[string]any)["id"]: true, items[1].(map[string]any)["id"]: true}
+	require.Len(t, ids, 4, "each row has an id of its own")
+
+	got := get(t, url+"/orders/"+id, http.StatusOK)
+	require.Equal(t, id, got["id"])
+	require.Equal(t, "Zoë", got["customer"].(map[string]any)["name"])
+	require.Equal(t, "tea 茶", got["items"].([]any)[0].(map[string]any)["product"])
+
+	_, again := do(t, "POST", url+"/orders", aTea)
+	require.Equal(t, customer["id"], again["customer"].(map[string]any)["id"], "the same customer")
+
+	seen := map[any]bool{}
+	next := ""
+	for pages := 1; ; pages++ {
+		list := get(t, url+"/orders?limit=2"+next, http.StatusOK)
+		for _, o := range list["orders"].([]any) {
+			seen[o.(map[string]any)["id"]] = true
+		}
+		if pages == 1 {
+			require.Equal(t, again["id"], list["orders"].([]any)[0].(map[string]any)["id"], "newest first")
+		}
+		if list["next"] == nil {
+			break
+		}
+		next = "&before=" + list["next"].(string)
+	}
+	require.True(t, seen[id] && seen[again["id"]])
+	require.GreaterOrEqual(t, len(seen), 5)
+
+	list := get(t, url+"/ids?n=1000", http.StatusOK)["ids"].([]any)
+	require.Len(t, list, 1000)
+	last := int64(0)
+	for _, text := range list {
+		id, err := strconv.ParseInt(text.(string), 10, 64)
+		require.NoError(t, err)
+		require.Greater(t, id, last)
+		last = id
+	}
+	require.Len(t, get(t, url+"/ids", http.StatusOK)["ids"], 1)
+	worker := get(t, url+"/readyz", http.StatusOK)["status"].(map[string]any)["worker"]
+	parts := get(t, fmt.Sprintf("%s/ids/%d", url, last), http.StatusOK)
+	require.Equal(t, worker, parts["worker"])
+	require.NotEmpty(t, parts["time"])
+	require.Equal(t, "ok", get(t, url+"/healthz", http.StatusOK)["status"])
+	resp, _ = do(t, "HEAD", url+"/orders", "")
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+}
+
+func engines(t *testing.T, test func(t *testing.T, s *shop)) {
+	for name, dsn := range map[string]func(*testing.T) string{
+		"sqlite":   newFile,
+		"mariadb":  func(t *testing.T) string { return testserver.MySQL(t) },
+		"postgres": func(t *testing.T) string { return testserver.Postgres(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t, "-dsn", dsn(t)))
+		})
+	}
+}
+
+func TestTour(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, s *shop) { tour(t, s.URL) })
+}
+
+// Many first orders of one customer make one customer.
+func TestOneCustomer(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, s *shop) {
+		var (
+			wg   sync.WaitGroup
+			mu   sync.Mutex
+			seen = map[any]int{}
+		)
+		for range 16 {
+			wg.Go(func() {
+				resp, err := http.Post(s.URL+"/orders", "application/json", strings.NewReader(aTea))
+				if err != nil {
+					return
+				}
+				defer resp.Body.Close()
+				var o Order
+				_ = json.NewDecoder(resp.Body).Decode(&o)
+				mu.Lock()
+				defer mu.Unlock()
+				seen[fmt.Sprint(resp.StatusCode, o.Customer.ID)]++
+			})
+		}
+		wg.Wait()
+		require.Len(t, seen, 1, "%v", seen)
+		for who, n := range seen {
+			require.Equal(t, 16, n)
+			require.Regexp(t, `^201 [1-9]\d+$`, who)
+		}
+		http.DefaultClient.CloseIdleConnections()
+	})
+}
+
+func TestBadRequests(t *testing.T) {
+	t.Parallel()
+	s := open(t, "-dsn", newFile(t))
+	order := func(change string) string { return strings.Replace(aTea, `"quantity":2`, change, 1) }
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"GET", "/ids?n=0", "", 400, `n "0" is not a number from 1 to 1000`},
+		{"GET", "/ids?n=-1", "", 400, `n "-1"`},
+		{"GET", "/ids?n=1001", "", 400, `n "1001"`},
+		{"GET", "/ids?n=", "", 400, `n ""`},
+		{"GET", "/ids?n=" + strings.Repeat("9", 999), "", 400, `9... \" is not` /* shortened */},
+		{"GET", "/ids?n=1&n=2", "", 400, `parameter "n" is there 2 times`},
+		{"GET", "/ids?m=1", "", 400, `parameter "m" is unknown`},
+		{"GET", "/ids?%zz", "", 400, "the query cannot be read"},
+		{"GET", "/ids/-5", "", 400, "an id is not negative"},
+		{"GET", "/ids/0", "", 400, "an id is greater than 0"},
+		{"GET", "/ids/9223372036854775808", "", 400, "above 2^63-1"},
+		{"GET", "/ids/abc", "", 400, "character"},
+		{"GET", "/orders/-5", "", 400, "an id is not negative"},
+		{"GET", "/orders/0", "", 400, "an id is greater than 0"},
+		{"GET", "/orders/7", "", 404, "there is no order 7"},
+		{"GET", "/orders/7?x=1", "", 400, "is unknown"},
+		{"GET", "/orders?limit=101", "", 400, `limit "101" is not a number from 1 to 100`},
+		{"GET", "/orders?before=x", "", 400, "character"},
+		{"GET", "/orders?before=", "", 400, "it is empty"},
+		{"POST", "/orders", "", 400, "it is empty"},
+		{"POST", "/orders", "{", 400, "unexpected EOF"},
+		{"POST", "/orders", "[]", 400, "cannot unmarshal array"},
+		{"POST", "/orders", "null", 400, "customer.name is not"},
+		{"POST", "/orders", aTea + "{}", 400, "there is more after the order"},
+		{"POST", "/orders", order(`"id":5`), 400, `unknown field "id"`},
+		{"POST", "/orders", order(`"quantity":0`), 400, "items[0].quantity 0 is not 1 to 10000"},
+		{"POST", "/orders", order(`"quantity":-1`), 400, "items[0].quantity -1"},
+		{"POST", "/orders", order(`"quantity":1e99`), 400, "cannot unmarshal number"},
+		{"POST", "/orders", order(`"quantity":"2"`), 400, "cannot unmarshal string"},
+		{"POST", "/orders", strings.Replace(aTea, "450", "1000000001", 1), 400, "items[0].price_cents 1000000001 is not 0 to"},
+		{"POST", "/orders", strings.Replace(aTea, "Zoë", `a\u0000b`, 1), 400, "customer.name is not 1 to 100 printable"},
+		{"POST", "/orders", strings.Replace(aTea, "Zoë", strings.Repeat("x", 101), 1), 400, "customer.name is not"},
+		{"POST", "/orders", strings.Replace(aTea, "Zoe@", "Zoe", 1), 400, "customer.email is not"},
+		{"POST", "/orders", `{"customer":{"name":"a","email":"a@b"},"items":[]}`, 400, "items are 0, not 1 to 100"},
+		{"POST", "/orders", `{"customer":{"name":"a","email":"a@b"},"items":[` + strings.Repeat(`{},`, 100) + `{}]}`, 400, "items are 101, not 1 to 100"},
+		{"POST", "/orders", `{"customer":{"name":"` + strings.Repeat("x", maxBody) + `"}}`, 413, "longer than 65536 bytes"},
+		{"POST", "/orders?x=1", aTea, 400, "is unknown"},
+		{"DELETE", "/orders", "", 405, "/orders takes GET and POST, not DELETE"},
+		{"POST", "/healthz", "", 405, "/healthz takes GET, not POST"},
+		{"GET", "/", "", 404, "there is nothing at /"},
+		{"GET", "/orders/1/items", "", 404, "there is nothing at /orders/1/items"},
+	} {
+		resp, got := do(t, c.method, s.URL+c.path, c.body)
+		require.Equal(t, c.status, resp.StatusCode, "%s %s: %v", c.method, c.path, got)
+		require.Contains(t, got["error"], strings.ReplaceAll(c.want, `... \"`, `..."`), "%s %s", c.method, c.path)
+		if c.status == http.StatusMethodNotAllowed {
+			require.NotEmpty(t, resp.Header.Get("Allow"))
+		}
+	}
+	list := get(t, s.URL+"/orders", http.StatusOK)["orders"]
+	require.Len(t, list, len(sampleOrders()), "nothing was stored")
+}
+
+// Without ids the service says so, and lives.
+func TestNoIDs(t *testing.T) {
+	t.Parallel()
+	s := open(t, "-dsn", newFile(t))
+	require.NoError(t, s.worker.Close(context.WithoutCancel(t.Context())))
+	get(t, s.URL+"/healthz", http.StatusOK)
+	got := get(t, s.URL+"/readyz", http.StatusServiceUnavailable)
+	require.Equal(t, false, got["ready"])
+	require.Contains(t, got["reason"], "stopped")
+	resp, got := do(t, "POST", s.URL+"/orders", strings.Replace(aTea, "Zoe@", "new@", 1))
+	require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+	require.Equal(t, "1", resp.Header.Get("Retry-After"))
+	require.Contains(t, got["error"], "no ids at the moment")
+	get(t, s.URL+"/ids", http.StatusServiceUnavailable)
+	get(t, s.URL+"/orders", http.StatusOK)
+}
+
+// A namespace that the centre knows nothing of is in quarantine: the service is up,
+// says why it is not ready, and -once fails.
+func TestQuarantine(t *testing.T) {
+	t.Parallel()
+	file := newFile(t)
+	borrow(t, file, 1) // makes the tables
+	args := []string{"-dsn", file, "-namespace", "other", "-wait", "20s", "-listen", "127.0.0.1:0"}
+	p := start(t, nil, args...)
+	url := "http://" + p.stderr.await(t, `serving" url=http://([^/]+)/`, p.ended)
+	get(t, url+"/healthz", http.StatusOK)
+	got := get(t, url+"/readyz", http.StatusServiceUnavailable)
+	require.Contains(t, got["reason"], "quarantine")
+	resp, _ := do(t, "POST", url+"/orders", aTea)
+	require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+	p.interrupt()
+	require.Zero(t, p.wait(), p.stderr)
+	require.Contains(t, p.stderr.String(), "no sample orders")
+
+	p = start(t, nil, append(args, "-once")...)
+	require.Equal(t, 1, p.wait())
+	require.Contains(t, lastLine(p), `namespace "other" is in quarantine`)
+}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/providers/sqldb"
+	"github.com/snowlease/snowlease/providers/sqlite"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// asProgram makes this test binary the program, as a process of its own.
+const asProgram = "SNOWLEASE_TEST_AS_FXAPP"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	testserver.Main(m)
+}
+
+// An output is written by the program and read by the test.
+type output struct {
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	more chan struct{} // closed at the next write
+}
+
+func newOutput() *output { return &output{more: make(chan struct{})} }
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	close(o.more)
+	o.more = make(chan struct{})
+	return o.buf.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// await returns what matches the pattern's group, when it is there.
+func (o *output) await(t *testing.T, pattern string, ended <-chan struct{}) string {
+	t.Helper()
+	re := regexp.MustCompile(pattern)
+	for last := false; ; {
+		o.mu.Lock()
+		m, more := re.FindStringSubmatch(o.buf.String()), o.more
+		o.mu.Unlock()
+		if m != nil {
+			return m[len(m)-1]
+		}
+		require.False(t, last, "the program has ended without %s:\n%s", pattern, o)
+		select {
+		case <-more:
+		case <-ended:
+			last = true
+		case <-time.After(time.Minute):
+			require.Fail(t, "nothing more is said", "no %s in:\n%s", pattern, o)
+		}
+	}
+}
+
+// A program runs in this process.
+type program struct {
+	stdout, stderr *output
+	interrupt      context.CancelFunc
+	ended          chan struct{}
+	code           int // after ended
+}
+
+func start(t *testing.T, env []string, args ...string) *program {
+	ctx, interrupt := context.WithCancel(t.Context())
+	p := &program{stdout: newOutput(), stderr: newOutput(), interrupt: interrupt, ended: make(chan struct{})}
+	go func() {
+		defer close(p.ended)
+		p.code = run(ctx, args, env, p.stdout, p.stderr)
+	}()
+	t.Cleanup(func() { interrupt(); <-p.ended })
+	return p
+}
+
+func (p *program) wait() int {
+	<-p.ended
+	return p.code
+}
+
+func newFile(t *testing.T) string { return filepath.Join(t.TempDir(), "shop.db") }
+
+var tableRow = regexp.MustCompile(`(?m)^(\d+)  (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)  (\d+)  +(\d+)  +(.+)$`)
+
+// initRedis opens the namespace that the arguments name.
+func initRedis(t *testing.T, addr, namespace string) {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: addr})
+	defer client.Close()
+	center, err := redisseq.New(client)
+	require.NoError(t, err)
+	req, err := idworker.Config{Namespace: namespace}.Request()
+	require.NoError(t, err)
+	require.NoError(t, center.Init(t.Context(), req))
+}
+
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string]func(*testing.T) []string{
+		"sqlite":         func(t *testing.T) []string { return []string{"-dsn", newFile(t)} },
+		"mariadb":        func(t *testing.T) []string { return []string{"-dsn", testserver.MySQL(t)} },
+		"postgres":       func(t *testing.T) []string { return []string{"-dsn", testserver.Postgres(t)} },
+		"embedded redis": func(t *testing.T) []string { return []string{"-dsn", newFile(t), "-mode", "redis"} },
+		"redis": func(t *testing.T) []string {
+			addr, namespace := testserver.Redis(t), "fxapp.TestOnce"
+			initRedis(t, addr, namespace)
+			return []string{"-dsn", newFile(t), "-mode", "redis", "-redis", addr, "-namespace", namespace}
+		},
+		"by hand": func(t *testing.T) []string { return []string{"-dsn", newFile(t), "-mode", "local"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := append(args(t), "-once")
+			var env []string
+			if name == "by hand" {
+				env = []string{"FXAPP_IDWORKER_WORKER=3"}
+			}
+			seen := map[string]bool{}
+			for range 2 {
+				p := start(t, env, args...)
+				require.Zero(t, p.wait(), p.stderr)
+				rows := tableRow.FindAllStringSubmatch(p.stdout.String(), -1)
+				require.Len(t, rows, 7, p.stdout)
+				for _, row := range rows {
+					require.False(t, seen[row[1]], "%s twice", row[1])
+					seen[row[1]] = true
+				}
+				require.Contains(t, p.stdout.String(), "order of Ada Lovelace, 12.20")
+				if name != "by hand" {
+					require.Contains(t, p.stderr.String(), "worker id given back")
+				}
+				require.Equal(t, name == "embedded redis", strings.Contains(p.stderr.String(), "copies of this program do not share it"))
+			}
+		})
+	}
+}
+
+// borrow takes n worker ids of the program's namespace, for ttl, as copies of it do.
+func borrow(t *testing.T, file string, n int) {
+	t.Helper()
+	db, err := sqldb.Open(t.Context(), sqldb.Config{Driver: "sqlite", DSN: file}, nil, sqlite.Driver())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, sqldb.Close(db)) }()
+	center, err := dbseq.New(db)
+	require.NoError(t, err)
+	defer center.Close()
+	for range n {
+		req, err := idworker.Config{Namespace: "fxapp"}.Request()
+		require.NoError(t, err)
+		_, err = lease.Center(center).Acquire(t.Context(), req)
+		require.NoError(t, err)
+	}
+}
+
+// The 33rd copy is told why it does not start.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	file := newFile(t)
+	borrow(t, file, 32)
+	p := start(t, nil, "-dsn", file, "-listen", "127.0.0.1:0", "-wait", "2s")
+	require.Equal(t, 1, p.wait())
+	last := lastLine(p)
+	require.Regexp(t, `^fxapp: cannot start: idworker: borrow a worker id of namespace "fxapp" from sqlite .*: lease: no free worker id: all 32 \(0 to 31\) .* the soonest expires in \S+s \(at \S+Z\) unless it is renewed: run fewer replicas`, last)
+	require.NotContains(t, last, ".go:", "no trace")
+	require.Empty(t, p.stdout.String())
+}
+
+func lastLine(p *program) string {
+	lines := strings.Split(strings.TrimSpace(p.stderr.String()), "\n")
+	return lines[len(lines)-1]
+}
+
+// Ctrl-C while the start waits for a worker id.
+func TestInterruptedStart(t *testing.T) {
+	t.Parallel()
+	file := newFile(t)
+	borrow(t, file, 32)
+	p := start(t, nil, "-dsn", file, "-listen", "127.0.0.1:0", "-wait", "10m")
+	p.stderr.await(t, "database is open", p.ended)
+	p.interrupt()
+	require.Equal(t, 1, p.wait())
+	require.Contains(t, p.stderr.String(), "fxapp: interrupted while starting: ")
+	require.Contains(t, p.stderr.String(), context.Canceled.Error())
+}
+
+// What fails after the borrow gives the worker id back.
+func TestFailedStartGivesBack(t *testing.T) {
+	t.Parallel()
+	file := newFile(t)
+	db, err := sqldb.Open(t.Context(), sqldb.Config{Driver: "sqlite", DSN: file}, nil, sqlite.Driver())
+	require.NoError(t, err)
+	require.NoError(t, db.Exec("CREATE VIEW fxapp_items AS SELECT 1").Error)
+	require.NoError(t, sqldb.Close(db))
+	p := start(t, nil, "-dsn", file, "-listen", "127.0.0.1:0")
+	require.Equal(t, 1, p.wait())
+	require.Contains(t, p.stderr.String(), "fxapp: cannot start: create the tables of the models: ")
+	require.Contains(t, p.stderr.String(), "worker id given back")
+	borrow(t, file, 32)
+}
+
+func TestInterruptedAfterTheBorrow(t *testing.T) {
+	t.Parallel()
+	file := newFile(t)
+	db, err := sqldb.Open(t.Context(), sqldb.Config{Driver: "sqlite", DSN: file}, nil, sqlite.Driver())
+	require.NoError(t, err)
+	require.NoError(t, db.Exec("CREATE VIEW fxapp_items AS SELECT 1").Error) // migration tries again for a while
+	require.NoError(t, sqldb.Close(db))
+	p := start(t, nil, "-dsn", file, "-listen", "127.0.0.1:0")
+	p.stderr.await(t, "idworker started", p.ended)
+	p.interrupt()
+	require.Equal(t, 1, p.wait())
+	require.Contains(t, p.stderr.String(), "fxapp: interrupted while starting: ")
+	require.Contains(t, p.stderr.String(), "worker id given back")
+}
