@@ -112,7 +112,7 @@ func (w *IdWorker) start(ctx context.Context) error {
 }
 
 // Close gives the worker id back: renewing ends, then issuing, for good. It takes
-// some seconds at most, even if ctx has ended. The error tells that the worker id
+// 5 s at most, even if ctx has ended. The error tells that the worker id
 // could not be given back; it is then free when its lease expires. A second Close
 // does nothing.
 func (w *IdWorker) Close(ctx context.Context) error {

@@ -392,7 +392,7 @@ func (k *Keeper) note(s State, err error) {
 }
 
 // Stop ends renewing, then issuing, for good, then gives the worker id back, for
-// which it takes some seconds at most even if ctx has ended. The error tells that
+// which it takes 5 s at most even if ctx has ended. The error tells that
 // the worker id was not given back; it is then free when its lease expires. A
 // second Stop does nothing.
 func (k *Keeper) Stop(ctx context.Context) error {
@@ -433,10 +433,10 @@ func (k *Keeper) giveBack(ctx context.Context) error {
 	return nil
 }
 
-// release tries for callTimeout: a process that stops has little time, and the
+// release tries for releaseTimeout: a process that stops has little time, and the
 // context it stops with may have ended.
 func (k *Keeper) release(ctx context.Context, g Grant, lastUsed int64) error {
-	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	for {
 		err := k.cfg.Center.Release(call, g, lastUsed)
@@ -450,8 +450,9 @@ func (k *Keeper) release(ctx context.Context, g Grant, lastUsed int64) error {
 }
 
 const (
-	callTimeout = 2 * time.Second
-	maxPause    = 5 * time.Second
+	callTimeout    = 2 * time.Second
+	releaseTimeout = 5 * time.Second // many processes may stop at once
+	maxPause       = 5 * time.Second
 )
 
 // retry is how long to wait after a failed call.

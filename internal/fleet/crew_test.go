@@ -57,11 +57,11 @@ func newCrew(t *testing.T, program string, e engine, cfg idworker.Config) *crew 
 	return c
 }
 
-// dismiss ends what is left, and shows it where the test failed.
+// dismiss ends what is left, and lists the processes where the test failed.
 func (c *crew) dismiss() {
-	if c.t.Failed() {
-		for _, m := range c.members {
-			c.t.Log(m)
+	for _, m := range c.members {
+		if c.t.Failed() {
+			c.t.Log(m.brief())
 		}
 	}
 	for _, m := range c.members {
@@ -106,6 +106,7 @@ func (c *crew) enlist(n int, change ...func(*fleet.Order)) []*member {
 		m, err := launch(c.ctx, c.program, order)
 		require.NoError(c.t, err)
 		c.members, added = append(c.members, m), append(added, m)
+		require.NoError(c.t, m.instruct(), "%v", m)
 	}
 	for _, m := range added {
 		c.await(m.ready, m, "get ready")

@@ -49,12 +49,12 @@ type Order struct {
 func (o Order) Center() (lease.Center, io.Closer, error) {
 	var (
 		clients idworker.Clients
-		close   closers
+		opened  closers
 	)
 	switch o.Engine {
 	case Redis:
 		c := redis.NewClient(&redis.Options{Addr: o.DSN, ContextTimeoutEnabled: true})
-		clients.RedisClient, close = c, closers{c}
+		clients.RedisClient, opened = c, closers{c}
 	case MySQL, Postgres:
 		dialect := mysql.Open
 		if o.Engine == Postgres {
@@ -69,18 +69,18 @@ func (o Order) Center() (lease.Center, io.Closer, error) {
 			return nil, nil, err
 		}
 		pool.SetMaxIdleConns(0) // a server has room for some hundred connections
-		clients.DB, close = db, closers{pool}
+		clients.DB, opened = db, closers{pool}
 	default:
 		return nil, nil, fmt.Errorf("fleet: engine %q is unknown", o.Engine)
 	}
 	center, err := idworker.NewCenter(idworker.CenterParams{Config: o.Config, Clients: clients})
 	if err != nil {
-		return nil, nil, errors.Join(err, close.Close())
+		return nil, nil, errors.Join(err, opened.Close())
 	}
 	if c, ok := center.(io.Closer); ok {
-		close = append(closers{c}, close...)
+		opened = append(closers{c}, opened...) // before what it stands on
 	}
-	return center, close, nil
+	return center, opened, nil
 }
 
 // closers are closed in their order.
@@ -114,16 +114,17 @@ const (
 // A Report is a line of a process's standard output. Times are Unix milliseconds of
 // the centre's clock.
 type Report struct {
-	Event    Event
-	Worker   int64
-	Token    int64
-	Now      int64
-	Floor    int64
-	Ceiling  int64
-	LastUsed int64
-	Soonest  int64
-	Issued   int64 // ids in the file
-	Losses   int   // leases lost
-	NoFree   bool
-	Error    string
+	Event    Event  `json:"event"`
+	Worker   int64  `json:"worker"`
+	Token    int64  `json:"token,omitempty"`
+	Now      int64  `json:"now,omitempty"`
+	Floor    int64  `json:"floor,omitempty"`
+	Ceiling  int64  `json:"ceiling,omitempty"`
+	LastUsed int64  `json:"last_used,omitempty"`
+	Soonest  int64  `json:"soonest,omitempty"`
+	Issued   int64  `json:"issued,omitempty"` // ids in the file
+	Losses   int    `json:"losses,omitempty"` // leases lost
+	NoFree   bool   `json:"no_free,omitempty"`
+	Late     bool   `json:"late,omitempty"` // the worker id was not given back in the time that is given for it
+	Error    string `json:"error,omitempty"`
 }

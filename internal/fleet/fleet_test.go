@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"cmp"
+	"context"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -35,7 +36,9 @@ var engines = []engine{
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "worker")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-race=false", "-buildvcs=false", "-o", program, "./worker").CombinedOutput()
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) // from an empty cache, on a busy machine
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "go", "build", "-race=false", "-buildvcs=false", "-o", program, "./worker").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return program
 }
@@ -60,14 +63,15 @@ func TestFleet(t *testing.T) {
 // stampede: of 40 processes that start at once on an empty database, 32 get a worker
 // id of their own and 8 are told that there is none.
 func stampede(t *testing.T, program string, e engine) {
-	c := newCrew(t, program, e, idworker.Config{Wait: 15 * time.Second})
+	c := newCrew(t, program, e, idworker.Config{Wait: 10 * time.Second})
 	all := c.enlist(40, func(o *fleet.Order) { o.Limit = 1000 })
 	c.begin(all...)
 	var (
 		holders []*member
-		workers = map[int64]*member{}
+		workers = map[int64]bool{}
 		refused []fleet.Report
 		soonest = int64(1) << 62 // when the first lease ends if nobody renews
+		latest  int64
 	)
 	for _, m := range all {
 		c.await(m.settled, m, "start or be refused")
@@ -78,10 +82,10 @@ func stampede(t *testing.T, program string, e engine) {
 		}
 		started, ok := m.last(fleet.Started)
 		require.True(t, ok, "%v", m)
-		require.NotContains(t, workers, started.Worker, "two hold it: %v\n%v", m, workers[started.Worker])
-		holders, workers[started.Worker] = append(holders, m), m
+		require.False(t, workers[started.Worker], "worker %d is held by two, also by %v", started.Worker, m)
+		holders, workers[started.Worker] = append(holders, m), true
 		lent, _ := m.last(fleet.Lent)
-		soonest = min(soonest, lent.Ceiling)
+		soonest, latest = min(soonest, lent.Ceiling), max(latest, lent.Ceiling)
 	}
 	require.Len(t, holders, 32)
 	require.Len(t, refused, 8)
@@ -93,10 +97,21 @@ func stampede(t *testing.T, program string, e engine) {
 	for _, m := range all {
 		c.await(m.ended, m, "end")
 	}
+	kept := 0
 	for _, s := range c.slots() {
-		require.Empty(t, s.Holder, "worker %d was not given back", s.Worker)
+		if s.Holder != "" {
+			kept++
+		}
 	}
-	t.Logf("40 processes: %d workers, %d refused; %d ids", len(holders), len(refused), c.check().ids)
+	late := 0
+	for _, m := range holders {
+		if done, _ := m.last(fleet.Done); done.Late {
+			late++
+		}
+	}
+	require.LessOrEqual(t, kept, late, "worker ids that were not given back")
+	t.Logf("40 processes: %d workers lent within %d ms, %d refused, %d given back too late; %d ids",
+		len(holders), latest-soonest, len(refused), late, c.check().ids)
 }
 
 // killed: the worker ids of processes that were killed are lent again when the leases
@@ -105,12 +120,13 @@ func killed(t *testing.T, program string, e engine) {
 	c := newCrew(t, program, e, idworker.Config{Skew: 500 * time.Millisecond, Wait: time.Minute})
 	// Only the leases of those that are killed are short, so no other ends meanwhile.
 	victims := c.enlist(8, func(o *fleet.Order) {
-		o.Config.TTL, o.Config.MaxTTL = 4*time.Second, lease.DefaultTTL
+		o.Config.TTL, o.Config.MaxTTL = 5*time.Second, lease.DefaultTTL
 	})
-	others := c.enlist(24)
+	some := func(o *fleet.Order) { o.Limit = 20_000 }
+	others := c.enlist(24, some)
 	c.begin(append(victims, others...)...)
 	c.settle(append(victims, others...)...)
-	heirs := c.enlist(8)
+	heirs := c.enlist(8, some)
 
 	c.kill(victims...)
 	slots := map[int64]lease.Slot{}
@@ -160,12 +176,12 @@ func rolling(t *testing.T, program string, e engine) {
 	c := newCrew(t, program, e, idworker.Config{
 		TTL: 2 * time.Second, MaxTTL: 2 * time.Second, Skew: 200 * time.Millisecond, Wait: time.Minute,
 	})
-	crew := c.enlist(alive)
-	c.begin(crew...)
-	c.settle(crew...)
+	serving := c.enlist(alive)
+	c.begin(serving...)
+	c.settle(serving...)
 	kills := 0
 	for at := 0; at < alive; at += wave {
-		next, old := c.enlist(wave), crew[at:at+wave]
+		next, old := c.enlist(wave), serving[at:at+wave]
 		c.begin(next...)
 		kills += wave / 2
 		c.kill(old[:wave/2]...)
@@ -174,7 +190,7 @@ func rolling(t *testing.T, program string, e engine) {
 		copy(old, next)
 	}
 	c.issue(ids)
-	c.stop(crew...)
+	c.stop(serving...)
 	s := c.check()
 	require.GreaterOrEqual(t, s.ids, int64(ids))
 	losses := 0

@@ -49,11 +49,17 @@ func launch(ctx context.Context, program string, order fleet.Order) (*member, er
 		return nil, err
 	}
 	go m.listen(out)
-	line, err := json.Marshal(order)
-	if err == nil {
-		_, err = m.in.Write(append(line, '\n'))
+	return m, nil
+}
+
+// instruct sends the order.
+func (m *member) instruct() error {
+	line, err := json.Marshal(m.order)
+	if err != nil {
+		return err
 	}
-	return m, err
+	_, err = m.in.Write(append(line, '\n'))
+	return err
 }
 
 // begin lets a process that is ready borrow a worker id.
@@ -156,30 +162,51 @@ func (m *member) loans() []loan {
 				l = &loans[i]
 			}
 		}
-		switch {
-		case r.Event == fleet.Lent && l == nil:
+		switch lent := r.Event == fleet.Lent || r.Event == fleet.Renewed; {
+		case lent && l == nil:
 			loans = append(loans, loan{r.Worker, r.Floor, r.Ceiling})
-		case r.Event == fleet.Lent || r.Event == fleet.Renewed:
+		case lent:
 			l.ceiling = max(l.ceiling, r.Ceiling)
-		case r.Event == fleet.Returned:
+		case r.Event == fleet.Returned && l != nil:
 			l.ceiling = max(l.floor, min(l.ceiling, r.LastUsed))
 		}
 	}
 	return loans
 }
 
-// String is for people who look for what went wrong.
+// String shows what went wrong: state, last reports, end of the log.
 func (m *member) String() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	reports := m.reports[max(0, len(m.reports)-5):]
+	text := m.line()
+	for _, r := range m.reports[max(0, len(m.reports)-5):] {
+		report, _ := json.Marshal(r)
+		text += "\n" + string(report)
+	}
 	log := m.stderr.Bytes()
-	state := "running"
+	return text + "\n" + string(log[max(0, len(log)-1500):])
+}
+
+// brief is the first line of String.
+func (m *member) brief() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.line()
+}
+
+func (m *member) line() string {
+	state, last := "running", fleet.Report{}
 	if !m.running() {
 		state = m.cmd.ProcessState.String()
 	}
-	return fmt.Sprintf("process %d (%s): last reports %+v, error %v, end of its log:\n%s",
-		m.cmd.Process.Pid, state, reports, m.err, log[max(0, len(log)-1000):])
+	if n := len(m.reports); n > 0 {
+		last = m.reports[n-1]
+	}
+	text := fmt.Sprintf("process %d: %s, %s worker %d", m.cmd.Process.Pid, state, last.Event, last.Worker)
+	if m.err != nil {
+		text += fmt.Sprintf(", %v", m.err)
+	}
+	return text
 }
 
 // A logger keeps what a member logs.
