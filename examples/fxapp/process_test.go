@@ -74,11 +74,7 @@ func TestProcess(t *testing.T) {
 	for name, args := range map[string]func(*testing.T) []string{
 		"sqlite":         func(*testing.T) []string { return nil },
 		"embedded redis": func(*testing.T) []string { return []string{"-mode", "redis"} },
-		"redis": func(t *testing.T) []string {
-			addr, namespace := testserver.Redis(t), "fxapp.TestProcess"
-			initRedis(t, addr, namespace)
-			return []string{"-mode", "redis", "-redis", addr, "-namespace", namespace}
-		},
+		"redis":          newNamespace,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
