@@ -206,7 +206,8 @@ func (k *Keeper) Start(ctx context.Context) error {
 
 // borrowAtStart borrows within ctx and Wait.
 func (k *Keeper) borrowAtStart(ctx context.Context) error {
-	deadline := time.Now().Add(k.cfg.Wait)
+	began := time.Now()
+	deadline := began.Add(k.cfg.Wait)
 	if end, ok := ctx.Deadline(); ok {
 		deadline = earlier(deadline, end.Add(-min(500*time.Millisecond, time.Until(end)/10)))
 	}
@@ -223,10 +224,10 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 			telling = err
 		}
 		if ctx.Err() != nil {
-			return k.attempted(errors.Join(telling, context.Cause(ctx)))
+			return k.attempted(began, errors.Join(telling, context.Cause(ctx)))
 		}
 		if again < 0 || !time.Now().Add(max(again, quarantined(err))).Before(deadline) || !sleep(within, again) {
-			return k.attempted(telling)
+			return k.attempted(began, telling)
 		}
 	}
 }
@@ -239,8 +240,9 @@ func quarantined(err error) time.Duration {
 	return 0
 }
 
-func (k *Keeper) attempted(err error) error {
-	return fmt.Errorf("borrow a worker id of namespace %q from %s: %w", k.cfg.Request.Namespace, Name(k.cfg.Center), err)
+func (k *Keeper) attempted(began time.Time, err error) error {
+	return fmt.Errorf("borrow a worker id of namespace %q from %s (tried for %v): %w",
+		k.cfg.Request.Namespace, Name(k.cfg.Center), time.Since(began).Round(time.Millisecond), err)
 }
 
 // borrow makes one attempt and lets the generator issue. After an error it returns

@@ -44,7 +44,12 @@ type Config struct {
 }
 
 // IsZero reports whether nothing at all is configured.
-func (c Config) IsZero() bool { return reflect.ValueOf(c).IsZero() }
+func (c Config) IsZero() bool {
+	if len(c.Addrs) == 0 {
+		c.Addrs = nil // an empty list in a file
+	}
+	return reflect.ValueOf(c).IsZero()
+}
 
 // WithDefaults returns c with its zero fields filled in; Addrs has no default, and
 // PoolSize has that of go-redis.

@@ -35,6 +35,9 @@ type Driver struct {
 	// Open reads a DSN. It does no more I/O than gorm.Open cannot do without, which
 	// ctx bounds. Its errors show no part of the DSN but the address.
 	Open func(ctx context.Context, dsn string, connect time.Duration) (Target, error)
+	// Busy tells errors of a ping that pass by themselves, for which it is repeated
+	// within the connect timeout. nil: none are.
+	Busy func(error) bool
 }
 
 // A Target is a database that a Driver has found in a DSN.
@@ -152,8 +155,15 @@ func open(ctx context.Context, c Config, log *slog.Logger, drivers []Driver) (*g
 	ping := func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
 		defer cancel()
-		if err := pool.PingContext(ctx); err != nil {
-			return unreachable(err)
+		for err := pool.PingContext(ctx); err != nil; err = pool.PingContext(ctx) {
+			if d.Busy == nil || !d.Busy(err) {
+				return unreachable(err)
+			}
+			select {
+			case <-time.After(20 * time.Millisecond):
+			case <-ctx.Done():
+				return unreachable(err)
+			}
 		}
 		if log != nil {
 			log.InfoContext(ctx, "database is open", "driver", d.Name, "address", t.Address)

@@ -41,7 +41,16 @@ func Driver() sqldb.Driver {
 		Form: "data/orders.db or file:data/orders.db?_pragma=busy_timeout(5000)",
 		Hint: "that the folder of the file exists and may be written to, and the parameters in db.dsn",
 		Open: open,
+		Busy: busy,
 	}
+}
+
+// busy: another process has the file for itself for a moment. The change to WAL, which
+// the first connection to a new file makes, does not wait for the busy_timeout.
+func busy(err error) bool {
+	const sqliteBusy, primary = 5, 0xff
+	var e interface{ Code() int }
+	return errors.As(err, &e) && e.Code()&primary == sqliteBusy
 }
 
 func open(_ context.Context, dsn string, _ time.Duration) (sqldb.Target, error) {

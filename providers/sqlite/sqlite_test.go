@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -101,4 +102,24 @@ func TestUnreadableParameters(t *testing.T) {
 	t.Parallel()
 	_, err := open(t.Context(), "a.db?x=%zz", time.Second)
 	require.ErrorContains(t, err, "its parameters cannot be read")
+}
+
+// Many processes begin with a new file at once: here as many pools.
+func TestManyOpenANewFileAtOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "app.db")
+	errs := make(chan error)
+	const pools = 16
+	for range pools {
+		go func() {
+			db, err := sqldb.Open(context.Background(), sqldb.Config{Driver: "sqlite", DSN: path, ConnectTimeout: time.Minute}, nil, Driver())
+			if err == nil {
+				err = sqldb.Close(db)
+			}
+			errs <- err
+		}()
+	}
+	for range pools {
+		require.NoError(t, <-errs)
+	}
 }
