@@ -98,8 +98,8 @@ func TestClosedAfterItsUsers(t *testing.T) {
 	srv := miniredis.RunT(t)
 	var (
 		got     user
-		stopped error = io.EOF
-		worker        = fx.Module("worker", fx.Invoke(func(lc fx.Lifecycle, u user) {
+		stopped = io.EOF
+		worker  = fx.Module("worker", fx.Invoke(func(lc fx.Lifecycle, u user) {
 			got = u
 			lc.Append(fx.StopHook(func(ctx context.Context) error {
 				stopped = u.DB.WithContext(ctx).Exec("SELECT 1").Error
@@ -269,7 +269,7 @@ func TestModulesOfOneDriver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var db *gorm.DB
-			app := fxtest.New(t, fx.Supply(sqldb.Config(sqliteConfig(t))), module, fx.Populate(&db))
+			app := fxtest.New(t, fx.Supply(sqliteConfig(t)), module, fx.Populate(&db))
 			app.RequireStart()
 			require.NoError(t, db.Exec("CREATE TABLE t (id INTEGER)").Error)
 			app.RequireStop()

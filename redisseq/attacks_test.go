@@ -32,6 +32,7 @@ func (twice) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (twice) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
+
 func (twice) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if err := next(ctx, cmd); err != nil {

@@ -220,7 +220,7 @@ func TestReplica(t *testing.T) {
 	s := newReal(t)
 	c := opened(t, s)
 	g := acquire(t, c)
-	require.NoError(t, s.admin.SlaveOf(t.Context(), "127.0.0.1", "1").Err())
+	require.NoError(t, s.admin.ReplicaOf(t.Context(), "127.0.0.1", "1").Err())
 	is := func(err error) {
 		t.Helper()
 		require.ErrorIs(t, err, redisseq.ErrReplica)
@@ -235,7 +235,7 @@ func TestReplica(t *testing.T) {
 	is(c.Release(t.Context(), g, g.Now))
 	is(c.Init(t.Context(), request(func(r *lease.Request) { r.Namespace = "new" })))
 
-	require.NoError(t, s.admin.SlaveOf(t.Context(), "NO", "ONE").Err())
+	require.NoError(t, s.admin.ReplicaOf(t.Context(), "NO", "ONE").Err())
 	g.Token--
 	renew(t, c, g)
 }
@@ -311,7 +311,7 @@ func TestCluster(t *testing.T) {
 		for _, addr := range addrs {
 			node := redis.NewClient(&redis.Options{Addr: addr})
 			info, _ := node.ClusterInfo(ctx).Result()
-			nodes, _ := node.ClusterSlots(ctx).Result()
+			nodes, _ := node.ClusterSlots(ctx).Result() //nolint:staticcheck // ClusterShards came with Redis 7, and 6.2 is supported
 			_ = node.Close()
 			if len(info) < 16 || info[:16] != "cluster_state:ok" || len(nodes) != 3 {
 				return false
@@ -351,7 +351,7 @@ func TestSentinel(t *testing.T) {
 	master, replica := testserver.NewRedis(t, "--repl-diskless-sync-delay", "0"), testserver.NewRedis(t)
 	second := redis.NewClient(&redis.Options{Addr: replica.Addr()})
 	t.Cleanup(func() { _ = second.Close() })
-	require.NoError(t, second.SlaveOf(ctx, "127.0.0.1", port(master)).Err())
+	require.NoError(t, second.ReplicaOf(ctx, "127.0.0.1", port(master)).Err())
 	sentinel := startSentinel(t, master)
 	soon := func(f func() bool) {
 		t.Helper()

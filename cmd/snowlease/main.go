@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.AddCommand(decodeCommand(), initCommand(), versionCommand())
+	root.AddCommand(decodeCommand(), initCommand(), versionCommand()) //nolint:contextcheck // cobra hands the context to each command
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)

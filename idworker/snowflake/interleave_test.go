@@ -138,13 +138,13 @@ func TestEveryInterleavingOfIssuersAndASwapper(t *testing.T) {
 		l := &issueLog{b: b}
 		used := map[int64]int64{}
 		return map[string]func(){
-				"a": l.issue(1, 1),
-				"b": l.issue(3),
-				"c": func() { used[9], _ = b.Adopt(next) },
-			}, func() error {
-				l.issue(1)()
-				return l.check(map[int64]Range{9: old, 2: next}, used)
-			}
+			"a": l.issue(1, 1),
+			"b": l.issue(3),
+			"c": func() { used[9], _ = b.Adopt(next) },
+		}, func() error {
+			l.issue(1)()
+			return l.check(map[int64]Range{9: old, 2: next}, used)
+		}
 	})
 	t.Logf("%d interleavings", n)
 	require.Greater(t, n, 5000)
@@ -157,15 +157,15 @@ func TestEveryInterleavingOfIssuersAndAStop(t *testing.T) {
 		l := &issueLog{b: b}
 		used := map[int64]int64{}
 		return map[string]func(){
-				"a": l.issue(1, 1),
-				"b": l.issue(20), // over the end of the tick
-				"c": func() { used[9] = b.Stop() },
-			}, func() error {
-				if _, k, _ := b.take(1); k > 0 {
-					return fmt.Errorf("an id after Stop")
-				}
-				return l.check(map[int64]Range{9: r}, used)
+			"a": l.issue(1, 1),
+			"b": l.issue(20), // over the end of the tick
+			"c": func() { used[9] = b.Stop() },
+		}, func() error {
+			if _, k, _ := b.take(1); k > 0 {
+				return fmt.Errorf("an id after Stop")
 			}
+			return l.check(map[int64]Range{9: r}, used)
+		}
 	})
 	t.Logf("%d interleavings", n)
 	require.Greater(t, n, 2000)
@@ -179,16 +179,16 @@ func TestEveryInterleavingOfALateRenewalAStopAndASwap(t *testing.T) {
 		renewed.Ceiling += 60_000
 		l := &issueLog{b: b}
 		return map[string]func(){
-				"a": l.issue(1),
-				"b": func() { _, _ = b.Adopt(next) },
-				"c": func() { b.Extend(old, renewed) },
-				"d": func() { b.Stop() },
-			}, func() error {
-				if _, err := b.NextID(); !errors.Is(err, ErrStopped) {
-					return fmt.Errorf("revived: %w", err)
-				}
-				return l.check(map[int64]Range{9: renewed, 2: next}, nil)
+			"a": l.issue(1),
+			"b": func() { _, _ = b.Adopt(next) },
+			"c": func() { b.Extend(old, renewed) },
+			"d": func() { b.Stop() },
+		}, func() error {
+			if _, err := b.NextID(); !errors.Is(err, ErrStopped) {
+				return fmt.Errorf("revived: %w", err)
 			}
+			return l.check(map[int64]Range{9: renewed, 2: next}, nil)
+		}
 	})
 	t.Logf("%d interleavings", n)
 	require.Greater(t, n, 100)
