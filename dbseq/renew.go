@@ -47,7 +47,7 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 			return g, err
 		case !r.there || !r.quarantine.Valid || k.holds(r, g.Token) && unexpired:
 			continue // lost since the look, or another server
-		case r.quarantine.Int64 >= r.now && r.owner == a["owner"] && r.token > g.Token && unexpired:
+		case r.quarantine.Int64 >= r.now && r.owner == a["owner"] && r.token > g.Token && r.floor == g.Floor && unexpired:
 			g.Token = r.token // the reply to an earlier re-take was lost
 		case r.quarantine.Int64 < r.now || g.Ceiling <= r.now+ms(g.Skew):
 			return g, lease.ErrLost

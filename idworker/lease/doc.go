@@ -38,7 +38,8 @@
 //	         holder that is not may re-take its slot if the record is free
 //	         (expires < now) and the ceiling it shows is > now+skew: token rises,
 //	         mark = max(mark, its ceiling, now+TTL). If the reply is lost, the same
-//	         owner with its former token renews what it has re-taken. Any other is
+//	         owner with its former token and the same floor renews what it has
+//	         re-taken. Any other is
 //	         told QuarantineError if its ceiling is > now+skew, else ErrLost.
 //
 // # Threats
@@ -55,6 +56,7 @@
 //	two layouts in one namespace      the pin
 //	more replicas than workers        NoFreeWorkerError, never a shared worker id
 //
-// Not covered: two primaries that both accept writes at once, and a process that
-// is cloned with its memory.
+// Not covered: two primaries that both accept writes at once; a failover back to a
+// server that ran on meanwhile, under the same incarnation, and got nothing of what
+// the other acknowledged; a process that is cloned with its memory.
 package lease

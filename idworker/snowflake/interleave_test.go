@@ -137,11 +137,12 @@ func TestEveryInterleavingOfIssuersAndASwapper(t *testing.T) {
 		b.adopt(t, old)
 		l := &issueLog{b: b}
 		used := map[int64]int64{}
-		return map[string]func(){
+		actors := map[string]func(){
 			"a": l.issue(1, 1),
 			"b": l.issue(3),
 			"c": func() { used[9], _ = b.Adopt(next) },
-		}, func() error {
+		}
+		return actors, func() error {
 			l.issue(1)()
 			return l.check(map[int64]Range{9: old, 2: next}, used)
 		}
@@ -156,11 +157,12 @@ func TestEveryInterleavingOfIssuersAndAStop(t *testing.T) {
 		b.adopt(t, r)
 		l := &issueLog{b: b}
 		used := map[int64]int64{}
-		return map[string]func(){
+		actors := map[string]func(){
 			"a": l.issue(1, 1),
 			"b": l.issue(20), // over the end of the tick
 			"c": func() { used[9] = b.Stop() },
-		}, func() error {
+		}
+		return actors, func() error {
 			if _, k, _ := b.take(1); k > 0 {
 				return fmt.Errorf("an id after Stop")
 			}
@@ -178,12 +180,13 @@ func TestEveryInterleavingOfALateRenewalAStopAndASwap(t *testing.T) {
 		renewed := old
 		renewed.Ceiling += 60_000
 		l := &issueLog{b: b}
-		return map[string]func(){
+		actors := map[string]func(){
 			"a": l.issue(1),
 			"b": func() { _, _ = b.Adopt(next) },
 			"c": func() { b.Extend(old, renewed) },
 			"d": func() { b.Stop() },
-		}, func() error {
+		}
+		return actors, func() error {
 			if _, err := b.NextID(); !errors.Is(err, ErrStopped) {
 				return fmt.Errorf("revived: %w", err)
 			}

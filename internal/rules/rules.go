@@ -35,8 +35,11 @@ func nextToken(now, last int64) int64 { return max(last, now) + 1 }
 func holds(s Slot, g lease.Grant) bool { return s.Owner == g.Owner && s.Token == g.Token }
 
 // retook: the slot is on record as taken anew by the grant's own holder, whom the
-// reply did not reach.
-func retook(s Slot, g lease.Grant) bool { return s.Owner == g.Owner && s.Token > g.Token }
+// reply did not reach. A re-take keeps the floor; another borrow of the same owner,
+// by a late copy of its request, does not.
+func retook(s Slot, g lease.Grant) bool {
+	return s.Owner == g.Owner && s.Token > g.Token && s.Floor == g.Floor
+}
 
 // unexpired: the lease runs for the skew at least. Less could be a former owner's
 // that a failover revived.

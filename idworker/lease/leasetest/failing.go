@@ -20,11 +20,12 @@ type Flipper interface {
 func failing() []promise {
 	return []promise{
 		{says: "another incarnation is seen by every verb", alone: true, prove: reincarnated},
-		{says: "an incarnation that flips is named", alone: true, prove: flips},
+		{says: "an incarnation that flips is named", alone: true, by: canFlip, prove: flips},
 		{says: "after a wipe live holders re-take their worker ids", alone: true, prove: wiped},
+		{says: "a late copy of a borrow is no re-take", prove: lateCopy},
 		{says: "after a wipe a worker id is re-taken once", alone: true, prove: retakenOnce},
-		{says: "after a failover a former owner cannot renew", alone: true, prove: revived},
-		{says: "after a failover a stale record that runs is waited for", alone: true, prove: staleRecord},
+		{says: "after a failover a former owner cannot renew", alone: true, by: looksAtIncarnation, prove: revived},
+		{says: "after a failover a stale record that runs is waited for", alone: true, by: looksAtIncarnation, prove: staleRecord},
 		{says: "whatever the store forgets, ranges are disjoint", alone: true, prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 3, maxTTL(short))
 			for range 3 {
@@ -34,10 +35,7 @@ func failing() []promise {
 				s.lendAll()
 			}
 		}},
-		{says: "whatever a failover brings back, ranges are disjoint", alone: true, prove: func(t *testing.T, b *bench) {
-			if !b.Traits().Incarnation {
-				t.Skip("this centre does not look at the incarnation")
-			}
+		{says: "whatever a failover brings back, ranges are disjoint", alone: true, by: looksAtIncarnation, prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 3, maxTTL(short))
 			for range 3 {
 				s.anything(t, 15)
@@ -75,10 +73,7 @@ func reincarnated(t *testing.T, b *bench) {
 }
 
 func flips(t *testing.T, b *bench) {
-	flipper, ok := b.Store.(Flipper)
-	if !ok || !b.Traits().Incarnation {
-		t.Skip("this store cannot flip")
-	}
+	flipper := b.Store.(Flipper)
 	s := b.open(t, 2)
 	g := s.acquire()
 	b.Reincarnate(t)
@@ -131,6 +126,26 @@ func wiped(t *testing.T, b *bench) {
 	s.requireQuarantine()
 }
 
+// A request that arrives once more after its lease is over lends its owner the worker
+// id anew. With the grant of the first, the owner must not come to what lies between.
+func lateCopy(t *testing.T, b *bench) {
+	s := b.open(t, 1)
+	req := s.request(ttl(short))
+	first, err := s.ask(req)
+	require.NoError(t, err)
+	s.pass(first.Ceiling)
+	between := s.acquire(ttl(short))
+	s.pass(between.Ceiling)
+	copied := req
+	copied.TTL = 30 * time.Second
+	_, err = s.center().Acquire(t.Context(), copied)
+	require.NoError(t, err)
+	b.Drop(t, s.base.Namespace, Meta) // a quarantine, in which holders are believed
+	_, err = s.tryRenew(first)
+	require.ErrorIs(t, err, lease.ErrLost)
+	s.requireQuarantine()
+}
+
 func retakenOnce(t *testing.T, b *bench) {
 	s := b.open(t, 1)
 	former := s.acquire()
@@ -165,9 +180,6 @@ func retakenOnce(t *testing.T, b *bench) {
 }
 
 func revived(t *testing.T, b *bench) {
-	if !b.Traits().Incarnation {
-		t.Skip("this centre does not look at the incarnation")
-	}
 	s := b.open(t, 1)
 	former := s.acquire(ttl(short))
 	restore := b.Snapshot(t)
@@ -185,9 +197,6 @@ func revived(t *testing.T, b *bench) {
 }
 
 func staleRecord(t *testing.T, b *bench) {
-	if !b.Traits().Incarnation {
-		t.Skip("this centre does not look at the incarnation")
-	}
 	s := b.open(t, 1)
 	former := s.acquire(ttl(3 * short))
 	restore := b.Snapshot(t)

@@ -37,14 +37,10 @@ func joining() []promise {
 		{says: "the limits of a request are within what is lent", prove: atTheLimits},
 		{says: "namespaces are apart", prove: apart},
 		{says: "a namespace that was never opened is in quarantine first", prove: neverOpened},
-		{says: "Init opens at once, and only what is new", prove: initOnce},
-		{says: "the slots of a namespace are shown", prove: shown},
-		{says: "a centre names its store", prove: func(t *testing.T, b *bench) {
-			s, ok := b.centers[0].(fmt.Stringer)
-			if !ok {
-				t.Skip("this centre is not a fmt.Stringer")
-			}
-			require.NotEmpty(t, strings.TrimSpace(s.String()))
+		{says: "Init opens at once, and only what is new", by: centerIs[lease.Initializer], prove: initOnce},
+		{says: "the slots of a namespace are shown", by: centerIs[lease.Lister], prove: shown},
+		{says: "a centre names its store", by: centerIs[fmt.Stringer], prove: func(t *testing.T, b *bench) {
+			require.NotEmpty(t, strings.TrimSpace(b.centers[0].(fmt.Stringer).String()))
 		}},
 	}
 }
@@ -289,10 +285,7 @@ func (s *space) lentAfter(q *lease.QuarantineError) {
 }
 
 func initOnce(t *testing.T, b *bench) {
-	init, ok := b.centers[1].(lease.Initializer)
-	if !ok {
-		t.Skip("this centre is not an Initializer")
-	}
+	init := b.centers[1].(lease.Initializer)
 	exists := func(s *space, changes ...change) {
 		t.Helper()
 		require.ErrorIs(t, init.Init(t.Context(), s.request(changes...)), lease.ErrExists)
@@ -319,10 +312,7 @@ func initOnce(t *testing.T, b *bench) {
 }
 
 func shown(t *testing.T, b *bench) {
-	lister, ok := b.centers[1].(lease.Lister)
-	if !ok {
-		t.Skip("this centre is not a Lister")
-	}
+	lister := b.centers[1].(lease.Lister)
 	nothing := b.space(t, 2)
 	if slots, err := lister.Slots(t.Context(), nothing.base.Namespace); err == nil {
 		require.Empty(t, slots)

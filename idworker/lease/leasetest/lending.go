@@ -27,7 +27,7 @@ func lending() []promise {
 		{says: "a full pool says when the first worker id is free", prove: soonest},
 		{says: "asked again, the same owner gets the same grant", prove: askedAgain},
 		{says: "a worker id starts above all that was lent of it", prove: startsAbove},
-		{says: "least recently used first", prove: leastRecentlyUsed},
+		{says: "least recently used first", by: lendsLeastRecentlyUsed, prove: leastRecentlyUsed},
 		{says: "worker ranges are kept", prove: workerRanges},
 		{says: "a stampede gets every worker id once", prove: stampede},
 		{says: "contended worker ids are never lent twice", prove: contended},
@@ -146,9 +146,6 @@ func (s *space) asked() error {
 }
 
 func leastRecentlyUsed(t *testing.T, b *bench) {
-	if !b.Traits().LeastRecentlyUsed {
-		t.Skip("this store chooses otherwise")
-	}
 	s := b.open(t, 4)
 	var grants [4]lease.Grant
 	for range grants {

@@ -1,0 +1,96 @@
+package model
+
+import "fmt"
+
+type kind int
+
+const (
+	_         kind = iota
+	duplicate      // two holders may put one moment of one worker into ids
+	fallen         // a mark fell, or a token did not rise
+	outside        // a grant is not what a grant is
+	unseen         // a loss was not noticed by the first verb
+)
+
+func (k kind) String() string {
+	return [...]string{"", "DUPLICATE", "FALLEN", "OUTSIDE", "UNSEEN"}[k]
+}
+
+type violation struct {
+	kind kind
+	text func(name func(int8) string) string
+}
+
+// disjoint: no two holders may use the same moment of the same worker.
+func (m *model) disjoint(s *state) *violation {
+	for w := range m.Workers {
+		var all span
+		for i := range s.holders[:m.holders()] {
+			mine := s.holders[i].may[w]
+			if all&mine == 0 {
+				all |= mine
+				continue
+			}
+			for j := range i {
+				if other := s.holders[j].may[w]; other&mine != 0 {
+					return &violation{duplicate, func(name func(int8) string) string {
+						return fmt.Sprintf("worker %d: %s may use %v, %s may use %v", w, name(int8(j)), other, name(int8(i)), mine)
+					}}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// check looks at one verb's work.
+func (m *model) check(from, to *state, c call, r reply) *violation {
+	broken := func(k kind, format string, args ...any) *violation {
+		return &violation{k, func(func(int8) string) string { return fmt.Sprintf(format, args...) }}
+	}
+	owns := false // the caller's own record is given back
+	for w := range int8(m.Workers) {
+		was, is := from.store.slots[w], to.store.slots[w]
+		if c.verb == release && r.answer == done && w == c.grant.worker {
+			owns = was.owner == c.who+1 && was.token == c.grant.token
+			switch {
+			case !owns:
+				return broken(fallen, "worker %d was given back by somebody else", w)
+			case is.mark < from.holders[c.who].may[w].top() || is.mark < c.grant.floor || is.mark > c.grant.ceiling:
+				return broken(fallen, "mark %d of worker %d: its holder used up to %d of (%d,%d]", is.mark, w, from.holders[c.who].may[w].top(), c.grant.floor, c.grant.ceiling)
+			}
+		} else if is.mark < was.mark {
+			return broken(fallen, "mark of worker %d: %d, was %d", w, is.mark, was.mark)
+		}
+		if is.token < was.token || is.owner != was.owner && is.owner != 0 && is.token == was.token {
+			return broken(fallen, "token of worker %d: %d, was %d", w, is.token, was.token)
+		}
+		if from.losses == 0 {
+			for _, h := range from.holders {
+				if top := h.may[w].top(); is.mark < top {
+					return broken(fallen, "mark %d of worker %d: up to %d was granted", is.mark, w, top)
+				}
+			}
+		}
+	}
+	if from.unseen && to.store.quarantine < c.now+moment(m.maxTTL()+m.Skew) {
+		return broken(unseen, "the loss was not seen: quarantine until %d", to.store.quarantine)
+	}
+	if r.answer != done || c.verb == release {
+		return nil
+	}
+	g := r.grant
+	was, is := from.store.slots[g.worker], to.store.slots[g.worker]
+	fresh := was.owner != is.owner || was.token != is.token
+	switch {
+	case g.floor >= g.ceiling || is.owner != c.who+1 || is.token != g.token || is.mark < g.ceiling || is.floor != g.floor:
+		return broken(outside, "granted (%d,%d], on record is %+v", g.floor, g.ceiling, is)
+	case c.verb == acquire && to.store.quarantine >= c.now:
+		return broken(outside, "lent at %d in a quarantine until %d", c.now, to.store.quarantine)
+	case c.verb == acquire && fresh && (g.ceiling > c.now+moment(c.ttl) || g.floor < was.mark || g.floor < c.now-1 || g.floor < to.store.quarantine):
+		return broken(outside, "lent (%d,%d] at %d above a mark of %d", g.floor, g.ceiling, c.now, was.mark)
+	case c.verb == renew && (g.worker != c.grant.worker || g.floor != c.grant.floor || g.ceiling < c.grant.ceiling || g.token < c.grant.token):
+		return broken(outside, "(%d,%d] is renewed as (%d,%d]", c.grant.floor, c.grant.ceiling, g.floor, g.ceiling)
+	}
+	return nil
+}

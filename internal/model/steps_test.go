@@ -1,0 +1,281 @@
+package model
+
+import (
+	"fmt"
+
+	"github.com/snowlease/snowlease/internal/rules"
+)
+
+// A config is what is explored: how much of everything, and which faults. All
+// times are milliseconds.
+type config struct {
+	Name        string
+	Workers     int    // default 1
+	TTL         []int8 // one holder each; MaxTTL is the greatest
+	Skew        int8
+	Ticks       int8 // how far the centre's clock goes
+	Back        int8 // how far it steps back
+	Steps       int8 // how often
+	Losses      int8 // how many of the faults below, in any order
+	Wipe        bool // all records
+	Parts       bool // a slot's lease, a slot's mark, both, all owners, the meta record
+	Failover    bool // to a replica that was in step at any time before
+	Failback    bool // the incarnations of failovers are those of two servers, by turns
+	Never       bool // incarnations are not compared
+	Known       int  // default 2: renewals of so many last grants of a holder may be late
+	LateReplies bool // replies of renewals are on their way too
+	Wild        bool // lastUsed comes from anywhere
+	Revive      bool // a late reply is installed by a plain store
+	Limit       int  // states; 0: all there are
+}
+
+// model explores a config.
+type model struct {
+	config
+	verbs   verbs
+	only    kind // the violation that is looked for; 0: any
+	pin     string
+	answers map[call]reply
+	scratch [maxHolders][]byte
+}
+
+func newModel(c config, v verbs) *model {
+	if c.Workers == 0 {
+		c.Workers = 1
+	}
+	if c.Known == 0 {
+		c.Known = 2
+	}
+	m := &model{config: c, verbs: v, answers: map[call]reply{}}
+	m.pin = m.request(0, c.TTL[0]).Pin()
+	return m
+}
+
+func (m *model) holders() int { return len(m.TTL) }
+
+func (m *model) maxTTL() (longest int8) {
+	for _, ttl := range m.TTL {
+		longest = max(longest, ttl)
+	}
+	return longest
+}
+
+func (m *model) now(s *state) moment { return start + moment(s.ticks) - moment(s.steps*m.Back) }
+
+// first is a namespace that was opened by Init, and holders that ask.
+func (m *model) first() state {
+	var s state
+	for i, ttl := range m.TTL {
+		s.holders[i].ttl = ttl
+	}
+	ns, err := rules.Namespace{}.Init(m.name(0), m.request(0, m.TTL[0]))
+	if err != nil {
+		panic(err)
+	}
+	s.store = m.storeOf(ns)
+	s.replica = s.store
+	m.canon(&s)
+	return s
+}
+
+// step says how a state came from the one before.
+type step struct {
+	what    string
+	holder  int8 // -1: none
+	asked   grant
+	reply   reply
+	replied bool
+	hears   bool
+	gives   bool
+	used    moment
+}
+
+func (st step) text(name func(int8) string) string {
+	if st.holder < 0 {
+		return st.what
+	}
+	out := name(st.holder) + " " + st.what
+	if st.asked.token != 0 {
+		out += fmt.Sprintf(" w%d t%d (%d,%d]", st.asked.worker, st.asked.token, st.asked.floor, st.asked.ceiling)
+	}
+	if st.gives {
+		out += fmt.Sprintf(" used up to %d", st.used)
+	}
+	if st.replied {
+		out += " -> " + st.reply.answer.String()
+		if g := st.reply.grant; g.token != 0 {
+			out += fmt.Sprintf(" w%d t%d (%d,%d]", g.worker, g.token, g.floor, g.ceiling)
+		}
+		if !st.hears {
+			out += " (reply lost)"
+		}
+	}
+	return out
+}
+
+// next calls emit for each step that can follow s. A step that breaks an invariant
+// comes with what it broke.
+func (m *model) next(s *state, found func(step, state, *violation)) {
+	emit := func(st step, to state, broken *violation) {
+		if to != *s || broken != nil {
+			found(st, to, broken)
+		}
+	}
+	if s.ticks < m.Ticks {
+		to := *s
+		to.ticks++
+		emit(step{what: "a millisecond passes", holder: -1}, to, nil)
+	}
+	if s.steps < m.Steps {
+		to := *s
+		to.steps++
+		emit(step{what: "THE CLOCK STEPS BACK", holder: -1}, to, nil)
+	}
+	for i := range int8(m.holders()) {
+		h := &s.holders[i]
+		if i > 0 && *h == s.holders[i-1] && h.phase == asking && h.may == [maxWorkers]span{} {
+			continue // the one before it does the same
+		}
+		m.deliver(s, call{verb: acquire, who: i}, "acquires", emit)
+		for k, g := range h.known[:m.Known] {
+			if g.token != 0 {
+				what := "renews"
+				if k > 0 || h.phase > holding {
+					what = "renewed earlier (arrives late)"
+				}
+				m.deliver(s, call{verb: renew, who: i, grant: g}, what, emit)
+			}
+		}
+		switch h.phase {
+		case holding:
+			for _, used := range m.uses(h.known[0]) {
+				to := *s
+				to.holders[i].stop(used)
+				emit(step{what: "stops, gives back", holder: i, asked: h.known[0], gives: true, used: used}, to, nil)
+			}
+		case stopped:
+			m.deliver(s, call{verb: release, who: i, grant: h.known[0], used: h.used}, "gave back (arrives)", emit)
+		}
+		if h.pending[1].token != 0 && (m.Revive || h.phase == holding && h.known[0] == h.pending[0]) {
+			to := *s
+			t := &to.holders[i]
+			t.phase = holding
+			t.learn(h.pending[1], m.Known)
+			t.may[t.known[0].worker] |= rangeOf(t.known[0].floor, t.known[0].ceiling)
+			t.pending = [2]grant{}
+			emit(step{what: "hears of its renewal", holder: i, asked: h.pending[1]}, to, m.disjoint(&to))
+		}
+	}
+	m.faults(s, emit)
+}
+
+// uses are the last uses that a holder may tell.
+func (m *model) uses(g grant) []moment {
+	uses := []moment{g.floor}
+	if g.floor+1 < g.ceiling {
+		uses = append(uses, g.floor+1)
+	}
+	uses = append(uses, g.ceiling)
+	if m.Wild { // a counter from no grant, or from an earlier one whose clock was ahead
+		uses = append(uses, 0, horizon)
+	}
+	return uses
+}
+
+// stop ends issuing. What was told of is all that the holder ever used.
+func (h *holder) stop(used moment) {
+	kept := upTo(used)
+	if used == horizon { // told of an earlier grant: nothing says that this one was not used up
+		kept = upTo(h.known[0].ceiling)
+	}
+	for w := range h.may {
+		h.may[w] &= kept
+	}
+	h.phase, h.used = stopped, used
+}
+
+func (h *holder) learn(g grant, n int) {
+	if h.known[0] != g {
+		copy(h.known[1:n], h.known[:n-1])
+		h.known[0] = g
+	}
+}
+
+// deliver lets a request reach the centre: sent at any time before, by any copy of
+// it. The reply is lost, or is heard if the holder still waits for it.
+func (m *model) deliver(s *state, c call, what string, emit func(step, state, *violation)) {
+	h := &s.holders[c.who]
+	c.store, c.now, c.incarnation, c.ttl = s.store, m.now(s), s.incarnation, h.ttl
+	r := m.ask(c)
+	to := *s
+	to.store, to.unseen = r.store, false
+	broken := m.check(s, &to, c, r)
+	t := &to.holders[c.who]
+	if r.answer == done && c.verb != release && h.phase != stopped {
+		t.may[r.grant.worker] |= rangeOf(r.grant.floor, r.grant.ceiling)
+		if twice := m.disjoint(&to); twice != nil {
+			broken = twice
+		}
+	}
+	st := step{what: what, holder: c.who, asked: c.grant, reply: r, replied: true, gives: c.verb == release, used: c.used}
+	emit(st, to, broken)
+
+	st.hears = true
+	waits := c.verb == acquire && h.phase == asking || c.verb == renew && h.phase == holding && c.grant == h.known[0]
+	switch {
+	case !waits || r.answer == mustWait || r.answer == isFull:
+		return
+	case r.answer == isLost:
+		t.phase = lost
+	case c.verb == renew && m.LateReplies:
+		t.pending = [2]grant{c.grant, r.grant}
+	default:
+		t.phase = holding
+		t.learn(r.grant, m.Known)
+	}
+	emit(st, to, broken)
+}
+
+// faults are what befalls the store.
+func (m *model) faults(s *state, emit func(step, state, *violation)) {
+	if m.Failover && s.replica != s.store {
+		to := *s
+		to.replica = s.store
+		emit(step{what: "replica in step", holder: -1}, to, nil)
+	}
+	if s.losses >= m.Losses {
+		return
+	}
+	lose := func(what string, seen bool, change func(*state)) {
+		to := *s
+		to.losses++
+		change(&to)
+		to.unseen = s.unseen || !seen
+		emit(step{what: what, holder: -1}, to, nil)
+	}
+	if m.Wipe {
+		lose("STORE WIPED", false, func(s *state) { s.store, s.replica = store{}, store{} })
+	}
+	if m.Failover {
+		lose("FAILOVER to the replica", m.Never || m.Failback, func(s *state) {
+			s.store = s.replica
+			if s.incarnation++; m.Failback {
+				s.incarnation %= 2
+			}
+		})
+	}
+	if m.Parts {
+		part := func(what string, seen bool, fault func(rules.Namespace) rules.Namespace) {
+			lose(what, seen, func(s *state) { s.store = m.storeOf(fault(m.namespace(s.store))) })
+		}
+		for w := range m.Workers {
+			lease := func(ns rules.Namespace) rules.Namespace { return ns.WithoutLease(int64(w)) }
+			mark := func(ns rules.Namespace) rules.Namespace { return ns.WithoutMark(int64(w)) }
+			part(fmt.Sprintf("LEASE OF w%d LOST", w), false, lease)
+			part(fmt.Sprintf("MARK OF w%d LOST", w), false, mark)
+			part(fmt.Sprintf("SLOT w%d LOST", w), false, func(ns rules.Namespace) rules.Namespace { return lease(mark(ns)) })
+		}
+		part("OWNERS LOST", true, rules.Namespace.WithoutOwners)
+		part("META LOST", false, rules.Namespace.WithoutMeta)
+	}
+}

@@ -1,0 +1,85 @@
+package plugintest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+	"gorm.io/sharding"
+
+	"github.com/snowlease/snowlease/gormplugin"
+)
+
+type Order struct {
+	gormplugin.Model
+	UserID int64
+	Total  int64
+}
+
+// Numbered is AUTO_INCREMENT in the eyes of GORM.
+type Numbered struct {
+	gorm.Model
+	UserID int64
+}
+
+const shards = 4
+
+// The keys are the plugin's: PKCustom with a function that makes none keeps the
+// sharding plugin from adding its own, which collide between processes.
+func shardBy(tables ...any) *sharding.Sharding {
+	return sharding.Register(sharding.Config{
+		ShardingKey:           "user_id",
+		NumberOfShards:        shards,
+		PrimaryKeyGenerator:   sharding.PKCustom,
+		PrimaryKeyGeneratorFn: func(int64) int64 { return 0 },
+	}, tables...)
+}
+
+func TestSharding(t *testing.T) {
+	t.Parallel()
+	for _, first := range []bool{true, false} {
+		t.Run(fmt.Sprintf("gormplugin first %v", first), func(t *testing.T) {
+			t.Parallel()
+			dsn, other := newDatabase(t)
+			db := open(t, dsn)
+			for i := range shards {
+				for table, model := range map[string]any{"orders": &Order{}, "numbereds": &Numbered{}} {
+					// Names of indexes are those of the table.
+					require.NoError(t, db.Table(fmt.Sprintf("%s_%d", table, i)).AutoMigrate(model))
+				}
+			}
+			plugins := []gorm.Plugin{newPlugin(t), shardBy("orders", "numbereds")}
+			if !first {
+				plugins[0], plugins[1] = plugins[1], plugins[0]
+			}
+			for _, p := range plugins {
+				require.NoError(t, db.Use(p))
+			}
+
+			row := Order{UserID: 5}
+			require.NoError(t, db.Create(&row).Error)
+			rows := []*Order{{UserID: 2}, {UserID: 6}, {UserID: 2}} // one INSERT goes to one shard
+			require.NoError(t, db.Create(rows).Error)
+			batches := []Order{{UserID: 3}, {UserID: 3}, {UserID: 7}}
+			require.NoError(t, db.CreateInBatches(&batches, 2).Error)
+			m := map[string]any{"user_id": int64(8)}
+			require.NoError(t, db.Model(&Order{}).Create(m).Error)
+			inside := Order{UserID: 1}
+			require.NoError(t, db.Transaction(func(tx *gorm.DB) error { return tx.Create(&inside).Error }))
+
+			stored(t, other, "orders_0", m["id"].(int64))
+			stored(t, other, "orders_1", row.ID, inside.ID)
+			stored(t, other, "orders_2", rows[0].ID, rows[1].ID, rows[2].ID)
+			stored(t, other, "orders_3", batches[0].ID, batches[1].ID, batches[2].ID)
+
+			numbered := []Numbered{{UserID: 2}, {UserID: 2}}
+			require.NoError(t, db.Create(&numbered).Error)
+			stored(t, other, "numbereds_2", int64(numbered[0].ID), int64(numbered[1].ID))
+
+			var back Order
+			require.NoError(t, db.Where("user_id = ?", int64(5)).Take(&back, "id = ?", row.ID).Error)
+			require.Equal(t, row.ID, back.ID)
+		})
+	}
+}
