@@ -1,6 +1,7 @@
 package idworker_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -94,5 +95,20 @@ func TestValidateReportsEveryFaultAtOnce(t *testing.T) {
 func TestRenewSchedules(t *testing.T) {
 	for _, spec := range []string{"@every 10s", "*/10 * * * * *", "* * * * *", "@hourly", "CRON_TZ=Asia/Shanghai 0 6 * * *"} {
 		require.NoError(t, idworker.Config{Namespace: "orders", Renew: spec}.Validate(), spec)
+	}
+}
+
+// One name a key, in snake_case, whatever reads the configuration.
+func TestTagsAgree(t *testing.T) {
+	for _, c := range []any{idworker.Config{}, snowflake.Layout{}} {
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(c)) {
+			name := f.Tag.Get("yaml")
+			require.Regexp(t, "^[a-z]+(_[a-z]+)*$", name, f.Name)
+			for _, key := range []string{"json", "koanf", "mapstructure"} {
+				require.Equal(t, name, f.Tag.Get(key), f.Name)
+			}
+			env := strings.TrimSuffix(f.Tag.Get("env")+f.Tag.Get("envPrefix"), "_")
+			require.Equal(t, strings.ToUpper(name), env, f.Name)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
 	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
@@ -478,4 +479,60 @@ func TestRedisWipedUnderLoad(t *testing.T) {
 	require.Equal(t, worker, st.Worker)
 	require.Zero(t, st.Losses)
 	a.RequireStop()
+}
+
+// A real server hangs for longer than the lease: ids go on to the ceiling, then
+// there are none, and with the server they come back, all in one process.
+func TestServerHangsWhileRunning(t *testing.T) {
+	for name, start := range map[string]func(testing.TB) (*testserver.Server, fx.Option){
+		"redis": func(t testing.TB) (*testserver.Server, fx.Option) {
+			srv := testserver.NewRedis(t)
+			return srv, universal(newRedis(t, srv.Addr()))
+		},
+		"mariadb": func(t testing.TB) (*testserver.Server, fx.Option) {
+			srv := testserver.NewMySQL(t)
+			return srv, fx.Supply(openDB(t, mysql.Open(srv.DSN())))
+		},
+		"postgres": func(t testing.TB) (*testserver.Server, fx.Option) {
+			srv := testserver.NewPostgres(t)
+			return srv, fx.Supply(openDB(t, postgres.Open(srv.DSN())))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, client := start(t)
+			cfg := idworker.Config{Namespace: "orders", TTL: 2 * time.Second, Skew: 100 * time.Millisecond}
+			var w *idworker.IdWorker
+			var c lease.Center
+			a := app(t, &w, fx.Supply(cfg), client, opened(), closing(), fx.Populate(&c))
+			a.RequireStart()
+			prev, err := w.NextID()
+			require.NoError(t, err)
+
+			srv.Pause()
+			ceiling := w.Status().Ceiling
+			var last int64
+			for err = nil; err == nil; time.Sleep(time.Millisecond) {
+				last = prev
+				var id int64
+				if id, err = w.NextID(); err == nil {
+					require.Greater(t, id, prev)
+					prev = id
+				}
+			}
+			require.ErrorIs(t, err, idworker.ErrLeaseExpired)
+			p, err := w.Decode(last)
+			require.NoError(t, err)
+			require.False(t, p.Time.After(w.Status().Ceiling), "none past the ceiling %v", ceiling)
+			require.Equal(t, idworker.StateExpired, w.Status().State)
+
+			srv.Resume()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			id, err := w.NextIDWait(ctx)
+			require.NoError(t, err)
+			require.Greater(t, id, prev)
+			require.True(t, w.Ready())
+			a.RequireStop()
+		})
+	}
 }
