@@ -6,8 +6,9 @@ SHELL := bash
 FUZZTIME ?= 10s
 TESTTIME ?= 20m
 
-# bench/ is a module of its own, so that what it compares with stays out of go.mod.
-in_bench = if [ -f bench/go.mod ]; then cd bench && $(1); fi
+# Modules of their own, so that what they compare or test with stays out of go.mod.
+modules := $(dir $(wildcard */go.mod */*/go.mod))
+in_modules = for module in $(modules); do echo "-- $$module"; (cd $$module && $(1)); done
 
 .PHONY: help
 help: ## say what there is
@@ -25,7 +26,7 @@ lint: ## vet, golangci-lint, gofmt, go mod tidy, what packages link
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:" $$unformatted; exit 1; fi
 	go mod tidy -diff
 	scripts/check-imports.sh
-	@$(call in_bench,go vet ./... && go mod tidy -diff)
+	@$(call in_modules,go vet ./... && go mod tidy -diff)
 
 .PHONY: test-deps
 test-deps: ## install the servers the tests start, where that is allowed
@@ -35,7 +36,7 @@ test-deps: ## install the servers the tests start, where that is allowed
 test: test-deps ## run every test with the race detector
 	@# -count=1: the servers are no part of what go caches results by.
 	go test -race -count=1 -p 2 -timeout $(TESTTIME) ./...
-	@$(call in_bench,go test -timeout $(TESTTIME) ./...)
+	@$(call in_modules,go test -race -count=1 -timeout $(TESTTIME) ./...)
 
 .PHONY: cover
 cover: test-deps ## run every test and show the coverage: cover.out
@@ -45,7 +46,7 @@ cover: test-deps ## run every test and show the coverage: cover.out
 .PHONY: bench
 bench: ## run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
-	@$(call in_bench,go test -run '^$$' -bench . -benchmem ./...)
+	cd bench && go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: fuzz
 fuzz: ## fuzz each target for FUZZTIME
@@ -54,7 +55,7 @@ fuzz: ## fuzz each target for FUZZTIME
 .PHONY: tidy
 tidy: ## go mod tidy and formatting
 	go mod tidy
-	@$(call in_bench,go mod tidy)
+	@$(call in_modules,go mod tidy)
 	scripts/golangci-lint.sh fmt
 
 .PHONY: clean

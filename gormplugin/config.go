@@ -41,7 +41,8 @@ type Config struct {
 	// string, bytes, types of the app. A nil value without an error means that the
 	// key is none of Convert's. It is asked once per model with the id 1, whose value
 	// is thrown away, and then for each row where that answer was a value. It must be
-	// safe for concurrent use. Default: none.
+	// safe for concurrent use. Text above base 36 needs a column that tells upper from
+	// lower case, which MySQL's do not by default. Default: none.
 	Convert func(key *schema.Field, id int64) (any, error) `yaml:"-" json:"-" koanf:"-" mapstructure:"-" env:"-"`
 }
 

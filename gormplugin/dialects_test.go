@@ -2,6 +2,7 @@ package gormplugin_test
 
 import (
 	"database/sql"
+	"flag"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -24,6 +25,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// Defaults: go test -rapid.checks 2000 tells more stories.
+	for name, value := range map[string]string{"rapid.checks": "40", "rapid.nofailfile": "true"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
 	// GORM's cache of prepared statements keeps a goroutine that nothing ends.
 	testserver.Main(m, goleak.IgnoreAnyFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1"))
 }
@@ -32,33 +39,35 @@ func TestMain(m *testing.M) {
 // connection that knows nothing of it.
 type dialect struct {
 	name string
-	open func(testing.TB) (gorm.Dialector, *sql.DB)
+	open func(testing.TB) (func() gorm.Dialector, *sql.DB)
 }
 
 func dialects() []dialect {
 	return []dialect{
-		{"sqlite", func(t testing.TB) (gorm.Dialector, *sql.DB) {
+		{"sqlite", func(t testing.TB) (func() gorm.Dialector, *sql.DB) {
 			dsn := sqliteDSN(t)
-			return sqlite.Open(dsn), second(t, "sqlite", dsn)
+			return func() gorm.Dialector { return sqlite.Open(dsn) }, second(t, "sqlite", dsn)
 		}},
-		{"mariadb", func(t testing.TB) (gorm.Dialector, *sql.DB) {
+		{"mariadb", func(t testing.TB) (func() gorm.Dialector, *sql.DB) {
 			dsn := testserver.MySQL(t)
-			return mysql.Open(dsn), second(t, "mysql", dsn)
+			return func() gorm.Dialector { return mysql.Open(dsn) }, second(t, "mysql", dsn)
 		}},
 		// The way GORM talks to MySQL, which has no RETURNING.
-		{"mariadb without RETURNING", func(t testing.TB) (gorm.Dialector, *sql.DB) {
+		{"mariadb without RETURNING", func(t testing.TB) (func() gorm.Dialector, *sql.DB) {
 			dsn := testserver.MySQL(t)
-			return mysql.New(mysql.Config{DSN: dsn, DisableWithReturning: true}), second(t, "mysql", dsn)
+			return func() gorm.Dialector {
+				return mysql.New(mysql.Config{DSN: dsn, DisableWithReturning: true})
+			}, second(t, "mysql", dsn)
 		}},
-		{"postgres", func(t testing.TB) (gorm.Dialector, *sql.DB) {
+		{"postgres", func(t testing.TB) (func() gorm.Dialector, *sql.DB) {
 			dsn := testserver.Postgres(t)
-			return postgres.Open(dsn), second(t, "pgx", dsn)
+			return func() gorm.Dialector { return postgres.Open(dsn) }, second(t, "pgx", dsn)
 		}},
 	}
 }
 
 func sqliteDSN(t testing.TB) string {
-	return filepath.Join(t.TempDir(), "test.db") + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"
+	return filepath.Join(t.TempDir(), "test.db") + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(off)"
 }
 
 func second(t testing.TB, driver, dsn string) *sql.DB {
@@ -88,7 +97,9 @@ func openSQLite(t testing.TB, p *gormplugin.Plugin, models ...any) *gorm.DB {
 const worker = 21
 
 // newGenerator returns a real generator that holds a lease for an hour.
-func newGenerator(t testing.TB) *snowflake.Generator {
+func newGenerator(t require.TestingT) *snowflake.Generator { return newGeneratorOf(t, worker) }
+
+func newGeneratorOf(t require.TestingT, worker int64) *snowflake.Generator {
 	g, err := snowflake.NewGenerator(snowflake.Layout{})
 	require.NoError(t, err)
 	now := time.Now().UnixMilli()
@@ -102,6 +113,8 @@ func convert(key *schema.Field, id int64) (any, error) {
 	switch key.Schema.Name {
 	case "Base36":
 		return snowflake.ID(id).Base36(), nil
+	case "Base62":
+		return snowflake.ID(id).Base62(), nil
 	case "Bytes":
 		return fmt.Append(nil, id), nil
 	}
@@ -113,7 +126,8 @@ type cell struct {
 	*testing.T
 	db        *gorm.DB
 	other     *sql.DB
-	returning bool // the dialect can tell what it has stored
+	dialector func() gorm.Dialector // of the same database
+	returning bool                  // the dialect can tell what it has stored
 	seq       *atomic.Int64
 }
 
@@ -144,6 +158,11 @@ func (c cell) holds(table, column string, keys ...any) {
 // issued checks that the keys come from this worker and from now, and differ.
 func (c cell) issued(keys ...any) {
 	c.Helper()
+	c.issuedBy(worker, keys...)
+}
+
+func (c cell) issuedBy(worker int64, keys ...any) {
+	c.Helper()
 	seen := map[int64]bool{}
 	for _, key := range keys {
 		id, err := snowflake.ParseID(fmt.Sprint(key), 10)
@@ -162,6 +181,17 @@ func (c cell) filled(table, column string, keys ...any) {
 	c.Helper()
 	c.issued(keys...)
 	c.holds(table, column, keys...)
+}
+
+// associate checks that all orders and profiles belong to the customer.
+func (c cell) associate(customer int64) error {
+	for _, table := range []string{"orders", "profiles"} {
+		var others int
+		if err := c.other.QueryRow(fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE customer_id <> %d", table, customer)).Scan(&others); err != nil || others > 0 {
+			return fmt.Errorf("%d rows of %s are not the customer's (%w)", others, table, err)
+		}
+	}
+	return nil
 }
 
 // ids lists the values of f for the rows.

@@ -9,7 +9,8 @@
 //	err := db.Use(gormplugin.New(worker, gormplugin.Config{}))
 //	err = db.Create(&Order{Total: 5}).Error // order.ID is set
 //
-// Do not use it where the database numbers the rows and is to go on with that.
+// Do not use it where the database numbers the rows and is to go on with that. Before
+// a table that has rows goes over to ids, CheckTable says what stands in the way.
 //
 // # With fx
 //
@@ -70,10 +71,19 @@
 // transaction that GORM has begun for them. A statement takes its ids by one
 // reservation. Ids of a failed INSERT stay in the values: the next try uses them.
 //
+// # Upserts
+//
+// A row that ON CONFLICT DO UPDATE meets by another unique key keeps its own key. The
+// value holds that key afterwards where the database knows RETURNING (PostgreSQL,
+// SQLite, MariaDB), which the plugin adds; RowsAffected then counts rows, not MySQL's
+// 2 for an update. On MySQL, and with GORM's DisableWithReturning, the value holds the
+// new id, which is in no table: reload it by the other key.
+//
+// With DO NOTHING no database tells the key of the row that was there: a value that was
+// left out holds an id that is in no table, and RowsAffected counts the others.
+//
 // # What GORM does not do
 //
-//   - After an upsert that met a row by another unique key, the row keeps its key and
-//     the value may hold the new one: reload it.
 //   - Create(row) by value cannot take an id: gorm.ErrInvalidValue instead of GORM's
 //     panic, which leaves a transaction open.
 //   - Several maps of an AUTO_INCREMENT model: GORM renumbers them wrongly on MySQL
@@ -82,4 +92,14 @@
 //     of its own.
 //   - Select without the key would store another key than the value's: the plugin
 //     adds it.
+//   - An upsert of several rows with a condition (OnConflict.Where) gives the keys of
+//     the rows that it wrote to the first values: with the plugin each value keeps its
+//     own.
+//   - GORM inserts associated rows with DO NOTHING and then refers to the key that the
+//     value holds. Where such a row is there under another unique key, the reference
+//     fails or dangles: look it up first.
+//   - Hooks do not run for maps, Save does not insert them, and a map without a model
+//     has no key.
+//
+// TestWays in this package has all of this as a table that runs on each dialect.
 package gormplugin

@@ -1,6 +1,7 @@
 package gormplugin
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -56,35 +57,82 @@ func (p *Plugin) fillStructs(db *gorm.DB, k *key) error {
 	if !holdsModels(rows, stmt.Schema.ModelType) {
 		return nil
 	}
-	n := 1
-	if rows.Kind() != reflect.Struct {
-		n = rows.Len()
+	visit := k.visit
+	if k.plain && rows.Kind() != reflect.Struct {
+		visit = k.visitPlain
+	}
+	empty, err := visit(stmt.Context, rows, nil)
+	if err != nil {
+		return err
+	}
+	if empty > 0 && !addressable(rows) {
+		return fmt.Errorf("%w: a %s by value cannot take its id: pass a pointer", gorm.ErrInvalidValue, rows.Type())
 	}
 	b := p.batches.Get().(*batch)
 	defer p.release(b)
-	for i := range n {
+	if err := p.reserve(db, k, b, empty); err != nil {
+		return err
+	}
+	if empty > 0 {
+		if _, err := visit(stmt.Context, rows, b.ids); err != nil {
+			return err
+		}
+	}
+	if k.askBack(stmt) || k.field.HasDefaultValue {
+		k.keep(db, rows)
+	}
+	return nil
+}
+
+// visit counts the rows whose key is zero and, where there are ids, gives them those
+// in turn. A pointer that is listed twice takes one.
+func (k *key) visit(ctx context.Context, rows reflect.Value, ids []int64) (empty int, err error) {
+	for i := range length(rows) {
 		row := rowAt(rows, i)
 		if !row.IsValid() {
 			continue
 		}
-		slot, zero := k.find(stmt.Context, row)
+		slot, zero := k.find(ctx, row)
 		if !zero {
 			continue
 		}
-		if !row.CanAddr() {
-			return fmt.Errorf("%w: a %s by value cannot take its id: pass a pointer", gorm.ErrInvalidValue, rows.Type())
+		if empty++; len(ids) < empty {
+			continue
 		}
-		b.slots = append(b.slots, slot)
-	}
-	if err := p.reserve(db, k, b, len(b.slots)); err != nil {
-		return err
-	}
-	for i, slot := range b.slots {
-		if err := k.set(stmt.Context, slot, b.ids[i]); err != nil {
-			return err
+		if err := k.set(ctx, slot, ids[empty-1]); err != nil {
+			return empty, err
 		}
 	}
-	return nil
+	return empty, nil
+}
+
+// visitPlain is visit for lists with the usual key, in half the time.
+func (k *key) visitPlain(_ context.Context, rows reflect.Value, ids []int64) (empty int, err error) {
+	pointers := rows.Type().Elem().Kind() == reflect.Pointer
+	signed := k.kind == kindInt
+	for i := range rows.Len() {
+		slot := rows.Index(i)
+		if pointers {
+			if slot = slot.Elem(); !slot.IsValid() {
+				continue
+			}
+		}
+		for _, f := range k.index {
+			slot = slot.Field(f)
+		}
+		if signed && slot.Int() != 0 || !signed && slot.Uint() != 0 {
+			continue
+		}
+		if empty++; len(ids) < empty {
+			continue
+		}
+		if signed {
+			slot.SetInt(ids[empty-1])
+		} else {
+			slot.SetUint(uint64(ids[empty-1]))
+		}
+	}
+	return empty, nil
 }
 
 // holdsModels tells whether rows is of the model's type or a list of them; GORM
@@ -99,6 +147,22 @@ func holdsModels(rows reflect.Value, model reflect.Type) bool {
 		return t == model || t.Kind() == reflect.Pointer && t.Elem() == model
 	}
 	return false
+}
+
+func length(rows reflect.Value) int {
+	if rows.Kind() == reflect.Struct {
+		return 1
+	}
+	return rows.Len()
+}
+
+// addressable tells whether rows, of which there are some, can be written to.
+func addressable(rows reflect.Value) bool {
+	if rows.Kind() == reflect.Struct {
+		return rows.CanAddr()
+	}
+	row := rows.Index(0)
+	return row.Kind() == reflect.Pointer || row.CanAddr()
 }
 
 // rowAt returns the i-th struct, which is invalid where the pointer is nil.

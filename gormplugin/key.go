@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -30,8 +31,9 @@ type key struct {
 	field   *schema.Field
 	kind    kind
 	convert func(*schema.Field, int64) (any, error)
-	pointer bool // the field is a pointer to kind
-	byRow   bool // the field lies behind an embedded pointer, or GORM sets it
+	pointer bool  // the field is a pointer to kind
+	plain   bool  // an integer that no pointer leads to, which is what most keys are
+	index   []int // the way to the field; none where GORM goes it: behind an embedded pointer, or by Convert
 	warned  atomic.Bool
 	err     error // why a zero key cannot be filled
 }
@@ -52,13 +54,15 @@ func (p *Plugin) newKey(s *schema.Schema) *key {
 		return nil
 	}
 	k := &key{field: field, convert: p.cfg.Convert, err: err}
-	for _, i := range field.StructField.Index {
-		k.byRow = k.byRow || i < 0 // GORM's sign for a pointer on the way
-	}
 	if err != nil {
 		return k
 	}
+	k.index = field.StructField.Index
+	if slices.Min(k.index) < 0 { // GORM's sign for a pointer on the way
+		k.index = nil
+	}
 	known, err := k.classify()
+	k.plain = k.index != nil && !k.pointer && (k.kind == kindInt || k.kind == kindUint)
 	switch {
 	case err != nil:
 		k.err = err
@@ -78,7 +82,7 @@ func (k *key) classify() (known bool, err error) {
 			return false, fmt.Errorf("%w: Config.Convert: %w", k.fault("its value cannot be made"), err)
 		}
 		if v != nil {
-			k.kind, k.byRow = kindConvert, true
+			k.kind, k.index = kindConvert, nil
 			return true, nil
 		}
 	}
@@ -129,15 +133,18 @@ func scansIDs(t reflect.Type) bool {
 // notion: a pointer to 0 and a valid sql.NullInt64 are values. The slot is the key's
 // own place, or the row where getting there writes.
 func (k *key) find(ctx context.Context, row reflect.Value) (slot reflect.Value, zero bool) {
-	if k.byRow {
+	if k.index == nil {
 		_, zero = k.field.ValueOf(ctx, row)
 		return row, zero
 	}
-	slot = k.field.ReflectValueOf(ctx, row)
+	slot = row
+	for _, i := range k.index {
+		slot = slot.Field(i)
+	}
 	return slot, slot.IsZero()
 }
 
-// set fills what find has found.
+// set fills what find has found to be zero.
 func (k *key) set(ctx context.Context, v reflect.Value, id int64) error {
 	if k.kind == kindConvert {
 		value, err := k.value(id)
@@ -146,11 +153,8 @@ func (k *key) set(ctx context.Context, v reflect.Value, id int64) error {
 		}
 		return err
 	}
-	if k.byRow {
+	if k.index == nil {
 		v = k.field.ReflectValueOf(ctx, v)
-	}
-	if !v.IsZero() {
-		return nil // A pointer that is listed twice.
 	}
 	if k.pointer {
 		v.Set(reflect.New(v.Type().Elem()))

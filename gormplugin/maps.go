@@ -48,7 +48,7 @@ func (p *Plugin) fillMaps(db *gorm.DB, k *key, rows []map[string]any) error {
 		if row == nil {
 			return fmt.Errorf("%w: row %d is a nil map, which cannot take an id: make the map", gorm.ErrInvalidData, i)
 		}
-		keys[i] = k.in(row)
+		keys[i] = k.inMap(row)
 		if keys[i].value == nil {
 			empty++
 		}
@@ -70,13 +70,14 @@ func (p *Plugin) fillMaps(db *gorm.DB, k *key, rows []map[string]any) error {
 		keys[i].value, row[keys[i].name] = v, v
 		next++
 	}
-	rememberMaps(db, k, rows, keys)
+	_, own := db.Statement.Clauses["RETURNING"]
+	rememberMaps(db, k, rows, keys, own, k.askBack(db.Statement))
 	return nil
 }
 
-// in returns the key of a map under the name that the map uses for it. A zero value
+// inMap returns the key of a map under the name that the map uses for it. A zero value
 // counts as none.
-func (k *key) in(row map[string]any) mapKey {
+func (k *key) inMap(row map[string]any) mapKey {
 	found := func(name string, v any) mapKey {
 		if v != nil && reflect.ValueOf(v).IsZero() {
 			v = nil
@@ -96,35 +97,36 @@ func (k *key) in(row map[string]any) mapKey {
 	return mapKey{name: k.field.DBName}
 }
 
-// rememberMaps prepares for what GORM does to several maps whose model has columns
-// that the database fills. With RETURNING it cannot scan into a []map, and appends
-// the returned rows to a *[]map, over the next batch where there is one; without, it
-// numbers the maps anew from the last id.
-func rememberMaps(db *gorm.DB, k *key, rows []map[string]any, keys []mapKey) {
+// rememberMaps prepares for what GORM does to maps whose model has columns that the
+// database returns. With RETURNING it cannot scan into a []map, and appends the
+// returned rows to a *[]map, over the next batch where there is one; without, it
+// numbers the maps anew from the last id. One map it gets right, but for the name.
+// own says that the statement came with RETURNING, asked that the plugin added it.
+func rememberMaps(db *gorm.DB, k *key, rows []map[string]any, keys []mapKey, own, asked bool) {
 	stmt := db.Statement
-	if len(stmt.Schema.FieldsWithDefaultDBValue) == 0 {
+	if len(stmt.Schema.FieldsWithDefaultDBValue) == 0 && !asked {
 		return
 	}
+	f := &filledMaps{column: k.field.DBName, rows: rows, keys: keys, dest: stmt.Dest}
 	switch stmt.Dest.(type) {
 	case []map[string]any, *[]map[string]any:
+		// Who asks for RETURNING himself gets what GORM does with it.
+		if !own {
+			list := slices.Clip(rows)
+			f.list, stmt.Dest = &list, &list
+		}
 	default:
-		return // One map is right already.
-	}
-	f := &filledMaps{column: k.field.DBName, rows: rows, keys: keys, dest: stmt.Dest}
-	// Who asks for RETURNING himself gets what GORM does with it.
-	if _, asked := stmt.Clauses["RETURNING"]; !asked {
-		list := slices.Clip(rows)
-		f.list, stmt.Dest = &list, &list
+		if !asked || keys[0].name == f.column {
+			return
+		}
 	}
 	db.InstanceSet(mapsKey, f)
 }
 
-// settleMaps is the callback after the INSERT: the caller's maps hold the keys that
-// are in the table.
+// settleMaps is for after the INSERT: the caller's maps hold the keys that are in the
+// table.
 func settleMaps(db *gorm.DB) {
-	switch db.Statement.Dest.(type) {
-	case []map[string]any, *[]map[string]any:
-	default:
+	if _, ok := mapsOf(db.Statement.Dest); !ok {
 		return
 	}
 	v, _ := db.InstanceGet(mapsKey)
@@ -133,13 +135,21 @@ func settleMaps(db *gorm.DB) {
 		return
 	}
 	db.Statement.Dest = f.dest
+	switch f.dest.(type) {
+	case map[string]any, *map[string]any:
+		if v, ok := f.rows[0][f.column]; ok {
+			f.rows[0][f.keys[0].name] = v
+			delete(f.rows[0], f.column)
+		}
+		return
+	}
 	var returned []map[string]any
 	if f.list != nil {
 		returned = (*f.list)[len(f.rows):]
 	}
 	for i, row := range f.rows {
 		// As GORM does with structs: row by row, where the database returned each. It
-		// does not for rows that ON CONFLICT DO NOTHING left out.
+		// does not for rows that ON CONFLICT left out.
 		if len(returned) == len(f.rows) {
 			maps.Copy(row, returned[i])
 			if v, ok := returned[i][f.column]; ok {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
 
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker/snowflake"
@@ -55,6 +56,17 @@ type (
 		ID   string `gorm:"primaryKey;size:13"`
 		Name string
 	}
+	Base62 struct {
+		ID   CaseText `gorm:"primaryKey"`
+		Name string
+	}
+	// CaseText is for a column that tells upper from lower case.
+	CaseText string
+	SKU      uint64
+	TypedU   struct {
+		ID   SKU `gorm:"primaryKey;autoIncrement:false"`
+		Name string
+	}
 	Bytes struct {
 		ID   []byte `gorm:"primaryKey;size:20"`
 		Name string
@@ -84,6 +96,24 @@ type (
 	}
 	PointerBased struct {
 		*Base
+		Name string
+	}
+	NamedBase struct {
+		Base *Base `gorm:"embedded;embeddedPrefix:y_"`
+		Name string
+	}
+	Nested struct {
+		Outer struct {
+			Base `gorm:"embedded;embeddedPrefix:b_"`
+		} `gorm:"embedded;embeddedPrefix:a_"`
+		Name string
+	}
+	Serialized struct {
+		ID     int64    `gorm:"primaryKey;autoIncrement:false"`
+		Labels []string `gorm:"serializer:json"`
+	}
+	SerializedKey struct {
+		ID   int64 `gorm:"primaryKey;autoIncrement:false;serializer:json"`
 		Name string
 	}
 	// Composite is filled at ID.
@@ -159,10 +189,60 @@ type (
 	}
 )
 
+// More associations.
+type (
+	Post struct {
+		gormplugin.Model
+		Cover    *Comment  `gorm:"polymorphic:Owner;polymorphicValue:cover"`
+		Comments []Comment `gorm:"polymorphic:Owner"`
+	}
+	Comment struct {
+		ID        int64 `gorm:"primaryKey;autoIncrement:false"`
+		OwnerID   int64
+		OwnerType string `gorm:"size:20"`
+	}
+	Node struct {
+		ID       int64 `gorm:"primaryKey;autoIncrement:false"`
+		ParentID *int64
+		Children []*Node `gorm:"foreignKey:ParentID;constraint:OnDelete:CASCADE"`
+		Friends  []*Node `gorm:"many2many:node_friends"`
+	}
+	// Article and Topic have a join table without a model.
+	Article struct {
+		gormplugin.Model
+		Topics []Topic `gorm:"many2many:article_topics"`
+	}
+	Topic struct {
+		gormplugin.Model
+		Title string `gorm:"size:50;uniqueIndex"`
+	}
+	// Wallet is AUTO_INCREMENT, and so are its entries.
+	Wallet struct {
+		gorm.Model
+		Entries []Entry
+	}
+	Entry struct {
+		gorm.Model
+		WalletID uint
+	}
+)
+
+// GormDBDataType is varchar, in MySQL with a collation that is none by default.
+func (CaseText) GormDBDataType(db *gorm.DB, _ *schema.Field) string {
+	if db.Name() == "mysql" {
+		return "varchar(11) CHARACTER SET ascii COLLATE ascii_bin"
+	}
+	return "varchar(11)"
+}
+
+// joinTables are those that have no model.
+func joinTables() []string { return []string{"article_topics", "node_friends"} }
+
 func models() []any {
 	return []any{
-		&Plain{}, &Based{}, &Auto{}, &Int{}, &Uint{}, &Uint64{}, &Typed{}, &Snow{}, &Text{}, &Base36{}, &Bytes{},
+		&Plain{}, &Based{}, &Auto{}, &Int{}, &Uint{}, &Uint64{}, &Typed{}, &Snow{}, &Text{}, &Base36{}, &Base62{}, &TypedU{}, &Bytes{},
 		&Pointed{}, &Null{}, &NullPointed{}, &Column{}, &Prefixed{}, &PointerBased{}, &Composite{}, &Chosen{},
+		&NamedBase{}, &Nested{}, &Serialized{}, &SerializedKey{}, &Post{}, &Comment{}, &Node{}, &Topic{}, &Article{}, &Wallet{}, &Entry{},
 		&Hooked{}, &Stubborn{}, &Product{}, &Tag{}, &Customer{}, &Profile{}, &Order{}, &Item{}, &CustomerTag{},
 	}
 }

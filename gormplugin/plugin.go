@@ -82,7 +82,10 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	if err := db.Callback().Create().Before("*").Register("idworker:fill", p.fill); err != nil {
 		return err
 	}
-	return db.Callback().Create().After("*").Register("idworker:maps", settleMaps)
+	return db.Callback().Create().After("*").Register("idworker:settle", func(db *gorm.DB) {
+		settleMaps(db)
+		settleRows(db)
+	})
 }
 
 // excluded tells whether the statement inserts into a table of Config.Exclude.

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
+	"gorm.io/gorm/schema"
 
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker/snowflake"
@@ -225,4 +226,52 @@ func TestWarnsOnceOfAutoIncrement(t *testing.T) {
 	require.Equal(t, 1, bytes.Count(out.Bytes(), []byte("AUTO_INCREMENT")))
 	require.Contains(t, out.String(), `gorm:"primaryKey;autoIncrement:false"`)
 	require.Contains(t, out.String(), "gormplugin_test.Auto")
+}
+
+// GORM shares a schema between all sessions, without a lock.
+func TestSchemaStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	db := openSQLite(t, gormplugin.New(&counter{last: 100}, gormplugin.Config{}), &Auto{})
+	parsed := func() (keys, defaults []string, field schema.Field) {
+		stmt := &gorm.Statement{DB: db}
+		require.NoError(t, stmt.Parse(&Auto{}))
+		for _, f := range stmt.Schema.FieldsWithDefaultDBValue {
+			defaults = append(defaults, f.DBName)
+		}
+		f := *stmt.Schema.PrioritizedPrimaryField
+		// Functions cannot be compared.
+		f.ValueOf, f.ReflectValueOf, f.Set = nil, nil, nil
+		return stmt.Schema.PrimaryFieldDBNames, defaults, f
+	}
+	keys, defaults, field := parsed()
+	require.NoError(t, db.Create(&[]Auto{{Name: "a"}, {Name: "b"}}).Error)
+	require.NoError(t, db.Model(&Auto{}).Create([]map[string]any{{"name": "c"}}).Error)
+	keys2, defaults2, field2 := parsed()
+	require.Equal(t, keys, keys2)
+	require.Equal(t, defaults, defaults2)
+	require.True(t, field2.AutoIncrement && field2.HasDefaultValue)
+	require.Equal(t, field, field2)
+}
+
+// Waiting for ids holds no connection: with one in the pool, others go on.
+func TestWaitingHoldsNoConnection(t *testing.T) {
+	t.Parallel()
+	asked, give := make(chan struct{}), make(chan struct{})
+	db := openSQLite(t, gormplugin.New(generatorFunc(func(_ context.Context, dst []int64) error {
+		close(asked)
+		<-give
+		dst[0] = 5
+		return nil
+	}), gormplugin.Config{Wait: time.Hour}), &Plain{})
+	pool, err := db.DB()
+	require.NoError(t, err)
+	pool.SetMaxOpenConns(1)
+	done, row := make(chan error), Plain{}
+	go func() { done <- db.Create(&row).Error }()
+	<-asked
+	require.NoError(t, db.Create(&Plain{ID: 1}).Error)
+	require.Zero(t, pool.Stats().InUse)
+	close(give)
+	require.NoError(t, <-done)
+	require.EqualValues(t, 5, row.ID)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"gorm.io/gorm"
@@ -17,23 +16,18 @@ const remedy = "list gormplugin.Module before every module that writes, so that 
 // maxKept is the number of rows up to which a batch is kept for later statements.
 const maxKept = 1 << 14
 
-// A batch is what one statement needs; it is used again.
-type batch struct {
-	ids   []int64
-	slots []reflect.Value // where they go
-}
+// A batch holds the ids of one statement; it is used again.
+type batch struct{ ids []int64 }
 
-// release gives a batch back, which must not keep the caller's rows alive.
 func (p *Plugin) release(b *batch) {
-	clear(b.slots)
-	b.slots = b.slots[:0]
-	if max(cap(b.ids), cap(b.slots)) <= maxKept {
+	if cap(b.ids) <= maxKept {
 		p.batches.Put(b)
 	}
 }
 
 // reserve takes n ids in one go, after what can be known beforehand.
 func (p *Plugin) reserve(db *gorm.DB, k *key, b *batch, n int) error {
+	b.ids = b.ids[:0]
 	if n == 0 {
 		return nil
 	}
@@ -41,7 +35,7 @@ func (p *Plugin) reserve(db *gorm.DB, k *key, b *batch, n int) error {
 		return k.err
 	}
 	k.warn(db)
-	b.ids = slices.Grow(b.ids[:0], n)[:n]
+	b.ids = slices.Grow(b.ids, n)[:n]
 	// An id of an earlier statement must not pass for a new one.
 	clear(b.ids)
 	err := p.await(db.Statement.Context, b.ids)

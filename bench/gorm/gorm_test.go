@@ -1,0 +1,137 @@
+// Package gorm_test measures what it costs to insert rows through GORM with the keys
+// of gormplugin, of the database, of a hook and of another plugin.
+package gorm_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/invzhi/next"
+	"github.com/libtnb/sqlite"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/internal/testserver"
+)
+
+func TestMain(m *testing.M) { testserver.Main(m) }
+
+var dialects = []struct {
+	name string
+	open func(testing.TB) gorm.Dialector
+}{
+	{"SQLite", func(t testing.TB) gorm.Dialector {
+		return sqlite.Open(filepath.Join(t.TempDir(), "bench.db") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
+	}},
+	{"MariaDB", func(t testing.TB) gorm.Dialector { return mysql.Open(testserver.MySQL(t)) }},
+	{"PostgreSQL", func(t testing.TB) gorm.Dialector { return postgres.Open(testserver.Postgres(t)) }},
+}
+
+// A way gets keys into rows.
+type way struct {
+	name     string
+	plugin   func(testing.TB) gorm.Plugin // nil for none
+	callback string                       // the one that makes the keys; "" for the database
+	rows     func(n int) any              // a pointer to a slice of zero rows
+}
+
+var ways = []way{
+	{"gormplugin", newPlugin, "idworker:fill", func(n int) any { return ptr(make([]FilledRow, n)) }},
+	{"AUTO_INCREMENT", nil, "", func(n int) any { return ptr(make([]AutoRow, n)) }},
+	{"hook bwmarrin", nil, "gorm:before_create", func(n int) any { return ptr(make([]HookRow, n)) }},
+	{"next bwmarrin", newNext, "next:before_create", func(n int) any { return ptr(make([]NextRow, n)) }},
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func newPlugin(t testing.TB) gorm.Plugin {
+	g := must(snowflake.NewGenerator(snowflake.Layout{}))
+	now := time.Now().UnixMilli()
+	must(g.Adopt(snowflake.Range{Worker: 1, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()}))
+	return gormplugin.New(g, gormplugin.Config{})
+}
+
+func newNext(testing.TB) gorm.Plugin {
+	p := next.NewPlugin()
+	p.Register("id", func(_, zero bool) (any, error) {
+		if !zero {
+			return nil, next.SkipField
+		}
+		return node.Generate().Int64(), nil
+	})
+	return p
+}
+
+func open(b *testing.B, d gorm.Dialector, w way) *gorm.DB {
+	db := must(gorm.Open(d, &gorm.Config{Logger: logger.Discard}))
+	pool := must(db.DB())
+	b.Cleanup(func() { _ = pool.Close() })
+	if w.plugin != nil {
+		if err := db.Use(w.plugin(b)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := db.AutoMigrate(w.rows(1)); err != nil {
+		b.Fatal(err)
+	}
+	return db
+}
+
+// BenchmarkInsert is the whole INSERT, with the server and the round trip.
+func BenchmarkInsert(b *testing.B) {
+	for _, d := range dialects {
+		for _, n := range []int{1, 100, 1000} {
+			for _, w := range ways {
+				b.Run(fmt.Sprintf("%s/%d rows/%s", d.name, n, w.name), func(b *testing.B) {
+					db := open(b, d.open(b), w)
+					for b.Loop() {
+						if err := db.Create(w.rows(n)).Error; err != nil {
+							b.Fatal(err)
+						}
+					}
+					perRow(b, n)
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkKeys is the making of the keys alone, without SQL and the rest of GORM.
+func BenchmarkKeys(b *testing.B) {
+	for _, n := range []int{1, 100, 1000} {
+		for _, w := range ways {
+			if w.callback == "" {
+				continue
+			}
+			b.Run(fmt.Sprintf("%d rows/%s", n, w.name), func(b *testing.B) {
+				db := open(b, sqlite.Open(filepath.Join(b.TempDir(), "bench.db")), w)
+				rows := w.rows(n)
+				tx := db.Session(&gorm.Session{DryRun: true}).Create(rows)
+				if tx.Error != nil {
+					b.Fatal(tx.Error)
+				}
+				keys := db.Callback().Create().Get(w.callback)
+				zero := reflect.ValueOf(rows).Elem()
+				b.ReportAllocs()
+				for b.Loop() {
+					zero.Clear()
+					if keys(tx); tx.Error != nil {
+						b.Fatal(tx.Error)
+					}
+				}
+				perRow(b, n)
+			})
+		}
+	}
+}
+
+func perRow(b *testing.B, n int) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/row")
+}

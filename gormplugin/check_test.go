@@ -1,0 +1,242 @@
+package gormplugin_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+type (
+	Old struct {
+		ID int64 `gorm:"primaryKey;autoIncrement:false"`
+	}
+	OldText struct {
+		ID string `gorm:"primaryKey"`
+	}
+	OldQuoted struct {
+		ID int64 `gorm:"primaryKey" json:"id,string"`
+	}
+	OldHidden struct {
+		ID int64 `gorm:"primaryKey" json:"-"`
+	}
+	OldSnow struct {
+		ID snowflake.ID `gorm:"primaryKey"`
+	}
+	OldDeleted struct {
+		gormplugin.Model
+	}
+)
+
+// What a column holds, by the catalogue of each database.
+func TestCheckTableColumns(t *testing.T) {
+	t.Parallel()
+	const never, later, always = "never", "later", "always"
+	mariadb := map[string]string{
+		"BIGINT": always, "BIGINT UNSIGNED": always, "BIGINT(20)": always, "INT": never, "INT UNSIGNED": never, "MEDIUMINT": never, "SMALLINT": never,
+		"DECIMAL(20)": always, "DECIMAL(20,1)": always, "DECIMAL(18)": later, "DECIMAL(9)": never, "DOUBLE": never,
+		"VARCHAR(19)": always, "VARCHAR(18)": later, "VARCHAR(10)": never, "CHAR(20)": always, "VARBINARY(20)": always,
+	}
+	for _, d := range dialects() {
+		types := mariadb
+		switch d.name {
+		case "sqlite": // an INT is as large as a BIGINT, and no length is looked at
+			types = map[string]string{
+				"INTEGER": always, "INT": always, "BIGINT": always, "NUMERIC(9)": always, "VARCHAR(5)": always, "TEXT": always, "REAL": never, "BLOB": always,
+			}
+		case "postgres":
+			types = map[string]string{
+				"BIGINT": always, "INTEGER": never, "SMALLINT": never, "NUMERIC": always, "NUMERIC(20)": always, "NUMERIC(18)": later, "NUMERIC(19,3)": never,
+				"DOUBLE PRECISION": never, "VARCHAR(19)": always, "VARCHAR(18)": later, "VARCHAR(10)": never, "TEXT": always, "VARCHAR": always,
+				"CHAR(20)": always, "BYTEA": always, "BIGSERIAL": always,
+			}
+		}
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			dialector, _ := d.open(t)
+			db := open(t, dialector(), nil)
+			n := 0
+			for typ, holds := range types {
+				n++
+				table := fmt.Sprintf("old%d", n)
+				require.NoError(t, db.Exec("CREATE TABLE "+table+" (id "+typ+" PRIMARY KEY)").Error)
+				text := strings.Contains(typ, "CHAR") || strings.Contains(typ, "TEXT") || strings.Contains(typ, "B") && !strings.Contains(typ, "BIG") && !strings.Contains(typ, "DOUBLE")
+				var model any = &Old{}
+				if text {
+					model = &OldText{}
+				}
+				r, err := gormplugin.CheckTable(t.Context(), db.Table(table), model, snowflake.Layout{}, gormplugin.Config{})
+				require.NoError(t, err, typ)
+				require.True(t, r.SortsAfter(), typ)
+				require.Empty(t, r.Max, typ)
+				switch holds {
+				case always:
+					require.True(t, r.Holds(), "%s\n%s", typ, r)
+				case never:
+					require.Zero(t, r.HoldsUntil, "%s\n%s", typ, r)
+				case later:
+					// 10^18 is reached by the default layout in 2027.
+					require.Equal(t, 2027, r.HoldsUntil.Year(), "%s\n%s", typ, r)
+				}
+				// Text of 19 digits that begins with 1 sorts before that of 18.
+				require.Equal(t, text, r.OrderedUntil.Before(r.Layout.Ends()), typ)
+				require.Equal(t, table, r.Table)
+				if d.name != "sqlite" {
+					require.Equal(t, typ == "BIGSERIAL", r.AutoIncrement, typ)
+				}
+			}
+		})
+	}
+}
+
+// Whether new ids sort after the keys that are there, which the database says.
+func TestCheckTableOrder(t *testing.T) {
+	t.Parallel()
+	twitter, err := snowflake.Twitter().Encode(snowflake.Parts{Time: time.Now()})
+	require.NoError(t, err)
+	for _, d := range dialects() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			dialector, _ := d.open(t)
+			db := open(t, dialector(), nil, &Old{}, &OldText{}, &Auto{}, &OldDeleted{})
+			check := func(model any, layout snowflake.Layout) *gormplugin.TableReport {
+				r, err := gormplugin.CheckTable(t.Context(), db, model, layout, gormplugin.Config{})
+				require.NoError(t, err)
+				require.Contains(t, r.String(), "order: ")
+				return r
+			}
+			require.NoError(t, db.Create([]Old{{ID: 7}, {ID: 4_000_000_000}}).Error)
+			r := check(&Old{}, snowflake.Layout{})
+			require.True(t, r.SortsAfter())
+			require.Equal(t, "4000000000", r.Max)
+
+			require.NoError(t, db.Create(&Old{ID: twitter}).Error)
+			r = check(&Old{}, snowflake.Layout{})
+			require.False(t, r.SortsAfter())
+			require.EqualValues(t, 1, r.Ahead)
+			require.Contains(t, r.String(), "NO, 1 keys up to")
+			// The epoch that it advises is the latest that will do.
+			require.NotZero(t, r.Epoch)
+			r = check(&Old{}, snowflake.Layout{Epoch: r.Epoch})
+			require.True(t, r.SortsAfter())
+			require.False(t, check(&Old{}, snowflake.Layout{Epoch: r.Layout.Epoch + 2*time.Minute.Milliseconds()}).SortsAfter())
+
+			// Text sorts as the database sorts it.
+			require.NoError(t, db.Create([]OldText{{ID: "10"}, {ID: "x"}}).Error)
+			r = check(&OldText{}, snowflake.Layout{})
+			require.Equal(t, "x", r.Max)
+			require.EqualValues(t, 1, r.Ahead)
+			require.Zero(t, r.Epoch)
+
+			require.NoError(t, db.Create(&Auto{Name: "a"}).Error)
+			r = check(&Auto{}, snowflake.Layout{})
+			require.Equal(t, "1", r.Max)
+			if d.name != "sqlite" {
+				require.True(t, r.AutoIncrement, r)
+				require.Contains(t, r.String(), "AUTO_INCREMENT")
+			}
+
+			// A row that is deleted softly is in the table.
+			gone := OldDeleted{Model: gormplugin.Model{ID: twitter}}
+			require.NoError(t, db.Create(&gone).Error)
+			require.NoError(t, db.Delete(&gone).Error)
+			require.EqualValues(t, 1, check(&OldDeleted{}, snowflake.Layout{}).Ahead)
+		})
+	}
+}
+
+func TestCheckTableJavaScript(t *testing.T) {
+	t.Parallel()
+	models := []any{&Old{}, &OldText{}, &OldQuoted{}, &OldHidden{}, &OldSnow{}, &Pointed{}, &Null{}}
+	db := openSQLite(t, nil, models...)
+	for i, want := range []bool{false, true, true, true, true, false, false} {
+		r, err := gormplugin.CheckTable(t.Context(), db, models[i], snowflake.Layout{}, gormplugin.Config{})
+		require.NoError(t, err)
+		require.Equal(t, want, r.JavaScriptSafe(), "%T", models[i])
+		if !want {
+			require.Zero(t, r.JavaScriptUntil)
+			require.Contains(t, r.String(), "JavaScript: NO, ids are past 2^53")
+		}
+	}
+	r, err := gormplugin.CheckTable(t.Context(), db, &Old{}, snowflake.JSSafe(), gormplugin.Config{})
+	require.NoError(t, err)
+	require.True(t, r.JavaScriptSafe())
+	// 43 bits of time last for long; the ids pass 2^53 when 41 of them are used up.
+	r, err = gormplugin.CheckTable(t.Context(), db, &Old{}, snowflake.Layout{TimeBits: 43, WorkerBits: 6, SequenceBits: 6}, gormplugin.Config{})
+	require.NoError(t, err)
+	require.Equal(t, 2089, r.JavaScriptUntil.Year())
+	require.Contains(t, r.String(), "NO from 2089-")
+}
+
+// Keys made by Convert are compared as they will be stored.
+func TestCheckTableConvert(t *testing.T) {
+	t.Parallel()
+	db := openSQLite(t, nil, &Base36{}, &Bytes{})
+	require.NoError(t, db.Create(&Base36{ID: "zz"}).Error)
+	r, err := gormplugin.CheckTable(t.Context(), db, &Base36{}, snowflake.Layout{}, gormplugin.Config{Convert: convert})
+	require.NoError(t, err)
+	require.EqualValues(t, 1, r.Ahead)
+	require.True(t, r.JavaScriptSafe())
+	// 12 characters for now, 13 in the end.
+	require.True(t, r.OrderedUntil.Before(r.Layout.Ends()))
+	_, err = gormplugin.CheckTable(t.Context(), db, &Bytes{}, snowflake.Layout{}, gormplugin.Config{Convert: convert})
+	require.NoError(t, err)
+}
+
+// Where it cannot look it says so.
+func TestCheckTableErrors(t *testing.T) {
+	t.Parallel()
+	for _, d := range dialects() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			dialector, _ := d.open(t)
+			db := open(t, dialector(), nil, &Plain{}, &Small{}, &OptOut{})
+			require.NoError(t, db.Exec("CREATE TABLE other (no INTEGER)").Error)
+			for _, tt := range []struct {
+				name   string
+				db     *gorm.DB
+				model  any
+				layout snowflake.Layout
+				cfg    gormplugin.Config
+				is     error
+				says   string
+			}{
+				{"no table", db, &Old{}, snowflake.Layout{}, gormplugin.Config{}, nil, "old"},
+				{"no column", db.Table("other"), &Old{}, snowflake.Layout{}, gormplugin.Config{}, nil, "column id"},
+				{"no model", db, 7, snowflake.Layout{}, gormplugin.Config{}, nil, "unsupported data type"},
+				{"small key", db, &Small{}, snowflake.Layout{}, gormplugin.Config{}, gormplugin.ErrKey, "int32"},
+				{"opted out", db, &OptOut{}, snowflake.Layout{}, gormplugin.Config{}, nil, "leaves it alone"},
+				{"not tagged", db, &Plain{}, snowflake.Layout{}, gormplugin.Config{Scope: gormplugin.ScopeTagged}, nil, "leaves it alone"},
+				{"excluded", db, &Plain{}, snowflake.Layout{}, gormplugin.Config{Exclude: []string{"plains"}}, nil, "leaves it alone"},
+				{"wrong config", db, &Plain{}, snowflake.Layout{}, gormplugin.Config{Scope: "x"}, nil, `scope "x"`},
+				{"wrong layout", db, &Plain{}, snowflake.Layout{WorkerBits: 30}, gormplugin.Config{}, nil, "worker bits 30"},
+				{"layout of later", db, &Plain{}, snowflake.Layout{Epoch: time.Now().Add(time.Hour).UnixMilli()}, gormplugin.Config{}, nil, "after now"},
+			} {
+				r, err := gormplugin.CheckTable(t.Context(), tt.db, tt.model, tt.layout, tt.cfg)
+				require.Nil(t, r, tt.name)
+				require.ErrorContains(t, err, "gormplugin: check table of ", tt.name)
+				require.ErrorContains(t, err, tt.says, tt.name)
+				if tt.is != nil {
+					require.ErrorIs(t, err, tt.is, tt.name)
+				}
+			}
+		})
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := gormplugin.CheckTable(canceled, openSQLite(t, nil, &Old{}), &Old{}, snowflake.Layout{}, gormplugin.Config{})
+	require.ErrorIs(t, err, context.Canceled)
+
+	dialector, _ := dialects()[3].open(t)
+	db := open(t, dialector(), nil)
+	require.NoError(t, db.Exec("CREATE TABLE olds (id UUID)").Error)
+	_, err = gormplugin.CheckTable(t.Context(), db, &Old{}, snowflake.Layout{}, gormplugin.Config{})
+	require.ErrorContains(t, err, "its type uuid is unknown")
+}

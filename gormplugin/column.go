@@ -1,0 +1,133 @@
+package gormplugin
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gorm.io/gorm"
+)
+
+// column is what a database says of the column of a key.
+type column struct {
+	name string // its type
+	text bool   // it holds and sorts text or bytes, not numbers
+	max  int64  // the largest integer, or the number of characters or bytes
+}
+
+// maxInts are the integer types of MySQL, MariaDB and PostgreSQL, without a sign that
+// is missing.
+var maxInts = map[string]int64{
+	"tinyint": math.MaxInt8, "smallint": math.MaxInt16, "mediumint": 1<<23 - 1, "int": math.MaxInt32, "integer": math.MaxInt32, "bigint": math.MaxInt64,
+	"int2": math.MaxInt16, "int4": math.MaxInt32, "int8": math.MaxInt64,
+}
+
+// maxFloats are the integers up to which a float is exact.
+var maxFloats = map[string]int64{"float": 1 << 24, "float4": 1 << 24, "real": 1 << 24, "double": 1 << 53, "float8": 1 << 53}
+
+// maxTexts are the types whose length the catalogue does not tell everywhere.
+var maxTexts = map[string]int64{
+	"char": 1, "bpchar": math.MaxInt64, "varchar": math.MaxInt64, "binary": 1, "varbinary": math.MaxInt64, "bytea": math.MaxInt64,
+	"tinytext": math.MaxUint8, "text": math.MaxUint16, "mediumtext": 1<<24 - 1, "longtext": math.MaxUint32,
+	"tinyblob": math.MaxUint8, "blob": math.MaxUint16, "mediumblob": 1<<24 - 1, "longblob": math.MaxUint32,
+}
+
+func classifyColumn(dialect string, t gorm.ColumnType) (column, error) {
+	name := strings.ToLower(t.DatabaseTypeName())
+	c := column{name: name}
+	if full, ok := t.ColumnType(); ok && full != "" {
+		c.name = strings.ToLower(full)
+	}
+	if dialect == "sqlite" {
+		return c.affine(), nil
+	}
+	if limit, ok := maxInts[name]; ok {
+		c.max = limit
+		if strings.Contains(c.name, "unsigned") && limit < math.MaxInt64 {
+			c.max = 2*limit + 1
+		}
+		return c, nil
+	}
+	if limit, ok := maxFloats[name]; ok {
+		c.max = limit
+		return c, nil
+	}
+	if name == "numeric" || name == "decimal" {
+		c.max = math.MaxInt64
+		// PostgreSQL's NUMERIC without a precision holds any number.
+		precision, scale, ok := t.DecimalSize()
+		if ok && strings.Contains(c.name, "(") && precision-scale < 19 {
+			c.max = int64(math.Pow10(int(max(precision-scale, 0)))) - 1
+		}
+		return c, nil
+	}
+	limit, ok := maxTexts[name]
+	if !ok {
+		return c, fmt.Errorf("its type %s is unknown to CheckTable", c.name)
+	}
+	c.text, c.max = true, limit
+	if length, ok := t.Length(); ok && length > 0 {
+		c.max = length
+	} else if dialect == "postgres" {
+		c.max = math.MaxInt64
+	}
+	return c, nil
+}
+
+// affine is for SQLite, where a type is a hint: only the kind of number counts, and
+// no length does.
+func (c column) affine() column {
+	has := func(parts ...string) bool {
+		for _, part := range parts {
+			if strings.Contains(c.name, part) {
+				return true
+			}
+		}
+		return false
+	}
+	c.max = math.MaxInt64
+	switch {
+	case has("int"):
+	case has("char", "clob", "text"), c.name == "", has("blob"):
+		c.text = true
+	case has("real", "float", "double"):
+		c.max = 1 << 53
+	}
+	return c
+}
+
+// value is the id as the column holds it.
+func (c column) value(k *key, id int64) (any, error) {
+	switch {
+	case k.kind == kindConvert, c.text && k.kind == kindString:
+		return k.value(id)
+	case c.text:
+		return strconv.FormatInt(id, 10), nil
+	}
+	return id, nil
+}
+
+func (c column) holds(v any) bool {
+	if c.text {
+		return int64(runes(v)) <= c.max
+	}
+	switch n := reflect.ValueOf(v); {
+	case n.CanInt():
+		return n.Int() <= c.max
+	case n.CanUint():
+		return n.Uint() <= uint64(c.max)
+	}
+	n, err := strconv.ParseInt(fmt.Sprint(v), 10, 64)
+	return err == nil && n <= c.max
+}
+
+// runes is the length, in characters of text and in bytes of bytes.
+func runes(v any) int {
+	if b, ok := v.([]byte); ok {
+		return len(b)
+	}
+	return utf8.RuneCountInString(fmt.Sprint(v))
+}

@@ -1,0 +1,114 @@
+package gormplugin_test
+
+import (
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm/clause"
+
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+func mapWays() []way {
+	return []way{
+		{"map", func(c cell) {
+			m := map[string]any{"name": c.name()}
+			require.NoError(c, c.db.Model(&Plain{}).Create(m).Error)
+			c.filled("plains", "id", m["id"])
+		}},
+		{"map by the field's name, zero", func(c cell) {
+			m := map[string]any{"ID": 0, "Name": c.name()}
+			require.NoError(c, c.db.Model(&Plain{}).Create(&m).Error)
+			c.filled("plains", "id", m["ID"])
+			require.NotContains(c, m, "id")
+		}},
+		{"map with an id", func(c cell) {
+			m := map[string]any{"id": 9}
+			require.NoError(c, c.db.Model(&Plain{}).Create(m).Error)
+			c.holds("plains", "id", 9)
+		}},
+		{"map of an AUTO_INCREMENT model", func(c cell) {
+			m := map[string]any{"name": c.name()}
+			require.NoError(c, c.db.Model(&Auto{}).Create(m).Error)
+			c.filled("autos", "id", m["id"])
+		}},
+		{"maps", func(c cell) {
+			rows := []map[string]any{{"name": "a"}, {"ID": int64(3)}, {"name": "c", "id": nil}}
+			require.NoError(c, c.db.Model(&Plain{}).Create(rows).Error)
+			c.issued(rows[0]["id"], rows[2]["id"])
+			c.holds("plains", "id", rows[0]["id"], 3, rows[2]["id"])
+		}},
+		// Plain GORM cannot insert these on dialects with RETURNING.
+		{"maps of an AUTO_INCREMENT model", func(c cell) {
+			rows := []map[string]any{{"name": c.name()}, {"name": c.name()}, {"name": c.name()}}
+			require.NoError(c, c.db.Model(&Auto{}).Create(rows).Error)
+			require.Len(c, rows, 3)
+			c.filled("autos", "id", ids(rows, mapID)...)
+		}},
+		// Plain GORM appends maps to the caller's on dialects with RETURNING.
+		{"pointer to maps of an AUTO_INCREMENT model, by other names", func(c cell) {
+			rows := []map[string]any{{"name": c.name()}, {"Name": c.name(), "ID": uint(4)}, {"name": c.name(), "Id": 0}}
+			require.NoError(c, c.db.Model(&Auto{}).Create(&rows).Error)
+			require.Len(c, rows, 3)
+			require.EqualValues(c, 4, rows[1]["ID"])
+			c.issued(rows[0]["id"], rows[2]["Id"])
+			c.holds("autos", "id", rows[0]["id"], rows[1]["ID"], rows[2]["Id"])
+			c.holds("autos", "id", ids(rows, mapID)...)
+		}},
+		// Plain GORM mixes the caller's maps up on dialects with RETURNING.
+		{"maps in batches, AUTO_INCREMENT", func(c cell) {
+			rows := []map[string]any{{"name": c.name()}, {"name": c.name()}, {"name": c.name()}}
+			name := rows[2]["name"]
+			require.NoError(c, c.db.Model(&Auto{}).CreateInBatches(rows, 2).Error)
+			require.Equal(c, name, rows[2]["name"])
+			c.filled("autos", "id", ids(rows, mapID)...)
+		}},
+		{"maps, conflict ignored", func(c cell) {
+			taken := c.name()
+			require.NoError(c, c.db.Create(&Auto{Name: taken}).Error)
+			rows := []map[string]any{{"name": c.name()}, {"name": taken}}
+			require.NoError(c, c.db.Model(&Auto{}).Clauses(clause.OnConflict{DoNothing: true}).Create(rows).Error)
+			var stored Auto
+			require.NoError(c, c.db.Take(&stored, "name = ?", rows[0]["name"]).Error)
+			require.EqualValues(c, stored.ID, rows[0]["id"])
+		}},
+		{"map, upsert of a row that is there", func(c cell) {
+			first := Auto{Name: c.name()}
+			require.NoError(c, c.db.Create(&first).Error)
+			m := map[string]any{"name": first.Name, "status": "x"}
+			update := clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns([]string{"status"})}
+			require.NoError(c, c.db.Model(&Auto{}).Clauses(update).Create([]map[string]any{m}).Error)
+			c.filled("autos", "id", first.ID)
+			if c.returning {
+				require.EqualValues(c, first.ID, m["id"])
+			}
+		}},
+		{"maps with a RETURNING clause of the statement's own", func(c cell) {
+			rows := []map[string]any{{"name": c.name()}, {"name": c.name()}}
+			all := rows
+			require.NoError(c, c.db.Model(&Auto{}).Clauses(clause.Returning{}).Create(&all).Error)
+			c.filled("autos", "id", ids(rows, mapID)...)
+			if c.returning {
+				require.Len(c, all, 4, "GORM appends what came back")
+				require.EqualValues(c, "new", all[3]["status"])
+			}
+		}},
+		{"FirstOrCreate of a map", func(c cell) {
+			m := map[string]any{}
+			require.NoError(c, c.db.Model(&Plain{}).Where("name = ?", c.name()).FirstOrCreate(&m).Error)
+			c.filled("plains", "id", m["id"])
+		}},
+		{"maps with keys of text", func(c cell) {
+			rows := []map[string]any{{"name": "a"}, {"name": "b"}}
+			require.NoError(c, c.db.Model(&Text{}).Create(rows).Error)
+			c.filled("texts", "id", ids(rows, mapID)...)
+			require.IsType(c, "", rows[0]["id"])
+		}},
+		{"maps with keys of the app's own", func(c cell) {
+			m := map[string]any{}
+			require.NoError(c, c.db.Model(&Base36{}).Create(m).Error)
+			c.holds("base36", "id", m["id"])
+			id, err := snowflake.ParseID(m["id"].(string), 36)
+			require.NoError(c, err)
+			c.issued(int64(id))
+		}},
+	}
+}
