@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
+	"go.uber.org/goleak"
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/internal/testserver"
@@ -27,7 +28,13 @@ import (
 	"github.com/snowlease/snowlease/providers/sqlite"
 )
 
-func TestMain(m *testing.M) { testserver.Main(m) }
+func TestMain(m *testing.M) {
+	// go-redis goes on dialling for a while after a client to nobody is closed.
+	testserver.Main(m,
+		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).queuedNewConn"),
+		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).queuedNewConn.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9.(*sentinelFailover).MasterAddr"))
+}
 
 // A user is built on the clients as package idworker is: both are optional.
 type user struct {
