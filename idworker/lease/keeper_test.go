@@ -86,7 +86,7 @@ func (r *rig) member(change func(*lease.KeeperConfig)) {
 				r.losses.Add(1)
 			}
 		},
-		Logger:    slog.New(slog.NewTextHandler(&r.log, nil)),
+		Logger: slog.New(slog.NewTextHandler(&r.log, nil)),
 	}
 	if change != nil {
 		change(&cfg)

@@ -88,9 +88,33 @@ func (p *process) signal(sig syscall.Signal) error {
 	}
 }
 
-// pause stops p first, so that it starts no process that is missed.
+// pause stops p first, so that it starts no process that is missed, and returns when
+// all threads have stopped, which the signal alone does not wait for.
 func (p *process) pause() error {
-	return errors.Join(p.signal(syscall.SIGSTOP), p.each(syscall.SIGSTOP))
+	if err := errors.Join(p.signal(syscall.SIGSTOP), p.each(syscall.SIGSTOP)); err != nil {
+		return err
+	}
+	for _, pid := range append(p.children(), p.pid) {
+		for end := time.Now().Add(10 * time.Second); !still(pid); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				return fmt.Errorf("process %d does not stop", pid)
+			}
+		}
+	}
+	return nil
+}
+
+// still: no thread of the process runs.
+func still(pid int) bool {
+	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	for _, t := range threads {
+		if tid, err := strconv.Atoi(t.Name()); err == nil {
+			if status, _ := stat(tid); status != "" && !strings.Contains("TtZX", status) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (p *process) resume() error {
