@@ -120,7 +120,7 @@ func closeOwned(c io.Closer) error {
 //	}
 //
 // It takes the same clients as New. One that has another name joins by a
-// lease.Center of its own: see the package's README.
+// lease.Center of its own: see the README.
 func Named(name string, cfg Config) fx.Option {
 	type params struct {
 		fx.In

@@ -39,8 +39,8 @@
 //	         (expires < now) and the ceiling it shows is > now+skew: token rises,
 //	         mark = max(mark, its ceiling, now+TTL). If the reply is lost, the same
 //	         owner with its former token and the same floor renews what it has
-//	         re-taken. Any other is
-//	         told QuarantineError if its ceiling is > now+skew, else ErrLost.
+//	         re-taken. Any other is told QuarantineError if its ceiling is > now+skew,
+//	         else ErrLost.
 //
 // # Threats
 //
