@@ -112,21 +112,26 @@ func (c *Center) wrap(ctx context.Context, what string, err error) error {
 		err = fmt.Errorf("%w (%w)", cause, err)
 	}
 	q, hint := c.queries.Load(), ""
+	known := errors.As(err, new(advised))
+	denied := !known && q != nil && c.is(err, deniedMySQL, deniedState, nil)
 	switch {
-	case errors.As(err, new(advised)):
+	case known:
 	case c.readOnly(err):
 		hint = ": the server is read-only or a replica: the DSN must lead to the primary"
-	case c.is(err, deniedMySQL, deniedState, nil) && q != nil:
+	case denied:
 		hint = fmt.Sprintf(": grant the account SELECT, INSERT, UPDATE and DELETE on the tables %s, %s and %s; tables that it may not create are made by running %s once by hand",
 			q.tableSlot, q.tableTicket, q.tableMeta, q.tableDefinition)
+	}
+	if denied {
+		err = advised{err}
 	}
 	return fmt.Errorf("dbseq: %s on %s: %w%s", what, c.name, err, hint)
 }
 
-// advised is an error that says what to do already.
+// advised is an error of the setup, which says what to do already.
 type advised struct{ error }
 
-func (e advised) Unwrap() error { return e.error }
+func (e advised) Unwrap() []error { return []error{e.error, lease.ErrSetup} }
 
 // answer: err is what the protocol says, not a failure to ask.
 func answer(err error) bool {

@@ -128,6 +128,7 @@ func TestUnreadableIncarnation(t *testing.T) {
 	require.ErrorContains(t, err, "pg_control_system")
 	require.ErrorContains(t, err, "quarantine: never")
 	require.NotContains(t, err.Error(), "dbseq/schema", "no other advice")
+	require.ErrorIs(t, err, lease.ErrSetup)
 	require.False(t, db.Migrator().HasTable("snowlease_slot"), "nothing was written")
 	acquire(t, center(t, app, dbseq.WithQuarantine(dbseq.Never)), request("orders", 4))
 }

@@ -3,6 +3,7 @@ package dbseq
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -61,7 +62,7 @@ func (c *Center) variant(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case has["autocommit"] == "OFF":
-		return "", fmt.Errorf("autocommit is off: leases would never be committed; give a pool with autocommit=1 in its DSN")
+		return "", advised{errors.New("autocommit is off: leases would never be committed; give a pool with autocommit=1 in its DSN")}
 	case has["server_uuid"] != "":
 		return incarnationMySQL, nil
 	case has["server_uid"] != "":
@@ -179,7 +180,7 @@ func (c *Center) create(ctx context.Context, q *queries, name string, ddl statem
 			return false, err
 		}
 		if !c.migrate {
-			return false, c.noTable(q, name)
+			return false, advised{c.noTable(q, name)}
 		}
 		_, failure := c.pool.ExecContext(ctx, ddl.text)
 		if failure == nil {

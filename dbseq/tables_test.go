@@ -113,6 +113,7 @@ func TestTablesByHand(t *testing.T) {
 		byHand := e.db(t, e.dsn(t))
 		_, err := dbseqWithout(t, byHand).Acquire(t.Context(), request("orders", 4))
 		require.ErrorContains(t, err, "dbseq/schema/"+e.name+".sql", "the error says what to do")
+		require.ErrorIs(t, err, lease.ErrSetup)
 		runFile(t, byHand, e)
 		require.Equal(t, describe(t, e, byCode), describe(t, e, byHand))
 
@@ -189,6 +190,7 @@ func TestAccountWithoutCreate(t *testing.T) {
 		c := center(t, e.db(t, limited))
 		_, err := c.Acquire(t.Context(), request("orders", 4))
 		require.ErrorContains(t, err, "dbseq/schema/"+e.name+".sql", "no CREATE")
+		require.ErrorIs(t, err, lease.ErrSetup)
 		runFile(t, admin, e)
 		if e.name == "postgres" { // MySQL shows no table to who has no right to it
 			_, err = c.Acquire(t.Context(), request("orders", 4))

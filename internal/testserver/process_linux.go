@@ -109,7 +109,7 @@ func still(pid int) bool {
 	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	for _, t := range threads {
 		if tid, err := strconv.Atoi(t.Name()); err == nil {
-			if status, _ := stat(tid); status != "" && !strings.Contains("TtZX", status) {
+			if status, _ := stat(tid); status != "" && !strings.ContainsAny(status, "TtZX") {
 				return false
 			}
 		}
