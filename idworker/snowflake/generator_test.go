@@ -549,17 +549,29 @@ func BenchmarkNextID(b *testing.B) {
 			})
 		})
 	}
+	// What an id costs at least: to read the clock, and one compare-and-swap.
 	start := time.Now()
-	b.Run("floor/since+cas", func(b *testing.B) {
-		var w atomic.Int64
-		for b.Loop() {
-			for {
-				old := w.Load()
-				if w.CompareAndSwap(old, max(old+1, int64(time.Since(start)))) {
-					break
-				}
+	var w atomic.Int64
+	floor := func() {
+		now := int64(time.Since(start))
+		for {
+			old := w.Load()
+			if w.CompareAndSwap(old, max(old+1, now)) {
+				return
 			}
 		}
+	}
+	b.Run("floor/serial", func(b *testing.B) {
+		for b.Loop() {
+			floor()
+		}
+	})
+	b.Run("floor/parallel", func(b *testing.B) {
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				floor()
+			}
+		})
 	})
 }
 
