@@ -97,12 +97,12 @@ func (g *Generator) raise(to func(int64) int64) int64 {
 }
 
 // lastUsed returns the end of the last tick used under t, of which used is the
-// value of last when t ended.
+// value of last when t ended. It is not below t's floor, to which Adopt raised last.
 func (g *Generator) lastUsed(t *term, used int64) int64 {
 	if t.state != held {
 		return 0
 	}
-	return max(t.Floor, g.layout.endOf(used>>g.seqBits))
+	return g.layout.endOf(used >> g.seqBits)
 }
 
 func (g *Generator) newTerm(r Range) (*term, error) {
