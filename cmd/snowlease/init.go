@@ -31,7 +31,6 @@ const (
 type initFlags struct {
 	layout  layoutFlags
 	config  idworker.Config
-	pool    int64
 	prefix  string
 	db      providers.DBConfig
 	redis   providers.RedisConfig
@@ -49,8 +48,8 @@ nothing for a while (max-ttl and skew) in a namespace of which nothing is on rec
 because it cannot know whether it is new or has been lost.
 
 Call it only for a namespace that no process has ever had a worker id of. Where anything
-of the namespace exists it changes nothing and exits with 3. Layout, pool, max-ttl and
-skew must be those of the application's configuration; the namespace is pinned to them.
+of the namespace exists it changes nothing and exits with 3. Layout, max-ttl and skew
+must be those of the application's configuration; the namespace is pinned to them.
 
 The DSN and passwords are read from ` + envDSN + `, ` + envPassword + ` and
 ` + envSentinelPassword + ` where their flags are not given.`,
@@ -81,7 +80,6 @@ The DSN and passwords are read from ` + envDSN + `, ` + envPassword + ` and
 	flags.StringVar(&c.Namespace, "namespace", "", "the namespace (required)")
 	flags.StringVar((*string)(&c.Mode), "mode", "", "centre: db or redis (required)")
 	f.layout.register(flags)
-	flags.Int64Var(&f.pool, "pool", 0, "number of worker ids (default: all of the layout)")
 	flags.DurationVar(&c.TTL, "ttl", 0, fmt.Sprintf("TTL of the leases (default %v)", lease.DefaultTTL))
 	flags.DurationVar(&c.MaxTTL, "max-ttl", 0, fmt.Sprintf("greatest TTL of any member (default: the TTL, at least %v)", lease.DefaultTTL))
 	flags.DurationVar(&c.Skew, "skew", 0, fmt.Sprintf("how far the centre's clock may step back when it fails over (default %v)", lease.DefaultSkew))
@@ -113,11 +111,6 @@ func (f *initFlags) complete() error {
 	if err != nil {
 		return err
 	}
-	if f.pool < 0 || f.pool > r.Pool {
-		return fmt.Errorf("--pool %d is not 1 to the %d worker ids of the layout", f.pool, r.Pool)
-	}
-	r.Pool = cmp.Or(f.pool, r.Pool)
-	r.Last = r.Pool - 1
 	r.Local = time.Now().UnixMilli()
 	f.request = r
 	switch f.config.Mode {

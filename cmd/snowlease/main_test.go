@@ -125,7 +125,6 @@ func TestUsage(t *testing.T) {
 		{[]string{"init", "--namespace=a"}, `--mode "" is neither db nor redis`},
 		{[]string{"init", "--namespace=a", "--mode=db"}, "db.driver is empty"},
 		{[]string{"init", "--namespace=a", "--mode=redis"}, "redis.addrs is empty"},
-		{[]string{"init", "--namespace=a", "--mode=redis", "--pool=33"}, "--pool 33 is not 1 to the 32"},
 		{[]string{"init", "--namespace=a", "--mode=redis", "--ttl=1m", "--max-ttl=30s"}, "max_ttl 30s is not from ttl (1m0s)"},
 		{[]string{"init", "--namespace=a", "--mode=redis", "--skew=20s"}, "skew 20s"},
 		{[]string{"init", "--namespace=a", "--mode=redis", "--bits=30/5/0/17"}, "less than a year from now"},

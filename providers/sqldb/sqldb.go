@@ -35,8 +35,8 @@ type Driver struct {
 	// Open reads a DSN. It does no more I/O than gorm.Open cannot do without, which
 	// ctx bounds. Its errors show no part of the DSN but the address.
 	Open func(ctx context.Context, dsn string, connect time.Duration) (Target, error)
-	// Busy tells errors of a ping that pass by themselves, for which it is repeated
-	// within the connect timeout. nil: none are.
+	// Busy tells errors that pass by themselves: the database is opened and pinged
+	// again then, within the connect timeout. nil: there are none.
 	Busy func(error) bool
 }
 
@@ -127,13 +127,17 @@ func open(ctx context.Context, c Config, log *slog.Logger, drivers []Driver) (*g
 	if t.Err != nil {
 		return nil, nil, unreachable(t.Err)
 	}
-	db, err := gorm.Open(t.Dialector, &gorm.Config{
-		// An application whose configuration chooses the driver cannot tell one
-		// driver's "duplicate key" from another's: gorm.ErrDuplicatedKey it can.
-		TranslateError: true,
-		// Pinged below, within a context.
-		DisableAutomaticPing: true,
-		Logger:               gormLogger(log, c.SlowQuery),
+	var db *gorm.DB
+	err = d.patiently(bounded, func() (err error) {
+		db, err = gorm.Open(t.Dialector, &gorm.Config{
+			// An application whose configuration chooses the driver cannot tell one
+			// driver's "duplicate key" from another's: gorm.ErrDuplicatedKey it can.
+			TranslateError: true,
+			// Pinged below, within a context.
+			DisableAutomaticPing: true,
+			Logger:               gormLogger(log, c.SlowQuery),
+		})
+		return err
 	})
 	if err != nil {
 		return nil, nil, unreachable(err)
@@ -155,15 +159,8 @@ func open(ctx context.Context, c Config, log *slog.Logger, drivers []Driver) (*g
 	ping := func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
 		defer cancel()
-		for err := pool.PingContext(ctx); err != nil; err = pool.PingContext(ctx) {
-			if d.Busy == nil || !d.Busy(err) {
-				return unreachable(err)
-			}
-			select {
-			case <-time.After(20 * time.Millisecond):
-			case <-ctx.Done():
-				return unreachable(err)
-			}
+		if err := d.patiently(ctx, func() error { return pool.PingContext(ctx) }); err != nil {
+			return unreachable(err)
 		}
 		if log != nil {
 			log.InfoContext(ctx, "database is open", "driver", d.Name, "address", t.Address)
@@ -171,6 +168,21 @@ func open(ctx context.Context, c Config, log *slog.Logger, drivers []Driver) (*g
 		return nil
 	}
 	return db, ping, nil
+}
+
+// patiently repeats f while the database is busy.
+func (d Driver) patiently(ctx context.Context, f func() error) error {
+	for {
+		err := f()
+		if err == nil || d.Busy == nil || !d.Busy(err) {
+			return err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 func choose(name string, drivers []Driver) (Driver, error) {

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"context"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -104,22 +103,39 @@ func TestUnreadableParameters(t *testing.T) {
 	require.ErrorContains(t, err, "its parameters cannot be read")
 }
 
-// Many processes begin with a new file at once: here as many pools.
-func TestManyOpenANewFileAtOnce(t *testing.T) {
+// Another process has the file for itself when this one comes, and does not wait as
+// long as the pragma would: the ping does.
+func TestFileThatAnotherHasForAMoment(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "app.db")
-	errs := make(chan error)
-	const pools = 16
-	for range pools {
-		go func() {
-			db, err := sqldb.Open(context.Background(), sqldb.Config{Driver: "sqlite", DSN: path, ConnectTimeout: time.Minute}, nil, Driver())
-			if err == nil {
-				err = sqldb.Close(db)
-			}
-			errs <- err
-		}()
+	ctx := t.Context()
+	other, err := sqldb.Open(ctx, sqldb.Config{Driver: "sqlite", DSN: path + "?_pragma=journal_mode(DELETE)"}, nil, Driver())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, sqldb.Close(other)) }()
+	pool, err := other.DB()
+	require.NoError(t, err)
+	conn, err := pool.Conn(ctx)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.ExecContext(ctx, "BEGIN EXCLUSIVE")
+	require.NoError(t, err)
+
+	open := func(timeout time.Duration) error {
+		db, err := sqldb.Open(ctx, sqldb.Config{Driver: "sqlite", DSN: path + "?_pragma=busy_timeout(1)", ConnectTimeout: timeout}, nil, Driver())
+		if err == nil {
+			err = sqldb.Close(db)
+		}
+		return err
 	}
-	for range pools {
-		require.NoError(t, <-errs)
+	require.ErrorContains(t, open(100*time.Millisecond), "locked", "not for longer than the connect timeout")
+	opened := make(chan error)
+	go func() { opened <- open(time.Minute) }()
+	select {
+	case err := <-opened:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(100 * time.Millisecond):
 	}
+	_, err = conn.ExecContext(ctx, "COMMIT")
+	require.NoError(t, err)
+	require.NoError(t, <-opened)
 }
