@@ -125,6 +125,24 @@ func (w *IdWorker) Close(ctx context.Context) error {
 	return errors.Join(err, closeOwned(w.owned))
 }
 
+// Reset borrows another worker id for a process that may have been copied with its
+// memory: a virtual machine restored from a snapshot, a checkpointed container, a
+// function started from a frozen one. Its copies hold the same worker id, which is
+// forgotten and not given back. Call it after the copy wakes and before it asks for
+// an id: from the hook that the platform has for this. Ids stop until it returns; it
+// waits as the start does. After an error the worker goes on to ask for a worker id.
+//
+// Errors: as of the start; mode local, not started, stopped.
+func (w *IdWorker) Reset(ctx context.Context) error {
+	if w.keeper == nil {
+		return fmt.Errorf("idworker: reset: worker id %d was set by hand: copies need one each", *w.plan.Worker)
+	}
+	if err := w.keeper.Reset(ctx); err != nil {
+		return fmt.Errorf("idworker: reset: %w", err)
+	}
+	return nil
+}
+
 // NextID returns the next id, which is greater than all that were issued before in
 // this process. It does no I/O, takes no lock and allocates nothing. Where a burst
 // has used up its lead over the clock it sleeps for at most one tick.

@@ -58,5 +58,6 @@
 //
 // Not covered: two primaries that both accept writes at once; a failover back to a
 // server that ran on meanwhile, under the same incarnation, and got nothing of what
-// the other acknowledged; a process that is cloned with its memory.
+// the other acknowledged; a process that is cloned with its memory and
+// goes on before it calls Keeper.Reset.
 package lease

@@ -37,6 +37,10 @@ type KeeperConfig struct {
 	// OnLost is called after each loss of a lease, from the keeper's goroutine. It
 	// must not block, nor call the keeper.
 	OnLost func(error)
+	// Jitter spreads what the keeper waits for, so that the replicas of a service do
+	// not act all at once; tests and simulations set it. It returns what to wait
+	// instead of d. Default: up to a tenth less, at random.
+	Jitter func(d time.Duration) time.Duration
 	// Logger gets one line a change of state. Default: none is written.
 	Logger *slog.Logger
 }
@@ -156,6 +160,9 @@ func NewKeeper(cfg KeeperConfig) (*Keeper, error) {
 	if cfg.Wait == 0 {
 		cfg.Wait = DefaultWait
 	}
+	if cfg.Jitter == nil {
+		cfg.Jitter = lessUpToATenth
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -198,10 +205,15 @@ func (k *Keeper) Start(ctx context.Context) error {
 		k.status.State, k.status.Err = Idle, err
 		return err
 	}
+	k.begin(ctx)
+	return nil
+}
+
+// begin starts the loop, with mu held.
+func (k *Keeper) begin(ctx context.Context) {
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	k.cancel, k.ended = cancel, make(chan struct{})
 	go k.run(loop)
-	return nil
 }
 
 // borrowAtStart borrows within ctx and Wait.
@@ -261,13 +273,13 @@ func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (again time.Duratio
 		)
 		switch {
 		case errors.As(err, &full):
-			return jitter(max(k.retry(), min(full.Wait(), maxPause))), err
+			return k.jitter(max(k.retry(), min(full.Wait(), maxPause))), err
 		case errors.As(err, &quarantine):
-			return jitter(max(k.retry(), min(quarantine.Wait(), maxPause))), err
+			return k.jitter(max(k.retry(), min(quarantine.Wait(), maxPause))), err
 		case errors.As(err, &mismatch), errors.As(err, &clock), errors.Is(err, ErrSetup):
 			return -1, err
 		}
-		return jitter(k.retry()), err
+		return k.jitter(k.retry()), err
 	}
 	lent := rangeOf(g, at)
 	if err = ctx.Err(); err == nil {
@@ -307,7 +319,7 @@ func (k *Keeper) run(ctx context.Context) {
 			}
 			k.failed(ctx, "no worker id yet", err)
 			if pause = again; again < 0 {
-				pause = jitter(maxPause) // only a change of somebody's configuration helps
+				pause = k.jitter(maxPause) // only a change of somebody's configuration helps
 			}
 			continue
 		}
@@ -334,7 +346,7 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 		if !k.cfg.Generator.Extend(k.lent, next) {
 			// The generator was stopped or given another range by somebody else.
 			k.failed(ctx, "renewal not installed", fmt.Errorf("lease: renewed range %+v does not follow %+v", next, k.lent))
-			return jitter(k.retry())
+			return k.jitter(k.retry())
 		}
 		k.grant, k.lent = g, next
 		k.mu.Lock()
@@ -361,7 +373,7 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 		return 0
 	}
 	k.failed(ctx, "lease not renewed: trying again, the ceiling stands", err)
-	return jitter(k.retry())
+	return k.jitter(k.retry())
 }
 
 // failed notes an error and logs the first of a row.
@@ -391,6 +403,48 @@ func (k *Keeper) note(s State, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.status.State, k.status.Err = s, err
+}
+
+// Reset borrows another worker id for a process that may have been copied with its
+// memory: restored from a snapshot, or cloned. The copies hold the same grant, so
+// what this one holds is forgotten and not given back. Issuing stops at once and
+// goes on under the new worker id. It waits as Start does.
+//
+// A copy must call it before it asks for an id: nothing here can notice that it was
+// copied. The worker id that is forgotten is free when its lease expires.
+//
+// After an error the keeper goes on to ask for a worker id. It is an error to reset
+// a keeper that has not started, or has stopped.
+func (k *Keeper) Reset(ctx context.Context) error {
+	k.cfg.Generator.Drop()
+	k.life.Lock()
+	defer k.life.Unlock()
+	k.mu.Lock()
+	state, cancel, ended := k.status.State, k.cancel, k.ended
+	k.mu.Unlock()
+	if state == Idle || state == Stopped {
+		return fmt.Errorf("lease: keeper of namespace %q is %v: there is nothing to reset", k.cfg.Request.Namespace, state)
+	}
+	cancel()
+	<-ended // not long: a Center returns when its context ends
+	// Again: a borrow that was under way when the copies were made is one of both.
+	k.cfg.Generator.Drop()
+	forgotten := k.grant
+	k.grant = Grant{}
+	k.mu.Lock()
+	k.status.State, k.status.Grant, k.status.Err = Borrowing, Grant{}, nil
+	k.mu.Unlock()
+	k.cfg.Logger.Warn("reset: the worker id is forgotten, not given back", "worker", forgotten.Worker,
+		"namespace", k.cfg.Request.Namespace, "token", forgotten.Token)
+
+	err := k.borrowAtStart(ctx)
+	if err != nil {
+		k.note(Borrowing, err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.begin(ctx)
+	return err
 }
 
 // Stop ends renewing, then issuing, for good, then gives the worker id back, for
@@ -471,11 +525,13 @@ func (k *Keeper) untilRenewal() time.Duration {
 			d = min(d, next.Sub(now))
 		}
 	}
-	return jitter(d)
+	return k.jitter(d)
 }
 
-// jitter takes up to a tenth off d, so that the replicas of a service spread.
-func jitter(d time.Duration) time.Duration {
+// jitter is never 0, which is no pause.
+func (k *Keeper) jitter(d time.Duration) time.Duration { return max(1, k.cfg.Jitter(d)) }
+
+func lessUpToATenth(d time.Duration) time.Duration {
 	return d - time.Duration(rand.Int64N(int64(d)/10+1))
 }
 

@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -36,8 +37,9 @@ type Generator struct {
 	spread  int64
 	ahead   int64 // ticks
 
-	base time.Time
-	seam *seam
+	base  time.Time
+	clock func() time.Duration // nil: since base
+	at    func(point)          // nil: nowhere
 
 	last    atomic.Int64 // tick<<seqBits | sequence of the last use
 	term    atomic.Pointer[term]
@@ -46,13 +48,7 @@ type Generator struct {
 	issued  atomic.Int64 // the greatest count that Issued has answered
 }
 
-// A seam lets tests own the clock and stop at the points between which another
-// goroutine can run.
-type seam struct {
-	mono func() int64
-	at   func(point)
-}
-
+// A point is one of those between which another goroutine can run; tests stop there.
 type point int
 
 const (
@@ -111,6 +107,21 @@ func WithMaxAhead(d time.Duration) Option {
 	}
 }
 
+// WithClock sets what tells the time since some start, for tests and simulations. It
+// is called by every NextID, at times by many at once. A clock that is wrong makes
+// ids that are too early or too late for the time of their making; none is issued
+// twice and none lies outside the range, whatever it tells. Default: Go's monotonic
+// clock.
+func WithClock(sinceStart func() time.Duration) Option {
+	return func(g *Generator) error {
+		if sinceStart == nil {
+			return errors.New("snowflake: the clock is nil")
+		}
+		g.clock = sinceStart
+		return nil
+	}
+}
+
 // NewGenerator returns a generator without a worker id: it issues from the first
 // Adopt on. It refuses a layout that is not valid or that ends within a year.
 func NewGenerator(l Layout, opts ...Option) (*Generator, error) {
@@ -154,15 +165,15 @@ func (g *Generator) MaxAhead() time.Duration { return time.Duration(g.ahead * g.
 func (g *Generator) Elapsed() time.Duration { return time.Duration(g.mono()) }
 
 func (g *Generator) mono() int64 {
-	if g.seam != nil {
-		return g.seam.mono()
+	if g.clock != nil {
+		return int64(g.clock())
 	}
 	return int64(time.Since(g.base))
 }
 
 func (g *Generator) pause(p point) {
-	if g.seam != nil {
-		g.seam.at(p)
+	if g.at != nil {
+		g.at(p)
 	}
 }
 

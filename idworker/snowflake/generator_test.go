@@ -25,10 +25,11 @@ type bench struct {
 
 func newBench(t testing.TB, l Layout, opts ...Option) *bench {
 	t.Helper()
-	g, err := NewGenerator(l, opts...)
+	b := &bench{}
+	clock := WithClock(func() time.Duration { return time.Duration(b.elapsed.Load()) })
+	g, err := NewGenerator(l, append(opts, clock)...)
 	require.NoError(t, err)
-	b := &bench{Generator: g}
-	g.seam = &seam{mono: b.elapsed.Load, at: func(point) {}}
+	b.Generator = g
 	return b
 }
 
@@ -158,7 +159,7 @@ func TestBatchIsOneReservation(t *testing.T) {
 	b := newBench(t, Layout{})
 	b.adopt(t, lent(3, t0, time.Minute))
 	var cas int
-	b.seam.at = func(p point) {
+	b.at = func(p point) {
 		if p == loadedLast {
 			cas++
 		}

@@ -83,6 +83,26 @@ func (g *Generator) Stop() (lastUsed int64) {
 	return g.lastUsed(old, used)
 }
 
+// Drop takes the generator's range away: no id is issued until another is adopted.
+// It returns the last millisecond that was used within the range, which is never
+// below the range's floor, or 0 where there was none. After it returns no id of
+// that range is issued.
+func (g *Generator) Drop() (lastUsed int64) {
+	none := &term{state: notStarted, hi: -1, ended: make(chan struct{})}
+	old := g.term.Load()
+	for old.state != stopped && (old.state == swapping || !g.term.CompareAndSwap(old, none)) {
+		runtime.Gosched()
+		old = g.term.Load()
+	}
+	if old.state == stopped {
+		return 0
+	}
+	g.pause(markedStop)
+	used := g.raise(func(last int64) int64 { return last + 1 }) // as in Stop
+	close(old.ended)
+	return g.lastUsed(old, used)
+}
+
 // raise moves last and returns the value it had.
 func (g *Generator) raise(to func(int64) int64) int64 {
 	for {

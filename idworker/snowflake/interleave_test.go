@@ -25,7 +25,7 @@ func explore(t *testing.T, setup func(g *bench) (actors map[string]func(), check
 	for plan := []int{}; ; orders++ {
 		b := newBench(t, Layout{SequenceBits: 4, TimeBits: 41})
 		var current *actor
-		b.seam.at = func(point) {
+		b.at = func(point) {
 			if a := current; a != nil {
 				a.paused <- false
 				<-a.step
@@ -195,4 +195,35 @@ func TestEveryInterleavingOfALateRenewalAStopAndASwap(t *testing.T) {
 	})
 	t.Logf("%d interleavings", n)
 	require.Greater(t, n, 100)
+}
+
+func TestEveryInterleavingOfIssuersADropAndAnAdoption(t *testing.T) {
+	n := explore(t, func(b *bench) (map[string]func(), func() error) {
+		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
+		b.adopt(t, old)
+		l := &issueLog{b: b}
+		used := map[int64]int64{}
+		renewed := old
+		renewed.Ceiling += 60_000
+		actors := map[string]func(){
+			"a": l.issue(1, 3),
+			"b": func() { b.Extend(old, renewed) },
+			"c": func() {
+				used[9] = b.Drop()
+				if _, k, tm := b.take(1); k > 0 && tm.Worker == 9 {
+					l.faults = append(l.faults, errors.New("an id of the range that was dropped"))
+				}
+				_, _ = b.Adopt(next)
+			},
+		}
+		return actors, func() error {
+			if b.Extend(old, renewed) {
+				return errors.New("the range that was dropped is renewed")
+			}
+			l.issue(1)()
+			return l.check(map[int64]Range{9: renewed, 2: next}, used)
+		}
+	})
+	t.Logf("%d interleavings", n)
+	require.Greater(t, n, 1000)
 }
