@@ -42,6 +42,9 @@ type Config struct {
 	Preset string `yaml:"preset" json:"preset" koanf:"preset" mapstructure:"preset" env:"PRESET"`
 	// Layout is the layout in its parts.
 	Layout snowflake.Layout `yaml:"layout" json:"layout" koanf:"layout" mapstructure:"layout" envPrefix:"LAYOUT_"`
+	// Business is the business number that ids carry, where the layout has business
+	// bits: 0 to 2^business_bits - 1. See IdWorker.For for several. Default: 0.
+	Business int64 `yaml:"business" json:"business" koanf:"business" mapstructure:"business" env:"BUSINESS"`
 	// Workers is the range of worker ids that this process may borrow, such as
 	// "0-15". Default: all of the layout. Disjoint ranges let two centres serve one
 	// stream of ids.
@@ -183,6 +186,9 @@ func (c Config) plan() (plan, error) {
 	}
 	p.layout = layout
 
+	if n := int64(1) << layout.BusinessBits; c.Business < 0 || c.Business >= n {
+		fault("business %d is not 0 to %d, which the layout's %d business bits hold: give another, or more layout.business_bits", c.Business, n-1, layout.BusinessBits)
+	}
 	first, last, err := workers(c.Workers, layout.Workers())
 	if err != nil {
 		fault("workers %q: %w", c.Workers, err)

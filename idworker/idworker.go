@@ -19,10 +19,12 @@ import (
 // fills a slice by one reservation. NextIDWait waits where NextID gives up.
 type IdWorker struct {
 	gen    *snowflake.Generator
+	ids    snowflake.Stream // of gen, for a business number
 	plan   plan
 	center lease.Center  // nil: local
 	keeper *lease.Keeper // nil: local
 	owned  io.Closer     // the centre, where New made it
+	shared bool          // another's worker id, for a business number
 	log    *slog.Logger
 }
 
@@ -72,6 +74,9 @@ func build(p plan, center lease.Center, log *slog.Logger, onLost func(error)) (*
 		return nil, err
 	}
 	w := &IdWorker{gen: gen, plan: p, log: log}
+	if w.ids, err = gen.For(p.Business); err != nil {
+		return nil, err
+	}
 	if p.Mode == ModeLocal {
 		return w, nil
 	}
@@ -114,8 +119,11 @@ func (w *IdWorker) start(ctx context.Context) error {
 // Close gives the worker id back: renewing ends, then issuing, for good. It takes
 // 5 s at most, even if ctx has ended. The error tells that the worker id
 // could not be given back; it is then free when its lease expires. A second Close
-// does nothing.
+// does nothing, and neither does that of a worker made by For.
 func (w *IdWorker) Close(ctx context.Context) error {
+	if w.shared {
+		return nil
+	}
 	var err error
 	if w.keeper == nil {
 		w.gen.Stop()
@@ -149,7 +157,7 @@ func (w *IdWorker) Reset(ctx context.Context) error {
 //
 // Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted; the id is then 0.
 func (w *IdWorker) NextID() (int64, error) {
-	id, err := w.gen.NextID()
+	id, err := w.ids.NextID()
 	if err != nil {
 		return 0, w.explain(err)
 	}
@@ -162,7 +170,7 @@ func (w *IdWorker) NextID() (int64, error) {
 // Errors: ErrNotStarted and ErrStopped at once; when ctx ends its error together
 // with ErrLeaseExpired or ErrExhausted. The id is then 0.
 func (w *IdWorker) NextIDWait(ctx context.Context) (int64, error) {
-	id, err := w.gen.NextIDWait(ctx)
+	id, err := w.ids.NextIDWait(ctx)
 	if err != nil {
 		return 0, w.explain(err)
 	}
@@ -172,10 +180,37 @@ func (w *IdWorker) NextIDWait(ctx context.Context) (int64, error) {
 // NextIDs fills dst with rising ids by one reservation (several, for more ids than
 // MaxAhead holds). It waits as NextIDWait does. On an error dst is all zero.
 func (w *IdWorker) NextIDs(ctx context.Context, dst []int64) error {
-	if err := w.gen.NextIDs(ctx, dst); err != nil {
+	if err := w.ids.NextIDs(ctx, dst); err != nil {
 		return w.explain(err)
 	}
 	return nil
+}
+
+// For returns a worker whose ids carry a business number, 0 to 2^BusinessBits - 1 of
+// the layout. It shares w's worker id, sequence and life: it has no OnStart of its
+// own, and its Close does nothing. Ids of one business number rise; those of
+// different ones rise from tick to tick.
+func (w *IdWorker) For(business int64) (*IdWorker, error) {
+	ids, err := w.gen.For(business)
+	if err != nil {
+		return nil, fmt.Errorf("idworker: %w", err)
+	}
+	bound := *w
+	bound.ids, bound.shared = ids, true
+	return &bound, nil
+}
+
+// NextIDFor is NextID for a business number: see For, which checks it once.
+func (w *IdWorker) NextIDFor(business int64) (int64, error) {
+	ids, err := w.gen.For(business)
+	if err != nil {
+		return 0, fmt.Errorf("idworker: %w", err)
+	}
+	id, err := ids.NextID()
+	if err != nil {
+		return 0, w.explain(err)
+	}
+	return id, nil
 }
 
 // explain adds what the keeper knows to an error of the generator.

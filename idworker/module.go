@@ -146,3 +146,22 @@ func Named(name string, cfg Config) fx.Option {
 		fx.ResultTags(fmt.Sprintf("name:%q", name)),
 	)))
 }
+
+// Business provides the worker of the graph for a business number under a name: see
+// IdWorker.For.
+//
+//	fx.Options(idworker.Module, idworker.Business("refunds", 2))
+//
+//	type Params struct {
+//		fx.In
+//		Refunds *idworker.IdWorker `name:"refunds"`
+//	}
+func Business(name string, number int64) fx.Option {
+	if name == "" {
+		return fx.Error(errors.New("idworker: business: the name is empty: give the one of the name tag"))
+	}
+	return fx.Provide(fx.Annotate(
+		func(w *IdWorker) (*IdWorker, error) { return w.For(number) },
+		fx.ResultTags(fmt.Sprintf("name:%q", name)),
+	))
+}

@@ -30,7 +30,9 @@ type Status struct {
 	Layout    string `json:"layout"`
 	// Worker is the worker id that ids carry, or -1 before the first.
 	Worker int64 `json:"worker"`
-	Token  int64 `json:"token"`
+	// Business is the business number that ids carry.
+	Business int64 `json:"business"`
+	Token    int64 `json:"token"`
 	// No id lies at or below Floor, or above Ceiling.
 	Floor   time.Time `json:"floor,omitzero"`
 	Ceiling time.Time `json:"ceiling,omitzero"`
@@ -67,7 +69,7 @@ func (p Pool) Replicas() int64 { return max(1, (p.Last-p.First+1)/2) }
 func (w *IdWorker) Status() Status {
 	p := w.plan
 	st := Status{
-		State: StateReady, Namespace: p.Namespace, Center: "local", Layout: p.layout.String(), Worker: -1,
+		State: StateReady, Namespace: p.Namespace, Center: "local", Layout: p.layout.String(), Worker: -1, Business: w.ids.Business(),
 		Issued: w.gen.Issued(), Lead: w.gen.Lead(),
 		Pool: Pool{Size: p.layout.Workers(), First: p.request.First, Last: p.request.Last},
 	}
