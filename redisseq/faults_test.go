@@ -2,10 +2,6 @@ package redisseq_test
 
 import (
 	"context"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -290,40 +286,12 @@ func TestBigPool(t *testing.T) {
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	var addrs []string
-	var first *redis.Client
-	for i := range 3 {
-		srv := testserver.NewRedis(t, "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf")
-		node := redis.NewClient(&redis.Options{Addr: srv.Addr()})
-		t.Cleanup(func() { _ = node.Close() })
-		require.NoError(t, node.ClusterAddSlotsRange(ctx, i*16384/3, (i+1)*16384/3-1).Err())
-		require.NoError(t, node.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err())
-		if i == 0 {
-			first = node
-		} else {
-			require.NoError(t, first.ClusterMeet(ctx, "127.0.0.1", port(srv)).Err())
-		}
-		addrs = append(addrs, srv.Addr())
-	}
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
-	t.Cleanup(func() { _ = client.Close() })
-	require.Eventually(t, func() bool {
-		for _, addr := range addrs {
-			node := redis.NewClient(&redis.Options{Addr: addr})
-			info, _ := node.ClusterInfo(ctx).Result()
-			nodes, _ := node.ClusterSlots(ctx).Result() //nolint:staticcheck // ClusterShards came with Redis 7, and 6.2 is supported
-			_ = node.Close()
-			if len(info) < 16 || info[:16] != "cluster_state:ok" || len(nodes) != 3 {
-				return false
-			}
-		}
-		return true
-	}, 30*time.Second, 20*time.Millisecond)
-
+	cluster := testserver.NewCluster(t)
+	client := clusterClient(t, cluster)
 	c, err := redisseq.New(client)
 	require.NoError(t, err)
 	require.Contains(t, c.String(), "redis cluster 127.0.0.1:")
-	masters := map[string]bool{}
+	masters := map[*testserver.Server]bool{}
 	for _, ns := range []string{"orders", "bills", "users", "stock", "mail"} {
 		in := func(r *lease.Request) { r.Namespace = ns }
 		require.NoError(t, c.Init(ctx, request(in)))
@@ -338,33 +306,85 @@ func TestCluster(t *testing.T) {
 			require.Equal(t, slot, client.ClusterKeySlot(ctx, key).Val())
 			require.EqualValues(t, 1, client.Exists(ctx, key).Val())
 		}
-		master, err := client.MasterForKey(ctx, keys(ns)[0])
-		require.NoError(t, err)
-		masters[master.Options().Addr] = true
+		masters[cluster.Master(keys(ns)[0])] = true
 	}
 	require.Greater(t, len(masters), 1, "namespaces spread over the masters")
+}
+
+// The hash slot of a namespace moves to another master, which is another incarnation:
+// holders go on, others wait for the end of a quarantine.
+func TestClusterMovesASlot(t *testing.T) {
+	t.Parallel()
+	cluster := testserver.NewCluster(t)
+	var end time.Time
+	var checks []func()
+	for ns, options := range map[string][]redisseq.Option{"orders": nil, "bills": {redisseq.WithWaitReplicas(1, redisseq.MaxWait)}} {
+		c, err := redisseq.New(clusterClient(t, cluster), options...)
+		require.NoError(t, err)
+		in := func(r *lease.Request) { ttl(8 * time.Second)(r); r.Namespace = ns }
+		require.NoError(t, c.Init(t.Context(), request(in)))
+		g := acquire(t, c, in)
+		from := cluster.Master(keys(ns)[0])
+		to := cluster.Nodes[0]
+		if from == to {
+			to = cluster.Nodes[1]
+		}
+		cluster.Move(keys(ns)[0], to, func() {
+			g = renew(t, c, g) // is sent to ask the other master
+			require.Contains(t, requireQuarantine(t, c, in).Reason, "incarnation of the store changed")
+		})
+		again := renew(t, c, g) // is told that the slot has moved
+		require.Equal(t, g.Token, again.Token)
+		end = requireQuarantine(t, c, in).Until
+		checks = append(checks, func() {
+			for range 3 {
+				next := acquire(t, c, in)
+				require.True(t, next.Worker != g.Worker || next.Floor >= again.Ceiling)
+			}
+		})
+	}
+	time.Sleep(time.Until(end))
+	for _, check := range checks {
+		check()
+	}
+}
+
+// A master of a cluster dies with a grant that its replica may not have. Clients with
+// their defaults go on within the time that the failover takes.
+func TestClusterLosesAMaster(t *testing.T) {
+	t.Parallel()
+	cluster := testserver.NewCluster(t)
+	client := clusterClient(t, cluster)
+	long := ttl(10 * time.Minute)
+	plain, err := redisseq.New(client)
+	require.NoError(t, err)
+	waits, err := redisseq.New(client, redisseq.WithWaitReplicas(1, redisseq.MaxWait))
+	require.NoError(t, err)
+	require.NoError(t, plain.Init(t.Context(), request(long)))
+	a, b := acquire(t, plain, long), acquire(t, waits, long)
+
+	master := cluster.Master(keys("orders")[0])
+	master.Kill()
+	a = renewSoon(t, plain, a)
+	require.Contains(t, requireQuarantine(t, plain, long).Reason, "incarnation of the store changed")
+	_, err = waits.Renew(t.Context(), b)
+	require.ErrorIs(t, err, redisseq.ErrNotReplicated, "the promoted one has no replica")
+	master.Start()
+	renewSoon(t, waits, b)
+	require.NoError(t, plain.Release(t.Context(), a, a.Now))
+}
+
+func clusterClient(t testing.TB, cluster *testserver.Cluster) *redis.ClusterClient {
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs()})
+	t.Cleanup(func() { _ = client.Close() })
+	return client
 }
 
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	master, replica := testserver.NewRedis(t, "--repl-diskless-sync-delay", "0"), testserver.NewRedis(t)
-	second := redis.NewClient(&redis.Options{Addr: replica.Addr()})
-	t.Cleanup(func() { _ = second.Close() })
-	require.NoError(t, second.ReplicaOf(ctx, "127.0.0.1", port(master)).Err())
-	sentinel := startSentinel(t, master)
-	soon := func(f func() bool) {
-		t.Helper()
-		require.Eventually(t, f, 60*time.Second, 50*time.Millisecond)
-	}
-	watcher := redis.NewSentinelClient(&redis.Options{Addr: sentinel})
-	t.Cleanup(func() { _ = watcher.Close() })
-	soon(func() bool {
-		known, _ := watcher.Replicas(ctx, "main").Result()
-		return len(known) == 1 && known[0]["master-link-status"] == "ok" && known[0]["slave-repl-offset"] != "0"
-	})
-
-	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "main", SentinelAddrs: []string{sentinel}})
+	set := testserver.NewSentinels(t)
+	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: testserver.SentinelName, SentinelAddrs: set.Addrs()})
 	t.Cleanup(func() { _ = client.Close() })
 	c, err := redisseq.New(client)
 	require.NoError(t, err)
@@ -372,43 +392,23 @@ func TestSentinel(t *testing.T) {
 	long := ttl(10 * time.Minute)
 	require.NoError(t, c.Init(ctx, request(long)))
 	g := renew(t, c, acquire(t, c, long))
-	soon(func() bool { return second.Exists(ctx, keys("orders")...).Val() == 4 })
+	require.EqualValues(t, 2, client.Wait(ctx, 2, time.Minute).Val())
 
-	master.Kill()
-	soon(func() bool {
-		again, err := c.Renew(ctx, g)
-		if err == nil {
-			require.Equal(t, g.Worker, again.Worker)
-		}
-		return err == nil
-	})
+	set.Master().Kill()
+	g = renewSoon(t, c, g)
 	require.Contains(t, requireQuarantine(t, c, long).Reason, "incarnation of the store changed")
+	require.NoError(t, c.Release(ctx, g, g.Now))
 }
 
-// startSentinel starts a sentinel that watches master under the name main.
-func startSentinel(t *testing.T, master *testserver.Server) (addr string) {
+// renewSoon renews as a keeper does, again and again until the centre answers.
+func renewSoon(t testing.TB, c lease.Center, g lease.Grant) (renewed lease.Grant) {
 	t.Helper()
-	program, err := exec.LookPath("redis-server")
-	require.NoError(t, err)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	addr = free.Addr().String()
-	require.NoError(t, free.Close())
-	_, own, err := net.SplitHostPort(addr)
-	require.NoError(t, err)
-	conf := filepath.Join(t.TempDir(), "sentinel.conf")
-	require.NoError(t, os.WriteFile(conf, []byte("bind 127.0.0.1\nport "+own+"\nsentinel monitor main 127.0.0.1 "+port(master)+
-		" 1\nsentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 5000\n"), 0o600))
-	cmd := exec.Command(program, conf, "--sentinel")
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	client := redis.NewClient(&redis.Options{Addr: addr})
-	defer client.Close()
-	require.Eventually(t, func() bool { return client.Ping(t.Context()).Err() == nil }, 30*time.Second, 20*time.Millisecond)
-	return addr
+	require.Eventually(t, func() bool {
+		var err error
+		renewed, err = c.Renew(t.Context(), g)
+		require.NotErrorIs(t, err, lease.ErrLost)
+		return err == nil
+	}, time.Minute, 20*time.Millisecond)
+	require.Equal(t, g.Worker, renewed.Worker)
+	return renewed
 }
-
-func port(s *testserver.Server) string { return s.Addr()[len("127.0.0.1:"):] }

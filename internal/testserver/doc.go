@@ -1,5 +1,5 @@
 // Package testserver gives a test its own database on a real MariaDB, PostgreSQL or
-// Redis, and real servers to kill, pause, restart and wipe.
+// Redis, and real servers to kill, pause, restart, wipe, and whose clocks to step.
 //
 //	func TestMain(m *testing.M) { testserver.Main(m) }
 //
@@ -35,6 +35,23 @@
 // Their data lie in temporary folders that are removed when the server is done with.
 // They die with the test binary, however it ends. As root, PostgreSQL runs as the
 // user postgres and MariaDB as root.
+//
+// # Several servers
+//
+//	primary := testserver.NewRedis(t)                 // or NewMySQLPrimary
+//	replica := testserver.NewRedisReplica(t, primary) // or NewMySQLReplica
+//	replica.CutLink()                                 // or Pause: it misses what comes now
+//	primary.Kill()
+//	replica.Promote()
+//
+// NewSentinels and NewCluster start a Redis that fails over by itself.
+//
+// # Clocks
+//
+// ShiftClock steps the wall clock of one private server. These run under a small
+// library for it, which cc compiles when the first of them starts; without a compiler
+// they have the clock of the machine, and ShiftClock skips the test like a missing
+// engine.
 //
 // # Where an engine is missing
 //

@@ -23,6 +23,9 @@ type engine struct {
 	stop    syscall.Signal // a clean end
 	discard syscall.Signal // a quick end that leaves nothing behind outside the folder
 	runAs   string         // the user to run as when the tests run as root; empty: root
+
+	beside      int          // 0, or how far above its port is another one that it listens at
+	replication *replication // nil: none
 }
 
 func (e *engine) missing() error {

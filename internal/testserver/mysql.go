@@ -35,7 +35,7 @@ var mariadb = engine{
 	command: func(s *Server) []string {
 		argv := []string{
 			mustLookup("mariadbd"), "--no-defaults", "--datadir=" + s.data(), "--tmpdir=" + s.dir,
-			"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(s.port), "--skip-name-resolve",
+			"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(s.port), "--server-id=" + strconv.Itoa(s.port), "--skip-name-resolve",
 			"--socket=" + filepath.Join(s.dir, "socket"), "--pid-file=" + filepath.Join(s.dir, "pid"),
 			"--init-file=" + filepath.Join(s.dir, "init.sql"),
 			"--max-connections=500", "--performance-schema=OFF",
@@ -54,10 +54,14 @@ var mariadb = engine{
 	ping:    pingMySQL,
 	stop:    syscall.SIGTERM,
 	discard: syscall.SIGKILL,
+
+	replication: &mysqlReplication,
 }
 
 // initSQL runs at each start: the installation script cannot create accounts.
-const initSQL = `CREATE USER IF NOT EXISTS 'snowlease'@'127.0.0.1' IDENTIFIED BY 'snowlease';
+// Replicas do the same by themselves.
+const initSQL = `SET SESSION sql_log_bin = 0;
+CREATE USER IF NOT EXISTS 'snowlease'@'127.0.0.1' IDENTIFIED BY 'snowlease';
 GRANT ALL ON *.* TO 'snowlease'@'127.0.0.1' WITH GRANT OPTION;
 CREATE DATABASE IF NOT EXISTS test;
 `
@@ -69,7 +73,7 @@ func asRoot() []string {
 	return nil
 }
 
-var sharedMySQL = sync.OnceValues(func() (*Server, error) { return start(&mariadb, nil) })
+var sharedMySQL = sync.OnceValues(func() (*Server, error) { return start(&mariadb, nil, "") })
 
 // MySQL returns the DSN of a fresh empty database on the shared MariaDB, or on the
 // server that SNOWLEASE_TEST_MYSQL_DSN names, in the form of go-sql-driver/mysql with

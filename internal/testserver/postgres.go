@@ -66,7 +66,7 @@ func postgresProgram() string {
 	return filepath.Join(filepath.Dir(initdb), "postgres")
 }
 
-var sharedPostgres = sync.OnceValues(func() (*Server, error) { return start(&postgres, nil) })
+var sharedPostgres = sync.OnceValues(func() (*Server, error) { return start(&postgres, nil, "") })
 
 // Postgres returns the DSN of a fresh empty database on the shared PostgreSQL, in
 // key=value form, or on the server that SNOWLEASE_TEST_POSTGRES_DSN names, in the form

@@ -22,13 +22,15 @@ var redis = engine{
 	command: func(s *Server) []string {
 		return []string{
 			mustLookup("redis-server"), "--bind", "127.0.0.1", "--port", strconv.Itoa(s.port),
-			"--dir", s.data(), "--save", "", "--appendonly", "no",
+			"--dir", s.data(), "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",
 		}
 	},
 	dsn:     func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) },
 	ping:    pingRedis,
 	stop:    syscall.SIGTERM,
 	discard: syscall.SIGKILL,
+
+	replication: &redisReplication,
 }
 
 // pingRedis waits for a Redis that has loaded its data; one that wants a password
@@ -56,7 +58,7 @@ func pingRedis(ctx context.Context, s *Server) error {
 	return nil
 }
 
-var sharedRedis = sync.OnceValues(func() (*Server, error) { return start(&redis, nil) })
+var sharedRedis = sync.OnceValues(func() (*Server, error) { return start(&redis, nil, "") })
 
 // Redis returns the address of the shared Redis, or of the one that
 // SNOWLEASE_TEST_REDIS_ADDR names. The caller uses keys of its own and flushes nothing.

@@ -24,9 +24,11 @@ type Server struct {
 	dir    string
 	port   int
 	args   []string
+	shim   string // preloaded for ShiftClock; empty: the real clock
 
-	mu   sync.Mutex
-	proc *process // nil: not running
+	mu     sync.Mutex
+	proc   *process // nil: not running
+	paused bool
 }
 
 // Addr is the address of the server, host:port.
@@ -65,6 +67,7 @@ func (s *Server) Pause() {
 		if !s.running() {
 			return errors.New("it is not running")
 		}
+		s.paused = true
 		return s.proc.pause()
 	})
 }
@@ -76,6 +79,7 @@ func (s *Server) Resume() {
 		if !s.running() {
 			return errors.New("it is not running")
 		}
+		s.paused = false
 		return s.proc.resume()
 	})
 }
@@ -105,7 +109,8 @@ func (s *Server) do(f func(*Server) error) {
 func newServer(t testing.TB, e *engine, args []string) *Server {
 	t.Helper()
 	need(t, e, "")
-	s, err := start(e, args)
+	shim, _ := clockShim() // what is missing matters to ShiftClock alone
+	s, err := start(e, args, shim)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,15 +130,15 @@ func newServer(t testing.TB, e *engine, args []string) *Server {
 }
 
 // start creates and starts a server that stopAll will find.
-func start(e *engine, args []string) (*Server, error) {
+func start(e *engine, args []string, shim string) (*Server, error) {
 	dir, err := os.MkdirTemp("", "snowlease-test-")
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{engine: e, dir: dir, args: args}
+	s := &Server{engine: e, dir: dir, args: args, shim: shim}
 	// Another process may take the port before the server does.
 	for range 3 {
-		if s.port, err = freePort(); err != nil {
+		if s.port, err = freePort(e.beside); err != nil {
 			break
 		}
 		if err = s.start(); err == nil || !errors.Is(err, errEnded) {
@@ -168,6 +173,13 @@ func (s *Server) running() bool {
 	}
 }
 
+// answers is false for one that is paused, too.
+func (s *Server) answers() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running() && !s.paused
+}
+
 // errEnded says that the server ended before it answered.
 var errEnded = errors.New("the server ended at once")
 
@@ -177,6 +189,7 @@ func (s *Server) start() error {
 	if s.running() {
 		return errors.New("it is running already")
 	}
+	s.paused = false
 	if _, err := os.Stat(s.data()); os.IsNotExist(err) {
 		if err := shareDir(s.dir, s.engine.runAs); err != nil {
 			return err
@@ -192,6 +205,14 @@ func (s *Server) start() error {
 	defer log.Close()
 	cmd := s.exec(append(s.engine.command(s), s.args...))
 	cmd.Stdout, cmd.Stderr = log, log
+	if s.shim != "" {
+		if _, err := os.Stat(s.clock()); os.IsNotExist(err) {
+			if err := os.WriteFile(s.clock(), make([]byte, 8), 0o644); err != nil {
+				return err
+			}
+		}
+		cmd.Env = append(cmd.Env, "LD_PRELOAD="+s.shim, "SNOWLEASE_TEST_CLOCK="+s.clock())
+	}
 	if s.proc, err = spawn(cmd, s.engine.runAs); err != nil {
 		return err
 	}
@@ -262,16 +283,24 @@ func (s *Server) remove() error {
 
 // freePort returns a port that nobody listens at, below those that the kernel gives
 // to outgoing connections, so that it stays free while its server is down.
-func freePort() (int, error) {
+// beside, if not 0, is how far above it another port is that is free as well.
+func freePort(beside int) (int, error) {
 	var err error
 	for range 100 {
-		port := 15000 + rand.IntN(17000)
-		var l net.Listener
-		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			return port, l.Close()
+		port := 15000 + rand.IntN(17000-beside)
+		if err = errors.Join(listen(port), listen(port+beside)); err == nil {
+			return port, nil
 		}
 	}
 	return 0, err
+}
+
+func listen(port int) error {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return err
+	}
+	return l.Close()
 }
 
 // tail returns the last lines of a log.

@@ -200,7 +200,7 @@ func TestRedisServer(t *testing.T) {
 
 func TestFailedStartSaysWhy(t *testing.T) {
 	need(t, &redis, "")
-	_, err := start(&redis, []string{"--no-such-setting", "1"})
+	_, err := start(&redis, []string{"--no-such-setting", "1"}, "")
 	require.ErrorIs(t, err, errEnded)
 	require.ErrorContains(t, err, "no-such-setting")
 }
@@ -252,7 +252,7 @@ func TestLeavings(t *testing.T) {
 	if os.Getenv(childVariable) != "leave" {
 		return
 	}
-	s, err := start(&redis, nil)
+	s, err := start(&redis, nil, "")
 	require.NoError(t, err)
 	fmt.Println("left:", s.dir)
 	state.leftOut = map[string]string{"Absent": "the absent engine"}
@@ -280,7 +280,7 @@ func TestMainClearsAway(t *testing.T) {
 // hang is the other process of TestServersDieWithTheTests.
 func hang() {
 	for _, e := range []*engine{&mariadb, &postgres, &redis} {
-		s, err := start(e, nil)
+		s, err := start(e, nil, "")
 		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)

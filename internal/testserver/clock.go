@@ -1,0 +1,69 @@
+package testserver
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+//go:embed clock/clock.c
+var clockSource []byte
+
+// ShiftClock sets the server's wall clock off from this machine's by d, which may be
+// negative: at once, for a server that runs, and until the next ShiftClock, also over
+// Stop, Kill and Start. Its monotonic clock is left alone.
+//
+// The server sees the shift where it reads the time; a wait until a time of the wall
+// clock that it has begun ends by the real clock.
+func (s *Server) ShiftClock(d time.Duration) {
+	s.t.Helper()
+	if s.shim == "" {
+		_, err := clockShim()
+		leaveOut(s.t, "C compiler", fmt.Sprintf("a server's clock cannot be stepped: %v: install the package gcc", err))
+	}
+	s.do(func(s *Server) error {
+		f, err := os.OpenFile(s.clock(), os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = f.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(d)), 0) // the mapped page: never truncated
+		return err
+	})
+}
+
+func (s *Server) clock() string { return filepath.Join(s.dir, "clock") }
+
+// clockShim returns the library that servers run under whose clock can be stepped.
+// It is compiled once per test binary and removed by Main.
+var clockShim = sync.OnceValues(func() (string, error) {
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "snowlease-test-")
+	if err != nil {
+		return "", err
+	}
+	state.Lock()
+	state.shimDir = dir
+	state.Unlock()
+	source, library := filepath.Join(dir, "clock.c"), filepath.Join(dir, "clock.so")
+	if err := os.WriteFile(source, clockSource, 0o600); err != nil {
+		return "", err
+	}
+	if out, err := exec.Command(cc, "-O2", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, source, "-ldl").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("compile the shim of the clock: %w\n%s", err, out)
+	}
+	for _, path := range []string{dir, library} { // servers run as other users
+		if err := os.Chmod(path, 0o755); err != nil {
+			return "", err
+		}
+	}
+	return library, nil
+})
