@@ -13,6 +13,8 @@ local worker = redis.call('HGET', meta, 'o:' .. owner)
 local rec = worker and record(worker)
 if rec and rec.owner == owner and score(redis.call('ZSCORE', lease, worker), worker) >= now + skew then
   local ceiling = num(redis.call('HGET', mark, worker), 'the mark of worker ' .. worker)
+  -- Written anew, for WAIT to have something to wait for.
+  redis.call('HSET', mark, worker, str(ceiling))
   return { 'OK', worker, rec.token, str(now), rec.floor, str(ceiling), rec.since }
 end
 

@@ -28,6 +28,9 @@ type Center struct {
 	quarantine Quarantine
 	warnings   []string
 	scripts    scripts
+
+	replicas    int // that must have a grant before it is handed out
+	waitTimeout time.Duration
 }
 
 var (
@@ -46,6 +49,9 @@ func New(client redis.UniversalClient, opts ...Option) (*Center, error) {
 	c := &Center{client: client, name: name, warnings: warnings, prefix: "snowlease", quarantine: OnChange, scripts: loadScripts()}
 	for _, opt := range opts {
 		errs = append(errs, opt(c))
+	}
+	if err == nil {
+		errs = append(errs, c.canWait())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

@@ -53,6 +53,26 @@ func inspect(client redis.UniversalClient) (name string, warnings []string, err 
 	return name, warnings, nil
 }
 
+// canWait refuses a client that WAIT cannot be sent by as WithWaitReplicas needs it.
+func (c *Center) canWait() error {
+	if c.replicas == 0 {
+		return nil
+	}
+	var read time.Duration
+	switch client := c.client.(type) {
+	case *redis.Client:
+		read = client.Options().ReadTimeout
+	case *redis.ClusterClient:
+		read = client.Options().ReadTimeout
+	default:
+		return fmt.Errorf("%w: %s: WithWaitReplicas sends two commands on one connection: pass a *redis.Client or a *redis.ClusterClient", ErrClient, c.name)
+	}
+	if read > 0 && c.waitTimeout >= read {
+		return fmt.Errorf("%w: %s: WithWaitReplicas waits for %v, and the client for a reply for %v only: set a longer ReadTimeout", ErrClient, c.name, c.waitTimeout, read)
+	}
+	return nil
+}
+
 const noTimeout = "%s: it waits for replies without end, so that a server that hangs uses up its connections: set ReadTimeout and WriteTimeout, or ContextTimeoutEnabled"
 
 func waitsForever(heedsContext bool, read, write time.Duration) bool {

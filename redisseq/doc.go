@@ -36,5 +36,6 @@
 // write.
 //
 // Two masters that take writes at once (a partition, before the old one learns) are
-// not covered: min-replicas-to-write and min-replicas-max-lag make that time short.
+// covered only by WithWaitReplicas; min-replicas-to-write and min-replicas-max-lag
+// make that time short.
 package redisseq

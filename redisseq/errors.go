@@ -22,6 +22,11 @@ var (
 	// ErrReplica is returned by a server that takes no writes. After a failover it
 	// passes; where it stays, the client is connected to a replica.
 	ErrReplica = errors.New("redisseq: the server is a read-only replica: connect to the master (a Sentinel client without ReplicaOnly)")
+	// ErrNotReplicated is returned where fewer replicas than WithWaitReplicas asks for
+	// have answered in time that they have a grant. It was not handed out, and the
+	// outcome is unknown: a keeper asks again with the same owner, or goes on below the
+	// ceiling it has.
+	ErrNotReplicated = errors.New("redisseq: too few replicas have the grant: see whether they run and keep up (INFO replication), or lower wait_replicas")
 	// ErrDamaged is returned where a record is not as a script wrote it. Nothing is
 	// lent then.
 	ErrDamaged = errors.New("redisseq: records are damaged")

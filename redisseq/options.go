@@ -3,6 +3,7 @@ package redisseq
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // An Option of New.
@@ -43,6 +44,34 @@ func WithPrefix(prefix string) Option {
 			return fmt.Errorf("redisseq: prefix %q is not 1 to 128 printable ASCII characters without spaces and braces", prefix)
 		}
 		c.prefix = prefix
+		return nil
+	}
+}
+
+// MaxWait is the longest timeout of WithWaitReplicas: a keeper gives each call 2 s.
+const MaxWait = 2 * time.Second
+
+// WithWaitReplicas hands out a grant, and so the ceiling that its holder may use, only
+// when n replicas have answered that they have it (WAIT). Acquire and Renew wait for
+// timeout at most, 1 ms to MaxWait, and return ErrNotReplicated else. It stays one
+// round trip. The default is 0: none.
+//
+// It is for two masters at once: a master that is cut off and goes on renewing while
+// a replica is promoted hands out nothing that the promoted one does not know, if that
+// is one of the n. With n the number of all replicas it always is, and without any of
+// them nothing is lent; with fewer, the failover must choose the replica that knows
+// most. WAIT is no consensus: what replicas have is in their memory, and a replica
+// that loses its own data forgets what it has answered for.
+//
+// Release does not wait: if it is lost, the mark stays where it was, which is higher.
+//
+// It needs a *redis.Client or a *redis.ClusterClient with a ReadTimeout above timeout.
+func WithWaitReplicas(n int, timeout time.Duration) Option {
+	return func(c *Center) error {
+		if n < 0 || n > 0 && (timeout < time.Millisecond || timeout > MaxWait) {
+			return fmt.Errorf("redisseq: WithWaitReplicas(%d, %v): give 0 replicas, or more and a timeout of 1ms to %v", n, timeout, MaxWait)
+		}
+		c.replicas, c.waitTimeout = n, timeout
 		return nil
 	}
 }

@@ -4,25 +4,29 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/snowlease/snowlease/idworker/lease"
 )
 
 // run runs a script and returns its reply if that is OK, else the error it stands
 // for: the answers of package lease as they are, others with verb, namespace and
 // server. req may have no more than a Namespace for a script without a pin.
-func (c *Center) run(ctx context.Context, script *redis.Script, verb string, req lease.Request, args ...any) (reply, error) {
+func (c *Center) run(ctx context.Context, script script, verb string, req lease.Request, args ...any) (reply, error) {
 	// Records of a pool of many thousands are made in steps: MORE.
 	for range 1000 {
-		value, err := within(ctx, func() (any, error) {
-			// EVALSHA, and EVAL where the server does not know the script.
-			return script.Run(ctx, c.client, c.keys(req.Namespace), args...).Result()
+		out, err := within(ctx, func() (out answered, err error) {
+			if keys := c.keys(req.Namespace); script.lends && c.replicas > 0 {
+				out, err = c.runAndWait(ctx, script.Script, keys, args)
+			} else {
+				// EVALSHA, and EVAL where the server does not know the script.
+				out.reply, err = script.Run(ctx, c.client, keys, args...).Result()
+			}
+			c.refresh(ctx, err)
+			return out, err
 		})
 		if err != nil {
 			return nil, c.wrap(verb, req.Namespace, c.translate(req.Namespace, err))
 		}
-		r, err := parse(value)
+		r, err := parse(out.reply)
 		if err != nil {
 			return nil, c.wrap(verb, req.Namespace, err)
 		}
@@ -35,6 +39,9 @@ func (c *Center) run(ctx context.Context, script *redis.Script, verb string, req
 		if err := r.fault(); err != nil {
 			return nil, c.wrap(verb, req.Namespace, err)
 		}
+		if script.lends && out.replicas < int64(c.replicas) {
+			return nil, c.wrap(verb, req.Namespace, fmt.Errorf("%w: %d of %d", ErrNotReplicated, out.replicas, c.replicas))
+		}
 		return r, nil
 	}
 	return nil, c.wrap(verb, req.Namespace, fmt.Errorf("%w: they get lost while they are made", ErrDamaged))
@@ -43,12 +50,12 @@ func (c *Center) run(ctx context.Context, script *redis.Script, verb string, req
 // within returns what call returns, or the context's error when it ends before. call
 // then goes on, at most as long as the client's timeouts allow: its context has
 // ended, so it is not repeated.
-func within(ctx context.Context, call func() (any, error)) (any, error) {
+func within[T any](ctx context.Context, call func() (T, error)) (none T, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return none, err
 	}
 	type result struct {
-		value any
+		value T
 		err   error
 	}
 	done := make(chan result, 1)
@@ -59,10 +66,10 @@ func within(ctx context.Context, call func() (any, error)) (any, error) {
 	select {
 	case r := <-done:
 		if r.err != nil && ctx.Err() != nil {
-			return nil, fmt.Errorf("%w: %w", ctx.Err(), r.err)
+			return none, fmt.Errorf("%w: %w", ctx.Err(), r.err)
 		}
 		return r.value, r.err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return none, ctx.Err()
 	}
 }

@@ -24,13 +24,20 @@ var (
 	slotsLua string
 )
 
-type scripts struct{ acquire, renew, release, init, slots *redis.Script }
+type scripts struct{ acquire, renew, release, init, slots script }
+
+// A script lends if its reply gives a ceiling to use.
+type script struct {
+	*redis.Script
+	lends bool
+}
 
 func loadScripts() scripts {
-	join := func(parts ...string) *redis.Script { return redis.NewScript(strings.Join(parts, "\n")) }
+	join := func(parts ...string) script { return script{Script: redis.NewScript(strings.Join(parts, "\n"))} }
+	lending := func(s script) script { s.lends = true; return s }
 	return scripts{
-		acquire: join(baseLua, guardLua, acquireLua),
-		renew:   join(baseLua, guardLua, renewLua),
+		acquire: lending(join(baseLua, guardLua, acquireLua)),
+		renew:   lending(join(baseLua, guardLua, renewLua)),
 		release: join(baseLua, guardLua, releaseLua),
 		init:    join(baseLua, initLua),
 		slots:   join(baseLua, slotsLua),

@@ -40,7 +40,7 @@ func newMini(t testing.TB, options ...redisseq.Option) *store {
 	m := miniredis.NewMiniRedis()
 	require.NoError(t, m.Start())
 	t.Cleanup(m.Close)
-	s := &store{addr: m.Addr(), options: options, traits: leasetest.Traits{LeastRecentlyUsed: true, Incarnation: true}}
+	s := &store{addr: m.Addr(), options: options, traits: leasetest.Traits{LeastRecentlyUsed: true, Incarnation: true, StandsStill: true}}
 	// It tells its run_id as a Redis does.
 	s.version.Store("7.2.4")
 	m.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {

@@ -98,6 +98,7 @@ func wiped(t *testing.T, b *bench) {
 		t.Helper()
 		taken := s.renew(g) // with the floor it had
 		require.Greater(t, taken.Token, g.Token, "a re-take is a grant of its own")
+		s.requireMark(g.Worker, taken.Ceiling, "the holder's range is on record again")
 		taken = s.renew(g)
 		require.Greater(t, taken.Token, g.Token, "the reply was lost, and the holder asks again with what it has")
 		s.requireMark(g.Worker, taken.Ceiling, "the holder's range is on record again")

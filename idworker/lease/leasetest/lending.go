@@ -27,6 +27,17 @@ func lending() []promise {
 		{says: "a full pool says when the first worker id is free", prove: soonest},
 		{says: "asked again, the same owner gets the same grant", prove: askedAgain},
 		{says: "a worker id starts above all that was lent of it", prove: startsAbove},
+		{says: "a worker id whose mark is ahead is not lent though it was given back", prove: func(t *testing.T, b *bench) {
+			s := b.open(t, 4)
+			ahead := s.acquire()
+			s.release(ahead, ahead.Ceiling)
+			for range 8 { // whatever the order in which worker ids are lent
+				g := s.acquire()
+				require.NotEqual(t, ahead.Worker, g.Worker)
+				s.release(g, g.Floor)
+				s.Sleep(2 * time.Millisecond)
+			}
+		}},
 		{says: "least recently used first", by: lendsLeastRecentlyUsed, prove: leastRecentlyUsed},
 		{says: "worker ranges are kept", prove: workerRanges},
 		{says: "a stampede gets every worker id once", prove: stampede},
@@ -176,6 +187,14 @@ func leastRecentlyUsed(t *testing.T, b *bench) {
 func workerRanges(t *testing.T, b *bench) {
 	s := b.open(t, 8)
 	low, high, one := workers(0, 3), workers(4, 6), workers(7, 7)
+	held := s.acquire(high)
+	for range 8 { // whatever the order in which worker ids are lent
+		g := s.acquire(high)
+		s.release(g, g.Floor)
+		s.Sleep(2 * time.Millisecond)
+	}
+	s.release(held, held.Floor)
+	s.Sleep(2 * time.Millisecond)
 	soonest := s.acquire(low, ttl(30*time.Second)) // before all of the others
 	for range 3 {
 		s.acquire(low)

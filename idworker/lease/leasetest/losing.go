@@ -25,6 +25,11 @@ func losing() []promise {
 	}
 	return append(promises,
 		promise{says: "the loss of who holds what lends nothing twice", prove: ownersLost},
+		promise{says: "the loss of one record leaves the others", by: centerIs[lease.Lister], prove: func(t *testing.T, b *bench) {
+			for _, what := range []Records{OneSlot, OneMark} {
+				oneRecordLost(t, b, what)
+			}
+		}},
 		promise{says: "a quarantine lasts as long as the longest lease", prove: longestLease},
 		promise{says: "a quarantine ends, and what is lent then lies above it", prove: quarantineEnds},
 		promise{says: "a second loss prolongs the quarantine", prove: func(t *testing.T, b *bench) {
@@ -102,6 +107,31 @@ func ownersLost(t *testing.T, b *bench) {
 		requireKnown(t, err)
 	}
 	refused()
+}
+
+func oneRecordLost(t *testing.T, b *bench, what Records) {
+	lister, s := b.centers[0].(lease.Lister), b.open(t, 4)
+	list := func() []lease.Slot {
+		slots, err := lister.Slots(t.Context(), s.base.Namespace)
+		require.NoError(t, err)
+		for i := range slots {
+			slots[i].Now = 0
+		}
+		return slots
+	}
+	for range 4 {
+		s.acquire()
+	}
+	before := list()
+	b.Drop(t, s.base.Namespace, what)
+	s.requireQuarantine()
+	changed := 0
+	for w, slot := range list() {
+		if slot != before[w] {
+			changed++
+		}
+	}
+	require.Equal(t, 1, changed)
 }
 
 func longestLease(t *testing.T, b *bench) {

@@ -47,7 +47,7 @@ func Run(t *testing.T, newStore func(testing.TB) Store) {
 	// The group ends when its parallel subtests have, so Run returns only then.
 	t.Run("lease", func(t *testing.T) {
 		shared := newBench(t, newStore)
-		for _, group := range [][]promise{lending(), holding(), joining(), losing(), failing()} {
+		for _, group := range [][]promise{lending(), holding(), joining(), losing(), failing(), limits()} {
 			for _, p := range group {
 				if p.by != nil && !p.by(shared) {
 					t.Logf("not promised by this store: %s", p.says)

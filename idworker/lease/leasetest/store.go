@@ -20,7 +20,8 @@ import (
 type Store interface {
 	// Center returns a new centre on the store, as another process would have it.
 	Center(t testing.TB) lease.Center
-	// Sleep lets d pass on the store's clock, in truth or by moving that clock.
+	// Sleep lets d pass on the store's clock, in truth or by moving that clock. d may be
+	// negative where Traits.StandsStill.
 	Sleep(d time.Duration)
 	// Wipe loses all records of all namespaces.
 	Wipe(t testing.TB)
@@ -55,4 +56,7 @@ type Traits struct {
 	// Incarnation: Reincarnate is seen by the centre. False where the centre does
 	// not look (quarantine: never).
 	Incarnation bool
+	// StandsStill: the store's clock moves by Sleep only, so that limits can be shown
+	// to the millisecond.
+	StandsStill bool
 }

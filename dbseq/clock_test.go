@@ -1,0 +1,60 @@
+package dbseq_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/lease/leasetest"
+)
+
+// A clocked store is a SQLite whose clock stands until Sleep moves it, and which can
+// become another server.
+type clocked struct{ *store }
+
+func newClocked(t testing.TB) clocked {
+	t.Helper()
+	return clockedOn(t, newStore(t, engines[0]))
+}
+
+func clockedOn(t testing.TB, s *store) clocked {
+	t.Helper()
+	rawExec(t, s.db, "CREATE TABLE host (ms INTEGER NOT NULL, number INTEGER NOT NULL)")
+	rawExec(t, s.db, "INSERT INTO host VALUES (?, 1)", time.Now().UnixMilli())
+	return clocked{s}
+}
+
+func (s clocked) Center(t testing.TB) lease.Center { return s.center(t) }
+
+func (s clocked) center(t testing.TB) *dbseq.Center {
+	c := center(t, s.db)
+	s.host(c)
+	return c
+}
+
+// host makes a centre take the store for its server.
+func (s clocked) host(c *dbseq.Center) {
+	c.ReadFrom("(SELECT ms FROM host)", "(SELECT 'host ' || number FROM host)")
+}
+
+func (s clocked) Reincarnate(t testing.TB) { rawExec(t, s.db, "UPDATE host SET number = number + 1") }
+func (s clocked) Flip(t testing.TB)        { rawExec(t, s.db, "UPDATE host SET number = number - 1") }
+
+func (s clocked) Traits() leasetest.Traits {
+	traits := s.store.Traits()
+	traits.StandsStill = true
+	return traits
+}
+
+func (s clocked) Sleep(d time.Duration) {
+	if err := s.db.Exec("UPDATE host SET ms = ms + ?", d.Milliseconds()).Error; err != nil {
+		panic(err)
+	}
+}
+
+// TestContractByAClock: no time passes but what the contract waits for.
+func TestContractByAClock(t *testing.T) {
+	t.Parallel()
+	leasetest.Run(t, func(t testing.TB) leasetest.Store { return newClocked(t) })
+}

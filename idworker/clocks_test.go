@@ -1,0 +1,185 @@
+package idworker_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// A witness is a centre that notes what it lends: each loan as it was last renewed.
+type witness struct {
+	lease.Center
+	mu    sync.Mutex
+	loans map[loan]lease.Grant
+}
+
+type loan struct {
+	owner [16]byte
+	floor int64
+}
+
+func (w *witness) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
+	g, err := w.Center.Acquire(ctx, req)
+	return w.note(g, err)
+}
+
+func (w *witness) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+	g, err := w.Center.Renew(ctx, g)
+	return w.note(g, err)
+}
+
+func (w *witness) note(g lease.Grant, err error) (lease.Grant, error) {
+	if err == nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.loans == nil {
+			w.loans = map[loan]lease.Grant{}
+		}
+		at := loan{g.Owner, g.Floor}
+		w.loans[at] = g
+		if before, ok := w.loans[at]; ok && before.Ceiling > g.Ceiling {
+			w.loans[at] = before
+		}
+	}
+	return g, err
+}
+
+// requireDisjoint: no two loans of a worker id have a millisecond in common.
+func (w *witness) requireDisjoint(t *testing.T) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for k, a := range w.loans {
+		for l, b := range w.loans {
+			if k != l && a.Worker == b.Worker {
+				require.GreaterOrEqual(t, max(a.Floor, b.Floor), min(a.Ceiling, b.Ceiling),
+					"worker %d: (%d, %d] and (%d, %d] overlap", a.Worker, a.Floor, a.Ceiling, b.Floor, b.Ceiling)
+			}
+		}
+	}
+}
+
+// The centre's clock steps, on real servers: back and forth within what a borrower
+// accepts, an hour either way, and back by the skew across a restart. Grants have no
+// millisecond in common, ids rise, and they go on: at once where the lease or another
+// can be had, and with the clock where it is so far off that nobody may borrow by it.
+func TestClockOfTheCentreSteps(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(testing.TB) (*testserver.Server, lease.Center){
+		"redis": func(t testing.TB) (*testserver.Server, lease.Center) {
+			srv := testserver.NewRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+			c, err := redisseq.New(newRedis(t, srv.Addr()))
+			require.NoError(t, err)
+			return srv, c
+		},
+		"mariadb": func(t testing.TB) (*testserver.Server, lease.Center) {
+			srv := testserver.NewMySQL(t)
+			c, err := dbseq.New(openDB(t, mysql.Open(srv.DSN())))
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, c.Close()) })
+			return srv, c
+		},
+		"postgres": func(t testing.TB) (*testserver.Server, lease.Center) {
+			srv := testserver.NewPostgres(t)
+			c, err := dbseq.New(openDB(t, postgres.Open(srv.DSN())))
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, c.Close()) })
+			return srv, c
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv, center := start(t)
+			c := &witness{Center: center}
+			cfg := idworker.Config{Namespace: "orders", TTL: 8 * time.Second, Skew: time.Second, Wait: time.Minute}
+			cfg.MaxTTL = cfg.TTL
+			req, err := cfg.Request()
+			require.NoError(t, err)
+			require.NoError(t, center.(lease.Initializer).Init(t.Context(), req))
+
+			w, err := idworker.Open(t.Context(), cfg, c)
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, w.Close(context.Background())) })
+			prev := int64(0)
+			next := func() error {
+				id, err := w.NextID()
+				if err != nil {
+					return err
+				}
+				require.Greater(t, id, prev)
+				prev = id
+				return nil
+			}
+			// until issues an id every millisecond until ready says so, and returns how
+			// often there was none.
+			until := func(ready func() bool) (gaps int) {
+				t.Helper()
+				require.Eventually(t, func() bool {
+					if next() != nil {
+						gaps++
+					}
+					return ready()
+				}, time.Minute, time.Millisecond)
+				return gaps
+			}
+			// step steps the clock and returns when a renewal or another worker id shows it.
+			step := func(d time.Duration) (gaps int) {
+				t.Helper()
+				srv.ShiftClock(d)
+				stepped := time.Now()
+				return until(func() bool { return w.Status().Renewed.After(stepped.Add(time.Second)) && w.Ready() })
+			}
+			borrow := func() error {
+				req.Owner, req.Local = lease.NewOwner(), time.Now().UnixMilli()
+				_, err := c.Acquire(t.Context(), req)
+				c.requireDisjoint(t)
+				return err
+			}
+
+			require.NoError(t, borrow())
+			ceiling := w.Status().Ceiling
+			srv.ShiftClock(time.Hour)
+			until(func() bool { return w.Status().State == idworker.StateExpired })
+			require.ErrorAs(t, borrow(), new(*idworker.ClockError))
+			p, err := w.Decode(prev)
+			require.NoError(t, err)
+			require.WithinDuration(t, ceiling, p.Time, time.Minute, "no id is an hour ahead")
+			step(0)
+			require.NoError(t, next(), "ids are back with the clock")
+			require.NoError(t, borrow())
+
+			require.Zero(t, step(-time.Hour), "who holds a worker id goes on with it")
+			require.ErrorAs(t, borrow(), new(*idworker.ClockError))
+			require.Zero(t, step(0))
+
+			srv.Kill()
+			srv.ShiftClock(-cfg.Skew)
+			srv.Start()
+			step(-cfg.Skew)
+			until(func() bool { return borrow() == nil }) // Redis: after the quarantine
+			until(func() bool { return next() == nil })   // back by MaxAhead: ids wait for the clock
+			step(0)
+
+			require.Zero(t, step(4*time.Minute), "another worker id is borrowed while the range is used up")
+			require.NoError(t, borrow())
+			require.Zero(t, step(-4*time.Minute), "the ceiling stands, and ids stay below it")
+			if err := borrow(); err != nil { // by this clock the quarantine has not ended
+				require.ErrorAs(t, err, new(*idworker.QuarantineError))
+			}
+			require.Zero(t, step(0))
+			require.NoError(t, borrow())
+			require.GreaterOrEqual(t, len(c.loans), 6)
+		})
+	}
+}

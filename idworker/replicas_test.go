@@ -1,0 +1,51 @@
+package idworker_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// A replica that is to be waited for hangs: ids go on to the ceiling, and come back
+// with it, under the same worker id or another.
+func TestWaitReplicas(t *testing.T) {
+	t.Parallel()
+	primary := testserver.NewRedis(t)
+	replica := testserver.NewRedisReplica(t, primary)
+	cfg := idworker.Config{Namespace: "orders", TTL: 4 * time.Second, Skew: 100 * time.Millisecond, WaitReplicas: 1}
+	var w *idworker.IdWorker
+	a := app(t, &w, fx.Supply(cfg), universal(newRedis(t, primary.Addr())), opened())
+	a.RequireStart()
+	before, err := w.NextID()
+	require.NoError(t, err)
+
+	replica.Pause()
+	require.Eventually(t, func() bool { return w.Status().State == idworker.StateExpired }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return errors.Is(w.Status().Err, redisseq.ErrNotReplicated) }, time.Minute, time.Millisecond)
+	require.Less(t, w.Status().Ceiling, time.Now().Add(time.Second), "no ceiling was used that the replica may not have")
+	_, err = w.NextID()
+	require.ErrorIs(t, err, idworker.ErrLeaseExpired)
+
+	replica.Resume()
+	after, err := w.NextIDWait(t.Context())
+	require.NoError(t, err)
+	require.Greater(t, after, before)
+	require.Eventually(t, w.Ready, time.Minute, time.Millisecond)
+	a.RequireStop()
+}
+
+func TestWaitReplicasOfADatabase(t *testing.T) {
+	_, err := idworker.NewCenter(idworker.CenterParams{
+		Config:  idworker.Config{Namespace: "orders", WaitReplicas: 1},
+		Clients: idworker.Clients{DB: newSQLite(t)},
+	})
+	require.ErrorContains(t, err, "wait_replicas 1")
+	require.ErrorContains(t, err, "synchronous_commit")
+}

@@ -1,0 +1,83 @@
+package snowflake
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The lead of a burst ends at the ceiling, however much of it would be left: what is
+// compared is the time in the id.
+func TestLeadEndsAtTheCeiling(t *testing.T) {
+	b := newBench(t, JSSafe())
+	r := Range{Worker: 1, Floor: t0 - 1, Ceiling: t0 + 4, Now: t0}
+	b.adopt(t, r)
+	got := 0
+	for _, want := range []int64{1, 100, 64 * 5, 1} {
+		v, n, tm := b.take(want)
+		for i := range n {
+			p, err := b.layout.Decode(b.id(tm, v+i))
+			require.NoError(t, err)
+			require.LessOrEqual(t, p.Time.UnixMilli(), r.Ceiling)
+		}
+		got += int(n)
+	}
+	require.LessOrEqual(t, got, 64*5)
+	require.Greater(t, got, 64*4)
+	_, err := b.NextID()
+	require.ErrorIs(t, err, ErrLeaseExpired)
+}
+
+func TestBatchThatFailsLeavesNothing(t *testing.T) {
+	b := newBench(t, JSSafe(), WithMaxAhead(5*time.Millisecond))
+	b.adopt(t, lent(1, t0, time.Minute))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	ids := make([]int64, 64*10) // more than the lead
+	require.ErrorIs(t, b.NextIDs(ctx, ids), ErrExhausted)
+	require.Equal(t, make([]int64, len(ids)), ids)
+	require.Greater(t, b.Issued(), int64(64*4), "part of it was reserved")
+}
+
+func TestExtendKeepsWorkerAndFloor(t *testing.T) {
+	b := newBench(t, Layout{})
+	r := lent(1, t0, time.Second)
+	b.adopt(t, r)
+	for name, change := range map[string]func(*Range){
+		"worker":       func(r *Range) { r.Worker++ },
+		"higher floor": func(r *Range) { r.Floor += 500 },
+		"lower floor":  func(r *Range) { r.Floor -= 500 },
+	} {
+		next := r
+		next.Ceiling += 1000
+		change(&next)
+		require.False(t, b.Extend(r, next), name)
+	}
+	require.EqualValues(t, 1, b.next(t).Worker)
+}
+
+// Where the last use is the last of its tick, to end a tick moves nothing.
+func TestEveryInterleavingAtTheEndOfATick(t *testing.T) {
+	n := explore(t, func(b *bench) (map[string]func(), func() error) {
+		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
+		b.adopt(t, old)
+		for b.last.Load()&b.seqMask != b.seqMask {
+			b.take(1)
+		}
+		l := &issueLog{b: b}
+		used := map[int64]int64{}
+		actors := map[string]func(){
+			"a": l.issue(1),
+			"b": l.issue(1),
+			"c": func() { used[9], _ = b.Adopt(next) },
+		}
+		return actors, func() error {
+			l.issue(1)()
+			return l.check(map[int64]Range{9: old, 2: next}, used)
+		}
+	})
+	t.Logf("%d interleavings", n)
+	require.Greater(t, n, 100)
+}

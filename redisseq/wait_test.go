@@ -1,0 +1,303 @@
+package redisseq_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/lease/leasetest"
+	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// waiting is for what succeeds, hasty for what does not.
+var (
+	waiting = redisseq.WithWaitReplicas(1, redisseq.MaxWait)
+	hasty   = redisseq.WithWaitReplicas(1, 50*time.Millisecond)
+)
+
+// startReplicated starts a Redis and a replica of it.
+func startReplicated(t testing.TB, options ...redisseq.Option) (s *store, primary, replica *testserver.Server) {
+	t.Helper()
+	s, primary = startReal(t, options...)
+	return s, primary, testserver.NewRedisReplica(t, primary)
+}
+
+// at is a store on another server.
+func at(t testing.TB, srv *testserver.Server, options ...redisseq.Option) *store {
+	s := &store{addr: srv.Addr(), options: options, sleep: time.Sleep}
+	s.admin = s.client(t)
+	return s
+}
+
+func TestWaitReplicasContract(t *testing.T) {
+	t.Parallel()
+	leasetest.Run(t, func(t testing.TB) leasetest.Store {
+		s, primary, replica := startReplicated(t, waiting)
+		restart := s.reincarnate
+		s.reincarnate = func(t testing.TB) {
+			restart(t)
+			replica.Follow(primary)
+		}
+		return s
+	})
+}
+
+func TestWaitReplicasLendsNothingWithoutThem(t *testing.T) {
+	t.Parallel()
+	s, primary, replica := startReplicated(t, hasty)
+	c, err := redisseq.New(s.client(t), waiting)
+	require.NoError(t, err)
+	require.NoError(t, c.Init(t.Context(), request()))
+	g := acquire(t, c)
+	refused := func(got lease.Grant, err error) {
+		t.Helper()
+		require.ErrorIs(t, err, redisseq.ErrNotReplicated)
+		require.NotErrorIs(t, err, lease.ErrLost)
+		require.ErrorContains(t, err, "0 of 1")
+		require.ErrorContains(t, err, s.addr)
+		require.Zero(t, got)
+	}
+	req := request()
+	for name, cut := range map[string][2]func(){
+		"the replica hangs":  {replica.Pause, replica.Resume},
+		"the link is broken": {replica.CutLink, func() { replica.Follow(primary) }},
+	} {
+		cut[0]()
+		for range 3 { // asked again it has nothing new to say, and on another connection
+			refused(s.center(t).Acquire(t.Context(), req))
+			refused(s.center(t).Renew(t.Context(), g))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err := c.Renew(ctx, g)
+		require.Error(t, err, "%s: the context bounds the wait", name)
+		cut[1]()
+		require.Eventually(t, func() bool {
+			again, err := c.Renew(t.Context(), g)
+			if err == nil {
+				require.Equal(t, g.Token, again.Token)
+			}
+			return err == nil
+		}, 20*time.Second, 20*time.Millisecond, name)
+	}
+
+	// It was lent all the time, to the same owner.
+	held, err := c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+	again, err := c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+	held.Now = again.Now
+	require.Equal(t, held, again)
+
+	replica.CutLink()
+	require.NoError(t, c.Release(t.Context(), g, g.Now), "a release waits for nobody")
+	_, err = s.center(t).Acquire(t.Context(), request(func(r *lease.Request) { r.First = held.Worker; r.Last = held.Worker }))
+	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError), "what lends nothing waits for nobody")
+}
+
+// Every reply that hands out a grant comes with a write that replicas get: else WAIT
+// could answer for what was there before.
+func TestWaitReplicasAlwaysHasAWriteToWaitFor(t *testing.T) {
+	t.Parallel()
+	s := newReal(t)
+	c := opened(t, s)
+	changes := func() string {
+		t.Helper()
+		info, err := s.admin.InfoMap(t.Context(), "persistence").Result()
+		require.NoError(t, err)
+		return info["Persistence"]["rdb_changes_since_last_save"]
+	}
+	req := request(func(r *lease.Request) { r.TTL = 20 * time.Second })
+	var g lease.Grant
+	for i, verb := range []func() (lease.Grant, error){
+		func() (lease.Grant, error) { return c.Acquire(t.Context(), req) },
+		func() (lease.Grant, error) { return c.Acquire(t.Context(), req) },
+		func() (lease.Grant, error) { return c.Renew(t.Context(), g) },
+		func() (lease.Grant, error) { // neither mark nor expiry rise
+			g.TTL = 5 * time.Second
+			return c.Renew(t.Context(), g)
+		},
+		func() (lease.Grant, error) { // a re-take
+			s.Wipe(t)
+			return c.Renew(t.Context(), g)
+		},
+	} {
+		before := changes()
+		var err error
+		g, err = verb()
+		require.NoError(t, err)
+		require.NotEqual(t, before, changes(), "verb %d", i)
+	}
+}
+
+// trips counts round trips.
+type trips struct {
+	redis.Hook
+	n atomic.Int64
+}
+
+func (*trips) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		h.n.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (h *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		h.n.Add(1)
+		return next(ctx, cmds)
+	}
+}
+
+func TestWaitReplicasTakesOneRoundTrip(t *testing.T) {
+	t.Parallel()
+	s, _, _ := startReplicated(t)
+	opened(t, s)
+	for _, options := range [][]redisseq.Option{nil, {redisseq.WithWaitReplicas(0, 0)}, {waiting}} {
+		h := &trips{}
+		client := s.client(t)
+		client.AddHook(h)
+		require.NoError(t, client.Ping(t.Context()).Err()) // connecting takes more
+		c, err := redisseq.New(client, options...)
+		require.NoError(t, err)
+		for _, known := range []bool{false, true} {
+			if !known {
+				require.NoError(t, s.admin.ScriptFlush(t.Context()).Err())
+			}
+			h.n.Store(0)
+			g := acquire(t, c)
+			if known {
+				require.EqualValues(t, 1, h.n.Swap(0))
+			} else {
+				require.EqualValues(t, 2, h.n.Swap(0), "the script was not known")
+			}
+			g = renew(t, c, g)
+			h.n.Store(0)
+			g = renew(t, c, g)
+			require.EqualValues(t, 1, h.n.Swap(0))
+			require.NoError(t, c.Release(t.Context(), g, g.Now))
+		}
+	}
+}
+
+// A master that is cut off from its replica goes on renewing for a client that still
+// reaches it, while the replica is promoted and lends the worker id again after its
+// quarantine. With WAIT the holder at the old master gets no ceiling that reaches
+// beyond; without, it does, and the ranges overlap.
+func TestWaitReplicasSplitBrain(t *testing.T) {
+	t.Parallel()
+	for name, wait := range map[string]bool{"without WAIT": false, "with WAIT": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var options []redisseq.Option
+			if wait {
+				options = append(options, hasty)
+			}
+			s, primary, replica := startReplicated(t, options...)
+			old := opened(t, s, pool(1))
+			g := acquire(t, at(t, primary).center(t), pool(1))
+			require.EqualValues(t, 1, s.admin.Do(t.Context(), "WAIT", 1, 20_000).Val())
+
+			replica.CutLink()
+			replica.Promote()
+			promoted := at(t, replica).center(t)
+			end := requireQuarantine(t, promoted, pool(1)).Until
+			for shift := time.Duration(0); time.Now().Add(shift).Before(end); shift += 5 * time.Second {
+				primary.ShiftClock(shift)
+				if again, err := old.Renew(t.Context(), g); err == nil {
+					g = again
+				} else {
+					require.ErrorIs(t, err, redisseq.ErrNotReplicated)
+				}
+			}
+			require.Equal(t, wait, g.Ceiling < end.UnixMilli())
+			replica.ShiftClock(time.Until(end) + time.Second)
+			next := acquire(t, promoted, pool(1))
+			require.Equal(t, g.Worker, next.Worker)
+			require.Equal(t, wait, g.Ceiling <= next.Floor)
+		})
+	}
+}
+
+// After a failover there is nothing in use that the promoted replica does not know.
+func TestWaitReplicasFailover(t *testing.T) {
+	t.Parallel()
+	s, primary, replica := startReplicated(t, hasty, redisseq.WithQuarantine(redisseq.Never))
+	hasty := opened(t, s, pool(2))
+	c := at(t, primary, waiting, redisseq.WithQuarantine(redisseq.Never)).center(t)
+	a := acquire(t, c, pool(2))
+	b := acquire(t, c, pool(2))
+	replica.Pause() // it has both, and gets nothing from now on
+	for range 3 {
+		_, err := hasty.Renew(t.Context(), a)
+		require.ErrorIs(t, err, redisseq.ErrNotReplicated)
+	}
+	_, err := c.Acquire(t.Context(), request(pool(2)))
+	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
+	require.NoError(t, c.Release(t.Context(), b, b.Now))
+	_, err = hasty.Acquire(t.Context(), request(pool(2))) // lends b's again
+	require.ErrorIs(t, err, redisseq.ErrNotReplicated)
+	primary.Kill()
+	replica.Resume()
+	replica.Promote()
+
+	after := at(t, replica, redisseq.WithQuarantine(redisseq.Never)).center(t)
+	_, err = after.Acquire(t.Context(), request(pool(2)))
+	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
+	replica.ShiftClock(time.Minute)
+	for range 2 {
+		g := acquire(t, after, pool(2))
+		require.GreaterOrEqual(t, g.Floor, map[int64]lease.Grant{a.Worker: a, b.Worker: b}[g.Worker].Ceiling)
+	}
+}
+
+func TestWaitReplicasRefuses(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{ReadTimeout: time.Second})
+	t.Cleanup(func() { _ = client.Close() })
+	for want, option := range map[string]redisseq.Option{
+		"WithWaitReplicas(-1, 1s)":        redisseq.WithWaitReplicas(-1, time.Second),
+		"WithWaitReplicas(1, 0s)":         redisseq.WithWaitReplicas(1, 0),
+		"WithWaitReplicas(1, -1s)":        redisseq.WithWaitReplicas(1, -time.Second),
+		"WithWaitReplicas(1, 2.1s)":       redisseq.WithWaitReplicas(1, 2100*time.Millisecond),
+		"waits for 1s, and the client":    redisseq.WithWaitReplicas(1, time.Second),
+		"give 0 replicas":                 redisseq.WithWaitReplicas(1, time.Microsecond),
+		"waits for 1.5s, and the client":  redisseq.WithWaitReplicas(2, 1500*time.Millisecond),
+		"set a longer ReadTimeout":        redisseq.WithWaitReplicas(1, 2*time.Second),
+		"redisseq: WithWaitReplicas(3, 1": redisseq.WithWaitReplicas(3, 1),
+	} {
+		_, err := redisseq.New(client, option)
+		require.ErrorContains(t, err, want)
+	}
+	_, err := redisseq.New(client, redisseq.WithWaitReplicas(1, 900*time.Millisecond))
+	require.NoError(t, err)
+	_, err = redisseq.New(client, redisseq.WithWaitReplicas(0, 0))
+	require.NoError(t, err)
+	_, err = redisseq.New(shrunk{client}, redisseq.WithWaitReplicas(1, time.Millisecond))
+	require.ErrorIs(t, err, redisseq.ErrClient)
+	require.ErrorContains(t, err, "one connection")
+	_, err = redisseq.New(shrunk{client}, redisseq.WithWaitReplicas(0, 0))
+	require.NoError(t, err)
+}
+
+func TestWaitReplicasNeedsTheRight(t *testing.T) {
+	t.Parallel()
+	s, _, _ := startReplicated(t)
+	opened(t, s)
+	require.NoError(t, s.admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~snowlease:*", "+@all", "-wait").Err())
+	client := redis.NewClient(&redis.Options{Addr: s.addr, Username: "app", Password: "secret"})
+	t.Cleanup(func() { _ = client.Close() })
+	c, err := redisseq.New(client, waiting)
+	require.NoError(t, err)
+	_, err = c.Acquire(t.Context(), request())
+	require.ErrorContains(t, err, "WAIT: NOPERM")
+}
