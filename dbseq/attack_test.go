@@ -1,6 +1,7 @@
 package dbseq_test
 
 import (
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,10 +18,16 @@ import (
 // errReply is what a verb gets for a statement that fails.
 var errReply = errors.New("connection lost")
 
-// TestLostReplies is the attack "retried acquire" on every statement of every verb:
-// each fails once before it is run, and once after (the reply is lost). The verb is
-// then repeated, and must end as if nothing had happened.
-func TestLostReplies(t *testing.T) {
+// busy is how SQLite says that another writer was faster.
+type busy struct{}
+
+func (busy) Error() string { return "database is locked" }
+func (busy) Code() int     { return 5 }
+
+// TestFaultAtEachStatement is the attack "retried acquire" on every statement of every
+// verb: each fails once before it is run, or once after (the reply is lost). The verb
+// is then repeated, and must end as if nothing had happened.
+func TestFaultAtEachStatement(t *testing.T) {
 	t.Parallel()
 	e := engines[0]
 	type scene struct {
@@ -34,20 +41,34 @@ func TestLostReplies(t *testing.T) {
 		rawExec(t, s.db, "DELETE FROM snowlease_slot")
 		rawExec(t, s.db, "DELETE FROM snowlease_meta WHERE ns <> ''")
 	}
+	ask := func(t *testing.T, s *scene) error {
+		g, err := s.c.Acquire(t.Context(), s.g.Request)
+		if err != nil {
+			require.Zero(t, g)
+			return err
+		}
+		require.Less(t, g.Floor, g.Now, "the first id can be issued at once")
+		require.EqualValues(t, 1, number(t, s.db, "SELECT COUNT(*) FROM snowlease_slot WHERE expires_ms > 1"), "one slot in all")
+		_, err = s.c.Renew(t.Context(), g)
+		return err
+	}
+	renew := func(t *testing.T, s *scene) error {
+		g, err := s.c.Renew(t.Context(), s.g)
+		if err != nil {
+			require.Zero(t, g)
+			return err
+		}
+		require.GreaterOrEqual(t, g.Token, s.g.Token)
+		return err
+	}
 	for name, verb := range map[string]struct {
 		prepare  func(t *testing.T, s *scene)
 		run      func(t *testing.T, s *scene) error
 		accepted func(err error) bool // beside nil
 	}{
 		"acquire on an empty database": {
-			prepare: func(_ *testing.T, s *scene) { s.g.Request = request("orders", 2) },
-			run: func(t *testing.T, s *scene) (err error) {
-				g, err := s.c.Acquire(t.Context(), s.g.Request)
-				if err == nil {
-					require.Less(t, g.Floor, g.Now, "the first id can be issued at once")
-				}
-				return err
-			},
+			prepare:  func(_ *testing.T, s *scene) { s.g.Request = request("orders", 2) },
+			run:      ask,
 			accepted: quarantined, // it did not learn that it has created the tables
 		},
 		"acquire after one that was killed": {
@@ -56,28 +77,25 @@ func TestLostReplies(t *testing.T) {
 				rawExec(t, s.db, "UPDATE snowlease_slot SET expires_ms = 1, hwm_ms = 1, ver = ver + 1")
 				s.g.Request = request("orders", 2)
 			},
-			run: func(t *testing.T, s *scene) error {
-				g, err := s.c.Acquire(t.Context(), s.g.Request)
-				if err == nil {
-					require.Less(t, g.Floor, g.Now)
-					require.EqualValues(t, 1, number(t, s.db, "SELECT COUNT(*) FROM snowlease_slot WHERE expires_ms > 1"), "one slot in all")
-				}
-				return err
-			},
+			run: ask,
 		},
-		"renew": {
-			prepare: hold,
-			run:     func(t *testing.T, s *scene) error { _, err := s.c.Renew(t.Context(), s.g); return err },
-		},
+		"acquire again": {prepare: hold, run: ask},
+		"renew":         {prepare: hold, run: renew},
 		"release": {
 			prepare:  hold,
 			run:      func(t *testing.T, s *scene) error { return s.c.Release(t.Context(), s.g, s.g.Now) },
 			accepted: func(err error) bool { return errors.Is(err, lease.ErrLost) },
 		},
-		"re-take": {
+		"release what is lost": {
 			prepare: holdLost,
-			run:     func(t *testing.T, s *scene) error { _, err := s.c.Renew(t.Context(), s.g); return err },
+			run: func(t *testing.T, s *scene) error {
+				if err := s.c.Release(t.Context(), s.g, s.g.Now); !errors.Is(err, lease.ErrLost) {
+					return err
+				}
+				return nil
+			},
 		},
+		"re-take": {prepare: holdLost, run: renew},
 		"acquire that starts a quarantine": {
 			prepare: holdLost,
 			run: func(t *testing.T, s *scene) error {
@@ -90,17 +108,35 @@ func TestLostReplies(t *testing.T) {
 				return err
 			},
 		},
+		"slots": {
+			prepare: hold,
+			run: func(t *testing.T, s *scene) error {
+				slots, err := s.c.Slots(t.Context(), "orders")
+				if err == nil {
+					require.Len(t, slots, 2)
+				}
+				return err
+			},
+		},
 		"Init": {
 			prepare:  func(_ *testing.T, s *scene) { s.g.Request = request("orders", 2) },
 			run:      func(t *testing.T, s *scene) error { return s.c.Init(t.Context(), s.g.Request) },
 			accepted: func(err error) bool { return errors.Is(err, lease.ErrExists) },
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for at := int64(1); ; at++ {
-				ran := false
-				for _, lost := range []bool{false, true} {
+		for fault, f := range map[string]struct {
+			err  error
+			lost bool
+		}{
+			"fails":             {errReply, false},
+			"its reply is lost": {errReply, true},
+			"is not sent":       {driver.ErrBadConn, false}, // database/sql tries once more by itself
+			"loses":             {busy{}, false},
+		} {
+			t.Run(name+"/"+fault, func(t *testing.T) {
+				t.Parallel()
+				for at := int64(1); ; at++ {
+					ran := false
 					dsn := e.dsn(t)
 					s := &scene{db: e.db(t, dsn)}
 					var n *counter
@@ -110,30 +146,30 @@ func TestLostReplies(t *testing.T) {
 					fail := func(i int64, _ string) error {
 						if i-start == at {
 							ran = true
-							return errReply
+							return f.err
 						}
 						return nil
 					}
-					if lost {
+					if f.lost {
 						n.after = fail
 					} else {
 						n.before = fail
 					}
 					err := verb.run(t, s)
 					n.before, n.after = nil, nil
-					if errors.Is(err, errReply) {
+					if errors.Is(err, f.err) {
 						err = verb.run(t, s)
 					}
 					if err != nil {
-						require.True(t, verb.accepted != nil && verb.accepted(err), "statement %d, lost %v: %v", at, lost, err)
+						require.True(t, verb.accepted != nil && verb.accepted(err), "statement %d: %v", at, err)
+					}
+					if !ran {
+						require.Greater(t, at, int64(1))
+						return
 					}
 				}
-				if !ran {
-					require.Greater(t, at, int64(2))
-					return
-				}
-			}
-		})
+			})
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ func postgresDSN(dsn string, d driver.Driver) string {
 	}
 	switch {
 	case !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://"):
-		return dsn + " " + mode + "=exec"
+		return mode + "=exec " + dsn // in front: an empty value at the end takes what follows
 	case strings.Contains(dsn, "?"):
 		return dsn + "&" + mode + "=exec"
 	}
@@ -77,6 +77,7 @@ func inMemory(dialect, dsn string) bool {
 
 var (
 	mysqlName    = regexp.MustCompile(`^(?:.*@)?(?:tcp|unix)?\(([\w.:\[\]/-]+)\)/([\w$-]*)(?:\?[^@]*)?$`)
+	spaced       = regexp.MustCompile(`\s=|=\s`)
 	postgresPair = regexp.MustCompile(`(?:^|\s)(host|port|dbname)=([\w./-]+)`)
 )
 
@@ -90,12 +91,16 @@ func nameOf(dialect, dsn string) string {
 		}
 	case postgres:
 		if strings.Contains(dsn, "://") {
-			if u, err := url.Parse(dsn); err == nil && u.Host != "" {
+			// An "@" behind the host: a password with a "/" or the like in it, which is
+			// taken for the end of the host.
+			_, rest, _ := strings.Cut(dsn, "://")
+			end := strings.IndexAny(rest, "/?#")
+			if u, err := url.Parse(dsn); err == nil && u.Host != "" && (end < 0 || !strings.Contains(rest[end:], "@")) {
 				return dialect + " " + u.Host + u.Path
 			}
 			return dialect
 		}
-		if strings.ContainsAny(dsn, `'"\`) || strings.Contains(dsn, " =") || strings.Contains(dsn, "= ") {
+		if strings.ContainsAny(dsn, `'"\`) || spaced.MatchString(dsn) {
 			return dialect // what looks like a setting could be part of a value
 		}
 		part := map[string]string{"port": "5432"}

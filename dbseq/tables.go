@@ -27,7 +27,7 @@ var (
 )
 
 // variables are what tells MySQL, MariaDB and their settings apart.
-const variables = `SHOW VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'autocommit')`
+const variables = `SHOW VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'autocommit', 'binlog_format')`
 
 // server returns the statements for the server, and asks which it is the first time,
 // or again.
@@ -58,11 +58,22 @@ func (c *Center) variant(ctx context.Context) (string, error) {
 		has[name] = value
 		return err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
+	}
+	return c.variantOf(has)
+}
+
+// variantOf decides by the variables of the server.
+func (c *Center) variantOf(has map[string]string) (string, error) {
+	switch {
 	case has["autocommit"] == "OFF":
 		return "", advised{errors.New("autocommit is off: leases would never be committed; give a pool with autocommit=1 in its DSN")}
+	case has["server_uuid"] != "" && has["binlog_format"] == "STATEMENT" && c.quarantine != Never:
+		// A statement that is run again on a replica puts the replica's own server_uuid
+		// on record, and a promotion that loses grants would pass unseen. MariaDB
+		// replicates the server_id that was.
+		return "", advised{errors.New("binlog_format is STATEMENT, by which replicas would take themselves for the server that lent the worker ids: set it to ROW or MIXED, or set quarantine: never (dbseq.WithQuarantine) if the database loses no write that it has acknowledged")}
 	case has["server_uuid"] != "":
 		return incarnationMySQL, nil
 	case has["server_uid"] != "":
@@ -130,8 +141,8 @@ func (c *Center) identify(ctx context.Context, q *queries) error {
 		return nil
 	case err == nil:
 		err = fmt.Errorf("it is empty")
-	case ctx.Err() != nil || c.readOnly(err):
-		return err
+	case !c.is(err, unreadableMySQL, unreadableState, nil):
+		return err // of the connection, or of a server that starts: it can pass
 	}
 	return advised{fmt.Errorf("read which server this is, to notice a failover: %w: let the account run %q, or set quarantine: never (dbseq.WithQuarantine) if the database loses no write that it has acknowledged",
 		err, q.incarnation.text)}

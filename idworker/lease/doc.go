@@ -56,7 +56,8 @@
 //	two layouts in one namespace      the pin
 //	more replicas than workers        NoFreeWorkerError, never a shared worker id
 //
-// Not covered: two primaries that both accept writes at once; a failover back to a
+// Not covered: two primaries that both accept writes at once (redisseq.WithWaitReplicas
+// narrows that); a failover back to a
 // server that ran on meanwhile, under the same incarnation, and got nothing of what
 // the other acknowledged; a process that is cloned with its memory and
 // goes on before it calls Keeper.Reset.

@@ -1,0 +1,61 @@
+package dbseq
+
+import (
+	"path/filepath"
+	"testing"
+
+	libsqlite "github.com/libtnb/sqlite"
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+// A server that goes away while a process starts is waited for: what passes is no
+// fault of the setup, which would end the start.
+func TestConnectionLostWhileTheServerIsIdentified(t *testing.T) {
+	t.Parallel()
+	db, err := gorm.Open(libsqlite.Open(filepath.Join(t.TempDir(), "app.db")), &gorm.Config{Logger: logger.Discard})
+	require.NoError(t, err)
+	app, err := db.DB()
+	require.NoError(t, err)
+	defer app.Close()
+	c, err := New(db)
+	require.NoError(t, err)
+	q, err := c.server(t.Context(), false)
+	require.NoError(t, err)
+	require.True(t, q.compared)
+	require.NoError(t, c.identify(t.Context(), q))
+	require.NoError(t, c.Close())
+	err = c.identify(t.Context(), q)
+	require.Error(t, err)
+	require.NotErrorIs(t, err, lease.ErrSetup)
+}
+
+func TestVariantsOfMySQL(t *testing.T) {
+	t.Parallel()
+	c := &Center{options: options{quarantine: OnChange}}
+	never := &Center{options: options{quarantine: Never}}
+	for _, v := range []struct {
+		has    map[string]string
+		center *Center
+		want   string // of the incarnation, or of the error
+	}{
+		{map[string]string{"server_uuid": "u", "binlog_format": "ROW", "autocommit": "ON"}, c, incarnationMySQL},
+		{map[string]string{"server_uuid": "u", "binlog_format": "MIXED", "autocommit": "ON"}, c, incarnationMySQL},
+		{map[string]string{"server_uuid": "u", "binlog_format": "STATEMENT"}, c, "set it to ROW or MIXED"},
+		{map[string]string{"server_uuid": "u", "binlog_format": "STATEMENT"}, never, incarnationMySQL},
+		{map[string]string{"server_uid": "m", "binlog_format": "STATEMENT"}, c, incarnationMariaDB},
+		{map[string]string{"binlog_format": "MIXED"}, c, incarnationMariaOld},
+		{map[string]string{"server_uuid": "u", "autocommit": "OFF"}, c, "autocommit is off"},
+	} {
+		got, err := v.center.variantOf(v.has)
+		if err != nil {
+			require.ErrorIs(t, err, lease.ErrSetup)
+			require.ErrorContains(t, err, v.want)
+			continue
+		}
+		require.Equal(t, v.want, got, "%v", v.has)
+	}
+}
