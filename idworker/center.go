@@ -3,11 +3,13 @@ package idworker
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"go.uber.org/fx"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/local"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -37,6 +39,9 @@ func NewCenter(p CenterParams) (lease.Center, error) {
 		client = p.RedisClient
 	}
 	mode := cfg.Mode
+	if mode == ModeLocal {
+		return newLocal(cfg)
+	}
 	if mode == ModeAuto {
 		switch {
 		case db != nil && client != nil:
@@ -54,6 +59,9 @@ func NewCenter(p CenterParams) (lease.Center, error) {
 		if db == nil {
 			return nil, fmt.Errorf("idworker: mode db: there is no *gorm.DB: %s", absent)
 		}
+		if cfg.WaitReplicas > 0 {
+			return nil, fmt.Errorf("idworker: mode db: wait_replicas %d: %s", cfg.WaitReplicas, waitReplicasElsewhere)
+		}
 		c, err := dbseq.New(db, dbseq.WithQuarantine(dbseq.Quarantine(cfg.Quarantine)))
 		if err != nil {
 			return nil, fmt.Errorf("idworker: mode db: %w", err)
@@ -63,13 +71,31 @@ func NewCenter(p CenterParams) (lease.Center, error) {
 		if client == nil {
 			return nil, fmt.Errorf("idworker: mode redis: there is no redis.UniversalClient or *redis.Client: %s", absent)
 		}
-		c, err := redisseq.New(client, redisseq.WithQuarantine(redisseq.Quarantine(cfg.Quarantine)))
+		c, err := redisseq.New(client, redisseq.WithQuarantine(redisseq.Quarantine(cfg.Quarantine)),
+			redisseq.WithWaitReplicas(cfg.WaitReplicas, min(time.Second, cfg.TTL/6))) // half of what a renewal may take
 		if err != nil {
 			return nil, fmt.Errorf("idworker: mode redis: %w", err)
 		}
 		return c, nil
 	}
-	return nil, fmt.Errorf("idworker: mode %q has no centre: choose %s, %s or %s", mode, ModeAuto, ModeDB, ModeRedis)
+	return nil, fmt.Errorf("idworker: mode %q has no centre: choose %s, %s, %s or %s", mode, ModeAuto, ModeDB, ModeRedis, ModeLocal)
+}
+
+// newLocal returns what finds worker ids without a centre.
+func newLocal(cfg Config) (lease.Center, error) {
+	p, err := cfg.plan()
+	if err != nil {
+		return nil, err
+	}
+	var opts []local.Option
+	if cfg.MaxAhead > 0 {
+		opts = append(opts, local.WithMaxAhead(cfg.MaxAhead))
+	}
+	c, err := local.New(p.Local, p.layout, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("idworker: mode local: %w", err)
+	}
+	return c, nil
 }
 
 const absent = "provide one to fx (a client whose own dependency is missing looks absent, and so does one with a name tag: provide a lease.Center made of it by fx.Annotate)"

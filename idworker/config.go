@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/local"
 	"github.com/snowlease/snowlease/idworker/snowflake"
 )
 
@@ -24,7 +26,7 @@ const (
 	ModeAuto  Mode = "auto"  // the one client that is there
 	ModeDB    Mode = "db"    // a *gorm.DB
 	ModeRedis Mode = "redis" // a redis.UniversalClient or *redis.Client
-	ModeLocal Mode = "local" // Config.Worker, set by hand: no centre, no guarantee across processes
+	ModeLocal Mode = "local" // Config.Local: no centre; what it promises depends on the source
 )
 
 // Config is the configuration of a worker. Zero means the default. A
@@ -32,7 +34,8 @@ const (
 // of nanoseconds.
 type Config struct {
 	// Namespace is what shares one pool of worker ids: the replicas of one service.
-	// 1 to 64 characters of A-Z a-z 0-9 . _ - ; required, but for mode local.
+	// 1 to 64 characters of A-Z a-z 0-9 . _ - ; required, but for mode local, where
+	// it is "local" by default.
 	Namespace string `yaml:"namespace" json:"namespace" koanf:"namespace" mapstructure:"namespace" env:"NAMESPACE"`
 	// Mode is auto, db, redis or local. Default: auto. A lease.Center that the
 	// application provides is used in every mode but local.
@@ -75,15 +78,23 @@ type Config struct {
 	// on-change, or never for a store that loses no acknowledged write. Default:
 	// on-change.
 	Quarantine string `yaml:"quarantine" json:"quarantine" koanf:"quarantine" mapstructure:"quarantine" env:"QUARANTINE"`
+	// WaitReplicas is how many replicas of a Redis must have a grant before it is used,
+	// for a failover to one that is not told of the old master's last grants (split
+	// brain): all of them. Fewer that answer: no new grant, and ids go on to the
+	// ceiling. See redisseq.WithWaitReplicas. Modes redis and auto only. Default: 0.
+	WaitReplicas int `yaml:"wait_replicas" json:"wait_replicas" koanf:"wait_replicas" mapstructure:"wait_replicas" env:"WAIT_REPLICAS"`
 	// MaxAhead is how far a burst of ids may run ahead of the clock, 2 time units
 	// to 1h. Default: 1s.
 	MaxAhead time.Duration `yaml:"max_ahead" json:"max_ahead" koanf:"max_ahead" mapstructure:"max_ahead" env:"MAX_AHEAD"`
 	// Holder says who has a worker id, for people to read, at most 255 bytes.
 	// Default: program@host:pid.
 	Holder string `yaml:"holder" json:"holder" koanf:"holder" mapstructure:"holder" env:"HOLDER"`
-	// Worker is the worker id of mode local, which requires it; no other mode
-	// takes it.
+	// Worker is the worker id of mode local by hand: short for Local.Worker. No other
+	// mode takes it. Default: none, so that Local.Sources find one.
 	Worker *int64 `yaml:"worker" json:"worker" koanf:"worker" mapstructure:"worker" env:"WORKER"`
+	// Local says where mode local finds worker ids. Default: Worker if that is set,
+	// else a slot of this host.
+	Local local.Config `yaml:"local" json:"local" koanf:"local" mapstructure:"local" envPrefix:"LOCAL_"`
 }
 
 // Values of Config.Start, Config.OnLost and Config.Quarantine, and defaults.
@@ -104,6 +115,13 @@ const (
 // defaults depend on Preset.
 func (c Config) WithDefaults() Config {
 	c.Mode = cmp.Or(c.Mode, ModeAuto)
+	if len(c.Local.Sources) == 0 {
+		c.Local.Sources = nil // [] in a file
+	}
+	if c.Mode == ModeLocal {
+		c.Namespace = cmp.Or(c.Namespace, string(ModeLocal))
+		c.Local.Worker = cmp.Or(c.Local.Worker, c.Worker)
+	}
 	c.TTL = cmp.Or(c.TTL, lease.DefaultTTL)
 	c.MaxTTL = cmp.Or(c.MaxTTL, max(c.TTL, lease.DefaultTTL))
 	c.Skew = cmp.Or(c.Skew, lease.DefaultSkew)
@@ -132,6 +150,7 @@ type plan struct {
 	request  lease.Request
 	schedule cron.Schedule
 	options  []snowflake.Option
+	fixed    bool // the worker id is Worker, and nothing is asked
 }
 
 // Validate reports every fault of c, defaults filled in, in one error, or nil.
@@ -162,14 +181,13 @@ func (c Config) plan() (plan, error) {
 		fault("%s %q is unknown: choose %s", key, value, strings.Join(allowed, ", "))
 	}
 
-	local := c.Mode == ModeLocal
+	byHand := c.Mode == ModeLocal
 	oneOf("mode", string(c.Mode), string(ModeAuto), string(ModeDB), string(ModeRedis), string(ModeLocal))
 	oneOf("start", c.Start, StartAuto, StartRequire)
 	oneOf("on_lost", c.OnLost, OnLostContinue, OnLostShutdown)
 	oneOf("quarantine", c.Quarantine, QuarantineOnChange, QuarantineNever)
 
 	switch err := lease.CheckNamespace(c.Namespace); {
-	case c.Namespace == "" && local:
 	case c.Namespace == "":
 		fault(`namespace is empty: name what shares one pool of worker ids, such as "orders"; all replicas of one service have the same`)
 	case err != nil:
@@ -178,7 +196,10 @@ func (c Config) plan() (plan, error) {
 
 	layout, err := c.layout()
 	if err == nil {
-		err = errors.Join(layout.Validate(), layout.CheckTime(time.Now()))
+		err = layout.Validate()
+	}
+	if err == nil {
+		err = layout.CheckTime(time.Now())
 	}
 	if err != nil {
 		fault("layout: %w", err)
@@ -210,6 +231,12 @@ func (c Config) plan() (plan, error) {
 	if c.Wait < 0 {
 		fault("wait %v is negative: give how long a start may wait, such as 10s", c.Wait)
 	}
+	switch {
+	case c.WaitReplicas < 0:
+		fault("wait_replicas %d is negative: give the number of replicas of the Redis, or 0 to wait for none", c.WaitReplicas)
+	case c.WaitReplicas > 0 && c.Mode != ModeRedis && c.Mode != ModeAuto:
+		fault("wait_replicas %d with mode %s: %s", c.WaitReplicas, c.Mode, waitReplicasElsewhere)
+	}
 	if p.schedule, err = parseSchedule(c.Renew); err != nil {
 		fault("renew %q is not a cron schedule (%w): give \"@every 10s\" or \"*/10 * * * * *\", seconds first and optional", c.Renew, err)
 	}
@@ -224,11 +251,15 @@ func (c Config) plan() (plan, error) {
 		fault("holder %q has %d bytes: give at most %d", c.Holder, len(c.Holder), lease.MaxHolder)
 	}
 	switch {
-	case local && c.Worker == nil:
-		fault("worker is not set: mode local needs the worker id of this process, 0 to %d, which no other process may have", layout.Workers()-1)
-	case local && (*c.Worker < 0 || *c.Worker >= layout.Workers()):
-		fault("worker %d is not 0 to %d, which the layout's %d worker bits hold", *c.Worker, layout.Workers()-1, layout.WorkerBits)
-	case !local && c.Worker != nil:
+	case byHand && c.Worker != nil && *c.Worker != *c.Local.Worker:
+		fault("worker %d and local.worker %d differ: give one of them", *c.Worker, *c.Local.Worker)
+	case byHand:
+		if err := c.Local.Validate(layout); err != nil {
+			fault("local: %w", err)
+		}
+	case !reflect.ValueOf(c.Local).IsZero():
+		fault("local is set, but mode %s finds worker ids by a centre: leave it out, or set mode local", c.Mode)
+	case c.Worker != nil:
 		fault("worker %d is set by hand, but mode %s borrows one: leave it out, or give the range of worker ids by workers", *c.Worker, c.Mode)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -240,6 +271,8 @@ func (c Config) plan() (plan, error) {
 	}
 	return p, nil
 }
+
+const waitReplicasElsewhere = "only a Redis is waited for this way: leave it out; a database does it by itself, MySQL and MariaDB by semi-synchronous replication, PostgreSQL by synchronous_standby_names with synchronous_commit"
 
 // layout returns the layout by Preset or Layout.
 func (c Config) layout() (snowflake.Layout, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/local"
 	"github.com/snowlease/snowlease/idworker/snowflake"
 )
 
@@ -64,10 +65,15 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"start", func(c *idworker.Config) { c.Start = "maybe" }, []string{"start", `"maybe"`, "auto, require"}},
 		{"on_lost", func(c *idworker.Config) { c.OnLost = "panic" }, []string{"on_lost", `"panic"`, "continue, shutdown"}},
 		{"quarantine", func(c *idworker.Config) { c.Quarantine = "off" }, []string{"quarantine", `"off"`, "on-change, never"}},
+		{"wait_replicas", func(c *idworker.Config) { c.WaitReplicas = -1 }, []string{"wait_replicas -1", "number of replicas"}},
+		{"wait_replicas db", func(c *idworker.Config) { c.Mode, c.WaitReplicas = idworker.ModeDB, 1 }, []string{"wait_replicas 1", "mode db", "semi-synchronous", "synchronous_commit"}},
+		{"wait_replicas local", func(c *idworker.Config) { c.Mode, c.Worker, c.WaitReplicas = idworker.ModeLocal, new(int64), 1 }, []string{"wait_replicas 1", "mode local"}},
 		{"max_ahead", func(c *idworker.Config) { c.MaxAhead = time.Millisecond }, []string{"max_ahead 1ms", "2ms", "1h"}},
 		{"holder", func(c *idworker.Config) { c.Holder = strings.Repeat("h", 256) }, []string{"holder", "256 bytes", "255"}},
 		{"worker without local", func(c *idworker.Config) { c.Worker = &big }, []string{"worker 32", "workers"}},
-		{"local without worker", func(c *idworker.Config) { c.Mode = idworker.ModeLocal }, []string{"worker is not set", "0 to 31"}},
+		{"local by another mode", func(c *idworker.Config) { c.Local.Dir = "/x" }, []string{"local is set", "mode auto", "set mode local"}},
+		{"local twice", func(c *idworker.Config) { c.Mode, c.Worker, c.Local.Worker = idworker.ModeLocal, new(int64), &big }, []string{"worker 0", "local.worker 32"}},
+		{"local source", func(c *idworker.Config) { c.Mode, c.Local.Sources = idworker.ModeLocal, []local.Source{"mac"} }, []string{"local", `"mac"`, "ordinal"}},
 		{"local worker low", func(c *idworker.Config) { c.Mode, c.Worker = idworker.ModeLocal, &minus }, []string{"worker -1", "0 to 31"}},
 		{"local worker high", func(c *idworker.Config) { c.Mode, c.Worker = idworker.ModeLocal, &big }, []string{"worker 32", "0 to 31"}},
 	} {
@@ -100,7 +106,7 @@ func TestRenewSchedules(t *testing.T) {
 
 // One name a key, in snake_case, whatever reads the configuration.
 func TestTagsAgree(t *testing.T) {
-	for _, c := range []any{idworker.Config{}, snowflake.Layout{}} {
+	for _, c := range []any{idworker.Config{}, snowflake.Layout{}, local.Config{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(c)) {
 			name := f.Tag.Get("yaml")
 			require.Regexp(t, "^[a-z]+(_[a-z]+)*$", name, f.Name)

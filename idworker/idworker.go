@@ -21,15 +21,16 @@ type IdWorker struct {
 	gen    *snowflake.Generator
 	ids    snowflake.Stream // of gen, for a business number
 	plan   plan
-	center lease.Center  // nil: local
-	keeper *lease.Keeper // nil: local
-	owned  io.Closer     // the centre, where New made it
+	center lease.Center  // nil: fixed
+	keeper *lease.Keeper // nil: fixed
+	owned  io.Closer     // the centre, where it was made here
 	shared bool          // another's worker id, for a business number
 	log    *slog.Logger
 }
 
 // Open borrows a worker id from center and returns a worker that keeps it until
-// Close. It waits within ctx and cfg.Wait. Close leaves center open.
+// Close. It waits within ctx and cfg.Wait. Close leaves center open. Mode local needs
+// no centre: it is nil then.
 //
 // Errors: a fault of cfg; *NoFreeWorkerError, *QuarantineError, *MismatchError,
 // *ClockError; whatever the centre met, with its name.
@@ -38,18 +39,29 @@ func Open(ctx context.Context, cfg Config, center lease.Center) (*IdWorker, erro
 	if err != nil {
 		return nil, err
 	}
-	if p.Mode != ModeLocal && center == nil {
+	switch {
+	case p.Mode == ModeLocal && center != nil:
+		return nil, fmt.Errorf("idworker: open: mode local takes no centre, and %s is given: pass nil, or set another mode", lease.Name(center))
+	case p.Mode != ModeLocal && center == nil:
 		return nil, errors.New("idworker: open: the centre is nil: pass dbseq.New(db) or redisseq.New(client), or set mode local")
 	}
 	if p.OnLost == OnLostShutdown {
 		return nil, errors.New(`idworker: open: on_lost "shutdown" ends an fx application, and there is none: choose "continue" and watch Healthy`)
 	}
-	w, err := build(p, center, nil, nil)
-	if err != nil {
-		return nil, err
+	var owned io.Closer
+	if p.Mode == ModeLocal {
+		if center, err = newLocal(cfg); err != nil {
+			return nil, err
+		}
+		owned, _ = center.(io.Closer)
 	}
-	if err := w.start(ctx); err != nil {
-		return nil, err
+	w, err := build(p, center, nil, nil)
+	if err == nil {
+		w.owned = owned
+		err = w.start(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, closeOwned(owned))
 	}
 	return w, nil
 }
@@ -58,9 +70,17 @@ func Open(ctx context.Context, cfg Config, center lease.Center) (*IdWorker, erro
 // laptops. It has no centre: ids are unique only as long as no other process has
 // that worker id, and the clock of the host does not step back across a restart.
 func Fixed(layout snowflake.Layout, worker int64) (*IdWorker, error) {
-	w, err := Open(context.Background(), Config{Mode: ModeLocal, Layout: layout, Worker: &worker}, nil)
+	p, err := Config{Mode: ModeLocal, Layout: layout, Worker: &worker}.plan()
 	if err != nil {
 		return nil, fmt.Errorf("idworker: fixed: %w", err)
+	}
+	p.fixed = true
+	w, err := build(p, nil, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.start(context.Background()); err != nil {
+		return nil, err
 	}
 	return w, nil
 }
@@ -77,7 +97,7 @@ func build(p plan, center lease.Center, log *slog.Logger, onLost func(error)) (*
 	if w.ids, err = gen.For(p.Business); err != nil {
 		return nil, err
 	}
-	if p.Mode == ModeLocal {
+	if p.fixed {
 		return w, nil
 	}
 	w.center = center
@@ -94,9 +114,6 @@ func (w *IdWorker) start(ctx context.Context) error {
 		_, err := w.gen.Adopt(snowflake.Range{
 			Worker: *w.plan.Worker, Floor: now - 1, Ceiling: w.plan.layout.Ends().UnixMilli() - 1, Now: now, At: w.gen.Elapsed(),
 		})
-		if err == nil {
-			w.log.Warn("worker id set by hand: no other process may have it", "worker", *w.plan.Worker)
-		}
 		return err
 	}
 	if c, ok := w.center.(interface{ Warnings() []string }); ok {
@@ -142,8 +159,8 @@ func (w *IdWorker) Close(ctx context.Context) error {
 //
 // Errors: as of the start; mode local, not started, stopped.
 func (w *IdWorker) Reset(ctx context.Context) error {
-	if w.keeper == nil {
-		return fmt.Errorf("idworker: reset: worker id %d was set by hand: copies need one each", *w.plan.Worker)
+	if w.plan.Mode == ModeLocal {
+		return errors.New("idworker: reset: mode local: copies of a process have the same number, host name and disk: give each a worker id of its own, or use a centre")
 	}
 	if err := w.keeper.Reset(ctx); err != nil {
 		return fmt.Errorf("idworker: reset: %w", err)

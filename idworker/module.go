@@ -72,7 +72,7 @@ func New(p Params) (*IdWorker, error) {
 	}
 	center := p.Center
 	var owned io.Closer
-	if center == nil && pl.Mode != ModeLocal {
+	if center == nil || pl.Mode == ModeLocal {
 		if center, err = NewCenter(CenterParams{Config: p.Config, Clients: p.Clients}); err != nil {
 			return nil, err
 		}

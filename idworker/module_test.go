@@ -18,6 +18,7 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/local"
 	"github.com/snowlease/snowlease/idworker/snowflake"
 	"github.com/snowlease/snowlease/internal/memcenter"
 	"github.com/snowlease/snowlease/internal/testserver"
@@ -215,17 +216,27 @@ func TestLocalMode(t *testing.T) {
 	worker := int64(7)
 	var w *idworker.IdWorker
 	var j journal
-	a := app(t, &w, fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Worker: &worker}, newSQLite(t)), j.provide())
+	cfg := idworker.Config{Mode: idworker.ModeLocal, Worker: &worker, Local: local.Config{Dir: t.TempDir()}}
+	a := app(t, &w, fx.Supply(cfg, newSQLite(t)), j.provide())
 	a.RequireStart()
 	id, err := w.NextID()
 	require.NoError(t, err)
 	p, err := w.Decode(id)
 	require.NoError(t, err)
 	require.Equal(t, worker, p.Worker)
-	require.Equal(t, "local", w.Status().Center)
-	require.Contains(t, j.String(), "no other process may have it")
+	require.Contains(t, w.Status().Center, "local (explicit in ")
+	require.NotEmpty(t, w.Status().Promise)
+	require.ErrorContains(t, w.Reset(t.Context()), "copies of a process")
+	_, err = idworker.Open(t.Context(), cfg, nil)
+	require.ErrorIs(t, err, local.ErrHeld, "another process has it")
 	a.RequireStop()
 	require.False(t, w.Ready())
+	next, err := idworker.Open(t.Context(), cfg, nil)
+	require.NoError(t, err)
+	after, err := next.NextID()
+	require.NoError(t, err)
+	require.Greater(t, after, id)
+	require.NoError(t, next.Close(t.Context()))
 }
 
 func TestFixed(t *testing.T) {
@@ -243,7 +254,7 @@ func TestFixed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, one, back)
 	require.Equal(t, int64(3), w.Status().Worker)
-	require.ErrorContains(t, w.Reset(t.Context()), "worker id 3 was set by hand")
+	require.ErrorContains(t, w.Reset(t.Context()), "copies of a process")
 	require.NoError(t, w.Close(t.Context()))
 	require.NoError(t, w.Close(t.Context()))
 	require.ErrorIs(t, w.Healthy(t.Context()), idworker.ErrStopped)

@@ -26,8 +26,10 @@ const (
 type Status struct {
 	State     State  `json:"state"`
 	Namespace string `json:"namespace"`
-	Center    string `json:"center"` // "local" without one
-	Layout    string `json:"layout"`
+	Center    string `json:"center"` // "fixed" without one
+	// Promise says how far the worker id is unique, in mode local.
+	Promise string `json:"promise,omitempty"`
+	Layout  string `json:"layout"`
 	// Worker is the worker id that ids carry, or -1 before the first.
 	Worker int64 `json:"worker"`
 	// Business is the business number that ids carry.
@@ -69,7 +71,7 @@ func (p Pool) Replicas() int64 { return max(1, (p.Last-p.First+1)/2) }
 func (w *IdWorker) Status() Status {
 	p := w.plan
 	st := Status{
-		State: StateReady, Namespace: p.Namespace, Center: "local", Layout: p.layout.String(), Worker: -1, Business: w.ids.Business(),
+		State: StateReady, Namespace: p.Namespace, Center: "fixed", Layout: p.layout.String(), Worker: -1, Business: w.ids.Business(),
 		Issued: w.gen.Issued(), Lead: w.gen.Lead(),
 		Pool: Pool{Size: p.layout.Workers(), First: p.request.First, Last: p.request.Last},
 	}
@@ -78,6 +80,9 @@ func (w *IdWorker) Status() Status {
 		st.Worker = *p.Worker
 	} else {
 		k := w.keeper.Status()
+		if c, ok := w.center.(interface{ Promise() string }); ok {
+			st.Promise = c.Promise()
+		}
 		st.Center, st.Err, st.Losses, st.Renewed = lease.Name(w.center), k.Err, k.Losses, k.Renewed
 		if g := k.Grant; g != (lease.Grant{}) {
 			st.Worker, st.Token = g.Worker, g.Token

@@ -37,6 +37,10 @@ standard() {
 
 standard idworker/snowflake
 standard idworker/lease
+standard idworker/local
+standard idworker/migrate
+standard idworker/segment
+standard idworker/history
 never idworker "$mysql|$postgres|$sqlite|$tests"
 never dbseq "$mysql|$postgres|$sqlite|$redis|$tests"
 never redisseq "$gorm|$tests"

@@ -48,6 +48,11 @@ func (c *config) complete() {
 		r.Addrs = nil // [] in a file
 	}
 	r.PoolSize, r.ConnectTimeout, r.Timeout = 0, 0, 0
+	if l := &c.IDWorker.Local; c.IDWorker.Mode == idworker.ModeLocal && l.Dir == "" && !l.Stateless {
+		if dir, err := filepath.Abs("fxapp.local"); err == nil {
+			l.Dir = dir // beside the SQLite file, to try it out
+		}
+	}
 	if c.IDWorker.Mode == idworker.ModeDB || c.IDWorker.Mode == idworker.ModeLocal || r.IsZero() {
 		c.Providers.Redis = providers.RedisConfig{} // not connected to
 	}

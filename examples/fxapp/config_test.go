@@ -132,7 +132,7 @@ func TestBadConfig(t *testing.T) {
 		{name: "flag", args: []string{"-foo"}, want: []string{"not defined: -foo: see -help"}},
 		{name: "flag value", args: []string{"-log-level", "loud"}, want: []string{`flag -log-level: key log_level: value "loud": `}},
 		{name: "argument", args: []string{"start"}, want: []string{`argument "start" is not known`}},
-		{name: "local", args: []string{"-mode", "local"}, want: []string{"worker is not set"}},
+		{name: "local", args: []string{"-mode", "local"}, env: []string{"FXAPP_IDWORKER_LOCAL_SOURCES=mac"}, want: []string{`source "mac" is unknown`}},
 		{name: "driver", args: []string{"-driver", "", "-dsn", " "}, want: []string{"db.dsn is empty"}},
 		{name: "sentinel without addresses", args: []string{"-mode", "redis", "-redis-master", "main"}, want: []string{"redis.addrs is empty"}},
 	} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/local"
 	"github.com/snowlease/snowlease/internal/fleet"
 	"github.com/snowlease/snowlease/internal/testserver"
 )
@@ -204,7 +205,7 @@ func rolling(t *testing.T, program string, e engine) {
 // oneForAll shows that the harness finds ids that were issued twice.
 func oneForAll(t *testing.T, program string) {
 	worker := int64(1)
-	c := newCrew(t, program, engine{}, idworker.Config{Mode: idworker.ModeLocal, Worker: &worker})
+	c := newCrew(t, program, engine{}, idworker.Config{Mode: idworker.ModeLocal, Worker: &worker, Local: local.Config{Stateless: true}})
 	all := c.enlist(3)
 	c.begin(all...)
 	c.settle(all...)

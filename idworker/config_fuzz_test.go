@@ -1,0 +1,85 @@
+package idworker
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+// FuzzWorkers: a range that is taken is the one that is written, and lies in the pool.
+func FuzzWorkers(f *testing.F) {
+	for _, s := range []string{"", "0-15", "0-31", "31-31", "16-31", " 0 - 15 ", "15-0", "0-32", "-1-3", "0--3", "3", "-", "a-b", "0-9223372036854775808", "+1-+2"} {
+		f.Add(s, uint8(5))
+	}
+	f.Fuzz(func(t *testing.T, s string, bits uint8) {
+		pool := int64(1) << (bits%20 + 1)
+		first, last, err := workers(s, pool)
+		switch {
+		case err != nil:
+			require.Zero(t, first)
+			require.Zero(t, last)
+			return
+		case s == "":
+			require.Equal(t, []int64{0, pool - 1}, []int64{first, last})
+			return
+		}
+		require.True(t, 0 <= first && first <= last && last < pool)
+		again, end, err := workers(fmt.Sprintf("%d-%d", first, last), pool)
+		require.NoError(t, err)
+		require.Equal(t, []int64{first, last}, []int64{again, end})
+		for _, c := range s {
+			require.True(t, c >= '0' && c <= '9' || c == '-' || c == '+' || strings.TrimSpace(string(c)) == "", "%q", s)
+		}
+	})
+}
+
+// FuzzConfig: a configuration from text is refused with an error, or comes to a request
+// and a layout that are valid.
+func FuzzConfig(f *testing.F) {
+	for _, s := range []string{
+		`{}`,
+		`{"namespace":"orders"}`,
+		`{"namespace":"orders","preset":"JSSafe","workers":"0-15"}`,
+		`{"namespace":"orders","preset":"none"}`,
+		`{"namespace":"orders","preset":"wide","layout":{"worker_bits":5}}`,
+		`{"namespace":"orders","layout":{"epoch":1577808000000,"time_unit":10000000,"time_bits":39,"worker_bits":8,"business_bits":4,"sequence_bits":12},"business":15}`,
+		`{"namespace":"orders","layout":{"worker_bits":255,"sequence_bits":255}}`,
+		`{"namespace":"orders","layout":{"epoch":-1,"time_unit":-1}}`,
+		`{"namespace":"orders","ttl":100000000,"skew":0,"max_ttl":86400000000000,"renew":"*/5 * * * * *","wait":1,"max_ahead":2000000}`,
+		`{"mode":"local","worker":31,"preset":"yitter"}`,
+		`{"namespace":"a b","mode":"db","wait_replicas":-1,"ttl":-1,"skew":9223372036854775807,"renew":"@never"}`,
+		`{"namespace":"orders","renew":"TZ=Nowhere * * * * *"}`,
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var c Config
+		if json.Unmarshal([]byte(s), &c) != nil {
+			return
+		}
+		p, err := c.plan()
+		if err != nil {
+			require.Contains(t, err.Error(), "idworker: config: ")
+			return
+		}
+		if p.Mode != ModeLocal {
+			require.NoError(t, p.request.Validate())
+		}
+		require.Equal(t, p.layout.String(), p.request.Layout)
+		require.NotNil(t, p.schedule)
+		g, err := snowflake.NewGenerator(p.layout, p.options...)
+		require.NoError(t, err)
+		_, err = g.For(p.Business)
+		require.NoError(t, err)
+		id, err := p.layout.Encode(snowflake.Parts{Time: p.layout.TickTime(1), Worker: p.request.Last, Business: p.Business})
+		require.NoError(t, err)
+		parts, err := p.layout.Decode(id)
+		require.NoError(t, err)
+		require.Equal(t, []int64{p.request.Last, p.Business}, []int64{parts.Worker, parts.Business})
+	})
+}

@@ -1,0 +1,18 @@
+//go:build !(darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd)
+
+package local
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+)
+
+const noFollow = 0
+
+// canLock says why there are no locks on this system.
+func canLock() error {
+	return fmt.Errorf("local: no file locks on %s", runtime.GOOS)
+}
+
+func flock(*os.File) (bool, error) { return false, canLock() }
