@@ -1,0 +1,51 @@
+package dbseq_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/libtnb/sqlite"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker/segment"
+)
+
+// Order numbers from 1000 on, out of the application's database.
+func ExampleSegments() {
+	dir, err := os.MkdirTemp("", "dbseq")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	db, err := gorm.Open(sqlite.Open("file:" + filepath.Join(dir, "app.db") + "?_pragma=journal_mode(WAL)"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+
+	store, err := dbseq.NewSegments(db)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+	orders, err := segment.Open(context.Background(), segment.Config{Name: "orders", Start: 1000}, store)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer orders.Close()
+	for range 3 {
+		fmt.Println(orders.NextID())
+	}
+	// Output:
+	// 1000 <nil>
+	// 1001 <nil>
+	// 1002 <nil>
+}

@@ -1,0 +1,258 @@
+package dbseq_test
+
+import (
+	"database/sql"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/segment"
+	"github.com/snowlease/snowlease/internal/segmentcheck"
+	"github.com/snowlease/snowlease/internal/testserver"
+)
+
+func segments(t testing.TB, db *gorm.DB, opts ...dbseq.Option) *dbseq.Segments {
+	t.Helper()
+	s, err := dbseq.NewSegments(db, opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func issuer(t testing.TB, s segment.Store, cfg segment.Config) *segment.Issuer {
+	t.Helper()
+	cfg.Name = "orders"
+	i, err := segment.Open(t.Context(), cfg, s)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, i.Close()) })
+	return i
+}
+
+// reserve asks for n numbers of "orders".
+func reserve(n int64) segment.Request {
+	return segment.Request{Name: "orders", N: n, Start: 1, Max: 1 << 40, Create: true}
+}
+
+func TestSegmentsKeepTheContract(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		s := segments(t, e.db(t, dsn))
+		require.NoError(t, segmentcheck.Run(t.Context(), s, "auto.", nil))
+		require.NoError(t, segmentcheck.Run(t.Context(), s, "made.", func(name string, start int64) error {
+			return s.Create(t.Context(), name, start)
+		}))
+		require.NoError(t, segmentcheck.Create(t.Context(), s, "admin"))
+		require.True(t, strings.HasPrefix(s.String(), e.name))
+	})
+}
+
+// TestSegmentsInOddSessions: whatever the application's settings are.
+func TestSegmentsInOddSessions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		engine engine
+		dsn    string
+	}{
+		"mysql found rows, ansi, prepared": {engines[1], "&clientFoundRows=true&interpolateParams=false&sql_mode='ANSI,TRADITIONAL'"},
+		"mysql unsigned subtraction":       {engines[1], "&sql_mode='NO_UNSIGNED_SUBTRACTION'"},
+		"postgres serializable, simple":    {engines[2], " default_transaction_isolation=serializable default_query_exec_mode=simple_protocol"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := segments(t, c.engine.db(t, c.engine.dsn(t)+c.dsn), dbseq.WithTablePrefix("x_"))
+			require.NoError(t, segmentcheck.Run(t.Context(), s, "", nil))
+		})
+	}
+	t.Run("mysql simultaneous assignment", func(t *testing.T) {
+		t.Parallel()
+		dsn := engines[1].dsn(t)
+		if engines[1].db(t, dsn).Exec("SET sql_mode = 'SIMULTANEOUS_ASSIGNMENT'").Error != nil {
+			t.Log("left out: only MariaDB has this mode")
+			return
+		}
+		require.NoError(t, segmentcheck.Run(t.Context(), segments(t, engines[1].db(t, dsn+"&sql_mode='SIMULTANEOUS_ASSIGNMENT'")), "", nil))
+	})
+}
+
+// TestStatementsPerReservation: one, once the name is there.
+func TestStatementsPerReservation(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		_, n := counted(t, e, e.db(t, dsn), dsn)
+		pool := sql.OpenDB(n)
+		t.Cleanup(func() { _ = pool.Close() })
+		s := segments(t, e.db(t, dsn), dbseq.WithPool(pool))
+		count := func(r segment.Request) int64 {
+			before := n.n.Load()
+			_, err := s.Reserve(t.Context(), r)
+			require.NoError(t, err)
+			return n.n.Load() - before
+		}
+		count(reserve(1))
+		for range 3 {
+			require.Equal(t, int64(1), count(reserve(100)))
+		}
+		other := reserve(1)
+		other.Name = "other"
+		require.Equal(t, int64(4), count(other), "a name that is new")
+		require.Equal(t, int64(1), count(other))
+	})
+}
+
+// TestLostRepliesOfReservations: what was reserved is skipped, not given twice.
+func TestLostRepliesOfReservations(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		_, n := counted(t, e, e.db(t, dsn), dsn)
+		pool := sql.OpenDB(n)
+		t.Cleanup(func() { _ = pool.Close() })
+		s := segments(t, e.db(t, dsn), dbseq.WithPool(pool))
+		_, err := s.Reserve(t.Context(), reserve(10))
+		require.NoError(t, err)
+		lost := errors.New("connection reset by peer")
+		n.after = func(int64, string) error { return lost }
+		_, err = s.Reserve(t.Context(), reserve(10))
+		require.ErrorIs(t, err, lost)
+		require.ErrorContains(t, err, `reserve numbers of "orders" on `+s.String())
+		n.after = nil
+		got, err := s.Reserve(t.Context(), reserve(10))
+		require.NoError(t, err)
+		require.Equal(t, segment.Range{First: 21, Last: 30}, got)
+	})
+}
+
+// TestProcessesShareAName: with pools of their own, on an empty database, in both
+// orders at once.
+func TestProcessesShareAName(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		const processes, each = 8, 400
+		db := e.db(t, dsn)
+		var wg sync.WaitGroup
+		all := make([][]int64, processes)
+		for p := range processes {
+			cfg := segment.Config{Start: 1000, Step: 10, MaxStep: 50}
+			rounds := each
+			if p >= processes-2 {
+				cfg.Order, rounds = segment.OrderStrict, 50
+			}
+			i := issuer(t, segments(t, db), cfg)
+			wg.Go(func() {
+				for range rounds {
+					n, err := i.NextIDWait(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					all[p] = append(all[p], n)
+				}
+			})
+		}
+		wg.Wait()
+		for _, numbers := range all {
+			require.True(t, slices.IsSorted(numbers))
+		}
+		numbers := slices.Sorted(slices.Values(slices.Concat(all...)))
+		require.Len(t, slices.Compact(slices.Clone(numbers)), (processes-2)*each+2*50)
+		require.GreaterOrEqual(t, numbers[0], int64(1000))
+	})
+}
+
+// TestSegmentsOverAKilledServer: issuers go on with what is prefetched, and after the
+// server is back; no number twice.
+func TestSegmentsOverAKilledServer(t *testing.T) {
+	t.Parallel()
+	srv := testserver.NewMySQL(t)
+	db := engine{name: "mysql", open: mysql.Open}.db(t, srv.DSN())
+	i := issuer(t, segments(t, db), segment.Config{Step: 500, MinStep: 500, MaxStep: 500})
+	strict := issuer(t, segments(t, db), segment.Config{Order: segment.OrderStrict})
+	dst := make([]int64, 1000)
+	var all []int64
+	for range 2 {
+		require.NoError(t, i.NextIDs(t.Context(), dst))
+		all = append(all, dst...)
+		n, err := strict.NextID()
+		require.NoError(t, err)
+		all = append(all, n)
+		require.Eventually(t, func() bool { return i.Status().Remaining >= 500 }, 10*time.Second, time.Millisecond)
+
+		srv.Kill()
+		for range 500 {
+			n, err := i.NextID()
+			require.NoError(t, err)
+			all = append(all, n)
+		}
+		_, err = strict.NextID()
+		require.ErrorIs(t, err, segment.ErrUnavailable)
+		srv.Start()
+		n, err = strict.NextIDWait(t.Context())
+		require.NoError(t, err)
+		all = append(all, n)
+	}
+	require.NoError(t, i.NextIDs(t.Context(), dst))
+	all = append(all, dst...)
+	slices.Sort(all)
+	require.Len(t, slices.Compact(slices.Clone(all)), len(all))
+}
+
+// TestSegmentTableByHand: the files of dbseq/schema make what the code makes.
+func TestSegmentTableByHand(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		s := segments(t, db, dbseq.WithoutMigrate())
+		_, err := s.Reserve(t.Context(), reserve(1))
+		require.ErrorContains(t, err, "dbseq/schema/segment_"+e.name+".sql", "the error says what to do")
+		require.ErrorIs(t, err, lease.ErrSetup)
+		require.ErrorContains(t, s.Create(t.Context(), "orders", 1), "dbseq/schema/segment_"+e.name+".sql")
+		text, err := os.ReadFile("schema/segment_" + e.name + ".sql")
+		require.NoError(t, err)
+		rawExec(t, db, string(text))
+		got, err := s.Reserve(t.Context(), reserve(3))
+		require.NoError(t, err)
+		require.Equal(t, segment.Range{First: 1, Last: 3}, got)
+		require.EqualValues(t, 3, number(t, db, "SELECT max_id FROM snowlease_segment WHERE name = 'orders'"))
+	})
+}
+
+// TestSegmentsNeedRights: the errors say which.
+func TestSegmentsNeedRights(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		_, err := segments(t, e.db(t, dsn)).Reserve(t.Context(), reserve(1))
+		require.NoError(t, err)
+		reader := segments(t, e.db(t, dsn+map[string]string{
+			"sqlite": "&mode=ro", "mysql": "&tx_read_only=1", "postgres": " default_transaction_read_only=on",
+		}[e.name]))
+		_, err = reader.Reserve(t.Context(), reserve(1))
+		require.ErrorContains(t, err, "the DSN must lead to the primary")
+	})
+	t.Run("denied", func(t *testing.T) {
+		t.Parallel()
+		srv := testserver.NewPostgres(t)
+		db := engine{name: "postgres", open: postgres.Open}.db(t, srv.DSN())
+		rawExec(t, db, "CREATE ROLE app LOGIN PASSWORD 'pw'")
+		app := segments(t, engine{name: "postgres", open: postgres.Open}.db(t, srv.DSN()+" user=app password=pw"))
+		_, err := app.Reserve(t.Context(), reserve(1))
+		require.ErrorContains(t, err, "grant the account SELECT, INSERT and UPDATE on the table snowlease_segment")
+		require.ErrorContains(t, err, "dbseq/schema/segment_postgres.sql")
+		require.NoError(t, segments(t, db).Create(t.Context(), "orders", 7))
+		rawExec(t, db, "GRANT SELECT, INSERT, UPDATE ON snowlease_segment TO app")
+		got, err := app.Reserve(t.Context(), reserve(1))
+		require.NoError(t, err)
+		require.EqualValues(t, 7, got.First)
+	})
+}
+
+func TestNewSegmentsRefuses(t *testing.T) {
+	t.Parallel()
+	_, err := dbseq.NewSegments(nil)
+	require.ErrorContains(t, err, "nil")
+	_, err = dbseq.NewSegments(nil, dbseq.WithTablePrefix("1"))
+	require.ErrorContains(t, err, "WithTablePrefix")
+}

@@ -1,0 +1,14 @@
+-- The statements of dbseq.Segments on MySQL and MariaDB, in the form of mysql.sql.
+
+-- reserve(above, above, n, max, above, name, above, max)
+-- No column is used after it is set. LAST_INSERT_ID(x) hands x back with the reply.
+UPDATE snowlease_segment
+   SET first_id = LAST_INSERT_ID(GREATEST(max_id, ?) + 1),
+       max_id = GREATEST(max_id, ?) + LEAST(?, ? - GREATEST(max_id, ?)), seen_ms = {now}
+ WHERE name = ? AND GREATEST(max_id, ?) < ?;
+
+-- given(name)
+SELECT max_id FROM snowlease_segment WHERE name = ?;
+
+-- add(name, start, start)
+INSERT IGNORE INTO snowlease_segment (name, first_id, max_id, seen_ms) VALUES (?, ?, ? - 1, {now});

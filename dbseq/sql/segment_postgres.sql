@@ -1,0 +1,15 @@
+-- The statements of dbseq.Segments on PostgreSQL, in the form of postgres.sql.
+
+-- reserve(name, n, max, above)
+UPDATE snowlease_segment
+   SET first_id = GREATEST(max_id, $4::bigint) + 1,
+       max_id = GREATEST(max_id, $4::bigint) + LEAST($2::bigint, $3::bigint - GREATEST(max_id, $4::bigint)), seen_ms = {now}
+ WHERE name = $1 AND GREATEST(max_id, $4::bigint) < $3::bigint
+RETURNING first_id;
+
+-- given(name)
+SELECT max_id FROM snowlease_segment WHERE name = $1;
+
+-- add(name, start)
+INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms) VALUES ($1, $2::bigint, $2::bigint - 1, {now})
+ON CONFLICT DO NOTHING;

@@ -1,0 +1,76 @@
+package ordernumber
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	dateDigits = 8
+	maxDigits  = 19 // of a number: every int64 fits
+	maxGene    = 9
+)
+
+// Config says what order numbers look like. Zero means the default. All processes that
+// read each other's numbers must have the same.
+type Config struct {
+	// Zone is the time zone of the date, such as "Asia/Shanghai". Default: "UTC".
+	Zone string `yaml:"zone" json:"zone" koanf:"zone" mapstructure:"zone" env:"ZONE"`
+	// Digits is the width of the number, 1 to 19; 19 hold every id. Default: 8.
+	Digits int `yaml:"digits" json:"digits" koanf:"digits" mapstructure:"digits" env:"DIGITS"`
+	// Gene is the width of the shard gene, 1 to 9, or -1 for no gene. Default: 2.
+	Gene int `yaml:"gene" json:"gene" koanf:"gene" mapstructure:"gene" env:"GENE"`
+	// Shards is what user ids are taken modulo, 1 to 10^Gene. Default: 10^Gene.
+	Shards int64 `yaml:"shards" json:"shards" koanf:"shards" mapstructure:"shards" env:"SHARDS"`
+	// Check adds a last digit that finds every single wrong digit and every two
+	// neighbours exchanged (Damm's), for numbers that people type. Default: false.
+	Check bool `yaml:"check" json:"check" koanf:"check" mapstructure:"check" env:"CHECK"`
+}
+
+// WithDefaults returns c with its zero fields filled in.
+func (c Config) WithDefaults() Config {
+	c.Zone = cmp.Or(c.Zone, "UTC")
+	c.Digits = cmp.Or(c.Digits, 8)
+	c.Gene = cmp.Or(c.Gene, 2)
+	if c.Shards == 0 {
+		c.Shards = pow10(c.gene())
+	}
+	return c
+}
+
+// Validate reports every fault of c, defaults filled in, in one error, or nil.
+func (c Config) Validate() error {
+	c = c.WithDefaults()
+	var errs []error
+	fault := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("ordernumber: config: "+format, args...))
+	}
+	if c.Zone == "Local" {
+		fault("zone %q differs from host to host: give a name such as \"Asia/Shanghai\"", c.Zone)
+	} else if _, err := time.LoadLocation(c.Zone); err != nil {
+		fault("zone %q is unknown here (%w): give a name such as \"Asia/Shanghai\", and the time zone database where it is missing (import time/tzdata)", c.Zone, err)
+	}
+	if c.Digits < 1 || c.Digits > maxDigits {
+		fault("digits %d is not from 1 to %d", c.Digits, maxDigits)
+	}
+	if c.Gene < -1 || c.Gene > maxGene {
+		fault("gene %d is not from 1 to %d, or -1 for none", c.Gene, maxGene)
+	} else if c.Shards < 1 || c.Shards > pow10(c.gene()) {
+		fault("shards %d is not from 1 to %d, which a gene of %d digits holds", c.Shards, pow10(c.gene()), c.gene())
+	}
+	return errors.Join(errs...)
+}
+
+// gene is the number of its digits.
+func (c Config) gene() int { return max(0, min(c.Gene, maxGene)) }
+
+// pow10 is 10^n, for n up to 18.
+func pow10(n int) int64 {
+	p := int64(1)
+	for range n {
+		p *= 10
+	}
+	return p
+}

@@ -1,0 +1,81 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	// answerTime bounds one reservation, for a store that hangs. The prefetched
+	// numbers usually last longer.
+	answerTime = 5 * time.Second
+
+	firstRetry, lastRetry = 50 * time.Millisecond, 2 * time.Second
+)
+
+// fill keeps one chunk behind the current one, from tail on.
+func (i *Issuer) fill(ctx context.Context, tail *chunk) {
+	defer close(i.done)
+	step, used, at := i.cfg.Step, int64(0), time.Now()
+	for {
+		for i.cur.Load() != tail {
+			select {
+			case <-i.kick:
+			case <-ctx.Done():
+				return
+			}
+		}
+		// Once per chunk, not per attempt: an outage says nothing of the rate.
+		now, n := time.Now(), i.consumed()
+		step = i.cfg.NextStep(step, n-used, now.Sub(at))
+		used, at = n, now
+		got, ok := i.obtain(ctx, step)
+		if !ok {
+			return
+		}
+		next := &chunk{n: got.Len(), base: got.First - 1, prior: tail.prior + tail.n}
+		tail.next.Store(next)
+		tail = next
+		i.report(nil) // after the link: whoever wakes finds it
+	}
+}
+
+// obtain reserves numbers, for as long as it takes. It reports false when ctx has
+// ended or there will never be any more.
+func (i *Issuer) obtain(ctx context.Context, step int64) (Range, bool) {
+	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
+		n := max(step, min(i.short.Load(), i.cfg.MaxStep))
+		got, err := i.reserve(ctx, n)
+		if err == nil {
+			i.mu.Lock()
+			i.stats.step = n
+			i.mu.Unlock()
+			return got, true
+		}
+		if ctx.Err() != nil {
+			return Range{}, false
+		}
+		i.report(err)
+		if errors.Is(err, ErrEnd) || pause(ctx, delay/2+rand.N(delay)) != nil {
+			return Range{}, false
+		}
+	}
+}
+
+// reserve asks the store once, with all that this Issuer knows.
+func (i *Issuer) reserve(ctx context.Context, n int64) (Range, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	got, err := Reserve(ctx, i.store, i.cfg.Request(n, i.above.Load()))
+	for above := i.above.Load(); got.Last > above && !i.above.CompareAndSwap(above, got.Last); above = i.above.Load() {
+	}
+	i.count(err)
+	return got, err
+}
+
+// report ends the turn: the store has answered.
+func (i *Issuer) report(err error) {
+	close(i.turn.Swap(&turn{err: err, done: make(chan struct{})}).done)
+}

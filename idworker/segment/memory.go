@@ -1,0 +1,68 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+var (
+	_ Store   = (*Memory)(nil)
+	_ Creator = (*Memory)(nil)
+)
+
+// Memory is a Store in memory, for tests and for programs of one process that
+// restarts from nothing. The zero Memory is ready to use. It is safe for concurrent use.
+type Memory struct {
+	mu    sync.Mutex
+	given map[string]int64 // the greatest number that was given
+}
+
+// Reserve is that of Store.
+func (m *Memory) Reserve(ctx context.Context, r Request) (Range, error) {
+	if err := r.Validate(); err != nil {
+		return Range{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Range{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	last, ok := m.given[r.Name]
+	switch {
+	case !ok && !r.Create:
+		return Range{}, fmt.Errorf("%w: %q", ErrUnknown, r.Name)
+	case !ok:
+		last = r.Start - 1
+	}
+	if last = max(last, r.Above); last >= r.Max {
+		return Range{}, fmt.Errorf("%w: %q is at %d of %d", ErrEnd, r.Name, last, r.Max)
+	}
+	got := Range{First: last + 1, Last: last + min(r.N, r.Max-last)}
+	m.set(r.Name, got.Last)
+	return got, nil
+}
+
+// Create is that of Creator.
+func (m *Memory) Create(_ context.Context, name string, start int64) error {
+	if err := (Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.given[name]; ok {
+		return fmt.Errorf("%w: %q", ErrExists, name)
+	}
+	m.set(name, start-1)
+	return nil
+}
+
+// String returns "memory".
+func (m *Memory) String() string { return "memory" }
+
+func (m *Memory) set(name string, last int64) {
+	if m.given == nil {
+		m.given = map[string]int64{}
+	}
+	m.given[name] = last
+}

@@ -1,0 +1,45 @@
+-- Gives up to n numbers of the current segment, and tells one caller to fetch another
+-- segment where there is none behind it.
+local n, above, me, patience = tonumber(ARGV[2]), ARGV[3], ARGV[4], tonumber(ARGV[5])
+
+-- A caller who knows a greater number than the next one has met a later state.
+if not lost then
+  if h.used < h.len then
+    lost = not less(above, plus(h.first, h.used))
+  elseif h.nlen > 0 then
+    lost = not less(above, h.nfirst)
+  end
+end
+
+local changed = lost
+if lost then
+  local top = h.top and decimal(h.top, 'top of the dispenser') or '0'
+  h = { run = run, top = top, first = '0', len = 0, used = 0, since = now, nfirst = '0', nlen = 0, want = '', at = now }
+  if less(h.top, above) then h.top = above end
+end
+
+-- How fast the segment before was used up, for the size of the next.
+local consumed, lasted = 0, 0
+if h.used == h.len then
+  consumed, lasted = h.len, math.max(0, now - h.since)
+  if h.nlen > 0 then
+    h.first, h.len, h.used, h.since, h.nfirst, h.nlen = h.nfirst, h.nlen, 0, now, '0', 0
+    changed = true
+  end
+end
+
+local count = math.min(n, h.len - h.used)
+local from = count > 0 and plus(h.first, h.used) or '0'
+h.used = h.used + count
+
+-- Whoever was told and does not come back is not waited for. After a failure a caller
+-- who got nothing tries at once, others do after a moment.
+local idle = math.abs(now - h.at)
+local fetch = h.nlen == 0 and (h.want == '' or idle > patience or (h.want == 'failed' and (count == 0 or idle >= 100)))
+if fetch then
+  h.want, h.at = me, now
+  changed = true
+end
+
+if changed then keep() elseif count > 0 then redis.call('HSET', key, 'used', str(h.used)) end
+return { 'OK', from, str(count), fetch and '1' or '0', h.top, str(h.len), str(consumed), str(lasted) }

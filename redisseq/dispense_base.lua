@@ -1,0 +1,31 @@
+-- The hash of a dispenser always has all of these fields.
+--
+-- run          the server that the segments were installed on
+-- top          the last number of the last segment installed
+-- first, len   the current segment; used: how many of it were given; since: its begin
+-- nfirst, nlen the segment behind it, 0 for none
+-- want, at     who fetches a segment, and since when; '' for nobody, 'failed' for the last
+local h, lost = {}, false
+local fields = { 'run', 'top', 'first', 'len', 'used', 'since', 'nfirst', 'nlen', 'want', 'at' }
+for i, value in ipairs(redis.call('HMGET', key, unpack(fields))) do
+  h[fields[i]] = value
+  lost = lost or not value
+end
+
+-- What another server was told is not known here: numbers of these segments may have
+-- been given there.
+lost = lost or (onChange and h.run ~= run)
+
+if not lost then
+  for _, name in ipairs({ 'len', 'used', 'since', 'nlen', 'at' }) do h[name] = num(h[name], name .. ' of the dispenser') end
+  for _, name in ipairs({ 'top', 'first', 'nfirst' }) do decimal(h[name], name .. ' of the dispenser') end
+end
+
+local function keep()
+  local list = {}
+  for _, name in ipairs(fields) do
+    list[#list + 1] = name
+    list[#list + 1] = type(h[name]) == 'number' and str(h[name]) or h[name]
+  end
+  redis.call('HSET', key, unpack(list))
+end

@@ -1,0 +1,14 @@
+-- Takes up to n numbers above one and up to another.
+local n, above, max = tonumber(ARGV[2]), ARGV[3], ARGV[4]
+
+local h = redis.call('HMGET', key, 'given', 'run')
+if not h[1] then return { 'UNKNOWN' } end
+if onChange and h[2] ~= run then return { 'CHANGED', h[2] or '', run } end
+
+local given = decimal(h[1], 'the greatest number given')
+if less(given, above) then given = above end
+if not less(given, max) then return { 'END', given } end
+local last = plus(given, n)
+if less(max, last) then last = max end
+redis.call('HSET', key, 'given', last)
+return { 'OK', given, last }
