@@ -5,6 +5,10 @@ SHELL := bash
 
 FUZZTIME ?= 10s
 TESTTIME ?= 20m
+CHAOSTIME ?= 10m
+SEED ?= 0
+SEEDS ?= 100000
+STORES ?= redis mysql postgres
 
 # Modules of their own, so that what they compare or test with stays out of go.mod.
 modules := $(dir $(wildcard */go.mod */*/go.mod))
@@ -36,7 +40,9 @@ test-deps: ## install the servers the tests start, where that is allowed
 test: test-deps ## run every test with the race detector
 	@# -count=1: the servers are no part of what go caches results by.
 	go test -race -count=1 -p 2 -timeout $(TESTTIME) ./...
-	@$(call in_modules,go test -race -count=1 -timeout $(TESTTIME) ./...)
+	@# Simulated time moves when everything stands still: there the race detector
+	@# finds nothing and takes ten times as long.
+	@$(call in_modules,go test $$([ $$module = internal/simulate/ ] || echo -race) -count=1 -timeout $(TESTTIME) ./...)
 
 .PHONY: cover
 cover: test-deps ## run every test and show the coverage: cover.out
@@ -47,6 +53,16 @@ cover: test-deps ## run every test and show the coverage: cover.out
 bench: ## run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 	cd bench && go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: chaos
+chaos: test-deps ## faults on real servers, CHAOSTIME for each store, about three times that
+	cd internal/chaos && for store in $(STORES); do \
+		go test -count=1 -v -timeout 0 -run "TestChaos/$$store$$" . -chaos.duration=$(CHAOSTIME) -chaos.seed=$(SEED) -chaos.report="$$PWD/chaos-$$store.md"; \
+	done
+
+.PHONY: soak
+soak: ## simulate 100,000 seeds, about half an hour; goes on where it was stopped
+	cd internal/simulate && go test -tags soak -count=1 -timeout 0 -v -run 'TestSoak$$' . -soak.seeds=$(SEEDS)
 
 .PHONY: fuzz
 fuzz: ## fuzz each target for FUZZTIME

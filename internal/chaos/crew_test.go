@@ -1,0 +1,273 @@
+package chaos
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// A crew is the processes of one run. Each sits on a seat; who is killed or ends is
+// followed by another on the same seat.
+type crew struct {
+	dir   string
+	seats []seat
+	order order // what all of them get but for what is their own
+	store func(group int) store
+
+	mu      sync.Mutex
+	random  *rand.Rand
+	started int
+	ended   []*process
+	err     error // of processes that ended by themselves
+
+	killed, stopped atomic.Int64
+
+	spawn chan func() // to the thread that starts processes
+}
+
+// A seat is where processes follow one another. Its lock is held by who does something
+// to the process; where it changes, the crew's is too.
+type seat struct {
+	sync.Mutex
+	group  int
+	holder string
+	*process
+}
+
+// A process issues ids.
+type process struct {
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	journal string
+	gone    chan struct{} // closed when it has ended
+	meant   atomic.Bool   // to end
+
+	ids    atomic.Int64
+	worker atomic.Int64
+
+	mu     sync.Mutex
+	stderr bytes.Buffer
+}
+
+// newCrew prepares a crew; enlist starts it. Processes are started by one thread that
+// lives as long as the crew, since the kernel kills a child with the thread that
+// started it.
+func newCrew(dir string, size, groups int, o order, s func(group int) store, seed uint64) *crew {
+	c := &crew{
+		dir: dir, seats: make([]seat, size), order: o, store: s,
+		random: rand.New(rand.NewPCG(seed, 1)), spawn: make(chan func()),
+	}
+	for i := range c.seats {
+		c.seats[i].group, c.seats[i].holder = i%groups, fmt.Sprintf("chaos@host:%d", i)
+	}
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		for f := range c.spawn {
+			f()
+		}
+	}()
+	return c
+}
+
+// enlist starts a process on each seat.
+func (c *crew) enlist() error {
+	for i := range c.seats {
+		if err := c.fill(&c.seats[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill starts a process on a seat that is locked, or that nobody else knows of.
+func (c *crew) fill(s *seat) error {
+	c.mu.Lock()
+	o := c.order
+	o.Seed = c.random.Uint64()
+	o.Journal = filepath.Join(c.dir, fmt.Sprint(c.started))
+	c.started++
+	c.mu.Unlock()
+	o.Store, o.Request.Holder = c.store(s.group), s.holder
+	text, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	p := &process{cmd: exec.Command(program), journal: o.Journal, gone: make(chan struct{})}
+	p.worker.Store(-1)
+	p.cmd.Env = append(os.Environ(), orderVariable+"="+string(text))
+	p.cmd.Stderr = errorLog{p}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	begun := make(chan error)
+	c.spawn <- func() { begun <- p.cmd.Start() }
+	if err := <-begun; err != nil {
+		return err
+	}
+	c.mu.Lock()
+	if s.process != nil {
+		c.ended = append(c.ended, s.process)
+	}
+	s.process = p
+	c.mu.Unlock()
+	go func() {
+		p.listen(out)
+		if !p.meant.Load() {
+			c.mu.Lock()
+			c.err = errors.Join(c.err, fmt.Errorf("chaos: process %d ended by itself: %v\n%s", p.cmd.Process.Pid, p.cmd.ProcessState, p.log()))
+			c.mu.Unlock()
+		}
+		close(p.gone)
+	}()
+	return nil
+}
+
+func (p *process) listen(out io.Reader) {
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		var r report
+		if json.Unmarshal(lines.Bytes(), &r) == nil { // what a kill has cut off is no report
+			p.ids.Store(r.IDs)
+			p.worker.Store(r.Worker)
+		}
+	}
+	_ = p.cmd.Wait() // callers look at the state
+	p.worker.Store(-1)
+}
+
+// signal sends a signal to a process that may have ended.
+func (p *process) signal(sig syscall.Signal) error {
+	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}
+
+// tell sends a command to a process that may have ended.
+func (p *process) tell(command string) { _, _ = io.WriteString(p.in, command+"\n") }
+
+func (p *process) kill() error {
+	p.meant.Store(true)
+	err := p.signal(syscall.SIGKILL)
+	<-p.gone
+	return err
+}
+
+// release lets a process give back and end.
+func (p *process) release(within time.Duration) error {
+	p.meant.Store(true)
+	p.tell(stop)
+	select {
+	case <-p.gone:
+		if !p.cmd.ProcessState.Success() {
+			return fmt.Errorf("chaos: process %d: %v\n%s", p.cmd.Process.Pid, p.cmd.ProcessState, p.log())
+		}
+		return nil
+	case <-time.After(within):
+		return errors.Join(fmt.Errorf("chaos: process %d did not end within %v\n%s", p.cmd.Process.Pid, within, p.log()), p.kill())
+	}
+}
+
+func (p *process) log() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.stderr.Bytes()
+	return string(b[max(0, len(b)-2000):])
+}
+
+// holders counts the processes that hold a worker id and, where since is not nil, have
+// issued more than is noted there.
+func (c *crew) holders(since map[*process]int64) (n int) {
+	for _, p := range c.present() {
+		if before, ok := since[p]; p.worker.Load() >= 0 && (since == nil || ok && p.ids.Load() > before) {
+			n++
+		}
+	}
+	return n
+}
+
+// present returns the processes on the seats.
+func (c *crew) present() (all []*process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.seats {
+		all = append(all, c.seats[i].process)
+	}
+	return all
+}
+
+// everybody returns all processes that there have been.
+func (c *crew) everybody() []*process {
+	all := c.present()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append(all, c.ended...)
+}
+
+// issued counts the ids that processes have told of.
+func (c *crew) issued() (n int64) {
+	for _, p := range c.everybody() {
+		n += p.ids.Load()
+	}
+	return n
+}
+
+// dismiss ends all processes, in good order where they can.
+func (c *crew) dismiss() error {
+	var (
+		all  = c.present()
+		errs = make([]error, len(all))
+		wait sync.WaitGroup
+	)
+	for i, p := range all {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			errs[i] = p.release(30 * time.Second)
+		}()
+	}
+	wait.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return errors.Join(append(errs, c.err)...)
+}
+
+// end ends what is left, and the thread that starts processes.
+func (c *crew) end() {
+	for _, p := range c.present() {
+		if p != nil {
+			_ = p.kill()
+		}
+	}
+	close(c.spawn)
+}
+
+// errorLog keeps what a process says of itself.
+type errorLog struct{ *process }
+
+func (l errorLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stderr.Write(b)
+}

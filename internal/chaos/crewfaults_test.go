@@ -1,0 +1,159 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A fault is something that goes wrong. do returns when it is over; it may last longer
+// than the run, whose end shortens it.
+type fault struct {
+	name string
+	do   func(context.Context, *rand.Rand) error
+}
+
+// faults are those of processes. Some last while others begin: they are waited for by
+// wait.
+func (c *crew) faults(wait *background) []fault {
+	ttl := c.order.Request.TTL
+	return []fault{
+		{"processes killed", func(_ context.Context, random *rand.Rand) error {
+			return onEach(c.choose(random, 3), c.replace)
+		}},
+		{"processes restarted in good order", func(_ context.Context, random *rand.Rand) error {
+			for _, s := range c.choose(random, 4) {
+				wait.begin(func() error {
+					defer s.Unlock()
+					return errors.Join(s.release(20*time.Second), c.fill(s))
+				})
+			}
+			return nil
+		}},
+		{"processes stopped past three TTLs while they issue", func(ctx context.Context, random *rand.Rand) error {
+			for _, s := range c.choose(random, 3) {
+				d := 3*ttl + time.Duration(random.Int64N(int64(ttl)))
+				wait.begin(func() error {
+					defer s.Unlock()
+					s.tell(hot)
+					pause(ctx, 30*time.Millisecond)
+					err := c.stall(ctx, s, d)
+					pause(ctx, 200*time.Millisecond)
+					s.tell(cool)
+					return err
+				})
+			}
+			return nil
+		}},
+		{"processes stopped for a moment", func(ctx context.Context, random *rand.Rand) error {
+			for _, s := range c.choose(random, 12) {
+				d := time.Duration(random.Int64N(int64(ttl)))
+				wait.begin(func() error {
+					defer s.Unlock()
+					return c.stall(ctx, s, d)
+				})
+			}
+			return nil
+		}},
+		{"processes cloned", func(_ context.Context, random *rand.Rand) error {
+			// Like containers of one image: host name and pid are equal.
+			some := c.choose(random, 2)
+			for _, s := range some {
+				s.holder = some[0].holder
+			}
+			return onEach(some, c.replace)
+		}},
+	}
+}
+
+// choose locks at most n seats, as far as nobody else has them.
+func (c *crew) choose(random *rand.Rand, n int) (some []*seat) {
+	n = 1 + random.IntN(n)
+	for _, i := range random.Perm(len(c.seats)) {
+		if s := &c.seats[i]; len(some) < n && s.TryLock() {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+// replace kills the process on a seat, starts another, and unlocks the seat.
+func (c *crew) replace(s *seat) error {
+	defer s.Unlock()
+	c.killed.Add(1)
+	return errors.Join(s.kill(), c.fill(s))
+}
+
+// stall stops a process for some time.
+func (c *crew) stall(ctx context.Context, s *seat, d time.Duration) error {
+	c.stopped.Add(1)
+	err := s.signal(syscall.SIGSTOP)
+	pause(ctx, d)
+	return errors.Join(err, s.signal(syscall.SIGCONT))
+}
+
+// A background is what goes on while other things begin.
+type background struct {
+	sync.WaitGroup
+	mu  sync.Mutex
+	err error
+}
+
+func (b *background) begin(f func() error) {
+	b.Add(1)
+	go func() {
+		defer b.Done()
+		b.failed(f())
+	}()
+}
+
+func (b *background) failed(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = errors.Join(b.err, err)
+}
+
+// end waits for all of them.
+func (b *background) end() error {
+	b.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+// An uproar makes faults one after the other, each kind once and then at random, until
+// it is time to end.
+type uproar struct {
+	faults []fault
+	rest   time.Duration // more after each that comes at random, so that quarantines end
+	make   func(context.Context, fault, *rand.Rand) error
+}
+
+func (u uproar) run(ctx context.Context, random *rand.Rand, over func() bool) error {
+	for round := 0; round == 0 || !over(); round++ {
+		for _, i := range random.Perm(len(u.faults)) {
+			f := u.faults[i]
+			if round > 0 {
+				f = u.faults[random.IntN(len(u.faults))]
+			}
+			if err := u.make(ctx, f, random); err != nil {
+				return err
+			}
+			gap := 100*time.Millisecond + time.Duration(random.Int64N(int64(1400*time.Millisecond)))
+			if round > 0 {
+				gap += u.rest
+			}
+			pause(ctx, gap)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if round > 0 && over() {
+				break
+			}
+		}
+	}
+	return nil
+}

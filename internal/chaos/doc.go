@@ -1,0 +1,49 @@
+// Package chaos shows that ids stay unique while everything around them fails: real
+// processes, real servers, faults of all kinds at once. It is its tests.
+//
+//	go test -run TestChaos .                             each engine for some seconds
+//	go test -v -timeout 0 -run 'TestChaos/redis$' . -chaos.duration=10m -chaos.report=FILE
+//	go test -run TestControls .                          what is broken is found
+//
+// # What runs
+//
+// A crew of 48 processes, which are the test binary itself, asks one centre for 32
+// worker ids with a lease of two seconds, and issues ids in short bursts. They reach
+// the servers through proxies, a group of processes through each. Three streams of
+// faults run side by side, each kind once and then at random; the random choices come
+// from -chaos.seed, their timing from the machine:
+//
+//   - processes are killed, restarted in good order, stopped for a moment, stopped past
+//     three TTLs in the middle of issuing and continued, cloned (equal host name and pid);
+//   - connections are cut, delayed, half-open, reset after the request was sent, cut off
+//     within a request or a reply;
+//   - servers are killed and come back with or without their data, hang, lose keys or
+//     rows, are flushed, evict, turn read-only, fail over to a replica that is behind;
+//     sentinels promote, a cluster replaces a master or moves the hash slot; the clock is
+//     stepped both ways.
+//
+// They stay within what package lease promises: there are never two primaries (the
+// former one is killed first), and when records are lost the clock is not further
+// behind than the skew (see clock).
+//
+// # What is checked
+//
+// Each process keeps a journal: what it was lent, before it knows of it, and the ids it
+// issued, as runs. After the run the journals are merged in the order of ids:
+//
+//   - no id is in two runs;
+//   - each run lies within a grant that its process had noted before;
+//   - ids rise within a process;
+//   - no two grants of one worker have a millisecond in common, where one that was given
+//     back ends with the last use that the centre was told;
+//   - when the faults have ended all 32 worker ids are held and in use again.
+//
+// # Controls
+//
+// TestControls puts processes that break the protocol, and the algorithms of package
+// controls, in the same harness, and requires that duplicates are found.
+// -chaos.scheme=NAME does so with one of package controls under everything above.
+//
+// It is a module of its own, so that the proxy stays out of the go.mod that users of
+// this module get.
+package chaos

@@ -1,0 +1,212 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+// A short lease: what takes minutes in production takes seconds here.
+const (
+	ttl       = 2 * time.Second
+	skew      = 500 * time.Millisecond
+	namespace = "chaos"
+	groups    = 6 // of processes, each with proxies of its own
+	limit     = 2 * time.Minute
+)
+
+// An arena is a centre on real servers, with what can happen to them.
+type arena struct {
+	*network
+	store  func(group int) store // as a group of processes reaches it
+	direct func() store          // not through a proxy
+	clock  *clock
+	faults []fault
+	share  int // of the time of its engine, in percent
+}
+
+// A stage is a run of one crew in one arena.
+type stage struct {
+	*testing.T
+	*arena
+	*crew
+	name   string
+	order  order
+	length time.Duration
+	size   int      // of the crew
+	only   []string // faults; empty: all
+	seed   uint64
+	took   time.Duration // that faults were made
+
+	mu     sync.Mutex
+	counts map[string]int      // faults that are over
+	doing  map[string]struct{} // faults that are not
+}
+
+// newStage takes the settings of the command line, and random choices of its own.
+func newStage(t *testing.T, a *arena, name string, seed uint64) *stage {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %s", seed, name)
+	return &stage{
+		T: t, arena: a, name: name, size: *size, order: order{Request: request()}, seed: h.Sum64(),
+		length: *duration * time.Duration(a.share) / 100,
+		counts: map[string]int{}, doing: map[string]struct{}{},
+	}
+}
+
+// request is what processes ask for.
+func request() lease.Request {
+	r := lease.NewRequest(namespace, layout)
+	r.TTL, r.MaxTTL, r.Skew = ttl, ttl, skew
+	return r
+}
+
+func (s *stage) random(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(s.seed, stream)) }
+
+// run makes faults while processes issue ids, then lets the pool recover, ends the
+// processes and judges. Where they break the protocol it goes on until that shows, for a
+// while.
+func (s *stage) run() *verdict {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), s.length+3*limit)
+	defer cancel()
+	s.open(ctx)
+	defer s.close()
+	s.crew = newCrew(s.TempDir(), s.size, groups, s.order, s.arena.store, s.seed)
+	defer s.end()
+	require.NoError(s, s.enlist())
+	s.wait(ctx, "the worker ids are not lent", func() bool { return s.holders(nil) >= s.pool() })
+
+	progress, ended := context.WithCancel(ctx)
+	var report sync.WaitGroup
+	began := time.Now()
+	report.Go(func() { s.progress(progress, began) })
+	defer func() {
+		ended()
+		report.Wait()
+	}()
+	s.uproar(ctx, 0)
+	for round := uint64(1); s.order.Break != "" && time.Since(began) < limit && s.judge().duplicates == 0; round++ {
+		s.uproar(ctx, round)
+	}
+	s.took = time.Since(began)
+	if s.order.Break == "" {
+		since := map[*process]int64{}
+		for _, p := range s.present() {
+			since[p] = p.ids.Load()
+		}
+		s.wait(ctx, "the pool does not recover", func() bool { return s.holders(since) >= s.pool() })
+	}
+	require.NoError(s, s.dismiss())
+	return s.judge()
+}
+
+// pool is how many processes can hold a worker id.
+func (s *stage) pool() int { return min(s.size, int(s.order.Request.Last+1)) }
+
+// uproar makes faults of all kinds at once: those of processes, of the network, and, in
+// this goroutine, of servers.
+func (s *stage) uproar(ctx context.Context, round uint64) {
+	s.Helper()
+	began := time.Now()
+	ctx, cancel := context.WithCancelCause(ctx)
+	var all background
+	defer func() { // a server that fails ends this goroutine
+		cancel(nil)
+		all.Wait()
+	}()
+	over := func() bool { return time.Since(began) >= s.length || ctx.Err() != nil }
+	begin := func(stream uint64, faults []fault, rest time.Duration) error {
+		if s.only != nil {
+			faults = slices.DeleteFunc(slices.Clone(faults), func(f fault) bool { return !slices.Contains(s.only, f.name) })
+		}
+		if len(faults) == 0 {
+			return nil
+		}
+		err := uproar{faults, rest, s.make}.run(ctx, s.random(3*round+stream), over)
+		if err != nil {
+			cancel(err)
+		}
+		return err
+	}
+	all.begin(func() error { return begin(0, s.crew.faults(&all), 0) })
+	all.begin(func() error { return begin(1, s.network.faults(), 0) })
+	require.NoError(s, errors.Join(begin(2, s.arena.faults, 2*ttl), all.end()))
+}
+
+// make makes a fault and counts it.
+func (s *stage) make(ctx context.Context, f fault, random *rand.Rand) error {
+	s.mu.Lock()
+	s.doing[f.name] = struct{}{}
+	s.mu.Unlock()
+	err := f.do(ctx, random)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.doing, f.name)
+	s.counts[f.name]++
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	return nil
+}
+
+// open makes the namespace.
+func (s *stage) open(ctx context.Context) {
+	s.Helper()
+	c, closer, err := s.direct().center("")
+	require.NoError(s, err)
+	req := request()
+	req.Owner = lease.NewOwner()
+	require.NoError(s, errors.Join(c.(lease.Initializer).Init(ctx, req), closer.Close()))
+}
+
+func (s *stage) wait(ctx context.Context, what string, ok func() bool) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for !ok() {
+		pause(ctx, 50*time.Millisecond)
+		require.NoError(s, ctx.Err(), "%s: %d processes hold one", what, s.holders(nil))
+	}
+}
+
+func (s *stage) judge() *verdict {
+	s.Helper()
+	var journals []string
+	for _, p := range s.everybody() {
+		journals = append(journals, p.journal)
+	}
+	v, err := judge(journals)
+	require.NoError(s, err)
+	return v
+}
+
+func (s *stage) progress(ctx context.Context, began time.Time) {
+	for {
+		pause(ctx, 5*time.Second)
+		if ctx.Err() != nil {
+			return
+		}
+		s.mu.Lock()
+		faults, doing := 0, slices.Sorted(maps.Keys(s.doing))
+		for _, n := range s.counts {
+			faults += n
+		}
+		s.mu.Unlock()
+		s.Logf("%s, %.0f s of %.0f: %d processes so far, %d hold a worker id, %.3g ids, %d faults; now: %s",
+			s.name, time.Since(began).Seconds(), s.length.Seconds(), len(s.everybody()), s.holders(nil), float64(s.issued()), faults,
+			strings.Join(doing, ", "))
+	}
+}
