@@ -52,6 +52,9 @@ type Config struct {
 	// "0-15". Default: all of the layout. Disjoint ranges let two centres serve one
 	// stream of ids.
 	Workers string `yaml:"workers" json:"workers" koanf:"workers" mapstructure:"workers" env:"WORKERS"`
+	// Reserved is how many of the greatest worker ids are never lent, for ids of times
+	// past (package history). The namespace pins what is left. Default: 0.
+	Reserved int64 `yaml:"reserved" json:"reserved" koanf:"reserved" mapstructure:"reserved" env:"RESERVED"`
 	// TTL is how long a lease lasts without renewal, and so how long ids go on
 	// while the centre is away, and how long a crashed process keeps its worker id.
 	// 100ms to MaxTTL, at least 10 time units of the layout. Default: 30s.
@@ -210,7 +213,12 @@ func (c Config) plan() (plan, error) {
 	if n := int64(1) << layout.BusinessBits; c.Business < 0 || c.Business >= n {
 		fault("business %d is not 0 to %d, which the layout's %d business bits hold: give another, or more layout.business_bits", c.Business, n-1, layout.BusinessBits)
 	}
-	first, last, err := workers(c.Workers, layout.Workers())
+	pool := layout.Workers() - c.Reserved
+	if c.Reserved < 0 || pool < 1 {
+		fault("reserved %d is not 0 to %d, all worker ids of the layout but one", c.Reserved, layout.Workers()-1)
+		pool = layout.Workers()
+	}
+	first, last, err := workers(c.Workers, pool)
 	if err != nil {
 		fault("workers %q: %w", c.Workers, err)
 	}
@@ -267,7 +275,7 @@ func (c Config) plan() (plan, error) {
 	}
 	p.request = lease.Request{
 		Namespace: c.Namespace, Layout: layout.String(), Holder: c.Holder, Owner: lease.NewOwner(),
-		Pool: layout.Workers(), First: first, Last: last, TTL: c.TTL, MaxTTL: c.MaxTTL, Skew: c.Skew,
+		Pool: pool, First: first, Last: last, TTL: c.TTL, MaxTTL: c.MaxTTL, Skew: c.Skew,
 	}
 	return p, nil
 }

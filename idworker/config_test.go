@@ -31,6 +31,10 @@ func TestZeroConfigButNamespaceIsValid(t *testing.T) {
 	require.Equal(t, int64(7), req.Last)
 	require.Equal(t, int64(1024), req.Pool)
 	require.Equal(t, snowflake.Wide().String(), req.Layout)
+
+	req, err = idworker.Config{Namespace: "orders", Reserved: 2}.Request()
+	require.NoError(t, err)
+	require.Equal(t, []int64{30, 0, 29}, []int64{req.Pool, req.First, req.Last})
 }
 
 func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
@@ -49,6 +53,8 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"layout", func(c *idworker.Config) { c.Layout = snowflake.Layout{TimeBits: 60, WorkerBits: 10, SequenceBits: 12} }, []string{"layout", "82", "63"}},
 		{"layout's end", func(c *idworker.Config) { c.Layout.TimeBits = 20 }, []string{"layout", "20 time bits", "later epoch"}},
 		{"workers", func(c *idworker.Config) { c.Workers = "0-32" }, []string{"workers", `"0-32"`, "0 to 31"}},
+		{"reserved", func(c *idworker.Config) { c.Reserved = 32 }, []string{"reserved 32", "0 to 31"}},
+		{"workers reserved", func(c *idworker.Config) { c.Reserved, c.Workers = 2, "0-30" }, []string{"workers", `"0-30"`, "0 to 29"}},
 		{"workers backwards", func(c *idworker.Config) { c.Workers = "7-3" }, []string{"workers", `"7-3"`}},
 		{"workers one", func(c *idworker.Config) { c.Workers = "5" }, []string{"workers", `"5"`, `"0-15"`}},
 		{"workers words", func(c *idworker.Config) { c.Workers = "a-b" }, []string{"workers", `"a-b"`}},

@@ -73,7 +73,7 @@ func (w *IdWorker) Status() Status {
 	st := Status{
 		State: StateReady, Namespace: p.Namespace, Center: "fixed", Layout: p.layout.String(), Worker: -1, Business: w.ids.Business(),
 		Issued: w.gen.Issued(), Lead: w.gen.Lead(),
-		Pool: Pool{Size: p.layout.Workers(), First: p.request.First, Last: p.request.Last},
+		Pool: Pool{Size: p.request.Pool, First: p.request.First, Last: p.request.Last},
 	}
 	err := w.gen.Err()
 	if w.keeper == nil {
