@@ -24,10 +24,10 @@ type busy struct{}
 func (busy) Error() string { return "database is locked" }
 func (busy) Code() int     { return 5 }
 
-// TestFaultAtEachStatement is the attack "retried acquire" on every statement of every
+// TestLostReplies is the attack "retried acquire" on every statement of every
 // verb: each fails once before it is run, or once after (the reply is lost). The verb
 // is then repeated, and must end as if nothing had happened.
-func TestFaultAtEachStatement(t *testing.T) {
+func TestLostReplies(t *testing.T) {
 	t.Parallel()
 	e := engines[0]
 	type scene struct {

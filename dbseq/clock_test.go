@@ -39,7 +39,8 @@ func (s clocked) host(c *dbseq.Center) {
 }
 
 func (s clocked) Reincarnate(t testing.TB) { rawExec(t, s.db, "UPDATE host SET number = number + 1") }
-func (s clocked) Flip(t testing.TB)        { rawExec(t, s.db, "UPDATE host SET number = number - 1") }
+
+func (s clocked) Flip(t testing.TB) { rawExec(t, s.db, "UPDATE host SET number = number - 1") }
 
 func (s clocked) Traits() leasetest.Traits {
 	traits := s.store.Traits()

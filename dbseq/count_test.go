@@ -72,6 +72,9 @@ type counter struct {
 
 	// before runs ahead of a statement, after behind it; an error is the reply.
 	before, after func(n int64, query string) error
+	// rows changes what a query answers with, begin a transaction that begins.
+	rows  func(query string, r driver.Rows) driver.Rows
+	begin func(driver.Tx) (driver.Tx, error)
 }
 
 func (c *counter) Driver() driver.Driver { return c.driver }
@@ -118,11 +121,18 @@ func (c *countingConn) QueryContext(ctx context.Context, query string, args []dr
 		err = errors.Join(err, drain(r)) // the server has done its part, the reply is lost
 		r = nil
 	}
+	if f := c.counter.rows; f != nil && err == nil {
+		r = f(query, r)
+	}
 	return r, err
 }
 
 func (c *countingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
+	tx, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
+	if f := c.counter.begin; f != nil && err == nil {
+		return f(tx)
+	}
+	return tx, err
 }
 
 func drain(r driver.Rows) error {

@@ -52,10 +52,10 @@ func TestPostgresDSN(t *testing.T) {
 	t.Parallel()
 	pgx := stdlib.GetDefaultDriver()
 	for dsn, want := range map[string]string{
-		"host=h dbname=app":    "default_query_exec_mode=exec host=h dbname=app",
-		"host=h password=":     "default_query_exec_mode=exec host=h password=",
-		"postgres://h/app":     "postgres://h/app?default_query_exec_mode=exec",
-		"postgresql://h/a?x=1": "postgresql://h/a?x=1&default_query_exec_mode=exec",
+		"host=h dbname=app":                              "default_query_exec_mode=exec host=h dbname=app",
+		"host=h password=":                               "default_query_exec_mode=exec host=h password=",
+		"postgres://h/app":                               "postgres://h/app?default_query_exec_mode=exec",
+		"postgresql://h/a?x=1":                           "postgresql://h/a?x=1&default_query_exec_mode=exec",
 		"host=h default_query_exec_mode=simple_protocol": "host=h default_query_exec_mode=simple_protocol",
 	} {
 		require.Equal(t, want, postgresDSN(dsn, pgx), dsn)

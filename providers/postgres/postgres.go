@@ -40,6 +40,9 @@ func open(_ context.Context, dsn string, connect time.Duration) (sqldb.Target, e
 	if misread(dsn) {
 		return sqldb.Target{}, errors.New(`an "@" stands behind the host: percent-encode the reserved characters of user and password`)
 	}
+	if !isURL(dsn) && strings.HasSuffix(dsn, `\`) {
+		return sqldb.Target{}, errors.New("it ends with a backslash") // at which pgx panics
+	}
 	c, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		if file := new(fs.PathError); errors.As(err, &file) {
@@ -73,7 +76,7 @@ func isURL(dsn string) bool {
 func with(dsn, setting string) string {
 	switch {
 	case !isURL(dsn):
-		return dsn + " " + setting
+		return setting + " " + dsn // in front: an empty value at the end takes what follows
 	case strings.Contains(dsn, "?"):
 		return dsn + "&" + setting
 	}

@@ -1,0 +1,342 @@
+package dbseq_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+// ready returns a centre on SQLite that has lent a worker id, and its statements.
+func ready(t *testing.T) (*gorm.DB, *dbseq.Center, *counter, lease.Grant) {
+	t.Helper()
+	dsn := engines[0].dsn(t)
+	db := engines[0].db(t, dsn)
+	c, n := counted(t, engines[0], db, dsn)
+	return db, c, n, acquire(t, c, request("orders", 2))
+}
+
+// A broken answer ends with an error after a few rows.
+type broken struct {
+	driver.Rows
+	left int
+}
+
+func (b *broken) Next(row []driver.Value) error {
+	if b.left--; b.left < 0 {
+		return errReply
+	}
+	return b.Rows.Next(row)
+}
+
+func TestAnswerThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	_, c, n, g := ready(t)
+	for left := range 2 {
+		n.rows = func(_ string, r driver.Rows) driver.Rows { return &broken{r, left} }
+		got, err := c.Acquire(t.Context(), request("orders", 2))
+		require.ErrorIs(t, err, errReply)
+		require.Zero(t, got)
+		got, err = c.Renew(t.Context(), g)
+		require.ErrorIs(t, err, errReply)
+		require.Zero(t, got)
+		require.ErrorIs(t, c.Release(t.Context(), g, g.Now), errReply)
+		_, err = c.Slots(t.Context(), "orders")
+		require.ErrorIs(t, err, errReply)
+	}
+	n.rows = nil
+	_, err := c.Renew(t.Context(), g)
+	require.NoError(t, err)
+}
+
+// Columns of SQLite hold whatever is written into them.
+func TestRecordsThatAreNoNumbers(t *testing.T) {
+	t.Parallel()
+	for column, value := range map[string]string{"token": "seven", "hwm_ms": "soon", "expires_ms": "later", "floor_ms": "x"} {
+		db, c, _, g := ready(t)
+		rawExec(t, db, "UPDATE snowlease_slot SET "+column+" = ? WHERE slot = ?", value, g.Worker)
+		again, err := c.Acquire(t.Context(), g.Request)
+		if column != "expires_ms" && column != "hwm_ms" { // text sorts above all numbers: lent for ever
+			require.Error(t, err, column)
+		}
+		if err != nil {
+			require.Zero(t, again)
+		}
+		if column != "floor_ms" {
+			_, err = c.Slots(t.Context(), "orders")
+			require.ErrorContains(t, err, "list worker ids", column)
+		}
+	}
+}
+
+// TestTransactionThatFails: Init opens all or nothing.
+func TestTransactionThatFails(t *testing.T) {
+	t.Parallel()
+	db, c, n, _ := ready(t)
+	req := request("bills", 2)
+	for name, begin := range map[string]func(driver.Tx) (driver.Tx, error){
+		"at its begin": func(tx driver.Tx) (driver.Tx, error) { return nil, errors.Join(errReply, tx.Rollback()) },
+		"at its end":   func(tx driver.Tx) (driver.Tx, error) { return failingTx{tx, false}, nil },
+	} {
+		n.begin = begin
+		require.ErrorIs(t, c.Init(t.Context(), req), errReply, name)
+		require.Zero(t, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE ns = 'bills'"), name)
+	}
+	n.begin = func(tx driver.Tx) (driver.Tx, error) { return failingTx{tx, true}, nil }
+	n.before = func(_ int64, query string) error {
+		if strings.HasPrefix(query, "INSERT INTO snowlease_slot") {
+			return errReply
+		}
+		return nil
+	}
+	err := c.Init(t.Context(), req)
+	require.ErrorIs(t, err, errReply)
+	require.ErrorContains(t, err, "rolled back", "both are told")
+	n.begin, n.before = nil, nil
+	require.NoError(t, c.Init(t.Context(), req))
+	require.EqualValues(t, 2, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE ns = 'bills'"))
+}
+
+// A failingTx fails at its end.
+type failingTx struct {
+	driver.Tx
+	rollback bool // not the commit
+}
+
+func (tx failingTx) Commit() error {
+	if tx.rollback {
+		return tx.Tx.Commit()
+	}
+	return errors.Join(errReply, tx.Tx.Rollback())
+}
+
+func (tx failingTx) Rollback() error {
+	return errors.Join(errors.New("not rolled back"), tx.Tx.Rollback())
+}
+
+// TestRecordsThatChangeAllTheTime: a look that sees a loss where the change does not is
+// what statements look like that go to several servers.
+func TestRecordsThatChangeAllTheTime(t *testing.T) {
+	t.Parallel()
+	db, c, n, g := ready(t)
+	n.before = func(_ int64, query string) error {
+		switch {
+		case strings.Contains(query, "m.ns IS NOT NULL"):
+			return db.Exec("UPDATE snowlease_slot SET ns = 'away' WHERE ns = 'orders' AND slot = 1").Error
+		case strings.HasPrefix(query, "UPDATE snowlease_meta"):
+			return db.Exec("UPDATE snowlease_slot SET ns = 'orders' WHERE ns = 'away'").Error
+		}
+		return nil
+	}
+	_, err := c.Acquire(t.Context(), request("orders", 2))
+	require.ErrorContains(t, err, "several servers")
+	n.before = nil
+	rawExec(t, db, "UPDATE snowlease_slot SET ns = 'orders' WHERE ns = 'away'")
+	_, err = c.Renew(t.Context(), g)
+	require.NoError(t, err)
+}
+
+func TestGrantThatGoesWhileItIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	db, c, n, g := ready(t)
+	other := center(t, db)
+	n.before = func(_ int64, query string) error {
+		if strings.Contains(query, "s.floor_ms") {
+			n.before = nil
+			require.NoError(t, other.Release(t.Context(), g, g.Floor))
+		}
+		return nil
+	}
+	again, err := c.Acquire(t.Context(), g.Request)
+	require.NoError(t, err)
+	require.NotEqual(t, g.Token, again.Token, "lent anew")
+	_, err = c.Renew(t.Context(), again)
+	require.NoError(t, err)
+}
+
+// TestContextThatEndsInBetween: the error tells of both.
+func TestContextThatEndsInBetween(t *testing.T) {
+	t.Parallel()
+	for _, failure := range []error{errReply, busy{}} {
+		_, c, n, g := ready(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		n.before = func(int64, string) error {
+			cancel()
+			return failure
+		}
+		_, err := c.Renew(ctx, g)
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorContains(t, err, "renew the worker id")
+		if failure == errReply { //nolint:errorlint // it is one of the two above
+			require.ErrorIs(t, err, errReply)
+		}
+	}
+}
+
+// TestPreparingIsWaitedForWithinTheContext: one prepares, the others wait.
+func TestPreparingIsWaitedForWithinTheContext(t *testing.T) {
+	t.Parallel()
+	e, dsn := engines[0], engines[0].dsn(t)
+	c, n := counted(t, e, e.db(t, dsn), dsn)
+	hangs, goOn := make(chan struct{}), make(chan struct{})
+	n.before = func(i int64, _ string) error {
+		if i == 1 {
+			close(hangs)
+			<-goOn
+		}
+		return nil
+	}
+	first := make(chan error, 1)
+	go func() {
+		_, err := c.Acquire(t.Context(), request("orders", 2))
+		first <- err
+	}()
+	<-hangs
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := c.Acquire(ctx, request("orders", 2))
+	require.ErrorIs(t, err, context.Canceled)
+	close(goOn)
+	require.NoError(t, <-first)
+}
+
+func TestInitByAClockThatIsFarOff(t *testing.T) {
+	t.Parallel()
+	_, c, _, _ := ready(t)
+	req := request("bills", 2)
+	req.Local = time.Now().Add(time.Hour).UnixMilli()
+	require.ErrorAs(t, c.Init(t.Context(), req), new(*lease.ClockError))
+	slots, err := c.Slots(t.Context(), "bills")
+	require.NoError(t, err)
+	require.Empty(t, slots)
+}
+
+// TestServerIsAskedAnew: another server may be another kind of server, which cannot be
+// told when it does not say.
+func TestServerIsAskedAnew(t *testing.T) {
+	t.Parallel()
+	e := engines[1]
+	dsn := e.dsn(t)
+	db := e.db(t, dsn)
+	c, n := counted(t, e, db, dsn)
+	n.before = func(_ int64, query string) error {
+		if strings.HasPrefix(query, "SHOW VARIABLES") {
+			return errReply
+		}
+		return nil
+	}
+	_, err := c.Slots(t.Context(), "orders")
+	require.ErrorIs(t, err, errReply)
+	_, err = c.Acquire(t.Context(), request("orders", 2))
+	require.ErrorIs(t, err, errReply)
+	n.before, n.rows = nil, func(query string, r driver.Rows) driver.Rows {
+		if strings.HasPrefix(query, "SHOW VARIABLES") {
+			return &broken{r, 1}
+		}
+		return r
+	}
+	_, err = c.Acquire(t.Context(), request("orders", 2))
+	require.ErrorIs(t, err, errReply)
+	n.rows = nil
+	g := acquire(t, c, request("orders", 2))
+
+	rawExec(t, db, "UPDATE snowlease_meta SET incarnation = 'x' WHERE ns = 'orders'")
+	n.before = func(_ int64, query string) error {
+		if strings.HasPrefix(query, "SHOW VARIABLES") {
+			return errReply
+		}
+		return nil
+	}
+	_, err = c.Renew(t.Context(), g)
+	require.ErrorIs(t, err, errReply)
+	n.before = nil
+	_, err = c.Renew(t.Context(), g)
+	require.NoError(t, err)
+	_, err = c.Acquire(t.Context(), request("orders", 2))
+	require.True(t, quarantined(err), err)
+}
+
+// pool is a gorm.ConnPool that is no *sql.DB.
+type pool struct{ gorm.ConnPool }
+
+func TestPoolsThatCannotBeOpened(t *testing.T) {
+	t.Parallel()
+	app, err := sql.Open("mysql", "app@tcp(127.0.0.1:1)/app")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = app.Close() })
+	for want, config := range map[string]*gorm.Config{
+		"is not on a *sql.DB":                   {Dialector: mysql.Open("app@tcp(127.0.0.1:1)/app"), ConnPool: pool{}},
+		"open a pool beside the application's":  {Dialector: mysql.Open("app:geheim@tcp(127.0.0.1/app"), ConnPool: app},
+		"open a pool beside the application's:": {Dialector: mysql.Open("geheim"), ConnPool: app},
+	} {
+		_, err := dbseq.New(&gorm.DB{Config: config})
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "geheim")
+	}
+}
+
+// logic is how SQLite tells of all that is wrong with a statement, a missing table too.
+type logic struct{}
+
+func (logic) Error() string { return "SQL logic error" }
+func (logic) Code() int     { return 1 }
+
+func TestFaultsWhileItIsPrepared(t *testing.T) {
+	t.Parallel()
+	fresh := func() (*gorm.DB, *dbseq.Center, *counter) {
+		dsn := engines[0].dsn(t)
+		db := engines[0].db(t, dsn)
+		c, n := counted(t, engines[0], db, dsn)
+		return db, c, n
+	}
+	t.Run("a clock that is far off", func(t *testing.T) {
+		db, c, _ := fresh()
+		req := request("orders", 2)
+		req.Local = time.Now().Add(time.Hour).UnixMilli()
+		_, err := c.Acquire(t.Context(), req)
+		require.ErrorAs(t, err, new(*lease.ClockError))
+		require.False(t, db.Migrator().HasTable("snowlease_slot"), "before anything is written")
+	})
+	t.Run("a server that has no incarnation", func(t *testing.T) {
+		_, c, _ := fresh()
+		c.ReadFrom("1", "NULL")
+		_, err := c.Acquire(t.Context(), request("orders", 2))
+		require.ErrorIs(t, err, lease.ErrSetup)
+		require.ErrorContains(t, err, "it is empty")
+	})
+	t.Run("a context that ends while another creates the tables", func(t *testing.T) {
+		_, c, n := fresh()
+		ctx, cancel := context.WithCancel(t.Context())
+		n.before = func(_ int64, query string) error {
+			if strings.HasPrefix(query, "CREATE TABLE") {
+				cancel()
+				return busy{}
+			}
+			return nil
+		}
+		_, err := c.Acquire(ctx, request("orders", 2))
+		require.ErrorIs(t, err, context.Canceled)
+	})
+	t.Run("a statement that fails though its tables are there", func(t *testing.T) {
+		_, c, n, g := ready(t)
+		n.before = func(_ int64, query string) error {
+			if strings.HasPrefix(query, "UPDATE snowlease_slot") {
+				return logic{}
+			}
+			return nil
+		}
+		got, err := c.Renew(t.Context(), g)
+		require.ErrorIs(t, err, logic{})
+		require.Zero(t, got)
+	})
+}

@@ -1,0 +1,124 @@
+package dbseq
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"testing"
+
+	mysqldialect "gorm.io/driver/mysql"
+	postgresdialect "gorm.io/driver/postgres"
+	"gorm.io/gorm"
+
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/require"
+)
+
+type (
+	coded     struct{ Code int }
+	numbered  struct{ Number uint16 }
+	worded    struct{ Code string }
+	method    struct{}
+	withState string
+)
+
+func (coded) Error() string       { return "coded" }
+func (numbered) Error() string    { return "numbered" }
+func (worded) Error() string      { return "worded" }
+func (method) Error() string      { return "method" }
+func (method) Code() int          { return 5 }
+func (s withState) Error() string { return "state " + string(s) }
+
+// SQLState is how drivers of PostgreSQL tell it.
+func (s withState) SQLState() string { return string(s) }
+
+func TestCodesOfDrivers(t *testing.T) {
+	t.Parallel()
+	for want, errs := range map[int64][]error{
+		5: {coded{5}, &coded{5}, method{}, numbered{5}, fmt.Errorf("query: %w", coded{5}), errors.Join(errors.New("no code"), coded{5}), fmt.Errorf("%w and %w", worded{"x"}, coded{5})},
+		0: {nil, errors.New("x"), worded{"7"}, errors.Join(errors.New("a"), errors.New("b"))},
+	} {
+		for _, err := range errs {
+			number, state := codeOf(err)
+			require.Equal(t, want, number, "%v", err)
+			require.Empty(t, state)
+		}
+	}
+	_, state := codeOf(fmt.Errorf("query: %w", withState("40001")))
+	require.Equal(t, "40001", state)
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "üü", text("üüü", 2))
+	require.Equal(t, "a?b?", text("a\x00b\xff", 9))
+}
+
+// dialector is one of an application's own.
+type dialector struct {
+	gorm.Dialector
+	DSN any
+}
+
+func TestDSNOfDialectors(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		dialector gorm.Dialector
+		want      string
+	}{
+		{nil, "shows no DSN"},
+		{dialector{}, "shows no DSN"},
+		{dialector{DSN: "x"}, "shows no DSN"},
+		{mysqldialect.Dialector{}, "shows no DSN"},
+		{&mysqldialect.Dialector{Config: &mysqldialect.Config{}}, "shows no DSN"},
+		{&postgresdialect.Dialector{Config: &postgresdialect.Config{DSN: "host=h", OptionOpenDB: []stdlib.OptionOpenDB{nil}}}, "OptionOpenDB"},
+		{&mysqldialect.Dialector{Config: &mysqldialect.Config{DSN: "x", Conn: conn{}}}, "on a connection"},
+	} {
+		dsn, why := dsnOf(c.dialector)
+		require.Empty(t, dsn)
+		require.Contains(t, why, c.want)
+	}
+}
+
+type conn struct{ gorm.ConnPool }
+
+// oldDriver is a driver without connectors, whose connections refuse every statement.
+type oldDriver struct{}
+
+func (oldDriver) Open(string) (driver.Conn, error) { return refusing{}, nil }
+
+type refusing struct{ driver.Conn }
+
+var errRefused = errors.New("refused")
+
+func (refusing) ExecContext(context.Context, string, []driver.NamedValue) (driver.Result, error) {
+	return nil, errRefused
+}
+func (refusing) Close() error { return nil }
+
+func TestConnector(t *testing.T) {
+	t.Parallel()
+	c, err := newConnector(oldDriver{}, sqlite, "app.db")
+	require.NoError(t, err)
+	require.Equal(t, oldDriver{}, c.Driver())
+	_, err = c.Connect(t.Context())
+	require.ErrorIs(t, err, errRefused, "the connection cannot be set up")
+	require.NoError(t, c.(connector).Close())
+
+	c, err = newConnector(oldDriver{}, mysql, "app@/app")
+	require.NoError(t, err)
+	_, err = c.Connect(t.Context())
+	require.NoError(t, err, "nothing to set up")
+
+	closed := 0
+	require.NoError(t, connector{closing{closed: &closed}, ""}.Close())
+	require.Equal(t, 1, closed)
+}
+
+type closing struct {
+	driver.Connector
+	closed *int
+}
+
+func (c closing) Close() error { *c.closed++; return nil }

@@ -1,0 +1,54 @@
+package mutation_test
+
+const (
+	generatorGo = "idworker/snowflake/generator.go"
+	handoverGo  = "idworker/snowflake/handover.go"
+	layoutGo    = "idworker/snowflake/layout.go"
+
+	raiseAtStop = "used := g.raise(func(last int64) int64 { return last + 1 })\n"
+)
+
+// onGenerator is the order of the generator's loads and stores, which every order of
+// running its callers is tried against, and what it compares an id with.
+var onGenerator = list{title: "generator", pkg: "idworker/snowflake", mutants: []mutant{
+	// Issuing.
+	{"the range is loaded before the last use", generatorGo, "last := g.last.Load()\n\t\tg.pause(loadedLast)\n\t\tt = g.term.Load()", "t = g.term.Load()\n\t\tg.pause(loadedLast)\n\t\tlast := g.last.Load()", "TestEveryInterleavingOfIssuersAndASwapper"},
+	{"the range is loaded before the last use, and then it stops", generatorGo, "last := g.last.Load()\n\t\tg.pause(loadedLast)\n\t\tt = g.term.Load()", "t = g.term.Load()\n\t\tg.pause(loadedLast)\n\t\tlast := g.last.Load()", "TestEveryInterleavingOfIssuersAndAStop"},
+	{"an id is taken by a plain store", generatorGo, `if g.last.CompareAndSwap(last, end) {`, `if g.last.Store(end); true {`, "TestEveryInterleavingOfIssuersAndAStop"},
+	{"no ceiling", generatorGo, `end := min(v+want-1, t.hi,`, `end := min(v+want-1,`, "TestErrorsNameTheState"},
+	{"the ceiling is compared with the clock, not with the id", generatorGo, `end := min(v+want-1, t.hi,`, "if tick<<g.seqBits > t.hi {\n\t\t\treturn v, 0, t\n\t\t}\n\t\tend := min(v+want-1,", "TestLeadEndsAtTheCeiling"},
+	{"a batch crosses the ceiling", generatorGo, `end := min(v+want-1, t.hi,`, "if v > t.hi {\n\t\t\treturn v, 0, t\n\t\t}\n\t\tend := min(v+want-1,", "TestLeadEndsAtTheCeiling"},
+	{"no floor", handoverGo, `max(last|g.seqMask, t.lo-1, last+1)`, `max(last|g.seqMask, last+1)`, "TestLastTickLiesWithinTheCeiling"},
+	{"time goes back with the clock", generatorGo, `|(last+1)&g.spread, last+1)`, `|(last+1)&g.spread, 0)`, "TestCentresClockStepsBack"},
+	{"bursts run ahead without end", generatorGo, `t.hi, (max(tick, t.base)+g.ahead)<<(g.seqBits&63)|g.seqMask)`, `t.hi)`, "TestLeadIsBounded"},
+	{"the lead is measured by a clock that stepped back", generatorGo, `(max(tick, t.base)+g.ahead)`, `(tick+g.ahead)`, "TestCentresClockStepsBack"},
+	{"a renewal after the clock stepped back measures no lead anew", handoverGo, "g.rebase(t)\n\tg.pause(checkedExtend)", "g.pause(checkedExtend)", "TestCentresClockStepsBack"},
+	{"low rates all end alike", generatorGo, `|(last+1)&g.spread,`, `,`, "TestLowRateSequencesSpread"},
+	{"a batch is many reservations", generatorGo, `v, n, t := g.take(int64(len(rest)))`, `v, n, t := g.take(1)`, "TestBatchIsOneReservation"},
+	{"a batch that fails is half there", generatorGo, `clear(dst)`, ``, "TestBatchThatFailsLeavesNothing"},
+	// Swapping.
+	{"a swap moves nothing", handoverGo, `used := g.raise(func(last int64) int64 { return max(last|g.seqMask, t.lo-1, last+1) })`, "g.rebase(t)\n\tused := g.last.Load()", "TestEveryInterleavingOfIssuersAndASwapper"},
+	{"a swap goes on in the same tick", handoverGo, `max(last|g.seqMask, t.lo-1, last+1)`, `max(t.lo-1, last+1)`, "TestEveryInterleavingOfIssuersAndASwapper"},
+	{"a swap at the end of a tick moves nothing", handoverGo, `max(last|g.seqMask, t.lo-1, last+1)`, `max(last|g.seqMask, t.lo-1)`, "TestEveryInterleavingAtTheEndOfATick"},
+	{"a swap without a marker", handoverGo, `old.state != stopped && !g.term.CompareAndSwap(old, marker)` + and + `g.term.CompareAndSwap(marker, t)`, `false` + and + `g.term.CompareAndSwap(old, t)`, "TestEveryInterleavingOfIssuersAndASwapper"},
+	{"a swap ends by a plain store", handoverGo, `installed := g.term.CompareAndSwap(marker, t)`, "installed := true\n\tg.term.Store(t)", "TestEveryInterleavingOfALateRenewalAStopAndASwap"},
+	{"the last use is that of the next range", handoverGo, "return g.lastUsed(old, used), nil", "return g.lastUsed(old, max(used, g.last.Load()+1)), nil", "TestSwapToALowerWorkerRises"},
+	{"the last use is the start of its tick", layoutGo, `return l.Epoch + (tick+1)*l.unit() - 1`, `return l.Epoch + tick*l.unit()`, "TestLastUsedIsTheEndOfTheLastTick"},
+	// Renewing.
+	{"a renewal is installed by a plain store", handoverGo, `if !g.term.CompareAndSwap(cur, t) {`, "g.term.Store(t)\n\tif true {\n\t\treturn true\n\t}\n\tif cur == nil {", "TestEveryInterleavingOfALateRenewalAStopAndASwap"},
+	{"a late renewal is installed", handoverGo, `cur.state != held || cur.Range != prev ||`, `cur.state != held ||`, "TestExtendOnlyWhatItRenewed"},
+	{"a renewal revives a generator that has stopped", handoverGo, `cur.state != held || cur.Range != prev ||`, ``, "TestEveryInterleavingOfALateRenewalAStopAndASwap"},
+	{"a renewal lowers the ceiling", handoverGo, ` || next.Ceiling < prev.Ceiling {`, ` {`, "TestExtendOnlyWhatItRenewed"},
+	{"a renewal changes the worker id", handoverGo, `next.Worker != prev.Worker ||`, ``, "TestExtendKeepsWorkerAndFloor"},
+	{"a renewal changes the floor", handoverGo, `|| next.Floor != prev.Floor ||`, `||`, "TestExtendKeepsWorkerAndFloor"},
+	// Stopping.
+	{"a stop moves nothing", handoverGo, raiseAtStop + "\tif old.state == stopped {", "used := g.last.Load()\n\tif old.state == stopped {", "TestEveryInterleavingOfIssuersAndAStop"},
+	{"a stop moves the last use before it takes the range away", handoverGo, "old := g.term.Swap(none)\n\tg.pause(markedStop)\n\t// An issuer that has loaded the old term fails from here on, since last moves.\n\t" + raiseAtStop, raiseAtStop + "\tg.pause(markedStop)\n\told := g.term.Swap(none)\n", "TestEveryInterleavingOfIssuersAndAStop"},
+	{"a stop leaves the range", handoverGo, "old := g.term.Swap(none)", "old := g.term.Load()\n\tclose(none.ended)", "TestEveryInterleavingOfIssuersAndAStop"},
+	{"a drop moves nothing", handoverGo, "used := g.raise(func(last int64) int64 { return last + 1 }) // as in Stop", "used := g.last.Load()", "TestEveryInterleavingOfIssuersADropAndAnAdoption"},
+	// Milliseconds and ticks.
+	{"the first tick of a range begins before it", layoutGo, `first = ceilDiv(max(floor, l.Epoch-1)-l.Epoch+1, unit)`, `first = floorDiv(max(floor, l.Epoch-1)-l.Epoch+1, unit)`, "TestLastTickLiesWithinTheCeiling"},
+	{"the last tick of a range ends after it", layoutGo, `-l.Epoch+1, unit)-1)`, `-l.Epoch+1, unit))`, "TestLastTickLiesWithinTheCeiling"},
+	{"the floor itself is used", layoutGo, `first = ceilDiv(max(floor, l.Epoch-1)-l.Epoch+1, unit)`, `first = ceilDiv(max(floor, l.Epoch-1)-l.Epoch, unit)`, "TestTicks"},
+	{"a time field that overflows", layoutGo, `last = min(l.maxTick(), floorDiv(max(ceiling, l.Epoch-1)-l.Epoch+1, unit)-1)`, `last = floorDiv(max(ceiling, l.Epoch-1)-l.Epoch+1, unit) - 1`, "TestTicks"},
+}}

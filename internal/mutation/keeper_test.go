@@ -1,0 +1,48 @@
+package mutation_test
+
+const keeperGo = "idworker/lease/keeper.go"
+
+// onKeeper is what the keeper does with a worker id between borrowing it and giving it
+// back.
+var onKeeper = list{title: "keeper", pkg: "idworker/lease", mutants: []mutant{
+	// Borrowing.
+	{"another owner at each retry of a start", keeperGo, "owner := NewOwner()\n\tvar telling error // the last error that says more than that time is up\n\tfor {", "var telling error\n\tfor {\n\t\towner := NewOwner()", "TestLostReplyOfABorrowLeaksNoSlot"},
+	{"another owner at each retry after a loss", keeperGo, `again, err := k.borrow(call, owner)`, "owner = NewOwner()\n\t\t\tagain, err := k.borrow(call, owner)", "TestLostReplyOfABorrowAfterALossLeaksNoSlot"},
+	{"one owner for all borrows", keeperGo, `owner, pause = NewOwner(), 0`, `pause = 0`, "TestEachBorrowHasAnOwnerOfItsOwn"},
+	{"adopts what nobody waits for any more", keeperGo, `if err = ctx.Err(); err == nil {`, `if err == nil {`, "TestContextThatEndsDuringABorrowGivesTheSlotBack"},
+	{"does not give back what nobody waits for any more", keeperGo, `errors.Join(err, k.release(ctx, g, g.Floor))`, `err`, "TestContextThatEndsDuringABorrowGivesTheSlotBack"},
+	{"gives back as used what nobody waits for any more", keeperGo, `k.release(ctx, g, g.Floor)`, `k.release(ctx, g, g.Ceiling)`, "TestContextThatEndsDuringABorrowGivesTheSlotBack"},
+	{"does not tell the centre its clock", keeperGo, `req.Owner, req.Local = owner, time.Now().UnixMilli()`, `req.Owner = owner`, "TestCentersClockFarOff"},
+	{"dates a borrow by when it was asked for", keeperGo, "g, err := k.cfg.Center.Acquire(ctx, req)\n\tat := k.cfg.Generator.Elapsed()", "at := k.cfg.Generator.Elapsed()\n\tg, err := k.cfg.Center.Acquire(ctx, req)", "TestSlowCenterSetsNoClockAhead"},
+	{"tries again where the setup cannot work", keeperGo, `errors.Is(err, ErrSetup):`, `false:`, "TestSetupThatCannotWorkFailsAtOnce"},
+	{"tries again where the members differ", keeperGo, `case errors.As(err, &mismatch), errors`, `case mismatch != nil, errors`, "TestMismatchFailsAtOnce"},
+	{"a start that ends after its context", keeperGo, `end.Add(-min(500*time.Millisecond, time.Until(end)/10))`, `end.Add(time.Second)`, "TestCenterHangsAtStart"},
+	{"ends with the context of its start", keeperGo, `context.WithCancel(context.WithoutCancel(ctx))`, `context.WithCancel(ctx)`, "TestTheContextOfTheStartMayEnd"},
+	{"starts without a worker id unasked", keeperGo, `&& k.cfg.StartInQuarantine &&`, `&& true &&`, "TestQuarantineAtStart"},
+	{"does not start in a quarantine", keeperGo, `&& k.cfg.StartInQuarantine &&`, `&& false &&`, "TestQuarantineAtStart"},
+	// Renewing.
+	{"renews too late", keeperGo, `d := k.grant.TTL / 3`, `d := k.grant.TTL`, "TestKeeperRenewsUntilItStops"},
+	{"a schedule makes a renewal late", keeperGo, `d = min(d, next.Sub(now))`, `d = next.Sub(now)`, "TestScheduleNeverMakesARenewalLate/once a year"},
+	{"a schedule in the past renews without end", keeperGo, `d = min(d, next.Sub(now))` + and + `; next.After(now) {`, `d = max(100*time.Millisecond, min(d, next.Sub(now)))` + and + `; true {`, "TestScheduleNeverMakesARenewalLate/in the past"},
+	{"a renewal that fails is a loss", keeperGo, `case errors.Is(err, ErrLost):`, `case true:`, "TestShortOutageCostsNothing"},
+	{"a loss is a renewal that fails", keeperGo, `case errors.Is(err, ErrLost):`, `case false:`, "TestLostLeaseIsReplacedWhileIdsGoOn"},
+	{"renews what it has lost", keeperGo, "k.grant = Grant{}\n\t\tif k.cfg.OnLost != nil", "if k.cfg.OnLost != nil", "TestLostLeaseIsReplacedWhileIdsGoOn"},
+	{"drops the range of a lost lease", keeperGo, "k.grant = Grant{}\n\t\tif k.cfg.OnLost != nil", "k.grant = Grant{}\n\t\tk.cfg.Generator.Drop()\n\t\tif k.cfg.OnLost != nil", "TestLostLeaseIsUsedUpWhereNoOtherIsFree"},
+	{"tells nobody of a loss", keeperGo, `k.cfg.OnLost(err)`, `_ = err`, "TestLostLeaseIsReplacedWhileIdsGoOn"},
+	{"a renewal without a time limit", keeperGo, `min(callTimeout, k.grant.TTL/3)`, `time.Hour`, "TestCenterHangsDuringARenewal"},
+	{"dates a renewal by when it was asked for", keeperGo, "g, err := k.cfg.Center.Renew(call, k.grant)\n\tat := k.cfg.Generator.Elapsed()", "at := k.cfg.Generator.Elapsed()\n\tg, err := k.cfg.Center.Renew(call, k.grant)", "TestSlowCenterSetsNoClockAhead"},
+	{"does not install a renewal", keeperGo, `if !k.cfg.Generator.Extend(k.lent, next) {`, `if false {`, "TestKeeperRenewsUntilItStops"},
+	{"forgets what a renewal changed of the grant", keeperGo, `k.grant, k.lent = g, next`, `k.lent = next`, "TestWipeUnderLoadPausesNoHolder"},
+	{"forgets what a renewal changed of the range", keeperGo, `k.grant, k.lent = g, next`, `k.grant = g`, "TestKeeperRenewsUntilItStops"},
+	// Giving back.
+	{"gives back before the generator has stopped", keeperGo, "lastUsed := k.cfg.Generator.Stop()\n\tg := k.grant", "lastUsed, g := time.Now().UnixMilli(), k.grant\n\tdefer k.cfg.Generator.Stop()", "TestNothingIsIssuedWhenAWorkerIDIsGivenBack"},
+	{"gives back and goes on issuing", keeperGo, `lastUsed := k.cfg.Generator.Stop()`, `lastUsed := time.Now().UnixMilli()`, "TestKeeperRenewsUntilItStops"},
+	{"gives back as if all had been used", keeperGo, `err := k.release(ctx, g, lastUsed)`, `err := k.release(ctx, g, max(lastUsed, g.Ceiling))`, "TestKeeperRenewsUntilItStops"},
+	{"gives back as if nothing had been used", keeperGo, `err := k.release(ctx, g, lastUsed)`, `err := k.release(ctx, g, min(lastUsed, g.Floor))`, "TestKeeperRenewsUntilItStops"},
+	{"gives back only once", keeperGo, `if !sleep(call, 100*time.Millisecond) {`, `if true {`, "TestReleaseIsTriedAgain"},
+	{"gives nothing back when its context has ended", keeperGo, `context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)`, `context.WithTimeout(ctx, releaseTimeout)`, "TestReleaseIsTriedAgain"},
+	// A process that was copied.
+	{"a copy gives back what both hold", keeperGo, "forgotten := k.grant\n\tk.grant = Grant{}", "forgotten := k.grant\n\t_ = k.release(ctx, k.grant, 0)\n\tk.grant = Grant{}", "TestResetDuringARenewal"},
+	{"a copy goes on issuing", keeperGo, "func (k *Keeper) Reset(ctx context.Context) error {\n\tk.cfg.Generator.Drop()" + and + "k.cfg.Generator.Drop()\n\tforgotten", "func (k *Keeper) Reset(ctx context.Context) error {" + and + "forgotten", "TestResetWhileTheCenterIsDown"},
+	{"a copy renews what both hold", keeperGo, "forgotten := k.grant\n\tk.grant = Grant{}", "forgotten := k.grant", "TestResetForgetsTheGrant"},
+}}

@@ -1,0 +1,52 @@
+// Package simulate plays a service of many processes with the real generator, the
+// real keeper and the real centres through whatever clocks, networks and stores can
+// do to them, in virtual time, and checks after each step that ids are unique. A seed
+// is a run, the same to its last step whenever and wherever it is played.
+//
+//	plan := simulate.PlanOf(4711)
+//	result := simulate.Run(t, plan, simulate.Subject{Store: simulate.NewRedis})
+//
+// # What is real
+//
+// The keeper and the generator run as they are, in goroutines within a bubble of
+// testing/synctest, where time passes only when all of them wait. The centre is the
+// product's on a Store: the Lua of redisseq on a miniredis behind a pipe, the SQL of
+// dbseq on a SQLite in memory, or the rules that the model check explores. Only what a
+// process cannot know is made: its clocks (WithClock, Jitter), its wire to the centre,
+// and the clock that the store answers with.
+//
+// # What happens
+//
+// A Plan says how many nodes there are, how bad the network always is and which Faults
+// happen when. Requests and replies are delayed, overtake each other, are lost, arrive
+// twice or long after their caller has gone. Processes crash, stop in good order, stand
+// still between reading the clock and using it, and wake with a hot loop and replies of
+// another age. Clocks are skewed, too fast, stopped and stepped. The centre is out of
+// reach, restarts, forgets all or some records, is replaced by a replica that is behind,
+// and has its clock stepped: by any amount, but where a plan also loses records by the
+// skew at most, which is what the product promises to survive (TestLimits shows both
+// sides of that). At the end of a plan all is mended.
+//
+// # What is checked
+//
+// At each step: no id twice; each id within its grant; ids rise in a process; no two
+// borrowers of a worker id have a millisecond in common; a mark falls only by the release
+// of its owner or a loss of records. And once all is mended: as many processes as there
+// are worker ids hold one and use it, within the time that leases, a quarantine and
+// retries take. A Result counts what was broken and has the trace.
+//
+// # How it repeats
+//
+// What happens at one instant happens in an order that nobody fixes, so nothing does:
+// whatever waits, waits for an instant of its own (see lanes). All chance comes from the
+// plan's dice, separately for each process and purpose. TestReproducible holds whole
+// traces of many seeds against each other.
+//
+// # How it is used
+//
+// TestSeeds plays 2,000 seeds and prints of a bad one how to run it alone and how to let
+// rapid shrink it. TestTeeth breaks the protocol in twenty ways and demands that these
+// seeds find each. TestSoak, with the build tag soak, plays as many seeds as it is told.
+// A Subject can have other centres, holders and processes than the product's: see
+// its fields.
+package simulate

@@ -1,0 +1,125 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An Event is one step of a run. Numbers that say nothing of it are 0.
+type Event struct {
+	At      time.Duration
+	Lane    int
+	Process int // from 1 on; 0: none
+	What    string
+	Note    string
+	Worker  int64
+	Token   int64
+	Floor   int64
+	Ceiling int64
+	Now     int64 // the centre's clock
+	First   int64 // ids
+	Last    int64
+	N       int
+}
+
+// String returns the event as a line.
+func (e Event) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%12.6fms ", float64(e.At)/1e6)
+	if e.Process > 0 {
+		fmt.Fprintf(&b, "node %d process %d ", (e.Lane-1)/lanesPerNode, e.Process)
+	}
+	b.WriteString(e.What)
+	if e.Note != "" {
+		b.WriteString(": " + e.Note)
+	}
+	if e.Ceiling != 0 {
+		fmt.Fprintf(&b, " worker %d token %d (%d, %d] at %d", e.Worker, e.Token, e.Floor, e.Ceiling, e.Now)
+	}
+	if e.N > 0 {
+		fmt.Fprintf(&b, " %d ids %d..%d", e.N, e.First, e.Last)
+	}
+	return b.String()
+}
+
+// A Rule is what must hold at each step.
+type Rule int
+
+// The rules.
+const (
+	Duplicate Rule = iota // an id was issued twice
+	Overlap               // two holders of a worker id have a millisecond in common
+	Outside               // an id lies outside its grant, or was issued after the worker id was given back
+	Falls                 // an id is not greater than all before it in its process
+	MarkFell              // a mark fell, not by its owner's release or a loss of records
+	Starved               // after the network healed, a worker id that could be lent was not, or its holder issued nothing
+	Rules
+)
+
+var ruleNames = [Rules]string{"duplicate id", "overlapping grants", "id outside its grant", "ids fall", "mark fell", "starved"}
+
+// String returns the rule in some words.
+func (r Rule) String() string { return ruleNames[r] }
+
+// A Violation of a rule.
+type Violation struct {
+	At   time.Duration
+	Rule Rule
+	What string
+}
+
+// A Result is what came of a run.
+type Result struct {
+	Plan       Plan
+	Store      string
+	Events     []Event
+	Broken     [Rules]int
+	Violations []Violation // the first of each rule
+	Err        error       // the simulator itself could not go on
+
+	Faults                                   [Kinds]int
+	IDs, Processes, Calls                    int
+	Grants, Renewals, Retakes, Releases      int
+	Full, Quarantined, Lost, Dropped, Frozen int
+	Length                                   time.Duration // until all went well again
+}
+
+// OK reports whether no rule was broken.
+func (r Result) OK() bool { return r.Err == nil && len(r.Violations) == 0 }
+
+// String tells the violations, the plan and the trace up to the first of them.
+func (r Result) String() string {
+	var b strings.Builder
+	if r.Err != nil {
+		fmt.Fprintf(&b, "the simulator failed: %v\n", r.Err)
+	}
+	for _, v := range r.Violations {
+		fmt.Fprintf(&b, "%12.6fms %v (%d times): %s\n", float64(v.At)/1e6, v.Rule, r.Broken[v.Rule], v.What)
+	}
+	fmt.Fprintf(&b, "on %s, %v", r.Store, r.Plan)
+	for _, e := range r.Events {
+		if len(r.Violations) > 0 && e.At > r.Violations[0].At {
+			break
+		}
+		fmt.Fprintln(&b, e)
+	}
+	return b.String()
+}
+
+// merge puts the events of all lanes in one order. At one instant, which lanes make
+// rare, it is that of the lanes.
+func merge(lanes *[laneCount][]Event) []Event {
+	var all []Event
+	for _, l := range lanes {
+		all = append(all, l...)
+	}
+	slices.SortStableFunc(all, func(a, b Event) int {
+		if a.At != b.At {
+			return int(a.At - b.At)
+		}
+		return a.Lane - b.Lane
+	})
+	return all
+}
