@@ -51,12 +51,13 @@ type otherDriver struct{ driver.Driver }
 func TestPostgresDSN(t *testing.T) {
 	t.Parallel()
 	pgx := stdlib.GetDefaultDriver()
+	const set = "host=h default_query_exec_mode=simple_protocol"
 	for dsn, want := range map[string]string{
-		"host=h dbname=app":                              "default_query_exec_mode=exec host=h dbname=app",
-		"host=h password=":                               "default_query_exec_mode=exec host=h password=",
-		"postgres://h/app":                               "postgres://h/app?default_query_exec_mode=exec",
-		"postgresql://h/a?x=1":                           "postgresql://h/a?x=1&default_query_exec_mode=exec",
-		"host=h default_query_exec_mode=simple_protocol": "host=h default_query_exec_mode=simple_protocol",
+		set:                    set,
+		"host=h dbname=app":    "default_query_exec_mode=exec host=h dbname=app",
+		"host=h password=":     "default_query_exec_mode=exec host=h password=",
+		"postgres://h/app":     "postgres://h/app?default_query_exec_mode=exec",
+		"postgresql://h/a?x=1": "postgresql://h/a?x=1&default_query_exec_mode=exec",
 	} {
 		require.Equal(t, want, postgresDSN(dsn, pgx), dsn)
 		require.Equal(t, dsn, postgresDSN(dsn, otherDriver{}), "only pgx knows the setting")

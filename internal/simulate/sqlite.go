@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/libtnb/sqlite"
 	"gorm.io/gorm"
@@ -40,7 +41,18 @@ func NewSQLite() (Store, error) {
 	s.pool = sql.OpenDB(connector)
 	s.pool.SetMaxIdleConns(4) // the database is gone when the last one is closed
 	s.DB, err = gorm.Open(sqlite.New(sqlite.Config{Conn: s.pool}), &gorm.Config{Logger: logger.Discard})
-	return s, err
+	if err != nil {
+		return nil, err
+	}
+	// Another service has made the tables: who finds none waits for those who make
+	// them, for times that the product draws at random.
+	c, err := s.Center()
+	if err != nil {
+		return nil, err
+	}
+	return s, c.(lease.Initializer).Init(context.Background(), lease.Request{
+		Namespace: "other", Layout: "other", Owner: [16]byte{1}, Pool: 1, TTL: time.Second, MaxTTL: time.Second,
+	})
 }
 
 // Name is sqlite.
@@ -58,30 +70,17 @@ func (s *SQLite) exec(text string, values ...any) error {
 	return err
 }
 
-func (s *SQLite) opened() (bool, error) {
-	var n int
-	err := s.pool.QueryRowContext(context.Background(), "SELECT COUNT(*) FROM sqlite_master WHERE name = 'snowlease_meta'").Scan(&n)
-	return n > 0, err
-}
-
 // Reincarnate changes which server the records come from.
 func (s *SQLite) Reincarnate() error {
-	if there, err := s.opened(); err != nil || !there {
-		return err
-	}
 	s.other++
 	return s.exec("UPDATE snowlease_meta SET incarnation = ? WHERE ns <> ''", fmt.Sprint("other ", s.other))
 }
 
 // Lose loses records.
 func (s *SQLite) Lose(what Kind, worker int64) error {
-	if there, err := s.opened(); err != nil || !there {
-		return err
-	}
 	switch what {
 	case Wipe:
-		// The row that says that the tables are in use stays: without it a start waits
-		// for whoever is creating them, longer than some plans let it.
+		// The row that says that the tables are in use stays, as after they were made.
 		return errors.Join(s.exec("DELETE FROM snowlease_slot"), s.exec("DELETE FROM snowlease_ticket"),
 			s.exec("DELETE FROM snowlease_meta WHERE ns <> ''"))
 	case DropMeta:
@@ -89,7 +88,7 @@ func (s *SQLite) Lose(what Kind, worker int64) error {
 	case DropOwners:
 		return s.exec("UPDATE snowlease_slot SET owner = '', holder = '', since_ms = 0, ver = ver + 1")
 	default:
-		return s.exec("DELETE FROM snowlease_slot WHERE slot = ?", worker)
+		return s.exec("DELETE FROM snowlease_slot WHERE ns = ? AND slot = ?", namespace, worker)
 	}
 }
 
@@ -103,11 +102,9 @@ func (s *SQLite) Slots() (slots []Slot, err error) {
 }
 
 func (s *SQLite) read() (slots []Slot, err error) {
-	rows, err := s.pool.QueryContext(context.Background(), "SELECT slot, hwm_ms, owner FROM snowlease_slot ORDER BY slot")
+	rows, err := s.pool.QueryContext(context.Background(),
+		"SELECT slot, hwm_ms, owner FROM snowlease_slot WHERE ns = ? ORDER BY slot", namespace)
 	if err != nil {
-		if there, e := s.opened(); e == nil && !there {
-			return nil, nil
-		}
 		return nil, err
 	}
 	defer rows.Close()
