@@ -128,7 +128,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"init", "--namespace=a", "--mode=redis", "--ttl=1m", "--max-ttl=30s"}, "max_ttl 30s is not from ttl (1m0s)"},
 		{[]string{"init", "--namespace=a", "--mode=redis", "--skew=20s"}, "skew 20s"},
 		{[]string{"init", "--namespace=a", "--mode=redis", "--bits=30/5/0/17"}, "less than a year from now"},
-		{[]string{"init", "--namespace=a", "--mode=local"}, "worker is not set"},
+		{[]string{"init", "--namespace=a", "--mode=local"}, "is neither db nor redis"},
 		{[]string{"init", "--namespace=a", "--mode=auto"}, `--mode "auto" is neither db nor redis`},
 		{[]string{"init", "--namespace=a", "--mode=db", "--quarantine=often"}, `quarantine "often" is unknown`},
 		{[]string{"init", "extra"}, `unknown command "extra"`},

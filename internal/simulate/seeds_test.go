@@ -20,7 +20,7 @@ var stores = map[string]simulate.Subject{
 }
 
 // seedsOf says how many seeds CI runs on each store: 2,000 in all.
-var seedsOf = map[string]int{"memory": 1700, "redis": 220, "sqlite": 80}
+var seedsOf = map[string]int{"memory": 1300, "redis": 400, "sqlite": 300}
 
 const shards = 4
 

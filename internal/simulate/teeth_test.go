@@ -28,6 +28,7 @@ func TestTeeth(t *testing.T) {
 		{"holder ignores its floor", held(simulate.NewMemory, belowFloor), simulate.Outside},
 		{"release says that nothing was used", held(simulate.NewMemory, usedNothing), simulate.Duplicate},
 		{"release says that nothing was used, Redis", held(simulate.NewRedis, usedNothing), simulate.Overlap},
+		{"release says that nothing was used, SQLite", held(simulate.NewSQLite, usedNothing), simulate.Overlap},
 		{"loss is not taken for one", held(simulate.NewMemory, neverLost), simulate.Starved},
 		{"batch in the wrong order", simulate.Subject{Store: simulate.NewMemory, Process: reversed}, simulate.Falls},
 
