@@ -300,7 +300,7 @@ func TestCenterDownAtStart(t *testing.T) {
 	} {
 		var w *idworker.IdWorker
 		a := app(t, &w, fx.Supply(idworker.Config{Namespace: "orders"}), o)
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
 		err := a.Start(ctx)
 		require.ErrorContains(t, err, name)
 		require.ErrorContains(t, err, "connection refused")

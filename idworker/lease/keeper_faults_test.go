@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,17 +93,17 @@ func TestEachBorrowHasAnOwnerOfItsOwn(t *testing.T) {
 func TestLostReplyOfABorrowAfterALossLeaksNoSlot(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.start()
-		lost := 0
+		var lost atomic.Int32
 		r.center.Intercept(func(_ context.Context, verb string, after bool) error {
-			if verb == "acquire" && after && lost < 3 {
-				lost++
+			if verb == "acquire" && after && lost.Load() < 3 {
+				lost.Add(1)
 				return errors.New("connection reset")
 			}
 			return nil
 		})
 		r.expire(r.keeper.Status().Grant.Worker)
 		time.Sleep(20 * time.Second)
-		require.Equal(t, 3, lost)
+		require.Equal(t, int32(3), lost.Load())
 		require.Equal(t, lease.Holding, r.keeper.Status().State)
 		require.Equal(t, 1, r.lent())
 	})
