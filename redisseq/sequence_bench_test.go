@@ -1,0 +1,58 @@
+package redisseq_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// BenchmarkSequence is the cost of an id from a Redis on this host. The layout has
+// more ids than can be asked for.
+func BenchmarkSequence(b *testing.B) {
+	client := newReal(b).admin
+	at := func(prefetch int64) *redisseq.Sequence {
+		return sequence(b, client, func(c *redisseq.SequenceConfig) {
+			c.Layout, c.MaxAhead, c.Prefetch = snowflake.Layout{}, time.Second, prefetch
+			c.Skew = time.Millisecond
+		})
+	}
+	one := func(s *redisseq.Sequence) func(*testing.B) {
+		return func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.NextID(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
+	parallel := func(s *redisseq.Sequence) func(*testing.B) {
+		return func(b *testing.B) {
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if _, err := s.NextID(); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		}
+	}
+	batch := func(s *redisseq.Sequence) func(*testing.B) {
+		return func(b *testing.B) {
+			ids := make([]int64, 1000)
+			for b.Loop() {
+				require.NoError(b, s.NextIDs(b.Context(), ids))
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/id")
+		}
+	}
+	for name, s := range map[string]*redisseq.Sequence{"prefetch": at(0), "strict": at(1)} {
+		b.Run(name, one(s))
+		b.Run(name+"/parallel", parallel(s))
+		b.Run(name+"/1000", batch(s))
+	}
+}
