@@ -214,7 +214,11 @@ func (c *Center) create(ctx context.Context, q *queries, name string, ddl statem
 // await gives the process that has created the tables time to open its namespace, so
 // that the others do not take an empty table for a loss.
 func (c *Center) await(ctx context.Context, q *queries) error {
-	for deadline := time.Now().Add(5 * time.Second); ; {
+	deadline := time.Now().Add(5 * time.Second)
+	if end, ok := ctx.Deadline(); ok { // it may have died: leave time to go on without it
+		deadline = time.Now().Add(min(5*time.Second, time.Until(end)/2))
+	}
+	for {
 		n, err := c.number(ctx, q.used, nil)
 		if err != nil || n > 0 || time.Now().After(deadline) || c.known.Load() {
 			return err

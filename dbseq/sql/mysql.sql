@@ -80,7 +80,7 @@ UPDATE snowlease_slot
        token = GREATEST(token, ?, {now}) + 1, since_ms = ?, floor_ms = ?,
        hwm_ms = GREATEST(hwm_ms, ?, {now} + ?), expires_ms = {now} + ?
  WHERE ns = ? AND slot = ? AND ver = ? AND expires_ms < {now} AND ? > {now} + ?
-   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same} AND quarantine_ms >= {now});
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same} AND quarantine_ms >= {now} AND quarantine_ms >= hwm_ms);
 
 -- release(last, ns, slot, owner, token, ns, pin)
 UPDATE snowlease_slot

@@ -78,7 +78,7 @@ UPDATE snowlease_slot
        token = GREATEST(token, $3, {now}) + 1, since_ms = $4, floor_ms = $5,
        hwm_ms = GREATEST(hwm_ms, $6, {now} + $7::bigint), expires_ms = {now} + $7::bigint
  WHERE ns = $8 AND slot = $9 AND ver = $10 AND expires_ms < {now} AND $6::bigint > {now} + $11::bigint
-   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $8 AND pin = $12 AND {same} AND quarantine_ms >= {now})
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $8 AND pin = $12 AND {same} AND quarantine_ms >= {now} AND quarantine_ms >= hwm_ms)
 RETURNING seen_ms;
 
 -- release(last, ns, slot, owner, token, pin)

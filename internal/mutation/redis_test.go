@@ -20,6 +20,7 @@ var onRedis = list{title: "redis", pkg: "redisseq", loader: luaLoader, mutants: 
 	{"a retried acquire has another ceiling", "redisseq/acquire.lua", `rec.floor, str(ceiling), rec.since`, `rec.floor, str(now + ttl), rec.since`, mini + "asked again, the same owner gets the same grant"},
 	{"a retried acquire revives what has expired", "redisseq/acquire.lua", `worker), worker) >= now + skew then`, `worker), worker) >= 0 then`, "TestRecordOfAnOwnerThatOthersTookOver"},
 	{"a retried acquire without the margin of the skew", "redisseq/acquire.lua", `worker), worker) >= now + skew then`, `worker), worker) >= now then`, mini + "a grant is told again until the skew before its end"},
+	{"handed out though too few replicas have it", "redisseq/run.go", `out.replicas < int64(c.replicas)`, `false`, "TestWaitReplicasLendsNothingWithoutThem"},
 	// Who may ask.
 	{"a clock far off is not refused", "redisseq/guard.lua", `if caller ~= 0 and`, `if false and`, mini + "a client whose clock is far off is refused before anything is written"},
 	{"no pin", "redisseq/guard.lua", `if m[1] and m[1] ~= pin then`, `if false then`, mini + "members that differ are refused"},
@@ -61,7 +62,7 @@ var onRedis = list{title: "redis", pkg: "redisseq", loader: luaLoader, mutants: 
 	{"incarnations are not compared", "redisseq/guard.lua", `if m[1] and run ~= id then`, `if false then`, mini + "another incarnation is seen by every verb"},
 	{"another incarnation is seen, not noted", "redisseq/guard.lua", "\n  run = id\n", "\n", mini + "another incarnation is seen by every verb"},
 	{"a server that does not tell its incarnation is taken as unchanged", "redisseq/guard.lua", `if not id then return { 'NORUNID' } end`, `id = id or run or '?'`, "TestServerThatDoesNotTellItsRunID"},
-	{"an incarnation that flips is not named", "redisseq/guard.lua", `elseif m[3] == id and quarantine >= now then`, `elseif false then`, mini + "an incarnation that flips is named"},
+	{"an incarnation that flips is not named", "redisseq/guard.lua", `elseif m[3] == id and quarantine >= now then`, `elseif false then`, "TestIncarnationThatFlips"},
 	{"no quarantine", "redisseq/acquire.lua", `if quarantine >= now then`, `if false then`, mini + "a quarantine ends, and what is lent then lies above it"},
 	{"a quarantine that ends in the millisecond before", "redisseq/acquire.lua", `if quarantine >= now then`, `if quarantine > now then`, mini + "a quarantine holds to its last millisecond"},
 	{"a quarantine without end", "redisseq/acquire.lua", `if quarantine >= now then`, `if quarantine > 0 then`, mini + "a quarantine ends, and what is lent then lies above it"},

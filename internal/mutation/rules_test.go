@@ -27,7 +27,6 @@ var onRules = list{title: "rules", pkg: "internal/memcenter", killers: "TestCont
 	{"the borrower's clock decides expiry", "internal/rules/verbs.go", "ns, err := ns.look(now, incarnation, req)", "now = max(now, req.Local)\n\tns, err := ns.look(now, incarnation, req)", "the lease ends on the centre's clock"},
 	{"no pin", "internal/rules/loss.go", `ns.Meta.Pin == "" || ns.Meta.Pin == req.Pin()`, `true`, "members that differ are refused"},
 	{"invalid requests are written", "internal/memcenter/center.go", `if invalid != nil {`, `if false {`, "invalid requests are refused before anything is written"},
-	{"a grant out of its own range is taken", "internal/memcenter/center.go", `if g.Worker < g.First || g.Worker > g.Last {`, `if g.Worker < 0 || g.Worker >= g.Pool {`, "invalid requests are refused before anything is written"},
 	{"a context that has ended is not heeded", "internal/memcenter/center.go", `err := ctx.Err(); err != nil`, `err := ctx.Err(); false`, "a context that has ended ends the call"},
 	{"namespaces that begin alike are one", "internal/memcenter/center.go", "ns, err := rule(c.namespaces[namespace], c.now())\n\tc.namespaces[namespace] = ns", "short := namespace[:min(18, len(namespace))]\n\tns, err := rule(c.namespaces[short], c.now())\n\tc.namespaces[short] = ns", "namespaces are apart"},
 	{"Init opens what is there", "internal/rules/verbs.go", `if !ns.Empty() {`, `if false {`, "Init opens at once, and only what is new"},

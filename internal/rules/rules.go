@@ -49,6 +49,10 @@ func unexpired(s Slot, now int64, g lease.Grant) bool { return s.Expires >= now+
 // has such a ceiling, for the next is lent only when the mark has passed.
 func ahead(now int64, g lease.Grant) bool { return g.Ceiling > now+ms(g.Skew) }
 
+// lentSince: the slot was lent after the quarantine had ended, which a clock that has
+// stepped back since makes look like one that lasts. What is lent then lies above it.
+func lentSince(s Slot, quarantine int64) bool { return s.Mark > quarantine }
+
 // retakeable: nobody's lease of the slot runs.
 func retakeable(s Slot, now int64) bool { return s.Expires < now }
 

@@ -82,6 +82,22 @@ func limits() []promise {
 				require.Equal(t, first.Until, s.requireQuarantine().Until)
 			}
 		}},
+		// A quarantine that is over looks as if it lasted when the clock steps back, and
+		// a former holder's ceiling as if it was ahead.
+		{says: "what was lent after a quarantine is not taken back when the clock steps back", prove: func(t *testing.T, b *bench) {
+			s, g := lentOne(t, b)
+			b.Wipe(t)
+			s.reach(g, s.requireQuarantine().Until.UnixMilli())
+			former := s.acquire()
+			s.reach(former, former.Ceiling+1)
+			next := s.acquire()
+			s.Sleep(time.Second)
+			s.release(next, next.Now+1000)
+			s.Sleep(time.Duration(former.Now-1-next.Now-1000) * time.Millisecond)
+			require.Equal(t, time.Millisecond, s.requireQuarantine().Wait(), "by the clock it lasts")
+			_, err := s.tryRenew(former)
+			require.ErrorIs(t, err, lease.ErrLost)
+		}},
 	}
 	for i := range promises {
 		promises[i].alone, promises[i].by = true, standsStill
