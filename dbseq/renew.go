@@ -49,9 +49,11 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 			continue // lost since the look, or another server
 		case r.quarantine.Int64 >= r.now && r.owner == a["owner"] && r.token > g.Token && r.floor == g.Floor && unexpired:
 			g.Token = r.token // the reply to an earlier re-take was lost
-		case r.quarantine.Int64 < r.now || g.Ceiling <= r.now+ms(g.Skew) || r.mark > r.quarantine.Int64:
-			// A mark above the quarantine: the worker was lent after it had ended, and the
-			// clock has stepped back since.
+		case r.quarantine.Int64 < r.now || g.Ceiling <= r.now+ms(g.Skew):
+			return g, lease.ErrLost
+		case g.Ceiling <= r.quarantine.Int64-ms(g.MaxTTL) || r.mark > r.quarantine.Int64:
+			// Where the clock has stepped back: its ceiling lay ahead when the quarantine
+			// began, and the worker was not lent after it had ended.
 			return g, lease.ErrLost
 		case r.expires >= r.now:
 			return g, k.quarantined(r.now, r.quarantine.Int64, v.reason)

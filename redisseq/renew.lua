@@ -15,9 +15,9 @@ local old = num(redis.call('HGET', mark, worker), 'the mark of worker ' .. worke
 local mine = rec.owner == owner and (rec.token == presented or rec.former == presented)
 local current = mine and rec.token
 if not (mine and expires >= now + skew) then
-  -- A mark above the quarantine: the worker was lent after it had ended, and the clock
-  -- has stepped back since.
-  if quarantine < now or ceiling <= now + skew or old > quarantine then return { 'LOST', str(now) } end
+  -- Where the clock has stepped back: the holder's ceiling lay ahead when the quarantine
+  -- began, and the worker was not lent after it had ended.
+  if quarantine < now or ceiling <= now + skew or ceiling <= quarantine - wait + skew or old > quarantine then return { 'LOST', str(now) } end
   if rec.owner ~= '0' and expires >= now then return { 'QUARANTINE', str(now), str(quarantine + 1), why } end
   token = math.max(token, now, tonumber(presented)) + 1
   current = str(token)

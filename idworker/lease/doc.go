@@ -36,9 +36,11 @@
 //	         max(quarantine, now+MaxTTL+skew); missing records are made anew. While
 //	         quarantine >= now nothing is lent. Holders on record go on renewing. A
 //	         holder that is not may re-take its slot if the record is free
-//	         (expires < now), nothing was lent since (mark <= quarantine: a clock
-//	         that steps back makes a quarantine that is over look as if it lasted),
-//	         and the ceiling it shows is > now+skew: token rises,
+//	         (expires < now) and the ceiling it shows is > now+skew, and, in case
+//	         the clock steps back later, which makes a quarantine that is over look
+//	         as if it lasted: the ceiling is > quarantine-MaxTTL, so it lay ahead
+//	         when the quarantine began, and mark <= quarantine, so nothing was lent
+//	         after it: token rises,
 //	         mark = max(mark, its ceiling, now+TTL). If the reply is lost, the same
 //	         owner with its former token and the same floor renews what it has
 //	         re-taken. Any other is told QuarantineError if its ceiling is > now+skew,

@@ -47,7 +47,11 @@ func unexpired(s Slot, now int64, g lease.Grant) bool { return s.Expires >= now+
 
 // ahead: the holder's own range has not passed. At most one grant of a worker id
 // has such a ceiling, for the next is lent only when the mark has passed.
-func ahead(now int64, g lease.Grant) bool { return g.Ceiling > now+ms(g.Skew) }
+// It has had one since the quarantine began, wherever the clock has stepped since.
+func ahead(now, quarantine int64, g lease.Grant) bool {
+	now = max(now, quarantine-ms(g.MaxTTL)-ms(g.Skew))
+	return g.Ceiling > now+ms(g.Skew)
+}
 
 // lentSince: the slot was lent after the quarantine had ended, which a clock that has
 // stepped back since makes look like one that lasts. What is lent then lies above it.

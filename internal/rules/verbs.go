@@ -47,7 +47,7 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 	case holds(s, g) && unexpired(s, now, g):
 	case ns.quarantined(now) && retook(s, g) && unexpired(s, now, g):
 		g.Token = s.Token
-	case !ns.quarantined(now) || !ahead(now, g) || lentSince(s, ns.Meta.Quarantine):
+	case !ns.quarantined(now) || !ahead(now, ns.Meta.Quarantine, g) || lentSince(s, ns.Meta.Quarantine):
 		return ns, lease.Grant{}, lease.ErrLost
 	case !retakeable(s, now):
 		return ns, lease.Grant{}, ns.quarantineError(now, g.Request)

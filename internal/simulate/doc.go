@@ -45,7 +45,7 @@
 // # How it is used
 //
 // TestSeeds plays 2,000 seeds and prints of a bad one how to run it alone and how to let
-// rapid shrink it. TestTeeth breaks the protocol in twenty ways and demands that these
+// rapid shrink it. TestTeeth breaks the protocol in some twenty ways and demands that these
 // seeds find each. TestSoak, with the build tag soak, plays as many seeds as it is told.
 // A Subject can have other centres, holders and processes than the product's: see
 // its fields.

@@ -59,6 +59,19 @@ func limits() []promise {
 			b.Wipe(t)
 			_, err := s.tryRenew(g)
 			require.ErrorIs(t, err, lease.ErrLost)
+
+			// Also where the loss was seen long before.
+			for left, lost := range map[int64]bool{1: false, 0: true} {
+				s, g = lentOne(t, b)
+				b.Wipe(t)
+				s.requireQuarantine()
+				s.reach(g, s.margin(g)-left)
+				if _, err = s.tryRenew(g); lost {
+					require.ErrorIs(t, err, lease.ErrLost)
+				} else {
+					require.NoError(t, err)
+				}
+			}
 		}},
 		{says: "a quarantine holds to its last millisecond", prove: func(t *testing.T, b *bench) {
 			s, g := lentOne(t, b)
