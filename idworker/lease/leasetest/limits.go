@@ -95,6 +95,20 @@ func limits() []promise {
 				require.Equal(t, first.Until, s.requireQuarantine().Until)
 			}
 		}},
+		{says: "a ceiling that had passed when a quarantine began takes nothing back when the clock steps back", prove: func(t *testing.T, b *bench) {
+			for left, lost := range map[int64]bool{1: false, 0: true} {
+				s, g := lentOne(t, b)
+				s.reach(g, s.margin(g)-left)
+				b.Wipe(t)
+				s.requireQuarantine()
+				s.Sleep(-10 * time.Second)
+				if _, err := s.tryRenew(g); lost {
+					require.ErrorIs(t, err, lease.ErrLost)
+				} else {
+					require.NoError(t, err)
+				}
+			}
+		}},
 		// A quarantine that is over looks as if it lasted when the clock steps back, and
 		// a former holder's ceiling as if it was ahead.
 		{says: "what was lent after a quarantine is not taken back when the clock steps back", prove: func(t *testing.T, b *bench) {
