@@ -74,7 +74,6 @@ var onRedis = list{title: "redis", pkg: "redisseq", loader: luaLoader, mutants: 
 	{"what is there is made anew as well", "redisseq/base.lua", `if not there[i] then`, `if true then`, mini + "the loss of one record leaves the others"},
 	{"leases that are there are made anew as well", "redisseq/base.lua", `redis.call('ZADD', lease, 'NX', unpack(scores))`, `redis.call('ZADD', lease, unpack(scores))`, mini + "the loss of one record leaves the others"},
 	{"no re-take", "redisseq/renew.lua", `if quarantine < now or`, `if true or`, mini + "after a wipe live holders re-take their worker ids"},
-	{"a re-take outside of a quarantine", "redisseq/renew.lua", `if quarantine < now or`, `if`, mini + "a released grant is lost"},
 	{"a re-take without looking at the ceiling", "redisseq/renew.lua", ` or ceiling <= now + skew or`, ` or`, mini + "a worker id is re-taken before the skew of its ceiling"},
 	{"a re-take without the margin of the skew", "redisseq/renew.lua", `ceiling <= now + skew or`, `ceiling <= now or`, mini + "a worker id is re-taken before the skew of its ceiling"},
 	{"a re-take in the last millisecond of the margin", "redisseq/renew.lua", `ceiling <= now + skew or`, `ceiling < now + skew or`, mini + "a worker id is re-taken before the skew of its ceiling"},
