@@ -51,7 +51,7 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 			g.Token = r.token // the reply to an earlier re-take was lost
 		case r.quarantine.Int64 < r.now || g.Ceiling <= r.now+ms(g.Skew):
 			return g, lease.ErrLost
-		case g.Ceiling <= r.quarantine.Int64-ms(g.MaxTTL) || r.mark > r.quarantine.Int64:
+		case g.Ceiling <= r.quarantine.Int64-ms(g.MaxTTL) || (r.owner == "" || r.expires < r.now) && r.mark > r.quarantine.Int64:
 			// Where the clock has stepped back: its ceiling lay ahead when the quarantine
 			// began, and the worker was not lent after it had ended.
 			return g, lease.ErrLost

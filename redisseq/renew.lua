@@ -17,8 +17,9 @@ local current = mine and rec.token
 if not (mine and expires >= now + skew) then
   -- Where the clock has stepped back: the holder's ceiling lay ahead when the quarantine
   -- began, and the worker was not lent after it had ended.
-  if quarantine < now or ceiling <= now + skew or ceiling <= quarantine - wait + skew or old > quarantine then return { 'LOST', str(now) } end
+  if quarantine < now or ceiling <= now + skew or ceiling <= quarantine - wait + skew then return { 'LOST', str(now) } end
   if rec.owner ~= '0' and expires >= now then return { 'QUARANTINE', str(now), str(quarantine + 1), why } end
+  if old > quarantine then return { 'LOST', str(now) } end
   token = math.max(token, now, tonumber(presented)) + 1
   current = str(token)
   redis.call('HSET', meta, 'tok', current)

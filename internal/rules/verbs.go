@@ -47,10 +47,12 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 	case holds(s, g) && unexpired(s, now, g):
 	case ns.quarantined(now) && retook(s, g) && unexpired(s, now, g):
 		g.Token = s.Token
-	case !ns.quarantined(now) || !ahead(now, ns.Meta.Quarantine, g) || lentSince(s, ns.Meta.Quarantine):
+	case !ns.quarantined(now) || !ahead(now, ns.Meta.Quarantine, g):
 		return ns, lease.Grant{}, lease.ErrLost
-	case !retakeable(s, now):
+	case !retakeable(s, now) && (s.Owner != [16]byte{} || !lentSince(s, ns.Meta.Quarantine)):
 		return ns, lease.Grant{}, ns.quarantineError(now, g.Request)
+	case lentSince(s, ns.Meta.Quarantine):
+		return ns, lease.Grant{}, lease.ErrLost
 	default:
 		g.Token = nextToken(now, max(s.Token, g.Token))
 	}
