@@ -252,6 +252,23 @@ func atTheMark(v verbs) verbs {
 	return v
 }
 
+// lentUnseen lets a former holder take anew what was lent after the quarantine.
+func lentUnseen(v verbs) verbs {
+	renew := v.renew
+	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+		ns = looked(ns, now, inc, g.Request)
+		mark := ns.Slots[g.Worker].Mark
+		seen := change(ns, g.Worker, func(s *rules.Slot) { s.Mark = min(s.Mark, ns.Meta.Quarantine) })
+		after, renewed, err := renew(seen, now, inc, g)
+		if err != nil {
+			return ns, renewed, err
+		}
+		renewed.Ceiling = max(renewed.Ceiling, mark)
+		return change(after, g.Worker, func(s *rules.Slot) { s.Mark = renewed.Ceiling }), renewed, nil
+	}
+	return v
+}
+
 // retookByName takes any later grant of the same owner for the one that is renewed.
 func retookByName(v verbs) verbs {
 	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
@@ -266,7 +283,7 @@ func retookByName(v verbs) verbs {
 
 func anyCeiling(now int64, g *lease.Grant) { g.Ceiling = max(g.Ceiling, now+1) }
 
-func noMargin(_ int64, g *lease.Grant) { g.Skew = 0 }
+func noMargin(_ int64, g *lease.Grant) { g.Skew, g.MaxTTL = 0, time.Hour }
 
 func atTheMargin(now int64, g *lease.Grant) {
 	if g.Ceiling == now+g.Skew.Milliseconds() {
@@ -308,7 +325,7 @@ func TestBroken(t *testing.T) {
 		{config{Name: "a late reply installed by a plain store", TTL: []int8{2, 2}, Ticks: 4, LateReplies: true, Revive: true}, nil, duplicate},
 		{wipe("B1 wipe, no quarantine", 2, 2), noQuarantine, duplicate},
 		{config{Name: "a part lost, no quarantine", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1}, noQuarantine, duplicate},
-		{wipe("B2 wipe, floor lifted instead of waiting", 2, 2), liftedFloor, duplicate},
+		{wipe("B2 wipe, floor lifted instead of waiting", 2, 2), func(v verbs) verbs { return lentUnseen(liftedFloor(v)) }, duplicate},
 		{twice(wipe("B2 two wipes, floor lifted instead of waiting", 2, 2)), liftedFloor, duplicate},
 		{failover("B4 failover, no quarantine", 1, 1), noQuarantine, duplicate},
 		{func() config { c := failover("B4 failover, incarnations not compared", 1, 1); c.Never = true; return c }(), nil, duplicate},
@@ -319,7 +336,7 @@ func TestBroken(t *testing.T) {
 		{wipe("wipe, quarantine 1 ms too short", 2, 2), quarantineOf(func(r *lease.Request) { r.MaxTTL -= time.Millisecond }), duplicate},
 		{wipe("W2 wipe, re-take with any ceiling", 1, 1), retake(anyCeiling), duplicate},
 		{failover("F2 failover, re-take with any ceiling", 1, 1), retake(anyCeiling), duplicate},
-		{back(2, 2, wipe("S1 wipe, clock back, re-take without the margin", 1, 1)), retake(noMargin), duplicate},
+		{back(2, 2, wipe("S1 wipe, clock back, re-take without the margin", 1, 1)), func(v verbs) verbs { return lentUnseen(retake(noMargin)(v)) }, duplicate},
 		{failover("re-take known by its owner alone", 1, 1), retookByName, duplicate},
 		{wipe("wipe, seen by acquire only", 2, 2), blind, unseen},
 		{config{Name: "a part lost, seen by acquire only", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1}, blind, unseen},
@@ -361,6 +378,7 @@ func TestSpare(t *testing.T) {
 		{"lent at the last ms of a quarantine, above it", early(true)},
 		{"lent at the mark, above it", atTheMark},
 		{"re-take at ceiling = now+skew", retake(atTheMargin)},
+		{"floor lifted instead of waiting", liftedFloor},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
