@@ -26,7 +26,7 @@ build: ## compile all packages, and the programs into bin/
 .PHONY: lint
 lint: ## vet, golangci-lint, gofmt, go mod tidy, what packages link
 	go vet ./...
-	scripts/golangci-lint.sh run
+	scripts/golangci-lint.sh run --allow-parallel-runners
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:" $$unformatted; exit 1; fi
 	go mod tidy -diff
 	scripts/check-imports.sh

@@ -33,6 +33,7 @@ var (
 // are unknown to the table: raise max_id above those in use before anybody reserves.
 type Segments struct {
 	c          *Center // its pool, its ways with errors
+	shared     bool    // c is another's
 	statements atomic.Pointer[segmentStatements]
 }
 
@@ -55,8 +56,18 @@ func NewSegments(db *gorm.DB, opts ...Option) (*Segments, error) {
 	return &Segments{c: c}, nil
 }
 
+// Segments returns a store on the database and the pool of c, and so of two connections
+// with the lease at best: who has more than a call at a time wants NewSegments. Its
+// Close does nothing.
+func (c *Center) Segments() *Segments { return &Segments{c: c, shared: true} }
+
 // Close closes the pool, if the store opened it.
-func (s *Segments) Close() error { return s.c.Close() }
+func (s *Segments) Close() error {
+	if s.shared {
+		return nil
+	}
+	return s.c.Close()
+}
 
 // String names the database without secrets: "mysql 127.0.0.1:3306/app".
 func (s *Segments) String() string { return s.c.String() }

@@ -44,6 +44,10 @@ type Config struct {
 	// safe for concurrent use. Text above base 36 needs a column that tells upper from
 	// lower case, which MySQL's do not by default. Default: none.
 	Convert func(key *schema.Field, id int64) (any, error) `yaml:"-" json:"-" koanf:"-" mapstructure:"-" env:"-"`
+	// Segments gives the generator of a name, for keys with the tag
+	// `idworker:"segment=NAME"`, which hold its numbers instead of ids. It is asked once
+	// per model. Default: that of idworker.Module, where fx has it; else none.
+	Segments func(name string) (Generator, error) `yaml:"-" json:"-" koanf:"-" mapstructure:"-" env:"-"`
 }
 
 func (c Config) withDefaults() Config {

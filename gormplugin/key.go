@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -31,9 +33,11 @@ type key struct {
 	field   *schema.Field
 	kind    kind
 	convert func(*schema.Field, int64) (any, error)
-	pointer bool  // the field is a pointer to kind
-	plain   bool  // an integer that no pointer leads to, which is what most keys are
-	index   []int // the way to the field; none where GORM goes it: behind an embedded pointer, or by Convert
+	pointer bool      // the field is a pointer to kind
+	plain   bool      // an integer that no pointer leads to, which is what most keys are
+	index   []int     // the way to the field; none where GORM goes it: behind an embedded pointer, or by Convert
+	gen     Generator // of ids, or of the numbers of a segment
+	most    int64     // the greatest number that the key holds; of a segment
 	warned  atomic.Bool
 	err     error // why a zero key cannot be filled
 }
@@ -49,19 +53,27 @@ func (p *Plugin) keyOf(s *schema.Schema) *key {
 }
 
 func (p *Plugin) newKey(s *schema.Schema) *key {
-	field, tagged, err := findField(s)
+	field, tag, err := findField(s)
+	tagged := tag != ""
 	if err == nil && (field == nil || !tagged && (p.cfg.Scope == ScopeTagged || hasSource(s, field))) {
 		return nil
 	}
-	k := &key{field: field, convert: p.cfg.Convert, err: err}
+	k := &key{field: field, convert: p.cfg.Convert, gen: p.gen, most: math.MaxInt64, err: err}
 	if err != nil {
 		return k
+	}
+	name, segment := segmentOf(tag)
+	if segment {
+		if k.gen, k.err = p.segment(name); k.err != nil {
+			k.err = fmt.Errorf("%w: %w", k.fault("it is tagged idworker:%q", tag), k.err)
+			return k
+		}
 	}
 	k.index = field.StructField.Index
 	if slices.Min(k.index) < 0 { // GORM's sign for a pointer on the way
 		k.index = nil
 	}
-	known, err := k.classify()
+	known, err := k.classify(segment)
 	k.plain = k.index != nil && !k.pointer && (k.kind == kindInt || k.kind == kindUint)
 	switch {
 	case err != nil:
@@ -75,7 +87,8 @@ func (p *Plugin) newKey(s *schema.Schema) *key {
 }
 
 // classify finds out how the field takes an id, if it does.
-func (k *key) classify() (known bool, err error) {
+// A key that is too small for ids may hold numbers of a segment.
+func (k *key) classify(segment bool) (known bool, err error) {
 	if k.convert != nil {
 		v, err := k.convert(k.field, 1)
 		if err != nil {
@@ -106,7 +119,12 @@ func (k *key) classify() (known bool, err error) {
 	if number := k.field.GORMDataType == schema.Int || k.field.GORMDataType == schema.Uint; number && k.field.Size > 0 {
 		bits = min(bits, k.field.Size)
 	}
-	if bits <= 32 {
+	if segment && bits < 64 && (k.kind == kindInt || k.kind == kindUint) {
+		k.most = 1<<bits - 1
+		if k.kind == kindInt {
+			k.most >>= 1
+		}
+	} else if bits <= 32 {
 		return false, k.fault("its type %s has %d bits and an id up to 63: make it int64 and the column BIGINT, or leave the model alone by the tag `idworker:\"-\"` or by Config.Exclude",
 			k.field.FieldType, bits)
 	}
@@ -222,36 +240,60 @@ func (k *key) warn(db *gorm.DB) {
 	}
 }
 
-// findField returns the key field to fill, nil for none, and whether it is tagged.
+// findField returns the key field to fill, nil for none, and its tag, if it has one.
 // On an error the field is the one at fault.
-func findField(s *schema.Schema) (field *schema.Field, tagged bool, err error) {
+func findField(s *schema.Schema) (field *schema.Field, tag string, err error) {
 	field = s.PrioritizedPrimaryField
-	var chosen []*schema.Field
+	var (
+		chosen []*schema.Field
+		tags   []string
+	)
 	for _, f := range s.PrimaryFields {
-		switch tag, ok := tagOf(s, f); {
+		tag, ok := tagOf(s, f)
+		_, segment := segmentOf(tag)
+		switch {
 		case !ok:
-		case tag == "true":
-			chosen = append(chosen, f)
+		case tag == "true" || segment:
+			chosen, tags = append(chosen, f), append(tags, tag)
 		case tag != "-":
-			return f, false, fault(f, "the tag idworker:%q is unknown: give \"true\" or \"-\"", tag)
+			return f, "", fault(f, "the tag idworker:%q is unknown: give \"true\", \"segment=\" with a name, or \"-\"", tag)
 		case f == field:
 			field = nil
 		}
 	}
 	for _, f := range s.Fields {
-		if f.Tag.Get("idworker") == "true" && !f.PrimaryKey {
-			return f, false, fault(f, "it is tagged idworker:\"true\" but is no primary key: tag it gorm:\"primaryKey\" as well")
+		tag := f.Tag.Get("idworker")
+		if _, segment := segmentOf(tag); (tag == "true" || segment) && !f.PrimaryKey {
+			return f, "", fault(f, "it is tagged idworker:%q but is no primary key: tag it gorm:\"primaryKey\" as well", tag)
 		}
 	}
-	for _, f := range chosen {
+	for i, f := range chosen {
 		if f == field || len(chosen) == 1 {
-			return f, true, nil
+			return f, tags[i], nil
 		}
 	}
 	if len(chosen) > 0 {
-		return chosen[1], false, fault(chosen[1], "it is tagged idworker:\"true\" as %s is: one field of a key is filled", chosen[0].Name)
+		return chosen[1], "", fault(chosen[1], "it is tagged idworker:%q as %s is: one field of a key is filled", tags[1], chosen[0].Name)
 	}
-	return field, false, nil
+	return field, "", nil
+}
+
+// segment returns the generator of a name.
+func (p *Plugin) segment(name string) (Generator, error) {
+	if p.cfg.Segments == nil {
+		return nil, errors.New("there are no segments: name them in idworker.Config.Segments, or give Config.Segments")
+	}
+	gen, err := p.cfg.Segments(name)
+	if err == nil && gen == nil {
+		err = errors.New("Config.Segments gave none of that name")
+	}
+	return gen, err
+}
+
+// segmentOf returns the name in a tag such as "segment=invoices".
+func segmentOf(tag string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(tag, "segment=")
+	return name, ok && name != ""
 }
 
 // tagOf returns the field's tag; one at an embedded struct on the way to it goes

@@ -90,7 +90,7 @@ func TestKeyFaults(t *testing.T) {
 		"32-bit column": {&SmallDB{}, []string{"32 bits"}},
 		"type of int8":  {&SmallType{}, []string{"Tiny has 8 bits"}},
 		"short text":    {&ShortText{}, []string{"2 characters"}},
-		"unknown tag":   {&BadTag{}, []string{`idworker:"yes"`, `"true" or "-"`}},
+		"unknown tag":   {&BadTag{}, []string{`idworker:"yes"`, `"true", "segment=" with a name, or "-"`}},
 		"no key":        {&NotAKey{}, []string{"No of", "no primary key"}},
 		"two tagged":    {&TwoTagged{}, []string{"B of", "as A is"}},
 		"tagged float":  {&TaggedFloat{}, []string{"float64 is unknown", "Config.Convert"}},

@@ -28,7 +28,8 @@ type Params struct {
 
 	DB        *gorm.DB
 	Generator Generator
-	Config    Config `optional:"true"`
+	Config    Config                               `optional:"true"`
+	Segments  func(name string) (Generator, error) `optional:"true"`
 }
 
 // Register is what Module invokes: db.Use(New(...)). It fails with gorm.ErrRegistered
@@ -36,6 +37,9 @@ type Params struct {
 func Register(p Params) error {
 	if p.DB == nil {
 		return errors.New("gormplugin: the *gorm.DB is nil: configure the database, or leave gormplugin.Module out")
+	}
+	if p.Config.Segments == nil {
+		p.Config.Segments = p.Segments
 	}
 	return p.DB.Use(New(p.Generator, p.Config))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"gorm.io/gorm"
@@ -38,11 +39,11 @@ func (p *Plugin) reserve(db *gorm.DB, k *key, b *batch, n int) error {
 	b.ids = slices.Grow(b.ids, n)[:n]
 	// An id of an earlier statement must not pass for a new one.
 	clear(b.ids)
-	err := p.await(db.Statement.Context, b.ids)
+	err := p.await(db.Statement.Context, k.gen, b.ids)
 	if err == nil {
 		low := slices.Min(b.ids)
 		if low > 0 {
-			return nil
+			return k.holds(b.ids)
 		}
 		err = fmt.Errorf("the generator gave %d, which is no id", low)
 	}
@@ -52,15 +53,26 @@ func (p *Plugin) reserve(db *gorm.DB, k *key, b *batch, n int) error {
 	return fmt.Errorf("gormplugin: no ids for %d rows of %s: %w", n, db.Statement.Schema, err)
 }
 
+// holds refuses numbers of a segment that are too large for the key.
+func (k *key) holds(numbers []int64) error {
+	if k.most == math.MaxInt64 {
+		return nil
+	}
+	if high := slices.Max(numbers); high > k.most {
+		return k.fault("it holds %d at most, and the number is %d: make it int64 and the column BIGINT, and give the segment a Max", k.most, high)
+	}
+	return nil
+}
+
 // await bounds the wait. It looks at the context first: a generator that has ids at
 // hand does not.
-func (p *Plugin) await(parent context.Context, dst []int64) error {
+func (p *Plugin) await(parent context.Context, gen Generator, dst []int64) error {
 	if err := parent.Err(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(parent, p.cfg.Wait, p.waited)
 	defer cancel()
-	err := p.gen.NextIDs(ctx, dst)
+	err := gen.NextIDs(ctx, dst)
 	if ended := parent.Err(); err != nil && ended != nil && !errors.Is(err, ended) {
 		return fmt.Errorf("%w: %w", ended, err)
 	}

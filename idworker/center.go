@@ -3,8 +3,8 @@ package idworker
 import (
 	"errors"
 	"fmt"
-	"time"
 
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
 
 	"github.com/snowlease/snowlease/dbseq"
@@ -31,12 +31,10 @@ type CenterParams struct {
 //	})
 func NewCenter(p CenterParams) (lease.Center, error) {
 	cfg := p.Config.WithDefaults()
-	db, client := p.DB, p.Redis
-	switch {
-	case client != nil && p.RedisClient != nil && client != p.RedisClient:
-		return nil, errors.New("idworker: both a redis.UniversalClient and another *redis.Client are in the fx graph: provide one of them, or the lease.Center yourself (redisseq.New)")
-	case p.RedisClient != nil:
-		client = p.RedisClient
+	db := p.DB
+	client, err := p.client()
+	if err != nil {
+		return nil, err
 	}
 	mode := cfg.Mode
 	if mode == ModeLocal {
@@ -72,13 +70,24 @@ func NewCenter(p CenterParams) (lease.Center, error) {
 			return nil, fmt.Errorf("idworker: mode redis: there is no redis.UniversalClient or *redis.Client: %s", absent)
 		}
 		c, err := redisseq.New(client, redisseq.WithQuarantine(redisseq.Quarantine(cfg.Quarantine)),
-			redisseq.WithWaitReplicas(cfg.WaitReplicas, min(time.Second, cfg.TTL/6))) // half of what a renewal may take
+			redisseq.WithWaitReplicas(cfg.WaitReplicas, cfg.replicaTime()))
 		if err != nil {
 			return nil, fmt.Errorf("idworker: mode redis: %w", err)
 		}
 		return c, nil
 	}
 	return nil, fmt.Errorf("idworker: mode %q has no centre: choose %s, %s, %s or %s", mode, ModeAuto, ModeDB, ModeRedis, ModeLocal)
+}
+
+// client is the one Redis client, or nil.
+func (c Clients) client() (redis.UniversalClient, error) {
+	switch {
+	case c.RedisClient == nil:
+		return c.Redis, nil
+	case c.Redis != nil && c.Redis != c.RedisClient:
+		return nil, errors.New("idworker: both a redis.UniversalClient and another *redis.Client are in the fx graph: provide one of them, or the lease.Center yourself (redisseq.New)")
+	}
+	return c.RedisClient, nil
 }
 
 // newLocal returns what finds worker ids without a centre.

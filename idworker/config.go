@@ -15,7 +15,9 @@ import (
 
 	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/idworker/local"
+	"github.com/snowlease/snowlease/idworker/segment"
 	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/redisseq"
 )
 
 // Mode says where worker ids come from.
@@ -27,6 +29,10 @@ const (
 	ModeDB    Mode = "db"    // a *gorm.DB
 	ModeRedis Mode = "redis" // a redis.UniversalClient or *redis.Client
 	ModeLocal Mode = "local" // Config.Local: no centre; what it promises depends on the source
+	// ModeRedisSequence counts ids in Redis, so that any number of processes share one
+	// worker id and, with Prefetch 1, one order: see redisseq.Sequence. There is no
+	// lease; each id, or block of ids, costs a round trip.
+	ModeRedisSequence Mode = "redis-sequence"
 )
 
 // Config is the configuration of a worker. Zero means the default. A
@@ -37,8 +43,9 @@ type Config struct {
 	// 1 to 64 characters of A-Z a-z 0-9 . _ - ; required, but for mode local, where
 	// it is "local" by default.
 	Namespace string `yaml:"namespace" json:"namespace" koanf:"namespace" mapstructure:"namespace" env:"NAMESPACE"`
-	// Mode is auto, db, redis or local. Default: auto. A lease.Center that the
-	// application provides is used in every mode but local.
+	// Mode is auto, db, redis, local or redis-sequence, which auto never chooses. Default:
+	// auto. A lease.Center that the application provides is used in modes auto, db
+	// and redis.
 	Mode Mode `yaml:"mode" json:"mode" koanf:"mode" mapstructure:"mode" env:"MODE"`
 	// Preset names a layout: default, twitter, discord, wide, yitter or jssafe.
 	// Default: default. Give Preset or Layout.
@@ -92,15 +99,32 @@ type Config struct {
 	// Holder says who has a worker id, for people to read, at most 255 bytes.
 	// Default: program@host:pid.
 	Holder string `yaml:"holder" json:"holder" koanf:"holder" mapstructure:"holder" env:"HOLDER"`
-	// Worker is the worker id of mode local by hand: short for Local.Worker. No other
-	// mode takes it. Default: none, so that Local.Sources find one.
+	// Worker is the worker id of mode local by hand: short for Local.Worker; by default
+	// Local.Sources find one. In mode redis-sequence it is the number that all ids of
+	// the namespace carry, 0 by default. No other mode takes it.
 	Worker *int64 `yaml:"worker" json:"worker" koanf:"worker" mapstructure:"worker" env:"WORKER"`
 	// Local says where mode local finds worker ids. Default: Worker if that is set,
 	// else a slot of this host.
 	Local local.Config `yaml:"local" json:"local" koanf:"local" mapstructure:"local" envPrefix:"LOCAL_"`
+	// Prefetch is the most ids that one call of Redis reserves ahead, 1 to 1,048,576; 1
+	// makes ids rise across processes. Mode redis-sequence only. Default: 4096.
+	Prefetch int64 `yaml:"prefetch" json:"prefetch" koanf:"prefetch" mapstructure:"prefetch" env:"PREFETCH"`
+	// MaxAge is how long an id may lie reserved before it is issued, which bounds how far
+	// ids are out of order across processes, 10ms to 1h. Mode redis-sequence only.
+	// Default: 1s.
+	MaxAge time.Duration `yaml:"max_age" json:"max_age" koanf:"max_age" mapstructure:"max_age" env:"MAX_AGE"`
+	// Segments are sequences of small numbers beside the ids: see NewSegments. In the
+	// environment: SEGMENTS_0_NAME and so on. Default: none.
+	Segments []segment.Config `yaml:"segments" json:"segments" koanf:"segments" mapstructure:"segments" envPrefix:"SEGMENTS_"`
+	// SegmentStore says where Segments are kept: auto (the one client that is there, the
+	// database if both are), db, redis, or db+redis: in the database, with a Redis
+	// before it that gives the numbers of strict order. A Redis creates no names by
+	// itself, since it may have lost them: see redisseq.Segments. Default: auto.
+	SegmentStore string `yaml:"segment_store" json:"segment_store" koanf:"segment_store" mapstructure:"segment_store" env:"SEGMENT_STORE"`
 }
 
-// Values of Config.Start, Config.OnLost and Config.Quarantine, and defaults.
+// Values of Config.Start, Config.OnLost, Config.Quarantine and Config.SegmentStore, and
+// defaults.
 const (
 	StartAuto    = "auto"
 	StartRequire = "require"
@@ -110,6 +134,11 @@ const (
 
 	QuarantineOnChange = "on-change"
 	QuarantineNever    = "never"
+
+	SegmentStoreAuto    = "auto"
+	SegmentStoreDB      = "db"
+	SegmentStoreRedis   = "redis"
+	SegmentStoreDBRedis = "db+redis"
 
 	DefaultRenew = "@every 10s"
 )
@@ -121,6 +150,10 @@ func (c Config) WithDefaults() Config {
 	if len(c.Local.Sources) == 0 {
 		c.Local.Sources = nil // [] in a file
 	}
+	if len(c.Segments) == 0 {
+		c.Segments = nil
+	}
+	c.SegmentStore = cmp.Or(c.SegmentStore, SegmentStoreAuto)
 	if c.Mode == ModeLocal {
 		c.Namespace = cmp.Or(c.Namespace, string(ModeLocal))
 		c.Local.Worker = cmp.Or(c.Local.Worker, c.Worker)
@@ -153,7 +186,8 @@ type plan struct {
 	request  lease.Request
 	schedule cron.Schedule
 	options  []snowflake.Option
-	fixed    bool // the worker id is Worker, and nothing is asked
+	sequence redisseq.SequenceConfig // of mode redis-sequence
+	fixed    bool                    // the worker id is Worker, and nothing is asked
 }
 
 // Validate reports every fault of c, defaults filled in, in one error, or nil.
@@ -184,8 +218,8 @@ func (c Config) plan() (plan, error) {
 		fault("%s %q is unknown: choose %s", key, value, strings.Join(allowed, ", "))
 	}
 
-	byHand := c.Mode == ModeLocal
-	oneOf("mode", string(c.Mode), string(ModeAuto), string(ModeDB), string(ModeRedis), string(ModeLocal))
+	byHand, counted := c.Mode == ModeLocal, c.Mode == ModeRedisSequence
+	oneOf("mode", string(c.Mode), string(ModeAuto), string(ModeDB), string(ModeRedis), string(ModeLocal), string(ModeRedisSequence))
 	oneOf("start", c.Start, StartAuto, StartRequire)
 	oneOf("on_lost", c.OnLost, OnLostContinue, OnLostShutdown)
 	oneOf("quarantine", c.Quarantine, QuarantineOnChange, QuarantineNever)
@@ -242,7 +276,7 @@ func (c Config) plan() (plan, error) {
 	switch {
 	case c.WaitReplicas < 0:
 		fault("wait_replicas %d is negative: give the number of replicas of the Redis, or 0 to wait for none", c.WaitReplicas)
-	case c.WaitReplicas > 0 && c.Mode != ModeRedis && c.Mode != ModeAuto:
+	case c.WaitReplicas > 0 && c.Mode != ModeRedis && c.Mode != ModeAuto && !counted:
 		fault("wait_replicas %d with mode %s: %s", c.WaitReplicas, c.Mode, waitReplicasElsewhere)
 	}
 	if p.schedule, err = parseSchedule(c.Renew); err != nil {
@@ -267,9 +301,27 @@ func (c Config) plan() (plan, error) {
 		}
 	case !reflect.ValueOf(c.Local).IsZero():
 		fault("local is set, but mode %s finds worker ids by a centre: leave it out, or set mode local", c.Mode)
+	case counted:
+		p.sequence = c.sequence(layout)
+		if err := p.sequence.Validate(); c.Namespace != "" && err != nil {
+			fault("mode %s: %w", c.Mode, err)
+		}
+		if p.sequence.Worker >= pool && c.Reserved > 0 {
+			fault("worker %d is one of the reserved %d greatest: give 0 to %d", p.sequence.Worker, c.Reserved, pool-1)
+		}
+		if c.Workers != "" {
+			fault("workers %q is a range to borrow from, but in mode %s all ids carry one number: leave it out, or give worker", c.Workers, c.Mode)
+		}
+		if c.OnLost == OnLostShutdown {
+			fault("on_lost %q has no meaning in mode %s, where there is no lease to lose: leave it out and watch Healthy", c.OnLost, c.Mode)
+		}
 	case c.Worker != nil:
 		fault("worker %d is set by hand, but mode %s borrows one: leave it out, or give the range of worker ids by workers", *c.Worker, c.Mode)
 	}
+	if !counted && (c.Prefetch != 0 || c.MaxAge != 0) {
+		fault("prefetch %d, max_age %v: mode %s reserves no ids ahead: leave them out, or set mode %s", c.Prefetch, c.MaxAge, c.Mode, ModeRedisSequence)
+	}
+	errs = append(errs, c.checkSegments()...)
 	if err := errors.Join(errs...); err != nil {
 		return plan{}, err
 	}
@@ -279,6 +331,19 @@ func (c Config) plan() (plan, error) {
 	}
 	return p, nil
 }
+
+// sequence is what mode redis-sequence makes of c.
+func (c Config) sequence(layout snowflake.Layout) redisseq.SequenceConfig {
+	s := redisseq.SequenceConfig{Namespace: c.Namespace, Layout: layout, MaxAhead: c.MaxAhead, Skew: c.Skew, Prefetch: c.Prefetch, MaxAge: c.MaxAge}
+	if c.Worker != nil {
+		s.Worker = *c.Worker
+	}
+	return s.WithDefaults()
+}
+
+// replicaTime is how long a Redis is waited for that waits for its replicas: half of
+// what a renewal may take.
+func (c Config) replicaTime() time.Duration { return min(time.Second, c.TTL/6) }
 
 const waitReplicasElsewhere = "only a Redis is waited for this way: leave it out; a database does it by itself, MySQL and MariaDB by semi-synchronous replication, PostgreSQL by synchronous_standby_names with synchronous_commit"
 

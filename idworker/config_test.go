@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/idworker/local"
+	"github.com/snowlease/snowlease/idworker/segment"
 	"github.com/snowlease/snowlease/idworker/snowflake"
 )
 
@@ -112,7 +113,7 @@ func TestRenewSchedules(t *testing.T) {
 
 // One name a key, in snake_case, whatever reads the configuration.
 func TestTagsAgree(t *testing.T) {
-	for _, c := range []any{idworker.Config{}, snowflake.Layout{}, local.Config{}} {
+	for _, c := range []any{idworker.Config{}, snowflake.Layout{}, local.Config{}, segment.Config{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(c)) {
 			name := f.Tag.Get("yaml")
 			require.Regexp(t, "^[a-z]+(_[a-z]+)*$", name, f.Name)

@@ -20,9 +20,11 @@ import (
 type IdWorker struct {
 	gen    *snowflake.Generator
 	ids    snowflake.Stream // of gen, for a business number
+	seq    *sequence        // mode redis-sequence, in the place of gen, ids, center and keeper; else nil
 	plan   plan
 	center lease.Center  // nil: fixed
 	keeper *lease.Keeper // nil: fixed
+	past   *past         // nil: no ids for times past
 	owned  io.Closer     // the centre, where it was made here
 	shared bool          // another's worker id, for a business number
 	log    *slog.Logger
@@ -40,6 +42,8 @@ func Open(ctx context.Context, cfg Config, center lease.Center) (*IdWorker, erro
 		return nil, err
 	}
 	switch {
+	case p.Mode == ModeRedisSequence:
+		return nil, errors.New("idworker: open: mode redis-sequence takes a Redis client in the place of a centre: use OpenSequence")
 	case p.Mode == ModeLocal && center != nil:
 		return nil, fmt.Errorf("idworker: open: mode local takes no centre, and %s is given: pass nil, or set another mode", lease.Name(center))
 	case p.Mode != ModeLocal && center == nil:
@@ -101,6 +105,9 @@ func build(p plan, center lease.Center, log *slog.Logger, onLost func(error)) (*
 		return w, nil
 	}
 	w.center = center
+	if w.past, err = newPast(p, center); err != nil {
+		return nil, err
+	}
 	w.keeper, err = lease.NewKeeper(lease.KeeperConfig{
 		Center: center, Generator: gen, Request: p.request, Schedule: p.schedule, Wait: p.Wait,
 		StartInQuarantine: p.Start == StartAuto, OnLost: onLost, Logger: log,
@@ -109,28 +116,43 @@ func build(p plan, center lease.Center, log *slog.Logger, onLost func(error)) (*
 }
 
 func (w *IdWorker) start(ctx context.Context) error {
-	if w.keeper == nil {
+	if w.plan.fixed {
 		now := time.Now().UnixMilli()
 		_, err := w.gen.Adopt(snowflake.Range{
 			Worker: *w.plan.Worker, Floor: now - 1, Ceiling: w.plan.layout.Ends().UnixMilli() - 1, Now: now, At: w.gen.Elapsed(),
 		})
 		return err
 	}
-	if c, ok := w.center.(interface{ Warnings() []string }); ok {
+	if c, ok := w.source().(interface{ Warnings() []string }); ok {
 		for _, text := range c.Warnings() {
-			w.log.Warn("lease centre", "center", lease.Name(w.center), "warning", text)
+			w.log.Warn("lease centre", "center", w.Status().Center, "warning", text)
 		}
 	}
 	if left := time.Until(w.plan.layout.Ends()); left < 5*snowflake.MinLife {
 		w.log.Warn("the layout's time field ends within five years", "ends", w.plan.layout.Ends().UTC(), "layout", w.plan.layout.String())
 	}
-	if err := w.keeper.Start(ctx); err != nil {
+	if err := w.borrow(ctx); err != nil {
 		return fmt.Errorf("idworker: %w", err)
 	}
 	st := w.Status()
 	w.log.Info("idworker started", "worker", st.Worker, "namespace", st.Namespace, "center", st.Center, "state", st.State,
 		"pool", fmt.Sprintf("%d-%d of %d", st.Pool.First, st.Pool.Last, st.Pool.Size), "good_for_replicas", st.Pool.Replicas(), "layout", st.Layout)
 	return nil
+}
+
+func (w *IdWorker) borrow(ctx context.Context) error {
+	if w.seq != nil {
+		return w.seq.start(ctx, w.plan)
+	}
+	return w.keeper.Start(ctx)
+}
+
+// source is where worker ids or ids come from.
+func (w *IdWorker) source() any {
+	if w.seq != nil {
+		return w.seq.whole
+	}
+	return w.center
 }
 
 // Close gives the worker id back: renewing ends, then issuing, for good. It takes
@@ -142,9 +164,12 @@ func (w *IdWorker) Close(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if w.keeper == nil {
+	switch {
+	case w.seq != nil:
+		w.seq.whole.Close()
+	case w.keeper == nil:
 		w.gen.Stop()
-	} else {
+	default:
 		err = w.keeper.Stop(ctx)
 	}
 	return errors.Join(err, closeOwned(w.owned))
@@ -162,6 +187,10 @@ func (w *IdWorker) Reset(ctx context.Context) error {
 	if w.plan.Mode == ModeLocal {
 		return errors.New("idworker: reset: mode local: copies of a process have the same number, host name and disk: give each a worker id of its own, or use a centre")
 	}
+	if w.seq != nil { // what was reserved ahead is all that copies share
+		w.seq.whole.Reset()
+		return nil
+	}
 	if err := w.keeper.Reset(ctx); err != nil {
 		return fmt.Errorf("idworker: reset: %w", err)
 	}
@@ -170,10 +199,14 @@ func (w *IdWorker) Reset(ctx context.Context) error {
 
 // NextID returns the next id, which is greater than all that were issued before in
 // this process. It does no I/O, takes no lock and allocates nothing. Where a burst
-// has used up its lead over the clock it sleeps for at most one tick.
+// has used up its lead over the clock it sleeps for at most one tick. In mode
+// redis-sequence it may call Redis, for up to 2 s.
 //
 // Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted; the id is then 0.
 func (w *IdWorker) NextID() (int64, error) {
+	if w.seq != nil {
+		return w.seq.NextID()
+	}
 	id, err := w.ids.NextID()
 	if err != nil {
 		return 0, w.explain(err)
@@ -187,6 +220,9 @@ func (w *IdWorker) NextID() (int64, error) {
 // Errors: ErrNotStarted and ErrStopped at once; when ctx ends its error together
 // with ErrLeaseExpired or ErrExhausted. The id is then 0.
 func (w *IdWorker) NextIDWait(ctx context.Context) (int64, error) {
+	if w.seq != nil {
+		return w.seq.NextIDWait(ctx)
+	}
 	id, err := w.ids.NextIDWait(ctx)
 	if err != nil {
 		return 0, w.explain(err)
@@ -197,6 +233,9 @@ func (w *IdWorker) NextIDWait(ctx context.Context) (int64, error) {
 // NextIDs fills dst with rising ids by one reservation (several, for more ids than
 // MaxAhead holds). It waits as NextIDWait does. On an error dst is all zero.
 func (w *IdWorker) NextIDs(ctx context.Context, dst []int64) error {
+	if w.seq != nil {
+		return w.seq.NextIDs(ctx, dst)
+	}
 	if err := w.ids.NextIDs(ctx, dst); err != nil {
 		return w.explain(err)
 	}
@@ -208,17 +247,32 @@ func (w *IdWorker) NextIDs(ctx context.Context, dst []int64) error {
 // own, and its Close does nothing. Ids of one business number rise; those of
 // different ones rise from tick to tick.
 func (w *IdWorker) For(business int64) (*IdWorker, error) {
-	ids, err := w.gen.For(business)
+	bound := *w
+	bound.shared, bound.plan.Business = true, business
+	var err error
+	if w.seq != nil {
+		bound.seq, err = w.seq.bound(business)
+	} else {
+		bound.ids, err = w.gen.For(business)
+	}
+	if err == nil {
+		bound.past, err = w.past.bound(bound.plan)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("idworker: %w", err)
 	}
-	bound := *w
-	bound.ids, bound.shared = ids, true
 	return &bound, nil
 }
 
 // NextIDFor is NextID for a business number: see For, which checks it once.
 func (w *IdWorker) NextIDFor(business int64) (int64, error) {
+	if w.seq != nil {
+		s, err := w.seq.bound(business)
+		if err != nil {
+			return 0, fmt.Errorf("idworker: %w", err)
+		}
+		return s.NextID()
+	}
 	ids, err := w.gen.For(business)
 	if err != nil {
 		return 0, fmt.Errorf("idworker: %w", err)

@@ -20,9 +20,10 @@ import (
 //
 // OnStart borrows the worker id within the start's context; OnStop gives it back.
 //
-// Beside *IdWorker it provides the same worker as the unnamed interface type that
+// It provides *Segments as well, for Config.Segments. Beside these it provides the worker
+// as the unnamed interface type, and the segments as the unnamed function type, that
 // gormplugin.Module asks for.
-var Module = fx.Module("idworker", fx.Provide(New, generator))
+var Module = fx.Module("idworker", fx.Provide(New, generator, NewSegments, generators))
 
 // generator is the worker as gormplugin.Module asks for it: by a type without a
 // name, so that neither package imports the other.
@@ -30,6 +31,17 @@ func generator(w *IdWorker) interface {
 	NextIDs(ctx context.Context, dst []int64) error
 } {
 	return w
+}
+
+// generators is the segments as gormplugin.Module asks for them.
+func generators(s *Segments) func(name string) (interface {
+	NextIDs(ctx context.Context, dst []int64) error
+}, error) {
+	return func(name string) (interface {
+		NextIDs(ctx context.Context, dst []int64) error
+	}, error) {
+		return s.Of(name)
+	}
 }
 
 // Params is what New takes from fx.
@@ -70,9 +82,40 @@ func New(p Params) (*IdWorker, error) {
 	if p.Logger == nil {
 		p.Logger = slog.New(slog.DiscardHandler)
 	}
+	w, err := p.build(pl)
+	if err != nil {
+		return nil, err
+	}
+	owned := w.owned
+	p.Lifecycle.Append(fx.Hook{
+		OnStart: func(ctx context.Context) error {
+			err := w.start(ctx)
+			if err != nil { // fx stops no hook that failed to start
+				err = errors.Join(err, closeOwned(owned))
+			}
+			return err
+		},
+		OnStop: w.Close,
+	})
+	return w, nil
+}
+
+// build makes the worker and what it borrows from, which connects to nothing yet.
+func (p Params) build(pl plan) (*IdWorker, error) {
+	if pl.Mode == ModeRedisSequence {
+		client, err := p.client()
+		if err == nil && client == nil {
+			err = fmt.Errorf("idworker: mode %s: there is no redis.UniversalClient or *redis.Client: %s", pl.Mode, absent)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return buildSequence(pl, client, p.Logger)
+	}
 	center := p.Center
 	var owned io.Closer
 	if center == nil || pl.Mode == ModeLocal {
+		var err error
 		if center, err = NewCenter(CenterParams{Config: p.Config, Clients: p.Clients}); err != nil {
 			return nil, err
 		}
@@ -90,16 +133,6 @@ func New(p Params) (*IdWorker, error) {
 		return nil, errors.Join(err, closeOwned(owned))
 	}
 	w.owned = owned
-	p.Lifecycle.Append(fx.Hook{
-		OnStart: func(ctx context.Context) error {
-			err := w.start(ctx)
-			if err != nil { // fx stops no hook that failed to start
-				err = errors.Join(err, closeOwned(owned))
-			}
-			return err
-		},
-		OnStop: w.Close,
-	})
 	return w, nil
 }
 

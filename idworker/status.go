@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/redisseq"
 )
 
 // State is where a worker stands.
@@ -20,6 +21,7 @@ const (
 	StateBorrowing   State = "borrowing"   // lost its lease: uses up its range, asks for another worker id
 	StateExpired     State = "expired"     // past its ceiling: the centre is away, or lends nothing
 	StateStopped     State = "stopped"
+	StateUnavailable State = "unavailable" // mode redis-sequence: Redis gives no ids
 )
 
 // Status is what a worker knows at a moment. Times are the centre's.
@@ -53,6 +55,8 @@ type Status struct {
 	// Lead is how far the last id lies ahead of the clock, after a burst.
 	Lead time.Duration `json:"lead_ns"`
 	Pool Pool          `json:"pool"`
+	// Sequence is what mode redis-sequence knows, nil in other modes.
+	Sequence *redisseq.SequenceStatus `json:"sequence,omitempty"`
 }
 
 // Pool is the worker ids of a namespace, 0 to Size-1, and the range of them that
@@ -71,10 +75,14 @@ func (p Pool) Replicas() int64 { return max(1, (p.Last-p.First+1)/2) }
 func (w *IdWorker) Status() Status {
 	p := w.plan
 	st := Status{
-		State: StateReady, Namespace: p.Namespace, Center: "fixed", Layout: p.layout.String(), Worker: -1, Business: w.ids.Business(),
-		Issued: w.gen.Issued(), Lead: w.gen.Lead(),
+		State: StateReady, Namespace: p.Namespace, Center: "fixed", Layout: p.layout.String(), Worker: -1, Business: p.Business,
 		Pool: Pool{Size: p.request.Pool, First: p.request.First, Last: p.request.Last},
 	}
+	if w.seq != nil {
+		w.seq.status(&st)
+		return st.told()
+	}
+	st.Issued, st.Lead = w.gen.Issued(), w.gen.Lead()
 	err := w.gen.Err()
 	if w.keeper == nil {
 		st.Worker = *p.Worker
@@ -95,9 +103,6 @@ func (w *IdWorker) Status() Status {
 			st.State = StateBorrowing
 		}
 	}
-	if st.Err != nil {
-		st.Error = st.Err.Error()
-	}
 	switch {
 	case errors.Is(err, ErrStopped):
 		st.State = StateStopped
@@ -105,6 +110,14 @@ func (w *IdWorker) Status() Status {
 		st.State = StateNotStarted
 	case errors.Is(err, ErrLeaseExpired):
 		st.State = StateExpired
+	}
+	return st.told()
+}
+
+// told returns st with Err as a text.
+func (st Status) told() Status {
+	if st.Err != nil {
+		st.Error = st.Err.Error()
 	}
 	return st
 }
@@ -115,11 +128,19 @@ func (w *IdWorker) Healthy(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("idworker: healthy: %w", err)
 	}
-	if err := w.gen.Err(); err != nil {
+	if err := w.standing(); err != nil {
 		return w.explain(err)
 	}
 	return nil
 }
 
 // Ready reports whether NextID issues ids.
-func (w *IdWorker) Ready() bool { return w.gen.Err() == nil }
+func (w *IdWorker) Ready() bool { return w.standing() == nil }
+
+// standing is why NextID issues nothing, or nil.
+func (w *IdWorker) standing() error {
+	if w.seq != nil {
+		return w.seq.whole.Err()
+	}
+	return w.gen.Err()
+}

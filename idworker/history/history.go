@@ -50,6 +50,9 @@ type Config struct {
 	// Reserved is how many of the greatest worker ids are for times past, 1 to all but
 	// one. All processes of the namespace must keep as many out of their pool.
 	Reserved int64
+	// Business is the business number that ids carry, 0 to 2^BusinessBits - 1 of the
+	// layout. Issuers of different ones share the ids of a span. Default: 0.
+	Business int64
 	// Every is the span of time that one number in the store counts for, a whole
 	// number of the layout's time units: a longer one makes fewer rows and has the
 	// ids of one. It must never change. Default: 1s, or the time unit if that is longer.
@@ -81,6 +84,9 @@ func New(cfg Config, store segment.Store) (*Issuer, error) {
 	}
 	if n := cfg.Layout.Workers(); cfg.Reserved < 1 || cfg.Reserved >= n {
 		fault("reserved %d is not 1 to %d, all worker ids of the layout but one", cfg.Reserved, n-1)
+	}
+	if n := int64(1) << cfg.Layout.BusinessBits; cfg.Business < 0 || cfg.Business >= n {
+		fault("business %d is not 0 to %d, which the layout's %d business bits hold", cfg.Business, n-1, cfg.Layout.BusinessBits)
 	}
 	if cfg.Every < cfg.Layout.TimeUnit || cfg.Layout.TimeUnit > 0 && cfg.Every%cfg.Layout.TimeUnit != 0 {
 		fault("every %v is not a whole number of the layout's time units of %v", cfg.Every, cfg.Layout.TimeUnit)
@@ -139,7 +145,7 @@ func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
 		}
 		for n := r.First; n <= r.Last; n++ {
 			worker := l.Workers() - i.cfg.Reserved + (n-1)/l.PerTick()
-			id, err := l.Encode(snowflake.Parts{Time: at, Worker: worker, Sequence: (n - 1) % l.PerTick()})
+			id, err := l.Encode(snowflake.Parts{Time: at, Worker: worker, Business: i.cfg.Business, Sequence: (n - 1) % l.PerTick()})
 			if err != nil {
 				return fmt.Errorf("history: %w", err)
 			}

@@ -1,0 +1,118 @@
+package gormplugin_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/segment"
+)
+
+type (
+	Numbered struct {
+		ID    int64 `gorm:"primaryKey;autoIncrement:false" idworker:"segment=invoices"`
+		Lines []SegmentLine
+	}
+	SegmentLine struct {
+		ID        int64 `gorm:"primaryKey;autoIncrement:false"`
+		NumberedID int64
+	}
+	Member struct {
+		ID int16 `gorm:"primaryKey;autoIncrement:false" idworker:"segment=members"`
+	}
+	Coupon struct {
+		ID uint8 `gorm:"primaryKey;autoIncrement:false" idworker:"segment=members"`
+	}
+	Nameless struct {
+		ID int64 `idworker:"segment="`
+	}
+	SegmentElsewhere struct {
+		ID int64
+		No int64 `idworker:"segment=invoices"`
+	}
+)
+
+// Keys of a segment hold its numbers, and all others ids.
+func TestSegmentKeys(t *testing.T) {
+	t.Parallel()
+	gen, invoices, members := &counter{last: 1 << 40}, &counter{last: 1000}, &counter{last: math.MaxUint8 - 1}
+	cfg := gormplugin.Config{Segments: func(name string) (gormplugin.Generator, error) {
+		switch name {
+		case "invoices":
+			return invoices, nil
+		case "members":
+			return members, nil
+		}
+		return nil, fmt.Errorf("%q is unknown", name)
+	}}
+	db := openSQLite(t, gormplugin.New(gen, cfg), &Numbered{}, &SegmentLine{}, &Member{}, &Coupon{}, &Nameless{}, &SegmentElsewhere{})
+	rows := []Numbered{{Lines: make([]SegmentLine, 2)}, {ID: 7}, {}}
+	require.NoError(t, db.Create(&rows).Error)
+	require.Equal(t, []int64{1001, 7}, []int64{rows[0].ID, rows[1].ID})
+	require.Greater(t, rows[2].ID, int64(1001))
+	require.Equal(t, int64(1001), rows[0].Lines[1].NumberedID)
+	require.Greater(t, rows[0].Lines[0].ID, int64(1<<40))
+
+	c := Coupon{}
+	require.NoError(t, db.Create(&c).Error)
+	require.EqualValues(t, math.MaxUint8, c.ID)
+	c = Coupon{}
+	err := db.Create(&c).Error
+	require.ErrorIs(t, err, gormplugin.ErrKey)
+	require.ErrorContains(t, err, "it holds 255 at most, and the number is 256")
+	require.Zero(t, c)
+	m := Member{}
+	require.NoError(t, db.Create(&m).Error)
+	require.EqualValues(t, 257, m.ID)
+	members.last = math.MaxInt16
+	require.ErrorContains(t, db.Create(&Member{}).Error, "holds 32767 at most")
+
+	require.ErrorContains(t, db.Create(&Nameless{}).Error, `"segment=" with a name`)
+	require.ErrorContains(t, db.Create(&SegmentElsewhere{}).Error, "no primary key")
+}
+
+func TestSegmentFaults(t *testing.T) {
+	t.Parallel()
+	for says, segments := range map[string]func(string) (gormplugin.Generator, error){
+		"there are no segments": nil,
+		"gave none of that":     func(string) (gormplugin.Generator, error) { return nil, nil },
+		"closed for today":      func(string) (gormplugin.Generator, error) { return nil, errors.New("closed for today") },
+	} {
+		db := openSQLite(t, gormplugin.New(&counter{}, gormplugin.Config{Segments: segments}), &Numbered{})
+		row := Numbered{}
+		err := db.Create(&row).Error
+		require.ErrorIs(t, err, gormplugin.ErrKey)
+		require.ErrorContains(t, err, says)
+		require.ErrorContains(t, err, `idworker:"segment=invoices"`)
+		require.Zero(t, row.ID)
+	}
+}
+
+// With fx the numbers come from the database that the models are in.
+func TestSegmentModule(t *testing.T) {
+	t.Parallel()
+	var db *gorm.DB
+	app := fxtest.New(t, idworker.Module, gormplugin.Module, database(t), fx.Populate(&db), fx.Supply(idworker.Config{
+		Namespace: "gormplugin", Segments: []segment.Config{{Name: "invoices", Start: 500, Order: segment.OrderStrict}},
+	}))
+	require.NoError(t, db.AutoMigrate(&Numbered{}, &SegmentLine{}, &Member{}))
+	row := Numbered{}
+	err := db.WithContext(context.Background()).Create(&row).Error
+	require.ErrorIs(t, err, idworker.ErrNotStarted)
+	require.ErrorContains(t, err, "list gormplugin.Module before")
+	app.RequireStart()
+	require.NoError(t, db.Create(&row).Error)
+	require.Equal(t, int64(500), row.ID)
+	require.ErrorContains(t, db.Create(&Member{}).Error, `"members" is not configured: there are ["invoices"]`)
+	app.RequireStop()
+	require.ErrorIs(t, db.Create(&Numbered{}).Error, segment.ErrClosed)
+}

@@ -1,0 +1,268 @@
+package idworker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"go.uber.org/fx"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker/segment"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// Segments are the sequences of small numbers that Config.Segments names, beside the
+// ids. Module provides them; nothing is opened unless they are asked for.
+//
+//	func newInvoices(s *idworker.Segments) (*Invoices, error) {
+//		numbers, err := s.Of("invoices")
+//		return &Invoices{numbers: numbers}, err
+//	}
+//
+// GORM models have their keys filled by the tag `idworker:"segment=invoices"`.
+type Segments struct {
+	byName map[string]*Segment
+	closes []io.Closer // in this order
+	log    *slog.Logger
+}
+
+// Segment issues the numbers of one name: see package segment for what they promise.
+// All methods are safe for concurrent use.
+type Segment struct {
+	cfg    segment.Config
+	store  segment.Store
+	issuer atomic.Pointer[segment.Issuer] // nil before the start
+}
+
+// SegmentsParams is what NewSegments takes from fx.
+type SegmentsParams struct {
+	fx.In
+
+	Config    Config
+	Lifecycle fx.Lifecycle
+	Clients
+}
+
+// NewSegments returns the segments of p.Config, which are opened when p.Lifecycle starts
+// and closed when it stops. The start waits for the first numbers of each within
+// Config.Wait. Without fx use segment.Open.
+func NewSegments(p SegmentsParams) (*Segments, error) {
+	cfg := p.Config.WithDefaults()
+	if err := errors.Join(cfg.checkSegments()...); err != nil {
+		return nil, err
+	}
+	if p.Lifecycle == nil {
+		return nil, errors.New("idworker: new segments: SegmentsParams.Lifecycle is nil: give fx's, or use segment.Open")
+	}
+	s := &Segments{byName: make(map[string]*Segment), log: p.Logger}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if len(cfg.Segments) == 0 {
+		return s, nil
+	}
+	if err := s.build(cfg, p.Clients); err != nil {
+		return nil, errors.Join(fmt.Errorf("idworker: segments: %w", err), s.close())
+	}
+	p.Lifecycle.Append(fx.Hook{
+		OnStart: func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, cfg.Wait)
+			defer cancel()
+			err := s.open(ctx)
+			if err != nil { // fx stops no hook that failed to start
+				err = errors.Join(fmt.Errorf("idworker: segments: %w", err), s.close())
+			}
+			return err
+		},
+		OnStop: func(context.Context) error { return s.close() },
+	})
+	return s, nil
+}
+
+// build makes the stores, which connect to nothing yet.
+func (s *Segments) build(cfg Config, clients Clients) error {
+	client, err := clients.client()
+	if err != nil {
+		return err
+	}
+	where := cfg.SegmentStore
+	if where == SegmentStoreAuto {
+		switch {
+		case clients.DB != nil:
+			where = SegmentStoreDB
+		case client != nil:
+			where = SegmentStoreRedis
+		default:
+			return fmt.Errorf("segment_store auto: there is neither a *gorm.DB nor a redis.UniversalClient or *redis.Client: %s", absent)
+		}
+	}
+	if where != SegmentStoreRedis && clients.DB == nil {
+		return fmt.Errorf("segment_store %s: there is no *gorm.DB: %s", where, absent)
+	}
+	if where != SegmentStoreDB && client == nil {
+		return fmt.Errorf("segment_store %s: there is no redis.UniversalClient or *redis.Client: %s", where, absent)
+	}
+	quarantine := redisseq.WithQuarantine(redisseq.Quarantine(cfg.Quarantine))
+	var store segment.Store
+	if where == SegmentStoreRedis {
+		store, err = redisseq.NewSegments(client, quarantine)
+	} else {
+		var db *dbseq.Segments
+		if db, err = dbseq.NewSegments(clients.DB); err == nil {
+			defer func() { s.closes = append(s.closes, db) }() // after what stands before it
+		}
+		store = db
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range cfg.Segments {
+		before := store
+		if where == SegmentStoreDBRedis && c.Order == segment.OrderStrict {
+			d, err := redisseq.NewDispenser(client, store, c, quarantine)
+			if err != nil {
+				return err
+			}
+			before, s.closes = d, append(s.closes, d)
+		}
+		s.byName[c.Name] = &Segment{cfg: c, store: before}
+	}
+	return nil
+}
+
+func (s *Segments) open(ctx context.Context) error {
+	for _, name := range s.Names() {
+		g := s.byName[name]
+		if c, ok := g.store.(interface{ Warnings() []string }); ok {
+			for _, text := range c.Warnings() {
+				s.log.Warn("idworker segment", "segment", name, "warning", text)
+			}
+		}
+		issuer, err := segment.Open(ctx, g.cfg, g.store)
+		if err != nil {
+			return err
+		}
+		g.issuer.Store(issuer)
+		s.log.Info("idworker segment opened", "segment", name, "store", issuer.Status().Store, "order", issuer.Status().Order)
+	}
+	return nil
+}
+
+// close ends the issuers before what they ask.
+func (s *Segments) close() error {
+	var errs []error
+	for _, g := range s.byName {
+		if issuer := g.issuer.Load(); issuer != nil {
+			errs = append(errs, issuer.Close())
+		}
+	}
+	for _, c := range s.closes {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Of returns the segment of a name. It may be asked for before the start.
+func (s *Segments) Of(name string) (*Segment, error) {
+	if g, ok := s.byName[name]; ok {
+		return g, nil
+	}
+	return nil, fmt.Errorf("idworker: segment %q is not configured: there are %q: add it to Config.Segments", name, s.Names())
+}
+
+// Names returns the names that are configured, in order.
+func (s *Segments) Names() []string { return slices.Sorted(maps.Keys(s.byName)) }
+
+// Status returns what each segment that is open knows, in the order of their names.
+func (s *Segments) Status() []segment.Status {
+	var list []segment.Status
+	for _, name := range s.Names() {
+		if issuer := s.byName[name].issuer.Load(); issuer != nil {
+			list = append(list, issuer.Status())
+		}
+	}
+	return list
+}
+
+// Healthy returns nil while all segments issue numbers, or why one does not.
+func (s *Segments) Healthy(ctx context.Context) error {
+	var errs []error
+	for _, name := range s.Names() {
+		issuer, err := s.byName[name].open()
+		if err == nil {
+			err = issuer.Healthy(ctx)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (g *Segment) open() (*segment.Issuer, error) {
+	if issuer := g.issuer.Load(); issuer != nil {
+		return issuer, nil
+	}
+	return nil, fmt.Errorf("segment %q: %w", g.cfg.Name, ErrNotStarted)
+}
+
+// Name returns the name.
+func (g *Segment) Name() string { return g.cfg.Name }
+
+// NextID returns the next number: see segment.Issuer.NextID, whose errors it has.
+// Before the start it is ErrNotStarted.
+func (g *Segment) NextID() (int64, error) {
+	issuer, err := g.open()
+	if err != nil {
+		return 0, err
+	}
+	return issuer.NextID()
+}
+
+// NextIDWait returns the next number and waits for it as long as ctx: see
+// segment.Issuer.NextIDWait.
+func (g *Segment) NextIDWait(ctx context.Context) (int64, error) {
+	issuer, err := g.open()
+	if err != nil {
+		return 0, err
+	}
+	return issuer.NextIDWait(ctx)
+}
+
+// NextIDs fills dst with rising numbers: see segment.Issuer.NextIDs.
+func (g *Segment) NextIDs(ctx context.Context, dst []int64) error {
+	issuer, err := g.open()
+	if err != nil {
+		clear(dst)
+		return err
+	}
+	return issuer.NextIDs(ctx, dst)
+}
+
+// checkSegments returns the faults of Segments and SegmentStore.
+func (c Config) checkSegments() []error {
+	var errs []error
+	fault := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("idworker: config: "+format, args...))
+	}
+	switch c.SegmentStore {
+	case SegmentStoreAuto, SegmentStoreDB, SegmentStoreRedis, SegmentStoreDBRedis:
+	default:
+		fault("segment_store %q is unknown: choose %s, %s, %s, %s", c.SegmentStore, SegmentStoreAuto, SegmentStoreDB, SegmentStoreRedis, SegmentStoreDBRedis)
+	}
+	seen := make(map[string]bool)
+	for i, s := range c.Segments {
+		if err := s.Validate(); err != nil {
+			fault("segments[%d]: %w", i, err)
+		}
+		if seen[s.Name] {
+			fault("segments[%d]: the name %q is there twice: give each a name of its own", i, s.Name)
+		}
+		seen[s.Name] = true
+	}
+	return errs
+}

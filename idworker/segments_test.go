@@ -1,0 +1,147 @@
+package idworker_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/segment"
+	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// Numbers go on across applications, from every store.
+func TestSegments(t *testing.T) {
+	mariadb := func(t testing.TB) fx.Option { return fx.Supply(openDB(t, mysql.Open(testserver.MySQL(t)))) }
+	server := func(t testing.TB) fx.Option { return universal(newRedis(t, testserver.Redis(t))) }
+	for _, c := range []struct {
+		name, store, shown string
+		clients            func(testing.TB) fx.Option
+	}{
+		{"sqlite", "", "sqlite", func(t testing.TB) fx.Option { return fx.Supply(newSQLite(t)) }},
+		{"mariadb", idworker.SegmentStoreDB, "mysql", mariadb},
+		{"postgres", "", "postgres", func(t testing.TB) fx.Option {
+			return fx.Supply(openDB(t, postgres.Open(testserver.Postgres(t))))
+		}},
+		{"miniredis", "", "redis", func(t testing.TB) fx.Option { return universal(newRedis(t, miniredis.RunT(t).Addr())) }},
+		{"redis", idworker.SegmentStoreRedis, "redis", server},
+		{"dispenser", idworker.SegmentStoreDBRedis, " before mysql", func(t testing.TB) fx.Option {
+			return fx.Options(mariadb(t), server(t))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := idworker.Config{SegmentStore: c.store, Segments: []segment.Config{
+				{Name: "a-" + namespace(t), Start: 1000, Order: segment.OrderStrict},
+				{Name: "b-" + namespace(t), Start: 5},
+			}}
+			if c.name == "miniredis" {
+				cfg.Quarantine = idworker.QuarantineNever // it has no incarnation
+			}
+			orders, members := cfg.Segments[0].Name, cfg.Segments[1].Name
+			clients := c.clients(t)
+			if c.shown == "redis" { // which creates no name by itself: it may have lost it
+				require.NoError(t, fx.New(fx.NopLogger, clients, fx.Invoke(func(r redis.UniversalClient) error {
+					var opts []redisseq.Option
+					if cfg.Quarantine != "" {
+						opts = append(opts, redisseq.WithQuarantine(redisseq.Never))
+					}
+					store, err := redisseq.NewSegments(r, opts...)
+					require.NoError(t, err)
+					for _, g := range cfg.Segments {
+						require.NoError(t, store.Create(t.Context(), g.Name, g.Start))
+					}
+					return nil
+				})).Err())
+			}
+			var last int64
+			for range 2 {
+				var s *idworker.Segments
+				a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg), clients, fx.Populate(&s))
+				require.Equal(t, []string{orders, members}, s.Names())
+				g, err := s.Of(orders)
+				require.NoError(t, err)
+				_, err = g.NextID()
+				require.ErrorIs(t, err, idworker.ErrNotStarted)
+				require.ErrorIs(t, s.Healthy(t.Context()), idworker.ErrNotStarted)
+				require.Empty(t, s.Status())
+				a.RequireStart()
+				require.NoError(t, s.Healthy(t.Context()))
+
+				n, err := g.NextID()
+				require.NoError(t, err)
+				if last == 0 {
+					require.Equal(t, int64(1000), n)
+				} else {
+					require.Equal(t, last+1, n)
+				}
+				ids := make([]int64, 3)
+				require.NoError(t, g.NextIDs(t.Context(), ids))
+				last, err = g.NextIDWait(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, n+4, last)
+				m, err := s.Of(members)
+				require.NoError(t, err)
+				n, err = m.NextID()
+				require.NoError(t, err)
+				require.GreaterOrEqual(t, n, int64(5))
+				require.Less(t, n, int64(1000))
+				st := s.Status()
+				require.Len(t, st, 2)
+				require.Contains(t, st[0].Store, c.shown)
+				require.Equal(t, int64(5), st[0].Issued)
+				require.Equal(t, members, m.Name())
+				a.RequireStop()
+				_, err = g.NextID()
+				require.ErrorIs(t, err, segment.ErrClosed)
+			}
+		})
+	}
+}
+
+func TestSegmentsThatCannotBe(t *testing.T) {
+	orders := []segment.Config{{Name: "orders"}}
+	never := []segment.Config{{Name: "orders"}, {Name: "members", Create: segment.CreateNever}}
+	db, client := fx.Supply(newSQLite(t)), universal(newRedis(t, miniredis.RunT(t).Addr()))
+	for _, c := range []struct {
+		says    string
+		cfg     idworker.Config
+		clients fx.Option
+	}{
+		{"neither a *gorm.DB nor", idworker.Config{Segments: orders}, fx.Options()},
+		{"segment_store db: there is no *gorm.DB", idworker.Config{Segments: orders, SegmentStore: "db"}, client},
+		{"segment_store redis: there is no redis", idworker.Config{Segments: orders, SegmentStore: "redis"}, db},
+		{"segment_store db+redis: there is no redis", idworker.Config{Segments: orders, SegmentStore: "db+redis"}, db},
+		{`segment_store "etcd" is unknown`, idworker.Config{SegmentStore: "etcd"}, db},
+		{`"orders" is there twice`, idworker.Config{Segments: append(orders, orders...)}, db},
+		{"segments[0]", idworker.Config{Segments: []segment.Config{{Name: "a b"}}}, db},
+		{`"members"`, idworker.Config{Segments: never, Wait: 5 * time.Second}, db},
+	} {
+		t.Run(c.says, func(t *testing.T) {
+			var s *idworker.Segments
+			a := fx.New(fx.NopLogger, idworker.Module, fx.Supply(c.cfg), c.clients, fx.Populate(&s))
+			err := a.Err()
+			if err == nil {
+				err = a.Start(t.Context())
+			}
+			require.ErrorContains(t, err, c.says)
+			c.cfg.Namespace = "orders"
+			if c.cfg.SegmentStore == "etcd" || len(c.cfg.Segments) > 0 && c.cfg.Segments[0].Name == "a b" {
+				require.ErrorContains(t, c.cfg.Validate(), c.says)
+			}
+		})
+	}
+	var s *idworker.Segments
+	a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(idworker.Config{}), fx.Populate(&s))
+	a.RequireStart()
+	_, err := s.Of("orders")
+	require.ErrorContains(t, err, `"orders" is not configured`)
+	a.RequireStop()
+}

@@ -1,0 +1,199 @@
+package idworker_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/internal/testserver"
+)
+
+// counted is a configuration of mode redis-sequence whose quarantine is over soon.
+func counted(t testing.TB) idworker.Config {
+	return idworker.Config{
+		Namespace: namespace(t), Mode: idworker.ModeRedisSequence, Layout: business, Business: 3,
+		MaxAhead: 50 * time.Millisecond, Skew: 20 * time.Millisecond,
+	}
+}
+
+// Any number of processes share a namespace; with Prefetch 1 ids rise across them.
+func TestSequenceMode(t *testing.T) {
+	addr := testserver.Redis(t)
+	cfg := counted(t)
+	cfg.Prefetch, cfg.Worker = 1, new(int64)
+	*cfg.Worker = 7
+	workers := make([]*idworker.IdWorker, 3)
+	for i := range workers {
+		client := universal(newRedis(t, addr))
+		if i == 2 {
+			client = fx.Supply(newRedis(t, addr)) // as *redis.Client
+		}
+		a := app(t, &workers[i], fx.Supply(cfg), client)
+		_, err := workers[i].NextID()
+		require.ErrorIs(t, err, idworker.ErrNotStarted)
+		require.Equal(t, idworker.StateNotStarted, workers[i].Status().State)
+		a.RequireStart()
+		t.Cleanup(a.RequireStop)
+	}
+	var last int64
+	for n := range 60 {
+		w := workers[n%3]
+		var (
+			ids [2]int64
+			err error
+		)
+		switch n % 4 {
+		case 0:
+			ids[1], err = w.NextID()
+		case 1:
+			ids[1], err = w.NextIDWait(t.Context())
+		case 2:
+			err = w.NextIDs(t.Context(), ids[:])
+		case 3:
+			ids[1], err = w.NextIDFor(3)
+		}
+		require.NoError(t, err)
+		p, err := w.Decode(ids[1])
+		require.NoError(t, err)
+		require.Equal(t, [2]int64{7, 3}, [2]int64{p.Worker, p.Business})
+		require.Greater(t, ids[1], last)
+		last = ids[1]
+	}
+	refunds, err := workers[0].For(4)
+	require.NoError(t, err)
+	id, err := refunds.NextID()
+	require.NoError(t, err)
+	p, err := refunds.Decode(id)
+	require.NoError(t, err)
+	require.Equal(t, int64(4), p.Business)
+	_, err = workers[0].For(32)
+	require.ErrorContains(t, err, "0 to 31")
+	_, err = workers[0].NextIDFor(-1)
+	require.ErrorContains(t, err, "0 to 31")
+
+	st := workers[0].Status()
+	require.Equal(t, idworker.StateReady, st.State)
+	require.Equal(t, int64(7), st.Worker)
+	require.NotNil(t, st.Sequence)
+	require.True(t, st.Sequence.Strict)
+	require.Contains(t, st.Center, addr)
+	require.True(t, workers[0].Ready())
+	require.NoError(t, workers[0].Healthy(t.Context()))
+	require.NoError(t, workers[0].Reset(t.Context()))
+	require.Equal(t, int64(4), refunds.Status().Business)
+}
+
+// A Redis that is away shows in the health and heals.
+func TestSequenceModeRedisAway(t *testing.T) {
+	m := miniredis.RunT(t)
+	cfg := counted(t)
+	cfg.Quarantine, cfg.Prefetch = idworker.QuarantineNever, 1
+	client := redis.NewClient(&redis.Options{Addr: m.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1})
+	t.Cleanup(func() { _ = client.Close() })
+	w, err := idworker.OpenSequence(t.Context(), cfg, client)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, w.Close(t.Context())) }()
+	_, err = w.NextID()
+	require.NoError(t, err)
+	m.SetError("LOADING away")
+	id, err := w.NextID()
+	require.Zero(t, id)
+	require.ErrorContains(t, err, "LOADING away")
+	require.Equal(t, idworker.StateUnavailable, w.Status().State)
+	require.ErrorContains(t, w.Healthy(t.Context()), "LOADING away")
+	require.False(t, w.Ready())
+	m.SetError("")
+	_, err = w.NextIDWait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, idworker.StateReady, w.Status().State)
+	require.NoError(t, w.Close(t.Context()))
+	_, err = w.NextID()
+	require.ErrorIs(t, err, idworker.ErrStopped)
+	require.Equal(t, idworker.StateStopped, w.Status().State)
+}
+
+// A quarantine that outlasts Wait: auto starts all the same, require fails.
+func TestSequenceModeQuarantine(t *testing.T) {
+	client := newRedis(t, testserver.Redis(t))
+	cfg := counted(t)
+	cfg.Skew, cfg.Wait = 2*time.Second, 100*time.Millisecond
+	w, err := idworker.OpenSequence(t.Context(), cfg, client)
+	require.NoError(t, err)
+	require.Equal(t, idworker.StateQuarantined, w.Status().State)
+	_, err = w.NextIDWait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, idworker.StateReady, w.Status().State)
+	require.NoError(t, w.Close(t.Context()))
+
+	cfg.Namespace, cfg.Start = namespace(t), idworker.StartRequire
+	_, err = idworker.OpenSequence(t.Context(), cfg, client)
+	var q *idworker.QuarantineError
+	require.ErrorAs(t, err, &q)
+}
+
+func TestSequenceModeConcurrent(t *testing.T) {
+	client := newRedis(t, testserver.Redis(t))
+	var mu sync.Mutex
+	seen := make(map[int64]bool)
+	var all sync.WaitGroup
+	cfg := counted(t)
+	for range 4 {
+		w, err := idworker.OpenSequence(t.Context(), cfg, client)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, w.Close(t.Context())) })
+		all.Go(func() {
+			for range 200 {
+				var ids [10]int64
+				if err := w.NextIDs(t.Context(), ids[:]); err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				for _, id := range ids {
+					if seen[id] {
+						t.Errorf("%d twice", id)
+					}
+					seen[id] = true
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	require.Len(t, seen, 8000)
+}
+
+func TestSequenceModeFaults(t *testing.T) {
+	big := int64(32)
+	for says, change := range map[string]func(*idworker.Config){
+		"worker 32":                   func(c *idworker.Config) { c.Worker = &big },
+		"prefetch 2000000":            func(c *idworker.Config) { c.Prefetch = 2_000_000 },
+		"max age 1ms":                 func(c *idworker.Config) { c.MaxAge = time.Millisecond },
+		"workers \"0-3\"":             func(c *idworker.Config) { c.Workers = "0-3" },
+		"on_lost \"shutdown\"":        func(c *idworker.Config) { c.OnLost = idworker.OnLostShutdown },
+		"mode db":                     func(c *idworker.Config) { c.Mode, c.Prefetch = idworker.ModeDB, 1 },
+		"31 is one of the reserved 1": func(c *idworker.Config) { c.Worker, c.Reserved = new(int64), 1; *c.Worker = 31 },
+	} {
+		cfg := idworker.Config{Namespace: "orders", Mode: idworker.ModeRedisSequence, Layout: snowflake.Layout{}}
+		change(&cfg)
+		require.ErrorContains(t, cfg.Validate(), says)
+	}
+	cfg := idworker.Config{Namespace: "orders", Mode: idworker.ModeRedisSequence}
+	_, err := idworker.Open(t.Context(), cfg, nil)
+	require.ErrorContains(t, err, "use OpenSequence")
+	_, err = idworker.OpenSequence(t.Context(), cfg, nil)
+	require.ErrorContains(t, err, "nil")
+	_, err = idworker.OpenSequence(t.Context(), idworker.Config{Namespace: "orders"}, nil)
+	require.ErrorContains(t, err, "set mode redis-sequence")
+	var w *idworker.IdWorker
+	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), fx.Populate(&w)).Err(), "there is no redis.UniversalClient")
+	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg),
+		fx.Provide(func(p idworker.CenterParams) (any, error) { return idworker.NewCenter(p) }), fx.Invoke(func(any) {})).Err(), "has no centre")
+}
