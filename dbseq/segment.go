@@ -185,6 +185,8 @@ func (s *Segments) wrap(ctx context.Context, what string, err error) error {
 	hint := ""
 	switch {
 	case errors.As(err, new(advised)):
+	case s.c.dialect == sqlite && errors.Is(err, context.DeadlineExceeded):
+		hint = ": on SQLite a transaction that writes keeps all others from writing: the caller's own as well, where the number is taken within it"
 	case s.c.readOnly(err):
 		hint = ": the server is read-only or a replica: the DSN must lead to the primary"
 	case s.c.is(err, deniedMySQL, deniedState, nil):

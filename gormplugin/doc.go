@@ -43,6 +43,11 @@
 // Of a composite key the field is filled that GORM prefers (ID, else the one
 // AUTO_INCREMENT field), or the one tagged `idworker:"true"`.
 //
+// A key tagged `idworker:"segment=invoices"` is filled with the numbers of that segment
+// instead (see idworker.Segments), and may have fewer than 64 bits. A segment that is
+// kept in the same SQLite file cannot be written while a transaction of the application
+// is: there take the numbers before it begins, by Segment.NextIDs.
+//
 // # What is left alone
 //
 //   - models whose key, or the embedded struct that holds it, is tagged `idworker:"-"`;

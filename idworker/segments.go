@@ -28,7 +28,7 @@ import (
 // GORM models have their keys filled by the tag `idworker:"segment=invoices"`.
 type Segments struct {
 	byName map[string]*Segment
-	closes []io.Closer // in this order
+	closes []io.Closer // in the reverse order
 	log    *slog.Logger
 }
 
@@ -36,7 +36,6 @@ type Segments struct {
 // All methods are safe for concurrent use.
 type Segment struct {
 	cfg    segment.Config
-	store  segment.Store
 	issuer atomic.Pointer[segment.Issuer] // nil before the start
 }
 
@@ -67,14 +66,18 @@ func NewSegments(p SegmentsParams) (*Segments, error) {
 	if len(cfg.Segments) == 0 {
 		return s, nil
 	}
-	if err := s.build(cfg, p.Clients); err != nil {
-		return nil, errors.Join(fmt.Errorf("idworker: segments: %w", err), s.close())
+	stores, err := cfg.segmentStores(p.Clients)
+	if err != nil {
+		return nil, fmt.Errorf("idworker: segments: %w", err)
+	}
+	for _, c := range cfg.Segments {
+		s.byName[c.Name] = &Segment{cfg: c}
 	}
 	p.Lifecycle.Append(fx.Hook{
 		OnStart: func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, cfg.Wait)
 			defer cancel()
-			err := s.open(ctx)
+			err := s.open(ctx, stores)
 			if err != nil { // fx stops no hook that failed to start
 				err = errors.Join(fmt.Errorf("idworker: segments: %w", err), s.close())
 			}
@@ -85,13 +88,17 @@ func NewSegments(p SegmentsParams) (*Segments, error) {
 	return s, nil
 }
 
-// build makes the stores, which connect to nothing yet.
-func (s *Segments) build(cfg Config, clients Clients) error {
+// A storeMaker makes the store of a segment, and may have it closed later.
+type storeMaker func(c segment.Config, closeLater func(io.Closer)) (segment.Store, error)
+
+// segmentStores chooses the store among the clients that are there. Nothing is opened
+// before the first segment is.
+func (c Config) segmentStores(clients Clients) (storeMaker, error) {
 	client, err := clients.client()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	where := cfg.SegmentStore
+	where := c.SegmentStore
 	if where == SegmentStoreAuto {
 		switch {
 		case clients.DB != nil:
@@ -99,52 +106,53 @@ func (s *Segments) build(cfg Config, clients Clients) error {
 		case client != nil:
 			where = SegmentStoreRedis
 		default:
-			return fmt.Errorf("segment_store auto: there is neither a *gorm.DB nor a redis.UniversalClient or *redis.Client: %s", absent)
+			return nil, fmt.Errorf("segment_store auto: there is neither a *gorm.DB nor a redis.UniversalClient or *redis.Client: %s", absent)
 		}
 	}
 	if where != SegmentStoreRedis && clients.DB == nil {
-		return fmt.Errorf("segment_store %s: there is no *gorm.DB: %s", where, absent)
+		return nil, fmt.Errorf("segment_store %s: there is no *gorm.DB: %s", where, absent)
 	}
 	if where != SegmentStoreDB && client == nil {
-		return fmt.Errorf("segment_store %s: there is no redis.UniversalClient or *redis.Client: %s", where, absent)
+		return nil, fmt.Errorf("segment_store %s: there is no redis.UniversalClient or *redis.Client: %s", where, absent)
 	}
-	quarantine := redisseq.WithQuarantine(redisseq.Quarantine(cfg.Quarantine))
-	var store segment.Store
+	quarantine := redisseq.WithQuarantine(redisseq.Quarantine(c.Quarantine))
 	if where == SegmentStoreRedis {
-		store, err = redisseq.NewSegments(client, quarantine)
-	} else {
-		var db *dbseq.Segments
-		if db, err = dbseq.NewSegments(clients.DB); err == nil {
-			defer func() { s.closes = append(s.closes, db) }() // after what stands before it
-		}
-		store = db
+		return func(segment.Config, func(io.Closer)) (segment.Store, error) {
+			return redisseq.NewSegments(client, quarantine)
+		}, nil
 	}
-	if err != nil {
-		return err
-	}
-	for _, c := range cfg.Segments {
-		before := store
-		if where == SegmentStoreDBRedis && c.Order == segment.OrderStrict {
-			d, err := redisseq.NewDispenser(client, store, c, quarantine)
-			if err != nil {
-				return err
+	var db *dbseq.Segments // one pool for all
+	return func(g segment.Config, closeLater func(io.Closer)) (segment.Store, error) {
+		if db == nil {
+			if db, err = dbseq.NewSegments(clients.DB); err != nil {
+				return nil, err
 			}
-			before, s.closes = d, append(s.closes, d)
+			closeLater(db)
 		}
-		s.byName[c.Name] = &Segment{cfg: c, store: before}
-	}
-	return nil
+		if where == SegmentStoreDB || g.Order != segment.OrderStrict {
+			return db, nil
+		}
+		d, err := redisseq.NewDispenser(client, db, g, quarantine)
+		if err == nil {
+			closeLater(d)
+		}
+		return d, err
+	}, nil
 }
 
-func (s *Segments) open(ctx context.Context) error {
+func (s *Segments) open(ctx context.Context, stores storeMaker) error {
 	for _, name := range s.Names() {
 		g := s.byName[name]
-		if c, ok := g.store.(interface{ Warnings() []string }); ok {
+		store, err := stores(g.cfg, func(c io.Closer) { s.closes = append(s.closes, c) })
+		if err != nil {
+			return err
+		}
+		if c, ok := store.(interface{ Warnings() []string }); ok {
 			for _, text := range c.Warnings() {
 				s.log.Warn("idworker segment", "segment", name, "warning", text)
 			}
 		}
-		issuer, err := segment.Open(ctx, g.cfg, g.store)
+		issuer, err := segment.Open(ctx, g.cfg, store)
 		if err != nil {
 			return err
 		}
@@ -154,7 +162,7 @@ func (s *Segments) open(ctx context.Context) error {
 	return nil
 }
 
-// close ends the issuers before what they ask.
+// close ends the issuers before what they ask, in the reverse order of the start.
 func (s *Segments) close() error {
 	var errs []error
 	for _, g := range s.byName {
@@ -162,7 +170,7 @@ func (s *Segments) close() error {
 			errs = append(errs, issuer.Close())
 		}
 	}
-	for _, c := range s.closes {
+	for _, c := range slices.Backward(s.closes) {
 		errs = append(errs, c.Close())
 	}
 	return errors.Join(errs...)

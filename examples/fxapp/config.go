@@ -13,6 +13,7 @@ import (
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/segment"
 	"github.com/snowlease/snowlease/providers"
 )
 
@@ -35,7 +36,10 @@ func defaults() config {
 		Listen:    "127.0.0.1:8080",
 		LogLevel:  slog.LevelInfo,
 		Providers: providers.Config{DB: providers.DBConfig{DSN: "fxapp.db"}},
-		IDWorker:  idworker.Config{Namespace: "fxapp", Mode: idworker.ModeDB},
+		IDWorker: idworker.Config{
+			Namespace: "fxapp", Mode: idworker.ModeDB,
+			Segments: []segment.Config{{Name: invoices, Order: segment.OrderStrict, Max: 99_999_999}},
+		},
 	}
 }
 
@@ -53,7 +57,8 @@ func (c *config) complete() {
 			l.Dir = dir // beside the SQLite file, to try it out
 		}
 	}
-	if c.IDWorker.Mode == idworker.ModeDB || c.IDWorker.Mode == idworker.ModeLocal || r.IsZero() {
+	usesRedis := strings.Contains(c.IDWorker.SegmentStore, idworker.SegmentStoreRedis)
+	if !usesRedis && c.IDWorker.Mode == idworker.ModeDB || !usesRedis && c.IDWorker.Mode == idworker.ModeLocal || r.IsZero() {
 		c.Providers.Redis = providers.RedisConfig{} // not connected to
 	}
 }
@@ -79,9 +84,9 @@ func (c *config) validate() error {
 	return errors.Join(errs...)
 }
 
-// embedsRedis: mode redis without an address.
+// embedsRedis: a mode of Redis without an address.
 func (c *config) embedsRedis() bool {
-	return c.IDWorker.Mode == idworker.ModeRedis && c.Providers.Redis.IsZero()
+	return (c.IDWorker.Mode == idworker.ModeRedis || c.IDWorker.Mode == idworker.ModeRedisSequence) && c.Providers.Redis.IsZero()
 }
 
 // database names the database for people. A DSN may hold a password; a path does not.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/idworker/segment"
+
 	"github.com/snowlease/snowlease/idworker"
 )
 
@@ -31,6 +33,7 @@ func TestExampleFile(t *testing.T) {
 	full := func(c config) config {
 		c.Providers.DB = c.Providers.DB.WithDefaults()
 		c.IDWorker = c.IDWorker.WithDefaults()
+		c.IDWorker.Segments = []segment.Config{c.IDWorker.Segments[0].WithDefaults()}
 		c.IDWorker.MaxAhead = max(c.IDWorker.MaxAhead, time.Second)
 		c.GORMPlugin.Scope = max(c.GORMPlugin.Scope, "all")
 		c.GORMPlugin.Wait = max(c.GORMPlugin.Wait, 2*time.Second)

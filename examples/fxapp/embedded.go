@@ -30,6 +30,10 @@ func embedRedis(ctx context.Context, cfg *config, log *slog.Logger) (srv *minire
 	// It does not tell a run_id, and loses nothing while it is there.
 	cfg.IDWorker.Quarantine = idworker.QuarantineNever
 	cfg.Providers.Redis.Addrs = []string{srv.Addr()}
+	if cfg.IDWorker.Mode == idworker.ModeRedisSequence {
+		log.Warn("fxapp: an embedded Redis counts the ids: copies of this program do not share it, so run one only, or give -redis host:port", "addr", srv.Addr())
+		return srv, nil
+	}
 	req, err := cfg.IDWorker.Request()
 	if err != nil {
 		return srv, err

@@ -23,12 +23,12 @@ const envPrefix = "FXAPP_"
 // flags are the settings that have one. All others are set by file or environment.
 var flags = []struct{ name, key, usage string }{
 	{"listen", "listen", "`host:port` of the HTTP server (default 127.0.0.1:8080)"},
-	{"mode", "idworker.mode", "`where` worker ids come from: db, redis, auto or local (default db)"},
+	{"mode", "idworker.mode", "`where` worker ids come from: db, redis, auto, local or redis-sequence (default db)"},
 	{"namespace", "idworker.namespace", "`name` that replicas share (default fxapp)"},
 	{"wait", "idworker.wait", "how long to wait for a free worker id, a `duration` (default 10s)"},
 	{"driver", "db.driver", "`kind` of the database: sqlite, mysql or postgres (default: by the form of the DSN)"},
 	{"dsn", "db.dsn", "data source `name` of the database (default fxapp.db, a SQLite file)"},
-	{"redis", "redis.addrs", "`host:port` of Redis, several with commas: Sentinels or cluster nodes (default: an embedded Redis, for mode redis)"},
+	{"redis", "redis.addrs", "`host:port` of Redis, several with commas: Sentinels or cluster nodes (default: an embedded Redis, for the modes of Redis)"},
 	{"redis-master", "redis.master", "`name` of the master that the Sentinels watch"},
 	{"log-level", "log_level", "`level` of the log: debug, info, warn or error (default info)"},
 }

@@ -131,6 +131,13 @@ func TestOnce(t *testing.T) {
 		"embedded redis": func(t *testing.T) []string { return []string{"-dsn", newFile(t), "-mode", "redis"} },
 		"redis":          func(t *testing.T) []string { return append(newNamespace(t), "-dsn", newFile(t)) },
 		"by hand":        func(t *testing.T) []string { return []string{"-dsn", newFile(t), "-mode", "local"} },
+		"auto":           func(t *testing.T) []string { return []string{"-dsn", newFile(t), "-mode", "auto"} },
+		"counted in an embedded redis": func(t *testing.T) []string {
+			return []string{"-dsn", newFile(t), "-mode", "redis-sequence"}
+		},
+		"counted in redis": func(t *testing.T) []string {
+			return []string{"-dsn", newFile(t), "-mode", "redis-sequence", "-redis", testserver.Redis(t), "-namespace", "fxapp." + rand.Text()}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,7 +146,7 @@ func TestOnce(t *testing.T) {
 			if name == "by hand" {
 				env = []string{"FXAPP_IDWORKER_WORKER=3"}
 			}
-			seen := map[string]bool{}
+			seen, numbers := map[string]bool{}, map[string]bool{}
 			for range 2 {
 				p := start(t, env, args...)
 				require.Zero(t, p.wait(), p.stderr)
@@ -150,10 +157,17 @@ func TestOnce(t *testing.T) {
 					seen[row[1]] = true
 				}
 				require.Contains(t, p.stdout.String(), "order of Ada Lovelace, 12.20")
-				if name != "by hand" {
+				for _, number := range regexp.MustCompile(`invoice (\d{18})\n`).FindAllStringSubmatch(p.stdout.String(), -1) {
+					numbers[number[1][8:16]] = true
+				}
+				if name != "by hand" && !strings.HasPrefix(name, "counted") {
 					require.Contains(t, p.stderr.String(), "worker id given back")
 				}
-				require.Equal(t, name == "embedded redis", strings.Contains(p.stderr.String(), "copies of this program do not share it"))
+				require.Equal(t, strings.HasSuffix(name, "embedded redis"), strings.Contains(p.stderr.String(), "copies of this program do not share it"))
+			}
+			require.Len(t, numbers, 6)
+			if name != "mariadb" && name != "postgres" { // which other tests use as well
+				require.True(t, numbers["00000001"] && numbers["00000006"], "%v", numbers)
 			}
 		})
 	}

@@ -16,6 +16,17 @@ type Order struct {
 	Customer   Customer `json:"customer"`
 	Items      []Item   `json:"items"`
 	TotalCents int64    `gorm:"not null" json:"total_cents"`
+	Invoice    *Invoice `json:"-"`
+	Number     string   `gorm:"-" json:"number,omitempty"` // of the invoice, for people
+}
+
+// invoices is the segment that numbers the invoices.
+const invoices = "fxapp.invoices"
+
+// An Invoice has a small number instead of an id.
+type Invoice struct {
+	ID      int64 `gorm:"primaryKey;autoIncrement:false" idworker:"-"`
+	OrderID int64 `gorm:"not null;uniqueIndex"`
 }
 
 // An Item is one line of an order.
@@ -34,6 +45,9 @@ func (Customer) TableName() string { return "fxapp_customers" }
 
 // TableName names the table of orders.
 func (Order) TableName() string { return "fxapp_orders" }
+
+// TableName names the table of invoices.
+func (Invoice) TableName() string { return "fxapp_invoices" }
 
 // TableName names the table of items.
 func (Item) TableName() string { return "fxapp_items" }

@@ -10,6 +10,9 @@ import (
 	"go.uber.org/fx"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/ordernumber"
 )
 
 // tables creates what the models need, when the application starts.
@@ -24,9 +27,20 @@ var tables = fx.Module("tables", fx.Invoke(func(lc fx.Lifecycle, s *store, log *
 }))
 
 // A store keeps orders. It is safe for concurrent use.
-type store struct{ db *gorm.DB }
+type store struct {
+	db       *gorm.DB
+	invoices *idworker.Segment // their numbers
+	numbers  *ordernumber.Codec
+}
 
-func newStore(db *gorm.DB) *store { return &store{db} }
+func newStore(db *gorm.DB, segments *idworker.Segments) (*store, error) {
+	invoices, err := segments.Of(invoices)
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := ordernumber.New(ordernumber.Config{})
+	return &store{db, invoices, numbers}, err
+}
 
 // migrate creates the tables that are missing. It changes none that is there: copies
 // of this program may be at work on it. It tries again, since of copies that start at
@@ -51,7 +65,7 @@ func (s *store) migrate(ctx context.Context) error {
 }
 
 func createTables(tx *gorm.DB) error {
-	for _, model := range []any{&Customer{}, &Order{}, &Item{}} {
+	for _, model := range []any{&Customer{}, &Order{}, &Invoice{}, &Item{}} {
 		if tx.Migrator().HasTable(model) {
 			continue
 		}
@@ -63,14 +77,19 @@ func createTables(tx *gorm.DB) error {
 }
 
 // place stores an order, with its items, for the customer with that email, who may be
-// new. Nothing here knows of ids.
+// new. Nothing here knows of ids. The number of the invoice is taken before GORM begins
+// the transaction, which on SQLite would keep the segment from being written.
 func (s *store) place(ctx context.Context, o newOrder) (Order, error) {
 	db := s.db.WithContext(ctx)
 	customer, err := findOrCreate(db, o.Customer)
 	if err != nil {
 		return Order{}, fmt.Errorf("store the customer: %w", err)
 	}
-	order := Order{CustomerID: customer.ID}
+	invoice, err := s.invoices.NextIDWait(ctx)
+	if err != nil {
+		return Order{}, fmt.Errorf("number the invoice: %w", err)
+	}
+	order := Order{CustomerID: customer.ID, Invoice: &Invoice{ID: invoice}}
 	for _, i := range o.Items {
 		order.Items = append(order.Items, Item{Product: i.Product, Quantity: i.Quantity, PriceCents: i.PriceCents})
 		order.TotalCents += i.Quantity * i.PriceCents
@@ -79,7 +98,16 @@ func (s *store) place(ctx context.Context, o newOrder) (Order, error) {
 		return Order{}, fmt.Errorf("store the order: %w", err)
 	}
 	order.Customer = customer
-	return order, nil
+	return order, s.number(&order)
+}
+
+// number says the number of an order's invoice as people read it: the day, the number
+// and two digits by which the customer's shard is found.
+func (s *store) number(o *Order) (err error) {
+	if o.Invoice != nil {
+		o.Number, err = s.numbers.Format(o.CreatedAt, o.Invoice.ID, o.CustomerID)
+	}
+	return err
 }
 
 func findOrCreate(db *gorm.DB, c newCustomer) (found Customer, err error) {
@@ -97,16 +125,21 @@ func findOrCreate(db *gorm.DB, c newCustomer) (found Customer, err error) {
 
 // order returns one order, or gorm.ErrRecordNotFound.
 func (s *store) order(ctx context.Context, id int64) (o Order, err error) {
-	err = whole(s.db.WithContext(ctx)).Take(&o, id).Error
+	if err = whole(s.db.WithContext(ctx)).Take(&o, id).Error; err == nil {
+		err = s.number(&o)
+	}
 	return o, err
 }
 
 // list returns up to limit orders, newest first, with ids below before.
 func (s *store) list(ctx context.Context, before int64, limit int) (orders []Order, err error) {
 	err = whole(s.db.WithContext(ctx)).Where("id < ?", before).Order("id DESC").Limit(limit).Find(&orders).Error
+	for i := range orders {
+		err = errors.Join(err, s.number(&orders[i]))
+	}
 	return orders, err
 }
 
 func whole(db *gorm.DB) *gorm.DB {
-	return db.Preload("Customer").Preload("Items", func(db *gorm.DB) *gorm.DB { return db.Order("id") })
+	return db.Preload("Customer").Preload("Invoice").Preload("Items", func(db *gorm.DB) *gorm.DB { return db.Order("id") })
 }

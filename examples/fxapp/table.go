@@ -20,7 +20,7 @@ func printTable(out io.Writer, layout snowflake.Layout, orders []Order) error {
 		return err
 	}
 	for _, o := range orders {
-		if err := row(o.ID, "order of %s, %s", o.Customer.Name, money(o.TotalCents)); err != nil {
+		if err := row(o.ID, "order of %s, %s, invoice %s", o.Customer.Name, money(o.TotalCents), o.Number); err != nil {
 			return err
 		}
 		for _, i := range o.Items {
