@@ -23,7 +23,7 @@ type (
 		Lines []SegmentLine
 	}
 	SegmentLine struct {
-		ID        int64 `gorm:"primaryKey;autoIncrement:false"`
+		ID         int64 `gorm:"primaryKey;autoIncrement:false"`
 		NumberedID int64
 	}
 	Member struct {

@@ -39,7 +39,8 @@ func generators(s *Segments) func(name string) (interface {
 }, error) {
 	return func(name string) (interface {
 		NextIDs(ctx context.Context, dst []int64) error
-	}, error) {
+	}, error,
+	) {
 		return s.Of(name)
 	}
 }
