@@ -435,6 +435,9 @@ func TestCenterDownWhileRunning(t *testing.T) {
 		c.Intercept(nil)
 		require.NoError(t, <-waiting, "recovery without a restart")
 		require.True(t, w.Ready())
+		st := w.Status()
+		require.Greater(t, st.Failures, int64(5))
+		require.Equal(t, int64(2), st.Waits)
 	})
 }
 

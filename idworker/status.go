@@ -50,8 +50,15 @@ type Status struct {
 	Error string `json:"error,omitempty"`
 	// Losses counts the leases lost.
 	Losses int `json:"losses"`
+	// Renewals counts the renewals that succeeded, Failures the attempts to borrow or to
+	// renew that did not, but for losses. In mode redis-sequence there are none.
+	Renewals int64 `json:"renewals"`
+	Failures int64 `json:"failures"`
 	// Issued counts the ids issued.
 	Issued int64 `json:"issued"`
+	// Waits counts the calls that had to wait: for the lead of a burst, or for a lease
+	// that had expired.
+	Waits int64 `json:"waits"`
 	// Lead is how far the last id lies ahead of the clock, after a burst.
 	Lead time.Duration `json:"lead_ns"`
 	Pool Pool          `json:"pool"`
@@ -82,7 +89,7 @@ func (w *IdWorker) Status() Status {
 		w.seq.status(&st)
 		return st.told()
 	}
-	st.Issued, st.Lead = w.gen.Issued(), w.gen.Lead()
+	st.Issued, st.Waits, st.Lead = w.gen.Issued(), w.gen.Waits(), w.gen.Lead()
 	err := w.gen.Err()
 	if w.keeper == nil {
 		st.Worker = *p.Worker
@@ -91,6 +98,7 @@ func (w *IdWorker) Status() Status {
 		if c, ok := w.center.(interface{ Promise() string }); ok {
 			st.Promise = c.Promise()
 		}
+		st.Renewals, st.Failures = k.Renewals, k.Failures
 		st.Center, st.Err, st.Losses, st.Renewed = lease.Name(w.center), k.Err, k.Losses, k.Renewed
 		if g := k.Grant; g != (lease.Grant{}) {
 			st.Worker, st.Token = g.Worker, g.Token

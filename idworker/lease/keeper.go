@@ -101,6 +101,9 @@ type Status struct {
 	Grant   Grant     // the last one; zero before the first. A lost one may still be used up
 	Renewed time.Time // when the centre last answered with it, by the local clock
 	Losses  int       // leases lost so far
+	// Renewals counts the renewals that succeeded, Failures the attempts to borrow or to
+	// renew that did not, but for losses.
+	Renewals, Failures int64
 	Err     error     // of the last attempt; nil after a success
 }
 
@@ -265,6 +268,9 @@ func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (again time.Duratio
 	g, err := k.cfg.Center.Acquire(ctx, req)
 	at := k.cfg.Generator.Elapsed()
 	if err != nil {
+		k.mu.Lock()
+		k.status.Failures++
+		k.mu.Unlock()
 		var (
 			full       *NoFreeWorkerError
 			quarantine *QuarantineError
@@ -351,6 +357,7 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 		k.grant, k.lent = g, next
 		k.mu.Lock()
 		again := k.status.Err != nil
+		k.status.Renewals++
 		k.status.State, k.status.Grant, k.status.Renewed, k.status.Err = Holding, g, time.Now(), nil
 		k.mu.Unlock()
 		level := slog.LevelDebug
@@ -372,6 +379,9 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 		}
 		return 0
 	}
+	k.mu.Lock()
+	k.status.Failures++
+	k.mu.Unlock()
 	k.failed(ctx, "lease not renewed: trying again, the ceiling stands", err)
 	return k.jitter(k.retry())
 }

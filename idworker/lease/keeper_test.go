@@ -138,6 +138,8 @@ func TestKeeperRenewsUntilItStops(t *testing.T) {
 		require.Equal(t, lease.Holding, st.State)
 		require.Zero(t, st.Losses)
 		require.NoError(t, st.Err)
+		require.Greater(t, st.Renewals, int64(60))
+		require.Zero(t, st.Failures)
 		last := r.next()
 
 		require.NoError(t, r.keeper.Stop(t.Context()))
@@ -238,6 +240,7 @@ func TestLostLeaseIsReplacedWhileIdsGoOn(t *testing.T) {
 		require.EqualValues(t, 1, r.losses.Load())
 		st := r.keeper.Status()
 		require.Equal(t, 1, st.Losses)
+		require.Greater(t, st.Failures, int64(5))
 		require.Equal(t, lease.Holding, st.State)
 		require.NotEqual(t, old.Worker, r.next().Worker)
 		require.NotEqual(t, old.Owner, st.Grant.Owner)

@@ -46,6 +46,7 @@ type Generator struct {
 	first   int64        // the value that last began with
 	skipped atomic.Int64 // values of last that no id was made of
 	issued  atomic.Int64 // the greatest count that Issued has answered
+	waits   atomic.Int64 // times that a caller has slept
 }
 
 // A point is one of those between which another goroutine can run; tests stop there.
@@ -289,6 +290,10 @@ func (g *Generator) Issued() int64 {
 		}
 	}
 }
+
+// Waits returns how often a caller has had to wait: for the lead of a burst, or for a
+// lease that had expired.
+func (g *Generator) Waits() int64 { return g.waits.Load() }
 
 // Lead returns how far the last id lies ahead of the clock, or 0.
 func (g *Generator) Lead() time.Duration {

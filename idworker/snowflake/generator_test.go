@@ -145,10 +145,12 @@ func TestLeadIsBounded(t *testing.T) {
 	}
 	require.LessOrEqual(t, n, len(ids))
 	require.Equal(t, 10*time.Millisecond, b.Lead())
+	require.Zero(t, b.Waits())
 	_, err := b.NextID() // the clock stands: one tick of sleep is not enough
 	require.ErrorIs(t, err, ErrExhausted)
 	err = b.NextIDs(ctx, ids)
 	require.ErrorIs(t, err, ErrExhausted)
+	require.Equal(t, int64(2), b.Waits())
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, make([]int64, len(ids)), ids, "nothing is left half-written")
 	b.advance(time.Millisecond)

@@ -23,6 +23,7 @@ func (g *Generator) nextSlow() (int64, error) {
 			runtime.Gosched()
 			continue
 		}
+		g.waits.Add(1)
 		time.Sleep(min(g.until(t, v), time.Duration(g.unit)))
 		slept = true
 	}
@@ -43,6 +44,7 @@ func (g *Generator) await(ctx context.Context, t *term, v int64) error {
 	case !errors.Is(err, ErrLeaseExpired):
 		return err
 	}
+	g.waits.Add(1)
 	select {
 	case <-moved:
 		return nil
