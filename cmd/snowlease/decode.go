@@ -42,10 +42,15 @@ or its place among the arguments; the others are decoded all the same.`,
 			return failed(errors.Join(d.all(args, cmd.InOrStdin()), out.Flush()))
 		},
 	}
-	layout.register(cmd.Flags())
+	layout.register(cmd)
 	cmd.Flags().IntVar(&d.base, "base", 10, "base of the IDs: 10, 36, 58 or 62")
-	cmd.Flags().BoolVar(&d.json, "json", false, "print a JSON object a line")
+	jsonFlag(cmd, &d.json)
+	completeBase(cmd)
 	return cmd
+}
+
+func completeBase(cmd *cobra.Command) {
+	must(cmd.RegisterFlagCompletionFunc("base", cobra.FixedCompletions([]string{"10", "36", "58", "62"}, cobra.ShellCompDirectiveNoFileComp)))
 }
 
 type decoder struct {
@@ -87,7 +92,6 @@ func (d *decoder) all(args []string, stdin io.Reader) error {
 const (
 	header = "%-19s  %-24s  %7s  %8s  %10s\n"
 	row    = "%-19s  %-24s  %7d  %8d  %10d\n"
-	stamp  = "2006-01-02T15:04:05.000Z07:00"
 )
 
 // one decodes an id and prints it, or its fault. The error is that of writing.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/snowlease/snowlease/idworker/snowflake"
 )
@@ -17,11 +17,15 @@ type layoutFlags struct {
 	unit                time.Duration
 }
 
-func (f *layoutFlags) register(flags *pflag.FlagSet) {
+var presets = []string{"default", "twitter", "discord", "wide", "yitter", "jssafe"}
+
+func (f *layoutFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringVar(&f.preset, "layout", "default", "preset: default, twitter, discord, wide, yitter or jssafe")
 	flags.StringVar(&f.epoch, "epoch", "", "start of time, Unix milliseconds or RFC 3339 (default: the preset's)")
 	flags.DurationVar(&f.unit, "unit", 0, "length of a tick (default: the preset's)")
 	flags.StringVar(&f.bits, "bits", "", "widths time/worker/business/sequence, such as 41/5/0/17 (default: the preset's)")
+	must(cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(presets, cobra.ShellCompDirectiveNoFileComp)))
 }
 
 func (f *layoutFlags) layout() (snowflake.Layout, error) {
@@ -45,19 +49,27 @@ func (f *layoutFlags) layout() (snowflake.Layout, error) {
 	return l, l.Validate()
 }
 
-func parseEpoch(s string) (int64, error) {
-	ms, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
-		t, timeErr := time.Parse(time.RFC3339, s)
-		if timeErr != nil {
-			return 0, fmt.Errorf("--epoch %q is neither Unix milliseconds nor a time like 2020-01-01T00:00:00Z", s)
-		}
-		ms = t.UnixMilli()
+// parseTime reads Unix milliseconds or RFC 3339.
+func parseTime(s string) (time.Time, error) {
+	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return time.UnixMilli(ms), nil
 	}
-	if ms < 1 {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return t, fmt.Errorf("%q is neither Unix milliseconds nor a time like 2020-01-01T00:00:00Z", s)
+	}
+	return t, nil
+}
+
+func parseEpoch(s string) (int64, error) {
+	t, err := parseTime(s)
+	if err != nil {
+		return 0, fmt.Errorf("--epoch %w", err)
+	}
+	if t.UnixMilli() < 1 {
 		return 0, fmt.Errorf("--epoch %q is not after 1970", s)
 	}
-	return ms, nil
+	return t.UnixMilli(), nil
 }
 
 func parseBits(s string, l *snowflake.Layout) error {
@@ -74,4 +86,18 @@ func parseBits(s string, l *snowflake.Layout) error {
 		*fields[i] = uint8(n)
 	}
 	return nil
+}
+
+// parseLayout reads the fingerprint of a layout, which is what namespaces are pinned to.
+func parseLayout(fingerprint string) (snowflake.Layout, error) {
+	var epoch, unit, bits string
+	if _, err := fmt.Sscanf(fingerprint, "epoch=%s unit=%s bits=%s", &epoch, &unit, &bits); err == nil {
+		if d, err := time.ParseDuration(unit); err == nil {
+			l, err := (&layoutFlags{epoch: epoch, unit: d, bits: bits}).layout()
+			if err == nil && l.String() == fingerprint {
+				return l, nil
+			}
+		}
+	}
+	return snowflake.Layout{}, fmt.Errorf("%q is no layout of snowlease's", fingerprint)
 }

@@ -1,10 +1,17 @@
-// Command snowlease takes ids apart and opens namespaces for worker ids.
+// Command snowlease takes ids apart and looks after the worker ids of a service.
 //
 //	snowlease decode 175928847299117063 --layout discord
-//	snowlease init --namespace orders --mode redis --addr 127.0.0.1:6379
+//	export SNOWLEASE_STORE='redis://127.0.0.1:6379'
+//	snowlease init --namespace orders
+//	snowlease doctor --namespace orders --replicas 8
+//	snowlease workers --namespace orders --watch
+//
+// See "snowlease help" for the other commands, and "snowlease completion" for shells.
 //
 // It exits with 0 when all went well, 1 when something failed, 2 when it was called
-// wrongly, and 3 when the namespace to be opened exists already.
+// wrongly, and 3 when it did what was asked and the answer is no: the doctor found
+// faults, the configuration has some, the namespace to be opened exists, the worker id
+// to be taken back is not held so, the question was not answered with yes.
 package main
 
 import (
@@ -13,19 +20,25 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
+	"os/signal"
+	"syscall"
 
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 )
 
 func main() {
-	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	logging.Disable() // of go-redis: it prints what its errors say as well
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
 }
 
 const (
 	exitFailed = 1
 	exitUsage  = 2
-	exitExists = 3
+	exitNo     = 3
 )
 
 // A failure is an error of a command that was called rightly.
@@ -40,13 +53,31 @@ func (f failure) Unwrap() error { return f.err }
 // run is the program, and returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
-		Use:               "snowlease",
-		Short:             "Take snowflake ids apart, and open namespaces for worker ids",
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Use:   "snowlease",
+		Short: "Take snowflake ids apart, and look after the worker ids of a service",
+		Long: `Take snowflake ids apart, and look after the worker ids of a service.
+
+Exit codes: 0 all went well, 1 something failed, 2 wrong call, 3 the answer is no
+(faults were found, the namespace exists, and the like).`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
-	root.AddCommand(decodeCommand(), initCommand(), versionCommand()) //nolint:contextcheck // cobra hands the context to each command
+	root.AddGroup(
+		&cobra.Group{ID: "ids", Title: "Ids:"},
+		&cobra.Group{ID: "worker", Title: "Worker ids:"},
+	)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+		}
+		root.AddCommand(commands...)
+	}
+	//nolint:contextcheck // cobra hands the context to each command
+	{
+		add("ids", decodeCommand(), encodeCommand(), layoutCommand(), benchCommand())
+		add("worker", workersCommand(), initCommand(), doctorCommand(), quarantineCommand(), releaseCommand())
+		add("", segmentCommand(), configCommand(), versionCommand())
+	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -61,32 +92,6 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	fmt.Fprintf(stderr, "See %q.\n", cmd.CommandPath()+" --help")
 	return exitUsage
-}
-
-func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			version, revision, modified := "(unknown)", "", ""
-			info, ok := debug.ReadBuildInfo()
-			if ok {
-				version = info.Main.Version
-				for _, s := range info.Settings {
-					switch {
-					case s.Key == "vcs.revision":
-						revision = " " + s.Value
-					case s.Key == "vcs.modified" && s.Value == "true":
-						modified = " (modified)"
-					}
-				}
-				modified += " " + info.GoVersion
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "snowlease %s%s%s\n", version, revision, modified)
-			return failed(err)
-		},
-	}
 }
 
 // failed marks err, if any, as a failure with the exit code 1.

@@ -4,24 +4,19 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/internal/testserver"
-	"github.com/snowlease/snowlease/providers"
-	"github.com/snowlease/snowlease/providers/redis"
-	"github.com/snowlease/snowlease/providers/sqldb"
-	"github.com/snowlease/snowlease/redisseq"
 )
 
-func TestMain(m *testing.M) { testserver.Main(m) }
+func TestMain(m *testing.M) {
+	logging.Disable()
+	testserver.Main(m)
+}
 
 // call runs the program and returns its exit code and what it printed.
 func call(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
@@ -104,11 +99,12 @@ func TestDecodeReportsLostOutput(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
+	store := "--store=redis://127.0.0.1:1"
 	for _, c := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{"encode"}, `unknown command "encode"`},
+		{[]string{"count"}, `unknown command "count"`},
 		{[]string{"decode"}, "requires at least 1 arg"},
 		{[]string{"decode", "-5"}, "unknown shorthand flag"},
 		{[]string{"decode", "1", "--layout=uuid"}, `layout preset "uuid" is unknown: choose default`},
@@ -121,17 +117,32 @@ func TestUsage(t *testing.T) {
 		{[]string{"decode", "1", "--epoch=yesterday"}, `--epoch "yesterday" is neither`},
 		{[]string{"decode", "1", "--epoch=0"}, `--epoch "0" is not after 1970`},
 		{[]string{"decode", "1", "--unit=1us"}, "time unit 1µs"},
-		{[]string{"init"}, "namespace is empty"},
-		{[]string{"init", "--namespace=a"}, `--mode "" is neither db nor redis`},
-		{[]string{"init", "--namespace=a", "--mode=db"}, "db.driver is empty"},
-		{[]string{"init", "--namespace=a", "--mode=redis"}, "redis.addrs is empty"},
-		{[]string{"init", "--namespace=a", "--mode=redis", "--ttl=1m", "--max-ttl=30s"}, "max_ttl 30s is not from ttl (1m0s)"},
-		{[]string{"init", "--namespace=a", "--mode=redis", "--skew=20s"}, "skew 20s"},
-		{[]string{"init", "--namespace=a", "--mode=redis", "--bits=30/5/0/17"}, "less than a year from now"},
-		{[]string{"init", "--namespace=a", "--mode=local"}, "is neither db nor redis"},
-		{[]string{"init", "--namespace=a", "--mode=auto"}, `--mode "auto" is neither db nor redis`},
-		{[]string{"init", "--namespace=a", "--mode=db", "--quarantine=often"}, `quarantine "often" is unknown`},
+		{[]string{"encode", "7"}, `argument "7" is not "-"`},
+		{[]string{"encode", "--time=now"}, `--time "now" is neither`},
+		{[]string{"encode", "--base=2"}, "base 2 is unknown"},
+		{[]string{"layout", "--years=30", "--bits=41/5/0/17"}, "leave one group out"},
+		{[]string{"layout", "--years=0"}, "give 1 to 200 --years"},
+		{[]string{"layout", "--years=200", "--js-safe", "--rate=1000000000"}, "no layout of 53 bits holds all of that"},
+		{[]string{"bench", "--duration=0"}, "--duration 0s is not 1ms to 1h"},
+		{[]string{"init"}, "--store is empty"},
+		{[]string{"init", store}, "--namespace is empty"},
+		{[]string{"init", "--namespace=a b", store}, `namespace "a b"`},
+		{[]string{"init", "--namespace=a", store, "--ttl=1m", "--max-ttl=30s"}, "max_ttl 30s is not from ttl (1m0s)"},
+		{[]string{"init", "--namespace=a", store, "--skew=20s"}, "skew 20s"},
+		{[]string{"init", "--namespace=a", store, "--bits=30/5/0/17"}, "less than a year from now"},
+		{[]string{"init", "--namespace=a", store, "--quarantine=often"}, `quarantine "often" is unknown`},
+		{[]string{"init", "--namespace=a", store, "--config=no.yaml", "--ttl=1s"}, "leave one of them out"},
+		{[]string{"init", "--config=no.yaml"}, "no.yaml"},
 		{[]string{"init", "extra"}, `unknown command "extra"`},
+		{[]string{"workers", store}, "--namespace is empty"},
+		{[]string{"workers", store, "--namespace=a", "--every=1ms"}, "--every 1ms is less than 100ms"},
+		{[]string{"workers", store, "--namespace=a", "--quarantine=x"}, `--quarantine "x" is unknown`},
+		{[]string{"release", store, "--namespace=a"}, `required flag(s) "token", "worker" not set`},
+		{[]string{"doctor", store, "--replicas=-1"}, "is negative"},
+		{[]string{"segment", "create", store}, `--name: the name ""`},
+		{[]string{"segment", "create", store, "--name=a", "--start=0"}, "--start 0 is below 1"},
+		{[]string{"segment", "resume", store, "--name=a"}, `required flag(s) "above" not set`},
+		{[]string{"config", "check"}, "accepts 1 arg(s)"},
 		{[]string{"version", "extra"}, `unknown command "extra"`},
 	} {
 		code, out, errs := call(t, "", c.args...)
@@ -147,130 +158,34 @@ func TestVersionAndHelp(t *testing.T) {
 	code, out, _ := call(t, "", "version")
 	require.Zero(t, code)
 	require.Regexp(t, `^snowlease \S+.* go1\.`, out)
-	for _, args := range [][]string{{}, {"--help"}, {"decode", "--help"}, {"init", "--help"}} {
+	for _, args := range [][]string{{}, {"--help"}, {"decode", "--help"}, {"init", "--help"}, {"segment"}, {"config"}, {"doctor", "--help"}} {
 		code, out, _ = call(t, "", args...)
 		require.Zero(t, code)
 		require.Contains(t, out, "Usage:")
 	}
 }
 
-// A namespace that init has opened lends at once to who has the same configuration,
-// and is not opened again.
-func TestInit(t *testing.T) {
-	t.Parallel()
-	fake := miniredis.RunT(t)
-	for name, c := range map[string]struct {
-		args   []string
-		center func(*testing.T) lease.Center
-	}{
-		"miniredis": {[]string{"--mode=redis", "--addr=" + fake.Addr(), "--quarantine=never"}, redisCenter(fake.Addr(), redisseq.WithQuarantine(redisseq.Never))},
-		"sqlite":    dbCase("sqlite", filepath.Join(t.TempDir(), "a.db")),
-		"redis":     {},
-		"mysql":     {},
-		"postgres":  {},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			switch name {
-			case "redis":
-				addr := testserver.Redis(t)
-				c.args, c.center = []string{"--mode=redis", "--addr=" + addr}, redisCenter(addr)
-			case "mysql":
-				c = dbCase(name, testserver.MySQL(t))
-			case "postgres":
-				c = dbCase(name, testserver.Postgres(t))
-			}
-			for _, ns := range []string{"first", "second"} {
-				ns = "cmd-" + name + "-" + ns
-				args := append([]string{"init", "--namespace=" + ns}, c.args...)
-				code, out, errs := call(t, "", args...)
-				require.Zero(t, code, errs)
-				require.Contains(t, out, `namespace "`+ns+`" is open at `)
-				require.Contains(t, out, "layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32 max_ttl=30s skew=2s")
-
-				center := c.center(t)
-				r, err := idworker.Config{Namespace: ns}.Request() // of an application with the defaults
-				require.NoError(t, err)
-				g, err := center.Acquire(t.Context(), r)
-				require.NoError(t, err)
-
-				code, out, errs = call(t, "", args...)
-				require.Equal(t, exitExists, code)
-				require.Contains(t, errs, "exists already")
-				require.Contains(t, errs, "nothing was changed")
-				require.Empty(t, out)
-				require.NoError(t, center.Release(t.Context(), g, g.Floor))
-			}
-		})
-	}
-}
-
-type initCase = struct {
-	args   []string
-	center func(*testing.T) lease.Center
-}
-
-func dbCase(driver, dsn string) initCase {
-	return initCase{[]string{"--mode=db", "--driver=" + driver, "--dsn=" + dsn}, func(t *testing.T) lease.Center {
-		db, err := sqldb.Open(t.Context(), sqldb.Config{Driver: driver, DSN: dsn}, nil, providers.Drivers()...)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, sqldb.Close(db)) })
-		center, err := dbseq.New(db)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, center.Close()) })
-		return center
-	}}
-}
-
-func redisCenter(addr string, options ...redisseq.Option) func(*testing.T) lease.Center {
-	return func(t *testing.T) lease.Center {
-		client, err := redis.Open(t.Context(), redis.Config{Addrs: []string{addr}})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, client.Close()) })
-		center, err := redisseq.New(client, options...)
-		require.NoError(t, err)
-		return center
-	}
-}
-
-func TestInitFails(t *testing.T) {
-	t.Parallel()
-	code, out, errs := call(t, "", "init", "--namespace=a", "--mode=redis", "--addr=127.0.0.1:1", "--password=s3cret", "--timeout=200ms")
-	require.Equal(t, exitFailed, code)
-	require.Contains(t, errs, "redis at 127.0.0.1:1: cannot connect")
-	require.NotContains(t, errs, "s3cret")
-	require.Empty(t, out)
-	code, _, errs = call(t, "", "init", "--namespace=a", "--mode=db", "--driver=mysql", "--dsn=app:s3cret@tcp(127.0.0.1:1)/app")
-	require.Equal(t, exitFailed, code)
-	require.Contains(t, errs, "mysql at 127.0.0.1:1/app: cannot connect")
-	require.NotContains(t, errs, "s3cret")
-	for _, args := range [][]string{
-		{"--mode=db", "--driver=sqlite", "--dsn=" + filepath.Join(t.TempDir(), "a.db"), "--prefix=Bad Prefix"},
-		{"--mode=redis", "--addr=" + miniredis.RunT(t).Addr(), "--prefix={x}"},
-	} {
-		code, _, errs = call(t, "", append([]string{"init", "--namespace=a"}, args...)...)
-		require.Equal(t, exitFailed, code, errs)
-		require.NotEmpty(t, errs)
-	}
-}
-
-// Secrets come from the environment, and no help shows them.
-func TestInitReadsTheEnvironment(t *testing.T) {
-	srv := miniredis.RunT(t)
-	srv.RequireAuth("s3cret")
-	t.Setenv(envPassword, "s3cret")
-	t.Setenv(envDSN, filepath.Join(t.TempDir(), "a.db"))
-	code, _, errs := call(t, "", "init", "--namespace=a", "--mode=redis", "--addr="+srv.Addr(), "--quarantine=never")
-	require.Zero(t, code, errs)
-	code, _, errs = call(t, "", "init", "--namespace=a", "--mode=db", "--driver=sqlite")
-	require.Zero(t, code, errs)
-	_, out, _ := call(t, "", "init", "--help")
-	require.NotContains(t, out, "s3cret")
-	require.NotContains(t, out, "a.db")
-}
-
 func TestJSONIsValid(t *testing.T) {
 	t.Parallel()
-	_, out, _ := call(t, "", "decode", "--json", "1")
-	require.True(t, json.Valid([]byte(out)))
+	for _, args := range [][]string{{"decode", "1"}, {"encode"}, {"layout"}, {"bench", "--duration=1ms"}, {"version"}} {
+		code, out, errs := call(t, "", append(args, "--json")...)
+		require.Zero(t, code, errs)
+		require.NotEmpty(t, out)
+		for line := range strings.Lines(out) {
+			require.True(t, json.Valid([]byte(line)), line)
+		}
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		code, out, _ := call(t, "", "completion", shell)
+		require.Zero(t, code)
+		require.Contains(t, out, "snowlease")
+	}
+	for flag, want := range map[string]string{"layout": "jssafe", "base": "62"} {
+		_, out, _ := call(t, "", "__complete", "decode", "--"+flag, "")
+		require.Contains(t, out, want)
+	}
 }

@@ -14,8 +14,8 @@ import (
 // and an error other than those named says that the outcome is unknown: the call
 // can be repeated with the same arguments.
 //
-// A Center may also be a Lister, an Initializer and a fmt.Stringer, which names
-// the store in logs and errors and must not show a secret.
+// A Center may also be a Lister or an Operator, an Initializer and a fmt.Stringer,
+// which names the store in logs and errors and must not show a secret.
 type Center interface {
 	// Acquire lends a free worker id of req.First..req.Last to req.Owner. The same
 	// owner asking again gets the same worker, token, floor and ceiling.

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/internal/testserver"
+)
+
+// examine calls the doctor and returns its findings.
+func examine(t *testing.T, store string, args ...string) (code int, all []finding) {
+	t.Helper()
+	code, out, errs := call(t, "", append([]string{"doctor", "--json", "--store=" + store}, args...)...)
+	faults := 0
+	for line := range strings.Lines(out) {
+		var f finding
+		require.NoError(t, json.Unmarshal([]byte(line), &f))
+		if f.Level == levelFault {
+			faults++
+			require.NotEmpty(t, f.Advice, "%+v", f)
+		}
+		all = append(all, f)
+	}
+	require.NotEmpty(t, all, errs)
+	require.Equal(t, faults > 0, code == exitNo, "%d %+v %s", code, all, errs)
+	return code, all
+}
+
+// requireFinding: the doctor finds it, and with a fault nothing else at fault.
+func requireFinding(t *testing.T, all []finding, level, check, seen string) {
+	t.Helper()
+	found := false
+	for _, f := range all {
+		if f.Level == level && f.Check == check && strings.Contains(f.Seen, seen) {
+			found = true
+		} else if f.Level == levelFault {
+			require.Equal(t, level+" "+check+" "+seen, f, "another fault")
+		}
+	}
+	require.True(t, found, "no %s of %s with %q: %+v", level, check, seen, all)
+}
+
+func redisURL(s *testserver.Server) string { return "redis://" + s.Addr() }
+
+// A Redis that is persistent; with replicas by snapshots, since one that rewrites its
+// append-only file writes on for a moment when it is killed.
+var (
+	kept  = []string{"--appendonly", "yes"}
+	saved = []string{"--save", "3600 1"}
+)
+
+func do(t *testing.T, s *testserver.Server, args ...any) {
+	t.Helper()
+	c := goredis.NewClient(&goredis.Options{Addr: s.Addr()})
+	require.NoError(t, c.Do(context.WithoutCancel(t.Context()), args...).Err())
+	require.NoError(t, c.Close())
+}
+
+func sqlDo(t *testing.T, driver, dsn string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	require.NoError(t, err)
+	defer db.Close()
+	for _, s := range statements {
+		_, err := db.ExecContext(t.Context(), s)
+		require.NoError(t, err, s)
+	}
+}
+
+func initialise(t *testing.T, store string, args ...string) {
+	t.Helper()
+	code, _, errs := call(t, "", append([]string{"init", "--namespace=orders", "--store=" + store}, args...)...)
+	require.Zero(t, code, errs)
+}
+
+// Stores that are set up well have no faults, empty and in use.
+func TestDoctorFindsNothing(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*testing.T) string{
+		"redis":  func(t *testing.T) string { return redisURL(testserver.NewRedis(t, kept...)) },
+		"sqlite": sqliteURL,
+		"mysql": func(t *testing.T) string {
+			return mysqlURL(t, testserver.NewMySQL(t, "--innodb-flush-log-at-trx-commit=1").DSN())
+		},
+		"postgres": func(t *testing.T) string {
+			return testserver.NewPostgres(t, "-c", "fsync=on", "-c", "full_page_writes=on", "-c", "synchronous_commit=on").DSN()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := open(t)
+			code, all := examine(t, store)
+			require.Zero(t, code, all)
+			initialise(t, store)
+			code, all = examine(t, store, "--namespace=orders", "--replicas=16")
+			require.Zero(t, code, all)
+			for _, check := range []string{"clock", "incarnation", "rights", "namespace", "layout", "workers", "pool"} {
+				requireFinding(t, all, levelOK, check, "")
+			}
+			if name != "sqlite" {
+				return
+			}
+			_, all = examine(t, store, "--namespace=orders", "--replicas=17")
+			requireFinding(t, all, levelFault, "pool", "17 replicas, 32 worker ids, good for 16")
+			_, all = examine(t, store, "--namespace=orders", "--replicas=33")
+			requireFinding(t, all, levelFault, "pool", "33 replicas")
+			_, all = examine(t, store, "--namespace=orders", "--layout=wide")
+			requireFinding(t, all, levelFault, "namespace", "bits=41/10/0/12")
+			_, all = examine(t, store, "--namespace=others")
+			requireFinding(t, all, levelNote, "namespace", "nothing is on record for others")
+			require.Zero(t, first(call(t, "", "quarantine", "--store="+store, "--namespace=orders", "--yes")))
+			_, all = examine(t, store, "--namespace=orders")
+			requireFinding(t, all, levelNote, "quarantine", "by hand")
+		})
+	}
+}
+
+func TestDoctorOnRedis(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		server      []string
+		prepare     func(t *testing.T, s *testserver.Server) string // another URL
+		args        []string
+		check, seen string
+	}{
+		"evicts":         {server: []string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}, check: "eviction", seen: "allkeys-lru"},
+		"keeps nothing":  {server: []string{"--appendonly", "no", "--save", ""}, check: "persistence", seen: `save ""`},
+		"syncs too late": {args: []string{"--quarantine=never"}, check: "persistence", seen: "appendfsync everysec"},
+		"may not INFO": {prepare: func(t *testing.T, s *testserver.Server) string {
+			do(t, s, "ACL", "SETUSER", "app", "on", ">word", "~*", "+@all", "-info")
+			return "redis://app:word@" + s.Addr()
+		}, check: "incarnation", seen: "run_id"},
+		"may not write": {prepare: func(t *testing.T, s *testserver.Server) string {
+			do(t, s, "ACL", "SETUSER", "app", "on", ">word", "~snowlease:*", "+@all", "-zadd")
+			return "redis://app:word@" + s.Addr()
+		}, check: "rights", seen: "ZADD: "},
+		"other keys": {prepare: func(t *testing.T, s *testserver.Server) string {
+			do(t, s, "ACL", "SETUSER", "app", "on", ">word", "~orders:*", "+@all")
+			return "redis://app:word@" + s.Addr()
+		}, check: "rights", seen: "key"},
+		"clock":         {prepare: func(_ *testing.T, s *testserver.Server) string { s.ShiftClock(-8 * time.Hour); return "" }, check: "clock", seen: "-8h0m0"},
+		"no replicas":   {args: []string{"--wait-replicas=1"}, check: "replication", seen: "no replica is connected"},
+		"wrong address": {prepare: func(*testing.T, *testserver.Server) string { return "redis://127.0.0.1:1" }, check: "connect", seen: "127.0.0.1:1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := testserver.NewRedis(t, append(append([]string{}, kept...), c.server...)...)
+			url := redisURL(s)
+			if c.prepare != nil {
+				if other := c.prepare(t, s); other != "" {
+					url = other
+				}
+			}
+			_, all := examine(t, url, append(c.args, "--timeout=10s")...)
+			requireFinding(t, all, levelFault, c.check, c.seen)
+		})
+	}
+	t.Run("replica", func(t *testing.T) {
+		t.Parallel()
+		primary := testserver.NewRedis(t, saved...)
+		replica := testserver.NewRedisReplica(t, primary, saved...)
+		_, all := examine(t, redisURL(replica))
+		var checks []string
+		for _, f := range all {
+			if f.Level == levelFault {
+				checks = append(checks, f.Check)
+			}
+		}
+		require.Equal(t, []string{"rights", "replication"}, checks)
+		_, all = examine(t, redisURL(primary))
+		requireFinding(t, all, levelNote, "replication", "1 replicas, wait_replicas 0")
+		_, all = examine(t, redisURL(primary), "--wait-replicas=1")
+		requireFinding(t, all, levelOK, "replication", "1 replicas, wait_replicas 1")
+	})
+	t.Run("sentinel", func(t *testing.T) {
+		t.Parallel()
+		s := testserver.NewSentinels(t, saved...)
+		_, all := examine(t, "redis://"+strings.Join(s.Addrs(), ",")+"?master="+testserver.SentinelName)
+		requireFinding(t, all, levelOK, "rights", "")
+	})
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		cluster := testserver.NewCluster(t, saved...)
+		_, all := examine(t, "redis://"+strings.Join(cluster.Addrs(), ",")+"?cluster=true", "--namespace=orders")
+		requireFinding(t, all, levelOK, "rights", "")
+		_, all = examine(t, redisURL(cluster.Nodes[0]), "--namespace=orders")
+		found := false
+		for _, f := range all {
+			found = found || f.Level == levelFault && f.Check == "cluster"
+		}
+		require.True(t, found, all)
+	})
+}
+
+func TestDoctorOnMySQL(t *testing.T) {
+	t.Parallel()
+	s := testserver.NewMySQL(t, "--innodb-flush-log-at-trx-commit=1")
+	url := mysqlURL(t, s.DSN())
+	initialise(t, url)
+	reader := strings.Replace(url, "snowlease:snowlease@", "reader:word@", 1)
+	for _, c := range []struct {
+		name          string
+		prepare, undo []string
+		url           string
+		check, seen   string
+	}{
+		{"commits late", []string{"SET GLOBAL innodb_flush_log_at_trx_commit = 2"}, []string{"SET GLOBAL innodb_flush_log_at_trx_commit = 1"}, url, "durability", "is 2"},
+		{"read only", []string{"SET GLOBAL read_only = 1"}, []string{"SET GLOBAL read_only = 0"}, url, "primary", "read_only is ON"},
+		{"may not write", []string{"CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'word'", "GRANT SELECT, INSERT, DELETE ON test.* TO reader@'127.0.0.1'"}, nil, reader, "rights", "UPDATE on snowlease_slot"},
+		{"may not create", []string{"DROP TABLE snowlease_slot, snowlease_ticket, snowlease_meta"}, nil, reader, "rights", "there is no table snowlease_slot"},
+		{"old engine", []string{"CREATE TABLE snowlease_meta (ns VARCHAR(64)) ENGINE=MyISAM"}, []string{"DROP TABLE snowlease_meta"}, url, "engine", "snowlease_meta is MyISAM"},
+	} {
+		sqlDo(t, "mysql", s.DSN(), c.prepare...)
+		_, all := examine(t, c.url)
+		requireFinding(t, all, levelFault, c.check, c.seen)
+		sqlDo(t, "mysql", s.DSN(), c.undo...)
+	}
+	_, all := examine(t, url)
+	requireFinding(t, all, levelOK, "rights", "the account may create it: true")
+}
+
+func TestDoctorOnMySQLWithReplica(t *testing.T) {
+	t.Parallel()
+	primary := testserver.NewMySQLPrimary(t, "--innodb-flush-log-at-trx-commit=1")
+	testserver.NewMySQLReplica(t, primary)
+	url := mysqlURL(t, primary.DSN())
+	_, all := examine(t, url)
+	requireFinding(t, all, levelNote, "replication", "1 replicas, semi-synchronous replication is off")
+	_, all = examine(t, url, "--quarantine=never")
+	requireFinding(t, all, levelFault, "replication", "1 replicas")
+}
+
+func TestDoctorOnPostgres(t *testing.T) {
+	t.Parallel()
+	s := testserver.NewPostgres(t, "-c", "fsync=on", "-c", "full_page_writes=on", "-c", "synchronous_commit=on")
+	sqlDo(t, "pgx", s.DSN(), "CREATE ROLE app LOGIN PASSWORD 'word'", "GRANT ALL ON SCHEMA public TO app")
+	app := strings.ReplaceAll(strings.Replace(s.DSN(), "user=snowlease", "user=app", 1), "password=snowlease", "password=word")
+	require.NotEqual(t, s.DSN(), app)
+	for _, c := range []struct {
+		name        string
+		prepare     []string
+		undo        []string
+		check, seen string
+	}{
+		{"commits late", []string{"ALTER ROLE app SET synchronous_commit = off"}, []string{"ALTER ROLE app RESET synchronous_commit"}, "durability", "synchronous_commit is off"},
+		{"read only", []string{"ALTER ROLE app SET default_transaction_read_only = on"}, []string{"ALTER ROLE app RESET default_transaction_read_only"}, "primary", "default_transaction_read_only on"},
+		{"no incarnation", []string{"REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC"}, []string{"GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC"}, "incarnation", "pg_control_system"},
+		{"may not create", []string{"REVOKE ALL ON SCHEMA public FROM app", "GRANT USAGE ON SCHEMA public TO app"}, nil, "rights", "there is no table"},
+	} {
+		sqlDo(t, "pgx", s.DSN(), c.prepare...)
+		_, all := examine(t, app)
+		requireFinding(t, all, levelFault, c.check, c.seen)
+		sqlDo(t, "pgx", s.DSN(), c.undo...)
+	}
+	initialise(t, s.DSN()) // the tables are another's
+	_, all := examine(t, app, "--quarantine=never")
+	requireFinding(t, all, levelFault, "rights", "SELECT on snowlease_slot")
+}
+
+func TestDoctorOnSQLite(t *testing.T) {
+	t.Parallel()
+	url := sqliteURL(t)
+	_, all := examine(t, url+"?_pragma=synchronous(0)")
+	requireFinding(t, all, levelFault, "durability", "synchronous is OFF")
+	_, all = examine(t, "sqlite::memory:")
+	requireFinding(t, all, levelFault, "file", "")
+	_, all = examine(t, url, "--replicas=2")
+	requireFinding(t, all, levelNote, "hosts", "2 replicas")
+}
+
+// A layout whose years are over is found though the namespace was opened in time.
+func TestDoctorReadsTheLayoutOnRecord(t *testing.T) {
+	t.Parallel()
+	store := sqliteURL(t)
+	initialise(t, store)
+	old := snowflake.Layout{Epoch: time.Now().Add(-6 * 365 * 24 * time.Hour).UnixMilli(), TimeBits: 38, WorkerBits: 5, SequenceBits: 17}
+	f := storeFlags{store: store, quarantine: "on-change"}
+	require.NoError(t, f.complete(true))
+	o, err := f.open(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, o.db.Exec("UPDATE snowlease_meta SET pin = ? WHERE ns = 'orders'", "layout={"+old.String()+"} pool=32 max_ttl=30s skew=2s").Error)
+	require.NoError(t, o.close())
+	_, all := examine(t, store, "--namespace=orders")
+	requireFinding(t, all, levelNote, "layout", "bits=38/5/0/17")
+}
+
+func TestDoctorForPeople(t *testing.T) {
+	t.Parallel()
+	code, out, errs := call(t, "", "doctor", "--store="+sqliteURL(t), "--replicas=20")
+	require.Equal(t, exitNo, code)
+	require.Contains(t, out, "fault  pool           20 replicas, 32 worker ids, good for 16\n                      -> ")
+	require.Contains(t, errs, "the doctor found faults: 1")
+}

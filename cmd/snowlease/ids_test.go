@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+func TestEncode(t *testing.T) {
+	t.Parallel()
+	code, out, errs := call(t, "", "encode", "--layout=discord", "--time=2016-04-30T11:18:25.796Z", "--worker=32", "--sequence=7")
+	require.Zero(t, code, errs)
+	require.Equal(t, "175928847299117063\n", out)
+	_, out, _ = call(t, "", "encode", "--layout=discord", "--time=1462015105796", "--worker=32", "--sequence=7", "--base=58", "--json")
+	require.JSONEq(t, `{"id":"175928847299117063","text":"QgmVVkniES"}`, out)
+
+	ids := "175928847299117063\n1\n9223372036854775807\n"
+	_, parts, _ := call(t, ids, "decode", "--json", "--layout=discord", "-")
+	code, out, errs = call(t, parts, "encode", "--layout=discord", "-")
+	require.Zero(t, code, errs)
+	require.Equal(t, ids, out)
+
+	code, _, errs = call(t, `{"time":"2020-01-01T00:00:00Z","worker":1}{"worker":-1}`, "encode", "-")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errs, "object 2: ")
+	code, _, errs = call(t, "", "encode", "--worker=32")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errs, "worker 32 is not 0 to 31")
+}
+
+func TestLayoutIsExplained(t *testing.T) {
+	t.Parallel()
+	code, out, errs := call(t, "", "layout", "--layout=twitter")
+	require.Zero(t, code, errs)
+	for _, want := range []string{"epoch=1288834974657 unit=1ms bits=41/10/0/12", "1024, good for 512 replicas", "4096 a tick, 4096000 a second", "no: give ids to JavaScript as strings", "2080-07-10T17:30:30Z"} {
+		require.Contains(t, out, want)
+	}
+	_, out, _ = call(t, "", "layout", "--layout=jssafe")
+	require.Regexp(t, `safe for JavaScript +yes`, out)
+	_, out, _ = call(t, "", "layout", "--bits=30/5/0/17")
+	require.Contains(t, out, "FAULT")
+}
+
+// What is designed holds what was wished for, is as fine as can be, and is taken as
+// configuration.
+func TestLayoutIsDesigned(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for _, years := range []float64{1, 30, 200} {
+		for _, replicas := range []int64{1, 2, 3, 16, 500, 1 << 19} {
+			for _, rate := range []int64{1, 999, 1000, 64_000, 10_000_000} {
+				for _, businesses := range []int64{1, 2, 100} {
+					for _, js := range []bool{false, true} {
+						w := wish{years, replicas, rate, businesses, js}
+						l, err := w.design(snowflake.DefaultEpoch, now)
+						if err != nil {
+							require.ErrorContains(t, err, "no layout of", "%+v", w)
+							continue
+						}
+						require.GreaterOrEqual(t, l.Workers(), 2*replicas, "%+v", w)
+						require.GreaterOrEqual(t, l.PerTick()*int64(time.Second/l.TimeUnit), rate, "%+v", w)
+						require.GreaterOrEqual(t, int64(1)<<l.BusinessBits, businesses, "%+v", w)
+						require.True(t, l.Ends().After(now.Add(time.Duration((years-0.01)*year))), "%+v", w)
+						require.LessOrEqual(t, l.Bits(), map[bool]int{false: 63, true: 53}[js], "%+v", w)
+					}
+				}
+			}
+		}
+	}
+	code, out, errs := call(t, "", "layout", "--js-safe", "--replicas=8", "--rate=5000")
+	require.Zero(t, code, errs)
+	require.Regexp(t, `safe for JavaScript +yes`, out)
+	config := out[strings.Index(out, "\nidworker:")+1:]
+	code, out, errs = call(t, strings.Replace(config, "idworker:\n", "idworker:\n  namespace: orders\n", 1), "config", "check", "-")
+	require.Zero(t, code, out+errs)
+	_, out, _ = call(t, "", "layout", "--years=50", "--json")
+	var v layoutView
+	require.NoError(t, json.Unmarshal([]byte(out), &v))
+	require.GreaterOrEqual(t, v.YearsLeft, 49.9)
+	require.Equal(t, 63, v.Bits)
+}
+
+func TestParseLayout(t *testing.T) {
+	t.Parallel()
+	for _, name := range presets {
+		l, err := snowflake.Preset(name)
+		require.NoError(t, err)
+		got, err := parseLayout(l.String())
+		require.NoError(t, err)
+		require.Equal(t, l.WithDefaults(), got)
+	}
+	for _, s := range []string{"", "41/5/0/17", "epoch=1 unit=1ms bits=41/5/0/17x", "epoch=x unit=1ms bits=41/5/0/17", "epoch=1 unit=s bits=41/5/0/17"} {
+		_, err := parseLayout(s)
+		require.Error(t, err, s)
+	}
+}
+
+func TestBench(t *testing.T) {
+	t.Parallel()
+	code, out, errs := call(t, "", "bench", "--duration=5ms", "--layout=twitter")
+	require.Zero(t, code, errs)
+	require.Equal(t, 5, strings.Count(out, "\n"))
+}
+
+func writeFile(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	return name
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func quarantineCommand() *cobra.Command {
+	var (
+		store       storeFlags
+		reason      string
+		yes, asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "quarantine --namespace NS [flags]",
+		Short: "Lend nothing for a while, after a backup was restored",
+		Long: `Quarantine keeps a namespace from lending worker ids until every lease has ended that
+the store may have forgotten: for max-ttl and skew, as the namespace has pinned them.
+Processes whose worker ids are on record go on; others wait.
+
+It is for a store that was restored from a backup, which knows nothing of what was lent
+since and may not look changed. Do it before the service reaches the restored store:
+what is lent until then is lent by marks that may be too low. A failover, a restart and
+lost records are noticed without it.`,
+		Example: `  snowlease quarantine --namespace orders --reason 'backup of 06:00 restored'`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := store.complete(false); err != nil {
+				return err
+			}
+			if err := confirm(cmd, yes, "Put namespace %q in quarantine? Processes that start meanwhile get no ids.", store.namespace); err != nil {
+				return err
+			}
+			return store.with(cmd, func(ctx context.Context, o *opened) error {
+				rec, err := o.Quarantine(ctx, store.namespace, "by hand: "+reason)
+				if err != nil {
+					return err
+				}
+				until := at(rec.Quarantine + 1)
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), map[string]string{"namespace": store.namespace, "store": o.String(), "until": until})
+				}
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "namespace %q at %s lends nothing until %s\n", store.namespace, o, until)
+				return err
+			})
+		},
+	}
+	store.register(cmd)
+	cmd.Flags().StringVar(&reason, "reason", "snowlease quarantine", "what to tell those who wait")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}

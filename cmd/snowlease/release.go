@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+func releaseCommand() *cobra.Command {
+	var (
+		store         storeFlags
+		worker, token int64
+		yes, asJSON   bool
+	)
+	cmd := &cobra.Command{
+		Use:   "release --namespace NS --worker N --token T [flags]",
+		Short: "Take a worker id from its holder",
+		Long: `Release takes a worker id from a holder that should not have it: a forgotten process,
+another environment that shares the store by mistake. "snowlease workers" shows worker
+and token.
+
+It makes no id come twice, whoever the holder is. The mark stays where it is, so nobody
+is lent the worker id before everything that its holder may still issue has passed. A
+holder that is alive learns at its next renewal that the lease is lost, and borrows
+another worker id: end it first. A process that has died needs no release: its lease
+ends by itself at the same time.
+
+It exits with 3 where the worker id is not held under this token.`,
+		Example: `  snowlease release --namespace orders --worker 3 --token 1763702716123`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := store.complete(false); err != nil {
+				return err
+			}
+			var slot lease.Slot
+			lost := failure{exitNo, fmt.Errorf("worker %d of %q is not held under token %d: see \"snowlease workers\"; nothing was changed", worker, store.namespace, token)}
+			if err := store.with(cmd, func(ctx context.Context, o *opened) error {
+				slots, err := o.Slots(ctx, store.namespace)
+				if err != nil {
+					return err
+				}
+				if worker < 0 || worker >= int64(len(slots)) || slots[worker].Token != token || slots[worker].Holder == "" {
+					return lost
+				}
+				slot = slots[worker]
+				return nil
+			}); err != nil {
+				return err
+			}
+			if err := confirm(cmd, yes, "Take worker %d of %q from %q, who has held it since %s?", worker, store.namespace, plain(slot.Holder), at(slot.Since)); err != nil {
+				return err
+			}
+			return store.with(cmd, func(ctx context.Context, o *opened) error {
+				err := o.Revoke(ctx, store.namespace, worker, token)
+				if errors.Is(err, lease.ErrLost) {
+					return lost
+				}
+				if err != nil {
+					return err
+				}
+				slots, err := o.Slots(ctx, store.namespace)
+				if err != nil || int64(len(slots)) <= worker {
+					return err
+				}
+				mark := at(slots[worker].Mark)
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), map[string]any{"namespace": store.namespace, "store": o.String(), "worker": worker, "lent_after": mark})
+				}
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "worker %d of %q was taken from %q; it can be lent after %s\n", worker, store.namespace, plain(slot.Holder), mark)
+				return err
+			})
+		},
+	}
+	store.register(cmd)
+	flags := cmd.Flags()
+	flags.Int64Var(&worker, "worker", 0, "the worker id")
+	flags.Int64Var(&token, "token", 0, "the token of its lease")
+	flags.BoolVar(&yes, "yes", false, "do not ask")
+	must(errors.Join(cmd.MarkFlagRequired("worker"), cmd.MarkFlagRequired("token")))
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker/segment"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+func segmentCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "segment",
+		Short: "Create names of numbers, and let them go on after a loss",
+		Long: `Segment looks after the names that package idworker/segment issues numbers of, in SQL
+or on Redis.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(segmentCreateCommand(), segmentResumeCommand())
+	return cmd
+}
+
+// segments is what both stores of numbers are.
+type segments interface {
+	segment.Store
+	segment.Creator
+	fmt.Stringer
+}
+
+// withSegments runs do on the numbers of the store.
+func withSegments(cmd *cobra.Command, f *storeFlags, do func(context.Context, segments) error) error {
+	return f.with(cmd, func(ctx context.Context, o *opened) error {
+		if o.redis != nil {
+			options := []redisseq.Option{redisseq.WithQuarantine(redisseq.Quarantine(f.quarantine))}
+			if f.prefix != "" {
+				options = append(options, redisseq.WithPrefix(f.prefix))
+			}
+			s, err := redisseq.NewSegments(o.redis, options...)
+			if err != nil {
+				return err
+			}
+			return do(ctx, s)
+		}
+		var options []dbseq.Option
+		if f.prefix != "" {
+			options = append(options, dbseq.WithTablePrefix(f.prefix))
+		}
+		s, err := dbseq.NewSegments(o.db, options...)
+		if err != nil {
+			return err
+		}
+		return errors.Join(do(ctx, s), s.Close())
+	})
+}
+
+func segmentCreateCommand() *cobra.Command {
+	var (
+		store  = storeFlags{creates: true}
+		name   string
+		start  int64
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "create --name NAME [flags]",
+		Short: "Create a name, once",
+		Long: `Create makes a name whose first number is --start. Where the name exists it changes
+nothing and exits with 3. After a loss of data start above all numbers in use.`,
+		Example: `  snowlease segment create --name orders --start 1000`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := completeSegment(&store, name, start, "start"); err != nil {
+				return err
+			}
+			return withSegments(cmd, &store, func(ctx context.Context, s segments) error {
+				err := s.Create(ctx, name, start)
+				if errors.Is(err, segment.ErrExists) {
+					return failure{exitNo, fmt.Errorf("%w at %s; nothing was changed", err, s)}
+				}
+				if err != nil {
+					return err
+				}
+				return segmentDone(cmd, asJSON, s, name, "created", start)
+			})
+		},
+	}
+	segmentFlags(cmd, &store, &name, &asJSON)
+	cmd.Flags().Int64Var(&start, "start", 1, "the first number")
+	return cmd
+}
+
+func segmentResumeCommand() *cobra.Command {
+	var (
+		store  storeFlags
+		name   string
+		above  int64
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "resume --name NAME --above N [flags]",
+		Short: "Let a name go on above the numbers in use",
+		Long: `Resume lets a name go on above --above: on a Redis that was restarted or failed over,
+and may have forgotten numbers that were given; on a database that was restored from a
+backup, before anybody reserves. Give the greatest number that is in use anywhere. A name
+that is further already stays there.`,
+		Example: `  snowlease segment resume --name orders --above 48210`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := completeSegment(&store, name, above, "above"); err != nil {
+				return err
+			}
+			return withSegments(cmd, &store, func(ctx context.Context, s segments) error {
+				var err error
+				if r, ok := s.(*redisseq.Segments); ok {
+					err = r.Resume(ctx, name, above)
+				} else { // one number is reserved, and nobody gets it
+					_, err = s.Reserve(ctx, segment.Request{Name: name, N: 1, Above: above, Start: 1, Max: math.MaxInt64})
+				}
+				if err != nil {
+					return err
+				}
+				return segmentDone(cmd, asJSON, s, name, "goes on above", above)
+			})
+		},
+	}
+	segmentFlags(cmd, &store, &name, &asJSON)
+	cmd.Flags().Int64Var(&above, "above", 0, "the greatest number in use")
+	must(cmd.MarkFlagRequired("above"))
+	return cmd
+}
+
+func segmentFlags(cmd *cobra.Command, store *storeFlags, name *string, asJSON *bool) {
+	store.register(cmd)
+	must(cmd.Flags().MarkHidden("namespace"))
+	cmd.Flags().StringVar(name, "name", "", "the name (required)")
+	jsonFlag(cmd, asJSON)
+}
+
+func completeSegment(store *storeFlags, name string, n int64, flag string) error {
+	if err := segment.CheckName(name); err != nil {
+		return fmt.Errorf("--name: %w", err)
+	}
+	if n < 1 {
+		return fmt.Errorf("--%s %d is below 1", flag, n)
+	}
+	return store.complete(true)
+}
+
+func segmentDone(cmd *cobra.Command, asJSON bool, s segments, name, what string, n int64) error {
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), map[string]any{"name": name, "store": s.String(), "what": what, "number": n})
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%q at %s: %s %d\n", name, s, what, n)
+	return err
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/providers"
+)
+
+func TestParseStore(t *testing.T) {
+	t.Parallel()
+	redis := func(c providers.RedisConfig) providers.Config { return providers.Config{Redis: c} }
+	for text, want := range map[string]providers.Config{
+		"redis://h":                     redis(providers.RedisConfig{Addrs: []string{"h:6379"}}),
+		"redis://[::1]:7/2":             redis(providers.RedisConfig{Addrs: []string{"[::1]:7"}, DB: 2}),
+		"rediss://u:p%40w@h:1/0":        redis(providers.RedisConfig{Addrs: []string{"h:1"}, Username: "u", Password: "p@w", TLS: true}),
+		"redis://:w@a,b:2?cluster=true": redis(providers.RedisConfig{Addrs: []string{"a:6379", "b:2"}, Password: "w", Cluster: true}),
+		"redis://a:26379/?master=m":     redis(providers.RedisConfig{Addrs: []string{"a:26379"}, Master: "m"}),
+		"redis://a/?master=m&sentinel_password=x&sentinel_username=y": redis(providers.RedisConfig{Addrs: []string{"a:6379"}, Master: "m", SentinelUsername: "y", SentinelPassword: "x"}),
+		"mysql://u:p%2Fw@h/name?tls=true":                             database("mysql", "u:p/w@tcp(h:3306)/name?tls=true"),
+		"mariadb://u@h:3/name":                                        database("mysql", "u@tcp(h:3)/name"),
+		"u:w@tcp(h)/name":                                             database("mysql", "u:w@tcp(h)/name"),
+		"postgres://u:w@h/name?sslmode=disable":                       database("postgres", "postgres://u:w@h/name?sslmode=disable"),
+		"host=h dbname=name":                                          database("postgres", "host=h dbname=name"),
+		"sqlite:a/b.db":                                               database("sqlite", "a/b.db"),
+		"sqlite:///a/b.db":                                            database("sqlite", "/a/b.db"),
+		"file:a.db?mode=ro":                                           database("sqlite", "file:a.db?mode=ro"),
+	} {
+		got, err := parseStore(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+	}
+	for text, want := range map[string]string{
+		"":                          "--store is empty",
+		"s3cret":                    "begins with none of",
+		"http://s3cret@h":           "begins with none of",
+		"redis://u:s3cret/x@h":      `an "@" stands behind the host`,
+		"redis://u:s3cret%zz@h":     "not percent-encoded",
+		"redis://h/s3cret":          "the database is not a number",
+		"redis://h/?s3cret=1":       "a setting of Redis is unknown",
+		"redis://h/?cluster=s3cret": "neither true nor false",
+		"redis://h/?a=%zz":          "not key=value",
+		"mysql://u:s3cret@a,b/name": "give one host",
+		"mysql://u:s3cret?x@h/name": `an "@" stands behind the host`,
+	} {
+		_, err := parseStore(text)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "s3cret")
+	}
+}
+
+// onEachStore runs f on the store of each kind, by its URL.
+func onEachStore(t *testing.T, f func(t *testing.T, store, namespace string, more ...string)) {
+	t.Helper()
+	for name, store := range map[string]func(*testing.T) string{
+		"miniredis": func(t *testing.T) string { return "redis://" + miniredis.RunT(t).Addr() },
+		"redis":     func(t *testing.T) string { return "redis://" + testserver.Redis(t) },
+		"sqlite":    sqliteURL,
+		"mysql":     func(t *testing.T) string { return mysqlURL(t, testserver.MySQL(t)) },
+		"postgres":  func(t *testing.T) string { return testserver.Postgres(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var more []string
+			if name == "miniredis" { // it does not tell its run_id
+				more = []string{"--quarantine=never"}
+			}
+			f(t, store(t), "cmd-"+strings.ToLower(t.Name()[4:5])+"-"+name, more...)
+		})
+	}
+}
+
+// sqliteURL is that of an empty file.
+func sqliteURL(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.db")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	return "sqlite:" + path
+}
+
+// What only looks creates no file.
+func TestNoFileIsCreated(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.db")
+	for _, verb := range []string{"workers", "doctor"} {
+		code, out, errs := call(t, "", verb, "--namespace=a", "--store=sqlite:"+path)
+		require.NotZero(t, code)
+		require.Contains(t, out+errs, "no such file")
+	}
+	require.NoFileExists(t, path)
+}
+
+// FuzzParseStore: a password is in no error.
+func FuzzParseStore(f *testing.F) {
+	for _, s := range []string{"redis://u:%s@h:1/0?cluster=1", "rediss://%s", "mysql://u:%s@h/n?a=b", "u:%s@tcp(h)/n", "postgres://u:%s@h", "redis://h/%s", "sqlite:%s", "%s", "redis://u:%%zz%s@h"} {
+		before, after, _ := strings.Cut(s, "%s")
+		f.Add(before, after)
+	}
+	f.Fuzz(func(t *testing.T, before, after string) {
+		const secret = "S3CRETWORD"
+		c, err := parseStore(before + secret + after)
+		if err != nil {
+			require.NotContains(t, err.Error(), secret)
+			return
+		}
+		require.NotEqual(t, c.Redis.IsZero(), c.DB == providers.DBConfig{}, "one of both")
+	})
+}
+
+func mysqlURL(t *testing.T, dsn string) string {
+	t.Helper()
+	c, err := mysql.ParseDSN(dsn)
+	require.NoError(t, err)
+	return "mysql://" + c.User + ":" + c.Passwd + "@" + c.Addr + "/" + c.DBName
+}
+
+// openCenter is the centre of an application on a store.
+func openCenter(t *testing.T, store string, more ...string) center {
+	t.Helper()
+	f := storeFlags{store: store, quarantine: idworker.QuarantineOnChange}
+	if len(more) > 0 {
+		f.quarantine = idworker.QuarantineNever
+	}
+	require.NoError(t, f.complete(true))
+	o, err := f.open(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, o.close()) })
+	return o
+}
+
+// lend borrows a worker id as an application with the defaults does.
+func lend(t *testing.T, c center, namespace string) lease.Grant {
+	t.Helper()
+	r, err := idworker.Config{Namespace: namespace, Holder: "orders@host:\x1b[1m7"}.Request()
+	require.NoError(t, err)
+	lender, ok := c.(*opened)
+	require.True(t, ok)
+	g, err := lender.center.(lease.Center).Acquire(t.Context(), r)
+	require.NoError(t, err)
+	return g
+}

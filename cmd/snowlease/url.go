@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/snowlease/snowlease/providers"
+)
+
+// parseStore reads where a store is. Its errors show no part of the text, which may
+// hold a password.
+func parseStore(text string) (providers.Config, error) {
+	scheme, rest, isURL := strings.Cut(text, "://")
+	switch {
+	case text == "":
+		return providers.Config{}, errors.New("--store is empty: say where the store is, such as redis://host:6379, mysql://user@host/name, postgres://user@host/name or sqlite:path; best in " + envStore + ", since it may hold a password")
+	case isURL && (scheme == "redis" || scheme == "rediss"):
+		return parseRedis(scheme, rest)
+	case isURL && (scheme == "mysql" || scheme == "mariadb"):
+		dsn, err := mysqlDSN(rest)
+		return database("mysql", dsn), err
+	case isURL && (scheme == "postgres" || scheme == "postgresql"):
+		return database("postgres", text), nil
+	case strings.HasPrefix(text, "sqlite:"):
+		return database("sqlite", strings.TrimPrefix(strings.TrimPrefix(text, "sqlite:"), "//")), nil
+	case strings.HasPrefix(text, "file:"):
+		return database("sqlite", text), nil
+	case strings.Contains(text, "@tcp("), strings.Contains(text, "@unix("):
+		return database("mysql", text), nil
+	case !isURL && (strings.Contains(text, "host=") || strings.Contains(text, "dbname=")):
+		return database("postgres", text), nil
+	}
+	return providers.Config{}, errors.New("--store begins with none of redis:// rediss:// mysql:// postgres:// sqlite: and is no DSN of MySQL or PostgreSQL either")
+}
+
+func database(driver, dsn string) providers.Config {
+	return providers.Config{DB: providers.DBConfig{Driver: driver, DSN: dsn}}
+}
+
+// An authority is what stands between "://" and the path. Package net/url takes one
+// host only.
+type authority struct {
+	user, password string
+	hosts          []string
+	path           string
+	query          url.Values
+	rawQuery       string
+}
+
+func parseAuthority(rest string) (a authority, err error) {
+	host, after := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		host, after = rest[:i], rest[i:]
+	}
+	if strings.Contains(after, "@") {
+		return a, errors.New(`--store: an "@" stands behind the host: percent-encode the reserved characters of user and password`)
+	}
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		user, password, _ := strings.Cut(host[:i], ":")
+		var err1, err2 error
+		a.user, err1 = url.PathUnescape(user)
+		a.password, err2 = url.PathUnescape(password)
+		if err1 != nil || err2 != nil {
+			return a, errors.New("--store: user or password is not percent-encoded")
+		}
+		host = host[i+1:]
+	}
+	a.hosts = strings.Split(host, ",")
+	a.path, a.rawQuery, _ = strings.Cut(after, "?")
+	a.path = strings.TrimPrefix(a.path, "/")
+	if a.query, err = url.ParseQuery(a.rawQuery); err != nil {
+		return a, errors.New("--store: what follows the ? is not key=value")
+	}
+	return a, nil
+}
+
+// withPort adds the usual port to hosts without one.
+func (a authority) withPort(port string) []string {
+	var all []string
+	for _, h := range a.hosts {
+		if _, _, err := net.SplitHostPort(h); err != nil && h != "" {
+			h = net.JoinHostPort(strings.Trim(h, "[]"), port)
+		}
+		if h != "" {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// parseRedis reads redis://user:password@host:port,host:port/db?master=name&cluster=true
+func parseRedis(scheme, rest string) (providers.Config, error) {
+	a, err := parseAuthority(rest)
+	if err != nil {
+		return providers.Config{}, err
+	}
+	c := providers.RedisConfig{Username: a.user, Password: a.password, TLS: scheme == "rediss", Addrs: a.withPort("6379")}
+	if a.path != "" {
+		if c.DB, err = strconv.Atoi(a.path); err != nil {
+			return providers.Config{}, fmt.Errorf("--store: the database is not a number, such as the 0 in redis://host:6379/0")
+		}
+	}
+	for key, values := range a.query {
+		value := values[len(values)-1]
+		switch key {
+		case "master":
+			c.Master = value
+		case "cluster":
+			if c.Cluster, err = strconv.ParseBool(value); err != nil {
+				return providers.Config{}, errors.New("--store: cluster is neither true nor false")
+			}
+		case "sentinel_username":
+			c.SentinelUsername = value
+		case "sentinel_password":
+			c.SentinelPassword = value
+		default:
+			return providers.Config{}, errors.New("--store: a setting of Redis is unknown: choose master, cluster, sentinel_username, sentinel_password")
+		}
+	}
+	return providers.Config{Redis: c}, nil
+}
+
+func mysqlDSN(rest string) (string, error) {
+	a, err := parseAuthority(rest)
+	if err != nil {
+		return "", err
+	}
+	hosts := a.withPort("3306")
+	if len(hosts) != 1 {
+		return "", errors.New("--store: give one host of MySQL, the primary")
+	}
+	dsn := a.user
+	if a.password != "" {
+		dsn += ":" + a.password
+	}
+	dsn += "@tcp(" + hosts[0] + ")/" + a.path
+	if a.rawQuery != "" {
+		dsn += "?" + a.rawQuery
+	}
+	return dsn, nil
+}

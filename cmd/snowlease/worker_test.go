@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+// From the first start to the last incident: what init has opened lends at once; workers
+// shows who has what; release takes it back without lowering a mark; quarantine ends
+// lending for a while.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, store, ns string, more ...string) {
+		args := func(verb string, a ...string) []string {
+			return append(append([]string{verb, "--store=" + store, "--namespace=" + ns}, more...), a...)
+		}
+		code, _, errs := call(t, "", args("workers")...)
+		require.Equal(t, exitFailed, code)
+		require.Contains(t, errs, "nothing is on record")
+
+		code, out, errs := call(t, "", args("init")...)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, `namespace "`+ns+`" is open at `)
+		require.Contains(t, out, "layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32 max_ttl=30s skew=2s")
+		code, out, errs = call(t, "", args("init")...)
+		require.Equal(t, exitNo, code)
+		require.Contains(t, errs, "exists already")
+		require.Contains(t, errs, "nothing was changed")
+		require.Empty(t, out)
+
+		c := openCenter(t, store, more...)
+		g := lend(t, c, ns)
+		code, out, errs = call(t, "", args("workers")...)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, "1 of 32 worker ids are lent")
+		require.Contains(t, out, "orders@host:?[1m7", "no command to the terminal")
+		require.NotContains(t, out, "free")
+		code, out, _ = call(t, "", args("workers", "--all", "--json")...)
+		require.Zero(t, code)
+		var v workerView
+		require.NoError(t, json.Unmarshal([]byte(out), &v))
+		require.Len(t, v.Workers, 32)
+		require.Equal(t, workerLine{
+			Worker: g.Worker, State: "lent", Holder: "orders@host:?[1m7", Since: at(g.Since), Expires: at(g.Ceiling), Mark: at(g.Ceiling), Token: g.Token,
+		}, v.Workers[g.Worker])
+
+		release := args("release", fmt.Sprint("--worker=", g.Worker), fmt.Sprint("--token=", g.Token))
+		code, _, errs = call(t, "no\n", release...)
+		require.Equal(t, exitNo, code)
+		require.Contains(t, errs, "nothing was changed")
+		code, _, errs = call(t, "", args("release", fmt.Sprint("--worker=", g.Worker), "--token=1", "--yes")...)
+		require.Equal(t, exitNo, code)
+		require.Contains(t, errs, "is not held under token 1")
+		code, _, _ = call(t, "", args("release", "--worker=99", "--token=1", "--yes")...)
+		require.Equal(t, exitNo, code)
+		code, out, errs = call(t, "yes\n", release...)
+		require.Zero(t, code, errs)
+		require.Contains(t, errs, "Take worker")
+		require.Contains(t, out, "it can be lent after "+at(g.Ceiling))
+		code, _, _ = call(t, "yes\n", release...)
+		require.Equal(t, exitNo, code)
+		_, out, _ = call(t, "", args("workers")...)
+		require.Contains(t, out, "ahead")
+
+		code, _, _ = call(t, "", args("quarantine")...)
+		require.Equal(t, exitNo, code, "not confirmed")
+		code, out, errs = call(t, "", args("quarantine", "--yes", "--reason=backup restored", "--json")...)
+		require.Zero(t, code, errs)
+		var q struct{ Until time.Time }
+		require.NoError(t, json.Unmarshal([]byte(out), &q))
+		require.GreaterOrEqual(t, q.Until.UnixMilli(), g.Now+32_000)
+		_, out, _ = call(t, "", args("workers")...)
+		require.Contains(t, out, "nothing is lent until "+q.Until.UTC().Format(stamp)[:20])
+		require.Contains(t, out, "by hand: backup restored")
+
+		code, out, errs = call(t, "", append([]string{"segment", "create", "--store=" + store, "--name=" + ns, "--start=10"}, more...)...)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, "created 10")
+		code, _, errs = call(t, "", append([]string{"segment", "create", "--store=" + store, "--name=" + ns}, more...)...)
+		require.Equal(t, exitNo, code, errs)
+		code, out, errs = call(t, "", append([]string{"segment", "resume", "--store=" + store, "--name=" + ns, "--above=5000", "--json"}, more...)...)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, `"number":5000`)
+		code, _, errs = call(t, "", append([]string{"segment", "resume", "--store=" + store, "--name=" + ns + ".none", "--above=5000"}, more...)...)
+		require.Equal(t, exitFailed, code)
+		require.Contains(t, errs, "the name is not in the store")
+	})
+}
+
+// What the command line opens is what an application asks for.
+func TestInitByConfig(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, "app:\n  ids:\n    namespace: orders\n    preset: wide\n    ttl: 1m\n")
+	store := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	code, out, errs := call(t, "", "init", "--store="+store, "--config="+file, "--key=app.ids", "--json")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "bits=41/10/0/12} pool=1024 max_ttl=1m0s skew=2s")
+	code, _, errs = call(t, "", "init", "--store="+store, "--config="+file, "--key=app.ids", "--namespace=others")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, "differ")
+	code, _, errs = call(t, "", "init", "--store="+store, "--config="+writeFile(t, "idworker: {namespace: a b}"))
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, "has faults")
+}
+
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	store := "redis://" + miniredis.RunT(t).Addr()
+	require.Zero(t, first(call(t, "", "init", "--store="+store, "--namespace=a", "--quarantine=never")))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := &counter{want: "0 of 32 worker ids are lent", done: cancel}
+	var errs strings.Builder
+	require.Zero(t, run(ctx, []string{"workers", "--store=" + store, "--namespace=a", "--quarantine=never", "--watch", "--every=100ms"}, strings.NewReader(""), out, &errs), errs.String())
+	require.GreaterOrEqual(t, out.n, 3)
+}
+
+// A counter calls done when it has been written the third time what it wants.
+type counter struct {
+	want string
+	n    int
+	done func()
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	if c.n += strings.Count(string(p), c.want); c.n >= 3 {
+		c.done()
+	}
+	return len(p), nil
+}
+
+func first(code int, _, _ string) int { return code }
+
+func TestNoSecretIsShown(t *testing.T) {
+	t.Parallel()
+	for _, store := range []string{
+		"redis://app:s3cret@127.0.0.1:1", "mysql://app:s3cret@127.0.0.1:1/app", "postgres://app:s3cret@127.0.0.1:1/app",
+		"app:s3cret@tcp(127.0.0.1:1)/app", "host=127.0.0.1 port=1 password=s3cret dbname=app",
+	} {
+		for _, verb := range []string{"init", "workers", "quarantine", "doctor"} {
+			args := []string{verb, "--namespace=a", "--timeout=500ms", "--store=" + store}
+			if verb == "quarantine" {
+				args = append(args, "--yes")
+			}
+			code, out, errs := call(t, "", args...)
+			require.NotZero(t, code)
+			require.Contains(t, out+errs, "127.0.0.1:1")
+			require.NotContains(t, out+errs, "s3cret")
+		}
+	}
+}
+
+// The store comes from the environment, and no help shows it.
+func TestStoreFromTheEnvironment(t *testing.T) {
+	srv := miniredis.RunT(t)
+	srv.RequireAuth("s3cret")
+	t.Setenv(envStore, "redis://:s3cret@"+srv.Addr())
+	code, _, errs := call(t, "", "init", "--namespace=a", "--quarantine=never")
+	require.Zero(t, code, errs)
+	_, out, _ := call(t, "", "init", "--help")
+	require.NotContains(t, out, "s3cret")
+}
+
+func TestStateOf(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "lent", stateOf(lease.Slot{Now: 5, Expires: 5}))
+	require.Equal(t, "ahead", stateOf(lease.Slot{Now: 5, Expires: 4, Mark: 5}))
+	require.Equal(t, "free", stateOf(lease.Slot{Now: 5, Expires: 4, Mark: 4}))
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+func workersCommand() *cobra.Command {
+	var (
+		store       storeFlags
+		asJSON, all bool
+		watch       bool
+		every       time.Duration
+	)
+	cmd := &cobra.Command{
+		Use:   "workers --namespace NS [flags]",
+		Short: "Show who holds which worker id",
+		Long: `Workers shows the worker ids of a namespace and who holds them: its state, holder, since
+when, when the lease ends unless it is renewed, the mark above which no id of the worker
+lies, and the token that "snowlease release" asks for. Times are the store's.
+
+States: lent; ahead (given back, but ids of it may lie in the future: lent again when the
+mark has passed); free.`,
+		Example: `  snowlease workers --namespace orders
+  snowlease workers --namespace orders --all --json
+  snowlease workers --namespace orders --watch --every 5s`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := store.complete(false); err != nil {
+				return err
+			}
+			if every < 100*time.Millisecond {
+				return fmt.Errorf("--every %v is less than 100ms", every)
+			}
+			show := func() error {
+				return store.with(cmd, func(ctx context.Context, o *opened) error {
+					v, err := readWorkers(ctx, o, store.namespace, all)
+					if err != nil {
+						return err
+					}
+					if asJSON {
+						return printJSON(cmd.OutOrStdout(), v)
+					}
+					return v.print(cmd.OutOrStdout())
+				})
+			}
+			err := show()
+			for tick := time.NewTicker(every); watch; {
+				if err != nil { // it may pass
+					fmt.Fprintln(cmd.ErrOrStderr(), "snowlease:", err)
+				}
+				select {
+				case <-cmd.Context().Done():
+					return nil
+				case <-tick.C:
+				}
+				if !asJSON {
+					fmt.Fprintln(cmd.OutOrStdout())
+				}
+				err = show()
+			}
+			return err
+		},
+	}
+	store.register(cmd)
+	jsonFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&all, "all", false, "free worker ids as well")
+	cmd.Flags().BoolVar(&watch, "watch", false, "show them again and again, until interrupted")
+	cmd.Flags().DurationVar(&every, "every", 2*time.Second, "how often, with --watch")
+	return cmd
+}
+
+// workerView is a namespace at a moment.
+type workerView struct {
+	Namespace  string       `json:"namespace"`
+	Store      string       `json:"store"`
+	Now        string       `json:"now"`
+	Pin        string       `json:"pin"`
+	Lent       int          `json:"lent"`
+	Pool       int          `json:"pool"`
+	Quarantine string       `json:"quarantine_until,omitempty"`
+	Reason     string       `json:"quarantine_reason,omitempty"`
+	Workers    []workerLine `json:"workers"`
+}
+
+type workerLine struct {
+	Worker  int64  `json:"worker"`
+	State   string `json:"state"`
+	Holder  string `json:"holder,omitempty"`
+	Since   string `json:"since,omitempty"`
+	Expires string `json:"expires,omitempty"`
+	Mark    string `json:"mark,omitempty"`
+	Token   int64  `json:"token"`
+}
+
+func stateOf(s lease.Slot) string {
+	switch {
+	case s.Expires >= s.Now:
+		return "lent"
+	case s.Free():
+		return "free"
+	}
+	return "ahead"
+}
+
+func readWorkers(ctx context.Context, o *opened, namespace string, all bool) (v workerView, err error) {
+	rec, err := o.Record(ctx, namespace)
+	if errors.Is(err, lease.ErrUnknown) {
+		return v, fmt.Errorf("%w: see --namespace, --prefix and --store, or open it by \"snowlease init\"", err)
+	}
+	if err != nil {
+		return v, err
+	}
+	slots, err := o.Slots(ctx, namespace)
+	if err != nil {
+		return v, err
+	}
+	v = workerView{Namespace: namespace, Store: o.String(), Now: at(rec.Now), Pin: rec.Pin, Pool: len(slots), Workers: []workerLine{}}
+	if rec.Quarantined() {
+		v.Quarantine, v.Reason = at(rec.Quarantine), plain(rec.Reason)
+	}
+	for _, s := range slots {
+		state := stateOf(s)
+		if state == "lent" {
+			v.Lent++
+		}
+		if state == "free" && !all {
+			continue
+		}
+		v.Workers = append(v.Workers, workerLine{
+			Worker: s.Worker, State: state, Holder: plain(s.Holder), Since: at(s.Since), Expires: at(s.Expires), Mark: at(s.Mark), Token: s.Token,
+		})
+	}
+	return v, nil
+}
+
+func (v workerView) print(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "%s at %s: %d of %d worker ids are lent at %s\n", v.Namespace, v.Store, v.Lent, v.Pool, v.Now); err != nil {
+		return err
+	}
+	if v.Quarantine != "" {
+		if _, err := fmt.Fprintf(w, "nothing is lent until %s: %s\n", v.Quarantine, v.Reason); err != nil {
+			return err
+		}
+	}
+	if len(v.Workers) == 0 {
+		return nil
+	}
+	rows := [][]string{{"WORKER", "STATE", "HOLDER", "SINCE", "EXPIRES", "MARK", "TOKEN"}}
+	for _, l := range v.Workers {
+		rows = append(rows, []string{strconv.FormatInt(l.Worker, 10), l.State, l.Holder, l.Since, l.Expires, l.Mark, strconv.FormatInt(l.Token, 10)})
+	}
+	return printTable(w, rows)
+}

@@ -1,0 +1,116 @@
+package dbseq
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+var _ lease.Operator = (*Center)(nil)
+
+// operatorStatements are those of sql/operator_*.sql.
+type operatorStatements struct{ record, quarantine, revoke statement }
+
+func (c *Center) operator() operatorStatements {
+	fill := strings.NewReplacer("{now}", clocks[c.dialect], "snowlease_", c.prefix)
+	text := read("sql/operator_" + c.dialect + ".sql")
+	get := func(name string) statement {
+		for _, m := range heading.FindAllStringSubmatchIndex(text, -1) {
+			if text[m[2]:m[3]] == name {
+				body, _, _ := strings.Cut(text[m[1]:], ";\n")
+				return statement{text: fill.Replace(clean(body)), names: strings.Split(text[m[4]:m[5]], ", ")}
+			}
+		}
+		panic("dbseq: sql/operator_" + c.dialect + ".sql has no statement " + name) // a fault of this package
+	}
+	return operatorStatements{record: get("record"), quarantine: get("quarantine"), revoke: get("revoke")}
+}
+
+// operate checks the namespace, runs f, and says where it failed.
+func (c *Center) operate(ctx context.Context, what, namespace string, f func(*queries, operatorStatements) error) error {
+	if err := lease.CheckNamespace(namespace); err != nil {
+		return err
+	}
+	q, err := c.server(ctx, false)
+	if err == nil {
+		if err = f(q, c.operator()); c.tableMissing(err) {
+			err = fmt.Errorf("%w: %w", lease.ErrUnknown, c.noTable(q, q.tableMeta))
+		}
+	}
+	return c.wrap(ctx, what, err)
+}
+
+// Incarnation is that of lease.Operator.
+func (c *Center) Incarnation(ctx context.Context, namespace string) (id string, err error) {
+	err = c.operate(ctx, "read which server this is", namespace, func(q *queries, _ operatorStatements) error {
+		if err := c.identify(ctx, q); err != nil || !q.compared {
+			return err
+		}
+		return c.query(ctx, q.incarnation, nil, func(rows *sql.Rows) error { return rows.Scan(&id) })
+	})
+	return id, err
+}
+
+// Record is that of lease.Operator.
+func (c *Center) Record(ctx context.Context, namespace string) (r lease.Record, err error) {
+	err = c.operate(ctx, "read the record of the namespace", namespace, func(_ *queries, st operatorStatements) (err error) {
+		r, err = c.onRecord(ctx, st, namespace)
+		return err
+	})
+	return r, err
+}
+
+func (c *Center) onRecord(ctx context.Context, st operatorStatements, namespace string) (r lease.Record, err error) {
+	there := false
+	err = c.patiently(ctx, func() error {
+		return c.query(ctx, st.record, args{"ns": namespace}, func(rows *sql.Rows) error {
+			there = true
+			return rows.Scan(&r.Now, &r.Pin, &r.Incarnation, &r.Former, &r.Quarantine, &r.Reason)
+		})
+	})
+	if err == nil && !there {
+		err = fmt.Errorf("%w: %q", lease.ErrUnknown, namespace)
+	}
+	return r, err
+}
+
+// Quarantine is that of lease.Operator.
+func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (r lease.Record, err error) {
+	err = c.operate(ctx, "begin a quarantine", namespace, func(_ *queries, st operatorStatements) error {
+		for range rounds {
+			before, err := c.onRecord(ctx, st, namespace)
+			if err != nil {
+				return err
+			}
+			pinned, err := lease.ParsePin(before.Pin)
+			if err != nil {
+				return err
+			}
+			hold := ms(pinned.MaxTTL + pinned.Skew)
+			a := args{"reason": text(reason, 2000), "hold": hold, "ns": namespace, "pin": before.Pin}
+			if _, err := c.exec(ctx, st.quarantine, a); err != nil {
+				return err
+			}
+			// By what is on record: a server may count no row where nothing has changed.
+			if r, err = c.onRecord(ctx, st, namespace); err != nil || r.Quarantine >= before.Now+hold {
+				return err
+			}
+		}
+		return c.unsettled()
+	})
+	return r, err
+}
+
+// Revoke is that of lease.Operator, in one statement.
+func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int64) error {
+	return c.operate(ctx, "take back the worker id", namespace, func(_ *queries, st operatorStatements) error {
+		n, err := c.exec(ctx, st.revoke, args{"ns": namespace, "slot": worker, "token": token})
+		if err == nil && n == 0 {
+			err = lease.ErrLost
+		}
+		return err
+	})
+}

@@ -1,0 +1,15 @@
+-- The statements of people who look after namespaces, on PostgreSQL, in the form of
+-- postgres.sql.
+
+-- record(ns)
+SELECT {now}, pin, incarnation, former, quarantine_ms, reason FROM snowlease_meta WHERE ns = $1;
+
+-- quarantine(reason, hold, ns, pin)
+UPDATE snowlease_meta SET reason = $1, quarantine_ms = GREATEST(quarantine_ms, {now} + $2::bigint) WHERE ns = $3 AND pin = $4;
+
+-- revoke(ns, slot, token)
+-- The mark stays.
+UPDATE snowlease_slot
+   SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
+       expires_ms = LEAST(expires_ms, {now} - 1)
+ WHERE ns = $1 AND slot = $2 AND token = $3 AND owner <> '';

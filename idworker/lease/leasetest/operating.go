@@ -1,0 +1,150 @@
+package leasetest
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+// RunOperator proves the promises of lease.Operator, one subtest each, as Run does those
+// of lease.Center. The stores' centres must be lease.Operators.
+func RunOperator(t *testing.T, newStore func(testing.TB) Store) {
+	t.Helper()
+	t.Run("operator", func(t *testing.T) {
+		shared := newBench(t, newStore)
+		for _, p := range operating() {
+			t.Run(p.says, func(t *testing.T) {
+				t.Parallel()
+				b := shared
+				if p.alone {
+					b = newBench(t, newStore)
+				}
+				p.prove(t, b)
+			})
+		}
+	})
+}
+
+func operating() []promise {
+	return []promise{
+		{says: "nothing is on record for an unknown namespace", prove: func(t *testing.T, b *bench) {
+			s, op := b.space(t, 2), operator(t, b)
+			_, err := op.Record(t.Context(), s.base.Namespace)
+			require.ErrorIs(t, err, lease.ErrUnknown)
+			_, err = op.Quarantine(t.Context(), s.base.Namespace, "by hand")
+			require.ErrorIs(t, err, lease.ErrUnknown)
+			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, 0, 1), lease.ErrLost)
+			_, err = op.Record(t.Context(), "no namespace")
+			require.ErrorContains(t, err, "no namespace")
+		}},
+		{says: "the record shows pin and quarantine", prove: func(t *testing.T, b *bench) {
+			s, op := b.open(t, 2), operator(t, b)
+			g := s.acquire()
+			rec, err := op.Record(t.Context(), s.base.Namespace)
+			require.NoError(t, err)
+			require.Equal(t, s.base.Pin(), rec.Pin)
+			require.False(t, rec.Quarantined())
+			require.GreaterOrEqual(t, rec.Now, g.Now)
+			pinned, err := lease.ParsePin(rec.Pin)
+			require.NoError(t, err)
+			require.Equal(t, s.base.Pin(), pinned.Pin())
+			first, err := op.Incarnation(t.Context(), s.base.Namespace)
+			require.NoError(t, err)
+			again, err := op.Incarnation(t.Context(), s.base.Namespace)
+			require.NoError(t, err)
+			require.Equal(t, first, again)
+			require.Equal(t, b.Traits().Incarnation, first != "")
+		}},
+		{says: "a quarantine by hand lends nothing, lasts, and leaves holders alone", prove: func(t *testing.T, b *bench) {
+			s, op := b.open(t, 2), operator(t, b)
+			g := s.acquire()
+			rec, err := op.Quarantine(t.Context(), s.base.Namespace, "restored from a backup")
+			require.NoError(t, err)
+			require.True(t, rec.Quarantined())
+			require.GreaterOrEqual(t, rec.Quarantine, g.Now+(s.base.MaxTTL+s.base.Skew).Milliseconds())
+			require.Contains(t, s.requireQuarantine().Reason, "restored from a backup")
+			g = s.renew(g)
+			longer, err := op.Quarantine(t.Context(), s.base.Namespace, "again")
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, longer.Quarantine, rec.Quarantine)
+			s.renew(g)
+		}},
+		{says: "a store restored from a backup and quarantined gives no id twice", alone: true, prove: restored},
+		{says: "what is taken back is not lent before its mark has passed", prove: revoked},
+		{says: "only the token on record takes a worker id back, once", prove: func(t *testing.T, b *bench) {
+			s, op := b.open(t, 2), operator(t, b)
+			g := s.acquire()
+			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token+1), lease.ErrLost)
+			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, 1-g.Worker, g.Token), lease.ErrLost)
+			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, 5, g.Token), lease.ErrLost)
+			g = s.renew(g)
+			require.NoError(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token))
+			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token), lease.ErrLost)
+		}},
+		{says: "whatever operators do, ranges are disjoint", prove: func(t *testing.T, b *bench) {
+			s, op := b.open(t, 3, maxTTL(short)), operator(t, b)
+			for i := range 6 {
+				s.anything(t, 10)
+				slots, err := op.Slots(t.Context(), s.base.Namespace)
+				require.NoError(t, err)
+				for _, slot := range slots {
+					if rand.N(2) == 0 {
+						_ = op.Revoke(t.Context(), s.base.Namespace, slot.Worker, slot.Token) // it may be nobody's
+					}
+				}
+				if i%3 == 2 {
+					_, err := op.Quarantine(t.Context(), s.base.Namespace, "by hand")
+					require.NoError(t, err)
+				}
+				s.anything(t, 10)
+			}
+			s.lendAll()
+		}},
+	}
+}
+
+func operator(t *testing.T, b *bench) lease.Operator {
+	t.Helper()
+	op, ok := b.centers[1].(lease.Operator)
+	require.True(t, ok, "%T is no lease.Operator", b.centers[1])
+	return op
+}
+
+// restored: the backup knows nothing of a holder, whose range is ahead of it.
+func restored(t *testing.T, b *bench) {
+	s, op := b.open(t, 1, maxTTL(short)), operator(t, b)
+	restore := b.Snapshot(t)
+	holder := s.acquire()
+	restore()
+	rec, err := op.Quarantine(t.Context(), s.base.Namespace, "restored")
+	require.NoError(t, err)
+	require.Greater(t, rec.Quarantine, holder.Ceiling)
+	if renewed, err := s.tryRenew(holder); err == nil { // it has re-taken its slot, if it was fast enough
+		holder = renewed
+	}
+	q := s.requireQuarantine()
+	s.Sleep(q.Wait() + 5*time.Millisecond)
+	s.lendAll()
+	require.GreaterOrEqual(t, s.holders[0].Floor, holder.Ceiling)
+}
+
+func revoked(t *testing.T, b *bench) {
+	s, op := b.open(t, 1, ttl(short)), operator(t, b)
+	g := s.acquire()
+	require.NoError(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token))
+	s.requireMark(g.Worker, g.Ceiling, "the mark stays")
+	slot, ok := s.slot(g.Worker)
+	require.True(t, ok)
+	require.Empty(t, slot.Holder)
+	require.Less(t, slot.Expires, slot.Now)
+	_, err := s.tryRenew(g)
+	require.ErrorIs(t, err, lease.ErrLost)
+	full := s.requireFull()
+	require.Equal(t, g.Ceiling+1, full.Soonest.UnixMilli())
+	s.Sleep(full.Wait() + 5*time.Millisecond)
+	require.GreaterOrEqual(t, s.acquire().Floor, g.Ceiling)
+}

@@ -1,0 +1,74 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// ErrUnknown is returned by an Operator where nothing is on record for a namespace.
+var ErrUnknown = errors.New("lease: nothing is on record for the namespace")
+
+// An Operator looks after namespaces on behalf of people: "snowlease workers",
+// "quarantine", "release" and "doctor" stand on it. No verb of it lends anything or
+// lowers a mark, so none can make an id come twice, whoever calls it when.
+type Operator interface {
+	Lister
+
+	// Incarnation returns what names the server that answers now, to be compared
+	// over time: see package documentation. Errors: as of Acquire where it cannot be
+	// read; "" where the centre does not look (quarantine: never).
+	Incarnation(ctx context.Context, namespace string) (string, error)
+
+	// Record returns what is on record for the namespace as a whole. Errors:
+	// ErrUnknown.
+	Record(ctx context.Context, namespace string) (Record, error)
+
+	// Quarantine begins a quarantine of MaxTTL + Skew, as the namespace has pinned
+	// them, or lengthens one, just as if records had been found missing: for a store
+	// that was restored from a backup, which knows nothing of the grants since and may
+	// not look changed. Holders on record go on renewing. reason is for people. It
+	// returns the record afterwards. Errors: ErrUnknown.
+	Quarantine(ctx context.Context, namespace, reason string) (Record, error)
+
+	// Revoke takes a worker id from its holder, as if that had given it back with its
+	// whole range used: the mark stays, and nobody is lent the worker before it has
+	// passed. The holder's next renewal is told ErrLost; in a quarantine it may re-take
+	// the slot. Errors: ErrLost where nobody holds the worker under this token.
+	Revoke(ctx context.Context, namespace string, worker, token int64) error
+}
+
+// A Record is what a centre has on record for a namespace as a whole. Times are Unix
+// milliseconds of the centre's clock.
+type Record struct {
+	Pin         string // Request.Pin of its members: see ParsePin
+	Incarnation string // of the store that lends; Former is the one before
+	Former      string
+	Quarantine  int64  // nothing is lent until it has passed
+	Reason      string // of the last quarantine
+	Now         int64  // when this was read
+}
+
+// Quarantined reports whether nothing was lent when r was read.
+func (r Record) Quarantined() bool { return r.Quarantine >= r.Now }
+
+var pinForm = regexp.MustCompile(`^layout=\{(.*)\} pool=(\d+) max_ttl=(\S+) skew=(\S+)$`)
+
+// ParsePin returns a Request with the Layout, Pool, MaxTTL and Skew of a pin.
+func ParsePin(pin string) (Request, error) {
+	var r Request
+	if m := pinForm.FindStringSubmatch(pin); m != nil {
+		var err1, err2, err3 error
+		r.Layout = m[1]
+		r.Pool, err1 = strconv.ParseInt(m[2], 10, 64)
+		r.MaxTTL, err2 = time.ParseDuration(m[3])
+		r.Skew, err3 = time.ParseDuration(m[4])
+		if errors.Join(err1, err2, err3) == nil && r.Pin() == pin {
+			return r, nil
+		}
+	}
+	return Request{}, fmt.Errorf("lease: %q is not what a namespace is pinned to: see whether the record is another program's", pin)
+}

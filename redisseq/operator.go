@@ -1,0 +1,118 @@
+package redisseq
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+var _ lease.Operator = (*Center)(nil)
+
+var (
+	//go:embed operator_incarnation.lua
+	operatorIncarnationLua string
+	//go:embed operator_record.lua
+	operatorRecordLua string
+	//go:embed operator_quarantine.lua
+	operatorQuarantineLua string
+	//go:embed operator_revoke.lua
+	operatorRevokeLua string
+)
+
+// operate runs a script of an operator and returns its reply if that is OK or CHANGED.
+func (c *Center) operate(ctx context.Context, verb, namespace, script string, args ...any) (reply, error) {
+	if err := lease.CheckNamespace(namespace); err != nil {
+		return nil, err
+	}
+	value, err := within(ctx, func() (any, error) {
+		s := redis.NewScript(strings.Join([]string{baseLua, script}, "\n"))
+		value, err := s.Run(ctx, c.client, c.keys(namespace), args...).Result()
+		c.refresh(ctx, err)
+		return value, err
+	})
+	if err != nil {
+		return nil, c.wrap(verb, namespace, c.translate(namespace, err))
+	}
+	r, err := parse(value)
+	switch {
+	case err != nil:
+	case r[0] == "UNKNOWN":
+		err = lease.ErrUnknown
+	case r[0] == "LOST":
+		return nil, lease.ErrLost
+	case r[0] == "CHANGED":
+	default:
+		err = r.fault()
+	}
+	if err != nil {
+		return nil, c.wrap(verb, namespace, err)
+	}
+	return r, nil
+}
+
+// Incarnation is that of lease.Operator: the run_id of the server.
+func (c *Center) Incarnation(ctx context.Context, namespace string) (string, error) {
+	if c.quarantine == Never {
+		return "", lease.CheckNamespace(namespace)
+	}
+	const verb = "read the run_id for"
+	r, err := c.operate(ctx, verb, namespace, operatorIncarnationLua)
+	if err == nil && len(r) != 2 {
+		err = c.wrap(verb, namespace, r.unknown())
+	}
+	if err != nil {
+		return "", err
+	}
+	return r[1], nil
+}
+
+// Record is that of lease.Operator.
+func (c *Center) Record(ctx context.Context, namespace string) (lease.Record, error) {
+	const verb = "read the record of"
+	r, err := c.operate(ctx, verb, namespace, operatorRecordLua)
+	if err != nil {
+		return lease.Record{}, err
+	}
+	var rec lease.Record
+	if len(r) != 7 {
+		err = r.unknown()
+	} else if err = r[:3].ints(&rec.Now, &rec.Quarantine); err == nil {
+		rec.Pin, rec.Incarnation, rec.Former, rec.Reason = r[3], r[4], r[5], r[6]
+		return rec, nil
+	}
+	return lease.Record{}, c.wrap(verb, namespace, err)
+}
+
+// Quarantine is that of lease.Operator.
+func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (lease.Record, error) {
+	const verb = "begin a quarantine of"
+	for range 10 {
+		rec, err := c.Record(ctx, namespace)
+		if err != nil {
+			return lease.Record{}, err
+		}
+		pinned, err := lease.ParsePin(rec.Pin)
+		if err != nil {
+			return lease.Record{}, c.wrap(verb, namespace, err)
+		}
+		r, err := c.operate(ctx, verb, namespace, operatorQuarantineLua, rec.Pin, (pinned.MaxTTL + pinned.Skew).Milliseconds(), reason)
+		if err != nil {
+			return lease.Record{}, err
+		}
+		if r[0] == "OK" {
+			return c.Record(ctx, namespace)
+		}
+	}
+	return lease.Record{}, c.wrap(verb, namespace, fmt.Errorf("%w: the pin changes while it is read", ErrDamaged))
+}
+
+// Revoke is that of lease.Operator.
+func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int64) error {
+	_, err := c.operate(ctx, "take back a worker id of", namespace, operatorRevokeLua, worker, token)
+	return err
+}

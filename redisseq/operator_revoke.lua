@@ -1,0 +1,9 @@
+-- Takes a worker id from its holder. The mark stays.
+local worker, token = ARGV[1], ARGV[2]
+local held = redis.call('HGET', owners, worker)
+local rec = held and parse(worker, held)
+if not rec or rec.owner == '0' or rec.token ~= token then return { 'LOST' } end
+local expires = score(redis.call('ZSCORE', lease, worker) or '0', worker)
+redis.call('ZADD', lease, 'XX', str(math.min(expires, now - 1)), worker)
+keep(worker, rec, '0', rec.token, '0', '0', '0', '')
+return { 'OK' }
