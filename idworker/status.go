@@ -42,6 +42,8 @@ type Status struct {
 	Ceiling time.Time `json:"ceiling,omitzero"`
 	// Since is when the worker id was borrowed.
 	Since time.Time `json:"since,omitzero"`
+	// Now is the centre's clock at the moment of the snapshot, zero before the first lease.
+	Now time.Time `json:"now,omitzero"`
 	// Renewed is when the centre last answered, by this host's clock.
 	Renewed time.Time `json:"renewed,omitzero"`
 	// Err is the error of the last attempt to borrow or renew, nil after a success.
@@ -102,6 +104,7 @@ func (w *IdWorker) Status() Status {
 		st.Center, st.Err, st.Losses, st.Renewed = lease.Name(w.center), k.Err, k.Losses, k.Renewed
 		if g := k.Grant; g != (lease.Grant{}) {
 			st.Worker, st.Token = g.Worker, g.Token
+			st.Now = time.UnixMilli(g.Now).Add(time.Since(k.Renewed))
 			st.Floor, st.Ceiling, st.Since = time.UnixMilli(g.Floor), time.UnixMilli(g.Ceiling), time.UnixMilli(g.Since)
 		}
 		switch k.State {
@@ -128,6 +131,20 @@ func (st Status) told() Status {
 		st.Error = st.Err.Error()
 	}
 	return st
+}
+
+// ErrNoSlots is returned by Slots where there is no centre that shows them.
+var ErrNoSlots = errors.New("idworker: there are no slots to show: the worker has no centre (mode redis-sequence, Fixed), or one that is no lease.Lister")
+
+// Slots asks the centre for all worker ids of a namespace, such as Status().Namespace,
+// and who holds them: that of lease.Lister. It is for people and for metrics and may
+// read many rows. Errors: ErrNoSlots; those of the centre.
+func (w *IdWorker) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
+	c, ok := w.center.(lease.Lister)
+	if !ok {
+		return nil, ErrNoSlots
+	}
+	return c.Slots(ctx, namespace)
 }
 
 // Healthy returns nil while NextID issues ids, or why it does not. Readiness may

@@ -42,6 +42,7 @@ standard idworker/migrate
 standard idworker/segment
 standard idworker/history
 never idworker "$mysql|$postgres|$sqlite|$tests"
+never idworker/console "$mysql|$postgres|$sqlite|$tests"
 never dbseq "$mysql|$postgres|$sqlite|$redis|$tests"
 never redisseq "$gorm|$tests"
 never gormplugin "$mysql|$postgres|$sqlite|$redis|$tests"

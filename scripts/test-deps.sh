@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sees to it that the servers the tests start (MariaDB, PostgreSQL, Redis) are
-# installed. As root on Debian or Ubuntu it installs what is missing and starts no
+# Sees to it that the servers the tests start (MariaDB, PostgreSQL, Redis), promtool
+# and a headless Chromium are installed. As root on Debian or Ubuntu it installs what is missing and starts no
 # system service; elsewhere it says what to install or which variable to set. With
 # CI=true a server that stays missing is a failure, whatever variables are set: the
 # tests that kill servers need their own.
@@ -24,6 +24,8 @@ missing() {
 	given SNOWLEASE_TEST_MYSQL_DSN || { found mariadbd && found mariadb-install-db; } || echo mariadb-server
 	given SNOWLEASE_TEST_POSTGRES_DSN || { found postgres && found initdb; } || echo postgresql
 	given SNOWLEASE_TEST_REDIS_ADDR || found redis-server || echo redis-server
+	found promtool || echo prometheus
+	found chromium-headless-shell || echo chromium-headless-shell
 }
 
 # install PACKAGE...: a policy-rc.d that forbids it keeps the packages' scripts from
@@ -59,11 +61,12 @@ for package in "${packages[@]}"; do
 	mariadb-server) variable=SNOWLEASE_TEST_MYSQL_DSN ;;
 	postgresql) variable=SNOWLEASE_TEST_POSTGRES_DSN ;;
 	redis-server) variable=SNOWLEASE_TEST_REDIS_ADDR ;;
+	*) variable= ;;
 	esac
-	echo "test-deps: $package is missing: install the package, or set $variable to a server for tests (see compose.yaml)" >&2
+	echo "test-deps: $package is missing: install the package${variable:+, or set $variable to a server for tests (see compose.yaml)}" >&2
 done
 if [ ${#packages[@]} -gt 0 ]; then
 	[ "${CI:-}" != true ] || exit 1
 else
-	echo "test-deps: MySQL or MariaDB, PostgreSQL and Redis are there"
+	echo "test-deps: MySQL or MariaDB, PostgreSQL, Redis, promtool and Chromium are there"
 fi

@@ -17,6 +17,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/console"
 	"github.com/snowlease/snowlease/idworker/snowflake"
 )
 
@@ -52,6 +53,7 @@ func newHandler(s *store, w *idworker.IdWorker, log *slog.Logger) http.Handler {
 	} {
 		mux.Handle(path, h.route(methods))
 	}
+	mux.Handle("/idworker/", console.New(w)) // for operators: a service has it on a port of theirs
 	return mux
 }
 

@@ -133,6 +133,8 @@ func tour(t *testing.T, url string) {
 	parts := get(t, fmt.Sprintf("%s/ids/%d", url, last), http.StatusOK)
 	require.Equal(t, worker, parts["worker"])
 	require.NotEmpty(t, parts["time"])
+	require.Equal(t, worker, get(t, url+"/idworker/api/status", http.StatusOK)["worker"])
+	require.Len(t, get(t, url+"/idworker/api/slots", http.StatusOK)["slots"], 32)
 	require.Equal(t, "ok", get(t, url+"/healthz", http.StatusOK)["status"])
 	require.Equal(t, http.StatusOK, do(t, http.MethodHead, url+"/orders", "").status)
 }

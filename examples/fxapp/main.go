@@ -17,6 +17,7 @@
 //	GET  /orders/{id}
 //	GET  /ids?n=        n new ids
 //	GET  /ids/{id}      an id taken apart
+//	GET  /idworker/     a page that shows the lease, who holds which worker id, and an id's bits
 //	GET  /healthz       liveness: never depends on the lease
 //	GET  /readyz        503 with the reason while no ids are issued
 //

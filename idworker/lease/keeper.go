@@ -104,7 +104,7 @@ type Status struct {
 	// Renewals counts the renewals that succeeded, Failures the attempts to borrow or to
 	// renew that did not, but for losses.
 	Renewals, Failures int64
-	Err     error     // of the last attempt; nil after a success
+	Err                error // of the last attempt; nil after a success
 }
 
 // A Keeper borrows a worker id for a generator, renews it and gives it back. It

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 )
@@ -43,7 +42,6 @@ type Generator struct {
 
 	last    atomic.Int64 // tick<<seqBits | sequence of the last use
 	term    atomic.Pointer[term]
-	first   int64        // the value that last began with
 	skipped atomic.Int64 // values of last that no id was made of
 	issued  atomic.Int64 // the greatest count that Issued has answered
 	waits   atomic.Int64 // times that a caller has slept
@@ -84,6 +82,8 @@ type term struct {
 	state  state
 	lo, hi int64 // the values of last that lie within the range; hi < 0: none
 	prefix int64 // worker and business number in their places
+	raised int64 // what last is until the first id
+	first  int64 // the end of that, at random: many processes make one id each
 	anchor int64 // ns from the epoch to the generator's start, by the centre's clock
 	base   int64 // a tick that the lead is measured from at least
 	ended  chan struct{}
@@ -150,8 +150,6 @@ func NewGenerator(l Layout, opts ...Option) (*Generator, error) {
 			return nil, err
 		}
 	}
-	g.first = rand.Int64() & g.spread
-	g.last.Store(g.first)
 	g.term.Store(&term{state: notStarted, hi: -1, ended: make(chan struct{})})
 	return g, nil
 }
@@ -233,7 +231,11 @@ func (g *Generator) take(want int64) (v, n int64, t *term) {
 		t = g.term.Load()
 		g.pause(loadedTerm)
 		tick := g.tick(t, mono)
-		v = max(tick<<(g.seqBits&63)|(last+1)&g.spread, last+1)
+		low := (last + 1) & g.spread
+		if last == t.raised {
+			low = t.first
+		}
+		v = max(tick<<(g.seqBits&63)|low, last+1)
 		end := min(v+want-1, t.hi, (max(tick, t.base)+g.ahead)<<(g.seqBits&63)|g.seqMask)
 		if end < v {
 			return v, 0, t
@@ -278,7 +280,7 @@ func (g *Generator) fill(t *term, v int64, dst []int64) {
 // Issued returns how many ids were made, at no cost to who makes them. It never
 // falls, and is never above the truth.
 func (g *Generator) Issued() int64 {
-	n := g.last.Load() - g.first
+	n := g.last.Load()
 	n -= g.skipped.Load() // after last: what is skipped meanwhile makes n less, not more
 	for {
 		seen := g.issued.Load()

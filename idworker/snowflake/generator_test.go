@@ -128,6 +128,22 @@ func TestLowRateSequencesSpread(t *testing.T) {
 	}
 }
 
+// Of processes that make one id each not all may end alike.
+func TestFirstSequencesDiffer(t *testing.T) {
+	first, again := map[int64]bool{}, map[int64]bool{}
+	for range 200 {
+		b := newBench(t, Layout{})
+		b.adopt(t, lent(1, t0, time.Minute))
+		b.advance(time.Millisecond)
+		first[b.next(t).Sequence&1] = true
+		b.adopt(t, lent(2, t0+1, time.Minute))
+		b.advance(2 * time.Millisecond)
+		again[b.next(t).Sequence] = true
+	}
+	require.Len(t, first, 2)
+	require.Greater(t, len(again), 50)
+}
+
 func TestLeadIsBounded(t *testing.T) {
 	b := newBench(t, JSSafe(), WithMaxAhead(10*time.Millisecond))
 	b.adopt(t, lent(1, t0, time.Minute))

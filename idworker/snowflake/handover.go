@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"time"
 )
@@ -30,7 +31,10 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 	// From here on nobody loads the old term. An issuer that has loaded it fails,
 	// since last moves; and all ids to come lie in a later tick, so that they rise
 	// though the worker bits may fall. And none lies below the new floor.
-	used := g.raise(func(last int64) int64 { return max(last|g.seqMask, t.lo-1, last+1) })
+	used := g.raise(func(last int64) int64 {
+		t.raised = max(last|g.seqMask, t.lo-1, last+1)
+		return t.raised
+	})
 	g.pause(raisedSwap)
 	g.rebase(t)
 	installed := g.term.CompareAndSwap(marker, t)
@@ -55,6 +59,7 @@ func (g *Generator) Extend(prev, next Range) bool {
 	if err != nil {
 		return false
 	}
+	t.raised, t.first = cur.raised, cur.first
 	g.rebase(t)
 	g.pause(checkedExtend)
 	// Never a plain store: it would revive a generator that stopped meanwhile.
@@ -140,6 +145,7 @@ func (g *Generator) newTerm(r Range) (*term, error) {
 		lo:     first << g.seqBits,
 		hi:     last<<g.seqBits | g.seqMask,
 		prefix: r.Worker << (g.layout.BusinessBits + g.layout.SequenceBits),
+		first:  rand.Int64() & g.spread,
 		anchor: (r.Now-g.layout.Epoch)*int64(time.Millisecond) - int64(r.At),
 		ended:  make(chan struct{}),
 	}, nil

@@ -1,0 +1,52 @@
+package console
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+func percent(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }
+
+// thousands writes n as people read it: 131,072.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	start := 0
+	if n < 0 {
+		start = 1
+	}
+	for i := len(s) - 3; i > start; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// ago says how far t lies from now in the two greatest units.
+func ago(t, now time.Time) string {
+	d := now.Sub(t)
+	if d < 0 {
+		return "in " + length(-d)
+	}
+	return length(d) + " ago"
+}
+
+func length(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", d/time.Minute, d%time.Minute/time.Second)
+	case d < 2*day:
+		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
+	case d < 730*day:
+		return fmt.Sprintf("%d days", d/day)
+	}
+	return fmt.Sprintf("%.1f years", d.Hours()/24/365.25)
+}

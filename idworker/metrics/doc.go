@@ -1,0 +1,14 @@
+// Package metrics shows what a worker does to Prometheus: ids issued, the lease and
+// how long it lasts, the lead over the clock, losses, and the pool of the namespace.
+//
+//	registry.MustRegister(metrics.NewCollector(worker))
+//
+// Nothing is registered by itself, and NextID pays nothing: each scrape reads one
+// snapshot, without I/O. With fx, Module puts the collector into the group
+// "metrics-collectors". Package metrics/otel does the same for OpenTelemetry.
+//
+// All series have the labels namespace and center. A worker without a centre
+// (idworker.Fixed) has no series of a lease.
+//
+// Alert rules and a Grafana dashboard are in the repository's folder dashboards.
+package metrics
