@@ -37,8 +37,10 @@ standard() {
 
 standard idworker/snowflake
 standard idworker/lease
+standard idworker/lease/casstore
 standard idworker/local
 standard idworker/migrate
+standard idworker/migrate/takeover
 standard idworker/segment
 standard idworker/history
 never idworker "$mysql|$postgres|$sqlite|$tests"

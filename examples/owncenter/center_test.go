@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/lease/casstore"
+	"github.com/snowlease/snowlease/idworker/lease/leasetest"
+)
+
+// TestMain is main where the tests run this binary as a process of the application.
+func TestMain(m *testing.M) {
+	if os.Getenv("OWNCENTER_PROCESS") != "" {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func TestCenterIsShort(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("center.go")
+	require.NoError(t, err)
+	require.Less(t, bytes.Count(source, []byte("\n")), 60)
+}
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	leasetest.Run(t, func(t testing.TB) leasetest.Store { return newFixture(t) })
+}
+
+// A fixture is a service with the faults of the suite: the service may lose objects,
+// and does not show that it is another.
+type fixture struct {
+	*service
+	bucket bucket
+}
+
+func newFixture(t testing.TB) *fixture {
+	t.Helper()
+	s := newService()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	return &fixture{s, bucket{server.URL, server.Client()}}
+}
+
+func (f *fixture) Center(testing.TB) lease.Center       { return casstore.New(f.bucket) }
+func (f *fixture) Sleep(d time.Duration)                { time.Sleep(d) }
+func (f *fixture) Snapshot(testing.TB) (restore func()) { return f.snapshot() }
+func (f *fixture) Reincarnate(testing.TB)               {}
+func (f *fixture) Traits() leasetest.Traits             { return leasetest.Traits{LeastRecentlyUsed: true} }
+
+func (f *fixture) Wipe(testing.TB) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.objects)
+}
+
+// Drop loses a part of an object: it is not there, or null.
+func (f *fixture) Drop(t testing.TB, namespace string, what leasetest.Records) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	path := "/" + namespace
+	record := map[string]any{}
+	numbers := json.NewDecoder(bytes.NewReader(f.objects[path].value))
+	numbers.UseNumber()
+	require.NoError(t, numbers.Decode(&record))
+	switch what {
+	case leasetest.OneSlot:
+		record["leases"].([]any)[0] = nil
+	case leasetest.OneMark:
+		record["marks"].([]any)[0] = nil
+	case leasetest.Owners:
+		delete(record, "owners")
+	case leasetest.Meta:
+		delete(record, "meta")
+	}
+	value, err := json.Marshal(record)
+	require.NoError(t, err)
+	f.put(path, value)
+}
+
+// Processes that start at once on a service that knows nothing get a worker id each,
+// and no two of them an id.
+func TestProcesses(t *testing.T) {
+	t.Parallel()
+	const processes, ids = 6, 20_000
+	f := newFixture(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var (
+		wg      sync.WaitGroup
+		outputs [processes][]byte
+		errs    [processes]error
+	)
+	for i := range processes {
+		wg.Go(func() {
+			cmd := exec.CommandContext(ctx, os.Args[0], "-url", f.bucket.url, "-n", strconv.Itoa(ids))
+			cmd.Env = append(os.Environ(), "OWNCENTER_PROCESS=1")
+			outputs[i], errs[i] = cmd.Output()
+		})
+	}
+	wg.Wait()
+	seen := map[string]bool{}
+	for i, out := range outputs {
+		require.NoError(t, errs[i])
+		lines := strings.Fields(string(out))
+		require.Len(t, lines, 2+ids)
+		for _, id := range lines[2:] {
+			require.False(t, seen[id], "id %s came twice", id)
+			seen[id] = true
+		}
+	}
+	slots, err := f.Center(t).(lease.Lister).Slots(ctx, "orders")
+	require.NoError(t, err)
+	used := 0
+	for _, s := range slots {
+		require.Empty(t, s.Holder, "given back")
+		if s.Token > 0 {
+			used++
+		}
+	}
+	require.Equal(t, processes, used)
+}
+
+func TestRunByItself(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"-n", "3"}, &out))
+	require.Regexp(t, `^worker \d+\n(\d{18,19}\n){3}$`, out.String())
+
+	require.Error(t, run(t.Context(), []string{"-listen", "nowhere"}, &out))
+}
+
+// What the service refuses for other reasons is told as it is.
+func TestServiceRefuses(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no signature", http.StatusForbidden)
+	}))
+	t.Cleanup(server.Close)
+	b := bucket{server.URL, server.Client()}
+	_, err := b.Load(t.Context(), "orders")
+	require.ErrorContains(t, err, "403 Forbidden: no signature")
+	err = b.Swap(t.Context(), "orders", `"1"`, nil)
+	require.ErrorContains(t, err, "PUT "+server.URL+"/orders: 403")
+	require.NotErrorIs(t, err, casstore.ErrChanged)
+}
