@@ -179,6 +179,13 @@ func (id *ID) Scan(src any) error {
 		return id.UnmarshalText(v)
 	case string:
 		return id.UnmarshalText([]byte(v))
+	case ID: // as Ent hands on the keys that it was given
+		return id.Scan(int64(v))
+	case *ID:
+		if v == nil {
+			return id.Scan(nil)
+		}
+		return id.Scan(int64(*v))
 	case nil:
 		return errors.New("snowflake: scan id: the column is NULL: scan into *ID or sql.Null[ID]")
 	default:

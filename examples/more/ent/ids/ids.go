@@ -1,0 +1,46 @@
+// Package ids gives Ent's entities snowflake ids: Mixin for the schema, and Hook for the
+// client, which fills them in.
+//
+//	client.Use(ids.Hook(worker))
+package ids
+
+import (
+	"context"
+
+	"entgo.io/ent"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/mixin"
+
+	"github.com/snowlease/snowlease/idworker"
+)
+
+// Mixin makes the id of a schema a BIGINT that JSON shows as a string, since JavaScript
+// rounds numbers of that size.
+type Mixin struct{ mixin.Schema }
+
+// Fields returns the id.
+func (Mixin) Fields() []ent.Field {
+	return []ent.Field{field.Int64("id").Immutable().StructTag(`json:"id,string"`)}
+}
+
+// Hook sets the ids of what is created, where they are not set, from worker.
+func Hook(worker *idworker.IdWorker) ent.Hook {
+	return func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			keyed, ok := m.(interface {
+				ID() (int64, bool)
+				SetID(int64)
+			})
+			if ok && m.Op().Is(ent.OpCreate) {
+				if _, set := keyed.ID(); !set {
+					id, err := worker.NextIDWait(ctx)
+					if err != nil {
+						return nil, err
+					}
+					keyed.SetID(id)
+				}
+			}
+			return next.Mutate(ctx, m)
+		})
+	}
+}

@@ -1,0 +1,94 @@
+// Gin is a web service on gin and fx whose orders have snowflake ids as primary keys.
+//
+//	cd examples/more && go run ./gin        # SQLite in gin.db, HTTP on 127.0.0.1:8080
+//	curl -d '{"total":5}' 127.0.0.1:8080/orders
+//	curl 127.0.0.1:8080/readyz
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/libtnb/sqlite"
+	"go.uber.org/fx"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+// An Order has an id that JSON shows as a string, since JavaScript rounds numbers of
+// that size.
+type Order struct {
+	ID    snowflake.ID `gorm:"primaryKey" json:"id"`
+	Total int64        `json:"total" binding:"required"`
+}
+
+func main() { fx.New(wiring("gin.db"), fx.Invoke(serve)).Run() }
+
+func wiring(dsn string) fx.Option {
+	return fx.Options(
+		fx.Supply(idworker.Config{Namespace: "gin-orders"}),
+		fx.Provide(func(lc fx.Lifecycle) (*gorm.DB, error) { return open(lc, dsn) }, routes),
+		idworker.Module,
+		gormplugin.Module,
+	)
+}
+
+func routes(db *gorm.DB, worker *idworker.IdWorker) *gin.Engine {
+	gin.SetMode(gin.ReleaseMode)
+	r := gin.New()
+	r.POST("/orders", func(c *gin.Context) {
+		var order Order
+		if err := c.ShouldBindJSON(&order); err != nil {
+			c.JSON(http.StatusBadRequest, gin.H{"error": err.Error()})
+			return
+		}
+		order.ID = 0 // not the client's to choose
+		if err := db.WithContext(c).Create(&order).Error; err != nil {
+			c.JSON(http.StatusServiceUnavailable, gin.H{"error": err.Error()})
+			return
+		}
+		c.JSON(http.StatusCreated, order)
+	})
+	// Readiness asks the lease; liveness must not: a restart does not bring the centre back.
+	r.GET("/readyz", func(c *gin.Context) {
+		status := http.StatusOK
+		if worker.Healthy(c) != nil {
+			status = http.StatusServiceUnavailable
+		}
+		c.JSON(status, worker.Status())
+	})
+	return r
+}
+
+func open(lc fx.Lifecycle, dsn string) (*gorm.DB, error) {
+	db, err := gorm.Open(sqlite.Open(dsn))
+	if err != nil {
+		return nil, err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return nil, err
+	}
+	lc.Append(fx.StopHook(pool.Close))
+	return db, db.AutoMigrate(&Order{})
+}
+
+func serve(lc fx.Lifecycle, r *gin.Engine) {
+	server := &http.Server{Handler: r, ReadHeaderTimeout: 5 * time.Second}
+	lc.Append(fx.Hook{
+		OnStart: func(ctx context.Context) error {
+			l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:8080")
+			if err == nil {
+				go func() { _ = server.Serve(l) }()
+			}
+			return err
+		},
+		OnStop: server.Shutdown,
+	})
+}

@@ -1,0 +1,88 @@
+// Sqlx is a program on sqlx and database/sql: ids are a column of type snowflake.ID.
+//
+//	cd examples/more && go run ./sqlx       # SQLite in sqlx.db
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/libtnb/sqlite"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+type order struct {
+	ID    snowflake.ID  `db:"id" json:"id"`       // a string in JSON
+	After *snowflake.ID `db:"after" json:"after"` // nil where the column is NULL
+	Total int64         `db:"total" json:"total"`
+}
+
+func main() {
+	if err := run(context.Background(), "sqlx.db", os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "sqlx:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, dsn string, out io.Writer) (err error) {
+	db, err := sqlx.Open("sqlite", dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+
+	// The centre knows the dialect by GORM, which the application need not use.
+	dialect, err := gorm.Open(sqlite.New(sqlite.Config{DSN: dsn}))
+	if err != nil {
+		return err
+	}
+	center, err := dbseq.New(dialect)
+	if err != nil {
+		return err
+	}
+	pool, err := dialect.DB()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, center.Close(), pool.Close()) }()
+	worker, err := idworker.Open(ctx, idworker.Config{Namespace: "sqlx-orders"}, center)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, worker.Close(ctx)) }()
+
+	if _, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS orders (id BIGINT PRIMARY KEY, after BIGINT, total BIGINT NOT NULL)`); err != nil {
+		return err
+	}
+	var ids [3]int64 // one reservation for all rows
+	if err := worker.NextIDs(ctx, ids[:]); err != nil {
+		return err
+	}
+	var orders []order
+	for i, id := range ids {
+		o := order{ID: snowflake.ID(id), Total: int64(i+1) * 100}
+		if i > 0 {
+			o.After = &orders[i-1].ID
+		}
+		orders = append(orders, o)
+	}
+	if _, err := db.NamedExecContext(ctx, `INSERT INTO orders (id, after, total) VALUES (:id, :after, :total)`, orders); err != nil {
+		return err
+	}
+	var read []order
+	if err := db.SelectContext(ctx, &read, `SELECT id, after, total FROM orders WHERE id >= ? ORDER BY id`, orders[0].ID); err != nil {
+		return err
+	}
+	for _, o := range read {
+		fmt.Fprintln(out, o.ID, o.Total, o.ID.Base58())
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+// Zap is an fx application that logs by zap: the library, which knows slog, logs there too.
+//
+//	cd examples/more && go run ./zap        # Ctrl-C ends it
+package main
+
+import (
+	"log/slog"
+
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxevent"
+	"go.uber.org/zap"
+	"go.uber.org/zap/exp/zapslog"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/local"
+)
+
+func main() { fx.New(wiring(zap.NewProduction, "")).Run() }
+
+// wiring is an application with a worker of this host; dir "" is the user's cache.
+func wiring(logger func(...zap.Option) (*zap.Logger, error), dir string) fx.Option {
+	return fx.Options(
+		fx.Provide(
+			func() (*zap.Logger, error) { return logger() },
+			// This is the bridge: a *slog.Logger that writes to zap.
+			func(l *zap.Logger) *slog.Logger {
+				return slog.New(zapslog.NewHandler(l.Core(), zapslog.WithName("idworker")))
+			},
+		),
+		fx.WithLogger(func(l *zap.Logger) fxevent.Logger {
+			return &fxevent.ZapLogger{Logger: l.WithOptions(zap.IncreaseLevel(zap.WarnLevel))}
+		}),
+		fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Local: local.Config{Dir: dir}}),
+		idworker.Module,
+		fx.Invoke(func(*idworker.IdWorker) {}),
+	)
+}

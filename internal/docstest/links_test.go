@@ -1,0 +1,99 @@
+package docstest
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	link      = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading   = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	lineOf    = regexp.MustCompile(`^L(\d+)(?:-L(\d+))?$`)
+	notInSlug = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
+)
+
+// checkLinks looks up the files, headings and lines that a page links to. Pages of
+// others are not asked, but must be https.
+func checkLinks(p page) error {
+	var errs []error
+	for _, m := range link.FindAllStringSubmatch(p.prose, -1) {
+		if err := checkLink(p, m[1]); err != nil {
+			errs = append(errs, fmt.Errorf("link %s: %w", m[1], err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func checkLink(p page, target string) error {
+	u, err := url.Parse(target)
+	switch {
+	case err != nil:
+		return err
+	case u.Scheme == "https" && u.Host != "":
+		return nil
+	case u.Scheme != "" || path.IsAbs(u.Path):
+		return errors.New("is neither relative nor https")
+	}
+	text := p.prose
+	if u.Path != "" {
+		file := filepath.Join(root, path.Dir(p.name), u.Path)
+		info, err := os.Stat(file)
+		if err != nil {
+			return errors.New("there is no such file")
+		}
+		if u.Fragment == "" || info.IsDir() {
+			return nil
+		}
+		whole, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		text = string(whole)
+	}
+	if m := lineOf.FindStringSubmatch(u.Fragment); m != nil {
+		last, err := strconv.Atoi(m[len(m)-1])
+		if m[2] == "" {
+			last, err = strconv.Atoi(m[1])
+		}
+		if err != nil || last > strings.Count(text, "\n") {
+			return errors.New("the file has no such line")
+		}
+		return nil
+	}
+	for _, h := range heading.FindAllStringSubmatch(text, -1) {
+		slug := notInSlug.ReplaceAllString(strings.ToLower(strings.ReplaceAll(h[1], "`", "")), "")
+		if strings.ReplaceAll(slug, " ", "-") == u.Fragment {
+			return nil
+		}
+	}
+	return errors.New("there is no such heading")
+}
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	for _, p := range pages(t) {
+		if err := checkLinks(p); err != nil {
+			t.Errorf("%s: %v", p.name, err)
+		}
+	}
+}
+
+func TestLinksFindFaults(t *testing.T) {
+	t.Parallel()
+	for _, target := range []string{"nope.md", "#nope", "../README.md#nope", "http://example.org", "/etc/passwd", "../go.mod#L9999"} {
+		require.Error(t, checkLinks(page{name: "docs/x.md", prose: "[a](" + target + ")\n# Some, heading"}), target)
+	}
+	for _, target := range []string{"#some-heading", "../README.md#the-guarantee", "../go.mod#L1", "../idworker", "https://example.org"} {
+		require.NoError(t, checkLinks(page{name: "docs/x.md", prose: "[a](" + target + ")\n# Some, heading"}), target)
+	}
+}

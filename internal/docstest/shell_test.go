@@ -1,0 +1,324 @@
+package docstest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A command is a line of a shell, and what it prints, if that is told.
+type command struct {
+	line, output string
+}
+
+func commandsOf(b block) (list []command) {
+	text := continued.ReplaceAllString(b.text, " ")
+	for line := range strings.Lines(text) {
+		rest, prompted := strings.CutPrefix(line, "$ ")
+		switch {
+		case b.lang == "sh" && strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#"):
+			list = append(list, command{line: strings.TrimSpace(line)})
+		case b.lang == "console" && prompted:
+			list = append(list, command{line: strings.TrimSpace(rest)})
+		case b.lang == "console" && len(list) > 0:
+			list[len(list)-1].output += line
+		}
+	}
+	return list
+}
+
+// split makes words of a line, and operators words of their own.
+func split(line string) (words []string, err error) {
+	var cur strings.Builder
+	var quote rune
+	started := false
+	end := func() {
+		if started {
+			words = append(words, cur.String())
+			cur.Reset()
+			started = false
+		}
+	}
+	for i, r := range line {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			} else {
+				cur.WriteRune(r)
+			}
+		case r == '\'' || r == '"':
+			quote, started = r, true
+		case r == '#' && !started:
+			return words, nil
+		case strings.ContainsRune("&|;<>", r):
+			end()
+			if n := len(words); n > 0 && words[n-1] == string(r) && line[i-1] == byte(r) {
+				words[n-1] += string(r)
+			} else {
+				words = append(words, string(r))
+			}
+		case r == ' ' || r == '\t':
+			end()
+		default:
+			cur.WriteRune(r)
+			started = true
+		}
+	}
+	end()
+	if quote != 0 {
+		return nil, errors.New("a quote is not closed")
+	}
+	return words, nil
+}
+
+// A shell looks at commands.
+type shell struct {
+	t       *testing.T
+	env     []string                 // of the command that is looked at
+	program func(name string) string // where it was built
+}
+
+var (
+	continued  = regexp.MustCompile(`\s*\\\n\s*`)
+	assignment = regexp.MustCompile(`^[A-Z_]+=`)
+	// foreign are programs that readers have, or not; they are not run.
+	foreign = []string{"git", "curl", "docker", "kubectl", "redis-cli", "mysql", "psql", "cut", "sed", "systemctl", "sudo", "export", "cp"}
+)
+
+func newShell(t *testing.T) *shell {
+	t.Helper()
+	return &shell{t: t, program: func(path string) string {
+		dir, err := built()
+		require.NoError(t, err)
+		return filepath.Join(dir, path)
+	}}
+}
+
+// built is a folder with the programs.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "docstest")
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "build", "-o", dir+"/", "./cmd/snowlease", "./examples/fxapp")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return dir, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, err := built(); err == nil {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+func (s *shell) check(c command) error {
+	words, err := split(c.line)
+	if err != nil {
+		return err
+	}
+	dir, alone := ".", true
+	for len(words) > 0 {
+		n := slices.IndexFunc(words, func(w string) bool { return strings.ContainsAny(w, "&|;") && strings.Trim(w, "&|;") == "" })
+		one := words
+		words = nil
+		if n >= 0 {
+			if one[n] == "|" {
+				alone = false
+			}
+			one, words = one[:n], one[n+1:]
+		}
+		if n := slices.IndexFunc(one, func(w string) bool { return w == "<" || w == ">" || w == ">>" }); n >= 0 {
+			one, alone = one[:n], false
+		}
+		for s.env = nil; len(one) > 0 && assignment.MatchString(one[0]); one = one[1:] {
+			s.env = append(s.env, one[0])
+		}
+		if len(one) == 0 {
+			continue
+		}
+		if one[0] == "cd" && len(one) == 2 {
+			dir = filepath.Join(dir, one[1])
+			err = isDir(dir)
+		} else {
+			err = s.one(dir, one, c.output, alone)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.line, err)
+		}
+	}
+	return nil
+}
+
+func isDir(path string) error {
+	if info, err := os.Stat(filepath.Join(root, path)); err != nil || !info.IsDir() {
+		return fmt.Errorf("there is no folder %s", path)
+	}
+	return nil
+}
+
+func (s *shell) one(dir string, args []string, output string, alone bool) error {
+	switch args[0] {
+	case "go":
+		return s.goCommand(dir, args[1:], output, alone)
+	case "make":
+		return target(args[1:])
+	case "snowlease":
+		return s.cli(args[1:], output, alone)
+	}
+	if !slices.Contains(foreign, args[0]) {
+		return fmt.Errorf("program %s is unknown here", args[0])
+	}
+	return nil
+}
+
+func target(args []string) error {
+	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		return err
+	}
+	for _, arg := range args {
+		name, _, assigned := strings.Cut(arg, "=")
+		what := "\n" + name + ":"
+		if assigned {
+			what = "\n" + name + " ?="
+		}
+		if !strings.Contains(string(text), what) {
+			return fmt.Errorf("the Makefile has no %s", name)
+		}
+	}
+	return nil
+}
+
+func (s *shell) goCommand(dir string, args []string, output string, alone bool) error {
+	if len(args) == 0 {
+		return errors.New("what is go to do?")
+	}
+	for i, arg := range args {
+		path, version, _ := strings.Cut(arg, "@")
+		switch {
+		case strings.HasPrefix(arg, "./"):
+			if err := isDir(filepath.Join(dir, strings.TrimSuffix(arg, "/..."))); err != nil {
+				return err
+			}
+		case path == base || strings.HasPrefix(path, base+"/"):
+			if err := isDir(strings.TrimPrefix(path, base)); err != nil || args[0] == "install" && version == "" {
+				return fmt.Errorf("%s: a path of this module and a version: %w", arg, err)
+			}
+		case arg == "-run" || arg == "-fuzz" || arg == "-bench":
+			for _, name := range testFuncName.FindAllString(args[i+1], -1) {
+				if list := unknownTests("`" + name + "*`"); len(list) > 0 {
+					return fmt.Errorf("there is no test %s", name)
+				}
+			}
+		}
+	}
+	switch {
+	case !slices.Contains([]string{"run", "test", "get", "install", "build", "generate", "vet"}, args[0]):
+		return fmt.Errorf("go %s is unknown here", args[0])
+	case args[0] == "run" && len(args) > 1 && args[1] == "./cmd/snowlease":
+		return s.cli(args[2:], output, alone)
+	case args[0] == "run" && len(args) > 1 && args[1] == "./examples/fxapp":
+		if once := slices.Contains(args, "-once"); !once || slices.Contains(args, "-redis") || slices.Contains(args, "-dsn") {
+			args = append(args, "-help")
+		}
+		return s.run(s.program("fxapp"), args[2:], output)
+	}
+	return nil
+}
+
+var testFuncName = regexp.MustCompile(`(?:Test|Fuzz|Benchmark)[A-Z]\w*`)
+
+// cli runs what asks no store and reads no input; of other commands the flags are
+// looked at.
+func (s *shell) cli(args []string, output string, alone bool) error {
+	pure := len(args) > 0 && slices.Contains([]string{"decode", "encode", "layout"}, args[0])
+	if !pure || !alone || slices.Contains(args, "-") {
+		return s.run(s.program("snowlease"), append(args, "--help"), "")
+	}
+	return s.run(s.program("snowlease"), args, output)
+}
+
+func (s *shell) run(bin string, args []string, output string) error {
+	cmd := exec.CommandContext(s.t.Context(), bin, args...)
+	cmd.Dir, cmd.Env = s.t.TempDir(), append(os.Environ(), s.env...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%w: %s", err, &stderr)
+	}
+	if want := strings.TrimSpace(output); want != "" && !alike(want, strings.TrimSpace(stdout.String())) {
+		return fmt.Errorf("it prints\n%s", &stdout)
+	}
+	return nil
+}
+
+// alike compares lines; "..." in want stands for anything.
+func alike(want, got string) bool {
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(want), regexp.QuoteMeta("..."), ".*")
+	return regexp.MustCompile(`(?s)^` + pattern + `$`).MatchString(got)
+}
+
+func TestShell(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	seen := map[command]bool{}
+	each(t, func(_ *testing.T, b block) error {
+		list := commandsOf(b)
+		if len(list) == 0 {
+			return errors.New("there is no command")
+		}
+		var errs []error
+		for _, c := range list {
+			if !seen[c] {
+				seen[c] = true
+				errs = append(errs, s.check(c))
+			}
+		}
+		return errors.Join(errs...)
+	}, "sh", "console")
+}
+
+func TestShellFindsFaults(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	for _, c := range []command{
+		{line: "nope"},
+		{line: "make nope"},
+		{line: "make soak NOPE=1"},
+		{line: "go run ./nope"},
+		{line: "go nope"},
+		{line: "cd nope && make test"},
+		{line: "go test -run TestNope ./idworker"},
+		{line: "go install " + base + "/cmd/nope@latest"},
+		{line: "go get 'x"},
+		{line: "snowlease nope"},
+		{line: "snowlease workers --nope"},
+		{line: "echo a | snowlease decode --nope -"},
+		{line: "snowlease decode 1 --layout nope"},
+		{line: "snowlease decode 1", output: "something else\n"},
+		{line: "go run ./examples/fxapp -nope"},
+		{line: "FXAPP_IDWORKER_PRESET=nope go run ./examples/fxapp -once"},
+	} {
+		require.Error(t, s.check(c), "%v", c)
+	}
+	require.Equal(t, []command{{"a b", "x\ny\n"}, {"c", ""}}, commandsOf(block{lang: "console", text: "$ a \\\nb\nx\ny\n$ c\n"}))
+	words, err := split(`A=1 b 'c d' && e|f >g # h`)
+	require.NoError(t, err)
+	require.Equal(t, []string{"A=1", "b", "c d", "&&", "e", "|", "f", ">", "g"}, words)
+}

@@ -1,0 +1,80 @@
+package docstest
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	_ "github.com/libtnb/sqlite" // the driver
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	word    = regexp.MustCompile(`[a-z_]+`)
+	ours    = regexp.MustCompile(`\b(?:snowlease_[a-z]+|[a-z]+_ms|[a-z]+_id)\b`)
+	comment = regexp.MustCompile(`--[^\n]*`)
+)
+
+func schemaOf(t *testing.T, engine string) string {
+	t.Helper()
+	all := ""
+	for _, name := range []string{engine + ".sql", "segment_" + engine + ".sql"} {
+		text, err := os.ReadFile(filepath.Join(root, "dbseq", "schema", name))
+		require.NoError(t, err)
+		all += string(text) + "\n"
+	}
+	return all
+}
+
+func checkSQL(t *testing.T, b block) error {
+	t.Helper()
+	switch b.mark {
+	case "sqlite":
+		db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "docs.db"))
+		require.NoError(t, err)
+		defer db.Close()
+		_, err = db.ExecContext(t.Context(), schemaOf(t, "sqlite"))
+		require.NoError(t, err)
+		_, err = db.ExecContext(t.Context(), b.text)
+		return err
+	case "mysql", "postgres":
+		known := map[string]bool{}
+		for _, w := range word.FindAllString(schemaOf(t, b.mark), -1) {
+			known[w] = true
+		}
+		text := strings.TrimSpace(comment.ReplaceAllString(b.text, ""))
+		if !strings.HasSuffix(text, ";") {
+			return fmt.Errorf("the last statement does not end with a semicolon")
+		}
+		for _, w := range ours.FindAllString(text, -1) {
+			if !known[w] {
+				return fmt.Errorf("%s is not in dbseq/schema/%s.sql", w, b.mark)
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("the engine is not told by a comment before the block: docstest: sqlite, mysql or postgres")
+}
+
+func TestSQL(t *testing.T) {
+	t.Parallel()
+	each(t, checkSQL, "sql")
+}
+
+func TestSQLFindsFaults(t *testing.T) {
+	t.Parallel()
+	for _, b := range []block{
+		{mark: "sqlite", text: "SELECT nope FROM snowlease_slot;"},
+		{mark: "mysql", text: "GRANT SELECT ON snowlease_nope TO app;"},
+		{mark: "mysql", text: "SELECT nope_ms FROM snowlease_slot;"},
+		{mark: "postgres", text: "SELECT 1"},
+		{text: "SELECT 1;"},
+	} {
+		require.Error(t, checkSQL(t, b), "%v", b)
+	}
+	require.NoError(t, checkSQL(t, block{mark: "postgres", text: "SELECT expires_ms FROM snowlease_slot; -- ok\n"}))
+}
