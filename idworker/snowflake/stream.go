@@ -32,13 +32,7 @@ func (g *Generator) For(business int64) (Stream, error) {
 func (s Stream) Business() int64 { return s.prefix >> s.gen.seqBits }
 
 // NextID returns the next id: see Generator.NextID.
-func (s Stream) NextID() (int64, error) {
-	id, err := s.gen.NextID()
-	if err != nil {
-		return 0, err
-	}
-	return id | s.prefix, nil
-}
+func (s Stream) NextID() (int64, error) { return s.gen.next(s.prefix) }
 
 // NextIDWait returns the next id and waits for it: see Generator.NextIDWait.
 func (s Stream) NextIDWait(ctx context.Context) (int64, error) {

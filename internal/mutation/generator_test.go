@@ -4,6 +4,7 @@ const (
 	generatorGo = "idworker/snowflake/generator.go"
 	handoverGo  = "idworker/snowflake/handover.go"
 	layoutGo    = "idworker/snowflake/layout.go"
+	rushGo      = "idworker/snowflake/rush.go"
 
 	raiseAtStop = "used := g.raise(func(last int64) int64 { return last + 1 })\n"
 )
@@ -27,6 +28,12 @@ var onGenerator = list{title: "generator", pkg: "idworker/snowflake", mutants: [
 	{"all processes begin alike", generatorGo, `low = t.first`, `low = 0`, "TestFirstSequencesDiffer"},
 	{"a batch is many reservations", generatorGo, `v, n, t := g.take(int64(len(rest)))`, `v, n, t := g.take(1)`, "TestBatchIsOneReservation"},
 	{"a batch that fails is half there", generatorGo, `clear(dst)`, ``, "TestBatchThatFailsLeavesNothing"},
+	// In a rush, without the clock.
+	{"in a rush, the range is loaded before the last use", rushGo, "last := g.last.Load()\n\tg.pause(loadedLast)\n\tt := g.term.Load()", "t := g.term.Load()\n\tg.pause(loadedLast)\n\tlast := g.last.Load()", "TestEveryInterleavingOfARushAndASwapper"},
+	{"in a rush, an id is taken by a plain store", rushGo, `g.last.CompareAndSwap(last, v) {`, `func() bool { g.last.Store(v); return true }() {`, "TestEveryInterleavingOfARushAndAStop"},
+	{"a rush crosses a tick without the clock", rushGo, `v&(stride-1) != 0 && `, ``, "TestRushReadsTheClock"},
+	{"a rush where there is none", rushGo, `t.rush.Load() && v`, `v`, "TestRushEndsByTheClock"},
+	{"a rush ends by no clock", generatorGo, "t.rush.Store(false)", ``, "TestRushEndsByTheClock"},
 	// Swapping.
 	{"a swap moves nothing", handoverGo, "used := g.raise(func(last int64) int64 {\n\t\tt.raised = max(last|g.seqMask, t.lo-1, last+1)\n\t\treturn t.raised\n\t})", "g.rebase(t)\n\tused := g.last.Load()", "TestEveryInterleavingOfIssuersAndASwapper"},
 	{"a swap goes on in the same tick", handoverGo, `max(last|g.seqMask, t.lo-1, last+1)`, `max(t.lo-1, last+1)`, "TestEveryInterleavingOfIssuersAndASwapper"},
