@@ -50,9 +50,8 @@ cover: test-deps ## run every test and show the coverage: cover.out
 	go tool cover -func=cover.out | tail -n 1
 
 .PHONY: bench
-bench: ## run the benchmarks
-	go test -run '^$$' -bench . -benchmem ./...
-	cd bench && go test -run '^$$' -bench . -benchmem ./...
+bench: ## measure everything beside its peers, about ten minutes: docs/performance.md
+	cd bench && go run ./cmd/performance -out ../docs
 
 .PHONY: chaos
 chaos: test-deps ## faults on real servers, CHAOSTIME for each store, about three times that

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/snowlease/snowlease/bench/internal/peers"
+)
+
+// A Goal is one line of what this library is to reach.
+type Goal struct {
+	What, Limit string
+	Measured    string
+	Met         bool
+}
+
+// Goals are judged by ratios within the run.
+func (r *Results) Goals() []Goal {
+	var goals []Goal
+	ratio := func(what string, limit, measured float64) {
+		goals = append(goals, Goal{what, number(limit), number(measured), measured > 0 && measured <= limit})
+	}
+	pair := func(a, b string, procs int) float64 { return r.Pairs[pairKey(a, b, procs)] }
+	ratio("`NextID` serial / (`time.Since` + CAS)", 1.15, pair(peers.Generator, peers.ClockCAS, 1))
+	ratio("`NextID` on 2 cores / the same floor on 2 cores", 1.15, pair(peers.Generator, peers.ClockCAS, 2))
+	ours, theirs := r.figure(peers.Generator), r.figure(peers.BwmarrinDefault)
+	ratio("`NextID` sustained / bwmarrin default sustained", 0.15, theirs.pace()/ours.pace())
+	best, best2 := r.best(serial), r.best(parallel)
+	ratio(fmt.Sprintf("`NextID` serial / best time-ordered peer (%s)", best), 0.95, pair(peers.Generator, best, 1))
+	ratio(fmt.Sprintf("`NextID` on 2 cores / best time-ordered peer (%s)", best2), 0.95, pair(peers.Generator, best2, 2))
+	batch, loop := median(r.batch(peers.Generator, 1000).Serial), median(r.batch(peers.BwmarrinDefault, 1000).Serial)
+	ratio("`NextIDs(1000)`, ns per id", 1, batch)
+	ratio("`NextIDs(1000)`, per id / a bwmarrin loop", 1.0/200, batch/loop)
+	ratio("p99.99 under load / timer-only p99.99", 2,
+		ours.Latency[plain].Latencies.P9999/r.figure(peers.TimerOnly).Latency[plain].Latencies.P9999)
+	allocs := ours.Serial.Allocs + ours.Parallel.Allocs
+	goals = append(goals, Goal{"allocations of `NextID`", "0", number(allocs), allocs < 0.0005})
+	ratio("`NextID` through `*IdWorker` / the bare generator, serial", 1.05, pair(peers.IDWorker, peers.Generator, 1))
+	ratio("`NextID` through `*IdWorker` / the bare generator, on 2 cores", 1.05, pair(peers.IDWorker, peers.Generator, 2))
+	for _, c := range []struct {
+		store string
+		trips float64
+	}{{"Redis", 1}, {"MariaDB", 4}, {"PostgreSQL", 4}} {
+		if line, ok := r.Path["Center/"+c.store]; ok {
+			ratio("round trips of a borrow, "+c.store, c.trips, line["borrow-trips"])
+		}
+	}
+	return goals
+}
+
+// number shows three digits, without what says nothing.
+func number(v float64) string {
+	if v > 0 && v < 0.0005 {
+		return "< 0.0005"
+	}
+	decimals := 4
+	for limit := 0.1; decimals > 0 && v >= limit; limit *= 10 {
+		decimals--
+	}
+	text := strconv.FormatFloat(v, 'f', decimals, 64)
+	if decimals > 0 {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}

@@ -1,0 +1,6 @@
+// Hello prints a number: what any program costs.
+package main
+
+import "fmt"
+
+func main() { fmt.Println(1) }
