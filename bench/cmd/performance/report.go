@@ -119,7 +119,13 @@ func reach(runs []Run) string {
 		}
 		t.row(cells...)
 	}
-	return t.String()
+	text := t.String() + "\n"
+	for _, goal := range runs[0].Goals {
+		if !goal.Met && goal.Obstacle != "" {
+			text += fmt.Sprintf("- %s: %s.\n", goal.What, goal.Obstacle)
+		}
+	}
+	return text
 }
 
 // Speeds is one id after the other.

@@ -64,6 +64,8 @@ func (f *floor) clockMutex() int64 {
 // Names of floors that figures are measured against.
 const (
 	TimerOnly = "nothing"
+	Clock     = "time.Since"
+	CAS       = "one CAS"
 	ClockCAS  = "time.Since + CAS"
 )
 
@@ -81,7 +83,7 @@ func floors() []Maker {
 				f.nothing()
 			}
 		}),
-		of("time.Since", false, (*floor).clock, func(f *floor, n int) {
+		of(Clock, false, (*floor).clock, func(f *floor, n int) {
 			for range n {
 				f.clock()
 			}
@@ -91,7 +93,7 @@ func floors() []Maker {
 				f.add()
 			}
 		}),
-		of("one CAS", true, (*floor).cas, func(f *floor, n int) {
+		of(CAS, true, (*floor).cas, func(f *floor, n int) {
 			for range n {
 				f.cas()
 			}
