@@ -72,6 +72,9 @@ func (s *Segments) Close() error {
 // String names the database without secrets: "mysql 127.0.0.1:3306/app".
 func (s *Segments) String() string { return s.c.String() }
 
+// Warnings say what about the database endangers the numbers, for the start log.
+func (s *Segments) Warnings() []string { return s.c.Warnings() }
+
 // Reserve is that of segment.Store, in one statement once the name is there.
 func (s *Segments) Reserve(ctx context.Context, r segment.Request) (got segment.Range, err error) {
 	if err := r.Validate(); err != nil {

@@ -5,8 +5,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log"
 	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -107,6 +109,9 @@ func TestGeneratorFails(t *testing.T) {
 		is   []error
 		says string
 	}{
+		{"in quarantine", generatorFunc(func(context.Context, []int64) error {
+			return fmt.Errorf("%w: %w", snowflake.ErrNotStarted, own)
+		}), nil, []error{snowflake.ErrNotStarted, own}, "no worker id yet: own fault"},
 		{"not started", notStarted, nil, []error{snowflake.ErrNotStarted}, "list gormplugin.Module before every module that writes"},
 		{"stopped", stopped, nil, []error{snowflake.ErrStopped}, "stops after them"},
 		{"expired", expired, nil, []error{snowflake.ErrLeaseExpired, context.DeadlineExceeded}, "waited 50ms"},
@@ -139,6 +144,7 @@ func TestGeneratorFails(t *testing.T) {
 				for _, target := range tt.is {
 					require.ErrorIs(t, err, target)
 				}
+				require.Equal(t, tt.gen == notStarted || tt.gen == stopped, strings.Contains(err.Error(), "list gormplugin.Module before"), err)
 			}
 			require.Equal(t, before, pool.calls.Load(), "nothing is sent, BEGIN included")
 			require.Zero(t, rows[0].ID+rows[1].ID)

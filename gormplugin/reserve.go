@@ -9,6 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/snowlease/snowlease/idworker/segment"
 	"github.com/snowlease/snowlease/idworker/snowflake"
 )
 
@@ -47,7 +48,9 @@ func (p *Plugin) reserve(db *gorm.DB, k *key, b *batch, n int) error {
 		}
 		err = fmt.Errorf("the generator gave %d, which is no id", low)
 	}
-	if errors.Is(err, snowflake.ErrNotStarted) || errors.Is(err, snowflake.ErrStopped) {
+	early := errors.Is(err, snowflake.ErrNotStarted) || errors.Is(err, snowflake.ErrStopped) || errors.Is(err, segment.ErrClosed)
+	// What has a cause besides, such as a quarantine, is not about the order of modules.
+	if caused := new(interface{ Unwrap() []error }); early && !errors.As(err, caused) {
 		err = fmt.Errorf("%w (%s)", err, remedy)
 	}
 	return fmt.Errorf("gormplugin: no ids for %d rows of %s: %w", n, db.Statement.Schema, err)

@@ -114,5 +114,7 @@ func TestSegmentModule(t *testing.T) {
 	require.Equal(t, int64(500), row.ID)
 	require.ErrorContains(t, db.Create(&Member{}).Error, `"members" is not configured: there are ["invoices"]`)
 	app.RequireStop()
-	require.ErrorIs(t, db.Create(&Numbered{}).Error, segment.ErrClosed)
+	err = db.Create(&Numbered{}).Error
+	require.ErrorIs(t, err, segment.ErrClosed)
+	require.ErrorContains(t, err, "list gormplugin.Module before")
 }

@@ -29,12 +29,14 @@ type CenterParams struct {
 //		c, err := idworker.NewCenter(p)
 //		return traced{c}, err
 //	})
+//
+// The centre is then the application's to close, where it is an io.Closer.
 func NewCenter(p CenterParams) (lease.Center, error) {
 	cfg := p.Config.WithDefaults()
 	db := p.DB
 	client, err := p.client()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("idworker: %w", err)
 	}
 	mode := cfg.Mode
 	if mode == ModeLocal {
@@ -85,7 +87,7 @@ func (c Clients) client() (redis.UniversalClient, error) {
 	case c.RedisClient == nil:
 		return c.Redis, nil
 	case c.Redis != nil && c.Redis != c.RedisClient:
-		return nil, errors.New("idworker: both a redis.UniversalClient and another *redis.Client are in the fx graph: provide one of them, or the lease.Center yourself (redisseq.New)")
+		return nil, errors.New("both a redis.UniversalClient and another *redis.Client are in the fx graph: provide one of them, or the lease.Center yourself (redisseq.New)")
 	}
 	return c.RedisClient, nil
 }

@@ -60,7 +60,8 @@ type Config struct {
 	// stream of ids.
 	Workers string `yaml:"workers" json:"workers" koanf:"workers" mapstructure:"workers" env:"WORKERS"`
 	// Reserved is how many of the greatest worker ids are never lent, for ids of times
-	// past (package history). The namespace pins what is left. Default: 0.
+	// past (package history), whose Namespace has 48 characters at most. The namespace
+	// pins what is left. Default: 0.
 	Reserved int64 `yaml:"reserved" json:"reserved" koanf:"reserved" mapstructure:"reserved" env:"RESERVED"`
 	// TTL is how long a lease lasts without renewal, and so how long ids go on
 	// while the centre is away, and how long a crashed process keeps its worker id.
@@ -91,10 +92,12 @@ type Config struct {
 	// WaitReplicas is how many replicas of a Redis must have a grant before it is used,
 	// for a failover to one that is not told of the old master's last grants (split
 	// brain): all of them. Fewer that answer: no new grant, and ids go on to the
-	// ceiling. See redisseq.WithWaitReplicas. Modes redis and auto only. Default: 0.
+	// ceiling. See redisseq.WithWaitReplicas. Modes redis, redis-sequence and auto
+	// only; Segments heed it not. Default: 0.
 	WaitReplicas int `yaml:"wait_replicas" json:"wait_replicas" koanf:"wait_replicas" mapstructure:"wait_replicas" env:"WAIT_REPLICAS"`
 	// MaxAhead is how far a burst of ids may run ahead of the clock, 2 time units
-	// to 1h. Default: 1s.
+	// to 1h. In mode redis-sequence the namespace pins it. Default: 1s, or 2 time units
+	// where that is more.
 	MaxAhead time.Duration `yaml:"max_ahead" json:"max_ahead" koanf:"max_ahead" mapstructure:"max_ahead" env:"MAX_AHEAD"`
 	// Holder says who has a worker id, for people to read, at most 255 bytes.
 	// Default: program@host:pid.
@@ -265,13 +268,13 @@ func (c Config) plan() (plan, error) {
 	if c.Skew < 0 || c.Skew > c.TTL/2 {
 		fault("skew %v is not from 0 to half of ttl (%v): lower it, or raise ttl", c.Skew, c.TTL/2)
 	}
-	for key, d := range map[string]time.Duration{"ttl": c.TTL, "max_ttl": c.MaxTTL, "skew": c.Skew} {
-		if d%time.Millisecond != 0 {
-			fault("%s %v is finer than a millisecond: give whole milliseconds", key, d)
+	for _, f := range []struct {
+		key string
+		d   time.Duration
+	}{{"ttl", c.TTL}, {"max_ttl", c.MaxTTL}, {"skew", c.Skew}} {
+		if f.d%time.Millisecond != 0 {
+			fault("%s %v is finer than a millisecond: give whole milliseconds", f.key, f.d)
 		}
-	}
-	if c.Wait < 0 {
-		fault("wait %v is negative: give how long a start may wait, such as 10s", c.Wait)
 	}
 	switch {
 	case c.WaitReplicas < 0:

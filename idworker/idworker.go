@@ -135,14 +135,17 @@ func (w *IdWorker) start(ctx context.Context) error {
 		return fmt.Errorf("idworker: %w", err)
 	}
 	st := w.Status()
-	w.log.Info("idworker started", "worker", st.Worker, "namespace", st.Namespace, "center", st.Center, "state", st.State,
-		"pool", fmt.Sprintf("%d-%d of %d", st.Pool.First, st.Pool.Last, st.Pool.Size), "good_for_replicas", st.Pool.Replicas(), "layout", st.Layout)
+	args := []any{"worker", st.Worker, "namespace", st.Namespace, "center", st.Center, "state", st.State}
+	if w.seq == nil { // whose one number any number of replicas share
+		args = append(args, "pool", fmt.Sprintf("%d-%d of %d", st.Pool.First, st.Pool.Last, st.Pool.Size), "good_for_replicas", st.Pool.Replicas())
+	}
+	w.log.Info("idworker started", append(args, "layout", st.Layout)...)
 	return nil
 }
 
 func (w *IdWorker) borrow(ctx context.Context) error {
 	if w.seq != nil {
-		return w.seq.start(ctx, w.plan)
+		return w.seq.start(ctx, w.plan, w.log)
 	}
 	return w.keeper.Start(ctx)
 }
@@ -182,7 +185,9 @@ func (w *IdWorker) Close(ctx context.Context) error {
 // an id: from the hook that the platform has for this. Ids stop until it returns; it
 // waits as the start does. After an error the worker goes on to ask for a worker id.
 //
-// Errors: as of the start; mode local, not started, stopped.
+// Errors: as of the start; mode local, not started, stopped. In mode redis-sequence it
+// drops what was reserved ahead, and there is no error. Segments are not reset: see
+// package segment.
 func (w *IdWorker) Reset(ctx context.Context) error {
 	if w.plan.Mode == ModeLocal {
 		return errors.New("idworker: reset: mode local: copies of a process have the same number, host name and disk: give each a worker id of its own, or use a centre")
@@ -202,7 +207,9 @@ func (w *IdWorker) Reset(ctx context.Context) error {
 // has used up its lead over the clock it sleeps for at most one tick. In mode
 // redis-sequence it may call Redis, for up to 2 s.
 //
-// Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted; the id is then 0.
+// Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted; in mode
+// redis-sequence also *QuarantineError by itself, and whatever Redis answered. The id is
+// then 0.
 func (w *IdWorker) NextID() (int64, error) {
 	if w.seq != nil {
 		return w.seq.NextID()

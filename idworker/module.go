@@ -106,10 +106,10 @@ func (p Params) build(pl plan) (*IdWorker, error) {
 	if pl.Mode == ModeRedisSequence {
 		client, err := p.client()
 		if err == nil && client == nil {
-			err = fmt.Errorf("idworker: mode %s: there is no redis.UniversalClient or *redis.Client: %s", pl.Mode, absent)
+			err = fmt.Errorf("mode %s: there is no redis.UniversalClient or *redis.Client: %s", pl.Mode, absent)
 		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("idworker: %w", err)
 		}
 		return buildSequence(pl, client, p.Logger)
 	}
@@ -154,7 +154,8 @@ func closeOwned(c io.Closer) error {
 //	}
 //
 // It takes the same clients as New. One that has another name joins by a
-// lease.Center of its own: see the README.
+// lease.Center of its own: see the README. Config.Segments are those of Module: here they
+// are an error.
 func Named(name string, cfg Config) fx.Option {
 	type params struct {
 		fx.In
@@ -166,6 +167,9 @@ func Named(name string, cfg Config) fx.Option {
 	}
 	if name == "" {
 		return fx.Error(errors.New("idworker: named: the name is empty: give the one of the name tag"))
+	}
+	if len(cfg.Segments) > 0 {
+		return fx.Error(fmt.Errorf("idworker: named %q: segments are set, but a named worker has none: set them in the Config of Module, or use segment.Open", name))
 	}
 	return fx.Module("idworker."+name, fx.Provide(fx.Annotate(
 		func(p params) (*IdWorker, error) {

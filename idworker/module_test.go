@@ -19,6 +19,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/idworker/local"
+	"github.com/snowlease/snowlease/idworker/segment"
 	"github.com/snowlease/snowlease/idworker/snowflake"
 	"github.com/snowlease/snowlease/internal/memcenter"
 	"github.com/snowlease/snowlease/internal/testserver"
@@ -190,6 +191,7 @@ func TestTwoNamedWorkers(t *testing.T) {
 	require.Less(t, id, int64(1)<<53)
 	a.RequireStop()
 	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("", jssafe)).Err(), "name is empty")
+	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("x", idworker.Config{Segments: []segment.Config{{Name: "orders"}}})).Err(), "a named worker has none")
 	bad := fx.New(fx.NopLogger, idworker.Named("x", idworker.Config{}), fx.Invoke(fx.Annotate(func(*idworker.IdWorker) {}, fx.ParamTags(`name:"x"`))))
 	require.ErrorContains(t, bad.Err(), `idworker "x"`)
 }

@@ -30,6 +30,7 @@ type Segments struct {
 	byName map[string]*Segment
 	closes []io.Closer // in the reverse order
 	log    *slog.Logger
+	begun  bool // once: what a start opened is closed for good
 }
 
 // Segment issues the numbers of one name: see package segment for what they promise.
@@ -75,7 +76,7 @@ func NewSegments(p SegmentsParams) (*Segments, error) {
 	}
 	p.Lifecycle.Append(fx.Hook{
 		OnStart: func(ctx context.Context) error {
-			ctx, cancel := context.WithTimeout(ctx, cfg.Wait)
+			ctx, cancel := within(ctx, cfg.Wait)
 			defer cancel()
 			err := s.open(ctx, stores)
 			if err != nil { // fx stops no hook that failed to start
@@ -141,6 +142,11 @@ func (c Config) segmentStores(clients Clients) (storeMaker, error) {
 }
 
 func (s *Segments) open(ctx context.Context, stores storeMaker) error {
+	if s.begun {
+		return errors.New("they were opened before: an application starts once")
+	}
+	s.begun = true
+	told := make(map[string]bool) // what is wrong with a store is so for all its segments
 	for _, name := range s.Names() {
 		g := s.byName[name]
 		store, err := stores(g.cfg, func(c io.Closer) { s.closes = append(s.closes, c) })
@@ -149,7 +155,10 @@ func (s *Segments) open(ctx context.Context, stores storeMaker) error {
 		}
 		if c, ok := store.(interface{ Warnings() []string }); ok {
 			for _, text := range c.Warnings() {
-				s.log.Warn("idworker segment", "segment", name, "warning", text)
+				if !told[text] {
+					s.log.Warn("idworker segment", "segment", name, "warning", text)
+				}
+				told[text] = true
 			}
 		}
 		issuer, err := segment.Open(ctx, g.cfg, store)
@@ -215,7 +224,7 @@ func (g *Segment) open() (*segment.Issuer, error) {
 	if issuer := g.issuer.Load(); issuer != nil {
 		return issuer, nil
 	}
-	return nil, fmt.Errorf("segment %q: %w", g.cfg.Name, ErrNotStarted)
+	return nil, fmt.Errorf("idworker: segment %q is opened when the application starts: %w", g.cfg.Name, ErrNotStarted)
 }
 
 // Name returns the name.
@@ -251,7 +260,7 @@ func (g *Segment) NextIDs(ctx context.Context, dst []int64) error {
 	return issuer.NextIDs(ctx, dst)
 }
 
-// checkSegments returns the faults of Segments and SegmentStore.
+// checkSegments returns the faults of Segments, SegmentStore and Wait.
 func (c Config) checkSegments() []error {
 	var errs []error
 	fault := func(format string, args ...any) {
@@ -261,6 +270,9 @@ func (c Config) checkSegments() []error {
 	case SegmentStoreAuto, SegmentStoreDB, SegmentStoreRedis, SegmentStoreDBRedis:
 	default:
 		fault("segment_store %q is unknown: choose %s, %s, %s, %s", c.SegmentStore, SegmentStoreAuto, SegmentStoreDB, SegmentStoreRedis, SegmentStoreDBRedis)
+	}
+	if c.Wait < 0 {
+		fault("wait %v is negative: give how long a start may wait, such as 10s", c.Wait)
 	}
 	seen := make(map[string]bool)
 	for i, s := range c.Segments {

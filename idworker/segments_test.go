@@ -1,10 +1,13 @@
 package idworker_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/libtnb/sqlite"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
@@ -70,6 +73,7 @@ func TestSegments(t *testing.T) {
 				require.NoError(t, err)
 				_, err = g.NextID()
 				require.ErrorIs(t, err, idworker.ErrNotStarted)
+				require.ErrorContains(t, err, "is opened when the application starts")
 				require.ErrorIs(t, s.Healthy(t.Context()), idworker.ErrNotStarted)
 				require.Empty(t, s.Status())
 				a.RequireStart()
@@ -106,6 +110,53 @@ func TestSegments(t *testing.T) {
 	}
 }
 
+// The store is away: the error comes before the start's context ends, and names it.
+func TestNumbersDownAtStart(t *testing.T) {
+	for _, cfg := range []idworker.Config{
+		{Mode: idworker.ModeLocal, Segments: []segment.Config{{Name: "orders"}}, SegmentStore: idworker.SegmentStoreRedis},
+		{Mode: idworker.ModeRedisSequence, Namespace: "orders"},
+	} {
+		invoke := fx.Invoke(func(*idworker.Segments) {})
+		if cfg.Mode == idworker.ModeRedisSequence {
+			invoke = fx.Invoke(func(*idworker.IdWorker) {})
+		}
+		a := fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), universal(newRedis(t, "127.0.0.1:1")), invoke)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		require.ErrorContains(t, a.Start(ctx), "connection refused", cfg.Mode)
+		require.NoError(t, ctx.Err(), "before the context ends")
+		cancel()
+	}
+}
+
+func TestSegmentsStartOnce(t *testing.T) {
+	lc := fxtest.NewLifecycle(t)
+	_, err := idworker.NewSegments(idworker.SegmentsParams{
+		Config: idworker.Config{Segments: []segment.Config{{Name: "orders"}}}, Lifecycle: lc, Clients: idworker.Clients{DB: newSQLite(t)},
+	})
+	require.NoError(t, err)
+	lc.RequireStart().RequireStop()
+	require.ErrorContains(t, lc.Start(t.Context()), "an application starts once")
+}
+
+// What is wrong with the store is logged, once.
+func TestSegmentsWarn(t *testing.T) {
+	db := openDB(t, sqlite.Open(":memory:"))
+	pool, err := db.DB()
+	require.NoError(t, err)
+	pool.SetMaxOpenConns(1)
+	server := universal(newRedis(t, testserver.Redis(t)))
+	for _, where := range []string{idworker.SegmentStoreDB, idworker.SegmentStoreDBRedis} {
+		var j journal
+		cfg := idworker.Config{SegmentStore: where, Segments: []segment.Config{
+			{Name: "orders", Order: segment.OrderStrict}, {Name: "members", Order: segment.OrderStrict},
+		}}
+		a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg, db), server, j.provide(), fx.Invoke(func(*idworker.Segments) {}))
+		a.RequireStart().RequireStop()
+		require.Equal(t, 1, strings.Count(j.String(), "shares the application's connection pool"), j.String())
+		require.Equal(t, 2, strings.Count(j.String(), "idworker segment opened"))
+	}
+}
+
 func TestSegmentsThatCannotBe(t *testing.T) {
 	orders := []segment.Config{{Name: "orders"}}
 	never := []segment.Config{{Name: "orders"}, {Name: "members", Create: segment.CreateNever}}
@@ -115,12 +166,14 @@ func TestSegmentsThatCannotBe(t *testing.T) {
 		cfg     idworker.Config
 		clients fx.Option
 	}{
+		{"idworker: segments: both a redis", idworker.Config{Segments: orders}, fx.Options(fx.Supply(newRedis(t, "127.0.0.1:1")), client)},
 		{"neither a *gorm.DB nor", idworker.Config{Segments: orders}, fx.Options()},
 		{"segment_store db: there is no *gorm.DB", idworker.Config{Segments: orders, SegmentStore: "db"}, client},
 		{"segment_store redis: there is no redis", idworker.Config{Segments: orders, SegmentStore: "redis"}, db},
 		{"segment_store db+redis: there is no redis", idworker.Config{Segments: orders, SegmentStore: "db+redis"}, db},
 		{`segment_store "etcd" is unknown`, idworker.Config{SegmentStore: "etcd"}, db},
 		{`"orders" is there twice`, idworker.Config{Segments: append(orders, orders...)}, db},
+		{"wait -1s is negative", idworker.Config{Segments: orders, Wait: -time.Second}, db},
 		{"segments[0]", idworker.Config{Segments: []segment.Config{{Name: "a b"}}}, db},
 		{`"members"`, idworker.Config{Segments: never, Wait: 5 * time.Second}, db},
 	} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -67,17 +68,31 @@ func (s *sequence) bound(business int64) (*sequence, error) {
 	return &sequence{stream, s.whole}, nil
 }
 
-func (s *sequence) start(ctx context.Context, p plan) error {
-	ctx, cancel := context.WithTimeout(ctx, p.Wait)
+func (s *sequence) start(ctx context.Context, p plan, log *slog.Logger) error {
+	bounded, cancel := within(ctx, p.Wait)
 	defer cancel()
-	err := s.whole.Start(ctx)
-	if q := (*QuarantineError)(nil); errors.As(err, &q) && p.Start == StartAuto {
+	err := s.whole.Start(bounded)
+	if q := (*QuarantineError)(nil); errors.As(err, &q) && p.Start == StartAuto && ctx.Err() == nil {
+		log.Warn("started without ids: the sequence is in quarantine",
+			"namespace", q.Namespace, "center", s.whole.String(), "reason", q.Reason, "until", q.Until)
 		return nil
 	}
 	if err != nil {
 		s.whole.Close()
 	}
 	return err
+}
+
+// within bounds ctx by wait, and by a moment before its end, so that an error is heard:
+// fx hands on none of a start that its context has outlived.
+func within(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+	deadline := time.Now().Add(wait)
+	if end, ok := ctx.Deadline(); ok {
+		if end = end.Add(-min(500*time.Millisecond, time.Until(end)/10)); end.Before(deadline) {
+			deadline = end
+		}
+	}
+	return context.WithDeadline(ctx, deadline)
 }
 
 // status is the part of a Status that a sequence knows.

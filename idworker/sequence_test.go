@@ -1,6 +1,9 @@
 package idworker_test
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -124,18 +127,50 @@ func TestSequenceModeQuarantine(t *testing.T) {
 	client := newRedis(t, testserver.Redis(t))
 	cfg := counted(t)
 	cfg.Skew, cfg.Wait = 2*time.Second, 100*time.Millisecond
-	w, err := idworker.OpenSequence(t.Context(), cfg, client)
-	require.NoError(t, err)
+	ended, cancel := context.WithCancelCause(t.Context())
+	waiting := cfg
+	waiting.Wait = time.Minute
+	late := errors.New("nobody waits any more")
+	client.AddHook(afterScript(func() { time.AfterFunc(100*time.Millisecond, func() { cancel(late) }) })) // it waits for the end of the quarantine
+	_, err := idworker.OpenSequence(ended, waiting, client)
+	require.ErrorIs(t, err, late, "a start whose context has ended starts nothing")
+
+	var j journal
+	var w *idworker.IdWorker
+	a := app(t, &w, fx.Supply(cfg), universal(client), j.provide())
+	a.RequireStart()
+	require.Contains(t, j.String(), "started without ids: the sequence is in quarantine")
+	require.Contains(t, j.String(), "idworker started")
+	require.NotContains(t, j.String(), "good_for_replicas", "any number of them share the worker number")
 	require.Equal(t, idworker.StateQuarantined, w.Status().State)
 	_, err = w.NextIDWait(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, idworker.StateReady, w.Status().State)
-	require.NoError(t, w.Close(t.Context()))
+	a.RequireStop()
 
 	cfg.Namespace, cfg.Start = namespace(t), idworker.StartRequire
 	_, err = idworker.OpenSequence(t.Context(), cfg, client)
 	var q *idworker.QuarantineError
 	require.ErrorAs(t, err, &q)
+}
+
+// afterScript is called after each script.
+type afterScript func()
+
+func (afterScript) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (after afterScript) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if err == nil && strings.HasPrefix(cmd.Name(), "eval") {
+			after()
+		}
+		return err
+	}
+}
+
+func (afterScript) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }
 
 func TestSequenceModeConcurrent(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/segment"
 	"github.com/snowlease/snowlease/internal/testserver"
 	"github.com/snowlease/snowlease/redisseq"
 )
@@ -362,11 +363,23 @@ func TestClusterLosesAMaster(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, plain.Init(t.Context(), request(long)))
 	a, b := acquire(t, plain, long), acquire(t, waits, long)
+	// One that nobody but itself tells of the failover.
+	alone := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ClusterStateReloadInterval: time.Hour})
+	t.Cleanup(func() { _ = alone.Close() })
+	dispenser, err := redisseq.NewDispenser(alone, &segment.Memory{}, segment.Config{Name: "orders"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, dispenser.Close()) })
+	number, err := dispenser.Reserve(t.Context(), numbers(1))
+	require.NoError(t, err)
 
 	master := cluster.Master(keys("orders")[0])
 	master.Kill()
 	a = renewSoon(t, plain, a)
 	require.Contains(t, requireQuarantine(t, plain, long).Reason, "incarnation of the store changed")
+	require.Eventually(t, func() bool {
+		next, err := dispenser.Reserve(t.Context(), numbers(1))
+		return err == nil && next.First > number.Last
+	}, time.Minute, 20*time.Millisecond)
 	_, err = waits.Renew(t.Context(), b)
 	require.ErrorIs(t, err, redisseq.ErrNotReplicated, "the promoted one has no replica")
 	master.Start()

@@ -55,7 +55,7 @@ var (
 )
 
 // NewSegments returns a store on client, which stays the caller's to close. It does not
-// connect. Clients and options are those of New.
+// connect. Clients and options are those of New; WithWaitReplicas changes nothing here.
 func NewSegments(client redis.UniversalClient, opts ...Option) (*Segments, error) {
 	c, err := New(client, opts...)
 	if err != nil {
@@ -118,7 +118,9 @@ func (s *Segments) make(ctx context.Context, verb, name string, start int64) err
 func (c *Center) deal(ctx context.Context, script *redis.Script, verb, name, what string, args ...any) (reply, error) {
 	key := c.prefix + ":{" + name + "}:" + what
 	value, err := within(ctx, func() (any, error) {
-		return script.Run(ctx, c.client, []string{key}, append([]any{string(c.quarantine)}, args...)...).Result()
+		value, err := script.Run(ctx, c.client, []string{key}, append([]any{string(c.quarantine)}, args...)...).Result()
+		c.refresh(ctx, err)
+		return value, err
 	})
 	if err != nil {
 		return nil, c.wrap(verb, name, dealError(key, err))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -79,7 +80,8 @@ var (
 
 // NewDispenser returns a dispenser on client in front of store, both of which stay the
 // caller's to close. It does not connect. The segments that it fetches have the steps and
-// the cover of cfg. Clients and options are those of New.
+// the cover of cfg. Clients and options are those of New; WithWaitReplicas changes nothing
+// here.
 func NewDispenser(client redis.UniversalClient, store segment.Store, cfg segment.Config, opts ...Option) (*Dispenser, error) {
 	c, err := New(client, opts...)
 	errs := []error{err, cfg.Validate()}
@@ -119,8 +121,15 @@ func (d *Dispenser) String() string {
 	return fmt.Sprintf("%s before %T", d.c, d.store)
 }
 
-// Warnings returns what NewDispenser could not check about the client, to be logged.
-func (d *Dispenser) Warnings() []string { return d.c.Warnings() }
+// Warnings returns what NewDispenser could not check about the client, and those of the
+// store behind it, to be logged.
+func (d *Dispenser) Warnings() []string {
+	warnings := d.c.Warnings()
+	if s, ok := d.store.(interface{ Warnings() []string }); ok {
+		warnings = append(slices.Clip(warnings), s.Warnings()...)
+	}
+	return warnings
+}
 
 // Reserve is that of segment.Store. It waits for the store behind where all of Redis's
 // numbers are given. Errors besides those named there: those of the store behind,

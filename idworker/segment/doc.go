@@ -16,6 +16,10 @@
 // Numbers have gaps: what a process has prefetched when it ends is given to nobody. Who
 // needs numbers without gaps needs a row lock in the transaction that uses the number.
 //
+// Not covered: a process that is copied with its memory, such as a virtual machine
+// restored from a snapshot. It issues what it had prefetched, and so does its copy;
+// OrderStrict prefetches nothing.
+//
 // Each number is greater than those that the same Issuer issued before it was asked
 // for. Across processes there are two orders:
 //

@@ -17,6 +17,12 @@ type clock struct {
 	servers func() []*testserver.Server
 	off     time.Duration
 	high    time.Time // what it has shown at most
+
+	// A Sequence goes on at half the pace where the clock is behind, so for as long
+	// again it is ahead of the clock: by lead at most, at the time of leadAt.
+	half   bool
+	lead   time.Duration
+	leadAt time.Time
 }
 
 // farthest is how far the clock may be off: processes refuse one that is wrong by more
@@ -38,11 +44,19 @@ func (c *clock) step(d time.Duration) {
 	if shown := time.Now().Add(before); shown.After(c.high) {
 		c.high = shown
 	}
+	c.lead = max(0, c.ahead()-(c.off-before))
+	c.leadAt = time.Now()
 }
+
+// ahead is how far a Sequence may be ahead of the clock.
+func (c *clock) ahead() time.Duration { return max(0, c.lead-time.Since(c.leadAt)/2) }
 
 // ready returns when records may be lost.
 func (c *clock) ready(ctx context.Context) {
 	pause(ctx, time.Until(c.high.Add(margin-skew-c.off)))
+	if c.half {
+		pause(ctx, 2*(c.ahead()-skew+margin))
+	}
 }
 
 // faults are steps of the clock by up to some time, small ones as often as large. A step back waits until an earlier

@@ -25,6 +25,7 @@ type crew struct {
 	seats []seat
 	order order // what all of them get but for what is their own
 	store func(group int) store
+	brief func(*seat, *order) // says what is a seat's own; nil: nothing
 
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -41,6 +42,7 @@ type crew struct {
 // to the process; where it changes, the crew's is too.
 type seat struct {
 	sync.Mutex
+	index  int
 	group  int
 	holder string
 	*process
@@ -51,6 +53,7 @@ type process struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	journal string
+	stream  stream        // empty: ids under a lease
 	gone    chan struct{} // closed when it has ended
 	meant   atomic.Bool   // to end
 
@@ -70,7 +73,7 @@ func newCrew(dir string, size, groups int, o order, s func(group int) store, see
 		random: rand.New(rand.NewPCG(seed, 1)), spawn: make(chan func()),
 	}
 	for i := range c.seats {
-		c.seats[i].group, c.seats[i].holder = i%groups, fmt.Sprintf("chaos@host:%d", i)
+		c.seats[i].index, c.seats[i].group, c.seats[i].holder = i, i%groups, fmt.Sprintf("chaos@host:%d", i)
 	}
 	go func() {
 		runtime.LockOSThread() // for good: the thread ends with the goroutine
@@ -100,6 +103,9 @@ func (c *crew) fill(s *seat) error {
 	c.started++
 	c.mu.Unlock()
 	o.Store, o.Request.Holder = c.store(s.group), s.holder
+	if c.brief != nil {
+		c.brief(s, &o)
+	}
 	text, err := json.Marshal(o)
 	if err != nil {
 		return err
@@ -108,7 +114,7 @@ func (c *crew) fill(s *seat) error {
 	if err != nil {
 		return err
 	}
-	p := &process{cmd: exec.Command(program), journal: o.Journal, gone: make(chan struct{})}
+	p := &process{cmd: exec.Command(program), journal: o.Journal, stream: o.Stream, gone: make(chan struct{})}
 	p.worker.Store(-1)
 	p.cmd.Env = append(os.Environ(), orderVariable+"="+string(text))
 	p.cmd.Stderr = errorLog{p}

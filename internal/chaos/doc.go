@@ -38,6 +38,17 @@
 //     back ends with the last use that the centre was told;
 //   - when the faults have ended all 32 worker ids are held and in use again.
 //
+// # Numbers
+//
+// TestChaos/numbers does the same to processes that issue in the other ways: by a
+// redisseq.Sequence, prefetched and strict, by segments of a PostgreSQL, and by a
+// dispenser, on a Redis with its replica and a PostgreSQL that is killed, hangs and turns
+// read-only, but loses nothing, which is what segments ask of it. Each process keeps a
+// journal of what it asked for and got, and when. No number is in two runs; numbers
+// rise within a process; and where order is strict none is below one that had been
+// returned, to whatever process, before it was asked for. A Sequence is level with a
+// clock that was set back only after as long again, and losses wait for that.
+//
 // # Controls
 //
 // TestControls puts processes that break the protocol, and the algorithms of package

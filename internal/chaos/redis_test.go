@@ -32,7 +32,10 @@ func on(s *testserver.Server, f func(*redis.Client) error) error {
 }
 
 // newSingle is one Redis that keeps its data, and a replica that takes over.
-func newSingle(t *testing.T) *arena {
+func newSingle(t *testing.T) *arena { return newRedisPair(t, farBack) }
+
+// newRedisPair has a clock that is stepped back by up to some time.
+func newRedisPair(t *testing.T, back time.Duration) *arena {
 	primary := testserver.NewRedis(t, durable...)
 	replica := testserver.NewRedisReplica(t, primary, durable...)
 	at := primary.Addr() // what processes call the primary, whoever it is
@@ -55,7 +58,7 @@ func newSingle(t *testing.T) *arena {
 		primary.Start()
 		return nil
 	}
-	a.faults = append(a.redisFaults(func() *testserver.Server { return primary }, time.Minute),
+	a.faults = append(a.redisFaults(func() *testserver.Server { return primary }, time.Minute, back),
 		fault{"Redis killed and restarted with its data", func(ctx context.Context, random *rand.Rand) error {
 			return restart(ctx, random, false)
 		}},
@@ -102,14 +105,14 @@ func newSingle(t *testing.T) *arena {
 }
 
 // redisFaults are what can happen to any Redis.
-func (a *arena) redisFaults(primary func() *testserver.Server, forward time.Duration) []fault {
+func (a *arena) redisFaults(primary func() *testserver.Server, forward, back time.Duration) []fault {
 	do := func(name string, f func(context.Context, *rand.Rand, *redis.Client) error) fault {
 		return fault{name, func(ctx context.Context, random *rand.Rand) error {
 			a.clock.ready(ctx)
 			return on(primary(), func(c *redis.Client) error { return f(ctx, random, c) })
 		}}
 	}
-	return append(a.clock.faults(forward, farBack, a.noticed),
+	return append(a.clock.faults(forward, back, a.noticed),
 		do("FLUSHALL", func(ctx context.Context, _ *rand.Rand, c *redis.Client) error {
 			return c.FlushAll(ctx).Err()
 		}),
@@ -157,6 +160,9 @@ func evict(ctx context.Context, c *redis.Client) error {
 
 // noticed returns when the centre has looked at its records, so that it knows of a loss.
 func (a *arena) noticed(ctx context.Context) error {
+	if a.noticedBy != nil {
+		return a.noticedBy(ctx)
+	}
 	c, closer, err := a.direct().center("")
 	if err != nil {
 		return err
@@ -226,7 +232,7 @@ func newFailover(t *testing.T, share int, all []string, s store, servers []*test
 	}
 	// Servers take a step of their clock by more than their patience for a master that is
 	// away.
-	a.faults = append(a.redisFaults(master, patience/2), fault{failover, func(ctx context.Context, random *rand.Rand) error {
+	a.faults = append(a.redisFaults(master, patience/2, farBack), fault{failover, func(ctx context.Context, random *rand.Rand) error {
 		a.clock.ready(ctx)
 		old := master()
 		old.Kill()

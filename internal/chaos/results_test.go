@@ -82,6 +82,14 @@ func table(stages []*stage, all []*verdict) string {
 	number("**outside of what their process was lent**", func(_ *stage, v *verdict) int64 { return v.outside })
 	number("**out of order within a process**", func(_ *stage, v *verdict) int64 { return v.falling })
 	number("**grants that overlap**", func(_ *stage, v *verdict) int64 { return v.shared })
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(streams))) {
+		if total(all, func(v *verdict) int64 { return v.streams[name] }) > 0 {
+			number("numbers of "+string(name), func(_ *stage, v *verdict) int64 { return v.streams[name] })
+		}
+	}
+	if slices.ContainsFunc(all, func(v *verdict) bool { return v.streams != nil }) {
+		number("**out of strict order across processes**", func(_ *stage, v *verdict) int64 { return v.disordered })
+	}
 	number("runs of consecutive ids", func(_ *stage, v *verdict) int64 { return v.runs })
 	number("processes", func(_ *stage, v *verdict) int64 { return int64(v.processes) })
 	number("processes killed", func(s *stage, _ *verdict) int64 { return s.killed.Load() })

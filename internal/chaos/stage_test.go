@@ -35,6 +35,9 @@ type arena struct {
 	clock  *clock
 	faults []fault
 	share  int // of the time of its engine, in percent
+
+	noticedBy func(context.Context) error // that a loss has been; nil: by the centre
+	behind    func(group int) store       // the database of streams; nil: no streams, but ids under a lease
 }
 
 // A stage is a run of one crew in one arena.
@@ -82,9 +85,19 @@ func (s *stage) run() *verdict {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), s.length+3*limit)
 	defer cancel()
-	s.open(ctx)
+	if s.behind == nil {
+		s.open(ctx)
+	}
 	defer s.close()
 	s.crew = newCrew(s.TempDir(), s.size, groups, s.order, s.arena.store, s.seed)
+	if s.behind != nil {
+		s.brief = func(seat *seat, o *order) {
+			o.Stream, o.Behind = streams[seat.index%len(streams)], s.behind(seat.group)
+			if o.Break != "" {
+				o.Stream = stream(o.Break)
+			}
+		}
+	}
 	defer s.end()
 	require.NoError(s, s.enlist())
 	s.wait(ctx, "the worker ids are not lent", func() bool { return s.holders(nil) >= s.pool() })
@@ -114,7 +127,12 @@ func (s *stage) run() *verdict {
 }
 
 // pool is how many processes can hold a worker id.
-func (s *stage) pool() int { return min(s.size, int(s.order.Request.Last+1)) }
+func (s *stage) pool() int {
+	if s.behind != nil {
+		return s.size
+	}
+	return min(s.size, int(s.order.Request.Last+1))
+}
 
 // uproar makes faults of all kinds at once: those of processes, of the network, and, in
 // this goroutine, of servers.
@@ -184,6 +202,11 @@ func (s *stage) wait(ctx context.Context, what string, ok func() bool) {
 
 func (s *stage) judge() *verdict {
 	s.Helper()
+	if s.behind != nil {
+		v, err := judgeNumbers(s.everybody())
+		require.NoError(s, err)
+		return v
+	}
 	var journals []string
 	for _, p := range s.everybody() {
 		journals = append(journals, p.journal)

@@ -28,16 +28,18 @@ type verdict struct {
 	givenBack       int
 	calls, failures [outcomes]int64 // calls to the centre that gave nothing; callers without an id
 	quarantines     map[int64]bool  // by their ends
+	streams         map[stream]int64
 
 	// Faults. The first few are described.
 	duplicates int64 // ids that were issued before
 	outside    int64 // ids outside of what their process had been lent
 	falling    int64 // runs that did not rise within a process
 	shared     int64 // grants that have a millisecond in common with another of their worker
+	disordered int64 // runs of a strict stream below what had been returned before they were asked for
 	described  []string
 }
 
-func (v *verdict) sound() bool { return v.duplicates+v.outside+v.falling+v.shared == 0 }
+func (v *verdict) sound() bool { return v.duplicates+v.outside+v.falling+v.shared+v.disordered == 0 }
 
 func (v *verdict) describe(format string, args ...any) {
 	if len(v.described) < 20 {

@@ -26,6 +26,8 @@ type order struct {
 	Request lease.Request
 	Journal string // file
 	Seed    uint64
+	Stream  stream // of numbers, in place of ids under a lease
+	Behind  store  // of a SQL database, for streams
 }
 
 // orderVariable holds the order of a process. Where it is set, the test binary is one.
@@ -62,6 +64,12 @@ func work(text string) int {
 	var o order
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return fail(err)
+	}
+	if o.Stream != "" {
+		if err := issueNumbers(o, os.Stdin); err != nil {
+			return fail(err)
+		}
+		return 0
 	}
 	j, err := openJournal(o.Journal)
 	if err != nil {

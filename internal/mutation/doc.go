@@ -5,6 +5,7 @@
 //
 // A mutant is built by go test -overlay, so nothing of it is in the product's code.
 // Each list of mutants is a file of its own: the lease's rules in memory, the
-// generator, the keeper, the Lua of Redis, the SQL. A mutant that survives shows a
+// generator, the keeper, the Lua of Redis, the SQL, the sequence in Redis, segments and
+// what stands before them, the worker ids of a host. A mutant that survives shows a
 // test that is missing.
 package mutation

@@ -18,9 +18,9 @@ type list struct {
 	pkg     string // a directory of the module
 	killers string // what the names of all killers begin with
 	mutants []mutant
-	// loader is where the package reads the scripts that it embeds. Mutants of those
-	// are run by one test binary, in which this is changed to read another text.
-	loader mutant
+	// loaders are where the package reads the scripts that it embeds. Mutants of those
+	// are run by one test binary, in which they are changed to read another text.
+	loaders []mutant
 }
 
 // A mutant is the module with something else in place of one rule.
@@ -76,12 +76,11 @@ func mutated(texts ...string) []string {
 }
 `
 
-// overlay returns the flag that makes go build m.
-func (m mutant) overlay(t testing.TB, dir string, more map[string]string) string {
+// overlay returns the flag that makes go build with other texts for files.
+func overlay(t testing.TB, dir string, texts map[string]string) string {
 	t.Helper()
-	_, text := m.source(t)
-	files := map[string]string{root(t, m.file): write(t, dir, "mutant", text)}
-	for file, text := range more {
+	files := map[string]string{}
+	for file, text := range texts {
 		files[root(t, file)] = write(t, dir, filepath.Base(file), text)
 	}
 	list, err := json.Marshal(map[string]any{"Replace": files})
@@ -96,12 +95,15 @@ func write(t testing.TB, dir, name, text string) (path string) {
 	return path
 }
 
-// binary builds the tests of l with its loader changed.
+// binary builds the tests of l with its loaders changed.
 func (l list) binary(t testing.TB, dir string) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, "mutants.test")
-	extra := map[string]string{l.pkg + "/mutated.go": "package " + filepath.Base(l.pkg) + "\n" + mutated}
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-o", path, l.loader.overlay(t, dir, extra), "./"+l.pkg)
+	texts := map[string]string{l.pkg + "/mutated.go": "package " + filepath.Base(l.pkg) + "\n" + mutated}
+	for _, m := range l.loaders {
+		_, texts[m.file] = m.source(t)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-o", path, overlay(t, dir, texts), "./"+l.pkg)
 	cmd.Dir = root(t, ".")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
@@ -112,11 +114,11 @@ func (l list) binary(t testing.TB, dir string) (path string) {
 func (l list) run(t testing.TB, m mutant, binary string) string {
 	t.Helper()
 	dir, test := t.TempDir(), pattern(l.test(m.killer))
+	_, text := m.source(t)
 	if !m.embedded() {
-		out, _ := l.goTest(t, test, m.overlay(t, dir, nil)) // a failure is what is hoped for
+		out, _ := l.goTest(t, test, overlay(t, dir, map[string]string{m.file: text})) // a failure is what is hoped for
 		return out
 	}
-	_, text := m.source(t)
 	cmd := exec.CommandContext(t.Context(), binary, "-test.run="+test, "-test.timeout=2m")
 	cmd.Dir = root(t, l.pkg)
 	cmd.Env = append(os.Environ(), "SNOWLEASE_MUTANT_OF="+root(t, m.file), "SNOWLEASE_MUTANT="+write(t, dir, "mutant", text))

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var lists = []list{onRules, onLimits, onGenerator, onKeeper, onRedis, onSQL}
+var lists = []list{onRules, onLimits, onGenerator, onKeeper, onRedis, onSQL, onSequence, onSegment, onSQLSegments, onRedisSegments, onLocal}
 
 // TestEveryMutantIsKilled runs the killers without mutants, which must pass, and each
 // mutant's killer on it, which must not.
@@ -23,7 +23,7 @@ func TestEveryMutantIsKilled(t *testing.T) {
 		t.Run(l.title, func(t *testing.T) {
 			t.Parallel()
 			var binary string
-			if l.loader.file != "" {
+			if l.loaders != nil {
 				binary = l.binary(t, t.TempDir())
 			}
 			t.Run("the product", func(t *testing.T) {
@@ -65,8 +65,8 @@ func TestEveryRuleStands(t *testing.T) {
 			require.NotContains(t, m.without, "|", "it goes into a table")
 			seen[m.without] = true
 		}
-		if l.loader.file != "" {
-			_, _ = l.loader.source(t)
+		for _, loader := range l.loaders {
+			_, _ = loader.source(t)
 		}
 	}
 }

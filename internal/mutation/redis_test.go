@@ -2,7 +2,7 @@ package mutation_test
 
 // onRedis are the scripts of redisseq, on a Redis in this process whose clock the tests
 // move.
-var onRedis = list{title: "redis", pkg: "redisseq", loader: luaLoader, mutants: []mutant{
+var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}, mutants: []mutant{
 	// What is lent.
 	{"free though its mark is ahead", "redisseq/acquire.lua", `if until_ < now and`, `if expires < now and`, mini + "a full pool says when the first worker id is free"},
 	{"the least score without looking whether it is past", "redisseq/acquire.lua", `if until_ < now and`, `if true and`, mini + "a worker id is lent to one holder at a time"},

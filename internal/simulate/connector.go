@@ -16,6 +16,8 @@ type connector struct {
 	driver driver.Driver
 	now    func() time.Time
 	wrote  func() // is called before a statement that may write
+
+	rewrite func(string) string // nil: nothing
 }
 
 func newConnector(dsn string, now func() time.Time, wrote func()) (*connector, error) {
@@ -102,6 +104,9 @@ func (t tx) Rollback() error {
 func (c *conn) timed(text string) string {
 	if !strings.HasPrefix(text, "SELECT") {
 		c.connector.wrote()
+	}
+	if c.connector.rewrite != nil {
+		text = c.connector.rewrite(text)
 	}
 	days := float64(c.connector.now().UnixMilli())/86_400_000 + 2_440_587.5
 	return strings.ReplaceAll(text, "julianday('now')", strconv.FormatFloat(days, 'f', -1, 64))

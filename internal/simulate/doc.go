@@ -42,11 +42,21 @@
 // plan's dice, separately for each process and purpose. TestReproducible holds whole
 // traces of many seeds against each other.
 //
+// # Numbers
+//
+// RunNumbers plays a NumberPlan in the same way: processes that issue by a
+// redisseq.Sequence, by segments in SQL or Redis, or by a redisseq.Dispenser before SQL.
+// Checked are duplicates, order within a process, and where it is strict across all of
+// them; that what a process issues was given to it, and not before it was copied; that
+// it is no older than MaxAge; and that all issue again once all is mended. What the
+// product leaves to chance within a moment is waited out (onGrid, patient), so a seed is
+// the same run here too.
+//
 // # How it is used
 //
 // TestSeeds plays 2,000 seeds and prints of a bad one how to run it alone and how to let
 // rapid shrink it. TestTeeth breaks the protocol in some twenty ways and demands that these
-// seeds find each. TestSoak, with the build tag soak, plays as many seeds as it is told.
+// seeds find each. TestSequenceSeeds and TestSequenceTeeth do so with numbers. TestSoak, with the build tag soak, plays as many seeds as it is told.
 // A Subject can have other centres, holders and processes than the product's: see
 // its fields.
 package simulate

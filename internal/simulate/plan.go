@@ -71,12 +71,14 @@ const (
 	Rate                   // Node's monotonic clock goes on at N per cent
 	StepWall               // Node's wall clock steps By
 	Burst                  // Node's process wants N ids at once
+	Copy                   // Node's process has been copied with its memory, which it is told
+	Behind                 // nobody reaches the store behind a dispenser For
 	Kinds
 )
 
 var kindNames = [Kinds]string{
 	"crash", "freeze", "suspend", "stop", "wipe", "failover", "drop lease", "drop mark", "drop meta", "drop owners",
-	"restart", "down", "cut", "lose reply", "storm", "step centre", "step clock", "rate", "step wall", "burst",
+	"restart", "down", "cut", "lose reply", "storm", "step centre", "step clock", "rate", "step wall", "burst", "copy", "behind",
 }
 
 // String returns the kind in a word or two.
@@ -116,11 +118,11 @@ func (f Fault) String() string {
 		return fmt.Sprintf("%v node %d for %v", f.Kind, f.Node, f.For)
 	case Freeze:
 		return fmt.Sprintf("%v node %d for %v, replaced: %v", f.Kind, f.Node, f.For, f.N == 1)
-	case Failover, Restart, Down:
+	case Failover, Restart, Down, Behind:
 		return fmt.Sprintf("%v %v", f.Kind, f.For)
 	case DropLease, DropMark:
 		return fmt.Sprintf("%v %d", f.Kind, f.Worker)
-	case LoseReply:
+	case LoseReply, Copy:
 		return fmt.Sprintf("%v of node %d", f.Kind, f.Node)
 	case Storm:
 		return fmt.Sprintf("%v of %d%% for %v", f.Kind, f.N, f.For)

@@ -29,18 +29,22 @@ type Redis struct {
 	run    int
 }
 
+// connect returns a client, which asks for no round trips.
+func (r *Redis) connect() *redis.Client {
+	return redis.NewClient(&redis.Options{
+		Addr: "127.0.0.1:1", Protocol: 2, DisableIdentity: true, MaxRetries: -1, ConnMaxIdleTime: -1,
+		Dialer:                   func(context.Context, string, string) (net.Conn, error) { return r.mini.Dial() },
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+}
+
 // NewRedis returns an empty store.
-func NewRedis() (Store, error) {
+func NewRedis() (Store, error) { return newRedis() }
+
+func newRedis() (*Redis, error) {
 	r := &Redis{mini: miniredis.NewMiniRedis()}
 	r.mini.ClockTTL(true)
-	dial := func(context.Context, string, string) (net.Conn, error) { return r.mini.Dial() }
-	client := func() *redis.Client {
-		return redis.NewClient(&redis.Options{
-			Addr: "127.0.0.1:1", Dialer: dial, Protocol: 2, DisableIdentity: true, MaxRetries: -1, ConnMaxIdleTime: -1,
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		})
-	}
-	r.direct, r.Client = client(), client()
+	r.direct, r.Client = r.connect(), r.connect()
 	r.Client.AddHook(trips{})
 	if err := r.direct.Ping(context.Background()).Err(); err != nil {
 		return nil, err

@@ -32,12 +32,16 @@ type SQLite struct {
 }
 
 // NewSQLite returns an empty database.
-func NewSQLite() (Store, error) {
+func NewSQLite() (Store, error) { return newSQLite(nil) }
+
+// newSQLite returns one to which rewrite, if it is not nil, gives other statements.
+func newSQLite(rewrite func(string) string) (*SQLite, error) {
 	s := &SQLite{stale: true}
 	connector, err := newConnector(fmt.Sprintf("file:/sim%p?vfs=memdb", s), s.Now, func() { s.stale = true })
 	if err != nil {
 		return nil, err
 	}
+	connector.rewrite = rewrite
 	s.pool = sql.OpenDB(connector)
 	s.pool.SetMaxIdleConns(4) // the database is gone when the last one is closed
 	s.DB, err = gorm.Open(sqlite.New(sqlite.Config{Conn: s.pool}), &gorm.Config{Logger: logger.Discard})

@@ -70,6 +70,9 @@ faults: %s`,
 func (t Tally) faults() string {
 	var parts []string
 	for k, n := range t.Faults {
+		if n == 0 {
+			continue
+		}
 		parts = append(parts, fmt.Sprintf("%v %d", Kind(k), n))
 	}
 	return strings.Join(parts, ", ")

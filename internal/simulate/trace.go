@@ -55,10 +55,13 @@ const (
 	Falls                 // an id is not greater than all before it in its process
 	MarkFell              // a mark fell, not by its owner's release or a loss of records
 	Starved               // after the network healed, a worker id that could be lent was not, or its holder issued nothing
+	Disorder              // in strict order, a number is not greater than one that was returned before it was asked for
+	Foreign               // a number was not given to its process, or before it was copied
+	Aged                  // a number lay reserved for longer than MaxAge
 	Rules
 )
 
-var ruleNames = [Rules]string{"duplicate id", "overlapping grants", "id outside its grant", "ids fall", "mark fell", "starved"}
+var ruleNames = [Rules]string{"duplicate id", "overlapping grants", "id outside its grant", "ids fall", "mark fell", "starved", "out of order", "number of another", "too old"}
 
 // String returns the rule in some words.
 func (r Rule) String() string { return ruleNames[r] }

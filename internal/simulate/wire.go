@@ -314,13 +314,16 @@ type passage struct {
 // turn at the centre, the caller may stand still, give up or lose the connection
 // meanwhile. After it the records are looked at.
 func Step(ctx context.Context, command func() error) error {
-	way, ok := ctx.Value(passageKey{}).(*passage)
-	if !ok {
-		return command()
+	if way, ok := ctx.Value(passageKey{}).(interface{ step(func() error) error }); ok {
+		return way.step(command)
 	}
-	s := way.p.s
-	if way.steps++; way.steps > 1 {
-		if err := way.trip(); err != nil {
+	return command()
+}
+
+func (w *passage) step(command func() error) error {
+	s := w.p.s
+	if w.steps++; w.steps > 1 {
+		if err := w.trip(); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,52 @@
+package mutation_test
+
+const (
+	sequenceLua     = "redisseq/sequence.lua"
+	sequenceReserve = "redisseq/sequence_reserve.go"
+	sequenceBlock   = "redisseq/sequence_block.go"
+	ofSequences     = "TestSequenceRules/"
+)
+
+// onSequence is the script of a Sequence, of which redisseq's TestSequenceRulesHaveTeeth
+// changes some eighty things, and what a process does with what it gives.
+var onSequence = list{title: "sequence", pkg: "redisseq", loaders: []mutant{sequenceLoader}, mutants: []mutant{
+	// What is reserved.
+	{"the last value is given again", sequenceLua, `local first, from = tick, seq + 1`, `local first, from = tick, seq`, ofSequences + "values follow each other"},
+	{"the sequence of the last value is forgotten", sequenceLua, `'tick', str(tick), 'seq', str(seq),`, `'tick', str(tick), 'seq', '0',`, ofSequences + "values follow each other"},
+	{"time goes back with the clock", sequenceLua, `if current > tick then first`, `if current ~= tick then first`, ofSequences + "a clock that is set back"},
+	{"a full tick goes on in itself", sequenceLua, `if from >= per then`, `if false then`, ofSequences + "a full tick goes on in the next"},
+	{"bursts run ahead without end", sequenceLua, `if first > limit then return answer('EXHAUSTED'`, `if false then return answer('EXHAUSTED'`, ofSequences + "the lead is MaxAhead"},
+	{"a block crosses the lead", sequenceLua, `if tick > limit then tick, seq = limit, per - 1 end`, ``, ofSequences + "the lead is MaxAhead"},
+	{"a lead that does not end with the time field", sequenceLua, `math.floor((at - epoch) / unit) + ahead, last)`, `math.floor((at - epoch) / unit) + ahead)`, ofSequences + "the time field has an end"},
+	{"the lead runs at full pace while the clock is behind", sequenceLua, `at = at + math.floor(step / 2)`, `at = at + step`, ofSequences + "a clock that is set back"},
+	{"a clock that is set back and forth runs ahead", sequenceLua, `(step <= 1000000 or loss)`, `true`, ofSequences + "a clock that is set back and forth does not run ahead"},
+	// Who may ask.
+	{"a clock far off is not refused", sequenceLua, `if caller ~= 0 and`, `if false and`, ofSequences + "a clock far off is refused before anything is written"},
+	{"no pin", sequenceLua, `if pinned and pinned ~= pin then`, `if false then`, ofSequences + "members that differ are refused"},
+	{"a key that may expire", sequenceLua, `redis.call('PERSIST', state)`, ``, ofSequences + "the key has no TTL"},
+	// What is lost.
+	{"a key that is lost is a new one", sequenceLua, `loss = 'nothing is on record for this namespace'`, ``, ofSequences + "a new namespace waits for MaxAhead, a tick and Skew"},
+	{"a part of the key that is lost goes unseen", sequenceLua, `loss = 'the record of the namespace was incomplete'`, ``, ofSequences + "what is lost starts a quarantine"},
+	{"incarnations are not compared", sequenceLua, `elseif onChange and run ~= id then`, `elseif false then`, ofSequences + "another incarnation starts a quarantine"},
+	{"a server that does not tell its incarnation is taken as unchanged", sequenceLua, `if onChange and not id then return { 'NORUNID' } end`, `id = id or '?'`, ofSequences + "a server that does not tell its run_id"},
+	{"no quarantine", sequenceLua, `if quarantine >= now then`, `if false then`, ofSequences + "what is lost starts a quarantine"},
+	{"a quarantine without the lead", sequenceLua, `(ahead + 1) * unit + skew`, `unit + skew`, ofSequences + "what is lost starts a quarantine"},
+	{"a quarantine without the skew", sequenceLua, `(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, ofSequences + "what is lost starts a quarantine"},
+	{"a quarantine from a clock that is behind", sequenceLua, `math.max(quarantine, at + wait), loss end`, `math.max(quarantine, now + wait), loss end`, ofSequences + "a loss while the clock is behind waits for it"},
+	{"a second loss does not prolong the quarantine", sequenceLua, `if loss then quarantine, why = math.max(quarantine, at + wait), loss end`, `if loss then if quarantine < now then quarantine = at + wait end why = loss end`, ofSequences + "a second loss prolongs the quarantine"},
+	{"what a caller knows is not heeded", sequenceLua, `if knownTick > tick or`, `if false or`, ofSequences + "a caller that knows more starts a quarantine"},
+	{"a caller that knows more is given what it knows of", sequenceLua, `tick, seq = knownTick, knownSeq`, ``, ofSequences + "a caller that knows more corrects a quarantine"},
+	// What a process does with it.
+	{"what a process was given is not told to Redis", sequenceReserve, `s.known.CompareAndSwap(seen, first+got-1)`, `true`, ofSequences + "a caller that knows more starts a quarantine"},
+	{"a reply that is another's is taken", sequenceReserve, `first <= known || got < 1 || got > n`, `got < 1 || got > n`, "FuzzSequenceReply"},
+	{"handed out though too few replicas have it", sequenceReserve, `out.replicas < int64(replicas)`, `false`, "TestSequenceWaitsForReplicas"},
+	{"a copy issues what was asked for before", sequenceBlock, `case err == nil && copies == s.copies:`, `case err == nil:`, "TestSequenceResetDuringAReservation"},
+	{"a copy issues what both hold", "redisseq/sequence.go", "s.copies++\n\ts.drop()", "s.copies++", "TestSequenceDropsWhatIsOld"},
+	{"what is reserved does not grow old", sequenceBlock, `s.mono()-b.born > s.cfg.MaxAge`, `false`, "TestSequenceDropsWhatIsOld"},
+	{"more is taken of a block than it has", sequenceBlock, `n = min(want, b.n-at); n <= 0`, `n = want; n <= 0 || at >= b.n`, "FuzzSequence"},
+}}
+
+var sequenceLoader = mutant{
+	file: "redisseq/sequence.go", rule: "var sequenceLua string",
+	instead: "var productLua string\n\nvar sequenceLua = mutated(productLua)[0]",
+}

@@ -1,0 +1,104 @@
+package simulate_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/snowlease/snowlease/idworker/segment"
+	"github.com/snowlease/snowlease/internal/simulate"
+)
+
+// What a caller knows helps against many of these, so it is not heeded either.
+const (
+	known    = `if knownTick > tick or (knownTick == tick and knownSeq > seq) then`
+	unheeded = `if false then`
+)
+
+// TestSequenceTeeth: the seeds that CI runs find each of these faults.
+func TestSequenceTeeth(t *testing.T) {
+	for _, tooth := range []struct {
+		name    string
+		source  simulate.Source
+		subject simulate.NumberSubject
+		rule    simulate.Rule
+		from    int // a seed that found it, to begin with
+	}{
+		{"a key that is lost is taken for a new one", simulate.Sequence, lua(`loss = 'nothing is on record for this namespace'`, ``, known, unheeded), simulate.Duplicate, 60},
+		{"another server is not noticed", simulate.Sequence, lua(`elseif onChange and run ~= id then`, `elseif false then`, known, unheeded), simulate.Duplicate, 80},
+		{"no quarantine", simulate.Sequence, lua(`if quarantine >= now then`, `if false then`), simulate.Duplicate, 0},
+		{"a quarantine without the lead", simulate.Sequence, lua(`(ahead + 1) * unit + skew`, `unit + skew`, known, unheeded), simulate.Duplicate, 100},
+		{"a lead without end", simulate.Sequence, lua(`math.floor((at - epoch) / unit) + ahead, last)`, `last)`, known, unheeded), simulate.Duplicate, 75},
+		{"the last value is given again", simulate.Sequence, lua(`tick, seq + 1`, `tick, seq`), simulate.Duplicate, 0},
+		{"a full tick goes on in the same", simulate.Sequence, lua(`first + math.floor((from + n - 1) / per), (from + n - 1) % per`, `first, (from + n - 1) % per`), simulate.Duplicate, 0},
+		{"a copy issues what both have", simulate.Sequence, simulate.NumberSubject{NoReset: true}, simulate.Foreign, 30},
+
+		{"a reservation that is not written", simulate.SQLSegments, simulate.NumberSubject{SQL: replaced(`MAX(max_id, ?4) + MIN(?2, ?3 - MAX(max_id, ?4))`, `MAX(max_id, ?4) + 1`)}, simulate.Duplicate, 0},
+		{"one statement reads and another writes", simulate.SQLSegments, simulate.NumberSubject{Store: readThenWrite}, simulate.Duplicate, 0},
+
+		{"another server is not noticed, segments", simulate.RedisSegments, lua(`if onChange and h[2] ~= run then`, `if false then`), simulate.Duplicate, 40},
+		{"a name that is lost is made anew", simulate.RedisSegments, lua(`if not h[1] then return { 'UNKNOWN' } end`, `h[1], h[2] = h[1] or '0', h[2] or run`), simulate.Duplicate, 0},
+		{"a reservation that is half written", simulate.RedisSegments, lua(`redis.call('HSET', key, 'given', last)`, `redis.call('HSET', key, 'given', plus(given, 1))`), simulate.Duplicate, 0},
+		{"resumed above what is issued, not above what processes have ahead", simulate.RedisSegments, simulate.NumberSubject{
+			Resume: func(_, issued int64) int64 { return issued },
+		}, simulate.Duplicate, 30},
+
+		{"neither another server nor what a caller knows is heeded", simulate.Dispenser, lua(
+			`lost = lost or (onChange and h.run ~= run)`, ``,
+			`lost = not less(above, plus(h.first, h.used))`, ``,
+			`lost = not less(above, h.nfirst)`, ``,
+		), simulate.Duplicate, 0},
+		{"what is given is not noted", simulate.Dispenser, lua(`elseif count > 0 then redis.call('HSET', key, 'used', str(h.used)) end`, `end`), simulate.Duplicate, 0},
+	} {
+		t.Run(tooth.name, func(t *testing.T) {
+			t.Parallel()
+			n := 0
+			for _, s := range sources {
+				if s.of == tooth.source {
+					n = s.seeds
+				}
+			}
+			for i := range n {
+				seed := (max(tooth.from, 1)+i-1)%n + 1
+				r := simulate.RunNumbers(t, simulate.NumberPlanOf(tooth.source, seed), tooth.subject)
+				if r.Err != nil {
+					t.Fatalf("seed %d:\n%s", seed, r)
+				}
+				if r.Broken[tooth.rule] > 0 {
+					t.Logf("seed %d: %v", seed, r.Violations)
+					return
+				}
+			}
+			t.Fatalf("not found in %d seeds", n)
+		})
+	}
+}
+
+// replaced is a change of texts that have a rule.
+func replaced(rules ...string) func(string) string { return strings.NewReplacer(rules...).Replace }
+
+// lua is the product with something else in place of rules of its scripts.
+func lua(rules ...string) simulate.NumberSubject {
+	return simulate.NumberSubject{Script: replaced(rules...)}
+}
+
+// readThenWrite is a store as many have it: one statement reads, another writes.
+func readThenWrite(db *simulate.SQLite, _ int) segment.Store { return twoStatements{db} }
+
+type twoStatements struct{ *simulate.SQLite }
+
+func (s twoStatements) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	var last int64
+	db := s.DB.WithContext(ctx)
+	if err := db.Exec("INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms) VALUES (?, 1, 0, 0) ON CONFLICT DO NOTHING", r.Name).Error; err != nil {
+		return segment.Range{}, err
+	}
+	if err := db.Raw("SELECT max_id FROM snowlease_segment WHERE name = ?", r.Name).Scan(&last).Error; err != nil {
+		return segment.Range{}, err
+	}
+	last = max(last, r.Above)
+	if err := db.Exec("UPDATE snowlease_segment SET max_id = ? WHERE name = ?", last+r.N, r.Name).Error; err != nil {
+		return segment.Range{}, err
+	}
+	return segment.Range{First: last + 1, Last: last + r.N}, nil
+}
