@@ -2,6 +2,7 @@ package gormplugin
 
 import (
 	"errors"
+	"fmt"
 
 	"go.uber.org/fx"
 	"gorm.io/gorm"
@@ -27,7 +28,7 @@ type Params struct {
 	fx.In
 
 	DB        *gorm.DB
-	Generator Generator
+	Generator Generator                            `optional:"true"` // without one Register fails
 	Config    Config                               `optional:"true"`
 	Segments  func(name string) (Generator, error) `optional:"true"`
 }
@@ -38,8 +39,15 @@ func Register(p Params) error {
 	if p.DB == nil {
 		return errors.New("gormplugin: the *gorm.DB is nil: configure the database, or leave gormplugin.Module out")
 	}
+	if p.Generator == nil {
+		return errors.New("gormplugin: there is no generator in the fx graph: list idworker.Module beside gormplugin.Module, or provide a gormplugin.Generator")
+	}
 	if p.Config.Segments == nil {
 		p.Config.Segments = p.Segments
 	}
-	return p.DB.Use(New(p.Generator, p.Config))
+	err := p.DB.Use(New(p.Generator, p.Config))
+	if errors.Is(err, gorm.ErrRegistered) {
+		err = fmt.Errorf("gormplugin: this *gorm.DB has the plugin already: register it once, by gormplugin.Module or by db.Use: %w", err)
+	}
+	return err
 }

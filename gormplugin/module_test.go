@@ -107,7 +107,7 @@ func TestModule(t *testing.T) {
 	}{
 		{"wrong config", fx.Options(workers(), fx.Supply(gormplugin.Config{Scope: "x"})), nil, `scope "x"`},
 		{"listed twice", fx.Options(workers(), gormplugin.Module), gorm.ErrRegistered, ""},
-		{"no worker", fx.Options(), nil, "NextIDs(context.Context, []int64) error"},
+		{"no worker", fx.Options(), nil, "list idworker.Module beside gormplugin.Module"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"github.com/snowlease/snowlease/idworker/snowflake"
 )
 
-const remedy = "list gormplugin.Module before every module that writes, so that the worker starts before them and stops after them"
+const remedy = "insert in a start hook or later, not in fx.Invoke or a constructor, and list gormplugin.Module before every module that writes, so that the worker starts before them and stops after them"
 
 // maxKept is the number of rows up to which a batch is kept for later statements.
 const maxKept = 1 << 14

@@ -179,7 +179,7 @@ func holder() string {
 		host = "unknown"
 	}
 	h := fmt.Sprintf("%s@%s:%d", filepath.Base(os.Args[0]), host, os.Getpid())
-	return h[:min(len(h), lease.MaxHolder)]
+	return strings.ToValidUTF8(h[:min(len(h), lease.MaxHolder)], "")
 }
 
 // A plan is what a valid Config comes to.
@@ -265,7 +265,7 @@ func (c Config) plan() (plan, error) {
 	if c.MaxTTL < c.TTL || c.MaxTTL > 24*time.Hour {
 		fault("max_ttl %v is not from ttl (%v) to 24h: raise it for all members of the namespace", c.MaxTTL, c.TTL)
 	}
-	if c.Skew < 0 || c.Skew > c.TTL/2 {
+	if !counted && (c.Skew < 0 || c.Skew > c.TTL/2) {
 		fault("skew %v is not from 0 to half of ttl (%v): lower it, or raise ttl", c.Skew, c.TTL/2)
 	}
 	for _, f := range []struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"reflect"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
@@ -49,7 +50,8 @@ func generators(s *Segments) func(name string) (interface {
 type Params struct {
 	fx.In
 
-	Config     Config
+	Config     Config  `optional:"true"` // without one New fails
+	Pointer    *Config `optional:"true"` // another type for fx: to say so
 	Lifecycle  fx.Lifecycle
 	Shutdowner fx.Shutdowner `optional:"true"`
 
@@ -70,6 +72,12 @@ type Clients struct {
 // New returns a worker that borrows its worker id when p.Lifecycle starts. Without
 // fx use Open.
 func New(p Params) (*IdWorker, error) {
+	if reflect.ValueOf(p.Config).IsZero() {
+		if p.Pointer != nil {
+			return nil, errors.New("idworker: new: the fx graph has a *idworker.Config, which is another type than idworker.Config: supply the value, fx.Supply(*cfg)")
+		}
+		return nil, errors.New(`idworker: new: there is no idworker.Config in the fx graph, or an empty one: fx.Supply(idworker.Config{Namespace: "orders"}), with what names the replicas of one service`)
+	}
 	pl, err := p.Config.plan()
 	if err != nil {
 		return nil, err

@@ -84,6 +84,16 @@ func TestFreshTablesAreNew(t *testing.T) {
 	a.RequireStop()
 }
 
+func TestConfigThatFxDoesNotSee(t *testing.T) {
+	var w *idworker.IdWorker
+	for says, opt := range map[string]fx.Option{
+		"there is no idworker.Config":       fx.Options(),
+		"supply the value, fx.Supply(*cfg)": fx.Supply(&idworker.Config{Namespace: "orders"}),
+	} {
+		require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, opt, fx.Populate(&w)).Err(), says)
+	}
+}
+
 func TestModuleAsksForNothingByItself(t *testing.T) {
 	a := fxtest.New(t, fx.NopLogger, idworker.Module)
 	a.RequireStart().RequireStop()
@@ -249,6 +259,7 @@ func TestFixed(t *testing.T) {
 	one, err := w.NextIDWait(t.Context())
 	require.NoError(t, err)
 	require.Greater(t, one, ids[999])
+	require.Equal(t, "worker 3 of local, ready", w.String())
 	p, err := w.Decode(one)
 	require.NoError(t, err)
 	require.Equal(t, int64(3), p.Worker)

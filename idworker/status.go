@@ -80,6 +80,15 @@ type Pool struct {
 // rolling deploys and crashed processes hold worker ids as well.
 func (p Pool) Replicas() int64 { return max(1, (p.Last-p.First+1)/2) }
 
+// String says in short what w is: "worker 6 of orders, ready".
+func (w *IdWorker) String() string {
+	st := w.Status()
+	if st.Worker < 0 {
+		return fmt.Sprintf("no worker id of %s, %s", st.Namespace, st.State)
+	}
+	return fmt.Sprintf("worker %d of %s, %s", st.Worker, st.Namespace, st.State)
+}
+
 // Status returns what the worker knows. It does no I/O.
 func (w *IdWorker) Status() Status {
 	p := w.plan

@@ -70,7 +70,8 @@ func segmentCreateCommand() *cobra.Command {
 		Use:   "create --name NAME [flags]",
 		Short: "Create a name, once",
 		Long: `Create makes a name whose first number is --start. Where the name exists it changes
-nothing and exits with 3. After a loss of data start above all numbers in use.`,
+nothing and exits with 3. After a loss of data start above all numbers in use and all
+that running processes have reserved ahead: stop them first.`,
 		Example: `  snowlease segment create --name orders --start 1000`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -106,8 +107,9 @@ func segmentResumeCommand() *cobra.Command {
 		Short: "Let a name go on above the numbers in use",
 		Long: `Resume lets a name go on above --above: on a Redis that was restarted or failed over,
 and may have forgotten numbers that were given; on a database that was restored from a
-backup, before anybody reserves. Give the greatest number that is in use anywhere. A name
-that is further already stays there.`,
+backup, before anybody reserves. Stop the processes that have reserved numbers ahead, or
+leave room for them, and give the greatest number that is in use anywhere. A name that is
+further already stays there.`,
 		Example: `  snowlease segment resume --name orders --above 48210`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -73,7 +73,7 @@ func (h *handler) route(methods map[string]endpoint) http.Handler {
 		)
 		switch e := methods[method]; {
 		case len(methods) == 0:
-			err = bad(http.StatusNotFound, "there is nothing at %s: see /orders, /ids, /healthz and /readyz", r.URL.Path)
+			err = bad(http.StatusNotFound, "there is nothing at %s: see /orders, /ids, /idworker/, /healthz and /readyz", r.URL.Path)
 		case e == nil:
 			allowed := slices.Sorted(maps.Keys(methods))
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
@@ -249,7 +249,7 @@ type readiness struct {
 }
 
 func (h *handler) readyz(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	if err := h.worker.Healthy(r.Context()); err != nil {
+	if err := errors.Join(h.worker.Healthy(r.Context()), h.store.segments.Healthy(r.Context())); err != nil {
 		return http.StatusServiceUnavailable, readiness{Reason: err.Error(), Status: h.worker.Status()}, nil
 	}
 	return http.StatusOK, readiness{Ready: true, Status: h.worker.Status()}, nil

@@ -25,7 +25,7 @@ func newSocket(lc fx.Lifecycle, cfg config, log *slog.Logger) *socket {
 			if err != nil {
 				return fmt.Errorf("take the address to listen on: %w: end the other program or choose another address by -listen, such as 127.0.0.1:0", err)
 			}
-			log.Info("fxapp: port taken", "addr", s.Addr())
+			log.Info("fxapp: port reserved", "addr", s.Addr())
 			return nil
 		},
 		func() error {
@@ -76,7 +76,7 @@ func startServer(lc fx.Lifecycle, sh fx.Shutdowner, sock *socket, s *store, w *i
 					_ = sh.Shutdown(fx.ExitCode(1)) // fails only where the app is stopping anyway
 				}
 			}()
-			log.Info("fxapp: serving", "url", fmt.Sprintf("http://%s/orders", sock.Addr()))
+			log.Info("fxapp: serving", "url", fmt.Sprintf("http://%s/orders", sock.Addr()), "console", fmt.Sprintf("http://%s/idworker/", sock.Addr()))
 		},
 		func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, drainTimeout)

@@ -29,6 +29,7 @@ var tables = fx.Module("tables", fx.Invoke(func(lc fx.Lifecycle, s *store, log *
 // A store keeps orders. It is safe for concurrent use.
 type store struct {
 	db       *gorm.DB
+	segments *idworker.Segments
 	invoices *idworker.Segment // their numbers
 	numbers  *ordernumber.Codec
 }
@@ -39,7 +40,7 @@ func newStore(db *gorm.DB, segments *idworker.Segments) (*store, error) {
 		return nil, err
 	}
 	numbers, err := ordernumber.New(ordernumber.Config{})
-	return &store{db, invoices, numbers}, err
+	return &store{db, segments, invoices, numbers}, err
 }
 
 // migrate creates the tables that are missing. It changes none that is there: copies
