@@ -119,7 +119,7 @@ func (c Config) segmentStores(clients Clients) (storeMaker, error) {
 	quarantine := redisseq.WithQuarantine(redisseq.Quarantine(c.Quarantine))
 	if where == SegmentStoreRedis {
 		return func(segment.Config, func(io.Closer)) (segment.Store, error) {
-			return redisseq.NewSegments(client, quarantine)
+			return redisseq.NewSegments(client, quarantine, redisseq.WithWaitReplicas(c.WaitReplicas, c.replicaTime()))
 		}, nil
 	}
 	var db *dbseq.Segments // one pool for all
@@ -161,7 +161,7 @@ func (s *Segments) open(ctx context.Context, stores storeMaker) error {
 				told[text] = true
 			}
 		}
-		issuer, err := segment.Open(ctx, g.cfg, store)
+		issuer, err := segment.Open(ctx, g.cfg, store, segment.WithLogger(s.log))
 		if err != nil {
 			return err
 		}
@@ -205,6 +205,16 @@ func (s *Segments) Status() []segment.Status {
 		}
 	}
 	return list
+}
+
+// Reset gives up what all segments have reserved ahead, in a process that may have been
+// copied with its memory: see IdWorker.Reset, beside which it is called.
+func (s *Segments) Reset() {
+	for _, g := range s.byName {
+		if issuer := g.issuer.Load(); issuer != nil {
+			issuer.Reset()
+		}
+	}
 }
 
 // Healthy returns nil while all segments issue numbers, or why one does not.

@@ -49,7 +49,7 @@ func buildSequence(p plan, client redis.UniversalClient, log *slog.Logger) (*IdW
 		log = slog.New(slog.DiscardHandler)
 	}
 	whole, err := redisseq.NewSequence(client, p.sequence, redisseq.WithQuarantine(redisseq.Quarantine(p.Quarantine)),
-		redisseq.WithWaitReplicas(p.WaitReplicas, p.replicaTime()))
+		redisseq.WithWaitReplicas(p.WaitReplicas, p.replicaTime()), redisseq.WithLogger(log))
 	if err != nil {
 		return nil, fmt.Errorf("idworker: mode %s: %w", p.Mode, err)
 	}

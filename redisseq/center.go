@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -27,6 +28,7 @@ type Center struct {
 	prefix     string
 	quarantine Quarantine
 	warnings   []string
+	log        *slog.Logger // of a Sequence
 	scripts    scripts
 
 	replicas    int // that must have a grant before it is handed out
@@ -46,7 +48,7 @@ var (
 func New(client redis.UniversalClient, opts ...Option) (*Center, error) {
 	name, warnings, err := inspect(client)
 	errs := []error{err}
-	c := &Center{client: client, name: name, warnings: warnings, prefix: "snowlease", quarantine: OnChange, scripts: loadScripts()}
+	c := &Center{client: client, name: name, warnings: warnings, prefix: "snowlease", quarantine: OnChange, log: slog.New(slog.DiscardHandler), scripts: loadScripts()}
 	for _, opt := range opts {
 		errs = append(errs, opt(c))
 	}

@@ -22,7 +22,7 @@ var (
 
 // ErrChanged is returned by Segments on another server than before, which may have
 // forgotten numbers that were given: after a restart or a failover. Nothing was reserved.
-var ErrChanged = fmt.Errorf("redisseq: another Redis answers than before, and may have forgotten numbers that were given: find the greatest one in use and call Segments.Resume with it, or set quarantine: never if this Redis never loses an acknowledged write: %w", lease.ErrSetup)
+var ErrChanged = fmt.Errorf("redisseq: another Redis answers than before, and may have forgotten numbers that were given: call Segments.Resume with a number that is above all in use and all that running processes have reserved ahead (stop them, or add twice max_step), or set quarantine: never if this Redis never loses an acknowledged write: %w", lease.ErrSetup)
 
 // Segments reserves numbers on Redis alone. It is a segment.Store and safe for
 // concurrent use.
@@ -35,7 +35,7 @@ var ErrChanged = fmt.Errorf("redisseq: another Redis answers than before, and ma
 //   - A name must be created by Create, once; a request never creates it. Where the hash
 //     is missing, because the data were wiped or the key was evicted or deleted, the
 //     answer is segment.ErrUnknown, and an administrator creates the name above all
-//     numbers in use.
+//     numbers in use or reserved ahead.
 //   - On another server than the one on record the answer is ErrChanged until Resume.
 //     WithQuarantine(Never) does not look: for a Redis that loses no acknowledged write.
 //   - A process that goes on issuing tells the store the greatest number it was given,
@@ -55,7 +55,8 @@ var (
 )
 
 // NewSegments returns a store on client, which stays the caller's to close. It does not
-// connect. Clients and options are those of New; WithWaitReplicas changes nothing here.
+// connect. Clients and options are those of New: with WithWaitReplicas numbers are given
+// only when that many replicas know of it.
 func NewSegments(client redis.UniversalClient, opts ...Option) (*Segments, error) {
 	c, err := New(client, opts...)
 	if err != nil {
@@ -93,12 +94,14 @@ func (s *Segments) Reserve(ctx context.Context, r segment.Request) (segment.Rang
 }
 
 // Create is that of segment.Creator. After a loss of data start must lie above all
-// numbers in use.
+// numbers in use and all that running processes have reserved ahead: stop them first.
 func (s *Segments) Create(ctx context.Context, name string, start int64) error {
 	return s.make(ctx, "create", name, start)
 }
 
-// Resume lets a name go on after ErrChanged, above every number that is in use.
+// Resume lets a name go on after ErrChanged, above every number that is in use and all
+// that running processes have reserved ahead, which is at most two segments each: stop
+// them first, or leave room for that.
 //
 // Errors: segment.ErrUnknown, segment.ErrRequest.
 func (s *Segments) Resume(ctx context.Context, name string, above int64) error {
@@ -117,17 +120,26 @@ func (s *Segments) make(ctx context.Context, verb, name string, start int64) err
 // OK or one that only the caller knows.
 func (c *Center) deal(ctx context.Context, script *redis.Script, verb, name, what string, args ...any) (reply, error) {
 	key := c.prefix + ":{" + name + "}:" + what
-	value, err := within(ctx, func() (any, error) {
-		value, err := script.Run(ctx, c.client, []string{key}, append([]any{string(c.quarantine)}, args...)...).Result()
+	keys, args := []string{key}, append([]any{string(c.quarantine)}, args...)
+	// A dispenser's numbers are the store's behind it, which no Redis gives twice.
+	waits := c.replicas > 0 && what == "segment"
+	out, err := within(ctx, func() (out answered, err error) {
+		if waits {
+			out, err = c.runAndWait(ctx, script, keys, args)
+		} else {
+			out.reply, err = script.Run(ctx, c.client, keys, args...).Result()
+		}
 		c.refresh(ctx, err)
-		return value, err
+		return out, err
 	})
 	if err != nil {
 		return nil, c.wrap(verb, name, dealError(key, err))
 	}
-	r, err := parse(value)
+	r, err := parse(out.reply)
 	switch {
 	case err != nil:
+	case waits && r[0] == "OK" && out.replicas < int64(c.replicas): // what was reserved is skipped
+		err = fmt.Errorf("%w: %d of %d", ErrNotReplicated, out.replicas, c.replicas)
 	case r[0] == "UNKNOWN":
 		return nil, fmt.Errorf("%w: %q at %s: create it once by Segments.Create", segment.ErrUnknown, name, c)
 	case r[0] == "EXISTS":

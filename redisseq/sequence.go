@@ -49,7 +49,8 @@ var sequenceLua string
 //
 // Not covered: two masters that take writes at once, but for WithWaitReplicas, which a
 // Sequence heeds for every reservation; a clock that is set back by more
-// than Skew together with a loss of the records that tell so; another source of ids
+// than Skew, and a loss of the records that tell so before ids are level with the clock
+// again, which takes twice as long as it was set back by; another source of ids
 // with the same layout and worker number, be it a worker id that a centre lends or a
 // Sequence of another namespace; with prefetching, a process that is copied with its
 // memory and goes on before it calls Reset.
@@ -74,6 +75,7 @@ type Sequence struct {
 	given   atomic.Int64 // values that Redis gave
 	direct  atomic.Int64 // ids issued without a block
 	outcome atomic.Pointer[outcome]
+	told    atomic.Int32 // the condition that the log has
 	doubt   atomic.Bool // a call has ended without an outcome
 	cur     atomic.Pointer[block]
 

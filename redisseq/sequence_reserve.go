@@ -60,7 +60,7 @@ func (s *Sequence) call(ctx context.Context, n int64, caller time.Time) (first, 
 	if ctx.Err() != nil { // a caller's impatience says nothing of Redis
 		s.doubt.Store(true)
 	} else {
-		s.outcome.Store(&outcome{err})
+		s.conclude(err)
 	}
 	if err != nil {
 		return 0, 0, err

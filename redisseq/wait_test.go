@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/idworker/lease/leasetest"
+	"github.com/snowlease/snowlease/idworker/segment"
 	"github.com/snowlease/snowlease/internal/testserver"
 	"github.com/snowlease/snowlease/redisseq"
 )
@@ -300,4 +301,28 @@ func TestWaitReplicasNeedsTheRight(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Acquire(t.Context(), request())
 	require.ErrorContains(t, err, "WAIT: NOPERM")
+}
+
+// Numbers of segments as well: in a split brain two masters would give the same.
+func TestWaitReplicasHoldsSegmentsBack(t *testing.T) {
+	t.Parallel()
+	s, _, replica := startReplicated(t)
+	patient, err := redisseq.NewSegments(s.client(t), waiting)
+	require.NoError(t, err)
+	require.NoError(t, patient.Create(t.Context(), "orders", 1))
+	req := segment.Request{Name: "orders", N: 10, Max: 1000, Start: 1}
+	got, err := patient.Reserve(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, segment.Range{First: 1, Last: 10}, got)
+
+	replica.Pause()
+	quick, err := redisseq.NewSegments(s.client(t), hasty)
+	require.NoError(t, err)
+	got, err = quick.Reserve(t.Context(), req)
+	require.ErrorIs(t, err, redisseq.ErrNotReplicated)
+	require.Zero(t, got)
+	replica.Resume()
+	got, err = patient.Reserve(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, int64(21), got.First, "what was refused is skipped")
 }

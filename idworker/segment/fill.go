@@ -31,12 +31,16 @@ func (i *Issuer) fill(ctx context.Context, tail *chunk) {
 		now, n := time.Now(), i.consumed()
 		step = i.cfg.NextStep(step, n-used, now.Sub(at))
 		used, at = n, now
-		got, ok := i.obtain(ctx, step)
-		if !ok {
-			return
+		var next *chunk
+		for linked := false; !linked; {
+			copies := i.copies.Load()
+			got, ok := i.obtain(ctx, step)
+			if !ok {
+				return
+			}
+			next = &chunk{n: got.Len(), base: got.First - 1, prior: tail.prior + tail.n}
+			linked = i.current(copies, func() { tail.next.Store(next) })
 		}
-		next := &chunk{n: got.Len(), base: got.First - 1, prior: tail.prior + tail.n}
-		tail.next.Store(next)
 		tail = next
 		i.report(nil) // after the link: whoever wakes finds it
 	}
@@ -47,7 +51,7 @@ func (i *Issuer) fill(ctx context.Context, tail *chunk) {
 func (i *Issuer) obtain(ctx context.Context, step int64) (Range, bool) {
 	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
 		n := max(step, min(i.short.Load(), i.cfg.MaxStep))
-		got, err := i.reserve(ctx, n)
+		got, err := i.reserve(ctx, n, false)
 		if err == nil {
 			i.mu.Lock()
 			i.stats.step = n
@@ -64,14 +68,15 @@ func (i *Issuer) obtain(ctx context.Context, step int64) (Range, bool) {
 	}
 }
 
-// reserve asks the store once, with all that this Issuer knows.
-func (i *Issuer) reserve(ctx context.Context, n int64) (Range, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+// reserve asks the store once, with all that this Issuer knows. own says that the end
+// of ctx is the Issuer's bound on the store's answer, not a caller who has left.
+func (i *Issuer) reserve(ctx context.Context, n int64, own bool) (Range, error) {
+	bounded, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	got, err := Reserve(ctx, i.store, i.cfg.Request(n, i.above.Load()))
+	got, err := Reserve(bounded, i.store, i.cfg.Request(n, i.above.Load()))
 	for above := i.above.Load(); got.Last > above && !i.above.CompareAndSwap(above, got.Last); above = i.above.Load() {
 	}
-	i.count(err)
+	i.count(err, err == nil || own || ctx.Err() == nil)
 	return got, err
 }
 

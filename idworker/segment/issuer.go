@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,7 @@ type Issuer struct {
 	cur   atomic.Pointer[chunk]
 	cfg   Config
 	store Store
+	log   *slog.Logger
 
 	turn   atomic.Pointer[turn]
 	kick   chan struct{} // one element: the current chunk has changed
@@ -30,6 +32,9 @@ type Issuer struct {
 	waits  atomic.Int64
 	above  atomic.Int64 // the greatest number that the store gave
 	direct atomic.Int64 // numbers issued in strict order
+
+	copies  atomic.Int64 // Resets
+	dropped atomic.Int64 // numbers of the chain that a Reset gave up
 
 	mu    sync.Mutex
 	stats stats
@@ -56,7 +61,7 @@ type turn struct {
 //
 // Errors: those of Config.Validate, ErrUnknown and ErrEnd at once; ErrUnavailable when
 // ctx ends.
-func Open(ctx context.Context, cfg Config, store Store) (*Issuer, error) {
+func Open(ctx context.Context, cfg Config, store Store, opts ...Option) (*Issuer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -64,6 +69,10 @@ func Open(ctx context.Context, cfg Config, store Store) (*Issuer, error) {
 		return nil, errors.New("segment: the store is nil: give one, from dbseq.NewSegments for example")
 	}
 	i := &Issuer{cfg: cfg.WithDefaults(), store: store, kick: make(chan struct{}, 1), done: make(chan struct{})}
+	i.log = slog.New(slog.DiscardHandler)
+	for _, opt := range opts {
+		opt(i)
+	}
 	i.cur.Store(&chunk{})
 	i.turn.Store(&turn{done: make(chan struct{})})
 	i.stats.step = i.cfg.Step
@@ -211,7 +220,7 @@ func unavailable(err error) error {
 // consumed returns how many numbers of the chain were issued.
 func (i *Issuer) consumed() int64 {
 	c := i.cur.Load()
-	return c.prior + c.n - c.left()
+	return c.prior + c.n - c.left() - i.dropped.Load()
 }
 
 func (i *Issuer) strict() bool { return i.cfg.Order == OrderStrict }

@@ -267,7 +267,7 @@ func TestStatus(t *testing.T) {
 		before := time.Now()
 		require.Equal(t, segment.Status{
 			State: segment.StateReady, Name: "orders", Order: "process", Store: "faulty memory",
-			Next: 500, Remaining: 40, Step: 20, Reserved: before, Reservations: 2,
+			Next: 500, Last: 539, Max: math.MaxInt64, Remaining: 40, Step: 20, Reserved: before, Reservations: 2,
 		}, i.Status())
 		batch(t, i, 25)
 		synctest.Wait()

@@ -26,6 +26,10 @@ type Status struct {
 	Store string `json:"store"`
 	// Next is the number that NextID returns next, 0 where none is at hand.
 	Next int64 `json:"next"`
+	// Last is the greatest number that the store gave, 0 before the first.
+	Last int64 `json:"last"`
+	// Max is the greatest number there may be: that of Config.
+	Max int64 `json:"max"`
 	// Remaining is how many numbers are at hand.
 	Remaining int64 `json:"remaining"`
 	// Step is how many numbers the last segment had, or the first will have.
@@ -49,18 +53,35 @@ type stats struct {
 	step, reservations, failures int64
 	reserved                     time.Time
 	err                          error
+	failing                      bool // as the log has it
 }
 
-func (i *Issuer) count(err error) {
+// count notes an answer of the store, and logs a change where it says something of the
+// store.
+func (i *Issuer) count(err error, says bool) {
 	i.mu.Lock()
-	defer i.mu.Unlock()
 	i.stats.err = err
 	if err != nil {
 		i.stats.failures++
-		return
+	} else {
+		i.stats.reservations++
+		i.stats.reserved = time.Now()
 	}
-	i.stats.reservations++
-	i.stats.reserved = time.Now()
+	changed := says && i.stats.failing != (err != nil)
+	if changed {
+		i.stats.failing = err != nil
+	}
+	i.mu.Unlock()
+	if changed { // without the lock: a handler may ask for the Status
+		i.tell(err)
+	}
+}
+
+func (i *Issuer) storeName() string {
+	if named, ok := i.store.(fmt.Stringer); ok {
+		return named.String()
+	}
+	return fmt.Sprintf("%T", i.store)
 }
 
 // Status returns what the Issuer knows. It does no I/O.
@@ -69,12 +90,9 @@ func (i *Issuer) Status() Status {
 	s := i.stats
 	i.mu.Unlock()
 	st := Status{
-		State: StateReady, Name: i.cfg.Name, Order: i.cfg.Order, Store: fmt.Sprintf("%T", i.store),
+		State: StateReady, Name: i.cfg.Name, Order: i.cfg.Order, Store: i.storeName(), Last: i.above.Load(), Max: i.cfg.Max,
 		Step: s.step, Issued: i.consumed() + i.direct.Load(), Reserved: s.reserved,
 		Reservations: s.reservations, Failures: s.failures, Waits: i.waits.Load(), Err: s.err,
-	}
-	if named, ok := i.store.(fmt.Stringer); ok {
-		st.Store = named.String()
 	}
 	if s.err != nil {
 		st.Error = s.err.Error()
