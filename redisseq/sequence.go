@@ -76,7 +76,7 @@ type Sequence struct {
 	direct  atomic.Int64 // ids issued without a block
 	outcome atomic.Pointer[outcome]
 	told    atomic.Int32 // the condition that the log has
-	doubt   atomic.Bool // a call has ended without an outcome
+	doubt   atomic.Bool  // a call has ended without an outcome
 	cur     atomic.Pointer[block]
 
 	asked  chan *flight
