@@ -125,7 +125,7 @@ func (c *Center) claim(ctx context.Context, k *call, ticket int64) (record, erro
 	}
 	for _, r := range free {
 		k.clock()
-		now, won, err := k.q.change(ctx, c.pool, k.q.claim, k.args.with(args{"slot": r.worker, "ver": r.ver, "ticket": ticket}))
+		now, won, err := k.q.change(ctx, c.pool(), k.q.claim, k.args.with(args{"slot": r.worker, "ver": r.ver, "ticket": ticket}))
 		switch {
 		case won:
 			// The version says that the row was as it had been read, so this is what is
@@ -143,5 +143,5 @@ func (c *Center) claim(ctx context.Context, k *call, ticket int64) (record, erro
 // forget deletes a ticket that is done with, and those that killed processes left
 // long ago. Nothing depends on it, so it may fail.
 func (c *Center) forget(ctx context.Context, k *call, ticket, newest int64) {
-	_, _ = exec(ctx, c.pool, k.q.forget, k.args.with(args{"ticket": ticket, "old": newest - 100*k.req.Pool}))
+	_, _ = exec(ctx, c.pool(), k.q.forget, k.args.with(args{"ticket": ticket, "old": newest - 100*k.req.Pool}))
 }

@@ -74,7 +74,7 @@ func (c *Center) Close() error {
 	if !c.own {
 		return nil
 	}
-	return c.pool.Close()
+	return c.pool().Close()
 }
 
 // Warnings say what about the database endangers the leases, for the start log.

@@ -41,7 +41,7 @@ func (c *Center) open(ctx context.Context, k *call) (opened bool, err error) {
 }
 
 func (c *Center) openOnce(ctx context.Context, k *call) (opened bool, err error) {
-	tx, err := c.pool.BeginTx(ctx, nil)
+	tx, err := c.pool().BeginTx(ctx, nil)
 	if err != nil {
 		return false, err
 	}

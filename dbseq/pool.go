@@ -9,6 +9,7 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	"gorm.io/gorm"
@@ -16,9 +17,9 @@ import (
 
 // A link is how a centre reaches its database.
 type link struct {
-	pool    *sql.DB
-	own     bool   // opened here
-	name    string // for logs, without secrets
+	pool    func() *sql.DB // opened at its first use: who never starts has nothing to close
+	own     bool           // opened here
+	name    string         // for logs, without secrets
 	warning string
 }
 
@@ -28,8 +29,9 @@ type link struct {
 func connect(db *gorm.DB, given *sql.DB) (link, error) {
 	dialect := db.Name()
 	dsn, why := dsnOf(db.Dialector)
-	l := link{pool: given, name: nameOf(dialect, dsn)}
+	l := link{name: nameOf(dialect, dsn)}
 	if given != nil {
+		l.pool = func() *sql.DB { return given }
 		l.name = dialect // the pool may lead elsewhere
 		return l, nil
 	}
@@ -42,7 +44,7 @@ func connect(db *gorm.DB, given *sql.DB) (link, error) {
 		why = "the database is in memory"
 	}
 	if why != "" {
-		l.pool = app
+		l.pool = func() *sql.DB { return app }
 		l.warning = "dbseq shares the application's connection pool, since " + why +
 			": renewals wait while all its connections are busy, and ids stop when that takes longer than the TTL; give a pool of its own by dbseq.WithPool"
 		return l, nil
@@ -51,13 +53,17 @@ func connect(db *gorm.DB, given *sql.DB) (link, error) {
 	if err != nil {
 		return l, fmt.Errorf("dbseq: open a pool beside the application's: %w", err)
 	}
-	l.pool, l.own = sql.OpenDB(c), true
-	l.pool.SetMaxOpenConns(2)
-	l.pool.SetMaxIdleConns(1)
-	l.pool.SetConnMaxLifetime(10 * time.Minute) // follows a name that points to another server now
-	if dialect == sqlite {
-		l.pool.SetMaxOpenConns(1)
-	}
+	l.own = true
+	l.pool = sync.OnceValue(func() *sql.DB {
+		pool := sql.OpenDB(c)
+		pool.SetMaxOpenConns(2)
+		pool.SetMaxIdleConns(1)
+		pool.SetConnMaxLifetime(10 * time.Minute) // follows a name that points to another server now
+		if dialect == sqlite {
+			pool.SetMaxOpenConns(1)
+		}
+		return pool
+	})
 	return l, nil
 }
 

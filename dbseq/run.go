@@ -15,7 +15,7 @@ type connection interface {
 
 // query runs a statement on the pool.
 func (c *Center) query(ctx context.Context, s statement, a args, row func(*sql.Rows) error) error {
-	return query(ctx, c.pool, s, a, row)
+	return query(ctx, c.pool(), s, a, row)
 }
 
 // query runs a statement to its end, which is where an error of its commit shows.
@@ -78,7 +78,7 @@ func exec(ctx context.Context, on connection, s statement, a args) (int64, error
 // exec is exec on the pool, repeated while it loses against others.
 func (c *Center) exec(ctx context.Context, s statement, a args) (n int64, err error) {
 	err = c.patiently(ctx, func() error {
-		n, err = exec(ctx, c.pool, s, a)
+		n, err = exec(ctx, c.pool(), s, a)
 		return err
 	})
 	return n, err
@@ -87,7 +87,7 @@ func (c *Center) exec(ctx context.Context, s statement, a args) (n int64, err er
 // change is change on the pool, repeated while it loses against others.
 func (c *Center) change(ctx context.Context, q *queries, s statement, a args) (n int64, done bool, err error) {
 	err = c.patiently(ctx, func() error {
-		n, done, err = q.change(ctx, c.pool, s, a)
+		n, done, err = q.change(ctx, c.pool(), s, a)
 		return err
 	})
 	return n, done, err
@@ -113,8 +113,8 @@ func (c *Center) patiently(ctx context.Context, f func() error) error {
 // writes: after a failover the name leads to another.
 func (c *Center) checked(err error) error {
 	if err != nil && c.own && c.readOnly(err) {
-		c.pool.SetMaxIdleConns(0)
-		c.pool.SetMaxIdleConns(1)
+		c.pool().SetMaxIdleConns(0)
+		c.pool().SetMaxIdleConns(1)
 	}
 	return err
 }

@@ -193,7 +193,7 @@ func (c *Center) create(ctx context.Context, q *queries, name string, ddl statem
 		if !c.migrate {
 			return false, advised{c.noTable(q, name)}
 		}
-		_, failure := c.pool.ExecContext(ctx, ddl.text)
+		_, failure := c.pool().ExecContext(ctx, ddl.text)
 		if failure == nil {
 			return true, nil
 		}

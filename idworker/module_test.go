@@ -84,6 +84,12 @@ func TestFreshTablesAreNew(t *testing.T) {
 	a.RequireStop()
 }
 
+// An application that is built and never started holds nothing open; goleak looks.
+func TestBuiltAndNeverStarted(t *testing.T) {
+	var w *idworker.IdWorker
+	require.NoError(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(newSQLite(t), idworker.Config{Namespace: "orders"}), fx.Populate(&w)).Err())
+}
+
 func TestConfigThatFxDoesNotSee(t *testing.T) {
 	var w *idworker.IdWorker
 	for says, opt := range map[string]fx.Option{

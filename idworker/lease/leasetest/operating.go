@@ -133,7 +133,7 @@ func restored(t *testing.T, b *bench) {
 }
 
 func revoked(t *testing.T, b *bench) {
-	s, op := b.open(t, 1, ttl(short)), operator(t, b)
+	s, op := b.open(t, 1, ttl(3*time.Second)), operator(t, b) // long enough for a busy machine
 	g := s.acquire()
 	require.NoError(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token))
 	s.requireMark(g.Worker, g.Ceiling, "the mark stays")
