@@ -56,6 +56,20 @@ func TestSegmentsKeepTheContract(t *testing.T) {
 	})
 }
 
+// TestSegmentNamesAreApart: what one name gives, the other keeps.
+func TestSegmentNamesAreApart(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		s := segments(t, e.db(t, dsn))
+		for _, want := range []segment.Range{{First: 1, Last: 5}, {First: 6, Last: 10}} {
+			for _, name := range []string{"a", "b"} {
+				got, err := s.Reserve(t.Context(), segment.Request{Name: name, N: 5, Max: 100, Start: 1, Create: true})
+				require.NoError(t, err)
+				require.Equal(t, want, got, name)
+			}
+		}
+	})
+}
+
 // TestSegmentsInOddSessions: whatever the application's settings are.
 func TestSegmentsInOddSessions(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{
 	{"the last number is given again", segmentsSQL, `SET first_id = MAX(max_id, ?4) + 1,`, `SET first_id = MAX(max_id, ?4),`, contractOnSQLite},
 	{"numbers above the last", segmentsSQL, `MIN(?2, ?3 - MAX(max_id, ?4))`, `?2`, contractOnSQLite},
 	{"no end", segmentsSQL, ` AND MAX(max_id, ?4) < ?3`, ` AND ?3 > 0`, contractOnSQLite},
-	{"all names are one", segmentsSQL, `WHERE name = ?1 AND MAX`, `WHERE ?1 <> '' AND MAX`, contractOnSQLite},
+	{"all names are one", segmentsSQL, `WHERE name = ?1 AND MAX`, `WHERE ?1 <> '' AND MAX`, "TestSegmentNamesAreApart/sqlite"},
 	{"who creates a name that is there begins anew", segmentsSQL, "ON CONFLICT DO NOTHING", "ON CONFLICT DO UPDATE SET max_id = excluded.max_id", contractOnSQLite},
 	{"a name that was not created is", "dbseq/segment.go", `case !r.Create:`, `case false:`, contractOnSQLite},
 }}
