@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/idworker/metrics"
 )
@@ -27,6 +28,7 @@ func described(t *testing.T) map[string]bool {
 	ch := make(chan *prometheus.Desc, 100)
 	metrics.NewCollector(w).Describe(ch)
 	metrics.NewPoolCollector(w, center(t, lease.DefaultSkew), 0).Describe(ch)
+	metrics.NewSegmentCollector(new(idworker.Segments)).Describe(ch)
 	close(ch)
 	names := map[string]bool{}
 	for d := range ch {

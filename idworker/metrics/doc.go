@@ -5,9 +5,10 @@
 //
 // Nothing is registered by itself, and NextID pays nothing: each scrape reads one
 // snapshot, without I/O. With fx, Module puts the collector into the group
-// "metrics-collectors". Package metrics/otel does the same for OpenTelemetry.
+// "metrics-collectors". NewSegmentCollector shows the numbers of Config.Segments, by the
+// labels segment and store. Package metrics/otel does the same for OpenTelemetry.
 //
-// All series have the labels namespace and center. A worker without a centre
+// All other series have the labels namespace and center. A worker without a centre
 // (idworker.Fixed) has no series of a lease.
 //
 // Alert rules and a Grafana dashboard are in the repository's folder dashboards.

@@ -82,15 +82,7 @@ func Register(w Source, opts ...Option) (metric.Registration, error) {
 	labels := []attribute.KeyValue{attribute.String("idworker.namespace", st.Namespace), attribute.String("idworker.center", st.Center)}
 	attrs := metric.WithAttributeSet(attribute.NewSet(labels...))
 	for _, m := range reading.Measures() {
-		var (
-			inst metric.Float64Observable
-			err  error
-		)
-		if m.Counter {
-			inst, err = meter.Float64ObservableCounter(m.OTel, metric.WithDescription(m.Help), metric.WithUnit(m.Unit))
-		} else {
-			inst, err = meter.Float64ObservableGauge(m.OTel, metric.WithDescription(m.Help), metric.WithUnit(m.Unit))
-		}
+		inst, err := instrument(meter, m.OTel, m.Help, m.Unit, m.Counter)
 		errs, instruments = append(errs, err), append(instruments, inst)
 		if m.Label == "" {
 			m.Values = []string{""}

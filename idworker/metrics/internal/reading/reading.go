@@ -1,4 +1,4 @@
-// Package reading says what is measured of a worker, for all the systems that measure.
+// Package reading says what is measured of a worker and of segments, for all the systems that measure.
 package reading
 
 import (

@@ -1,0 +1,95 @@
+package redisseq_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// lines is a log that tests read.
+type lines struct {
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(p)
+}
+
+// all returns what was logged, without its time.
+func (l *lines) all() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return regexp.MustCompile(`level=.*`).FindAllString(l.out.String(), -1)
+}
+
+// TestSequenceLogsChanges: one line for each, with and without prefetching.
+func TestSequenceLogsChanges(t *testing.T) {
+	t.Parallel()
+	for name, prefetch := range map[string]int64{"strict": 1, "prefetching": 64} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, srv := startReal(t)
+			log := new(lines)
+			cfg := sequenceConfig(quick, func(c *redisseq.SequenceConfig) { c.Prefetch, c.MaxAge = prefetch, 10*time.Millisecond })
+			seq, err := redisseq.NewSequence(s.client(t), cfg, redisseq.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
+			require.NoError(t, err)
+			t.Cleanup(seq.Close)
+			require.NoError(t, seq.Start(t.Context()))
+			const (
+				unavailable = `^level=WARN msg="sequence unavailable" namespace=orders center="redis [^"]+" err=`
+				again       = `^level=INFO msg="sequence issues again" namespace=orders center="redis [^"]+"$`
+			)
+			n := 0 // lines so far
+			logged := func(want ...string) {
+				t.Helper()
+				n += len(want)
+				got := log.all()
+				require.Len(t, got, n, got)
+				for i, line := range got[n-len(want):] {
+					require.Regexp(t, want[i], line)
+				}
+			}
+			logged(unavailable+`.*quarantine`, again) // the first, which Start has waited for
+			for range 3 {
+				next(t, seq)
+			}
+			logged()
+			for range 2 {
+				srv.Kill()
+				for range 3 {
+					ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+					_, err := seq.NextIDWait(ctx)
+					cancel()
+					require.Error(t, err)
+				}
+				require.Eventually(t, func() bool { return len(log.all()) > n }, 30*time.Second, 10*time.Millisecond)
+				logged(unavailable)
+				srv.Start() // another run_id
+				_, err = seq.NextIDWait(t.Context())
+				require.NoError(t, err)
+				logged(unavailable+`.*quarantine`, again)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, _ = seq.NextIDWait(ctx) // a caller who has left says nothing of Redis
+			for range 3 {
+				next(t, seq)
+			}
+			seq.Close()
+			_, err = seq.NextID()
+			require.Error(t, err)
+			logged()
+		})
+	}
+}
