@@ -3,15 +3,12 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"log"
 	"os"
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/bench/internal/borrow"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -21,20 +18,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	layout := snowflake.Layout{}
-	gen, err := snowflake.NewGenerator(layout)
-	if err != nil {
-		log.Fatal(err)
-	}
-	keeper, err := lease.NewKeeper(lease.KeeperConfig{Center: center, Generator: gen, Request: lease.NewRequest("bench", layout)})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := keeper.Start(context.Background()); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(gen.NextID())
-	if err := keeper.Stop(context.Background()); err != nil {
+	if err := borrow.Print(center); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -3,17 +3,14 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"log"
 	"os"
 
 	"github.com/libtnb/sqlite"
 	"gorm.io/gorm"
 
+	"github.com/snowlease/snowlease/bench/internal/borrow"
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/snowflake"
 )
 
 func main() {
@@ -25,20 +22,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	layout := snowflake.Layout{}
-	gen, err := snowflake.NewGenerator(layout)
-	if err != nil {
-		log.Fatal(err)
-	}
-	keeper, err := lease.NewKeeper(lease.KeeperConfig{Center: center, Generator: gen, Request: lease.NewRequest("bench", layout)})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := keeper.Start(context.Background()); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(gen.NextID())
-	if err := keeper.Stop(context.Background()); err != nil {
+	if err := borrow.Print(center); err != nil {
 		log.Fatal(err)
 	}
 }

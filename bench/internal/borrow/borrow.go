@@ -1,0 +1,29 @@
+// Package borrow is what the measured programs do once they have a centre.
+package borrow
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+// Print borrows a worker id from center, prints an id and gives the worker id back. It
+// does so without fx.
+func Print(center lease.Center) error {
+	layout := snowflake.Layout{}
+	gen, err := snowflake.NewGenerator(layout)
+	if err != nil {
+		return err
+	}
+	keeper, err := lease.NewKeeper(lease.KeeperConfig{Center: center, Generator: gen, Request: lease.NewRequest("bench", layout)})
+	if err != nil {
+		return err
+	}
+	if err := keeper.Start(context.Background()); err != nil {
+		return err
+	}
+	fmt.Println(gen.NextID())
+	return keeper.Stop(context.Background())
+}
