@@ -22,7 +22,8 @@ var (
 )
 
 // past makes ids for times past, one call after the other: of the centre's two
-// connections one is left to the lease.
+// connections one is left to the lease. SQLite has one, which each call has for a
+// statement only.
 type past struct {
 	ids   *history.Issuer
 	store *dbseq.Segments
