@@ -25,8 +25,9 @@ type IdWorker struct {
 	center lease.Center  // nil: fixed
 	keeper *lease.Keeper // nil: fixed
 	past   *past         // nil: no ids for times past
-	owned  io.Closer     // the centre, where it was made here
-	shared bool          // another's worker id, for a business number
+	sizes  *batches
+	owned  io.Closer // the centre, where it was made here
+	shared bool      // another's worker id, for a business number
 	log    *slog.Logger
 }
 
@@ -97,7 +98,7 @@ func build(p plan, center lease.Center, log *slog.Logger, onLost func(error)) (*
 	if err != nil {
 		return nil, err
 	}
-	w := &IdWorker{gen: gen, plan: p, log: log}
+	w := &IdWorker{gen: gen, plan: p, sizes: new(batches), log: log}
 	if w.ids, err = gen.For(p.Business); err != nil {
 		return nil, err
 	}
@@ -240,12 +241,16 @@ func (w *IdWorker) NextIDWait(ctx context.Context) (int64, error) {
 // NextIDs fills dst with rising ids by one reservation (several, for more ids than
 // MaxAhead holds). It waits as NextIDWait does. On an error dst is all zero.
 func (w *IdWorker) NextIDs(ctx context.Context, dst []int64) error {
+	var err error
 	if w.seq != nil {
-		return w.seq.NextIDs(ctx, dst)
+		err = w.seq.NextIDs(ctx, dst)
+	} else if err = w.ids.NextIDs(ctx, dst); err != nil {
+		err = w.explain(err)
 	}
-	if err := w.ids.NextIDs(ctx, dst); err != nil {
-		return w.explain(err)
+	if err != nil {
+		return err
 	}
+	w.sizes.add(len(dst))
 	return nil
 }
 

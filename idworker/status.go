@@ -58,6 +58,8 @@ type Status struct {
 	Failures int64 `json:"failures"`
 	// Issued counts the ids issued.
 	Issued int64 `json:"issued"`
+	// Batches counts the calls of NextIDs by their sizes.
+	Batches Batches `json:"batches"`
 	// Waits counts the calls that had to wait: for the lead of a burst, or for a lease
 	// that had expired.
 	Waits int64 `json:"waits"`
@@ -94,7 +96,7 @@ func (w *IdWorker) Status() Status {
 	p := w.plan
 	st := Status{
 		State: StateReady, Namespace: p.Namespace, Center: "fixed", Layout: p.layout.String(), Worker: -1, Business: p.Business,
-		Pool: Pool{Size: p.request.Pool, First: p.request.First, Last: p.request.Last},
+		Pool: Pool{Size: p.request.Pool, First: p.request.First, Last: p.request.Last}, Batches: w.sizes.told(),
 	}
 	if w.seq != nil {
 		w.seq.status(&st)

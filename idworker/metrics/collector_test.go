@@ -23,7 +23,7 @@ import (
 	"github.com/snowlease/snowlease/internal/memcenter"
 )
 
-// gather returns the values by series name, with the state or result where there is one.
+// gather returns the values by series name, with the state, result or size where there is one.
 func gather(t require.TestingT, cs ...prometheus.Collector) map[string]float64 {
 	reg := prometheus.NewPedanticRegistry()
 	for _, c := range cs {
@@ -36,7 +36,8 @@ func gather(t require.TestingT, cs ...prometheus.Collector) map[string]float64 {
 		for _, m := range f.GetMetric() {
 			name := f.GetName()
 			for _, l := range m.GetLabel() {
-				if l.GetName() == "state" || l.GetName() == "result" {
+				switch l.GetName() {
+				case "state", "result", "size":
 					name += "/" + l.GetValue()
 				}
 			}
@@ -53,10 +54,13 @@ func gather(t require.TestingT, cs ...prometheus.Collector) map[string]float64 {
 func TestFixedWorker(t *testing.T) {
 	t.Parallel()
 	w := fixed(t, 7)
-	require.NoError(t, w.NextIDs(t.Context(), make([]int64, 100)))
+	for _, n := range []int{1, 10, 11, 100, 101, 1000, 1001, 0} {
+		require.NoError(t, w.NextIDs(t.Context(), make([]int64, n)))
+	}
 	got := gather(t, metrics.NewCollector(w))
 	want := map[string]float64{
-		"idworker_ids_total": 100, "idworker_worker_id": 7, "idworker_lease_valid": 1,
+		"idworker_batches_total/1-10": 2, "idworker_batches_total/11-100": 2, "idworker_batches_total/101-1000": 2, "idworker_batches_total/1001+": 1,
+		"idworker_ids_total": 2224, "idworker_worker_id": 7, "idworker_lease_valid": 1,
 		"idworker_lease_losses_total": 0, "idworker_renewal_failing": 0, "idworker_pool_size": 32,
 		"idworker_renewals_total/ok": 0, "idworker_renewals_total/failed": 0, "idworker_waits_total": 0,
 		"idworker_state/ready": 1, "idworker_state/not_started": 0, "idworker_state/quarantined": 0,

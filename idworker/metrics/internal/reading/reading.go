@@ -59,6 +59,14 @@ func Measures() []Measure {
 			Value: func(r Reading, _ string) (float64, bool) { return float64(r.Issued), true },
 		},
 		{
+			Name: "idworker_batches_total", OTel: "idworker.batches", Unit: "{batch}", Counter: true, Label: "size", Values: []string{"1-10", "11-100", "101-1000", "1001+"},
+			Help: "Calls for several ids at once (NextIDs), by how many they took.",
+			Value: func(r Reading, size string) (float64, bool) {
+				b := r.Batches
+				return float64(map[string]int64{"1-10": b.UpTo10, "11-100": b.UpTo100, "101-1000": b.UpTo1000, "1001+": b.More}[size]), true
+			},
+		},
+		{
 			Name: "idworker_lead_seconds", OTel: "idworker.lead", Unit: "s",
 			Help:  "How far the last id lies ahead of the clock; callers wait where it reaches max_ahead.",
 			Value: func(r Reading, _ string) (float64, bool) { return r.Lead.Seconds(), true },
