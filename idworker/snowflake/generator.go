@@ -272,11 +272,20 @@ func (g *Generator) id(t *term, v int64) int64 {
 func (g *Generator) fill(t *term, v int64, dst []int64) {
 	for len(dst) > 0 {
 		n := min(int64(len(dst)), g.seqMask-v&g.seqMask+1) // to the end of the tick
-		id := g.id(t, v)
-		for i := range dst[:n] {
-			dst[i] = id + int64(i)
-		}
+		rise(dst[:n], g.id(t, v))
 		v, dst = v+n, dst[n:]
+	}
+}
+
+// rise fills dst with id and what follows it: four numbers a turn of the loop, which
+// takes two thirds of the time of one.
+func rise(dst []int64, id int64) {
+	for ; len(dst) >= 4; dst, id = dst[4:], id+4 {
+		four := (*[4]int64)(dst)
+		four[0], four[1], four[2], four[3] = id, id+1, id+2, id+3
+	}
+	for i := range dst {
+		dst[i] = id + int64(i)
 	}
 }
 

@@ -197,6 +197,27 @@ func TestBatchIsOneReservation(t *testing.T) {
 	}
 }
 
+// TestBatchOfAnyLength: whatever is left of a tick, a batch takes the values that follow
+// one another.
+func TestBatchOfAnyLength(t *testing.T) {
+	b := newBench(t, Layout{WorkerBits: 3, SequenceBits: 4})
+	b.adopt(t, lent(3, t0, time.Minute))
+	for n := range 40 {
+		last := b.last.Load()
+		ids := make([]int64, n)
+		require.NoError(t, b.NextIDs(t.Context(), ids))
+		for i, id := range ids {
+			p, err := b.layout.Decode(id)
+			require.NoError(t, err)
+			v := (p.Time.UnixMilli()-b.layout.Epoch)<<b.seqBits | p.Sequence
+			if last == b.term.Load().raised { // the first sequence is at random
+				last = v - 1
+			}
+			require.Equal(t, last+1+int64(i), v, "id %d of %d", i, n)
+		}
+	}
+}
+
 func TestBatchBeyondTheLeadIsSplit(t *testing.T) {
 	g, err := NewGenerator(JSSafe(), WithMaxAhead(5*time.Millisecond))
 	require.NoError(t, err)

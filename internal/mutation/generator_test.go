@@ -27,6 +27,9 @@ var onGenerator = list{title: "generator", pkg: "idworker/snowflake", mutants: [
 	{"low rates all end alike", generatorGo, `low := (last + 1) & g.spread`, `low := int64(0)`, "TestLowRateSequencesSpread"},
 	{"all processes begin alike", generatorGo, `low = t.first`, `low = 0`, "TestFirstSequencesDiffer"},
 	{"a batch is many reservations", generatorGo, `v, n, t := g.take(int64(len(rest)))`, `v, n, t := g.take(1)`, "TestBatchIsOneReservation"},
+	{"a batch has an id twice", generatorGo, `id, id+1, id+2, id+3`, `id, id+1, id+2, id+2`, "TestBatchOfAnyLength"},
+	{"a batch goes on with ids that it has", generatorGo, `dst, id = dst[4:], id+4 {`, `dst, id = dst[4:], id+3 {`, "TestBatchOfAnyLength"},
+	{"the end of a batch is that of its beginning", generatorGo, `dst[i] = id + int64(i)`, `dst[i] = id`, "TestBatchOfAnyLength"},
 	{"a batch that fails is half there", generatorGo, `clear(dst)`, ``, "TestBatchThatFailsLeavesNothing"},
 	// In a rush, without the clock.
 	{"in a rush, the range is loaded before the last use", rushGo, "last := g.last.Load()\n\tg.pause(loadedLast)\n\tt := g.term.Load()", "t := g.term.Load()\n\tg.pause(loadedLast)\n\tlast := g.last.Load()", "TestEveryInterleavingOfARushAndASwapper"},

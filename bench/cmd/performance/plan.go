@@ -40,7 +40,7 @@ var sizes = []int{10, 100, 1000}
 
 // inBatches are those whose batches are measured; others make one id after the other.
 var inBatches = []string{
-	peers.Generator, peers.IDWorker, peers.BwmarrinDefault, "bwmarrin/snowflake, best: 5 node and 17 step bits",
+	peers.TimerOnly, peers.Generator, peers.IDWorker, peers.BwmarrinDefault, "bwmarrin/snowflake, best: 5 node and 17 step bits",
 	"edwingeng/wuid, default and best: no time in it", "segmentio/ksuid, default; batches by Sequence",
 }
 
@@ -235,6 +235,7 @@ func middle(samples []measure.Sample) (m measure.Sample) {
 	m.Latencies.P99 = of(func(s measure.Sample) float64 { return s.Latencies.P99 })
 	m.Latencies.P999 = of(func(s measure.Sample) float64 { return s.Latencies.P999 })
 	m.Latencies.P9999 = of(func(s measure.Sample) float64 { return s.Latencies.P9999 })
+	m.Latencies.Stalls = of(func(s measure.Sample) float64 { return s.Latencies.Stalls })
 	for _, s := range samples {
 		m.Latencies.Max = max(m.Latencies.Max, s.Latencies.Max)
 		m.IDs += s.IDs

@@ -165,7 +165,10 @@ func (r *Results) Fills() string {
 			continue
 		}
 		how := "a loop"
-		if m.Kind == peers.Ours || m.Bits == 160 {
+		switch {
+		case m.Kind == peers.Floor:
+			how = "numbers written to the slice"
+		case m.Kind == peers.Ours || m.Bits == 160:
 			how = "one call"
 		}
 		cells := []string{bold(m, name), how}
@@ -203,7 +206,7 @@ func millions(v float64) string { return fmt.Sprintf("%.3g million", v/1e6) }
 
 // Latencies is single calls under a condition.
 func (r *Results) Latencies(condition string) string {
-	t := newTable(2, "what", "setting", "p50", "p99", "p99.9", "p99.99", "longest", "ids/s")
+	t := newTable(2, "what", "setting", "p50", "p99", "p99.9", "p99.99", "longest", "stalls/s", "ids/s")
 	for _, m := range peers.All() {
 		s, ok := r.figure(m.String()).Latency[condition]
 		if !ok {
@@ -214,7 +217,7 @@ func (r *Results) Latencies(condition string) string {
 			name = "nothing: the clock of the measurement"
 		}
 		l := s.Latencies
-		t.row(bold(m, name), m.Setting, duration(l.P50), duration(l.P99), duration(l.P999), duration(l.P9999), duration(l.Max), millions(1e9/s.NS))
+		t.row(bold(m, name), m.Setting, duration(l.P50), duration(l.P99), duration(l.P999), duration(l.P9999), duration(l.Max), whole(l.Stalls), millions(1e9/s.NS))
 	}
 	return t.String()
 }

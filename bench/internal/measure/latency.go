@@ -10,7 +10,11 @@ import (
 // them.
 type Latencies struct {
 	P50, P99, P999, P9999, Max float64
+	Stalls                     float64 // calls of Stall and more, a second
 }
+
+// Stall is longer than any call takes that nothing interrupts.
+const Stall = 2048 * time.Nanosecond
 
 // A histogram counts durations to one part in 32.
 type histogram struct {
@@ -55,7 +59,15 @@ func (h *histogram) at(p float64) float64 {
 }
 
 func (h *histogram) latencies() Latencies {
-	return Latencies{h.at(0.5), h.at(0.99), h.at(0.999), h.at(0.9999), float64(h.max)}
+	return Latencies{P50: h.at(0.5), P99: h.at(0.99), P999: h.at(0.999), P9999: h.at(0.9999), Max: float64(h.max)}
+}
+
+// stalls returns how many durations were Stall or more.
+func (h *histogram) stalls() (n int64) {
+	for _, c := range h.counts[slot(int64(Stall)):] {
+		n += c
+	}
+	return n
 }
 
 // latency measures each call, by all goroutines at once.
@@ -74,5 +86,7 @@ func latency(next func() int64, t Task) Sample {
 		defer mu.Unlock()
 		all.merge(h)
 	})
-	return Sample{NS: float64(elapsed) / float64(all.n), IDs: all.n, Latencies: all.latencies()}
+	l := all.latencies()
+	l.Stalls = float64(all.stalls()) / elapsed.Seconds()
+	return Sample{NS: float64(elapsed) / float64(all.n), IDs: all.n, Latencies: l}
 }

@@ -59,5 +59,6 @@ func TestHistogram(t *testing.T) {
 			require.InDelta(t, p*float64(most), got, 1+float64(most)/32, "%v of %d", p, most)
 		}
 		require.Equal(t, float64(999*most/1000), h.latencies().Max)
+		require.Equal(t, 1000-min(1000, (int64(Stall)*1000+most-1)/most), h.stalls())
 	}
 }
