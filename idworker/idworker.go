@@ -33,7 +33,7 @@ type IdWorker struct {
 
 // Open borrows a worker id from center and returns a worker that keeps it until
 // Close. It waits within ctx and cfg.Wait. Close leaves center open. Mode local needs
-// no centre: it is nil then.
+// no centre: it is nil then. Config.Segments are opened by segment.Open, not here.
 //
 // Errors: a fault of cfg; *NoFreeWorkerError, *QuarantineError, *MismatchError,
 // *ClockError; whatever the centre met, with its name.

@@ -190,7 +190,11 @@ func (s *Segments) Of(name string) (*Segment, error) {
 	if g, ok := s.byName[name]; ok {
 		return g, nil
 	}
-	return nil, fmt.Errorf("idworker: segment %q is not configured: there are %q: add it to Config.Segments", name, s.Names())
+	there := "there are none"
+	if len(s.byName) > 0 {
+		there = fmt.Sprintf("there are %q", s.Names())
+	}
+	return nil, fmt.Errorf("idworker: segment %q is not configured: %s: add it to Config.Segments", name, there)
 }
 
 // Names returns the names that are configured, in order.

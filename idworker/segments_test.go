@@ -195,6 +195,6 @@ func TestSegmentsThatCannotBe(t *testing.T) {
 	a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(idworker.Config{}), fx.Populate(&s))
 	a.RequireStart()
 	_, err := s.Of("orders")
-	require.ErrorContains(t, err, `"orders" is not configured`)
+	require.ErrorContains(t, err, `"orders" is not configured: there are none`)
 	a.RequireStop()
 }

@@ -55,13 +55,18 @@ func checkConfig(text []byte, key string) (c checkedConfig, err error) {
 	}
 	ck := checker{}
 	ck.check(root, &s, key)
-	if len(ck.faults) > 0 {
-		return checkedConfig{faults: ck.faults}, nil
-	}
+	c.faults = ck.faults
 	if err := root.Decode(&c.config); err != nil {
+		if len(c.faults) > 0 { // a value of another type, which is told
+			return c, nil
+		}
 		return c, err
 	}
-	c.faults = semantic(root, key, c.config.Validate())
+	for _, f := range semantic(root, key, c.config.Validate()) {
+		if !slices.ContainsFunc(ck.faults, func(told fault) bool { return told.Key == f.Key }) {
+			c.faults = append(c.faults, f)
+		}
+	}
 	return c, nil
 }
 

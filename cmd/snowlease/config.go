@@ -79,7 +79,7 @@ there are not, values of another kind, settings that do not go together. It asks
 				return failed(err)
 			}
 			if n := len(checked.faults); n > 0 {
-				return failure{exitNo, fmt.Errorf("%s has %d faults", args[0], n)}
+				return failure{exitNo, fmt.Errorf("%s has faults: %d", args[0], n)}
 			}
 			if !asJSON {
 				_, err = fmt.Fprintf(out, "%s is in order\n", args[0])

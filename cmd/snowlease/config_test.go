@@ -47,6 +47,11 @@ func TestConfigCheck(t *testing.T) {
 			}
 		})
 	}
+	// Keys and values at once, each fault once.
+	code, out, errs = call(t, "namespace: a\nmax-ttl: 1m\nttl: 30s\nskew: 20s\nmode: etcd\n", "config", "check", "-")
+	require.Equal(t, exitNo, code)
+	require.Equal(t, 3, strings.Count(out, "\n"), out)
+	require.Contains(t, errs, "has faults: 3")
 	for text, want := range map[string]string{"": "it is empty", "a: [": "yaml", "a: 1\n": "there is no key x.y"} {
 		code, _, errs := call(t, text, "config", "check", "-", "--key=x.y")
 		require.Equal(t, exitFailed, code)

@@ -27,7 +27,7 @@ type NoFreeWorkerError struct {
 
 // Error names the range, when the first worker id may become free and what to do.
 func (e *NoFreeWorkerError) Error() string {
-	return fmt.Sprintf("lease: no free worker id: all %d (%d to %d) of namespace %q are lent, the soonest expires in %v (at %s) unless it is renewed: run fewer replicas or choose a layout with more worker bits",
+	return fmt.Sprintf("lease: no free worker id: all %d (%d to %d) of namespace %q are lent, the soonest expires in %v (at %s) unless it is renewed: run fewer replicas or choose a layout with more worker bits; \"snowlease workers\" lists the holders",
 		e.Last-e.First+1, e.First, e.Last, e.Namespace, e.Wait(), e.Soonest.UTC().Format(time.RFC3339Nano))
 }
 
