@@ -48,14 +48,17 @@
 //
 // Where there is no file yet, or none is kept (Config.Stateless), nothing tells a new
 // host from one that has forgotten. Then ids start WithMaxAhead above the clock, since
-// a predecessor may have run so far ahead of it.
+// a predecessor may have run so far ahead of it: it has not, if it was not further
+// ahead because of a crash or of a clock that was set back.
 //
 // # Limits
 //
 // What is not covered: files that are deleted while a process holds them (its next
 // renewal notices, but what it may use until its ceiling can be used by another too);
-// a clock that was set back on a host whose directory is gone, as that of a container
-// that was made anew; file systems whose locks do not work, as some network file
+// a directory that is gone, as that of a container that was made anew, when the clock
+// was set back, or within minutes of a crash: who starts after a crash is up to a TTL
+// ahead of the clock, and loses half of WithMaxAhead of that at each renewal, so for ten
+// minutes with the defaults; file systems whose locks do not work, as some network file
 // systems; processes that are copied with their memory. Directories that everyone may
 // write to are refused. Where the system has no flock (Windows) there are no records:
 // only explicit and ordinal, with Stateless, and hash.

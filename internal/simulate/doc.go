@@ -11,7 +11,8 @@
 // The keeper and the generator run as they are, in goroutines within a bubble of
 // testing/synctest, where time passes only when all of them wait. The centre is the
 // product's on a Store: the Lua of redisseq on a miniredis behind a pipe, the SQL of
-// dbseq on a SQLite in memory, or the rules that the model check explores. Only what a
+// dbseq on a SQLite in memory, the locked files of local in a directory, or the rules
+// that the model check explores. Only what a
 // process cannot know is made: its clocks (WithClock, Jitter), its wire to the centre,
 // and the clock that the store answers with.
 //
@@ -26,6 +27,13 @@
 // and has its clock stepped: by any amount, but where a plan also loses records by the
 // skew at most, which is what the product promises to survive (TestLimits shows both
 // sides of that). At the end of a plan all is mended.
+//
+// On Local, which LocalPlans are for, the processes are those of one host. The network
+// is its disk: calls are late, fail, or fail though they were written; none is made
+// twice, or after the end of its process, with which its locks go. The centre's clock is
+// the host's and steps as it likes; a restart is one of the host; records are damaged.
+// What happens to a directory that is lost is not in these plans: TestLocalLimits shows
+// it.
 //
 // # What is checked
 //
@@ -45,17 +53,19 @@
 // # Numbers
 //
 // RunNumbers plays a NumberPlan in the same way: processes that issue by a
-// redisseq.Sequence, by segments in SQL or Redis, or by a redisseq.Dispenser before SQL.
+// redisseq.Sequence, by segments in SQL or Redis, or by a redisseq.Dispenser before SQL;
+// or ids for times past, by a history.Issuer on segments in SQL.
 // Checked are duplicates, order within a process, and where it is strict across all of
 // them; that what a process issues was given to it, and not before it was copied; that
-// it is no older than MaxAge; and that all issue again once all is mended. What the
+// it is no older than MaxAge; that an id for a time past is of that time, of a reserved
+// worker id, and rises in its span; and that all issue again once all is mended. What the
 // product leaves to chance within a moment is waited out (onGrid, patient), so a seed is
 // the same run here too.
 //
 // # How it is used
 //
-// TestSeeds plays 2,000 seeds and prints of a bad one how to run it alone and how to let
-// rapid shrink it. TestTeeth breaks the protocol in some twenty ways and demands that these
+// TestSeeds plays 2,400 seeds and prints of a bad one how to run it alone and how to let
+// rapid shrink it. TestTeeth breaks the protocol in some thirty ways and demands that these
 // seeds find each. TestSequenceSeeds and TestSequenceTeeth do so with numbers. TestSoak, with the build tag soak, plays as many seeds as it is told.
 // A Subject can have other centres, holders and processes than the product's: see
 // its fields.

@@ -63,8 +63,11 @@ func (s *sim) strike(f Fault) {
 		n.clock.set(f.N, 0)
 	case StepWall:
 		n.clock.stepWall(f.By)
-	case Down, Restart:
+	case Down:
 		s.count(&s.down, 1)
+	case Restart:
+		s.count(&s.down, 1)
+		s.reboot(f.For)
 	case Storm:
 		s.count(&s.storm, f.N)
 	default:

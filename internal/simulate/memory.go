@@ -31,7 +31,7 @@ func (m *Memory) Step(by time.Duration) { m.Records.Advance(by) }
 func (m *Memory) Now() time.Time { return m.Records.Now() }
 
 // Center returns the one that all processes share.
-func (m *Memory) Center() (lease.Center, error) { return atomic{m.Records}, nil }
+func (m *Memory) Center(*Host) (lease.Center, error) { return atomic{m.Records}, nil }
 
 // atomic makes each call one step.
 type atomic struct{ *memcenter.Center }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,17 +91,34 @@ func (n *node) bootAfter(d time.Duration) {
 	})
 }
 
-// crash ends the process as SIGKILL does. Its calls that are under way arrive.
+// crash ends the process that runs; another starts after a time that is not 0.
 func (n *node) crash(again time.Duration) {
 	n.s.mu.Lock()
 	p := n.cur
-	if p != nil {
-		p.dead = true
-		n.cur = nil
-	}
+	n.cur = nil
 	n.s.mu.Unlock()
-	if p != nil && again > 0 {
+	if p == nil {
+		return
+	}
+	p.die()
+	if again > 0 {
 		n.bootAfter(again)
+	}
+}
+
+// reboot ends all processes, where they are those of one host.
+func (s *sim) reboot(again time.Duration) {
+	if _, one := s.store.(oneHost); !one {
+		return
+	}
+	for _, n := range s.nodes {
+		n.crash(max(1, again))
+		s.mu.Lock()
+		all := slices.Clone(n.all)
+		s.mu.Unlock()
+		for _, p := range all { // who stands still beside it too
+			p.die()
+		}
 	}
 }
 
@@ -201,7 +219,13 @@ func (s *sim) settled(since time.Duration) bool {
 			}
 		}
 	}
-	return holding >= min(want, int(s.plan.Pool))
+	lendable := int(s.plan.Pool)
+	for _, slot := range s.ledger.slots {
+		if slot.Damaged {
+			lendable--
+		}
+	}
+	return holding >= min(want, lendable)
 }
 
 // standing tells who holds what. The caller holds s.mu.

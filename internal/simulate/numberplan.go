@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/snowlease/snowlease/idworker/history"
 	"github.com/snowlease/snowlease/idworker/segment"
 	"github.com/snowlease/snowlease/idworker/snowflake"
 	"github.com/snowlease/snowlease/redisseq"
@@ -23,7 +24,11 @@ const (
 	SQLSegments                 // dbseq.Segments
 	RedisSegments               // redisseq.Segments
 	Dispenser                   // redisseq.Dispenser before dbseq.Segments
+	Past                        // history.Issuer on dbseq.Segments
 )
+
+// onSQL: there is nothing else.
+func (s Source) onSQL() bool { return s == SQLSegments || s == Past }
 
 // A NumberPlan is all that a run of numbers depends on. Of Plan it has the faults, the
 // nodes' Start and Issue, and Net.
@@ -37,6 +42,7 @@ type NumberPlan struct {
 	Strict   bool                    // numbers rise across processes
 	Sequence redisseq.SequenceConfig // but for Prefetch 1, where Strict
 	Segments segment.Config          // but for Order
+	Past     history.Config
 }
 
 // MaxNumberNodes is how many nodes a NumberPlan can have.
@@ -60,6 +66,7 @@ var faultsOf = [...]struct{ losses, others []Kind }{
 	Dispenser: {[]Kind{Failover, Wipe, Restart, DropMeta}, []Kind{
 		LoseReply, Burst, Crash, Behind, Storm, Freeze, Stop, Down, Cut, StepCenter,
 	}},
+	Past: {nil, []Kind{Crash, LoseReply, Burst, Stop, Freeze, Storm, Down, Cut, StepCenter}},
 }
 
 func drawNumberPlan(d draws, source Source) NumberPlan {
@@ -93,6 +100,13 @@ func drawNumberPlan(d draws, source Source) NumberPlan {
 	}
 	if source == RedisSegments {
 		p.Segments.Create = segment.CreateNever
+	}
+	if source == Past { // spans run full
+		p.Strict = false
+		p.Past = history.Config{
+			Namespace: namespace, Layout: p.Sequence.Layout.WithDefaults(), Reserved: int64(d.int("reserved", 1, 3)),
+			Every: time.Duration(d.one("every", 2, 1, 10)) * 100 * time.Millisecond,
+		}
 	}
 	for range d.int("nodes", 2, 4) {
 		p.Nodes = append(p.Nodes, Node{
@@ -168,9 +182,12 @@ func (p NumberPlan) settle() time.Duration {
 func (p NumberPlan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "dice %d, strict %v, network up to %v, %d%% lost, %d%% double, heals at %v\n", p.Dice, p.Strict, p.Net.Delay, p.Net.Lost, p.Net.Double, p.Length)
-	if p.Source == Sequence {
+	switch p.Source {
+	case Sequence:
 		fmt.Fprintf(&b, "%v, ahead %v, skew %v, prefetch %d, age %v\n", p.Sequence.Layout, p.Sequence.MaxAhead, p.Sequence.Skew, p.Sequence.Prefetch, p.Sequence.MaxAge)
-	} else {
+	case Past:
+		fmt.Fprintf(&b, "%v, %d reserved, every %v\n", p.Past.Layout, p.Past.Reserved, p.Past.Every)
+	default:
 		fmt.Fprintf(&b, "step %d\n", p.Segments.Step)
 	}
 	for i, n := range p.Nodes {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/snowlease/snowlease/idworker/history"
 	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/idworker/segment"
 	"github.com/snowlease/snowlease/idworker/snowflake"
@@ -323,6 +324,10 @@ func (p *issuing) issue(n int) {
 			s.broken(Duplicate, "%d was issued by process %d and by process %d", id, other, p.id)
 		}
 		s.issued[id] = p.id
+		if n, ok := p.impl.(*past); ok {
+			n.check(id)
+			continue
+		}
 		if id <= p.last {
 			s.broken(Falls, "process %d issued %d after %d", p.id, id, p.last)
 		}
@@ -516,7 +521,7 @@ func (p *issuing) reaches(c crossing) bool {
 	switch {
 	case p.node.cut > 0:
 		return false
-	case c.redis || s.plan.Source == SQLSegments:
+	case c.redis || s.plan.Source.onSQL():
 		return s.down == 0
 	}
 	return s.behind == 0
@@ -554,6 +559,10 @@ func outcome(err error) string {
 		return "ok"
 	case errors.As(err, &q):
 		return "quarantine"
+	case errors.Is(err, history.ErrFull):
+		return "full"
+	case errors.Is(err, history.ErrTime):
+		return "time"
 	case errors.Is(err, segment.ErrUnknown):
 		return "unknown"
 	case errors.Is(err, redisseq.ErrChanged):

@@ -200,12 +200,12 @@ func (s *course) play() {
 
 // stores makes what the source needs.
 func (s *course) stores() (err error) {
-	if s.plan.Source != SQLSegments {
+	if !s.plan.Source.onSQL() {
 		if s.redis, err = newRedis(); err != nil {
 			return err
 		}
 	}
-	if s.plan.Source == SQLSegments || s.plan.Source == Dispenser {
+	if s.redis == nil || s.plan.Source == Dispenser {
 		if s.sql, err = newSQLite(s.subject.SQL); err != nil {
 			return err
 		}

@@ -19,6 +19,7 @@ var sources = []struct {
 	{"sql segments", simulate.SQLSegments, 40},
 	{"redis segments", simulate.RedisSegments, 60},
 	{"dispenser", simulate.Dispenser, 60},
+	{"past", simulate.Past, 40},
 }
 
 // TestSequenceSeeds: no rule of numbers is broken.

@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker/history"
 	"github.com/snowlease/snowlease/idworker/segment"
 	"github.com/snowlease/snowlease/redisseq"
 )
@@ -35,6 +36,14 @@ func (p *issuing) make() (numbers, error) {
 	if s.plan.Source == Sequence {
 		seq, err := redisseq.NewSequence(p.client, s.plan.Sequence)
 		return sequence{seq}, err
+	}
+	if s.plan.Source == Past {
+		store, err := p.sqlSegments()
+		if err != nil {
+			return nil, err
+		}
+		ids, err := history.New(s.plan.Past, store)
+		return &past{Issuer: ids, p: p, n: map[int64]int64{}}, err
 	}
 	n := &segments{p: p}
 	var store segment.Store

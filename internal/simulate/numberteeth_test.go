@@ -35,6 +35,8 @@ func TestSequenceTeeth(t *testing.T) {
 
 		{"a reservation that is not written", simulate.SQLSegments, simulate.NumberSubject{SQL: replaced(`MAX(max_id, ?4) + MIN(?2, ?3 - MAX(max_id, ?4))`, `MAX(max_id, ?4) + 1`)}, simulate.Duplicate, 0},
 		{"one statement reads and another writes", simulate.SQLSegments, simulate.NumberSubject{Store: readThenWrite}, simulate.Duplicate, 0},
+		{"a reservation for the past that is not written", simulate.Past, simulate.NumberSubject{SQL: replaced(`MAX(max_id, ?4) + MIN(?2, ?3 - MAX(max_id, ?4))`, `MAX(max_id, ?4) + 1`)}, simulate.Duplicate, 0},
+		{"one statement reads and another writes, past", simulate.Past, simulate.NumberSubject{Store: readThenWrite}, simulate.Duplicate, 0},
 
 		{"another server is not noticed, segments", simulate.RedisSegments, lua(`if onChange and h[2] ~= run then`, `if false then`), simulate.Duplicate, 40},
 		{"a name that is lost is made anew", simulate.RedisSegments, lua(`if not h[1] then return { 'UNKNOWN' } end`, `h[1], h[2] = h[1] or '0', h[2] or run`), simulate.Duplicate, 0},
@@ -96,7 +98,10 @@ func (s twoStatements) Reserve(ctx context.Context, r segment.Request) (segment.
 	if err := db.Raw("SELECT max_id FROM snowlease_segment WHERE name = ?", r.Name).Scan(&last).Error; err != nil {
 		return segment.Range{}, err
 	}
-	last = max(last, r.Above)
+	if last = max(last, r.Above); last >= r.Max {
+		return segment.Range{}, segment.ErrEnd
+	}
+	r.N = min(r.N, r.Max-last)
 	if err := db.Exec("UPDATE snowlease_segment SET max_id = ? WHERE name = ?", last+r.N, r.Name).Error; err != nil {
 		return segment.Range{}, err
 	}

@@ -19,6 +19,12 @@ func Plans() *rapid.Generator[Plan] { return rapid.Custom(drawPlan) }
 // -rapid.seed.
 func PlanOf(seed int) Plan { return Plans().Example(seed) }
 
+// LocalPlans draws plans for Local: the clock steps as it likes, whatever else happens.
+func LocalPlans() *rapid.Generator[Plan] { return rapid.Custom(drawLocalPlan) }
+
+// LocalPlanOf returns the plan of a seed for Local.
+func LocalPlanOf(seed int) Plan { return LocalPlans().Example(seed) }
+
 // draws are drawn within a plan. Small numbers are shrunk to and drawn more often than
 // great ones, so times are spread.
 type draws struct{ *rapid.T }
@@ -37,6 +43,18 @@ func (d draws) span(name string, limit time.Duration) time.Duration {
 }
 
 func drawPlan(t *rapid.T) Plan {
+	p := draw(t, steady, lossy)
+	bound(&p)
+	return p
+}
+
+func drawLocalPlan(t *rapid.T) Plan {
+	p := draw(t, steadyLocal, lossyLocal)
+	p.Net.Double = 0 // a disk does no call twice
+	return p
+}
+
+func draw(t *rapid.T, steady, lossy []Kind) Plan {
 	d := draws{t}
 	p := Plan{
 		Dice: rapid.Uint64().Draw(t, "dice"),
@@ -82,7 +100,6 @@ func drawPlan(t *rapid.T) Plan {
 		p.Faults = append(p.Faults, drawFault(d, p, kinds))
 	}
 	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
-	bound(&p)
 	return p
 }
 
@@ -92,6 +109,12 @@ var (
 		Stop, Storm, Suspend, Rate, StepWall, Burst,
 	}
 	lossy = []Kind{Wipe, Failover, DropMark, Restart, DropLease, DropMeta, DropOwners}
+
+	steadyLocal = []Kind{
+		Crash, Stop, StepCenter, Freeze, Restart, StepCenter, Stop, LoseReply, Cut,
+		Down, Storm, Suspend, StepClock, Rate, Burst, Crash,
+	}
+	lossyLocal = []Kind{DropMark, DropLease}
 )
 
 func drawFault(d draws, p Plan, kinds []Kind) Fault {

@@ -21,6 +21,8 @@ type proc struct {
 
 	net, timers, use *rand.Rand // for messages, timers, ids
 
+	atEnd func() // what the kernel does when the process ends; nil: nothing
+
 	started, stopping, dead, gone bool
 	again                         time.Duration // after a stop
 	frozen                        int
@@ -71,6 +73,7 @@ func (p *proc) live() {
 // leave is the end of the process: another takes its place, if it was the one that ran.
 func (p *proc) leave() {
 	s := p.s
+	p.quit()
 	s.mu.Lock()
 	p.gone = true
 	again := time.Duration(0)
@@ -81,6 +84,24 @@ func (p *proc) leave() {
 	if again > 0 {
 		p.node.bootAfter(again)
 	}
+}
+
+// die ends the process as SIGKILL does. Its calls that are under way arrive at a centre
+// beyond a network.
+func (p *proc) die() {
+	p.s.mu.Lock()
+	p.dead = true
+	p.s.mu.Unlock()
+	p.quit()
+}
+
+func (p *proc) quit() {
+	if p.atEnd == nil {
+		return
+	}
+	p.s.enter()
+	p.atEnd()
+	p.s.leave()
 }
 
 // awake waits while the process stands still, and reports whether it goes on. One that

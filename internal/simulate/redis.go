@@ -88,7 +88,7 @@ func (trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func (*Redis) Name() string { return "redis" }
 
 // Center returns a redisseq.Center.
-func (r *Redis) Center() (lease.Center, error) { return redisseq.New(r.Client) }
+func (r *Redis) Center(*Host) (lease.Center, error) { return redisseq.New(r.Client) }
 
 // Step moves the centre's clock.
 func (r *Redis) Step(by time.Duration) {

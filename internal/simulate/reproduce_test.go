@@ -14,12 +14,12 @@ func TestReproducible(t *testing.T) {
 	for name, subject := range stores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := map[string]int{"memory": 60, "redis": 20, "sqlite": 10}[name]
+			n := map[string]int{"memory": 60, "redis": 20, "sqlite": 10, "local": 60}[name]
 			if *count > 0 {
 				n = *count
 			}
 			for seed := *first; seed < *first+n; seed++ {
-				plan := simulate.PlanOf(seed)
+				plan := plansOf(name).Example(seed)
 				a, b := simulate.Run(t, plan, subject).Events, simulate.Run(t, plan, subject).Events
 				if slices.Equal(a, b) {
 					continue

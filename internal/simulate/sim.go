@@ -56,7 +56,7 @@ func play(ctx context.Context, plan Plan, subject Subject) Result {
 		s.subject.Process = NewProcess
 	}
 	if subject.Center == nil {
-		s.subject.Center = func(store Store, _ *Host) (lease.Center, error) { return store.Center() }
+		s.subject.Center = Store.Center
 	}
 	if len(plan.Nodes) > MaxNodes {
 		s.result.Err = fmt.Errorf("simulate: %d nodes are more than %d", len(plan.Nodes), MaxNodes)
@@ -87,7 +87,7 @@ func play(ctx context.Context, plan Plan, subject Subject) Result {
 
 // open opens the namespace with the product's centre.
 func (s *sim) open(ctx context.Context) error {
-	c, err := s.store.Center()
+	c, err := s.store.Center(&Host{Layout: s.plan.Layout, Ahead: s.plan.Ahead})
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func newSQLite(rewrite func(string) string) (*SQLite, error) {
 	}
 	// Another service has made the tables: who finds none waits for those who make
 	// them, for times that the product draws at random.
-	c, err := s.Center()
+	c, err := s.Center(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (*SQLite) Name() string { return "sqlite" }
 
 // Center returns a dbseq.Center of its own for each process, which knows by itself
 // whether the tables are there.
-func (s *SQLite) Center() (lease.Center, error) { return dbseq.New(s.DB, dbseq.WithPool(s.pool)) }
+func (s *SQLite) Center(*Host) (lease.Center, error) { return dbseq.New(s.DB, dbseq.WithPool(s.pool)) }
 
 // Close ends the database.
 func (s *SQLite) Close() error { return s.pool.Close() }

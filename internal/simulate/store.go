@@ -12,10 +12,10 @@ const namespace = "sim"
 // A Store is where a centre keeps its records, with the faults it can have. It lives
 // within one bubble. Its clock is the bubble's, plus the steps.
 type Store interface {
-	// Name is memory, redis or sqlite.
+	// Name is memory, redis, sqlite or local.
 	Name() string
 	// Center returns the product's centre for one process.
-	Center() (lease.Center, error)
+	Center(*Host) (lease.Center, error)
 	// Slots reads what the product has on record, by worker. It is empty where
 	// nothing is, as with centres that are not the product's.
 	Slots() ([]Slot, error)
@@ -37,7 +37,12 @@ type Store interface {
 type Slot struct {
 	Mark  int64  // -1: none
 	Owner string // in hexadecimal digits; empty: nobody
+
+	Damaged bool // it cannot be read, so nobody is lent the worker id
 }
+
+// oneHost is a store whose processes run on one host.
+type oneHost interface{ oneHost() }
 
 // offset is a clock that is the bubble's plus steps. Only one goroutine runs at an
 // instant, and the network's gate orders those that read with those that step.

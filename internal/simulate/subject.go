@@ -11,7 +11,7 @@ import (
 // A Subject is what a run puts to the test. The zero value of each field but Store is
 // the product's own.
 type Subject struct {
-	Store func() (Store, error) // NewMemory, NewRedis, NewSQLite
+	Store func() (Store, error) // NewMemory, NewRedis, NewSQLite, NewLocal
 	// Center makes the centre of one process. It runs beyond the network: a client
 	// of the store's asks for its round trips by itself.
 	Center func(Store, *Host) (lease.Center, error)

@@ -46,6 +46,16 @@ func TestTeeth(t *testing.T) {
 		{"re-take without a look at the ceiling", centre(blindRetake), simulate.Overlap},
 		{"renewal lowers the mark", centre(loweredMark), simulate.MarkFell},
 		{"mark of a slot is forgotten when it is lent", centre(forgottenMark), simulate.Duplicate},
+
+		// Hosts.
+		{"holder ignores its ceiling, local", held(simulate.NewLocal, pastCeiling), simulate.Duplicate},
+		{"release says that nothing was used, local", held(simulate.NewLocal, usedNothing), simulate.Duplicate},
+		{"each process has a directory", simulate.Subject{Store: newScattered}, simulate.Overlap},
+		{"marks are forgotten", onDisk(oldMarks), simulate.Overlap},
+		{"lock that locks nothing", onDisk(noLock), simulate.Overlap},
+		{"damaged record is taken for none", onDisk(damagedIsNew), simulate.Overlap},
+		{"clock is believed when it is behind the mark", onDisk(believed), simulate.Overlap},
+		{"renewal is answered before it is written", onDisk(unwritten), simulate.Overlap},
 	} {
 		t.Run(tooth.name, func(t *testing.T) {
 			t.Parallel()
@@ -58,7 +68,7 @@ func TestTeeth(t *testing.T) {
 				t.Fatal(err)
 			}
 			for seed := 1; seed <= n; seed++ {
-				r := simulate.Run(t, simulate.PlanOf(seed), tooth.subject)
+				r := simulate.Run(t, plansOf(store.Name()).Example(seed), tooth.subject)
 				if r.Err != nil {
 					t.Fatalf("seed %d:\n%s", seed, r)
 				}
@@ -182,7 +192,7 @@ type wrong struct {
 
 func centre(of func(wrong) odd) simulate.Subject {
 	return simulate.Subject{Store: simulate.NewMemory, Center: func(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
-		c, err := s.Center()
+		c, err := s.Center(nil)
 		o := of(wrong{c, s.(*simulate.Memory)})
 		o.Center = c
 		return o, err

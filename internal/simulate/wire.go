@@ -12,6 +12,7 @@ import (
 var (
 	errOver    = errors.New("simulate: the run is over")
 	errNetwork = errors.New("simulate: connection reset")
+	errDead    = errors.New("simulate: the process has ended")
 )
 
 var known = []struct {
@@ -20,6 +21,7 @@ var known = []struct {
 }{
 	{errOver, "over"},
 	{errNetwork, "network"},
+	{errDead, "dead"},
 	{context.DeadlineExceeded, "timeout"},
 	{context.Canceled, "cancelled"},
 	{snowflake.ErrLeaseExpired, "expired"},
@@ -169,7 +171,7 @@ func (p *proc) fate() fate {
 		p.node.deaf--
 		f.copies[0].mute = true
 	}
-	if percent(net.Double + s.storm) {
+	if _, disk := s.store.(oneHost); percent(net.Double+s.storm) && !disk {
 		again := one()
 		again.there += s.after(p.node.lane(messageLane), again.there+p.random(s.plan.MaxTTL*3/2)) - again.there
 		f.copies = append(f.copies, again)

@@ -1,0 +1,59 @@
+package snowflake
+
+import (
+	"bytes"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestCodeOfTheFastPath: of the machine code of an id at a high rate, what does not
+// depend on the day: one atomic instruction, no call but that of a test's hook, and a
+// number of instructions that leaves other compilers some room.
+func TestCodeOfTheFastPath(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the instructions are those of amd64")
+	}
+	listing, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=-S", ".").CombinedOutput()
+	require.NoError(t, err, "%s", listing)
+	instruction := regexp.MustCompile(`^\t0x[0-9a-f]+ \d+ \(\S+\)\t([A-Z]+[A-Z0-9]*)\t?(.*)$`)
+	of := map[string][]string{} // by function
+	name := ""
+	for line := range bytes.Lines(listing) {
+		text := strings.TrimRight(string(line), "\n")
+		if before, _, ok := strings.Cut(text, " STEXT"); ok {
+			name = before[strings.LastIndex(before, "/")+1:]
+		}
+		if m := instruction.FindStringSubmatch(text); m != nil && m[1] != "PCDATA" && m[1] != "FUNCDATA" {
+			of[name] = append(of[name], m[1]+" "+m[2])
+		}
+	}
+	count := func(prefix string, functions ...string) (n int) {
+		for _, f := range functions {
+			require.NotEmpty(t, of[f], f)
+			for _, i := range of[f] {
+				if strings.HasPrefix(i, prefix) {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	const follow, next, wrapper = "snowflake.(*Generator).follow", "snowflake.(*Generator).next", "snowflake.(*Generator).NextID"
+	path := []string{follow, next, wrapper}
+	require.Equal(t, 1, count("LOCK ", path...), "atomic instructions that write")
+	require.Zero(t, count("XCHGQ ", path...), "atomic instructions that write")
+	for _, f := range path {
+		for _, i := range of[f] {
+			if target, isCall := strings.CutPrefix(i, "CALL "); isCall {
+				require.Regexp(t, `^([A-Z0-9]+|.*runtime\.morestack.*|.*\(\*Generator\)\.(follow|next|nextByClock)\(SB\))$`, target, f)
+			}
+		}
+	}
+	require.LessOrEqual(t, count("", path...), 140)
+	t.Logf("%d instructions, all ways through them together", count("", path...))
+}
