@@ -160,6 +160,10 @@ func TestConfigsThatAreWrong(t *testing.T) {
 	for _, want := range []string{"store is nil", `namespace ""`, "reserved 32 is not 1 to 31", "every 1.5ms", "84"} {
 		require.ErrorContains(t, err, want)
 	}
+	for _, reserved := range []int64{-1, 0} {
+		_, err := history.New(history.Config{Namespace: "orders", Reserved: reserved}, &segment.Memory{})
+		require.ErrorContains(t, err, fmt.Sprintf("reserved %d is not 1 to 31", reserved))
+	}
 }
 
 // down is a store that is away.
