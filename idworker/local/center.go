@@ -271,7 +271,7 @@ func (c *Center) take(req lease.Request, w int64) (lease.Grant, error) {
 	now := l.at.UnixMilli()
 	if r.Mark-now > (req.MaxTTL + c.maxBehind).Milliseconds() {
 		_ = l.file.Close()
-		return lease.Grant{}, fmt.Errorf("%w: worker id %d of namespace %q was used up to %s, and the host's clock shows %s, %v less: set the clock right (NTP); or wait; or, where it is right and was wrong before, delete %s once no id of this worker id lies above the clock",
+		return lease.Grant{}, fmt.Errorf("%w: worker id %d of namespace %q was used up to %s, and the host's clock shows %s, %v less, because it was set back or because of many crashes in a row: set the clock right (NTP); or wait; or, where it is right and was wrong before, delete %s once no id of this worker id lies above the clock",
 			ErrClockBehind, w, req.Namespace, stamp(r.Mark), stamp(now), time.UnixMilli(r.Mark).Sub(time.UnixMilli(now)), c.dir.path(req.Namespace, w))
 	}
 	l.Token = r.Token + 1
