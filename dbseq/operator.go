@@ -12,7 +12,7 @@ import (
 var _ lease.Operator = (*Center)(nil)
 
 // operatorStatements are those of sql/operator_*.sql.
-type operatorStatements struct{ record, quarantine, revoke statement }
+type operatorStatements struct{ record, quarantine, revoke, retire statement }
 
 func (c *Center) operator() operatorStatements {
 	fill := strings.NewReplacer("{now}", clocks[c.dialect], "snowlease_", c.prefix)
@@ -26,7 +26,7 @@ func (c *Center) operator() operatorStatements {
 		}
 		panic("dbseq: sql/operator_" + c.dialect + ".sql has no statement " + name) // a fault of this package
 	}
-	return operatorStatements{record: get("record"), quarantine: get("quarantine"), revoke: get("revoke")}
+	return operatorStatements{record: get("record"), quarantine: get("quarantine"), revoke: get("revoke"), retire: get("retire")}
 }
 
 // operate checks the namespace, runs f, and says where it failed.
@@ -112,5 +112,22 @@ func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int
 			err = lease.ErrLost
 		}
 		return err
+	})
+}
+
+// Retire is that of lease.Operator.
+func (c *Center) Retire(ctx context.Context, namespace, reason string) error {
+	return c.operate(ctx, "retire the namespace", namespace, func(_ *queries, st operatorStatements) error {
+		for range rounds {
+			r, err := c.onRecord(ctx, st, namespace)
+			if err != nil || lease.Retired(r.Pin) {
+				return err
+			}
+			a := args{"retired": text(lease.RetiredPin(reason), 255), "ns": namespace, "pin": r.Pin}
+			if _, err := c.exec(ctx, st.retire, a); err != nil {
+				return err
+			}
+		}
+		return c.unsettled()
 	})
 }

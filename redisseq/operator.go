@@ -22,6 +22,8 @@ var (
 	operatorQuarantineLua string
 	//go:embed operator_revoke.lua
 	operatorRevokeLua string
+	//go:embed operator_retire.lua
+	operatorRetireLua string
 )
 
 // operate runs a script of an operator and returns its reply if that is OK or CHANGED.
@@ -115,4 +117,20 @@ func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (leas
 func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int64) error {
 	_, err := c.operate(ctx, "take back a worker id of", namespace, operatorRevokeLua, worker, token)
 	return err
+}
+
+// Retire is that of lease.Operator.
+func (c *Center) Retire(ctx context.Context, namespace, reason string) error {
+	const verb = "retire"
+	for range 10 {
+		rec, err := c.Record(ctx, namespace)
+		if err != nil || lease.Retired(rec.Pin) {
+			return err
+		}
+		r, err := c.operate(ctx, verb, namespace, operatorRetireLua, rec.Pin, lease.RetiredPin(reason))
+		if err != nil || r[0] == "OK" {
+			return err
+		}
+	}
+	return c.wrap(verb, namespace, fmt.Errorf("%w: the pin changes while it is read", ErrDamaged))
 }

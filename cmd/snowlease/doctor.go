@@ -257,6 +257,8 @@ func (d *doctor) namespace(ctx context.Context, o *opened) {
 func (d *doctor) record(members *lease.Request, rec lease.Record) {
 	pinned, err := lease.ParsePin(rec.Pin)
 	switch {
+	case lease.Retired(rec.Pin):
+		d.fault("namespace", "it is "+rec.Pin, "give processes that still come here the configuration of what has taken its place")
 	case err != nil:
 		d.fault("namespace", err.Error(), "see whether another program has written the record")
 	case d.request.given && rec.Pin != members.Pin():

@@ -75,7 +75,7 @@ Exit codes: 0 all went well, 1 something failed, 2 wrong call, 3 the answer is n
 	//nolint:contextcheck // cobra hands the context to each command
 	{
 		add("ids", decodeCommand(), encodeCommand(), layoutCommand(), benchCommand())
-		add("worker", workersCommand(), initCommand(), doctorCommand(), quarantineCommand(), releaseCommand())
+		add("worker", workersCommand(), initCommand(), doctorCommand(), quarantineCommand(), releaseCommand(), retireCommand())
 		add("", segmentCommand(), configCommand(), versionCommand())
 	}
 	root.SetArgs(args)

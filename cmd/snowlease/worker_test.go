@@ -83,6 +83,19 @@ func TestOperations(t *testing.T) {
 		require.Contains(t, out, "nothing is lent until "+q.Until.UTC().Format(stamp)[:20])
 		require.Contains(t, out, "by hand: backup restored")
 
+		code, _, _ = call(t, "", args("retire")...)
+		require.Equal(t, exitNo, code, "not confirmed")
+		code, out, errs = call(t, "", args("retire", "--yes", "--reason=moved to orders-2")...)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, "is retired: moved to orders-2")
+		code, out, _ = call(t, "", args("retire", "--yes", "--json")...)
+		require.Zero(t, code)
+		require.Contains(t, out, `"pin":"retired: moved to orders-2"`, "the first reason stays")
+		_, out, _ = call(t, "", args("workers")...)
+		require.Contains(t, out, "retired: moved to orders-2\n")
+		_, out, _ = call(t, "", args("doctor")...)
+		require.Contains(t, out, "retired: moved to orders-2")
+
 		code, out, errs = call(t, "", append([]string{"segment", "create", "--store=" + store, "--name=" + ns, "--start=10"}, more...)...)
 		require.Zero(t, code, errs)
 		require.Contains(t, out, "created 10")
@@ -147,9 +160,9 @@ func TestNoSecretIsShown(t *testing.T) {
 		"redis://app:s3cret@127.0.0.1:1", "mysql://app:s3cret@127.0.0.1:1/app", "postgres://app:s3cret@127.0.0.1:1/app",
 		"app:s3cret@tcp(127.0.0.1:1)/app", "host=127.0.0.1 port=1 password=s3cret dbname=app",
 	} {
-		for _, verb := range []string{"init", "workers", "quarantine", "doctor"} {
+		for _, verb := range []string{"init", "workers", "quarantine", "retire", "doctor"} {
 			args := []string{verb, "--namespace=a", "--timeout=500ms", "--store=" + store}
-			if verb == "quarantine" {
+			if verb == "quarantine" || verb == "retire" {
 				args = append(args, "--yes")
 			}
 			code, out, errs := call(t, "", args...)

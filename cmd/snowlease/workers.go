@@ -146,6 +146,11 @@ func (v workerView) print(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%s at %s: %d of %d worker ids are lent at %s\n", v.Namespace, v.Store, v.Lent, v.Pool, v.Now); err != nil {
 		return err
 	}
+	if lease.Retired(v.Pin) {
+		if _, err := fmt.Fprintf(w, "it is %s\n", plain(v.Pin)); err != nil {
+			return err
+		}
+	}
 	if v.Quarantine != "" {
 		if _, err := fmt.Fprintf(w, "nothing is lent until %s: %s\n", v.Quarantine, v.Reason); err != nil {
 			return err

@@ -13,3 +13,6 @@ UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = LEAST(expires_ms, {now} - 1)
  WHERE ns = $1 AND slot = $2 AND token = $3 AND owner <> '';
+
+-- retire(retired, ns, pin)
+UPDATE snowlease_meta SET pin = $1 WHERE ns = $2 AND pin = $3;

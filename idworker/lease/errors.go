@@ -59,8 +59,11 @@ type MismatchError struct {
 	Stored, Asked string // Request.Pin of the namespace and of the caller
 }
 
-// Error shows both sides.
+// Error shows both sides, or why the namespace was retired.
 func (e *MismatchError) Error() string {
+	if Retired(e.Stored) {
+		return fmt.Sprintf("lease: namespace %q is %s: give this process the configuration of what has taken its place", e.Namespace, e.Stored)
+	}
 	return fmt.Sprintf("lease: namespace %q is pinned to %s, this process asks for %s: give all members of a namespace one configuration, or this one a namespace of its own",
 		e.Namespace, e.Stored, e.Asked)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -39,7 +40,23 @@ type Operator interface {
 	// passed. The holder's next renewal is told ErrLost; in a quarantine it may re-take
 	// the slot. Errors: ErrLost where nobody holds the worker under this token.
 	Revoke(ctx context.Context, namespace string, worker, token int64) error
+
+	// Retire ends a namespace for good, when its members have stopped and others have
+	// its worker ids: it is pinned to RetiredPin, so whoever comes with the former
+	// configuration, such as that of a deployment that is rolled back, is refused by a
+	// MismatchError that has the reason. A holder is told so at its next renewal and
+	// uses up its range. What is on record stays. A second call does nothing. Errors:
+	// ErrUnknown.
+	Retire(ctx context.Context, namespace, reason string) error
 }
+
+const retired = "retired: "
+
+// RetiredPin is what a retired namespace is pinned to: no Request has such a pin.
+func RetiredPin(reason string) string { return retired + reason }
+
+// Retired reports whether a pin is that of a retired namespace.
+func Retired(pin string) bool { return strings.HasPrefix(pin, retired) }
 
 // A Record is what a centre has on record for a namespace as a whole. Times are Unix
 // milliseconds of the centre's clock.
@@ -69,6 +86,9 @@ func ParsePin(pin string) (Request, error) {
 		if errors.Join(err1, err2, err3) == nil && r.Pin() == pin {
 			return r, nil
 		}
+	}
+	if Retired(pin) {
+		return Request{}, fmt.Errorf("lease: the namespace is %s", pin)
 	}
 	return Request{}, fmt.Errorf("lease: %q is not what a namespace is pinned to: see whether the record is another program's", pin)
 }

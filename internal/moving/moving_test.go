@@ -119,11 +119,10 @@ func grow(t *testing.T, program string, old, next place) {
 	s.end(syscall.SIGTERM, halved[1])
 	s.take(old, "", next, "0-15")
 
-	// An old process that somebody starts all the same has to wait.
+	// An old process that somebody starts all the same is refused, however long it waits.
 	late := old.order("")
-	late.Config.Wait = 5 * time.Second // the seal lasts longer
 	refused := s.refused(late)
-	require.True(t, refused.NoFree, "%v", refused)
+	require.Contains(t, refused.Error, fmt.Sprintf("is retired: its worker ids were taken over by namespace %q", next.namespace))
 	all := s.start(next.order(""), 6)
 	s.issue(some, append(all, moved...)...)
 	require.NoError(t, migrate.Follows(next.layout, old.layout, time.Now()))
@@ -192,6 +191,7 @@ func (s *service) take(old place, oldWorkers string, next place, workers string)
 	require.Positive(s.t, greatest)
 	require.GreaterOrEqual(s.t, r.Mark, greatest, "no old id lies above the mark")
 	require.GreaterOrEqual(s.t, r.Floor, r.Mark)
+	require.True(s.t, r.Retired)
 	slots, err := to.Center.(lease.Lister).Slots(s.ctx, next.namespace)
 	require.NoError(s.t, err)
 	for _, slot := range slots[to.Request.First : to.Request.Last+1] {

@@ -89,6 +89,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"a re-take whose reply is lost locks its holder out", "dbseq/renew.go", `r.token > g.Token && r.floor == g.Floor`, `false`, onTheClock + "after a wipe live holders re-take their worker ids"},
 	{"a later borrow of the same owner counts as a re-take", "dbseq/renew.go", ` && r.floor == g.Floor`, ``, onTheClock + "a late copy of a borrow is no re-take"},
 	{"a re-take has a new floor", statements, `since_ms = ?4, floor_ms = ?5`, `since_ms = ?4, floor_ms = ?5 + 1`, onTheClock + "after a wipe live holders re-take their worker ids"},
+	{"a retired namespace lends on", "dbseq/sql/operator_sqlite.sql", `SET pin = ?1 WHERE`, `SET reason = ?1 WHERE`, "TestOperator/sqlite/operator/a retired namespace lends nothing and says why"},
 	{"a re-take forgets the holder's ceiling", statements, `MAX(hwm_ms, ?6, {now} + ?7)`, `MAX(hwm_ms, 0 * ?6, {now} + ?7)`, onTheClock + "after a wipe live holders re-take their worker ids"},
 }}
 

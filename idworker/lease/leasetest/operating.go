@@ -85,6 +85,31 @@ func operating() []promise {
 			require.NoError(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token))
 			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token), lease.ErrLost)
 		}},
+		{says: "a retired namespace lends nothing and says why", prove: func(t *testing.T, b *bench) {
+			s, op := b.open(t, 2), operator(t, b)
+			require.ErrorIs(t, op.Retire(t.Context(), "nobody-"+s.base.Namespace, "gone"), lease.ErrUnknown)
+			g := s.acquire()
+			before, err := op.Record(t.Context(), s.base.Namespace)
+			require.NoError(t, err)
+			for _, reason := range []string{"moved to orders-2", "again"} { // the first stays
+				require.NoError(t, op.Retire(t.Context(), s.base.Namespace, reason))
+			}
+			rec, err := op.Record(t.Context(), s.base.Namespace)
+			require.NoError(t, err)
+			require.True(t, lease.Retired(rec.Pin))
+			require.False(t, lease.Retired(before.Pin))
+			for name, call := range map[string]func() error{
+				"acquire": func() error { _, err := s.tryAcquire(); return err },
+				"renew":   func() error { _, err := s.tryRenew(g); return err },
+			} {
+				var mismatch *lease.MismatchError
+				require.ErrorAs(t, call(), &mismatch, name)
+				require.ErrorContains(t, mismatch, "retired: moved to orders-2")
+			}
+			_, err = op.Quarantine(t.Context(), s.base.Namespace, "by hand")
+			require.ErrorContains(t, err, "retired: moved to orders-2")
+			s.requireMark(g.Worker, g.Ceiling, "the mark stays")
+		}},
 		{says: "whatever operators do, ranges are disjoint", prove: func(t *testing.T, b *bench) {
 			s, op := b.open(t, 3, maxTTL(short)), operator(t, b)
 			for i := range 6 {

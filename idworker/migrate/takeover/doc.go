@@ -9,5 +9,6 @@
 //
 // The steps are told in docs/growing.md. A Request comes from idworker.Config.Request.
 // What is not checked, since nothing in a centre shows it: that nobody starts a process
-// of the old configuration after Take.
+// of the old configuration after Take where that took over a part of the pool only, or
+// where the old centre is no lease.Operator or has lost its records since.
 package takeover

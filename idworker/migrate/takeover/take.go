@@ -18,6 +18,8 @@ type Report struct {
 	Floor int64
 	// Sealed is until when the old centre lends none of its worker ids, by its clock.
 	Sealed int64
+	// Retired says that it never lends them again: the old namespace was retired.
+	Retired bool
 }
 
 // LiveError is returned where a worker id is still lent, or an id of it may lie ahead
@@ -46,8 +48,12 @@ func (e *LiveError) Error() string {
 // has one, and keeps them from others up to Report.Sealed; waits until the new centre's
 // clock has passed all that was used; and raises the mark of every worker id of the
 // new side above it. The new namespace must be open (Init), and none of the worker
-// ids of next.Request lent. After an error it can be called again, and after a success
-// once Sealed has passed.
+// ids of next.Request lent. After an error it can be called again.
+//
+// Where old.Request is for the whole pool and the old centre is a lease.Operator, as
+// those of dbseq and redisseq are, the old namespace is retired at the end: a process that
+// is started with the old configuration later is refused. Else it is refused until
+// Sealed only, and Take can be called again then.
 //
 // ctx bounds the wait. Where it fails, the old side lends again.
 //
@@ -65,10 +71,26 @@ func Take(ctx context.Context, old, next Side) (r Report, err error) {
 	if err = next.raise(ctx, old, &r); err == nil {
 		r.Sealed, err = old.sealed(ctx, held)
 	}
+	if err == nil {
+		r.Retired, err = old.retire(ctx, next)
+	}
 	if err != nil {
 		return Report{}, errors.Join(err, old.unseal(ctx, held))
 	}
 	return r, nil
+}
+
+// retire retires the namespace if no worker id of it is left out.
+func (s Side) retire(ctx context.Context, next Side) (bool, error) {
+	op, ok := s.Center.(lease.Operator)
+	if !ok || s.Request.First > 0 || s.Request.Last < s.Request.Pool-1 {
+		return false, nil
+	}
+	err := op.Retire(ctx, s.Request.Namespace, fmt.Sprintf("its worker ids were taken over by namespace %q of %s", next.Request.Namespace, lease.Name(next.Center)))
+	if err != nil {
+		return false, fmt.Errorf("takeover: %w", err)
+	}
+	return true, nil
 }
 
 // seal borrows all worker ids, so nobody else has one.

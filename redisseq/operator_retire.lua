@@ -1,0 +1,7 @@
+-- Pins the namespace to what no member has, so that none is lent to.
+local pin, retired = ARGV[1], ARGV[2]
+local stored = redis.call('HGET', meta, 'pin')
+if not stored then return { 'UNKNOWN' } end
+if stored ~= pin then return { 'CHANGED' } end
+redis.call('HSET', meta, 'pin', retired)
+return { 'OK' }
