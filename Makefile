@@ -8,7 +8,7 @@ TESTTIME ?= 20m
 CHAOSTIME ?= 10m
 SEED ?= 0
 SEEDS ?= 100000
-STORES ?= redis mysql postgres numbers
+STORES ?= redis mysql postgres local numbers
 
 # Modules of their own, so that what they compare or test with stays out of go.mod.
 modules := $(dir $(wildcard */go.mod */*/go.mod))
@@ -54,7 +54,7 @@ bench: ## measure everything beside its peers, about ten minutes: docs/performan
 	cd bench && go run ./cmd/performance -out ../docs
 
 .PHONY: chaos
-chaos: test-deps ## faults on real servers, CHAOSTIME for each store, about four times that
+chaos: test-deps ## faults on real servers, CHAOSTIME for each store, about five times that
 	cd internal/chaos && for store in $(STORES); do \
 		go test -count=1 -v -timeout 0 -run "TestChaos/$$store$$" . -chaos.duration=$(CHAOSTIME) -chaos.seed=$(SEED) -chaos.report="$$PWD/chaos-$$store.md"; \
 	done

@@ -22,6 +22,7 @@ var topologies = []struct {
 	{"redis", cluster, newCluster},
 	{"mysql", "pair", newMariaDB},
 	{"postgres", single, newPostgres},
+	{"local", oneHost, newLocal},
 	{"numbers", "redis and postgres", newNumbers},
 }
 
@@ -30,7 +31,7 @@ var topologies = []struct {
 // processes are lent a millisecond of one worker id.
 func TestChaos(t *testing.T) {
 	r := newResults(t)
-	for _, engine := range []string{"redis", "mysql", "postgres", "numbers"} {
+	for _, engine := range []string{"redis", "mysql", "postgres", "local", "numbers"} {
 		t.Run(engine, func(t *testing.T) {
 			for _, topology := range topologies {
 				if topology.engine != engine {
@@ -38,8 +39,8 @@ func TestChaos(t *testing.T) {
 				}
 				t.Run(topology.name, func(t *testing.T) {
 					if *scheme != "" {
-						if engine == "numbers" {
-							t.Skip("schemes lend worker ids")
+						if engine == "numbers" || engine == "local" {
+							t.Skip("schemes lend worker ids, by a server")
 						}
 						other := schemeNamed(t, *scheme)
 						if (other.Store == controls.SQL) != (engine != "redis") {
@@ -107,6 +108,7 @@ func TestControls(t *testing.T) {
 		return a
 	}, restarted, back)
 	control(ignoreCeiling, newSingle, stopped, killed)
+	control(apart, newLocal, killed)
 	control(string(careless), newNumbers, stopped, killed)
 	for _, s := range controls.Schemes() {
 		arena := newSingle

@@ -4,17 +4,20 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/testserver"
 )
 
-// A clock is that of the servers of one centre, which are stepped together.
+// A clock is that of the servers of one centre, which are stepped together, or that of a
+// host.
 //
 // What is promised holds for a clock that is not further back than the skew when
 // records have been lost than it ever was before: ready waits for that.
 type clock struct {
 	servers func() []*testserver.Server
+	host    *atomic.Int64 // how far its clock is off, where there are no servers
 	off     time.Duration
 	high    time.Time // what it has shown at most
 
@@ -38,8 +41,12 @@ const margin = 150 * time.Millisecond
 func (c *clock) step(d time.Duration) {
 	before := c.off
 	c.off = max(-farthest, min(farthest, c.off+d))
-	for _, s := range c.servers() {
-		s.ShiftClock(c.off)
+	if c.host != nil {
+		c.host.Store(int64(c.off))
+	} else {
+		for _, s := range c.servers() {
+			s.ShiftClock(c.off)
+		}
 	}
 	if shown := time.Now().Add(before); shown.After(c.high) {
 		c.high = shown
@@ -47,6 +54,9 @@ func (c *clock) step(d time.Duration) {
 	c.lead = max(0, c.ahead()-(c.off-before))
 	c.leadAt = time.Now()
 }
+
+// behind is how far the clock is behind the most that it had shown before a step.
+func (c *clock) behind() time.Duration { return max(0, c.high.Sub(time.Now().Add(c.off))) }
 
 // ahead is how far a Sequence may be ahead of the clock.
 func (c *clock) ahead() time.Duration { return max(0, c.lead-time.Since(c.leadAt)/2) }

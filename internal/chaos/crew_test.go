@@ -31,7 +31,7 @@ type crew struct {
 	random  *rand.Rand
 	started int
 	ended   []*process
-	err     error // of processes that ended by themselves
+	err     error // of processes that ended by themselves, and of who tends to them
 
 	killed, stopped atomic.Int64
 
@@ -140,13 +140,19 @@ func (c *crew) fill(s *seat) error {
 	go func() {
 		p.listen(out)
 		if !p.meant.Load() {
-			c.mu.Lock()
-			c.err = errors.Join(c.err, fmt.Errorf("chaos: process %d ended by itself: %v\n%s", p.cmd.Process.Pid, p.cmd.ProcessState, p.log()))
-			c.mu.Unlock()
+			_ = c.failed(fmt.Errorf("chaos: process %d ended by itself: %v\n%s", p.cmd.Process.Pid, p.cmd.ProcessState, p.log()))
 		}
 		close(p.gone)
 	}()
 	return nil
+}
+
+// failed adds an error, unless it is nil, and returns all.
+func (c *crew) failed(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = errors.Join(c.err, err)
+	return c.err
 }
 
 func (p *process) listen(out io.Reader) {
@@ -239,6 +245,27 @@ func (c *crew) issued() (n int64) {
 	return n
 }
 
+// ceiling returns the last millisecond that a worker id was lent for, to whomever.
+func (c *crew) ceiling(worker int64) (last int64, err error) {
+	for _, p := range c.everybody() {
+		file, err := os.Open(p.journal)
+		if errors.Is(err, os.ErrNotExist) { // it has not begun
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		in := bufio.NewReader(file)
+		for e, err := readEntry(in); err == nil; e, err = readEntry(in) {
+			if e.kind == granted && e.worker == worker {
+				last = max(last, e.ceiling)
+			}
+		}
+		_ = file.Close() // it was only read
+	}
+	return last, nil
+}
+
 // dismiss ends all processes, in good order where they can.
 func (c *crew) dismiss() error {
 	var (
@@ -254,9 +281,7 @@ func (c *crew) dismiss() error {
 		}()
 	}
 	wait.Wait()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return errors.Join(append(errs, c.err)...)
+	return errors.Join(append(errs, c.failed(nil))...)
 }
 
 // end ends what is left, and the thread that starts processes.

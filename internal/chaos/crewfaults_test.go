@@ -87,6 +87,25 @@ func (c *crew) replace(s *seat) error {
 	return errors.Join(s.kill(), c.fill(s))
 }
 
+// reboot kills all processes at once and starts others after meanwhile.
+func (c *crew) reboot(meanwhile func()) error {
+	var seats []*seat
+	for ; len(seats) < len(c.seats); time.Sleep(20 * time.Millisecond) { // others leave theirs
+		for i := range c.seats {
+			if c.seats[i].TryLock() {
+				seats = append(seats, &c.seats[i])
+			}
+		}
+	}
+	err := onEach(seats, func(s *seat) error {
+		s.meant.Store(true)
+		return s.signal(syscall.SIGKILL)
+	})
+	err = errors.Join(err, onEach(seats, func(s *seat) error { return s.kill() }))
+	meanwhile()
+	return errors.Join(err, onEach(seats, c.replace))
+}
+
 // stall stops a process for some time.
 func (c *crew) stall(ctx context.Context, s *seat, d time.Duration) error {
 	c.stopped.Add(1)

@@ -26,6 +26,18 @@
 // former one is killed first), and when records are lost the clock is not further
 // behind than the skew (see clock).
 //
+// # Without a centre
+//
+// TestChaos/local does the same to processes that share a directory (package local).
+// There are no servers: besides the faults of processes the host's clock is stepped
+// both ways, at times so far back that nobody may start; all processes are killed at
+// once, and others start with the clock behind; files of slots are damaged, while they
+// are held and after their holders were killed, and locked by a stranger; processes can
+// open no file. An administrator deletes damaged files as their error asks for: nobody
+// holds them, and the clock has passed all ids of the worker id. What the Limits of
+// package local name is left out: files taken away while they are held, and a clock that
+// is set back when they are gone.
+//
 // # What is checked
 //
 // Each process keeps a journal: what it was lent, before it knows of it, and the ids it
@@ -41,13 +53,16 @@
 // # Numbers
 //
 // TestChaos/numbers does the same to processes that issue in the other ways: by a
-// redisseq.Sequence, prefetched and strict, by segments of a PostgreSQL, and by a
-// dispenser, on a Redis with its replica and a PostgreSQL that is killed, hangs and turns
-// read-only, but loses nothing, which is what segments ask of it. Each process keeps a
-// journal of what it asked for and got, and when. No number is in two runs; numbers
-// rise within a process; and where order is strict none is below one that had been
-// returned, to whatever process, before it was asked for. A Sequence is level with a
-// clock that was set back only after as long again, and losses wait for that.
+// redisseq.Sequence, prefetched and strict, by segments of a PostgreSQL, by a dispenser,
+// and for times past, on a Redis with its replica and a PostgreSQL that is killed, hangs
+// and turns read-only, but loses nothing, which is what segments ask of it. Each process
+// keeps a journal of what it asked for and got, and when. No number is in two runs;
+// numbers rise within a process; and where order is strict none is below one that had
+// been returned, to whatever process, before it was asked for. A Sequence is level with
+// a clock that was set back only after as long again, and losses wait for that.
+//
+// Ids for times past lie in the second asked for and carry a reserved worker id, or their
+// process ends; their numbers count them, and rise, by the second.
 //
 // # Controls
 //

@@ -42,6 +42,8 @@ const (
 	quarantined
 	lost
 	refused // by a pin, a clock, the setup
+	behind  // the only slot that is not held was used up to a time that the host's clock has not passed
+	damaged // the only slot that is not held has no record
 	unknown // the centre did not answer, or not well
 	notStarted
 	expired
@@ -51,7 +53,7 @@ const (
 )
 
 var outcomeNames = [outcomes]string{
-	"no free worker", "quarantine", "lost", "refused", "no answer",
+	"no free worker", "quarantine", "lost", "refused", "clock behind", "record damaged", "no answer",
 	"not started", "lease expired", "sequence exhausted", "other",
 }
 

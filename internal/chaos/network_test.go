@@ -89,6 +89,9 @@ func (n *network) some(random *rand.Rand) (some []*toxiproxy.Proxy) {
 // faults are those of a network. Those that leave connections open last long enough
 // that calls end by their deadlines.
 func (n *network) faults() []fault {
+	if n.groups == nil {
+		return nil
+	}
 	between := func(random *rand.Rand, from, to time.Duration) time.Duration {
 		return from + time.Duration(random.Int64N(int64(to-from)))
 	}

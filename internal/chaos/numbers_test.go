@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker/history"
 	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/idworker/segment"
 	"github.com/snowlease/snowlease/internal/testserver"
@@ -36,14 +38,26 @@ const (
 	segments       stream = "segments"
 	strictSegments stream = "segments, strict"
 	dispenser      stream = "dispenser"
+	past           stream = "ids for times past"
 
 	careless stream = "segments that are read, then written" // breaks
 )
 
 // streams are those of the seats, in turn.
-var streams = []stream{sequence, strictSequence, segments, dispenser, strictSegments, dispenser}
+var streams = []stream{sequence, strictSequence, segments, dispenser, strictSegments, dispenser, past}
 
 func (s stream) strict() bool { return s == strictSequence || s == strictSegments || s == dispenser }
+
+// ordered tells whether numbers of s rise across processes, within a span.
+func (s stream) ordered() bool { return s.strict() || s == careless || s == past }
+
+// span returns where in s a number rises: anywhere, or in its second.
+func (s stream) span(number int64) int64 {
+	if s == past {
+		return number / (reserved * layout.PerTick())
+	}
+	return 0
+}
 
 // source issues numbers.
 type source interface {
@@ -104,6 +118,10 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 		return nil, end, err
 	}
 	ends = append(ends, func() { _ = sql.Close() })
+	if o.Stream == past {
+		ids, err := history.New(history.Config{Namespace: namespace, Layout: layout, Reserved: reserved}, sql)
+		return pastIDs{ids, rand.New(rand.NewPCG(o.Seed, 1))}, end, err
+	}
 	cfg := segment.Config{Name: string(o.Stream[:8]), Order: segment.OrderProcess, Step: 200, Cover: time.Second}
 	var store segment.Store = sql
 	if o.Stream.strict() {
@@ -128,6 +146,36 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 	}
 	ends = append(ends, func() { _ = issuer.Close() })
 	return issuer, end, nil
+}
+
+// reserved are the worker ids for times past.
+const reserved = 2
+
+// pastIDs gives the numbers of ids for times past: which one of its second an id is, after
+// all those of seconds before.
+type pastIDs struct {
+	*history.Issuer
+	random *rand.Rand
+}
+
+// NextIDs makes ids for a time in one of four seconds, which are the same in all
+// processes, and others so slowly that they need all reserved worker ids. Ids for
+// another time, or of live worker ids, end the process.
+func (p pastIDs) NextIDs(ctx context.Context, dst []int64) error {
+	second := monotonic()/int64(3*time.Second) + p.random.Int64N(4)
+	at := layout.TickTime(second*1000 + p.random.Int64N(1000))
+	if err := p.NextIDsAt(ctx, at, dst); err != nil {
+		return err
+	}
+	for i, id := range dst {
+		parts, err := layout.Decode(id)
+		nth := parts.Worker - (layout.Workers() - reserved)
+		if err != nil || !parts.Time.Equal(at) || nth < 0 {
+			panic(fmt.Sprintf("id %d for %v is %+v: %v", id, at, parts, err))
+		}
+		dst[i] = second*p.PerSpan() + nth*layout.PerTick() + parts.Sequence
+	}
+	return nil
 }
 
 // issueNumbers is main of a process with a stream.

@@ -66,7 +66,7 @@ func judgeNumbers(processes []*process) (*verdict, error) {
 			v.rise(s, runs)
 		}
 		v.count(s, all)
-		if s.strict() || s == careless {
+		if s.ordered() {
 			v.inOrder(s, all)
 		}
 	}
@@ -75,11 +75,13 @@ func judgeNumbers(processes []*process) (*verdict, error) {
 
 // rise looks for runs of one process that do not rise.
 func (v *verdict) rise(s stream, runs []numberRun) {
-	for i := 1; i < len(runs); i++ {
-		if runs[i].first <= runs[i-1].last() {
+	before := map[int64]numberRun{} // by span
+	for _, r := range runs {
+		if b := before[s.span(r.first)]; r.first <= b.last() {
 			v.falling++
-			v.describe("%s: %s issued %d after %d", s, runs[i].process, runs[i].first, runs[i-1].last())
+			v.describe("%s: %s issued %d after %d", s, r.process, r.first, b.last())
 		}
+		before[s.span(r.first)] = r
 	}
 }
 
@@ -107,14 +109,14 @@ func (v *verdict) inOrder(s stream, all []numberRun) {
 	asked, there := slices.Clone(all), slices.Clone(all)
 	slices.SortFunc(asked, func(a, b numberRun) int { return cmp.Compare(a.asked, b.asked) })
 	slices.SortFunc(there, func(a, b numberRun) int { return cmp.Compare(a.there, b.there) })
-	top, next := numberRun{}, 0
+	tops, next := map[int64]numberRun{}, 0 // by span
 	for _, r := range asked {
 		for ; next < len(there) && there[next].there < r.asked; next++ {
-			if there[next].last() > top.last() {
-				top = there[next]
+			if span := s.span(there[next].first); there[next].last() > tops[span].last() {
+				tops[span] = there[next]
 			}
 		}
-		if r.first <= top.last() {
+		if top := tops[s.span(r.first)]; r.first <= top.last() {
 			v.disordered++
 			v.describe("%s: %s issued %d, which it asked for %v after %s had %d", s, r.process, r.first,
 				time.Duration(r.asked-top.there), top.process, top.last())
@@ -126,6 +128,7 @@ func (v *verdict) inOrder(s stream, all []numberRun) {
 func TestJudgeNumbers(t *testing.T) {
 	t.Parallel()
 	type found struct{ ids, duplicates, falling, disordered int64 }
+	second := reserved * layout.PerTick()
 	for name, c := range map[string]struct {
 		stream   stream
 		journals [][]numberRun
@@ -149,6 +152,13 @@ func TestJudgeNumbers(t *testing.T) {
 		"no order is promised": {segments, [][]numberRun{
 			{{asked: 1, there: 2, first: 5, count: 1}}, {{asked: 3, there: 4, first: 4, count: 1}},
 		}, found{ids: 2}},
+		"of times past": {past, [][]numberRun{
+			{{asked: 1, there: 2, first: second + 5, count: 2}, {asked: 5, there: 6, first: 7, count: 1}}, // of an earlier second
+			{{asked: 3, there: 4, first: 8, count: 1}},
+		}, found{ids: 4, disordered: 1}},
+		"of times past, falling": {past, [][]numberRun{
+			{{first: second + 5, count: 1}, {first: 7, count: 1}, {first: second + 4, count: 1}},
+		}, found{ids: 3, falling: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

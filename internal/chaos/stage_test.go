@@ -34,9 +34,11 @@ type arena struct {
 	direct func() store          // not through a proxy
 	clock  *clock
 	faults []fault
-	share  int // of the time of its engine, in percent
+	share  int   // of the time of its engine, in percent
+	crew   *crew // that works here
 
 	noticedBy func(context.Context) error // that a loss has been; nil: by the centre
+	tend      func(context.Context) error // what is done to it all the time; nil: nothing
 	behind    func(group int) store       // the database of streams; nil: no streams, but ids under a lease
 }
 
@@ -99,6 +101,7 @@ func (s *stage) run() *verdict {
 		}
 	}
 	defer s.end()
+	s.arena.crew = s.crew
 	require.NoError(s, s.enlist())
 	s.wait(ctx, "the worker ids are not lent", func() bool { return s.holders(nil) >= s.pool() })
 
@@ -106,6 +109,9 @@ func (s *stage) run() *verdict {
 	var report sync.WaitGroup
 	began := time.Now()
 	report.Go(func() { s.progress(progress, began) })
+	if s.tend != nil {
+		report.Go(func() { _ = s.failed(s.tend(progress)) })
+	}
 	defer func() {
 		ended()
 		report.Wait()
@@ -161,7 +167,11 @@ func (s *stage) uproar(ctx context.Context, round uint64) {
 	}
 	all.begin(func() error { return begin(0, s.crew.faults(&all), 0) })
 	all.begin(func() error { return begin(1, s.network.faults(), 0) })
-	require.NoError(s, errors.Join(begin(2, s.arena.faults, 2*ttl), all.end()))
+	rest := 2 * ttl
+	if s.clock.host != nil { // there are no quarantines
+		rest = 0
+	}
+	require.NoError(s, errors.Join(begin(2, s.arena.faults, rest), all.end()))
 }
 
 // make makes a fault and counts it.
@@ -187,7 +197,10 @@ func (s *stage) open(ctx context.Context) {
 	require.NoError(s, err)
 	req := request()
 	req.Owner = lease.NewOwner()
-	require.NoError(s, errors.Join(c.(lease.Initializer).Init(ctx, req), closer.Close()))
+	if i, ok := c.(lease.Initializer); ok {
+		err = i.Init(ctx, req)
+	}
+	require.NoError(s, errors.Join(err, closer.Close()))
 }
 
 func (s *stage) wait(ctx context.Context, what string, ok func() bool) {
@@ -196,7 +209,7 @@ func (s *stage) wait(ctx context.Context, what string, ok func() bool) {
 	defer cancel()
 	for !ok() {
 		pause(ctx, 50*time.Millisecond)
-		require.NoError(s, ctx.Err(), "%s: %d processes hold one", what, s.holders(nil))
+		require.NoError(s, errors.Join(ctx.Err(), s.failed(nil)), "%s: %d processes hold one", what, s.holders(nil))
 	}
 }
 

@@ -16,17 +16,19 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/local"
 	"github.com/snowlease/snowlease/internal/controls"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
 // A store says how a process reaches the centre.
 type store struct {
-	Kind  string   // single, sentinel, cluster, mysql, postgres
+	Kind  string   // single, sentinel, cluster, mysql, postgres, host
 	Addrs []string // Redis: of the server, the sentinels, the nodes
 	DSN   string   // SQL
 	// Routes lead from the address of a node of a Redis to a proxy before it.
 	Routes map[string]string
+	Dir    string // of the slots of a host; its clock is beside it
 }
 
 // The kinds of stores.
@@ -36,6 +38,7 @@ const (
 	cluster  = "cluster"
 	mariadb  = "mysql"
 	postgre  = "postgres"
+	oneHost  = "host"
 )
 
 const mainName = "main" // what sentinels call the master
@@ -73,6 +76,10 @@ func (s store) sql() bool { return s.Kind == mariadb || s.Kind == postgre }
 // center opens what lends worker ids from the store, by a scheme of package controls if
 // one is named.
 func (s store) center(scheme string) (lease.Center, io.Closer, error) {
+	if s.Kind == oneHost {
+		c, err := s.local(scheme)
+		return c, c, err
+	}
 	other := slices.IndexFunc(controls.Schemes(), func(o controls.Scheme) bool { return o.Name == scheme })
 	if !s.sql() {
 		client := s.redis()
@@ -150,6 +157,10 @@ func (o observed) note(g lease.Grant, err error) {
 	e := entry{kind: called, outcome: unknown}
 	quarantine := (*lease.QuarantineError)(nil)
 	switch {
+	case errors.Is(err, local.ErrClockBehind):
+		e.outcome = behind
+	case errors.Is(err, local.ErrDamaged):
+		e.outcome = damaged
 	case errors.As(err, new(*lease.NoFreeWorkerError)):
 		e.outcome = full
 	case errors.As(err, &quarantine):
