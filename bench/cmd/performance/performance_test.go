@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 // TestReport: every sample can be taken, and the report has a line of each maker.
 func TestReport(t *testing.T) {
 	p := plan{
-		rounds: 1, speed: time.Millisecond, pair: time.Millisecond, steady: 100 * time.Millisecond,
+		rounds: 1, speed: time.Millisecond, batch: time.Millisecond, pair: time.Millisecond, steady: 100 * time.Millisecond,
 		latency: time.Millisecond, burst: 200 * time.Millisecond, unique: time.Millisecond, pairs: 1, latencies: 1, batches: 1,
 	}
 	results, err := p.run(t.Context(), t.Output())

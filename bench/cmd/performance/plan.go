@@ -13,22 +13,22 @@ import (
 
 // A plan says how often and for how long each thing is measured.
 type plan struct {
-	rounds                                      int // of the speeds
-	speed, pair, steady, latency, burst, unique time.Duration
-	pairs, latencies, batches                   int      // how often
-	path, inserts                               []string // arguments of go test; nil: not measured
+	rounds                                             int // of the speeds
+	speed, batch, pair, steady, latency, burst, unique time.Duration
+	pairs, latencies, batches                          int      // how often
+	path, inserts                                      []string // arguments of go test; nil: not measured
 }
 
 var (
 	full = plan{
-		rounds: 7, speed: 150 * time.Millisecond, pair: 600 * time.Millisecond, steady: 10 * time.Second,
+		rounds: 7, speed: 150 * time.Millisecond, batch: 40 * time.Millisecond, pair: 600 * time.Millisecond, steady: 10 * time.Second,
 		latency: time.Second, burst: 2 * time.Second, unique: 2 * time.Second,
-		pairs: 9, latencies: 3, batches: 3,
+		pairs: 9, latencies: 3, batches: 7,
 		path:    []string{".", "-benchtime", "20x", "./path"},
 		inserts: []string{"Insert|Keys/1000", "-benchtime", "200ms", "-count", "3", "./gorm"},
 	}
 	short = plan{
-		rounds: 3, speed: 30 * time.Millisecond, pair: 200 * time.Millisecond, steady: 500 * time.Millisecond,
+		rounds: 3, speed: 30 * time.Millisecond, batch: 20 * time.Millisecond, pair: 200 * time.Millisecond, steady: 500 * time.Millisecond,
 		latency: 150 * time.Millisecond, burst: 400 * time.Millisecond, unique: 200 * time.Millisecond,
 		pairs: 3, latencies: 1, batches: 1,
 		path: []string{"Center|Memory", "-benchtime", "5x", "./path"},
@@ -173,7 +173,7 @@ func (r *runner) fills(progress func(done, of int)) error {
 	for _, name := range inBatches {
 		for _, size := range sizes {
 			r.results.Batches = append(r.results.Batches, Batch{Maker: name, Size: size})
-			tasks = append(tasks, onCores(measure.Task{What: measure.Batches, Maker: name, Batch: size, For: r.speed})...)
+			tasks = append(tasks, onCores(measure.Task{What: measure.Batches, Maker: name, Batch: size, For: r.batch})...)
 		}
 	}
 	return r.each(r.batches, tasks, progress, func(t measure.Task, s measure.Sample) {
