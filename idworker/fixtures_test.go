@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -23,6 +22,7 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/logtest"
 	"github.com/snowlease/snowlease/internal/testserver"
 )
 
@@ -96,22 +96,7 @@ func namespace(t testing.TB) string {
 var serial atomic.Int64
 
 // A journal is a log that tests read.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
+type journal struct{ logtest.Journal }
 
 func (j *journal) provide() fx.Option {
 	return fx.Supply(slog.New(slog.NewTextHandler(j, nil)))

@@ -1,37 +1,16 @@
 package redisseq_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
-	"regexp"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/logtest"
 	"github.com/snowlease/snowlease/redisseq"
 )
-
-// lines is a log that tests read.
-type lines struct {
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.Write(p)
-}
-
-// all returns what was logged, without its time.
-func (l *lines) all() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return regexp.MustCompile(`level=.*`).FindAllString(l.out.String(), -1)
-}
 
 // TestSequenceLogsChanges: one line for each, with and without prefetching.
 func TestSequenceLogsChanges(t *testing.T) {
@@ -40,7 +19,7 @@ func TestSequenceLogsChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, srv := startReal(t)
-			log := new(lines)
+			log := new(logtest.Journal)
 			cfg := sequenceConfig(quick, func(c *redisseq.SequenceConfig) { c.Prefetch, c.MaxAge = prefetch, 10*time.Millisecond })
 			seq, err := redisseq.NewSequence(s.client(t), cfg, redisseq.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
 			require.NoError(t, err)
@@ -54,7 +33,7 @@ func TestSequenceLogsChanges(t *testing.T) {
 			logged := func(want ...string) {
 				t.Helper()
 				n += len(want)
-				got := log.all()
+				got := log.Lines()
 				require.Len(t, got, n, got)
 				for i, line := range got[n-len(want):] {
 					require.Regexp(t, want[i], line)
@@ -73,7 +52,7 @@ func TestSequenceLogsChanges(t *testing.T) {
 					cancel()
 					require.Error(t, err)
 				}
-				require.Eventually(t, func() bool { return len(log.all()) > n }, 30*time.Second, 10*time.Millisecond)
+				require.Eventually(t, func() bool { return len(log.Lines()) > n }, 30*time.Second, 10*time.Millisecond)
 				logged(unavailable)
 				srv.Start() // another run_id
 				_, err = seq.NextIDWait(t.Context())

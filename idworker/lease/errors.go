@@ -53,10 +53,11 @@ func (e *QuarantineError) Error() string {
 func (e *QuarantineError) Wait() time.Duration { return max(0, e.Until.Sub(e.Now)) }
 
 // MismatchError is returned when a member differs from what its namespace has
-// pinned: layout, pool, MaxTTL or skew.
+// pinned: layout, pool, MaxTTL or skew; and to every member of a namespace that was
+// retired.
 type MismatchError struct {
 	Namespace     string
-	Stored, Asked string // Request.Pin of the namespace and of the caller
+	Stored, Asked string // Request.Pin of the namespace, or RetiredPin, and of the caller
 }
 
 // Error shows both sides, or why the namespace was retired.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/internal/logtest"
 	"github.com/snowlease/snowlease/internal/memcenter"
 )
 
@@ -32,26 +31,8 @@ type rig struct {
 	gen    *snowflake.Generator
 	keeper *lease.Keeper
 	losses atomic.Int32 // by OnLost
-	log    journal
+	log    logtest.Journal
 	prev   int64
-}
-
-// A journal is a log that tests read while it is written.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
 }
 
 func bubble(t *testing.T, f func(t *testing.T, r *rig)) {

@@ -48,8 +48,8 @@
 //
 // Where there is no file yet, or none is kept (Config.Stateless), nothing tells a new
 // host from one that has forgotten. Then ids start WithMaxAhead above the clock, since
-// a predecessor may have run so far ahead of it: it has not, if it was not further
-// ahead because of a crash or of a clock that was set back.
+// a predecessor may have run so far ahead of it. After a crash, or after the clock was
+// set back, it may have run further: see Limits.
 //
 // # Limits
 //

@@ -22,9 +22,6 @@ func PlanOf(seed int) Plan { return Plans().Example(seed) }
 // LocalPlans draws plans for Local: the clock steps as it likes, whatever else happens.
 func LocalPlans() *rapid.Generator[Plan] { return rapid.Custom(drawLocalPlan) }
 
-// LocalPlanOf returns the plan of a seed for Local.
-func LocalPlanOf(seed int) Plan { return LocalPlans().Example(seed) }
-
 // draws are drawn within a plan. Small numbers are shrunk to and drawn more often than
 // great ones, so times are spread.
 type draws struct{ *rapid.T }

@@ -13,7 +13,7 @@ type Latencies struct {
 	Stalls                     float64 // calls of Stall and more, a second
 }
 
-// Stall is longer than any call takes that nothing interrupts.
+// Stall is longer than any call takes that neither waits nor is interrupted.
 const Stall = 2048 * time.Nanosecond
 
 // A histogram counts durations to one part in 32.

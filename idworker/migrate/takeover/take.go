@@ -58,7 +58,8 @@ func (e *LiveError) Error() string {
 // ctx bounds the wait. Where it fails, the old side lends again.
 //
 // Errors: *LiveError; *lease.MismatchError where a side is not what its namespace
-// has pinned; *lease.QuarantineError; migrate.ErrNoPlan where the layout changes and
+// has pinned, or where it was retired: if that names the new namespace, an earlier call
+// whose answer was lost has done all; *lease.QuarantineError; migrate.ErrNoPlan where the layout changes and
 // ids of the new one would lie among those of the old one.
 func Take(ctx context.Context, old, next Side) (r Report, err error) {
 	if err := errors.Join(old.check("old"), next.check("new")); err != nil {
