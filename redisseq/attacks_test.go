@@ -172,7 +172,7 @@ func TestRestartToStaleDataAndTheHolderRenewsFirst(t *testing.T) {
 	require.Equal(t, g.Worker, again.Worker)
 	require.Greater(t, again.Token, g.Token)
 	q := requireQuarantine(t, c)
-	require.Contains(t, q.Reason, fmt.Sprintf("changed from %040x to %040x", 1, 2))
+	require.Contains(t, q.Reason, fmt.Sprintf("changed from %040x/%040[1]x to %040x/%040[1]x", 1, 2))
 }
 
 func TestIncarnationThatFlips(t *testing.T) {

@@ -57,11 +57,14 @@ local function keep(worker, rec, owner, token, former, floor, since, holder)
   if owner ~= '0' then redis.call('HSET', meta, 'o:' .. owner, worker) end
 end
 
--- server returns run_id and version of this server, as far as it tells them.
+-- server returns the incarnation and the version of this server, as far as it tells
+-- them. A restart changes run_id; master_replid changes when a replica is promoted,
+-- which may have been this very process before. Redis 6.2 takes one section a call.
 local function server()
-  local info = redis.pcall('INFO', 'server')
-  if type(info) ~= 'string' then return nil, nil end
-  return string.match(info, 'run_id:(%w+)'), string.match(info, 'redis_version:([%w.]+)')
+  local info, link = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
+  if type(info) ~= 'string' or type(link) ~= 'string' then return nil, nil end
+  local run, replid = string.match(info, 'run_id:(%w+)'), string.match(link, 'master_replid:(%w+)')
+  return run and replid and run .. '/' .. replid, string.match(info, 'redis_version:([%w.]+)')
 end
 
 -- ZMSCORE came with 6.2. A server that does not tell is taken as it is.

@@ -35,9 +35,11 @@ if caller ~= 0 and math.abs(now - caller) > off then return { 'CLOCK', str(now /
 
 local id, version
 if onChange or caller ~= 0 then
-  local info = redis.pcall('INFO', 'server')
-  if type(info) == 'string' then
+  local info, link = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication') -- as server in base.lua
+  if type(info) == 'string' and type(link) == 'string' then
+    local replid = string.match(link, 'master_replid:(%w+)')
     id, version = string.match(info, 'run_id:(%w+)'), string.match(info, 'redis_version:([%w.]+)')
+    id = id and replid and id .. '/' .. replid
   end
   local major, minor = string.match(version or '', '^(%d+)%.(%d+)')
   if major and tonumber(major) * 1000 + tonumber(minor) < 6002 then return { 'VERSION', version } end

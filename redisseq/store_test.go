@@ -28,7 +28,7 @@ type store struct {
 	sleep       func(time.Duration)
 	reincarnate func(testing.TB)
 	traits      leasetest.Traits
-	run         atomic.Int64 // of a miniredis: its run_id
+	run, replid atomic.Int64 // of a miniredis
 	version     atomic.Value // of a miniredis
 }
 
@@ -41,13 +41,21 @@ func newMini(t testing.TB, options ...redisseq.Option) *store {
 	require.NoError(t, m.Start())
 	t.Cleanup(m.Close)
 	s := &store{addr: m.Addr(), options: options, traits: leasetest.Traits{LeastRecentlyUsed: true, Incarnation: true, StandsStill: true}}
-	// It tells its run_id as a Redis does.
+	// It tells its incarnation as a Redis does.
 	s.version.Store("7.2.4")
 	m.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
 		if cmd != "INFO" {
 			return false
 		}
-		c.WriteBulk(fmt.Sprintf("# Server\r\nredis_version:%s\r\nrun_id:%040x\r\ntcp_port:1\r\n", s.version.Load(), s.run.Load()+1))
+		sections := map[string]string{
+			"server":      fmt.Sprintf("# Server\r\nredis_version:%s\r\nrun_id:%040x\r\ntcp_port:1\r\n", s.version.Load(), s.run.Load()+1),
+			"replication": fmt.Sprintf("# Replication\r\nrole:master\r\nmaster_replid:%040x\r\nmaster_replid2:%040x\r\n", s.replid.Load()+1, 0),
+		}
+		if len(args) != 1 || sections[args[0]] == "" { // Redis 6.2 takes one
+			c.WriteError("ERR syntax error")
+			return true
+		}
+		c.WriteBulk(sections[args[0]])
 		return true
 	})
 	var mu sync.Mutex

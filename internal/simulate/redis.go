@@ -26,7 +26,7 @@ type Redis struct {
 	Client *redis.Client
 	mini   *miniredis.Miniredis
 	direct *redis.Client
-	run    int
+	lives  int
 }
 
 // connect returns a client, which asks for no round trips.
@@ -49,10 +49,14 @@ func newRedis() (*Redis, error) {
 	if err := r.direct.Ping(context.Background()).Err(); err != nil {
 		return nil, err
 	}
-	r.mini.Server().SetPreHook(func(c *server.Peer, cmd string, _ ...string) bool {
+	r.mini.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
 		switch cmd {
 		case "INFO":
-			c.WriteBulk(fmt.Sprintf("# Server\r\nredis_version:7.2.4\r\nrun_id:%040x\r\ntcp_port:1\r\n", r.run+1))
+			if section := strings.Join(args, " "); section == "replication" {
+				c.WriteBulk(fmt.Sprintf("# Replication\r\nrole:master\r\nmaster_replid:%040x\r\n", r.lives/2))
+			} else {
+				c.WriteBulk(fmt.Sprintf("# Server\r\nredis_version:7.2.4\r\nrun_id:%040x\r\ntcp_port:1\r\n", (r.lives+1)/2))
+			}
 		case "TIME":
 			now := r.Now().UnixMicro()
 			c.WriteLen(2)
@@ -110,8 +114,9 @@ func (r *Redis) Close() error {
 	return nil
 }
 
-// Reincarnate changes the run_id.
-func (r *Redis) Reincarnate() error { r.run++; return nil }
+// Reincarnate changes, by turns, the run_id (a restart) and the master_replid (a
+// promotion of what may be the same process as before).
+func (r *Redis) Reincarnate() error { r.lives++; return nil }
 
 func key(what string) string { return "snowlease:{" + namespace + "}:" + what }
 
