@@ -66,6 +66,8 @@ var sequenceMutants = []struct{ rule, instead, killer string }{
 	{`and tick and seq and seen and at) then`, `and tick and seq and at) then`, "what is lost starts a quarantine"},
 	{`and tick and seq and seen and at) then`, `and tick and seq and seen) then`, "what is lost starts a quarantine"},
 	{`elseif onChange and run ~= id then`, `elseif false then`, "another incarnation starts a quarantine"},
+	{`id = id and replid and id .. '/' .. replid`, ``, "a promotion of the same process starts a quarantine"},
+	{`id = id and replid and id .. '/' .. replid`, `id = replid`, "another incarnation starts a quarantine"},
 	{`prev, run = run, id end`, `prev = run end`, "another incarnation starts a quarantine"},
 	{`prev == id and num(quarantine, 'the quarantine') >= now`, `false`, "an incarnation that flips is named"},
 	{`prev == id and num(quarantine, 'the quarantine') >= now`, `prev == id`, "an incarnation that comes back later is no flip"},

@@ -384,6 +384,12 @@ var sequenceRules = map[string]func(r rig){
 		r.run.Add(-1)
 		require.Contains(r.t, r.requireQuarantine(m).Reason, "quarantine: never")
 	},
+	"a promotion of the same process starts a quarantine": func(r rig) {
+		m := r.opened()
+		r.reserve(m, 1)
+		r.replid.Add(1)
+		require.Contains(r.t, r.requireQuarantine(m).Reason, "incarnation of the store changed")
+	},
 	"an incarnation that comes back later is no flip": func(r rig) {
 		m := r.opened()
 		r.reserve(m, 1)

@@ -47,6 +47,7 @@ var onRedisSegments = list{title: "redis segments and dispenser", pkg: "redisseq
 	{"numbers above the last", reserveLua, `if less(max, last) then last = max end`, ``, contractOnMini},
 	{"no end", reserveLua, `if not less(given, max) then return { 'END', given } end`, ``, contractOnMini},
 	{"a name that is lost is made anew", reserveLua, `if not h[1] then return { 'UNKNOWN' } end`, `h[1], h[2] = h[1] or '0', h[2] or run`, afterALoss},
+	{"a promotion of the same process goes unseen", "redisseq/base.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/segments"},
 	{"another server goes unseen", reserveLua, `if onChange and h[2] ~= run then`, `if false then`, afterALoss},
 	{"resumed below what is on record", "redisseq/segment_create.lua", `if less(given, decimal(old, 'the greatest number given')) then given = old end`, ``, afterALoss},
 	{"a name that is there is created", "redisseq/segment_create.lua", `return { 'EXISTS' }`, ``, contractOnMini},
@@ -55,6 +56,7 @@ var onRedisSegments = list{title: "redis segments and dispenser", pkg: "redisseq
 	{"sums as exact as those of Lua", "redisseq/segment_base.lua", `local low = tonumber(string.sub(a, -9)) + n`, "do return str(tonumber(a) + n) end\n  local low = tonumber(string.sub(a, -9)) + n", contractOnMini},
 	// The dispenser.
 	{"what is given is not noted", dispenseLua, `redis.call('HSET', key, 'used', str(h.used))`, ``, "TestStrictOrder"},
+	{"a promotion of the same process goes unseen, dispenser", "redisseq/base.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/dispenser"},
 	{"another server's segments are gone on with", "redisseq/dispense_base.lua", `lost = lost or (onChange and h.run ~= run)`, ``, "TestStaleReplica"},
 	{"what a caller knows is not heeded, dispenser", dispenseLua, `lost = not less(above, plus(h.first, h.used))`, ``, "TestStaleStateIsSeenByWhoKnowsMore"},
 	{"more than a segment has", dispenseLua, `math.min(n, h.len - h.used)`, `n`, "TestDispenserKeepsTheContract"},

@@ -28,6 +28,7 @@ var onSequence = list{title: "sequence", pkg: "redisseq", loaders: []mutant{sequ
 	{"a key that is lost is a new one", sequenceLua, `loss = 'nothing is on record for this namespace'`, ``, ofSequences + "a new namespace waits for MaxAhead, a tick and Skew"},
 	{"a part of the key that is lost goes unseen", sequenceLua, `loss = 'the record of the namespace was incomplete'`, ``, ofSequences + "what is lost starts a quarantine"},
 	{"incarnations are not compared", sequenceLua, `elseif onChange and run ~= id then`, `elseif false then`, ofSequences + "another incarnation starts a quarantine"},
+	{"a promotion of the same process goes unseen", sequenceLua, `id = id and replid and id .. '/' .. replid`, ``, "TestFailoverThereAndBack/miniredis/sequence"},
 	{"a server that does not tell its incarnation is taken as unchanged", sequenceLua, `if onChange and not id then return { 'NORUNID' } end`, `id = id or '?'`, ofSequences + "a server that does not tell its run_id"},
 	{"no quarantine", sequenceLua, `if quarantine >= now then`, `if false then`, ofSequences + "what is lost starts a quarantine"},
 	{"a quarantine without the lead", sequenceLua, `(ahead + 1) * unit + skew`, `unit + skew`, ofSequences + "what is lost starts a quarantine"},
