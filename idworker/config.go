@@ -70,8 +70,8 @@ type Config struct {
 	// MaxTTL bounds the TTL of all members of the namespace, which pins it. A
 	// quarantine lasts MaxTTL + Skew. At most 24h. Default: the larger of TTL and 30s.
 	MaxTTL time.Duration `yaml:"max_ttl" json:"max_ttl" koanf:"max_ttl" mapstructure:"max_ttl" env:"MAX_TTL"`
-	// Skew is how far the centre's clock may step back across a loss of its
-	// records. The namespace pins it. At most TTL/2. Default: 2s.
+	// Skew is how far the centre's clock may be behind the latest time that it ever
+	// showed when it loses records. The namespace pins it. At most TTL/2. Default: 2s.
 	Skew time.Duration `yaml:"skew" json:"skew" koanf:"skew" mapstructure:"skew" env:"SKEW"`
 	// Renew is the cron schedule of renewals, seconds optional, or a descriptor.
 	// The lease is renewed after a third of TTL in any case. Default: "@every 10s".

@@ -4,7 +4,7 @@
 -- lease  ZSET  worker id -> when its lease expires (never lent: its own number)
 -- mark   HASH  worker id -> no id of this worker lies above it
 -- owners HASH  worker id -> owner|token|former token|floor|since|holder
--- meta   HASH  pin, pool, run (incarnation), prev (the one before), quar and why
+-- meta   HASH  pin, pool, run (incarnation: see server), prev (the one before), quar and why
 --              (quarantine), tok (last token), init (who opened the namespace),
 --              made (records there are of 0..made-1), o:owner -> worker id
 --

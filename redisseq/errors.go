@@ -14,9 +14,9 @@ import (
 var (
 	// ErrClient is returned by New for a client that cannot keep the promise.
 	ErrClient = errors.New("redisseq: the client cannot be used")
-	// ErrRunID is returned where the server does not tell its run_id, so that a
-	// restart would pass unseen. Nothing was lent.
-	ErrRunID = fmt.Errorf("redisseq: the server does not tell its run_id (INFO server), so a restart or failover that loses grants would pass unseen: grant the user the command (ACL SETUSER name +info), or set quarantine: never if this Redis never loses an acknowledged write: %w", lease.ErrSetup)
+	// ErrRunID is returned where the server does not tell its run_id and master_replid,
+	// so that a restart or a failover would pass unseen. Nothing was lent.
+	ErrRunID = fmt.Errorf("redisseq: the server does not tell its run_id and master_replid (INFO server, INFO replication), so a restart or failover that loses grants would pass unseen: grant the user the command (ACL SETUSER name +info), or set quarantine: never if this Redis never loses an acknowledged write: %w", lease.ErrSetup)
 	// ErrVersion is returned for a server older than Redis 6.2.
 	ErrVersion = fmt.Errorf("redisseq: the server is older than Redis 6.2: %w", lease.ErrSetup)
 	// ErrReplica is returned by a server that takes no writes. After a failover it

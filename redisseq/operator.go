@@ -57,12 +57,12 @@ func (c *Center) operate(ctx context.Context, verb, namespace, script string, ar
 	return r, nil
 }
 
-// Incarnation is that of lease.Operator: the run_id of the server.
+// Incarnation is that of lease.Operator: the run_id and master_replid of the server.
 func (c *Center) Incarnation(ctx context.Context, namespace string) (string, error) {
 	if c.quarantine == Never {
 		return "", lease.CheckNamespace(namespace)
 	}
-	const verb = "read the run_id for"
+	const verb = "read the incarnation for"
 	r, err := c.operate(ctx, verb, namespace, operatorIncarnationLua)
 	if err == nil && len(r) != 2 {
 		err = c.wrap(verb, namespace, r.unknown())

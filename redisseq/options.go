@@ -14,7 +14,7 @@ type Option func(*Center) error
 type Quarantine string
 
 const (
-	// OnChange compares the run_id of the server with the one on record too.
+	// OnChange compares the run_id and master_replid of the server with those on record too.
 	OnChange Quarantine = "on-change"
 	// Never does not compare. It is for one server, or several, that lose no
 	// acknowledged write: appendfsync always and no failover to a stale replica.

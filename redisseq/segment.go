@@ -21,7 +21,8 @@ var (
 )
 
 // ErrChanged is returned by Segments on another server than before, which may have
-// forgotten numbers that were given: after a restart or a failover. Nothing was reserved.
+// forgotten numbers that were given: after a restart, a failover, or something that
+// looks like one (docs/engines.md, Redis). Nothing was reserved.
 var ErrChanged = fmt.Errorf("redisseq: another Redis answers than before, and may have forgotten numbers that were given: call Segments.Resume with a number that is above all in use and all that running processes have reserved ahead (stop them, or add twice max_step), or set quarantine: never if this Redis never loses an acknowledged write: %w", lease.ErrSetup)
 
 // Segments reserves numbers on Redis alone. It is a segment.Store and safe for

@@ -37,15 +37,18 @@ var (
 // the one behind becomes the current one, one of the processes fetches another in the
 // background; nobody waits for the database at a steady rate.
 //
-// No number is given twice, whatever Redis loses, as long as the store keeps what it
-// has acknowledged: it never gives one number into two reservations, and a reservation
+// No number is given twice, whatever a failing Redis loses, as long as the store keeps
+// what it has acknowledged: it never gives one number into two reservations, and a reservation
 // gets into Redis at most once. A script lets only that caller install a segment whom
 // it told to fetch one, once, in the same state of the same server. A Redis that was
-// wiped, restarted or replaced by a replica leaves its segments alone and goes on with
-// a new one from the store, above them: numbers are skipped, and never go back. This
-// needs the right to INFO (see the package's documentation). WithQuarantine(Never) does
-// without, for a Redis that never loses an acknowledged write; there a loss of all the
-// data is still noticed.
+// wiped, restarted or replaced by a replica, if only for a while, leaves its segments
+// alone and goes on with a new one from the store, above them: numbers are skipped, and
+// never go back. This needs the right to INFO (see the package's documentation).
+// WithQuarantine(Never) does without, for a Redis that never loses an acknowledged
+// write; there a loss of all the data is still noticed.
+//
+// Old data that somebody loads into a running Redis (RESTORE, DEBUG RELOAD NOSAVE) go
+// unseen by processes that have no numbers yet: delete the hash then.
 //
 // While two masters take writes at once each hands out segments of its own: numbers
 // are still given once, but are in no order. The state is one hash,

@@ -41,7 +41,7 @@ var sequenceLua string
 //   - A clock that is set back changes nothing: ids go on above the last one, and may
 //     use up ticks at half the pace of the clock until it has caught up.
 //   - A key that is lost, and a Redis that has restarted or failed over (its run_id
-//     changed) or that knows less than a caller was given: nothing is issued for
+//     or master_replid changed) or that knows less than a caller was given: nothing is issued for
 //     MaxAhead, one tick and Skew, about 3 s. All that may have been forgotten lies
 //     within MaxAhead of the clock, so what is issued then lies above it. A namespace
 //     that is used for the first time waits as well. So a Redis needs no

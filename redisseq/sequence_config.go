@@ -24,8 +24,8 @@ type SequenceConfig struct {
 	// MaxAhead is how far ids may run ahead of the clock of Redis: 2 time units of the
 	// layout to 1h. Default: 1s, or 2 time units where that is more.
 	MaxAhead time.Duration
-	// Skew is how far the clock of Redis may be set back, by a failover for example,
-	// together with a loss of records. 1ms to 1h. Default: 2s.
+	// Skew is how far the clock of Redis may be behind the latest time that it ever
+	// showed when it loses records, by a failover for example. 1ms to 1h. Default: 2s.
 	Skew time.Duration
 	// Prefetch is the most ids that one call reserves ahead, 1 to 1,048,576; fewer at a
 	// low rate. 1: none ahead, and ids rise across processes. Default: 4096.

@@ -593,3 +593,35 @@ func TestSequenceRules(t *testing.T) {
 		})
 	}
 }
+
+// TestSequenceClockAtALoss: the clock was ahead when ids were made and has been set
+// right when the records are lost.
+func TestSequenceClockAtALoss(t *testing.T) {
+	t.Parallel()
+	const skew = 2 * time.Second
+	for _, ahead := range []time.Duration{0, skew, 12 * time.Second} {
+		t.Run(ahead.String(), func(t *testing.T) {
+			t.Parallel()
+			r := rig{newMini(t), t, redisseq.SequenceScript()}
+			defaults := func(c *redisseq.SequenceConfig) { c.MaxAhead, c.Skew = time.Second, skew }
+			m := r.opened(defaults)
+			r.Sleep(ahead)
+			first, last := r.reserve(m, 900*perTick)
+			m.Close()
+			r.Sleep(-ahead)
+			r.Wipe(t)
+
+			m = r.opened(defaults)
+			next, _ := r.reserve(m, 1)
+			if ahead <= skew {
+				require.Greater(t, next, last)
+				return
+			}
+			// The limit as it is: the same clock shows the same times again.
+			r.Sleep(ahead - 3*time.Second)
+			next, _ = r.reserve(m, 1)
+			require.Less(t, first, next)
+			require.Less(t, next, last)
+		})
+	}
+}

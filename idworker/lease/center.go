@@ -75,8 +75,8 @@ type Request struct {
 	// MaxTTL bounds the TTL of every member of the namespace, and so how long a
 	// centre that may have forgotten must wait. The centre pins it.
 	MaxTTL time.Duration
-	// Skew bounds how far the centre's clock may step back across a loss of its
-	// records. The centre pins it.
+	// Skew bounds how far the centre's clock may be behind the latest time that it ever
+	// showed when it loses records. The centre pins it.
 	Skew time.Duration
 	// Local is the caller's wall clock in Unix milliseconds at the time of the
 	// call. It may veto a grant (see MaxClockError), never shape one. 0: no veto.
@@ -84,7 +84,8 @@ type Request struct {
 }
 
 // MaxClockError is how far the centre's clock and the caller's may differ when a
-// worker id is borrowed. A clock that is far ahead would poison the marks.
+// worker id is borrowed. A clock that is far ahead would poison the marks. Renewals are
+// not compared, so that a step of the holder's clock cannot end its ids.
 const MaxClockError = 5 * time.Minute
 
 // Pin is what all members of a namespace must agree on, in the form that centres

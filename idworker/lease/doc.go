@@ -60,9 +60,13 @@
 //	two layouts in one namespace      the pin
 //	more replicas than workers        NoFreeWorkerError, never a shared worker id
 //
-// Not covered: two primaries that both accept writes at once (redisseq.WithWaitReplicas
-// narrows that); a failover back to a
-// server that ran on meanwhile, under the same incarnation, and got nothing of what
-// the other acknowledged; a process that is cloned with its memory and
-// goes on before it calls Keeper.Reset.
+// Not covered:
+//   - Two primaries that accept writes (redisseq.WithWaitReplicas narrows that), also in
+//     turns: a failover back to one that stayed a primary and got nothing of what the
+//     other acknowledged.
+//   - A loss of records while the centre's clock is more than skew behind the latest
+//     time that it ever showed: a mark that was forgotten may lie above the quarantine.
+//     Without a loss, its steps are harmless. Only a borrow is refused for a clock that
+//     is far off; a renewal raises its mark by whatever the clock shows.
+//   - A process that is cloned with its memory and goes on before it calls Keeper.Reset.
 package lease

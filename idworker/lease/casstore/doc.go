@@ -21,7 +21,8 @@
 //     MaxTTL + Skew, and live holders re-take their worker ids.
 //   - An error other than ErrChanged leaves open whether the Swap took effect.
 //
-// The store's clock may step either way. A store without one has the clocks of the
+// The store's clock may step either way, but where the record is lost it must be at
+// most Skew behind the latest time that it ever showed. A store without one has the clocks of the
 // hosts: these make ids as old or as new as they are, and do not touch uniqueness,
 // but across a loss of the record, where no two of them may differ by more than Skew.
 // A host whose clock is ahead keeps its worker id from others for as long, after it
