@@ -63,7 +63,7 @@ func TestNextIDAt(t *testing.T) {
 		require.ErrorIs(t, err, idworker.ErrTime)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err = w.NextIDAt(ended, at)
+		_, err = w.Backfill(at.Add(time.Hour)).NextIDAt(ended, at)
 		require.ErrorIs(t, err, context.Canceled)
 		a.RequireStop()
 		b.RequireStop()

@@ -21,3 +21,10 @@ var onHistory = list{title: "times past", pkg: "idworker/history", mutants: []mu
 	{"times before the epoch", historyGo, `at.UnixMilli() < l.Epoch || `, ``, "TestTimesThatAreNoPast"},
 	{"no worker id is reserved", historyGo, `cfg.Reserved < 1 || `, ``, "TestConfigsThatAreWrong"},
 }}
+
+// onPast is how a worker uses them.
+var onPast = list{title: "times past of a worker", pkg: "idworker", mutants: []mutant{
+	{"both sides of a move make ids for times past", "idworker/past.go", `case !p.hasReserved:`, `case false:`, "TestPastMovesToAnotherDatabase"},
+	{"ids before the centre has seen the pool and the clock", "idworker/past.go", `case !w.borrowed():`, `case false:`, "TestNextIDAt"},
+	{"what is reserved is lent", "idworker/config.go", `last = min(last, pool-1)`, ``, "TestPastMovesToAnotherDatabase"},
+}}
