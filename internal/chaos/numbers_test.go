@@ -178,6 +178,7 @@ func (p pastIDs) NextIDs(ctx context.Context, dst []int64) error {
 		}
 		dst[i] = second*p.PerSpan() + nth*layout.PerTick() + parts.Sequence
 	}
+	slices.Sort(dst) // numbers go down through the worker ids
 	return nil
 }
 
