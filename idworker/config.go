@@ -57,11 +57,12 @@ type Config struct {
 	Business int64 `yaml:"business" json:"business" koanf:"business" mapstructure:"business" env:"BUSINESS"`
 	// Workers is the range of worker ids that this process may borrow, such as
 	// "0-15". Default: all of the layout. Disjoint ranges let two centres serve one
-	// stream of ids.
+	// stream of ids. Ids for times past are made only where the range ends with the
+	// layout's last worker id.
 	Workers string `yaml:"workers" json:"workers" koanf:"workers" mapstructure:"workers" env:"WORKERS"`
 	// Reserved is how many of the greatest worker ids are never lent, for ids of times
-	// past (package history), whose Namespace has 48 characters at most. The namespace
-	// pins what is left. Default: 0.
+	// past (NextIDAt), which mode db counts; the Namespace then has 48 characters at most.
+	// The namespace pins what is left. Default: 0.
 	Reserved int64 `yaml:"reserved" json:"reserved" koanf:"reserved" mapstructure:"reserved" env:"RESERVED"`
 	// TTL is how long a lease lasts without renewal, and so how long ids go on
 	// while the centre is away, and how long a crashed process keeps its worker id.
@@ -191,6 +192,8 @@ type plan struct {
 	options  []snowflake.Option
 	sequence redisseq.SequenceConfig // of mode redis-sequence
 	fixed    bool                    // the worker id is Worker, and nothing is asked
+
+	hasReserved bool // the reserved worker ids are among Workers
 }
 
 // Validate reports every fault of c, defaults filled in, in one error, or nil.
@@ -255,10 +258,12 @@ func (c Config) plan() (plan, error) {
 		fault("reserved %d is not 0 to %d, all worker ids of the layout but one", c.Reserved, layout.Workers()-1)
 		pool = layout.Workers()
 	}
-	first, last, err := workers(c.Workers, pool)
+	first, last, err := workers(c.Workers, pool, layout.Workers())
 	if err != nil {
 		fault("workers %q: %w", c.Workers, err)
 	}
+	p.hasReserved = last >= pool
+	last = min(last, pool-1)
 	if c.TTL < lease.MinTTL || c.TTL < 10*layout.TimeUnit {
 		fault("ttl %v is too short: give at least %v and 10 time units of the layout (%v)", c.TTL, lease.MinTTL, 10*layout.TimeUnit)
 	}
@@ -361,10 +366,11 @@ func (c Config) layout() (snowflake.Layout, error) {
 	return snowflake.Preset(c.Preset)
 }
 
-// workers parses a range such as "0-15"; "" is all.
-func workers(s string, pool int64) (first, last int64, err error) {
+// workers parses a range such as "0-15"; "" is all. It ends below pool, or with the last
+// of the reserved worker ids, which are pool to all-1.
+func workers(s string, pool, all int64) (first, last int64, err error) {
 	if s == "" {
-		return 0, pool - 1, nil
+		return 0, all - 1, nil
 	}
 	a, b, ok := strings.Cut(s, "-")
 	if ok {
@@ -373,8 +379,11 @@ func workers(s string, pool int64) (first, last int64, err error) {
 			last, err = strconv.ParseInt(strings.TrimSpace(b), 10, 64)
 		}
 	}
-	if !ok || err != nil || first < 0 || last < first || last >= pool {
+	switch {
+	case !ok || err != nil || first < 0 || last < first || first >= pool || last >= all:
 		return 0, 0, fmt.Errorf("give the first and the last worker id, both of 0 to %d, such as \"0-%d\"", pool-1, (pool-1)/2)
+	case last >= pool && last < all-1:
+		return 0, 0, fmt.Errorf("it ends among the reserved worker ids, %d to %d: let it end at %d to leave them out, or at %d to make ids for times past here", pool, all-1, pool-1, all-1)
 	}
 	return first, last, nil
 }

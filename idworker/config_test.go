@@ -36,6 +36,10 @@ func TestZeroConfigButNamespaceIsValid(t *testing.T) {
 	req, err = idworker.Config{Namespace: "orders", Reserved: 2}.Request()
 	require.NoError(t, err)
 	require.Equal(t, []int64{30, 0, 29}, []int64{req.Pool, req.First, req.Last})
+
+	req, err = idworker.Config{Namespace: "orders", Reserved: 2, Workers: "16-31"}.Request()
+	require.NoError(t, err)
+	require.Equal(t, []int64{30, 16, 29}, []int64{req.Pool, req.First, req.Last}, "what is reserved is not lent")
 }
 
 func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
@@ -55,7 +59,8 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"layout's end", func(c *idworker.Config) { c.Layout.TimeBits = 20 }, []string{"layout", "20 time bits", "later epoch"}},
 		{"workers", func(c *idworker.Config) { c.Workers = "0-32" }, []string{"workers", `"0-32"`, "0 to 31"}},
 		{"reserved", func(c *idworker.Config) { c.Reserved = 32 }, []string{"reserved 32", "0 to 31"}},
-		{"workers reserved", func(c *idworker.Config) { c.Reserved, c.Workers = 2, "0-30" }, []string{"workers", `"0-30"`, "0 to 29"}},
+		{"workers half reserved", func(c *idworker.Config) { c.Reserved, c.Workers = 2, "0-30" }, []string{"workers", `"0-30"`, "reserved worker ids, 30 to 31", "end at 29", "or at 31"}},
+		{"workers all reserved", func(c *idworker.Config) { c.Reserved, c.Workers = 2, "30-31" }, []string{"workers", `"30-31"`, "0 to 29"}},
 		{"workers backwards", func(c *idworker.Config) { c.Workers = "7-3" }, []string{"workers", `"7-3"`}},
 		{"workers one", func(c *idworker.Config) { c.Workers = "5" }, []string{"workers", `"5"`, `"0-15"`}},
 		{"workers words", func(c *idworker.Config) { c.Workers = "a-b" }, []string{"workers", `"a-b"`}},

@@ -24,7 +24,7 @@ type IdWorker struct {
 	plan   plan
 	center lease.Center  // nil: fixed
 	keeper *lease.Keeper // nil: fixed
-	past   *past         // nil: no ids for times past
+	past   *past         // never nil
 	sizes  *batches
 	owned  io.Closer // the centre, where it was made here
 	shared bool      // another's worker id, for a business number
@@ -102,13 +102,13 @@ func build(p plan, center lease.Center, log *slog.Logger, onLost func(error)) (*
 	if w.ids, err = gen.For(p.Business); err != nil {
 		return nil, err
 	}
+	if w.past, err = newPast(p, center); err != nil {
+		return nil, err
+	}
 	if p.fixed {
 		return w, nil
 	}
 	w.center = center
-	if w.past, err = newPast(p, center); err != nil {
-		return nil, err
-	}
 	w.keeper, err = lease.NewKeeper(lease.KeeperConfig{
 		Center: center, Generator: gen, Request: p.request, Schedule: p.schedule, Wait: p.Wait,
 		StartInQuarantine: p.Start == StartAuto, OnLost: onLost, Logger: log,
@@ -135,6 +135,7 @@ func (w *IdWorker) start(ctx context.Context) error {
 	if err := w.borrow(ctx); err != nil {
 		return fmt.Errorf("idworker: %w", err)
 	}
+	w.startPast(ctx)
 	st := w.Status()
 	args := []any{"worker", st.Worker, "namespace", st.Namespace, "center", st.Center, "state", st.State}
 	if w.seq == nil { // whose one number any number of replicas share
@@ -268,7 +269,7 @@ func (w *IdWorker) For(business int64) (*IdWorker, error) {
 		bound.ids, err = w.gen.For(business)
 	}
 	if err == nil {
-		bound.past, err = w.past.bound(bound.plan)
+		bound.past, err = w.past.bound(business)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("idworker: %w", err)

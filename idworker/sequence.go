@@ -57,7 +57,8 @@ func buildSequence(p plan, client redis.UniversalClient, log *slog.Logger) (*IdW
 	if err != nil {
 		return nil, fmt.Errorf("idworker: mode %s: %w", p.Mode, err)
 	}
-	return &IdWorker{seq: &sequence{stream, whole}, plan: p, sizes: new(batches), log: log}, nil
+	past, err := newPast(p, nil)
+	return &IdWorker{seq: &sequence{stream, whole}, plan: p, past: past, sizes: new(batches), log: log}, err
 }
 
 func (s *sequence) bound(business int64) (*sequence, error) {

@@ -68,7 +68,7 @@ func TestIDsForThePast(t *testing.T) {
 			seen := map[int64]bool{}
 			var wg sync.WaitGroup
 			for range 4 {
-				run := issuer(t, s, history.Config{Layout: layout, Reserved: 2})
+				run := issuer(t, s, history.Config{Layout: layout, Reserved: 2}).Backfill(past.Add(time.Second))
 				wg.Go(func() {
 					for range 25 {
 						at := past.Add(time.Duration(rand.IntN(3)) * time.Millisecond)
@@ -97,9 +97,9 @@ func TestIDsForThePast(t *testing.T) {
 func TestEveryIDOfASecond(t *testing.T) {
 	t.Parallel()
 	small := snowflake.Layout{WorkerBits: 2, SequenceBits: 3}
-	i := issuer(t, &segment.Memory{}, history.Config{Layout: small, Reserved: 3})
-	require.Equal(t, int64(24), i.PerSpan())
 	at := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
+	i := issuer(t, &segment.Memory{}, history.Config{Layout: small, Reserved: 3, Every: time.Second}).Backfill(at.Add(time.Minute))
+	require.Equal(t, int64(24), i.PerSpan())
 	seen := map[int64]bool{}
 	workers := map[int64]int{}
 	for n := range 24 {
@@ -112,6 +112,9 @@ func TestEveryIDOfASecond(t *testing.T) {
 		workers[p.Worker]++
 	}
 	require.Equal(t, map[int64]int{1: 8, 2: 8, 3: 8}, workers)
+	batch := make([]int64, 24)
+	require.NoError(t, i.NextIDsAt(t.Context(), at.Add(2*time.Second), batch))
+	require.IsIncreasing(t, batch, "over all worker ids")
 	id, err := i.NextIDAt(t.Context(), at)
 	require.ErrorIs(t, err, history.ErrFull)
 	require.Zero(t, id)
@@ -133,7 +136,7 @@ func TestPastAndLive(t *testing.T) {
 	require.NoError(t, err)
 	live, err := g.NextID()
 	require.NoError(t, err)
-	i := issuer(t, &segment.Memory{}, history.Config{Layout: layout, Reserved: 1})
+	i := issuer(t, &segment.Memory{}, history.Config{Layout: layout, Reserved: 1}).Backfill(at.Add(time.Second))
 	before, err := i.NextIDAt(t.Context(), at.Add(-time.Millisecond))
 	require.NoError(t, err)
 	after, err := i.NextIDAt(t.Context(), at.Add(time.Millisecond))
@@ -144,7 +147,7 @@ func TestPastAndLive(t *testing.T) {
 
 func TestTimesThatAreNoPast(t *testing.T) {
 	t.Parallel()
-	i := issuer(t, &segment.Memory{}, history.Config{Layout: layout, Reserved: 1})
+	i := issuer(t, &segment.Memory{}, history.Config{Layout: layout, Reserved: 1}).Backfill(time.Now().Add(2 * time.Hour))
 	for _, at := range []time.Time{time.Now().Add(time.Hour), time.Date(2019, 12, 31, 0, 0, 0, 0, time.UTC), {}} {
 		id, err := i.NextIDAt(t.Context(), at)
 		require.ErrorIs(t, err, history.ErrTime)
@@ -154,10 +157,108 @@ func TestTimesThatAreNoPast(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// Without Backfill there are ids only for times since the store counts, which is some
+// minutes after the first process asked; with it also for whole ticks before its time.
+func TestSince(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	now := start
+	cfg := history.Config{Layout: snowflake.Layout{TimeUnit: 10 * time.Millisecond}, Reserved: 1, Ahead: time.Minute}
+	store := &segment.Memory{}
+	i := issuer(t, store, cfg).At(func() time.Time { return now })
+	since, err := i.Since(t.Context())
+	require.NoError(t, err)
+	require.True(t, since.Equal(start.Add(time.Minute)), since)
+
+	now = start.Add(time.Hour)
+	for at, want := range map[time.Duration]error{
+		-time.Hour: history.ErrTime, 0: history.ErrTime, time.Minute - 1: history.ErrTime, time.Minute: nil, time.Hour: nil,
+	} {
+		_, err := i.NextIDAt(t.Context(), start.Add(at))
+		require.ErrorIs(t, err, want, at)
+	}
+	_, err = i.NextIDAt(t.Context(), start)
+	for _, want := range []string{"at 2026-07-01T12:00:00.000Z a live process", "from 2026-07-01T12:01:00.000Z on", "Backfill"} {
+		require.ErrorContains(t, err, want)
+	}
+	old := i.Backfill(start.Add(-995 * time.Millisecond))
+	_, err = old.NextIDAt(t.Context(), start.Add(-1001*time.Millisecond))
+	require.NoError(t, err)
+	_, err = old.NextIDAt(t.Context(), start.Add(-996*time.Millisecond))
+	require.ErrorIs(t, err, history.ErrTime, "ids of the time that was given may be of the same tick")
+	_, err = old.NextIDAt(t.Context(), start.Add(time.Minute))
+	require.NoError(t, err)
+
+	// A process that starts later takes what is on record.
+	later := issuer(t, store, cfg).At(func() time.Time { return now })
+	_, err = later.NextIDAt(t.Context(), start.Add(time.Minute+time.Second))
+	require.NoError(t, err)
+
+	// Another number of reserved worker ids, another layout, another span: since then.
+	for _, change := range []func(*history.Config){
+		func(c *history.Config) { c.Reserved = 2 },
+		func(c *history.Config) { c.Layout.WorkerBits = 6 },
+		func(c *history.Config) { c.Every = 500 * time.Millisecond },
+	} {
+		other := cfg
+		change(&other)
+		since, err := issuer(t, store, other).At(func() time.Time { return now }).Since(t.Context())
+		require.NoError(t, err)
+		require.True(t, since.Equal(now.Add(time.Minute)), since)
+	}
+}
+
+// How many ids there are for a second of the past, by default, with one reserved worker
+// id: docs/sizing.md has this table.
+func TestIDsASecond(t *testing.T) {
+	t.Parallel()
+	for preset, want := range map[string]string{
+		"default": "131072 in 1s", "twitter": "4096 in 500ms", "discord": "4096 in 500ms", "wide": "4096 in 500ms", "yitter": "64 in 7ms", "jssafe": "64 in 7ms",
+	} {
+		l, err := snowflake.Preset(preset)
+		require.NoError(t, err)
+		at := time.UnixMilli(l.Epoch) // where a span begins
+		i := issuer(t, &segment.Memory{}, history.Config{Layout: l, Reserved: 1}).Backfill(time.Now())
+		n, every := 0, time.Duration(0)
+		for ; ; every += l.TimeUnit {
+			ids := make([]int64, i.PerSpan())
+			if errors.Is(i.NextIDsAt(t.Context(), at.Add(every), ids), history.ErrFull) {
+				continue
+			}
+			if n > 0 { // the next span
+				break
+			}
+			n = len(ids)
+		}
+		require.Equal(t, want, fmt.Sprintf("%d in %v", n, every), preset)
+		require.GreaterOrEqual(t, int64(n)*int64(time.Second/every), int64(8192), preset)
+	}
+}
+
+// Business numbers share the ids of a span.
+func TestForABusinessNumber(t *testing.T) {
+	t.Parallel()
+	l := snowflake.Layout{WorkerBits: 3, BusinessBits: 2, SequenceBits: 4}
+	at := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
+	i := issuer(t, &segment.Memory{}, history.Config{Layout: l, Reserved: 1}).Backfill(at.Add(time.Second))
+	other, err := i.For(3)
+	require.NoError(t, err)
+	for n := range int64(4) {
+		from := []*history.Issuer{i, other}[n%2]
+		id, err := from.NextIDAt(t.Context(), at)
+		require.NoError(t, err)
+		p, err := l.Decode(id)
+		require.NoError(t, err)
+		require.Equal(t, snowflake.Parts{Time: p.Time, Worker: 7, Business: 3 * (n % 2), Sequence: n}, p)
+	}
+	_, err = i.For(4)
+	require.ErrorContains(t, err, "business 4 is not 0 to 3")
+}
+
 func TestConfigsThatAreWrong(t *testing.T) {
 	t.Parallel()
-	_, err := history.New(history.Config{Reserved: 32, Every: 1500 * time.Microsecond, Layout: snowflake.Layout{TimeBits: 62}}, nil)
-	for _, want := range []string{"store is nil", `namespace ""`, "reserved 32 is not 1 to 31", "every 1.5ms", "84"} {
+	_, err := history.New(history.Config{Reserved: 32, Every: 1500 * time.Microsecond, Ahead: -time.Second, Layout: snowflake.Layout{TimeBits: 62}}, nil)
+	for _, want := range []string{"store is nil", `namespace ""`, "reserved 32 is not 1 to 31", "every 1.5ms", "ahead -1s", "84"} {
 		require.ErrorContains(t, err, want)
 	}
 	for _, reserved := range []int64{-1, 0} {
@@ -176,9 +277,11 @@ func (down) Reserve(context.Context, segment.Request) (segment.Range, error) {
 func TestStoreDown(t *testing.T) {
 	t.Parallel()
 	i := issuer(t, down{}, history.Config{Layout: layout, Reserved: 1})
-	ids := []int64{7, 7}
-	require.ErrorContains(t, i.NextIDsAt(t.Context(), time.Now(), ids), "connection refused")
-	require.Equal(t, []int64{0, 0}, ids)
+	for _, i := range []*history.Issuer{i, i.Backfill(time.Now().Add(time.Hour))} {
+		ids := []int64{7, 7}
+		require.ErrorContains(t, i.NextIDsAt(t.Context(), time.Now(), ids), "connection refused")
+		require.Equal(t, []int64{0, 0}, ids)
+	}
 }
 
 func Example() {
@@ -187,7 +290,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	id, err := past.NextIDAt(context.Background(), time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC))
+	founded := time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC) // before the service's first id
+	id, err := past.Backfill(founded).NextIDAt(context.Background(), time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC))
 	if err != nil {
 		fmt.Println(err)
 		return

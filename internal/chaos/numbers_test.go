@@ -120,7 +120,10 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 	ends = append(ends, func() { _ = sql.Close() })
 	if o.Stream == past {
 		ids, err := history.New(history.Config{Namespace: namespace, Layout: layout, Reserved: reserved}, sql)
-		return pastIDs{ids, rand.New(rand.NewPCG(o.Seed, 1))}, end, err
+		if err != nil {
+			return nil, end, err
+		}
+		return pastIDs{ids.Backfill(time.Now()), rand.New(rand.NewPCG(o.Seed, 1))}, end, err
 	}
 	cfg := segment.Config{Name: string(o.Stream[:8]), Order: segment.OrderProcess, Step: 200, Cover: time.Second}
 	var store segment.Store = sql
@@ -169,12 +172,13 @@ func (p pastIDs) NextIDs(ctx context.Context, dst []int64) error {
 	}
 	for i, id := range dst {
 		parts, err := layout.Decode(id)
-		nth := parts.Worker - (layout.Workers() - reserved)
-		if err != nil || !parts.Time.Equal(at) || nth < 0 {
+		nth := layout.Workers() - 1 - parts.Worker
+		if err != nil || !parts.Time.Equal(at) || nth >= reserved {
 			panic(fmt.Sprintf("id %d for %v is %+v: %v", id, at, parts, err))
 		}
 		dst[i] = second*p.PerSpan() + nth*layout.PerTick() + parts.Sequence
 	}
+	slices.Sort(dst) // numbers go down through the worker ids
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var lists = []list{onRules, onLimits, onGenerator, onKeeper, onRedis, onSQL, onSequence, onSegment, onSQLSegments, onRedisSegments, onLocal, onHistory, onTakeover}
+var lists = []list{onRules, onLimits, onGenerator, onKeeper, onRedis, onSQL, onSequence, onSegment, onSQLSegments, onRedisSegments, onLocal, onHistory, onPast, onTakeover}
 
 // TestEveryMutantIsKilled runs the killers without mutants, which must pass, and each
 // mutant's killer on it, which must not.

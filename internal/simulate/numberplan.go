@@ -43,6 +43,15 @@ type NumberPlan struct {
 	Sequence redisseq.SequenceConfig // but for Prefetch 1, where Strict
 	Segments segment.Config          // but for Order
 	Past     history.Config
+	Raise    time.Duration // when all go over to one more reserved worker id, under another namespace
+}
+
+// raised is the configuration of Past from Raise on.
+func (p NumberPlan) raised() history.Config {
+	c := p.Past
+	c.Namespace += "-2"
+	c.Reserved++
+	return c
 }
 
 // MaxNumberNodes is how many nodes a NumberPlan can have.
@@ -104,9 +113,11 @@ func drawNumberPlan(d draws, source Source) NumberPlan {
 	if source == Past { // spans run full
 		p.Strict = false
 		p.Past = history.Config{
-			Namespace: namespace, Layout: p.Sequence.Layout.WithDefaults(), Reserved: int64(d.int("reserved", 1, 3)),
+			Namespace: namespace, Layout: p.Sequence.Layout.WithDefaults(), Reserved: int64(d.int("reserved", 1, 2)),
 			Every: time.Duration(d.one("every", 2, 1, 10)) * 100 * time.Millisecond,
+			Ahead: time.Duration(d.int("ahead", 100, 500)) * time.Millisecond,
 		}
+		p.Raise = p.Length/4 + d.span("raise", p.Length/2)
 	}
 	for range d.int("nodes", 2, 4) {
 		p.Nodes = append(p.Nodes, Node{
@@ -186,7 +197,7 @@ func (p NumberPlan) String() string {
 	case Sequence:
 		fmt.Fprintf(&b, "%v, ahead %v, skew %v, prefetch %d, age %v\n", p.Sequence.Layout, p.Sequence.MaxAhead, p.Sequence.Skew, p.Sequence.Prefetch, p.Sequence.MaxAge)
 	case Past:
-		fmt.Fprintf(&b, "%v, %d reserved, every %v\n", p.Past.Layout, p.Past.Reserved, p.Past.Every)
+		fmt.Fprintf(&b, "%v, %d reserved, one more at %v, every %v, ahead %v\n", p.Past.Layout, p.Past.Reserved, p.Raise, p.Past.Every, p.Past.Ahead)
 	default:
 		fmt.Fprintf(&b, "step %d\n", p.Segments.Step)
 	}

@@ -39,12 +39,25 @@ func (s *course) follow() {
 			at(f.At+f.For+time.Second, s.resume)
 		}
 	}
+	if s.plan.Source == Past {
+		at(s.plan.Raise, s.raise)
+	}
 	slices.SortStableFunc(actions, func(a, b action) int { return int(a.at - b.at) })
 	for _, a := range actions {
 		s.sleep(faultLane, a.at-s.now())
 		a.do()
 	}
 	s.sleep(faultLane, s.plan.Length-s.now())
+}
+
+// raise ends all processes, and starts them anew with one more reserved worker id.
+func (s *course) raise() {
+	s.event(faultLane, "one more worker id is reserved")
+	for i, n := range s.nodes {
+		if s.now() >= s.plan.Nodes[i].Start {
+			s.strike(Fault{Kind: Stop, Node: n.index, For: 100 * time.Millisecond})
+		}
+	}
 }
 
 func (s *course) add(n *int, by int) {
@@ -319,13 +332,15 @@ func (p *issuing) issue(n int) {
 	s.eventLocked(p.lane(useLane), "node %d: process %d issues %d from %d to %d", p.node.index, p.id, n, dst[0], dst[n-1])
 	s.result.Numbers += n
 	p.lastAt = s.now()
+	if n, ok := p.impl.(*past); ok {
+		n.check(dst)
+	}
 	for _, id := range dst {
 		if other, ok := s.issued[id]; ok {
 			s.broken(Duplicate, "%d was issued by process %d and by process %d", id, other, p.id)
 		}
 		s.issued[id] = p.id
-		if n, ok := p.impl.(*past); ok {
-			n.check(id)
+		if s.plan.Source == Past {
 			continue
 		}
 		if id <= p.last {

@@ -42,8 +42,12 @@ func (p *issuing) make() (numbers, error) {
 		if err != nil {
 			return nil, err
 		}
-		ids, err := history.New(s.plan.Past, store)
-		return &past{Issuer: ids, p: p, n: map[int64]int64{}}, err
+		cfg := s.plan.Past
+		if s.now() >= s.plan.Raise {
+			cfg = s.plan.raised()
+		}
+		ids, err := history.New(cfg, store)
+		return &past{Issuer: ids, cfg: cfg, p: p, n: map[int64]int64{}}, err
 	}
 	n := &segments{p: p}
 	var store segment.Store

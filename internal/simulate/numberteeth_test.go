@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker/segment"
 	"github.com/snowlease/snowlease/internal/simulate"
 )
@@ -37,6 +38,8 @@ func TestSequenceTeeth(t *testing.T) {
 		{"one statement reads and another writes", simulate.SQLSegments, simulate.NumberSubject{Store: readThenWrite}, simulate.Duplicate, 0},
 		{"a reservation for the past that is not written", simulate.Past, simulate.NumberSubject{SQL: replaced(`MAX(max_id, ?4) + MIN(?2, ?3 - MAX(max_id, ?4))`, `MAX(max_id, ?4) + 1`)}, simulate.Duplicate, 0},
 		{"one statement reads and another writes, past", simulate.Past, simulate.NumberSubject{Store: readThenWrite}, simulate.Duplicate, 0},
+		{"times at which a worker id was live", simulate.Past, simulate.NumberSubject{Store: countingAlways}, simulate.Duplicate, 0},
+		{"counters that stay behind when one more worker id is reserved", simulate.Past, simulate.NumberSubject{Store: leftBehind}, simulate.Duplicate, 0},
 
 		{"another server is not noticed, segments", simulate.RedisSegments, lua(`if onChange and h[2] ~= run then`, `if false then`), simulate.Duplicate, 40},
 		{"a name that is lost is made anew", simulate.RedisSegments, lua(`if not h[1] then return { 'UNKNOWN' } end`, `h[1], h[2] = h[1] or '0', h[2] or run`), simulate.Duplicate, 0},
@@ -92,7 +95,7 @@ type twoStatements struct{ *simulate.SQLite }
 func (s twoStatements) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
 	var last int64
 	db := s.DB.WithContext(ctx)
-	if err := db.Exec("INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms) VALUES (?, 1, 0, 0) ON CONFLICT DO NOTHING", r.Name).Error; err != nil {
+	if err := db.Exec("INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms) VALUES (?, ?, ?, 0) ON CONFLICT DO NOTHING", r.Name, r.Start, r.Start-1).Error; err != nil {
 		return segment.Range{}, err
 	}
 	if err := db.Raw("SELECT max_id FROM snowlease_segment WHERE name = ?", r.Name).Scan(&last).Error; err != nil {
@@ -106,4 +109,45 @@ func (s twoStatements) Reserve(ctx context.Context, r segment.Request) (segment.
 		return segment.Range{}, err
 	}
 	return segment.Range{First: last + 1, Last: last + r.N}, nil
+}
+
+// countingAlways is a store that has counted ids for times past for all time.
+func countingAlways(db *simulate.SQLite, _ int) segment.Store { return always{whole(db)} }
+
+type always struct{ segment.Store }
+
+func (s always) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	if strings.HasPrefix(r.Name, "since.") {
+		return segment.Range{First: 1, Last: 1}, nil
+	}
+	return s.Store.Reserve(ctx, r)
+}
+
+// leftBehind counts ids for times past anew in a new namespace.
+func leftBehind(db *simulate.SQLite, _ int) segment.Store { return &behind{Store: whole(db)} }
+
+type behind struct {
+	segment.Store
+	prefix string
+}
+
+func (s *behind) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	if strings.HasSuffix(r.Name, "-2") {
+		s.prefix = "2."
+	}
+	r.Name = s.prefix + r.Name
+	return s.Store.Reserve(ctx, r)
+}
+
+// whole is the product's store.
+func whole(db *simulate.SQLite) segment.Store {
+	pool, err := db.DB.DB()
+	if err != nil {
+		panic(err)
+	}
+	store, err := dbseq.NewSegments(db.DB, dbseq.WithPool(pool))
+	if err != nil {
+		panic(err)
+	}
+	return store
 }
