@@ -31,7 +31,7 @@ ends by itself at the same time.
 
 It exits with 3 where the worker id is not held under this token.`,
 		Example: `  snowlease release --namespace orders --worker 3 --token 1763702716123`,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := store.complete(false); err != nil {
 				return err

@@ -23,7 +23,7 @@ of a deployment that is rolled back, are refused and told the reason.
 A takeover of a whole namespace does this by itself. There is no way back; processes that
 still hold a worker id go on up to their ceilings.`,
 		Example: `  snowlease retire --namespace orders --reason 'moved to namespace orders-2'`,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := store.complete(false); err != nil {
 				return err

@@ -32,7 +32,7 @@ mark has passed); free.`,
 		Example: `  snowlease workers --namespace orders
   snowlease workers --namespace orders --all --json
   snowlease workers --namespace orders --watch --every 5s`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := store.complete(false); err != nil {
 				return err
