@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/spf13/cobra"
 )
 
@@ -42,7 +43,7 @@ still hold a worker id go on up to their ceilings.`,
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), map[string]string{"namespace": store.namespace, "store": o.String(), "pin": rec.Pin})
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "namespace %q at %s is %s\n", store.namespace, o, plain(rec.Pin))
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "namespace %q at %s is %s\n", store.namespace, o, printable.Text(rec.Pin))
 				return err
 			})
 		},
