@@ -131,7 +131,7 @@ func (c *console) serveFile(w http.ResponseWriter, r *http.Request, dir, file st
 	case file == "":
 		c.render(w, "page", struct {
 			Status status
-			Pool   pool
+			Pool   *pool
 			Decode decoder
 		}{c.status(), c.pool(r.Context()), c.decoder(r)})
 	case file == "style.css" || file == "app.js" || file == "icon.svg":
