@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 // rounds is how often a verb looks again when others were faster.
@@ -58,7 +59,7 @@ func (k *call) refuse(now int64) error {
 
 func (k *call) quarantined(now, until int64, reason string) error {
 	return &lease.QuarantineError{
-		Namespace: k.req.Namespace, Reason: reason,
+		Namespace: k.req.Namespace, Reason: printable.Text(reason),
 		Now: time.UnixMilli(now), Until: time.UnixMilli(until + 1),
 	}
 }
@@ -133,7 +134,7 @@ func (k *call) loss(v view) string {
 		seen = append(seen, fmt.Sprintf("%d of %d slot records were missing", k.req.Pool-v.known, k.req.Pool))
 	}
 	if v.there && k.q.compared && v.incarnation != v.recorded {
-		change := fmt.Sprintf("incarnation of the store changed from %q to %q", v.recorded, v.incarnation)
+		change := fmt.Sprintf("incarnation of the store changed from %q to %q", printable.Text(v.recorded), v.incarnation)
 		if v.incarnation == v.former && v.quarantine >= v.now {
 			change += ", back and forth: several servers answer for it; if they lose no write, set quarantine: never"
 		}

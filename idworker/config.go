@@ -389,5 +389,9 @@ func workers(s string, pool, all int64) (first, last int64, err error) {
 }
 
 func parseSchedule(spec string) (cron.Schedule, error) {
+	// The parser panics at a time zone that nothing follows.
+	if (strings.HasPrefix(spec, "TZ=") || strings.HasPrefix(spec, "CRON_TZ=")) && !strings.Contains(spec, " ") {
+		return nil, errors.New("no fields follow the time zone")
+	}
 	return cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor).Parse(spec)
 }

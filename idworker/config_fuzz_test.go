@@ -57,6 +57,8 @@ func FuzzConfig(f *testing.F) {
 		`{"mode":"local","worker":31,"preset":"yitter"}`,
 		`{"namespace":"a b","mode":"db","wait_replicas":-1,"ttl":-1,"skew":9223372036854775807,"renew":"@never"}`,
 		`{"namespace":"orders","renew":"TZ=Nowhere * * * * *"}`,
+		`{"namespace":"orders","renew":"TZ=UTC"}`,
+		`{"namespace":"orders","renew":"CRON_TZ="}`,
 	} {
 		f.Add(s)
 	}

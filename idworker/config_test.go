@@ -73,6 +73,8 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"skew", func(c *idworker.Config) { c.Skew = time.Minute }, []string{"skew 1m0s", "15s", "lower it"}},
 		{"skew negative", func(c *idworker.Config) { c.Skew = -time.Second }, []string{"skew -1s", "from 0"}},
 		{"renew", func(c *idworker.Config) { c.Renew = "sometimes" }, []string{"renew", `"sometimes"`, "@every 10s"}},
+		{"renew, a time zone only", func(c *idworker.Config) { c.Renew = "TZ=UTC" }, []string{`"TZ=UTC"`, "no fields follow"}},
+		{"renew, a time zone only, by its other name", func(c *idworker.Config) { c.Renew = "CRON_TZ=Asia/Tokyo" }, []string{`"CRON_TZ=Asia/Tokyo"`, "no fields follow"}},
 		{"wait", func(c *idworker.Config) { c.Wait = -1 }, []string{"wait -1ns", "10s"}},
 		{"start", func(c *idworker.Config) { c.Start = "maybe" }, []string{"start", `"maybe"`, "auto, require"}},
 		{"on_lost", func(c *idworker.Config) { c.OnLost = "panic" }, []string{"on_lost", `"panic"`, "continue, shutdown"}},

@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/providers"
+	"github.com/snowlease/snowlease/providers/secret"
 )
 
 // An application whose configuration chooses: here a SQLite file and no Redis.
@@ -24,7 +25,7 @@ func Example() {
 
 	app := fx.New(
 		fx.NopLogger,
-		fx.Supply(providers.Config{DB: providers.DBConfig{Driver: "sqlite", DSN: filepath.Join(dir, "app.db")}}),
+		fx.Supply(providers.Config{DB: providers.DBConfig{Driver: "sqlite", DSN: secret.String(filepath.Join(dir, "app.db"))}}),
 		providers.Module,
 		fx.Invoke(func(db *gorm.DB, client goredis.UniversalClient) {
 			fmt.Println("database:", db.Name())

@@ -24,6 +24,7 @@ import (
 	"github.com/snowlease/snowlease/providers/mysql"
 	"github.com/snowlease/snowlease/providers/postgres"
 	"github.com/snowlease/snowlease/providers/redis"
+	"github.com/snowlease/snowlease/providers/secret"
 	"github.com/snowlease/snowlease/providers/sqldb"
 	"github.com/snowlease/snowlease/providers/sqlite"
 )
@@ -45,7 +46,7 @@ type user struct {
 }
 
 func sqliteConfig(t *testing.T) providers.DBConfig {
-	return providers.DBConfig{Driver: "sqlite", DSN: filepath.Join(t.TempDir(), "app.db")}
+	return providers.DBConfig{Driver: "sqlite", DSN: secret.String(filepath.Join(t.TempDir(), "app.db"))}
 }
 
 func TestModuleOpensWhatIsConfigured(t *testing.T) {
@@ -124,7 +125,7 @@ func TestClosedAfterItsUsers(t *testing.T) {
 	require.ErrorIs(t, got.Redis.Ping(t.Context()).Err(), goredis.ErrClosed)
 }
 
-const secret = "s3cr3t-word"
+const password = "s3cr3t-word"
 
 // deaf returns an address that takes connections and says nothing.
 func deaf(t *testing.T) string {
@@ -150,10 +151,10 @@ func TestNoAnswerAtStart(t *testing.T) {
 	silent := deaf(t)
 	const closed = "127.0.0.1:1"
 	db := func(driver, dsn string) providers.Config {
-		return providers.Config{DB: providers.DBConfig{Driver: driver, DSN: dsn, ConnectTimeout: 100 * time.Millisecond}}
+		return providers.Config{DB: providers.DBConfig{Driver: driver, DSN: secret.String(dsn), ConnectTimeout: 100 * time.Millisecond}}
 	}
 	cache := func(c providers.RedisConfig) providers.Config {
-		c.ConnectTimeout, c.Username, c.Password = 100*time.Millisecond, "app", secret
+		c.ConnectTimeout, c.Username, c.Password = 100*time.Millisecond, "app", password
 		return providers.Config{Redis: c}
 	}
 	for _, c := range []struct {
@@ -161,16 +162,16 @@ func TestNoAnswerAtStart(t *testing.T) {
 		config providers.Config
 		want   []string
 	}{
-		{"mysql refused", db("mysql", "app:"+secret+"@tcp("+closed+")/orders"), []string{"mysql at " + closed + "/orders: cannot connect", "refused", "check that the server runs"}},
-		{"mysql deaf", db("mysql", "app:"+secret+"@tcp("+silent+")/orders"), []string{"mysql at " + silent + "/orders: cannot connect"}},
-		{"postgres refused", db("postgres", "postgres://app:"+secret+"@"+closed+"/orders?sslmode=disable"), []string{"postgres at " + closed + "/orders: cannot connect", "refused", "check that the server runs"}},
-		{"postgres deaf", db("postgres", "host=127.0.0.1 port="+silent[strings.LastIndex(silent, ":")+1:]+" user=app password="+secret+" dbname=orders sslmode=disable"), []string{"postgres at " + silent + "/orders: cannot connect"}},
+		{"mysql refused", db("mysql", "app:"+password+"@tcp("+closed+")/orders"), []string{"mysql at " + closed + "/orders: cannot connect", "refused", "check that the server runs"}},
+		{"mysql deaf", db("mysql", "app:"+password+"@tcp("+silent+")/orders"), []string{"mysql at " + silent + "/orders: cannot connect"}},
+		{"postgres refused", db("postgres", "postgres://app:"+password+"@"+closed+"/orders?sslmode=disable"), []string{"postgres at " + closed + "/orders: cannot connect", "refused", "check that the server runs"}},
+		{"postgres deaf", db("postgres", "host=127.0.0.1 port="+silent[strings.LastIndex(silent, ":")+1:]+" user=app password="+password+" dbname=orders sslmode=disable"), []string{"postgres at " + silent + "/orders: cannot connect"}},
 		{"sqlite folder", db("sqlite", filepath.Join(t.TempDir(), "none", "app.db")), []string{"sqlite at ", "none/app.db: cannot connect", "check that the folder of the file exists"}},
 		{"sqlite parameter", db("sqlite", filepath.Join(t.TempDir(), "app.db?_txlock=sometimes")), []string{"app.db: cannot connect", "sometimes", "the parameters in db.dsn"}},
 		{"redis refused", cache(providers.RedisConfig{Addrs: []string{closed}}), []string{"redis at " + closed + ": cannot connect", "check that it runs"}},
 		{"redis deaf", cache(providers.RedisConfig{Addrs: []string{silent}}), []string{"redis at " + silent + ": cannot connect"}},
 		{"redis cluster", cache(providers.RedisConfig{Addrs: []string{closed, "127.0.0.1:2"}}), []string{"redis cluster at 127.0.0.1:1, 127.0.0.1:2: cannot connect"}},
-		{"redis sentinel", cache(providers.RedisConfig{Addrs: []string{closed}, Master: "main", SentinelPassword: secret}), []string{"redis sentinel at " + closed + ": cannot connect", `watch "main"`}},
+		{"redis sentinel", cache(providers.RedisConfig{Addrs: []string{closed}, Master: "main", SentinelPassword: password}), []string{"redis sentinel at " + closed + ": cannot connect", `watch "main"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -183,7 +184,7 @@ func TestNoAnswerAtStart(t *testing.T) {
 			for _, want := range c.want {
 				require.ErrorContains(t, err, want)
 			}
-			require.NotContains(t, err.Error(), secret)
+			require.NotContains(t, err.Error(), password)
 		})
 	}
 }
@@ -193,31 +194,31 @@ func TestPasswordsStayOutOfErrors(t *testing.T) {
 	t.Parallel()
 	for driver, dsns := range map[string][]string{
 		"mysql": {
-			"app:" + secret + "/orders", "app:" + secret, "app:" + secret + "@tcp(127.0.0.1:1/orders", "app:" + secret + "(127.0.0.1:1)/orders",
-			"app:" + secret + "@tcp(127.0.0.1:1)/orders?tls=" + secret, "app:" + secret + "@tcp(127.0.0.1:1)/orders?timeout=" + secret,
+			"app:" + password + "/orders", "app:" + password, "app:" + password + "@tcp(127.0.0.1:1/orders", "app:" + password + "(127.0.0.1:1)/orders",
+			"app:" + password + "@tcp(127.0.0.1:1)/orders?tls=" + password, "app:" + password + "@tcp(127.0.0.1:1)/orders?timeout=" + password,
 		},
 		"postgres": {
-			"postgres://app:" + secret + "@127.0.0.1:port/orders", "postgres://app:" + secret + "#@127.0.0.1/orders", "postgres://app:" + secret + "/%zz@127.0.0.1:1/orders",
-			"postgres://app:12/" + secret + "@127.0.0.1:1/orders", "postgres://app:12#" + secret + "@127.0.0.1:1/orders", "postgres://app:1@" + secret + "/2@127.0.0.1:1/orders",
-			"host=127.0.0.1 password='" + secret, "host=127.0.0.1 password=" + secret + " sslmode=nonsense", "app:" + secret + "@tcp(127.0.0.1:1)/orders",
-			"host=127.0.0.1 password=" + secret + " sslmode=verify-full sslrootcert=/does/not/exist",
+			"postgres://app:" + password + "@127.0.0.1:port/orders", "postgres://app:" + password + "#@127.0.0.1/orders", "postgres://app:" + password + "/%zz@127.0.0.1:1/orders",
+			"postgres://app:12/" + password + "@127.0.0.1:1/orders", "postgres://app:12#" + password + "@127.0.0.1:1/orders", "postgres://app:1@" + password + "/2@127.0.0.1:1/orders",
+			"host=127.0.0.1 password='" + password, "host=127.0.0.1 password=" + password + " sslmode=nonsense", "app:" + password + "@tcp(127.0.0.1:1)/orders",
+			"host=127.0.0.1 password=" + password + " sslmode=verify-full sslrootcert=/does/not/exist",
 		},
-		"sqlite": {"app.db?_auth_pass=" + secret + "%zz"},
+		"sqlite": {"app.db?_auth_pass=" + password + "%zz"},
 	} {
 		for _, dsn := range dsns {
-			db, err := sqldb.Open(t.Context(), providers.DBConfig{Driver: driver, DSN: dsn}, nil, providers.Drivers()...)
+			db, err := sqldb.Open(t.Context(), providers.DBConfig{Driver: driver, DSN: secret.String(dsn)}, nil, providers.Drivers()...)
 			require.Nil(t, db)
 			require.ErrorContains(t, err, "providers: db.dsn is no "+driver+" DSN")
-			require.NotContains(t, err.Error(), secret)
+			require.NotContains(t, err.Error(), password)
 			require.NotContains(t, err.Error(), "s3cr3t")
 		}
 	}
 	_, err := sqldb.Open(t.Context(), providers.DBConfig{Driver: "postgres", DSN: "host=127.0.0.1 sslmode=verify-full sslrootcert=/does/not/exist"}, nil, postgres.Driver())
 	require.ErrorContains(t, err, "/does/not/exist")
 
-	_, err = redis.Open(t.Context(), redis.Config{Addrs: []string{"redis://app:" + secret + "@127.0.0.1:1"}})
+	_, err = redis.Open(t.Context(), redis.Config{Addrs: []string{"redis://app:" + password + "@127.0.0.1:1"}})
 	require.ErrorContains(t, err, "redis.addrs[0] is a URL: set host:port")
-	require.NotContains(t, err.Error(), secret)
+	require.NotContains(t, err.Error(), password)
 }
 
 func TestConfigValidate(t *testing.T) {
@@ -233,7 +234,7 @@ func TestConfigValidate(t *testing.T) {
 	for _, want := range []string{
 		"db.driver is empty: set", "db.dsn is empty: set", "db.max_open -1", "db.max_idle -2", "db.max_lifetime -1ns",
 		"db.max_idle_time -1ns", "db.connect_timeout 5ns is below 1ms", "db.slow_query -1ns",
-		`redis.addrs[0] "localhost" is not host:port`, `redis.master "m" and cluster exclude each other`, "redis.db -1 is negative",
+		`redis.addrs[0] is not host:port`, `redis.master "m" and cluster exclude each other`, "redis.db -1 is negative",
 		"redis.pool_size -1", "redis.connect_timeout -1ns", "redis.timeout 2ns is below 1ms",
 	} {
 		require.ErrorContains(t, err, want)
@@ -307,21 +308,21 @@ func TestEngines(t *testing.T) {
 				db  *gorm.DB
 				log bytes.Buffer
 			)
-			config := providers.Config{DB: providers.DBConfig{Driver: name, DSN: dsn(t), MaxOpen: 3}}
+			config := providers.Config{DB: providers.DBConfig{Driver: name, DSN: secret.String(dsn(t)), MaxOpen: 3}}
 			app := fxtest.New(t, fx.Supply(config, slog.New(slog.NewTextHandler(&log, nil))), providers.Module, fx.Populate(&db))
 			app.RequireStart()
 			require.Contains(t, log.String(), "database is open")
 			require.NoError(t, db.AutoMigrate(&row{}))
 			at := time.Now().UTC().Truncate(time.Millisecond)
-			require.NoError(t, db.Create(&row{ID: 1 << 60, Name: secret, At: at}).Error)
-			require.ErrorIs(t, db.Create(&row{ID: 1 << 60, Name: secret, At: at}).Error, gorm.ErrDuplicatedKey)
+			require.NoError(t, db.Create(&row{ID: 1 << 60, Name: password, At: at}).Error)
+			require.ErrorIs(t, db.Create(&row{ID: 1 << 60, Name: password, At: at}).Error, gorm.ErrDuplicatedKey)
 			var got row
 			require.NoError(t, db.First(&got).Error)
 			require.True(t, at.Equal(got.At), "%v %v", at, got.At)
 			pool, err := db.DB()
 			require.NoError(t, err)
 			require.Equal(t, 3, pool.Stats().MaxOpenConnections)
-			require.NotContains(t, log.String(), secret, "values stay out of the log")
+			require.NotContains(t, log.String(), password, "values stay out of the log")
 			app.RequireStop()
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 var _ lease.Operator = (*Center)(nil)
@@ -84,7 +85,7 @@ func (c *Center) Record(ctx context.Context, namespace string) (lease.Record, er
 	if len(r) != 7 {
 		err = r.unknown()
 	} else if err = r[:3].ints(&rec.Now, &rec.Quarantine); err == nil {
-		rec.Pin, rec.Incarnation, rec.Former, rec.Reason = r[3], r[4], r[5], r[6]
+		rec.Pin, rec.Incarnation, rec.Former, rec.Reason = r[3], printable.Text(r[4]), printable.Text(r[5]), printable.Text(r[6])
 		return rec, nil
 	}
 	return lease.Record{}, c.wrap(verb, namespace, err)

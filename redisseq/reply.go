@@ -3,8 +3,10 @@ package redisseq
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 // A reply of a script: a verdict and its values.
@@ -33,7 +35,7 @@ func (r reply) answer(req lease.Request) error {
 	case r[0] == "FULL" && r.ints(&now, &until) == nil:
 		return &lease.NoFreeWorkerError{Namespace: req.Namespace, First: req.First, Last: req.Last, Now: ms(now), Soonest: ms(until)}
 	case r[0] == "QUARANTINE" && len(r) == 4 && r[:3].ints(&now, &until) == nil:
-		return &lease.QuarantineError{Namespace: req.Namespace, Reason: r[3], Now: ms(now), Until: ms(until)}
+		return &lease.QuarantineError{Namespace: req.Namespace, Reason: printable.Text(r[3]), Now: ms(now), Until: ms(until)}
 	case r[0] == "MISMATCH" && len(r) == 2:
 		return &lease.MismatchError{Namespace: req.Namespace, Stored: r[1], Asked: req.Pin()}
 	case r[0] == "CLOCK" && r.ints(&now) == nil:
@@ -50,13 +52,13 @@ func (r reply) fault() error {
 	case r[0] == "NORUNID":
 		return ErrRunID
 	case r[0] == "VERSION" && len(r) == 2:
-		return fmt.Errorf("%w: it is %s", ErrVersion, r[1])
+		return fmt.Errorf("%w: it is %s", ErrVersion, printable.Text(r[1]))
 	}
 	return r.unknown()
 }
 
 func (r reply) unknown() error {
-	return fmt.Errorf("the script's reply %.200q is unknown", []string(r))
+	return fmt.Errorf("the script's reply %q is unknown", printable.Text(strings.Join(r, " ")))
 }
 
 // ints reads all values after the verdict.
@@ -85,7 +87,7 @@ func (r reply) slots(from int64) (slots []lease.Slot, pool int64, err error) {
 		return nil, 0, err
 	}
 	for i := 3; i < len(r); i += width {
-		s := lease.Slot{Worker: from + int64(len(slots)), Holder: r[i+4], Now: now}
+		s := lease.Slot{Worker: from + int64(len(slots)), Holder: r[i+4][:min(len(r[i+4]), lease.MaxHolder)], Now: now}
 		if err := r[i-1:i+4].ints(&s.Expires, &s.Mark, &s.Token, &s.Since); err != nil {
 			return nil, 0, err
 		}

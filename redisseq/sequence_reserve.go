@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 // ErrTimeField is returned where the clock of Redis lies outside of the layout's time
@@ -34,7 +35,7 @@ func (e *quarantinedError) Unwrap() error { return e.cause }
 
 func (e *quarantinedError) Error() string {
 	return fmt.Sprintf("redisseq: the sequence of namespace %q is in quarantine for %v (until %s): %s; ids given out earlier may lie ahead of the clock",
-		e.cause.Namespace, e.cause.Wait(), e.cause.Until.UTC().Format(time.RFC3339Nano), e.cause.Reason)
+		e.cause.Namespace, e.cause.Wait(), e.cause.Until.UTC().Format(time.RFC3339Nano), printable.Text(e.cause.Reason))
 }
 
 func inQuarantine(err error) bool {

@@ -3,6 +3,7 @@ local from = tonumber(ARGV[1])
 local known = redis.call('HGET', meta, 'pool')
 local pool = known and num(known, 'the pool') or redis.call('ZCARD', lease)
 local reply = { 'OK', str(now), str(pool) }
+if pool > 1048576 then damaged('the pool', known) end
 if from >= pool then return reply end
 
 local list = names(from, math.min(from + 499, pool - 1))

@@ -28,7 +28,7 @@ one goroutine and from as many as there are CPUs. A layout bounds the rate as we
 "snowlease layout" says, and what runs ahead of the clock, which is a second. No store is
 asked: none is while a service issues ids.`,
 		Example: `  snowlease bench --layout twitter --duration 5s`,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, err := layout.layout()
 			if err != nil {

@@ -15,7 +15,7 @@ func configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Check a configuration, or print its JSON Schema",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
@@ -24,7 +24,7 @@ func configCommand() *cobra.Command {
 			Short: "Print the JSON Schema of idworker.Config",
 			Long: `Schema prints the JSON Schema of idworker.Config with the description of every key, for
 editors that complete and check YAML.`,
-			Args: cobra.NoArgs,
+			Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				_, err := io.WriteString(cmd.OutOrStdout(), schema.Config())
 				return failed(err)

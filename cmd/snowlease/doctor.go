@@ -33,7 +33,7 @@ good for. It changes nothing.
 A fault must be put right; a note is to be known. It exits with 3 where it found faults.`,
 		Example: `  snowlease doctor --namespace orders --replicas 8
   snowlease doctor --config config.yaml --replicas 8 --json`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if replicas < 0 || waits < 0 {
 				return fmt.Errorf("--replicas %d or --wait-replicas %d is negative", replicas, waits)

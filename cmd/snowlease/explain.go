@@ -31,7 +31,7 @@ at least that, and prints it as configuration. What bits are left go to the sequ
 		Example: `  snowlease layout --layout twitter
   snowlease layout --years 50 --replicas 100 --rate 100000
   snowlease layout --js-safe --replicas 8 --rate 5000`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			designed := false
 			for _, name := range []string{"years", "replicas", "rate", "businesses", "js-safe"} {

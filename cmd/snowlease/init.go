@@ -28,7 +28,7 @@ of the namespace exists it changes nothing and exits with 3. Layout, max-ttl and
 must be those of the application's configuration; the namespace is pinned to them.`,
 		Example: `  snowlease init --store redis://127.0.0.1:6379 --namespace orders
   ` + envStore + `='mysql://app:word@db/orders' snowlease init --config orders.yaml`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := request.complete(cmd, &store); err != nil {
 				return err

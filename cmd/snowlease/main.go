@@ -21,6 +21,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"syscall"
 
 	"github.com/redis/go-redis/v9/logging"
@@ -61,6 +62,8 @@ Exit codes: 0 all went well, 1 something failed, 2 wrong call, 3 the answer is n
 (faults were found, the namespace exists, and the like).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Args:          noArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.AddGroup(
 		&cobra.Group{ID: "ids", Title: "Ids:"},
@@ -93,6 +96,20 @@ Exit codes: 0 all went well, 1 something failed, 2 wrong call, 3 the answer is n
 	fmt.Fprintf(stderr, "See %q.\n", cmd.CommandPath()+" --help")
 	return exitUsage
 }
+
+// noArgs is cobra.NoArgs without the argument, unless it looks like a command: a store
+// that is given as one may hold a password.
+func noArgs(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case word.MatchString(args[0]):
+		return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+	}
+	return fmt.Errorf("%s takes no argument: settings are flags, and the store is named by --store or %s", cmd.CommandPath(), envStore)
+}
+
+var word = regexp.MustCompile(`^[a-z-]{1,20}$`)
 
 // failed marks err, if any, as a failure with the exit code 1.
 func failed(err error) error {

@@ -25,7 +25,7 @@ since and may not look changed. Do it before the service reaches the restored st
 what is lent until then is lent by marks that may be too low. A failover, a restart and
 lost records are noticed without it.`,
 		Example: `  snowlease quarantine --namespace orders --reason 'backup of 06:00 restored'`,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := store.complete(false); err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 func releaseCommand() *cobra.Command {
@@ -31,7 +32,7 @@ ends by itself at the same time.
 
 It exits with 3 where the worker id is not held under this token.`,
 		Example: `  snowlease release --namespace orders --worker 3 --token 1763702716123`,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := store.complete(false); err != nil {
 				return err
@@ -51,7 +52,7 @@ It exits with 3 where the worker id is not held under this token.`,
 			}); err != nil {
 				return err
 			}
-			if err := confirm(cmd, yes, "Take worker %d of %q from %q, who has held it since %s?", worker, store.namespace, plain(slot.Holder), at(slot.Since)); err != nil {
+			if err := confirm(cmd, yes, "Take worker %d of %q from %q, who has held it since %s?", worker, store.namespace, printable.Text(slot.Holder), at(slot.Since)); err != nil {
 				return err
 			}
 			return store.with(cmd, func(ctx context.Context, o *opened) error {
@@ -70,7 +71,7 @@ It exits with 3 where the worker id is not held under this token.`,
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), map[string]any{"namespace": store.namespace, "store": o.String(), "worker": worker, "lent_after": mark})
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "worker %d of %q was taken from %q; it can be lent after %s\n", worker, store.namespace, plain(slot.Holder), mark)
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "worker %d of %q was taken from %q; it can be lent after %s\n", worker, store.namespace, printable.Text(slot.Holder), mark)
 				return err
 			})
 		},

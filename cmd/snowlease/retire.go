@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/spf13/cobra"
 )
 
@@ -23,7 +24,7 @@ of a deployment that is rolled back, are refused and told the reason.
 A takeover of a whole namespace does this by itself. There is no way back; processes that
 still hold a worker id go on up to their ceilings.`,
 		Example: `  snowlease retire --namespace orders --reason 'moved to namespace orders-2'`,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := store.complete(false); err != nil {
 				return err
@@ -42,7 +43,7 @@ still hold a worker id go on up to their ceilings.`,
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), map[string]string{"namespace": store.namespace, "store": o.String(), "pin": rec.Pin})
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "namespace %q at %s is %s\n", store.namespace, o, plain(rec.Pin))
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "namespace %q at %s is %s\n", store.namespace, o, printable.Text(rec.Pin))
 				return err
 			})
 		},

@@ -19,7 +19,7 @@ func segmentCommand() *cobra.Command {
 		Short: "Create names of numbers, and let them go on after a loss",
 		Long: `Segment looks after the names that package idworker/segment issues numbers of, in SQL
 or on Redis.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(segmentCreateCommand(), segmentResumeCommand())
@@ -73,7 +73,7 @@ func segmentCreateCommand() *cobra.Command {
 nothing and exits with 3. After a loss of data start above all numbers in use and all
 that running processes have reserved ahead: stop them first.`,
 		Example: `  snowlease segment create --name orders --start 1000`,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := completeSegment(&store, name, start, "start"); err != nil {
 				return err
@@ -111,7 +111,7 @@ backup, before anybody reserves. Stop the processes that have reserved numbers a
 leave room for them, and give the greatest number that is in use anywhere. A name that is
 further already stays there.`,
 		Example: `  snowlease segment resume --name orders --above 48210`,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := completeSegment(&store, name, above, "above"); err != nil {
 				return err

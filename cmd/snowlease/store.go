@@ -148,7 +148,7 @@ func (f *storeFlags) open(ctx context.Context) (_ *opened, err error) {
 
 // exists: a SQLite file is there, which opening it would create.
 func (f *storeFlags) exists() error {
-	path, query, _ := strings.Cut(strings.TrimPrefix(f.config.DB.DSN, "file:"), "?")
+	path, query, _ := strings.Cut(strings.TrimPrefix(string(f.config.DB.DSN), "file:"), "?")
 	if f.creates || f.config.DB.Driver != "sqlite" || path == "" || strings.Contains(path, ":memory:") || strings.Contains(query, "mode=memory") {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +52,11 @@ func TestParseStore(t *testing.T) {
 		"redis://h/?a=%zz":          "not key=value",
 		"mysql://u:s3cret@a,b/name": "give one host",
 		"mysql://u:s3cret?x@h/name": `an "@" stands behind the host`,
+		"redis://user:s3cret":       "no host or host:port",
+		"redis://user:s3cret/0":     "no host or host:port",
+		"redis://user:a:s3cret":     "no host or host:port",
+		"redis://h,user:s3cret":     "no host or host:port",
+		"mysql://root:s3cret/db":    "no host or host:port",
 	} {
 		_, err := parseStore(text)
 		require.ErrorContains(t, err, want)
@@ -99,6 +105,38 @@ func TestNoFileIsCreated(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
+// A store that is written wrongly, or in the wrong place, shows no password, neither
+// when it is read nor when it is opened.
+func TestNoPasswordIsPrinted(t *testing.T) {
+	const secret = "s3cretWord"
+	for _, store := range []string{
+		"redis://user:" + secret, "redis://user:a:" + secret, "redis://user:" + secret + "/0", "redis://user:" + secret + "@127.0.0.1:1",
+		"mysql://root:" + secret + "/db", "mysql://root:" + secret + "@127.0.0.1:1/db", "root:" + secret + "@tcp(127.0.0.1:1/db", "root:" + secret + "@tcp(127.0.0.1:1)/db",
+		"postgres://root:" + secret + "/db", "postgres://root:" + secret + "@127.0.0.1:1/db", "host=127.0.0.1 port=1 password=" + secret, "host=127.0.0.1 port=x password=" + secret,
+		"sqlite:root:" + secret + "@127.0.0.1/db", "sqlite://root:" + secret + "@h/db", "oracle://root:" + secret + "@h/db", "root:" + secret + "@h/db",
+	} {
+		t.Run(strings.ReplaceAll(store, secret, "PW"), func(t *testing.T) {
+			t.Setenv(envStore, store)
+			for _, args := range [][]string{
+				{"workers", "--namespace=a", "--timeout=500ms"},
+				{"doctor", "--namespace=a", "--timeout=500ms"},
+				{"workers", store},
+				{store},
+				{"config", store},
+				{"segment", store},
+				{"segment", "list", store},
+			} {
+				code, out, errs := call(t, "", args...)
+				require.NotZero(t, code, args)
+				require.NotContains(t, out+errs, secret, args)
+			}
+		})
+	}
+	files, err := filepath.Glob("*" + secret + "*")
+	require.NoError(t, err)
+	require.Empty(t, files)
+}
+
 // FuzzParseStore: a password is in no error.
 func FuzzParseStore(f *testing.F) {
 	for _, s := range []string{"redis://u:%s@h:1/0?cluster=1", "rediss://%s", "mysql://u:%s@h/n?a=b", "u:%s@tcp(h)/n", "postgres://u:%s@h", "redis://h/%s", "sqlite:%s", "%s", "redis://u:%%zz%s@h"} {
@@ -113,6 +151,8 @@ func FuzzParseStore(f *testing.F) {
 			return
 		}
 		require.NotEqual(t, c.Redis.IsZero(), c.DB == providers.DBConfig{}, "one of both")
+		c.Redis.Addrs, c.Redis.Master, c.Redis.Username, c.Redis.SentinelUsername = nil, "", "", ""
+		require.NotContains(t, fmt.Sprintf("%v %+v %#v", c, c, c), secret)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/snowlease/snowlease/providers"
+	"github.com/snowlease/snowlease/providers/secret"
 )
 
 // parseStore reads where a store is. Its errors show no part of the text, which may
@@ -26,7 +27,11 @@ func parseStore(text string) (providers.Config, error) {
 	case isURL && (scheme == "postgres" || scheme == "postgresql"):
 		return database("postgres", text), nil
 	case strings.HasPrefix(text, "sqlite:"):
-		return database("sqlite", strings.TrimPrefix(strings.TrimPrefix(text, "sqlite:"), "//")), nil
+		path := strings.TrimPrefix(strings.TrimPrefix(text, "sqlite:"), "//")
+		if strings.Contains(path, ":") && strings.Contains(path, "@") {
+			return providers.Config{}, errors.New("--store: what follows sqlite: is no path of a file")
+		}
+		return database("sqlite", path), nil
 	case strings.HasPrefix(text, "file:"):
 		return database("sqlite", text), nil
 	case strings.Contains(text, "@tcp("), strings.Contains(text, "@unix("):
@@ -38,7 +43,7 @@ func parseStore(text string) (providers.Config, error) {
 }
 
 func database(driver, dsn string) providers.Config {
-	return providers.Config{DB: providers.DBConfig{Driver: driver, DSN: dsn}}
+	return providers.Config{DB: providers.DBConfig{Driver: driver, DSN: secret.String(dsn)}}
 }
 
 // An authority is what stands between "://" and the path. Package net/url takes one
@@ -70,12 +75,31 @@ func parseAuthority(rest string) (a authority, err error) {
 		host = host[i+1:]
 	}
 	a.hosts = strings.Split(host, ",")
+	for _, h := range a.hosts {
+		if !isHost(h) {
+			return a, errors.New("--store: what stands before the path is no host or host:port: write user:password@host:port")
+		}
+	}
 	a.path, a.rawQuery, _ = strings.Cut(after, "?")
 	a.path = strings.TrimPrefix(a.path, "/")
 	if a.query, err = url.ParseQuery(a.rawQuery); err != nil {
 		return a, errors.New("--store: what follows the ? is not key=value")
 	}
 	return a, nil
+}
+
+// isHost reports whether h is a host, with or without a port that is a number. A user and
+// a password without a host are not taken for them.
+func isHost(h string) bool {
+	if strings.HasPrefix(h, "[") && strings.HasSuffix(h, "]") || !strings.Contains(h, ":") {
+		return true
+	}
+	_, port, err := net.SplitHostPort(h)
+	if err != nil {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
 }
 
 // withPort adds the usual port to hosts without one.
@@ -98,7 +122,7 @@ func parseRedis(scheme, rest string) (providers.Config, error) {
 	if err != nil {
 		return providers.Config{}, err
 	}
-	c := providers.RedisConfig{Username: a.user, Password: a.password, TLS: scheme == "rediss", Addrs: a.withPort("6379")}
+	c := providers.RedisConfig{Username: a.user, Password: secret.String(a.password), TLS: scheme == "rediss", Addrs: a.withPort("6379")}
 	if a.path != "" {
 		if c.DB, err = strconv.Atoi(a.path); err != nil {
 			return providers.Config{}, fmt.Errorf("--store: the database is not a number, such as the 0 in redis://host:6379/0")
@@ -116,7 +140,7 @@ func parseRedis(scheme, rest string) (providers.Config, error) {
 		case "sentinel_username":
 			c.SentinelUsername = value
 		case "sentinel_password":
-			c.SentinelPassword = value
+			c.SentinelPassword = secret.String(value)
 		default:
 			return providers.Config{}, errors.New("--store: a setting of Redis is unknown: choose master, cluster, sentinel_username, sentinel_password")
 		}

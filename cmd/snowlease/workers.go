@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 func workersCommand() *cobra.Command {
@@ -32,7 +33,7 @@ mark has passed); free.`,
 		Example: `  snowlease workers --namespace orders
   snowlease workers --namespace orders --all --json
   snowlease workers --namespace orders --watch --every 5s`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := store.complete(false); err != nil {
 				return err
@@ -125,7 +126,7 @@ func readWorkers(ctx context.Context, o *opened, namespace string, all bool) (v 
 	}
 	v = workerView{Namespace: namespace, Store: o.String(), Now: at(rec.Now), Pin: rec.Pin, Pool: len(slots), Workers: []workerLine{}}
 	if rec.Quarantined() {
-		v.Quarantine, v.Reason = at(rec.Quarantine), plain(rec.Reason)
+		v.Quarantine, v.Reason = at(rec.Quarantine), printable.Text(rec.Reason)
 	}
 	for _, s := range slots {
 		state := stateOf(s)
@@ -136,7 +137,7 @@ func readWorkers(ctx context.Context, o *opened, namespace string, all bool) (v 
 			continue
 		}
 		v.Workers = append(v.Workers, workerLine{
-			Worker: s.Worker, State: state, Holder: plain(s.Holder), Since: at(s.Since), Expires: at(s.Expires), Mark: at(s.Mark), Token: s.Token,
+			Worker: s.Worker, State: state, Holder: printable.Text(s.Holder), Since: at(s.Since), Expires: at(s.Expires), Mark: at(s.Mark), Token: s.Token,
 		})
 	}
 	return v, nil
@@ -147,7 +148,7 @@ func (v workerView) print(w io.Writer) error {
 		return err
 	}
 	if lease.Retired(v.Pin) {
-		if _, err := fmt.Fprintf(w, "it is %s\n", plain(v.Pin)); err != nil {
+		if _, err := fmt.Fprintf(w, "it is %s\n", printable.Text(v.Pin)); err != nil {
 			return err
 		}
 	}

@@ -46,7 +46,7 @@ func defaults() config {
 // complete fills in what follows from other settings.
 func (c *config) complete() {
 	db := &c.Providers.DB
-	db.Driver = cmp.Or(db.Driver, driverOf(db.DSN))
+	db.Driver = cmp.Or(db.Driver, driverOf(string(db.DSN)))
 	r := c.Providers.Redis
 	if len(r.Addrs) == 0 {
 		r.Addrs = nil // [] in a file
@@ -63,7 +63,7 @@ func (c *config) complete() {
 	}
 }
 
-// driverOf guesses the driver by the form of a DSN.
+// driverOf guesses the driver by the form of a DSN: "" where it has none of the forms.
 func driverOf(dsn string) string {
 	switch {
 	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"),
@@ -71,6 +71,8 @@ func driverOf(dsn string) string {
 		return "postgres"
 	case strings.Contains(dsn, "@tcp("), strings.Contains(dsn, "@unix("), strings.Contains(dsn, "@/"):
 		return "mysql"
+	case strings.ContainsAny(strings.TrimPrefix(strings.TrimPrefix(dsn, "file:"), ":memory:"), ":@"):
+		return ""
 	}
 	return "sqlite"
 }
@@ -95,7 +97,7 @@ func (c *config) database() string {
 	if db.Driver != "sqlite" {
 		return db.Driver
 	}
-	path, _, _ := strings.Cut(strings.TrimPrefix(db.DSN, "file:"), "?")
+	path, _, _ := strings.Cut(strings.TrimPrefix(string(db.DSN), "file:"), "?")
 	if abs, err := filepath.Abs(path); err == nil && path != "" && !strings.HasPrefix(path, ":") {
 		path = abs
 	}

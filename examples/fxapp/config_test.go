@@ -76,7 +76,7 @@ db: {max_open: 3}
 	require.Equal(t, 3*time.Second, cfg.IDWorker.Wait)
 	require.EqualValues(t, 6, cfg.IDWorker.Layout.WorkerBits)
 	require.Equal(t, []string{"b:1", "b:2"}, cfg.Providers.Redis.Addrs)
-	require.Equal(t, "word", cfg.Providers.Redis.Password)
+	require.Equal(t, "word", string(cfg.Providers.Redis.Password))
 	require.Equal(t, 4, cfg.Providers.DB.MaxOpen)
 	require.False(t, cfg.embedsRedis())
 }
@@ -118,8 +118,8 @@ func TestBadConfig(t *testing.T) {
 		{name: "kinds", file: "listen: 8080\nlog_level: loud\nonce: maybe\nidworker: {ttl: soon, worker: x}\ndb: sqlite\nredis: {addrs: [1], password: {a: " + secret + "}}", want: []string{
 			`fxapp.yaml: key listen: value "8080": expected type 'string'`, `fxapp.yaml: key log_level: value "loud": `,
 			`fxapp.yaml: key once: value "maybe": expected type 'bool'`, `fxapp.yaml: key idworker.ttl: value "soon": `,
-			`fxapp.yaml: key idworker.worker: value "x": expected type 'int64'`, `fxapp.yaml: key db: value "sqlite": expected a map`,
-			"fxapp.yaml: key redis.addrs[0]: value", "fxapp.yaml: key redis.password: expected type 'string'",
+			`fxapp.yaml: key idworker.worker: value "x": expected type 'int64'`, `fxapp.yaml: key db: expected a map`,
+			"fxapp.yaml: key redis.addrs[0]: expected type", "fxapp.yaml: key redis.password: expected type",
 		}},
 		{name: "values", file: "idworker: {ttl: 30}", args: []string{"-listen", "nowhere", "-mode", "foo", "-wait", "-1s"}, want: []string{
 			"ttl 30ns is too short", `mode "foo" is unknown`, "wait -1s is negative", `listen "nowhere" is not host:port`,
@@ -129,9 +129,14 @@ func TestBadConfig(t *testing.T) {
 		{name: "no mapping", file: "[1]", want: []string{"fxapp.yaml: cannot be read: yaml: "}},
 		{name: "no file", args: []string{"-config", "none.yaml"}, want: []string{"file none.yaml: cannot be read: ", "no such file"}},
 		{name: "environment", env: []string{"FXAPP_FOO=1", "FXAPP_DB_MAX_OPEN=x", "FXAPP_REDIS_PASSWORD=" + secret, "FXAPP_DB_DSN=app:" + secret + "@tcp(h)/d", "FXAPP_IDWORKER_TTL="}, want: []string{
-			"environment variable FXAPP_FOO: is no setting", `environment variable FXAPP_DB_MAX_OPEN: key db.max_open: value "x": `,
+			"environment variable FXAPP_FOO: is no setting", `environment variable FXAPP_DB_MAX_OPEN: key db.max_open: cannot parse`,
 			`environment variable FXAPP_IDWORKER_TTL: key idworker.ttl: value "": `,
 		}},
+		{name: "a DSN in the place of the section", file: "db: app:" + secret + "@tcp(h)/d\nredis: redis://u:" + secret + "@h", want: []string{"key db: expected a map", "key redis: expected a map"}},
+		{name: "a URL in the place of an address", file: "idworker: {mode: redis}\nredis: {addrs: ['u:" + secret + "']}", want: []string{"redis.addrs[0] is not host:port"}},
+		{name: "a DSN of another form", args: []string{"-dsn", "sqlserver://sa:" + secret + "@h/d"}, want: []string{"db.driver is empty"}},
+		{name: "a DSN without a protocol", args: []string{"-dsn", "app:" + secret + "@h/d"}, want: []string{"db.driver is empty"}},
+		{name: "a DSN without a host", env: []string{"FXAPP_DB_DSN=app:" + secret + "/d"}, want: []string{"db.driver is empty"}},
 		{name: "flag", args: []string{"-foo"}, want: []string{"not defined: -foo: see -help"}},
 		{name: "flag value", args: []string{"-log-level", "loud"}, want: []string{`flag -log-level: key log_level: value "loud": `}},
 		{name: "argument", args: []string{"start"}, want: []string{`argument "start" is not known`}},

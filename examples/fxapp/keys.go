@@ -53,7 +53,8 @@ func explain(k *koanf.Koanf, err error) (errs []error) {
 // shown returns the value of a key, unless it may be a secret.
 func shown(k *koanf.Koanf, key string) string {
 	key, _, _ = strings.Cut(key, "[") // an element of a list
-	if strings.Contains(key, "password") || strings.Contains(key, "dsn") {
+	// A DSN may stand where db or redis.addrs expect something else.
+	if section, _, _ := strings.Cut(key, "."); section == "db" || section == "redis" {
 		return ""
 	}
 	return fmt.Sprintf(" value %q:", fmt.Sprint(k.Get(key)))

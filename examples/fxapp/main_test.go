@@ -19,6 +19,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/providers/secret"
 	"github.com/snowlease/snowlease/providers/sqldb"
 	"github.com/snowlease/snowlease/providers/sqlite"
 	"github.com/snowlease/snowlease/redisseq"
@@ -176,7 +177,7 @@ func TestOnce(t *testing.T) {
 // borrow takes n worker ids of the program's namespace, for ttl, as copies of it do.
 func borrow(t *testing.T, file string, n int) {
 	t.Helper()
-	db, err := sqldb.Open(t.Context(), sqldb.Config{Driver: "sqlite", DSN: file}, nil, sqlite.Driver())
+	db, err := sqldb.Open(t.Context(), sqldb.Config{Driver: "sqlite", DSN: secret.String(file)}, nil, sqlite.Driver())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, sqldb.Close(db)) }()
 	center, err := dbseq.New(db)
@@ -224,7 +225,7 @@ func TestInterruptedStart(t *testing.T) {
 func TestFailedStartGivesBack(t *testing.T) {
 	t.Parallel()
 	file := newFile(t)
-	db, err := sqldb.Open(t.Context(), sqldb.Config{Driver: "sqlite", DSN: file}, nil, sqlite.Driver())
+	db, err := sqldb.Open(t.Context(), sqldb.Config{Driver: "sqlite", DSN: secret.String(file)}, nil, sqlite.Driver())
 	require.NoError(t, err)
 	require.NoError(t, db.Exec("CREATE VIEW fxapp_items AS SELECT 1").Error)
 	require.NoError(t, sqldb.Close(db))
@@ -238,7 +239,7 @@ func TestFailedStartGivesBack(t *testing.T) {
 func TestInterruptedAfterTheBorrow(t *testing.T) {
 	t.Parallel()
 	file := newFile(t)
-	db, err := sqldb.Open(t.Context(), sqldb.Config{Driver: "sqlite", DSN: file}, nil, sqlite.Driver())
+	db, err := sqldb.Open(t.Context(), sqldb.Config{Driver: "sqlite", DSN: secret.String(file)}, nil, sqlite.Driver())
 	require.NoError(t, err)
 	require.NoError(t, db.Exec("CREATE VIEW fxapp_items AS SELECT 1").Error) // migration tries again for a while
 	require.NoError(t, sqldb.Close(db))

@@ -5,7 +5,9 @@ import (
 	"embed"
 	"encoding/json"
 	"html/template"
+	"net"
 	"net/http"
+	"net/netip"
 	"path"
 	"strings"
 	"time"
@@ -73,6 +75,10 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusMethodNotAllowed, "the console is read-only: use GET")
 		return
 	}
+	if rebound(r) {
+		fail(w, http.StatusMisdirectedRequest, "the console is asked on this host by a name that is not this host's: use localhost or an address, and let a proxy send one of these as Host")
+		return
+	}
 	dir, file := path.Split(r.URL.Path)
 	switch path.Base(dir) + "/" + file {
 	case "api/status":
@@ -92,6 +98,30 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// rebound reports whether a request to a loopback address names another host. A web page
+// whose name leads to that address would make the reader's browser send one, and read
+// the answer: DNS rebinding.
+func rebound(r *http.Request) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	at, err := netip.ParseAddrPort(local.String())
+	if err != nil || !at.Addr().Unmap().IsLoopback() {
+		return false
+	}
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return false
+	}
+	_, err = netip.ParseAddr(strings.Trim(host, "[]"))
+	return err != nil
+}
+
 // serveFile serves the page and its assets.
 func (c *console) serveFile(w http.ResponseWriter, r *http.Request, dir, file string) {
 	switch {
@@ -101,7 +131,7 @@ func (c *console) serveFile(w http.ResponseWriter, r *http.Request, dir, file st
 	case file == "":
 		c.render(w, "page", struct {
 			Status status
-			Pool   pool
+			Pool   *pool
 			Decode decoder
 		}{c.status(), c.pool(r.Context()), c.decoder(r)})
 	case file == "style.css" || file == "app.js" || file == "icon.svg":

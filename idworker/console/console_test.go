@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -50,6 +51,44 @@ func TestStatusJSON(t *testing.T) {
 	require.NotEmpty(t, got.Seen)
 	require.WithinDuration(t, time.Now(), got.Now, time.Minute)
 	require.WithinDuration(t, w.Layout().Ends(), got.Ends, 0)
+}
+
+// A page whose name leads to the loopback address reads nothing through it.
+func TestRebinding(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{"127.0.0.1:0", "[::1]:0"} {
+		l, err := net.Listen("tcp", addr)
+		require.NoError(t, err)
+		srv := &httptest.Server{Listener: l, Config: &http.Server{Handler: console.New(fixed(t, snowflake.Layout{}))}}
+		srv.Start()
+		t.Cleanup(srv.Close)
+		for host, code := range map[string]int{
+			"": 200, "localhost": 200, "localhost:8080": 200, "LOCALHOST.": 200, "orders.localhost": 200, "127.0.0.1": 200, "[::1]:8080": 200, "10.0.0.7:8080": 200,
+			"evil.example": 421, "evil.example:8080": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example": 421, "notlocalhost": 421,
+		} {
+			for _, path := range []string{"/", "/api/status", "/api/slots", "/parts/lease"} {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+path, http.NoBody)
+				require.NoError(t, err)
+				req.Host = host
+				resp, err := srv.Client().Do(req)
+				require.NoError(t, err)
+				body, err := io.ReadAll(resp.Body)
+				require.NoError(t, errors.Join(err, resp.Body.Close()))
+				if path == "/api/slots" && code == 200 {
+					require.Equal(t, http.StatusNotImplemented, resp.StatusCode, "a fixed worker has none")
+					continue
+				}
+				require.Equal(t, code, resp.StatusCode, "%s %s", host, path)
+				require.Equal(t, code == 421, strings.Contains(string(body), "use localhost"))
+			}
+		}
+	}
+	// Elsewhere names are the business of who mounts it.
+	req := httptest.NewRequest(http.MethodGet, "http://ops.example/", http.NoBody)
+	req = req.WithContext(context.WithValue(req.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 80}))
+	rec := httptest.NewRecorder()
+	console.New(fixed(t, snowflake.Layout{})).ServeHTTP(rec, req)
+	require.Equal(t, http.StatusOK, rec.Code)
 }
 
 func TestSlotsJSON(t *testing.T) {

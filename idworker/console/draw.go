@@ -4,7 +4,7 @@ import "fmt"
 
 // draw makes the cells of the map. Where worker ids share a cell it has the state of
 // the one that is the least free.
-func (p *pool) draw() {
+func (p *pool) draw(all []slot) {
 	if p.Size == 0 {
 		return
 	}
@@ -12,7 +12,7 @@ func (p *pool) draw() {
 	rank := map[string]int{mine: 4, lent: 3, waiting: 2, lapsed: 1, free: 0}
 	class := map[string]string{mine: "mine", lent: "lent", waiting: "waiting", lapsed: "lapsed", free: "free"}
 	for first := 0; first < p.Size; first += p.Shared {
-		group := p.Slots[first:min(p.Size, first+p.Shared)]
+		group := all[first:min(p.Size, first+p.Shared)]
 		worst, used := group[0], 0
 		for _, s := range group {
 			if rank[s.State] > rank[worst.State] {

@@ -137,6 +137,31 @@ func TestLargePools(t *testing.T) {
 	}
 }
 
+// Nor an answer without bound: what is free is left out of it, and of the rest what is
+// beyond 1,024.
+func TestLargePoolsAsJSON(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		listing
+		slots, left, free int
+	}{
+		{listing{1024, 3}, 1024, 0, 1021},
+		{listing{1025, 3}, 3, 0, 1022},
+		{listing{300_000, 2_000}, 1024, 976, 298_000},
+	} {
+		rec := get(t, console.New(shown{&idworker.Status{Worker: -1}}, console.WithSlots(tt.listing)), "/api/slots")
+		var got struct {
+			Size, Left int
+			Counts     map[string]int
+			Slots      []struct{ Worker int }
+		}
+		require.NoError(t, json.Unmarshal(rec.Body.Bytes(), &got))
+		require.Len(t, got.Slots, tt.slots)
+		require.Equal(t, []int{tt.n, tt.left, tt.lent, tt.free}, []int{got.Size, got.Left, got.Counts["lent"], got.Counts["free"]})
+		require.Less(t, rec.Body.Len(), 1<<19)
+	}
+}
+
 // A lister that hangs holds up who asks for slots, for a while, and nobody else.
 func TestListerHangs(t *testing.T) {
 	t.Parallel()

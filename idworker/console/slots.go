@@ -17,6 +17,7 @@ const (
 	slotsTimeout = 2 * time.Second
 	maxCells     = 1024 // of the map: more worker ids share cells
 	maxRows      = 256  // of the table
+	maxSlots     = 1024 // of api/slots
 )
 
 var errNoLister = errors.New("the slots of the namespace are not listed here: the worker has no centre, or give console.New the option WithSlots and one that lists them")
@@ -29,27 +30,41 @@ type slots struct {
 	read time.Time
 	list []lease.Slot
 	err  error
+
+	drawn     *pool // of list, for the lease below
+	ownWorker int64
+	ownToken  int64
 }
 
-// of returns the slots of the namespace, at most slotsEvery old.
-func (s *slots) of(ctx context.Context, namespace string) ([]lease.Slot, error) {
-	if s.lister == nil {
-		return nil, errNoLister
-	}
+// of returns the slots of the namespace of st, at most slotsEvery old. Nobody changes what
+// it returns.
+func (s *slots) of(ctx context.Context, st idworker.Status) *pool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.ask(ctx, st.Namespace)
+	if s.drawn == nil || s.ownWorker != st.Worker || s.ownToken != st.Token {
+		s.drawn, s.ownWorker, s.ownToken = newPool(st, s.list, s.err), st.Worker, st.Token
+	}
+	return s.drawn
+}
+
+// ask asks the lister, unless its last answer is young, with mu held.
+func (s *slots) ask(ctx context.Context, namespace string) {
+	if s.lister == nil {
+		s.err = errNoLister
+		return
+	}
 	if !s.read.IsZero() && time.Since(s.read) < slotsEvery {
-		return s.list, s.err
+		return
 	}
 	// Others get the answer too: it does not end with the request that asks.
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), slotsTimeout)
 	defer cancel()
 	s.list, s.err = s.lister.Slots(call, namespace)
-	s.read = time.Now()
+	s.read, s.drawn = time.Now(), nil
 	if errors.Is(s.err, idworker.ErrNoSlots) {
 		s.err = errNoLister
 	}
-	return s.list, s.err
 }
 
 // The states of a slot.
@@ -88,7 +103,10 @@ type pool struct {
 	Size      int            `json:"size"`
 	Now       time.Time      `json:"now,omitzero"` // the centre's clock
 	Counts    map[string]int `json:"counts"`
-	Slots     []slot         `json:"slots"`
+	// Slots are all of a pool of up to 1,024; of a larger one the first 1,024 that are
+	// not free, and Left is how many such there are besides.
+	Slots []slot `json:"slots"`
+	Left  int    `json:"left,omitempty"`
 
 	Err    error  `json:"-"`
 	Cells  []cell `json:"-"`
@@ -106,15 +124,25 @@ type cell struct {
 	Worker       int64 // the first
 }
 
-func (c *console) pool(ctx context.Context) pool {
-	st := c.worker.Status()
-	p := pool{Namespace: st.Namespace, Center: st.Center, Counts: map[string]int{}, Slots: []slot{}, Replicas: st.Pool.Replicas()}
-	list, err := c.slots.of(ctx, st.Namespace)
-	p.Err, p.Size = err, len(list)
+func (c *console) pool(ctx context.Context) *pool { return c.slots.of(ctx, c.worker.Status()) }
+
+func newPool(st idworker.Status, list []lease.Slot, err error) *pool {
+	p := &pool{
+		Namespace: st.Namespace, Center: st.Center, Counts: map[string]int{}, Slots: []slot{}, Replicas: st.Pool.Replicas(),
+		Err: err, Size: len(list),
+	}
+	all := make([]slot, 0, len(list))
 	for _, s := range list {
 		v := view(s, st.Worker, st.Token)
 		p.Counts[v.State]++
-		p.Slots, p.Now = append(p.Slots, v), millis(s.Now)
+		all, p.Now = append(all, v), millis(s.Now)
+		switch {
+		case v.State == free && len(list) > maxSlots:
+		case len(p.Slots) < maxSlots:
+			p.Slots = append(p.Slots, v)
+		default:
+			p.Left++
+		}
 		switch {
 		case v.State == free:
 		case len(p.Rows) == maxRows:
@@ -124,7 +152,7 @@ func (c *console) pool(ctx context.Context) pool {
 		}
 	}
 	p.InUse = p.Counts[mine] + p.Counts[lent] + p.Counts[waiting]
-	p.draw()
+	p.draw(all)
 	return p
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 var (
@@ -46,7 +48,7 @@ type QuarantineError struct {
 // Error names the reason, the end and the way out.
 func (e *QuarantineError) Error() string {
 	return fmt.Sprintf("lease: namespace %q is in quarantine for %v (until %s): %s; earlier grants may still be in use. A namespace that is known to be new is opened at once by \"snowlease init\"",
-		e.Namespace, e.Wait(), e.Until.UTC().Format(time.RFC3339Nano), e.Reason)
+		e.Namespace, e.Wait(), e.Until.UTC().Format(time.RFC3339Nano), printable.Text(e.Reason))
 }
 
 // Wait returns how long after the centre's answer the quarantine ends.
@@ -63,10 +65,10 @@ type MismatchError struct {
 // Error shows both sides, or why the namespace was retired.
 func (e *MismatchError) Error() string {
 	if Retired(e.Stored) {
-		return fmt.Sprintf("lease: namespace %q is %s: give this process the configuration of what has taken its place", e.Namespace, e.Stored)
+		return fmt.Sprintf("lease: namespace %q is %s: give this process the configuration of what has taken its place", e.Namespace, printable.Text(e.Stored))
 	}
 	return fmt.Sprintf("lease: namespace %q is pinned to %s, this process asks for %s: give all members of a namespace one configuration, or this one a namespace of its own",
-		e.Namespace, e.Stored, e.Asked)
+		e.Namespace, printable.Text(e.Stored), e.Asked)
 }
 
 // ClockError is returned when the centre's clock and the caller's are further

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 // ErrUnknown is returned by an Operator where nothing is on record for a namespace.
@@ -88,7 +90,7 @@ func ParsePin(pin string) (Request, error) {
 		}
 	}
 	if Retired(pin) {
-		return Request{}, fmt.Errorf("lease: the namespace is %s", pin)
+		return Request{}, fmt.Errorf("lease: the namespace is %s", printable.Text(pin))
 	}
-	return Request{}, fmt.Errorf("lease: %q is not what a namespace is pinned to: see whether the record is another program's", pin)
+	return Request{}, fmt.Errorf("lease: %q is not what a namespace is pinned to: see whether the record is another program's", printable.Text(pin))
 }

@@ -59,7 +59,8 @@
 // was set back, or within minutes of a crash: who starts after a crash is up to a TTL
 // ahead of the clock, and loses half of WithMaxAhead of that at each renewal, so for ten
 // minutes with the defaults; file systems whose locks do not work, as some network file
-// systems; processes that are copied with their memory. Directories that everyone may
-// write to are refused. Where the system has no flock (Windows) there are no records:
+// systems; processes that are copied with their memory. Directories and files that
+// everyone may write to are refused, and so are those of a user who is neither root nor
+// this one and shares no group with it. Links in the directory are not followed. Where the system has no flock (Windows) there are no records:
 // only explicit and ordinal, with Stateless, and hash.
 package local

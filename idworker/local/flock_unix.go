@@ -8,9 +8,6 @@ import (
 	"syscall"
 )
 
-// noFollow: a file is never reached through a link.
-const noFollow = syscall.O_NOFOLLOW
-
 // canLock says why there are no locks on this system.
 func canLock() error { return nil }
 

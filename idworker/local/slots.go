@@ -14,6 +14,8 @@ import (
 	"github.com/snowlease/snowlease/idworker/lease"
 )
 
+const maxPin = 1024 // bytes: several times what a pin has
+
 // slots are the files of a directory.
 type slots string
 
@@ -23,8 +25,10 @@ func (d slots) prepare() error {
 		return fmt.Errorf("no directory for locks and records: %w: set dir to one that can be written to", err)
 	}
 	info, err := os.Stat(string(d))
-	if err == nil && info.Mode().Perm()&0o002 != 0 {
-		return fmt.Errorf("directory %s (%v) can be written to by everyone, who could take its locks: chmod o-w, or set dir to another", d, info.Mode())
+	if err == nil {
+		if err := private(info); err != nil {
+			return fmt.Errorf("directory %s for locks and records (%v): %w: set dir to another, or correct its owner and mode", d, info.Mode(), err)
+		}
 	}
 	f, err := os.CreateTemp(string(d), ".new-*")
 	if err == nil {
@@ -36,6 +40,47 @@ func (d slots) prepare() error {
 	return nil
 }
 
+// private says why others than root, the process's user and its groups could have made a
+// file or directory, or could change it.
+func private(info fs.FileInfo) error {
+	if info.Mode().Perm()&0o002 != 0 {
+		return errors.New("it can be written to by everyone, who could take its locks (chmod o-w)")
+	}
+	return ownedByOthers(info)
+}
+
+// openFile opens a file of the directory. Links are not followed, and what is no file,
+// or another user's, is an error.
+func openFile(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file (%v): remove it", path, info.Mode())
+	}
+	if err == nil {
+		if err = private(info); err != nil {
+			err = fmt.Errorf("%s (%v): %w: correct its owner and mode", path, info.Mode(), err)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// readFile reads up to n bytes of a file of the directory.
+func readFile(path string, n int64) ([]byte, error) {
+	f, err := openFile(path, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, n))
+	return b, errors.Join(err, f.Close())
+}
+
 func (d slots) path(namespace string, worker int64) string {
 	return filepath.Join(string(d), fmt.Sprintf("%s.%d.slot", namespace, worker))
 }
@@ -43,10 +88,10 @@ func (d slots) path(namespace string, worker int64) string {
 // pin holds the namespace to what its first member asked for.
 func (d slots) pin(req lease.Request) error {
 	path := filepath.Join(string(d), req.Namespace+".pin")
-	stored, err := os.ReadFile(path)
+	stored, err := readFile(path, maxPin)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = d.create(path, []byte(req.Pin()+"\n")); err == nil {
-			stored, err = os.ReadFile(path)
+			stored, err = readFile(path, maxPin)
 		}
 	}
 	if err != nil {
@@ -91,10 +136,10 @@ func (d slots) sync() error {
 // record. Errors: ErrHeld, ErrDamaged.
 func (d slots) open(namespace string, worker int64) (*os.File, record, error) {
 	path := d.path(namespace, worker)
-	f, err := os.OpenFile(path, os.O_RDWR|noFollow, 0)
+	f, err := openFile(path, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = d.create(path, record{Worker: worker}.encode()); err == nil {
-			f, err = os.OpenFile(path, os.O_RDWR|noFollow, 0)
+			f, err = openFile(path, os.O_RDWR)
 		}
 	}
 	if err != nil {
@@ -171,7 +216,7 @@ func (d slots) list(namespace string) (map[int64]record, map[int64]error, error)
 		if !ok || err != nil || d.path(namespace, worker) != filepath.Join(string(d), e.Name()) {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(string(d), e.Name()))
+		b, err := readFile(filepath.Join(string(d), e.Name()), recordSize+1) // one more: the file is not longer
 		if err == nil {
 			records[worker], err = decode(b, worker)
 		}

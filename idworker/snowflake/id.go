@@ -156,7 +156,7 @@ func (id *ID) UnmarshalJSON(b []byte) error {
 			return fmt.Errorf("snowflake: id in JSON: %w", err)
 		}
 	case strings.ContainsAny(s, ".eE") && (s[0] == '-' || s[0] >= '0' && s[0] <= '9'):
-		return fmt.Errorf("snowflake: id in JSON: %s is not written as a whole number: write ids as strings", s)
+		return fmt.Errorf("snowflake: id in JSON: %.40s is not written as a whole number: write ids as strings", s)
 	}
 	return id.UnmarshalText([]byte(s))
 }

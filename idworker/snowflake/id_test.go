@@ -153,6 +153,11 @@ func TestIDJSON(t *testing.T) {
 	}
 	require.Error(t, new(snowflake.ID).UnmarshalJSON(nil))
 	require.Error(t, new(snowflake.ID).UnmarshalJSON([]byte(`"`)))
+	for _, long := range []string{"1." + strings.Repeat("7", 10<<20), strings.Repeat("7", 10<<20), `"` + strings.Repeat("x", 10<<20) + `"`} {
+		err := new(snowflake.ID).UnmarshalJSON([]byte(long))
+		require.Error(t, err)
+		require.Less(t, len(err.Error()), 200)
+	}
 }
 
 func TestIDScanAndValue(t *testing.T) {

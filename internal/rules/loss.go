@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 // look comes before every verb: it refuses a member that differs from the pin,
@@ -53,7 +54,7 @@ func (ns Namespace) loss(now int64, incarnation string, pool int64) string {
 		seen = append(seen, fmt.Sprintf("%d of %d marks were missing", n, pool))
 	}
 	if ns.reincarnated(incarnation) {
-		change := fmt.Sprintf("incarnation of the store changed from %q to %q", ns.Meta.Incarnation, incarnation)
+		change := fmt.Sprintf("incarnation of the store changed from %q to %q", printable.Text(ns.Meta.Incarnation), incarnation)
 		if ns.flips(now, incarnation) {
 			change += ", back and forth: several servers answer for it; if it loses no write, set quarantine: never"
 		}

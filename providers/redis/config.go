@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"net"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/snowlease/snowlease/providers/secret"
 )
 
 // Config says which Redis to use and how. A zero field takes its default.
@@ -24,13 +27,13 @@ type Config struct {
 	Cluster bool `yaml:"cluster" json:"cluster" koanf:"cluster" mapstructure:"cluster" env:"CLUSTER"`
 	// DB is the number of the database; a cluster has 0 only. Default: 0.
 	DB int `yaml:"db" json:"db" koanf:"db" mapstructure:"db" env:"DB"`
-	// Username and Password log in at the server. They are never part of an error or
-	// a log.
-	Username string `yaml:"username" json:"username" koanf:"username" mapstructure:"username" env:"USERNAME"`
-	Password string `yaml:"password" json:"password" koanf:"password" mapstructure:"password" env:"PASSWORD"`
+	// Username and Password log in at the server. No error and no log holds the
+	// password.
+	Username string        `yaml:"username" json:"username" koanf:"username" mapstructure:"username" env:"USERNAME"`
+	Password secret.String `yaml:"password" json:"password" koanf:"password" mapstructure:"password" env:"PASSWORD"`
 	// SentinelUsername and SentinelPassword log in at the Sentinels.
-	SentinelUsername string `yaml:"sentinel_username" json:"sentinel_username" koanf:"sentinel_username" mapstructure:"sentinel_username" env:"SENTINEL_USERNAME"`
-	SentinelPassword string `yaml:"sentinel_password" json:"sentinel_password" koanf:"sentinel_password" mapstructure:"sentinel_password" env:"SENTINEL_PASSWORD"`
+	SentinelUsername string        `yaml:"sentinel_username" json:"sentinel_username" koanf:"sentinel_username" mapstructure:"sentinel_username" env:"SENTINEL_USERNAME"`
+	SentinelPassword secret.String `yaml:"sentinel_password" json:"sentinel_password" koanf:"sentinel_password" mapstructure:"sentinel_password" env:"SENTINEL_PASSWORD"`
 	// TLS encrypts, with the host's certificate authorities. Default: false.
 	TLS bool `yaml:"tls" json:"tls" koanf:"tls" mapstructure:"tls" env:"TLS"`
 	// PoolSize bounds the connections to each node. Default: 10 for each CPU.
@@ -70,12 +73,12 @@ func (c Config) Validate() error {
 		fault("addrs is empty: set the host:port of the server, of the nodes of the cluster or of the Sentinels")
 	}
 	for i, addr := range c.Addrs {
-		switch _, port, err := net.SplitHostPort(addr); {
+		// What is no address is not shown: it may hold a password.
+		switch {
 		case strings.Contains(addr, "@") || strings.Contains(addr, "://"):
-			// It may hold a password.
 			fault("addrs[%d] is a URL: set host:port, and username, password, db and tls by their own fields", i)
-		case err != nil || port == "":
-			fault("addrs[%d] %q is not host:port: set one such as 127.0.0.1:6379", i, addr)
+		case !isAddr(addr):
+			fault("addrs[%d] is not host:port: set one such as 127.0.0.1:6379", i)
 		}
 	}
 	if c.Master != "" && c.Cluster {
@@ -100,6 +103,16 @@ func (c Config) Validate() error {
 		fault("timeout %v is below 1ms: set a duration with a unit, such as 2s", c.Timeout)
 	}
 	return errors.Join(errs...)
+}
+
+// isAddr reports whether addr is host:port with a port that is a number.
+func isAddr(addr string) bool {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n > 0
 }
 
 const (

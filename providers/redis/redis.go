@@ -78,8 +78,8 @@ func newClient(c Config) (redis.UniversalClient, error) {
 	c = c.WithDefaults()
 	o := &redis.UniversalOptions{
 		Addrs: c.Addrs, MasterName: c.Master, IsClusterMode: c.Cluster, DB: c.DB,
-		Username: c.Username, Password: c.Password,
-		SentinelUsername: c.SentinelUsername, SentinelPassword: c.SentinelPassword,
+		Username: c.Username, Password: string(c.Password),
+		SentinelUsername: c.SentinelUsername, SentinelPassword: string(c.SentinelPassword),
 		PoolSize: c.PoolSize, DialTimeout: c.ConnectTimeout,
 		ReadTimeout: c.Timeout, WriteTimeout: c.Timeout,
 		// Off by default in go-redis: a deadline would not reach the socket then, and a

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/snowlease/snowlease/providers/secret"
 )
 
 // Config says which database to open and how. A zero field takes its default.
@@ -14,8 +16,8 @@ type Config struct {
 	// sqlite.
 	Driver string `yaml:"driver" json:"driver" koanf:"driver" mapstructure:"driver" env:"DRIVER"`
 	// DSN is the driver's data source name: see packages mysql, postgres and sqlite
-	// beside this one. It holds the password and is never part of an error or a log.
-	DSN string `yaml:"dsn" json:"dsn" koanf:"dsn" mapstructure:"dsn" env:"DSN"`
+	// beside this one. It may hold a password: no error and no log holds it.
+	DSN secret.String `yaml:"dsn" json:"dsn" koanf:"dsn" mapstructure:"dsn" env:"DSN"`
 	// MaxOpen bounds the connections. Default: 20.
 	MaxOpen int `yaml:"max_open" json:"max_open" koanf:"max_open" mapstructure:"max_open" env:"MAX_OPEN"`
 	// MaxIdle bounds the connections that are kept while idle, at most MaxOpen.
@@ -56,7 +58,7 @@ func (c Config) Validate() error {
 	if c.Driver == "" {
 		fault("driver is empty: set mysql, postgres or sqlite")
 	}
-	if strings.TrimSpace(c.DSN) == "" {
+	if strings.TrimSpace(string(c.DSN)) == "" {
 		fault("dsn is empty: set the data source name of the database")
 	}
 	if c.MaxOpen < 1 {

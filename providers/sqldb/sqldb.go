@@ -117,7 +117,7 @@ func open(ctx context.Context, c Config, log *slog.Logger, drivers []Driver) (*g
 	}
 	bounded, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
 	defer cancel()
-	t, err := d.Open(bounded, c.DSN, c.ConnectTimeout)
+	t, err := d.Open(bounded, string(c.DSN), c.ConnectTimeout)
 	if err != nil {
 		return nil, nil, fmt.Errorf("providers: db.dsn is no %s DSN (%w): write it like %s", d.Name, err, d.Form)
 	}

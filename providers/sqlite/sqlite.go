@@ -55,6 +55,9 @@ func busy(err error) bool {
 
 func open(_ context.Context, dsn string, _ time.Duration) (sqldb.Target, error) {
 	path, query, _ := strings.Cut(dsn, "?")
+	if !isPath(path) {
+		return sqldb.Target{}, errors.New("it is no path of a file")
+	}
 	set, err := url.ParseQuery(query)
 	if err != nil {
 		return sqldb.Target{}, errors.New("its parameters cannot be read")
@@ -71,6 +74,14 @@ func open(_ context.Context, dsn string, _ time.Duration) (sqldb.Target, error) 
 		path += "?" + strings.Join(params, "&")
 	}
 	return sqldb.Target{Address: name, Dialector: sqlite.Open(path), Single: memory}, nil
+}
+
+// isPath reports whether path can be meant as one. A DSN of another database is not: a
+// file would be made, named after its password.
+func isPath(path string) bool {
+	path = strings.TrimPrefix(path, "file:")
+	_, login, _ := strings.Cut(path, ":")
+	return !strings.Contains(path, "://") && !strings.Contains(login, "@")
 }
 
 // defaults returns the parameters that are added to those set.

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 	"gorm.io/gorm"
 
+	"github.com/snowlease/snowlease/providers/secret"
 	"github.com/snowlease/snowlease/providers/sqldb"
 )
 
@@ -43,7 +44,7 @@ func TestDSN(t *testing.T) {
 }
 
 func openDB(t *testing.T, dsn string) *gorm.DB {
-	db, err := sqldb.Open(t.Context(), sqldb.Config{Driver: "sqlite", DSN: dsn}, nil, Driver())
+	db, err := sqldb.Open(t.Context(), sqldb.Config{Driver: "sqlite", DSN: secret.String(dsn)}, nil, Driver())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sqldb.Close(db)) })
 	return db
@@ -109,7 +110,7 @@ func TestFileThatAnotherHasForAMoment(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "app.db")
 	ctx := t.Context()
-	other, err := sqldb.Open(ctx, sqldb.Config{Driver: "sqlite", DSN: path + "?_pragma=journal_mode(DELETE)"}, nil, Driver())
+	other, err := sqldb.Open(ctx, sqldb.Config{Driver: "sqlite", DSN: secret.String(path + "?_pragma=journal_mode(DELETE)")}, nil, Driver())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, sqldb.Close(other)) }()
 	pool, err := other.DB()
@@ -121,7 +122,7 @@ func TestFileThatAnotherHasForAMoment(t *testing.T) {
 	require.NoError(t, err)
 
 	open := func(timeout time.Duration) error {
-		db, err := sqldb.Open(ctx, sqldb.Config{Driver: "sqlite", DSN: path + "?_pragma=busy_timeout(1)", ConnectTimeout: timeout}, nil, Driver())
+		db, err := sqldb.Open(ctx, sqldb.Config{Driver: "sqlite", DSN: secret.String(path + "?_pragma=busy_timeout(1)"), ConnectTimeout: timeout}, nil, Driver())
 		if err == nil {
 			err = sqldb.Close(db)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/internal/rules"
 )
 
@@ -109,7 +110,7 @@ func (r record) slot(w int, s *rules.Slot) error {
 	if w < len(r.Owners) && r.Owners[w] != nil {
 		o := r.Owners[w]
 		if n, err := hex.Decode(s.Owner[:], []byte(o.Owner[:min(len(o.Owner), 32)])); err != nil || len(o.Owner) != 2*n || n != 0 && n != 16 {
-			return fmt.Errorf("owner %q is not 32 hexadecimal digits", o.Owner)
+			return fmt.Errorf("owner %q is not 32 hexadecimal digits", printable.Text(o.Owner))
 		}
 		s.Holder, s.Token, s.Since, s.Floor = o.Holder, o.Token, o.Since, o.Floor
 	}

@@ -1,0 +1,33 @@
+package console
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/lease"
+)
+
+type one struct{}
+
+func (one) Slots(context.Context, string) ([]lease.Slot, error) {
+	return []lease.Slot{{Worker: 0, Token: 7, Holder: "app@host:1", Expires: 2000, Mark: 2000, Now: 1000}}, nil
+}
+
+// Between two answers of the lister nothing is drawn anew, but for another lease.
+func TestDrawnAsSeldomAsAsked(t *testing.T) {
+	t.Parallel()
+	s := slots{lister: one{}}
+	st := idworker.Status{Worker: -1}
+	first := s.of(t.Context(), st)
+	s.read = time.Now().Add(time.Hour) // the answer stays young
+	require.Same(t, first, s.of(t.Context(), st))
+	require.Equal(t, map[string]int{lent: 1}, first.Counts)
+	st.Worker, st.Token = 0, 7
+	require.Equal(t, map[string]int{mine: 1}, s.of(t.Context(), st).Counts)
+	s.read = time.Now().Add(-time.Hour)
+	require.NotSame(t, first, s.of(t.Context(), idworker.Status{Worker: -1}))
+}
