@@ -36,7 +36,6 @@ func TestUserWithTheRightsOfTheDocs(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.Release(t.Context(), g, g.Now))
 	require.NoError(t, client.Ping(t.Context()).Err())
-
 }
 
 // What a pool of 1,024 worker ids takes that are all lent, as the package says.
