@@ -100,7 +100,7 @@ func (r *TableReport) String() string {
 		line("JavaScript: NO from %s on, when ids pass 2^53: tag the key `json:\",string\"` or make it a snowflake.ID", stamp(r.JavaScriptUntil))
 	}
 	if r.AutoIncrement {
-		line("AUTO_INCREMENT: rows inserted past GORM go on being numbered by the database: take it off the column")
+		line("AUTO_INCREMENT: the database numbers rows that come without a key: keep it while instances without the plugin insert, then take it off the column")
 	}
 	return b.String()
 }

@@ -43,9 +43,9 @@ type Config struct {
 	// 1 to 64 characters of A-Z a-z 0-9 . _ - ; required, but for mode local, where
 	// it is "local" by default.
 	Namespace string `yaml:"namespace" json:"namespace" koanf:"namespace" mapstructure:"namespace" env:"NAMESPACE"`
-	// Mode is auto, db, redis, local or redis-sequence, which auto never chooses. Default:
-	// auto. A lease.Center that the application provides is used in modes auto, db
-	// and redis.
+	// Mode is auto, db, redis, local or redis-sequence; auto never chooses the last two.
+	// A lease.Center that the application provides comes before auto, db and redis,
+	// whatever clients are there; local and redis-sequence take none. Default: auto.
 	Mode Mode `yaml:"mode" json:"mode" koanf:"mode" mapstructure:"mode" env:"MODE"`
 	// Preset names a layout: default, twitter, discord, wide, yitter or jssafe.
 	// Default: default. Give Preset or Layout.
@@ -75,7 +75,9 @@ type Config struct {
 	// showed when it loses records. The namespace pins it. At most TTL/2. Default: 2s.
 	Skew time.Duration `yaml:"skew" json:"skew" koanf:"skew" mapstructure:"skew" env:"SKEW"`
 	// Renew is the cron schedule of renewals, seconds optional, or a descriptor.
-	// The lease is renewed after a third of TTL in any case. Default: "@every 10s".
+	// The lease is renewed after a third of TTL in any case. cron/v3 only plans: the
+	// keeper waits by the monotonic clock, so that a step of the wall clock, or a sparse
+	// schedule, loses no lease. Default: "@every 10s".
 	Renew string `yaml:"renew" json:"renew" koanf:"renew" mapstructure:"renew" env:"RENEW"`
 	// Wait bounds how long a start waits for a free worker id, a centre that is
 	// down or a quarantine, within the start's context. Default: 10s.

@@ -159,17 +159,43 @@ func TestChoiceOfTheCenter(t *testing.T) {
 
 type missing struct{}
 
+// A centre that the application provides comes before the modes that have one, whatever
+// clients are there.
 func TestOwnCenterComesFirst(t *testing.T) {
-	c := memcenter.New()
-	cfg := idworker.Config{Namespace: "orders", Mode: idworker.ModeRedis}
-	req, err := cfg.Request()
-	require.NoError(t, err)
-	require.NoError(t, c.Init(t.Context(), req))
-	var w *idworker.IdWorker
-	a := app(t, &w, fx.Supply(cfg), fx.Provide(func() lease.Center { return c }))
-	a.RequireStart()
-	require.Equal(t, "memory", w.Status().Center)
-	a.RequireStop()
+	for _, clients := range []struct {
+		name string
+		fx.Option
+	}{
+		{"no client", fx.Options()},
+		{"both", fx.Options(fx.Supply(newSQLite(t)), universal(newRedis(t, "127.0.0.1:1")))},
+	} {
+		for _, mode := range []idworker.Mode{"", idworker.ModeAuto, idworker.ModeDB, idworker.ModeRedis} {
+			t.Run(clients.name+"/"+string(mode), func(t *testing.T) {
+				c := memcenter.New()
+				cfg := idworker.Config{Namespace: "orders", Mode: mode}
+				req, err := cfg.Request()
+				require.NoError(t, err)
+				require.NoError(t, c.Init(t.Context(), req))
+				var w *idworker.IdWorker
+				a := app(t, &w, fx.Supply(cfg), clients.Option, fx.Provide(func() lease.Center { return c }))
+				a.RequireStart()
+				require.Equal(t, "memory", w.Status().Center)
+				a.RequireStop()
+			})
+		}
+	}
+	one := int64(1)
+	for _, cfg := range []idworker.Config{
+		{Mode: idworker.ModeLocal, Worker: &one, Local: local.Config{Stateless: true}},
+		{Namespace: "orders", Mode: idworker.ModeRedisSequence},
+	} {
+		t.Run("not in mode "+string(cfg.Mode), func(t *testing.T) {
+			var w *idworker.IdWorker
+			app(t, &w, fx.Supply(cfg), universal(newRedis(t, "127.0.0.1:1")), fx.Provide(func() lease.Center { return memcenter.New() }))
+			require.NotContains(t, w.Status().Center, "memory")
+			require.NoError(t, w.Close(t.Context()))
+		})
+	}
 }
 
 // A named database joins by a centre of its own.

@@ -22,9 +22,9 @@
 //	snowlease:{ns}:owner   HASH  worker id, who holds it
 //	snowlease:{ns}:meta    HASH  what members agree on, incarnation, quarantine
 //
-// A pool of 1,024 workers takes some 300 kB. A key that is lost, by hand or by
-// eviction, is noticed and answered by a quarantine: set maxmemory-policy to
-// noeviction or to one of the volatile-* policies. Renewals go on at the memory limit.
+// A pool of 1,024 workers takes less than 0.5 MB, or 0.8 MB with holders of 255 bytes.
+// A key that is lost, by hand or by eviction, is noticed and answered by a quarantine:
+// set maxmemory-policy to noeviction or to one of the volatile-* policies. Renewals go on at the memory limit.
 //
 // # Loss of data
 //

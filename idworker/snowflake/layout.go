@@ -74,8 +74,8 @@ func Wide() Layout {
 	return l
 }
 
-// Yitter is the default layout of yitter/IdGenerator: 6 worker and 6 sequence
-// bits, epoch 2020-02-20T02:20:02.020Z. Its ids stay below 2^53.
+// Yitter is the default layout of yitter/IdGenerator in Go: 6 worker and 6 sequence
+// bits, epoch 2020-02-20T02:20:02+08:00. Its ids stay below 2^53.
 func Yitter() Layout {
 	return Layout{Epoch: 1582136402000, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 6, SequenceBits: 6}
 }

@@ -81,3 +81,16 @@ func TestEveryInterleavingAtTheEndOfATick(t *testing.T) {
 	t.Logf("%d interleavings", n)
 	require.Greater(t, n, 100)
 }
+
+// No id is 0, not even the first of worker 0 in the tick of the epoch.
+func TestNoIDIsZero(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		b := newBench(t, Layout{SequenceBits: 1})
+		b.layout.Epoch = t0
+		b.adopt(t, Range{Worker: 0, Floor: t0 - 1, Ceiling: t0 + 1000, Now: t0, At: b.Elapsed()})
+		id, err := b.NextID()
+		require.NoError(t, err)
+		require.Positive(t, id)
+	}
+}

@@ -46,6 +46,38 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// The figures that the comparison quotes are those of the report.
+func TestComparison(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/performance.md")
+	require.NoError(t, err)
+	_, report, found := strings.Cut(string(text), "\n## Sustained\n")
+	require.True(t, found)
+	comparison, err := os.ReadFile("../../../docs/comparison.md")
+	require.NoError(t, err)
+	// cell is the n-th cell from the end of the only line that begins so.
+	cell := func(text, row string, n int) string {
+		_, rest, found := strings.Cut(text, "\n| "+row+" |")
+		require.True(t, found, row)
+		line, _, _ := strings.Cut(rest, "\n")
+		cells := strings.Split(line, "|")
+		return strings.TrimSpace(cells[len(cells)-1-n])
+	}
+	for theirs, ours := range map[string]string{
+		"**snowlease**, default": "**snowlease Generator** | default: 5 worker and 17 sequence bits",
+		"**snowlease**, `wide`":  "**snowlease Generator** | Twitter's 10 worker and 12 sequence bits",
+		"bwmarrin/snowflake":     "bwmarrin/snowflake | default: 10 node and 12 step bits",
+		"sonyflake v2":           "sony/sonyflake/v2 | default: 10 ms, 16 machine and 8 sequence bits",
+		"yitter":                 "yitter/idgenerator-go | default: 6 worker and 6 sequence bits",
+		"wuid":                   "edwingeng/wuid | default and best: no time in it",
+		"UUIDv7 of google/uuid":  "google/uuid v7 | default",
+	} {
+		_, generators, _ := strings.Cut(string(comparison), "\n## Generators in Go\n")
+		require.Equal(t, cell(report, ours, 4), cell(generators, theirs, 1), theirs)
+	}
+	best := cell(report, "bwmarrin/snowflake | best: 5 node and 17 step bits", 4)
+	require.Contains(t, string(comparison), "With the default's 5 and 17 bits bwmarrin takes "+best+" ns")
+}
+
 func TestParse(t *testing.T) {
 	l := parse([]byte(`goos: linux
 BenchmarkInsert/SQLite/1_rows/gormplugin-2   	     100	    200 ns/op	  30.0 ns/row
