@@ -22,6 +22,8 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/redis/go-redis/v9/logging"
@@ -62,8 +64,6 @@ Exit codes: 0 all went well, 1 something failed, 2 wrong call, 3 the answer is n
 (faults were found, the namespace exists, and the like).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          noArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.AddGroup(
 		&cobra.Group{ID: "ids", Title: "Ids:"},
@@ -85,7 +85,12 @@ Exit codes: 0 all went well, 1 something failed, 2 wrong call, 3 the answer is n
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	cmd, err := root.ExecuteContextC(ctx)
+	cmd, rest, err := root.Find(args)
+	if err == nil {
+		cmd, err = root.ExecuteContextC(ctx)
+	} else if i := slices.IndexFunc(rest, func(arg string) bool { return !strings.HasPrefix(arg, "-") }); i >= 0 {
+		err = noArgs(cmd, rest[i:]) // what cobra says shows the argument
+	}
 	if err == nil {
 		return 0
 	}
