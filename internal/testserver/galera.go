@@ -1,0 +1,115 @@
+package testserver
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A Galera is a cluster of three MariaDBs. A node that does not answer for about a
+// second is left out; one that starts again gets what it missed. A node that is cut
+// off takes no statements.
+type Galera struct {
+	Nodes []*Server
+	t     testing.TB
+}
+
+const galeraProvider = "/usr/lib/galera/libgalera_smm.so" // Debian's package galera-4
+
+// NewGalera starts a Galera cluster for this test. The arguments are those of its
+// nodes. Unlike other servers here, what a node has acknowledged may be gone after all
+// of them were killed, if they say so: innodb_flush_log_at_trx_commit=0.
+func NewGalera(t testing.TB, args ...string) *Galera {
+	t.Helper()
+	c, peers := &Galera{t: t}, []string{}
+	for range 3 {
+		e := galera
+		e.create = func(s *Server) error {
+			if len(c.Nodes) == 0 {
+				if err := mariadb.create(s); err != nil {
+					return err
+				}
+			} else if err := errors.Join(os.Mkdir(s.data(), 0o700), shareDir(s.data(), e.runAs)); err != nil { // another node sends its data
+				return err
+			}
+			return os.WriteFile(filepath.Join(s.dir, "init.sql"), []byte("SET SESSION wsrep_on = OFF;\n"+initSQL), 0o644)
+		}
+		e.command = func(s *Server) []string {
+			addr := func(beside int) string { return fmt.Sprintf("127.0.0.1:%d", s.port+beside) }
+			argv := append(mariadb.command(s),
+				"--wsrep-on=ON", "--wsrep-provider="+galeraProvider, "--wsrep-cluster-name=test", "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",
+				"--wsrep-node-address="+addr(1), "--wsrep-sst-method=rsync", "--wsrep-sst-receive-address="+addr(3),
+				"--wsrep-provider-options=gmcast.listen_addr=tcp://"+addr(1)+"; ist.recv_addr="+addr(2)+"; gcache.size=16M; gmcast.peer_timeout=PT1S; "+
+					"evs.keepalive_period=PT0.1S; evs.inactive_check_period=PT0.1S; evs.join_retrans_period=PT0.2S; "+
+					"evs.suspect_timeout=PT1S; evs.inactive_timeout=PT2S; evs.install_timeout=PT2S",
+				"--wsrep-cluster-address=gcomm://"+strings.Join(peers, ","),
+			)
+			return append(argv, recovered(s, append(argv, s.args...))...)
+		}
+		s := newServer(t, &e, args)
+		c.Nodes = append(c.Nodes, s)
+		peers = append(peers, fmt.Sprintf("127.0.0.1:%d", s.port+1))
+	}
+	return c
+}
+
+var galera = func() engine {
+	e := mariadb
+	e.name, e.beside, e.replication = "Galera", []int{1, 2, 3}, nil
+	e.runAs = "mysql" // rsync sends and takes as nobody where it is root
+	e.ping = func(ctx context.Context, s *Server) error {
+		return s.mysql(ctx, func(db *sql.Conn) error {
+			var name, state string
+			err := db.QueryRowContext(ctx, "SHOW STATUS LIKE 'wsrep_local_state_comment'").Scan(&name, &state)
+			if err == nil && state != "Synced" {
+				err = fmt.Errorf("the node is %s", state)
+			}
+			return err
+		})
+	}
+	return e
+}()
+
+// recovered says where the data of a node that was killed stop.
+func recovered(s *Server, argv []string) []string {
+	if _, err := os.Stat(filepath.Join(s.data(), "ibdata1")); err != nil {
+		return nil
+	}
+	log := filepath.Join(s.dir, "recovery.log")
+	_ = os.Remove(log)
+	if s.run(append(argv, "--wsrep-recover", "--log-error="+log)...) != nil {
+		return nil
+	}
+	text, _ := os.ReadFile(log)
+	_, position, found := strings.Cut(string(text), "Recovered position: ")
+	if !found {
+		return nil
+	}
+	position, _, _ = strings.Cut(position, "\n")
+	return []string{"--wsrep-start-position=" + position}
+}
+
+// Restart starts all nodes after all were stopped or killed. They find one another
+// and take the data of the one that has most.
+func (c *Galera) Restart() {
+	c.t.Helper()
+	errs := make([]error, len(c.Nodes))
+	var all sync.WaitGroup
+	for i, s := range c.Nodes {
+		all.Go(func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			errs[i] = s.start()
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		c.t.Fatalf("testserver: %v", err)
+	}
+}
