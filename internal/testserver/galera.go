@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// A Galera is a cluster of three MariaDBs. A node that does not answer for about a
+// A Galera is a cluster of MariaDBs. A node that does not answer for about a
 // second is left out; one that starts again gets what it missed. A node that is cut
 // off takes no statements.
 type Galera struct {
@@ -22,13 +22,12 @@ type Galera struct {
 
 const galeraProvider = "/usr/lib/galera/libgalera_smm.so" // Debian's package galera-4
 
-// NewGalera starts a Galera cluster for this test. The arguments are those of its
-// nodes. Unlike other servers here, what a node has acknowledged may be gone after all
-// of them were killed, if they say so: innodb_flush_log_at_trx_commit=0.
-func NewGalera(t testing.TB, args ...string) *Galera {
+// NewGalera starts a Galera cluster for this test, of one node or of three, which can
+// lose one. The arguments are those of its nodes.
+func NewGalera(t testing.TB, nodes int, args ...string) *Galera {
 	t.Helper()
 	c, peers := &Galera{t: t}, []string{}
-	for range 3 {
+	for range nodes {
 		e := galera
 		e.create = func(s *Server) error {
 			if len(c.Nodes) == 0 {
@@ -95,8 +94,18 @@ func recovered(s *Server, argv []string) []string {
 	return []string{"--wsrep-start-position=" + position}
 }
 
-// Restart starts all nodes after all were stopped or killed. They find one another
-// and take the data of the one that has most.
+// Kill ends all nodes at once, as a loss of power does but for what the kernel has.
+func (c *Galera) Kill() {
+	c.t.Helper()
+	for _, f := range []func(*Server){(*Server).Pause, (*Server).Kill} { // else those left would notice
+		for _, s := range c.Nodes {
+			f(s)
+		}
+	}
+}
+
+// Restart starts all nodes after Kill. They find one another and take the data of the
+// one that has most.
 func (c *Galera) Restart() {
 	c.t.Helper()
 	errs := make([]error, len(c.Nodes))
