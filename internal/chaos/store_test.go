@@ -26,7 +26,6 @@ type store struct {
 	Kind  string   // single, sentinel, cluster, mysql, postgres, host
 	Addrs []string // Redis: of the server, the sentinels, the nodes
 	DSN   string   // SQL
-	Never bool     // SQL: quarantine: never
 	// Routes lead from the address of a node of a Redis to a proxy before it.
 	Routes map[string]string
 	Dir    string // of the slots of a host; its clock is beside it
@@ -105,11 +104,7 @@ func (s store) center(scheme string) (lease.Center, io.Closer, error) {
 	if other >= 0 {
 		return controls.Schemes()[other].New(controls.Backend{DB: db}, nil), pool, nil
 	}
-	quarantine := dbseq.OnChange
-	if s.Never {
-		quarantine = dbseq.Never
-	}
-	c, err := dbseq.New(db, dbseq.WithQuarantine(quarantine))
+	c, err := dbseq.New(db)
 	if err != nil {
 		return nil, nil, errors.Join(err, pool.Close())
 	}

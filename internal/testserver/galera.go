@@ -121,4 +121,23 @@ func (c *Galera) Restart() {
 	if err := errors.Join(errs...); err != nil {
 		c.t.Fatalf("testserver: %v", err)
 	}
+	c.Await()
+}
+
+// Await returns when all nodes are members again and have the data of the others.
+func (c *Galera) Await() {
+	c.t.Helper()
+	within(c.t, func(ctx context.Context) error {
+		return until(ctx, "the nodes do not find one another", func() (bool, error) {
+			for _, s := range c.Nodes {
+				var name, size string
+				if err := errors.Join(s.engine.ping(ctx, s), s.mysql(ctx, func(db *sql.Conn) error {
+					return db.QueryRowContext(ctx, "SHOW STATUS LIKE 'wsrep_cluster_size'").Scan(&name, &size)
+				})); err != nil || size != fmt.Sprint(len(c.Nodes)) {
+					return false, err
+				}
+			}
+			return true, nil
+		})
+	})
 }
