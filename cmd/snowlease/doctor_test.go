@@ -238,7 +238,7 @@ func TestDoctorOnMySQLWithReplica(t *testing.T) {
 	requireFinding(t, all, levelFault, "replication", "1 replicas")
 }
 
-// Galera has lost writes that it had acknowledged (TestGaleraForgets).
+// Galera has lost writes that it had acknowledged (TestGalera in dbseq).
 func TestDoctorOnGalera(t *testing.T) {
 	t.Parallel()
 	url := mysqlURL(t, testserver.NewGalera(t, 1, "--innodb-flush-log-at-trx-commit=1").Nodes[0].DSN())

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// A Galera is a cluster of MariaDBs. A node that does not answer for about a
-// second is left out; one that starts again gets what it missed. A node that is cut
+// A Galera is a cluster of MariaDBs. A node that does not answer for some
+// seconds is left out; one that starts again gets what it missed. A node that is cut
 // off takes no statements.
 type Galera struct {
 	Nodes []*Server
@@ -46,7 +46,7 @@ func NewGalera(t testing.TB, nodes int, args ...string) *Galera {
 				"--wsrep-node-address="+addr(1), "--wsrep-sst-method=rsync", "--wsrep-sst-receive-address="+addr(3),
 				"--wsrep-provider-options=gmcast.listen_addr=tcp://"+addr(1)+"; ist.recv_addr="+addr(2)+"; gcache.size=16M; gmcast.peer_timeout=PT1S; "+
 					"evs.keepalive_period=PT0.1S; evs.inactive_check_period=PT0.1S; evs.join_retrans_period=PT0.2S; "+
-					"evs.suspect_timeout=PT1S; evs.inactive_timeout=PT2S; evs.install_timeout=PT2S",
+					"evs.suspect_timeout=PT2S; evs.inactive_timeout=PT5S; evs.install_timeout=PT3S",
 				"--wsrep-cluster-address=gcomm://"+strings.Join(peers, ","),
 			)
 			return append(argv, recovered(s, append(argv, s.args...))...)
