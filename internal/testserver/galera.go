@@ -7,25 +7,29 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 )
 
-// A Galera is a cluster of MariaDBs. A node that does not answer for some
-// seconds is left out; one that starts again gets what it missed. A node that is cut
-// off takes no statements.
+// A Galera is a cluster of MariaDBs. A node that does not answer for some seconds is
+// left out; one that starts again gets what it missed. A node that is cut off takes no
+// statements.
 type Galera struct {
 	Nodes []*Server
 	t     testing.TB
 }
 
-const galeraProvider = "/usr/lib/galera/libgalera_smm.so" // Debian's package galera-4
+const galeraProvider = "/usr/lib/galera/libgalera_smm.so" // where Debian has it; mariadb-server depends on it
 
 // NewGalera starts a Galera cluster for this test, of one node or of three, which can
 // lose one. The arguments are those of its nodes.
 func NewGalera(t testing.TB, nodes int, args ...string) *Galera {
 	t.Helper()
+	if _, err := os.Stat(galeraProvider); err != nil {
+		leaveOut(t, galera.name, fmt.Sprintf("%s: %v: install the package %s", galera.name, err, galera.pkg))
+	}
 	c, peers := &Galera{t: t}, []string{}
 	for range nodes {
 		e := galera
@@ -60,9 +64,13 @@ func NewGalera(t testing.TB, nodes int, args ...string) *Galera {
 
 var galera = func() engine {
 	e := mariadb
-	e.name, e.beside, e.replication = "Galera", []int{1, 2, 3}, nil
+	e.name, e.pkg, e.beside, e.replication = "Galera", "galera-4", []int{1, 2, 3}, nil
+	e.programs = append(slices.Clone(e.programs), "rsync", "wsrep_sst_rsync")
 	e.runAs = "mysql" // rsync sends and takes as nobody where it is root
 	e.ping = func(ctx context.Context, s *Server) error {
+		if err := mariadb.ping(ctx, s); err != nil {
+			return err
+		}
 		return s.mysql(ctx, func(db *sql.Conn) error {
 			var name, state string
 			err := db.QueryRowContext(ctx, "SHOW STATUS LIKE 'wsrep_local_state_comment'").Scan(&name, &state)
