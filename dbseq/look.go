@@ -136,7 +136,7 @@ func (k *call) loss(v view) string {
 	if v.there && k.q.compared && v.incarnation != v.recorded {
 		change := fmt.Sprintf("incarnation of the store changed from %q to %q", printable.Text(v.recorded), v.incarnation)
 		if v.incarnation == v.former && v.quarantine >= v.now {
-			change += ", back and forth: several servers answer for it; if they lose no write, set quarantine: never"
+			change += ", back and forth: several servers answer for it: let its address lead to one of them (quarantine: never is for a database that loses no acknowledged write, which a Galera cluster is not)"
 		}
 		seen = append(seen, change)
 	}

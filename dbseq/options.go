@@ -26,9 +26,9 @@ const (
 	// one on record: MySQL's @@server_uuid, MariaDB's @@server_uid and @@server_id,
 	// PostgreSQL's system identifier and timeline.
 	OnChange Quarantine = "on-change"
-	// Never compares no servers. It is right where the database loses no write that
-	// it has acknowledged: one durable server, synchronous replication, several
-	// synchronous nodes behind a proxy.
+	// Never compares no servers. It is safe only where the database loses no write
+	// that it has acknowledged: one durable server, or one whose replicas confirm
+	// each commit. A Galera cluster can lose some: use OnChange, and one node.
 	Never Quarantine = "never"
 )
 

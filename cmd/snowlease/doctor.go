@@ -181,7 +181,7 @@ func (d *doctor) incarnation(ctx context.Context) {
 		seen[id], last = true, id
 	}
 	d.judge(len(seen) > 1, check, fmt.Sprintf("%d of 4 connections in turn led to different servers, the last to %s", len(seen), last),
-		"several servers answer at this address: name the primary; if none of them loses a write that it has acknowledged, set quarantine: never")
+		"several servers answer at this address: let it lead to one of them, the primary or one node of the cluster")
 	if len(seen) == 1 {
 		d.findings[len(d.findings)-1].Seen = last + ", the same on 4 connections"
 	}

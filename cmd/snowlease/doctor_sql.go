@@ -161,7 +161,12 @@ func (d *doctor) mysql(q querier) {
 		}
 	}
 	if variable("wsrep_on") == "ON" {
-		d.judge(d.compares(), "cluster", "the server is a node of a Galera cluster", "each node is another incarnation: set quarantine: never, which is right where no node loses a write that was acknowledged")
+		const seen = "the server is a node of a Galera cluster"
+		if d.compares() {
+			d.note("cluster", seen, "let the address lead to one node at a time: each change of the node starts a quarantine, and with several nodes at once it never ends")
+		} else {
+			d.fault("cluster", seen, "a Galera cluster can lose writes that it has acknowledged: set quarantine: on-change, and let the address lead to one node at a time")
+		}
 	}
 	d.rights(q, func(table string) (bool, error) {
 		n, err := q.text("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?", table)

@@ -238,6 +238,16 @@ func TestDoctorOnMySQLWithReplica(t *testing.T) {
 	requireFinding(t, all, levelFault, "replication", "1 replicas")
 }
 
+// Galera has lost writes that it had acknowledged (TestGalera in dbseq).
+func TestDoctorOnGalera(t *testing.T) {
+	t.Parallel()
+	url := mysqlURL(t, testserver.NewGalera(t, 1, "--innodb-flush-log-at-trx-commit=1").Nodes[0].DSN())
+	_, all := examine(t, url)
+	requireFinding(t, all, levelNote, "cluster", "Galera")
+	_, all = examine(t, url, "--quarantine=never")
+	requireFinding(t, all, levelFault, "cluster", "Galera")
+}
+
 func TestDoctorOnPostgres(t *testing.T) {
 	t.Parallel()
 	s := testserver.NewPostgres(t, "-c", "fsync=on", "-c", "full_page_writes=on", "-c", "synchronous_commit=on")

@@ -21,6 +21,7 @@ var topologies = []struct {
 	{"redis", sentinel, newSentinel},
 	{"redis", cluster, newCluster},
 	{"mysql", "pair", newMariaDB},
+	{"galera", "one writer", newGalera},
 	{"postgres", single, newPostgres},
 	{"local", oneHost, newLocal},
 	{"numbers", "redis and postgres", newNumbers},
@@ -31,7 +32,7 @@ var topologies = []struct {
 // processes are lent a millisecond of one worker id.
 func TestChaos(t *testing.T) {
 	r := newResults(t)
-	for _, engine := range []string{"redis", "mysql", "postgres", "local", "numbers"} {
+	for _, engine := range []string{"redis", "mysql", "galera", "postgres", "local", "numbers"} {
 		t.Run(engine, func(t *testing.T) {
 			for _, topology := range topologies {
 				if topology.engine != engine {

@@ -26,7 +26,7 @@ const (
 // node is a Redis that talks to others at its port and 10,000.
 var node = func() engine {
 	e := redis
-	e.name, e.beside, e.replication = "Redis Cluster", 10000, nil
+	e.name, e.beside, e.replication = "Redis Cluster", []int{10000}, nil
 	e.command = func(s *Server) []string {
 		return append(redis.command(s), "--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0")
 	}

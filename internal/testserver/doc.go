@@ -34,7 +34,7 @@
 // gives to outgoing connections, so that nobody takes a port while its server is down.
 // Their data lie in temporary folders that are removed when the server is done with.
 // They die with the test binary, however it ends. As root, PostgreSQL runs as the
-// user postgres and MariaDB as root.
+// user postgres, MariaDB as root, and Galera as mysql.
 //
 // # Several servers
 //
@@ -44,7 +44,8 @@
 //	primary.Kill()
 //	replica.Promote()
 //
-// NewSentinels and NewCluster start a Redis that fails over by itself.
+// NewSentinels and NewCluster start a Redis that fails over by itself, NewGalera a
+// MariaDB of several nodes.
 //
 // # Clocks
 //

@@ -24,7 +24,7 @@ type engine struct {
 	discard syscall.Signal // a quick end that leaves nothing behind outside the folder
 	runAs   string         // the user to run as when the tests run as root; empty: root
 
-	beside      int          // 0, or how far above its port is another one that it listens at
+	beside      []int        // how far above its port are others that it listens at
 	replication *replication // nil: none
 }
 

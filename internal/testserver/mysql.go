@@ -20,7 +20,7 @@ var mariadb = engine{
 	name: "MariaDB", pkg: "mariadb-server",
 	programs: []string{"mariadbd", "mariadb-install-db"},
 	create: func(s *Server) error {
-		if err := os.WriteFile(filepath.Join(s.dir, "init.sql"), []byte(initSQL), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(s.dir, "init.sql"), []byte(initSQL), 0o644); err != nil {
 			return err
 		}
 		argv := []string{
@@ -30,7 +30,7 @@ var mariadb = engine{
 			"--innodb-log-file-size=8M", "--innodb-flush-method=nosync", "--innodb-doublewrite=0",
 			"--innodb-use-native-aio=0", "--debug-no-sync",
 		}
-		return s.run(append(argv, asRoot()...)...)
+		return s.run(append(argv, s.asRoot()...)...)
 	},
 	command: func(s *Server) []string {
 		argv := []string{
@@ -46,7 +46,7 @@ var mariadb = engine{
 			"--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync",
 			"--debug-no-sync", "--innodb-doublewrite=0", "--innodb-use-native-aio=0",
 		}
-		return append(argv, asRoot()...)
+		return append(argv, s.asRoot()...)
 	},
 	dsn: func(port int) string {
 		return fmt.Sprintf("snowlease:snowlease@tcp(127.0.0.1:%d)/test?parseTime=true", port)
@@ -66,8 +66,8 @@ GRANT ALL ON *.* TO 'snowlease'@'127.0.0.1' WITH GRANT OPTION;
 CREATE DATABASE IF NOT EXISTS test;
 `
 
-func asRoot() []string {
-	if os.Geteuid() == 0 {
+func (s *Server) asRoot() []string {
+	if os.Geteuid() == 0 && s.engine.runAs == "" {
 		return []string{"--user=root"}
 	}
 	return nil

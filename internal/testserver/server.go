@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -138,7 +139,7 @@ func start(e *engine, args []string, shim string) (*Server, error) {
 	s := &Server{engine: e, dir: dir, args: args, shim: shim}
 	// Another process may take the port before the server does.
 	for range 3 {
-		if s.port, err = freePort(e.beside); err != nil {
+		if s.port, err = freePort(e.beside...); err != nil {
 			break
 		}
 		if err = s.start(); err == nil || !errors.Is(err, errEnded) {
@@ -282,13 +283,17 @@ func (s *Server) remove() error {
 }
 
 // freePort returns a port that nobody listens at, below those that the kernel gives
-// to outgoing connections, so that it stays free while its server is down.
-// beside, if not 0, is how far above it another port is that is free as well.
-func freePort(beside int) (int, error) {
+// to outgoing connections, so that it stays free while its server is down. The ports
+// that far above it are free as well.
+func freePort(beside ...int) (int, error) {
 	var err error
 	for range 100 {
-		port := 15000 + rand.IntN(17000-beside)
-		if err = errors.Join(listen(port), listen(port+beside)); err == nil {
+		port := 15000 + rand.IntN(17000-slices.Max(append(beside, 0)))
+		err = listen(port)
+		for _, above := range beside {
+			err = errors.Join(err, listen(port+above))
+		}
+		if err == nil {
 			return port, nil
 		}
 	}

@@ -1,0 +1,151 @@
+package testserver
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A Galera is a cluster of MariaDBs. A node that does not answer for some seconds is
+// left out; one that starts again gets what it missed. A node that is cut off takes no
+// statements.
+type Galera struct {
+	Nodes []*Server
+	t     testing.TB
+}
+
+const galeraProvider = "/usr/lib/galera/libgalera_smm.so" // where Debian has it; mariadb-server depends on it
+
+// NewGalera starts a Galera cluster for this test, of one node or of three, which can
+// lose one. The arguments are those of its nodes.
+func NewGalera(t testing.TB, nodes int, args ...string) *Galera {
+	t.Helper()
+	if _, err := os.Stat(galeraProvider); err != nil {
+		leaveOut(t, galera.name, fmt.Sprintf("%s: %v: install the package %s", galera.name, err, galera.pkg))
+	}
+	c, peers := &Galera{t: t}, []string{}
+	for range nodes {
+		e := galera
+		e.create = func(s *Server) error {
+			if len(c.Nodes) == 0 {
+				if err := mariadb.create(s); err != nil {
+					return err
+				}
+			} else if err := errors.Join(os.Mkdir(s.data(), 0o700), shareDir(s.data(), e.runAs)); err != nil { // another node sends its data
+				return err
+			}
+			return os.WriteFile(filepath.Join(s.dir, "init.sql"), []byte("SET SESSION wsrep_on = OFF;\n"+initSQL), 0o644)
+		}
+		e.command = func(s *Server) []string {
+			addr := func(beside int) string { return fmt.Sprintf("127.0.0.1:%d", s.port+beside) }
+			argv := append(mariadb.command(s),
+				"--wsrep-on=ON", "--wsrep-provider="+galeraProvider, "--wsrep-cluster-name=test", "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",
+				"--wsrep-node-address="+addr(1), "--wsrep-sst-method=rsync", "--wsrep-sst-receive-address="+addr(3),
+				"--wsrep-provider-options=gmcast.listen_addr=tcp://"+addr(1)+"; ist.recv_addr="+addr(2)+"; gcache.size=16M; gmcast.peer_timeout=PT1S; "+
+					"evs.keepalive_period=PT0.1S; evs.inactive_check_period=PT0.1S; evs.join_retrans_period=PT0.2S; "+
+					"evs.suspect_timeout=PT2S; evs.inactive_timeout=PT5S; evs.install_timeout=PT3S",
+				"--wsrep-cluster-address=gcomm://"+strings.Join(peers, ","),
+			)
+			return append(argv, recovered(s, append(argv, s.args...))...)
+		}
+		s := newServer(t, &e, args)
+		c.Nodes = append(c.Nodes, s)
+		peers = append(peers, fmt.Sprintf("127.0.0.1:%d", s.port+1))
+	}
+	return c
+}
+
+var galera = func() engine {
+	e := mariadb
+	e.name, e.pkg, e.beside, e.replication = "Galera", "galera-4", []int{1, 2, 3}, nil
+	e.programs = append(slices.Clone(e.programs), "rsync", "wsrep_sst_rsync")
+	e.runAs = "mysql" // rsync sends and takes as nobody where it is root
+	e.ping = func(ctx context.Context, s *Server) error {
+		if err := mariadb.ping(ctx, s); err != nil {
+			return err
+		}
+		return s.mysql(ctx, func(db *sql.Conn) error {
+			var name, state string
+			err := db.QueryRowContext(ctx, "SHOW STATUS LIKE 'wsrep_local_state_comment'").Scan(&name, &state)
+			if err == nil && state != "Synced" {
+				err = fmt.Errorf("the node is %s", state)
+			}
+			return err
+		})
+	}
+	return e
+}()
+
+// recovered says where the data of a node that was killed stop.
+func recovered(s *Server, argv []string) []string {
+	if _, err := os.Stat(filepath.Join(s.data(), "ibdata1")); err != nil {
+		return nil
+	}
+	log := filepath.Join(s.dir, "recovery.log")
+	_ = os.Remove(log)
+	if s.run(append(argv, "--wsrep-recover", "--log-error="+log)...) != nil {
+		return nil
+	}
+	text, _ := os.ReadFile(log)
+	_, position, found := strings.Cut(string(text), "Recovered position: ")
+	if !found {
+		return nil
+	}
+	position, _, _ = strings.Cut(position, "\n")
+	return []string{"--wsrep-start-position=" + position}
+}
+
+// Kill ends all nodes at once, as a loss of power does but for what the kernel has.
+func (c *Galera) Kill() {
+	c.t.Helper()
+	for _, f := range []func(*Server){(*Server).Pause, (*Server).Kill} { // else those left would notice
+		for _, s := range c.Nodes {
+			f(s)
+		}
+	}
+}
+
+// Restart starts all nodes after Kill. They find one another and take the data of the
+// one that has most.
+func (c *Galera) Restart() {
+	c.t.Helper()
+	errs := make([]error, len(c.Nodes))
+	var all sync.WaitGroup
+	for i, s := range c.Nodes {
+		all.Go(func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			errs[i] = s.start()
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		c.t.Fatalf("testserver: %v", err)
+	}
+	c.Await()
+}
+
+// Await returns when all nodes are members again and have the data of the others.
+func (c *Galera) Await() {
+	c.t.Helper()
+	within(c.t, func(ctx context.Context) error {
+		return until(ctx, "the nodes do not find one another", func() (bool, error) {
+			for _, s := range c.Nodes {
+				var name, size string
+				if err := errors.Join(s.engine.ping(ctx, s), s.mysql(ctx, func(db *sql.Conn) error {
+					return db.QueryRowContext(ctx, "SHOW STATUS LIKE 'wsrep_cluster_size'").Scan(&name, &size)
+				})); err != nil || size != fmt.Sprint(len(c.Nodes)) {
+					return false, err
+				}
+			}
+			return true, nil
+		})
+	})
+}
