@@ -230,7 +230,9 @@ func (k *Keeper) untilStop(ctx context.Context) (context.Context, context.Cancel
 	ctx, cancel := context.WithCancelCause(ctx)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.interrupt = func() { cancel(fmt.Errorf("lease: keeper of namespace %q is stopped meanwhile", k.cfg.Request.Namespace)) }
+	k.interrupt = func() {
+		cancel(fmt.Errorf("lease: keeper of namespace %q is stopped meanwhile", k.cfg.Request.Namespace))
+	}
 	if k.stopping {
 		k.interrupt()
 	}
@@ -525,8 +527,8 @@ func (k *Keeper) Stop(ctx context.Context) error {
 // giveBack stops the generator and releases the grant.
 func (k *Keeper) giveBack(ctx context.Context) error {
 	lastUsed := k.cfg.Generator.Stop()
-	k.outage.end()
 	g := k.grant
+	k.outage.end()
 	if g == (Grant{}) {
 		return nil
 	}

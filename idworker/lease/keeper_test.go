@@ -209,6 +209,26 @@ func TestEachPointOfAScheduleIsOneRenewal(t *testing.T) {
 	}
 }
 
+// Replicas renew at different times before a point of the schedule.
+func TestReplicasSpreadAroundASchedule(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		s, err := cron.ParseStandard("@every 5s")
+		require.NoError(t, err)
+		at := map[time.Duration]bool{}
+		for range 20 {
+			r.member(func(c *lease.KeeperConfig) { c.Schedule = s })
+			r.start()
+			time.Sleep(17 * time.Second)
+			before := 5*time.Second - r.keeper.Status().Renewed.Sub(time.Now().Truncate(time.Minute))%(5*time.Second)
+			require.LessOrEqual(t, before, lease.DefaultTTL/3/10)
+			at[before] = true
+			require.NoError(t, r.keeper.Stop(t.Context()))
+			time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
+		}
+		require.Greater(t, len(at), 10)
+	})
+}
+
 // A schedule adds its points to the renewals that the lease needs.
 func TestSparseScheduleAddsToTheLeasesRenewals(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -288,6 +308,10 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 			}, r.story(began)[3:])
 			require.Regexp(t, `ids stopped: .* worker=\d+ namespace=orders center=memory ceiling=\S+ err="memcenter: renew: connection refused"`, r.log.String())
 			require.Regexp(t, `ids resumed" worker=\d+ namespace=orders center=memory after=9m29.999s`, r.log.String(), "since the tick after the ceiling")
+
+			r.down()
+			time.Sleep(time.Minute)
+			require.Contains(t, r.story(began), "680.0 ERROR ids stopped: the lease has expired")
 		})
 	})
 	t.Run("and hangs", func(t *testing.T) {
@@ -381,28 +405,42 @@ func TestTheLogTellsAnOutageOfCoarseTicks(t *testing.T) {
 	})
 }
 
-// What a process learns late, since it stood still, it dates right.
+// The generator's clock says when ids stop, not the timers of a process that stood still.
 func TestTheLogTellsWhenIdsStopped(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		var stood atomic.Int64 // what the generator's clock is ahead of the timers
-		r.member(func(c *lease.KeeperConfig) {
-			began := time.Now()
-			var err error
-			r.gen, err = snowflake.NewGenerator(layout, snowflake.WithClock(func() time.Duration {
-				return time.Since(began) + time.Duration(stood.Load())
-			}))
-			require.NoError(t, err)
-			c.Generator = r.gen
+	for name, ahead := range map[string]time.Duration{"before the timer": time.Minute, "after the timer": -time.Minute, "after a renewal": 0} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				var step atomic.Int64
+				r.member(func(c *lease.KeeperConfig) {
+					began := time.Now()
+					var err error
+					r.gen, err = snowflake.NewGenerator(layout, snowflake.WithClock(func() time.Duration {
+						return time.Since(began) + time.Duration(step.Load())
+					}))
+					require.NoError(t, err)
+					c.Generator = r.gen
+				})
+				r.start()
+				if ahead == 0 {
+					time.Sleep(time.Minute)
+				}
+				ceiling := time.UnixMilli(r.keeper.Status().Grant.Ceiling)
+				up := r.down()
+				step.Store(int64(ahead))
+				time.Sleep(time.Until(ceiling.Add(max(0, -ahead))))
+				require.NotContains(t, r.log.String(), "ids stopped")
+				time.Sleep(time.Second)
+				require.Contains(t, r.log.String(), "ids stopped")
+				up()
+				time.Sleep(5 * time.Second)
+				after := regexp.MustCompile(`"?ids resumed"?.* after=(\S+)`).FindStringSubmatch(r.log.String())
+				require.NotNil(t, after)
+				stopped, err := time.ParseDuration(after[1])
+				require.NoError(t, err)
+				require.InDelta(t, (3*time.Second + max(0, ahead)).Seconds(), stopped.Seconds(), 3, "since the ceiling passed by the generator's clock")
+			})
 		})
-		r.start()
-		up := r.down()
-		time.Sleep(20 * time.Second)
-		stood.Store(int64(time.Minute))
-		time.Sleep(20 * time.Second)
-		up()
-		time.Sleep(5 * time.Second)
-		require.Regexp(t, `ids resumed.* after=1m1\d\.`, r.log.String(), "10 s until the timer, a minute before it and what follows it")
-	})
+	}
 }
 
 func TestShortOutageCostsNothing(t *testing.T) {
