@@ -26,7 +26,8 @@ type KeeperConfig struct {
 	// See NewRequest.
 	Request Request
 	// Schedule adds times to renew at to those that the lease needs by itself,
-	// which are every third of TTL. Default: none.
+	// which are every third of TTL. Each is one renewal, early by what Jitter, asked
+	// once, takes off a third of TTL. Default: none.
 	Schedule Schedule
 	// Wait bounds how long Start waits for a free worker id, a centre that is down
 	// or a quarantine, within its context. Default: 10s.
@@ -194,7 +195,7 @@ func (k *Keeper) Status() Status {
 // and returns a little before ctx ends, so that its error is heard.
 //
 // Errors wrap those of Center.Acquire and name the centre; a keeper starts once.
-// After an error the keeper holds nothing and may be started again.
+// After an error the keeper holds nothing and may be started again. Stop ends it.
 func (k *Keeper) Start(ctx context.Context) error {
 	k.life <- struct{}{}
 	defer func() { <-k.life }()
@@ -330,7 +331,7 @@ func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (again time.Duratio
 	k.mu.Unlock()
 	k.cfg.Logger.Info("worker id borrowed", "worker", g.Worker, "namespace", g.Namespace, "center", Name(k.cfg.Center),
 		"token", g.Token, "ttl", g.TTL)
-	k.watch(lent)
+	k.watch(ctx, lent)
 	return 0, nil
 }
 
@@ -396,7 +397,7 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 			level = slog.LevelInfo
 		}
 		k.cfg.Logger.Log(ctx, level, "lease renewed", "worker", g.Worker, "namespace", g.Namespace, "ceiling", time.UnixMilli(g.Ceiling))
-		k.watch(next)
+		k.watch(ctx, next)
 		return 0
 	case errors.Is(err, ErrLost):
 		k.mu.Lock()

@@ -20,8 +20,8 @@ type outage struct {
 }
 
 // watch begins to wait for the end of the range that the generator has got.
-func (k *Keeper) watch(lent snowflake.Range) {
-	if !k.cfg.Logger.Enabled(context.Background(), slog.LevelError) {
+func (k *Keeper) watch(ctx context.Context, lent snowflake.Range) {
+	if !k.cfg.Logger.Enabled(ctx, slog.LevelError) {
 		return
 	}
 	o := &k.outage
