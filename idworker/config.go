@@ -75,9 +75,11 @@ type Config struct {
 	// showed when it loses records. The namespace pins it. At most TTL/2. Default: 2s.
 	Skew time.Duration `yaml:"skew" json:"skew" koanf:"skew" mapstructure:"skew" env:"SKEW"`
 	// Renew is the cron schedule of renewals, seconds optional, or a descriptor.
-	// The lease is renewed after a third of TTL in any case. cron/v3 only plans: the
-	// keeper waits by the monotonic clock, so that a step of the wall clock, or a sparse
-	// schedule, loses no lease. Default: "@every 10s".
+	// Each of its times is one renewal, up to a thirtieth of TTL early so that replicas
+	// spread. The lease is renewed after a third of TTL in any case; a start with a
+	// schedule that is sparser logs a warning. cron/v3 only plans: the keeper waits by
+	// the monotonic clock, so that a step of the wall clock, or a sparse schedule, loses
+	// no lease. Default: "@every 10s".
 	Renew string `yaml:"renew" json:"renew" koanf:"renew" mapstructure:"renew" env:"RENEW"`
 	// Wait bounds how long a start waits for a free worker id, a centre that is
 	// down or a quarantine, within the start's context. Default: 10s.
@@ -191,11 +193,13 @@ type plan struct {
 	layout   snowflake.Layout
 	request  lease.Request
 	schedule cron.Schedule
-	options  []snowflake.Option
-	sequence redisseq.SequenceConfig // of mode redis-sequence
-	fixed    bool                    // the worker id is Worker, and nothing is asked
-
-	hasReserved bool // the reserved worker ids are among Workers
+	// renewGiven: Config.Renew is set. The default is for the default TTL, and sparser
+	// than shorter ones need, which is nobody's fault.
+	renewGiven  bool
+	options     []snowflake.Option
+	sequence    redisseq.SequenceConfig // of mode redis-sequence
+	fixed       bool                    // the worker id is Worker, and nothing is asked
+	hasReserved bool                    // the reserved worker ids are among Workers
 }
 
 // Validate reports every fault of c, defaults filled in, in one error, or nil.
@@ -211,8 +215,9 @@ func (c Config) Request() (lease.Request, error) {
 }
 
 func (c Config) plan() (plan, error) {
+	given := c.Renew != ""
 	c = c.WithDefaults()
-	p := plan{Config: c}
+	p := plan{Config: c, renewGiven: given}
 	var errs []error
 	fault := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("idworker: config: "+format, args...))
@@ -396,4 +401,17 @@ func parseSchedule(spec string) (cron.Schedule, error) {
 		return nil, errors.New("no fields follow the time zone")
 	}
 	return cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor).Parse(spec)
+}
+
+// sparse reports whether s leaves more than limit between two of its next thousand times
+// after t.
+func sparse(s cron.Schedule, t time.Time, limit time.Duration) bool {
+	for range 1000 {
+		next := s.Next(t)
+		if next.IsZero() || next.Sub(t) > limit { // zero: never, as on February 30
+			return true
+		}
+		t = next
+	}
+	return false
 }

@@ -98,9 +98,9 @@ var serial atomic.Int64
 // A journal is a log that tests read.
 type journal struct{ logtest.Journal }
 
-func (j *journal) provide() fx.Option {
-	return fx.Supply(slog.New(slog.NewTextHandler(j, nil)))
-}
+func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+
+func (j *journal) provide() fx.Option { return fx.Supply(j.logger()) }
 
 // opened provides the centre that the mode chooses, its namespace opened as new.
 func opened() fx.Option {

@@ -31,13 +31,29 @@ type IdWorker struct {
 	log    *slog.Logger
 }
 
+// An Option sets a knob of Open and OpenSequence.
+type Option func(*options)
+
+type options struct{ log *slog.Logger }
+
+// WithLogger sets where log events go; docs/operations.md lists them. Default, also for
+// nil: nowhere.
+func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log } }
+
+func optionsOf(opts []Option) (o options) {
+	for _, set := range opts {
+		set(&o)
+	}
+	return o
+}
+
 // Open borrows a worker id from center and returns a worker that keeps it until
 // Close. It waits within ctx and cfg.Wait. Close leaves center open. Mode local needs
 // no centre: it is nil then. Config.Segments are opened by segment.Open, not here.
 //
 // Errors: a fault of cfg; *NoFreeWorkerError, *QuarantineError, *MismatchError,
 // *ClockError; whatever the centre met, with its name.
-func Open(ctx context.Context, cfg Config, center lease.Center) (*IdWorker, error) {
+func Open(ctx context.Context, cfg Config, center lease.Center, opts ...Option) (*IdWorker, error) {
 	p, err := cfg.plan()
 	if err != nil {
 		return nil, err
@@ -60,7 +76,7 @@ func Open(ctx context.Context, cfg Config, center lease.Center) (*IdWorker, erro
 		}
 		owned, _ = center.(io.Closer)
 	}
-	w, err := build(p, center, nil, nil)
+	w, err := build(p, center, optionsOf(opts).log, nil)
 	if err == nil {
 		w.owned = owned
 		err = w.start(ctx)
@@ -132,6 +148,9 @@ func (w *IdWorker) start(ctx context.Context) error {
 	if left := time.Until(w.plan.layout.Ends()); left < 5*snowflake.MinLife {
 		w.log.Warn("the layout's time field ends within five years", "ends", w.plan.layout.Ends().UTC(), "layout", w.plan.layout.String())
 	}
+	if p := w.plan; w.keeper != nil && p.renewGiven && sparse(p.schedule, time.Now(), p.TTL/3) {
+		w.log.Warn("renew is sparser than a third of ttl, after which the lease is renewed in any case", "renew", p.Renew, "ttl", p.TTL)
+	}
 	if err := w.borrow(ctx); err != nil {
 		return fmt.Errorf("idworker: %w", err)
 	}
@@ -160,10 +179,10 @@ func (w *IdWorker) source() any {
 	return w.center
 }
 
-// Close gives the worker id back: renewing ends, then issuing, for good. It takes
-// 5 s at most, even if ctx has ended. The error tells that the worker id
-// could not be given back; it is then free when its lease expires. A second Close
-// does nothing, and neither does that of a worker made by For.
+// Close gives the worker id back: renewing ends, then issuing, for good. It takes at
+// most 5 s, even if ctx has ended, and ends a start or a Reset that is under way. The
+// error says that the worker id was not given back; it is then free when its lease
+// expires. A second Close does nothing, and neither does that of a worker made by For.
 func (w *IdWorker) Close(ctx context.Context) error {
 	if w.shared {
 		return nil

@@ -1,6 +1,7 @@
 package idworker_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +14,76 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/idworker/segment"
+	"github.com/snowlease/snowlease/internal/memcenter"
 	"github.com/snowlease/snowlease/redisseq"
 )
+
+// With an option a worker that is opened without fx logs what one in fx does.
+func TestOpenTakesALogger(t *testing.T) {
+	t.Parallel()
+	events := func(t *testing.T, j *journal) (names []string) {
+		for _, line := range j.Lines() {
+			names = append(names, regexp.MustCompile(`msg="([^"]+)"`).FindStringSubmatch(line)[1])
+		}
+		return names
+	}
+	cfg := idworker.Config{Namespace: namespace(t)}
+	center := memcenter.New()
+	req, err := cfg.Request()
+	require.NoError(t, err)
+	require.NoError(t, center.Init(t.Context(), req))
+	for _, opts := range [][]idworker.Option{nil, {idworker.WithLogger(nil)}} {
+		w, err := idworker.Open(t.Context(), cfg, center, opts...)
+		require.NoError(t, err)
+		require.NoError(t, w.Close(t.Context()))
+	}
+	var j journal
+	w, err := idworker.Open(t.Context(), cfg, center, idworker.WithLogger(j.logger()))
+	require.NoError(t, err)
+	require.NoError(t, w.Close(t.Context()))
+	require.Equal(t, []string{"worker id borrowed", "idworker started", "worker id given back"}, events(t, &j))
+
+	client := newRedis(t, miniredis.RunT(t).Addr())
+	cfg = counted(t)
+	cfg.Quarantine = idworker.QuarantineNever
+	var s journal
+	w, err = idworker.OpenSequence(t.Context(), cfg, client, idworker.WithLogger(s.logger()))
+	require.NoError(t, err)
+	require.NoError(t, w.Close(t.Context()))
+	require.Contains(t, events(t, &s), "idworker started")
+}
+
+// A schedule that is set and sparser than the lease needs is told of at the start.
+func TestSparseScheduleIsLogged(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		renew string
+		ttl   time.Duration
+		warns bool
+	}{
+		{"", 30 * time.Second, false},
+		{"", 3 * time.Second, false}, // the default is no choice of anybody's
+		{"@every 10s", 30 * time.Second, false},
+		{"*/10 * * * * *", 30 * time.Second, false},
+		{"3-59/7 * * * * *", 30 * time.Second, false},
+		{"@every 10s", 29 * time.Second, true},
+		{"*/11 * * * * *", 30 * time.Second, true}, // 11 s but at the end of a minute
+		{"0-30 * * * * *", 30 * time.Second, true},
+		{"@hourly", 30 * time.Second, true},
+		{"0 0 30 2 *", 30 * time.Second, true},
+	} {
+		cfg := idworker.Config{Namespace: namespace(t), Renew: c.renew, TTL: c.ttl, Skew: 100 * time.Millisecond, MaxTTL: 30 * time.Second}
+		center := memcenter.New()
+		req, err := cfg.Request()
+		require.NoError(t, err)
+		require.NoError(t, center.Init(t.Context(), req))
+		var j journal
+		w, err := idworker.Open(t.Context(), cfg, center, idworker.WithLogger(j.logger()))
+		require.NoError(t, err)
+		require.NoError(t, w.Close(t.Context()))
+		require.Equal(t, c.warns, strings.Contains(j.String(), `level=WARN msg="renew is sparser than a third of ttl, after which the lease is renewed in any case"`), "%+v: %s", c, &j)
+	}
+}
 
 // The application's log has an outage of what numbers and ids are counted in, and its
 // end, once each.

@@ -20,7 +20,7 @@ import (
 //
 // Errors: a fault of cfg; *QuarantineError, *MismatchError, *ClockError; whatever
 // Redis answered.
-func OpenSequence(ctx context.Context, cfg Config, client redis.UniversalClient) (*IdWorker, error) {
+func OpenSequence(ctx context.Context, cfg Config, client redis.UniversalClient, opts ...Option) (*IdWorker, error) {
 	p, err := cfg.plan()
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func OpenSequence(ctx context.Context, cfg Config, client redis.UniversalClient)
 	if p.Mode != ModeRedisSequence {
 		return nil, fmt.Errorf("idworker: open sequence: the mode is %s: set mode %s, or use Open", p.Mode, ModeRedisSequence)
 	}
-	w, err := buildSequence(p, client, nil)
+	w, err := buildSequence(p, client, optionsOf(opts).log)
 	if err == nil {
 		err = w.start(ctx)
 	}

@@ -26,7 +26,8 @@ type KeeperConfig struct {
 	// See NewRequest.
 	Request Request
 	// Schedule adds times to renew at to those that the lease needs by itself,
-	// which are every third of TTL. Default: none.
+	// which are every third of TTL. Each is one renewal, early by what Jitter, asked
+	// once, takes off a third of TTL. Default: none.
 	Schedule Schedule
 	// Wait bounds how long Start waits for a free worker id, a centre that is down
 	// or a quarantine, within its context. Default: 10s.
@@ -116,12 +117,19 @@ type Status struct {
 type Keeper struct {
 	cfg KeeperConfig
 
-	life sync.Mutex // held by Start and by Stop: one after the other
+	// life has an element while Start, Reset or Stop runs: one after the other. Package
+	// testing/synctest sees who waits for a channel, not who waits for a mutex.
+	life chan struct{}
 
-	mu     sync.Mutex
-	status Status
-	cancel context.CancelFunc // ends the loop
-	ended  chan struct{}      // closed when the loop has ended
+	mu        sync.Mutex
+	status    Status
+	cancel    context.CancelFunc // ends the loop
+	ended     chan struct{}      // closed when the loop has ended
+	stopping  bool               // Stop was called
+	interrupt context.CancelFunc // ends a Start or Reset that is under way
+
+	early  time.Duration // renews this long before a point of Schedule, so that replicas spread
+	outage outage
 
 	// Of the goroutine that borrows: Start's caller, then the loop, then Stop's.
 	grant Grant // zero: none to renew or give back
@@ -169,7 +177,11 @@ func NewKeeper(cfg KeeperConfig) (*Keeper, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Keeper{cfg: cfg}, nil
+	k := &Keeper{cfg: cfg, life: make(chan struct{}, 1)}
+	if cfg.Schedule != nil {
+		k.early = req.TTL/3 - k.jitter(req.TTL/3)
+	}
+	return k, nil
 }
 
 // Status returns where the keeper stands.
@@ -183,10 +195,10 @@ func (k *Keeper) Status() Status {
 // and returns a little before ctx ends, so that its error is heard.
 //
 // Errors wrap those of Center.Acquire and name the centre; a keeper starts once.
-// After an error the keeper holds nothing and may be started again.
+// After an error the keeper holds nothing and may be started again. Stop ends it.
 func (k *Keeper) Start(ctx context.Context) error {
-	k.life.Lock()
-	defer k.life.Unlock()
+	k.life <- struct{}{}
+	defer func() { <-k.life }()
 	k.mu.Lock()
 	if k.status.State != Idle {
 		defer k.mu.Unlock()
@@ -195,6 +207,8 @@ func (k *Keeper) Start(ctx context.Context) error {
 	k.status.State = Borrowing
 	k.mu.Unlock()
 
+	ctx, done := k.untilStop(ctx)
+	defer done()
 	err := k.borrowAtStart(ctx)
 	if q := (*QuarantineError)(nil); errors.As(err, &q) && k.cfg.StartInQuarantine && ctx.Err() == nil {
 		k.note(Quarantined, err)
@@ -212,6 +226,20 @@ func (k *Keeper) Start(ctx context.Context) error {
 	return nil
 }
 
+// untilStop returns ctx, which then ends when Stop is called as well.
+func (k *Keeper) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.interrupt = func() {
+		cancel(fmt.Errorf("lease: keeper of namespace %q is stopped meanwhile", k.cfg.Request.Namespace))
+	}
+	if k.stopping {
+		k.interrupt()
+	}
+	return ctx, func() { cancel(nil) }
+}
+
 // begin starts the loop, with mu held.
 func (k *Keeper) begin(ctx context.Context) {
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -222,6 +250,9 @@ func (k *Keeper) begin(ctx context.Context) {
 // borrowAtStart borrows within ctx and Wait.
 func (k *Keeper) borrowAtStart(ctx context.Context) error {
 	began := time.Now()
+	if ctx.Err() != nil {
+		return k.attempted(began, context.Cause(ctx))
+	}
 	deadline := began.Add(k.cfg.Wait)
 	if end, ok := ctx.Deadline(); ok {
 		deadline = earlier(deadline, end.Add(-min(500*time.Millisecond, time.Until(end)/10)))
@@ -300,6 +331,7 @@ func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (again time.Duratio
 	k.mu.Unlock()
 	k.cfg.Logger.Info("worker id borrowed", "worker", g.Worker, "namespace", g.Namespace, "center", Name(k.cfg.Center),
 		"token", g.Token, "ttl", g.TTL)
+	k.watch(ctx, lent)
 	return 0, nil
 }
 
@@ -365,6 +397,7 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 			level = slog.LevelInfo
 		}
 		k.cfg.Logger.Log(ctx, level, "lease renewed", "worker", g.Worker, "namespace", g.Namespace, "ceiling", time.UnixMilli(g.Ceiling))
+		k.watch(ctx, next)
 		return 0
 	case errors.Is(err, ErrLost):
 		k.mu.Lock()
@@ -427,14 +460,16 @@ func (k *Keeper) note(s State, err error) {
 // a keeper that has not started, or has stopped.
 func (k *Keeper) Reset(ctx context.Context) error {
 	k.cfg.Generator.Drop()
-	k.life.Lock()
-	defer k.life.Unlock()
+	k.life <- struct{}{}
+	defer func() { <-k.life }()
 	k.mu.Lock()
 	state, cancel, ended := k.status.State, k.cancel, k.ended
 	k.mu.Unlock()
 	if state == Idle || state == Stopped {
 		return fmt.Errorf("lease: keeper of namespace %q is %v: there is nothing to reset", k.cfg.Request.Namespace, state)
 	}
+	ctx, done := k.untilStop(ctx)
+	defer done()
 	cancel()
 	<-ended // not long: a Center returns when its context ends
 	// Again: a borrow that was under way when the copies were made is one of both.
@@ -453,17 +488,27 @@ func (k *Keeper) Reset(ctx context.Context) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.begin(ctx)
+	if !k.stopping {
+		k.begin(ctx)
+	}
 	return err
 }
 
-// Stop ends renewing, then issuing, for good, then gives the worker id back, for
-// which it takes 5 s at most even if ctx has ended. The error tells that
-// the worker id was not given back; it is then free when its lease expires. A
-// second Stop does nothing.
+// Stop ends renewing, then issuing, for good, then gives the worker id back. It takes
+// at most 5 s, even if ctx has ended, and ends a Start or Reset that is under way. The
+// error says that the worker id was not given back; it is then free when its lease
+// expires. A second Stop does nothing.
 func (k *Keeper) Stop(ctx context.Context) error {
-	k.life.Lock()
-	defer k.life.Unlock()
+	k.mu.Lock()
+	k.stopping = true
+	if k.interrupt != nil {
+		k.interrupt()
+	}
+	k.mu.Unlock()
+	// Whatever life is waited for has at most one release left to wait for, and leaves
+	// nothing to give back where it has.
+	k.life <- struct{}{}
+	defer func() { <-k.life }()
 	k.mu.Lock()
 	state, cancel, ended := k.status.State, k.cancel, k.ended
 	k.status.State = Stopped
@@ -484,6 +529,7 @@ func (k *Keeper) Stop(ctx context.Context) error {
 func (k *Keeper) giveBack(ctx context.Context) error {
 	lastUsed := k.cfg.Generator.Stop()
 	g := k.grant
+	k.outage.end()
 	if g == (Grant{}) {
 		return nil
 	}
@@ -530,9 +576,9 @@ func (k *Keeper) untilRenewal() time.Duration {
 	if s := k.cfg.Schedule; s != nil {
 		// The schedule is one of the wall clock, which may step: what it says never
 		// makes a renewal later than the lease needs it.
-		now := time.Now()
-		if next := s.Next(now); next.After(now) {
-			d = min(d, next.Sub(now))
+		from := time.Now().Add(k.early)
+		if next := s.Next(from); next.After(from) && next.Sub(from) <= d {
+			return next.Sub(from) // without jitter, so that each point is met once
 		}
 	}
 	return k.jitter(d)

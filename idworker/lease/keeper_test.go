@@ -5,11 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/robfig/cron/v3"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -140,6 +145,18 @@ type schedule func(time.Time) time.Time
 
 func (s schedule) Next(t time.Time) time.Time { return s(t) }
 
+// renewals counts those that succeed.
+func (r *rig) renewals() *atomic.Int64 {
+	var n atomic.Int64
+	r.center.Intercept(func(_ context.Context, verb string, after bool) error {
+		if verb == "renew" && after {
+			n.Add(1)
+		}
+		return nil
+	})
+	return &n
+}
+
 func TestScheduleNeverMakesARenewalLate(t *testing.T) {
 	for name, s := range map[string]schedule{
 		"once a year":        func(t time.Time) time.Time { return t.AddDate(1, 0, 0) },
@@ -151,24 +168,81 @@ func TestScheduleNeverMakesARenewalLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.member(func(c *lease.KeeperConfig) { c.Schedule = s })
-				renewals := 0
-				r.center.Intercept(func(_ context.Context, verb string, after bool) error {
-					if verb == "renew" && after {
-						renewals++
-					}
-					return nil
-				})
+				renewals := r.renewals()
 				r.start()
 				time.Sleep(300 * time.Second)
 				r.next()
-				want := 30
 				if name == "every five seconds" {
-					want = 60
+					require.InDelta(t, 60, renewals.Load(), 1)
+					return
 				}
-				require.InDelta(t, float64(want)*1.05, renewals, float64(want)*0.06)
+				require.InDelta(t, 30*1.05, renewals.Load(), 30*0.06)
 			})
 		})
 	}
+}
+
+// Each point of a cron schedule is one renewal, whatever the jitter.
+func TestEachPointOfAScheduleIsOneRenewal(t *testing.T) {
+	for _, spec := range []string{
+		"* * * * * *", "*/2 * * * * *", "*/5 * * * * *", "3-59/7 * * * * *", "*/10 * * * * *",
+		"@every 1s", "@every 3s", "@every 10s",
+	} {
+		t.Run(spec, func(t *testing.T) {
+			s, err := cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor).Parse(spec)
+			require.NoError(t, err)
+			for range 5 { // a keeper's jitter is chosen once
+				bubble(t, func(t *testing.T, r *rig) {
+					r.member(func(c *lease.KeeperConfig) { c.Schedule = s })
+					renewals := r.renewals()
+					time.Sleep(1234 * time.Millisecond)
+					r.start()
+					began, points := time.Now(), 0
+					for p := s.Next(began); p.Sub(began) <= 5*time.Minute; p = s.Next(p) {
+						points++
+					}
+					time.Sleep(5 * time.Minute)
+					require.InDelta(t, points, renewals.Load(), 1) // at the ends
+				})
+			}
+		})
+	}
+}
+
+// Replicas renew at different times before a point of the schedule.
+func TestReplicasSpreadAroundASchedule(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		s, err := cron.ParseStandard("@every 5s")
+		require.NoError(t, err)
+		at := map[time.Duration]bool{}
+		for range 20 {
+			r.member(func(c *lease.KeeperConfig) { c.Schedule = s })
+			r.start()
+			time.Sleep(17 * time.Second)
+			before := 5*time.Second - r.keeper.Status().Renewed.Sub(time.Now().Truncate(time.Minute))%(5*time.Second)
+			require.LessOrEqual(t, before, lease.DefaultTTL/3/10)
+			at[before] = true
+			require.NoError(t, r.keeper.Stop(t.Context()))
+			time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
+		}
+		require.Greater(t, len(at), 10)
+	})
+}
+
+// A schedule adds its points to the renewals that the lease needs.
+func TestSparseScheduleAddsToTheLeasesRenewals(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		s, err := cron.ParseStandard("* * * * *")
+		require.NoError(t, err)
+		r.member(func(c *lease.KeeperConfig) {
+			c.Schedule = s
+			c.Jitter = func(d time.Duration) time.Duration { return d - d/20 }
+		})
+		renewals := r.renewals()
+		r.start() // at a whole minute
+		time.Sleep(10 * time.Minute)
+		require.InDelta(t, 10*(6+1), renewals.Load(), 1) // each 9.5 s, and each minute
+	})
 }
 
 func TestCenterDownThenUp(t *testing.T) {
@@ -189,6 +263,184 @@ func TestCenterDownThenUp(t *testing.T) {
 		require.Equal(t, lease.Holding, r.keeper.Status().State)
 		require.NoError(t, r.keeper.Status().Err)
 	})
+}
+
+// story is what the log says of the time since began: seconds, level, message.
+func (r *rig) story(began time.Time) (lines []string) {
+	r.Helper()
+	for line := range strings.Lines(r.log.String()) {
+		var at time.Time
+		found := regexp.MustCompile(`^time=(\S+) level=(\w+) msg="?([^"=]+?)"? \w+=`).FindStringSubmatch(line)
+		require.NotNil(r, found, line)
+		require.NoError(r, at.UnmarshalText([]byte(found[1])))
+		if !at.Before(began) {
+			lines = append(lines, fmt.Sprintf("%.1f %s %s", at.Sub(began).Seconds(), found[2], found[3]))
+		}
+	}
+	return lines
+}
+
+// The log tells an outage in the order and at the times in which it happens, though
+// nobody asks for an id.
+func TestTheLogTellsAnOutage(t *testing.T) {
+	tellsAll := func(r *rig) {
+		r.member(func(c *lease.KeeperConfig) { c.Jitter = func(d time.Duration) time.Duration { return d } })
+	}
+	t.Run("the center is away", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			tellsAll(r)
+			r.start()
+			began, ceiling := time.Now(), time.UnixMilli(r.keeper.Status().Grant.Ceiling)
+			up := r.down()
+			time.Sleep(10*time.Minute - time.Second/2)
+			require.Equal(t, []string{
+				"0.0 INFO worker id borrowed",
+				"10.0 WARN lease not renewed: trying again, the ceiling stands",
+				"30.0 ERROR ids stopped: the lease has expired",
+			}, r.story(began))
+			require.Equal(t, began.Add(lease.DefaultTTL), ceiling)
+			up()
+			time.Sleep(time.Minute)
+			require.Equal(t, []string{
+				"600.0 ERROR lease lost: its range is used up while another worker id is borrowed",
+				"600.0 INFO worker id borrowed",
+				"600.0 INFO ids resumed",
+			}, r.story(began)[3:])
+			require.Regexp(t, `ids stopped: .* worker=\d+ namespace=orders center=memory ceiling=\S+ err="memcenter: renew: connection refused"`, r.log.String())
+			require.Regexp(t, `ids resumed" worker=\d+ namespace=orders center=memory after=9m29.999s`, r.log.String(), "since the tick after the ceiling")
+
+			r.down()
+			time.Sleep(time.Minute)
+			require.Contains(t, r.story(began), "680.0 ERROR ids stopped: the lease has expired")
+		})
+	})
+	t.Run("and hangs", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			tellsAll(r)
+			r.start()
+			began := time.Now()
+			r.freeze(false)
+			time.Sleep(time.Minute)
+			require.Equal(t, "30.0 ERROR ids stopped: the lease has expired", r.story(began)[2])
+		})
+	})
+	t.Run("a lost lease that nothing replaces", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			tellsAll(r)
+			r.start()
+			began := time.Now()
+			r.expire(r.keeper.Status().Grant.Worker)
+			r.center.Intercept(func(_ context.Context, verb string, _ bool) error {
+				if verb == "acquire" {
+					return errors.New("read-only")
+				}
+				return nil
+			})
+			time.Sleep(time.Minute - time.Second/2)
+			r.center.Intercept(nil)
+			time.Sleep(time.Minute)
+			require.Equal(t, []string{
+				"0.0 INFO worker id borrowed",
+				"10.0 ERROR lease lost: its range is used up while another worker id is borrowed",
+				"10.0 WARN no worker id yet",
+				"30.0 ERROR ids stopped: the lease has expired",
+				"60.0 INFO worker id borrowed",
+				"60.0 INFO ids resumed",
+			}, r.story(began))
+		})
+	})
+	t.Run("nothing of the kind", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.start()
+			for range 20 {
+				up := r.down()
+				time.Sleep(15 * time.Second)
+				up()
+				time.Sleep(15 * time.Second)
+			}
+			r.center.Wipe()
+			time.Sleep(5 * time.Minute)
+			require.NoError(t, r.keeper.Reset(t.Context()), "without a worker id for a moment, and not by an expired lease")
+			time.Sleep(time.Minute)
+			require.NoError(t, r.keeper.Stop(t.Context()))
+			time.Sleep(time.Minute)
+			require.NotContains(t, r.log.String(), "ids stopped")
+			require.NotContains(t, r.log.String(), "ids resumed")
+		})
+	})
+	t.Run("it stops meanwhile", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.start()
+			r.down()
+			time.Sleep(20 * time.Second)
+			require.Error(t, r.keeper.Stop(t.Context()))
+			time.Sleep(time.Minute)
+			require.NotContains(t, r.log.String(), "ids stopped")
+		})
+	})
+}
+
+// Ids of a layout of coarse ticks stop at the end of the last tick that is whole.
+func TestTheLogTellsAnOutageOfCoarseTicks(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		coarse := snowflake.Layout{TimeUnit: 700 * time.Millisecond, TimeBits: 38}.WithDefaults()
+		r.member(func(c *lease.KeeperConfig) {
+			var err error
+			r.gen, err = snowflake.NewGenerator(coarse)
+			require.NoError(t, err)
+			c.Generator = r.gen
+			c.Request = lease.NewRequest("coarse", coarse)
+		})
+		req := lease.NewRequest("coarse", coarse)
+		req.Owner = lease.NewOwner()
+		require.NoError(t, r.center.Init(t.Context(), req))
+		r.start()
+		r.down()
+		for r.gen.Err() == nil {
+			require.NotContains(t, r.log.String(), "ids stopped")
+			time.Sleep(time.Millisecond)
+		}
+		synctest.Wait()
+		require.Contains(t, r.log.String(), "ids stopped")
+	})
+}
+
+// The generator's clock says when ids stop, not the timers of a process that stood still.
+func TestTheLogTellsWhenIdsStopped(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"before the timer": time.Minute, "after the timer": -time.Minute, "after a renewal": 0} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				var step atomic.Int64
+				r.member(func(c *lease.KeeperConfig) {
+					began := time.Now()
+					var err error
+					r.gen, err = snowflake.NewGenerator(layout, snowflake.WithClock(func() time.Duration {
+						return time.Since(began) + time.Duration(step.Load())
+					}))
+					require.NoError(t, err)
+					c.Generator = r.gen
+				})
+				r.start()
+				if ahead == 0 {
+					time.Sleep(time.Minute)
+				}
+				ceiling := time.UnixMilli(r.keeper.Status().Grant.Ceiling)
+				up := r.down()
+				step.Store(int64(ahead))
+				time.Sleep(time.Until(ceiling.Add(max(0, -ahead))))
+				require.NotContains(t, r.log.String(), "ids stopped")
+				time.Sleep(time.Second)
+				require.Contains(t, r.log.String(), "ids stopped")
+				up()
+				time.Sleep(5 * time.Second)
+				after := regexp.MustCompile(`"?ids resumed"?.* after=(\S+)`).FindStringSubmatch(r.log.String())
+				require.NotNil(t, after)
+				stopped, err := time.ParseDuration(after[1])
+				require.NoError(t, err)
+				require.InDelta(t, (3*time.Second + max(0, ahead)).Seconds(), stopped.Seconds(), 3, "since the ceiling passed by the generator's clock")
+			})
+		})
+	}
 }
 
 func TestShortOutageCostsNothing(t *testing.T) {
@@ -487,6 +739,104 @@ func TestReleaseIsTriedAgain(t *testing.T) {
 		require.Equal(t, 3, failed)
 		require.Empty(t, r.slot(worker).Holder)
 	})
+}
+
+// freeze lets the verbs, or all, hang until their contexts end: after they are carried
+// out or before.
+func (r *rig) freeze(after bool, verbs ...string) {
+	r.center.Intercept(func(ctx context.Context, verb string, isAfter bool) error {
+		if isAfter == after && (len(verbs) == 0 || slices.Contains(verbs, verb)) {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	})
+}
+
+// A stop takes no longer than its own attempts to give back, whatever else is under way
+// at a store that hangs.
+func TestStopBesideAnythingOnAFrozenStore(t *testing.T) {
+	for name, begin := range map[string]func(t *testing.T, r *rig, running func(func() error)){
+		"a start": func(_ *testing.T, r *rig, running func(func() error)) {
+			r.freeze(false)
+			running(func() error { return r.keeper.Start(r.Context()) })
+		},
+		"a reset": func(_ *testing.T, r *rig, running func(func() error)) {
+			r.start()
+			r.freeze(false)
+			running(func() error { return r.keeper.Reset(r.Context()) })
+		},
+		"a reset whose worker id is not told": func(_ *testing.T, r *rig, running func(func() error)) {
+			r.start()
+			r.freeze(true)
+			running(func() error { return r.keeper.Reset(r.Context()) })
+		},
+		"a reset that gives back what came too late": func(t *testing.T, r *rig, running func(func() error)) {
+			ctx, cancel := context.WithCancel(t.Context())
+			c := &lateCenter{Center: r.center, before: func() {}}
+			r.member(func(cfg *lease.KeeperConfig) { cfg.Center = c })
+			r.start()
+			c.before = func() {
+				c.before = func() {}
+				r.freeze(false)
+				cancel()
+			}
+			running(func() error { return r.keeper.Reset(ctx) })
+		},
+		"a reset that waits for a borrow to be given back": func(t *testing.T, r *rig, running func(func() error)) {
+			c := &lateCenter{Center: r.center, before: func() {}}
+			r.member(func(cfg *lease.KeeperConfig) { cfg.Center = c })
+			r.start()
+			asked := make(chan struct{})
+			c.before = func() { // of the loop, after the loss
+				c.before = func() {}
+				r.freeze(false, "release")
+				close(asked)
+				time.Sleep(time.Second)
+			}
+			r.expire(r.keeper.Status().Grant.Worker)
+			<-asked
+			running(func() error { return r.keeper.Reset(r.Context()) })
+			time.Sleep(time.Second)
+		},
+		"three resets": func(_ *testing.T, r *rig, running func(func() error)) {
+			r.start()
+			r.freeze(false)
+			for range 3 {
+				running(func() error { return r.keeper.Reset(r.Context()) })
+			}
+		},
+		"a loss": func(_ *testing.T, r *rig, _ func(func() error)) {
+			r.start()
+			r.expire(r.keeper.Status().Grant.Worker)
+			r.freeze(false, "acquire", "release")
+			time.Sleep(lease.DefaultTTL / 2)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				var others sync.WaitGroup
+				begin(t, r, func(call func() error) {
+					others.Go(func() {
+						if err := call(); err == nil {
+							t.Error("it succeeds beside a stop on a frozen store")
+						}
+					})
+					synctest.Wait()
+				})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				began := time.Now()
+				_ = r.keeper.Stop(ctx)
+				require.LessOrEqual(t, time.Since(began), 5*time.Second)
+				_, err := r.gen.NextID()
+				require.ErrorIs(t, err, snowflake.ErrStopped)
+				others.Wait()
+				require.LessOrEqual(t, time.Since(began), 5*time.Second, "and ends the others")
+				require.Equal(t, lease.Stopped, r.keeper.Status().State)
+			})
+		})
+	}
 }
 
 func TestStopDuringARenewal(t *testing.T) {

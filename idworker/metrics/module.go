@@ -18,15 +18,18 @@ import (
 //	}
 const Group = "metrics-collectors"
 
-// Module puts a collector of the graph's *idworker.IdWorker into Group. It invokes
-// nothing: where nobody takes the group, no worker is made. Who takes it makes the
+// Module puts the collectors of the graph's *idworker.IdWorker and of its pool into
+// Group: see NewCollector and NewPoolCollector, which asks the center once a minute. It
+// invokes nothing: where nobody takes the group, no worker is made. Taking it makes the
 // worker, which then borrows a worker id at the start even if nobody asks for ids.
-var Module = fx.Module("idworker-metrics", fx.Provide(fx.Annotate(collect, fx.ResultTags(`group:"`+Group+`"`))))
+var Module = fx.Module("idworker-metrics", fx.Provide(fx.Annotate(collect, fx.ResultTags(`group:"`+Group+`,flatten"`))))
 
 // Named is Module for the worker of idworker.Named.
 func Named(name string) fx.Option {
 	return fx.Provide(fx.Annotate(collect,
-		fx.ParamTags(fmt.Sprintf("name:%q", name)), fx.ResultTags(`group:"`+Group+`"`)))
+		fx.ParamTags(fmt.Sprintf("name:%q", name)), fx.ResultTags(`group:"`+Group+`,flatten"`)))
 }
 
-func collect(w *idworker.IdWorker) prometheus.Collector { return NewCollector(w) }
+func collect(w *idworker.IdWorker) []prometheus.Collector {
+	return []prometheus.Collector{NewCollector(w), NewPoolCollector(w, w, 0)}
+}

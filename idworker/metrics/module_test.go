@@ -50,8 +50,11 @@ func TestModule(t *testing.T) {
 		require.NoError(t, err)
 		families, err := reg.Gather()
 		require.NoError(t, err)
-		ids := map[string]float64{}
+		ids, used := map[string]float64{}, 0
 		for _, f := range families {
+			if f.GetName() == "idworker_pool_used" {
+				used = len(f.GetMetric())
+			}
 			if f.GetName() != "idworker_ids_total" {
 				continue
 			}
@@ -60,6 +63,7 @@ func TestModule(t *testing.T) {
 			}
 		}
 		require.Equal(t, map[string]float64{"orders": 1, "audit": 0}, ids)
+		require.Equal(t, 2, used, "the pool of each")
 	})
 }
 

@@ -1,6 +1,9 @@
 package mutation_test
 
-const keeperGo = "idworker/lease/keeper.go"
+const (
+	keeperGo = "idworker/lease/keeper.go"
+	outageGo = "idworker/lease/outage.go"
+)
 
 // onKeeper is what the keeper does with a worker id between borrowing it and giving it
 // back.
@@ -22,8 +25,10 @@ var onKeeper = list{title: "keeper", pkg: "idworker/lease", mutants: []mutant{
 	{"does not start in a quarantine", keeperGo, `&& k.cfg.StartInQuarantine &&`, `&& false &&`, "TestQuarantineAtStart"},
 	// Renewing.
 	{"renews too late", keeperGo, `d := k.grant.TTL / 3`, `d := k.grant.TTL`, "TestKeeperRenewsUntilItStops"},
-	{"a schedule makes a renewal late", keeperGo, `d = min(d, next.Sub(now))`, `d = next.Sub(now)`, "TestScheduleNeverMakesARenewalLate/once a year"},
-	{"a schedule in the past renews without end", keeperGo, `d = min(d, next.Sub(now))` + and + `; next.After(now) {`, `d = max(100*time.Millisecond, min(d, next.Sub(now)))` + and + `; true {`, "TestScheduleNeverMakesARenewalLate/in the past"},
+	{"a schedule makes a renewal late", keeperGo, `next.After(from) && next.Sub(from) <= d {`, `next.After(from) {`, "TestScheduleNeverMakesARenewalLate/once a year"},
+	{"a schedule in the past renews without end", keeperGo, "next.After(from) && next.Sub(from) <= d {\n\t\t\treturn next.Sub(from)", "next.Sub(from) <= d {\n\t\t\treturn max(100*time.Millisecond, next.Sub(from))", "TestScheduleNeverMakesARenewalLate/in the past"},
+	{"a point of a schedule is met twice", keeperGo, `return next.Sub(from) //`, `return k.jitter(next.Sub(from)) //`, "TestEachPointOfAScheduleIsOneRenewal"},
+	{"all replicas renew at the points of a schedule", keeperGo, `k.early = req.TTL/3 - k.jitter(req.TTL/3)`, `k.early = 0`, "TestReplicasSpreadAroundASchedule"},
 	{"a renewal that fails is a loss", keeperGo, `case errors.Is(err, ErrLost):`, `case true:`, "TestShortOutageCostsNothing"},
 	{"a loss is a renewal that fails", keeperGo, `case errors.Is(err, ErrLost):`, `case false:`, "TestLostLeaseIsReplacedWhileIdsGoOn"},
 	{"renews what it has lost", keeperGo, "k.grant = Grant{}\n\t\tif k.cfg.OnLost != nil", "if k.cfg.OnLost != nil", "TestLostLeaseIsReplacedWhileIdsGoOn"},
@@ -41,6 +46,13 @@ var onKeeper = list{title: "keeper", pkg: "idworker/lease", mutants: []mutant{
 	{"gives back as if nothing had been used", keeperGo, `err := k.release(ctx, g, lastUsed)`, `err := k.release(ctx, g, min(lastUsed, g.Floor))`, "TestKeeperRenewsUntilItStops"},
 	{"gives back only once", keeperGo, `if !sleep(call, 100*time.Millisecond) {`, `if true {`, "TestReleaseIsTriedAgain"},
 	{"gives nothing back when its context has ended", keeperGo, `context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)`, `context.WithTimeout(ctx, releaseTimeout)`, "TestReleaseIsTriedAgain"},
+	{"a stop waits for what hangs", keeperGo, "k.interrupt()\n\t}\n\tk.mu.Unlock()", "_ = 0\n\t}\n\tk.mu.Unlock()", "TestStopBesideAnythingOnAFrozenStore/a reset"},
+	{"borrows though it is stopped", keeperGo, "if ctx.Err() != nil {\n\t\treturn k.attempted(began, context.Cause(ctx))", "if false {\n\t\treturn nil", "TestStopBesideAnythingOnAFrozenStore/a reset that waits for a borrow to be given back"},
+	// What the log says.
+	{"ids stop without a word", outageGo, `errors.Is(err, snowflake.ErrLeaseExpired) &&`, `errors.Is(err, snowflake.ErrStopped) &&`, "TestTheLogTellsAnOutage/the center is away"},
+	{"says that ids stop while they go on", outageGo, `case err == nil:` + and + `case errors.Is(err, snowflake.ErrLeaseExpired) &&`, `case errors.Is(err, snowflake.ErrStopped):` + and + `case`, "TestTheLogTellsWhenIdsStopped/after the timer"},
+	{"ids resume without a word", outageGo, `if !o.since.IsZero() {`, `if false {`, "TestTheLogTellsAnOutage/the center is away"},
+	{"tells one outage only", outageGo, "} else {\n\t\to.timer.Reset(k.left())", "} else if false {", "TestTheLogTellsAnOutage/the center is away"},
 	// A process that was copied.
 	{"a copy gives back what both hold", keeperGo, "forgotten := k.grant\n\tk.grant = Grant{}", "forgotten := k.grant\n\t_ = k.release(ctx, k.grant, 0)\n\tk.grant = Grant{}", "TestResetDuringARenewal"},
 	{"a copy goes on issuing", keeperGo, "func (k *Keeper) Reset(ctx context.Context) error {\n\tk.cfg.Generator.Drop()" + and + "k.cfg.Generator.Drop()\n\tforgotten", "func (k *Keeper) Reset(ctx context.Context) error {" + and + "forgotten", "TestResetWhileTheCenterIsDown"},

@@ -49,8 +49,8 @@ func WithMeterProvider(p metric.MeterProvider) Option {
 	}
 }
 
-// WithPool adds idworker.pool.used, how many worker ids of the namespace are not free:
-// see metrics.NewPoolCollector, which says what it costs and what every is. Default:
+// WithPool adds idworker.pool.used, how many of the worker ids that w may borrow are not
+// free: see metrics.NewPoolCollector, which says what it costs and what every is. Default:
 // it is not measured.
 func WithPool(lister lease.Lister, every time.Duration) Option {
 	return func(c *config) (err error) {
@@ -103,7 +103,7 @@ func Register(w Source, opts ...Option) (metric.Registration, error) {
 		used, err := meter.Int64ObservableGauge("idworker.pool.used", metric.WithDescription(reading.PoolUsedHelp), metric.WithUnit("{worker}"))
 		errs, instruments = append(errs, err), append(instruments, used)
 		observe = append(observe, func(ctx context.Context, o metric.Observer, _ reading.Reading) {
-			if n, err := c.pool.Used(ctx, st.Namespace); err == nil {
+			if n, err := c.pool.Used(ctx, st); err == nil {
 				o.ObserveInt64(used, int64(n), attrs)
 			}
 		})

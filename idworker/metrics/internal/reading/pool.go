@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/idworker/lease"
 )
 
@@ -16,8 +17,8 @@ const DefaultPoolEvery = time.Minute
 // poolTimeout bounds a count, which is part of a collection.
 const poolTimeout = 2 * time.Second
 
-// A Pool counts the worker ids of a namespace that are not free. It is safe for
-// concurrent use, and asks the centre once at a time.
+// A Pool counts the worker ids that are not free, of those that a worker may borrow. It
+// is safe for concurrent use, and asks the centre once at a time.
 type Pool struct {
 	lister lease.Lister
 	every  time.Duration
@@ -31,7 +32,7 @@ type Pool struct {
 // The name and help of what a Pool counts.
 const (
 	PoolUsed     = "idworker_pool_used"
-	PoolUsedHelp = "Worker ids of the namespace that are lent, or not yet free after a holder's end. Absent while the centre does not answer."
+	PoolUsedHelp = "Of the worker ids that this process may borrow, those that are lent, or not yet free after a holder's end. Absent while the centre does not answer."
 )
 
 // NewPool returns a pool that asks lister at most once in every; 0 is DefaultPoolEvery.
@@ -42,9 +43,9 @@ func NewPool(lister lease.Lister, every time.Duration) (*Pool, error) {
 	return &Pool{lister: lister, every: cmp.Or(every, DefaultPoolEvery)}, nil
 }
 
-// Used returns what the last count found, or its error; it counts anew where that one
-// is too old.
-func (p *Pool) Used(ctx context.Context, namespace string) (int, error) {
+// Used returns what the last count for w found, or its error; it counts anew where that
+// one is too old.
+func (p *Pool) Used(ctx context.Context, w idworker.Status) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.counted.IsZero() && time.Since(p.counted) < p.every {
@@ -52,10 +53,10 @@ func (p *Pool) Used(ctx context.Context, namespace string) (int, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, poolTimeout)
 	defer cancel()
-	slots, err := p.lister.Slots(ctx, namespace)
+	slots, err := p.lister.Slots(ctx, w.Namespace)
 	p.counted, p.n, p.err = time.Now(), 0, err
 	for _, s := range slots {
-		if !s.Free() {
+		if !s.Free() && s.Worker >= w.Pool.First && s.Worker <= w.Pool.Last {
 			p.n++
 		}
 	}

@@ -120,8 +120,10 @@ func Measures() []Measure {
 		},
 		{
 			Name: "idworker_pool_size", OTel: "idworker.pool.size", Unit: "{worker}",
-			Help:  "Worker ids of the namespace. Absent without a pool (mode redis-sequence).",
-			Value: func(r Reading, _ string) (float64, bool) { return float64(r.Pool.Size), r.Sequence == nil },
+			Help: "Worker ids that this process may borrow. Absent without a pool (mode redis-sequence).",
+			Value: func(r Reading, _ string) (float64, bool) {
+				return float64(r.Pool.Last - r.Pool.First + 1), r.Sequence == nil
+			},
 		},
 		{
 			Name: "idworker_layout_expiry_seconds", OTel: "idworker.layout.expiry", Unit: "s",
