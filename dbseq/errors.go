@@ -72,7 +72,7 @@ var (
 	deniedState    = []string{"42501"}
 
 	unreadableMySQL = append([]int64{1109, 1146, 1193, 1370}, deniedMySQL...) // unknown table, unknown variable, routine denied
-	unreadableState = append([]string{"42883"}, deniedState...)   // unknown function
+	unreadableState = append([]string{"42883"}, deniedState...)               // unknown function
 
 	transientSQLite = []int64{5, 6} // busy, locked
 	readOnlySQLite  = []int64{8}

@@ -110,9 +110,7 @@ func TestReadOnlyServer(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		g := acquire(t, center(t, db), request("orders", 4))
-		c := center(t, e.db(t, dsn+map[string]string{
-			"sqlite": "&mode=ro", "mysql": "&tx_read_only=1", "postgres": " default_transaction_read_only=on",
-		}[e.name]))
+		c := center(t, e.db(t, e.readOnly(t, dsn)))
 		for range 2 {
 			_, err := c.Acquire(t.Context(), request("orders", 4))
 			require.ErrorContains(t, err, "the DSN must lead to the primary")
