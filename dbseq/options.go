@@ -22,11 +22,12 @@ type options struct {
 type Quarantine string
 
 const (
-	// OnChange starts a quarantine when another server answers than the
-	// one on record: MySQL's @@server_uuid, MariaDB's @@server_uid and @@server_id,
-	// PostgreSQL's system identifier and timeline.
+	// OnChange starts a quarantine when another server answers than the one on
+	// record, or the same one after a restart: what was acknowledged can be lost
+	// only then. A server that ran on and missed what another one acknowledged
+	// meanwhile is not noticed.
 	OnChange Quarantine = "on-change"
-	// Never compares no servers. It is right where the database loses no write that
+	// Never compares nothing, so that a restart costs nothing. It is right where the database loses no write that
 	// it has acknowledged: one durable server, synchronous replication, several
 	// synchronous nodes behind a proxy.
 	Never Quarantine = "never"

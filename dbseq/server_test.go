@@ -47,13 +47,13 @@ func TestRestart(t *testing.T) {
 func TestMariaDBIncarnation(t *testing.T) {
 	t.Parallel()
 	e := servers["mysql"]
-	first := e.start(t)
+	first := e.start(t, "--server-id=1") // the default
 	db := e.db(t, first.DSN())
 	s := &store{db: db}
 	g := acquire(t, center(t, db), request("orders", 4))
 	records := s.Snapshot(t)
 
-	second := e.start(t)
+	second := e.start(t, "--server-id=1")
 	db = e.db(t, second.DSN())
 	c := center(t, db)
 	require.NoError(t, c.Init(t.Context(), request("other", 1)))
