@@ -18,7 +18,8 @@
 //   - connections are cut, delayed, half-open, reset after the request was sent, cut off
 //     within a request or a reply;
 //   - servers are killed and come back with or without their data, hang, lose keys or
-//     rows, are flushed, evict, turn read-only, fail over to a replica that is behind;
+//     rows, are flushed, evict, turn read-only, fail over to a replica that is behind, and
+//     back to the former primary as it was, or fall back to older data;
 //     sentinels promote, a cluster replaces a master or moves the hash slot; the clock is
 //     stepped both ways.
 //
