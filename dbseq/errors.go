@@ -71,8 +71,8 @@ var (
 	readOnlyState  = []string{"25006"}
 	deniedState    = []string{"42501"}
 
-	unreadableMySQL = append([]int64{1193, 1370}, deniedMySQL...) // unknown variable, routine denied
-	unreadableState = append([]string{"42883"}, deniedState...)   // unknown function
+	unreadableMySQL = append([]int64{1109, 1146, 1193, 1370}, deniedMySQL...) // unknown table, unknown variable, routine denied
+	unreadableState = append([]string{"42883"}, deniedState...)               // unknown function
 
 	transientSQLite = []int64{5, 6} // busy, locked
 	readOnlySQLite  = []int64{8}

@@ -54,7 +54,7 @@ func TestGalera(t *testing.T) {
 	again := acquire(t, at(1, dbseq.Never), req("never"))
 	require.Less(t, again.Floor, unseen.Ceiling)
 
-	after := at(1, dbseq.OnChange)
+	after := at(0, dbseq.OnChange)
 	quarantine := requireQuarantine(t, after, req("compared"))
 	require.Contains(t, quarantine.Reason, "incarnation of the store changed")
 	held, err := after.Renew(t.Context(), lent)

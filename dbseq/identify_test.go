@@ -46,8 +46,7 @@ func TestVariantsOfMySQL(t *testing.T) {
 		{map[string]string{"server_uuid": "u", "binlog_format": "MIXED", "autocommit": "ON"}, c, incarnationMySQL},
 		{map[string]string{"server_uuid": "u", "binlog_format": "STATEMENT"}, c, "set it to ROW or MIXED"},
 		{map[string]string{"server_uuid": "u", "binlog_format": "STATEMENT"}, never, incarnationMySQL},
-		{map[string]string{"server_uid": "m", "binlog_format": "STATEMENT"}, c, incarnationMariaDB},
-		{map[string]string{"binlog_format": "MIXED"}, c, incarnationMariaOld},
+		{map[string]string{"binlog_format": "STATEMENT"}, c, incarnationMariaDB},
 		{map[string]string{"server_uuid": "u", "autocommit": "OFF"}, c, "autocommit is off"},
 	} {
 		got, err := v.center.variantOf(v.has)

@@ -22,13 +22,15 @@ type options struct {
 type Quarantine string
 
 const (
-	// OnChange starts a quarantine when another server answers than the
-	// one on record: MySQL's @@server_uuid, MariaDB's @@server_uid and @@server_id,
-	// PostgreSQL's system identifier and timeline.
+	// OnChange starts a quarantine when another server answers than the one on
+	// record, or the same one after a restart: what was acknowledged can be lost
+	// only then. A server that ran on and missed what another one acknowledged
+	// meanwhile is not noticed.
 	OnChange Quarantine = "on-change"
-	// Never compares no servers. It is safe only where the database loses no write
-	// that it has acknowledged: one durable server, or one whose replicas confirm
-	// each commit. A Galera cluster can lose some: use OnChange, and one node.
+	// Never compares no servers, so that a restart costs nothing. It is safe only where the
+	// database loses no write that it has acknowledged: one durable server, or one whose
+	// replicas confirm each commit. A Galera cluster can lose some: use OnChange, and one
+	// node.
 	Never Quarantine = "never"
 )
 

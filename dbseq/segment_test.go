@@ -240,9 +240,7 @@ func TestSegmentsNeedRights(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		_, err := segments(t, e.db(t, dsn)).Reserve(t.Context(), reserve(1))
 		require.NoError(t, err)
-		reader := segments(t, e.db(t, dsn+map[string]string{
-			"sqlite": "&mode=ro", "mysql": "&tx_read_only=1", "postgres": " default_transaction_read_only=on",
-		}[e.name]))
+		reader := segments(t, e.db(t, e.readOnly(t, dsn)))
 		_, err = reader.Reserve(t.Context(), reserve(1))
 		require.ErrorContains(t, err, "the DSN must lead to the primary")
 	})

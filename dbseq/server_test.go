@@ -3,6 +3,7 @@ package dbseq_test
 import (
 	"context"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,53 +19,64 @@ import (
 	"github.com/snowlease/snowlease/internal/testserver"
 )
 
-// TestMariaDBIncarnation: a MariaDB that has been restarted is the same, another one
-// with the same records is not.
+// TestRestart: who may have forgotten what it acknowledged lends nothing new for a
+// while. Who holds a worker id goes on with it.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	for name, e := range servers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := e.start(t)
+			db := e.db(t, srv.DSN())
+			c := center(t, db)
+			g := acquire(t, c, request("orders", 4))
+			srv.Stop()
+			srv.ShiftClock(time.Second) // MySQL knows seconds only
+			srv.Start()
+			acquire(t, center(t, db, dbseq.WithQuarantine(dbseq.Never)), request("orders", 4))
+			renewed := renewSoon(t, c, g)
+			require.Equal(t, g.Token, renewed.Token)
+			require.Contains(t, requireQuarantine(t, c, request("orders", 4)).Reason, "incarnation of the store changed from")
+			require.NoError(t, c.Release(t.Context(), renewed, renewed.Now))
+		})
+	}
+}
+
+// TestMariaDBIncarnation: a server with the records of another is another, even if both
+// began in the same second.
 func TestMariaDBIncarnation(t *testing.T) {
 	t.Parallel()
-	e := engine{name: "mysql", open: mysql.Open}
-	first := testserver.NewMySQL(t)
+	e := servers["mysql"]
+	first := e.start(t, "--server-id=1") // the default
 	db := e.db(t, first.DSN())
 	s := &store{db: db}
 	g := acquire(t, center(t, db), request("orders", 4))
-
-	first.Stop()
-	first.Start()
-	c := center(t, db)
-	acquire(t, c, request("orders", 4)) // no quarantine
-
 	records := s.Snapshot(t)
-	first.Stop()
-	second := testserver.NewMySQL(t)
+
+	second := e.start(t, "--server-id=1")
 	db = e.db(t, second.DSN())
-	c = center(t, db)
+	c := center(t, db)
 	require.NoError(t, c.Init(t.Context(), request("other", 1)))
 	s.db = db
 	records()
 	renewed, err := c.Renew(t.Context(), g)
 	require.NoError(t, err)
-	_, err = c.Acquire(t.Context(), request("orders", 4))
-	var q *lease.QuarantineError
-	require.ErrorAs(t, err, &q)
-	require.Contains(t, q.Reason, "incarnation of the store changed from")
+	require.Contains(t, requireQuarantine(t, c, request("orders", 4)).Reason, "incarnation of the store changed from")
 	require.NoError(t, c.Release(t.Context(), renewed, renewed.Now))
+	r, err := c.Record(t.Context(), "orders")
+	require.NoError(t, err)
+	require.NotEqual(t, path.Dir(r.Former), path.Dir(r.Incarnation), "without the seconds")
 }
 
-// TestPostgresIncarnation: a PostgreSQL that has been restarted is the same, one that has
-// ended a recovery is on another timeline, as after a promotion. While it is in
-// recovery it is told apart from an outage.
+// TestPostgresIncarnation: a PostgreSQL that ends a recovery is another from then on, by
+// its timeline. While it is in recovery it is told apart from an outage.
 func TestPostgresIncarnation(t *testing.T) {
 	t.Parallel()
-	e := engine{name: "postgres", open: postgres.Open}
-	srv := testserver.NewPostgres(t, "-c", "restore_command=/bin/false", "-c", "recovery_target_timeline=current", "-c", "hot_standby=on")
+	e := servers["postgres"]
+	srv := e.start(t, asStandby...)
 	db := e.db(t, srv.DSN())
 	c := center(t, db)
 	g := acquire(t, c, request("orders", 4))
-
-	srv.Stop()
-	srv.Start()
-	g = renewSoon(t, c, g)
-	acquire(t, c, request("orders", 4)) // no quarantine
 
 	srv.Stop()
 	standby := filepath.Join(srv.Dir(), "standby.signal")
@@ -78,10 +90,8 @@ func TestPostgresIncarnation(t *testing.T) {
 
 	rawExec(t, db, "SELECT pg_promote()")
 	g = renewSoon(t, c, g)
-	_, err = c.Acquire(t.Context(), request("orders", 4))
-	var q *lease.QuarantineError
-	require.ErrorAs(t, err, &q)
-	require.Regexp(t, `changed from "\d+/00000001" to "\d+/00000002"`, q.Reason)
+	require.Regexp(t, `changed from "\d+/00000001/\w+\.\d+/-" to "\d+/00000002/\w+\.\d+/0/\w+"`, requireQuarantine(t, c, request("orders", 4)).Reason)
+	require.NoError(t, c.Release(t.Context(), g, g.Now))
 }
 
 // renewSoon repeats a renewal while connections to a former server are left.
@@ -100,9 +110,7 @@ func TestReadOnlyServer(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		g := acquire(t, center(t, db), request("orders", 4))
-		c := center(t, e.db(t, dsn+map[string]string{
-			"sqlite": "&mode=ro", "mysql": "&tx_read_only=1", "postgres": " default_transaction_read_only=on",
-		}[e.name]))
+		c := center(t, e.db(t, e.readOnly(t, dsn)))
 		for range 2 {
 			_, err := c.Acquire(t.Context(), request("orders", 4))
 			require.ErrorContains(t, err, "the DSN must lead to the primary")

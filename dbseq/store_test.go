@@ -189,6 +189,29 @@ func TestContractNever(t *testing.T) {
 	})
 }
 
+// transaction adds a setting of transactions to a DSN of MySQL or MariaDB, which have
+// it under different names.
+func transaction(t testing.TB, dsn, setting, value string) string {
+	t.Helper()
+	name := "tx_" + setting // MariaDB before 11.1
+	var now string
+	if engines[1].db(t, dsn).Raw("SELECT @@transaction_"+setting).Row().Scan(&now) == nil {
+		name = "transaction_" + setting
+	}
+	return "&" + name + "=" + value
+}
+
+// readOnly is dsn for connections that may not write.
+func (e engine) readOnly(t testing.TB, dsn string) string {
+	switch e.name {
+	case "mysql":
+		return dsn + transaction(t, dsn, "read_only", "1")
+	case "postgres":
+		return dsn + " default_transaction_read_only=on"
+	}
+	return dsn + "&mode=ro"
+}
+
 // TestContractOddSessions: whatever the server's or the application's settings are.
 func TestContractOddSessions(t *testing.T) {
 	with := func(e engine, settings func(t testing.TB) string) engine {
@@ -197,12 +220,7 @@ func TestContractOddSessions(t *testing.T) {
 		return e
 	}
 	isolation := func(t testing.TB, level string) string {
-		name := "transaction_isolation"
-		db := engines[1].db(t, testserver.MySQL(t))
-		if number(t, db, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'mysql' AND table_name = 'global_priv'") > 0 {
-			name = "tx_isolation" // MariaDB
-		}
-		return "&" + name + "='" + level + "'"
+		return transaction(t, testserver.MySQL(t), "isolation", "'"+level+"'")
 	}
 	for name, e := range map[string]engine{
 		"mysql serializable, ansi, +09:00, increment 2": with(engines[1], func(t testing.TB) string {

@@ -16,18 +16,32 @@ var clocks = map[string]string{
 	sqlite:   `CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`,
 }
 
-// Expressions of the server that runs a statement. A promotion changes PostgreSQL's
-// timeline at once in the names of its log files; in its control file it does later.
+// Expressions of the server process that runs a statement: what was acknowledged can
+// be lost only where another one answers. All are NULL where a part is not to be had.
+//
+// MySQL and MariaDB tell when they started by the time at which the statement began,
+// less how long they have run by then: whole seconds that no step of the clock
+// changes. An uptime below zero is shown as an unsigned number. The status of the
+// session has it without a sum over all connections.
+//
+// A promotion changes PostgreSQL's timeline at once in the names of its log files; in
+// its control file it does later. Where a crash of one of its processes ends all
+// others, their parent lives on, and the end of what was replayed tells.
 var (
-	incarnationMySQL    = `@@server_uuid`
-	incarnationMariaDB  = `CONCAT_WS('/', @@server_uid, @@server_id)`
-	incarnationMariaOld = `CONCAT_WS('/', @@server_id, @@hostname, @@port, @@datadir)` // before 10.5.26, 10.6.19, 10.11.9
-	incarnationPostgres = `((SELECT system_identifier FROM pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))`
-	incarnationSQLite   = `'sqlite'`
+	incarnationMySQL    = `CONCAT(@@server_uuid, '/', ` + startOf("performance_schema") + `)`
+	incarnationMariaDB  = `CONCAT(@@server_id, '/', @@hostname, ':', @@port, '/', ` + startOf("information_schema") + `)`
+	incarnationPostgres = `(SELECT system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/' ||` +
+		` to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS.US') || '/' ||` +
+		` COALESCE(pg_last_wal_replay_lsn()::text, '-') FROM pg_control_system())`
+	incarnationSQLite = `'sqlite'`
 )
 
+func startOf(schema string) string {
+	return `(SELECT UNIX_TIMESTAMP() - CAST(variable_value AS SIGNED) FROM ` + schema + `.session_status WHERE variable_name = 'Uptime')`
+}
+
 // variables are what tells MySQL, MariaDB and their settings apart.
-const variables = `SHOW VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'autocommit', 'binlog_format')`
+const variables = `SHOW VARIABLES WHERE Variable_name IN ('server_uuid', 'autocommit', 'binlog_format')`
 
 // server returns the statements for the server, and asks which it is the first time,
 // or again.
@@ -76,10 +90,8 @@ func (c *Center) variantOf(has map[string]string) (string, error) {
 		return "", advised{errors.New("binlog_format is STATEMENT, by which replicas would take themselves for the server that lent the worker ids: set it to ROW or MIXED, or set quarantine: never (dbseq.WithQuarantine) if the database loses no write that it has acknowledged")}
 	case has["server_uuid"] != "":
 		return incarnationMySQL, nil
-	case has["server_uid"] != "":
-		return incarnationMariaDB, nil
 	}
-	return incarnationMariaOld, nil
+	return incarnationMariaDB, nil
 }
 
 // prepare makes the centre ready for k: it learns which server it talks to, refuses

@@ -167,7 +167,7 @@ func TestClockOfTheCentreSteps(t *testing.T) {
 			srv.ShiftClock(-cfg.Skew)
 			srv.Start()
 			step(-cfg.Skew)
-			until(func() bool { return borrow() == nil }) // Redis: after the quarantine
+			until(func() bool { return borrow() == nil }) // after the quarantine
 			until(func() bool { return next() == nil })   // back by MaxAhead: ids wait for the clock
 			step(0)
 

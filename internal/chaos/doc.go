@@ -18,9 +18,10 @@
 //   - connections are cut, delayed, half-open, reset after the request was sent, cut off
 //     within a request or a reply;
 //   - servers are killed and come back with or without their data, hang, lose keys or
-//     rows, are flushed, evict, turn read-only, fail over to a replica that is behind;
-//     sentinels promote, a cluster replaces a master or moves the hash slot; another node
-//     of a Galera cluster is written to; the clock is stepped both ways.
+//     rows, are flushed, evict, turn read-only, fail over to a replica that is behind, and
+//     back to the former primary as it was, or fall back to older data; sentinels
+//     promote, a cluster replaces a master or moves the hash slot; another node of a
+//     Galera cluster is written to; the clock is stepped both ways.
 //
 // They stay within what package lease promises: there are never two primaries (the
 // former one is killed first), and when records are lost the clock is not further

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -128,6 +129,17 @@ func newMariaDB(t *testing.T) *arena {
 			d.server = primary
 			return d.lead(at, primary.Addr())
 		}},
+		fault{"failed back to the former primary as it was", func(ctx context.Context, _ *rand.Rand) error {
+			if !dead {
+				return nil
+			}
+			d.clock.ready(ctx)
+			primary.Kill()
+			replica.Start()
+			primary, replica = replica, primary
+			d.server = primary
+			return d.lead(at, primary.Addr())
+		}},
 	)
 	return d.arena
 }
@@ -146,6 +158,21 @@ func newPostgres(t *testing.T) *arena {
 			server.Start()
 			pause(ctx, time.Duration(random.Int64N(int64(ttl))))
 			return errors.Join(err, d.exec(ctx, "SELECT pg_promote()"))
+		}},
+		fault{"database fell back to older data", func(ctx context.Context, random *rand.Rand) error {
+			older := filepath.Join(t.TempDir(), "data")
+			copyData := func(from, to string) error {
+				return errors.Join(os.RemoveAll(to), exec.CommandContext(ctx, "cp", "-a", from, to).Run())
+			}
+			server.Stop()
+			err := copyData(server.Dir(), older)
+			server.Start()
+			pause(ctx, time.Duration(random.Int64N(int64(3*ttl))))
+			d.clock.ready(ctx)
+			server.Kill()
+			err = errors.Join(err, copyData(older, server.Dir()))
+			server.Start()
+			return err
 		}},
 	)
 	return d.arena

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -68,26 +69,48 @@ func postgresProgram() string {
 
 var sharedPostgres = sync.OnceValues(func() (*Server, error) { return start(&postgres, nil, "") })
 
-// Postgres returns the DSN of a fresh empty database on the shared PostgreSQL, in
-// key=value form, or on the server that SNOWLEASE_TEST_POSTGRES_DSN names, in the form
-// that is used there. The database is dropped when the test ends.
+// Postgres returns the DSN of a fresh empty database on the shared PostgreSQL, or on
+// the server that SNOWLEASE_TEST_POSTGRES_DSN names, in key=value form: tests add
+// settings to it. The database is dropped when the test ends.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	admin := sharedDSN(t, &postgres, postgresVariable, sharedPostgres)
-	name := freshName()
-	dsn := admin + " dbname=" + name // the last one counts
-	if strings.Contains(admin, "://") {
-		u, err := url.Parse(admin)
-		if err != nil {
-			t.Fatalf("testserver: %s: %v", postgresVariable, err)
-		}
-		u.Path = "/" + name
-		dsn = u.String()
+	admin, err := keyValue(sharedDSN(t, &postgres, postgresVariable, sharedPostgres))
+	if err != nil {
+		t.Fatalf("testserver: %s: %v", postgresVariable, err)
 	}
+	name := freshName()
 	// template0: nobody is ever connected to it, so that tests can copy it at once.
 	fresh(t, func() (*sql.DB, error) { return sql.Open("pgx", admin) },
 		"CREATE DATABASE "+name+" TEMPLATE template0", "DROP DATABASE "+name+" WITH (FORCE)")
-	return dsn
+	return admin + " dbname=" + name // the last one counts
+}
+
+// keyValue is a DSN of PostgreSQL, which may be a URL, in key=value form.
+func keyValue(dsn string) (string, error) {
+	if !strings.Contains(dsn, "://") {
+		return dsn, nil
+	}
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return "", err
+	}
+	settings := u.Query() // which go before the parts of the URL
+	password, _ := u.User.Password()
+	for key, value := range map[string]string{
+		"host": u.Hostname(), "port": u.Port(), "user": u.User.Username(), "password": password, "dbname": strings.TrimPrefix(u.Path, "/"),
+	} {
+		if value != "" && !settings.Has(key) {
+			settings.Set(key, value)
+		}
+	}
+	var pairs []string
+	for key, values := range settings {
+		for _, v := range values {
+			pairs = append(pairs, key+"='"+strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(v)+"'")
+		}
+	}
+	slices.Sort(pairs)
+	return strings.Join(pairs, " "), nil
 }
 
 // NewPostgres starts a PostgreSQL for this test. Its DSN names the database

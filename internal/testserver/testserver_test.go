@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,11 +101,18 @@ func TestGivenServers(t *testing.T) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		srv := NewPostgres(t)
-		for _, given := range []string{srv.DSN(), "postgres://snowlease:snowlease@" + srv.Addr() + "/postgres?sslmode=disable"} {
+		_, err := openSQL(t, "pgx", srv.DSN()).Exec(`CREATE ROLE other LOGIN SUPERUSER PASSWORD 'it''s \odd'`)
+		require.NoError(t, err)
+		for _, given := range []string{
+			srv.DSN(),
+			"postgres://snowlease:snowlease@" + srv.Addr() + "/postgres?sslmode=disable",
+			"postgresql://" + url.UserPassword("other", `it's \odd`).String() + "@" + srv.Addr() + "/postgres?sslmode=disable&connect_timeout=20",
+		} {
 			t.Setenv(postgresVariable, given)
-			var port, name string
-			require.NoError(t, openSQL(t, "pgx", Postgres(t)).
-				QueryRow("SELECT inet_server_port(), current_database()").Scan(&port, &name))
+			var port, name, zone string
+			require.NoError(t, openSQL(t, "pgx", Postgres(t)+" TimeZone=Asia/Tokyo").
+				QueryRow("SELECT inet_server_port(), current_database(), current_setting('TimeZone')").Scan(&port, &name, &zone))
+			require.Equal(t, "Asia/Tokyo", zone, "tests add settings")
 			require.True(t, strings.HasSuffix(srv.Addr(), ":"+port))
 			require.Contains(t, name, "snowlease_test_")
 		}

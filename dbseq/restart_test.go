@@ -1,0 +1,178 @@
+package dbseq_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/testserver"
+)
+
+// servers are the engines of which a test starts servers of its own.
+var servers = map[string]struct {
+	engine
+	start func(t testing.TB, args ...string) *testserver.Server
+}{
+	"mysql":    {engine{name: "mysql", open: mysql.Open}, testserver.NewMySQL},
+	"postgres": {engine{name: "postgres", open: postgres.Open}, testserver.NewPostgres},
+}
+
+// asStandby are the arguments of a PostgreSQL that has its primary's data and can be
+// promoted.
+var asStandby = []string{"-c", "restore_command=/bin/false", "-c", "recovery_target_timeline=current", "-c", "hot_standby=on"}
+
+// lendAll borrows two worker ids, which are all, from a server when the leases on its
+// record have passed, and then by the same clock from one that may have forgotten that.
+// It steps the clock over a quarantine.
+func lendAll(t *testing.T, e engine, s *testserver.Server, forgotten ...lease.Grant) (grants []lease.Grant) {
+	t.Helper()
+	s.ShiftClock(time.Hour)
+	if len(forgotten) > 0 {
+		s.ShiftClock(time.Until(time.UnixMilli(forgotten[0].Now)))
+	}
+	c := center(t, e.db(t, s.DSN()))
+	for range 2 {
+		g, err := c.Acquire(t.Context(), request("orders", 2))
+		if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
+			s.ShiftClock(time.Until(q.Until) + time.Second)
+			g, err = c.Acquire(t.Context(), request("orders", 2))
+		}
+		require.NoError(t, err)
+		grants = append(grants, g)
+	}
+	return grants
+}
+
+// copyData makes the data of a server that is stopped those of another, or keeps them.
+func copyData(t *testing.T, from, to string) {
+	t.Helper()
+	require.NoError(t, os.RemoveAll(to))
+	out, err := exec.Command("cp", "-a", from, to).CombinedOutput()
+	require.NoError(t, err, string(out))
+}
+
+// TestServerThatComesBackWithOlderData: the data folder is restored. Neither the name
+// of the server nor a record shows it.
+func TestServerThatComesBackWithOlderData(t *testing.T) {
+	t.Parallel()
+	for name, e := range servers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := e.start(t)
+			require.NoError(t, center(t, e.db(t, s.DSN())).Init(t.Context(), request("orders", 2)))
+			s.Stop()
+			backup := filepath.Join(t.TempDir(), "data")
+			copyData(t, s.Dir(), backup)
+			s.Start()
+			grants := lendAll(t, e.engine, s)
+			s.Stop()
+			copyData(t, backup, s.Dir())
+			s.ShiftClock(2 * time.Hour) // it starts at another time
+			s.Start()
+			requireDisjoint(t, append(grants, lendAll(t, e.engine, s, grants...)...)...)
+		})
+	}
+}
+
+// TestFailoverThereAndBack: a replica is promoted, lends and dies, and the old primary
+// comes back with what it had.
+func TestFailoverThereAndBack(t *testing.T) {
+	t.Parallel()
+	for name, promoted := range map[string]func(t *testing.T) (primary, replica *testserver.Server, promote func()){
+		"mysql": func(t *testing.T) (primary, replica *testserver.Server, promote func()) {
+			primary = testserver.NewMySQLPrimary(t)
+			replica = testserver.NewMySQLReplica(t, primary)
+			return primary, replica, func() {
+				replica.Follow(primary)
+				primary.Kill()
+				replica.Promote()
+			}
+		},
+		// A standby has the data of its primary, whose name it shares.
+		"postgres": func(t *testing.T) (primary, replica *testserver.Server, promote func()) {
+			primary, replica = testserver.NewPostgres(t), testserver.NewPostgres(t, asStandby...)
+			return primary, replica, func() {
+				primary.Stop()
+				replica.Stop()
+				copyData(t, primary.Dir(), replica.Dir())
+				require.NoError(t, os.WriteFile(filepath.Join(replica.Dir(), "standby.signal"), nil, 0o644))
+				replica.Start()
+				rawExec(t, servers["postgres"].db(t, replica.DSN()), "SELECT pg_promote()")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := servers[name].engine
+			primary, replica, promote := promoted(t)
+			require.NoError(t, center(t, e.db(t, primary.DSN())).Init(t.Context(), request("orders", 2)))
+			promote()
+			grants := lendAll(t, e, replica)
+			replica.Kill()
+			primary.ShiftClock(time.Hour) // it starts at another time
+			primary.Start()
+			requireDisjoint(t, append(grants, lendAll(t, e, primary, grants...)...)...)
+		})
+	}
+}
+
+// TestPostgresLosesItsLastCommits: a crash of one process makes PostgreSQL begin anew
+// under the parent that it had, without what it had not written with
+// synchronous_commit = off.
+func TestPostgresLosesItsLastCommits(t *testing.T) {
+	t.Parallel()
+	e := servers["postgres"]
+	s := e.start(t, "-c", "synchronous_commit=off", "-c", "wal_writer_delay=10s")
+	db := e.db(t, s.DSN())
+	c := center(t, db)
+	require.NoError(t, c.Init(t.Context(), request("orders", 2)))
+	rawExec(t, db, "CHECKPOINT") // the record of the namespace is kept
+	var started, again time.Time
+	require.NoError(t, db.Raw("SELECT pg_postmaster_start_time()").Row().Scan(&started))
+	grants := []lease.Grant{acquire(t, c, request("orders", 2)), acquire(t, c, request("orders", 2))}
+	require.NoError(t, syscall.Kill(int(number(t, db, "SELECT pg_backend_pid()")), syscall.SIGKILL))
+	require.Eventually(t, func() bool {
+		return db.Raw("SELECT pg_postmaster_start_time()").Row().Scan(&again) == nil
+	}, 20*time.Second, 20*time.Millisecond)
+	require.Equal(t, started, again)
+	requireDisjoint(t, append(grants, lendAll(t, e.engine, s, grants...)...)...)
+}
+
+// TestIncarnationWhateverTheClock: no step of the clock makes a server another one, not
+// even to before its start.
+func TestIncarnationWhateverTheClock(t *testing.T) {
+	t.Parallel()
+	for name, e := range servers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := e.start(t)
+			db := e.db(t, s.DSN())
+			c := center(t, db)
+			g := acquire(t, c, request("orders", 2))
+			want, err := c.Incarnation(t.Context(), "orders")
+			require.NoError(t, err)
+			for _, off := range []time.Duration{time.Hour, 1500 * time.Millisecond, 0, -time.Second, -24 * time.Hour} {
+				s.ShiftClock(off)
+				got, err := c.Incarnation(t.Context(), "orders")
+				require.NoError(t, err)
+				require.Equal(t, want, got, "the clock is off by %v", off)
+			}
+			g, err = c.Renew(t.Context(), g) // by a clock behind the start
+			require.NoError(t, err)
+			r, err := c.Record(t.Context(), "orders")
+			require.NoError(t, err)
+			require.Zero(t, r.Quarantine)
+			require.Equal(t, want, r.Incarnation)
+			require.NoError(t, c.Release(t.Context(), g, g.Now))
+		})
+	}
+}
