@@ -20,6 +20,7 @@ type lender struct {
 	r      Range
 
 	highest time.Duration // what the clock would have come to from t0, had it never been set back
+	from    int64         // the tick that the lead is measured from
 	prev    int64         // the last value
 	made    int64         // values
 	issued  time.Duration // when the last was made
@@ -58,6 +59,12 @@ func (c *lender) pass(d, step time.Duration, n int64) {
 func (c *lender) want(n int64) {
 	lo, hi := c.layout.Ticks(c.r.Floor, c.r.Ceiling)
 	first, _ := c.layout.Ticks(t0-1+c.highest.Milliseconds(), c.r.Ceiling)
+	tm, mono := c.term.Load(), c.mono()
+	if from := c.tick(tm, tm.lead(mono)); from < c.from {
+		c.t.Fatalf("the lead is measured from %d after %d", from, c.from)
+	} else {
+		c.from = from
+	}
 	for n > 0 {
 		v, got, _ := c.take(n)
 		if got == 0 {
@@ -222,9 +229,8 @@ func FuzzCenterSetBack(f *testing.F) {
 		// one another at once end a tick each, beyond the lead.
 		left := func() {
 			_, hi := c.layout.Ticks(c.r.Floor, c.r.Ceiling)
-			tm, mono := c.term.Load(), c.mono()
-			now, last := c.tick(tm, mono), c.last.Load()>>c.seqBits
-			beyond = max(0, last-c.ahead-c.tick(tm, tm.lead(mono)))
+			now, last := c.tick(c.term.Load(), c.mono()), c.last.Load()>>c.seqBits
+			beyond = max(0, last-c.ahead-c.from)
 			pace = min(1, float64(hi-last-1)/float64(hi-c.ahead-now))
 		}
 		for ; len(ops) >= 2; ops = ops[2:] {
