@@ -19,9 +19,10 @@ import (
 // Ids rise: each is greater than all that were issued before it began, in this
 // process. Time never goes back in them, whatever clocks do: the generator reads no
 // wall clock, only the centre's time of the last answer plus the monotonic time
-// since. A burst may run ahead of that by MaxAhead, or of the time from which the lead
-// is measured after the center's clock was set back: see pacer. At high rates one id in
-// 16 reads the clock, and ids are up to two ticks old.
+// since. A burst may run ahead of that by MaxAhead. After the center's clock was set
+// back, ids go on from where they were, at a rate at which what is left of the range
+// lasts until the clock has caught up. At high rates one id in 16 reads the clock, and
+// ids are up to two ticks old.
 //
 // Most callers want NextID. NextIDs fills a slice by one reservation, which is what
 // bulk inserts want. NextIDWait waits where NextID gives up.
@@ -94,7 +95,7 @@ type term struct {
 	rush  atomic.Int32 // calm, rushing or easing: see Generator.rush
 }
 
-// none returns a term without a range. Its clocks are those of the term before it.
+// none returns a term without a range.
 func none(s state, p pacer) *term {
 	return &term{state: s, hi: -1, pacer: p, ended: make(chan struct{})}
 }

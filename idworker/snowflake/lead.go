@@ -2,26 +2,26 @@ package snowflake
 
 import "time"
 
-// A pacer is the center's clock, as far as a term knows it, and the clock that the lead
-// of a burst is measured from. The second is the first, except where the center's clock
-// has been set back, or where the range begins above it: then the second goes on from
-// where it was, or begins with the range, and the first catches up with it.
+// A pacer is two clocks: the center's, as far as a term knows it, and that of the lead,
+// which a burst may run ahead of by MaxAhead. They are the same but where the center's
+// clock was set back, and where the range begins above it. The clock of the lead then
+// goes on from where it was, or begins with the range, and the center's catches up.
 //
-// Ids cannot go back, and the center extends no range before its own clock has come up
-// to TTL before the range's end. So what is left of the range has to last until then:
-// the second clock goes on at the pace at which both meet MaxAhead before the end of the
-// range. That pace is left/(left+back), where back is how far the first is behind and
-// left what is left of the range without MaxAhead. It is never more than 1, so no id
-// lies further than MaxAhead above the highest time that the center's clock showed, or
-// would show if it had gone on from there, or above the first of the range.
+// Ids cannot go back, and the center extends the range only when its clock is within TTL
+// of the range's end. What is left of the range has to last until then, so the clock of
+// the lead goes on at the pace at which both clocks meet MaxAhead before that end:
+// left/(left+back), where back is how far the center's clock is behind, and left what is
+// left of the range without MaxAhead. The pace is at most 1. So no id lies further than
+// MaxAhead above the highest time that the center's clock showed, or would show had it
+// gone on from there, or above the beginning of the range.
 type pacer struct {
 	anchor int64   // ns from the epoch to the generator's start, by the center's clock
-	level  int64   // Elapsed in ns from which on both clocks are the same
-	pace   float64 // of the second clock until then
+	level  int64   // Elapsed, ns, when the center's clock catches up
+	pace   float64 // of the clock of the lead until then
 }
 
-// lead returns when, as Elapsed, the center's clock shows what the lead is measured from
-// at mono.
+// lead returns the clock of the lead at mono, as the Elapsed at which the center's clock
+// shows the same.
 func (p pacer) lead(mono int64) int64 {
 	if mono >= p.level {
 		return mono
@@ -29,7 +29,7 @@ func (p pacer) lead(mono int64) int64 {
 	return p.level - int64(float64(p.level-mono)*p.pace)
 }
 
-// setPace sets the clock of t that the lead is measured from. old is what it was until now.
+// setPace lets t's clock of the lead go on from old's.
 func (g *Generator) setPace(t *term, old pacer) {
 	mono := g.mono()
 	lead := max(old.anchor+old.lead(mono), t.lo>>g.seqBits*g.unit) - t.anchor

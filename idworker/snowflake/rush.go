@@ -61,12 +61,11 @@ func (g *Generator) nextByClock(business int64) (int64, error) {
 	return g.id(t, v) | business, nil
 }
 
-// What a term's rush can be. A goroutine looks when it ends, from the begin of a rush
-// until it is calm again: so there is one at most.
+// What the rush of a term can be. One goroutine looks at it unless it is calm.
 const (
 	calm    int32 = iota
 	rushing       // NextID reads the clock for one id of stride
-	easing        // it reads the clock for each: the rush is over, and that goroutine will see it
+	easing        // the rush is over, and the goroutine has not seen it yet
 )
 
 // rush begins a rush and looks when it ends.
