@@ -168,7 +168,7 @@ func TestClockOfTheCentreSteps(t *testing.T) {
 			srv.Start()
 			step(-cfg.Skew)
 			until(func() bool { return borrow() == nil }) // after the quarantine
-			until(func() bool { return next() == nil })   // back by MaxAhead: ids wait for the clock
+			until(func() bool { return next() == nil })   // the lease may have expired meanwhile
 			step(0)
 
 			require.Zero(t, step(4*time.Minute), "another worker id is borrowed while the range is used up")

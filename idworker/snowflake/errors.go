@@ -12,6 +12,7 @@ var (
 	// ErrStopped is returned for good after Stop.
 	ErrStopped = errors.New("snowflake: stopped")
 	// ErrExhausted is returned when ids are asked for faster than the layout has
-	// them, and the lead over the clock is used up.
+	// them, and the lead over the clock is used up. After the center's clock was set
+	// back the rate is lower: what is left of the range lasts until it has caught up.
 	ErrExhausted = errors.New("snowflake: sequence exhausted: more ids were asked for than the layout has")
 )

@@ -19,8 +19,10 @@ import (
 // Ids rise: each is greater than all that were issued before it began, in this
 // process. Time never goes back in them, whatever clocks do: the generator reads no
 // wall clock, only the centre's time of the last answer plus the monotonic time
-// since. A burst may run ahead of that by MaxAhead. At high rates one id in 16 reads
-// the clock, and ids are up to two ticks old.
+// since. A burst may run ahead of that by MaxAhead. After the center's clock was set
+// back, ids go on from where they were, at a rate at which what is left of the range
+// lasts until the clock has caught up. At high rates one id in 16 reads the clock, and
+// ids are up to two ticks old.
 //
 // Most callers want NextID. NextIDs fills a slice by one reservation, which is what
 // bulk inserts want. NextIDWait waits where NextID gives up.
@@ -88,10 +90,14 @@ type term struct {
 	prefix int64 // worker and business number in their places
 	raised int64 // what last is until the first id
 	first  int64 // the end of that, at random: many processes make one id each
-	anchor int64 // ns from the epoch to the generator's start, by the centre's clock
-	base   int64 // a tick that the lead is measured from at least
-	ended  chan struct{}
-	rush   atomic.Bool // see Generator.rush
+	pacer
+	ended chan struct{}
+	rush  atomic.Int32 // calm, rushing or easing: see Generator.rush
+}
+
+// none returns a term without a range.
+func none(s state, p pacer) *term {
+	return &term{state: s, hi: -1, pacer: p, ended: make(chan struct{})}
 }
 
 // DefaultMaxAhead is how far a burst may run ahead of the clock by default.
@@ -155,7 +161,7 @@ func NewGenerator(l Layout, opts ...Option) (*Generator, error) {
 			return nil, err
 		}
 	}
-	g.term.Store(&term{state: notStarted, hi: -1, ended: make(chan struct{})})
+	g.term.Store(none(notStarted, pacer{}))
 	return g, nil
 }
 
@@ -236,7 +242,11 @@ func (g *Generator) take(want int64) (v, n int64, t *term) {
 			low = t.first
 		}
 		v = max(tick<<(g.seqBits&63)|low, last+1)
-		end := min(v+want-1, t.hi, (max(tick, t.base)+g.ahead)<<(g.seqBits&63)|g.seqMask)
+		lead := tick
+		if mono < t.level {
+			lead = g.tick(t, t.lead(mono))
+		}
+		end := min(v+want-1, t.hi, (lead+g.ahead)<<(g.seqBits&63)|g.seqMask)
 		if end < v {
 			return v, 0, t
 		}
@@ -245,8 +255,8 @@ func (g *Generator) take(want int64) (v, n int64, t *term) {
 			g.skipped.Add(skip)
 		}
 		if g.last.CompareAndSwap(last, end) {
-			if skip>>(g.seqBits&63) > 1 && t.rush.Load() { // the last id is ticks old
-				t.rush.Store(false)
+			if skip>>(g.seqBits&63) > 1 && t.rush.Load() == rushing { // the last id is ticks old
+				t.rush.CompareAndSwap(rushing, easing)
 			}
 			return v, end - v + 1, t
 		}
@@ -254,15 +264,6 @@ func (g *Generator) take(want int64) (v, n int64, t *term) {
 			g.skipped.Add(-skip)
 		}
 	}
-}
-
-// tick returns the centre's time at mono as far as t knows it.
-func (g *Generator) tick(t *term, mono int64) int64 {
-	ns := t.anchor + mono
-	if g.unit == int64(time.Millisecond) {
-		return ns / int64(time.Millisecond) // a division by a constant is much faster
-	}
-	return ns / g.unit
 }
 
 func (g *Generator) id(t *term, v int64) int64 {
@@ -313,12 +314,3 @@ func (g *Generator) Issued() int64 {
 // Waits returns how often a caller has had to wait: for the lead of a burst, or for a
 // lease that had expired.
 func (g *Generator) Waits() int64 { return g.waits.Load() }
-
-// Lead returns how far the last id lies ahead of the clock, or 0.
-func (g *Generator) Lead() time.Duration {
-	t := g.term.Load()
-	if t.state != held {
-		return 0
-	}
-	return time.Duration(max(0, g.last.Load()>>g.seqBits-g.tick(t, g.mono())) * g.unit)
-}

@@ -320,27 +320,6 @@ func TestLastUsedIsTheEndOfTheLastTick(t *testing.T) {
 	require.Zero(t, newBench(t, Layout{}).Stop(), "never lent: nothing")
 }
 
-// A centre's clock that was an hour ahead for a minute leaves marks, and so last,
-// an hour ahead. Ids go on all the same.
-func TestCentresClockStepsBack(t *testing.T) {
-	b := newBench(t, JSSafe())
-	const hour = int64(time.Hour / time.Millisecond)
-	r := lent(1, t0+hour, time.Minute)
-	b.adopt(t, r)
-	before, err := b.NextID()
-	require.NoError(t, err)
-	back := r
-	back.Now, back.Ceiling, back.At = t0, r.Ceiling, b.Elapsed()
-	require.True(t, b.Extend(r, back))
-	for range 1000 {
-		b.advance(time.Millisecond)
-		id, err := b.NextID()
-		require.NoError(t, err)
-		require.Greater(t, id, before)
-		before = id
-	}
-}
-
 func TestRefusedRanges(t *testing.T) {
 	b := newBench(t, Layout{TimeUnit: time.Second})
 	for name, r := range map[string]Range{

@@ -18,7 +18,7 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	marker := &term{state: swapping, hi: -1, ended: make(chan struct{})}
+	marker := none(swapping, pacer{})
 	old := g.term.Load()
 	for old.state == swapping || old.state != stopped && !g.term.CompareAndSwap(old, marker) {
 		runtime.Gosched()
@@ -36,7 +36,7 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 		return t.raised
 	})
 	g.pause(raisedSwap)
-	g.rebase(t)
+	g.setPace(t, old.pacer)
 	installed := g.term.CompareAndSwap(marker, t)
 	close(old.ended)
 	close(marker.ended)
@@ -60,7 +60,7 @@ func (g *Generator) Extend(prev, next Range) bool {
 		return false
 	}
 	t.raised, t.first = cur.raised, cur.first
-	g.rebase(t)
+	g.setPace(t, cur.pacer)
 	g.pause(checkedExtend)
 	// Never a plain store: it would revive a generator that stopped meanwhile.
 	if !g.term.CompareAndSwap(cur, t) {
@@ -74,8 +74,7 @@ func (g *Generator) Extend(prev, next Range) bool {
 // the generator's range, which is never below the range's floor, or 0 where it had
 // none. After it returns no id is issued.
 func (g *Generator) Stop() (lastUsed int64) {
-	none := &term{state: stopped, hi: -1, ended: make(chan struct{})}
-	old := g.term.Swap(none)
+	old := g.term.Swap(none(stopped, pacer{}))
 	g.pause(markedStop)
 	// An issuer that has loaded the old term fails from here on, since last moves.
 	used := g.raise(func(last int64) int64 { return last + 1 })
@@ -93,9 +92,8 @@ func (g *Generator) Stop() (lastUsed int64) {
 // below the range's floor, or 0 where there was none. After it returns no id of
 // that range is issued.
 func (g *Generator) Drop() (lastUsed int64) {
-	none := &term{state: notStarted, hi: -1, ended: make(chan struct{})}
 	old := g.term.Load()
-	for old.state != stopped && (old.state == swapping || !g.term.CompareAndSwap(old, none)) {
+	for old.state != stopped && (old.state == swapping || !g.term.CompareAndSwap(old, none(notStarted, old.pacer))) {
 		runtime.Gosched()
 		old = g.term.Load()
 	}
@@ -146,15 +144,7 @@ func (g *Generator) newTerm(r Range) (*term, error) {
 		hi:     last<<g.seqBits | g.seqMask,
 		prefix: r.Worker << (g.layout.BusinessBits + g.layout.SequenceBits),
 		first:  rand.Int64() & g.spread,
-		anchor: (r.Now-g.layout.Epoch)*int64(time.Millisecond) - int64(r.At),
+		pacer:  pacer{anchor: (r.Now-g.layout.Epoch)*int64(time.Millisecond) - int64(r.At)},
 		ended:  make(chan struct{}),
 	}, nil
-}
-
-// rebase lets ids go on after the centre's clock stepped back by more than bursts
-// explain: the lead is then measured from the last tick, not from the clock.
-func (g *Generator) rebase(t *term) {
-	if tick := g.last.Load() >> g.seqBits; tick > g.tick(t, g.mono())+2*g.ahead {
-		t.base = tick
-	}
 }

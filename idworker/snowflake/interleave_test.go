@@ -227,3 +227,29 @@ func TestEveryInterleavingOfIssuersADropAndAnAdoption(t *testing.T) {
 	t.Logf("%d interleavings", n)
 	require.Greater(t, n, 1000)
 }
+
+// A renewal and another range, both by a clock that was set back: ids go on in each order.
+func TestEveryInterleavingOfIssuersAndAClockSetBack(t *testing.T) {
+	n := explore(t, func(b *bench) (map[string]func(), func() error) {
+		old, next := lent(9, t0, time.Minute), lent(2, t0-10_000, time.Minute)
+		b.adopt(t, old)
+		renewed := old
+		renewed.Now -= 10_000
+		l := &issueLog{b: b}
+		used := map[int64]int64{}
+		actors := map[string]func(){
+			"a": l.issue(1, 3),
+			"b": func() { b.Extend(old, renewed) },
+			"c": func() { used[9], _ = b.Adopt(next) },
+		}
+		return actors, func() error {
+			before := len(l.ids)
+			if l.issue(1)(); len(l.ids) == before {
+				return errors.New("no id by the clock that was set back")
+			}
+			return l.check(map[int64]Range{9: renewed, 2: next}, used)
+		}
+	})
+	t.Logf("%d interleavings", n)
+	require.Greater(t, n, 200)
+}

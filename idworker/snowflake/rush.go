@@ -40,7 +40,7 @@ func (g *Generator) follow() (int64, *term) {
 	g.pause(loadedTerm)
 	// A tick begins with a multiple of stride: the lead, which ends with a tick, is as
 	// the clock has allowed it.
-	if v := last + 1; t.rush.Load() && v&(stride-1) != 0 && v <= t.hi && g.last.CompareAndSwap(last, v) {
+	if v := last + 1; t.rush.Load() == rushing && v&(stride-1) != 0 && v <= t.hi && g.last.CompareAndSwap(last, v) {
 		return v, t
 	}
 	return 0, nil
@@ -61,15 +61,22 @@ func (g *Generator) nextByClock(business int64) (int64, error) {
 	return g.id(t, v) | business, nil
 }
 
+// What the rush of a term can be. One goroutine looks at it unless it is calm.
+const (
+	calm    int32 = iota
+	rushing       // NextID reads the clock for one id of stride
+	easing        // the rush is over, and the goroutine has not seen it yet
+)
+
 // rush begins a rush and looks when it ends.
 func (g *Generator) rush(t *term) {
-	if !t.rush.CompareAndSwap(false, true) {
+	if !t.rush.CompareAndSwap(calm, rushing) {
 		return
 	}
 	go func() {
-		defer t.rush.Store(false)
+		defer t.rush.Store(calm)
 		made, at := g.made(), g.mono()
-		for g.term.Load() == t {
+		for t.rush.Load() == rushing && g.term.Load() == t {
 			time.Sleep(rushLook)
 			m, a := g.made(), g.mono()
 			if (m-made)*int64(time.Millisecond) < rushRate*(a-at) {

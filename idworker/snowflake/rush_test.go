@@ -4,14 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
 // rushing has the generator in a rush that does not end.
-func (b *bench) rushing() { b.term.Load().rush.Store(true) }
+func (b *bench) rushing() { b.term.Load().rush.Store(rushing) }
 
 // hurried is a generator on the real clock with its range.
 func hurried(t *testing.T) (*Generator, Range) {
@@ -42,8 +44,8 @@ func (g *Generator) hurry(t *testing.T, done func() bool) {
 func TestRushBeginsAndEnds(t *testing.T) {
 	g, _ := hurried(t)
 	rush := &g.term.Load().rush
-	g.hurry(t, rush.Load)
-	require.Eventually(t, func() bool { return !rush.Load() }, 30*time.Second, time.Millisecond)
+	g.hurry(t, func() bool { return rush.Load() == rushing })
+	require.Eventually(t, func() bool { return rush.Load() == calm }, 30*time.Second, time.Millisecond)
 
 	// After it ids have the time of the clock.
 	before := g.tick(g.term.Load(), g.mono())
@@ -56,12 +58,13 @@ func TestRushBeginsAndEnds(t *testing.T) {
 func TestRushEndsWithItsTerm(t *testing.T) {
 	g, r := hurried(t)
 	old := g.term.Load()
-	g.hurry(t, old.rush.Load)
+	g.hurry(t, func() bool { return old.rush.Load() == rushing })
 	renewed := r
 	renewed.Ceiling++
 	require.True(t, g.Extend(r, renewed))
-	g.hurry(t, func() bool { return !old.rush.Load() })
-	g.hurry(t, g.term.Load().rush.Load)
+	g.hurry(t, func() bool { return old.rush.Load() == calm })
+	next := g.term.Load()
+	g.hurry(t, func() bool { return next.rush.Load() == rushing })
 }
 
 // TestRushReadsTheClock for one id of stride, and for the first of a tick.
@@ -98,7 +101,50 @@ func TestRushEndsByTheClock(t *testing.T) {
 		}
 	}
 	require.Less(t, old, stride)
-	require.False(t, b.term.Load().rush.Load())
+	require.Equal(t, easing, b.term.Load().rush.Load())
+}
+
+// TestRushesHaveOneWatcher, though the process stands still for ticks again and again and
+// goes on before the watcher does; and none when they are over.
+func TestRushesHaveOneWatcher(t *testing.T) {
+	var elapsed, reads atomic.Int64
+	g, err := NewGenerator(Layout{}, WithClock(func() time.Duration { reads.Add(1); return time.Duration(elapsed.Load()) }))
+	require.NoError(t, err)
+	b := &bench{Generator: g}
+	b.adopt(t, lent(1, t0, time.Minute))
+	tm := b.term.Load()
+	synctest.Test(t, func(t *testing.T) {
+		defer func() {
+			elapsed.Add(int64(time.Hour)) // all see a lull
+			time.Sleep(2 * rushLook)
+		}()
+		// looks returns how many watchers look at the rate: each reads the clock once.
+		looks := func() int64 {
+			reads.Store(0)
+			time.Sleep(rushLook)
+			synctest.Wait()
+			return reads.Load()
+		}
+		for range 26 {
+			b.rush(tm)
+			synctest.Wait() // the watcher sleeps
+			require.NoError(t, b.NextIDs(t.Context(), make([]int64, 10*rushRate)))
+			elapsed.Add(int64(5 * time.Millisecond))
+			b.take(1)
+			require.NotEqual(t, rushing, tm.rush.Load())
+		}
+		require.EqualValues(t, 1, looks())
+		require.Zero(t, looks())
+
+		b.rush(tm)
+		synctest.Wait()
+		require.Equal(t, rushing, tm.rush.Load())
+		require.EqualValues(t, 1, looks())
+		require.EqualValues(t, 1, looks())
+		b.Stop()
+		looks()
+		require.Zero(t, looks())
+	})
 }
 
 // TestRushKeepsToTheLeadAndTheCeiling as ids do that read the clock.

@@ -70,11 +70,6 @@ func (g *Generator) why(t *term, v int64) error {
 	return ErrExhausted
 }
 
-// until returns how long it takes until the lead allows the value v.
-func (g *Generator) until(t *term, v int64) time.Duration {
-	return time.Duration(max(1, (v>>g.seqBits-g.ahead)*g.unit-t.anchor-g.mono()))
-}
-
 // Err returns why NextID would issue nothing at this moment, or nil. A burst that
 // has used up its lead is no reason.
 //

@@ -3,6 +3,7 @@ package mutation_test
 const (
 	generatorGo = "idworker/snowflake/generator.go"
 	handoverGo  = "idworker/snowflake/handover.go"
+	leadGo      = "idworker/snowflake/lead.go"
 	layoutGo    = "idworker/snowflake/layout.go"
 	rushGo      = "idworker/snowflake/rush.go"
 
@@ -20,10 +21,18 @@ var onGenerator = list{title: "generator", pkg: "idworker/snowflake", mutants: [
 	{"the ceiling is compared with the clock, not with the id", generatorGo, `end := min(v+want-1, t.hi,`, "if tick<<g.seqBits > t.hi {\n\t\t\treturn v, 0, t\n\t\t}\n\t\tend := min(v+want-1,", "TestLeadEndsAtTheCeiling"},
 	{"a batch crosses the ceiling", generatorGo, `end := min(v+want-1, t.hi,`, "if v > t.hi {\n\t\t\treturn v, 0, t\n\t\t}\n\t\tend := min(v+want-1,", "TestLeadEndsAtTheCeiling"},
 	{"no floor", handoverGo, `max(last|g.seqMask, t.lo-1, last+1)`, `max(last|g.seqMask, last+1)`, "TestLastTickLiesWithinTheCeiling"},
-	{"time goes back with the clock", generatorGo, `|low, last+1)`, `|low, 0)`, "TestCentresClockStepsBack"},
-	{"bursts run ahead without end", generatorGo, `t.hi, (max(tick, t.base)+g.ahead)<<(g.seqBits&63)|g.seqMask)`, `t.hi)`, "TestLeadIsBounded"},
-	{"the lead is measured by a clock that stepped back", generatorGo, `(max(tick, t.base)+g.ahead)`, `(tick+g.ahead)`, "TestCentresClockStepsBack"},
-	{"a renewal after the clock stepped back measures no lead anew", handoverGo, "g.rebase(t)\n\tg.pause(checkedExtend)", "g.pause(checkedExtend)", "TestCentresClockStepsBack"},
+	{"time goes back with the clock", generatorGo, `|low, last+1)`, `|low, 0)`, "TestCenterSetBack"},
+	{"bursts run ahead without end", generatorGo, `t.hi, (lead+g.ahead)<<(g.seqBits&63)|g.seqMask)`, `t.hi, max(lead, t.hi))`, "TestLeadIsBounded"},
+	{"the lead is measured by a clock that was set back", generatorGo, `lead = g.tick(t, t.lead(mono))`, ``, "TestCenterSetBack"},
+	{"the lead stands still while the center's clock is behind", leadGo, `max(lead, (t.hi>>g.seqBits-g.ahead)*g.unit-t.anchor)`, `lead`, "TestCenterSetBack"},
+	{"the lead goes on too fast while the center's clock is behind", leadGo, `(t.hi>>g.seqBits-g.ahead)*g.unit-t.anchor)`, `t.hi>>g.seqBits*g.unit-t.anchor)`, "TestCenterSetBack"},
+	{"what the lead is measured from falls where less than MaxAhead is left", leadGo, `max(lead, (t.hi>>g.seqBits-g.ahead)*g.unit-t.anchor)`, `(t.hi>>g.seqBits-g.ahead)*g.unit-t.anchor`, "TestRangeAboveTheClock"},
+	{"the lead is slower though the center's clock has caught up", leadGo, "if mono >= p.level {\n\t\treturn mono\n\t}", ``, "TestCenterSetBack"},
+	{"the lead is measured from below the range", leadGo, `max(old.anchor+old.lead(mono), t.lo>>g.seqBits*g.unit)`, `old.anchor + old.lead(mono)`, "TestRangeAboveTheClock"},
+	{"a renewal forgets what the lead was measured from", handoverGo, `g.setPace(t, cur.pacer)`, `g.setPace(t, pacer{})`, "TestCenterSetBack"},
+	{"another range forgets what the lead was measured from", handoverGo, `g.setPace(t, old.pacer)`, `g.setPace(t, pacer{})`, "TestLeadGoesOnUnderAnotherRange/lost"},
+	{"a drop forgets what the lead was measured from", handoverGo, `none(notStarted, old.pacer)`, `none(notStarted, pacer{})`, "TestLeadGoesOnUnderAnotherRange/dropped"},
+	{"who waits waits for the center's clock", leadGo, `mono = t.level - int64(float64(t.level-mono)/t.pace)`, ``, "TestWaitWhileTheCenterIsBehind"},
 	{"low rates all end alike", generatorGo, `low := (last + 1) & g.spread`, `low := int64(0)`, "TestLowRateSequencesSpread"},
 	{"all processes begin alike", generatorGo, `low = t.first`, `low = 0`, "TestFirstSequencesDiffer"},
 	{"a batch is many reservations", generatorGo, `v, n, t := g.take(int64(len(rest)))`, `v, n, t := g.take(1)`, "TestBatchIsOneReservation"},
@@ -35,10 +44,13 @@ var onGenerator = list{title: "generator", pkg: "idworker/snowflake", mutants: [
 	{"in a rush, the range is loaded before the last use", rushGo, "last := g.last.Load()\n\tg.pause(loadedLast)\n\tt := g.term.Load()", "t := g.term.Load()\n\tg.pause(loadedLast)\n\tlast := g.last.Load()", "TestEveryInterleavingOfARushAndASwapper"},
 	{"in a rush, an id is taken by a plain store", rushGo, `g.last.CompareAndSwap(last, v) {`, `func() bool { g.last.Store(v); return true }() {`, "TestEveryInterleavingOfARushAndAStop"},
 	{"a rush crosses a tick without the clock", rushGo, `v&(stride-1) != 0 && `, ``, "TestRushReadsTheClock"},
-	{"a rush where there is none", rushGo, `t.rush.Load() && v`, `v`, "TestRushEndsByTheClock"},
-	{"a rush ends by no clock", generatorGo, "t.rush.Store(false)", ``, "TestRushEndsByTheClock"},
+	{"a rush where there is none", rushGo, `t.rush.Load() == rushing && v`, `v`, "TestRushEndsByTheClock"},
+	{"a rush ends by no clock", generatorGo, "t.rush.CompareAndSwap(rushing, easing)", ``, "TestRushEndsByTheClock"},
+	{"a rush begins beside the watcher of the last one", generatorGo, "t.rush.CompareAndSwap(rushing, easing)", "t.rush.CompareAndSwap(rushing, calm)", "TestRushesHaveOneWatcher"},
+	{"a watcher outlives its rush", rushGo, `t.rush.Load() == rushing && g.term.Load() == t`, `g.term.Load() == t`, "TestRushesHaveOneWatcher"},
+	{"a watcher outlives its term", rushGo, `t.rush.Load() == rushing && g.term.Load() == t`, `t.rush.Load() == rushing`, "TestRushesHaveOneWatcher"},
 	// Swapping.
-	{"a swap moves nothing", handoverGo, "used := g.raise(func(last int64) int64 {\n\t\tt.raised = max(last|g.seqMask, t.lo-1, last+1)\n\t\treturn t.raised\n\t})", "g.rebase(t)\n\tused := g.last.Load()", "TestEveryInterleavingOfIssuersAndASwapper"},
+	{"a swap moves nothing", handoverGo, "used := g.raise(func(last int64) int64 {\n\t\tt.raised = max(last|g.seqMask, t.lo-1, last+1)\n\t\treturn t.raised\n\t})", "used := g.last.Load()", "TestEveryInterleavingOfIssuersAndASwapper"},
 	{"a swap goes on in the same tick", handoverGo, `max(last|g.seqMask, t.lo-1, last+1)`, `max(t.lo-1, last+1)`, "TestEveryInterleavingOfIssuersAndASwapper"},
 	{"a swap at the end of a tick moves nothing", handoverGo, `max(last|g.seqMask, t.lo-1, last+1)`, `max(last|g.seqMask, t.lo-1)`, "TestEveryInterleavingAtTheEndOfATick"},
 	{"a swap without a marker", handoverGo, `old.state != stopped && !g.term.CompareAndSwap(old, marker)` + and + `g.term.CompareAndSwap(marker, t)`, `false` + and + `g.term.CompareAndSwap(old, t)`, "TestEveryInterleavingOfIssuersAndASwapper"},
@@ -54,8 +66,8 @@ var onGenerator = list{title: "generator", pkg: "idworker/snowflake", mutants: [
 	{"a renewal changes the floor", handoverGo, `|| next.Floor != prev.Floor ||`, `||`, "TestExtendKeepsWorkerAndFloor"},
 	// Stopping.
 	{"a stop moves nothing", handoverGo, raiseAtStop + "\tif old.state == stopped {", "used := g.last.Load()\n\tif old.state == stopped {", "TestEveryInterleavingOfIssuersAndAStop"},
-	{"a stop moves the last use before it takes the range away", handoverGo, "old := g.term.Swap(none)\n\tg.pause(markedStop)\n\t// An issuer that has loaded the old term fails from here on, since last moves.\n\t" + raiseAtStop, raiseAtStop + "\tg.pause(markedStop)\n\told := g.term.Swap(none)\n", "TestEveryInterleavingOfIssuersAndAStop"},
-	{"a stop leaves the range", handoverGo, "old := g.term.Swap(none)", "old := g.term.Load()\n\tclose(none.ended)", "TestEveryInterleavingOfIssuersAndAStop"},
+	{"a stop moves the last use before it takes the range away", handoverGo, "old := g.term.Swap(none(stopped, pacer{}))\n\tg.pause(markedStop)\n\t// An issuer that has loaded the old term fails from here on, since last moves.\n\t" + raiseAtStop, raiseAtStop + "\tg.pause(markedStop)\n\told := g.term.Swap(none(stopped, pacer{}))\n", "TestEveryInterleavingOfIssuersAndAStop"},
+	{"a stop leaves the range", handoverGo, "old := g.term.Swap(none(stopped, pacer{}))", "old := g.term.Load()", "TestEveryInterleavingOfIssuersAndAStop"},
 	{"a drop moves nothing", handoverGo, "used := g.raise(func(last int64) int64 { return last + 1 }) // as in Stop", "used := g.last.Load()", "TestEveryInterleavingOfIssuersADropAndAnAdoption"},
 	// Milliseconds and ticks.
 	{"the first tick of a range begins before it", layoutGo, `first = ceilDiv(max(floor, l.Epoch-1)-l.Epoch+1, unit)`, `first = floorDiv(max(floor, l.Epoch-1)-l.Epoch+1, unit)`, "TestLastTickLiesWithinTheCeiling"},

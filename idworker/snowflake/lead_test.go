@@ -1,0 +1,271 @@
+package snowflake
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A lender is a center as a generator sees it: a clock, which can be set, and a range,
+// which it extends as centers do.
+type lender struct {
+	*bench
+	t      testing.TB
+	offset time.Duration // of its clock from the generator's, which begins at t0
+	ttl    time.Duration
+	r      Range
+
+	highest time.Duration // what the clock would have come to from t0, had it never been set back
+	from    int64         // the tick that the lead is measured from
+	prev    int64         // the last value
+	made    int64         // values
+	issued  time.Duration // when the last was made
+	gap     time.Duration // the longest time without
+}
+
+func newLender(t testing.TB, l Layout, ttl time.Duration, opts ...Option) *lender {
+	c := &lender{bench: newBench(t, l, opts...), t: t, ttl: ttl}
+	c.r = lent(1, t0, ttl)
+	c.adopt(t, c.r)
+	return c
+}
+
+// shows is the center's clock, Unix ms.
+func (c *lender) shows() int64 { return t0 + (c.Elapsed() + c.offset).Milliseconds() }
+
+// renew extends the range to TTL from the center's clock, and never lowers its end.
+func (c *lender) renew() {
+	next := c.r
+	next.Now, next.At = c.shows(), c.Elapsed()
+	next.Ceiling = max(next.Ceiling, next.Now+c.ttl.Milliseconds())
+	require.True(c.t, c.Extend(c.r, next))
+	c.r, c.highest = next, max(c.highest, c.Elapsed()+c.offset)
+}
+
+// pass lets d pass, in steps, while n ids are asked for in each tick.
+func (c *lender) pass(d, step time.Duration, n int64) {
+	for ; d > 0; d -= step {
+		c.advance(step)
+		c.highest += step
+		c.want(n * int64(step/c.layout.TimeUnit))
+	}
+}
+
+// want asks for n ids and looks at what comes.
+func (c *lender) want(n int64) {
+	lo, hi := c.layout.Ticks(c.r.Floor, c.r.Ceiling)
+	first, _ := c.layout.Ticks(t0-1+c.highest.Milliseconds(), c.r.Ceiling)
+	tm, mono := c.term.Load(), c.mono()
+	if from := c.tick(tm, tm.lead(mono)); from < c.from {
+		c.t.Fatalf("the lead is measured from %d after %d", from, c.from)
+	} else {
+		c.from = from
+	}
+	for n > 0 {
+		v, got, _ := c.take(n)
+		if got == 0 {
+			break
+		}
+		last := v + got - 1
+		if v <= c.prev || v>>c.seqBits < lo || last>>c.seqBits > hi {
+			c.t.Fatalf("%d ids from %d on after %d: outside of ticks %d to %d", got, v, c.prev, lo, hi)
+		}
+		if ahead := last>>c.seqBits - max(first, lo); ahead > c.ahead {
+			c.t.Fatalf("an id lies %d ticks above the highest time", ahead)
+		}
+		c.prev, c.made, c.issued, n = last, c.made+got, c.Elapsed(), n-got
+	}
+	c.gap = max(c.gap, c.Elapsed()-c.issued)
+}
+
+// When the center's clock is set back, ids go on at once, at a pace at which the rest of
+// the range lasts until the clock has caught up.
+func TestCenterSetBack(t *testing.T) {
+	t.Parallel()
+	const ttl, renewal = 30 * time.Second, 10 * time.Second
+	for name, l := range map[string]Layout{"default": {}, "jssafe": JSSafe(), "yitter": Yitter(), "10ms": {TimeUnit: 10 * time.Millisecond, SequenceBits: 8}} {
+		for _, back := range []time.Duration{
+			5 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond, time.Second, 1500 * time.Millisecond,
+			2 * time.Second, 3 * time.Second, 10 * time.Second, 26 * time.Second, time.Minute, time.Hour,
+		} {
+			for _, share := range []float64{0.1, 10.0 / 64, 2} { // of what the layout has
+				t.Run(fmt.Sprintf("%s/%v/%v", name, back, share), func(t *testing.T) {
+					t.Parallel()
+					c := newLender(t, l, ttl)
+					per := c.layout.PerTick()
+					n, unit := int64(share*float64(per)), c.layout.TimeUnit
+					for range 3 {
+						c.pass(renewal, unit, n)
+						c.renew()
+					}
+					c.pass(renewal, unit, n)
+					c.gap, c.made, c.offset = 0, 0, -back
+					begun := c.Elapsed()
+					// At least two thirds of TTL less MaxAhead are left of the range.
+					left := ttl - renewal - c.MaxAhead()
+					pace := float64(left) / float64(left+back)
+					step := unit * (1 + back/left/10)
+					for end := c.r.Ceiling; c.shows() < end; {
+						c.renew()
+						c.pass(renewal, step, n)
+					}
+					ticks := float64((c.Elapsed() - begun) / unit)
+					t.Logf("longest time without ids %v, lead %v, made %d in %v", c.gap, c.Lead(), c.made, c.Elapsed()-begun)
+					require.LessOrEqual(t, c.gap, time.Duration(float64(unit)/pace)+2*step)
+					require.GreaterOrEqual(t, float64(c.made), ticks*min(float64(n), pace*float64(per))-float64(per)*float64(step/unit))
+				})
+			}
+		}
+	}
+}
+
+// lend lends another worker id, from above floor on.
+func (c *lender) lend(worker int64, floor, ceiling int64) {
+	c.r = Range{Worker: worker, Floor: floor, Ceiling: ceiling, Now: c.shows(), At: c.Elapsed()}
+	c.adopt(c.t, c.r)
+	c.highest = max(c.highest, c.Elapsed()+c.offset, time.Duration(floor+1-t0)*time.Millisecond)
+}
+
+// A range may begin above the center's clock, and grow as that goes on: ids come from
+// its begin on, at a pace that the growth bears.
+func TestRangeAboveTheClock(t *testing.T) {
+	c := newLender(t, JSSafe(), 30*time.Second)
+	c.lend(2, t0+29_750, t0+30_000)
+	for c.shows() < c.r.Floor+60_000 {
+		c.pass(time.Second, time.Millisecond, 10)
+		c.renew()
+	}
+	require.Zero(t, c.gap)
+	require.Zero(t, c.Lead())
+
+	// All that there is, if that is asked for.
+	c = newLender(t, JSSafe(), 30*time.Second)
+	c.lend(2, t0+29_750, t0+30_000)
+	c.want(1 << 20)
+	require.GreaterOrEqual(t, c.made, int64(64*249))
+	for range 100 {
+		c.renew()
+		c.pass(time.Second, time.Millisecond, 64)
+	}
+	require.LessOrEqual(t, c.gap, time.Second)
+	require.LessOrEqual(t, c.Lead(), 2*time.Second)
+}
+
+// What the lead is measured from goes on where a range is taken away or lost and another
+// is lent by a clock that was set back.
+func TestLeadGoesOnUnderAnotherRange(t *testing.T) {
+	for name, end := range map[string]func(*lender){
+		"lost":    func(*lender) {},
+		"dropped": func(c *lender) { c.Drop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newLender(t, JSSafe(), 30*time.Second)
+			c.pass(20*time.Second, time.Millisecond, 128)
+			c.renew()
+			c.pass(time.Second, time.Millisecond, 128)
+			end(c)
+			c.offset = -10 * time.Second
+			c.gap = 0
+			c.lend(2, c.shows(), c.shows()+30_000)
+			c.pass(20*time.Second, time.Millisecond, 128)
+			require.LessOrEqual(t, c.gap, 3*time.Millisecond)
+		})
+	}
+}
+
+// Who waits wakes up when the clock of the lead has come on by a tick, and not before.
+func TestWaitWhileTheCenterIsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := JSSafe()
+		l.Epoch = time.Now().Add(-time.Hour).UnixMilli() // the clock here begins in 2000
+		g, err := NewGenerator(l)
+		require.NoError(t, err)
+		r := lent(1, time.Now().UnixMilli(), 30*time.Second)
+		_, err = g.Adopt(r)
+		require.NoError(t, err)
+		back := r
+		back.Now -= 261_000 // 29 s are left, without MaxAhead: a tenth of the pace
+		require.True(t, g.Extend(r, back))
+		require.NoError(t, g.NextIDs(t.Context(), make([]int64, 64*1000)))
+		for g.Lead() < 262*time.Second {
+			_, err := g.NextID()
+			require.NoError(t, err)
+		}
+		ids, waits, begun := make([]int64, 64*100), g.Waits(), time.Now()
+		require.NoError(t, g.NextIDs(t.Context(), ids))
+		require.InDelta(t, time.Second, time.Since(begun), float64(20*time.Millisecond))
+		require.LessOrEqual(t, g.Waits()-waits, int64(101))
+	})
+}
+
+// Whatever the center's clock does between renewals, and whatever it lends: ids rise,
+// lie in the range, run no further ahead than MaxAhead, and come at the pace at which
+// what is left of the range lasts.
+func FuzzCenterSetBack(f *testing.F) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		ops := make([]byte, 2+2*random.IntN(12))
+		for i := range ops {
+			ops[i] = byte(random.Uint32())
+		}
+		f.Add(ops)
+	}
+	layouts := []Layout{{}, JSSafe(), {TimeUnit: 10 * time.Millisecond, SequenceBits: 8}, {SequenceBits: 1, TimeBits: 41}}
+	f.Fuzz(func(t *testing.T, ops []byte) {
+		if len(ops) < 2 {
+			return
+		}
+		l := layouts[int(ops[0])%len(layouts)].WithDefaults()
+		unit := l.TimeUnit
+		c := newLender(t, l, 1000*unit, WithMaxAhead(time.Duration(2+ops[1]%20)*unit))
+		all := c.layout.PerTick() * (c.ahead + 2)
+		pace, beyond := 1.0, int64(0)
+		// left takes the pace from what is left of the range, where all is used up that
+		// the lead allows: whole ticks, so one less than it may be. Ranges that replace
+		// one another at once end a tick each, beyond the lead.
+		left := func() {
+			_, hi := c.layout.Ticks(c.r.Floor, c.r.Ceiling)
+			now, last := c.tick(c.term.Load(), c.mono()), c.last.Load()>>c.seqBits
+			beyond = max(0, last-c.ahead-c.from)
+			pace = min(1, float64(hi-last-1)/float64(hi-c.ahead-now))
+		}
+		for ; len(ops) >= 2; ops = ops[2:] {
+			op, arg := ops[0], int64(ops[1])
+			switch op % 4 {
+			case 0, 1:
+				c.want(all)
+				if op%4 == 1 {
+					// The steps are of some ticks, of seconds of 1 ms, or of many TTLs.
+					c.offset += time.Duration(arg-128) * unit * []time.Duration{1, 16, 256, 65536}[op/4%4]
+					c.renew()
+				}
+				c.want(all)
+				left()
+				c.issued = c.Elapsed()
+				for range arg {
+					c.advance(unit)
+					c.highest += unit
+					c.want(all)
+					_, hi := c.layout.Ticks(c.r.Floor, c.r.Ceiling)
+					if c.tick(c.term.Load(), c.mono()) >= hi-c.ahead || pace <= 0 {
+						break
+					}
+					if float64(c.Elapsed()-c.issued) > float64(2*unit)+float64((1+beyond)*int64(unit))/pace {
+						t.Fatalf("no ids for %v, at a pace of %v", c.Elapsed()-c.issued, pace)
+					}
+				}
+			case 2: // lost; another range, which may begin above the clock, and in a later tick
+				floor := max(c.r.Ceiling, c.shows()-1) + (arg-128)*int64(op/4)
+				floor = max(floor, c.shows()-1)
+				c.lend((c.r.Worker+1)%c.layout.Workers(), floor, max(floor+c.ttl.Milliseconds()/100*arg/16, floor+2*unit.Milliseconds()))
+			case 3:
+				c.Drop()
+				c.lend((c.r.Worker+1)%c.layout.Workers(), c.shows()-1, c.shows()+c.ttl.Milliseconds())
+			}
+		}
+	})
+}
