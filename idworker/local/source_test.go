@@ -153,6 +153,10 @@ func TestChoice(t *testing.T) {
 			cfg: Config{Worker: worker(5), Stateless: true}, want: Explicit, first: 5, last: 5,
 			promise: "set back across a restart", warnings: []string{"no record is kept"},
 		},
+		"a stateless hash": {
+			cfg: Config{Sources: []Source{Hash}, Stateless: true}, want: Hash, last: 1023,
+			promise: "set back across a restart", warnings: []string{"no record is kept"},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -173,6 +177,9 @@ func TestChoice(t *testing.T) {
 				require.Contains(t, c.Warnings()[i], w)
 			}
 			require.Contains(t, c.String(), string(test.want))
+			if test.cfg.Stateless {
+				require.NoDirExists(t, h.dir)
+			}
 			first, last, err := c.workers(lease.NewRequest("orders", wide))
 			require.NoError(t, err)
 			require.Equal(t, []int64{test.first, test.last}, []int64{first, last})
