@@ -66,7 +66,7 @@ func rising(t testing.TB, ids []int64) {
 func TestBurstRunsAhead(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]Layout{"yitter": Yitter(), "default": {}} {
-		b := newBench(t, l, WithMaxAhead(10*time.Second))
+		b := newBench(t, l, WithMaxAhead(8*time.Second))
 		b.adopt(t, lent(1, t0, time.Minute))
 		ids := make([]int64, burst)
 		var err error
