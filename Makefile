@@ -25,7 +25,7 @@ build: ## compile all packages, and the programs into bin/
 	go build -o bin/ ./cmd/...
 
 .PHONY: lint
-lint: ## vet, golangci-lint, gofmt, go mod tidy, what packages link, other platforms
+lint: ## vet, golangci-lint, gofmt, go mod tidy, what packages link, types on other platforms
 	go vet ./...
 	scripts/golangci-lint.sh run --allow-parallel-runners
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:" $$unformatted; exit 1; fi
