@@ -9,6 +9,7 @@ CHAOSTIME ?= 10m
 SEED ?= 0
 SEEDS ?= 100000
 STORES ?= redis mysql postgres local numbers
+PLATFORMS ?= linux/386 linux/arm linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64
 
 # Modules of their own, so that what they compare or test with stays out of go.mod.
 modules := $(dir $(wildcard */go.mod */*/go.mod))
@@ -24,12 +25,13 @@ build: ## compile all packages, and the programs into bin/
 	go build -o bin/ ./cmd/...
 
 .PHONY: lint
-lint: ## vet, golangci-lint, gofmt, go mod tidy, what packages link
+lint: ## vet, golangci-lint, gofmt, go mod tidy, what packages link, types on other platforms
 	go vet ./...
 	scripts/golangci-lint.sh run --allow-parallel-runners
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:" $$unformatted; exit 1; fi
 	go mod tidy -diff
 	scripts/check-imports.sh
+	go run ./internal/platforms $(PLATFORMS)
 	@$(call in_modules,go vet ./... && go mod tidy -diff)
 
 .PHONY: test-deps

@@ -305,3 +305,44 @@ func TestTicketsDoNotPileUp(t *testing.T) {
 		require.EqualValues(t, before-1, number(t, db, "SELECT COUNT(*) FROM snowlease_ticket"))
 	})
 }
+
+// TestTicketChoosesTheWorkerID: the ticket modulo the number of worker ids in the range
+// says which one is lent. Where that one is held, it is the one used longest ago.
+func TestTicketChoosesTheWorkerID(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c := center(t, db)
+		req := func() lease.Request {
+			r := request("orders", 8)
+			r.First, r.Last = 2, 6
+			return r
+		}
+		skip := func() { rawExec(t, db, "INSERT INTO snowlease_ticket (ns, owner) VALUES ('orders', 'another')") }
+		lent := func() (g lease.Grant, ticket int64) {
+			g = acquire(t, c, req())
+			return g, number(t, db, "SELECT ticket FROM snowlease_slot WHERE ns = 'orders' AND slot = ?", g.Worker)
+		}
+		seen := map[int64]bool{}
+		for range 5 {
+			g, ticket := lent()
+			require.Equal(t, 2+ticket%5, g.Worker, "ticket %d", ticket)
+			seen[g.Worker] = true
+			require.NoError(t, c.Release(t.Context(), g, g.Floor))
+			skip() // every second ticket, so that it is not the order of use
+		}
+		require.Len(t, seen, 5)
+
+		held, ticket := lent()
+		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = 1000 - slot, ver = ver + 1 WHERE owner = ''") // the greatest longest ago
+		for skip(); (number(t, db, "SELECT MAX(id) FROM snowlease_ticket")+1-ticket)%5 != 0; {
+			skip()
+		}
+		want := int64(6)
+		if held.Worker == want {
+			want--
+		}
+		g, again := lent()
+		require.Equal(t, ticket%5, again%5, "tickets %d and %d", ticket, again)
+		require.Equal(t, want, g.Worker, "%d is held", held.Worker)
+	})
+}

@@ -133,10 +133,10 @@ func (k *key) classify(segment bool) (known bool, err error) {
 
 // scansIDs tells whether a type such as sql.NullInt64 takes an id and gives it back.
 func scansIDs(t reflect.Type) bool {
-	const probe = 1<<62 + 1 // exact in 63 bits, not in a float
+	const probe int64 = 1<<62 + 1 // exact in 63 bits, not in a float
 	v := reflect.New(t)
 	scanner, ok := v.Interface().(sql.Scanner)
-	if !ok || scanner.Scan(int64(probe)) != nil {
+	if !ok || scanner.Scan(probe) != nil {
 		return false
 	}
 	valuer, ok := v.Interface().(driver.Valuer)
@@ -144,7 +144,7 @@ func scansIDs(t reflect.Type) bool {
 		return false
 	}
 	back, err := valuer.Value()
-	return err == nil && (back == any(int64(probe)) || back == any(strconv.Itoa(probe)))
+	return err == nil && (back == any(probe) || back == any(strconv.FormatInt(probe, 10)))
 }
 
 // find returns where the id of a row goes and whether the key is zero, by GORM's own

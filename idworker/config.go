@@ -98,7 +98,8 @@ type Config struct {
 	// for a failover to one that is not told of the old master's last grants (split
 	// brain): all of them. Fewer that answer: no new grant, and ids go on to the
 	// ceiling. See redisseq.WithWaitReplicas. Modes redis, redis-sequence and auto
-	// only; Segments heed it not. Default: 0.
+	// only. Segments kept in a Redis wait as well; those of db and db+redis do not,
+	// since the database keeps them. Default: 0.
 	WaitReplicas int `yaml:"wait_replicas" json:"wait_replicas" koanf:"wait_replicas" mapstructure:"wait_replicas" env:"WAIT_REPLICAS"`
 	// MaxAhead is how far a burst of ids may run ahead of the clock, 2 time units
 	// to 1h. In mode redis-sequence the namespace pins it. Default: 1s, or 2 time units

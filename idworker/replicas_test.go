@@ -7,8 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
 
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/idworker/segment"
 	"github.com/snowlease/snowlease/internal/testserver"
 	"github.com/snowlease/snowlease/redisseq"
 )
@@ -48,4 +50,38 @@ func TestWaitReplicasOfADatabase(t *testing.T) {
 	})
 	require.ErrorContains(t, err, "wait_replicas 1")
 	require.ErrorContains(t, err, "synchronous_commit")
+}
+
+// Numbers that are kept in a Redis wait for replicas too. Those of db+redis are the
+// database's, which no Redis gives twice.
+func TestWaitReplicasOfSegments(t *testing.T) {
+	t.Parallel()
+	client := newRedis(t, testserver.Redis(t))
+	store, err := redisseq.NewSegments(client)
+	require.NoError(t, err)
+	for where, want := range map[string]error{
+		idworker.SegmentStoreRedis:   redisseq.ErrNotReplicated,
+		idworker.SegmentStoreDBRedis: nil,
+	} {
+		name := namespace(t)
+		t.Run(where, func(t *testing.T) {
+			g := segment.Config{Name: name, Order: segment.OrderStrict, Wait: 30 * time.Second}
+			if where == idworker.SegmentStoreRedis {
+				require.NoError(t, store.Create(t.Context(), g.Name, 1))
+			}
+			var s *idworker.Segments
+			a := fxtest.New(t, fx.NopLogger, idworker.Module, universal(client), fx.Supply(newSQLite(t)), fx.Populate(&s),
+				fx.Supply(idworker.Config{SegmentStore: where, WaitReplicas: 1, Segments: []segment.Config{g}}))
+			a.RequireStart()
+			numbers, err := s.Of(g.Name)
+			require.NoError(t, err)
+			_, err = numbers.NextID() // gives up at the first failure
+			if want == nil {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, want)
+			}
+			a.RequireStop()
+		})
+	}
 }

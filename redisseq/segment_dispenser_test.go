@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/libtnb/sqlite"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"gorm.io/driver/mysql"
@@ -200,6 +202,44 @@ func TestFaultsOfRedis(t *testing.T) {
 			check.requireDistinct(t)
 		})
 	}
+}
+
+// TestLostRedisSkipsASegment: what a Redis that lost its data had been given is given to
+// nobody, the segment in use and the one fetched ahead.
+func TestLostRedisSkipsASegment(t *testing.T) {
+	t.Parallel()
+	s, b := newMini(t), new(behind)
+	i := issuer(t, dispenser(t, s.client(t), b, ordered(10)), ordered(10))
+	require.Equal(t, []int64{1, 2, 3}, take(t, i, 3))
+	require.Eventually(t, func() bool { return s.admin.HGet(t.Context(), "snowlease:{orders}:dispenser", "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
+	s.Wipe(t)
+	require.Equal(t, []int64{21, 22, 23}, take(t, i, 3))
+}
+
+// TestNoNumberIsMissingBetweenSegments: neither the first and the last of a segment, nor
+// the first of all, with a database and with a dispenser before it.
+func TestNoNumberIsMissingBetweenSegments(t *testing.T) {
+	t.Parallel()
+	const step = 512
+	want := make([]int64, 3*step)
+	for i := range want {
+		want[i] = int64(i) + 1
+	}
+	eachEngine(t, func(t *testing.T, s *store) {
+		db, err := gorm.Open(sqlite.Open(filepath.Join(t.TempDir(), "app.db")), &gorm.Config{Logger: logger.Discard})
+		require.NoError(t, err)
+		pool, err := db.DB()
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = pool.Close() })
+		behind, err := dbseq.NewSegments(db)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, behind.Close()) })
+
+		invoices := ordered(step)
+		require.Equal(t, want, take(t, issuer(t, dispenser(t, s.client(t), behind, invoices), invoices), len(want)), "strict order")
+		members := segment.Config{Name: "members", Step: step, MinStep: step, MaxStep: step}
+		require.Equal(t, want, take(t, issuer(t, behind, members), len(want)), "order within the process")
+	})
 }
 
 // TestStaleReplica: the state of some time ago on another server, where numbers look

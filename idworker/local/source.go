@@ -143,7 +143,7 @@ func (p place) hash() choice {
 	ch := choice{number: int64(binary.BigEndian.Uint64(sum[:]) >> 1), promise: fmt.Sprintf(
 		"not unique: worker id is a hash of the machine and the process id; that some share one of the %d is as likely as %.2g among 2 processes, %.2g among 8, %.2g among 32",
 		all, collision(2, all), collision(8, all), collision(32, all))}
-	if err := p.prepare(); p.Stateless || err != nil {
+	if p.Stateless || p.prepare() != nil {
 		ch.promise += "; no record is kept, so ids can repeat if the clock is set back across a restart"
 	} else {
 		ch.dir = slots(p.Dir)

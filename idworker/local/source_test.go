@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -153,6 +154,10 @@ func TestChoice(t *testing.T) {
 			cfg: Config{Worker: worker(5), Stateless: true}, want: Explicit, first: 5, last: 5,
 			promise: "set back across a restart", warnings: []string{"no record is kept"},
 		},
+		"a stateless hash": {
+			cfg: Config{Sources: []Source{Hash}, Stateless: true}, want: Hash, last: 1023,
+			promise: "set back across a restart", warnings: []string{"no record is kept"},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -173,6 +178,9 @@ func TestChoice(t *testing.T) {
 				require.Contains(t, c.Warnings()[i], w)
 			}
 			require.Contains(t, c.String(), string(test.want))
+			if test.cfg.Stateless {
+				require.NoDirExists(t, h.dir)
+			}
 			first, last, err := c.workers(lease.NewRequest("orders", wide))
 			require.NoError(t, err)
 			require.Equal(t, []int64{test.first, test.last}, []int64{first, last})
@@ -257,6 +265,39 @@ func TestWorkerRanges(t *testing.T) {
 		}
 		require.NoError(t, err, name)
 		require.Equal(t, test.want, []int64{first, last}, name)
+	}
+}
+
+// TestHostsWhoseHashAgrees: every other source keeps two hosts apart whose hashes are the
+// same.
+func TestHostsWhoseHashAgrees(t *testing.T) {
+	t.Parallel()
+	request := lease.NewRequest("orders", snowflake.Layout{})
+	request.Holder = "shop"
+	of := func(cfg Config, n int64) int64 {
+		h := here(t) // the same machine id and process id
+		h.name = "orders-" + strconv.FormatInt(n, 10)
+		h.outward = netip.AddrFrom4([4]byte{10, 1, 2, byte(n)})
+		h.addrs = []netip.Prefix{netip.PrefixFrom(h.outward, 24)}
+		if slices.Contains(cfg.Sources, Explicit) {
+			cfg.Worker = &n
+		}
+		c, err := newCenter(cfg, snowflake.Layout{}, h)
+		require.NoError(t, err)
+		defer c.Close()
+		request.Owner = lease.NewOwner()
+		g, err := c.Acquire(t.Context(), request)
+		require.NoError(t, err)
+		return g.Worker
+	}
+	hash := Config{Sources: []Source{Hash}, Stateless: true}
+	require.Equal(t, of(hash, 3), of(hash, 4))
+	for name, cfg := range map[string]Config{
+		"machine bits": {MachineBits: 3},
+		"ordinal":      {Sources: []Source{Ordinal}},
+		"by hand":      {Sources: []Source{Explicit}},
+	} {
+		require.NotEqual(t, of(cfg, 3), of(cfg, 4), name)
 	}
 }
 

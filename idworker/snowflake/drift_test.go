@@ -13,7 +13,7 @@ import (
 )
 
 // maxSafe is the greatest integer below which a JavaScript number holds each.
-const maxSafe = 1<<53 - 1
+const maxSafe int64 = 1<<53 - 1
 
 // Ids of the layouts for JavaScript stay below 2^53 for decades, to the last of them.
 func TestIDsFitJavaScriptForDecades(t *testing.T) {
@@ -27,7 +27,7 @@ func TestIDsFitJavaScriptForDecades(t *testing.T) {
 		last := Parts{Time: until, Worker: l.Workers() - 1, Sequence: l.PerTick() - 1}
 		id, err := l.Encode(last)
 		require.NoError(t, err)
-		require.EqualValues(t, maxSafe, id, "the last id is the greatest safe integer")
+		require.Equal(t, maxSafe, id, "the last id is the greatest safe integer")
 		require.Equal(t, id, int64(float64(id)))
 		require.Equal(t, until.Add(time.Millisecond), l.Ends().UTC())
 		require.GreaterOrEqual(t, until.Year()-time.UnixMilli(l.Epoch).UTC().Year(), 69)
@@ -44,7 +44,7 @@ func TestIDsFitJavaScriptForDecades(t *testing.T) {
 		for id, err := b.NextID(); err == nil; id, err = b.NextID() {
 			greatest = id
 		}
-		require.EqualValues(t, maxSafe, greatest)
+		require.Equal(t, maxSafe, greatest)
 		_, err = b.NextID()
 		require.ErrorIs(t, err, ErrLeaseExpired)
 	}
@@ -257,7 +257,7 @@ func TestSixtyFourWorkersAtOnce(t *testing.T) {
 		for _, id := range all[w*each : (w+1)*each] {
 			if id>>6&63 != w || id > maxSafe {
 				require.Equal(t, w, id>>6&63)
-				require.LessOrEqual(t, id, int64(maxSafe))
+				require.LessOrEqual(t, id, maxSafe)
 			}
 		}
 	}

@@ -2,6 +2,9 @@
 // every block of code in README.md, README.zh-CN.md, CONTRIBUTING.md and docs, and look up
 // every link, test, command, flag, Go name, metric and log message that they mention.
 //
+// A row of a table with a column of tests means those of one package: lease.TestX, or
+// TestX beside a link to the package, or in a table whose heading line links to it.
+//
 // What a block is, is said by the word after its fence:
 //
 //	go       A file, or declarations, or statements. What they use of the variables and

@@ -236,7 +236,7 @@ func TestGoNames(t *testing.T) {
 // this module, and an exported field or method of it.
 func goNames(prose string) (names []string) {
 	for _, m := range goName.FindAllStringSubmatch(prose, -1) {
-		if path := packages[m[2]]; strings.HasPrefix(path, base) && !others(path) {
+		if path := packages[m[2]]; strings.HasPrefix(path, base) && !others(path) && !testName.MatchString(m[0]+"`") {
 			names = append(names, m[1])
 		}
 	}

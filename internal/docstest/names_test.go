@@ -2,10 +2,13 @@ package docstest
 
 import (
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +20,8 @@ import (
 
 var (
 	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example|Benchmark)\w*)\(`)
-	testName = regexp.MustCompile("`((?:Test|Fuzz|Example|Benchmark)[A-Z_]\\w*)(\\*?)[/`]")
+	testName = regexp.MustCompile("`(?:([a-z][a-z0-9/]*)\\.)?((?:Test|Fuzz|Example|Benchmark)[A-Z_]\\w*)(\\*?)[/`]")
+	ofTests  = regexp.MustCompile(`\| (?:test|held by|killed by) \|`)
 	goName   = regexp.MustCompile("`((" + `[a-z]+` + `)\.[A-Z]\w*(?:\.[A-Z]\w*)?)`)
 	metric   = regexp.MustCompile("`(idworker_[a-z_]+)")
 	alert    = regexp.MustCompile("`(IdWorker[A-Z][A-Za-z]+)`")
@@ -25,10 +29,12 @@ var (
 	firstRow = regexp.MustCompile("(?m)^\\| `([^`]+)`")
 )
 
-// sources is all Go code of the repository, and the names of its tests.
-var sources = sync.OnceValues(func() (string, map[string]bool) {
-	var all strings.Builder
-	names := map[string]bool{}
+// tests are the names of the tests of each package.
+type tests map[string]map[string]bool
+
+// sources is the Go code of each package, and the names of its tests.
+var sources = sync.OnceValues(func() (code map[string]string, names tests) {
+	code, names = map[string]string{}, tests{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -39,10 +45,18 @@ var sources = sync.OnceValues(func() (string, map[string]bool) {
 			return nil
 		}
 		text, err := os.ReadFile(path)
-		all.Write(text)
+		if err != nil {
+			return err
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		dir = filepath.ToSlash(dir)
+		code[dir] += string(text)
 		if strings.HasSuffix(path, "_test.go") {
 			for _, m := range testFunc.FindAllStringSubmatch(string(text), -1) {
-				names[m[1]] = true
+				if names[dir] == nil {
+					names[dir] = map[string]bool{}
+				}
+				names[dir][m[1]] = true
 			}
 		}
 		return err
@@ -50,29 +64,72 @@ var sources = sync.OnceValues(func() (string, map[string]bool) {
 	if err != nil {
 		panic(err)
 	}
-	return all.String(), names
+	return code, names
 })
 
-// unknownTests are the tests that the prose names and nobody has written. A name may
-// end in *, for all that begin so.
-func unknownTests(prose string) (list []string) {
+// unknownTests are the tests that the prose cites and that are not there. A name may
+// end in *, for all that begin so, and begin with its package, as in lease.TestX.
+//
+// A table with a column for tests means those of one package: that of the name, else
+// those that the row links to, else those that the line before the table links to.
+func unknownTests(p page) (list []string) {
 	_, names := sources()
-	for _, m := range testName.FindAllStringSubmatch(prose, -1) {
-		found := names[m[1]]
-		for name := range names {
-			found = found || m[2] == "*" && strings.HasPrefix(name, m[1])
+	var (
+		said      []string // the packages that the last line outside of tables links to
+		row, rows bool     // the line is a row, and its table is one of tests
+	)
+	for line := range strings.Lines(p.prose) {
+		before := row
+		if row = strings.HasPrefix(line, "|"); row && !before {
+			rows = ofTests.MatchString(line)
+		} else if !row && strings.TrimSpace(line) != "" {
+			said = names.linked(p, line)
 		}
-		if !found {
-			list = append(list, m[1]+m[2])
+		for _, m := range testName.FindAllStringSubmatch(line, -1) {
+			in := slices.Collect(maps.Keys(names))
+			if m[1] != "" {
+				in = slices.DeleteFunc(in, func(dir string) bool { return !strings.HasSuffix("/"+dir, "/"+m[1]) })
+			} else if row && rows {
+				if in = names.linked(p, line); len(in) == 0 {
+					in = said
+				}
+			}
+			if !slices.ContainsFunc(in, func(dir string) bool { return names.has(dir, m[2], m[3] == "*") }) {
+				list = append(list, strings.Trim(m[0], "`/"))
+			}
 		}
 	}
 	return list
 }
 
+func (names tests) has(dir, name string, begins bool) bool {
+	for n := range names[dir] {
+		if n == name || begins && strings.HasPrefix(n, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// linked are the packages with tests that a line of the page links to, or to a file of.
+func (names tests) linked(p page, line string) (dirs []string) {
+	for _, m := range link.FindAllStringSubmatch(line, -1) {
+		target := path.Join(path.Dir(p.name), m[1])
+		for _, dir := range []string{target, path.Dir(target)} {
+			if names[dir] != nil {
+				dirs = append(dirs, dir)
+				break
+			}
+		}
+	}
+	return dirs
+}
+
 // unknownTexts are the metrics, log messages and cases of the contract that the prose
 // names and the code does not have.
 func unknownTexts(p page) (list []string) {
-	code, _ := sources()
+	packages, _ := sources()
+	code := strings.Join(slices.Collect(maps.Values(packages)), "\n")
 	look := func(re *regexp.Regexp, text, before, after string) {
 		for _, m := range re.FindAllStringSubmatch(text, -1) {
 			if !strings.Contains(code, before+m[1]+after) {
@@ -81,11 +138,12 @@ func unknownTexts(p page) (list []string) {
 		}
 	}
 	look(metric, p.prose, `"`, `"`)
-	look(contract, p.prose, `"`, `"`)
 	if _, events, ok := strings.Cut(p.prose, "\n## Log events\n"); ok {
 		events, _, _ = strings.Cut(events, "\n## ")
 		look(firstRow, events, `"`, `"`)
 	}
+	code = packages["idworker/lease/leasetest"]
+	look(contract, p.prose, `"`, `"`)
 	return list
 }
 
@@ -95,8 +153,11 @@ func TestNames(t *testing.T) {
 	require.NoError(t, err)
 	n := 0
 	for _, p := range pages(t) {
-		for _, name := range append(unknownTests(p.prose), unknownTexts(p)...) {
-			t.Errorf("%s: %s is not there", p.name, name)
+		for _, name := range unknownTests(p) {
+			t.Errorf("%s: there is no test %s; a row of a table of tests says in which package, as in dbseq.TestStampede", p.name, name)
+		}
+		for _, text := range unknownTexts(p) {
+			t.Errorf("%s: %s is not there", p.name, text)
 		}
 		for _, m := range alert.FindAllStringSubmatch(p.prose, -1) {
 			n++
@@ -110,9 +171,23 @@ func TestNames(t *testing.T) {
 
 func TestNamesFindFaults(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []string{"TestNope", "TestNope*"}, unknownTests("`TestNope` `TestNope*` `TestContract` `TestContr*` `TestFleet/*/killed`"))
-	require.Equal(t, []string{"idworker_nope", "nope", "borrowed"},
-		unknownTexts(page{prose: "`idworker_nope`, `idworker_ids_total`, contract: `nope`\n## Log events\n| `borrowed` |\n| `worker id borrowed` |\n## More\n| `nope` |"}))
+	for prose, want := range map[string][]string{
+		"`TestNope` `TestNope*` `TestContract` `TestContr*` `TestFleet/*/killed`": {"TestNope", "TestNope*"},
+		"`redisseq.TestContract` `lease/casstore.TestContract` `fleet.TestFleet`": nil,
+		"`local.TestContract` `seq.TestContract` `lease.TestFleet/*/killed`":      {"local.TestContract", "seq.TestContract", "lease.TestFleet"},
+
+		"| what | seen |\n|---|---|\n| a | `TestContract` |":                                   nil,
+		"| what | test |\n|---|---|\n| a | `TestContract` |":                                   {"TestContract"},
+		"| what | test |\n|---|---|\n| a | `redisseq.TestContract` |":                          nil,
+		"| what | held by |\n|---|---|\n| a | `TestContract` in [it](../redisseq) |":           nil,
+		"| what | test |\n|---|---|\n| a | [it](../idworker/local/slots.go) `TestContract` |":  {"TestContract"},
+		"By [it](../redisseq):\n\n| what | killed by |\n|---|---|\n| a | `TestContract` |":     nil,
+		"By [it](../redisseq).\n\nElse:\n\n| what | test |\n|---|---|\n| a | `TestContract` |": {"TestContract"},
+	} {
+		require.Equal(t, want, unknownTests(page{name: "docs/x.md", prose: prose}), prose)
+	}
+	require.Equal(t, []string{"idworker_nope", "borrowed", "nope"},
+		unknownTexts(page{prose: "`idworker_nope`, `idworker_ids_total`, contract: `nope`, contract: `least recently used first`\n## Log events\n| `borrowed` |\n| `worker id borrowed` |\n## More\n| `nope` |"}))
 }
 
 // The table of the configuration has the keys of Config, no more, no fewer.

@@ -222,7 +222,7 @@ func (s *shell) goCommand(dir string, args []string, output string, alone bool) 
 			}
 		case arg == "-run" || arg == "-fuzz" || arg == "-bench":
 			for _, name := range testFuncName.FindAllString(args[i+1], -1) {
-				if list := unknownTests("`" + name + "*`"); len(list) > 0 {
+				if list := unknownTests(page{prose: "`" + name + "*`"}); len(list) > 0 {
 					return fmt.Errorf("there is no test %s", name)
 				}
 			}

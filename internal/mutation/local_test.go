@@ -23,6 +23,7 @@ var onLocal = list{title: "local", pkg: "idworker/local", mutants: []mutant{
 	{"a damaged record is taken", slotsGo, `case damage != nil:`, `case false:`, "TestDamagedRecord"},
 	{"a checksum that is not compared", "idworker/local/record.go", `sum(body) != binary.BigEndian.Uint32(b[len(body):])`, `false`, "TestRecordDamage"},
 	{"no pin", slotsGo, `was != req.Pin()`, `was == ""`, "TestPin"},
+	{"a hash without records makes a directory", "idworker/local/source.go", `if p.Stateless || p.prepare() != nil {`, `if p.prepare() != nil || p.Stateless {`, "TestChoice/a stateless hash"},
 	// The lock.
 	{"a lock that another has is no hindrance", slotsGo, `case !locked:`, `case !locked && worker < 0:`, "TestHeld"},
 	{"the lock on a file that was replaced counts", slotsGo, `case !d.same(f, path):`, `case false:`, "TestFileReplacedWhileOpened"},
