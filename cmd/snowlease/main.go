@@ -85,11 +85,9 @@ Exit codes: 0 all went well, 1 something failed, 2 wrong call, 3 the answer is n
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	cmd, rest, err := root.Find(args)
-	if err == nil {
-		cmd, err = root.ExecuteContextC(ctx)
-	} else if i := slices.IndexFunc(rest, func(arg string) bool { return !strings.HasPrefix(arg, "-") }); i >= 0 {
-		err = noArgs(cmd, rest[i:]) // what cobra says shows the argument
+	cmd, err := root.ExecuteContextC(ctx)
+	if i := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") }); err != nil && cmd == root && i >= 0 {
+		err = noArgs(root, args[i:]) // what cobra says shows the argument
 	}
 	if err == nil {
 		return 0
