@@ -97,6 +97,7 @@ func operating() []promise {
 			s.release(back, back.Ceiling) // ahead
 			rec, err := op.Quarantine(t.Context(), s.base.Namespace, "by hand")
 			require.NoError(t, err)
+			s.Sleep(5 * time.Millisecond)
 			require.NoError(t, op.Mend(t.Context(), s.base.Namespace, 0))
 			s.requireMark(held.Worker, held.Ceiling, "the mark of a holder stays")
 			s.requireMark(back.Worker, back.Ceiling, "a mark ahead stays")
