@@ -91,8 +91,8 @@ that process, and mend again when the lease has ended.
 Two things it cannot see; ids come twice if you confirm that they are not so and they are:
 
   - An id of such a later time exists: the store's clock was really ahead, and ids were
-    made by it. Decode the greatest ids that you have ("snowlease decode"). If there is
-    one, choose another namespace and a layout with another epoch or other bits.
+    made by it. Look at the greatest ids that you have ("snowlease decode"). If there is
+    one, do not mend: change to a layout whose ids lie above it.
   - A process that has had one of these worker ids is cut off from the store, paused, or
     a snapshot to be resumed: it may go on with its mark. End it.`,
 		Example: `  snowlease mend --namespace orders`,
