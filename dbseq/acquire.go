@@ -100,9 +100,12 @@ func (k *call) grant(r record) lease.Grant {
 	}
 }
 
-// draw draws a ticket.
+// draw draws a ticket, or 0 where none is left: it only spreads borrowers over the slots.
 func (c *Center) draw(ctx context.Context, k *call) (ticket int64, err error) {
 	ticket, _, err = c.change(ctx, k.q, k.q.ticket, k.args)
+	if err != nil && c.is(err, usedUpMySQL, usedUpState, usedUpSQLite) {
+		return 0, nil
+	}
 	return ticket, err
 }
 
@@ -111,6 +114,9 @@ func (c *Center) draw(ctx context.Context, k *call) (ticket int64, err error) {
 func (c *Center) claim(ctx context.Context, k *call, ticket int64) (record, error) {
 	var free []record
 	at := k.req.First + ticket%(k.req.Last-k.req.First+1)
+	if ticket == 0 {
+		at = -1 // the least recently used
+	}
 	err := c.patiently(ctx, func() error {
 		free = nil
 		return c.query(ctx, k.q.free, k.args.with(args{"slot": at}), func(rows *sql.Rows) error {

@@ -74,6 +74,12 @@ var (
 	unreadableMySQL = append([]int64{1109, 1146, 1193, 1370}, deniedMySQL...) // unknown table, unknown variable, routine denied
 	unreadableState = append([]string{"42883"}, deniedState...)               // unknown function
 
+	// The id is taken, out of range, or cannot be read; the id is taken, the sequence is
+	// at its end; SQLite says that it is full, as of the disk.
+	usedUpMySQL  = []int64{167, 1062, 1264, 1467}
+	usedUpState  = []string{"23505", "2200H"}
+	usedUpSQLite = []int64{13}
+
 	transientSQLite = []int64{5, 6} // busy, locked
 	readOnlySQLite  = []int64{8}
 )

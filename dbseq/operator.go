@@ -12,10 +12,13 @@ import (
 var _ lease.Operator = (*Center)(nil)
 
 // operatorStatements are those of sql/operator_*.sql.
-type operatorStatements struct{ record, quarantine, revoke, retire statement }
+type operatorStatements struct {
+	record, quarantine, revoke, retire    statement
+	mendQuarantine, mendLeases, mendMarks statement
+}
 
-func (c *Center) operator() operatorStatements {
-	fill := strings.NewReplacer("{now}", clocks[c.dialect], "snowlease_", c.prefix)
+func (c *Center) operator(q *queries) operatorStatements {
+	fill := strings.NewReplacer("{now}", q.now, "snowlease_", c.prefix)
 	text := read("sql/operator_" + c.dialect + ".sql")
 	get := func(name string) statement {
 		for _, m := range heading.FindAllStringSubmatchIndex(text, -1) {
@@ -26,7 +29,10 @@ func (c *Center) operator() operatorStatements {
 		}
 		panic("dbseq: sql/operator_" + c.dialect + ".sql has no statement " + name) // a fault of this package
 	}
-	return operatorStatements{record: get("record"), quarantine: get("quarantine"), revoke: get("revoke"), retire: get("retire")}
+	return operatorStatements{
+		record: get("record"), quarantine: get("quarantine"), revoke: get("revoke"), retire: get("retire"),
+		mendQuarantine: get("mendquarantine"), mendLeases: get("mendleases"), mendMarks: get("mendmarks"),
+	}
 }
 
 // operate checks the namespace, runs f, and says where it failed.
@@ -36,7 +42,7 @@ func (c *Center) operate(ctx context.Context, what, namespace string, f func(*qu
 	}
 	q, err := c.server(ctx, false)
 	if err == nil {
-		if err = f(q, c.operator()); c.tableMissing(err) {
+		if err = f(q, c.operator(q)); c.tableMissing(err) {
 			err = fmt.Errorf("%w: %w", lease.ErrUnknown, c.noTable(q, q.tableMeta))
 		}
 	}
@@ -112,6 +118,33 @@ func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int
 			err = lease.ErrLost
 		}
 		return err
+	})
+}
+
+// Mend is that of lease.Operator. Each statement looks again at what it changes, so what
+// is lent or renewed meanwhile stays.
+func (c *Center) Mend(ctx context.Context, namespace string, local int64) error {
+	return c.operate(ctx, "mend the times", namespace, func(_ *queries, st operatorStatements) error {
+		before, err := c.onRecord(ctx, st, namespace)
+		if err != nil {
+			return err
+		}
+		req, err := lease.ParsePin(before.Pin)
+		if err != nil {
+			return err
+		}
+		req.Namespace, req.Local = namespace, local
+		k := newCall(req, true)
+		if err := k.refuse(before.Now); err != nil {
+			return err
+		}
+		a := k.args.with(args{"hold": ms(req.MaxTTL + req.Skew), "old": before.Quarantine})
+		for _, mend := range []statement{st.mendQuarantine, st.mendLeases, st.mendMarks} {
+			if _, err := c.exec(ctx, mend, a); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

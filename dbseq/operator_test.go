@@ -2,6 +2,7 @@ package dbseq_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,6 +24,10 @@ func TestOperator(t *testing.T) {
 			return newStore(t, engines[0], dbseq.WithQuarantine(dbseq.Never))
 		})
 	})
+	t.Run("by a clock", func(t *testing.T) {
+		t.Parallel()
+		leasetest.RunOperator(t, func(t testing.TB) leasetest.Store { return newClocked(t) })
+	})
 }
 
 // An operator creates no tables and says what there is to do.
@@ -35,5 +40,55 @@ func TestOperatorWithoutTables(t *testing.T) {
 		require.ErrorIs(t, c.Revoke(t.Context(), "orders", 0, 1), lease.ErrUnknown)
 		_, err = c.Quarantine(t.Context(), "orders", "by hand")
 		require.ErrorIs(t, err, lease.ErrUnknown)
+	})
+}
+
+// The year 3000 in every record of a namespace, by another program. Mend ends it: leases
+// first, which live holders renew, and marks when they have not.
+func TestMend(t *testing.T) {
+	t.Parallel()
+	const year3000 = 32503680000000
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c := center(t, db)
+		dead, live := acquire(t, c, request("orders", 2)), acquire(t, c, request("orders", 2))
+		rawExec(t, db, "UPDATE snowlease_meta SET quarantine_ms = ? WHERE ns = 'orders'", int64(year3000))
+		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = ?, hwm_ms = ?, token = ?, since_ms = ? WHERE ns = 'orders' AND slot = ?",
+			int64(year3000), int64(year3000), int64(year3000), int64(year3000), dead.Worker)
+		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = ? WHERE ns = 'orders' AND slot = ?", int64(year3000), live.Worker)
+
+		require.NoError(t, c.Mend(t.Context(), "orders", time.Now().UnixMilli()))
+		rec, err := c.Record(t.Context(), "orders")
+		require.NoError(t, err)
+		latest := rec.Now + (10*time.Minute + 2*time.Second).Milliseconds()
+		require.LessOrEqual(t, rec.Quarantine, latest)
+		require.True(t, rec.Quarantined())
+		slots, err := c.Slots(t.Context(), "orders")
+		require.NoError(t, err)
+		for _, s := range slots {
+			require.LessOrEqual(t, s.Expires, latest)
+			require.Greater(t, s.Expires, s.Now)
+		}
+		require.EqualValues(t, year3000, slots[dead.Worker].Mark, "its lease runs")
+		live, err = c.Renew(t.Context(), live)
+		require.NoError(t, err)
+		require.LessOrEqual(t, live.Ceiling, latest)
+
+		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = ? WHERE ns = 'orders' AND slot = ?", rec.Now-1, dead.Worker)
+		rawExec(t, db, "UPDATE snowlease_meta SET quarantine_ms = ? WHERE ns = 'orders'", rec.Now-1)
+		require.NoError(t, c.Mend(t.Context(), "orders", time.Now().UnixMilli()))
+		slots, err = c.Slots(t.Context(), "orders")
+		require.NoError(t, err)
+		now := slots[0].Now
+		require.Greater(t, slots[dead.Worker].Mark, now)
+		require.LessOrEqual(t, max(slots[dead.Worker].Mark, slots[dead.Worker].Token), now+latest-rec.Now)
+		require.Zero(t, slots[dead.Worker].Since)
+		_, err = c.Renew(t.Context(), live)
+		require.NoError(t, err)
+
+		rawExec(t, db, "UPDATE snowlease_slot SET hwm_ms = ? WHERE ns = 'orders' AND slot = ?", rec.Now-1, dead.Worker) // it has passed
+		next := acquire(t, c, request("orders", 2))
+		require.Equal(t, dead.Worker, next.Worker)
+		require.Less(t, next.Token, int64(year3000))
 	})
 }

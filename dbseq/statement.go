@@ -44,6 +44,7 @@ func (s statement) bind(a args) []any {
 
 // queries are the statements for one kind of server.
 type queries struct {
+	now                                                string // the server's clock
 	clock, incarnation, table, used, slotsOfAll        statement
 	look, row, ticket, free, claim, forget             statement
 	renew, retake, release, lost, open, fill, slots    statement
@@ -92,7 +93,7 @@ func load(dialect, prefix, now, incarnation string) *queries {
 	ddl := strings.Split(clean(read("schema/"+dialect+".sql")), ";\n")
 	create := func(i int) statement { return statement{text: fill.Replace(strings.TrimSpace(ddl[i]))} }
 	return &queries{
-		clock: get("clock"), incarnation: get("incarnation"), table: get("table"), used: get("used"),
+		now: now, clock: get("clock"), incarnation: get("incarnation"), table: get("table"), used: get("used"),
 		slotsOfAll: get("slotsofall"), look: get("look"), row: get("row"), ticket: get("ticket"),
 		free: get("free"), claim: get("claim"), forget: get("forget"), renew: get("renew"),
 		retake: get("retake"), release: get("release"), lost: get("lost"), open: get("open"),

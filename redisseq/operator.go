@@ -4,9 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"strings"
-
-	"github.com/redis/go-redis/v9"
+	"time"
 
 	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/internal/printable"
@@ -25,16 +23,17 @@ var (
 	operatorRevokeLua string
 	//go:embed operator_retire.lua
 	operatorRetireLua string
+	//go:embed operator_mend.lua
+	operatorMendLua string
 )
 
-// operate runs a script of an operator and returns its reply if that is OK or CHANGED.
+// operate runs a script of an operator and returns its reply if that is OK, CHANGED or CLOCK.
 func (c *Center) operate(ctx context.Context, verb, namespace, script string, args ...any) (reply, error) {
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
 	value, err := within(ctx, func() (any, error) {
-		s := redis.NewScript(strings.Join([]string{baseLua, script}, "\n"))
-		value, err := s.Run(ctx, c.client, c.keys(namespace), args...).Result()
+		value, err := join(baseLua, script).Run(ctx, c.client, c.keys(namespace), args...).Result()
 		c.refresh(ctx, err)
 		return value, err
 	})
@@ -48,7 +47,7 @@ func (c *Center) operate(ctx context.Context, verb, namespace, script string, ar
 		err = lease.ErrUnknown
 	case r[0] == "LOST":
 		return nil, lease.ErrLost
-	case r[0] == "CHANGED":
+	case r[0] == "CHANGED", r[0] == "CLOCK":
 	default:
 		err = r.fault()
 	}
@@ -118,6 +117,38 @@ func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (leas
 func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int64) error {
 	_, err := c.operate(ctx, "take back a worker id of", namespace, operatorRevokeLua, worker, token)
 	return err
+}
+
+// Mend is that of lease.Operator, in a script for each 500 worker ids.
+func (c *Center) Mend(ctx context.Context, namespace string, local int64) error {
+	const verb = "mend the times of"
+	start := time.Now()
+	rec, err := c.Record(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	req, err := lease.ParsePin(rec.Pin)
+	if err != nil {
+		return c.wrap(verb, namespace, err)
+	}
+	req.Namespace, req.Local = namespace, local
+	for from := int64(0); from < req.Pool; from += 500 {
+		if local != 0 {
+			req.Local = local + time.Since(start).Milliseconds()
+		}
+		r, err := c.operate(ctx, verb, namespace, operatorMendLua, rec.Pin, req.Pool,
+			(req.MaxTTL + req.Skew).Milliseconds(), req.Local, lease.MaxClockError.Milliseconds(), from)
+		if err != nil {
+			return err
+		}
+		if answer := r.answer(req); answer != nil {
+			return answer
+		}
+		if r[0] == "CHANGED" {
+			return c.wrap(verb, namespace, fmt.Errorf("%w: the pin changes while it is read", ErrDamaged))
+		}
+	}
+	return nil
 }
 
 // Retire is that of lease.Operator.

@@ -32,8 +32,11 @@ type script struct {
 	lends bool
 }
 
+func join(parts ...string) script {
+	return script{Script: redis.NewScript(strings.Join(parts, "\n"))}
+}
+
 func loadScripts() scripts {
-	join := func(parts ...string) script { return script{Script: redis.NewScript(strings.Join(parts, "\n"))} }
 	lending := func(s script) script { s.lends = true; return s }
 	return scripts{
 		acquire: lending(join(baseLua, guardLua, acquireLua)),

@@ -218,9 +218,7 @@ func (d *doctor) namespace(ctx context.Context, o *opened) {
 			d.fault("namespace", err.Error(), "put right what the error names")
 		default:
 			d.record(&members, rec)
-		}
-		if err == nil {
-			d.workers(ctx, o)
+			d.workers(ctx, o, rec)
 		}
 	}
 	l, err := parseLayout(members.Layout)
@@ -271,15 +269,24 @@ func (d *doctor) record(members *lease.Request, rec lease.Record) {
 		*members = pinned
 	}
 	if rec.Quarantined() {
-		d.note("quarantine", "nothing is lent until "+at(rec.Quarantine+1)+": "+rec.Reason, "it ends by itself")
+		advice := "it ends by itself"
+		if l, err := late(rec, nil); err != nil || l.quarantine {
+			advice = "see the times"
+		}
+		d.note("quarantine", "nothing is lent until "+at(rec.Quarantine+1)+": "+rec.Reason, advice)
 	}
 }
 
-func (d *doctor) workers(ctx context.Context, o *opened) {
+func (d *doctor) workers(ctx context.Context, o *opened, rec lease.Record) {
 	slots, err := o.Slots(ctx, d.store.namespace)
 	if err != nil {
 		d.unknown("workers", err)
 		return
+	}
+	if l, err := late(rec, slots); err == nil && !l.none() {
+		d.fault("times", l.String(), "the store's clock was ahead when they were written, or another program wrote them: see to that; wait if they pass soon, else \"snowlease mend\"")
+	} else if err == nil {
+		d.ok("times", "none is later than a member can write")
 	}
 	free := 0
 	for _, s := range slots {

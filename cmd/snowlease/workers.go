@@ -89,6 +89,7 @@ type workerView struct {
 	Pool       int          `json:"pool"`
 	Quarantine string       `json:"quarantine_until,omitempty"`
 	Reason     string       `json:"quarantine_reason,omitempty"`
+	Fault      string       `json:"fault,omitempty"`
 	Workers    []workerLine `json:"workers"`
 }
 
@@ -128,6 +129,9 @@ func readWorkers(ctx context.Context, o *opened, namespace string, all bool) (v 
 	if rec.Quarantined() {
 		v.Quarantine, v.Reason = at(rec.Quarantine), printable.Text(rec.Reason)
 	}
+	if l, err := late(rec, slots); err == nil && !l.none() {
+		v.Fault = l.String() + `: see "snowlease doctor"`
+	}
 	for _, s := range slots {
 		state := stateOf(s)
 		if state == "lent" {
@@ -154,6 +158,11 @@ func (v workerView) print(w io.Writer) error {
 	}
 	if v.Quarantine != "" {
 		if _, err := fmt.Fprintf(w, "nothing is lent until %s: %s\n", v.Quarantine, v.Reason); err != nil {
+			return err
+		}
+	}
+	if v.Fault != "" {
+		if _, err := fmt.Fprintln(w, v.Fault); err != nil {
 			return err
 		}
 	}

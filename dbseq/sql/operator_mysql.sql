@@ -16,3 +16,20 @@ UPDATE snowlease_slot
 
 -- retire(retired, ns, pin)
 UPDATE snowlease_meta SET pin = ? WHERE ns = ? AND pin = ?;
+
+-- mendquarantine(hold, ns, pin, old, hold, lo, hi)
+-- One that was begun meanwhile stays.
+UPDATE snowlease_meta SET quarantine_ms = {now} + ?
+ WHERE ns = ? AND pin = ? AND quarantine_ms = ? AND quarantine_ms > {now} + ? AND {now} BETWEEN ? AND ?;
+
+-- mendleases(hold, ns, hold, lo, hi, ns, pin)
+UPDATE snowlease_slot SET ver = ver + 1, expires_ms = {now} + ?
+ WHERE ns = ? AND expires_ms > {now} + ? AND {now} BETWEEN ? AND ?
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ?);
+
+-- mendmarks(hold, ns, hold, lo, hi, ns, pin)
+UPDATE snowlease_slot
+   SET owner = '', holder = '', ver = ver + 1, ticket = 0, since_ms = 0, floor_ms = 0,
+       token = LEAST(token, {now}), hwm_ms = LEAST(hwm_ms, {now} + ?)
+ WHERE ns = ? AND expires_ms < {now} AND GREATEST(hwm_ms, token, since_ms) > {now} + ? AND {now} BETWEEN ? AND ?
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ?);

@@ -16,3 +16,20 @@ UPDATE snowlease_slot
 
 -- retire(retired, ns, pin)
 UPDATE snowlease_meta SET pin = ?1 WHERE ns = ?2 AND pin = ?3;
+
+-- mendquarantine(ns, pin, hold, lo, hi, old)
+-- One that was begun meanwhile stays.
+UPDATE snowlease_meta SET quarantine_ms = {now} + ?3
+ WHERE ns = ?1 AND pin = ?2 AND quarantine_ms = ?6 AND quarantine_ms > {now} + ?3 AND {now} BETWEEN ?4 AND ?5;
+
+-- mendleases(ns, pin, hold, lo, hi)
+UPDATE snowlease_slot SET ver = ver + 1, expires_ms = {now} + ?3
+ WHERE ns = ?1 AND expires_ms > {now} + ?3 AND {now} BETWEEN ?4 AND ?5
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ?1 AND pin = ?2);
+
+-- mendmarks(ns, pin, hold, lo, hi)
+UPDATE snowlease_slot
+   SET owner = '', holder = '', ver = ver + 1, ticket = 0, since_ms = 0, floor_ms = 0,
+       token = MIN(token, {now}), hwm_ms = MIN(hwm_ms, {now} + ?3)
+ WHERE ns = ?1 AND expires_ms < {now} AND MAX(hwm_ms, token, since_ms) > {now} + ?3 AND {now} BETWEEN ?4 AND ?5
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ?1 AND pin = ?2);

@@ -19,6 +19,14 @@ var (
 	ErrExists = errors.New("lease: the namespace exists already")
 )
 
+// hint is what errors add where a time lies further ahead than any MaxTTL and skew.
+func hint(wait time.Duration) string {
+	if wait <= 36*time.Hour {
+		return ""
+	}
+	return ". No process can have written so late a time: see \"snowlease doctor\""
+}
+
 // NoFreeWorkerError is returned when every worker id asked for is lent out.
 type NoFreeWorkerError struct {
 	Namespace   string
@@ -29,8 +37,8 @@ type NoFreeWorkerError struct {
 
 // Error names the range, when the first worker id may become free and what to do.
 func (e *NoFreeWorkerError) Error() string {
-	return fmt.Sprintf("lease: no free worker id: all %d (%d to %d) of namespace %q are lent, the soonest expires in %v (at %s) unless it is renewed: run fewer replicas or choose a layout with more worker bits; \"snowlease workers\" lists the holders",
-		e.Last-e.First+1, e.First, e.Last, e.Namespace, e.Wait(), e.Soonest.UTC().Format(time.RFC3339Nano))
+	return fmt.Sprintf("lease: no free worker id: all %d (%d to %d) of namespace %q are lent, the soonest expires in %v (at %s) unless it is renewed: run fewer replicas or choose a layout with more worker bits; \"snowlease workers\" lists the holders%s",
+		e.Last-e.First+1, e.First, e.Last, e.Namespace, e.Wait(), e.Soonest.UTC().Format(time.RFC3339Nano), hint(e.Wait()))
 }
 
 // Wait returns how long after the centre's answer the first worker id may be free.
@@ -47,8 +55,8 @@ type QuarantineError struct {
 
 // Error names the reason, the end and the way out.
 func (e *QuarantineError) Error() string {
-	return fmt.Sprintf("lease: namespace %q is in quarantine for %v (until %s): %s; earlier grants may still be in use. A namespace that is known to be new is opened at once by \"snowlease init\"",
-		e.Namespace, e.Wait(), e.Until.UTC().Format(time.RFC3339Nano), printable.Text(e.Reason))
+	return fmt.Sprintf("lease: namespace %q is in quarantine for %v (until %s): %s; earlier grants may still be in use. A namespace that is known to be new is opened at once by \"snowlease init\"%s",
+		e.Namespace, e.Wait(), e.Until.UTC().Format(time.RFC3339Nano), printable.Text(e.Reason), hint(e.Wait()))
 }
 
 // Wait returns how long after the centre's answer the quarantine ends.

@@ -30,3 +30,17 @@ func TestErrorsWithTextsOfTheStore(t *testing.T) {
 		require.Contains(t, text, "bytes)", name)
 	}
 }
+
+// Where the end lies beyond the longest lease, waiting is no advice.
+func TestErrorsOfTimesThatNobodyWrites(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for d, want := range map[time.Duration]bool{36 * time.Hour: false, 36*time.Hour + time.Millisecond: true, 250 * 365 * 24 * time.Hour: true} {
+		for _, err := range []error{
+			&lease.QuarantineError{Namespace: "orders", Now: now, Until: now.Add(d)},
+			&lease.NoFreeWorkerError{Namespace: "orders", Now: now, Soonest: now.Add(d)},
+		} {
+			require.Equal(t, want, strings.Contains(err.Error(), `"snowlease doctor"`), err)
+		}
+	}
+}

@@ -16,8 +16,9 @@ import (
 var ErrUnknown = errors.New("lease: nothing is on record for the namespace")
 
 // An Operator looks after namespaces on behalf of people: "snowlease workers",
-// "quarantine", "release" and "doctor" stand on it. No verb of it lends anything or
-// lowers a mark, so none can make an id come twice, whoever calls it when.
+// "quarantine", "release", "doctor" and "mend" stand on it. No verb of it lends anything,
+// and none but Mend lowers a mark, so no other can make an id come twice, whoever calls
+// it when.
 type Operator interface {
 	Lister
 
@@ -42,6 +43,21 @@ type Operator interface {
 	// passed. The holder's next renewal is told ErrLost; in a quarantine it may re-take
 	// the slot. Errors: ErrLost where nobody holds the worker under this token.
 	Revoke(ctx context.Context, namespace string, worker, token int64) error
+
+	// Mend lowers times that no member can have written, those later than MaxTTL + Skew
+	// from the centre's now, to just that time: the end of a quarantine, the end of each
+	// lease, and the mark of each worker id whose lease has ended. Such a worker id is
+	// lent above that time only, and its former holder is forgotten. Where a lease runs,
+	// the mark stays: call Mend again when the lease has ended. Whatever is not so late
+	// stays as it is.
+	//
+	// It is for a store that another program wrote to, or whose clock was ahead. Mend
+	// cannot see two things, and can make ids come twice unless its caller knows that
+	// neither exists: an id of a later time, and a process that has borrowed or renewed
+	// such a worker id since and is cut off or paused.
+	//
+	// local is the caller's wall clock, as Request.Local. Errors: ErrUnknown, *ClockError.
+	Mend(ctx context.Context, namespace string, local int64) error
 
 	// Retire ends a namespace for good, when its members have stopped and others have
 	// its worker ids: it is pinned to RetiredPin, so whoever comes with the former

@@ -87,8 +87,16 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"a stale record that runs is taken over", "redisseq/renew.lua", `if rec.owner ~= '0' and expires >= now then`, `if false then`, mini + "after a failover a stale record that runs is waited for"},
 	{"a re-take keeps the token", "redisseq/renew.lua", `token = math.max(token, now, tonumber(presented)) + 1`, `token = tonumber(presented)`, mini + "after a wipe live holders re-take their worker ids"},
 	{"a re-take whose reply is lost locks its holder out", "redisseq/renew.lua", `(rec.token == presented or rec.former == presented)`, `rec.token == presented`, mini + "after a wipe live holders re-take their worker ids"},
+	// What is mended.
+	{"mending lowers the mark of a lease that runs", "redisseq/operator_mend.lua", `if expires < now and math.max(`, `if math.max(`, operatorOnMini + "a mark later than any member writes is lowered when its lease has ended"},
+	{"mending lowers marks to below what may be lent", "redisseq/operator_mend.lua", `str(math.min(value, latest))`, `str(math.min(value, now))`, operatorOnMini + "a mark later than any member writes is lowered when its lease has ended"},
+	{"mending by a clock far off", "redisseq/operator_mend.lua", `if caller ~= 0 and`, `if false and`, operatorOnMini + "a mark later than any member writes is lowered when its lease has ended"},
+	{"mending changes a quarantine that a member has begun", "redisseq/operator_mend.lua", `'the quarantine') > latest then`, `'the quarantine') > 0 then`, operatorOnMini + "mending leaves alone what members have written"},
 }}
 
 var luaLoader = mutant{file: "redisseq/script.go", rule: `strings.Join(parts, `, instead: `strings.Join(mutated(parts...), `}
 
-const mini = "TestContract/miniredis/lease/"
+const (
+	mini           = "TestContract/miniredis/lease/"
+	operatorOnMini = "TestOperator/miniredis/operator/"
+)

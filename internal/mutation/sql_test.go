@@ -4,6 +4,8 @@ const (
 	statements = "dbseq/sql/sqlite.sql"
 	onTheClock = "TestContractByAClock/lease/"
 	atTheClaim = "TestClaimChecksAllAgain/"
+
+	byOperators = "TestOperator/by a clock/operator/"
 )
 
 // onSQL are the statements of dbseq on SQLite, by a clock that the tests move, and what
@@ -98,6 +100,12 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"a later borrow of the same owner counts as a re-take", "dbseq/renew.go", ` && r.floor == g.Floor`, ``, onTheClock + "a late copy of a borrow is no re-take"},
 	{"a re-take has a new floor", statements, `since_ms = ?4, floor_ms = ?5`, `since_ms = ?4, floor_ms = ?5 + 1`, onTheClock + "after a wipe live holders re-take their worker ids"},
 	{"a retired namespace lends on", "dbseq/sql/operator_sqlite.sql", `SET pin = ?1 WHERE`, `SET reason = ?1 WHERE`, "TestOperator/sqlite/operator/a retired namespace lends nothing and says why"},
+	{"mending lowers the mark of a lease that runs", "dbseq/sql/operator_sqlite.sql", `AND expires_ms < {now} AND MAX(`, `AND MAX(`, byOperators + "a mark later than any member writes is lowered when its lease has ended"},
+	{"mending lowers marks to below what may be lent", "dbseq/sql/operator_sqlite.sql", `hwm_ms = MIN(hwm_ms, {now} + ?3)`, `hwm_ms = MIN(hwm_ms, {now})`, byOperators + "a mark later than any member writes is lowered when its lease has ended"},
+	{"mending by a clock far off", "dbseq/operator.go", `if err := k.refuse(before.Now); err != nil {`, `if err := k.refuse(local); err != nil {`, byOperators + "a mark later than any member writes is lowered when its lease has ended"},
+	{"mending by a clock that steps back", "dbseq/sql/operator_sqlite.sql", `quarantine_ms > {now} + ?3 AND {now} BETWEEN ?4 AND ?5;`, `quarantine_ms > {now} + ?3 AND ?4 < ?5;`, "TestMendChecksAllAgain/a clock that steps back"},
+	{"mending cuts a quarantine short that has begun meanwhile", "dbseq/sql/operator_sqlite.sql", `AND quarantine_ms = ?6 AND`, `AND ?6 > 0 AND`, "TestMendChecksAllAgain/a loss"},
+	{"mending changes a quarantine that a member has begun", "dbseq/sql/operator_sqlite.sql", ` AND quarantine_ms > {now} + ?3 AND`, ` AND`, byOperators + "mending leaves alone what members have written"},
 	{"a re-take forgets the holder's ceiling", statements, `MAX(hwm_ms, ?6, {now} + ?7)`, `MAX(hwm_ms, 0 * ?6, {now} + ?7)`, onTheClock + "after a wipe live holders re-take their worker ids"},
 }}
 

@@ -1,0 +1,47 @@
+package dbseq_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The greatest ticket that a table can hold ends the tickets of all namespaces, on MySQL
+// and SQLite after its deletion as well. Worker ids are lent without them.
+func TestTicketsAreUsedUp(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c := center(t, db)
+		held := map[int64]bool{acquire(t, c, request("orders", 8)).Worker: true}
+		rawExec(t, db, "INSERT INTO snowlease_ticket (id, ns, owner) VALUES (9223372036854775807, 'other', '')")
+		if e.name == "postgres" {
+			rawExec(t, db, "SELECT setval(pg_get_serial_sequence('snowlease_ticket', 'id'), 9223372036854775807)")
+		}
+		draw := db.Exec("INSERT INTO snowlease_ticket (ns, owner) VALUES ('other', '')")
+		require.Error(t, draw.Error, "no ticket is left")
+		for range 3 {
+			held[acquire(t, c, request("orders", 8)).Worker] = true
+		}
+		rawExec(t, db, "DELETE FROM snowlease_ticket")
+		for range 4 {
+			held[acquire(t, c, request("orders", 8)).Worker] = true
+		}
+		require.Len(t, held, 8)
+		others := request("others", 8)
+		require.NoError(t, c.Init(t.Context(), others))
+		acquire(t, c, others)
+	})
+}
+
+// A ticket that was inserted by hand where the sequence of PostgreSQL comes to.
+func TestTicketIsTaken(t *testing.T) {
+	t.Parallel()
+	e := engines[2]
+	db := e.db(t, e.dsn(t))
+	c := center(t, db)
+	acquire(t, c, request("orders", 8))
+	rawExec(t, db, "INSERT INTO snowlease_ticket (id, ns, owner) SELECT n, 'other', '' FROM generate_series(2, 4) AS n")
+	acquire(t, c, request("orders", 8))
+	acquire(t, c, request("orders", 8))
+}
