@@ -28,6 +28,9 @@ var harms = map[string]string{
 	"text": "soon\x1b[2J\n", "other type": "",
 }
 
+// rest are those of them that one engine is enough for.
+var rest = map[string]bool{"inf": true, "-1e17": true, "1e17": true, "19 nines": true, "hex": true, "text": true}
+
 // A harmed is a store whose records somebody else has written to.
 type harmed struct {
 	t       testing.TB
@@ -109,6 +112,9 @@ func (h *harmed) each(fields []string, verbs func(what string)) {
 				}
 				replaced[at[0]] = true
 			}
+			if h.srv == nil && rest[name] { // a miniredis takes long for a script
+				continue
+			}
 			restore()
 			if h.harm(at[0], at[1], at[2], name, value) {
 				verbs(field + " is " + name)
@@ -167,15 +173,17 @@ func (h *harmed) leases() {
 	fields = append(fields, fmt.Sprintf("%s o:%x field", k[3], held.Owner))
 	for _, worker := range []string{"0", "1", "2"} { // held, given back, never lent
 		fields = append(fields, k[0]+" "+worker+" score", k[1]+" "+worker+" field", k[2]+" "+worker+" field")
-		for part := range 6 {
-			fields = append(fields, fmt.Sprintf("%s %s part%d", k[2], worker, part))
-		}
+	}
+	for part := range 6 {
+		fields = append(fields, fmt.Sprintf("%s 0 part%d", k[2], part))
 	}
 	all := func(what string) {
 		before := h.records()
 		do := func(verb string, f func(ctx context.Context) error) error {
 			err := h.call(what+": "+verb, before, f)
-			before = h.records()
+			if !errors.Is(err, redisseq.ErrDamaged) {
+				before = h.records()
+			}
 			return err
 		}
 		_ = do("record", func(ctx context.Context) error { _, err := c.Record(ctx, "orders"); return err })
