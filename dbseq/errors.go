@@ -155,8 +155,8 @@ func (c *Center) wrap(ctx context.Context, what string, err error) error {
 	case c.readOnly(err):
 		hint = ": the server is read-only or a replica: the DSN must lead to the primary"
 	case denied:
-		hint = fmt.Sprintf(": grant the account SELECT, INSERT, UPDATE and DELETE on the tables %s, %s and %s; tables that it may not create are made by running %s once by hand",
-			q.tableSlot, q.tableTicket, q.tableMeta, q.tableDefinition)
+		hint = fmt.Sprintf(": grant the account SELECT, INSERT and UPDATE on the tables %s and %s, and SELECT, INSERT and DELETE on %s; tables that it may not create are made by running %s once by hand",
+			q.tableSlot, q.tableMeta, q.tableTicket, q.tableDefinition)
 	}
 	if denied {
 		err = advised{err}
