@@ -116,6 +116,7 @@ func TestHarmedRows(t *testing.T) {
 					r, err := c.Renew(ctx, g)
 					if err == nil {
 						require.Less(t, r.Ceiling, int64(1e15), what)
+						require.Zero(t, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE ns = 'orders' AND slot = ? AND ver > 1000000000000000", held.Worker), what)
 						g = r
 					}
 					return err

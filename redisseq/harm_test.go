@@ -344,3 +344,19 @@ func (h *harmed) segments() {
 		require.NoError(t, d.Close()) // and what it does in the background
 	})
 }
+
+// TestDamageBesideALoss: a loss is not written down by a verb that finds damage.
+func TestDamageBesideALoss(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	c := opened(t, s)
+	g := acquire(t, c)
+	k := keys("orders")
+	require.NoError(t, s.admin.HDel(t.Context(), k[1], "3").Err())
+	require.NoError(t, s.admin.HSet(t.Context(), k[1], "0", "-1").Err())
+	before := s.records(t)
+	_, err := c.Renew(t.Context(), g)
+	require.ErrorIs(t, err, redisseq.ErrDamaged)
+	require.ErrorIs(t, c.Release(t.Context(), g, g.Now), redisseq.ErrDamaged)
+	require.Equal(t, before, s.records(t))
+}

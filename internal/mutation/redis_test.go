@@ -23,7 +23,7 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"handed out though too few replicas have it", "redisseq/run.go", `out.replicas < int64(c.replicas)`, `false`, "TestWaitReplicasLendsNothingWithoutThem"},
 	// What is damaged.
 	{"numbers are read as Lua reads them", "redisseq/base.lua", `string.find(value, '^%d+$') and tonumber(value)`, `tonumber(value)`, "TestDamage"},
-	{"a loss is written down before a damaged record is found", "redisseq/renew.lua", "local rec, expires, old = known(worker)\nnote()", "note()\nlocal rec, expires, old = known(worker)", "TestHarmedRecords/miniredis"},
+	{"a loss is written down before a damaged record is found", "redisseq/renew.lua", "local rec, expires, old = known(worker)\nnote()", "note()\nlocal rec, expires, old = known(worker)", "TestDamageBesideALoss"},
 	// Who may ask.
 	{"a clock far off is not refused", "redisseq/guard.lua", `if caller ~= 0 and`, `if false and`, mini + "a client whose clock is far off is refused before anything is written"},
 	{"no pin", "redisseq/guard.lua", `if m[1] and m[1] ~= pin then`, `if false then`, mini + "members that differ are refused"},
