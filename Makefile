@@ -4,6 +4,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 FUZZTIME ?= 10s
+FUZZ ?= ^Fuzz
 TESTTIME ?= 20m
 CHAOSTIME ?= 10m
 SEED ?= 0
@@ -66,8 +67,8 @@ soak: ## simulate 100,000 seeds, about half an hour; goes on where it was stoppe
 	cd internal/simulate && go test -tags soak -count=1 -timeout 0 -v -run 'TestSoak$$' . -soak.seeds=$(SEEDS)
 
 .PHONY: fuzz
-fuzz: ## fuzz each target for FUZZTIME
-	scripts/fuzz.sh $(FUZZTIME)
+fuzz: ## fuzz each target, or those that FUZZ matches, for FUZZTIME
+	scripts/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: tidy
 tidy: ## go mod tidy and formatting

@@ -70,6 +70,9 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 			continue
 		}
 		if v.soonest >= v.now {
+			if err := within("the least of expires_ms and hwm_ms", v.soonest, topTime); err != nil {
+				return lease.Grant{}, err
+			}
 			break
 		}
 		if ticket == 0 {
@@ -121,7 +124,7 @@ func (c *Center) claim(ctx context.Context, k *call, ticket int64) (record, erro
 		free = nil
 		return c.query(ctx, k.q.free, k.args.with(args{"slot": at}), func(rows *sql.Rows) error {
 			var r record
-			err := rows.Scan(&r.worker, &r.token, &r.ver, &r.ticket, &r.mark)
+			err := rows.Scan(&r.worker, &r.token, &r.ver, &r.ticket, &r.mark, &r.expires)
 			free = append(free, r)
 			return err
 		})
@@ -130,6 +133,9 @@ func (c *Center) claim(ctx context.Context, k *call, ticket int64) (record, erro
 		return record{}, err
 	}
 	for _, r := range free {
+		if err := r.check(); err != nil {
+			return record{}, err
+		}
 		k.clock()
 		now, won, err := k.q.change(ctx, c.pool(), k.q.claim, k.args.with(args{"slot": r.worker, "ver": r.ver, "ticket": ticket}))
 		switch {

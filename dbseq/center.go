@@ -1,6 +1,7 @@
 package dbseq
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -106,9 +107,15 @@ func (c *Center) list(ctx context.Context, namespace string) (slots []lease.Slot
 		slots = nil
 		return c.query(ctx, q.slots, args{"ns": namespace}, func(rows *sql.Rows) error {
 			var s lease.Slot
-			err := rows.Scan(&s.Worker, &s.Token, &s.Holder, &s.Since, &s.Expires, &s.Mark, &s.Now)
+			if err := rows.Scan(&s.Worker, &s.Token, &s.Holder, &s.Since, &s.Expires, &s.Mark, &s.Now); err != nil {
+				return err
+			}
+			s.Holder = s.Holder[:min(len(s.Holder), lease.MaxHolder)]
 			slots = append(slots, s)
-			return err
+			return cmp.Or(
+				within("slot", s.Worker, lease.MaxPool-1),
+				record{worker: s.Worker, token: s.Token, since: s.Since, expires: s.Expires, mark: s.Mark}.check(),
+			)
 		})
 	})
 	if c.tableMissing(err) {

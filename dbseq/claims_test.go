@@ -1,16 +1,21 @@
 package dbseq_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/dbseq"
 )
 
 // The rights that docs/engines.md names are enough for an account that may do no more,
-// once an administrator has made the tables.
+// once an administrator has made the tables, and none is too many.
 func TestAccountWithTheRightsOfTheDocs(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/engines.md")
@@ -43,24 +48,80 @@ func TestAccountWithTheRightsOfTheDocs(t *testing.T) {
 				t.Cleanup(func() { admin.Exec("DROP OWNED BY " + user); admin.Exec("DROP ROLE " + user) })
 				limited = dsn + " user=" + user + " password=pw"
 			}
+			place := strings.NewReplacer(" shop.", " "+name+".", "'orders'", "'"+user+"'", " orders;", " "+user+";")
 			for _, grant := range grants {
-				grant = strings.NewReplacer(" shop.", " "+name+".", "'orders'", "'"+user+"'", " orders;", " "+user+";").Replace(grant)
-				rawExec(t, admin, strings.TrimSuffix(grant, ";"))
+				rawExec(t, admin, strings.TrimSuffix(place.Replace(grant), ";"))
 			}
-
 			db := e.db(t, limited)
-			c := center(t, db)
-			require.NoError(t, c.Init(t.Context(), request("others", 1)))
-			g := acquire(t, c, request("others", 1))
-			g, err := c.Renew(t.Context(), g)
-			require.NoError(t, err)
-			_, err = c.Slots(t.Context(), "others")
-			require.NoError(t, err)
-			require.NoError(t, c.Release(t.Context(), g, g.Floor))
-			acquire(t, c, request("others", 1)) // which takes the ticket of its predecessor away
-			got, err := segments(t, db).Reserve(t.Context(), reserve(1))
-			require.NoError(t, err)
-			require.EqualValues(t, 7, got.First)
+			require.NoError(t, everyStatement(t, admin, db))
+			require.Error(t, db.Exec("DELETE FROM snowlease_slot WHERE 1 = 0").Error)
+			require.Error(t, db.Exec("DELETE FROM snowlease_meta WHERE 1 = 0").Error)
+			require.Error(t, db.Exec("UPDATE snowlease_ticket SET ns = ns WHERE 1 = 0").Error)
+
+			// And each of them is needed.
+			for _, grant := range grants {
+				m := regexp.MustCompile(`^GRANT (.*) ON (.*) TO (.*);$`).FindStringSubmatch(regexp.MustCompile(` +`).ReplaceAllString(place.Replace(grant), " "))
+				for _, verb := range strings.Split(m[1], ", ") {
+					for _, table := range strings.Split(m[2], ", ") {
+						what := verb + " ON " + table
+						rawExec(t, admin, "REVOKE "+what+" FROM "+m[3])
+						require.Error(t, everyStatement(t, admin, db), what)
+						rawExec(t, admin, "GRANT "+what+" TO "+m[3])
+					}
+				}
+			}
+			require.NoError(t, everyStatement(t, admin, db))
 		})
 	}
+}
+
+// everyStatement runs all that an application and an operator do on tables that are there
+// and empty.
+func everyStatement(t *testing.T, admin, db *gorm.DB) error {
+	t.Helper()
+	ctx := t.Context()
+	for _, table := range []string{"slot", "ticket", "meta", "segment"} {
+		rawExec(t, admin, "DELETE FROM snowlease_"+table)
+	}
+	rawExec(t, admin, "INSERT INTO snowlease_meta (ns, pin, incarnation, former, quarantine_ms, reason) VALUES ('', '', '', '', 0, '')")
+	c, err := dbseq.New(db)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.Init(ctx, request("others", 1)); err != nil {
+		return err
+	}
+	g, err := c.Acquire(ctx, request("others", 1))
+	if err != nil {
+		return err
+	}
+	if g, err = c.Renew(ctx, g); err != nil {
+		return err
+	}
+	_, err = c.Slots(ctx, "others")
+	err = errors.Join(err, c.Release(ctx, g, g.Floor))
+	if n := number(t, admin, "SELECT COUNT(*) FROM snowlease_ticket"); n > 0 {
+		err = errors.Join(err, fmt.Errorf("%d tickets are left", n))
+	}
+	if err != nil {
+		return err
+	}
+	if g, err = c.Acquire(ctx, request("others", 1)); err != nil {
+		return err
+	}
+	rawExec(t, admin, "DELETE FROM snowlease_slot WHERE ns = 'others'")
+	g, err = c.Renew(ctx, g) // takes it anew
+	_, err2 := c.Quarantine(ctx, "others", "by hand")
+	err = errors.Join(err, err2, c.Revoke(ctx, "others", g.Worker, g.Token), c.Retire(ctx, "others", "by hand"))
+	n, err2 := dbseq.NewSegments(db)
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	defer n.Close()
+	if err := n.Create(ctx, "orders", 7); err != nil {
+		return err
+	}
+	_, err = n.Reserve(ctx, reserve(1))
+	return err
 }

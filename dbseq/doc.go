@@ -27,8 +27,9 @@
 //
 // The tables snowlease_slot, snowlease_ticket and snowlease_meta are created when a
 // worker id is first asked for. An account that may not CREATE needs an administrator
-// who runs the file of dbseq/schema for the database once, and SELECT, INSERT, UPDATE
-// and DELETE on the tables. The process that creates the tables knows that no grant
+// who runs the file of dbseq/schema for the database once, and the rights that
+// docs/engines.md lists: SELECT and INSERT on all three, UPDATE on slot and meta, DELETE
+// on ticket. The process that creates the tables knows that no grant
 // can be forgotten, so its namespace lends at once. Any later namespace waits MaxTTL
 // and skew before it lends for the first time, unless Init has opened it.
 //

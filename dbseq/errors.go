@@ -1,6 +1,7 @@
 package dbseq
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,38 @@ import (
 
 	"github.com/snowlease/snowlease/idworker/lease"
 )
+
+// ErrDamaged is returned where a row holds what no statement here has written. Nothing
+// is lent then.
+var ErrDamaged = errors.New("dbseq: a row is damaged: put right what is written there, or delete the row: a quarantine follows, in which holders keep their worker ids")
+
+// Bounds of what is read. Tokens and versions rise by one at a time from the clock on.
+const (
+	topTime  = 999_999_999_999_999
+	topToken = 899_999_999_999_999
+)
+
+// sound is the condition of a slot whose numbers are within their bounds, so that no
+// statement makes one of them too great for its column.
+var sound = fmt.Sprintf("ver BETWEEN 0 AND %d AND token BETWEEN 0 AND %[1]d AND expires_ms BETWEEN 0 AND %d AND hwm_ms BETWEEN 0 AND %[2]d", topToken, topTime)
+
+// within returns ErrDamaged unless n is 0 to most.
+func within(what string, n, most int64) error {
+	if n < 0 || n > most {
+		return fmt.Errorf("%w: %s is %d, not 0 to %d", ErrDamaged, what, n, most)
+	}
+	return nil
+}
+
+// check returns ErrDamaged for a slot with a number that is out of bounds.
+func (r record) check() error {
+	of := func(column string) string { return fmt.Sprintf("%s of worker id %d", column, r.worker) }
+	return cmp.Or(
+		within(of("token"), r.token, topToken), within(of("ver"), r.ver, topToken),
+		within(of("since_ms"), r.since, topTime), within(of("floor_ms"), r.floor, topTime),
+		within(of("expires_ms"), r.expires, topTime), within(of("hwm_ms"), r.mark, topTime),
+	)
+}
 
 // codeOf returns the number or SQLSTATE that a driver gives an error. Drivers name it
 // differently, and none is imported here: a method SQLState (pgx, lib/pq), a field
@@ -128,8 +161,8 @@ func (c *Center) wrap(ctx context.Context, what string, err error) error {
 	case c.readOnly(err):
 		hint = ": the server is read-only or a replica: the DSN must lead to the primary"
 	case denied:
-		hint = fmt.Sprintf(": grant the account SELECT, INSERT, UPDATE and DELETE on the tables %s, %s and %s; tables that it may not create are made by running %s once by hand",
-			q.tableSlot, q.tableTicket, q.tableMeta, q.tableDefinition)
+		hint = fmt.Sprintf(": grant the account SELECT, INSERT and UPDATE on the tables %s and %s, and SELECT, INSERT and DELETE on %s; tables that it may not create are made by running %s once by hand",
+			q.tableSlot, q.tableMeta, q.tableTicket, q.tableDefinition)
 	}
 	if denied {
 		err = advised{err}

@@ -1,6 +1,7 @@
 package dbseq
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/hex"
@@ -87,6 +88,9 @@ func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
 				&v.total, &v.known, &v.soonest, &v.own, &v.ticket, &v.mark)
 		})
 	})
+	if err == nil {
+		err = cmp.Or(within("quarantine_ms", v.quarantine, topTime), within("hwm_ms of this holder", v.mark, topTime))
+	}
 	return v, err
 }
 
@@ -186,6 +190,9 @@ func (c *Center) record(ctx context.Context, k *call, worker int64) (r record, e
 			return rows.Scan(&r.now, &r.quarantine, &r.owner, &r.token, &r.ver, &r.since, &r.floor, &r.expires, &r.mark)
 		})
 	})
+	if err == nil {
+		err = r.check()
+	}
 	return r, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 var _ lease.Operator = (*Center)(nil)
@@ -18,7 +19,7 @@ type operatorStatements struct {
 }
 
 func (c *Center) operator(q *queries) operatorStatements {
-	fill := strings.NewReplacer("{now}", q.now, "snowlease_", c.prefix)
+	fill := strings.NewReplacer("{now}", q.now, "{sound}", sound, "snowlease_", c.prefix)
 	text := read("sql/operator_" + c.dialect + ".sql")
 	get := func(name string) statement {
 		for _, m := range heading.FindAllStringSubmatchIndex(text, -1) {
@@ -77,8 +78,12 @@ func (c *Center) onRecord(ctx context.Context, st operatorStatements, namespace 
 			return rows.Scan(&r.Now, &r.Pin, &r.Incarnation, &r.Former, &r.Quarantine, &r.Reason)
 		})
 	})
+	r.Incarnation, r.Former, r.Reason = printable.Text(r.Incarnation), printable.Text(r.Former), printable.Text(r.Reason)
 	if err == nil && !there {
 		err = fmt.Errorf("%w: %q", lease.ErrUnknown, namespace)
+	}
+	if err == nil {
+		err = within("quarantine_ms", r.Quarantine, topTime)
 	}
 	return r, err
 }
@@ -92,10 +97,16 @@ func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (r le
 				return err
 			}
 			pinned, err := lease.ParsePin(before.Pin)
+			if err != nil && !lease.Retired(before.Pin) {
+				err = fmt.Errorf("%w: %w", ErrDamaged, err)
+			}
 			if err != nil {
 				return err
 			}
 			hold := ms(pinned.MaxTTL + pinned.Skew)
+			if err := within("the end by the pin", before.Now+hold, topTime); err != nil {
+				return err
+			}
 			a := args{"reason": text(reason, 2000), "hold": hold, "ns": namespace, "pin": before.Pin}
 			if _, err := c.exec(ctx, st.quarantine, a); err != nil {
 				return err
@@ -115,7 +126,10 @@ func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int
 	return c.operate(ctx, "take back the worker id", namespace, func(_ *queries, st operatorStatements) error {
 		n, err := c.exec(ctx, st.revoke, args{"ns": namespace, "slot": worker, "token": token})
 		if err == nil && n == 0 {
-			err = lease.ErrLost
+			// Nobody holds it, or its row is damaged.
+			if _, err = c.list(ctx, namespace); err == nil {
+				err = lease.ErrLost
+			}
 		}
 		return err
 	})

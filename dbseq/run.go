@@ -3,8 +3,12 @@ package dbseq
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 // A connection is a pool or a transaction.
@@ -27,6 +31,9 @@ func query(ctx context.Context, on connection, s statement, a args, row func(*sq
 	defer rows.Close()
 	for rows.Next() {
 		if err := row(rows); err != nil {
+			if strings.HasPrefix(err.Error(), "sql: Scan error") { // it has the value
+				err = fmt.Errorf("%w: %s", ErrDamaged, printable.Text(err.Error()))
+			}
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync/atomic"
 
@@ -119,6 +120,8 @@ func (s *Segments) reserve(ctx context.Context, st *segmentStatements, r segment
 		switch {
 		case err != nil:
 			return segment.Range{}, err
+		case given.Int64 < 0:
+			return segment.Range{}, within("max_id", given.Int64, math.MaxInt64)
 		case given.Valid && max(given.Int64, r.Above) >= r.Max:
 			return segment.Range{}, fmt.Errorf("%w: %q is at %d of %d", segment.ErrEnd, r.Name, max(given.Int64, r.Above), r.Max)
 		case given.Valid: // created since

@@ -66,7 +66,7 @@ func load(dialect, prefix, now, incarnation string) *queries {
 	if incarnation == "" {
 		incarnation, same = "''", "1 = 1"
 	}
-	fill := strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "snowlease_", prefix)
+	fill := strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "{sound}", sound, "snowlease_", prefix)
 
 	text := read("sql/" + dialect + ".sql")
 	found := map[string]statement{}

@@ -194,7 +194,7 @@ func TestAccountWithoutCreate(t *testing.T) {
 		runFile(t, admin, e)
 		if e.name == "postgres" { // MySQL shows no table to who has no right to it
 			_, err = c.Acquire(t.Context(), request("orders", 4))
-			require.ErrorContains(t, err, "grant the account SELECT, INSERT, UPDATE and DELETE")
+			require.ErrorContains(t, err, "grant the account SELECT, INSERT and UPDATE on the tables snowlease_slot and snowlease_meta, and SELECT, INSERT and DELETE on snowlease_ticket")
 		}
 		grant()
 		require.NoError(t, c.Init(t.Context(), request("orders", 4)))

@@ -5,11 +5,13 @@ if not onChange then
   local _, version = server()
   if tooOld(version) then return { 'VERSION', version } end
 end
+note()
 if not complete and not fill(pool) then return { 'MORE' } end
 if quarantine >= now then return { 'QUARANTINE', str(now), str(quarantine + 1), why } end
 
 -- Asked again after a lost reply: the same grant, its floor included.
 local worker = redis.call('HGET', meta, 'o:' .. owner)
+if worker then worker = str(num(worker, 'the worker id of owner ' .. owner, pool - 1)) end
 local rec = worker and record(worker)
 if rec and rec.owner == owner and score(redis.call('ZSCORE', lease, worker), worker) >= now + skew then
   local ceiling = num(redis.call('HGET', mark, worker), 'the mark of worker ' .. worker)

@@ -26,11 +26,19 @@ local function damaged(what, value)
   error('snowlease<' .. what .. ' is "' .. shown .. '"> end', 0)
 end
 
--- num reads a number that a script wrote.
-local function num(value, what)
-  if not value or #value > 15 or not string.find(value, '^%d+$') then damaged(what, value) end
-  return tonumber(value)
+-- num reads a number that a script wrote: digits, and at most the given number, which
+-- is less than 1e15.
+local function num(value, what, most)
+  local n = value and #value <= 15 and string.find(value, '^%d+$') and tonumber(value)
+  if not n or (most and n > most) then damaged(what, value) end
+  return n
 end
+
+-- Tokens rise by one at a time from the clock on, and stay below what num reads.
+local topToken = 9e14
+
+-- short is as much of a text as any script writes.
+local function short(text) return string.sub(text or '', 1, 500) end
 
 -- score reads the score of a worker id.
 local function score(value, worker)
@@ -41,12 +49,22 @@ end
 
 -- parse reads what is known of the holder of a worker id. Nobody is the owner '0'.
 local function parse(worker, value)
-  local owner, token, former, floor, since, holder = string.match(value or '', '^(%x+)|(%d+)|(%d+)|(%d+)|(%d+)|(.*)$')
-  if not owner then damaged('the owner of worker ' .. worker, value) end
+  local owner, token, former, floor, since, holder = string.match(string.sub(value or '', 1, 1000), '^(%x+)|(%d+)|(%d+)|(%d+)|(%d+)|(.*)$')
+  if not owner or #owner > 32 or #value > 1000 then damaged('the owner of worker ' .. worker, value) end
+  num(token, 'the token of worker ' .. worker, topToken)
+  num(former, 'the former token of worker ' .. worker, topToken)
+  num(floor, 'the floor of worker ' .. worker)
+  num(since, 'the begin of the lease of worker ' .. worker)
   return { owner = owner, token = token, former = former, floor = floor, since = since, holder = holder }
 end
 
 local function record(worker) return parse(worker, redis.call('HGET', owners, worker)) end
+
+-- sizes counts the records. It finds keys of another type before anything is written.
+local function sizes()
+  redis.call('HLEN', meta)
+  return redis.call('ZCARD', lease), redis.call('HLEN', mark), redis.call('HLEN', owners)
+end
 
 -- keep puts another holder in the place of rec.
 local function keep(worker, rec, owner, token, former, floor, since, holder)
@@ -108,7 +126,7 @@ end
 -- fill creates the records of some thousand workers, not to keep the server from its
 -- other work for long, and reports whether all of the pool have been seen to.
 local function fill(pool)
-  local made = tonumber(redis.call('HGET', meta, 'made') or '') or 0
+  local made = num(redis.call('HGET', meta, 'made') or '0', 'the number of records made', pool)
   if made >= pool then made = 0 end
   local to = math.min(made + 8192, pool)
   create(made, to - 1)

@@ -19,6 +19,11 @@ lost = lost or (onChange and h.run ~= run)
 if not lost then
   for _, name in ipairs({ 'len', 'used', 'since', 'nlen', 'at' }) do h[name] = num(h[name], name .. ' of the dispenser') end
   for _, name in ipairs({ 'top', 'first', 'nfirst' }) do decimal(h[name], name .. ' of the dispenser') end
+  -- The last segment ends at the top, and the one before it begins behind the other.
+  local last = h.nlen > 0 and plus(h.nfirst, h.nlen - 1) or h.len > 0 and plus(h.first, h.len - 1) or h.top
+  if h.used > h.len then damaged('used of the dispenser', str(h.used)) end
+  if last ~= h.top then damaged('top of the dispenser', h.top) end
+  if h.nlen > 0 and h.len > 0 and not less(plus(h.first, h.len - 1), h.nfirst) then damaged('nfirst of the dispenser', h.nfirst) end
 end
 
 local function keep()

@@ -35,17 +35,21 @@ var (
 // shown is what damaged in base.lua says; servers put more around it.
 var shown = regexp.MustCompile(`snowlease<(.*)> end`)
 
+// damaged says what is damaged, and the way out.
+func (c *Center) damaged(namespace, what string) error {
+	return fmt.Errorf("%w: %s: give the keys %s another prefix if they are not snowlease's; if they are, delete all four: holders keep their workers, others wait for the end of a quarantine",
+		ErrDamaged, what, strings.Join(c.keys(namespace), " "))
+}
+
 // translate makes an error of the server or the client readable.
 func (c *Center) translate(namespace string, err error) error {
-	const remedy = "give the keys %s another prefix if they are not snowlease's; if they are, delete all four: holders keep their workers, others wait for the end of a quarantine"
-	keys := strings.Join(c.keys(namespace), " ")
 	text := err.Error()
 	if m := shown.FindStringSubmatch(text); m != nil {
-		return fmt.Errorf("%w: %s: "+remedy, ErrDamaged, m[1], keys)
+		return c.damaged(namespace, m[1])
 	}
 	switch {
 	case strings.Contains(text, "WRONGTYPE"):
-		return fmt.Errorf("%w: one of the keys is of another type: "+remedy+": %w", ErrDamaged, keys, err)
+		return fmt.Errorf("%w: %w", c.damaged(namespace, "one of the keys is of another type"), err)
 	case redis.IsReadOnlyError(err) || strings.Contains(text, "READONLY"):
 		return fmt.Errorf("%w: %w", ErrReplica, err)
 	}

@@ -11,16 +11,17 @@ if caller ~= 0 and math.abs(now - caller) > off then return { 'CLOCK', str(now) 
 -- by what a replica may not know yet, and not halfway through.
 for i = 1, 4 do redis.call('PERSIST', KEYS[i]) end
 
-local m = redis.call('HMGET', meta, 'pin', 'run', 'prev', 'quar', 'tok', 'why')
-local leases, marks, owned = redis.call('ZCARD', lease), redis.call('HLEN', mark), redis.call('HLEN', owners)
+local leases, marks, owned = sizes()
+local m = redis.call('HMGET', meta, 'pin', 'run', 'prev', 'quar', 'tok', 'why', 'made')
 if m[1] and m[1] ~= pin then return { 'MISMATCH', m[1] } end
 if math.max(leases, marks, owned) > pool then
   damaged('the number of records for a pool of ' .. str(pool), str(math.max(leases, marks, owned)))
 end
 
-local run, why = m[2], nil
+local run, why = m[2] and short(m[2]), nil
 local quarantine = m[4] and num(m[4], 'the quarantine') or 0
-local token = m[5] and num(m[5], 'the last token') or 0
+local token = m[5] and num(m[5], 'the last token', topToken) or 0
+if m[7] then num(m[7], 'the number of records made', pool) end
 
 if onChange then
   local id, version = server()
@@ -50,11 +51,21 @@ elseif not complete then
     pool, pool - leases, pool - marks, pool - owned)
 end
 
-if why then
+-- known reads what is on record of a worker id; what is missing is about to be made.
+local function known(worker)
+  local held, expires, last = redis.call('HGET', owners, worker), redis.call('ZSCORE', lease, worker), redis.call('HGET', mark, worker)
+  if not complete then held, expires, last = held or '0|0|0|0|0|', expires or worker, last or '0' end
+  return parse(worker, held), score(expires, worker), num(last, 'the mark of worker ' .. worker)
+end
+
+-- note writes down a loss, once all that the verb reads has been found in order.
+local function note()
+  if not why then
+    why = m[6] or 'the reason was not on record'
+    return
+  end
   -- Before the quarantine ends, the grants that may have been forgotten do.
   quarantine = math.max(quarantine, now + wait)
-  redis.call('HSET', meta, 'pin', pin, 'pool', str(pool), 'run', run or '', 'prev', m[3] or '',
+  redis.call('HSET', meta, 'pin', pin, 'pool', str(pool), 'run', run or '', 'prev', short(m[3]),
     'quar', str(quarantine), 'why', why, 'tok', str(token))
-else
-  why = m[6] or 'the reason was not on record'
 end

@@ -11,6 +11,7 @@ if redis.call('EXISTS', lease, mark, owners, meta) > 0 then
   -- Asked again, to go on or after a lost reply.
   if redis.call('TYPE', meta).ok ~= 'hash' or redis.call('HGET', meta, 'init') ~= owner then return { 'EXISTS' } end
   if redis.call('HGET', meta, 'made') == str(pool) then return { 'OK' } end
+  sizes()
 else
   redis.call('HSET', meta, 'pin', pin, 'pool', str(pool), 'run', id or '', 'prev', '',
     'quar', '0', 'why', '', 'tok', '0', 'init', owner)

@@ -99,6 +99,9 @@ func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (leas
 			return lease.Record{}, err
 		}
 		pinned, err := lease.ParsePin(rec.Pin)
+		if err != nil && !lease.Retired(rec.Pin) {
+			err = c.damaged(namespace, err.Error())
+		}
 		if err != nil {
 			return lease.Record{}, c.wrap(verb, namespace, err)
 		}

@@ -1,5 +1,6 @@
 -- Takes a worker id from its holder. The mark stays.
 local worker, token = ARGV[1], ARGV[2]
+sizes()
 local held = redis.call('HGET', owners, worker)
 local rec = held and parse(worker, held)
 if not rec or rec.owner == '0' or rec.token ~= token then return { 'LOST' } end

@@ -2,11 +2,12 @@
 -- in the order of use.
 local worker, presented, used = ARGV[10], ARGV[11], ARGV[12]
 
+local rec = known(worker)
+note()
 if not complete then
   fill(pool)
   create(tonumber(worker), tonumber(worker))
 end
-local rec = record(worker)
 if rec.owner ~= owner or (rec.token ~= presented and rec.former ~= presented) then
   return { 'LOST', str(now) }
 end

@@ -3,13 +3,12 @@
 local worker, presented = ARGV[10], ARGV[11]
 local floor, ceiling, since, holder = ARGV[12], tonumber(ARGV[13]), ARGV[14], ARGV[15]
 
+local rec, expires, old = known(worker)
+note()
 if not complete then
   fill(pool)
   create(tonumber(worker), tonumber(worker))
 end
-local rec = record(worker)
-local expires = score(redis.call('ZSCORE', lease, worker), worker)
-local old = num(redis.call('HGET', mark, worker), 'the mark of worker ' .. worker)
 
 -- The former token is that of a holder whose re-take was applied and its reply lost.
 local mine = rec.owner == owner and (rec.token == presented or rec.former == presented)

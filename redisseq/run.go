@@ -11,8 +11,9 @@ import (
 // for: the answers of package lease as they are, others with verb, namespace and
 // server. req may have no more than a Namespace for a script without a pin.
 func (c *Center) run(ctx context.Context, script script, verb string, req lease.Request, args ...any) (reply, error) {
-	// Records of a pool of many thousands are made in steps: MORE.
-	for range 1000 {
+	// Records of a pool of many thousands are made in steps: MORE. See fill in base.lua.
+	const steps = lease.MaxPool/8192 + 1
+	for range steps {
 		out, err := within(ctx, func() (out answered, err error) {
 			if keys := c.keys(req.Namespace); script.lends && c.replicas > 0 {
 				out, err = c.runAndWait(ctx, script.Script, keys, args)

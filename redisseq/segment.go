@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	_ "embed"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/idworker/segment"
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 var (
@@ -148,7 +148,7 @@ func (c *Center) deal(ctx context.Context, script *redis.Script, verb, name, wha
 	case r[0] == "END" && len(r) == 2:
 		return nil, fmt.Errorf("%w: %q at %s is at %s", segment.ErrEnd, name, c, r[1])
 	case r[0] == "CHANGED" && len(r) == 3:
-		err = fmt.Errorf("%w: it was %q and is %q", ErrChanged, r[1], r[2])
+		err = fmt.Errorf("%w: it was %q and is %q", ErrChanged, printable.Text(r[1]), printable.Text(r[2]))
 	case r[0] == "LATE", r[0] == "BACK":
 	default:
 		err = r.fault()
@@ -161,11 +161,15 @@ func (c *Center) deal(ctx context.Context, script *redis.Script, verb, name, wha
 
 // dealError makes an error of the server or the client readable.
 func dealError(key string, err error) error {
+	remedy := fmt.Sprintf("give the key %s another prefix if it is not snowlease's; if it is, delete it", key)
+	if strings.HasSuffix(key, ":segment") {
+		remedy += ", and create the name anew above all numbers in use"
+	}
 	switch m := shown.FindStringSubmatch(err.Error()); {
 	case m != nil:
-		return fmt.Errorf("%w: %s: is %s another program's key? If not, delete it", ErrDamaged, m[1], key)
+		return fmt.Errorf("%w: %s: %s", ErrDamaged, m[1], remedy)
 	case strings.Contains(err.Error(), "WRONGTYPE"):
-		return errors.Join(fmt.Errorf("%w: %s is no hash: give the keys another prefix if it is another program's", ErrDamaged, key), err)
+		return fmt.Errorf("%w: the key is of another type: %s: %w", ErrDamaged, remedy, err)
 	case redis.IsReadOnlyError(err) || strings.Contains(err.Error(), "READONLY"):
 		return fmt.Errorf("%w: %w", ErrReplica, err)
 	}

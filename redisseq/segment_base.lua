@@ -14,16 +14,18 @@ end
 -- is decided, and not halfway through.
 redis.call('PERSIST', key)
 
--- decimal reads a number that a script wrote.
-local function decimal(value, what)
-  if not value or #value > 19 or not (value == '0' or string.find(value, '^[1-9]%d*$')) then damaged(what, value) end
-  return value
-end
-
 -- less compares as numbers do.
 local function less(a, b)
   if #a ~= #b then return #a < #b end
   return a < b
+end
+
+-- decimal reads a number that a script wrote: at most 2^63-1.
+local function decimal(value, what)
+  if not value or #value > 19 or not (value == '0' or string.find(value, '^[1-9]%d*$')) or less('9223372036854775807', value) then
+    damaged(what, value)
+  end
+  return value
 end
 
 -- plus adds a number of Lua's, which is at least 0 and less than 1e15.

@@ -21,14 +21,15 @@ local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
 -- tostring would write 1.7e+12.
 local function str(x) return string.format('%.0f', x) end
 
--- num reads a number that this script wrote. What is between the brackets is for
--- people.
-local function num(value, what)
-  if #value > 16 or not string.find(value, '^%d+$') then
+-- num reads a number that this script wrote: digits, at most the given number, and
+-- exact. What is between the brackets is for people.
+local function num(value, what, most)
+  local n = #value <= 16 and string.find(value, '^%d+$') and tonumber(value)
+  if not n or n > math.min(most or 9e15, 9e15) then
     local shown = string.gsub(string.sub(value, 1, 60), '[^%w%p ]', '?')
     error('snowlease<' .. what .. ' is "' .. shown .. '"> end', 0)
   end
-  return tonumber(value)
+  return n
 end
 
 if caller ~= 0 and math.abs(now - caller) > off then return { 'CLOCK', str(now / 1000) } end
@@ -52,6 +53,7 @@ redis.call('PERSIST', state)
 
 local pinned, run, quarantine, tick, seq, seen, at, prev, why =
   unpack(redis.call('HMGET', state, 'pin', 'run', 'quar', 'tick', 'seq', 'seen', 'at', 'prev', 'why'))
+run = run and string.sub(run, 1, 100)
 if pinned and pinned ~= pin then return { 'MISMATCH', pinned } end
 
 local loss
@@ -69,9 +71,9 @@ elseif onChange and run ~= id then
     loss = 'the incarnation of the store changed from ' .. run .. ' to ' .. id
   end
 end
-quarantine, tick, seq = num(quarantine or '0', 'the quarantine'), num(tick or '0', 'the last tick'), num(seq or '0', 'the last sequence')
+quarantine, tick, seq = num(quarantine or '0', 'the quarantine'), num(tick or '0', 'the last tick', last), num(seq or '0', 'the last sequence', per - 1)
 seen, at = num(seen or str(now), 'the time of the last call'), num(at or '0', 'the clock of the lead')
-prev, why = prev or '', why or 'the reason was not on record'
+prev, why = string.sub(prev or '', 1, 100), string.sub(why or 'the reason was not on record', 1, 500)
 run = run or ''
 if onChange and run ~= id then prev, run = run, id end
 

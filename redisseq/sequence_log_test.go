@@ -46,11 +46,12 @@ func TestSequenceLogsChanges(t *testing.T) {
 			logged()
 			for range 2 {
 				srv.Kill()
-				for range 3 {
+				for failed := 0; failed < 3; { // once what was reserved is too old
 					ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-					_, err := seq.NextIDWait(ctx)
+					if _, err := seq.NextIDWait(ctx); err != nil {
+						failed++
+					}
 					cancel()
-					require.Error(t, err)
 				}
 				require.Eventually(t, func() bool { return len(log.Lines()) > n }, 30*time.Second, 10*time.Millisecond)
 				logged(unavailable)

@@ -54,7 +54,7 @@ var sequenceMutants = []struct{ rule, instead, killer string }{
 	{`if major and tonumber(major) * 1000`, `if false and tonumber(major) * 1000`, "old servers are refused"},
 	{`tonumber(major) * 1000 + tonumber(minor) < 6002`, `tonumber(major) + tonumber(minor) / 10 < 6.2`, "old servers are refused"},
 	{`redis.call('PERSIST', state)`, ``, "the key has no TTL"},
-	{`if #value > 16 or not string.find(value, '^%d+$') then`, `if not tonumber(value) then`, "damage is told"},
+	{`string.find(value, '^%d+$') and tonumber(value)`, `tonumber(value)`, "damage is told"},
 	// What is lost.
 	{`loss = 'nothing is on record for this namespace'`, ``, "a new namespace waits for MaxAhead, a tick and Skew"},
 	{`loss = 'the record of the namespace was incomplete'`, ``, "what is lost starts a quarantine"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -130,7 +131,7 @@ func (s *Sequence) verdict(r reply, caller time.Time) error {
 	case r[0] == "MISMATCH" && len(r) == 2:
 		return &lease.MismatchError{Namespace: s.cfg.Namespace, Stored: r[1], Asked: s.pin}
 	case r[0] == "EXHAUSTED" && r.ints(&n) == nil:
-		return &exhaustedError{time.Duration(n) * time.Microsecond}
+		return &exhaustedError{time.Duration(min(n, math.MaxInt64/1000)) * time.Microsecond}
 	case r[0] == "TIME" && r.ints(&n) == nil:
 		return s.wrap(fmt.Errorf("%w (%s): it is %s", ErrTimeField, s.cfg.Layout, ms(n).UTC().Format(time.RFC3339)))
 	}

@@ -1,9 +1,9 @@
 -- Shows up to 500 workers from a given one on. Changes nothing.
 local from = tonumber(ARGV[1])
 local known = redis.call('HGET', meta, 'pool')
-local pool = known and num(known, 'the pool') or redis.call('ZCARD', lease)
+local pool = known and num(known, 'the pool', 1048576) or redis.call('ZCARD', lease)
+if pool > 1048576 then damaged('the number of leases', str(pool)) end
 local reply = { 'OK', str(now), str(pool) }
-if pool > 1048576 then damaged('the pool', known) end
 if from >= pool then return reply end
 
 local list = names(from, math.min(from + 499, pool - 1))

@@ -62,6 +62,9 @@ func (d *doctor) redisInfo(ctx context.Context, node goredis.UniversalClient) ma
 	return info
 }
 
+// userRights are those of the user in docs/engines.md.
+const userRights = "+eval +evalsha +time +info +ping +persist +exists +type +hget +hmget +hset +hdel +hlen +zadd +zcard +zscore +zmscore +zrangebyscore"
+
 // rights runs, in one script, the kinds of commands that leases need: none changes
 // anything.
 const rights = `
@@ -77,8 +80,10 @@ for i = 1, 4 do try('PERSIST', KEYS[i]) end
 try('ZADD', KEYS[1], 'XX', 0, 'snowlease-doctor')
 try('ZMSCORE', KEYS[1], 'snowlease-doctor')
 try('ZRANGEBYSCORE', KEYS[1], 1, 0)
+try('ZSCORE', KEYS[1], 'snowlease-doctor')
 try('ZCARD', KEYS[1])
 for i = 2, 4 do
+  try('HGET', KEYS[i], 'snowlease-doctor')
   try('HMGET', KEYS[i], 'snowlease-doctor')
   try('HLEN', KEYS[i])
   try('HDEL', KEYS[i], 'snowlease-doctor')
@@ -99,7 +104,7 @@ func (d *doctor) redisRights(ctx context.Context, node goredis.UniversalClient, 
 	case strings.Contains(err.Error(), "MISCONF") || strings.Contains(err.Error(), "NOREPLICAS") || strings.Contains(err.Error(), "OOM"):
 		d.fault("rights", err.Error(), "the server takes no writes as it is: put right what it says")
 	default:
-		d.fault("rights", err.Error(), "grant the user EVAL, EVALSHA, SCRIPT LOAD and the commands of scripts on these keys (ACL SETUSER name ~"+strings.SplitN(key, "{", 2)[0]+"* +@read +@write +@scripting +time +info)")
+		d.fault("rights", err.Error(), "grant the user these commands on these keys: ACL SETUSER name ~"+strings.SplitN(key, "{", 2)[0]+"* "+userRights)
 	}
 }
 

@@ -82,6 +82,12 @@ func (d *doctor) tables() []string {
 	return []string{prefix + "slot", prefix + "ticket", prefix + "meta"}
 }
 
+// grants names the rights of docs/engines.md.
+func (d *doctor) grants() string {
+	t := d.tables()
+	return fmt.Sprintf("grant the account SELECT, INSERT and UPDATE on %s and %s, and SELECT, INSERT and DELETE on %s", t[0], t[2], t[1])
+}
+
 // rights tries the statements that leases need on the tables, none of which touches a
 // row. there says which tables there are; may says whether others may be created.
 func (d *doctor) rights(q querier, there func(table string) (bool, error), may func() (bool, error)) {
@@ -96,13 +102,16 @@ func (d *doctor) rights(q querier, there func(table string) (bool, error), may f
 			missing = append(missing, table)
 			continue
 		}
+		last := "UPDATE " + table + " SET ns = ns WHERE 1 = 0"
+		if strings.HasSuffix(table, "ticket") {
+			last = "DELETE FROM " + table + " WHERE 1 = 0"
+		}
 		for _, statement := range []string{
-			"SELECT * FROM " + table + " WHERE 1 = 0", "INSERT INTO " + table + " SELECT * FROM " + table + " WHERE 1 = 0",
-			"UPDATE " + table + " SET ns = ns WHERE 1 = 0", "DELETE FROM " + table + " WHERE 1 = 0",
+			"SELECT * FROM " + table + " WHERE 1 = 0", "INSERT INTO " + table + " SELECT * FROM " + table + " WHERE 1 = 0", last,
 		} {
 			if _, err := q.db.ExecContext(q.ctx, statement); err != nil {
 				verb, _, _ := strings.Cut(statement, " ")
-				d.fault("rights", fmt.Sprintf("%s on %s: %v", verb, table, err), "grant the account SELECT, INSERT, UPDATE and DELETE on "+strings.Join(d.tables(), ", "))
+				d.fault("rights", fmt.Sprintf("%s on %s: %v", verb, table, err), d.grants())
 				return
 			}
 		}
@@ -117,7 +126,7 @@ func (d *doctor) rights(q querier, there func(table string) (bool, error), may f
 		return
 	}
 	d.judge(!ok, "rights", fmt.Sprintf("there is no table %s; the account may create it: %v", strings.Join(missing, ", "), ok),
-		"run the file of dbseq/schema for this database once by hand, and grant the account SELECT, INSERT, UPDATE and DELETE on the tables")
+		"run the file of dbseq/schema for this database once by hand, and "+d.grants())
 }
 
 // failover judges replication that does not wait.

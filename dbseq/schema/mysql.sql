@@ -1,6 +1,7 @@
 -- The tables of dbseq on MySQL 5.7+ and MariaDB 10.2+. dbseq creates them by itself
 -- where its account may; otherwise run this file once, and grant the account
--- SELECT, INSERT, UPDATE and DELETE on them. Times are Unix milliseconds.
+-- SELECT, INSERT and UPDATE on slot and meta, and SELECT, INSERT and DELETE on ticket.
+-- Times are Unix milliseconds.
 
 -- One row per worker id: the lease and the mark.
 CREATE TABLE snowlease_slot (

@@ -1,6 +1,7 @@
 -- The tables of dbseq on PostgreSQL 10+. dbseq creates them by itself where its
--- account may; otherwise run this file once, and grant the account SELECT, INSERT,
--- UPDATE and DELETE on them. Times are Unix milliseconds.
+-- account may; otherwise run this file once, and grant the account SELECT, INSERT
+-- and UPDATE on slot and meta, and SELECT, INSERT and DELETE on ticket. Times are Unix
+-- milliseconds.
 
 -- One row per worker id: the lease and the mark. Pages are left half empty so that
 -- a renewal finds room beside the row it replaces.

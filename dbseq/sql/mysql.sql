@@ -29,7 +29,7 @@ SELECT {now}, {incarnation},
        COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
        s.total, s.known, s.soonest, s.own, s.ticket, s.mark
   FROM (SELECT COUNT(*) AS total,
-               COALESCE(SUM(CASE WHEN slot < ? THEN 1 ELSE 0 END), 0) AS known,
+               COALESCE(SUM(CASE WHEN slot >= 0 AND slot < ? THEN 1 ELSE 0 END), 0) AS known,
                COALESCE(MIN(CASE WHEN slot BETWEEN ? AND ? THEN GREATEST(expires_ms, hwm_ms) END), 0) AS soonest,
                COALESCE(MAX(CASE WHEN owner = ? AND expires_ms >= {now} + ? THEN slot END), -1) AS own,
                COALESCE(MAX(CASE WHEN owner = ? THEN ticket END), 0) AS ticket,
@@ -49,7 +49,7 @@ INSERT INTO snowlease_ticket (ns, owner) VALUES (?, ?);
 
 -- free(ns, first, last, slot)
 -- The free slots: the one of the ticket, then the least recently used.
-SELECT slot, token, ver, ticket, hwm_ms
+SELECT slot, token, ver, ticket, hwm_ms, expires_ms
   FROM snowlease_slot
  WHERE ns = ? AND slot BETWEEN ? AND ? AND expires_ms < {now} AND hwm_ms < {now}
  ORDER BY CASE WHEN slot = ? THEN 0 ELSE 1 END, expires_ms, slot
@@ -72,6 +72,7 @@ UPDATE snowlease_slot
    SET ver = ver + 1, seen_ms = LAST_INSERT_ID({now}),
        hwm_ms = GREATEST(hwm_ms, ?, {now} + ?), expires_ms = GREATEST(expires_ms, {now} + ?)
  WHERE ns = ? AND slot = ? AND owner = ? AND token = ? AND expires_ms >= {now} + ?
+   AND {sound}
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same});
 
 -- retake(owner, holder, token, since, floor, ceiling, ttl, ttl, ns, slot, ver, ceiling, skew, ns, pin)
@@ -87,6 +88,7 @@ UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = {now} - 1, hwm_ms = ?
  WHERE ns = ? AND slot = ? AND owner = ? AND token = ?
+   AND {sound}
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same});
 
 -- lost(reason, hold, ns, pin, lo, hi, ns, pool, pool)
@@ -96,7 +98,7 @@ UPDATE snowlease_meta
        quarantine_ms = GREATEST(quarantine_ms, LAST_INSERT_ID({now}) + ?),
        incarnation = CASE WHEN {same} THEN incarnation ELSE {incarnation} END
  WHERE ns = ? AND pin = ? AND {now} BETWEEN ? AND ?
-   AND (NOT ({same}) OR (SELECT COUNT(*) FROM snowlease_slot WHERE ns = ? AND slot < ?) < ?);
+   AND (NOT ({same}) OR (SELECT COUNT(*) FROM snowlease_slot WHERE ns = ? AND slot >= 0 AND slot < ?) < ?);
 
 -- open(ns, pin, hold, hold, reason, lo, hi)
 INSERT IGNORE INTO snowlease_meta (ns, pin, incarnation, former, quarantine_ms, reason)

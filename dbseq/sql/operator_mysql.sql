@@ -12,7 +12,7 @@ UPDATE snowlease_meta SET reason = ?, quarantine_ms = GREATEST(quarantine_ms, {n
 UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = LEAST(expires_ms, {now} - 1)
- WHERE ns = ? AND slot = ? AND token = ? AND owner <> '';
+ WHERE ns = ? AND slot = ? AND token = ? AND owner <> '' AND {sound};
 
 -- retire(retired, ns, pin)
 UPDATE snowlease_meta SET pin = ? WHERE ns = ? AND pin = ?;

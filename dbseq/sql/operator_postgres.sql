@@ -12,7 +12,7 @@ UPDATE snowlease_meta SET reason = $1, quarantine_ms = GREATEST(quarantine_ms, {
 UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = LEAST(expires_ms, {now} - 1)
- WHERE ns = $1 AND slot = $2 AND token = $3 AND owner <> '';
+ WHERE ns = $1 AND slot = $2 AND token = $3 AND owner <> '' AND {sound};
 
 -- retire(retired, ns, pin)
 UPDATE snowlease_meta SET pin = $1 WHERE ns = $2 AND pin = $3;

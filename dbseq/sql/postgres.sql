@@ -25,7 +25,7 @@ SELECT {now}, {incarnation},
        COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
        s.total, s.known, s.soonest, s.own, s.ticket, s.mark
   FROM (SELECT COUNT(*) AS total,
-               COUNT(*) FILTER (WHERE slot < $2::bigint) AS known,
+               COUNT(*) FILTER (WHERE slot >= 0 AND slot < $2::bigint) AS known,
                COALESCE(MIN(GREATEST(expires_ms, hwm_ms)) FILTER (WHERE slot BETWEEN $3::bigint AND $4::bigint), 0) AS soonest,
                COALESCE(MAX(slot) FILTER (WHERE owner = $5 AND expires_ms >= {now} + $6::bigint), -1) AS own,
                COALESCE(MAX(ticket) FILTER (WHERE owner = $5), 0) AS ticket,
@@ -45,7 +45,7 @@ INSERT INTO snowlease_ticket (ns, owner) VALUES ($1, $2) RETURNING id;
 
 -- free(ns, first, last, slot)
 -- The free slots: the one of the ticket, then the least recently used.
-SELECT slot, token, ver, ticket, hwm_ms
+SELECT slot, token, ver, ticket, hwm_ms, expires_ms
   FROM snowlease_slot
  WHERE ns = $1 AND slot BETWEEN $2 AND $3 AND expires_ms < {now} AND hwm_ms < {now}
  ORDER BY CASE WHEN slot = $4 THEN 0 ELSE 1 END, expires_ms, slot
@@ -69,6 +69,7 @@ UPDATE snowlease_slot
    SET ver = ver + 1, seen_ms = {now},
        hwm_ms = GREATEST(hwm_ms, $1, {now} + $2::bigint), expires_ms = GREATEST(expires_ms, {now} + $2::bigint)
  WHERE ns = $3 AND slot = $4 AND owner = $5 AND token = $6 AND expires_ms >= {now} + $7::bigint
+   AND {sound}
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $3 AND pin = $8 AND {same})
 RETURNING seen_ms;
 
@@ -86,6 +87,7 @@ UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = {now} - 1, hwm_ms = $1
  WHERE ns = $2 AND slot = $3 AND owner = $4 AND token = $5
+   AND {sound}
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $2 AND pin = $6 AND {same});
 
 -- lost(reason, hold, ns, pin, lo, hi, pool)
@@ -95,7 +97,7 @@ UPDATE snowlease_meta
        quarantine_ms = GREATEST(quarantine_ms, {now} + $2::bigint),
        incarnation = CASE WHEN {same} THEN incarnation ELSE {incarnation} END
  WHERE ns = $3 AND pin = $4 AND {now} BETWEEN $5::bigint AND $6::bigint
-   AND (NOT ({same}) OR (SELECT COUNT(*) FROM snowlease_slot WHERE ns = $3 AND slot < $7) < $7)
+   AND (NOT ({same}) OR (SELECT COUNT(*) FROM snowlease_slot WHERE ns = $3 AND slot >= 0 AND slot < $7) < $7)
 RETURNING {now};
 
 -- open(ns, pin, hold, reason, lo, hi)

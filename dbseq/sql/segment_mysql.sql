@@ -5,7 +5,7 @@
 UPDATE snowlease_segment
    SET first_id = LAST_INSERT_ID(GREATEST(max_id, ?) + 1),
        max_id = GREATEST(max_id, ?) + LEAST(?, ? - GREATEST(max_id, ?)), seen_ms = {now}
- WHERE name = ? AND GREATEST(max_id, ?) < ?;
+ WHERE name = ? AND GREATEST(max_id, ?) < ? AND max_id >= 0;
 
 -- given(name)
 SELECT max_id FROM snowlease_segment WHERE name = ?;

@@ -4,7 +4,7 @@
 UPDATE snowlease_segment
    SET first_id = GREATEST(max_id, $4::bigint) + 1,
        max_id = GREATEST(max_id, $4::bigint) + LEAST($2::bigint, $3::bigint - GREATEST(max_id, $4::bigint)), seen_ms = {now}
- WHERE name = $1 AND GREATEST(max_id, $4::bigint) < $3::bigint
+ WHERE name = $1 AND GREATEST(max_id, $4::bigint) < $3::bigint AND max_id >= 0
 RETURNING first_id;
 
 -- given(name)

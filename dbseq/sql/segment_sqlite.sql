@@ -4,7 +4,7 @@
 UPDATE snowlease_segment
    SET first_id = MAX(max_id, ?4) + 1,
        max_id = MAX(max_id, ?4) + MIN(?2, ?3 - MAX(max_id, ?4)), seen_ms = {now}
- WHERE name = ?1 AND MAX(max_id, ?4) < ?3
+ WHERE name = ?1 AND MAX(max_id, ?4) < ?3 AND max_id >= 0
 RETURNING first_id;
 
 -- given(name)

@@ -25,7 +25,7 @@ func TestErrorsWithTextsOfTheStore(t *testing.T) {
 		"retiredpin": retired,
 	} {
 		text := err.Error()
-		require.Less(t, len(text), 800, name)
+		require.Less(t, len(text), 1000, name)
 		require.Equal(t, -1, strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }), "%s: %q", name, text)
 		require.Contains(t, text, "bytes)", name)
 	}

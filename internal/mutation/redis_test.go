@@ -21,6 +21,9 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"a retried acquire revives what has expired", "redisseq/acquire.lua", `worker), worker) >= now + skew then`, `worker), worker) >= 0 then`, "TestRecordOfAnOwnerThatOthersTookOver"},
 	{"a retried acquire without the margin of the skew", "redisseq/acquire.lua", `worker), worker) >= now + skew then`, `worker), worker) >= now then`, mini + "a grant is told again until the skew before its end"},
 	{"handed out though too few replicas have it", "redisseq/run.go", `out.replicas < int64(c.replicas)`, `false`, "TestWaitReplicasLendsNothingWithoutThem"},
+	// What is damaged.
+	{"numbers are read as Lua reads them", "redisseq/base.lua", `string.find(value, '^%d+$') and tonumber(value)`, `tonumber(value)`, "TestDamage"},
+	{"a loss is written down before a damaged record is found", "redisseq/renew.lua", "local rec, expires, old = known(worker)\nnote()", "note()\nlocal rec, expires, old = known(worker)", "TestDamageBesideALoss"},
 	// Who may ask.
 	{"a clock far off is not refused", "redisseq/guard.lua", `if caller ~= 0 and`, `if false and`, mini + "a client whose clock is far off is refused before anything is written"},
 	{"no pin", "redisseq/guard.lua", `if m[1] and m[1] ~= pin then`, `if false then`, mini + "members that differ are refused"},
@@ -51,9 +54,9 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"given back, first in the order of use", "redisseq/release.lua", `str(now - 1)`, `'0'`, mini + "least recently used first"},
 	{"given back, but its owner may renew", "redisseq/release.lua", `keep(worker, rec, '0', rec.token, '0', '0', '0', '')`, ``, mini + "a released grant is lost"},
 	// What is lost.
-	{"acquire does not look for a loss", "redisseq/guard.lua", `if why then`, `if why and tonumber(ARGV[12]) then`, mini + "the loss of a mark is seen by acquire"},
-	{"renew does not look for a loss", "redisseq/guard.lua", `if why then`, `if why and not ARGV[13] then`, mini + "the loss of a mark is seen by renew"},
-	{"release does not look for a loss", "redisseq/guard.lua", `if why then`, `if why and (ARGV[13] or not tonumber(ARGV[12])) then`, mini + "the loss of a mark is seen by release"},
+	{"acquire does not look for a loss", "redisseq/guard.lua", `if not why then`, `if not why or not tonumber(ARGV[12]) then`, mini + "the loss of a mark is seen by acquire"},
+	{"renew does not look for a loss", "redisseq/guard.lua", `if not why then`, `if not why or ARGV[13] then`, mini + "the loss of a mark is seen by renew"},
+	{"release does not look for a loss", "redisseq/guard.lua", `if not why then`, `if not (why and (ARGV[13] or not tonumber(ARGV[12]))) then`, mini + "the loss of a mark is seen by release"},
 	{"an empty namespace lends at once", "redisseq/guard.lua", `why = 'nothing is on record for this namespace'`, `quarantine = 0`, mini + "a namespace that was never opened is in quarantine first"},
 	{"the loss of a lease is not seen", "redisseq/guard.lua", `math.min(leases, marks, owned) == pool`, `math.min(marks, owned) == pool`, mini + "the loss of a slot is seen by acquire"},
 	{"the loss of a mark is not seen", "redisseq/guard.lua", `math.min(leases, marks, owned) == pool`, `math.min(leases, owned) == pool`, mini + "the loss of a mark is seen by acquire"},

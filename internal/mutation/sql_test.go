@@ -12,6 +12,9 @@ const (
 // it decides between them. A condition that only another one makes superfluous is left
 // out: the claim looks at all again that the list of free slots was made by.
 var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutants: []mutant{
+	// What is damaged.
+	{"numbers are taken as they are read", "dbseq/errors.go", `if n < 0 || n > most {`, `if false {`, "TestHarmedRows/sqlite"},
+	{"a row whose numbers are out of bounds is written to", "dbseq/statement.go", `"{sound}", sound,`, `"{sound}", "1 = 1",`, "TestHarmedRows/sqlite"},
 	// What is lent.
 	{"free though its mark is ahead", statements, "hwm_ms < {now}\n ORDER" + and + "hwm_ms < {now}\n   AND {now}", "1 = 1\n ORDER" + and + "1 = 1\n   AND {now}", onTheClock + "a worker id whose mark is ahead is not lent though it was given back"},
 	{"claims what was read, whatever was lent meanwhile", statements, `ver = ?7 AND expires_ms < {now} AND hwm_ms < {now}`, `1 = 1`, atTheClaim + "a loan"},

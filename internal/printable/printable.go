@@ -9,7 +9,7 @@ import (
 )
 
 // Max is how many bytes of a text are shown.
-const Max = 300
+const Max = 500
 
 // Text returns s with a question mark for each character that is not to be printed, so
 // that a terminal takes none for a command and a log no line for two, and without what

@@ -23,8 +23,8 @@ func TestText(t *testing.T) {
 		"bad \xff\xfe utf8":            "bad \ufffd\ufffd utf8",
 		long:                           strings.Repeat("ü", printable.Max/2) + "... (2097152 bytes)",
 		"a" + long:                     "a" + strings.Repeat("ü", printable.Max/2-1) + "... (2097153 bytes)",
-		strings.Repeat("a", 300):       strings.Repeat("a", 300),
-		strings.Repeat("\xbf", 400):    strings.Repeat("\ufffd", 296) + "... (400 bytes)",
+		strings.Repeat("a", 500):       strings.Repeat("a", 500),
+		strings.Repeat("\xbf", 600):    strings.Repeat("\ufffd", 496) + "... (600 bytes)",
 	} {
 		require.Equal(t, want, printable.Text(in))
 	}

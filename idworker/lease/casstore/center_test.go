@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -310,20 +311,32 @@ func TestWhatCannotBe(t *testing.T) {
 	require.Equal(t, "drawer", casstore.New(named{s}).String())
 
 	for name, value := range map[string]string{
-		"no JSON":       "x",
-		"other format":  `{"format":2,"marks":[1]}`,
-		"nothing":       `{"format":1}`,
-		"negative mark": `{"format":1,"marks":[-1]}`,
-		"short owner":   `{"format":1,"owners":[{"owner":"abcd","token":1}]}`,
-		"long owner":    `{"format":1,"owners":[{"owner":"0123456789abcdef0123456789abcdef00","token":1}]}`,
-		"odd owner":     `{"format":1,"owners":[{"owner":"012","token":1}]}`,
-		"no hex":        `{"format":1,"owners":[{"owner":"0123456789abcdef0123456789abcdeg","token":1}]}`,
+		"no JSON":             "x",
+		"other format":        `{"format":2,"marks":[1]}`,
+		"nothing":             `{"format":1}`,
+		"negative mark":       `{"format":1,"marks":[-1]}`,
+		"negative quarantine": `{"format":1,"meta":{"quarantine":-1}}`,
+		"endless quarantine":  `{"format":1,"meta":{"quarantine":9223372036854775807}}`,
+		"endless lease":       `{"format":1,"leases":[9223372036854775807]}`,
+		"endless mark":        `{"format":1,"marks":[1000000000000000]}`,
+		"last token":          `{"format":1,"owners":[{"token":9223372036854775807}]}`,
+		"negative floor":      `{"format":1,"owners":[{"floor":-9223372036854775808}]}`,
+		"2^63":                `{"format":1,"marks":[9223372036854775808]}`,
+		"float":               `{"format":1,"marks":[-1e17]}`,
+		"1 MB":                `{"format":1,"marks":[` + strings.Repeat("9", 1<<20) + `]}`,
+		"1 MB of text":        `{"format":1,"owners":[{"owner":"` + strings.Repeat("\u001b", 1<<20) + `"}]}`,
+		"short owner":         `{"format":1,"owners":[{"owner":"abcd","token":1}]}`,
+		"long owner":          `{"format":1,"owners":[{"owner":"0123456789abcdef0123456789abcdef00","token":1}]}`,
+		"odd owner":           `{"format":1,"owners":[{"owner":"012","token":1}]}`,
+		"no hex":              `{"format":1,"owners":[{"owner":"0123456789abcdef0123456789abcdeg","token":1}]}`,
 	} {
 		s.put("orders", []byte(value))
 		_, err := c.Acquire(t.Context(), request("orders"))
 		require.ErrorIs(t, err, casstore.ErrDamaged, name)
 		require.ErrorIs(t, err, lease.ErrSetup, name)
 		require.ErrorContains(t, err, `namespace "orders"`, name)
+		require.Less(t, len(err.Error()), 1500, name)
+		require.NotContains(t, err.Error(), "\x1b", name)
 		require.ErrorIs(t, c.Init(t.Context(), request("orders")), casstore.ErrDamaged, name)
 		_, err = c.Slots(t.Context(), "orders")
 		require.ErrorIs(t, err, casstore.ErrDamaged, name)

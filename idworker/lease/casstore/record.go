@@ -12,6 +12,9 @@ import (
 
 const format = 1
 
+// limit bounds times and tokens, which then may be added to.
+const limit = 1e15
+
 // record is the JSON of a namespace.
 type record struct {
 	Format int      `json:"format"`
@@ -76,7 +79,7 @@ func decode(value []byte) (rules.Namespace, error) {
 		return ns, nil
 	}
 	if err := json.Unmarshal(value, &r); err != nil {
-		return ns, fmt.Errorf("it is not the JSON of a record: %w", err)
+		return ns, fmt.Errorf("it is not the JSON of a record: %s", printable.Text(err.Error()))
 	}
 	n := max(len(r.Leases), len(r.Marks), len(r.Owners))
 	switch {
@@ -88,6 +91,9 @@ func decode(value []byte) (rules.Namespace, error) {
 		return ns, fmt.Errorf("there is nothing in it")
 	}
 	if r.Meta != nil {
+		if q := r.Meta.Quarantine; q < 0 || q >= limit {
+			return ns, fmt.Errorf("the quarantine %d is not 0 to %d", q, int64(limit-1))
+		}
 		ns.Meta = rules.Meta(*r.Meta)
 	}
 	ns.Slots = make([]rules.Slot, n)
@@ -115,8 +121,8 @@ func (r record) slot(w int, s *rules.Slot) error {
 		s.Holder, s.Token, s.Since, s.Floor = o.Holder, o.Token, o.Since, o.Floor
 	}
 	for _, n := range []int64{s.Expires, s.Mark, s.Token, s.Since, s.Floor} {
-		if n < 0 {
-			return fmt.Errorf("%d is negative", n)
+		if n < 0 || n >= limit {
+			return fmt.Errorf("%d is not 0 to %d", n, int64(limit-1))
 		}
 	}
 	return nil

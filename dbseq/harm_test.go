@@ -1,0 +1,158 @@
+package dbseq_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/segment"
+)
+
+// harms are what a column may be found to hold, as far as its type lets it.
+var harms = map[string]any{
+	"-1": -1, "-2^63": int64(math.MinInt64), "2^63-1": int64(math.MaxInt64), "1e15": int64(1e15),
+	"empty": "", "text": "soon\x1b[2J\n", "1 MB": strings.Repeat("9", 1<<20), "NULL": nil,
+}
+
+// absurd are figures that come of numbers that are none.
+var absurd = regexp.MustCompile(`expires in 0s|until -|at -\d|-29227|[Oo]ut of range|overflow`)
+
+func TestHarmedRows(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		s := &store{db: db, compared: true}
+		c, n := center(t, db), segments(t, db)
+		held := acquire(t, c, request("orders", 4))
+		given := acquire(t, c, request("orders", 4))
+		require.NoError(t, c.Release(t.Context(), given, given.Floor))
+		numbers := segment.Request{Name: "orders", N: 10, Start: 100, Max: 1 << 60, Create: true}
+		first, err := n.Reserve(t.Context(), numbers)
+		require.NoError(t, err)
+		slots := s.Snapshot(t)
+		restore := func() {
+			slots()
+			rawExec(t, db, "UPDATE snowlease_segment SET max_id = ?, first_id = ?, seen_ms = 1", first.Last, first.First)
+		}
+		rows := func() (all []any) {
+			for _, table := range []string{"slot", "meta", "segment"} {
+				rows, err := db.Raw("SELECT * FROM snowlease_" + table + " ORDER BY 1, 2").Rows()
+				require.NoError(t, err)
+				columns, err := rows.Columns()
+				require.NoError(t, err)
+				for rows.Next() {
+					row := make([]any, len(columns))
+					for i := range row {
+						row[i] = new(any)
+					}
+					require.NoError(t, rows.Scan(row...))
+					all = append(all, row)
+				}
+				require.NoError(t, rows.Close())
+			}
+			return all
+		}
+		call := func(what string, before []any, verb func(ctx context.Context) error) {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			err := verb(ctx)
+			if err == nil {
+				return
+			}
+			require.NoError(t, ctx.Err(), what)
+			text := err.Error()
+			assert.Less(t, len(text), 1500, what)
+			assert.Equal(t, -1, strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }), "%s: %q", what, text)
+			assert.NotRegexp(t, absurd, text, what)
+			if errors.Is(err, dbseq.ErrDamaged) {
+				assert.Contains(t, text, "delete the row", what)
+				assert.Equal(t, before, rows(), "%s: written to by what says that it is damaged", what)
+				return
+			}
+			answer := errors.As(err, new(*lease.QuarantineError)) || errors.As(err, new(*lease.MismatchError)) || errors.As(err, new(*lease.NoFreeWorkerError))
+			for _, known := range []error{lease.ErrLost, lease.ErrExists, lease.ErrUnknown, segment.ErrUnknown, segment.ErrExists, segment.ErrEnd} {
+				answer = answer || errors.Is(err, known)
+			}
+			assert.True(t, answer, "neither an answer nor damage: %s: %v", what, err)
+		}
+		all := func(what string) {
+			g := held
+			for _, step := range []struct {
+				verb string
+				do   func(ctx context.Context) error
+			}{
+				{"record", func(ctx context.Context) error { _, err := c.Record(ctx, "orders"); return err }},
+				{"slots", func(ctx context.Context) error { _, err := c.Slots(ctx, "orders"); return err }},
+				{"init", func(ctx context.Context) error { return c.Init(ctx, request("orders", 4)) }},
+				{"acquire", func(ctx context.Context) error {
+					got, err := c.Acquire(ctx, request("orders", 4))
+					if err == nil && got.Worker == held.Worker && got.Floor < held.Ceiling {
+						return fmt.Errorf("%v overlaps %v", got, held)
+					}
+					return err
+				}},
+				{"acquire one", func(ctx context.Context) error {
+					req := request("orders", 4)
+					req.First, req.Last = held.Worker, held.Worker
+					got, err := c.Acquire(ctx, req)
+					if err == nil && got.Floor < held.Ceiling {
+						return fmt.Errorf("%v overlaps %v", got, held)
+					}
+					return err
+				}},
+				{"acquire again", func(ctx context.Context) error { _, err := c.Acquire(ctx, held.Request); return err }},
+				{"renew", func(ctx context.Context) error {
+					r, err := c.Renew(ctx, g)
+					if err == nil {
+						require.Less(t, r.Ceiling, int64(1e15), what)
+						require.Zero(t, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE ns = 'orders' AND slot = ? AND ver > 1000000000000000", held.Worker), what)
+						g = r
+					}
+					return err
+				}},
+				{"quarantine", func(ctx context.Context) error { _, err := c.Quarantine(ctx, "orders", "by hand"); return err }},
+				{"revoke", func(ctx context.Context) error { return c.Revoke(ctx, "orders", given.Worker, given.Token) }},
+				{"revoke another", func(ctx context.Context) error { return c.Revoke(ctx, "orders", held.Worker, g.Token) }},
+				{"release", func(ctx context.Context) error { return c.Release(ctx, g, g.Now) }},
+				{"retire", func(ctx context.Context) error { return c.Retire(ctx, "orders", "by hand") }},
+			} {
+				call(what+": "+step.verb, rows(), step.do)
+			}
+		}
+		each := func(table, where string, columns []string, verbs func(what string)) {
+			for _, column := range columns {
+				for name, value := range harms {
+					restore()
+					if db.Exec("UPDATE snowlease_"+table+" SET "+column+" = ? WHERE "+where, value).Error == nil {
+						verbs(fmt.Sprintf("%s of %s is %s", column, where, name))
+					}
+				}
+			}
+		}
+		each("meta", "ns = 'orders'", []string{"pin", "incarnation", "former", "quarantine_ms", "reason"}, all)
+		each("slot", fmt.Sprint("ns = 'orders' AND slot = ", held.Worker),
+			[]string{"slot", "owner", "holder", "token", "ver", "ticket", "seen_ms", "since_ms", "floor_ms", "expires_ms", "hwm_ms"}, all)
+		each("slot", fmt.Sprint("ns = 'orders' AND slot = ", given.Worker), []string{"token", "ver", "expires_ms", "hwm_ms"}, all)
+		each("segment", "name = 'orders'", []string{"first_id", "max_id", "seen_ms"}, func(what string) {
+			call(what+": reserve", rows(), func(ctx context.Context) error {
+				r, err := n.Reserve(ctx, numbers)
+				if err == nil {
+					require.Greater(t, r.First, first.Last, what)
+				}
+				return err
+			})
+			call(what+": create", rows(), func(ctx context.Context) error { return n.Create(ctx, "orders", 5) })
+		})
+	})
+}
