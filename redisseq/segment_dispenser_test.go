@@ -349,7 +349,7 @@ func TestWhoFetchesDies(t *testing.T) {
 	all := take(t, i, 15)
 	require.Eventually(t, func() bool { return s.admin.HGet(t.Context(), key, "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
 	now := s.admin.Time(t.Context()).Val().UnixMilli()
-	require.NoError(t, s.admin.HSet(t.Context(), key, "nlen", "0", "want", "DEAD", "at", now).Err())
+	require.NoError(t, s.admin.HSet(t.Context(), key, "nfirst", "0", "nlen", "0", "top", "20", "want", "DEAD", "at", now).Err())
 	_, err := i.NextID()
 	require.ErrorIs(t, err, segment.ErrUnavailable)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
