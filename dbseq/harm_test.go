@@ -49,6 +49,7 @@ func TestHarmedRows(t *testing.T) {
 			for _, table := range []string{"slot", "meta", "segment"} {
 				rows, err := db.Raw("SELECT * FROM snowlease_" + table + " ORDER BY 1, 2").Rows()
 				require.NoError(t, err)
+				defer rows.Close()
 				columns, err := rows.Columns()
 				require.NoError(t, err)
 				for rows.Next() {
@@ -59,7 +60,7 @@ func TestHarmedRows(t *testing.T) {
 					require.NoError(t, rows.Scan(row...))
 					all = append(all, row)
 				}
-				require.NoError(t, rows.Close())
+				require.NoError(t, rows.Err())
 			}
 			return all
 		}

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# Runs each fuzz test of the module, or those that a regular expression matches, for the
-# time given (default 10s).
+# Runs each fuzz test of the module, or those that a regular expression matches in the
+# packages given, for the time given (default 10s):
+#
+#   scripts/fuzz.sh [time [expression [package...]]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
+(($# > 2)) || set -- "${1:-10s}" "${2:-^Fuzz}" ./...
 
-go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | while read -r package; do
-	for name in $(go test -list "${2:-^Fuzz}" "$package" </dev/null | grep '^Fuzz' || true); do
+go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' "${@:3}" | while read -r package; do
+	for name in $(go test -list "$2" "$package" </dev/null | grep '^Fuzz' || true); do
 		echo "$package $name"
-		go test -run '^$' -fuzz "^$name\$" -fuzztime "${1:-10s}" "$package" </dev/null
+		go test -run '^$' -fuzz "^$name\$" -fuzztime "$1" "$package" </dev/null
 	done
 done

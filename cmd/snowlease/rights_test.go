@@ -139,8 +139,11 @@ func TestRightsOnRedis(t *testing.T) {
 		everyVerb(t, as(t, s.Addr()))
 		url := "--store=redis://orders:secret@" + s.Addr()
 		for _, args := range [][]string{
-			{"init", "--namespace=cli"}, {"workers", "--namespace=cli"}, {"quarantine", "--namespace=cli", "--reason=by hand", "--yes"},
-			{"segment", "create", "--name=cli"}, {"retire", "--namespace=cli", "--reason=by hand", "--yes"},
+			{"init", "--namespace=cli"},
+			{"workers", "--namespace=cli"},
+			{"quarantine", "--namespace=cli", "--reason=by hand", "--yes"},
+			{"segment", "create", "--name=cli"},
+			{"retire", "--namespace=cli", "--reason=by hand", "--yes"},
 		} {
 			code, _, errs := call(t, "", append(args, url)...)
 			require.Zero(t, code, "%v: %s", args, errs)
@@ -153,9 +156,22 @@ func TestRightsOnRedis(t *testing.T) {
 
 		ctx, c := t.Context(), as(t, s.Addr())
 		for _, command := range [][]any{
-			{"FLUSHALL"}, {"FLUSHDB"}, {"SWAPDB", 0, 1}, {"SCRIPT", "FLUSH"}, {"FUNCTION", "FLUSH"}, {"SCAN", 0}, {"RANDOMKEY"}, {"KEYS", "*"},
-			{"DEL", "snowlease:{rights}:meta"}, {"CONFIG", "GET", "*"}, {"ACL", "LIST"}, {"MONITOR"}, {"SHUTDOWN"},
-			{"HGET", "orders:1", "a"}, {"EVAL", "return redis.call('FLUSHALL')", 0}, {"EVAL", "return redis.call('HSET', 'orders:1', 'a', 'b')", 0},
+			{"FLUSHALL"},
+			{"FLUSHDB"},
+			{"SWAPDB", 0, 1},
+			{"SCRIPT", "FLUSH"},
+			{"FUNCTION", "FLUSH"},
+			{"SCAN", 0},
+			{"RANDOMKEY"},
+			{"KEYS", "*"},
+			{"DEL", "snowlease:{rights}:meta"},
+			{"CONFIG", "GET", "*"},
+			{"ACL", "LIST"},
+			{"MONITOR"},
+			{"SHUTDOWN"},
+			{"HGET", "orders:1", "a"},
+			{"EVAL", "return redis.call('FLUSHALL')", 0},
+			{"EVAL", "return redis.call('HSET', 'orders:1', 'a', 'b')", 0},
 		} {
 			err := c.Do(ctx, command...).Err()
 			require.Error(t, err, command)
