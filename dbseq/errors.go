@@ -18,8 +18,8 @@ var ErrDamaged = errors.New("dbseq: a row is damaged: put right what is written 
 
 // Bounds of what is read. Tokens and versions rise by one at a time from the clock on.
 const (
-	topTime  = 999_999_999_999_999
-	topToken = 899_999_999_999_999
+	topTime  int64 = 999_999_999_999_999
+	topToken int64 = 899_999_999_999_999
 )
 
 // sound is the condition of a slot whose numbers are within their bounds, so that no

@@ -34,7 +34,7 @@ func TestTimeFieldThatEnds(t *testing.T) {
 		}
 		a.RequireStop()
 
-		layout.Epoch -= time.Duration(c.years*365*24*int(time.Hour)).Milliseconds() - 200*24*time.Hour.Milliseconds()
+		layout.Epoch -= (time.Duration(c.years) * 365 * 24 * time.Hour).Milliseconds() - 200*24*time.Hour.Milliseconds()
 		_, err := idworker.Fixed(layout, 1)
 		require.ErrorContains(t, err, "year")
 	}

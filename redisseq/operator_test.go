@@ -84,7 +84,7 @@ func TestMend(t *testing.T) {
 			require.LessOrEqual(t, slot.Expires, slot.Now+hold)
 			require.Greater(t, slot.Expires, slot.Now)
 		}
-		require.EqualValues(t, year3000, slots[dead.Worker].Mark, "its lease runs")
+		require.Equal(t, int64(year3000), slots[dead.Worker].Mark, "its lease runs")
 		live, err = c.Renew(ctx, live)
 		require.NoError(t, err)
 		require.LessOrEqual(t, live.Ceiling, live.Now+hold)

@@ -73,8 +73,15 @@ func used(t *testing.T, servers ...*testserver.Server) (ran, refused []string) {
 	return slices.Compact(ran), slices.Compact(refused)
 }
 
-// everyVerb runs all that runs on Redis: worker ids, sequences, numbers.
+// everyVerb runs all that runs on Redis.
 func everyVerb(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option) {
+	t.Helper()
+	workerIDs(t, client, opts...)
+	sequence(t, client, opts...)
+	numbers(t, client, opts...)
+}
+
+func workerIDs(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option) {
 	t.Helper()
 	ctx := t.Context()
 	c, err := redisseq.New(client, opts...)
@@ -101,14 +108,22 @@ func everyVerb(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Op
 	require.NoError(t, err)
 	require.NoError(t, c.Revoke(ctx, "rights", g.Worker, g.Token))
 	require.NoError(t, c.Retire(ctx, "rights", "by hand"))
+}
 
+func sequence(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option) {
+	t.Helper()
+	ctx := t.Context()
 	seq, err := redisseq.NewSequence(client, redisseq.SequenceConfig{Namespace: "rights", Skew: time.Millisecond}, opts...)
 	require.NoError(t, err)
 	defer seq.Close()
 	require.NoError(t, seq.Start(ctx))
 	_, err = seq.NextID()
 	require.NoError(t, err)
+}
 
+func numbers(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option) {
+	t.Helper()
+	ctx := t.Context()
 	n, err := redisseq.NewSegments(client, opts...)
 	require.NoError(t, err)
 	require.NoError(t, n.Create(ctx, "rights", 1))
@@ -178,6 +193,19 @@ func TestRightsOnRedis(t *testing.T) {
 			require.Regexp(t, "NOPERM|can't run this command|can't access|no permissions", err.Error(), command)
 		}
 	})
+	for mode, run := range map[string]func(*testing.T, goredis.UniversalClient, ...redisseq.Option){
+		"| mode `redis`": workerIDs, "| mode `redis-sequence`": sequence, "| numbers": numbers,
+	} {
+		t.Run(strings.Trim(mode, "| `"), func(t *testing.T) {
+			t.Parallel()
+			_, listed := documented(t, mode)
+			s := testserver.NewRedis(t, kept...)
+			aclUser(t, []*testserver.Server{s})
+			run(t, as(t, s.Addr()))
+			ran, _ := used(t, s)
+			require.Equal(t, listed, ran, "what docs/engines.md lists, and what is used")
+		})
+	}
 	t.Run("wait_replicas", func(t *testing.T) {
 		t.Parallel()
 		_, more := documented(t, "| `wait_replicas`")
