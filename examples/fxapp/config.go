@@ -67,7 +67,7 @@ func (c *config) complete() {
 func driverOf(dsn string) string {
 	switch {
 	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"),
-		strings.Contains(dsn, "host="), strings.Contains(dsn, "dbname="):
+		strings.Contains(dsn, "host="), strings.Contains(dsn, "dbname="), strings.Contains(dsn, "password="):
 		return "postgres"
 	case strings.Contains(dsn, "@tcp("), strings.Contains(dsn, "@unix("), strings.Contains(dsn, "@/"):
 		return "mysql"
