@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 var _ lease.Operator = (*Center)(nil)
@@ -80,6 +81,7 @@ func (c *Center) onRecord(ctx context.Context, st operatorStatements, namespace 
 	if err == nil && !there {
 		err = fmt.Errorf("%w: %q", lease.ErrUnknown, namespace)
 	}
+	r.Incarnation, r.Former, r.Reason = printable.Text(r.Incarnation), printable.Text(r.Former), printable.Text(r.Reason)
 	return r, err
 }
 

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"math/rand/v2"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 // A connection is a pool or a transaction.
@@ -27,7 +29,7 @@ func query(ctx context.Context, on connection, s statement, a args, row func(*sq
 	defer rows.Close()
 	for rows.Next() {
 		if err := row(rows); err != nil {
-			return err
+			return unread{err}
 		}
 	}
 	if err := rows.Err(); err != nil {
@@ -35,6 +37,13 @@ func query(ctx context.Context, on connection, s statement, a args, row func(*sq
 	}
 	return rows.Close()
 }
+
+// unread is the error of a row that cannot be read. It quotes the value, which SQLite
+// takes in any length and of any type.
+type unread struct{ error }
+
+func (e unread) Error() string { return printable.Text(e.error.Error()) }
+func (e unread) Unwrap() error { return e.error }
 
 // number runs a statement that answers with one number.
 func (c *Center) number(ctx context.Context, s statement, a args) (n int64, err error) {
