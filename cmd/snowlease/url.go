@@ -100,8 +100,11 @@ func isHost(h string) bool {
 	if !strings.Contains(h, ":") {
 		return true
 	}
-	_, port, err := net.SplitHostPort(h)
+	host, port, err := net.SplitHostPort(h)
 	if err != nil {
+		return false
+	}
+	if _, err := netip.ParseAddr(host); err != nil && strings.Contains(host, ":") {
 		return false
 	}
 	_, err = strconv.ParseUint(port, 10, 16)

@@ -137,6 +137,7 @@ func TestBadConfig(t *testing.T) {
 		{name: "a DSN of another form", args: []string{"-dsn", "sqlserver://sa:" + secret + "@h/d"}, want: []string{"db.driver is empty"}},
 		{name: "a DSN without a protocol", args: []string{"-dsn", "app:" + secret + "@h/d"}, want: []string{"db.driver is empty"}},
 		{name: "a DSN without a host", env: []string{"FXAPP_DB_DSN=app:" + secret + "/d"}, want: []string{"db.driver is empty"}},
+		{name: "a setting of no database", args: []string{"-dsn", "user=u pass=" + secret}, want: []string{"db.driver is empty"}},
 		{name: "a DSN as driver", args: []string{"-driver", "app:" + secret + "@h/d"}, want: []string{"db.driver is a DSN"}},
 		{name: "a password that begins with an asterisk", file: "redis: {password: *" + secret + " }", want: []string{"cannot be read: yaml: unknown ..."}},
 		{name: "a password in braces", file: "redis:\n  password: {" + secret + "}", want: []string{"key redis.password.***: is unknown"}},
