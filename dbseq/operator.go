@@ -85,6 +85,7 @@ func (c *Center) onRecord(ctx context.Context, st operatorStatements, namespace 
 	if err == nil {
 		err = within("quarantine_ms", r.Quarantine, topTime)
 	}
+	r.Incarnation, r.Former, r.Reason = printable.Text(r.Incarnation), printable.Text(r.Former), printable.Text(r.Reason)
 	return r, err
 }
 

@@ -1,6 +1,7 @@
 package dbseq_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -91,4 +92,25 @@ func TestMend(t *testing.T) {
 		require.Equal(t, dead.Worker, next.Worker)
 		require.Less(t, next.Token, int64(year3000))
 	})
+}
+
+// SQLite takes any text in any column: what an error or a record shows of it is short.
+func TestLongTexts(t *testing.T) {
+	t.Parallel()
+	e := engines[0]
+	db := e.db(t, e.dsn(t))
+	c := center(t, db)
+	g := acquire(t, c, request("orders", 2))
+	long := "\x1b[2J" + strings.Repeat("A", 1<<20)
+	rawExec(t, db, "UPDATE snowlease_meta SET reason = ?, former = ? WHERE ns = 'orders'", long, long)
+	rec, err := c.Record(t.Context(), "orders")
+	require.NoError(t, err)
+	for _, s := range []string{rec.Reason, rec.Former} {
+		require.True(t, strings.HasPrefix(s, "?[2JAAA"))
+		require.Less(t, len(s), 600)
+	}
+	rawExec(t, db, "UPDATE snowlease_slot SET token = ? WHERE slot = ?", long, g.Worker)
+	_, err = c.Slots(t.Context(), "orders")
+	require.ErrorContains(t, err, "converting driver.Value")
+	require.Less(t, len(err.Error()), 1000)
 }

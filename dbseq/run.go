@@ -31,8 +31,8 @@ func query(ctx context.Context, on connection, s statement, a args, row func(*sq
 	defer rows.Close()
 	for rows.Next() {
 		if err := row(rows); err != nil {
-			if strings.HasPrefix(err.Error(), "sql: Scan error") { // it has the value
-				err = fmt.Errorf("%w: %s", ErrDamaged, printable.Text(err.Error()))
+			if strings.HasPrefix(err.Error(), "sql: Scan error") {
+				err = fmt.Errorf("%w: %w", ErrDamaged, unread{err})
 			}
 			return err
 		}
@@ -42,6 +42,13 @@ func query(ctx context.Context, on connection, s statement, a args, row func(*sq
 	}
 	return rows.Close()
 }
+
+// unread is the error of a row that cannot be read. It quotes the value, which SQLite
+// takes in any length and of any type.
+type unread struct{ error }
+
+func (e unread) Error() string { return printable.Text(e.error.Error()) }
+func (e unread) Unwrap() error { return e.error }
 
 // number runs a statement that answers with one number.
 func (c *Center) number(ctx context.Context, s statement, a args) (n int64, err error) {

@@ -33,7 +33,8 @@ type checkedConfig struct {
 func checkConfig(text []byte, key string) (c checkedConfig, err error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
-		return c, err
+		// The file may hold a password that begins with a *.
+		return c, errors.New(anchor.ReplaceAllString(err.Error(), "unknown anchor: quote what begins with a *"))
 	}
 	if len(document.Content) == 0 {
 		return c, errors.New("it is empty")
@@ -69,6 +70,8 @@ func checkConfig(text []byte, key string) (c checkedConfig, err error) {
 	}
 	return c, nil
 }
+
+var anchor = regexp.MustCompile(`(?s)unknown anchor '.*' referenced`)
 
 // semantic gives each fault of a Config the place of the key that it begins with.
 func semantic(root *yaml.Node, key string, err error) (faults []fault) {

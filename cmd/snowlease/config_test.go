@@ -52,7 +52,7 @@ func TestConfigCheck(t *testing.T) {
 	require.Equal(t, exitNo, code)
 	require.Equal(t, 3, strings.Count(out, "\n"), out)
 	require.Contains(t, errs, "has faults: 3")
-	for text, want := range map[string]string{"": "it is empty", "a: [": "yaml", "a: 1\n": "there is no key x.y"} {
+	for text, want := range map[string]string{"": "it is empty", "a: [": "yaml", "password: *word": "yaml: unknown anchor: quote", "a: 1\n": "there is no key x.y"} {
 		code, _, errs := call(t, text, "config", "check", "-", "--key=x.y")
 		require.Equal(t, exitFailed, code)
 		require.Contains(t, errs, want)

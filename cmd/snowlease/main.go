@@ -28,6 +28,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func main() {
@@ -81,6 +82,16 @@ Exit codes: 0 all went well, 1 something failed, 2 wrong call, 3 the answer is n
 		add("worker", workersCommand(), initCommand(), doctorCommand(), quarantineCommand(), releaseCommand(), mendCommand(), retireCommand())
 		add("", segmentCommand(), configCommand(), versionCommand())
 	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		// What follows a dash shows no store: -store=redis://user:password@host.
+		if e := (*pflag.NotExistError)(nil); errors.As(err, &e) && len(e.GetSpecifiedShortnames()) > 1 {
+			return fmt.Errorf("unknown shorthand flag: %q: flags of more than one letter begin with two dashes", e.GetSpecifiedName())
+		}
+		if e := (*pflag.InvalidSyntaxError)(nil); errors.As(err, &e) {
+			return errors.New("bad flag syntax: write --name=value")
+		}
+		return err
+	})
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)

@@ -113,7 +113,8 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 		"redis://user:" + secret, "redis://user:a:" + secret, "redis://user:" + secret + "/0", "redis://user:" + secret + "@127.0.0.1:1",
 		"mysql://root:" + secret + "/db", "mysql://root:" + secret + "@127.0.0.1:1/db", "root:" + secret + "@tcp(127.0.0.1:1/db", "root:" + secret + "@tcp(127.0.0.1:1)/db",
 		"postgres://root:" + secret + "/db", "postgres://root:" + secret + "@127.0.0.1:1/db", "host=127.0.0.1 port=1 password=" + secret, "host=127.0.0.1 port=x password=" + secret,
-		"sqlite:root:" + secret + "@127.0.0.1/db", "sqlite://root:" + secret + "@h/db", "oracle://root:" + secret + "@h/db", "root:" + secret + "@h/db",
+		"sqlite:root:" + secret + "@127.0.0.1/db", "sqlite://root:" + secret + "@h/db", "oracle://root:" + secret + "@h/db", "redis://[root:" + secret + "]", "redis://[root:" + secret + "]:1", "file:root:" + secret + "@h/db", "sqlite:user=u password=" + secret, "user=u password=" + secret,
+		"root:" + secret + "@h/db",
 	} {
 		t.Run(strings.ReplaceAll(store, secret, "PW"), func(t *testing.T) {
 			t.Setenv(envStore, store)
@@ -121,6 +122,9 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 				{"workers", "--namespace=a", "--timeout=500ms"},
 				{"doctor", "--namespace=a", "--timeout=500ms"},
 				{"workers", store},
+				{"workers", "-store=" + store},
+				{"workers", "--stores=" + store},
+				{"workers", "---store=" + store},
 				{store},
 				{"config", store},
 				{"segment", store},

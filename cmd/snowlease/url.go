@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -26,14 +27,15 @@ func parseStore(text string) (providers.Config, error) {
 		return database("mysql", dsn), err
 	case isURL && (scheme == "postgres" || scheme == "postgresql"):
 		return database("postgres", text), nil
-	case strings.HasPrefix(text, "sqlite:"):
-		path := strings.TrimPrefix(strings.TrimPrefix(text, "sqlite:"), "//")
-		if strings.Contains(path, ":") && strings.Contains(path, "@") {
-			return providers.Config{}, errors.New("--store: what follows sqlite: is no path of a file")
+	case strings.HasPrefix(text, "sqlite:"), strings.HasPrefix(text, "file:"):
+		path := strings.TrimPrefix(text, "sqlite:")
+		if path != text {
+			path = strings.TrimPrefix(path, "//")
+		}
+		if name, _, _ := strings.Cut(strings.TrimPrefix(path, "file:"), "?"); strings.Contains(name, ":") && strings.Contains(name, "@") || strings.Contains(name, "password=") {
+			return providers.Config{}, errors.New("--store: what follows sqlite: or file: is no path of a file")
 		}
 		return database("sqlite", path), nil
-	case strings.HasPrefix(text, "file:"):
-		return database("sqlite", text), nil
 	case strings.Contains(text, "@tcp("), strings.Contains(text, "@unix("):
 		return database("mysql", text), nil
 	case !isURL && (strings.Contains(text, "host=") || strings.Contains(text, "dbname=")):
@@ -91,11 +93,18 @@ func parseAuthority(rest string) (a authority, err error) {
 // isHost reports whether h is a host, with or without a port that is a number. A user and
 // a password without a host are not taken for them.
 func isHost(h string) bool {
-	if strings.HasPrefix(h, "[") && strings.HasSuffix(h, "]") || !strings.Contains(h, ":") {
+	if inner, ok := strings.CutPrefix(h, "["); ok && strings.HasSuffix(inner, "]") {
+		_, err := netip.ParseAddr(strings.TrimSuffix(inner, "]"))
+		return err == nil
+	}
+	if !strings.Contains(h, ":") {
 		return true
 	}
-	_, port, err := net.SplitHostPort(h)
+	host, port, err := net.SplitHostPort(h)
 	if err != nil {
+		return false
+	}
+	if _, err := netip.ParseAddr(host); err != nil && strings.Contains(host, ":") {
 		return false
 	}
 	_, err = strconv.ParseUint(port, 10, 16)

@@ -190,3 +190,17 @@ func TestStateOf(t *testing.T) {
 	require.Equal(t, "ahead", stateOf(lease.Slot{Now: 5, Expires: 4, Mark: 5}))
 	require.Equal(t, "free", stateOf(lease.Slot{Now: 5, Expires: 4, Mark: 4}))
 }
+
+// JSON leaves some characters as they are that a terminal takes for commands.
+func TestPinThatIsNotToBePrinted(t *testing.T) {
+	t.Parallel()
+	r := miniredis.RunT(t)
+	args := []string{"--store=redis://" + r.Addr(), "--namespace=a", "--quarantine=never"}
+	code, _, errs := call(t, "", append([]string{"init"}, args...)...)
+	require.Zero(t, code, errs)
+	r.HSet("snowlease:{a}:meta", "pin", "\u202e\u0085"+strings.Repeat("A", 1<<20))
+	code, out, errs := call(t, "", append([]string{"workers", "--json"}, args...)...)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, `"pin":"??AAA`)
+	require.Less(t, len(out), 1000)
+}

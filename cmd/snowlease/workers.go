@@ -125,7 +125,7 @@ func readWorkers(ctx context.Context, o *opened, namespace string, all bool) (v 
 	if err != nil {
 		return v, err
 	}
-	v = workerView{Namespace: namespace, Store: o.String(), Now: at(rec.Now), Pin: rec.Pin, Pool: len(slots), Workers: []workerLine{}}
+	v = workerView{Namespace: namespace, Store: o.String(), Now: at(rec.Now), Pin: printable.Text(rec.Pin), Pool: len(slots), Workers: []workerLine{}}
 	if rec.Quarantined() {
 		v.Quarantine, v.Reason = at(rec.Quarantine), printable.Text(rec.Reason)
 	}

@@ -65,12 +65,15 @@ func (c *config) complete() {
 
 // driverOf guesses the driver by the form of a DSN: "" where it has none of the forms.
 func driverOf(dsn string) string {
+	path, _, _ := strings.Cut(dsn, "?")
 	switch {
 	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"),
-		strings.Contains(dsn, "host="), strings.Contains(dsn, "dbname="):
+		strings.Contains(dsn, "host="), strings.Contains(dsn, "dbname="), strings.Contains(dsn, "password="):
 		return "postgres"
 	case strings.Contains(dsn, "@tcp("), strings.Contains(dsn, "@unix("), strings.Contains(dsn, "@/"):
 		return "mysql"
+	case strings.Contains(path, "="):
+		return "" // a setting, or a path whose driver is to be named
 	case strings.ContainsAny(strings.TrimPrefix(strings.TrimPrefix(dsn, "file:"), ":memory:"), ":@"):
 		return ""
 	}

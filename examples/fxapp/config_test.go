@@ -91,7 +91,7 @@ func TestModes(t *testing.T) {
 	for dsn, driver := range map[string]string{
 		"shop.db": "sqlite", "file:shop.db?mode=rwc": "sqlite", ":memory:": "sqlite",
 		"app:word@tcp(db:3306)/shop": "mysql", "app@unix(/run/mysqld.sock)/shop": "mysql", "app@/shop": "mysql",
-		"postgres://app@db/shop": "postgres", "postgresql://db/shop": "postgres", "host=db dbname=shop": "postgres",
+		"postgres://app@db/shop": "postgres", "postgresql://db/shop": "postgres", "user=u password=word": "postgres", "host=db dbname=shop": "postgres",
 	} {
 		cfg, err := load([]string{"-dsn", dsn}, nil, io.Discard)
 		require.NoError(t, err)
@@ -137,6 +137,12 @@ func TestBadConfig(t *testing.T) {
 		{name: "a DSN of another form", args: []string{"-dsn", "sqlserver://sa:" + secret + "@h/d"}, want: []string{"db.driver is empty"}},
 		{name: "a DSN without a protocol", args: []string{"-dsn", "app:" + secret + "@h/d"}, want: []string{"db.driver is empty"}},
 		{name: "a DSN without a host", env: []string{"FXAPP_DB_DSN=app:" + secret + "/d"}, want: []string{"db.driver is empty"}},
+		{name: "a setting of no database", args: []string{"-dsn", "user=u pass=" + secret}, want: []string{"db.driver is empty"}},
+		{name: "a DSN as driver", args: []string{"-driver", "app:" + secret + "@h/d"}, want: []string{"db.driver is a DSN"}},
+		{name: "a password that begins with an asterisk", file: "redis: {password: *" + secret + " }", want: []string{"cannot be read: yaml: unknown ..."}},
+		{name: "a password in braces", file: "redis:\n  password: {" + secret + "}", want: []string{"key redis.password.***: is unknown"}},
+		{name: "no blank behind the colon", file: "redis: {password:" + secret + "}", want: []string{"key redis.password***: is unknown"}},
+		{name: "no mapping but a text", file: secret, want: []string{"cannot be read: yaml: "}},
 		{name: "flag", args: []string{"-foo"}, want: []string{"not defined: -foo: see -help"}},
 		{name: "flag value", args: []string{"-log-level", "loud"}, want: []string{`flag -log-level: key log_level: value "loud": `}},
 		{name: "argument", args: []string{"start"}, want: []string{`argument "start" is not known`}},

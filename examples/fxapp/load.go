@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"regexp"
 	"slices"
@@ -94,7 +95,10 @@ func (l *loader) file(path string) error {
 	source := "file " + path
 	layer := koanf.New(".")
 	if err := layer.Load(file.Provider(path), yaml.Parser()); err != nil {
-		return fmt.Errorf("%s: cannot be read: %w", source, err)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			return fmt.Errorf("%s: cannot be read: %w", source, err)
+		}
+		return fmt.Errorf("%s: cannot be read: %s", source, quoted.ReplaceAllString(err.Error(), "..."))
 	}
 	return l.add(source, layer, false)
 }
@@ -137,7 +141,7 @@ func (l *loader) add(source string, layer *koanf.Koanf, texts bool) error {
 	var errs []error
 	for _, key := range layer.Keys() {
 		if !l.known(key) {
-			errs = append(errs, fmt.Errorf("%s: key %s: is unknown: see config.example.yaml", source, key))
+			errs = append(errs, fmt.Errorf("%s: key %s: is unknown: see config.example.yaml", source, l.shown(key)))
 		}
 		l.sources[key] = source
 	}
@@ -145,6 +149,26 @@ func (l *loader) add(source string, layer *koanf.Koanf, texts bool) error {
 		errs = append(errs, fmt.Errorf("%s: %w", source, err))
 	}
 	return errors.Join(append(errs, l.k.Merge(layer))...)
+}
+
+// quoted are the values that an error about YAML shows.
+var quoted = regexp.MustCompile("(?s)`.*`|anchor '.*'")
+
+// plain is what a key is made of.
+var plain = regexp.MustCompile(`^[\w.-]*`)
+
+// shown returns a key without what may be a value: what stands below a setting, as with
+// {password: {secret}}, and what follows a colon, as with {password:secret}.
+func (l *loader) shown(key string) string {
+	for k := range l.keys {
+		if strings.HasPrefix(key, k+".") {
+			return k + ".***"
+		}
+	}
+	if name := plain.FindString(key); name != key {
+		return name + "***"
+	}
+	return key
 }
 
 // known tells whether there is such a key, or others below it.

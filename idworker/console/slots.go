@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 const (
@@ -157,8 +158,9 @@ func newPool(st idworker.Status, list []lease.Slot, err error) *pool {
 }
 
 func view(s lease.Slot, worker, token int64) slot {
+	holder := printable.Text(s.Holder)
 	v := slot{
-		Worker: s.Worker, Token: s.Token, Holder: s.Holder, Host: host(s.Holder),
+		Worker: s.Worker, Token: s.Token, Holder: holder, Host: host(holder),
 		Since: millis(s.Since), Until: millis(s.Expires), Mark: millis(s.Mark), State: free,
 	}
 	switch {

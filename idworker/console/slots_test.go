@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,4 +31,14 @@ func TestDrawnAsSeldomAsAsked(t *testing.T) {
 	require.Equal(t, map[string]int{mine: 1}, s.of(t.Context(), st).Counts)
 	s.read = time.Now().Add(-time.Hour)
 	require.NotSame(t, first, s.of(t.Context(), idworker.Status{Worker: -1}))
+}
+
+// What a stranger wrote as a holder turns no text around, and is not shown in all its
+// length.
+func TestHoldersThatAreNotToBePrinted(t *testing.T) {
+	t.Parallel()
+	v := view(lease.Slot{Holder: "app@\u202eh\x1b[1m:1" + strings.Repeat("A", 1<<20)}, -1, 0)
+	require.Contains(t, v.Holder, "app@?h?[1m:1AAA")
+	require.Less(t, len(v.Holder), 400)
+	require.Equal(t, "?h?[1m", v.Host)
 }

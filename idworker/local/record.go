@@ -20,6 +20,9 @@ type record struct {
 // recordSize is that of a disk's sector: a sector is written whole or not at all.
 const recordSize = 512
 
+// maxNumber bounds tokens and times: a time so late is in the year 33658.
+const maxNumber = 999_999_999_999_999
+
 const magic = "snowlea1"
 
 // onDisk is all of a record but its checksum.
@@ -58,8 +61,8 @@ func decode(b []byte, worker int64) (record, error) {
 		return record{}, fmt.Errorf("it begins with %q instead of %q: another version wrote it", d.Magic, magic)
 	case d.Worker != worker:
 		return record{}, fmt.Errorf("it is that of worker id %d", d.Worker)
-	case d.Token < 0 || d.Mark < 0 || d.Since < 0:
-		return record{}, fmt.Errorf("token %d, mark %d or since %d is negative", d.Token, d.Mark, d.Since)
+	case min(d.Token, d.Mark, d.Since) < 0 || max(d.Token, d.Mark, d.Since) > maxNumber:
+		return record{}, fmt.Errorf("token %d, mark %d or since %d is not 0 to %d", d.Token, d.Mark, d.Since, int64(maxNumber))
 	}
 	return record{Worker: d.Worker, Token: d.Token, Mark: d.Mark, Since: d.Since, Owner: d.Owner, Holder: string(d.Holder[:d.Length])}, nil
 }

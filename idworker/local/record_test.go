@@ -1,6 +1,7 @@
 package local
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -25,9 +26,9 @@ func TestRecord(t *testing.T) {
 	other := append([]byte("another "), sample.encode()[8:recordSize-4]...)
 	_, err = decode(append(other, encodeSum(other)...), 7)
 	require.ErrorContains(t, err, "another version")
-	for _, r := range []record{{Mark: -1}, {Token: -1}, {Since: -1}} {
+	for _, r := range []record{{Mark: -1}, {Token: -1}, {Since: -1}, {Mark: maxNumber + 1}, {Token: math.MaxInt64}, {Since: math.MaxInt64}} {
 		_, err := decode(r.encode(), 0)
-		require.ErrorContains(t, err, "negative")
+		require.ErrorContains(t, err, "is not 0 to 999999999999999")
 	}
 }
 

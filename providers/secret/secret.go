@@ -1,11 +1,12 @@
 // Package secret keeps passwords of a configuration out of logs: a String prints stars
-// wherever the configuration it is part of is printed, logged or encoded.
+// wherever the configuration it is part of is printed, logged or encoded as text.
 //
 //	redis.Config{Addrs: addrs, Password: secret.String(os.Getenv("REDIS_PASSWORD"))}
 //
 // It is no protection against code that asks for the text: convert a String to a
 // string to read it. fmt does not ask the type of an unexported field, so keep
-// configurations in exported ones.
+// configurations in exported ones; nor where the verb is wrong for a value, as %w and
+// %p are for a configuration, which go vet finds. Package encoding/gob encodes the text.
 package secret
 
 import (

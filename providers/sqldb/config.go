@@ -55,8 +55,12 @@ func (c Config) Validate() error {
 	fault := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("providers: db."+format, args...))
 	}
-	if c.Driver == "" {
+	switch {
+	case c.Driver == "":
 		fault("driver is empty: set mysql, postgres or sqlite")
+	case strings.ContainsAny(c.Driver, ":/@= "):
+		// Not shown: it may hold a password.
+		fault("driver is a DSN: set mysql, postgres or sqlite, and dsn")
 	}
 	if strings.TrimSpace(string(c.DSN)) == "" {
 		fault("dsn is empty: set the data source name of the database")

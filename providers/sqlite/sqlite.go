@@ -81,7 +81,7 @@ func open(_ context.Context, dsn string, _ time.Duration) (sqldb.Target, error) 
 func isPath(path string) bool {
 	path = strings.TrimPrefix(path, "file:")
 	_, login, _ := strings.Cut(path, ":")
-	return !strings.Contains(path, "://") && !strings.Contains(login, "@")
+	return !strings.Contains(path, "://") && !strings.Contains(login, "@") && !strings.Contains(path, "password=")
 }
 
 // defaults returns the parameters that are added to those set.
