@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -139,7 +138,9 @@ func TestPostgresLosesItsLastCommits(t *testing.T) {
 	var started, again time.Time
 	require.NoError(t, db.Raw("SELECT pg_postmaster_start_time()").Row().Scan(&started))
 	grants := []lease.Grant{acquire(t, c, request("orders", 2)), acquire(t, c, request("orders", 2))}
-	require.NoError(t, syscall.Kill(int(number(t, db, "SELECT pg_backend_pid()")), syscall.SIGKILL))
+	backend, err := os.FindProcess(int(number(t, db, "SELECT pg_backend_pid()")))
+	require.NoError(t, err)
+	require.NoError(t, backend.Kill())
 	require.Eventually(t, func() bool {
 		return db.Raw("SELECT pg_postmaster_start_time()").Row().Scan(&again) == nil
 	}, 20*time.Second, 20*time.Millisecond)
