@@ -11,7 +11,8 @@
 // It exits with 0 when all went well, 1 when something failed, 2 when it was called
 // wrongly, and 3 when it did what was asked and the answer is no: the doctor found
 // faults, the configuration has some, the namespace to be opened exists, the worker id
-// to be taken back is not held so, what is to be mended is held, the question was not answered with yes.
+// to be taken back is not held so, what is to be mended is held, the question was not
+// answered with yes.
 package main
 
 import (

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowlease/snowlease/providers"
 	"github.com/snowlease/snowlease/providers/secret"
+	"github.com/snowlease/snowlease/providers/sqlite"
 )
 
 // parseStore reads where a store is. Its errors show no part of the text, which may
@@ -32,7 +33,7 @@ func parseStore(text string) (providers.Config, error) {
 		if path != text {
 			path = strings.TrimPrefix(path, "//")
 		}
-		if name, _, _ := strings.Cut(strings.TrimPrefix(path, "file:"), "?"); strings.Contains(name, ":") && strings.Contains(name, "@") || strings.Contains(name, "password=") {
+		if !sqlite.IsPath(path) {
 			return providers.Config{}, errors.New("--store: what follows sqlite: or file: is no path of a file")
 		}
 		return database("sqlite", path), nil

@@ -55,7 +55,7 @@ func busy(err error) bool {
 
 func open(_ context.Context, dsn string, _ time.Duration) (sqldb.Target, error) {
 	path, query, _ := strings.Cut(dsn, "?")
-	if !isPath(path) {
+	if !IsPath(path) {
 		return sqldb.Target{}, errors.New("it is no path of a file")
 	}
 	set, err := url.ParseQuery(query)
@@ -76,10 +76,10 @@ func open(_ context.Context, dsn string, _ time.Duration) (sqldb.Target, error) 
 	return sqldb.Target{Address: name, Dialector: sqlite.Open(path), Single: memory}, nil
 }
 
-// isPath reports whether path can be meant as one. A DSN of another database is not: a
-// file would be made, named after its password.
-func isPath(path string) bool {
-	path = strings.TrimPrefix(path, "file:")
+// IsPath reports whether a DSN can name a file. That of another database does not: a file
+// would be made, named after its password.
+func IsPath(dsn string) bool {
+	path, _, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
 	_, login, _ := strings.Cut(path, ":")
 	return !strings.Contains(path, "://") && !strings.Contains(login, "@") && !strings.Contains(path, "password=")
 }
