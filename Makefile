@@ -8,6 +8,7 @@ FUZZ ?= ^Fuzz
 TESTTIME ?= 20m
 CHAOSTIME ?= 10m
 SEED ?= 0
+LOSSES ?= 1
 SEEDS ?= 100000
 STORES ?= redis mysql postgres local numbers
 PLATFORMS ?= linux/386 linux/arm linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64
@@ -57,9 +58,9 @@ bench: ## measure everything beside its peers, about ten minutes: docs/performan
 	cd bench && go run ./cmd/performance -out ../docs
 
 .PHONY: chaos
-chaos: test-deps ## faults on real servers, CHAOSTIME for each store, about five times that
+chaos: test-deps ## faults on real servers, CHAOSTIME for each store, about five times that, LOSSES times as many losses
 	cd internal/chaos && for store in $(STORES); do \
-		go test -count=1 -v -timeout 0 -run "TestChaos/$$store$$" . -chaos.duration=$(CHAOSTIME) -chaos.seed=$(SEED) -chaos.report="$$PWD/chaos-$$store.md"; \
+		go test -count=1 -v -timeout 0 -run "TestChaos/$$store$$" . -chaos.duration=$(CHAOSTIME) -chaos.seed=$(SEED) -chaos.losses=$(LOSSES) -chaos.report="$$PWD/chaos-$$store.md"; \
 	done
 
 .PHONY: soak

@@ -27,14 +27,14 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant,
 }
 
 // verb runs f on tables that are there. If they have gone missing meanwhile, they are
-// made anew, as lost, and f runs again.
+// made anew, and f runs again.
 func (c *Center) verb(ctx context.Context, k *call, what string, f func() error) error {
-	_, err := c.prepare(ctx, k)
+	err := c.prepare(ctx, k)
 	if err == nil {
 		if err = f(); c.tableMissing(err) {
 			if name, e := c.missing(ctx, k.q); e == nil && name != "" {
 				c.ready.Store(false)
-				if _, err = c.prepare(ctx, k); err == nil {
+				if err = c.prepare(ctx, k); err == nil {
 					err = f()
 				}
 			}
@@ -56,18 +56,11 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 		if v, err = c.survey(ctx, k); err != nil {
 			return lease.Grant{}, err
 		}
-		if v.quarantine >= v.now {
-			return lease.Grant{}, k.quarantined(v.now, v.quarantine, v.reason)
+		if err := k.quarantined(v.now, v.quarantine, v.reason); err != nil {
+			return lease.Grant{}, err
 		}
-		if v.own >= 0 {
-			r, err := c.record(ctx, k, v.own)
-			if err != nil {
-				return lease.Grant{}, err
-			}
-			if r.owner == k.args["owner"] && r.expires >= r.now+ms(k.req.Skew) {
-				return k.grant(r), nil
-			}
-			continue
+		if v.held.there && v.held.mark > v.held.floor {
+			return k.grant(v.held), nil // the first reply was lost
 		}
 		if v.soonest >= v.now {
 			if err := within("the least of expires_ms and hwm_ms", v.soonest, topTime); err != nil {
@@ -81,7 +74,7 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 			}
 			done = ticket
 		}
-		r, err := c.claim(ctx, k, ticket)
+		r, err := c.claim(ctx, k, v, ticket)
 		if err != nil {
 			return lease.Grant{}, err
 		}
@@ -114,7 +107,7 @@ func (c *Center) draw(ctx context.Context, k *call) (ticket int64, err error) {
 
 // claim tries the free slots in turn, each by one conditional change, until one is
 // won. There is no record if none is; its ticket is the former holder's.
-func (c *Center) claim(ctx context.Context, k *call, ticket int64) (record, error) {
+func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (record, error) {
 	var free []record
 	at := k.req.First + ticket%(k.req.Last-k.req.First+1)
 	if ticket == 0 {
@@ -143,7 +136,8 @@ func (c *Center) claim(ctx context.Context, k *call, ticket int64) (record, erro
 			// The version says that the row was as it had been read, so this is what is
 			// on record now.
 			r.there, r.now, r.since = true, now, now
-			r.token, r.floor, r.mark = max(r.token, now)+1, max(r.mark, now-1), now+ms(k.req.TTL)
+			r.token, r.floor = max(r.token, now)+1, max(r.mark, v.quarantine, now-1)
+			r.mark = k.ceiling(r.floor, now)
 			return r, nil
 		case err != nil && !c.transient(err):
 			return record{}, c.checked(err)

@@ -35,11 +35,11 @@ func TestLostReplies(t *testing.T) {
 		c  *dbseq.Center
 		g  lease.Grant
 	}
-	hold := func(t *testing.T, s *scene) { s.g = acquire(t, s.c, request("orders", 2)) }
+	hold := func(t *testing.T, s *scene) { s.g = first(t, s.c, soon(request("orders", 2))) }
 	holdLost := func(t *testing.T, s *scene) {
 		hold(t, s)
 		rawExec(t, s.db, "DELETE FROM snowlease_slot")
-		rawExec(t, s.db, "DELETE FROM snowlease_meta WHERE ns <> ''")
+		rawExec(t, s.db, "DELETE FROM snowlease_meta")
 	}
 	ask := func(t *testing.T, s *scene) error {
 		g, err := s.c.Acquire(t.Context(), s.g.Request)
@@ -58,7 +58,11 @@ func TestLostReplies(t *testing.T) {
 			require.Zero(t, g)
 			return err
 		}
-		require.GreaterOrEqual(t, g.Token, s.g.Token)
+		if g.Token != s.g.Token {
+			requireDisjoint(t, g, s.g)
+		}
+		require.Equal(t, g.Floor, number(t, s.db, "SELECT floor_ms FROM snowlease_slot WHERE slot = ?", g.Worker))
+		require.Equal(t, g.Ceiling, number(t, s.db, "SELECT hwm_ms FROM snowlease_slot WHERE slot = ?", g.Worker))
 		return err
 	}
 	for name, verb := range map[string]struct {
@@ -69,13 +73,13 @@ func TestLostReplies(t *testing.T) {
 		"acquire on an empty database": {
 			prepare:  func(_ *testing.T, s *scene) { s.g.Request = request("orders", 2) },
 			run:      ask,
-			accepted: quarantined, // it did not learn that it has created the tables
+			accepted: quarantined,
 		},
 		"acquire after one that was killed": {
 			prepare: func(t *testing.T, s *scene) {
 				hold(t, s)
 				rawExec(t, s.db, "UPDATE snowlease_slot SET expires_ms = 1, hwm_ms = 1, ver = ver + 1")
-				s.g.Request = request("orders", 2)
+				s.g.Owner = lease.NewOwner()
 			},
 			run: ask,
 		},
@@ -95,16 +99,31 @@ func TestLostReplies(t *testing.T) {
 				return nil
 			},
 		},
-		"re-take": {prepare: holdLost, run: renew},
+		"renew what is lent anew": {
+			prepare: func(t *testing.T, s *scene) {
+				hold(t, s)
+				rawExec(t, s.db, "UPDATE snowlease_meta SET quarantine_ms = ?", s.g.Now)
+			},
+			run: func(t *testing.T, s *scene) error {
+				err := renew(t, s)
+				if err == nil {
+					require.Equal(t, s.g.Ceiling, number(t, s.db, "SELECT floor_ms FROM snowlease_slot WHERE slot = ?", s.g.Worker), "once, above its mark")
+				}
+				return err
+			},
+		},
 		"acquire that starts a quarantine": {
 			prepare: holdLost,
 			run: func(t *testing.T, s *scene) error {
-				_, err := s.c.Acquire(t.Context(), request("orders", 2))
+				g, err := s.c.Acquire(t.Context(), s.g.Request)
+				if err == nil { // the reply to the one that started it was lost
+					requireDisjoint(t, g, s.g)
+					return nil
+				}
 				if quarantined(err) {
 					require.EqualValues(t, 2, number(t, s.db, "SELECT COUNT(*) FROM snowlease_slot"), "the records are whole")
 					return nil
 				}
-				require.Error(t, err)
 				return err
 			},
 		},
@@ -185,7 +204,7 @@ func TestClaimChecksAgain(t *testing.T) {
 		db := e.db(t, dsn)
 		c, n := counted(t, e, db, dsn)
 		other := center(t, db)
-		acquire(t, c, request("warm-up", 1))
+		first(t, c, request("warm-up", 1))
 		for what, change := range map[string]func(ns string){
 			"quarantine": func(ns string) {
 				rawExec(t, db, "UPDATE snowlease_meta SET quarantine_ms = 9999999999999, reason = 'test' WHERE ns = ?", ns)
@@ -224,20 +243,21 @@ func TestRenewChecksAgain(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		c, n := counted(t, e, db, dsn)
-		g := acquire(t, c, request("orders", 4))
-		for _, verb := range []func() error{
-			func() (err error) { g, err = c.Renew(t.Context(), g); return err },
-			func() error { return c.Release(t.Context(), g, g.Now) },
-		} {
+		g := first(t, c, request("orders", 4))
+		change := func() {
 			n.before = once("UPDATE snowlease_slot", func() {
 				rawExec(t, db, "UPDATE snowlease_meta SET quarantine_ms = 0, incarnation = 'x' WHERE ns = 'orders'")
 			})
-			require.NoError(t, verb())
-			n.before = nil
-			_, err := c.Acquire(t.Context(), request("orders", 4))
-			require.True(t, quarantined(err), err)
-			require.ErrorContains(t, err, `changed from "x"`)
 		}
+		change()
+		_, err := c.Renew(t.Context(), g)
+		require.True(t, quarantined(err), err)
+		require.ErrorContains(t, err, `changed from "x"`)
+		require.Equal(t, g.Ceiling, number(t, db, "SELECT hwm_ms FROM snowlease_slot WHERE slot = ?", g.Worker), "not extended")
+		rawExec(t, db, "UPDATE snowlease_meta SET quarantine_ms = 0")
+		change()
+		require.NoError(t, c.Release(t.Context(), g, g.Now))
+		require.ErrorContains(t, requireQuarantine(t, c, request("orders", 4)), `changed from "x"`)
 	})
 }
 
@@ -259,6 +279,7 @@ func TestTicketsStartAnew(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		c := center(t, db)
+		require.NoError(t, c.Init(t.Context(), request("orders", 12)))
 		for range 3 {
 			for range 4 {
 				acquire(t, c, request("orders", 12))
@@ -278,7 +299,7 @@ func TestTicketsStartAnew(t *testing.T) {
 func TestRenewTwiceInAMillisecond(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		c := center(t, e.db(t, dsn))
-		g := acquire(t, c, request("orders", 4))
+		g := first(t, c, request("orders", 4))
 		g.TTL = 5 * time.Second // neither mark nor expiry rise
 		for range 200 {
 			renewed, err := c.Renew(t.Context(), g)
@@ -294,6 +315,7 @@ func TestAutoIncrementStep(t *testing.T) {
 	t.Parallel()
 	e := engines[1]
 	c := center(t, e.db(t, e.dsn(t)+"&auto_increment_increment=2"))
+	require.NoError(t, c.Init(t.Context(), request("orders", 32)))
 	workers := map[int64]bool{}
 	for range 32 {
 		workers[acquire(t, c, request("orders", 32)).Worker] = true
@@ -308,6 +330,7 @@ func TestAutoIncrementStep(t *testing.T) {
 func TestOddHolders(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		c := center(t, e.db(t, dsn))
+		require.NoError(t, c.Init(t.Context(), request("orders", 32)))
 		for holder, want := range map[string]string{
 			"订单@主机 🦀": "订单@主机 🦀", "a\x00b": "a?b", "\xff\xfe": "??", `'; DROP TABLE "x" \`: `'; DROP TABLE "x" \`,
 			strings.Repeat("ü", 127): strings.Repeat("ü", 127),

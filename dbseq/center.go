@@ -28,9 +28,7 @@ type Center struct {
 	dialect string
 
 	gate    chan struct{} // holds one element while somebody prepares
-	ready   atomic.Bool   // the tables are there and in use
-	known   atomic.Bool   // they have been before: what is missing now was lost
-	created atomic.Bool   // this centre has created them, and nobody has used them yet
+	ready   atomic.Bool   // the tables are there
 	queries atomic.Pointer[queries]
 }
 

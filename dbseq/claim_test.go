@@ -1,7 +1,7 @@
 package dbseq_test
 
 import (
-	"strings"
+	"cmp"
 	"testing"
 	"time"
 
@@ -69,22 +69,18 @@ func TestClaimChecksAllAgain(t *testing.T) {
 	})
 }
 
-// TestRetakeChecksAllAgain: what comes between the look and the re-take.
-func TestRetakeChecksAllAgain(t *testing.T) {
+// TestClaimAheadChecksAllAgain: the same where a range begins ahead of the clock.
+func TestClaimAheadChecksAllAgain(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		between func(t *testing.T, s clocked, g lease.Grant)
-		lost    bool
+		between func(t *testing.T, s clocked)
+		floor   int64 // in minutes; 0: it is refused
 	}{
-		"the ceiling passes": {func(_ *testing.T, s clocked, _ lease.Grant) { s.Sleep(9*time.Minute + 59*time.Second) }, true},
-		"the quarantine ends": {func(t *testing.T, s clocked, _ lease.Grant) {
-			rawExec(t, s.db, "UPDATE snowlease_meta SET quarantine_ms = 1 WHERE ns = 'orders'")
-		}, true},
-		"another re-takes it": {func(t *testing.T, s clocked, g lease.Grant) {
-			g.Owner = lease.NewOwner()
-			_, err := s.center(t).Renew(t.Context(), g)
-			require.NoError(t, err)
-		}, false},
+		"nothing": {func(*testing.T, clocked) {}, 6},
+		"a loss": {func(t *testing.T, s clocked) {
+			rawExec(t, s.db, "UPDATE snowlease_meta SET quarantine_ms = quarantine_ms + 60000")
+		}, 7},
+		"a clock that steps back": {func(_ *testing.T, s clocked) { s.Sleep(-4 * time.Minute) }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -92,24 +88,159 @@ func TestRetakeChecksAllAgain(t *testing.T) {
 			s := clockedOn(t, &store{db: engines[0].db(t, dsn), compared: true})
 			c, n := counted(t, engines[0], s.db, dsn)
 			s.host(c)
-			g := acquire(t, c, request("orders", 1))
-			rawExec(t, s.db, "DELETE FROM snowlease_slot")
-			n.before = func(_ int64, query string) error {
-				if strings.Contains(query, "since_ms = ?4") {
-					n.before = nil
-					test.between(t, s, g)
-				}
-				return nil
-			}
-			renewed, err := c.Renew(t.Context(), g)
-			require.Nil(t, n.before, "it came to a re-take")
-			require.Zero(t, renewed)
-			if test.lost {
-				require.ErrorIs(t, err, lease.ErrLost)
-			} else {
+			req := request("orders", 1)
+			req.TTL, req.Ahead = 5*time.Minute, 9*time.Minute
+			require.NoError(t, c.Init(t.Context(), req))
+			now := number(t, s.db, "SELECT ms FROM host")
+			rawExec(t, s.db, "UPDATE snowlease_meta SET quarantine_ms = ?", now+6*60_000)
+			n.before = once("UPDATE snowlease_slot", func() { test.between(t, s) })
+			g, err := c.Acquire(t.Context(), req)
+			if test.floor == 0 {
 				require.True(t, quarantined(err), err)
+				return
 			}
+			require.NoError(t, err)
+			require.Equal(t, now+test.floor*60_000, g.Floor)
+			require.Equal(t, now+10*60_000, g.Ceiling, "MaxTTL above the clock")
+			require.Equal(t, []int64{g.Floor, g.Ceiling}, []int64{
+				number(t, s.db, "SELECT floor_ms FROM snowlease_slot"), number(t, s.db, "SELECT hwm_ms FROM snowlease_slot"),
+			}, "the answer is what is on record")
 		})
+	}
+}
+
+// TestRepeatedWithoutItsMark: a grant whose mark is lost is not lent again from the same
+// floor on.
+func TestRepeatedWithoutItsMark(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c := center(t, db)
+		g := first(t, c, request("orders", 1))
+		require.Equal(t, g.Floor, acquire(t, c, g.Request).Floor)
+		rawExec(t, db, "UPDATE snowlease_slot SET hwm_ms = floor_ms, ver = ver + 1")
+		_, err := c.Acquire(t.Context(), g.Request)
+		require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
+	})
+}
+
+// TestReleaseChecksAllAgain: a range that was lent anew since the look is not given back.
+func TestReleaseChecksAllAgain(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c, n := counted(t, e, db, dsn)
+		g := first(t, c, soon(request("orders", 1)))
+		var next lease.Grant
+		n.before = once("UPDATE snowlease_slot", func() {
+			rawExec(t, db, "UPDATE snowlease_meta SET quarantine_ms = ?", g.Now)
+			next = renewSoon(t, center(t, db), g)
+		})
+		require.ErrorIs(t, c.Release(t.Context(), g, g.Floor), lease.ErrLost)
+		require.Equal(t, next.Ceiling, number(t, db, "SELECT hwm_ms FROM snowlease_slot"), "its mark stays")
+	})
+}
+
+// TestRenewalChecksAllAgain: what comes between the look and the change of a renewal, on
+// a clock that stands. Where nothing was lost before, it is an extension; otherwise the
+// worker id is lent anew.
+func TestRenewalChecksAllAgain(t *testing.T) {
+	t.Parallel()
+	type test struct {
+		between func(t *testing.T, s clocked, g lease.Grant)
+		want    any   // the error
+		floor   int64 // or the floor, in minutes from the borrow
+	}
+	quarantine := func(minutes int64) func(*testing.T, clocked, lease.Grant) {
+		return func(t *testing.T, s clocked, g lease.Grant) {
+			rawExec(t, s.db, "UPDATE snowlease_meta SET quarantine_ms = ?", g.Now+minutes*60_000)
+		}
+	}
+	sleep := func(d time.Duration) func(*testing.T, clocked, lease.Grant) {
+		return func(_ *testing.T, s clocked, _ lease.Grant) { s.Sleep(d) }
+	}
+	lateCopy := func(t *testing.T, s clocked, g lease.Grant) {
+		_, err := s.center(t).Renew(t.Context(), g)
+		require.NoError(t, err)
+	}
+	failover := func(t *testing.T, s clocked, _ lease.Grant) { s.Reincarnate(t) }
+	otherMembers := func(t *testing.T, s clocked, _ lease.Grant) {
+		rawExec(t, s.db, "UPDATE snowlease_meta SET pin = 'layout={x} pool=1 max_ttl=10m0s skew=2s'")
+	}
+	for name, c := range map[string]struct {
+		lost  int64         // the quarantine before, in minutes from the borrow; 0: none
+		ttl   time.Duration // default: 5 minutes
+		tests map[string]test
+	}{
+		"extended": {tests: map[string]test{
+			"the lease ends":      {between: sleep(5 * time.Minute), want: &lease.ErrLost},
+			"a loss":              {between: quarantine(6), floor: 6},
+			"a loss at its start": {between: quarantine(0), floor: 5},
+			"a loss just now":     {between: quarantine(10), want: new(*lease.QuarantineError)},
+			"another server":      {between: failover, want: new(*lease.QuarantineError)},
+			"a late copy":         {between: lateCopy},
+			"another layout":      {between: otherMembers, want: new(*lease.MismatchError)},
+			"a loss and its copy": {between: func(t *testing.T, s clocked, g lease.Grant) { quarantine(6)(t, s, g); lateCopy(t, s, g) }, floor: 6},
+		}},
+		"lent anew": {lost: 6, tests: map[string]test{
+			"the lease ends":       {between: sleep(5 * time.Minute), want: &lease.ErrLost},
+			"a second loss":        {between: quarantine(7), floor: 7},
+			"another server":       {between: failover, want: new(*lease.QuarantineError)},
+			"another layout":       {between: otherMembers, want: new(*lease.MismatchError)},
+			"the clock steps back": {between: sleep(-210 * time.Second), want: new(*lease.QuarantineError)},
+			"the mark lies far away": {between: func(t *testing.T, s clocked, g lease.Grant) {
+				rawExec(t, s.db, "UPDATE snowlease_slot SET hwm_ms = ?, ver = ver + 1", g.Now+10*60_000)
+			}, want: new(*lease.QuarantineError)},
+		}},
+		"lent anew, above its mark": {lost: 1, tests: map[string]test{
+			"the clock steps back":     {between: sleep(-5 * time.Minute), want: new(*lease.QuarantineError)},
+			"the clock steps a little": {between: sleep(-time.Minute), floor: 5},
+		}},
+		"lent anew for a minute": {lost: 6, ttl: time.Minute, tests: map[string]test{
+			"nothing":     {between: sleep(0), floor: 6},
+			"a late copy": {between: lateCopy, floor: 6},
+		}},
+	} {
+		for what, test := range c.tests {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				t.Parallel()
+				dsn := engines[0].dsn(t)
+				s := clockedOn(t, &store{db: engines[0].db(t, dsn), compared: true})
+				member, n := counted(t, engines[0], s.db, dsn)
+				s.host(member)
+				req := request("orders", 1)
+				req.TTL, req.Ahead = cmp.Or(c.ttl, 5*time.Minute), 9*time.Minute
+				g := first(t, member, req)
+				minutes := func(n int64) int64 { return g.Now + n*60_000 }
+				if c.lost > 0 {
+					quarantine(c.lost)(t, s, g)
+				}
+				n.before = once("UPDATE snowlease_slot", func() { test.between(t, s, g) })
+				renewed, err := member.Renew(t.Context(), g)
+				n.before = nil
+				if test.want == &lease.ErrLost {
+					require.ErrorIs(t, err, lease.ErrLost)
+					return
+				}
+				if test.want != nil {
+					require.ErrorAs(t, err, test.want)
+					require.Zero(t, renewed)
+					require.Equal(t, g.Floor, number(t, s.db, "SELECT floor_ms FROM snowlease_slot"))
+					require.Equal(t, g.Token, number(t, s.db, "SELECT token FROM snowlease_slot"))
+					return
+				}
+				require.NoError(t, err)
+				require.Equal(t, []int64{renewed.Token, renewed.Floor, renewed.Ceiling}, []int64{
+					number(t, s.db, "SELECT token FROM snowlease_slot"),
+					number(t, s.db, "SELECT floor_ms FROM snowlease_slot"), number(t, s.db, "SELECT hwm_ms FROM snowlease_slot"),
+				}, "the answer is what is on record")
+				if test.floor == 0 {
+					require.Equal(t, g.Floor, renewed.Floor)
+					return
+				}
+				require.Equal(t, minutes(test.floor), renewed.Floor)
+				require.Greater(t, renewed.Token, g.Token)
+				requireDisjoint(t, g, renewed)
+			})
+		}
 	}
 }
 
@@ -128,7 +259,7 @@ func TestMendChecksAllAgain(t *testing.T) {
 			s := clockedOn(t, &store{db: engines[0].db(t, dsn), compared: true})
 			c, n := counted(t, engines[0], s.db, dsn)
 			s.host(c)
-			acquire(t, c, request("orders", 1))
+			first(t, c, request("orders", 1))
 			rawExec(t, s.db, "UPDATE snowlease_meta SET quarantine_ms = (SELECT ms FROM host) + 86400000 WHERE ns = 'orders'")
 			onRecord := func() []int64 {
 				return []int64{

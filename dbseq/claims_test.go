@@ -34,7 +34,7 @@ func TestAccountWithTheRightsOfTheDocs(t *testing.T) {
 
 			dsn := e.dsn(t)
 			admin := e.db(t, dsn)
-			acquire(t, center(t, admin), request("orders", 4))
+			first(t, center(t, admin), request("orders", 4))
 			require.NoError(t, segments(t, admin).Create(t.Context(), "orders", 7))
 			name := admin.Migrator().CurrentDatabase()
 			user, limited := name+"_r", ""
@@ -83,16 +83,15 @@ func everyStatement(t *testing.T, admin, db *gorm.DB) error {
 	for _, table := range []string{"slot", "ticket", "meta", "segment"} {
 		rawExec(t, admin, "DELETE FROM snowlease_"+table)
 	}
-	rawExec(t, admin, "INSERT INTO snowlease_meta (ns, pin, incarnation, former, quarantine_ms, reason) VALUES ('', '', '', '', 0, '')")
 	c, err := dbseq.New(db)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	if err := c.Init(ctx, request("others", 1)); err != nil {
+	if err := c.Init(ctx, soon(request("others", 1))); err != nil {
 		return err
 	}
-	g, err := c.Acquire(ctx, request("others", 1))
+	g, err := c.Acquire(ctx, soon(request("others", 1)))
 	if err != nil {
 		return err
 	}
@@ -107,11 +106,11 @@ func everyStatement(t *testing.T, admin, db *gorm.DB) error {
 	if err != nil {
 		return err
 	}
-	if g, err = c.Acquire(ctx, request("others", 1)); err != nil {
+	if g, err = c.Acquire(ctx, soon(request("others", 1))); err != nil {
 		return err
 	}
-	rawExec(t, admin, "DELETE FROM snowlease_slot WHERE ns = 'others'")
-	g, err = c.Renew(ctx, g) // takes it anew
+	rawExec(t, admin, "UPDATE snowlease_meta SET quarantine_ms = ?", g.Now)
+	g, err = c.Renew(ctx, g) // lends it anew
 	_, err2 := c.Quarantine(ctx, "others", "by hand")
 	err = errors.Join(err, err2, c.Revoke(ctx, "others", g.Worker, g.Token), c.Retire(ctx, "others", "by hand"))
 	n, err2 := dbseq.NewSegments(db)

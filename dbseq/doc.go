@@ -29,18 +29,17 @@
 // worker id is first asked for. An account that may not CREATE needs an administrator
 // who runs the file of dbseq/schema for the database once, and the rights that
 // docs/engines.md lists: SELECT and INSERT on all three, UPDATE on slot and meta, DELETE
-// on ticket. The process that creates the tables knows that no grant
-// can be forgotten, so its namespace lends at once. Any later namespace waits MaxTTL
-// and skew before it lends for the first time, unless Init has opened it.
+// on ticket.
 //
-// Never drop the tables, or restore a backup of them, while holders live: a new
-// process would take the tables it creates for new ones.
+// Tables that are empty may have been dropped or emptied while processes held worker
+// ids. So the first borrow of a namespace counts as one after a loss, unless Init has
+// opened it.
 //
 // # Borrowing
 //
 // A borrower draws a ticket from an auto-increment key. The slot that the ticket falls
 // on is taken if it is free, else the least recently used free slot, by one UPDATE that
-// checks all over again on the server that runs it: the slot is as it was seen, it is
-// free, the namespace is not in quarantine, the server is the one on record, the
-// caller's clock agrees. Whoever wins a slot deletes the ticket of its predecessor.
+// checks all over again on the server that runs it: the slot and the quarantine are as
+// they were seen, the slot is free, the server is the one on record, the caller's clock
+// agrees. Whoever wins a slot deletes the ticket of its predecessor.
 package dbseq

@@ -14,7 +14,7 @@ import (
 
 // ErrDamaged is returned where a row holds what no statement here has written. Nothing
 // is lent then.
-var ErrDamaged = errors.New("dbseq: a row is damaged: put right what is written there, or delete the row: a quarantine follows, in which holders keep their worker ids")
+var ErrDamaged = errors.New("dbseq: a row is damaged: put right what is written there, or delete the row: what is lent next lies above all that it may have held")
 
 // Bounds of what is read. Tokens and versions rise by one at a time from the clock on.
 const (
@@ -38,7 +38,7 @@ func within(what string, n, most int64) error {
 func (r record) check() error {
 	of := func(column string) string { return fmt.Sprintf("%s of worker id %d", column, r.worker) }
 	return cmp.Or(
-		within(of("token"), r.token, topToken), within(of("ver"), r.ver, topToken),
+		within("slot", r.worker, lease.MaxPool-1), within(of("token"), r.token, topToken), within(of("ver"), r.ver, topToken),
 		within(of("since_ms"), r.since, topTime), within(of("floor_ms"), r.floor, topTime),
 		within(of("expires_ms"), r.expires, topTime), within(of("hwm_ms"), r.mark, topTime),
 	)

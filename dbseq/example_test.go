@@ -39,12 +39,17 @@ func Example() {
 	defer center.Close()
 
 	ctx := context.Background()
-	grant, err := center.Acquire(ctx, lease.Request{
+	request := lease.Request{
 		Namespace: "orders", Layout: "41/5/0/17", Holder: "orders@host-1", Owner: lease.NewOwner(),
 		Pool: 32, First: 0, Last: 31,
 		TTL: 30 * time.Second, MaxTTL: 30 * time.Second, Skew: 2 * time.Second,
 		Local: time.Now().UnixMilli(),
-	})
+	}
+	// A namespace that is known to be new lends at once.
+	if err := center.Init(ctx, request); err != nil {
+		log.Fatal(err)
+	}
+	grant, err := center.Acquire(ctx, request)
 	if err != nil {
 		log.Fatal(err)
 	}

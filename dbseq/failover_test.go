@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorm.io/driver/mysql"
 
-	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/internal/testserver"
 )
@@ -35,7 +34,7 @@ func requireQuarantine(t *testing.T, c lease.Center, req lease.Request) *lease.Q
 }
 
 // TestMariaDBPromotion: a replica is promoted that never got some grants. Whichever
-// verb comes first sees it, holders go on, and nothing is lent that may be in use.
+// verb comes first sees it, and what is lent then lies above all that may be in use.
 func TestMariaDBPromotion(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"MIXED", "ROW", "STATEMENT"} {
@@ -46,36 +45,33 @@ func TestMariaDBPromotion(t *testing.T) {
 			e := engine{name: "mysql", open: mysql.Open}
 			before := center(t, e.db(t, primary.DSN()))
 			after := center(t, e.db(t, replica.DSN()))
+			ask := func(ns string) lease.Request {
+				req := request(ns, 4)
+				req.Ahead = req.MaxTTL - 250*time.Millisecond
+				return req
+			}
 
-			// A verb, the grant it is for, whether that got to the replica.
+			// known got to the replica, renewed but for its renewal, lost did not.
 			type loan struct{ known, renewed, lost lease.Grant }
-			verbs := map[string]func(t *testing.T, c *dbseq.Center, l *loan) error{
-				"acquire": func(*testing.T, *dbseq.Center, *loan) error { return nil },
-				"renew": func(t *testing.T, c *dbseq.Center, l *loan) (err error) {
-					l.known, err = c.Renew(t.Context(), l.known)
-					return err
-				},
-				"renew-of-renewed": func(t *testing.T, c *dbseq.Center, l *loan) (err error) {
-					l.renewed, err = c.Renew(t.Context(), l.renewed)
-					return err
-				},
-				"retake": func(t *testing.T, c *dbseq.Center, l *loan) (err error) {
-					l.lost, err = c.Renew(t.Context(), l.lost)
-					return err
-				},
-				"release": func(t *testing.T, c *dbseq.Center, l *loan) error {
-					err := c.Release(t.Context(), l.known, l.known.Ceiling)
-					return err
-				},
-				"release-of-lost": func(t *testing.T, c *dbseq.Center, l *loan) error {
-					require.ErrorIs(t, c.Release(t.Context(), l.lost, l.lost.Ceiling), lease.ErrLost)
-					return nil
-				},
+			verbs := map[string]struct {
+				do    func(l *loan) (lease.Grant, error)
+				lost  bool // it is told so
+				waits bool // for the end of the quarantine
+			}{
+				"acquire":          {do: func(*loan) (lease.Grant, error) { return after.Acquire(t.Context(), ask("acquire")) }, waits: true},
+				"renew":            {do: func(l *loan) (lease.Grant, error) { return after.Renew(t.Context(), l.known) }, waits: true},
+				"renew-of-renewed": {do: func(l *loan) (lease.Grant, error) { return after.Renew(t.Context(), l.renewed) }, waits: true},
+				"renew-of-lost":    {do: func(l *loan) (lease.Grant, error) { return after.Renew(t.Context(), l.lost) }, lost: true},
+				"release": {do: func(l *loan) (lease.Grant, error) {
+					return lease.Grant{}, after.Release(t.Context(), l.known, l.known.Ceiling)
+				}},
+				"release-of-lost": {do: func(l *loan) (lease.Grant, error) {
+					return lease.Grant{}, after.Release(t.Context(), l.lost, l.lost.Ceiling)
+				}, lost: true},
 			}
 			loans := map[string]*loan{}
 			for ns := range verbs {
-				require.NoError(t, before.Init(t.Context(), request(ns, 4)))
-				loans[ns] = &loan{known: acquire(t, before, request(ns, 4)), renewed: acquire(t, before, request(ns, 4))}
+				loans[ns] = &loan{known: first(t, before, ask(ns)), renewed: acquire(t, before, ask(ns))}
 			}
 			replica.Follow(primary)
 			replica.CutLink()
@@ -86,29 +82,44 @@ func TestMariaDBPromotion(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, want, r.Incarnation, "rows are replicated, not statements")
 			}
+			all := []lease.Grant{}
 			for ns, l := range loans {
-				l.lost = acquire(t, before, request(ns, 4))
+				l.lost = acquire(t, before, ask(ns))
 				var err error
 				l.renewed, err = before.Renew(t.Context(), l.renewed)
 				require.NoError(t, err)
+				all = append(all, l.known, l.renewed, l.lost)
 			}
 			primary.Kill()
 			replica.Promote()
 
-			all := []lease.Grant{}
 			var end time.Time
 			for ns, verb := range verbs {
-				l := loans[ns]
-				require.NoError(t, verb(t, after, l), ns)
-				q := requireQuarantine(t, after, request(ns, 4))
+				_, err := verb.do(loans[ns])
+				switch {
+				case verb.lost:
+					require.ErrorIs(t, err, lease.ErrLost, ns)
+				case verb.waits:
+					require.True(t, quarantined(err), "%s: %v", ns, err)
+				default:
+					require.NoError(t, err, ns)
+				}
+				q := requireQuarantine(t, after, ask(ns))
 				require.Contains(t, q.Reason, "incarnation of the store changed", ns)
-				all = append(all, l.known, l.renewed, l.lost)
 				end = q.Until
 			}
 			replica.ShiftClock(time.Until(end) + time.Second)
+			for ns, verb := range verbs {
+				if verb.waits {
+					g, err := verb.do(loans[ns])
+					require.NoError(t, err, ns)
+					all = append(all, g)
+				}
+			}
+			replica.ShiftClock(time.Hour)
 			for ns := range verbs {
 				for range 4 {
-					all = append(all, acquire(t, after, request(ns, 4)))
+					all = append(all, acquire(t, after, ask(ns)))
 				}
 			}
 			requireDisjoint(t, all...)

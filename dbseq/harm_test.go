@@ -34,7 +34,7 @@ func TestHarmedRows(t *testing.T) {
 		db := e.db(t, dsn)
 		s := &store{db: db, compared: true}
 		c, n := center(t, db), segments(t, db)
-		held := acquire(t, c, request("orders", 4))
+		held := first(t, c, request("orders", 4))
 		given := acquire(t, c, request("orders", 4))
 		require.NoError(t, c.Release(t.Context(), given, given.Floor))
 		numbers := segment.Request{Name: "orders", N: 10, Start: 100, Max: 1 << 60, Create: true}

@@ -23,7 +23,7 @@ func ready(t *testing.T) (*gorm.DB, *dbseq.Center, *counter, lease.Grant) {
 	dsn := engines[0].dsn(t)
 	db := engines[0].db(t, dsn)
 	c, n := counted(t, engines[0], db, dsn)
-	return db, c, n, acquire(t, c, request("orders", 2))
+	return db, c, n, first(t, c, request("orders", 2))
 }
 
 // A broken answer ends with an error after a few rows.
@@ -146,24 +146,6 @@ func TestRecordsThatChangeAllTheTime(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestGrantThatGoesWhileItIsAskedForAgain(t *testing.T) {
-	t.Parallel()
-	db, c, n, g := ready(t)
-	other := center(t, db)
-	n.before = func(_ int64, query string) error {
-		if strings.Contains(query, "s.floor_ms") {
-			n.before = nil
-			require.NoError(t, other.Release(t.Context(), g, g.Floor))
-		}
-		return nil
-	}
-	again, err := c.Acquire(t.Context(), g.Request)
-	require.NoError(t, err)
-	require.NotEqual(t, g.Token, again.Token, "lent anew")
-	_, err = c.Renew(t.Context(), again)
-	require.NoError(t, err)
-}
-
 // TestContextThatEndsInBetween: the error tells of both.
 func TestContextThatEndsInBetween(t *testing.T) {
 	t.Parallel()
@@ -196,18 +178,15 @@ func TestPreparingIsWaitedForWithinTheContext(t *testing.T) {
 		}
 		return nil
 	}
-	first := make(chan error, 1)
-	go func() {
-		_, err := c.Acquire(t.Context(), request("orders", 2))
-		first <- err
-	}()
+	prepared := make(chan error, 1)
+	go func() { prepared <- c.Init(t.Context(), request("orders", 2)) }()
 	<-hangs
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := c.Acquire(ctx, request("orders", 2))
 	require.ErrorIs(t, err, context.Canceled)
 	close(goOn)
-	require.NoError(t, <-first)
+	require.NoError(t, <-prepared)
 }
 
 func TestInitByAClockThatIsFarOff(t *testing.T) {
@@ -248,7 +227,7 @@ func TestServerIsAskedAnew(t *testing.T) {
 	_, err = c.Acquire(t.Context(), request("orders", 2))
 	require.ErrorIs(t, err, errReply)
 	n.rows = nil
-	g := acquire(t, c, request("orders", 2))
+	g := first(t, c, request("orders", 2))
 
 	rawExec(t, db, "UPDATE snowlease_meta SET incarnation = 'x' WHERE ns = 'orders'")
 	n.before = func(_ int64, query string) error {
@@ -261,8 +240,6 @@ func TestServerIsAskedAnew(t *testing.T) {
 	require.ErrorIs(t, err, errReply)
 	n.before = nil
 	_, err = c.Renew(t.Context(), g)
-	require.NoError(t, err)
-	_, err = c.Acquire(t.Context(), request("orders", 2))
 	require.True(t, quarantined(err), err)
 }
 

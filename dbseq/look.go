@@ -35,8 +35,9 @@ func newCall(req lease.Request, borrow bool) *call {
 		args: args{
 			"ns": req.Namespace, "pin": text(req.Pin(), 255), "pool": req.Pool, "first": req.First, "last": req.Last,
 			"owner": hex.EncodeToString(req.Owner[:]), "holder": text(req.Holder, 255),
-			"ttl": ms(req.TTL), "skew": ms(req.Skew),
-			"lo": int64(0), "hi": int64(math.MaxInt64),
+			"ttl": ms(req.TTL), "maxttl": ms(req.MaxTTL), "skew": ms(req.Skew), "ahead": ms(req.Ahead),
+			"slot": int64(-1),
+			"lo":   int64(0), "hi": int64(math.MaxInt64),
 		},
 	}
 }
@@ -58,11 +59,30 @@ func (k *call) refuse(now int64) error {
 	return &lease.ClockError{Namespace: k.req.Namespace, Center: time.UnixMilli(now), Local: time.UnixMilli(k.req.Local)}
 }
 
-func (k *call) quarantined(now, until int64, reason string) error {
+// lead is how far ahead of the clock a range may begin: not at all but where all ranges
+// do, since the clock has not passed what may have been forgotten.
+func (k *call) lead(v view) int64 {
+	if v.quarantine < v.now {
+		return 0
+	}
+	return ms(k.req.Ahead)
+}
+
+// quarantined refuses a floor that lies too far ahead because of a quarantine.
+func (k *call) quarantined(now, floor int64, reason string) error {
+	if floor < now+ms(k.req.Ahead) {
+		return nil
+	}
 	return &lease.QuarantineError{
 		Namespace: k.req.Namespace, Reason: printable.Text(reason),
-		Now: time.UnixMilli(now), Until: time.UnixMilli(until + 1),
+		Now: time.UnixMilli(now), Until: time.UnixMilli(floor - ms(k.req.Ahead) + 1),
 	}
+}
+
+// ceiling is that above a floor: TTL from now, or from a floor that lies ahead. It is
+// never above now + MaxTTL, which is what bounds a quarantine.
+func (k *call) ceiling(floor, now int64) int64 {
+	return max(now+ms(k.req.TTL), min(floor+ms(k.req.TTL), now+ms(k.req.MaxTTL)))
 }
 
 // A view is what one statement saw of a namespace.
@@ -76,20 +96,38 @@ type view struct {
 	quarantine   int64
 	reason       string
 	total, known int64 // slots; those of them below Pool
-	soonest      int64 // when the first slot of the range passes
-	own          int64 // the slot that the owner holds, or -1
-	ticket, mark int64 // of that slot
+	soonest      int64 // when the first slot of the range passes, less the lead
+	held         record
 }
 
+// A record is one slot.
+type record struct {
+	there                                                        bool
+	now, worker, token, ver, ticket, since, floor, expires, mark int64
+}
+
+// unexpired: the lease runs for the skew at least. Less could be a former owner's that
+// a failover revived.
+func (k *call) unexpired(r record) bool { return r.there && r.expires >= r.now+ms(k.req.Skew) }
+
+// look is one statement. The changes that follow it go by the quarantine that it saw.
 func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
+	var ahead int64
 	err = c.patiently(ctx, func() error {
 		return c.query(ctx, k.q.look, k.args, func(rows *sql.Rows) error {
 			return rows.Scan(&v.now, &v.incarnation, &v.there, &v.pin, &v.recorded, &v.former, &v.quarantine, &v.reason,
-				&v.total, &v.known, &v.soonest, &v.own, &v.ticket, &v.mark)
+				&v.total, &v.known, &v.soonest, &ahead,
+				&v.held.there, &v.held.worker, &v.held.token, &v.held.ver, &v.held.ticket,
+				&v.held.since, &v.held.floor, &v.held.expires, &v.held.mark)
 		})
 	})
+	lead := k.lead(v)
+	if lead > 0 {
+		v.soonest = ahead
+	}
+	v.held.now, k.args["quarantine"], k.args["lead"] = v.now, v.quarantine, lead
 	if err == nil {
-		err = cmp.Or(within("quarantine_ms", v.quarantine, topTime), within("hwm_ms of this holder", v.mark, topTime))
+		err = cmp.Or(within("quarantine_ms", v.quarantine, topTime), v.held.check())
 	}
 	return v, err
 }
@@ -118,7 +156,9 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 				return v, err
 			}
 		}
-		if done, err := c.mourn(ctx, k, &v, reason); err != nil || done {
+		// Who asks for something new is answered at once. Who holds something is by what
+		// is on record then.
+		if done, err := c.mourn(ctx, k, &v, reason); err != nil || done && k.borrow {
 			return v, err
 		}
 	}
@@ -164,41 +204,13 @@ func (c *Center) mourn(ctx context.Context, k *call, v *view, reason string) (do
 	if err != nil || !done {
 		return false, err
 	}
-	v.now, v.quarantine, v.reason, v.own = now, max(v.quarantine, now+hold), reason, -1
+	v.now, v.quarantine, v.reason = now, max(v.quarantine, now+hold), reason
 	_, err = c.exec(ctx, k.q.fill, a)
 	return true, err
 }
 
 func (c *Center) unsettled() error {
 	return fmt.Errorf("the records changed %d times while they were looked at: try again, and see whether statements go to several servers", rounds)
-}
-
-// A record is one slot.
-type record struct {
-	there      bool
-	quarantine sql.NullInt64 // of the namespace; null: not to be had from this server
-
-	now, worker, token, ver, ticket, since, floor, expires, mark int64
-	owner                                                        string
-}
-
-func (c *Center) record(ctx context.Context, k *call, worker int64) (r record, err error) {
-	r.worker = worker
-	err = c.patiently(ctx, func() error {
-		return c.query(ctx, k.q.row, k.args.with(args{"slot": worker}), func(rows *sql.Rows) error {
-			r.there = true
-			return rows.Scan(&r.now, &r.quarantine, &r.owner, &r.token, &r.ver, &r.since, &r.floor, &r.expires, &r.mark)
-		})
-	})
-	if err == nil {
-		err = r.check()
-	}
-	return r, err
-}
-
-// holds: the slot is on record as lent by just this grant.
-func (k *call) holds(r record, token int64) bool {
-	return r.owner == k.args["owner"] && r.token == token
 }
 
 // text is s as databases take it, in at most n characters.

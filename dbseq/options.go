@@ -17,15 +17,16 @@ type options struct {
 	migrate    bool
 }
 
-// Quarantine says when a namespace lends nothing new for a while because the database
-// may have forgotten grants. Missing records start a quarantine in any case.
+// Quarantine says what counts as a sign that the database may have forgotten grants.
+// What is lent after it lies above all of them. Missing records are a sign in any case.
 type Quarantine string
 
 const (
 	// OnChange starts a quarantine when another server answers than the one on
 	// record, or the same one after a restart: what was acknowledged can be lost
-	// only then. A server that ran on and missed what another one acknowledged
-	// meanwhile is not noticed.
+	// only then. Processes that start get their first ids later by the skew and a
+	// quarter of a second. A server that ran on and missed what another one
+	// acknowledged meanwhile is not noticed.
 	OnChange Quarantine = "on-change"
 	// Never compares no servers, so that a restart costs nothing. It is safe only where the
 	// database loses no write that it has acknowledged: one durable server, or one whose

@@ -74,7 +74,7 @@ func TestGormIsLeftAlone(t *testing.T) {
 		session.Statement.ConnPool = replica.ConnPool
 		c := center(t, session)
 		require.Empty(t, c.Warnings())
-		g := acquire(t, c, request("orders", 4))
+		g := first(t, c, request("orders", 4))
 		g, err = c.Renew(t.Context(), g)
 		require.NoError(t, err)
 		require.NoError(t, c.Release(t.Context(), g, g.Now))
@@ -112,7 +112,7 @@ func TestSharedPool(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, c.Warnings(), 1, name)
 		require.Contains(t, c.Warnings()[0], "dbseq.WithPool", name)
-		g := acquire(t, c, request("orders", 4))
+		g := first(t, c, request("orders", 4))
 		g, err = c.Renew(t.Context(), g)
 		require.NoError(t, err, name)
 		require.NoError(t, c.Release(t.Context(), g, 0), name)
@@ -141,7 +141,7 @@ func TestAutocommitOff(t *testing.T) {
 	_, err = center(t, e.db(t, dsn), dbseq.WithPool(pool)).Acquire(t.Context(), request("orders", 4))
 	require.ErrorContains(t, err, "autocommit=1")
 
-	g := acquire(t, center(t, e.db(t, dsn+"&autocommit=0")), request("orders", 4)) // on a pool of its own
+	g := first(t, center(t, e.db(t, dsn+"&autocommit=0")), request("orders", 4)) // on a pool of its own
 	_, err = center(t, e.db(t, dsn)).Renew(t.Context(), g)
 	require.NoError(t, err)
 }
@@ -150,7 +150,7 @@ func TestClose(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		c, err := dbseq.New(e.db(t, dsn))
 		require.NoError(t, err)
-		g := acquire(t, c, request("orders", 4))
+		g := first(t, c, request("orders", 4))
 		require.NoError(t, c.Close())
 		require.NoError(t, c.Close())
 		_, err = c.Renew(t.Context(), g)

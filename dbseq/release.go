@@ -16,29 +16,26 @@ func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 }
 
 func (c *Center) release(ctx context.Context, k *call, g lease.Grant, lastUsed int64) error {
-	last := max(g.Floor, min(lastUsed, g.Ceiling))
+	k.args["slot"], k.args["token"] = g.Worker, g.Token
+	k.args["last"] = max(g.Floor, min(lastUsed, g.Ceiling))
 	for range rounds {
 		v, err := c.survey(ctx, k)
 		if err != nil {
 			return err
 		}
-		n, err := c.exec(ctx, k.q.release, k.args.with(args{"slot": g.Worker, "token": g.Token, "last": last}))
+		if !v.held.there || v.held.token != g.Token {
+			return lease.ErrLost
+		}
+		n, err := c.exec(ctx, k.q.release, k.args)
 		if err != nil {
 			return err
 		}
 		if n > 0 {
-			if v.ticket != 0 {
-				c.forget(ctx, k, v.ticket, v.ticket)
+			if v.held.ticket != 0 {
+				c.forget(ctx, k, v.held.ticket, v.held.ticket)
 			}
 			return nil
-		}
-		r, err := c.record(ctx, k, g.Worker)
-		switch {
-		case err != nil:
-			return err
-		case r.there && r.quarantine.Valid && !k.holds(r, g.Token):
-			return lease.ErrLost
-		} // else lost since the look, or another server
+		} // else it has changed since the look, or another server answers
 	}
 	return c.unsettled()
 }

@@ -23,52 +23,39 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant,
 }
 
 func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant, error) {
+	k.args["slot"], k.args["token"], k.args["ceiling"] = g.Worker, g.Token, g.Ceiling
 	for range rounds {
 		v, err := c.survey(ctx, k)
 		if err != nil {
-			return g, err
+			return lease.Grant{}, err
 		}
-		// The mark that is higher is of an earlier renewal whose reply was lost.
-		ceiling := max(g.Ceiling, v.mark)
-		a := k.args.with(args{"slot": g.Worker, "token": g.Token, "floor": g.Floor, "since": g.Since, "ceiling": ceiling})
-		now, done, err := c.change(ctx, k.q, k.q.renew, a)
-		if err != nil {
-			return g, err
-		}
-		if done {
-			g.Now, g.Ceiling = now, max(ceiling, now+ms(g.TTL))
-			return g, nil
-		}
-
-		r, err := c.record(ctx, k, g.Worker)
-		unexpired := r.expires >= r.now+ms(g.Skew)
+		r, change := v.held, k.q.renew
 		switch {
-		case err != nil:
-			return g, err
-		case !r.there || !r.quarantine.Valid || k.holds(r, g.Token) && unexpired:
-			continue // lost since the look, or another server
-		case r.quarantine.Int64 >= r.now && r.owner == a["owner"] && r.token > g.Token && r.floor == g.Floor && unexpired:
-			g.Token = r.token // the reply to an earlier re-take was lost
-		case r.quarantine.Int64 < r.now || g.Ceiling <= r.now+ms(g.Skew):
-			return g, lease.ErrLost
-		case g.Ceiling <= r.quarantine.Int64-ms(g.MaxTTL) || (r.owner == "" || r.expires < r.now) && r.mark > r.quarantine.Int64:
-			// Where the clock has stepped back: its ceiling lay ahead when the quarantine
-			// began, and the worker was not lent after it had ended.
-			return g, lease.ErrLost
-		case r.expires >= r.now:
-			return g, k.quarantined(r.now, r.quarantine.Int64, v.reason)
-		default:
-			a["ver"], a["ceiling"] = r.ver, g.Ceiling
-			now, done, err := c.change(ctx, k.q, k.q.retake, a)
-			if err != nil {
-				return g, err
+		case !k.unexpired(r):
+			return lease.Grant{}, lease.ErrLost
+		case r.floor < v.quarantine:
+			// What lies between may have been lent and forgotten: another range, above it.
+			if err := k.quarantined(v.now, max(r.mark, v.quarantine), v.reason); err != nil {
+				return lease.Grant{}, err
 			}
-			if done {
-				g.Now, g.Token = now, max(r.token, g.Token, now)+1
-				g.Ceiling = max(r.mark, g.Ceiling, now+ms(g.TTL))
-				return g, nil
-			}
+			change = k.q.swap
+		case r.token < g.Token: // a newer one is forgotten, so this is not the last that was lent
+			return lease.Grant{}, lease.ErrLost
 		}
+		now, done, err := c.change(ctx, k.q, change, k.args.with(args{"ver": r.ver}))
+		if err != nil {
+			return lease.Grant{}, err
+		}
+		if !done {
+			continue // it has changed since the look, or another server answers
+		}
+		// The version says that the row was as it had been read, so this is what is on
+		// record now.
+		if r.now = now; r.floor < v.quarantine {
+			r.token, r.floor = max(r.token, g.Token, now)+1, max(r.mark, v.quarantine, now-1)
+		}
+		r.mark = max(r.mark, g.Ceiling, k.ceiling(r.floor, now))
+		return k.grant(r), nil
 	}
-	return g, c.unsettled()
+	return lease.Grant{}, c.unsettled()
 }

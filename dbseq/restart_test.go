@@ -158,7 +158,7 @@ func TestIncarnationWhateverTheClock(t *testing.T) {
 			s := e.start(t)
 			db := e.db(t, s.DSN())
 			c := center(t, db)
-			g := acquire(t, c, request("orders", 2))
+			g := first(t, c, request("orders", 2))
 			want, err := c.Incarnation(t.Context(), "orders")
 			require.NoError(t, err)
 			for _, off := range []time.Duration{time.Hour, 1500 * time.Millisecond, 0, -time.Second, -24 * time.Hour} {

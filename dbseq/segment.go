@@ -155,7 +155,7 @@ func (s *Segments) with(ctx context.Context, f func(*segmentStatements) error) e
 	}
 	q := *st.queries
 	q.tableDefinition = "dbseq/schema/segment_" + s.c.dialect + ".sql"
-	if _, err := s.c.create(ctx, &q, st.table, st.create); err != nil {
+	if err := s.c.create(ctx, &q, st.table, st.create); err != nil {
 		return err
 	}
 	return f(st)

@@ -19,8 +19,8 @@ import (
 	"github.com/snowlease/snowlease/internal/testserver"
 )
 
-// TestRestart: who may have forgotten what it acknowledged lends nothing new for a
-// while. Who holds a worker id goes on with it.
+// TestRestart: who may have forgotten what it acknowledged lends above it, to who holds
+// a worker id as well.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	for name, e := range servers {
@@ -29,14 +29,18 @@ func TestRestart(t *testing.T) {
 			srv := e.start(t)
 			db := e.db(t, srv.DSN())
 			c := center(t, db)
-			g := acquire(t, c, request("orders", 4))
+			g := first(t, c, soon(request("orders", 4)))
 			srv.Stop()
 			srv.ShiftClock(time.Second) // MySQL knows seconds only
 			srv.Start()
-			acquire(t, center(t, db, dbseq.WithQuarantine(dbseq.Never)), request("orders", 4))
+			other := acquire(t, center(t, db, dbseq.WithQuarantine(dbseq.Never)), soon(request("orders", 4)))
 			renewed := renewSoon(t, c, g)
-			require.Equal(t, g.Token, renewed.Token)
-			require.Contains(t, requireQuarantine(t, c, request("orders", 4)).Reason, "incarnation of the store changed from")
+			require.Equal(t, g.Worker, renewed.Worker)
+			r, err := c.Record(t.Context(), "orders")
+			require.NoError(t, err)
+			require.Contains(t, r.Reason, "incarnation of the store changed from")
+			require.GreaterOrEqual(t, renewed.Floor, r.Quarantine)
+			requireDisjoint(t, g, renewed, other, acquire(t, c, soon(request("orders", 4))))
 			require.NoError(t, c.Release(t.Context(), renewed, renewed.Now))
 		})
 	}
@@ -47,24 +51,22 @@ func TestRestart(t *testing.T) {
 func TestMariaDBIncarnation(t *testing.T) {
 	t.Parallel()
 	e := servers["mysql"]
-	first := e.start(t, "--server-id=1") // the default
-	db := e.db(t, first.DSN())
+	one := e.start(t, "--server-id=1") // the default
+	db := e.db(t, one.DSN())
 	s := &store{db: db}
-	g := acquire(t, center(t, db), request("orders", 4))
+	g := first(t, center(t, db), soon(request("orders", 4)))
 	records := s.Snapshot(t)
 
-	second := e.start(t, "--server-id=1")
-	db = e.db(t, second.DSN())
+	other := e.start(t, "--server-id=1")
+	db = e.db(t, other.DSN())
 	c := center(t, db)
 	require.NoError(t, c.Init(t.Context(), request("other", 1)))
 	s.db = db
 	records()
-	renewed, err := c.Renew(t.Context(), g)
-	require.NoError(t, err)
-	require.Contains(t, requireQuarantine(t, c, request("orders", 4)).Reason, "incarnation of the store changed from")
-	require.NoError(t, c.Release(t.Context(), renewed, renewed.Now))
+	requireDisjoint(t, g, renewSoon(t, c, g))
 	r, err := c.Record(t.Context(), "orders")
 	require.NoError(t, err)
+	require.Contains(t, r.Reason, "incarnation of the store changed from")
 	require.NotEqual(t, path.Dir(r.Former), path.Dir(r.Incarnation), "without the seconds")
 }
 
@@ -76,7 +78,7 @@ func TestPostgresIncarnation(t *testing.T) {
 	srv := e.start(t, asStandby...)
 	db := e.db(t, srv.DSN())
 	c := center(t, db)
-	g := acquire(t, c, request("orders", 4))
+	g := first(t, c, soon(request("orders", 4)))
 
 	srv.Stop()
 	standby := filepath.Join(srv.Dir(), "standby.signal")
@@ -89,9 +91,10 @@ func TestPostgresIncarnation(t *testing.T) {
 	}, 20*time.Second, 20*time.Millisecond)
 
 	rawExec(t, db, "SELECT pg_promote()")
-	g = renewSoon(t, c, g)
-	require.Regexp(t, `changed from "\d+/00000001/\w+\.\d+/-" to "\d+/00000002/\w+\.\d+/0/\w+"`, requireQuarantine(t, c, request("orders", 4)).Reason)
-	require.NoError(t, c.Release(t.Context(), g, g.Now))
+	requireDisjoint(t, g, renewSoon(t, c, g))
+	r, err := c.Record(t.Context(), "orders")
+	require.NoError(t, err)
+	require.Regexp(t, `changed from "\d+/00000001/\w+\.\d+/-" to "\d+/00000002/\w+\.\d+/0/\w+"`, r.Reason)
 }
 
 // renewSoon repeats a renewal while connections to a former server are left.
@@ -109,7 +112,7 @@ func renewSoon(t *testing.T, c lease.Center, g lease.Grant) (renewed lease.Grant
 func TestReadOnlyServer(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
-		g := acquire(t, center(t, db), request("orders", 4))
+		g := first(t, center(t, db), request("orders", 4))
 		c := center(t, e.db(t, e.readOnly(t, dsn)))
 		for range 2 {
 			_, err := c.Acquire(t.Context(), request("orders", 4))
@@ -138,7 +141,7 @@ func TestUnreadableIncarnation(t *testing.T) {
 	require.NotContains(t, err.Error(), "dbseq/schema", "no other advice")
 	require.ErrorIs(t, err, lease.ErrSetup)
 	require.False(t, db.Migrator().HasTable("snowlease_slot"), "nothing was written")
-	acquire(t, center(t, app, dbseq.WithQuarantine(dbseq.Never)), request("orders", 4))
+	first(t, center(t, app, dbseq.WithQuarantine(dbseq.Never)), request("orders", 4))
 }
 
 // TestBrokenConnections: a verb outlives the connection that it used last.
@@ -147,7 +150,7 @@ func TestBrokenConnections(t *testing.T) {
 	srv := testserver.NewPostgres(t)
 	db := engine{name: "postgres", open: postgres.Open}.db(t, srv.DSN())
 	c := center(t, db)
-	g := acquire(t, c, request("orders", 4))
+	g := first(t, c, request("orders", 4))
 	rawExec(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")
 	renewSoon(t, c, g)
 }
@@ -159,7 +162,7 @@ func TestServerThatHangs(t *testing.T) {
 	srv := testserver.NewMySQL(t)
 	db := engine{name: "mysql", open: mysql.Open}.db(t, srv.DSN())
 	c := center(t, db)
-	g := acquire(t, c, request("orders", 4))
+	g := first(t, c, request("orders", 4))
 	srv.Pause()
 	var err error
 	for err == nil { // a signal takes a moment

@@ -45,12 +45,12 @@ func (s statement) bind(a args) []any {
 // queries are the statements for one kind of server.
 type queries struct {
 	now                                                string // the server's clock
-	clock, incarnation, table, used, slotsOfAll        statement
-	look, row, ticket, free, claim, forget             statement
-	renew, retake, release, lost, open, fill, slots    statement
+	clock, incarnation, table                          statement
+	look, ticket, free, claim, forget                  statement
+	renew, swap, release, lost, open, fill, slots      statement
 	returning                                          bool // changes answer with a row, not with LAST_INSERT_ID
 	compared                                           bool // incarnations are
-	createSlot, createTicket, createMeta, markUsed     statement
+	createSlot, createTicket, createMeta               statement
 	tableSlot, tableTicket, tableMeta, tableDefinition string
 }
 
@@ -66,7 +66,7 @@ func load(dialect, prefix, now, incarnation string) *queries {
 	if incarnation == "" {
 		incarnation, same = "''", "1 = 1"
 	}
-	fill := strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "{sound}", sound, "snowlease_", prefix)
+	fill := strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "snowlease_", prefix)
 
 	text := read("sql/" + dialect + ".sql")
 	found := map[string]statement{}
@@ -93,13 +93,12 @@ func load(dialect, prefix, now, incarnation string) *queries {
 	ddl := strings.Split(clean(read("schema/"+dialect+".sql")), ";\n")
 	create := func(i int) statement { return statement{text: fill.Replace(strings.TrimSpace(ddl[i]))} }
 	return &queries{
-		now: now, clock: get("clock"), incarnation: get("incarnation"), table: get("table"), used: get("used"),
-		slotsOfAll: get("slotsofall"), look: get("look"), row: get("row"), ticket: get("ticket"),
-		free: get("free"), claim: get("claim"), forget: get("forget"), renew: get("renew"),
-		retake: get("retake"), release: get("release"), lost: get("lost"), open: get("open"),
-		fill: get("fill"), slots: get("slots"),
+		now: now, clock: get("clock"), incarnation: get("incarnation"), table: get("table"),
+		look: get("look"), ticket: get("ticket"), free: get("free"), claim: get("claim"), forget: get("forget"),
+		renew: get("renew"), swap: get("swap"), release: get("release"),
+		lost: get("lost"), open: get("open"), fill: get("fill"), slots: get("slots"),
 		returning: dialect != "mysql", compared: same != "1 = 1",
-		createSlot: create(0), createTicket: create(1), createMeta: create(2), markUsed: create(3),
+		createSlot: create(0), createTicket: create(1), createMeta: create(2),
 		tableSlot: prefix + "slot", tableTicket: prefix + "ticket", tableMeta: prefix + "meta",
 		tableDefinition: "dbseq/schema/" + dialect + ".sql",
 	}

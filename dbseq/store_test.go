@@ -10,6 +10,7 @@ import (
 	"time"
 
 	libsqlite "github.com/libtnb/sqlite"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"gorm.io/driver/mysql"
@@ -91,6 +92,30 @@ func acquire(t testing.TB, c lease.Center, req lease.Request) lease.Grant {
 	return g
 }
 
+// first opens the namespace of req, which must be new, and acquires.
+func first(t testing.TB, c *dbseq.Center, req lease.Request) lease.Grant {
+	t.Helper()
+	require.NoError(t, c.Init(t.Context(), req))
+	return acquire(t, c, req)
+}
+
+// soon makes req one that is lent to from the first milliseconds after a loss on.
+func soon(req lease.Request) lease.Request {
+	req.TTL, req.Skew, req.Ahead = req.MaxTTL/2, 0, req.MaxTTL
+	return req
+}
+
+// acquireSoon acquires as soon as a quarantine has passed.
+func acquireSoon(t testing.TB, c lease.Center, req lease.Request) (g lease.Grant) {
+	t.Helper()
+	require.EventuallyWithT(t, func(ct *assert.CollectT) {
+		var err error
+		g, err = c.Acquire(t.Context(), req)
+		require.NoError(ct, err)
+	}, 20*time.Second, 5*time.Millisecond)
+	return g
+}
+
 func rawExec(t testing.TB, db *gorm.DB, query string, values ...any) {
 	t.Helper()
 	require.NoError(t, db.Exec(query, values...).Error)
@@ -164,12 +189,12 @@ func (s *store) Snapshot(t testing.TB) (restore func()) {
 // Reincarnate makes the record say another server, which is as good as another
 // server that answers.
 func (s *store) Reincarnate(t testing.TB) {
-	rawExec(t, s.db, "UPDATE snowlease_meta SET incarnation = ? WHERE ns <> ''", fmt.Sprint("other ", s.other.Add(1)))
+	rawExec(t, s.db, "UPDATE snowlease_meta SET incarnation = ?", fmt.Sprint("other ", s.other.Add(1)))
 }
 
 func (s *store) Flip(t testing.TB) {
-	rawExec(t, s.db, "UPDATE snowlease_meta SET former = incarnation WHERE ns <> ''")
-	rawExec(t, s.db, "UPDATE snowlease_meta SET incarnation = ? WHERE ns <> ''", fmt.Sprint("other ", s.other.Load()))
+	rawExec(t, s.db, "UPDATE snowlease_meta SET former = incarnation")
+	rawExec(t, s.db, "UPDATE snowlease_meta SET incarnation = ?", fmt.Sprint("other ", s.other.Load()))
 }
 
 func TestContract(t *testing.T) {
@@ -257,6 +282,6 @@ func TestContractOddSessions(t *testing.T) {
 		e := engines[0]
 		s.db = e.db(t, e.dsn(t), &gorm.Config{Logger: logger.Discard, SkipDefaultTransaction: true, PrepareStmt: true})
 		c := center(t, s.db)
-		require.NoError(t, c.Release(t.Context(), acquire(t, c, request("orders", 4)), 0))
+		require.NoError(t, c.Release(t.Context(), first(t, c, request("orders", 4)), 0))
 	})
 }

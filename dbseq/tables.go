@@ -96,49 +96,36 @@ func (c *Center) variantOf(has map[string]string) (string, error) {
 
 // prepare makes the centre ready for k: it learns which server it talks to, refuses
 // one whose clock or incarnation is no good before anything is written, and finds or
-// creates the tables. opened reports that the tables are new and that k's namespace
-// was opened in them.
-func (c *Center) prepare(ctx context.Context, k *call) (opened bool, err error) {
+// creates the tables.
+func (c *Center) prepare(ctx context.Context, k *call) (err error) {
 	if c.ready.Load() {
 		k.q = c.queries.Load()
-		return false, nil
+		return nil
 	}
 	select {
 	case c.gate <- struct{}{}:
 		defer func() { <-c.gate }()
 	case <-ctx.Done():
-		return false, ctx.Err()
+		return ctx.Err()
 	}
 	if k.q, err = c.server(ctx, false); err != nil || c.ready.Load() {
-		return false, err
+		return err
 	}
 	now, err := c.number(ctx, k.q.clock, nil)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if err := k.refuse(now); err != nil {
-		return false, err
+		return err
 	}
 	if err := c.identify(ctx, k.q); err != nil {
-		return false, err
+		return err
 	}
 	if err := c.tables(ctx, k.q); err != nil {
-		return false, err
+		return err
 	}
-	if c.created.Load() && k.borrow {
-		if opened, err = c.open(ctx, k); err != nil {
-			return false, err
-		}
-	} else if err := c.await(ctx, k.q); err != nil {
-		return false, err
-	}
-	if _, err := c.exec(ctx, k.q.markUsed, nil); err != nil {
-		return opened, err
-	}
-	c.created.Store(false)
-	c.known.Store(true)
 	c.ready.Store(true)
-	return opened, nil
+	return nil
 }
 
 // identify reads the incarnation once by itself, so that the error can say what to do.
@@ -174,68 +161,42 @@ func (c *Center) noTable(q *queries, name string) error {
 	return fmt.Errorf("there is no table %s: let a process acquire a worker id first, or run %s by hand", name, q.tableDefinition)
 }
 
-// tables creates what is missing. Of many processes that come to an empty database,
-// one creates the last table. That one knows that no grant was forgotten.
+// tables creates what is missing.
 func (c *Center) tables(ctx context.Context, q *queries) error {
-	last := false
 	for _, t := range []struct {
 		name   string
 		create statement
 	}{{q.tableSlot, q.createSlot}, {q.tableTicket, q.createTicket}, {q.tableMeta, q.createMeta}} {
-		var err error
-		if last, err = c.create(ctx, q, t.name, t.create); err != nil {
+		if err := c.create(ctx, q, t.name, t.create); err != nil {
 			return err
 		}
 	}
-	if !last || c.known.Load() {
-		return nil
-	}
-	n, err := c.number(ctx, q.slotsOfAll, nil)
-	c.created.Store(err == nil && n == 0)
-	return err
+	return nil
 }
 
-// create creates one table, and reports whether it was this call that did.
-func (c *Center) create(ctx context.Context, q *queries, name string, ddl statement) (bool, error) {
+// create creates one table unless it is there.
+func (c *Center) create(ctx context.Context, q *queries, name string, ddl statement) error {
 	for i := 1; ; i++ {
 		n, err := c.number(ctx, q.table, args{"table": name})
 		if err != nil || n > 0 {
-			return false, err
+			return err
 		}
 		if !c.migrate {
-			return false, advised{c.noTable(q, name)}
+			return advised{c.noTable(q, name)}
 		}
 		_, failure := c.pool().ExecContext(ctx, ddl.text)
 		if failure == nil {
-			return true, nil
+			return nil
 		}
 		// Somebody else may have been first; each engine says so in another way, and
 		// the table itself says it best.
 		if n, err := c.number(ctx, q.table, args{"table": name}); err == nil && n > 0 {
-			return false, nil
+			return nil
 		}
 		if i == patience || !c.transient(failure) {
-			return false, fmt.Errorf("create table %s: %w", name, c.checked(failure))
+			return fmt.Errorf("create table %s: %w", name, c.checked(failure))
 		}
 		if err := pause(ctx, time.Duration(i)*10*time.Millisecond); err != nil {
-			return false, err
-		}
-	}
-}
-
-// await gives the process that has created the tables time to open its namespace, so
-// that the others do not take an empty table for a loss.
-func (c *Center) await(ctx context.Context, q *queries) error {
-	deadline := time.Now().Add(5 * time.Second)
-	if end, ok := ctx.Deadline(); ok { // it may have died: leave time to go on without it
-		deadline = time.Now().Add(min(5*time.Second, time.Until(end)/2))
-	}
-	for {
-		n, err := c.number(ctx, q.used, nil)
-		if err != nil || n > 0 || time.Now().After(deadline) || c.known.Load() {
-			return err
-		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -1,13 +1,11 @@
 package dbseq_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
@@ -16,14 +14,18 @@ import (
 	"github.com/snowlease/snowlease/idworker/lease"
 )
 
-// TestManyProcessesOnAnEmptyDatabase: they create the tables together, one of them
-// opens the namespace, and nobody sees a quarantine.
+// TestManyProcessesOnAnEmptyDatabase: they create the tables together, and all are lent
+// worker ids above whatever there may have been.
 func TestManyProcessesOnAnEmptyDatabase(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		const processes, pool = 40, 32
 		db := e.db(t, dsn)
-		grants, errs := stampede(t, processes, func(int) lease.Center { return center(t, db) }, pool)
+		grants, errs := stampede(t, processes, func(int) lease.Center { return center(t, db) }, soon(request("orders", pool)))
 		requireDistinct(t, grants, errs, pool)
+		quarantine := number(t, db, "SELECT quarantine_ms FROM snowlease_meta WHERE ns = 'orders'")
+		for i, g := range grants {
+			require.True(t, errs[i] != nil || g.Floor >= quarantine, "%d and %d", g.Floor, quarantine)
+		}
 		require.EqualValues(t, pool, number(t, db, "SELECT COUNT(*) FROM snowlease_ticket"), "who got nothing deleted the own ticket")
 	})
 }
@@ -37,12 +39,12 @@ func TestStampede(t *testing.T) {
 			centers[i] = center(t, db)
 		}
 		require.NoError(t, centers[0].(lease.Initializer).Init(t.Context(), request("orders", 32)))
-		grants, errs := stampede(t, 200, func(i int) lease.Center { return centers[i%len(centers)] }, 32)
+		grants, errs := stampede(t, 200, func(i int) lease.Center { return centers[i%len(centers)] }, request("orders", 32))
 		requireDistinct(t, grants, errs, 32)
 	})
 }
 
-func stampede(t *testing.T, borrowers int, of func(i int) lease.Center, pool int64) ([]lease.Grant, []error) {
+func stampede(t *testing.T, borrowers int, of func(i int) lease.Center, req lease.Request) ([]lease.Grant, []error) {
 	t.Helper()
 	grants, errs := make([]lease.Grant, borrowers), make([]error, borrowers)
 	centers := make([]lease.Center, borrowers)
@@ -51,7 +53,13 @@ func stampede(t *testing.T, borrowers int, of func(i int) lease.Center, pool int
 	}
 	var wg sync.WaitGroup
 	for i, c := range centers {
-		wg.Go(func() { grants[i], errs[i] = c.Acquire(t.Context(), request("orders", pool)) })
+		wg.Go(func() {
+			req := req
+			req.Owner = lease.NewOwner()
+			for grants[i], errs[i] = c.Acquire(t.Context(), req); quarantined(errs[i]); {
+				grants[i], errs[i] = c.Acquire(t.Context(), req)
+			}
+		})
 	}
 	wg.Wait()
 	return grants, errs
@@ -108,7 +116,7 @@ func TestLargePool(t *testing.T) {
 func TestTablesByHand(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		byCode := e.db(t, dsn)
-		acquire(t, center(t, byCode), request("orders", 4))
+		first(t, center(t, byCode), request("orders", 4))
 
 		byHand := e.db(t, e.dsn(t))
 		_, err := dbseqWithout(t, byHand).Acquire(t.Context(), request("orders", 4))
@@ -205,53 +213,38 @@ func TestAccountWithoutCreate(t *testing.T) {
 	})
 }
 
-// TestUnusedTables: who finds tables that nobody has opened a namespace in waits for
-// their maker, within the context, and then takes them for emptied ones.
-func TestUnusedTables(t *testing.T) {
+// TestTablesMadeAnewByAnother: a process that creates the tables cannot know whether
+// there were others before, and lends above all that they may have held.
+func TestTablesMadeAnewByAnother(t *testing.T) {
 	t.Parallel()
-	e := engines[0]
-	db := e.db(t, e.dsn(t))
-	runFile(t, db, e)
-	rawExec(t, db, "DELETE FROM snowlease_meta")
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	_, err := center(t, db).Acquire(ctx, request("orders", 4))
-	require.Error(t, err, "it has waited for half of its time, and may have had enough of the rest")
-	_, err = center(t, db).Acquire(t.Context(), request("orders", 4))
-	require.ErrorAs(t, err, new(*lease.QuarantineError))
-	require.EqualValues(t, 1, number(t, db, "SELECT COUNT(*) FROM snowlease_meta WHERE ns = ''"), "the next one need not wait")
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		req := soon(request("orders", 1))
+		require.NoError(t, center(t, db).Init(t.Context(), req))
+		held := acquire(t, center(t, db), req)
+		for _, table := range []string{"slot", "ticket", "meta"} {
+			rawExec(t, db, "DROP TABLE snowlease_"+table)
+		}
+		requireDisjoint(t, held, acquireSoon(t, center(t, db), soon(request("orders", 1))))
+	})
 }
 
-// TestTablesDroppedWhileHeld: the process that has used them makes them anew as lost
-// ones, and goes on.
+// TestTablesDroppedWhileHeld: the process that has used them makes them anew, and is
+// lent another range.
 func TestTablesDroppedWhileHeld(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		c := center(t, db)
-		g := acquire(t, c, request("orders", 4))
+		g := first(t, c, soon(request("orders", 1)))
 		for _, table := range []string{"slot", "ticket", "meta"} {
 			rawExec(t, db, "DROP TABLE snowlease_"+table)
 		}
 		_, err := c.Slots(t.Context(), "orders")
 		require.ErrorContains(t, err, "no table snowlease_slot")
-		renewed, err := c.Renew(t.Context(), g)
-		require.NoError(t, err)
-		require.Greater(t, renewed.Token, g.Token)
-		_, err = c.Acquire(t.Context(), request("orders", 4))
-		require.ErrorAs(t, err, new(*lease.QuarantineError))
+		_, err = c.Renew(t.Context(), g)
+		require.ErrorIs(t, err, lease.ErrLost)
+		requireDisjoint(t, g, acquireSoon(t, c, soon(request("orders", 1))))
 	})
-}
-
-// TestRenewOnFreshTables: a holder proves that the tables are not new.
-func TestRenewOnFreshTables(t *testing.T) {
-	t.Parallel()
-	e := engines[0]
-	g := acquire(t, center(t, e.db(t, e.dsn(t))), request("orders", 4))
-	c := center(t, e.db(t, e.dsn(t)))
-	_, err := c.Renew(t.Context(), g)
-	require.NoError(t, err)
-	_, err = c.Acquire(t.Context(), request("orders", 4))
-	require.ErrorAs(t, err, new(*lease.QuarantineError))
 }
 
 // TestSlotsWithoutTables: nothing is created for who only looks.
@@ -262,7 +255,7 @@ func TestSlotsWithoutTables(t *testing.T) {
 		_, err := c.Slots(t.Context(), "orders")
 		require.ErrorContains(t, err, "there is no table snowlease_slot")
 		require.False(t, db.Migrator().HasTable("snowlease_slot"))
-		acquire(t, c, request("orders", 4))
+		first(t, c, request("orders", 4))
 		slots, err := c.Slots(t.Context(), "others")
 		require.NoError(t, err)
 		require.Empty(t, slots)
@@ -274,8 +267,8 @@ func TestTablePrefix(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		a, b := center(t, db), center(t, db, dbseq.WithTablePrefix("other_"))
-		acquire(t, a, request("orders", 1))
-		acquire(t, b, request("orders", 1))
+		first(t, a, request("orders", 1))
+		first(t, b, request("orders", 1))
 		require.True(t, db.Migrator().HasTable("other_meta"))
 	})
 }
@@ -286,6 +279,7 @@ func TestTicketsDoNotPileUp(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		c := center(t, db)
+		require.NoError(t, c.Init(t.Context(), request("orders", 2)))
 		pass := func() { rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = 1, hwm_ms = 1, ver = ver + 1") }
 		for range 4 { // each is killed, and its lease passes
 			for range 2 {
@@ -317,6 +311,7 @@ func TestTicketChoosesTheWorkerID(t *testing.T) {
 			r.First, r.Last = 2, 6
 			return r
 		}
+		require.NoError(t, c.Init(t.Context(), req()))
 		skip := func() { rawExec(t, db, "INSERT INTO snowlease_ticket (ns, owner) VALUES ('orders', 'another')") }
 		lent := func() (g lease.Grant, ticket int64) {
 			g = acquire(t, c, req())

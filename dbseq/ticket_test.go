@@ -13,7 +13,7 @@ func TestTicketsAreUsedUp(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		c := center(t, db)
-		held := map[int64]bool{acquire(t, c, request("orders", 8)).Worker: true}
+		held := map[int64]bool{first(t, c, request("orders", 8)).Worker: true}
 		rawExec(t, db, "INSERT INTO snowlease_ticket (id, ns, owner) VALUES (9223372036854775807, 'other', '')")
 		if e.name == "postgres" {
 			rawExec(t, db, "SELECT setval(pg_get_serial_sequence('snowlease_ticket', 'id'), 9223372036854775807)")
@@ -40,7 +40,7 @@ func TestTicketIsTaken(t *testing.T) {
 	e := engines[2]
 	db := e.db(t, e.dsn(t))
 	c := center(t, db)
-	acquire(t, c, request("orders", 8))
+	first(t, c, request("orders", 8))
 	rawExec(t, db, "INSERT INTO snowlease_ticket (id, ns, owner) SELECT n, 'other', '' FROM generate_series(2, 4) AS n")
 	acquire(t, c, request("orders", 8))
 	acquire(t, c, request("orders", 8))

@@ -3,6 +3,7 @@ package gormplugin_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
@@ -25,7 +26,7 @@ func TestModuleWithWorker(t *testing.T) {
 			modules[0], modules[1] = modules[1], modules[0]
 		}
 		app := fxtest.New(t, append(modules, idworker.Module, database(t), fx.Populate(&db),
-			fx.Supply(idworker.Config{Namespace: "gormplugin"}))...)
+			fx.Supply(idworker.Config{Namespace: "gormplugin", Skew: time.Millisecond}))...)
 		app.RequireStart()
 		row := Plain{}
 		require.NoError(t, db.WithContext(context.Background()).Create(&row).Error)

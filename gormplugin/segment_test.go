@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
@@ -102,7 +103,7 @@ func TestSegmentModule(t *testing.T) {
 	t.Parallel()
 	var db *gorm.DB
 	app := fxtest.New(t, idworker.Module, gormplugin.Module, database(t), fx.Populate(&db), fx.Supply(idworker.Config{
-		Namespace: "gormplugin", Segments: []segment.Config{{Name: "invoices", Start: 500, Order: segment.OrderStrict}},
+		Namespace: "gormplugin", Skew: time.Millisecond, Segments: []segment.Config{{Name: "invoices", Start: 500, Order: segment.OrderStrict}},
 	}))
 	require.NoError(t, db.AutoMigrate(&Numbered{}, &SegmentLine{}, &Member{}))
 	row := Numbered{}

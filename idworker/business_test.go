@@ -15,7 +15,8 @@ var business = snowflake.Layout{WorkerBits: 5, BusinessBits: 5, SequenceBits: 12
 
 func TestBusinessNumbers(t *testing.T) {
 	var w, refunds *idworker.IdWorker
-	a := fxtest.New(t, fx.NopLogger, fx.Supply(newSQLite(t), idworker.Config{Namespace: "orders", Layout: business, Business: 1}),
+	cfg := idworker.Config{Namespace: "orders", Layout: business, Business: 1}
+	a := fxtest.New(t, fx.NopLogger, fx.Supply(newSQLite(t, cfg), cfg),
 		idworker.Module, idworker.Business("refunds", 2),
 		fx.Populate(&w), fx.Invoke(fx.Annotate(func(r *idworker.IdWorker) { refunds = r }, fx.ParamTags(`name:"refunds"`))))
 	a.RequireStart()

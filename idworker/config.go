@@ -68,8 +68,8 @@ type Config struct {
 	// while the centre is away, and how long a crashed process keeps its worker id.
 	// 100ms to MaxTTL, at least 10 time units of the layout. Default: 30s.
 	TTL time.Duration `yaml:"ttl" json:"ttl" koanf:"ttl" mapstructure:"ttl" env:"TTL"`
-	// MaxTTL bounds the TTL of all members of the namespace, which pins it. A
-	// quarantine lasts MaxTTL + Skew. At most 24h. Default: the larger of TTL and 30s.
+	// MaxTTL bounds the TTL of all members of the namespace, which pins it: see
+	// ExactTimes. At most 24h. Default: the larger of TTL and 30s.
 	MaxTTL time.Duration `yaml:"max_ttl" json:"max_ttl" koanf:"max_ttl" mapstructure:"max_ttl" env:"MAX_TTL"`
 	// Skew is how far the centre's clock may be behind the latest time that it ever
 	// showed when it loses records. The namespace pins it. At most TTL/2. Default: 2s.
@@ -84,9 +84,13 @@ type Config struct {
 	// Wait bounds how long a start waits for a free worker id, a centre that is
 	// down or a quarantine, within the start's context. Default: 10s.
 	Wait time.Duration `yaml:"wait" json:"wait" koanf:"wait" mapstructure:"wait" env:"WAIT"`
-	// Start says what a quarantine that outlasts Wait means: auto starts all the
-	// same, without ids until it ends; require fails. Default: auto.
-	Start string `yaml:"start" json:"start" koanf:"start" mapstructure:"start" env:"START"`
+	// ExactTimes says what happens where the center may have forgotten who has which
+	// worker id: at the first start in a namespace, and after a wipe or a failover. With
+	// false, new worker ids are lent after Skew and a quarter of a second, and ids carry
+	// times up to MaxTTL ahead of the clock until that has caught up. With true, none is
+	// lent for MaxTTL + Skew, and a start that Wait does not outlast fails. In mode
+	// redis-sequence MaxAhead is in the place of MaxTTL. Default: false.
+	ExactTimes bool `yaml:"exact_times" json:"exact_times" koanf:"exact_times" mapstructure:"exact_times" env:"EXACT_TIMES"`
 	// OnLost says what the loss of a lease means: continue borrows another worker
 	// id; shutdown ends the fx application too. Default: continue.
 	OnLost string `yaml:"on_lost" json:"on_lost" koanf:"on_lost" mapstructure:"on_lost" env:"ON_LOST"`
@@ -132,12 +136,8 @@ type Config struct {
 	SegmentStore string `yaml:"segment_store" json:"segment_store" koanf:"segment_store" mapstructure:"segment_store" env:"SEGMENT_STORE"`
 }
 
-// Values of Config.Start, Config.OnLost, Config.Quarantine and Config.SegmentStore, and
-// defaults.
+// Values of Config.OnLost, Config.Quarantine and Config.SegmentStore, and defaults.
 const (
-	StartAuto    = "auto"
-	StartRequire = "require"
-
 	OnLostContinue = "continue"
 	OnLostShutdown = "shutdown"
 
@@ -172,7 +172,6 @@ func (c Config) WithDefaults() Config {
 	c.Skew = cmp.Or(c.Skew, lease.DefaultSkew)
 	c.Renew = cmp.Or(c.Renew, DefaultRenew)
 	c.Wait = cmp.Or(c.Wait, lease.DefaultWait)
-	c.Start = cmp.Or(c.Start, StartAuto)
 	c.OnLost = cmp.Or(c.OnLost, OnLostContinue)
 	c.Quarantine = cmp.Or(c.Quarantine, QuarantineOnChange)
 	c.Holder = cmp.Or(c.Holder, holder())
@@ -234,7 +233,6 @@ func (c Config) plan() (plan, error) {
 
 	byHand, counted := c.Mode == ModeLocal, c.Mode == ModeRedisSequence
 	oneOf("mode", string(c.Mode), string(ModeAuto), string(ModeDB), string(ModeRedis), string(ModeLocal), string(ModeRedisSequence))
-	oneOf("start", c.Start, StartAuto, StartRequire)
 	oneOf("on_lost", c.OnLost, OnLostContinue, OnLostShutdown)
 	oneOf("quarantine", c.Quarantine, QuarantineOnChange, QuarantineNever)
 
@@ -350,7 +348,7 @@ func (c Config) plan() (plan, error) {
 
 // sequence is what mode redis-sequence makes of c.
 func (c Config) sequence(layout snowflake.Layout) redisseq.SequenceConfig {
-	s := redisseq.SequenceConfig{Namespace: c.Namespace, Layout: layout, MaxAhead: c.MaxAhead, Skew: c.Skew, Prefetch: c.Prefetch, MaxAge: c.MaxAge}
+	s := redisseq.SequenceConfig{Namespace: c.Namespace, Layout: layout, MaxAhead: c.MaxAhead, Skew: c.Skew, Prefetch: c.Prefetch, MaxAge: c.MaxAge, Exact: c.ExactTimes}
 	if c.Worker != nil {
 		s.Worker = *c.Worker
 	}

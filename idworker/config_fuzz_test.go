@@ -53,7 +53,7 @@ func FuzzConfig(f *testing.F) {
 		`{"namespace":"orders","layout":{"epoch":1577808000000,"time_unit":10000000,"time_bits":39,"worker_bits":8,"business_bits":4,"sequence_bits":12},"business":15}`,
 		`{"namespace":"orders","layout":{"worker_bits":255,"sequence_bits":255}}`,
 		`{"namespace":"orders","layout":{"epoch":-1,"time_unit":-1}}`,
-		`{"namespace":"orders","ttl":100000000,"skew":0,"max_ttl":86400000000000,"renew":"*/5 * * * * *","wait":1,"max_ahead":2000000}`,
+		`{"namespace":"orders","ttl":100000000,"skew":0,"max_ttl":86400000000000,"renew":"*/5 * * * * *","wait":1,"exact_times":true,"max_ahead":2000000}`,
 		`{"mode":"local","worker":31,"preset":"yitter"}`,
 		`{"namespace":"a b","mode":"db","wait_replicas":-1,"ttl":-1,"skew":9223372036854775807,"renew":"@never"}`,
 		`{"namespace":"orders","renew":"TZ=Nowhere * * * * *"}`,

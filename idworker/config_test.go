@@ -76,7 +76,6 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"renew, a time zone only", func(c *idworker.Config) { c.Renew = "TZ=UTC" }, []string{`"TZ=UTC"`, "no fields follow"}},
 		{"renew, a time zone only, by its other name", func(c *idworker.Config) { c.Renew = "CRON_TZ=Asia/Tokyo" }, []string{`"CRON_TZ=Asia/Tokyo"`, "no fields follow"}},
 		{"wait", func(c *idworker.Config) { c.Wait = -1 }, []string{"wait -1ns", "10s"}},
-		{"start", func(c *idworker.Config) { c.Start = "maybe" }, []string{"start", `"maybe"`, "auto, require"}},
 		{"on_lost", func(c *idworker.Config) { c.OnLost = "panic" }, []string{"on_lost", `"panic"`, "continue, shutdown"}},
 		{"quarantine", func(c *idworker.Config) { c.Quarantine = "off" }, []string{"quarantine", `"off"`, "on-change, never"}},
 		{"wait_replicas", func(c *idworker.Config) { c.WaitReplicas = -1 }, []string{"wait_replicas -1", "number of replicas"}},
@@ -106,8 +105,8 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 }
 
 func TestValidateReportsEveryFaultAtOnce(t *testing.T) {
-	err := idworker.Config{Mode: "x", Start: "x", OnLost: "x", Quarantine: "x", Preset: "x", Workers: "x", TTL: 1, Skew: -1, Renew: "x", Wait: -1, MaxAhead: -1}.Validate()
-	for _, field := range []string{"namespace", "mode", "start", "on_lost", "quarantine", "layout", "workers", "ttl", "skew", "renew", "wait", "max_ahead"} {
+	err := idworker.Config{Mode: "x", OnLost: "x", Quarantine: "x", Preset: "x", Workers: "x", TTL: 1, Skew: -1, Renew: "x", Wait: -1, MaxAhead: -1}.Validate()
+	for _, field := range []string{"namespace", "mode", "on_lost", "quarantine", "layout", "workers", "ttl", "skew", "renew", "wait", "max_ahead"} {
 		require.ErrorContains(t, err, field)
 	}
 }

@@ -7,8 +7,8 @@ import (
 
 // Why no id is issued. Test for them with errors.Is.
 var (
-	// ErrNotStarted is returned before the application has started. During a
-	// quarantine it wraps the *QuarantineError.
+	// ErrNotStarted is returned before the application has started, and after a Reset until
+	// there is a worker id. It wraps the last error of the center, if there was one.
 	ErrNotStarted = snowflake.ErrNotStarted
 	// ErrLeaseExpired is returned while the centre has not renewed the lease in
 	// time. It wraps the last error of the centre.
@@ -26,8 +26,8 @@ var (
 type (
 	// NoFreeWorkerError tells that every worker id is lent.
 	NoFreeWorkerError = lease.NoFreeWorkerError
-	// QuarantineError tells that the centre may have forgotten leases and waits for
-	// their end.
+	// QuarantineError tells that the center may have forgotten leases and has nothing to
+	// lend above them yet.
 	QuarantineError = lease.QuarantineError
 	// MismatchError tells that the namespace is pinned to another layout, pool, MaxTTL
 	// or skew.

@@ -20,6 +20,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/internal/logtest"
@@ -56,9 +57,20 @@ func stores() []store {
 	}
 }
 
-func newSQLite(t testing.TB) *gorm.DB {
+// newSQLite returns an empty database, with namespaces that are opened as new: a start in
+// one waits for nothing.
+func newSQLite(t testing.TB, namespaces ...idworker.Config) *gorm.DB {
 	t.Helper()
-	return openDB(t, sqlite.Open(filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"))
+	db := openDB(t, sqlite.Open(filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"))
+	for _, cfg := range namespaces {
+		req, err := cfg.Request()
+		require.NoError(t, err)
+		c, err := dbseq.New(db)
+		require.NoError(t, err)
+		require.NoError(t, c.Init(t.Context(), req))
+		require.NoError(t, c.Close())
+	}
+	return db
 }
 
 func openDB(t testing.TB, d gorm.Dialector) *gorm.DB {

@@ -127,7 +127,7 @@ func build(p plan, center lease.Center, log *slog.Logger, onLost func(error)) (*
 	w.center = center
 	w.keeper, err = lease.NewKeeper(lease.KeeperConfig{
 		Center: center, Generator: gen, Request: p.request, Schedule: p.schedule, Wait: p.Wait,
-		StartInQuarantine: p.Start == StartAuto, OnLost: onLost, Logger: log,
+		ExactTimes: p.ExactTimes, OnLost: onLost, Logger: log,
 	})
 	return w, err
 }
@@ -152,7 +152,7 @@ func (w *IdWorker) start(ctx context.Context) error {
 		w.log.Warn("renew is sparser than a third of ttl, after which the lease is renewed in any case", "renew", p.Renew, "ttl", p.TTL)
 	}
 	if err := w.borrow(ctx); err != nil {
-		return fmt.Errorf("idworker: %w", err)
+		return fmt.Errorf("idworker: %w%s", err, w.plan.remedy(err))
 	}
 	w.startPast(ctx)
 	st := w.Status()
@@ -160,15 +160,31 @@ func (w *IdWorker) start(ctx context.Context) error {
 	if w.seq == nil { // whose one number any number of replicas share
 		args = append(args, "pool", fmt.Sprintf("%d-%d of %d", st.Pool.First, st.Pool.Last, st.Pool.Size), "good_for_replicas", st.Pool.Replicas())
 	}
+	if ahead := st.Floor.Sub(st.Now); ahead > 0 && w.keeper != nil {
+		args = append(args, "ids_ahead", ahead.Round(time.Millisecond)) // until the clock has caught up
+	}
 	w.log.Info("idworker started", append(args, "layout", st.Layout)...)
 	return nil
 }
 
 func (w *IdWorker) borrow(ctx context.Context) error {
 	if w.seq != nil {
-		return w.seq.start(ctx, w.plan, w.log)
+		return w.seq.start(ctx, w.plan)
 	}
 	return w.keeper.Start(ctx)
+}
+
+// remedy is what to do about a quarantine that a start did not outlast.
+func (p plan) remedy(err error) string {
+	q := (*QuarantineError)(nil)
+	if !errors.As(err, &q) || q.Wait() > 36*time.Hour { // which no wait outlasts: the error says so
+		return ""
+	}
+	text := fmt.Sprintf(": start again then, or raise wait (%v) and the timeout of the start above that", p.Wait)
+	if p.ExactTimes {
+		text += "; without exact_times it lends sooner"
+	}
+	return text
 }
 
 // source is where worker ids or ids come from.
@@ -218,7 +234,7 @@ func (w *IdWorker) Reset(ctx context.Context) error {
 		return nil
 	}
 	if err := w.keeper.Reset(ctx); err != nil {
-		return fmt.Errorf("idworker: reset: %w", err)
+		return fmt.Errorf("idworker: reset: %w%s", err, w.plan.remedy(err))
 	}
 	return nil
 }
@@ -330,7 +346,9 @@ func (w *IdWorker) explain(err error) error {
 // Layout returns the layout of the ids.
 func (w *IdWorker) Layout() snowflake.Layout { return w.plan.layout }
 
-// Decode takes an id of this layout apart.
+// Decode takes an id of this layout apart. Its time is ahead of the clock by up to
+// Config.MaxAhead in a burst, and by up to MaxTTL for a while after the first start of a
+// namespace or a loss of the store's records: see Config.ExactTimes.
 func (w *IdWorker) Decode(id int64) (snowflake.Parts, error) { return w.plan.layout.Decode(id) }
 
 // Encode puts an id of this layout together. Nothing keeps it from being an id that

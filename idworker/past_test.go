@@ -26,11 +26,11 @@ import (
 // Ids for times past are unique across workers and runs, on worker ids that are lent to
 // nobody.
 func TestNextIDAt(t *testing.T) {
-	db := newSQLite(t)
+	cfg := idworker.Config{Namespace: "archive", Layout: business, Business: 1, Reserved: 2}
+	db := newSQLite(t, cfg)
 	at := time.Date(2021, 5, 6, 7, 8, 9, 10e6, time.UTC)
 	seen := make(map[int64]bool)
 	for range 2 {
-		cfg := idworker.Config{Namespace: "archive", Layout: business, Business: 1, Reserved: 2}
 		var w, other *idworker.IdWorker
 		a, b := app(t, &w, fx.Supply(cfg, db)), app(t, &other, fx.Supply(cfg, db))
 		_, err := w.NextIDAt(t.Context(), at)
@@ -94,9 +94,9 @@ func TestReservedWithoutDatabase(t *testing.T) {
 	} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			cfg := idworker.Config{Namespace: "orders", Mode: mode, Reserved: 1, Quarantine: idworker.QuarantineNever, Wait: 100 * time.Millisecond}
+			cfg := idworker.Config{Namespace: "orders", Mode: mode, Reserved: 1, Quarantine: idworker.QuarantineNever, MaxAhead: 50 * time.Millisecond, Skew: time.Millisecond}
 			if mode == idworker.ModeLocal {
-				cfg.Quarantine, cfg.Wait, cfg.Worker = "", 0, new(int64)
+				cfg.Quarantine, cfg.Worker = "", new(int64)
 				cfg.Local.Dir = t.TempDir()
 			}
 			var j journal
@@ -115,11 +115,13 @@ func TestReservedWithoutDatabase(t *testing.T) {
 // Where the table cannot be had the worker starts with a warning, and NextIDAt goes on
 // trying.
 func TestNextIDAtWithoutItsTable(t *testing.T) {
-	db := newSQLite(t)
+	cfg := idworker.Config{Namespace: "orders", Reserved: 1}
+	db := newSQLite(t, cfg)
+	require.NoError(t, db.Exec("DROP TABLE IF EXISTS snowlease_segment").Error)
 	require.NoError(t, db.Exec("CREATE TABLE snowlease_segment (name TEXT PRIMARY KEY)").Error)
 	var j journal
 	var w *idworker.IdWorker
-	a := app(t, &w, fx.Supply(idworker.Config{Namespace: "orders", Reserved: 1}, db), j.provide())
+	a := app(t, &w, fx.Supply(cfg, db), j.provide())
 	a.RequireStart()
 	defer a.RequireStop()
 	require.Contains(t, j.String(), `level=WARN msg="no ids for times past: trying again when one is asked for" namespace=orders reserved=1 err=`)

@@ -15,8 +15,8 @@ import (
 
 // OpenSequence is Open for mode redis-sequence: it returns a worker whose ids are
 // counted in the Redis of client, until Close, which leaves client open. It waits
-// within ctx and cfg.Wait; a namespace that is used for the first time waits about 3 s
-// in any case.
+// within ctx and cfg.Wait; a namespace that is used for the first time waits for Skew,
+// 2 s by default, in any case.
 //
 // Errors: a fault of cfg; *QuarantineError, *MismatchError, *ClockError; whatever
 // Redis answered.
@@ -69,15 +69,10 @@ func (s *sequence) bound(business int64) (*sequence, error) {
 	return &sequence{stream, s.whole}, nil
 }
 
-func (s *sequence) start(ctx context.Context, p plan, log *slog.Logger) error {
+func (s *sequence) start(ctx context.Context, p plan) error {
 	bounded, cancel := within(ctx, p.Wait)
 	defer cancel()
 	err := s.whole.Start(bounded)
-	if q := (*QuarantineError)(nil); errors.As(err, &q) && p.Start == StartAuto && ctx.Err() == nil {
-		log.Warn("started without ids: the sequence is in quarantine",
-			"namespace", q.Namespace, "center", s.whole.String(), "reason", q.Reason, "until", q.Until)
-		return nil
-	}
 	if err != nil {
 		s.whole.Close()
 	}

@@ -122,7 +122,7 @@ func TestSequenceModeRedisAway(t *testing.T) {
 	require.Equal(t, idworker.StateStopped, w.Status().State)
 }
 
-// A quarantine that outlasts Wait: auto starts all the same, require fails.
+// A start that Wait does not outlast fails.
 func TestSequenceModeQuarantine(t *testing.T) {
 	client := newRedis(t, testserver.Redis(t))
 	cfg := counted(t)
@@ -135,23 +135,37 @@ func TestSequenceModeQuarantine(t *testing.T) {
 	_, err := idworker.OpenSequence(ended, waiting, client)
 	require.ErrorIs(t, err, late, "a start whose context has ended starts nothing")
 
+	_, err = idworker.OpenSequence(t.Context(), cfg, client)
+	require.ErrorAs(t, err, new(*idworker.QuarantineError))
+	require.ErrorContains(t, err, "raise wait (100ms)")
+	require.NotContains(t, err.Error(), "exact_times")
 	var j journal
 	var w *idworker.IdWorker
-	a := app(t, &w, fx.Supply(cfg), universal(client), j.provide())
+	a := app(t, &w, fx.Supply(waiting), universal(client), j.provide())
 	a.RequireStart()
-	require.Contains(t, j.String(), "started without ids: the sequence is in quarantine")
 	require.Contains(t, j.String(), "idworker started")
 	require.NotContains(t, j.String(), "good_for_replicas", "any number of them share the worker number")
-	require.Equal(t, idworker.StateQuarantined, w.Status().State)
-	_, err = w.NextIDWait(t.Context())
-	require.NoError(t, err)
 	require.Equal(t, idworker.StateReady, w.Status().State)
 	a.RequireStop()
+}
 
-	cfg.Namespace, cfg.Start = namespace(t), idworker.StartRequire
-	_, err = idworker.OpenSequence(t.Context(), cfg, client)
-	var q *idworker.QuarantineError
-	require.ErrorAs(t, err, &q)
+// In a new namespace ids lie MaxAhead above the clock at first, or with exact times are
+// waited for.
+func TestSequenceModeFirstStart(t *testing.T) {
+	t.Parallel()
+	client := newRedis(t, testserver.Redis(t))
+	for _, exact := range []bool{false, true} {
+		cfg := counted(t)
+		cfg.MaxAhead, cfg.ExactTimes = time.Minute, exact
+		w, err := idworker.OpenSequence(t.Context(), cfg, client)
+		if exact {
+			require.ErrorContains(t, err, "without exact_times")
+			continue
+		}
+		require.NoError(t, err)
+		require.Greater(t, ahead(t, w), time.Duration(0))
+		require.NoError(t, w.Close(t.Context()))
+	}
 }
 
 // afterScript is called after each script.

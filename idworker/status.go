@@ -16,7 +16,7 @@ type State string
 // The states.
 const (
 	StateNotStarted  State = "not_started"
-	StateQuarantined State = "quarantined" // started; the centre lends nothing for a while
+	StateQuarantined State = "quarantined" // asks for a worker id; the center, which may have forgotten some, lends none yet
 	StateReady       State = "ready"       // has a worker id
 	StateBorrowing   State = "borrowing"   // lost its lease: uses up its range, asks for another worker id
 	StateExpired     State = "expired"     // past its ceiling: the centre is away, or lends nothing
@@ -63,7 +63,8 @@ type Status struct {
 	// Waits counts the calls that had to wait: for the lead of a burst, or for a lease
 	// that had expired.
 	Waits int64 `json:"waits"`
-	// Lead is how far the last id lies ahead of the clock, after a burst.
+	// Lead is how far the last id lies ahead of the clock: after a burst, or while Floor
+	// lies ahead of Now.
 	Lead time.Duration `json:"lead_ns"`
 	Pool Pool          `json:"pool"`
 	// Sequence is what mode redis-sequence knows, nil in other modes.

@@ -2,6 +2,7 @@ package providers_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
@@ -27,7 +28,7 @@ func TestWithIDWorker(t *testing.T) {
 		fx.Options(idworker.Module, providers.DB),
 	} {
 		var w *idworker.IdWorker
-		app := fxtest.New(t, fx.Supply(config, idworker.Config{Namespace: "orders"}), modules, fx.Populate(&w))
+		app := fxtest.New(t, fx.Supply(config, idworker.Config{Namespace: "orders", Skew: time.Millisecond}), modules, fx.Populate(&w))
 		app.RequireStart()
 		id, err := w.NextID()
 		require.NoError(t, err)

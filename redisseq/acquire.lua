@@ -1,32 +1,34 @@
 -- Lends the free worker id of first..last that was used least recently.
-local first, last, holder = tonumber(ARGV[10]), tonumber(ARGV[11]), ARGV[12]
+local first, last, holder = tonumber(ARGV[11]), tonumber(ARGV[12]), ARGV[13]
 
 if not onChange then
   local _, version = server()
   if tooOld(version) then return { 'VERSION', version } end
 end
-note()
-if not complete and not fill(pool) then return { 'MORE' } end
-if quarantine >= now then return { 'QUARANTINE', str(now), str(quarantine + 1), why } end
+if not note() then return { 'MORE' } end
+if quarantine >= now + ahead then return { 'QUARANTINE', str(now), str(quarantine - ahead + 1), why } end
 
--- Asked again after a lost reply: the same grant, its floor included.
+-- Asked again after a lost reply: the same grant, its floor included. Where the mark was
+-- lost since, there is nothing to repeat.
 local worker = redis.call('HGET', meta, 'o:' .. owner)
-if worker then worker = str(num(worker, 'the worker id of owner ' .. owner, pool - 1)) end
-local rec = worker and record(worker)
-if rec and rec.owner == owner and score(redis.call('ZSCORE', lease, worker), worker) >= now + skew then
-  local ceiling = num(redis.call('HGET', mark, worker), 'the mark of worker ' .. worker)
-  -- Written anew, for WAIT to have something to wait for.
-  redis.call('HSET', mark, worker, str(ceiling))
-  return { 'OK', worker, rec.token, str(now), rec.floor, str(ceiling), rec.since }
+if worker then
+  worker = str(num(worker, 'the worker id of owner ' .. owner, pool - 1))
+  local rec, expires, ceiling = known(worker)
+  if rec.owner == owner and ceiling > rec.floor and expires >= now + skew then
+    return lend(worker, rec, rec.token, rec.floor, rec.since, rec.holder, ceiling, expires)
+  end
 end
 
--- A worker is free when both its lease and its mark are past. soonest is when the
--- first of those looked at will be.
-local best, bestAt, soonest = nil, nil, math.huge
+-- A worker is free when its lease is past and what lies above its mark may be lent: that
+-- is ahead of the clock only while the clock has not passed the quarantine. soonest is
+-- when the first of those looked at will be.
+if quarantine < now then ahead = 0 end
+local best, bestAt, bestMark, soonest = nil, nil, nil, math.huge
 local function look(name, expires, value)
-  local until_ = math.max(expires, num(value, 'the mark of worker ' .. name))
+  value = num(value, 'the mark of worker ' .. name)
+  local until_ = math.max(expires, value - ahead)
   soonest = math.min(soonest, until_)
-  if until_ < now and (not best or expires < bestAt) then best, bestAt = name, expires end
+  if until_ < now and (not best or expires < bestAt) then best, bestAt, bestMark = name, expires, value end
 end
 
 -- scan looks in the order of the scores, and reports whether that decided it.
@@ -66,11 +68,5 @@ local decided = scan(str(first), str(last)) and (best or scan('1048576', '+inf')
 if not decided or soonest == math.huge then sweep() end
 if not best then return { 'FULL', str(now), str(soonest + 1) } end
 
-local former = record(best)
-token = math.max(token, now) + 1
-local floor, ceiling = now - 1, now + ttl -- mark and quarantine lie before now
-redis.call('HSET', meta, 'tok', str(token))
-redis.call('HSET', mark, best, str(ceiling))
-redis.call('ZADD', lease, str(ceiling), best)
-keep(best, former, owner, str(token), str(token), str(floor), str(now), holder)
-return { 'OK', best, str(token), str(now), str(floor), str(ceiling), str(now) }
+local former, floor = record(best), floorOf(bestMark)
+return lend(best, former, math.max(former.token, now) + 1, floor, now, holder, ceilingOf(floor), now + ttl)

@@ -2,6 +2,7 @@ package redisseq_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -55,9 +56,8 @@ func TestEachScriptMayRunTwice(t *testing.T) {
 		require.Equal(t, g.Since+30_000, g.Ceiling)
 		g = renew(t, c, g)
 
-		s.Wipe(t)
-		again := renew(t, c, g) // a re-take: the second run shows a token that is former
-		require.Greater(t, again.Token, g.Token)
+		s.Drop(t, "orders", leasetest.OneMark)
+		again := swapped(t, s, c, g) // the second run shows the token of the one before
 		require.Equal(t, again.Token, renew(t, c, again).Token)
 		require.Equal(t, again.Token, renew(t, c, g).Token, "the reply that told the token is lost for good")
 
@@ -65,18 +65,154 @@ func TestEachScriptMayRunTwice(t *testing.T) {
 		slots, err := c.Slots(t.Context(), g.Namespace)
 		require.NoError(t, err)
 		require.Empty(t, slots[g.Worker].Holder)
-		require.Equal(t, again.Now, slots[g.Worker].Mark)
+		require.Equal(t, again.Floor, slots[g.Worker].Mark)
 	})
 }
 
-func TestReleaseAfterARetakeWhoseReplyWasLost(t *testing.T) {
+// swapped renews g after a loss: first it is told to wait, then it is lent another range.
+func swapped(t testing.TB, s *store, c lease.Center, g lease.Grant) lease.Grant {
+	t.Helper()
+	_, err := c.Renew(t.Context(), g)
+	var q *lease.QuarantineError
+	require.ErrorAs(t, err, &q)
+	s.Sleep(q.Wait())
+	again := renew(t, c, g)
+	require.Equal(t, []any{g.Request, g.Worker, g.Since}, []any{again.Request, again.Worker, again.Since})
+	require.Greater(t, again.Token, g.Token)
+	require.GreaterOrEqual(t, again.Floor, g.Ceiling)
+	return again
+}
+
+func TestReleaseAfterASwapWhoseReplyWasLost(t *testing.T) {
 	t.Parallel()
 	s := newMini(t)
 	c := opened(t, s)
 	g := acquire(t, c)
-	s.Wipe(t)
-	renew(t, c, g)
-	require.NoError(t, c.Release(t.Context(), g, g.Now))
+	s.Drop(t, "orders", leasetest.OneMark)
+	again := swapped(t, s, c, g)
+	require.ErrorIs(t, c.Release(t.Context(), g, g.Now), lease.ErrLost)
+	slots, err := c.Slots(t.Context(), "orders")
+	require.NoError(t, err)
+	require.Equal(t, again.Ceiling, slots[g.Worker].Mark, "what was lent by it stays")
+}
+
+// The single milliseconds of what is lent above a loss, as in internal/rules.
+func TestLendsAboveALoss(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	one := func(r *lease.Request) { r.Pool, r.Last, r.TTL, r.Ahead = 1, 0, 10*time.Second, 29*time.Second }
+	c := opened(t, s, one)
+	g := acquire(t, c, one)
+	s.Sleep(time.Second)
+	s.Reincarnate(t)
+	_, err := c.Renew(t.Context(), g)
+	var q *lease.QuarantineError
+	require.ErrorAs(t, err, &q)
+	at, top := g.Now+1000, g.Now+33_000
+	require.Equal(t, []int64{at, at + 3001}, []int64{q.Now.UnixMilli(), q.Until.UnixMilli()})
+	s.Sleep(3 * time.Second)
+	_, err = c.Renew(t.Context(), g)
+	require.ErrorAs(t, err, &q, "there is nothing to lend")
+	require.Contains(t, q.Reason, "changed from")
+	require.Equal(t, q.Until, requireQuarantine(t, c, one).Until)
+
+	s.Sleep(time.Millisecond)
+	again := renew(t, c, g)
+	require.Equal(t, []int64{top, top + 1001, at + 3001, g.Since}, []int64{again.Floor, again.Ceiling, again.Now, again.Since})
+	require.Equal(t, at+3002, again.Token)
+	slots, err := c.Slots(t.Context(), "orders")
+	require.NoError(t, err)
+	require.Equal(t, []int64{at + 3001 + 10_000, top + 1001}, []int64{slots[0].Expires, slots[0].Mark})
+
+	s.Sleep(time.Second)
+	for name, asked := range map[string]lease.Grant{"with the new grant": again, "the reply was lost": g} {
+		same := renew(t, c, asked)
+		require.Equal(t, []int64{again.Token, top, top + 2001}, []int64{same.Token, same.Floor, same.Ceiling}, name)
+	}
+	same, err := c.Acquire(t.Context(), g.Request)
+	require.NoError(t, err)
+	require.Equal(t, []int64{again.Token, top, top + 2001}, []int64{same.Token, same.Floor, same.Ceiling})
+	forged := again
+	forged.Token++
+	_, err = c.Renew(t.Context(), forged)
+	require.ErrorIs(t, err, lease.ErrLost)
+
+	// The clock catches up: TTL above the floor, then TTL above the clock.
+	s.Sleep(8 * time.Second)
+	require.Equal(t, top+10_000, renew(t, c, again).Ceiling)
+	for range 4 {
+		s.Sleep(8 * time.Second)
+		again = renew(t, c, again)
+	}
+	require.Equal(t, []int64{top, again.Now + 10_000}, []int64{again.Floor, again.Ceiling})
+}
+
+// Who wants exact times is lent nothing before the clock has passed what was lost.
+func TestExactTimes(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	exact := func(r *lease.Request) { r.Ahead = 0 }
+	c := opened(t, s, exact)
+	acquire(t, c, exact)
+	s.Drop(t, "orders", leasetest.OneMark)
+	q := requireQuarantine(t, c, exact)
+	require.Equal(t, 32*time.Second+time.Millisecond, q.Wait())
+	s.Sleep(q.Wait())
+	g := acquire(t, c, exact)
+	require.Equal(t, g.Now-1, g.Floor)
+}
+
+// A grant whose mark was lost since is not lent again from the same floor on.
+func TestRepeatedWithoutItsMark(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	c := opened(t, s, pool(1))
+	g := acquire(t, c, pool(1))
+	s.Drop(t, "orders", leasetest.OneMark)
+	s.Sleep(requireQuarantine(t, c, pool(1)).Wait())
+	_, err := c.Acquire(t.Context(), g.Request)
+	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
+}
+
+// What is free is found among many whose marks are too far ahead, and so is the one that
+// is free first.
+func TestMarksAhead(t *testing.T) {
+	t.Parallel()
+	s := newReal(t)
+	const n = 3000
+	c := opened(t, s, pool(n))
+	slots, err := c.Slots(t.Context(), "orders")
+	require.NoError(t, err)
+	now, k := slots[0].Now, keys("orders")
+	ahead := request().Ahead.Milliseconds()
+	set := func(worker, expires, mark int64) {
+		require.NoError(t, s.admin.ZAdd(t.Context(), k[0], redis.Z{Score: float64(expires), Member: worker}).Err())
+		require.NoError(t, s.admin.HSet(t.Context(), k[1], worker, mark).Err())
+	}
+	_, err = s.admin.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+		for w := range int64(n) {
+			p.ZAdd(t.Context(), k[0], redis.Z{Score: float64(now - 2*n + w), Member: w})
+			p.HSet(t.Context(), k[1], w, now+ahead+600_000)
+		}
+		return p.HSet(t.Context(), k[3], "quar", now+20_000).Err() // while ranges begin ahead
+	})
+	require.NoError(t, err)
+	soonest := func(want int64) {
+		t.Helper()
+		_, err := c.Acquire(t.Context(), request(pool(n)))
+		var full *lease.NoFreeWorkerError
+		require.ErrorAs(t, err, &full)
+		require.Equal(t, want, full.Soonest.UnixMilli())
+	}
+	soonest(now + 600_001)
+	set(2000, now-n, now+ahead+500_000)
+	soonest(now + 500_001)
+	set(10, now+400_000, now) // a lease that runs
+	soonest(now + 400_001)
+	set(2999, now-1, now+ahead-1)
+	g := acquire(t, c, pool(n))
+	require.Equal(t, []int64{2999, now + ahead - 1}, []int64{g.Worker, g.Floor})
+	require.LessOrEqual(t, g.Ceiling, g.Now+30_000)
 }
 
 func TestClockThatStepsBack(t *testing.T) {
@@ -132,20 +268,34 @@ func TestKeysLostInAnyCombination(t *testing.T) {
 		require.NoError(t, s.admin.Del(t.Context(), gone...).Err())
 
 		q := requireQuarantine(t, c, in)
-		require.Equal(t, 32*time.Second, q.Wait().Truncate(time.Second), gone)
+		require.Equal(t, 2251*time.Millisecond, q.Wait(), gone)
 		require.NotEmpty(t, q.Reason)
-		g2 := renew(t, c, g)
-		s.Sleep(25 * time.Second)
-		g2 = renew(t, c, g2)
-		s.Sleep(8 * time.Second)
-		for range 3 {
-			next := acquire(t, c, in)
-			require.NotEqual(t, g.Worker, next.Worker, gone)
-			require.Greater(t, next.Floor, released.Ceiling)
+		next := map[int64]lease.Grant{}
+		if lost&5 == 0 { // neither leases nor owners
+			next[g.Worker] = swapped(t, s, c, g)
+		} else {
+			_, err := c.Renew(t.Context(), g)
+			require.ErrorIs(t, err, lease.ErrLost)
+			s.Sleep(q.Wait())
 		}
-		_, err := c.Acquire(t.Context(), request(in))
-		require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
-		require.NoError(t, c.Release(t.Context(), g2, g2.Now))
+		var full *lease.NoFreeWorkerError
+		for {
+			g, err := c.Acquire(t.Context(), request(in))
+			if errors.As(err, &full) {
+				break
+			}
+			require.NoError(t, err)
+			require.NotContains(t, next, g.Worker, gone)
+			next[g.Worker] = g
+		}
+		if lost&5 == 4 {
+			require.NotContains(t, next, g.Worker, "its lease runs, whoever has it")
+			next[g.Worker] = lease.Grant{Floor: horizon(q)}
+		}
+		require.Len(t, next, 4, gone)
+		for _, g := range next {
+			require.Equal(t, horizon(q), g.Floor)
+		}
 		require.NoError(t, s.admin.FlushAll(t.Context()).Err())
 	}
 }
@@ -157,7 +307,7 @@ func TestWipeWithMixedTTLs(t *testing.T) {
 	acquire(t, c)
 	s.Wipe(t)
 	q := requireQuarantine(t, c, func(r *lease.Request) { r.TTL = 5 * time.Second })
-	require.Greater(t, q.Wait(), 32*time.Second, "MaxTTL and skew, whatever the newcomer's own TTL is")
+	require.Equal(t, 2251*time.Millisecond, q.Wait(), "by MaxTTL and skew, whatever the newcomer's own TTL is")
 }
 
 func TestRestartToStaleDataAndTheHolderRenewsFirst(t *testing.T) {
@@ -168,10 +318,10 @@ func TestRestartToStaleDataAndTheHolderRenewsFirst(t *testing.T) {
 	g := acquire(t, c)
 	restore()
 	s.Reincarnate(t)
-	again := renew(t, c, g)
-	require.Equal(t, g.Worker, again.Worker)
-	require.Greater(t, again.Token, g.Token)
+	_, err := c.Renew(t.Context(), g)
+	require.ErrorIs(t, err, lease.ErrLost)
 	q := requireQuarantine(t, c)
+	require.Greater(t, horizon(q), g.Ceiling)
 	require.Contains(t, q.Reason, fmt.Sprintf("changed from %040x/%040[1]x to %040x/%040[1]x", 1, 2))
 }
 
@@ -186,7 +336,7 @@ func TestIncarnationThatFlips(t *testing.T) {
 	q := requireQuarantine(t, c)
 	require.Contains(t, q.Reason, "flips between")
 	require.Contains(t, q.Reason, "quarantine: never")
-	require.Greater(t, q.Wait(), 32*time.Second, "and still nothing is lent")
+	require.Equal(t, 2251*time.Millisecond, q.Wait(), "and still nothing is lent")
 }
 
 func TestReleaseIsHeldWithinTheGrant(t *testing.T) {
@@ -287,7 +437,7 @@ func TestDamage(t *testing.T) {
 		"owner":           func() error { return s.admin.HSet(ctx, k[2], "0", "me\r\n>\xff").Err() },
 		"owner in excess": func() error { return s.admin.HSet(ctx, k[2], "x", "").Err() },
 		"quarantine":      func() error { return s.admin.HSet(ctx, k[3], "quar", "soon").Err() },
-		"last token":      func() error { return s.admin.HSet(ctx, k[3], "tok", "-1").Err() },
+		"token":           func() error { return s.admin.HSet(ctx, k[2], "0", "0|900000000000001|0|0|").Err() },
 		"lease is a hash": func() error {
 			return redis.NewScript("redis.call('DEL', KEYS[1]) return redis.call('HSET', KEYS[1], 'a', 'b')").Run(ctx, s.admin, k).Err()
 		},

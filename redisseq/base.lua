@@ -3,9 +3,9 @@
 --
 -- lease  ZSET  worker id -> when its lease expires (never lent: its own number)
 -- mark   HASH  worker id -> no id of this worker lies above it
--- owners HASH  worker id -> owner|token|former token|floor|since|holder
--- meta   HASH  pin, pool, run (incarnation: see server), prev (the one before), quar and why
---              (quarantine), tok (last token), init (who opened the namespace),
+-- owners HASH  worker id -> owner|token|floor|since|holder
+-- meta   HASH  pin, pool, run (incarnation: see server), prev (the one before), quar (nothing
+--              is lent at or below it) and why, init (who opened the namespace),
 --              made (records there are of 0..made-1), o:owner -> worker id
 --
 -- The first three have an entry for each worker of the pool, always: so a loss of
@@ -34,7 +34,7 @@ local function num(value, what, most)
   return n
 end
 
--- Tokens rise by one at a time from the clock on, and stay below what num reads.
+-- Tokens rise from the clock on, and stay below what num reads.
 local topToken = 9e14
 
 -- short is as much of a text as any script writes.
@@ -49,13 +49,13 @@ end
 
 -- parse reads what is known of the holder of a worker id. Nobody is the owner '0'.
 local function parse(worker, value)
-  local owner, token, former, floor, since, holder = string.match(string.sub(value or '', 1, 1000), '^(%x+)|(%d+)|(%d+)|(%d+)|(%d+)|(.*)$')
+  local owner, token, floor, since, holder = string.match(string.sub(value or '', 1, 1000), '^(%x+)|(%d+)|(%d+)|(%d+)|(.*)$')
   if not owner or #owner > 32 or #value > 1000 then damaged('the owner of worker ' .. worker, value) end
-  num(token, 'the token of worker ' .. worker, topToken)
-  num(former, 'the former token of worker ' .. worker, topToken)
-  num(floor, 'the floor of worker ' .. worker)
-  num(since, 'the begin of the lease of worker ' .. worker)
-  return { owner = owner, token = token, former = former, floor = floor, since = since, holder = holder }
+  return {
+    owner = owner, token = num(token, 'the token of worker ' .. worker, topToken),
+    floor = num(floor, 'the floor of worker ' .. worker),
+    since = num(since, 'the begin of the lease of worker ' .. worker), holder = holder,
+  }
 end
 
 local function record(worker) return parse(worker, redis.call('HGET', owners, worker)) end
@@ -67,8 +67,8 @@ local function sizes()
 end
 
 -- keep puts another holder in the place of rec.
-local function keep(worker, rec, owner, token, former, floor, since, holder)
-  redis.call('HSET', owners, worker, table.concat({ owner, token, former, floor, since, holder }, '|'))
+local function keep(worker, rec, owner, token, floor, since, holder)
+  redis.call('HSET', owners, worker, table.concat({ owner, str(token), str(floor), str(since), holder }, '|'))
   if rec.owner ~= '0' and rec.owner ~= owner and redis.call('HGET', meta, 'o:' .. rec.owner) == worker then
     redis.call('HDEL', meta, 'o:' .. rec.owner)
   end
@@ -110,7 +110,7 @@ local function create(from, to)
       scores[#scores + 1] = name
     end
     redis.call('ZADD', lease, 'NX', unpack(scores))
-    for key, value in pairs({ [mark] = '0', [owners] = '0|0|0|0|0|' }) do
+    for key, value in pairs({ [mark] = '0', [owners] = '0|0|0|0|' }) do
       local there, missing = redis.call('HMGET', key, unpack(list)), {}
       for i, name in ipairs(list) do
         if not there[i] then

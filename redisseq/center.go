@@ -73,31 +73,27 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
-	r, err := c.run(ctx, c.scripts.acquire, "acquire", req, append(c.args(req, req.Local),
-		req.First, req.Last, req.Holder)...)
+	return c.lend(ctx, c.scripts.acquire, "acquire", req, append(c.args(req, req.Local), req.First, req.Last, req.Holder))
+}
+
+// Renew raises the ceiling of g, or lends its worker id anew: see lease.Center. Errors
+// besides those named there: as of Acquire.
+func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+	if err := check(g); err != nil {
+		return lease.Grant{}, err
+	}
+	return c.lend(ctx, c.scripts.renew, "renew", g.Request, append(c.args(g.Request, 0), g.Worker, g.Token, g.Ceiling))
+}
+
+// lend runs a script whose reply is a grant.
+func (c *Center) lend(ctx context.Context, s script, verb string, req lease.Request, args []any) (lease.Grant, error) {
+	r, err := c.run(ctx, s, verb, req, args...)
 	if err != nil {
 		return lease.Grant{}, err
 	}
 	g := lease.Grant{Request: req}
 	if err := r.ints(&g.Worker, &g.Token, &g.Now, &g.Floor, &g.Ceiling, &g.Since); err != nil {
-		return lease.Grant{}, c.wrap("acquire", req.Namespace, err)
-	}
-	return g, nil
-}
-
-// Renew raises the ceiling of g: see lease.Center. Errors besides those named there:
-// as of Acquire.
-func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
-	if err := check(g); err != nil {
-		return lease.Grant{}, err
-	}
-	r, err := c.run(ctx, c.scripts.renew, "renew", g.Request, append(c.args(g.Request, 0),
-		g.Worker, g.Token, g.Floor, g.Ceiling, g.Since, g.Holder)...)
-	if err != nil {
-		return lease.Grant{}, err
-	}
-	if err := r.ints(&g.Token, &g.Now, &g.Ceiling); err != nil {
-		return lease.Grant{}, c.wrap("renew", g.Namespace, err)
+		return lease.Grant{}, c.wrap(verb, req.Namespace, err)
 	}
 	return g, nil
 }
@@ -153,7 +149,7 @@ func (c *Center) args(req lease.Request, local int64) []any {
 	return []any{
 		req.Pin(), req.Pool, (req.MaxTTL + req.Skew).Milliseconds(), req.Skew.Milliseconds(),
 		string(c.quarantine), local, lease.MaxClockError.Milliseconds(),
-		hex.EncodeToString(req.Owner[:]), req.TTL.Milliseconds(),
+		hex.EncodeToString(req.Owner[:]), req.TTL.Milliseconds(), req.Ahead.Milliseconds(),
 	}
 }
 

@@ -30,8 +30,8 @@
 //
 // Every script compares the run_id and the master_replid of the server with those on
 // record. A restart or a failover changes them, and so does a failover to a replica
-// and back to the same process: no worker id is lent for MaxTTL and skew from then on,
-// while those who hold one go on. The user needs the right to INFO for this ("ACL
+// and back to the same process: what is lent from then on, to holders too, lies above all
+// that may have been forgotten. The user needs the right to INFO for this ("ACL
 // SETUSER name +info"); without it the centre answers ErrRunID. The option
 // WithQuarantine(Never) does without, for a Redis that never loses an acknowledged
 // write.

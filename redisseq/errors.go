@@ -37,7 +37,7 @@ var shown = regexp.MustCompile(`snowlease<(.*)> end`)
 
 // damaged says what is damaged, and the way out.
 func (c *Center) damaged(namespace, what string) error {
-	return fmt.Errorf("%w: %s: give the keys %s another prefix if they are not snowlease's; if they are, delete all four: holders keep their workers, others wait for the end of a quarantine",
+	return fmt.Errorf("%w: %s: give the keys %s another prefix if they are not snowlease's; if they are, delete all four: ids go on above what was lent",
 		ErrDamaged, what, strings.Join(c.keys(namespace), " "))
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/idworker/segment"
 	"github.com/snowlease/snowlease/redisseq"
 )
@@ -81,8 +82,22 @@ func TestFailoverThereAndBack(t *testing.T) {
 			p.stale()
 			g := acquire(t, c, pool(1))
 			p.back()
-			require.Equal(t, g.Worker, renew(t, c, g).Worker)
-			requireQuarantine(t, c, pool(1))
+			_, err := c.Renew(t.Context(), g)
+			require.ErrorIs(t, err, lease.ErrLost)
+			require.Greater(t, horizon(requireQuarantine(t, c, pool(1))), g.Ceiling)
+		},
+		"leases, and the holder is on record": func(t *testing.T, p pair) {
+			c := opened(t, p.store, pool(1))
+			g := acquire(t, c, pool(1))
+			p.stale()
+			p.sleep(time.Second)
+			g = renew(t, c, g)
+			p.back()
+			q := requireQuarantine(t, c, pool(1))
+			p.sleep(q.Wait() + time.Second)
+			again := renew(t, c, g)
+			require.Equal(t, horizon(q), again.Floor)
+			require.Greater(t, again.Floor, g.Ceiling)
 		},
 		"sequence": func(t *testing.T, p pair) {
 			r := rig{p.store, t, redisseq.SequenceScript()}

@@ -2,6 +2,7 @@ package redisseq_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -25,11 +26,11 @@ func TestRestartWithItsData(t *testing.T) {
 	s.Reincarnate(t)
 	q := requireQuarantine(t, c, short)
 	require.Contains(t, q.Reason, "incarnation of the store changed from")
-	again := renew(t, c, g)
-	require.Equal(t, g.Token, again.Token, "it was on record")
-	s.Sleep(time.Until(q.Until))
+	again := renewSoon(t, c, g)
 	next := acquire(t, s.center(t), short)
-	require.GreaterOrEqual(t, next.Floor, q.Until.UnixMilli()-1)
+	for _, g := range []lease.Grant{again, next} {
+		require.GreaterOrEqual(t, g.Floor, q.Until.Add(g.Ahead).UnixMilli()-1)
+	}
 }
 
 func TestRestartWithoutData(t *testing.T) {
@@ -43,10 +44,11 @@ func TestRestartWithoutData(t *testing.T) {
 	require.NotErrorIs(t, err, lease.ErrLost)
 	require.Contains(t, err.Error(), "at redis "+s.addr+" db 0")
 	srv.Start()
-	again := renew(t, c, g)
-	require.Greater(t, again.Token, g.Token)
-	require.Contains(t, requireQuarantine(t, c).Reason, "nothing is on record")
-	require.NoError(t, c.Release(t.Context(), again, again.Now))
+	_, err = c.Renew(t.Context(), g)
+	require.ErrorIs(t, err, lease.ErrLost)
+	q := requireQuarantine(t, c)
+	require.Contains(t, q.Reason, "nothing is on record")
+	require.Greater(t, horizon(q), g.Ceiling)
 }
 
 func TestKilledAndRestartedFromAnOldDump(t *testing.T) {
@@ -57,10 +59,11 @@ func TestKilledAndRestartedFromAnOldDump(t *testing.T) {
 	g := acquire(t, c)
 	srv.Kill()
 	srv.Start()
-	requireQuarantine(t, c) // a newcomer comes first
-	again := renew(t, c, g)
-	require.Equal(t, g.Worker, again.Worker)
-	require.GreaterOrEqual(t, again.Ceiling, g.Ceiling)
+	q := requireQuarantine(t, c) // a newcomer comes first
+	_, err := c.Renew(t.Context(), g)
+	require.ErrorIs(t, err, lease.ErrLost)
+	s.Sleep(q.Wait())
+	require.Greater(t, acquire(t, c).Floor, g.Ceiling)
 }
 
 func TestUserWithoutInfo(t *testing.T) {
@@ -138,8 +141,11 @@ func TestEviction(t *testing.T) {
 		return s.admin.Exists(t.Context(), keys("orders")...).Val() < 4
 	}, 10*time.Second, time.Millisecond)
 	require.NoError(t, s.admin.ConfigSet(t.Context(), "maxmemory", "0").Err())
-	requireQuarantine(t, c)
-	renew(t, c, g)
+	q := requireQuarantine(t, c)
+	s.Sleep(q.Wait())
+	for range 3 { // the fourth may be the holder's
+		require.Equal(t, horizon(q), acquire(t, c).Floor)
+	}
 }
 
 func TestForgottenScripts(t *testing.T) {
@@ -234,7 +240,7 @@ func TestReplica(t *testing.T) {
 
 	require.NoError(t, s.admin.ReplicaOf(t.Context(), "NO", "ONE").Err())
 	g.Token--
-	renew(t, c, g)
+	renewSoon(t, c, g)
 }
 
 func TestTooFewReplicas(t *testing.T) {
@@ -272,10 +278,13 @@ func TestBigPool(t *testing.T) {
 	_, err = c.Acquire(t.Context(), request(one))
 	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
 
-	// A loss is made good in steps, and holders do not wait for them.
-	require.NoError(t, s.admin.Del(t.Context(), keys("orders")[:3]...).Err())
-	g = renew(t, c, g)
+	// A loss is made good in steps.
+	require.NoError(t, s.admin.Del(t.Context(), keys("orders")[1]).Err())
+	_, err = c.Renew(t.Context(), g)
+	require.ErrorAs(t, err, new(*lease.QuarantineError))
+	require.EqualValues(t, n, s.admin.HLen(t.Context(), keys("orders")[1]).Val(), "else each renewal finds a loss")
 	require.Contains(t, requireQuarantine(t, c, pool(n)).Reason, "slot records were missing: of 20000 leases")
+	g = renewSoon(t, c, g)
 	slots, err := c.Slots(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Len(t, slots, n)
@@ -312,13 +321,10 @@ func TestCluster(t *testing.T) {
 	require.Greater(t, len(masters), 1, "namespaces spread over the masters")
 }
 
-// The hash slot of a namespace moves to another master, which is another incarnation:
-// holders go on, others wait for the end of a quarantine.
+// The hash slot of a namespace moves to another master, which is another incarnation.
 func TestClusterMovesASlot(t *testing.T) {
 	t.Parallel()
 	cluster := testserver.NewCluster(t)
-	var end time.Time
-	var checks []func()
 	for ns, options := range map[string][]redisseq.Option{"orders": nil, "bills": {redisseq.WithWaitReplicas(1, redisseq.MaxWait)}} {
 		c, err := redisseq.New(clusterClient(t, cluster), options...)
 		require.NoError(t, err)
@@ -331,22 +337,17 @@ func TestClusterMovesASlot(t *testing.T) {
 			to = cluster.Nodes[1]
 		}
 		cluster.Move(keys(ns)[0], to, func() {
-			g = renew(t, c, g) // is sent to ask the other master
+			_, err := c.Renew(t.Context(), g) // is sent to ask the other master
+			require.ErrorAs(t, err, new(*lease.QuarantineError))
 			require.Contains(t, requireQuarantine(t, c, in).Reason, "incarnation of the store changed")
 		})
-		again := renew(t, c, g) // is told that the slot has moved
-		require.Equal(t, g.Token, again.Token)
-		end = requireQuarantine(t, c, in).Until
-		checks = append(checks, func() {
-			for range 3 {
-				next := acquire(t, c, in)
-				require.True(t, next.Worker != g.Worker || next.Floor >= again.Ceiling)
-			}
-		})
-	}
-	time.Sleep(time.Until(end))
-	for _, check := range checks {
-		check()
+		again := renewSoon(t, c, g) // is told that the slot has moved
+		require.Greater(t, again.Floor, g.Ceiling)
+		for range 3 {
+			next := acquire(t, c, in)
+			require.NotEqual(t, g.Worker, next.Worker)
+			require.Greater(t, next.Floor, g.Ceiling)
+		}
 	}
 }
 
@@ -374,8 +375,15 @@ func TestClusterLosesAMaster(t *testing.T) {
 
 	master := cluster.Master(keys("orders")[0])
 	master.Kill()
-	a = renewSoon(t, plain, a)
-	require.Contains(t, requireQuarantine(t, plain, long).Reason, "incarnation of the store changed")
+	var q *lease.QuarantineError
+	require.Eventually(t, func() bool {
+		_, err := plain.Renew(t.Context(), a)
+		return errors.As(err, &q) || errors.Is(err, lease.ErrLost)
+	}, time.Minute, 20*time.Millisecond)
+	q = requireQuarantine(t, plain, long)
+	require.Contains(t, q.Reason, "incarnation of the store changed")
+	time.Sleep(q.Wait())
+	require.Greater(t, acquire(t, plain, long).Floor, a.Ceiling)
 	require.Eventually(t, func() bool {
 		next, err := dispenser.Reserve(t.Context(), numbers(1))
 		return err == nil && next.First > number.Last
@@ -384,7 +392,6 @@ func TestClusterLosesAMaster(t *testing.T) {
 	require.ErrorIs(t, err, redisseq.ErrNotReplicated, "the promoted one has no replica")
 	master.Start()
 	renewSoon(t, waits, b)
-	require.NoError(t, plain.Release(t.Context(), a, a.Now))
 }
 
 func clusterClient(t testing.TB, cluster *testserver.Cluster) *redis.ClusterClient {
@@ -408,9 +415,12 @@ func TestSentinel(t *testing.T) {
 	require.EqualValues(t, 2, client.Wait(ctx, 2, time.Minute).Val())
 
 	set.Master().Kill()
-	g = renewSoon(t, c, g)
-	require.Contains(t, requireQuarantine(t, c, long).Reason, "incarnation of the store changed")
-	require.NoError(t, c.Release(ctx, g, g.Now))
+	again := renewSoon(t, c, g)
+	require.Greater(t, again.Floor, g.Ceiling)
+	rec, err := c.Record(ctx, "orders")
+	require.NoError(t, err)
+	require.Contains(t, rec.Reason, "incarnation of the store changed")
+	require.NoError(t, c.Release(ctx, again, again.Now))
 }
 
 // renewSoon renews as a keeper does, again and again until the centre answers.

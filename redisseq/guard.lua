@@ -2,7 +2,7 @@
 -- clocks, that this server takes writes, the pin, and whether records were lost.
 local pin, pool, wait, skew = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local onChange, caller, off = ARGV[5] == 'on-change', tonumber(ARGV[6]), tonumber(ARGV[7])
-local owner, ttl = ARGV[8], tonumber(ARGV[9])
+local owner, ttl, ahead = ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
 
 if caller ~= 0 and math.abs(now - caller) > off then return { 'CLOCK', str(now) } end
 
@@ -12,7 +12,7 @@ if caller ~= 0 and math.abs(now - caller) > off then return { 'CLOCK', str(now) 
 for i = 1, 4 do redis.call('PERSIST', KEYS[i]) end
 
 local leases, marks, owned = sizes()
-local m = redis.call('HMGET', meta, 'pin', 'run', 'prev', 'quar', 'tok', 'why', 'made')
+local m = redis.call('HMGET', meta, 'pin', 'run', 'prev', 'quar', 'why', 'made')
 if m[1] and m[1] ~= pin then return { 'MISMATCH', m[1] } end
 if math.max(leases, marks, owned) > pool then
   damaged('the number of records for a pool of ' .. str(pool), str(math.max(leases, marks, owned)))
@@ -20,8 +20,7 @@ end
 
 local run, why = m[2] and short(m[2]), nil
 local quarantine = m[4] and num(m[4], 'the quarantine') or 0
-local token = m[5] and num(m[5], 'the last token', topToken) or 0
-if m[7] then num(m[7], 'the number of records made', pool) end
+if m[6] then num(m[6], 'the number of records made', pool) end
 
 if onChange then
   local id, version = server()
@@ -44,7 +43,7 @@ end
 local complete = math.min(leases, marks, owned) == pool
 if not m[1] and leases + marks + owned == 0 then
   why = 'nothing is on record for this namespace'
-elseif not (m[1] and m[4] and m[5]) then
+elseif not (m[1] and m[4]) then
   why = 'the meta record of the namespace was missing'
 elseif not complete then
   why = string.format('slot records were missing: of %.0f leases %.0f, marks %.0f, owners %.0f',
@@ -54,18 +53,36 @@ end
 -- known reads what is on record of a worker id; what is missing is about to be made.
 local function known(worker)
   local held, expires, last = redis.call('HGET', owners, worker), redis.call('ZSCORE', lease, worker), redis.call('HGET', mark, worker)
-  if not complete then held, expires, last = held or '0|0|0|0|0|', expires or worker, last or '0' end
+  if not complete then held, expires, last = held or '0|0|0|0|', expires or worker, last or '0' end
   return parse(worker, held), score(expires, worker), num(last, 'the mark of worker ' .. worker)
 end
 
--- note writes down a loss, once all that the verb reads has been found in order.
+-- note writes down a loss, once all that the verb reads has been found in order, and
+-- reports whether all records are there again.
 local function note()
-  if not why then
-    why = m[6] or 'the reason was not on record'
-    return
+  if why then
+    -- Every grant that may have been forgotten lies at or below it.
+    quarantine = math.max(quarantine, now + wait)
+    redis.call('HSET', meta, 'pin', pin, 'pool', str(pool), 'run', run or '', 'prev', short(m[3]),
+      'quar', str(quarantine), 'why', why)
   end
-  -- Before the quarantine ends, the grants that may have been forgotten do.
-  quarantine = math.max(quarantine, now + wait)
-  redis.call('HSET', meta, 'pin', pin, 'pool', str(pool), 'run', run or '', 'prev', short(m[3]),
-    'quar', str(quarantine), 'why', why, 'tok', str(token))
+  why = why or m[5] or 'the reason was not on record'
+  return complete or fill(pool)
+end
+
+-- floorOf is the floor of a new range: above the mark of the worker id, above what was
+-- lost, and not in the past.
+local function floorOf(value) return math.max(value, quarantine, now - 1) end
+
+-- ceilingOf is TTL from now, or from a floor that lies ahead, and never above MaxTTL from
+-- now, which is what bounds a quarantine.
+local function ceilingOf(floor) return math.max(now + ttl, math.min(floor + ttl, now + wait - skew)) end
+
+-- lend puts a grant on record in the place of rec, and tells it. It writes where nothing
+-- changes too, for WAIT to have something to wait for.
+local function lend(worker, rec, token, floor, since, holder, ceiling, expires)
+  redis.call('HSET', mark, worker, str(ceiling))
+  redis.call('ZADD', lease, str(expires), worker)
+  keep(worker, rec, owner, token, floor, since, holder)
+  return { 'OK', worker, str(token), str(now), str(floor), str(ceiling), str(since) }
 end

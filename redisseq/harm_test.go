@@ -149,7 +149,7 @@ func (h *harmed) harm(key, field, kind, name, value string) bool {
 			err = c.HSet(ctx, key, value, "0").Err()
 		}
 	case strings.HasPrefix(kind, "part"):
-		parts := strings.SplitN(c.HGet(ctx, key, field).Val(), "|", 6)
+		parts := strings.SplitN(c.HGet(ctx, key, field).Val(), "|", 5)
 		parts[kind[4]-'0'] = value
 		err = c.HSet(ctx, key, field, strings.Join(parts, "|")).Err()
 	default:
@@ -167,14 +167,14 @@ func (h *harmed) leases() {
 	require.NoError(t, c.Release(t.Context(), given, given.Now))
 	k := keys("orders")
 	var fields []string
-	for _, f := range []string{"pin", "pool", "run", "prev", "quar", "why", "tok", "init", "made"} {
+	for _, f := range []string{"pin", "pool", "run", "prev", "quar", "why", "init", "made"} {
 		fields = append(fields, k[3]+" "+f+" field")
 	}
 	fields = append(fields, fmt.Sprintf("%s o:%x field", k[3], held.Owner))
 	for _, worker := range []string{"0", "1", "2"} { // held, given back, never lent
 		fields = append(fields, k[0]+" "+worker+" score", k[1]+" "+worker+" field", k[2]+" "+worker+" field")
 	}
-	for part := range 6 {
+	for part := range 5 {
 		fields = append(fields, fmt.Sprintf("%s 0 part%d", k[2], part))
 	}
 	all := func(what string) {
@@ -225,7 +225,7 @@ func (h *harmed) leases() {
 	// And where records are made anew.
 	require.NoError(t, s.admin.HDel(t.Context(), k[1], "3").Err())
 	h.each([]string{
-		k[0] + " 0 score", k[1] + " 0 field", k[2] + " 0 part1", k[3] + " quar field", k[3] + " tok field", k[3] + " made field",
+		k[0] + " 0 score", k[1] + " 0 field", k[2] + " 0 part1", k[3] + " quar field", k[3] + " made field",
 		k[3] + " run field", k[3] + " prev field", k[3] + " why field",
 	}, all)
 	s.Wipe(t)

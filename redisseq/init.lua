@@ -14,6 +14,6 @@ if redis.call('EXISTS', lease, mark, owners, meta) > 0 then
   sizes()
 else
   redis.call('HSET', meta, 'pin', pin, 'pool', str(pool), 'run', id or '', 'prev', '',
-    'quar', '0', 'why', '', 'tok', '0', 'init', owner)
+    'quar', '0', 'why', '', 'init', owner)
 end
 return { fill(pool) and 'OK' or 'MORE' }

@@ -3,13 +3,12 @@
 local pin, pool, wait, caller = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local off, from = tonumber(ARGV[5]), tonumber(ARGV[6])
 if caller ~= 0 and math.abs(now - caller) > off then return { 'CLOCK', str(now) } end
-local m = redis.call('HMGET', meta, 'pin', 'quar', 'tok')
+local m = redis.call('HMGET', meta, 'pin', 'quar')
 if not m[1] then return { 'UNKNOWN' } end
 if m[1] ~= pin then return { 'CHANGED' } end
 
 local latest = now + wait
 if num(m[2] or '0', 'the quarantine') > latest then redis.call('HSET', meta, 'quar', str(latest)) end
-if num(m[3] or '0', 'the last token') > latest then redis.call('HSET', meta, 'tok', str(now)) end
 
 for _, worker in ipairs(names(from, math.min(from + 499, pool - 1))) do
   local expires, value = redis.call('ZSCORE', lease, worker), redis.call('HGET', mark, worker)
@@ -17,11 +16,10 @@ for _, worker in ipairs(names(from, math.min(from + 499, pool - 1))) do
   if expires and value and held then -- acquire and renew see to what is lost
     expires, value = score(expires, worker), num(value, 'the mark of worker ' .. worker)
     local rec = parse(worker, held)
-    local token = tonumber(rec.token)
     if expires > latest then redis.call('ZADD', lease, str(latest), worker) end
-    if expires < now and math.max(value, token, tonumber(rec.since)) > latest then
+    if expires < now and math.max(value, rec.token, rec.since) > latest then
       redis.call('HSET', mark, worker, str(math.min(value, latest)))
-      keep(worker, rec, '0', str(math.min(token, now)), '0', '0', '0', '')
+      keep(worker, rec, '0', math.min(rec.token, now), 0, 0, '')
     end
   end
 end

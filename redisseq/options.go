@@ -9,7 +9,7 @@ import (
 // An Option of New.
 type Option func(*Center) error
 
-// Quarantine says when a namespace lends nothing new for MaxTTL and skew. Missing
+// Quarantine says when a namespace lends only above what it may have forgotten. Missing
 // records always start a quarantine.
 type Quarantine string
 

@@ -1,17 +1,11 @@
 -- Gives a worker id back: its mark becomes the last use, it is free at once and last
 -- in the order of use.
-local worker, presented, used = ARGV[10], ARGV[11], ARGV[12]
+local worker, presented, used = ARGV[11], tonumber(ARGV[12]), ARGV[13]
 
 local rec = known(worker)
 note()
-if not complete then
-  fill(pool)
-  create(tonumber(worker), tonumber(worker))
-end
-if rec.owner ~= owner or (rec.token ~= presented and rec.former ~= presented) then
-  return { 'LOST', str(now) }
-end
+if rec.owner ~= owner or rec.token ~= presented then return { 'LOST', str(now) } end
 redis.call('HSET', mark, worker, used)
 redis.call('ZADD', lease, str(now - 1), worker)
-keep(worker, rec, '0', rec.token, '0', '0', '0', '')
+keep(worker, rec, '0', rec.token, 0, 0, '')
 return { 'OK' }

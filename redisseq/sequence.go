@@ -41,11 +41,14 @@ var sequenceLua string
 //   - A clock that is set back changes nothing: ids go on above the last one, and may
 //     use up ticks at half the pace of the clock until it has caught up.
 //   - A key that is lost, and a Redis that has restarted or failed over (its run_id
-//     or master_replid changed) or that knows less than a caller was given: nothing is issued for
-//     MaxAhead, one tick and Skew, about 3 s. All that may have been forgotten lies
-//     within MaxAhead of the clock, so what is issued then lies above it. A namespace
-//     that is used for the first time waits as well. So a Redis needs no
-//     persistence for this, and an asynchronous failover costs no id twice.
+//     or master_replid changed) or that knows less than a caller was given: all that may
+//     have been forgotten lies at most MaxAhead, one tick and Skew above the clock of the
+//     loss, and ids go on above that as soon as the lead reaches so far, which takes Skew
+//     and up to a tick, about 2 s. Callers go on meanwhile with what they have reserved,
+//     for MaxAge at most. A namespace that is used for the first time waits as well. So a
+//     Redis needs no persistence for this, and an asynchronous failover costs no id
+//     twice. The ids after a loss lie MaxAhead above the clock, as after a burst; Exact
+//     has them wait.
 //
 // Not covered: two masters that take writes at once, but for WithWaitReplicas, which a
 // Sequence heeds for every reservation; a clock that is set back by more
@@ -120,7 +123,7 @@ func NewSequence(client redis.UniversalClient, cfg SequenceConfig, opts ...Optio
 		worker: cfg.Worker << (l.BusinessBits + l.SequenceBits), last: last, pin: cfg.pin(),
 		args: []any{
 			lease.MaxClockError.Microseconds(), l.Epoch * 1000, l.TimeUnit.Microseconds(), last,
-			l.PerTick(), int64(1) << max(0, min(8, int(l.SequenceBits)-2)), cfg.ahead(), cfg.Skew.Microseconds(),
+			l.PerTick(), int64(1) << max(0, min(8, int(l.SequenceBits)-2)), cfg.ahead(), cfg.Skew.Microseconds(), cfg.Exact,
 		},
 		wall: time.Now, mono: func() time.Duration { return time.Since(base) },
 		asked: make(chan *flight, 1), halted: make(chan struct{}), ended: make(chan struct{}),

@@ -143,8 +143,9 @@ func (s *Sequence) issued() int64 {
 }
 
 // lookTime is how often Redis is asked whether it is well, where the last call failed:
-// who asks for no ids before Err is nil would wait forever.
-const lookTime = time.Second
+// who asks for no ids before Err is nil would wait forever. A quarantine while the clock
+// is behind ends in time only where the script runs more than once a second.
+const lookTime = 500 * time.Millisecond
 
 // reserveAhead makes the reservations that launch asks for, one at a time, for as long
 // as ctx.

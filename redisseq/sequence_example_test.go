@@ -28,7 +28,7 @@ func ExampleNewSequence() {
 		Layout:    snowflake.Layout{Epoch: 1556985600000, WorkerBits: 5, BusinessBits: 5, SequenceBits: 12},
 		Worker:    1,
 		Prefetch:  1, // in order across processes
-		// A namespace that is used for the first time waits for both: 3 s by default.
+		// A namespace that is used for the first time waits for Skew and a tick: 2 s by default.
 		MaxAhead: 50 * time.Millisecond, Skew: 50 * time.Millisecond,
 	}
 	ctx := context.Background()

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -19,6 +20,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/internal/testserver"
 	"github.com/snowlease/snowlease/redisseq"
 )
@@ -52,22 +54,28 @@ func inOrder(t testing.TB, issues []issue) {
 // A crew is clients of their own connections that ask for ids until they are told to
 // stop: strict ones, whose order is looked at, and others that prefetch.
 type crew struct {
-	t      testing.TB
-	clock  atomic.Int64
-	count  atomic.Int64
-	stop   chan struct{}
-	wg     sync.WaitGroup
-	mu     sync.Mutex
-	issues []issue // by strict clients
-	ids    []int64
+	t        testing.TB
+	patience time.Duration
+	clock    atomic.Int64
+	count    atomic.Int64
+	stop     chan struct{}
+	wg       sync.WaitGroup
+	mu       sync.Mutex
+	issues   []issue // by strict clients
+	ids      []int64
+	wait     time.Duration // the longest that a quarantine was to last
 }
 
 // muster starts a crew of eight.
 func muster(t testing.TB, client func() redis.UniversalClient) *crew {
+	return musterOf(t, time.Second, client)
+}
+
+func musterOf(t testing.TB, patience time.Duration, client func() redis.UniversalClient, changes ...func(*redisseq.SequenceConfig)) *crew {
 	t.Helper()
-	c := &crew{t: t, stop: make(chan struct{})}
+	c := &crew{t: t, patience: patience, stop: make(chan struct{})}
 	for i := range 8 {
-		s := sequence(t, client(), func(c *redisseq.SequenceConfig) { c.Prefetch = []int64{1, 256}[i%2] })
+		s := sequence(t, client(), append(changes, func(c *redisseq.SequenceConfig) { c.Prefetch = []int64{1, 256}[i%2] })...)
 		c.wg.Go(func() { c.work(s) })
 	}
 	c.await(1000)
@@ -75,37 +83,48 @@ func muster(t testing.TB, client func() redis.UniversalClient) *crew {
 }
 
 func (c *crew) work(s *redisseq.Sequence) {
-	ctx, last := c.t.Context(), int64(0)
+	last := int64(0)
 	for {
 		select {
 		case <-c.stop:
 			return
 		default:
 		}
-		ids := make([]int64, 1+rand.IntN(3))
-		start := c.clock.Add(1)
-		bounded, cancel := context.WithTimeout(ctx, time.Second)
-		err := s.NextIDs(bounded, ids)
-		cancel()
-		end := c.clock.Add(1)
-		if err != nil {
-			continue // a fault, which passes
-		}
-		c.mu.Lock()
-		for _, id := range ids {
+		if id, ok := c.issue(s); ok {
 			if id <= last {
 				c.t.Errorf("%d was issued after %d", id, last)
 			}
 			last = id
-			c.ids = append(c.ids, id)
+			time.Sleep(100 * time.Microsecond)
 		}
-		if s.Status().Strict {
-			c.issues = append(c.issues, issue{start, end, ids[0]}, issue{start, end, ids[len(ids)-1]})
-		}
-		c.mu.Unlock()
-		c.count.Add(int64(len(ids)))
-		time.Sleep(100 * time.Microsecond)
 	}
+}
+
+// issue asks for some ids and returns the last of them. A fault passes.
+func (c *crew) issue(s *redisseq.Sequence) (last int64, ok bool) {
+	ids := make([]int64, 1+rand.IntN(3))
+	start := c.clock.Add(1)
+	ctx, cancel := context.WithTimeout(c.t.Context(), c.patience)
+	err := s.NextIDs(ctx, ids)
+	cancel()
+	end := c.clock.Add(1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
+		c.wait = max(c.wait, q.Wait())
+	}
+	if err != nil {
+		return 0, false
+	}
+	if !slices.IsSorted(ids) {
+		c.t.Errorf("%d do not rise", ids)
+	}
+	c.ids = append(c.ids, ids...)
+	if s.Status().Strict {
+		c.issues = append(c.issues, issue{start, end, ids[0]}, issue{start, end, ids[len(ids)-1]})
+	}
+	c.count.Add(int64(len(ids)))
+	return ids[len(ids)-1], true
 }
 
 // await returns when n more ids were issued.
@@ -146,7 +165,17 @@ func TestSequenceFaults(t *testing.T) {
 		"killed":         func(_ context.Context, _ *store, srv *testserver.Server) { srv.Kill(); srv.Start() },
 		"clock back":     func(_ context.Context, _ *store, srv *testserver.Server) { srv.ShiftClock(-time.Hour) },
 		"clock a little": func(_ context.Context, _ *store, srv *testserver.Server) { srv.ShiftClock(-10 * time.Millisecond) },
-		"clock forward":  func(_ context.Context, _ *store, srv *testserver.Server) { srv.ShiftClock(time.Hour) },
+		"clock back, and a restart": func(ctx context.Context, s *store, srv *testserver.Server) { // ids do not wait an hour
+			srv.ShiftClock(-time.Hour)
+			require.Eventually(t, func() bool {
+				at, err := s.admin.HMGet(ctx, sequenceKey, "seen", "at").Result()
+				return err == nil && len(at) == 2 && fmt.Sprint(at[0]) < fmt.Sprint(at[1])
+			}, time.Minute, time.Millisecond)
+			require.NoError(t, s.admin.Save(ctx).Err())
+			srv.Kill()
+			srv.Start()
+		},
+		"clock forward": func(_ context.Context, _ *store, srv *testserver.Server) { srv.ShiftClock(time.Hour) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -181,27 +210,36 @@ func TestSequenceOldDump(t *testing.T) {
 	c.dismiss()
 }
 
+// A pointer says which server is the master.
+type pointer struct{ addr atomic.Pointer[string] }
+
+func (p *pointer) point(srv *testserver.Server) {
+	addr := srv.Addr()
+	p.addr.Store(&addr)
+}
+
+func (p *pointer) client(t testing.TB) redis.UniversalClient {
+	client := redis.NewClient(&redis.Options{Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", *p.addr.Load())
+	}})
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
 // TestSequenceFailover: a replica is promoted that has missed what came last.
 func TestSequenceFailover(t *testing.T) {
 	t.Parallel()
 	primary := testserver.NewRedis(t)
 	replica := testserver.NewRedisReplica(t, primary)
-	var addr atomic.Pointer[string]
-	point := func(srv *testserver.Server) { a := srv.Addr(); addr.Store(&a) }
-	point(primary)
-	c := muster(t, func() redis.UniversalClient {
-		client := redis.NewClient(&redis.Options{Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", *addr.Load())
-		}})
-		t.Cleanup(func() { _ = client.Close() })
-		return client
-	})
+	var master pointer
+	master.point(primary)
+	c := muster(t, func() redis.UniversalClient { return master.client(t) })
 	for range 2 {
 		replica.CutLink()
 		c.await(1000)
 		primary.Kill()
 		replica.Promote()
-		point(replica)
+		master.point(replica)
 		c.await(1000)
 		primary.Start()
 		primary.Follow(replica)

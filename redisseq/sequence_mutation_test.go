@@ -15,9 +15,9 @@ import (
 var sequenceMutants = []struct{ rule, instead, killer string }{
 	// What is reserved.
 	{`local first, from = tick, seq + 1`, `local first, from = tick, seq`, "values follow each other"},
-	{`if current > tick then first`, `if current >= tick then first`, "a full tick goes on in the next"},
-	{`if current > tick then first`, `if current ~= tick then first`, "a clock that is set back"},
-	{`if current > tick then first, from = current, from % spread end`, ``, "a new tick starts at the low bits of the last value plus one"},
+	{`if least > tick then first`, `if least >= tick then first`, "a full tick goes on in the next"},
+	{`if least > tick then first`, `if least ~= tick then first`, "a clock that is set back"},
+	{`if least > tick then first, from = least, from % spread end`, ``, "a new tick starts at the low bits of the last value plus one"},
 	{`from % spread`, `0`, "a new tick starts at the low bits of the last value plus one"},
 	{`from % spread`, `from`, "a new tick starts at the low bits of the last value plus one"},
 	{`if from >= per then`, `if from > per then`, "a full tick goes on in the next"},
@@ -27,11 +27,11 @@ var sequenceMutants = []struct{ rule, instead, killer string }{
 	{`if tick > limit then tick, seq = limit, per - 1 end`, ``, "the lead is MaxAhead"},
 	{`tick, seq = limit, per - 1 end`, `tick, seq = limit, 0 end`, "the lead is MaxAhead"},
 	{`if first > limit then return answer('EXHAUSTED'`, `if false then return answer('EXHAUSTED'`, "the lead is MaxAhead"},
-	{`(first - ahead) * unit - at`, `first * unit - now`, "the lead is waited for"},
-	{`math.floor((at - epoch) / unit) + ahead, last)`, `math.floor((at - epoch) / unit) + ahead + 1, last)`, "the lead is MaxAhead"},
-	{`math.floor((at - epoch) / unit) + ahead, last)`, `math.floor((now - epoch) / unit) + ahead, last)`, "a clock that is set back"},
-	{`math.floor((at - epoch) / unit) + ahead, last)`, `math.max(tick, math.floor((at - epoch) / unit)) + ahead, last)`, "the lead is MaxAhead"},
-	{`math.floor((at - epoch) / unit) + ahead, last)`, `math.floor((at - epoch) / unit) + ahead)`, "the time field has an end"},
+	{`str(enters - at)`, `str(epoch + first * unit - now)`, "the lead is waited for"},
+	{`tickOf(at) + ahead, last)`, `tickOf(at) + ahead + 1, last)`, "the lead is MaxAhead"},
+	{`tickOf(at) + ahead, last)`, `tickOf(now) + ahead, last)`, "a clock that is set back"},
+	{`tickOf(at) + ahead, last)`, `math.max(tick, tickOf(at)) + ahead, last)`, "the lead is MaxAhead"},
+	{`tickOf(at) + ahead, last)`, `tickOf(at) + ahead)`, "the time field has an end"},
 	{`or first > last then`, `then`, "the time field has an end"},
 	{`if current < 0 or`, `if`, "the time field has a start"},
 	{`if n == 0 then`, `if false then`, "a look reserves nothing"},
@@ -45,7 +45,7 @@ var sequenceMutants = []struct{ rule, instead, killer string }{
 	{`at = math.max(at, now)`, `at = now`, "a clock that is set back"},
 	{`at = math.max(at, now)`, ``, "values follow each other"},
 	{`'seen', str(now)`, `'seen', str(seen)`, "a clock that is set back"},
-	{`return answer('EXHAUSTED', str(epoch + (first - ahead) * unit - at))`, `return { 'EXHAUSTED', str(epoch + (first - ahead) * unit - at) }`, "an outage of the lead while the clock is behind ends"},
+	{`return answer('EXHAUSTED', str(enters - at))`, `return { 'EXHAUSTED', str(enters - at) }`, "an outage of the lead while the clock is behind ends"},
 	// Who may ask.
 	{`if caller ~= 0 and`, `if false and`, "a clock far off is refused before anything is written"},
 	{`math.abs(now - caller) > off`, `now - caller > off`, "a clock far off is refused before anything is written"},
@@ -56,7 +56,7 @@ var sequenceMutants = []struct{ rule, instead, killer string }{
 	{`redis.call('PERSIST', state)`, ``, "the key has no TTL"},
 	{`string.find(value, '^%d+$') and tonumber(value)`, `tonumber(value)`, "damage is told"},
 	// What is lost.
-	{`loss = 'nothing is on record for this namespace'`, ``, "a new namespace waits for MaxAhead, a tick and Skew"},
+	{`loss = 'nothing is on record for this namespace'`, ``, "a new namespace waits for Skew and the end of a tick"},
 	{`loss = 'the record of the namespace was incomplete'`, ``, "what is lost starts a quarantine"},
 	{`elseif not (pinned and run`, `elseif not (run`, "what is lost starts a quarantine"},
 	{`(pinned and run and quarantine and`, `(pinned and quarantine and`, "what is lost starts a quarantine without a run_id"},
@@ -71,28 +71,36 @@ var sequenceMutants = []struct{ rule, instead, killer string }{
 	{`prev, run = run, id end`, `prev = run end`, "another incarnation starts a quarantine"},
 	{`prev == id and num(quarantine, 'the quarantine') >= now`, `false`, "an incarnation that flips is named"},
 	{`prev == id and num(quarantine, 'the quarantine') >= now`, `prev == id`, "an incarnation that comes back later is no flip"},
-	{`(ahead + 1) * unit + skew`, `ahead * unit + skew`, "what is lost starts a quarantine"},
-	{`(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, "what is lost starts a quarantine"},
-	{`(ahead + 1) * unit + skew`, `unit + skew`, "what is lost starts a quarantine"},
-	{`if quarantine >= now then`, `if false then`, "what is lost starts a quarantine"},
-	{`if quarantine >= now then`, `if quarantine > now then`, "a new namespace waits for MaxAhead, a tick and Skew"},
-	{`str(math.floor(quarantine / 1000) + 1)`, `str(math.floor(quarantine / 1000))`, "a new namespace waits for MaxAhead, a tick and Skew"},
-	{`quarantine, why = math.max(quarantine, at + wait), loss`, `quarantine, why = math.max(quarantine, now + wait), loss`, "a loss while the clock is behind waits for it"},
-	{`quarantine, why = math.max(quarantine, at + wait), loss`, `quarantine, why = now + wait, loss`, "a second loss prolongs the quarantine"},
-	{`quarantine, why = math.max(quarantine, at + wait), loss`, `if quarantine < now then quarantine = at + wait end why = loss`, "a second loss prolongs the quarantine"},
-	{`quarantine, why = math.max(quarantine, at + wait), loss`, `quarantine = math.max(quarantine, at + wait)`, "a new namespace waits for MaxAhead, a tick and Skew"},
+	{`(ahead + 1) * unit + skew`, `ahead * unit + skew`, "loss after loss"},
+	{`(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, "loss after loss"},
+	{`(ahead + 1) * unit + skew`, `unit + skew`, "loss after loss"},
+	{`math.max(quarantine, at + (ahead`, `math.max(quarantine, now + (ahead`, "a loss while the clock is behind"},
+	{`if loss then quarantine, why = math.max(quarantine, at + (ahead + 1) * unit + skew), loss end`, `if loss then quarantine, why = at + (ahead + 1) * unit + skew, loss end`, "a second loss prolongs the quarantine"},
+	{`if loss then quarantine, why`, `if loss and quarantine < now then quarantine, why`, "a second loss prolongs the quarantine"},
+	{`quarantine, why = math.max(quarantine, at + (ahead + 1) * unit + skew), loss end`, `quarantine = math.max(quarantine, at + (ahead + 1) * unit + skew) end`, "a new namespace waits for Skew and the end of a tick"},
 	{`'why', why,`, ``, "another incarnation starts a quarantine"},
+	{`math.max(current, tickOf(quarantine))`, `current`, "loss after loss"},
+	{`math.max(current, tickOf(quarantine))`, `math.max(current, tickOf(quarantine) + 1)`, "a new namespace waits for Skew and the end of a tick"},
+	{`if quarantine > 0 and ready > now then`, `if false then`, "what is lost starts a quarantine"},
+	{`if quarantine > 0 and ready > now then`, `if quarantine > 0 then at = math.max(at, enters) elseif false then`, "loss after loss"},
+	{`if quarantine > 0 and ready`, `if ready`, "the lead is MaxAhead"},
+	{`ready > now then`, `ready >= now then`, "a new namespace waits for Skew and the end of a tick"},
+	{`exact and quarantine + 1 or`, ``, "exact times wait for MaxAhead too"},
+	{`exact and quarantine + 1`, `exact and quarantine`, "exact times wait for MaxAhead too"},
+	{`math.min(enters, now + 2 * (enters - at))`, `enters`, "a loss while the clock is behind"},
+	{`2 * (enters - at)`, `enters - at`, "a loss while the clock is behind"},
+	{`math.ceil(ready / 1000)`, `math.floor(ready / 1000)`, "exact times wait for MaxAhead too"},
 	{`quarantine = 0 --`, `--`, "a quarantine that is over stays so"},
 	// What a caller knows.
-	{`if knownTick > tick or`, `if false or`, "a caller that knows more starts a quarantine"},
+	{`(knownTick > tick or`, `(false or`, "a caller that knows more starts a quarantine"},
 	{`(knownTick == tick and knownSeq > seq)`, `false`, "a caller that knows more starts a quarantine"},
 	{`(knownTick == tick and knownSeq > seq)`, `knownTick == tick`, "a caller that knows what everybody knows"},
 	{`knownSeq > seq)`, `knownSeq >= seq)`, "a caller that knows what everybody knows"},
-	{`tick, seq = knownTick, knownSeq`, ``, "a caller that knows more corrects a quarantine"},
-	{`at = math.max(at, least)`, ``, "a caller that knows more measures the lead"},
+	{`knownTick >= tickOf(quarantine) and`, ``, "a caller that knows more does not prolong a quarantine"},
+	{`knownTick >= tickOf(quarantine)`, `knownTick > tickOf(quarantine)`, "a caller that knows more starts a quarantine"},
+	{`knownTick >= tickOf(quarantine)`, `quarantine < now`, "a caller that knows more corrects a quarantine"},
+	{`at = math.max(at, epoch + (knownTick - ahead) * unit)`, ``, "a caller that knows more measures the lead"},
 	{`loss = loss or 'ids were given out that are not on record'`, ``, "a caller that knows more starts a quarantine"},
-	{`quarantine = math.max(quarantine, least + wait)`, `loss = 'x'`, "a caller that knows more does not prolong a quarantine"},
-	{`quarantine = math.max(quarantine, least + wait)`, ``, "a caller that knows more corrects a quarantine"},
 }
 
 // A recorder is a test whose failure is noted.
@@ -129,9 +137,39 @@ func TestSequenceRulesHaveTeeth(t *testing.T) {
 			t.Parallel()
 			rule := sequenceRules[m.killer]
 			require.NotNil(t, rule)
-			script := redisseq.SequenceScript()
-			require.Equal(t, 1, strings.Count(script, m.rule), "%q stands in sequence.lua once", m.rule)
-			require.True(t, broken(t, strings.Replace(script, m.rule, m.instead, 1), rule), "%q is now %q and %q does not see it", m.rule, m.instead, m.killer)
+			require.True(t, broken(t, without(t, m.rule, m.instead), rule), "%q is now %q and %q does not see it", m.rule, m.instead, m.killer)
 		})
 	}
+}
+
+// TestSequenceSimulationHasTeeth: each part of the bound of what may have been forgotten,
+// and of the wait for it, keeps values from being given twice.
+func TestSequenceSimulationHasTeeth(t *testing.T) {
+	t.Parallel()
+	const lead = `local limit = math.min(tickOf(at) + ahead, last)`
+	for name, changes := range map[string][]string{
+		"a bound one tick lower":      {`(ahead + 1) * unit + skew`, `ahead * unit + skew`},
+		"a bound without the skew":    {`(ahead + 1) * unit + skew`, `(ahead + 1) * unit`},
+		"a bound without the lead":    {`(ahead + 1) * unit + skew`, `unit + skew`},
+		"a bound from a clock behind": {`math.max(quarantine, at + (ahead`, `math.max(quarantine, now + (ahead`},
+		"a second loss not added":     {`if loss then quarantine, why`, `if loss and quarantine < now then quarantine, why`},
+		"no wait":                     {`ready > now then`, `false then`, lead, `local limit = math.max(tickOf(at) + ahead, quarantine > 0 and first or 0)`},
+		"a wait of a tick less":       {`ready > now then`, `ready > now + unit then`, lead, `local limit = tickOf(at) + ahead + (quarantine > 0 and 1 or 0)`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.True(t, broken(t, without(t, changes...), func(r rig) { random(r.t, r.script) }))
+		})
+	}
+}
+
+// without returns the script with something else in place of rules.
+func without(t *testing.T, changes ...string) string {
+	t.Helper()
+	script := redisseq.SequenceScript()
+	for i := 0; i < len(changes); i += 2 {
+		require.Equal(t, 1, strings.Count(script, changes[i]), "%q stands in sequence.lua once", changes[i])
+		script = strings.Replace(script, changes[i], changes[i+1], 1)
+	}
+	return script
 }

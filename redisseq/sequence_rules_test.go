@@ -24,7 +24,7 @@ var phpLayout = snowflake.Layout{Epoch: 1556985600000, TimeUnit: time.Millisecon
 
 const perTick = 4096
 
-// sequenceConfig has a quarantine of 16 ms.
+// sequenceConfig has a quarantine of 5 ms and up to a tick, which is 1 ms.
 func sequenceConfig(changes ...func(*redisseq.SequenceConfig)) redisseq.SequenceConfig {
 	c := redisseq.SequenceConfig{Namespace: "orders", Layout: phpLayout, Worker: 1, MaxAhead: 10 * time.Millisecond, Skew: 5 * time.Millisecond}
 	for _, change := range changes {
@@ -49,21 +49,24 @@ func (r rig) member(changes ...func(*redisseq.SequenceConfig)) *redisseq.Sequenc
 	return m
 }
 
-// opened returns a member of a namespace whose first quarantine is over.
+// opened returns a member of a namespace whose first quarantine is over, and whose clock
+// has passed what it was about, by a microsecond.
 func (r rig) opened(changes ...func(*redisseq.SequenceConfig)) *redisseq.Sequence {
 	r.t.Helper()
 	m := r.member(changes...)
-	r.sitOut(m)
+	r.requireQuarantine(m)
+	r.Sleep(time.Duration(r.field("quar")-r.now()+1) * time.Microsecond)
 	return m
 }
 
-// sitOut requires a quarantine and moves the clock past it, by a microsecond.
+// sitOut requires a quarantine and moves the clock to its end, and on by what is lost where
+// the lead counts half of each microsecond.
 func (r rig) sitOut(m *redisseq.Sequence) {
 	r.t.Helper()
+	until := r.requireQuarantine(m).Until.UnixMicro()
+	r.Sleep(time.Duration(until-r.now())*time.Microsecond - 2*time.Millisecond)
 	r.requireQuarantine(m)
-	r.Sleep(time.Duration(r.field("quar")-r.now()) * time.Microsecond)
-	r.requireQuarantine(m)
-	r.Sleep(time.Microsecond)
+	r.Sleep(2*time.Millisecond + 2*time.Microsecond)
 }
 
 func (r rig) requireQuarantine(m *redisseq.Sequence) *lease.QuarantineError {
@@ -136,16 +139,60 @@ var sequenceRules = map[string]func(r rig){
 		require.Equal(r.t, int64(1369734562062337), id)
 		require.ErrorAs(r.t, r.start(m), new(*lease.ClockError), "a clock of years ago")
 	},
-	"a new namespace waits for MaxAhead, a tick and Skew": func(r rig) {
-		q := r.requireQuarantine(r.member())
-		require.Equal(r.t, int64(16_000), r.field("quar")-r.now())
-		require.Contains(r.t, q.Reason, "nothing is on record")
-		require.InDelta(r.t, 16, q.Wait().Milliseconds(), 1)
-		require.True(r.t, q.Until.After(time.UnixMicro(r.field("quar"))))
+	"a new namespace waits for Skew and the end of a tick": func(r rig) {
+		for _, into := range []int64{0, 1, 400, 999} { // of a tick, in microseconds
+			r.Wipe(r.t)
+			r.Sleep(time.Duration(1000-r.now()%1000+into) * time.Microsecond)
+			start := r.now()
+			q := r.requireQuarantine(r.member())
+			require.Equal(r.t, int64(16_000), r.field("quar")-start)
+			require.Contains(r.t, q.Reason, "nothing is on record")
+			require.Equal(r.t, start-into+6_000, q.Until.UnixMicro())
+			r.Sleep(time.Duration(6_000-into-1) * time.Microsecond)
+			r.requireQuarantine(r.member())
+			r.Sleep(time.Microsecond)
+			first, last := r.reserve(r.member(), 1<<20)
+			require.Equal(r.t, (r.tick()+10)*perTick+1, first, "above all that may have been forgotten")
+			require.Equal(r.t, (r.tick()+11)*perTick-1, last, "within the lead")
+			r.exhausted(r.member())
+			r.Sleep(time.Millisecond)
+			next, _ := r.reserve(r.member(), 1)
+			require.Equal(r.t, last+1, next)
+		}
+	},
+	"exact times wait for MaxAhead too": func(r rig) {
+		exact := func(c *redisseq.SequenceConfig) { c.Exact = true }
+		q := r.requireQuarantine(r.member(exact))
+		until := r.field("quar")
+		require.Equal(r.t, until/1000+1, q.Until.UnixMilli())
 		r.Sleep(16 * time.Millisecond)
-		r.requireQuarantine(r.member())
+		r.requireQuarantine(r.member(exact))
 		r.Sleep(time.Microsecond)
-		r.reserve(r.member(), 1)
+		first, _ := r.reserve(r.member(exact), 1)
+		require.Equal(r.t, r.tick(), first/perTick)
+
+		r.Wipe(r.t)
+		m := r.member()
+		r.sitOut(m)
+		r.requireQuarantine(r.member(exact))
+		_, last := r.reserve(m, 1)
+		first, _ = r.reserve(r.member(exact), 1)
+		require.Equal(r.t, last+1, first, "another has ended the wait")
+	},
+	"loss after loss": func(r rig) {
+		last := int64(0)
+		for i := range 6 {
+			r.Wipe(r.t)
+			m := r.member()
+			if r.requireQuarantine(m); i%2 == 0 { // a second one at once
+				r.Wipe(r.t)
+			}
+			r.sitOut(m)
+			first, _ := r.reserve(m, 1)
+			require.Greater(r.t, first, last)
+			last = r.useUp(m)
+			r.Sleep(-5 * time.Millisecond) // Skew
+		}
 	},
 	"values follow each other": func(r rig) {
 		m, other := r.opened(), r.member()
@@ -240,7 +287,7 @@ var sequenceRules = map[string]func(r rig){
 	},
 	"the time field has a start": func(r rig) {
 		r.Sleep(time.UnixMilli(phpLayout.Epoch).Sub(time.UnixMicro(r.now())) - 20*time.Millisecond)
-		_, _, err := r.opened().Reserve(r.t.Context(), 1)
+		_, _, err := r.member().Reserve(r.t.Context(), 1)
 		require.ErrorIs(r.t, err, redisseq.ErrTimeField)
 	},
 	"a clock that is set back": func(r rig) {
@@ -285,10 +332,12 @@ var sequenceRules = map[string]func(r rig){
 		require.LessOrEqual(r.t, r.useUp(m)/perTick, start+time.Hour.Milliseconds()+10)
 	},
 	"a quarantine that is over stays so": func(r rig) {
-		m := r.opened()
-		r.reserve(m, 1)
+		m := r.member()
+		r.sitOut(m)
+		r.useUp(m)
 		r.Sleep(-10 * time.Millisecond)
-		r.reserve(m, 1)
+		r.exhausted(m)
+		r.exhausted(r.member(func(c *redisseq.SequenceConfig) { c.Exact = true }))
 	},
 	"what is lost starts a quarantine": func(r rig) {
 		for _, field := range []string{"", "pin", "run", "quar", "tick", "seq", "seen", "at"} {
@@ -308,7 +357,7 @@ var sequenceRules = map[string]func(r rig){
 			r.sitOut(newcomer)
 			first, _ := r.reserve(newcomer, 1)
 			require.Greater(r.t, first, last, field)
-			require.Equal(r.t, r.tick(), first/perTick)
+			require.Equal(r.t, r.tick()+10, first/perTick)
 		}
 	},
 	"another incarnation starts a quarantine": func(r rig) {
@@ -346,7 +395,7 @@ var sequenceRules = map[string]func(r rig){
 		first, _ := r.reserve(newcomer, 1)
 		require.Greater(r.t, first, last)
 	},
-	"a loss while the clock is behind waits for it": func(r rig) {
+	"a loss while the clock is behind": func(r rig) {
 		m := r.opened()
 		r.useUp(m)
 		r.Sleep(-time.Hour)
@@ -357,6 +406,8 @@ var sequenceRules = map[string]func(r rig){
 		restore()
 		r.Reincarnate(r.t)
 		newcomer := r.member()
+		wait := r.requireQuarantine(newcomer).Until.UnixMicro() - r.now()
+		require.InDelta(r.t, 2*5_500, wait, 2*500+1000, "Skew and the end of a tick, at half the pace")
 		r.sitOut(newcomer)
 		first, _ := r.reserve(newcomer, 1)
 		require.Greater(r.t, first, last)
@@ -372,7 +423,7 @@ var sequenceRules = map[string]func(r rig){
 		r.requireQuarantine(m)
 		require.Equal(r.t, until+10_000, r.field("quar"))
 		r.Sleep(-10 * time.Second)
-		r.Reincarnate(r.t)
+		require.EqualValues(r.t, 1, r.admin.HDel(r.t.Context(), sequenceKey, "at").Val())
 		r.requireQuarantine(m)
 		require.GreaterOrEqual(r.t, r.field("quar"), until+10_000, "nor cuts it short")
 	},
@@ -449,6 +500,15 @@ var sequenceRules = map[string]func(r rig){
 		r.reserve(m, 1)
 		restore()
 		r.requireQuarantine(m)
+
+		// In the first tick above what was forgotten before.
+		restore = r.Snapshot(r.t)
+		r.sitOut(m)
+		r.reserve(m, 1)
+		restore()
+		until := r.field("quar")
+		r.requireQuarantine(m)
+		require.Greater(r.t, r.field("quar"), until)
 	},
 	"a caller that knows more corrects a quarantine": func(r rig) {
 		m := r.opened()
@@ -598,27 +658,28 @@ func TestSequenceRules(t *testing.T) {
 // right when the records are lost.
 func TestSequenceClockAtALoss(t *testing.T) {
 	t.Parallel()
-	const skew = 2 * time.Second
+	const skew, lead = 2 * time.Second, time.Second
 	for _, ahead := range []time.Duration{0, skew, 12 * time.Second} {
 		t.Run(ahead.String(), func(t *testing.T) {
 			t.Parallel()
 			r := rig{newMini(t), t, redisseq.SequenceScript()}
-			defaults := func(c *redisseq.SequenceConfig) { c.MaxAhead, c.Skew = time.Second, skew }
+			defaults := func(c *redisseq.SequenceConfig) { c.MaxAhead, c.Skew = lead, skew }
 			m := r.opened(defaults)
 			r.Sleep(ahead)
-			first, last := r.reserve(m, 900*perTick)
+			first, last := r.reserve(m, 1<<30)
 			m.Close()
 			r.Sleep(-ahead)
 			r.Wipe(t)
 
-			m = r.opened(defaults)
+			m = r.member(defaults)
+			r.sitOut(m)
 			next, _ := r.reserve(m, 1)
 			if ahead <= skew {
 				require.Greater(t, next, last)
 				return
 			}
 			// The limit as it is: the same clock shows the same times again.
-			r.Sleep(ahead - 3*time.Second)
+			r.Sleep(ahead - skew + lead/2)
 			next, _ = r.reserve(m, 1)
 			require.Less(t, first, next)
 			require.Less(t, next, last)

@@ -20,7 +20,7 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// quick makes a quarantine short enough to be waited for in truth: 71 ms.
+// quick makes a quarantine short enough to be waited for in truth: 21 ms.
 func quick(c *redisseq.SequenceConfig) {
 	c.MaxAhead, c.Skew = 50*time.Millisecond, 20*time.Millisecond
 }
@@ -314,7 +314,7 @@ func TestSequenceEachScriptMayRunTwice(t *testing.T) {
 func TestSequenceQuarantine(t *testing.T) {
 	t.Parallel()
 	store := newMini(t)
-	s, err := redisseq.NewSequence(store.admin, sequenceConfig(strict, func(c *redisseq.SequenceConfig) { c.MaxAhead = time.Hour }))
+	s, err := redisseq.NewSequence(store.admin, sequenceConfig(strict, func(c *redisseq.SequenceConfig) { c.Skew = time.Hour }))
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -331,6 +331,36 @@ func TestSequenceQuarantine(t *testing.T) {
 	require.Equal(t, q.Until, s.Status().Quarantine)
 	require.Equal(t, err.Error(), s.Status().Error)
 	require.ErrorAs(t, s.Err(), &q)
+}
+
+// TestSequenceGoesOnAfterALoss: with what it has reserved, until that is too old.
+func TestSequenceGoesOnAfterALoss(t *testing.T) {
+	t.Parallel()
+	store := newMini(t)
+	hour := func(c *redisseq.SequenceConfig) { c.Skew = time.Hour }
+	r := rig{store, t, redisseq.SequenceScript()}
+	r.Sleep(-time.Hour)
+	r.opened(quick, hour)
+	s := sequence(t, store.admin, hour)
+	var clock atomic.Int64
+	s.SetMono(func() time.Duration { return time.Duration(clock.Load()) })
+	last := int64(0)
+	for range 1 + 8 + 64 + 300 { // of 512, which has the next 4096 reserved
+		last = next(t, s)
+	}
+	require.Eventually(t, func() bool { return s.Status().AtHand > 4096 }, time.Minute, time.Millisecond)
+	store.Wipe(t)
+	r.requireQuarantine(r.member(quick, hour))
+	for used := range 4000 {
+		id := next(t, s)
+		require.Greater(t, id, last)
+		if last = id; used == 3000 { // over the half, where it asks for more
+			require.Eventually(t, func() bool { return errors.As(s.Err(), new(*lease.QuarantineError)) }, time.Minute, time.Millisecond)
+		}
+	}
+	clock.Add(int64(redisseq.DefaultMaxAge) + 1)
+	_, err := s.NextID()
+	require.ErrorAs(t, err, new(*lease.QuarantineError))
 }
 
 func TestSequenceWaits(t *testing.T) {
@@ -372,7 +402,7 @@ func TestSequenceExhausted(t *testing.T) {
 func TestSequenceGivesUp(t *testing.T) {
 	t.Parallel()
 	for _, prefetch := range []int64{1, 64} {
-		hour := func(c *redisseq.SequenceConfig) { c.Prefetch, c.MaxAhead = prefetch, time.Hour }
+		hour := func(c *redisseq.SequenceConfig) { c.Prefetch, c.Skew = prefetch, time.Hour }
 		s, err := redisseq.NewSequence(newMini(t).admin, sequenceConfig(hour))
 		require.NoError(t, err)
 		tired := errors.New("tired")

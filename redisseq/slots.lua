@@ -10,11 +10,11 @@ local list = names(from, math.min(from + 499, pool - 1))
 local scores, values = redis.call('ZMSCORE', lease, unpack(list)), redis.call('HMGET', mark, unpack(list))
 local holders = redis.call('HMGET', owners, unpack(list))
 for i, name in ipairs(list) do
-  local rec = parse(name, holders[i] or '0|0|0|0|0|')
+  local rec = parse(name, holders[i] or '0|0|0|0|')
   reply[#reply + 1] = str(score(scores[i] or '0', name))
   reply[#reply + 1] = str(num(values[i] or '0', 'the mark of worker ' .. name))
-  reply[#reply + 1] = rec.token
-  reply[#reply + 1] = rec.since
+  reply[#reply + 1] = str(rec.token)
+  reply[#reply + 1] = str(rec.since)
   reply[#reply + 1] = rec.holder
 end
 return reply

@@ -187,11 +187,11 @@ func keys(namespace string) []string {
 	return k
 }
 
-// request asks for one of four workers of the namespace "orders" for 30 s.
+// request asks for one of four workers of the namespace "orders" for 30 s, as a keeper does.
 func request(changes ...func(*lease.Request)) lease.Request {
 	r := lease.Request{
 		Namespace: "orders", Layout: "41/5/0/17@1577808000000/1ms", Holder: "app@host:1", Owner: lease.NewOwner(),
-		Pool: 4, Last: 3, TTL: 30 * time.Second, MaxTTL: 30 * time.Second, Skew: 2 * time.Second,
+		Pool: 4, Last: 3, TTL: 30 * time.Second, MaxTTL: 30 * time.Second, Skew: 2 * time.Second, Ahead: 30*time.Second - 250*time.Millisecond,
 	}
 	for _, change := range changes {
 		change(&r)
@@ -201,8 +201,14 @@ func request(changes ...func(*lease.Request)) lease.Request {
 
 // ttl makes all times of a request short, for tests that wait for them in truth.
 func ttl(d time.Duration) func(*lease.Request) {
-	return func(r *lease.Request) { r.TTL, r.MaxTTL, r.Skew = d, d, d/10 }
+	return func(r *lease.Request) {
+		r.TTL, r.MaxTTL, r.Skew = d, d, min(d/10, time.Second)
+		r.Ahead = d - r.Skew/2
+	}
 }
+
+// horizon is what all that q's centre may have forgotten lies at or below.
+func horizon(q *lease.QuarantineError) int64 { return q.Until.Add(request().Ahead).UnixMilli() - 1 }
 
 func pool(n int64) func(*lease.Request) {
 	return func(r *lease.Request) { r.Pool, r.Last = n, n-1 }

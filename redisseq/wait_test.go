@@ -107,14 +107,15 @@ func TestWaitReplicasLendsNothingWithoutThem(t *testing.T) {
 func TestWaitReplicasAlwaysHasAWriteToWaitFor(t *testing.T) {
 	t.Parallel()
 	s := newReal(t)
-	c := opened(t, s)
+	soon := func(r *lease.Request) { r.Skew, r.Ahead = 100*time.Millisecond, r.MaxTTL-100*time.Millisecond }
+	c := opened(t, s, soon)
 	changes := func() string {
 		t.Helper()
 		info, err := s.admin.InfoMap(t.Context(), "persistence").Result()
 		require.NoError(t, err)
 		return info["Persistence"]["rdb_changes_since_last_save"]
 	}
-	req := request(func(r *lease.Request) { r.TTL = 20 * time.Second })
+	req := request(soon, func(r *lease.Request) { r.TTL = 20 * time.Second })
 	var g lease.Grant
 	for i, verb := range []func() (lease.Grant, error){
 		func() (lease.Grant, error) { return c.Acquire(t.Context(), req) },
@@ -124,8 +125,9 @@ func TestWaitReplicasAlwaysHasAWriteToWaitFor(t *testing.T) {
 			g.TTL = 5 * time.Second
 			return c.Renew(t.Context(), g)
 		},
-		func() (lease.Grant, error) { // a re-take
-			s.Wipe(t)
+		func() (lease.Grant, error) { // above a loss
+			s.Drop(t, "orders", leasetest.OneMark)
+			s.Sleep(requireQuarantine(t, c, soon).Wait())
 			return c.Renew(t.Context(), g)
 		},
 	} {
@@ -191,7 +193,7 @@ func TestWaitReplicasTakesOneRoundTrip(t *testing.T) {
 }
 
 // A master that is cut off from its replica goes on renewing for a client that still
-// reaches it, while the replica is promoted and lends the worker id again after its
+// reaches it, while the replica is promoted and lends the worker id again above its
 // quarantine. With WAIT the holder at the old master gets no ceiling that reaches
 // beyond; without, it does, and the ranges overlap.
 func TestWaitReplicasSplitBrain(t *testing.T) {
@@ -211,7 +213,7 @@ func TestWaitReplicasSplitBrain(t *testing.T) {
 			replica.CutLink()
 			replica.Promote()
 			promoted := at(t, replica).center(t)
-			end := requireQuarantine(t, promoted, pool(1)).Until
+			end := time.UnixMilli(horizon(requireQuarantine(t, promoted, pool(1))) + 1)
 			for shift := time.Duration(0); time.Now().Add(shift).Before(end); shift += 5 * time.Second {
 				primary.ShiftClock(shift)
 				if again, err := old.Renew(t.Context(), g); err == nil {

@@ -189,7 +189,7 @@ func (s *source) read(d *ast.GenDecl, spec ast.Spec) {
 			s.add(typ.Name, value)
 			return
 		}
-		for _, field := range []string{"Start", "OnLost", "Quarantine"} {
+		for _, field := range []string{"OnLost", "Quarantine"} {
 			if strings.HasPrefix(spec.Names[0].Name, field) {
 				s.add(field, value)
 			}

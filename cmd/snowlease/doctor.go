@@ -213,7 +213,7 @@ func (d *doctor) namespace(ctx context.Context, o *opened) {
 		rec, err := o.Record(ctx, d.store.namespace)
 		switch {
 		case errors.Is(err, lease.ErrUnknown):
-			d.note("namespace", "nothing is on record for "+d.store.namespace, "if it is new, open it by \"snowlease init\", or let the first start wait; if it is not, see --prefix and --store")
+			d.note("namespace", "nothing is on record for "+d.store.namespace, "the first start makes the record; if there was one, see --prefix and --store")
 		case err != nil:
 			d.fault("namespace", err.Error(), "put right what the error names")
 		default:
@@ -273,7 +273,7 @@ func (d *doctor) record(members *lease.Request, rec lease.Record) {
 		if l, err := late(rec, nil); err != nil || l.quarantine {
 			advice = "see the times"
 		}
-		d.note("quarantine", "nothing is lent until "+at(rec.Quarantine+1)+": "+rec.Reason, advice)
+		d.note("quarantine", rec.Reason+": "+ahead(rec), advice)
 	}
 }
 

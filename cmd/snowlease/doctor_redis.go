@@ -151,7 +151,7 @@ func (d *doctor) redisPersistence(ctx context.Context, node goredis.UniversalCli
 	case !aof && knowsSave && save == "" && info["connected_slaves"] != "0":
 		d.fault("persistence", seen, "a restart of the master empties its replicas as well: set appendonly yes, or save")
 	case !aof && knowsSave && save == "":
-		d.fault("persistence", seen, "each restart forgets all leases: processes that have a worker id go on, others wait for the end of a quarantine; set appendonly yes")
+		d.fault("persistence", seen, "each restart forgets all leases: ids stay unique, and carry times up to max_ttl ahead for a while; set appendonly yes")
 	case !aof:
 		d.note("persistence", seen, "a crash forgets what was lent since the last save, and the quarantine that follows keeps ids unique; appendonly yes shortens nothing of it but loses less")
 	default:

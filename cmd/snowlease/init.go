@@ -18,10 +18,11 @@ func initCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "init --namespace NS [flags]",
-		Short: "Open a namespace that is known to be new",
-		Long: `Init opens a namespace, so that its first worker ids are lent at once. A centre lends
-nothing for a while (max-ttl and skew) in a namespace of which nothing is on record,
-because it cannot know whether it is new or has been lost.
+		Short: "Open a new namespace with exact times from the first id on",
+		Long: `Init opens a namespace. A service does not need it: its first start takes an unknown
+namespace for one that may have been lost, has ids after the skew and a quarter of a
+second, and they carry times up to max-ttl ahead until the clock has caught up.
+After init the first ids come at once and carry exact times.
 
 Call it only for a namespace that no process has ever had a worker id of. Where anything
 of the namespace exists it changes nothing and exits with 3. Layout, max-ttl and skew

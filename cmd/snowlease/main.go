@@ -2,7 +2,6 @@
 //
 //	snowlease decode 175928847299117063 --layout discord
 //	export SNOWLEASE_STORE='redis://127.0.0.1:6379'
-//	snowlease init --namespace orders
 //	snowlease doctor --namespace orders --replicas 8
 //	snowlease workers --namespace orders --watch
 //

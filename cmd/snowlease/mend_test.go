@@ -79,5 +79,5 @@ func TestMendQuarantine(t *testing.T) {
 	require.Zero(t, first(call(t, "", "mend", "--store="+store, "--namespace=orders", "--yes")))
 	_, all = examine(t, store, "--namespace=orders")
 	requireFinding(t, all, levelOK, "times", "")
-	requireFinding(t, all, levelNote, "quarantine", "nothing is lent until")
+	requireFinding(t, all, levelNote, "quarantine", "x: ids of worker ids lent since carry times up to ")
 }

@@ -15,10 +15,11 @@ func quarantineCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "quarantine --namespace NS [flags]",
-		Short: "Lend nothing for a while, after a backup was restored",
-		Long: `Quarantine keeps a namespace from lending worker ids until every lease has ended that
-the store may have forgotten: for max-ttl and skew, as the namespace has pinned them.
-Processes whose worker ids are on record go on; others wait.
+		Short: "Lend above all that may have been forgotten, after a backup was restored",
+		Long: `Quarantine lets a namespace lend only above every lease that the store may have
+forgotten: above max-ttl and skew from now, as the namespace has pinned them. All
+processes go on, and their new ids carry times up to max-ttl ahead until the clock has
+caught up. One with exact_times that has no worker id waits until then.
 
 It is for a store that was restored from a backup, which knows nothing of what was lent
 since and may not look changed. Do it before the service reaches the restored store:
@@ -30,7 +31,7 @@ lost records are noticed without it.`,
 			if err := store.complete(false); err != nil {
 				return err
 			}
-			if err := confirm(cmd, yes, "Put namespace %q in quarantine? Processes that start meanwhile get no ids.", store.namespace); err != nil {
+			if err := confirm(cmd, yes, "Put namespace %q in quarantine? Its new ids carry times up to max-ttl ahead for a while.", store.namespace); err != nil {
 				return err
 			}
 			return store.with(cmd, func(ctx context.Context, o *opened) error {
@@ -38,11 +39,11 @@ lost records are noticed without it.`,
 				if err != nil {
 					return err
 				}
-				until := at(rec.Quarantine + 1)
+				until := at(rec.Quarantine)
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), map[string]string{"namespace": store.namespace, "store": o.String(), "until": until})
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "namespace %q at %s lends nothing until %s\n", store.namespace, o, until)
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "namespace %q at %s lends only above %s\n", store.namespace, o, until)
 				return err
 			})
 		},

@@ -153,7 +153,7 @@ func (f *storeFlags) exists() error {
 		return nil
 	}
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("%w: see --store; \"snowlease init\" and the application create it", err)
+		return fmt.Errorf("%w: see --store; the application creates it", err)
 	}
 	return nil
 }

@@ -28,8 +28,7 @@ func workersCommand() *cobra.Command {
 when, when the lease ends unless it is renewed, the mark above which no id of the worker
 lies, and the token that "snowlease release" asks for. Times are the store's.
 
-States: lent; ahead (given back, but ids of it may lie in the future: lent again when the
-mark has passed); free.`,
+States: lent; ahead (given back, but ids of it may lie in the future); free.`,
 		Example: `  snowlease workers --namespace orders
   snowlease workers --namespace orders --all --json
   snowlease workers --namespace orders --watch --every 5s`,
@@ -81,14 +80,15 @@ mark has passed); free.`,
 
 // workerView is a namespace at a moment.
 type workerView struct {
-	Namespace  string       `json:"namespace"`
-	Store      string       `json:"store"`
-	Now        string       `json:"now"`
-	Pin        string       `json:"pin"`
-	Lent       int          `json:"lent"`
-	Pool       int          `json:"pool"`
-	Quarantine string       `json:"quarantine_until,omitempty"`
-	Reason     string       `json:"quarantine_reason,omitempty"`
+	Namespace  string `json:"namespace"`
+	Store      string `json:"store"`
+	Now        string `json:"now"`
+	Pin        string `json:"pin"`
+	Lent       int    `json:"lent"`
+	Pool       int    `json:"pool"`
+	Quarantine string `json:"quarantine_until,omitempty"`
+	Reason     string `json:"quarantine_reason,omitempty"`
+	ahead      string
 	Fault      string       `json:"fault,omitempty"`
 	Workers    []workerLine `json:"workers"`
 }
@@ -116,7 +116,7 @@ func stateOf(s lease.Slot) string {
 func readWorkers(ctx context.Context, o *opened, namespace string, all bool) (v workerView, err error) {
 	rec, err := o.Record(ctx, namespace)
 	if errors.Is(err, lease.ErrUnknown) {
-		return v, fmt.Errorf("%w: see --namespace, --prefix and --store, or open it by \"snowlease init\"", err)
+		return v, fmt.Errorf("%w: see --namespace, --prefix and --store", err)
 	}
 	if err != nil {
 		return v, err
@@ -127,7 +127,7 @@ func readWorkers(ctx context.Context, o *opened, namespace string, all bool) (v 
 	}
 	v = workerView{Namespace: namespace, Store: o.String(), Now: at(rec.Now), Pin: printable.Text(rec.Pin), Pool: len(slots), Workers: []workerLine{}}
 	if rec.Quarantined() {
-		v.Quarantine, v.Reason = at(rec.Quarantine), printable.Text(rec.Reason)
+		v.Quarantine, v.Reason, v.ahead = at(rec.Quarantine), printable.Text(rec.Reason), ahead(rec)
 	}
 	if l, err := late(rec, slots); err == nil && !l.none() {
 		v.Fault = l.String() + `: see "snowlease doctor"`
@@ -147,6 +147,16 @@ func readWorkers(ctx context.Context, o *opened, namespace string, all bool) (v 
 	return v, nil
 }
 
+// ahead says what a quarantine means for ids.
+func ahead(rec lease.Record) string {
+	d := time.Duration(rec.Quarantine-rec.Now) * time.Millisecond
+	if r, err := lease.ParsePin(rec.Pin); err == nil {
+		d = min(d, r.MaxTTL)
+	}
+	return fmt.Sprintf("ids of worker ids lent since carry times up to %v ahead, until %s; with exact_times nothing is lent before that",
+		d.Round(100*time.Millisecond), at(rec.Quarantine))
+}
+
 func (v workerView) print(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%s at %s: %d of %d worker ids are lent at %s\n", v.Namespace, v.Store, v.Lent, v.Pool, v.Now); err != nil {
 		return err
@@ -157,7 +167,7 @@ func (v workerView) print(w io.Writer) error {
 		}
 	}
 	if v.Quarantine != "" {
-		if _, err := fmt.Fprintf(w, "nothing is lent until %s: %s\n", v.Quarantine, v.Reason); err != nil {
+		if _, err := fmt.Fprintf(w, "quarantine: %s\n%s\n", v.Reason, v.ahead); err != nil {
 			return err
 		}
 	}

@@ -28,16 +28,13 @@ CREATE TABLE snowlease_ticket (
   PRIMARY KEY (id)
 ) ENGINE=InnoDB;
 
--- One row per namespace, and one with an empty name once the tables are in use.
+-- One row per namespace.
 CREATE TABLE snowlease_meta (
   ns            VARCHAR(64)   CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   pin           VARCHAR(255)  CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
   incarnation   VARCHAR(512)  CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
   former        VARCHAR(512)  CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- the incarnation before
-  quarantine_ms BIGINT        NOT NULL, -- nothing is lent until it has passed
+  quarantine_ms BIGINT        NOT NULL, -- nothing is lent at or below it
   reason        VARCHAR(2000) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
   PRIMARY KEY (ns)
 ) ENGINE=InnoDB;
-
-INSERT IGNORE INTO snowlease_meta (ns, pin, incarnation, former, quarantine_ms, reason)
-VALUES ('', '', '', '', 0, 'these tables are in use');

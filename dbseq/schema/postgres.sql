@@ -28,16 +28,12 @@ CREATE TABLE snowlease_ticket (
   owner VARCHAR(32) COLLATE "C" NOT NULL
 );
 
--- One row per namespace, and one with an empty name once the tables are in use.
+-- One row per namespace.
 CREATE TABLE snowlease_meta (
   ns            VARCHAR(64) COLLATE "C" PRIMARY KEY,
   pin           VARCHAR(255) NOT NULL,
   incarnation   VARCHAR(512) NOT NULL,
   former        VARCHAR(512) NOT NULL, -- the incarnation before
-  quarantine_ms BIGINT NOT NULL, -- nothing is lent until it has passed
+  quarantine_ms BIGINT NOT NULL, -- nothing is lent at or below it
   reason        VARCHAR(2000) NOT NULL
 );
-
-INSERT INTO snowlease_meta (ns, pin, incarnation, former, quarantine_ms, reason)
-VALUES ('', '', '', '', 0, 'these tables are in use')
-ON CONFLICT DO NOTHING;

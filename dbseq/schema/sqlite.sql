@@ -25,16 +25,12 @@ CREATE TABLE snowlease_ticket (
   owner TEXT NOT NULL
 );
 
--- One row per namespace, and one with an empty name once the tables are in use.
+-- One row per namespace.
 CREATE TABLE snowlease_meta (
   ns            TEXT    NOT NULL PRIMARY KEY,
   pin           TEXT    NOT NULL,
   incarnation   TEXT    NOT NULL,
   former        TEXT    NOT NULL, -- the incarnation before
-  quarantine_ms INTEGER NOT NULL, -- nothing is lent until it has passed
+  quarantine_ms INTEGER NOT NULL, -- nothing is lent at or below it
   reason        TEXT    NOT NULL
 );
-
-INSERT INTO snowlease_meta (ns, pin, incarnation, former, quarantine_ms, reason)
-VALUES ('', '', '', '', 0, 'these tables are in use')
-ON CONFLICT DO NOTHING;

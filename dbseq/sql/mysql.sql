@@ -16,79 +16,70 @@ SELECT {incarnation};
 -- table(table)
 SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?;
 
--- used()
-SELECT COUNT(*) FROM snowlease_meta WHERE ns = '';
-
--- slotsofall()
-SELECT COUNT(*) FROM snowlease_slot;
-
--- look(pool, first, last, owner, skew, owner, owner, ns, ns)
--- What every verb looks at first.
+-- look(pool, first, last, first, last, ahead, owner, slot, skew, slot, ns, ns, ns)
+-- What every verb looks at first, and what the owner holds: the slot that is named, or
+-- where it is below 0 the one that is not about to expire.
 SELECT {now}, {incarnation},
        m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
        COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
-       s.total, s.known, s.soonest, s.own, s.ticket, s.mark
+       s.total, s.known, s.soonest, s.ahead,
+       h.slot IS NOT NULL, COALESCE(h.slot, 0), COALESCE(h.token, 0), COALESCE(h.ver, 0), COALESCE(h.ticket, 0),
+       COALESCE(h.since_ms, 0), COALESCE(h.floor_ms, 0), COALESCE(h.expires_ms, 0), COALESCE(h.hwm_ms, 0)
   FROM (SELECT COUNT(*) AS total,
                COALESCE(SUM(CASE WHEN slot >= 0 AND slot < ? THEN 1 ELSE 0 END), 0) AS known,
                COALESCE(MIN(CASE WHEN slot BETWEEN ? AND ? THEN GREATEST(expires_ms, hwm_ms) END), 0) AS soonest,
-               COALESCE(MAX(CASE WHEN owner = ? AND expires_ms >= {now} + ? THEN slot END), -1) AS own,
-               COALESCE(MAX(CASE WHEN owner = ? THEN ticket END), 0) AS ticket,
-               COALESCE(MAX(CASE WHEN owner = ? THEN hwm_ms END), 0) AS mark
+               COALESCE(MIN(CASE WHEN slot BETWEEN ? AND ? THEN GREATEST(expires_ms, GREATEST(hwm_ms, 0) - ?) END), 0) AS ahead,
+               MIN(CASE WHEN owner = ? AND CASE WHEN ? < 0 THEN expires_ms >= {now} + ? ELSE slot = ? END THEN slot END) AS held
           FROM snowlease_slot WHERE ns = ?) AS s
-  LEFT JOIN snowlease_meta AS m ON m.ns = ?;
-
--- row(ns, slot)
--- The end of the quarantine is there only on the server on record.
-SELECT {now}, m.quarantine_ms, s.owner, s.token, s.ver, s.since_ms, s.floor_ms, s.expires_ms, s.hwm_ms
-  FROM snowlease_slot AS s
-  LEFT JOIN snowlease_meta AS m ON m.ns = s.ns AND {same}
- WHERE s.ns = ? AND s.slot = ?;
+  LEFT JOIN snowlease_meta AS m ON m.ns = ?
+  LEFT JOIN snowlease_slot AS h ON h.ns = ? AND h.slot = s.held;
 
 -- ticket(ns, owner)
 INSERT INTO snowlease_ticket (ns, owner) VALUES (?, ?);
 
--- free(ns, first, last, slot)
--- The free slots: the one of the ticket, then the least recently used.
+-- free(ns, first, last, lead, slot)
+-- The free slots: the one of the ticket unless it was used ahead of the clock, then
+-- the least recently used.
 SELECT slot, token, ver, ticket, hwm_ms, expires_ms
   FROM snowlease_slot
- WHERE ns = ? AND slot BETWEEN ? AND ? AND expires_ms < {now} AND hwm_ms < {now}
- ORDER BY CASE WHEN slot = ? THEN 0 ELSE 1 END, expires_ms, slot
+ WHERE ns = ? AND slot BETWEEN ? AND ? AND expires_ms < {now} AND hwm_ms < {now} + ?
+ ORDER BY CASE WHEN slot = ? AND hwm_ms < {now} THEN 0 ELSE 1 END, expires_ms, slot
  LIMIT 32;
 
--- claim(owner, holder, ticket, ttl, ttl, ns, slot, ver, lo, hi, ns, pin)
+-- claim(owner, holder, ticket, quarantine, ttl, ttl, quarantine, ttl, maxttl, ns, slot, ver, lead, lo, hi, ns, pin, quarantine, ahead)
 UPDATE snowlease_slot
    SET owner = ?, holder = ?, ver = ver + 1, ticket = ?, seen_ms = LAST_INSERT_ID({now}), since_ms = {now},
-       token = GREATEST(token, {now}) + 1, floor_ms = GREATEST(hwm_ms, {now} - 1),
-       expires_ms = {now} + ?, hwm_ms = {now} + ?
- WHERE ns = ? AND slot = ? AND ver = ? AND expires_ms < {now} AND hwm_ms < {now}
+       token = GREATEST(token, {now}) + 1, floor_ms = GREATEST(hwm_ms, ?, {now} - 1), expires_ms = {now} + ?,
+       hwm_ms = GREATEST({now} + ?, LEAST(GREATEST(hwm_ms, ?, {now} - 1) + ?, {now} + ?))
+ WHERE ns = ? AND slot = ? AND ver = ? AND expires_ms < {now} AND hwm_ms < {now} + ?
    AND {now} BETWEEN ? AND ?
-   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same} AND quarantine_ms < {now});
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same} AND quarantine_ms = ? AND quarantine_ms < {now} + ?);
 
 -- forget(ns, ticket, old)
 DELETE FROM snowlease_ticket WHERE ns = ? AND (id = ? OR id < ?);
 
--- renew(ceiling, ttl, ttl, ns, slot, owner, token, skew, ns, pin)
+-- renew(ceiling, ttl, ttl, maxttl, ttl, ns, slot, owner, ver, skew, ns, pin)
+-- Extends a range that lies above all that may have been forgotten.
 UPDATE snowlease_slot
    SET ver = ver + 1, seen_ms = LAST_INSERT_ID({now}),
-       hwm_ms = GREATEST(hwm_ms, ?, {now} + ?), expires_ms = GREATEST(expires_ms, {now} + ?)
- WHERE ns = ? AND slot = ? AND owner = ? AND token = ? AND expires_ms >= {now} + ?
-   AND {sound}
-   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same});
+       hwm_ms = GREATEST(hwm_ms, ?, {now} + ?, LEAST(floor_ms + ?, {now} + ?)), expires_ms = GREATEST(expires_ms, {now} + ?)
+ WHERE ns = ? AND slot = ? AND owner = ? AND ver = ? AND expires_ms >= {now} + ?
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same} AND quarantine_ms <= floor_ms);
 
--- retake(owner, holder, token, since, floor, ceiling, ttl, ttl, ns, slot, ver, ceiling, skew, ns, pin)
+-- swap(token, quarantine, ttl, ceiling, ttl, quarantine, ttl, maxttl, ns, slot, owner, ver, skew, ahead, ns, pin, quarantine, ahead)
+-- Lends the slot to its holder anew, above all that may have been forgotten.
 UPDATE snowlease_slot
-   SET owner = ?, holder = ?, ver = ver + 1, seen_ms = LAST_INSERT_ID({now}),
-       token = GREATEST(token, ?, {now}) + 1, since_ms = ?, floor_ms = ?,
-       hwm_ms = GREATEST(hwm_ms, ?, {now} + ?), expires_ms = {now} + ?
- WHERE ns = ? AND slot = ? AND ver = ? AND expires_ms < {now} AND ? > {now} + ?
-   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same} AND quarantine_ms >= {now} AND quarantine_ms >= hwm_ms);
+   SET ver = ver + 1, seen_ms = LAST_INSERT_ID({now}),
+       token = GREATEST(token, ?, {now}) + 1, floor_ms = GREATEST(hwm_ms, ?, {now} - 1), expires_ms = GREATEST(expires_ms, {now} + ?),
+       hwm_ms = GREATEST(hwm_ms, ?, {now} + ?, LEAST(GREATEST(hwm_ms, ?, {now} - 1) + ?, {now} + ?))
+ WHERE ns = ? AND slot = ? AND owner = ? AND ver = ? AND expires_ms >= {now} + ? AND hwm_ms < {now} + ?
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same} AND quarantine_ms = ? AND quarantine_ms < {now} + ?);
 
 -- release(last, ns, slot, owner, token, ns, pin)
 UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = {now} - 1, hwm_ms = ?
  WHERE ns = ? AND slot = ? AND owner = ? AND token = ?
-   AND {sound}
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same});
 
 -- lost(reason, hold, ns, pin, lo, hi, ns, pool, pool)

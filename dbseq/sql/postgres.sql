@@ -12,74 +12,66 @@ SELECT {incarnation};
 -- table(table)
 SELECT CASE WHEN to_regclass($1::text) IS NULL THEN 0 ELSE 1 END;
 
--- used()
-SELECT COUNT(*) FROM snowlease_meta WHERE ns = '';
-
--- slotsofall()
-SELECT COUNT(*) FROM snowlease_slot;
-
--- look(ns, pool, first, last, owner, skew)
--- What every verb looks at first.
+-- look(ns, pool, first, last, owner, skew, ahead, slot)
+-- What every verb looks at first, and what the owner holds: the slot that is named, or
+-- where it is below 0 the one that is not about to expire.
 SELECT {now}, {incarnation},
        m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
        COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
-       s.total, s.known, s.soonest, s.own, s.ticket, s.mark
+       s.total, s.known, s.soonest, s.ahead,
+       h.slot IS NOT NULL, COALESCE(h.slot, 0), COALESCE(h.token, 0), COALESCE(h.ver, 0), COALESCE(h.ticket, 0),
+       COALESCE(h.since_ms, 0), COALESCE(h.floor_ms, 0), COALESCE(h.expires_ms, 0), COALESCE(h.hwm_ms, 0)
   FROM (SELECT COUNT(*) AS total,
                COUNT(*) FILTER (WHERE slot >= 0 AND slot < $2::bigint) AS known,
                COALESCE(MIN(GREATEST(expires_ms, hwm_ms)) FILTER (WHERE slot BETWEEN $3::bigint AND $4::bigint), 0) AS soonest,
-               COALESCE(MAX(slot) FILTER (WHERE owner = $5 AND expires_ms >= {now} + $6::bigint), -1) AS own,
-               COALESCE(MAX(ticket) FILTER (WHERE owner = $5), 0) AS ticket,
-               COALESCE(MAX(hwm_ms) FILTER (WHERE owner = $5), 0) AS mark
+               COALESCE(MIN(GREATEST(expires_ms, GREATEST(hwm_ms, 0) - $7::bigint)) FILTER (WHERE slot BETWEEN $3::bigint AND $4::bigint), 0) AS ahead,
+               MIN(slot) FILTER (WHERE owner = $5 AND CASE WHEN $8::bigint < 0 THEN expires_ms >= {now} + $6::bigint ELSE slot = $8::bigint END) AS held
           FROM snowlease_slot WHERE ns = $1) AS s
-  LEFT JOIN snowlease_meta AS m ON m.ns = $1;
-
--- row(ns, slot)
--- The end of the quarantine is there only on the server on record.
-SELECT {now}, m.quarantine_ms, s.owner, s.token, s.ver, s.since_ms, s.floor_ms, s.expires_ms, s.hwm_ms
-  FROM snowlease_slot AS s
-  LEFT JOIN snowlease_meta AS m ON m.ns = s.ns AND {same}
- WHERE s.ns = $1 AND s.slot = $2;
+  LEFT JOIN snowlease_meta AS m ON m.ns = $1
+  LEFT JOIN snowlease_slot AS h ON h.ns = $1 AND h.slot = s.held;
 
 -- ticket(ns, owner)
 INSERT INTO snowlease_ticket (ns, owner) VALUES ($1, $2) RETURNING id;
 
--- free(ns, first, last, slot)
--- The free slots: the one of the ticket, then the least recently used.
+-- free(ns, first, last, slot, lead)
+-- The free slots: the one of the ticket unless it was used ahead of the clock, then
+-- the least recently used.
 SELECT slot, token, ver, ticket, hwm_ms, expires_ms
   FROM snowlease_slot
- WHERE ns = $1 AND slot BETWEEN $2 AND $3 AND expires_ms < {now} AND hwm_ms < {now}
- ORDER BY CASE WHEN slot = $4 THEN 0 ELSE 1 END, expires_ms, slot
+ WHERE ns = $1 AND slot BETWEEN $2 AND $3 AND expires_ms < {now} AND hwm_ms < {now} + $5::bigint
+ ORDER BY CASE WHEN slot = $4 AND hwm_ms < {now} THEN 0 ELSE 1 END, expires_ms, slot
  LIMIT 32;
 
--- claim(owner, holder, ticket, ttl, ns, slot, ver, lo, hi, pin)
+-- claim(owner, holder, ticket, ttl, ns, slot, ver, lo, hi, pin, quarantine, lead, maxttl, ahead)
 UPDATE snowlease_slot
    SET owner = $1, holder = $2, ver = ver + 1, ticket = $3, seen_ms = {now}, since_ms = {now},
-       token = GREATEST(token, {now}) + 1, floor_ms = GREATEST(hwm_ms, {now} - 1),
-       expires_ms = {now} + $4::bigint, hwm_ms = {now} + $4::bigint
- WHERE ns = $5 AND slot = $6 AND ver = $7 AND expires_ms < {now} AND hwm_ms < {now}
+       token = GREATEST(token, {now}) + 1, floor_ms = GREATEST(hwm_ms, $11, {now} - 1), expires_ms = {now} + $4::bigint,
+       hwm_ms = GREATEST({now} + $4::bigint, LEAST(GREATEST(hwm_ms, $11, {now} - 1) + $4::bigint, {now} + $13::bigint))
+ WHERE ns = $5 AND slot = $6 AND ver = $7 AND expires_ms < {now} AND hwm_ms < {now} + $12::bigint
    AND {now} BETWEEN $8::bigint AND $9::bigint
-   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $5 AND pin = $10 AND {same} AND quarantine_ms < {now})
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $5 AND pin = $10 AND {same} AND quarantine_ms = $11 AND quarantine_ms < {now} + $14::bigint)
 RETURNING seen_ms;
 
 -- forget(ns, ticket, old)
 DELETE FROM snowlease_ticket WHERE ns = $1 AND (id = $2 OR id < $3);
 
--- renew(ceiling, ttl, ns, slot, owner, token, skew, pin)
+-- renew(ceiling, ttl, ns, slot, owner, ver, skew, pin, maxttl)
+-- Extends a range that lies above all that may have been forgotten.
 UPDATE snowlease_slot
-   SET ver = ver + 1, seen_ms = {now},
-       hwm_ms = GREATEST(hwm_ms, $1, {now} + $2::bigint), expires_ms = GREATEST(expires_ms, {now} + $2::bigint)
- WHERE ns = $3 AND slot = $4 AND owner = $5 AND token = $6 AND expires_ms >= {now} + $7::bigint
-   AND {sound}
-   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $3 AND pin = $8 AND {same})
+   SET ver = ver + 1, seen_ms = {now}, expires_ms = GREATEST(expires_ms, {now} + $2::bigint),
+       hwm_ms = GREATEST(hwm_ms, $1, {now} + $2::bigint, LEAST(floor_ms + $2::bigint, {now} + $9::bigint))
+ WHERE ns = $3 AND slot = $4 AND owner = $5 AND ver = $6 AND expires_ms >= {now} + $7::bigint
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $3 AND pin = $8 AND {same} AND quarantine_ms <= floor_ms)
 RETURNING seen_ms;
 
--- retake(owner, holder, token, since, floor, ceiling, ttl, ns, slot, ver, skew, pin)
+-- swap(ceiling, ttl, ns, slot, owner, ver, skew, pin, maxttl, token, quarantine, ahead)
+-- Lends the slot to its holder anew, above all that may have been forgotten.
 UPDATE snowlease_slot
-   SET owner = $1, holder = $2, ver = ver + 1, seen_ms = {now},
-       token = GREATEST(token, $3, {now}) + 1, since_ms = $4, floor_ms = $5,
-       hwm_ms = GREATEST(hwm_ms, $6, {now} + $7::bigint), expires_ms = {now} + $7::bigint
- WHERE ns = $8 AND slot = $9 AND ver = $10 AND expires_ms < {now} AND $6::bigint > {now} + $11::bigint
-   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $8 AND pin = $12 AND {same} AND quarantine_ms >= {now} AND quarantine_ms >= hwm_ms)
+   SET ver = ver + 1, seen_ms = {now}, expires_ms = GREATEST(expires_ms, {now} + $2::bigint),
+       token = GREATEST(token, $10, {now}) + 1, floor_ms = GREATEST(hwm_ms, $11, {now} - 1),
+       hwm_ms = GREATEST(hwm_ms, $1, {now} + $2::bigint, LEAST(GREATEST(hwm_ms, $11, {now} - 1) + $2::bigint, {now} + $9::bigint))
+ WHERE ns = $3 AND slot = $4 AND owner = $5 AND ver = $6 AND expires_ms >= {now} + $7::bigint AND hwm_ms < {now} + $12::bigint
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $3 AND pin = $8 AND {same} AND quarantine_ms = $11 AND quarantine_ms < {now} + $12::bigint)
 RETURNING seen_ms;
 
 -- release(last, ns, slot, owner, token, pin)
@@ -87,7 +79,6 @@ UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = {now} - 1, hwm_ms = $1
  WHERE ns = $2 AND slot = $3 AND owner = $4 AND token = $5
-   AND {sound}
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $2 AND pin = $6 AND {same});
 
 -- lost(reason, hold, ns, pin, lo, hi, pool)

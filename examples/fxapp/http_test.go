@@ -269,24 +269,11 @@ func TestNoIDs(t *testing.T) {
 	get(t, s.URL+"/orders", http.StatusOK)
 }
 
-// A namespace that the centre knows nothing of is in quarantine: the service is up,
-// says why it is not ready, and -once fails.
-func TestQuarantine(t *testing.T) {
+// With exact times a first start waits for longer than it may.
+func TestExactTimes(t *testing.T) {
 	t.Parallel()
-	file := newFile(t)
-	borrow(t, file, 1) // makes the tables
-	args := []string{"-dsn", file, "-namespace", "other", "-wait", "20s", "-listen", "127.0.0.1:0"}
-	p := start(t, nil, args...)
-	url := "http://" + p.stderr.await(t, `serving" url=http://([^/]+)/`, p.ended)
-	get(t, url+"/healthz", http.StatusOK)
-	got := get(t, url+"/readyz", http.StatusServiceUnavailable)
-	require.Contains(t, got["reason"], "quarantine")
-	require.Equal(t, http.StatusServiceUnavailable, do(t, http.MethodPost, url+"/orders", aTea).status)
-	p.interrupt()
-	require.Zero(t, p.wait(), p.stderr)
-	require.Contains(t, p.stderr.String(), "no sample orders")
-
-	p = start(t, nil, append(args, "-once")...)
+	p := start(t, []string{"FXAPP_IDWORKER_EXACT_TIMES=true"}, "-dsn", emptyFile(t), "-once")
 	require.Equal(t, 1, p.wait())
-	require.Contains(t, lastLine(p), `namespace "other" is in quarantine`)
+	require.Contains(t, lastLine(p), `namespace "fxapp" is in quarantine`)
+	require.Contains(t, lastLine(p), "raise wait (10s)")
 }

@@ -21,7 +21,8 @@
 //	GET  /healthz       liveness: never depends on the lease
 //	GET  /readyz        503 with the reason while no ids are issued
 //
-// Ctrl-C gives the worker id back.
+// Ctrl-C gives the worker id back. The first start of all takes some seconds, and its ids
+// carry times up to 30 s ahead: an unknown namespace may be one that was lost.
 package main
 
 import (
@@ -93,7 +94,7 @@ const stopTimeout = 15 * time.Second
 func serve(ctx context.Context, cfg config, out io.Writer, log *slog.Logger) (err error) {
 	log.Info("fxapp: starting", "mode", cfg.IDWorker.Mode, "namespace", cfg.IDWorker.Namespace, "database", cfg.database())
 	if cfg.embedsRedis() {
-		srv, err := embedRedis(ctx, &cfg, log)
+		srv, err := embedRedis(&cfg, log)
 		if err != nil {
 			return err
 		}

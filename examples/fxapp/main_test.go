@@ -104,7 +104,17 @@ func (p *program) wait() int {
 	return p.code
 }
 
-func newFile(t *testing.T) string { return filepath.Join(t.TempDir(), "shop.db") }
+func emptyFile(t *testing.T) string { return filepath.Join(t.TempDir(), "shop.db") }
+
+// newFile has a namespace that is known to be new.
+func newFile(t *testing.T) string {
+	t.Helper()
+	file := emptyFile(t)
+	onFile(t, file, func(center *dbseq.Center, req lease.Request) {
+		require.NoError(t, center.Init(t.Context(), req))
+	})
+	return file
+}
 
 var tableRow = regexp.MustCompile(`(?m)^(\d+)  (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)  (\d+)  +(\d+)  +(.+)$`)
 
@@ -126,7 +136,7 @@ func newNamespace(t *testing.T) []string {
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string]func(*testing.T) []string{
-		"sqlite":         func(t *testing.T) []string { return []string{"-dsn", newFile(t)} },
+		"sqlite":         func(t *testing.T) []string { return []string{"-dsn", emptyFile(t)} },
 		"mariadb":        func(t *testing.T) []string { return []string{"-dsn", testserver.MySQL(t)} },
 		"postgres":       func(t *testing.T) []string { return []string{"-dsn", testserver.Postgres(t)} },
 		"embedded redis": func(t *testing.T) []string { return []string{"-dsn", newFile(t), "-mode", "redis"} },
@@ -158,6 +168,11 @@ func TestOnce(t *testing.T) {
 					seen[row[1]] = true
 				}
 				require.Contains(t, p.stdout.String(), "order of Ada Lovelace, 12.20")
+				if ahead := "These times lie ahead of the clock"; name == "sqlite" {
+					require.Contains(t, p.stdout.String(), ahead)
+				} else if name == "auto" {
+					require.NotContains(t, p.stdout.String(), ahead)
+				}
 				for _, number := range regexp.MustCompile(`invoice (\d{18})\n`).FindAllStringSubmatch(p.stdout.String(), -1) {
 					numbers[number[1][8:16]] = true
 				}
@@ -177,18 +192,27 @@ func TestOnce(t *testing.T) {
 // borrow takes n worker ids of the program's namespace, for ttl, as copies of it do.
 func borrow(t *testing.T, file string, n int) {
 	t.Helper()
+	onFile(t, file, func(center *dbseq.Center, req lease.Request) {
+		for range n {
+			req.Owner = lease.NewOwner()
+			_, err := center.Acquire(t.Context(), req)
+			require.NoError(t, err)
+		}
+	})
+}
+
+// onFile calls do with the center in a file, and what fxapp asks it for.
+func onFile(t *testing.T, file string, do func(*dbseq.Center, lease.Request)) {
+	t.Helper()
 	db, err := sqldb.Open(t.Context(), sqldb.Config{Driver: "sqlite", DSN: secret.String(file)}, nil, sqlite.Driver())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, sqldb.Close(db)) }()
 	center, err := dbseq.New(db)
 	require.NoError(t, err)
 	defer center.Close()
-	for range n {
-		req, err := idworker.Config{Namespace: "fxapp"}.Request()
-		require.NoError(t, err)
-		_, err = lease.Center(center).Acquire(t.Context(), req)
-		require.NoError(t, err)
-	}
+	req, err := idworker.Config{Namespace: "fxapp"}.Request()
+	require.NoError(t, err)
+	do(center, req)
 }
 
 // The 33rd copy is told why it does not start.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"go.uber.org/fx"
 
@@ -13,13 +14,8 @@ import (
 
 // samples inserts a few orders when the application starts and prints them to out.
 func samples(out io.Writer) fx.Option {
-	return fx.Module("samples", fx.Invoke(func(lc fx.Lifecycle, cfg config, s *store, w *idworker.IdWorker, log *slog.Logger) {
+	return fx.Module("samples", fx.Invoke(func(lc fx.Lifecycle, s *store, w *idworker.IdWorker, log *slog.Logger) {
 		lc.Append(fx.StartHook(func(ctx context.Context) error {
-			if err := w.Healthy(ctx); err != nil && !cfg.Once {
-				// A quarantine: the service is up, and ready when it ends.
-				log.Warn("fxapp: no sample orders: there are no ids yet", "err", err)
-				return nil
-			}
 			var orders []Order
 			for _, o := range sampleOrders() {
 				order, err := s.place(ctx, o)
@@ -29,7 +25,14 @@ func samples(out io.Writer) fx.Option {
 				orders = append(orders, order)
 			}
 			log.Info("fxapp: sample orders are stored", "orders", len(orders))
-			return printTable(out, w.Layout(), orders)
+			if err := printTable(out, w.Layout(), orders); err != nil {
+				return err
+			}
+			if st := w.Status(); st.Floor.After(st.Now) {
+				_, err := fmt.Fprintf(out, "These times lie ahead of the clock, which has caught up in %v: so they lie above all that may have been made before.\n", st.Floor.Sub(st.Now).Round(time.Second))
+				return err
+			}
+			return nil
 		}))
 	}))
 }

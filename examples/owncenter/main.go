@@ -89,8 +89,8 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 func wiring(b bucket) fx.Option {
 	return fx.Options(
 		fx.Supply(idworker.Config{
-			Namespace: "orders", Start: idworker.StartRequire,
-			TTL: 3 * time.Second, MaxTTL: 3 * time.Second, Skew: 500 * time.Millisecond, Renew: "@every 1s",
+			Namespace: "orders",
+			TTL:       3 * time.Second, MaxTTL: 3 * time.Second, Skew: 500 * time.Millisecond, Renew: "@every 1s",
 		}),
 		fx.Provide(
 			func() lease.Center { return casstore.New(b) },

@@ -1,8 +1,9 @@
 // Plain is a program without fx: it borrows a worker id from the database or the Redis
-// that it has, makes ids and gives the worker id back.
+// that it has, makes ids and gives the worker id back. The first run takes some seconds,
+// and its ids carry times up to 30 s ahead: see docs/operations.md.
 //
 //	go run ./examples/plain                           # SQLite in plain.db
-//	go run ./examples/plain -redis 127.0.0.1:6379     # after: snowlease init --namespace plain ...
+//	go run ./examples/plain -redis 127.0.0.1:6379     # a Redis
 package main
 
 import (

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -31,16 +30,7 @@ func TestOnDatabase(t *testing.T) {
 func TestOnRedis(t *testing.T) {
 	t.Parallel()
 	opt := &redis.Options{Addr: miniredis.RunT(t).Addr()}
-	client := redis.NewClient(opt)
-	defer client.Close()
-	// The embedded server does not tell a run_id.
-	center, err := redisseq.New(client, redisseq.WithQuarantine(redisseq.Never))
-	require.NoError(t, err)
-	req, err := idworker.Config{Namespace: "plain"}.Request()
-	require.NoError(t, err)
-	require.NoError(t, center.Init(t.Context(), req))
-
-	var out bytes.Buffer
+	var out bytes.Buffer // the embedded server does not tell a run_id
 	require.NoError(t, onRedis(t.Context(), opt, &out, redisseq.WithQuarantine(redisseq.Never)))
 	require.Regexp(t, said, out.String())
 }

@@ -325,10 +325,16 @@ func TestPageOfEveryState(t *testing.T) {
 	c := center(t)
 	stopped := open(t, c, "orders@host:1")
 	require.NoError(t, stopped.Close(t.Context()))
-	c.Reincarnate("another")
-	quarantined, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Wait: 20 * time.Millisecond}, c)
+	cfg := idworker.Config{Namespace: "late", Skew: 15 * time.Second, Wait: 20 * time.Millisecond}
+	req, err := cfg.Request()
+	require.NoError(t, err)
+	require.NoError(t, c.Init(t.Context(), req))
+	quarantined, err := idworker.Open(t.Context(), cfg, c)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, quarantined.Close(context.Background())) }()
+	c.Reincarnate("another")
+	require.Error(t, quarantined.Reset(t.Context()))
+	require.Eventually(t, func() bool { return quarantined.Status().State == idworker.StateQuarantined }, time.Minute, time.Millisecond)
 	for want, w := range map[string]console.Worker{
 		"worker id was set by hand":         fixed(t, snowflake.JSSafe()),
 		"issues no ids: stopped":            stopped,

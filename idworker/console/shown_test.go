@@ -65,6 +65,14 @@ func TestTimeLine(t *testing.T) {
 	require.InDelta(t, 3, x(t, page, "edge"), 95)
 	require.Contains(t, page, ">floor<")
 	require.InDelta(t, 3, x(t, page, "spent"), 0.01)
+	require.NotContains(t, page, "which has caught up")
+
+	st.State, st.Lead, st.Since, st.Renewed = idworker.StateReady, 20*time.Second, now, now
+	st.Floor, st.Ceiling = now.Add(20*time.Second), now.Add(30*time.Second)
+	page = get(t, console.New(shown{&st}), "/parts/lease").Body.String()
+	require.Regexp(t, `the clock, which has caught up in \d+\.\d s, at `+st.Floor.UTC().Format("15:04:05.000"), page)
+	require.InDelta(t, 3, x(t, page, "now"), 0.01)
+	require.Greater(t, x(t, page, "spent"), 40.0)
 }
 
 // The renewals of a former lease are not those of this one.

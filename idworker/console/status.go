@@ -41,6 +41,9 @@ func (c *console) status() status {
 // Last is the last renewal that was seen.
 func (st status) Last() time.Time { return st.Seen[len(st.Seen)-1] }
 
+// Ahead tells whether all ids lie ahead of the clock.
+func (st status) Ahead() bool { return st.Floor.After(st.Now) }
+
 // maxRenewals is how many renewals are kept to be drawn.
 const maxRenewals = 32
 
@@ -87,6 +90,9 @@ func (st status) line() *line {
 	if !cut {
 		from = st.Floor
 	}
+	if st.Ahead() {
+		from = st.Now
+	}
 	to := st.Ceiling
 	if st.Now.After(to) {
 		to = st.Now
@@ -101,7 +107,7 @@ func (st status) line() *line {
 		l.Floor = at(st.Floor)
 	}
 	l.Used = min(at(st.Now.Add(st.Lead)), l.Ceiling)
-	l.Spent, l.Left = l.Used-l.Floor, l.Ceiling-l.Used
+	l.Spent, l.Left = max(0, l.Used-l.Floor), l.Ceiling-l.Used
 	for _, t := range st.Seen {
 		if !t.Before(from) {
 			l.Marks = append(l.Marks, at(t))

@@ -25,8 +25,9 @@ type Center interface {
 	Acquire(ctx context.Context, req Request) (Grant, error)
 
 	// Renew raises the ceiling of g to at least TTL from the centre's now and
-	// returns g with Now and Ceiling renewed, and Token where the slot had to be
-	// taken anew after a loss of the centre's records.
+	// returns g with Now and Ceiling renewed. Where grants may have been forgotten
+	// since, it lends g's worker id anew instead, above all of them: Floor and Token
+	// have risen too, and what was left of g stays its holder's.
 	//
 	// Errors: ErrLost is final; *QuarantineError and anything else: try again,
 	// the ceiling that g has stands.
@@ -46,8 +47,8 @@ type Lister interface {
 	Slots(ctx context.Context, namespace string) ([]Slot, error)
 }
 
-// An Initializer opens a namespace that its owner knows to be new, so that the
-// centre need not hold it in quarantine. It returns ErrExists and changes nothing
+// An Initializer opens a namespace that its owner knows to be new, so that nothing can
+// have been forgotten and times are exact from the first id on. It returns ErrExists and changes nothing
 // where anything of the namespace is there already.
 type Initializer interface {
 	Init(ctx context.Context, req Request) error
@@ -72,12 +73,16 @@ type Request struct {
 	First, Last int64
 	// TTL is how long a grant lasts without renewal. At most MaxTTL.
 	TTL time.Duration
-	// MaxTTL bounds the TTL of every member of the namespace, and so how long a
-	// centre that may have forgotten must wait. The centre pins it.
+	// MaxTTL bounds the TTL of every member of the namespace, and so how far ahead of
+	// its clock a centre may have lent what it has forgotten. The centre pins it.
 	MaxTTL time.Duration
 	// Skew bounds how far the centre's clock may be behind the latest time that it ever
 	// showed when it loses records. The centre pins it.
 	Skew time.Duration
+	// Ahead is how far ahead of the centre's clock a range may begin, where a loss of
+	// records leaves none that begins sooner. At most MaxTTL. 0: times are exact, and
+	// nothing is lent until the clock has passed what may have been forgotten.
+	Ahead time.Duration
 	// Local is the caller's wall clock in Unix milliseconds at the time of the
 	// call. It may veto a grant (see MaxClockError), never shape one. 0: no veto.
 	Local int64
@@ -137,7 +142,10 @@ func (r Request) Validate() error {
 	if r.Skew < 0 || r.Skew*2 > r.TTL {
 		fault("skew %v is not 0 to half of the TTL %v", r.Skew, r.TTL)
 	}
-	for _, d := range []time.Duration{r.TTL, r.MaxTTL, r.Skew} {
+	if r.Ahead < 0 || r.Ahead > r.MaxTTL {
+		fault("ahead %v is not 0 to MaxTTL %v", r.Ahead, r.MaxTTL)
+	}
+	for _, d := range []time.Duration{r.TTL, r.MaxTTL, r.Skew, r.Ahead} {
 		if d%time.Millisecond != 0 {
 			fault("duration %v is not a whole number of milliseconds", d)
 		}

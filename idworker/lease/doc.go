@@ -11,52 +11,49 @@
 //
 // Every grant of a worker id carries a range (Floor, Ceiling] of the centre's
 // milliseconds. The centre stores the ceiling as the worker's mark before the
-// holder may use it, and the next holder starts strictly above the mark. The
+// holder may use it, and the next range starts strictly above the mark. The
 // holder compares the time that goes into an id with the range. So ids are unique
 // by their values; when a lease expires only decides how soon a slot is lent again
 // and how fresh ids are. TiKV's timestamp oracle and CockroachDB's upper bound of
 // the wall time rest on the same device.
 //
-// Per slot the centre keeps: expires, mark, owner, token, floor; per namespace:
-// the pin (Request.Pin), the incarnation of the store, the end of a quarantine.
-// now is the centre's clock.
+// Per worker id the centre keeps expires, mark, owner, token and floor; per namespace the
+// pin (Request.Pin), the incarnation of the store and a quarantine: the time at or below
+// which grants may have been forgotten. now is the centre's clock.
 //
-//	acquire  free means expires < now and mark < now and First <= worker <= Last
-//	         and quarantine < now. The least recently used free slot is taken
-//	         (dbseq: the one that the ticket falls on, if it is free).
-//	         floor = max(mark, quarantine, now-1), mark = expires = ceiling =
-//	         now+TTL, token rises. The same owner again: the same grant.
-//	renew    owner and token match and expires >= now+skew: mark =
-//	         max(mark, the holder's ceiling, now+TTL), expires =
-//	         max(expires, now+TTL). Otherwise the grant is lost.
+//	loss     every verb looks first: fewer than Pool records of slots or marks, nothing on
+//	         record, or another incarnation of the store than the one on record:
+//	         quarantine = max(quarantine, now+MaxTTL+skew); missing records are made anew.
+//	acquire  a worker id is free if expires < now and mark < now. The one used longest ago
+//	         is taken (dbseq: the one that the ticket falls on, if it is free).
+//	         floor = max(mark, quarantine, now-1)
+//	         mark = ceiling = max(now+TTL, min(floor+TTL, now+MaxTTL))
+//	         expires = now+TTL, token rises.
+//	         While quarantine >= now ranges begin ahead of the clock: quarantine and mark
+//	         need only lie below now+Ahead. The same owner again: the same grant.
+//	renew    the owner matches and expires >= now+skew, or the grant is lost.
+//	         If floor < quarantine: floor, mark, token and expires as in acquire.
+//	         Otherwise mark = max(mark, the holder's ceiling, ceiling as in acquire),
+//	         expires = max(expires, now+TTL).
 //	release  owner and token match: mark = lastUsed held within floor and ceiling,
 //	         free at once, last in the order of use.
-//	loss     every verb looks first: fewer than Pool records of slots or marks, or
-//	         another incarnation of the store than the one on record: quarantine =
-//	         max(quarantine, now+MaxTTL+skew); missing records are made anew. While
-//	         quarantine >= now nothing is lent. Holders on record go on renewing. A
-//	         holder that is not may re-take its slot if the record is free
-//	         (expires < now) and the ceiling it shows is > now+skew, and, in case
-//	         the clock steps back later, which makes a quarantine that is over look
-//	         as if it lasted: the ceiling is > quarantine-MaxTTL, so it lay ahead
-//	         when the quarantine began, and mark <= quarantine, so nothing was lent
-//	         after it: token rises,
-//	         mark = max(mark, its ceiling, now+TTL). If the reply is lost, the same
-//	         owner with its former token and the same floor renews what it has
-//	         re-taken. Any other is told QuarantineError if its ceiling is > now+skew,
-//	         else ErrLost.
+//
+// No ceiling is ever above now+MaxTTL, and at a loss the clock is at most skew behind the
+// latest time that it ever showed. So all that may have been forgotten lies at or below
+// the quarantine, and what is lent afterwards lies above it. A grant from below it is never
+// extended, since what lies between may have been lent and forgotten again.
 //
 // # Threats
 //
 //	clock of a host steps, drifts     the centre's clock and monotonic time only
 //	pause between check and use       the range is checked on the value of the id
-//	holder wakes after its expiry     its range is its own; renewal needs owner and token
-//	lost or late reply                the same owner gets the same grant; marks only rise
+//	holder wakes after its expiry     its range is its own; renewal needs the owner
+//	lost or late reply                the same owner gets what is on record; marks only rise
 //	release by a former holder        owner and token; the mark stays within the range
 //	centre's clock steps back         floors come from marks, not from clocks
 //	centre's clock far off            refused at acquire, before anything is written
-//	store empty, partly empty, stale  quarantine of MaxTTL+skew; re-take by live holders
-//	failover revives a former owner   renewal only while unexpired by more than the skew
+//	store empty, partly empty, stale  the next ranges lie above the quarantine
+//	failover revives a former owner   it is lent above the quarantine, or is lost
 //	two layouts in one namespace      the pin
 //	more replicas than workers        NoFreeWorkerError, never a shared worker id
 //

@@ -44,8 +44,8 @@ func (e *NoFreeWorkerError) Error() string {
 // Wait returns how long after the centre's answer the first worker id may be free.
 func (e *NoFreeWorkerError) Wait() time.Duration { return max(0, e.Soonest.Sub(e.Now)) }
 
-// QuarantineError is returned while a centre that may have forgotten grants lends
-// nothing new.
+// QuarantineError is returned while a centre that may have forgotten grants has
+// nothing to lend: at the defaults, for the skew and a quarter of a second.
 type QuarantineError struct {
 	Namespace string
 	Reason    string    // what was seen: which records are missing, which incarnation changed
@@ -53,9 +53,9 @@ type QuarantineError struct {
 	Until     time.Time // when it lends again
 }
 
-// Error names the reason, the end and the way out.
+// Error names the reason and the end.
 func (e *QuarantineError) Error() string {
-	return fmt.Sprintf("lease: namespace %q is in quarantine for %v (until %s): %s; earlier grants may still be in use. A namespace that is known to be new is opened at once by \"snowlease init\"%s",
+	return fmt.Sprintf("lease: namespace %q is in quarantine for %v (until %s): %s; earlier grants may still be in use%s",
 		e.Namespace, e.Wait(), e.Until.UTC().Format(time.RFC3339Nano), printable.Text(e.Reason), hint(e.Wait()))
 }
 

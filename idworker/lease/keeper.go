@@ -22,8 +22,7 @@ type Schedule interface {
 type KeeperConfig struct {
 	Center    Center
 	Generator *snowflake.Generator
-	// Request says what to borrow. Owner and Local are filled in at each borrow.
-	// See NewRequest.
+	// Request says what to borrow. Owner, Local and Ahead are filled in. See NewRequest.
 	Request Request
 	// Schedule adds times to renew at to those that the lease needs by itself,
 	// which are every third of TTL. Each is one renewal, early by what Jitter, asked
@@ -32,9 +31,11 @@ type KeeperConfig struct {
 	// Wait bounds how long Start waits for a free worker id, a centre that is down
 	// or a quarantine, within its context. Default: 10s.
 	Wait time.Duration
-	// StartInQuarantine lets Start succeed without a worker id where a quarantine
-	// outlasts Wait; the keeper goes on until it has one.
-	StartInQuarantine bool
+	// ExactTimes waits, where the centre may have forgotten grants, until its clock has
+	// passed all of them: for MaxTTL + Skew, without ids where none are left. Default: the
+	// keeper borrows above them after Skew and a moment, and ids carry times up to MaxTTL
+	// ahead of the clock until that has caught up.
+	ExactTimes bool
 	// OnLost is called after each loss of a lease, from the keeper's goroutine. It
 	// must not block, nor call the keeper.
 	OnLost func(error)
@@ -74,7 +75,7 @@ type State int
 const (
 	Idle        State = iota // not started
 	Borrowing                // asks for a worker id: at the start, or after a loss
-	Quarantined              // asks for one; the centre lends nothing for a while
+	Quarantined              // asks for one; the centre has forgotten grants and lends none yet
 	Holding                  // has one
 	Stopped                  // gave it back
 )
@@ -149,7 +150,7 @@ func NewKeeper(cfg KeeperConfig) (*Keeper, error) {
 		errs = append(errs, fmt.Errorf("lease: keeper: Wait %v is negative", cfg.Wait))
 	}
 	req := cfg.Request
-	req.Owner = NewOwner()
+	req.Owner, req.Ahead = NewOwner(), 0
 	if err := req.Validate(); err != nil {
 		errs = append(errs, err)
 	}
@@ -168,6 +169,10 @@ func NewKeeper(cfg KeeperConfig) (*Keeper, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	cfg.Request.Ahead = 0
+	if !cfg.ExactTimes {
+		cfg.Request.Ahead = ahead(cfg.Request, cfg.Generator.Layout())
+	}
 	if cfg.Wait == 0 {
 		cfg.Wait = DefaultWait
 	}
@@ -182,6 +187,13 @@ func NewKeeper(cfg KeeperConfig) (*Keeper, error) {
 		k.early = req.TTL/3 - k.jitter(req.TTL/3)
 	}
 	return k, nil
+}
+
+// ahead leaves a quarter of a second for ids in the shortest range that is borrowed
+// ahead of the clock, or a whole tick of the layout.
+func ahead(req Request, l snowflake.Layout) time.Duration {
+	least := max(250*time.Millisecond, 3*l.TimeUnit)
+	return (req.MaxTTL - min(least, req.MaxTTL/2)).Truncate(time.Millisecond)
 }
 
 // Status returns where the keeper stands.
@@ -210,12 +222,6 @@ func (k *Keeper) Start(ctx context.Context) error {
 	ctx, done := k.untilStop(ctx)
 	defer done()
 	err := k.borrowAtStart(ctx)
-	if q := (*QuarantineError)(nil); errors.As(err, &q) && k.cfg.StartInQuarantine && ctx.Err() == nil {
-		k.note(Quarantined, err)
-		k.cfg.Logger.Warn("started without a worker id: the centre is in quarantine",
-			"namespace", q.Namespace, "center", Name(k.cfg.Center), "reason", q.Reason, "until", q.Until)
-		err = nil
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
@@ -312,7 +318,7 @@ func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (again time.Duratio
 		case errors.As(err, &full):
 			return k.jitter(max(k.retry(), min(full.Wait(), maxPause))), err
 		case errors.As(err, &quarantine):
-			return k.jitter(max(k.retry(), min(quarantine.Wait(), maxPause))), err
+			return k.after(quarantine), err
 		case errors.As(err, &mismatch), errors.As(err, &clock), errors.Is(err, ErrSetup):
 			return -1, err
 		}
@@ -381,10 +387,13 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 	switch {
 	case err == nil:
 		next := rangeOf(g, at)
-		if !k.cfg.Generator.Extend(k.lent, next) {
-			// The generator was stopped or given another range by somebody else.
-			k.failed(ctx, "renewal not installed", fmt.Errorf("lease: renewed range %+v does not follow %+v", next, k.lent))
+		if err := k.install(next); err != nil {
+			k.failed(ctx, "renewal not installed", err)
 			return k.jitter(k.retry())
+		}
+		if g.Floor != k.grant.Floor {
+			k.cfg.Logger.Warn("the centre may have forgotten grants: ids go on above them", "worker", g.Worker, "namespace", g.Namespace,
+				"token", g.Token, "ahead", time.Duration(g.Floor-g.Now)*time.Millisecond)
 		}
 		k.grant, k.lent = g, next
 		k.mu.Lock()
@@ -416,7 +425,23 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 	k.status.Failures++
 	k.mu.Unlock()
 	k.failed(ctx, "lease not renewed: trying again, the ceiling stands", err)
+	if q := (*QuarantineError)(nil); errors.As(err, &q) {
+		return k.after(q)
+	}
 	return k.jitter(k.retry())
+}
+
+// install gives the generator the range of a renewal.
+func (k *Keeper) install(next snowflake.Range) error {
+	if next.Floor != k.lent.Floor {
+		_, err := k.cfg.Generator.Adopt(next)
+		return err
+	}
+	if !k.cfg.Generator.Extend(k.lent, next) {
+		// The generator was stopped or given another range by somebody else.
+		return fmt.Errorf("lease: renewed range %+v does not follow %+v", next, k.lent)
+	}
+	return nil
 }
 
 // failed notes an error and logs the first of a row.
@@ -570,9 +595,23 @@ const (
 // retry is how long to wait after a failed call.
 func (k *Keeper) retry() time.Duration { return min(time.Second, k.cfg.Request.TTL/10) }
 
-// untilRenewal returns how long to wait after a success.
+// after is how long to wait where the centre says when it lends again: no longer than
+// that, but for what spreads the replicas. Who waits to borrow ahead of the clock looks
+// before, since another loss is noticed, and its wait begins, only then.
+func (k *Keeper) after(q *QuarantineError) time.Duration {
+	pause := maxPause
+	if k.cfg.Request.Ahead > 0 {
+		pause = time.Second / 2
+	}
+	return max(10*time.Millisecond, min(q.Wait(), pause)) + k.retry() - k.jitter(k.retry())
+}
+
+// untilRenewal returns how long to wait after a success. A range that begins ahead of
+// the clock is short at first, and grows with each renewal until the clock catches up.
 func (k *Keeper) untilRenewal() time.Duration {
-	d := k.grant.TTL / 3
+	g := k.grant
+	left := time.Duration(g.Ceiling-max(g.Floor, g.Now)) * time.Millisecond
+	d := min(g.TTL/3, max(left/2, k.retry()/10))
 	if s := k.cfg.Schedule; s != nil {
 		// The schedule is one of the wall clock, which may step: what it says never
 		// makes a renewal later than the lease needs it.

@@ -483,18 +483,55 @@ func TestLostLeaseIsReplacedWhileIdsGoOn(t *testing.T) {
 func TestWipeUnderLoadPausesNoHolder(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.start()
-		worker := r.next().Worker
-		for range 300 {
-			if r.Context().Err() != nil {
-				return
-			}
+		for i := range 300 {
 			time.Sleep(time.Second)
-			require.Equal(t, worker, r.next().Worker)
-			if time.Now().Second() == 30 {
+			r.next()
+			if i%40 == 30 {
 				r.center.Wipe()
 			}
 		}
+		require.EqualValues(t, 7, r.losses.Load(), "it is on record no more, and borrows anew")
+	})
+}
+
+// lead is how far ahead of the clock the next id lies.
+func (r *rig) lead() time.Duration {
+	r.Helper()
+	return time.Until(r.next().Time)
+}
+
+// A holder that is on record goes on above a loss, also where the store fails over again
+// before all replies have arrived, and its ids follow the clock again when it has caught up.
+func TestFailoverPausesNoHolder(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		r.next()
+		worker, lost := r.next().Worker, 0
+		r.center.Intercept(func(_ context.Context, verb string, after bool) error {
+			if verb == "renew" && after && lost < 2 {
+				lost++
+				return errors.New("connection reset")
+			}
+			return nil
+		})
+		r.center.Reincarnate("2")
+		time.Sleep(500 * time.Millisecond)
+		r.center.Reincarnate("3")
+		above := time.Duration(0)
+		for range 1000 {
+			time.Sleep(20 * time.Millisecond)
+			above = max(above, r.lead())
+		}
+		require.InDelta(t, lease.DefaultTTL+lease.DefaultSkew, above, float64(15*time.Second))
+		require.Equal(t, 2, lost)
+		for range 3000 {
+			time.Sleep(20 * time.Millisecond)
+			require.Equal(t, worker, r.next().Worker)
+		}
+		require.LessOrEqual(t, r.lead(), 2*time.Millisecond)
 		require.Zero(t, r.losses.Load())
+		require.Equal(t, 1, strings.Count(r.log.String(), "ids go on above them"))
+		require.Less(t, r.keeper.Status().Renewals, int64(40), "renewals are frequent at first only")
 	})
 }
 
@@ -613,38 +650,95 @@ func (c *lateCenter) Acquire(ctx context.Context, req lease.Request) (lease.Gran
 	return g, err
 }
 
-func TestQuarantineAtStart(t *testing.T) {
+func TestStartAfterALoss(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.center.Wipe()
-		err := r.keeper.Start(t.Context())
-		var q *lease.QuarantineError
-		require.ErrorAs(t, err, &q, "by default it fails")
-		require.Equal(t, lease.Idle, r.keeper.Status().State)
-
-		r.member(func(c *lease.KeeperConfig) { c.StartInQuarantine = true })
 		began := time.Now()
 		r.start()
-		require.Less(t, time.Since(began), time.Second, "there is nothing to wait for")
-		st := r.keeper.Status()
-		require.Equal(t, lease.Quarantined, st.State)
-		require.ErrorAs(t, st.Err, &q)
-		_, err = r.gen.NextID()
-		require.ErrorIs(t, err, snowflake.ErrNotStarted)
-		require.Contains(t, r.log.String(), "quarantine")
-
-		time.Sleep(lease.DefaultTTL + lease.DefaultSkew + 6*time.Second)
-		require.Equal(t, lease.Holding, r.keeper.Status().State)
-		r.next()
+		require.LessOrEqual(t, time.Since(began), lease.DefaultSkew+500*time.Millisecond)
+		require.Greater(t, r.lead(), lease.DefaultTTL-time.Second, "above all that may have been forgotten")
+		for range 30_000 {
+			r.next()
+		}
+		for range 4000 {
+			time.Sleep(10 * time.Millisecond)
+			require.LessOrEqual(t, r.lead(), lease.DefaultTTL)
+		}
+		require.LessOrEqual(t, r.lead(), 2*time.Millisecond, "the clock has caught up")
 	})
 }
 
-func TestQuarantineThatEndsWithinWaitIsWaitedFor(t *testing.T) {
+// The shortest range is at least a whole tick, whatever the layout is.
+func TestStartAfterALossWithCoarseTicks(t *testing.T) {
+	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 700 * time.Millisecond, 3 * time.Second} {
+		bubble(t, func(t *testing.T, r *rig) {
+			coarse := snowflake.Layout{TimeUnit: unit, TimeBits: 38}.WithDefaults()
+			r.member(func(c *lease.KeeperConfig) {
+				var err error
+				r.gen, err = snowflake.NewGenerator(coarse)
+				require.NoError(t, err)
+				c.Generator = r.gen
+				c.Request = lease.NewRequest("coarse", coarse)
+				c.Wait = 20 * time.Second
+			})
+			began := time.Now()
+			r.start()
+			require.LessOrEqual(t, time.Since(began), lease.DefaultSkew+max(500*time.Millisecond, 3*unit+time.Second/5))
+			for range 500 {
+				time.Sleep(100 * time.Millisecond)
+				id, err := r.gen.NextID()
+				require.NoError(t, err)
+				require.Greater(t, id, r.prev)
+				r.prev = id
+			}
+		})
+	}
+}
+
+// A seventh of what the smallest layout can issue goes on as if nothing had been lost.
+func TestRateAfterALoss(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		small, err := snowflake.Preset("jssafe")
+		require.NoError(t, err)
+		r.member(func(c *lease.KeeperConfig) {
+			r.gen, err = snowflake.NewGenerator(small)
+			require.NoError(t, err)
+			c.Generator = r.gen
+			c.Request = lease.NewRequest("small", small)
+		})
+		r.start()
+		for range 9000 * 40 {
+			time.Sleep(time.Second / 9000)
+			before := time.Now()
+			_, err := r.gen.NextID()
+			require.NoError(t, err)
+			require.Zero(t, time.Since(before), "it has not waited")
+		}
+	})
+}
+
+func TestExactTimes(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.center.Wipe()
-		require.Error(t, r.keeper.Start(t.Context())) // begins it
+		began := time.Now()
+		r.member(func(c *lease.KeeperConfig) { c.ExactTimes = true })
+		err := r.keeper.Start(t.Context())
+		var q *lease.QuarantineError
+		require.ErrorAs(t, err, &q)
+		require.Zero(t, time.Since(began), "it outlasts Wait")
+		require.Equal(t, lease.Idle, r.keeper.Status().State)
+
 		time.Sleep(25 * time.Second)
 		r.start()
-		r.next()
+		require.Less(t, r.lead(), time.Millisecond)
+
+		r.center.Reincarnate("2") // a holder waits too, when its range is used up
+		time.Sleep(lease.DefaultTTL + time.Second)
+		_, err = r.gen.NextID()
+		require.ErrorIs(t, err, snowflake.ErrLeaseExpired)
+		require.Equal(t, lease.Quarantined, r.keeper.Status().State)
+		time.Sleep(lease.DefaultTTL / 2)
+		require.Less(t, r.lead(), time.Millisecond)
 	})
 }
 

@@ -39,9 +39,8 @@ type Operator interface {
 	Quarantine(ctx context.Context, namespace, reason string) (Record, error)
 
 	// Revoke takes a worker id from its holder, as if that had given it back with its
-	// whole range used: the mark stays, and nobody is lent the worker before it has
-	// passed. The holder's next renewal is told ErrLost; in a quarantine it may re-take
-	// the slot. Errors: ErrLost where nobody holds the worker under this token.
+	// whole range used: the mark stays, and what is lent of the worker next lies above
+	// it. The holder's next renewal is told ErrLost. Errors: ErrLost where nobody holds the worker under this token.
 	Revoke(ctx context.Context, namespace string, worker, token int64) error
 
 	// Mend lowers times that no member can have written, those later than MaxTTL + Skew
@@ -82,12 +81,12 @@ type Record struct {
 	Pin         string // Request.Pin of its members: see ParsePin
 	Incarnation string // of the store that lends; Former is the one before
 	Former      string
-	Quarantine  int64  // nothing is lent until it has passed
+	Quarantine  int64  // nothing is lent at or below it
 	Reason      string // of the last quarantine
 	Now         int64  // when this was read
 }
 
-// Quarantined reports whether nothing was lent when r was read.
+// Quarantined reports whether ranges were lent ahead of the clock when r was read.
 func (r Record) Quarantined() bool { return r.Quarantine >= r.Now }
 
 var pinForm = regexp.MustCompile(`^layout=\{(.*)\} pool=(\d+) max_ttl=(\S+) skew=(\S+)$`)

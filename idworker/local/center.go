@@ -44,8 +44,7 @@ func holderOf(r lease.Request) holder { return holder{r.Namespace, r.Owner} }
 // A loan is a grant that was not given back.
 type loan struct {
 	lease.Grant
-	at   time.Time // the host's clock at Grant.Now
-	file *os.File  // locked; nil: nothing is kept
+	file *os.File // locked; nil: nothing is kept
 }
 
 // Option sets a knob of New.
@@ -141,7 +140,7 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 	lent := false
 	return work(ctx, c, func() (lease.Grant, error) {
 		if l := c.held[holderOf(req)]; l != nil && c.intact(l) {
-			c.advance(l)
+			l.Now = c.now().UnixMilli()
 			return l.Grant, nil
 		}
 		if c.dir != "" {
@@ -267,19 +266,17 @@ func (c *Center) take(req lease.Request, w int64) (lease.Grant, error) {
 			return lease.Grant{}, err
 		}
 	}
-	l.at = c.now()
-	now := l.at.UnixMilli()
+	now := c.now().UnixMilli()
 	if r.Mark-now > (req.MaxTTL + c.maxBehind).Milliseconds() {
 		_ = l.file.Close()
 		return lease.Grant{}, fmt.Errorf("%w: worker id %d of namespace %q was used up to %s, and the host's clock shows %s, %v less, because it was set back or because of many crashes in a row: set the clock right (NTP); or wait; or, where it is right and was wrong before, delete %s once no id of this worker id lies above the clock",
 			ErrClockBehind, w, req.Namespace, stamp(r.Mark), stamp(now), time.UnixMilli(r.Mark).Sub(time.UnixMilli(now)), c.dir.path(req.Namespace, w))
 	}
-	l.Token = r.Token + 1
-	l.Now = max(now, r.Mark+1)
+	l.Token, l.Now, l.Since, l.Floor = r.Token+1, now, now, max(r.Mark, now-1)
 	if r.Token == 0 {
-		l.Now = now + c.maxAhead.Milliseconds()
+		l.Floor += c.maxAhead.Milliseconds()
 	}
-	l.Since, l.Floor, l.Ceiling = l.Now, l.Now-1, l.Now+req.TTL.Milliseconds()
+	l.Ceiling = max(now, l.Floor) + req.TTL.Milliseconds()
 	if err := l.save(l.Ceiling); err != nil {
 		return lease.Grant{}, errors.Join(err, l.file.Close())
 	}
@@ -295,15 +292,6 @@ func (l *loan) save(mark int64) error {
 		return nil
 	}
 	return write(l.file, record{Worker: l.Worker, Token: l.Token, Mark: mark, Since: l.Since, Owner: l.Owner, Holder: l.Holder})
-}
-
-// advance sets Now to the host's clock. Where that is behind, Now goes on with the time
-// that passes, but for half of maxAhead at a time: generators do not feel so much.
-func (c *Center) advance(l *loan) {
-	at := c.now()
-	passed := max(0, at.Sub(l.at))
-	behind := l.Now + (passed - min(passed, c.maxAhead)/2).Milliseconds()
-	l.at, l.Now = at, max(at.UnixMilli(), behind)
 }
 
 // intact tells whether l has the lock that others see. Where the file was taken away
@@ -343,7 +331,7 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) 
 		if l == nil {
 			return lease.Grant{}, c.lost(g)
 		}
-		c.advance(l)
+		l.Now = c.now().UnixMilli()
 		ceiling := max(l.Ceiling, l.Now+g.TTL.Milliseconds())
 		if err := l.save(ceiling); err != nil {
 			return lease.Grant{}, err

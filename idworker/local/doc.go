@@ -30,7 +30,8 @@
 // all that was used, though the clock of the host is behind. It also makes a second
 // process with the same explicit worker id, or ordinal, an error on one host.
 //
-//	acquire  lock the file; floor = max(mark, now-1); mark = ceiling = now + TTL
+//	acquire  lock the file; floor = max(mark, now-1);
+//	         mark = ceiling = max(now, floor) + TTL
 //	renew    the file is still the one at its path, else lost; mark = ceiling =
 //	         max(mark, ceiling, now + TTL)
 //	release  mark = last use; unlock
@@ -38,8 +39,8 @@
 // A lease does not expire: the lock is the lease. The ceiling is there for the marks.
 //
 // now is the clock of the host. If the mark is ahead of it, which is so after a crash
-// and after the clock was set back, now goes on from the mark, a little slower than
-// time passes, until the clock has caught up. A clock that is behind by more than
+// and after the clock was set back, ids begin above the mark, and carry times ahead of
+// the clock until that has caught up. A clock that is behind by more than
 // Config.MaxBehind is an error.
 //
 // A record that cannot be read is an error, never an empty record; source lock passes
@@ -57,8 +58,7 @@
 // renewal notices, but what it may use until its ceiling can be used by another too);
 // a directory that is gone, as that of a container that was made anew, when the clock
 // was set back, or within minutes of a crash: who starts after a crash is up to a TTL
-// ahead of the clock, and loses half of WithMaxAhead of that at each renewal, so for ten
-// minutes with the defaults; file systems whose locks do not work, as some network file
+// ahead of the clock until that has caught up; file systems whose locks do not work, as some network file
 // systems; processes that are copied with their memory. Directories and files that
 // everyone may write to are refused, and so are those of a user who is neither root nor
 // this one and shares no group with it. Links in the directory are not followed. Where the system has no flock (Windows) there are no records:

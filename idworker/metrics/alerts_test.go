@@ -33,13 +33,14 @@ type scene struct {
 	targets  []*prometheus.Registry
 	scrapes  int
 	series   map[string][]string // by name and labels, a value for each scrape
+	unopened bool                // the first process of a namespace makes it
 }
 
 // process is an application as the README has it: both modules, and a registry. It
 // returns the worker.
 func (s *scene) process(cfg idworker.Config) *idworker.IdWorker {
 	s.Helper()
-	if req, err := cfg.Request(); cfg.Mode != idworker.ModeLocal {
+	if req, err := cfg.Request(); cfg.Mode != idworker.ModeLocal && !s.unopened {
 		require.NoError(s, err)
 		if err := s.center.Init(s.Context(), req); !errors.Is(err, lease.ErrExists) {
 			require.NoError(s, err)
@@ -134,7 +135,11 @@ func TestAlertsFireByTheModule(t *testing.T) {
 			s.process(idworker.Config{Namespace: "orders"})
 			s.run(time.Minute)
 			s.center.Reincarnate("another")
-			s.process(idworker.Config{Namespace: "orders", Wait: 50 * time.Millisecond})
+			s.run(5 * time.Minute)
+		}},
+		{"IdWorkerQuarantine", interval(2), func(s *scene) {
+			s.unopened = true
+			s.process(idworker.Config{Namespace: "orders"})
 			s.run(5 * time.Minute)
 		}},
 		{"IdWorkerIssuesNoIDs", interval(3), outage},
@@ -212,6 +217,45 @@ func TestAlertsFireByTheModule(t *testing.T) {
 				s.process(idworker.Config{Namespace: "orders"})
 				s.run(20 * time.Minute)
 			})
+			file := filepath.Join(t.TempDir(), "test.yml")
+			require.NoError(t, os.WriteFile(file, []byte(tests), 0o600))
+			promtool(t, nil, "test", "rules", file)
+		})
+	}
+}
+
+// A first start and two losses of the center are no outage: only the alerts that are for
+// them fire.
+func TestLossesAreNoOutage(t *testing.T) {
+	t.Parallel()
+	rules, err := filepath.Abs(filepath.Join(dashboards, "alerts.yml"))
+	require.NoError(t, err)
+	text, err := os.ReadFile(rules)
+	require.NoError(t, err)
+	for _, interval := range []time.Duration{5 * time.Second, 15 * time.Second, time.Minute} {
+		t.Run(interval.String(), func(t *testing.T) {
+			t.Parallel()
+			tests := fmt.Sprintf("rule_files: [%q]\nevaluation_interval: %v\ntests:\n", rules, interval)
+			for phase := range 4 {
+				s := &scene{interval: interval, series: map[string][]string{}, unopened: true}
+				synctest.Test(t, func(t *testing.T) {
+					time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
+					s.T, s.center = t, memcenter.New()
+					s.process(idworker.Config{Namespace: "orders"})
+					time.Sleep(interval * time.Duration(phase) / 4)
+					s.run(4 * time.Minute)
+					s.center.Reincarnate("another")
+					s.run(4 * time.Minute)
+					s.center.Wipe()
+					s.process(idworker.Config{Namespace: "orders"})
+					s.run(4 * time.Minute)
+				})
+				for _, alert := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(string(text), -1) {
+					if alert[1] != "IdWorkerQuarantine" && alert[1] != "IdWorkerLeaseLost" {
+						tests += s.verdict(alert[1], 0)
+					}
+				}
+			}
 			file := filepath.Join(t.TempDir(), "test.yml")
 			require.NoError(t, os.WriteFile(file, []byte(tests), 0o600))
 			promtool(t, nil, "test", "rules", file)

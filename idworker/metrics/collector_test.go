@@ -127,15 +127,22 @@ func TestLease(t *testing.T) {
 
 func TestQuarantine(t *testing.T) {
 	t.Parallel()
-	center := center(t, lease.DefaultSkew, "orders")
-	cfg := idworker.Config{Namespace: "orders", Wait: 50 * time.Millisecond}
-	open(t, cfg, center)
+	cfg := idworker.Config{Namespace: "orders", Skew: 15 * time.Second, Wait: 50 * time.Millisecond}
+	center := center(t, cfg.Skew, "orders")
+	w := open(t, cfg, center)
 	center.Reincarnate("another")
-	got := gather(t, metrics.NewCollector(open(t, cfg, center)))
+	require.Error(t, w.Reset(t.Context()))
+	require.Eventually(t, func() bool { return w.Status().State == idworker.StateQuarantined }, 10*time.Second, time.Millisecond)
+	got := gather(t, metrics.NewCollector(w))
 	require.EqualValues(t, 1, got["idworker_state/quarantined"])
 	require.Zero(t, got["idworker_lease_valid"])
 	require.NotContains(t, got, "idworker_worker_id")
 	require.NotContains(t, got, "idworker_lease_expiry_seconds")
+
+	w, err := idworker.New(idworker.Params{Config: cfg, Lifecycle: &lifecycle{}, Center: center})
+	require.NoError(t, err)
+	got = gather(t, metrics.NewCollector(w))
+	require.EqualValues(t, 1, got["idworker_state/not_started"])
 	require.NotContains(t, got, "idworker_renewal_age_seconds")
 }
 

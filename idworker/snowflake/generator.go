@@ -19,7 +19,8 @@ import (
 // Ids rise: each is greater than all that were issued before it began, in this
 // process. Time never goes back in them, whatever clocks do: the generator reads no
 // wall clock, only the centre's time of the last answer plus the monotonic time
-// since. A burst may run ahead of that by MaxAhead. After the center's clock was set
+// since. A burst may run ahead of that by MaxAhead. A range that begins ahead of the
+// clock is used from its beginning on: see lease.Request.Ahead. After the center's clock was set
 // back, ids go on from where they were, at a rate at which what is left of the range
 // lasts until the clock has caught up. At high rates one id in 16 reads the clock, and
 // ids are up to two ticks old.

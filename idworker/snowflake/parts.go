@@ -7,7 +7,7 @@ import (
 
 // Parts are the fields of an id.
 type Parts struct {
-	Time     time.Time // when its tick starts, UTC
+	Time     time.Time // when its tick starts, UTC; it may lie ahead of the clock, see Generator
 	Worker   int64
 	Business int64
 	Sequence int64

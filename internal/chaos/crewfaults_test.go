@@ -148,6 +148,8 @@ func (b *background) end() error {
 type uproar struct {
 	faults []fault
 	rest   time.Duration // more after each that comes at random, so that quarantines end
+	salvo  []fault       // of which some follow each that comes at random, without a rest
+	many   int           // how many of these
 	make   func(context.Context, fault, *rand.Rand) error
 }
 
@@ -165,6 +167,12 @@ func (u uproar) run(ctx context.Context, random *rand.Rand, over func() bool) er
 			if round > 0 {
 				gap += u.rest
 			}
+			for range u.some(round) {
+				pause(ctx, time.Duration(random.Int64N(int64(500*time.Millisecond))))
+				if err := u.make(ctx, u.salvo[random.IntN(len(u.salvo))], random); err != nil {
+					return err
+				}
+			}
 			pause(ctx, gap)
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -175,4 +183,11 @@ func (u uproar) run(ctx context.Context, random *rand.Rand, over func() bool) er
 		}
 	}
 	return nil
+}
+
+func (u uproar) some(round int) int {
+	if round == 0 || len(u.salvo) == 0 {
+		return 0
+	}
+	return u.many
 }

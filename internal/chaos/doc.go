@@ -3,6 +3,8 @@
 //
 //	go test -run TestChaos .                             each engine for some seconds
 //	go test -v -timeout 0 -run 'TestChaos/redis$' . -chaos.duration=10m -chaos.report=FILE
+//	go test ... -chaos.losses=10                         servers lose data ten times as often
+//	go test ... -chaos.only='FLUSHALL|deleted'           these faults alone
 //	go test -run TestControls .                          what is broken is found
 //
 // # What runs
@@ -50,6 +52,11 @@
 //   - no two grants of one worker have a millisecond in common, where one that was given
 //     back ends with the last use that the centre was told;
 //   - when the faults have ended all 32 worker ids are held and in use again.
+//
+// The report has besides how long it took, after a loss, until a range was lent, where
+// nothing else was done to the servers meanwhile; and the longest time without ids of a
+// process that had some. That is of a loss only where -chaos.only leaves nothing else, and
+// -chaos.processes a worker id for each process.
 //
 // # Numbers
 //

@@ -44,6 +44,7 @@ func newGalera(t *testing.T) *arena {
 			pause(ctx, time.Duration(random.Int64N(int64(ttl))))
 			others := others(c.Nodes, former)
 			err = errors.Join(err, lead(others[i]))
+			d.back = time.Now()
 			pause(ctx, time.Duration(random.Int64N(int64(ttl))))
 			err = errors.Join(err, back(ctx, former, random))
 			if random.IntN(2) == 0 {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/snowlease/snowlease/idworker/lease"
 )
@@ -31,6 +32,7 @@ const (
 	returned kind = 'B' // about to give a grant back: its last use is in ceiling
 	called   kind = 'C' // a call to the centre failed: outcome, in ceiling the end of a quarantine
 	failed   kind = 'E' // callers got no ids: outcome, count
+	paused   kind = 'P' // the process had ids, then none for count milliseconds, and has some again
 	done     kind = 'D' // ended in good order
 )
 
@@ -66,6 +68,7 @@ type entry struct {
 	floor, ceiling int64
 	owner          [16]byte
 	outcome        outcome
+	at             int64 // when it was noted, Unix milliseconds of this host
 }
 
 func openJournal(name string) (*journal, error) {
@@ -86,7 +89,10 @@ func (j *journal) put(e entry) { j.write(e.append(nil)) }
 
 // lent notes what a process is lent, under ceiling.
 func (j *journal) lent(kind kind, g lease.Grant, ceiling int64) {
-	j.put(entry{kind: kind, worker: g.Worker, token: g.Token, floor: g.Floor, ceiling: ceiling, owner: g.Owner})
+	j.put(entry{
+		kind: kind, worker: g.Worker, token: g.Token, floor: g.Floor, ceiling: ceiling, owner: g.Owner,
+		at: time.Now().UnixMilli(),
+	})
 }
 
 func (e entry) append(b []byte) []byte {
@@ -101,13 +107,15 @@ func (e entry) append(b []byte) []byte {
 		put(e.first)
 		b = binary.LittleEndian.AppendUint32(b, uint32(e.count))
 	case granted, returned:
-		put(e.worker, e.token, e.floor, e.ceiling)
+		put(e.worker, e.token, e.floor, e.ceiling, e.at)
 		b = append(b, e.owner[:]...)
 	case called:
 		b = append(b, byte(e.outcome))
 		put(e.ceiling)
 	case failed:
 		b = append(b, byte(e.outcome))
+		put(e.count)
+	case paused:
 		put(e.count)
 	}
 	return b
@@ -120,15 +128,17 @@ func readEntry(in *bufio.Reader) (entry, error) {
 		return entry{}, err
 	}
 	e := entry{kind: kind(k)}
-	var raw [48]byte
+	var raw [56]byte
 	n := 0
 	switch e.kind {
 	case runOf:
 		n = 12
 	case granted, returned:
-		n = 48
+		n = 56
 	case called, failed:
 		n = 9
+	case paused:
+		n = 8
 	case done:
 	default:
 		return e, fmt.Errorf("chaos: journal: a record of kind %q", k)
@@ -144,12 +154,14 @@ func readEntry(in *bufio.Reader) (entry, error) {
 	case runOf:
 		e.first, e.count = number(0), int64(binary.LittleEndian.Uint32(raw[8:]))
 	case granted, returned:
-		e.worker, e.token, e.floor, e.ceiling = number(0), number(8), number(16), number(24)
-		copy(e.owner[:], raw[32:])
+		e.worker, e.token, e.floor, e.ceiling, e.at = number(0), number(8), number(16), number(24), number(32)
+		copy(e.owner[:], raw[40:])
 	case called:
 		e.outcome, e.ceiling = outcome(raw[0]), number(1)
 	case failed:
 		e.outcome, e.count = outcome(raw[0]), number(1)
+	case paused:
+		e.count = number(0)
 	}
 	return e, nil
 }

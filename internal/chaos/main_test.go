@@ -18,6 +18,8 @@ var (
 	seed     = flag.Uint64("chaos.seed", 0, "where the random choices begin; 0: anywhere")
 	size     = flag.Int("chaos.processes", 48, "how many processes ask for the 32 worker ids")
 	reportTo = flag.String("chaos.report", "", "file that gets a report in Markdown")
+	losses   = flag.Int("chaos.losses", 1, "how many times as often as usual servers lose data")
+	only     = flag.String("chaos.only", "", "regular expression of the faults that are made; empty: all")
 	scheme   = flag.String("chaos.scheme", "", "use this scheme of package controls in place of snowlease; it must break")
 )
 

@@ -85,6 +85,7 @@ func newRedisPair(t *testing.T, back time.Duration) *arena {
 			if err := n.lead(at, replica.Addr()); err != nil {
 				return err
 			}
+			a.back = time.Now()
 			primary.Start()
 			primary.Follow(replica)
 			primary, replica = replica, primary
@@ -242,6 +243,7 @@ func newFailover(t *testing.T, share int, all []string, s store, servers []*test
 				return context.Cause(ctx)
 			}
 		}
+		a.back = time.Now()
 		pause(ctx, time.Duration(random.Int64N(int64(ttl))))
 		old.Start()
 		return following(ctx, servers)

@@ -52,6 +52,12 @@ func (r *results) write() {
 		run = "TestChaos/" + engine + "$"
 	}
 	flags := fmt.Sprintf("-chaos.duration=%v -chaos.seed=%d", *duration, r.seed)
+	if *losses > 1 {
+		flags += fmt.Sprintf(" -chaos.losses=%d", *losses)
+	}
+	if *only != "" {
+		flags += fmt.Sprintf(" -chaos.only='%s'", *only)
+	}
 	if *scheme != "" {
 		flags += " -chaos.scheme=" + *scheme
 	}
@@ -98,6 +104,15 @@ func table(stages []*stage, all []*verdict) string {
 	number("renewals", func(_ *stage, v *verdict) int64 { return int64(v.renewals) })
 	number("given back", func(_ *stage, v *verdict) int64 { return int64(v.givenBack) })
 	number("leases lost", func(_ *stage, v *verdict) int64 { return v.calls[lost] })
+	span := func(name string, of func(v *verdict) time.Duration) {
+		if slices.ContainsFunc(all, func(v *verdict) bool { return of(v) > 0 }) {
+			row(name, func(i int) string { return of(all[i]).Round(time.Millisecond).String() })
+		}
+	}
+	number("losses after which nothing else was done to the servers until a range was lent", func(_ *stage, v *verdict) int64 { return int64(len(v.waits)) })
+	span("from there to that range: median", func(v *verdict) time.Duration { return v.wait(len(v.waits) / 2) })
+	span("from there to that range: longest", func(v *verdict) time.Duration { return v.wait(len(v.waits) - 1) })
+	span("longest time without ids of a process that had some, whatever kept it from the centre", func(v *verdict) time.Duration { return v.paused })
 	number("quarantines", func(_ *stage, v *verdict) int64 { return int64(len(v.quarantines)) })
 	for o, name := range outcomeNames {
 		if total(all, func(v *verdict) int64 { return v.calls[o] }) > 0 && outcome(o) != lost {
@@ -119,6 +134,13 @@ func table(stages []*stage, all []*verdict) string {
 		number("fault: "+name, func(s *stage, _ *verdict) int64 { return int64(s.counts[name]) })
 	}
 	return b.String()
+}
+
+func (v *verdict) wait(i int) time.Duration {
+	if len(v.waits) == 0 {
+		return 0
+	}
+	return v.waits[i]
 }
 
 func total(all []*verdict, of func(*verdict) int64) (n int64) {

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -34,8 +35,9 @@ type arena struct {
 	direct func() store          // not through a proxy
 	clock  *clock
 	faults []fault
-	share  int   // of the time of its engine, in percent
-	crew   *crew // that works here
+	share  int       // of the time of its engine, in percent
+	crew   *crew     // that works here
+	back   time.Time // when the servers answer again, where a fault goes on; else zero
 
 	noticedBy func(context.Context) error // that a loss has been; nil: by the centre
 	tend      func(context.Context) error // what is done to it all the time; nil: nothing
@@ -56,9 +58,19 @@ type stage struct {
 	took   time.Duration // that faults were made
 
 	mu     sync.Mutex
+	events []event             // what was done to the servers
 	counts map[string]int      // faults that are over
 	doing  map[string]struct{} // faults that are not
 }
+
+// An event is when something begins to be done to the servers, or they answer again.
+type event struct {
+	at    time.Time
+	lossy bool // they answer again, and may have lost data
+}
+
+// lossy are the faults after which grants may have been forgotten.
+var lossy = regexp.MustCompile(`FLUSHALL|deleted|evicted|without its data|promote|takes over|another master|failed back|fell back|writer|all `)
 
 // newStage takes the settings of the command line, and random choices of its own.
 func newStage(t *testing.T, a *arena, name string, seed uint64) *stage {
@@ -152,26 +164,64 @@ func (s *stage) uproar(ctx context.Context, round uint64) {
 		all.Wait()
 	}()
 	over := func() bool { return time.Since(began) >= s.length || ctx.Err() != nil }
-	begin := func(stream uint64, faults []fault, rest time.Duration) error {
-		if s.only != nil {
-			faults = slices.DeleteFunc(slices.Clone(faults), func(f fault) bool { return !slices.Contains(s.only, f.name) })
-		}
-		if len(faults) == 0 {
+	begin := func(stream uint64, u uproar) error {
+		u.faults = slices.DeleteFunc(slices.Clone(u.faults), func(f fault) bool {
+			return s.only != nil && !slices.Contains(s.only, f.name) || !regexp.MustCompile(*only).MatchString(f.name)
+		})
+		if len(u.faults) == 0 {
 			return nil
 		}
-		err := uproar{faults, rest, s.make}.run(ctx, s.random(3*round+stream), over)
+		for _, f := range u.faults {
+			if lossy.MatchString(f.name) {
+				u.salvo = append(u.salvo, f)
+			}
+		}
+		err := u.run(ctx, s.random(3*round+stream), over)
 		if err != nil {
 			cancel(err)
 		}
 		return err
 	}
-	all.begin(func() error { return begin(0, s.crew.faults(&all), 0) })
-	all.begin(func() error { return begin(1, s.network.faults(), 0) })
-	rest := 2 * ttl
-	if s.clock.host != nil { // there are no quarantines
-		rest = 0
+	all.begin(func() error { return begin(0, uproar{faults: s.crew.faults(&all), make: s.make}) })
+	all.begin(func() error { return begin(1, uproar{faults: s.network.faults(), make: s.make}) })
+	servers := uproar{faults: s.arena.faults, rest: 2 * ttl, make: s.harm}
+	switch {
+	case s.clock.host != nil: // there are no quarantines
+		servers.rest = 0
+	case *losses > 1: // half of what comes at random loses data
+		servers.rest, servers.many = 0, *losses/2
 	}
-	require.NoError(s, errors.Join(begin(2, s.arena.faults, rest), all.end()))
+	require.NoError(s, errors.Join(begin(2, servers), all.end()))
+}
+
+// harm makes a fault of the servers.
+func (s *stage) harm(ctx context.Context, f fault, random *rand.Rand) error {
+	s.events = append(s.events, event{at: time.Now()})
+	s.back = time.Time{}
+	err := s.make(ctx, f, random)
+	if s.back.IsZero() {
+		s.back = time.Now()
+	}
+	s.events = append(s.events, event{s.back, lossy.MatchString(f.name)})
+	return err
+}
+
+// waits returns how long it took after each loss until a range was lent, where nothing
+// else was done to the servers meanwhile.
+func (s *stage) waits(fresh []int64) (waits []time.Duration) {
+	slices.Sort(fresh)
+	for i, e := range s.events {
+		if !e.lossy {
+			continue
+		}
+		at := e.at.UnixMilli()
+		next, _ := slices.BinarySearch(fresh, at)
+		if next < len(fresh) && (i+1 == len(s.events) || fresh[next] < s.events[i+1].at.UnixMilli()) {
+			waits = append(waits, time.Duration(fresh[next]-at)*time.Millisecond)
+		}
+	}
+	slices.Sort(waits)
+	return waits
 }
 
 // make makes a fault and counts it.
@@ -226,6 +276,7 @@ func (s *stage) judge() *verdict {
 	}
 	v, err := judge(journals)
 	require.NoError(s, err)
+	v.waits = s.waits(v.fresh)
 	return v
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -29,6 +30,9 @@ type verdict struct {
 	calls, failures [outcomes]int64 // calls to the centre that gave nothing; callers without an id
 	quarantines     map[int64]bool  // by their ends
 	streams         map[stream]int64
+	fresh           []int64         // when ranges were lent, Unix milliseconds of this host
+	waits           []time.Duration // from a loss until then
+	paused          time.Duration   // the longest time without ids of a process that had some
 
 	// Faults. The first few are described.
 	duplicates int64 // ids that were issued before
@@ -183,6 +187,8 @@ func (r *reading) next() (bool, error) {
 			}
 		case failed:
 			r.failures[e.outcome] += e.count
+		case paused:
+			r.verdict.paused = max(r.verdict.paused, time.Duration(e.count)*time.Millisecond)
 		case done:
 			r.finished++
 			r.end = true
@@ -221,16 +227,16 @@ func (r *reading) take(e entry) error {
 	return nil
 }
 
-// lent notes a grant, or the renewal of one, which has its owner and floor; a slot that
-// was taken anew after a loss has another token.
+// lent notes a range, or that it was extended: a renewal after a loss lends another.
 func (r *reading) lent(e entry) {
 	for _, l := range r.loans {
 		if l.worker == e.worker && l.owner == e.owner && l.floor == e.floor {
 			r.renewals++
-			l.token, l.ceiling = e.token, max(l.ceiling, e.ceiling)
+			l.ceiling = max(l.ceiling, e.ceiling)
 			return
 		}
 	}
+	r.fresh = append(r.fresh, e.at)
 	r.loans = append(r.loans, &loan{entry: e, process: r.name})
 }
 
@@ -304,9 +310,20 @@ func TestJudge(t *testing.T) {
 			{lent(3, 3, 20, 30), back(3, 3, 20, 20)},
 			{lent(4, 3, 20, 30)},
 		}, found{ids: 102}},
-		"taken anew after a loss": {[][]entry{
-			{lent(1, 3, 0, 10), {kind: granted, worker: 3, token: 9, floor: ms, ceiling: ms + 30, owner: owner(1)}, run(3, 29, 0, 1)},
-		}, found{ids: 1}},
+		"another range after a loss": {[][]entry{
+			{
+				lent(1, 3, 0, 10), run(3, 9, 0, 1),
+				{kind: granted, worker: 3, token: 9, floor: ms + 40, ceiling: ms + 50, owner: owner(1)}, run(3, 45, 0, 1),
+			},
+			{lent(2, 3, 10, 40), run(3, 40, 0, 1)},
+		}, found{ids: 3}},
+		"between the range before a loss and the one after it": {[][]entry{
+			{lent(1, 3, 0, 10), {kind: granted, worker: 3, token: 9, floor: ms + 40, ceiling: ms + 50, owner: owner(1)}, run(3, 29, 0, 1)},
+		}, found{ids: 1, outside: 1}},
+		"ranges after a loss that overlap": {[][]entry{
+			{lent(1, 3, 0, 10), {kind: granted, worker: 3, token: 9, floor: ms + 40, ceiling: ms + 50, owner: owner(1)}},
+			{lent(2, 3, 30, 41)},
+		}, found{shared: 1}},
 		"duplicate of one id": {[][]entry{
 			{lent(1, 3, 0, 10), run(3, 5, 0, 10)},
 			{lent(2, 3, 10, 20), lent(3, 3, 4, 5), run(3, 5, 9, 3)},
@@ -359,11 +376,12 @@ func TestJudge(t *testing.T) {
 func TestJournal(t *testing.T) {
 	t.Parallel()
 	all := []entry{
-		{kind: granted, worker: 3, token: 4, floor: -1, ceiling: 1 << 62, owner: lease.NewOwner()},
+		{kind: granted, worker: 3, token: 4, floor: -1, ceiling: 1 << 62, owner: lease.NewOwner(), at: 5},
 		{kind: runOf, first: 1<<63 - 1, count: 1<<32 - 1},
 		{kind: returned, worker: 3, token: 4, floor: 1, ceiling: 2, owner: lease.NewOwner()},
 		{kind: called, outcome: quarantined, ceiling: 1 << 62},
 		{kind: failed, outcome: expired, count: 1 << 20},
+		{kind: paused, count: 1 << 40},
 		{kind: done},
 	}
 	var raw []byte

@@ -120,7 +120,7 @@ func (w *worker) run(in *bufio.Scanner) error {
 	}
 	keeper, err := lease.NewKeeper(lease.KeeperConfig{
 		Center: center, Generator: w.generator, Request: w.Request,
-		Wait: time.Second + time.Duration(w.random.Int64N(int64(2*time.Second))), StartInQuarantine: true,
+		Wait: time.Second + time.Duration(w.random.Int64N(int64(2*time.Second))),
 	})
 	if err != nil {
 		return err
@@ -175,6 +175,9 @@ func (w *worker) issue(keeper *lease.Keeper) {
 		run  = entry{kind: runOf}
 		raw  []byte
 		errs [outcomes]int64
+
+		had     bool      // ids
+		without time.Time // since when it has none; zero: it has
 	)
 	add := func(id int64) {
 		if id == run.first+run.count {
@@ -206,7 +209,13 @@ func (w *worker) issue(keeper *lease.Keeper) {
 			cancel()
 		}
 		if run.count > 0 {
-			raw, run = run.append(raw), entry{kind: runOf}
+			raw, run, had = run.append(raw), entry{kind: runOf}, true
+			if !without.IsZero() {
+				raw = entry{kind: paused, count: time.Since(without).Milliseconds()}.append(raw)
+			}
+			without = time.Time{}
+		} else if o := why(err); had && without.IsZero() && (o == expired || o == notStarted) {
+			without = time.Now()
 		}
 		stopped := errors.Is(err, snowflake.ErrStopped)
 		if err != nil && !stopped {

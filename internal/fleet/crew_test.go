@@ -34,19 +34,16 @@ type crew struct {
 	members []*member
 }
 
-// newCrew takes a namespace of its own on a fresh database. On Redis, where a
-// namespace of which nothing is on record counts as lost, it is opened by Init.
+// newCrew opens a namespace of its own on a fresh database.
 func newCrew(t *testing.T, program string, e engine, cfg idworker.Config) *crew {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	t.Cleanup(cancel)
-	cfg.Layout, cfg.Start = layout, idworker.StartRequire
+	cfg.Layout = layout
 	c := &crew{t: t, ctx: ctx, program: program, dir: t.TempDir(), began: time.Now(), order: fleet.Order{Engine: e.name, Config: cfg}}
 	if cfg.Mode != idworker.ModeLocal {
 		c.order.Config.Namespace = fmt.Sprintf("fleet-%d", time.Now().UnixNano())
 		c.order.DSN = e.dsn(t)
-	}
-	if e.name == fleet.Redis {
 		req, err := c.order.Config.Request()
 		require.NoError(t, err)
 		c.ask(func(center lease.Center) {

@@ -130,12 +130,12 @@ func ExampleCenter() {
 	center.Wipe()
 	_, err = center.Acquire(ctx, request())
 	fmt.Println(errors.As(err, new(*lease.QuarantineError)))
-	_, err = center.Renew(ctx, g) // its ceiling proves that it is the last holder
-	fmt.Println(err)
+	_, err = center.Renew(ctx, g)
+	fmt.Println(errors.Is(err, lease.ErrLost))
 	// Output:
 	// 0 <nil>
 	// true
-	// <nil>
+	// true
 }
 
 // TestClockAtALoss: after a loss a worker id is lent above all that was lent of it

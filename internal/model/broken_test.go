@@ -45,12 +45,6 @@ func asIf(ns rules.Namespace, req *lease.Request, times func(*lease.Request), f 
 	return ns
 }
 
-func quarantined(ns rules.Namespace, now int64) bool { return ns.Meta.Quarantine >= now }
-
-func held(s rules.Slot, now int64, g lease.Grant) bool {
-	return s.Owner == g.Owner && s.Token == g.Token && s.Expires >= now+g.Skew.Milliseconds()
-}
-
 func noCeiling(v verbs) verbs {
 	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
 		ns, g, err := ns.Acquire(now, inc, req)
@@ -127,11 +121,15 @@ func noQuarantine(v verbs) verbs {
 	return v
 }
 
-// liftedFloor lends at once what lies above the quarantine.
-func liftedFloor(v verbs) verbs {
+// atTheClock lends from the clock on, whatever may have been forgotten above it.
+func atTheClock(v verbs) verbs {
 	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
 		ns = looked(ns, now, inc, req)
-		return ns.Acquire(max(now, ns.Meta.Quarantine+1), inc, req)
+		was := ns.Meta.Quarantine
+		ns.Meta.Quarantine = 0
+		ns, g, err := ns.Acquire(now, inc, req)
+		ns.Meta.Quarantine = was
+		return ns, g, err
 	}
 	return v
 }
@@ -190,105 +188,124 @@ func renewExpired(v verbs) verbs {
 	return v
 }
 
-// retake lets a holder that is not on record show another ceiling than it has, or
-// another skew.
-func retake(shown func(now int64, g *lease.Grant)) func(verbs) verbs {
-	return func(v verbs) verbs {
-		v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
-			ns = looked(ns, now, inc, g.Request)
-			if held(ns.Slots[g.Worker], now, g) || !quarantined(ns, now) {
-				return ns.Renew(now, inc, g)
-			}
-			var (
-				renewed lease.Grant
-				err     error
-			)
-			ns = asIf(ns, &g.Request, func(*lease.Request) { shown(now, &g) }, func(ns rules.Namespace) rules.Namespace {
-				ns, renewed, err = ns.Renew(now, inc, g)
-				return ns
-			})
+// takeAnew lets a holder whose ceiling lies ahead take anew a slot that nobody has on
+// record.
+func takeAnew(v verbs) verbs {
+	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+		ns, renewed, err := ns.Renew(now, inc, g)
+		s, skew := ns.Slots[g.Worker], g.Skew.Milliseconds()
+		if !errors.Is(err, lease.ErrLost) || ns.Meta.Quarantine < now || s.Expires >= now || g.Ceiling <= now+skew {
 			return ns, renewed, err
 		}
-		return v
+		g.Token = max(s.Token, g.Token, now) + 1
+		g.Ceiling = max(s.Mark, g.Ceiling, now+g.TTL.Milliseconds())
+		return change(ns, g.Worker, func(s *rules.Slot) {
+			s.Owner, s.Token, s.Floor, s.Mark, s.Expires = g.Owner, g.Token, g.Floor, g.Ceiling, now+g.TTL.Milliseconds()
+		}), g, nil
+	}
+	return v
+}
+
+// extendedBelow extends what is on record, though a quarantine lies above its floor.
+func extendedBelow(v verbs) verbs {
+	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+		ns = looked(ns, now, inc, g.Request)
+		was := ns.Meta.Quarantine
+		ns.Meta.Quarantine = 0
+		ns, renewed, err := ns.Renew(now, inc, g)
+		ns.Meta.Quarantine = was
+		return ns, renewed, err
+	}
+	return v
+}
+
+// lower lends, or swaps, from a millisecond below the quarantine on.
+func lower(v verbs) verbs {
+	return verbs{
+		func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+			ns, g, err := ns.Acquire(now, inc, req)
+			return lowered(ns, g, err)
+		},
+		func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+			ns, g, err := ns.Renew(now, inc, g)
+			return lowered(ns, g, err)
+		},
+		v.release,
 	}
 }
 
-// early lends already at the last millisecond of a quarantine, above it or not.
-func early(above bool) func(verbs) verbs {
-	return func(v verbs) verbs {
-		v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
-			ns = looked(ns, now, inc, req)
-			if ns.Meta.Quarantine != now {
-				return ns.Acquire(now, inc, req)
-			}
-			ns.Meta.Quarantine--
-			after, g, err := ns.Acquire(now, inc, req)
-			after.Meta.Quarantine++
-			if err == nil && above && g.Floor < now {
-				g.Floor = now
-				after = change(after, g.Worker, func(s *rules.Slot) { s.Floor = now })
-			}
-			return after, g, err
-		}
-		return v
+func lowered(ns rules.Namespace, g lease.Grant, err error) (rules.Namespace, lease.Grant, error) {
+	if err != nil || g.Floor != ns.Meta.Quarantine {
+		return ns, g, err
 	}
+	g.Floor--
+	return change(ns, g.Worker, func(s *rules.Slot) { s.Floor = g.Floor }), g, nil
 }
 
-// atTheMark lends already at the last millisecond of the lease before, above it.
-// For one worker.
-func atTheMark(v verbs) verbs {
+// unbounded lends for a TTL above a floor that lies ahead, however far that is.
+func unbounded(v verbs) verbs {
 	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
-		ns = looked(ns, now, inc, req)
-		if s := ns.Slots[0]; s.Mark != now || s.Expires > now || s.Owner == req.Owner {
-			return ns.Acquire(now, inc, req)
+		ns, g, err := ns.Acquire(now, inc, req)
+		if err == nil && g.Floor >= now {
+			g.Ceiling = g.Floor + req.TTL.Milliseconds()
+			ns = change(ns, g.Worker, func(s *rules.Slot) { s.Mark = g.Ceiling })
 		}
-		after, g, err := change(ns, 0, func(s *rules.Slot) { s.Mark, s.Expires = now-1, now-1 }).Acquire(now, inc, req)
-		if err != nil {
-			return ns, g, err
-		}
-		g.Floor = now
-		return change(after, 0, func(s *rules.Slot) { s.Floor = now }), g, nil
+		return ns, g, err
 	}
 	return v
 }
 
-// lentUnseen lets a former holder take anew what was lent after the quarantine.
-func lentUnseen(v verbs) verbs {
-	renew := v.renew
+// unmarked swaps the range of a holder and leaves the mark where it was.
+func unmarked(v verbs) verbs {
 	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
-		ns = looked(ns, now, inc, g.Request)
 		mark := ns.Slots[g.Worker].Mark
-		seen := change(ns, g.Worker, func(s *rules.Slot) { s.Mark = min(s.Mark, ns.Meta.Quarantine) })
-		after, renewed, err := renew(seen, now, inc, g)
-		if err != nil {
-			return ns, renewed, err
+		ns, renewed, err := ns.Renew(now, inc, g)
+		if err == nil && renewed.Floor != g.Floor {
+			ns = change(ns, g.Worker, func(s *rules.Slot) { s.Mark = mark })
 		}
-		renewed.Ceiling = max(renewed.Ceiling, mark)
-		return change(after, g.Worker, func(s *rules.Slot) { s.Mark = renewed.Ceiling }), renewed, nil
+		return ns, renewed, err
 	}
 	return v
 }
 
-// retookByName takes any later grant of the same owner for the one that is renewed.
-func retookByName(v verbs) verbs {
+// stretched tells a holder of its next range as if it began where the former did.
+func stretched(v verbs) verbs {
 	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
-		ns = looked(ns, now, inc, g.Request)
-		if s := ns.Slots[g.Worker]; s.Owner == g.Owner && s.Token > g.Token && quarantined(ns, now) {
+		ns, renewed, err := ns.Renew(now, inc, g)
+		if err == nil {
+			renewed.Floor = g.Floor
 			ns = change(ns, g.Worker, func(s *rules.Slot) { s.Floor = g.Floor })
 		}
-		return ns.Renew(now, inc, g)
+		return ns, renewed, err
 	}
 	return v
 }
 
-func anyCeiling(now int64, g *lease.Grant) { g.Ceiling = max(g.Ceiling, now+1) }
-
-func noMargin(_ int64, g *lease.Grant) { g.Skew, g.MaxTTL = 0, time.Hour }
-
-func atTheMargin(now int64, g *lease.Grant) {
-	if g.Ceiling == now+g.Skew.Milliseconds() {
-		g.Ceiling++
+// sameToken swaps the range of a holder and leaves it its token.
+func sameToken(v verbs) verbs {
+	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+		ns, renewed, err := ns.Renew(now, inc, g)
+		if err == nil {
+			renewed.Token = g.Token
+			ns = change(ns, g.Worker, func(s *rules.Slot) { s.Token = g.Token })
+		}
+		return ns, renewed, err
 	}
+	return v
+}
+
+// anyMark repeats the grant that is on record also where its mark was lost.
+func anyMark(v verbs) verbs {
+	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+		ns = looked(ns, now, inc, req)
+		for w, s := range ns.Slots {
+			if s.Owner == req.Owner && s.Expires >= now+req.Skew.Milliseconds() {
+				return ns, lease.Grant{Request: req, Worker: int64(w), Token: s.Token, Now: now, Floor: s.Floor, Ceiling: s.Mark, Since: s.Since}, nil
+			}
+		}
+		return ns.Acquire(now, inc, req)
+	}
+	return v
 }
 
 // TestBroken shows that the search finds what each rule is there for. The letters
@@ -325,24 +342,27 @@ func TestBroken(t *testing.T) {
 		{config{Name: "a late reply installed by a plain store", TTL: []int8{2, 2}, Ticks: 4, LateReplies: true, Revive: true}, nil, duplicate},
 		{wipe("B1 wipe, no quarantine", 2, 2), noQuarantine, duplicate},
 		{config{Name: "a part lost, no quarantine", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1}, noQuarantine, duplicate},
-		{wipe("B2 wipe, floor lifted instead of waiting", 2, 2), func(v verbs) verbs { return lentUnseen(liftedFloor(v)) }, duplicate},
-		{twice(wipe("B2 two wipes, floor lifted instead of waiting", 2, 2)), liftedFloor, duplicate},
+		{wipe("B2 wipe, lent from the clock on", 2, 2), atTheClock, duplicate},
 		{failover("B4 failover, no quarantine", 1, 1), noQuarantine, duplicate},
 		{func() config { c := failover("B4 failover, incarnations not compared", 1, 1); c.Never = true; return c }(), nil, duplicate},
-		{failover("B5 failover, renewal after expiry", 1, 1), renewExpired, duplicate},
 		{back(2, 0, wipe("C1 wipe, clock back by more than the skew", 1, 1)), nil, duplicate},
 		{back(2, 2, wipe("C1 wipe, clock back, quarantine without skew", 2, 2)), quarantineOf(func(r *lease.Request) { r.Skew = 0 }), duplicate},
 		{wipe("wipe, quarantine of the newcomer's TTL", 3, 1), quarantineOf(func(r *lease.Request) { r.MaxTTL = r.TTL }), duplicate},
 		{wipe("wipe, quarantine 1 ms too short", 2, 2), quarantineOf(func(r *lease.Request) { r.MaxTTL -= time.Millisecond }), duplicate},
-		{wipe("W2 wipe, re-take with any ceiling", 1, 1), retake(anyCeiling), duplicate},
-		{failover("F2 failover, re-take with any ceiling", 1, 1), retake(anyCeiling), duplicate},
-		{back(2, 2, wipe("S1 wipe, clock back, re-take without the margin", 1, 1)), func(v verbs) verbs { return lentUnseen(retake(noMargin)(v)) }, duplicate},
-		{failover("re-take known by its owner alone", 1, 1), retookByName, duplicate},
+		{twice(wipe("W2 two wipes, a slot is taken anew by who is not on record", 2, 2, 2)), takeAnew, duplicate},
+		{config{Name: "F2 part lost, then failover, extended below the quarantine", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Failover: true, Losses: 2}, extendedBelow, duplicate},
+		{failover("failover, extended below the quarantine", 2, 2), extendedBelow, outside},
+		{twice(failover("two failovers, a slot is taken anew by who is not on record", 2, 2, 2)), takeAnew, duplicate},
+		{wipe("wipe, lent from a millisecond below the quarantine", 2, 2), lower, outside},
+		{back(1, 1, wipe("wipe, clock back, lent from a millisecond below the quarantine", 2, 2)), lower, duplicate},
+		{failover("failover, swapped from a millisecond below the quarantine", 2, 2), lower, outside},
+		{twice(wipe("two wipes, lent for a TTL above a floor that lies ahead", 2, 2)), unbounded, duplicate},
+		{failover("failover, swapped without a mark", 2, 2), unmarked, outside},
+		{failover("failover, a swap begins where the former range did", 2, 2), stretched, outside},
+		{func() config { c := failover("a swap leaves its token", 2, 2); c.Steps = 0; return c }(), sameToken, fallen},
+		{config{Name: "an empty range is lent again", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1}, anyMark, outside},
 		{wipe("wipe, seen by acquire only", 2, 2), blind, unseen},
 		{config{Name: "a part lost, seen by acquire only", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1}, blind, unseen},
-		{wipe("lent at the last ms of a quarantine", 1, 1), early(true), outside},
-		{wipe("lent at the last ms of a quarantine, not above it", 1, 1), early(false), duplicate},
-		{wipe("lent at the mark, and re-take at ceiling = now+skew", 1, 1), func(v verbs) verbs { return atTheMark(retake(atTheMargin)(v)) }, duplicate},
 		{twice(func() config {
 			c := failover("not covered: failover back to a server that kept its incarnation", 2, 2)
 			c.Failback = true
@@ -367,25 +387,37 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestSpare shows which rules are stricter than uniqueness asks for while the
-// others stand: each has a millisecond to spare. TestBroken has what each is for.
+// older renews what is on record also for a grant that is newer.
+func older(v verbs) verbs {
+	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+		g.Token = min(g.Token, ns.Slots[g.Worker].Token)
+		return ns.Renew(now, inc, g)
+	}
+	return v
+}
+
+// TestSpare shows which rules are stricter than uniqueness asks for while every loss
+// is noticed.
 func TestSpare(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		broken func(verbs) verbs
 	}{
-		{"lent at the last ms of a quarantine, above it", early(true)},
-		{"lent at the mark, above it", atTheMark},
-		{"re-take at ceiling = now+skew", retake(atTheMargin)},
-		{"floor lifted instead of waiting", liftedFloor},
+		{"a lease that has expired is renewed", renewExpired},
+		{"a grant newer than the one on record is renewed", older},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			m := newModel(config{Name: c.name, TTL: []int8{1, 1}, Ticks: 5, Wipe: true, Losses: 1, Known: 1}, c.broken(theRules()))
-			m.Limit = min(limit(), 1_000_000)
-			m.only = duplicate
-			explore(t, m)
-		})
+		for _, faults := range []config{
+			{TTL: []int8{2, 2}, Ticks: 5, Wipe: true, Parts: true, Losses: 2},
+			{TTL: []int8{1, 1}, Ticks: 5, Failover: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				faults.Name, faults.Limit = c.name, limit()
+				m := newModel(faults, c.broken(theRules()))
+				m.only = duplicate
+				explore(t, m)
+			})
+		}
 	}
 }

@@ -81,16 +81,20 @@ func (m *model) check(from, to *state, c call, r reply) *violation {
 	}
 	g := r.grant
 	was, is := from.store.slots[g.worker], to.store.slots[g.worker]
-	fresh := was.owner != is.owner || was.token != is.token
+	horizon, fresh := to.store.quarantine, was.owner != is.owner || was.token != is.token
 	switch {
 	case g.floor >= g.ceiling || is.owner != c.who+1 || is.token != g.token || is.mark < g.ceiling || is.floor != g.floor:
 		return broken(outside, "granted (%d,%d], on record is %+v", g.floor, g.ceiling, is)
-	case c.verb == acquire && to.store.quarantine >= c.now:
-		return broken(outside, "lent at %d in a quarantine until %d", c.now, to.store.quarantine)
-	case c.verb == acquire && fresh && (g.ceiling > c.now+moment(c.ttl) || g.floor < was.mark || g.floor < c.now-1 || g.floor < to.store.quarantine):
-		return broken(outside, "lent (%d,%d] at %d above a mark of %d", g.floor, g.ceiling, c.now, was.mark)
-	case c.verb == renew && (g.worker != c.grant.worker || g.floor != c.grant.floor || g.ceiling < c.grant.ceiling || g.token < c.grant.token):
+	case fresh && (g.floor < was.mark || g.floor < c.now-1 || g.floor < horizon):
+		return broken(outside, "lent (%d,%d] at %d above a mark of %d and a quarantine until %d", g.floor, g.ceiling, c.now, was.mark, horizon)
+	case is.mark > max(was.mark, c.grant.ceiling, c.now+moment(m.maxTTL())):
+		return broken(outside, "at %d a mark of %d", c.now, is.mark)
+	case c.verb == renew && (g.worker != c.grant.worker || g.floor < horizon):
+		return broken(outside, "(%d,%d] is renewed as (%d,%d] under a quarantine until %d", c.grant.floor, c.grant.ceiling, g.floor, g.ceiling, horizon)
+	case c.verb == renew && (g.token < c.grant.token || g.floor < c.grant.floor || g.ceiling < c.grant.ceiling):
 		return broken(outside, "(%d,%d] is renewed as (%d,%d]", c.grant.floor, c.grant.ceiling, g.floor, g.ceiling)
+	case c.verb == renew && g.floor != c.grant.floor && g.floor < c.grant.ceiling && from.holders[c.who].phase == holding:
+		return broken(outside, "(%d,%d] is swapped for (%d,%d]", c.grant.floor, c.grant.ceiling, g.floor, g.ceiling)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (c config) String() string {
 }
 
 // TestSafe explores the rules as they are. The letters are those of the protocol's
-// first model; there, re-taking and waiting were tried apart.
+// first model.
 func TestSafe(t *testing.T) {
 	t.Parallel()
 	for _, c := range []config{
@@ -71,8 +71,8 @@ func TestSafe(t *testing.T) {
 		{Name: "B6 F1 failover, to the end", TTL: []int8{1, 1}, Ticks: 4, Failover: true, Losses: 1, Known: 1},
 		{Name: "two failovers", TTL: []int8{1, 1}, Ticks: 6, Failover: true, Losses: 2},
 		{Name: "C2 wipe, the clock steps back", TTL: []int8{1, 1}, Ticks: 7, Wipe: true, Losses: 1, Back: 2, Steps: 1, Skew: 2},
-		{Name: "S3 wipe, the clock steps back, re-take", TTL: []int8{3, 3}, Ticks: 8, Wipe: true, Losses: 1, Back: 2, Steps: 1, Skew: 2},
-		{Name: "S4 failover, the clock steps back, re-take", TTL: []int8{3, 3}, Ticks: 8, Failover: true, Losses: 1, Back: 2, Steps: 1, Skew: 2},
+		{Name: "S3 wipe, the clock steps back", TTL: []int8{3, 3}, Ticks: 8, Wipe: true, Losses: 1, Back: 2, Steps: 1, Skew: 2},
+		{Name: "S4 failover, the clock steps back", TTL: []int8{3, 3}, Ticks: 8, Failover: true, Losses: 1, Back: 2, Steps: 1, Skew: 2},
 		{Name: "a part lost", TTL: []int8{1, 1}, Ticks: 5, Parts: true, Losses: 1},
 		{Name: "parts lost twice", TTL: []int8{2, 2}, Ticks: 6, Parts: true, Losses: 2},
 		{Name: "a part of two workers lost", Workers: 2, TTL: []int8{1, 1}, Ticks: 3, Parts: true, Losses: 1},
@@ -80,6 +80,15 @@ func TestSafe(t *testing.T) {
 		{Name: "wipe, mixed TTLs", TTL: []int8{3, 1}, Ticks: 8, Wipe: true, Losses: 1},
 		{Name: "wipe, mixed TTLs, to the end", TTL: []int8{3, 1}, Ticks: 6, Wipe: true, Losses: 1, Known: 1},
 		{Name: "failover, mixed TTLs", TTL: []int8{3, 1}, Ticks: 8, Failover: true, Losses: 1},
+		{Name: "three wipes", TTL: []int8{2, 2, 2}, Ticks: 6, Wipe: true, Losses: 3},
+		{Name: "wipe, part and failover", TTL: []int8{2, 2, 2}, Ticks: 6, Wipe: true, Parts: true, Failover: true, Losses: 3},
+		{Name: "two failovers, three holders", TTL: []int8{2, 2, 2}, Ticks: 6, Failover: true, Losses: 2},
+		{Name: "two failovers, three holders, the clock steps back", TTL: []int8{2, 2, 2}, Ticks: 6, Failover: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
+		{Name: "parts of two workers lost twice, the clock steps back", Workers: 2, TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
+		{Name: "late replies, two wipes", TTL: []int8{2, 2}, Ticks: 5, LateReplies: true, Wipe: true, Losses: 2},
+		{Name: "late replies, two failovers", TTL: []int8{2, 2}, Ticks: 5, LateReplies: true, Failover: true, Losses: 2},
+		{Name: "two wipes, one holder waits", TTL: []int8{2, 2, 2}, Ticks: 6, Wipe: true, Losses: 2, Exact: true},
+		{Name: "two failovers, one holder waits", TTL: []int8{2, 2, 2}, Ticks: 6, Failover: true, Losses: 2, Exact: true},
 	} {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()

@@ -24,6 +24,7 @@ type config struct {
 	Never       bool // incarnations are not compared
 	Known       int  // default 2: renewals of so many last grants of a holder may be late
 	LateReplies bool // replies of renewals are on their way too
+	Exact       bool // the last holder waits where the others borrow ahead of the clock
 	Wild        bool // lastUsed comes from anywhere
 	Revive      bool // a late reply is installed by a plain store
 	Limit       int  // states; 0: all there are

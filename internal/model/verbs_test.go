@@ -110,9 +110,13 @@ func (m *model) ask(c call) reply {
 // that.
 func (m *model) request(who, ttl int8) lease.Request {
 	ms := func(n int8) time.Duration { return time.Duration(n) * time.Millisecond }
+	ahead := m.maxTTL()
+	if m.Exact && int(who) == m.holders()-1 {
+		ahead = 0
+	}
 	return lease.Request{
 		Namespace: "n", Layout: "l", Owner: [16]byte{byte(who) + 1}, Pool: int64(m.Workers), Last: int64(m.Workers) - 1,
-		TTL: ms(ttl), MaxTTL: ms(m.maxTTL()), Skew: ms(m.Skew),
+		TTL: ms(ttl), MaxTTL: ms(m.maxTTL()), Skew: ms(m.Skew), Ahead: ms(ahead),
 	}
 }
 

@@ -58,7 +58,7 @@ type place struct {
 // order is for a process with these worker ids of the place; "" is all of them.
 func (p place) order(workers string) fleet.Order {
 	return fleet.Order{Engine: p.engine, DSN: p.dsn, Config: idworker.Config{
-		Namespace: p.namespace, Layout: p.layout, Workers: workers, Start: idworker.StartRequire,
+		Namespace: p.namespace, Layout: p.layout, Workers: workers,
 		TTL: 2 * time.Second, MaxTTL: 30 * time.Second, Skew: 200 * time.Millisecond, Wait: 10 * time.Second,
 	}}
 }
@@ -76,8 +76,7 @@ func (s *service) side(p place, workers string) takeover.Side {
 	return takeover.Side{Center: center, Request: req, Layout: p.layout}
 }
 
-// open opens the namespace of the place, as "snowlease init" does. Freshly created
-// tables are open.
+// open opens the namespace of the place, as "snowlease init" does.
 func (s *service) open(p place) {
 	s.t.Helper()
 	side := s.side(p, "")

@@ -5,6 +5,9 @@ const (
 	sequenceReserve = "redisseq/sequence_reserve.go"
 	sequenceBlock   = "redisseq/sequence_block.go"
 	ofSequences     = "TestSequenceRules/"
+
+	onReady = `ready > now then`
+	onLead  = `local limit = math.min(tickOf(at) + ahead, last)`
 )
 
 // onSequence is the script of a Sequence, of which redisseq's TestSequenceRulesHaveTeeth
@@ -13,11 +16,11 @@ var onSequence = list{title: "sequence", pkg: "redisseq", loaders: []mutant{sequ
 	// What is reserved.
 	{"the last value is given again", sequenceLua, `local first, from = tick, seq + 1`, `local first, from = tick, seq`, ofSequences + "values follow each other"},
 	{"the sequence of the last value is forgotten", sequenceLua, `'tick', str(tick), 'seq', str(seq),`, `'tick', str(tick), 'seq', '0',`, ofSequences + "values follow each other"},
-	{"time goes back with the clock", sequenceLua, `if current > tick then first`, `if current ~= tick then first`, ofSequences + "a clock that is set back"},
+	{"time goes back with the clock", sequenceLua, `if least > tick then first`, `if least ~= tick then first`, ofSequences + "a clock that is set back"},
 	{"a full tick goes on in itself", sequenceLua, `if from >= per then`, `if false then`, ofSequences + "a full tick goes on in the next"},
 	{"bursts run ahead without end", sequenceLua, `if first > limit then return answer('EXHAUSTED'`, `if false then return answer('EXHAUSTED'`, ofSequences + "the lead is MaxAhead"},
 	{"a block crosses the lead", sequenceLua, `if tick > limit then tick, seq = limit, per - 1 end`, ``, ofSequences + "the lead is MaxAhead"},
-	{"a lead that does not end with the time field", sequenceLua, `math.floor((at - epoch) / unit) + ahead, last)`, `math.floor((at - epoch) / unit) + ahead)`, ofSequences + "the time field has an end"},
+	{"a lead that does not end with the time field", sequenceLua, `tickOf(at) + ahead, last)`, `tickOf(at) + ahead)`, ofSequences + "the time field has an end"},
 	{"the lead runs at full pace while the clock is behind", sequenceLua, `at = at + math.floor(step / 2)`, `at = at + step`, ofSequences + "a clock that is set back"},
 	{"a clock that is set back and forth runs ahead", sequenceLua, `(step <= 1000000 or loss)`, `true`, ofSequences + "a clock that is set back and forth does not run ahead"},
 	// Who may ask.
@@ -25,18 +28,22 @@ var onSequence = list{title: "sequence", pkg: "redisseq", loaders: []mutant{sequ
 	{"no pin", sequenceLua, `if pinned and pinned ~= pin then`, `if false then`, ofSequences + "members that differ are refused"},
 	{"a key that may expire", sequenceLua, `redis.call('PERSIST', state)`, ``, ofSequences + "the key has no TTL"},
 	// What is lost.
-	{"a key that is lost is a new one", sequenceLua, `loss = 'nothing is on record for this namespace'`, ``, ofSequences + "a new namespace waits for MaxAhead, a tick and Skew"},
+	{"a key that is lost is a new one", sequenceLua, `loss = 'nothing is on record for this namespace'`, ``, ofSequences + "a new namespace waits for Skew and the end of a tick"},
 	{"a part of the key that is lost goes unseen", sequenceLua, `loss = 'the record of the namespace was incomplete'`, ``, ofSequences + "what is lost starts a quarantine"},
 	{"incarnations are not compared", sequenceLua, `elseif onChange and run ~= id then`, `elseif false then`, ofSequences + "another incarnation starts a quarantine"},
 	{"a promotion of the same process goes unseen", sequenceLua, `id = id and replid and id .. '/' .. replid`, ``, "TestFailoverThereAndBack/miniredis/sequence"},
 	{"a server that does not tell its incarnation is taken as unchanged", sequenceLua, `if onChange and not id then return { 'NORUNID' } end`, `id = id or '?'`, ofSequences + "a server that does not tell its run_id"},
-	{"no quarantine", sequenceLua, `if quarantine >= now then`, `if false then`, ofSequences + "what is lost starts a quarantine"},
-	{"a quarantine without the lead", sequenceLua, `(ahead + 1) * unit + skew`, `unit + skew`, ofSequences + "what is lost starts a quarantine"},
-	{"a quarantine without the skew", sequenceLua, `(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, ofSequences + "what is lost starts a quarantine"},
-	{"a quarantine from a clock that is behind", sequenceLua, `math.max(quarantine, at + wait), loss end`, `math.max(quarantine, now + wait), loss end`, ofSequences + "a loss while the clock is behind waits for it"},
-	{"a second loss does not prolong the quarantine", sequenceLua, `if loss then quarantine, why = math.max(quarantine, at + wait), loss end`, `if loss then if quarantine < now then quarantine = at + wait end why = loss end`, ofSequences + "a second loss prolongs the quarantine"},
-	{"what a caller knows is not heeded", sequenceLua, `if knownTick > tick or`, `if false or`, ofSequences + "a caller that knows more starts a quarantine"},
-	{"a caller that knows more is given what it knows of", sequenceLua, `tick, seq = knownTick, knownSeq`, ``, ofSequences + "a caller that knows more corrects a quarantine"},
+	{"ids after a loss are not above it", sequenceLua, `math.max(current, tickOf(quarantine))`, `current`, ofSequences + "loss after loss"},
+	{"ids after a loss begin one tick lower", sequenceLua, `(ahead + 1) * unit + skew`, `ahead * unit + skew`, ofSequences + "loss after loss"},
+	{"ids after a loss without the lead", sequenceLua, `(ahead + 1) * unit + skew`, `unit + skew`, ofSequences + "loss after loss"},
+	{"ids after a loss without the skew", sequenceLua, `(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, ofSequences + "loss after loss"},
+	{"ids after a loss without a wait", sequenceLua, onReady + and + onLead, `false then` + and + `local limit = math.max(tickOf(at) + ahead, quarantine > 0 and first or 0)`, ofSequences + "loss after loss"},
+	{"ids after a loss one tick early", sequenceLua, onReady + and + onLead, `ready > now + unit then` + and + `local limit = tickOf(at) + ahead + (quarantine > 0 and 1 or 0)`, ofSequences + "a new namespace waits for Skew and the end of a tick"},
+	{"exact times are not waited for", sequenceLua, `exact and quarantine + 1 or`, ``, ofSequences + "exact times wait for MaxAhead too"},
+	{"a loss is measured from a clock that is behind", sequenceLua, `math.max(quarantine, at + (ahead`, `math.max(quarantine, now + (ahead`, ofSequences + "a loss while the clock is behind"},
+	{"a second loss counts for nothing", sequenceLua, `if loss then quarantine, why`, `if loss and quarantine < now then quarantine, why`, ofSequences + "a second loss prolongs the quarantine"},
+	{"what a caller knows is not heeded", sequenceLua, `(knownTick > tick or`, `(false or`, ofSequences + "a caller that knows more starts a quarantine"},
+	{"what a caller knows does not move the lead", sequenceLua, `at = math.max(at, epoch + (knownTick - ahead) * unit)`, ``, ofSequences + "a caller that knows more measures the lead"},
 	// What a process does with it.
 	{"what a process was given is not told to Redis", sequenceReserve, `s.known.CompareAndSwap(seen, first+got-1)`, `true`, ofSequences + "a caller that knows more starts a quarantine"},
 	{"a reply that is another's is taken", sequenceReserve, `first <= known || got < 1 || got > n`, `got < 1 || got > n`, "FuzzSequenceReply"},

@@ -80,22 +80,23 @@ func (ns Namespace) reincarnated(incarnation string) bool {
 }
 
 // flips: the store is the one before the last, and the last change is so recent
-// that its quarantine still runs.
+// that the clock is still in its quarantine.
 func (ns Namespace) flips(now int64, incarnation string) bool {
-	return incarnation == ns.Meta.Former && ns.quarantined(now)
+	return incarnation == ns.Meta.Former && ns.Meta.Quarantine >= now
 }
 
-// quarantineEnd is when every grant that may have been forgotten has passed,
+// quarantineEnd is what every grant that may have been forgotten lies at or below,
 // whatever its TTL was.
 func quarantineEnd(now int64, req lease.Request) int64 { return now + ms(req.MaxTTL) + ms(req.Skew) }
 
-// quarantined: nothing new is lent.
-func (ns Namespace) quarantined(now int64) bool { return ns.Meta.Quarantine >= now }
-
-func (ns Namespace) quarantineError(now int64, req lease.Request) error {
+// quarantined refuses a floor that lies too far ahead because of a quarantine.
+func (ns Namespace) quarantined(now, floor int64, req lease.Request) error {
+	if floor < now+ms(req.Ahead) {
+		return nil
+	}
 	return &lease.QuarantineError{
 		Namespace: req.Namespace, Reason: ns.Meta.Reason,
-		Now: time.UnixMilli(now), Until: time.UnixMilli(ns.Meta.Quarantine + 1),
+		Now: time.UnixMilli(now), Until: time.UnixMilli(floor - ms(req.Ahead) + 1),
 	}
 }
 

@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,22 +24,107 @@ func TestSecondLossOnAnEarlierClock(t *testing.T) {
 	require.Equal(t, first, second)
 }
 
-// What was lent after a quarantine is not taken back when the clock steps back into it.
-func TestRetakeAfterTheQuarantineOnAnEarlierClock(t *testing.T) {
-	t.Parallel()
+// lost is a namespace of one worker id, held by owner 1 until ceiling, whose store was
+// replaced a second after the borrow.
+func lost(t *testing.T) (ns Namespace, g lease.Grant, at int64) {
 	req := request(1)
-	req.Pool, req.Last = 1, 0
-	ns, _, err := Namespace{}.Acquire(now, "a", req)
-	var q *lease.QuarantineError
+	req.Pool, req.Last, req.Ahead = 1, 0, 29*time.Second
+	ns, err := Namespace{}.Init("a", req)
+	require.NoError(t, err)
+	ns, g, err = ns.Acquire(now, "a", req)
+	require.NoError(t, err)
+	return ns, g, now + 1000
+}
+
+// After a loss a holder on record gets a range above all that may have been forgotten,
+// as soon as something above that may be lent, and then goes on from there.
+func TestSwap(t *testing.T) {
+	t.Parallel()
+	ns, g, at := lost(t)
+	horizon := at + 32_000
+	ns, _, err := ns.Renew(at, "b", g)
+	q := (*lease.QuarantineError)(nil)
 	require.ErrorAs(t, err, &q)
-	end := q.Until.UnixMilli()
-	ns, former, err := ns.Acquire(end, "a", req)
+	require.Equal(t, horizon, ns.Meta.Quarantine)
+	require.Equal(t, at+3001, q.Until.UnixMilli())
+	_, _, err = ns.Renew(at+3000, "b", g)
+	require.ErrorAs(t, err, &q)
+
+	ns, swapped, err := ns.Renew(at+3001, "b", g)
 	require.NoError(t, err)
-	req.Owner = [16]byte{2}
-	ns, next, err := ns.Acquire(former.Ceiling+1, "a", req)
+	require.Equal(t, []int64{horizon, horizon + 1001}, []int64{swapped.Floor, swapped.Ceiling})
+	require.Greater(t, swapped.Token, g.Token)
+	require.Equal(t, at+3001+10_000, ns.Slots[0].Expires)
+	for name, asked := range map[string]lease.Grant{"with the new grant": swapped, "the reply was lost": g} {
+		_, again, err := ns.Renew(at+4001, "b", asked)
+		require.NoError(t, err, name)
+		require.Equal(t, []int64{swapped.Token, horizon, horizon + 2001}, []int64{again.Token, again.Floor, again.Ceiling}, name)
+	}
+	_, err = ns.Release(at+4001, "b", g, g.Ceiling)
+	require.ErrorIs(t, err, lease.ErrLost, "the reply was lost, and what was lent by it stays")
+
+	// Later the range ends TTL above its floor, and when the clock has passed that, TTL above the clock.
+	ns, _, err = ns.Renew(at+10_000, "b", swapped)
 	require.NoError(t, err)
-	ns, err = ns.Release(next.Now, "a", next, next.Now)
+	_, long, err := ns.Renew(at+17_000, "b", swapped)
 	require.NoError(t, err)
-	_, _, err = ns.Renew(end-1, "a", former)
+	require.Equal(t, horizon+10_000, long.Ceiling)
+}
+
+// Whoever is not on record borrows anew: no ceiling brings back a grant.
+func TestNotOnRecordIsLost(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(Namespace) Namespace{
+		"wiped":       func(Namespace) Namespace { return Namespace{} },
+		"owners lost": Namespace.WithoutOwners,
+		"lease lost":  func(ns Namespace) Namespace { return ns.WithoutLease(0) },
+	} {
+		ns, g, at := lost(t)
+		ns, _, err := lose(ns).Renew(at, "a", g)
+		require.ErrorIs(t, err, lease.ErrLost, name)
+		_, _, err = ns.Renew(at+3001, "a", g)
+		require.ErrorIs(t, err, lease.ErrLost, name)
+	}
+}
+
+// Who wants exact times is lent nothing before the clock has passed what was lost.
+func TestExactTimes(t *testing.T) {
+	t.Parallel()
+	ns, g, at := lost(t)
+	exact := request(2)
+	exact.Pool, exact.Last = 1, 0
+	ns, _, err := ns.WithoutMark(0).Acquire(at, "a", exact)
+	q := (*lease.QuarantineError)(nil)
+	require.ErrorAs(t, err, &q)
+	require.Equal(t, at+32_001, q.Until.UnixMilli())
+	g.Ahead = 0
+	_, _, err = ns.Renew(at+5000, "a", g)
+	require.ErrorAs(t, err, &q)
+	_, next, err := ns.Acquire(at+32_001, "a", exact)
+	require.NoError(t, err)
+	require.Equal(t, next.Now-1, next.Floor)
+}
+
+// A grant whose mark was lost since is not lent again from the same floor on.
+func TestRepeatedWithoutItsMark(t *testing.T) {
+	t.Parallel()
+	ns, g, at := lost(t)
+	_, again, err := ns.Acquire(at, "a", g.Request)
+	require.NoError(t, err)
+	require.Equal(t, g.Floor, again.Floor)
+	ns, _, err = ns.WithoutMark(0).Acquire(at, "a", g.Request)
+	require.Error(t, err)
+	_, _, err = ns.Acquire(at+3001, "a", g.Request)
+	full := (*lease.NoFreeWorkerError)(nil)
+	require.ErrorAs(t, err, &full)
+}
+
+// A grant that the records know nothing of is not extended where no loss was seen: they
+// are those of a server that its members take for one that forgets nothing.
+func TestRenewedBeyondTheRecord(t *testing.T) {
+	t.Parallel()
+	ns, g, at := lost(t)
+	g.Token++
+	_, _, err := ns.Renew(at, "a", g)
 	require.ErrorIs(t, err, lease.ErrLost)
 }

@@ -33,30 +33,38 @@ func TestBoundaries(t *testing.T) {
 	t.Parallel()
 	g := lease.Grant{Request: request(1), Token: 7, Floor: 100, Ceiling: 200}
 	at := func(expires, mark int64) Slot { return Slot{Expires: expires, Mark: mark} }
+	lead := func(quarantine int64) int64 {
+		req := g.Request
+		req.Ahead = 5 * time.Second
+		return Namespace{Meta: Meta{Quarantine: quarantine}}.lead(now, req)
+	}
 	for name, ok := range map[string]bool{
-		"free a millisecond after both":                free(at(now-1, now-1), now),
-		"not free at the expiry":                       !free(at(now, now-1), now),
-		"not free at the mark":                         !free(at(now-1, now), now),
-		"freeAt is the first free millisecond":         freeAt(at(now-1, now-5)) == now && freeAt(at(now-5, now-1)) == now,
-		"given back is free at once":                   free(at(freed(now), now-1), now),
-		"renewable when the skew is left":              unexpired(at(now+2000, 0), now, g),
-		"not when less is left":                        !unexpired(at(now+1999, 0), now, g),
-		"a ceiling past the skew re-takes":             ahead(now, 0, lease.Grant{Request: g.Request, Ceiling: now + 2001}),
-		"not one at the skew":                          !ahead(now, 0, lease.Grant{Request: g.Request, Ceiling: now + 2000}),
-		"one that lay ahead when the quarantine began": ahead(now-60_000, now+g.MaxTTL.Milliseconds()+2000, lease.Grant{Request: g.Request, Ceiling: now + 2001}),
-		"not one that had passed then":                 !ahead(now-60_000, now+g.MaxTTL.Milliseconds()+2000, lease.Grant{Request: g.Request, Ceiling: now + 2000}),
-		"a mark at the end of the quarantine":          !lentSince(Slot{Mark: now}, now),
-		"not one above it":                             lentSince(Slot{Mark: now + 1}, now),
-		"re-taken after the expiry":                    retakeable(at(now-1, 0), now) && !retakeable(at(now, 0), now),
-		"quarantined to its last millisecond":          Namespace{Meta: Meta{Quarantine: now}}.quarantined(now),
-		"and not after":                                !Namespace{Meta: Meta{Quarantine: now - 1}}.quarantined(now),
-		"the floor is above mark and quarantine":       floorOf(at(0, 5), 7, 7) == 7 && floorOf(at(0, 9), 7, 7) == 9,
-		"and not in the past":                          floorOf(at(0, 5), 7, 100) == 99,
-		"tokens rise though the clock went back":       nextToken(5, 10) == 11 && nextToken(10, 5) == 11,
-		"a clock 5 min off is borne":                   clockVeto(now, lease.Request{Local: now + 300_000}) == nil,
-		"a clock 5 min and 1 ms off is not":            clockVeto(now, lease.Request{Local: now + 300_001}) != nil,
-		"an unknown clock is no veto":                  clockVeto(now, lease.Request{}) == nil,
-		"a quarantine outlasts the longest by skew":    quarantineEnd(now, g.Request) == now+32_000,
+		"free a millisecond after both":              free(at(now-1, now-1), now, 0),
+		"not free at the expiry":                     !free(at(now, now-1), now, 0),
+		"not free at the mark":                       !free(at(now-1, now), now, 0),
+		"free with a mark that may be lent above":    free(at(now-1, now+4999), now, 5000),
+		"not with a later one":                       !free(at(now-1, now+5000), now, 5000),
+		"nor before the expiry":                      !free(at(now, now-1), now, 5000),
+		"freeAt is the first free millisecond":       freeAt(at(now-1, now-5), 0) == now && freeAt(at(now-5, now-1), 0) == now,
+		"freeAt is earlier where ranges begin ahead": freeAt(at(now-9, now+4999), 5000) == now && freeAt(at(now+3, now+4999), 5000) == now+4,
+		"ranges begin ahead in a quarantine":         lead(now) == 5000,
+		"and not after":                              lead(now-1) == 0,
+		"given back is free at once":                 free(at(freed(now), now-1), now, 0),
+		"renewable when the skew is left":            unexpired(at(now+2000, 0), now, g.Request),
+		"not when less is left":                      !unexpired(at(now+1999, 0), now, g.Request),
+		"a grant on record is extended":              extends(Slot{Token: 7}, g),
+		"an older one too":                           extends(Slot{Token: 8}, g),
+		"not one that is forgotten":                  !extends(Slot{Token: 6}, g),
+		"a ceiling TTL above the clock":              ceilingOf(now-1, now, g.Request) == now+10_000,
+		"TTL above a floor that lies ahead":          ceilingOf(now+500, now, g.Request) == now+10_500,
+		"not more than MaxTTL above the clock":       ceilingOf(now+20_001, now, g.Request) == now+30_000,
+		"the floor is above mark and quarantine":     floorOf(at(0, 5), 7, 7) == 7 && floorOf(at(0, 9), 7, 7) == 9,
+		"and not in the past":                        floorOf(at(0, 5), 7, 100) == 99,
+		"tokens rise though the clock went back":     nextToken(5, 10) == 11 && nextToken(10, 5) == 11,
+		"a clock 5 min off is borne":                 clockVeto(now, lease.Request{Local: now + 300_000}) == nil,
+		"a clock 5 min and 1 ms off is not":          clockVeto(now, lease.Request{Local: now + 300_001}) != nil,
+		"an unknown clock is no veto":                clockVeto(now, lease.Request{}) == nil,
+		"a quarantine outlasts the longest by skew":  quarantineEnd(now, g.Request) == now+32_000,
 	} {
 		require.True(t, ok, name)
 	}
@@ -127,17 +135,19 @@ func TestValues(t *testing.T) {
 	before := Namespace{Meta: held.Meta, Slots: slices.Clone(held.Slots)}
 	_, _, err = held.Acquire(now+1, "a", request(2))
 	require.NoError(t, err)
-	_, _, err = held.Renew(now+1, "b", g)
+	_, _, err = held.Renew(now+1, "a", g)
+	require.NoError(t, err)
+	lost, _, err := held.Renew(now+1, "b", g)
+	require.Error(t, err)
+	g.Ahead = g.MaxTTL
+	_, _, err = lost.Renew(now+3000, "b", g)
 	require.NoError(t, err)
 	_, err = held.Release(now+1, "a", g, 0)
 	require.NoError(t, err)
 	for _, lost := range []Namespace{held.WithoutLease(0), held.WithoutMark(0), held.WithoutOwners(), held.WithoutMeta()} {
 		require.False(t, held.Equal(lost))
 		require.False(t, lost.Empty())
-		_, _, err = lost.Renew(now+1, "a", g)
-		if err != nil {
-			require.ErrorIs(t, err, lease.ErrLost)
-		}
+		_, _, _ = lost.Renew(now+1, "a", g)
 	}
 	require.True(t, held.Equal(before))
 	require.True(t, Namespace{}.Empty())

@@ -15,7 +15,7 @@ type Meta struct {
 	Pin         string // lease.Request.Pin of its members; empty: there is no such record
 	Incarnation string // the store's, when it was last looked at
 	Former      string // the one before Incarnation
-	Quarantine  int64  // nothing new is lent until this has passed
+	Quarantine  int64  // nothing is lent at or below it
 	Reason      string // why
 }
 

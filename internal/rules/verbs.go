@@ -16,8 +16,8 @@ func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (N
 	if err != nil {
 		return ns, lease.Grant{}, err
 	}
-	if ns.quarantined(now) {
-		return ns, lease.Grant{}, ns.quarantineError(now, req)
+	if err := ns.quarantined(now, ns.Meta.Quarantine, req); err != nil {
+		return ns, lease.Grant{}, err
 	}
 	worker, again := ns.lentTo(now, req)
 	if !again {
@@ -26,15 +26,14 @@ func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (N
 			return ns, lease.Grant{}, ns.noFreeWorker(now, req)
 		}
 		ns = ns.with(worker, func(s *Slot) {
-			s.Floor = floorOf(*s, ns.Meta.Quarantine, now)
-			s.Mark = now + ms(req.TTL)
-			s.Expires = now + ms(req.TTL)
 			s.Owner, s.Holder, s.Since = req.Owner, req.Holder, now
 			s.Token = nextToken(now, s.Token)
+			s.Floor = floorOf(*s, ns.Meta.Quarantine, now)
+			s.Mark = ceilingOf(s.Floor, now, req)
+			s.Expires = now + ms(req.TTL)
 		})
 	}
-	s := ns.Slots[worker]
-	return ns, lease.Grant{Request: req, Worker: worker, Token: s.Token, Now: now, Floor: s.Floor, Ceiling: s.Mark, Since: s.Since}, nil
+	return ns, ns.granted(worker, now, req), nil
 }
 
 // Renew answers lease.Center.Renew for a grant of a valid request.
@@ -43,27 +42,32 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 	if err != nil {
 		return ns, lease.Grant{}, err
 	}
-	switch s := ns.Slots[g.Worker]; {
-	case holds(s, g) && unexpired(s, now, g):
-	case ns.quarantined(now) && retook(s, g) && unexpired(s, now, g):
-		g.Token = s.Token
-	case !ns.quarantined(now) || !ahead(now, ns.Meta.Quarantine, g):
+	s := ns.Slots[g.Worker]
+	if s.Owner != g.Owner || !unexpired(s, now, g.Request) {
 		return ns, lease.Grant{}, lease.ErrLost
-	case !retakeable(s, now) && (s.Owner != [16]byte{} || !lentSince(s, ns.Meta.Quarantine)):
-		return ns, lease.Grant{}, ns.quarantineError(now, g.Request)
-	case lentSince(s, ns.Meta.Quarantine):
-		return ns, lease.Grant{}, lease.ErrLost
-	default:
-		g.Token = nextToken(now, max(s.Token, g.Token))
 	}
-	ns = ns.with(g.Worker, func(s *Slot) {
-		s.Owner, s.Holder, s.Token, s.Since, s.Floor = g.Owner, g.Holder, g.Token, g.Since, g.Floor
-		s.Mark = raisedMark(*s, now, g)
-		s.Expires = max(s.Expires, now+ms(g.TTL))
-		g.Ceiling = s.Mark
+	if s.Floor < ns.Meta.Quarantine {
+		// What lies between may have been lent and forgotten: another range, above it.
+		s.Floor = floorOf(s, ns.Meta.Quarantine, now)
+		if err := ns.quarantined(now, s.Floor, g.Request); err != nil {
+			return ns, lease.Grant{}, err
+		}
+		s.Token = nextToken(now, max(s.Token, g.Token))
+	} else if !extends(s, g) {
+		return ns, lease.Grant{}, lease.ErrLost
+	}
+	ns = ns.with(g.Worker, func(to *Slot) {
+		*to = s
+		to.Mark = max(s.Mark, g.Ceiling, ceilingOf(s.Floor, now, g.Request))
+		to.Expires = max(s.Expires, now+ms(g.TTL))
 	})
-	g.Now = now
-	return ns, g, nil
+	return ns, ns.granted(g.Worker, now, g.Request), nil
+}
+
+// granted is the grant of a worker id that is on record as lent.
+func (ns Namespace) granted(worker, now int64, req lease.Request) lease.Grant {
+	s := ns.Slots[worker]
+	return lease.Grant{Request: req, Worker: worker, Token: s.Token, Now: now, Floor: s.Floor, Ceiling: s.Mark, Since: s.Since}
 }
 
 // Release answers lease.Center.Release for a grant of a valid request.

@@ -26,7 +26,11 @@
 // reach, restarts, forgets all or some records, is replaced by a replica that is behind,
 // and has its clock stepped: by any amount, but where a plan also loses records by the
 // skew at most, which is what the product promises to survive (TestLimits shows both
-// sides of that). At the end of a plan all is mended.
+// sides of that). Losses come alone, and two or three in a row. At the end of a plan all
+// is mended. Some members ask for exact times.
+//
+// In CalmPlans hosts and network are well, a worker id is free, and the centre loses
+// records every few seconds.
 //
 // On Local, which LocalPlans are for, the processes are those of one host. The network
 // is its disk: calls are late, fail, or fail though they were written; none is made
@@ -41,7 +45,9 @@
 // borrowers of a worker id have a millisecond in common; a mark falls only by the release
 // of its owner or a loss of records. And once all is mended: as many processes as there
 // are worker ids hold one and use it, within the time that leases, a quarantine and
-// retries take. A Result counts what was broken and has the trace.
+// retries take. In calm plans besides: no holder is ever without ids, and who starts after
+// a loss has one within the skew and a second, or twice that where it was waiting when the
+// loss came; exact times are no part of that. A Result counts what was broken and has the trace.
 //
 // # How it repeats
 //
@@ -65,7 +71,7 @@
 // # How it is used
 //
 // TestSeeds plays 2,400 seeds and prints of a bad one how to run it alone and how to let
-// rapid shrink it. TestTeeth breaks the protocol in some thirty ways and demands that these
+// rapid shrink it; TestCalm plays 260 that are calm. TestTeeth breaks the protocol in some thirty ways and demands that these
 // seeds find each. TestSequenceSeeds and TestSequenceTeeth do so with numbers. TestSoak, with the build tag soak, plays as many seeds as it is told.
 // A Subject can have other centres, holders and processes than the product's: see
 // its fields.

@@ -75,6 +75,9 @@ func (s *sim) strike(f Fault) {
 		s.fail(s.harm(f))
 		s.look(false)
 		s.leave()
+		if f.Kind.loses() {
+			s.lost()
+		}
 	}
 }
 
@@ -93,6 +96,7 @@ func (s *sim) mend(f Fault) func() {
 			s.fail(s.store.Reincarnate())
 			s.leave()
 			s.count(&s.down, -1)
+			s.lost()
 		}
 	}
 	return nil
@@ -131,6 +135,7 @@ func (s *sim) harm(f Fault) error {
 // heal ends all faults and waits until as many processes hold a worker id as can, and
 // each of them has issued an id.
 func (s *sim) heal() {
+	s.overdue()
 	s.enter()
 	if back := s.latest.Sub(s.store.Now()); back > 0 {
 		s.store.Step(back) // as time does: what was lent may end so late
@@ -139,6 +144,7 @@ func (s *sim) heal() {
 	s.look(false)
 	s.leave()
 	s.mu.Lock()
+	s.healing = true
 	s.down, s.storm, s.plan.Net = 0, 0, Net{Delay: min(s.plan.Net.Delay, 5*time.Millisecond)}
 	s.mu.Unlock()
 	for _, n := range s.nodes {

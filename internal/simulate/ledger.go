@@ -8,8 +8,8 @@ import (
 	"github.com/snowlease/snowlease/idworker/lease"
 )
 
-// A loan is one borrow of a worker id through all its renewals: whatever its tokens
-// are, nobody but its holder may use its range.
+// A loan is a range of a worker id through all its renewals: nobody but its holder may
+// use it.
 type loan struct {
 	process        int // the borrower
 	worker         int64
@@ -49,15 +49,12 @@ func newLedger() *ledger {
 
 func ownerOf(r lease.Request) string { return hex.EncodeToString(r.Owner[:]) }
 
-// lent notes that the centre answers with g to an Acquire, or to the Renew of former,
-// and says which loan of another has a millisecond in common with it.
-func (l *ledger) lent(process int, g lease.Grant, former *lease.Grant) (renewed bool, overlapping *loan, mine *loan) {
+// lent notes that the centre answers with g to an Acquire or a Renew, says whether it was
+// lent before, and which other loan has a millisecond in common with it.
+func (l *ledger) lent(process int, g lease.Grant) (renewed bool, overlapping *loan, mine *loan) {
 	key := tokenOf{ownerOf(g.Request), g.Worker, g.Token}
 	mine = l.byToken[key]
-	if mine == nil && former != nil {
-		mine = l.byToken[tokenOf{key.owner, former.Worker, former.Token}]
-	}
-	if renewed = mine != nil; !renewed {
+	if renewed = mine != nil && mine.floor == g.Floor; !renewed {
 		mine = &loan{process: process, worker: g.Worker, floor: g.Floor, ceiling: g.Ceiling}
 		l.loans[g.Worker] = append(l.loans[g.Worker], mine)
 	}

@@ -43,7 +43,7 @@ func (n *node) boot() {
 	s.procs++
 	s.result.Processes++
 	p := &proc{
-		s: s, node: n, id: s.procs, thawed: make(chan struct{}),
+		s: s, node: n, id: s.procs, began: s.now(), thawed: make(chan struct{}),
 		net: source(s.plan.Dice, s.procs, 1), timers: source(s.plan.Dice, s.procs, 2), use: source(s.plan.Dice, s.procs, 3),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background()) //nolint:gosec // sim.end calls it
@@ -52,7 +52,7 @@ func (n *node) boot() {
 	s.event(n.lane(lifeLane), Event{Process: p.id, What: "starts"})
 	host := &Host{
 		Request: s.request(s.plan.Nodes[n.index].TTL), Layout: s.plan.Layout, Ahead: s.plan.Ahead,
-		Wait: s.plan.Wait, Patient: s.plan.Patient, p: p,
+		Wait: s.plan.Wait, Exact: s.plan.Nodes[n.index].Exact, p: p,
 	}
 	center, err := s.subject.Center(s.store, host)
 	if err == nil {

@@ -51,3 +51,52 @@ func TestSequenceLimits(t *testing.T) {
 		})
 	}
 }
+
+// TestSequenceLossesInARow: processes that use up the lead lose all records time after
+// time, while the clock is set back by the skew, and no id comes twice. Without a part of
+// the rule some do.
+func TestSequenceLossesInARow(t *testing.T) {
+	const (
+		ms   = time.Millisecond
+		skew = 100 * ms
+		lead = `local limit = math.min(tickOf(at) + ahead, last)`
+	)
+	for name, subject := range map[string]simulate.NumberSubject{
+		"nothing":       {},
+		"the wait":      lua(`ready > now then`, `false then`, lead, `local limit = math.max(tickOf(at) + ahead, quarantine > 0 and first or 0)`, known, unheeded),
+		"the last tick": lua(`(ahead + 1) * unit + skew`, `ahead * unit + skew`, known, unheeded),
+		"the skew":      lua(`(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, known, unheeded),
+	} {
+		t.Run("without "+name, func(t *testing.T) {
+			t.Parallel()
+			twice := 0
+			for _, between := range []time.Duration{20 * ms, 60 * ms, 230 * ms} {
+				p := simulate.NumberPlan{
+					Source: simulate.Sequence, Strict: true, Length: 7 * second, Net: simulate.Net{Delay: ms},
+					Sequence: redisseq.SequenceConfig{
+						Namespace: "sim", MaxAhead: 200 * ms, Skew: skew, Prefetch: 1,
+						Layout: snowflake.Layout{Epoch: 915148800000, TimeUnit: 50 * ms, WorkerBits: 2, SequenceBits: 2},
+					},
+				}
+				for range 3 {
+					p.Nodes = append(p.Nodes, simulate.Node{Start: 100 * ms, Issue: 5 * ms})
+				}
+				for at := second; at < 6*second; at += second {
+					back := skew // and by as much again as the clock has caught up
+					for n := range time.Duration(4) {
+						loss := at + n*between
+						p.Faults = append(p.Faults, simulate.Fault{Kind: simulate.StepCenter, At: loss - ms, By: -back}, simulate.Fault{Kind: simulate.Wipe, At: loss})
+						back = min(skew, between)
+					}
+				}
+				r := simulate.RunNumbers(t, p, subject)
+				require.NoError(t, r.Err)
+				require.Greater(t, r.Numbers, 100)
+				twice += r.Broken[simulate.Duplicate]
+				require.True(t, r.OK() || name != "nothing", "%s", r)
+			}
+			require.Equal(t, name != "nothing", twice > 0)
+			t.Logf("%d ids came twice", twice)
+		})
+	}
+}

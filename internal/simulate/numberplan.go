@@ -125,15 +125,36 @@ func drawNumberPlan(d draws, source Source) NumberPlan {
 		})
 	}
 	kinds := faultsOf[source].others
-	if d.yes("lossy") {
+	lossy := d.yes("lossy")
+	if lossy {
 		kinds = append(slices.Clone(faultsOf[source].losses), kinds...)
 	}
 	for range d.int("faults", 1, 12) {
 		p.Faults = append(p.Faults, drawNumberFault(d, p, kinds))
 	}
+	if lossy && source == Sequence {
+		p.Faults = append(p.Faults, drawNumberLosses(d, p)...)
+	}
 	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
 	p.bound()
 	return p
+}
+
+// drawNumberLosses draws losses of a sequence's records in a row, each after a burst and noticed
+// by a clock that is as far behind as it may be.
+func drawNumberLosses(d draws, p NumberPlan) (faults []Fault) {
+	at := d.span("first loss", p.Length)
+	for range d.int("losses", 0, 6) {
+		loss := drawNumberFault(d, p, faultsOf[Sequence].losses)
+		loss.At = at
+		burst := Fault{Kind: Burst, At: max(0, at-300*time.Millisecond), N: d.int("burst", 1, 100)}
+		for burst.Node = range p.Nodes {
+			faults = append(faults, burst)
+		}
+		faults = append(faults, Fault{Kind: StepCenter, At: max(0, at-time.Millisecond), By: -p.Sequence.Skew}, loss)
+		at = min(p.Length, at+d.span("between", 2*p.Sequence.Skew+300*time.Millisecond))
+	}
+	return faults
 }
 
 func drawNumberFault(d draws, p NumberPlan, kinds []Kind) Fault {

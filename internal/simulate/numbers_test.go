@@ -36,7 +36,7 @@ func TestSequenceSeeds(t *testing.T) {
 				for seed := *first + shard; seed < *first+n; seed += shards {
 					r := simulate.RunNumbers(t, simulate.NumberPlanOf(source.of, seed), simulate.NumberSubject{})
 					if sum.Add(r); !r.OK() {
-						t.Fatalf("seed %d\nthis run alone: go test -run 'TestSequenceSeeds/%s' . -first %d -count 1\n%s", seed, source.name, seed, r)
+						t.Fatalf("seed %d\nthis run alone: go test -run 'TestSequenceSeeds/%s' . -args -first %d -count 1\n%s", seed, source.name, seed, r)
 					}
 				}
 				t.Log(sum)

@@ -12,7 +12,7 @@ import (
 
 // What a caller knows helps against many of these, so it is not heeded either.
 const (
-	known    = `if knownTick > tick or (knownTick == tick and knownSeq > seq) then`
+	known    = `if knownTick >= tickOf(quarantine) and (knownTick > tick or (knownTick == tick and knownSeq > seq)) then`
 	unheeded = `if false then`
 )
 
@@ -27,9 +27,9 @@ func TestSequenceTeeth(t *testing.T) {
 	}{
 		{"a key that is lost is taken for a new one", simulate.Sequence, lua(`loss = 'nothing is on record for this namespace'`, ``, known, unheeded), simulate.Duplicate, 60},
 		{"another server is not noticed", simulate.Sequence, lua(`elseif onChange and run ~= id then`, `elseif false then`, known, unheeded), simulate.Duplicate, 80},
-		{"no quarantine", simulate.Sequence, lua(`if quarantine >= now then`, `if false then`), simulate.Duplicate, 0},
-		{"a quarantine without the lead", simulate.Sequence, lua(`(ahead + 1) * unit + skew`, `unit + skew`, known, unheeded), simulate.Duplicate, 100},
-		{"a lead without end", simulate.Sequence, lua(`math.floor((at - epoch) / unit) + ahead, last)`, `last)`, known, unheeded), simulate.Duplicate, 75},
+		{"ids after a loss without the lead", simulate.Sequence, lua(`(ahead + 1) * unit + skew`, `unit + skew`, known, unheeded), simulate.Duplicate, 55},
+		{"ids after a loss without the skew", simulate.Sequence, lua(`(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, known, unheeded), simulate.Duplicate, 110},
+		{"a lead without end", simulate.Sequence, lua(`tickOf(at) + ahead, last)`, `last)`, known, unheeded), simulate.Duplicate, 75},
 		{"the last value is given again", simulate.Sequence, lua(`tick, seq + 1`, `tick, seq`), simulate.Duplicate, 0},
 		{"a full tick goes on in the same", simulate.Sequence, lua(`first + math.floor((from + n - 1) / per), (from + n - 1) % per`, `first, (from + n - 1) % per`), simulate.Duplicate, 0},
 		{"a copy issues what both have", simulate.Sequence, simulate.NumberSubject{NoReset: true}, simulate.Foreign, 30},

@@ -11,19 +11,19 @@ import (
 // A Plan is all that a run depends on, so that the same plan is the same run to the
 // last step. Times count from the start of the run.
 type Plan struct {
-	Dice    uint64 // seeds the network's delays, the keepers' jitter, what is issued when
-	Nodes   []Node // at most MaxNodes
-	Pool    int64
-	MaxTTL  time.Duration
-	Skew    time.Duration
-	Wait    time.Duration // lease.KeeperConfig.Wait
-	Layout  snowflake.Layout
-	Ahead   time.Duration // snowflake.WithMaxAhead
-	New     bool          // nobody has opened the namespace
-	Net     Net
-	Length  time.Duration // when the faults end and the network heals
-	Faults  []Fault
-	Patient bool // lease.KeeperConfig.StartInQuarantine
+	Dice   uint64 // seeds the network's delays, the keepers' jitter, what is issued when
+	Nodes  []Node // at most MaxNodes
+	Pool   int64
+	MaxTTL time.Duration
+	Skew   time.Duration
+	Wait   time.Duration // lease.KeeperConfig.Wait
+	Layout snowflake.Layout
+	Ahead  time.Duration // snowflake.WithMaxAhead
+	New    bool          // nobody has opened the namespace
+	Net    Net
+	Length time.Duration // when the faults end and the network heals
+	Faults []Fault
+	Calm   bool // nothing but losses, starts and ends: ids go on and are there soon, which is checked
 }
 
 // MaxNodes is how many nodes a plan can have.
@@ -36,6 +36,7 @@ type Node struct {
 	TTL   time.Duration
 	Wall  time.Duration // how far its wall clock is ahead of the centre's
 	Rate  int           // of its monotonic clock, in per cent of the true one
+	Exact bool          // lease.KeeperConfig.ExactTimes
 	Issue time.Duration // mean time between two uses of ids
 }
 
@@ -139,11 +140,11 @@ func (f Fault) String() string {
 // String returns the plan in some lines.
 func (p Plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "dice %d: %d workers, MaxTTL %v, skew %v, wait %v, patient %v, new %v, layout %v, ahead %v\n",
-		p.Dice, p.Pool, p.MaxTTL, p.Skew, p.Wait, p.Patient, p.New, p.Layout, p.Ahead)
+	fmt.Fprintf(&b, "dice %d: %d workers, MaxTTL %v, skew %v, wait %v, calm %v, new %v, layout %v, ahead %v\n",
+		p.Dice, p.Pool, p.MaxTTL, p.Skew, p.Wait, p.Calm, p.New, p.Layout, p.Ahead)
 	fmt.Fprintf(&b, "network: up to %v, %d%% lost, %d%% double, heals at %v\n", p.Net.Delay, p.Net.Lost, p.Net.Double, p.Length)
 	for i, n := range p.Nodes {
-		fmt.Fprintf(&b, "node %d: from %v, TTL %v, wall clock %+v, rate %d%%, ids each %v\n", i, n.Start, n.TTL, n.Wall, n.Rate, n.Issue)
+		fmt.Fprintf(&b, "node %d: from %v, TTL %v, wall clock %+v, rate %d%%, ids each %v, exact times %v\n", i, n.Start, n.TTL, n.Wall, n.Rate, n.Issue, n.Exact)
 	}
 	for _, f := range p.Faults {
 		fmt.Fprintf(&b, "%12v %v\n", f.At, f)

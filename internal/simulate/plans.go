@@ -57,10 +57,10 @@ func draw(t *rapid.T, steady, lossy []Kind) Plan {
 		Dice: rapid.Uint64().Draw(t, "dice"),
 		Pool: int64(d.one("pool", 1, 2, 1, 3, 4)),
 		// A third and a half of it are whole milliseconds, and whole units.
-		MaxTTL:  time.Duration(d.one("MaxTTL", 20, 10, 40, 100)) * 30 * time.Millisecond,
-		Patient: d.yes("patient"),
-		New:     d.int("new", 0, 7) == 7,
+		MaxTTL: time.Duration(d.one("MaxTTL", 20, 10, 40, 100)) * 30 * time.Millisecond,
 	}
+	exact := d.yes("exact times")
+	p.New = d.int("new", 0, 7) == 7
 	p.Skew = p.MaxTTL * time.Duration(d.one("skew", 10, 0, 25)) / 100
 	p.Wait = p.MaxTTL * time.Duration(d.one("wait", 4, 1, 10))
 	p.Length = p.MaxTTL * time.Duration(d.int("length", 2, 9))
@@ -76,13 +76,14 @@ func draw(t *rapid.T, steady, lossy []Kind) Plan {
 		Lost:  d.one("lost", 0, 2, 10), Double: d.one("double", 0, 5, 20),
 	}
 	nodes := min(MaxNodes, int(p.Pool)+d.int("more nodes", 0, 3))
-	for range nodes {
+	for i := range nodes {
 		p.Nodes = append(p.Nodes, Node{
 			Start: d.span("start", p.MaxTTL),
 			TTL:   p.MaxTTL / time.Duration(d.one("TTL", 1, 1, 2)),
 			Wall:  d.span("wall", 2*time.Minute) * time.Duration(d.one("ahead", 1, -1)),
 			Rate:  d.one("rate", 100, 100, 101, 90, 120),
 			Issue: p.MaxTTL / time.Duration(d.one("issue", 20, 60, 5)),
+			Exact: exact && (p.Dice^uint64(i))%4 == 0,
 		})
 		n := &p.Nodes[len(p.Nodes)-1]
 		if n.TTL < 100*time.Millisecond || n.TTL < 2*p.Skew || n.TTL < 10*p.Layout.TimeUnit {
@@ -96,8 +97,15 @@ func draw(t *rapid.T, steady, lossy []Kind) Plan {
 	for range d.int("faults", 1, 12) {
 		p.Faults = append(p.Faults, drawFault(d, p, kinds))
 	}
-	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
+	if len(kinds) > len(steady) {
+		drawInARow(d, &p, lossy)
+	}
+	inOrder(p.Faults)
 	return p
+}
+
+func inOrder(faults []Fault) {
+	slices.SortStableFunc(faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
 }
 
 var (
@@ -113,6 +121,21 @@ var (
 	}
 	lossyLocal = []Kind{DropMark, DropLease}
 )
+
+// drawInARow lets losses come more often, and some of them twice or three times in a row:
+// within a thirtieth of MaxTTL, which is a second of the default, or before the next
+// renewal, or later.
+func drawInARow(d draws, p *Plan, lossy []Kind) {
+	for range d.int("more losses", 0, 8) {
+		f := drawFault(d, *p, lossy)
+		p.Faults = append(p.Faults, f)
+		for range d.one("again", 0, 0, 1, 2) {
+			next := drawFault(d, *p, lossy)
+			next.At = f.At + d.span("within", p.MaxTTL/time.Duration(d.one("part", 30, 3, 1)))
+			p.Faults = append(p.Faults, next)
+		}
+	}
+}
 
 func drawFault(d draws, p Plan, kinds []Kind) Fault {
 	f := Fault{

@@ -30,7 +30,8 @@ type proc struct {
 	held                          []func()      // replies that came meanwhile
 	grants                        []grant
 	last                          int64         // id
-	issued                        time.Duration // when
+	began, issued                 time.Duration // when
+	without                       time.Duration // since when it has no ids; 0: it has
 	burst                         int
 	failure                       error
 }
@@ -53,6 +54,7 @@ func (p *proc) live() {
 		p.event(lifeLane, Event{What: "start failed", Note: kindOf(err)})
 		if !stopping {
 			s.mu.Lock()
+			p.refused(err)
 			p.again = 100*time.Millisecond + time.Duration(p.timers.Int64N(int64(200*time.Millisecond)))
 			s.mu.Unlock()
 		}
@@ -60,6 +62,9 @@ func (p *proc) live() {
 		return
 	}
 	p.event(lifeLane, Event{What: "started"})
+	if s.plan.Calm { // it is measured how long the first id takes
+		p.issue()
+	}
 	for s.sleep(p.node.lane(issueLane), p.pause()); p.awake(); s.sleep(p.node.lane(issueLane), p.pause()) {
 		p.issue()
 	}
@@ -170,7 +175,13 @@ func (p *proc) want(ctx context.Context, dst []int64, each int) {
 		return
 	}
 	if n > 0 {
-		p.failure, p.issued = nil, s.now()
+		if p.without > 0 {
+			p.paused(p.without)
+		}
+		if p.issued == 0 {
+			p.waited()
+		}
+		p.failure, p.issued, p.without = nil, s.now(), 0
 		s.eventLocked(p.node.lane(issueLane), Event{Process: p.id, What: "issued", First: dst[0], Last: dst[n-1], N: n})
 		s.result.IDs += n
 		for _, id := range dst {
@@ -182,6 +193,10 @@ func (p *proc) want(ctx context.Context, dst []int64, each int) {
 			s.eventLocked(p.node.lane(issueLane), Event{Process: p.id, What: "no id", Note: kindOf(err)})
 		}
 		p.failure = err
+		if kind := kindOf(err); p.without == 0 && (kind == "expired" || kind == "not started") {
+			p.without = s.now()
+			p.paused(p.without)
+		}
 	}
 }
 

@@ -65,7 +65,7 @@ func TestSeeds(t *testing.T) {
 // report is all about a run that broke a rule.
 func report(seed int, r simulate.Result) string {
 	return fmt.Sprintf(`seed %d on %s
-this run alone: go test -run 'TestSeeds/%s' . -first %d -count 1
-a smaller one:  go test -run 'TestShrink/%s' . -rapid.seed %d -rapid.checks 1
+this run alone: go test -run 'TestSeeds/%s' . -args -first %d -count 1
+a smaller one:  go test -run 'TestShrink/%s' . -args -rapid.seed %d -rapid.checks 1
 %s`, seed, r.Store, r.Store, seed, r.Store, seed, r)
 }

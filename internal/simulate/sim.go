@@ -43,6 +43,9 @@ type sim struct {
 	kept   map[time.Duration]func() error
 	procs  int
 	closed bool // the trace is at its end
+
+	loss    time.Duration // when records were lost last
+	healing bool
 }
 
 func play(ctx context.Context, plan Plan, subject Subject) Result {

@@ -102,11 +102,15 @@ func (s *soak) run(t *testing.T, from, end int, bar *progressbar.ProgressBar) {
 					return
 				}
 				name := storeOf(seed)
-				r := simulate.Run(t, simulate.PlanOf(seed), stores[name])
+				plan, told := simulate.PlanOf, report
+				if seed%10 == 5 { // none of them on Redis or SQLite, which TestCalm has
+					plan, told = calm, reportCalm
+				}
+				r := simulate.Run(t, plan(seed), stores[name])
 				mu.Lock()
 				s.Stores[name].Add(r)
 				if !r.OK() {
-					s.Broken = append(s.Broken, report(seed, r))
+					s.Broken = append(s.Broken, told(seed, r))
 				}
 				mu.Unlock()
 				_ = bar.Add(1)

@@ -38,7 +38,7 @@ type Host struct {
 	Layout  snowflake.Layout
 	Ahead   time.Duration
 	Wait    time.Duration
-	Patient bool
+	Exact   bool         // lease.KeeperConfig.ExactTimes
 	Center  lease.Center // through the network
 
 	p *proc
@@ -68,7 +68,7 @@ func NewProcess(h *Host) (Process, error) {
 	}
 	k, err := lease.NewKeeper(lease.KeeperConfig{
 		Center: h.Center, Generator: g, Request: h.Request,
-		Wait: h.Wait, StartInQuarantine: h.Patient, Jitter: h.Jitter,
+		Wait: h.Wait, ExactTimes: h.Exact, Jitter: h.Jitter,
 	})
 	return &worker{g, k}, err
 }

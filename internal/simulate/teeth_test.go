@@ -20,42 +20,49 @@ func TestTeeth(t *testing.T) {
 		name    string
 		subject simulate.Subject
 		rule    simulate.Rule
+		plan    func(seed int) simulate.Plan // nil: that of the seeds that CI runs on the store
 	}{
 		// Holders.
-		{"holder ignores its ceiling", held(simulate.NewMemory, pastCeiling), simulate.Duplicate},
-		{"holder ignores its ceiling, Redis", held(simulate.NewRedis, pastCeiling), simulate.Duplicate},
-		{"holder ignores its ceiling, SQLite", held(simulate.NewSQLite, pastCeiling), simulate.Duplicate},
-		{"holder ignores its floor", held(simulate.NewMemory, belowFloor), simulate.Outside},
-		{"release says that nothing was used", held(simulate.NewMemory, usedNothing), simulate.Duplicate},
-		{"release says that nothing was used, Redis", held(simulate.NewRedis, usedNothing), simulate.Overlap},
-		{"release says that nothing was used, SQLite", held(simulate.NewSQLite, usedNothing), simulate.Overlap},
-		{"loss is not taken for one", held(simulate.NewMemory, neverLost), simulate.Starved},
-		{"batch in the wrong order", simulate.Subject{Store: simulate.NewMemory, Process: reversed}, simulate.Falls},
+		{"holder ignores its ceiling", held(simulate.NewMemory, pastCeiling), simulate.Duplicate, nil},
+		{"holder ignores its ceiling, Redis", held(simulate.NewRedis, pastCeiling), simulate.Duplicate, nil},
+		{"holder ignores its ceiling, SQLite", held(simulate.NewSQLite, pastCeiling), simulate.Duplicate, nil},
+		{"holder ignores its floor", held(simulate.NewMemory, belowFloor), simulate.Outside, nil},
+		{"release says that nothing was used", held(simulate.NewMemory, usedNothing), simulate.Duplicate, nil},
+		{"release says that nothing was used, Redis", held(simulate.NewRedis, usedNothing), simulate.Overlap, nil},
+		{"release says that nothing was used, SQLite", held(simulate.NewSQLite, usedNothing), simulate.Overlap, nil},
+		{"loss is not taken for one", held(simulate.NewMemory, neverLost), simulate.Starved, nil},
+		{"batch in the wrong order", simulate.Subject{Store: simulate.NewMemory, Process: reversed}, simulate.Falls, nil},
 
 		// Centres.
-		{"no quarantine", centre(noQuarantine), simulate.Duplicate},
-		{"quarantine of half its length", centre(shortQuarantine), simulate.Overlap},
-		{"floor lifted instead of a quarantine", centre(liftedFloor), simulate.Overlap},
-		{"another server not noticed", simulate.Subject{Store: newUnnoticed}, simulate.Overlap},
-		{"another server not noticed, Redis", simulate.Subject{Store: simulate.NewRedis, Center: neverRedis}, simulate.Overlap},
-		{"another server not noticed, SQLite", simulate.Subject{Store: simulate.NewSQLite, Center: neverSQLite}, simulate.Overlap},
-		{"least score is taken though it runs", centre(leastScore), simulate.Duplicate},
-		{"renewal by anybody", centre(unfencedRenew), simulate.Duplicate},
-		{"release by anybody", centre(unfencedRelease), simulate.MarkFell},
-		{"renewal after expiry", centre(revived), simulate.Overlap},
-		{"re-take without a look at the ceiling", centre(blindRetake), simulate.Overlap},
-		{"renewal lowers the mark", centre(loweredMark), simulate.MarkFell},
-		{"mark of a slot is forgotten when it is lent", centre(forgottenMark), simulate.Duplicate},
+		{"no quarantine", centre(noQuarantine), simulate.Duplicate, nil},
+		{"quarantine of half its length", centre(shortQuarantine), simulate.Overlap, nil},
+		{"ceiling above what a quarantine covers", centre(highCeiling), simulate.Overlap, nil},
+		{"lent from the clock on after a loss", centre(atTheClock), simulate.Duplicate, nil},
+		{"extended below a quarantine", centre(extendedBelow), simulate.Overlap, revivedBelow},
+		{"another server not noticed", simulate.Subject{Store: newUnnoticed}, simulate.Overlap, nil},
+		{"another server not noticed, Redis", simulate.Subject{Store: simulate.NewRedis, Center: neverRedis}, simulate.Overlap, nil},
+		{"another server not noticed, SQLite", simulate.Subject{Store: simulate.NewSQLite, Center: neverSQLite}, simulate.Overlap, nil},
+		{"least score is taken though it runs", centre(leastScore), simulate.Duplicate, nil},
+		{"renewal by anybody", centre(unfencedRenew), simulate.Duplicate, nil},
+		{"release by anybody", centre(unfencedRelease), simulate.MarkFell, nil},
+		{"who is not on record takes a worker id anew", centre(retake), simulate.Overlap, nil},
+		{"renewal lowers the mark", centre(loweredMark), simulate.MarkFell, nil},
+		{"mark of a slot is forgotten when it is lent", centre(forgottenMark), simulate.Duplicate, nil},
+
+		// How long ids are away.
+		{"who starts waits for exact times", centre(exactStart), simulate.Late, calm},
+		{"holders wait for exact times", centre(exactHolder), simulate.Paused, calm},
+		{"a quarantine is said to last a second longer", centre(slow), simulate.Late, calm},
 
 		// Hosts.
-		{"holder ignores its ceiling, local", held(simulate.NewLocal, pastCeiling), simulate.Duplicate},
-		{"release says that nothing was used, local", held(simulate.NewLocal, usedNothing), simulate.Duplicate},
-		{"each process has a directory", simulate.Subject{Store: newScattered}, simulate.Overlap},
-		{"marks are forgotten", onDisk(oldMarks), simulate.Overlap},
-		{"lock that locks nothing", onDisk(noLock), simulate.Overlap},
-		{"damaged record is taken for none", onDisk(damagedIsNew), simulate.Overlap},
-		{"clock is believed when it is behind the mark", onDisk(believed), simulate.Overlap},
-		{"renewal is answered before it is written", onDisk(unwritten), simulate.Overlap},
+		{"holder ignores its ceiling, local", held(simulate.NewLocal, pastCeiling), simulate.Duplicate, nil},
+		{"release says that nothing was used, local", held(simulate.NewLocal, usedNothing), simulate.Duplicate, nil},
+		{"each process has a directory", simulate.Subject{Store: newScattered}, simulate.Overlap, nil},
+		{"marks are forgotten", onDisk(oldMarks), simulate.Overlap, nil},
+		{"lock that locks nothing", onDisk(noLock), simulate.Overlap, nil},
+		{"damaged record is taken for none", onDisk(damagedIsNew), simulate.Overlap, nil},
+		{"clock is believed when it is behind the mark", onDisk(believed), simulate.Overlap, nil},
+		{"renewal is answered before it is written", onDisk(unwritten), simulate.Overlap, nil},
 	} {
 		t.Run(tooth.name, func(t *testing.T) {
 			t.Parallel()
@@ -67,8 +74,12 @@ func TestTeeth(t *testing.T) {
 			if err := store.Close(); err != nil {
 				t.Fatal(err)
 			}
+			plan := plansOf(store.Name()).Example
 			for seed := 1; seed <= n; seed++ {
-				r := simulate.Run(t, plansOf(store.Name()).Example(seed), tooth.subject)
+				if tooth.plan != nil {
+					plan = func(...int) simulate.Plan { return tooth.plan(seed) }
+				}
+				r := simulate.Run(t, plan(seed), tooth.subject)
 				if r.Err != nil {
 					t.Fatalf("seed %d:\n%s", seed, r)
 				}
@@ -241,7 +252,109 @@ func shortQuarantine(w wrong) odd {
 	}}
 }
 
-func liftedFloor(w wrong) odd {
+// look does what the centre does before each verb, and then another thing.
+func (w wrong) look(req lease.Request, then func(ns *rules.Namespace, was int64)) {
+	var was int64
+	w.change(func(ns *rules.Namespace, _ int64) { was = ns.Meta.Quarantine })
+	req.Owner = [16]byte{0xff}
+	_, _ = w.store.Records.Renew(context.Background(), lease.Grant{Request: req, Worker: req.First, Token: 1}) // nobody's
+	w.change(func(ns *rules.Namespace, _ int64) { then(ns, was) })
+}
+
+// lower makes each quarantine end earlier.
+func (w wrong) lower(by func(lease.Request) time.Duration) odd {
+	look := func(req lease.Request) {
+		w.look(req, func(ns *rules.Namespace, was int64) {
+			if ns.Meta.Quarantine > was {
+				ns.Meta.Quarantine = max(was, ns.Meta.Quarantine-by(req).Milliseconds())
+			}
+		})
+	}
+	return odd{
+		acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
+			look(req)
+			return w.Acquire(ctx, req)
+		},
+		renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+			look(g.Request)
+			return w.Renew(ctx, g)
+		},
+		release: func(ctx context.Context, g lease.Grant, lastUsed int64) error {
+			look(g.Request)
+			return w.Release(ctx, g, lastUsed)
+		},
+	}
+}
+
+func noSkew(w wrong) odd { return w.lower(func(req lease.Request) time.Duration { return req.Skew }) }
+
+func lowHorizon(w wrong) odd {
+	return w.lower(func(lease.Request) time.Duration { return time.Millisecond })
+}
+
+// unseen carries out a verb as if nothing had been lost.
+func (w wrong) unseen(req lease.Request, verb func()) {
+	var was int64
+	w.look(req, func(ns *rules.Namespace, _ int64) { was, ns.Meta.Quarantine = ns.Meta.Quarantine, 0 })
+	verb()
+	w.change(func(ns *rules.Namespace, _ int64) { ns.Meta.Quarantine = max(was, ns.Meta.Quarantine) })
+}
+
+// revivedBelow is a plan in which a slot is lost and lent above, and a failover then brings
+// back the record of its former holder and forgets the other.
+func revivedBelow(seed int) simulate.Plan {
+	p := fair(2, 1,
+		simulate.Fault{At: 3 * second, Kind: simulate.DropLease},
+		simulate.Fault{At: 3 * second, Kind: simulate.Cut, Node: 0, For: 600 * time.Millisecond},
+		simulate.Fault{At: 3*second + 600*time.Millisecond, Kind: simulate.Failover, For: 650 * time.Millisecond},
+	)
+	p.Dice = uint64(seed)
+	return p
+}
+
+func calm(seed int) simulate.Plan { return simulate.CalmPlans().Example(seed) }
+
+func exactStart(w wrong) odd {
+	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
+		req.Ahead = 0
+		return w.Acquire(ctx, req)
+	}}
+}
+
+func exactHolder(w wrong) odd {
+	return odd{renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+		g.Ahead = 0
+		return w.Renew(ctx, g)
+	}}
+}
+
+// slow says that the quarantine lasts for a second more than it does.
+func slow(w wrong) odd {
+	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
+		g, err := w.Acquire(ctx, req)
+		if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
+			q.Until = q.Until.Add(time.Second)
+		}
+		return g, err
+	}}
+}
+
+func atTheClock(w wrong) odd {
+	return odd{acquire: func(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
+		w.unseen(req, func() { g, err = w.Acquire(ctx, req) })
+		return g, err
+	}}
+}
+
+func extendedBelow(w wrong) odd {
+	return odd{renew: func(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
+		w.unseen(g.Request, func() { renewed, err = w.Renew(ctx, g) })
+		return renewed, err
+	}}
+}
+
+// highCeiling lends at once above a loss, for as long as ever.
+func highCeiling(w wrong) odd {
 	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
 		g, err := w.Acquire(ctx, req)
 		if !quarantined(err) {
@@ -297,35 +410,23 @@ func unfencedRenew(w wrong) odd {
 	return w.again(func(rules.Slot) bool { return true })
 }
 
-func revived(w wrong) odd {
-	return odd{renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
-		w.slot(g, func(s *rules.Slot, now int64) {
-			if s.Owner == g.Owner && s.Token == g.Token {
-				s.Expires = max(s.Expires, now+g.TTL.Milliseconds())
-			}
-		})
-		return w.Renew(ctx, g)
-	}}
-}
-
-func blindRetake(w wrong) odd {
+func retake(w wrong) odd {
 	return odd{renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
 		renewed, err := w.Renew(ctx, g)
 		if !errors.Is(err, lease.ErrLost) {
 			return renewed, err
 		}
-		may := false
 		w.change(func(ns *rules.Namespace, now int64) {
 			s := &ns.Slots[g.Worker]
-			if may = ns.Meta.Quarantine >= now && s.Expires < now; may {
-				s.Owner, s.Token, s.Floor = g.Owner, g.Token, g.Floor
-				s.Expires = now + g.TTL.Milliseconds()
+			if ns.Meta.Quarantine >= now && s.Expires < now && g.Ceiling > now+g.Skew.Milliseconds() {
+				ceiling := max(s.Mark, g.Ceiling, now+g.TTL.Milliseconds())
+				s.Owner, s.Token, s.Floor = g.Owner, max(s.Token, g.Token, now)+1, g.Floor
+				s.Mark, s.Expires = ceiling, now+g.TTL.Milliseconds()
+				renewed, err = g, nil
+				renewed.Token, renewed.Now, renewed.Ceiling = s.Token, now, ceiling
 			}
 		})
-		if !may {
-			return renewed, err
-		}
-		return w.store.Records.Renew(ctx, g)
+		return renewed, err
 	}}
 }
 

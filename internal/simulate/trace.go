@@ -58,10 +58,12 @@ const (
 	Disorder              // in strict order, a number is not greater than one that was returned before it was asked for
 	Foreign               // a number was not given to its process, or before it was copied
 	Aged                  // a number lay reserved for longer than MaxAge
+	Paused                // in a calm plan, a holder had no ids for a while
+	Late                  // in a calm plan, a process that started had no ids within skew + 1 s
 	Rules
 )
 
-var ruleNames = [Rules]string{"duplicate id", "overlapping grants", "id outside its grant", "ids fall", "mark fell", "starved", "out of order", "number of another", "too old"}
+var ruleNames = [Rules]string{"duplicate id", "overlapping grants", "id outside its grant", "ids fall", "mark fell", "starved", "out of order", "number of another", "too old", "paused", "late"}
 
 // String returns the rule in some words.
 func (r Rule) String() string { return ruleNames[r] }
@@ -84,9 +86,10 @@ type Result struct {
 
 	Faults                                   [Kinds]int
 	IDs, Processes, Calls                    int
-	Grants, Renewals, Retakes, Releases      int
+	Grants, Renewals, Swaps, Releases        int
 	Full, Quarantined, Lost, Dropped, Frozen int
 	Length                                   time.Duration // until all went well again
+	Paused, Waited                           time.Duration // in a calm plan: the longest time without ids of a holder, and beyond the skew of who starts after a loss
 }
 
 // OK reports whether no rule was broken.

@@ -24,7 +24,7 @@ const ttl = 600 * time.Millisecond
 // worker id, in good weather, by one time of day.
 func service(pool int64, nodes int, length time.Duration, faults ...simulate.Fault) simulate.Plan {
 	p := simulate.Plan{
-		Dice: 1, Pool: pool, MaxTTL: ttl, Skew: ttl / 10, Wait: 5 * ttl, Patient: true,
+		Dice: 1, Pool: pool, MaxTTL: ttl, Skew: ttl / 10, Wait: 5 * ttl,
 		// Few sequence bits: who shares a worker id and a tick makes equal ids soon.
 		Layout: snowflake.Layout{Epoch: 915148800000, TimeUnit: time.Millisecond, WorkerBits: 3, SequenceBits: 2}.WithDefaults(),
 		Ahead:  5 * time.Millisecond,

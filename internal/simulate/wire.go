@@ -109,10 +109,10 @@ func (p *proc) answered(verb string, g lease.Grant, former *lease.Grant, err err
 		s.result.Releases++
 		return
 	}
-	renewed, other, mine := s.ledger.lent(p.id, g, former)
+	renewed, other, mine := s.ledger.lent(p.id, g)
 	switch {
-	case former != nil && former.Token != g.Token:
-		s.result.Retakes++
+	case former != nil && !renewed:
+		s.result.Swaps++
 	case former != nil:
 		s.result.Renewals++
 	case !renewed:

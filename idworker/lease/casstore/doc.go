@@ -17,8 +17,8 @@
 //   - A version stands for one content of one record. None comes back when the
 //     record is deleted and made anew.
 //   - An acknowledged Swap is not lost; or, where it can be, Record.Incarnation
-//     changes, or the record is gone altogether. Then nothing is lent for
-//     MaxTTL + Skew, and live holders re-take their worker ids.
+//     changes, or the record is gone altogether. What is lent then lies above all that
+//     may have been forgotten.
 //   - An error other than ErrChanged leaves open whether the Swap took effect.
 //
 // The store's clock may step either way, but where the record is lost it must be at

@@ -21,13 +21,15 @@ func failing() []promise {
 	return []promise{
 		{says: "another incarnation is seen by every verb", alone: true, prove: reincarnated},
 		{says: "an incarnation that flips is named", alone: true, by: canFlip, prove: flips},
-		{says: "after a wipe live holders re-take their worker ids", alone: true, prove: wiped},
-		{says: "a late copy of a borrow is no re-take", prove: lateCopy},
-		{says: "after a wipe a worker id is re-taken once", alone: true, prove: retakenOnce},
+		{says: "after a wipe holders borrow anew, above all that was lent", alone: true, prove: wiped},
+		{says: "a late copy of a borrow extends nothing", prove: lateCopy},
+		{says: "after a failover holders go on above all that was lent", alone: true, by: looksAtIncarnation, prove: failedOver},
+		{says: "a holder that did not hear of its next range is told again", alone: true, by: looksAtIncarnation, prove: unheard},
+		{says: "a range below a quarantine is never extended", alone: true, by: looksAtIncarnation, prove: notExtended},
 		{says: "after a failover a former owner cannot renew", alone: true, by: looksAtIncarnation, prove: revived},
 		{says: "after a failover a stale record that runs is waited for", alone: true, by: looksAtIncarnation, prove: staleRecord},
 		{says: "whatever the store forgets, ranges are disjoint", alone: true, prove: func(t *testing.T, b *bench) {
-			s := b.open(t, 3, maxTTL(short))
+			s := b.open(t, 3, maxTTL(short), above)
 			for range 3 {
 				s.anything(t, 20)
 				b.Wipe(t)
@@ -36,7 +38,7 @@ func failing() []promise {
 			}
 		}},
 		{says: "whatever a failover brings back, ranges are disjoint", alone: true, by: looksAtIncarnation, prove: func(t *testing.T, b *bench) {
-			s := b.open(t, 3, maxTTL(short))
+			s := b.open(t, 3, maxTTL(short), above)
 			for range 3 {
 				s.anything(t, 15)
 				restore := b.Snapshot(t)
@@ -63,7 +65,7 @@ func reincarnated(t *testing.T, b *bench) {
 	held := map[string]pair{}
 	spaces := map[string]*space{}
 	for _, verb := range []string{"renew", "acquire", "release"} {
-		spaces[verb] = b.open(t, 3)
+		spaces[verb] = b.open(t, 3, above)
 		held[verb] = pair{spaces[verb].acquire(), spaces[verb].acquire()}
 	}
 	b.Reincarnate(t)
@@ -74,61 +76,34 @@ func reincarnated(t *testing.T, b *bench) {
 
 func flips(t *testing.T, b *bench) {
 	flipper := b.Store.(Flipper)
-	s := b.open(t, 2)
+	s := b.open(t, 2, above)
 	g := s.acquire()
 	b.Reincarnate(t)
-	first := s.requireQuarantine()
+	first := s.requireQuarantine(exact)
 	require.NotContains(t, first.Reason, "quarantine: never")
 	s.Sleep(20 * time.Millisecond)
 	flipper.Flip(t)
-	g = s.renew(g)
-	q := s.requireQuarantine()
+	q := s.requireQuarantine(exact)
 	require.Contains(t, q.Reason, "quarantine: never", "the error names the way out")
 	require.Greater(t, q.Until, first.Until)
-	s.renew(g)
+	s.goesOn(g, q)
 }
 
 func wiped(t *testing.T, b *bench) {
-	s := b.open(t, 4)
-	a, c, passed := s.acquire(), s.acquire(ttl(50*time.Second)), s.acquire(ttl(short))
-	s.pass(passed.Ceiling)
-	b.Wipe(t)
-
-	retake := func(g lease.Grant) lease.Grant {
-		t.Helper()
-		taken := s.renew(g) // with the floor it had
-		require.Greater(t, taken.Token, g.Token, "a re-take is a grant of its own")
-		s.requireMark(g.Worker, taken.Ceiling, "the holder's range is on record again")
-		taken = s.renew(g)
-		require.Greater(t, taken.Token, g.Token, "the reply was lost, and the holder asks again with what it has")
-		s.requireMark(g.Worker, taken.Ceiling, "the holder's range is on record again")
-		if slot, ok := s.slot(g.Worker); ok {
-			require.Equal(t, []any{g.Holder, g.Since, taken.Token}, []any{slot.Holder, slot.Since, slot.Token})
-		}
-		again := s.renew(taken)
-		require.Equal(t, taken.Token, again.Token, "on record now")
-		return again
+	s := b.open(t, 4, above)
+	a, c := s.acquire(), s.acquire(ttl(50*time.Second))
+	for range 2 {
+		b.Wipe(t)
+		_, err := s.tryRenew(a)
+		require.ErrorIs(t, err, lease.ErrLost, "not on record")
+		require.ErrorIs(t, s.tryRelease(c, c.Ceiling), lease.ErrLost, "not on record, so not to be marked")
+		q := s.requireQuarantine(exact)
+		a, c = s.goesOn(a, q), s.goesOn(c, q)
 	}
-	a = retake(a) // it is the first to see the loss
-	q := s.requireQuarantine()
-	require.GreaterOrEqual(t, q.Until.UnixMilli(), c.Ceiling, "nothing is lent while a range that is not on record may be in use")
-	_, err := s.tryRenew(passed)
-	require.ErrorIs(t, err, lease.ErrLost, "its range has passed")
-	c = retake(renewFor(c, 40*time.Second))
-	require.ErrorIs(t, s.tryRelease(passed, passed.Ceiling), lease.ErrLost)
-
-	s.release(a, a.Now)
-	s.requireQuarantine()
-	_, err = s.tryRenew(renewFor(c, 45*time.Second))
-	require.NoError(t, err)
-
-	b.Wipe(t)
-	require.ErrorIs(t, s.tryRelease(c, c.Ceiling), lease.ErrLost, "not on record, so not to be marked")
-	s.requireQuarantine()
 }
 
 // A request that arrives once more after its lease is over lends its owner the worker
-// id anew. With the grant of the first, the owner must not come to what lies between.
+// id anew. The owner, which still has the first grant, must not come to what lies between.
 func lateCopy(t *testing.T, b *bench) {
 	s := b.open(t, 1)
 	req := s.request(ttl(short))
@@ -137,51 +112,74 @@ func lateCopy(t *testing.T, b *bench) {
 	s.pass(first.Ceiling)
 	between := s.acquire(ttl(short))
 	s.pass(between.Ceiling)
-	copied := req
-	copied.TTL = 30 * time.Second
-	_, err = s.center().Acquire(t.Context(), copied)
+	req.TTL = long
+	copied, err := s.ask(req)
 	require.NoError(t, err)
-	b.Drop(t, s.base.Namespace, Meta) // a quarantine, in which holders are believed
-	_, err = s.tryRenew(first)
-	require.ErrorIs(t, err, lease.ErrLost)
-	s.requireQuarantine()
+	renewed, err := s.tryRenew(first)
+	require.NoError(t, err, "it is the same owner's")
+	require.Equal(t, []int64{copied.Token, copied.Floor}, []int64{renewed.Token, renewed.Floor})
+	require.ErrorIs(t, s.tryRelease(first, first.Ceiling), lease.ErrLost)
+	s.requireMark(0, copied.Ceiling, "the mark stays")
 }
 
-func retakenOnce(t *testing.T, b *bench) {
-	s := b.open(t, 1)
-	former := s.acquire()
-	s.release(former, former.Floor)
-	g := s.acquire()
-	b.Wipe(t)
+func failedOver(t *testing.T, b *bench) {
+	s := b.open(t, 2, above)
+	a, c := s.acquire(), s.acquire()
+	for range 3 {
+		restore := b.Snapshot(t)
+		a = s.renew(a)
+		restore()
+		b.Reincarnate(t)
+		q := s.requireQuarantine(exact)
+		a, c = s.goesOn(a, q), s.goesOn(c, q)
+		s.requireFull()
+	}
+	s.release(a, a.Floor)
+	require.Equal(t, a.Floor, s.acquire(workers(a.Worker, a.Worker)).Floor)
+}
 
-	// Several that show the same ceiling: at most one can be right, so one gets it.
-	const many = 6
-	grants, errs := make([]lease.Grant, many), make([]error, many)
-	together(many, func(i int) {
-		forged := g
-		forged.Owner = lease.NewOwner()
-		grants[i], errs[i] = s.center().Renew(t.Context(), forged)
-	})
-	winner := -1
-	for i, err := range errs {
-		if err == nil {
-			require.Equal(t, -1, winner, "two have re-taken one worker id")
-			winner = i
-			continue
-		}
-		require.NotErrorIs(t, err, lease.ErrLost, "its range is still ahead")
-	}
-	require.NotEqual(t, -1, winner, "one of them re-takes it")
-	for _, late := range []lease.Grant{former, g} {
-		_, err := s.center().Renew(t.Context(), late)
-		_ = s.isQuarantine(err)
-	}
-	_, err := s.center().Renew(t.Context(), grants[winner])
+// unheard: the reply to the renewal that lent the next range is lost. The holder asks
+// again with the grant that it has, also where the next failover has lost the answer.
+func unheard(t *testing.T, b *bench) {
+	s := b.open(t, 1, above)
+	g := s.acquire()
+	restore := b.Snapshot(t)
+	b.Reincarnate(t)
+	next := s.goesOn(g, s.requireQuarantine(exact))
+	again, err := s.tryRenew(g)
 	require.NoError(t, err)
+	require.Equal(t, []int64{next.Token, next.Floor}, []int64{again.Token, again.Floor})
+	require.GreaterOrEqual(t, again.Ceiling, next.Ceiling)
+	require.ErrorIs(t, s.tryRelease(g, g.Ceiling), lease.ErrLost, "what it has not heard of is not given back")
+	s.requireMark(0, again.Ceiling, "the mark stays")
+
+	restore()
+	b.Reincarnate(t)
+	s.renew(s.goesOn(next, s.requireQuarantine(exact)))
+}
+
+func notExtended(t *testing.T, b *bench) {
+	s := b.open(t, 1, above)
+	g := s.acquire()
+	b.Reincarnate(t)
+	q := s.requireQuarantine(exact)
+	next, err := s.tryRenew(g)
+	for ; s.waits(err); next, err = s.tryRenew(g) {
+		s.requireMark(0, g.Ceiling, "nothing was written")
+	}
+	require.NoError(t, err)
+	require.Greater(t, next.Now+next.Ahead.Milliseconds(), s.horizon(q), "not before")
+	require.GreaterOrEqual(t, next.Floor, s.horizon(q))
+
+	waiting := b.open(t, 1)
+	held := waiting.acquire()
+	b.Reincarnate(t)
+	_, err = waiting.tryRenew(held)
+	_ = waiting.isQuarantine(err)
 }
 
 func revived(t *testing.T, b *bench) {
-	s := b.open(t, 1)
+	s := b.open(t, 1, above)
 	former := s.acquire(ttl(short))
 	restore := b.Snapshot(t)
 	s.pass(former.Ceiling)
@@ -190,31 +188,27 @@ func revived(t *testing.T, b *bench) {
 	b.Reincarnate(t)
 	_, err := s.tryRenew(former)
 	require.ErrorIs(t, err, lease.ErrLost, "on record again, but expired")
-	s.requireQuarantine()
-	g = s.renew(g)
-	require.NoError(t, s.tryRelease(g, g.Floor))
+	s.goesOn(g, s.requireQuarantine(exact))
 	_, err = s.tryRenew(former)
 	require.ErrorIs(t, err, lease.ErrLost)
 }
 
 func staleRecord(t *testing.T, b *bench) {
-	s := b.open(t, 1)
+	s := b.open(t, 1, above)
 	former := s.acquire(ttl(3 * short))
 	restore := b.Snapshot(t)
 	s.release(former, former.Floor)
 	g := s.acquire()
 	restore()
 	b.Reincarnate(t)
-	// The record says that the former owner holds it, and may be right: try again.
-	renewed, err := s.tryRenew(g)
-	if err == nil {
-		require.Greater(t, renewed.Now, former.Ceiling, "re-taken when the stale record has passed")
-	} else {
-		_ = s.isQuarantine(err)
+	_, err := s.tryRenew(g)
+	require.ErrorIs(t, err, lease.ErrLost, "the record says that the former owner holds it, and may be right")
+	q := s.requireQuarantine(exact)
+	next, err := s.tryAcquire()
+	for ; err != nil; next, err = s.tryAcquire() {
+		requireKnown(t, err)
+		s.Sleep(waitOf(err) + 2*time.Millisecond)
 	}
-	s.requireQuarantine()
-	s.pass(former.Ceiling)
-	g = s.renew(g)
-	s.requireQuarantine()
-	s.renew(g)
+	require.Greater(t, next.Now, former.Ceiling, "lent when the stale record has passed")
+	require.GreaterOrEqual(t, next.Floor, s.horizon(q))
 }

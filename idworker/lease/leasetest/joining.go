@@ -36,7 +36,7 @@ func joining() []promise {
 		{says: "invalid requests are refused before anything is written", prove: invalid},
 		{says: "the limits of a request are within what is lent", prove: atTheLimits},
 		{says: "namespaces are apart", prove: apart},
-		{says: "a namespace that was never opened is in quarantine first", prove: neverOpened},
+		{says: "a namespace that was never opened may have been forgotten", prove: neverOpened},
 		{says: "Init opens at once, and only what is new", by: centerIs[lease.Initializer], prove: initOnce},
 		{says: "the slots of a namespace are shown", by: centerIs[lease.Lister], prove: shown},
 		{says: "a centre names its store", by: centerIs[fmt.Stringer], prove: func(t *testing.T, b *bench) {
@@ -154,6 +154,9 @@ func invalid(t *testing.T, b *bench) {
 		"negative skew":        func(r *lease.Request) { r.Skew = -time.Millisecond },
 		"skew above TTL/2":     func(r *lease.Request) { r.Skew = r.TTL/2 + time.Millisecond },
 		"skew of microseconds": func(r *lease.Request) { r.Skew += time.Microsecond },
+		"negative ahead":       func(r *lease.Request) { r.Ahead = -time.Millisecond },
+		"ahead above MaxTTL":   func(r *lease.Request) { r.Ahead = r.MaxTTL + time.Millisecond },
+		"ahead of nanoseconds": func(r *lease.Request) { r.Ahead = 1 },
 	}
 	for name, wrong := range requests {
 		_, err := s.tryAcquire(wrong)
@@ -267,6 +270,10 @@ func neverOpened(t *testing.T, b *bench) {
 		require.Equal(t, q.Until, later.Until, "to ask again does not prolong it")
 		require.Equal(t, later.Until.Sub(later.Now), later.Wait())
 	}
+	early := s.borrows(above)
+	s.requireRange(early)
+	require.GreaterOrEqual(t, early.Floor, s.horizon(q))
+	s.release(early, early.Floor)
 	s.lentAfter(q)
 }
 
@@ -302,7 +309,6 @@ func initOnce(t *testing.T, b *bench) {
 	exists(s)
 	s.requireQuarantine()
 	exists(s)
-	s.renew(g)
 
 	s = b.space(t, 2)
 	s.calls.Store(0)

@@ -48,30 +48,53 @@ func limits() []promise {
 			s.Sleep(time.Millisecond)
 			require.NotEqual(t, g.Worker, s.acquire(owner(g.Owner)).Worker)
 		}},
-		{says: "a worker id is re-taken before the skew of its ceiling", prove: func(t *testing.T, b *bench) {
-			s, g := lentOne(t, b)
-			s.reach(g, s.margin(g)-1)
+		{says: "a range ahead of the clock is lent from its first millisecond on", prove: func(t *testing.T, b *bench) {
+			s := b.open(t, 1, above)
+			g := s.acquire()
 			b.Wipe(t)
-			s.renew(g)
+			horizon := s.horizon(s.requireQuarantine(exact))
+			require.Equal(t, g.Now+(s.base.MaxTTL+s.base.Skew).Milliseconds(), horizon)
+			first := horizon - s.base.Ahead.Milliseconds() + 1
+			s.reach(g, first-1)
+			_, err := s.tryAcquire()
+			require.Equal(t, time.Millisecond, s.isQuarantine(err).Wait())
+			s.Sleep(time.Millisecond)
+			next := s.acquire()
+			require.Equal(t, []int64{horizon, first + s.base.MaxTTL.Milliseconds()}, []int64{next.Floor, next.Ceiling})
+			require.Greater(t, next.Token, g.Token, "tokens rise across a loss")
 
-			s, g = lentOne(t, b)
-			s.reach(g, s.margin(g))
-			b.Wipe(t)
+			// So is what lies above a mark, while the clock has not passed the quarantine.
+			s.release(next, next.Ceiling)
+			full := s.requireFull()
+			require.Equal(t, next.Ceiling-s.base.Ahead.Milliseconds()+1, full.Soonest.UnixMilli())
+			s.Sleep(full.Wait())
+			again := s.acquire()
+			require.Equal(t, next.Ceiling, again.Floor)
+			s.release(again, horizon+1000)
+			s.reach(again, horizon)
+			again = s.acquire()
+			s.release(again, horizon+1000)
+			s.Sleep(time.Millisecond)
+			require.Equal(t, horizon+1001, s.requireFull().Soonest.UnixMilli(), "times are exact again")
+		}},
+		{says: "a holder goes on above a quarantine from the first millisecond on", by: looksAtIncarnation, prove: func(t *testing.T, b *bench) {
+			s := b.open(t, 1, above)
+			g := s.acquire()
+			b.Reincarnate(t)
+			horizon := s.horizon(s.requireQuarantine(exact))
+			first := horizon - s.base.Ahead.Milliseconds() + 1
+			s.reach(g, first-1)
 			_, err := s.tryRenew(g)
-			require.ErrorIs(t, err, lease.ErrLost)
-
-			// Also where the loss was seen long before.
-			for left, lost := range map[int64]bool{1: false, 0: true} {
-				s, g = lentOne(t, b)
-				b.Wipe(t)
-				s.requireQuarantine()
-				s.reach(g, s.margin(g)-left)
-				if _, err = s.tryRenew(g); lost {
-					require.ErrorIs(t, err, lease.ErrLost)
-				} else {
-					require.NoError(t, err)
-				}
-			}
+			require.Equal(t, time.Millisecond, s.isQuarantine(err).Wait())
+			s.Sleep(time.Millisecond)
+			next, err := s.tryRenew(g)
+			require.NoError(t, err)
+			require.Equal(t, []int64{horizon, first + s.base.MaxTTL.Milliseconds()}, []int64{next.Floor, next.Ceiling})
+			s.Sleep(s.base.TTL / 2)
+			next = s.renew(next)
+			s.reach(next, horizon+1) // the clock has caught up
+			next = s.renew(next)
+			require.Equal(t, horizon+1+s.base.TTL.Milliseconds(), next.Ceiling)
 		}},
 		{says: "a quarantine holds to its last millisecond", prove: func(t *testing.T, b *bench) {
 			s, g := lentOne(t, b)
@@ -95,39 +118,10 @@ func limits() []promise {
 				require.Equal(t, first.Until, s.requireQuarantine().Until)
 			}
 		}},
-		{says: "a ceiling that had passed when a quarantine began takes nothing back when the clock steps back", prove: func(t *testing.T, b *bench) {
-			for left, lost := range map[int64]bool{1: false, 0: true} {
-				s, g := lentOne(t, b)
-				s.reach(g, s.margin(g)-left)
-				b.Wipe(t)
-				s.requireQuarantine()
-				s.Sleep(-10 * time.Second)
-				if _, err := s.tryRenew(g); lost {
-					require.ErrorIs(t, err, lease.ErrLost)
-				} else {
-					require.NoError(t, err)
-				}
-			}
-		}},
-		// A quarantine that is over looks as if it lasted when the clock steps back, and
-		// a former holder's ceiling as if it was ahead.
-		{says: "what was lent after a quarantine is not taken back when the clock steps back", prove: func(t *testing.T, b *bench) {
-			s, g := lentOne(t, b)
-			b.Wipe(t)
-			s.reach(g, s.requireQuarantine().Until.UnixMilli())
-			former := s.acquire()
-			s.reach(former, former.Ceiling+1)
-			next := s.acquire()
-			s.Sleep(time.Second)
-			s.release(next, next.Now+1000)
-			s.Sleep(time.Duration(former.Now-1-next.Now-1000) * time.Millisecond)
-			require.Equal(t, time.Millisecond, s.requireQuarantine().Wait(), "by the clock it lasts")
-			_, err := s.tryRenew(former)
-			require.ErrorIs(t, err, lease.ErrLost)
-		}},
 	}
 	for i := range promises {
-		promises[i].alone, promises[i].by = true, standsStill
+		also := promises[i].by
+		promises[i].alone, promises[i].by = true, func(b *bench) bool { return standsStill(b) && (also == nil || also(b)) }
 	}
 	return promises
 }

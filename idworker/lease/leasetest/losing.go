@@ -18,7 +18,7 @@ func losing() []promise {
 			promises = append(promises, promise{
 				says: "the loss of " + name + " is seen by " + verb,
 				prove: func(t *testing.T, b *bench) {
-					lossSeen(t, b.open(t, 2), verb, func(s *space) { b.Drop(t, s.base.Namespace, what) })
+					lossSeen(t, b.open(t, 2, above), verb, func(s *space) { b.Drop(t, s.base.Namespace, what) })
 				},
 			})
 		}
@@ -30,21 +30,24 @@ func losing() []promise {
 				oneRecordLost(t, b, what)
 			}
 		}},
-		promise{says: "a quarantine lasts as long as the longest lease", prove: longestLease},
-		promise{says: "a quarantine ends, and what is lent then lies above it", prove: quarantineEnds},
+		promise{says: "a quarantine covers the longest lease", prove: longestLease},
+		promise{says: "a quarantine ends, and exact times are lent then", prove: quarantineEnds},
+		promise{says: "what is lent in a quarantine lies above it", prove: lentAbove},
+		promise{says: "a range ahead of the clock grows until the clock has caught up", prove: grows},
 		promise{says: "a second loss prolongs the quarantine", prove: func(t *testing.T, b *bench) {
-			s := b.open(t, 2)
+			s := b.open(t, 2, above)
 			g := s.acquire()
 			b.Drop(t, s.base.Namespace, OneMark)
-			first := s.requireQuarantine()
-			s.Sleep(50 * time.Millisecond)
+			first := s.requireQuarantine(exact)
+			g = s.goesOn(g, first)
 			b.Drop(t, s.base.Namespace, OneMark)
-			g = s.renew(g)
-			require.GreaterOrEqual(t, s.requireQuarantine().Until, first.Until.Add(45*time.Millisecond))
-			s.renew(g)
+			second := s.requireQuarantine(exact)
+			require.Greater(t, second.Until, first.Until)
+			require.GreaterOrEqual(t, s.horizon(second), g.Ceiling+s.base.Skew.Milliseconds(), "what was lent above the first is covered")
+			s.goesOn(g, second)
 		}},
 		promise{says: "whatever records are lost, ranges are disjoint", prove: func(t *testing.T, b *bench) {
-			s := b.open(t, 3, maxTTL(short))
+			s := b.open(t, 3, maxTTL(short), above)
 			for _, what := range []Records{OneMark, OneSlot, Meta, Owners} {
 				s.anything(t, 20)
 				b.Drop(t, s.base.Namespace, what)
@@ -65,27 +68,31 @@ func lossSeen(t *testing.T, s *space, verb string, lose func(*space)) {
 
 func (s *space) seeLoss(verb string, a, c lease.Grant) {
 	t := s.t
+	released := false
 	switch verb {
 	case "renew":
-		a, c = s.renew(a), s.renew(c)
+		if _, err := s.tryRenew(a); err != nil {
+			requireKnown(t, err)
+		}
 	case "acquire":
-		s.requireQuarantine()
+		s.requireQuarantine(exact)
 	case "release":
+		released = true
 		if err := s.tryRelease(c, c.Floor); err != nil {
 			require.ErrorIs(t, err, lease.ErrLost, "its record was lost")
 		}
 	}
 	const pause = 100 * time.Millisecond
 	s.Sleep(pause)
-	q := s.requireQuarantine()
+	q := s.requireQuarantine(exact)
 	require.LessOrEqual(t, s.began(q), q.Now.Add(10*time.Millisecond-pause).UnixMilli(), "%s has seen the loss", verb)
-	a = s.renew(a)
-	if verb != "release" {
-		s.renew(c)
+	a = s.renew(s.goesOn(a, q))
+	if !released {
+		s.renew(s.goesOn(c, q))
 	}
-	require.Equal(t, q.Until, s.requireQuarantine().Until, "the records are whole again")
+	require.Equal(t, q.Until, s.requireQuarantine(exact).Until, "the records are whole again")
 	require.NoError(t, s.tryRelease(a, a.Floor), "a holder gives back in quarantine as well")
-	s.requireQuarantine()
+	require.Equal(t, q.Until, s.requireQuarantine(exact).Until)
 }
 
 func ownersLost(t *testing.T, b *bench) {
@@ -141,7 +148,7 @@ func longestLease(t *testing.T, b *bench) {
 	b.Drop(t, s.base.Namespace, OneMark)
 	q := s.requireQuarantine(ttl(short))
 	require.InDelta(t, q.Now.UnixMilli(), s.began(q), 1, "MaxTTL + skew, whatever the TTL of the one who sees it")
-	require.GreaterOrEqual(t, q.Until.UnixMilli(), g.Ceiling+s.base.Skew.Milliseconds())
+	require.GreaterOrEqual(t, s.horizon(q), g.Ceiling+s.base.Skew.Milliseconds())
 }
 
 func quarantineEnds(t *testing.T, b *bench) {
@@ -151,9 +158,53 @@ func quarantineEnds(t *testing.T, b *bench) {
 		g := s.acquire()
 		b.Drop(t, s.base.Namespace, what)
 		q := s.requireQuarantine()
-		s.renewIfAlive(g)
+		if _, err := s.tryRenew(g); err != nil {
+			requireKnown(t, err)
+		}
 		s.lentAfter(q)
 		s.lendAll()
+	}
+}
+
+// lentAbove: nothing is lent for the skew, and then above the quarantine.
+func lentAbove(t *testing.T, b *bench) {
+	for _, what := range []Records{OneSlot, OneMark, Meta} {
+		s := b.open(t, 3, above)
+		s.acquire()
+		s.acquire(ttl(short))
+		s.Sleep(short + 5*time.Millisecond)
+		b.Drop(t, s.base.Namespace, what)
+		_, err := s.tryAcquire()
+		early := s.isQuarantine(err)
+		q := s.requireQuarantine(exact)
+		require.Equal(t, s.horizon(q)-s.base.Ahead.Milliseconds()+1, early.Until.UnixMilli(), "it is told when")
+		for range 2 {
+			next := s.borrows()
+			require.Greater(t, next.Now+next.Ahead.Milliseconds(), s.horizon(q), "not before")
+			s.requireRange(next)
+			require.Equal(t, s.horizon(q), next.Floor)
+			// What was given back at once is lent again above its last use.
+			s.release(next, next.Floor+1)
+			again := s.borrows(workers(next.Worker, next.Worker))
+			s.requireRange(again)
+			require.Equal(t, next.Floor+1, again.Floor)
+			s.release(again, again.Ceiling)
+		}
+	}
+}
+
+// grows: a renewal extends a range that lies ahead as far as MaxTTL above now, and no
+// further than TTL above its floor.
+func grows(t *testing.T, b *bench) {
+	s := b.open(t, 1, maxTTL(time.Minute), ttl(20*time.Second), above)
+	b.Drop(t, s.base.Namespace, OneMark)
+	_ = s.requireQuarantine()
+	g := s.borrows()
+	for range 3 {
+		s.Sleep(15 * time.Millisecond)
+		renewed := s.renew(g)
+		require.Equal(t, renewed.Now+g.MaxTTL.Milliseconds(), renewed.Ceiling)
+		g = renewed
 	}
 }
 

@@ -63,19 +63,20 @@ func operating() []promise {
 			require.Equal(t, first, again)
 			require.Equal(t, b.Traits().Incarnation, first != "")
 		}},
-		{says: "a quarantine by hand lends nothing, lasts, and leaves holders alone", prove: func(t *testing.T, b *bench) {
-			s, op := b.open(t, 2), operator(t, b)
+		{says: "a quarantine by hand lasts, and holders go on above it", prove: func(t *testing.T, b *bench) {
+			s, op := b.open(t, 2, above), operator(t, b)
 			g := s.acquire()
 			rec, err := op.Quarantine(t.Context(), s.base.Namespace, "restored from a backup")
 			require.NoError(t, err)
 			require.True(t, rec.Quarantined())
 			require.GreaterOrEqual(t, rec.Quarantine, g.Now+(s.base.MaxTTL+s.base.Skew).Milliseconds())
-			require.Contains(t, s.requireQuarantine().Reason, "restored from a backup")
-			g = s.renew(g)
+			q := s.requireQuarantine(exact)
+			require.Contains(t, q.Reason, "restored from a backup")
+			g = s.goesOn(g, q)
 			longer, err := op.Quarantine(t.Context(), s.base.Namespace, "again")
 			require.NoError(t, err)
-			require.GreaterOrEqual(t, longer.Quarantine, rec.Quarantine)
-			s.renew(g)
+			require.Greater(t, longer.Quarantine, rec.Quarantine)
+			s.goesOn(g, s.requireQuarantine(exact))
 		}},
 		{says: "a store restored from a backup and quarantined gives no id twice", alone: true, prove: restored},
 		{says: "what is taken back is not lent before its mark has passed", prove: revoked},
@@ -101,10 +102,11 @@ func operating() []promise {
 			require.NoError(t, op.Mend(t.Context(), s.base.Namespace, 0))
 			s.requireMark(held.Worker, held.Ceiling, "the mark of a holder stays")
 			s.requireMark(back.Worker, back.Ceiling, "a mark ahead stays")
+			held.Ahead = held.MaxTTL - least
 			after, err := op.Record(t.Context(), s.base.Namespace)
 			require.NoError(t, err)
 			require.Equal(t, []any{rec.Quarantine, rec.Reason, rec.Pin}, []any{after.Quarantine, after.Reason, after.Pin})
-			s.renew(held)
+			s.goesOn(held, s.requireQuarantine())
 		}},
 		{says: "a quarantine of a clock that was ahead is lowered to that of a loss now", alone: true, by: standsStill, prove: func(t *testing.T, b *bench) {
 			s, op := b.open(t, 1), operator(t, b)
@@ -150,7 +152,7 @@ func operating() []promise {
 			s.requireMark(g.Worker, g.Ceiling, "the mark stays")
 		}},
 		{says: "whatever operators do, ranges are disjoint", prove: func(t *testing.T, b *bench) {
-			s, op := b.open(t, 3, maxTTL(short)), operator(t, b)
+			s, op := b.open(t, 3, maxTTL(short), above), operator(t, b)
 			for i := range 6 {
 				s.anything(t, 10)
 				slots, err := op.Slots(t.Context(), s.base.Namespace)
@@ -187,13 +189,9 @@ func restored(t *testing.T, b *bench) {
 	rec, err := op.Quarantine(t.Context(), s.base.Namespace, "restored")
 	require.NoError(t, err)
 	require.Greater(t, rec.Quarantine, holder.Ceiling)
-	if renewed, err := s.tryRenew(holder); err == nil { // it has re-taken its slot, if it was fast enough
-		holder = renewed
-	}
-	q := s.requireQuarantine()
-	s.Sleep(q.Wait() + 5*time.Millisecond)
-	s.lendAll()
-	require.GreaterOrEqual(t, s.holders[0].Floor, holder.Ceiling)
+	_, err = s.tryRenew(holder)
+	require.ErrorIs(t, err, lease.ErrLost, "not on record")
+	require.GreaterOrEqual(t, s.borrows(above).Floor, holder.Ceiling)
 }
 
 func revoked(t *testing.T, b *bench) {

@@ -18,6 +18,7 @@ const (
 	long  = time.Minute
 	short = 300 * time.Millisecond
 	skew  = 50 * time.Millisecond
+	least = 20 * time.Millisecond // of a range that is lent ahead of the clock
 )
 
 // A space is one namespace under test.
@@ -38,6 +39,11 @@ type change func(*lease.Request)
 func ttl(d time.Duration) change { return func(r *lease.Request) { r.TTL = d } }
 
 func maxTTL(d time.Duration) change { return func(r *lease.Request) { r.TTL, r.MaxTTL = d, d } }
+
+// above lends above a loss; without it times are exact.
+func above(r *lease.Request) { r.Ahead = r.MaxTTL - least }
+
+func exact(r *lease.Request) { r.Ahead = 0 }
 
 func workers(first, last int64) change {
 	return func(r *lease.Request) { r.First, r.Last = first, last }
@@ -119,9 +125,7 @@ func (s *space) acquire(changes ...change) lease.Grant {
 	require.Equal(s.t, req, g.Request, "a grant carries its request")
 	require.GreaterOrEqual(s.t, g.Worker, req.First)
 	require.LessOrEqual(s.t, g.Worker, req.Last)
-	require.Less(s.t, g.Floor, g.Now, "the first id can be issued at once")
-	require.GreaterOrEqual(s.t, g.Floor, g.Now-1, "no id lies before its grant")
-	require.Equal(s.t, g.Now+req.TTL.Milliseconds(), g.Ceiling, "the ceiling is the centre's now + TTL")
+	s.requireRange(g)
 	require.Greater(s.t, g.Since, g.Now-1000)
 	require.LessOrEqual(s.t, g.Since, g.Now)
 	return g
@@ -143,11 +147,64 @@ func (s *space) renew(g lease.Grant) lease.Grant {
 	renewed, err := s.tryRenew(g)
 	require.NoError(s.t, err)
 	want := g
-	want.Now, want.Ceiling, want.Token = renewed.Now, renewed.Ceiling, renewed.Token
-	require.Equal(s.t, want, renewed, "a renewal changes Now, Ceiling and Token only")
+	want.Now, want.Ceiling = renewed.Now, renewed.Ceiling
+	require.Equal(s.t, want, renewed, "a renewal changes Now and Ceiling only")
 	require.GreaterOrEqual(s.t, renewed.Ceiling, g.Ceiling, "a renewal lowers no ceiling")
 	require.GreaterOrEqual(s.t, renewed.Ceiling, renewed.Now+g.TTL.Milliseconds(), "a renewal lasts for the TTL")
 	return renewed
+}
+
+// requireRange looks at a range that was just lent.
+func (s *space) requireRange(g lease.Grant) {
+	s.t.Helper()
+	require.GreaterOrEqual(s.t, g.Floor, g.Now-1, "no id lies before its grant")
+	require.Less(s.t, g.Floor, g.Now+max(1, g.Ahead.Milliseconds()), "the range does not begin too far ahead")
+	require.Equal(s.t, max(g.Now+g.TTL.Milliseconds(), min(g.Floor+g.TTL.Milliseconds(), g.Now+g.MaxTTL.Milliseconds())), g.Ceiling,
+		"the ceiling lies TTL above the centre's now or above a floor that lies ahead, and never more than MaxTTL above now")
+}
+
+// goesOn lets a holder go on after a loss: it has another range above the quarantine as
+// soon as one can be lent, by its next renewal or, where it is not on record any more, by
+// another borrow.
+func (s *space) goesOn(g lease.Grant, q *lease.QuarantineError) lease.Grant {
+	s.t.Helper()
+	next, err := s.tryRenew(g)
+	for s.waits(err) {
+		next, err = s.tryRenew(g)
+	}
+	if err == nil {
+		require.Equal(s.t, g.Worker, next.Worker)
+		require.GreaterOrEqual(s.t, next.Floor, g.Ceiling, "above the range it had")
+		require.Greater(s.t, next.Token, g.Token, "it is a grant of its own")
+		require.Equal(s.t, []any{g.Request, g.Since}, []any{next.Request, next.Since})
+	} else {
+		require.ErrorIs(s.t, err, lease.ErrLost)
+		next = s.borrows(func(r *lease.Request) { *r = g.Request; r.Owner = lease.NewOwner() })
+	}
+	s.requireRange(next)
+	require.GreaterOrEqual(s.t, next.Floor, s.horizon(q), "above all that may have been forgotten")
+	return next
+}
+
+// borrows waits until the centre lends.
+func (s *space) borrows(changes ...change) lease.Grant {
+	s.t.Helper()
+	req := s.request(changes...)
+	g, err := s.ask(req)
+	for s.waits(err) {
+		g, err = s.ask(req)
+	}
+	require.NoError(s.t, err)
+	return g
+}
+
+// waits waits for the end of a quarantine, and reports false for another error or none.
+func (s *space) waits(err error) bool {
+	q := (*lease.QuarantineError)(nil)
+	if errors.As(err, &q) {
+		s.Sleep(q.Wait() + 2*time.Millisecond)
+	}
+	return q != nil
 }
 
 // tryRelease gives g back; its holder has stopped, whatever the answer is.
@@ -219,7 +276,7 @@ func (s *space) requireFull(changes ...change) *lease.NoFreeWorkerError {
 	return full
 }
 
-// requireQuarantine asks and must be told that nothing new is lent.
+// requireQuarantine asks for exact times and must be told that there are none.
 func (s *space) requireQuarantine(changes ...change) *lease.QuarantineError {
 	s.t.Helper()
 	_, err := s.tryAcquire(changes...)
@@ -235,11 +292,13 @@ func (s *space) isQuarantine(err error) *lease.QuarantineError {
 	return q
 }
 
-// began is when the quarantine began: at most one millisecond early, for its end
-// may be told as the last millisecond of it or the first after it.
+// began is when the quarantine began that one who asks for exact times was told of.
 func (s *space) began(q *lease.QuarantineError) int64 {
-	return q.Until.Add(-s.base.MaxTTL - s.base.Skew).UnixMilli()
+	return q.Until.Add(-s.base.MaxTTL-s.base.Skew).UnixMilli() - 1
 }
+
+// horizon is the last millisecond of that quarantine.
+func (s *space) horizon(q *lease.QuarantineError) int64 { return q.Until.UnixMilli() - 1 }
 
 // expired returns a context that is past its deadline.
 func expired(t testing.TB) context.Context {

@@ -68,7 +68,7 @@ func Measures() []Measure {
 		},
 		{
 			Name: "idworker_lead_seconds", OTel: "idworker.lead", Unit: "s",
-			Help:  "How far the last id lies ahead of the clock; callers wait where it reaches max_ahead.",
+			Help:  "How far the last id lies ahead of the clock: up to max_ahead, where callers wait; more while the clock catches up with a quarantine.",
 			Value: func(r Reading, _ string) (float64, bool) { return r.Lead.Seconds(), true },
 		},
 		{

@@ -1,0 +1,243 @@
+package dbseq_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/snowflake"
+)
+
+// TestLossToGrant: processes that start after a loss, or on an empty database, have ids
+// after the skew and a moment, and holders go on without a pause. No two of them ever
+// have a millisecond of a worker id in common, neither by their grants nor in their ids.
+func TestLossToGrant(t *testing.T) {
+	t.Parallel()
+	do := func(t *testing.T, db *gorm.DB, statements ...string) {
+		t.Helper()
+		for _, statement := range statements { // members lock and create what is dropped
+			require.Eventually(t, func() bool { return db.Exec(statement).Error == nil }, 20*time.Second, 5*time.Millisecond, statement)
+		}
+	}
+	wipe := func(t *testing.T, db *gorm.DB) {
+		do(t, db, "DELETE FROM snowlease_slot", "DELETE FROM snowlease_ticket", "DELETE FROM snowlease_meta")
+	}
+	// more loses again, twice within a second if need be.
+	more := func(losses ...func(*testing.T, *gorm.DB)) func(*testing.T, *gorm.DB) {
+		return func(t *testing.T, db *gorm.DB) {
+			for i, lose := range losses {
+				if i > 0 {
+					time.Sleep(300 * time.Millisecond)
+				}
+				lose(t, db)
+			}
+		}
+	}
+	some := func(t *testing.T, db *gorm.DB) { do(t, db, "DELETE FROM snowlease_slot WHERE slot < 2") }
+	meta := func(t *testing.T, db *gorm.DB) { do(t, db, "DELETE FROM snowlease_meta") }
+	drop := func(t *testing.T, db *gorm.DB) {
+		do(t, db, "DROP TABLE IF EXISTS snowlease_slot", "DROP TABLE IF EXISTS snowlease_ticket", "DROP TABLE IF EXISTS snowlease_meta")
+	}
+	for _, e := range engines {
+		for name, lose := range map[string]func(*testing.T, *gorm.DB){
+			"first start": nil, "all rows": wipe, "some slots": some, "tables dropped": drop,
+			"two losses": more(some, wipe), "three losses": more(wipe, drop, meta),
+		} {
+			t.Run(e.name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				lossToGrant(t, e, e.dsn(t), lose)
+			})
+		}
+		if own, ok := servers[e.name]; ok {
+			t.Run(e.name+"/restart", func(t *testing.T) {
+				t.Parallel()
+				srv := own.start(t)
+				lossToGrant(t, e, srv.DSN(), func(*testing.T, *gorm.DB) {
+					srv.Stop()
+					srv.ShiftClock(time.Second) // MySQL knows seconds only
+					srv.Start()
+				})
+			})
+		}
+	}
+}
+
+// lossToGrant lets two holders draw ids, if there is something to lose, loses it, and
+// starts two processes more. There are four worker ids.
+func lossToGrant(t *testing.T, e engine, dsn string, lose func(*testing.T, *gorm.DB)) {
+	t.Helper()
+	f := &fleet{t: t, e: e, db: e.db(t, dsn), grants: map[grant]lease.Grant{}, lent: map[int64]*member{}}
+	if lose != nil {
+		req := f.request()
+		req.Owner = lease.NewOwner()
+		require.NoError(t, center(t, f.db).Init(t.Context(), req))
+		for range 2 {
+			require.NoError(t, f.member().start())
+		}
+	}
+	if lose != nil {
+		lose(t, f.db)
+	}
+	at := time.Now()
+	var started sync.WaitGroup
+	for _, m := range []*member{f.member(), f.member()} {
+		started.Go(func() {
+			err := m.start()
+			after := time.Since(at).Round(time.Millisecond)
+			assert.NoError(t, err)
+			if q := m.refused.Load(); q != nil {
+				t.Logf("a grant %v after the loss; refused at first, for %v", after, q.Wait())
+				assert.LessOrEqual(t, q.Wait(), lease.DefaultSkew+500*time.Millisecond)
+			}
+		})
+	}
+	started.Wait()
+	require.Eventually(t, func() bool {
+		quarantine := number(t, f.db, "SELECT quarantine_ms FROM snowlease_meta WHERE ns = 'orders'")
+		for _, m := range f.members {
+			if s := m.keeper.Status(); s.State != lease.Holding || s.Grant.Floor < quarantine {
+				return false
+			}
+		}
+		return quarantine > 0
+	}, 20*time.Second, 10*time.Millisecond, "all go on above what may have been forgotten")
+	f.stop()
+}
+
+var layout = snowflake.Layout{}.WithDefaults()
+
+// A fleet is processes that draw ids.
+type fleet struct {
+	t  *testing.T
+	e  engine
+	db *gorm.DB
+
+	members []*member
+	drawing sync.WaitGroup
+
+	mu     sync.Mutex
+	grants map[grant]lease.Grant // as they were last extended
+	lent   map[int64]*member     // by tick and worker id
+}
+
+// A member is a process: its keeper asks for worker ids by way of it.
+type member struct {
+	lease.Center
+	fleet     *fleet
+	keeper    *lease.Keeper
+	generator *snowflake.Generator
+	refused   atomic.Pointer[lease.QuarantineError] // at first
+	quit      chan struct{}
+}
+
+func (f *fleet) request() lease.Request {
+	req := lease.NewRequest("orders", layout)
+	req.Pool, req.Last = 4, 3
+	return req
+}
+
+func (f *fleet) member() *member {
+	f.t.Helper()
+	g, err := snowflake.NewGenerator(layout)
+	require.NoError(f.t, err)
+	m := &member{Center: center(f.t, f.db), fleet: f, generator: g, quit: make(chan struct{})}
+	m.keeper, err = lease.NewKeeper(lease.KeeperConfig{Center: m, Generator: g, Request: f.request(), Schedule: often{}, Wait: 30 * time.Second})
+	require.NoError(f.t, err)
+	f.members = append(f.members, m)
+	return m
+}
+
+// often renews several times a second, so that a test need not wait.
+type often struct{}
+
+func (often) Next(t time.Time) time.Time { return t.Add(200 * time.Millisecond) }
+
+// Acquire is that of lease.Center, which the keeper calls.
+func (m *member) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
+	g, err := m.Center.Acquire(ctx, req)
+	if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
+		m.refused.CompareAndSwap(nil, q)
+	}
+	return m.fleet.got(g, err)
+}
+
+// Renew is that of lease.Center, which the keeper calls.
+func (m *member) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+	return m.fleet.got(m.Center.Renew(ctx, g))
+}
+
+func (f *fleet) got(g lease.Grant, err error) (lease.Grant, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err == nil {
+		f.grants[grant{g.Owner, g.Token, g.Floor}] = g
+	}
+	return g, err
+}
+
+// A grant is what stays the same when it is extended.
+type grant struct {
+	owner        [16]byte
+	token, floor int64
+}
+
+// start borrows and begins to draw.
+func (m *member) start() error {
+	if err := m.keeper.Start(m.fleet.t.Context()); err != nil {
+		return err
+	}
+	m.fleet.drawing.Go(m.draw)
+	return nil
+}
+
+// draw draws ids until the end. None may fail, and no tick of a worker id may be
+// another member's.
+func (m *member) draw() {
+	shift := layout.BusinessBits + layout.SequenceBits
+	for last := int64(0); ; {
+		select {
+		case <-m.quit:
+			return
+		case <-time.After(200 * time.Microsecond):
+		}
+		id, err := m.generator.NextID()
+		if !assert.NoError(m.fleet.t, err) || !assert.Greater(m.fleet.t, id, last) {
+			return
+		}
+		if id>>shift != last>>shift && !m.mine(id>>shift) {
+			return
+		}
+		last = id
+	}
+}
+
+func (m *member) mine(tick int64) bool {
+	m.fleet.mu.Lock()
+	defer m.fleet.mu.Unlock()
+	other, lent := m.fleet.lent[tick]
+	m.fleet.lent[tick] = m
+	return assert.False(m.fleet.t, lent && other != m, "two members have a tick of worker id %d", tick%layout.Workers())
+}
+
+func (f *fleet) stop() {
+	f.t.Helper()
+	for _, m := range f.members {
+		close(m.quit)
+	}
+	f.drawing.Wait()
+	for _, m := range f.members {
+		require.NoError(f.t, m.keeper.Stop(f.t.Context()))
+	}
+	require.NotEmpty(f.t, f.lent)
+	requireDisjoint(f.t, slices.Collect(maps.Values(f.grants))...)
+}

@@ -1,0 +1,268 @@
+package redisseq_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// A fleet is processes that issue ids all the time, on one Redis at the defaults.
+type fleet struct {
+	t       *testing.T
+	s       *store
+	srv     *testserver.Server
+	replica *testserver.Server
+	addr    atomic.Value // of the Redis that all ask
+
+	gate    sync.RWMutex // shut while the first newcomer after a loss asks
+	keepers []*lease.Keeper
+	issuers sync.WaitGroup
+	done    chan struct{}
+	refused chan *lease.QuarantineError
+
+	issued atomic.Int64
+	mu     sync.Mutex
+	ids    []int64
+	grants []lease.Grant
+}
+
+// A watched is the centre of one process.
+type watched struct {
+	lease.Center
+	f        *fleet
+	newcomer bool
+}
+
+func (w watched) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
+	return w.note(func() (lease.Grant, error) { return w.Center.Acquire(ctx, req) })
+}
+
+func (w watched) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+	return w.note(func() (lease.Grant, error) { return w.Center.Renew(ctx, g) })
+}
+
+func (w watched) note(verb func() (lease.Grant, error)) (lease.Grant, error) {
+	if !w.newcomer {
+		w.f.gate.RLock()
+		defer w.f.gate.RUnlock()
+	}
+	g, err := verb()
+	if q := (*lease.QuarantineError)(nil); w.newcomer && errors.As(err, &q) {
+		select {
+		case w.f.refused <- q:
+		default:
+		}
+	}
+	if err == nil {
+		w.f.mu.Lock()
+		defer w.f.mu.Unlock()
+		w.f.grants = append(w.f.grants, g)
+	}
+	return g, err
+}
+
+// process returns a keeper, and what starts it and then issues ids until the end.
+func (f *fleet) process(newcomer bool) (*lease.Keeper, func() error) {
+	client := redis.NewClient(&redis.Options{Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", f.addr.Load().(string))
+	}})
+	f.t.Cleanup(func() { _ = client.Close() })
+	c, err := redisseq.New(client)
+	require.NoError(f.t, err)
+	gen, err := snowflake.NewGenerator(snowflake.Layout{})
+	require.NoError(f.t, err)
+	cfg := lease.KeeperConfig{Center: watched{c, f, newcomer}, Generator: gen, Request: lease.NewRequest("orders", gen.Layout())}
+	if !newcomer {
+		cfg.Jitter = func(d time.Duration) time.Duration { return min(d, 200*time.Millisecond) } // it learns of the loss soon
+	}
+	k, err := lease.NewKeeper(cfg)
+	require.NoError(f.t, err)
+	return k, func() error {
+		if err := k.Start(f.t.Context()); err != nil {
+			return err
+		}
+		f.issuers.Go(func() { f.issue(gen) })
+		return nil
+	}
+}
+
+// issue makes ids until the end, without one error.
+func (f *fleet) issue(gen *snowflake.Generator) {
+	var ids []int64
+	pace := time.NewTicker(time.Millisecond)
+	defer pace.Stop()
+	for {
+		select {
+		case <-f.done:
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.ids = append(f.ids, ids...)
+			return
+		case <-pace.C:
+		}
+		for range 5 {
+			id, err := gen.NextID()
+			if !assert.NoError(f.t, err, "a process that has ids goes on") {
+				return
+			}
+			ids = append(ids, id)
+		}
+		f.issued.Add(5)
+	}
+}
+
+func (f *fleet) hold(n int) {
+	for range n {
+		k, start := f.process(false)
+		require.NoError(f.t, start())
+		f.keepers = append(f.keepers, k)
+	}
+}
+
+// renewed returns when all have renewed.
+func (f *fleet) renewed() {
+	for _, k := range f.keepers {
+		before := k.Status().Renewals
+		require.Eventually(f.t, func() bool { return k.Status().Renewals > before }, time.Minute, 10*time.Millisecond)
+	}
+}
+
+func (f *fleet) admin() *redis.Client { return (&store{addr: f.addr.Load().(string)}).client(f.t) }
+
+// join starts a newcomer after a loss, the first to ask, and returns when it was refused.
+func (f *fleet) join(lose func(*fleet)) (k *lease.Keeper, started chan error, at time.Time) {
+	f.gate.Lock()
+	defer f.gate.Unlock()
+	lose(f)
+	at = f.admin().Time(f.t.Context()).Val()
+	f.refused = make(chan *lease.QuarantineError, 1)
+	k, start := f.process(true)
+	started = make(chan error, 1)
+	go func() { started <- start() }()
+	select {
+	case q := <-f.refused:
+		require.LessOrEqual(f.t, q.Wait(), lease.DefaultSkew+500*time.Millisecond)
+	case err := <-started:
+		require.Fail(f.t, "lent at once", err)
+	}
+	return k, started, at
+}
+
+// finish ends all and looks at what they were lent and what they issued.
+func (f *fleet) finish() {
+	least := f.issued.Load() + 2000
+	require.Eventually(f.t, func() bool { return f.issued.Load() > least }, time.Minute, 10*time.Millisecond)
+	close(f.done)
+	f.issuers.Wait()
+	for _, k := range f.keepers {
+		require.NoError(f.t, k.Stop(f.t.Context()))
+	}
+	slices.Sort(f.ids)
+	require.Len(f.t, slices.Compact(slices.Clone(f.ids)), len(f.ids), "no id twice")
+	slices.SortFunc(f.grants, func(a, b lease.Grant) int {
+		return cmp.Or(cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Floor, b.Floor))
+	})
+	for i, g := range f.grants[1:] {
+		if last := f.grants[i]; last.Worker == g.Worker && last.Owner != g.Owner {
+			require.LessOrEqual(f.t, last.Ceiling, g.Floor, "%v\n%v", last, g)
+		}
+	}
+	f.t.Logf("%d ids", len(f.ids))
+}
+
+// TestLossToGrant: however a Redis loses grants, who holds one goes on without a pause, and
+// newcomers have ids after the skew and a moment, none of them twice.
+func TestLossToGrant(t *testing.T) {
+	t.Parallel()
+	wipe := func(f *fleet) { require.NoError(f.t, f.admin().FlushAll(f.t.Context()).Err()) }
+	var all sync.WaitGroup
+	for name, c := range map[string]struct {
+		holders int
+		before  func(*fleet)
+		losses  []func(*fleet)
+	}{
+		"a first start": {losses: []func(*fleet){func(*fleet) {}}},
+		"FLUSHALL":      {holders: 3, losses: []func(*fleet){wipe}},
+		"a restart without data": {holders: 3, losses: []func(*fleet){func(f *fleet) {
+			f.srv.Kill()
+			f.srv.Start()
+		}}},
+		"a stale replica is promoted": {
+			holders: 2,
+			before: func(f *fleet) {
+				f.replica = testserver.NewRedisReplica(f.t, f.srv)
+				f.replica.CutLink()
+				f.hold(1) // of which the replica knows nothing
+				f.renewed()
+			},
+			losses: []func(*fleet){func(f *fleet) {
+				f.srv.Kill()
+				f.replica.Promote()
+				f.addr.Store(f.replica.Addr())
+			}},
+		},
+		"all records of worker ids are deleted": {holders: 3, losses: []func(*fleet){func(f *fleet) {
+			require.NoError(f.t, f.admin().Del(f.t.Context(), keys("orders")[:3]...).Err())
+		}}},
+		"some records are lost": {holders: 3, losses: []func(*fleet){func(f *fleet) {
+			c, k, ctx := f.admin(), keys("orders"), f.t.Context()
+			worker := func(i int) string { return fmt.Sprint(f.keepers[i].Status().Grant.Worker) }
+			require.NoError(f.t, errors.Join(
+				c.ZRem(ctx, k[0], worker(0)).Err(), c.HDel(ctx, k[1], worker(1)).Err(), c.HDel(ctx, k[2], worker(2)).Err()))
+		}}},
+		"twice":       {holders: 3, losses: []func(*fleet){wipe, wipe}},
+		"three times": {holders: 3, losses: []func(*fleet){wipe, wipe, wipe}},
+	} {
+		all.Go(func() {
+			t.Run(name, func(t *testing.T) { // at once, however many tests may run: most of it is waiting
+				f := &fleet{t: t, done: make(chan struct{})}
+				f.s, f.srv = startReal(t)
+				f.addr.Store(f.srv.Addr())
+				if c.holders > 0 {
+					gen, err := snowflake.NewGenerator(snowflake.Layout{})
+					require.NoError(t, err)
+					req := lease.NewRequest("orders", gen.Layout())
+					req.Owner = lease.NewOwner()
+					require.NoError(t, f.s.center(t).Init(t.Context(), req))
+				}
+				f.hold(c.holders)
+				f.renewed()
+				if c.before != nil {
+					c.before(f)
+				}
+				var newcomers []chan error
+				var lost time.Time
+				for _, lose := range c.losses {
+					k, started, at := f.join(lose)
+					f.keepers, newcomers, lost = append(f.keepers, k), append(newcomers, started), at
+				}
+				for _, started := range newcomers {
+					require.NoError(t, <-started)
+				}
+				last := f.keepers[len(f.keepers)-1].Status().Grant
+				t.Logf("%v from the loss to the grant of a newcomer", time.UnixMilli(last.Since).Sub(lost).Truncate(time.Millisecond))
+				for _, k := range f.keepers { // the holders too
+					require.Eventually(t, func() bool { return k.Status().Grant.Floor >= last.Floor }, time.Minute, 10*time.Millisecond)
+				}
+				f.finish()
+			})
+		})
+	}
+	all.Wait()
+}
