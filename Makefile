@@ -14,7 +14,7 @@ STORES ?= redis mysql postgres local numbers
 PLATFORMS ?= linux/386 linux/arm linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64
 
 # Modules of their own, so that what they compare or test with stays out of go.mod.
-modules := $(dir $(wildcard */go.mod */*/go.mod))
+modules := $(dir $(wildcard */go.mod */*/go.mod */*/*/go.mod))
 in_modules = for module in $(modules); do echo "-- $$module"; (cd $$module && $(1)); done
 
 .PHONY: help
@@ -33,7 +33,7 @@ lint: ## vet, golangci-lint, gofmt, go mod tidy, what packages link, types on ot
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:" $$unformatted; exit 1; fi
 	go mod tidy -diff
 	scripts/check-imports.sh
-	go run ./internal/platforms $(PLATFORMS)
+	go run ./internal/test/platforms $(PLATFORMS)
 	@$(call in_modules,go vet ./... && go mod tidy -diff)
 
 .PHONY: test-deps
@@ -46,7 +46,7 @@ test: test-deps ## run every test with the race detector
 	go test -race -count=1 -p 2 -timeout $(TESTTIME) ./...
 	@# Not where time is simulated, which moves when everything stands still, nor for
 	@# 48 processes at a time: the race detector makes them ten times as slow.
-	@$(call in_modules,go test $$([[ $$module = internal/@(simulate|chaos)/ ]] || echo -race) -count=1 -timeout $(TESTTIME) ./...)
+	@$(call in_modules,go test $$([[ $$module = internal/proof/@(simulate|chaos)/ ]] || echo -race) -count=1 -timeout $(TESTTIME) ./...)
 
 .PHONY: cover
 cover: test-deps ## run every test and show the coverage: cover.out
@@ -59,13 +59,13 @@ bench: ## measure everything beside its peers, about ten minutes: docs/performan
 
 .PHONY: chaos
 chaos: test-deps ## faults on real servers, CHAOSTIME for each store, about five times that, LOSSES times as many losses
-	cd internal/chaos && for store in $(STORES); do \
+	cd internal/proof/chaos && for store in $(STORES); do \
 		go test -count=1 -v -timeout 0 -run "TestChaos/$$store$$" . -chaos.duration=$(CHAOSTIME) -chaos.seed=$(SEED) -chaos.losses=$(LOSSES) -chaos.report="$$PWD/chaos-$$store.md"; \
 	done
 
 .PHONY: soak
 soak: ## simulate 100,000 seeds, about half an hour; goes on where it was stopped
-	cd internal/simulate && go test -tags soak -count=1 -timeout 0 -v -run 'TestSoak$$' . -soak.seeds=$(SEEDS)
+	cd internal/proof/simulate && go test -tags soak -count=1 -timeout 0 -v -run 'TestSoak$$' . -soak.seeds=$(SEEDS)
 
 .PHONY: fuzz
 fuzz: ## fuzz each target, or those that FUZZ matches, for FUZZTIME

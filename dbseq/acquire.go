@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // Acquire lends a free worker id: the one that a ticket falls on, or else the least

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/lease/leasetest"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/leasetest"
 )
 
 // A clocked store is a SQLite whose clock stands until Sleep moves it, and which can

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // ErrDamaged is returned where a row holds what no statement here has written. Nothing

@@ -10,8 +10,8 @@ import (
 	"gorm.io/driver/mysql"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // TestGalera: two nodes of a Galera cluster that answer in turn lend nothing. Nodes that

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/segment"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/segment"
 )
 
 // harms are what a column may be found to hold, as far as its type lets it.

@@ -9,7 +9,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
-	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // A server that goes away while a process starts is waited for: what passes is no

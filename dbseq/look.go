@@ -11,8 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // rounds is how often a verb looks again when others were faster.

@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // TestLossToGrant: processes that start after a loss, or on an empty database, have ids
@@ -105,7 +106,7 @@ func lossToGrant(t *testing.T, e engine, dsn string, lose func(*testing.T, *gorm
 	require.Eventually(t, func() bool {
 		quarantine := number(t, f.db, "SELECT quarantine_ms FROM snowlease_meta WHERE ns = 'orders'")
 		for _, m := range f.members {
-			if s := m.keeper.Status(); s.State != lease.Holding || s.Grant.Floor < quarantine {
+			if s := m.keeper.Status(); s.State != keeper.Holding || s.Grant.Floor < quarantine {
 				return false
 			}
 		}
@@ -134,14 +135,14 @@ type fleet struct {
 type member struct {
 	lease.Center
 	fleet     *fleet
-	keeper    *lease.Keeper
+	keeper    *keeper.Keeper
 	generator *snowflake.Generator
 	refused   atomic.Pointer[lease.QuarantineError] // at first
 	quit      chan struct{}
 }
 
 func (f *fleet) request() lease.Request {
-	req := lease.NewRequest("orders", layout)
+	req := keeper.NewRequest("orders", layout)
 	req.Pool, req.Last = 4, 3
 	return req
 }
@@ -151,7 +152,7 @@ func (f *fleet) member() *member {
 	g, err := snowflake.NewGenerator(layout)
 	require.NoError(f.t, err)
 	m := &member{Center: center(f.t, f.db), fleet: f, generator: g, quit: make(chan struct{})}
-	m.keeper, err = lease.NewKeeper(lease.KeeperConfig{Center: m, Generator: g, Request: f.request(), Schedule: often{}, Wait: 30 * time.Second})
+	m.keeper, err = keeper.New(keeper.Config{Center: m, Generator: g, Request: f.request(), Schedule: often{}, Wait: 30 * time.Second})
 	require.NoError(f.t, err)
 	f.members = append(f.members, m)
 	return m

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/lease"
 )
 
 var _ lease.Operator = (*Center)(nil)

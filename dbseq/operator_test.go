@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/lease/leasetest"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/leasetest"
 )
 
 func TestOperator(t *testing.T) {

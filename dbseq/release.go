@@ -3,7 +3,7 @@ package dbseq
 import (
 	"context"
 
-	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // Release gives g back, in 3 statements. See lease.Center.

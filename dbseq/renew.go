@@ -3,7 +3,7 @@ package dbseq
 import (
 	"context"
 
-	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // Renew raises the ceiling of g, in 2 statements. See lease.Center.

@@ -11,7 +11,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/idworker/segment"
+	"github.com/snowlease/snowlease/segment"
 )
 
 var (

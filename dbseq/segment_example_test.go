@@ -11,7 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker/segment"
+	"github.com/snowlease/snowlease/segment"
 )
 
 // Order numbers from 1000 on, out of the application's database.

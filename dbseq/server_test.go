@@ -15,8 +15,8 @@ import (
 	"gorm.io/driver/postgres"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // TestRestart: who may have forgotten what it acknowledged lends above it, to who holds

@@ -11,7 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // TestManyProcessesOnAnEmptyDatabase: they create the tables together, and all are lent

@@ -15,7 +15,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // maxJavaScript is the last integer that a JavaScript number tells from its

@@ -20,8 +20,8 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowlease/snowlease/gormplugin"
-	"github.com/snowlease/snowlease/idworker/snowflake"
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 func TestMain(m *testing.M) {

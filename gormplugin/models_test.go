@@ -8,7 +8,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowlease/snowlease/gormplugin"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // The models of the suite, by what is special about their keys.

@@ -11,7 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/gormplugin"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // workers is what idworker.Module is to this package: a generator that has a lease

@@ -21,7 +21,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowlease/snowlease/gormplugin"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // A counter counts up, and notes what it was asked for.

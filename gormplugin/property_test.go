@@ -22,7 +22,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/snowlease/snowlease/gormplugin"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // A level is a model made at run time: its key, where the key lies, and what follows.

@@ -9,8 +9,8 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/idworker/segment"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 const remedy = "insert in a start hook or later, not in fx.Invoke or a constructor, and list gormplugin.Module before every module that writes, so that the worker starts before them and stops after them"

@@ -15,7 +15,7 @@ import (
 
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/segment"
+	"github.com/snowlease/snowlease/segment"
 )
 
 type (

@@ -4,7 +4,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm/clause"
 
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 func mapWays() []way {

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/fx/fxtest"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 var business = snowflake.Layout{WorkerBits: 5, BusinessBits: 5, SequenceBits: 12}

@@ -8,8 +8,8 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/local"
+	"github.com/snowlease/snowlease/hostseq"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -98,11 +98,11 @@ func newLocal(cfg Config) (lease.Center, error) {
 	if err != nil {
 		return nil, err
 	}
-	var opts []local.Option
+	var opts []hostseq.Option
 	if cfg.MaxAhead > 0 {
-		opts = append(opts, local.WithMaxAhead(cfg.MaxAhead))
+		opts = append(opts, hostseq.WithMaxAhead(cfg.MaxAhead))
 	}
-	c, err := local.New(p.Local, p.layout, opts...)
+	c, err := hostseq.New(p.Local, p.layout, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("idworker: mode local: %w", err)
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
 
+	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/local"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // A time field that ends within five years is told at the start, within one it fails.
@@ -24,7 +24,7 @@ func TestTimeFieldThatEnds(t *testing.T) {
 		var j journal
 		var w *idworker.IdWorker
 		a := app(t, &w, j.provide(), fx.Supply(idworker.Config{
-			Mode: idworker.ModeLocal, Worker: &one, Layout: layout, Local: local.Config{Stateless: true},
+			Mode: idworker.ModeLocal, Worker: &one, Layout: layout, Local: hostseq.Config{Stateless: true},
 		}))
 		a.RequireStart()
 		if c.warns {

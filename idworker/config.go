@@ -13,11 +13,12 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/local"
-	"github.com/snowlease/snowlease/idworker/segment"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/hostseq"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // Mode says where worker ids come from.
@@ -118,7 +119,7 @@ type Config struct {
 	Worker *int64 `yaml:"worker" json:"worker" koanf:"worker" mapstructure:"worker" env:"WORKER"`
 	// Local says where mode local finds worker ids. Default: Worker if that is set,
 	// else a slot of this host.
-	Local local.Config `yaml:"local" json:"local" koanf:"local" mapstructure:"local" envPrefix:"LOCAL_"`
+	Local hostseq.Config `yaml:"local" json:"local" koanf:"local" mapstructure:"local" envPrefix:"LOCAL_"`
 	// Prefetch is the most ids that one call of Redis reserves ahead, 1 to 1,048,576; 1
 	// makes ids rise across processes. Mode redis-sequence only. Default: 4096.
 	Prefetch int64 `yaml:"prefetch" json:"prefetch" koanf:"prefetch" mapstructure:"prefetch" env:"PREFETCH"`
@@ -171,7 +172,7 @@ func (c Config) WithDefaults() Config {
 	c.MaxTTL = cmp.Or(c.MaxTTL, max(c.TTL, lease.DefaultTTL))
 	c.Skew = cmp.Or(c.Skew, lease.DefaultSkew)
 	c.Renew = cmp.Or(c.Renew, DefaultRenew)
-	c.Wait = cmp.Or(c.Wait, lease.DefaultWait)
+	c.Wait = cmp.Or(c.Wait, keeper.DefaultWait)
 	c.OnLost = cmp.Or(c.OnLost, OnLostContinue)
 	c.Quarantine = cmp.Or(c.Quarantine, QuarantineOnChange)
 	c.Holder = cmp.Or(c.Holder, holder())

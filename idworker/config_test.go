@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/local"
-	"github.com/snowlease/snowlease/idworker/segment"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 func TestZeroConfigButNamespaceIsValid(t *testing.T) {
@@ -86,7 +86,7 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"worker without local", func(c *idworker.Config) { c.Worker = &big }, []string{"worker 32", "workers"}},
 		{"local by another mode", func(c *idworker.Config) { c.Local.Dir = "/x" }, []string{"local is set", "mode auto", "set mode local"}},
 		{"local twice", func(c *idworker.Config) { c.Mode, c.Worker, c.Local.Worker = idworker.ModeLocal, new(int64), &big }, []string{"worker 0", "local.worker 32"}},
-		{"local source", func(c *idworker.Config) { c.Mode, c.Local.Sources = idworker.ModeLocal, []local.Source{"mac"} }, []string{"local", `"mac"`, "ordinal"}},
+		{"local source", func(c *idworker.Config) { c.Mode, c.Local.Sources = idworker.ModeLocal, []hostseq.Source{"mac"} }, []string{"local", `"mac"`, "ordinal"}},
 		{"local worker low", func(c *idworker.Config) { c.Mode, c.Worker = idworker.ModeLocal, &minus }, []string{"worker -1", "0 to 31"}},
 		{"local worker high", func(c *idworker.Config) { c.Mode, c.Worker = idworker.ModeLocal, &big }, []string{"worker 32", "0 to 31"}},
 	} {
@@ -119,7 +119,7 @@ func TestRenewSchedules(t *testing.T) {
 
 // One name a key, in snake_case, whatever reads the configuration.
 func TestTagsAgree(t *testing.T) {
-	for _, c := range []any{idworker.Config{}, snowflake.Layout{}, local.Config{}, segment.Config{}} {
+	for _, c := range []any{idworker.Config{}, snowflake.Layout{}, hostseq.Config{}, segment.Config{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(c)) {
 			name := f.Tag.Get("yaml")
 			require.Regexp(t, "^[a-z]+(_[a-z]+)*$", name, f.Name)

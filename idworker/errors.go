@@ -1,8 +1,8 @@
 package idworker
 
 import (
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // Why no id is issued. Test for them with errors.Is.

@@ -8,8 +8,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // IdWorker issues ids under a worker id of its own. All methods are safe for
@@ -22,9 +23,9 @@ type IdWorker struct {
 	ids    snowflake.Stream // of gen, for a business number
 	seq    *sequence        // mode redis-sequence, in the place of gen, ids, center and keeper; else nil
 	plan   plan
-	center lease.Center  // nil: fixed
-	keeper *lease.Keeper // nil: fixed
-	past   *past         // never nil
+	center lease.Center   // nil: fixed
+	keeper *keeper.Keeper // nil: fixed
+	past   *past          // never nil
 	sizes  *batches
 	owned  io.Closer // the centre, where it was made here
 	shared bool      // another's worker id, for a business number
@@ -125,7 +126,7 @@ func build(p plan, center lease.Center, log *slog.Logger, onLost func(error)) (*
 		return w, nil
 	}
 	w.center = center
-	w.keeper, err = lease.NewKeeper(lease.KeeperConfig{
+	w.keeper, err = keeper.New(keeper.Config{
 		Center: center, Generator: gen, Request: p.request, Schedule: p.schedule, Wait: p.Wait,
 		ExactTimes: p.ExactTimes, OnLost: onLost, Logger: log,
 	})

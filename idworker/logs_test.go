@@ -13,9 +13,9 @@ import (
 	"go.uber.org/fx/fxtest"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/segment"
-	"github.com/snowlease/snowlease/internal/memcenter"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/segment"
 )
 
 // With an option a worker that is opened without fx logs what one in fx does.

@@ -16,13 +16,13 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/local"
-	"github.com/snowlease/snowlease/idworker/segment"
-	"github.com/snowlease/snowlease/idworker/snowflake"
-	"github.com/snowlease/snowlease/internal/memcenter"
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 func TestStartAndStopOnEveryEngine(t *testing.T) {
@@ -233,7 +233,7 @@ func TestOwnCenterComesFirst(t *testing.T) {
 	}
 	one := int64(1)
 	for _, cfg := range []idworker.Config{
-		{Mode: idworker.ModeLocal, Worker: &one, Local: local.Config{Stateless: true}},
+		{Mode: idworker.ModeLocal, Worker: &one, Local: hostseq.Config{Stateless: true}},
 		{Namespace: "orders", Mode: idworker.ModeRedisSequence},
 	} {
 		t.Run("not in mode "+string(cfg.Mode), func(t *testing.T) {
@@ -289,7 +289,7 @@ func TestLocalMode(t *testing.T) {
 	worker := int64(7)
 	var w *idworker.IdWorker
 	var j journal
-	cfg := idworker.Config{Mode: idworker.ModeLocal, Worker: &worker, Local: local.Config{Dir: t.TempDir()}}
+	cfg := idworker.Config{Mode: idworker.ModeLocal, Worker: &worker, Local: hostseq.Config{Dir: t.TempDir()}}
 	a := app(t, &w, fx.Supply(cfg, newSQLite(t)), j.provide())
 	a.RequireStart()
 	id, err := w.NextID()
@@ -301,7 +301,7 @@ func TestLocalMode(t *testing.T) {
 	require.NotEmpty(t, w.Status().Promise)
 	require.ErrorContains(t, w.Reset(t.Context()), "copies of a process")
 	_, err = idworker.Open(t.Context(), cfg, nil)
-	require.ErrorIs(t, err, local.ErrHeld, "another process has it")
+	require.ErrorIs(t, err, hostseq.ErrHeld, "another process has it")
 	a.RequireStop()
 	require.False(t, w.Ready())
 	next, err := idworker.Open(t.Context(), cfg, nil)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker/history"
-	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/history"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // Why there is no id for a time past. Test for them with errors.Is.

@@ -10,9 +10,9 @@ import (
 	"go.uber.org/fx/fxtest"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/segment"
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/segment"
 )
 
 // A replica that is to be waited for hangs: ids go on to the ceiling, and come back

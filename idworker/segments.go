@@ -13,8 +13,8 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker/segment"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/segment"
 )
 
 // Segments are the sequences of small numbers that Config.Segments names, beside the

@@ -16,9 +16,9 @@ import (
 	"gorm.io/driver/postgres"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/segment"
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/segment"
 )
 
 // Numbers go on across applications, from every store.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/snowlease/snowlease/idworker/snowflake"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // OpenSequence is Open for mode redis-sequence: it returns a worker whose ids are

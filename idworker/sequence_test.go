@@ -14,8 +14,8 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/snowflake"
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // counted is a configuration of mode redis-sequence whose quarantine is over soon.

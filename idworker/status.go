@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -120,9 +121,9 @@ func (w *IdWorker) Status() Status {
 			st.Floor, st.Ceiling, st.Since = time.UnixMilli(g.Floor), time.UnixMilli(g.Ceiling), time.UnixMilli(g.Since)
 		}
 		switch k.State {
-		case lease.Quarantined:
+		case keeper.Quarantined:
 			st.State = StateQuarantined
-		case lease.Borrowing:
+		case keeper.Borrowing:
 			st.State = StateBorrowing
 		}
 	}

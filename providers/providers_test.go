@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/providers"
 	"github.com/snowlease/snowlease/providers/mysql"
 	"github.com/snowlease/snowlease/providers/postgres"

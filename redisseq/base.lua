@@ -1,5 +1,5 @@
 -- Every script starts with this file. One script is one atomic step of the
--- protocol in idworker/lease/doc.go.
+-- protocol in lease/doc.go.
 --
 -- lease  ZSET  worker id -> when its lease expires (never lent: its own number)
 -- mark   HASH  worker id -> no id of this worker lies above it

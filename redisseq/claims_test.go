@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // What a pool of 1,024 worker ids takes that are all lent, as the package says.

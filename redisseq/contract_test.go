@@ -3,7 +3,7 @@ package redisseq_test
 import (
 	"testing"
 
-	"github.com/snowlease/snowlease/idworker/lease/leasetest"
+	"github.com/snowlease/snowlease/lease/leasetest"
 	"github.com/snowlease/snowlease/redisseq"
 )
 

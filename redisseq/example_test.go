@@ -9,12 +9,12 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
 // A worker id is borrowed, renewed and given back. In an application a keeper does
-// this: see lease.NewKeeper.
+// this: see keeper.New.
 func Example() {
 	server := miniredis.NewMiniRedis()
 	if err := server.Start(); err != nil {

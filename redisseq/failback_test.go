@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/segment"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/segment"
 )
 
 // A pair is a master that fails over to its replica and back.

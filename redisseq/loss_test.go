@@ -16,10 +16,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/snowflake"
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // A fleet is processes that issue ids all the time, on one Redis at the defaults.
@@ -31,7 +32,7 @@ type fleet struct {
 	addr    atomic.Value // of the Redis that all ask
 
 	gate    sync.RWMutex // shut while the first newcomer after a loss asks
-	keepers []*lease.Keeper
+	keepers []*keeper.Keeper
 	issuers sync.WaitGroup
 	done    chan struct{}
 	refused chan *lease.QuarantineError
@@ -78,7 +79,7 @@ func (w watched) note(verb func() (lease.Grant, error)) (lease.Grant, error) {
 }
 
 // process returns a keeper, and what starts it and then issues ids until the end.
-func (f *fleet) process(newcomer bool) (*lease.Keeper, func() error) {
+func (f *fleet) process(newcomer bool) (*keeper.Keeper, func() error) {
 	client := redis.NewClient(&redis.Options{Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", f.addr.Load().(string))
 	}})
@@ -87,11 +88,11 @@ func (f *fleet) process(newcomer bool) (*lease.Keeper, func() error) {
 	require.NoError(f.t, err)
 	gen, err := snowflake.NewGenerator(snowflake.Layout{})
 	require.NoError(f.t, err)
-	cfg := lease.KeeperConfig{Center: watched{c, f, newcomer}, Generator: gen, Request: lease.NewRequest("orders", gen.Layout())}
+	cfg := keeper.Config{Center: watched{c, f, newcomer}, Generator: gen, Request: keeper.NewRequest("orders", gen.Layout())}
 	if !newcomer {
 		cfg.Jitter = func(d time.Duration) time.Duration { return min(d, 200*time.Millisecond) } // it learns of the loss soon
 	}
-	k, err := lease.NewKeeper(cfg)
+	k, err := keeper.New(cfg)
 	require.NoError(f.t, err)
 	return k, func() error {
 		if err := k.Start(f.t.Context()); err != nil {
@@ -146,7 +147,7 @@ func (f *fleet) renewed() {
 func (f *fleet) admin() *redis.Client { return (&store{addr: f.addr.Load().(string)}).client(f.t) }
 
 // join starts a newcomer after a loss, the first to ask, and returns when it was refused.
-func (f *fleet) join(lose func(*fleet)) (k *lease.Keeper, started chan error, at time.Time) {
+func (f *fleet) join(lose func(*fleet)) (k *keeper.Keeper, started chan error, at time.Time) {
 	f.gate.Lock()
 	defer f.gate.Unlock()
 	lose(f)
@@ -237,7 +238,7 @@ func TestLossToGrant(t *testing.T) {
 				if c.holders > 0 {
 					gen, err := snowflake.NewGenerator(snowflake.Layout{})
 					require.NoError(t, err)
-					req := lease.NewRequest("orders", gen.Layout())
+					req := keeper.NewRequest("orders", gen.Layout())
 					req.Owner = lease.NewOwner()
 					require.NoError(t, f.s.center(t).Init(t.Context(), req))
 				}

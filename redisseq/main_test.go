@@ -3,7 +3,7 @@ package redisseq_test
 import (
 	"testing"
 
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
 func TestMain(m *testing.M) { testserver.Main(m) }

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // A reply of a script: a verdict and its values.

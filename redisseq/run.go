@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // run runs a script and returns its reply if that is OK, else the error it stands

@@ -14,7 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/snowlease/snowlease/idworker/segment"
+	"github.com/snowlease/snowlease/segment"
 )
 
 var (

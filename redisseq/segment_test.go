@@ -9,10 +9,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/segment"
-	"github.com/snowlease/snowlease/internal/segmentcheck"
+	"github.com/snowlease/snowlease/internal/proof/segmentcheck"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/segment"
 )
 
 func segments(t testing.TB, s *store) *redisseq.Segments {

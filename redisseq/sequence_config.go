@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // SequenceConfig is the configuration of a Sequence. Zero means the default. Layout,

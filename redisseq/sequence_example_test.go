@@ -8,8 +8,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/snowlease/snowlease/idworker/snowflake"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // Two processes share a worker number; here they are two clients. Their ids rise

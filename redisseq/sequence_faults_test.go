@@ -20,8 +20,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/internal/logtest"
+	"github.com/snowlease/snowlease/internal/test/logtest"
 	"github.com/snowlease/snowlease/redisseq"
 )
 

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // SequenceStatus is what a Sequence knows at a moment.

@@ -10,7 +10,7 @@ postgres='github.com/jackc/|github.com/lib/pq|gorm.io/driver/postgres'
 sqlite='modernc.org/|github.com/libtnb/|github.com/glebarez/|github.com/ncruces/go-sqlite3|github.com/mattn/go-sqlite3|gorm.io/driver/sqlite'
 redis='github.com/redis/'
 gorm='gorm.io/'
-tests="testing|github.com/stretchr/|go.uber.org/goleak|go.uber.org/fx/fxtest|github.com/alicebob/|$module/internal/testserver"
+tests="testing|github.com/stretchr/|go.uber.org/goleak|go.uber.org/fx/fxtest|github.com/alicebob/|$module/internal/test/testserver"
 status=0
 
 # never PACKAGE PATTERN: no dependency of the package begins with the pattern
@@ -35,16 +35,58 @@ standard() {
 	fi
 }
 
-standard idworker/snowflake
-standard idworker/lease
-standard idworker/lease/casstore
-standard idworker/local
-standard idworker/migrate
-standard idworker/migrate/takeover
-standard idworker/segment
-standard idworker/history
+# floors reads folders from the top of the house to its ground, those of one floor in a
+# line: a folder imports only folders of lower floors. The longest name counts.
+floors() {
+	local list hits
+	list=$(cat)
+	hits=$(go list -f '{{$from := .ImportPath}}{{range .Imports}}{{$from}} {{.}}{{"\n"}}{{end}}' ./... |
+		awk -v module="$module" '
+			function floor(path, name) {
+				for (name = path; name != ""; name = name ~ "/" ? substr(name, 1, match(name, "/[^/]*$") - 1) : "")
+					if (name in floors) { folder = name; return floors[name] }
+				return 0
+			}
+			NR == FNR { for (i = 1; i <= NF; i++) floors[$i] = FNR; next }
+			sub("^" module "/?", "", $1) && sub("^" module "/?", "", $2) {
+				above = floor($1); from = folder; below = floor($2)
+				if (!above || !below) print ($1 && above ? $2 : $1) " stands on no floor"
+				else if (above >= below && !(above == below && from == folder)) print $1 " imports " $2
+			}' <(printf '%s\n' "$list") -)
+	if [ -n "$hits" ]; then
+		printf 'a folder imports what does not stand below it:\n%s\n' "$hits" >&2
+		status=1
+	fi
+}
+
+floors <<'END'
+cmd examples internal/proof internal/test
+console metrics
+idworker
+gormplugin
+migrate
+providers
+dbseq redisseq hostseq casstore
+history ordernumber
+lease/keeper
+internal/rules
+lease/leasetest
+lease
+segment
+snowflake
+internal/printable internal/test/logtest internal/test/testserver schema
+END
+standard snowflake
+standard lease
+standard lease/keeper
+standard casstore
+standard hostseq
+standard migrate
+standard migrate/takeover
+standard segment
+standard history
 never idworker "$mysql|$postgres|$sqlite|$tests"
-never idworker/console "$mysql|$postgres|$sqlite|$tests"
+never console "$mysql|$postgres|$sqlite|$tests"
 never dbseq "$mysql|$postgres|$sqlite|$redis|$tests"
 never redisseq "$gorm|$tests"
 never gormplugin "$mysql|$postgres|$sqlite|$redis|$tests"

@@ -16,10 +16,11 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/snowflake"
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // An engine is a kind of store on this machine.
@@ -62,7 +63,7 @@ type borrower struct {
 
 func newBorrower(b *testing.B, c lease.Center) *borrower {
 	b.Helper()
-	req := lease.NewRequest("bench", snowflake.Layout{})
+	req := keeper.NewRequest("bench", snowflake.Layout{})
 	req.Owner, req.Holder = lease.NewOwner(), "bench"
 	_ = c.(lease.Initializer).Init(b.Context(), req) // or it is there
 	return &borrower{center: c, req: req}

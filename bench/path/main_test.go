@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
 func TestMain(m *testing.M) { testserver.Main(m) }

@@ -9,16 +9,17 @@ import (
 	"github.com/yitter/idgenerator-go/idgen"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/snowflake"
-	"github.com/snowlease/snowlease/internal/memcenter"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // BenchmarkMemory is what one more of each keeps of the heap, and its goroutines.
 func BenchmarkMemory(b *testing.B) {
 	layout := snowflake.Wide()
 	center := memcenter.New()
-	req := lease.NewRequest("bench", layout)
+	req := keeper.NewRequest("bench", layout)
 	req.Owner = lease.NewOwner()
 	if err := center.Init(b.Context(), req); err != nil {
 		b.Fatal(err)

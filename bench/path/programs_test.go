@@ -12,10 +12,11 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/snowflake"
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // programs print an id and end; argument is the store that they are told.
@@ -76,7 +77,7 @@ func openedRedis(t testing.TB) string {
 	addr := testserver.Redis(t)
 	client := goredis.NewClient(&goredis.Options{Addr: addr})
 	defer client.Close()
-	req := lease.NewRequest("bench", snowflake.Layout{})
+	req := keeper.NewRequest("bench", snowflake.Layout{})
 	req.Owner = lease.NewOwner()
 	if err := must(redisseq.New(client)).Init(t.Context(), req); err != nil && !errors.Is(err, lease.ErrExists) {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // lateTimes are those on record of a namespace that no member can have written by the

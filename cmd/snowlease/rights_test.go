@@ -11,10 +11,10 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/segment"
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/segment"
 )
 
 // documented returns the commands of a line of docs/engines.md that begins so.

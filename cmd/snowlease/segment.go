@@ -9,15 +9,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker/segment"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/segment"
 )
 
 func segmentCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "segment",
 		Short: "Create names of numbers, and let them go on after a loss",
-		Long: `Segment looks after the names that package idworker/segment issues numbers of, in SQL
+		Long: `Segment looks after the names that package segment issues numbers of, in SQL
 or on Redis.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

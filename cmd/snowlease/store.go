@@ -15,7 +15,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/providers"
 	"github.com/snowlease/snowlease/providers/redis"
 	"github.com/snowlease/snowlease/providers/sqldb"

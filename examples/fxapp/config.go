@@ -12,9 +12,9 @@ import (
 
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/segment"
+	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/providers"
+	"github.com/snowlease/snowlease/segment"
 )
 
 // config is all that can be configured. The parts are the ones of the modules.
@@ -109,5 +109,5 @@ func (c *config) database() string {
 
 // startTimeout bounds the start: the wait for a worker id, and all else.
 func (c *config) startTimeout() time.Duration {
-	return cmp.Or(c.IDWorker.Wait, lease.DefaultWait) + 30*time.Second
+	return cmp.Or(c.IDWorker.Wait, keeper.DefaultWait) + 30*time.Second
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/idworker/segment"
+	"github.com/snowlease/snowlease/segment"
 
 	"github.com/snowlease/snowlease/idworker"
 )

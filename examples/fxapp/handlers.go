@@ -16,9 +16,9 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/snowlease/snowlease/console"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/console"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // Limits of requests.

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/fx/fxtest"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
 // A shop is the application without its port, and a server in front of its handler.

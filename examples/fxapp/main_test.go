@@ -17,8 +17,8 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/internal/testserver"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/providers/secret"
 	"github.com/snowlease/snowlease/providers/sqldb"
 	"github.com/snowlease/snowlease/providers/sqlite"

@@ -12,7 +12,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/ordernumber"
+	"github.com/snowlease/snowlease/ordernumber"
 )
 
 // tables creates what the models need, when the application starts.

@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // newOrder is the body of POST /orders.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/snowlease/snowlease/idworker/lease/casstore"
+	"github.com/snowlease/snowlease/casstore"
 )
 
 // A bucket keeps records as objects that HTTP writes on condition, as S3, Azure Blob

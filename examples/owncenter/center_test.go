@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/lease/casstore"
-	"github.com/snowlease/snowlease/idworker/lease/leasetest"
+	"github.com/snowlease/snowlease/casstore"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/leasetest"
 )
 
 // TestMain is main where the tests run this binary as a process of the application.

@@ -24,9 +24,9 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/snowlease/snowlease/casstore"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/lease/casstore"
+	"github.com/snowlease/snowlease/lease"
 )
 
 func main() {

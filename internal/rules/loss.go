@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/snowlease/snowlease/idworker/lease"
 	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // look comes before every verb: it refuses a member that differs from the pin,

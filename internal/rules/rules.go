@@ -3,7 +3,7 @@ package rules
 import (
 	"time"
 
-	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // clockVeto refuses a borrower whose clock and the centre's are too far apart: a

@@ -3,7 +3,7 @@ package rules
 import (
 	"time"
 
-	"github.com/snowlease/snowlease/idworker/lease"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // Acquire answers lease.Center.Acquire for a valid request. incarnation is the

@@ -5,8 +5,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/snowlease/snowlease/idworker/lease"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // Print borrows a worker id from center, prints an id and gives the worker id back. It
@@ -17,7 +18,7 @@ func Print(center lease.Center) error {
 	if err != nil {
 		return err
 	}
-	keeper, err := lease.NewKeeper(lease.KeeperConfig{Center: center, Generator: gen, Request: lease.NewRequest("bench", layout)})
+	keeper, err := keeper.New(keeper.Config{Center: center, Generator: gen, Request: keeper.NewRequest("bench", layout)})
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // Names of ours.

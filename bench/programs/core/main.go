@@ -6,7 +6,7 @@ import (
 	"log"
 	"time"
 
-	"github.com/snowlease/snowlease/idworker/snowflake"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 func main() {

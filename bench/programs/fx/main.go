@@ -9,15 +9,15 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/local"
 )
 
 func main() {
 	var w *idworker.IdWorker
 	worker := int64(1)
 	app := fx.New(fx.NopLogger, idworker.Module, fx.Populate(&w),
-		fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Worker: &worker, Local: local.Config{Stateless: true}}))
+		fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Worker: &worker, Local: hostseq.Config{Stateless: true}}))
 	if err := app.Start(context.Background()); err != nil {
 		log.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/exp/zapslog"
 
+	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/idworker/local"
 )
 
 func main() { fx.New(wiring(zap.NewProduction, "")).Run() }
@@ -30,7 +30,7 @@ func wiring(logger func(...zap.Option) (*zap.Logger, error), dir string) fx.Opti
 		fx.WithLogger(func(l *zap.Logger) fxevent.Logger {
 			return &fxevent.ZapLogger{Logger: l.WithOptions(zap.IncreaseLevel(zap.WarnLevel))}
 		}),
-		fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Local: local.Config{Dir: dir}}),
+		fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Dir: dir}}),
 		idworker.Module,
 		fx.Invoke(func(*idworker.IdWorker) {}),
 	)

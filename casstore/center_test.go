@@ -1,0 +1,349 @@
+package casstore_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/snowlease/snowlease/casstore"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/leasetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A store keeps records in memory and has the faults of the suite.
+type store struct {
+	mu       sync.Mutex
+	records  map[string]casstore.Record
+	version  int
+	run      int
+	still    bool // its clock moves by Sleep only
+	compared bool // it has an incarnation
+	now      time.Time
+	conflict bool  // every Swap fails so
+	before   error // of the next Swap, which is not done
+	after    error // of the next Swap, which is done
+}
+
+func newStore(still, compared bool) *store {
+	return &store{records: map[string]casstore.Record{}, still: still, compared: compared, now: time.UnixMilli(1_800_000_000_000)}
+}
+
+func (s *store) Load(_ context.Context, name string) (casstore.Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.records[name]
+	if s.still {
+		r.Now = s.now
+	}
+	if s.compared {
+		r.Incarnation = "run " + strconv.Itoa(s.run)
+	}
+	return r, nil
+}
+
+func (s *store) Swap(_ context.Context, name, version string, value []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.before; err != nil {
+		s.before = nil
+		return err
+	}
+	if s.conflict || s.records[name].Version != version {
+		return casstore.ErrChanged
+	}
+	s.put(name, value)
+	err := s.after
+	s.after = nil
+	return err
+}
+
+func (s *store) put(name string, value []byte) {
+	s.version++
+	s.records[name] = casstore.Record{Value: value, Version: strconv.Itoa(s.version)}
+}
+
+func (s *store) Center(testing.TB) lease.Center { return casstore.New(s) }
+
+func (s *store) Sleep(d time.Duration) {
+	s.mu.Lock()
+	s.now = s.now.Add(d)
+	s.mu.Unlock()
+	if !s.still {
+		time.Sleep(d)
+	}
+}
+
+func (s *store) Wipe(testing.TB) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.records)
+}
+
+// Drop puts null in the place of what is lost.
+func (s *store) Drop(t testing.TB, namespace string, what leasetest.Records) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var r struct {
+		Format int               `json:"format"`
+		Meta   json.RawMessage   `json:"meta"`
+		Leases []json.RawMessage `json:"leases"`
+		Marks  []json.RawMessage `json:"marks"`
+		Owners []json.RawMessage `json:"owners"`
+	}
+	require.NoError(t, json.Unmarshal(s.records[namespace].Value, &r))
+	switch what {
+	case leasetest.OneSlot:
+		r.Leases[0] = nil
+	case leasetest.OneMark:
+		r.Marks = r.Marks[:len(r.Marks)-1] // not there, as good as null
+	case leasetest.Owners:
+		clear(r.Owners)
+	default:
+		r.Meta = nil
+	}
+	value, err := json.Marshal(r)
+	require.NoError(t, err)
+	s.put(namespace, value)
+}
+
+func (s *store) Snapshot(testing.TB) (restore func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := maps.Clone(s.records)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		clear(s.records)
+		for name, r := range kept {
+			s.put(name, r.Value)
+		}
+	}
+}
+
+func (s *store) Reincarnate(testing.TB) { s.become(1) }
+func (s *store) Flip(testing.TB)        { s.become(-1) }
+
+func (s *store) become(step int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.run += step
+}
+
+func (s *store) Traits() leasetest.Traits {
+	return leasetest.Traits{LeastRecentlyUsed: true, Incarnation: s.compared, StandsStill: s.still}
+}
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	leasetest.Run(t, func(testing.TB) leasetest.Store { return newStore(true, true) })
+}
+
+// TestContractHostClock: without a clock and an incarnation of the store's own.
+func TestContractHostClock(t *testing.T) {
+	t.Parallel()
+	leasetest.Run(t, func(testing.TB) leasetest.Store { return newStore(false, false) })
+}
+
+func request(namespace string) lease.Request {
+	return lease.Request{
+		Namespace: namespace, Layout: "l", Holder: "h", Owner: lease.NewOwner(),
+		Pool: 4, Last: 3, TTL: time.Minute, MaxTTL: time.Minute, Skew: time.Second,
+	}
+}
+
+// Whether a Swap whose reply is lost took effect or not, to ask again gives one grant.
+func TestOutcomeUnknown(t *testing.T) {
+	t.Parallel()
+	away := errors.New("connection reset")
+	for name, fault := range map[string]func(*store){
+		"not done": func(s *store) { s.before = away },
+		"done":     func(s *store) { s.after = away },
+	} {
+		s := newStore(true, true)
+		c := casstore.New(s)
+		req := request("orders")
+		require.NoError(t, c.Init(t.Context(), req))
+
+		fault(s)
+		_, err := c.Acquire(t.Context(), req)
+		require.ErrorIs(t, err, away, name)
+		require.ErrorContains(t, err, `namespace "orders"`)
+		g, err := c.Acquire(t.Context(), req)
+		require.NoError(t, err)
+
+		s.Sleep(10 * time.Second)
+		fault(s)
+		_, err = c.Renew(t.Context(), g)
+		require.ErrorIs(t, err, away, name)
+		renewed, err := c.Renew(t.Context(), g)
+		require.NoError(t, err)
+		require.Equal(t, g.Ceiling+10_000, renewed.Ceiling)
+
+		fault(s)
+		require.ErrorIs(t, c.Release(t.Context(), renewed, renewed.Floor), away, name)
+		if err := c.Release(t.Context(), renewed, renewed.Floor); err != nil {
+			require.ErrorIs(t, err, lease.ErrLost)
+		}
+		slots, err := c.Slots(t.Context(), "orders")
+		require.NoError(t, err)
+		require.Len(t, slots, 4)
+		for _, slot := range slots {
+			require.Empty(t, slot.Holder, "one slot was taken, and given back")
+		}
+	}
+}
+
+func TestConflictsEndWithTheContext(t *testing.T) {
+	t.Parallel()
+	s := newStore(true, true)
+	s.conflict = true
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := casstore.New(s).Acquire(ctx, request("orders"))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+// A call that waits for its turn behind one whose store hangs ends with its context.
+func TestTurnEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	s := &hanging{newStore(true, true), make(chan struct{}, 1)}
+	c := casstore.New(s)
+	first, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- c.Init(first, request("orders")) }()
+	<-s.reached
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, c.Init(ctx, request("orders")), context.DeadlineExceeded)
+	stop()
+	require.ErrorIs(t, <-done, context.Canceled)
+}
+
+type hanging struct {
+	*store
+	reached chan struct{}
+}
+
+func (h *hanging) Load(ctx context.Context, _ string) (casstore.Record, error) {
+	h.reached <- struct{}{}
+	<-ctx.Done()
+	return casstore.Record{}, ctx.Err()
+}
+
+// Many centres, as many processes have them, on one record: nobody gets what another
+// has, and all find their way.
+func TestManyCentres(t *testing.T) {
+	t.Parallel()
+	const many = 24
+	s := newStore(false, false)
+	req := request("orders")
+	req.Pool, req.Last = many, many-1
+	require.NoError(t, casstore.New(s).Init(t.Context(), req))
+	var (
+		wg     sync.WaitGroup
+		mu     sync.Mutex
+		held   = map[int64]bool{}
+		errs   []error
+		rounds = 4
+	)
+	for range many {
+		wg.Go(func() {
+			c := casstore.New(s)
+			for range rounds {
+				req := req
+				req.Owner = lease.NewOwner()
+				g, err := c.Acquire(t.Context(), req)
+				mu.Lock()
+				if full := (*lease.NoFreeWorkerError)(nil); errors.As(err, &full) {
+					// What was given back in this millisecond is free in the next.
+					mu.Unlock()
+					time.Sleep(2 * time.Millisecond)
+					continue
+				}
+				if err == nil && held[g.Worker] {
+					err = errors.New("lent twice")
+				}
+				held[g.Worker] = err == nil
+				errs = append(errs, err)
+				mu.Unlock()
+				if err != nil {
+					return
+				}
+				g, err = c.Renew(t.Context(), g)
+				mu.Lock()
+				errs = append(errs, err)
+				held[g.Worker] = false
+				mu.Unlock()
+				err = c.Release(t.Context(), g, g.Floor)
+				mu.Lock()
+				errs = append(errs, err)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(errs...))
+	require.GreaterOrEqual(t, len(errs), 3*many)
+}
+
+func TestWhatCannotBe(t *testing.T) {
+	t.Parallel()
+	s := newStore(true, true)
+	c := casstore.New(s)
+	req := request("orders")
+	req.Pool, req.Last = casstore.MaxPool+1, 0
+	_, err := c.Acquire(t.Context(), req)
+	require.ErrorIs(t, err, lease.ErrSetup)
+	require.ErrorContains(t, err, "pool 4097")
+
+	require.Equal(t, "*casstore_test.store", c.String())
+	require.Equal(t, "drawer", casstore.New(named{s}).String())
+
+	for name, value := range map[string]string{
+		"no JSON":             "x",
+		"other format":        `{"format":2,"marks":[1]}`,
+		"nothing":             `{"format":1}`,
+		"negative mark":       `{"format":1,"marks":[-1]}`,
+		"negative quarantine": `{"format":1,"meta":{"quarantine":-1}}`,
+		"endless quarantine":  `{"format":1,"meta":{"quarantine":9223372036854775807}}`,
+		"endless lease":       `{"format":1,"leases":[9223372036854775807]}`,
+		"endless mark":        `{"format":1,"marks":[1000000000000000]}`,
+		"last token":          `{"format":1,"owners":[{"token":9223372036854775807}]}`,
+		"negative floor":      `{"format":1,"owners":[{"floor":-9223372036854775808}]}`,
+		"2^63":                `{"format":1,"marks":[9223372036854775808]}`,
+		"float":               `{"format":1,"marks":[-1e17]}`,
+		"1 MB":                `{"format":1,"marks":[` + strings.Repeat("9", 1<<20) + `]}`,
+		"1 MB of text":        `{"format":1,"owners":[{"owner":"` + strings.Repeat("\u001b", 1<<20) + `"}]}`,
+		"short owner":         `{"format":1,"owners":[{"owner":"abcd","token":1}]}`,
+		"long owner":          `{"format":1,"owners":[{"owner":"0123456789abcdef0123456789abcdef00","token":1}]}`,
+		"odd owner":           `{"format":1,"owners":[{"owner":"012","token":1}]}`,
+		"no hex":              `{"format":1,"owners":[{"owner":"0123456789abcdef0123456789abcdeg","token":1}]}`,
+	} {
+		s.put("orders", []byte(value))
+		_, err := c.Acquire(t.Context(), request("orders"))
+		require.ErrorIs(t, err, casstore.ErrDamaged, name)
+		require.ErrorIs(t, err, lease.ErrSetup, name)
+		require.ErrorContains(t, err, `namespace "orders"`, name)
+		require.Less(t, len(err.Error()), 1500, name)
+		require.NotContains(t, err.Error(), "\x1b", name)
+		require.ErrorIs(t, c.Init(t.Context(), request("orders")), casstore.ErrDamaged, name)
+		_, err = c.Slots(t.Context(), "orders")
+		require.ErrorIs(t, err, casstore.ErrDamaged, name)
+		require.Equal(t, value, string(s.records["orders"].Value), "nothing was changed")
+	}
+}
+
+type named struct{ *store }
+
+func (named) String() string { return "drawer" }

@@ -1,0 +1,351 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/console"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+func fixed(t testing.TB, l snowflake.Layout) *idworker.IdWorker {
+	t.Helper()
+	w, err := idworker.Fixed(l, 7)
+	require.NoError(t, err)
+	return w
+}
+
+func TestStatusJSON(t *testing.T) {
+	t.Parallel()
+	w := open(t, center(t), "orders@host:1")
+	require.NoError(t, w.NextIDs(t.Context(), make([]int64, 42)))
+	rec := get(t, console.New(w), "/api/status")
+	require.Equal(t, http.StatusOK, rec.Code)
+	require.Equal(t, "application/json", rec.Header().Get("Content-Type"))
+	var got struct {
+		idworker.Status
+		Ready bool
+		Ends  time.Time
+		Seen  []time.Time `json:"renewals_seen"`
+	}
+	require.NoError(t, json.Unmarshal(rec.Body.Bytes(), &got))
+	st := w.Status()
+	require.True(t, got.Ready)
+	require.Equal(t, idworker.StateReady, got.State)
+	require.EqualValues(t, 42, got.Issued)
+	require.Equal(t, st.Worker, got.Worker)
+	require.NotEmpty(t, got.Seen)
+	require.WithinDuration(t, time.Now(), got.Now, time.Minute)
+	require.WithinDuration(t, w.Layout().Ends(), got.Ends, 0)
+}
+
+// A page whose name leads to the loopback address reads nothing through it.
+func TestRebinding(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{"127.0.0.1:0", "[::1]:0"} {
+		l, err := net.Listen("tcp", addr)
+		require.NoError(t, err)
+		srv := &httptest.Server{Listener: l, Config: &http.Server{Handler: console.New(fixed(t, snowflake.Layout{}))}}
+		srv.Start()
+		t.Cleanup(srv.Close)
+		for host, code := range map[string]int{
+			"": 200, "localhost": 200, "localhost:8080": 200, "LOCALHOST.": 200, "orders.localhost": 200, "127.0.0.1": 200, "[::1]:8080": 200, "10.0.0.7:8080": 200,
+			"evil.example": 421, "evil.example:8080": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example": 421, "notlocalhost": 421,
+		} {
+			for _, path := range []string{"/", "/api/status", "/api/slots", "/parts/lease"} {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+path, http.NoBody)
+				require.NoError(t, err)
+				req.Host = host
+				resp, err := srv.Client().Do(req)
+				require.NoError(t, err)
+				body, err := io.ReadAll(resp.Body)
+				require.NoError(t, errors.Join(err, resp.Body.Close()))
+				if path == "/api/slots" && code == 200 {
+					require.Equal(t, http.StatusNotImplemented, resp.StatusCode, "a fixed worker has none")
+					continue
+				}
+				require.Equal(t, code, resp.StatusCode, "%s %s", host, path)
+				require.Equal(t, code == 421, strings.Contains(string(body), "use localhost"))
+			}
+		}
+	}
+	// Elsewhere names are the business of who mounts it.
+	req := httptest.NewRequest(http.MethodGet, "http://ops.example/", http.NoBody)
+	req = req.WithContext(context.WithValue(req.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 80}))
+	rec := httptest.NewRecorder()
+	console.New(fixed(t, snowflake.Layout{})).ServeHTTP(rec, req)
+	require.Equal(t, http.StatusOK, rec.Code)
+}
+
+func TestSlotsJSON(t *testing.T) {
+	t.Parallel()
+	center, w := crowd(t)
+	rec := get(t, console.New(w, console.WithSlots(center)), "/api/slots")
+	require.Equal(t, http.StatusOK, rec.Code, rec.Body)
+	var got struct {
+		Namespace, Center string
+		Size              int
+		Now               time.Time
+		Counts            map[string]int
+		Slots             []struct {
+			Worker              int64
+			State, Holder, Host string
+			Since, Until        time.Time
+		}
+	}
+	require.NoError(t, json.Unmarshal(rec.Body.Bytes(), &got))
+	require.Equal(t, "orders in memory", got.Namespace+" in "+got.Center)
+	require.Equal(t, map[string]int{"this process": 1, "lent": 11, "not yet free": 1, "free, not given back": 1, "free": 18}, got.Counts)
+	require.Equal(t, 32, got.Size)
+	require.Len(t, got.Slots, 32)
+	own := got.Slots[w.Status().Worker]
+	require.Equal(t, "this process", own.State)
+	require.Equal(t, "orders-7d9f8c6b5-x2kqz", own.Host)
+	require.True(t, !own.Since.After(got.Now) && own.Until.After(got.Now))
+	for _, s := range got.Slots {
+		if s.State == "not yet free" {
+			require.True(t, s.Until.After(got.Now), "when it is free")
+			require.Empty(t, s.Holder)
+		}
+	}
+	require.Contains(t, get(t, console.New(w, console.WithSlots(nil)), "/").Body.String(), "not listed here", "the page says so where nobody lists them")
+	require.Equal(t, http.StatusOK, get(t, console.New(w), "/api/slots").Code, "by the worker itself")
+	require.Equal(t, http.StatusNotImplemented, get(t, console.New(w, console.WithSlots(nil)), "/api/slots").Code)
+}
+
+// Many who look make few queries, and a centre that is away is shown as such.
+func TestSlotsAreAskedForSeldom(t *testing.T) {
+	t.Parallel()
+	c := center(t)
+	w := open(t, c, "orders@host:1")
+	calls := 0
+	c.Intercept(func(_ context.Context, verb string, after bool) error {
+		if verb == "slots" && !after {
+			calls++
+			return errors.New("the database is <b>away</b>")
+		}
+		return nil
+	})
+	h := console.New(w, console.WithSlots(c))
+	for range 10 {
+		rec := get(t, h, "/api/slots")
+		require.Equal(t, http.StatusBadGateway, rec.Code)
+	}
+	page := get(t, h, "/")
+	require.Equal(t, http.StatusOK, page.Code, "the rest is there")
+	require.Contains(t, page.Body.String(), "the database is &lt;b&gt;away&lt;/b&gt;")
+	require.Equal(t, 1, calls)
+}
+
+func TestDecodeJSON(t *testing.T) {
+	t.Parallel()
+	l := snowflake.Layout{TimeBits: 41, WorkerBits: 5, BusinessBits: 3, SequenceBits: 4}
+	h := console.New(fixed(t, l))
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
+	id, err := l.Encode(snowflake.Parts{Time: at, Worker: 7, Business: 2, Sequence: 9})
+	require.NoError(t, err)
+	var got struct {
+		ID     string
+		Time   time.Time
+		JSSafe bool `json:"js_safe"`
+		Fields []struct {
+			Name          string
+			High, Low     int
+			Bits, Meaning string
+			Value         int64
+		}
+	}
+	digits := strconv.FormatInt(id, 10)
+	rec := get(t, h, "/api/decode?id=%20"+digits[:1]+","+digits[1:]) // as people write it
+	require.Equal(t, http.StatusOK, rec.Code, rec.Body)
+	require.NoError(t, json.Unmarshal(rec.Body.Bytes(), &got))
+	require.True(t, at.Equal(got.Time))
+	require.True(t, got.JSSafe)
+	names, bits := []string{}, ""
+	for i, f := range got.Fields {
+		names, bits = append(names, f.Name), bits+f.Bits
+		require.Len(t, f.Bits, f.High-f.Low+1)
+		if i > 0 {
+			require.Equal(t, got.Fields[i-1].Low-1, f.High)
+		}
+	}
+	require.Equal(t, []string{"unused", "time", "worker", "business", "sequence"}, names)
+	require.Len(t, bits, 64)
+	require.Equal(t, []int64{7, 2, 9}, []int64{got.Fields[2].Value, got.Fields[3].Value, got.Fields[4].Value})
+	require.Contains(t, got.Fields[2].Meaning, "this process has it now")
+	require.NotContains(t, got.Fields[3].Meaning+got.Fields[4].Meaning, "this process")
+
+	for name, id := range map[string]string{
+		"none": "", "text": "abc", "zero": "0", "negative": "-5", "too long": "9223372036854775808", "another layout": "9223372036854775807", "markup": "<script>",
+	} {
+		rec := get(t, h, "/api/decode?id="+url.QueryEscape(id))
+		require.Equal(t, http.StatusBadRequest, rec.Code, name)
+		var body struct{ Error string }
+		require.NoError(t, json.Unmarshal(rec.Body.Bytes(), &body), name)
+		require.NotEmpty(t, body.Error, name)
+	}
+}
+
+// What others wrote is text, wherever it stands.
+func TestEscapes(t *testing.T) {
+	t.Parallel()
+	const bad = `"><script>alert(1)</script><img src=x onerror=alert(2)>'{{.}}`
+	c := center(t)
+	w := open(t, c, bad)
+	c.Intercept(func(_ context.Context, verb string, _ bool) error {
+		if verb == "renew" {
+			return errors.New(bad)
+		}
+		return nil
+	})
+	require.Eventually(t, func() bool { return w.Status().Err != nil }, time.Minute, 10*time.Millisecond)
+	h := console.New(w, console.WithSlots(c))
+	for _, target := range []string{"/?id=" + url.QueryEscape(bad), "/parts/slots", "/parts/lease", "/parts/decode?id=" + url.QueryEscape(bad)} {
+		page := get(t, h, target).Body.String()
+		require.Contains(t, page, "alert(1)", target)
+		require.NotRegexp(t, `<script>|<img|<[^>]*onerror=[^>]*>`, regexp.MustCompile(`"[^"]*"`).ReplaceAllString(page, `""`), target)
+		require.NotContains(t, page, bad[:10], target)
+	}
+	for _, target := range []string{"/api/slots", "/api/status", "/api/decode?id=" + url.QueryEscape(bad)} {
+		rec := get(t, h, target)
+		require.NotContains(t, rec.Body.String(), "<script>", "JSON that a browser takes for HTML does no harm either")
+		require.Equal(t, "application/json", rec.Header().Get("Content-Type"))
+	}
+}
+
+func TestHeadersAndMethods(t *testing.T) {
+	t.Parallel()
+	h := console.New(fixed(t, snowflake.Layout{}))
+	for _, target := range []string{"/", "/style.css", "/app.js", "/icon.svg", "/api/status", "/api/decode?id=x", "/parts/lease", "/nothing"} {
+		head := get(t, h, target).Header()
+		policy := head.Get("Content-Security-Policy")
+		for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"} {
+			require.Contains(t, policy, want, target)
+		}
+		require.NotContains(t, policy, "unsafe", target)
+		for name, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+		} {
+			require.Equal(t, want, head.Get(name), target)
+		}
+		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, "BREW"} {
+			rec := do(t, h, method, target)
+			require.Equal(t, http.StatusMethodNotAllowed, rec.Code, method)
+			require.Equal(t, "GET, HEAD", rec.Header().Get("Allow"))
+		}
+	}
+	for target, want := range map[string]string{
+		"/": "text/html; charset=utf-8", "/parts/slots": "text/html; charset=utf-8", "/style.css": "text/css; charset=utf-8",
+		"/app.js": "text/javascript; charset=utf-8", "/icon.svg": "image/svg+xml", "/nothing": "application/json",
+	} {
+		require.Equal(t, want, get(t, h, target).Header().Get("Content-Type"), target)
+	}
+	require.Equal(t, http.StatusNotFound, get(t, h, "/nothing").Code)
+	require.Equal(t, http.StatusNotFound, get(t, h, "/assets/page.html").Code)
+	require.Equal(t, http.StatusNotFound, get(t, h, "/api/status/x").Code)
+}
+
+// Whatever the prefix, with http.StripPrefix or without, every link of the page leads
+// to something, and to nowhere else.
+func TestPrefixes(t *testing.T) {
+	t.Parallel()
+	console := console.New(fixed(t, snowflake.Layout{}))
+	mux := http.NewServeMux()
+	mux.Handle("/idworker/", console)
+	mux.Handle("/deep/down/idworker/", http.StripPrefix("/deep/down/idworker", console))
+	mux.Handle("/stripped/", http.StripPrefix("/stripped/", console))
+	mux.Handle("/bare", http.StripPrefix("/bare", console))
+	mux.Handle("/bare/", http.StripPrefix("/bare", console))
+	mux.Handle("/{$}", console)
+	mux.Handle("/api/", console)
+	for _, name := range []string{"/style.css", "/app.js", "/icon.svg"} {
+		mux.Handle(name, console)
+	}
+	srv := httptest.NewServer(mux)
+	defer srv.Close()
+	fetch := func(u string) (at *url.URL, status int, page string) {
+		resp, err := srv.Client().Get(u)
+		require.NoError(t, err)
+		defer func() { _ = resp.Body.Close() }()
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		return resp.Request.URL, resp.StatusCode, string(body)
+	}
+	links := regexp.MustCompile(`(?:href|src|action)="([^"#]+)"`)
+	for _, entry := range []string{"/", "/idworker", "/idworker/", "/deep/down/idworker", "/deep/down/idworker/", "/bare", "/bare/", "/bare?id=5"} {
+		base, status, page := fetch(srv.URL + entry)
+		require.Equal(t, http.StatusOK, status, entry)
+		require.True(t, strings.HasSuffix(base.Path, "/"), entry)
+		require.Contains(t, page, "<!doctype html>", entry)
+		found := links.FindAllStringSubmatch(page, -1)
+		require.GreaterOrEqual(t, len(found), 6)
+		for _, link := range found {
+			ref, err := url.Parse(link[1])
+			require.NoError(t, err)
+			require.False(t, ref.IsAbs() || ref.Host != "" || strings.HasPrefix(ref.Path, "/"), "%s: %s is not relative", entry, link[1])
+			_, status, body := fetch(base.ResolveReference(ref).String())
+			if ref.Path == "api/slots" {
+				require.Equal(t, http.StatusNotImplemented, status)
+				continue
+			}
+			require.Equal(t, http.StatusOK, status, "%s: %s: %s", entry, link[1], body)
+		}
+	}
+}
+
+// A redirect leads to the same host, however the request is written.
+func TestRedirectStaysHere(t *testing.T) {
+	t.Parallel()
+	h := http.StripPrefix("//elsewhere.example", console.New(fixed(t, snowflake.Layout{})))
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+	req.URL.Path, req.RequestURI = "//elsewhere.example", "//elsewhere.example"
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, req)
+	require.Equal(t, http.StatusMovedPermanently, rec.Code)
+	require.Equal(t, "./elsewhere.example/", rec.Header().Get("Location"))
+}
+
+// Nothing is loaded from elsewhere, and a page of what is not there is a page.
+func TestPageOfEveryState(t *testing.T) {
+	t.Parallel()
+	c := center(t)
+	stopped := open(t, c, "orders@host:1")
+	require.NoError(t, stopped.Close(t.Context()))
+	cfg := idworker.Config{Namespace: "late", Skew: 15 * time.Second, Wait: 20 * time.Millisecond}
+	req, err := cfg.Request()
+	require.NoError(t, err)
+	require.NoError(t, c.Init(t.Context(), req))
+	quarantined, err := idworker.Open(t.Context(), cfg, c)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, quarantined.Close(context.Background())) }()
+	c.Reincarnate("another")
+	require.Error(t, quarantined.Reset(t.Context()))
+	require.Eventually(t, func() bool { return quarantined.Status().State == idworker.StateQuarantined }, time.Minute, time.Millisecond)
+	for want, w := range map[string]console.Worker{
+		"worker id was set by hand":         fixed(t, snowflake.JSSafe()),
+		"issues no ids: stopped":            stopped,
+		"issues no ids: quarantined":        quarantined,
+		"NextID returns an error":           quarantined,
+		"may still be in use":               quarantined,
+		"A JavaScript number holds it":      fixed(t, snowflake.JSSafe()),
+		"give it to JavaScript as a string": fixed(t, snowflake.Layout{}),
+	} {
+		page := get(t, console.New(w, console.WithSlots(c)), "/").Body.String()
+		require.Contains(t, page, want)
+		require.NotRegexp(t, `(?i)(href|src)="?(https?:)?//|@import|style="|<script>| on[a-z]+="`, page)
+	}
+}

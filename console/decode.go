@@ -1,0 +1,107 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// decoder is what api/decode answers and the bits are drawn from.
+type decoder struct {
+	ID     string    `json:"id"` // JavaScript cannot hold it as a number
+	Layout string    `json:"layout"`
+	Time   time.Time `json:"time"`
+	Hex    string    `json:"hex"`
+	JSSafe bool      `json:"js_safe"` // at most 2^53 - 1
+	Fields []field   `json:"fields"`
+
+	Input   string `json:"-"` // as it was given
+	Err     error  `json:"-"`
+	Example bool   `json:"-"` // nobody gave an id
+}
+
+// field is a field of an id, from the top.
+type field struct {
+	Name    string `json:"name"`
+	High    int    `json:"high"` // its bits, 63 to 0
+	Low     int    `json:"low"`
+	Bits    string `json:"bits"`
+	Value   int64  `json:"value"`
+	Meaning string `json:"meaning"`
+}
+
+// Digits are the bits one by one.
+func (f field) Digits() []string { return strings.Split(f.Bits, "") }
+
+// Width is the number of bits.
+func (f field) Width() int { return len(f.Bits) }
+
+// decoder decodes the id of the request; without one, an example of this moment.
+func (c *console) decoder(r *http.Request) decoder {
+	st, l := c.status(), c.worker.Layout().WithDefaults()
+	d := decoder{Input: strings.TrimSpace(r.URL.Query().Get("id")), Layout: l.String()}
+	id := int64(0)
+	if d.Input == "" {
+		d.Example = true
+		id, d.Err = l.Encode(snowflake.Parts{Time: st.Now, Worker: max(0, st.Worker), Business: st.Business})
+	} else if id, d.Err = strconv.ParseInt(strings.ReplaceAll(d.Input, ",", ""), 10, 64); d.Err != nil {
+		d.Err = fmt.Errorf("%q is no id: give a whole number from 1 to 9223372036854775807, in digits", d.Input)
+	}
+	if d.Err != nil {
+		return d
+	}
+	p, err := l.Decode(id)
+	if err != nil {
+		d.Err = err
+		return d
+	}
+	d.ID, d.Hex, d.Time, d.JSSafe = strconv.FormatInt(id, 10), fmt.Sprintf("%#016x", id), p.Time, id < 1<<53
+	d.Fields = fields(id, l, p, st.Now)
+	for i, f := range d.Fields {
+		if f.Name == "worker" && f.Value == st.Worker && st.Sequence == nil {
+			d.Fields[i].Meaning += "; this process has it now"
+		}
+	}
+	return d
+}
+
+func fields(id int64, l snowflake.Layout, p snowflake.Parts, now time.Time) []field {
+	bits := fmt.Sprintf("%064b", id)
+	low := 64
+	var all []field
+	add := func(name string, width int, value int64, meaning string) {
+		if width == 0 {
+			return
+		}
+		high := low - 1
+		low -= width
+		all = append(all, field{name, high, low, bits[63-high : 64-low], value, meaning})
+	}
+	unused := "the sign: ids are positive"
+	if l.Bits() < 63 {
+		unused = "the sign, and bits that this layout does not use"
+	}
+	shift := l.WorkerBits + l.BusinessBits + l.SequenceBits
+	add("unused", 64-l.Bits(), 0, unused)
+	add("time", int(l.TimeBits), id>>shift, fmt.Sprintf("%s, %s: units of %v since %s", stamp(p.Time), ago(p.Time, now), l.TimeUnit, stamp(time.UnixMilli(l.Epoch))))
+	add("worker", int(l.WorkerBits), p.Worker, fmt.Sprintf("the worker id that made it, one of %s", thousands(l.Workers())))
+	add("business", int(l.BusinessBits), p.Business, fmt.Sprintf("the business number, one of %s", thousands(1<<l.BusinessBits)))
+	add("sequence", int(l.SequenceBits), p.Sequence, fmt.Sprintf("which of the up to %s ids of its %v and worker", thousands(l.PerTick()), l.TimeUnit))
+	return all
+}
+
+func (c *console) serveDecode(w http.ResponseWriter, r *http.Request) {
+	d := c.decoder(r)
+	switch {
+	case d.Example:
+		fail(w, http.StatusBadRequest, "no id is given: ask for api/decode?id=123")
+	case d.Err != nil:
+		fail(w, http.StatusBadRequest, d.Err.Error())
+	default:
+		reply(w, http.StatusOK, d)
+	}
+}

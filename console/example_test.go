@@ -1,0 +1,31 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/snowlease/snowlease/console"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// The console stands beside what else is on the port for operators.
+func Example() {
+	worker, err := idworker.Fixed(snowflake.Layout{}, 3)
+	if err != nil {
+		panic(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/idworker/", console.New(worker))
+
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	resp, err := http.Get(server.URL + "/idworker/api/status")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	fmt.Println(resp.Status, resp.Header.Get("Content-Type"))
+	// Output: 200 OK application/json
+}

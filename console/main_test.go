@@ -1,0 +1,83 @@
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// request asks for a worker id of orders.
+func request(holder string) lease.Request {
+	req := keeper.NewRequest("orders", snowflake.Layout{})
+	req.Owner, req.Holder = lease.NewOwner(), holder
+	return req
+}
+
+// center returns one whose namespace orders is known to be new.
+func center(t testing.TB) *memcenter.Center {
+	t.Helper()
+	c := memcenter.New()
+	require.NoError(t, c.Init(t.Context(), request("")))
+	return c
+}
+
+func open(t testing.TB, c lease.Center, holder string) *idworker.IdWorker {
+	t.Helper()
+	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Holder: holder, Renew: "@every 1s"}, c)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, w.Close(context.Background())) })
+	return w
+}
+
+// crowd fills c with slots of every state, beside that of the worker that it returns.
+func crowd(t testing.TB) (*memcenter.Center, *idworker.IdWorker) {
+	t.Helper()
+	c := center(t)
+	acquire := func(ttl time.Duration, holder string) lease.Grant {
+		req := request(holder)
+		req.TTL = ttl
+		req.Skew = lease.DefaultSkew
+		g, err := c.Acquire(t.Context(), req)
+		require.NoError(t, err)
+		return g
+	}
+	lapses := acquire(5*time.Second, "orders@orders-55d-crashed:1")
+	c.Advance(6 * time.Second)
+	for n := range 4 {
+		acquire(30*time.Second, fmt.Sprintf("orders@orders-7d9f8c6b5-%05d:1", 20483*n))
+	}
+	w := open(t, c, "orders@orders-7d9f8c6b5-x2kqz:1")
+	for n := range 7 {
+		acquire(30*time.Second, fmt.Sprintf("orders-batch@batch-node-%d.eu-west-1.internal:%d", n, 4211+n))
+	}
+	back := acquire(30*time.Second, "orders@orders-7d9f8c6b5-gone:1")
+	require.NoError(t, c.Release(t.Context(), back, back.Ceiling))
+	require.NotEqual(t, lapses.Worker, back.Worker)
+	return c, w
+}
+
+func get(t testing.TB, h http.Handler, target string) *httptest.ResponseRecorder {
+	t.Helper()
+	return do(t, h, http.MethodGet, target)
+}
+
+func do(t testing.TB, h http.Handler, method, target string) *httptest.ResponseRecorder {
+	t.Helper()
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), method, target, nil))
+	return rec
+}

@@ -1,0 +1,216 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/console"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// shown is a worker at a moment that takes long to come by.
+type shown struct{ st *idworker.Status }
+
+func (s shown) Status() idworker.Status  { return *s.st }
+func (s shown) Ready() bool              { return s.st.State == idworker.StateReady }
+func (s shown) Layout() snowflake.Layout { return snowflake.Layout{} }
+
+// x returns where the element of a class begins, in percents of the time line.
+func x(t *testing.T, page, class string) float64 {
+	t.Helper()
+	m := regexp.MustCompile(`class="` + class + `" x1?="([\d.]+)%"`).FindStringSubmatch(page)
+	require.NotNil(t, m, "%s in %s", class, page)
+	f, err := strconv.ParseFloat(m[1], 64)
+	require.NoError(t, err)
+	return f
+}
+
+func TestTimeLine(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	st := idworker.Status{
+		State: idworker.StateReady, Namespace: "orders", Center: "somewhere", Worker: 3, Token: 9,
+		Floor: now.Add(-3 * time.Hour), Since: now.Add(-3 * time.Hour), Renewed: now.Add(-10 * time.Second), Ceiling: now.Add(20 * time.Second),
+	}
+	page := get(t, console.New(shown{&st}), "/parts/lease").Body.String()
+	require.Contains(t, page, "◂ floor 3 h 0 min ago", "it lies far left of what is drawn")
+	require.InDelta(t, 0, x(t, page, "spent"), 0)
+	require.InDelta(t, 80, x(t, page, "now"), 1, "90 s of 110 s, and margins")
+	require.InDelta(t, 97, x(t, page, "edge"), 0.01)
+	require.Less(t, x(t, page, "renewal"), x(t, page, "now"))
+
+	st.Lead = 10 * time.Second
+	burst := get(t, console.New(shown{&st}), "/parts/lease").Body.String()
+	require.Less(t, x(t, burst, "spent"), 1.0)
+	require.Greater(t, strings.Count(burst, `"spent"`), 0)
+	require.NotEqual(t, page, burst, "what a burst has used lies ahead of now")
+
+	st.State, st.Lead, st.Floor, st.Since = idworker.StateExpired, 0, now.Add(-50*time.Second), now.Add(-50*time.Second)
+	st.Renewed, st.Ceiling = now.Add(-40*time.Second), now.Add(-10*time.Second)
+	page = get(t, console.New(shown{&st}), "/parts/lease").Body.String()
+	require.Contains(t, page, "The ceiling has passed")
+	require.InDelta(t, 97, x(t, page, "now"), 0.01)
+	require.InDelta(t, 3, x(t, page, "edge"), 95)
+	require.Contains(t, page, ">floor<")
+	require.InDelta(t, 3, x(t, page, "spent"), 0.01)
+	require.NotContains(t, page, "which has caught up")
+
+	st.State, st.Lead, st.Since, st.Renewed = idworker.StateReady, 20*time.Second, now, now
+	st.Floor, st.Ceiling = now.Add(20*time.Second), now.Add(30*time.Second)
+	page = get(t, console.New(shown{&st}), "/parts/lease").Body.String()
+	require.Regexp(t, `the clock, which has caught up in \d+\.\d s, at `+st.Floor.UTC().Format("15:04:05.000"), page)
+	require.InDelta(t, 3, x(t, page, "now"), 0.01)
+	require.Greater(t, x(t, page, "spent"), 40.0)
+}
+
+// The renewals of a former lease are not those of this one.
+func TestRenewals(t *testing.T) {
+	t.Parallel()
+	st := idworker.Status{State: idworker.StateReady, Worker: 3, Token: 9, Ceiling: time.Now().Add(time.Minute)}
+	h := console.New(shown{&st})
+	seen := func() int {
+		var got struct {
+			Seen []time.Time `json:"renewals_seen"`
+		}
+		require.NoError(t, json.Unmarshal(get(t, h, "/api/status").Body.Bytes(), &got))
+		return len(got.Seen)
+	}
+	require.Zero(t, seen())
+	for n := range 40 {
+		st.Renewed = time.Now().Add(time.Duration(n) * time.Second)
+		require.Equal(t, min(n+1, 32), seen())
+		require.Equal(t, min(n+1, 32), seen(), "once")
+	}
+	st.Token++
+	require.Equal(t, 1, seen())
+}
+
+func TestRedisSequence(t *testing.T) {
+	t.Parallel()
+	page := get(t, console.New(shown{&idworker.Status{
+		State: idworker.StateReady, Namespace: "orders", Center: "redis", Sequence: &redisseq.SequenceStatus{Calls: 1234567, AtHand: 99},
+	}}), "/").Body.String()
+	require.Contains(t, page, "1,234,567")
+	require.Contains(t, page, "99 ids")
+	require.Contains(t, page, "there is no lease")
+	require.NotContains(t, page, "this process has it now", "all processes share the worker id")
+}
+
+// listing lists n slots, of which the first are lent.
+type listing struct{ n, lent int }
+
+func (l listing) Slots(context.Context, string) ([]lease.Slot, error) {
+	slots := make([]lease.Slot, l.n)
+	for i := range slots {
+		slots[i] = lease.Slot{Worker: int64(i), Now: 1000}
+		if i < l.lent {
+			slots[i].Token, slots[i].Holder, slots[i].Expires, slots[i].Mark = 1, "app@host:1", 2000, 2000
+		}
+	}
+	return slots, nil
+}
+
+// A large pool does not make a page of as many cells.
+func TestLargePools(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		listing
+		cells, rows int
+		dense       bool
+		text        string
+	}{
+		{listing{0, 0}, 0, 0, false, "Nothing is on record"},
+		{listing{128, 100}, 128, 100, false, "100 of 128"},
+		{listing{1024, 300}, 1024, 256, true, "And 44 more"},
+		{listing{1025, 3}, 513, 3, true, "A cell stands for 2 worker ids"},
+		{listing{1 << 17, 1 << 17}, 1024, 256, true, "workers 0 to 127: 128 in use"},
+	} {
+		page := get(t, console.New(shown{&idworker.Status{Worker: -1}}, console.WithSlots(tt.listing)), "/parts/slots").Body.String()
+		require.Equal(t, tt.cells, strings.Count(page, "<span "), tt)
+		require.Equal(t, tt.rows, strings.Count(page, "<th scope=\"row\""), tt)
+		require.Equal(t, tt.dense, strings.Contains(page, `class="map dense"`), tt)
+		require.Contains(t, page, tt.text)
+	}
+}
+
+// Nor an answer without bound: what is free is left out of it, and of the rest what is
+// beyond 1,024.
+func TestLargePoolsAsJSON(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		listing
+		slots, left, free int
+	}{
+		{listing{1024, 3}, 1024, 0, 1021},
+		{listing{1025, 3}, 3, 0, 1022},
+		{listing{300_000, 2_000}, 1024, 976, 298_000},
+	} {
+		rec := get(t, console.New(shown{&idworker.Status{Worker: -1}}, console.WithSlots(tt.listing)), "/api/slots")
+		var got struct {
+			Size, Left int
+			Counts     map[string]int
+			Slots      []struct{ Worker int }
+		}
+		require.NoError(t, json.Unmarshal(rec.Body.Bytes(), &got))
+		require.Len(t, got.Slots, tt.slots)
+		require.Equal(t, []int{tt.n, tt.left, tt.lent, tt.free}, []int{got.Size, got.Left, got.Counts["lent"], got.Counts["free"]})
+		require.Less(t, rec.Body.Len(), 1<<19)
+	}
+}
+
+// A lister that hangs holds up who asks for slots, for a while, and nobody else.
+func TestListerHangs(t *testing.T) {
+	t.Parallel()
+	c := center(t)
+	w := open(t, c, "orders@host:1")
+	asked := make(chan struct{}, 9)
+	c.Intercept(func(ctx context.Context, verb string, after bool) error {
+		if verb != "slots" || after {
+			return nil
+		}
+		asked <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	h := console.New(w, console.WithSlots(c))
+	done := make(chan int)
+	go func() { done <- get(t, h, "/api/slots").Code }()
+	<-asked
+	require.Equal(t, http.StatusOK, get(t, h, "/api/status").Code)
+	require.Equal(t, http.StatusOK, get(t, h, "/parts/lease").Code)
+	select {
+	case <-done:
+		require.Fail(t, "the status waited for the slots")
+	default:
+	}
+	require.Equal(t, http.StatusBadGateway, <-done)
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{"1", "911976472766971904", "9223372036854775807", "-1", "1,000", " 5 ", "0x1", "", "<"} {
+		f.Add(s)
+	}
+	var l snowflake.Layout
+	h := console.New(shown{new(idworker.Status)})
+	f.Fuzz(func(t *testing.T, input string) {
+		rec := get(t, h, "/api/decode?id="+url.QueryEscape(input))
+		id, err := strconv.ParseInt(strings.ReplaceAll(strings.TrimSpace(input), ",", ""), 10, 64)
+		if err == nil {
+			_, err = l.Decode(id)
+		}
+		require.Equal(t, err == nil, rec.Code == http.StatusOK, rec.Body)
+		require.Equal(t, http.StatusOK, get(t, h, "/?id="+url.QueryEscape(input)).Code)
+	})
+}

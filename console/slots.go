@@ -1,0 +1,205 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/lease"
+)
+
+const (
+	slotsEvery   = 3 * time.Second
+	slotsTimeout = 2 * time.Second
+	maxCells     = 1024 // of the map: more worker ids share cells
+	maxRows      = 256  // of the table
+	maxSlots     = 1024 // of api/slots
+)
+
+var errNoLister = errors.New("the slots of the namespace are not listed here: the worker has no centre, or give console.New the option WithSlots and one that lists them")
+
+// slots is what the lister last answered.
+type slots struct {
+	lister lease.Lister
+
+	mu   sync.Mutex // held while the lister is asked: it is asked once at a time
+	read time.Time
+	list []lease.Slot
+	err  error
+
+	drawn     *pool // of list, for the lease below
+	ownWorker int64
+	ownToken  int64
+}
+
+// of returns the slots of the namespace of st, at most slotsEvery old. Nobody changes what
+// it returns.
+func (s *slots) of(ctx context.Context, st idworker.Status) *pool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ask(ctx, st.Namespace)
+	if s.drawn == nil || s.ownWorker != st.Worker || s.ownToken != st.Token {
+		s.drawn, s.ownWorker, s.ownToken = newPool(st, s.list, s.err), st.Worker, st.Token
+	}
+	return s.drawn
+}
+
+// ask asks the lister, unless its last answer is young, with mu held.
+func (s *slots) ask(ctx context.Context, namespace string) {
+	if s.lister == nil {
+		s.err = errNoLister
+		return
+	}
+	if !s.read.IsZero() && time.Since(s.read) < slotsEvery {
+		return
+	}
+	// Others get the answer too: it does not end with the request that asks.
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), slotsTimeout)
+	defer cancel()
+	s.list, s.err = s.lister.Slots(call, namespace)
+	s.read, s.drawn = time.Now(), nil
+	if errors.Is(s.err, idworker.ErrNoSlots) {
+		s.err = errNoLister
+	}
+}
+
+// The states of a slot.
+const (
+	mine    = "this process"
+	lent    = "lent"
+	waiting = "not yet free" // its lease is over, its mark lies ahead
+	lapsed  = "free, not given back"
+	free    = "free"
+)
+
+// slot is a lease.Slot for people and for JSON.
+type slot struct {
+	Worker int64  `json:"worker"`
+	State  string `json:"state"`
+	Token  int64  `json:"token"`
+	Holder string `json:"holder,omitempty"`
+	Host   string `json:"host,omitempty"`
+	// Since is when the holder borrowed it, Until when the lease ends, or, where it
+	// has, the worker id is free; no id of this worker lies above Mark.
+	Since time.Time `json:"since,omitzero"`
+	Until time.Time `json:"until,omitzero"`
+	Mark  time.Time `json:"mark,omitzero"`
+}
+
+// Unlisted tells that nobody lists the slots, which is no fault.
+func (p pool) Unlisted() bool { return errors.Is(p.Err, errNoLister) }
+
+// Dense tells whether the cells are too many for numbers in them.
+func (p pool) Dense() bool { return len(p.Cells) > 128 }
+
+// pool is what api/slots answers and the map is drawn from.
+type pool struct {
+	Namespace string         `json:"namespace"`
+	Center    string         `json:"center"`
+	Size      int            `json:"size"`
+	Now       time.Time      `json:"now,omitzero"` // the centre's clock
+	Counts    map[string]int `json:"counts"`
+	// Slots are all of a pool of up to 1,024; of a larger one the first 1,024 that are
+	// not free, and Left is how many such there are besides.
+	Slots []slot `json:"slots"`
+	Left  int    `json:"left,omitempty"`
+
+	Err    error  `json:"-"`
+	Cells  []cell `json:"-"`
+	Rows   []slot `json:"-"`
+	More   int    `json:"-"` // rows that are left out
+	Shared int    `json:"-"` // worker ids of a cell
+	InUse  int    `json:"-"`
+
+	Replicas int64 `json:"-"` // that the pool is good for
+}
+
+// cell is one of the map.
+type cell struct {
+	Class, Title string
+	Worker       int64 // the first
+}
+
+func (c *console) pool(ctx context.Context) *pool { return c.slots.of(ctx, c.worker.Status()) }
+
+func newPool(st idworker.Status, list []lease.Slot, err error) *pool {
+	p := &pool{
+		Namespace: st.Namespace, Center: st.Center, Counts: map[string]int{}, Slots: []slot{}, Replicas: st.Pool.Replicas(),
+		Err: err, Size: len(list),
+	}
+	all := make([]slot, 0, len(list))
+	for _, s := range list {
+		v := view(s, st.Worker, st.Token)
+		p.Counts[v.State]++
+		all, p.Now = append(all, v), millis(s.Now)
+		switch {
+		case v.State == free && len(list) > maxSlots:
+		case len(p.Slots) < maxSlots:
+			p.Slots = append(p.Slots, v)
+		default:
+			p.Left++
+		}
+		switch {
+		case v.State == free:
+		case len(p.Rows) == maxRows:
+			p.More++
+		default:
+			p.Rows = append(p.Rows, v)
+		}
+	}
+	p.InUse = p.Counts[mine] + p.Counts[lent] + p.Counts[waiting]
+	p.draw(all)
+	return p
+}
+
+func view(s lease.Slot, worker, token int64) slot {
+	holder := printable.Text(s.Holder)
+	v := slot{
+		Worker: s.Worker, Token: s.Token, Holder: holder, Host: host(holder),
+		Since: millis(s.Since), Until: millis(s.Expires), Mark: millis(s.Mark), State: free,
+	}
+	switch {
+	case s.Expires >= s.Now && s.Worker == worker && s.Token == token:
+		v.State = mine
+	case s.Expires >= s.Now:
+		v.State = lent
+	case !s.Free():
+		v.State, v.Until = waiting, millis(max(s.Expires, s.Mark))
+	case s.Holder != "":
+		v.State = lapsed
+	}
+	return v
+}
+
+// host takes the host out of a holder as idworker makes it: program@host:pid.
+func host(holder string) string {
+	_, at, ok := strings.Cut(holder, "@")
+	if i := strings.LastIndexByte(at, ':'); ok && i > 0 {
+		return at[:i]
+	}
+	return ""
+}
+
+func millis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+func (c *console) serveSlots(w http.ResponseWriter, r *http.Request) {
+	p := c.pool(r.Context())
+	switch {
+	case p.Unlisted():
+		fail(w, http.StatusNotImplemented, p.Err.Error())
+	case p.Err != nil:
+		fail(w, http.StatusBadGateway, p.Err.Error())
+	default:
+		reply(w, http.StatusOK, p)
+	}
+}

@@ -1,0 +1,192 @@
+// Package deploy_test holds the examples of deployment to what they are about.
+package deploy_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/providers"
+)
+
+// stop is how long fxapp takes to stop at most.
+const stop = 15 * time.Second
+
+// names are the variables of a struct by its tags.
+func names(prefix string, typ reflect.Type, all map[string]bool) {
+	for _, f := range reflect.VisibleFields(typ) {
+		if name, ok := f.Tag.Lookup("env"); ok {
+			all[prefix+name] = true
+		}
+		if more, ok := f.Tag.Lookup("envPrefix"); ok {
+			if f.Type.Kind() == reflect.Struct { // not those of lists
+				names(prefix+more, f.Type, all)
+			}
+		}
+	}
+}
+
+// Every variable in the examples is one of a setting.
+func TestVariables(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{"FXAPP_LISTEN": true}
+	names("FXAPP_IDWORKER_", reflect.TypeFor[idworker.Config](), known)
+	names("FXAPP_", reflect.TypeFor[providers.Config](), known)
+	require.True(t, known["FXAPP_IDWORKER_LAYOUT_EPOCH"] && known["FXAPP_DB_DSN"], known)
+	for _, dir := range []string{"kubernetes", "compose", "systemd"} {
+		files, err := filepath.Glob(filepath.Join(dir, "*"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		used := 0
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for _, name := range regexp.MustCompile(`FXAPP_\w+`).FindAllString(string(text), -1) {
+				require.True(t, known[name], "%s: %s is no setting", file, name)
+				used++
+			}
+		}
+		require.Positive(t, used, dir)
+	}
+}
+
+type probe struct {
+	HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
+}
+
+type workload struct {
+	Kind string
+	Spec struct {
+		Replicas int64
+		Template struct {
+			Spec struct {
+				Grace      int `yaml:"terminationGracePeriodSeconds"`
+				Containers []struct {
+					Env       []struct{ Name, Value string }
+					Readiness probe `yaml:"readinessProbe"`
+					Liveness  probe `yaml:"livenessProbe"`
+					Startup   probe `yaml:"startupProbe"`
+					Lifecycle struct {
+						PreStop struct{ Sleep struct{ Seconds int } } `yaml:"preStop"`
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestKubernetes(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("kubernetes/orders.yaml")
+	require.NoError(t, err)
+	kinds := map[string]workload{}
+	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var w workload
+		err := d.Decode(&w)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		kinds[w.Kind] = w
+	}
+	require.Len(t, kinds, 3)
+	spec := kinds["Deployment"].Spec
+	pod := spec.Template.Spec
+	require.Len(t, pod.Containers, 1)
+	c := pod.Containers[0]
+	require.Equal(t, "/readyz", c.Readiness.HTTPGet.Path)
+	require.Equal(t, "/healthz", c.Liveness.HTTPGet.Path, "a restart brings no lease back")
+	require.Equal(t, "/healthz", c.Startup.HTTPGet.Path)
+	require.Positive(t, c.Lifecycle.PreStop.Sleep.Seconds)
+	require.Greater(t, seconds(pod.Grace), seconds(c.Lifecycle.PreStop.Sleep.Seconds)+stop)
+
+	env := map[string]string{}
+	for _, e := range c.Env {
+		env[e.Name] = e.Value
+	}
+	requireValid(t, env, spec.Replicas)
+}
+
+func TestCompose(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("compose/compose.yaml")
+	require.NoError(t, err)
+	var file struct {
+		Services map[string]struct {
+			Build struct{ Context, Dockerfile string }
+			Image string
+			Env   map[string]string `yaml:"environment"`
+			Grace time.Duration     `yaml:"stop_grace_period"`
+
+			Deploy struct{ Replicas int64 }
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(text, &file))
+	orders := file.Services["orders"]
+	require.Greater(t, orders.Grace, stop)
+	require.FileExists(t, filepath.Join("compose", orders.Build.Context, orders.Build.Dockerfile))
+	require.Equal(t, orders.Image, file.Services["snowlease"].Image)
+	require.Contains(t, file.Services["snowlease"].Env, "SNOWLEASE_STORE")
+	requireValid(t, orders.Env, orders.Deploy.Replicas)
+}
+
+func TestSystemd(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("systemd/orders@.service")
+	require.NoError(t, err)
+	set, env := map[string]string{}, map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line[0] == '[' {
+			continue
+		}
+		key, value, ok := strings.Cut(line, "=")
+		require.True(t, ok, line)
+		if key == "Environment" {
+			name, value, ok := strings.Cut(value, "=")
+			require.True(t, ok, line)
+			env[name] = value
+			continue
+		}
+		set[key] = value
+	}
+	limit, err := time.ParseDuration(set["TimeoutStopSec"] + "s")
+	require.NoError(t, err)
+	require.Greater(t, limit, stop)
+	require.Equal(t, "SIGTERM", set["KillSignal"])
+	requireValid(t, env, 1)
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+// requireValid: the variables are a configuration that is good for the replicas.
+func requireValid(t *testing.T, env map[string]string, replicas int64) {
+	t.Helper()
+	settings := map[string]string{}
+	for name, value := range env {
+		if key, ok := strings.CutPrefix(name, "FXAPP_IDWORKER_"); ok && value != "" {
+			settings[strings.ToLower(key)] = value
+		}
+	}
+	require.NotEmpty(t, settings["namespace"])
+	text, err := yaml.Marshal(settings)
+	require.NoError(t, err)
+	var c idworker.Config
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	require.NoError(t, d.Decode(&c))
+	r, err := c.Request()
+	require.NoError(t, err)
+	require.LessOrEqual(t, replicas, idworker.Pool{Last: r.Pool - 1}.Replicas())
+}

@@ -1,0 +1,446 @@
+package hostseq
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// Center lends worker ids of this host to this process. Unlike other centres it holds
+// in memory what it has lent, since a lock is that of a process: who borrowed from a
+// Center renews and releases there. All methods are safe for concurrent use.
+type Center struct {
+	choice
+	maxBehind time.Duration
+	maxAhead  time.Duration
+	now       func() time.Time
+
+	turn chan struct{} // holds a token while somebody works on what follows
+	held map[holder]*loan
+}
+
+var (
+	_ lease.Center = (*Center)(nil)
+	_ lease.Lister = (*Center)(nil)
+)
+
+// A holder is one borrow.
+type holder struct {
+	namespace string
+	owner     [16]byte
+}
+
+func holderOf(r lease.Request) holder { return holder{r.Namespace, r.Owner} }
+
+// A loan is a grant that was not given back.
+type loan struct {
+	lease.Grant
+	file *os.File // locked; nil: nothing is kept
+}
+
+// Option sets a knob of New.
+type Option func(*Center) error
+
+// WithMaxAhead says how far a generator may run ahead of the clock: where no record
+// says what a predecessor used, ids start so far ahead. Give the MaxAhead of the
+// generators, if it is not the default; 0 to 1h. Default: snowflake.DefaultMaxAhead,
+// or two units of time of the layout where that is more.
+func WithMaxAhead(d time.Duration) Option {
+	return func(c *Center) error {
+		if d < 0 || d > time.Hour {
+			return fmt.Errorf("local: MaxAhead %v is not 0 to 1h", d)
+		}
+		c.maxAhead = d
+		return nil
+	}
+}
+
+// WithClock sets the clock of the host, for tests and simulations. Default: time.Now.
+func WithClock(now func() time.Time) Option {
+	return func(c *Center) error {
+		if now == nil {
+			return errors.New("local: the clock is nil")
+		}
+		c.now = now
+		return nil
+	}
+}
+
+// New returns a centre that lends worker ids of the layout, from the first of the
+// sources that there is on this host. It looks at the host's name and addresses and
+// makes the directory; nothing is lent yet.
+//
+// Errors: every fault of cfg; why none of the sources is there; why the first that is
+// there cannot be used.
+func New(cfg Config, layout snowflake.Layout, opts ...Option) (*Center, error) {
+	return newCenter(cfg, layout, inspect(), opts...)
+}
+
+func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*Center, error) {
+	if err := cfg.Validate(layout); err != nil {
+		return nil, err
+	}
+	p := place{Config: cfg.WithDefaults(), layout: layout.WithDefaults(), host: h, ownDir: cfg.Dir == ""}
+	p.Dir = cmp.Or(p.Dir, h.dir)
+	c := &Center{
+		maxBehind: p.MaxBehind,
+		maxAhead:  max(snowflake.DefaultMaxAhead, 2*p.layout.TimeUnit),
+		now:       time.Now,
+		turn:      make(chan struct{}, 1),
+		held:      map[holder]*loan{},
+	}
+	for _, o := range opts {
+		if err := o(c); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	c.choice, err = p.choose()
+	return c, err
+}
+
+// Source returns where worker ids come from.
+func (c *Center) Source() Source { return c.source }
+
+// Promise says in one line how far worker ids of the source are unique, for status
+// pages and logs.
+func (c *Center) Promise() string { return c.promise }
+
+// Warnings says what can go wrong, and which sources are not there, to be logged at a
+// start.
+func (c *Center) Warnings() []string { return slices.Clone(c.warnings) }
+
+// String names the source and the directory.
+func (c *Center) String() string {
+	if c.dir == "" {
+		return fmt.Sprintf("local (%s)", c.source)
+	}
+	return fmt.Sprintf("local (%s in %s)", c.source, string(c.dir))
+}
+
+// Acquire lends a worker id: see the package's description of the sources. The same
+// owner gets the same again.
+//
+// Errors: *lease.NoFreeWorkerError where all slots of the host are held; ErrHeld;
+// ErrClockBehind; *lease.MismatchError; ErrDamaged and worker ids that the source does
+// not have, with lease.ErrSetup.
+func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
+	if err := req.Validate(); err != nil {
+		return lease.Grant{}, err
+	}
+	lent := false
+	return work(ctx, c, func() (lease.Grant, error) {
+		if l := c.held[holderOf(req)]; l != nil && c.intact(l) {
+			l.Now = c.now().UnixMilli()
+			return l.Grant, nil
+		}
+		if c.dir != "" {
+			if err := c.dir.pin(req); err != nil {
+				return lease.Grant{}, err
+			}
+		}
+		lent = true
+		return c.lend(req)
+	}, func(g lease.Grant) {
+		if lent { // just now, so nobody uses it
+			_ = c.giveBack(g, g.Floor)
+		}
+	})
+}
+
+// lend takes the first worker id that can be had.
+func (c *Center) lend(req lease.Request) (lease.Grant, error) {
+	first, last, err := c.workers(req)
+	if err != nil {
+		return lease.Grant{}, err
+	}
+	candidates, soonest, err := c.candidates(req, first, last)
+	if err != nil {
+		return lease.Grant{}, err
+	}
+	var errs []error
+	for w := range candidates {
+		g, err := c.take(req, w)
+		if err == nil {
+			return g, nil
+		}
+		errs = append(errs, err)
+	}
+	if c.source == Explicit || c.source == Ordinal {
+		return lease.Grant{}, errs[0]
+	}
+	now := c.now()
+	err = &lease.NoFreeWorkerError{Namespace: req.Namespace, First: first, Last: last, Now: now, Soonest: latest(now, soonest)}
+	for _, e := range errs {
+		if !errors.Is(e, ErrHeld) { // one of those that are not held says what is wrong
+			err = fmt.Errorf("%w; %w", e, err)
+			break
+		}
+	}
+	return lease.Grant{}, fmt.Errorf("local: %v: %w", c, err)
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// candidates returns the worker ids to try, and when the first may be free.
+func (c *Center) candidates(req lease.Request, first, last int64) (iter.Seq[int64], time.Time, error) {
+	n := last - first + 1
+	begin := rand.Int64N(n)
+	if c.source == Hash {
+		begin = c.number % n
+		if c.dir == "" {
+			n = 1
+		}
+	}
+	around := func(yield func(int64) bool) {
+		for i := range n {
+			if !yield(first + (begin+i)%(last-first+1)) {
+				return
+			}
+		}
+	}
+	if c.source != Lock {
+		return around, time.Time{}, nil
+	}
+	records, damaged, err := c.dir.list(req.Namespace)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	var used []record
+	for w, r := range records {
+		if w >= first && w <= last {
+			used = append(used, r)
+		}
+	}
+	slices.SortFunc(used, func(a, b record) int { return cmp.Compare(a.Mark, b.Mark) })
+	now := c.now().UnixMilli()
+	soonest := time.Time{}
+	if at := slices.IndexFunc(used, func(r record) bool { return r.Mark >= now }); at >= 0 {
+		soonest = time.UnixMilli(used[at].Mark + 1)
+	}
+	// Least recently used first; then one that has no file, at random: who does not
+	// share the directory, though it should, then rarely takes the same. What a crash
+	// left behind, a mark that is ahead of the clock, comes after. Last what is damaged.
+	return func(yield func(int64) bool) {
+		for _, ahead := range []bool{false, true} {
+			for _, r := range used {
+				if (r.Mark >= now) == ahead && !yield(r.Worker) {
+					return
+				}
+			}
+			for w := range around {
+				if _, known := records[w]; !known && (damaged[w] != nil) == ahead && !yield(w) {
+					return
+				}
+			}
+		}
+	}, soonest, nil
+}
+
+// take lends worker id w if nobody has it.
+func (c *Center) take(req lease.Request, w int64) (lease.Grant, error) {
+	for _, l := range c.held {
+		if l.Worker == w && l.Namespace == req.Namespace && c.dir == "" {
+			return lease.Grant{}, fmt.Errorf("%w: %d of namespace %q by %q of this process", ErrHeld, w, req.Namespace, l.Holder)
+		}
+	}
+	l := &loan{Grant: lease.Grant{Request: req, Worker: w}}
+	var r record
+	if c.dir != "" {
+		var err error
+		if l.file, r, err = c.dir.open(req.Namespace, w); err != nil {
+			return lease.Grant{}, err
+		}
+	}
+	now := c.now().UnixMilli()
+	if r.Mark-now > (req.MaxTTL + c.maxBehind).Milliseconds() {
+		_ = l.file.Close()
+		return lease.Grant{}, fmt.Errorf("%w: worker id %d of namespace %q was used up to %s, and the host's clock shows %s, %v less, because it was set back or because of many crashes in a row: set the clock right (NTP); or wait; or, where it is right and was wrong before, delete %s once no id of this worker id lies above the clock",
+			ErrClockBehind, w, req.Namespace, stamp(r.Mark), stamp(now), time.UnixMilli(r.Mark).Sub(time.UnixMilli(now)), c.dir.path(req.Namespace, w))
+	}
+	l.Token, l.Now, l.Since, l.Floor = r.Token+1, now, now, max(r.Mark, now-1)
+	if r.Token == 0 {
+		l.Floor += c.maxAhead.Milliseconds()
+	}
+	l.Ceiling = max(now, l.Floor) + req.TTL.Milliseconds()
+	if err := l.save(l.Ceiling); err != nil {
+		return lease.Grant{}, errors.Join(err, l.file.Close())
+	}
+	c.held[holderOf(req)] = l
+	return l.Grant, nil
+}
+
+func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339Nano) }
+
+// save writes the mark, before anything below it is used.
+func (l *loan) save(mark int64) error {
+	if l.file == nil {
+		return nil
+	}
+	return write(l.file, record{Worker: l.Worker, Token: l.Token, Mark: mark, Since: l.Since, Owner: l.Owner, Holder: l.Holder})
+}
+
+// intact tells whether l has the lock that others see. Where the file was taken away
+// it lets go.
+func (c *Center) intact(l *loan) bool {
+	if l.file == nil || c.dir.same(l.file, c.dir.path(l.Namespace, l.Worker)) {
+		return true
+	}
+	c.letGo(l)
+	return false
+}
+
+func (c *Center) letGo(l *loan) {
+	if l.file != nil {
+		_ = l.file.Close() // its lock goes with it
+	}
+	delete(c.held, holderOf(l.Request))
+}
+
+// mine returns the loan that g is of, or nil.
+func (c *Center) mine(g lease.Grant) *loan {
+	l := c.held[holderOf(g.Request)]
+	if l == nil || l.Worker != g.Worker || l.Token != g.Token || !c.intact(l) {
+		return nil
+	}
+	return l
+}
+
+// Renew raises the ceiling of g. ErrLost says that g was not lent here, or that the
+// file was taken away.
+func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+	if err := g.Validate(); err != nil {
+		return lease.Grant{}, err
+	}
+	return work(ctx, c, func() (lease.Grant, error) {
+		l := c.mine(g)
+		if l == nil {
+			return lease.Grant{}, c.lost(g)
+		}
+		l.Now = c.now().UnixMilli()
+		ceiling := max(l.Ceiling, l.Now+g.TTL.Milliseconds())
+		if err := l.save(ceiling); err != nil {
+			return lease.Grant{}, err
+		}
+		l.Ceiling = ceiling
+		g.Now, g.Ceiling = l.Now, ceiling
+		return g, nil
+	}, nil)
+}
+
+// Release gives g back.
+func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
+	if err := g.Validate(); err != nil {
+		return err
+	}
+	_, err := work(ctx, c, func() (struct{}, error) { return struct{}{}, c.giveBack(g, lastUsed) }, nil)
+	return err
+}
+
+func (c *Center) giveBack(g lease.Grant, lastUsed int64) error {
+	l := c.mine(g)
+	if l == nil {
+		return c.lost(g)
+	}
+	back := *l
+	back.Owner, back.Holder, back.Since = [16]byte{}, "", 0
+	if err := back.save(max(l.Floor, min(lastUsed, l.Ceiling))); err != nil {
+		return err
+	}
+	c.letGo(l)
+	return nil
+}
+
+func (c *Center) lost(g lease.Grant) error {
+	return fmt.Errorf("local: worker id %d of namespace %q: not lent here, given back, or its file was taken away: %w", g.Worker, g.Namespace, lease.ErrLost)
+}
+
+// Slots shows the worker ids of the namespace that have a file, which is those of this
+// host that were ever lent. A holder that crashed is shown until its ceiling.
+func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
+	if err := lease.CheckNamespace(namespace); err != nil || c.dir == "" {
+		return nil, err
+	}
+	return work(ctx, c, func() ([]lease.Slot, error) {
+		records, _, err := c.dir.list(namespace)
+		slots, now := []lease.Slot{}, c.now().UnixMilli()
+		for _, r := range records {
+			s := lease.Slot{Worker: r.Worker, Token: r.Token, Holder: r.Holder, Since: r.Since, Mark: r.Mark, Now: now}
+			if r.Owner != [16]byte{} {
+				s.Expires = r.Mark
+			}
+			slots = append(slots, s)
+		}
+		slices.SortFunc(slots, func(a, b lease.Slot) int { return cmp.Compare(a.Worker, b.Worker) })
+		return slots, err
+	}, nil)
+}
+
+// Close lets go of the worker ids that were not given back, as the end of the process
+// does: who has them next starts above their ceilings. It is an error if a call is at
+// work on a disk that does not answer for a second.
+func (c *Center) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, err := work(ctx, c, func() (struct{}, error) {
+		for _, l := range c.held {
+			c.letGo(l)
+		}
+		return struct{}{}, nil
+	}, nil)
+	if err != nil {
+		return fmt.Errorf("local: close %v: %w", c, err)
+	}
+	return nil
+}
+
+// work runs f, one call at a time, and returns when it has ended or ctx has: a disk can
+// take its time. undo, if there is one, is for what f did when nobody waited any more.
+func work[T any](ctx context.Context, c *Center, f func() (T, error), undo func(T)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+	answers, gone := make(chan answer), make(chan struct{})
+	go func() {
+		defer func() { <-c.turn }()
+		value, err := f()
+		select {
+		case answers <- answer{value, err}:
+		case <-gone:
+			if err == nil && undo != nil {
+				undo(value)
+			}
+		}
+	}()
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-ctx.Done():
+		close(gone)
+		return none, ctx.Err()
+	}
+}

@@ -1,0 +1,690 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package hostseq
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// A site is a host: a directory and a clock that is moved by hand.
+type site struct {
+	*testing.T
+	dir    string
+	ms     atomic.Int64
+	layout snowflake.Layout
+}
+
+func newSite(t *testing.T) *site {
+	s := &site{T: t, dir: t.TempDir(), layout: narrow}
+	s.ms.Store(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).UnixMilli())
+	return s
+}
+
+func (s *site) pass(d time.Duration) { s.ms.Add(d.Milliseconds()) }
+
+// center is that of another process.
+func (s *site) center(change ...func(*Config)) *Center {
+	s.Helper()
+	cfg := Config{Dir: s.dir}
+	for _, f := range change {
+		f(&cfg)
+	}
+	c, err := New(cfg, s.layout, WithClock(func() time.Time { return time.UnixMilli(s.ms.Load()) }))
+	require.NoError(s, err)
+	s.Cleanup(func() { require.NoError(s, c.Close()) })
+	return c
+}
+
+func byHand(n int64) func(*Config) { return func(c *Config) { c.Worker = &n } }
+
+func stateless(c *Config) { c.Stateless, c.Dir = true, "" }
+
+func (s *site) request() lease.Request {
+	req := keeper.NewRequest("orders", s.layout)
+	req.Owner, req.Holder = lease.NewOwner(), "shop"
+	return req
+}
+
+func (s *site) acquire(c *Center) lease.Grant {
+	s.Helper()
+	req := s.request()
+	g, err := c.Acquire(s.Context(), req)
+	require.NoError(s, err)
+	require.Equal(s, req, g.Request)
+	require.GreaterOrEqual(s, g.Floor, g.Now-1)
+	require.Equal(s, max(g.Now, g.Floor)+req.TTL.Milliseconds(), g.Ceiling)
+	require.Equal(s, g.Now, g.Since)
+	return g
+}
+
+func (s *site) mark(w int64) int64 {
+	s.Helper()
+	slots, err := s.center().Slots(s.Context(), "orders")
+	require.NoError(s, err)
+	for _, slot := range slots {
+		if slot.Worker == w {
+			return slot.Mark
+		}
+	}
+	return -1
+}
+
+const ahead = 1000 // ms, snowflake.DefaultMaxAhead
+
+func TestGrant(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.center(byHand(2))
+	g := s.acquire(c)
+	require.Equal(t, int64(2), g.Worker)
+	require.Equal(t, s.ms.Load(), g.Now)
+	require.Equal(t, g.Now-1+ahead, g.Floor, "what a predecessor may have used is not known")
+	require.Equal(t, g.Ceiling, s.mark(2), "on record before it is used")
+
+	// The same owner gets the same, at another time.
+	s.pass(500 * time.Millisecond)
+	again, err := c.Acquire(t.Context(), g.Request)
+	require.NoError(t, err)
+	want := g
+	want.Now += 500
+	require.Equal(t, want, again)
+
+	s.pass(10 * time.Second)
+	renewed, err := c.Renew(t.Context(), g)
+	require.NoError(t, err)
+	want.Now += 10_000
+	want.Ceiling = want.Now + g.TTL.Milliseconds()
+	require.Equal(t, want, renewed)
+	require.Equal(t, renewed.Ceiling, s.mark(2))
+	shorter := renewed
+	shorter.TTL = 10 * time.Second
+	kept, err := c.Renew(t.Context(), shorter)
+	require.NoError(t, err)
+	require.Equal(t, renewed.Ceiling, kept.Ceiling, "a renewal lowers no ceiling")
+
+	require.NoError(t, c.Release(t.Context(), renewed, renewed.Now+3))
+	require.Equal(t, renewed.Now+3, s.mark(2))
+	_, err = c.Renew(t.Context(), renewed)
+	require.ErrorIs(t, err, lease.ErrLost)
+	require.ErrorIs(t, c.Release(t.Context(), renewed, math.MaxInt64), lease.ErrLost)
+	require.Equal(t, renewed.Now+3, s.mark(2))
+
+	next := s.acquire(s.center(byHand(2)))
+	require.Equal(t, renewed.Now+3, next.Floor, "above what was used")
+	require.Equal(t, g.Token+1, next.Token)
+}
+
+func TestReleaseKeepsTheMarkWithinTheGrant(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.center(byHand(2))
+	for _, last := range []int64{0, -1, math.MinInt64, math.MaxInt64} {
+		s.pass(time.Hour)
+		g := s.acquire(c)
+		require.NoError(t, c.Release(t.Context(), g, last))
+		want := g.Floor
+		if last > 0 {
+			want = g.Ceiling
+		}
+		require.Equal(t, want, s.mark(2))
+	}
+}
+
+func TestFenced(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.center()
+	g, other := s.acquire(c), s.acquire(c)
+	for name, forge := range map[string]func(*lease.Grant){
+		"owner":     func(g *lease.Grant) { g.Owner = lease.NewOwner() },
+		"token":     func(g *lease.Grant) { g.Token++ },
+		"worker":    func(g *lease.Grant) { g.Worker = other.Worker },
+		"namespace": func(g *lease.Grant) { g.Namespace = "other" },
+	} {
+		forged := g
+		forge(&forged)
+		_, err := c.Renew(t.Context(), forged)
+		require.ErrorIs(t, err, lease.ErrLost, name)
+		require.ErrorIs(t, c.Release(t.Context(), forged, 0), lease.ErrLost, name)
+	}
+	_, err := s.center().Renew(t.Context(), g)
+	require.ErrorIs(t, err, lease.ErrLost, "a lock is that of one process")
+	_, err = c.Renew(t.Context(), g)
+	require.NoError(t, err)
+	for name, wrong := range map[string]func(*lease.Request){
+		"TTL": func(r *lease.Request) { r.TTL = 0 }, "owner": func(r *lease.Request) { r.Owner = [16]byte{} }, "namespace": func(r *lease.Request) { r.Namespace = "a/b" },
+	} {
+		bad := g
+		wrong(&bad.Request)
+		_, err := c.Acquire(t.Context(), bad.Request)
+		require.Error(t, err, name)
+		_, err = c.Renew(t.Context(), bad)
+		require.Error(t, err, name)
+		require.Error(t, c.Release(t.Context(), bad, 0), name)
+	}
+}
+
+func TestSlotsOfAHost(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.center()
+	g := s.acquire(c)
+	require.NoError(t, c.Release(t.Context(), g, g.Floor))
+	s.pass(time.Minute)
+	require.Equal(t, g.Worker, s.acquire(c).Worker, "no new file while there is a free one")
+	require.NoError(t, c.Close())
+
+	s = newSite(t)
+	var grants []lease.Grant
+	var centers []*Center
+	for range 4 {
+		c := s.center()
+		centers, grants = append(centers, c), append(grants, s.acquire(c))
+		s.pass(time.Second)
+	}
+	_, err := s.center().Acquire(t.Context(), s.request())
+	var full *lease.NoFreeWorkerError
+	require.ErrorAs(t, err, &full)
+	require.Equal(t, []int64{0, 3}, []int64{full.First, full.Last})
+	require.Equal(t, grants[0].Ceiling+1, full.Soonest.UnixMilli(), "if it is not renewed")
+
+	// Least recently used first, and none that is ahead of the clock while others are not.
+	s.pass(time.Minute)
+	for _, i := range []int{2, 0, 3} {
+		require.NoError(t, centers[i].Release(t.Context(), grants[i], grants[i].Floor+int64(100*i)))
+	}
+	require.NoError(t, centers[1].Close()) // it has crashed, a minute ago
+	for _, i := range []int{0, 2, 3, 1} {
+		require.Equal(t, grants[i].Worker, s.acquire(s.center()).Worker, "%d", i)
+	}
+}
+
+func TestCrashedSlotIsTheLastToBeTaken(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.center()
+	crashed := s.acquire(c)
+	require.NoError(t, c.Close())
+	for range 3 {
+		require.NotEqual(t, crashed.Worker, s.acquire(s.center()).Worker)
+	}
+	g := s.acquire(s.center())
+	require.Equal(t, crashed.Worker, g.Worker)
+	require.Equal(t, crashed.Ceiling, g.Floor, "at once, and above all that it may have used")
+}
+
+func TestHashesShareNoneInADirectory(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	seen := map[int64]bool{}
+	hashed := func(c *Config) { c.Sources = []Source{Hash} }
+	for range 4 {
+		seen[s.acquire(s.center(hashed)).Worker] = true
+	}
+	require.Len(t, seen, 4)
+	_, err := s.center(hashed).Acquire(t.Context(), s.request())
+	var full *lease.NoFreeWorkerError
+	require.ErrorAs(t, err, &full)
+	// Without it each has its own, whoever has that too.
+	alone := func(c *Config) { hashed(c); stateless(c) }
+	require.Equal(t, s.acquire(s.center(alone)).Worker, s.acquire(s.center(alone)).Worker)
+}
+
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, change := range []func(*Config){byHand(2), func(c *Config) { byHand(3)(c); stateless(c) }} {
+		c := s.center(change)
+		g := s.acquire(c)
+		for _, rival := range []*Center{c, s.center(change)} {
+			_, err := rival.Acquire(t.Context(), s.request())
+			if c.dir == "" && rival != c {
+				require.NoError(t, err, "nothing is kept, so nothing is seen of others")
+				continue
+			}
+			require.ErrorIs(t, err, ErrHeld)
+			require.NotErrorIs(t, err, lease.ErrSetup, "it may be given back soon")
+			require.ErrorContains(t, err, `"shop"`)
+		}
+		require.NoError(t, c.Release(t.Context(), g, 0))
+		s.acquire(c)
+	}
+}
+
+func TestClockBehind(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.center(byHand(2))
+	g := s.acquire(c)
+	require.NoError(t, c.Close())
+	bound := DefaultMaxBehind + g.MaxTTL
+	s.ms.Store(g.Ceiling - bound.Milliseconds() - 1)
+	_, err := s.center(byHand(2)).Acquire(t.Context(), s.request())
+	require.ErrorIs(t, err, ErrClockBehind)
+	require.ErrorContains(t, err, "5m30.001s less")
+	require.NotErrorIs(t, err, lease.ErrSetup, "the clock may be set right soon")
+	s.ms.Store(-1 << 60)
+	_, err = s.center(byHand(2)).Acquire(t.Context(), s.request())
+	require.ErrorIs(t, err, ErrClockBehind, "however far")
+	s.ms.Store(g.Ceiling - bound.Milliseconds() - 1)
+	_, err = s.center(func(c *Config) { c.MaxBehind = time.Second }).Acquire(t.Context(), s.request())
+	require.NoError(t, err, "another slot is taken")
+	s.pass(time.Millisecond)
+	next := s.acquire(s.center(byHand(2)))
+	require.Equal(t, g.Ceiling, next.Floor)
+}
+
+// A clock that is set back while the worker id is held takes nothing from it: what the
+// generator makes of that is TestCenterSetBack of package snowflake.
+func TestClockSetBackWhileHeld(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.center(byHand(2))
+	g := s.acquire(c)
+	s.pass(10 * time.Second)
+	g, err := c.Renew(t.Context(), g)
+	require.NoError(t, err)
+	s.pass(-10 * time.Second)
+	set, err := c.Renew(t.Context(), g)
+	require.NoError(t, err)
+	require.Equal(t, s.ms.Load(), set.Now)
+	require.Equal(t, []int64{g.Floor, g.Ceiling}, []int64{set.Floor, set.Ceiling})
+	s.pass(20 * time.Second)
+	set, err = c.Renew(t.Context(), set)
+	require.NoError(t, err)
+	require.Equal(t, set.Now+g.TTL.Milliseconds(), set.Ceiling, "the clock has caught up")
+}
+
+func TestDamagedRecord(t *testing.T) {
+	t.Parallel()
+	damages := map[string]func(b []byte) []byte{
+		"empty":     func([]byte) []byte { return nil },
+		"cut":       func(b []byte) []byte { return b[:100] },
+		"longer":    func(b []byte) []byte { return append(b, 0) },
+		"zeros":     func(b []byte) []byte { return make([]byte, len(b)) },
+		"bit":       func(b []byte) []byte { b[20] ^= 1; return b },
+		"half new":  func(b []byte) []byte { return append(b[:256:256], record{Worker: 2}.encode()[256:]...) },
+		"another's": func([]byte) []byte { return record{Worker: 3}.encode() },
+	}
+	for name, damage := range damages {
+		s := newSite(t)
+		c := s.center(byHand(2))
+		require.NoError(t, c.Release(t.Context(), s.acquire(c), 0))
+		path := filepath.Join(s.dir, "orders.2.slot")
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, damage(b), 0o600))
+		_, err = c.Acquire(t.Context(), s.request())
+		require.ErrorIs(t, err, ErrDamaged, name)
+		require.ErrorIs(t, err, lease.ErrSetup, name)
+		require.ErrorContains(t, err, "delete the file", name)
+		require.ErrorContains(t, err, path, name)
+		require.Equal(t, int64(-1), s.mark(2), "not shown as anything")
+		// Source lock takes the others.
+		for range 3 {
+			require.NotEqual(t, int64(2), s.acquire(s.center()).Worker, name)
+		}
+		_, err = s.center().Acquire(t.Context(), s.request())
+		require.ErrorIs(t, err, ErrDamaged, name)
+		var full *lease.NoFreeWorkerError
+		require.ErrorAs(t, err, &full, name)
+	}
+}
+
+func TestFilesTakenAway(t *testing.T) {
+	t.Parallel()
+	for name, take := range map[string]func(t *testing.T, dir string){
+		"file":      func(t *testing.T, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, "orders.2.slot"))) },
+		"directory": func(t *testing.T, dir string) { require.NoError(t, os.RemoveAll(dir)) },
+		"replaced": func(t *testing.T, dir string) {
+			path := filepath.Join(dir, "orders.2.slot")
+			require.NoError(t, os.Rename(path, path+".old"))
+			require.NoError(t, slots(dir).create(path, record{Worker: 2}.encode()))
+		},
+		"moved": func(t *testing.T, dir string) { require.NoError(t, os.Rename(dir, dir+".old")) },
+	} {
+		s := newSite(t)
+		s.dir = filepath.Join(s.dir, "d")
+		c := s.center(byHand(2))
+		g := s.acquire(c)
+		take(t, s.dir)
+		_, err := c.Renew(t.Context(), g)
+		require.ErrorIs(t, err, lease.ErrLost, name)
+		require.ErrorIs(t, c.Release(t.Context(), g, 0), lease.ErrLost, name)
+		require.NoError(t, os.MkdirAll(s.dir, 0o700))
+		s.acquire(s.center(byHand(2)))
+		_, err = c.Acquire(t.Context(), g.Request)
+		require.ErrorIs(t, err, ErrHeld, "the owner that asks again has nothing any more")
+	}
+}
+
+// A file that is replaced between its opening and its locking is not the one that
+// others lock.
+func TestFileReplacedWhileOpened(t *testing.T) {
+	t.Parallel()
+	d := slots(t.TempDir())
+	path := d.path("orders", 2)
+	require.NoError(t, d.create(path, record{Worker: 2}.encode()))
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = d.claim(f, path, "orders", 2)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(path))
+	_, err = d.claim(f, path, "orders", 2)
+	require.ErrorContains(t, err, "deleted meanwhile")
+	require.NoError(t, d.create(path, record{Worker: 2}.encode()))
+	_, err = d.claim(f, path, "orders", 2)
+	require.ErrorContains(t, err, "replaced")
+	other, _, err := d.open("orders", 2)
+	require.NoError(t, err)
+	require.NoError(t, other.Close())
+}
+
+func TestLinksAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	other := filepath.Join(t.TempDir(), "other")
+	require.NoError(t, os.WriteFile(other, record{Worker: 2}.encode(), 0o600))
+	require.NoError(t, os.Symlink(other, filepath.Join(s.dir, "orders.2.slot")))
+	_, err := s.center(byHand(2)).Acquire(t.Context(), s.request())
+	require.ErrorIs(t, err, syscall.ELOOP)
+	kept, err := os.ReadFile(other)
+	require.NoError(t, err)
+	require.Equal(t, record{Worker: 2}.encode(), kept)
+}
+
+func TestPin(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.center()
+	g := s.acquire(c)
+	for name, differ := range map[string]func(*lease.Request){
+		"layout": func(r *lease.Request) { r.Layout = "other" },
+		"pool":   func(r *lease.Request) { r.Pool, r.Last = 2, 1 },
+	} {
+		req := s.request()
+		differ(&req)
+		_, err := c.Acquire(t.Context(), req)
+		var mismatch *lease.MismatchError
+		require.ErrorAs(t, err, &mismatch, name)
+		require.Equal(t, lease.MismatchError{Namespace: "orders", Stored: g.Pin(), Asked: req.Pin()}, *mismatch)
+		require.ErrorContains(t, err, "delete "+filepath.Join(s.dir, "orders.pin"))
+	}
+	// Namespaces are apart, also those that look like paths or files.
+	for _, ns := range []string{"ORDERS", "orders.0", "..", ".", "orders.pin"} {
+		req := s.request()
+		req.Namespace, req.Layout = ns, "of "+ns
+		for range 4 {
+			req.Owner = lease.NewOwner()
+			_, err := c.Acquire(t.Context(), req)
+			require.NoError(t, err, ns)
+		}
+		slots, err := c.Slots(t.Context(), ns)
+		require.NoError(t, err)
+		require.Len(t, slots, 4, ns)
+	}
+	slots, err := c.Slots(t.Context(), "orders")
+	require.NoError(t, err)
+	require.Len(t, slots, 1)
+}
+
+func TestSlotsAreShown(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.center(byHand(1))
+	g := s.acquire(c)
+	back := s.center(byHand(0))
+	given := s.acquire(back)
+	require.NoError(t, back.Release(t.Context(), given, given.Floor))
+	slots, err := s.center().Slots(t.Context(), "orders")
+	require.NoError(t, err)
+	require.Equal(t, []lease.Slot{
+		{Worker: 0, Token: 1, Mark: given.Floor, Now: s.ms.Load()},
+		{Worker: 1, Token: 1, Holder: "shop", Since: g.Since, Expires: g.Ceiling, Mark: g.Ceiling, Now: s.ms.Load()},
+	}, slots)
+	_, err = c.Slots(t.Context(), "a b")
+	require.Error(t, err)
+	slots, err = s.center(stateless, byHand(1)).Slots(t.Context(), "orders")
+	require.NoError(t, err)
+	require.Empty(t, slots)
+	require.NoError(t, os.RemoveAll(s.dir))
+	_, err = c.Slots(t.Context(), "orders")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = c.Acquire(t.Context(), s.request())
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestStateless(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.center(stateless, byHand(2))
+	require.Equal(t, "local (explicit)", c.String())
+	g := s.acquire(c)
+	require.Equal(t, s.ms.Load()-1+ahead, g.Floor)
+	s.pass(10 * time.Second)
+	g, err := c.Renew(t.Context(), g)
+	require.NoError(t, err)
+	require.Equal(t, s.ms.Load(), g.Now)
+	require.NoError(t, c.Release(t.Context(), g, g.Now))
+	_, err = c.Renew(t.Context(), g)
+	require.ErrorIs(t, err, lease.ErrLost)
+	entries, err := os.ReadDir(s.dir)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
+
+func TestContextEnded(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.center(byHand(2))
+	g := s.acquire(c)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	calls := func(ctx context.Context) []error {
+		_, acquire := c.Acquire(ctx, g.Request)
+		_, renew := c.Renew(ctx, g)
+		_, slots := c.Slots(ctx, "orders")
+		return []error{acquire, renew, c.Release(ctx, g, g.Floor), slots}
+	}
+	for range 20 {
+		for _, err := range calls(cancelled) {
+			require.ErrorIs(t, err, context.Canceled)
+		}
+		c.turn <- struct{}{} // when nobody is at work on it any more
+		<-c.turn
+	}
+	c.turn <- struct{}{} // somebody waits for a disk
+	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	for _, err := range calls(short) {
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	}
+	require.ErrorIs(t, c.Close(), context.DeadlineExceeded)
+	<-c.turn
+	_, err := c.Renew(t.Context(), g)
+	require.NoError(t, err)
+}
+
+// What a call does when nobody waits any more is undone, if it was a new loan; one that
+// is in use stays.
+func TestAbandonedAcquire(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var block atomic.Bool
+	entered, leave := make(chan struct{}), make(chan struct{})
+	c, err := New(Config{Dir: s.dir, Worker: worker(2)}, s.layout, WithClock(func() time.Time {
+		if block.Swap(false) { // once
+			entered <- struct{}{}
+			<-leave
+		}
+		return time.UnixMilli(s.ms.Load())
+	}))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	abandon := func(req lease.Request) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		block.Store(true)
+		go func() {
+			<-entered
+			cancel()
+		}()
+		_, err := c.Acquire(ctx, req)
+		require.ErrorIs(t, err, context.Canceled)
+		leave <- struct{}{}
+	}
+	abandon(s.request())
+	g := s.acquire(c) // it waits for its turn
+	require.Equal(t, int64(2), g.Token, "the first was lent and given back")
+
+	abandon(g.Request)
+	_, err = c.Renew(t.Context(), g)
+	require.NoError(t, err)
+	require.Equal(t, g.Ceiling, s.mark(2))
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, o := range []Option{WithMaxAhead(-1), WithMaxAhead(2 * time.Hour), WithClock(nil)} {
+		_, err := New(Config{Dir: s.dir}, s.layout, o)
+		require.Error(t, err)
+	}
+	c, err := New(Config{Worker: worker(0), Stateless: true}, s.layout, WithMaxAhead(3*time.Second))
+	require.NoError(t, err)
+	before := time.Now().UnixMilli()
+	require.GreaterOrEqual(t, s.acquire(c).Floor, before-1+3000)
+	// Two ticks of a coarse layout are more than a second.
+	c, err = New(Config{Worker: worker(0), Stateless: true}, snowflake.Layout{TimeUnit: time.Minute, SequenceBits: 10})
+	require.NoError(t, err)
+	require.Equal(t, 2*time.Minute, c.maxAhead)
+}
+
+// A disk that takes nothing: what is not on record is not allowed.
+func TestWriteFails(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.center(byHand(2))
+	g := s.acquire(c)
+	l := c.held[holderOf(g.Request)]
+	locked := l.file
+	var err error
+	l.file, err = os.Open(locked.Name()) // to read only
+	require.NoError(t, err)
+	s.pass(10 * time.Second)
+	_, err = c.Renew(t.Context(), g)
+	require.ErrorContains(t, err, "write record")
+	require.NotErrorIs(t, err, lease.ErrLost, "to be tried again")
+	require.Error(t, c.Release(t.Context(), g, g.Now))
+	again, err := c.Acquire(t.Context(), g.Request)
+	require.NoError(t, err)
+	require.Equal(t, g.Ceiling, again.Ceiling, "the old ceiling stands")
+	require.Equal(t, g.Ceiling, s.mark(2))
+	require.NoError(t, l.file.Close())
+	l.file = locked
+	renewed, err := c.Renew(t.Context(), g)
+	require.NoError(t, err)
+	require.Greater(t, renewed.Ceiling, g.Ceiling)
+}
+
+// Processes borrow, renew, give back and crash at random, while the clock jumps: ranges
+// of a worker id are disjoint and rise.
+func TestRangesAreDisjoint(t *testing.T) {
+	t.Parallel()
+	for range 3 {
+		s := newSite(t)
+		seed := rand.Uint64()
+		rng := rand.New(rand.NewPCG(seed, 0))
+		used := map[int64]int64{} // up to where, by worker
+		type process struct {
+			*Center
+			lease.Grant
+		}
+		var holders []process
+		end := func(i int, upTo int64) {
+			h := holders[i]
+			used[h.Worker] = max(used[h.Worker], upTo)
+			holders = append(holders[:i:i], holders[i+1:]...)
+		}
+		lent := 0
+		for range 200 {
+			i := rng.IntN(max(1, len(holders)))
+			switch kind := rng.IntN(10); {
+			case kind < 4 || len(holders) == 0:
+				c := s.center(func(c *Config) {
+					if rng.IntN(3) == 0 {
+						c.Worker = worker(rng.Int64N(4))
+					}
+				})
+				g, err := c.Acquire(t.Context(), s.request())
+				if err != nil {
+					continue
+				}
+				lent++
+				for _, h := range holders {
+					require.NotEqual(t, h.Worker, g.Worker, "seed %d", seed)
+				}
+				require.GreaterOrEqual(t, g.Floor, used[g.Worker], "seed %d", seed)
+				holders = append(holders, process{c, g})
+			case kind < 6:
+				g, err := holders[i].Renew(t.Context(), holders[i].Grant)
+				require.NoError(t, err, "seed %d", seed)
+				holders[i].Grant = g
+			case kind < 8:
+				h := holders[i]
+				last := h.Floor + rng.Int64N(h.Ceiling-h.Floor+1)
+				require.NoError(t, h.Release(t.Context(), h.Grant, last))
+				end(i, last)
+			case kind < 9:
+				require.NoError(t, holders[i].Close())
+				end(i, holders[i].Ceiling)
+			default:
+				s.pass(time.Duration(rng.IntN(200)-90) * time.Second)
+			}
+		}
+		require.Greater(t, lent, 10, "seed %d", seed)
+	}
+}
+
+func TestKeeper(t *testing.T) {
+	t.Parallel()
+	layout := snowflake.Layout{}.WithDefaults()
+	dir, last := t.TempDir(), int64(0)
+	for i := range 3 {
+		center, err := New(Config{Dir: dir, Worker: worker(9)}, layout)
+		require.NoError(t, err)
+		gen, err := snowflake.NewGenerator(layout)
+		require.NoError(t, err)
+		req := keeper.NewRequest("orders", layout)
+		req.TTL, req.Skew = 200*time.Millisecond, 0
+		keeper, err := keeper.New(keeper.Config{Center: center, Generator: gen, Request: req})
+		require.NoError(t, err)
+		require.NoError(t, keeper.Start(t.Context()))
+		for range 100_000 {
+			id, err := gen.NextIDWait(t.Context())
+			require.NoError(t, err)
+			require.Greater(t, id, last, fmt.Sprint("start ", i))
+			last = id
+		}
+		first := keeper.Status().Grant.Ceiling
+		require.Eventually(t, func() bool { return keeper.Status().Grant.Ceiling > first }, 10*time.Second, 5*time.Millisecond)
+		require.NoError(t, keeper.Stop(t.Context()))
+		require.NoError(t, center.Close())
+	}
+}

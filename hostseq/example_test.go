@@ -1,0 +1,87 @@
+package hostseq_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/snowlease/snowlease/hostseq"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// One line, nothing to install.
+func Example() {
+	ctx := context.Background()
+	layout := snowflake.Layout{}
+	dir, err := os.MkdirTemp("", "snowlease") // without Dir: a directory of the user
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+
+	center, err := hostseq.New(hostseq.Config{Dir: dir}, layout)
+	if err != nil {
+		panic(err)
+	}
+	defer center.Close()
+
+	gen, err := snowflake.NewGenerator(layout)
+	if err != nil {
+		panic(err)
+	}
+	keeper, err := keeper.New(keeper.Config{Center: center, Generator: gen, Request: keeper.NewRequest("orders", layout)})
+	if err != nil {
+		panic(err)
+	}
+	if err := keeper.Start(ctx); err != nil {
+		panic(err)
+	}
+	id, err := gen.NextID()
+	fmt.Println(id > 0, err, center.Source())
+	fmt.Println(keeper.Stop(ctx))
+	// Output:
+	// true <nil> lock
+	// <nil>
+}
+
+// A worker id that is set by hand. What it was used for is still kept, so that a
+// restart goes on above it.
+func ExampleConfig_explicit() {
+	dir, err := os.MkdirTemp("", "snowlease")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+
+	worker := int64(5)
+	center, err := hostseq.New(hostseq.Config{Worker: &worker, Dir: dir}, snowflake.Layout{})
+	if err != nil {
+		panic(err)
+	}
+	defer center.Close()
+	req := keeper.NewRequest("orders", snowflake.Layout{})
+	req.Owner = lease.NewOwner()
+	g, err := center.Acquire(context.Background(), req)
+	fmt.Println(g.Worker, err)
+
+	req.Owner = lease.NewOwner()
+	_, err = center.Acquire(context.Background(), req)
+	fmt.Println(err != nil)
+	// Output:
+	// 5 <nil>
+	// true
+}
+
+// Without a directory the clock of the host must not be set back across a restart.
+func ExampleCenter_Promise() {
+	worker := int64(5)
+	center, err := hostseq.New(hostseq.Config{Worker: &worker, Stateless: true}, snowflake.Layout{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(center.Promise())
+	// Output:
+	// worker id 5 is set by hand: unique if no other process of the namespace is given it; no record is kept, so ids can repeat if the clock is set back across a restart
+}

@@ -1,0 +1,27 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package hostseq
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// canLock says why there are no locks on this system.
+func canLock() error { return nil }
+
+// flock takes the lock on f, or reports that another has it. The kernel releases it
+// with the last descriptor of f.
+func flock(f *os.File) (bool, error) {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return false, nil
+		default:
+			return err == nil, err
+		}
+	}
+}

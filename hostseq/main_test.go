@@ -1,0 +1,200 @@
+package hostseq
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// roleKey makes the test binary the process of an application instead.
+const roleKey = "SNOWLEASE_LOCAL_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(roleKey); text != "" {
+		if err := play(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// A role is what a process is set up for.
+type role struct {
+	Config Config
+	Layout snowflake.Layout
+	Offset time.Duration // of its clock
+	Frozen time.Time     // its clock stands still
+}
+
+// An order to a process: one verb.
+type order struct {
+	Verb string
+	IDs  int
+}
+
+// An answer of a process.
+type answer struct {
+	Grant  lease.Grant
+	IDs    []int64
+	Err    string
+	Full   bool
+	Held   bool
+	Behind bool
+}
+
+// play obeys orders until its input ends.
+func play(text string) error {
+	var r role
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return err
+	}
+	now := func() time.Time { return time.Now().Add(r.Offset) }
+	if !r.Frozen.IsZero() {
+		now = func() time.Time { return r.Frozen }
+	}
+	center, err := New(r.Config, r.Layout, WithClock(now))
+	if err != nil {
+		return err
+	}
+	began := now()
+	gen, err := snowflake.NewGenerator(r.Layout, snowflake.WithClock(func() time.Duration { return now().Sub(began) }))
+	if err != nil {
+		return err
+	}
+	p := player{Center: center, gen: gen, req: keeper.NewRequest("orders", r.Layout)}
+	p.req.Holder = fmt.Sprint("pid ", os.Getpid())
+	in, out := json.NewDecoder(bufio.NewReader(os.Stdin)), json.NewEncoder(os.Stdout)
+	for {
+		var o order
+		if in.Decode(&o) != nil {
+			return nil
+		}
+		a := answer{}
+		err := p.obey(o, &a)
+		if err != nil {
+			a.Err = err.Error()
+			var full *lease.NoFreeWorkerError
+			a.Full, a.Held, a.Behind = errors.As(err, &full), errors.Is(err, ErrHeld), errors.Is(err, ErrClockBehind)
+		}
+		if err := out.Encode(a); err != nil {
+			return err
+		}
+	}
+}
+
+// A player is a process that has a generator.
+type player struct {
+	*Center
+	gen  *snowflake.Generator
+	req  lease.Request
+	lent snowflake.Range
+	g    lease.Grant
+}
+
+func (p *player) obey(o order, a *answer) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	switch o.Verb {
+	case "acquire":
+		p.req.Owner = lease.NewOwner()
+		if p.g, err = p.Acquire(ctx, p.req); err != nil {
+			return err
+		}
+		p.lent = rangeOf(p.g, p.gen.Elapsed())
+		_, err = p.gen.Adopt(p.lent)
+	case "renew":
+		if p.g, err = p.Renew(ctx, p.g); err != nil {
+			return err
+		}
+		next := rangeOf(p.g, p.gen.Elapsed())
+		if !p.gen.Extend(p.lent, next) {
+			return fmt.Errorf("range %+v does not extend %+v", next, p.lent)
+		}
+		p.lent = next
+	case "ids":
+		a.IDs = make([]int64, o.IDs)
+		err = p.gen.NextIDs(ctx, a.IDs)
+	case "release":
+		err = p.Release(ctx, p.g, p.gen.Stop())
+	}
+	a.Grant = p.g
+	return err
+}
+
+func rangeOf(g lease.Grant, at time.Duration) snowflake.Range {
+	return snowflake.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: at}
+}
+
+// A process is one that the test has started.
+type process struct {
+	*testing.T
+	cmd *exec.Cmd
+	in  *json.Encoder
+	out *json.Decoder
+}
+
+func start(t *testing.T, r role) *process {
+	t.Helper()
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), roleKey+"="+string(text))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	p := &process{T: t, cmd: cmd, in: json.NewEncoder(in), out: json.NewDecoder(out)}
+	t.Cleanup(p.kill)
+	return p
+}
+
+func (p *process) do(verb string, ids int) answer {
+	p.Helper()
+	require.NoError(p, p.in.Encode(order{verb, ids}))
+	var a answer
+	require.NoError(p, p.out.Decode(&a))
+	return a
+}
+
+// must is do without an error.
+func (p *process) must(verb string, ids int) answer {
+	p.Helper()
+	a := p.do(verb, ids)
+	require.Empty(p, a.Err)
+	return a
+}
+
+// kill lets the process do nothing more, and returns when it is gone.
+func (p *process) kill() {
+	if p.cmd.ProcessState == nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait() // the error is that of being killed
+	}
+}
+
+func (p *process) signal(s syscall.Signal) {
+	p.Helper()
+	require.NoError(p, p.cmd.Process.Signal(s))
+}
+
+func worker(n int64) *int64 { return &n }

@@ -1,0 +1,82 @@
+package hostseq
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var sample = record{Worker: 7, Token: 3, Mark: 1789000000123, Since: 1789000000000, Owner: [16]byte{1, 2, 15: 9}, Holder: "shop@host:17"}
+
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	long := sample
+	long.Holder = strings.Repeat("h", 255)
+	for _, r := range []record{{}, {Worker: 7}, sample, long} {
+		b := r.encode()
+		require.Len(t, b, recordSize)
+		got, err := decode(b, r.Worker)
+		require.NoError(t, err)
+		require.Equal(t, r, got)
+	}
+	_, err := decode(sample.encode(), 8)
+	require.ErrorContains(t, err, "worker id 7")
+	other := append([]byte("another "), sample.encode()[8:recordSize-4]...)
+	_, err = decode(append(other, encodeSum(other)...), 7)
+	require.ErrorContains(t, err, "another version")
+	for _, r := range []record{{Mark: -1}, {Token: -1}, {Since: -1}, {Mark: maxNumber + 1}, {Token: math.MaxInt64}, {Since: math.MaxInt64}} {
+		_, err := decode(r.encode(), 0)
+		require.ErrorContains(t, err, "is not 0 to 999999999999999")
+	}
+}
+
+func encodeSum(b []byte) []byte {
+	n := sum(b)
+	return []byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}
+}
+
+// No bit of a record can change unseen, nor can its end be missing.
+func TestRecordDamage(t *testing.T) {
+	t.Parallel()
+	good := sample.encode()
+	for bit := range recordSize * 8 {
+		bad := append([]byte(nil), good...)
+		bad[bit/8] ^= 1 << (bit % 8)
+		_, err := decode(bad, 7)
+		require.Error(t, err, "bit %d", bit)
+	}
+	for n := range recordSize {
+		_, err := decode(good[:n], 7)
+		require.Error(t, err, "%d bytes", n)
+	}
+	_, err := decode(append(good, 0), 7)
+	require.Error(t, err)
+	_, err = decode(make([]byte, recordSize), 0)
+	require.Error(t, err, "a sector of zeros is no empty record")
+}
+
+func FuzzRecord(f *testing.F) {
+	f.Add(sample.encode(), int64(7))
+	f.Add(record{}.encode(), int64(0))
+	f.Add([]byte(magic), int64(0))
+	f.Fuzz(func(t *testing.T, b []byte, worker int64) {
+		r, err := decode(b, worker)
+		if err != nil {
+			require.Equal(t, record{}, r)
+			// With the right checksum the rest is looked at too.
+			if len(b) != recordSize {
+				return
+			}
+			b = append(b[:recordSize-4:recordSize-4], encodeSum(b[:recordSize-4])...)
+			if r, err = decode(b, worker); err != nil {
+				return
+			}
+		}
+		require.Equal(t, worker, r.Worker)
+		again, err := decode(r.encode(), worker)
+		require.NoError(t, err)
+		require.Equal(t, r, again)
+	})
+}

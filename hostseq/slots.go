@@ -1,0 +1,229 @@
+package hostseq
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+const maxPin = 1024 // bytes: several times what a pin has
+
+// slots are the files of a directory.
+type slots string
+
+// prepare makes the directory, unless there is one, and proves that it can be used.
+func (d slots) prepare() error {
+	if err := os.MkdirAll(string(d), 0o700); err != nil {
+		return fmt.Errorf("no directory for locks and records: %w: set dir to one that can be written to", err)
+	}
+	info, err := os.Stat(string(d))
+	if err == nil {
+		if err := private(info); err != nil {
+			return fmt.Errorf("directory %s for locks and records (%v): %w: set dir to another, or correct its owner and mode", d, info.Mode(), err)
+		}
+	}
+	f, err := os.CreateTemp(string(d), ".new-*")
+	if err == nil {
+		err = errors.Join(f.Close(), os.Remove(f.Name()))
+	}
+	if err != nil {
+		return fmt.Errorf("directory for locks and records: %w: set dir to one that can be written to", err)
+	}
+	return nil
+}
+
+// private says why others than root, the process's user and its groups could have made a
+// file or directory, or could change it.
+func private(info fs.FileInfo) error {
+	if info.Mode().Perm()&0o002 != 0 {
+		return errors.New("it can be written to by everyone, who could take its locks (chmod o-w)")
+	}
+	return ownedByOthers(info)
+}
+
+// openFile opens a file of the directory. Links are not followed, and what is no file,
+// or another user's, is an error.
+func openFile(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file (%v): remove it", path, info.Mode())
+	}
+	if err == nil {
+		if err = private(info); err != nil {
+			err = fmt.Errorf("%s (%v): %w: correct its owner and mode", path, info.Mode(), err)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// readFile reads up to n bytes of a file of the directory.
+func readFile(path string, n int64) ([]byte, error) {
+	f, err := openFile(path, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, n))
+	return b, errors.Join(err, f.Close())
+}
+
+func (d slots) path(namespace string, worker int64) string {
+	return filepath.Join(string(d), fmt.Sprintf("%s.%d.slot", namespace, worker))
+}
+
+// pin holds the namespace to what its first member asked for.
+func (d slots) pin(req lease.Request) error {
+	path := filepath.Join(string(d), req.Namespace+".pin")
+	stored, err := readFile(path, maxPin)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = d.create(path, []byte(req.Pin()+"\n")); err == nil {
+			stored, err = readFile(path, maxPin)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("local: pin of namespace %q: %w", req.Namespace, err)
+	}
+	if was := strings.TrimSuffix(string(stored), "\n"); was != req.Pin() {
+		err = &lease.MismatchError{Namespace: req.Namespace, Stored: was, Asked: req.Pin()}
+		return fmt.Errorf("local: %w (to change it: stop all of them, then delete %s)", err, path)
+	}
+	return nil
+}
+
+// create makes a file with all its content, or leaves the one that is there. A crash
+// leaves none with less.
+func (d slots) create(path string, content []byte) error {
+	name := filepath.Join(string(d), fmt.Sprintf(".new-%016x", rand.Uint64()))
+	// For the group too, as far as the umask lets it: several users may share dir.
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o660)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Link(name, path)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	return errors.Join(err, os.Remove(name), d.sync())
+}
+
+// sync makes names of files last.
+func (d slots) sync() error {
+	f, err := os.Open(string(d))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// open locks the file of a worker id, which it makes if there is none, and reads its
+// record. Errors: ErrHeld, ErrDamaged.
+func (d slots) open(namespace string, worker int64) (*os.File, record, error) {
+	path := d.path(namespace, worker)
+	f, err := openFile(path, os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = d.create(path, record{Worker: worker}.encode()); err == nil {
+			f, err = openFile(path, os.O_RDWR)
+		}
+	}
+	if err != nil {
+		return nil, record{}, fmt.Errorf("local: %w", err)
+	}
+	r, err := d.claim(f, path, namespace, worker)
+	if err != nil {
+		_ = f.Close()
+		return nil, record{}, err
+	}
+	return f, r, nil
+}
+
+// claim locks f and reads its record.
+func (d slots) claim(f *os.File, path, namespace string, worker int64) (record, error) {
+	locked, err := flock(f)
+	r, damage := read(f, worker)
+	switch {
+	case err != nil:
+		return r, fmt.Errorf("local: lock %s: %w: set dir to a directory of a file system with locks", path, err)
+	case !locked:
+		return r, fmt.Errorf("%w: %d of namespace %q by %q (file %s)", ErrHeld, worker, namespace, r.Holder, path)
+	case !d.same(f, path):
+		return r, fmt.Errorf("local: %s was replaced or deleted meanwhile: its worker id may be in use until ttl has passed", path)
+	case damage != nil:
+		return r, fmt.Errorf("%w: %w: file %s: %w: what the worker id was used for is not known; delete the file once the host's clock is right and has passed all ids of worker id %d",
+			lease.ErrSetup, ErrDamaged, path, damage, worker)
+	}
+	return r, nil
+}
+
+// same tells whether f is the file at path still.
+func (d slots) same(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(path)
+	return err == nil && os.SameFile(mine, there)
+}
+
+func read(f io.ReaderAt, worker int64) (record, error) {
+	b := make([]byte, recordSize+1) // one more: the file is not longer
+	n, err := f.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return record{}, err
+	}
+	return decode(b[:n], worker)
+}
+
+// write returns when the record is on the disk.
+func write(f *os.File, r record) error {
+	if _, err := f.WriteAt(r.encode(), 0); err != nil {
+		return fmt.Errorf("local: write record: %w", err)
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("local: write record: %w", err)
+	}
+	return nil
+}
+
+// list reads the records of a namespace without their locks: some may change meanwhile.
+// Those that cannot be read have an error instead.
+func (d slots) list(namespace string) (map[int64]record, map[int64]error, error) {
+	entries, err := os.ReadDir(string(d))
+	if err != nil {
+		return nil, nil, fmt.Errorf("local: %w", err)
+	}
+	records, errs := map[int64]record{}, map[int64]error{}
+	for _, e := range entries {
+		name, _ := strings.CutSuffix(e.Name(), ".slot")
+		name, ok := strings.CutPrefix(name, namespace+".")
+		worker, err := strconv.ParseInt(name, 10, 64)
+		if !ok || err != nil || d.path(namespace, worker) != filepath.Join(string(d), e.Name()) {
+			continue
+		}
+		b, err := readFile(filepath.Join(string(d), e.Name()), recordSize+1) // one more: the file is not longer
+		if err == nil {
+			records[worker], err = decode(b, worker)
+		}
+		if err != nil {
+			delete(records, worker)
+			errs[worker] = err
+		}
+	}
+	return records, errs, nil
+}

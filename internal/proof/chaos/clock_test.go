@@ -1,0 +1,104 @@
+package chaos
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/test/testserver"
+)
+
+// A clock is that of the servers of one centre, which are stepped together, or that of a
+// host.
+//
+// What is promised holds for a clock that is not further back than the skew when
+// records have been lost than it ever was before: ready waits for that.
+type clock struct {
+	servers func() []*testserver.Server
+	host    *atomic.Int64 // how far its clock is off, where there are no servers
+	off     time.Duration
+	high    time.Time // what it has shown at most
+
+	// A Sequence goes on at half the pace where the clock is behind, so for as long
+	// again it is ahead of the clock: by lead at most, at the time of leadAt.
+	half   bool
+	lead   time.Duration
+	leadAt time.Time
+}
+
+// farthest is how far the clock may be off: processes refuse one that is wrong by more
+// than lease.MaxClockError.
+const farthest = 4 * time.Minute
+
+// farBack is the longest step back, for which later losses have to wait.
+const farBack = 8 * time.Second
+
+// margin is more than passes between two lines here.
+const margin = 150 * time.Millisecond
+
+func (c *clock) step(d time.Duration) {
+	before := c.off
+	c.off = max(-farthest, min(farthest, c.off+d))
+	if c.host != nil {
+		c.host.Store(int64(c.off))
+	} else {
+		for _, s := range c.servers() {
+			s.ShiftClock(c.off)
+		}
+	}
+	if shown := time.Now().Add(before); shown.After(c.high) {
+		c.high = shown
+	}
+	c.lead = max(0, c.ahead()-(c.off-before))
+	c.leadAt = time.Now()
+}
+
+// behind is how far the clock is behind the most that it had shown before a step.
+func (c *clock) behind() time.Duration { return max(0, c.high.Sub(time.Now().Add(c.off))) }
+
+// ahead is how far a Sequence may be ahead of the clock.
+func (c *clock) ahead() time.Duration { return max(0, c.lead-time.Since(c.leadAt)/2) }
+
+// ready returns when records may be lost.
+func (c *clock) ready(ctx context.Context) {
+	pause(ctx, time.Until(c.high.Add(margin-skew-c.off)))
+	if c.half {
+		pause(ctx, 2*(c.ahead()-skew+margin))
+	}
+}
+
+// faults are steps of the clock by up to some time, small ones as often as large. A step back waits until an earlier
+// loss has been noticed.
+func (c *clock) faults(forward, back time.Duration, noticed func(context.Context) error) []fault {
+	return []fault{
+		{"centre's clock stepped forward", func(_ context.Context, random *rand.Rand) error {
+			c.step(upTo(random, forward))
+			return nil
+		}},
+		{"centre's clock stepped back", func(ctx context.Context, random *rand.Rand) error {
+			if err := noticed(ctx); err != nil {
+				return err
+			}
+			c.step(-upTo(random, back))
+			return nil
+		}},
+	}
+}
+
+// upTo returns a time from 10 ms to most, of any order of magnitude.
+func upTo(random *rand.Rand, most time.Duration) time.Duration {
+	const least = 10 * time.Millisecond
+	return time.Duration(float64(least) * math.Pow(float64(most)/float64(least), random.Float64()))
+}
+
+// across makes a loss during which the clock is stepped back within the skew.
+func (c *clock) across(ctx context.Context, random *rand.Rand, begin, end func() error) error {
+	c.ready(ctx)
+	if err := begin(); err != nil {
+		return err
+	}
+	c.step(-time.Duration(random.Int64N(int64(skew - margin))))
+	return end()
+}

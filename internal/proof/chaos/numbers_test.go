@@ -1,0 +1,378 @@
+package chaos
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/history"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/segment"
+)
+
+// A stream is where the numbers of a process come from.
+type stream string
+
+// The streams. Those that are strict rise across processes.
+const (
+	sequence       stream = "redis-sequence"
+	strictSequence stream = "redis-sequence, strict"
+	segments       stream = "segments"
+	strictSegments stream = "segments, strict"
+	dispenser      stream = "dispenser"
+	past           stream = "ids for times past"
+
+	careless stream = "segments that are read, then written" // breaks
+)
+
+// streams are those of the seats, in turn.
+var streams = []stream{sequence, strictSequence, segments, dispenser, strictSegments, dispenser, past}
+
+func (s stream) strict() bool { return s == strictSequence || s == strictSegments || s == dispenser }
+
+// ordered tells whether numbers of s rise across processes, within a span.
+func (s stream) ordered() bool { return s.strict() || s == careless || s == past }
+
+// span returns where in s a number rises: anywhere, or in its second.
+func (s stream) span(number int64) int64 {
+	if s == past {
+		return number / (reserved * layout.PerTick())
+	}
+	return 0
+}
+
+// source issues numbers.
+type source interface {
+	NextIDs(ctx context.Context, dst []int64) error
+}
+
+// sequenceConfig has the skew of the clock's faults.
+func sequenceConfig(s stream) redisseq.SequenceConfig {
+	c := redisseq.SequenceConfig{Namespace: namespace, Layout: layout, MaxAhead: 500 * time.Millisecond, Skew: skew}
+	if s.strict() {
+		c.Namespace, c.Prefetch = namespace+".strict", 1
+	}
+	return c
+}
+
+// numbersOf opens a stream, and says how to close it.
+func numbersOf(ctx context.Context, o order) (src source, end func(), err error) {
+	var ends []func()
+	end = func() {
+		for i := len(ends) - 1; i >= 0; i-- {
+			ends[i]()
+		}
+	}
+	defer func() {
+		if err != nil {
+			end()
+		}
+	}()
+	var client redis.UniversalClient
+	if o.Stream == sequence || o.Stream == strictSequence || o.Stream == dispenser {
+		client = o.Store.redis()
+		ends = append(ends, func() { _ = client.Close() })
+	}
+	if o.Stream == sequence || o.Stream == strictSequence {
+		seq, err := redisseq.NewSequence(client, sequenceConfig(o.Stream))
+		if err != nil {
+			return nil, end, err
+		}
+		ends = append(ends, seq.Close)
+		err = seq.Start(ctx)
+		if errors.As(err, new(*lease.QuarantineError)) {
+			err = nil
+		}
+		return seq, end, err
+	}
+	db, err := o.Behind.gorm()
+	if err != nil {
+		return nil, end, err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return nil, end, err
+	}
+	pool.SetMaxIdleConns(0)
+	ends = append(ends, func() { _ = pool.Close() })
+	sql, err := dbseq.NewSegments(db)
+	if err != nil {
+		return nil, end, err
+	}
+	ends = append(ends, func() { _ = sql.Close() })
+	if o.Stream == past {
+		ids, err := history.New(history.Config{Namespace: namespace, Layout: layout, Reserved: reserved}, sql)
+		if err != nil {
+			return nil, end, err
+		}
+		return pastIDs{ids.Backfill(time.Now()), rand.New(rand.NewPCG(o.Seed, 1))}, end, err
+	}
+	cfg := segment.Config{Name: string(o.Stream[:8]), Order: segment.OrderProcess, Step: 200, Cover: time.Second}
+	var store segment.Store = sql
+	if o.Stream.strict() {
+		cfg.Name, cfg.Order = "strict", segment.OrderStrict
+	}
+	switch o.Stream {
+	case dispenser:
+		cfg.Name = "dispensed"
+		d, err := redisseq.NewDispenser(client, sql, cfg)
+		if err != nil {
+			return nil, end, err
+		}
+		ends = append(ends, func() { _ = d.Close() })
+		store = d
+	case careless:
+		cfg.Name, cfg.Order, cfg.MinStep, cfg.Step, cfg.MaxStep = "careless", segment.OrderStrict, 1, 1, 1000
+		store = readThenWrite{sql, pool.ExecContext, pool.QueryRowContext}
+	}
+	issuer, err := segment.Open(ctx, cfg, store)
+	if err != nil {
+		return nil, end, err
+	}
+	ends = append(ends, func() { _ = issuer.Close() })
+	return issuer, end, nil
+}
+
+// reserved are the worker ids for times past.
+const reserved = 2
+
+// pastIDs gives the numbers of ids for times past: which one of its second an id is, after
+// all those of seconds before.
+type pastIDs struct {
+	*history.Issuer
+	random *rand.Rand
+}
+
+// NextIDs makes ids for a time in one of four seconds, which are the same in all
+// processes, and others so slowly that they need all reserved worker ids. Ids for
+// another time, or of live worker ids, end the process.
+func (p pastIDs) NextIDs(ctx context.Context, dst []int64) error {
+	second := monotonic()/int64(3*time.Second) + p.random.Int64N(4)
+	at := layout.TickTime(second*1000 + p.random.Int64N(1000))
+	if err := p.NextIDsAt(ctx, at, dst); err != nil {
+		return err
+	}
+	for i, id := range dst {
+		parts, err := layout.Decode(id)
+		nth := layout.Workers() - 1 - parts.Worker
+		if err != nil || !parts.Time.Equal(at) || nth >= reserved {
+			panic(fmt.Sprintf("id %d for %v is %+v: %v", id, at, parts, err))
+		}
+		dst[i] = second*p.PerSpan() + nth*layout.PerTick() + parts.Sequence
+	}
+	slices.Sort(dst) // numbers go down through the worker ids
+	return nil
+}
+
+// issueNumbers is main of a process with a stream.
+func issueNumbers(o order, commands io.Reader) error {
+	file, err := os.OpenFile(o.Journal, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var hurry, abandoned atomic.Bool
+	go func() {
+		defer cancel()
+		for in := bufio.NewScanner(commands); in.Scan(); {
+			switch in.Text() {
+			case hot:
+				hurry.Store(true)
+			case cool:
+				hurry.Store(false)
+			case stop:
+				return
+			}
+		}
+		abandoned.Store(true)
+	}()
+	w := numberWriter{file: file, random: rand.New(rand.NewPCG(o.Seed, 0))}
+	for ctx.Err() == nil {
+		opening, done := context.WithTimeout(ctx, 2*time.Second)
+		src, end, err := numbersOf(opening, o)
+		done()
+		if err != nil {
+			w.note(0, 0, nil)
+			pause(ctx, 200*time.Millisecond)
+			continue
+		}
+		w.issue(ctx, src, o.Stream, &hurry)
+		end()
+	}
+	if abandoned.Load() {
+		return errors.New("nobody listens any more")
+	}
+	return errors.Join(w.err, file.Close())
+}
+
+// A numberWriter keeps the journal of a stream: records of four numbers, which are when
+// a run was asked for and when it was there, its first number and how many they are;
+// none says that a call failed.
+type numberWriter struct {
+	file   *os.File
+	random *rand.Rand
+	err    error
+	issued int64
+	told   time.Time
+}
+
+const numberRecord = 4 * 8
+
+func (w *numberWriter) note(asked, there int64, numbers []int64) {
+	var raw []byte
+	put := func(values ...int64) {
+		for _, v := range values {
+			raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
+		}
+	}
+	if len(numbers) == 0 {
+		put(asked, there, 0, 0)
+	}
+	for from := 0; from < len(numbers); {
+		n := 1
+		for from+n < len(numbers) && numbers[from+n] == numbers[from]+int64(n) {
+			n++
+		}
+		put(asked, there, numbers[from], int64(n))
+		from += n
+	}
+	if _, err := w.file.Write(raw); err != nil && w.err == nil {
+		w.err = err
+	}
+	w.issued += int64(len(numbers))
+}
+
+// issue issues numbers as long as ctx.
+func (w *numberWriter) issue(ctx context.Context, src source, s stream, hurry *atomic.Bool) {
+	most := 2000
+	if s.strict() {
+		most = 20
+	}
+	for ctx.Err() == nil {
+		dst := make([]int64, 1+w.random.IntN(most))
+		call, done := context.WithTimeout(ctx, 2*time.Second)
+		asked := monotonic()
+		err := src.NextIDs(call, dst)
+		there := monotonic()
+		done()
+		if err != nil {
+			dst = nil
+		}
+		w.note(asked, there, dst)
+		if time.Since(w.told) > 500*time.Millisecond {
+			r := report{IDs: w.issued, Worker: -1}
+			if err == nil {
+				r.Worker = 0
+			}
+			if json.NewEncoder(os.Stdout).Encode(r) != nil {
+				os.Exit(2) // the tests have gone
+			}
+			w.told = time.Now()
+		}
+		if !hurry.Load() || err != nil {
+			pause(ctx, 10*time.Millisecond+time.Duration(w.random.Int64N(int64(60*time.Millisecond))))
+		}
+	}
+}
+
+// monotonic is a clock in nanoseconds that all processes of this machine share and that
+// nobody sets.
+func monotonic() int64 {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		panic(err) // there is always one
+	}
+	return t.Nano()
+}
+
+// newNumbers is a Redis with a replica, and a PostgreSQL that loses nothing.
+func newNumbers(t *testing.T) *arena {
+	// Shorter steps back: a Sequence needs as long again to be level with the clock.
+	a := newRedisPair(t, 2*time.Second)
+	a.share, a.clock.half = 100, true
+	server := testserver.NewPostgres(t)
+	at := server.Addr()
+	more, err := newNetwork(groups, at)
+	require.NoError(t, err)
+	for i, proxies := range a.groups {
+		proxies[at] = more.groups[i][at]
+	}
+	_, port, _ := strings.Cut(at, ":")
+	a.behind = func(group int) store {
+		_, p, _ := strings.Cut(a.groups[group][at].Listen, ":")
+		return store{Kind: postgre, DSN: strings.Replace(server.DSN()+" connect_timeout=2", port, p, 1)}
+	}
+	a.noticedBy = func(ctx context.Context) error {
+		client := a.direct().redis()
+		for _, s := range []stream{sequence, strictSequence} {
+			seq, err := redisseq.NewSequence(client, sequenceConfig(s))
+			if err != nil {
+				return errors.Join(err, client.Close())
+			}
+			for {
+				if err = seq.Start(ctx); err == nil || errors.As(err, new(*lease.QuarantineError)) || ctx.Err() != nil {
+					break
+				}
+				pause(ctx, 50*time.Millisecond)
+			}
+			seq.Close()
+		}
+		return client.Close()
+	}
+	a.faults = slices.DeleteFunc(a.faults, func(f fault) bool { // of leases
+		return f.name == "keys deleted" || f.name == "records of workers deleted"
+	})
+	d := &database{arena: a, server: server, driver: "pgx"}
+	readOnly := func(ctx context.Context, value string) error {
+		return d.exec(ctx, "ALTER SYSTEM SET default_transaction_read_only = "+value, "SELECT pg_reload_conf()")
+	}
+	short := func(ctx context.Context, random *rand.Rand) { pause(ctx, time.Duration(random.Int64N(int64(2*ttl)))) }
+	a.faults = append(a.faults,
+		fault{"keys of numbers deleted", func(ctx context.Context, _ *rand.Rand) error {
+			a.clock.ready(ctx)
+			client := a.direct().redis()
+			var err error
+			for _, key := range []string{namespace + "}:sequence", namespace + ".strict}:sequence", "dispensed}:dispenser"} {
+				err = errors.Join(err, client.Del(ctx, "snowlease:{"+key).Err())
+			}
+			return errors.Join(err, client.Close())
+		}},
+		fault{"database killed and restarted", func(ctx context.Context, random *rand.Rand) error {
+			server.Kill()
+			short(ctx, random)
+			server.Start()
+			return nil
+		}},
+		fault{"database hangs", func(ctx context.Context, random *rand.Rand) error {
+			server.Pause()
+			short(ctx, random)
+			server.Resume()
+			return nil
+		}},
+		fault{"database turned read-only", func(ctx context.Context, random *rand.Rand) error {
+			err := readOnly(ctx, "on")
+			short(ctx, random)
+			return errors.Join(err, readOnly(ctx, "off"))
+		}},
+	)
+	return a
+}

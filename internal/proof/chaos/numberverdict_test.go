@@ -1,0 +1,209 @@
+package chaos
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/segment"
+)
+
+// A numberRun is numbers that follow one another, as one process had them.
+type numberRun struct {
+	asked, there int64
+	first, count int64
+	process      string
+}
+
+func (r numberRun) last() int64 { return r.first + r.count - 1 }
+
+// readNumbers reads a journal of numbers; what a kill has cut off is left out. The
+// runs are in the order in which they were issued.
+func readNumbers(name string) (runs []numberRun, failed int64, err error) {
+	raw, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) { // killed before it had begun
+		return nil, 0, nil
+	}
+	for ; len(raw) >= numberRecord; raw = raw[numberRecord:] {
+		var n [4]int64
+		for i := range n {
+			n[i] = int64(binary.LittleEndian.Uint64(raw[8*i:]))
+		}
+		if n[3] == 0 {
+			failed++
+			continue
+		}
+		runs = append(runs, numberRun{n[0], n[1], n[2], n[3], name})
+	}
+	return runs, failed, err
+}
+
+// judgeNumbers looks at all streams, each by itself.
+func judgeNumbers(processes []*process) (*verdict, error) {
+	v := &verdict{processes: len(processes), streams: map[stream]int64{}}
+	journals := map[stream][]string{}
+	for _, p := range processes {
+		journals[p.stream] = append(journals[p.stream], p.journal)
+	}
+	for s, names := range journals {
+		var all []numberRun
+		for _, name := range names {
+			runs, failed, err := readNumbers(name)
+			if err != nil {
+				return nil, err
+			}
+			v.failures[otherwise] += failed
+			all = append(all, runs...)
+			v.rise(s, runs)
+		}
+		v.count(s, all)
+		if s.ordered() {
+			v.inOrder(s, all)
+		}
+	}
+	return v, nil
+}
+
+// rise looks for runs of one process that do not rise.
+func (v *verdict) rise(s stream, runs []numberRun) {
+	before := map[int64]numberRun{} // by span
+	for _, r := range runs {
+		if b := before[s.span(r.first)]; r.first <= b.last() {
+			v.falling++
+			v.describe("%s: %s issued %d after %d", s, r.process, r.first, b.last())
+		}
+		before[s.span(r.first)] = r
+	}
+}
+
+// count looks for numbers in two runs.
+func (v *verdict) count(s stream, all []numberRun) {
+	slices.SortFunc(all, func(a, b numberRun) int { return cmp.Compare(a.first, b.first) })
+	end := numberRun{}
+	for _, r := range all {
+		v.ids += r.count
+		v.runs++
+		v.streams[s] += r.count
+		if r.first <= end.last() {
+			v.duplicates += min(end.last(), r.last()) - r.first + 1
+			v.describe("%s: %d to %d of %s were issued by %s", s, r.first, min(end.last(), r.last()), r.process, end.process)
+		}
+		if r.last() > end.last() {
+			end = r
+		}
+	}
+}
+
+// inOrder looks for runs below what had been returned, to whatever process, before they
+// were asked for. All processes have the clock of one machine.
+func (v *verdict) inOrder(s stream, all []numberRun) {
+	asked, there := slices.Clone(all), slices.Clone(all)
+	slices.SortFunc(asked, func(a, b numberRun) int { return cmp.Compare(a.asked, b.asked) })
+	slices.SortFunc(there, func(a, b numberRun) int { return cmp.Compare(a.there, b.there) })
+	tops, next := map[int64]numberRun{}, 0 // by span
+	for _, r := range asked {
+		for ; next < len(there) && there[next].there < r.asked; next++ {
+			if span := s.span(there[next].first); there[next].last() > tops[span].last() {
+				tops[span] = there[next]
+			}
+		}
+		if top := tops[s.span(r.first)]; r.first <= top.last() {
+			v.disordered++
+			v.describe("%s: %s issued %d, which it asked for %v after %s had %d", s, r.process, r.first,
+				time.Duration(r.asked-top.there), top.process, top.last())
+		}
+	}
+}
+
+// TestJudgeNumbers: each fault is found, and only those.
+func TestJudgeNumbers(t *testing.T) {
+	t.Parallel()
+	type found struct{ ids, duplicates, falling, disordered int64 }
+	second := reserved * layout.PerTick()
+	for name, c := range map[string]struct {
+		stream   stream
+		journals [][]numberRun
+		found    found
+	}{
+		"sound": {strictSegments, [][]numberRun{
+			{{asked: 1, there: 2, first: 1, count: 3}, {asked: 5, there: 6, first: 7, count: 2}},
+			{{asked: 2, there: 4, first: 4, count: 3}}, // together with others
+		}, found{ids: 8}},
+		"together": {strictSegments, [][]numberRun{
+			{{asked: 1, there: 9, first: 1, count: 1}}, {{asked: 2, there: 3, first: 2, count: 1}},
+		}, found{ids: 2}},
+		"twice": {segments, [][]numberRun{
+			{{first: 1, count: 10}}, {{first: 10, count: 5}, {first: 20, count: 1}},
+		}, found{ids: 16, duplicates: 1}},
+		"within another": {segments, [][]numberRun{{{first: 1, count: 10}}, {{first: 3, count: 2}}}, found{ids: 12, duplicates: 2}},
+		"falling":        {segments, [][]numberRun{{{first: 5, count: 1}, {first: 4, count: 1}}}, found{ids: 2, falling: 1}},
+		"out of order": {dispenser, [][]numberRun{
+			{{asked: 1, there: 2, first: 5, count: 1}}, {{asked: 3, there: 4, first: 4, count: 1}},
+		}, found{ids: 2, disordered: 1}},
+		"no order is promised": {segments, [][]numberRun{
+			{{asked: 1, there: 2, first: 5, count: 1}}, {{asked: 3, there: 4, first: 4, count: 1}},
+		}, found{ids: 2}},
+		"of times past": {past, [][]numberRun{
+			{{asked: 1, there: 2, first: second + 5, count: 2}, {asked: 5, there: 6, first: 7, count: 1}}, // of an earlier second
+			{{asked: 3, there: 4, first: 8, count: 1}},
+		}, found{ids: 4, disordered: 1}},
+		"of times past, falling": {past, [][]numberRun{
+			{{first: second + 5, count: 1}, {first: 7, count: 1}, {first: second + 4, count: 1}},
+		}, found{ids: 3, falling: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var all []*process
+			for i, runs := range c.journals {
+				p := &process{journal: fmt.Sprintf("%s/%d", t.TempDir(), i), stream: c.stream}
+				file, err := os.Create(p.journal)
+				require.NoError(t, err)
+				w := numberWriter{file: file}
+				for _, r := range runs {
+					numbers := make([]int64, r.count)
+					for k := range numbers {
+						numbers[k] = r.first + int64(k)
+					}
+					w.note(r.asked, r.there, numbers)
+				}
+				w.note(0, 0, nil)
+				_, err = file.Write([]byte("cut off"))
+				require.NoError(t, errors.Join(err, w.err, file.Close()))
+				all = append(all, p)
+			}
+			v, err := judgeNumbers(append(all, &process{journal: t.TempDir() + "/none", stream: c.stream}))
+			require.NoError(t, err)
+			require.Equal(t, c.found, found{v.ids, v.duplicates, v.falling, v.disordered}, "%v", v.described)
+			require.EqualValues(t, len(c.journals), v.failures[otherwise])
+			require.Equal(t, c.found == found{ids: c.found.ids}, v.sound())
+		})
+	}
+}
+
+// readThenWrite reserves as many programs do: one statement reads, another writes.
+type readThenWrite struct {
+	segment.Store
+	exec func(context.Context, string, ...any) (sql.Result, error)
+	row  func(context.Context, string, ...any) *sql.Row
+}
+
+func (s readThenWrite) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	var last int64
+	if err := s.row(ctx, "SELECT max_id FROM snowlease_segment WHERE name = $1", r.Name).Scan(&last); err != nil {
+		return s.Store.Reserve(ctx, r) // which makes table and name
+	}
+	last = max(last, r.Above)
+	if _, err := s.exec(ctx, "UPDATE snowlease_segment SET max_id = $1 WHERE name = $2", last+r.N, r.Name); err != nil {
+		return segment.Range{}, err
+	}
+	return segment.Range{First: last + 1, Last: last + r.N}, nil
+}

@@ -1,0 +1,275 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// durable are the arguments of a Redis that loses nothing it has acknowledged.
+var durable = []string{"--appendonly", "yes", "--appendfsync", "always"}
+
+func keys() (names []string) {
+	for _, name := range []string{"lease", "mark", "owner", "meta"} {
+		names = append(names, "snowlease:{"+namespace+"}:"+name)
+	}
+	return names
+}
+
+// on runs f with a client of a server.
+func on(s *testserver.Server, f func(*redis.Client) error) error {
+	c := redis.NewClient(&redis.Options{Addr: s.Addr(), DialTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second})
+	return errors.Join(f(c), c.Close())
+}
+
+// newSingle is one Redis that keeps its data, and a replica that takes over.
+func newSingle(t *testing.T) *arena { return newRedisPair(t, farBack) }
+
+// newRedisPair has a clock that is stepped back by up to some time.
+func newRedisPair(t *testing.T, back time.Duration) *arena {
+	primary := testserver.NewRedis(t, durable...)
+	replica := testserver.NewRedisReplica(t, primary, durable...)
+	at := primary.Addr() // what processes call the primary, whoever it is
+	n, err := newNetwork(groups, at)
+	require.NoError(t, err)
+	a := &arena{
+		network: n, share: 40,
+		store: func(group int) store {
+			return store{Kind: single, Addrs: []string{at}, Routes: n.routes(group)}
+		},
+		clock: &clock{servers: func() []*testserver.Server { return []*testserver.Server{primary, replica} }},
+	}
+	a.direct = func() store { return store{Kind: single, Addrs: []string{primary.Addr()}} }
+	restart := func(ctx context.Context, random *rand.Rand, wipe bool) error {
+		primary.Kill()
+		if wipe {
+			primary.Wipe()
+		}
+		pause(ctx, time.Duration(random.Int64N(int64(1500*time.Millisecond))))
+		primary.Start()
+		return nil
+	}
+	a.faults = append(a.redisFaults(func() *testserver.Server { return primary }, time.Minute, back),
+		fault{"Redis killed and restarted with its data", func(ctx context.Context, random *rand.Rand) error {
+			return restart(ctx, random, false)
+		}},
+		fault{"Redis killed and restarted without its data", func(ctx context.Context, random *rand.Rand) error {
+			a.clock.ready(ctx)
+			return restart(ctx, random, true)
+		}},
+		fault{"Redis restarted without its data, its clock stepped back within the skew", func(ctx context.Context, random *rand.Rand) error {
+			return a.clock.across(ctx, random, func() error {
+				primary.Kill()
+				primary.Wipe()
+				return nil
+			}, func() error {
+				primary.Start()
+				return nil
+			})
+		}},
+		fault{"replica promoted whose link was cut", func(ctx context.Context, random *rand.Rand) error {
+			a.clock.ready(ctx)
+			replica.CutLink()
+			pause(ctx, time.Duration(random.Int64N(int64(3*time.Second))))
+			primary.Kill() // never two primaries
+			replica.Promote()
+			if err := n.lead(at, replica.Addr()); err != nil {
+				return err
+			}
+			a.back = time.Now()
+			primary.Start()
+			primary.Follow(replica)
+			primary, replica = replica, primary
+			return nil
+		}},
+		fault{"Redis hangs", func(ctx context.Context, random *rand.Rand) error {
+			primary.Pause()
+			pause(ctx, time.Duration(random.Int64N(int64(2*ttl))))
+			primary.Resume()
+			return nil
+		}},
+		fault{"keys evicted", func(ctx context.Context, _ *rand.Rand) error {
+			a.clock.ready(ctx)
+			return on(primary, func(c *redis.Client) error { return evict(ctx, c) })
+		}},
+	)
+	return a
+}
+
+// redisFaults are what can happen to any Redis.
+func (a *arena) redisFaults(primary func() *testserver.Server, forward, back time.Duration) []fault {
+	do := func(name string, f func(context.Context, *rand.Rand, *redis.Client) error) fault {
+		return fault{name, func(ctx context.Context, random *rand.Rand) error {
+			a.clock.ready(ctx)
+			return on(primary(), func(c *redis.Client) error { return f(ctx, random, c) })
+		}}
+	}
+	return append(a.clock.faults(forward, back, a.noticed),
+		do("FLUSHALL", func(ctx context.Context, _ *rand.Rand, c *redis.Client) error {
+			return c.FlushAll(ctx).Err()
+		}),
+		do("keys deleted", func(ctx context.Context, random *rand.Rand, c *redis.Client) error {
+			some := keys()
+			random.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+			return c.Del(ctx, some[:1+random.IntN(3)]...).Err()
+		}),
+		do("records of workers deleted", func(ctx context.Context, random *rand.Rand, c *redis.Client) error {
+			all := keys()
+			for range 1 + random.IntN(4) {
+				worker := fmt.Sprint(random.Int64N(layout.Workers()))
+				var err error
+				switch i := random.IntN(3); i {
+				case 0:
+					err = c.ZRem(ctx, all[i], worker).Err()
+				default:
+					err = c.HDel(ctx, all[i], worker).Err()
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	)
+}
+
+// evict keeps the memory full for a while, and until keys of the namespace had to go.
+func evict(ctx context.Context, c *redis.Client) error {
+	set := func(key, value string) error { return c.ConfigSet(ctx, key, value).Err() }
+	if err := errors.Join(set("maxmemory-policy", "allkeys-lru"), set("maxmemory", "1")); err != nil {
+		return err
+	}
+	filler, gone := make([]byte, 10_000), false
+	for i, began := 0, time.Now(); ; i++ {
+		c.Set(ctx, fmt.Sprint("filler", i), filler, time.Minute) // refused, or evicted in turn
+		n, err := c.Exists(ctx, keys()...).Result()
+		gone = gone || n < 4
+		if err != nil || gone && time.Since(began) > time.Second {
+			return errors.Join(err, set("maxmemory", "0"), set("maxmemory-policy", "noeviction"))
+		}
+	}
+}
+
+// noticed returns when the centre has looked at its records, so that it knows of a loss.
+func (a *arena) noticed(ctx context.Context) error {
+	if a.noticedBy != nil {
+		return a.noticedBy(ctx)
+	}
+	c, closer, err := a.direct().center("")
+	if err != nil {
+		return err
+	}
+	g := lease.Grant{Request: request()}
+	g.Owner = lease.NewOwner() // nobody's
+	for {
+		_, err = c.Renew(ctx, g)
+		if errors.Is(err, lease.ErrLost) || errors.As(err, new(*lease.QuarantineError)) {
+			return closer.Close()
+		}
+		if ctx.Err() != nil {
+			return errors.Join(err, closer.Close())
+		}
+		pause(ctx, 50*time.Millisecond)
+	}
+}
+
+// newSentinel is a master with two replicas, and sentinels that replace it. It keeps
+// no data: who comes back has those of the new master.
+func newSentinel(t *testing.T) *arena {
+	s := testserver.NewSentinels(t)
+	for _, one := range s.Sentinels {
+		// A master that lives must not be taken for dead on a busy machine: there would
+		// be two.
+		require.NoError(t, on(one, func(c *redis.Client) error {
+			return c.Do(t.Context(), "SENTINEL", "SET", mainName, "down-after-milliseconds", patience.Milliseconds()).Err()
+		}))
+	}
+	return newFailover(t, 30, append(s.Addrs(), addrs(s.Redis)...), store{Kind: sentinel, Addrs: s.Addrs()}, s.Redis, s.Master,
+		"master killed, sentinels promote a replica")
+}
+
+// newCluster is three masters with a replica each, which replaces it.
+func newCluster(t *testing.T) *arena {
+	c := testserver.NewCluster(t, "--cluster-node-timeout", fmt.Sprint(patience.Milliseconds()))
+	master := func() *testserver.Server { return c.Master(keys()[0]) }
+	a := newFailover(t, 30, c.Addrs(), store{Kind: cluster, Addrs: c.Addrs()}, c.Nodes, master,
+		"master killed, its replica takes over")
+	a.faults = append(a.faults, fault{"hash slot moved to another master", func(ctx context.Context, random *rand.Rand) error {
+		from := master()
+		for {
+			if to := c.Master(fmt.Sprint(random.Uint64())); to != from {
+				c.Move(keys()[0], to)
+				return following(ctx, c.Nodes)
+			}
+		}
+	}})
+	return a
+}
+
+// patience is how long a master must be away to be replaced.
+const patience = 4 * time.Second
+
+// newFailover is an arena whose servers choose their master by themselves.
+func newFailover(t *testing.T, share int, all []string, s store, servers []*testserver.Server, master func() *testserver.Server, failover string) *arena {
+	n, err := newNetwork(groups, all...)
+	require.NoError(t, err)
+	a := &arena{
+		network: n, share: share, direct: func() store { return s },
+		store: func(group int) store {
+			s := s
+			s.Routes = n.routes(group)
+			return s
+		},
+		clock: &clock{servers: func() []*testserver.Server { return servers }},
+	}
+	// Servers take a step of their clock by more than their patience for a master that is
+	// away.
+	a.faults = append(a.redisFaults(master, patience/2, farBack), fault{failover, func(ctx context.Context, random *rand.Rand) error {
+		a.clock.ready(ctx)
+		old := master()
+		old.Kill()
+		for master() == old {
+			pause(ctx, 50*time.Millisecond)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+		}
+		a.back = time.Now()
+		pause(ctx, time.Duration(random.Int64N(int64(ttl))))
+		old.Start()
+		return following(ctx, servers)
+	}})
+	return a
+}
+
+// following returns when all servers but masters have the data of theirs.
+func following(ctx context.Context, servers []*testserver.Server) error {
+	return onEach(servers, func(s *testserver.Server) error {
+		return on(s, func(c *redis.Client) error {
+			for {
+				info, err := c.InfoMap(ctx, "replication").Result()
+				r := info["Replication"]
+				if err != nil || r["master_link_status"] == "up" || r["role"] == "master" && r["connected_slaves"] != "0" {
+					return err
+				}
+				pause(ctx, 50*time.Millisecond)
+			}
+		})
+	})
+}
+
+func addrs(servers []*testserver.Server) (all []string) {
+	for _, s := range servers {
+		all = append(all, s.Addr())
+	}
+	return all
+}

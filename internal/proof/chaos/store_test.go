@@ -1,0 +1,226 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/hostseq"
+	"github.com/snowlease/snowlease/internal/proof/controls"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// A store says how a process reaches the centre.
+type store struct {
+	Kind  string   // single, sentinel, cluster, mysql, postgres, host
+	Addrs []string // Redis: of the server, the sentinels, the nodes
+	DSN   string   // SQL
+	// Routes lead from the address of a node of a Redis to a proxy before it.
+	Routes map[string]string
+	Dir    string // of the slots of a host; its clock is beside it
+}
+
+// The kinds of stores.
+const (
+	single   = "single"
+	sentinel = "sentinel"
+	cluster  = "cluster"
+	mariadb  = "mysql"
+	postgre  = "postgres"
+	oneHost  = "host"
+)
+
+const mainName = "main" // what sentinels call the master
+
+// redis opens a client.
+func (s store) redis() redis.UniversalClient {
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if proxied, ok := s.Routes[addr]; ok {
+			addr = proxied
+		}
+		return (&net.Dialer{Timeout: time.Second}).DialContext(ctx, network, addr)
+	}
+	switch s.Kind {
+	case sentinel:
+		return redis.NewFailoverClient(&redis.FailoverOptions{
+			MasterName: mainName, SentinelAddrs: s.Addrs, Dialer: dial, ContextTimeoutEnabled: true,
+		})
+	case cluster:
+		return redis.NewClusterClient(&redis.ClusterOptions{Addrs: s.Addrs, Dialer: dial, ContextTimeoutEnabled: true})
+	}
+	return redis.NewClient(&redis.Options{Addr: s.Addrs[0], Dialer: dial, ContextTimeoutEnabled: true})
+}
+
+// gorm opens a database. It connects.
+func (s store) gorm() (*gorm.DB, error) {
+	dialect := mysql.Open
+	if s.Kind == postgre {
+		dialect = postgres.Open
+	}
+	return gorm.Open(dialect(s.DSN), &gorm.Config{Logger: logger.Discard})
+}
+
+func (s store) sql() bool { return s.Kind == mariadb || s.Kind == postgre }
+
+// center opens what lends worker ids from the store, by a scheme of package controls if
+// one is named.
+func (s store) center(scheme string) (lease.Center, io.Closer, error) {
+	if s.Kind == oneHost {
+		c, err := s.local(scheme)
+		return c, c, err
+	}
+	other := slices.IndexFunc(controls.Schemes(), func(o controls.Scheme) bool { return o.Name == scheme })
+	if !s.sql() {
+		client := s.redis()
+		if other >= 0 {
+			return controls.Schemes()[other].New(controls.Backend{Redis: client}, nil), client, nil
+		}
+		c, err := redisseq.New(client)
+		if err != nil {
+			return nil, nil, errors.Join(err, client.Close())
+		}
+		return c, client, nil
+	}
+	db, err := s.gorm()
+	if err != nil {
+		return nil, nil, err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return nil, nil, err
+	}
+	pool.SetMaxIdleConns(0) // a server has room for some hundred connections
+	if other >= 0 {
+		return controls.Schemes()[other].New(controls.Backend{DB: db}, nil), pool, nil
+	}
+	c, err := dbseq.New(db)
+	if err != nil {
+		return nil, nil, errors.Join(err, pool.Close())
+	}
+	return c, closers{c, pool}, nil
+}
+
+// closers are closed in their order.
+type closers []io.Closer
+
+// Close closes all of them.
+func (cs closers) Close() (err error) {
+	for _, c := range cs {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}
+
+// observed is a centre whose answers are in the journal before anybody acts on them.
+type observed struct {
+	lease.Center
+	*journal
+}
+
+func (o observed) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
+	g, err := o.Center.Acquire(ctx, req)
+	o.note(g, err)
+	return g, err
+}
+
+func (o observed) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+	renewed, err := o.Center.Renew(ctx, g)
+	o.note(renewed, err)
+	return renewed, err
+}
+
+func (o observed) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
+	o.lent(returned, g, lastUsed)
+	err := o.Center.Release(ctx, g, lastUsed)
+	if err != nil && !errors.Is(err, lease.ErrLost) { // given back late: no loss
+		o.put(entry{kind: called, outcome: unknown})
+	}
+	return err
+}
+
+func (o observed) note(g lease.Grant, err error) {
+	if err == nil {
+		o.lent(granted, g, g.Ceiling)
+		return
+	}
+	e := entry{kind: called, outcome: unknown}
+	quarantine := (*lease.QuarantineError)(nil)
+	switch {
+	case errors.Is(err, hostseq.ErrClockBehind):
+		e.outcome = behind
+	case errors.Is(err, hostseq.ErrDamaged):
+		e.outcome = damaged
+	case errors.As(err, new(*lease.NoFreeWorkerError)):
+		e.outcome = full
+	case errors.As(err, &quarantine):
+		e.outcome, e.ceiling = quarantined, quarantine.Until.UnixMilli()
+	case errors.Is(err, lease.ErrLost):
+		e.outcome = lost
+	case errors.As(err, new(*lease.MismatchError)), errors.As(err, new(*lease.ClockError)), errors.Is(err, lease.ErrSetup):
+		e.outcome = refused
+	}
+	o.put(e)
+}
+
+// Ways to break the protocol, to show that the checks notice.
+const (
+	forgetLastUse = "last use forgotten" // the centre is told that no id was used
+	ignoreCeiling = "ceiling ignored"    // the process goes on past its ceiling, and after a loss
+)
+
+// forgetful tells the centre behind it that no id was used.
+type forgetful struct{ lease.Center }
+
+func (f forgetful) Release(ctx context.Context, g lease.Grant, _ int64) error {
+	return f.Center.Release(ctx, g, g.Floor)
+}
+
+// boundless gives grants without a ceiling, and never tells of a loss.
+type boundless struct{ lease.Center }
+
+func (b boundless) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
+	g, err := b.Center.Acquire(ctx, req)
+	return unbound(g, g), err
+}
+
+func (b boundless) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+	bounded := g
+	bounded.Ceiling = max(g.Floor+1, g.Ceiling-decade)
+	renewed, err := b.Center.Renew(ctx, bounded)
+	if errors.Is(err, lease.ErrLost) {
+		g.Now = time.Now().UnixMilli()
+		return g, nil
+	}
+	return unbound(renewed, g), err
+}
+
+// decade is far above all that a run lasts, in milliseconds.
+const decade = int64(10 * 365 * 24 * time.Hour / time.Millisecond)
+
+func unbound(g, before lease.Grant) lease.Grant {
+	g.Ceiling = max(g.Ceiling+decade, before.Ceiling)
+	return g
+}
+
+// observe keeps a journal of a centre, which a process may use wrongly. Grants are
+// observed as they truly are.
+func observe(c lease.Center, j *journal, breaking string) lease.Center {
+	switch breaking {
+	case forgetLastUse:
+		return observed{forgetful{c}, j}
+	case ignoreCeiling:
+		return boundless{observed{c, j}}
+	}
+	return observed{c, j}
+}

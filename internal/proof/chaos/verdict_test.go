@@ -1,0 +1,406 @@
+package chaos
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"container/heap"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// A verdict is what the journals of a run say.
+type verdict struct {
+	processes       int
+	finished        int // in good order
+	ids, runs       int64
+	grants          int
+	renewals        int
+	givenBack       int
+	calls, failures [outcomes]int64 // calls to the centre that gave nothing; callers without an id
+	quarantines     map[int64]bool  // by their ends
+	streams         map[stream]int64
+	fresh           []int64         // when ranges were lent, Unix milliseconds of this host
+	waits           []time.Duration // from a loss until then
+	paused          time.Duration   // the longest time without ids of a process that had some
+
+	// Faults. The first few are described.
+	duplicates int64 // ids that were issued before
+	outside    int64 // ids outside of what their process had been lent
+	falling    int64 // runs that did not rise within a process
+	shared     int64 // grants that have a millisecond in common with another of their worker
+	disordered int64 // runs of a strict stream below what had been returned before they were asked for
+	described  []string
+}
+
+func (v *verdict) sound() bool { return v.duplicates+v.outside+v.falling+v.shared+v.disordered == 0 }
+
+func (v *verdict) describe(format string, args ...any) {
+	if len(v.described) < 20 {
+		v.described = append(v.described, fmt.Sprintf(format, args...))
+	}
+}
+
+// A loan is a grant with its renewals, as one process told of it.
+type loan struct {
+	entry         // the range as it was at last
+	used    int64 // the latest millisecond in an id; 0: none
+	back    bool  // it was given back: ceiling is the last use
+	process string
+}
+
+func (l *loan) String() string {
+	return fmt.Sprintf("worker %d (%d, %d] token %d of %s", l.worker, l.floor, l.ceiling, l.token, l.process)
+}
+
+// A reading is a journal that is being read.
+type reading struct {
+	*verdict
+	name  string
+	file  io.ReadCloser
+	in    *bufio.Reader
+	run   entry // the run read last
+	loans []*loan
+	end   bool // nothing may follow
+}
+
+// judge reads all journals at once, run by run in the order of ids, so that what is in
+// memory does not grow with the number of ids. Each journal rises by itself.
+func judge(journals []string) (*verdict, error) {
+	v := &verdict{processes: len(journals), quarantines: map[int64]bool{}}
+	var (
+		loans []*loan
+		queue readings
+	)
+	defer func() {
+		for _, r := range queue {
+			_ = r.file.Close()
+		}
+	}()
+	next := func(r *reading) (bool, error) {
+		more, err := r.next()
+		if err != nil || !more {
+			loans = append(loans, r.loans...)
+			return false, errors.Join(err, r.file.Close())
+		}
+		return true, nil
+	}
+	for _, name := range journals {
+		file, err := os.Open(name)
+		if errors.Is(err, os.ErrNotExist) { // killed before it had begun
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		r := &reading{verdict: v, name: name, file: file, in: bufio.NewReaderSize(file, 1<<14)}
+		more, err := next(r)
+		if err != nil {
+			return nil, err
+		}
+		if more {
+			queue = append(queue, r)
+		}
+	}
+	heap.Init(&queue)
+	end, last := int64(0), "" // the ids before end are taken
+	for len(queue) > 0 {
+		r := queue[0]
+		first, after := r.run.first, r.run.first+r.run.count
+		if first < end {
+			v.duplicates += min(after, end) - first
+			v.describe("ids %d to %d of %s were issued by %s", first, min(after, end)-1, r.name, last)
+		}
+		if after > end {
+			end, last = after, r.name
+		}
+		more, err := next(r)
+		if err != nil {
+			return nil, err
+		}
+		if more {
+			heap.Fix(&queue, 0)
+		} else {
+			heap.Pop(&queue)
+		}
+	}
+	v.compare(loans)
+	return v, nil
+}
+
+// compare looks for loans of one worker that have a millisecond in common.
+func (v *verdict) compare(loans []*loan) {
+	v.grants = len(loans)
+	slices.SortFunc(loans, func(a, b *loan) int { return cmp.Or(cmp.Compare(a.worker, b.worker), cmp.Compare(a.floor, b.floor)) })
+	var before *loan // the one of the worker that reaches furthest
+	for _, l := range loans {
+		if before != nil && before.worker != l.worker {
+			before = nil
+		}
+		if l.floor >= l.ceiling { // given back unused
+			continue
+		}
+		if before != nil && l.floor < before.ceiling {
+			v.shared++
+			v.describe("%v and %v overlap", before, l)
+		}
+		if before == nil || l.ceiling > before.ceiling {
+			before = l
+		}
+	}
+}
+
+// next reads up to the next run and reports false at the end.
+func (r *reading) next() (bool, error) {
+	for {
+		e, err := readEntry(r.in)
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF) && !r.end: // a kill cuts off the last write
+			r.close()
+			return false, nil
+		case err != nil:
+			return false, fmt.Errorf("%s: %w", r.name, err)
+		case r.end:
+			return false, fmt.Errorf("%s: a record of kind %q after the last one", r.name, e.kind)
+		}
+		switch e.kind {
+		case runOf:
+			return true, r.take(e)
+		case granted:
+			r.lent(e)
+		case returned:
+			r.giveBack(e)
+		case called:
+			r.calls[e.outcome]++
+			if e.outcome == quarantined {
+				r.quarantines[e.ceiling] = true
+			}
+		case failed:
+			r.failures[e.outcome] += e.count
+		case paused:
+			r.verdict.paused = max(r.verdict.paused, time.Duration(e.count)*time.Millisecond)
+		case done:
+			r.finished++
+			r.end = true
+		}
+	}
+}
+
+// take checks a run: it rises, lies within one tick, and within what the process had
+// been lent by then.
+func (r *reading) take(e entry) error {
+	if e.count < 1 {
+		return fmt.Errorf("%s: a run of %d ids", r.name, e.count)
+	}
+	if e.first < r.run.first+r.run.count {
+		r.falling++
+		r.describe("ids of %s fell from %d to %d", r.name, r.run.first+r.run.count-1, e.first)
+	}
+	r.run = e
+	r.runs++
+	r.ids += e.count
+	first, err := layout.Decode(e.first)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.name, err)
+	}
+	ms := first.Time.UnixMilli()
+	for i := len(r.loans) - 1; i >= 0; i-- {
+		l := r.loans[i]
+		if l.worker == first.Worker && l.floor < ms && ms <= l.ceiling && first.Sequence+e.count <= layout.PerTick() {
+			l.used = max(l.used, ms)
+			return nil
+		}
+	}
+	r.outside += e.count
+	r.describe("ids %d to %d (worker %d, %d ms) of %s lie outside of what it had been lent: %v",
+		e.first, e.first+e.count-1, first.Worker, ms, r.name, r.loans)
+	return nil
+}
+
+// lent notes a range, or that it was extended: a renewal after a loss lends another.
+func (r *reading) lent(e entry) {
+	for _, l := range r.loans {
+		if l.worker == e.worker && l.owner == e.owner && l.floor == e.floor {
+			r.renewals++
+			l.ceiling = max(l.ceiling, e.ceiling)
+			return
+		}
+	}
+	r.fresh = append(r.fresh, e.at)
+	r.loans = append(r.loans, &loan{entry: e, process: r.name})
+}
+
+// giveBack cuts a loan down to its last use.
+func (r *reading) giveBack(e entry) {
+	r.givenBack++
+	for _, l := range r.loans {
+		if l.worker == e.worker && l.owner == e.owner && l.floor == e.floor {
+			l.ceiling, l.back = max(l.floor, min(l.ceiling, e.ceiling)), true
+		}
+	}
+}
+
+// close looks at what was issued from loans that were given back.
+func (r *reading) close() {
+	for _, l := range r.loans {
+		if l.back && l.used > l.ceiling {
+			r.outside++
+			r.describe("an id of %d ms lies above the last use that was told: %v", l.used, l)
+		}
+	}
+}
+
+// readings are a heap by the next run.
+type readings []*reading
+
+func (rs readings) Len() int           { return len(rs) }
+func (rs readings) Less(i, j int) bool { return rs[i].run.first < rs[j].run.first }
+func (rs readings) Swap(i, j int)      { rs[i], rs[j] = rs[j], rs[i] }
+func (rs *readings) Push(x any)        { *rs = append(*rs, x.(*reading)) }
+func (rs *readings) Pop() any {
+	last := len(*rs) - 1
+	r := (*rs)[last]
+	*rs = (*rs)[:last]
+	return r
+}
+
+// TestJudge: each fault that journals can tell of is found, and only those.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	const ms = int64(1_800_000_000_000)
+	id := func(worker, at, sequence int64) int64 {
+		return (at-layout.Epoch)<<22 | worker<<17 | sequence
+	}
+	owner := func(n byte) [16]byte { return [16]byte{n} }
+	lent := func(n byte, worker, floor, ceiling int64) entry {
+		return entry{kind: granted, worker: worker, token: int64(n), floor: ms + floor, ceiling: ms + ceiling, owner: owner(n)}
+	}
+	back := func(n byte, worker, floor, used int64) entry {
+		e := lent(n, worker, floor, used)
+		e.kind = returned
+		return e
+	}
+	run := func(worker, at, sequence, count int64) entry {
+		return entry{kind: runOf, first: id(worker, ms+at, sequence), count: count}
+	}
+	type found struct{ ids, duplicates, outside, falling, shared int64 }
+	for name, c := range map[string]struct {
+		journals [][]entry
+		found    found
+	}{
+		"sound": {[][]entry{
+			{lent(1, 3, 0, 10), run(3, 1, 0, 100), run(3, 1, 100, 5), lent(1, 3, 0, 20), run(3, 20, 7, 1)},
+			{lent(2, 3, 20, 30), run(3, 21, 0, 100), {kind: done}},
+			{lent(3, 4, 0, 10), run(4, 1, 0, 100)},
+			{},
+		}, found{ids: 306}},
+		"given back": {[][]entry{
+			{lent(1, 3, 0, 10), run(3, 5, 0, 1), back(1, 3, 0, 6), run(3, 6, 0, 1), {kind: done}},
+			{lent(2, 3, 6, 20), run(3, 7, 0, 100)},
+			{lent(3, 3, 20, 30), back(3, 3, 20, 20)},
+			{lent(4, 3, 20, 30)},
+		}, found{ids: 102}},
+		"another range after a loss": {[][]entry{
+			{
+				lent(1, 3, 0, 10), run(3, 9, 0, 1),
+				{kind: granted, worker: 3, token: 9, floor: ms + 40, ceiling: ms + 50, owner: owner(1)}, run(3, 45, 0, 1),
+			},
+			{lent(2, 3, 10, 40), run(3, 40, 0, 1)},
+		}, found{ids: 3}},
+		"between the range before a loss and the one after it": {[][]entry{
+			{lent(1, 3, 0, 10), {kind: granted, worker: 3, token: 9, floor: ms + 40, ceiling: ms + 50, owner: owner(1)}, run(3, 29, 0, 1)},
+		}, found{ids: 1, outside: 1}},
+		"ranges after a loss that overlap": {[][]entry{
+			{lent(1, 3, 0, 10), {kind: granted, worker: 3, token: 9, floor: ms + 40, ceiling: ms + 50, owner: owner(1)}},
+			{lent(2, 3, 30, 41)},
+		}, found{shared: 1}},
+		"duplicate of one id": {[][]entry{
+			{lent(1, 3, 0, 10), run(3, 5, 0, 10)},
+			{lent(2, 3, 10, 20), lent(3, 3, 4, 5), run(3, 5, 9, 3)},
+		}, found{ids: 13, duplicates: 1, shared: 1}},
+		"duplicates within a run": {[][]entry{
+			{lent(1, 3, 0, 10), run(3, 5, 0, 100), run(3, 5, 100, 1)},
+			{lent(2, 3, 0, 10), run(3, 5, 10, 3), run(3, 5, 50, 10), run(3, 6, 0, 1)},
+			{lent(3, 3, 0, 10), run(3, 5, 99, 3)},
+		}, found{ids: 118, duplicates: 15, shared: 2}},
+		"grants that overlap though no id does": {[][]entry{
+			{lent(1, 3, 0, 10), run(3, 5, 0, 1)},
+			{lent(2, 3, 9, 20), run(3, 15, 0, 1)},
+		}, found{ids: 2, shared: 1}},
+		"one grant within another": {[][]entry{
+			{lent(1, 3, 0, 100)}, {lent(2, 3, 9, 20)}, {lent(3, 3, 30, 40)},
+		}, found{shared: 2}},
+		"at the floor":                   {[][]entry{{lent(1, 3, 0, 10), run(3, 0, 0, 2)}}, found{ids: 2, outside: 2}},
+		"above the ceiling":              {[][]entry{{lent(1, 3, 0, 10), run(3, 11, 0, 2)}}, found{ids: 2, outside: 2}},
+		"of another worker":              {[][]entry{{lent(1, 3, 0, 10), run(4, 5, 0, 2)}}, found{ids: 2, outside: 2}},
+		"beyond the sequence":            {[][]entry{{lent(1, 3, 0, 10), run(3, 5, 1<<17-1, 2)}}, found{ids: 2, outside: 2}},
+		"before the grant was told":      {[][]entry{{run(3, 5, 0, 1), lent(1, 3, 0, 10)}}, found{ids: 1, outside: 1}},
+		"before the renewal was told":    {[][]entry{{lent(1, 3, 0, 10), run(3, 11, 0, 1), lent(1, 3, 0, 20)}}, found{ids: 1, outside: 1}},
+		"above the last use":             {[][]entry{{lent(1, 3, 0, 10), run(3, 5, 0, 1), back(1, 3, 0, 4)}}, found{ids: 1, outside: 1}},
+		"falling":                        {[][]entry{{lent(1, 3, 0, 10), run(3, 5, 0, 1), run(3, 4, 0, 1)}}, found{ids: 2, falling: 1, duplicates: 1}},
+		"twice by the same process":      {[][]entry{{lent(1, 3, 0, 10), run(3, 5, 0, 2), run(3, 5, 1, 1)}}, found{ids: 3, falling: 1, duplicates: 1}},
+		"the same worker of other times": {[][]entry{{lent(1, 3, 0, 10), lent(1, 3, 30, 40), run(3, 31, 0, 1)}}, found{ids: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var names []string
+			dir := t.TempDir()
+			for i, entries := range c.journals {
+				names = append(names, fmt.Sprintf("%s/%d", dir, i))
+				j, err := openJournal(names[i])
+				require.NoError(t, err)
+				for _, e := range entries {
+					j.put(e)
+				}
+				require.NoError(t, errors.Join(j.err, j.file.Close()))
+			}
+			v, err := judge(append(names, dir+"/none"))
+			require.NoError(t, err)
+			require.Equal(t, c.found, found{v.ids, v.duplicates, v.outside, v.falling, v.shared}, "%v", v.described)
+			require.Equal(t, c.found == found{ids: c.found.ids}, v.sound())
+		})
+	}
+}
+
+// TestJournal: what is cut off by a kill is left out, what is damaged is an error.
+func TestJournal(t *testing.T) {
+	t.Parallel()
+	all := []entry{
+		{kind: granted, worker: 3, token: 4, floor: -1, ceiling: 1 << 62, owner: lease.NewOwner(), at: 5},
+		{kind: runOf, first: 1<<63 - 1, count: 1<<32 - 1},
+		{kind: returned, worker: 3, token: 4, floor: 1, ceiling: 2, owner: lease.NewOwner()},
+		{kind: called, outcome: quarantined, ceiling: 1 << 62},
+		{kind: failed, outcome: expired, count: 1 << 20},
+		{kind: paused, count: 1 << 40},
+		{kind: done},
+	}
+	var raw []byte
+	for _, e := range all {
+		raw = e.append(raw)
+	}
+	for cut := range len(raw) + 1 {
+		in, n := bufio.NewReader(bytes.NewReader(raw[:cut])), 0
+		for {
+			e, err := readEntry(in)
+			if err != nil {
+				require.True(t, errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF), "%v", err)
+				break
+			}
+			require.Equal(t, all[n], e)
+			n++
+		}
+		require.Equal(t, cut == len(raw), n == len(all))
+	}
+	_, err := readEntry(bufio.NewReader(strings.NewReader("?")))
+	require.ErrorContains(t, err, `kind '?'`)
+}

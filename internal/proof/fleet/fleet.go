@@ -1,0 +1,130 @@
+// Package fleet shows, with real processes on real servers, that worker ids are
+// distinct and ids unique: in a stampede on an empty database, after SIGKILL, over
+// rolling restarts.
+//
+// It is its tests, and what they share with the program in worker, which is one
+// process of the service that they run. The program gets an Order as one line of JSON
+// on its standard input, makes itself ready, borrows a worker id at the next line, and
+// issues ids until SIGTERM or the end of its input, so none outlives the tests. It
+// writes Reports to its standard output, one line of JSON each, and its ids to a file.
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/redis/go-redis/v9"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// The engines.
+const (
+	MySQL    = "mysql"
+	Postgres = "postgres"
+	Redis    = "redis"
+)
+
+// An Order tells a process what to do.
+type Order struct {
+	Engine string // MySQL, Postgres or Redis; none in mode local
+	DSN    string
+	Config idworker.Config
+	// IDs is the file that gets the ids, 8 bytes each, little-endian.
+	IDs string
+	// Limit is how many ids to issue before only holding the worker id, or 0: no limit.
+	Limit int64
+	// Forget breaks the protocol, to show that the tests notice: the centre is told
+	// that the process used no id.
+	Forget bool
+}
+
+// Center opens the store of the order and what lends worker ids from it.
+func (o Order) Center() (lease.Center, io.Closer, error) {
+	var (
+		clients idworker.Clients
+		opened  closers
+	)
+	switch o.Engine {
+	case Redis:
+		c := redis.NewClient(&redis.Options{Addr: o.DSN, ContextTimeoutEnabled: true})
+		clients.RedisClient, opened = c, closers{c}
+	case MySQL, Postgres:
+		dialect := mysql.Open
+		if o.Engine == Postgres {
+			dialect = postgres.Open
+		}
+		db, err := gorm.Open(dialect(o.DSN), &gorm.Config{Logger: logger.Discard})
+		if err != nil {
+			return nil, nil, err
+		}
+		pool, err := db.DB()
+		if err != nil {
+			return nil, nil, err
+		}
+		pool.SetMaxIdleConns(0) // a server has room for some hundred connections
+		clients.DB, opened = db, closers{pool}
+	default:
+		return nil, nil, fmt.Errorf("fleet: engine %q is unknown", o.Engine)
+	}
+	center, err := idworker.NewCenter(idworker.CenterParams{Config: o.Config, Clients: clients})
+	if err != nil {
+		return nil, nil, errors.Join(err, opened.Close())
+	}
+	if c, ok := center.(io.Closer); ok {
+		opened = append(closers{c}, opened...) // before what it stands on
+	}
+	return center, opened, nil
+}
+
+// closers are closed in their order.
+type closers []io.Closer
+
+// Close closes all of them.
+func (cs closers) Close() error {
+	var errs []error
+	for _, c := range cs {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Event is what a Report tells of.
+type Event string
+
+// The events. Lent, Renewed, Full and Returned are replies of the centre and calls to
+// it; they are reported before the process acts on them.
+const (
+	Ready    Event = "ready"    // waits for the line that starts it
+	Lent     Event = "lent"     // a grant
+	Renewed  Event = "renewed"  // the grant after a renewal
+	Full     Event = "full"     // no worker id was free: Now, Soonest
+	Returned Event = "returned" // about to give back the grant: LastUsed
+	Started  Event = "started"  // issues ids
+	Refused  Event = "refused"  // could not start: by a *lease.NoFreeWorkerError if NoFree
+	Done     Event = "done"     // ended in good order: Issued, Losses
+)
+
+// A Report is a line of a process's standard output. Times are Unix milliseconds of
+// the centre's clock.
+type Report struct {
+	Event    Event  `json:"event"`
+	Worker   int64  `json:"worker"`
+	Token    int64  `json:"token,omitempty"`
+	Now      int64  `json:"now,omitempty"`
+	Floor    int64  `json:"floor,omitempty"`
+	Ceiling  int64  `json:"ceiling,omitempty"`
+	LastUsed int64  `json:"last_used,omitempty"`
+	Soonest  int64  `json:"soonest,omitempty"`
+	Issued   int64  `json:"issued,omitempty"` // ids in the file
+	Losses   int    `json:"losses,omitempty"` // leases lost
+	NoFree   bool   `json:"no_free,omitempty"`
+	Late     bool   `json:"late,omitempty"` // the worker id was not given back in the time that is given for it
+	Error    string `json:"error,omitempty"`
+}

@@ -1,0 +1,163 @@
+package load
+
+import (
+	"context"
+	"database/sql"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "3") // a server each; most of the time leases pass
+	// GORM's cache of prepared statements never ends its goroutine.
+	testserver.Main(m, goleak.IgnoreTopFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1"))
+}
+
+// An engine is a kind of server that lends worker ids.
+type engine struct {
+	name  string
+	start func(testing.TB) *testserver.Server
+	// connect opens a centre as one process does, on connections of its own.
+	connect func(testing.TB, *testserver.Server) (lease.Center, io.Closer)
+	// calls counts what clients have asked of the server since it started: scripts,
+	// or statements.
+	calls func(context.Context, *testserver.Server) (float64, error)
+	unit  string // what calls counts
+	// late is how long after it a call may be missing in the count of an idle server.
+	late time.Duration
+	pid  func(*testserver.Server) (int, error)
+}
+
+var engines = []engine{
+	{
+		name: "redis", unit: "scripts",
+		start:   func(t testing.TB) *testserver.Server { return testserver.NewRedis(t) },
+		connect: connectRedis, calls: redisCalls, pid: redisPid,
+	},
+	{
+		name: "mariadb", unit: "statements",
+		start:   func(t testing.TB) *testserver.Server { return testserver.NewMySQL(t) },
+		connect: connectSQL(mysql.Open), calls: mysqlCalls,
+		pid: func(s *testserver.Server) (int, error) {
+			return pidIn(filepath.Join(filepath.Dir(s.Dir()), "pid"))
+		},
+	},
+	{
+		name: "postgresql", unit: "statements",
+		start:   func(t testing.TB) *testserver.Server { return testserver.NewPostgres(t) },
+		connect: connectSQL(postgres.Open), calls: postgresCalls, late: 11 * time.Second,
+		pid: func(s *testserver.Server) (int, error) {
+			return pidIn(filepath.Join(s.Dir(), "postmaster.pid"))
+		},
+	},
+}
+
+func client(s *testserver.Server) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: s.Addr(), ContextTimeoutEnabled: true, PoolSize: 2})
+}
+
+func connectRedis(t testing.TB, s *testserver.Server) (lease.Center, io.Closer) {
+	t.Helper()
+	c := client(s)
+	center, err := redisseq.New(c)
+	require.NoError(t, err)
+	return center, c
+}
+
+func redisInfo(ctx context.Context, s *testserver.Server, section, pattern string) (values []float64, err error) {
+	c := client(s)
+	defer c.Close()
+	text, err := c.Info(ctx, section).Result()
+	if err != nil {
+		return nil, err
+	}
+	for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		v, err := strconv.ParseFloat(found[1], 64)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+func redisCalls(ctx context.Context, s *testserver.Server) (sum float64, err error) {
+	values, err := redisInfo(ctx, s, "commandstats", `cmdstat_eval(?:sha)?:calls=(\d+)`)
+	for _, v := range values {
+		sum += v
+	}
+	return sum, err
+}
+
+func redisPid(s *testserver.Server) (int, error) {
+	values, err := redisInfo(context.Background(), s, "server", `process_id:(\d+)`)
+	if err != nil || len(values) != 1 {
+		return 0, fmt.Errorf("process_id of INFO: %v %w", values, err)
+	}
+	return int(values[0]), nil
+}
+
+func connectSQL(dialect func(string) gorm.Dialector) func(testing.TB, *testserver.Server) (lease.Center, io.Closer) {
+	return func(t testing.TB, s *testserver.Server) (lease.Center, io.Closer) {
+		t.Helper()
+		db, err := gorm.Open(dialect(s.DSN()), &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
+		require.NoError(t, err)
+		app, err := db.DB()
+		require.NoError(t, err)
+		require.NoError(t, app.Close()) // the centre has its own
+		center, err := dbseq.New(db)
+		require.NoError(t, err)
+		return center, center
+	}
+}
+
+func ask(ctx context.Context, driver string, s *testserver.Server, query string, into ...any) error {
+	db, err := sql.Open(driver, s.DSN())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.QueryRowContext(ctx, query).Scan(into...)
+}
+
+func mysqlCalls(ctx context.Context, s *testserver.Server) (n float64, err error) {
+	var name string
+	err = ask(ctx, "mysql", s, "SHOW GLOBAL STATUS LIKE 'Questions'", &name, &n)
+	return n, err
+}
+
+// postgresCalls counts transactions, since every statement of a centre is one.
+func postgresCalls(ctx context.Context, s *testserver.Server) (n float64, err error) {
+	err = ask(ctx, "pgx", s, "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()", &n)
+	return n, err
+}
+
+func pidIn(file string) (int, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strconv.Atoi(line)
+}

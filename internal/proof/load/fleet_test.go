@@ -1,0 +1,172 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+const (
+	workers = 1024
+	// processes is how many centres the keepers share, each with connections of its
+	// own: a server has room for some hundred.
+	processes = 32
+)
+
+// request is one of a new owner.
+func request(ttl time.Duration) lease.Request {
+	r := keeper.NewRequest("load", snowflake.Wide())
+	r.TTL, r.MaxTTL = ttl, ttl
+	r.Owner = lease.NewOwner()
+	return r
+}
+
+// A fleet is the keepers of many processes on one server.
+type fleet struct {
+	engine
+	server  *testserver.Server
+	centers []*watched
+	closers []io.Closer
+	keepers []*keeper.Keeper
+	ids     []*snowflake.Generator
+}
+
+// newFleet starts a server, and makes keepers that have not started.
+func newFleet(t testing.TB, e engine, keepers int, ttl time.Duration, schedule keeper.Schedule) *fleet {
+	t.Helper()
+	f := &fleet{engine: e, server: e.start(t)}
+	t.Cleanup(f.close)
+	for range processes {
+		c, closer := e.connect(t, f.server)
+		f.centers = append(f.centers, &watched{Center: c})
+		f.closers = append(f.closers, closer)
+	}
+	require.NoError(t, f.centers[0].Center.(lease.Initializer).Init(t.Context(), request(ttl)))
+	f.hire(t, keepers, ttl, schedule)
+	return f
+}
+
+// hire makes keepers anew.
+func (f *fleet) hire(t testing.TB, keepers int, ttl time.Duration, schedule keeper.Schedule) {
+	t.Helper()
+	f.keepers, f.ids = nil, nil
+	for i := range keepers {
+		g, err := snowflake.NewGenerator(snowflake.Wide())
+		require.NoError(t, err)
+		k, err := keeper.New(keeper.Config{
+			Center: f.centers[i%processes], Generator: g, Request: request(ttl), Schedule: schedule, Wait: 3 * time.Minute,
+		})
+		require.NoError(t, err)
+		f.keepers, f.ids = append(f.keepers, k), append(f.ids, g)
+	}
+}
+
+func (f *fleet) close() {
+	_ = f.stop(context.Background())
+	for _, c := range f.closers {
+		_ = c.Close()
+	}
+}
+
+// start starts the keepers at once.
+func (f *fleet) start(ctx context.Context) error {
+	return f.each(len(f.keepers), func(k *keeper.Keeper) error { return k.Start(ctx) })
+}
+
+// stop stops those that have started, as many at a time as there are processes.
+func (f *fleet) stop(ctx context.Context) error {
+	return f.each(processes, func(k *keeper.Keeper) error { return k.Stop(ctx) })
+}
+
+// each calls the keepers, so many at a time, and returns their errors.
+func (f *fleet) each(atATime int, call func(*keeper.Keeper) error) error {
+	var (
+		running sync.WaitGroup
+		errs    = make([]error, len(f.keepers))
+		places  = make(chan struct{}, max(1, atATime))
+	)
+	for i, k := range f.keepers {
+		running.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			errs[i] = call(k)
+		})
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}
+
+// lent returns the worker ids that are held, sorted.
+func (f *fleet) lent() (held []int64) {
+	for _, k := range f.keepers {
+		if s := k.Status(); s.State == keeper.Holding {
+			held = append(held, s.Grant.Worker)
+		}
+	}
+	slices.Sort(held)
+	return held
+}
+
+// renewed reports whether all leases were renewed since then.
+func (f *fleet) renewed(since time.Time) bool {
+	return !slices.ContainsFunc(f.keepers, func(k *keeper.Keeper) bool { return k.Status().Renewed.Before(since) })
+}
+
+func (f *fleet) losses() (n int) {
+	for _, k := range f.keepers {
+		n += k.Status().Losses
+	}
+	return n
+}
+
+// renewals returns how long each renewal has taken since the last call, sorted, and
+// the errors.
+func (f *fleet) renewals() (took []time.Duration, errs []error) {
+	for _, c := range f.centers {
+		more, failed := c.taken()
+		took, errs = append(took, more...), append(errs, failed...)
+	}
+	slices.Sort(took)
+	return took, errs
+}
+
+// A watched centre notes how long its renewals take.
+type watched struct {
+	lease.Center
+	mu   sync.Mutex
+	took []time.Duration
+	errs []error
+}
+
+func (w *watched) String() string { return lease.Name(w.Center) }
+
+func (w *watched) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+	began := time.Now()
+	g, err := w.Center.Renew(ctx, g)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		w.errs = append(w.errs, err)
+	} else {
+		w.took = append(w.took, time.Since(began))
+	}
+	return g, err
+}
+
+func (w *watched) taken() (took []time.Duration, errs []error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	took, errs, w.took, w.errs = w.took, w.errs, nil, nil
+	return took, errs
+}

@@ -1,0 +1,423 @@
+package model
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// Each function here breaks the rules in one place, from outside: by what it lets
+// them see, or by what it makes of their answer.
+
+// change returns ns with a slot changed.
+func change(ns rules.Namespace, w int64, f func(*rules.Slot)) rules.Namespace {
+	ns.Slots = append([]rules.Slot(nil), ns.Slots...)
+	f(&ns.Slots[w])
+	return ns
+}
+
+// looked is ns after the look that comes before every verb, by one that changes
+// nothing else.
+func looked(ns rules.Namespace, now int64, incarnation string, req lease.Request) rules.Namespace {
+	req.Owner = [16]byte{0xff}
+	ns, err := ns.Release(now, incarnation, lease.Grant{Request: req}, 0)
+	if !errors.Is(err, lease.ErrLost) {
+		panic(err)
+	}
+	return ns
+}
+
+// asIf calls f with other times in the request than those that are pinned.
+func asIf(ns rules.Namespace, req *lease.Request, times func(*lease.Request), f func(rules.Namespace) rules.Namespace) rules.Namespace {
+	pin, was := req.Pin(), *req
+	times(req)
+	if ns.Meta.Pin != "" {
+		ns.Meta.Pin = req.Pin()
+	}
+	ns = f(ns)
+	if ns.Meta.Pin != "" {
+		ns.Meta.Pin = pin
+	}
+	req.TTL, req.MaxTTL, req.Skew = was.TTL, was.MaxTTL, was.Skew
+	return ns
+}
+
+func noCeiling(v verbs) verbs {
+	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+		ns, g, err := ns.Acquire(now, inc, req)
+		if err == nil {
+			g.Ceiling = horizon.ms()
+		}
+		return ns, g, err
+	}
+	return v
+}
+
+func noFloor(v verbs) verbs {
+	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+		for w := range ns.Slots {
+			if s := ns.Slots[w]; s.Expires < now && s.Mark != 0 {
+				ns = change(ns, int64(w), func(s *rules.Slot) { s.Mark = 0 })
+			}
+		}
+		return ns.Acquire(now, inc, req)
+	}
+	return v
+}
+
+func stealLeast(v verbs) verbs {
+	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+		free, g, err := ns.Acquire(now, inc, req)
+		if full := (*lease.NoFreeWorkerError)(nil); errors.As(err, &full) {
+			return change(free, 0, func(s *rules.Slot) { s.Expires, s.Mark = 0, 0 }).Acquire(now, inc, req)
+		}
+		return free, g, err
+	}
+	return v
+}
+
+func unfencedRenew(v verbs) verbs {
+	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+		asked := g
+		if s := ns.Slots[g.Worker]; s.Owner != [16]byte{} {
+			g.Owner, g.Token = s.Owner, s.Token
+		}
+		ns, renewed, err := ns.Renew(now, inc, g)
+		renewed.Request, renewed.Token = asked.Request, asked.Token
+		return ns, renewed, err
+	}
+	return v
+}
+
+func unfencedRelease(v verbs) verbs {
+	v.release = func(ns rules.Namespace, now int64, inc string, g lease.Grant, lastUsed int64) (rules.Namespace, error) {
+		s := ns.Slots[g.Worker]
+		g.Owner, g.Token = s.Owner, s.Token
+		return ns.Release(now, inc, g, lastUsed)
+	}
+	return v
+}
+
+func noClamp(v verbs) verbs {
+	v.release = func(ns rules.Namespace, now int64, inc string, g lease.Grant, lastUsed int64) (rules.Namespace, error) {
+		ns, err := ns.Release(now, inc, g, lastUsed)
+		if err == nil {
+			ns = change(ns, g.Worker, func(s *rules.Slot) { s.Mark = lastUsed })
+		}
+		return ns, err
+	}
+	return v
+}
+
+func noQuarantine(v verbs) verbs {
+	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+		ns = looked(ns, now, inc, req)
+		ns.Meta.Quarantine = 0
+		return ns.Acquire(now, inc, req)
+	}
+	return v
+}
+
+// atTheClock lends from the clock on, whatever may have been forgotten above it.
+func atTheClock(v verbs) verbs {
+	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+		ns = looked(ns, now, inc, req)
+		was := ns.Meta.Quarantine
+		ns.Meta.Quarantine = 0
+		ns, g, err := ns.Acquire(now, inc, req)
+		ns.Meta.Quarantine = was
+		return ns, g, err
+	}
+	return v
+}
+
+func quarantineOf(times func(*lease.Request)) func(verbs) verbs {
+	return func(v verbs) verbs {
+		look := func(ns rules.Namespace, now int64, inc string, req lease.Request) rules.Namespace {
+			return asIf(ns, &req, times, func(ns rules.Namespace) rules.Namespace { return looked(ns, now, inc, req) })
+		}
+		return verbs{
+			func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+				return look(ns, now, inc, req).Acquire(now, inc, req)
+			},
+			func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+				return look(ns, now, inc, g.Request).Renew(now, inc, g)
+			},
+			func(ns rules.Namespace, now int64, inc string, g lease.Grant, lastUsed int64) (rules.Namespace, error) {
+				return look(ns, now, inc, g.Request).Release(now, inc, g, lastUsed)
+			},
+		}
+	}
+}
+
+// blind hides from renew what is missing, and from the next verb that it was.
+func blind(v verbs) verbs {
+	v.renew = func(ns rules.Namespace, now int64, _ string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+		seen := ns
+		for w := range ns.Slots {
+			seen = change(seen, int64(w), func(s *rules.Slot) { s.HasLease, s.HasMark = true, true })
+		}
+		seen.Meta.Pin = g.Pin()
+		after, renewed, err := seen.Renew(now, "", g)
+		if err != nil {
+			return ns, renewed, err
+		}
+		for w, s := range ns.Slots {
+			after = change(after, int64(w), func(t *rules.Slot) { t.HasLease, t.HasMark = s.HasLease, s.HasMark })
+		}
+		after.Meta = ns.Meta
+		return after, renewed, nil
+	}
+	return v
+}
+
+func renewExpired(v verbs) verbs {
+	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+		ns = looked(ns, now, inc, g.Request)
+		if s := ns.Slots[g.Worker]; s.Owner == g.Owner && s.Token == g.Token {
+			lived, renewed, err := change(ns, g.Worker, func(s *rules.Slot) { s.Expires = max(s.Expires, now+g.Skew.Milliseconds()) }).Renew(now, inc, g)
+			if err == nil {
+				return lived, renewed, nil
+			}
+		}
+		return ns.Renew(now, inc, g)
+	}
+	return v
+}
+
+// takeAnew lets a holder whose ceiling lies ahead take anew a slot that nobody has on
+// record.
+func takeAnew(v verbs) verbs {
+	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+		ns, renewed, err := ns.Renew(now, inc, g)
+		s, skew := ns.Slots[g.Worker], g.Skew.Milliseconds()
+		if !errors.Is(err, lease.ErrLost) || ns.Meta.Quarantine < now || s.Expires >= now || g.Ceiling <= now+skew {
+			return ns, renewed, err
+		}
+		g.Token = max(s.Token, g.Token, now) + 1
+		g.Ceiling = max(s.Mark, g.Ceiling, now+g.TTL.Milliseconds())
+		return change(ns, g.Worker, func(s *rules.Slot) {
+			s.Owner, s.Token, s.Floor, s.Mark, s.Expires = g.Owner, g.Token, g.Floor, g.Ceiling, now+g.TTL.Milliseconds()
+		}), g, nil
+	}
+	return v
+}
+
+// extendedBelow extends what is on record, though a quarantine lies above its floor.
+func extendedBelow(v verbs) verbs {
+	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+		ns = looked(ns, now, inc, g.Request)
+		was := ns.Meta.Quarantine
+		ns.Meta.Quarantine = 0
+		ns, renewed, err := ns.Renew(now, inc, g)
+		ns.Meta.Quarantine = was
+		return ns, renewed, err
+	}
+	return v
+}
+
+// lower lends, or swaps, from a millisecond below the quarantine on.
+func lower(v verbs) verbs {
+	return verbs{
+		func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+			ns, g, err := ns.Acquire(now, inc, req)
+			return lowered(ns, g, err)
+		},
+		func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+			ns, g, err := ns.Renew(now, inc, g)
+			return lowered(ns, g, err)
+		},
+		v.release,
+	}
+}
+
+func lowered(ns rules.Namespace, g lease.Grant, err error) (rules.Namespace, lease.Grant, error) {
+	if err != nil || g.Floor != ns.Meta.Quarantine {
+		return ns, g, err
+	}
+	g.Floor--
+	return change(ns, g.Worker, func(s *rules.Slot) { s.Floor = g.Floor }), g, nil
+}
+
+// unbounded lends for a TTL above a floor that lies ahead, however far that is.
+func unbounded(v verbs) verbs {
+	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+		ns, g, err := ns.Acquire(now, inc, req)
+		if err == nil && g.Floor >= now {
+			g.Ceiling = g.Floor + req.TTL.Milliseconds()
+			ns = change(ns, g.Worker, func(s *rules.Slot) { s.Mark = g.Ceiling })
+		}
+		return ns, g, err
+	}
+	return v
+}
+
+// unmarked swaps the range of a holder and leaves the mark where it was.
+func unmarked(v verbs) verbs {
+	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+		mark := ns.Slots[g.Worker].Mark
+		ns, renewed, err := ns.Renew(now, inc, g)
+		if err == nil && renewed.Floor != g.Floor {
+			ns = change(ns, g.Worker, func(s *rules.Slot) { s.Mark = mark })
+		}
+		return ns, renewed, err
+	}
+	return v
+}
+
+// stretched tells a holder of its next range as if it began where the former did.
+func stretched(v verbs) verbs {
+	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+		ns, renewed, err := ns.Renew(now, inc, g)
+		if err == nil {
+			renewed.Floor = g.Floor
+			ns = change(ns, g.Worker, func(s *rules.Slot) { s.Floor = g.Floor })
+		}
+		return ns, renewed, err
+	}
+	return v
+}
+
+// sameToken swaps the range of a holder and leaves it its token.
+func sameToken(v verbs) verbs {
+	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+		ns, renewed, err := ns.Renew(now, inc, g)
+		if err == nil {
+			renewed.Token = g.Token
+			ns = change(ns, g.Worker, func(s *rules.Slot) { s.Token = g.Token })
+		}
+		return ns, renewed, err
+	}
+	return v
+}
+
+// anyMark repeats the grant that is on record also where its mark was lost.
+func anyMark(v verbs) verbs {
+	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+		ns = looked(ns, now, inc, req)
+		for w, s := range ns.Slots {
+			if s.Owner == req.Owner && s.Expires >= now+req.Skew.Milliseconds() {
+				return ns, lease.Grant{Request: req, Worker: int64(w), Token: s.Token, Now: now, Floor: s.Floor, Ceiling: s.Mark, Since: s.Since}, nil
+			}
+		}
+		return ns.Acquire(now, inc, req)
+	}
+	return v
+}
+
+// TestBroken shows that the search finds what each rule is there for. The letters
+// are those of the protocol's first model.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	wipe := func(name string, ttl ...int8) config {
+		return config{Name: name, TTL: ttl, Ticks: 7, Wipe: true, Losses: 1}
+	}
+	failover := func(name string, ttl ...int8) config {
+		return config{Name: name, TTL: ttl, Ticks: 6, Failover: true, Losses: 1}
+	}
+	back := func(by, skew int8, c config) config {
+		c.Back, c.Steps, c.Skew = by, 1, skew
+		return c
+	}
+	twice := func(c config) config {
+		c.Losses = 2
+		return c
+	}
+	for _, c := range []struct {
+		config
+		broken func(verbs) verbs
+		want   kind
+	}{
+		{config{Name: "M0 no ceiling", TTL: []int8{2, 2}, Ticks: 4}, noCeiling, duplicate},
+		{config{Name: "M1 no floor", TTL: []int8{2, 2}, Ticks: 4}, noFloor, duplicate},
+		{config{Name: "M1 no floor, clock back", TTL: []int8{2, 2}, Ticks: 4, Back: 2, Steps: 1}, noFloor, duplicate},
+		{config{Name: "M2 steal the least score", TTL: []int8{2, 2}, Ticks: 4}, stealLeast, duplicate},
+		{config{Name: "M4 renew unfenced", TTL: []int8{1, 1}, Ticks: 3}, unfencedRenew, duplicate},
+		{config{Name: "M5 release unfenced", TTL: []int8{1, 1, 1}, Ticks: 3}, unfencedRelease, duplicate},
+		{config{Name: "release without clamp: the mark", TTL: []int8{2, 2}, Ticks: 4, Wild: true}, noClamp, fallen},
+		{config{Name: "release without clamp, clock back", TTL: []int8{1, 1, 1}, Ticks: 4, Back: 2, Steps: 1, Wild: true}, noClamp, duplicate},
+		{config{Name: "a late reply installed by a plain store", TTL: []int8{2, 2}, Ticks: 4, LateReplies: true, Revive: true}, nil, duplicate},
+		{wipe("B1 wipe, no quarantine", 2, 2), noQuarantine, duplicate},
+		{config{Name: "a part lost, no quarantine", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1}, noQuarantine, duplicate},
+		{wipe("B2 wipe, lent from the clock on", 2, 2), atTheClock, duplicate},
+		{failover("B4 failover, no quarantine", 1, 1), noQuarantine, duplicate},
+		{func() config { c := failover("B4 failover, incarnations not compared", 1, 1); c.Never = true; return c }(), nil, duplicate},
+		{back(2, 0, wipe("C1 wipe, clock back by more than the skew", 1, 1)), nil, duplicate},
+		{back(2, 2, wipe("C1 wipe, clock back, quarantine without skew", 2, 2)), quarantineOf(func(r *lease.Request) { r.Skew = 0 }), duplicate},
+		{wipe("wipe, quarantine of the newcomer's TTL", 3, 1), quarantineOf(func(r *lease.Request) { r.MaxTTL = r.TTL }), duplicate},
+		{wipe("wipe, quarantine 1 ms too short", 2, 2), quarantineOf(func(r *lease.Request) { r.MaxTTL -= time.Millisecond }), duplicate},
+		{twice(wipe("W2 two wipes, a slot is taken anew by who is not on record", 2, 2, 2)), takeAnew, duplicate},
+		{config{Name: "F2 part lost, then failover, extended below the quarantine", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Failover: true, Losses: 2}, extendedBelow, duplicate},
+		{failover("failover, extended below the quarantine", 2, 2), extendedBelow, outside},
+		{twice(failover("two failovers, a slot is taken anew by who is not on record", 2, 2, 2)), takeAnew, duplicate},
+		{wipe("wipe, lent from a millisecond below the quarantine", 2, 2), lower, outside},
+		{back(1, 1, wipe("wipe, clock back, lent from a millisecond below the quarantine", 2, 2)), lower, duplicate},
+		{failover("failover, swapped from a millisecond below the quarantine", 2, 2), lower, outside},
+		{twice(wipe("two wipes, lent for a TTL above a floor that lies ahead", 2, 2)), unbounded, duplicate},
+		{failover("failover, swapped without a mark", 2, 2), unmarked, outside},
+		{failover("failover, a swap begins where the former range did", 2, 2), stretched, outside},
+		{func() config { c := failover("a swap leaves its token", 2, 2); c.Steps = 0; return c }(), sameToken, fallen},
+		{config{Name: "an empty range is lent again", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1}, anyMark, outside},
+		{wipe("wipe, seen by acquire only", 2, 2), blind, unseen},
+		{config{Name: "a part lost, seen by acquire only", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1}, blind, unseen},
+		{twice(func() config {
+			c := failover("not covered: failover back to a server that kept its incarnation", 2, 2)
+			c.Failback = true
+			return c
+		}()), nil, duplicate},
+	} {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			v := theRules()
+			if c.broken != nil {
+				v = c.broken(v)
+			}
+			c.Limit = 300_000
+			m := newModel(c.config, v)
+			m.only = c.want
+			r := m.search()
+			t.Log(r)
+			if r.found != c.want {
+				t.Errorf("no %v found", c.want)
+			}
+		})
+	}
+}
+
+// older renews what is on record also for a grant that is newer.
+func older(v verbs) verbs {
+	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+		g.Token = min(g.Token, ns.Slots[g.Worker].Token)
+		return ns.Renew(now, inc, g)
+	}
+	return v
+}
+
+// TestSpare shows which rules are stricter than uniqueness asks for while every loss
+// is noticed.
+func TestSpare(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		broken func(verbs) verbs
+	}{
+		{"a lease that has expired is renewed", renewExpired},
+		{"a grant newer than the one on record is renewed", older},
+	} {
+		for _, faults := range []config{
+			{TTL: []int8{2, 2}, Ticks: 5, Wipe: true, Parts: true, Losses: 2},
+			{TTL: []int8{1, 1}, Ticks: 5, Failover: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				faults.Name, faults.Limit = c.name, limit()
+				m := newModel(faults, c.broken(theRules()))
+				m.only = duplicate
+				explore(t, m)
+			})
+		}
+	}
+}

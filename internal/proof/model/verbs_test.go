@@ -1,0 +1,162 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// verbs is who answers: the rules, or the rules with one of them broken.
+type verbs struct {
+	acquire func(ns rules.Namespace, now int64, incarnation string, req lease.Request) (rules.Namespace, lease.Grant, error)
+	renew   func(ns rules.Namespace, now int64, incarnation string, g lease.Grant) (rules.Namespace, lease.Grant, error)
+	release func(ns rules.Namespace, now int64, incarnation string, g lease.Grant, lastUsed int64) (rules.Namespace, error)
+}
+
+func theRules() verbs {
+	return verbs{rules.Namespace.Acquire, rules.Namespace.Renew, rules.Namespace.Release}
+}
+
+type verb int8
+
+const (
+	acquire verb = iota
+	renew
+	release
+)
+
+// call is a request as it reaches the centre: all that an answer depends on.
+type call struct {
+	verb        verb
+	store       store
+	now         moment
+	incarnation int8
+	who, ttl    int8
+	grant       grant
+	used        moment
+}
+
+type answer int8
+
+const (
+	done     answer = iota
+	isLost          // lease.ErrLost
+	mustWait        // *lease.QuarantineError
+	isFull          // *lease.NoFreeWorkerError
+)
+
+func (a answer) String() string {
+	return [...]string{"ok", "LOST", "QUARANTINE", "FULL"}[a]
+}
+
+type reply struct {
+	answer answer
+	store  store
+	grant  grant
+}
+
+// ask puts a call to the verbs. What they answered before is kept: they are pure.
+func (m *model) ask(c call) reply {
+	if r, ok := m.answers[c]; ok {
+		return r
+	}
+	var (
+		g   lease.Grant
+		err error
+		ns  = m.namespace(c.store)
+		req = m.request(c.who, c.ttl)
+		inc = m.name(c.incarnation)
+		now = c.now.ms()
+	)
+	asked := lease.Grant{
+		Request: req, Worker: int64(c.grant.worker), Token: c.grant.token.ms(),
+		Floor: c.grant.floor.ms(), Ceiling: c.grant.ceiling.ms(),
+	}
+	switch c.verb {
+	case acquire:
+		ns, g, err = m.verbs.acquire(ns, now, inc, req)
+	case renew:
+		ns, g, err = m.verbs.renew(ns, now, inc, asked)
+	case release:
+		ns, err = m.verbs.release(ns, now, inc, asked, c.used.ms())
+	}
+	r := reply{store: m.storeOf(ns)}
+	var (
+		quarantine *lease.QuarantineError
+		full       *lease.NoFreeWorkerError
+	)
+	switch {
+	case err == nil && c.verb != release:
+		r.grant = grant{int8(g.Worker), momentOf(g.Token), momentOf(g.Floor), momentOf(g.Ceiling)}
+	case err == nil:
+	case errors.Is(err, lease.ErrLost):
+		r.answer = isLost
+	case errors.As(err, &quarantine):
+		r.answer = mustWait
+	case errors.As(err, &full):
+		r.answer = isFull
+	default:
+		panic(fmt.Sprintf("model: %+v: %v", c, err))
+	}
+	m.answers[c] = r
+	return r
+}
+
+// request is valid but for its times, which are too short. The rules do not look at
+// that.
+func (m *model) request(who, ttl int8) lease.Request {
+	ms := func(n int8) time.Duration { return time.Duration(n) * time.Millisecond }
+	ahead := m.maxTTL()
+	if m.Exact && int(who) == m.holders()-1 {
+		ahead = 0
+	}
+	return lease.Request{
+		Namespace: "n", Layout: "l", Owner: [16]byte{byte(who) + 1}, Pool: int64(m.Workers), Last: int64(m.Workers) - 1,
+		TTL: ms(ttl), MaxTTL: ms(m.maxTTL()), Skew: ms(m.Skew), Ahead: ms(ahead),
+	}
+}
+
+func (m *model) name(incarnation int8) string {
+	if m.Never {
+		return ""
+	}
+	return strconv.Itoa(int(incarnation))
+}
+
+func (m *model) namespace(st store) rules.Namespace {
+	ns := rules.Namespace{Slots: make([]rules.Slot, m.Workers)}
+	if st.pinned {
+		ns.Meta = rules.Meta{Pin: m.pin, Incarnation: m.name(st.incarnation), Quarantine: st.quarantine.ms()}
+	}
+	for w, t := range st.slots[:m.Workers] {
+		ns.Slots[w] = rules.Slot{
+			HasLease: t.hasLease, HasMark: t.hasMark, Expires: t.expires.ms(), Mark: t.mark.ms(),
+			Floor: t.floor.ms(), Token: t.token.ms(), Owner: [16]byte{byte(t.owner)},
+		}
+	}
+	return ns
+}
+
+func (m *model) storeOf(ns rules.Namespace) (st store) {
+	if ns.Meta.Pin != "" {
+		st.pinned, st.quarantine = true, momentOf(ns.Meta.Quarantine)
+		if ns.Meta.Incarnation != "" {
+			n, err := strconv.Atoi(ns.Meta.Incarnation)
+			if err != nil {
+				panic(err)
+			}
+			st.incarnation = int8(n)
+		}
+	}
+	for w, t := range ns.Slots {
+		st.slots[w] = slot{
+			hasLease: t.HasLease, hasMark: t.HasMark, expires: momentOf(t.Expires), mark: momentOf(t.Mark),
+			floor: momentOf(t.Floor), token: momentOf(t.Token), owner: int8(t.Owner[0]),
+		}
+	}
+	return st
+}

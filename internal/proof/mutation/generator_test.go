@@ -1,0 +1,77 @@
+package mutation_test
+
+const (
+	generatorGo = "snowflake/generator.go"
+	handoverGo  = "snowflake/handover.go"
+	leadGo      = "snowflake/lead.go"
+	layoutGo    = "snowflake/layout.go"
+	rushGo      = "snowflake/rush.go"
+
+	raiseAtStop = "used := g.raise(func(last int64) int64 { return last + 1 })\n"
+)
+
+// onGenerator is the order of the generator's loads and stores, which every order of
+// running its callers is tried against, and what it compares an id with.
+var onGenerator = list{title: "generator", pkg: "snowflake", mutants: []mutant{
+	// Issuing.
+	{"the range is loaded before the last use", generatorGo, "last := g.last.Load()\n\t\tg.pause(loadedLast)\n\t\tt = g.term.Load()", "t = g.term.Load()\n\t\tg.pause(loadedLast)\n\t\tlast := g.last.Load()", "TestEveryInterleavingOfIssuersAndASwapper"},
+	{"the range is loaded before the last use, and then it stops", generatorGo, "last := g.last.Load()\n\t\tg.pause(loadedLast)\n\t\tt = g.term.Load()", "t = g.term.Load()\n\t\tg.pause(loadedLast)\n\t\tlast := g.last.Load()", "TestEveryInterleavingOfIssuersAndAStop"},
+	{"an id is taken by a plain store", generatorGo, `if g.last.CompareAndSwap(last, end) {`, `if g.last.Store(end); true {`, "TestEveryInterleavingOfIssuersAndAStop"},
+	{"no ceiling", generatorGo, `end := min(v+want-1, t.hi,`, `end := min(v+want-1,`, "TestErrorsNameTheState"},
+	{"the ceiling is compared with the clock, not with the id", generatorGo, `end := min(v+want-1, t.hi,`, "if tick<<g.seqBits > t.hi {\n\t\t\treturn v, 0, t\n\t\t}\n\t\tend := min(v+want-1,", "TestLeadEndsAtTheCeiling"},
+	{"a batch crosses the ceiling", generatorGo, `end := min(v+want-1, t.hi,`, "if v > t.hi {\n\t\t\treturn v, 0, t\n\t\t}\n\t\tend := min(v+want-1,", "TestLeadEndsAtTheCeiling"},
+	{"no floor", handoverGo, `max(last|g.seqMask, t.lo-1, last+1)`, `max(last|g.seqMask, last+1)`, "TestLastTickLiesWithinTheCeiling"},
+	{"time goes back with the clock", generatorGo, `|low, last+1)`, `|low, 0)`, "TestCenterSetBack"},
+	{"bursts run ahead without end", generatorGo, `t.hi, (lead+g.ahead)<<(g.seqBits&63)|g.seqMask)`, `t.hi, max(lead, t.hi))`, "TestLeadIsBounded"},
+	{"the lead is measured by a clock that was set back", generatorGo, `lead = g.tick(t, t.lead(mono))`, ``, "TestCenterSetBack"},
+	{"the lead stands still while the center's clock is behind", leadGo, `max(lead, (t.hi>>g.seqBits-g.ahead)*g.unit-t.anchor)`, `lead`, "TestCenterSetBack"},
+	{"the lead goes on too fast while the center's clock is behind", leadGo, `(t.hi>>g.seqBits-g.ahead)*g.unit-t.anchor)`, `t.hi>>g.seqBits*g.unit-t.anchor)`, "TestCenterSetBack"},
+	{"what the lead is measured from falls where less than MaxAhead is left", leadGo, `max(lead, (t.hi>>g.seqBits-g.ahead)*g.unit-t.anchor)`, `(t.hi>>g.seqBits-g.ahead)*g.unit-t.anchor`, "TestRangeAboveTheClock"},
+	{"the lead is slower though the center's clock has caught up", leadGo, "if mono >= p.level {\n\t\treturn mono\n\t}", ``, "TestCenterSetBack"},
+	{"the lead is measured from below the range", leadGo, `max(old.anchor+old.lead(mono), t.lo>>g.seqBits*g.unit)`, `old.anchor + old.lead(mono)`, "TestRangeAboveTheClock"},
+	{"a renewal forgets what the lead was measured from", handoverGo, `g.setPace(t, cur.pacer)`, `g.setPace(t, pacer{})`, "TestCenterSetBack"},
+	{"another range forgets what the lead was measured from", handoverGo, `g.setPace(t, old.pacer)`, `g.setPace(t, pacer{})`, "TestLeadGoesOnUnderAnotherRange/lost"},
+	{"a drop forgets what the lead was measured from", handoverGo, `none(notStarted, old.pacer)`, `none(notStarted, pacer{})`, "TestLeadGoesOnUnderAnotherRange/dropped"},
+	{"who waits waits for the center's clock", leadGo, `mono = t.level - int64(float64(t.level-mono)/t.pace)`, ``, "TestWaitWhileTheCenterIsBehind"},
+	{"low rates all end alike", generatorGo, `low := (last + 1) & g.spread`, `low := int64(0)`, "TestLowRateSequencesSpread"},
+	{"all processes begin alike", generatorGo, `low = t.first`, `low = 0`, "TestFirstSequencesDiffer"},
+	{"a batch is many reservations", generatorGo, `v, n, t := g.take(int64(len(rest)))`, `v, n, t := g.take(1)`, "TestBatchIsOneReservation"},
+	{"a batch has an id twice", generatorGo, `id, id+1, id+2, id+3`, `id, id+1, id+2, id+2`, "TestBatchOfAnyLength"},
+	{"a batch goes on with ids that it has", generatorGo, `dst, id = dst[4:], id+4 {`, `dst, id = dst[4:], id+3 {`, "TestBatchOfAnyLength"},
+	{"the end of a batch is that of its beginning", generatorGo, `dst[i] = id + int64(i)`, `dst[i] = id`, "TestBatchOfAnyLength"},
+	{"a batch that fails is half there", generatorGo, `clear(dst)`, ``, "TestBatchThatFailsLeavesNothing"},
+	// In a rush, without the clock.
+	{"in a rush, the range is loaded before the last use", rushGo, "last := g.last.Load()\n\tg.pause(loadedLast)\n\tt := g.term.Load()", "t := g.term.Load()\n\tg.pause(loadedLast)\n\tlast := g.last.Load()", "TestEveryInterleavingOfARushAndASwapper"},
+	{"in a rush, an id is taken by a plain store", rushGo, `g.last.CompareAndSwap(last, v) {`, `func() bool { g.last.Store(v); return true }() {`, "TestEveryInterleavingOfARushAndAStop"},
+	{"a rush crosses a tick without the clock", rushGo, `v&(stride-1) != 0 && `, ``, "TestRushReadsTheClock"},
+	{"a rush where there is none", rushGo, `t.rush.Load() == rushing && v`, `v`, "TestRushEndsByTheClock"},
+	{"a rush ends by no clock", generatorGo, "t.rush.CompareAndSwap(rushing, easing)", ``, "TestRushEndsByTheClock"},
+	{"a rush begins beside the watcher of the last one", generatorGo, "t.rush.CompareAndSwap(rushing, easing)", "t.rush.CompareAndSwap(rushing, calm)", "TestRushesHaveOneWatcher"},
+	{"a watcher outlives its rush", rushGo, `t.rush.Load() == rushing && g.term.Load() == t`, `g.term.Load() == t`, "TestRushesHaveOneWatcher"},
+	{"a watcher outlives its term", rushGo, `t.rush.Load() == rushing && g.term.Load() == t`, `t.rush.Load() == rushing`, "TestRushesHaveOneWatcher"},
+	// Swapping.
+	{"a swap moves nothing", handoverGo, "used := g.raise(func(last int64) int64 {\n\t\tt.raised = max(last|g.seqMask, t.lo-1, last+1)\n\t\treturn t.raised\n\t})", "used := g.last.Load()", "TestEveryInterleavingOfIssuersAndASwapper"},
+	{"a swap goes on in the same tick", handoverGo, `max(last|g.seqMask, t.lo-1, last+1)`, `max(t.lo-1, last+1)`, "TestEveryInterleavingOfIssuersAndASwapper"},
+	{"a swap at the end of a tick moves nothing", handoverGo, `max(last|g.seqMask, t.lo-1, last+1)`, `max(last|g.seqMask, t.lo-1)`, "TestEveryInterleavingAtTheEndOfATick"},
+	{"a swap without a marker", handoverGo, `old.state != stopped && !g.term.CompareAndSwap(old, marker)` + and + `g.term.CompareAndSwap(marker, t)`, `false` + and + `g.term.CompareAndSwap(old, t)`, "TestEveryInterleavingOfIssuersAndASwapper"},
+	{"a swap ends by a plain store", handoverGo, `installed := g.term.CompareAndSwap(marker, t)`, "installed := true\n\tg.term.Store(t)", "TestEveryInterleavingOfALateRenewalAStopAndASwap"},
+	{"the last use is that of the next range", handoverGo, "return g.lastUsed(old, used), nil", "return g.lastUsed(old, max(used, g.last.Load()+1)), nil", "TestSwapToALowerWorkerRises"},
+	{"the last use is the start of its tick", layoutGo, `return l.Epoch + (tick+1)*l.unit() - 1`, `return l.Epoch + tick*l.unit()`, "TestLastUsedIsTheEndOfTheLastTick"},
+	// Renewing.
+	{"a renewal is installed by a plain store", handoverGo, `if !g.term.CompareAndSwap(cur, t) {`, "g.term.Store(t)\n\tif true {\n\t\treturn true\n\t}\n\tif cur == nil {", "TestEveryInterleavingOfALateRenewalAStopAndASwap"},
+	{"a late renewal is installed", handoverGo, `cur.state != held || cur.Range != prev ||`, `cur.state != held ||`, "TestExtendOnlyWhatItRenewed"},
+	{"a renewal revives a generator that has stopped", handoverGo, `cur.state != held || cur.Range != prev ||`, ``, "TestEveryInterleavingOfALateRenewalAStopAndASwap"},
+	{"a renewal lowers the ceiling", handoverGo, ` || next.Ceiling < prev.Ceiling {`, ` {`, "TestExtendOnlyWhatItRenewed"},
+	{"a renewal changes the worker id", handoverGo, `next.Worker != prev.Worker ||`, ``, "TestExtendKeepsWorkerAndFloor"},
+	{"a renewal changes the floor", handoverGo, `|| next.Floor != prev.Floor ||`, `||`, "TestExtendKeepsWorkerAndFloor"},
+	// Stopping.
+	{"a stop moves nothing", handoverGo, raiseAtStop + "\tif old.state == stopped {", "used := g.last.Load()\n\tif old.state == stopped {", "TestEveryInterleavingOfIssuersAndAStop"},
+	{"a stop moves the last use before it takes the range away", handoverGo, "old := g.term.Swap(none(stopped, pacer{}))\n\tg.pause(markedStop)\n\t// An issuer that has loaded the old term fails from here on, since last moves.\n\t" + raiseAtStop, raiseAtStop + "\tg.pause(markedStop)\n\told := g.term.Swap(none(stopped, pacer{}))\n", "TestEveryInterleavingOfIssuersAndAStop"},
+	{"a stop leaves the range", handoverGo, "old := g.term.Swap(none(stopped, pacer{}))", "old := g.term.Load()", "TestEveryInterleavingOfIssuersAndAStop"},
+	{"a drop moves nothing", handoverGo, "used := g.raise(func(last int64) int64 { return last + 1 }) // as in Stop", "used := g.last.Load()", "TestEveryInterleavingOfIssuersADropAndAnAdoption"},
+	// Milliseconds and ticks.
+	{"the first tick of a range begins before it", layoutGo, `first = ceilDiv(max(floor, l.Epoch-1)-l.Epoch+1, unit)`, `first = floorDiv(max(floor, l.Epoch-1)-l.Epoch+1, unit)`, "TestLastTickLiesWithinTheCeiling"},
+	{"the last tick of a range ends after it", layoutGo, `-l.Epoch+1, unit)-1)`, `-l.Epoch+1, unit))`, "TestLastTickLiesWithinTheCeiling"},
+	{"the floor itself is used", layoutGo, `first = ceilDiv(max(floor, l.Epoch-1)-l.Epoch+1, unit)`, `first = ceilDiv(max(floor, l.Epoch-1)-l.Epoch, unit)`, "TestTicks"},
+	{"a time field that overflows", layoutGo, `last = min(l.maxTick(), floorDiv(max(ceiling, l.Epoch-1)-l.Epoch+1, unit)-1)`, `last = floorDiv(max(ceiling, l.Epoch-1)-l.Epoch+1, unit) - 1`, "TestTicks"},
+}}

@@ -1,0 +1,159 @@
+package mutation_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A list is the mutants that the tests of one package kill.
+type list struct {
+	title   string
+	pkg     string // a directory of the module
+	killers string // what the names of all killers begin with
+	mutants []mutant
+	// loaders are where the package reads the scripts that it embeds. Mutants of those
+	// are run by one test binary, in which they are changed to read another text.
+	loaders []mutant
+}
+
+// A mutant is the module with something else in place of one rule.
+type mutant struct {
+	without string // what is missing or wrong, for people
+	file    string
+	rule    string // stands in the file once
+	instead string
+	killer  string // the test that must fail
+}
+
+// source returns the file of m, with its rule and without it.
+func (m mutant) source(t testing.TB) (product, mutated string) {
+	t.Helper()
+	text, err := os.ReadFile(root(t, m.file))
+	require.NoError(t, err)
+	product, mutated = string(text), string(text)
+	insteads := strings.Split(m.instead, and)
+	for i, rule := range strings.Split(m.rule, and) {
+		require.Equal(t, 1, strings.Count(product, rule), "%q stands in %s once: adapt the mutant to the code", rule, m.file)
+		mutated = strings.Replace(mutated, rule, insteads[i], 1)
+	}
+	return product, mutated
+}
+
+// and is between the parts of a rule that stands in several places.
+const and = "\n...\n"
+
+// embedded: the file is not compiled.
+func (m mutant) embedded() bool { return filepath.Ext(m.file) != ".go" }
+
+// root is the path of a file of the module.
+func root(t testing.TB, file string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("../../..", file))
+	require.NoError(t, err)
+	return path
+}
+
+// mutated is what the loader calls.
+const mutated = `
+import "os"
+
+func mutated(texts ...string) []string {
+	of, _ := os.ReadFile(os.Getenv("SNOWLEASE_MUTANT_OF"))
+	instead, _ := os.ReadFile(os.Getenv("SNOWLEASE_MUTANT"))
+	for i, text := range texts {
+		if text == string(of) {
+			texts[i] = string(instead)
+		}
+	}
+	return texts
+}
+`
+
+// overlay returns the flag that makes go build with other texts for files.
+func overlay(t testing.TB, dir string, texts map[string]string) string {
+	t.Helper()
+	files := map[string]string{}
+	for file, text := range texts {
+		files[root(t, file)] = write(t, dir, filepath.Base(file), text)
+	}
+	list, err := json.Marshal(map[string]any{"Replace": files})
+	require.NoError(t, err)
+	return "-overlay=" + write(t, dir, "overlay.json", string(list))
+}
+
+func write(t testing.TB, dir, name, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(dir, name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// binary builds the tests of l with its loaders changed.
+func (l list) binary(t testing.TB, dir string) (path string) {
+	t.Helper()
+	path = filepath.Join(dir, "mutants.test")
+	texts := map[string]string{l.pkg + "/mutated.go": "package " + filepath.Base(l.pkg) + "\n" + mutated}
+	for _, m := range l.loaders {
+		_, texts[m.file] = m.source(t)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-o", path, overlay(t, dir, texts), "./"+l.pkg)
+	cmd.Dir = root(t, ".")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	return path
+}
+
+// run runs a killer on a mutant and returns what it prints.
+func (l list) run(t testing.TB, m mutant, binary string) string {
+	t.Helper()
+	dir, test := t.TempDir(), pattern(l.test(m.killer))
+	_, text := m.source(t)
+	if !m.embedded() {
+		out, _ := l.goTest(t, test, overlay(t, dir, map[string]string{m.file: text})) // a failure is what is hoped for
+		return out
+	}
+	cmd := exec.CommandContext(t.Context(), binary, "-test.run="+test, "-test.timeout=2m")
+	cmd.Dir = root(t, l.pkg)
+	cmd.Env = append(os.Environ(), "SNOWLEASE_MUTANT_OF="+root(t, m.file), "SNOWLEASE_MUTANT="+write(t, dir, "mutant", text))
+	out, _ := cmd.CombinedOutput()
+	return string(out)
+}
+
+func (l list) goTest(t testing.TB, tests string, flags ...string) (out string, err error) {
+	t.Helper()
+	args := append([]string{"test", "-vet=off", "-count=1", "-timeout=2m", "-run=" + tests}, flags...)
+	cmd := exec.CommandContext(t.Context(), "go", append(args, "./"+l.pkg)...)
+	cmd.Dir = root(t, ".")
+	text, err := cmd.CombinedOutput()
+	return string(text), err
+}
+
+// test is the full name of a killer, as go test prints it.
+func (l list) test(killer string) string { return strings.ReplaceAll(l.killers+killer, " ", "_") }
+
+// pattern makes go test run just the tests of these names.
+func pattern(tests ...string) string {
+	var patterns []string
+	for _, test := range tests {
+		elements := strings.Split(test, "/")
+		for i, e := range elements {
+			elements[i] = "^" + regexp.QuoteMeta(e) + "$"
+		}
+		patterns = append(patterns, strings.Join(elements, "/"))
+	}
+	return strings.Join(patterns, "|")
+}
+
+// killed tells from the output whether the test found the rule missing: it failed,
+// rather than crashed, hung, or was not built at all.
+func killed(out, test string) bool {
+	failed := regexp.MustCompile(`(?m)^ *--- FAIL: ` + regexp.QuoteMeta(test) + ` \(`)
+	return failed.MatchString(out) && !strings.Contains(out, "\npanic: ") && !strings.Contains(out, "fatal error: ")
+}

@@ -1,0 +1,256 @@
+// Package segmentcheck tries whether a segment.Store keeps its contract, for the tests
+// of the stores.
+package segmentcheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/snowlease/snowlease/segment"
+)
+
+// Run returns the first deviation from the contract, or nil. It uses the names that
+// begin with prefix. prepare makes a name with its first number where no request may
+// create it; nil lets the requests.
+func Run(ctx context.Context, store segment.Store, prefix string, prepare func(name string, start int64) error) error {
+	c := check{store, prefix, prepare}
+	for what, f := range map[string]func(context.Context) error{
+		"unknown names": c.unknown, "first numbers": c.first, "numbers known to be given": c.above,
+		"the end": c.end, "bad requests": c.bad, "many at once": c.many, "ended contexts": c.ended,
+	} {
+		if err := f(ctx); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	return nil
+}
+
+type check struct {
+	store   segment.Store
+	prefix  string
+	prepare func(name string, start int64) error
+}
+
+// request is one for n numbers of a name that starts at start.
+func (c check) request(name string, n, start int64) (segment.Request, error) {
+	r := segment.Request{Name: c.prefix + name, N: n, Start: start, Max: math.MaxInt64, Create: c.prepare == nil}
+	if c.prepare != nil {
+		return r, c.prepare(r.Name, start)
+	}
+	return r, nil
+}
+
+func (c check) wants(ctx context.Context, r segment.Request, want error) error {
+	got, err := c.store.Reserve(ctx, r)
+	if !errors.Is(err, want) || got != (segment.Range{}) {
+		return fmt.Errorf("%+v: got %v and the error %w, want %w", r, got, err, want)
+	}
+	return nil
+}
+
+// take reserves n numbers, in as many ranges as the store likes.
+func (c check) take(ctx context.Context, r segment.Request, n int64) (all []int64, err error) {
+	for int64(len(all)) < n {
+		r.N = n - int64(len(all))
+		got, err := c.store.Reserve(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if got.First <= r.Above || got.Len() < 1 || got.Len() > r.N || got.Last > r.Max {
+			return nil, fmt.Errorf("%+v: got %v", r, got)
+		}
+		for k := range got.Len() {
+			all = append(all, got.First+k)
+		}
+	}
+	if !slices.IsSorted(all) {
+		return nil, fmt.Errorf("%v do not rise", all)
+	}
+	return all, nil
+}
+
+func (c check) unknown(ctx context.Context) error {
+	return c.wants(ctx, segment.Request{Name: c.prefix + "nobody", N: 1, Start: 1, Max: 10}, segment.ErrUnknown)
+}
+
+func (c check) first(ctx context.Context) error {
+	for name, start := range map[string]int64{"one": 1, "thousand": 1000, "Two-._": 2} {
+		r, err := c.request(name, 1, start)
+		if err != nil {
+			return err
+		}
+		got, err := c.take(ctx, r, 25)
+		if err != nil {
+			return err
+		}
+		if got[0] != start {
+			return fmt.Errorf("%q: the first number is %d, want %d", name, got[0], start)
+		}
+		r.Start, r.Create = 7, false // a name that is there goes on
+		more, err := c.take(ctx, r, 5)
+		if err != nil {
+			return err
+		}
+		if more[0] <= got[24] {
+			return fmt.Errorf("%q: %d after %d", name, more[0], got[24])
+		}
+	}
+	return nil
+}
+
+func (c check) above(ctx context.Context) error {
+	r, err := c.request("above", 3, 1)
+	if err != nil {
+		return err
+	}
+	for _, above := range []int64{0, 1_000_000, 5, 1 << 60} {
+		r.Above = above
+		if _, err := c.take(ctx, r, 3); err != nil {
+			return err
+		}
+	}
+	r.Above = 0
+	got, err := c.take(ctx, r, 1)
+	if err == nil && got[0] <= 1<<60 {
+		err = fmt.Errorf("%d after numbers above 1<<60", got[0])
+	}
+	return err
+}
+
+// end: to the last number, be it the last that there is, and no further.
+func (c check) end(ctx context.Context) error {
+	for name, last := range map[string]int64{
+		"small": 12, "billion": 1_000_000_003, "double": 1 << 53, "quintillion": 1_000_000_000_000_000_002, "largest": math.MaxInt64,
+	} {
+		r, err := c.request(name, 1, last-5)
+		if err != nil {
+			return err
+		}
+		r.Max = last
+		got, err := c.take(ctx, r, 4)
+		if err != nil {
+			return err
+		}
+		r.N = 1000
+		for got[len(got)-1] != last {
+			rest, err := c.store.Reserve(ctx, r)
+			if err != nil {
+				return err
+			}
+			if rest.First <= got[len(got)-1] || rest.Last > last {
+				return fmt.Errorf("up to %d: got %v after %v", last, rest, got)
+			}
+			got = append(got, rest.Last)
+		}
+		if err := c.wants(ctx, r, segment.ErrEnd); err != nil {
+			return err
+		}
+		if last == math.MaxInt64 {
+			continue
+		}
+		r.Max += 100 // it is not spoiled
+		if got, err := c.take(ctx, r, 100); err != nil || got[99] != last+100 {
+			return fmt.Errorf("after the maximum was raised by 100: %v: %w", got, err)
+		}
+		r.Above = r.Max
+		if err := c.wants(ctx, r, segment.ErrEnd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c check) bad(ctx context.Context) error {
+	good := segment.Request{Name: c.prefix + "bad", N: 1, Start: 1, Max: 10, Create: true}
+	for _, change := range []func(*segment.Request){
+		func(r *segment.Request) { r.Name = "" },
+		func(r *segment.Request) { r.Name = "a b" },
+		func(r *segment.Request) { r.N = 0 },
+		func(r *segment.Request) { r.N = segment.MaxReservation + 1 },
+		func(r *segment.Request) { r.Start = 0 },
+		func(r *segment.Request) { r.Max = 0 },
+		func(r *segment.Request) { r.Above = -1 },
+	} {
+		r := good
+		change(&r)
+		if err := c.wants(ctx, r, segment.ErrRequest); err != nil {
+			return err
+		}
+	}
+	good.Create = false
+	return c.wants(ctx, good, segment.ErrUnknown) // none of them has created it
+}
+
+// many: callers who create and use a name together.
+func (c check) many(ctx context.Context) error {
+	const callers, each = 8, 30
+	r, err := c.request("many", 1, 100)
+	if err != nil {
+		return err
+	}
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		all  []int64
+		errs []error
+	)
+	for range callers {
+		wg.Go(func() {
+			r, before := r, int64(0)
+			for k := range int64(each) {
+				got, err := c.take(ctx, r, 1+k%3)
+				mu.Lock()
+				if err == nil && got[0] <= before {
+					err = fmt.Errorf("%d after %d", got[0], before)
+				}
+				if err != nil {
+					errs = append(errs, err)
+					mu.Unlock()
+					return
+				}
+				before = got[len(got)-1]
+				all = append(all, got...)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	slices.Sort(all)
+	if n := len(slices.Compact(slices.Clone(all))); n != len(all) || n != callers*each*2 || all[0] != 100 {
+		return fmt.Errorf("%d numbers from %d on, %d of them different", len(all), all[0], n)
+	}
+	return nil
+}
+
+func (c check) ended(ctx context.Context) error {
+	r, err := c.request("ended", 1, 1)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	return c.wants(ctx, r, context.Canceled)
+}
+
+// Create returns the first deviation of a Creator from its contract, or nil.
+func Create(ctx context.Context, c segment.Creator, name string) error {
+	if err := c.Create(ctx, name, 5); err != nil {
+		return err
+	}
+	if err := c.Create(ctx, name, 1); !errors.Is(err, segment.ErrExists) {
+		return fmt.Errorf("create again: %w", err)
+	}
+	for name, start := range map[string]int64{"": 1, name + "0": 0} {
+		if err := c.Create(ctx, name, start); !errors.Is(err, segment.ErrRequest) {
+			return fmt.Errorf("create %q at %d: %w", name, start, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package simulate
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// A loan is a range of a worker id through all its renewals: nobody but its holder may
+// use it.
+type loan struct {
+	process        int // the borrower
+	worker         int64
+	floor, ceiling int64
+	used           int64 // the last millisecond of the last id
+	over           bool  // its holder has stopped for good
+}
+
+func (l *loan) String() string {
+	return fmt.Sprintf("(%d, %d] to process %d", l.floor, l.ceiling, l.process)
+}
+
+type tokenOf struct {
+	owner         string
+	worker, token int64
+}
+
+// A ledger knows everything that was ever granted and issued.
+type ledger struct {
+	loans   map[int64][]*loan // by worker
+	byToken map[tokenOf]*loan
+	ids     map[int64]int32 // the process
+	slots   []Slot          // as last seen on record
+	giving  []giving        // releases under way
+}
+
+// giving is a release on its way through the centre.
+type giving struct {
+	worker int64
+	owner  string
+	mark   int64
+}
+
+func newLedger() *ledger {
+	return &ledger{loans: map[int64][]*loan{}, byToken: map[tokenOf]*loan{}, ids: map[int64]int32{}}
+}
+
+func ownerOf(r lease.Request) string { return hex.EncodeToString(r.Owner[:]) }
+
+// lent notes that the centre answers with g to an Acquire or a Renew, says whether it was
+// lent before, and which other loan has a millisecond in common with it.
+func (l *ledger) lent(process int, g lease.Grant) (renewed bool, overlapping *loan, mine *loan) {
+	key := tokenOf{ownerOf(g.Request), g.Worker, g.Token}
+	mine = l.byToken[key]
+	if renewed = mine != nil && mine.floor == g.Floor; !renewed {
+		mine = &loan{process: process, worker: g.Worker, floor: g.Floor, ceiling: g.Ceiling}
+		l.loans[g.Worker] = append(l.loans[g.Worker], mine)
+	}
+	l.byToken[key] = mine
+	if mine.over {
+		return renewed, nil, mine // a late copy of the call: nobody uses it
+	}
+	mine.ceiling = max(mine.ceiling, g.Ceiling)
+	for _, other := range l.loans[g.Worker] {
+		if other != mine && max(other.floor, mine.floor) < min(other.ceiling, mine.ceiling) {
+			return renewed, other, mine
+		}
+	}
+	return renewed, nil, mine
+}
+
+func (l *ledger) loan(g lease.Grant) *loan {
+	return l.byToken[tokenOf{ownerOf(g.Request), g.Worker, g.Token}]
+}
+
+// stopped notes that the holder of g has stopped for good.
+func (l *ledger) stopped(g lease.Grant, lastUsed int64) {
+	if m := l.loan(g); m != nil {
+		m.over = true
+		m.ceiling = max(m.floor, min(m.ceiling, lastUsed), m.used)
+	}
+}
+
+// seen compares what is on record with what was. It returns what is wrong.
+func (l *ledger) seen(slots []Slot) (wrong string) {
+	for w := range min(len(slots), len(l.slots)) {
+		was, is := l.slots[w], slots[w]
+		if is.Mark >= was.Mark {
+			continue
+		}
+		if !slices.ContainsFunc(l.giving, func(g giving) bool {
+			return g.worker == int64(w) && g.owner == was.Owner && g.mark == is.Mark
+		}) {
+			wrong = fmt.Sprintf("the mark of worker %d fell from %d to %d; it was lent: %v", w, was.Mark, is.Mark, was.Owner != "")
+		}
+	}
+	l.slots = slots
+	return wrong
+}

@@ -1,0 +1,283 @@
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/snowlease/snowlease/hostseq"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// Local is the directory of a host whose processes are the nodes: what is the centre's
+// in a plan is the host's. Its clock is that of the centre, its disk the network, which
+// is slow and fails; Restart is one of the host. DropLease and DropMark damage the
+// record. Wipe is what TestLocalLimits shows; there is no Failover.
+type Local struct {
+	offset
+	Dir     string
+	reader  *hostseq.Center
+	centers []*localCenter
+	slots   []Slot // as read last
+	stale   bool   // something may have been written since
+}
+
+// maxBehind is short, so that clocks of plans are further behind.
+const maxBehind = time.Minute
+
+// NewLocal returns an empty directory, in memory where there is such a one.
+func NewLocal() (Store, error) {
+	dir, err := os.MkdirTemp("/dev/shm", "simulate-*")
+	if err != nil {
+		dir, err = os.MkdirTemp("", "simulate-*")
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &Local{Dir: dir, stale: true}
+	l.reader, err = hostseq.New(l.config(), snowflake.Layout{})
+	return l, err
+}
+
+func (l *Local) config() hostseq.Config {
+	return hostseq.Config{Sources: []hostseq.Source{hostseq.Lock}, Dir: l.Dir, MaxBehind: maxBehind}
+}
+
+// Name is local.
+func (*Local) Name() string { return "local" }
+
+func (*Local) oneHost() {}
+
+// Center returns a hostseq.Center of the process' own, which lets go of its locks when the
+// process ends.
+func (l *Local) Center(h *Host) (lease.Center, error) {
+	c := &localCenter{store: l}
+	inner, err := hostseq.New(l.config(), h.Layout, hostseq.WithMaxAhead(h.Ahead), hostseq.WithClock(c.now))
+	if err != nil {
+		return nil, err
+	}
+	c.Center = inner
+	l.centers = append(l.centers, c)
+	if h.p != nil {
+		h.p.atEnd = c.end
+	}
+	return c, nil
+}
+
+// Reincarnate does nothing: a host that has restarted has its directory.
+func (*Local) Reincarnate() error { return nil }
+
+// Snapshot is an error.
+func (*Local) Snapshot() (func() error, error) {
+	return nil, errors.New("simulate: a directory has no replica")
+}
+
+// Lose empties the directory, or damages a record.
+func (l *Local) Lose(what Kind, worker int64) error {
+	l.stale = true
+	path := filepath.Join(l.Dir, fmt.Sprintf("%s.%d.slot", namespace, worker))
+	var err error
+	switch what {
+	case Wipe:
+		var names []string
+		if names, err = filepath.Glob(filepath.Join(l.Dir, "*")); err == nil {
+			for _, name := range names {
+				err = errors.Join(err, os.Remove(name))
+			}
+		}
+	case DropLease:
+		if _, err = os.Stat(path); err == nil {
+			err = os.Truncate(path, 100)
+		}
+	default:
+		var f *os.File
+		if f, err = os.OpenFile(path, os.O_WRONLY, 0); err == nil {
+			_, err = f.WriteAt([]byte("damage"), 24)
+			err = errors.Join(err, f.Close())
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Slots reads the records.
+func (l *Local) Slots() ([]Slot, error) {
+	if !l.stale {
+		return l.slots, nil
+	}
+	names, err := filepath.Glob(filepath.Join(l.Dir, namespace+".*.slot"))
+	if err != nil {
+		return nil, err
+	}
+	records, err := l.reader.Slots(context.Background(), namespace)
+	if err != nil {
+		return nil, err
+	}
+	var slots []Slot
+	at := func(worker int64) *Slot {
+		for int64(len(slots)) <= worker {
+			slots = append(slots, Slot{Mark: -1})
+		}
+		return &slots[worker]
+	}
+	for _, name := range names {
+		var worker int64
+		if _, err := fmt.Sscanf(filepath.Base(name), namespace+".%d.slot", &worker); err != nil {
+			return nil, err
+		}
+		at(worker).Damaged = true
+	}
+	for _, r := range records {
+		*at(r.Worker) = Slot{Mark: r.Mark, Owner: r.Holder}
+	}
+	l.slots, l.stale = slots, false
+	return slots, nil
+}
+
+// Close ends all processes and removes the directory.
+func (l *Local) Close() error {
+	errs := []error{l.reader.Close()}
+	for _, c := range l.centers {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(l.Dir))...)
+}
+
+// A localCenter is the centre of one process. Each call is one step, and none reaches
+// the disk after the end of the process.
+type localCenter struct {
+	*hostseq.Center
+	store *Local
+	ended bool
+	stall func() // is called once, when the clock is read
+}
+
+func (c *localCenter) now() time.Time {
+	if f := c.stall; f != nil {
+		c.stall = nil
+		f()
+	}
+	return c.store.Now()
+}
+
+// end is what the kernel does.
+func (c *localCenter) end() {
+	c.ended = true
+	_ = c.Close()
+}
+
+func (c *localCenter) step(ctx context.Context, call func() error) error {
+	return Step(ctx, func() error {
+		if c.ended {
+			return errDead
+		}
+		c.store.stale = true
+		return call()
+	})
+}
+
+// Init makes it a directory that was in use before: each worker id was lent once.
+func (c *localCenter) Init(ctx context.Context, req lease.Request) error {
+	for w := range req.Pool {
+		req.First, req.Last = w, w
+		g, err := c.Acquire(ctx, req)
+		if err == nil {
+			err = c.Release(ctx, g, g.Floor+w)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *localCenter) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
+	return g, c.step(ctx, func() error {
+		if g, err = c.acquire(ctx, req); err == nil {
+			g.Request = req
+		}
+		return err
+	})
+}
+
+func (c *localCenter) acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
+	req.Holder = ownerOf(req) // to be seen in Slots
+	asked, err := c.withoutChance(ctx, req)
+	if err != nil {
+		return g, err
+	}
+	if way, ok := ctx.Value(passageKey{}).(*passage); ok && way.caller.Err() != nil {
+		return g, c.abandoned(ctx, asked[0])
+	}
+	for _, r := range asked {
+		if g, err = c.Center.Acquire(ctx, r); err == nil {
+			break
+		}
+	}
+	return g, err
+}
+
+// withoutChance lets the product choose, but where it does so at random: among worker
+// ids that have no file, or the same mark. Then it is asked for one after the other.
+func (c *localCenter) withoutChance(ctx context.Context, req lease.Request) ([]lease.Request, error) {
+	records, err := c.Slots(ctx, req.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(records, func(a, b lease.Slot) int { return cmp.Compare(a.Mark, b.Mark) })
+	var asked []lease.Request
+	one := func(worker int64) {
+		r := req
+		r.First, r.Last = worker, worker
+		asked = append(asked, r)
+	}
+	for w := range req.Pool {
+		if !slices.ContainsFunc(records, func(s lease.Slot) bool { return s.Worker == w }) {
+			one(w)
+		}
+	}
+	if len(asked) == 0 && len(slices.CompactFunc(slices.Clone(records), func(a, b lease.Slot) bool { return a.Mark == b.Mark })) == len(records) {
+		return []lease.Request{req}, nil
+	}
+	for _, s := range records {
+		one(s.Worker)
+	}
+	return append(asked, req), nil // for the error
+}
+
+// abandoned is a call that the disk answers after the caller has given up: what was lent
+// is taken back.
+func (c *localCenter) abandoned(ctx context.Context, req lease.Request) error {
+	given, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	left := make(chan struct{})
+	c.stall = func() {
+		giveUp()
+		<-left
+	}
+	_, err := c.Center.Acquire(given, req)
+	close(left)
+	c.stall = nil
+	_, done := c.Slots(ctx, req.Namespace) // has its turn after that
+	return cmp.Or(done, err, context.Canceled)
+}
+
+func (c *localCenter) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
+	return renewed, c.step(ctx, func() error {
+		renewed, err = c.Center.Renew(ctx, g)
+		return err
+	})
+}
+
+func (c *localCenter) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
+	return c.step(ctx, func() error { return c.Center.Release(ctx, g, lastUsed) })
+}

@@ -1,0 +1,102 @@
+package simulate_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/proof/simulate"
+	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// TestSequenceLimits: what a Sequence does not promise goes wrong, and goes well within
+// the bounds of what it does. Three processes use up the lead; the clock of Redis is set
+// back at 5 s; later all of them are replaced, and Redis loses its records.
+func TestSequenceLimits(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		name       string
+		back, loss time.Duration
+		unique     bool
+	}{
+		{"clock back by the skew, then a loss", 100 * ms, 5 * second, true},
+		{"clock back by the skew, a loss later", 100 * ms, 5*second + 150*ms, true},
+		// Ids go on at half the pace while the clock is behind. When it shows again what
+		// it had shown they are ahead of it by half of the step, and level with it only
+		// after as long again.
+		{"clock far back, a loss when it shows again what it had shown", 5 * second, 10*second + 200*ms, false},
+		{"clock far back, a loss after twice as long", 5 * second, 15 * second, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := simulate.NumberPlan{
+				Source: simulate.Sequence, Strict: true, Length: 20 * second, Net: simulate.Net{Delay: ms},
+				Sequence: redisseq.SequenceConfig{
+					Namespace: "sim", MaxAhead: 200 * ms, Skew: 100 * ms, Prefetch: 1,
+					Layout: snowflake.Layout{Epoch: 915148800000, TimeUnit: 100 * ms, WorkerBits: 2, SequenceBits: 2},
+				},
+				Faults: []simulate.Fault{{Kind: simulate.StepCenter, At: 5*second - ms, By: -test.back}},
+			}
+			for i := range 3 {
+				p.Nodes = append(p.Nodes, simulate.Node{Start: 100 * ms, Issue: 20 * ms})
+				p.Faults = append(p.Faults, simulate.Fault{Kind: simulate.Crash, Node: i, At: test.loss, For: 50 * ms})
+			}
+			p.Faults = append(p.Faults, simulate.Fault{Kind: simulate.Wipe, At: test.loss + ms})
+			r := simulate.RunNumbers(t, p, simulate.NumberSubject{})
+			require.NoError(t, r.Err)
+			require.Equal(t, test.unique, r.OK(), "%s", r)
+			require.Equal(t, test.unique, r.Broken[simulate.Duplicate] == 0)
+		})
+	}
+}
+
+// TestSequenceLossesInARow: processes that use up the lead lose all records time after
+// time, while the clock is set back by the skew, and no id comes twice. Without a part of
+// the rule some do.
+func TestSequenceLossesInARow(t *testing.T) {
+	const (
+		ms   = time.Millisecond
+		skew = 100 * ms
+		lead = `local limit = math.min(tickOf(at) + ahead, last)`
+	)
+	for name, subject := range map[string]simulate.NumberSubject{
+		"nothing":       {},
+		"the wait":      lua(`ready > now then`, `false then`, lead, `local limit = math.max(tickOf(at) + ahead, quarantine > 0 and first or 0)`, known, unheeded),
+		"the last tick": lua(`(ahead + 1) * unit + skew`, `ahead * unit + skew`, known, unheeded),
+		"the skew":      lua(`(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, known, unheeded),
+	} {
+		t.Run("without "+name, func(t *testing.T) {
+			t.Parallel()
+			twice := 0
+			for _, between := range []time.Duration{20 * ms, 60 * ms, 230 * ms} {
+				p := simulate.NumberPlan{
+					Source: simulate.Sequence, Strict: true, Length: 7 * second, Net: simulate.Net{Delay: ms},
+					Sequence: redisseq.SequenceConfig{
+						Namespace: "sim", MaxAhead: 200 * ms, Skew: skew, Prefetch: 1,
+						Layout: snowflake.Layout{Epoch: 915148800000, TimeUnit: 50 * ms, WorkerBits: 2, SequenceBits: 2},
+					},
+				}
+				for range 3 {
+					p.Nodes = append(p.Nodes, simulate.Node{Start: 100 * ms, Issue: 5 * ms})
+				}
+				for at := second; at < 6*second; at += second {
+					back := skew // and by as much again as the clock has caught up
+					for n := range time.Duration(4) {
+						loss := at + n*between
+						p.Faults = append(p.Faults, simulate.Fault{Kind: simulate.StepCenter, At: loss - ms, By: -back}, simulate.Fault{Kind: simulate.Wipe, At: loss})
+						back = min(skew, between)
+					}
+				}
+				r := simulate.RunNumbers(t, p, subject)
+				require.NoError(t, r.Err)
+				require.Greater(t, r.Numbers, 100)
+				twice += r.Broken[simulate.Duplicate]
+				require.True(t, r.OK() || name != "nothing", "%s", r)
+			}
+			require.Equal(t, name != "nothing", twice > 0)
+			t.Logf("%d ids came twice", twice)
+		})
+	}
+}

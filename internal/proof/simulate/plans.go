@@ -1,0 +1,196 @@
+package simulate
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// Plans draws plans whose faults the product promises to survive. They come in two
+// kinds: with losses of the centre's records, across which its clock steps back by the
+// skew at most; and without any, where its clock steps as it likes.
+func Plans() *rapid.Generator[Plan] { return rapid.Custom(drawPlan) }
+
+// PlanOf returns the plan of a seed, which is the one that rapid begins with at
+// -rapid.seed.
+func PlanOf(seed int) Plan { return Plans().Example(seed) }
+
+// LocalPlans draws plans for Local: the clock steps as it likes, whatever else happens.
+func LocalPlans() *rapid.Generator[Plan] { return rapid.Custom(drawLocalPlan) }
+
+// draws are drawn within a plan. Small numbers are shrunk to and drawn more often than
+// great ones, so times are spread.
+type draws struct{ *rapid.T }
+
+func (d draws) int(name string, from, to int) int { return rapid.IntRange(from, to).Draw(d.T, name) }
+
+func (d draws) one(name string, of ...int) int { return rapid.SampledFrom(of).Draw(d.T, name) }
+
+func (d draws) yes(name string) bool { return rapid.Bool().Draw(d.T, name) }
+
+// span is a time below limit in whole milliseconds, evenly distributed.
+func (d draws) span(name string, limit time.Duration) time.Duration {
+	const golden = 0.6180339887498949
+	part := float64(rapid.Uint16().Draw(d.T, name)) * golden
+	return time.Duration((part - float64(int64(part))) * float64(limit)).Truncate(time.Millisecond)
+}
+
+func drawPlan(t *rapid.T) Plan {
+	p := draw(t, steady, lossy)
+	bound(&p)
+	return p
+}
+
+func drawLocalPlan(t *rapid.T) Plan {
+	p := draw(t, steadyLocal, lossyLocal)
+	p.Net.Double = 0 // a disk does no call twice
+	return p
+}
+
+func draw(t *rapid.T, steady, lossy []Kind) Plan {
+	d := draws{t}
+	p := Plan{
+		Dice: rapid.Uint64().Draw(t, "dice"),
+		Pool: int64(d.one("pool", 1, 2, 1, 3, 4)),
+		// A third and a half of it are whole milliseconds, and whole units.
+		MaxTTL: time.Duration(d.one("MaxTTL", 20, 10, 40, 100)) * 30 * time.Millisecond,
+	}
+	exact := d.yes("exact times")
+	p.New = d.int("new", 0, 7) == 7
+	p.Skew = p.MaxTTL * time.Duration(d.one("skew", 10, 0, 25)) / 100
+	p.Wait = p.MaxTTL * time.Duration(d.one("wait", 4, 1, 10))
+	p.Length = p.MaxTTL * time.Duration(d.int("length", 2, 9))
+	unit := d.one("unit", 1, 1, 3, 10)
+	p.Layout = snowflake.Layout{
+		// Two sequence bits: whoever shares a worker id and a tick makes equal ids soon.
+		Epoch:    915148800000 - int64(d.int("epoch", 0, 9)),
+		TimeUnit: time.Duration(unit) * time.Millisecond, WorkerBits: 2, SequenceBits: uint8(d.one("sequence bits", 2, 1)),
+	}.WithDefaults()
+	p.Ahead = p.Layout.TimeUnit * time.Duration(d.one("ahead", 5, 2, 20))
+	p.Net = Net{
+		Delay: time.Duration(d.one("delay", 2, 10, 60)) * p.MaxTTL / 600,
+		Lost:  d.one("lost", 0, 2, 10), Double: d.one("double", 0, 5, 20),
+	}
+	nodes := min(MaxNodes, int(p.Pool)+d.int("more nodes", 0, 3))
+	for i := range nodes {
+		p.Nodes = append(p.Nodes, Node{
+			Start: d.span("start", p.MaxTTL),
+			TTL:   p.MaxTTL / time.Duration(d.one("TTL", 1, 1, 2)),
+			Wall:  d.span("wall", 2*time.Minute) * time.Duration(d.one("ahead", 1, -1)),
+			Rate:  d.one("rate", 100, 100, 101, 90, 120),
+			Issue: p.MaxTTL / time.Duration(d.one("issue", 20, 60, 5)),
+			Exact: exact && (p.Dice^uint64(i))%4 == 0,
+		})
+		n := &p.Nodes[len(p.Nodes)-1]
+		if n.TTL < 100*time.Millisecond || n.TTL < 2*p.Skew || n.TTL < 10*p.Layout.TimeUnit {
+			n.TTL = p.MaxTTL
+		}
+	}
+	kinds := steady
+	if d.yes("lossy") {
+		kinds = append(slices.Clone(lossy), steady...)
+	}
+	for range d.int("faults", 1, 12) {
+		p.Faults = append(p.Faults, drawFault(d, p, kinds))
+	}
+	if len(kinds) > len(steady) {
+		drawInARow(d, &p, lossy)
+	}
+	inOrder(p.Faults)
+	return p
+}
+
+func inOrder(faults []Fault) {
+	slices.SortStableFunc(faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
+}
+
+var (
+	steady = []Kind{
+		Stop, Freeze, StepCenter, Crash, StepClock, Cut, LoseReply, Down,
+		Stop, Storm, Suspend, Rate, StepWall, Burst,
+	}
+	lossy = []Kind{Wipe, Failover, DropMark, Restart, DropLease, DropMeta, DropOwners}
+
+	steadyLocal = []Kind{
+		Crash, Stop, StepCenter, Freeze, Restart, StepCenter, Stop, LoseReply, Cut,
+		Down, Storm, Suspend, StepClock, Rate, Burst, Crash,
+	}
+	lossyLocal = []Kind{DropMark, DropLease}
+)
+
+// drawInARow lets losses come more often, and some of them twice or three times in a row:
+// within a thirtieth of MaxTTL, which is a second of the default, or before the next
+// renewal, or later.
+func drawInARow(d draws, p *Plan, lossy []Kind) {
+	for range d.int("more losses", 0, 8) {
+		f := drawFault(d, *p, lossy)
+		p.Faults = append(p.Faults, f)
+		for range d.one("again", 0, 0, 1, 2) {
+			next := drawFault(d, *p, lossy)
+			next.At = f.At + d.span("within", p.MaxTTL/time.Duration(d.one("part", 30, 3, 1)))
+			p.Faults = append(p.Faults, next)
+		}
+	}
+}
+
+func drawFault(d draws, p Plan, kinds []Kind) Fault {
+	f := Fault{
+		Kind:   rapid.SampledFrom(kinds).Draw(d.T, "kind"),
+		At:     d.span("at", p.Length),
+		Node:   d.int("node", 0, len(p.Nodes)-1),
+		Worker: int64(d.int("worker", 0, int(p.Pool)-1)),
+	}
+	switch f.Kind {
+	case Crash, Stop:
+		f.For = d.span("for", p.MaxTTL) + time.Millisecond
+		if f.Kind == Stop {
+			f.N = d.int("burst", 0, 400)
+		}
+	case Freeze, Suspend:
+		f.For, f.N = d.span("for", 4*p.MaxTTL), d.int("replaced", 0, 1)
+	case Failover, Restart, Down, Cut, Storm:
+		f.For = d.span("for", 2*p.MaxTTL)
+		if f.Kind == Storm {
+			f.N = d.one("storm", 30, 60)
+		}
+	case StepCenter, StepClock, StepWall:
+		f.By = d.span("by", 2*p.MaxTTL)
+		switch d.int("far", 0, 5) {
+		case 4:
+			f.By *= 10
+		case 5:
+			f.By *= 100
+		}
+		if d.yes("back") {
+			f.By = -f.By
+		}
+	case Rate:
+		f.N = d.one("rate", 100, 50, 200)
+	case Burst:
+		f.N = d.int("burst", 1, 400)
+	}
+	return f
+}
+
+// bound takes off the centre's steps back what the product does not promise to
+// survive: with any loss in the plan, no more than the skew in all.
+func bound(p *Plan) {
+	if !slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Kind.loses() }) {
+		return
+	}
+	latest, ahead := time.Duration(0), time.Duration(0) // of the centre's clock, beyond the true time
+	for i, f := range p.Faults {
+		if f.Kind != StepCenter {
+			continue
+		}
+		latest = max(latest, f.At+ahead)
+		if f.By < 0 {
+			p.Faults[i].By = max(f.By, latest-p.Skew-f.At-ahead)
+		}
+		ahead += p.Faults[i].By
+	}
+}

@@ -1,0 +1,226 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"        //nolint:depguard // this package serves tests only
+	"github.com/alicebob/miniredis/v2/server" //nolint:depguard // this package serves tests only
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// Redis is a miniredis that runs the product's Lua, behind a real client and a pipe
+// for a connection. It can have all faults. Keys that expire do so by the bubble's
+// clock and by the steps forward of the centre's.
+type Redis struct {
+	offset
+	// Client takes a round trip for each command within a call but the first.
+	Client *redis.Client
+	mini   *miniredis.Miniredis
+	direct *redis.Client
+	lives  int
+}
+
+// connect returns a client, which asks for no round trips.
+func (r *Redis) connect() *redis.Client {
+	return redis.NewClient(&redis.Options{
+		Addr: "127.0.0.1:1", Protocol: 2, DisableIdentity: true, MaxRetries: -1, ConnMaxIdleTime: -1,
+		Dialer:                   func(context.Context, string, string) (net.Conn, error) { return r.mini.Dial() },
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+}
+
+// NewRedis returns an empty store.
+func NewRedis() (Store, error) { return newRedis() }
+
+func newRedis() (*Redis, error) {
+	r := &Redis{mini: miniredis.NewMiniRedis()}
+	r.mini.ClockTTL(true)
+	r.direct, r.Client = r.connect(), r.connect()
+	r.Client.AddHook(trips{})
+	if err := r.direct.Ping(context.Background()).Err(); err != nil {
+		return nil, err
+	}
+	r.mini.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
+		switch cmd {
+		case "INFO":
+			if section := strings.Join(args, " "); section == "replication" {
+				c.WriteBulk(fmt.Sprintf("# Replication\r\nrole:master\r\nmaster_replid:%040x\r\n", r.lives/2))
+			} else {
+				c.WriteBulk(fmt.Sprintf("# Server\r\nredis_version:7.2.4\r\nrun_id:%040x\r\ntcp_port:1\r\n", (r.lives+1)/2))
+			}
+		case "TIME":
+			now := r.Now().UnixMicro()
+			c.WriteLen(2)
+			c.WriteBulk(strconv.FormatInt(now/1e6, 10))
+			c.WriteBulk(strconv.FormatInt(now%1e6, 10))
+		default:
+			return false
+		}
+		return true
+	})
+	return r, nil
+}
+
+// trips makes commands that depend on each other as far apart as they are on a network.
+type trips struct{}
+
+func (trips) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := Step(ctx, func() error { return next(outside(ctx), cmd) })
+		if err != nil {
+			cmd.SetErr(err)
+		}
+		return err
+	}
+}
+
+// Name is redis.
+func (*Redis) Name() string { return "redis" }
+
+// Center returns a redisseq.Center.
+func (r *Redis) Center(*Host) (lease.Center, error) { return redisseq.New(r.Client) }
+
+// Step moves the centre's clock.
+func (r *Redis) Step(by time.Duration) {
+	r.offset.Step(by)
+	if by > 0 {
+		r.mini.FastForward(by)
+	}
+}
+
+// Close ends the server.
+func (r *Redis) Close() error {
+	if err := r.Client.Close(); err != nil {
+		return err
+	}
+	if err := r.direct.Close(); err != nil {
+		return err
+	}
+	r.mini.Close()
+	return nil
+}
+
+// Reincarnate changes, by turns, the run_id (a restart) and the master_replid (a
+// promotion of what may be the same process as before).
+func (r *Redis) Reincarnate() error { r.lives++; return nil }
+
+func key(what string) string { return "snowlease:{" + namespace + "}:" + what }
+
+// Slots reads the records.
+func (r *Redis) Slots() ([]Slot, error) {
+	ctx := context.Background()
+	marks, err := r.direct.HGetAll(ctx, key("mark")).Result()
+	if err != nil {
+		return nil, err
+	}
+	owners, err := r.direct.HGetAll(ctx, key("owner")).Result()
+	if err != nil {
+		return nil, err
+	}
+	var slots []Slot
+	at := func(name string) *Slot {
+		w, _ := strconv.Atoi(name) // a script wrote it
+		for len(slots) <= w {
+			slots = append(slots, Slot{Mark: -1})
+		}
+		return &slots[w]
+	}
+	for name, mark := range marks {
+		if at(name).Mark, err = strconv.ParseInt(mark, 10, 64); err != nil {
+			return nil, err
+		}
+	}
+	for name, record := range owners {
+		if owner, _, _ := strings.Cut(record, "|"); owner != "0" {
+			at(name).Owner = owner
+		}
+	}
+	return slots, nil
+}
+
+// Lose loses records.
+func (r *Redis) Lose(what Kind, worker int64) error {
+	ctx, name := context.Background(), strconv.FormatInt(worker, 10)
+	switch what {
+	case Wipe:
+		return r.direct.FlushAll(ctx).Err()
+	case DropMeta:
+		return r.direct.Del(ctx, key("meta")).Err()
+	case DropOwners:
+		return r.direct.Del(ctx, key("owner")).Err()
+	case DropLease:
+		return r.direct.ZRem(ctx, key("lease"), name).Err()
+	default:
+		return r.direct.HDel(ctx, key("mark"), name).Err()
+	}
+}
+
+// Snapshot keeps all keys: strings, hashes and sorted sets.
+func (r *Redis) Snapshot() (func() error, error) {
+	ctx := context.Background()
+	keys, err := r.direct.Keys(ctx, "*").Result()
+	if err != nil {
+		return nil, err
+	}
+	var again []func(redis.Pipeliner)
+	for _, k := range keys {
+		kind, err := r.direct.Type(ctx, k).Result()
+		if err != nil {
+			return nil, err
+		}
+		switch kind {
+		case "zset":
+			z, err := r.direct.ZRangeWithScores(ctx, k, 0, -1).Result()
+			if err != nil {
+				return nil, err
+			}
+			again = append(again, func(p redis.Pipeliner) { p.ZAdd(ctx, k, z...) })
+		case "hash":
+			h, err := r.direct.HGetAll(ctx, k).Result()
+			if err != nil {
+				return nil, err
+			}
+			again = append(again, func(p redis.Pipeliner) { p.HSet(ctx, k, h) })
+		case "string":
+			v, err := r.direct.Get(ctx, k).Result()
+			if err != nil {
+				return nil, err
+			}
+			again = append(again, func(p redis.Pipeliner) { p.Set(ctx, k, v, 0) })
+		default:
+			return nil, fmt.Errorf("simulate: no snapshot of a %s", kind)
+		}
+		left, err := r.direct.PTTL(ctx, k).Result()
+		if err != nil {
+			return nil, err
+		}
+		if left > 0 {
+			end := time.Now().Add(left)
+			again = append(again, func(p redis.Pipeliner) { p.PExpire(ctx, k, max(1, time.Until(end))) })
+		}
+	}
+	return func() error {
+		_, err := r.direct.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			p.FlushAll(ctx)
+			for _, f := range again {
+				f(p)
+			}
+			return nil
+		})
+		return err
+	}, nil
+}

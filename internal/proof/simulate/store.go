@@ -1,0 +1,52 @@
+package simulate
+
+import (
+	"time"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// namespace is the one of all runs.
+const namespace = "sim"
+
+// A Store is where a centre keeps its records, with the faults it can have. It lives
+// within one bubble. Its clock is the bubble's, plus the steps.
+type Store interface {
+	// Name is memory, redis, sqlite or local.
+	Name() string
+	// Center returns the product's centre for one process.
+	Center(*Host) (lease.Center, error)
+	// Slots reads what the product has on record, by worker. It is empty where
+	// nothing is, as with centres that are not the product's.
+	Slots() ([]Slot, error)
+	// Step moves the centre's clock.
+	Step(by time.Duration)
+	// Now is the centre's clock.
+	Now() time.Time
+	// Lose loses records: Wipe, DropLease, DropMark, DropMeta, DropOwners.
+	Lose(what Kind, worker int64) error
+	// Snapshot keeps all records; restore brings them back.
+	Snapshot() (restore func() error, err error)
+	// Reincarnate makes it another server with the records it has.
+	Reincarnate() error
+	// Close ends whatever the store has started.
+	Close() error
+}
+
+// A Slot is what a store has on record for a worker id.
+type Slot struct {
+	Mark  int64  // -1: none
+	Owner string // in hexadecimal digits; empty: nobody
+
+	Damaged bool // it cannot be read, so nobody is lent the worker id
+}
+
+// oneHost is a store whose processes run on one host.
+type oneHost interface{ oneHost() }
+
+// offset is a clock that is the bubble's plus steps. Only one goroutine runs at an
+// instant, and the network's gate orders those that read with those that step.
+type offset struct{ by time.Duration }
+
+func (o *offset) Step(by time.Duration) { o.by += by }
+func (o *offset) Now() time.Time        { return time.Now().Add(o.by) }

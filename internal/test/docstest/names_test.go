@@ -1,0 +1,213 @@
+package docstest
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker"
+)
+
+var (
+	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example|Benchmark)\w*)\(`)
+	testName = regexp.MustCompile("`(?:([a-z][a-z0-9/]*)\\.)?((?:Test|Fuzz|Example|Benchmark)[A-Z_]\\w*)(\\*?)[/`]")
+	ofTests  = regexp.MustCompile(`\| (?:test|held by|killed by) \|`)
+	goName   = regexp.MustCompile("`((" + `[a-z]+` + `)\.[A-Z]\w*(?:\.[A-Z]\w*)?)`)
+	metric   = regexp.MustCompile("`(idworker_[a-z_]+)")
+	alert    = regexp.MustCompile("`(IdWorker[A-Z][A-Za-z]+)`")
+	contract = regexp.MustCompile("contract: `([^`]+)`")
+	firstRow = regexp.MustCompile("(?m)^\\| `([^`]+)`")
+)
+
+// tests are the names of the tests of each package.
+type tests map[string]map[string]bool
+
+// sources is the Go code of each package, and the names of its tests.
+var sources = sync.OnceValues(func() (code map[string]string, names tests) {
+	code, names = map[string]string{}, tests{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != root:
+			return fs.SkipDir
+		case !strings.HasSuffix(path, ".go") || strings.Contains(path, "docstest"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		dir = filepath.ToSlash(dir)
+		code[dir] += string(text)
+		if strings.HasSuffix(path, "_test.go") {
+			for _, m := range testFunc.FindAllStringSubmatch(string(text), -1) {
+				if names[dir] == nil {
+					names[dir] = map[string]bool{}
+				}
+				names[dir][m[1]] = true
+			}
+		}
+		return err
+	})
+	if err != nil {
+		panic(err)
+	}
+	return code, names
+})
+
+// unknownTests are the tests that the prose cites and that are not there. A name may
+// end in *, for all that begin so, and begin with its package, as in lease.TestX.
+//
+// A table with a column for tests means those of one package: that of the name, else
+// those that the row links to, else those that the line before the table links to.
+func unknownTests(p page) (list []string) {
+	_, names := sources()
+	var (
+		said      []string // the packages that the last line outside of tables links to
+		row, rows bool     // the line is a row, and its table is one of tests
+	)
+	for line := range strings.Lines(p.prose) {
+		before := row
+		if row = strings.HasPrefix(line, "|"); row && !before {
+			rows = ofTests.MatchString(line)
+		} else if !row && strings.TrimSpace(line) != "" {
+			said = names.linked(p, line)
+		}
+		for _, m := range testName.FindAllStringSubmatch(line, -1) {
+			in := slices.Collect(maps.Keys(names))
+			if m[1] != "" {
+				in = slices.DeleteFunc(in, func(dir string) bool { return !strings.HasSuffix("/"+dir, "/"+m[1]) })
+			} else if row && rows {
+				if in = names.linked(p, line); len(in) == 0 {
+					in = said
+				}
+			}
+			if !slices.ContainsFunc(in, func(dir string) bool { return names.has(dir, m[2], m[3] == "*") }) {
+				list = append(list, strings.Trim(m[0], "`/"))
+			}
+		}
+	}
+	return list
+}
+
+func (names tests) has(dir, name string, begins bool) bool {
+	for n := range names[dir] {
+		if n == name || begins && strings.HasPrefix(n, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// linked are the packages with tests that a line of the page links to, or to a file of.
+func (names tests) linked(p page, line string) (dirs []string) {
+	for _, m := range link.FindAllStringSubmatch(line, -1) {
+		target := path.Join(path.Dir(p.name), m[1])
+		for _, dir := range []string{target, path.Dir(target)} {
+			if names[dir] != nil {
+				dirs = append(dirs, dir)
+				break
+			}
+		}
+	}
+	return dirs
+}
+
+// unknownTexts are the metrics, log messages and cases of the contract that the prose
+// names and the code does not have.
+func unknownTexts(p page) (list []string) {
+	packages, _ := sources()
+	code := strings.Join(slices.Collect(maps.Values(packages)), "\n")
+	look := func(re *regexp.Regexp, text, before, after string) {
+		for _, m := range re.FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(code, before+m[1]+after) {
+				list = append(list, m[1])
+			}
+		}
+	}
+	look(metric, p.prose, `"`, `"`)
+	if _, events, ok := strings.Cut(p.prose, "\n## Log events\n"); ok {
+		events, _, _ = strings.Cut(events, "\n## ")
+		look(firstRow, events, `"`, `"`)
+	}
+	code = packages["lease/leasetest"]
+	look(contract, p.prose, `"`, `"`)
+	return list
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	alerts, err := os.ReadFile(filepath.Join(root, "deploy", "dashboards", "alerts.yml"))
+	require.NoError(t, err)
+	n := 0
+	for _, p := range pages(t) {
+		for _, name := range unknownTests(p) {
+			t.Errorf("%s: there is no test %s; a row of a table of tests says in which package, as in dbseq.TestStampede", p.name, name)
+		}
+		for _, text := range unknownTexts(p) {
+			t.Errorf("%s: %s is not there", p.name, text)
+		}
+		for _, m := range alert.FindAllStringSubmatch(p.prose, -1) {
+			n++
+			if !strings.Contains(string(alerts), "alert: "+m[1]+"\n") {
+				t.Errorf("%s: there is no alert %s", p.name, m[1])
+			}
+		}
+	}
+	require.Positive(t, n)
+}
+
+func TestNamesFindFaults(t *testing.T) {
+	t.Parallel()
+	for prose, want := range map[string][]string{
+		"`TestNope` `TestNope*` `TestContract` `TestContr*` `TestFleet/*/killed`": {"TestNope", "TestNope*"},
+		"`redisseq.TestContract` `casstore.TestContract` `fleet.TestFleet`":       nil,
+		"`local.TestContract` `seq.TestContract` `lease.TestFleet/*/killed`":      {"local.TestContract", "seq.TestContract", "lease.TestFleet"},
+
+		"| what | seen |\n|---|---|\n| a | `TestContract` |":                                   nil,
+		"| what | test |\n|---|---|\n| a | `TestContract` |":                                   {"TestContract"},
+		"| what | test |\n|---|---|\n| a | `redisseq.TestContract` |":                          nil,
+		"| what | held by |\n|---|---|\n| a | `TestContract` in [it](../redisseq) |":           nil,
+		"| what | test |\n|---|---|\n| a | [it](../hostseq/slots.go) `TestContract` |":         {"TestContract"},
+		"By [it](../redisseq):\n\n| what | killed by |\n|---|---|\n| a | `TestContract` |":     nil,
+		"By [it](../redisseq).\n\nElse:\n\n| what | test |\n|---|---|\n| a | `TestContract` |": {"TestContract"},
+	} {
+		require.Equal(t, want, unknownTests(page{name: "docs/x.md", prose: prose}), prose)
+	}
+	require.Equal(t, []string{"idworker_nope", "borrowed", "nope"},
+		unknownTexts(page{prose: "`idworker_nope`, `idworker_ids_total`, contract: `nope`, contract: `least recently used first`\n## Log events\n| `borrowed` |\n| `worker id borrowed` |\n## More\n| `nope` |"}))
+}
+
+// The table of the configuration has the keys of Config, no more, no fewer.
+func TestConfigTable(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	config := reflect.TypeFor[idworker.Config]()
+	for i := range config.NumField() {
+		keys = append(keys, config.Field(i).Tag.Get("yaml"))
+	}
+	for _, name := range []string{"README.md", "README.zh-CN.md"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		require.NoError(t, err)
+		_, table, found := strings.Cut(string(text), "| `namespace` |")
+		require.True(t, found, "%s has no table of the configuration", name)
+		table, _, _ = strings.Cut("| `namespace` |"+table, "\n\n")
+		var told []string
+		for _, m := range firstRow.FindAllStringSubmatch(table, -1) {
+			told = append(told, m[1])
+		}
+		require.ElementsMatch(t, keys, told, "%s", name)
+	}
+}

@@ -1,0 +1,44 @@
+package docstest
+
+// packages are those that blocks name without an import.
+var packages = map[string]string{
+	"context": "context", "errors": "errors", "fmt": "fmt", "os": "os", "time": "time", "slog": "log/slog", "http": "net/http",
+	"fx": "go.uber.org/fx", "gorm": "gorm.io/gorm", "redis": "github.com/redis/go-redis/v9",
+	"sqlite": "github.com/libtnb/sqlite", "dbseq": base + "/dbseq", "redisseq": base + "/redisseq",
+	"idworker": base + "/idworker", "lease": base + "/lease", "keeper": base + "/lease/keeper", "snowflake": base + "/snowflake",
+	"segment": base + "/segment", "hostseq": base + "/hostseq", "casstore": base + "/casstore", "history": base + "/history",
+	"migrate": base + "/migrate", "takeover": base + "/migrate/takeover", "ordernumber": base + "/ordernumber", "console": base + "/console",
+	"gormplugin": base + "/gormplugin", "providers": base + "/providers",
+	"leasetest": base + "/lease/leasetest", "testing": "testing",
+
+	// In modules of their own.
+	"metrics": base + "/metrics", "prometheus": "github.com/prometheus/client_golang/prometheus",
+	"zap": "go.uber.org/zap", "zapslog": "go.uber.org/zap/exp/zapslog",
+}
+
+const base = "github.com/snowlease/snowlease"
+
+// prelude is what blocks use without saying where it comes from.
+var prelude = map[string]string{
+	"ctx":        "var ctx context.Context",
+	"db":         "var db *gorm.DB",
+	"client":     "var client redis.UniversalClient",
+	"worker":     "var worker *idworker.IdWorker",
+	"w":          "var w *idworker.IdWorker",
+	"cfg":        "var cfg idworker.Config",
+	"center":     "var center lease.Center",
+	"layout":     "var layout snowflake.Layout",
+	"sample":     "var sample []int64",
+	"ids":        "var ids [100]int64",
+	"id":         "var id int64",
+	"old":        "var old []int64",
+	"mux":        "var mux *http.ServeMux",
+	"registry":   "var registry *prometheus.Registry",
+	"newDB":      "func newDB() (*gorm.DB, error) { return nil, nil }",
+	"newRedis":   "func newRedis() redis.UniversalClient { return nil }",
+	"Order":      "type Order struct { ID int64; Total int64; CreatedAt time.Time }",
+	"Handler":    "type Handler struct { ids *idworker.IdWorker }",
+	"traced":     "type traced struct { lease.Center }",
+	"newCenter":  "func newCenter(*testing.T) lease.Center { return nil }",
+	"newHandler": "func newHandler(*idworker.IdWorker) *Handler { return nil }",
+}

@@ -1,0 +1,119 @@
+package docstest
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// rows are the cells of the table of a page whose first row begins so.
+func rows(t *testing.T, name, first string) (table [][]string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(text), "\n| "+first+" |")
+	require.True(t, found, "%s: no table begins with %s", name, first)
+	rest, _, _ = strings.Cut("| "+first+" |"+rest, "\n\n")
+	for line := range strings.Lines(rest) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		table = append(table, cells)
+	}
+	return table
+}
+
+// The defaults that the table of the configuration tells are those of the code.
+func TestDefaultsTable(t *testing.T) {
+	t.Parallel()
+	elsewhere := map[string]any{
+		"preset": "default", "holder": "program@host:pid", "max_ahead": snowflake.DefaultMaxAhead,
+		"prefetch": redisseq.DefaultPrefetch, "max_age": redisseq.DefaultMaxAge,
+	}
+	config := reflect.ValueOf(idworker.Config{Namespace: "orders"}.WithDefaults())
+	want := map[string]string{}
+	for i := range config.NumField() {
+		key := config.Type().Field(i).Tag.Get("yaml")
+		value := config.Field(i).Interface()
+		if special, ok := elsewhere[key]; ok {
+			value = special
+		}
+		want[key] = fmt.Sprint(value)
+	}
+	n := 0
+	for _, name := range []string{"README.md", "README.zh-CN.md"} {
+		for _, row := range rows(t, name, "`namespace`") {
+			key, told := strings.Trim(row[0], "`"), row[1]
+			value, code := strings.CutPrefix(told, "`")
+			value, closed := strings.CutSuffix(value, "`")
+			if code && closed || told != "" && strings.Trim(told, "0123456789") == "" { // else words
+				n++
+				require.Equal(t, want[key], value, "%s: %s", name, key)
+			}
+		}
+	}
+	require.Greater(t, n, 20)
+}
+
+// The layouts that the table of the presets tells are those of the code.
+func TestPresetTable(t *testing.T) {
+	t.Parallel()
+	for _, row := range rows(t, "README.md", "`default`") {
+		l, err := snowflake.Preset(strings.Trim(row[0], "`"))
+		require.NoError(t, err)
+		require.Contains(t, l.String(), "bits="+row[1])
+		day, zone, _ := strings.Cut(row[2], " ")
+		epoch, err := time.Parse("2006-01-02 -07:00", day+" "+cmp.Or(zone, "+00:00"))
+		require.NoError(t, err)
+		require.WithinRange(t, time.UnixMilli(l.Epoch), epoch, epoch.AddDate(0, 0, 1).Add(-1), row[0])
+		require.Equal(t, thousands(l.Workers()), row[3], row[0])
+		require.Equal(t, thousands(l.PerTick())+" per ms", row[4], row[0])
+		ends := fmt.Sprint(l.Ends().UTC().Year())
+		if l.Bits() <= 53 {
+			ends += ", all below 2^53"
+		}
+		require.Equal(t, ends, row[5], row[0])
+	}
+}
+
+func thousands(n int64) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+}
+
+// The years that docs/sizing.md tells of time bits are those that the code has.
+func TestYearsTable(t *testing.T) {
+	t.Parallel()
+	for _, row := range rows(t, "docs/sizing.md", "39") {
+		var bits uint8
+		_, err := fmt.Sscan(row[0], &bits)
+		require.NoError(t, err)
+		for i, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
+			told := row[i+1]
+			var number float64
+			if n, err := fmt.Sscan(strings.ReplaceAll(told, ",", ""), &number); n == 0 || err != nil {
+				continue // beyond any need
+			}
+			l := snowflake.Layout{Epoch: 1, TimeUnit: unit, TimeBits: bits}
+			days := float64(l.Ends().UnixMilli()) / 1000 / 86400
+			if !strings.HasSuffix(told, "days") {
+				days /= 365.25
+			}
+			require.InEpsilon(t, days, number, 0.01, "%d bits of %v: %s", bits, unit, told)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package memcenter_test
+
+import (
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/leasetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	leasetest.Run(t, func(testing.TB) leasetest.Store { return newStore(true) })
+}
+
+// TestContractNever: where the incarnation is not compared.
+func TestContractNever(t *testing.T) {
+	t.Parallel()
+	leasetest.Run(t, func(testing.TB) leasetest.Store { return newStore(false) })
+}
+
+// store is a memcenter.Center with the faults of the suite.
+type store struct {
+	center      *memcenter.Center
+	compared    bool
+	incarnation atomic.Int64
+}
+
+func newStore(compared bool) *store {
+	s := &store{center: memcenter.New(), compared: compared}
+	if !compared {
+		s.center.Reincarnate("")
+	}
+	return s
+}
+
+func (s *store) Center(testing.TB) lease.Center       { return s.center }
+func (s *store) Sleep(d time.Duration)                { s.center.Advance(d) }
+func (s *store) Wipe(testing.TB)                      { s.center.Wipe() }
+func (s *store) Snapshot(testing.TB) (restore func()) { return s.center.Snapshot() }
+func (s *store) Reincarnate(testing.TB)               { s.become(s.incarnation.Add(1)) }
+func (s *store) Flip(testing.TB)                      { s.become(s.incarnation.Add(-1)) }
+func (s *store) Traits() leasetest.Traits {
+	return leasetest.Traits{LeastRecentlyUsed: true, Incarnation: s.compared}
+}
+
+func (s *store) become(n int64) {
+	if s.compared {
+		s.center.Reincarnate(strconv.FormatInt(n, 10))
+	}
+}
+
+func (s *store) Drop(_ testing.TB, namespace string, what leasetest.Records) {
+	s.center.Change(namespace, func(ns rules.Namespace) rules.Namespace {
+		switch what {
+		case leasetest.OneSlot:
+			return ns.WithoutLease(0)
+		case leasetest.OneMark:
+			return ns.WithoutMark(0)
+		case leasetest.Owners:
+			return ns.WithoutOwners()
+		default:
+			return ns.WithoutMeta()
+		}
+	})
+}

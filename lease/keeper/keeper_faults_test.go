@@ -1,0 +1,182 @@
+package keeper_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// expire lets the lease of a holder end, whatever it does, as a failover to a stale
+// replica could. Its mark stays.
+func (r *rig) expire(worker int64) {
+	r.center.Change("orders", func(ns rules.Namespace) rules.Namespace {
+		slots := append([]rules.Slot(nil), ns.Slots...)
+		slots[worker].Expires = 1
+		ns.Slots = slots
+		return ns
+	})
+}
+
+// lent counts the leases that run.
+func (r *rig) lent() (n int) {
+	slots, err := r.center.Slots(r.Context(), "orders")
+	require.NoError(r, err)
+	for _, s := range slots {
+		if s.Expires > time.Now().UnixMilli() {
+			n++
+		}
+	}
+	return n
+}
+
+func TestNothingIsIssuedWhenAWorkerIDIsGivenBack(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		r.next()
+		released := false
+		r.center.Intercept(func(_ context.Context, verb string, after bool) error {
+			if verb == "release" && !after {
+				released = true
+				_, err := r.gen.NextID()
+				require.ErrorIs(t, err, snowflake.ErrStopped, "the generator stops first")
+			}
+			return nil
+		})
+		require.NoError(t, r.keeper.Stop(t.Context()))
+		require.True(t, released)
+	})
+}
+
+func TestLostLeaseIsUsedUpWhereNoOtherIsFree(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.member(func(c *keeper.Config) { c.Request.First, c.Request.Last = 4, 4 })
+		r.start()
+		first := r.keeper.Status().Grant
+		r.expire(4)
+		time.Sleep(15 * time.Second)
+		require.EqualValues(t, 1, r.losses.Load())
+		require.Equal(t, keeper.Borrowing, r.keeper.Status().State)
+		r.next()
+		time.Sleep(time.Until(time.UnixMilli(first.Ceiling)))
+		require.LessOrEqual(t, r.next().Time.UnixMilli(), first.Ceiling)
+		require.EqualValues(t, 1, r.losses.Load(), "what is lost is not renewed")
+
+		time.Sleep(6 * time.Second)
+		require.Greater(t, r.next().Time.UnixMilli(), first.Ceiling, "lent anew, above all that was used")
+	})
+}
+
+func TestEachBorrowHasAnOwnerOfItsOwn(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		owners := map[[16]byte]bool{}
+		for range 4 {
+			g := r.keeper.Status().Grant
+			require.False(t, owners[g.Owner])
+			owners[g.Owner] = true
+			r.expire(g.Worker)
+			time.Sleep(15 * time.Second)
+			r.next()
+		}
+		require.EqualValues(t, 4, r.losses.Load())
+	})
+}
+
+func TestLostReplyOfABorrowAfterALossLeaksNoSlot(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		var lost atomic.Int32
+		r.center.Intercept(func(_ context.Context, verb string, after bool) error {
+			if verb == "acquire" && after && lost.Load() < 3 {
+				lost.Add(1)
+				return errors.New("connection reset")
+			}
+			return nil
+		})
+		r.expire(r.keeper.Status().Grant.Worker)
+		time.Sleep(20 * time.Second)
+		require.Equal(t, int32(3), lost.Load())
+		require.Equal(t, keeper.Holding, r.keeper.Status().State)
+		require.Equal(t, 1, r.lent())
+	})
+}
+
+// Calls that take long make ids a little earlier than they are, never later.
+func TestSlowCenterSetsNoClockAhead(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.center.Intercept(func(_ context.Context, verb string, after bool) error {
+			if verb == "acquire" || verb == "renew" {
+				time.Sleep(700 * time.Millisecond)
+			}
+			return nil
+		})
+		r.start()
+		for range 30 {
+			id := r.next().Time
+			require.False(t, id.After(time.Now()), "ahead by %v", time.Until(id))
+			require.WithinDuration(t, time.Now(), id, 2*time.Second)
+			time.Sleep(time.Second)
+		}
+		require.Zero(t, r.losses.Load())
+	})
+}
+
+// What a process held before it was copied is not renewed, however soon the centre is
+// back.
+func TestResetForgetsTheGrant(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		old := r.keeper.Status().Grant
+		up := r.down()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.Error(t, r.keeper.Reset(ctx))
+		up()
+		time.Sleep(2 * time.Second)
+		require.NotEqual(t, old.Worker, r.next().Worker)
+		require.Equal(t, old.Ceiling, r.slot(old.Worker).Mark, "neither renewed nor given back")
+		require.Equal(t, old.Ceiling, r.slot(old.Worker).Expires)
+	})
+}
+
+// A centre that does not answer a renewal at all.
+func TestCenterHangsDuringARenewal(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		hung := 0
+		r.center.Intercept(func(ctx context.Context, verb string, after bool) error {
+			if verb == "renew" && !after && hung < 3 {
+				hung++
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		})
+		for range 60 {
+			time.Sleep(time.Second)
+			r.next()
+		}
+		require.Equal(t, 3, hung)
+		require.Zero(t, r.losses.Load())
+	})
+}
+
+func TestTheContextOfTheStartMayEnd(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ctx, cancel := context.WithCancel(t.Context())
+		require.NoError(t, r.keeper.Start(ctx))
+		cancel()
+		for range 20 {
+			time.Sleep(10 * time.Second)
+			r.next()
+		}
+	})
+}

@@ -1,0 +1,988 @@
+package keeper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/snowlease/snowlease/internal/test/logtest"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var layout = snowflake.Layout{}.WithDefaults()
+
+// A rig is a keeper with all that it needs, in a bubble of synctest whose clock
+// stands in the lifetime of the layout.
+type rig struct {
+	*testing.T
+	center *memcenter.Center
+	gen    *snowflake.Generator
+	keeper *keeper.Keeper
+	losses atomic.Int32 // by OnLost
+	log    logtest.Journal
+	prev   int64
+}
+
+func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
+		r := &rig{T: t, center: memcenter.New()}
+		require.NoError(t, r.center.Init(t.Context(), request()))
+		r.member(nil)
+		// Also where the test fails, since a bubble cannot end before its goroutines.
+		defer func() { _ = r.keeper.Stop(context.Background()) }()
+		f(t, r)
+	})
+}
+
+func request() lease.Request {
+	req := keeper.NewRequest("orders", layout)
+	req.Owner = lease.NewOwner()
+	return req
+}
+
+// member gives the rig a new generator and keeper.
+func (r *rig) member(change func(*keeper.Config)) {
+	r.Helper()
+	var err error
+	r.gen, err = snowflake.NewGenerator(layout)
+	require.NoError(r, err)
+	cfg := keeper.Config{
+		Center:    r.center,
+		Generator: r.gen,
+		Request:   request(),
+		OnLost: func(err error) {
+			if errors.Is(err, lease.ErrLost) {
+				r.losses.Add(1)
+			}
+		},
+		Logger: slog.New(slog.NewTextHandler(&r.log, nil)),
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	r.keeper, err = keeper.New(cfg)
+	require.NoError(r, err)
+}
+
+func (r *rig) start() {
+	r.Helper()
+	require.NoError(r, r.keeper.Start(r.Context()))
+}
+
+// next returns an id, which must be greater than the one before.
+func (r *rig) next() snowflake.Parts {
+	r.Helper()
+	id, err := r.gen.NextID()
+	require.NoError(r, err)
+	require.Greater(r, id, r.prev)
+	r.prev = id
+	p, err := layout.Decode(id)
+	require.NoError(r, err)
+	return p
+}
+
+func (r *rig) slot(worker int64) lease.Slot {
+	r.Helper()
+	slots, err := r.center.Slots(r.Context(), "orders")
+	require.NoError(r, err)
+	return slots[worker]
+}
+
+// down makes every call fail until up is called.
+func (r *rig) down() (up func()) {
+	r.center.Intercept(func(context.Context, string, bool) error { return errors.New("connection refused") })
+	return func() { r.center.Intercept(nil) }
+}
+
+func TestKeeperRenewsUntilItStops(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		for range 100 {
+			time.Sleep(7 * time.Second)
+			p := r.next()
+			require.WithinDuration(t, time.Now(), p.Time, 2*time.Millisecond)
+		}
+		st := r.keeper.Status()
+		require.Equal(t, keeper.Holding, st.State)
+		require.Zero(t, st.Losses)
+		require.NoError(t, st.Err)
+		require.Greater(t, st.Renewals, int64(60))
+		require.Zero(t, st.Failures)
+		last := r.next()
+
+		require.NoError(t, r.keeper.Stop(t.Context()))
+		_, err := r.gen.NextID()
+		require.ErrorIs(t, err, snowflake.ErrStopped)
+		slot := r.slot(last.Worker)
+		require.Empty(t, slot.Holder)
+		require.Equal(t, last.Time.UnixMilli(), slot.Mark, "the mark is the last use, not the ceiling")
+		require.Equal(t, keeper.Stopped, r.keeper.Status().State)
+		require.NoError(t, r.keeper.Stop(t.Context()), "a second stop does nothing")
+		require.Contains(t, r.log.String(), "worker id borrowed")
+		require.Contains(t, r.log.String(), "worker id given back")
+	})
+}
+
+type schedule func(time.Time) time.Time
+
+func (s schedule) Next(t time.Time) time.Time { return s(t) }
+
+// renewals counts those that succeed.
+func (r *rig) renewals() *atomic.Int64 {
+	var n atomic.Int64
+	r.center.Intercept(func(_ context.Context, verb string, after bool) error {
+		if verb == "renew" && after {
+			n.Add(1)
+		}
+		return nil
+	})
+	return &n
+}
+
+func TestScheduleNeverMakesARenewalLate(t *testing.T) {
+	for name, s := range map[string]schedule{
+		"once a year":        func(t time.Time) time.Time { return t.AddDate(1, 0, 0) },
+		"never":              func(time.Time) time.Time { return time.Time{} },
+		"in the past":        func(t time.Time) time.Time { return t.Add(-time.Hour) },
+		"wall clock stepped": func(t time.Time) time.Time { return t.Add(100 * time.Hour) },
+		"every five seconds": func(t time.Time) time.Time { return t.Add(5 * time.Second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.member(func(c *keeper.Config) { c.Schedule = s })
+				renewals := r.renewals()
+				r.start()
+				time.Sleep(300 * time.Second)
+				r.next()
+				if name == "every five seconds" {
+					require.InDelta(t, 60, renewals.Load(), 1)
+					return
+				}
+				require.InDelta(t, 30*1.05, renewals.Load(), 30*0.06)
+			})
+		})
+	}
+}
+
+// Each point of a cron schedule is one renewal, whatever the jitter.
+func TestEachPointOfAScheduleIsOneRenewal(t *testing.T) {
+	for _, spec := range []string{
+		"* * * * * *", "*/2 * * * * *", "*/5 * * * * *", "3-59/7 * * * * *", "*/10 * * * * *",
+		"@every 1s", "@every 3s", "@every 10s",
+	} {
+		t.Run(spec, func(t *testing.T) {
+			s, err := cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor).Parse(spec)
+			require.NoError(t, err)
+			for range 5 { // a keeper's jitter is chosen once
+				bubble(t, func(t *testing.T, r *rig) {
+					r.member(func(c *keeper.Config) { c.Schedule = s })
+					renewals := r.renewals()
+					time.Sleep(1234 * time.Millisecond)
+					r.start()
+					began, points := time.Now(), 0
+					for p := s.Next(began); p.Sub(began) <= 5*time.Minute; p = s.Next(p) {
+						points++
+					}
+					time.Sleep(5 * time.Minute)
+					require.InDelta(t, points, renewals.Load(), 1) // at the ends
+				})
+			}
+		})
+	}
+}
+
+// Replicas renew at different times before a point of the schedule.
+func TestReplicasSpreadAroundASchedule(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		s, err := cron.ParseStandard("@every 5s")
+		require.NoError(t, err)
+		at := map[time.Duration]bool{}
+		for range 20 {
+			r.member(func(c *keeper.Config) { c.Schedule = s })
+			r.start()
+			time.Sleep(17 * time.Second)
+			before := 5*time.Second - r.keeper.Status().Renewed.Sub(time.Now().Truncate(time.Minute))%(5*time.Second)
+			require.LessOrEqual(t, before, lease.DefaultTTL/3/10)
+			at[before] = true
+			require.NoError(t, r.keeper.Stop(t.Context()))
+			time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
+		}
+		require.Greater(t, len(at), 10)
+	})
+}
+
+// A schedule adds its points to the renewals that the lease needs.
+func TestSparseScheduleAddsToTheLeasesRenewals(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		s, err := cron.ParseStandard("* * * * *")
+		require.NoError(t, err)
+		r.member(func(c *keeper.Config) {
+			c.Schedule = s
+			c.Jitter = func(d time.Duration) time.Duration { return d - d/20 }
+		})
+		renewals := r.renewals()
+		r.start() // at a whole minute
+		time.Sleep(10 * time.Minute)
+		require.InDelta(t, 10*(6+1), renewals.Load(), 1) // each 9.5 s, and each minute
+	})
+}
+
+func TestCenterDownThenUp(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		up := r.down()
+		ceiling := r.keeper.Status().Grant.Ceiling
+		time.Sleep(29 * time.Second)
+		require.LessOrEqual(t, r.next().Time.UnixMilli(), ceiling, "ids go on to the ceiling")
+		time.Sleep(12 * time.Second)
+		_, err := r.gen.NextID()
+		require.ErrorIs(t, err, snowflake.ErrLeaseExpired)
+		st := r.keeper.Status()
+		require.ErrorContains(t, st.Err, "connection refused")
+		up()
+		time.Sleep(2 * time.Second)
+		r.next()
+		require.Equal(t, keeper.Holding, r.keeper.Status().State)
+		require.NoError(t, r.keeper.Status().Err)
+	})
+}
+
+// story is what the log says of the time since began: seconds, level, message.
+func (r *rig) story(began time.Time) (lines []string) {
+	r.Helper()
+	for line := range strings.Lines(r.log.String()) {
+		var at time.Time
+		found := regexp.MustCompile(`^time=(\S+) level=(\w+) msg="?([^"=]+?)"? \w+=`).FindStringSubmatch(line)
+		require.NotNil(r, found, line)
+		require.NoError(r, at.UnmarshalText([]byte(found[1])))
+		if !at.Before(began) {
+			lines = append(lines, fmt.Sprintf("%.1f %s %s", at.Sub(began).Seconds(), found[2], found[3]))
+		}
+	}
+	return lines
+}
+
+// The log tells an outage in the order and at the times in which it happens, though
+// nobody asks for an id.
+func TestTheLogTellsAnOutage(t *testing.T) {
+	tellsAll := func(r *rig) {
+		r.member(func(c *keeper.Config) { c.Jitter = func(d time.Duration) time.Duration { return d } })
+	}
+	t.Run("the center is away", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			tellsAll(r)
+			r.start()
+			began, ceiling := time.Now(), time.UnixMilli(r.keeper.Status().Grant.Ceiling)
+			up := r.down()
+			time.Sleep(10*time.Minute - time.Second/2)
+			require.Equal(t, []string{
+				"0.0 INFO worker id borrowed",
+				"10.0 WARN lease not renewed: trying again, the ceiling stands",
+				"30.0 ERROR ids stopped: the lease has expired",
+			}, r.story(began))
+			require.Equal(t, began.Add(lease.DefaultTTL), ceiling)
+			up()
+			time.Sleep(time.Minute)
+			require.Equal(t, []string{
+				"600.0 ERROR lease lost: its range is used up while another worker id is borrowed",
+				"600.0 INFO worker id borrowed",
+				"600.0 INFO ids resumed",
+			}, r.story(began)[3:])
+			require.Regexp(t, `ids stopped: .* worker=\d+ namespace=orders center=memory ceiling=\S+ err="memcenter: renew: connection refused"`, r.log.String())
+			require.Regexp(t, `ids resumed" worker=\d+ namespace=orders center=memory after=9m29.999s`, r.log.String(), "since the tick after the ceiling")
+
+			r.down()
+			time.Sleep(time.Minute)
+			require.Contains(t, r.story(began), "680.0 ERROR ids stopped: the lease has expired")
+		})
+	})
+	t.Run("and hangs", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			tellsAll(r)
+			r.start()
+			began := time.Now()
+			r.freeze(false)
+			time.Sleep(time.Minute)
+			require.Equal(t, "30.0 ERROR ids stopped: the lease has expired", r.story(began)[2])
+		})
+	})
+	t.Run("a lost lease that nothing replaces", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			tellsAll(r)
+			r.start()
+			began := time.Now()
+			r.expire(r.keeper.Status().Grant.Worker)
+			r.center.Intercept(func(_ context.Context, verb string, _ bool) error {
+				if verb == "acquire" {
+					return errors.New("read-only")
+				}
+				return nil
+			})
+			time.Sleep(time.Minute - time.Second/2)
+			r.center.Intercept(nil)
+			time.Sleep(time.Minute)
+			require.Equal(t, []string{
+				"0.0 INFO worker id borrowed",
+				"10.0 ERROR lease lost: its range is used up while another worker id is borrowed",
+				"10.0 WARN no worker id yet",
+				"30.0 ERROR ids stopped: the lease has expired",
+				"60.0 INFO worker id borrowed",
+				"60.0 INFO ids resumed",
+			}, r.story(began))
+		})
+	})
+	t.Run("nothing of the kind", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.start()
+			for range 20 {
+				up := r.down()
+				time.Sleep(15 * time.Second)
+				up()
+				time.Sleep(15 * time.Second)
+			}
+			r.center.Wipe()
+			time.Sleep(5 * time.Minute)
+			require.NoError(t, r.keeper.Reset(t.Context()), "without a worker id for a moment, and not by an expired lease")
+			time.Sleep(time.Minute)
+			require.NoError(t, r.keeper.Stop(t.Context()))
+			time.Sleep(time.Minute)
+			require.NotContains(t, r.log.String(), "ids stopped")
+			require.NotContains(t, r.log.String(), "ids resumed")
+		})
+	})
+	t.Run("it stops meanwhile", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.start()
+			r.down()
+			time.Sleep(20 * time.Second)
+			require.Error(t, r.keeper.Stop(t.Context()))
+			time.Sleep(time.Minute)
+			require.NotContains(t, r.log.String(), "ids stopped")
+		})
+	})
+}
+
+// Ids of a layout of coarse ticks stop at the end of the last tick that is whole.
+func TestTheLogTellsAnOutageOfCoarseTicks(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		coarse := snowflake.Layout{TimeUnit: 700 * time.Millisecond, TimeBits: 38}.WithDefaults()
+		r.member(func(c *keeper.Config) {
+			var err error
+			r.gen, err = snowflake.NewGenerator(coarse)
+			require.NoError(t, err)
+			c.Generator = r.gen
+			c.Request = keeper.NewRequest("coarse", coarse)
+		})
+		req := keeper.NewRequest("coarse", coarse)
+		req.Owner = lease.NewOwner()
+		require.NoError(t, r.center.Init(t.Context(), req))
+		r.start()
+		r.down()
+		for r.gen.Err() == nil {
+			require.NotContains(t, r.log.String(), "ids stopped")
+			time.Sleep(time.Millisecond)
+		}
+		synctest.Wait()
+		require.Contains(t, r.log.String(), "ids stopped")
+	})
+}
+
+// The generator's clock says when ids stop, not the timers of a process that stood still.
+func TestTheLogTellsWhenIdsStopped(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"before the timer": time.Minute, "after the timer": -time.Minute, "after a renewal": 0} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				var step atomic.Int64
+				r.member(func(c *keeper.Config) {
+					began := time.Now()
+					var err error
+					r.gen, err = snowflake.NewGenerator(layout, snowflake.WithClock(func() time.Duration {
+						return time.Since(began) + time.Duration(step.Load())
+					}))
+					require.NoError(t, err)
+					c.Generator = r.gen
+				})
+				r.start()
+				if ahead == 0 {
+					time.Sleep(time.Minute)
+				}
+				ceiling := time.UnixMilli(r.keeper.Status().Grant.Ceiling)
+				up := r.down()
+				step.Store(int64(ahead))
+				time.Sleep(time.Until(ceiling.Add(max(0, -ahead))))
+				require.NotContains(t, r.log.String(), "ids stopped")
+				time.Sleep(time.Second)
+				require.Contains(t, r.log.String(), "ids stopped")
+				up()
+				time.Sleep(5 * time.Second)
+				after := regexp.MustCompile(`"?ids resumed"?.* after=(\S+)`).FindStringSubmatch(r.log.String())
+				require.NotNil(t, after)
+				stopped, err := time.ParseDuration(after[1])
+				require.NoError(t, err)
+				require.InDelta(t, (3*time.Second + max(0, ahead)).Seconds(), stopped.Seconds(), 3, "since the ceiling passed by the generator's clock")
+			})
+		})
+	}
+}
+
+func TestShortOutageCostsNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		worker := r.next().Worker
+		for range 20 {
+			up := r.down()
+			time.Sleep(15 * time.Second)
+			r.next()
+			up()
+			time.Sleep(15 * time.Second)
+			require.Equal(t, worker, r.next().Worker)
+		}
+		require.Zero(t, r.losses.Load())
+	})
+}
+
+func TestLostLeaseIsReplacedWhileIdsGoOn(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		old := r.keeper.Status().Grant
+		r.next()
+		up := r.down()
+		time.Sleep(28*time.Second + 500*time.Millisecond) // within the skew of its expiry: lost, not yet past its ceiling
+		up()
+		id := r.next()
+		require.Equal(t, old.Worker, id.Worker, "the old range is still its own")
+		time.Sleep(1200 * time.Millisecond)
+		require.EqualValues(t, 1, r.losses.Load())
+		st := r.keeper.Status()
+		require.Equal(t, 1, st.Losses)
+		require.Greater(t, st.Failures, int64(5))
+		require.Equal(t, keeper.Holding, st.State)
+		require.NotEqual(t, old.Worker, r.next().Worker)
+		require.NotEqual(t, old.Owner, st.Grant.Owner)
+	})
+}
+
+func TestWipeUnderLoadPausesNoHolder(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		for i := range 300 {
+			time.Sleep(time.Second)
+			r.next()
+			if i%40 == 30 {
+				r.center.Wipe()
+			}
+		}
+		require.EqualValues(t, 7, r.losses.Load(), "it is on record no more, and borrows anew")
+	})
+}
+
+// lead is how far ahead of the clock the next id lies.
+func (r *rig) lead() time.Duration {
+	r.Helper()
+	return time.Until(r.next().Time)
+}
+
+// A holder that is on record goes on above a loss, also where the store fails over again
+// before all replies have arrived, and its ids follow the clock again when it has caught up.
+func TestFailoverPausesNoHolder(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		r.next()
+		worker, lost := r.next().Worker, 0
+		r.center.Intercept(func(_ context.Context, verb string, after bool) error {
+			if verb == "renew" && after && lost < 2 {
+				lost++
+				return errors.New("connection reset")
+			}
+			return nil
+		})
+		r.center.Reincarnate("2")
+		time.Sleep(500 * time.Millisecond)
+		r.center.Reincarnate("3")
+		above := time.Duration(0)
+		for range 1000 {
+			time.Sleep(20 * time.Millisecond)
+			above = max(above, r.lead())
+		}
+		require.InDelta(t, lease.DefaultTTL+lease.DefaultSkew, above, float64(15*time.Second))
+		require.Equal(t, 2, lost)
+		for range 3000 {
+			time.Sleep(20 * time.Millisecond)
+			require.Equal(t, worker, r.next().Worker)
+		}
+		require.LessOrEqual(t, r.lead(), 2*time.Millisecond)
+		require.Zero(t, r.losses.Load())
+		require.Equal(t, 1, strings.Count(r.log.String(), "ids go on above them"))
+		require.Less(t, r.keeper.Status().Renewals, int64(40), "renewals are frequent at first only")
+	})
+}
+
+func TestFullPool(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		one := func(c *keeper.Config) { c.Request.First, c.Request.Last = 4, 4 }
+		r.member(one)
+		r.start()
+		first := r.keeper
+		r.member(one)
+		began := time.Now()
+		err := r.keeper.Start(t.Context())
+		var full *lease.NoFreeWorkerError
+		require.ErrorAs(t, err, &full)
+		require.Equal(t, int64(4), full.First)
+		require.Positive(t, full.Wait())
+		require.ErrorContains(t, err, "memory")
+		require.LessOrEqual(t, time.Since(began), keeper.DefaultWait)
+
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		err = r.keeper.Start(ctx) // it may be started again
+		require.ErrorAs(t, err, &full)
+		require.NoError(t, ctx.Err(), "the error comes before the context ends, or fx drops it")
+
+		go func() {
+			time.Sleep(4 * time.Second)
+			_ = first.Stop(context.Background())
+		}()
+		r.start()
+		require.Equal(t, int64(4), r.next().Worker)
+	})
+}
+
+func TestCenterDownAtStart(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		up := r.down()
+		err := r.keeper.Start(t.Context())
+		require.ErrorContains(t, err, `borrow a worker id of namespace "orders" from memory`)
+		require.ErrorContains(t, err, "connection refused")
+		_, err = r.gen.NextID()
+		require.ErrorIs(t, err, snowflake.ErrNotStarted)
+		go func() {
+			time.Sleep(5 * time.Second)
+			up()
+		}()
+		r.start()
+		r.next()
+	})
+}
+
+// A centre that hangs until its context ends.
+func TestCenterHangsAtStart(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.center.Intercept(func(ctx context.Context, _ string, _ bool) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		err := r.keeper.Start(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorContains(t, err, "memory")
+		require.NoError(t, ctx.Err())
+	})
+}
+
+func TestLostReplyOfABorrowLeaksNoSlot(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		lost := 0
+		r.center.Intercept(func(_ context.Context, verb string, after bool) error {
+			if verb == "acquire" && after && lost < 3 {
+				lost++
+				return errors.New("connection reset")
+			}
+			return nil
+		})
+		r.start()
+		require.Equal(t, 3, lost)
+		r.next()
+		lent := 0
+		for w := range layout.Workers() {
+			if r.slot(w).Holder != "" || r.slot(w).Expires > 0 {
+				lent++
+			}
+		}
+		require.Equal(t, 1, lent)
+	})
+}
+
+func TestContextThatEndsDuringABorrowGivesTheSlotBack(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		gone := errors.New("the app gave up")
+		c := &lateCenter{Center: r.center, before: func() { cancel(gone) }}
+		r.member(func(cfg *keeper.Config) { cfg.Center = c })
+		err := r.keeper.Start(ctx)
+		require.ErrorIs(t, err, gone)
+		for w := range layout.Workers() {
+			require.True(t, r.slot(w).Free() || r.slot(w).Expires == 0, "worker %d", w)
+		}
+		_, err = r.gen.NextID()
+		require.ErrorIs(t, err, snowflake.ErrNotStarted)
+	})
+}
+
+// A lateCenter answers a borrow after before was called.
+type lateCenter struct {
+	lease.Center
+	before func()
+}
+
+func (c *lateCenter) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
+	g, err := c.Center.Acquire(context.WithoutCancel(ctx), req)
+	c.before()
+	return g, err
+}
+
+func TestStartAfterALoss(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.center.Wipe()
+		began := time.Now()
+		r.start()
+		require.LessOrEqual(t, time.Since(began), lease.DefaultSkew+500*time.Millisecond)
+		require.Greater(t, r.lead(), lease.DefaultTTL-time.Second, "above all that may have been forgotten")
+		for range 30_000 {
+			r.next()
+		}
+		for range 4000 {
+			time.Sleep(10 * time.Millisecond)
+			require.LessOrEqual(t, r.lead(), lease.DefaultTTL)
+		}
+		require.LessOrEqual(t, r.lead(), 2*time.Millisecond, "the clock has caught up")
+	})
+}
+
+// The shortest range is at least a whole tick, whatever the layout is.
+func TestStartAfterALossWithCoarseTicks(t *testing.T) {
+	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 700 * time.Millisecond, 3 * time.Second} {
+		bubble(t, func(t *testing.T, r *rig) {
+			coarse := snowflake.Layout{TimeUnit: unit, TimeBits: 38}.WithDefaults()
+			r.member(func(c *keeper.Config) {
+				var err error
+				r.gen, err = snowflake.NewGenerator(coarse)
+				require.NoError(t, err)
+				c.Generator = r.gen
+				c.Request = keeper.NewRequest("coarse", coarse)
+				c.Wait = 20 * time.Second
+			})
+			began := time.Now()
+			r.start()
+			require.LessOrEqual(t, time.Since(began), lease.DefaultSkew+max(500*time.Millisecond, 3*unit+time.Second/5))
+			for range 500 {
+				time.Sleep(100 * time.Millisecond)
+				id, err := r.gen.NextID()
+				require.NoError(t, err)
+				require.Greater(t, id, r.prev)
+				r.prev = id
+			}
+		})
+	}
+}
+
+// A seventh of what the smallest layout can issue goes on as if nothing had been lost.
+func TestRateAfterALoss(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		small, err := snowflake.Preset("jssafe")
+		require.NoError(t, err)
+		r.member(func(c *keeper.Config) {
+			r.gen, err = snowflake.NewGenerator(small)
+			require.NoError(t, err)
+			c.Generator = r.gen
+			c.Request = keeper.NewRequest("small", small)
+		})
+		r.start()
+		for range 9000 * 40 {
+			time.Sleep(time.Second / 9000)
+			before := time.Now()
+			_, err := r.gen.NextID()
+			require.NoError(t, err)
+			require.Zero(t, time.Since(before), "it has not waited")
+		}
+	})
+}
+
+func TestExactTimes(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.center.Wipe()
+		began := time.Now()
+		r.member(func(c *keeper.Config) { c.ExactTimes = true })
+		err := r.keeper.Start(t.Context())
+		var q *lease.QuarantineError
+		require.ErrorAs(t, err, &q)
+		require.Zero(t, time.Since(began), "it outlasts Wait")
+		require.Equal(t, keeper.Idle, r.keeper.Status().State)
+
+		time.Sleep(25 * time.Second)
+		r.start()
+		require.Less(t, r.lead(), time.Millisecond)
+
+		r.center.Reincarnate("2") // a holder waits too, when its range is used up
+		time.Sleep(lease.DefaultTTL + time.Second)
+		_, err = r.gen.NextID()
+		require.ErrorIs(t, err, snowflake.ErrLeaseExpired)
+		require.Equal(t, keeper.Quarantined, r.keeper.Status().State)
+		time.Sleep(lease.DefaultTTL / 2)
+		require.Less(t, r.lead(), time.Millisecond)
+	})
+}
+
+func TestMismatchFailsAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.member(func(c *keeper.Config) { c.Request.Skew = time.Second })
+		began := time.Now()
+		err := r.keeper.Start(t.Context())
+		var m *lease.MismatchError
+		require.ErrorAs(t, err, &m)
+		require.Zero(t, time.Since(began))
+	})
+}
+
+func TestSetupThatCannotWorkFailsAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.center.Intercept(func(context.Context, string, bool) error { return fmt.Errorf("no run_id: %w", lease.ErrSetup) })
+		began := time.Now()
+		require.ErrorContains(t, r.keeper.Start(t.Context()), "no run_id")
+		require.Zero(t, time.Since(began))
+	})
+}
+
+func TestCentersClockFarOff(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.center.Advance(10 * time.Minute)
+		err := r.keeper.Start(t.Context())
+		var c *lease.ClockError
+		require.ErrorAs(t, err, &c)
+		r.center.Advance(-10 * time.Minute)
+		r.start()
+		r.next()
+	})
+}
+
+func TestCentersClockStepsWhileHolding(t *testing.T) {
+	for _, step := range []time.Duration{time.Hour, -time.Hour, 3 * time.Second, -3 * time.Second} {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.start()
+			for range 60 {
+				time.Sleep(time.Second)
+				r.next()
+			}
+			r.center.Advance(step)
+			for range 60 {
+				time.Sleep(time.Second)
+				if id, err := r.gen.NextID(); err == nil {
+					require.Greater(t, id, r.prev)
+					r.prev = id
+				} else {
+					require.ErrorIs(t, err, snowflake.ErrLeaseExpired)
+				}
+			}
+			r.center.Advance(-step)
+			time.Sleep(time.Minute)
+			r.next()
+		})
+	}
+}
+
+func TestStopWhileTheCenterIsDown(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		r.down()
+		began := time.Now()
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		err := r.keeper.Stop(ended)
+		require.ErrorContains(t, err, "connection refused")
+		require.ErrorContains(t, err, "memory")
+		require.LessOrEqual(t, time.Since(began), 6*time.Second)
+		_, err = r.gen.NextID()
+		require.ErrorIs(t, err, snowflake.ErrStopped)
+	})
+}
+
+func TestReleaseIsTriedAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		worker := r.next().Worker
+		failed := 0
+		r.center.Intercept(func(_ context.Context, verb string, after bool) error {
+			if verb == "release" && !after && failed < 3 {
+				failed++
+				return errors.New("connection reset")
+			}
+			return nil
+		})
+		ended, cancel := context.WithCancel(t.Context())
+		cancel() // as in a shutdown that takes too long
+		require.NoError(t, r.keeper.Stop(ended))
+		require.Equal(t, 3, failed)
+		require.Empty(t, r.slot(worker).Holder)
+	})
+}
+
+// freeze lets the verbs, or all, hang until their contexts end: after they are carried
+// out or before.
+func (r *rig) freeze(after bool, verbs ...string) {
+	r.center.Intercept(func(ctx context.Context, verb string, isAfter bool) error {
+		if isAfter == after && (len(verbs) == 0 || slices.Contains(verbs, verb)) {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	})
+}
+
+// A stop takes no longer than its own attempts to give back, whatever else is under way
+// at a store that hangs.
+func TestStopBesideAnythingOnAFrozenStore(t *testing.T) {
+	for name, begin := range map[string]func(t *testing.T, r *rig, running func(func() error)){
+		"a start": func(_ *testing.T, r *rig, running func(func() error)) {
+			r.freeze(false)
+			running(func() error { return r.keeper.Start(r.Context()) })
+		},
+		"a reset": func(_ *testing.T, r *rig, running func(func() error)) {
+			r.start()
+			r.freeze(false)
+			running(func() error { return r.keeper.Reset(r.Context()) })
+		},
+		"a reset whose worker id is not told": func(_ *testing.T, r *rig, running func(func() error)) {
+			r.start()
+			r.freeze(true)
+			running(func() error { return r.keeper.Reset(r.Context()) })
+		},
+		"a reset that gives back what came too late": func(t *testing.T, r *rig, running func(func() error)) {
+			ctx, cancel := context.WithCancel(t.Context())
+			c := &lateCenter{Center: r.center, before: func() {}}
+			r.member(func(cfg *keeper.Config) { cfg.Center = c })
+			r.start()
+			c.before = func() {
+				c.before = func() {}
+				r.freeze(false)
+				cancel()
+			}
+			running(func() error { return r.keeper.Reset(ctx) })
+		},
+		"a reset that waits for a borrow to be given back": func(t *testing.T, r *rig, running func(func() error)) {
+			c := &lateCenter{Center: r.center, before: func() {}}
+			r.member(func(cfg *keeper.Config) { cfg.Center = c })
+			r.start()
+			asked := make(chan struct{})
+			c.before = func() { // of the loop, after the loss
+				c.before = func() {}
+				r.freeze(false, "release")
+				close(asked)
+				time.Sleep(time.Second)
+			}
+			r.expire(r.keeper.Status().Grant.Worker)
+			<-asked
+			running(func() error { return r.keeper.Reset(r.Context()) })
+			time.Sleep(time.Second)
+		},
+		"three resets": func(_ *testing.T, r *rig, running func(func() error)) {
+			r.start()
+			r.freeze(false)
+			for range 3 {
+				running(func() error { return r.keeper.Reset(r.Context()) })
+			}
+		},
+		"a loss": func(_ *testing.T, r *rig, _ func(func() error)) {
+			r.start()
+			r.expire(r.keeper.Status().Grant.Worker)
+			r.freeze(false, "acquire", "release")
+			time.Sleep(lease.DefaultTTL / 2)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				var others sync.WaitGroup
+				begin(t, r, func(call func() error) {
+					others.Go(func() {
+						if err := call(); err == nil {
+							t.Error("it succeeds beside a stop on a frozen store")
+						}
+					})
+					synctest.Wait()
+				})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				began := time.Now()
+				_ = r.keeper.Stop(ctx)
+				require.LessOrEqual(t, time.Since(began), 5*time.Second)
+				_, err := r.gen.NextID()
+				require.ErrorIs(t, err, snowflake.ErrStopped)
+				others.Wait()
+				require.LessOrEqual(t, time.Since(began), 5*time.Second, "and ends the others")
+				require.Equal(t, keeper.Stopped, r.keeper.Status().State)
+			})
+		})
+	}
+}
+
+func TestStopDuringARenewal(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		r.center.Intercept(func(ctx context.Context, verb string, after bool) error {
+			if verb == "renew" && after {
+				<-ctx.Done()
+			}
+			return nil
+		})
+		time.Sleep(lease.DefaultTTL/3 + time.Millisecond) // a renewal is under way
+		require.NoError(t, r.keeper.Stop(t.Context()))
+		_, err := r.gen.NextID()
+		require.ErrorIs(t, err, snowflake.ErrStopped)
+	})
+}
+
+func TestLifeCycle(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		require.ErrorContains(t, r.keeper.Start(t.Context()), "starts once")
+		r.next()
+		require.NoError(t, r.keeper.Stop(t.Context()))
+		require.ErrorContains(t, r.keeper.Start(t.Context()), "stopped")
+
+		r.member(nil)
+		require.NoError(t, r.keeper.Stop(t.Context()), "stop before start")
+		require.Error(t, r.keeper.Start(t.Context()))
+	})
+}
+
+func TestNewKeeperReportsEveryFault(t *testing.T) {
+	_, err := keeper.New(keeper.Config{Wait: -1})
+	for _, want := range []string{"Center is nil", "Generator is nil", "Wait -1ns", "namespace", "pool 0", "TTL 0s"} {
+		require.ErrorContains(t, err, want)
+	}
+	gen, err := snowflake.NewGenerator(snowflake.Layout{TimeUnit: 10 * time.Second, SequenceBits: 20})
+	require.NoError(t, err)
+	req := keeper.NewRequest("orders", snowflake.Wide())
+	_, err = keeper.New(keeper.Config{Center: memcenter.New(), Generator: gen, Request: req})
+	for _, want := range []string{"is not the generator's", "pool of 1024", "10 time units"} {
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestStateNames(t *testing.T) {
+	for s, want := range map[keeper.State]string{
+		keeper.Idle: "idle", keeper.Borrowing: "borrowing", keeper.Quarantined: "quarantined",
+		keeper.Holding: "holding", keeper.Stopped: "stopped", 99: "State(99)",
+	} {
+		require.Equal(t, want, s.String())
+	}
+}

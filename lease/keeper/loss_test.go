@@ -1,0 +1,98 @@
+package keeper_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// calls counts those of a verb, with when they were made.
+func (r *rig) calls(verb string) *[]time.Time {
+	var at []time.Time
+	r.center.Intercept(func(_ context.Context, v string, after bool) error {
+		if v == verb && !after {
+			at = append(at, time.Now())
+		}
+		return nil
+	})
+	return &at
+}
+
+// Who waits for a range ahead of the clock asks some times, so that another loss is
+// noticed; who wants exact times asks less often.
+func TestQuarantineIsAskedAboutUntilItEnds(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.center.Wipe()
+		time.AfterFunc(1200*time.Millisecond, r.center.Wipe)
+		began := time.Now()
+		asked := r.calls("acquire")
+		r.start()
+		require.LessOrEqual(t, time.Since(began), 1200*time.Millisecond+lease.DefaultSkew+time.Second, "the second loss begins another wait")
+		require.Greater(t, len(*asked), 4)
+		require.Less(t, len(*asked), 10)
+		r.next()
+	})
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		r.center.Reincarnate("2")
+		renewed := r.calls("renew")
+		for floor := r.keeper.Status().Grant.Floor; r.keeper.Status().Grant.Floor == floor; r.next() {
+			time.Sleep(100 * time.Millisecond)
+		}
+		require.LessOrEqual(t, (*renewed)[len(*renewed)-1].Sub((*renewed)[0]), lease.DefaultSkew+500*time.Millisecond)
+		require.Less(t, len(*renewed), 8)
+	})
+	bubble(t, func(t *testing.T, r *rig) {
+		r.center.Wipe()
+		r.member(func(c *keeper.Config) { c.ExactTimes, c.Wait = true, time.Minute })
+		asked := r.calls("acquire")
+		r.start()
+		require.Less(t, len(*asked), 9)
+	})
+}
+
+func TestReplicasSpreadAfterAQuarantine(t *testing.T) {
+	after := func(jitter func(time.Duration) time.Duration) (at time.Duration) {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.center.Wipe()
+			asked := r.calls("acquire")
+			r.member(func(c *keeper.Config) { c.Jitter = jitter })
+			r.start()
+			at = (*asked)[1].Sub((*asked)[0])
+		})
+		return at
+	}
+	first := after(func(d time.Duration) time.Duration { return d })
+	last := after(func(d time.Duration) time.Duration { return d - d/10 })
+	require.Equal(t, 100*time.Millisecond, last-first)
+}
+
+// A range that begins ahead of the clock is short at first. Where a layout has few ids in
+// a millisecond, renewals keep ahead of who uses a tenth of them.
+func TestShortRangeLastsUntilItsRenewal(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		narrow := snowflake.Layout{WorkerBits: 2, SequenceBits: 2}.WithDefaults()
+		r.member(func(c *keeper.Config) {
+			var err error
+			r.gen, err = snowflake.NewGenerator(narrow)
+			require.NoError(t, err)
+			c.Generator, c.Request = r.gen, keeper.NewRequest("narrow", narrow)
+		})
+		r.start()
+		for range 5000 {
+			time.Sleep(10 * time.Millisecond)
+			for range 4 {
+				id, err := r.gen.NextID()
+				require.NoError(t, err)
+				require.Greater(t, id, r.prev)
+				r.prev = id
+			}
+		}
+	})
+}

@@ -1,0 +1,214 @@
+package leasetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// A Flipper is a Store that can become its former incarnation again, as a proxy in
+// front of several servers does. Stores that cannot need not be one.
+type Flipper interface {
+	// Flip undoes the last Reincarnate, with the records as they are.
+	Flip(t testing.TB)
+}
+
+// failing is what holds when the whole store forgets, or is another.
+func failing() []promise {
+	return []promise{
+		{says: "another incarnation is seen by every verb", alone: true, prove: reincarnated},
+		{says: "an incarnation that flips is named", alone: true, by: canFlip, prove: flips},
+		{says: "after a wipe holders borrow anew, above all that was lent", alone: true, prove: wiped},
+		{says: "a late copy of a borrow extends nothing", prove: lateCopy},
+		{says: "after a failover holders go on above all that was lent", alone: true, by: looksAtIncarnation, prove: failedOver},
+		{says: "a holder that did not hear of its next range is told again", alone: true, by: looksAtIncarnation, prove: unheard},
+		{says: "a range below a quarantine is never extended", alone: true, by: looksAtIncarnation, prove: notExtended},
+		{says: "after a failover a former owner cannot renew", alone: true, by: looksAtIncarnation, prove: revived},
+		{says: "after a failover a stale record that runs is waited for", alone: true, by: looksAtIncarnation, prove: staleRecord},
+		{says: "whatever the store forgets, ranges are disjoint", alone: true, prove: func(t *testing.T, b *bench) {
+			s := b.open(t, 3, maxTTL(short), above)
+			for range 3 {
+				s.anything(t, 20)
+				b.Wipe(t)
+				s.anything(t, 20)
+				s.lendAll()
+			}
+		}},
+		{says: "whatever a failover brings back, ranges are disjoint", alone: true, by: looksAtIncarnation, prove: func(t *testing.T, b *bench) {
+			s := b.open(t, 3, maxTTL(short), above)
+			for range 3 {
+				s.anything(t, 15)
+				restore := b.Snapshot(t)
+				s.anything(t, 20)
+				restore()
+				b.Reincarnate(t)
+				s.anything(t, 20)
+				s.lendAll()
+			}
+		}},
+	}
+}
+
+func reincarnated(t *testing.T, b *bench) {
+	if !b.Traits().Incarnation {
+		s := b.open(t, 2)
+		g := s.acquire()
+		b.Reincarnate(t)
+		s.acquire() // the store is one durable server
+		s.renew(g)
+		return
+	}
+	type pair struct{ a, c lease.Grant }
+	held := map[string]pair{}
+	spaces := map[string]*space{}
+	for _, verb := range []string{"renew", "acquire", "release"} {
+		spaces[verb] = b.open(t, 3, above)
+		held[verb] = pair{spaces[verb].acquire(), spaces[verb].acquire()}
+	}
+	b.Reincarnate(t)
+	for verb, s := range spaces {
+		s.seeLoss(verb, held[verb].a, held[verb].c)
+	}
+}
+
+func flips(t *testing.T, b *bench) {
+	flipper := b.Store.(Flipper)
+	s := b.open(t, 2, above)
+	g := s.acquire()
+	b.Reincarnate(t)
+	first := s.requireQuarantine(exact)
+	require.NotContains(t, first.Reason, "quarantine: never")
+	s.Sleep(20 * time.Millisecond)
+	flipper.Flip(t)
+	q := s.requireQuarantine(exact)
+	require.Contains(t, q.Reason, "quarantine: never", "the error names the way out")
+	require.Greater(t, q.Until, first.Until)
+	s.goesOn(g, q)
+}
+
+func wiped(t *testing.T, b *bench) {
+	s := b.open(t, 4, above)
+	a, c := s.acquire(), s.acquire(ttl(50*time.Second))
+	for range 2 {
+		b.Wipe(t)
+		_, err := s.tryRenew(a)
+		require.ErrorIs(t, err, lease.ErrLost, "not on record")
+		require.ErrorIs(t, s.tryRelease(c, c.Ceiling), lease.ErrLost, "not on record, so not to be marked")
+		q := s.requireQuarantine(exact)
+		a, c = s.goesOn(a, q), s.goesOn(c, q)
+	}
+}
+
+// A request that arrives once more after its lease is over lends its owner the worker
+// id anew. The owner, which still has the first grant, must not come to what lies between.
+func lateCopy(t *testing.T, b *bench) {
+	s := b.open(t, 1)
+	req := s.request(ttl(short))
+	first, err := s.ask(req)
+	require.NoError(t, err)
+	s.pass(first.Ceiling)
+	between := s.acquire(ttl(short))
+	s.pass(between.Ceiling)
+	req.TTL = long
+	copied, err := s.ask(req)
+	require.NoError(t, err)
+	renewed, err := s.tryRenew(first)
+	require.NoError(t, err, "it is the same owner's")
+	require.Equal(t, []int64{copied.Token, copied.Floor}, []int64{renewed.Token, renewed.Floor})
+	require.ErrorIs(t, s.tryRelease(first, first.Ceiling), lease.ErrLost)
+	s.requireMark(0, copied.Ceiling, "the mark stays")
+}
+
+func failedOver(t *testing.T, b *bench) {
+	s := b.open(t, 2, above)
+	a, c := s.acquire(), s.acquire()
+	for range 3 {
+		restore := b.Snapshot(t)
+		a = s.renew(a)
+		restore()
+		b.Reincarnate(t)
+		q := s.requireQuarantine(exact)
+		a, c = s.goesOn(a, q), s.goesOn(c, q)
+		s.requireFull()
+	}
+	s.release(a, a.Floor)
+	require.Equal(t, a.Floor, s.acquire(workers(a.Worker, a.Worker)).Floor)
+}
+
+// unheard: the reply to the renewal that lent the next range is lost. The holder asks
+// again with the grant that it has, also where the next failover has lost the answer.
+func unheard(t *testing.T, b *bench) {
+	s := b.open(t, 1, above)
+	g := s.acquire()
+	restore := b.Snapshot(t)
+	b.Reincarnate(t)
+	next := s.goesOn(g, s.requireQuarantine(exact))
+	again, err := s.tryRenew(g)
+	require.NoError(t, err)
+	require.Equal(t, []int64{next.Token, next.Floor}, []int64{again.Token, again.Floor})
+	require.GreaterOrEqual(t, again.Ceiling, next.Ceiling)
+	require.ErrorIs(t, s.tryRelease(g, g.Ceiling), lease.ErrLost, "what it has not heard of is not given back")
+	s.requireMark(0, again.Ceiling, "the mark stays")
+
+	restore()
+	b.Reincarnate(t)
+	s.renew(s.goesOn(next, s.requireQuarantine(exact)))
+}
+
+func notExtended(t *testing.T, b *bench) {
+	s := b.open(t, 1, above)
+	g := s.acquire()
+	b.Reincarnate(t)
+	q := s.requireQuarantine(exact)
+	next, err := s.tryRenew(g)
+	for ; s.waits(err); next, err = s.tryRenew(g) {
+		s.requireMark(0, g.Ceiling, "nothing was written")
+	}
+	require.NoError(t, err)
+	require.Greater(t, next.Now+next.Ahead.Milliseconds(), s.horizon(q), "not before")
+	require.GreaterOrEqual(t, next.Floor, s.horizon(q))
+
+	waiting := b.open(t, 1)
+	held := waiting.acquire()
+	b.Reincarnate(t)
+	_, err = waiting.tryRenew(held)
+	_ = waiting.isQuarantine(err)
+}
+
+func revived(t *testing.T, b *bench) {
+	s := b.open(t, 1, above)
+	former := s.acquire(ttl(short))
+	restore := b.Snapshot(t)
+	s.pass(former.Ceiling)
+	g := s.acquire()
+	restore()
+	b.Reincarnate(t)
+	_, err := s.tryRenew(former)
+	require.ErrorIs(t, err, lease.ErrLost, "on record again, but expired")
+	s.goesOn(g, s.requireQuarantine(exact))
+	_, err = s.tryRenew(former)
+	require.ErrorIs(t, err, lease.ErrLost)
+}
+
+func staleRecord(t *testing.T, b *bench) {
+	s := b.open(t, 1, above)
+	former := s.acquire(ttl(3 * short))
+	restore := b.Snapshot(t)
+	s.release(former, former.Floor)
+	g := s.acquire()
+	restore()
+	b.Reincarnate(t)
+	_, err := s.tryRenew(g)
+	require.ErrorIs(t, err, lease.ErrLost, "the record says that the former owner holds it, and may be right")
+	q := s.requireQuarantine(exact)
+	next, err := s.tryAcquire()
+	for ; err != nil; next, err = s.tryAcquire() {
+		requireKnown(t, err)
+		s.Sleep(waitOf(err) + 2*time.Millisecond)
+	}
+	require.Greater(t, next.Now, former.Ceiling, "lent when the stale record has passed")
+	require.GreaterOrEqual(t, next.Floor, s.horizon(q))
+}

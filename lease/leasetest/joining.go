@@ -1,0 +1,370 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// joining is who may ask for what, and what is shown.
+func joining() []promise {
+	return []promise{
+		{says: "members that differ are refused", prove: mismatched},
+		{says: "lowering the pool takes no worker id away", prove: func(t *testing.T, b *bench) {
+			s := b.open(t, 4)
+			var grants []lease.Grant
+			for range 4 {
+				grants = append(grants, s.acquire())
+			}
+			_, err := s.tryAcquire(func(r *lease.Request) { r.Pool, r.Last = 2, 1 })
+			var mismatch *lease.MismatchError
+			require.ErrorAs(t, err, &mismatch)
+			for _, g := range grants {
+				s.renew(g)
+			}
+			s.requireFull()
+		}},
+		{says: "a client whose clock is far off is refused before anything is written", prove: clockFarOff},
+		{says: "a context that has ended ends the call", prove: contextEnded},
+		{says: "invalid requests are refused before anything is written", prove: invalid},
+		{says: "the limits of a request are within what is lent", prove: atTheLimits},
+		{says: "namespaces are apart", prove: apart},
+		{says: "a namespace that was never opened may have been forgotten", prove: neverOpened},
+		{says: "Init opens at once, and only what is new", by: centerIs[lease.Initializer], prove: initOnce},
+		{says: "the slots of a namespace are shown", by: centerIs[lease.Lister], prove: shown},
+		{says: "a centre names its store", by: centerIs[fmt.Stringer], prove: func(t *testing.T, b *bench) {
+			require.NotEmpty(t, strings.TrimSpace(b.centers[0].(fmt.Stringer).String()))
+		}},
+	}
+}
+
+func mismatched(t *testing.T, b *bench) {
+	s := b.open(t, 4)
+	g := s.acquire()
+	for name, differ := range map[string]change{
+		"layout":       func(r *lease.Request) { r.Layout = "41/10/0/12@0/1ms" },
+		"larger pool":  func(r *lease.Request) { r.Pool = 8 },
+		"smaller pool": func(r *lease.Request) { r.Pool, r.Last = 2, 1 },
+		"MaxTTL":       func(r *lease.Request) { r.MaxTTL += time.Second },
+		"skew":         func(r *lease.Request) { r.Skew += time.Millisecond },
+	} {
+		req := s.request(differ)
+		_, err := s.ask(req)
+		var mismatch *lease.MismatchError
+		require.ErrorAs(t, err, &mismatch, name)
+		require.Equal(t, lease.MismatchError{Namespace: s.base.Namespace, Stored: s.base.Pin(), Asked: req.Pin()}, *mismatch, name)
+	}
+	s.renew(g)
+	for range 3 {
+		s.acquire()
+	}
+	s.requireFull()
+}
+
+func clockFarOff(t *testing.T, b *bench) {
+	b.open(t, 1).acquire()
+	s := b.space(t, 2)
+	other := b.open(t, 1)
+	now := other.acquire().Now
+	far := (lease.MaxClockError + time.Minute).Milliseconds()
+	refused := func() {
+		t.Helper()
+		for _, off := range []int64{far, -far} {
+			req := s.request(local(now + off))
+			_, err := s.ask(req)
+			var clock *lease.ClockError
+			require.ErrorAs(t, err, &clock)
+			require.Equal(t, s.base.Namespace, clock.Namespace)
+			require.Equal(t, req.Local, clock.Local.UnixMilli())
+			require.InDelta(t, now, clock.Center.UnixMilli(), float64(time.Minute.Milliseconds()))
+		}
+	}
+	refused()
+	s.open() // there is nothing yet
+	refused()
+	first := s.acquire(local(now))
+	refused()
+	s.renew(first)
+	s.acquire()
+	s.requireFull()
+}
+
+func contextEnded(t *testing.T, b *bench) {
+	s := b.open(t, 2)
+	g := s.acquire()
+	req := s.request()
+	for want, ctx := range map[error]context.Context{context.Canceled: cancelled(t), context.DeadlineExceeded: expired(t)} {
+		_, err := s.center().Acquire(ctx, req)
+		require.ErrorIs(t, err, want)
+		_, err = s.center().Renew(ctx, g)
+		require.ErrorIs(t, err, want)
+		require.ErrorIs(t, s.center().Release(ctx, g, g.Floor), want)
+		if lister, ok := s.center().(lease.Lister); ok {
+			_, err = lister.Slots(ctx, s.base.Namespace)
+			require.ErrorIs(t, err, want)
+		}
+		if init, ok := s.center().(lease.Initializer); ok {
+			require.ErrorIs(t, init.Init(ctx, b.space(t, 1).request()), want)
+		}
+	}
+	// Whatever the calls have done, the outcome is that of asking again.
+	again, err := s.ask(req)
+	require.NoError(t, err)
+	require.NotEqual(t, g.Worker, again.Worker)
+	require.Less(t, again.Floor, again.Now)
+	s.requireFull()
+	if err := s.tryRelease(g, g.Floor); err != nil {
+		require.ErrorIs(t, err, lease.ErrLost)
+	}
+	require.Equal(t, g.Worker, s.acquire().Worker)
+}
+
+func invalid(t *testing.T, b *bench) {
+	s := b.space(t, 4)
+	requests := map[string]change{
+		"no namespace":         func(r *lease.Request) { r.Namespace = "" },
+		"long namespace":       func(r *lease.Request) { r.Namespace = strings.Repeat("n", lease.MaxNamespace+1) },
+		"space in namespace":   func(r *lease.Request) { r.Namespace += " " },
+		"colon in namespace":   func(r *lease.Request) { r.Namespace += ":x" },
+		"brace in namespace":   func(r *lease.Request) { r.Namespace += "}" },
+		"umlaut in namespace":  func(r *lease.Request) { r.Namespace += "\u00e4" },
+		"no layout":            func(r *lease.Request) { r.Layout = "" },
+		"long layout":          func(r *lease.Request) { r.Layout = strings.Repeat("l", 129) },
+		"long holder":          func(r *lease.Request) { r.Holder = strings.Repeat("h", lease.MaxHolder+1) },
+		"no owner":             func(r *lease.Request) { r.Owner = [16]byte{} },
+		"no pool":              func(r *lease.Request) { r.Pool = 0 },
+		"negative pool":        func(r *lease.Request) { r.Pool = -1 },
+		"huge pool":            func(r *lease.Request) { r.Pool = lease.MaxPool + 1 },
+		"negative worker":      workers(-1, 3),
+		"workers reversed":     workers(3, 2),
+		"worker past the pool": workers(0, 4),
+		"no TTL":               ttl(0),
+		"short TTL":            ttl(lease.MinTTL - time.Millisecond),
+		"TTL above MaxTTL":     ttl(long + time.Millisecond),
+		"TTL of microseconds":  ttl(long - time.Microsecond),
+		"long MaxTTL":          func(r *lease.Request) { r.MaxTTL = 24*time.Hour + time.Millisecond },
+		"MaxTTL of nanosecond": func(r *lease.Request) { r.MaxTTL++ },
+		"negative skew":        func(r *lease.Request) { r.Skew = -time.Millisecond },
+		"skew above TTL/2":     func(r *lease.Request) { r.Skew = r.TTL/2 + time.Millisecond },
+		"skew of microseconds": func(r *lease.Request) { r.Skew += time.Microsecond },
+		"negative ahead":       func(r *lease.Request) { r.Ahead = -time.Millisecond },
+		"ahead above MaxTTL":   func(r *lease.Request) { r.Ahead = r.MaxTTL + time.Millisecond },
+		"ahead of nanoseconds": func(r *lease.Request) { r.Ahead = 1 },
+	}
+	for name, wrong := range requests {
+		_, err := s.tryAcquire(wrong)
+		requireRefused(t, err, name)
+		if init, ok := s.center().(lease.Initializer); ok {
+			requireRefused(t, init.Init(t.Context(), s.request(wrong)), name)
+		}
+	}
+	s.open() // there is nothing yet
+	g := s.acquire()
+	grants := map[string]func(*lease.Grant){
+		"zero":                   func(g *lease.Grant) { *g = lease.Grant{} },
+		"negative worker lent":   func(g *lease.Grant) { g.Worker = -1 },
+		"worker lent is no slot": func(g *lease.Grant) { g.Worker = g.Pool },
+	}
+	for name, wrong := range requests {
+		grants[name] = func(g *lease.Grant) { wrong(&g.Request) }
+	}
+	for name, wrong := range grants {
+		bad := g
+		wrong(&bad)
+		_, err := s.center().Renew(t.Context(), bad)
+		require.Error(t, err, name)
+		require.Error(t, s.center().Release(t.Context(), bad, bad.Floor), name)
+	}
+	if lister, ok := s.center().(lease.Lister); ok {
+		_, err := lister.Slots(t.Context(), "a b")
+		require.Error(t, err)
+	}
+	s.renew(g)
+}
+
+// requireRefused: for being wrong, not for what is on record.
+func requireRefused(t testing.TB, err error, name string) {
+	t.Helper()
+	var (
+		quarantine *lease.QuarantineError
+		mismatch   *lease.MismatchError
+	)
+	require.Error(t, err, name)
+	require.False(t, errors.As(err, &quarantine) || errors.As(err, &mismatch) || errors.Is(err, lease.ErrExists), "%s: %v", name, err)
+}
+
+func atTheLimits(t *testing.T, b *bench) {
+	for name, limit := range map[string]change{
+		"longest": func(r *lease.Request) {
+			r.Namespace = (r.Namespace + "_Az9.-" + strings.Repeat("n", lease.MaxNamespace))[:lease.MaxNamespace]
+			r.Layout = strings.Repeat("l", 128)
+			r.Holder = strings.Repeat("h", lease.MaxHolder)
+			r.TTL, r.MaxTTL, r.Skew = 24*time.Hour, 24*time.Hour, 12*time.Hour
+		},
+		"shortest": func(r *lease.Request) {
+			r.Layout, r.Holder = "l", ""
+			r.Pool, r.Last = 1, 0
+			r.Skew = 0
+		},
+		"odd": func(r *lease.Request) {
+			r.Layout = `a|b:c {d} 'e' "f" \g %s ? $1 @h`
+			r.Holder = "a|b:c {d} 'e' \"f\" \\g %s ? $1 @h\tGr\u00fc\u00dfe \U0001f980"
+		},
+	} {
+		s := b.open(t, 64, limit)
+		g := s.renew(s.acquire())
+		slot, listed := s.slot(g.Worker)
+		if listed && g.Holder != "" {
+			require.Equal(t, g.Holder, slot.Holder, name)
+		}
+		s.release(g, g.Floor)
+	}
+}
+
+func apart(t *testing.T, b *bench) {
+	s := b.open(t, 2)
+	held := []lease.Grant{s.acquire(), s.acquire()}
+	for name, namespace := range map[string]string{
+		"other case": strings.ToUpper(s.base.Namespace),
+		"longer":     s.base.Namespace + ".x",
+		"shorter":    s.base.Namespace[:len(s.base.Namespace)-1],
+		"wildcard":   s.base.Namespace[:1] + "_" + s.base.Namespace[2:],
+	} {
+		other := b.open(t, 2, func(r *lease.Request) { r.Namespace, r.Layout = namespace, name })
+		g := other.acquire()
+		require.NotEqual(t, g.Worker, other.acquire().Worker)
+		other.requireFull()
+
+		forged := held[g.Worker]
+		forged.Namespace, forged.Layout = namespace, name
+		_, err := s.center().Renew(t.Context(), forged)
+		require.ErrorIs(t, err, lease.ErrLost, "held in another namespace")
+		require.ErrorIs(t, s.center().Release(t.Context(), forged, 0), lease.ErrLost)
+
+		other.release(g, g.Floor)
+		b.Drop(t, namespace, Meta)
+		other.requireQuarantine()
+	}
+	s.requireFull()
+	for _, g := range held {
+		s.renew(g)
+	}
+	s.release(held[0], 0)
+	s.acquire()
+}
+
+func neverOpened(t *testing.T, b *bench) {
+	s := b.space(t, 2, maxTTL(short))
+	s.calls.Store(0) // the first call goes to the centre that has not made the store
+	q := s.requireQuarantine()
+	require.InDelta(t, q.Now.UnixMilli(), s.began(q), 1, "it begins now and lasts for MaxTTL + skew")
+	s.Sleep(20 * time.Millisecond)
+	if later := (*lease.QuarantineError)(nil); errors.As(s.asked(), &later) {
+		require.Equal(t, q.Until, later.Until, "to ask again does not prolong it")
+		require.Equal(t, later.Until.Sub(later.Now), later.Wait())
+	}
+	early := s.borrows(above)
+	s.requireRange(early)
+	require.GreaterOrEqual(t, early.Floor, s.horizon(q))
+	s.release(early, early.Floor)
+	s.lentAfter(q)
+}
+
+// lentAfter polls until the quarantine ends, and proves that it has.
+func (s *space) lentAfter(q *lease.QuarantineError) {
+	s.t.Helper()
+	g, err := s.tryAcquire(ttl(s.base.MaxTTL))
+	for ; err != nil; g, err = s.tryAcquire(ttl(s.base.MaxTTL)) {
+		still := s.isQuarantine(err)
+		require.Equal(s.t, q.Until, still.Until)
+		require.LessOrEqual(s.t, still.Now, q.Until, "it has ended")
+		s.Sleep(25 * time.Millisecond)
+	}
+	require.GreaterOrEqual(s.t, g.Now, q.Until.UnixMilli(), "lent after the quarantine")
+	require.GreaterOrEqual(s.t, g.Floor, q.Until.UnixMilli()-1, "the floor lies above what was lost")
+}
+
+func initOnce(t *testing.T, b *bench) {
+	init := b.centers[1].(lease.Initializer)
+	exists := func(s *space, changes ...change) {
+		t.Helper()
+		require.ErrorIs(t, init.Init(t.Context(), s.request(changes...)), lease.ErrExists)
+	}
+	s := b.space(t, 2)
+	require.NoError(t, init.Init(t.Context(), s.request()))
+	exists(s)
+	g := s.acquire()
+	exists(s)
+	exists(s, func(r *lease.Request) { r.Layout = "other" })
+	g = s.renew(g)
+	s.requireMark(g.Worker, g.Ceiling, "nothing has changed")
+	b.Drop(t, s.base.Namespace, Meta)
+	exists(s)
+	s.requireQuarantine()
+	exists(s)
+
+	s = b.space(t, 2)
+	s.calls.Store(0)
+	q := s.requireQuarantine()
+	exists(s)
+	require.Equal(t, q.Until, s.requireQuarantine().Until, "a quarantine that runs is not cut short")
+}
+
+func shown(t *testing.T, b *bench) {
+	lister := b.centers[1].(lease.Lister)
+	nothing := b.space(t, 2)
+	if slots, err := lister.Slots(t.Context(), nothing.base.Namespace); err == nil {
+		require.Empty(t, slots)
+	}
+	nothing.open() // to look has made nothing
+
+	s := b.open(t, 3)
+	list := func() []lease.Slot {
+		t.Helper()
+		slots, err := lister.Slots(t.Context(), s.base.Namespace)
+		require.NoError(t, err)
+		require.Len(t, slots, 3)
+		for w, slot := range slots {
+			require.Equal(t, int64(w), slot.Worker, "ordered by worker id")
+			require.GreaterOrEqual(t, slot.Now, s.now.Load())
+		}
+		return slots
+	}
+	for _, slot := range list() {
+		require.Empty(t, slot.Holder, "never lent")
+		require.Zero(t, slot.Since)
+		require.True(t, slot.Free())
+	}
+	held := func(g lease.Grant) {
+		t.Helper()
+		slot := list()[g.Worker]
+		require.Equal(t, lease.Slot{
+			Worker: g.Worker, Token: g.Token, Holder: g.Holder, Since: g.Since,
+			Expires: g.Ceiling, Mark: g.Ceiling, Now: slot.Now,
+		}, slot)
+		require.False(t, slot.Free())
+	}
+	first := s.acquire(func(r *lease.Request) { r.Holder = "shop@host/1" })
+	second := s.acquire(func(r *lease.Request) { r.Holder = "shop@host/2" })
+	held(first)
+	held(second)
+	s.Sleep(20 * time.Millisecond)
+	first = s.renew(first)
+	held(first)
+
+	s.release(first, first.Floor+1)
+	s.pass(first.Now)
+	slot := list()[first.Worker]
+	require.Empty(t, slot.Holder, "given back")
+	require.Zero(t, slot.Since)
+	require.Equal(t, first.Floor+1, slot.Mark)
+	require.True(t, slot.Free())
+	held(second)
+}

@@ -1,0 +1,243 @@
+package leasetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// losing is what holds when some records of a namespace are lost.
+func losing() []promise {
+	var promises []promise
+	for what, name := range map[Records]string{OneSlot: "a slot", OneMark: "a mark", Meta: "the record of the namespace"} {
+		for _, verb := range []string{"renew", "acquire", "release"} {
+			promises = append(promises, promise{
+				says: "the loss of " + name + " is seen by " + verb,
+				prove: func(t *testing.T, b *bench) {
+					lossSeen(t, b.open(t, 2, above), verb, func(s *space) { b.Drop(t, s.base.Namespace, what) })
+				},
+			})
+		}
+	}
+	return append(promises,
+		promise{says: "the loss of who holds what lends nothing twice", prove: ownersLost},
+		promise{says: "the loss of one record leaves the others", by: centerIs[lease.Lister], prove: func(t *testing.T, b *bench) {
+			for _, what := range []Records{OneSlot, OneMark} {
+				oneRecordLost(t, b, what)
+			}
+		}},
+		promise{says: "a quarantine covers the longest lease", prove: longestLease},
+		promise{says: "a quarantine ends, and exact times are lent then", prove: quarantineEnds},
+		promise{says: "what is lent in a quarantine lies above it", prove: lentAbove},
+		promise{says: "a range ahead of the clock grows until the clock has caught up", prove: grows},
+		promise{says: "a second loss prolongs the quarantine", prove: func(t *testing.T, b *bench) {
+			s := b.open(t, 2, above)
+			g := s.acquire()
+			b.Drop(t, s.base.Namespace, OneMark)
+			first := s.requireQuarantine(exact)
+			g = s.goesOn(g, first)
+			b.Drop(t, s.base.Namespace, OneMark)
+			second := s.requireQuarantine(exact)
+			require.Greater(t, second.Until, first.Until)
+			require.GreaterOrEqual(t, s.horizon(second), g.Ceiling+s.base.Skew.Milliseconds(), "what was lent above the first is covered")
+			s.goesOn(g, second)
+		}},
+		promise{says: "whatever records are lost, ranges are disjoint", prove: func(t *testing.T, b *bench) {
+			s := b.open(t, 3, maxTTL(short), above)
+			for _, what := range []Records{OneMark, OneSlot, Meta, Owners} {
+				s.anything(t, 20)
+				b.Drop(t, s.base.Namespace, what)
+				s.anything(t, 20)
+				s.lendAll()
+			}
+		}},
+	)
+}
+
+// lossSeen: the verb that comes first after a loss begins the quarantine; holders
+// go on.
+func lossSeen(t *testing.T, s *space, verb string, lose func(*space)) {
+	a, c := s.acquire(), s.acquire()
+	lose(s)
+	s.seeLoss(verb, a, c)
+}
+
+func (s *space) seeLoss(verb string, a, c lease.Grant) {
+	t := s.t
+	released := false
+	switch verb {
+	case "renew":
+		if _, err := s.tryRenew(a); err != nil {
+			requireKnown(t, err)
+		}
+	case "acquire":
+		s.requireQuarantine(exact)
+	case "release":
+		released = true
+		if err := s.tryRelease(c, c.Floor); err != nil {
+			require.ErrorIs(t, err, lease.ErrLost, "its record was lost")
+		}
+	}
+	const pause = 100 * time.Millisecond
+	s.Sleep(pause)
+	q := s.requireQuarantine(exact)
+	require.LessOrEqual(t, s.began(q), q.Now.Add(10*time.Millisecond-pause).UnixMilli(), "%s has seen the loss", verb)
+	a = s.renew(s.goesOn(a, q))
+	if !released {
+		s.renew(s.goesOn(c, q))
+	}
+	require.Equal(t, q.Until, s.requireQuarantine(exact).Until, "the records are whole again")
+	require.NoError(t, s.tryRelease(a, a.Floor), "a holder gives back in quarantine as well")
+	require.Equal(t, q.Until, s.requireQuarantine(exact).Until)
+}
+
+func ownersLost(t *testing.T, b *bench) {
+	s := b.open(t, 2)
+	a, c := s.acquire(), s.acquire()
+	b.Drop(t, s.base.Namespace, Owners)
+	refused := func() {
+		t.Helper()
+		_, err := s.tryAcquire()
+		require.Error(t, err, "both worker ids are in use")
+		requireKnown(t, err)
+	}
+	refused()
+	if _, err := s.tryRenew(a); err != nil {
+		requireKnown(t, err)
+	}
+	refused()
+	if _, err := s.tryRenew(c); err != nil {
+		requireKnown(t, err)
+	}
+	refused()
+}
+
+func oneRecordLost(t *testing.T, b *bench, what Records) {
+	lister, s := b.centers[0].(lease.Lister), b.open(t, 4)
+	list := func() []lease.Slot {
+		slots, err := lister.Slots(t.Context(), s.base.Namespace)
+		require.NoError(t, err)
+		for i := range slots {
+			slots[i].Now = 0
+		}
+		return slots
+	}
+	for range 4 {
+		s.acquire()
+	}
+	before := list()
+	b.Drop(t, s.base.Namespace, what)
+	s.requireQuarantine()
+	changed := 0
+	for w, slot := range list() {
+		if slot != before[w] {
+			changed++
+		}
+	}
+	require.Equal(t, 1, changed)
+}
+
+func longestLease(t *testing.T, b *bench) {
+	s := b.open(t, 2)
+	g := s.acquire(ttl(s.base.MaxTTL))
+	b.Drop(t, s.base.Namespace, Meta)
+	b.Drop(t, s.base.Namespace, OneMark)
+	q := s.requireQuarantine(ttl(short))
+	require.InDelta(t, q.Now.UnixMilli(), s.began(q), 1, "MaxTTL + skew, whatever the TTL of the one who sees it")
+	require.GreaterOrEqual(t, s.horizon(q), g.Ceiling+s.base.Skew.Milliseconds())
+}
+
+func quarantineEnds(t *testing.T, b *bench) {
+	for _, what := range []Records{OneSlot, OneMark, Meta} {
+		s := b.open(t, 2, maxTTL(short))
+		s.acquire()
+		g := s.acquire()
+		b.Drop(t, s.base.Namespace, what)
+		q := s.requireQuarantine()
+		if _, err := s.tryRenew(g); err != nil {
+			requireKnown(t, err)
+		}
+		s.lentAfter(q)
+		s.lendAll()
+	}
+}
+
+// lentAbove: nothing is lent for the skew, and then above the quarantine.
+func lentAbove(t *testing.T, b *bench) {
+	for _, what := range []Records{OneSlot, OneMark, Meta} {
+		s := b.open(t, 3, above)
+		s.acquire()
+		s.acquire(ttl(short))
+		s.Sleep(short + 5*time.Millisecond)
+		b.Drop(t, s.base.Namespace, what)
+		_, err := s.tryAcquire()
+		early := s.isQuarantine(err)
+		q := s.requireQuarantine(exact)
+		require.Equal(t, s.horizon(q)-s.base.Ahead.Milliseconds()+1, early.Until.UnixMilli(), "it is told when")
+		for range 2 {
+			next := s.borrows()
+			require.Greater(t, next.Now+next.Ahead.Milliseconds(), s.horizon(q), "not before")
+			s.requireRange(next)
+			require.Equal(t, s.horizon(q), next.Floor)
+			// What was given back at once is lent again above its last use.
+			s.release(next, next.Floor+1)
+			again := s.borrows(workers(next.Worker, next.Worker))
+			s.requireRange(again)
+			require.Equal(t, next.Floor+1, again.Floor)
+			s.release(again, again.Ceiling)
+		}
+	}
+}
+
+// grows: a renewal extends a range that lies ahead as far as MaxTTL above now, and no
+// further than TTL above its floor.
+func grows(t *testing.T, b *bench) {
+	s := b.open(t, 1, maxTTL(time.Minute), ttl(20*time.Second), above)
+	b.Drop(t, s.base.Namespace, OneMark)
+	_ = s.requireQuarantine()
+	g := s.borrows()
+	for range 3 {
+		s.Sleep(15 * time.Millisecond)
+		renewed := s.renew(g)
+		require.Equal(t, renewed.Now+g.MaxTTL.Milliseconds(), renewed.Ceiling)
+		g = renewed
+	}
+}
+
+// lendAll waits for every worker id to be free and borrows it for as long as can
+// be: what may still be in use then, overlaps.
+func (s *space) lendAll() {
+	s.t.Helper()
+	for w := range s.base.Pool {
+		g, err := s.tryAcquire(workers(w, w), ttl(s.base.MaxTTL))
+		for range 20 {
+			if err == nil {
+				s.holders = append(s.holders, g)
+				break
+			}
+			requireKnown(s.t, err)
+			s.Sleep(waitOf(err) + 2*time.Millisecond)
+			g, err = s.tryAcquire(workers(w, w), ttl(s.base.MaxTTL))
+		}
+		require.NoError(s.t, err, "worker %d becomes free", w)
+	}
+}
+
+// waitOf is how long the centre says to wait.
+func waitOf(err error) time.Duration {
+	var (
+		full       *lease.NoFreeWorkerError
+		quarantine *lease.QuarantineError
+	)
+	switch {
+	case errors.As(err, &full):
+		return full.Wait()
+	case errors.As(err, &quarantine):
+		return quarantine.Wait()
+	}
+	return 0
+}

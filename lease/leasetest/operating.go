@@ -1,0 +1,249 @@
+package leasetest
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// RunOperator proves the promises of lease.Operator, one subtest each, as Run does those
+// of lease.Center. The stores' centres must be lease.Operators.
+func RunOperator(t *testing.T, newStore func(testing.TB) Store) {
+	t.Helper()
+	t.Run("operator", func(t *testing.T) {
+		shared := newBench(t, newStore)
+		for _, p := range operating() {
+			if p.by != nil && !p.by(shared) {
+				t.Logf("not shown on this store: %s", p.says)
+				continue
+			}
+			t.Run(p.says, func(t *testing.T) {
+				t.Parallel()
+				b := shared
+				if p.alone {
+					b = newBench(t, newStore)
+				}
+				p.prove(t, b)
+			})
+		}
+	})
+}
+
+func operating() []promise {
+	return []promise{
+		{says: "nothing is on record for an unknown namespace", prove: func(t *testing.T, b *bench) {
+			s, op := b.space(t, 2), operator(t, b)
+			_, err := op.Record(t.Context(), s.base.Namespace)
+			require.ErrorIs(t, err, lease.ErrUnknown)
+			_, err = op.Quarantine(t.Context(), s.base.Namespace, "by hand")
+			require.ErrorIs(t, err, lease.ErrUnknown)
+			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, 0, 1), lease.ErrLost)
+			_, err = op.Record(t.Context(), "no namespace")
+			require.ErrorContains(t, err, "no namespace")
+		}},
+		{says: "the record shows pin and quarantine", prove: func(t *testing.T, b *bench) {
+			s, op := b.open(t, 2), operator(t, b)
+			g := s.acquire()
+			rec, err := op.Record(t.Context(), s.base.Namespace)
+			require.NoError(t, err)
+			require.Equal(t, s.base.Pin(), rec.Pin)
+			require.False(t, rec.Quarantined())
+			require.GreaterOrEqual(t, rec.Now, g.Now)
+			pinned, err := lease.ParsePin(rec.Pin)
+			require.NoError(t, err)
+			require.Equal(t, s.base.Pin(), pinned.Pin())
+			first, err := op.Incarnation(t.Context(), s.base.Namespace)
+			require.NoError(t, err)
+			again, err := op.Incarnation(t.Context(), s.base.Namespace)
+			require.NoError(t, err)
+			require.Equal(t, first, again)
+			require.Equal(t, b.Traits().Incarnation, first != "")
+		}},
+		{says: "a quarantine by hand lasts, and holders go on above it", prove: func(t *testing.T, b *bench) {
+			s, op := b.open(t, 2, above), operator(t, b)
+			g := s.acquire()
+			rec, err := op.Quarantine(t.Context(), s.base.Namespace, "restored from a backup")
+			require.NoError(t, err)
+			require.True(t, rec.Quarantined())
+			require.GreaterOrEqual(t, rec.Quarantine, g.Now+(s.base.MaxTTL+s.base.Skew).Milliseconds())
+			q := s.requireQuarantine(exact)
+			require.Contains(t, q.Reason, "restored from a backup")
+			g = s.goesOn(g, q)
+			longer, err := op.Quarantine(t.Context(), s.base.Namespace, "again")
+			require.NoError(t, err)
+			require.Greater(t, longer.Quarantine, rec.Quarantine)
+			s.goesOn(g, s.requireQuarantine(exact))
+		}},
+		{says: "a store restored from a backup and quarantined gives no id twice", alone: true, prove: restored},
+		{says: "what is taken back is not lent before its mark has passed", prove: revoked},
+		{says: "only the token on record takes a worker id back, once", prove: func(t *testing.T, b *bench) {
+			s, op := b.open(t, 2), operator(t, b)
+			g := s.acquire()
+			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token+1), lease.ErrLost)
+			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, 1-g.Worker, g.Token), lease.ErrLost)
+			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, 5, g.Token), lease.ErrLost)
+			g = s.renew(g)
+			require.NoError(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token))
+			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token), lease.ErrLost)
+		}},
+		{says: "a mark later than any member writes is lowered when its lease has ended", alone: true, prove: mended},
+		{says: "mending leaves alone what members have written", prove: func(t *testing.T, b *bench) {
+			s, op := b.open(t, 3), operator(t, b)
+			require.ErrorIs(t, op.Mend(t.Context(), "nobody-"+s.base.Namespace, 0), lease.ErrUnknown)
+			held, back := s.acquire(), s.acquire()
+			s.release(back, back.Ceiling) // ahead
+			rec, err := op.Quarantine(t.Context(), s.base.Namespace, "by hand")
+			require.NoError(t, err)
+			s.Sleep(5 * time.Millisecond)
+			require.NoError(t, op.Mend(t.Context(), s.base.Namespace, 0))
+			s.requireMark(held.Worker, held.Ceiling, "the mark of a holder stays")
+			s.requireMark(back.Worker, back.Ceiling, "a mark ahead stays")
+			held.Ahead = held.MaxTTL - least
+			after, err := op.Record(t.Context(), s.base.Namespace)
+			require.NoError(t, err)
+			require.Equal(t, []any{rec.Quarantine, rec.Reason, rec.Pin}, []any{after.Quarantine, after.Reason, after.Pin})
+			s.goesOn(held, s.requireQuarantine())
+		}},
+		{says: "a quarantine of a clock that was ahead is lowered to that of a loss now", alone: true, by: standsStill, prove: func(t *testing.T, b *bench) {
+			s, op := b.open(t, 1), operator(t, b)
+			hold := (s.base.MaxTTL + s.base.Skew).Milliseconds()
+			s.acquire()
+			s.Sleep(time.Hour)
+			ahead, err := op.Quarantine(t.Context(), s.base.Namespace, "by hand")
+			require.NoError(t, err)
+			s.Sleep(-time.Hour)
+			require.NoError(t, op.Mend(t.Context(), s.base.Namespace, 0))
+			rec, err := op.Record(t.Context(), s.base.Namespace)
+			require.NoError(t, err)
+			require.Equal(t, rec.Now+hold, rec.Quarantine)
+			require.Less(t, rec.Quarantine, ahead.Quarantine)
+			q := s.requireQuarantine()
+			s.Sleep(q.Wait())
+			require.GreaterOrEqual(t, s.acquire().Floor, rec.Quarantine)
+		}},
+		{says: "a retired namespace lends nothing and says why", prove: func(t *testing.T, b *bench) {
+			s, op := b.open(t, 2), operator(t, b)
+			require.ErrorIs(t, op.Retire(t.Context(), "nobody-"+s.base.Namespace, "gone"), lease.ErrUnknown)
+			g := s.acquire()
+			before, err := op.Record(t.Context(), s.base.Namespace)
+			require.NoError(t, err)
+			for _, reason := range []string{"moved to orders-2", "again"} { // the first stays
+				require.NoError(t, op.Retire(t.Context(), s.base.Namespace, reason))
+			}
+			rec, err := op.Record(t.Context(), s.base.Namespace)
+			require.NoError(t, err)
+			require.True(t, lease.Retired(rec.Pin))
+			require.False(t, lease.Retired(before.Pin))
+			for name, call := range map[string]func() error{
+				"acquire": func() error { _, err := s.tryAcquire(); return err },
+				"renew":   func() error { _, err := s.tryRenew(g); return err },
+			} {
+				var mismatch *lease.MismatchError
+				require.ErrorAs(t, call(), &mismatch, name)
+				require.ErrorContains(t, mismatch, "retired: moved to orders-2")
+			}
+			_, err = op.Quarantine(t.Context(), s.base.Namespace, "by hand")
+			require.ErrorContains(t, err, "retired: moved to orders-2")
+			require.ErrorContains(t, op.Mend(t.Context(), s.base.Namespace, 0), "retired: moved to orders-2")
+			s.requireMark(g.Worker, g.Ceiling, "the mark stays")
+		}},
+		{says: "whatever operators do, ranges are disjoint", prove: func(t *testing.T, b *bench) {
+			s, op := b.open(t, 3, maxTTL(short), above), operator(t, b)
+			for i := range 6 {
+				s.anything(t, 10)
+				slots, err := op.Slots(t.Context(), s.base.Namespace)
+				require.NoError(t, err)
+				for _, slot := range slots {
+					if rand.N(2) == 0 {
+						_ = op.Revoke(t.Context(), s.base.Namespace, slot.Worker, slot.Token) // it may be nobody's
+					}
+				}
+				if i%3 == 2 {
+					_, err := op.Quarantine(t.Context(), s.base.Namespace, "by hand")
+					require.NoError(t, err)
+				}
+				s.anything(t, 10)
+			}
+			s.lendAll()
+		}},
+	}
+}
+
+func operator(t *testing.T, b *bench) lease.Operator {
+	t.Helper()
+	op, ok := b.centers[1].(lease.Operator)
+	require.True(t, ok, "%T is no lease.Operator", b.centers[1])
+	return op
+}
+
+// restored: the backup knows nothing of a holder, whose range is ahead of it.
+func restored(t *testing.T, b *bench) {
+	s, op := b.open(t, 1, maxTTL(short)), operator(t, b)
+	restore := b.Snapshot(t)
+	holder := s.acquire()
+	restore()
+	rec, err := op.Quarantine(t.Context(), s.base.Namespace, "restored")
+	require.NoError(t, err)
+	require.Greater(t, rec.Quarantine, holder.Ceiling)
+	_, err = s.tryRenew(holder)
+	require.ErrorIs(t, err, lease.ErrLost, "not on record")
+	require.GreaterOrEqual(t, s.borrows(above).Floor, holder.Ceiling)
+}
+
+func revoked(t *testing.T, b *bench) {
+	s, op := b.open(t, 1, ttl(3*time.Second)), operator(t, b) // long enough for a busy machine
+	g := s.acquire()
+	require.NoError(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token))
+	s.requireMark(g.Worker, g.Ceiling, "the mark stays")
+	slot, ok := s.slot(g.Worker)
+	require.True(t, ok)
+	require.Empty(t, slot.Holder)
+	require.Less(t, slot.Expires, slot.Now)
+	_, err := s.tryRenew(g)
+	require.ErrorIs(t, err, lease.ErrLost)
+	full := s.requireFull()
+	require.Equal(t, g.Ceiling+1, full.Soonest.UnixMilli())
+	s.Sleep(full.Wait() + 5*time.Millisecond)
+	require.GreaterOrEqual(t, s.acquire().Floor, g.Ceiling)
+}
+
+// mended: the mark of a worker id lies a year ahead, as a renewal by a clock that was
+// ahead leaves it, or another program.
+func mended(t *testing.T, b *bench) {
+	s, op := b.open(t, 1, ttl(3*time.Second)), operator(t, b) // long enough for a busy machine
+	hold := (s.base.MaxTTL + s.base.Skew).Milliseconds()
+	g := s.acquire()
+	far := g
+	far.Ceiling += (365 * 24 * time.Hour).Milliseconds()
+	_, err := s.center().Renew(t.Context(), far)
+	require.NoError(t, err)
+
+	require.NoError(t, op.Mend(t.Context(), s.base.Namespace, 0))
+	s.requireMark(g.Worker, far.Ceiling, "the holder may have been told so, and its lease runs")
+	full := s.requireFull()
+	require.Equal(t, far.Ceiling+1, full.Soonest.UnixMilli())
+	slot, ok := s.slot(g.Worker)
+	require.True(t, ok)
+	s.Sleep(time.Duration(slot.Expires-slot.Now+5) * time.Millisecond)
+
+	for _, off := range []time.Duration{-lease.MaxClockError - time.Minute, lease.MaxClockError + time.Minute} {
+		var clock *lease.ClockError
+		require.ErrorAs(t, op.Mend(t.Context(), s.base.Namespace, slot.Expires+off.Milliseconds()), &clock)
+	}
+	s.requireMark(g.Worker, far.Ceiling, "one of the clocks is wrong")
+
+	before, _ := s.slot(g.Worker)
+	require.NoError(t, op.Mend(t.Context(), s.base.Namespace, before.Now))
+	slot, _ = s.slot(g.Worker)
+	require.Empty(t, slot.Holder)
+	require.GreaterOrEqual(t, slot.Mark, before.Now+hold)
+	require.LessOrEqual(t, slot.Mark, slot.Now+hold)
+	_, err = s.tryRenew(far)
+	require.ErrorIs(t, err, lease.ErrLost)
+	full = s.requireFull()
+	require.Equal(t, slot.Mark+1, full.Soonest.UnixMilli())
+}

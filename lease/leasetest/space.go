@@ -1,0 +1,315 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// What is lent for long does not expire while a test runs, however slow the
+// machine; what is lent shortly is waited for.
+const (
+	long  = time.Minute
+	short = 300 * time.Millisecond
+	skew  = 50 * time.Millisecond
+	least = 20 * time.Millisecond // of a range that is lent ahead of the clock
+)
+
+// A space is one namespace under test.
+type space struct {
+	*bench
+	*ledger
+	t     testing.TB
+	base  lease.Request // what its members agree on; Owner is zero
+	calls atomic.Int64
+	now   atomic.Int64 // the centre's clock, as last seen
+
+	holders []lease.Grant // those of anything
+}
+
+// A change makes a request differ from the base of its space.
+type change func(*lease.Request)
+
+func ttl(d time.Duration) change { return func(r *lease.Request) { r.TTL = d } }
+
+func maxTTL(d time.Duration) change { return func(r *lease.Request) { r.TTL, r.MaxTTL = d, d } }
+
+// above lends above a loss; without it times are exact.
+func above(r *lease.Request) { r.Ahead = r.MaxTTL - least }
+
+func exact(r *lease.Request) { r.Ahead = 0 }
+
+func workers(first, last int64) change {
+	return func(r *lease.Request) { r.First, r.Last = first, last }
+}
+
+func local(ms int64) change { return func(r *lease.Request) { r.Local = ms } }
+
+func owner(o [16]byte) change { return func(r *lease.Request) { r.Owner = o } }
+
+// space returns a namespace of which nothing is on record yet.
+func (b *bench) space(t testing.TB, pool int64, changes ...change) *space {
+	s := &space{bench: b, t: t, ledger: &ledger{t: t}, base: lease.Request{
+		Namespace: uniqueNamespace(), Layout: "41/5/0/17@1577808000000/1ms", Holder: "leasetest",
+		Pool: pool, Last: pool - 1, TTL: long, MaxTTL: long, Skew: skew,
+	}}
+	for _, c := range changes {
+		c(&s.base)
+	}
+	return s
+}
+
+// open returns a namespace that lends at once.
+func (b *bench) open(t testing.TB, pool int64, changes ...change) *space {
+	t.Helper()
+	s := b.space(t, pool, changes...)
+	s.open()
+	return s
+}
+
+func (s *space) open() {
+	s.t.Helper()
+	if init, ok := s.center().(lease.Initializer); ok {
+		require.NoError(s.t, init.Init(s.t.Context(), s.request()), "Init opens a namespace of which nothing is on record")
+		return
+	}
+	g, err := s.tryAcquire()
+	for quarantine := (*lease.QuarantineError)(nil); errors.As(err, &quarantine); g, err = s.tryAcquire() {
+		s.Sleep(quarantine.Wait() + 5*time.Millisecond)
+	}
+	require.NoError(s.t, err)
+	s.release(g, g.Floor)
+	s.pass(g.Now)
+}
+
+// center returns the one centre and the other by turns: what a centre promises must
+// hold between processes.
+func (s *space) center() lease.Center { return s.centers[s.calls.Add(1)%2] }
+
+// request returns a valid request of a new owner.
+func (s *space) request(changes ...change) lease.Request {
+	r := s.base
+	r.Owner = lease.NewOwner()
+	for _, c := range changes {
+		c(&r)
+	}
+	return r
+}
+
+// tryAcquire asks once.
+func (s *space) tryAcquire(changes ...change) (lease.Grant, error) {
+	return s.ask(s.request(changes...))
+}
+
+func (s *space) ask(req lease.Request) (lease.Grant, error) {
+	g, err := s.center().Acquire(s.t.Context(), req)
+	s.see(g, err)
+	if err == nil {
+		s.lent(g)
+	}
+	return g, err
+}
+
+// acquire borrows anew, which must succeed.
+func (s *space) acquire(changes ...change) lease.Grant {
+	s.t.Helper()
+	req := s.request(changes...)
+	g, err := s.ask(req)
+	require.NoError(s.t, err)
+	require.Equal(s.t, req, g.Request, "a grant carries its request")
+	require.GreaterOrEqual(s.t, g.Worker, req.First)
+	require.LessOrEqual(s.t, g.Worker, req.Last)
+	s.requireRange(g)
+	require.Greater(s.t, g.Since, g.Now-1000)
+	require.LessOrEqual(s.t, g.Since, g.Now)
+	return g
+}
+
+// tryRenew asks once.
+func (s *space) tryRenew(g lease.Grant) (lease.Grant, error) {
+	renewed, err := s.center().Renew(s.t.Context(), g)
+	s.see(renewed, err)
+	if err == nil {
+		s.lent(renewed)
+	}
+	return renewed, err
+}
+
+// renew must succeed.
+func (s *space) renew(g lease.Grant) lease.Grant {
+	s.t.Helper()
+	renewed, err := s.tryRenew(g)
+	require.NoError(s.t, err)
+	want := g
+	want.Now, want.Ceiling = renewed.Now, renewed.Ceiling
+	require.Equal(s.t, want, renewed, "a renewal changes Now and Ceiling only")
+	require.GreaterOrEqual(s.t, renewed.Ceiling, g.Ceiling, "a renewal lowers no ceiling")
+	require.GreaterOrEqual(s.t, renewed.Ceiling, renewed.Now+g.TTL.Milliseconds(), "a renewal lasts for the TTL")
+	return renewed
+}
+
+// requireRange looks at a range that was just lent.
+func (s *space) requireRange(g lease.Grant) {
+	s.t.Helper()
+	require.GreaterOrEqual(s.t, g.Floor, g.Now-1, "no id lies before its grant")
+	require.Less(s.t, g.Floor, g.Now+max(1, g.Ahead.Milliseconds()), "the range does not begin too far ahead")
+	require.Equal(s.t, max(g.Now+g.TTL.Milliseconds(), min(g.Floor+g.TTL.Milliseconds(), g.Now+g.MaxTTL.Milliseconds())), g.Ceiling,
+		"the ceiling lies TTL above the centre's now or above a floor that lies ahead, and never more than MaxTTL above now")
+}
+
+// goesOn lets a holder go on after a loss: it has another range above the quarantine as
+// soon as one can be lent, by its next renewal or, where it is not on record any more, by
+// another borrow.
+func (s *space) goesOn(g lease.Grant, q *lease.QuarantineError) lease.Grant {
+	s.t.Helper()
+	next, err := s.tryRenew(g)
+	for s.waits(err) {
+		next, err = s.tryRenew(g)
+	}
+	if err == nil {
+		require.Equal(s.t, g.Worker, next.Worker)
+		require.GreaterOrEqual(s.t, next.Floor, g.Ceiling, "above the range it had")
+		require.Greater(s.t, next.Token, g.Token, "it is a grant of its own")
+		require.Equal(s.t, []any{g.Request, g.Since}, []any{next.Request, next.Since})
+	} else {
+		require.ErrorIs(s.t, err, lease.ErrLost)
+		next = s.borrows(func(r *lease.Request) { *r = g.Request; r.Owner = lease.NewOwner() })
+	}
+	s.requireRange(next)
+	require.GreaterOrEqual(s.t, next.Floor, s.horizon(q), "above all that may have been forgotten")
+	return next
+}
+
+// borrows waits until the centre lends.
+func (s *space) borrows(changes ...change) lease.Grant {
+	s.t.Helper()
+	req := s.request(changes...)
+	g, err := s.ask(req)
+	for s.waits(err) {
+		g, err = s.ask(req)
+	}
+	require.NoError(s.t, err)
+	return g
+}
+
+// waits waits for the end of a quarantine, and reports false for another error or none.
+func (s *space) waits(err error) bool {
+	q := (*lease.QuarantineError)(nil)
+	if errors.As(err, &q) {
+		s.Sleep(q.Wait() + 2*time.Millisecond)
+	}
+	return q != nil
+}
+
+// tryRelease gives g back; its holder has stopped, whatever the answer is.
+func (s *space) tryRelease(g lease.Grant, lastUsed int64) error {
+	s.stopped(g, lastUsed)
+	return s.center().Release(s.t.Context(), g, lastUsed)
+}
+
+// release must succeed.
+func (s *space) release(g lease.Grant, lastUsed int64) {
+	s.t.Helper()
+	require.NoError(s.t, s.tryRelease(g, lastUsed))
+}
+
+// see notes the centre's clock.
+func (s *space) see(g lease.Grant, err error) {
+	now := g.Now
+	var (
+		full       *lease.NoFreeWorkerError
+		quarantine *lease.QuarantineError
+	)
+	switch {
+	case errors.As(err, &full):
+		now = full.Now.UnixMilli()
+	case errors.As(err, &quarantine):
+		now = quarantine.Now.UnixMilli()
+	}
+	for seen := s.now.Load(); now > seen && !s.now.CompareAndSwap(seen, now); seen = s.now.Load() {
+	}
+}
+
+// pass lets the centre's clock pass ms.
+func (s *space) pass(ms int64) {
+	if d := ms - s.now.Load(); d >= 0 {
+		s.Sleep(time.Duration(d+5) * time.Millisecond)
+	}
+}
+
+// slot returns what the centre has on record, and false where it does not show it.
+func (s *space) slot(worker int64) (lease.Slot, bool) {
+	s.t.Helper()
+	lister, ok := s.center().(lease.Lister)
+	if !ok {
+		return lease.Slot{}, false
+	}
+	slots, err := lister.Slots(s.t.Context(), s.base.Namespace)
+	require.NoError(s.t, err)
+	require.Greater(s.t, int64(len(slots)), worker)
+	return slots[worker], true
+}
+
+// requireMark compares the mark on record, where the centre shows it.
+func (s *space) requireMark(worker, want int64, what string) {
+	s.t.Helper()
+	if slot, ok := s.slot(worker); ok {
+		require.Equal(s.t, want, slot.Mark, what)
+	}
+}
+
+// requireFull asks and must be told that the pool is full.
+func (s *space) requireFull(changes ...change) *lease.NoFreeWorkerError {
+	s.t.Helper()
+	req := s.request(changes...)
+	_, err := s.ask(req)
+	var full *lease.NoFreeWorkerError
+	require.ErrorAs(s.t, err, &full)
+	require.Equal(s.t, req.Namespace, full.Namespace)
+	require.Equal(s.t, []int64{req.First, req.Last}, []int64{full.First, full.Last}, "the error names the worker ids asked for")
+	return full
+}
+
+// requireQuarantine asks for exact times and must be told that there are none.
+func (s *space) requireQuarantine(changes ...change) *lease.QuarantineError {
+	s.t.Helper()
+	_, err := s.tryAcquire(changes...)
+	return s.isQuarantine(err)
+}
+
+func (s *space) isQuarantine(err error) *lease.QuarantineError {
+	s.t.Helper()
+	var q *lease.QuarantineError
+	require.ErrorAs(s.t, err, &q)
+	require.Equal(s.t, s.base.Namespace, q.Namespace)
+	require.NotEmpty(s.t, q.Reason, "the error says what was seen")
+	return q
+}
+
+// began is when the quarantine began that one who asks for exact times was told of.
+func (s *space) began(q *lease.QuarantineError) int64 {
+	return q.Until.Add(-s.base.MaxTTL-s.base.Skew).UnixMilli() - 1
+}
+
+// horizon is the last millisecond of that quarantine.
+func (s *space) horizon(q *lease.QuarantineError) int64 { return q.Until.UnixMilli() - 1 }
+
+// expired returns a context that is past its deadline.
+func expired(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), -1)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// cancelled returns a context that is cancelled.
+func cancelled(t testing.TB) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}

@@ -1,0 +1,22 @@
+package lease_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// FuzzCheckNamespace: names are keys of Redis and rows of SQL as they are.
+func FuzzCheckNamespace(f *testing.F) {
+	for _, s := range []string{"orders", "a.b_c-D9", "", "a b", "a}b", "ü", "a\n", strings.Repeat("n", 64), strings.Repeat("n", 65)} {
+		f.Add(s)
+	}
+	plain := regexp.MustCompile(`\A[A-Za-z0-9._-]{1,64}\z`)
+	f.Fuzz(func(t *testing.T, s string) {
+		require.Equal(t, plain.MatchString(s), lease.CheckNamespace(s) == nil, "%q", s)
+	})
+}

@@ -1,0 +1,119 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/metrics/internal/reading"
+)
+
+// A Source is a worker to measure: *idworker.IdWorker is one.
+type Source = reading.Source
+
+// NewCollector returns a collector of workers of different namespaces or centres. Two
+// of one namespace and centre, as those made by For are, need a collector each and a
+// label that tells them apart, by prometheus.WrapCollectorWith; the other collectors of the
+// registry need that label too. It is safe for concurrent use.
+//
+// Registering fails where a worker is nil or two are of one namespace and centre.
+func NewCollector(workers ...Source) prometheus.Collector {
+	c := &collector{measures: reading.Measures()}
+	seen := map[[2]string]bool{}
+	for i, w := range workers {
+		if isNil(w) {
+			return invalid{fmt.Errorf("metrics: worker %d of %d is nil", i+1, len(workers))}
+		}
+		st := w.Status()
+		key := [2]string{st.Namespace, st.Center}
+		if seen[key] {
+			return invalid{fmt.Errorf("metrics: two workers of namespace %q and centre %q: give each a collector of its own and a label, by prometheus.WrapCollectorWith", st.Namespace, st.Center)}
+		}
+		seen[key] = true
+		labels := labelsOf(st)
+		s := source{worker: w}
+		for _, m := range c.measures {
+			s.descs = append(s.descs, prometheus.NewDesc(m.Name, m.Help, names(m), labels))
+		}
+		c.sources = append(c.sources, s)
+	}
+	return c
+}
+
+func isNil(s Source) bool {
+	w, ok := s.(*idworker.IdWorker)
+	return s == nil || ok && w == nil
+}
+
+// labelsOf are those of every series: neither changes in the life of a worker.
+func labelsOf(st idworker.Status) prometheus.Labels {
+	return prometheus.Labels{"namespace": st.Namespace, "center": st.Center}
+}
+
+type collector struct {
+	measures []reading.Measure
+	sources  []source
+}
+
+type source struct {
+	worker Source
+	descs  []*prometheus.Desc // of the collector's measures, in their order
+}
+
+// Describe sends what can be collected.
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, s := range c.sources {
+		for _, d := range s.descs {
+			ch <- d
+		}
+	}
+}
+
+// Collect sends one snapshot of each worker.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	for _, s := range c.sources {
+		r := reading.Of(s.worker)
+		for i, m := range c.measures {
+			kind := prometheus.GaugeValue
+			if m.Counter {
+				kind = prometheus.CounterValue
+			}
+			for _, labels := range values(m) {
+				if v, ok := m.Value(r, strings.Join(labels, "")); ok {
+					ch <- prometheus.MustNewConstMetric(s.descs[i], kind, v, labels...)
+				}
+			}
+		}
+	}
+}
+
+// names are those of the labels of m, none or one.
+func names(m reading.Measure) []string {
+	if m.Label == "" {
+		return nil
+	}
+	return []string{m.Label}
+}
+
+// values are the labels' values of each series of m.
+func values(m reading.Measure) [][]string {
+	if m.Label == "" {
+		return [][]string{nil}
+	}
+	all := make([][]string, len(m.Values))
+	for i, v := range m.Values {
+		all[i] = []string{v}
+	}
+	return all
+}
+
+// invalid is a collector that says at its registration what is wrong.
+type invalid struct{ err error }
+
+func (c invalid) Describe(ch chan<- *prometheus.Desc) { ch <- prometheus.NewInvalidDesc(c.err) }
+
+func (c invalid) Collect(ch chan<- prometheus.Metric) {
+	ch <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(c.err), c.err)
+}

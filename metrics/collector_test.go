@@ -1,0 +1,206 @@
+package metrics_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/metrics"
+)
+
+// gather returns the values by series name, with the state, result or size where there is one.
+func gather(t require.TestingT, cs ...prometheus.Collector) map[string]float64 {
+	reg := prometheus.NewPedanticRegistry()
+	for _, c := range cs {
+		require.NoError(t, reg.Register(c))
+	}
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			for _, l := range m.GetLabel() {
+				switch l.GetName() {
+				case "state", "result", "size":
+					name += "/" + l.GetValue()
+				}
+			}
+			v := m.GetGauge().GetValue()
+			if f.GetType() == dto.MetricType_COUNTER {
+				v = m.GetCounter().GetValue()
+			}
+			got[name] = v
+		}
+	}
+	return got
+}
+
+func TestFixedWorker(t *testing.T) {
+	t.Parallel()
+	w := fixed(t, 7)
+	for _, n := range []int{1, 10, 11, 100, 101, 1000, 1001, 0} {
+		require.NoError(t, w.NextIDs(t.Context(), make([]int64, n)))
+	}
+	got := gather(t, metrics.NewCollector(w))
+	want := map[string]float64{
+		"idworker_batches_total/1-10": 2, "idworker_batches_total/11-100": 2, "idworker_batches_total/101-1000": 2, "idworker_batches_total/1001+": 1,
+		"idworker_ids_total": 2224, "idworker_worker_id": 7, "idworker_lease_valid": 1,
+		"idworker_lease_losses_total": 0, "idworker_renewal_failing": 0, "idworker_pool_size": 32,
+		"idworker_renewals_total/ok": 0, "idworker_renewals_total/failed": 0, "idworker_waits_total": 0,
+		"idworker_state/ready": 1, "idworker_state/not_started": 0, "idworker_state/quarantined": 0,
+		"idworker_state/borrowing": 0, "idworker_state/expired": 0, "idworker_state/stopped": 0,
+		"idworker_state/unavailable": 0,
+	}
+	left := time.Until(w.Layout().Ends()).Seconds()
+	require.InDelta(t, left, got["idworker_layout_expiry_seconds"], 60)
+	require.Contains(t, got, "idworker_lead_seconds")
+	delete(got, "idworker_layout_expiry_seconds")
+	delete(got, "idworker_lead_seconds")
+	require.Equal(t, want, got, "and no series of a lease")
+
+	require.NoError(t, w.Close(t.Context()))
+	got = gather(t, metrics.NewCollector(w))
+	require.Zero(t, got["idworker_lease_valid"])
+	require.EqualValues(t, 1, got["idworker_state/stopped"])
+}
+
+// A lease that is renewed, then lost, then quarantined.
+func TestLease(t *testing.T) {
+	t.Parallel()
+	center := center(t, 100*time.Millisecond, "orders")
+	w := open(t, idworker.Config{Namespace: "orders", TTL: time.Second, Skew: 100 * time.Millisecond}, center)
+	c := metrics.NewCollector(w)
+	got := gather(t, c)
+	require.EqualValues(t, 1, got["idworker_lease_valid"])
+	require.InDelta(t, 0.5, got["idworker_lease_expiry_seconds"], 0.6)
+	require.InDelta(t, 0.5, got["idworker_renewal_age_seconds"], 0.6)
+	require.Zero(t, got["idworker_renewals_total/failed"])
+	first := got["idworker_worker_id"]
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		require.Positive(t, gather(t, c)["idworker_renewals_total/ok"])
+	}, 30*time.Second, 20*time.Millisecond)
+
+	center.Advance(2 * time.Second) // past what was lent: the next renewal finds it lost
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		got := gather(t, c)
+		require.EqualValues(t, 1, got["idworker_lease_losses_total"])
+		require.EqualValues(t, 1, got["idworker_state/ready"])
+		require.NotEqual(t, first, got["idworker_worker_id"])
+	}, 30*time.Second, 20*time.Millisecond)
+
+	center.Intercept(func(_ context.Context, verb string, after bool) error {
+		return fmt.Errorf("no answer to %s, after is %v", verb, after)
+	})
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		got := gather(t, c)
+		require.EqualValues(t, 1, got["idworker_renewal_failing"])
+		require.EqualValues(t, 1, got["idworker_state/expired"])
+		require.Positive(t, got["idworker_renewals_total/failed"])
+		require.Zero(t, got["idworker_lease_valid"])
+		require.Negative(t, got["idworker_lease_expiry_seconds"])
+		require.Greater(t, got["idworker_renewal_age_seconds"], 0.9)
+	}, 30*time.Second, 20*time.Millisecond)
+	waits := gather(t, c)["idworker_waits_total"]
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err := w.NextIDWait(ctx)
+	require.ErrorIs(t, err, idworker.ErrLeaseExpired)
+	require.InDelta(t, waits+1, gather(t, c)["idworker_waits_total"], 0)
+	center.Intercept(nil)
+}
+
+func TestQuarantine(t *testing.T) {
+	t.Parallel()
+	cfg := idworker.Config{Namespace: "orders", Skew: 15 * time.Second, Wait: 50 * time.Millisecond}
+	center := center(t, cfg.Skew, "orders")
+	w := open(t, cfg, center)
+	center.Reincarnate("another")
+	require.Error(t, w.Reset(t.Context()))
+	require.Eventually(t, func() bool { return w.Status().State == idworker.StateQuarantined }, 10*time.Second, time.Millisecond)
+	got := gather(t, metrics.NewCollector(w))
+	require.EqualValues(t, 1, got["idworker_state/quarantined"])
+	require.Zero(t, got["idworker_lease_valid"])
+	require.NotContains(t, got, "idworker_worker_id")
+	require.NotContains(t, got, "idworker_lease_expiry_seconds")
+
+	w, err := idworker.New(idworker.Params{Config: cfg, Lifecycle: &lifecycle{}, Center: center})
+	require.NoError(t, err)
+	got = gather(t, metrics.NewCollector(w))
+	require.EqualValues(t, 1, got["idworker_state/not_started"])
+	require.NotContains(t, got, "idworker_renewal_age_seconds")
+}
+
+// What a scraper sees, of two workers at once, in the names that Prometheus wants.
+func TestScrape(t *testing.T) {
+	t.Parallel()
+	center := center(t, lease.DefaultSkew, "orders", "audit")
+	orders := open(t, idworker.Config{Namespace: "orders"}, center)
+	audit := open(t, idworker.Config{Namespace: "audit"}, center)
+	reg := prometheus.NewPedanticRegistry()
+	reg.MustRegister(metrics.NewCollector(orders, audit, fixed(t, 3)), metrics.NewPoolCollector(orders, center, 0))
+	problems, err := testutil.GatherAndLint(reg)
+	require.NoError(t, err)
+	require.Empty(t, problems)
+
+	srv := httptest.NewServer(promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}))
+	defer srv.Close()
+	defer srv.Client().CloseIdleConnections()
+	resp, err := srv.Client().Get(srv.URL)
+	require.NoError(t, err)
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, resp.StatusCode, string(body))
+	for _, line := range []string{
+		`idworker_pool_used{center="memory",namespace="orders"} 1`,
+		`idworker_pool_size{center="memory",namespace="audit"} 32`,
+		`idworker_worker_id{center="fixed",namespace="local"} 3`,
+		`# TYPE idworker_ids_total counter`,
+	} {
+		require.Contains(t, strings.Split(string(body), "\n"), line)
+	}
+	promtool(t, body, "check", "metrics")
+}
+
+func TestWorkersOfOneNamespace(t *testing.T) {
+	t.Parallel()
+	center := center(t, lease.DefaultSkew, "orders")
+	cfg := idworker.Config{Namespace: "orders"}
+	one, two := open(t, cfg, center), open(t, cfg, center)
+	reg := prometheus.NewPedanticRegistry()
+	require.ErrorContains(t, reg.Register(metrics.NewCollector(one, two)), `two workers of namespace "orders" and centre "memory"`)
+
+	for use, w := range map[string]*idworker.IdWorker{"single": one, "bulk": two} {
+		reg.MustRegister(prometheus.WrapCollectorWith(prometheus.Labels{"use": use}, metrics.NewCollector(w)))
+	}
+	_, err := reg.Gather()
+	require.NoError(t, err)
+}
+
+func TestNilWorker(t *testing.T) {
+	t.Parallel()
+	for _, c := range []prometheus.Collector{
+		metrics.NewCollector(nil), metrics.NewCollector(fixed(t, 1), (*idworker.IdWorker)(nil)), metrics.NewPoolCollector(nil, memcenter.New(), 0),
+	} {
+		require.ErrorContains(t, prometheus.NewRegistry().Register(c), "is nil")
+	}
+	require.ErrorContains(t, prometheus.NewRegistry().Register(metrics.NewPoolCollector(fixed(t, 1), nil, 0)), "the centre is nil")
+	_, err := testutil.CollectAndLint(metrics.NewCollector(nil))
+	require.Error(t, err, "whoever does not register it hears it too")
+}

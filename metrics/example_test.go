@@ -1,0 +1,36 @@
+package metrics_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/metrics"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// The application has a registry, and serves it with promhttp.
+func Example() {
+	worker, err := idworker.Fixed(snowflake.Layout{}, 3)
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = worker.Close(context.Background()) }()
+
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(metrics.NewCollector(worker))
+
+	if _, err := worker.NextID(); err != nil {
+		panic(err)
+	}
+	fmt.Println(testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP idworker_ids_total Ids issued by this process.
+# TYPE idworker_ids_total counter
+idworker_ids_total{center="fixed",namespace="local"} 1
+`), "idworker_ids_total"))
+	// Output: <nil>
+}

@@ -1,0 +1,63 @@
+package metrics_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// promtool runs Prometheus' own checker, which is in Debian's package prometheus.
+func promtool(t *testing.T, stdin []byte, args ...string) {
+	t.Helper()
+	path, err := exec.LookPath("promtool")
+	if err != nil && os.Getenv("CI") != "true" {
+		t.Skip("promtool is missing: install the package prometheus")
+	}
+	require.NoError(t, err, "install the package prometheus")
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Stdin = bytes.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "promtool %v: %s", args, out)
+}
+
+func fixed(t *testing.T, worker int64) *idworker.IdWorker {
+	t.Helper()
+	w, err := idworker.Fixed(snowflake.Layout{}, worker)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, w.Close(context.Background())) })
+	return w
+}
+
+func open(t *testing.T, cfg idworker.Config, center lease.Center) *idworker.IdWorker {
+	t.Helper()
+	w, err := idworker.Open(t.Context(), cfg, center)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, w.Close(context.Background())) })
+	return w
+}
+
+// center returns a centre whose namespaces are known to be new.
+func center(t *testing.T, skew time.Duration, namespaces ...string) *memcenter.Center {
+	t.Helper()
+	c := memcenter.New()
+	for _, ns := range namespaces {
+		req := keeper.NewRequest(ns, snowflake.Layout{})
+		req.Owner, req.Skew = lease.NewOwner(), skew
+		require.NoError(t, c.Init(t.Context(), req))
+	}
+	return c
+}

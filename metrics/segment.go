@@ -1,0 +1,58 @@
+package metrics
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/metrics/internal/reading"
+)
+
+// NewSegmentCollector returns a collector of the segments that are open, by their labels
+// segment and store: before the application's start there are none. It is safe for
+// concurrent use. Registering fails where s is nil.
+//
+// Into fx's Group it comes by
+//
+//	fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.ResultTags(`group:"metrics-collectors"`)))
+//
+// and opens the segments, as whatever asks for *idworker.Segments does.
+func NewSegmentCollector(s *idworker.Segments) prometheus.Collector {
+	if s == nil {
+		return invalid{errors.New("metrics: the segments are nil")}
+	}
+	c := &segments{all: s, measures: reading.SegmentMeasures()}
+	for _, m := range c.measures {
+		c.descs = append(c.descs, prometheus.NewDesc(m.Name, m.Help, []string{"segment", "store"}, nil))
+	}
+	return c
+}
+
+type segments struct {
+	all      *idworker.Segments
+	measures []reading.SegmentMeasure
+	descs    []*prometheus.Desc // of the measures, in their order
+}
+
+// Describe sends what can be collected.
+func (c *segments) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range c.descs {
+		ch <- d
+	}
+}
+
+// Collect sends one snapshot of each segment.
+func (c *segments) Collect(ch chan<- prometheus.Metric) {
+	for _, st := range c.all.Status() {
+		for i, m := range c.measures {
+			kind := prometheus.GaugeValue
+			if m.Counter {
+				kind = prometheus.CounterValue
+			}
+			if v, ok := m.Value(st); ok {
+				ch <- prometheus.MustNewConstMetric(c.descs[i], kind, v, st.Name, st.Store)
+			}
+		}
+	}
+}

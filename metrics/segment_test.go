@@ -1,0 +1,93 @@
+package metrics_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/fx/fxtest"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/metrics"
+	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/segment"
+)
+
+// series returns the values by the names of metric and segment.
+func series(t *testing.T, c prometheus.Collector) map[string]float64 {
+	t.Helper()
+	reg := prometheus.NewPedanticRegistry()
+	require.NoError(t, reg.Register(c))
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			require.Contains(t, m.GetLabel()[1].GetValue(), "redis ", "the store")
+			v := m.GetGauge().GetValue()
+			if f.GetType() == dto.MetricType_COUNTER {
+				v = m.GetCounter().GetValue()
+			}
+			got[f.GetName()+" "+m.GetLabel()[0].GetValue()] = v
+		}
+	}
+	return got
+}
+
+func TestSegments(t *testing.T) {
+	t.Parallel()
+	m := miniredis.RunT(t)
+	client := redis.NewClient(&redis.Options{Addr: m.Addr(), MaxRetries: -1})
+	defer func() { require.NoError(t, client.Close()) }()
+	store, err := redisseq.NewSegments(client, redisseq.WithQuarantine(redisseq.Never))
+	require.NoError(t, err)
+	cfg := idworker.Config{Quarantine: idworker.QuarantineNever, Segments: []segment.Config{
+		{Name: "invoices", Max: 1000, Step: 10, MaxStep: 10},
+		{Name: "tickets", Order: segment.OrderStrict, Max: 4},
+	}}
+	for _, c := range cfg.Segments {
+		require.NoError(t, store.Create(t.Context(), c.Name, 1))
+	}
+	lc := fxtest.NewLifecycle(t)
+	s, err := idworker.NewSegments(idworker.SegmentsParams{Config: cfg, Lifecycle: lc, Clients: idworker.Clients{Redis: client}})
+	require.NoError(t, err)
+	collector := metrics.NewSegmentCollector(s)
+	require.Empty(t, series(t, collector), "nothing is open yet")
+	lc.RequireStart()
+	defer lc.RequireStop()
+
+	invoices, err := s.Of("invoices")
+	require.NoError(t, err)
+	require.NoError(t, invoices.NextIDs(t.Context(), make([]int64, 4)))
+	tickets, err := s.Of("tickets")
+	require.NoError(t, err)
+	require.NotContains(t, series(t, collector), "idworker_segment_used_ratio tickets", "it has asked for none yet")
+	require.NoError(t, tickets.NextIDs(t.Context(), make([]int64, 3)))
+	require.Eventually(t, func() bool { return s.Status()[0].Reservations == 2 }, 30*time.Second, time.Millisecond, "one segment behind the current one")
+	m.SetError("LOADING away")
+	_, err = tickets.NextID()
+	require.ErrorContains(t, err, "LOADING away")
+
+	require.Equal(t, map[string]float64{
+		"idworker_segment_ready invoices": 1, "idworker_segment_ready tickets": 0,
+		"idworker_segment_remaining invoices": 16, "idworker_segment_remaining tickets": 0,
+		"idworker_segment_issued_total invoices": 4, "idworker_segment_issued_total tickets": 3,
+		"idworker_segment_reservations_total invoices": 2, "idworker_segment_reservations_total tickets": 1,
+		"idworker_segment_failures_total invoices": 0, "idworker_segment_failures_total tickets": 1,
+		"idworker_segment_waits_total invoices": 0, "idworker_segment_waits_total tickets": 0,
+		"idworker_segment_used_ratio invoices": 0.02, "idworker_segment_used_ratio tickets": 0.75,
+	}, series(t, collector))
+	m.SetError("")
+
+	reg := prometheus.NewPedanticRegistry()
+	require.NoError(t, reg.Register(collector))
+	problems, err := testutil.GatherAndLint(reg)
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	require.ErrorContains(t, prometheus.NewRegistry().Register(metrics.NewSegmentCollector(nil)), "the segments are nil")
+}

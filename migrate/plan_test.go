@@ -1,0 +1,204 @@
+package migrate_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/migrate"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// encode makes an old id, by the fields as its generator lays them.
+func encode(t *testing.T, s migrate.Source, at time.Time, worker, sequence int64) int64 {
+	t.Helper()
+	l := s.Layout
+	if s.SequenceFirst {
+		l.WorkerBits, l.SequenceBits = l.SequenceBits, l.WorkerBits
+		worker, sequence = sequence, worker
+	}
+	id, err := l.Encode(snowflake.Parts{Time: at, Worker: worker, Sequence: sequence})
+	require.NoError(t, err)
+	p, err := s.Decode(id)
+	require.NoError(t, err)
+	require.LessOrEqual(t, at.Sub(p.Time), l.TimeUnit)
+	return id
+}
+
+// issue makes ids as a process configured by the plan does, from a time on.
+func issue(t *testing.T, p migrate.Plan, worker int64, from time.Time, n int) []int64 {
+	t.Helper()
+	g, err := snowflake.NewGenerator(p.Layout, snowflake.WithClock(func() time.Duration { return 0 }))
+	require.NoError(t, err)
+	ms := from.UnixMilli()
+	_, err = g.Adopt(snowflake.Range{Worker: worker, Floor: ms - 1, Ceiling: ms + 600_000, Now: ms})
+	require.NoError(t, err)
+	ids := make([]int64, n)
+	require.NoError(t, g.NextIDs(t.Context(), ids))
+	return ids
+}
+
+func TestEveryKnownSource(t *testing.T) {
+	t.Parallel()
+	for _, s := range migrate.Sources() {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			named, err := migrate.Named(s.Name)
+			require.NoError(t, err)
+			require.Equal(t, s, named)
+			// Workers 1 to 3 make ids in the last minute, up to the very tick of now.
+			seen := map[int64]bool{}
+			var sample []int64
+			for range 3000 {
+				at := now.Add(-time.Duration(rand.Int64N(int64(time.Minute))))
+				sample = append(sample, encode(t, s, at, 1+rand.Int64N(3), rand.Int64N(1<<s.Layout.SequenceBits)))
+			}
+			sample = append(sample, encode(t, s, now, 1, 1), encode(t, s, now, 2, 0), encode(t, s, now, 3, 1<<s.Layout.SequenceBits-1))
+			var greatest int64
+			for _, id := range sample {
+				seen[id] = true
+				greatest = max(greatest, id)
+			}
+			p, err := migrate.Make(s, sample, now)
+			require.NoError(t, err)
+			require.NoError(t, p.Layout.Validate())
+			require.NoError(t, p.Layout.CheckTime(now))
+			require.Equal(t, greatest, p.Last)
+			require.Equal(t, []int64{1, 2, 3}, p.Seen)
+			var first, last int64
+			_, err = fmt.Sscanf(p.Workers, "%d-%d", &first, &last)
+			require.NoError(t, err)
+
+			// After the old processes: in order, none twice.
+			ids := issue(t, p, first, p.NotBefore, 1000)
+			require.Greater(t, ids[0], greatest)
+			// Beside them: none twice, though they share the tick.
+			if p.SideBySide {
+				require.Greater(t, first, int64(3))
+				for _, w := range []int64{first, last} {
+					for _, id := range issue(t, p, w, now.Add(-time.Minute), 1000) {
+						require.False(t, seen[id])
+					}
+				}
+			}
+			require.Equal(t, s.SequenceFirst, !p.SideBySide)
+			require.Contains(t, p.String(), p.Workers)
+		})
+	}
+	_, err := migrate.Named("uuid")
+	require.ErrorContains(t, err, `"uuid"`)
+}
+
+func TestAllWorkersSeen(t *testing.T) {
+	t.Parallel()
+	var sample []int64
+	for w := range int64(64) {
+		sample = append(sample, encode(t, migrate.Yitter(), now, w, 5))
+	}
+	p, err := migrate.Make(migrate.Yitter(), sample, now)
+	require.NoError(t, err)
+	require.False(t, p.SideBySide)
+	require.Equal(t, "0-63", p.Workers)
+	require.Contains(t, p.String(), "stop the old processes first")
+	require.Contains(t, p.String(), "worker ids 0-63")
+
+	p, err = migrate.Make(migrate.Yitter(), sample[:60], now)
+	require.NoError(t, err)
+	require.Equal(t, "60-63", p.Workers)
+	require.Contains(t, p.String(), "good for 2 replicas only")
+}
+
+// Ids that were made ahead of the clock, as generators do that borrow from the future.
+func TestOldIDsAheadOfNow(t *testing.T) {
+	t.Parallel()
+	ahead := encode(t, migrate.Yitter(), now.Add(time.Hour), 1, 5)
+	p, err := migrate.Make(migrate.Yitter(), []int64{ahead}, now)
+	require.NoError(t, err)
+	require.Equal(t, now.Add(time.Hour+time.Millisecond), p.NotBefore)
+	require.Contains(t, p.String(), "ahead of now by 1h0m0.001s")
+}
+
+// 28 bits of seconds, as of Baidu's uid-generator, end within years.
+func TestTimeFieldThatEnds(t *testing.T) {
+	t.Parallel()
+	short := migrate.Source{Name: "short", Layout: snowflake.Layout{Epoch: 1577808000000, TimeUnit: time.Second, TimeBits: 28, WorkerBits: 10, SequenceBits: 12}}
+	at := time.Date(2028, 1, 1, 0, 0, 0, 0, time.UTC)
+	id := encode(t, short, at, 1, 1)
+	p, err := migrate.Make(short, []int64{id}, at)
+	require.NoError(t, err)
+	require.Equal(t, uint8(41), p.Layout.TimeBits)
+	require.Contains(t, p.String(), "widened")
+	require.Greater(t, issue(t, p, 5, p.NotBefore, 1)[0], id)
+
+	full := migrate.Source{Name: "full", Layout: snowflake.Layout{Epoch: 1463673600000, TimeUnit: time.Second, TimeBits: 28, WorkerBits: 20, SequenceBits: 15}}
+	id = encode(t, full, time.Date(2024, 11, 1, 0, 0, 0, 0, time.UTC), 1, 1)
+	_, err = migrate.Make(full, []int64{id}, time.Date(2024, 11, 2, 0, 0, 0, 0, time.UTC))
+	require.ErrorIs(t, err, migrate.ErrNoPlan)
+	require.ErrorContains(t, err, "2024-11-20T21:24:16Z"[:10])
+}
+
+func TestSamplesThatAreWrong(t *testing.T) {
+	t.Parallel()
+	_, err := migrate.Make(migrate.Leaf(), nil, now)
+	require.ErrorContains(t, err, "SELECT MAX(id)")
+	_, err = migrate.Make(migrate.Yitter(), []int64{1, 1 << 60}, now)
+	require.ErrorContains(t, err, "is none of yitter")
+	_, err = migrate.Make(migrate.Source{Name: "x", Layout: snowflake.Layout{TimeBits: 60, WorkerBits: 20}}, []int64{1}, now)
+	require.ErrorContains(t, err, "layout of x")
+}
+
+// Whatever Follows allows is in order; what it proposes is allowed.
+func FuzzFollows(f *testing.F) {
+	f.Add(uint8(5), uint8(17), uint8(10), uint8(12), int64(1577808000000), int64(1577808000000), uint16(1))
+	f.Add(uint8(10), uint8(12), uint8(5), uint8(8), int64(1577808000000), int64(1700000000000), uint16(10))
+	f.Fuzz(func(t *testing.T, w1, s1, w2, s2 uint8, e1, e2 int64, unit uint16) {
+		old := snowflake.Layout{Epoch: e1, WorkerBits: w1, SequenceBits: s1, TimeUnit: time.Duration(unit) * time.Millisecond}
+		next := snowflake.Layout{Epoch: e2, WorkerBits: w2, SequenceBits: s2, TimeUnit: time.Millisecond}
+		if old.Validate() != nil || next.Validate() != nil || old.CheckTime(now) != nil || next.CheckTime(now) != nil {
+			return
+		}
+		err := migrate.Follows(next, old, now)
+		last, e := old.Encode(snowflake.Parts{
+			Time: now.Add(-time.Millisecond), Worker: old.Workers() - 1, Sequence: old.PerTick() - 1,
+		})
+		require.NoError(t, e)
+		first, e := next.Encode(snowflake.Parts{Time: now})
+		require.NoError(t, e)
+		require.Equal(t, first > last, err == nil, "%d %d", first, last)
+		var epoch int64
+		if err == nil {
+			return
+		}
+		for i := range err.Error() {
+			if n, _ := fmt.Sscanf(err.Error()[i:], "an epoch of %d or earlier", &epoch); n == 1 {
+				next.Epoch = epoch
+				require.NoError(t, migrate.Follows(next, old, now))
+				next.Epoch += next.TimeUnit.Milliseconds()
+				require.Error(t, migrate.Follows(next, old, now), "a later epoch would do")
+				return
+			}
+		}
+	})
+}
+
+func ExampleMake() {
+	old := []int64{1991111111111111111, 1991111111111131113} // SELECT id FROM orders ORDER BY id DESC LIMIT 1000
+	plan, err := migrate.Make(migrate.Bwmarrin(), old, time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(plan)
+	// Output:
+	// from bwmarrin, whose greatest id is 1991111111111131113 of worker ids 455, 459
+	// layout: epoch=1288834974657 unit=1ms bits=41/10/0/12, until 2080-07-10T17:30:30.209Z
+	// workers: 460-1023
+	// not before: 2025-11-19T11:47:36.602Z
+	// side by side: yes
+	// - old processes must keep to the worker ids 455, 459 while new ones run; when the last has stopped, leave workers out of the configuration
+}

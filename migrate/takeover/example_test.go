@@ -1,0 +1,55 @@
+package takeover_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/migrate/takeover"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// A namespace of 32 worker ids gets 1,024 without a pause.
+func Example() {
+	ctx := context.Background()
+	center := memcenter.New() // dbseq.New or redisseq.New
+	side := func(namespace string, l snowflake.Layout, first, last int64) takeover.Side {
+		return takeover.Side{Center: center, Layout: l, Request: lease.Request{ // idworker.Config.Request
+			Namespace: namespace, Layout: l.String(), Owner: lease.NewOwner(), Pool: l.Workers(),
+			First: first, Last: last, TTL: 30 * time.Second, MaxTTL: 30 * time.Second, Skew: 2 * time.Second,
+		}}
+	}
+	five, ten := snowflake.Layout{}.WithDefaults(), snowflake.Layout{WorkerBits: 10}.WithDefaults()
+	for _, s := range []takeover.Side{side("orders", five, 0, 31), side("orders-2", ten, 0, 1023)} {
+		if err := center.Init(ctx, s.Request); err != nil {
+			fmt.Println(err)
+		}
+	}
+
+	// Old processes keep to 0-15. Which worker ids may new ones have beside them?
+	fmt.Println(takeover.Apart(side("orders", five, 0, 15), side("orders-2", ten, 0, 1023)))
+	fmt.Println(takeover.Apart(side("orders", five, 0, 15), side("orders-2", ten, 512, 1023)))
+
+	// The others when the last old process has stopped.
+	old, rest := side("orders", five, 0, 31), side("orders-2", ten, 0, 511)
+	last, err := center.Acquire(ctx, side("orders", five, 3, 3).Request)
+	if err != nil {
+		fmt.Println(err)
+	}
+	_, err = takeover.Take(ctx, old, rest)
+	var live *takeover.LiveError
+	fmt.Println(errors.As(err, &live) && live.Worker == 3)
+	if err := center.Release(ctx, last, last.Now); err != nil {
+		fmt.Println(err)
+	}
+	report, err := takeover.Take(ctx, old, rest)
+	fmt.Println(report.Floor >= last.Now, err)
+	// Output:
+	// takeover: ids of both sides can be equal: the bits of the old worker ids 0-15 are those of the new worker ids 0-511: keep the new processes off these by workers
+	// <nil>
+	// true
+	// true <nil>
+}

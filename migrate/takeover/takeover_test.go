@@ -1,0 +1,255 @@
+package takeover_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/migrate"
+	"github.com/snowlease/snowlease/migrate/takeover"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	narrow = snowflake.Layout{TimeBits: 41, WorkerBits: 2, SequenceBits: 6}.WithDefaults()
+	wide   = snowflake.Layout{TimeBits: 41, WorkerBits: 4, SequenceBits: 4}.WithDefaults()
+)
+
+func side(c lease.Center, namespace string, l snowflake.Layout, first, last int64) takeover.Side {
+	return takeover.Side{Center: c, Layout: l, Request: lease.Request{
+		Namespace: namespace, Layout: l.String(), Holder: "shop", Owner: lease.NewOwner(),
+		Pool: l.Workers(), First: first, Last: last, TTL: time.Minute, MaxTTL: time.Minute, Skew: time.Second,
+	}}
+}
+
+// opened is a side on a centre of its own, with all of its worker ids.
+func opened(t *testing.T, namespace string, l snowflake.Layout) (takeover.Side, *memcenter.Center) {
+	t.Helper()
+	c := memcenter.New()
+	s := side(c, namespace, l, 0, l.Workers()-1)
+	require.NoError(t, c.Init(t.Context(), s.Request))
+	return s, c
+}
+
+func TestApart(t *testing.T) {
+	t.Parallel()
+	other := wide
+	other.Epoch++
+	shifted := snowflake.Layout{TimeBits: 41, WorkerBits: 4, SequenceBits: 5}.WithDefaults()
+	for _, c := range []struct {
+		old, next takeover.Side
+		fault     string
+	}{
+		{side(nil, "a", narrow, 0, 1), side(nil, "b", narrow, 2, 3), ""},
+		{side(nil, "a", narrow, 2, 3), side(nil, "b", narrow, 0, 1), ""},
+		{side(nil, "a", narrow, 0, 1), side(nil, "b", narrow, 1, 3), "those of the new worker ids 0-1"},
+		{side(nil, "a", narrow, 0, 1), side(nil, "b", wide, 8, 15), ""},
+		{side(nil, "a", narrow, 0, 1), side(nil, "b", wide, 7, 15), "those of the new worker ids 0-7"},
+		{side(nil, "a", narrow, 3, 3), side(nil, "b", wide, 0, 11), ""},
+		{side(nil, "a", narrow, 3, 3), side(nil, "b", wide, 0, 12), "those of the new worker ids 12-15"},
+		{side(nil, "a", wide, 1, 3), side(nil, "b", narrow, 1, 3), ""},
+		{side(nil, "a", wide, 1, 4), side(nil, "b", narrow, 1, 3), "those of the new worker ids 0-1"},
+		{side(nil, "a", narrow, 0, 0), side(nil, "b", other, 8, 15), "one epoch"},
+		{side(nil, "a", narrow, 0, 0), side(nil, "b", shifted, 8, 15), "as many bits below the time"},
+	} {
+		err := takeover.Apart(c.old, c.next)
+		if c.fault == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, takeover.ErrNotApart)
+		require.ErrorContains(t, err, c.fault)
+	}
+	wrong := side(nil, "a", narrow, 0, 1)
+	wrong.Layout = wide
+	require.ErrorContains(t, takeover.Apart(wrong, side(nil, "b", wide, 0, 1)), "the old side: its request is for the layout")
+	wrong = side(nil, "", narrow, 0, 1)
+	require.ErrorContains(t, takeover.Apart(side(nil, "a", narrow, 0, 1), wrong), "the new side: lease: namespace")
+	wrong = side(nil, "a", narrow, 0, 1)
+	wrong.Request.Pool = 5
+	require.ErrorContains(t, takeover.Apart(wrong, wrong), "needs 3 worker bits")
+}
+
+// Where Apart finds nothing, no id of one side is one of the other; where it does, some
+// is. Layouts are small enough to look at all ids of a tick.
+func TestApartIsExact(t *testing.T) {
+	t.Parallel()
+	apart := 0
+	for range 3000 {
+		deal := func() takeover.Side {
+			w := uint8(1 + rand.IntN(4))
+			business := uint8(rand.IntN(2))
+			l := snowflake.Layout{TimeBits: 41, WorkerBits: w, BusinessBits: business, SequenceBits: 6 - w - business}.WithDefaults()
+			first := rand.Int64N(l.Workers())
+			return side(nil, "a", l, first, first+rand.Int64N(l.Workers()-first))
+		}
+		a, b := deal(), deal()
+		ids := map[int64]bool{}
+		each := func(s takeover.Side, f func(id int64)) {
+			for w := s.Request.First; w <= s.Request.Last; w++ {
+				for business := range int64(1) << s.Layout.BusinessBits {
+					for n := range s.Layout.PerTick() {
+						id, err := s.Layout.Encode(snowflake.Parts{Time: time.UnixMilli(1_800_000_000_000), Worker: w, Business: business, Sequence: n})
+						require.NoError(t, err)
+						f(id)
+					}
+				}
+			}
+		}
+		each(a, func(id int64) { ids[id] = true })
+		equal := false
+		each(b, func(id int64) { equal = equal || ids[id] })
+		err := takeover.Apart(a, b)
+		require.Equal(t, equal, err != nil, "%+v %+v: %v", a.Request, b.Request, err)
+		if err == nil {
+			apart++
+		}
+	}
+	require.Greater(t, apart, 300)
+}
+
+func TestTake(t *testing.T) {
+	t.Parallel()
+	old, from := opened(t, "a", narrow)
+	next, to := opened(t, "b", wide)
+	to.Advance(-150 * time.Millisecond) // the new centre's clock is behind
+	g, err := from.Acquire(t.Context(), old.Request)
+	require.NoError(t, err)
+
+	_, err = takeover.Take(t.Context(), old, next)
+	var live *takeover.LiveError
+	require.ErrorAs(t, err, &live)
+	require.Equal(t, takeover.LiveError{Side: "old", Worker: g.Worker, Holder: "shop", Until: time.UnixMilli(g.Ceiling + 1)}, *live)
+	require.ErrorContains(t, err, `worker id 0 of the old side is lent to "shop" until`)
+
+	// It ran ahead of the clock: its mark is waited for by who takes over.
+	require.NoError(t, from.Release(t.Context(), g, g.Now+3000))
+	_, err = takeover.Take(t.Context(), old, next)
+	require.ErrorAs(t, err, &live)
+	require.Empty(t, live.Holder)
+	require.ErrorContains(t, err, "is in use up to")
+	from.Set(time.UnixMilli(g.Now + 3001))
+	to.Set(time.UnixMilli(g.Now + 2800))
+
+	r, err := takeover.Take(t.Context(), old, next)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, r.Mark, g.Now+3000)
+	require.GreaterOrEqual(t, r.Floor, r.Mark)
+	slots, err := to.Slots(t.Context(), "b")
+	require.NoError(t, err)
+	require.Len(t, slots, 16)
+	for _, s := range slots {
+		require.GreaterOrEqual(t, s.Mark, r.Mark, "new floors lie above every old mark")
+		require.Empty(t, s.Holder)
+	}
+	// Nobody starts on the old side, also where clocks step back on the new one.
+	request := old.Request
+	request.Owner = lease.NewOwner()
+	_, err = from.Acquire(t.Context(), request)
+	var full *lease.NoFreeWorkerError
+	require.ErrorAs(t, err, &full)
+	require.Equal(t, r.Sealed+1, full.Soonest.UnixMilli())
+	to.Advance(-time.Second)
+	request = next.Request
+	request.Owner = lease.NewOwner()
+	_, err = to.Acquire(t.Context(), request)
+	require.ErrorAs(t, err, &full)
+	require.GreaterOrEqual(t, full.Soonest.UnixMilli(), r.Mark)
+}
+
+// What refuses, and leaves everything as it was.
+func TestTakeRefuses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spoil func(t *testing.T, from, to *memcenter.Center, old, next *takeover.Side)
+		check func(t *testing.T, err error)
+	}{
+		"another old layout": {func(_ *testing.T, _, _ *memcenter.Center, old, _ *takeover.Side) {
+			*old = side(old.Center, "a", wide, 0, 3)
+		}, is[*lease.MismatchError]},
+		"another new layout": {func(_ *testing.T, _, _ *memcenter.Center, _, next *takeover.Side) {
+			*next = side(next.Center, "b", narrow, 0, 3)
+		}, is[*lease.MismatchError]},
+		"old centre in quarantine": {func(_ *testing.T, from, _ *memcenter.Center, _, _ *takeover.Side) {
+			from.Change("a", func(ns rules.Namespace) rules.Namespace { return ns.WithoutMark(1) })
+		}, is[*lease.QuarantineError]},
+		"old namespace unknown": {func(_ *testing.T, _, _ *memcenter.Center, old, _ *takeover.Side) {
+			old.Request.Namespace = "c"
+		}, is[*lease.QuarantineError]},
+		"new namespace not open": {func(_ *testing.T, _, _ *memcenter.Center, _, next *takeover.Side) {
+			next.Request.Namespace = "c"
+		}, is[*lease.QuarantineError]},
+		"new worker id lent": {func(t *testing.T, _, to *memcenter.Center, _, next *takeover.Side) {
+			req := next.Request
+			req.First, req.Last = 9, 9
+			_, err := to.Acquire(t.Context(), req)
+			require.NoError(t, err)
+		}, func(t *testing.T, err error) {
+			live := (*takeover.LiveError)(nil)
+			require.ErrorAs(t, err, &live)
+			require.Equal(t, []any{"new", int64(9), "shop"}, []any{live.Side, live.Worker, live.Holder})
+		}},
+		"ids of the new layout below": {func(t *testing.T, _, to *memcenter.Center, _, next *takeover.Side) {
+			l := snowflake.Layout{TimeBits: 41, WorkerBits: 4, SequenceBits: 3}.WithDefaults()
+			*next = side(to, "d", l, 0, 3)
+			require.NoError(t, to.Init(t.Context(), next.Request))
+		}, func(t *testing.T, err error) { require.ErrorIs(t, err, migrate.ErrNoPlan) }},
+		"old centre lost the seal": {func(_ *testing.T, from, to *memcenter.Center, _, _ *takeover.Side) {
+			to.Intercept(func(_ context.Context, verb string, after bool) error {
+				if verb == "acquire" && !after {
+					from.Advance(10 * time.Second)
+				}
+				return nil
+			})
+		}, func(t *testing.T, err error) {
+			require.ErrorIs(t, err, lease.ErrLost)
+			require.ErrorContains(t, err, "could not be kept meanwhile")
+		}},
+		"clock too far behind for the context": {func(_ *testing.T, _, to *memcenter.Center, _, _ *takeover.Side) {
+			to.Advance(-4 * time.Minute)
+		}, func(t *testing.T, err error) {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorContains(t, err, "clock is behind")
+		}},
+		"centre away": {func(_ *testing.T, _, to *memcenter.Center, _, _ *takeover.Side) {
+			to.Intercept(func(context.Context, string, bool) error { return fmt.Errorf("away") })
+		}, func(t *testing.T, err error) {
+			require.ErrorContains(t, err, "worker id 0 of the new side: memcenter: acquire: away")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			old, from := opened(t, "a", narrow)
+			next, to := opened(t, "b", wide)
+			good := old.Request
+			c.spoil(t, from, to, &old, &next)
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			r, err := takeover.Take(ctx, old, next)
+			require.Error(t, err)
+			c.check(t, err)
+			require.Zero(t, r)
+			slots, err := from.Slots(t.Context(), good.Namespace)
+			require.NoError(t, err)
+			for _, s := range slots {
+				require.True(t, s.Holder == "" || s.Expires < s.Now, "the old side lends again")
+			}
+		})
+	}
+}
+
+func is[E error](t *testing.T, err error) {
+	t.Helper()
+	var want E
+	require.ErrorAs(t, err, &want)
+}
