@@ -64,7 +64,7 @@ type Center struct {
 	turn  chan struct{} // calls of one process do not compete with each other
 }
 
-// New returns a centre on the store.
+// New returns a center on the store.
 func New(s Store) *Center { return &Center{store: s, turn: make(chan struct{}, 1)} }
 
 // String names the store.
@@ -125,10 +125,10 @@ func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, err
 	return ns.List(now), nil
 }
 
-// check returns an error for a grant that no centre can have given.
+// check returns an error for a grant that no center can have given.
 func check(g lease.Grant) error {
 	if g.Worker < g.First || g.Worker > g.Last {
-		return fmt.Errorf("casstore: worker id %d of the grant is not one of %d to %d: give a grant as the centre returned it", g.Worker, g.First, g.Last)
+		return fmt.Errorf("casstore: worker id %d of the grant is not one of %d to %d: give a grant as the center returned it", g.Worker, g.First, g.Last)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (c *Center) change(ctx context.Context, verb string, req lease.Request, dec
 		return fmt.Errorf("casstore: %s: %w", verb, err)
 	}
 	if req.Pool > MaxPool {
-		return fmt.Errorf("casstore: pool %d is above %d: choose a layout with fewer worker bits, or another centre: %w", req.Pool, MaxPool, lease.ErrSetup)
+		return fmt.Errorf("casstore: pool %d is above %d: choose a layout with fewer worker bits, or another center: %w", req.Pool, MaxPool, lease.ErrSetup)
 	}
 	select {
 	case c.turn <- struct{}{}:

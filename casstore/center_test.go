@@ -241,9 +241,9 @@ func (h *hanging) Load(ctx context.Context, _ string) (casstore.Record, error) {
 	return casstore.Record{}, ctx.Err()
 }
 
-// Many centres, as many processes have them, on one record: nobody gets what another
+// Many centers, as many processes have them, on one record: nobody gets what another
 // has, and all find their way.
-func TestManyCentres(t *testing.T) {
+func TestManyCenters(t *testing.T) {
 	t.Parallel()
 	const many = 24
 	s := newStore(false, false)

@@ -6,7 +6,7 @@
 //	center := casstore.New(store) // to fx: fx.Provide(func() lease.Center { return center })
 //
 // Use dbseq or redisseq where you have SQL or Redis: they change a slot, not a
-// record of all slots. Package leasetest proves a centre; examples/owncenter is a
+// record of all slots. Package leasetest proves a center; examples/owncenter is a
 // whole one.
 //
 // # What the store promises

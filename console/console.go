@@ -30,7 +30,7 @@ type Worker interface {
 // Option sets a knob of New.
 type Option func(*console)
 
-// WithSlots shows the worker ids of the namespace as lister lists them; the centres of
+// WithSlots shows the worker ids of the namespace as lister lists them; the centers of
 // dbseq, redisseq and local are listers. It is asked once in 3 s at most, however many
 // look, and has 2 s to answer. Default: the worker, if it is a lease.Lister, as
 // *idworker.IdWorker is; nil leaves the map out.

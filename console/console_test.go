@@ -127,7 +127,7 @@ func TestSlotsJSON(t *testing.T) {
 	require.Equal(t, http.StatusNotImplemented, get(t, console.New(w, console.WithSlots(nil)), "/api/slots").Code)
 }
 
-// Many who look make few queries, and a centre that is away is shown as such.
+// Many who look make few queries, and a center that is away is shown as such.
 func TestSlotsAreAskedForSeldom(t *testing.T) {
 	t.Parallel()
 	c := center(t)

@@ -5,7 +5,7 @@
 //	mux.Handle("/idworker/", console.New(worker))
 //
 // Mount it on a port for operators: it asks nobody who they are, and shows the names
-// of hosts and the errors of the centre. On a loopback address it answers requests for
+// of hosts and the errors of the center. On a loopback address it answers requests for
 // localhost and for addresses only, so that no web page reads it through a name of its
 // own (DNS rebinding). It is read-only, works behind any prefix, loads
 // nothing from elsewhere and works without JavaScript, but for what is live. The same

@@ -21,7 +21,7 @@ const (
 	maxSlots     = 1024 // of api/slots
 )
 
-var errNoLister = errors.New("the slots of the namespace are not listed here: the worker has no centre, or give console.New the option WithSlots and one that lists them")
+var errNoLister = errors.New("the slots of the namespace are not listed here: the worker has no center, or give console.New the option WithSlots and one that lists them")
 
 // slots is what the lister last answered.
 type slots struct {
@@ -102,7 +102,7 @@ type pool struct {
 	Namespace string         `json:"namespace"`
 	Center    string         `json:"center"`
 	Size      int            `json:"size"`
-	Now       time.Time      `json:"now,omitzero"` // the centre's clock
+	Now       time.Time      `json:"now,omitzero"` // the center's clock
 	Counts    map[string]int `json:"counts"`
 	// Slots are all of a pool of up to 1,024; of a larger one the first 1,024 that are
 	// not free, and Left is how many such there are besides.

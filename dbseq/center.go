@@ -32,10 +32,10 @@ type Center struct {
 	queries atomic.Pointer[queries]
 }
 
-// New returns a centre on the database of db: MySQL, MariaDB, PostgreSQL or SQLite. It
+// New returns a center on the database of db: MySQL, MariaDB, PostgreSQL or SQLite. It
 // opens no connection; the first Acquire or Init does, and creates the tables then.
 //
-// The centre uses a pool of its own (at most 2 connections) on db's driver and DSN, and
+// The center uses a pool of its own (at most 2 connections) on db's driver and DSN, and
 // never db's callbacks, plugins, logger, replicas or transactions. Where that cannot
 // be, it shares db's pool and says so in Warnings.
 //
@@ -68,7 +68,7 @@ func New(db *gorm.DB, opts ...Option) (*Center, error) {
 	return &Center{link: l, options: o, dialect: dialect, gate: make(chan struct{}, 1)}, nil
 }
 
-// Close closes the pool, if the centre opened it. It gives nothing back: Release does.
+// Close closes the pool, if the center opened it. It gives nothing back: Release does.
 func (c *Center) Close() error {
 	if !c.own {
 		return nil

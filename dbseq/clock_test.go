@@ -33,7 +33,7 @@ func (s clocked) center(t testing.TB) *dbseq.Center {
 	return c
 }
 
-// host makes a centre take the store for its server.
+// host makes a center take the store for its server.
 func (s clocked) host(c *dbseq.Center) {
 	c.ReadFrom("(SELECT ms FROM host)", "(SELECT 'host ' || number FROM host)")
 }

@@ -58,7 +58,7 @@ func TestStatementsPerVerb(t *testing.T) {
 	})
 }
 
-// counted returns a centre whose statements are counted.
+// counted returns a center whose statements are counted.
 func counted(t testing.TB, e engine, db *gorm.DB, dsn string) (*dbseq.Center, *counter) {
 	t.Helper()
 	app, err := db.DB()

@@ -11,11 +11,11 @@
 //
 // # Connections
 //
-// A centre opens a pool of its own beside the application's, with the same driver and
+// A center opens a pool of its own beside the application's, with the same driver and
 // DSN, at most 2 connections (SQLite: 1). Only driver and DSN are taken from the
 // *gorm.DB: no plugin, callback, logger, replica or transaction of the application is
 // in the way, and a busy pool delays no renewal. Where gorm was opened on a connection
-// instead of a DSN, or on a database in memory, the centre shares the application's
+// instead of a DSN, or on a database in memory, the center shares the application's
 // pool and says so in Warnings. WithPool gives it another.
 //
 // Every statement commits by itself, and each reads the server's clock once, so

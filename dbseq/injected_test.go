@@ -17,7 +17,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// ready returns a centre on SQLite that has lent a worker id, and its statements.
+// ready returns a center on SQLite that has lent a worker id, and its statements.
 func ready(t *testing.T) (*gorm.DB, *dbseq.Center, *counter, lease.Grant) {
 	t.Helper()
 	dsn := engines[0].dsn(t)

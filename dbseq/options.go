@@ -35,7 +35,7 @@ const (
 	Never Quarantine = "never"
 )
 
-// WithPool makes the centre use pool instead of a pool of its own. Close leaves it
+// WithPool makes the center use pool instead of a pool of its own. Close leaves it
 // open. The pool must lead to the primary, commit each statement by itself, and have
 // a connection to spare for renewals at any time.
 func WithPool(pool *sql.DB) Option {
@@ -73,7 +73,7 @@ func WithQuarantine(q Quarantine) Option {
 	}
 }
 
-// WithoutMigrate keeps the centre from creating its tables: an administrator has run
+// WithoutMigrate keeps the center from creating its tables: an administrator has run
 // the file of dbseq/schema for this database.
 func WithoutMigrate() Option {
 	return func(o *options) error {

@@ -15,7 +15,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// A link is how a centre reaches its database.
+// A link is how a center reaches its database.
 type link struct {
 	pool    func() *sql.DB // opened at its first use: who never starts has nothing to close
 	own     bool           // opened here

@@ -94,7 +94,7 @@ func (c *Center) variantOf(has map[string]string) (string, error) {
 	return incarnationMariaDB, nil
 }
 
-// prepare makes the centre ready for k: it learns which server it talks to, refuses
+// prepare makes the center ready for k: it learns which server it talks to, refuses
 // one whose clock or incarnation is no good before anything is written, and finds or
 // creates the tables.
 func (c *Center) prepare(ctx context.Context, k *call) (err error) {

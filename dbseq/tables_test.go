@@ -262,7 +262,7 @@ func TestSlotsWithoutTables(t *testing.T) {
 	})
 }
 
-// TestTablePrefix: centres with different prefixes know nothing of each other.
+// TestTablePrefix: centers with different prefixes know nothing of each other.
 func TestTablePrefix(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)

@@ -19,7 +19,7 @@ import (
 )
 
 // maxJavaScript is the last integer that a JavaScript number tells from its
-// neighbours.
+// neighbors.
 const maxJavaScript = 1<<53 - 1
 
 // A TableReport says whether a table that has rows can go over to the ids of a layout.
@@ -115,7 +115,7 @@ func stamp(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 //	report, err := gormplugin.CheckTable(ctx, db, &Order{}, layout, gormplugin.Config{})
 //	fmt.Println(report)
 //
-// It reads the catalogue, the largest key and those that are not before the first id:
+// It reads the catalog, the largest key and those that are not before the first id:
 // two reads of the key's index where it begins one, of the table otherwise. Columns
 // that refer to the key are not looked at. An error means that it could not look: the
 // model is left alone by cfg, or its key cannot be filled (ErrKey), the layout does

@@ -35,7 +35,7 @@ type (
 	}
 )
 
-// What a column holds, by the catalogue of each database.
+// What a column holds, by the catalog of each database.
 func TestCheckTableColumns(t *testing.T) {
 	t.Parallel()
 	const never, later, always = "never", "later", "always"

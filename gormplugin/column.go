@@ -28,7 +28,7 @@ var maxInts = map[string]int64{
 // maxFloats are the integers up to which a float is exact.
 var maxFloats = map[string]int64{"float": 1 << 24, "float4": 1 << 24, "real": 1 << 24, "double": 1 << 53, "float8": 1 << 53}
 
-// maxTexts are the types whose length the catalogue does not tell everywhere.
+// maxTexts are the types whose length the catalog does not tell everywhere.
 var maxTexts = map[string]int64{
 	"char": 1, "bpchar": math.MaxInt64, "varchar": math.MaxInt64, "binary": 1, "varbinary": math.MaxInt64, "bytea": math.MaxInt64,
 	"tinytext": math.MaxUint8, "text": math.MaxUint16, "mediumtext": 1<<24 - 1, "longtext": math.MaxUint32,

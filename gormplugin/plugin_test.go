@@ -115,8 +115,8 @@ func TestGeneratorFails(t *testing.T) {
 		{"not started", notStarted, nil, []error{snowflake.ErrNotStarted}, "list gormplugin.Module before every module that writes"},
 		{"stopped", stopped, nil, []error{snowflake.ErrStopped}, "stops after them"},
 		{"expired", expired, nil, []error{snowflake.ErrLeaseExpired, context.DeadlineExceeded}, "waited 50ms"},
-		{"statement cancelled before", newGenerator(t), canceled, []error{context.Canceled}, "no ids for 2 rows"},
-		{"statement cancelled while waiting", generatorFunc(func(ctx context.Context, _ []int64) error {
+		{"statement canceled before", newGenerator(t), canceled, []error{context.Canceled}, "no ids for 2 rows"},
+		{"statement canceled while waiting", generatorFunc(func(ctx context.Context, _ []int64) error {
 			end()
 			<-ctx.Done()
 			return snowflake.ErrLeaseExpired

@@ -92,7 +92,7 @@ type Config struct {
 const perSecond = 8192
 
 // DefaultAhead is the default of Config.Ahead. It covers leases of up to 5 min, and two
-// clocks that a centre of leases puts up with, 5 min off each.
+// clocks that a center of leases puts up with, 5 min off each.
 const DefaultAhead = 15 * time.Minute
 
 // An Issuer makes ids for times past. It is safe for concurrent use, by any number of

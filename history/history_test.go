@@ -49,7 +49,7 @@ func issuer(t testing.TB, store segment.Store, cfg history.Config) *history.Issu
 	return i
 }
 
-// Several processes and runs make ids for the same and for neighbouring times: none
+// Several processes and runs make ids for the same and for neighboring times: none
 // comes twice, each has its time, and only reserved worker ids.
 func TestIDsForThePast(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Center lends worker ids of this host to this process. Unlike other centres it holds
+// Center lends worker ids of this host to this process. Unlike other centers it holds
 // in memory what it has lent, since a lock is that of a process: who borrowed from a
 // Center renews and releases there. All methods are safe for concurrent use.
 type Center struct {
@@ -75,7 +75,7 @@ func WithClock(now func() time.Time) Option {
 	}
 }
 
-// New returns a centre that lends worker ids of the layout, from the first of the
+// New returns a center that lends worker ids of the layout, from the first of the
 // sources that there is on this host. It looks at the host's name and addresses and
 // makes the directory; nothing is lent yet.
 //

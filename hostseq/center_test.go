@@ -494,7 +494,7 @@ func TestContextEnded(t *testing.T) {
 	s := newSite(t)
 	c := s.center(byHand(2))
 	g := s.acquire(c)
-	cancelled, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	calls := func(ctx context.Context) []error {
 		_, acquire := c.Acquire(ctx, g.Request)
@@ -503,7 +503,7 @@ func TestContextEnded(t *testing.T) {
 		return []error{acquire, renew, c.Release(ctx, g, g.Floor), slots}
 	}
 	for range 20 {
-		for _, err := range calls(cancelled) {
+		for _, err := range calls(canceled) {
 			require.ErrorIs(t, err, context.Canceled)
 		}
 		c.turn <- struct{}{} // when nobody is at work on it any more

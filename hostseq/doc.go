@@ -1,7 +1,7 @@
-// Package hostseq lends worker ids without a centre: nothing to install, no server, no
+// Package hostseq lends worker ids without a center: nothing to install, no server, no
 // table. Use it for one host, for a StatefulSet, or where worker ids are given out by
 // hand. Do not use it for replicas that come and go on several hosts without numbers
-// of their own: only a centre that all of them can reach (dbseq, redisseq) keeps those
+// of their own: only a center that all of them can reach (dbseq, redisseq) keeps those
 // apart.
 //
 // New returns a lease.Center, so a Keeper, its status and the rule of disjoint ranges

@@ -116,7 +116,7 @@ func (p place) lock() (choice, error) {
 		p.Dir, int64(1)<<ch.slotBits)
 	if p.MachineBits == 0 {
 		ch.promise += "; not unique across hosts"
-		ch.warnings = append(ch.warnings, "worker ids are unique only among the processes that share directory "+p.Dir+" on this host: where other hosts issue ids too, set machine_bits or use a centre")
+		ch.warnings = append(ch.warnings, "worker ids are unique only among the processes that share directory "+p.Dir+" on this host: where other hosts issue ids too, set machine_bits or use a center")
 		return ch, nil
 	}
 	a, err := p.host.address(p.Network)

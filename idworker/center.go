@@ -21,7 +21,7 @@ type CenterParams struct {
 	Clients
 }
 
-// NewCenter returns the centre that Config.Mode chooses among the clients that are
+// NewCenter returns the center that Config.Mode chooses among the clients that are
 // there. New calls it where the application provides no lease.Center; an
 // application calls it to wrap the choice:
 //
@@ -30,7 +30,7 @@ type CenterParams struct {
 //		return traced{c}, err
 //	})
 //
-// The centre is then the application's to close, where it is an io.Closer.
+// The center is then the application's to close, where it is an io.Closer.
 func NewCenter(p CenterParams) (lease.Center, error) {
 	cfg := p.Config.WithDefaults()
 	db := p.DB
@@ -78,7 +78,7 @@ func NewCenter(p CenterParams) (lease.Center, error) {
 		}
 		return c, nil
 	}
-	return nil, fmt.Errorf("idworker: mode %q has no centre: choose %s, %s, %s or %s", mode, ModeAuto, ModeDB, ModeRedis, ModeLocal)
+	return nil, fmt.Errorf("idworker: mode %q has no center: choose %s, %s, %s or %s", mode, ModeAuto, ModeDB, ModeRedis, ModeLocal)
 }
 
 // client is the one Redis client, or nil.
@@ -92,7 +92,7 @@ func (c Clients) client() (redis.UniversalClient, error) {
 	return c.RedisClient, nil
 }
 
-// newLocal returns what finds worker ids without a centre.
+// newLocal returns what finds worker ids without a center.
 func newLocal(cfg Config) (lease.Center, error) {
 	p, err := cfg.plan()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// A witness is a centre that notes what it lends: each loan as it was last renewed.
+// A witness is a center that notes what it lends: each loan as it was last renewed.
 type witness struct {
 	lease.Center
 	mu    sync.Mutex
@@ -70,11 +70,11 @@ func (w *witness) requireDisjoint(t *testing.T) {
 	}
 }
 
-// The centre's clock steps, on real servers: back and forth within what a borrower
+// The center's clock steps, on real servers: back and forth within what a borrower
 // accepts, an hour either way, and back by the skew across a restart. Grants have no
 // millisecond in common, ids rise, and they go on: at once where the lease or another
 // can be had, and with the clock where it is so far off that nobody may borrow by it.
-func TestClockOfTheCentreSteps(t *testing.T) {
+func TestClockOfTheCenterSteps(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB) (*testserver.Server, lease.Center){
 		"redis": func(t testing.TB) (*testserver.Server, lease.Center) {

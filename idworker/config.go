@@ -29,7 +29,7 @@ const (
 	ModeAuto  Mode = "auto"  // the one client that is there
 	ModeDB    Mode = "db"    // a *gorm.DB
 	ModeRedis Mode = "redis" // a redis.UniversalClient or *redis.Client
-	ModeLocal Mode = "local" // Config.Local: no centre; what it promises depends on the source
+	ModeLocal Mode = "local" // Config.Local: no center; what it promises depends on the source
 	// ModeRedisSequence counts ids in Redis, so that any number of processes share one
 	// worker id and, with Prefetch 1, one order: see redisseq.Sequence. There is no
 	// lease; each id, or block of ids, costs a round trip.
@@ -57,7 +57,7 @@ type Config struct {
 	// bits: 0 to 2^business_bits - 1. See IdWorker.For for several. Default: 0.
 	Business int64 `yaml:"business" json:"business" koanf:"business" mapstructure:"business" env:"BUSINESS"`
 	// Workers is the range of worker ids that this process may borrow, such as
-	// "0-15". Default: all of the layout. Disjoint ranges let two centres serve one
+	// "0-15". Default: all of the layout. Disjoint ranges let two centers serve one
 	// stream of ids. Ids for times past are made only where the range ends with the
 	// layout's last worker id.
 	Workers string `yaml:"workers" json:"workers" koanf:"workers" mapstructure:"workers" env:"WORKERS"`
@@ -66,13 +66,13 @@ type Config struct {
 	// The namespace pins what is left. Default: 0.
 	Reserved int64 `yaml:"reserved" json:"reserved" koanf:"reserved" mapstructure:"reserved" env:"RESERVED"`
 	// TTL is how long a lease lasts without renewal, and so how long ids go on
-	// while the centre is away, and how long a crashed process keeps its worker id.
+	// while the center is away, and how long a crashed process keeps its worker id.
 	// 100ms to MaxTTL, at least 10 time units of the layout. Default: 30s.
 	TTL time.Duration `yaml:"ttl" json:"ttl" koanf:"ttl" mapstructure:"ttl" env:"TTL"`
 	// MaxTTL bounds the TTL of all members of the namespace, which pins it: see
 	// ExactTimes. At most 24h. Default: the larger of TTL and 30s.
 	MaxTTL time.Duration `yaml:"max_ttl" json:"max_ttl" koanf:"max_ttl" mapstructure:"max_ttl" env:"MAX_TTL"`
-	// Skew is how far the centre's clock may be behind the latest time that it ever
+	// Skew is how far the center's clock may be behind the latest time that it ever
 	// showed when it loses records. The namespace pins it. At most TTL/2. Default: 2s.
 	Skew time.Duration `yaml:"skew" json:"skew" koanf:"skew" mapstructure:"skew" env:"SKEW"`
 	// Renew is the cron schedule of renewals, seconds optional, or a descriptor.
@@ -82,7 +82,7 @@ type Config struct {
 	// the monotonic clock, so that a step of the wall clock, or a sparse schedule, loses
 	// no lease. Default: "@every 10s".
 	Renew string `yaml:"renew" json:"renew" koanf:"renew" mapstructure:"renew" env:"RENEW"`
-	// Wait bounds how long a start waits for a free worker id, a centre that is
+	// Wait bounds how long a start waits for a free worker id, a center that is
 	// down or a quarantine, within the start's context. Default: 10s.
 	Wait time.Duration `yaml:"wait" json:"wait" koanf:"wait" mapstructure:"wait" env:"WAIT"`
 	// ExactTimes says what happens where the center may have forgotten who has which
@@ -95,7 +95,7 @@ type Config struct {
 	// OnLost says what the loss of a lease means: continue borrows another worker
 	// id; shutdown ends the fx application too. Default: continue.
 	OnLost string `yaml:"on_lost" json:"on_lost" koanf:"on_lost" mapstructure:"on_lost" env:"ON_LOST"`
-	// Quarantine says whether the centre compares the store's incarnation:
+	// Quarantine says whether the center compares the store's incarnation:
 	// on-change, or never for a store that loses no acknowledged write. Default:
 	// on-change.
 	Quarantine string `yaml:"quarantine" json:"quarantine" koanf:"quarantine" mapstructure:"quarantine" env:"QUARANTINE"`
@@ -209,7 +209,7 @@ func (c Config) Validate() error {
 	return err
 }
 
-// Request returns what c asks a centre for. Owner is new in each.
+// Request returns what c asks a center for. Owner is new in each.
 func (c Config) Request() (lease.Request, error) {
 	p, err := c.plan()
 	return p.request, err
@@ -315,7 +315,7 @@ func (c Config) plan() (plan, error) {
 			fault("local: %w", err)
 		}
 	case !reflect.ValueOf(c.Local).IsZero():
-		fault("local is set, but mode %s finds worker ids by a centre: leave it out, or set mode local", c.Mode)
+		fault("local is set, but mode %s finds worker ids by a center: leave it out, or set mode local", c.Mode)
 	case counted:
 		p.sequence = c.sequence(layout)
 		if err := p.sequence.Validate(); c.Namespace != "" && err != nil {

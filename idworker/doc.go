@@ -16,9 +16,9 @@
 //
 // A worker id is borrowed when the application starts, renewed by a cron schedule
 // and given back when it stops. The start can wait some seconds for a free one, or
-// fail: it never takes a default, and never shares. While the centre is away ids go
+// fail: it never takes a default, and never shares. While the center is away ids go
 // on to the ceiling of the lease, up to TTL from its last renewal; then NextID
-// returns ErrLeaseExpired until the centre is back. A lease that was lost is
+// returns ErrLeaseExpired until the center is back. A lease that was lost is
 // replaced by another in the same process. Package lease has the protocol and its
 // threats, and says what is not covered.
 package idworker

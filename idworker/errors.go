@@ -10,8 +10,8 @@ var (
 	// ErrNotStarted is returned before the application has started, and after a Reset until
 	// there is a worker id. It wraps the last error of the center, if there was one.
 	ErrNotStarted = snowflake.ErrNotStarted
-	// ErrLeaseExpired is returned while the centre has not renewed the lease in
-	// time. It wraps the last error of the centre.
+	// ErrLeaseExpired is returned while the center has not renewed the lease in
+	// time. It wraps the last error of the center.
 	ErrLeaseExpired = snowflake.ErrLeaseExpired
 	// ErrStopped is returned after Close, or after the fx application has stopped.
 	ErrStopped = snowflake.ErrStopped
@@ -32,6 +32,6 @@ type (
 	// MismatchError tells that the namespace is pinned to another layout, pool, MaxTTL
 	// or skew.
 	MismatchError = lease.MismatchError
-	// ClockError tells that the centre's clock and this host's are minutes apart.
+	// ClockError tells that the center's clock and this host's are minutes apart.
 	ClockError = lease.ClockError
 )

@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { testserver.Main(m) }
 
-// A store is a way to provide a centre to fx.
+// A store is a way to provide a center to fx.
 type store struct {
 	name    string
 	mode    idworker.Mode
@@ -114,7 +114,7 @@ func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j,
 
 func (j *journal) provide() fx.Option { return fx.Supply(j.logger()) }
 
-// opened provides the centre that the mode chooses, its namespace opened as new.
+// opened provides the center that the mode chooses, its namespace opened as new.
 func opened() fx.Option {
 	return fx.Provide(func(p idworker.CenterParams) (lease.Center, error) {
 		c, err := idworker.NewCenter(p)
@@ -129,7 +129,7 @@ func opened() fx.Option {
 	})
 }
 
-// closing closes a provided centre with the application, as its owner does.
+// closing closes a provided center with the application, as its owner does.
 func closing() fx.Option {
 	return fx.Invoke(func(lc fx.Lifecycle, c lease.Center) {
 		if c, ok := c.(interface{ Close() error }); ok {

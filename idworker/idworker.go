@@ -27,7 +27,7 @@ type IdWorker struct {
 	keeper *keeper.Keeper // nil: fixed
 	past   *past          // never nil
 	sizes  *batches
-	owned  io.Closer // the centre, where it was made here
+	owned  io.Closer // the center, where it was made here
 	shared bool      // another's worker id, for a business number
 	log    *slog.Logger
 }
@@ -50,10 +50,10 @@ func optionsOf(opts []Option) (o options) {
 
 // Open borrows a worker id from center and returns a worker that keeps it until
 // Close. It waits within ctx and cfg.Wait. Close leaves center open. Mode local needs
-// no centre: it is nil then. Config.Segments are opened by segment.Open, not here.
+// no center: it is nil then. Config.Segments are opened by segment.Open, not here.
 //
 // Errors: a fault of cfg; *NoFreeWorkerError, *QuarantineError, *MismatchError,
-// *ClockError; whatever the centre met, with its name.
+// *ClockError; whatever the center met, with its name.
 func Open(ctx context.Context, cfg Config, center lease.Center, opts ...Option) (*IdWorker, error) {
 	p, err := cfg.plan()
 	if err != nil {
@@ -61,11 +61,11 @@ func Open(ctx context.Context, cfg Config, center lease.Center, opts ...Option) 
 	}
 	switch {
 	case p.Mode == ModeRedisSequence:
-		return nil, errors.New("idworker: open: mode redis-sequence takes a Redis client in the place of a centre: use OpenSequence")
+		return nil, errors.New("idworker: open: mode redis-sequence takes a Redis client in the place of a center: use OpenSequence")
 	case p.Mode == ModeLocal && center != nil:
-		return nil, fmt.Errorf("idworker: open: mode local takes no centre, and %s is given: pass nil, or set another mode", lease.Name(center))
+		return nil, fmt.Errorf("idworker: open: mode local takes no center, and %s is given: pass nil, or set another mode", lease.Name(center))
 	case p.Mode != ModeLocal && center == nil:
-		return nil, errors.New("idworker: open: the centre is nil: pass dbseq.New(db) or redisseq.New(client), or set mode local")
+		return nil, errors.New("idworker: open: the center is nil: pass dbseq.New(db) or redisseq.New(client), or set mode local")
 	}
 	if p.OnLost == OnLostShutdown {
 		return nil, errors.New(`idworker: open: on_lost "shutdown" ends an fx application, and there is none: choose "continue" and watch Healthy`)
@@ -89,7 +89,7 @@ func Open(ctx context.Context, cfg Config, center lease.Center, opts ...Option) 
 }
 
 // Fixed returns a worker with a worker id that was set by hand, for tests and
-// laptops. It has no centre: ids are unique only as long as no other process has
+// laptops. It has no center: ids are unique only as long as no other process has
 // that worker id, and the clock of the host does not step back across a restart.
 func Fixed(layout snowflake.Layout, worker int64) (*IdWorker, error) {
 	p, err := Config{Mode: ModeLocal, Layout: layout, Worker: &worker}.plan()
@@ -143,7 +143,7 @@ func (w *IdWorker) start(ctx context.Context) error {
 	}
 	if c, ok := w.source().(interface{ Warnings() []string }); ok {
 		for _, text := range c.Warnings() {
-			w.log.Warn("lease centre", "center", w.Status().Center, "warning", text)
+			w.log.Warn("lease center", "center", w.Status().Center, "warning", text)
 		}
 	}
 	if left := time.Until(w.plan.layout.Ends()); left < 5*snowflake.MinLife {
@@ -228,7 +228,7 @@ func (w *IdWorker) Close(ctx context.Context) error {
 // package segment.
 func (w *IdWorker) Reset(ctx context.Context) error {
 	if w.plan.Mode == ModeLocal {
-		return errors.New("idworker: reset: mode local: copies of a process have the same number, host name and disk: give each a worker id of its own, or use a centre")
+		return errors.New("idworker: reset: mode local: copies of a process have the same number, host name and disk: give each a worker id of its own, or use a center")
 	}
 	if w.seq != nil { // what was reserved ahead is all that copies share
 		w.seq.whole.Reset()

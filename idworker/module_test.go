@@ -206,7 +206,7 @@ func TestChoiceOfTheCenter(t *testing.T) {
 
 type missing struct{}
 
-// A centre that the application provides comes before the modes that have one, whatever
+// A center that the application provides comes before the modes that have one, whatever
 // clients are there.
 func TestOwnCenterComesFirst(t *testing.T) {
 	for _, clients := range []struct {
@@ -245,7 +245,7 @@ func TestOwnCenterComesFirst(t *testing.T) {
 	}
 }
 
-// A named database joins by a centre of its own.
+// A named database joins by a center of its own.
 func TestNamedDatabase(t *testing.T) {
 	cfg := idworker.Config{Namespace: "orders"}
 	var w *idworker.IdWorker
@@ -355,7 +355,7 @@ func TestOpenWithoutFx(t *testing.T) {
 	require.ErrorContains(t, w.Reset(t.Context()), "stopped")
 
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders"}, nil)
-	require.ErrorContains(t, err, "centre is nil")
+	require.ErrorContains(t, err, "center is nil")
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", OnLost: "shutdown"}, c)
 	require.ErrorContains(t, err, "on_lost")
 	_, err = idworker.New(idworker.Params{Config: idworker.Config{Namespace: "orders"}})
@@ -435,7 +435,7 @@ func TestDoubleStartAndStop(t *testing.T) {
 	require.NoError(t, w.Close(t.Context()), "a second stop does nothing")
 }
 
-// world is a centre and a worker in a bubble of synctest.
+// world is a center and a worker in a bubble of synctest.
 func world(t *testing.T, cfg idworker.Config, f func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle)) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))

@@ -23,10 +23,10 @@ var (
 )
 
 // clockFault is how far the clocks of two hosts may be apart that have worker ids: each
-// may be off its centre's by 5 min.
+// may be off its center's by 5 min.
 const clockFault = 10 * time.Minute
 
-// past makes ids for times past, one call after the other: of the centre's two
+// past makes ids for times past, one call after the other: of the center's two
 // connections one is left to the lease. SQLite has one, which each call has for a
 // statement only.
 type past struct {
@@ -45,7 +45,7 @@ func newPast(p plan, center lease.Center) (*past, error) {
 		if center != nil {
 			what = lease.Name(center)
 		}
-		return &past{why: fmt.Sprintf("%s is no centre that could count them in a SQL database: set mode db, or give the centre a method Segments() *dbseq.Segments, or use package history with dbseq.NewSegments; if you want none leave reserved out", what)}, nil
+		return &past{why: fmt.Sprintf("%s is no center that could count them in a SQL database: set mode db, or give the center a method Segments() *dbseq.Segments, or use package history with dbseq.NewSegments; if you want none leave reserved out", what)}, nil
 	case !p.hasReserved:
 		return &past{why: fmt.Sprintf("workers %q leaves out the reserved worker ids, %d to %d, for which another database may count: let the range end at %d where this one counts",
 			p.Workers, p.request.Pool, p.layout.Workers()-1, p.layout.Workers()-1)}, nil
@@ -75,7 +75,7 @@ func (w *IdWorker) startPast(ctx context.Context) {
 	}
 }
 
-// borrowed tells whether the centre has lent a worker id at least once: then the namespace
+// borrowed tells whether the center has lent a worker id at least once: then the namespace
 // keeps the reserved ones out of its pool, and this host's clock is not far from its own.
 func (w *IdWorker) borrowed() bool { return w.keeper.Status().Grant.Token != 0 }
 

@@ -244,5 +244,5 @@ func TestSequenceModeFaults(t *testing.T) {
 	var w *idworker.IdWorker
 	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), fx.Populate(&w)).Err(), "there is no redis.UniversalClient")
 	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg),
-		fx.Provide(func(p idworker.CenterParams) (any, error) { return idworker.NewCenter(p) }), fx.Invoke(func(any) {})).Err(), "has no centre")
+		fx.Provide(func(p idworker.CenterParams) (any, error) { return idworker.NewCenter(p) }), fx.Invoke(func(any) {})).Err(), "has no center")
 }

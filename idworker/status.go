@@ -20,12 +20,12 @@ const (
 	StateQuarantined State = "quarantined" // asks for a worker id; the center, which may have forgotten some, lends none yet
 	StateReady       State = "ready"       // has a worker id
 	StateBorrowing   State = "borrowing"   // lost its lease: uses up its range, asks for another worker id
-	StateExpired     State = "expired"     // past its ceiling: the centre is away, or lends nothing
+	StateExpired     State = "expired"     // past its ceiling: the center is away, or lends nothing
 	StateStopped     State = "stopped"
 	StateUnavailable State = "unavailable" // mode redis-sequence: Redis gives no ids
 )
 
-// Status is what a worker knows at a moment. Times are the centre's.
+// Status is what a worker knows at a moment. Times are the center's.
 type Status struct {
 	State     State  `json:"state"`
 	Namespace string `json:"namespace"`
@@ -43,9 +43,9 @@ type Status struct {
 	Ceiling time.Time `json:"ceiling,omitzero"`
 	// Since is when the worker id was borrowed.
 	Since time.Time `json:"since,omitzero"`
-	// Now is the centre's clock at the moment of the snapshot, zero before the first lease.
+	// Now is the center's clock at the moment of the snapshot, zero before the first lease.
 	Now time.Time `json:"now,omitzero"`
-	// Renewed is when the centre last answered, by this host's clock.
+	// Renewed is when the center last answered, by this host's clock.
 	Renewed time.Time `json:"renewed,omitzero"`
 	// Err is the error of the last attempt to borrow or renew, nil after a success.
 	Err error `json:"-"`
@@ -146,12 +146,12 @@ func (st Status) told() Status {
 	return st
 }
 
-// ErrNoSlots is returned by Slots where there is no centre that shows them.
-var ErrNoSlots = errors.New("idworker: there are no slots to show: the worker has no centre (mode redis-sequence, Fixed), or one that is no lease.Lister")
+// ErrNoSlots is returned by Slots where there is no center that shows them.
+var ErrNoSlots = errors.New("idworker: there are no slots to show: the worker has no center (mode redis-sequence, Fixed), or one that is no lease.Lister")
 
-// Slots asks the centre for all worker ids of a namespace, such as Status().Namespace,
+// Slots asks the center for all worker ids of a namespace, such as Status().Namespace,
 // and who holds them: that of lease.Lister. It is for people and for metrics and may
-// read many rows. Errors: ErrNoSlots; those of the centre.
+// read many rows. Errors: ErrNoSlots; those of the center.
 func (w *IdWorker) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
 	c, ok := w.center.(lease.Lister)
 	if !ok {
@@ -161,7 +161,7 @@ func (w *IdWorker) Slots(ctx context.Context, namespace string) ([]lease.Slot, e
 }
 
 // Healthy returns nil while NextID issues ids, or why it does not. Readiness may
-// depend on it, liveness must not: a restart does not bring the centre back.
+// depend on it, liveness must not: a restart does not bring the center back.
 func (w *IdWorker) Healthy(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("idworker: healthy: %w", err)

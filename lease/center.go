@@ -24,7 +24,7 @@ type Center interface {
 	// ErrSetup where no repetition can succeed.
 	Acquire(ctx context.Context, req Request) (Grant, error)
 
-	// Renew raises the ceiling of g to at least TTL from the centre's now and
+	// Renew raises the ceiling of g to at least TTL from the center's now and
 	// returns g with Now and Ceiling renewed. Where grants may have been forgotten
 	// since, it lends g's worker id anew instead, above all of them: Floor and Token
 	// have risen too, and what was left of g stays its holder's.
@@ -59,14 +59,14 @@ type Request struct {
 	// Namespace is what shares one pool of worker ids: the replicas of a service.
 	// 1 to 64 characters of A-Z a-z 0-9 . _ -
 	Namespace string
-	// Layout is the fingerprint of the id layout. The centre pins it.
+	// Layout is the fingerprint of the id layout. The center pins it.
 	Layout string
 	// Holder says who asks, for people to read: app, host, pid.
 	// At most 255 bytes.
 	Holder string
 	// Owner is a random nonce, new for every borrow: see NewOwner.
 	Owner [16]byte
-	// Pool is the number of worker ids in the namespace, 0..Pool-1. The centre
+	// Pool is the number of worker ids in the namespace, 0..Pool-1. The center
 	// pins it.
 	Pool int64
 	// First and Last bound the worker ids that may be lent for this request.
@@ -74,12 +74,12 @@ type Request struct {
 	// TTL is how long a grant lasts without renewal. At most MaxTTL.
 	TTL time.Duration
 	// MaxTTL bounds the TTL of every member of the namespace, and so how far ahead of
-	// its clock a centre may have lent what it has forgotten. The centre pins it.
+	// its clock a center may have lent what it has forgotten. The center pins it.
 	MaxTTL time.Duration
-	// Skew bounds how far the centre's clock may be behind the latest time that it ever
-	// showed when it loses records. The centre pins it.
+	// Skew bounds how far the center's clock may be behind the latest time that it ever
+	// showed when it loses records. The center pins it.
 	Skew time.Duration
-	// Ahead is how far ahead of the centre's clock a range may begin, where a loss of
+	// Ahead is how far ahead of the center's clock a range may begin, where a loss of
 	// records leaves none that begins sooner. At most MaxTTL. 0: times are exact, and
 	// nothing is lent until the clock has passed what may have been forgotten.
 	Ahead time.Duration
@@ -88,7 +88,7 @@ type Request struct {
 	Local int64
 }
 
-// MaxClockError is how far the centre's clock and the caller's may differ when a
+// MaxClockError is how far the center's clock and the caller's may differ when a
 // worker id is borrowed. A clock that is far ahead would poison the marks. Renewals are
 // not compared, so that a step of the holder's clock cannot end its ids.
 const MaxClockError = 5 * time.Minute
@@ -99,7 +99,7 @@ const (
 	DefaultSkew = 2 * time.Second
 )
 
-// Pin is what all members of a namespace must agree on, in the form that centres
+// Pin is what all members of a namespace must agree on, in the form that centers
 // store and compare.
 func (r Request) Pin() string {
 	return fmt.Sprintf("layout={%s} pool=%d max_ttl=%v skew=%v", r.Layout, r.Pool, r.MaxTTL, r.Skew)
@@ -114,7 +114,7 @@ const (
 	MinTTL = 100 * time.Millisecond
 )
 
-// Validate reports every fault of r in one error, or nil. Centres call it first.
+// Validate reports every fault of r in one error, or nil. Centers call it first.
 func (r Request) Validate() error {
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf("lease: request: "+format, args...)) }
@@ -176,19 +176,19 @@ func CheckNamespace(ns string) error {
 // A Grant lends a worker id for ids whose time lies in (Floor, Ceiling]. No two
 // grants of one worker have a millisecond in common, so its holder may use it up
 // whenever it likes: late, after a pause, after a loss. Times are Unix
-// milliseconds of the centre's clock.
+// milliseconds of the center's clock.
 type Grant struct {
 	Request
 	Worker  int64
 	Token   int64 // fences renewals and releases of this slot; rises with every grant of it
-	Now     int64 // the centre's clock when it answered
+	Now     int64 // the center's clock when it answered
 	Floor   int64 // every id lies above it
 	Ceiling int64 // no id lies above it
 	Since   int64 // when the worker id was borrowed
 }
 
-// A Slot is what the centre knows of one worker id. Times are Unix milliseconds of
-// the centre's clock.
+// A Slot is what the center knows of one worker id. Times are Unix milliseconds of
+// the center's clock.
 type Slot struct {
 	Worker  int64
 	Token   int64
@@ -202,7 +202,7 @@ type Slot struct {
 // Free reports whether the slot could be lent at the time it was read.
 func (s Slot) Free() bool { return s.Expires < s.Now && s.Mark < s.Now }
 
-// Name returns what a centre calls itself, for logs and errors.
+// Name returns what a center calls itself, for logs and errors.
 func Name(c Center) string {
 	if s, ok := c.(fmt.Stringer); ok {
 		return s.String()

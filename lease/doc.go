@@ -9,17 +9,17 @@
 //
 // # The protocol
 //
-// Every grant of a worker id carries a range (Floor, Ceiling] of the centre's
-// milliseconds. The centre stores the ceiling as the worker's mark before the
+// Every grant of a worker id carries a range (Floor, Ceiling] of the center's
+// milliseconds. The center stores the ceiling as the worker's mark before the
 // holder may use it, and the next range starts strictly above the mark. The
 // holder compares the time that goes into an id with the range. So ids are unique
 // by their values; when a lease expires only decides how soon a slot is lent again
 // and how fresh ids are. TiKV's timestamp oracle and CockroachDB's upper bound of
 // the wall time rest on the same device.
 //
-// Per worker id the centre keeps expires, mark, owner, token and floor; per namespace the
+// Per worker id the center keeps expires, mark, owner, token and floor; per namespace the
 // pin (Request.Pin), the incarnation of the store and a quarantine: the time at or below
-// which grants may have been forgotten. now is the centre's clock.
+// which grants may have been forgotten. now is the center's clock.
 //
 //	loss     every verb looks first: fewer than Pool records of slots or marks, nothing on
 //	         record, or another incarnation of the store than the one on record:
@@ -45,13 +45,13 @@
 //
 // # Threats
 //
-//	clock of a host steps, drifts     the centre's clock and monotonic time only
+//	clock of a host steps, drifts     the center's clock and monotonic time only
 //	pause between check and use       the range is checked on the value of the id
 //	holder wakes after its expiry     its range is its own; renewal needs the owner
 //	lost or late reply                the same owner gets what is on record; marks only rise
 //	release by a former holder        owner and token; the mark stays within the range
-//	centre's clock steps back         floors come from marks, not from clocks
-//	centre's clock far off            refused at acquire, before anything is written
+//	center's clock steps back         floors come from marks, not from clocks
+//	center's clock far off            refused at acquire, before anything is written
 //	store empty, partly empty, stale  the next ranges lie above the quarantine
 //	failover revives a former owner   it is lent above the quarantine, or is lost
 //	two layouts in one namespace      the pin
@@ -61,7 +61,7 @@
 //   - Two primaries that accept writes (redisseq.WithWaitReplicas narrows that), also in
 //     turns: a failover back to one that stayed a primary and got nothing of what the
 //     other acknowledged.
-//   - A loss of records while the centre's clock is more than skew behind the latest
+//   - A loss of records while the center's clock is more than skew behind the latest
 //     time that it ever showed: a mark that was forgotten may lie above the quarantine.
 //     Without a loss, its steps are harmless. Only a borrow is refused for a clock that
 //     is far off; a renewal raises its mark by whatever the clock shows.

@@ -12,7 +12,7 @@ var (
 	// ErrLost is returned when a grant is no longer its holder's: it expired, or
 	// another took the slot. The grant may be used up to its ceiling, not renewed.
 	ErrLost = errors.New("lease: lost")
-	// ErrSetup is wrapped by errors of a centre that cannot lend as it is set up: a
+	// ErrSetup is wrapped by errors of a center that cannot lend as it is set up: a
 	// start fails at once instead of trying again.
 	ErrSetup = errors.New("lease: trying again does not help before the setup is changed")
 	// ErrExists is returned by Init where something of the namespace is there.
@@ -31,7 +31,7 @@ func hint(wait time.Duration) string {
 type NoFreeWorkerError struct {
 	Namespace   string
 	First, Last int64     // the worker ids asked for
-	Now         time.Time // the centre's clock
+	Now         time.Time // the center's clock
 	Soonest     time.Time // when the first of them is free unless its holder renews
 }
 
@@ -41,15 +41,15 @@ func (e *NoFreeWorkerError) Error() string {
 		e.Last-e.First+1, e.First, e.Last, e.Namespace, e.Wait(), e.Soonest.UTC().Format(time.RFC3339Nano), hint(e.Wait()))
 }
 
-// Wait returns how long after the centre's answer the first worker id may be free.
+// Wait returns how long after the center's answer the first worker id may be free.
 func (e *NoFreeWorkerError) Wait() time.Duration { return max(0, e.Soonest.Sub(e.Now)) }
 
-// QuarantineError is returned while a centre that may have forgotten grants has
+// QuarantineError is returned while a center that may have forgotten grants has
 // nothing to lend: at the defaults, for the skew and a quarter of a second.
 type QuarantineError struct {
 	Namespace string
 	Reason    string    // what was seen: which records are missing, which incarnation changed
-	Now       time.Time // the centre's clock
+	Now       time.Time // the center's clock
 	Until     time.Time // when it lends again
 }
 
@@ -59,7 +59,7 @@ func (e *QuarantineError) Error() string {
 		e.Namespace, e.Wait(), e.Until.UTC().Format(time.RFC3339Nano), printable.Text(e.Reason), hint(e.Wait()))
 }
 
-// Wait returns how long after the centre's answer the quarantine ends.
+// Wait returns how long after the center's answer the quarantine ends.
 func (e *QuarantineError) Wait() time.Duration { return max(0, e.Until.Sub(e.Now)) }
 
 // MismatchError is returned when a member differs from what its namespace has
@@ -79,7 +79,7 @@ func (e *MismatchError) Error() string {
 		e.Namespace, printable.Text(e.Stored), e.Asked)
 }
 
-// ClockError is returned when the centre's clock and the caller's are further
+// ClockError is returned when the center's clock and the caller's are further
 // apart than MaxClockError. Nothing was written.
 type ClockError struct {
 	Namespace     string
@@ -88,6 +88,6 @@ type ClockError struct {
 
 // Error shows both clocks.
 func (e *ClockError) Error() string {
-	return fmt.Sprintf("lease: namespace %q: the centre's clock (%s) and this host's (%s) differ by %v, more than %v: set the wrong one right (NTP)",
+	return fmt.Sprintf("lease: namespace %q: the center's clock (%s) and this host's (%s) differ by %v, more than %v: set the wrong one right (NTP)",
 		e.Namespace, e.Center.UTC().Format(time.RFC3339Nano), e.Local.UTC().Format(time.RFC3339Nano), e.Center.Sub(e.Local).Abs(), MaxClockError)
 }

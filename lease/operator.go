@@ -24,7 +24,7 @@ type Operator interface {
 
 	// Incarnation returns what names the server that answers now, to be compared
 	// over time: see package documentation. Errors: as of Acquire where it cannot be
-	// read; "" where the centre does not look (quarantine: never).
+	// read; "" where the center does not look (quarantine: never).
 	Incarnation(ctx context.Context, namespace string) (string, error)
 
 	// Record returns what is on record for the namespace as a whole. Errors:
@@ -44,7 +44,7 @@ type Operator interface {
 	Revoke(ctx context.Context, namespace string, worker, token int64) error
 
 	// Mend lowers times that no member can have written, those later than MaxTTL + Skew
-	// from the centre's now, to just that time: the end of a quarantine, the end of each
+	// from the center's now, to just that time: the end of a quarantine, the end of each
 	// lease, and the mark of each worker id whose lease has ended. Such a worker id is
 	// lent above that time only, and its former holder is forgotten. Where a lease runs,
 	// the mark stays: call Mend again when the lease has ended. Whatever is not so late
@@ -75,8 +75,8 @@ func RetiredPin(reason string) string { return retired + reason }
 // Retired reports whether a pin is that of a retired namespace.
 func Retired(pin string) bool { return strings.HasPrefix(pin, retired) }
 
-// A Record is what a centre has on record for a namespace as a whole. Times are Unix
-// milliseconds of the centre's clock.
+// A Record is what a center has on record for a namespace as a whole. Times are Unix
+// milliseconds of the center's clock.
 type Record struct {
 	Pin         string // Request.Pin of its members: see ParsePin
 	Incarnation string // of the store that lends; Former is the one before

@@ -13,12 +13,12 @@ import (
 // A Source is a worker to measure: *idworker.IdWorker is one.
 type Source = reading.Source
 
-// NewCollector returns a collector of workers of different namespaces or centres. Two
-// of one namespace and centre, as those made by For are, need a collector each and a
+// NewCollector returns a collector of workers of different namespaces or centers. Two
+// of one namespace and center, as those made by For are, need a collector each and a
 // label that tells them apart, by prometheus.WrapCollectorWith; the other collectors of the
 // registry need that label too. It is safe for concurrent use.
 //
-// Registering fails where a worker is nil or two are of one namespace and centre.
+// Registering fails where a worker is nil or two are of one namespace and center.
 func NewCollector(workers ...Source) prometheus.Collector {
 	c := &collector{measures: reading.Measures()}
 	seen := map[[2]string]bool{}
@@ -29,7 +29,7 @@ func NewCollector(workers ...Source) prometheus.Collector {
 		st := w.Status()
 		key := [2]string{st.Namespace, st.Center}
 		if seen[key] {
-			return invalid{fmt.Errorf("metrics: two workers of namespace %q and centre %q: give each a collector of its own and a label, by prometheus.WrapCollectorWith", st.Namespace, st.Center)}
+			return invalid{fmt.Errorf("metrics: two workers of namespace %q and center %q: give each a collector of its own and a label, by prometheus.WrapCollectorWith", st.Namespace, st.Center)}
 		}
 		seen[key] = true
 		labels := labelsOf(st)

@@ -184,7 +184,7 @@ func TestWorkersOfOneNamespace(t *testing.T) {
 	cfg := idworker.Config{Namespace: "orders"}
 	one, two := open(t, cfg, center), open(t, cfg, center)
 	reg := prometheus.NewPedanticRegistry()
-	require.ErrorContains(t, reg.Register(metrics.NewCollector(one, two)), `two workers of namespace "orders" and centre "memory"`)
+	require.ErrorContains(t, reg.Register(metrics.NewCollector(one, two)), `two workers of namespace "orders" and center "memory"`)
 
 	for use, w := range map[string]*idworker.IdWorker{"single": one, "bulk": two} {
 		reg.MustRegister(prometheus.WrapCollectorWith(prometheus.Labels{"use": use}, metrics.NewCollector(w)))
@@ -200,7 +200,7 @@ func TestNilWorker(t *testing.T) {
 	} {
 		require.ErrorContains(t, prometheus.NewRegistry().Register(c), "is nil")
 	}
-	require.ErrorContains(t, prometheus.NewRegistry().Register(metrics.NewPoolCollector(fixed(t, 1), nil, 0)), "the centre is nil")
+	require.ErrorContains(t, prometheus.NewRegistry().Register(metrics.NewPoolCollector(fixed(t, 1), nil, 0)), "the center is nil")
 	_, err := testutil.CollectAndLint(metrics.NewCollector(nil))
 	require.Error(t, err, "whoever does not register it hears it too")
 }

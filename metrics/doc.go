@@ -9,7 +9,7 @@
 // NewSegmentCollector shows the numbers of Config.Segments, by the labels segment and
 // store. Package metrics/otel does the same for OpenTelemetry.
 //
-// All other series have the labels namespace and center. A worker without a centre
+// All other series have the labels namespace and center. A worker without a center
 // (idworker.Fixed) has no series of a lease.
 //
 // Alert rules and a Grafana dashboard are in the repository's folder deploy/dashboards.

@@ -50,7 +50,7 @@ func open(t *testing.T, cfg idworker.Config, center lease.Center) *idworker.IdWo
 	return w
 }
 
-// center returns a centre whose namespaces are known to be new.
+// center returns a center whose namespaces are known to be new.
 func center(t *testing.T, skew time.Duration, namespaces ...string) *memcenter.Center {
 	t.Helper()
 	c := memcenter.New()

@@ -14,7 +14,7 @@ import (
 	"github.com/snowlease/snowlease/metrics"
 )
 
-// counting is a centre that counts how often its slots are listed.
+// counting is a center that counts how often its slots are listed.
 type counting struct {
 	lease.Lister
 	calls atomic.Int64
@@ -44,12 +44,12 @@ func TestPool(t *testing.T) {
 		}
 		return nil
 	})
-	require.Empty(t, gather(t, always), "no series while the centre is away")
+	require.Empty(t, gather(t, always), "no series while the center is away")
 	center.Intercept(nil)
 	require.EqualValues(t, 2, gather(t, always)["idworker_pool_used"])
 }
 
-// A centre that hangs delays a scrape, and does not stop it.
+// A center that hangs delays a scrape, and does not stop it.
 func TestPoolHangs(t *testing.T) {
 	t.Parallel()
 	center := center(t, lease.DefaultSkew, "orders")

@@ -156,7 +156,7 @@ func TestOrderOfStrings(t *testing.T) {
 	})
 }
 
-// TestCheckDigit: finds every wrong digit and every two neighbours exchanged.
+// TestCheckDigit: finds every wrong digit and every two neighbors exchanged.
 func TestCheckDigit(t *testing.T) {
 	t.Parallel()
 	c := codec(t, ordernumber.Config{Check: true})

@@ -25,7 +25,7 @@ type Config struct {
 	// Shards is what user ids are taken modulo, 1 to 10^Gene. Default: 10^Gene.
 	Shards int64 `yaml:"shards" json:"shards" koanf:"shards" mapstructure:"shards" env:"SHARDS"`
 	// Check adds a last digit that finds every single wrong digit and every two
-	// neighbours exchanged (Damm's), for numbers that people type. Default: false.
+	// neighbors exchanged (Damm's), for numbers that people type. Default: false.
 	Check bool `yaml:"check" json:"check" koanf:"check" mapstructure:"check" env:"CHECK"`
 }
 

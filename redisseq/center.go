@@ -42,7 +42,7 @@ var (
 	_ fmt.Stringer      = (*Center)(nil)
 )
 
-// New returns a centre on client, which stays the caller's to close. It does not
+// New returns a center on client, which stays the caller's to close. It does not
 // connect. It refuses, with ErrClient, a client that cannot keep the promise: nil, a
 // *redis.Ring, one that reads from replicas, one that may wait for a reply forever.
 func New(client redis.UniversalClient, opts ...Option) (*Center, error) {
@@ -158,7 +158,7 @@ func (c *Center) keys(namespace string) []string {
 	return []string{base + "lease", base + "mark", base + "owner", base + "meta"}
 }
 
-// check refuses a grant that no centre gave, before its numbers reach a script.
+// check refuses a grant that no center gave, before its numbers reach a script.
 func check(g lease.Grant) error {
 	if err := g.Validate(); err != nil {
 		return err
@@ -166,7 +166,7 @@ func check(g lease.Grant) error {
 	const limit = 1e15 // what scripts read and write exactly
 	if g.Worker < 0 || g.Worker >= g.Pool || g.Token < 0 || g.Token >= limit || g.Since < 0 || g.Since >= limit ||
 		g.Floor < 0 || g.Ceiling < g.Floor || g.Ceiling >= limit {
-		return fmt.Errorf("redisseq: grant of worker %d of %q (token %d, floor %d, ceiling %d, since %d) is none that a centre gave: pass what Acquire or Renew returned",
+		return fmt.Errorf("redisseq: grant of worker %d of %q (token %d, floor %d, ceiling %d, since %d) is none that a center gave: pass what Acquire or Renew returned",
 			g.Worker, g.Namespace, g.Token, g.Floor, g.Ceiling, g.Since)
 	}
 	return nil

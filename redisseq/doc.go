@@ -32,7 +32,7 @@
 // record. A restart or a failover changes them, and so does a failover to a replica
 // and back to the same process: what is lent from then on, to holders too, lies above all
 // that may have been forgotten. The user needs the right to INFO for this ("ACL
-// SETUSER name +info"); without it the centre answers ErrRunID. The option
+// SETUSER name +info"); without it the center answers ErrRunID. The option
 // WithQuarantine(Never) does without, for a Redis that never loses an acknowledged
 // write.
 //

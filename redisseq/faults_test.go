@@ -423,7 +423,7 @@ func TestSentinel(t *testing.T) {
 	require.NoError(t, c.Release(ctx, again, again.Now))
 }
 
-// renewSoon renews as a keeper does, again and again until the centre answers.
+// renewSoon renews as a keeper does, again and again until the center answers.
 func renewSoon(t testing.TB, c lease.Center, g lease.Grant) (renewed lease.Grant) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -43,7 +43,7 @@ type fleet struct {
 	grants []lease.Grant
 }
 
-// A watched is the centre of one process.
+// A watched is the center of one process.
 type watched struct {
 	lease.Center
 	f        *fleet

@@ -54,7 +54,7 @@ var sequenceLua string
 // Sequence heeds for every reservation; a clock that is set back by more
 // than Skew, and a loss of the records that tell so before ids are level with the clock
 // again, which takes twice as long as it was set back by; another source of ids
-// with the same layout and worker number, be it a worker id that a centre lends or a
+// with the same layout and worker number, be it a worker id that a center lends or a
 // Sequence of another namespace; with prefetching, a process that is copied with its
 // memory and goes on before it calls Reset.
 type Sequence struct {

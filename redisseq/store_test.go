@@ -207,14 +207,14 @@ func ttl(d time.Duration) func(*lease.Request) {
 	}
 }
 
-// horizon is what all that q's centre may have forgotten lies at or below.
+// horizon is what all that q's center may have forgotten lies at or below.
 func horizon(q *lease.QuarantineError) int64 { return q.Until.Add(request().Ahead).UnixMilli() - 1 }
 
 func pool(n int64) func(*lease.Request) {
 	return func(r *lease.Request) { r.Pool, r.Last = n, n-1 }
 }
 
-// opened initialises the namespace of request and returns a centre.
+// opened initialises the namespace of request and returns a center.
 func opened(t testing.TB, s *store, changes ...func(*lease.Request)) *redisseq.Center {
 	t.Helper()
 	c := s.center(t)

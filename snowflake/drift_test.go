@@ -193,7 +193,7 @@ func TestRollbacks(t *testing.T) {
 
 // The center's clock may go back at every renewal: ids go on within a tick or two, and do
 // not run away.
-func TestRollbacksOfTheCentre(t *testing.T) {
+func TestRollbacksOfTheCenter(t *testing.T) {
 	t.Parallel()
 	for name, step := range rollbacks() {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 //
 // Ids rise: each is greater than all that were issued before it began, in this
 // process. Time never goes back in them, whatever clocks do: the generator reads no
-// wall clock, only the centre's time of the last answer plus the monotonic time
+// wall clock, only the center's time of the last answer plus the monotonic time
 // since. A burst may run ahead of that by MaxAhead. A range that begins ahead of the
 // clock is used from its beginning on: see lease.Request.Ahead. After the center's clock was set
 // back, ids go on from where they were, at a rate at which what is left of the range
@@ -69,8 +69,8 @@ const (
 // A Range lends a worker id for ids whose time lies in (Floor, Ceiling].
 type Range struct {
 	Worker         int64
-	Floor, Ceiling int64         // Unix milliseconds of the centre's clock
-	Now            int64         // the centre's clock when it answered, Unix milliseconds
+	Floor, Ceiling int64         // Unix milliseconds of the center's clock
+	Now            int64         // the center's clock when it answered, Unix milliseconds
 	At             time.Duration // Generator.Elapsed when the answer arrived
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// t0 is the centre's clock when the tests begin, Unix ms.
+// t0 is the center's clock when the tests begin, Unix ms.
 const t0 = 1_800_000_000_000
 
 // A bench is a generator whose clocks the test sets.
@@ -417,7 +417,7 @@ func TestConcurrentIssueAndHandover(t *testing.T) {
 			}
 			next := Range{Worker: rnd.Int64N(32), Floor: now - 1, Ceiling: now + 50, Now: now, At: g.Elapsed()}
 			if slices.ContainsFunc(lentOut, func(r Range) bool { return r.Worker == next.Worker && r.Ceiling >= now }) {
-				continue // as a centre would
+				continue // as a center would
 			}
 			if _, err := g.Adopt(next); err != nil {
 				return
@@ -498,7 +498,7 @@ func FuzzGenerator(f *testing.F) {
 						check(b.id(tm, b.last.Load()))
 					}
 				}
-			case 2: // the centre's clock is anywhere
+			case 2: // the center's clock is anywhere
 				next := cur
 				next.Now = cur.Now + (arg-128)*1000
 				next.Ceiling = max(cur.Ceiling, next.Now+100)

@@ -24,7 +24,7 @@ const idBits = 63
 // takes the default stated on it.
 //
 // All processes that share worker ids must use one Layout: it is pinned in the
-// centre. A Layout is a value and safe for concurrent use.
+// center. A Layout is a value and safe for concurrent use.
 type Layout struct {
 	// Epoch is where time starts, in Unix milliseconds. Default: DefaultEpoch.
 	Epoch int64 `yaml:"epoch" json:"epoch" koanf:"epoch" mapstructure:"epoch" env:"EPOCH"`

@@ -85,7 +85,7 @@ func (w *borrower) giveBack(b *testing.B) func() error {
 	return func() error { return w.center.Release(b.Context(), w.grant, 0) }
 }
 
-// BenchmarkCenter is what each verb takes of a centre on this machine that is
+// BenchmarkCenter is what each verb takes of a center on this machine that is
 // otherwise idle, and how often it goes there and back.
 func BenchmarkCenter(b *testing.B) {
 	for _, e := range engines {

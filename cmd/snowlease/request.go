@@ -34,7 +34,7 @@ func (f *requestFlags) register(cmd *cobra.Command) {
 	f.layout.register(cmd)
 	flags.DurationVar(&f.ttl, "ttl", 0, fmt.Sprintf("TTL of the leases (default %v)", lease.DefaultTTL))
 	flags.DurationVar(&f.max, "max-ttl", 0, fmt.Sprintf("greatest TTL of any member (default: the TTL, at least %v)", lease.DefaultTTL))
-	flags.DurationVar(&f.skew, "skew", 0, fmt.Sprintf("how far the centre's clock may be behind its latest time at a loss of records (default %v)", lease.DefaultSkew))
+	flags.DurationVar(&f.skew, "skew", 0, fmt.Sprintf("how far the center's clock may be behind its latest time at a loss of records (default %v)", lease.DefaultSkew))
 	flags.Int64Var(&f.reserved, "reserved", 0, "how many of the greatest worker ids are never lent")
 }
 

@@ -84,7 +84,7 @@ func (f *storeFlags) complete(optional bool) (err error) {
 	return lease.CheckNamespace(f.namespace)
 }
 
-// A center is an open centre.
+// A center is an open center.
 type center interface {
 	lease.Operator
 	lease.Initializer

@@ -167,7 +167,7 @@ func mysqlURL(t *testing.T, dsn string) string {
 	return "mysql://" + c.User + ":" + c.Passwd + "@" + c.Addr + "/" + c.DBName
 }
 
-// openCenter is the centre of an application on a store.
+// openCenter is the center of an application on a store.
 func openCenter(t *testing.T, store string, more ...string) center {
 	t.Helper()
 	f := storeFlags{store: store, quarantine: idworker.QuarantineOnChange}

@@ -6,7 +6,7 @@
 //	go run ./examples/fxapp -listen 127.0.0.1:8081    # a copy beside it: another worker id
 //	go run ./examples/fxapp -mode redis     # an embedded Redis lends the worker ids
 //	go run ./examples/fxapp -mode redis-sequence      # an embedded Redis counts the ids
-//	go run ./examples/fxapp -mode local     # no centre: a worker id of this host
+//	go run ./examples/fxapp -mode local     # no center: a worker id of this host
 //	go run ./examples/fxapp -dsn 'app:word@tcp(127.0.0.1:3306)/shop'
 //	go run ./examples/fxapp -mode redis -redis 127.0.0.1:6379
 //

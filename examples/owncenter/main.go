@@ -1,4 +1,4 @@
-// Owncenter shows a centre of one's own: worker ids on lease from a service that
+// Owncenter shows a center of one's own: worker ids on lease from a service that
 // snowlease knows nothing of, here one that keeps objects over HTTP.
 //
 //	go run ./examples/owncenter                     # with the service in the process

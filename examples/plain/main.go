@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-// onDatabase borrows from the tables that the centre creates beside the application's.
+// onDatabase borrows from the tables that the center creates beside the application's.
 func onDatabase(ctx context.Context, dsn string, out io.Writer) error {
 	db, err := gorm.Open(sqlite.Open(dsn))
 	if err != nil {

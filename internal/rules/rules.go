@@ -6,8 +6,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// clockVeto refuses a borrower whose clock and the centre's are too far apart: a
-// centre that is far ahead would poison the marks.
+// clockVeto refuses a borrower whose clock and the center's are too far apart: a
+// center that is far ahead would poison the marks.
 func clockVeto(now int64, req lease.Request) error {
 	if req.Local == 0 || max(now-req.Local, req.Local-now) <= ms(lease.MaxClockError) {
 		return nil

@@ -70,7 +70,7 @@ func TestBoundaries(t *testing.T) {
 	}
 }
 
-// Floors come from marks also when the centre's clock steps back.
+// Floors come from marks also when the center's clock steps back.
 func TestClockStepsBack(t *testing.T) {
 	t.Parallel()
 	ns, g, err := opened(t).Acquire(now, "a", request(1))

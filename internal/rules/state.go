@@ -2,7 +2,7 @@ package rules
 
 import "slices"
 
-// Namespace is what a centre has on record for one namespace. The zero value has
+// Namespace is what a center has on record for one namespace. The zero value has
 // nothing on record. It is a value: no function of this package changes the one it
 // is called on.
 type Namespace struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A process that runs on while its host's clock and the centre's come apart keeps its
+// A process that runs on while its host's clock and the center's come apart keeps its
 // lease; once that is lost it gets no other before the clocks agree again.
 func TestHostsClockVetoesABorrow(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

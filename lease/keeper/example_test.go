@@ -10,7 +10,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// The lean door: a centre, a generator and a keeper, without fx. The centre would be
+// The lean door: a center, a generator and a keeper, without fx. The center would be
 // redisseq.New(client) or dbseq.New(db).
 func Example() {
 	ctx := context.Background()

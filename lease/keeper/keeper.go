@@ -31,10 +31,10 @@ type Config struct {
 	// which are every third of TTL. Each is one renewal, early by what Jitter, asked
 	// once, takes off a third of TTL. Default: none.
 	Schedule Schedule
-	// Wait bounds how long Start waits for a free worker id, a centre that is down
+	// Wait bounds how long Start waits for a free worker id, a center that is down
 	// or a quarantine, within its context. Default: 10s.
 	Wait time.Duration
-	// ExactTimes waits, where the centre may have forgotten grants, until its clock has
+	// ExactTimes waits, where the center may have forgotten grants, until its clock has
 	// passed all of them: for MaxTTL + Skew, without ids where none are left. Default: the
 	// keeper borrows above them after Skew and a moment, and ids carry times up to MaxTTL
 	// ahead of the clock until that has caught up.
@@ -74,7 +74,7 @@ type State int
 const (
 	Idle        State = iota // not started
 	Borrowing                // asks for a worker id: at the start, or after a loss
-	Quarantined              // asks for one; the centre has forgotten grants and lends none yet
+	Quarantined              // asks for one; the center has forgotten grants and lends none yet
 	Holding                  // has one
 	Stopped                  // gave it back
 )
@@ -100,7 +100,7 @@ func (s State) String() string {
 type Status struct {
 	State   State
 	Grant   lease.Grant // the last one; zero before the first. A lost one may still be used up
-	Renewed time.Time   // when the centre last answered with it, by the local clock
+	Renewed time.Time   // when the center last answered with it, by the local clock
 	Losses  int         // leases lost so far
 	// Renewals counts the renewals that succeeded, Failures the attempts to borrow or to
 	// renew that did not, but for losses.
@@ -205,7 +205,7 @@ func (k *Keeper) Status() Status {
 // Start borrows a worker id and begins to renew it. It waits within ctx and Wait,
 // and returns a little before ctx ends, so that its error is heard.
 //
-// Errors wrap those of Center.Acquire and name the centre; a keeper starts once.
+// Errors wrap those of Center.Acquire and name the center; a keeper starts once.
 // After an error the keeper holds nothing and may be started again. Stop ends it.
 func (k *Keeper) Start(ctx context.Context) error {
 	k.life <- struct{}{}
@@ -391,7 +391,7 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 			return k.jitter(k.retry())
 		}
 		if g.Floor != k.grant.Floor {
-			k.cfg.Logger.Warn("the centre may have forgotten grants: ids go on above them", "worker", g.Worker, "namespace", g.Namespace,
+			k.cfg.Logger.Warn("the center may have forgotten grants: ids go on above them", "worker", g.Worker, "namespace", g.Namespace,
 				"token", g.Token, "ahead", time.Duration(g.Floor-g.Now)*time.Millisecond)
 		}
 		k.grant, k.lent = g, next
@@ -594,7 +594,7 @@ const (
 // retry is how long to wait after a failed call.
 func (k *Keeper) retry() time.Duration { return min(time.Second, k.cfg.Request.TTL/10) }
 
-// after is how long to wait where the centre says when it lends again: no longer than
+// after is how long to wait where the center says when it lends again: no longer than
 // that, but for what spreads the replicas. Who waits to borrow ahead of the clock looks
 // before, since another loss is noticed, and its wait begins, only then.
 func (k *Keeper) after(q *lease.QuarantineError) time.Duration {

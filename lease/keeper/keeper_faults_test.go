@@ -129,7 +129,7 @@ func TestSlowCenterSetsNoClockAhead(t *testing.T) {
 	})
 }
 
-// What a process held before it was copied is not renewed, however soon the centre is
+// What a process held before it was copied is not renewed, however soon the center is
 // back.
 func TestResetForgetsTheGrant(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -147,7 +147,7 @@ func TestResetForgetsTheGrant(t *testing.T) {
 	})
 }
 
-// A centre that does not answer a renewal at all.
+// A center that does not answer a renewal at all.
 func TestCenterHangsDuringARenewal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.start()

@@ -584,7 +584,7 @@ func TestCenterDownAtStart(t *testing.T) {
 	})
 }
 
-// A centre that hangs until its context ends.
+// A center that hangs until its context ends.
 func TestCenterHangsAtStart(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.center.Intercept(func(ctx context.Context, _ string, _ bool) error {

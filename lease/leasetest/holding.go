@@ -55,7 +55,7 @@ func holding() []promise {
 			s.requireMark(0, g.Ceiling, "what the holder may have used is on record again")
 		}},
 		{says: "renewal and release are fenced by owner and token", prove: fenced},
-		{says: "the lease ends on the centre's clock", prove: endsOnCentersClock},
+		{says: "the lease ends on the center's clock", prove: endsOnCentersClock},
 		{says: "an expired grant is lost for good", prove: expiredIsLost},
 		{says: "a grant that is about to expire is lost", prove: func(t *testing.T, b *bench) {
 			// A former owner's record that a failover has revived looks like this.

@@ -39,7 +39,7 @@ func joining() []promise {
 		{says: "a namespace that was never opened may have been forgotten", prove: neverOpened},
 		{says: "Init opens at once, and only what is new", by: centerIs[lease.Initializer], prove: initOnce},
 		{says: "the slots of a namespace are shown", by: centerIs[lease.Lister], prove: shown},
-		{says: "a centre names its store", by: centerIs[fmt.Stringer], prove: func(t *testing.T, b *bench) {
+		{says: "a center names its store", by: centerIs[fmt.Stringer], prove: func(t *testing.T, b *bench) {
 			require.NotEmpty(t, strings.TrimSpace(b.centers[0].(fmt.Stringer).String()))
 		}},
 	}
@@ -100,7 +100,7 @@ func contextEnded(t *testing.T, b *bench) {
 	s := b.open(t, 2)
 	g := s.acquire()
 	req := s.request()
-	for want, ctx := range map[error]context.Context{context.Canceled: cancelled(t), context.DeadlineExceeded: expired(t)} {
+	for want, ctx := range map[error]context.Context{context.Canceled: canceled(t), context.DeadlineExceeded: expired(t)} {
 		_, err := s.center().Acquire(ctx, req)
 		require.ErrorIs(t, err, want)
 		_, err = s.center().Renew(ctx, g)
@@ -262,7 +262,7 @@ func apart(t *testing.T, b *bench) {
 
 func neverOpened(t *testing.T, b *bench) {
 	s := b.space(t, 2, maxTTL(short))
-	s.calls.Store(0) // the first call goes to the centre that has not made the store
+	s.calls.Store(0) // the first call goes to the center that has not made the store
 	q := s.requireQuarantine()
 	require.InDelta(t, q.Now.UnixMilli(), s.began(q), 1, "it begins now and lasts for MaxTTL + skew")
 	s.Sleep(20 * time.Millisecond)

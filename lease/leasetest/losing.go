@@ -227,7 +227,7 @@ func (s *space) lendAll() {
 	}
 }
 
-// waitOf is how long the centre says to wait.
+// waitOf is how long the center says to wait.
 func waitOf(err error) time.Duration {
 	var (
 		full       *lease.NoFreeWorkerError

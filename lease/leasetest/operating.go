@@ -11,7 +11,7 @@ import (
 )
 
 // RunOperator proves the promises of lease.Operator, one subtest each, as Run does those
-// of lease.Center. The stores' centres must be lease.Operators.
+// of lease.Center. The stores' centers must be lease.Operators.
 func RunOperator(t *testing.T, newStore func(testing.TB) Store) {
 	t.Helper()
 	t.Run("operator", func(t *testing.T) {

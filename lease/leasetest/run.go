@@ -29,7 +29,7 @@ func canFlip(b *bench) bool {
 	return ok && looksAtIncarnation(b)
 }
 
-// centerIs tells whether the store's centres are more than a lease.Center.
+// centerIs tells whether the store's centers are more than a lease.Center.
 func centerIs[T any](b *bench) bool {
 	_, ok := b.centers[0].(T)
 	return ok
@@ -38,9 +38,9 @@ func centerIs[T any](b *bench) bool {
 // Run proves the promises of package lease, one subtest each. They run in parallel:
 // most of them on one store, in namespaces of their own; those that need faults of
 // the whole store on one of their own, which newStore makes. Times are compared
-// with the centre's clock only, so a slow machine does no harm.
+// with the center's clock only, so a slow machine does no harm.
 //
-// The stores' centres should be lease.Listers and lease.Initializers; what cannot
+// The stores' centers should be lease.Listers and lease.Initializers; what cannot
 // be shown without is left out.
 func Run(t *testing.T, newStore func(testing.TB) Store) {
 	t.Helper()
@@ -66,13 +66,13 @@ func Run(t *testing.T, newStore func(testing.TB) Store) {
 	})
 }
 
-// A bench is a store with two centres on it, as two processes have them.
+// A bench is a store with two centers on it, as two processes have them.
 type bench struct {
 	Store
 	centers [2]lease.Center
 }
 
-// newBench makes a store. Its second centre comes when the store has been used, so
+// newBench makes a store. Its second center comes when the store has been used, so
 // it can not take the store for one that it has just made.
 func newBench(t *testing.T, newStore func(testing.TB) Store) *bench {
 	t.Helper()

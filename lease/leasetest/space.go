@@ -28,7 +28,7 @@ type space struct {
 	t     testing.TB
 	base  lease.Request // what its members agree on; Owner is zero
 	calls atomic.Int64
-	now   atomic.Int64 // the centre's clock, as last seen
+	now   atomic.Int64 // the center's clock, as last seen
 
 	holders []lease.Grant // those of anything
 }
@@ -88,7 +88,7 @@ func (s *space) open() {
 	s.pass(g.Now)
 }
 
-// center returns the one centre and the other by turns: what a centre promises must
+// center returns the one center and the other by turns: what a center promises must
 // hold between processes.
 func (s *space) center() lease.Center { return s.centers[s.calls.Add(1)%2] }
 
@@ -160,7 +160,7 @@ func (s *space) requireRange(g lease.Grant) {
 	require.GreaterOrEqual(s.t, g.Floor, g.Now-1, "no id lies before its grant")
 	require.Less(s.t, g.Floor, g.Now+max(1, g.Ahead.Milliseconds()), "the range does not begin too far ahead")
 	require.Equal(s.t, max(g.Now+g.TTL.Milliseconds(), min(g.Floor+g.TTL.Milliseconds(), g.Now+g.MaxTTL.Milliseconds())), g.Ceiling,
-		"the ceiling lies TTL above the centre's now or above a floor that lies ahead, and never more than MaxTTL above now")
+		"the ceiling lies TTL above the center's now or above a floor that lies ahead, and never more than MaxTTL above now")
 }
 
 // goesOn lets a holder go on after a loss: it has another range above the quarantine as
@@ -186,7 +186,7 @@ func (s *space) goesOn(g lease.Grant, q *lease.QuarantineError) lease.Grant {
 	return next
 }
 
-// borrows waits until the centre lends.
+// borrows waits until the center lends.
 func (s *space) borrows(changes ...change) lease.Grant {
 	s.t.Helper()
 	req := s.request(changes...)
@@ -219,7 +219,7 @@ func (s *space) release(g lease.Grant, lastUsed int64) {
 	require.NoError(s.t, s.tryRelease(g, lastUsed))
 }
 
-// see notes the centre's clock.
+// see notes the center's clock.
 func (s *space) see(g lease.Grant, err error) {
 	now := g.Now
 	var (
@@ -236,14 +236,14 @@ func (s *space) see(g lease.Grant, err error) {
 	}
 }
 
-// pass lets the centre's clock pass ms.
+// pass lets the center's clock pass ms.
 func (s *space) pass(ms int64) {
 	if d := ms - s.now.Load(); d >= 0 {
 		s.Sleep(time.Duration(d+5) * time.Millisecond)
 	}
 }
 
-// slot returns what the centre has on record, and false where it does not show it.
+// slot returns what the center has on record, and false where it does not show it.
 func (s *space) slot(worker int64) (lease.Slot, bool) {
 	s.t.Helper()
 	lister, ok := s.center().(lease.Lister)
@@ -256,7 +256,7 @@ func (s *space) slot(worker int64) (lease.Slot, bool) {
 	return slots[worker], true
 }
 
-// requireMark compares the mark on record, where the centre shows it.
+// requireMark compares the mark on record, where the center shows it.
 func (s *space) requireMark(worker, want int64, what string) {
 	s.t.Helper()
 	if slot, ok := s.slot(worker); ok {
@@ -307,8 +307,8 @@ func expired(t testing.TB) context.Context {
 	return ctx
 }
 
-// cancelled returns a context that is cancelled.
-func cancelled(t testing.TB) context.Context {
+// canceled returns a context that is canceled.
+func canceled(t testing.TB) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx

@@ -1,5 +1,5 @@
 // Package leasetest proves that a lease.Center keeps its promises: Run is the
-// contract that every centre of this module passes, and that an own centre should.
+// contract that every center of this module passes, and that an own center should.
 //
 //	func TestContract(t *testing.T) {
 //		leasetest.Run(t, func(t testing.TB) leasetest.Store { return newStore(t) })
@@ -18,7 +18,7 @@ import (
 // A Store is one store under test, with the faults that the suite asks it for. Its
 // methods fail the test on an error of their own.
 type Store interface {
-	// Center returns a new centre on the store, as another process would have it.
+	// Center returns a new center on the store, as another process would have it.
 	Center(t testing.TB) lease.Center
 	// Sleep lets d pass on the store's clock, in truth or by moving that clock. d may be
 	// negative where Traits.StandsStill.
@@ -53,7 +53,7 @@ const (
 type Traits struct {
 	// LeastRecentlyUsed: the free worker that was used longest ago is lent first.
 	LeastRecentlyUsed bool
-	// Incarnation: Reincarnate is seen by the centre. False where the centre does
+	// Incarnation: Reincarnate is seen by the center. False where the center does
 	// not look (quarantine: never).
 	Incarnation bool
 	// StandsStill: the store's clock moves by Sleep only, so that limits can be shown

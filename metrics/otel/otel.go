@@ -60,7 +60,7 @@ func WithPool(lister lease.Lister, every time.Duration) Option {
 }
 
 // Register observes w until the registration's Unregister. Two workers of one
-// namespace and centre need a provider each: nothing else tells them apart. It
+// namespace and center need a provider each: nothing else tells them apart. It
 // reports a fault of the options, a nil worker and what the provider refuses.
 func Register(w Source, opts ...Option) (metric.Registration, error) {
 	if p, ok := w.(*idworker.IdWorker); w == nil || ok && p == nil {

@@ -106,7 +106,7 @@ func TestRegisterRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "the meter provider is nil")
 	var none lease.Lister
 	_, err = otel.Register(w, otel.WithPool(none, 0))
-	require.ErrorContains(t, err, "the centre is nil")
+	require.ErrorContains(t, err, "the center is nil")
 	reg, err := otel.Register(w)
 	require.NoError(t, err, "the global provider, which drops all by default")
 	require.NoError(t, reg.Unregister())

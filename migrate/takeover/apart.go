@@ -23,7 +23,7 @@ var ErrNotApart = errors.New("takeover: ids of both sides can be equal")
 
 // Apart returns nil if no id of one side can equal one of the other, whenever they are
 // made: then processes of both may run side by side. The layouts may deal the bits
-// below the time differently. It asks no centre.
+// below the time differently. It asks no center.
 //
 // Errors: ErrNotApart, which says what of the new side would do; a side that is wrong.
 func Apart(old, next Side) error {

@@ -16,7 +16,7 @@ type Report struct {
 	Mark int64
 	// Floor is the least that new processes start above. At least Mark.
 	Floor int64
-	// Sealed is until when the old centre lends none of its worker ids, by its clock.
+	// Sealed is until when the old center lends none of its worker ids, by its clock.
 	Sealed int64
 	// Retired says that it never lends them again: the old namespace was retired.
 	Retired bool
@@ -45,12 +45,12 @@ func (e *LiveError) Error() string {
 // Take hands the worker ids of the old side over to the new one when the last old
 // process has stopped, so that new processes may borrow every worker id of the new
 // side's Request. It borrows all worker ids of the old side, which shows that nobody
-// has one, and keeps them from others up to Report.Sealed; waits until the new centre's
+// has one, and keeps them from others up to Report.Sealed; waits until the new center's
 // clock has passed all that was used; and raises the mark of every worker id of the
 // new side above it. The new namespace must be open (Init), and none of the worker
 // ids of next.Request lent. After an error it can be called again.
 //
-// Where old.Request is for the whole pool and the old centre is a lease.Operator, as
+// Where old.Request is for the whole pool and the old center is a lease.Operator, as
 // those of dbseq and redisseq are, the old namespace is retired at the end: a process that
 // is started with the old configuration later is refused. Else it is refused until
 // Sealed only, and Take can be called again then.
@@ -149,7 +149,7 @@ func (s Side) raise(ctx context.Context, old Side, r *Report) error {
 			return errors.Join(err, back)
 		}
 		if g.Floor < r.Mark {
-			// The new centre's clock is behind.
+			// The new center's clock is behind.
 			if err := sleep(ctx, time.Duration(r.Mark-g.Floor+1)*time.Millisecond); err != nil {
 				return err
 			}
@@ -170,7 +170,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("takeover: the new centre's clock is behind what the old side has used by %v: %w", d, ctx.Err())
+		return fmt.Errorf("takeover: the new center's clock is behind what the old side has used by %v: %w", d, ctx.Err())
 	}
 }
 

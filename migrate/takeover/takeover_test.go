@@ -32,7 +32,7 @@ func side(c lease.Center, namespace string, l snowflake.Layout, first, last int6
 	}}
 }
 
-// opened is a side on a centre of its own, with all of its worker ids.
+// opened is a side on a center of its own, with all of its worker ids.
 func opened(t *testing.T, namespace string, l snowflake.Layout) (takeover.Side, *memcenter.Center) {
 	t.Helper()
 	c := memcenter.New()
@@ -122,7 +122,7 @@ func TestTake(t *testing.T) {
 	t.Parallel()
 	old, from := opened(t, "a", narrow)
 	next, to := opened(t, "b", wide)
-	to.Advance(-150 * time.Millisecond) // the new centre's clock is behind
+	to.Advance(-150 * time.Millisecond) // the new center's clock is behind
 	g, err := from.Acquire(t.Context(), old.Request)
 	require.NoError(t, err)
 
@@ -180,7 +180,7 @@ func TestTakeRefuses(t *testing.T) {
 		"another new layout": {func(_ *testing.T, _, _ *memcenter.Center, _, next *takeover.Side) {
 			*next = side(next.Center, "b", narrow, 0, 3)
 		}, is[*lease.MismatchError]},
-		"old centre in quarantine": {func(_ *testing.T, from, _ *memcenter.Center, _, _ *takeover.Side) {
+		"old center in quarantine": {func(_ *testing.T, from, _ *memcenter.Center, _, _ *takeover.Side) {
 			from.Change("a", func(ns rules.Namespace) rules.Namespace { return ns.WithoutMark(1) })
 		}, is[*lease.QuarantineError]},
 		"old namespace unknown": {func(_ *testing.T, _, _ *memcenter.Center, old, _ *takeover.Side) {
@@ -204,7 +204,7 @@ func TestTakeRefuses(t *testing.T) {
 			*next = side(to, "d", l, 0, 3)
 			require.NoError(t, to.Init(t.Context(), next.Request))
 		}, func(t *testing.T, err error) { require.ErrorIs(t, err, migrate.ErrNoPlan) }},
-		"old centre lost the seal": {func(_ *testing.T, from, to *memcenter.Center, _, _ *takeover.Side) {
+		"old center lost the seal": {func(_ *testing.T, from, to *memcenter.Center, _, _ *takeover.Side) {
 			to.Intercept(func(_ context.Context, verb string, after bool) error {
 				if verb == "acquire" && !after {
 					from.Advance(10 * time.Second)
@@ -221,7 +221,7 @@ func TestTakeRefuses(t *testing.T) {
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			require.ErrorContains(t, err, "clock is behind")
 		}},
-		"centre away": {func(_ *testing.T, _, to *memcenter.Center, _, _ *takeover.Side) {
+		"center away": {func(_ *testing.T, _, to *memcenter.Center, _, _ *takeover.Side) {
 			to.Intercept(func(context.Context, string, bool) error { return fmt.Errorf("away") })
 		}, func(t *testing.T, err error) {
 			require.ErrorContains(t, err, "worker id 0 of the new side: memcenter: acquire: away")

@@ -275,9 +275,9 @@ func (r *Results) Uniques() string {
 	return t.String()
 }
 
-// Centers is what the verbs of centres take.
+// Centers is what the verbs of centers take.
 func (r *Results) Centers() string {
-	t := newTable(1, "centre", "borrow", "round trips", "renew", "round trips", "give back", "round trips")
+	t := newTable(1, "center", "borrow", "round trips", "renew", "round trips", "give back", "round trips")
 	for _, name := range []string{"Redis", "MariaDB", "PostgreSQL", "SQLite"} {
 		l := r.Path["Center/"+name]
 		if l == nil {
@@ -302,7 +302,7 @@ var program = []struct{ name, what string }{
 	{"mysql", "**snowlease**, MySQL only"},
 	{"postgres", "**snowlease**, PostgreSQL only"},
 	{"sqlite", "**snowlease**, SQLite only"},
-	{"fx", "**snowlease**, `idworker.Module`: fx and all centres"},
+	{"fx", "**snowlease**, `idworker.Module`: fx and all centers"},
 	{"goredis", "go-redis alone, for comparison"},
 	{"gormmysql", "GORM with MySQL alone, for comparison"},
 	{"bwmarrin", "bwmarrin/snowflake"},

@@ -1,4 +1,4 @@
-// Package borrow is what the measured programs do once they have a centre.
+// Package borrow is what the measured programs do once they have a center.
 package borrow
 
 import (

@@ -1,4 +1,4 @@
-// Fx prints an id of idworker.Module in an fx application: all centres are linked, and
+// Fx prints an id of idworker.Module in an fx application: all centers are linked, and
 // no SQL driver.
 package main
 

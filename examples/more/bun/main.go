@@ -43,7 +43,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	db := bun.NewDB(conns, sqlitedialect.New())
 	defer func() { err = errors.Join(err, db.Close()) }()
 
-	// The centre knows the dialect by GORM, which the application need not use.
+	// The center knows the dialect by GORM, which the application need not use.
 	dialect, err := gorm.Open(sqlite.New(sqlite.Config{DSN: dsn}))
 	if err != nil {
 		return err

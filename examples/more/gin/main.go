@@ -55,7 +55,7 @@ func routes(db *gorm.DB, worker *idworker.IdWorker) *gin.Engine {
 		}
 		c.JSON(http.StatusCreated, order)
 	})
-	// Readiness asks the lease; liveness must not: a restart does not bring the centre back.
+	// Readiness asks the lease; liveness must not: a restart does not bring the center back.
 	r.GET("/readyz", func(c *gin.Context) {
 		status := http.StatusOK
 		if worker.Healthy(c) != nil {

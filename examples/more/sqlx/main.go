@@ -39,7 +39,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
-	// The centre knows the dialect by GORM, which the application need not use.
+	// The center knows the dialect by GORM, which the application need not use.
 	dialect, err := gorm.Open(sqlite.New(sqlite.Config{DSN: dsn}))
 	if err != nil {
 		return err

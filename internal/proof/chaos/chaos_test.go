@@ -12,7 +12,7 @@ import (
 	"github.com/snowlease/snowlease/internal/proof/controls"
 )
 
-// topologies are what centres run on. Those of one engine share its time.
+// topologies are what centers run on. Those of one engine share its time.
 var topologies = []struct {
 	engine, name string
 	arena        func(*testing.T) *arena
@@ -79,7 +79,7 @@ func TestControls(t *testing.T) {
 		killed    = "processes killed"
 		restarted = "processes restarted in good order"
 		stopped   = "processes stopped past three TTLs while they issue"
-		back      = "centre's clock stepped back, and forward again"
+		back      = "center's clock stepped back, and forward again"
 	)
 	base := rand.Uint64N(1 << 32)
 	if *seed != 0 {

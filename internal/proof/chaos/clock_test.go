@@ -10,7 +10,7 @@ import (
 	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
-// A clock is that of the servers of one centre, which are stepped together, or that of a
+// A clock is that of the servers of one center, which are stepped together, or that of a
 // host.
 //
 // What is promised holds for a clock that is not further back than the skew when
@@ -73,11 +73,11 @@ func (c *clock) ready(ctx context.Context) {
 // loss has been noticed.
 func (c *clock) faults(forward, back time.Duration, noticed func(context.Context) error) []fault {
 	return []fault{
-		{"centre's clock stepped forward", func(_ context.Context, random *rand.Rand) error {
+		{"center's clock stepped forward", func(_ context.Context, random *rand.Rand) error {
 			c.step(upTo(random, forward))
 			return nil
 		}},
-		{"centre's clock stepped back", func(ctx context.Context, random *rand.Rand) error {
+		{"center's clock stepped back", func(ctx context.Context, random *rand.Rand) error {
 			if err := noticed(ctx); err != nil {
 				return err
 			}

@@ -9,7 +9,7 @@
 //
 // # What runs
 //
-// A crew of 48 processes, which are the test binary itself, asks one centre for 32
+// A crew of 48 processes, which are the test binary itself, asks one center for 32
 // worker ids with a lease of two seconds, and issues ids in short bursts. They reach
 // the servers through proxies, a group of processes through each. Three streams of
 // faults run side by side, each kind once and then at random; the random choices come
@@ -29,7 +29,7 @@
 // former one is killed first), and when records are lost the clock is not further
 // behind than the skew (see clock).
 //
-// # Without a centre
+// # Without a center
 //
 // TestChaos/local does the same to processes that share a directory (package local).
 // There are no servers: besides the faults of processes the host's clock is stepped
@@ -50,7 +50,7 @@
 //   - each run lies within a grant that its process had noted before;
 //   - ids rise within a process;
 //   - no two grants of one worker have a millisecond in common, where one that was given
-//     back ends with the last use that the centre was told;
+//     back ends with the last use that the center was told;
 //   - when the faults have ended all 32 worker ids are held and in use again.
 //
 // The report has besides how long it took, after a loss, until a range was lent, where

@@ -25,7 +25,7 @@ const maxBehind = 5 * time.Second
 // apart breaks the protocol: each process has a directory of its own.
 const apart = "a directory for each process"
 
-// local opens the centre of a process on a host.
+// local opens the center of a process on a host.
 func (s store) local(breaking string) (*hostseq.Center, error) {
 	off, err := shared(s.Dir + ".clock")
 	if err != nil {
@@ -46,7 +46,7 @@ type host struct {
 	steps  sync.Mutex      // held by who steps the clock, and where nobody may
 }
 
-// newLocal is a host without a centre.
+// newLocal is a host without a center.
 func newLocal(t *testing.T) *arena {
 	h := &host{dir: store{Kind: oneHost, Dir: filepath.Join(t.TempDir(), "slots")}}
 	off, err := shared(h.dir.Dir + ".clock")

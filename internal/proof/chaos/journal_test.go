@@ -15,7 +15,7 @@ import (
 
 // A journal is the file of one process: what it was lent and what it issued, in the
 // order in which that came about. An id counts as issued once it is in the file, a
-// grant is there before the process knows of it, and a last use before the centre is
+// grant is there before the process knows of it, and a last use before the center is
 // told. So whatever moment a process is killed at, the file is a true beginning.
 type journal struct {
 	mu   sync.Mutex
@@ -30,13 +30,13 @@ const (
 	runOf    kind = 'R' // ids that follow one another: first, count
 	granted  kind = 'G' // a grant, or its renewal
 	returned kind = 'B' // about to give a grant back: its last use is in ceiling
-	called   kind = 'C' // a call to the centre failed: outcome, in ceiling the end of a quarantine
+	called   kind = 'C' // a call to the center failed: outcome, in ceiling the end of a quarantine
 	failed   kind = 'E' // callers got no ids: outcome, count
 	paused   kind = 'P' // the process had ids, then none for count milliseconds, and has some again
 	done     kind = 'D' // ended in good order
 )
 
-// An outcome is why a call to the centre or to the generator gave nothing.
+// An outcome is why a call to the center or to the generator gave nothing.
 type outcome byte
 
 const (
@@ -46,7 +46,7 @@ const (
 	refused // by a pin, a clock, the setup
 	behind  // the only slot that is not held was used up to a time that the host's clock has not passed
 	damaged // the only slot that is not held has no record
-	unknown // the centre did not answer, or not well
+	unknown // the center did not answer, or not well
 	notStarted
 	expired
 	exhausted

@@ -159,7 +159,7 @@ func evict(ctx context.Context, c *redis.Client) error {
 	}
 }
 
-// noticed returns when the centre has looked at its records, so that it knows of a loss.
+// noticed returns when the center has looked at its records, so that it knows of a loss.
 func (a *arena) noticed(ctx context.Context) error {
 	if a.noticedBy != nil {
 		return a.noticedBy(ctx)

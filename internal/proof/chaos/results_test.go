@@ -112,11 +112,11 @@ func table(stages []*stage, all []*verdict) string {
 	number("losses after which nothing else was done to the servers until a range was lent", func(_ *stage, v *verdict) int64 { return int64(len(v.waits)) })
 	span("from there to that range: median", func(v *verdict) time.Duration { return v.wait(len(v.waits) / 2) })
 	span("from there to that range: longest", func(v *verdict) time.Duration { return v.wait(len(v.waits) - 1) })
-	span("longest time without ids of a process that had some, whatever kept it from the centre", func(v *verdict) time.Duration { return v.paused })
+	span("longest time without ids of a process that had some, whatever kept it from the center", func(v *verdict) time.Duration { return v.paused })
 	number("quarantines", func(_ *stage, v *verdict) int64 { return int64(len(v.quarantines)) })
 	for o, name := range outcomeNames {
 		if total(all, func(v *verdict) int64 { return v.calls[o] }) > 0 && outcome(o) != lost {
-			number("calls to the centre: "+name, func(_ *stage, v *verdict) int64 { return v.calls[o] })
+			number("calls to the center: "+name, func(_ *stage, v *verdict) int64 { return v.calls[o] })
 		}
 	}
 	for o, name := range outcomeNames {

@@ -29,7 +29,7 @@ const (
 	limit     = 2 * time.Minute
 )
 
-// An arena is a centre on real servers, with what can happen to them.
+// An arena is a center on real servers, with what can happen to them.
 type arena struct {
 	*network
 	store  func(group int) store // as a group of processes reaches it
@@ -40,7 +40,7 @@ type arena struct {
 	crew   *crew     // that works here
 	back   time.Time // when the servers answer again, where a fault goes on; else zero
 
-	noticedBy func(context.Context) error // that a loss has been; nil: by the centre
+	noticedBy func(context.Context) error // that a loss has been; nil: by the center
 	tend      func(context.Context) error // what is done to it all the time; nil: nothing
 	behind    func(group int) store       // the database of streams; nil: no streams, but ids under a lease
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// A store says how a process reaches the centre.
+// A store says how a process reaches the center.
 type store struct {
 	Kind  string   // single, sentinel, cluster, mysql, postgres, host
 	Addrs []string // Redis: of the server, the sentinels, the nodes
@@ -122,7 +122,7 @@ func (cs closers) Close() (err error) {
 	return err
 }
 
-// observed is a centre whose answers are in the journal before anybody acts on them.
+// observed is a center whose answers are in the journal before anybody acts on them.
 type observed struct {
 	lease.Center
 	*journal
@@ -175,11 +175,11 @@ func (o observed) note(g lease.Grant, err error) {
 
 // Ways to break the protocol, to show that the checks notice.
 const (
-	forgetLastUse = "last use forgotten" // the centre is told that no id was used
+	forgetLastUse = "last use forgotten" // the center is told that no id was used
 	ignoreCeiling = "ceiling ignored"    // the process goes on past its ceiling, and after a loss
 )
 
-// forgetful tells the centre behind it that no id was used.
+// forgetful tells the center behind it that no id was used.
 type forgetful struct{ lease.Center }
 
 func (f forgetful) Release(ctx context.Context, g lease.Grant, _ int64) error {
@@ -213,7 +213,7 @@ func unbound(g, before lease.Grant) lease.Grant {
 	return g
 }
 
-// observe keeps a journal of a centre, which a process may use wrongly. Grants are
+// observe keeps a journal of a center, which a process may use wrongly. Grants are
 // observed as they truly are.
 func observe(c lease.Center, j *journal, breaking string) lease.Center {
 	switch breaking {

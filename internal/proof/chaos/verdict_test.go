@@ -27,7 +27,7 @@ type verdict struct {
 	grants          int
 	renewals        int
 	givenBack       int
-	calls, failures [outcomes]int64 // calls to the centre that gave nothing; callers without an id
+	calls, failures [outcomes]int64 // calls to the center that gave nothing; callers without an id
 	quarantines     map[int64]bool  // by their ends
 	streams         map[stream]int64
 	fresh           []int64         // when ranges were lent, Unix milliseconds of this host

@@ -144,7 +144,7 @@ func (w *worker) run(in *bufio.Scanner) error {
 	return errors.Join(closer.Close(), w.err)
 }
 
-// open opens the centre, which takes a store that answers.
+// open opens the center, which takes a store that answers.
 func (w *worker) open(ctx context.Context) (lease.Center, io.Closer, error) {
 	for {
 		c, closer, err := w.Store.center(w.Break)

@@ -34,7 +34,7 @@ type Scheme struct {
 	Title string // for people
 	Known string // what it is known from
 	Store Store
-	// New returns a centre of one process, whose wall clock is c. It opens, starts and
+	// New returns a center of one process, whose wall clock is c. It opens, starts and
 	// closes nothing, and is safe for concurrent use.
 	New func(b Backend, c Clock) lease.Center
 }

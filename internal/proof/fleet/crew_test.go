@@ -69,7 +69,7 @@ func (c *crew) dismiss() {
 	}
 }
 
-// ask asks the centre from here.
+// ask asks the center from here.
 func (c *crew) ask(f func(lease.Center)) {
 	c.t.Helper()
 	center, closer, err := c.order.Center()
@@ -78,7 +78,7 @@ func (c *crew) ask(f func(lease.Center)) {
 	require.NoError(c.t, closer.Close())
 }
 
-// slots returns what the centre has on record.
+// slots returns what the center has on record.
 func (c *crew) slots() (slots []lease.Slot) {
 	c.t.Helper()
 	c.ask(func(center lease.Center) {

@@ -40,7 +40,7 @@ type Order struct {
 	IDs string
 	// Limit is how many ids to issue before only holding the worker id, or 0: no limit.
 	Limit int64
-	// Forget breaks the protocol, to show that the tests notice: the centre is told
+	// Forget breaks the protocol, to show that the tests notice: the center is told
 	// that the process used no id.
 	Forget bool
 }
@@ -98,7 +98,7 @@ func (cs closers) Close() error {
 // Event is what a Report tells of.
 type Event string
 
-// The events. Lent, Renewed, Full and Returned are replies of the centre and calls to
+// The events. Lent, Renewed, Full and Returned are replies of the center and calls to
 // it; they are reported before the process acts on them.
 const (
 	Ready    Event = "ready"    // waits for the line that starts it
@@ -112,7 +112,7 @@ const (
 )
 
 // A Report is a line of a process's standard output. Times are Unix milliseconds of
-// the centre's clock.
+// the center's clock.
 type Report struct {
 	Event    Event  `json:"event"`
 	Worker   int64  `json:"worker"`

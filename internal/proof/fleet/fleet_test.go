@@ -116,7 +116,7 @@ func stampede(t *testing.T, program string, e engine) {
 }
 
 // killed: the worker ids of processes that were killed are lent again when the leases
-// have ended by the centre's clock, and not before.
+// have ended by the center's clock, and not before.
 func killed(t *testing.T, program string, e engine) {
 	c := newCrew(t, program, e, idworker.Config{Skew: 500 * time.Millisecond, Wait: time.Minute})
 	// Only the leases of those that are killed are short, so no other ends meanwhile.

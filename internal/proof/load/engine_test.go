@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 type engine struct {
 	name  string
 	start func(testing.TB) *testserver.Server
-	// connect opens a centre as one process does, on connections of its own.
+	// connect opens a center as one process does, on connections of its own.
 	connect func(testing.TB, *testserver.Server) (lease.Center, io.Closer)
 	// calls counts what clients have asked of the server since it started: scripts,
 	// or statements.
@@ -125,7 +125,7 @@ func connectSQL(dialect func(string) gorm.Dialector) func(testing.TB, *testserve
 		require.NoError(t, err)
 		app, err := db.DB()
 		require.NoError(t, err)
-		require.NoError(t, app.Close()) // the centre has its own
+		require.NoError(t, app.Close()) // the center has its own
 		center, err := dbseq.New(db)
 		require.NoError(t, err)
 		return center, center
@@ -147,7 +147,7 @@ func mysqlCalls(ctx context.Context, s *testserver.Server) (n float64, err error
 	return n, err
 }
 
-// postgresCalls counts transactions, since every statement of a centre is one.
+// postgresCalls counts transactions, since every statement of a center is one.
 func postgresCalls(ctx context.Context, s *testserver.Server) (n float64, err error) {
 	err = ask(ctx, "pgx", s, "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()", &n)
 	return n, err

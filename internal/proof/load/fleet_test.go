@@ -19,7 +19,7 @@ import (
 
 const (
 	workers = 1024
-	// processes is how many centres the keepers share, each with connections of its
+	// processes is how many centers the keepers share, each with connections of its
 	// own: a server has room for some hundred.
 	processes = 32
 )
@@ -141,7 +141,7 @@ func (f *fleet) renewals() (took []time.Duration, errs []error) {
 	return took, errs
 }
 
-// A watched centre notes how long its renewals take.
+// A watched center notes how long its renewals take.
 type watched struct {
 	lease.Center
 	mu   sync.Mutex

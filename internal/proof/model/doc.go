@@ -4,11 +4,11 @@
 //
 // # What is explored
 //
-// The verbs are those of package rules, the ones that the centre in memory runs;
+// The verbs are those of package rules, the ones that the center in memory runs;
 // there is no second copy. Time is some milliseconds long, a TTL 1 to 3 of them.
 // From each state every one of these can come next:
 //
-//   - an acquire, a renewal or a release reaches the centre. What was sent once may
+//   - an acquire, a renewal or a release reaches the center. What was sent once may
 //     arrive at any later time and any number of times, also when its holder has
 //     long stopped or has a later grant. Renewals of the last two grants that a
 //     holder had are on their way at all times.
@@ -18,7 +18,7 @@
 //     one may that has not: its earlier messages are still on their way.
 //   - a holder is told that its grant is lost, or stops and gives it back, with any
 //     last use at the edges of its range or far outside.
-//   - the clock of the centre moves on, or steps back.
+//   - the clock of the center moves on, or steps back.
 //   - the store is wiped, loses a lease, a mark, a slot, all owners or the record of
 //     the namespace, or fails over to a replica that was in step at any time before.
 //

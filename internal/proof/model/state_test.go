@@ -22,7 +22,7 @@ type moment int8
 
 const (
 	epoch          = 1_000_000
-	start   moment = 8  // the centre's clock in the first state
+	start   moment = 8  // the center's clock in the first state
 	horizon moment = 31 // no permission lies above it
 )
 

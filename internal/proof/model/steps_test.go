@@ -13,7 +13,7 @@ type config struct {
 	Workers     int    // default 1
 	TTL         []int8 // one holder each; MaxTTL is the greatest
 	Skew        int8
-	Ticks       int8 // how far the centre's clock goes
+	Ticks       int8 // how far the center's clock goes
 	Back        int8 // how far it steps back
 	Steps       int8 // how often
 	Losses      int8 // how many of the faults below, in any order
@@ -202,7 +202,7 @@ func (h *holder) learn(g grant, n int) {
 	}
 }
 
-// deliver lets a request reach the centre: sent at any time before, by any copy of
+// deliver lets a request reach the center: sent at any time before, by any copy of
 // it. The reply is lost, or is heard if the holder still waits for it.
 func (m *model) deliver(s *state, c call, what string, emit func(step, state, *violation)) {
 	h := &s.holders[c.who]

@@ -29,7 +29,7 @@ const (
 	release
 )
 
-// call is a request as it reaches the centre: all that an answer depends on.
+// call is a request as it reaches the center: all that an answer depends on.
 type call struct {
 	verb        verb
 	store       store

@@ -49,7 +49,7 @@ func newService(t *testing.T, program string) *service {
 	return s
 }
 
-// A place is a namespace in a centre.
+// A place is a namespace in a center.
 type place struct {
 	engine, dsn, namespace string
 	layout                 snowflake.Layout
@@ -63,7 +63,7 @@ func (p place) order(workers string) fleet.Order {
 	}}
 }
 
-// side opens the centre of the place, for these worker ids.
+// side opens the center of the place, for these worker ids.
 func (s *service) side(p place, workers string) takeover.Side {
 	s.t.Helper()
 	order := p.order(workers)

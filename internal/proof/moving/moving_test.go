@@ -130,7 +130,7 @@ func grow(t *testing.T, program string, old, next place) {
 	s.unique()
 }
 
-// move: one process after the other goes to another centre, and at last the whole of
+// move: one process after the other goes to another center, and at last the whole of
 // the worker ids does.
 func move(t *testing.T, program string, old, next place) {
 	const processes = 4

@@ -25,6 +25,6 @@ var onHistory = list{title: "times past", pkg: "history", mutants: []mutant{
 // onPast is how a worker uses them.
 var onPast = list{title: "times past of a worker", pkg: "idworker", mutants: []mutant{
 	{"both sides of a move make ids for times past", "idworker/past.go", `case !p.hasReserved:`, `case false:`, "TestPastMovesToAnotherDatabase"},
-	{"ids before the centre has seen the pool and the clock", "idworker/past.go", `case !w.borrowed():`, `case false:`, "TestNextIDAt"},
+	{"ids before the center has seen the pool and the clock", "idworker/past.go", `case !w.borrowed():`, `case false:`, "TestNextIDAt"},
 	{"what is reserved is lent", "idworker/config.go", `last = min(last, pool-1)`, ``, "TestPastMovesToAnotherDatabase"},
 }}

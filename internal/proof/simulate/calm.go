@@ -9,7 +9,7 @@ import (
 )
 
 // CalmPlans draws plans in which hosts and network are well and a worker id is free, while
-// the centre loses records again and again and processes come and go. In these it is
+// the center loses records again and again and processes come and go. In these it is
 // checked too that no loss leaves a holder without ids, and that whoever starts has some
 // soon: see Paused and Late.
 func CalmPlans() *rapid.Generator[Plan] { return rapid.Custom(drawCalmPlan) }

@@ -99,7 +99,7 @@ func (t tx) Rollback() error {
 	return t.Tx.Rollback()
 }
 
-// timed puts the centre's time in the place of SQLite's, which has one value all
+// timed puts the center's time in the place of SQLite's, which has one value all
 // through a statement as well.
 func (c *conn) timed(text string) string {
 	if !strings.HasPrefix(text, "SELECT") {

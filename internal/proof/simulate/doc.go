@@ -1,5 +1,5 @@
 // Package simulate plays a service of many processes with the real generator, the
-// real keeper and the real centres through whatever clocks, networks and stores can
+// real keeper and the real centers through whatever clocks, networks and stores can
 // do to them, in virtual time, and checks after each step that ids are unique. A seed
 // is a run, the same to its last step whenever and wherever it is played.
 //
@@ -9,11 +9,11 @@
 // # What is real
 //
 // The keeper and the generator run as they are, in goroutines within a bubble of
-// testing/synctest, where time passes only when all of them wait. The centre is the
+// testing/synctest, where time passes only when all of them wait. The center is the
 // product's on a Store: the Lua of redisseq on a miniredis behind a pipe, the SQL of
 // dbseq on a SQLite in memory, the locked files of local in a directory, or the rules
 // that the model check explores. Only what a
-// process cannot know is made: its clocks (WithClock, Jitter), its wire to the centre,
+// process cannot know is made: its clocks (WithClock, Jitter), its wire to the center,
 // and the clock that the store answers with.
 //
 // # What happens
@@ -22,19 +22,19 @@
 // happen when. Requests and replies are delayed, overtake each other, are lost, arrive
 // twice or long after their caller has gone. Processes crash, stop in good order, stand
 // still between reading the clock and using it, and wake with a hot loop and replies of
-// another age. Clocks are skewed, too fast, stopped and stepped. The centre is out of
+// another age. Clocks are skewed, too fast, stopped and stepped. The center is out of
 // reach, restarts, forgets all or some records, is replaced by a replica that is behind,
 // and has its clock stepped: by any amount, but where a plan also loses records by the
 // skew at most, which is what the product promises to survive (TestLimits shows both
 // sides of that). Losses come alone, and two or three in a row. At the end of a plan all
 // is mended. Some members ask for exact times.
 //
-// In CalmPlans hosts and network are well, a worker id is free, and the centre loses
+// In CalmPlans hosts and network are well, a worker id is free, and the center loses
 // records every few seconds.
 //
 // On Local, which LocalPlans are for, the processes are those of one host. The network
 // is its disk: calls are late, fail, or fail though they were written; none is made
-// twice, or after the end of its process, with which its locks go. The centre's clock is
+// twice, or after the end of its process, with which its locks go. The center's clock is
 // the host's and steps as it likes; a restart is one of the host; records are damaged.
 // What happens to a directory that is lost is not in these plans: TestLocalLimits shows
 // it.
@@ -73,6 +73,6 @@
 // TestSeeds plays 2,400 seeds and prints of a bad one how to run it alone and how to let
 // rapid shrink it; TestCalm plays 260 that are calm. TestTeeth breaks the protocol in some thirty ways and demands that these
 // seeds find each. TestSequenceSeeds and TestSequenceTeeth do so with numbers. TestSoak, with the build tag soak, plays as many seeds as it is told.
-// A Subject can have other centres, holders and processes than the product's: see
+// A Subject can have other centers, holders and processes than the product's: see
 // its fields.
 package simulate

@@ -117,7 +117,7 @@ func (s *sim) keep(f Fault) {
 	s.kept[f.At] = restore
 }
 
-// harm does something to the centre's records or clock.
+// harm does something to the center's records or clock.
 func (s *sim) harm(f Fault) error {
 	switch f.Kind {
 	case StepCenter:

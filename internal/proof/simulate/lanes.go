@@ -19,7 +19,7 @@ const (
 // What a node does in its lanes.
 const (
 	keeperLane  = iota // the keeper wakes, and replies arrive
-	messageLane        // requests arrive at the centre
+	messageLane        // requests arrive at the center
 	issueLane          // ids are used
 	lifeLane           // processes start and stop
 )

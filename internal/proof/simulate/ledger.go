@@ -36,7 +36,7 @@ type ledger struct {
 	giving  []giving        // releases under way
 }
 
-// giving is a release on its way through the centre.
+// giving is a release on its way through the center.
 type giving struct {
 	worker int64
 	owner  string
@@ -49,7 +49,7 @@ func newLedger() *ledger {
 
 func ownerOf(r lease.Request) string { return hex.EncodeToString(r.Owner[:]) }
 
-// lent notes that the centre answers with g to an Acquire or a Renew, says whether it was
+// lent notes that the center answers with g to an Acquire or a Renew, says whether it was
 // lent before, and which other loan has a millisecond in common with it.
 func (l *ledger) lent(process int, g lease.Grant) (renewed bool, overlapping *loan, mine *loan) {
 	key := tokenOf{ownerOf(g.Request), g.Worker, g.Token}

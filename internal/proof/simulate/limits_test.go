@@ -25,7 +25,7 @@ func fair(nodes int, pool int64, faults ...simulate.Fault) simulate.Plan {
 	return p
 }
 
-// across: the holder of the one worker id stands still, the centre's clock steps back, the
+// across: the holder of the one worker id stands still, the center's clock steps back, the
 // records are lost.
 func across(back time.Duration) simulate.Plan {
 	return fair(2, 1,
@@ -100,8 +100,8 @@ func TestLimitToTheMillisecond(t *testing.T) {
 	}
 	require.False(t, overlaps(back, stores["memory"]))
 	require.True(t, overlaps(back+time.Millisecond, stores["memory"]))
-	require.True(t, overlaps(back, centre(lowHorizon)), "a quarantine that is a millisecond too low")
-	require.True(t, overlaps(back, centre(noSkew)), "a quarantine without the skew")
+	require.True(t, overlaps(back, center(lowHorizon)), "a quarantine that is a millisecond too low")
+	require.True(t, overlaps(back, center(noSkew)), "a quarantine without the skew")
 }
 
 // TestRevived: a failover brings back the record of a former holder, and forgets what was

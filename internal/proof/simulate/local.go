@@ -16,8 +16,8 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Local is the directory of a host whose processes are the nodes: what is the centre's
-// in a plan is the host's. Its clock is that of the centre, its disk the network, which
+// Local is the directory of a host whose processes are the nodes: what is the center's
+// in a plan is the host's. Its clock is that of the center, its disk the network, which
 // is slow and fails; Restart is one of the host. DropLease and DropMark damage the
 // record. Wipe is what TestLocalLimits shows; there is no Failover.
 type Local struct {
@@ -152,7 +152,7 @@ func (l *Local) Close() error {
 	return errors.Join(append(errs, os.RemoveAll(l.Dir))...)
 }
 
-// A localCenter is the centre of one process. Each call is one step, and none reaches
+// A localCenter is the center of one process. Each call is one step, and none reaches
 // the disk after the end of the process.
 type localCenter struct {
 	*hostseq.Center

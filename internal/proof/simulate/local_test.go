@@ -50,7 +50,7 @@ func TestLocalLimits(t *testing.T) {
 	}
 }
 
-// A disk is the centre of a process and the directory.
+// A disk is the center of a process and the directory.
 type disk struct {
 	lease.Center
 	*simulate.Local

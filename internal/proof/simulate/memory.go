@@ -11,7 +11,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Memory is the centre in memory, whose decisions are the rules that the model checks.
+// Memory is the center in memory, whose decisions are the rules that the model checks.
 // It can have all faults.
 type Memory struct {
 	Records     *memcenter.Center
@@ -24,10 +24,10 @@ func NewMemory() (Store, error) { return &Memory{Records: memcenter.New()}, nil 
 // Name is memory.
 func (*Memory) Name() string { return "memory" }
 
-// Step moves the centre's clock.
+// Step moves the center's clock.
 func (m *Memory) Step(by time.Duration) { m.Records.Advance(by) }
 
-// Now is the centre's clock.
+// Now is the center's clock.
 func (m *Memory) Now() time.Time { return m.Records.Now() }
 
 // Center returns the one that all processes share.

@@ -17,7 +17,7 @@ type node struct {
 	s     *sim
 	index int
 	clock *clock
-	cut   int // who says that it does not reach the centre
+	cut   int // who says that it does not reach the center
 	deaf  int // replies to come that it does not get
 	cur   *proc
 	all   []*proc
@@ -182,7 +182,7 @@ func (n *node) burst(ids int) {
 	}
 }
 
-// heal ends what is wrong with the node; wall is how far the centre's clock is ahead.
+// heal ends what is wrong with the node; wall is how far the center's clock is ahead.
 func (n *node) heal(wall time.Duration) {
 	s := n.s
 	n.clock.set(100, 0)

@@ -78,7 +78,7 @@ type course struct {
 	redis   *Redis
 	sql     *SQLite
 	grid    time.Duration // of what happens on the network: longer than what is left to chance in the product
-	centre  chan struct{}
+	center  chan struct{}
 	over    chan struct{}
 	wg      sync.WaitGroup
 
@@ -145,7 +145,7 @@ func RunNumbers(t *testing.T, plan NumberPlan, subject NumberSubject) (result Nu
 	synctest.Test(t, func(*testing.T) {
 		s := &course{
 			lanes: lanes{start: time.Now(), used: map[int64]struct{}{}}, plan: plan, subject: subject, grid: time.Millisecond,
-			centre: make(chan struct{}, 1), over: make(chan struct{}), issued: map[int64]int{}, kept: map[time.Duration]func() error{},
+			center: make(chan struct{}, 1), over: make(chan struct{}), issued: map[int64]int{}, kept: map[time.Duration]func() error{},
 			result: NumberResult{Plan: plan},
 		}
 		if plan.Source == Dispenser {
@@ -272,7 +272,7 @@ func (s *course) ended() bool {
 }
 
 func (s *course) enter() {
-	s.centre <- struct{}{}
+	s.center <- struct{}{}
 	if s.redis != nil {
 		if now := s.redis.Now(); now.After(s.latest) {
 			s.latest = now
@@ -280,7 +280,7 @@ func (s *course) enter() {
 	}
 }
 
-func (s *course) leave() { <-s.centre }
+func (s *course) leave() { <-s.center }
 
 // gave notes the greatest number that a store gave.
 func (s *course) gave(last int64) {

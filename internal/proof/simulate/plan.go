@@ -34,7 +34,7 @@ const MaxNodes = (laneCount - 1) / lanesPerNode
 type Node struct {
 	Start time.Duration // of its first process
 	TTL   time.Duration
-	Wall  time.Duration // how far its wall clock is ahead of the centre's
+	Wall  time.Duration // how far its wall clock is ahead of the center's
 	Rate  int           // of its monotonic clock, in per cent of the true one
 	Exact bool          // keeper.Config.ExactTimes
 	Issue time.Duration // mean time between two uses of ids
@@ -56,18 +56,18 @@ const (
 	Freeze                 // Node's process stands still between two instructions For; with N 1 another takes its place meanwhile
 	Suspend                // the same, and the host's monotonic clock stands still too
 	Stop                   // Node's process wants N ids and stops in good order; another starts after For
-	Wipe                   // the centre loses all records
+	Wipe                   // the center loses all records
 	Failover               // a replica takes over that is For behind
-	DropLease              // the centre loses the lease of Worker, in SQL its whole slot
-	DropMark               // the centre loses the mark of Worker, in SQL its whole slot
-	DropMeta               // the centre loses the record of the namespace
-	DropOwners             // the centre loses who holds what
-	Restart                // the centre restarts with its data after For
-	Down                   // nobody reaches the centre For
-	Cut                    // Node does not reach the centre For
+	DropLease              // the center loses the lease of Worker, in SQL its whole slot
+	DropMark               // the center loses the mark of Worker, in SQL its whole slot
+	DropMeta               // the center loses the record of the namespace
+	DropOwners             // the center loses who holds what
+	Restart                // the center restarts with its data after For
+	Down                   // nobody reaches the center For
+	Cut                    // Node does not reach the center For
 	LoseReply              // the reply to Node's next call is lost
 	Storm                  // N per cent of all messages are lost for For, as many arrive twice, late
-	StepCenter             // the centre's clock steps By
+	StepCenter             // the center's clock steps By
 	StepClock              // Node's monotonic clock steps By
 	Rate                   // Node's monotonic clock goes on at N per cent
 	StepWall               // Node's wall clock steps By
@@ -79,7 +79,7 @@ const (
 
 var kindNames = [Kinds]string{
 	"crash", "freeze", "suspend", "stop", "wipe", "failover", "drop lease", "drop mark", "drop meta", "drop owners",
-	"restart", "down", "cut", "lose reply", "storm", "step centre", "step clock", "rate", "step wall", "burst", "copy", "behind",
+	"restart", "down", "cut", "lose reply", "storm", "step center", "step clock", "rate", "step wall", "burst", "copy", "behind",
 }
 
 // String returns the kind in a word or two.

@@ -11,7 +11,7 @@ import (
 )
 
 // Plans draws plans whose faults the product promises to survive. They come in two
-// kinds: with losses of the centre's records, across which its clock steps back by the
+// kinds: with losses of the center's records, across which its clock steps back by the
 // skew at most; and without any, where its clock steps as it likes.
 func Plans() *rapid.Generator[Plan] { return rapid.Custom(drawPlan) }
 
@@ -176,13 +176,13 @@ func drawFault(d draws, p Plan, kinds []Kind) Fault {
 	return f
 }
 
-// bound takes off the centre's steps back what the product does not promise to
+// bound takes off the center's steps back what the product does not promise to
 // survive: with any loss in the plan, no more than the skew in all.
 func bound(p *Plan) {
 	if !slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Kind.loses() }) {
 		return
 	}
-	latest, ahead := time.Duration(0), time.Duration(0) // of the centre's clock, beyond the true time
+	latest, ahead := time.Duration(0), time.Duration(0) // of the center's clock, beyond the true time
 	for i, f := range p.Faults {
 		if f.Kind != StepCenter {
 			continue

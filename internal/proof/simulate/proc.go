@@ -91,7 +91,7 @@ func (p *proc) leave() {
 	}
 }
 
-// die ends the process as SIGKILL does. Its calls that are under way arrive at a centre
+// die ends the process as SIGKILL does. Its calls that are under way arrive at a center
 // beyond a network.
 func (p *proc) die() {
 	p.s.mu.Lock()

@@ -19,7 +19,7 @@ import (
 
 // Redis is a miniredis that runs the product's Lua, behind a real client and a pipe
 // for a connection. It can have all faults. Keys that expire do so by the bubble's
-// clock and by the steps forward of the centre's.
+// clock and by the steps forward of the center's.
 type Redis struct {
 	offset
 	// Client takes a round trip for each command within a call but the first.
@@ -94,7 +94,7 @@ func (*Redis) Name() string { return "redis" }
 // Center returns a redisseq.Center.
 func (r *Redis) Center(*Host) (lease.Center, error) { return redisseq.New(r.Client) }
 
-// Step moves the centre's clock.
+// Step moves the center's clock.
 func (r *Redis) Step(by time.Duration) {
 	r.offset.Step(by)
 	if by > 0 {

@@ -22,7 +22,7 @@ var stores = map[string]simulate.Subject{
 	"local":  {Store: simulate.NewLocal},
 }
 
-// central are the stores that have the faults of a centre.
+// central are the stores that have the faults of a center.
 var central = []string{"memory", "redis", "sqlite"}
 
 // plansOf draws plans for a store.
@@ -34,7 +34,7 @@ func plansOf(store string) *rapid.Generator[simulate.Plan] {
 }
 
 // seedsOf says how many seeds CI runs on each store: 2,000 on those that are a
-// centre.
+// center.
 var seedsOf = map[string]int{"memory": 1300, "redis": 400, "sqlite": 300, "local": 400}
 
 const shards = 4

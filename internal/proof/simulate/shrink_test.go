@@ -32,7 +32,7 @@ func TestShrink(t *testing.T) {
 // takes.
 func TestShrinks(t *testing.T) {
 	breaks := func(p simulate.Plan) bool {
-		return simulate.Run(t, p, centre(noQuarantine)).Broken[simulate.Overlap] > 0
+		return simulate.Run(t, p, center(noQuarantine)).Broken[simulate.Overlap] > 0
 	}
 	seed := 1
 	for plan := simulate.PlanOf(seed); len(plan.Faults) < 5 || !breaks(plan); plan = simulate.PlanOf(seed) {

@@ -29,8 +29,8 @@ type sim struct {
 	subject Subject
 	store   Store
 	nodes   []*node
-	centre  chan struct{} // held by who is at the centre
-	latest  time.Time     // that the centre's clock has shown
+	center  chan struct{} // held by who is at the center
+	latest  time.Time     // that the center's clock has shown
 	over    chan struct{} // closed at the end
 	wg      sync.WaitGroup
 
@@ -38,7 +38,7 @@ type sim struct {
 	ledger *ledger
 	events [laneCount][]Event
 	result Result
-	down   int // who says that the centre is not reachable
+	down   int // who says that the center is not reachable
 	storm  int // per cent of messages lost beyond what is usual
 	kept   map[time.Duration]func() error
 	procs  int
@@ -52,7 +52,7 @@ func play(ctx context.Context, plan Plan, subject Subject) Result {
 	s := &sim{
 		lanes: lanes{start: time.Now(), used: map[int64]struct{}{}},
 		plan:  plan, subject: subject, ledger: newLedger(),
-		centre: make(chan struct{}, 1), over: make(chan struct{}),
+		center: make(chan struct{}, 1), over: make(chan struct{}),
 		kept: map[time.Duration]func() error{}, result: Result{Plan: plan},
 	}
 	if subject.Process == nil {
@@ -88,7 +88,7 @@ func play(ctx context.Context, plan Plan, subject Subject) Result {
 	return s.result
 }
 
-// open opens the namespace with the product's centre.
+// open opens the namespace with the product's center.
 func (s *sim) open(ctx context.Context) error {
 	c, err := s.store.Center(&Host{Layout: s.plan.Layout, Ahead: s.plan.Ahead})
 	if err != nil {
@@ -153,18 +153,18 @@ func (s *sim) ended() bool {
 	}
 }
 
-// enter waits for its turn at the centre, and looks at what the one before has done,
+// enter waits for its turn at the center, and looks at what the one before has done,
 // which has ended by now in every way. Steps take no time, so nobody waits long; a
 // mutex would stop the bubble's clock.
 func (s *sim) enter() {
-	s.centre <- struct{}{}
+	s.center <- struct{}{}
 	s.look(true)
 	if now := s.store.Now(); now.After(s.latest) {
 		s.latest = now
 	}
 }
 
-func (s *sim) leave() { <-s.centre }
+func (s *sim) leave() { <-s.center }
 
 // look reads the records. compare: nothing but the protocol has changed them.
 func (s *sim) look(compare bool) {

@@ -9,19 +9,19 @@ import (
 // namespace is the one of all runs.
 const namespace = "sim"
 
-// A Store is where a centre keeps its records, with the faults it can have. It lives
+// A Store is where a center keeps its records, with the faults it can have. It lives
 // within one bubble. Its clock is the bubble's, plus the steps.
 type Store interface {
 	// Name is memory, redis, sqlite or local.
 	Name() string
-	// Center returns the product's centre for one process.
+	// Center returns the product's center for one process.
 	Center(*Host) (lease.Center, error)
 	// Slots reads what the product has on record, by worker. It is empty where
-	// nothing is, as with centres that are not the product's.
+	// nothing is, as with centers that are not the product's.
 	Slots() ([]Slot, error)
-	// Step moves the centre's clock.
+	// Step moves the center's clock.
 	Step(by time.Duration)
-	// Now is the centre's clock.
+	// Now is the center's clock.
 	Now() time.Time
 	// Lose loses records: Wipe, DropLease, DropMark, DropMeta, DropOwners.
 	Lose(what Kind, worker int64) error

@@ -13,10 +13,10 @@ import (
 // the product's own.
 type Subject struct {
 	Store func() (Store, error) // NewMemory, NewRedis, NewSQLite, NewLocal
-	// Center makes the centre of one process. It runs beyond the network: a client
+	// Center makes the center of one process. It runs beyond the network: a client
 	// of the store's asks for its round trips by itself.
 	Center func(Store, *Host) (lease.Center, error)
-	// Holder makes of the centre, as a process reaches it through the network, what
+	// Holder makes of the center, as a process reaches it through the network, what
 	// the process then uses.
 	Holder func(lease.Center) lease.Center
 	// Process makes what runs on a node.

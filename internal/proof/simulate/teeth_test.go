@@ -33,26 +33,26 @@ func TestTeeth(t *testing.T) {
 		{"loss is not taken for one", held(simulate.NewMemory, neverLost), simulate.Starved, nil},
 		{"batch in the wrong order", simulate.Subject{Store: simulate.NewMemory, Process: reversed}, simulate.Falls, nil},
 
-		// Centres.
-		{"no quarantine", centre(noQuarantine), simulate.Duplicate, nil},
-		{"quarantine of half its length", centre(shortQuarantine), simulate.Overlap, nil},
-		{"ceiling above what a quarantine covers", centre(highCeiling), simulate.Overlap, nil},
-		{"lent from the clock on after a loss", centre(atTheClock), simulate.Duplicate, nil},
-		{"extended below a quarantine", centre(extendedBelow), simulate.Overlap, revivedBelow},
+		// Centers.
+		{"no quarantine", center(noQuarantine), simulate.Duplicate, nil},
+		{"quarantine of half its length", center(shortQuarantine), simulate.Overlap, nil},
+		{"ceiling above what a quarantine covers", center(highCeiling), simulate.Overlap, nil},
+		{"lent from the clock on after a loss", center(atTheClock), simulate.Duplicate, nil},
+		{"extended below a quarantine", center(extendedBelow), simulate.Overlap, revivedBelow},
 		{"another server not noticed", simulate.Subject{Store: newUnnoticed}, simulate.Overlap, nil},
 		{"another server not noticed, Redis", simulate.Subject{Store: simulate.NewRedis, Center: neverRedis}, simulate.Overlap, nil},
 		{"another server not noticed, SQLite", simulate.Subject{Store: simulate.NewSQLite, Center: neverSQLite}, simulate.Overlap, nil},
-		{"least score is taken though it runs", centre(leastScore), simulate.Duplicate, nil},
-		{"renewal by anybody", centre(unfencedRenew), simulate.Duplicate, nil},
-		{"release by anybody", centre(unfencedRelease), simulate.MarkFell, nil},
-		{"who is not on record takes a worker id anew", centre(retake), simulate.Overlap, nil},
-		{"renewal lowers the mark", centre(loweredMark), simulate.MarkFell, nil},
-		{"mark of a slot is forgotten when it is lent", centre(forgottenMark), simulate.Duplicate, nil},
+		{"least score is taken though it runs", center(leastScore), simulate.Duplicate, nil},
+		{"renewal by anybody", center(unfencedRenew), simulate.Duplicate, nil},
+		{"release by anybody", center(unfencedRelease), simulate.MarkFell, nil},
+		{"who is not on record takes a worker id anew", center(retake), simulate.Overlap, nil},
+		{"renewal lowers the mark", center(loweredMark), simulate.MarkFell, nil},
+		{"mark of a slot is forgotten when it is lent", center(forgottenMark), simulate.Duplicate, nil},
 
 		// How long ids are away.
-		{"who starts waits for exact times", centre(exactStart), simulate.Late, calm},
-		{"holders wait for exact times", centre(exactHolder), simulate.Paused, calm},
-		{"a quarantine is said to last a second longer", centre(slow), simulate.Late, calm},
+		{"who starts waits for exact times", center(exactStart), simulate.Late, calm},
+		{"holders wait for exact times", center(exactHolder), simulate.Paused, calm},
+		{"a quarantine is said to last a second longer", center(slow), simulate.Late, calm},
 
 		// Hosts.
 		{"holder ignores its ceiling, local", held(simulate.NewLocal, pastCeiling), simulate.Duplicate, nil},
@@ -97,7 +97,7 @@ func held(store func() (simulate.Store, error), holder func(lease.Center) lease.
 	return simulate.Subject{Store: store, Holder: holder}
 }
 
-// odd is a centre whose verbs, where they are not nil, replace the true ones.
+// odd is a center whose verbs, where they are not nil, replace the true ones.
 type odd struct {
 	lease.Center
 	acquire func(context.Context, lease.Request) (lease.Grant, error)
@@ -195,13 +195,13 @@ func neverSQLite(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
 	return dbseq.New(s.(*simulate.SQLite).DB, dbseq.WithQuarantine(dbseq.Never))
 }
 
-// A wrong centre is the right one whose records are changed before or after its verbs.
+// A wrong center is the right one whose records are changed before or after its verbs.
 type wrong struct {
 	lease.Center
 	store *simulate.Memory
 }
 
-func centre(of func(wrong) odd) simulate.Subject {
+func center(of func(wrong) odd) simulate.Subject {
 	return simulate.Subject{Store: simulate.NewMemory, Center: func(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
 		c, err := s.Center(nil)
 		o := of(wrong{c, s.(*simulate.Memory)})
@@ -252,7 +252,7 @@ func shortQuarantine(w wrong) odd {
 	}}
 }
 
-// look does what the centre does before each verb, and then another thing.
+// look does what the center does before each verb, and then another thing.
 func (w wrong) look(req lease.Request, then func(ns *rules.Namespace, was int64)) {
 	var was int64
 	w.change(func(ns *rules.Namespace, _ int64) { was = ns.Meta.Quarantine })

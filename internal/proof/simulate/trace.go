@@ -18,7 +18,7 @@ type Event struct {
 	Token   int64
 	Floor   int64
 	Ceiling int64
-	Now     int64 // the centre's clock
+	Now     int64 // the center's clock
 	First   int64 // ids
 	Last    int64
 	N       int

@@ -23,14 +23,14 @@ var known = []struct {
 	{errNetwork, "network"},
 	{errDead, "dead"},
 	{context.DeadlineExceeded, "timeout"},
-	{context.Canceled, "cancelled"},
+	{context.Canceled, "canceled"},
 	{snowflake.ErrLeaseExpired, "expired"},
 	{snowflake.ErrExhausted, "exhausted"},
 	{snowflake.ErrNotStarted, "not started"},
 	{snowflake.ErrStopped, "stopped"},
 }
 
-// A wire is the centre as one process reaches it: through a network that delays,
+// A wire is the center as one process reaches it: through a network that delays,
 // drops, repeats and reorders requests and replies. A request that was sent arrives,
 // though its caller may have given up or died.
 type wire struct {
@@ -80,7 +80,7 @@ func (w *wire) Release(ctx context.Context, g lease.Grant, lastUsed int64) error
 	return err
 }
 
-// answered notes what the centre did.
+// answered notes what the center did.
 func (p *proc) answered(verb string, g lease.Grant, former *lease.Grant, err error) {
 	s := p.s
 	s.mu.Lock()
@@ -184,7 +184,7 @@ type answer[T any] struct {
 	err   error
 }
 
-// exchange carries a call to the centre and its answer back.
+// exchange carries a call to the center and its answer back.
 func exchange[T any](ctx context.Context, p *proc, verb string, call func(context.Context) (T, error)) (T, error) {
 	var none T
 	s := p.s
@@ -311,9 +311,9 @@ type passage struct {
 	steps    int
 }
 
-// Step is one command of a call to the centre. If the call was made by a simulated
+// Step is one command of a call to the center. If the call was made by a simulated
 // process, there is a round trip before each command but the first: others have their
-// turn at the centre, the caller may stand still, give up or lose the connection
+// turn at the center, the caller may stand still, give up or lose the connection
 // meanwhile. After it the records are looked at.
 func Step(ctx context.Context, command func() error) error {
 	if way, ok := ctx.Value(passageKey{}).(interface{ step(func() error) error }); ok {

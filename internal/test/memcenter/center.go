@@ -1,4 +1,4 @@
-// Package memcenter lends worker ids from memory: a reference centre for tests,
+// Package memcenter lends worker ids from memory: a reference center for tests,
 // simulations and whatever has to see a lease protocol at work without a server.
 // It lends nothing across processes; use dbseq or redisseq for that.
 //
@@ -31,7 +31,7 @@ var (
 // block to delay the call, and is called without a lock.
 type Hook func(ctx context.Context, verb string, after bool) error
 
-// Center is a centre and its store in one. It is safe for concurrent use. Make it
+// Center is a center and its store in one. It is safe for concurrent use. Make it
 // with New.
 type Center struct {
 	mu          sync.Mutex
@@ -41,7 +41,7 @@ type Center struct {
 	hook        Hook
 }
 
-// New returns a centre with nothing on record, the clock of this host, and an
+// New returns a center with nothing on record, the clock of this host, and an
 // incarnation of "0".
 func New() *Center {
 	return &Center{namespaces: map[string]rules.Namespace{}, incarnation: "0"}
@@ -128,13 +128,13 @@ func (c *Center) call(ctx context.Context, verb string, after bool) error {
 	return nil
 }
 
-// check returns an error for a grant that no centre can have given.
+// check returns an error for a grant that no center can have given.
 func check(g lease.Grant) error {
 	if err := g.Validate(); err != nil {
 		return err
 	}
 	if g.Worker < g.First || g.Worker > g.Last {
-		return fmt.Errorf("worker %d of the grant is not one of %d to %d: give a grant as the centre returned it", g.Worker, g.First, g.Last)
+		return fmt.Errorf("worker %d of the grant is not one of %d to %d: give a grant as the center returned it", g.Worker, g.First, g.Last)
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (c *Center) Intercept(h Hook) {
 	c.hook = h
 }
 
-// Now is the centre's clock.
+// Now is the center's clock.
 func (c *Center) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,7 +163,7 @@ func (c *Center) Now() time.Time {
 
 func (c *Center) now() int64 { return time.Now().Add(c.offset).UnixMilli() }
 
-// Advance moves the centre's clock by d, which may be negative. It goes on from
+// Advance moves the center's clock by d, which may be negative. It goes on from
 // there.
 func (c *Center) Advance(d time.Duration) {
 	c.mu.Lock()
@@ -171,7 +171,7 @@ func (c *Center) Advance(d time.Duration) {
 	c.offset += d
 }
 
-// Set moves the centre's clock to t. It goes on from there.
+// Set moves the center's clock to t. It goes on from there.
 func (c *Center) Set(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

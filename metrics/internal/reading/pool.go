@@ -18,12 +18,12 @@ const DefaultPoolEvery = time.Minute
 const poolTimeout = 2 * time.Second
 
 // A Pool counts the worker ids that are not free, of those that a worker may borrow. It
-// is safe for concurrent use, and asks the centre once at a time.
+// is safe for concurrent use, and asks the center once at a time.
 type Pool struct {
 	lister lease.Lister
 	every  time.Duration
 
-	mu      sync.Mutex // held while the centre is asked
+	mu      sync.Mutex // held while the center is asked
 	counted time.Time
 	n       int
 	err     error
@@ -32,13 +32,13 @@ type Pool struct {
 // The name and help of what a Pool counts.
 const (
 	PoolUsed     = "idworker_pool_used"
-	PoolUsedHelp = "Of the worker ids that this process may borrow, those that are lent, or not yet free after a holder's end. Absent while the centre does not answer."
+	PoolUsedHelp = "Of the worker ids that this process may borrow, those that are lent, or not yet free after a holder's end. Absent while the center does not answer."
 )
 
 // NewPool returns a pool that asks lister at most once in every; 0 is DefaultPoolEvery.
 func NewPool(lister lease.Lister, every time.Duration) (*Pool, error) {
 	if lister == nil {
-		return nil, errors.New("the centre is nil: pass one that lists its slots, as those of dbseq, redisseq and local do")
+		return nil, errors.New("the center is nil: pass one that lists its slots, as those of dbseq, redisseq and local do")
 	}
 	return &Pool{lister: lister, every: cmp.Or(every, DefaultPoolEvery)}, nil
 }

@@ -110,7 +110,7 @@ func Measures() []Measure {
 		},
 		{
 			Name: "idworker_renewal_age_seconds", OTel: "idworker.renewal.age", Unit: "s",
-			Help:  "Seconds since the centre last lent or renewed. Absent before the first time.",
+			Help:  "Seconds since the center last lent or renewed. Absent before the first time.",
 			Value: func(r Reading, _ string) (float64, bool) { return r.now.Sub(r.Renewed).Seconds(), !r.Renewed.IsZero() },
 		},
 		{

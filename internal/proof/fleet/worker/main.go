@@ -118,7 +118,7 @@ func run(in *bufio.Reader, r *reporter) error {
 	return nil
 }
 
-// center provides the centre of the order, if there is one.
+// center provides the center of the order, if there is one.
 func center(order fleet.Order) fx.Option {
 	if order.Config.Mode == idworker.ModeLocal {
 		return fx.Options()

@@ -8,14 +8,14 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// observed is a centre that reports its replies before anybody acts on them.
+// observed is a center that reports its replies before anybody acts on them.
 type observed struct {
 	lease.Center
 	*reporter
 	forget bool
 }
 
-// String names the centre.
+// String names the center.
 func (o observed) String() string { return lease.Name(o.Center) }
 
 // Acquire reports the grant, or that no worker id was free.

@@ -34,7 +34,7 @@ func run(ctx context.Context, dsn string) (err error) {
 	client := gen.NewClient(gen.Driver(entsql.OpenDB(dialect.SQLite, conns)))
 	defer func() { err = errors.Join(err, client.Close()) }()
 
-	// The centre knows the dialect by GORM, which the application need not use.
+	// The center knows the dialect by GORM, which the application need not use.
 	db, err := gorm.Open(sqlite.Open(dsn))
 	if err != nil {
 		return err
