@@ -140,7 +140,7 @@ func TestCheckTableOrder(t *testing.T) {
 			require.Equal(t, "1", r.Max)
 			if d.name != "sqlite" {
 				require.True(t, r.AutoIncrement, r)
-				// It agrees with the steps of the README: off last, not first.
+				// It agrees with the steps of docs/gorm.md: off last, not first.
 				require.Contains(t, r.String(), "AUTO_INCREMENT: the database numbers rows that come without a key: keep it while")
 			}
 

@@ -23,7 +23,7 @@ type (
 func (Before) TableName() string { return "moving" }
 func (After) TableName() string  { return "moving" }
 
-// The steps of the README from AUTO_INCREMENT, and the way back, with its statements.
+// The steps of docs/gorm.md from AUTO_INCREMENT, and the way back, with its statements.
 func TestFromAutoIncrement(t *testing.T) {
 	t.Parallel()
 	for _, d := range dialects() {
@@ -46,7 +46,7 @@ func TestFromAutoIncrement(t *testing.T) {
 			generator := newGenerator(t)
 			db := open(t, dialector(), gormplugin.New(generator, gormplugin.Config{Scope: gormplugin.ScopeTagged}))
 			filled := func() int64 {
-				// The duplicate key that the README warns of is not waited for here.
+				// The duplicate key that docs/gorm.md warns of is not waited for here.
 				for id := int64(0); id <= last; {
 					var err error
 					id, err = generator.NextID()

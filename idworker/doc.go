@@ -7,11 +7,13 @@
 //		fx.Supply(idworker.Config{Namespace: "orders"}),
 //		fx.Provide(newDB),               // *gorm.DB, or a redis.UniversalClient
 //		fx.Options(idworker.Module),
-//		fx.Invoke(func(w *idworker.IdWorker) { ... w.NextID() ... }),
+//		fx.Invoke(func(w *idworker.IdWorker) { ... }),
 //	)
 //
+// Ids are available from OnStart on, not in constructors or fx.Invoke.
+//
 // Without fx use Open; in tests and on laptops Fixed. To link one backend only, use
-// lease.NewKeeper with redisseq.New or dbseq.New. Do not use it where numbers must
+// keeper.New with redisseq.New or dbseq.New. Do not use it where numbers must
 // have no gaps.
 //
 // A worker id is borrowed when the application starts, renewed by a cron schedule

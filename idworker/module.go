@@ -162,7 +162,7 @@ func closeOwned(c io.Closer) error {
 //	}
 //
 // It takes the same clients as New. One that has another name joins by a
-// lease.Center of its own: see the README. Config.Segments are those of Module: here they
+// lease.Center of its own: see docs/guide.md. Config.Segments are those of Module: here they
 // are an error.
 func Named(name string, cfg Config) fx.Option {
 	type params struct {

@@ -2,7 +2,7 @@
 // go-redis client, single server, Sentinel or Cluster. It needs Redis 6.2 or newer,
 // or Valkey.
 //
-// Package idworker uses it in an fx application; with lease.NewKeeper and
+// Package idworker uses it in an fx application; with keeper.New and
 // snowflake.NewGenerator it works alone. Choose package dbseq instead where the
 // service has a SQL database anyway: its commits are durable, the writes of a Redis
 // are as durable as its settings make them.

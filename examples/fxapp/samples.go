@@ -29,7 +29,7 @@ func samples(out io.Writer) fx.Option {
 				return err
 			}
 			if st := w.Status(); st.Floor.After(st.Now) {
-				_, err := fmt.Fprintf(out, "These times lie ahead of the clock, which has caught up in %v: so they lie above all that may have been made before.\n", st.Floor.Sub(st.Now).Round(time.Second))
+				_, err := fmt.Fprintf(out, "These times are %v ahead of the clock, so that they lie above all ids that a lost database may have given out.\n", st.Floor.Sub(st.Now).Round(time.Second))
 				return err
 			}
 			return nil

@@ -29,8 +29,8 @@ func TestHostsClockVetoesABorrow(t *testing.T) {
 	})
 }
 
-// An outage of 17 s, less a moment, costs no lease whenever it begins; the README has the
-// sum. One of 30 s always does.
+// An outage of 17 s, less a moment, costs no lease whenever it begins; docs/configuration.md
+// has the sum. One of 30 s always does.
 func TestOutagesThatCostNothing(t *testing.T) {
 	const short = 30*time.Second - 10*time.Second - 2*time.Second - time.Second - 50*time.Millisecond
 	for begins := time.Duration(0); begins < 12*time.Second; begins += 300 * time.Millisecond {

@@ -1,5 +1,5 @@
 // Package docstest holds the documentation to the code: its tests compile, decode or run
-// every block of code in README.md, README.zh-CN.md, CONTRIBUTING.md and docs, and look up
+// every block of code in README.md, CONTRIBUTING.md, docs and their translations, and look up
 // every link, test, command, flag, Go name, metric and log message that they mention.
 //
 // A row of a table with a column of tests means those of one package: lease.TestX, or
@@ -21,6 +21,9 @@
 //	         exist. What is cheap is run, and what it prints is compared, line by line;
 //	         "..." stands for anything.
 //	mermaid, text   are pictures.
+//
+// A Go block of a README that is a program is run as well: it prints what the console
+// block after it says, but for the digits.
 //
 // A comment <!-- docstest: X --> on the line before the fence says X: the engine of sql,
 // or "module DIR" where a Go block is compiled in another module of this repository.

@@ -198,7 +198,7 @@ func TestConfigTable(t *testing.T) {
 	for i := range config.NumField() {
 		keys = append(keys, config.Field(i).Tag.Get("yaml"))
 	}
-	for _, name := range []string{"README.md", "README.zh-CN.md"} {
+	for _, name := range []string{"docs/configuration.md", "docs/zh-CN/configuration.md"} {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		require.NoError(t, err)
 		_, table, found := strings.Cut(string(text), "| `namespace` |")

@@ -229,7 +229,7 @@ func (s *shell) goCommand(dir string, args []string, output string, alone bool) 
 		}
 	}
 	switch {
-	case !slices.Contains([]string{"run", "test", "get", "install", "build", "generate", "vet"}, args[0]):
+	case !slices.Contains([]string{"run", "test", "get", "install", "build", "generate", "vet", "mod"}, args[0]):
 		return fmt.Errorf("go %s is unknown here", args[0])
 	case args[0] == "run" && len(args) > 1 && args[1] == "./cmd/snowlease":
 		return s.cli(args[2:], output, alone)

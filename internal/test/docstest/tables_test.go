@@ -53,7 +53,7 @@ func TestDefaultsTable(t *testing.T) {
 		want[key] = fmt.Sprint(value)
 	}
 	n := 0
-	for _, name := range []string{"README.md", "README.zh-CN.md"} {
+	for _, name := range []string{"docs/configuration.md", "docs/zh-CN/configuration.md"} {
 		for _, row := range rows(t, name, "`namespace`") {
 			key, told := strings.Trim(row[0], "`"), row[1]
 			value, code := strings.CutPrefix(told, "`")
@@ -70,7 +70,7 @@ func TestDefaultsTable(t *testing.T) {
 // The layouts that the table of the presets tells are those of the code.
 func TestPresetTable(t *testing.T) {
 	t.Parallel()
-	for _, row := range rows(t, "README.md", "`default`") {
+	for _, row := range rows(t, "docs/configuration.md", "`default`") {
 		l, err := snowflake.Preset(strings.Trim(row[0], "`"))
 		require.NoError(t, err)
 		require.Contains(t, l.String(), "bits="+row[1])

@@ -21,9 +21,10 @@ func bones(p page) map[string][]string {
 	}
 	for _, m := range link.FindAllStringSubmatch(p.prose, -1) {
 		file, _, _ := strings.Cut(m[1], "#")
-		if !strings.HasPrefix(path.Base(file), "README") {
-			b["links"] = append(b["links"], file)
+		if file != "" && !strings.Contains(file, "://") {
+			file = original(path.Join(path.Dir(p.name), file))
 		}
+		b["links"] = append(b["links"], file)
 	}
 	for line := range strings.Lines(p.prose) {
 		for _, mark := range []string{"# ", "## ", "### ", "- ", "1. ", "2. ", "3. ", "4. ", "|"} {
@@ -37,16 +38,40 @@ func bones(p page) map[string][]string {
 	return b
 }
 
-// A translation is as long as the original.
+// original is the name of the page that a page of this name translates, or the name.
+func original(name string) string {
+	if name == "README.zh-CN.md" {
+		return "README.md"
+	}
+	return strings.Replace(name, "docs/zh-CN/", "docs/", 1)
+}
+
+// A translation is as long as the original, and leads to other translations.
 func TestTranslation(t *testing.T) {
 	t.Parallel()
-	found := map[string]page{}
+	found, translations := map[string]page{}, map[string]string{}
 	for _, p := range pages(t) {
 		found[p.name] = p
+		if name := original(p.name); name != p.name {
+			translations[name] = p.name
+		}
 	}
-	original, translation := bones(found["README.md"]), bones(found["README.zh-CN.md"])
-	for _, what := range []string{"blocks", "links", "lines", "code"} {
-		require.NotEmpty(t, original[what])
-		require.Equal(t, original[what], translation[what], "%s of README.zh-CN.md", what)
+	for _, name := range []string{"README.md", "docs/guide.md", "docs/configuration.md"} {
+		require.Contains(t, translations, name)
+	}
+	for name, translation := range translations {
+		want, got := bones(found[name]), bones(found[translation])
+		require.NotEmpty(t, want["links"], name)
+		require.NotEmpty(t, want["lines"], name)
+		for _, what := range []string{"blocks", "links", "lines", "code"} {
+			require.Equal(t, want[what], got[what], "%s of %s", what, translation)
+		}
+		for i, m := range link.FindAllStringSubmatch(found[translation].prose, -1) {
+			file, _, _ := strings.Cut(m[1], "#")
+			file = path.Join(path.Dir(translation), file)
+			if i > 0 && translations[file] != "" { // the first leads to the original
+				t.Errorf("%s leads to %s: there is %s", translation, file, translations[file])
+			}
+		}
 	}
 }

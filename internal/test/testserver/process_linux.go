@@ -88,20 +88,35 @@ func (p *process) signal(sig syscall.Signal) error {
 	}
 }
 
-// pause stops p first, so that it starts no process that is missed, and returns when
-// all threads have stopped, which the signal alone does not wait for.
+// pause returns when all threads of p, and of what it has started, have stopped, which
+// a signal alone does not wait for. p stops first, so that it starts no process that is
+// missed.
 func (p *process) pause() error {
-	if err := errors.Join(p.signal(syscall.SIGSTOP), p.each(syscall.SIGSTOP)); err != nil {
+	if err := p.stop(p.pid); err != nil {
 		return err
 	}
-	for _, pid := range append(p.children(), p.pid) {
-		for end := time.Now().Add(10 * time.Second); !still(pid); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				return fmt.Errorf("process %d does not stop", pid)
-			}
+	for _, pid := range p.children() {
+		if err := p.stop(pid); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (p *process) stop(pid int) error {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		select {
+		case <-p.done: // the pids may be others' by now
+			return nil
+		default:
+		}
+		if err := send(pid, syscall.SIGSTOP); err != nil || still(pid) {
+			return err
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("process %d does not stop", pid)
+		}
+	}
 }
 
 // still: no thread of the process runs.

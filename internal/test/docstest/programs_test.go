@@ -1,0 +1,76 @@
+package docstest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var digits = regexp.MustCompile(`\d+`)
+
+// The programs of the README run one after the other in one folder, as a reader runs
+// them, and print what it says, but for the digits.
+func TestPrograms(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	blocks := parsePage("README.md", string(text)).blocks
+	dir, n := t.TempDir(), 0
+	for i, b := range blocks {
+		if b.lang != "go" || !strings.HasPrefix(b.text, "package main\n") {
+			continue
+		}
+		require.Less(t, i+1, len(blocks))
+		require.Equal(t, "console", blocks[i+1].lang, "what does the program in line %d print?", b.line)
+		told := commandsOf(blocks[i+1])
+		require.Equal(t, "go run .", told[len(told)-1].line)
+		source, bin := filepath.Join(dir, fmt.Sprintf("main%d.go", n)), filepath.Join(dir, fmt.Sprint("main", n))
+		require.NoError(t, os.WriteFile(source, []byte(b.text), 0o600))
+		build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, source)
+		out, err := build.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+
+		want := told[len(told)-1].output
+		got, err := play(t, dir, bin, strings.Contains(b.text, ").Run()"))
+		require.NoError(t, err, "%s", got)
+		require.Equal(t, digits.ReplaceAllString(want, "0"), digits.ReplaceAllString(got, "0"))
+		n++
+	}
+	require.Equal(t, 2, n)
+}
+
+// play runs a program to its end, or until fx says that it is running.
+func play(t *testing.T, dir, bin string, stays bool) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), bin)
+	cmd.Dir = dir
+	var stdout, told strings.Builder
+	cmd.Stdout = &stdout
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	running := false
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		fmt.Fprintln(&told, lines.Text())
+		if lines.Text() == "[Fx] RUNNING" {
+			running = true
+			require.NoError(t, cmd.Process.Kill())
+		}
+	}
+	err = cmd.Wait()
+	if stays && running {
+		return stdout.String(), nil
+	}
+	if err != nil || stays {
+		return stdout.String(), errors.Join(err, errors.New("it ended: "+told.String()))
+	}
+	return stdout.String(), nil
+}
