@@ -48,7 +48,7 @@
 //	clock of a host steps, drifts     the center's clock and monotonic time only
 //	pause between check and use       the range is checked on the value of the id
 //	holder wakes after its expiry     its range is its own; renewal needs the owner
-//	lost or late reply                the same owner gets what is on record; marks only rise
+//	lost or late reply                the same owner gets what is on record; renewals only raise marks
 //	release by a former holder        owner and token; the mark stays within the range
 //	center's clock steps back         floors come from marks, not from clocks
 //	center's clock far off            refused at acquire, before anything is written
