@@ -349,7 +349,7 @@ func (c Config) plan() (plan, error) {
 
 // sequence is what mode redis-sequence makes of c.
 func (c Config) sequence(layout snowflake.Layout) redisseq.SequenceConfig {
-	s := redisseq.SequenceConfig{Namespace: c.Namespace, Layout: layout, MaxAhead: c.MaxAhead, Skew: c.Skew, Prefetch: c.Prefetch, MaxAge: c.MaxAge, Exact: c.ExactTimes}
+	s := redisseq.SequenceConfig{Namespace: c.Namespace, Layout: layout, MaxAhead: c.MaxAhead, Skew: c.Skew, Prefetch: c.Prefetch, MaxAge: c.MaxAge, ExactTimes: c.ExactTimes}
 	if c.Worker != nil {
 		s.Worker = *c.Worker
 	}

@@ -47,7 +47,7 @@ var sequenceLua string
 //     and up to a tick, about 2 s. Callers go on meanwhile with what they have reserved,
 //     for MaxAge at most. A namespace that is used for the first time waits as well. So a
 //     Redis needs no persistence for this, and an asynchronous failover costs no id
-//     twice. The ids after a loss lie MaxAhead above the clock, as after a burst; Exact
+//     twice. The ids after a loss lie MaxAhead above the clock, as after a burst; ExactTimes
 //     has them wait.
 //
 // Not covered: two masters that take writes at once, but for WithWaitReplicas, which a
@@ -123,7 +123,7 @@ func NewSequence(client redis.UniversalClient, cfg SequenceConfig, opts ...Optio
 		worker: cfg.Worker << (l.BusinessBits + l.SequenceBits), last: last, pin: cfg.pin(),
 		args: []any{
 			lease.MaxClockError.Microseconds(), l.Epoch * 1000, l.TimeUnit.Microseconds(), last,
-			l.PerTick(), int64(1) << max(0, min(8, int(l.SequenceBits)-2)), cfg.ahead(), cfg.Skew.Microseconds(), cfg.Exact,
+			l.PerTick(), int64(1) << max(0, min(8, int(l.SequenceBits)-2)), cfg.ahead(), cfg.Skew.Microseconds(), cfg.ExactTimes,
 		},
 		wall: time.Now, mono: func() time.Duration { return time.Since(base) },
 		asked: make(chan *flight, 1), halted: make(chan struct{}), ended: make(chan struct{}),

@@ -34,11 +34,11 @@ type SequenceConfig struct {
 	// dropped. It bounds how far ids are out of order across processes. 10ms to 1h.
 	// Default: 1s.
 	MaxAge time.Duration
-	// Exact has ids wait after a loss of records, and in a new namespace, until the
+	// ExactTimes has ids wait after a loss of records, and in a new namespace, until the
 	// clock of Redis has passed all that may have been forgotten: MaxAhead, one tick and
 	// Skew. Without it they wait for Skew and up to a tick, and lie MaxAhead above the
 	// clock. It is not pinned; the first member without it ends the wait for all.
-	Exact bool
+	ExactTimes bool
 }
 
 // Defaults of a SequenceConfig.

@@ -161,7 +161,7 @@ var sequenceRules = map[string]func(r rig){
 		}
 	},
 	"exact times wait for MaxAhead too": func(r rig) {
-		exact := func(c *redisseq.SequenceConfig) { c.Exact = true }
+		exact := func(c *redisseq.SequenceConfig) { c.ExactTimes = true }
 		q := r.requireQuarantine(r.member(exact))
 		until := r.field("quar")
 		require.Equal(r.t, until/1000+1, q.Until.UnixMilli())
@@ -337,7 +337,7 @@ var sequenceRules = map[string]func(r rig){
 		r.useUp(m)
 		r.Sleep(-10 * time.Millisecond)
 		r.exhausted(m)
-		r.exhausted(r.member(func(c *redisseq.SequenceConfig) { c.Exact = true }))
+		r.exhausted(r.member(func(c *redisseq.SequenceConfig) { c.ExactTimes = true }))
 	},
 	"what is lost starts a quarantine": func(r rig) {
 		for _, field := range []string{"", "pin", "run", "quar", "tick", "seq", "seen", "at"} {
