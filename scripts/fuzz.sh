@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # Runs each fuzz test of the module, or those that a regular expression matches in the
-# packages given, for the time given (default 10s):
+# packages given, for the time or the number of runs given (default 10s):
 #
-#   scripts/fuzz.sh [time [expression [package...]]]
+#   scripts/fuzz.sh [10s|100000x [expression [package...]]]
+#
+# A time can end a run that is under way, which go test then reports as a failure
+# ("context deadline exceeded"); a number of runs cannot.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 (($# > 2)) || set -- "${1:-10s}" "${2:-^Fuzz}" ./...
