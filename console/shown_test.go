@@ -16,7 +16,7 @@ import (
 	"github.com/snowlease/snowlease/console"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/counter"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -100,7 +100,7 @@ func TestRenewals(t *testing.T) {
 func TestRedisSequence(t *testing.T) {
 	t.Parallel()
 	page := get(t, console.New(shown{&idworker.Status{
-		State: idworker.StateReady, Namespace: "orders", Center: "redis", Sequence: &redisseq.SequenceStatus{Calls: 1234567, AtHand: 99},
+		State: idworker.StateReady, Namespace: "orders", Center: "redis", Sequence: &counter.Status{Calls: 1234567, AtHand: 99},
 	}}), "/").Body.String()
 	require.Contains(t, page, "1,234,567")
 	require.Contains(t, page, "99 ids")

@@ -2,7 +2,6 @@ package dbseq
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
@@ -15,7 +14,7 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant,
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
-	k := newCall(req, true)
+	k := c.newCall(req, true)
 	err = c.verb(ctx, k, "acquire a worker id", func() (err error) {
 		g, err = c.acquire(ctx, k)
 		return err
@@ -32,7 +31,7 @@ func (c *Center) verb(ctx context.Context, k *call, what string, f func() error)
 	err := c.prepare(ctx, k)
 	if err == nil {
 		if err = f(); c.tableMissing(err) {
-			if name, e := c.missing(ctx, k.q); e == nil && name != "" {
+			if name, e := c.missing(ctx, leaseTables); e == nil && name != "" {
 				c.ready.Store(false)
 				if err = c.prepare(ctx, k); err == nil {
 					err = f()
@@ -40,7 +39,7 @@ func (c *Center) verb(ctx context.Context, k *call, what string, f func() error)
 			}
 		}
 	}
-	return c.wrap(ctx, what, err)
+	return c.wrap(ctx, what, leaseTables, err)
 }
 
 func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
@@ -98,7 +97,7 @@ func (k *call) grant(r record) lease.Grant {
 
 // draw draws a ticket, or 0 where none is left: it only spreads borrowers over the slots.
 func (c *Center) draw(ctx context.Context, k *call) (ticket int64, err error) {
-	ticket, _, err = c.change(ctx, k.q, k.q.ticket, k.args)
+	ticket, _, err = c.change(ctx, "ticket", k.args)
 	if err != nil && c.is(err, usedUpMySQL, usedUpState, usedUpSQLite) {
 		return 0, nil
 	}
@@ -108,19 +107,12 @@ func (c *Center) draw(ctx context.Context, k *call) (ticket int64, err error) {
 // claim tries the free slots in turn, each by one conditional change, until one is
 // won. There is no record if none is; its ticket is the former holder's.
 func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (record, error) {
-	var free []record
 	at := k.req.First + ticket%(k.req.Last-k.req.First+1)
 	if ticket == 0 {
 		at = -1 // the least recently used
 	}
-	err := c.patiently(ctx, func() error {
-		free = nil
-		return c.query(ctx, k.q.free, k.args.with(args{"slot": at}), func(rows *sql.Rows) error {
-			var r record
-			err := rows.Scan(&r.worker, &r.token, &r.ver, &r.ticket, &r.mark, &r.expires)
-			free = append(free, r)
-			return err
-		})
+	free, err := all(ctx, c.conn, "free", k.args.with(args{"slot": at}), func(r *record) []any {
+		return []any{&r.worker, &r.token, &r.ver, &r.ticket, &r.mark, &r.expires}
 	})
 	if err != nil {
 		return record{}, err
@@ -130,7 +122,7 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 			return record{}, err
 		}
 		k.clock()
-		now, won, err := k.q.change(ctx, c.pool(), k.q.claim, k.args.with(args{"slot": r.worker, "ver": r.ver, "ticket": ticket}))
+		now, won, err := c.changeOn(ctx, c.pool(), "claim", k.args.with(args{"slot": r.worker, "ver": r.ver, "ticket": ticket}))
 		switch {
 		case won:
 			// The version says that the row was as it had been read, so this is what is
@@ -149,5 +141,5 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 // forget deletes a ticket that is done with, and those that killed processes left
 // long ago. Nothing depends on it, so it may fail.
 func (c *Center) forget(ctx context.Context, k *call, ticket, newest int64) {
-	_, _ = exec(ctx, c.pool(), k.q.forget, k.args.with(args{"ticket": ticket, "old": newest - 100*k.req.Pool}))
+	_, _ = c.execOn(ctx, c.pool(), "forget", k.args.with(args{"ticket": ticket, "old": newest - 100*k.req.Pool}))
 }

@@ -1,10 +1,7 @@
 package dbseq
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -23,13 +20,9 @@ var (
 // Center is a lease.Center on a SQL database. It is safe for concurrent use. One
 // Center serves any number of namespaces.
 type Center struct {
-	link
-	options
-	dialect string
-
-	gate    chan struct{} // holds one element while somebody prepares
-	ready   atomic.Bool   // the tables are there
-	queries atomic.Pointer[queries]
+	*conn
+	gate  chan struct{} // holds one element while somebody prepares
+	ready atomic.Bool   // the tables are there
 }
 
 // New returns a center on the database of db: MySQL, MariaDB, PostgreSQL or SQLite. It
@@ -41,51 +34,12 @@ type Center struct {
 //
 // It is an error if db is nil, in a transaction, or on another kind of database.
 func New(db *gorm.DB, opts ...Option) (*Center, error) {
-	o := options{prefix: "snowlease_", quarantine: OnChange, migrate: true}
-	var errs []error
-	for _, opt := range opts {
-		errs = append(errs, opt(&o))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	if db == nil || db.Config == nil || db.Dialector == nil {
-		return nil, errors.New("dbseq: the *gorm.DB is nil or was not opened by gorm.Open")
-	}
-	if db.Statement != nil {
-		if _, ok := db.Statement.ConnPool.(gorm.TxCommitter); ok {
-			return nil, errors.New("dbseq: the *gorm.DB is in a transaction, which would hide leases until it ends: give the one from gorm.Open")
-		}
-	}
-	dialect := db.Name()
-	if dialect != mysql && dialect != postgres && dialect != sqlite {
-		return nil, fmt.Errorf("dbseq: the dialect %q is not supported: use %s, %s or %s", dialect, mysql, postgres, sqlite)
-	}
-	l, err := connect(db, o.given)
+	c, err := connect(db, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &Center{link: l, options: o, dialect: dialect, gate: make(chan struct{}, 1)}, nil
+	return &Center{conn: c, gate: make(chan struct{}, 1)}, nil
 }
-
-// Close closes the pool, if the center opened it. It gives nothing back: Release does.
-func (c *Center) Close() error {
-	if !c.own {
-		return nil
-	}
-	return c.pool().Close()
-}
-
-// Warnings say what about the database endangers the leases, for the start log.
-func (c *Center) Warnings() []string {
-	if c.warning == "" {
-		return nil
-	}
-	return []string{c.warning}
-}
-
-// String names the database without secrets: "mysql 127.0.0.1:3306/app".
-func (c *Center) String() string { return c.name }
 
 // Slots lists the worker ids of a namespace, none if nothing is on record for it.
 func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
@@ -93,31 +47,24 @@ func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, err
 		return nil, err
 	}
 	slots, err := c.list(ctx, namespace)
-	return slots, c.wrap(ctx, "list worker ids", err)
+	return slots, c.wrap(ctx, "list worker ids", leaseTables, err)
 }
 
-func (c *Center) list(ctx context.Context, namespace string) (slots []lease.Slot, err error) {
-	q, err := c.server(ctx, false)
-	if err != nil {
+func (c *Center) list(ctx context.Context, namespace string) ([]lease.Slot, error) {
+	if err := c.server(ctx, false); err != nil {
 		return nil, err
 	}
-	err = c.patiently(ctx, func() error {
-		slots = nil
-		return c.query(ctx, q.slots, args{"ns": namespace}, func(rows *sql.Rows) error {
-			var s lease.Slot
-			if err := rows.Scan(&s.Worker, &s.Token, &s.Holder, &s.Since, &s.Expires, &s.Mark, &s.Now); err != nil {
-				return err
-			}
-			s.Holder = s.Holder[:min(len(s.Holder), lease.MaxHolder)]
-			slots = append(slots, s)
-			return cmp.Or(
-				within("slot", s.Worker, lease.MaxPool-1),
-				record{worker: s.Worker, token: s.Token, since: s.Since, expires: s.Expires, mark: s.Mark}.check(),
-			)
-		})
+	slots, err := all(ctx, c.conn, "slots", args{"ns": namespace}, func(s *lease.Slot) []any {
+		return []any{&s.Worker, &s.Token, &s.Holder, &s.Since, &s.Expires, &s.Mark, &s.Now}
 	})
+	for i, s := range slots {
+		slots[i].Holder = s.Holder[:min(len(s.Holder), lease.MaxHolder)]
+		if err := (record{worker: s.Worker, token: s.Token, since: s.Since, expires: s.Expires, mark: s.Mark}).check(); err != nil {
+			return nil, err
+		}
+	}
 	if c.tableMissing(err) {
-		err = c.noTable(q, q.tableSlot)
+		err = c.noTable(leaseTables, "slot")
 	}
 	return slots, err
 }

@@ -82,9 +82,12 @@ func TestStatements(t *testing.T) {
 	for dialect := range clocks {
 		for _, incarnation := range []string{"", "'x'"} {
 			q := load(dialect, "pre_", clocks[dialect], incarnation)
-			require.NotContains(t, q.claim.text, "snowlease_")
-			require.NotContains(t, q.claim.text, "{")
-			require.NotContains(t, q.createMeta.text, "--")
+			for name, s := range q {
+				require.NotEmpty(t, s.text, name)
+				for _, left := range []string{"snowlease_", "{", "--", ";"} {
+					require.NotContains(t, s.text, left, name)
+				}
+			}
 		}
 	}
 }

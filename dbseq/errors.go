@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/segment"
 )
 
 // ErrDamaged is returned where a row holds what no statement here has written. Nothing
@@ -117,7 +118,7 @@ var (
 	readOnlySQLite  = []int64{8}
 )
 
-func (c *Center) is(err error, mysqlCodes []int64, states []string, sqliteCodes []int64) bool {
+func (c *conn) is(err error, mysqlCodes []int64, states []string, sqliteCodes []int64) bool {
 	n, state := codeOf(err)
 	switch c.dialect {
 	case mysql:
@@ -129,43 +130,40 @@ func (c *Center) is(err error, mysqlCodes []int64, states []string, sqliteCodes 
 }
 
 // transient: the statement lost against another and changed nothing.
-func (c *Center) transient(err error) bool {
+func (c *conn) transient(err error) bool {
 	return err != nil && c.is(err, transientMySQL, transientState, transientSQLite)
 }
 
 // tableMissing: a table may not be there. SQLite has no code of its own for it.
-func (c *Center) tableMissing(err error) bool {
+func (c *conn) tableMissing(err error) bool {
 	return err != nil && c.is(err, []int64{1146}, []string{"42P01"}, []int64{1})
 }
 
 // readOnly: the server takes no writes.
-func (c *Center) readOnly(err error) bool {
+func (c *conn) readOnly(err error) bool {
 	return c.is(err, readOnlyMySQL, readOnlyState, readOnlySQLite) ||
 		c.dialect == postgres && strings.Contains(err.Error(), "recovery is in progress")
 }
 
 // wrap says what was attempted where, and what to do about it if that is known. What
-// the protocol answers stays as it is.
-func (c *Center) wrap(ctx context.Context, what string, err error) error {
+// the protocols answer stays as it is.
+func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error {
 	if err == nil || answer(err) {
 		return err
 	}
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w (%w)", cause, err)
 	}
-	q, hint := c.queries.Load(), ""
-	known := errors.As(err, new(advised))
-	denied := !known && q != nil && c.is(err, deniedMySQL, deniedState, nil)
+	hint := ""
 	switch {
-	case known:
+	case errors.As(err, new(advised)):
+	case c.dialect == sqlite && errors.Is(err, context.DeadlineExceeded):
+		hint = ": on SQLite a transaction that writes keeps all others from writing: the caller's own as well, where this is called within it"
 	case c.readOnly(err):
 		hint = ": the server is read-only or a replica: the DSN must lead to the primary"
-	case denied:
-		hint = fmt.Sprintf(": grant the account SELECT, INSERT and UPDATE on the tables %s and %s, and SELECT, INSERT and DELETE on %s; tables that it may not create are made by running %s once by hand",
-			q.tableSlot, q.tableMeta, q.tableTicket, q.tableDefinition)
-	}
-	if denied {
+	case c.is(err, deniedMySQL, deniedState, nil):
 		err = advised{err}
+		hint = fmt.Sprintf(": %s; what it may not create is made by running %s once by hand", c.grants(t), c.definition(t))
 	}
 	return fmt.Errorf("dbseq: %s on %s: %w%s", what, c.name, err, hint)
 }
@@ -183,6 +181,11 @@ func answer(err error) bool {
 		mismatch   *lease.MismatchError
 		clock      *lease.ClockError
 	)
-	return errors.Is(err, lease.ErrLost) || errors.Is(err, lease.ErrExists) || errors.As(err, &full) ||
+	for _, e := range []error{lease.ErrLost, lease.ErrExists, segment.ErrUnknown, segment.ErrEnd, segment.ErrExists} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return errors.As(err, &full) ||
 		errors.As(err, &quarantine) || errors.As(err, &mismatch) || errors.As(err, &clock)
 }

@@ -1,7 +1,15 @@
 package dbseq
 
+import "context"
+
 // ReadFrom makes c read the clock and the incarnation from SQL expressions instead of
 // the server's.
 func (c *Center) ReadFrom(now, incarnation string) {
-	c.queries.Store(load(c.dialect, c.prefix, now, incarnation))
+	c.use(now, incarnation)
+}
+
+// Ask runs a statement that has no parameters.
+func (c *Center) Ask(ctx context.Context, name string) error {
+	_, err := all(ctx, c.conn, name, nil, column[any])
+	return err
 }

@@ -23,23 +23,23 @@ func TestConnectionLostWhileTheServerIsIdentified(t *testing.T) {
 	defer app.Close()
 	c, err := New(db)
 	require.NoError(t, err)
-	q, err := c.server(t.Context(), false)
+	require.NoError(t, c.server(t.Context(), false))
+	require.True(t, c.compares())
+	_, err = c.identify(t.Context())
 	require.NoError(t, err)
-	require.True(t, q.compared)
-	require.NoError(t, c.identify(t.Context(), q))
 	require.NoError(t, c.Close())
-	err = c.identify(t.Context(), q)
+	_, err = c.identify(t.Context())
 	require.Error(t, err)
 	require.NotErrorIs(t, err, lease.ErrSetup)
 }
 
 func TestVariantsOfMySQL(t *testing.T) {
 	t.Parallel()
-	c := &Center{options: options{quarantine: OnChange}}
-	never := &Center{options: options{quarantine: Never}}
+	c := &conn{options: options{quarantine: OnChange}}
+	never := &conn{options: options{quarantine: Never}}
 	for _, v := range []struct {
 		has    map[string]string
-		center *Center
+		center *conn
 		want   string // of the incarnation, or of the error
 	}{
 		{map[string]string{"server_uuid": "u", "binlog_format": "ROW", "autocommit": "ON"}, c, incarnationMySQL},

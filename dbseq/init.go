@@ -13,12 +13,12 @@ func (c *Center) Init(ctx context.Context, req lease.Request) error {
 	if err := req.Validate(); err != nil {
 		return err
 	}
-	k := newCall(req, true)
+	k := c.newCall(req, true)
 	err := c.prepare(ctx, k)
 	if err == nil {
 		err = c.open(ctx, k)
 	}
-	return c.wrap(ctx, "open the namespace", err)
+	return c.wrap(ctx, "open the namespace", leaseTables, err)
 }
 
 // open puts the records of a new namespace in place, all at once.
@@ -48,14 +48,14 @@ func (c *Center) openOnce(ctx context.Context, k *call) (err error) {
 	}()
 	a := k.args.with(args{"hold": int64(0), "reason": ""})
 	// The loser of a race waits here, and then finds the row.
-	_, done, err := k.q.change(ctx, tx, k.q.open, a)
+	_, done, err := c.changeOn(ctx, tx, "open", a)
 	if err != nil {
 		return err
 	}
 	if !done {
 		return lease.ErrExists
 	}
-	if _, err := exec(ctx, tx, k.q.fill, a); err != nil {
+	if _, err := c.execOn(ctx, tx, "fill", a); err != nil {
 		return err
 	}
 	return tx.Commit()

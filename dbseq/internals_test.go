@@ -73,7 +73,7 @@ func TestDSNOfDialectors(t *testing.T) {
 		{mysqldialect.Dialector{}, "shows no DSN"},
 		{&mysqldialect.Dialector{Config: &mysqldialect.Config{}}, "shows no DSN"},
 		{&postgresdialect.Dialector{Config: &postgresdialect.Config{DSN: "host=h", OptionOpenDB: []stdlib.OptionOpenDB{nil}}}, "OptionOpenDB"},
-		{&mysqldialect.Dialector{Config: &mysqldialect.Config{DSN: "x", Conn: conn{}}}, "on a connection"},
+		{&mysqldialect.Dialector{Config: &mysqldialect.Config{DSN: "x", Conn: connPool{}}}, "on a connection"},
 	} {
 		dsn, why := dsnOf(c.dialector)
 		require.Empty(t, dsn)
@@ -81,7 +81,7 @@ func TestDSNOfDialectors(t *testing.T) {
 	}
 }
 
-type conn struct{ gorm.ConnPool }
+type connPool struct{ gorm.ConnPool }
 
 // oldDriver is a driver without connectors, whose connections refuse every statement.
 type oldDriver struct{}

@@ -3,7 +3,6 @@ package dbseq
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"math"
@@ -15,23 +14,20 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// rounds is how often a verb looks again when others were faster.
-const rounds = 10
-
 // A call is one verb on its way.
 type call struct {
 	req   lease.Request
-	q     *queries
 	start time.Time
 	args  args
 
-	borrow bool // something new is asked for
-	veto   bool // the caller's clock counts
+	borrow   bool // something new is asked for
+	veto     bool // the caller's clock counts
+	compares bool // incarnations
 }
 
-func newCall(req lease.Request, borrow bool) *call {
+func (c *Center) newCall(req lease.Request, borrow bool) *call {
 	return &call{
-		req: req, start: time.Now(), borrow: borrow, veto: borrow && req.Local != 0,
+		req: req, start: time.Now(), borrow: borrow, veto: borrow && req.Local != 0, compares: c.compares(),
 		args: args{
 			"ns": req.Namespace, "pin": text(req.Pin(), 255), "pool": req.Pool, "first": req.First, "last": req.Last,
 			"owner": hex.EncodeToString(req.Owner[:]), "holder": text(req.Holder, 255),
@@ -97,6 +93,7 @@ type view struct {
 	reason       string
 	total, known int64 // slots; those of them below Pool
 	soonest      int64 // when the first slot of the range passes, less the lead
+	ahead        int64 // the same where ranges may begin ahead of the clock
 	held         record
 }
 
@@ -112,18 +109,17 @@ func (k *call) unexpired(r record) bool { return r.there && r.expires >= r.now+m
 
 // look is one statement. The changes that follow it go by the quarantine that it saw.
 func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
-	var ahead int64
-	err = c.patiently(ctx, func() error {
-		return c.query(ctx, k.q.look, k.args, func(rows *sql.Rows) error {
-			return rows.Scan(&v.now, &v.incarnation, &v.there, &v.pin, &v.recorded, &v.former, &v.quarantine, &v.reason,
-				&v.total, &v.known, &v.soonest, &ahead,
-				&v.held.there, &v.held.worker, &v.held.token, &v.held.ver, &v.held.ticket,
-				&v.held.since, &v.held.floor, &v.held.expires, &v.held.mark)
-		})
+	v, _, err = one(ctx, c.conn, "look", k.args, func(v *view) []any {
+		return []any{
+			&v.now, &v.incarnation, &v.there, &v.pin, &v.recorded, &v.former, &v.quarantine, &v.reason,
+			&v.total, &v.known, &v.soonest, &v.ahead,
+			&v.held.there, &v.held.worker, &v.held.token, &v.held.ver, &v.held.ticket,
+			&v.held.since, &v.held.floor, &v.held.expires, &v.held.mark,
+		}
 	})
 	lead := k.lead(v)
 	if lead > 0 {
-		v.soonest = ahead
+		v.soonest = v.ahead
 	}
 	v.held.now, k.args["quarantine"], k.args["lead"] = v.now, v.quarantine, lead
 	if err == nil {
@@ -150,9 +146,9 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 		if reason == "" {
 			return v, nil
 		}
-		if v.there && k.q.compared && v.incarnation != v.recorded {
+		if v.there && k.compares && v.incarnation != v.recorded {
 			// It may be another kind of server as well.
-			if k.q, err = c.server(ctx, true); err != nil {
+			if err := c.server(ctx, true); err != nil {
 				return v, err
 			}
 		}
@@ -162,7 +158,7 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 			return v, err
 		}
 	}
-	return view{}, c.unsettled()
+	return view{}, unsettled()
 }
 
 // loss says what shows that grants may have been forgotten, or nothing.
@@ -177,7 +173,7 @@ func (k *call) loss(v view) string {
 	if v.known < k.req.Pool {
 		seen = append(seen, fmt.Sprintf("%d of %d slot records were missing", k.req.Pool-v.known, k.req.Pool))
 	}
-	if v.there && k.q.compared && v.incarnation != v.recorded {
+	if v.there && k.compares && v.incarnation != v.recorded {
 		change := fmt.Sprintf("incarnation of the store changed from %q to %q", printable.Text(v.recorded), v.incarnation)
 		if v.incarnation == v.former && v.quarantine >= v.now {
 			change += ", back and forth: several servers answer for it: let its address lead to one of them (quarantine: never is for a database that loses no acknowledged write, which a Galera cluster is not)"
@@ -196,21 +192,17 @@ func (c *Center) mourn(ctx context.Context, k *call, v *view, reason string) (do
 	reason = text(reason, 2000)
 	hold := ms(k.req.MaxTTL + k.req.Skew)
 	a := k.args.with(args{"reason": reason, "hold": hold})
-	change := k.q.lost
+	change := "lost"
 	if !v.there {
-		change = k.q.open
+		change = "open"
 	}
-	now, done, err := c.change(ctx, k.q, change, a)
+	now, done, err := c.change(ctx, change, a)
 	if err != nil || !done {
 		return false, err
 	}
 	v.now, v.quarantine, v.reason = now, max(v.quarantine, now+hold), reason
-	_, err = c.exec(ctx, k.q.fill, a)
+	_, err = c.exec(ctx, "fill", a)
 	return true, err
-}
-
-func (c *Center) unsettled() error {
-	return fmt.Errorf("the records changed %d times while they were looked at: try again, and see whether statements go to several servers", rounds)
 }
 
 // text is s as databases take it, in at most n characters.

@@ -2,9 +2,7 @@ package dbseq
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"strings"
 
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
@@ -12,73 +10,42 @@ import (
 
 var _ lease.Operator = (*Center)(nil)
 
-// operatorStatements are those of sql/operator_*.sql.
-type operatorStatements struct {
-	record, quarantine, revoke, retire    statement
-	mendQuarantine, mendLeases, mendMarks statement
-}
-
-func (c *Center) operator(q *queries) operatorStatements {
-	fill := strings.NewReplacer("{now}", q.now, "{sound}", sound, "snowlease_", c.prefix)
-	text := read("sql/operator_" + c.dialect + ".sql")
-	get := func(name string) statement {
-		for _, m := range heading.FindAllStringSubmatchIndex(text, -1) {
-			if text[m[2]:m[3]] == name {
-				body, _, _ := strings.Cut(text[m[1]:], ";\n")
-				return statement{text: fill.Replace(clean(body)), names: strings.Split(text[m[4]:m[5]], ", ")}
-			}
-		}
-		panic("dbseq: sql/operator_" + c.dialect + ".sql has no statement " + name) // a fault of this package
-	}
-	return operatorStatements{
-		record: get("record"), quarantine: get("quarantine"), revoke: get("revoke"), retire: get("retire"),
-		mendQuarantine: get("mendquarantine"), mendLeases: get("mendleases"), mendMarks: get("mendmarks"),
-	}
-}
-
 // operate checks the namespace, runs f, and says where it failed.
-func (c *Center) operate(ctx context.Context, what, namespace string, f func(*queries, operatorStatements) error) error {
+func (c *Center) operate(ctx context.Context, what, namespace string, f func() error) error {
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return err
 	}
-	q, err := c.server(ctx, false)
+	err := c.server(ctx, false)
 	if err == nil {
-		if err = f(q, c.operator(q)); c.tableMissing(err) {
-			err = fmt.Errorf("%w: %w", lease.ErrUnknown, c.noTable(q, q.tableMeta))
+		if err = f(); c.tableMissing(err) {
+			err = fmt.Errorf("%w: %w", lease.ErrUnknown, c.noTable(leaseTables, "meta"))
 		}
 	}
-	return c.wrap(ctx, what, err)
+	return c.wrap(ctx, what, leaseTables, err)
 }
 
 // Incarnation is that of lease.Operator.
 func (c *Center) Incarnation(ctx context.Context, namespace string) (id string, err error) {
-	err = c.operate(ctx, "read which server this is", namespace, func(q *queries, _ operatorStatements) error {
-		if err := c.identify(ctx, q); err != nil || !q.compared {
-			return err
-		}
-		return c.query(ctx, q.incarnation, nil, func(rows *sql.Rows) error { return rows.Scan(&id) })
+	err = c.operate(ctx, "read which server this is", namespace, func() (err error) {
+		id, err = c.identify(ctx)
+		return err
 	})
 	return id, err
 }
 
 // Record is that of lease.Operator.
 func (c *Center) Record(ctx context.Context, namespace string) (r lease.Record, err error) {
-	err = c.operate(ctx, "read the record of the namespace", namespace, func(_ *queries, st operatorStatements) (err error) {
-		r, err = c.onRecord(ctx, st, namespace)
+	err = c.operate(ctx, "read the record of the namespace", namespace, func() (err error) {
+		r, err = c.onRecord(ctx, namespace)
 		return err
 	})
 	return r, err
 }
 
-func (c *Center) onRecord(ctx context.Context, st operatorStatements, namespace string) (r lease.Record, err error) {
-	there := false
-	err = c.patiently(ctx, func() error {
-		return c.query(ctx, st.record, args{"ns": namespace}, func(rows *sql.Rows) error {
-			there = true
-			return rows.Scan(&r.Now, &r.Pin, &r.Incarnation, &r.Former, &r.Quarantine, &r.Reason)
-		})
+func (c *Center) onRecord(ctx context.Context, namespace string) (lease.Record, error) {
+	r, there, err := one(ctx, c.conn, "record", args{"ns": namespace}, func(r *lease.Record) []any {
+		return []any{&r.Now, &r.Pin, &r.Incarnation, &r.Former, &r.Quarantine, &r.Reason}
 	})
-	r.Incarnation, r.Former, r.Reason = printable.Text(r.Incarnation), printable.Text(r.Former), printable.Text(r.Reason)
 	if err == nil && !there {
 		err = fmt.Errorf("%w: %q", lease.ErrUnknown, namespace)
 	}
@@ -91,9 +58,9 @@ func (c *Center) onRecord(ctx context.Context, st operatorStatements, namespace 
 
 // Quarantine is that of lease.Operator.
 func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (r lease.Record, err error) {
-	err = c.operate(ctx, "begin a quarantine", namespace, func(_ *queries, st operatorStatements) error {
+	err = c.operate(ctx, "begin a quarantine", namespace, func() error {
 		for range rounds {
-			before, err := c.onRecord(ctx, st, namespace)
+			before, err := c.onRecord(ctx, namespace)
 			if err != nil {
 				return err
 			}
@@ -109,23 +76,23 @@ func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (r le
 				return err
 			}
 			a := args{"reason": text(reason, 2000), "hold": hold, "ns": namespace, "pin": before.Pin}
-			if _, err := c.exec(ctx, st.quarantine, a); err != nil {
+			if _, err := c.exec(ctx, "quarantine", a); err != nil {
 				return err
 			}
 			// By what is on record: a server may count no row where nothing has changed.
-			if r, err = c.onRecord(ctx, st, namespace); err != nil || r.Quarantine >= before.Now+hold {
+			if r, err = c.onRecord(ctx, namespace); err != nil || r.Quarantine >= before.Now+hold {
 				return err
 			}
 		}
-		return c.unsettled()
+		return unsettled()
 	})
 	return r, err
 }
 
 // Revoke is that of lease.Operator, in one statement.
 func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int64) error {
-	return c.operate(ctx, "take back the worker id", namespace, func(_ *queries, st operatorStatements) error {
-		n, err := c.exec(ctx, st.revoke, args{"ns": namespace, "slot": worker, "token": token})
+	return c.operate(ctx, "take back the worker id", namespace, func() error {
+		n, err := c.exec(ctx, "revoke", args{"ns": namespace, "slot": worker, "token": token})
 		if err == nil && n == 0 {
 			// Nobody holds it, or its row is damaged.
 			if _, err = c.list(ctx, namespace); err == nil {
@@ -139,8 +106,8 @@ func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int
 // Mend is that of lease.Operator. Each statement looks again at what it changes, so what
 // is lent or renewed meanwhile stays.
 func (c *Center) Mend(ctx context.Context, namespace string, local int64) error {
-	return c.operate(ctx, "mend the times", namespace, func(_ *queries, st operatorStatements) error {
-		before, err := c.onRecord(ctx, st, namespace)
+	return c.operate(ctx, "mend the times", namespace, func() error {
+		before, err := c.onRecord(ctx, namespace)
 		if err != nil {
 			return err
 		}
@@ -149,12 +116,12 @@ func (c *Center) Mend(ctx context.Context, namespace string, local int64) error 
 			return err
 		}
 		req.Namespace, req.Local = namespace, local
-		k := newCall(req, true)
+		k := c.newCall(req, true)
 		if err := k.refuse(before.Now); err != nil {
 			return err
 		}
 		a := k.args.with(args{"hold": ms(req.MaxTTL + req.Skew), "old": before.Quarantine})
-		for _, mend := range []statement{st.mendQuarantine, st.mendLeases, st.mendMarks} {
+		for _, mend := range []string{"mendquarantine", "mendleases", "mendmarks"} {
 			if _, err := c.exec(ctx, mend, a); err != nil {
 				return err
 			}
@@ -165,17 +132,17 @@ func (c *Center) Mend(ctx context.Context, namespace string, local int64) error 
 
 // Retire is that of lease.Operator.
 func (c *Center) Retire(ctx context.Context, namespace, reason string) error {
-	return c.operate(ctx, "retire the namespace", namespace, func(_ *queries, st operatorStatements) error {
+	return c.operate(ctx, "retire the namespace", namespace, func() error {
 		for range rounds {
-			r, err := c.onRecord(ctx, st, namespace)
+			r, err := c.onRecord(ctx, namespace)
 			if err != nil || lease.Retired(r.Pin) {
 				return err
 			}
 			a := args{"retired": text(lease.RetiredPin(reason), 255), "ns": namespace, "pin": r.Pin}
-			if _, err := c.exec(ctx, st.retire, a); err != nil {
+			if _, err := c.exec(ctx, "retire", a); err != nil {
 				return err
 			}
 		}
-		return c.unsettled()
+		return unsettled()
 	})
 }

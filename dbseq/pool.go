@@ -10,62 +10,114 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
 )
 
-// A link is how a center reaches its database.
-type link struct {
+// A conn is how a Center or a Segments reaches its database.
+type conn struct {
+	options
+	dialect string
 	pool    func() *sql.DB // opened at its first use: who never starts has nothing to close
 	own     bool           // opened here
 	name    string         // for logs, without secrets
 	warning string
+
+	statements atomic.Pointer[map[string]statement]
+	known      atomic.Bool // they are those for the server
 }
 
 // connect finds the way to db's primary: a pool beside the application's, on the same
 // driver and DSN, so that neither a busy pool nor a plugin, a read replica or a
 // transaction of the application is in the way.
-func connect(db *gorm.DB, given *sql.DB) (link, error) {
-	dialect := db.Name()
-	dsn, why := dsnOf(db.Dialector)
-	l := link{name: nameOf(dialect, dsn)}
-	if given != nil {
-		l.pool = func() *sql.DB { return given }
-		l.name = dialect // the pool may lead elsewhere
-		return l, nil
+func connect(db *gorm.DB, opts []Option) (*conn, error) {
+	c := &conn{options: options{prefix: "snowlease_", quarantine: OnChange, migrate: true}}
+	var errs []error
+	for _, opt := range opts {
+		errs = append(errs, opt(&c.options))
 	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if db == nil || db.Config == nil || db.Dialector == nil {
+		return nil, errors.New("dbseq: the *gorm.DB is nil or was not opened by gorm.Open")
+	}
+	if db.Statement != nil {
+		if _, ok := db.Statement.ConnPool.(gorm.TxCommitter); ok {
+			return nil, errors.New("dbseq: the *gorm.DB is in a transaction, which would hide leases until it ends: give the one from gorm.Open")
+		}
+	}
+	c.dialect = db.Name()
+	if c.dialect != mysql && c.dialect != postgres && c.dialect != sqlite {
+		return nil, fmt.Errorf("dbseq: the dialect %q is not supported: use %s, %s or %s", c.dialect, mysql, postgres, sqlite)
+	}
+	c.use(clocks[c.dialect], unknown)
+	dsn, why := dsnOf(db.Dialector)
+	if c.given != nil {
+		c.pool = func() *sql.DB { return c.given }
+		c.name = c.dialect // the pool may lead elsewhere
+		return c, nil
+	}
+	c.name = nameOf(c.dialect, dsn)
 	// Without the statement of db, which could be one of a transaction.
 	app, err := (&gorm.DB{Config: db.Config}).DB()
 	if err != nil {
-		return l, fmt.Errorf("dbseq: the *gorm.DB is not on a *sql.DB (%w): give one by WithPool", err)
+		return nil, fmt.Errorf("dbseq: the *gorm.DB is not on a *sql.DB (%w): give one by WithPool", err)
 	}
-	if why == "" && inMemory(dialect, dsn) {
+	if why == "" && inMemory(c.dialect, dsn) {
 		why = "the database is in memory"
 	}
 	if why != "" {
-		l.pool = func() *sql.DB { return app }
-		l.warning = "dbseq shares the application's connection pool, since " + why +
+		c.pool = func() *sql.DB { return app }
+		c.warning = "dbseq shares the application's connection pool, since " + why +
 			": renewals wait while all its connections are busy, and ids stop when that takes longer than the TTL; give a pool of its own by dbseq.WithPool"
-		return l, nil
+		return c, nil
 	}
-	c, err := newConnector(app.Driver(), dialect, dsn)
+	connector, err := newConnector(app.Driver(), c.dialect, dsn)
 	if err != nil {
-		return l, fmt.Errorf("dbseq: open a pool beside the application's: %w", err)
+		return nil, fmt.Errorf("dbseq: open a pool beside the application's: %w", err)
 	}
-	l.own = true
-	l.pool = sync.OnceValue(func() *sql.DB {
-		pool := sql.OpenDB(c)
+	c.own = true
+	c.pool = sync.OnceValue(func() *sql.DB {
+		pool := sql.OpenDB(connector)
 		pool.SetMaxOpenConns(2)
 		pool.SetMaxIdleConns(1)
 		pool.SetConnMaxLifetime(10 * time.Minute) // follows a name that points to another server now
-		if dialect == sqlite {
+		if c.dialect == sqlite {
 			pool.SetMaxOpenConns(1)
 		}
 		return pool
 	})
-	return l, nil
+	return c, nil
 }
+
+// use loads the statements with the expressions of the server's clock and incarnation.
+func (c *conn) use(now, incarnation string) {
+	all := load(c.dialect, c.prefix, now, incarnation)
+	c.statements.Store(&all)
+	c.known.Store(incarnation != unknown)
+}
+
+// Close closes the pool, if it was opened here. It gives no worker id back: Release does.
+func (c *conn) Close() error {
+	if !c.own {
+		return nil
+	}
+	return c.pool().Close()
+}
+
+// Warnings say what about the connection is a danger, for the start log.
+func (c *conn) Warnings() []string {
+	if c.warning == "" {
+		return nil
+	}
+	return []string{c.warning}
+}
+
+// String names the database without secrets: "mysql 127.0.0.1:3306/app".
+func (c *conn) String() string { return c.name }
 
 // dsnOf returns the DSN that a dialector opens its pool with, or why there is none.
 // It is read by reflection, since a dialector's package links a driver.

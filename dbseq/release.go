@@ -11,7 +11,7 @@ func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 	if err := g.Validate(); err != nil {
 		return err
 	}
-	k := newCall(g.Request, false)
+	k := c.newCall(g.Request, false)
 	return c.verb(ctx, k, "give back the worker id", func() error { return c.release(ctx, k, g, lastUsed) })
 }
 
@@ -26,7 +26,7 @@ func (c *Center) release(ctx context.Context, k *call, g lease.Grant, lastUsed i
 		if !v.held.there || v.held.token != g.Token {
 			return lease.ErrLost
 		}
-		n, err := c.exec(ctx, k.q.release, k.args)
+		n, err := c.exec(ctx, "release", k.args)
 		if err != nil {
 			return err
 		}
@@ -37,5 +37,5 @@ func (c *Center) release(ctx context.Context, k *call, g lease.Grant, lastUsed i
 			return nil
 		} // else it has changed since the look, or another server answers
 	}
-	return c.unsettled()
+	return unsettled()
 }

@@ -11,7 +11,7 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant,
 	if err := g.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
-	k := newCall(g.Request, false)
+	k := c.newCall(g.Request, false)
 	err = c.verb(ctx, k, "renew the worker id", func() (err error) {
 		renewed, err = c.renew(ctx, k, g)
 		return err
@@ -29,7 +29,7 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 		if err != nil {
 			return lease.Grant{}, err
 		}
-		r, change := v.held, k.q.renew
+		r, change := v.held, "renew"
 		switch {
 		case !k.unexpired(r):
 			return lease.Grant{}, lease.ErrLost
@@ -38,11 +38,11 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 			if err := k.quarantined(v.now, max(r.mark, v.quarantine), v.reason); err != nil {
 				return lease.Grant{}, err
 			}
-			change = k.q.swap
+			change = "swap"
 		case r.token < g.Token: // a newer one is forgotten, so this is not the last that was lent
 			return lease.Grant{}, lease.ErrLost
 		}
-		now, done, err := c.change(ctx, k.q, change, k.args.with(args{"ver": r.ver}))
+		now, done, err := c.change(ctx, change, k.args.with(args{"ver": r.ver}))
 		if err != nil {
 			return lease.Grant{}, err
 		}
@@ -57,5 +57,5 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 		r.mark = max(r.mark, g.Ceiling, k.ceiling(r.floor, now))
 		return k.grant(r), nil
 	}
-	return lease.Grant{}, c.unsettled()
+	return lease.Grant{}, unsettled()
 }

@@ -11,36 +11,70 @@ import (
 	"github.com/snowlease/snowlease/internal/printable"
 )
 
-// A connection is a pool or a transaction.
-type connection interface {
+// A runner is a pool or a transaction.
+type runner interface {
 	ExecContext(ctx context.Context, text string, values ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, text string, values ...any) (*sql.Rows, error)
 }
 
-// query runs a statement on the pool.
-func (c *Center) query(ctx context.Context, s statement, a args, row func(*sql.Rows) error) error {
-	return query(ctx, c.pool(), s, a, row)
+// named returns a statement.
+func (c *conn) named(name string) statement {
+	s, ok := (*c.statements.Load())[name]
+	if !ok {
+		panic("dbseq: no statement of " + c.dialect + " is called " + name) // a fault of this package
+	}
+	return s
 }
 
+// all runs a statement on the pool, again while it loses against others, and returns its
+// rows. fields says where the columns of a row go.
+func all[T any](ctx context.Context, c *conn, name string, a args, fields func(*T) []any) ([]T, error) {
+	var found []T
+	err := c.patiently(ctx, func() (err error) {
+		found, err = query(ctx, c.pool(), c.named(name), a, fields)
+		return err
+	})
+	return found, err
+}
+
+// one is all where there is one row at most.
+func one[T any](ctx context.Context, c *conn, name string, a args, fields func(*T) []any) (row T, there bool, err error) {
+	rows, err := all(ctx, c, name, a, fields)
+	for _, row = range rows {
+		there = true
+	}
+	return row, there, err
+}
+
+// number is one where the row is a number.
+func (c *conn) number(ctx context.Context, name string, a args) (int64, error) {
+	n, _, err := one(ctx, c, name, a, column[int64])
+	return n, err
+}
+
+func column[T any](to *T) []any { return []any{to} }
+
 // query runs a statement to its end, which is where an error of its commit shows.
-func query(ctx context.Context, on connection, s statement, a args, row func(*sql.Rows) error) error {
+func query[T any](ctx context.Context, on runner, s statement, a args, fields func(*T) []any) (found []T, err error) {
 	rows, err := on.QueryContext(ctx, s.text, s.bind(a)...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := row(rows); err != nil {
+		var row T
+		if err := rows.Scan(fields(&row)...); err != nil {
 			if strings.HasPrefix(err.Error(), "sql: Scan error") {
 				err = fmt.Errorf("%w: %w", ErrDamaged, unread{err})
 			}
-			return err
+			return nil, err
 		}
+		found = append(found, row)
 	}
 	if err := rows.Err(); err != nil {
-		return err
+		return nil, err
 	}
-	return rows.Close()
+	return found, rows.Close()
 }
 
 // unread is the error of a row that cannot be read. It quotes the value, which SQLite
@@ -50,23 +84,26 @@ type unread struct{ error }
 func (e unread) Error() string { return printable.Text(e.error.Error()) }
 func (e unread) Unwrap() error { return e.error }
 
-// number runs a statement that answers with one number.
-func (c *Center) number(ctx context.Context, s statement, a args) (n int64, err error) {
+// change is changeOn on the pool, again while it loses against others.
+func (c *conn) change(ctx context.Context, name string, a args) (n int64, done bool, err error) {
 	err = c.patiently(ctx, func() error {
-		return c.query(ctx, s, a, func(rows *sql.Rows) error { return rows.Scan(&n) })
+		n, done, err = c.changeOn(ctx, c.pool(), name, a)
+		return err
 	})
-	return n, err
+	return n, done, err
 }
 
-// change runs a conditional change of at most one row that hands back a number: the
-// server's clock as that very statement read it, or the id of a ticket.
-func (q *queries) change(ctx context.Context, on connection, s statement, a args) (n int64, done bool, err error) {
-	if q.returning {
-		err = query(ctx, on, s, a, func(rows *sql.Rows) error {
-			done = true
-			return rows.Scan(&n)
-		})
-		return n, done && err == nil, err
+// changeOn runs a conditional change of at most one row that hands back a number: the
+// server's clock as that very statement read it, the id of a ticket, the first of the
+// numbers that were reserved.
+func (c *conn) changeOn(ctx context.Context, on runner, name string, a args) (n int64, done bool, err error) {
+	s := c.named(name)
+	if c.dialect != mysql { // it says RETURNING
+		found, err := query(ctx, on, s, a, column[int64])
+		if err != nil || len(found) == 0 {
+			return 0, false, err
+		}
+		return found[0], true, nil
 	}
 	result, err := on.ExecContext(ctx, s.text, s.bind(a)...)
 	if err != nil {
@@ -80,8 +117,18 @@ func (q *queries) change(ctx context.Context, on connection, s statement, a args
 	return n, err == nil, err
 }
 
-// exec runs a change and counts its rows.
-func exec(ctx context.Context, on connection, s statement, a args) (int64, error) {
+// exec is execOn on the pool, again while it loses against others.
+func (c *conn) exec(ctx context.Context, name string, a args) (n int64, err error) {
+	err = c.patiently(ctx, func() error {
+		n, err = c.execOn(ctx, c.pool(), name, a)
+		return err
+	})
+	return n, err
+}
+
+// execOn runs a change and counts its rows.
+func (c *conn) execOn(ctx context.Context, on runner, name string, a args) (int64, error) {
+	s := c.named(name)
 	result, err := on.ExecContext(ctx, s.text, s.bind(a)...)
 	if err != nil {
 		return 0, err
@@ -89,29 +136,18 @@ func exec(ctx context.Context, on connection, s statement, a args) (int64, error
 	return result.RowsAffected()
 }
 
-// exec is exec on the pool, repeated while it loses against others.
-func (c *Center) exec(ctx context.Context, s statement, a args) (n int64, err error) {
-	err = c.patiently(ctx, func() error {
-		n, err = exec(ctx, c.pool(), s, a)
-		return err
-	})
-	return n, err
-}
+// rounds is how often a verb looks again when others were faster.
+const rounds = 10
 
-// change is change on the pool, repeated while it loses against others.
-func (c *Center) change(ctx context.Context, q *queries, s statement, a args) (n int64, done bool, err error) {
-	err = c.patiently(ctx, func() error {
-		n, done, err = q.change(ctx, c.pool(), s, a)
-		return err
-	})
-	return n, done, err
+func unsettled() error {
+	return fmt.Errorf("the records changed %d times while they were looked at: try again, and see whether statements go to several servers", rounds)
 }
 
 // patience is how often a statement that lost against others is tried.
 const patience = 10
 
 // patiently repeats what lost against others: f has changed nothing then.
-func (c *Center) patiently(ctx context.Context, f func() error) error {
+func (c *conn) patiently(ctx context.Context, f func() error) error {
 	for i := 1; ; i++ {
 		err := f()
 		if i == patience || !c.transient(err) {
@@ -125,7 +161,7 @@ func (c *Center) patiently(ctx context.Context, f func() error) error {
 
 // checked lets go of the idle connections when the server turns out to take no
 // writes: after a failover the name leads to another.
-func (c *Center) checked(err error) error {
+func (c *conn) checked(err error) error {
 	if err != nil && c.own && c.readOnly(err) {
 		c.pool().SetMaxIdleConns(0)
 		c.pool().SetMaxIdleConns(1)

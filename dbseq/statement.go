@@ -1,8 +1,8 @@
 package dbseq
 
 import (
+	"cmp"
 	"embed"
-	"fmt"
 	"regexp"
 	"strings"
 )
@@ -24,7 +24,7 @@ func (a args) with(more args) args {
 	return all
 }
 
-// A statement is one of sql/*.sql.
+// A statement is one of sql/*.sql, or of schema/*.sql: "create slot" is that of the table.
 type statement struct {
 	text  string
 	names []string // of its parameters, in their order
@@ -42,71 +42,33 @@ func (s statement) bind(a args) []any {
 	return values
 }
 
-// queries are the statements for one kind of server.
-type queries struct {
-	now                                                string // the server's clock
-	clock, incarnation, table                          statement
-	look, ticket, free, claim, forget                  statement
-	renew, swap, release, lost, open, fill, slots      statement
-	returning                                          bool // changes answer with a row, not with LAST_INSERT_ID
-	compared                                           bool // incarnations are
-	createSlot, createTicket, createMeta               statement
-	tableSlot, tableTicket, tableMeta, tableDefinition string
-}
-
 var (
-	heading = regexp.MustCompile(`(?m)^-- (\w+)\(([\w, ]*)\)\n`)
+	heading = regexp.MustCompile(`(?m)^-- (\w+)\(([\w, ]*)\)$|^CREATE TABLE snowlease_(\w+)`)
 	remark  = regexp.MustCompile(`(?m)^--.*\n|[ \t]+-- .*$`)
 )
 
-// load reads the statements of a dialect. now and incarnation are SQL expressions; an
-// empty incarnation is not compared.
-func load(dialect, prefix, now, incarnation string) *queries {
+// unknown stands for an incarnation until the server has said what kind it is. No server
+// takes a statement with it.
+const unknown = "{incarnation}"
+
+// load reads the statements of a dialect by their names. now and incarnation are SQL
+// expressions; an empty incarnation is not compared.
+func load(dialect, prefix, now, incarnation string) map[string]statement {
 	same := "incarnation = " + incarnation
 	if incarnation == "" {
 		incarnation, same = "''", "1 = 1"
 	}
-	fill := strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "snowlease_", prefix)
-
-	text := read("sql/" + dialect + ".sql")
+	fill := strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "{sound}", sound, "snowlease_", prefix)
 	found := map[string]statement{}
-	at := heading.FindAllStringSubmatchIndex(text, -1)
-	for i, m := range at {
-		end := len(text)
-		if i+1 < len(at) {
-			end = at[i+1][0]
+	for _, file := range []string{"sql/", "sql/operator_", "sql/segment_", "sql/examine_", "schema/", "schema/segment_"} {
+		for part := range strings.SplitSeq(read(file+dialect+".sql"), ";\n") {
+			if m := heading.FindStringSubmatch(part); m != nil {
+				text := fill.Replace(strings.TrimSpace(remark.ReplaceAllString(part, "")))
+				found[cmp.Or(m[1], "create "+m[3])] = statement{text, strings.FieldsFunc(m[2], func(r rune) bool { return r == ',' || r == ' ' })}
+			}
 		}
-		s := statement{text: fill.Replace(clean(text[m[1]:end]))}
-		if names := text[m[4]:m[5]]; names != "" {
-			s.names = strings.Split(names, ", ")
-		}
-		found[text[m[2]:m[3]]] = s
 	}
-	get := func(name string) statement {
-		s, ok := found[name]
-		if !ok {
-			panic(fmt.Sprintf("dbseq: sql/%s.sql has no statement %s", dialect, name))
-		}
-		return s
-	}
-
-	ddl := strings.Split(clean(read("schema/"+dialect+".sql")), ";\n")
-	create := func(i int) statement { return statement{text: fill.Replace(strings.TrimSpace(ddl[i]))} }
-	return &queries{
-		now: now, clock: get("clock"), incarnation: get("incarnation"), table: get("table"),
-		look: get("look"), ticket: get("ticket"), free: get("free"), claim: get("claim"), forget: get("forget"),
-		renew: get("renew"), swap: get("swap"), release: get("release"),
-		lost: get("lost"), open: get("open"), fill: get("fill"), slots: get("slots"),
-		returning: dialect != "mysql", compared: same != "1 = 1",
-		createSlot: create(0), createTicket: create(1), createMeta: create(2),
-		tableSlot: prefix + "slot", tableTicket: prefix + "ticket", tableMeta: prefix + "meta",
-		tableDefinition: "dbseq/schema/" + dialect + ".sql",
-	}
-}
-
-// clean is text without comments and without the last semicolon.
-func clean(text string) string {
-	return strings.TrimSuffix(strings.TrimSpace(remark.ReplaceAllString(text, "")), ";")
+	return found
 }
 
 func read(name string) string {

@@ -16,7 +16,7 @@ import (
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/keeper"
-	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/counter"
 	"github.com/snowlease/snowlease/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -31,7 +31,7 @@ const (
 	ModeRedis Mode = "redis" // a redis.UniversalClient or *redis.Client
 	ModeLocal Mode = "local" // Config.Local: no center; what it promises depends on the source
 	// ModeRedisSequence counts ids in Redis, so that any number of processes share one
-	// worker id and, with Prefetch 1, one order: see redisseq.Sequence. There is no
+	// worker id and, with Prefetch 1, one order: see package redisseq/counter. There is no
 	// lease; each id, or block of ids, costs a round trip.
 	ModeRedisSequence Mode = "redis-sequence"
 )
@@ -133,7 +133,7 @@ type Config struct {
 	// SegmentStore says where Segments are kept: auto (the one client that is there, the
 	// database if both are), db, redis, or db+redis: in the database, with a Redis
 	// before it that gives the numbers of strict order. A Redis creates no names by
-	// itself, since it may have lost them: see redisseq.Segments. Default: auto.
+	// itself, since it may have lost them: see package redisseq/segments. Default: auto.
 	SegmentStore string `yaml:"segment_store" json:"segment_store" koanf:"segment_store" mapstructure:"segment_store" env:"SEGMENT_STORE"`
 }
 
@@ -198,9 +198,9 @@ type plan struct {
 	// than shorter ones need, which is nobody's fault.
 	renewGiven  bool
 	options     []snowflake.Option
-	sequence    redisseq.SequenceConfig // of mode redis-sequence
-	fixed       bool                    // the worker id is Worker, and nothing is asked
-	hasReserved bool                    // the reserved worker ids are among Workers
+	sequence    counter.Config // of mode redis-sequence
+	fixed       bool           // the worker id is Worker, and nothing is asked
+	hasReserved bool           // the reserved worker ids are among Workers
 }
 
 // Validate reports every fault of c, defaults filled in, in one error, or nil.
@@ -348,8 +348,8 @@ func (c Config) plan() (plan, error) {
 }
 
 // sequence is what mode redis-sequence makes of c.
-func (c Config) sequence(layout snowflake.Layout) redisseq.SequenceConfig {
-	s := redisseq.SequenceConfig{Namespace: c.Namespace, Layout: layout, MaxAhead: c.MaxAhead, Skew: c.Skew, Prefetch: c.Prefetch, MaxAge: c.MaxAge, ExactTimes: c.ExactTimes}
+func (c Config) sequence(layout snowflake.Layout) counter.Config {
+	s := counter.Config{Namespace: c.Namespace, Layout: layout, MaxAhead: c.MaxAhead, Skew: c.Skew, Prefetch: c.Prefetch, MaxAge: c.MaxAge, ExactTimes: c.ExactTimes}
 	if c.Worker != nil {
 		s.Worker = *c.Worker
 	}

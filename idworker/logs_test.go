@@ -15,6 +15,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/redisseq"
+	redissegments "github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -94,7 +95,7 @@ func TestOutageIsLogged(t *testing.T) {
 	cfg := counted(t)
 	cfg.Quarantine, cfg.Prefetch = idworker.QuarantineNever, 1
 	cfg.Segments = []segment.Config{{Name: "orders", Order: segment.OrderStrict}}
-	store, err := redisseq.NewSegments(client, redisseq.WithQuarantine(redisseq.Never))
+	store, err := redissegments.New(client, redisseq.WithQuarantine(redisseq.Never))
 	require.NoError(t, err)
 	require.NoError(t, store.Create(t.Context(), "orders", 1))
 	first, err := idworker.OpenSequence(t.Context(), cfg, client) // sits out the first quarantine

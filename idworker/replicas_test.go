@@ -12,6 +12,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/redisseq"
+	redissegments "github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -57,7 +58,7 @@ func TestWaitReplicasOfADatabase(t *testing.T) {
 func TestWaitReplicasOfSegments(t *testing.T) {
 	t.Parallel()
 	client := newRedis(t, testserver.Redis(t))
-	store, err := redisseq.NewSegments(client)
+	store, err := redissegments.New(client)
 	require.NoError(t, err)
 	for where, want := range map[string]error{
 		idworker.SegmentStoreRedis:   redisseq.ErrNotReplicated,

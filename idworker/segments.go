@@ -14,6 +14,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/redisseq"
+	redissegments "github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -119,7 +120,7 @@ func (c Config) segmentStores(clients Clients) (storeMaker, error) {
 	quarantine := redisseq.WithQuarantine(redisseq.Quarantine(c.Quarantine))
 	if where == SegmentStoreRedis {
 		return func(segment.Config, func(io.Closer)) (segment.Store, error) {
-			return redisseq.NewSegments(client, quarantine, redisseq.WithWaitReplicas(c.WaitReplicas, c.replicaTime()))
+			return redissegments.New(client, quarantine, redisseq.WithWaitReplicas(c.WaitReplicas, c.replicaTime()))
 		}, nil
 	}
 	var db *dbseq.Segments // one pool for all
@@ -133,7 +134,7 @@ func (c Config) segmentStores(clients Clients) (storeMaker, error) {
 		if where == SegmentStoreDB || g.Order != segment.OrderStrict {
 			return db, nil
 		}
-		d, err := redisseq.NewDispenser(client, db, g, quarantine)
+		d, err := redissegments.NewDispenser(client, db, g, quarantine)
 		if err == nil {
 			closeLater(d)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/redisseq"
+	redissegments "github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -56,7 +57,7 @@ func TestSegments(t *testing.T) {
 					if cfg.Quarantine != "" {
 						opts = append(opts, redisseq.WithQuarantine(redisseq.Never))
 					}
-					store, err := redisseq.NewSegments(r, opts...)
+					store, err := redissegments.New(r, opts...)
 					require.NoError(t, err)
 					for _, g := range cfg.Segments {
 						require.NoError(t, store.Create(t.Context(), g.Name, g.Start))

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/counter"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -40,16 +41,17 @@ func OpenSequence(ctx context.Context, cfg Config, client redis.UniversalClient,
 
 // A sequence issues the ids of mode redis-sequence for a business number.
 type sequence struct {
-	redisseq.SequenceStream
-	whole *redisseq.Sequence
+	counter.Stream
+	whole *counter.Counter
 }
 
 func buildSequence(p plan, client redis.UniversalClient, log *slog.Logger) (*IdWorker, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	whole, err := redisseq.NewSequence(client, p.sequence, redisseq.WithQuarantine(redisseq.Quarantine(p.Quarantine)),
-		redisseq.WithWaitReplicas(p.WaitReplicas, p.replicaTime()), redisseq.WithLogger(log))
+	p.sequence.Logger = log
+	whole, err := counter.New(client, p.sequence, redisseq.WithQuarantine(redisseq.Quarantine(p.Quarantine)),
+		redisseq.WithWaitReplicas(p.WaitReplicas, p.replicaTime()))
 	if err != nil {
 		return nil, fmt.Errorf("idworker: mode %s: %w", p.Mode, err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/keeper"
-	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/counter"
 )
 
 // State is where a worker stands.
@@ -69,7 +69,7 @@ type Status struct {
 	Lead time.Duration `json:"lead_ns"`
 	Pool Pool          `json:"pool"`
 	// Sequence is what mode redis-sequence knows, nil in other modes.
-	Sequence *redisseq.SequenceStatus `json:"sequence,omitempty"`
+	Sequence *counter.Status `json:"sequence,omitempty"`
 }
 
 // Pool is the worker ids of a namespace, 0 to Size-1, and the range of them that

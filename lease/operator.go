@@ -15,10 +15,9 @@ import (
 // ErrUnknown is returned by an Operator where nothing is on record for a namespace.
 var ErrUnknown = errors.New("lease: nothing is on record for the namespace")
 
-// An Operator looks after namespaces on behalf of people: "snowlease workers",
-// "quarantine", "release", "doctor" and "mend" stand on it. No verb of it lends anything,
-// and none but Mend lowers a mark, so no other can make an id come twice, whoever calls
-// it when.
+// An Operator looks after namespaces on behalf of people: cmd/snowlease stands on it. No
+// verb of it lends anything, and none but Mend lowers a mark, so no other can make an id
+// come twice, whoever calls it when.
 type Operator interface {
 	Lister
 

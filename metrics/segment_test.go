@@ -15,6 +15,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/metrics"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -44,7 +45,7 @@ func TestSegments(t *testing.T) {
 	m := miniredis.RunT(t)
 	client := redis.NewClient(&redis.Options{Addr: m.Addr(), MaxRetries: -1})
 	defer func() { require.NoError(t, client.Close()) }()
-	store, err := redisseq.NewSegments(client, redisseq.WithQuarantine(redisseq.Never))
+	store, err := segments.New(client, redisseq.WithQuarantine(redisseq.Never))
 	require.NoError(t, err)
 	cfg := idworker.Config{Quarantine: idworker.QuarantineNever, Segments: []segment.Config{
 		{Name: "invoices", Max: 1000, Step: 10, MaxStep: 10},

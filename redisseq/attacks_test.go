@@ -1,7 +1,6 @@
 package redisseq_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/internal/redistest"
 )
 
 // requireQuarantine asks for a worker and returns what quarantine it is told of.
@@ -25,29 +25,11 @@ func requireQuarantine(t testing.TB, c lease.Center, changes ...func(*lease.Requ
 	return q
 }
 
-// twice is a client that runs each script twice and returns the second reply, as
-// after a lost reply.
-type twice struct{ redis.Hook }
-
-func (twice) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (twice) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (twice) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if err := next(ctx, cmd); err != nil {
-			return err
-		}
-		return next(ctx, cmd)
-	}
-}
-
 func TestEachScriptMayRunTwice(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *store) {
-		client := s.client(t)
-		client.AddHook(twice{})
+		client := s.Client(t)
+		client.AddHook(redistest.Twice{})
 		c, err := redisseq.New(client)
 		require.NoError(t, err)
 		require.NoError(t, c.Init(t.Context(), request()))
@@ -186,10 +168,10 @@ func TestMarksAhead(t *testing.T) {
 	now, k := slots[0].Now, keys("orders")
 	ahead := request().Ahead.Milliseconds()
 	set := func(worker, expires, mark int64) {
-		require.NoError(t, s.admin.ZAdd(t.Context(), k[0], redis.Z{Score: float64(expires), Member: worker}).Err())
-		require.NoError(t, s.admin.HSet(t.Context(), k[1], worker, mark).Err())
+		require.NoError(t, s.Admin.ZAdd(t.Context(), k[0], redis.Z{Score: float64(expires), Member: worker}).Err())
+		require.NoError(t, s.Admin.HSet(t.Context(), k[1], worker, mark).Err())
 	}
-	_, err = s.admin.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+	_, err = s.Admin.Pipelined(t.Context(), func(p redis.Pipeliner) error {
 		for w := range int64(n) {
 			p.ZAdd(t.Context(), k[0], redis.Z{Score: float64(now - 2*n + w), Member: w})
 			p.HSet(t.Context(), k[1], w, now+ahead+600_000)
@@ -265,7 +247,7 @@ func TestKeysLostInAnyCombination(t *testing.T) {
 				gone = append(gone, key)
 			}
 		}
-		require.NoError(t, s.admin.Del(t.Context(), gone...).Err())
+		require.NoError(t, s.Admin.Del(t.Context(), gone...).Err())
 
 		q := requireQuarantine(t, c, in)
 		require.Equal(t, 2251*time.Millisecond, q.Wait(), gone)
@@ -296,7 +278,7 @@ func TestKeysLostInAnyCombination(t *testing.T) {
 		for _, g := range next {
 			require.Equal(t, horizon(q), g.Floor)
 		}
-		require.NoError(t, s.admin.FlushAll(t.Context()).Err())
+		require.NoError(t, s.Admin.FlushAll(t.Context()).Err())
 	}
 }
 
@@ -331,7 +313,7 @@ func TestIncarnationThatFlips(t *testing.T) {
 	c := opened(t, s)
 	s.Reincarnate(t)
 	require.Contains(t, requireQuarantine(t, c).Reason, "changed from")
-	s.run.Add(-1)
+	s.Run.Add(-1)
 	s.Sleep(time.Second)
 	q := requireQuarantine(t, c)
 	require.Contains(t, q.Reason, "flips between")
@@ -364,7 +346,7 @@ func TestPoolLowered(t *testing.T) {
 	require.Contains(t, m.Asked, "pool=2")
 
 	// Without the pin, the records of the other pool still show.
-	require.NoError(t, s.admin.Del(t.Context(), keys("orders")[3]).Err())
+	require.NoError(t, s.Admin.Del(t.Context(), keys("orders")[3]).Err())
 	_, err = c.Acquire(t.Context(), request(pool(2)))
 	require.ErrorIs(t, err, redisseq.ErrDamaged)
 }
@@ -378,7 +360,7 @@ func TestClockFarOffWritesNothing(t *testing.T) {
 		require.ErrorAs(t, err, new(*lease.ClockError))
 		require.ErrorAs(t, s.center(t).Init(t.Context(), req), new(*lease.ClockError))
 	}
-	require.Zero(t, s.admin.DBSize(t.Context()).Val())
+	require.Zero(t, s.Admin.DBSize(t.Context()).Val())
 }
 
 func TestHolderUnrenewedTooLongAcrossARestart(t *testing.T) {
@@ -420,48 +402,48 @@ func TestDamage(t *testing.T) {
 	s := newMini(t)
 	ctx, k := t.Context(), keys("orders")
 	for name, harm := range map[string]func() error{
-		"score":          func() error { return s.admin.ZAdd(ctx, k[0], redis.Z{Score: 0.5, Member: "0"}).Err() },
-		"negative score": func() error { return s.admin.ZAdd(ctx, k[0], redis.Z{Score: -7, Member: "0"}).Err() },
-		"huge score":     func() error { return s.admin.ZAdd(ctx, k[0], redis.Z{Score: 1e300, Member: "0"}).Err() },
-		"member":         func() error { return s.admin.ZAdd(ctx, k[0], redis.Z{Score: 0, Member: "x"}).Err() },
+		"score":          func() error { return s.Admin.ZAdd(ctx, k[0], redis.Z{Score: 0.5, Member: "0"}).Err() },
+		"negative score": func() error { return s.Admin.ZAdd(ctx, k[0], redis.Z{Score: -7, Member: "0"}).Err() },
+		"huge score":     func() error { return s.Admin.ZAdd(ctx, k[0], redis.Z{Score: 1e300, Member: "0"}).Err() },
+		"member":         func() error { return s.Admin.ZAdd(ctx, k[0], redis.Z{Score: 0, Member: "x"}).Err() },
 		"member replaced": func() error {
-			return redis.NewScript("redis.call('ZREM', KEYS[1], '0') return redis.call('ZADD', KEYS[1], 0, '00')").Run(ctx, s.admin, k).Err()
+			return redis.NewScript("redis.call('ZREM', KEYS[1], '0') return redis.call('ZADD', KEYS[1], 0, '00')").Run(ctx, s.Admin, k).Err()
 		},
-		"member in excess": func() error { return s.admin.ZAdd(ctx, k[0], redis.Z{Score: 0, Member: "4"}).Err() },
-		"mark":             func() error { return s.admin.HSet(ctx, k[1], "0", "1.7e+12").Err() },
-		"empty mark":       func() error { return s.admin.HSet(ctx, k[1], "0", "").Err() },
-		"mark in excess":   func() error { return s.admin.HSet(ctx, k[1], "x", "1").Err() },
+		"member in excess": func() error { return s.Admin.ZAdd(ctx, k[0], redis.Z{Score: 0, Member: "4"}).Err() },
+		"mark":             func() error { return s.Admin.HSet(ctx, k[1], "0", "1.7e+12").Err() },
+		"empty mark":       func() error { return s.Admin.HSet(ctx, k[1], "0", "").Err() },
+		"mark in excess":   func() error { return s.Admin.HSet(ctx, k[1], "x", "1").Err() },
 		"mark replaced": func() error {
-			return redis.NewScript("redis.call('HDEL', KEYS[2], '0') return redis.call('HSET', KEYS[2], 'x', 0)").Run(ctx, s.admin, k).Err()
+			return redis.NewScript("redis.call('HDEL', KEYS[2], '0') return redis.call('HSET', KEYS[2], 'x', 0)").Run(ctx, s.Admin, k).Err()
 		},
-		"owner":           func() error { return s.admin.HSet(ctx, k[2], "0", "me\r\n>\xff").Err() },
-		"owner in excess": func() error { return s.admin.HSet(ctx, k[2], "x", "").Err() },
-		"quarantine":      func() error { return s.admin.HSet(ctx, k[3], "quar", "soon").Err() },
-		"token":           func() error { return s.admin.HSet(ctx, k[2], "0", "0|900000000000001|0|0|").Err() },
+		"owner":           func() error { return s.Admin.HSet(ctx, k[2], "0", "me\r\n>\xff").Err() },
+		"owner in excess": func() error { return s.Admin.HSet(ctx, k[2], "x", "").Err() },
+		"quarantine":      func() error { return s.Admin.HSet(ctx, k[3], "quar", "soon").Err() },
+		"token":           func() error { return s.Admin.HSet(ctx, k[2], "0", "0|900000000000001|0|0|").Err() },
 		"lease is a hash": func() error {
-			return redis.NewScript("redis.call('DEL', KEYS[1]) return redis.call('HSET', KEYS[1], 'a', 'b')").Run(ctx, s.admin, k).Err()
+			return redis.NewScript("redis.call('DEL', KEYS[1]) return redis.call('HSET', KEYS[1], 'a', 'b')").Run(ctx, s.Admin, k).Err()
 		},
 		"mark is a zset": func() error {
-			return redis.NewScript("redis.call('DEL', KEYS[2]) return redis.call('ZADD', KEYS[2], 1, 'b')").Run(ctx, s.admin, k).Err()
+			return redis.NewScript("redis.call('DEL', KEYS[2]) return redis.call('ZADD', KEYS[2], 1, 'b')").Run(ctx, s.Admin, k).Err()
 		},
 		"owner is a list": func() error {
-			return redis.NewScript("redis.call('DEL', KEYS[3]) return redis.call('LPUSH', KEYS[3], 'b')").Run(ctx, s.admin, k).Err()
+			return redis.NewScript("redis.call('DEL', KEYS[3]) return redis.call('LPUSH', KEYS[3], 'b')").Run(ctx, s.Admin, k).Err()
 		},
-		"meta is a value": func() error { return s.admin.Set(ctx, k[3], "orders", 0).Err() },
+		"meta is a value": func() error { return s.Admin.Set(ctx, k[3], "orders", 0).Err() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.Wipe(t)
 			c := opened(t, s, pool(4))
 			g := lease.Grant{Request: request(), Token: 1, Ceiling: 1}
 			require.NoError(t, harm())
-			before := s.records(t)
+			before := s.Records(t)
 			g2, err := c.Acquire(ctx, request(func(r *lease.Request) { r.Last = 0 }))
 			require.ErrorIs(t, err, redisseq.ErrDamaged)
 			require.Zero(t, g2)
 			require.Contains(t, err.Error(), "delete all four")
-			require.Contains(t, err.Error(), s.addr)
+			require.Contains(t, err.Error(), s.Addr)
 			require.Less(t, len(err.Error()), 900)
-			require.Equal(t, before, s.records(t), "nothing was changed")
+			require.Equal(t, before, s.Records(t), "nothing was changed")
 
 			// The others either find the damage or have no use for the record.
 			if _, err = c.Renew(ctx, g); err != nil && !strings.Contains(err.Error(), lease.ErrLost.Error()) {

@@ -1,44 +1,19 @@
--- Every script starts with this file. One script is one atomic step of the
--- protocol in lease/doc.go.
+-- Every script of a center starts with internal/conn/values.lua and this file. One
+-- script is one atomic step of the protocol in lease/doc.go.
 --
 -- lease  ZSET  worker id -> when its lease expires (never lent: its own number)
 -- mark   HASH  worker id -> no id of this worker lies above it
 -- owners HASH  worker id -> owner|token|floor|since|holder
--- meta   HASH  pin, pool, run (incarnation: see server), prev (the one before), quar (nothing
+-- meta   HASH  pin, pool, run (incarnation: see server.lua), prev (the one before), quar (nothing
 --              is lent at or below it) and why, init (who opened the namespace),
 --              made (records there are of 0..made-1), o:owner -> worker id
 --
 -- The first three have an entry for each worker of the pool, always: so a loss of
 -- any of them shows in their sizes.
---
--- Times are Unix milliseconds of this server's clock.
 local lease, mark, owners, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-
-local clock = redis.call('TIME')
-local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
-
--- tostring would write 1.7e+12.
-local function str(n) return string.format('%.0f', n) end
-
--- damaged ends the script. What is between the brackets is for people.
-local function damaged(what, value)
-  local shown = string.gsub(string.sub(tostring(value), 1, 60), '[^%w%p ]', '?')
-  error('snowlease<' .. what .. ' is "' .. shown .. '"> end', 0)
-end
-
--- num reads a number that a script wrote: digits, and at most the given number, which
--- is less than 1e15.
-local function num(value, what, most)
-  local n = value and #value <= 15 and string.find(value, '^%d+$') and tonumber(value)
-  if not n or (most and n > most) then damaged(what, value) end
-  return n
-end
 
 -- Tokens rise from the clock on, and stay below what num reads.
 local topToken = 9e14
-
--- short is as much of a text as any script writes.
-local function short(text) return string.sub(text or '', 1, 500) end
 
 -- score reads the score of a worker id.
 local function score(value, worker)
@@ -73,23 +48,6 @@ local function keep(worker, rec, owner, token, floor, since, holder)
     redis.call('HDEL', meta, 'o:' .. rec.owner)
   end
   if owner ~= '0' then redis.call('HSET', meta, 'o:' .. owner, worker) end
-end
-
--- server returns the incarnation and the version of this server, as far as it tells
--- them. A restart changes run_id; master_replid changes when a replica is promoted,
--- which may have been this very process before. Redis 6.2 takes one section a call.
-local function server()
-  local info, link = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
-  if type(info) ~= 'string' or type(link) ~= 'string' then return nil, nil end
-  local run, replid = string.match(info, 'run_id:(%w+)'), string.match(link, 'master_replid:(%w+)')
-  return run and replid and run .. '/' .. replid, string.match(info, 'redis_version:([%w.]+)')
-end
-
--- ZMSCORE came with 6.2. A server that does not tell is taken as it is.
-local function tooOld(version)
-  local major, minor = string.match(version or '', '^(%d+)%.(%d+)')
-  if not major then return false end
-  return tonumber(major) < 6 or (tonumber(major) == 6 and tonumber(minor) < 2)
 end
 
 -- names lists the worker ids from..to.

@@ -3,15 +3,12 @@ package redisseq
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"log/slog"
-	"slices"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq/internal/conn"
 )
 
 // A Center lends worker ids from Redis. It is safe for concurrent use, keeps no
@@ -22,18 +19,7 @@ import (
 // end of a context without a deadline never while it waits for a reply). The call
 // then ends by itself within the client's timeouts and its outcome is dropped, as if
 // the reply had been lost.
-type Center struct {
-	client     redis.UniversalClient
-	name       string
-	prefix     string
-	quarantine Quarantine
-	warnings   []string
-	log        *slog.Logger // of a Sequence
-	scripts    scripts
-
-	replicas    int // that must have a grant before it is handed out
-	waitTimeout time.Duration
-}
+type Center struct{ conn *conn.Conn }
 
 var (
 	_ lease.Center      = (*Center)(nil)
@@ -46,26 +32,18 @@ var (
 // connect. It refuses, with ErrClient, a client that cannot keep the promise: nil, a
 // *redis.Ring, one that reads from replicas, one that may wait for a reply forever.
 func New(client redis.UniversalClient, opts ...Option) (*Center, error) {
-	name, warnings, err := inspect(client)
-	errs := []error{err}
-	c := &Center{client: client, name: name, warnings: warnings, prefix: "snowlease", quarantine: OnChange, log: slog.New(slog.DiscardHandler), scripts: loadScripts()}
-	for _, opt := range opts {
-		errs = append(errs, opt(c))
-	}
-	if err == nil {
-		errs = append(errs, c.canWait())
-	}
-	if err := errors.Join(errs...); err != nil {
+	c, err := conn.New(client, opts...)
+	if err != nil {
 		return nil, err
 	}
-	return c, nil
+	return &Center{c}, nil
 }
 
 // String names the Redis, without user or password: "redis 127.0.0.1:6379 db 0".
-func (c *Center) String() string { return c.name }
+func (c *Center) String() string { return c.conn.String() }
 
 // Warnings returns what New could not check about the client, to be logged.
-func (c *Center) Warnings() []string { return slices.Clone(c.warnings) }
+func (c *Center) Warnings() []string { return c.conn.Warnings() }
 
 // Acquire lends a free worker id: see lease.Center. Errors besides those named
 // there: ErrRunID, ErrVersion, ErrReplica, ErrDamaged.
@@ -73,7 +51,7 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
-	return c.lend(ctx, c.scripts.acquire, "acquire", req, append(c.args(req, req.Local), req.First, req.Last, req.Holder))
+	return c.lend(ctx, acquire, req, append(c.args(req, req.Local), req.First, req.Last, req.Holder))
 }
 
 // Renew raises the ceiling of g, or lends its worker id anew: see lease.Center. Errors
@@ -82,18 +60,18 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) 
 	if err := check(g); err != nil {
 		return lease.Grant{}, err
 	}
-	return c.lend(ctx, c.scripts.renew, "renew", g.Request, append(c.args(g.Request, 0), g.Worker, g.Token, g.Ceiling))
+	return c.lend(ctx, renew, g.Request, append(c.args(g.Request, 0), g.Worker, g.Token, g.Ceiling))
 }
 
 // lend runs a script whose reply is a grant.
-func (c *Center) lend(ctx context.Context, s script, verb string, req lease.Request, args []any) (lease.Grant, error) {
-	r, err := c.run(ctx, s, verb, req, args...)
+func (c *Center) lend(ctx context.Context, s script, req lease.Request, args []any) (lease.Grant, error) {
+	r, err := c.run(ctx, s, req, args...)
 	if err != nil {
 		return lease.Grant{}, err
 	}
 	g := lease.Grant{Request: req}
-	if err := r.ints(&g.Worker, &g.Token, &g.Now, &g.Floor, &g.Ceiling, &g.Since); err != nil {
-		return lease.Grant{}, c.wrap(verb, req.Namespace, err)
+	if err := r.Ints(&g.Worker, &g.Token, &g.Now, &g.Floor, &g.Ceiling, &g.Since); err != nil {
+		return lease.Grant{}, c.wrap(s, req.Namespace, err)
 	}
 	return g, nil
 }
@@ -104,7 +82,7 @@ func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 	if err := check(g); err != nil {
 		return err
 	}
-	_, err := c.run(ctx, c.scripts.release, "release", g.Request, append(c.args(g.Request, 0),
+	_, err := c.run(ctx, release, g.Request, append(c.args(g.Request, 0),
 		g.Worker, g.Token, min(max(lastUsed, g.Floor), g.Ceiling))...)
 	return err
 }
@@ -116,7 +94,7 @@ func (c *Center) Init(ctx context.Context, req lease.Request) error {
 	if err := req.Validate(); err != nil {
 		return err
 	}
-	_, err := c.run(ctx, c.scripts.init, "init", req, c.args(req, req.Local)...)
+	_, err := c.run(ctx, opening, req, c.args(req, req.Local)...)
 	return err
 }
 
@@ -124,18 +102,15 @@ func (c *Center) Init(ctx context.Context, req lease.Request) error {
 // nothing of it is on record. A pool of more than 500 is read in several calls, and
 // each Slot says when it was read.
 func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
-	if err := lease.CheckNamespace(namespace); err != nil {
-		return nil, err
-	}
 	var slots []lease.Slot
 	for {
-		r, err := c.run(ctx, c.scripts.slots, "slots", lease.Request{Namespace: namespace}, int64(len(slots)))
+		r, err := c.run(ctx, show, lease.Request{Namespace: namespace}, int64(len(slots)))
 		if err != nil {
 			return nil, err
 		}
-		more, pool, err := r.slots(int64(len(slots)))
+		more, pool, err := readSlots(r, int64(len(slots)))
 		if err != nil {
-			return nil, c.wrap("slots", namespace, err)
+			return nil, c.wrap(show, namespace, err)
 		}
 		slots = append(slots, more...)
 		if len(more) == 0 || int64(len(slots)) >= pool {
@@ -144,18 +119,36 @@ func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, err
 	}
 }
 
+// readSlots reads the slots from a worker id on, and the size of the pool.
+func readSlots(r conn.Reply, from int64) (slots []lease.Slot, pool int64, err error) {
+	var now int64
+	const width = 5
+	if len(r) < 3 || (len(r)-3)%width != 0 {
+		return nil, 0, r.Unknown()
+	}
+	if err := r[:3].Ints(&now, &pool); err != nil {
+		return nil, 0, err
+	}
+	for i := 3; i < len(r); i += width {
+		s := lease.Slot{Worker: from + int64(len(slots)), Holder: r[i+4][:min(len(r[i+4]), lease.MaxHolder)], Now: now}
+		if err := r[i-1:i+4].Ints(&s.Expires, &s.Mark, &s.Token, &s.Since); err != nil {
+			return nil, 0, err
+		}
+		if s.Expires < lease.MaxPool { // the order in which unused workers are lent
+			s.Expires = 0
+		}
+		slots = append(slots, s)
+	}
+	return slots, pool, nil
+}
+
 // args are the arguments that all scripts but slots share. local 0: no veto.
 func (c *Center) args(req lease.Request, local int64) []any {
 	return []any{
 		req.Pin(), req.Pool, (req.MaxTTL + req.Skew).Milliseconds(), req.Skew.Milliseconds(),
-		string(c.quarantine), local, lease.MaxClockError.Milliseconds(),
+		c.conn.Quarantine, local, lease.MaxClockError.Milliseconds(),
 		hex.EncodeToString(req.Owner[:]), req.TTL.Milliseconds(), req.Ahead.Milliseconds(),
 	}
-}
-
-func (c *Center) keys(namespace string) []string {
-	base := c.prefix + ":{" + namespace + "}:"
-	return []string{base + "lease", base + "mark", base + "owner", base + "meta"}
 }
 
 // check refuses a grant that no center gave, before its numbers reach a script.
@@ -171,5 +164,3 @@ func check(g lease.Grant) error {
 	}
 	return nil
 }
-
-func ms(t int64) time.Time { return time.UnixMilli(t) }

@@ -1,7 +1,6 @@
 package redisseq_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/internal/redistest"
 )
 
 func TestNewRefuses(t *testing.T) {
@@ -93,7 +93,7 @@ func TestPrefix(t *testing.T) {
 	t.Parallel()
 	s := newMini(t, redisseq.WithPrefix("app:ids"))
 	opened(t, s)
-	require.EqualValues(t, 1, s.admin.Exists(t.Context(), "app:ids:{orders}:lease").Val())
+	require.EqualValues(t, 1, s.Admin.Exists(t.Context(), "app:ids:{orders}:lease").Val())
 }
 
 func TestVersions(t *testing.T) {
@@ -101,7 +101,7 @@ func TestVersions(t *testing.T) {
 	for version, old := range map[string]bool{"6.2.0": false, "7.0.15": false, "8.0": false, "255.255.255": false, "?": false, "6.0.16": true, "5.0.14": true} {
 		for _, q := range []redisseq.Quarantine{redisseq.OnChange, redisseq.Never} {
 			s := newMini(t, redisseq.WithQuarantine(q))
-			s.version.Store(version)
+			s.Version.Store(version)
 			_, err := s.center(t).Acquire(t.Context(), request())
 			require.Equal(t, old, errors.Is(err, redisseq.ErrVersion), "%s %s: %v", version, q, err)
 			err = s.center(t).Init(t.Context(), request(func(r *lease.Request) { r.Namespace = "new" }))
@@ -115,9 +115,9 @@ func TestInitRefusesWhatIsThere(t *testing.T) {
 	s := newMini(t)
 	for _, key := range keys("orders") {
 		s.Wipe(t)
-		require.NoError(t, s.admin.Set(t.Context(), key, "x", 0).Err())
+		require.NoError(t, s.Admin.Set(t.Context(), key, "x", 0).Err())
 		require.ErrorIs(t, s.center(t).Init(t.Context(), request()), lease.ErrExists)
-		require.EqualValues(t, 1, s.admin.DBSize(t.Context()).Val())
+		require.EqualValues(t, 1, s.Admin.DBSize(t.Context()).Val())
 	}
 }
 
@@ -145,22 +145,10 @@ func TestRequestsThatAreWrong(t *testing.T) {
 		require.NotErrorIs(t, err, lease.ErrLost)
 		require.Error(t, c.Release(ctx, g, 0))
 	}
-	require.Zero(t, s.admin.DBSize(ctx).Val())
+	require.Zero(t, s.Admin.DBSize(ctx).Val())
 	slots, err := c.Slots(ctx, "unknown")
 	require.NoError(t, err)
 	require.Empty(t, slots)
-}
-
-// foreign is a client whose server answers scripts with something else.
-type foreign struct {
-	redis.UniversalClient
-	reply any
-}
-
-func (f foreign) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	cmd := redis.NewCmd(ctx)
-	cmd.SetVal(f.reply)
-	return cmd
 }
 
 func FuzzReply(f *testing.F) {
@@ -174,7 +162,7 @@ func FuzzReply(f *testing.F) {
 		}
 		ctx := t.Context()
 		for _, reply := range []any{list, s, int64(len(s)), nil, []any{}, []any{int64(1)}} {
-			c, err := redisseq.New(foreign{reply: reply})
+			c, err := redisseq.New(redistest.Foreign{Reply: reply})
 			require.NoError(t, err)
 			g, err := c.Acquire(ctx, request())
 			if err != nil {

@@ -26,8 +26,8 @@ func TestMemoryOfAPool(t *testing.T) {
 			require.NoError(t, err)
 		}
 		var bytes int64
-		for _, key := range s.admin.Keys(t.Context(), "*").Val() {
-			n, err := s.admin.MemoryUsage(t.Context(), key, 0).Result()
+		for _, key := range s.Admin.Keys(t.Context(), "*").Val() {
+			n, err := s.Admin.MemoryUsage(t.Context(), key, 0).Result()
 			require.NoError(t, err)
 			bytes += n
 		}

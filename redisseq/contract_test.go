@@ -20,7 +20,7 @@ func TestContractWithoutIncarnation(t *testing.T) {
 	t.Parallel()
 	leasetest.Run(t, func(t testing.TB) leasetest.Store {
 		s := newMini(t, redisseq.WithQuarantine(redisseq.Never))
-		s.traits.Incarnation = false
+		s.withoutIncarnation = true
 		return s
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/internal/redistest"
+	"github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -42,7 +44,7 @@ func TestRestartWithoutData(t *testing.T) {
 	_, err := c.Renew(t.Context(), g)
 	require.Error(t, err)
 	require.NotErrorIs(t, err, lease.ErrLost)
-	require.Contains(t, err.Error(), "at redis "+s.addr+" db 0")
+	require.Contains(t, err.Error(), "at redis "+s.Addr+" db 0")
 	srv.Start()
 	_, err = c.Renew(t.Context(), g)
 	require.ErrorIs(t, err, lease.ErrLost)
@@ -55,7 +57,7 @@ func TestKilledAndRestartedFromAnOldDump(t *testing.T) {
 	t.Parallel()
 	s, srv := startReal(t)
 	c := opened(t, s)
-	require.NoError(t, s.admin.Save(t.Context()).Err())
+	require.NoError(t, s.Admin.Save(t.Context()).Err())
 	g := acquire(t, c)
 	srv.Kill()
 	srv.Start()
@@ -69,8 +71,8 @@ func TestKilledAndRestartedFromAnOldDump(t *testing.T) {
 func TestUserWithoutInfo(t *testing.T) {
 	t.Parallel()
 	s, srv := startReal(t)
-	require.NoError(t, s.admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~snowlease:*", "+@all", "-info").Err())
-	client := redis.NewClient(&redis.Options{Addr: s.addr, Username: "app", Password: "secret"})
+	require.NoError(t, s.Admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~snowlease:*", "+@all", "-info").Err())
+	client := redis.NewClient(&redis.Options{Addr: s.Addr, Username: "app", Password: "secret"})
 	t.Cleanup(func() { _ = client.Close() })
 	c, err := redisseq.New(client)
 	require.NoError(t, err)
@@ -84,14 +86,14 @@ func TestUserWithoutInfo(t *testing.T) {
 	refused(c.Init(t.Context(), request()))
 	_, err = c.Acquire(t.Context(), request())
 	refused(err)
-	require.Zero(t, s.admin.DBSize(t.Context()).Val())
+	require.Zero(t, s.Admin.DBSize(t.Context()).Val())
 
 	// Also where a grant is out, and the server comes back from an old dump.
 	g := acquire(t, opened(t, s))
-	require.NoError(t, s.admin.Save(t.Context()).Err())
+	require.NoError(t, s.Admin.Save(t.Context()).Err())
 	srv.Kill()
 	srv.Start()
-	require.NoError(t, s.admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~snowlease:*", "+@all", "-info").Err())
+	require.NoError(t, s.Admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~snowlease:*", "+@all", "-info").Err())
 	_, err = c.Renew(t.Context(), g)
 	refused(err)
 	refused(c.Release(t.Context(), g, g.Now))
@@ -105,8 +107,8 @@ func TestUserWithoutInfo(t *testing.T) {
 func TestUserWithoutRights(t *testing.T) {
 	t.Parallel()
 	s := newReal(t)
-	require.NoError(t, s.admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~other:*", "+@all").Err())
-	client := redis.NewClient(&redis.Options{Addr: s.addr, Username: "app", Password: "secret"})
+	require.NoError(t, s.Admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~other:*", "+@all").Err())
+	client := redis.NewClient(&redis.Options{Addr: s.Addr, Username: "app", Password: "secret"})
 	t.Cleanup(func() { _ = client.Close() })
 	c, err := redisseq.New(client)
 	require.NoError(t, err)
@@ -119,8 +121,8 @@ func TestMemoryLimit(t *testing.T) {
 	s := newReal(t)
 	c := opened(t, s)
 	g := acquire(t, c)
-	require.NoError(t, s.admin.ConfigSet(t.Context(), "maxmemory", "1").Err())
-	require.ErrorContains(t, s.admin.Set(t.Context(), "k", "v", 0).Err(), "OOM")
+	require.NoError(t, s.Admin.ConfigSet(t.Context(), "maxmemory", "1").Err())
+	require.ErrorContains(t, s.Admin.Set(t.Context(), "k", "v", 0).Err(), "OOM")
 	g = renew(t, c, g)
 	acquire(t, c)
 	require.NoError(t, c.Release(t.Context(), g, g.Now))
@@ -131,16 +133,16 @@ func TestEviction(t *testing.T) {
 	s := newReal(t)
 	c := opened(t, s)
 	g := acquire(t, c)
-	require.NoError(t, s.admin.ConfigSet(t.Context(), "maxmemory-policy", "volatile-ttl").Err())
-	require.NoError(t, s.admin.ConfigSet(t.Context(), "maxmemory", "1").Err())
+	require.NoError(t, s.Admin.ConfigSet(t.Context(), "maxmemory-policy", "volatile-ttl").Err())
+	require.NoError(t, s.Admin.ConfigSet(t.Context(), "maxmemory", "1").Err())
 	renew(t, c, g)
 
-	require.NoError(t, s.admin.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
+	require.NoError(t, s.Admin.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
 	require.Eventually(t, func() bool {
-		s.admin.Set(t.Context(), "k", "v", 0)
-		return s.admin.Exists(t.Context(), keys("orders")...).Val() < 4
+		s.Admin.Set(t.Context(), "k", "v", 0)
+		return s.Admin.Exists(t.Context(), keys("orders")...).Val() < 4
 	}, 10*time.Second, time.Millisecond)
-	require.NoError(t, s.admin.ConfigSet(t.Context(), "maxmemory", "0").Err())
+	require.NoError(t, s.Admin.ConfigSet(t.Context(), "maxmemory", "0").Err())
 	q := requireQuarantine(t, c)
 	s.Sleep(q.Wait())
 	for range 3 { // the fourth may be the holder's
@@ -153,7 +155,7 @@ func TestForgottenScripts(t *testing.T) {
 	s := newReal(t)
 	c := opened(t, s)
 	g := acquire(t, c)
-	require.NoError(t, s.admin.ScriptFlush(t.Context()).Err())
+	require.NoError(t, s.Admin.ScriptFlush(t.Context()).Err())
 	renew(t, c, g)
 }
 
@@ -163,13 +165,13 @@ func TestKeysHaveNoTTL(t *testing.T) {
 		c := opened(t, s)
 		g := acquire(t, c)
 		for _, key := range keys("orders") {
-			require.Equal(t, time.Duration(-1), s.admin.TTL(t.Context(), key).Val())
-			require.NoError(t, s.admin.Expire(t.Context(), key, time.Hour).Err())
+			require.Equal(t, time.Duration(-1), s.Admin.TTL(t.Context(), key).Val())
+			require.NoError(t, s.Admin.Expire(t.Context(), key, time.Hour).Err())
 		}
 		renew(t, c, g)
-		require.EqualValues(t, 4, s.admin.DBSize(t.Context()).Val())
+		require.EqualValues(t, 4, s.Admin.DBSize(t.Context()).Val())
 		for _, key := range keys("orders") {
-			require.Equal(t, time.Duration(-1), s.admin.TTL(t.Context(), key).Val(), "a TTL set by others does not stay")
+			require.Equal(t, time.Duration(-1), s.Admin.TTL(t.Context(), key).Val(), "a TTL set by others does not stay")
 		}
 	})
 }
@@ -178,8 +180,8 @@ func TestServerThatHangs(t *testing.T) {
 	t.Parallel()
 	s, srv := startReal(t)
 	for name, options := range map[string]redis.Options{
-		"default":               {Addr: s.addr},
-		"ContextTimeoutEnabled": {Addr: s.addr, ContextTimeoutEnabled: true, ReadTimeout: -1},
+		"default":               {Addr: s.Addr},
+		"ContextTimeoutEnabled": {Addr: s.Addr, ContextTimeoutEnabled: true, ReadTimeout: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := redis.NewClient(&options)
@@ -215,7 +217,7 @@ func TestContextThatHasEnded(t *testing.T) {
 	cancel()
 	_, err := s.center(t).Acquire(ctx, request())
 	require.ErrorIs(t, err, context.Canceled)
-	require.Zero(t, s.admin.DBSize(t.Context()).Val(), "nothing was sent")
+	require.Zero(t, s.Admin.DBSize(t.Context()).Val(), "nothing was sent")
 }
 
 func TestReplica(t *testing.T) {
@@ -223,7 +225,7 @@ func TestReplica(t *testing.T) {
 	s := newReal(t)
 	c := opened(t, s)
 	g := acquire(t, c)
-	require.NoError(t, s.admin.ReplicaOf(t.Context(), "127.0.0.1", "1").Err())
+	require.NoError(t, s.Admin.ReplicaOf(t.Context(), "127.0.0.1", "1").Err())
 	is := func(err error) {
 		t.Helper()
 		require.ErrorIs(t, err, redisseq.ErrReplica)
@@ -238,7 +240,7 @@ func TestReplica(t *testing.T) {
 	is(c.Release(t.Context(), g, g.Now))
 	is(c.Init(t.Context(), request(func(r *lease.Request) { r.Namespace = "new" })))
 
-	require.NoError(t, s.admin.ReplicaOf(t.Context(), "NO", "ONE").Err())
+	require.NoError(t, s.Admin.ReplicaOf(t.Context(), "NO", "ONE").Err())
 	g.Token--
 	renewSoon(t, c, g)
 }
@@ -248,10 +250,10 @@ func TestTooFewReplicas(t *testing.T) {
 	s := newReal(t)
 	c := opened(t, s)
 	g := acquire(t, c)
-	require.NoError(t, s.admin.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
+	require.NoError(t, s.Admin.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
 	_, err := c.Renew(t.Context(), g)
 	require.ErrorContains(t, err, "NOREPLICAS")
-	require.NoError(t, s.admin.ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
+	require.NoError(t, s.Admin.ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
 	renew(t, c, g)
 }
 
@@ -279,10 +281,10 @@ func TestBigPool(t *testing.T) {
 	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
 
 	// A loss is made good in steps.
-	require.NoError(t, s.admin.Del(t.Context(), keys("orders")[1]).Err())
+	require.NoError(t, s.Admin.Del(t.Context(), keys("orders")[1]).Err())
 	_, err = c.Renew(t.Context(), g)
 	require.ErrorAs(t, err, new(*lease.QuarantineError))
-	require.EqualValues(t, n, s.admin.HLen(t.Context(), keys("orders")[1]).Val(), "else each renewal finds a loss")
+	require.EqualValues(t, n, s.Admin.HLen(t.Context(), keys("orders")[1]).Val(), "else each renewal finds a loss")
 	require.Contains(t, requireQuarantine(t, c, pool(n)).Reason, "slot records were missing: of 20000 leases")
 	g = renewSoon(t, c, g)
 	slots, err := c.Slots(t.Context(), "orders")
@@ -290,14 +292,14 @@ func TestBigPool(t *testing.T) {
 	require.Len(t, slots, n)
 	require.Equal(t, g.Ceiling, slots[g.Worker].Mark)
 	require.Equal(t, g.Holder, slots[g.Worker].Holder)
-	require.EqualValues(t, n, s.admin.HLen(t.Context(), keys("orders")[2]).Val())
+	require.EqualValues(t, n, s.Admin.HLen(t.Context(), keys("orders")[2]).Val())
 }
 
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	cluster := testserver.NewCluster(t)
-	client := clusterClient(t, cluster)
+	client := redistest.ClusterClient(t, cluster)
 	c, err := redisseq.New(client)
 	require.NoError(t, err)
 	require.Contains(t, c.String(), "redis cluster 127.0.0.1:")
@@ -325,8 +327,8 @@ func TestCluster(t *testing.T) {
 func TestClusterMovesASlot(t *testing.T) {
 	t.Parallel()
 	cluster := testserver.NewCluster(t)
-	for ns, options := range map[string][]redisseq.Option{"orders": nil, "bills": {redisseq.WithWaitReplicas(1, redisseq.MaxWait)}} {
-		c, err := redisseq.New(clusterClient(t, cluster), options...)
+	for ns, options := range map[string][]redisseq.Option{"orders": nil, "bills": {redisseq.WithWaitReplicas(1, 2*time.Second)}} {
+		c, err := redisseq.New(redistest.ClusterClient(t, cluster), options...)
 		require.NoError(t, err)
 		in := func(r *lease.Request) { ttl(8 * time.Second)(r); r.Namespace = ns }
 		require.NoError(t, c.Init(t.Context(), request(in)))
@@ -356,21 +358,22 @@ func TestClusterMovesASlot(t *testing.T) {
 func TestClusterLosesAMaster(t *testing.T) {
 	t.Parallel()
 	cluster := testserver.NewCluster(t)
-	client := clusterClient(t, cluster)
+	client := redistest.ClusterClient(t, cluster)
 	long := ttl(10 * time.Minute)
 	plain, err := redisseq.New(client)
 	require.NoError(t, err)
-	waits, err := redisseq.New(client, redisseq.WithWaitReplicas(1, redisseq.MaxWait))
+	waits, err := redisseq.New(client, redisseq.WithWaitReplicas(1, 2*time.Second))
 	require.NoError(t, err)
 	require.NoError(t, plain.Init(t.Context(), request(long)))
 	a, b := acquire(t, plain, long), acquire(t, waits, long)
 	// One that nobody but itself tells of the failover.
 	alone := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ClusterStateReloadInterval: time.Hour})
 	t.Cleanup(func() { _ = alone.Close() })
-	dispenser, err := redisseq.NewDispenser(alone, &segment.Memory{}, segment.Config{Name: "orders"})
+	dispenser, err := segments.NewDispenser(alone, &segment.Memory{}, segment.Config{Name: "orders"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, dispenser.Close()) })
-	number, err := dispenser.Reserve(t.Context(), numbers(1))
+	one := segment.Request{Name: "orders", N: 1, Start: 1, Max: 1 << 60, Create: true}
+	number, err := dispenser.Reserve(t.Context(), one)
 	require.NoError(t, err)
 
 	master := cluster.Master(keys("orders")[0])
@@ -385,19 +388,13 @@ func TestClusterLosesAMaster(t *testing.T) {
 	time.Sleep(q.Wait())
 	require.Greater(t, acquire(t, plain, long).Floor, a.Ceiling)
 	require.Eventually(t, func() bool {
-		next, err := dispenser.Reserve(t.Context(), numbers(1))
+		next, err := dispenser.Reserve(t.Context(), one)
 		return err == nil && next.First > number.Last
 	}, time.Minute, 20*time.Millisecond)
 	_, err = waits.Renew(t.Context(), b)
 	require.ErrorIs(t, err, redisseq.ErrNotReplicated, "the promoted one has no replica")
 	master.Start()
 	renewSoon(t, waits, b)
-}
-
-func clusterClient(t testing.TB, cluster *testserver.Cluster) *redis.ClusterClient {
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs()})
-	t.Cleanup(func() { _ = client.Close() })
-	return client
 }
 
 func TestSentinel(t *testing.T) {

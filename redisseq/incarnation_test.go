@@ -22,8 +22,8 @@ type life struct {
 func (l *life) now() string {
 	l.t.Helper()
 	s := at(l.t, l.srv)
-	defer s.admin.Close()
-	c, err := redisseq.New(s.admin)
+	defer s.Admin.Close()
+	c, err := redisseq.New(s.Admin)
 	require.NoError(l.t, err)
 	var id string
 	require.Eventually(l.t, func() bool {
@@ -50,7 +50,7 @@ func TestIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	primary, replica, second := testserver.NewRedis(t), testserver.NewRedis(t), testserver.NewRedis(t)
-	admin, other := at(t, primary).admin, at(t, replica).admin
+	admin, other := at(t, primary).Admin, at(t, replica).Admin
 	port := func(s *testserver.Server) string { return s.Addr()[strings.LastIndexByte(s.Addr(), ':')+1:] }
 	l := &life{t: t, srv: primary}
 	l.last = l.now()
@@ -108,7 +108,7 @@ func TestIncarnation(t *testing.T) {
 
 func replication(t testing.TB, s *testserver.Server, name string) string {
 	t.Helper()
-	return at(t, s).admin.InfoMap(t.Context(), "replication").Item("Replication", name)
+	return at(t, s).Admin.InfoMap(t.Context(), "replication").Item("Replication", name)
 }
 
 // follows waits until s is a replica that has its master's data.
@@ -131,7 +131,7 @@ func TestIncarnationOfACluster(t *testing.T) {
 	}
 	for _, to := range []*testserver.Server{replica, master} {
 		follows(t, to)
-		require.NoError(t, at(t, to).admin.Do(t.Context(), "CLUSTER", "FAILOVER", "TAKEOVER").Err())
+		require.NoError(t, at(t, to).Admin.Do(t.Context(), "CLUSTER", "FAILOVER", "TAKEOVER").Err())
 		require.Equal(t, "master", replication(t, to, "role"))
 		for deadline := time.Now().Add(time.Minute); cluster.Master(key) != to; { // the others hear of it
 			require.True(t, time.Now().Before(deadline))

@@ -17,6 +17,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/internal/redistest"
 )
 
 // An answer is an error that a server gives.
@@ -139,7 +140,7 @@ func TestFaultAtEachCommand(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, scripts known %v", name, known), func(t *testing.T) {
 				t.Parallel()
 				s := newMini(t)
-				client := s.client(t)
+				client := s.Client(t)
 				f := &failing{}
 				client.AddHook(f)
 				c, err := redisseq.New(client)
@@ -151,7 +152,7 @@ func TestFaultAtEachCommand(t *testing.T) {
 					*f = failing{}
 					verb.prepare(t, e)
 					if !known {
-						require.NoError(t, s.admin.ScriptFlush(t.Context()).Err())
+						require.NoError(t, s.Admin.ScriptFlush(t.Context()).Err())
 					}
 					*f = failing{at: at, lost: lost, err: fault}
 					g, err := verb.run(t, e)
@@ -160,7 +161,7 @@ func TestFaultAtEachCommand(t *testing.T) {
 					if err != nil {
 						require.Zero(t, g, what)
 						if !errors.Is(err, lease.ErrLost) || verb.want == nil { // done, by a command that ran twice
-							require.ErrorContains(t, err, s.addr, what)
+							require.ErrorContains(t, err, s.Addr, what)
 						}
 						if again, err := verb.run(t, e); err == nil {
 							g = again
@@ -216,7 +217,7 @@ func TestRepliesThatAreWrong(t *testing.T) {
 		[]any{"VERSION"},
 		[]any{"?"},
 	} {
-		c, err := redisseq.New(foreign{reply: reply})
+		c, err := redisseq.New(redistest.Foreign{Reply: reply})
 		require.NoError(t, err)
 		g, err := c.Acquire(ctx, request())
 		require.ErrorContains(t, err, "redisseq: acquire", "%v", reply)
@@ -230,7 +231,7 @@ func TestRepliesThatAreWrong(t *testing.T) {
 			require.Nil(t, slots)
 		}
 	}
-	c, err := redisseq.New(foreign{reply: []any{"MORE"}})
+	c, err := redisseq.New(redistest.Foreign{Reply: []any{"MORE"}})
 	require.NoError(t, err)
 	_, err = c.Acquire(ctx, request())
 	require.ErrorIs(t, err, redisseq.ErrDamaged, "records that are made for ever")
@@ -277,7 +278,7 @@ func TestWaitReplicasFaults(t *testing.T) {
 	s := newMini(t)
 	var slots atomic.Value // what the cluster says of itself
 	slots.Store(func() ([]redis.ClusterSlot, error) {
-		return []redis.ClusterSlot{{Start: 0, End: 16383, Nodes: []redis.ClusterNode{{Addr: s.addr}}}}, nil
+		return []redis.ClusterSlot{{Start: 0, End: 16383, Nodes: []redis.ClusterNode{{Addr: s.Addr}}}}, nil
 	})
 	cluster := func(t *testing.T, f *failing) redis.UniversalClient {
 		client := redis.NewClusterClient(&redis.ClusterOptions{
@@ -294,11 +295,11 @@ func TestWaitReplicasFaults(t *testing.T) {
 		return client
 	}
 	single := func(t *testing.T, f *failing) redis.UniversalClient {
-		client := s.client(t)
+		client := s.Client(t)
 		client.AddHook(f)
 		return client
 	}
-	moved, here := "MOVED 1 ", s.addr[strings.LastIndexByte(s.addr, ':'):] // go-redis leaves the host of a loopback out
+	moved, here := "MOVED 1 ", s.Addr[strings.LastIndexByte(s.Addr, ':'):] // go-redis leaves the host of a loopback out
 	for name, c := range map[string]struct {
 		client func(*testing.T, *failing) redis.UniversalClient
 		err    error
@@ -326,5 +327,5 @@ func TestWaitReplicasFaults(t *testing.T) {
 		_, err = center.Acquire(t.Context(), request())
 		require.ErrorContains(t, err, "nobody there")
 	})
-	require.False(t, strings.Contains(fmt.Sprint(s.records(t)), "orders"), "nothing was carried out")
+	require.False(t, strings.Contains(fmt.Sprint(s.Records(t)), "orders"), "nothing was carried out")
 }

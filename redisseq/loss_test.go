@@ -20,6 +20,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/internal/redistest"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -144,7 +145,9 @@ func (f *fleet) renewed() {
 	}
 }
 
-func (f *fleet) admin() *redis.Client { return (&store{addr: f.addr.Load().(string)}).client(f.t) }
+func (f *fleet) admin() *redis.Client {
+	return (&redistest.Store{Addr: f.addr.Load().(string)}).Client(f.t)
+}
 
 // join starts a newcomer after a loss, the first to ask, and returns when it was refused.
 func (f *fleet) join(lose func(*fleet)) (k *keeper.Keeper, started chan error, at time.Time) {

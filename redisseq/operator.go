@@ -2,70 +2,24 @@ package redisseq
 
 import (
 	"context"
-	_ "embed"
-	"fmt"
+	"errors"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq/internal/conn"
 )
 
 var _ lease.Operator = (*Center)(nil)
 
-var (
-	//go:embed operator_incarnation.lua
-	operatorIncarnationLua string
-	//go:embed operator_record.lua
-	operatorRecordLua string
-	//go:embed operator_quarantine.lua
-	operatorQuarantineLua string
-	//go:embed operator_revoke.lua
-	operatorRevokeLua string
-	//go:embed operator_retire.lua
-	operatorRetireLua string
-	//go:embed operator_mend.lua
-	operatorMendLua string
-)
-
-// operate runs a script of an operator and returns its reply if that is OK, CHANGED or CLOCK.
-func (c *Center) operate(ctx context.Context, verb, namespace, script string, args ...any) (reply, error) {
-	if err := lease.CheckNamespace(namespace); err != nil {
-		return nil, err
-	}
-	value, err := within(ctx, func() (any, error) {
-		value, err := join(baseLua, script).Run(ctx, c.client, c.keys(namespace), args...).Result()
-		c.refresh(ctx, err)
-		return value, err
-	})
-	if err != nil {
-		return nil, c.wrap(verb, namespace, c.translate(namespace, err))
-	}
-	r, err := parse(value)
-	switch {
-	case err != nil:
-	case r[0] == "UNKNOWN":
-		err = lease.ErrUnknown
-	case r[0] == "LOST":
-		return nil, lease.ErrLost
-	case r[0] == "CHANGED", r[0] == "CLOCK":
-	default:
-		err = r.fault()
-	}
-	if err != nil {
-		return nil, c.wrap(verb, namespace, err)
-	}
-	return r, nil
-}
-
 // Incarnation is that of lease.Operator: the run_id and master_replid of the server.
 func (c *Center) Incarnation(ctx context.Context, namespace string) (string, error) {
-	if c.quarantine == Never {
+	if c.conn.Quarantine == conn.Never {
 		return "", lease.CheckNamespace(namespace)
 	}
-	const verb = "read the incarnation for"
-	r, err := c.operate(ctx, verb, namespace, operatorIncarnationLua)
+	r, err := c.run(ctx, incarnation, lease.Request{Namespace: namespace})
 	if err == nil && len(r) != 2 {
-		err = c.wrap(verb, namespace, r.unknown())
+		err = c.wrap(incarnation, namespace, r.Unknown())
 	}
 	if err != nil {
 		return "", err
@@ -75,56 +29,61 @@ func (c *Center) Incarnation(ctx context.Context, namespace string) (string, err
 
 // Record is that of lease.Operator.
 func (c *Center) Record(ctx context.Context, namespace string) (lease.Record, error) {
-	const verb = "read the record of"
-	r, err := c.operate(ctx, verb, namespace, operatorRecordLua)
+	r, err := c.run(ctx, record, lease.Request{Namespace: namespace})
 	if err != nil {
 		return lease.Record{}, err
 	}
 	var rec lease.Record
 	if len(r) != 7 {
-		err = r.unknown()
-	} else if err = r[:3].ints(&rec.Now, &rec.Quarantine); err == nil {
+		err = r.Unknown()
+	} else if err = r[:3].Ints(&rec.Now, &rec.Quarantine); err == nil {
 		rec.Pin, rec.Incarnation, rec.Former, rec.Reason = r[3], printable.Text(r[4]), printable.Text(r[5]), printable.Text(r[6])
 		return rec, nil
 	}
-	return lease.Record{}, c.wrap(verb, namespace, err)
+	return lease.Record{}, c.wrap(record, namespace, err)
 }
 
 // Quarantine is that of lease.Operator.
 func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (lease.Record, error) {
-	const verb = "begin a quarantine of"
-	for range 10 {
-		rec, err := c.Record(ctx, namespace)
-		if err != nil {
-			return lease.Record{}, err
-		}
+	err := c.pinned(ctx, namespace, func(rec lease.Record) error {
 		pinned, err := lease.ParsePin(rec.Pin)
 		if err != nil && !lease.Retired(rec.Pin) {
-			err = c.damaged(namespace, err.Error())
+			err = conn.Damaged(err.Error(), c.remedy(namespace))
 		}
 		if err != nil {
-			return lease.Record{}, c.wrap(verb, namespace, err)
+			return c.wrap(quarantine, namespace, err)
 		}
-		r, err := c.operate(ctx, verb, namespace, operatorQuarantineLua, rec.Pin, (pinned.MaxTTL + pinned.Skew).Milliseconds(), reason)
-		if err != nil {
-			return lease.Record{}, err
+		_, err = c.run(ctx, quarantine, lease.Request{Namespace: namespace}, rec.Pin, (pinned.MaxTTL + pinned.Skew).Milliseconds(), reason)
+		return err
+	})
+	if err != nil {
+		return lease.Record{}, err
+	}
+	return c.Record(ctx, namespace)
+}
+
+// pinned does what depends on the pin that it reads, and again where that has changed.
+func (c *Center) pinned(ctx context.Context, namespace string, do func(lease.Record) error) (err error) {
+	for range 10 {
+		var rec lease.Record
+		if rec, err = c.Record(ctx, namespace); err != nil {
+			return err
 		}
-		if r[0] == "OK" {
-			return c.Record(ctx, namespace)
+		if err = do(rec); !errors.Is(err, errChanged) {
+			return err
 		}
 	}
-	return lease.Record{}, c.wrap(verb, namespace, fmt.Errorf("%w: the pin changes while it is read", ErrDamaged))
+	return err
 }
 
 // Revoke is that of lease.Operator.
 func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int64) error {
-	_, err := c.operate(ctx, "take back a worker id of", namespace, operatorRevokeLua, worker, token)
+	_, err := c.run(ctx, revoke, lease.Request{Namespace: namespace}, worker, token)
 	return err
 }
 
 // Mend is that of lease.Operator, in a script for each 500 worker ids.
 func (c *Center) Mend(ctx context.Context, namespace string, local int64) error {
-	const verb = "mend the times of"
 	start := time.Now()
 	rec, err := c.Record(ctx, namespace)
 	if err != nil {
@@ -132,23 +91,16 @@ func (c *Center) Mend(ctx context.Context, namespace string, local int64) error 
 	}
 	req, err := lease.ParsePin(rec.Pin)
 	if err != nil {
-		return c.wrap(verb, namespace, err)
+		return c.wrap(mend, namespace, err)
 	}
 	req.Namespace, req.Local = namespace, local
 	for from := int64(0); from < req.Pool; from += 500 {
 		if local != 0 {
 			req.Local = local + time.Since(start).Milliseconds()
 		}
-		r, err := c.operate(ctx, verb, namespace, operatorMendLua, rec.Pin, req.Pool,
-			(req.MaxTTL + req.Skew).Milliseconds(), req.Local, lease.MaxClockError.Milliseconds(), from)
-		if err != nil {
+		if _, err := c.run(ctx, mend, req, rec.Pin, req.Pool,
+			(req.MaxTTL + req.Skew).Milliseconds(), req.Local, lease.MaxClockError.Milliseconds(), from); err != nil {
 			return err
-		}
-		if answer := r.answer(req); answer != nil {
-			return answer
-		}
-		if r[0] == "CHANGED" {
-			return c.wrap(verb, namespace, fmt.Errorf("%w: the pin changes while it is read", ErrDamaged))
 		}
 	}
 	return nil
@@ -156,16 +108,11 @@ func (c *Center) Mend(ctx context.Context, namespace string, local int64) error 
 
 // Retire is that of lease.Operator.
 func (c *Center) Retire(ctx context.Context, namespace, reason string) error {
-	const verb = "retire"
-	for range 10 {
-		rec, err := c.Record(ctx, namespace)
-		if err != nil || lease.Retired(rec.Pin) {
-			return err
+	return c.pinned(ctx, namespace, func(rec lease.Record) error {
+		if lease.Retired(rec.Pin) {
+			return nil
 		}
-		r, err := c.operate(ctx, verb, namespace, operatorRetireLua, rec.Pin, lease.RetiredPin(reason))
-		if err != nil || r[0] == "OK" {
-			return err
-		}
-	}
-	return c.wrap(verb, namespace, fmt.Errorf("%w: the pin changes while it is read", ErrDamaged))
+		_, err := c.run(ctx, retire, lease.Request{Namespace: namespace}, rec.Pin, lease.RetiredPin(reason))
+		return err
+	})
 }

@@ -25,7 +25,7 @@ func TestOperator(t *testing.T) {
 		t.Parallel()
 		leasetest.RunOperator(t, func(t testing.TB) leasetest.Store {
 			s := newMini(t, redisseq.WithQuarantine(redisseq.Never))
-			s.traits.Incarnation = false
+			s.withoutIncarnation = true
 			return s
 		})
 	})
@@ -37,16 +37,16 @@ func TestOperatorFindsDamage(t *testing.T) {
 	s := newMini(t)
 	c := opened(t, s)
 	meta := keys("orders")[3]
-	require.NoError(t, s.admin.HSet(t.Context(), meta, "pin", "mine").Err())
+	require.NoError(t, s.Admin.HSet(t.Context(), meta, "pin", "mine").Err())
 	_, err := c.Quarantine(t.Context(), "orders", "by hand")
 	require.ErrorContains(t, err, `"mine" is not what a namespace is pinned to`)
-	require.NoError(t, s.admin.HSet(t.Context(), meta, "quar", "soon").Err())
+	require.NoError(t, s.Admin.HSet(t.Context(), meta, "quar", "soon").Err())
 	_, err = c.Record(t.Context(), "orders")
 	require.ErrorIs(t, err, redisseq.ErrDamaged)
-	require.NoError(t, s.admin.HSet(t.Context(), keys("orders")[2], "0", "me").Err())
+	require.NoError(t, s.Admin.HSet(t.Context(), keys("orders")[2], "0", "me").Err())
 	require.ErrorIs(t, c.Revoke(t.Context(), "orders", 0, 1), redisseq.ErrDamaged)
-	require.NoError(t, s.admin.Del(t.Context(), meta).Err())
-	require.NoError(t, s.admin.Set(t.Context(), meta, "x", 0).Err())
+	require.NoError(t, s.Admin.Del(t.Context(), meta).Err())
+	require.NoError(t, s.Admin.Set(t.Context(), meta, "x", 0).Err())
 	_, err = c.Record(t.Context(), "orders")
 	require.ErrorIs(t, err, redisseq.ErrDamaged)
 	_, err = c.Quarantine(t.Context(), "orders", "by hand")
@@ -63,13 +63,13 @@ func TestMend(t *testing.T) {
 		dead, live := acquire(t, c, two), acquire(t, c, two)
 		ctx, far := t.Context(), fmt.Sprint(int64(year3000))
 		set := func(expires, mark, quarantine int64) {
-			require.NoError(t, s.admin.ZAdd(ctx, k[0], redis.Z{Member: dead.Worker, Score: float64(expires)}).Err())
-			require.NoError(t, s.admin.HSet(ctx, k[1], dead.Worker, mark).Err())
-			require.NoError(t, s.admin.HSet(ctx, k[3], "quar", quarantine).Err())
+			require.NoError(t, s.Admin.ZAdd(ctx, k[0], redis.Z{Member: dead.Worker, Score: float64(expires)}).Err())
+			require.NoError(t, s.Admin.HSet(ctx, k[1], dead.Worker, mark).Err())
+			require.NoError(t, s.Admin.HSet(ctx, k[3], "quar", quarantine).Err())
 		}
 		set(year3000, year3000, year3000)
-		require.NoError(t, s.admin.ZAdd(ctx, k[0], redis.Z{Member: live.Worker, Score: year3000}).Err())
-		require.NoError(t, s.admin.HSet(ctx, k[2], dead.Worker, strings.Join([]string{"aa", far, far, far, "x"}, "|")).Err())
+		require.NoError(t, s.Admin.ZAdd(ctx, k[0], redis.Z{Member: live.Worker, Score: year3000}).Err())
+		require.NoError(t, s.Admin.HSet(ctx, k[2], dead.Worker, strings.Join([]string{"aa", far, far, far, "x"}, "|")).Err())
 
 		require.NoError(t, c.Mend(ctx, "orders", 0))
 		rec, err := c.Record(ctx, "orders")
@@ -97,7 +97,7 @@ func TestMend(t *testing.T) {
 		require.LessOrEqual(t, live.Ceiling, live.Now+hold)
 
 		set(rec.Now-2, rec.Now-2, rec.Now-2) // it has passed
-		s.sleep(5 * time.Millisecond)
+		s.Sleep(5 * time.Millisecond)
 		next := acquire(t, c, two)
 		require.Equal(t, dead.Worker, next.Worker)
 		require.Less(t, next.Token, int64(year3000))

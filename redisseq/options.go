@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/snowlease/snowlease/redisseq/internal/conn"
 )
 
-// An Option of New.
-type Option func(*Center) error
+// An Option of New, and of counter.New, segments.New and segments.NewDispenser.
+type Option = conn.Option
 
 // Quarantine says when a namespace lends only above what it may have forgotten. Missing
 // records always start a quarantine.
@@ -18,16 +20,16 @@ const (
 	OnChange Quarantine = "on-change"
 	// Never does not compare. It is for one server, or several, that lose no
 	// acknowledged write: appendfsync always and no failover to a stale replica.
-	Never Quarantine = "never"
+	Never Quarantine = conn.Never
 )
 
 // WithQuarantine sets when a quarantine starts. The default is OnChange.
 func WithQuarantine(q Quarantine) Option {
-	return func(c *Center) error {
+	return func(c *conn.Conn) error {
 		if q != OnChange && q != Never {
 			return fmt.Errorf("redisseq: quarantine %q is neither %q nor %q", q, OnChange, Never)
 		}
-		c.quarantine = q
+		c.Quarantine = string(q)
 		return nil
 	}
 }
@@ -38,22 +40,22 @@ func WithQuarantine(q Quarantine) Option {
 // 1 to 128 printable ASCII characters without spaces and braces, which would
 // move the keys to several hash slots of a cluster.
 func WithPrefix(prefix string) Option {
-	return func(c *Center) error {
+	return func(c *conn.Conn) error {
 		odd := func(r rune) bool { return r <= ' ' || r > '~' || r == '{' || r == '}' }
 		if prefix == "" || len(prefix) > 128 || strings.ContainsFunc(prefix, odd) {
 			return fmt.Errorf("redisseq: prefix %q is not 1 to 128 printable ASCII characters without spaces and braces", prefix)
 		}
-		c.prefix = prefix
+		c.Prefix = prefix
 		return nil
 	}
 }
 
-// MaxWait is the longest timeout of WithWaitReplicas: a keeper gives each call 2 s.
-const MaxWait = 2 * time.Second
+// maxWait is the longest timeout of WithWaitReplicas: a keeper gives each call 2 s.
+const maxWait = 2 * time.Second
 
 // WithWaitReplicas hands out a grant, and so the ceiling that its holder may use, only
 // when n replicas have answered that they have it (WAIT). Acquire and Renew wait for
-// timeout at most, 1 ms to MaxWait, and return ErrNotReplicated else. It stays one
+// timeout at most, 1ms to 2s, and return ErrNotReplicated else. It stays one
 // round trip. The default is 0: none.
 //
 // It is for two masters at once: a master that is cut off and goes on renewing while
@@ -67,11 +69,11 @@ const MaxWait = 2 * time.Second
 //
 // It needs a *redis.Client or a *redis.ClusterClient with a ReadTimeout above timeout.
 func WithWaitReplicas(n int, timeout time.Duration) Option {
-	return func(c *Center) error {
-		if n < 0 || n > 0 && (timeout < time.Millisecond || timeout > MaxWait) {
-			return fmt.Errorf("redisseq: WithWaitReplicas(%d, %v): give 0 replicas, or more and a timeout of 1ms to %v", n, timeout, MaxWait)
+	return func(c *conn.Conn) error {
+		if n < 0 || n > 0 && (timeout < time.Millisecond || timeout > maxWait) {
+			return fmt.Errorf("redisseq: WithWaitReplicas(%d, %v): give 0 replicas, or more and a timeout of 1ms to %v", n, timeout, maxWait)
 		}
-		c.replicas, c.waitTimeout = n, timeout
+		c.Replicas, c.WaitTimeout = n, timeout
 		return nil
 	}
 }

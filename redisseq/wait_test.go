@@ -9,39 +9,23 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
 	"github.com/snowlease/snowlease/redisseq"
-	"github.com/snowlease/snowlease/segment"
 )
 
 // waiting is for what succeeds, hasty for what does not.
 var (
-	waiting = redisseq.WithWaitReplicas(1, redisseq.MaxWait)
+	waiting = redisseq.WithWaitReplicas(1, 2*time.Second)
 	hasty   = redisseq.WithWaitReplicas(1, 50*time.Millisecond)
 )
-
-// startReplicated starts a Redis and a replica of it.
-func startReplicated(t testing.TB, options ...redisseq.Option) (s *store, primary, replica *testserver.Server) {
-	t.Helper()
-	s, primary = startReal(t, options...)
-	return s, primary, testserver.NewRedisReplica(t, primary)
-}
-
-// at is a store on another server.
-func at(t testing.TB, srv *testserver.Server, options ...redisseq.Option) *store {
-	s := &store{addr: srv.Addr(), options: options, sleep: time.Sleep}
-	s.admin = s.client(t)
-	return s
-}
 
 func TestWaitReplicasContract(t *testing.T) {
 	t.Parallel()
 	leasetest.Run(t, func(t testing.TB) leasetest.Store {
 		s, primary, replica := startReplicated(t, waiting)
-		restart := s.reincarnate
-		s.reincarnate = func(t testing.TB) {
+		restart := s.Restart
+		s.Restart = func(t testing.TB) {
 			restart(t)
 			replica.Follow(primary)
 		}
@@ -52,7 +36,7 @@ func TestWaitReplicasContract(t *testing.T) {
 func TestWaitReplicasLendsNothingWithoutThem(t *testing.T) {
 	t.Parallel()
 	s, primary, replica := startReplicated(t, hasty)
-	c, err := redisseq.New(s.client(t), waiting)
+	c, err := redisseq.New(s.Client(t), waiting)
 	require.NoError(t, err)
 	require.NoError(t, c.Init(t.Context(), request()))
 	g := acquire(t, c)
@@ -61,7 +45,7 @@ func TestWaitReplicasLendsNothingWithoutThem(t *testing.T) {
 		require.ErrorIs(t, err, redisseq.ErrNotReplicated)
 		require.NotErrorIs(t, err, lease.ErrLost)
 		require.ErrorContains(t, err, "0 of 1")
-		require.ErrorContains(t, err, s.addr)
+		require.ErrorContains(t, err, s.Addr)
 		require.Zero(t, got)
 	}
 	req := request()
@@ -111,7 +95,7 @@ func TestWaitReplicasAlwaysHasAWriteToWaitFor(t *testing.T) {
 	c := opened(t, s, soon)
 	changes := func() string {
 		t.Helper()
-		info, err := s.admin.InfoMap(t.Context(), "persistence").Result()
+		info, err := s.Admin.InfoMap(t.Context(), "persistence").Result()
 		require.NoError(t, err)
 		return info["Persistence"]["rdb_changes_since_last_save"]
 	}
@@ -167,14 +151,14 @@ func TestWaitReplicasTakesOneRoundTrip(t *testing.T) {
 	opened(t, s)
 	for _, options := range [][]redisseq.Option{nil, {redisseq.WithWaitReplicas(0, 0)}, {waiting}} {
 		h := &trips{}
-		client := s.client(t)
+		client := s.Client(t)
 		client.AddHook(h)
 		require.NoError(t, client.Ping(t.Context()).Err()) // connecting takes more
 		c, err := redisseq.New(client, options...)
 		require.NoError(t, err)
 		for _, known := range []bool{false, true} {
 			if !known {
-				require.NoError(t, s.admin.ScriptFlush(t.Context()).Err())
+				require.NoError(t, s.Admin.ScriptFlush(t.Context()).Err())
 			}
 			h.n.Store(0)
 			g := acquire(t, c)
@@ -208,7 +192,7 @@ func TestWaitReplicasSplitBrain(t *testing.T) {
 			s, primary, replica := startReplicated(t, options...)
 			old := opened(t, s, pool(1))
 			g := acquire(t, at(t, primary).center(t), pool(1))
-			require.EqualValues(t, 1, s.admin.Do(t.Context(), "WAIT", 1, 20_000).Val())
+			require.EqualValues(t, 1, s.Admin.Do(t.Context(), "WAIT", 1, 20_000).Val())
 
 			replica.CutLink()
 			replica.Promote()
@@ -296,35 +280,11 @@ func TestWaitReplicasNeedsTheRight(t *testing.T) {
 	t.Parallel()
 	s, _, _ := startReplicated(t)
 	opened(t, s)
-	require.NoError(t, s.admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~snowlease:*", "+@all", "-wait").Err())
-	client := redis.NewClient(&redis.Options{Addr: s.addr, Username: "app", Password: "secret"})
+	require.NoError(t, s.Admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~snowlease:*", "+@all", "-wait").Err())
+	client := redis.NewClient(&redis.Options{Addr: s.Addr, Username: "app", Password: "secret"})
 	t.Cleanup(func() { _ = client.Close() })
 	c, err := redisseq.New(client, waiting)
 	require.NoError(t, err)
 	_, err = c.Acquire(t.Context(), request())
 	require.ErrorContains(t, err, "WAIT: NOPERM")
-}
-
-// Numbers of segments as well: in a split brain two masters would give the same.
-func TestWaitReplicasHoldsSegmentsBack(t *testing.T) {
-	t.Parallel()
-	s, _, replica := startReplicated(t)
-	patient, err := redisseq.NewSegments(s.client(t), waiting)
-	require.NoError(t, err)
-	require.NoError(t, patient.Create(t.Context(), "orders", 1))
-	req := segment.Request{Name: "orders", N: 10, Max: 1000, Start: 1}
-	got, err := patient.Reserve(t.Context(), req)
-	require.NoError(t, err)
-	require.Equal(t, segment.Range{First: 1, Last: 10}, got)
-
-	replica.Pause()
-	quick, err := redisseq.NewSegments(s.client(t), hasty)
-	require.NoError(t, err)
-	got, err = quick.Reserve(t.Context(), req)
-	require.ErrorIs(t, err, redisseq.ErrNotReplicated)
-	require.Zero(t, got)
-	replica.Resume()
-	got, err = patient.Reserve(t.Context(), req)
-	require.NoError(t, err)
-	require.Equal(t, int64(21), got.First, "what was refused is skipped")
 }

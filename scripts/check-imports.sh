@@ -66,10 +66,12 @@ idworker
 gormplugin
 migrate
 providers
+redisseq/counter redisseq/segments
 dbseq redisseq hostseq casstore
+redisseq/internal
 history ordernumber
 lease/keeper
-internal/rules
+internal/rules internal/findings
 lease/leasetest
 lease
 segment
@@ -89,6 +91,8 @@ never idworker "$mysql|$postgres|$sqlite|$tests"
 never console "$mysql|$postgres|$sqlite|$tests"
 never dbseq "$mysql|$postgres|$sqlite|$redis|$tests"
 never redisseq "$gorm|$tests"
+never redisseq/counter "$gorm|$tests"
+never redisseq/segments "$gorm|$tests"
 never gormplugin "$mysql|$postgres|$sqlite|$redis|$tests"
 never providers/sqldb "$mysql|$postgres|$sqlite|$redis|$tests"
 never providers/mysql "$postgres|$sqlite|$redis|$tests"

@@ -5,7 +5,7 @@
 //	defer issuer.Close()
 //	number, err := issuer.NextID()
 //
-// The store is dbseq.NewSegments on a SQL database, redisseq.NewSegments on Redis, or
+// The store is dbseq.NewSegments on a SQL database, a Store of package redisseq/segments on Redis, or
 // Memory in tests. Choose package idworker instead where numbers need not be small: its
 // ids need no round trip at all and tell their time.
 //
@@ -27,8 +27,8 @@
 //     Numbers rise within a process, not across processes: one may issue 1,001 while
 //     another still issues 17.
 //   - OrderStrict: each call asks the store. Numbers rise across all processes, first
-//     come, first served, at the price of a round trip a call. redisseq.NewDispenser puts
-//     Redis in front of a SQL store, so that the round trip is one to Redis.
+//     come, first served, at the price of a round trip a call. A Dispenser of package redisseq/segments
+//     puts Redis in front of a SQL store, so that the round trip is one to Redis.
 //
 // # Prefetching
 //

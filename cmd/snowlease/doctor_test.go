@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -12,18 +13,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 // examine calls the doctor and returns its findings.
-func examine(t *testing.T, store string, args ...string) (code int, all []finding) {
+func examine(t *testing.T, store string, args ...string) (code int, all []lease.Finding) {
 	t.Helper()
 	code, out, errs := call(t, "", append([]string{"doctor", "--json", "--store=" + store}, args...)...)
 	faults := 0
 	for line := range strings.Lines(out) {
-		var f finding
+		var f lease.Finding
 		require.NoError(t, json.Unmarshal([]byte(line), &f))
-		if f.Level == levelFault {
+		if f.Level == lease.LevelFault {
 			faults++
 			require.NotEmpty(t, f.Advice, "%+v", f)
 		}
@@ -35,13 +37,13 @@ func examine(t *testing.T, store string, args ...string) (code int, all []findin
 }
 
 // requireFinding: the doctor finds it, and with a fault nothing else at fault.
-func requireFinding(t *testing.T, all []finding, level, check, seen string) {
+func requireFinding(t *testing.T, all []lease.Finding, level, check, seen string) {
 	t.Helper()
 	found := false
 	for _, f := range all {
 		if f.Level == level && f.Check == check && strings.Contains(f.Seen, seen) {
 			found = true
-		} else if f.Level == levelFault {
+		} else if f.Level == lease.LevelFault {
 			require.Equal(t, level+" "+check+" "+seen, f, "another fault")
 		}
 	}
@@ -103,22 +105,22 @@ func TestDoctorFindsNothing(t *testing.T) {
 			code, all = examine(t, store, "--namespace=orders", "--replicas=16")
 			require.Zero(t, code, all)
 			for _, check := range []string{"clock", "incarnation", "rights", "namespace", "layout", "workers", "pool"} {
-				requireFinding(t, all, levelOK, check, "")
+				requireFinding(t, all, lease.LevelOK, check, "")
 			}
 			if name != "sqlite" {
 				return
 			}
 			_, all = examine(t, store, "--namespace=orders", "--replicas=17")
-			requireFinding(t, all, levelFault, "pool", "17 replicas, 32 worker ids, good for 16")
+			requireFinding(t, all, lease.LevelFault, "pool", "17 replicas, 32 worker ids, good for 16")
 			_, all = examine(t, store, "--namespace=orders", "--replicas=33")
-			requireFinding(t, all, levelFault, "pool", "33 replicas")
+			requireFinding(t, all, lease.LevelFault, "pool", "33 replicas")
 			_, all = examine(t, store, "--namespace=orders", "--layout=wide")
-			requireFinding(t, all, levelFault, "namespace", "bits=41/10/0/12")
+			requireFinding(t, all, lease.LevelFault, "namespace", "bits=41/10/0/12")
 			_, all = examine(t, store, "--namespace=others")
-			requireFinding(t, all, levelNote, "namespace", "nothing is on record for others")
+			requireFinding(t, all, lease.LevelNote, "namespace", "nothing is on record for others")
 			require.Zero(t, first(call(t, "", "quarantine", "--store="+store, "--namespace=orders", "--yes")))
 			_, all = examine(t, store, "--namespace=orders")
-			requireFinding(t, all, levelNote, "quarantine", "by hand")
+			requireFinding(t, all, lease.LevelNote, "quarantine", "by hand")
 		})
 	}
 }
@@ -160,7 +162,7 @@ func TestDoctorOnRedis(t *testing.T) {
 				}
 			}
 			_, all := examine(t, url, append(c.args, "--timeout=10s")...)
-			requireFinding(t, all, levelFault, c.check, c.seen)
+			requireFinding(t, all, lease.LevelFault, c.check, c.seen)
 		})
 	}
 	t.Run("replica", func(t *testing.T) {
@@ -170,31 +172,31 @@ func TestDoctorOnRedis(t *testing.T) {
 		_, all := examine(t, redisURL(replica))
 		var checks []string
 		for _, f := range all {
-			if f.Level == levelFault {
+			if f.Level == lease.LevelFault {
 				checks = append(checks, f.Check)
 			}
 		}
 		require.Equal(t, []string{"rights", "replication"}, checks)
 		_, all = examine(t, redisURL(primary))
-		requireFinding(t, all, levelNote, "replication", "1 replicas, wait_replicas 0")
+		requireFinding(t, all, lease.LevelNote, "replication", "1 replicas, wait_replicas 0")
 		_, all = examine(t, redisURL(primary), "--wait-replicas=1")
-		requireFinding(t, all, levelOK, "replication", "1 replicas, wait_replicas 1")
+		requireFinding(t, all, lease.LevelOK, "replication", "1 replicas, wait_replicas 1")
 	})
 	t.Run("sentinel", func(t *testing.T) {
 		t.Parallel()
 		s := testserver.NewSentinels(t, saved...)
 		_, all := examine(t, "redis://"+strings.Join(s.Addrs(), ",")+"?master="+testserver.SentinelName)
-		requireFinding(t, all, levelOK, "rights", "")
+		requireFinding(t, all, lease.LevelOK, "rights", "")
 	})
 	t.Run("cluster", func(t *testing.T) {
 		t.Parallel()
 		cluster := testserver.NewCluster(t, saved...)
 		_, all := examine(t, "redis://"+strings.Join(cluster.Addrs(), ",")+"?cluster=true", "--namespace=orders")
-		requireFinding(t, all, levelOK, "rights", "")
+		requireFinding(t, all, lease.LevelOK, "rights", "")
 		_, all = examine(t, redisURL(cluster.Nodes[0]), "--namespace=orders")
 		found := false
 		for _, f := range all {
-			found = found || f.Level == levelFault && f.Check == "cluster"
+			found = found || f.Level == lease.LevelFault && f.Check == "cluster"
 		}
 		require.True(t, found, all)
 	})
@@ -220,11 +222,11 @@ func TestDoctorOnMySQL(t *testing.T) {
 	} {
 		sqlDo(t, "mysql", s.DSN(), c.prepare...)
 		_, all := examine(t, c.url)
-		requireFinding(t, all, levelFault, c.check, c.seen)
+		requireFinding(t, all, lease.LevelFault, c.check, c.seen)
 		sqlDo(t, "mysql", s.DSN(), c.undo...)
 	}
 	_, all := examine(t, url)
-	requireFinding(t, all, levelOK, "rights", "the account may create it: true")
+	requireFinding(t, all, lease.LevelOK, "rights", "the account may create it: true")
 }
 
 func TestDoctorOnMySQLWithReplica(t *testing.T) {
@@ -233,9 +235,9 @@ func TestDoctorOnMySQLWithReplica(t *testing.T) {
 	testserver.NewMySQLReplica(t, primary)
 	url := mysqlURL(t, primary.DSN())
 	_, all := examine(t, url)
-	requireFinding(t, all, levelNote, "replication", "1 replicas, semi-synchronous replication is off")
+	requireFinding(t, all, lease.LevelNote, "replication", "1 replicas, semi-synchronous replication is off")
 	_, all = examine(t, url, "--quarantine=never")
-	requireFinding(t, all, levelFault, "replication", "1 replicas")
+	requireFinding(t, all, lease.LevelFault, "replication", "1 replicas")
 }
 
 // Galera has lost writes that it had acknowledged (TestGalera in dbseq).
@@ -243,9 +245,9 @@ func TestDoctorOnGalera(t *testing.T) {
 	t.Parallel()
 	url := mysqlURL(t, testserver.NewGalera(t, 1, "--innodb-flush-log-at-trx-commit=1").Nodes[0].DSN())
 	_, all := examine(t, url)
-	requireFinding(t, all, levelNote, "cluster", "Galera")
+	requireFinding(t, all, lease.LevelNote, "cluster", "Galera")
 	_, all = examine(t, url, "--quarantine=never")
-	requireFinding(t, all, levelFault, "cluster", "Galera")
+	requireFinding(t, all, lease.LevelFault, "cluster", "Galera")
 }
 
 func TestDoctorOnPostgres(t *testing.T) {
@@ -267,23 +269,23 @@ func TestDoctorOnPostgres(t *testing.T) {
 	} {
 		sqlDo(t, "pgx", s.DSN(), c.prepare...)
 		_, all := examine(t, app)
-		requireFinding(t, all, levelFault, c.check, c.seen)
+		requireFinding(t, all, lease.LevelFault, c.check, c.seen)
 		sqlDo(t, "pgx", s.DSN(), c.undo...)
 	}
 	initialise(t, s.DSN()) // the tables are another's
 	_, all := examine(t, app, "--quarantine=never")
-	requireFinding(t, all, levelFault, "rights", "SELECT on snowlease_slot")
+	requireFinding(t, all, lease.LevelFault, "rights", "SELECT on snowlease_slot")
 }
 
 func TestDoctorOnSQLite(t *testing.T) {
 	t.Parallel()
 	url := sqliteURL(t)
 	_, all := examine(t, url+"?_pragma=synchronous(0)")
-	requireFinding(t, all, levelFault, "durability", "synchronous is OFF")
+	requireFinding(t, all, lease.LevelFault, "durability", "synchronous is OFF")
 	_, all = examine(t, "sqlite::memory:")
-	requireFinding(t, all, levelFault, "file", "")
+	requireFinding(t, all, lease.LevelFault, "file", "")
 	_, all = examine(t, url, "--replicas=2")
-	requireFinding(t, all, levelNote, "hosts", "2 replicas")
+	requireFinding(t, all, lease.LevelNote, "hosts", "2 replicas")
 }
 
 // A layout whose years are over is found though the namespace was opened in time.
@@ -299,7 +301,7 @@ func TestDoctorReadsTheLayoutOnRecord(t *testing.T) {
 	require.NoError(t, o.db.Exec("UPDATE snowlease_meta SET pin = ? WHERE ns = 'orders'", "layout={"+old.String()+"} pool=32 max_ttl=30s skew=2s").Error)
 	require.NoError(t, o.close())
 	_, all := examine(t, store, "--namespace=orders")
-	requireFinding(t, all, levelNote, "layout", "bits=38/5/0/17")
+	requireFinding(t, all, lease.LevelNote, "layout", "bits=38/5/0/17")
 }
 
 func TestDoctorForPeople(t *testing.T) {
@@ -308,4 +310,20 @@ func TestDoctorForPeople(t *testing.T) {
 	require.Equal(t, exitNo, code)
 	require.Contains(t, out, "fault  pool           20 replicas, 32 worker ids, good for 16\n                      -> ")
 	require.Contains(t, errs, "the doctor found faults: 1")
+}
+
+// Errors say what to do, where it helps by a command of this program.
+func TestCommandsThatErrorsName(t *testing.T) {
+	t.Parallel()
+	late := time.Now().Add(1000 * time.Hour)
+	named := regexp.MustCompile(`"snowlease (\w+)"`)
+	for _, err := range []error{&lease.NoFreeWorkerError{Soonest: late}, &lease.QuarantineError{Until: late}} {
+		all := named.FindAllStringSubmatch(err.Error(), -1)
+		require.NotEmpty(t, all, err)
+		for _, m := range all {
+			code, out, errs := call(t, "", m[1], "--help")
+			require.Zero(t, code, errs)
+			require.Contains(t, out, "snowlease "+m[1]+" ")
+		}
+	}
 }

@@ -46,11 +46,8 @@ must be those of the application's configuration; the namespace is pinned to the
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), map[string]string{"namespace": r.Namespace, "store": o.String(), "pin": r.Pin()})
-				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "namespace %q is open at %s: %s\n", r.Namespace, o, r.Pin())
-				return err
+				return answer(cmd, asJSON, map[string]string{"namespace": r.Namespace, "store": o.String(), "pin": r.Pin()},
+					"namespace %q is open at %s: %s\n", r.Namespace, o, r.Pin())
 			})
 		},
 	}

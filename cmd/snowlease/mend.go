@@ -129,11 +129,8 @@ Two things it cannot see; ids come twice if you confirm that they are not so and
 				return failure{exitNo, fmt.Errorf("worker ids of %q with a late mark are lent, %d in all, the first, %d, to %q until %s: stop what holds them, and mend again then",
 					store.namespace, len(found.slots), s.Worker, printable.Text(s.Holder), at(s.Expires))}
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]string{"namespace": store.namespace, "result": result})
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "namespace %q: %s\n", store.namespace, result)
-			return err
+			return answer(cmd, asJSON, map[string]string{"namespace": store.namespace, "result": result},
+				"namespace %q: %s\n", store.namespace, result)
 		},
 	}
 	store.register(cmd)

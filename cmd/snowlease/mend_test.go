@@ -72,12 +72,12 @@ func TestMendQuarantine(t *testing.T) {
 	initialise(t, store)
 	sqlDo(t, "sqlite", strings.TrimPrefix(store, "sqlite:"), "UPDATE snowlease_meta SET quarantine_ms = 32503680000000, reason = 'x' WHERE ns = 'orders'")
 	_, all := examine(t, store, "--namespace=orders")
-	requireFinding(t, all, levelFault, "times", "the quarantine: times on record of up to 3000-01-01")
+	requireFinding(t, all, lease.LevelFault, "times", "the quarantine: times on record of up to 3000-01-01")
 	for _, f := range all {
 		require.NotEqual(t, "it ends by itself", f.Advice)
 	}
 	require.Zero(t, first(call(t, "", "mend", "--store="+store, "--namespace=orders", "--yes")))
 	_, all = examine(t, store, "--namespace=orders")
-	requireFinding(t, all, levelOK, "times", "")
-	requireFinding(t, all, levelNote, "quarantine", "x: ids of worker ids lent since carry times up to ")
+	requireFinding(t, all, lease.LevelOK, "times", "")
+	requireFinding(t, all, lease.LevelNote, "quarantine", "x: ids of worker ids lent since carry times up to ")
 }

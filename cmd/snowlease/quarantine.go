@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 )
@@ -40,11 +39,8 @@ lost records are noticed without it.`,
 					return err
 				}
 				until := at(rec.Quarantine)
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), map[string]string{"namespace": store.namespace, "store": o.String(), "until": until})
-				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "namespace %q at %s lends only above %s\n", store.namespace, o, until)
-				return err
+				return answer(cmd, asJSON, map[string]string{"namespace": store.namespace, "store": o.String(), "until": until},
+					"namespace %q at %s lends only above %s\n", store.namespace, o, until)
 			})
 		},
 	}

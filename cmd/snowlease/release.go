@@ -68,11 +68,8 @@ It exits with 3 where the worker id is not held under this token.`,
 					return err
 				}
 				mark := at(slots[worker].Mark)
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), map[string]any{"namespace": store.namespace, "store": o.String(), "worker": worker, "lent_after": mark})
-				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "worker %d of %q was taken from %q; it can be lent after %s\n", worker, store.namespace, printable.Text(slot.Holder), mark)
-				return err
+				return answer(cmd, asJSON, map[string]any{"namespace": store.namespace, "store": o.String(), "worker": worker, "lent_after": mark},
+					"worker %d of %q was taken from %q; it can be lent after %s\n", worker, store.namespace, printable.Text(slot.Holder), mark)
 			})
 		},
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/spf13/cobra"
@@ -40,11 +39,8 @@ still hold a worker id go on up to their ceilings.`,
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), map[string]string{"namespace": store.namespace, "store": o.String(), "pin": rec.Pin})
-				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "namespace %q at %s is %s\n", store.namespace, o, printable.Text(rec.Pin))
-				return err
+				return answer(cmd, asJSON, map[string]string{"namespace": store.namespace, "store": o.String(), "pin": rec.Pin},
+					"namespace %q at %s is %s\n", store.namespace, o, printable.Text(rec.Pin))
 			})
 		},
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
+	rediscounter "github.com/snowlease/snowlease/redisseq/counter"
+	redissegments "github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -113,7 +115,7 @@ func workerIDs(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Op
 func sequence(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option) {
 	t.Helper()
 	ctx := t.Context()
-	seq, err := redisseq.NewSequence(client, redisseq.SequenceConfig{Namespace: "rights", Skew: time.Millisecond}, opts...)
+	seq, err := rediscounter.New(client, rediscounter.Config{Namespace: "rights", Skew: time.Millisecond}, opts...)
 	require.NoError(t, err)
 	defer seq.Close()
 	require.NoError(t, seq.Start(ctx))
@@ -124,12 +126,12 @@ func sequence(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Opt
 func numbers(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option) {
 	t.Helper()
 	ctx := t.Context()
-	n, err := redisseq.NewSegments(client, opts...)
+	n, err := redissegments.New(client, opts...)
 	require.NoError(t, err)
 	require.NoError(t, n.Create(ctx, "rights", 1))
 	require.ErrorIs(t, n.Create(ctx, "rights", 1), segment.ErrExists)
 	require.NoError(t, n.Resume(ctx, "rights", 5))
-	d, err := redisseq.NewDispenser(client, n, segment.Config{Name: "rights", Order: segment.OrderStrict}, opts...)
+	d, err := redissegments.NewDispenser(client, n, segment.Config{Name: "rights", Order: segment.OrderStrict}, opts...)
 	require.NoError(t, err)
 	_, err = d.Reserve(ctx, segment.Request{Name: "rights", N: 1, Start: 1, Max: 1 << 60})
 	require.NoError(t, err)
@@ -146,7 +148,6 @@ func TestRightsOnRedis(t *testing.T) {
 		return client
 	}
 	line, base := documented(t, "ACL SETUSER orders ")
-	require.Contains(t, line, "~snowlease:* "+userRights, "what the doctor advises")
 	t.Run("single", func(t *testing.T) {
 		t.Parallel()
 		s := testserver.NewRedis(t, kept...)
@@ -164,10 +165,21 @@ func TestRightsOnRedis(t *testing.T) {
 			require.Zero(t, code, "%v: %s", args, errs)
 		}
 		_, all := examine(t, "redis://orders:secret@"+s.Addr(), "--namespace=other")
-		requireFinding(t, all, levelOK, "rights", "may read and write")
+		requireFinding(t, all, lease.LevelOK, "rights", "may read and write")
 		ran, refused := used(t, s)
 		require.Equal(t, base, ran, "what docs/engines.md lists, and what is used")
 		require.Subset(t, []string{"config|get", "client|setinfo", "client|maint_notifications"}, refused)
+
+		do(t, s, "ACL", "SETUSER", "poor", "on", ">secret", "~snowlease:*", "+ping", "+info", "+time")
+		_, all = examine(t, "redis://poor:secret@"+s.Addr())
+		advice := ""
+		for _, f := range all {
+			if f.Check == "rights" {
+				_, advice, _ = strings.Cut(f.Advice, "SETUSER name ")
+			}
+		}
+		require.Contains(t, advice, "~snowlease:* +eval")
+		require.Contains(t, line, advice, "what the doctor advises")
 
 		ctx, c := t.Context(), as(t, s.Addr())
 		for _, command := range [][]any{

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/redisseq"
+	redissegments "github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -37,21 +37,13 @@ type segments interface {
 func withSegments(cmd *cobra.Command, f *storeFlags, do func(context.Context, segments) error) error {
 	return f.with(cmd, func(ctx context.Context, o *opened) error {
 		if o.redis != nil {
-			options := []redisseq.Option{redisseq.WithQuarantine(redisseq.Quarantine(f.quarantine))}
-			if f.prefix != "" {
-				options = append(options, redisseq.WithPrefix(f.prefix))
-			}
-			s, err := redisseq.NewSegments(o.redis, options...)
+			s, err := redissegments.New(o.redis, f.onRedis()...)
 			if err != nil {
 				return err
 			}
 			return do(ctx, s)
 		}
-		var options []dbseq.Option
-		if f.prefix != "" {
-			options = append(options, dbseq.WithTablePrefix(f.prefix))
-		}
-		s, err := dbseq.NewSegments(o.db, options...)
+		s, err := dbseq.NewSegments(o.db, f.onSQL()...)
 		if err != nil {
 			return err
 		}
@@ -118,7 +110,7 @@ further already stays there.`,
 			}
 			return withSegments(cmd, &store, func(ctx context.Context, s segments) error {
 				var err error
-				if r, ok := s.(*redisseq.Segments); ok {
+				if r, ok := s.(*redissegments.Store); ok {
 					err = r.Resume(ctx, name, above)
 				} else { // one number is reserved, and nobody gets it
 					_, err = s.Reserve(ctx, segment.Request{Name: name, N: 1, Above: above, Start: 1, Max: math.MaxInt64})
@@ -154,9 +146,6 @@ func completeSegment(store *storeFlags, name string, n int64, flag string) error
 }
 
 func segmentDone(cmd *cobra.Command, asJSON bool, s segments, name, what string, n int64) error {
-	if asJSON {
-		return printJSON(cmd.OutOrStdout(), map[string]any{"name": name, "store": s.String(), "what": what, "number": n})
-	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%q at %s: %s %d\n", name, s, what, n)
-	return err
+	return answer(cmd, asJSON, map[string]any{"name": name, "store": s.String(), "what": what, "number": n},
+		"%q at %s: %s %d\n", name, s, what, n)
 }

@@ -43,6 +43,7 @@ type storeFlags struct {
 	store, namespace, prefix, quarantine string
 	timeout                              time.Duration
 	creates                              bool             // the command may create a SQLite file
+	waits                                int              // wait_replicas, for the doctor, who lends nothing
 	config                               providers.Config // by complete
 }
 
@@ -89,6 +90,8 @@ type center interface {
 	lease.Operator
 	lease.Initializer
 	fmt.Stringer
+	// Examine looks at the store and its server.
+	Examine(ctx context.Context, namespace string) ([]lease.Finding, error)
 }
 
 // An opened store has one of db and redis.
@@ -108,6 +111,24 @@ func (o *opened) close() error {
 	return err
 }
 
+// onRedis are the options of what stands on Redis.
+func (f *storeFlags) onRedis() []redisseq.Option {
+	options := []redisseq.Option{redisseq.WithQuarantine(redisseq.Quarantine(f.quarantine)), redisseq.WithWaitReplicas(f.waits, time.Millisecond)}
+	if f.prefix != "" {
+		options = append(options, redisseq.WithPrefix(f.prefix))
+	}
+	return options
+}
+
+// onSQL are the options of what stands on a database.
+func (f *storeFlags) onSQL() []dbseq.Option {
+	options := []dbseq.Option{dbseq.WithQuarantine(dbseq.Quarantine(f.quarantine))}
+	if f.prefix != "" {
+		options = append(options, dbseq.WithTablePrefix(f.prefix))
+	}
+	return options
+}
+
 func (f *storeFlags) open(ctx context.Context) (_ *opened, err error) {
 	o := &opened{}
 	defer func() {
@@ -120,11 +141,7 @@ func (f *storeFlags) open(ctx context.Context) (_ *opened, err error) {
 			return nil, err
 		}
 		o.closes = append(o.closes, o.redis.Close)
-		options := []redisseq.Option{redisseq.WithQuarantine(redisseq.Quarantine(f.quarantine))}
-		if f.prefix != "" {
-			options = append(options, redisseq.WithPrefix(f.prefix))
-		}
-		o.center, err = redisseq.New(o.redis, options...)
+		o.center, err = redisseq.New(o.redis, f.onRedis()...)
 		return o, err
 	}
 	if err := f.exists(); err != nil {
@@ -134,11 +151,7 @@ func (f *storeFlags) open(ctx context.Context) (_ *opened, err error) {
 		return nil, err
 	}
 	o.closes = append(o.closes, func() error { return sqldb.Close(o.db) })
-	options := []dbseq.Option{dbseq.WithQuarantine(dbseq.Quarantine(f.quarantine))}
-	if f.prefix != "" {
-		options = append(options, dbseq.WithTablePrefix(f.prefix))
-	}
-	c, err := dbseq.New(o.db, options...)
+	c, err := dbseq.New(o.db, f.onSQL()...)
 	if err != nil {
 		return nil, err
 	}

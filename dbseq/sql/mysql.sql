@@ -10,6 +10,12 @@
 -- clock()
 SELECT {now};
 
+-- settings()
+-- What tells MySQL and MariaDB apart, and what leases stand on.
+SHOW VARIABLES
+ WHERE Variable_name IN ('server_uuid', 'autocommit', 'binlog_format', 'read_only', 'innodb_flush_log_at_trx_commit', 'log_bin',
+                         'sync_binlog', 'rpl_semi_sync_master_enabled', 'rpl_semi_sync_source_enabled', 'wsrep_on');
+
 -- incarnation()
 SELECT {incarnation};
 

@@ -15,6 +15,7 @@ import (
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/metrics/otel"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -22,7 +23,7 @@ func TestRegisterSegments(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
 	defer func() { require.NoError(t, client.Close()) }()
-	store, err := redisseq.NewSegments(client, redisseq.WithQuarantine(redisseq.Never))
+	store, err := segments.New(client, redisseq.WithQuarantine(redisseq.Never))
 	require.NoError(t, err)
 	require.NoError(t, store.Create(t.Context(), "tickets", 1))
 	lc := fxtest.NewLifecycle(t)

@@ -61,7 +61,7 @@
 // # Numbers
 //
 // TestChaos/numbers does the same to processes that issue in the other ways: by a
-// redisseq.Sequence, prefetched and strict, by segments of a PostgreSQL, by a dispenser,
+// redisseq/counter.Counter, prefetched and strict, by segments of a PostgreSQL, by a dispenser,
 // and for times past, on a Redis with its replica and a PostgreSQL that is killed, hangs
 // and turns read-only, but loses nothing, which is what segments ask of it. Each process
 // keeps a journal of what it asked for and got, and when. No number is in two runs;

@@ -24,7 +24,8 @@ import (
 	"github.com/snowlease/snowlease/history"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/counter"
+	redissegments "github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -65,8 +66,8 @@ type source interface {
 }
 
 // sequenceConfig has the skew of the clock's faults.
-func sequenceConfig(s stream) redisseq.SequenceConfig {
-	c := redisseq.SequenceConfig{Namespace: namespace, Layout: layout, MaxAhead: 500 * time.Millisecond, Skew: skew}
+func sequenceConfig(s stream) counter.Config {
+	c := counter.Config{Namespace: namespace, Layout: layout, MaxAhead: 500 * time.Millisecond, Skew: skew}
 	if s.strict() {
 		c.Namespace, c.Prefetch = namespace+".strict", 1
 	}
@@ -92,7 +93,7 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 		ends = append(ends, func() { _ = client.Close() })
 	}
 	if o.Stream == sequence || o.Stream == strictSequence {
-		seq, err := redisseq.NewSequence(client, sequenceConfig(o.Stream))
+		seq, err := counter.New(client, sequenceConfig(o.Stream))
 		if err != nil {
 			return nil, end, err
 		}
@@ -133,7 +134,7 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 	switch o.Stream {
 	case dispenser:
 		cfg.Name = "dispensed"
-		d, err := redisseq.NewDispenser(client, sql, cfg)
+		d, err := redissegments.NewDispenser(client, sql, cfg)
 		if err != nil {
 			return nil, end, err
 		}
@@ -324,7 +325,7 @@ func newNumbers(t *testing.T) *arena {
 	a.noticedBy = func(ctx context.Context) error {
 		client := a.direct().redis()
 		for _, s := range []stream{sequence, strictSequence} {
-			seq, err := redisseq.NewSequence(client, sequenceConfig(s))
+			seq, err := counter.New(client, sequenceConfig(s))
 			if err != nil {
 				return errors.Join(err, client.Close())
 			}

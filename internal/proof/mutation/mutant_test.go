@@ -99,9 +99,11 @@ func write(t testing.TB, dir, name, text string) (path string) {
 func (l list) binary(t testing.TB, dir string) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, "mutants.test")
-	texts := map[string]string{l.pkg + "/mutated.go": "package " + filepath.Base(l.pkg) + "\n" + mutated}
+	texts := map[string]string{}
 	for _, m := range l.loaders {
 		_, texts[m.file] = m.source(t)
+		pkg := filepath.Dir(m.file)
+		texts[pkg+"/mutated.go"] = "package " + filepath.Base(pkg) + "\n" + mutated
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-o", path, overlay(t, dir, texts), "./"+l.pkg)
 	cmd.Dir = root(t, ".")

@@ -8,9 +8,9 @@ const (
 	contractOnSQLite = "TestSegmentsKeepTheContract/sqlite"
 	contractOnMini   = "TestSegmentsKeepTheContract/miniredis"
 	afterALoss       = "TestSegmentsAfterALoss/miniredis"
-	reserveLua       = "redisseq/segment_reserve.lua"
-	dispenseLua      = "redisseq/dispense.lua"
-	installLua       = "redisseq/dispense_install.lua"
+	reserveLua       = "redisseq/segments/reserve.lua"
+	dispenseLua      = "redisseq/segments/dispense.lua"
+	installLua       = "redisseq/segments/dispense_install.lua"
 )
 
 // onSegment is how a process issues what it has reserved.
@@ -39,38 +39,28 @@ var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{
 	{"a name that was not created is", "dbseq/segment.go", `case !r.Create:`, `case false:`, contractOnSQLite},
 }}
 
-// onRedisSegments are the scripts of redisseq.Segments and of redisseq.Dispenser.
-var onRedisSegments = list{title: "redis segments and dispenser", pkg: "redisseq", loaders: []mutant{segmentLoader, dispenserLoader}, mutants: []mutant{
+// onRedisSegments are the scripts of package redisseq/segments, of its Store and of its Dispenser.
+var onRedisSegments = list{title: "redis segments and dispenser", pkg: "redisseq/segments", loaders: []mutant{luaLoader}, mutants: []mutant{
 	// Segments.
 	{"what is reserved is not noted", reserveLua, `redis.call('HSET', key, 'given', last)`, ``, contractOnMini},
 	{"what a caller knows is not heeded", reserveLua, `if less(given, above) then given = above end`, ``, contractOnMini},
 	{"numbers above the last", reserveLua, `if less(max, last) then last = max end`, ``, contractOnMini},
 	{"no end", reserveLua, `if not less(given, max) then return { 'END', given } end`, ``, contractOnMini},
 	{"a name that is lost is made anew", reserveLua, `if not h[1] then return { 'UNKNOWN' } end`, `h[1], h[2] = h[1] or '0', h[2] or run`, afterALoss},
-	{"a promotion of the same process goes unseen", "redisseq/base.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/segments"},
+	{"a promotion of the same process goes unseen", "redisseq/internal/conn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/segments"},
 	{"another server goes unseen", reserveLua, `if onChange and h[2] ~= run then`, `if false then`, afterALoss},
-	{"resumed below what is on record", "redisseq/segment_create.lua", `if less(given, decimal(old, 'the greatest number given')) then given = old end`, ``, afterALoss},
-	{"a name that is there is created", "redisseq/segment_create.lua", `return { 'EXISTS' }`, ``, contractOnMini},
-	{"a Create whose reply is lost is refused", "redisseq/segment_create.lua", `redis.call('HGET', key, 'by') ~= by`, `true`, "TestCreateRepeated"},
-	{"numbers compare as texts do", "redisseq/segment_base.lua", `if #a ~= #b then return #a < #b end`, ``, contractOnMini},
-	{"sums as exact as those of Lua", "redisseq/segment_base.lua", `local low = tonumber(string.sub(a, -9)) + n`, "do return str(tonumber(a) + n) end\n  local low = tonumber(string.sub(a, -9)) + n", contractOnMini},
+	{"resumed below what is on record", "redisseq/segments/create.lua", `if less(given, decimal(old, 'the greatest number given')) then given = old end`, ``, afterALoss},
+	{"a name that is there is created", "redisseq/segments/create.lua", `return { 'EXISTS' }`, ``, contractOnMini},
+	{"a Create whose reply is lost is refused", "redisseq/segments/create.lua", `redis.call('HGET', key, 'by') ~= by`, `true`, "TestCreateRepeated"},
+	{"numbers compare as texts do", "redisseq/segments/base.lua", `if #a ~= #b then return #a < #b end`, ``, contractOnMini},
+	{"sums as exact as those of Lua", "redisseq/segments/base.lua", `local low = tonumber(string.sub(a, -9)) + n`, "do return str(tonumber(a) + n) end\n  local low = tonumber(string.sub(a, -9)) + n", contractOnMini},
 	// The dispenser.
 	{"what is given is not noted", dispenseLua, `redis.call('HSET', key, 'used', str(h.used))`, ``, "TestStrictOrder"},
-	{"a promotion of the same process goes unseen, dispenser", "redisseq/base.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/dispenser"},
-	{"another server's segments are gone on with", "redisseq/dispense_base.lua", `lost = lost or (onChange and h.run ~= run)`, ``, "TestStaleReplica"},
+	{"a promotion of the same process goes unseen, dispenser", "redisseq/internal/conn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/dispenser"},
+	{"another server's segments are gone on with", "redisseq/segments/dispense_base.lua", `lost = lost or (onChange and h.run ~= run)`, ``, "TestStaleReplica"},
 	{"what a caller knows is not heeded, dispenser", dispenseLua, `lost = not less(above, plus(h.first, h.used))`, ``, "TestStaleStateIsSeenByWhoKnowsMore"},
 	{"more than a segment has", dispenseLua, `math.min(n, h.len - h.used)`, `n`, "TestDispenserKeepsTheContract"},
 	{"a segment is installed by anybody", installLua, `if lost or h.want ~= me then`, `if lost then`, "TestInstalledOnce/wiped, and another was told"},
 	{"a segment below the last is installed", installLua, `if not less(h.top, first) then`, `if false then`, "TestStoreBehindThatWentBack"},
 	{"what is behind is replaced while the current one lasts", installLua, `if h.used == h.len then`, `if true then`, "TestStrictOrder"},
 }}
-
-var (
-	segmentLoader = mutant{
-		file: "redisseq/segment.go", rule: `return redis.NewScript(strings.Join(parts, `, instead: `return redis.NewScript(strings.Join(mutated(parts...), `,
-	}
-	dispenserLoader = mutant{
-		file: "redisseq/segment_dispenser.go", rule: `strings.Join([]string{baseLua, segmentBaseLua, dispenseBaseLua, last}, `,
-		instead: `strings.Join(mutated(baseLua, segmentBaseLua, dispenseBaseLua, last), `,
-	}
-)

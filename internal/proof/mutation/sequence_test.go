@@ -1,18 +1,18 @@
 package mutation_test
 
 const (
-	sequenceLua     = "redisseq/sequence.lua"
-	sequenceReserve = "redisseq/sequence_reserve.go"
-	sequenceBlock   = "redisseq/sequence_block.go"
+	sequenceLua     = "redisseq/counter/counter.lua"
+	sequenceReserve = "redisseq/counter/reserve.go"
+	sequenceBlock   = "redisseq/counter/block.go"
 	ofSequences     = "TestSequenceRules/"
 
 	onReady = `ready > now then`
 	onLead  = `local limit = math.min(tickOf(at) + ahead, last)`
 )
 
-// onSequence is the script of a Sequence, of which redisseq's TestSequenceRulesHaveTeeth
+// onSequence is the script of a counter.Counter, of which TestSequenceRulesHaveTeeth
 // changes some eighty things, and what a process does with what it gives.
-var onSequence = list{title: "sequence", pkg: "redisseq", loaders: []mutant{sequenceLoader}, mutants: []mutant{
+var onSequence = list{title: "sequence", pkg: "redisseq/counter", loaders: []mutant{luaLoader}, mutants: []mutant{
 	// What is reserved.
 	{"the last value is given again", sequenceLua, `local first, from = tick, seq + 1`, `local first, from = tick, seq`, ofSequences + "values follow each other"},
 	{"the sequence of the last value is forgotten", sequenceLua, `'tick', str(tick), 'seq', str(seq),`, `'tick', str(tick), 'seq', '0',`, ofSequences + "values follow each other"},
@@ -31,7 +31,7 @@ var onSequence = list{title: "sequence", pkg: "redisseq", loaders: []mutant{sequ
 	{"a key that is lost is a new one", sequenceLua, `loss = 'nothing is on record for this namespace'`, ``, ofSequences + "a new namespace waits for Skew and the end of a tick"},
 	{"a part of the key that is lost goes unseen", sequenceLua, `loss = 'the record of the namespace was incomplete'`, ``, ofSequences + "what is lost starts a quarantine"},
 	{"incarnations are not compared", sequenceLua, `elseif onChange and run ~= id then`, `elseif false then`, ofSequences + "another incarnation starts a quarantine"},
-	{"a promotion of the same process goes unseen", sequenceLua, `id = id and replid and id .. '/' .. replid`, ``, "TestFailoverThereAndBack/miniredis/sequence"},
+	{"a promotion of the same process goes unseen", "redisseq/internal/conn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/sequence"},
 	{"a server that does not tell its incarnation is taken as unchanged", sequenceLua, `if onChange and not id then return { 'NORUNID' } end`, `id = id or '?'`, ofSequences + "a server that does not tell its run_id"},
 	{"ids after a loss are not above it", sequenceLua, `math.max(current, tickOf(quarantine))`, `current`, ofSequences + "loss after loss"},
 	{"ids after a loss begin one tick lower", sequenceLua, `(ahead + 1) * unit + skew`, `ahead * unit + skew`, ofSequences + "loss after loss"},
@@ -45,16 +45,11 @@ var onSequence = list{title: "sequence", pkg: "redisseq", loaders: []mutant{sequ
 	{"what a caller knows is not heeded", sequenceLua, `(knownTick > tick or`, `(false or`, ofSequences + "a caller that knows more starts a quarantine"},
 	{"what a caller knows does not move the lead", sequenceLua, `at = math.max(at, epoch + (knownTick - ahead) * unit)`, ``, ofSequences + "a caller that knows more measures the lead"},
 	// What a process does with it.
-	{"what a process was given is not told to Redis", sequenceReserve, `s.known.CompareAndSwap(seen, first+got-1)`, `true`, ofSequences + "a caller that knows more starts a quarantine"},
+	{"what a process was given is not told to Redis", sequenceReserve, `c.known.CompareAndSwap(seen, first+got-1)`, `true`, ofSequences + "a caller that knows more starts a quarantine"},
 	{"a reply that is another's is taken", sequenceReserve, `first <= known || got < 1 || got > n`, `got < 1 || got > n`, "FuzzSequenceReply"},
-	{"handed out though too few replicas have it", sequenceReserve, `out.replicas < int64(replicas)`, `false`, "TestSequenceWaitsForReplicas"},
-	{"a copy issues what was asked for before", sequenceBlock, `case err == nil && copies == s.copies:`, `case err == nil:`, "TestSequenceResetDuringAReservation"},
-	{"a copy issues what both hold", "redisseq/sequence.go", "s.copies++\n\ts.drop()", "s.copies++", "TestSequenceDropsWhatIsOld"},
-	{"what is reserved does not grow old", sequenceBlock, `s.mono()-b.born > s.cfg.MaxAge`, `false`, "TestSequenceDropsWhatIsOld"},
+	{"handed out though too few replicas have it", "redisseq/internal/conn/run.go", `out.replicas < int64(c.Replicas)`, `false`, "TestSequenceWaitsForReplicas"},
+	{"a copy issues what was asked for before", sequenceBlock, `case err == nil && copies == c.copies:`, `case err == nil:`, "TestSequenceResetDuringAReservation"},
+	{"a copy issues what both hold", "redisseq/counter/counter.go", "c.copies++\n\tc.drop()", "c.copies++", "TestSequenceDropsWhatIsOld"},
+	{"what is reserved does not grow old", sequenceBlock, `c.mono()-b.born > c.cfg.MaxAge`, `false`, "TestSequenceDropsWhatIsOld"},
 	{"more is taken of a block than it has", sequenceBlock, `n = min(want, b.n-at); n <= 0`, `n = want; n <= 0 || at >= b.n`, "FuzzSequence"},
 }}
-
-var sequenceLoader = mutant{
-	file: "redisseq/sequence.go", rule: "var sequenceLua string",
-	instead: "var productLua string\n\nvar sequenceLua = mutated(productLua)[0]",
-}

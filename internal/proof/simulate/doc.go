@@ -59,7 +59,7 @@
 // # Numbers
 //
 // RunNumbers plays a NumberPlan in the same way: processes that issue by a
-// redisseq.Sequence, by segments in SQL or Redis, or by a redisseq.Dispenser before SQL;
+// redisseq/counter.Counter, by segments in SQL or Redis, or by a redisseq/segments.Dispenser before SQL;
 // or ids for times past, by a history.Issuer on segments in SQL.
 // Checked are duplicates, order within a process, and where it is strict across all of
 // them; that what a process issues was given to it, and not before it was copied; that

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/proof/simulate"
-	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/counter"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -33,7 +33,7 @@ func TestSequenceLimits(t *testing.T) {
 			t.Parallel()
 			p := simulate.NumberPlan{
 				Source: simulate.Sequence, Strict: true, Length: 20 * second, Net: simulate.Net{Delay: ms},
-				Sequence: redisseq.SequenceConfig{
+				Sequence: counter.Config{
 					Namespace: "sim", MaxAhead: 200 * ms, Skew: 100 * ms, Prefetch: 1,
 					Layout: snowflake.Layout{Epoch: 915148800000, TimeUnit: 100 * ms, WorkerBits: 2, SequenceBits: 2},
 				},
@@ -73,7 +73,7 @@ func TestSequenceLossesInARow(t *testing.T) {
 			for _, between := range []time.Duration{20 * ms, 60 * ms, 230 * ms} {
 				p := simulate.NumberPlan{
 					Source: simulate.Sequence, Strict: true, Length: 7 * second, Net: simulate.Net{Delay: ms},
-					Sequence: redisseq.SequenceConfig{
+					Sequence: counter.Config{
 						Namespace: "sim", MaxAhead: 200 * ms, Skew: skew, Prefetch: 1,
 						Layout: snowflake.Layout{Epoch: 915148800000, TimeUnit: 50 * ms, WorkerBits: 2, SequenceBits: 2},
 					},

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/snowlease/snowlease/history"
-	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/counter"
 	"github.com/snowlease/snowlease/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -20,10 +20,10 @@ type Source int
 
 // The sources.
 const (
-	Sequence      Source = iota // redisseq.Sequence
+	Sequence      Source = iota // redisseq/counter.Counter
 	SQLSegments                 // dbseq.Segments
-	RedisSegments               // redisseq.Segments
-	Dispenser                   // redisseq.Dispenser before dbseq.Segments
+	RedisSegments               // redisseq/segments.Store
+	Dispenser                   // redisseq/segments.Dispenser before dbseq.Segments
 	Past                        // history.Issuer on dbseq.Segments
 )
 
@@ -39,9 +39,9 @@ type NumberPlan struct {
 	Net      Net
 	Length   time.Duration
 	Faults   []Fault
-	Strict   bool                    // numbers rise across processes
-	Sequence redisseq.SequenceConfig // but for Prefetch 1, where Strict
-	Segments segment.Config          // but for Order
+	Strict   bool           // numbers rise across processes
+	Sequence counter.Config // but for Prefetch 1, where Strict
+	Segments segment.Config // but for Order
 	Past     history.Config
 	Raise    time.Duration // when all go over to one more reserved worker id, under another namespace
 }
@@ -89,7 +89,7 @@ func drawNumberPlan(d draws, source Source) NumberPlan {
 		},
 	}
 	unit := time.Duration(d.one("unit", 100, 10, 100, 1)) * time.Millisecond
-	p.Sequence = redisseq.SequenceConfig{
+	p.Sequence = counter.Config{
 		Namespace: namespace,
 		Layout:    snowflake.Layout{Epoch: 915148800000, TimeUnit: unit, WorkerBits: 2, SequenceBits: uint8(d.one("sequence bits", 2, 4))},
 		MaxAhead:  unit * time.Duration(d.one("ahead", 10, 2, 30)),

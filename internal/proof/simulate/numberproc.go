@@ -9,7 +9,7 @@ import (
 
 	"github.com/snowlease/snowlease/history"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq"
+	redissegments "github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -166,7 +166,7 @@ func (s *course) harm(f Fault) error {
 	return s.redis.direct.FlushAll(ctx).Err()
 }
 
-// resume is what an administrator of redisseq.Segments does after a loss.
+// resume is what an administrator of redisseq/segments.Store does after a loss.
 func (s *course) resume() {
 	s.enter()
 	defer s.leave()
@@ -177,7 +177,7 @@ func (s *course) resume() {
 	}
 	s.mu.Unlock()
 	s.event(adminLane, "resumed above %d", given)
-	s.fail(s.administer(func(r *redisseq.Segments) error {
+	s.fail(s.administer(func(r *redissegments.Store) error {
 		ctx := context.Background()
 		err := r.Resume(ctx, namespace, given)
 		if errors.Is(err, segment.ErrUnknown) {
@@ -580,7 +580,7 @@ func outcome(err error) string {
 		return "time"
 	case errors.Is(err, segment.ErrUnknown):
 		return "unknown"
-	case errors.Is(err, redisseq.ErrChanged):
+	case errors.Is(err, redissegments.ErrChanged):
 		return "changed"
 	case errors.Is(err, errOver):
 		return "over"

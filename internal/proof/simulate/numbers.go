@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/redisseq"
+	redissegments "github.com/snowlease/snowlease/redisseq/segments"
 )
 
 // What a node that issues numbers does in its lanes.
@@ -216,13 +216,13 @@ func (s *course) stores() (err error) {
 		return store.Create(context.Background(), "other", 1) // which makes the table
 	}
 	if s.plan.Source == RedisSegments {
-		return s.administer(func(r *redisseq.Segments) error { return r.Create(context.Background(), namespace, 1) })
+		return s.administer(func(r *redissegments.Store) error { return r.Create(context.Background(), namespace, 1) })
 	}
 	return nil
 }
 
-func (s *course) administer(do func(*redisseq.Segments) error) error {
-	store, err := redisseq.NewSegments(s.redis.direct)
+func (s *course) administer(do func(*redissegments.Store) error) error {
+	store, err := redissegments.New(s.redis.direct)
 	if err != nil {
 		return err
 	}

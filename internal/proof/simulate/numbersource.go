@@ -8,7 +8,8 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/history"
-	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/counter"
+	redissegments "github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -34,7 +35,7 @@ type numbers interface {
 func (p *issuing) make() (numbers, error) {
 	s := p.s
 	if s.plan.Source == Sequence {
-		seq, err := redisseq.NewSequence(p.client, s.plan.Sequence)
+		seq, err := counter.New(p.client, s.plan.Sequence)
 		return sequence{seq}, err
 	}
 	if s.plan.Source == Past {
@@ -54,10 +55,10 @@ func (p *issuing) make() (numbers, error) {
 	var err error
 	switch s.plan.Source {
 	case RedisSegments:
-		store, err = redisseq.NewSegments(p.client)
+		store, err = redissegments.New(p.client)
 	case Dispenser:
 		if store, err = p.sqlSegments(); err == nil {
-			n.dispenser, err = redisseq.NewDispenser(p.client, store, s.plan.Segments)
+			n.dispenser, err = redissegments.NewDispenser(p.client, store, s.plan.Segments)
 			store = n.dispenser
 		}
 	default:
@@ -75,7 +76,7 @@ func (p *issuing) sqlSegments() (segment.Store, error) {
 	return beyond{store, p}, err
 }
 
-type sequence struct{ *redisseq.Sequence }
+type sequence struct{ *counter.Counter }
 
 func (s sequence) open(ctx context.Context) error { return s.Start(ctx) }
 func (s sequence) reset()                         { s.Reset() }
@@ -86,7 +87,7 @@ type segments struct {
 	*segment.Issuer
 	p         *issuing
 	store     segment.Store
-	dispenser *redisseq.Dispenser
+	dispenser *redissegments.Dispenser
 }
 
 func (n *segments) open(ctx context.Context) (err error) {

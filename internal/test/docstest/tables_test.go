@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/counter"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -40,7 +40,7 @@ func TestDefaultsTable(t *testing.T) {
 	t.Parallel()
 	elsewhere := map[string]any{
 		"preset": "default", "holder": "program@host:pid", "max_ahead": snowflake.DefaultMaxAhead,
-		"prefetch": redisseq.DefaultPrefetch, "max_age": redisseq.DefaultMaxAge,
+		"prefetch": counter.DefaultPrefetch, "max_age": counter.DefaultMaxAge,
 	}
 	config := reflect.ValueOf(idworker.Config{Namespace: "orders"}.WithDefaults())
 	want := map[string]string{}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/counter"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -131,16 +131,16 @@ func Measures() []Measure {
 			Value: func(r Reading, _ string) (float64, bool) { return r.ends.Sub(r.now).Seconds(), true },
 		},
 		sequence("idworker_sequence_calls_total", "idworker.sequence.calls", "{call}", true,
-			"Calls of Redis for ids, in mode redis-sequence.", func(s *redisseq.SequenceStatus) int64 { return s.Calls }),
+			"Calls of Redis for ids, in mode redis-sequence.", func(s *counter.Status) int64 { return s.Calls }),
 		sequence("idworker_sequence_reserved_total", "idworker.sequence.reserved", "{id}", true,
-			"Ids that Redis gave, issued or not, in mode redis-sequence.", func(s *redisseq.SequenceStatus) int64 { return s.Reserved }),
+			"Ids that Redis gave, issued or not, in mode redis-sequence.", func(s *counter.Status) int64 { return s.Reserved }),
 		sequence("idworker_sequence_at_hand", "idworker.sequence.at_hand", "{id}", false,
-			"Ids that are reserved and not issued, in mode redis-sequence.", func(s *redisseq.SequenceStatus) int64 { return s.AtHand }),
+			"Ids that are reserved and not issued, in mode redis-sequence.", func(s *counter.Status) int64 { return s.AtHand }),
 	}
 }
 
 // sequence is a measure that only mode redis-sequence has.
-func sequence(name, otel, unit string, counter bool, help string, value func(*redisseq.SequenceStatus) int64) Measure {
+func sequence(name, otel, unit string, counter bool, help string, value func(*counter.Status) int64) Measure {
 	return Measure{Name: name, OTel: otel, Unit: unit, Help: help, Counter: counter, Value: func(r Reading, _ string) (float64, bool) {
 		if r.Sequence == nil {
 			return 0, false

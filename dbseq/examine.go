@@ -1,0 +1,179 @@
+package dbseq
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/findings"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// Examine looks at the database, its settings and the account's rights, for "snowlease
+// doctor". It changes nothing. The error is that of a namespace that is none.
+func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding, error) {
+	if err := lease.CheckNamespace(namespace); err != nil {
+		return nil, err
+	}
+	x := examination{conn: c.conn, ctx: ctx}
+	has, err := c.settings(ctx)
+	x.clock()
+	switch {
+	case err != nil:
+		x.Unknown("settings", err)
+	case c.dialect == mysql:
+		x.mysql(has)
+	case c.dialect == postgres:
+		x.postgres(has)
+	default:
+		x.sqlite(has)
+	}
+	x.rights()
+	if c.dialect == mysql {
+		x.engines()
+	}
+	return x.List, nil
+}
+
+// An examination is one call of Examine.
+type examination struct {
+	findings.List
+	*conn
+	ctx context.Context //nolint:containedctx // lives as long as one call of Examine
+}
+
+func (x *examination) clock() {
+	before := time.Now()
+	if now, err := x.number(x.ctx, "clock", nil); err != nil {
+		x.Unknown("clock", err)
+	} else {
+		x.Clock(time.UnixMilli(now), before, time.Now())
+	}
+}
+
+const durable = "a crash forgets what was acknowledged: numbers of segments come twice, and ids with quarantine: never: "
+
+func (x *examination) mysql(has map[string]string) {
+	zone, _, err := one(x.ctx, x.conn, "timezone", nil, column[string])
+	if err != nil {
+		x.Unknown("time zone", err)
+	} else {
+		x.OK("time zone", zone+"; leases use UTC")
+	}
+	readOnly, flush := has["read_only"], has["innodb_flush_log_at_trx_commit"]
+	x.Judge(readOnly == "ON" || readOnly == "1", "primary", "read_only is "+readOnly, "the server is a replica, or was made read-only: the address must lead to the primary")
+	x.Judge(flush != "1", "durability", "innodb_flush_log_at_trx_commit is "+flush, durable+"set it to 1")
+	if has["log_bin"] == "ON" {
+		if format := has["binlog_format"]; has["server_uuid"] != "" {
+			x.Judge(format == "STATEMENT" && x.compares(), "binlog", "binlog_format is "+format, "replicas would take themselves for the server that lent the worker ids: set it to ROW or MIXED")
+		}
+		if sync := has["sync_binlog"]; sync != "1" {
+			x.Note("binlog", "sync_binlog is "+sync, "after a crash replicas can be ahead of the primary, or behind: set it to 1")
+		}
+		if has["rpl_semi_sync_master_enabled"] != "ON" && has["rpl_semi_sync_source_enabled"] != "ON" {
+			x.replication("replicas, semi-synchronous replication is off", "semi-synchronous replication (AFTER_SYNC)")
+		}
+	}
+	if has["wsrep_on"] == "ON" {
+		const seen = "the server is a node of a Galera cluster"
+		if x.compares() {
+			x.Note("cluster", seen, "let the address lead to one node at a time: each change of the node starts a quarantine, and with several nodes at once it never ends")
+		} else {
+			x.Fault("cluster", seen, "a Galera cluster can lose writes that it has acknowledged: set quarantine: on-change, and let the address lead to one node at a time")
+		}
+	}
+}
+
+func (x *examination) postgres(has map[string]string) {
+	x.OK("time zone", has["TimeZone"]+"; leases use UTC")
+	recovery, readOnly := has["pg_is_in_recovery"], has["default_transaction_read_only"]
+	x.Judge(recovery == "true" || readOnly == "on", "primary", "pg_is_in_recovery is "+recovery+", default_transaction_read_only "+readOnly,
+		"the server is a standby, or sessions are read-only: the address must lead to the primary")
+	for _, name := range []string{"synchronous_commit", "fsync", "full_page_writes"} {
+		x.Judge(has[name] == "off", "durability", name+" is "+has[name], durable+"set it to on (for synchronous_commit, at least for this account: ALTER ROLE name SET synchronous_commit = on)")
+	}
+	if has["synchronous_standby_names"] == "" {
+		x.replication("standbys, none of them synchronous", "synchronous_standby_names")
+	}
+}
+
+func (x *examination) sqlite(has map[string]string) {
+	x.Judge(has["file"] == "", "file", has["file"], "the database is in memory: other processes do not see it, and a restart loses it; give a path")
+	// It is a setting of the connection, which this one has from the same DSN.
+	level, journal := has["synchronous"], has["journal_mode"]
+	name := map[string]string{"0": "OFF", "1": "NORMAL", "2": "FULL", "3": "EXTRA"}[level]
+	late := level == "1" && journal == "wal"
+	x.Judge(level == "0" || late && !x.compares(), "durability", "synchronous is "+name+", journal_mode "+journal,
+		"a crash of the host forgets grants that were acknowledged, and nothing shows it afterwards: say _pragma=synchronous(2) in the DSN")
+	if late && x.compares() {
+		x.Note("durability", "with NORMAL and wal a loss of power can forget the last commits", "say _pragma=synchronous(2) in the DSN if power can fail")
+	}
+}
+
+// replication judges replicas that are not waited for, if there are any. An account that
+// may not see them is not told.
+func (x *examination) replication(seen, advice string) {
+	n, err := x.number(x.ctx, "replicas", nil)
+	seen = fmt.Sprint(n, " ", seen)
+	switch {
+	case err != nil || n == 0:
+	case x.compares():
+		x.Note("replication", seen, "a failover may lose acknowledged grants: a quarantine follows, and ids stay unique unless two primaries run at once; "+advice+" avoids both")
+	default:
+		x.Fault("replication", seen, "quarantine: never promises that no acknowledged write is lost, and a failover here loses some: "+advice+", or set quarantine: on-change")
+	}
+}
+
+// rights tries the statements that leases need on the tables, none of which touches a
+// row.
+func (x *examination) rights() {
+	var missing []string
+	for _, name := range leaseTables.names {
+		table := x.prefix + name
+		ok, err := x.hasTable(x.ctx, name)
+		if err != nil {
+			x.Unknown("rights", err)
+			return
+		}
+		if !ok {
+			missing = append(missing, table)
+			continue
+		}
+		last := "UPDATE " + table + " SET ns = ns WHERE 1 = 0"
+		if name == "ticket" {
+			last = "DELETE FROM " + table + " WHERE 1 = 0"
+		}
+		for _, text := range []string{"SELECT * FROM " + table + " WHERE 1 = 0", "INSERT INTO " + table + " SELECT * FROM " + table + " WHERE 1 = 0", last} {
+			if _, err := x.pool().ExecContext(x.ctx, text); err != nil {
+				verb, _, _ := strings.Cut(text, " ")
+				x.Fault("rights", fmt.Sprintf("%s on %s: %v", verb, table, err), x.grants(leaseTables))
+				return
+			}
+		}
+	}
+	if len(missing) == 0 {
+		x.OK("rights", "the account may read and write the tables")
+		return
+	}
+	may, err := x.number(x.ctx, "maycreate", nil)
+	if err != nil {
+		x.Unknown("rights", err)
+		return
+	}
+	x.Judge(may == 0, "rights", fmt.Sprintf("there is no table %s; the account may create it: %v", strings.Join(missing, ", "), may > 0),
+		"run the file of dbseq/schema for this database once by hand, and "+x.grants(leaseTables))
+}
+
+// engines are those of the tables on MySQL.
+func (x *examination) engines() {
+	for _, name := range leaseTables.names {
+		table := x.prefix + name
+		engine, there, err := one(x.ctx, x.conn, "engine", args{"table": table}, column[string])
+		if err != nil {
+			x.Unknown("engine", err)
+		} else if there {
+			x.Fault("engine", table+" is "+engine, "it loses writes in a crash and locks whole tables: ALTER TABLE "+table+" ENGINE=InnoDB")
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package dbseq_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// What is found at fault is in cmd/snowlease, by the doctor on servers that are set so.
+func TestExamine(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		c, n := counted(t, e, e.db(t, dsn), dsn)
+		seen := func() map[string]lease.Finding {
+			all, err := c.Examine(t.Context(), "orders")
+			require.NoError(t, err)
+			by := map[string]lease.Finding{}
+			for _, f := range all {
+				by[f.Check] = f
+			}
+			return by
+		}
+		require.Equal(t, lease.Finding{Level: lease.LevelOK, Check: "rights", Seen: "there is no table snowlease_slot, snowlease_ticket, snowlease_meta; the account may create it: true"}, seen()["rights"])
+		first(t, c, request("orders", 2))
+		require.Equal(t, lease.Finding{Level: lease.LevelOK, Check: "rights", Seen: "the account may read and write the tables"}, seen()["rights"])
+		require.Equal(t, lease.LevelOK, seen()["clock"].Level)
+
+		n.before = func(int64, string) error { return errReply }
+		for check, f := range seen() {
+			require.Equal(t, lease.LevelNote, f.Level, check)
+			require.Equal(t, "could not be looked at: "+errReply.Error(), f.Seen, check)
+		}
+		_, err := c.Examine(t.Context(), "no namespace")
+		require.ErrorContains(t, err, "no namespace")
+	})
+}
+
+// What compares incarnations cannot run before the server has said how it is named.
+func TestStatementsOfAnUnknownServer(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		c := center(t, e.db(t, dsn))
+		require.NoError(t, c.Ask(t.Context(), "clock"))
+		require.Error(t, c.Ask(t.Context(), "incarnation"))
+		_, err := c.Incarnation(t.Context(), "orders")
+		require.NoError(t, err)
+		require.NoError(t, c.Ask(t.Context(), "incarnation"))
+	})
+}

@@ -1,0 +1,14 @@
+-- What dbseq.Center.Examine asks MySQL and MariaDB, in the form of mysql.sql.
+
+-- timezone()
+SELECT CONCAT(@@global.time_zone, ', session ', @@session.time_zone);
+
+-- replicas()
+SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%';
+
+-- maycreate()
+SELECT (SELECT COUNT(*) FROM information_schema.user_privileges WHERE privilege_type = 'CREATE')
+     + (SELECT COUNT(*) FROM information_schema.schema_privileges WHERE privilege_type = 'CREATE' AND DATABASE() LIKE table_schema);
+
+-- engine(table)
+SELECT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ? AND engine <> 'InnoDB';

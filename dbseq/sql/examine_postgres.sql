@@ -1,0 +1,14 @@
+-- What dbseq.Center.Examine asks PostgreSQL, in the form of postgres.sql.
+
+-- settings()
+SELECT name, setting
+  FROM pg_settings
+ WHERE name IN ('TimeZone', 'default_transaction_read_only', 'synchronous_commit', 'fsync', 'full_page_writes', 'synchronous_standby_names')
+ UNION ALL
+SELECT 'pg_is_in_recovery', pg_is_in_recovery()::text;
+
+-- replicas()
+SELECT COUNT(*) FROM pg_stat_replication;
+
+-- maycreate()
+SELECT CASE WHEN has_schema_privilege(current_schema(), 'CREATE') THEN 1 ELSE 0 END;

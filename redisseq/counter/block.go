@@ -1,0 +1,193 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// A block is values that follow each other, reserved by one call.
+//
+// cur is used first, next after it: blocks are used in the order in which they were
+// reserved. A block is retired before another takes its place, so that whoever still
+// sees it takes nothing of it any more and values rise.
+type block struct {
+	first, n int64
+	born     time.Duration
+	used     atomic.Int64 // of n; more where callers came too late
+}
+
+// A flight is a reservation that callers wait for.
+type flight struct {
+	n    int64
+	err  error // to be read when done is closed
+	done chan struct{}
+}
+
+// grab takes up to want values of the current block: none where it is used up or old.
+func (c *Counter) grab(want int64) (first, n int64) {
+	b := c.cur.Load()
+	if b.n == 0 || c.old(b) {
+		return 0, 0
+	}
+	at := b.used.Add(want) - want
+	if n = min(want, b.n-at); n <= 0 {
+		return 0, 0
+	}
+	if half := b.n / 2; at < half && at+n >= half {
+		c.prefetch()
+	}
+	return b.first + at, n
+}
+
+func (c *Counter) old(b *block) bool { return c.mono()-b.born > c.cfg.MaxAge }
+
+// refill returns when there may be values to grab, or why there are none.
+func (c *Counter) refill(ctx context.Context, want int64) error {
+	c.mu.Lock()
+	if c.state != nil || c.turn() {
+		defer c.mu.Unlock()
+		return c.state
+	}
+	c.short += want
+	f := c.flight
+	if f == nil {
+		f = c.launch(max(c.adapt(), min(c.short, maxCall)))
+	}
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.short -= want
+		c.mu.Unlock()
+	}()
+	select {
+	case <-f.done:
+		return f.err
+	case <-ctx.Done():
+		return c.wrap(errors.New("no reply in time"))
+	}
+}
+
+// turn puts next in the place of a block that is used up or old, and reports whether
+// there may be values to grab: next may be old too.
+func (c *Counter) turn() bool {
+	b := c.cur.Load()
+	if b.used.Load() < b.n && !c.old(b) {
+		return true
+	}
+	next := c.next
+	c.next = nil
+	if next == nil {
+		return false
+	}
+	c.retire(b)
+	c.cur.Store(next)
+	return true
+}
+
+// retire lets nobody take anything of b any more.
+func (c *Counter) retire(b *block) {
+	c.used += min(b.used.Swap(math.MaxInt64/2), b.n)
+}
+
+// drop forgets all that was reserved and not issued.
+func (c *Counter) drop() {
+	c.retire(c.cur.Load())
+	c.cur.Store(&block{})
+	c.next = nil
+}
+
+// prefetch reserves the next block in the background, unless it would be of one id,
+// which is fetched when it is asked for: so an id at a low rate is as fresh as can be.
+func (c *Counter) prefetch() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != nil || c.flight != nil || c.next != nil {
+		return
+	}
+	if n := c.adapt(); n > 1 {
+		c.launch(n)
+	}
+}
+
+// launch has values reserved by the goroutine, which has nothing else to do.
+func (c *Counter) launch(n int64) *flight {
+	c.flight = &flight{n: n, done: make(chan struct{})}
+	c.asked <- c.flight
+	return c.flight
+}
+
+// adapt sets the size of a block by the use of ids since it was set before.
+func (c *Counter) adapt() int64 {
+	now, used := c.mono(), c.issued()
+	c.size = blockSize(c.size, used-c.sizedAt, now-c.sized, c.cfg.MaxAge/8, c.cfg.Prefetch)
+	c.sized, c.sizedAt = now, used
+	return c.size
+}
+
+// blockSize returns how many ids are used within cover at the rate of used within in,
+// at most eight times what a block had, so that a burst is followed by degrees.
+func blockSize(size, used int64, in, cover time.Duration, limit int64) int64 {
+	ids := float64(used) * float64(cover) / float64(max(in, 1))
+	return max(1, min(int64(min(ids, maxCall)), 8*size, limit))
+}
+
+// issued counts the ids issued. The caller holds mu.
+func (c *Counter) issued() int64 {
+	b := c.cur.Load()
+	return c.direct.Load() + c.used + min(b.used.Load(), b.n)
+}
+
+// lookTime is how often Redis is asked whether it is well, where the last call failed:
+// who asks for no ids before Err is nil would wait forever. A quarantine while the clock
+// is behind ends in time only where the script runs more than once a second.
+const lookTime = 500 * time.Millisecond
+
+// reserveAhead makes the reservations that launch asks for, one at a time, for as long
+// as ctx.
+func (c *Counter) reserveAhead(ctx context.Context) {
+	defer close(c.ended)
+	look := time.NewTicker(lookTime)
+	defer look.Stop()
+	for {
+		select {
+		case f := <-c.asked:
+			c.mu.Lock()
+			copies := c.copies
+			c.mu.Unlock()
+			first, n, err := c.source(ctx, f.n)
+			c.land(f, &block{first: first, n: n, born: c.mono()}, copies, err)
+		case <-look.C:
+			if c.doubt.Swap(false) || c.outcome.Load().err != nil {
+				_, _, _ = c.source(ctx, 0) // Err tells
+			}
+		case <-ctx.Done():
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.flight != nil { // asked for before Close, and not heard of
+				c.flight.err = snowflake.ErrStopped
+				close(c.flight.done)
+			}
+			return
+		}
+	}
+}
+
+// land ends a flight. What was reserved for a process that was copied meanwhile is not
+// used.
+func (c *Counter) land(f *flight, b *block, copies int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.state != nil:
+		err = c.state
+	case err == nil && copies == c.copies:
+		c.next = b
+	}
+	f.err, c.flight = err, nil
+	close(f.done)
+}

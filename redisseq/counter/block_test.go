@@ -1,0 +1,260 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// A giver reserves values as Redis does, and remembers when.
+type giver struct {
+	mu     sync.Mutex
+	now    atomic.Int64
+	last   int64
+	skip   int64
+	fail   int
+	half   bool
+	blocks []lot
+}
+
+// A lot is what one call gave.
+type lot struct {
+	first, n int64
+	born     time.Duration
+}
+
+func (g *giver) reserve(_ context.Context, n int64) (first, got int64, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.fail > 0 {
+		g.fail--
+		g.last += n // a lost reply
+		return 0, 0, errors.New("lost")
+	}
+	if n == 0 {
+		return 0, 0, nil
+	}
+	if g.half {
+		n = max(1, n/2)
+	}
+	first = g.last + g.skip + 1
+	g.last = first + n - 1
+	g.blocks = append(g.blocks, lot{first: first, n: n, born: time.Duration(g.now.Load())})
+	return first, n, nil
+}
+
+// of returns the block that a value was given in.
+func (g *giver) of(t testing.TB, v int64) lot {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i, found := slices.BinarySearchFunc(g.blocks, v, func(b lot, v int64) int {
+		switch {
+		case v < b.first:
+			return 1
+		case v >= b.first+b.n:
+			return -1
+		}
+		return 0
+	})
+	require.True(t, found, "%d was given", v)
+	return g.blocks[i]
+}
+
+func given(t testing.TB, g *giver, cfg Config) *Counter {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	cfg.Namespace = "orders"
+	s, err := New(client, cfg)
+	require.NoError(t, err)
+	s.source = g.reserve
+	s.mono = func() time.Duration { return time.Duration(g.now.Load()) }
+	s.begin(t.Context())
+	t.Cleanup(func() {
+		s.Close()
+		require.NoError(t, client.Close())
+	})
+	return s
+}
+
+// FuzzSequence does what callers, Redis and time may do to the blocks of a Sequence.
+func FuzzSequence(f *testing.F) {
+	f.Add([]byte{0, 8, 16, 10, 18, 255, 0, 0, 0, 0})
+	f.Add([]byte{250, 3, 0, 4, 0, 250, 5, 2, 6, 0, 7, 250, 0})
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		data := make([]byte, 200)
+		for i := range data {
+			data[i] = byte(rnd.Uint32())
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		synctest.Test(t, func(t *testing.T) { fuzzSequence(t, data) })
+	})
+}
+
+func fuzzSequence(t *testing.T, data []byte) {
+	var g giver
+	s := given(t, &g, Config{Prefetch: 64, Layout: snowflake.Layout{Epoch: 1}}) // before the bubble's time
+	last, issued := int64(0), int64(0)
+	check := func(ids []int64, err error) {
+		for _, id := range ids {
+			if err != nil {
+				require.Zero(t, id)
+				continue
+			}
+			require.Greater(t, id, last)
+			last = id
+			issued++
+			v := id>>s.tsShift<<s.seqBits | id&s.seqMask
+			require.Equal(t, id, s.id(v))
+			b := g.of(t, v)
+			require.LessOrEqual(t, time.Duration(g.now.Load())-b.born, s.cfg.MaxAge)
+		}
+	}
+	for _, op := range data[:min(len(data), 200)] {
+		k := int64(op >> 3)
+		switch op & 7 {
+		case 0, 1:
+			id, err := s.NextID()
+			check([]int64{id}, err)
+		case 2:
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			ids := make([]int64, 4*k)
+			check(ids, s.NextIDs(ctx, ids))
+			cancel()
+		case 3:
+			g.now.Add(k * 100 * int64(time.Millisecond))
+		case 4:
+			g.mu.Lock()
+			g.fail = int(k & 1)
+			g.mu.Unlock()
+		case 5:
+			g.mu.Lock()
+			g.skip = k
+			g.mu.Unlock()
+		case 6:
+			s.Reset()
+		case 7:
+			g.mu.Lock()
+			g.half = k&1 == 1
+			g.mu.Unlock()
+			g.now.Add(k * int64(time.Microsecond))
+		}
+		st := s.Status()
+		require.GreaterOrEqual(t, st.Issued, issued)
+		require.GreaterOrEqual(t, st.AtHand, int64(0))
+		require.LessOrEqual(t, st.Block, int64(64))
+	}
+	s.Close()
+	id, err := s.NextID()
+	require.ErrorIs(t, err, snowflake.ErrStopped)
+	require.Zero(t, id)
+}
+
+// TestSequenceBlocksAreShared: many callers of one Sequence get what was given, each
+// once, rising for each of them.
+func TestSequenceBlocksAreShared(t *testing.T) {
+	t.Parallel()
+	var g giver
+	g.skip = 3
+	s := given(t, &g, Config{Prefetch: 32})
+	const callers, each = 8, 2000
+	all := make([][]int64, callers)
+	var wg sync.WaitGroup
+	for i := range all {
+		wg.Go(func() {
+			for len(all[i]) < each {
+				batch := make([]int64, 1+(len(all[i])+i)%7)
+				if !assertNil(t, s.NextIDs(t.Context(), batch)) {
+					return
+				}
+				all[i] = append(all[i], batch...)
+				g.now.Add(1000)
+			}
+		})
+	}
+	wg.Wait()
+	for _, ids := range all {
+		require.True(t, slices.IsSorted(ids))
+	}
+	ids := slices.Sorted(slices.Values(slices.Concat(all...)))
+	require.Len(t, slices.Compact(slices.Clone(ids)), len(ids))
+	for _, id := range []int64{ids[0], ids[len(ids)-1]} {
+		g.of(t, id>>s.tsShift<<s.seqBits|id&s.seqMask)
+	}
+	st := s.Status()
+	require.Equal(t, int64(len(ids)), st.Issued)
+}
+
+// TestSequenceResetDuringAReservation: what was asked for before Reset may have been
+// given to a copy of the process as well.
+func TestSequenceResetDuringAReservation(t *testing.T) {
+	t.Parallel()
+	var g giver
+	s := given(t, &g, Config{})
+	asked, answer := make(chan struct{}), make(chan struct{})
+	s.source = func(ctx context.Context, n int64) (int64, int64, error) {
+		first, got, err := g.reserve(ctx, n)
+		asked <- struct{}{}
+		<-answer
+		return first, got, err
+	}
+	ids := make(chan int64)
+	go func() {
+		id, err := s.NextID()
+		assertNil(t, err)
+		ids <- id
+	}()
+	<-asked
+	s.Reset()
+	answer <- struct{}{}
+	select {
+	case <-asked:
+		answer <- struct{}{}
+	case id := <-ids:
+		t.Fatalf("%d was issued, which was asked for before Reset", id)
+	}
+	require.Equal(t, s.id(2), <-ids)
+}
+
+func assertNil(t testing.TB, err error) bool {
+	if err != nil {
+		t.Error(err)
+	}
+	return err == nil
+}
+
+func TestSequenceBlockSize(t *testing.T) {
+	t.Parallel()
+	const cover = 125 * time.Millisecond
+	for _, c := range []struct {
+		name       string
+		size, used int64
+		in         time.Duration
+		want       int64
+	}{
+		{"nothing used", 64, 0, time.Second, 1},
+		{"nothing used at once", 1, 0, 0, 1},
+		{"a low rate", 1, 1, time.Second, 1},
+		{"sixteen a second", 1, 16, time.Second, 2},
+		{"a rate that stays", 100, 100, cover, 100},
+		{"a burst", 1, 1, time.Microsecond, 8},
+		{"a burst that lasts", 8, 8, time.Microsecond, 64},
+		{"the limit", 4096, 4096, time.Microsecond, 4096},
+		{"a rate that falls", 4096, 40, time.Second, 5},
+		{"an endless rate", 1 << 20, 1 << 60, 1, 4096},
+	} {
+		require.Equal(t, c.want, blockSize(c.size, c.used, c.in, cover, 4096), c.name)
+	}
+}

@@ -1,0 +1,38 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Script is the script of a Counter.
+func Script() string { return script }
+
+// Use makes c run another script.
+func (c *Counter) Use(script string) { c.script = redis.NewScript(script) }
+
+// SetWall sets this host's clock.
+func (c *Counter) SetWall(now func() time.Time) { c.wall = now }
+
+// SetMono sets what blocks grow old by.
+func (c *Counter) SetMono(now func() time.Duration) { c.mono = now }
+
+// Reserve calls Redis once.
+func (c *Counter) Reserve(ctx context.Context, n int64) (first, got int64, err error) {
+	return c.reserve(ctx, n)
+}
+
+// Forget makes c a member that was given nothing yet.
+func (c *Counter) Forget() { c.known.Store(0) }
+
+// Wait is what an error says of how long the lead lasts.
+func Wait(err error) time.Duration {
+	var exhausted *exhaustedError
+	if !errors.As(err, &exhausted) {
+		return 0
+	}
+	return exhausted.wait
+}

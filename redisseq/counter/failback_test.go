@@ -1,0 +1,35 @@
+package counter_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/redisseq/counter"
+	"github.com/snowlease/snowlease/redisseq/internal/redistest"
+)
+
+// TestFailoverThereAndBack: what a master has acknowledged is lost when it becomes the
+// replica of a promoted one that lagged. Promoted again before anybody asked the other,
+// it is still the process with the run_id on record.
+func TestFailoverThereAndBack(t *testing.T) {
+	t.Parallel()
+	redistest.EachPair(t, map[string]func(t *testing.T, p redistest.Pair){
+		"sequence": func(t *testing.T, p redistest.Pair) {
+			r := rig{p.Store, t, counter.Script()}
+			process := func() *counter.Counter {
+				return r.member(func(c *counter.Config) { c.Layout.SequenceBits, c.MaxAhead = 4, time.Minute })
+			}
+			m := process()
+			p.Sleep(r.requireQuarantine(m).Wait() + time.Second)
+			r.reserve(m, 1)
+			p.Stale()
+			_, last := r.reserve(m, 320_000) // 20 s of the lead
+			p.Back()
+			p.Sleep(r.requireQuarantine(process()).Wait() + time.Second)
+			first, _ := r.reserve(process(), 1)
+			require.Greater(t, first, last)
+		},
+	})
+}

@@ -1,0 +1,77 @@
+package counter_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/test/logtest"
+	"github.com/snowlease/snowlease/redisseq/counter"
+	"github.com/snowlease/snowlease/redisseq/internal/redistest"
+)
+
+// TestSequenceLogsChanges: one line for each, with and without prefetching.
+func TestSequenceLogsChanges(t *testing.T) {
+	t.Parallel()
+	for name, prefetch := range map[string]int64{"strict": 1, "prefetching": 64} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, srv := redistest.StartReal(t)
+			log := new(logtest.Journal)
+			cfg := sequenceConfig(quick, func(c *counter.Config) { c.Prefetch, c.MaxAge = prefetch, 10*time.Millisecond })
+			cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
+			seq, err := counter.New(s.Client(t), cfg)
+			require.NoError(t, err)
+			t.Cleanup(seq.Close)
+			require.NoError(t, seq.Start(t.Context()))
+			const (
+				unavailable = `^level=WARN msg="sequence unavailable" namespace=orders center="redis [^"]+" err=`
+				again       = `^level=INFO msg="sequence issues again" namespace=orders center="redis [^"]+"$`
+			)
+			n := 0 // lines so far
+			logged := func(want ...string) {
+				t.Helper()
+				n += len(want)
+				got := log.Lines()
+				require.Len(t, got, n, got)
+				for i, line := range got[n-len(want):] {
+					require.Regexp(t, want[i], line)
+				}
+			}
+			logged(unavailable+`.*quarantine`, again) // the first, which Start has waited for
+			for range 3 {
+				next(t, seq)
+			}
+			logged()
+			for range 2 {
+				srv.Kill()
+				for failed := 0; failed < 3; { // once what was reserved is too old
+					ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+					if _, err := seq.NextIDWait(ctx); err != nil {
+						failed++
+					}
+					cancel()
+				}
+				require.Eventually(t, func() bool { return len(log.Lines()) > n }, 30*time.Second, 10*time.Millisecond)
+				logged(unavailable)
+				srv.Start() // another run_id
+				_, err = seq.NextIDWait(t.Context())
+				require.NoError(t, err)
+				logged(unavailable+`.*quarantine`, again)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, _ = seq.NextIDWait(ctx) // a caller who has left says nothing of Redis
+			for range 3 {
+				next(t, seq)
+			}
+			seq.Close()
+			_, err = seq.NextID()
+			require.Error(t, err)
+			logged()
+		})
+	}
+}

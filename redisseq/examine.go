@@ -1,0 +1,170 @@
+package redisseq
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/internal/findings"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq/internal/conn"
+)
+
+// Examine looks at the server that has the keys of a namespace, and at its settings, for
+// "snowlease doctor". It changes nothing. WithWaitReplicas says how many replicas the
+// members wait for. The error is that of a namespace that is none.
+func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding, error) {
+	if err := lease.CheckNamespace(namespace); err != nil {
+		return nil, err
+	}
+	keys := c.keys(namespace)
+	node, err := c.conn.Node(ctx, keys[0])
+	x := examination{ctx: ctx, conn: c.conn, node: node}
+	if err != nil {
+		x.Unknown("cluster", err)
+		return x.List, nil
+	}
+	before := time.Now()
+	if now, err := node.Time(ctx).Result(); err != nil {
+		x.Fault("clock", err.Error(), "grant the user the command TIME")
+	} else {
+		x.Clock(now, before, time.Now())
+	}
+	x.server()
+	if x.info["cluster_enabled"] == "1" && !c.conn.Cluster() {
+		x.Fault("cluster", "the server is a node of a cluster, the client is for one server", "say ?cluster=true in the address, and cluster: true in the application's configuration")
+	}
+	x.rights(keys)
+	x.memory()
+	if x.info != nil {
+		x.persistence()
+		x.replication()
+	}
+	return x.List, nil
+}
+
+// An examination is one call of Examine.
+type examination struct {
+	findings.List
+	ctx  context.Context //nolint:containedctx // lives as long as one call of Examine
+	conn *conn.Conn
+	node redis.UniversalClient
+	info map[string]string // what INFO says, nil: it may not be asked
+}
+
+// server asks for INFO. That it may not be asked is also named where incarnations are
+// compared.
+func (x *examination) server() {
+	text, err := x.node.Info(x.ctx).Result()
+	if err != nil {
+		x.Note("info", err.Error(), "grant the user the command INFO (ACL SETUSER name +info): version, memory, persistence and replication could not be looked at")
+		return
+	}
+	x.info = map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			x.info[name] = value
+		}
+	}
+	var major, minor int
+	_, err = fmt.Sscanf(x.info["redis_version"], "%d.%d", &major, &minor)
+	x.Judge(err == nil && (major < 6 || major == 6 && minor < 2), "version", x.info["redis_version"], "Redis 6.2 or later is needed")
+}
+
+// userRights are those of the user in docs/engines.md.
+const userRights = "+eval +evalsha +time +info +ping +persist +exists +type +hget +hmget +hset +hdel +hlen +zadd +zcard +zscore +zmscore +zrangebyscore"
+
+//go:embed rights.lua
+var rightsLua string
+
+func (x *examination) rights(keys []string) {
+	base := strings.TrimSuffix(keys[0], "lease")
+	reply, err := redis.NewScript(rightsLua).Run(x.ctx, x.node, keys).Text()
+	if err == nil && reply != "OK" {
+		err = errors.New(reply)
+	}
+	switch {
+	case err == nil:
+		x.OK("rights", "scripts may read and write "+base+"*")
+	case strings.Contains(err.Error(), "READONLY"):
+		x.Fault("rights", "the server takes no writes", "connect to the master: by Sentinel (?master=name), or by the address of the master")
+	case strings.Contains(err.Error(), "MISCONF") || strings.Contains(err.Error(), "NOREPLICAS") || strings.Contains(err.Error(), "OOM"):
+		x.Fault("rights", err.Error(), "the server takes no writes as it is: put right what it says")
+	default:
+		x.Fault("rights", err.Error(), "grant the user these commands on these keys: ACL SETUSER name ~"+x.conn.Prefix+":* "+userRights)
+	}
+}
+
+// compares reports whether incarnations are compared.
+func (x *examination) compares() bool { return x.conn.Quarantine != conn.Never }
+
+// setting returns one of CONFIG GET, or what INFO says, or false.
+func (x *examination) setting(name string) (string, bool) {
+	all, err := x.node.ConfigGet(x.ctx, name).Result()
+	value, ok := all[name]
+	return value, err == nil && ok
+}
+
+func (x *examination) memory() {
+	policy, known := x.info["maxmemory_policy"], x.info != nil
+	if !known {
+		policy, known = x.setting("maxmemory-policy")
+	}
+	switch bounded := x.info["maxmemory"] != "0"; {
+	case !known:
+	case strings.HasPrefix(policy, "allkeys-") && bounded:
+		x.Fault("eviction", policy, "Redis may evict the records of leases: set maxmemory-policy noeviction, or a volatile- policy (these keys have no TTL)")
+	case strings.HasPrefix(policy, "allkeys-"):
+		x.Note("eviction", policy+", without maxmemory", "with a maxmemory Redis would evict the records of leases: set maxmemory-policy noeviction")
+	default:
+		x.OK("eviction", policy)
+	}
+}
+
+func (x *examination) persistence() {
+	aof := x.info["aof_enabled"] == "1"
+	save, knowsSave := x.setting("save")
+	fsync, knowsFsync := x.setting("appendfsync")
+	seen := "append-only file off"
+	if aof {
+		seen = "append-only file on, appendfsync " + fsync
+	}
+	if knowsSave {
+		seen += fmt.Sprintf(", save %q", save)
+	}
+	switch {
+	case !x.compares() && (!aof || knowsFsync && fsync != "always"):
+		x.Fault("persistence", seen, "quarantine: never promises that no acknowledged write is lost: set appendonly yes and appendfsync always, or quarantine: on-change")
+	case !aof && knowsSave && save == "" && x.info["connected_slaves"] != "0":
+		x.Fault("persistence", seen, "a restart of the master empties its replicas as well: set appendonly yes, or save")
+	case !aof && knowsSave && save == "":
+		x.Fault("persistence", seen, "each restart forgets all leases: ids stay unique, and carry times up to max_ttl ahead for a while; set appendonly yes")
+	case !aof:
+		x.Note("persistence", seen, "a crash forgets what was lent since the last save, and the quarantine that follows keeps ids unique; appendonly yes shortens nothing of it but loses less")
+	default:
+		x.OK("persistence", seen)
+	}
+}
+
+func (x *examination) replication() {
+	replicas := x.info["connected_slaves"]
+	switch {
+	case x.info["role"] != "master":
+		x.Fault("replication", "the server is a replica of "+x.info["master_host"]+":"+x.info["master_port"], "connect to the master: by Sentinel (?master=name), or by the address of the master")
+	case replicas == "0" && x.conn.Replicas > 0:
+		x.Fault("replication", fmt.Sprintf("no replica is connected, and wait_replicas is %d", x.conn.Replicas), "nothing is lent until as many replicas answer: start them, or lower wait_replicas")
+	case replicas == "0":
+		x.OK("replication", "no replicas")
+	case !x.compares():
+		x.Fault("replication", replicas+" replicas", "quarantine: never with replicas that are written to later: a failover loses acknowledged grants unseen; set quarantine: on-change")
+	case x.conn.Replicas == 0:
+		x.Note("replication", replicas+" replicas, wait_replicas 0", "two masters at once, a split brain, could lend the same worker id: wait_replicas: "+replicas+" keeps them from it")
+	default:
+		x.OK("replication", fmt.Sprintf("%s replicas, wait_replicas %d", replicas, x.conn.Replicas))
+	}
+}

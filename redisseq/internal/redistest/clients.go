@@ -1,0 +1,72 @@
+package redistest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// Twice is a client that runs each script Twice and returns the second reply, as
+// after a lost reply.
+type Twice struct{ redis.Hook }
+
+func (Twice) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (Twice) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (Twice) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if err := next(ctx, cmd); err != nil {
+			return err
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// Foreign is a client whose server answers scripts with something else.
+type Foreign struct {
+	redis.UniversalClient
+	Reply any
+}
+
+func (f Foreign) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx)
+	cmd.SetVal(f.Reply)
+	return cmd
+}
+
+// EachSilent runs a test on servers that do not tell all of their incarnation.
+func EachSilent(t *testing.T, test func(t *testing.T, client *redis.Client)) {
+	for name, info := range map[string]map[string]string{
+		"nothing":         {},
+		"a run_id alone":  {"server": "redis_version:7.2.4\r\nrun_id:1\r\n", "replication": "role:master\r\n"},
+		"a replid alone":  {"server": "redis_version:7.2.4\r\n", "replication": "master_replid:1\r\n"},
+		"one section":     {"server": "redis_version:7.2.4\r\nrun_id:1\r\n"},
+		"another section": {"replication": "master_replid:1\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := miniredis.RunT(t)
+			m.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
+				if cmd != "INFO" {
+					return false
+				}
+				if text, ok := info[args[0]]; ok {
+					c.WriteBulk(text)
+				} else {
+					c.WriteError("NOPERM this user has no permissions to run the 'info' command")
+				}
+				return true
+			})
+			client := redis.NewClient(&redis.Options{Addr: m.Addr()})
+			t.Cleanup(func() { _ = client.Close() })
+			test(t, client)
+			require.Zero(t, client.DBSize(t.Context()).Val(), "nothing was written")
+		})
+	}
+}

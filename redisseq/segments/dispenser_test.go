@@ -1,0 +1,600 @@
+package segments_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/libtnb/sqlite"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/proof/segmentcheck"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/internal/redistest"
+	"github.com/snowlease/snowlease/redisseq/segments"
+	"github.com/snowlease/snowlease/segment"
+)
+
+// A behind is the store behind a dispenser, with faults.
+type behind struct {
+	segment.Memory
+	calls atomic.Int64
+	last  atomic.Int64 // how many were asked for last
+	fault func(ctx context.Context, call int64) error
+	after func(call int64, got segment.Range) segment.Range
+}
+
+func (b *behind) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	call := b.calls.Add(1)
+	b.last.Store(r.N)
+	if b.fault != nil {
+		if err := b.fault(ctx, call); err != nil {
+			return segment.Range{}, err
+		}
+	}
+	got, err := b.Memory.Reserve(ctx, r)
+	if err == nil && b.after != nil {
+		got = b.after(call, got)
+	}
+	return got, err
+}
+
+func ordered(steps ...int64) segment.Config {
+	cfg := segment.Config{Name: "orders", Order: segment.OrderStrict}
+	if len(steps) > 0 {
+		cfg.Step, cfg.MinStep, cfg.MaxStep = steps[0], steps[0], steps[0]
+	}
+	return cfg
+}
+
+func dispenser(t testing.TB, client redis.UniversalClient, b segment.Store, cfg segment.Config, opts ...redisseq.Option) *segments.Dispenser {
+	t.Helper()
+	d, err := segments.NewDispenser(client, b, cfg, opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	return d
+}
+
+func issuer(t testing.TB, s segment.Store, cfg segment.Config) *segment.Issuer {
+	t.Helper()
+	i, err := segment.Open(t.Context(), cfg, s)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, i.Close()) })
+	return i
+}
+
+// take gets n numbers, one by one.
+func take(t testing.TB, i *segment.Issuer, n int) (all []int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for range n {
+		v, err := i.NextIDWait(ctx)
+		require.NoError(t, err)
+		all = append(all, v)
+	}
+	return all
+}
+
+func requireRising(t testing.TB, all []int64) {
+	t.Helper()
+	for k := 1; k < len(all); k++ {
+		require.Less(t, all[k-1], all[k], "at %d of %v", k, all)
+	}
+}
+
+// A counterCheck holds that a number which is asked for after another was given is
+// greater, whoever asks.
+type counterCheck struct {
+	sync.Mutex
+	given []int64
+	last  int64
+}
+
+func (c *counterCheck) next(ctx context.Context, i *segment.Issuer) error {
+	c.Lock()
+	before := c.last
+	c.Unlock()
+	n, err := i.NextIDWait(ctx)
+	if err != nil {
+		return err
+	}
+	c.Lock()
+	defer c.Unlock()
+	c.given = append(c.given, n)
+	c.last = max(c.last, n)
+	if n <= before {
+		return fmt.Errorf("%d after %d", n, before)
+	}
+	return nil
+}
+
+func (c *counterCheck) requireDistinct(t testing.TB) {
+	t.Helper()
+	slices.Sort(c.given)
+	require.Len(t, slices.Compact(slices.Clone(c.given)), len(c.given), "no number twice")
+}
+
+func TestDispenserKeepsTheContract(t *testing.T) {
+	t.Parallel()
+	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
+		for _, cfg := range []segment.Config{ordered(), ordered(7)} {
+			d := dispenser(t, s.Client(t), new(segment.Memory), cfg)
+			require.NoError(t, segmentcheck.Run(t.Context(), d, fmt.Sprint("a", cfg.Step), nil))
+			require.Equal(t, "redis "+s.Addr+" db 0 before memory", d.String())
+		}
+		for key := range s.Records(t) {
+			require.EqualValues(t, -1, s.Admin.TTL(t.Context(), key).Val(), key)
+		}
+	})
+}
+
+// TestStrictOrder: numbers rise across all processes by one, while the segments
+// behind them change and processes do not wait for the store.
+func TestStrictOrder(t *testing.T) {
+	t.Parallel()
+	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
+		const processes, each = 8, 60
+		b, check := new(behind), new(counterCheck)
+		var wg sync.WaitGroup
+		for range processes {
+			i := issuer(t, dispenser(t, s.Client(t), b, ordered(20)), ordered(20))
+			wg.Go(func() {
+				for range each {
+					if err := check.next(t.Context(), i); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		check.requireDistinct(t)
+		require.EqualValues(t, processes*each, check.last, "no number is left out")
+		require.LessOrEqual(t, b.calls.Load(), int64(processes*each/20+2), "one process fetches a segment, not all")
+	})
+}
+
+// TestFaultsOfRedis: whatever Redis forgets, no number is given twice and none is
+// below an earlier one.
+func TestFaultsOfRedis(t *testing.T) {
+	t.Parallel()
+	key := "snowlease:{orders}:dispenser"
+	for name, fault := range map[string]func(t testing.TB, s *redistest.Store){
+		"wiped": func(t testing.TB, s *redistest.Store) { s.Wipe(t) },
+		"deleted": func(t testing.TB, s *redistest.Store) {
+			require.NoError(t, s.Admin.Del(context.Background(), key).Err())
+		},
+		"another server": func(t testing.TB, s *redistest.Store) { s.Reincarnate(t) },
+		"fields deleted": func(t testing.TB, s *redistest.Store) {
+			require.NoError(t, s.Admin.HDel(context.Background(), key, "used", "top").Err())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, b, check := redistest.NewMini(t), new(behind), new(counterCheck)
+			var wg sync.WaitGroup
+			for range 4 {
+				i := issuer(t, dispenser(t, s.Client(t), b, ordered(15)), ordered(15))
+				wg.Go(func() {
+					for range 80 {
+						if err := check.next(t.Context(), i); err != nil {
+							t.Error(err)
+							return
+						}
+					}
+				})
+			}
+			for range 10 {
+				time.Sleep(10 * time.Millisecond)
+				fault(t, s)
+			}
+			wg.Wait()
+			check.requireDistinct(t)
+		})
+	}
+}
+
+// TestLostRedisSkipsASegment: what a Redis that lost its data had been given is given to
+// nobody, the segment in use and the one fetched ahead.
+func TestLostRedisSkipsASegment(t *testing.T) {
+	t.Parallel()
+	s, b := redistest.NewMini(t), new(behind)
+	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
+	require.Equal(t, []int64{1, 2, 3}, take(t, i, 3))
+	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), "snowlease:{orders}:dispenser", "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
+	s.Wipe(t)
+	require.Equal(t, []int64{21, 22, 23}, take(t, i, 3))
+}
+
+// TestNoNumberIsMissingBetweenSegments: neither the first and the last of a segment, nor
+// the first of all, with a database and with a dispenser before it.
+func TestNoNumberIsMissingBetweenSegments(t *testing.T) {
+	t.Parallel()
+	const step = 512
+	want := make([]int64, 3*step)
+	for i := range want {
+		want[i] = int64(i) + 1
+	}
+	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
+		db, err := gorm.Open(sqlite.Open(filepath.Join(t.TempDir(), "app.db")), &gorm.Config{Logger: logger.Discard})
+		require.NoError(t, err)
+		pool, err := db.DB()
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = pool.Close() })
+		behind, err := dbseq.NewSegments(db)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, behind.Close()) })
+
+		invoices := ordered(step)
+		require.Equal(t, want, take(t, issuer(t, dispenser(t, s.Client(t), behind, invoices), invoices), len(want)), "strict order")
+		members := segment.Config{Name: "members", Step: step, MinStep: step, MaxStep: step}
+		require.Equal(t, want, take(t, issuer(t, behind, members), len(want)), "order within the process")
+	})
+}
+
+// TestStaleReplica: the state of some time ago on another server, where numbers look
+// as if they had not been given.
+func TestStaleReplica(t *testing.T) {
+	t.Parallel()
+	s, b := redistest.NewMini(t), new(behind)
+	i := issuer(t, dispenser(t, s.Client(t), b, ordered(50)), ordered(50))
+	all := take(t, i, 10)
+	stale := s.Snapshot(t)
+	all = append(all, take(t, i, 20)...)
+	stale()
+	s.Reincarnate(t)
+	another := issuer(t, dispenser(t, s.Client(t), b, ordered(50)), ordered(50))
+	all = append(all, take(t, another, 10)...)
+	requireRising(t, all)
+}
+
+// TestStaleStateIsSeenByWhoKnowsMore: even where servers are not compared, a process
+// that has met later numbers is given none of them again.
+func TestStaleStateIsSeenByWhoKnowsMore(t *testing.T) {
+	t.Parallel()
+	s, b := redistest.NewMini(t), new(behind)
+	d := dispenser(t, s.Client(t), b, ordered(50), redisseq.WithQuarantine(redisseq.Never))
+	i := issuer(t, d, ordered(50))
+	all := take(t, i, 10)
+	stale := s.Snapshot(t)
+	all = append(all, take(t, i, 20)...)
+	stale()
+	all = append(all, take(t, i, 20)...)
+	requireRising(t, all)
+}
+
+// TestInstalledOnce: a client repeats a call whose reply was lost. What was
+// installed and forgotten meanwhile is not installed again.
+func TestInstalledOnce(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(t *testing.T, s *redistest.Store, before func()){
+		"wiped": func(t *testing.T, s *redistest.Store, _ func()) { s.Wipe(t) },
+		"stale replica": func(t *testing.T, s *redistest.Store, before func()) {
+			before()
+			s.Reincarnate(t)
+		},
+		"wiped, and another was told": func(t *testing.T, s *redistest.Store, _ func()) {
+			s.Wipe(t)
+			told := make(chan struct{})
+			slow := &behind{fault: func(ctx context.Context, _ int64) error {
+				close(told)
+				<-ctx.Done()
+				return ctx.Err()
+			}}
+			d := dispenser(t, s.Client(t), slow, ordered(10))
+			go func() { _, _ = d.Reserve(t.Context(), numbers(1)) }()
+			<-told
+		},
+		"nothing lost": func(*testing.T, *redistest.Store, func()) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.NewMini(t)
+			var before func() // puts back what was there before the segment was installed
+			b := &behind{after: func(_ int64, got segment.Range) segment.Range {
+				before = s.Snapshot(t)
+				return got
+			}}
+			var all []int64
+			client, repeated := s.Client(t), 0
+			other := issuer(t, dispenser(t, s.Client(t), &b.Memory, ordered(10)), ordered(10))
+			client.AddHook(repeating{script: "install", between: func() {
+				if repeated++; repeated == 1 {
+					all = append(all, take(t, other, 3)...) // of what was just installed
+					lose(t, s, before)
+				}
+			}})
+			i := issuer(t, dispenser(t, client, b, ordered(10)), ordered(10))
+			all = append(all, take(t, i, 40)...)
+			require.Positive(t, repeated)
+			slices.Sort(all)
+			require.Len(t, slices.Compact(slices.Clone(all)), len(all), "%v", all)
+		})
+	}
+}
+
+// TestLateInstall: Redis forgets while a segment is fetched.
+func TestLateInstall(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t)
+	b := &behind{after: func(call int64, got segment.Range) segment.Range {
+		if call%2 == 1 {
+			_ = s.Admin.FlushAll(context.Background()).Err() // the test may have ended
+		}
+		return got
+	}}
+	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
+	requireRising(t, take(t, i, 100))
+}
+
+// TestWhoFetchesDies: another takes over after some time, not before, and the late
+// one's segment is not installed.
+func TestWhoFetchesDies(t *testing.T) {
+	t.Parallel()
+	s, b := redistest.NewMini(t), new(behind)
+	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
+	take(t, i, 5)
+	key := "snowlease:{orders}:dispenser"
+	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), key, "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
+	all := take(t, i, 15)
+	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), key, "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
+	now := s.Admin.Time(t.Context()).Val().UnixMilli()
+	next, err := s.Admin.HGet(t.Context(), key, "nfirst").Int64()
+	require.NoError(t, err)
+	require.NoError(t, s.Admin.HSet(t.Context(), key, "nlen", "0", "top", next-1, "want", "DEAD", "at", now).Err())
+	_, err = i.NextID()
+	require.ErrorIs(t, err, segment.ErrUnavailable)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	s.Sleep(5 * time.Second)
+	requireRising(t, append(all, take(t, i, 30)...))
+}
+
+// TestStoreBehindFails: numbers go on as long as Redis has some; who waits gets the
+// reason; it passes by itself.
+func TestStoreBehindFails(t *testing.T) {
+	t.Parallel()
+	s, down := redistest.NewMini(t), atomic.Bool{}
+	refused := errors.New("connection refused")
+	b := &behind{fault: func(context.Context, int64) error {
+		if down.Load() {
+			return refused
+		}
+		return nil
+	}}
+	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
+	all := take(t, i, 1)
+	key := "snowlease:{orders}:dispenser"
+	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), key, "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
+	down.Store(true)
+	all = append(all, take(t, i, 19)...)
+	require.Eventually(t, func() bool {
+		s.Sleep(150 * time.Millisecond)
+		_, err := i.NextID()
+		return errors.Is(err, refused) && errors.Is(err, segment.ErrUnavailable)
+	}, 10*time.Second, time.Millisecond)
+	down.Store(false)
+	s.Sleep(time.Second)
+	requireRising(t, append(all, take(t, i, 30)...))
+}
+
+// TestNobodyWaitsForTheStoreBehind: the next segment is fetched as soon as one is begun.
+func TestNobodyWaitsForTheStoreBehind(t *testing.T) {
+	t.Parallel()
+	s, gate := redistest.NewMini(t), make(chan struct{})
+	b := &behind{fault: func(ctx context.Context, call int64) error {
+		if call <= 2 {
+			return nil
+		}
+		select {
+		case <-gate:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}}
+	i := issuer(t, dispenser(t, s.Client(t), b, ordered(40)), ordered(40))
+	take(t, i, 1)
+	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), "snowlease:{orders}:dispenser", "nlen").Val() == "40" }, 5*time.Second, time.Millisecond)
+	take(t, i, 60) // the third segment is asked for, and does not come
+	require.Eventually(t, func() bool { return b.calls.Load() == 3 }, 5*time.Second, time.Millisecond)
+	take(t, i, 15)
+	close(gate)
+	requireRising(t, take(t, i, 100))
+}
+
+// TestStoreBehindThatWentBack: below what Redis has given nothing is installed.
+func TestStoreBehindThatWentBack(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t)
+	b := &behind{after: func(call int64, got segment.Range) segment.Range {
+		if call > 2 {
+			return segment.Range{First: 1, Last: got.Len()}
+		}
+		return got
+	}}
+	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
+	all := take(t, i, 20)
+	requireRising(t, all)
+	fails := func(i *segment.Issuer, why string) {
+		require.Eventually(t, func() bool {
+			s.Sleep(150 * time.Millisecond)
+			_, err := i.NextID()
+			return errors.Is(err, segment.ErrStore) && strings.Contains(err.Error(), why)
+		}, 10*time.Second, time.Millisecond)
+	}
+	fails(i, "asked for 10 numbers")
+
+	// Redis learns meanwhile of greater numbers.
+	s.Wipe(t)
+	grows := &behind{after: func(_ int64, got segment.Range) segment.Range {
+		_ = s.Admin.HSet(context.Background(), "snowlease:{orders}:dispenser", "top", "1000000").Err() // the test may have ended
+		return got
+	}}
+	fails(issuer(t, dispenser(t, s.Client(t), grows, ordered(10)), ordered(10)), "install numbers of")
+}
+
+// TestDispenserStepFollowsTheRate of all processes together, by the clock of Redis.
+func TestDispenserStepFollowsTheRate(t *testing.T) {
+	t.Parallel()
+	s, b := redistest.NewMini(t), new(behind)
+	cfg := ordered()
+	i := issuer(t, dispenser(t, s.Client(t), b, cfg), cfg)
+	other := issuer(t, dispenser(t, s.Client(t), b, cfg), cfg)
+	dst := make([]int64, 20)
+	for range 125 { // 50 a second
+		for _, i := range []*segment.Issuer{i, other} {
+			require.NoError(t, i.NextIDs(t.Context(), dst))
+			requireRising(t, dst)
+			s.Sleep(400 * time.Millisecond)
+		}
+	}
+	require.InDelta(t, 500, b.last.Load(), 50)
+}
+
+// TestStampede: all processes come to an empty Redis at once.
+func TestStampedeOnADispenser(t *testing.T) {
+	t.Parallel()
+	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
+		b := &behind{fault: func(context.Context, int64) error { time.Sleep(20 * time.Millisecond); return nil }}
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		var all []int64
+		for range 20 {
+			d := dispenser(t, s.Client(t), b, ordered(100))
+			wg.Go(func() {
+				got, err := d.Reserve(t.Context(), numbers(2))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				all = append(all, got.First, got.Last)
+			})
+		}
+		wg.Wait()
+		slices.Sort(all)
+		require.Len(t, slices.Compact(all), 40)
+		require.EqualValues(t, 40, all[len(all)-1])
+		require.LessOrEqual(t, b.calls.Load(), int64(2))
+	})
+}
+
+// TestDispenserOnServers: real Redis and real database, the Redis killed and restarted
+// with nothing, in the middle of it.
+func TestDispenserOnServers(t *testing.T) {
+	t.Parallel()
+	s, srv := redistest.StartReal(t)
+	db, err := gorm.Open(mysql.Open(testserver.MySQL(t)), &gorm.Config{Logger: logger.Discard})
+	require.NoError(t, err)
+	pool, err := db.DB()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = pool.Close() })
+	check := new(counterCheck)
+	var wg sync.WaitGroup
+	var running atomic.Int64
+	for range 4 {
+		b, err := dbseq.NewSegments(db)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, b.Close()) })
+		i := issuer(t, dispenser(t, s.Client(t), b, ordered(30)), ordered(30))
+		running.Add(1)
+		wg.Go(func() {
+			defer running.Add(-1)
+			for range 500 {
+				if err := check.next(t.Context(), i); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 3 {
+		time.Sleep(50 * time.Millisecond)
+		srv.Kill()
+		srv.Start()
+	}
+	wg.Wait()
+	check.requireDistinct(t)
+	require.Len(t, check.given, 2000)
+}
+
+func TestDispenserClosed(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t)
+	b := &behind{fault: func(ctx context.Context, _ int64) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	d := dispenser(t, s.Client(t), b, ordered())
+	errs := make(chan error)
+	go func() {
+		_, err := d.Reserve(t.Context(), numbers(1))
+		errs <- err
+	}()
+	require.Eventually(t, func() bool { return b.calls.Load() == 1 }, 5*time.Second, time.Millisecond)
+	require.NoError(t, d.Close())
+	require.Error(t, <-errs)
+	s.Sleep(time.Second)
+	_, err := d.Reserve(t.Context(), numbers(1))
+	require.ErrorIs(t, err, segment.ErrClosed)
+}
+
+func TestNewDispenserRefuses(t *testing.T) {
+	t.Parallel()
+	_, err := segments.NewDispenser(nil, nil, segment.Config{})
+	require.ErrorIs(t, err, redisseq.ErrClient)
+	require.ErrorContains(t, err, "the store behind the dispenser is nil")
+	require.ErrorContains(t, err, "name is empty")
+	_, err = segments.New(nil)
+	require.ErrorIs(t, err, redisseq.ErrClient)
+}
+
+func TestDispenserRefusesDamage(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t)
+	d := dispenser(t, s.Client(t), new(segment.Memory), ordered())
+	key := "snowlease:{orders}:dispenser"
+	for field, value := range map[string]string{"used": "-1", "first": "x", "top": "", "nfirst": "00", "len": strings.Repeat("1", 16)} {
+		s.Wipe(t)
+		_, err := d.Reserve(t.Context(), numbers(1))
+		require.NoError(t, err)
+		require.NoError(t, s.Admin.HSet(t.Context(), key, field, value).Err())
+		_, err = d.Reserve(t.Context(), numbers(1))
+		require.ErrorIs(t, err, redisseq.ErrDamaged, field)
+		require.ErrorContains(t, err, key)
+	}
+}
+
+// BenchmarkDispenser is the price of strict order: a round trip to a real Redis.
+func BenchmarkDispenser(b *testing.B) {
+	s := &redistest.Store{Addr: testserver.Redis(b)}
+	for name, opts := range map[string][]redisseq.Option{"compared": nil, "never": {redisseq.WithQuarantine(redisseq.Never)}} {
+		b.Run(name, func(b *testing.B) {
+			cfg := segment.Config{Name: fmt.Sprint("bench-", name, time.Now().UnixNano()), Order: segment.OrderStrict}
+			i := issuer(b, dispenser(b, s.Client(b), new(segment.Memory), cfg, opts...), cfg)
+			b.RunParallel(func(p *testing.PB) {
+				for p.Next() {
+					if _, err := i.NextIDWait(b.Context()); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,46 @@
+package segments_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/redisseq/internal/redistest"
+	"github.com/snowlease/snowlease/redisseq/segments"
+	"github.com/snowlease/snowlease/segment"
+)
+
+// TestFailoverThereAndBack: what a master has acknowledged is lost when it becomes the
+// replica of a promoted one that lagged. Promoted again before anybody asked the other,
+// it is still the process with the run_id on record.
+func TestFailoverThereAndBack(t *testing.T) {
+	t.Parallel()
+	redistest.EachPair(t, map[string]func(t *testing.T, p redistest.Pair){
+		"segments": func(t *testing.T, p redistest.Pair) {
+			n := newStore(t, p.Store)
+			require.NoError(t, n.Create(t.Context(), "orders", 1))
+			p.Stale()
+			given, err := n.Reserve(t.Context(), numbers(10))
+			require.NoError(t, err)
+			p.Back()
+			_, err = n.Reserve(t.Context(), numbers(10))
+			require.ErrorIs(t, err, segments.ErrChanged)
+			require.NoError(t, n.Resume(t.Context(), "orders", given.Last))
+			again, err := n.Reserve(t.Context(), numbers(10))
+			require.NoError(t, err)
+			require.Equal(t, given.Last+1, again.First)
+		},
+		"dispenser": func(t *testing.T, p redistest.Pair) {
+			b := new(segment.Memory)
+			process := func() *segment.Issuer {
+				return issuer(t, dispenser(t, p.Client(t), b, ordered(100)), ordered(100))
+			}
+			one := process()
+			all := take(t, one, 10)
+			p.Stale()
+			all = append(all, take(t, one, 50)...)
+			p.Back()
+			requireRising(t, append(all, take(t, process(), 60)...))
+		},
+	})
+}
