@@ -1,7 +1,10 @@
-# CI=true makes a test server that is missing a failure instead of a skip.
+# With CI=true, tests that miss a server fail instead of being skipped.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+
+# Modules with a go.work refuse -mod=mod.
+export GOFLAGS := $(filter-out -mod=%,$(GOFLAGS))
 
 FUZZTIME ?= 10s
 FUZZ ?= ^Fuzz
@@ -13,12 +16,12 @@ SEEDS ?= 100000
 STORES ?= redis mysql postgres local numbers
 PLATFORMS ?= linux/386 linux/arm linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64
 
-# Modules of their own, so that what they compare or test with stays out of go.mod.
+# The other modules keep the dependencies of benchmarks and tests out of go.mod.
 modules := $(dir $(wildcard */go.mod */*/go.mod */*/*/go.mod))
 in_modules = for module in $(modules); do echo "-- $$module"; (cd $$module && $(1)); done
 
 .PHONY: help
-help: ## say what there is
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
@@ -27,57 +30,61 @@ build: ## compile all packages, and the programs into bin/
 	go build -o bin/ ./cmd/...
 
 .PHONY: lint
-lint: ## vet, golangci-lint, gofmt, go mod tidy, what packages link, types on other platforms
+lint: ## go vet, golangci-lint, gofmt, go mod tidy, imports, the API, types on other platforms
 	go vet ./...
 	scripts/golangci-lint.sh run --allow-parallel-runners
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:" $$unformatted; exit 1; fi
-	go mod tidy -diff
+	scripts/tidy.sh -diff
 	scripts/check-imports.sh
+	scripts/apidiff.sh
 	go run ./internal/test/platforms $(PLATFORMS)
-	@$(call in_modules,go vet ./... && go mod tidy -diff)
+	@$(call in_modules,go vet ./...)
 
 .PHONY: test-deps
-test-deps: ## install the servers the tests start, where that is allowed
+test-deps: ## install the servers that tests start (as root on Debian or Ubuntu)
 	scripts/test-deps.sh
 
 .PHONY: test
 test: test-deps ## run every test with the race detector
-	@# -count=1: the servers are no part of what go caches results by.
+	@# -count=1, because go test caches results without regard to the servers.
 	go test -race -count=1 -p 2 -timeout $(TESTTIME) ./...
-	@# Not where time is simulated, which moves when everything stands still, nor for
-	@# 48 processes at a time: the race detector makes them ten times as slow.
+	@# The simulation and the 48 processes of chaos run without the race detector, which
+	@# makes them ten times as slow.
 	@$(call in_modules,go test $$([[ $$module = internal/proof/@(simulate|chaos)/ ]] || echo -race) -count=1 -timeout $(TESTTIME) ./...)
 
 .PHONY: cover
-cover: test-deps ## run every test and show the coverage: cover.out
+cover: test-deps ## run every test, write cover.out and show the total coverage
 	go test -p 2 -timeout $(TESTTIME) -coverpkg=./... -coverprofile=cover.out ./...
 	go tool cover -func=cover.out | tail -n 1
 
 .PHONY: bench
-bench: ## measure everything beside its peers, about ten minutes: docs/performance.md
+bench: ## compare with other generators and update docs/performance.md (ten minutes)
 	cd bench && go run ./cmd/performance -out ../docs
 
 .PHONY: chaos
-chaos: test-deps ## faults on real servers, CHAOSTIME for each store, about five times that, LOSSES times as many losses
+chaos: test-deps ## inject faults into real servers, CHAOSTIME per store, with LOSSES times as many losses
 	cd internal/proof/chaos && for store in $(STORES); do \
 		go test -count=1 -v -timeout 0 -run "TestChaos/$$store$$" . -chaos.duration=$(CHAOSTIME) -chaos.seed=$(SEED) -chaos.losses=$(LOSSES) -chaos.report="$$PWD/chaos-$$store.md"; \
 	done
 
 .PHONY: soak
-soak: ## simulate 100,000 seeds, about half an hour; goes on where it was stopped
+soak: ## simulate SEEDS seeds (half an hour); continues a stopped run
 	cd internal/proof/simulate && go test -tags soak -count=1 -timeout 0 -v -run 'TestSoak$$' . -soak.seeds=$(SEEDS)
 
 .PHONY: fuzz
-fuzz: ## fuzz each target, or those that FUZZ matches, for FUZZTIME
+fuzz: ## run each fuzz test that FUZZ matches for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
+.PHONY: release-check
+release-check: ## build the programs of README from the modules as they would be released, a minute or more
+	scripts/release-check.sh
+
 .PHONY: tidy
-tidy: ## go mod tidy and formatting
-	go mod tidy
-	@$(call in_modules,go mod tidy)
+tidy: ## run go mod tidy and format the code
+	scripts/tidy.sh
 	scripts/golangci-lint.sh fmt
 
 .PHONY: clean
-clean: ## remove what was built here
+clean: ## remove build products
 	rm -rf bin .tools cover.out
 	find . -name '*.test' -not -path './.git/*' -delete

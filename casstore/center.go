@@ -11,71 +11,71 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-var (
-	_ lease.Center      = (*Center)(nil)
-	_ lease.Lister      = (*Center)(nil)
-	_ lease.Initializer = (*Center)(nil)
-	_ fmt.Stringer      = (*Center)(nil)
-)
+var _ lease.Center = (*Center)(nil)
 
-// A Store keeps records by name. What it must promise is said in the description of
-// the package. It is safe for concurrent use. A fmt.Stringer names itself in logs and
-// errors, without secrets.
+// A Store keeps records by name. The package documentation lists its requirements. It
+// must be safe for concurrent use. If it is a fmt.Stringer, logs and errors show its
+// text, which must contain no secrets.
 type Store interface {
-	// Load returns the record of that name; where there is none, one without a Value.
-	// Names are those of namespaces: 1 to 64 characters of A-Z a-z 0-9 . _ - , and
-	// differ where the case does.
+	// Load returns the record of that name, or a Record without a Value if there is
+	// none. Names are namespaces: 1 to 64 characters of A-Z a-z 0-9 . _ - , and
+	// case-sensitive.
 	Load(ctx context.Context, name string) (Record, error)
 
-	// Swap puts value in the place of the record that Load returned with version. It
-	// returns ErrChanged where that is no longer the record, and nothing is changed.
+	// Swap replaces the record that Load returned with version. If that is no longer
+	// the current record, Swap changes nothing and returns ErrChanged.
 	Swap(ctx context.Context, name, version string, value []byte) error
 }
 
-// A Record is what a Store has under a name.
+// A Record is the content of a Store under a name.
 type Record struct {
-	Value []byte // empty: there is none
-	// Version is what Swap compares; it may be empty where there is no record.
+	// Value is empty if there is no record.
+	Value []byte
+	// Version is compared by Swap. It may be empty if there is no record.
 	Version string
-	// Now is the store's clock during the call. Zero: that of this host is taken.
+	// Now is the store's clock during the call. If it is zero, the clock of this host
+	// is used.
 	Now time.Time
-	// Incarnation changes where acknowledged records may have been lost: a failover,
-	// a restart without a log. Empty: it is not compared, as by quarantine: never.
+	// Incarnation changes if acknowledged records may have been lost, such as by a
+	// failover or by a restart without a log. If it is empty, it is not compared, as
+	// with quarantine: never.
 	Incarnation string
 }
 
 var (
-	// ErrChanged is returned by Store.Swap where the record is no longer the one that
-	// was loaded.
-	ErrChanged = errors.New("casstore: the record was changed meanwhile")
-	// ErrDamaged is wrapped, with lease.ErrSetup, by errors for a record that cannot be
-	// read.
+	// ErrChanged is returned by Store.Swap if the record is no longer the one that was
+	// loaded.
+	ErrChanged = errors.New("casstore: the record has changed since it was loaded")
+	// ErrDamaged is wrapped, together with lease.ErrSetup, by the error for a record
+	// that cannot be read.
 	ErrDamaged = errors.New("casstore: the record is damaged")
 )
 
-// MaxPool is the largest pool of a namespace: each call rewrites all its slots, which
-// have up to 500 bytes each.
+// MaxPool is the largest pool of a namespace. It is limited because every call
+// rewrites all slots, of up to 500 bytes each.
 const MaxPool = 4096
 
-// Center lends worker ids from a Store. It is safe for concurrent use. Make it with
+// Center lends worker ids from a Store. It is safe for concurrent use. Create one with
 // New.
 type Center struct {
 	store Store
-	turn  chan struct{} // calls of one process do not compete with each other
+	turn  chan struct{} // serializes the calls of this process, which would compete
 }
 
 // New returns a center on the store.
 func New(s Store) *Center { return &Center{store: s, turn: make(chan struct{}, 1)} }
 
-// String names the store.
-func (c *Center) String() string {
+// Extras returns the name of the store, Slots and Init. The name is the type of the
+// store unless it is a fmt.Stringer.
+func (c *Center) Extras() lease.Extras {
+	x := lease.Extras{Name: fmt.Sprintf("%T", c.store), Lister: c, Init: c.Init}
 	if s, ok := c.store.(fmt.Stringer); ok {
-		return s.String()
+		x.Name = s.String()
 	}
-	return fmt.Sprintf("%T", c.store)
+	return x
 }
 
-// Acquire lends the free worker id that was used least recently.
+// Acquire lends the least recently used free worker id.
 func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
 	err = c.change(ctx, "acquire", req, func(ns rules.Namespace, now int64, incarnation string) (_ rules.Namespace, err error) {
 		ns, g, err = ns.Acquire(now, incarnation, req)
@@ -113,7 +113,7 @@ func (c *Center) Init(ctx context.Context, req lease.Request) error {
 	})
 }
 
-// Slots shows the slots of a namespace; none where nothing is on record.
+// Slots returns the slots of a namespace, or none if it has no record.
 func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return nil, err
@@ -125,15 +125,15 @@ func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, err
 	return ns.List(now), nil
 }
 
-// check returns an error for a grant that no center can have given.
+// check refuses a grant that no center can have returned.
 func check(g lease.Grant) error {
 	if g.Worker < g.First || g.Worker > g.Last {
-		return fmt.Errorf("casstore: worker id %d of the grant is not one of %d to %d: give a grant as the center returned it", g.Worker, g.First, g.Last)
+		return fmt.Errorf("casstore: worker id %d of the grant is not %d to %d: pass a grant as the center returned it", g.Worker, g.First, g.Last)
 	}
 	return nil
 }
 
-// answer is a grant or an error, never both.
+// answer drops the grant if there is an error.
 func answer(g lease.Grant, err error) (lease.Grant, error) {
 	if err != nil {
 		return lease.Grant{}, err
@@ -141,10 +141,10 @@ func answer(g lease.Grant, err error) (lease.Grant, error) {
 	return g, nil
 }
 
-// A rule says what is on record then, and the answer.
+// A rule returns the new record and the answer to the caller.
 type rule func(ns rules.Namespace, now int64, incarnation string) (rules.Namespace, error)
 
-// change puts a rule to the record, anew where another was faster.
+// change applies a rule to the record, and again after a lost race.
 func (c *Center) change(ctx context.Context, verb string, req lease.Request, decide rule) error {
 	if err := req.Validate(); err != nil {
 		return fmt.Errorf("casstore: %s: %w", verb, err)
@@ -167,7 +167,7 @@ func (c *Center) change(ctx context.Context, verb string, req lease.Request, dec
 		if after.Equal(before) {
 			return answer
 		}
-		value, err := encode(after)
+		value, err := after.Encode()
 		if err != nil {
 			return fmt.Errorf("casstore: %s: %w", verb, err)
 		}
@@ -180,7 +180,7 @@ func (c *Center) change(ctx context.Context, verb string, req lease.Request, dec
 		select {
 		case <-time.After(rand.N(wait)):
 		case <-ctx.Done():
-			return fmt.Errorf("casstore: %s: others change the record of namespace %q in %v all the time: %w", verb, req.Namespace, c, ctx.Err())
+			return fmt.Errorf("casstore: %s: lost every race to change the record of namespace %q in %v: %w", verb, req.Namespace, c, ctx.Err())
 		}
 	}
 }
@@ -193,8 +193,8 @@ func (c *Center) load(ctx context.Context, name string) (ns rules.Namespace, r R
 	if err != nil {
 		return ns, r, 0, fmt.Errorf("casstore: read the record of namespace %q from %v: %w", name, c, err)
 	}
-	if ns, err = decode(r.Value); err != nil {
-		return ns, r, 0, fmt.Errorf("%w: that of namespace %q in %v: %w: put back what was there, or delete it, which begins a quarantine: %w", ErrDamaged, name, c, err, lease.ErrSetup)
+	if ns, err = rules.Decode(r.Value); err != nil {
+		return ns, r, 0, fmt.Errorf("%w: namespace %q in %v: %w: restore it, or delete it, which starts a quarantine: %w", ErrDamaged, name, c, err, lease.ErrSetup)
 	}
 	if r.Now.IsZero() {
 		r.Now = time.Now()

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,62 +15,61 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/snowlease/snowlease/casstore"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A store keeps records in memory and has the faults of the suite.
+// A store is a Store with the faults of leasetest.
 type store struct {
-	mu       sync.Mutex
-	records  map[string]casstore.Record
-	version  int
-	run      int
-	still    bool // its clock moves by Sleep only
+	*memcenter.Store
+	still    bool // only Sleep moves its clock
 	compared bool // it has an incarnation
+	run      atomic.Int64
+
+	mu       sync.Mutex
 	now      time.Time
-	conflict bool  // every Swap fails so
-	before   error // of the next Swap, which is not done
-	after    error // of the next Swap, which is done
+	conflict bool  // every Swap returns ErrChanged
+	before   error // fails the next Swap before it takes effect
+	after    error // fails the next Swap after it took effect
 }
 
 func newStore(still, compared bool) *store {
-	return &store{records: map[string]casstore.Record{}, still: still, compared: compared, now: time.UnixMilli(1_800_000_000_000)}
+	return &store{Store: memcenter.NewStore(), still: still, compared: compared, now: time.UnixMilli(1_800_000_000_000)}
 }
 
-func (s *store) Load(_ context.Context, name string) (casstore.Record, error) {
+func (s *store) Load(ctx context.Context, name string) (casstore.Record, error) {
+	r, err := s.Store.Load(ctx, name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.records[name]
+	r.Now = time.Time{}
 	if s.still {
 		r.Now = s.now
 	}
-	if s.compared {
-		r.Incarnation = "run " + strconv.Itoa(s.run)
+	if !s.compared {
+		r.Incarnation = ""
 	}
-	return r, nil
+	return r, err
 }
 
-func (s *store) Swap(_ context.Context, name, version string, value []byte) error {
+func (s *store) Swap(ctx context.Context, name, version string, value []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.before; err != nil {
 		s.before = nil
 		return err
 	}
-	if s.conflict || s.records[name].Version != version {
+	if s.conflict {
 		return casstore.ErrChanged
 	}
-	s.put(name, value)
+	if err := s.Store.Swap(ctx, name, version, value); err != nil {
+		return err
+	}
 	err := s.after
 	s.after = nil
 	return err
-}
-
-func (s *store) put(name string, value []byte) {
-	s.version++
-	s.records[name] = casstore.Record{Value: value, Version: strconv.Itoa(s.version)}
 }
 
 func (s *store) Center(testing.TB) lease.Center { return casstore.New(s) }
@@ -84,60 +83,37 @@ func (s *store) Sleep(d time.Duration) {
 	}
 }
 
-func (s *store) Wipe(testing.TB) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.records)
-}
+func (s *store) Wipe(testing.TB)                      { s.Store.Wipe() }
+func (s *store) Snapshot(testing.TB) (restore func()) { return s.Store.Snapshot() }
+func (s *store) Reincarnate(testing.TB)               { s.become(s.run.Add(1)) }
+func (s *store) Flip(testing.TB)                      { s.become(s.run.Add(-1)) }
+func (s *store) become(n int64)                       { s.Store.Reincarnate(strconv.FormatInt(n, 10)) }
 
-// Drop puts null in the place of what is lost.
+// Drop replaces what is lost with null.
 func (s *store) Drop(t testing.TB, namespace string, what leasetest.Records) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var r struct {
-		Format int               `json:"format"`
-		Meta   json.RawMessage   `json:"meta"`
-		Leases []json.RawMessage `json:"leases"`
-		Marks  []json.RawMessage `json:"marks"`
-		Owners []json.RawMessage `json:"owners"`
-	}
-	require.NoError(t, json.Unmarshal(s.records[namespace].Value, &r))
-	switch what {
-	case leasetest.OneSlot:
-		r.Leases[0] = nil
-	case leasetest.OneMark:
-		r.Marks = r.Marks[:len(r.Marks)-1] // not there, as good as null
-	case leasetest.Owners:
-		clear(r.Owners)
-	default:
-		r.Meta = nil
-	}
-	value, err := json.Marshal(r)
-	require.NoError(t, err)
-	s.put(namespace, value)
-}
-
-func (s *store) Snapshot(testing.TB) (restore func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	kept := maps.Clone(s.records)
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		clear(s.records)
-		for name, r := range kept {
-			s.put(name, r.Value)
+	s.Rewrite(namespace, func(value []byte) []byte {
+		var r struct {
+			Format int               `json:"format"`
+			Meta   json.RawMessage   `json:"meta"`
+			Leases []json.RawMessage `json:"leases"`
+			Marks  []json.RawMessage `json:"marks"`
+			Owners []json.RawMessage `json:"owners"`
 		}
-	}
-}
-
-func (s *store) Reincarnate(testing.TB) { s.become(1) }
-func (s *store) Flip(testing.TB)        { s.become(-1) }
-
-func (s *store) become(step int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.run += step
+		require.NoError(t, json.Unmarshal(value, &r))
+		switch what {
+		case leasetest.OneSlot:
+			r.Leases[0] = nil
+		case leasetest.OneMark:
+			r.Marks = r.Marks[:len(r.Marks)-1] // a missing value counts as null
+		case leasetest.Owners:
+			clear(r.Owners)
+		default:
+			r.Meta = nil
+		}
+		value, err := json.Marshal(r)
+		require.NoError(t, err)
+		return value
+	})
 }
 
 func (s *store) Traits() leasetest.Traits {
@@ -149,7 +125,7 @@ func TestContract(t *testing.T) {
 	leasetest.Run(t, func(testing.TB) leasetest.Store { return newStore(true, true) })
 }
 
-// TestContractHostClock: without a clock and an incarnation of the store's own.
+// TestContractHostClock tests a store without a clock and an incarnation.
 func TestContractHostClock(t *testing.T) {
 	t.Parallel()
 	leasetest.Run(t, func(testing.TB) leasetest.Store { return newStore(false, false) })
@@ -162,7 +138,7 @@ func request(namespace string) lease.Request {
 	}
 }
 
-// Whether a Swap whose reply is lost took effect or not, to ask again gives one grant.
+// Retrying after a lost reply gives one grant, whether or not the Swap took effect.
 func TestOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	away := errors.New("connection reset")
@@ -214,7 +190,7 @@ func TestConflictsEndWithTheContext(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-// A call that waits for its turn behind one whose store hangs ends with its context.
+// A call that waits for its turn behind a hanging one ends with its context.
 func TestTurnEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	s := &hanging{newStore(true, true), make(chan struct{}, 1)}
@@ -241,8 +217,7 @@ func (h *hanging) Load(ctx context.Context, _ string) (casstore.Record, error) {
 	return casstore.Record{}, ctx.Err()
 }
 
-// Many centers, as many processes have them, on one record: nobody gets what another
-// has, and all find their way.
+// Many centers, one per process, work on one record. Each gets a worker id of its own.
 func TestManyCenters(t *testing.T) {
 	t.Parallel()
 	const many = 24
@@ -266,7 +241,7 @@ func TestManyCenters(t *testing.T) {
 				g, err := c.Acquire(t.Context(), req)
 				mu.Lock()
 				if full := (*lease.NoFreeWorkerError)(nil); errors.As(err, &full) {
-					// What was given back in this millisecond is free in the next.
+					// A worker id is free in the millisecond after its release.
 					mu.Unlock()
 					time.Sleep(2 * time.Millisecond)
 					continue
@@ -307,8 +282,8 @@ func TestWhatCannotBe(t *testing.T) {
 	require.ErrorIs(t, err, lease.ErrSetup)
 	require.ErrorContains(t, err, "pool 4097")
 
-	require.Equal(t, "*casstore_test.store", c.String())
-	require.Equal(t, "drawer", casstore.New(named{s}).String())
+	require.Equal(t, "memory", lease.Name(c))
+	require.Equal(t, "casstore_test.unnamed", lease.Name(casstore.New(unnamed{s})))
 
 	for name, value := range map[string]string{
 		"no JSON":             "x",
@@ -330,7 +305,7 @@ func TestWhatCannotBe(t *testing.T) {
 		"odd owner":           `{"format":1,"owners":[{"owner":"012","token":1}]}`,
 		"no hex":              `{"format":1,"owners":[{"owner":"0123456789abcdef0123456789abcdeg","token":1}]}`,
 	} {
-		s.put("orders", []byte(value))
+		s.Rewrite("orders", func([]byte) []byte { return []byte(value) })
 		_, err := c.Acquire(t.Context(), request("orders"))
 		require.ErrorIs(t, err, casstore.ErrDamaged, name)
 		require.ErrorIs(t, err, lease.ErrSetup, name)
@@ -340,10 +315,10 @@ func TestWhatCannotBe(t *testing.T) {
 		require.ErrorIs(t, c.Init(t.Context(), request("orders")), casstore.ErrDamaged, name)
 		_, err = c.Slots(t.Context(), "orders")
 		require.ErrorIs(t, err, casstore.ErrDamaged, name)
-		require.Equal(t, value, string(s.records["orders"].Value), "nothing was changed")
+		r, err := s.Load(t.Context(), "orders")
+		require.NoError(t, err)
+		require.Equal(t, value, string(r.Value), "nothing was changed")
 	}
 }
 
-type named struct{ *store }
-
-func (named) String() string { return "drawer" }
+type unnamed struct{ casstore.Store }

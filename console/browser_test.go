@@ -26,7 +26,7 @@ import (
 
 var shots = flag.String("shots", "", "folder to keep the browser's screenshots in")
 
-// browser returns a Chromium, which Debian has in the packages chromium and
+// browser returns a Chromium, as in Debian's packages chromium and
 // chromium-headless-shell.
 func browser(t *testing.T) string {
 	t.Helper()
@@ -38,8 +38,8 @@ func browser(t *testing.T) string {
 	return path
 }
 
-// visit opens a page and returns its document after some seconds of virtual time, and
-// what the browser complained about.
+// visit opens a page and returns its document after some seconds of virtual time, and the
+// browser's complaints.
 func visit(t *testing.T, chromium, url string, width, height int, dark bool, args ...string) (dom, complaints string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -66,8 +66,8 @@ func visit(t *testing.T, chromium, url string, width, height int, dark bool, arg
 	return out.String(), complaints
 }
 
-// serve serves the console of a crowded namespace with a probe in its page. Each look at
-// the status issues some ids.
+// serve serves the console of a crowded namespace, with the probe in its page. Each request
+// of the status issues some ids.
 func serve(t *testing.T) (url string, id int64) {
 	t.Helper()
 	center, worker := crowd(t)
@@ -104,7 +104,7 @@ func serve(t *testing.T) (url string, id int64) {
 	return srv.URL + "/ops/idworker/", id
 }
 
-// noted returns what the probe noted in an attribute of the document.
+// noted decodes the notes of the probe from an attribute of the document.
 func noted(t *testing.T, dom, attribute string, notes any) {
 	t.Helper()
 	found := regexp.MustCompile(attribute + `="([^"]*)"`).FindStringSubmatch(dom)
@@ -112,8 +112,9 @@ func noted(t *testing.T, dom, attribute string, notes any) {
 	require.NoError(t, json.Unmarshal([]byte(html.UnescapeString(found[1])), notes))
 }
 
-// The page in a real browser, narrow and wide, light and dark: its script runs under
-// its own policy, nothing sticks out, all text can be read, all controls have names.
+// TestBrowser opens the page in a real browser, narrow and wide, light and dark. The
+// script runs under the page's policy, nothing sticks out, all text is readable, and all
+// controls have names.
 func TestBrowser(t *testing.T) {
 	chromium := browser(t)
 	page, id := serve(t)
@@ -160,7 +161,7 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// People type an id, a wrong one first, and stop the clock.
+// People enter an invalid id, then a valid one, and pause the page.
 func TestBrowserIsUsed(t *testing.T) {
 	chromium := browser(t)
 	page, _ := serve(t)
@@ -176,7 +177,7 @@ func TestBrowserIsUsed(t *testing.T) {
 	}
 	noted(t, dom, "data-drive", &notes)
 	require.Equal(t, "true", notes.Bad.Invalid)
-	require.Contains(t, notes.Bad.Error, `"<b>abc" is no id`)
+	require.Contains(t, notes.Bad.Error, `"<b>abc" is not an id`)
 	require.Equal(t, decoded{Invalid: "false", Search: "?id=1%2C000%2C000%2C000%2C000%2C000", Bits: 64}, notes.Good)
 	require.True(t, notes.Paused)
 	require.True(t, notes.Live)

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"encoding/json"
 	"html/template"
@@ -20,27 +21,27 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// A Worker is what the console shows: *idworker.IdWorker is one.
+// A Worker is what the console shows. *idworker.IdWorker is one.
 type Worker interface {
 	Status() idworker.Status
-	Ready() bool
+	Healthy(ctx context.Context) error
 	Layout() snowflake.Layout
 }
 
-// Option sets a knob of New.
+// An Option configures New.
 type Option func(*console)
 
-// WithSlots shows the worker ids of the namespace as lister lists them; the centers of
-// dbseq, redisseq and local are listers. It is asked once in 3 s at most, however many
-// look, and has 2 s to answer. Default: the worker, if it is a lease.Lister, as
-// *idworker.IdWorker is; nil leaves the map out.
+// WithSlots sets the lister of the namespace's worker ids, such as a center of dbseq,
+// redisseq or hostseq. The console asks it at most once in 3 s, for all readers together,
+// and waits 2 s for the answer. Default: the worker, if it is a lease.Lister, as
+// *idworker.IdWorker is. With nil, the console shows no worker ids.
 func WithSlots(lister lease.Lister) Option {
 	return func(c *console) { c.slots.lister = lister }
 }
 
-// New returns the console of w, which must not be nil. It is safe for concurrent use,
-// starts no goroutine, and may be mounted at any path that ends with a slash, with
-// http.StripPrefix or without.
+// New returns the console of w, which must not be nil. The console is safe for concurrent
+// use and starts no goroutine. Mount it at any path that ends with a slash, with or
+// without http.StripPrefix.
 func New(w Worker, opts ...Option) http.Handler {
 	c := &console{worker: w}
 	c.slots.lister, _ = w.(lease.Lister)
@@ -60,7 +61,8 @@ type console struct {
 	renewals renewals
 }
 
-// ServeHTTP routes by the end of the path: the console knows no prefix.
+// ServeHTTP serves the console. It routes by the end of the path, since it does not know
+// its prefix.
 func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
@@ -72,23 +74,23 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
-		fail(w, http.StatusMethodNotAllowed, "the console is read-only: use GET")
+		fail(w, http.StatusMethodNotAllowed, "the console is read-only; use GET")
 		return
 	}
 	if rebound(r) {
-		fail(w, http.StatusMisdirectedRequest, "the console is asked on this host by a name that is not this host's: use localhost or an address, and let a proxy send one of these as Host")
+		fail(w, http.StatusMisdirectedRequest, "the Host header names another host than this one; use localhost or an address, and have a proxy send one of these as Host")
 		return
 	}
 	dir, file := path.Split(r.URL.Path)
 	switch path.Base(dir) + "/" + file {
 	case "api/status":
-		reply(w, http.StatusOK, c.status())
+		reply(w, http.StatusOK, c.status(r.Context()))
 	case "api/slots":
 		c.serveSlots(w, r)
 	case "api/decode":
 		c.serveDecode(w, r)
 	case "parts/lease":
-		c.render(w, "lease", c.status())
+		c.render(w, "lease", c.status(r.Context()))
 	case "parts/slots":
 		c.render(w, "slots", c.pool(r.Context()))
 	case "parts/decode":
@@ -98,9 +100,9 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// rebound reports whether a request to a loopback address names another host. A web page
-// whose name leads to that address would make the reader's browser send one, and read
-// the answer: DNS rebinding.
+// rebound reports whether a request to a loopback address names another host. In a DNS
+// rebinding attack, a web page whose name resolves to that address makes the reader's
+// browser send such a request, and reads the answer.
 func rebound(r *http.Request) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
@@ -125,7 +127,7 @@ func rebound(r *http.Request) bool {
 // serveFile serves the page and its assets.
 func (c *console) serveFile(w http.ResponseWriter, r *http.Request, dir, file string) {
 	switch {
-	case dir == "" && file == "": // http.StripPrefix took all: relative links need the slash
+	case dir == "" && file == "": // http.StripPrefix removed the whole path, but relative links need a slash
 		w.Header().Set("Location", "./"+path.Base(strings.SplitN(r.RequestURI, "?", 2)[0])+"/")
 		w.WriteHeader(http.StatusMovedPermanently)
 	case file == "":
@@ -133,15 +135,15 @@ func (c *console) serveFile(w http.ResponseWriter, r *http.Request, dir, file st
 			Status status
 			Pool   *pool
 			Decode decoder
-		}{c.status(), c.pool(r.Context()), c.decoder(r)})
+		}{c.status(r.Context()), c.pool(r.Context()), c.decoder(r)})
 	case file == "style.css" || file == "app.js" || file == "icon.svg":
 		http.ServeFileFS(w, r, assets, "assets/"+file)
 	default:
-		fail(w, http.StatusNotFound, "there is no such page: the console has its page, api/status, api/slots and api/decode")
+		fail(w, http.StatusNotFound, "there is no such page; the console has its page, api/status, api/slots and api/decode")
 	}
 }
 
-// render sends a template whole or not at all.
+// render sends the whole template, or only an error.
 func (c *console) render(w http.ResponseWriter, name string, data any) {
 	var b bytes.Buffer
 	if err := c.pages.ExecuteTemplate(&b, name+".html", data); err != nil {
@@ -168,5 +170,5 @@ func fail(w http.ResponseWriter, code int, text string) {
 	}{text})
 }
 
-// now is the time to show, without the monotonic part.
+// now returns the time without its monotonic reading.
 func now() time.Time { return time.Now().Round(0) }

@@ -53,7 +53,7 @@ func TestStatusJSON(t *testing.T) {
 	require.WithinDuration(t, w.Layout().Ends(), got.Ends, 0)
 }
 
-// A page whose name leads to the loopback address reads nothing through it.
+// A web page whose name resolves to a loopback address reads nothing.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{"127.0.0.1:0", "[::1]:0"} {
@@ -83,7 +83,7 @@ func TestRebinding(t *testing.T) {
 			}
 		}
 	}
-	// Elsewhere names are the business of who mounts it.
+	// On other addresses any host name is allowed.
 	req := httptest.NewRequest(http.MethodGet, "http://ops.example/", http.NoBody)
 	req = req.WithContext(context.WithValue(req.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 80}))
 	rec := httptest.NewRecorder()
@@ -122,12 +122,12 @@ func TestSlotsJSON(t *testing.T) {
 			require.Empty(t, s.Holder)
 		}
 	}
-	require.Contains(t, get(t, console.New(w, console.WithSlots(nil)), "/").Body.String(), "not listed here", "the page says so where nobody lists them")
+	require.Contains(t, get(t, console.New(w, console.WithSlots(nil)), "/").Body.String(), "not listed here", "the page says that there is no lister")
 	require.Equal(t, http.StatusOK, get(t, console.New(w), "/api/slots").Code, "by the worker itself")
 	require.Equal(t, http.StatusNotImplemented, get(t, console.New(w, console.WithSlots(nil)), "/api/slots").Code)
 }
 
-// Many who look make few queries, and a center that is away is shown as such.
+// Many readers cause few queries, and the page shows the error of a center that is away.
 func TestSlotsAreAskedForSeldom(t *testing.T) {
 	t.Parallel()
 	c := center(t)
@@ -186,7 +186,7 @@ func TestDecodeJSON(t *testing.T) {
 	require.Equal(t, []string{"unused", "time", "worker", "business", "sequence"}, names)
 	require.Len(t, bits, 64)
 	require.Equal(t, []int64{7, 2, 9}, []int64{got.Fields[2].Value, got.Fields[3].Value, got.Fields[4].Value})
-	require.Contains(t, got.Fields[2].Meaning, "this process has it now")
+	require.Contains(t, got.Fields[2].Meaning, "this process now holds it")
 	require.NotContains(t, got.Fields[3].Meaning+got.Fields[4].Meaning, "this process")
 
 	for name, id := range map[string]string{
@@ -200,7 +200,7 @@ func TestDecodeJSON(t *testing.T) {
 	}
 }
 
-// What others wrote is text, wherever it stands.
+// The console escapes all text from others.
 func TestEscapes(t *testing.T) {
 	t.Parallel()
 	const bad = `"><script>alert(1)</script><img src=x onerror=alert(2)>'{{.}}`
@@ -222,7 +222,7 @@ func TestEscapes(t *testing.T) {
 	}
 	for _, target := range []string{"/api/slots", "/api/status", "/api/decode?id=" + url.QueryEscape(bad)} {
 		rec := get(t, h, target)
-		require.NotContains(t, rec.Body.String(), "<script>", "JSON that a browser takes for HTML does no harm either")
+		require.NotContains(t, rec.Body.String(), "<script>", "JSON must be harmless to a browser that takes it for HTML")
 		require.Equal(t, "application/json", rec.Header().Get("Content-Type"))
 	}
 }
@@ -259,8 +259,8 @@ func TestHeadersAndMethods(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, get(t, h, "/api/status/x").Code)
 }
 
-// Whatever the prefix, with http.StripPrefix or without, every link of the page leads
-// to something, and to nowhere else.
+// With any prefix, with or without http.StripPrefix, every link of the page leads to a
+// page of the console.
 func TestPrefixes(t *testing.T) {
 	t.Parallel()
 	console := console.New(fixed(t, snowflake.Layout{}))
@@ -307,7 +307,7 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// A redirect leads to the same host, however the request is written.
+// A redirect stays on the host, whatever the request's path is.
 func TestRedirectStaysHere(t *testing.T) {
 	t.Parallel()
 	h := http.StripPrefix("//elsewhere.example", console.New(fixed(t, snowflake.Layout{})))
@@ -319,17 +319,17 @@ func TestRedirectStaysHere(t *testing.T) {
 	require.Equal(t, "./elsewhere.example/", rec.Header().Get("Location"))
 }
 
-// Nothing is loaded from elsewhere, and a page of what is not there is a page.
+// The page renders in every state and loads nothing from other sites.
 func TestPageOfEveryState(t *testing.T) {
 	t.Parallel()
 	c := center(t)
 	stopped := open(t, c, "orders@host:1")
 	require.NoError(t, stopped.Close(t.Context()))
-	cfg := idworker.Config{Namespace: "late", Skew: 15 * time.Second, Wait: 20 * time.Millisecond}
+	cfg := idworker.Config{Namespace: "late", Store: idworker.StoreConfig{Skew: 15 * time.Second}, Wait: 20 * time.Millisecond}
 	req, err := cfg.Request()
 	require.NoError(t, err)
 	require.NoError(t, c.Init(t.Context(), req))
-	quarantined, err := idworker.Open(t.Context(), cfg, c)
+	quarantined, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(c))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, quarantined.Close(context.Background())) }()
 	c.Reincarnate("another")
@@ -341,8 +341,8 @@ func TestPageOfEveryState(t *testing.T) {
 		"issues no ids: quarantined":        quarantined,
 		"NextID returns an error":           quarantined,
 		"may still be in use":               quarantined,
-		"A JavaScript number holds it":      fixed(t, snowflake.JSSafe()),
-		"give it to JavaScript as a string": fixed(t, snowflake.Layout{}),
+		"It fits a JavaScript number":       fixed(t, snowflake.JSSafe()),
+		"pass it to JavaScript as a string": fixed(t, snowflake.Layout{}),
 	} {
 		page := get(t, console.New(w, console.WithSlots(c)), "/").Body.String()
 		require.Contains(t, page, want)

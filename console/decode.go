@@ -10,21 +10,21 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// decoder is what api/decode answers and the bits are drawn from.
+// decoder is the answer of api/decode, and the data of the page's decoder.
 type decoder struct {
-	ID     string    `json:"id"` // JavaScript cannot hold it as a number
+	ID     string    `json:"id"` // a string, since JavaScript rounds large numbers
 	Layout string    `json:"layout"`
 	Time   time.Time `json:"time"`
 	Hex    string    `json:"hex"`
 	JSSafe bool      `json:"js_safe"` // at most 2^53 - 1
 	Fields []field   `json:"fields"`
 
-	Input   string `json:"-"` // as it was given
+	Input   string `json:"-"`
 	Err     error  `json:"-"`
-	Example bool   `json:"-"` // nobody gave an id
+	Example bool   `json:"-"` // the request has no id
 }
 
-// field is a field of an id, from the top.
+// field is a field of an id. They are listed from the top bit down.
 type field struct {
 	Name    string `json:"name"`
 	High    int    `json:"high"` // its bits, 63 to 0
@@ -34,22 +34,22 @@ type field struct {
 	Meaning string `json:"meaning"`
 }
 
-// Digits are the bits one by one.
+// Digits returns the bits one by one.
 func (f field) Digits() []string { return strings.Split(f.Bits, "") }
 
-// Width is the number of bits.
+// Width returns the number of bits.
 func (f field) Width() int { return len(f.Bits) }
 
-// decoder decodes the id of the request; without one, an example of this moment.
+// decoder decodes the id of the request, or an example if it has none.
 func (c *console) decoder(r *http.Request) decoder {
-	st, l := c.status(), c.worker.Layout().WithDefaults()
+	st, l := c.status(r.Context()), c.worker.Layout().WithDefaults()
 	d := decoder{Input: strings.TrimSpace(r.URL.Query().Get("id")), Layout: l.String()}
 	id := int64(0)
 	if d.Input == "" {
 		d.Example = true
 		id, d.Err = l.Encode(snowflake.Parts{Time: st.Now, Worker: max(0, st.Worker), Business: st.Business})
 	} else if id, d.Err = strconv.ParseInt(strings.ReplaceAll(d.Input, ",", ""), 10, 64); d.Err != nil {
-		d.Err = fmt.Errorf("%q is no id: give a whole number from 1 to 9223372036854775807, in digits", d.Input)
+		d.Err = fmt.Errorf("%q is not an id; enter a whole number from 1 to 9223372036854775807, in digits", d.Input)
 	}
 	if d.Err != nil {
 		return d
@@ -63,7 +63,7 @@ func (c *console) decoder(r *http.Request) decoder {
 	d.Fields = fields(id, l, p, st.Now)
 	for i, f := range d.Fields {
 		if f.Name == "worker" && f.Value == st.Worker && st.Sequence == nil {
-			d.Fields[i].Meaning += "; this process has it now"
+			d.Fields[i].Meaning += "; this process now holds it"
 		}
 	}
 	return d
@@ -81,16 +81,16 @@ func fields(id int64, l snowflake.Layout, p snowflake.Parts, now time.Time) []fi
 		low -= width
 		all = append(all, field{name, high, low, bits[63-high : 64-low], value, meaning})
 	}
-	unused := "the sign: ids are positive"
+	unused := "the sign; ids are positive"
 	if l.Bits() < 63 {
 		unused = "the sign, and bits that this layout does not use"
 	}
 	shift := l.WorkerBits + l.BusinessBits + l.SequenceBits
 	add("unused", 64-l.Bits(), 0, unused)
-	add("time", int(l.TimeBits), id>>shift, fmt.Sprintf("%s, %s: units of %v since %s", stamp(p.Time), ago(p.Time, now), l.TimeUnit, stamp(time.UnixMilli(l.Epoch))))
+	add("time", int(l.TimeBits), id>>shift, fmt.Sprintf("%s, %s; units of %v since %s", stamp(p.Time), ago(p.Time, now), l.TimeUnit, stamp(time.UnixMilli(l.Epoch))))
 	add("worker", int(l.WorkerBits), p.Worker, fmt.Sprintf("the worker id that made it, one of %s", thousands(l.Workers())))
 	add("business", int(l.BusinessBits), p.Business, fmt.Sprintf("the business number, one of %s", thousands(1<<l.BusinessBits)))
-	add("sequence", int(l.SequenceBits), p.Sequence, fmt.Sprintf("which of the up to %s ids of its %v and worker", thousands(l.PerTick()), l.TimeUnit))
+	add("sequence", int(l.SequenceBits), p.Sequence, fmt.Sprintf("the number of the id within its %[2]v and worker, one of %[1]s", thousands(l.PerTick()), l.TimeUnit))
 	return all
 }
 
@@ -98,7 +98,7 @@ func (c *console) serveDecode(w http.ResponseWriter, r *http.Request) {
 	d := c.decoder(r)
 	switch {
 	case d.Example:
-		fail(w, http.StatusBadRequest, "no id is given: ask for api/decode?id=123")
+		fail(w, http.StatusBadRequest, "the request has no id; ask for api/decode?id=123")
 	case d.Err != nil:
 		fail(w, http.StatusBadRequest, d.Err.Error())
 	default:

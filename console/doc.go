@@ -1,17 +1,19 @@
-// Package console is an http.Handler that shows people what a worker does: its lease
-// on a time line, who holds which worker id of the namespace, the rate of ids, and what
-// the bits of an id say.
+// Package console provides an http.Handler that shows a worker to people: its lease on a
+// time line, the holders of the namespace's worker ids, the rate of ids, and the fields of
+// an id.
 //
 //	mux.Handle("/idworker/", console.New(worker))
 //
-// Mount it on a port for operators: it asks nobody who they are, and shows the names
-// of hosts and the errors of the center. On a loopback address it answers requests for
-// localhost and for addresses only, so that no web page reads it through a name of its
-// own (DNS rebinding). It is read-only, works behind any prefix, loads
-// nothing from elsewhere and works without JavaScript, but for what is live. The same
-// is there as JSON:
+// Mount it on a port for operators: it does not authenticate, and it shows host names and
+// errors of the center. It is read-only, works behind any prefix and loads nothing from
+// other sites. Without JavaScript it works too, but does not update itself.
 //
-//	api/status           what the worker knows: idworker.Status, and more
+// On a loopback address it answers only requests for localhost or for an address.
+// Otherwise a web page could read it through DNS rebinding.
+//
+// The same data is available as JSON:
+//
+//	api/status           idworker.Status and more
 //	api/slots            the worker ids of the namespace
 //	api/decode?id=123    the fields of an id
 //

@@ -2,8 +2,8 @@ package console
 
 import "fmt"
 
-// draw makes the cells of the map. Where worker ids share a cell it has the state of
-// the one that is the least free.
+// draw makes the cells of the map. A cell for several worker ids shows the one that is
+// least free.
 func (p *pool) draw(all []slot) {
 	if p.Size == 0 {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// The console stands beside what else is on the port for operators.
+// Mount the console on the port for operators, beside their other pages.
 func Example() {
 	worker, err := idworker.Fixed(snowflake.Layout{}, 3)
 	if err != nil {

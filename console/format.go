@@ -12,7 +12,7 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 
 func percent(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }
 
-// thousands writes n as people read it: 131,072.
+// thousands formats n with commas: 131,072.
 func thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	start := 0
@@ -25,7 +25,7 @@ func thousands(n int64) string {
 	return s
 }
 
-// ago says how far t lies from now in the two greatest units.
+// ago formats the distance of t from now, such as "in 3 min 2 s" or "2 days ago".
 func ago(t, now time.Time) string {
 	d := now.Sub(t)
 	if d < 0 {

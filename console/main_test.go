@@ -20,14 +20,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// request asks for a worker id of orders.
+// request returns a request for a worker id of namespace orders.
 func request(holder string) lease.Request {
 	req := keeper.NewRequest("orders", snowflake.Layout{})
 	req.Owner, req.Holder = lease.NewOwner(), holder
 	return req
 }
 
-// center returns one whose namespace orders is known to be new.
+// center returns a center with namespace orders initialized, so without a quarantine.
 func center(t testing.TB) *memcenter.Center {
 	t.Helper()
 	c := memcenter.New()
@@ -37,13 +37,13 @@ func center(t testing.TB) *memcenter.Center {
 
 func open(t testing.TB, c lease.Center, holder string) *idworker.IdWorker {
 	t.Helper()
-	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Holder: holder, Renew: "@every 1s"}, c)
+	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Holder: holder, Lease: idworker.LeaseConfig{Renew: "@every 1s"}}, idworker.WithCenter(c))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.Close(context.Background())) })
 	return w
 }
 
-// crowd fills c with slots of every state, beside that of the worker that it returns.
+// crowd returns a center with slots of every state, and a worker that holds one of them.
 func crowd(t testing.TB) (*memcenter.Center, *idworker.IdWorker) {
 	t.Helper()
 	c := center(t)

@@ -20,14 +20,19 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// shown is a worker at a moment that takes long to come by.
+// shown is a worker with any status.
 type shown struct{ st *idworker.Status }
 
-func (s shown) Status() idworker.Status  { return *s.st }
-func (s shown) Ready() bool              { return s.st.State == idworker.StateReady }
+func (s shown) Status() idworker.Status { return *s.st }
+func (s shown) Healthy(context.Context) error {
+	if s.st.State != idworker.StateReady {
+		return idworker.ErrNotStarted
+	}
+	return nil
+}
 func (s shown) Layout() snowflake.Layout { return snowflake.Layout{} }
 
-// x returns where the element of a class begins, in percents of the time line.
+// x returns where the element of a class begins, in percent of the time line.
 func x(t *testing.T, page, class string) float64 {
 	t.Helper()
 	m := regexp.MustCompile(`class="` + class + `" x1?="([\d.]+)%"`).FindStringSubmatch(page)
@@ -45,7 +50,7 @@ func TestTimeLine(t *testing.T) {
 		Floor: now.Add(-3 * time.Hour), Since: now.Add(-3 * time.Hour), Renewed: now.Add(-10 * time.Second), Ceiling: now.Add(20 * time.Second),
 	}
 	page := get(t, console.New(shown{&st}), "/parts/lease").Body.String()
-	require.Contains(t, page, "◂ floor 3 h 0 min ago", "it lies far left of what is drawn")
+	require.Contains(t, page, "◂ floor 3 h 0 min ago", "the floor is far left of the line")
 	require.InDelta(t, 0, x(t, page, "spent"), 0)
 	require.InDelta(t, 80, x(t, page, "now"), 1, "90 s of 110 s, and margins")
 	require.InDelta(t, 97, x(t, page, "edge"), 0.01)
@@ -55,7 +60,7 @@ func TestTimeLine(t *testing.T) {
 	burst := get(t, console.New(shown{&st}), "/parts/lease").Body.String()
 	require.Less(t, x(t, burst, "spent"), 1.0)
 	require.Greater(t, strings.Count(burst, `"spent"`), 0)
-	require.NotEqual(t, page, burst, "what a burst has used lies ahead of now")
+	require.NotEqual(t, page, burst, "a burst has used time ahead of now")
 
 	st.State, st.Lead, st.Floor, st.Since = idworker.StateExpired, 0, now.Add(-50*time.Second), now.Add(-50*time.Second)
 	st.Renewed, st.Ceiling = now.Add(-40*time.Second), now.Add(-10*time.Second)
@@ -65,17 +70,17 @@ func TestTimeLine(t *testing.T) {
 	require.InDelta(t, 3, x(t, page, "edge"), 95)
 	require.Contains(t, page, ">floor<")
 	require.InDelta(t, 3, x(t, page, "spent"), 0.01)
-	require.NotContains(t, page, "which has caught up")
+	require.NotContains(t, page, "which catches up")
 
 	st.State, st.Lead, st.Since, st.Renewed = idworker.StateReady, 20*time.Second, now, now
 	st.Floor, st.Ceiling = now.Add(20*time.Second), now.Add(30*time.Second)
 	page = get(t, console.New(shown{&st}), "/parts/lease").Body.String()
-	require.Regexp(t, `the clock, which has caught up in \d+\.\d s, at `+st.Floor.UTC().Format("15:04:05.000"), page)
+	require.Regexp(t, `the clock, which catches up in \d+\.\d s, at `+st.Floor.UTC().Format("15:04:05.000"), page)
 	require.InDelta(t, 3, x(t, page, "now"), 0.01)
 	require.Greater(t, x(t, page, "spent"), 40.0)
 }
 
-// The renewals of a former lease are not those of this one.
+// A new lease starts without the renewals of the old one.
 func TestRenewals(t *testing.T) {
 	t.Parallel()
 	st := idworker.Status{State: idworker.StateReady, Worker: 3, Token: 9, Ceiling: time.Now().Add(time.Minute)}
@@ -105,10 +110,10 @@ func TestRedisSequence(t *testing.T) {
 	require.Contains(t, page, "1,234,567")
 	require.Contains(t, page, "99 ids")
 	require.Contains(t, page, "there is no lease")
-	require.NotContains(t, page, "this process has it now", "all processes share the worker id")
+	require.NotContains(t, page, "this process now holds it", "all processes share the worker id")
 }
 
-// listing lists n slots, of which the first are lent.
+// listing lists n slots; the first of them are lent.
 type listing struct{ n, lent int }
 
 func (l listing) Slots(context.Context, string) ([]lease.Slot, error) {
@@ -122,7 +127,7 @@ func (l listing) Slots(context.Context, string) ([]lease.Slot, error) {
 	return slots, nil
 }
 
-// A large pool does not make a page of as many cells.
+// The number of cells and rows is bounded for large pools.
 func TestLargePools(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -145,8 +150,7 @@ func TestLargePools(t *testing.T) {
 	}
 }
 
-// Nor an answer without bound: what is free is left out of it, and of the rest what is
-// beyond 1,024.
+// The JSON of a large pool omits free slots, and all but the first 1,024 others.
 func TestLargePoolsAsJSON(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -170,7 +174,7 @@ func TestLargePoolsAsJSON(t *testing.T) {
 	}
 }
 
-// A lister that hangs holds up who asks for slots, for a while, and nobody else.
+// A lister that hangs delays only requests for slots, until its timeout.
 func TestListerHangs(t *testing.T) {
 	t.Parallel()
 	c := center(t)

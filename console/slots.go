@@ -16,29 +16,29 @@ import (
 const (
 	slotsEvery   = 3 * time.Second
 	slotsTimeout = 2 * time.Second
-	maxCells     = 1024 // of the map: more worker ids share cells
-	maxRows      = 256  // of the table
-	maxSlots     = 1024 // of api/slots
+	maxCells     = 1024 // in the map; more worker ids share cells
+	maxRows      = 256  // in the table
+	maxSlots     = 1024 // in api/slots
 )
 
-var errNoLister = errors.New("the slots of the namespace are not listed here: the worker has no center, or give console.New the option WithSlots and one that lists them")
+var errNoLister = errors.New("worker ids are not listed here: the worker has no center that lists them; pass a lister to console.New with WithSlots")
 
-// slots is what the lister last answered.
+// slots caches the lister's last answer.
 type slots struct {
 	lister lease.Lister
 
-	mu   sync.Mutex // held while the lister is asked: it is asked once at a time
+	mu   sync.Mutex // held during a call of the lister, so that calls do not overlap
 	read time.Time
 	list []lease.Slot
 	err  error
 
-	drawn     *pool // of list, for the lease below
+	drawn     *pool // list as seen by the holder of the lease below
 	ownWorker int64
 	ownToken  int64
 }
 
-// of returns the slots of the namespace of st, at most slotsEvery old. Nobody changes what
-// it returns.
+// of returns the slots of the namespace of st, at most slotsEvery old. Callers must not
+// change them.
 func (s *slots) of(ctx context.Context, st idworker.Status) *pool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *slots) of(ctx context.Context, st idworker.Status) *pool {
 	return s.drawn
 }
 
-// ask asks the lister, unless its last answer is young, with mu held.
+// ask calls the lister if its last answer is too old. The caller holds mu.
 func (s *slots) ask(ctx context.Context, namespace string) {
 	if s.lister == nil {
 		s.err = errNoLister
@@ -58,7 +58,7 @@ func (s *slots) ask(ctx context.Context, namespace string) {
 	if !s.read.IsZero() && time.Since(s.read) < slotsEvery {
 		return
 	}
-	// Others get the answer too: it does not end with the request that asks.
+	// The call does not end with the request, since others wait for its answer too.
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), slotsTimeout)
 	defer cancel()
 	s.list, s.err = s.lister.Slots(call, namespace)
@@ -72,7 +72,7 @@ func (s *slots) ask(ctx context.Context, namespace string) {
 const (
 	mine    = "this process"
 	lent    = "lent"
-	waiting = "not yet free" // its lease is over, its mark lies ahead
+	waiting = "not yet free" // its lease has ended, but its mark is ahead of the clock
 	lapsed  = "free, not given back"
 	free    = "free"
 )
@@ -84,45 +84,45 @@ type slot struct {
 	Token  int64  `json:"token"`
 	Holder string `json:"holder,omitempty"`
 	Host   string `json:"host,omitempty"`
-	// Since is when the holder borrowed it, Until when the lease ends, or, where it
-	// has, the worker id is free; no id of this worker lies above Mark.
+	// Since is when the holder borrowed it. Until is when the lease ends or, after that,
+	// when the worker id is free. No id of this worker is above Mark.
 	Since time.Time `json:"since,omitzero"`
 	Until time.Time `json:"until,omitzero"`
 	Mark  time.Time `json:"mark,omitzero"`
 }
 
-// Unlisted tells that nobody lists the slots, which is no fault.
+// Unlisted reports that there is no lister, which is not a fault.
 func (p pool) Unlisted() bool { return errors.Is(p.Err, errNoLister) }
 
-// Dense tells whether the cells are too many for numbers in them.
+// Dense reports whether there are too many cells to number them.
 func (p pool) Dense() bool { return len(p.Cells) > 128 }
 
-// pool is what api/slots answers and the map is drawn from.
+// pool is the answer of api/slots, and the data of the page's map.
 type pool struct {
 	Namespace string         `json:"namespace"`
 	Center    string         `json:"center"`
 	Size      int            `json:"size"`
 	Now       time.Time      `json:"now,omitzero"` // the center's clock
 	Counts    map[string]int `json:"counts"`
-	// Slots are all of a pool of up to 1,024; of a larger one the first 1,024 that are
-	// not free, and Left is how many such there are besides.
+	// Slots has all slots of a pool of up to 1,024. Of a larger pool it has the first
+	// 1,024 that are not free, and Left is the number of further ones.
 	Slots []slot `json:"slots"`
 	Left  int    `json:"left,omitempty"`
 
 	Err    error  `json:"-"`
 	Cells  []cell `json:"-"`
 	Rows   []slot `json:"-"`
-	More   int    `json:"-"` // rows that are left out
-	Shared int    `json:"-"` // worker ids of a cell
+	More   int    `json:"-"` // rows left out
+	Shared int    `json:"-"` // worker ids in a cell
 	InUse  int    `json:"-"`
 
-	Replicas int64 `json:"-"` // that the pool is good for
+	Replicas int64 `json:"-"` // the number that the pool is good for
 }
 
-// cell is one of the map.
+// cell is a cell of the map.
 type cell struct {
 	Class, Title string
-	Worker       int64 // the first
+	Worker       int64 // the first of the cell
 }
 
 func (c *console) pool(ctx context.Context) *pool { return c.slots.of(ctx, c.worker.Status()) }
@@ -176,7 +176,8 @@ func view(s lease.Slot, worker, token int64) slot {
 	return v
 }
 
-// host takes the host out of a holder as idworker makes it: program@host:pid.
+// host returns the host of a holder in the form program@host:pid, as idworker makes it,
+// or "" for other forms.
 func host(holder string) string {
 	_, at, ok := strings.Cut(holder, "@")
 	if i := strings.LastIndexByte(at, ':'); ok && i > 0 {

@@ -18,13 +18,13 @@ func (one) Slots(context.Context, string) ([]lease.Slot, error) {
 	return []lease.Slot{{Worker: 0, Token: 7, Holder: "app@host:1", Expires: 2000, Mark: 2000, Now: 1000}}, nil
 }
 
-// Between two answers of the lister nothing is drawn anew, but for another lease.
+// Between two answers of the lister, the map is drawn again only for another lease.
 func TestDrawnAsSeldomAsAsked(t *testing.T) {
 	t.Parallel()
 	s := slots{lister: one{}}
 	st := idworker.Status{Worker: -1}
 	first := s.of(t.Context(), st)
-	s.read = time.Now().Add(time.Hour) // the answer stays young
+	s.read = time.Now().Add(time.Hour) // the answer does not age
 	require.Same(t, first, s.of(t.Context(), st))
 	require.Equal(t, map[string]int{lent: 1}, first.Counts)
 	st.Worker, st.Token = 0, 7
@@ -33,8 +33,7 @@ func TestDrawnAsSeldomAsAsked(t *testing.T) {
 	require.NotSame(t, first, s.of(t.Context(), idworker.Status{Worker: -1}))
 }
 
-// What a stranger wrote as a holder turns no text around, and is not shown in all its
-// length.
+// A holder written by a stranger is shortened and cannot reverse the text around it.
 func TestHoldersThatAreNotToBePrinted(t *testing.T) {
 	t.Parallel()
 	v := view(lease.Slot{Holder: "app@\u202eh\x1b[1m:1" + strings.Repeat("A", 1<<20)}, -1, 0)

@@ -1,25 +1,28 @@
 package console
 
 import (
+	"context"
 	"sync"
 	"time"
 
 	"github.com/snowlease/snowlease/idworker"
 )
 
-// status is what api/status answers and the lease is drawn from.
+// status is the answer of api/status, and the data of the page's lease.
 type status struct {
 	idworker.Status
 	Ready bool `json:"ready"`
 	// Ends is when the layout's time field runs out.
 	Ends time.Time `json:"ends"`
-	// Seen are the times of the renewals that the console has seen: while somebody looks.
+	// Seen has the times of the renewals that the console saw, which it sees only while
+	// somebody reads it.
 	Seen []time.Time `json:"renewals_seen,omitempty"`
 	Line *line       `json:"-"`
 }
 
-func (c *console) status() status {
-	st := status{Status: c.worker.Status(), Ready: c.worker.Ready(), Ends: c.worker.Layout().Ends().UTC()}
+func (c *console) status(ctx context.Context) status {
+	ready := c.worker.Healthy(context.WithoutCancel(ctx)) == nil
+	st := status{Status: c.worker.Status(), Ready: ready, Ends: c.worker.Layout().Ends().UTC()}
 	host := now()
 	if st.Now.IsZero() {
 		st.Now = host
@@ -38,23 +41,22 @@ func (c *console) status() status {
 	return st
 }
 
-// Last is the last renewal that was seen.
+// Last returns the last renewal that the console saw.
 func (st status) Last() time.Time { return st.Seen[len(st.Seen)-1] }
 
-// Ahead tells whether all ids lie ahead of the clock.
+// Ahead reports whether all ids are ahead of the clock.
 func (st status) Ahead() bool { return st.Floor.After(st.Now) }
 
-// maxRenewals is how many renewals are kept to be drawn.
 const maxRenewals = 32
 
-// renewals are the times of renewals that were seen, of one lease.
+// renewals keeps the last maxRenewals renewals of one lease.
 type renewals struct {
 	mu    sync.Mutex
 	token int64
 	times []time.Time
 }
 
-// seen adds t and returns all, in a slice of the caller's.
+// seen adds t and returns a copy of all times.
 func (r *renewals) seen(t time.Time, token int64) []time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,20 +72,20 @@ func (r *renewals) seen(t time.Time, token int64) []time.Time {
 	return append([]time.Time(nil), r.times...)
 }
 
-// line is the lease on a time line; places are percents of its width.
+// line is the lease on a time line, in percent of its width.
 type line struct {
 	Floor   float64
-	Cut     bool // the floor lies further left
+	Cut     bool // the floor is left of the line
 	Now     float64
-	Used    float64 // where the last id may lie
+	Used    float64 // the latest time that an id may have
 	Ceiling float64
 	Marks   []float64 // renewals
-	Spent   float64   // width of the part that is used up
-	Left    float64   // width of the part that is left
+	Spent   float64   // width of the used part
+	Left    float64   // width of the unused part
 }
 
 func (st status) line() *line {
-	// The last three terms, at least a minute: the floor may lie days back.
+	// Show the last three terms, but at least a minute. The floor may be days ago.
 	back := max(time.Minute, 3*st.Ceiling.Sub(st.Last()))
 	from := st.Now.Add(-back)
 	cut := st.Floor.Before(from)

@@ -7,8 +7,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Acquire lends a free worker id: the one that a ticket falls on, or else the least
-// recently used. It takes 4 statements, and one more to delete the ticket of a former
+// Acquire lends a free worker id: the one that a ticket chooses, or else the least
+// recently used. It takes 4 statements, and a fifth to delete the ticket of the former
 // holder. See lease.Center.
 func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
 	if err := req.Validate(); err != nil {
@@ -25,8 +25,8 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant,
 	return g, nil
 }
 
-// verb runs f on tables that are there. If they have gone missing meanwhile, they are
-// made anew, and f runs again.
+// verb prepares the tables and runs f. If a table has been dropped since, verb creates
+// the tables again and repeats f.
 func (c *Center) verb(ctx context.Context, k *call, what string, f func() error) error {
 	err := c.prepare(ctx, k)
 	if err == nil {
@@ -44,7 +44,7 @@ func (c *Center) verb(ctx context.Context, k *call, what string, f func() error)
 
 func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 	var v view
-	var ticket, done int64 // the ticket drawn, the one to delete
+	var ticket, done int64 // the ticket drawn, and the one to delete
 	defer func() {
 		if done != 0 {
 			c.forget(ctx, k, done, ticket)
@@ -59,7 +59,7 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 			return lease.Grant{}, err
 		}
 		if v.held.there && v.held.mark > v.held.floor {
-			return k.grant(v.held), nil // the first reply was lost
+			return k.grant(v.held), nil // the reply to an earlier attempt was lost
 		}
 		if v.soonest >= v.now {
 			if err := within("the least of expires_ms and hwm_ms", v.soonest, topTime); err != nil {
@@ -95,7 +95,8 @@ func (k *call) grant(r record) lease.Grant {
 	}
 }
 
-// draw draws a ticket, or 0 where none is left: it only spreads borrowers over the slots.
+// draw draws a ticket. It returns 0 if none is left, which is harmless: tickets only
+// spread borrowers over the slots.
 func (c *Center) draw(ctx context.Context, k *call) (ticket int64, err error) {
 	ticket, _, err = c.change(ctx, "ticket", k.args)
 	if err != nil && c.is(err, usedUpMySQL, usedUpState, usedUpSQLite) {
@@ -104,8 +105,9 @@ func (c *Center) draw(ctx context.Context, k *call) (ticket int64, err error) {
 	return ticket, err
 }
 
-// claim tries the free slots in turn, each by one conditional change, until one is
-// won. There is no record if none is; its ticket is the former holder's.
+// claim tries the free slots in turn, each with one conditional update, until it wins
+// one. It returns an empty record if it wins none. The ticket of the record is the
+// former holder's.
 func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (record, error) {
 	at := k.req.First + ticket%(k.req.Last-k.req.First+1)
 	if ticket == 0 {
@@ -125,8 +127,8 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 		now, won, err := c.changeOn(ctx, c.pool(), "claim", k.args.with(args{"slot": r.worker, "ver": r.ver, "ticket": ticket}))
 		switch {
 		case won:
-			// The version says that the row was as it had been read, so this is what is
-			// on record now.
+			// The update checked the version, so the row was as read, and its new values
+			// can be computed here.
 			r.there, r.now, r.since = true, now, now
 			r.token, r.floor = max(r.token, now)+1, max(r.mark, v.quarantine, now-1)
 			r.mark = k.ceiling(r.floor, now)
@@ -138,8 +140,8 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 	return record{}, nil
 }
 
-// forget deletes a ticket that is done with, and those that killed processes left
-// long ago. Nothing depends on it, so it may fail.
+// forget deletes a used ticket and old ones that killed processes left. It ignores
+// errors, because nothing depends on tickets.
 func (c *Center) forget(ctx context.Context, k *call, ticket, newest int64) {
 	_, _ = c.execOn(ctx, c.pool(), "forget", k.args.with(args{"ticket": ticket, "old": newest - 100*k.req.Pool}))
 }

@@ -15,18 +15,17 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// errReply is what a verb gets for a statement that fails.
+// errReply is the error of a statement that is made to fail.
 var errReply = errors.New("connection lost")
 
-// busy is how SQLite says that another writer was faster.
+// busy is SQLite's error after a lost race.
 type busy struct{}
 
 func (busy) Error() string { return "database is locked" }
 func (busy) Code() int     { return 5 }
 
-// TestLostReplies is the attack "retried acquire" on every statement of every
-// verb: each fails once before it is run, or once after (the reply is lost). The verb
-// is then repeated, and must end as if nothing had happened.
+// TestLostReplies makes each statement of each verb fail once, before it runs or after
+// (a lost reply). The repeated verb must end as if nothing had happened.
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
 	e := engines[0]
@@ -68,7 +67,7 @@ func TestLostReplies(t *testing.T) {
 	for name, verb := range map[string]struct {
 		prepare  func(t *testing.T, s *scene)
 		run      func(t *testing.T, s *scene) error
-		accepted func(err error) bool // beside nil
+		accepted func(err error) bool // besides nil
 	}{
 		"acquire on an empty database": {
 			prepare:  func(_ *testing.T, s *scene) { s.g.Request = request("orders", 2) },
@@ -149,7 +148,7 @@ func TestLostReplies(t *testing.T) {
 		}{
 			"fails":             {errReply, false},
 			"its reply is lost": {errReply, true},
-			"is not sent":       {driver.ErrBadConn, false}, // database/sql tries once more by itself
+			"is not sent":       {driver.ErrBadConn, false}, // database/sql retries
 			"loses":             {busy{}, false},
 		} {
 			t.Run(name+"/"+fault, func(t *testing.T) {
@@ -197,8 +196,8 @@ func quarantined(err error) bool {
 	return errors.As(err, &q)
 }
 
-// TestClaimChecksAgain: what changes between the look and the claim is seen by the
-// claim, on the server that runs it.
+// TestClaimChecksAgain changes records between the look and the claim. The claim must
+// notice, on the server that runs it.
 func TestClaimChecksAgain(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
@@ -229,7 +228,7 @@ func TestClaimChecksAgain(t *testing.T) {
 			require.Zero(t, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE ns = ? AND owner <> ''", ns), what)
 		}
 
-		// Whoever is faster gets the slot.
+		// The faster borrower gets the slot.
 		require.NoError(t, c.Init(t.Context(), request("race", 1)))
 		n.before = once("UPDATE snowlease_slot", func() { acquire(t, other, request("race", 1)) })
 		_, err := c.Acquire(t.Context(), request("race", 1))
@@ -238,7 +237,7 @@ func TestClaimChecksAgain(t *testing.T) {
 	})
 }
 
-// TestRenewChecksAgain: a failover between the look and the renewal is not missed.
+// TestRenewChecksAgain puts a failover between the look and the renewal.
 func TestRenewChecksAgain(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
@@ -261,7 +260,7 @@ func TestRenewChecksAgain(t *testing.T) {
 	})
 }
 
-// once runs f ahead of the first statement that begins with prefix.
+// once runs f before the first statement that begins with prefix.
 func once(prefix string, f func()) func(int64, string) error {
 	done := false
 	return func(_ int64, query string) error {
@@ -273,8 +272,8 @@ func once(prefix string, f func()) func(int64, string) error {
 	}
 }
 
-// TestTicketsStartAnew is the attack on "token < ticket": after TRUNCATE, or a restart
-// of a server that reuses keys, tickets are low again. Nothing depends on it.
+// TestTicketsStartAnew: after TRUNCATE, or a restart of a server that reuses keys,
+// tickets are low again. Nothing depends on them.
 func TestTicketsStartAnew(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
@@ -294,13 +293,13 @@ func TestTicketsStartAnew(t *testing.T) {
 	})
 }
 
-// TestRenewTwiceInAMillisecond: MySQL counts no row that keeps its values, and a live
-// lease would look lost.
+// TestRenewTwiceInAMillisecond: MySQL does not count a row that keeps its values, and a
+// live lease must not look lost.
 func TestRenewTwiceInAMillisecond(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		c := center(t, e.db(t, dsn))
 		g := first(t, c, request("orders", 4))
-		g.TTL = 5 * time.Second // neither mark nor expiry rise
+		g.TTL = 5 * time.Second // neither mark nor expiry rises
 		for range 200 {
 			renewed, err := c.Renew(t.Context(), g)
 			require.NoError(t, err)
@@ -309,8 +308,8 @@ func TestRenewTwiceInAMillisecond(t *testing.T) {
 	})
 }
 
-// TestAutoIncrementStep is the attack "auto_increment_increment": half the residues
-// never come up, and all the worker ids are lent nevertheless.
+// TestAutoIncrementStep: with auto_increment_increment, half the residues never occur,
+// but all worker ids are lent.
 func TestAutoIncrementStep(t *testing.T) {
 	t.Parallel()
 	e := engines[1]
@@ -325,8 +324,8 @@ func TestAutoIncrementStep(t *testing.T) {
 	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
 }
 
-// TestOddHolders: what people write into names reaches the database whole, or at least
-// does not keep a process from starting.
+// TestOddHolders: odd holder names are stored, or at least do not keep a process from
+// starting.
 func TestOddHolders(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		c := center(t, e.db(t, dsn))

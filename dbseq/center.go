@@ -2,7 +2,6 @@ package dbseq
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 
 	"gorm.io/gorm"
@@ -10,29 +9,24 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-var (
-	_ lease.Center      = (*Center)(nil)
-	_ lease.Lister      = (*Center)(nil)
-	_ lease.Initializer = (*Center)(nil)
-	_ fmt.Stringer      = (*Center)(nil)
-)
+var _ lease.Center = (*Center)(nil)
 
 // Center is a lease.Center on a SQL database. It is safe for concurrent use. One
 // Center serves any number of namespaces.
 type Center struct {
 	*conn
-	gate  chan struct{} // holds one element while somebody prepares
-	ready atomic.Bool   // the tables are there
+	gate  chan struct{} // has an element while a call prepares
+	ready atomic.Bool   // the tables exist
 }
 
 // New returns a center on the database of db: MySQL, MariaDB, PostgreSQL or SQLite. It
-// opens no connection; the first Acquire or Init does, and creates the tables then.
+// opens no connection; the first Acquire or Init connects and creates the tables.
 //
-// The center uses a pool of its own (at most 2 connections) on db's driver and DSN, and
-// never db's callbacks, plugins, logger, replicas or transactions. Where that cannot
-// be, it shares db's pool and says so in Warnings.
+// The center opens its own pool of at most 2 connections with db's driver and DSN. It
+// never uses db's callbacks, plugins, logger, replicas or transactions. If it cannot
+// open a pool, it shares db's pool and says so in Warnings.
 //
-// It is an error if db is nil, in a transaction, or on another kind of database.
+// New returns an error if db is nil, in a transaction, or on another kind of database.
 func New(db *gorm.DB, opts ...Option) (*Center, error) {
 	c, err := connect(db, opts)
 	if err != nil {
@@ -41,7 +35,14 @@ func New(db *gorm.DB, opts ...Option) (*Center, error) {
 	return &Center{conn: c, gate: make(chan struct{}, 1)}, nil
 }
 
-// Slots lists the worker ids of a namespace, none if nothing is on record for it.
+// Extras returns everything except a promise.
+func (c *Center) Extras() lease.Extras {
+	return lease.Extras{
+		Name: c.name, Warnings: c.Warnings(), Lister: c, Operator: c, Init: c.Init, Past: c.Segments(), Close: c.Close,
+	}
+}
+
+// Slots returns the worker ids of a namespace, or none if it has no record.
 func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// TestClaimChecksAllAgain: what comes between the list of free slots and the claim of
-// one, on a clock that stands.
+// TestClaimChecksAllAgain changes records between the list of free slots and the claim
+// of one, while the clock stands still.
 func TestClaimChecksAllAgain(t *testing.T) {
 	t.Parallel()
 	fresh := func(t *testing.T) (clocked, *dbseq.Center, *counter) {
@@ -69,12 +69,12 @@ func TestClaimChecksAllAgain(t *testing.T) {
 	})
 }
 
-// TestClaimAheadChecksAllAgain: the same where a range begins ahead of the clock.
+// TestClaimAheadChecksAllAgain does the same while ranges begin ahead of the clock.
 func TestClaimAheadChecksAllAgain(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		between func(t *testing.T, s clocked)
-		floor   int64 // in minutes; 0: it is refused
+		floor   int64 // in minutes; 0 if refused
 	}{
 		"nothing": {func(*testing.T, clocked) {}, 6},
 		"a loss": {func(t *testing.T, s clocked) {
@@ -109,8 +109,8 @@ func TestClaimAheadChecksAllAgain(t *testing.T) {
 	}
 }
 
-// TestRepeatedWithoutItsMark: a grant whose mark is lost is not lent again from the same
-// floor on.
+// TestRepeatedWithoutItsMark: a repeated Acquire does not return a grant whose mark is
+// lost.
 func TestRepeatedWithoutItsMark(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
@@ -123,7 +123,7 @@ func TestRepeatedWithoutItsMark(t *testing.T) {
 	})
 }
 
-// TestReleaseChecksAllAgain: a range that was lent anew since the look is not given back.
+// TestReleaseChecksAllAgain: Release leaves a range that was lent again since its look.
 func TestReleaseChecksAllAgain(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
@@ -139,9 +139,9 @@ func TestReleaseChecksAllAgain(t *testing.T) {
 	})
 }
 
-// TestRenewalChecksAllAgain: what comes between the look and the change of a renewal, on
-// a clock that stands. Where nothing was lost before, it is an extension; otherwise the
-// worker id is lent anew.
+// TestRenewalChecksAllAgain changes records between the look and the update of a renewal,
+// while the clock stands still. Without an earlier loss the renewal extends the range;
+// after one it lends another.
 func TestRenewalChecksAllAgain(t *testing.T) {
 	t.Parallel()
 	type test struct {
@@ -166,7 +166,7 @@ func TestRenewalChecksAllAgain(t *testing.T) {
 		rawExec(t, s.db, "UPDATE snowlease_meta SET pin = 'layout={x} pool=1 max_ttl=10m0s skew=2s'")
 	}
 	for name, c := range map[string]struct {
-		lost  int64         // the quarantine before, in minutes from the borrow; 0: none
+		lost  int64         // an earlier quarantine, in minutes from the borrow; 0 for none
 		ttl   time.Duration // default: 5 minutes
 		tests map[string]test
 	}{
@@ -244,7 +244,7 @@ func TestRenewalChecksAllAgain(t *testing.T) {
 	}
 }
 
-// TestMendChecksAllAgain: what comes between the look of Mend and its changes.
+// TestMendChecksAllAgain changes records between the look of Mend and its updates.
 func TestMendChecksAllAgain(t *testing.T) {
 	t.Parallel()
 	for name, between := range map[string]func(t *testing.T, s clocked){

@@ -14,15 +14,15 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 )
 
-// The rights that docs/engines.md names are enough for an account that may do no more,
-// once an administrator has made the tables, and none is too many.
+// The rights that docs/engines.md lists suffice once an administrator has created the
+// tables, and none is superfluous.
 func TestAccountWithTheRightsOfTheDocs(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/engines.md")
 	require.NoError(t, err)
 	for _, e := range engines {
 		if e.name == "sqlite" {
-			continue // it has no accounts
+			continue // has no accounts
 		}
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
@@ -58,7 +58,7 @@ func TestAccountWithTheRightsOfTheDocs(t *testing.T) {
 			require.Error(t, db.Exec("DELETE FROM snowlease_meta WHERE 1 = 0").Error)
 			require.Error(t, db.Exec("UPDATE snowlease_ticket SET ns = ns WHERE 1 = 0").Error)
 
-			// And each of them is needed.
+			// Each of them is needed.
 			for _, grant := range grants {
 				m := regexp.MustCompile(`^GRANT (.*) ON (.*) TO (.*);$`).FindStringSubmatch(regexp.MustCompile(` +`).ReplaceAllString(place.Replace(grant), " "))
 				for _, verb := range strings.Split(m[1], ", ") {
@@ -75,8 +75,7 @@ func TestAccountWithTheRightsOfTheDocs(t *testing.T) {
 	}
 }
 
-// everyStatement runs all that an application and an operator do on tables that are there
-// and empty.
+// everyStatement runs everything that an application and an operator do on empty tables.
 func everyStatement(t *testing.T, admin, db *gorm.DB) error {
 	t.Helper()
 	ctx := t.Context()
@@ -110,7 +109,7 @@ func everyStatement(t *testing.T, admin, db *gorm.DB) error {
 		return err
 	}
 	rawExec(t, admin, "UPDATE snowlease_meta SET quarantine_ms = ?", g.Now)
-	g, err = c.Renew(ctx, g) // lends it anew
+	g, err = c.Renew(ctx, g) // lends another range
 	_, err2 := c.Quarantine(ctx, "others", "by hand")
 	err = errors.Join(err, err2, c.Revoke(ctx, "others", g.Worker, g.Token), c.Retire(ctx, "others", "by hand"))
 	n, err2 := dbseq.NewSegments(db)

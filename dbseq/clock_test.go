@@ -9,8 +9,8 @@ import (
 	"github.com/snowlease/snowlease/lease/leasetest"
 )
 
-// A clocked store is a SQLite whose clock stands until Sleep moves it, and which can
-// become another server.
+// A clocked store is a SQLite database whose clock only Sleep moves, and which can pose
+// as another server.
 type clocked struct{ *store }
 
 func newClocked(t testing.TB) clocked {
@@ -33,7 +33,7 @@ func (s clocked) center(t testing.TB) *dbseq.Center {
 	return c
 }
 
-// host makes a center take the store for its server.
+// host makes a center read clock and incarnation from the store.
 func (s clocked) host(c *dbseq.Center) {
 	c.ReadFrom("(SELECT ms FROM host)", "(SELECT 'host ' || number FROM host)")
 }
@@ -54,7 +54,7 @@ func (s clocked) Sleep(d time.Duration) {
 	}
 }
 
-// TestContractByAClock: no time passes but what the contract waits for.
+// TestContractByAClock runs the contract on a clock that only Sleep moves.
 func TestContractByAClock(t *testing.T) {
 	t.Parallel()
 	leasetest.Run(t, func(t testing.TB) leasetest.Store { return newClocked(t) })

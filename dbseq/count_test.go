@@ -16,7 +16,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// TestStatementsPerVerb: what each verb costs, since hundreds of processes renew.
+// TestStatementsPerVerb counts statements, because hundreds of processes renew.
 func TestStatementsPerVerb(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
@@ -78,9 +78,9 @@ type counter struct {
 	dsn    string
 	n      atomic.Int64
 
-	// before runs ahead of a statement, after behind it; an error is the reply.
+	// before and after run around a statement; their errors become its reply.
 	before, after func(n int64, query string) error
-	// rows changes what a query answers with, begin a transaction that begins.
+	// rows replaces the rows of a query, begin a new transaction.
 	rows  func(query string, r driver.Rows) driver.Rows
 	begin func(driver.Tx) (driver.Tx, error)
 }
@@ -126,7 +126,7 @@ func (c *countingConn) QueryContext(ctx context.Context, query string, args []dr
 		return err
 	})
 	if err != nil && r != nil {
-		err = errors.Join(err, drain(r)) // the server has done its part, the reply is lost
+		err = errors.Join(err, drain(r)) // the statement took effect, the reply is lost
 		r = nil
 	}
 	if f := c.counter.rows; f != nil && err == nil {

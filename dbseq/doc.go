@@ -1,45 +1,48 @@
-// Package dbseq lends worker ids from a SQL database that the application has
-// already: MySQL, MariaDB, PostgreSQL or SQLite, handed over as a *gorm.DB. It is a
-// lease.Center; package lease says what that promises and why.
+// Package dbseq lends worker ids from the SQL database that an application already
+// uses: MySQL, MariaDB, PostgreSQL or SQLite. Pass it the application's *gorm.DB. The
+// Center is a lease.Center, and package lease documents what that guarantees.
 //
 //	center, err := dbseq.New(db)
 //	defer center.Close()
 //
-// Use it through package idworker in an fx application. Do not use it where Redis is
-// at hand and the database is not durable; a database that answers for itself only
-// after a failover without its last commits is fine, see Quarantine.
+// In an fx application, use it through package idworker. A failover may lose the last
+// commits of the database: see WithQuarantine.
 //
 // # Connections
 //
-// A center opens a pool of its own beside the application's, with the same driver and
-// DSN, at most 2 connections (SQLite: 1). Only driver and DSN are taken from the
-// *gorm.DB: no plugin, callback, logger, replica or transaction of the application is
-// in the way, and a busy pool delays no renewal. Where gorm was opened on a connection
-// instead of a DSN, or on a database in memory, the center shares the application's
-// pool and says so in Warnings. WithPool gives it another.
+// A center opens its own pool beside the application's, with the same driver and DSN
+// and at most 2 connections (SQLite: 1). It takes nothing else from the *gorm.DB, so no
+// plugin, callback, logger, replica, transaction or busy pool of the application
+// interferes with renewals. If gorm was opened on a connection instead of a DSN, or on
+// an in-memory database, the center shares the application's pool and says so in
+// Warnings. WithPool sets another pool.
 //
-// Every statement commits by itself, and each reads the server's clock once, so
-// neither the isolation level nor the time zone of the session matters. A statement
-// that loses to another one (deadlock, serialization failure, SQLITE_BUSY) is tried
-// again, or, where it would have taken a slot, given up for the next slot.
+// Each statement commits on its own and reads the server's clock once, so neither the
+// isolation level nor the time zone of the session matters. A statement that loses
+// against another (deadlock, serialization failure, SQLITE_BUSY) is retried. A borrow
+// tries the next slot instead.
 //
 // # Tables
 //
-// The tables snowlease_slot, snowlease_ticket and snowlease_meta are created when a
-// worker id is first asked for. An account that may not CREATE needs an administrator
-// who runs the file of dbseq/schema for the database once, and the rights that
-// docs/engines.md lists: SELECT and INSERT on all three, UPDATE on slot and meta, DELETE
-// on ticket.
+// The first Acquire or Init creates the tables snowlease_slot, snowlease_ticket and
+// snowlease_meta. If the account may not create tables, an administrator runs the file
+// of dbseq/schema for the database once. The account needs SELECT and INSERT on all
+// three tables, UPDATE on slot and meta, and DELETE on ticket (docs/engines.md).
 //
-// Tables that are empty may have been dropped or emptied while processes held worker
-// ids. So the first borrow of a namespace counts as one after a loss, unless Init has
-// opened it.
+// Empty tables may have been dropped or emptied while processes held worker ids.
+// Therefore the first borrow in a namespace is treated as one after a loss, unless Init
+// has opened the namespace.
 //
 // # Borrowing
 //
-// A borrower draws a ticket from an auto-increment key. The slot that the ticket falls
-// on is taken if it is free, else the least recently used free slot, by one UPDATE that
-// checks all over again on the server that runs it: the slot and the quarantine are as
-// they were seen, the slot is free, the server is the one on record, the caller's clock
-// agrees. Whoever wins a slot deletes the ticket of its predecessor.
+// A borrower draws a ticket from an auto-increment key. It takes the slot at the ticket
+// modulo the number of slots if that is free, else the least recently used free slot.
+// One UPDATE takes the slot, and checks on the server that runs it that
+//
+//   - the slot and the quarantine are as the borrower saw them;
+//   - the slot is free;
+//   - the server is the one on record;
+//   - the caller's clock agrees with the server's.
+//
+// The new holder of a slot deletes the ticket of the previous one.
 package dbseq

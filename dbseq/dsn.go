@@ -8,19 +8,20 @@ import (
 	"strings"
 )
 
-// Names of the dialects, as GORM has them. MariaDB is a mysql.
+// Names of the dialects, as in GORM. MariaDB is mysql.
 const (
 	mysql    = "mysql"
 	postgres = "postgres"
 	sqlite   = "sqlite"
 )
 
-// mysqlDSN is dsn with what every statement here stands on: each commits by itself,
-// in UTF-8, which is the driver's default, and takes one round trip.
+// mysqlDSN returns dsn with the settings that the statements need: autocommit, UTF-8
+// (the driver's default), and parameters that are interpolated, which saves a round
+// trip per statement.
 func mysqlDSN(dsn string) string {
 	slash := strings.LastIndexByte(dsn, '/')
 	if slash < 0 {
-		return dsn // the driver says what is wrong with it
+		return dsn // the driver will report the error
 	}
 	head, query, _ := strings.Cut(dsn[slash:], "?")
 	head = dsn[:slash] + head
@@ -42,8 +43,9 @@ func mysqlDSN(dsn string) string {
 	return head + "?" + strings.Join(params, "&")
 }
 
-// postgresDSN is dsn with a query mode that prepares nothing on the server, which a
-// connection pooler (pgbouncer) would mix up. Only pgx knows the setting.
+// postgresDSN returns dsn with a query mode that prepares no statements on the server,
+// because a connection pooler (pgbouncer) would mix them up. Only pgx knows the
+// setting.
 func postgresDSN(dsn string, d driver.Driver) string {
 	const mode = "default_query_exec_mode"
 	if strings.Contains(dsn, mode) || !strings.Contains(packageOf(d), "jackc/pgx") {
@@ -51,7 +53,7 @@ func postgresDSN(dsn string, d driver.Driver) string {
 	}
 	switch {
 	case !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://"):
-		return mode + "=exec " + dsn // in front: an empty value at the end takes what follows
+		return mode + "=exec " + dsn // in front, because an empty last value would swallow it
 	case strings.Contains(dsn, "?"):
 		return dsn + "&" + mode + "=exec"
 	}
@@ -66,7 +68,8 @@ func packageOf(d driver.Driver) string {
 	return t.PkgPath()
 }
 
-// inMemory: another connection would see another database, or none.
+// inMemory reports whether the database is in memory. A second connection would see
+// another database, or none.
 func inMemory(dialect, dsn string) bool {
 	if dialect != sqlite {
 		return false
@@ -81,8 +84,8 @@ var (
 	postgresPair = regexp.MustCompile(`(?:^|\s)(host|port|dbname)=([\w./-]+)`)
 )
 
-// nameOf names the database for people: no user, no password, no parameter. It says
-// less when it is not sure what a part of the DSN is.
+// nameOf returns a name of the database for people, without user, password and
+// parameters. It leaves out what it cannot parse with certainty.
 func nameOf(dialect, dsn string) string {
 	switch dialect {
 	case mysql:
@@ -91,8 +94,8 @@ func nameOf(dialect, dsn string) string {
 		}
 	case postgres:
 		if strings.Contains(dsn, "://") {
-			// An "@" behind the host: a password with a "/" or the like in it, which is
-			// taken for the end of the host.
+			// An "@" after the host means that the host was cut at a "/", "?" or "#" in
+			// the password.
 			_, rest, _ := strings.Cut(dsn, "://")
 			end := strings.IndexAny(rest, "/?#")
 			if u, err := url.Parse(dsn); err == nil && u.Host != "" && (end < 0 || !strings.Contains(rest[end:], "@")) {
@@ -101,7 +104,7 @@ func nameOf(dialect, dsn string) string {
 			return dialect
 		}
 		if strings.ContainsAny(dsn, `'"\`) || spaced.MatchString(dsn) {
-			return dialect // what looks like a setting could be part of a value
+			return dialect // an apparent setting could be part of a value
 		}
 		part := map[string]string{"port": "5432"}
 		for _, m := range postgresPair.FindAllStringSubmatch(dsn, -1) {

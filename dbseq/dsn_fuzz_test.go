@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// secret is a password that is no part of anything else.
+// secret is a password that occurs nowhere else.
 const secret = "hunter2Geheim"
 
-// FuzzNameShowsNoSecret: whatever a password begins and ends with, and however the rest
-// looks, the name of the database does not show it.
+// FuzzNameShowsNoSecret: the name of the database never shows the password, whatever the
+// password begins and ends with and however the DSN looks.
 func FuzzNameShowsNoSecret(f *testing.F) {
 	for _, s := range []struct{ before, after, rest string }{
 		{"", "", "/app"},
@@ -45,7 +45,7 @@ func FuzzNameShowsNoSecret(f *testing.F) {
 		} {
 			require.NotContains(t, nameOf(c.dialect, c.dsn), secret, c.dsn)
 		}
-		// Without quotes, a password ends with the blank; what follows is a setting.
+		// Without quotes, a password ends at the blank, and a setting follows.
 		if !strings.ContainsAny(strings.TrimLeft(before, " \t\n\r\v\f"), " \t\n\r\v\f") {
 			dsn := "host=db user=app password=" + password + " dbname=app"
 			require.NotContains(t, nameOf(postgres, dsn), secret, dsn)
@@ -55,8 +55,8 @@ func FuzzNameShowsNoSecret(f *testing.F) {
 	})
 }
 
-// FuzzDSN: what is added to a DSN leads to the same database as the same user, and the
-// name shows no password that the driver reads in it.
+// FuzzDSN: an extended DSN leads to the same database as the same user, and the name
+// shows no password that the driver reads in it.
 func FuzzDSN(f *testing.F) {
 	for _, dsn := range []string{
 		"app:secret@tcp(127.0.0.1:3306)/app?parseTime=true", "u:p?a/b@tcp(h:1)/app?autocommit=0", "u@/app?interpolateParams=false&timeout=2s",
@@ -77,7 +77,7 @@ func FuzzDSN(f *testing.F) {
 		}
 		if strings.Contains(dsn, "file") || strings.Contains(dsn, "cert") || strings.Contains(dsn, "key") || strings.Contains(dsn, "service") ||
 			strings.HasSuffix(dsn, `\`) {
-			return // pgx opens what such a setting names, and panics at a backslash without anything behind
+			return // pgx opens the files that settings name, and panics at a trailing backslash
 		}
 		if before, err := pgx.ParseConfig(dsn); err == nil {
 			after, err := pgx.ParseConfig(postgresDSN(dsn, driver))

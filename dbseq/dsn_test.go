@@ -76,7 +76,7 @@ func TestInMemory(t *testing.T) {
 	}
 }
 
-// TestStatements: each file has all statements, with as many parameters as it names.
+// TestStatements: each dialect has all statements, with as many parameters as named.
 func TestStatements(t *testing.T) {
 	t.Parallel()
 	for dialect := range clocks {

@@ -13,18 +13,18 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// ErrDamaged is returned where a row holds what no statement here has written. Nothing
+// ErrDamaged is returned if a row holds a value that dbseq cannot have written. Nothing
 // is lent then.
-var ErrDamaged = errors.New("dbseq: a row is damaged: put right what is written there, or delete the row: what is lent next lies above all that it may have held")
+var ErrDamaged = errors.New("dbseq: a row is damaged: correct it or delete it; later grants lie above everything that it may have held")
 
-// Bounds of what is read. Tokens and versions rise by one at a time from the clock on.
+// Bounds of the numbers read. Tokens and versions start at the clock and rise by one.
 const (
 	topTime  int64 = 999_999_999_999_999
 	topToken int64 = 899_999_999_999_999
 )
 
-// sound is the condition of a slot whose numbers are within their bounds, so that no
-// statement makes one of them too great for its column.
+// sound is the SQL condition that the numbers of a slot are within their bounds, so
+// that no statement makes one of them too large for its column.
 var sound = fmt.Sprintf("ver BETWEEN 0 AND %d AND token BETWEEN 0 AND %[1]d AND expires_ms BETWEEN 0 AND %d AND hwm_ms BETWEEN 0 AND %[2]d", topToken, topTime)
 
 // within returns ErrDamaged unless n is 0 to most.
@@ -35,7 +35,7 @@ func within(what string, n, most int64) error {
 	return nil
 }
 
-// check returns ErrDamaged for a slot with a number that is out of bounds.
+// check returns ErrDamaged if a number of the slot is out of bounds.
 func (r record) check() error {
 	of := func(column string) string { return fmt.Sprintf("%s of worker id %d", column, r.worker) }
 	return cmp.Or(
@@ -45,9 +45,9 @@ func (r record) check() error {
 	)
 }
 
-// codeOf returns the number or SQLSTATE that a driver gives an error. Drivers name it
-// differently, and none is imported here: a method SQLState (pgx, lib/pq), a field
-// Number (go-sql-driver/mysql), a method or field Code (SQLite).
+// codeOf returns the number or SQLSTATE of a driver's error. It imports no driver, but
+// looks for a method SQLState (pgx, lib/pq), a field Number (go-sql-driver/mysql), or a
+// method or field Code (SQLite).
 func codeOf(err error) (number int64, state string) {
 	var s interface{ SQLState() string }
 	if errors.As(err, &s) {
@@ -95,7 +95,7 @@ func integer(v reflect.Value) (int64, bool) {
 	return 0, false
 }
 
-// Codes of errors by what they call for.
+// Error codes by the reaction to them.
 var (
 	transientMySQL = []int64{1213, 1205, 1020} // deadlock, lock wait timeout, record has changed since last read
 	readOnlyMySQL  = []int64{1290, 1792, 1836}
@@ -108,8 +108,8 @@ var (
 	unreadableMySQL = append([]int64{1109, 1146, 1193, 1370}, deniedMySQL...) // unknown table, unknown variable, routine denied
 	unreadableState = append([]string{"42883"}, deniedState...)               // unknown function
 
-	// The id is taken, out of range, or cannot be read; the id is taken, the sequence is
-	// at its end; SQLite says that it is full, as of the disk.
+	// MySQL: the id is taken, out of range, or cannot be read. PostgreSQL: the id is
+	// taken, or the sequence is at its end. SQLite: full, the code of a full disk too.
 	usedUpMySQL  = []int64{167, 1062, 1264, 1467}
 	usedUpState  = []string{"23505", "2200H"}
 	usedUpSQLite = []int64{13}
@@ -129,24 +129,25 @@ func (c *conn) is(err error, mysqlCodes []int64, states []string, sqliteCodes []
 	return slices.Contains(sqliteCodes, n&0xff)
 }
 
-// transient: the statement lost against another and changed nothing.
+// transient reports whether a statement lost against another and changed nothing.
 func (c *conn) transient(err error) bool {
 	return err != nil && c.is(err, transientMySQL, transientState, transientSQLite)
 }
 
-// tableMissing: a table may not be there. SQLite has no code of its own for it.
+// tableMissing reports whether a table may be missing. SQLite has no specific code for
+// that.
 func (c *conn) tableMissing(err error) bool {
 	return err != nil && c.is(err, []int64{1146}, []string{"42P01"}, []int64{1})
 }
 
-// readOnly: the server takes no writes.
+// readOnly reports whether the server refuses writes.
 func (c *conn) readOnly(err error) bool {
 	return c.is(err, readOnlyMySQL, readOnlyState, readOnlySQLite) ||
 		c.dialect == postgres && strings.Contains(err.Error(), "recovery is in progress")
 }
 
-// wrap says what was attempted where, and what to do about it if that is known. What
-// the protocols answer stays as it is.
+// wrap adds to err what was attempted on which database, and what to do if that is
+// known. It returns answers of the protocol unchanged.
 func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error {
 	if err == nil || answer(err) {
 		return err
@@ -158,22 +159,22 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 	switch {
 	case errors.As(err, new(advised)):
 	case c.dialect == sqlite && errors.Is(err, context.DeadlineExceeded):
-		hint = ": on SQLite a transaction that writes keeps all others from writing: the caller's own as well, where this is called within it"
+		hint = ": on SQLite only one transaction writes at a time: do not call this within a transaction that writes"
 	case c.readOnly(err):
-		hint = ": the server is read-only or a replica: the DSN must lead to the primary"
+		hint = ": the server is read-only or a replica: use the DSN of the primary"
 	case c.is(err, deniedMySQL, deniedState, nil):
 		err = advised{err}
-		hint = fmt.Sprintf(": %s; what it may not create is made by running %s once by hand", c.grants(t), c.definition(t))
+		hint = fmt.Sprintf(": %s; if it may not create tables, run %s once by hand", c.grants(t), c.definition(t))
 	}
 	return fmt.Errorf("dbseq: %s on %s: %w%s", what, c.name, err, hint)
 }
 
-// advised is an error of the setup, which says what to do already.
+// advised is a setup error whose text already says what to do.
 type advised struct{ error }
 
 func (e advised) Unwrap() []error { return []error{e.error, lease.ErrSetup} }
 
-// answer: err is what the protocol says, not a failure to ask.
+// answer reports whether err is an answer of the protocol, not a failure.
 func answer(err error) bool {
 	var (
 		full       *lease.NoFreeWorkerError

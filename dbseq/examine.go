@@ -10,8 +10,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Examine looks at the database, its settings and the account's rights, for "snowlease
-// doctor". It changes nothing. The error is that of a namespace that is none.
+// Examine checks the database, its settings and the account's rights, for "snowlease
+// doctor". It changes nothing. It returns an error only for an invalid namespace.
 func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding, error) {
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (x *examination) clock() {
 	}
 }
 
-const durable = "a crash forgets what was acknowledged: numbers of segments come twice, and ids with quarantine: never: "
+const durable = "a crash loses acknowledged writes, which repeats numbers of segments, and ids with quarantine: never: "
 
 func (x *examination) mysql(has map[string]string) {
 	zone, _, err := one(x.ctx, x.conn, "timezone", nil, column[string])
@@ -62,14 +62,14 @@ func (x *examination) mysql(has map[string]string) {
 		x.OK("time zone", zone+"; leases use UTC")
 	}
 	readOnly, flush := has["read_only"], has["innodb_flush_log_at_trx_commit"]
-	x.Judge(readOnly == "ON" || readOnly == "1", "primary", "read_only is "+readOnly, "the server is a replica, or was made read-only: the address must lead to the primary")
+	x.Judge(readOnly == "ON" || readOnly == "1", "primary", "read_only is "+readOnly, "the server is a replica or read-only: use the address of the primary")
 	x.Judge(flush != "1", "durability", "innodb_flush_log_at_trx_commit is "+flush, durable+"set it to 1")
 	if has["log_bin"] == "ON" {
 		if format := has["binlog_format"]; has["server_uuid"] != "" {
-			x.Judge(format == "STATEMENT" && x.compares(), "binlog", "binlog_format is "+format, "replicas would take themselves for the server that lent the worker ids: set it to ROW or MIXED")
+			x.Judge(format == "STATEMENT" && x.compares(), "binlog", "binlog_format is "+format, "replicas would record themselves as the server that lent the worker ids: set it to ROW or MIXED")
 		}
 		if sync := has["sync_binlog"]; sync != "1" {
-			x.Note("binlog", "sync_binlog is "+sync, "after a crash replicas can be ahead of the primary, or behind: set it to 1")
+			x.Note("binlog", "sync_binlog is "+sync, "after a crash, replicas can be ahead of or behind the primary: set it to 1")
 		}
 		if has["rpl_semi_sync_master_enabled"] != "ON" && has["rpl_semi_sync_source_enabled"] != "ON" {
 			x.replication("replicas, semi-synchronous replication is off", "semi-synchronous replication (AFTER_SYNC)")
@@ -78,9 +78,9 @@ func (x *examination) mysql(has map[string]string) {
 	if has["wsrep_on"] == "ON" {
 		const seen = "the server is a node of a Galera cluster"
 		if x.compares() {
-			x.Note("cluster", seen, "let the address lead to one node at a time: each change of the node starts a quarantine, and with several nodes at once it never ends")
+			x.Note("cluster", seen, "use the address of one node at a time: each change of the node starts a quarantine, which never ends if several nodes answer in turn")
 		} else {
-			x.Fault("cluster", seen, "a Galera cluster can lose writes that it has acknowledged: set quarantine: on-change, and let the address lead to one node at a time")
+			x.Fault("cluster", seen, "a Galera cluster can lose writes that it has acknowledged: set quarantine: on-change, and use the address of one node at a time")
 		}
 	}
 }
@@ -89,7 +89,7 @@ func (x *examination) postgres(has map[string]string) {
 	x.OK("time zone", has["TimeZone"]+"; leases use UTC")
 	recovery, readOnly := has["pg_is_in_recovery"], has["default_transaction_read_only"]
 	x.Judge(recovery == "true" || readOnly == "on", "primary", "pg_is_in_recovery is "+recovery+", default_transaction_read_only "+readOnly,
-		"the server is a standby, or sessions are read-only: the address must lead to the primary")
+		"the server is a standby, or sessions are read-only: use the address of the primary")
 	for _, name := range []string{"synchronous_commit", "fsync", "full_page_writes"} {
 		x.Judge(has[name] == "off", "durability", name+" is "+has[name], durable+"set it to on (for synchronous_commit, at least for this account: ALTER ROLE name SET synchronous_commit = on)")
 	}
@@ -100,33 +100,32 @@ func (x *examination) postgres(has map[string]string) {
 
 func (x *examination) sqlite(has map[string]string) {
 	x.Judge(has["file"] == "", "file", has["file"], "the database is in memory: other processes do not see it, and a restart loses it; give a path")
-	// It is a setting of the connection, which this one has from the same DSN.
+	// synchronous is a setting of the connection, and the doctor uses the same DSN.
 	level, journal := has["synchronous"], has["journal_mode"]
 	name := map[string]string{"0": "OFF", "1": "NORMAL", "2": "FULL", "3": "EXTRA"}[level]
 	late := level == "1" && journal == "wal"
 	x.Judge(level == "0" || late && !x.compares(), "durability", "synchronous is "+name+", journal_mode "+journal,
-		"a crash of the host forgets grants that were acknowledged, and nothing shows it afterwards: say _pragma=synchronous(2) in the DSN")
+		"a crash of the host loses acknowledged grants, and nothing shows it afterwards: set _pragma=synchronous(2) in the DSN")
 	if late && x.compares() {
-		x.Note("durability", "with NORMAL and wal a loss of power can forget the last commits", "say _pragma=synchronous(2) in the DSN if power can fail")
+		x.Note("durability", "with NORMAL and wal, a power failure can lose the last commits", "set _pragma=synchronous(2) in the DSN if power can fail")
 	}
 }
 
-// replication judges replicas that are not waited for, if there are any. An account that
-// may not see them is not told.
+// replication judges asynchronous replicas, if there are any. It says nothing if the
+// account may not see them.
 func (x *examination) replication(seen, advice string) {
 	n, err := x.number(x.ctx, "replicas", nil)
 	seen = fmt.Sprint(n, " ", seen)
 	switch {
 	case err != nil || n == 0:
 	case x.compares():
-		x.Note("replication", seen, "a failover may lose acknowledged grants: a quarantine follows, and ids stay unique unless two primaries run at once; "+advice+" avoids both")
+		x.Note("replication", seen, "a failover may lose acknowledged grants: a quarantine follows, and ids stay unique unless two primaries run at once: "+advice+" avoids both")
 	default:
 		x.Fault("replication", seen, "quarantine: never promises that no acknowledged write is lost, and a failover here loses some: "+advice+", or set quarantine: on-change")
 	}
 }
 
-// rights tries the statements that leases need on the tables, none of which touches a
-// row.
+// rights tries the statements that leases need on each table. None touches a row.
 func (x *examination) rights() {
 	var missing []string
 	for _, name := range leaseTables.names {
@@ -165,7 +164,7 @@ func (x *examination) rights() {
 		"run the file of dbseq/schema for this database once by hand, and "+x.grants(leaseTables))
 }
 
-// engines are those of the tables on MySQL.
+// engines checks the storage engines of the tables on MySQL.
 func (x *examination) engines() {
 	for _, name := range leaseTables.names {
 		table := x.prefix + name

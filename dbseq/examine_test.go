@@ -8,7 +8,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// What is found at fault is in cmd/snowlease, by the doctor on servers that are set so.
+// The tests of cmd/snowlease run the doctor on servers with faulty settings.
 func TestExamine(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		c, n := counted(t, e, e.db(t, dsn), dsn)
@@ -29,14 +29,14 @@ func TestExamine(t *testing.T) {
 		n.before = func(int64, string) error { return errReply }
 		for check, f := range seen() {
 			require.Equal(t, lease.LevelNote, f.Level, check)
-			require.Equal(t, "could not be looked at: "+errReply.Error(), f.Seen, check)
+			require.Equal(t, "could not be checked: "+errReply.Error(), f.Seen, check)
 		}
 		_, err := c.Examine(t.Context(), "no namespace")
 		require.ErrorContains(t, err, "no namespace")
 	})
 }
 
-// What compares incarnations cannot run before the server has said how it is named.
+// A statement with an incarnation cannot run before the kind of server is known.
 func TestStatementsOfAnUnknownServer(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		c := center(t, e.db(t, dsn))

@@ -45,7 +45,7 @@ func Example() {
 		TTL: 30 * time.Second, MaxTTL: 30 * time.Second, Skew: 2 * time.Second,
 		Local: time.Now().UnixMilli(),
 	}
-	// A namespace that is known to be new lends at once.
+	// After Init, a new namespace lends at once.
 	if err := center.Init(ctx, request); err != nil {
 		log.Fatal(err)
 	}

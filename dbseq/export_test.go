@@ -8,7 +8,7 @@ func (c *Center) ReadFrom(now, incarnation string) {
 	c.use(now, incarnation)
 }
 
-// Ask runs a statement that has no parameters.
+// Ask runs a statement without parameters.
 func (c *Center) Ask(ctx context.Context, name string) error {
 	_, err := all(ctx, c.conn, name, nil, column[any])
 	return err

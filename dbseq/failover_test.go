@@ -11,8 +11,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// requireDisjoint: no two of these loans, each as it was last renewed, have a
-// millisecond of a worker in common.
+// requireDisjoint requires that no two grants, each as last renewed, share a millisecond
+// of a worker id.
 func requireDisjoint(t *testing.T, grants ...lease.Grant) {
 	t.Helper()
 	for i, a := range grants {
@@ -33,8 +33,8 @@ func requireQuarantine(t *testing.T, c lease.Center, req lease.Request) *lease.Q
 	return q
 }
 
-// TestMariaDBPromotion: a replica is promoted that never got some grants. Whichever
-// verb comes first sees it, and what is lent then lies above all that may be in use.
+// TestMariaDBPromotion promotes a replica that missed some grants. The first verb
+// notices, and later grants lie above everything that may be in use.
 func TestMariaDBPromotion(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"MIXED", "ROW", "STATEMENT"} {
@@ -51,12 +51,12 @@ func TestMariaDBPromotion(t *testing.T) {
 				return req
 			}
 
-			// known got to the replica, renewed but for its renewal, lost did not.
+			// The replica has known, and renewed without its renewal, but not lost.
 			type loan struct{ known, renewed, lost lease.Grant }
 			verbs := map[string]struct {
 				do    func(l *loan) (lease.Grant, error)
-				lost  bool // it is told so
-				waits bool // for the end of the quarantine
+				lost  bool // returns ErrLost
+				waits bool // until the quarantine ends
 			}{
 				"acquire":          {do: func(*loan) (lease.Grant, error) { return after.Acquire(t.Context(), ask("acquire")) }, waits: true},
 				"renew":            {do: func(l *loan) (lease.Grant, error) { return after.Renew(t.Context(), l.known) }, waits: true},
@@ -75,7 +75,7 @@ func TestMariaDBPromotion(t *testing.T) {
 			}
 			replica.Follow(primary)
 			replica.CutLink()
-			if format != "STATEMENT" { // whose replicas put down their own name, but for the id
+			if format != "STATEMENT" { // under STATEMENT, replicas record their own name with the primary's id
 				want, err := before.Incarnation(t.Context(), "renew")
 				require.NoError(t, err)
 				r, err := after.Record(t.Context(), "renew")

@@ -19,13 +19,13 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// harms are what a column may be found to hold, as far as its type lets it.
+// harms are bad values for a column, as far as its type allows them.
 var harms = map[string]any{
 	"-1": -1, "-2^63": int64(math.MinInt64), "2^63-1": int64(math.MaxInt64), "1e15": int64(1e15),
 	"empty": "", "text": "soon\x1b[2J\n", "1 MB": strings.Repeat("9", 1<<20), "NULL": nil,
 }
 
-// absurd are figures that come of numbers that are none.
+// absurd matches numbers computed from invalid ones.
 var absurd = regexp.MustCompile(`expires in 0s|until -|at -\d|-29227|[Oo]ut of range|overflow`)
 
 func TestHarmedRows(t *testing.T) {
@@ -77,7 +77,7 @@ func TestHarmedRows(t *testing.T) {
 			assert.Equal(t, -1, strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }), "%s: %q", what, text)
 			assert.NotRegexp(t, absurd, text, what)
 			if errors.Is(err, dbseq.ErrDamaged) {
-				assert.Contains(t, text, "delete the row", what)
+				assert.Contains(t, text, "delete it", what)
 				assert.Equal(t, before, rows(), "%s: written to by what says that it is damaged", what)
 				return
 			}

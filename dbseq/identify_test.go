@@ -12,8 +12,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A server that goes away while a process starts is waited for: what passes is no
-// fault of the setup, which would end the start.
+// A server that goes away while a process starts is not a setup error, which would end
+// the start: the process waits.
 func TestConnectionLostWhileTheServerIsIdentified(t *testing.T) {
 	t.Parallel()
 	db, err := gorm.Open(libsqlite.Open(filepath.Join(t.TempDir(), "app.db")), &gorm.Config{Logger: logger.Discard})
@@ -35,12 +35,12 @@ func TestConnectionLostWhileTheServerIsIdentified(t *testing.T) {
 
 func TestVariantsOfMySQL(t *testing.T) {
 	t.Parallel()
-	c := &conn{options: options{quarantine: OnChange}}
-	never := &conn{options: options{quarantine: Never}}
+	c := &conn{options: options{quarantine: lease.QuarantineOnChange}}
+	never := &conn{options: options{quarantine: lease.QuarantineNever}}
 	for _, v := range []struct {
 		has    map[string]string
 		center *conn
-		want   string // of the incarnation, or of the error
+		want   string // part of the incarnation or of the error
 	}{
 		{map[string]string{"server_uuid": "u", "binlog_format": "ROW", "autocommit": "ON"}, c, incarnationMySQL},
 		{map[string]string{"server_uuid": "u", "binlog_format": "MIXED", "autocommit": "ON"}, c, incarnationMySQL},

@@ -21,7 +21,7 @@ func (c *Center) Init(ctx context.Context, req lease.Request) error {
 	return c.wrap(ctx, "open the namespace", leaseTables, err)
 }
 
-// open puts the records of a new namespace in place, all at once.
+// open creates the records of a new namespace in one transaction.
 func (c *Center) open(ctx context.Context, k *call) error {
 	v, err := c.look(ctx, k)
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Center) openOnce(ctx context.Context, k *call) (err error) {
 		}
 	}()
 	a := k.args.with(args{"hold": int64(0), "reason": ""})
-	// The loser of a race waits here, and then finds the row.
+	// The loser of a race waits here and then finds the row.
 	_, done, err := c.changeOn(ctx, tx, "open", a)
 	if err != nil {
 		return err

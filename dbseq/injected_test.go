@@ -17,7 +17,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// ready returns a center on SQLite that has lent a worker id, and its statements.
+// ready returns a center on SQLite that has lent a worker id, and its counter.
 func ready(t *testing.T) (*gorm.DB, *dbseq.Center, *counter, lease.Grant) {
 	t.Helper()
 	dsn := engines[0].dsn(t)
@@ -26,7 +26,7 @@ func ready(t *testing.T) (*gorm.DB, *dbseq.Center, *counter, lease.Grant) {
 	return db, c, n, first(t, c, request("orders", 2))
 }
 
-// A broken answer ends with an error after a few rows.
+// broken rows end with an error.
 type broken struct {
 	driver.Rows
 	left int
@@ -59,14 +59,14 @@ func TestAnswerThatBreaksOff(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Columns of SQLite hold whatever is written into them.
+// SQLite columns hold values of any type.
 func TestRecordsThatAreNoNumbers(t *testing.T) {
 	t.Parallel()
 	for column, value := range map[string]string{"token": "seven", "hwm_ms": "soon", "expires_ms": "later", "floor_ms": "x"} {
 		db, c, _, g := ready(t)
 		rawExec(t, db, "UPDATE snowlease_slot SET "+column+" = ? WHERE slot = ?", value, g.Worker)
 		again, err := c.Acquire(t.Context(), g.Request)
-		if column != "expires_ms" && column != "hwm_ms" { // text sorts above all numbers: lent for ever
+		if column != "expires_ms" && column != "hwm_ms" { // text sorts above all numbers, so the slot looks lent
 			require.Error(t, err, column)
 		}
 		if err != nil {
@@ -79,7 +79,7 @@ func TestRecordsThatAreNoNumbers(t *testing.T) {
 	}
 }
 
-// TestTransactionThatFails: Init opens all or nothing.
+// TestTransactionThatFails: Init creates all records or none.
 func TestTransactionThatFails(t *testing.T) {
 	t.Parallel()
 	db, c, n, _ := ready(t)
@@ -107,7 +107,7 @@ func TestTransactionThatFails(t *testing.T) {
 	require.EqualValues(t, 2, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE ns = 'bills'"))
 }
 
-// A failingTx fails at its end.
+// A failingTx fails on Commit or Rollback.
 type failingTx struct {
 	driver.Tx
 	rollback bool // not the commit
@@ -124,8 +124,8 @@ func (tx failingTx) Rollback() error {
 	return errors.Join(errors.New("not rolled back"), tx.Tx.Rollback())
 }
 
-// TestRecordsThatChangeAllTheTime: a look that sees a loss where the change does not is
-// what statements look like that go to several servers.
+// TestRecordsThatChangeAllTheTime: if statements go to several servers, the look sees a
+// loss that the change does not see.
 func TestRecordsThatChangeAllTheTime(t *testing.T) {
 	t.Parallel()
 	db, c, n, g := ready(t)
@@ -146,7 +146,7 @@ func TestRecordsThatChangeAllTheTime(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestContextThatEndsInBetween: the error tells of both.
+// TestContextThatEndsInBetween: the error wraps both causes.
 func TestContextThatEndsInBetween(t *testing.T) {
 	t.Parallel()
 	for _, failure := range []error{errReply, busy{}} {
@@ -165,7 +165,7 @@ func TestContextThatEndsInBetween(t *testing.T) {
 	}
 }
 
-// TestPreparingIsWaitedForWithinTheContext: one prepares, the others wait.
+// TestPreparingIsWaitedForWithinTheContext: one call prepares, the others wait.
 func TestPreparingIsWaitedForWithinTheContext(t *testing.T) {
 	t.Parallel()
 	e, dsn := engines[0], engines[0].dsn(t)
@@ -200,8 +200,8 @@ func TestInitByAClockThatIsFarOff(t *testing.T) {
 	require.Empty(t, slots)
 }
 
-// TestServerIsAskedAnew: another server may be another kind of server, which cannot be
-// told when it does not say.
+// TestServerIsAskedAnew: another server may be of another kind, so it is identified
+// again.
 func TestServerIsAskedAnew(t *testing.T) {
 	t.Parallel()
 	e := engines[1]
@@ -243,7 +243,7 @@ func TestServerIsAskedAnew(t *testing.T) {
 	require.True(t, quarantined(err), err)
 }
 
-// pool is a gorm.ConnPool that is no *sql.DB.
+// pool is a gorm.ConnPool that is not a *sql.DB.
 type pool struct{ gorm.ConnPool }
 
 func TestPoolsThatCannotBeOpened(t *testing.T) {
@@ -262,7 +262,7 @@ func TestPoolsThatCannotBeOpened(t *testing.T) {
 	}
 }
 
-// logic is how SQLite tells of all that is wrong with a statement, a missing table too.
+// logic is SQLite's error for any wrong statement, including a missing table.
 type logic struct{}
 
 func (logic) Error() string { return "SQL logic error" }

@@ -30,7 +30,7 @@ func (method) Error() string      { return "method" }
 func (method) Code() int          { return 5 }
 func (s withState) Error() string { return "state " + string(s) }
 
-// SQLState is how drivers of PostgreSQL tell it.
+// SQLState is a method of the errors of PostgreSQL drivers.
 func (s withState) SQLState() string { return string(s) }
 
 func TestCodesOfDrivers(t *testing.T) {
@@ -55,7 +55,7 @@ func TestText(t *testing.T) {
 	require.Equal(t, "a?b?", text("a\x00b\xff", 9))
 }
 
-// dialector is one of an application's own.
+// dialector is an application's own dialector.
 type dialector struct {
 	gorm.Dialector
 	DSN any

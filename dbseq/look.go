@@ -14,22 +14,22 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A call is one verb on its way.
+// A call is one Acquire, Renew, Release, Init or Mend.
 type call struct {
 	req   lease.Request
 	start time.Time
 	args  args
 
-	borrow   bool // something new is asked for
-	veto     bool // the caller's clock counts
-	compares bool // incarnations
+	borrow   bool // asks for a new grant
+	veto     bool // the caller's clock may refuse the server's
+	compares bool // whether incarnations are compared
 }
 
 func (c *Center) newCall(req lease.Request, borrow bool) *call {
 	return &call{
 		req: req, start: time.Now(), borrow: borrow, veto: borrow && req.Local != 0, compares: c.compares(),
 		args: args{
-			"ns": req.Namespace, "pin": text(req.Pin(), 255), "pool": req.Pool, "first": req.First, "last": req.Last,
+			"ns": req.Namespace, "pin": text(req.Pin().String(), 255), "pool": req.Pool, "first": req.First, "last": req.Last,
 			"owner": hex.EncodeToString(req.Owner[:]), "holder": text(req.Holder, 255),
 			"ttl": ms(req.TTL), "maxttl": ms(req.MaxTTL), "skew": ms(req.Skew), "ahead": ms(req.Ahead),
 			"slot": int64(-1),
@@ -38,7 +38,7 @@ func (c *Center) newCall(req lease.Request, borrow bool) *call {
 	}
 }
 
-// clock bounds the server's clock by the caller's, as it is by now.
+// clock bounds the server's clock by the caller's current time.
 func (k *call) clock() {
 	if k.veto {
 		local := k.req.Local + time.Since(k.start).Milliseconds()
@@ -46,7 +46,7 @@ func (k *call) clock() {
 	}
 }
 
-// refuse is the veto of the caller's clock.
+// refuse returns a *lease.ClockError if the caller's clock differs too much from now.
 func (k *call) refuse(now int64) error {
 	k.clock()
 	if !k.veto || k.args["lo"].(int64) <= now && now <= k.args["hi"].(int64) {
@@ -55,8 +55,9 @@ func (k *call) refuse(now int64) error {
 	return &lease.ClockError{Namespace: k.req.Namespace, Center: time.UnixMilli(now), Local: time.UnixMilli(k.req.Local)}
 }
 
-// lead is how far ahead of the clock a range may begin: not at all but where all ranges
-// do, since the clock has not passed what may have been forgotten.
+// lead returns how far ahead of the clock the mark of a free slot may lie. Only while
+// the clock has not passed the quarantine, and so every range begins ahead of the
+// clock, is that more than zero.
 func (k *call) lead(v view) int64 {
 	if v.quarantine < v.now {
 		return 0
@@ -64,7 +65,7 @@ func (k *call) lead(v view) int64 {
 	return ms(k.req.Ahead)
 }
 
-// quarantined refuses a floor that lies too far ahead because of a quarantine.
+// quarantined refuses a floor that a quarantine puts too far ahead of the clock.
 func (k *call) quarantined(now, floor int64, reason string) error {
 	if floor < now+ms(k.req.Ahead) {
 		return nil
@@ -75,8 +76,8 @@ func (k *call) quarantined(now, floor int64, reason string) error {
 	}
 }
 
-// ceiling is that above a floor: TTL from now, or from a floor that lies ahead. It is
-// never above now + MaxTTL, which is what bounds a quarantine.
+// ceiling returns TTL from now, or from a floor that lies ahead of the clock. It never
+// exceeds now + MaxTTL, because a quarantine must cover every ceiling.
 func (k *call) ceiling(floor, now int64) int64 {
 	return max(now+ms(k.req.TTL), min(floor+ms(k.req.TTL), now+ms(k.req.MaxTTL)))
 }
@@ -85,15 +86,15 @@ func (k *call) ceiling(floor, now int64) int64 {
 type view struct {
 	now          int64
 	incarnation  string // of the server that answered
-	there        bool   // the record of the namespace is
+	there        bool   // the namespace has a record
 	pin          string
-	recorded     string // incarnation
-	former       string // incarnation
+	recorded     string // the incarnation on record
+	former       string // the incarnation before
 	quarantine   int64
 	reason       string
-	total, known int64 // slots; those of them below Pool
-	soonest      int64 // when the first slot of the range passes, less the lead
-	ahead        int64 // the same where ranges may begin ahead of the clock
+	total, known int64 // all slots, and those below Pool
+	soonest      int64 // the last millisecond before the first slot of the range is free
+	ahead        int64 // the same if ranges may begin ahead of the clock
 	held         record
 }
 
@@ -103,11 +104,12 @@ type record struct {
 	now, worker, token, ver, ticket, since, floor, expires, mark int64
 }
 
-// unexpired: the lease runs for the skew at least. Less could be a former owner's that
-// a failover revived.
+// unexpired reports whether the lease runs for at least the skew. A lease with less left
+// may have expired before a failover that set the clock back and lost the next grant.
 func (k *call) unexpired(r record) bool { return r.there && r.expires >= r.now+ms(k.req.Skew) }
 
-// look is one statement. The changes that follow it go by the quarantine that it saw.
+// look reads the namespace in one statement. Later changes depend on the quarantine
+// that it saw.
 func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
 	v, _, err = one(ctx, c.conn, "look", k.args, func(v *view) []any {
 		return []any{
@@ -128,8 +130,9 @@ func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
 	return v, err
 }
 
-// survey looks, refuses a member that differs, and starts a quarantine when records
-// are missing or another server answers, until it finds all in order.
+// survey reads the namespace and refuses a member with another pin. If records are
+// missing or another server answers, it starts a quarantine and reads again, until it
+// finds everything in order.
 func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 	for range rounds {
 		v, err := c.look(ctx, k)
@@ -139,21 +142,21 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 		if err := k.refuse(v.now); err != nil {
 			return v, err
 		}
-		if pin := k.args["pin"].(string); v.there && v.pin != pin {
-			return v, &lease.MismatchError{Namespace: k.req.Namespace, Stored: v.pin, Asked: pin}
+		if v.there && v.pin != k.args["pin"] {
+			return v, &lease.MismatchError{Namespace: k.req.Namespace, Stored: lease.ParsePin(v.pin), Asked: k.req.Pin()}
 		}
 		reason := k.loss(v)
 		if reason == "" {
 			return v, nil
 		}
 		if v.there && k.compares && v.incarnation != v.recorded {
-			// It may be another kind of server as well.
+			// The new server may also be of another kind.
 			if err := c.server(ctx, true); err != nil {
 				return v, err
 			}
 		}
-		// Who asks for something new is answered at once. Who holds something is by what
-		// is on record then.
+		// A borrower is answered at once. A holder is answered by the new record, which
+		// the next look reads.
 		if done, err := c.mourn(ctx, k, &v, reason); err != nil || done && k.borrow {
 			return v, err
 		}
@@ -161,7 +164,7 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 	return view{}, unsettled()
 }
 
-// loss says what shows that grants may have been forgotten, or nothing.
+// loss returns why grants may have been forgotten, or an empty string.
 func (k *call) loss(v view) string {
 	if !v.there && v.total == 0 {
 		return "nothing is on record for this namespace"
@@ -176,17 +179,16 @@ func (k *call) loss(v view) string {
 	if v.there && k.compares && v.incarnation != v.recorded {
 		change := fmt.Sprintf("incarnation of the store changed from %q to %q", printable.Text(v.recorded), v.incarnation)
 		if v.incarnation == v.former && v.quarantine >= v.now {
-			change += ", back and forth: several servers answer for it: let its address lead to one of them (quarantine: never is for a database that loses no acknowledged write, which a Galera cluster is not)"
+			change += ", back and forth: several servers answer at one address: use the address of one of them (quarantine: never is only for a database that loses no acknowledged write, unlike a Galera cluster)"
 		}
 		seen = append(seen, change)
 	}
 	return strings.Join(seen, "; ")
 }
 
-// mourn starts a quarantine and makes missing slots anew. Each change holds only where
-// the server that runs it sees the loss too, so a look that went to a replica starts
-// nothing. The quarantine is on record before there is a slot without a mark. v is
-// what is on record then, if it was done.
+// mourn starts a quarantine, creates missing slots, and updates v if it did. A change
+// takes effect only if the server that runs it sees the loss too, so a look at a replica
+// starts nothing. The quarantine is on record before any slot without a mark is.
 func (c *Center) mourn(ctx context.Context, k *call, v *view, reason string) (done bool, err error) {
 	k.clock()
 	reason = text(reason, 2000)
@@ -205,7 +207,7 @@ func (c *Center) mourn(ctx context.Context, k *call, v *view, reason string) (do
 	return true, err
 }
 
-// text is s as databases take it, in at most n characters.
+// text returns s in at most n characters that every database stores.
 func text(s string, n int) string {
 	plain := strings.Map(func(r rune) rune {
 		if r == 0 || r == utf8.RuneError {
@@ -219,5 +221,5 @@ func text(s string, n int) string {
 	return plain
 }
 
-// ms is d in milliseconds.
+// ms returns d in milliseconds.
 func ms(d time.Duration) int64 { return d.Milliseconds() }

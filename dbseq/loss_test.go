@@ -19,9 +19,9 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// TestLossToGrant: processes that start after a loss, or on an empty database, have ids
-// after the skew and a moment, and holders go on without a pause. No two of them ever
-// have a millisecond of a worker id in common, neither by their grants nor in their ids.
+// TestLossToGrant: processes that start after a loss, or on an empty database, get ids
+// after little more than the skew, and holders continue without a pause. No two of them
+// ever share a millisecond of a worker id, neither in their grants nor in their ids.
 func TestLossToGrant(t *testing.T) {
 	t.Parallel()
 	do := func(t *testing.T, db *gorm.DB, statements ...string) {
@@ -33,7 +33,7 @@ func TestLossToGrant(t *testing.T) {
 	wipe := func(t *testing.T, db *gorm.DB) {
 		do(t, db, "DELETE FROM snowlease_slot", "DELETE FROM snowlease_ticket", "DELETE FROM snowlease_meta")
 	}
-	// more loses again, twice within a second if need be.
+	// more loses again, if necessary twice within a second.
 	more := func(losses ...func(*testing.T, *gorm.DB)) func(*testing.T, *gorm.DB) {
 		return func(t *testing.T, db *gorm.DB) {
 			for i, lose := range losses {
@@ -73,8 +73,8 @@ func TestLossToGrant(t *testing.T) {
 	}
 }
 
-// lossToGrant lets two holders draw ids, if there is something to lose, loses it, and
-// starts two processes more. There are four worker ids.
+// lossToGrant lets two holders draw ids if there is something to lose, loses it, and
+// starts two more processes. There are four worker ids.
 func lossToGrant(t *testing.T, e engine, dsn string, lose func(*testing.T, *gorm.DB)) {
 	t.Helper()
 	f := &fleet{t: t, e: e, db: e.db(t, dsn), grants: map[grant]lease.Grant{}, lent: map[int64]*member{}}
@@ -117,7 +117,7 @@ func lossToGrant(t *testing.T, e engine, dsn string, lose func(*testing.T, *gorm
 
 var layout = snowflake.Layout{}.WithDefaults()
 
-// A fleet is processes that draw ids.
+// A fleet is a set of processes that draw ids.
 type fleet struct {
 	t  *testing.T
 	e  engine
@@ -131,13 +131,13 @@ type fleet struct {
 	lent   map[int64]*member     // by tick and worker id
 }
 
-// A member is a process: its keeper asks for worker ids by way of it.
+// A member is a process. It stands between its keeper and the center.
 type member struct {
 	lease.Center
 	fleet     *fleet
 	keeper    *keeper.Keeper
 	generator *snowflake.Generator
-	refused   atomic.Pointer[lease.QuarantineError] // at first
+	refused   atomic.Pointer[lease.QuarantineError] // the refusal at its start
 	quit      chan struct{}
 }
 
@@ -158,12 +158,12 @@ func (f *fleet) member() *member {
 	return m
 }
 
-// often renews several times a second, so that a test need not wait.
+// often renews several times a second, so that tests do not wait.
 type often struct{}
 
 func (often) Next(t time.Time) time.Time { return t.Add(200 * time.Millisecond) }
 
-// Acquire is that of lease.Center, which the keeper calls.
+// Acquire is called by the keeper.
 func (m *member) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
 	g, err := m.Center.Acquire(ctx, req)
 	if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
@@ -172,7 +172,7 @@ func (m *member) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 	return m.fleet.got(g, err)
 }
 
-// Renew is that of lease.Center, which the keeper calls.
+// Renew is called by the keeper.
 func (m *member) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
 	return m.fleet.got(m.Center.Renew(ctx, g))
 }
@@ -186,13 +186,13 @@ func (f *fleet) got(g lease.Grant, err error) (lease.Grant, error) {
 	return g, err
 }
 
-// A grant is what stays the same when it is extended.
+// A grant identifies a lease.Grant across its extensions.
 type grant struct {
 	owner        [16]byte
 	token, floor int64
 }
 
-// start borrows and begins to draw.
+// start borrows a worker id and begins to draw ids.
 func (m *member) start() error {
 	if err := m.keeper.Start(m.fleet.t.Context()); err != nil {
 		return err
@@ -201,8 +201,8 @@ func (m *member) start() error {
 	return nil
 }
 
-// draw draws ids until the end. None may fail, and no tick of a worker id may be
-// another member's.
+// draw draws ids until the end. None may fail, and no two members may share a tick of a
+// worker id.
 func (m *member) draw() {
 	shift := layout.BusinessBits + layout.SequenceBits
 	for last := int64(0); ; {

@@ -10,7 +10,7 @@ import (
 
 var _ lease.Operator = (*Center)(nil)
 
-// operate checks the namespace, runs f, and says where it failed.
+// operate checks the namespace, runs f, and wraps its error.
 func (c *Center) operate(ctx context.Context, what, namespace string, f func() error) error {
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return err
@@ -24,7 +24,7 @@ func (c *Center) operate(ctx context.Context, what, namespace string, f func() e
 	return c.wrap(ctx, what, leaseTables, err)
 }
 
-// Incarnation is that of lease.Operator.
+// Incarnation implements lease.Operator.
 func (c *Center) Incarnation(ctx context.Context, namespace string) (id string, err error) {
 	err = c.operate(ctx, "read which server this is", namespace, func() (err error) {
 		id, err = c.identify(ctx)
@@ -33,7 +33,7 @@ func (c *Center) Incarnation(ctx context.Context, namespace string) (id string, 
 	return id, err
 }
 
-// Record is that of lease.Operator.
+// Record implements lease.Operator.
 func (c *Center) Record(ctx context.Context, namespace string) (r lease.Record, err error) {
 	err = c.operate(ctx, "read the record of the namespace", namespace, func() (err error) {
 		r, err = c.onRecord(ctx, namespace)
@@ -43,9 +43,11 @@ func (c *Center) Record(ctx context.Context, namespace string) (r lease.Record, 
 }
 
 func (c *Center) onRecord(ctx context.Context, namespace string) (lease.Record, error) {
+	var pin string
 	r, there, err := one(ctx, c.conn, "record", args{"ns": namespace}, func(r *lease.Record) []any {
-		return []any{&r.Now, &r.Pin, &r.Incarnation, &r.Former, &r.Quarantine, &r.Reason}
+		return []any{&r.Now, &pin, &r.Incarnation, &r.Former, &r.Quarantine, &r.Reason}
 	})
+	r.Pin = lease.ParsePin(pin)
 	if err == nil && !there {
 		err = fmt.Errorf("%w: %q", lease.ErrUnknown, namespace)
 	}
@@ -56,7 +58,7 @@ func (c *Center) onRecord(ctx context.Context, namespace string) (lease.Record, 
 	return r, err
 }
 
-// Quarantine is that of lease.Operator.
+// Quarantine implements lease.Operator.
 func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (r lease.Record, err error) {
 	err = c.operate(ctx, "begin a quarantine", namespace, func() error {
 		for range rounds {
@@ -64,22 +66,21 @@ func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (r le
 			if err != nil {
 				return err
 			}
-			pinned, err := lease.ParsePin(before.Pin)
-			if err != nil && !lease.Retired(before.Pin) {
-				err = fmt.Errorf("%w: %w", ErrDamaged, err)
-			}
-			if err != nil {
+			if err := before.Pin.Err(); err != nil {
+				if !before.Pin.Retired {
+					err = fmt.Errorf("%w: %w", ErrDamaged, err)
+				}
 				return err
 			}
-			hold := ms(pinned.MaxTTL + pinned.Skew)
+			hold := ms(before.Pin.MaxTTL + before.Pin.Skew)
 			if err := within("the end by the pin", before.Now+hold, topTime); err != nil {
 				return err
 			}
-			a := args{"reason": text(reason, 2000), "hold": hold, "ns": namespace, "pin": before.Pin}
+			a := args{"reason": text(reason, 2000), "hold": hold, "ns": namespace, "pin": before.Pin.String()}
 			if _, err := c.exec(ctx, "quarantine", a); err != nil {
 				return err
 			}
-			// By what is on record: a server may count no row where nothing has changed.
+			// Read it back, because a server may count no row if the values are unchanged.
 			if r, err = c.onRecord(ctx, namespace); err != nil || r.Quarantine >= before.Now+hold {
 				return err
 			}
@@ -89,12 +90,12 @@ func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (r le
 	return r, err
 }
 
-// Revoke is that of lease.Operator, in one statement.
+// Revoke implements lease.Operator, in one statement.
 func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int64) error {
 	return c.operate(ctx, "take back the worker id", namespace, func() error {
 		n, err := c.exec(ctx, "revoke", args{"ns": namespace, "slot": worker, "token": token})
 		if err == nil && n == 0 {
-			// Nobody holds it, or its row is damaged.
+			// It is free, lent under another token, or its row is damaged.
 			if _, err = c.list(ctx, namespace); err == nil {
 				err = lease.ErrLost
 			}
@@ -103,19 +104,19 @@ func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int
 	})
 }
 
-// Mend is that of lease.Operator. Each statement looks again at what it changes, so what
-// is lent or renewed meanwhile stays.
+// Mend implements lease.Operator. Each statement checks the row that it changes, so
+// concurrent grants and renewals stay.
 func (c *Center) Mend(ctx context.Context, namespace string, local int64) error {
 	return c.operate(ctx, "mend the times", namespace, func() error {
 		before, err := c.onRecord(ctx, namespace)
 		if err != nil {
 			return err
 		}
-		req, err := lease.ParsePin(before.Pin)
-		if err != nil {
+		pin := before.Pin
+		if err := pin.Err(); err != nil {
 			return err
 		}
-		req.Namespace, req.Local = namespace, local
+		req := lease.Request{Namespace: namespace, Local: local, Layout: pin.Layout, Pool: pin.Pool, MaxTTL: pin.MaxTTL, Skew: pin.Skew}
 		k := c.newCall(req, true)
 		if err := k.refuse(before.Now); err != nil {
 			return err
@@ -130,15 +131,15 @@ func (c *Center) Mend(ctx context.Context, namespace string, local int64) error 
 	})
 }
 
-// Retire is that of lease.Operator.
+// Retire implements lease.Operator.
 func (c *Center) Retire(ctx context.Context, namespace, reason string) error {
 	return c.operate(ctx, "retire the namespace", namespace, func() error {
 		for range rounds {
 			r, err := c.onRecord(ctx, namespace)
-			if err != nil || lease.Retired(r.Pin) {
+			if err != nil || r.Pin.Retired {
 				return err
 			}
-			a := args{"retired": text(lease.RetiredPin(reason), 255), "ns": namespace, "pin": r.Pin}
+			a := args{"retired": text(lease.Pin{Retired: true, Reason: reason}.String(), 255), "ns": namespace, "pin": r.Pin.String()}
 			if _, err := c.exec(ctx, "retire", a); err != nil {
 				return err
 			}

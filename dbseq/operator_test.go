@@ -22,7 +22,7 @@ func TestOperator(t *testing.T) {
 	t.Run("never", func(t *testing.T) {
 		t.Parallel()
 		leasetest.RunOperator(t, func(t testing.TB) leasetest.Store {
-			return newStore(t, engines[0], dbseq.WithQuarantine(dbseq.Never))
+			return newStore(t, engines[0], dbseq.WithQuarantine(lease.QuarantineNever))
 		})
 	})
 	t.Run("by a clock", func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestOperator(t *testing.T) {
 	})
 }
 
-// An operator creates no tables and says what there is to do.
+// An operator's call creates no tables, and its error says what to do.
 func TestOperatorWithoutTables(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		c := center(t, e.db(t, dsn))
@@ -44,8 +44,8 @@ func TestOperatorWithoutTables(t *testing.T) {
 	})
 }
 
-// The year 3000 in every record of a namespace, by another program. Mend ends it: leases
-// first, which live holders renew, and marks when they have not.
+// Another program has written the year 3000 into every record of a namespace. Mend first
+// lowers leases, which live holders renew, and then the marks of leases that expired.
 func TestMend(t *testing.T) {
 	t.Parallel()
 	const year3000 = 32503680000000
@@ -86,14 +86,14 @@ func TestMend(t *testing.T) {
 		_, err = c.Renew(t.Context(), live)
 		require.NoError(t, err)
 
-		rawExec(t, db, "UPDATE snowlease_slot SET hwm_ms = ? WHERE ns = 'orders' AND slot = ?", rec.Now-1, dead.Worker) // it has passed
+		rawExec(t, db, "UPDATE snowlease_slot SET hwm_ms = ? WHERE ns = 'orders' AND slot = ?", rec.Now-1, dead.Worker) // passed
 		next := acquire(t, c, soon(request("orders", 2)))
 		require.Equal(t, dead.Worker, next.Worker)
 		require.Less(t, next.Token, int64(year3000))
 	})
 }
 
-// SQLite takes any text in any column: what an error or a record shows of it is short.
+// SQLite stores any text in any column; errors and records show little of it.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
 	e := engines[0]

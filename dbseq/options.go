@@ -5,39 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+
+	"github.com/snowlease/snowlease/lease"
 )
 
-// An Option changes what New makes.
+// An Option configures New and NewSegments.
 type Option func(*options) error
 
 type options struct {
 	given      *sql.DB
 	prefix     string
-	quarantine Quarantine
+	quarantine lease.Quarantine
 	migrate    bool
 }
 
-// Quarantine says what counts as a sign that the database may have forgotten grants.
-// What is lent after it lies above all of them. Missing records are a sign in any case.
-type Quarantine string
-
-const (
-	// OnChange starts a quarantine when another server answers than the one on
-	// record, or the same one after a restart: what was acknowledged can be lost
-	// only then. Processes that start get their first ids later by the skew and a
-	// quarter of a second. A server that ran on and missed what another one
-	// acknowledged meanwhile is not noticed.
-	OnChange Quarantine = "on-change"
-	// Never compares no servers, so that a restart costs nothing. It is safe only where the
-	// database loses no write that it has acknowledged: one durable server, or one whose
-	// replicas confirm each commit. A Galera cluster can lose some: use OnChange, and one
-	// node.
-	Never Quarantine = "never"
-)
-
-// WithPool makes the center use pool instead of a pool of its own. Close leaves it
-// open. The pool must lead to the primary, commit each statement by itself, and have
-// a connection to spare for renewals at any time.
+// WithPool makes the center use pool instead of its own. Close leaves pool open. The
+// pool must connect to the primary, commit each statement on its own (autocommit), and
+// always have a spare connection for renewals.
 func WithPool(pool *sql.DB) Option {
 	return func(o *options) error {
 		if pool == nil {
@@ -50,31 +34,42 @@ func WithPool(pool *sql.DB) Option {
 
 var validPrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 
-// WithTablePrefix names the tables prefix+"slot", prefix+"ticket" and prefix+"meta".
-// 1 to 40 characters of a-z 0-9 _, no digit first. Default: "snowlease_".
+// WithTablePrefix sets what the names of tables start with, such as prefix+"slot". A
+// prefix has 1 to 40 characters of a-z 0-9 _ and does not start with a digit. Default:
+// "snowlease_".
 func WithTablePrefix(prefix string) Option {
 	return func(o *options) error {
 		if !validPrefix.MatchString(prefix) {
-			return fmt.Errorf("dbseq: WithTablePrefix: %q is not 1 to 40 characters of a-z 0-9 _ that begin with no digit", prefix)
+			return fmt.Errorf("dbseq: WithTablePrefix: %q is not 1 to 40 characters of a-z 0-9 _ that start with no digit", prefix)
 		}
 		o.prefix = prefix
 		return nil
 	}
 }
 
-// WithQuarantine chooses what starts a quarantine. Default: OnChange.
-func WithQuarantine(q Quarantine) Option {
+// WithQuarantine sets what starts a quarantine. It changes nothing for NewSegments.
+//
+// The default, lease.QuarantineOnChange, starts one if another server than the one on
+// record answers, or the same one after a restart, because these can lose acknowledged
+// writes. Processes that start during the quarantine then wait for the skew and a
+// quarter of a second. It does not notice a server that kept running and missed writes
+// that another one acknowledged.
+//
+// With lease.QuarantineNever, a restart costs nothing. It is safe only if the database
+// loses no acknowledged write: one durable server, or one whose replicas confirm each
+// commit. A Galera cluster can lose some: keep the default, and use one node.
+func WithQuarantine(q lease.Quarantine) Option {
 	return func(o *options) error {
-		if q != OnChange && q != Never {
-			return fmt.Errorf("dbseq: WithQuarantine: %q is neither %q nor %q", q, OnChange, Never)
+		if err := q.Validate(); err != nil {
+			return fmt.Errorf("dbseq: WithQuarantine: %w", err)
 		}
 		o.quarantine = q
 		return nil
 	}
 }
 
-// WithoutMigrate keeps the center from creating its tables: an administrator has run
-// the file of dbseq/schema for this database.
+// WithoutMigrate keeps the center from creating its tables. An administrator must run
+// the file of dbseq/schema for the database instead.
 func WithoutMigrate() Option {
 	return func(o *options) error {
 		o.migrate = false

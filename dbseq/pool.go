@@ -14,26 +14,27 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/lease"
 )
 
-// A conn is how a Center or a Segments reaches its database.
+// A conn is the connection of a Center or a Segments to its database.
 type conn struct {
 	options
 	dialect string
-	pool    func() *sql.DB // opened at its first use: who never starts has nothing to close
-	own     bool           // opened here
+	pool    func() *sql.DB // opened on first use, so an unused center needs no Close
+	own     bool           // whether Close closes the pool
 	name    string         // for logs, without secrets
 	warning string
 
 	statements atomic.Pointer[map[string]statement]
-	known      atomic.Bool // they are those for the server
+	known      atomic.Bool // statements fit the server
 }
 
-// connect finds the way to db's primary: a pool beside the application's, on the same
-// driver and DSN, so that neither a busy pool nor a plugin, a read replica or a
-// transaction of the application is in the way.
+// connect prepares a pool beside the application's, on the same driver and DSN. So no
+// busy pool, plugin, read replica or transaction of the application interferes.
 func connect(db *gorm.DB, opts []Option) (*conn, error) {
-	c := &conn{options: options{prefix: "snowlease_", quarantine: OnChange, migrate: true}}
+	c := &conn{options: options{prefix: "snowlease_", quarantine: lease.QuarantineOnChange, migrate: true}}
 	var errs []error
 	for _, opt := range opts {
 		errs = append(errs, opt(&c.options))
@@ -46,7 +47,7 @@ func connect(db *gorm.DB, opts []Option) (*conn, error) {
 	}
 	if db.Statement != nil {
 		if _, ok := db.Statement.ConnPool.(gorm.TxCommitter); ok {
-			return nil, errors.New("dbseq: the *gorm.DB is in a transaction, which would hide leases until it ends: give the one from gorm.Open")
+			return nil, errors.New("dbseq: the *gorm.DB is in a transaction, which would hide leases until it ends: pass the one from gorm.Open")
 		}
 	}
 	c.dialect = db.Name()
@@ -61,18 +62,18 @@ func connect(db *gorm.DB, opts []Option) (*conn, error) {
 		return c, nil
 	}
 	c.name = nameOf(c.dialect, dsn)
-	// Without the statement of db, which could be one of a transaction.
+	// db.Statement could be one of a transaction.
 	app, err := (&gorm.DB{Config: db.Config}).DB()
 	if err != nil {
-		return nil, fmt.Errorf("dbseq: the *gorm.DB is not on a *sql.DB (%w): give one by WithPool", err)
+		return nil, fmt.Errorf("dbseq: the *gorm.DB is not on a *sql.DB (%w): set one with WithPool", err)
 	}
 	if why == "" && inMemory(c.dialect, dsn) {
 		why = "the database is in memory"
 	}
 	if why != "" {
 		c.pool = func() *sql.DB { return app }
-		c.warning = "dbseq shares the application's connection pool, since " + why +
-			": renewals wait while all its connections are busy, and ids stop when that takes longer than the TTL; give a pool of its own by dbseq.WithPool"
+		c.warning = "dbseq shares the application's connection pool, because " + why +
+			": renewals wait while all its connections are busy, and ids stop if that takes longer than the TTL: set a separate pool with dbseq.WithPool"
 		return c, nil
 	}
 	connector, err := newConnector(app.Driver(), c.dialect, dsn)
@@ -84,7 +85,7 @@ func connect(db *gorm.DB, opts []Option) (*conn, error) {
 		pool := sql.OpenDB(connector)
 		pool.SetMaxOpenConns(2)
 		pool.SetMaxIdleConns(1)
-		pool.SetConnMaxLifetime(10 * time.Minute) // follows a name that points to another server now
+		pool.SetConnMaxLifetime(10 * time.Minute) // follows a host name that moves to another server
 		if c.dialect == sqlite {
 			pool.SetMaxOpenConns(1)
 		}
@@ -93,14 +94,15 @@ func connect(db *gorm.DB, opts []Option) (*conn, error) {
 	return c, nil
 }
 
-// use loads the statements with the expressions of the server's clock and incarnation.
+// use loads the statements with the SQL expressions of the server's clock and
+// incarnation.
 func (c *conn) use(now, incarnation string) {
 	all := load(c.dialect, c.prefix, now, incarnation)
 	c.statements.Store(&all)
 	c.known.Store(incarnation != unknown)
 }
 
-// Close closes the pool, if it was opened here. It gives no worker id back: Release does.
+// Close closes the pool if New opened it. It releases no worker id.
 func (c *conn) Close() error {
 	if !c.own {
 		return nil
@@ -108,7 +110,7 @@ func (c *conn) Close() error {
 	return c.pool().Close()
 }
 
-// Warnings say what about the connection is a danger, for the start log.
+// Warnings returns what is dangerous about the connection, for the log at the start.
 func (c *conn) Warnings() []string {
 	if c.warning == "" {
 		return nil
@@ -116,11 +118,12 @@ func (c *conn) Warnings() []string {
 	return []string{c.warning}
 }
 
-// String names the database without secrets: "mysql 127.0.0.1:3306/app".
+// String returns the name of the database without secrets, such as
+// "mysql 127.0.0.1:3306/app".
 func (c *conn) String() string { return c.name }
 
-// dsnOf returns the DSN that a dialector opens its pool with, or why there is none.
-// It is read by reflection, since a dialector's package links a driver.
+// dsnOf returns the DSN of a dialector, or why there is none. It uses reflection,
+// because importing the dialector's package would link a driver.
 func dsnOf(d gorm.Dialector) (dsn, why string) {
 	v := reflect.Indirect(reflect.ValueOf(d))
 	field := func(name string) reflect.Value {
@@ -136,7 +139,7 @@ func dsnOf(d gorm.Dialector) (dsn, why string) {
 		return v.FieldByName(name)
 	}
 	if conn := field("Conn"); conn.IsValid() && conn.Kind() == reflect.Interface && !conn.IsNil() {
-		return "", "gorm was opened on a connection of its own, not on a DSN"
+		return "", "gorm was opened on a connection, not on a DSN"
 	}
 	if hooks := field("OptionOpenDB"); hooks.IsValid() && hooks.Kind() == reflect.Slice && hooks.Len() > 0 {
 		return "", "gorm's connections are set up by functions (OptionOpenDB)"
@@ -147,10 +150,10 @@ func dsnOf(d gorm.Dialector) (dsn, why string) {
 	return "", fmt.Sprintf("the dialector %T shows no DSN", d)
 }
 
-// A connector opens connections with a driver that the application has linked.
+// A connector opens connections with the application's driver.
 type connector struct {
 	driver.Connector
-	setup string // run on each new connection
+	setup string // SQL to run on each new connection
 }
 
 func newConnector(d driver.Driver, dialect, dsn string) (driver.Connector, error) {
@@ -186,7 +189,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// Close closes the driver's connector, if that is to be closed.
+// Close closes the driver's connector if it is an io.Closer.
 func (c connector) Close() error {
 	if x, ok := c.Connector.(io.Closer); ok {
 		return x.Close()
@@ -194,7 +197,7 @@ func (c connector) Close() error {
 	return nil
 }
 
-// An opener is the connector of a driver that has none.
+// An opener is a connector for a driver without one.
 type opener struct {
 	driver driver.Driver
 	dsn    string

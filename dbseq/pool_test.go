@@ -47,8 +47,8 @@ type clickhouse struct{ gorm.Dialector }
 
 func (clickhouse) Name() string { return "clickhouse" }
 
-// TestGormIsLeftAlone: nothing goes through the application's pool or callbacks, in
-// whatever state db is. What routes reads to a replica is such a callback.
+// TestGormIsLeftAlone: nothing uses the application's pool or callbacks, whatever the
+// state of db. Plugins that route reads to a replica are such callbacks.
 func TestGormIsLeftAlone(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
@@ -64,7 +64,7 @@ func TestGormIsLeftAlone(t *testing.T) {
 		require.NoError(t, db.Callback().Raw().Before("*").Register("fail", fail))
 		replica := e.db(t, e.dsn(t))
 
-		// The only connection of the application is in use all the time.
+		// The application's only connection is always in use.
 		pool.SetMaxOpenConns(1)
 		conn, err := pool.Conn(t.Context())
 		require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestGormIsLeftAlone(t *testing.T) {
 	})
 }
 
-// TestSharedPool: where there is no other way, with a warning.
+// TestSharedPool: without a DSN, the center shares the pool and warns.
 func TestSharedPool(t *testing.T) {
 	t.Parallel()
 	open := func(dialector gorm.Dialector) *gorm.DB {
@@ -141,7 +141,7 @@ func TestAutocommitOff(t *testing.T) {
 	_, err = center(t, e.db(t, dsn), dbseq.WithPool(pool)).Acquire(t.Context(), request("orders", 4))
 	require.ErrorContains(t, err, "autocommit=1")
 
-	g := first(t, center(t, e.db(t, dsn+"&autocommit=0")), request("orders", 4)) // on a pool of its own
+	g := first(t, center(t, e.db(t, dsn+"&autocommit=0")), request("orders", 4)) // opens its own pool
 	_, err = center(t, e.db(t, dsn)).Renew(t.Context(), g)
 	require.NoError(t, err)
 }

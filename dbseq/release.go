@@ -6,7 +6,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Release gives g back, in 3 statements. See lease.Center.
+// Release gives g back. It takes 3 statements. See lease.Center.
 func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	if err := g.Validate(); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (c *Center) release(ctx context.Context, k *call, g lease.Grant, lastUsed i
 				c.forget(ctx, k, v.held.ticket, v.held.ticket)
 			}
 			return nil
-		} // else it has changed since the look, or another server answers
+		} // else the row has changed since the look, or another server answers
 	}
 	return unsettled()
 }

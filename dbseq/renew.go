@@ -6,7 +6,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Renew raises the ceiling of g, in 2 statements. See lease.Center.
+// Renew raises the ceiling of g. It takes 2 statements. See lease.Center.
 func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
 	if err := g.Validate(); err != nil {
 		return lease.Grant{}, err
@@ -34,12 +34,13 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 		case !k.unexpired(r):
 			return lease.Grant{}, lease.ErrLost
 		case r.floor < v.quarantine:
-			// What lies between may have been lent and forgotten: another range, above it.
+			// Times below the quarantine may have been lent and forgotten, so the holder
+			// gets another range above it.
 			if err := k.quarantined(v.now, max(r.mark, v.quarantine), v.reason); err != nil {
 				return lease.Grant{}, err
 			}
 			change = "swap"
-		case r.token < g.Token: // a newer one is forgotten, so this is not the last that was lent
+		case r.token < g.Token: // the record is older than g: a later grant was forgotten
 			return lease.Grant{}, lease.ErrLost
 		}
 		now, done, err := c.change(ctx, change, k.args.with(args{"ver": r.ver}))
@@ -47,10 +48,10 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 			return lease.Grant{}, err
 		}
 		if !done {
-			continue // it has changed since the look, or another server answers
+			continue // the row has changed since the look, or another server answers
 		}
-		// The version says that the row was as it had been read, so this is what is on
-		// record now.
+		// The update checked the version, so the row was as read, and its new values can
+		// be computed here.
 		if r.now = now; r.floor < v.quarantine {
 			r.token, r.floor = max(r.token, g.Token, now)+1, max(r.mark, v.quarantine, now-1)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// servers are the engines of which a test starts servers of its own.
+// servers are the engines whose servers a test can start.
 var servers = map[string]struct {
 	engine
 	start func(t testing.TB, args ...string) *testserver.Server
@@ -25,13 +25,12 @@ var servers = map[string]struct {
 	"postgres": {engine{name: "postgres", open: postgres.Open}, testserver.NewPostgres},
 }
 
-// asStandby are the arguments of a PostgreSQL that has its primary's data and can be
-// promoted.
+// asStandby are the arguments of a PostgreSQL standby that can be promoted.
 var asStandby = []string{"-c", "restore_command=/bin/false", "-c", "recovery_target_timeline=current", "-c", "hot_standby=on"}
 
-// lendAll borrows two worker ids, which are all, from a server when the leases on its
-// record have passed, and then by the same clock from one that may have forgotten that.
-// It steps the clock over a quarantine.
+// lendAll borrows both worker ids from a server, after the leases on record have expired
+// or, if forgotten are grants that the server may have lost, at the time of these. It
+// steps the clock past a quarantine.
 func lendAll(t *testing.T, e engine, s *testserver.Server, forgotten ...lease.Grant) (grants []lease.Grant) {
 	t.Helper()
 	s.ShiftClock(time.Hour)
@@ -51,7 +50,7 @@ func lendAll(t *testing.T, e engine, s *testserver.Server, forgotten ...lease.Gr
 	return grants
 }
 
-// copyData makes the data of a server that is stopped those of another, or keeps them.
+// copyData replaces or saves the data folder of a stopped server.
 func copyData(t *testing.T, from, to string) {
 	t.Helper()
 	require.NoError(t, os.RemoveAll(to))
@@ -59,8 +58,8 @@ func copyData(t *testing.T, from, to string) {
 	require.NoError(t, err, string(out))
 }
 
-// TestServerThatComesBackWithOlderData: the data folder is restored. Neither the name
-// of the server nor a record shows it.
+// TestServerThatComesBackWithOlderData restores an older data folder. Neither the name of
+// the server nor a record shows it.
 func TestServerThatComesBackWithOlderData(t *testing.T) {
 	t.Parallel()
 	for name, e := range servers {
@@ -82,8 +81,8 @@ func TestServerThatComesBackWithOlderData(t *testing.T) {
 	}
 }
 
-// TestFailoverThereAndBack: a replica is promoted, lends and dies, and the old primary
-// comes back with what it had.
+// TestFailoverThereAndBack promotes a replica, which lends and dies. Then the old primary
+// returns with its old data.
 func TestFailoverThereAndBack(t *testing.T) {
 	t.Parallel()
 	for name, promoted := range map[string]func(t *testing.T) (primary, replica *testserver.Server, promote func()){
@@ -96,7 +95,7 @@ func TestFailoverThereAndBack(t *testing.T) {
 				replica.Promote()
 			}
 		},
-		// A standby has the data of its primary, whose name it shares.
+		// A standby shares the data and the name of its primary.
 		"postgres": func(t *testing.T) (primary, replica *testserver.Server, promote func()) {
 			primary, replica = testserver.NewPostgres(t), testserver.NewPostgres(t, asStandby...)
 			return primary, replica, func() {
@@ -124,9 +123,8 @@ func TestFailoverThereAndBack(t *testing.T) {
 	}
 }
 
-// TestPostgresLosesItsLastCommits: a crash of one process makes PostgreSQL begin anew
-// under the parent that it had, without what it had not written with
-// synchronous_commit = off.
+// TestPostgresLosesItsLastCommits: after a crash of one backend, PostgreSQL restarts under
+// the same postmaster, without unwritten commits if synchronous_commit is off.
 func TestPostgresLosesItsLastCommits(t *testing.T) {
 	t.Parallel()
 	e := servers["postgres"]
@@ -134,7 +132,7 @@ func TestPostgresLosesItsLastCommits(t *testing.T) {
 	db := e.db(t, s.DSN())
 	c := center(t, db)
 	require.NoError(t, c.Init(t.Context(), request("orders", 2)))
-	rawExec(t, db, "CHECKPOINT") // the record of the namespace is kept
+	rawExec(t, db, "CHECKPOINT") // keeps the record of the namespace
 	var started, again time.Time
 	require.NoError(t, db.Raw("SELECT pg_postmaster_start_time()").Row().Scan(&started))
 	grants := []lease.Grant{acquire(t, c, request("orders", 2)), acquire(t, c, request("orders", 2))}
@@ -148,8 +146,8 @@ func TestPostgresLosesItsLastCommits(t *testing.T) {
 	requireDisjoint(t, append(grants, lendAll(t, e.engine, s, grants...)...)...)
 }
 
-// TestIncarnationWhateverTheClock: no step of the clock makes a server another one, not
-// even to before its start.
+// TestIncarnationWhateverTheClock: no clock step changes the incarnation, not even one to
+// before the server's start.
 func TestIncarnationWhateverTheClock(t *testing.T) {
 	t.Parallel()
 	for name, e := range servers {
@@ -167,7 +165,7 @@ func TestIncarnationWhateverTheClock(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, want, got, "the clock is off by %v", off)
 			}
-			g, err = c.Renew(t.Context(), g) // by a clock behind the start
+			g, err = c.Renew(t.Context(), g) // with the clock before the start
 			require.NoError(t, err)
 			r, err := c.Record(t.Context(), "orders")
 			require.NoError(t, err)

@@ -17,17 +17,17 @@ type runner interface {
 	QueryContext(ctx context.Context, text string, values ...any) (*sql.Rows, error)
 }
 
-// named returns a statement.
+// named returns the statement of that name.
 func (c *conn) named(name string) statement {
 	s, ok := (*c.statements.Load())[name]
 	if !ok {
-		panic("dbseq: no statement of " + c.dialect + " is called " + name) // a fault of this package
+		panic("dbseq: no statement of " + c.dialect + " is called " + name) // a bug in this package
 	}
 	return s
 }
 
-// all runs a statement on the pool, again while it loses against others, and returns its
-// rows. fields says where the columns of a row go.
+// all runs a statement on the pool, patiently, and returns its rows. fields returns
+// where to scan the columns of a row.
 func all[T any](ctx context.Context, c *conn, name string, a args, fields func(*T) []any) ([]T, error) {
 	var found []T
 	err := c.patiently(ctx, func() (err error) {
@@ -37,7 +37,7 @@ func all[T any](ctx context.Context, c *conn, name string, a args, fields func(*
 	return found, err
 }
 
-// one is all where there is one row at most.
+// one is all for a statement that returns at most one row.
 func one[T any](ctx context.Context, c *conn, name string, a args, fields func(*T) []any) (row T, there bool, err error) {
 	rows, err := all(ctx, c, name, a, fields)
 	for _, row = range rows {
@@ -46,7 +46,7 @@ func one[T any](ctx context.Context, c *conn, name string, a args, fields func(*
 	return row, there, err
 }
 
-// number is one where the row is a number.
+// number is one for a row that is a number.
 func (c *conn) number(ctx context.Context, name string, a args) (int64, error) {
 	n, _, err := one(ctx, c, name, a, column[int64])
 	return n, err
@@ -54,7 +54,7 @@ func (c *conn) number(ctx context.Context, name string, a args) (int64, error) {
 
 func column[T any](to *T) []any { return []any{to} }
 
-// query runs a statement to its end, which is where an error of its commit shows.
+// query runs a statement and reads it to the end, where an error of its commit shows.
 func query[T any](ctx context.Context, on runner, s statement, a args, fields func(*T) []any) (found []T, err error) {
 	rows, err := on.QueryContext(ctx, s.text, s.bind(a)...)
 	if err != nil {
@@ -77,14 +77,14 @@ func query[T any](ctx context.Context, on runner, s statement, a args, fields fu
 	return found, rows.Close()
 }
 
-// unread is the error of a row that cannot be read. It quotes the value, which SQLite
-// takes in any length and of any type.
+// unread is the error of a row that cannot be scanned. Its text quotes the value, which
+// in SQLite may be of any length and type, so it is made printable.
 type unread struct{ error }
 
 func (e unread) Error() string { return printable.Text(e.error.Error()) }
 func (e unread) Unwrap() error { return e.error }
 
-// change is changeOn on the pool, again while it loses against others.
+// change is changeOn on the pool, patiently.
 func (c *conn) change(ctx context.Context, name string, a args) (n int64, done bool, err error) {
 	err = c.patiently(ctx, func() error {
 		n, done, err = c.changeOn(ctx, c.pool(), name, a)
@@ -93,12 +93,12 @@ func (c *conn) change(ctx context.Context, name string, a args) (n int64, done b
 	return n, done, err
 }
 
-// changeOn runs a conditional change of at most one row that hands back a number: the
-// server's clock as that very statement read it, the id of a ticket, the first of the
-// numbers that were reserved.
+// changeOn runs a conditional change of at most one row and returns the number that it
+// yields: the server's clock as the statement read it, the id of a ticket, or the first
+// reserved number. done is false if no row was changed.
 func (c *conn) changeOn(ctx context.Context, on runner, name string, a args) (n int64, done bool, err error) {
 	s := c.named(name)
-	if c.dialect != mysql { // it says RETURNING
+	if c.dialect != mysql { // has RETURNING
 		found, err := query(ctx, on, s, a, column[int64])
 		if err != nil || len(found) == 0 {
 			return 0, false, err
@@ -117,7 +117,7 @@ func (c *conn) changeOn(ctx context.Context, on runner, name string, a args) (n 
 	return n, err == nil, err
 }
 
-// exec is execOn on the pool, again while it loses against others.
+// exec is execOn on the pool, patiently.
 func (c *conn) exec(ctx context.Context, name string, a args) (n int64, err error) {
 	err = c.patiently(ctx, func() error {
 		n, err = c.execOn(ctx, c.pool(), name, a)
@@ -126,7 +126,7 @@ func (c *conn) exec(ctx context.Context, name string, a args) (n int64, err erro
 	return n, err
 }
 
-// execOn runs a change and counts its rows.
+// execOn runs a change and returns the number of rows affected.
 func (c *conn) execOn(ctx context.Context, on runner, name string, a args) (int64, error) {
 	s := c.named(name)
 	result, err := on.ExecContext(ctx, s.text, s.bind(a)...)
@@ -136,17 +136,17 @@ func (c *conn) execOn(ctx context.Context, on runner, name string, a args) (int6
 	return result.RowsAffected()
 }
 
-// rounds is how often a verb looks again when others were faster.
+// rounds is how often a call looks at the records when others keep changing them.
 const rounds = 10
 
 func unsettled() error {
-	return fmt.Errorf("the records changed %d times while they were looked at: try again, and see whether statements go to several servers", rounds)
+	return fmt.Errorf("the records changed under each of %d attempts: try again, and check whether statements go to several servers", rounds)
 }
 
-// patience is how often a statement that lost against others is tried.
+// patience is how often a statement is tried that loses against others.
 const patience = 10
 
-// patiently repeats what lost against others: f has changed nothing then.
+// patiently repeats f while it loses against other statements, and so changes nothing.
 func (c *conn) patiently(ctx context.Context, f func() error) error {
 	for i := 1; ; i++ {
 		err := f()
@@ -159,8 +159,8 @@ func (c *conn) patiently(ctx context.Context, f func() error) error {
 	}
 }
 
-// checked lets go of the idle connections when the server turns out to take no
-// writes: after a failover the name leads to another.
+// checked closes the idle connections if err says that the server is read-only. After a
+// failover, new connections reach another server.
 func (c *conn) checked(err error) error {
 	if err != nil && c.own && c.readOnly(err) {
 		c.pool().SetMaxIdleConns(0)

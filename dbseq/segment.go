@@ -17,27 +17,27 @@ var (
 )
 
 // Segments reserves numbers in the table snowlease_segment, which has one row per
-// name. It is a segment.Store and safe for concurrent use.
+// name. It is a segment.Store. It is safe for concurrent use.
 //
 //	store, err := dbseq.NewSegments(db)
 //	defer store.Close()
 //	orders, err := segment.Open(ctx, segment.Config{Name: "orders", Start: 1000}, store)
 //
-// A reservation is one UPDATE that commits by itself, so no number is given twice as
-// long as the database loses no write that it has acknowledged. The table is created
-// on first use; an account that may not CREATE needs an administrator who runs
-// dbseq/schema/segment_*.sql once. After a backup was restored the numbers given since
-// are unknown to the table: raise max_id above those in use before anybody reserves.
+// A reservation is one UPDATE that commits on its own. So no number is given twice, as
+// long as the database loses no acknowledged write. After restoring a backup, raise
+// max_id above all numbers in use before any process reserves: the table does not know
+// those given since the backup.
+//
+// The first use creates the table. If the account may not create tables, an
+// administrator runs dbseq/schema/segment_*.sql once.
 type Segments struct {
 	*conn
-	shared bool // with a Center, which closes it
+	shared bool // conn belongs to a Center, which closes it
 }
 
 // NewSegments returns a store on the database of db. It opens no connection; the first
-// reservation does. It connects as New does, by a pool of its own, and takes the same
-// options; WithQuarantine changes nothing here.
-//
-// Errors: as of New.
+// reservation does. Connections, options and errors are those of New. WithQuarantine
+// has no effect.
 func NewSegments(db *gorm.DB, opts ...Option) (*Segments, error) {
 	c, err := connect(db, opts)
 	if err != nil {
@@ -46,9 +46,8 @@ func NewSegments(db *gorm.DB, opts ...Option) (*Segments, error) {
 	return &Segments{conn: c}, nil
 }
 
-// Segments returns a store on the database and the pool of c, and so of two connections
-// with the lease at best: who has more than a call at a time wants NewSegments. Its
-// Close does nothing.
+// Segments returns a store that shares the pool of c, at most two connections, with
+// renewal. Use NewSegments for concurrent calls. Closing the store does nothing.
 func (c *Center) Segments() *Segments { return &Segments{conn: c.conn, shared: true} }
 
 // Close closes the pool, if the store opened it.
@@ -59,7 +58,7 @@ func (s *Segments) Close() error {
 	return s.conn.Close()
 }
 
-// Reserve is that of segment.Store, in one statement once the name is there.
+// Reserve implements segment.Store. It takes one statement once the name exists.
 func (s *Segments) Reserve(ctx context.Context, r segment.Request) (got segment.Range, err error) {
 	if err := r.Validate(); err != nil {
 		return segment.Range{}, err
@@ -71,7 +70,7 @@ func (s *Segments) Reserve(ctx context.Context, r segment.Request) (got segment.
 	return got, err
 }
 
-// Create is that of segment.Creator.
+// Create implements segment.Creator.
 func (s *Segments) Create(ctx context.Context, name string, start int64) error {
 	if err := (segment.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
 		return err
@@ -103,7 +102,7 @@ func (s *Segments) reserve(ctx context.Context, r segment.Request) (segment.Rang
 			return segment.Range{}, within("max_id", given, math.MaxInt64)
 		case there && max(given, r.Above) >= r.Max:
 			return segment.Range{}, fmt.Errorf("%w: %q is at %d of %d", segment.ErrEnd, r.Name, max(given, r.Above), r.Max)
-		case there: // created since
+		case there: // created since the update
 		case !r.Create:
 			return segment.Range{}, fmt.Errorf("%w: %q", segment.ErrUnknown, r.Name)
 		case r.Above >= r.Max:
@@ -117,7 +116,8 @@ func (s *Segments) reserve(ctx context.Context, r segment.Request) (segment.Rang
 	return segment.Range{}, unsettled()
 }
 
-// with runs f, and again when it was the table that was missing, and says where it failed.
+// with runs f and wraps its error. If the table is missing, with creates it and repeats
+// f.
 func (s *Segments) with(ctx context.Context, what, name string, f func() error) error {
 	err := s.server(ctx, false)
 	if err == nil {

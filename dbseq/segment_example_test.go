@@ -14,7 +14,7 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// Order numbers from 1000 on, out of the application's database.
+// Order numbers start at 1000 and come from the application's database.
 func ExampleSegments() {
 	dir, err := os.MkdirTemp("", "dbseq")
 	if err != nil {

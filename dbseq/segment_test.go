@@ -16,7 +16,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/internal/proof/segmentcheck"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/segment"
@@ -56,7 +56,7 @@ func TestSegmentsKeepTheContract(t *testing.T) {
 	})
 }
 
-// TestSegmentNamesAreApart: what one name gives, the other keeps.
+// TestSegmentNamesAreApart: names do not affect each other.
 func TestSegmentNamesAreApart(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		s := segments(t, e.db(t, dsn))
@@ -70,7 +70,7 @@ func TestSegmentNamesAreApart(t *testing.T) {
 	})
 }
 
-// TestSegmentsInOddSessions: whatever the application's settings are.
+// TestSegmentsInOddSessions runs the contract under unusual session settings.
 func TestSegmentsInOddSessions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -98,7 +98,7 @@ func TestSegmentsInOddSessions(t *testing.T) {
 	})
 }
 
-// TestStatementsPerReservation: one, once the name is there.
+// TestStatementsPerReservation: one statement, once the name exists.
 func TestStatementsPerReservation(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		_, n := counted(t, e, e.db(t, dsn), dsn)
@@ -122,7 +122,7 @@ func TestStatementsPerReservation(t *testing.T) {
 	})
 }
 
-// TestLostRepliesOfReservations: what was reserved is skipped, not given twice.
+// TestLostRepliesOfReservations: after a lost reply, numbers are skipped, not repeated.
 func TestLostRepliesOfReservations(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		_, n := counted(t, e, e.db(t, dsn), dsn)
@@ -143,7 +143,7 @@ func TestLostRepliesOfReservations(t *testing.T) {
 	})
 }
 
-// TestProcessesShareAName: with pools of their own, on an empty database, in both
+// TestProcessesShareAName runs processes with separate pools on an empty database, in both
 // orders at once.
 func TestProcessesShareAName(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
@@ -179,8 +179,8 @@ func TestProcessesShareAName(t *testing.T) {
 	})
 }
 
-// TestSegmentsOverAKilledServer: issuers go on with what is prefetched, and after the
-// server is back; no number twice.
+// TestSegmentsOverAKilledServer: issuers continue with prefetched numbers, and again when
+// the server is back. No number repeats.
 func TestSegmentsOverAKilledServer(t *testing.T) {
 	t.Parallel()
 	srv := testserver.NewMySQL(t)
@@ -216,7 +216,7 @@ func TestSegmentsOverAKilledServer(t *testing.T) {
 	require.Len(t, slices.Compact(slices.Clone(all)), len(all))
 }
 
-// TestSegmentTableByHand: the files of dbseq/schema make what the code makes.
+// TestSegmentTableByHand: the files of dbseq/schema create the same table as the code.
 func TestSegmentTableByHand(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
@@ -235,14 +235,14 @@ func TestSegmentTableByHand(t *testing.T) {
 	})
 }
 
-// TestSegmentsNeedRights: the errors say which.
+// TestSegmentsNeedRights: the errors name the missing rights.
 func TestSegmentsNeedRights(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		_, err := segments(t, e.db(t, dsn)).Reserve(t.Context(), reserve(1))
 		require.NoError(t, err)
 		reader := segments(t, e.db(t, e.readOnly(t, dsn)))
 		_, err = reader.Reserve(t.Context(), reserve(1))
-		require.ErrorContains(t, err, "the DSN must lead to the primary")
+		require.ErrorContains(t, err, "use the DSN of the primary")
 	})
 	t.Run("denied", func(t *testing.T) {
 		t.Parallel()

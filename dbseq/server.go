@@ -5,27 +5,30 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/snowlease/snowlease/lease"
 )
 
-// Expressions of the server's clock in Unix milliseconds, whatever the session's time
-// zone is. All occurrences in one statement have one value.
+// SQL expressions of the server's clock in Unix milliseconds, independent of the
+// session's time zone. All occurrences in a statement have the same value.
 var clocks = map[string]string{
 	mysql:    `(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000)`,
 	postgres: `(EXTRACT(EPOCH FROM statement_timestamp()) * 1000)::bigint`,
 	sqlite:   `CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`,
 }
 
-// Expressions of the server process that runs a statement: what was acknowledged can
-// be lost only where another one answers. All are NULL where a part is not to be had.
+// SQL expressions that identify the server process that runs a statement. Acknowledged
+// writes can be lost only if another process answers. An expression is NULL if the
+// server does not reveal a part of it.
 //
-// MySQL and MariaDB tell when they started by the time at which the statement began,
-// less how long they have run by then: whole seconds that no step of the clock
-// changes. An uptime below zero is shown as an unsigned number. The status of the
-// session has it without a sum over all connections.
+// On MySQL and MariaDB, the start time is the time at which the statement began, less
+// the uptime: whole seconds, which clock steps do not change. The cast is for a negative
+// uptime, which is shown as an unsigned number. Session status avoids the sum over all
+// connections that global status takes.
 //
-// A promotion changes PostgreSQL's timeline at once in the names of its log files; in
-// its control file it does later. Where a crash of one of its processes ends all
-// others, their parent lives on, and the end of what was replayed tells.
+// On PostgreSQL, a promotion changes the timeline in the names of the WAL files at once,
+// in the control file only later. If one backend crashes, the postmaster restarts the
+// others without changing its start time; then the end of the replayed WAL differs.
 var (
 	incarnationMySQL    = `CONCAT(@@server_uuid, '/', ` + startOf("performance_schema") + `)`
 	incarnationMariaDB  = `CONCAT(@@server_id, '/', @@hostname, ':', @@port, '/', ` + startOf("information_schema") + `)`
@@ -39,7 +42,8 @@ func startOf(schema string) string {
 	return `(SELECT UNIX_TIMESTAMP() - CAST(variable_value AS SIGNED) FROM ` + schema + `.session_status WHERE variable_name = 'Uptime')`
 }
 
-// server asks which server it is the first time, or again, and loads the statements for it.
+// server finds out which kind of server it is, once or again, and loads the statements
+// for it.
 func (c *conn) server(ctx context.Context, again bool) error {
 	if c.known.Load() && (!again || c.dialect != mysql) {
 		return nil
@@ -61,10 +65,10 @@ func (c *conn) server(ctx context.Context, again bool) error {
 	return nil
 }
 
-// compares reports whether another incarnation is a loss.
-func (c *conn) compares() bool { return c.quarantine != Never }
+// compares reports whether another incarnation counts as a loss.
+func (c *conn) compares() bool { return c.quarantine != lease.QuarantineNever }
 
-// settings are those of the server that matter here.
+// settings returns the server settings that matter to leases.
 func (c *conn) settings(ctx context.Context) (map[string]string, error) {
 	type setting struct{ name, value string }
 	found, err := all(ctx, c, "settings", nil, func(s *setting) []any { return []any{&s.name, &s.value} })
@@ -75,23 +79,25 @@ func (c *conn) settings(ctx context.Context) (map[string]string, error) {
 	return has, err
 }
 
-// variantOf decides by the variables of the server.
+// variantOf returns the incarnation expression for MySQL or MariaDB, by the variables of
+// the server.
 func (c *conn) variantOf(has map[string]string) (string, error) {
 	switch {
 	case has["autocommit"] == "OFF":
-		return "", advised{errors.New("autocommit is off: leases would never be committed; give a pool with autocommit=1 in its DSN")}
+		return "", advised{errors.New("autocommit is off, so leases would never be committed: use a pool with autocommit=1 in its DSN")}
 	case has["server_uuid"] != "" && has["binlog_format"] == "STATEMENT" && c.compares():
-		// A statement that is run again on a replica puts the replica's own server_uuid
-		// on record, and a promotion that loses grants would pass unseen. MariaDB
-		// replicates the server_id that was.
-		return "", advised{errors.New("binlog_format is STATEMENT, by which replicas would take themselves for the server that lent the worker ids: set it to ROW or MIXED, or set quarantine: never (dbseq.WithQuarantine) if the database loses no write that it has acknowledged")}
+		// A replica that runs the statement again records its own server_uuid, and a
+		// promotion that loses grants would pass unnoticed. MariaDB replicates the
+		// primary's server_id.
+		return "", advised{errors.New("binlog_format is STATEMENT, so replicas would record themselves as the server that lent the worker ids: set it to ROW or MIXED, or set quarantine: never (dbseq.WithQuarantine) if the database loses no acknowledged write")}
 	case has["server_uuid"] != "":
 		return incarnationMySQL, nil
 	}
 	return incarnationMariaDB, nil
 }
 
-// identify reads the incarnation by itself, so that the error can say what to do.
+// identify reads the incarnation in a separate statement, so that the error can say what
+// to do.
 func (c *conn) identify(ctx context.Context) (string, error) {
 	if !c.compares() {
 		return "", nil
@@ -103,8 +109,8 @@ func (c *conn) identify(ctx context.Context) (string, error) {
 	case err == nil:
 		err = errors.New("it is empty")
 	case !c.is(err, unreadableMySQL, unreadableState, nil):
-		return "", err // of the connection, or of a server that starts: it can pass
+		return "", err // of the connection or a starting server: it may pass
 	}
-	return "", advised{fmt.Errorf("read which server this is, to notice a failover: %w: let the account run %q, or set quarantine: never (dbseq.WithQuarantine) if the database loses no write that it has acknowledged",
+	return "", advised{fmt.Errorf("read which server this is, to notice a failover: %w: let the account run %q, or set quarantine: never (dbseq.WithQuarantine) if the database loses no acknowledged write",
 		err, c.named("incarnation").text)}
 }

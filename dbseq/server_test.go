@@ -19,8 +19,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// TestRestart: who may have forgotten what it acknowledged lends above it, to who holds
-// a worker id as well.
+// TestRestart: a server that may have lost acknowledged grants lends above them, to
+// current holders too.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	for name, e := range servers {
@@ -33,7 +33,7 @@ func TestRestart(t *testing.T) {
 			srv.Stop()
 			srv.ShiftClock(time.Second) // MySQL knows seconds only
 			srv.Start()
-			other := acquire(t, center(t, db, dbseq.WithQuarantine(dbseq.Never)), soon(request("orders", 4)))
+			other := acquire(t, center(t, db, dbseq.WithQuarantine(lease.QuarantineNever)), soon(request("orders", 4)))
 			renewed := renewSoon(t, c, g)
 			require.Equal(t, g.Worker, renewed.Worker)
 			r, err := c.Record(t.Context(), "orders")
@@ -46,8 +46,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestMariaDBIncarnation: a server with the records of another is another, even if both
-// began in the same second.
+// TestMariaDBIncarnation: a server with another's records has its own incarnation, even if
+// both started in the same second.
 func TestMariaDBIncarnation(t *testing.T) {
 	t.Parallel()
 	e := servers["mysql"]
@@ -70,8 +70,8 @@ func TestMariaDBIncarnation(t *testing.T) {
 	require.NotEqual(t, path.Dir(r.Former), path.Dir(r.Incarnation), "without the seconds")
 }
 
-// TestPostgresIncarnation: a PostgreSQL that ends a recovery is another from then on, by
-// its timeline. While it is in recovery it is told apart from an outage.
+// TestPostgresIncarnation: the end of a recovery changes the incarnation of a PostgreSQL,
+// by its timeline. An error during recovery differs from that of an outage.
 func TestPostgresIncarnation(t *testing.T) {
 	t.Parallel()
 	e := servers["postgres"]
@@ -87,7 +87,7 @@ func TestPostgresIncarnation(t *testing.T) {
 	var err error
 	require.Eventually(t, func() bool {
 		_, err = c.Renew(t.Context(), g)
-		return err != nil && strings.Contains(err.Error(), "the DSN must lead to the primary")
+		return err != nil && strings.Contains(err.Error(), "use the DSN of the primary")
 	}, 20*time.Second, 20*time.Millisecond)
 
 	rawExec(t, db, "SELECT pg_promote()")
@@ -97,7 +97,7 @@ func TestPostgresIncarnation(t *testing.T) {
 	require.Regexp(t, `changed from "\d+/00000001/\w+\.\d+/-" to "\d+/00000002/\w+\.\d+/0/\w+"`, r.Reason)
 }
 
-// renewSoon repeats a renewal while connections to a former server are left.
+// renewSoon repeats a renewal while connections to the former server remain.
 func renewSoon(t *testing.T, c lease.Center, g lease.Grant) (renewed lease.Grant) {
 	t.Helper()
 	require.EventuallyWithT(t, func(ct *assert.CollectT) {
@@ -108,7 +108,7 @@ func renewSoon(t *testing.T, c lease.Center, g lease.Grant) (renewed lease.Grant
 	return renewed
 }
 
-// TestReadOnlyServer: the error says where to go.
+// TestReadOnlyServer: the error says which server to use.
 func TestReadOnlyServer(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
@@ -116,16 +116,16 @@ func TestReadOnlyServer(t *testing.T) {
 		c := center(t, e.db(t, e.readOnly(t, dsn)))
 		for range 2 {
 			_, err := c.Acquire(t.Context(), request("orders", 4))
-			require.ErrorContains(t, err, "the DSN must lead to the primary")
+			require.ErrorContains(t, err, "use the DSN of the primary")
 			require.ErrorContains(t, err, "acquire a worker id on "+c.String())
 			_, err = c.Renew(t.Context(), g)
-			require.ErrorContains(t, err, "the DSN must lead to the primary")
+			require.ErrorContains(t, err, "use the DSN of the primary")
 		}
 	})
 }
 
-// TestUnreadableIncarnation is the attack "INFO denied" of a SQL database: a start
-// error that names both ways out, never "unchanged".
+// TestUnreadableIncarnation: an incarnation that cannot be read is an error that names
+// both remedies. It never counts as unchanged.
 func TestUnreadableIncarnation(t *testing.T) {
 	t.Parallel()
 	srv := testserver.NewPostgres(t)
@@ -141,10 +141,10 @@ func TestUnreadableIncarnation(t *testing.T) {
 	require.NotContains(t, err.Error(), "dbseq/schema", "no other advice")
 	require.ErrorIs(t, err, lease.ErrSetup)
 	require.False(t, db.Migrator().HasTable("snowlease_slot"), "nothing was written")
-	first(t, center(t, app, dbseq.WithQuarantine(dbseq.Never)), request("orders", 4))
+	first(t, center(t, app, dbseq.WithQuarantine(lease.QuarantineNever)), request("orders", 4))
 }
 
-// TestBrokenConnections: a verb outlives the connection that it used last.
+// TestBrokenConnections: a verb succeeds after its last connection was closed.
 func TestBrokenConnections(t *testing.T) {
 	t.Parallel()
 	srv := testserver.NewPostgres(t)
@@ -155,7 +155,7 @@ func TestBrokenConnections(t *testing.T) {
 	renewSoon(t, c, g)
 }
 
-// TestServerThatHangs: the context bounds each call, and the holder goes on when the
+// TestServerThatHangs: the context bounds each call, and the holder continues when the
 // server does.
 func TestServerThatHangs(t *testing.T) {
 	t.Parallel()

@@ -10,10 +10,10 @@ import (
 //go:embed schema/*.sql sql/*.sql
 var files embed.FS
 
-// args are the parameters of statements by name.
+// args are parameters of statements by name.
 type args map[string]any
 
-// with returns a copy of a with more in it.
+// with returns a copy of a that includes more.
 func (a args) with(more args) args {
 	all := make(args, len(a)+len(more))
 	for _, m := range []args{a, more} {
@@ -24,10 +24,10 @@ func (a args) with(more args) args {
 	return all
 }
 
-// A statement is one of sql/*.sql, or of schema/*.sql: "create slot" is that of the table.
+// A statement is one of sql/*.sql, or one of schema/*.sql, such as "create slot".
 type statement struct {
 	text  string
-	names []string // of its parameters, in their order
+	names []string // of the parameters, in order
 }
 
 func (s statement) bind(a args) []any {
@@ -35,7 +35,7 @@ func (s statement) bind(a args) []any {
 	for i, name := range s.names {
 		v, ok := a[name]
 		if !ok {
-			panic("dbseq: parameter " + name + " is not given") // a fault of this package
+			panic("dbseq: parameter " + name + " is not given") // a bug in this package
 		}
 		values[i] = v
 	}
@@ -47,12 +47,12 @@ var (
 	remark  = regexp.MustCompile(`(?m)^--.*\n|[ \t]+-- .*$`)
 )
 
-// unknown stands for an incarnation until the server has said what kind it is. No server
-// takes a statement with it.
+// unknown stands for the incarnation expression until the kind of server is known. Every
+// server rejects a statement that contains it.
 const unknown = "{incarnation}"
 
-// load reads the statements of a dialect by their names. now and incarnation are SQL
-// expressions; an empty incarnation is not compared.
+// load returns the statements of a dialect by name. now and incarnation are SQL
+// expressions. If incarnation is empty, statements do not compare it.
 func load(dialect, prefix, now, incarnation string) map[string]statement {
 	same := "incarnation = " + incarnation
 	if incarnation == "" {

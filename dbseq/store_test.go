@@ -25,15 +25,15 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "8") // most of the time leases pass; -parallel goes first
-	// GORM's cache of prepared statements never ends its goroutine.
+	_ = flag.Set("test.parallel", "8") // tests mostly wait for leases to expire; -parallel overrides this
+	// GORM's cache of prepared statements leaks a goroutine.
 	testserver.Main(m, goleak.IgnoreTopFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1"))
 }
 
 // An engine opens databases of one kind.
 type engine struct {
 	name string
-	// dsn returns the DSN of a fresh database.
+	// dsn returns the DSN of a new database.
 	dsn  func(t testing.TB) string
 	open func(dsn string) gorm.Dialector
 }
@@ -46,7 +46,7 @@ var engines = []engine{
 	{"postgres", testserver.Postgres, postgres.Open},
 }
 
-// onEach runs f for each engine, each time on a fresh database.
+// onEach runs f for each engine, each time on a new database.
 func onEach(t *testing.T, f func(t *testing.T, e engine, dsn string)) {
 	t.Helper()
 	for _, e := range engines {
@@ -76,7 +76,7 @@ func center(t testing.TB, db *gorm.DB, opts ...dbseq.Option) *dbseq.Center {
 	return c
 }
 
-// request is a valid one, of a new owner.
+// request returns a valid request of a new owner.
 func request(namespace string, pool int64) lease.Request {
 	return lease.Request{
 		Namespace: namespace, Layout: "41/5/0/17", Holder: "test", Owner: lease.NewOwner(),
@@ -84,7 +84,7 @@ func request(namespace string, pool int64) lease.Request {
 	}
 }
 
-// acquire must succeed.
+// acquire requires Acquire to succeed.
 func acquire(t testing.TB, c lease.Center, req lease.Request) lease.Grant {
 	t.Helper()
 	g, err := c.Acquire(t.Context(), req)
@@ -99,13 +99,13 @@ func first(t testing.TB, c *dbseq.Center, req lease.Request) lease.Grant {
 	return acquire(t, c, req)
 }
 
-// soon makes req one that is lent to from the first milliseconds after a loss on.
+// soon makes req one that waits only milliseconds after a loss.
 func soon(req lease.Request) lease.Request {
 	req.TTL, req.Skew, req.Ahead = req.MaxTTL/2, 0, req.MaxTTL
 	return req
 }
 
-// acquireSoon acquires as soon as a quarantine has passed.
+// acquireSoon acquires when a quarantine has passed.
 func acquireSoon(t testing.TB, c lease.Center, req lease.Request) (g lease.Grant) {
 	t.Helper()
 	require.EventuallyWithT(t, func(ct *assert.CollectT) {
@@ -121,14 +121,14 @@ func rawExec(t testing.TB, db *gorm.DB, query string, values ...any) {
 	require.NoError(t, db.Exec(query, values...).Error)
 }
 
-// number returns the one number that a query answers with.
+// number returns the number that a query selects.
 func number(t testing.TB, db *gorm.DB, query string, values ...any) (n int64) {
 	t.Helper()
 	require.NoError(t, db.Raw(query, values...).Row().Scan(&n))
 	return n
 }
 
-// A store is a database with the faults that leasetest asks for.
+// A store is a database with the faults of leasetest.
 type store struct {
 	db       *gorm.DB
 	opts     []dbseq.Option
@@ -186,8 +186,8 @@ func (s *store) Snapshot(t testing.TB) (restore func()) {
 	}
 }
 
-// Reincarnate makes the record say another server, which is as good as another
-// server that answers.
+// Reincarnate changes the incarnation on record, which has the same effect as another
+// server.
 func (s *store) Reincarnate(t testing.TB) {
 	rawExec(t, s.db, "UPDATE snowlease_meta SET incarnation = ?", fmt.Sprint("other ", s.other.Add(1)))
 }
@@ -206,16 +206,16 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestContractNever: the statements differ little, so one engine will do.
+// TestContractNever runs on one engine, because the statements differ little.
 func TestContractNever(t *testing.T) {
 	t.Parallel()
 	leasetest.Run(t, func(t testing.TB) leasetest.Store {
-		return newStore(t, engines[1], dbseq.WithQuarantine(dbseq.Never))
+		return newStore(t, engines[1], dbseq.WithQuarantine(lease.QuarantineNever))
 	})
 }
 
-// transaction adds a setting of transactions to a DSN of MySQL or MariaDB, which have
-// it under different names.
+// transaction adds a transaction setting to a DSN. Its name differs between MySQL and
+// MariaDB.
 func transaction(t testing.TB, dsn, setting, value string) string {
 	t.Helper()
 	name := "tx_" + setting // MariaDB before 11.1
@@ -226,7 +226,7 @@ func transaction(t testing.TB, dsn, setting, value string) string {
 	return "&" + name + "=" + value
 }
 
-// readOnly is dsn for connections that may not write.
+// readOnly returns dsn for read-only connections.
 func (e engine) readOnly(t testing.TB, dsn string) string {
 	switch e.name {
 	case "mysql":
@@ -237,7 +237,7 @@ func (e engine) readOnly(t testing.TB, dsn string) string {
 	return dsn + "&mode=ro"
 }
 
-// TestContractOddSessions: whatever the server's or the application's settings are.
+// TestContractOddSessions runs the contract under unusual session settings.
 func TestContractOddSessions(t *testing.T) {
 	with := func(e engine, settings func(t testing.TB) string) engine {
 		dsn := e.dsn

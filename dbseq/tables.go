@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// prepare makes the center ready for k: it learns which server it talks to, refuses
-// one whose clock or incarnation is no good before anything is written, and finds or
-// creates the tables.
+// prepare makes the center ready for k. It identifies the server, refuses one with a
+// wrong clock or an unreadable incarnation before it writes anything, and creates the
+// tables if necessary.
 func (c *Center) prepare(ctx context.Context, k *call) error {
 	if c.ready.Load() {
 		return nil
@@ -40,11 +40,11 @@ func (c *Center) prepare(ctx context.Context, k *call) error {
 	return nil
 }
 
-// tables are what a file of schema creates.
+// tables are the tables that a file of schema creates.
 type tables struct {
-	file   string   // begins with it; the dialect follows
+	file   string   // name of the file before the dialect
 	names  []string // without the prefix
-	rights string
+	rights string   // that the account needs
 }
 
 var (
@@ -63,7 +63,7 @@ func (c *conn) hasTable(ctx context.Context, name string) (bool, error) {
 	return n > 0, err
 }
 
-// missing names the first table that is not there.
+// missing returns the name of the first missing table.
 func (c *conn) missing(ctx context.Context, t tables) (string, error) {
 	for _, name := range t.names {
 		if ok, err := c.hasTable(ctx, name); err != nil || !ok {
@@ -77,7 +77,7 @@ func (c *conn) noTable(t tables, name string) error {
 	return fmt.Errorf("there is no table %s: let a process acquire a worker id first, or run %s by hand", c.prefix+name, c.definition(t))
 }
 
-// create creates what is missing.
+// create creates the missing tables.
 func (c *conn) create(ctx context.Context, t tables) error {
 	for _, name := range t.names {
 		if err := c.createTable(ctx, t, name); err != nil {
@@ -87,7 +87,7 @@ func (c *conn) create(ctx context.Context, t tables) error {
 	return nil
 }
 
-// createTable creates one table unless it is there.
+// createTable creates a table unless it exists.
 func (c *conn) createTable(ctx context.Context, t tables, name string) error {
 	for i := 1; ; i++ {
 		if ok, err := c.hasTable(ctx, name); err != nil || ok {
@@ -100,8 +100,8 @@ func (c *conn) createTable(ctx context.Context, t tables, name string) error {
 		if failure == nil {
 			return nil
 		}
-		// Somebody else may have been first; each engine says so in another way, and
-		// the table itself says it best.
+		// Another process may have been first. Each engine reports that differently, so
+		// look for the table.
 		if ok, err := c.hasTable(ctx, name); err == nil && ok {
 			return nil
 		}

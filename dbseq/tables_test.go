@@ -14,8 +14,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// TestManyProcessesOnAnEmptyDatabase: they create the tables together, and all are lent
-// worker ids above whatever there may have been.
+// TestManyProcessesOnAnEmptyDatabase: they create the tables concurrently, and all grants
+// lie above any that may have been lost.
 func TestManyProcessesOnAnEmptyDatabase(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		const processes, pool = 40, 32
@@ -30,7 +30,7 @@ func TestManyProcessesOnAnEmptyDatabase(t *testing.T) {
 	})
 }
 
-// TestStampede: 200 borrowers from 20 processes on tables that are in use.
+// TestStampede: 200 borrowers in 20 processes share tables in use.
 func TestStampede(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
@@ -38,7 +38,7 @@ func TestStampede(t *testing.T) {
 		for i := range centers {
 			centers[i] = center(t, db)
 		}
-		require.NoError(t, centers[0].(lease.Initializer).Init(t.Context(), request("orders", 32)))
+		require.NoError(t, centers[0].Extras().Init(t.Context(), request("orders", 32)))
 		grants, errs := stampede(t, 200, func(i int) lease.Center { return centers[i%len(centers)] }, request("orders", 32))
 		requireDistinct(t, grants, errs, 32)
 	})
@@ -78,8 +78,8 @@ func requireDistinct(t *testing.T, grants []lease.Grant, errs []error, pool int)
 	require.Len(t, workers, pool)
 }
 
-// TestInitOnAnEmptyDatabase: Init creates the tables, opens its namespace, and refuses
-// the second time; another namespace waits.
+// TestInitOnAnEmptyDatabase: Init creates the tables, opens its namespace, and fails the
+// second time. Another namespace waits.
 func TestInitOnAnEmptyDatabase(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		c := center(t, e.db(t, dsn))
@@ -94,13 +94,13 @@ func TestInitOnAnEmptyDatabase(t *testing.T) {
 	})
 }
 
-// TestLargePool: all worker ids of a pool are made, and the last one can be lent.
+// TestLargePool: all slots of a pool are created, and the last one can be lent.
 func TestLargePool(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		c := center(t, db)
 		pool := int64(1025)
-		if e.name == "mysql" { // it counts with five hexadecimal digits
+		if e.name == "mysql" { // fill counts with five hexadecimal digits
 			pool = 0x10001
 		}
 		req := request("orders", pool)
@@ -112,7 +112,7 @@ func TestLargePool(t *testing.T) {
 	})
 }
 
-// TestTablesByHand: the files of dbseq/schema make what the code makes.
+// TestTablesByHand: the files of dbseq/schema create the same tables as the code.
 func TestTablesByHand(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		byCode := e.db(t, dsn)
@@ -149,7 +149,7 @@ func runFile(t testing.TB, db *gorm.DB, e engine) {
 	}
 }
 
-// describe returns what the database says of the tables.
+// describe returns the definition of the tables.
 func describe(t testing.TB, e engine, db *gorm.DB) (found []map[string]any) {
 	t.Helper()
 	query := map[string]string{
@@ -165,7 +165,7 @@ func describe(t testing.TB, e engine, db *gorm.DB) (found []map[string]any) {
 	return found
 }
 
-// TestAccountWithoutCreate: it is told which file to run, and works when that is done.
+// TestAccountWithoutCreate: the error names the file to run; afterwards it works.
 func TestAccountWithoutCreate(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		admin := e.db(t, dsn)
@@ -173,7 +173,7 @@ func TestAccountWithoutCreate(t *testing.T) {
 		grant := func() {}
 		switch e.name {
 		case "sqlite":
-			return // it has no accounts
+			return // has no accounts
 		case "mysql":
 			user := admin.Migrator().CurrentDatabase()[:10] + "_u"
 			rawExec(t, admin, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 'pw'")
@@ -200,7 +200,7 @@ func TestAccountWithoutCreate(t *testing.T) {
 		require.ErrorContains(t, err, "dbseq/schema/"+e.name+".sql", "no CREATE")
 		require.ErrorIs(t, err, lease.ErrSetup)
 		runFile(t, admin, e)
-		if e.name == "postgres" { // MySQL shows no table to who has no right to it
+		if e.name == "postgres" { // MySQL hides tables from accounts without rights on them
 			_, err = c.Acquire(t.Context(), request("orders", 4))
 			require.ErrorContains(t, err, "grant the account SELECT, INSERT and UPDATE on the tables snowlease_slot and snowlease_meta, and SELECT, INSERT and DELETE on snowlease_ticket")
 		}
@@ -213,8 +213,8 @@ func TestAccountWithoutCreate(t *testing.T) {
 	})
 }
 
-// TestTablesMadeAnewByAnother: a process that creates the tables cannot know whether
-// there were others before, and lends above all that they may have held.
+// TestTablesMadeAnewByAnother: a process that creates the tables cannot know whether they
+// existed before, so it lends above everything that they may have held.
 func TestTablesMadeAnewByAnother(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, e engine, dsn string) {
@@ -229,8 +229,8 @@ func TestTablesMadeAnewByAnother(t *testing.T) {
 	})
 }
 
-// TestTablesDroppedWhileHeld: the process that has used them makes them anew, and is
-// lent another range.
+// TestTablesDroppedWhileHeld: the process that used the tables creates them again, and
+// gets another range.
 func TestTablesDroppedWhileHeld(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
@@ -247,7 +247,7 @@ func TestTablesDroppedWhileHeld(t *testing.T) {
 	})
 }
 
-// TestSlotsWithoutTables: nothing is created for who only looks.
+// TestSlotsWithoutTables: Slots creates no tables.
 func TestSlotsWithoutTables(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
@@ -262,7 +262,7 @@ func TestSlotsWithoutTables(t *testing.T) {
 	})
 }
 
-// TestTablePrefix: centers with different prefixes know nothing of each other.
+// TestTablePrefix: centers with different prefixes are independent.
 func TestTablePrefix(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
@@ -273,15 +273,15 @@ func TestTablePrefix(t *testing.T) {
 	})
 }
 
-// TestTicketsDoNotPileUp: neither those of killed processes that held a slot, nor
-// those of processes killed in the middle of a borrow.
+// TestTicketsDoNotPileUp: tickets are deleted even if their processes are killed while
+// they hold a slot or while they borrow one.
 func TestTicketsDoNotPileUp(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		c := center(t, db)
 		require.NoError(t, c.Init(t.Context(), request("orders", 2)))
 		pass := func() { rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = 1, hwm_ms = 1, ver = ver + 1") }
-		for range 4 { // each is killed, and its lease passes
+		for range 4 { // each is killed, and its lease expires
 			for range 2 {
 				acquire(t, c, request("orders", 2))
 			}
@@ -301,7 +301,7 @@ func TestTicketsDoNotPileUp(t *testing.T) {
 }
 
 // TestTicketChoosesTheWorkerID: the ticket modulo the number of worker ids in the range
-// says which one is lent. Where that one is held, it is the one used longest ago.
+// chooses the worker id. If that is held, the least recently used one is lent.
 func TestTicketChoosesTheWorkerID(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
@@ -323,12 +323,12 @@ func TestTicketChoosesTheWorkerID(t *testing.T) {
 			require.Equal(t, 2+ticket%5, g.Worker, "ticket %d", ticket)
 			seen[g.Worker] = true
 			require.NoError(t, c.Release(t.Context(), g, g.Floor))
-			skip() // every second ticket, so that it is not the order of use
+			skip() // every second ticket, so that the order differs from that of use
 		}
 		require.Len(t, seen, 5)
 
 		held, ticket := lent()
-		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = 1000 - slot, ver = ver + 1 WHERE owner = ''") // the greatest longest ago
+		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = 1000 - slot, ver = ver + 1 WHERE owner = ''") // the greatest was used longest ago
 		for skip(); (number(t, db, "SELECT MAX(id) FROM snowlease_ticket")+1-ticket)%5 != 0; {
 			skip()
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The greatest ticket that a table can hold ends the tickets of all namespaces, on MySQL
-// and SQLite after its deletion as well. Worker ids are lent without them.
+// The greatest ticket that a table can hold is the last one of all namespaces; on MySQL
+// and SQLite even after its deletion. Worker ids are lent without tickets.
 func TestTicketsAreUsedUp(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, e engine, dsn string) {
@@ -34,7 +34,7 @@ func TestTicketsAreUsedUp(t *testing.T) {
 	})
 }
 
-// A ticket that was inserted by hand where the sequence of PostgreSQL comes to.
+// A ticket was inserted by hand at the next value of the PostgreSQL sequence.
 func TestTicketIsTaken(t *testing.T) {
 	t.Parallel()
 	e := engines[2]

@@ -1,4 +1,4 @@
-// Package deploy_test holds the examples of deployment to what they are about.
+// Package deploy_test checks the deployment examples against the settings of the program.
 package deploy_test
 
 import (
@@ -20,24 +20,24 @@ import (
 	"github.com/snowlease/snowlease/providers"
 )
 
-// stop is how long fxapp takes to stop at most.
+// stop is the longest time that fxapp takes to stop.
 const stop = 15 * time.Second
 
-// names are the variables of a struct by its tags.
+// names returns the environment variables that the tags of a struct name.
 func names(prefix string, typ reflect.Type, all map[string]bool) {
 	for _, f := range reflect.VisibleFields(typ) {
 		if name, ok := f.Tag.Lookup("env"); ok {
 			all[prefix+name] = true
 		}
 		if more, ok := f.Tag.Lookup("envPrefix"); ok {
-			if f.Type.Kind() == reflect.Struct { // not those of lists
+			if f.Type.Kind() == reflect.Struct { // lists have no variables
 				names(prefix+more, f.Type, all)
 			}
 		}
 	}
 }
 
-// Every variable in the examples is one of a setting.
+// Every variable in the examples is a setting.
 func TestVariables(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{"FXAPP_LISTEN": true}
@@ -170,7 +170,7 @@ func TestSystemd(t *testing.T) {
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-// requireValid: the variables are a configuration that is good for the replicas.
+// requireValid checks that the variables are a valid configuration for the replicas.
 func requireValid(t *testing.T, env map[string]string, replicas int64) {
 	t.Helper()
 	settings := map[string]string{}

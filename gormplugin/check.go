@@ -18,53 +18,52 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// maxJavaScript is the last integer that a JavaScript number tells from its
-// neighbors.
+// maxJavaScript is JavaScript's Number.MAX_SAFE_INTEGER: larger integers are rounded.
 const maxJavaScript = 1<<53 - 1
 
-// A TableReport says whether a table that has rows can go over to the ids of a layout.
-// CheckTable makes it; String is for people.
+// A TableReport says whether the ids of a layout suit a table that has rows.
+// CheckTable returns it.
 type TableReport struct {
 	Table  string
 	Column string
-	Type   string // of the column, as the database names it
+	Type   string // the column's type, as the database names it
 	Layout snowflake.Layout
 
-	// First is the least id that the layout issues from now on, Last the largest that
-	// it ever does.
+	// First is the smallest id that the layout can issue from now on, and Last the
+	// largest that it can ever issue.
 	First, Last int64
-	// Max is the largest key that is stored, as text; "" in an empty table.
+	// Max is the largest stored key as text, or "" if the table is empty.
 	Max string
-	// Ahead is the number of rows whose key does not sort before First.
+	// Ahead is the number of rows whose keys do not sort before First.
 	Ahead int64
-	// Epoch is the latest epoch, in Unix milliseconds, from which new ids would sort
-	// after all rows; 0 where none would or where they do already.
+	// Epoch is the latest epoch, in Unix milliseconds, with which new ids would sort
+	// after all rows. It is 0 if they already do, if no epoch helps, and for text.
 	Epoch int64
-	// HoldsUntil is when the first id comes that the column does not hold: the zero
-	// Time for an id of now, Layout.Ends() for none at all.
+	// HoldsUntil is the time of the first id that does not fit the column. It is the
+	// zero Time if today's ids do not fit, and Layout.Ends() if all ids fit.
 	HoldsUntil time.Time
-	// OrderedUntil is when the text of ids gets longer, so that newer ones sort before
-	// older ones; Layout.Ends() for never, as with numbers.
+	// OrderedUntil is when ids get longer as text, so that newer ids sort before older
+	// ones. It is Layout.Ends() if that never happens, as with numbers.
 	OrderedUntil time.Time
-	// JavaScriptUntil is when the first id comes that JavaScript clients read wrongly:
-	// the zero Time for an id of now, Layout.Ends() for none at all, as where the model's
-	// JSON has keys in quotes.
+	// JavaScriptUntil is the time of the first id that JavaScript clients may round. It
+	// is the zero Time if that holds for today's ids, and Layout.Ends() if it holds for
+	// none, for example because the model's JSON quotes its key.
 	JavaScriptUntil time.Time
-	// AutoIncrement tells whether the database numbers rows that come without a key. It
-	// is not told of SQLite, which does so with every INTEGER PRIMARY KEY.
+	// AutoIncrement reports whether the database numbers rows that are inserted without
+	// a key. It may be false on SQLite, which does so for every INTEGER PRIMARY KEY.
 	AutoIncrement bool
 }
 
-// SortsAfter tells whether every new id sorts after every key that is stored.
+// SortsAfter reports whether every new id sorts after every stored key.
 func (r *TableReport) SortsAfter() bool { return r.Ahead == 0 }
 
-// Holds tells whether the column holds every id that the layout ever issues.
+// Holds reports whether the column can hold every id of the layout.
 func (r *TableReport) Holds() bool { return r.HoldsUntil.Equal(r.Layout.Ends()) }
 
-// JavaScriptSafe tells whether JavaScript clients read every id as it is.
+// JavaScriptSafe reports whether JavaScript clients read every id exactly.
 func (r *TableReport) JavaScriptSafe() bool { return r.JavaScriptUntil.Equal(r.Layout.Ends()) }
 
-// String is the report in a few lines, with what to do.
+// String formats the report for people in a few lines, with advice.
 func (r *TableReport) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -76,50 +75,56 @@ func (r *TableReport) String() string {
 	case r.SortsAfter():
 		line("order: ok, new ids sort after the largest key %s", r.Max)
 	case r.Epoch > 0:
-		line("order: NO, %d keys up to %s do not sort before new ids: an epoch of %d or earlier puts new ids after them", r.Ahead, r.Max, r.Epoch)
+		line("order: NO, %d keys up to %s do not sort before new ids; they would with an epoch of %d or earlier", r.Ahead, r.Max, r.Epoch)
 	default:
 		line("order: NO, %d keys up to %s do not sort before new ids", r.Ahead, r.Max)
 	}
 	if r.OrderedUntil.Before(ends) {
-		line("order: NO from %s on, when the text of ids gets longer: newer ones then sort before older ones", stamp(r.OrderedUntil))
+		line("order: NO from %s on, when ids get longer as text and newer ones sort before older ones", stamp(r.OrderedUntil))
 	}
 	switch {
 	case r.Holds():
 		line("column: ok, it holds every id")
 	case r.HoldsUntil.IsZero():
-		line("column: NO, it cannot hold an id: make it BIGINT, or longer text, and the columns that refer to it")
+		line("column: NO, it is too small for ids; change it, and the columns that refer to it, to BIGINT or longer text")
 	default:
-		line("column: NO from %s on: make it BIGINT, or longer text, and the columns that refer to it", stamp(r.HoldsUntil))
+		line("column: NO from %s on, it is too small; change it, and the columns that refer to it, to BIGINT or longer text", stamp(r.HoldsUntil))
 	}
 	switch {
 	case r.JavaScriptSafe():
 		line("JavaScript: ok")
 	case r.JavaScriptUntil.IsZero():
-		line("JavaScript: NO, ids are past 2^53: tag the key `json:\",string\"`, make it a snowflake.ID, or choose the layout JSSafe")
+		line("JavaScript: NO, ids exceed 2^53; tag the key `json:\",string\"`, make it a snowflake.ID, or choose the layout JSSafe")
 	default:
-		line("JavaScript: NO from %s on, when ids pass 2^53: tag the key `json:\",string\"` or make it a snowflake.ID", stamp(r.JavaScriptUntil))
+		line("JavaScript: NO from %s on, when ids exceed 2^53; tag the key `json:\",string\"` or make it a snowflake.ID", stamp(r.JavaScriptUntil))
 	}
 	if r.AutoIncrement {
-		line("AUTO_INCREMENT: the database numbers rows that come without a key: keep it while instances without the plugin insert, then take it off the column")
+		line("AUTO_INCREMENT: the database numbers rows that are inserted without a key; keep it while instances without the plugin insert, then remove it")
 	}
 	return b.String()
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// CheckTable looks at the table of a model before the plugin fills its keys: whether
-// new ids sort after the keys that are there, whether the column holds them and
-// whether JavaScript clients can read them. db may name the table, cfg is the plugin's
-// (Convert makes the keys that are compared), now is this machine's time.
+// CheckTable examines the table of a model before the plugin fills its keys. The report
+// says whether new ids sort after the stored keys, whether the column can hold them, and
+// whether JavaScript clients can read them.
 //
 //	report, err := gormplugin.CheckTable(ctx, db, &Order{}, layout, gormplugin.Config{})
 //	fmt.Println(report)
 //
-// It reads the catalog, the largest key and those that are not before the first id:
-// two reads of the key's index where it begins one, of the table otherwise. Columns
-// that refer to the key are not looked at. An error means that it could not look: the
-// model is left alone by cfg, or its key cannot be filled (ErrKey), the layout does
-// not fit the time, there is no such table or column, or its type is unknown.
+// The table is that of db.Table, if set, or else the model's. cfg is the plugin's
+// configuration: its Convert makes the keys that are compared. The time is this
+// machine's. CheckTable reads the catalog, the largest key, and the number of keys that
+// are not before the first id. The two reads of keys scan the table unless an index
+// begins with the key. CheckTable does not examine columns that refer to the key.
+//
+// CheckTable fails when it cannot examine the table:
+//
+//   - the plugin leaves the model alone;
+//   - the key cannot be filled (ErrKey), or its column has an unknown type;
+//   - the layout is invalid, or its range of time does not include the present;
+//   - there is no such table or column, or the database fails.
 func CheckTable(ctx context.Context, db *gorm.DB, model any, layout snowflake.Layout, cfg Config) (*TableReport, error) {
 	r, err := checkTable(db.Session(&gorm.Session{Context: ctx}), model, layout.WithDefaults(), cfg)
 	if err != nil {
@@ -147,7 +152,7 @@ func checkTable(db *gorm.DB, model any, layout snowflake.Layout, cfg Config) (*T
 	k := p.keyOf(stmt.Schema)
 	switch {
 	case k == nil || p.excluded(stmt):
-		return nil, errors.New("the plugin leaves it alone: see What is left alone in the package documentation")
+		return nil, errors.New("the plugin leaves this model alone; the package documentation says when, under \"What is left alone\"")
 	case k.err != nil:
 		return nil, k.err
 	}
@@ -157,7 +162,7 @@ func checkTable(db *gorm.DB, model any, layout snowflake.Layout, cfg Config) (*T
 	}
 	i := slices.IndexFunc(types, func(t gorm.ColumnType) bool { return strings.EqualFold(t.Name(), k.field.DBName) })
 	if i < 0 {
-		return nil, fmt.Errorf("there is no table %s with a column %s", stmt.Table, k.field.DBName)
+		return nil, fmt.Errorf("there is no table %s with a column %s; create it, or name the table with db.Table", stmt.Table, k.field.DBName)
 	}
 	c, err := classifyColumn(db.Name(), types[i])
 	if err != nil {
@@ -179,8 +184,8 @@ func checkTable(db *gorm.DB, model any, layout snowflake.Layout, cfg Config) (*T
 	return r, nil
 }
 
-// readKeys reads the largest key and counts those in the way of First, by the order
-// of the database.
+// readKeys reads the largest key and counts the keys that do not sort before First. The
+// database decides the order.
 func (r *TableReport) readKeys(db *gorm.DB, model any, k *key, c column) error {
 	column := clause.Column{Table: clause.CurrentTable, Name: k.field.DBName}
 	rows := func() *gorm.DB {
@@ -204,7 +209,7 @@ func (r *TableReport) readKeys(db *gorm.DB, model any, k *key, c column) error {
 	if r.Ahead == 0 || c.text {
 		return nil
 	}
-	// The epoch moves by whole units, and by one more for the tick of the largest key.
+	// Move the epoch back by whole units of time, to just past that of the largest key.
 	if last, err := strconv.ParseInt(r.Max, 10, 64); err == nil {
 		shift := r.Layout.Bits() - int(r.Layout.TimeBits)
 		unit := r.Layout.TimeUnit.Milliseconds()
@@ -217,9 +222,9 @@ func (r *TableReport) readKeys(db *gorm.DB, model any, k *key, c column) error {
 	return nil
 }
 
-// judge says from when on the ids are too large, for what is looked at.
+// judge finds out when ids become too large.
 func (r *TableReport) judge(ctx context.Context, k *key, c column) {
-	// In each case the ids that are good come before those that are not.
+	// Good ids precede bad ones in each case, so binary search finds the first bad one.
 	until := func(good func(id int64) bool) time.Time {
 		switch {
 		case good(r.Last):
@@ -254,7 +259,7 @@ func (r *TableReport) judge(ctx context.Context, k *key, c column) {
 	r.JavaScriptUntil = until(func(id int64) bool { return quoted || id <= maxJavaScript })
 }
 
-// quoted tells whether the model's JSON has its key in quotes, or not at all.
+// quoted reports whether the model's JSON quotes its key or leaves it out.
 func (k *key) quoted(ctx context.Context) bool {
 	tag := k.field.Tag.Get("json")
 	if tag == "-" || strings.Contains(tag+",", ",string,") {

@@ -35,7 +35,7 @@ type (
 	}
 )
 
-// What a column holds, by the catalog of each database.
+// CheckTable reads the range of a column from the catalog of each database.
 func TestCheckTableColumns(t *testing.T) {
 	t.Parallel()
 	const never, later, always = "never", "later", "always"
@@ -47,7 +47,7 @@ func TestCheckTableColumns(t *testing.T) {
 	for _, d := range dialects() {
 		types := mariadb
 		switch d.name {
-		case "sqlite": // an INT is as large as a BIGINT, and no length is looked at
+		case "sqlite": // an INT is as large as a BIGINT, and lengths are ignored
 			types = map[string]string{
 				"INTEGER": always, "INT": always, "BIGINT": always, "NUMERIC(9)": always, "VARCHAR(5)": always, "TEXT": always, "REAL": never, "BLOB": always,
 			}
@@ -82,10 +82,10 @@ func TestCheckTableColumns(t *testing.T) {
 				case never:
 					require.Zero(t, r.HoldsUntil, "%s\n%s", typ, r)
 				case later:
-					// 10^18 is reached by the default layout in 2027.
+					// Ids of the default layout reach 10^18 in 2027.
 					require.Equal(t, 2027, r.HoldsUntil.Year(), "%s\n%s", typ, r)
 				}
-				// Text of 19 digits that begins with 1 sorts before that of 18.
+				// As text, ids of 19 digits sort before ids of 18 digits.
 				require.Equal(t, text, r.OrderedUntil.Before(r.Layout.Ends()), typ)
 				require.Equal(t, table, r.Table)
 				if d.name != "sqlite" {
@@ -96,7 +96,7 @@ func TestCheckTableColumns(t *testing.T) {
 	}
 }
 
-// Whether new ids sort after the keys that are there, which the database says.
+// The order of new ids and stored keys is that of the database.
 func TestCheckTableOrder(t *testing.T) {
 	t.Parallel()
 	twitter, err := snowflake.Twitter().Encode(snowflake.Parts{Time: time.Now()})
@@ -122,7 +122,7 @@ func TestCheckTableOrder(t *testing.T) {
 			require.False(t, r.SortsAfter())
 			require.EqualValues(t, 1, r.Ahead)
 			require.Contains(t, r.String(), "NO, 1 keys up to")
-			// The epoch that it advises is the latest that will do.
+			// The advised epoch is the latest that works.
 			require.NotZero(t, r.Epoch)
 			r = check(&Old{}, snowflake.Layout{Epoch: r.Epoch})
 			require.True(t, r.SortsAfter())
@@ -140,11 +140,11 @@ func TestCheckTableOrder(t *testing.T) {
 			require.Equal(t, "1", r.Max)
 			if d.name != "sqlite" {
 				require.True(t, r.AutoIncrement, r)
-				// It agrees with the steps of docs/gorm.md: off last, not first.
-				require.Contains(t, r.String(), "AUTO_INCREMENT: the database numbers rows that come without a key: keep it while")
+				// The advice agrees with docs/gorm.md: AUTO_INCREMENT goes last.
+				require.Contains(t, r.String(), "AUTO_INCREMENT: the database numbers rows that are inserted without a key; keep it while")
 			}
 
-			// A row that is deleted softly is in the table.
+			// A softly deleted row counts.
 			gone := OldDeleted{Model: gormplugin.Model{ID: twitter}}
 			require.NoError(t, db.Create(&gone).Error)
 			require.NoError(t, db.Delete(&gone).Error)
@@ -163,20 +163,20 @@ func TestCheckTableJavaScript(t *testing.T) {
 		require.Equal(t, want, r.JavaScriptSafe(), "%T", models[i])
 		if !want {
 			require.Zero(t, r.JavaScriptUntil)
-			require.Contains(t, r.String(), "JavaScript: NO, ids are past 2^53")
+			require.Contains(t, r.String(), "JavaScript: NO, ids exceed 2^53")
 		}
 	}
 	r, err := gormplugin.CheckTable(t.Context(), db, &Old{}, snowflake.JSSafe(), gormplugin.Config{})
 	require.NoError(t, err)
 	require.True(t, r.JavaScriptSafe())
-	// 43 bits of time last for long; the ids pass 2^53 when 41 of them are used up.
+	// With 43 bits of time, ids exceed 2^53 when 41 of them are used up.
 	r, err = gormplugin.CheckTable(t.Context(), db, &Old{}, snowflake.Layout{TimeBits: 43, WorkerBits: 6, SequenceBits: 6}, gormplugin.Config{})
 	require.NoError(t, err)
 	require.Equal(t, 2089, r.JavaScriptUntil.Year())
 	require.Contains(t, r.String(), "NO from 2089-")
 }
 
-// Keys made by Convert are compared as they will be stored.
+// Keys made by Convert are compared as they are stored.
 func TestCheckTableConvert(t *testing.T) {
 	t.Parallel()
 	db := openSQLite(t, nil, &Base36{}, &Bytes{})
@@ -185,13 +185,13 @@ func TestCheckTableConvert(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, r.Ahead)
 	require.True(t, r.JavaScriptSafe())
-	// 12 characters for now, 13 in the end.
+	// Ids take 12 characters today, 13 in the end.
 	require.True(t, r.OrderedUntil.Before(r.Layout.Ends()))
 	_, err = gormplugin.CheckTable(t.Context(), db, &Bytes{}, snowflake.Layout{}, gormplugin.Config{Convert: convert})
 	require.NoError(t, err)
 }
 
-// Where it cannot look it says so.
+// CheckTable fails when it cannot examine the table.
 func TestCheckTableErrors(t *testing.T) {
 	t.Parallel()
 	for _, d := range dialects() {
@@ -213,9 +213,9 @@ func TestCheckTableErrors(t *testing.T) {
 				{"no column", db.Table("other"), &Old{}, snowflake.Layout{}, gormplugin.Config{}, nil, "column id"},
 				{"no model", db, 7, snowflake.Layout{}, gormplugin.Config{}, nil, "unsupported data type"},
 				{"small key", db, &Small{}, snowflake.Layout{}, gormplugin.Config{}, gormplugin.ErrKey, "int32"},
-				{"opted out", db, &OptOut{}, snowflake.Layout{}, gormplugin.Config{}, nil, "leaves it alone"},
-				{"not tagged", db, &Plain{}, snowflake.Layout{}, gormplugin.Config{Scope: gormplugin.ScopeTagged}, nil, "leaves it alone"},
-				{"excluded", db, &Plain{}, snowflake.Layout{}, gormplugin.Config{Exclude: []string{"plains"}}, nil, "leaves it alone"},
+				{"opted out", db, &OptOut{}, snowflake.Layout{}, gormplugin.Config{}, nil, "leaves this model alone"},
+				{"not tagged", db, &Plain{}, snowflake.Layout{}, gormplugin.Config{Scope: gormplugin.ScopeTagged}, nil, "leaves this model alone"},
+				{"excluded", db, &Plain{}, snowflake.Layout{}, gormplugin.Config{Exclude: []string{"plains"}}, nil, "leaves this model alone"},
 				{"wrong config", db, &Plain{}, snowflake.Layout{}, gormplugin.Config{Scope: "x"}, nil, `scope "x"`},
 				{"wrong layout", db, &Plain{}, snowflake.Layout{WorkerBits: 30}, gormplugin.Config{}, nil, "worker bits 30"},
 				{"layout of later", db, &Plain{}, snowflake.Layout{Epoch: time.Now().Add(time.Hour).UnixMilli()}, gormplugin.Config{}, nil, "after now"},

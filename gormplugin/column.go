@@ -11,24 +11,23 @@ import (
 	"gorm.io/gorm"
 )
 
-// column is what a database says of the column of a key.
+// column describes the column of a key as the database's catalog does.
 type column struct {
-	name string // its type
+	name string // of the type
 	text bool   // it holds and sorts text or bytes, not numbers
 	max  int64  // the largest integer, or the number of characters or bytes
 }
 
-// maxInts are the integer types of MySQL, MariaDB and PostgreSQL, without a sign that
-// is missing.
+// maxInts has the signed integer types of MySQL, MariaDB and PostgreSQL.
 var maxInts = map[string]int64{
 	"tinyint": math.MaxInt8, "smallint": math.MaxInt16, "mediumint": 1<<23 - 1, "int": math.MaxInt32, "integer": math.MaxInt32, "bigint": math.MaxInt64,
 	"int2": math.MaxInt16, "int4": math.MaxInt32, "int8": math.MaxInt64,
 }
 
-// maxFloats are the integers up to which a float is exact.
+// maxFloats has the largest integer up to which a float holds all exactly.
 var maxFloats = map[string]int64{"float": 1 << 24, "float4": 1 << 24, "real": 1 << 24, "double": 1 << 53, "float8": 1 << 53}
 
-// maxTexts are the types whose length the catalog does not tell everywhere.
+// maxTexts has the lengths of text types for catalogs that omit them.
 var maxTexts = map[string]int64{
 	"char": 1, "bpchar": math.MaxInt64, "varchar": math.MaxInt64, "binary": 1, "varbinary": math.MaxInt64, "bytea": math.MaxInt64,
 	"tinytext": math.MaxUint8, "text": math.MaxUint16, "mediumtext": 1<<24 - 1, "longtext": math.MaxUint32,
@@ -66,7 +65,7 @@ func classifyColumn(dialect string, t gorm.ColumnType) (column, error) {
 	}
 	limit, ok := maxTexts[name]
 	if !ok {
-		return c, fmt.Errorf("its type %s is unknown to CheckTable", c.name)
+		return c, fmt.Errorf("its type %s is unknown to CheckTable; compare its range with that of the ids by hand", c.name)
 	}
 	c.text, c.max = true, limit
 	if length, ok := t.Length(); ok && length > 0 {
@@ -77,8 +76,8 @@ func classifyColumn(dialect string, t gorm.ColumnType) (column, error) {
 	return c, nil
 }
 
-// affine is for SQLite, where a type is a hint: only the kind of number counts, and
-// no length does.
+// affine completes a column of SQLite, which takes from the name of a type its affinity
+// and ignores sizes.
 func (c column) affine() column {
 	has := func(parts ...string) bool {
 		for _, part := range parts {
@@ -124,7 +123,7 @@ func (c column) holds(v any) bool {
 	return err == nil && n <= c.max
 }
 
-// runes is the length, in characters of text and in bytes of bytes.
+// runes returns the length in characters, or in bytes for a []byte.
 func runes(v any) int {
 	if b, ok := v.([]byte); ok {
 		return len(b)

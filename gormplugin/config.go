@@ -8,46 +8,47 @@ import (
 	"time"
 
 	"gorm.io/gorm/schema"
+
+	"github.com/snowlease/snowlease/segment"
 )
 
-// Scope says which models have their keys filled.
+// Scope selects the models whose keys are filled.
 type Scope string
 
 const (
-	// ScopeAll fills every model whose key can hold an id, but for those that opt
-	// out and those whose key has another source (see the package documentation).
+	// ScopeAll fills every model whose key can hold an id. Models that opt out, and
+	// keys with another source, are left alone: see the package documentation.
 	ScopeAll Scope = "all"
-	// ScopeTagged fills only models whose key is tagged `idworker:"true"`. Begin with
-	// it where tables with other keys exist.
+	// ScopeTagged fills only keys tagged `idworker:"true"` or `idworker:"segment=NAME"`.
+	// Begin with it if tables with other keys exist.
 	ScopeTagged Scope = "tagged"
 )
 
 // DefaultWait is the default of Config.Wait.
 const DefaultWait = 2 * time.Second
 
-// Config of a Plugin. The zero Config is valid and is the default. It is an optional
-// value in fx.
+// Config configures a Plugin. The zero Config has all defaults. fx applications may
+// supply one.
 type Config struct {
-	// Scope says which models are filled. Default: ScopeAll.
+	// Scope selects the models whose keys are filled. Default: ScopeAll.
 	Scope Scope `yaml:"scope" json:"scope" koanf:"scope" mapstructure:"scope" env:"SCOPE"`
-	// Exclude names tables that are left alone, as the INSERT names them: with the
-	// database or schema only where the model's TableName has it. Default: none.
+	// Exclude names tables to leave alone, as the INSERT names them: with the database
+	// or schema only if the model's TableName includes it. Default: none.
 	Exclude []string `yaml:"exclude" json:"exclude" koanf:"exclude" mapstructure:"exclude" env:"EXCLUDE"`
-	// Wait bounds how long a statement waits for ids: for a lease that is renewed or
-	// borrowed again, or for a burst to pass. The statement's context bounds it as
-	// well. Default: 2s.
+	// Wait is how long a statement waits for ids at most, for example after an expired
+	// lease or in a burst. The statement's context may end the wait earlier. Default: 2s.
 	Wait time.Duration `yaml:"wait" json:"wait" koanf:"wait" mapstructure:"wait" env:"WAIT"`
-	// Convert gives the value for keys that are not the plain id: another base in a
-	// string, bytes, types of the app. A nil value without an error means that the
-	// key is none of Convert's. It is asked once per model with the id 1, whose value
-	// is thrown away, and then for each row where that answer was a value. It must be
-	// safe for concurrent use. Text above base 36 needs a column that tells upper from
-	// lower case, which MySQL's do not by default. Default: none.
+	// Convert returns the value of a key that does not hold the plain id: text in
+	// another base, bytes, or a type of the application. A nil value without an error
+	// leaves the key to the plugin. The plugin tries Convert once per model, with the id
+	// 1, discards the value, and if there was one calls Convert for each row. Convert
+	// must be safe for concurrent use. Text in a base above 36 needs a case-sensitive
+	// column, which is not MySQL's default. Default: none.
 	Convert func(key *schema.Field, id int64) (any, error) `yaml:"-" json:"-" koanf:"-" mapstructure:"-" env:"-"`
-	// Segments gives the generator of a name, for keys with the tag
-	// `idworker:"segment=NAME"`, which hold its numbers instead of ids. It is asked once
-	// per model. Default: that of idworker.Module, where fx has it; else none.
-	Segments func(name string) (Generator, error) `yaml:"-" json:"-" koanf:"-" mapstructure:"-" env:"-"`
+	// Segments returns the source of a segment's numbers, for keys tagged
+	// `idworker:"segment=NAME"`. The plugin calls it once per model. Default: the one
+	// that idworker.Module provides to fx, or none without fx.
+	Segments segment.Lookup `yaml:"-" json:"-" koanf:"-" mapstructure:"-" env:"-"`
 }
 
 func (c Config) withDefaults() Config {
@@ -61,15 +62,15 @@ func (c Config) Validate() error {
 	c = c.withDefaults()
 	var errs []error
 	if c.Scope != ScopeAll && c.Scope != ScopeTagged {
-		errs = append(errs, fmt.Errorf("gormplugin: scope %q is unknown: choose %q or %q", c.Scope, ScopeAll, ScopeTagged))
+		errs = append(errs, fmt.Errorf("gormplugin: scope %q is unknown; choose %q or %q", c.Scope, ScopeAll, ScopeTagged))
 	}
 	for i, table := range c.Exclude {
 		if table == "" || strings.TrimSpace(table) != table {
-			errs = append(errs, fmt.Errorf("gormplugin: exclude[%d] %q is no table name: give names without blanks around them", i, table))
+			errs = append(errs, fmt.Errorf("gormplugin: exclude[%d] %q is not a table name; remove the blanks around it, or the entry", i, table))
 		}
 	}
 	if c.Wait < 0 {
-		errs = append(errs, fmt.Errorf("gormplugin: wait %v is below 0: give a duration such as 2s, or none for the default of %v", c.Wait, DefaultWait))
+		errs = append(errs, fmt.Errorf("gormplugin: wait %v is negative; give a duration such as 2s, or none for the default of %v", c.Wait, DefaultWait))
 	}
 	return errors.Join(errs...)
 }

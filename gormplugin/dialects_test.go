@@ -25,18 +25,17 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Defaults: go test -rapid.checks 2000 tells more stories.
+	// A default for TestProperty; go test -rapid.checks 2000 runs more.
 	for name, value := range map[string]string{"rapid.checks": "40", "rapid.nofailfile": "true"} {
 		if err := flag.Set(name, value); err != nil {
 			panic(err)
 		}
 	}
-	// GORM's cache of prepared statements keeps a goroutine that nothing ends.
+	// Nothing stops the goroutine of GORM's cache of prepared statements.
 	testserver.Main(m, goleak.IgnoreAnyFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1"))
 }
 
-// A dialect is a column of the suite: an empty database, for GORM and for a second
-// connection that knows nothing of it.
+// A dialect opens an empty database for GORM, and a second connection without GORM.
 type dialect struct {
 	name string
 	open func(testing.TB) (func() gorm.Dialector, *sql.DB)
@@ -52,7 +51,7 @@ func dialects() []dialect {
 			dsn := testserver.MySQL(t)
 			return func() gorm.Dialector { return mysql.Open(dsn) }, second(t, "mysql", dsn)
 		}},
-		// The way GORM talks to MySQL, which has no RETURNING.
+		// Without RETURNING, as GORM talks to MySQL.
 		{"mariadb without RETURNING", func(t testing.TB) (func() gorm.Dialector, *sql.DB) {
 			dsn := testserver.MySQL(t)
 			return func() gorm.Dialector {
@@ -96,7 +95,7 @@ func openSQLite(t testing.TB, p *gormplugin.Plugin, models ...any) *gorm.DB {
 
 const worker = 21
 
-// newGenerator returns a real generator that holds a lease for an hour.
+// newGenerator returns a real generator with a lease of an hour.
 func newGenerator(t require.TestingT) *snowflake.Generator { return newGeneratorOf(t, worker) }
 
 func newGeneratorOf(t require.TestingT, worker int64) *snowflake.Generator {
@@ -108,7 +107,7 @@ func newGeneratorOf(t require.TestingT, worker int64) *snowflake.Generator {
 	return g
 }
 
-// base36 and bytes keys are the app's own affair.
+// Config.Convert of the suite makes base36 and bytes keys.
 func convert(key *schema.Field, id int64) (any, error) {
 	switch key.Schema.Name {
 	case "Base36":
@@ -121,21 +120,20 @@ func convert(key *schema.Field, id int64) (any, error) {
 	return nil, nil
 }
 
-// A cell is one row of the suite on one dialect.
+// A cell is one case of the suite on one dialect.
 type cell struct {
 	*testing.T
 	db        *gorm.DB
 	other     *sql.DB
 	dialector func() gorm.Dialector // of the same database
-	returning bool                  // the dialect can tell what it has stored
+	returning bool                  // the dialect returns what it has stored
 	seq       *atomic.Int64
 }
 
-// name returns a string that no other row has.
+// name returns a unique string.
 func (c cell) name() string { return fmt.Sprintf("name %d", c.seq.Add(1)) }
 
-// holds checks over the second connection that these keys, and no others, are in
-// the table.
+// holds checks over the second connection that the table has exactly these keys.
 func (c cell) holds(table, column string, keys ...any) {
 	c.Helper()
 	rows, err := c.other.Query("SELECT " + column + " FROM " + table)
@@ -155,7 +153,7 @@ func (c cell) holds(table, column string, keys ...any) {
 	require.ElementsMatch(c, want, stored)
 }
 
-// issued checks that the keys come from this worker and from now, and differ.
+// issued checks that the keys are distinct and were made recently by this worker.
 func (c cell) issued(keys ...any) {
 	c.Helper()
 	c.issuedBy(worker, keys...)
@@ -176,7 +174,7 @@ func (c cell) issuedBy(worker int64, keys ...any) {
 	}
 }
 
-// filled is holds and issued.
+// filled combines holds and issued.
 func (c cell) filled(table, column string, keys ...any) {
 	c.Helper()
 	c.issued(keys...)

@@ -1,5 +1,5 @@
-// Package gormplugin fills the primary keys of GORM models with snowflake ids, so
-// that models hold no line of id code:
+// Package gormplugin fills the primary keys of GORM models with snowflake ids. Models
+// need no code for ids:
 //
 //	type Order struct {
 //		gormplugin.Model // ID int64, CreatedAt, UpdatedAt, DeletedAt
@@ -9,8 +9,8 @@
 //	err := db.Use(gormplugin.New(worker, gormplugin.Config{}))
 //	err = db.Create(&Order{Total: 5}).Error // order.ID is set
 //
-// Do not use it where the database numbers the rows and is to go on with that. Before
-// a table that has rows goes over to ids, CheckTable says what stands in the way.
+// Do not use it for tables whose rows the database should continue to number. Before
+// you switch a table that has rows, call CheckTable, which says what stands in the way.
 //
 // # With fx
 //
@@ -22,89 +22,93 @@
 //		orders.Module,
 //	)
 //
-// fx runs start hooks in the order in which things are built, and stop hooks in the
-// reverse one: so the worker starts before whoever inserts in a start hook and stops
-// after whoever inserts in a stop hook. In the other order such an INSERT fails with
-// snowflake.ErrNotStarted or snowflake.ErrStopped, and the error names this remedy.
+// fx runs start hooks in the order in which it builds values, and stop hooks in reverse.
+// With this order, modules can insert in their start and stop hooks. In the other order
+// these INSERTs fail with snowflake.ErrNotStarted or snowflake.ErrStopped, and the error
+// says what to do.
 //
 // # What is filled
 //
-// Keys that are zero, in whatever way GORM inserts: struct, slice, array, pointers,
-// CreateInBatches, maps with a Model, Save, FirstOrCreate, generics, associations of
-// all kinds with their join rows. Keys that are set stay; so do those that a
-// BeforeCreate hook sets, which sees the id. A pointer to 0 and a valid
-// sql.NullInt64 of 0 are set, as they are for GORM.
+// The plugin fills zero keys in everything that GORM inserts: structs, slices, arrays,
+// pointers, batches, maps with a Model, Save, FirstOrCreate, generics, and associations
+// of all kinds with their join rows. It leaves other keys as they are. A BeforeCreate
+// hook sees the id and may replace it. As for GORM, a pointer to 0 and a valid
+// sql.NullInt64 of 0 are not zero.
 //
-// Kinds: int64, uint64, and int, uint where they have 64 bits, types of these such as
-// snowflake.ID; string (decimal); pointers to all of them; types that take an int64
-// by Scan and give it back by Value, such as sql.NullInt64; anything else by
-// Config.Convert. A key of 32 bits or fewer is an error (ErrKey), never a truncation.
+// A key may be:
 //
-// Of a composite key the field is filled that GORM prefers (ID, else the one
-// AUTO_INCREMENT field), or the one tagged `idworker:"true"`.
+//   - an int64 or uint64, an int or uint of 64 bits, or a type based on these, such as
+//     snowflake.ID;
+//   - a string, which gets the id in decimal;
+//   - a type whose Scan takes an int64 and whose Value returns it, such as sql.NullInt64;
+//   - a pointer to one of these;
+//   - any type for which Config.Convert returns values.
 //
-// A key tagged `idworker:"segment=invoices"` is filled with the numbers of that segment
-// instead (see idworker.Segments), and may have fewer than 64 bits. A segment that is
-// kept in the same SQLite file cannot be written while a transaction of the application
-// is: there take the numbers before it begins, by Segment.NextIDs.
+// A key of 32 bits or fewer is an error (ErrKey): ids are never truncated. In a
+// composite key, the plugin fills the field tagged `idworker:"true"`, or else the field
+// that GORM prefers: ID, or the only AUTO_INCREMENT field.
+//
+// A key tagged `idworker:"segment=invoices"` gets numbers of that segment instead of ids
+// (see idworker.Segments) and may be smaller. A segment in the same SQLite file cannot
+// advance during a transaction of the application: get the numbers with its NextIDs
+// before the transaction begins.
 //
 // # What is left alone
 //
-//   - models whose key, or the embedded struct that holds it, is tagged `idworker:"-"`;
-//   - with ScopeTagged, all that are not tagged `idworker:"true"`;
-//   - tables in Config.Exclude, and sessions with SkipKey;
-//   - INSERTs that Omit the key; keys that GORM may not write (`gorm:"<-:false"`);
-//   - unless they are tagged "true": keys that have another source (a `default:` of
-//     the database, a foreign key of a belongs-to, columns of type uuid) and keys of
-//     kinds that the plugin does not know;
-//   - statements without a model, where there is no key to see, such as db.Table("orders").Create(map).
+//   - Keys tagged `idworker:"-"`, or in an embedded struct with that tag.
+//   - With ScopeTagged, keys without a tag.
+//   - Tables in Config.Exclude, and sessions with SkipKey.
+//   - INSERTs that Omit the key, and keys that GORM may not write (`gorm:"<-:false"`).
+//   - Keys without a tag that have another source: a `default:` of the database, a
+//     foreign key of a belongs-to association, or a column of type uuid.
+//   - Keys without a tag of types that the plugin does not know.
+//   - Statements without a model, such as db.Table("orders").Create(map).
 //
-// The plugin comes before the hooks: a hook that makes a key only where there is
-// none, such as a UUID in a string, finds an id there. Tag such keys "-".
+// The plugin runs before the model's hooks. A hook that makes a key only if there is
+// none, such as a UUID in a string, therefore finds an id. Tag such keys "-".
 //
-// A model whose key is AUTO_INCREMENT, as in gorm.Model, is filled and warned about
-// once through GORM's logger: tag the key `gorm:"primaryKey;autoIncrement:false"`.
-// GORM does not take AUTO_INCREMENT off a table that exists.
+// The plugin also fills AUTO_INCREMENT keys, such as that of gorm.Model, and warns about
+// each model once through GORM's logger. Tag the key
+// `gorm:"primaryKey;autoIncrement:false"`; GORM does not change an existing table.
 //
 // # Errors
 //
-// Where there are no ids the statement fails before any SQL and before BEGIN, and
-// nothing is changed in its values; errors.Is finds snowflake.ErrNotStarted,
-// ErrLeaseExpired, ErrStopped, ErrExhausted and the context's error. An expired lease
-// is waited for, as long as the statement's context and Config.Wait allow, without a
-// connection; but rows of associations and of later batches are filled within the
-// transaction that GORM has begun for them. A statement takes its ids by one
-// reservation. Ids of a failed INSERT stay in the values: the next try uses them.
+// Without ids, a statement fails before BEGIN and before any SQL, and its values do not
+// change. The error wraps snowflake.ErrNotStarted, ErrLeaseExpired, ErrStopped,
+// ErrExhausted or the context's error. If the lease has expired, the statement waits for
+// another one until its context ends or Config.Wait has passed. It holds no connection
+// meanwhile, except for associated rows and later batches, which GORM inserts in a
+// transaction. A statement reserves all of its ids at once. After a failed INSERT the
+// values keep their ids, and the next attempt uses them.
 //
 // # Upserts
 //
-// A row that ON CONFLICT DO UPDATE meets by another unique key keeps its own key. The
-// value holds that key afterwards where the database knows RETURNING (PostgreSQL,
-// SQLite, MariaDB), which the plugin adds; RowsAffected then counts rows, not MySQL's
-// 2 for an update. On MySQL, and with GORM's DisableWithReturning, the value holds the
-// new id, which is in no table: reload it by the other key.
+// A row that ON CONFLICT DO UPDATE finds by another unique key keeps its primary key. On
+// databases with RETURNING (PostgreSQL, SQLite, MariaDB), the plugin adds that clause,
+// the value gets the row's key, and RowsAffected counts rows, where MySQL counts an
+// update as 2. On MySQL, and with GORM's DisableWithReturning, the value keeps the new
+// id, which no row has: reload the row by its other key.
 //
-// With DO NOTHING no database tells the key of the row that was there: a value that was
-// left out holds an id that is in no table, and RowsAffected counts the others.
+// With DO NOTHING, no database returns the key of the existing row. The value keeps an
+// id that no row has, and RowsAffected counts only the inserted rows.
 //
-// # What GORM does not do
+// # Limits of GORM
 //
-//   - Create(row) by value cannot take an id: gorm.ErrInvalidValue instead of GORM's
-//     panic, which leaves a transaction open.
-//   - Several maps of an AUTO_INCREMENT model: GORM renumbers them wrongly on MySQL
-//     and fails or mixes them up where the database knows RETURNING. With the plugin
-//     the maps hold what is in the table, unless the statement has a RETURNING clause
-//     of its own.
-//   - Select without the key would store another key than the value's: the plugin
-//     adds it.
-//   - An upsert of several rows with a condition (OnConflict.Where) gives the keys of
-//     the rows that it wrote to the first values: with the plugin each value keeps its
-//     own.
-//   - GORM inserts associated rows with DO NOTHING and then refers to the key that the
-//     value holds. Where such a row is there under another unique key, the reference
-//     fails or dangles: look it up first.
-//   - Hooks do not run for maps, Save does not insert them, and a map without a model
+//   - Create(row) by value cannot set the row's key. The plugin returns
+//     gorm.ErrInvalidValue; GORM alone panics and leaves a transaction open.
+//   - For several maps of an AUTO_INCREMENT model, GORM writes wrong keys back on MySQL,
+//     and fails or mixes up the maps on databases with RETURNING. With the plugin the
+//     maps get the stored values, unless the statement has its own RETURNING clause.
+//   - Select without the key omits it, so the stored key would differ from the value's.
+//     The plugin adds it.
+//   - After an upsert of several rows with a condition (OnConflict.Where), GORM assigns
+//     the keys of the written rows to the first values. With the plugin each value keeps
+//     its own key.
+//   - GORM inserts associated rows with DO NOTHING and then refers to the key in the
+//     value. If the row exists under another unique key, the reference fails or dangles:
+//     look the row up first.
+//   - GORM runs no hooks for maps, Save does not insert them, and a map without a model
 //     has no key.
 //
-// TestWays in this package has all of this as a table that runs on each dialect.
+// TestWays in this package tests all of this on each dialect.
 package gormplugin

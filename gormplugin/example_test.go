@@ -23,8 +23,8 @@ type InvoiceLine struct {
 	Text      string
 }
 
-// Models hold no id code; the plugin fills the keys of what Create inserts. In an
-// app the generator is the *idworker.IdWorker; this one counts.
+// The plugin fills the keys of the rows that Create inserts. This example's generator
+// counts; an application passes its *idworker.IdWorker.
 func Example() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

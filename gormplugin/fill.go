@@ -9,7 +9,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// fill is the callback: it gives ids to the rows of one INSERT whose key is zero.
+// fill is the callback of GORM. It sets the zero keys of one INSERT.
 func (p *Plugin) fill(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil || skipped(stmt) || p.excluded(stmt) {
@@ -30,9 +30,8 @@ func (p *Plugin) fill(db *gorm.DB) {
 	}
 }
 
-// insertedBy tells whether the INSERT is to hold the key. Select that does not name
-// it does not drop it, or the row would be stored under another key than the value's;
-// Omit does.
+// insertedBy reports whether the INSERT has the key. Omit drops the key. Select does
+// not: without the key, the stored key would differ from the value's.
 func (k *key) insertedBy(stmt *gorm.Statement) bool {
 	if !k.field.Creatable {
 		return false
@@ -66,7 +65,7 @@ func (p *Plugin) fillStructs(db *gorm.DB, k *key) error {
 		return err
 	}
 	if empty > 0 && !addressable(rows) {
-		return fmt.Errorf("%w: a %s by value cannot take its id: pass a pointer", gorm.ErrInvalidValue, rows.Type())
+		return fmt.Errorf("%w: the key of a %s passed by value cannot be set; pass a pointer", gorm.ErrInvalidValue, rows.Type())
 	}
 	b := p.batches.Get().(*batch)
 	defer p.release(b)
@@ -84,8 +83,8 @@ func (p *Plugin) fillStructs(db *gorm.DB, k *key) error {
 	return nil
 }
 
-// visit counts the rows whose key is zero (or more than those) and, where there are ids, gives them those
-// in turn. A pointer that is listed twice takes one.
+// visit counts the rows with a zero key and, if there are ids, sets these keys in turn.
+// A pointer that is listed twice takes one id.
 func (k *key) visit(ctx context.Context, rows reflect.Value, ids []int64) (empty int, err error) {
 	for i := range length(rows) {
 		row := rowAt(rows, i)
@@ -106,9 +105,9 @@ func (k *key) visit(ctx context.Context, rows reflect.Value, ids []int64) (empty
 	return empty, nil
 }
 
-// visitPlain is visit for lists with the usual key, in a third of the time: without
-// ids it counts the rows from the first whose key is zero, since as a rule all are.
-// The ids of those that are not are never issued.
+// visitPlain is visit for lists of rows with a plain key, and takes a third of the time.
+// Without ids it counts all rows after the first zero key too, since most keys are
+// zero. Ids that turn out to be too many are discarded.
 func (k *key) visitPlain(_ context.Context, rows reflect.Value, ids []int64) (empty int, err error) {
 	pointers := rows.Type().Elem().Kind() == reflect.Pointer
 	signed := k.kind == kindInt
@@ -140,8 +139,8 @@ func (k *key) visitPlain(_ context.Context, rows reflect.Value, ids []int64) (em
 	return empty, nil
 }
 
-// holdsModels tells whether rows is of the model's type or a list of them; GORM
-// itself fails on anything else.
+// holdsModels reports whether rows is a model or a list of models. GORM itself fails on
+// anything else.
 func holdsModels(rows reflect.Value, model reflect.Type) bool {
 	t := rows.Type()
 	switch t.Kind() {
@@ -161,7 +160,7 @@ func length(rows reflect.Value) int {
 	return rows.Len()
 }
 
-// addressable tells whether rows, of which there are some, can be written to.
+// addressable reports whether rows, which must not be empty, can be written to.
 func addressable(rows reflect.Value) bool {
 	if rows.Kind() == reflect.Struct {
 		return rows.CanAddr()
@@ -170,7 +169,7 @@ func addressable(rows reflect.Value) bool {
 	return row.Kind() == reflect.Pointer || row.CanAddr()
 }
 
-// rowAt returns the i-th struct, which is invalid where the pointer is nil.
+// rowAt returns the i-th struct, or an invalid Value for a nil pointer.
 func rowAt(rows reflect.Value, i int) reflect.Value {
 	if rows.Kind() == reflect.Struct {
 		return rows

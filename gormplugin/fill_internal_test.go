@@ -26,7 +26,7 @@ func (c *counting) NextIDs(_ context.Context, dst []int64) error {
 	return nil
 }
 
-// filler returns the callback alone, without an INSERT, for n rows.
+// filler returns n rows, and a function that runs the callback on them without an INSERT.
 func filler(t testing.TB, n int) (rows []benchRow, fill func()) {
 	db, err := gorm.Open(sqlite.Open(filepath.Join(t.TempDir(), "test.db")), &gorm.Config{Logger: logger.Discard})
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func filler(t testing.TB, n int) (rows []benchRow, fill func()) {
 	}
 }
 
-// A statement costs a few allocations, a row none.
+// Allocations are per statement, not per row.
 func TestFillAllocatesPerStatement(t *testing.T) {
 	rows, fill := filler(t, 1000)
 	require.Less(t, testing.AllocsPerRun(20, fill), 20.0)

@@ -15,35 +15,37 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
+
+	"github.com/snowlease/snowlease/snowflake"
 )
 
-// kind says how an id gets into a key.
+// kind is the way to put an id into a key.
 type kind int
 
 const (
 	kindInt kind = iota
 	kindUint
 	kindString
-	kindScan    // by the type's own Scan
-	kindConvert // by Config.Convert
+	kindScan    // with the type's Scan
+	kindConvert // with Config.Convert
 )
 
-// key is what the plugin knows of a model: the field to fill and how.
+// key is the field of a model to fill, and how to fill it.
 type key struct {
 	field   *schema.Field
 	kind    kind
 	convert func(*schema.Field, int64) (any, error)
-	pointer bool      // the field is a pointer to kind
-	plain   bool      // an integer that no pointer leads to, which is what most keys are
-	index   []int     // the way to the field; none where GORM goes it: behind an embedded pointer, or by Convert
-	gen     Generator // of ids, or of the numbers of a segment
-	most    int64     // the greatest number that the key holds; of a segment
+	pointer bool             // the field is a pointer to kind
+	plain   bool             // an integer without pointers on the way, like most keys
+	index   []int            // the path to the field, or nil to leave it to GORM (embedded pointer, Convert)
+	gen     snowflake.Source // of ids, or of a segment's numbers
+	most    int64            // the largest number of a segment that fits
 	warned  atomic.Bool
 	err     error // why a zero key cannot be filled
 }
 
-// keyOf returns the key of a model, nil where it is left alone. GORM keeps one
-// Schema per model and database, so they are few.
+// keyOf returns the key of a model, or nil if the model is left alone. The map stays
+// small, since GORM keeps one Schema per model and database.
 func (p *Plugin) keyOf(s *schema.Schema) *key {
 	if k, ok := p.keys.Load(s); ok {
 		return k.(*key)
@@ -58,7 +60,7 @@ func (p *Plugin) newKey(s *schema.Schema) *key {
 	if err == nil && (field == nil || !tagged && (p.cfg.Scope == ScopeTagged || hasSource(s, field))) {
 		return nil
 	}
-	k := &key{field: field, convert: p.cfg.Convert, gen: p.gen, most: math.MaxInt64, err: err}
+	k := &key{field: field, convert: p.cfg.Convert, gen: p.source, most: math.MaxInt64, err: err}
 	if err != nil {
 		return k
 	}
@@ -70,7 +72,7 @@ func (p *Plugin) newKey(s *schema.Schema) *key {
 		}
 	}
 	k.index = field.StructField.Index
-	if slices.Min(k.index) < 0 { // GORM's sign for a pointer on the way
+	if slices.Min(k.index) < 0 { // GORM marks an embedded pointer so
 		k.index = nil
 	}
 	known, err := k.classify(segment)
@@ -81,13 +83,13 @@ func (p *Plugin) newKey(s *schema.Schema) *key {
 	case !known && !tagged:
 		return nil
 	case !known:
-		k.err = k.fault("its type %s is unknown to the plugin: give Config.Convert, or tag it `idworker:\"-\"`", field.FieldType)
+		k.err = k.fault("its type %s is unknown to the plugin; set Config.Convert, or tag it `idworker:\"-\"`", field.FieldType)
 	}
 	return k
 }
 
-// classify finds out how the field takes an id, if it does.
-// A key that is too small for ids may hold numbers of a segment.
+// classify finds out how to put an id into the field, if that is possible. A key that is
+// too small for ids may still hold the numbers of a segment.
 func (k *key) classify(segment bool) (known bool, err error) {
 	if k.convert != nil {
 		v, err := k.convert(k.field, 1)
@@ -125,15 +127,16 @@ func (k *key) classify(segment bool) (known bool, err error) {
 			k.most >>= 1
 		}
 	} else if bits <= 32 {
-		return false, k.fault("its type %s has %d bits and an id up to 63: make it int64 and the column BIGINT, or leave the model alone by the tag `idworker:\"-\"` or by Config.Exclude",
+		return false, k.fault("its type %s has %d bits and ids have up to 63; make it int64 and the column BIGINT, or leave the model alone with the tag `idworker:\"-\"` or Config.Exclude",
 			k.field.FieldType, bits)
 	}
 	return k.kind != kindScan || scansIDs(t), nil
 }
 
-// scansIDs tells whether a type such as sql.NullInt64 takes an id and gives it back.
+// scansIDs reports whether a type such as sql.NullInt64 takes an id with Scan and
+// returns it from Value.
 func scansIDs(t reflect.Type) bool {
-	const probe int64 = 1<<62 + 1 // exact in 63 bits, not in a float
+	const probe int64 = 1<<62 + 1 // a float64 would round it
 	v := reflect.New(t)
 	scanner, ok := v.Interface().(sql.Scanner)
 	if !ok || scanner.Scan(probe) != nil {
@@ -147,9 +150,9 @@ func scansIDs(t reflect.Type) bool {
 	return err == nil && (back == any(probe) || back == any(strconv.FormatInt(probe, 10)))
 }
 
-// find returns where the id of a row goes and whether the key is zero, by GORM's own
-// notion: a pointer to 0 and a valid sql.NullInt64 are values. The slot is the key's
-// own place, or the row where getting there writes.
+// find returns where to set the id of a row and whether the key is zero as GORM sees it:
+// a pointer to 0 and a valid sql.NullInt64 are not zero. The slot is the field, or the
+// whole row if reaching the field allocates an embedded struct or goes through Convert.
 func (k *key) find(ctx context.Context, row reflect.Value) (slot reflect.Value, zero bool) {
 	if k.index == nil {
 		_, zero = k.field.ValueOf(ctx, row)
@@ -162,7 +165,7 @@ func (k *key) find(ctx context.Context, row reflect.Value) (slot reflect.Value, 
 	return slot, slot.IsZero()
 }
 
-// set fills what find has found to be zero.
+// set puts an id into a slot that find returned.
 func (k *key) set(ctx context.Context, v reflect.Value, id int64) error {
 	if k.kind == kindConvert {
 		value, err := k.value(id)
@@ -197,7 +200,7 @@ func (k *key) set(ctx context.Context, v reflect.Value, id int64) error {
 	return nil
 }
 
-// value is the id as a map holds it.
+// value returns the id as a map holds it.
 func (k *key) value(id int64) (any, error) {
 	switch k.kind {
 	case kindString:
@@ -215,11 +218,12 @@ func (k *key) value(id int64) (any, error) {
 	return id, nil
 }
 
-// decimal refuses what a database that is not strict would cut.
+// decimal returns the id as text. It refuses text that is too long for the column, which
+// a database that is not strict would truncate.
 func (k *key) decimal(id int64) (string, error) {
 	s := strconv.FormatInt(id, 10)
 	if size := k.field.Size; size > 0 && len(s) > size {
-		return "", k.fault("its column has %d characters and the id %s has %d: give it at least 19", size, s, len(s))
+		return "", k.fault("its column has %d characters and the id %s has %d; give it at least 19", size, s, len(s))
 	}
 	return s, nil
 }
@@ -230,18 +234,18 @@ func fault(f *schema.Field, format string, args ...any) error {
 	return fmt.Errorf("%w: %s of %s: %s", ErrKey, f.Name, f.Schema, fmt.Sprintf(format, args...))
 }
 
-// warn says once per model that its column has a second source of ids.
+// warn logs once per model that the database numbers its column too.
 func (k *key) warn(db *gorm.DB) {
 	if k.field.AutoIncrement && k.warned.CompareAndSwap(false, true) {
 		db.Logger.Warn(db.Statement.Context,
-			"gormplugin: %s of %s is AUTO_INCREMENT for GORM and is filled with ids all the same: rows inserted past GORM get numbers that collide later. "+
-				"Tag it `gorm:\"primaryKey;autoIncrement:false\"` (gormplugin.Model has it, gorm.Model has not), which does not change a table that exists, "+
-				"or leave the model alone by the tag `idworker:\"-\"` or by Config.Exclude", k.field.Name, k.field.Schema)
+			"gormplugin: %s of %s is AUTO_INCREMENT and also filled with ids; rows inserted without GORM get numbers that collide with later ids. "+
+				"Tag it `gorm:\"primaryKey;autoIncrement:false\"`, as in gormplugin.Model, and change a table that exists by hand; "+
+				"or leave the model alone with the tag `idworker:\"-\"` or Config.Exclude", k.field.Name, k.field.Schema)
 	}
 }
 
-// findField returns the key field to fill, nil for none, and its tag, if it has one.
-// On an error the field is the one at fault.
+// findField returns the field to fill and its tag, or nil if there is none. With an
+// error it returns the faulty field.
 func findField(s *schema.Schema) (field *schema.Field, tag string, err error) {
 	field = s.PrioritizedPrimaryField
 	var (
@@ -256,7 +260,7 @@ func findField(s *schema.Schema) (field *schema.Field, tag string, err error) {
 		case tag == "true" || segment:
 			chosen, tags = append(chosen, f), append(tags, tag)
 		case tag != "-":
-			return f, "", fault(f, "the tag idworker:%q is unknown: give \"true\", \"segment=\" with a name, or \"-\"", tag)
+			return f, "", fault(f, "the tag idworker:%q is unknown; use \"true\", \"segment=\" with a name, or \"-\"", tag)
 		case f == field:
 			field = nil
 		}
@@ -264,7 +268,7 @@ func findField(s *schema.Schema) (field *schema.Field, tag string, err error) {
 	for _, f := range s.Fields {
 		tag := f.Tag.Get("idworker")
 		if _, segment := segmentOf(tag); (tag == "true" || segment) && !f.PrimaryKey {
-			return f, "", fault(f, "it is tagged idworker:%q but is no primary key: tag it gorm:\"primaryKey\" as well", tag)
+			return f, "", fault(f, "it is tagged idworker:%q but is no primary key; tag it gorm:\"primaryKey\" as well", tag)
 		}
 	}
 	for i, f := range chosen {
@@ -273,19 +277,19 @@ func findField(s *schema.Schema) (field *schema.Field, tag string, err error) {
 		}
 	}
 	if len(chosen) > 0 {
-		return chosen[1], "", fault(chosen[1], "it is tagged idworker:%q as %s is: one field of a key is filled", tags[1], chosen[0].Name)
+		return chosen[1], "", fault(chosen[1], "it is tagged idworker:%q as %s is; tag one field of the key only", tags[1], chosen[0].Name)
 	}
 	return field, "", nil
 }
 
-// segment returns the generator of a name.
-func (p *Plugin) segment(name string) (Generator, error) {
+// segment returns the source of the named segment.
+func (p *Plugin) segment(name string) (snowflake.Source, error) {
 	if p.cfg.Segments == nil {
-		return nil, errors.New("there are no segments: name them in idworker.Config.Segments, or give Config.Segments")
+		return nil, errors.New("there are no segments; list them in idworker.Config.Segments, or set Config.Segments")
 	}
 	gen, err := p.cfg.Segments(name)
 	if err == nil && gen == nil {
-		err = errors.New("Config.Segments gave none of that name")
+		err = errors.New("Config.Segments returned no generator of that name")
 	}
 	return gen, err
 }
@@ -296,8 +300,8 @@ func segmentOf(tag string) (name string, ok bool) {
 	return name, ok && name != ""
 }
 
-// tagOf returns the field's tag; one at an embedded struct on the way to it goes
-// first, for bases such as gorm.Model that cannot be tagged themselves.
+// tagOf returns the field's tag. The tag of an embedded struct around the field takes
+// precedence, since the fields of a base such as gorm.Model cannot be tagged.
 func tagOf(s *schema.Schema, f *schema.Field) (tag string, ok bool) {
 	t := s.ModelType
 	for _, name := range f.BindNames {
@@ -316,8 +320,8 @@ func tagOf(s *schema.Schema, f *schema.Field) (tag string, ok bool) {
 	return "", false
 }
 
-// hasSource tells whether a key gets its value elsewhere: from the database, from
-// the row that it refers to, or, if it is a UUID, from the app.
+// hasSource reports whether a key gets its value elsewhere: from the database, from the
+// row that it refers to, or, if it is a UUID, from the application.
 func hasSource(s *schema.Schema, f *schema.Field) bool {
 	if f.DefaultValue != "" || strings.EqualFold(string(f.DataType), "uuid") {
 		return true

@@ -77,7 +77,7 @@ type (
 	}
 )
 
-// A key that cannot hold an id fails the statement, and only where it is zero.
+// A key that cannot hold an id fails the statement, but only if it is zero.
 func TestKeyFaults(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -153,7 +153,7 @@ func TestScope(t *testing.T) {
 				tx := db.Session(&gorm.Session{DryRun: true}).Create(tt.row)
 				require.NoError(t, tx.Error)
 				require.Equal(t, filled, len(gen.asked) == 1, "scope %q", scope)
-				// The next round starts with a zero key again.
+				// The next round needs a zero key.
 				if f := tx.Statement.Schema.PrioritizedPrimaryField; filled && f != nil {
 					require.NoError(t, f.Set(t.Context(), tx.Statement.ReflectValue, 0))
 				}
@@ -165,7 +165,7 @@ func TestScope(t *testing.T) {
 	}
 }
 
-// A row that extends another takes that one's key.
+// A key that refers to another row takes that row's key.
 func TestKeyThatIsReference(t *testing.T) {
 	t.Parallel()
 	db := openSQLite(t, gormplugin.New(&counter{last: 100}, gormplugin.Config{}), &Plain{}, &Extension{})
@@ -175,7 +175,7 @@ func TestKeyThatIsReference(t *testing.T) {
 	require.EqualValues(t, 101, row.Plain.ID)
 }
 
-// What GORM itself fails on stays its error; by value it would panic and leave a
+// GORM's own errors stay, except for a row by value, where GORM panics and leaves a
 // transaction open.
 func TestNotAddressable(t *testing.T) {
 	t.Parallel()

@@ -11,22 +11,22 @@ import (
 
 const mapsKey = "idworker:maps"
 
-// mapKey is where a map holds its key, and which.
+// mapKey is the name under which a map holds its key, and the key.
 type mapKey struct {
 	name  string
 	value any
 }
 
-// filledMaps is what settleMaps needs of a []map.
+// filledMaps is the state that rememberMaps keeps for settleMaps.
 type filledMaps struct {
 	column string
 	rows   []map[string]any
 	keys   []mapKey
 	dest   any               // what the caller passed
-	list   *[]map[string]any // what GORM sees, and appends the returned rows to
+	list   *[]map[string]any // what GORM gets instead, and appends returned rows to
 }
 
-// mapsOf returns the rows of a value that GORM inserts as maps.
+// mapsOf returns the rows of a value that GORM inserts as maps, and whether it is one.
 func mapsOf(dest any) ([]map[string]any, bool) {
 	switch d := dest.(type) {
 	case map[string]any:
@@ -46,7 +46,7 @@ func (p *Plugin) fillMaps(db *gorm.DB, k *key, rows []map[string]any) error {
 	empty := 0
 	for i, row := range rows {
 		if row == nil {
-			return fmt.Errorf("%w: row %d is a nil map, which cannot take an id: make the map", gorm.ErrInvalidData, i)
+			return fmt.Errorf("%w: row %d is a nil map, which cannot hold an id; make the map", gorm.ErrInvalidData, i)
 		}
 		keys[i] = k.inMap(row)
 		if keys[i].value == nil {
@@ -75,8 +75,8 @@ func (p *Plugin) fillMaps(db *gorm.DB, k *key, rows []map[string]any) error {
 	return nil
 }
 
-// inMap returns the key of a map under the name that the map uses for it. A zero value
-// counts as none.
+// inMap returns the key of a map and the name that the map uses for it. The value is nil
+// if the key is missing or zero.
 func (k *key) inMap(row map[string]any) mapKey {
 	found := func(name string, v any) mapKey {
 		if v != nil && reflect.ValueOf(v).IsZero() {
@@ -97,11 +97,15 @@ func (k *key) inMap(row map[string]any) mapKey {
 	return mapKey{name: k.field.DBName}
 }
 
-// rememberMaps prepares for what GORM does to maps whose model has columns that the
-// database returns. With RETURNING it cannot scan into a []map, and appends the
-// returned rows to a *[]map, over the next batch where there is one; without, it
-// numbers the maps anew from the last id. One map it gets right, but for the name.
-// own says that the statement came with RETURNING, asked that the plugin added it.
+// rememberMaps prepares for what GORM does to maps if the database returns columns of
+// the model:
+//
+//   - With RETURNING, GORM cannot scan into a []map. It appends the returned rows to a
+//     *[]map, where they may overwrite the next batch.
+//   - Without RETURNING, GORM renumbers several maps, counting from the last insert id.
+//   - A single map gets the right values, but its key under the column's name.
+//
+// own reports that the caller's statement has RETURNING, asked that the plugin added it.
 func rememberMaps(db *gorm.DB, k *key, rows []map[string]any, keys []mapKey, own, asked bool) {
 	stmt := db.Statement
 	if len(stmt.Schema.FieldsWithDefaultDBValue) == 0 && !asked {
@@ -110,7 +114,7 @@ func rememberMaps(db *gorm.DB, k *key, rows []map[string]any, keys []mapKey, own
 	f := &filledMaps{column: k.field.DBName, rows: rows, keys: keys, dest: stmt.Dest}
 	switch stmt.Dest.(type) {
 	case []map[string]any, *[]map[string]any:
-		// Who asks for RETURNING himself gets what GORM does with it.
+		// A caller's own RETURNING has GORM's results.
 		if !own {
 			list := slices.Clip(rows)
 			f.list, stmt.Dest = &list, &list
@@ -123,8 +127,7 @@ func rememberMaps(db *gorm.DB, k *key, rows []map[string]any, keys []mapKey, own
 	db.InstanceSet(mapsKey, f)
 }
 
-// settleMaps is for after the INSERT: the caller's maps hold the keys that are in the
-// table.
+// settleMaps runs after the INSERT and gives the caller's maps the stored keys.
 func settleMaps(db *gorm.DB) {
 	if _, ok := mapsOf(db.Statement.Dest); !ok {
 		return
@@ -148,8 +151,8 @@ func settleMaps(db *gorm.DB) {
 		returned = (*f.list)[len(f.rows):]
 	}
 	for i, row := range f.rows {
-		// As GORM does with structs: row by row, where the database returned each. It
-		// does not for rows that ON CONFLICT left out.
+		// Rows correspond to maps only if the database returned every row: it returns
+		// none for rows that ON CONFLICT left out.
 		if len(returned) == len(f.rows) {
 			maps.Copy(row, returned[i])
 			if v, ok := returned[i][f.column]; ok {

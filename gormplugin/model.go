@@ -6,16 +6,16 @@ import (
 	"gorm.io/gorm"
 )
 
-// Model is a base for models in the place of gorm.Model: the same columns, an id
-// that the plugin fills instead of AUTO_INCREMENT, and soft delete. In JSON the id
-// is a string, since JavaScript numbers end at 2^53.
+// Model is a base for models that replaces gorm.Model. It has the same columns and soft
+// delete, but the plugin fills the id instead of AUTO_INCREMENT. In JSON the id is a
+// string, since JavaScript rounds integers above 2^53.
 //
 //	type Order struct {
 //		gormplugin.Model
 //		Total int64
 //	}
 //
-// A model that wants less declares the key alone:
+// A model that needs only the key declares it:
 //
 //	ID int64 `gorm:"primaryKey;autoIncrement:false" json:"id,string"`
 type Model struct {

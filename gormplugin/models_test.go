@@ -11,7 +11,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// The models of the suite, by what is special about their keys.
+// The models of the suite are named for what is special about their keys.
 type (
 	Plain struct {
 		ID   int64  `gorm:"primaryKey;autoIncrement:false"`
@@ -60,7 +60,7 @@ type (
 		ID   CaseText `gorm:"primaryKey"`
 		Name string
 	}
-	// CaseText is for a column that tells upper from lower case.
+	// CaseText has a case-sensitive column.
 	CaseText string
 	SKU      uint64
 	TypedU   struct {
@@ -116,19 +116,19 @@ type (
 		ID   int64 `gorm:"primaryKey;autoIncrement:false;serializer:json"`
 		Name string
 	}
-	// Composite is filled at ID.
+	// The field to fill of Composite is ID.
 	Composite struct {
 		Tenant int64 `gorm:"primaryKey;autoIncrement:false"`
 		ID     int64 `gorm:"primaryKey;autoIncrement:false"`
 		Name   string
 	}
-	// Chosen is filled at No, which GORM has no preference for.
+	// The field to fill of Chosen is No, which GORM does not prefer.
 	Chosen struct {
 		Tenant int64 `gorm:"primaryKey;autoIncrement:false"`
 		No     int64 `gorm:"primaryKey;autoIncrement:false" idworker:"true"`
 		Name   string
 	}
-	// Hooked notes the key that its hooks see.
+	// Hooked records the key that its hooks see.
 	Hooked struct {
 		ID           int64 `gorm:"primaryKey;autoIncrement:false"`
 		Name         string
@@ -146,7 +146,7 @@ func (h *Hooked) BeforeSave(*gorm.DB) error   { h.Save = h.ID; return nil }
 
 func (s *Stubborn) BeforeCreate(*gorm.DB) error { s.ID = 7; return nil }
 
-// A small shop: all four kinds of association, three deep.
+// The models of a small shop have all four kinds of association, on three levels.
 type (
 	Customer struct {
 		gormplugin.Model
@@ -180,7 +180,7 @@ type (
 		gormplugin.Model
 		Name string
 	}
-	// CustomerTag is a join row with a key of its own.
+	// CustomerTag is a join row with its own key.
 	CustomerTag struct {
 		ID         int64 `gorm:"primaryKey;autoIncrement:false"`
 		CustomerID int64
@@ -227,7 +227,7 @@ type (
 	}
 )
 
-// GormDBDataType is varchar, in MySQL with a collation that is none by default.
+// GormDBDataType returns varchar, in MySQL with a case-sensitive collation.
 func (CaseText) GormDBDataType(db *gorm.DB, _ *schema.Field) string {
 	if db.Name() == "mysql" {
 		return "varchar(11) CHARACTER SET ascii COLLATE ascii_bin"
@@ -235,7 +235,7 @@ func (CaseText) GormDBDataType(db *gorm.DB, _ *schema.Field) string {
 	return "varchar(11)"
 }
 
-// joinTables are those that have no model.
+// joinTables lists the tables without a model.
 func joinTables() []string { return []string{"article_topics", "node_friends"} }
 
 func models() []any {

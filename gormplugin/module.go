@@ -6,14 +6,17 @@ import (
 
 	"go.uber.org/fx"
 	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Module registers the plugin on the app's *gorm.DB, with the app's Generator, which
-// idworker.Module provides, and with a Config where the app supplies one. List it
-// before every module that writes: see the package documentation. An app that lists
-// it takes a lease, whether it writes or not.
+// Module registers the plugin on the application's *gorm.DB. It takes the
+// snowflake.Source from idworker.Module, and a Config if the application supplies one. List it before every
+// module that writes: see the package documentation. An application that lists it
+// borrows a worker id, even if it writes nothing.
 //
-// A second database or worker is wired by hand:
+// Wire a second database or worker by hand:
 //
 //	fx.Invoke(fx.Annotate(
 //		func(db *gorm.DB, w *idworker.IdWorker) error {
@@ -27,27 +30,27 @@ var Module = fx.Module("gormplugin", fx.Invoke(Register))
 type Params struct {
 	fx.In
 
-	DB        *gorm.DB
-	Generator Generator                            `optional:"true"` // without one Register fails
-	Config    Config                               `optional:"true"`
-	Segments  func(name string) (Generator, error) `optional:"true"`
+	DB       *gorm.DB
+	Source   snowflake.Source `optional:"true"` // without one Register fails
+	Config   Config           `optional:"true"`
+	Segments segment.Lookup   `optional:"true"`
 }
 
-// Register is what Module invokes: db.Use(New(...)). It fails with gorm.ErrRegistered
-// where the database has the plugin already.
+// Register registers the plugin with db.Use; Module invokes it. The error is
+// gorm.ErrRegistered if the database already has the plugin.
 func Register(p Params) error {
 	if p.DB == nil {
-		return errors.New("gormplugin: the *gorm.DB is nil: configure the database, or leave gormplugin.Module out")
+		return errors.New("gormplugin: the *gorm.DB is nil; configure the database, or leave gormplugin.Module out")
 	}
-	if p.Generator == nil {
-		return errors.New("gormplugin: there is no generator in the fx graph: list idworker.Module beside gormplugin.Module, or provide a gormplugin.Generator")
+	if p.Source == nil {
+		return errors.New("gormplugin: there is no snowflake.Source in the fx graph; add idworker.Module, or supply a worker of your own with fx.Supply(fx.Annotate(worker, fx.As(new(snowflake.Source))))")
 	}
 	if p.Config.Segments == nil {
 		p.Config.Segments = p.Segments
 	}
-	err := p.DB.Use(New(p.Generator, p.Config))
+	err := p.DB.Use(New(p.Source, p.Config))
 	if errors.Is(err, gorm.ErrRegistered) {
-		err = fmt.Errorf("gormplugin: this *gorm.DB has the plugin already: register it once, by gormplugin.Module or by db.Use: %w", err)
+		err = fmt.Errorf("gormplugin: this *gorm.DB already has the plugin; register it once, with gormplugin.Module or db.Use: %w", err)
 	}
 	return err
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// workers is what idworker.Module is to this package: a generator that has a lease
-// from its start hook to its stop hook.
+// workers stands for idworker.Module: it provides a generator that has a lease from its
+// start hook to its stop hook.
 func workers() fx.Option {
 	return fx.Module("workers", fx.Provide(
 		func(lc fx.Lifecycle) (*snowflake.Generator, error) {
@@ -30,17 +30,12 @@ func workers() fx.Option {
 			))
 			return g, err
 		},
-		// Spelled out, as by a package that does not know this one.
-		func(g *snowflake.Generator) interface {
-			NextIDs(ctx context.Context, dst []int64) error
-		} {
-			return g
-		},
+		func(g *snowflake.Generator) snowflake.Source { return g },
 	))
 }
 
-// writes is a module of an app that inserts in its start and stop hooks, and keeps
-// the errors instead of failing.
+// writes is a module that inserts in its start and stop hooks, and keeps the errors
+// instead of failing.
 func writes(started, stopped *error) fx.Option {
 	return fx.Module("writes", fx.Invoke(func(lc fx.Lifecycle, db *gorm.DB) {
 		create := func(into *error) func(context.Context) error {
@@ -57,7 +52,7 @@ func database(t *testing.T) fx.Option {
 	return fx.Provide(func() *gorm.DB { return openSQLite(t, nil, &Plain{}, &Auto{}) })
 }
 
-// The order of modules decides whether start and stop hooks can insert.
+// Start and stop hooks can insert only in modules after the plugin's.
 func TestModuleOrder(t *testing.T) {
 	t.Parallel()
 	t.Run("before what writes", func(t *testing.T) {
@@ -107,7 +102,7 @@ func TestModule(t *testing.T) {
 	}{
 		{"wrong config", fx.Options(workers(), fx.Supply(gormplugin.Config{Scope: "x"})), nil, `scope "x"`},
 		{"listed twice", fx.Options(workers(), gormplugin.Module), gorm.ErrRegistered, ""},
-		{"no worker", fx.Options(), nil, "list idworker.Module beside gormplugin.Module"},
+		{"no worker", fx.Options(), nil, "add idworker.Module"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

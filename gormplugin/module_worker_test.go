@@ -15,7 +15,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// With the worker itself, whose lease is kept in the same database.
+// The real worker keeps its lease in the same database.
 func TestModuleWithWorker(t *testing.T) {
 	t.Parallel()
 	for _, first := range []bool{true, false} {
@@ -26,7 +26,7 @@ func TestModuleWithWorker(t *testing.T) {
 			modules[0], modules[1] = modules[1], modules[0]
 		}
 		app := fxtest.New(t, append(modules, idworker.Module, database(t), fx.Populate(&db),
-			fx.Supply(idworker.Config{Namespace: "gormplugin", Skew: time.Millisecond}))...)
+			fx.Supply(idworker.Config{Namespace: "gormplugin", Store: idworker.StoreConfig{Skew: time.Millisecond}}))...)
 		app.RequireStart()
 		row := Plain{}
 		require.NoError(t, db.WithContext(context.Background()).Create(&row).Error)
@@ -40,4 +40,20 @@ func TestModuleWithWorker(t *testing.T) {
 		require.ErrorIs(t, started, snowflake.ErrNotStarted)
 		require.ErrorIs(t, stopped, snowflake.ErrStopped)
 	}
+}
+
+// A worker that was made without idworker.Module fills keys as well.
+func TestModuleWithASuppliedWorker(t *testing.T) {
+	t.Parallel()
+	w, err := idworker.Fixed(snowflake.Layout{}, worker)
+	require.NoError(t, err)
+	var db *gorm.DB
+	app := fxtest.New(t, fx.Supply(fx.Annotate(w, fx.As(new(snowflake.Source)))), gormplugin.Module, database(t), fx.Populate(&db))
+	app.RequireStart()
+	row := Plain{}
+	require.NoError(t, db.Create(&row).Error)
+	parts, err := w.Decode(row.ID)
+	require.NoError(t, err)
+	require.EqualValues(t, worker, parts.Worker)
+	app.RequireStop()
 }

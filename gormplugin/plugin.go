@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 const (
@@ -15,29 +17,19 @@ const (
 	//
 	//	db.Set(gormplugin.SkipKey, true).Create(&row)
 	//
-	// Associations that are saved along inherit it, rows of many2many join tables do
-	// not: GORM hands no settings on to those.
+	// Associations inherit it, but not the rows of many2many join tables, to which GORM
+	// passes no settings.
 	SkipKey = "idworker:skip"
 
 	pluginName = "idworker"
 )
 
-// Generator is where ids come from; *idworker.IdWorker and *snowflake.Generator are
-// such. It is an alias of a type without a name, so that idworker can provide it to fx
-// and Module can ask for it while neither package imports the other.
-type Generator = interface {
-	// NextIDs fills dst with distinct ids greater than 0 and does not keep dst. Where
-	// it has none at the moment it waits for as long as ctx, whose end is an error.
-	// It must be safe for concurrent use.
-	NextIDs(ctx context.Context, dst []int64) error
-}
-
-// Plugin fills primary keys. It is made by New, registered by db.Use and safe for
-// concurrent use; one Plugin may serve several databases.
+// A Plugin fills primary keys. Create it with New and register it with db.Use. It is
+// safe for concurrent use and may serve several databases.
 type Plugin struct {
-	gen     Generator
+	source  snowflake.Source
 	cfg     Config
-	waited  error // the cause of a context that ends after Config.Wait
+	waited  error // the cause of the end of a context after Config.Wait
 	exclude map[string]bool
 	keys    sync.Map  // *schema.Schema -> *key
 	batches sync.Pool // of *batch
@@ -45,16 +37,15 @@ type Plugin struct {
 
 var _ gorm.Plugin = (*Plugin)(nil)
 
-// New returns a plugin that takes ids from gen. Faults of cfg are reported by
-// db.Use:
+// New returns a plugin that takes ids from source. db.Use reports an invalid cfg:
 //
 //	err := db.Use(gormplugin.New(worker, gormplugin.Config{}))
-func New(gen Generator, cfg Config) *Plugin {
+func New(source snowflake.Source, cfg Config) *Plugin {
 	cfg = cfg.withDefaults()
 	p := &Plugin{
-		gen:     gen,
+		source:  source,
 		cfg:     cfg,
-		waited:  fmt.Errorf("waited %v, which Config.Wait allows: %w", cfg.Wait, context.DeadlineExceeded),
+		waited:  fmt.Errorf("no ids within the %v of Config.Wait: %w", cfg.Wait, context.DeadlineExceeded),
 		exclude: make(map[string]bool, len(cfg.Exclude)),
 	}
 	for _, table := range cfg.Exclude {
@@ -64,21 +55,21 @@ func New(gen Generator, cfg Config) *Plugin {
 	return p
 }
 
-// Name returns "idworker", under which GORM keeps the plugin. A second one on the
-// same *gorm.DB is refused by db.Use with gorm.ErrRegistered.
+// Name returns "idworker", the plugin's name in GORM. db.Use refuses a second plugin of
+// that name on a *gorm.DB with gorm.ErrRegistered.
 func (p *Plugin) Name() string { return pluginName }
 
-// Initialize is called by db.Use. It must not run beside statements on db: GORM
-// does not lock its callbacks.
+// Initialize registers the callbacks; db.Use calls it. It must not run concurrently with
+// statements on db, since GORM does not lock its callbacks.
 func (p *Plugin) Initialize(db *gorm.DB) error {
-	if p.gen == nil {
-		return errors.New("gormplugin: the generator is nil: pass the *idworker.IdWorker")
+	if p.source == nil {
+		return errors.New("gormplugin: the source of ids is nil; pass the *idworker.IdWorker")
 	}
 	if err := p.cfg.Validate(); err != nil {
 		return err
 	}
-	// "*" is the one anchor that holds with SkipDefaultTransaction as well. It lies
-	// before BEGIN, so that waiting for ids holds no connection.
+	// Before("*") runs before BEGIN, so that waiting for ids holds no connection. Other
+	// anchors are absent with SkipDefaultTransaction.
 	if err := db.Callback().Create().Before("*").Register("idworker:fill", p.fill); err != nil {
 		return err
 	}
@@ -88,7 +79,7 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	})
 }
 
-// excluded tells whether the statement inserts into a table of Config.Exclude.
+// excluded reports whether the statement inserts into a table of Config.Exclude.
 func (p *Plugin) excluded(stmt *gorm.Statement) bool {
 	if len(p.exclude) == 0 {
 		return false

@@ -24,7 +24,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A counter counts up, and notes what it was asked for.
+// A counter counts up, and records the sizes of its calls.
 type counter struct {
 	mu    sync.Mutex
 	last  int64
@@ -52,7 +52,7 @@ type recorder struct {
 	calls atomic.Int64
 }
 
-// GetDBConn lets gorm.DB.DB find the pool.
+// GetDBConn makes gorm.DB.DB find the pool.
 func (r *recorder) GetDBConn() (*sql.DB, error) { return r.DB, nil }
 
 func (r *recorder) BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error) {
@@ -75,7 +75,7 @@ func TestOneReservationPerStatement(t *testing.T) {
 	gen := &counter{last: 100}
 	db := openSQLite(t, gormplugin.New(gen, gormplugin.Config{}), &Plain{})
 	rows := make([]Plain, 1000)
-	rows[0].ID, rows[7].ID = 1, 2 // of the rows from the first without a key on, all are reserved for
+	rows[0].ID, rows[7].ID = 1, 2 // ids are reserved for all rows from the first zero key on
 	require.NoError(t, db.Create(&rows).Error)
 	maps := []map[string]any{{"id": 3}, {"name": "a"}, {"name": "b"}}
 	require.NoError(t, db.Model(&Plain{}).Create(maps).Error)
@@ -104,7 +104,7 @@ func TestGeneratorFails(t *testing.T) {
 
 	for _, tt := range []struct {
 		name string
-		gen  gormplugin.Generator
+		gen  snowflake.Source
 		ctx  context.Context
 		is   []error
 		says string
@@ -114,7 +114,7 @@ func TestGeneratorFails(t *testing.T) {
 		}), nil, []error{snowflake.ErrNotStarted, own}, "no worker id yet: own fault"},
 		{"not started", notStarted, nil, []error{snowflake.ErrNotStarted}, "list gormplugin.Module before every module that writes"},
 		{"stopped", stopped, nil, []error{snowflake.ErrStopped}, "stops after them"},
-		{"expired", expired, nil, []error{snowflake.ErrLeaseExpired, context.DeadlineExceeded}, "waited 50ms"},
+		{"expired", expired, nil, []error{snowflake.ErrLeaseExpired, context.DeadlineExceeded}, "no ids within the 50ms"},
 		{"statement canceled before", newGenerator(t), canceled, []error{context.Canceled}, "no ids for 2 rows"},
 		{"statement canceled while waiting", generatorFunc(func(ctx context.Context, _ []int64) error {
 			end()
@@ -122,11 +122,11 @@ func TestGeneratorFails(t *testing.T) {
 			return snowflake.ErrLeaseExpired
 		}), waiting, []error{context.Canceled}, ""},
 		{"own generator's error", generatorFunc(func(context.Context, []int64) error { return own }), nil, []error{own}, "Plain"},
-		{"own generator that gives nothing", generatorFunc(func(context.Context, []int64) error { return nil }), nil, nil, "gave 0, which is no id"},
+		{"own generator that gives nothing", generatorFunc(func(context.Context, []int64) error { return nil }), nil, nil, "returned 0, which is not an id"},
 		{"own generator that gives less than nothing", generatorFunc(func(_ context.Context, dst []int64) error {
 			dst[0], dst[1] = 1, math.MinInt64
 			return nil
-		}), nil, nil, "which is no id"},
+		}), nil, nil, "which is not an id"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -178,7 +178,7 @@ func TestUse(t *testing.T) {
 	require.ErrorIs(t, db.Use(gormplugin.New(&counter{}, gormplugin.Config{})), gorm.ErrRegistered)
 
 	fresh := openSQLite(t, nil)
-	require.ErrorContains(t, fresh.Use(gormplugin.New(nil, gormplugin.Config{})), "generator is nil")
+	require.ErrorContains(t, fresh.Use(gormplugin.New(nil, gormplugin.Config{})), "source of ids is nil")
 	err := fresh.Use(gormplugin.New(&counter{}, gormplugin.Config{Scope: "some", Exclude: []string{"a", " b"}, Wait: -1}))
 	require.ErrorContains(t, err, `scope "some"`)
 	require.ErrorContains(t, err, `exclude[1] " b"`)
@@ -186,7 +186,7 @@ func TestUse(t *testing.T) {
 	require.NoError(t, fresh.Use(gormplugin.New(&counter{}, gormplugin.Config{Scope: gormplugin.ScopeTagged})), "faults register nothing")
 }
 
-// Two databases may share one plugin, and each may have its own.
+// Two databases may share a plugin or have one each.
 func TestSeveralDatabases(t *testing.T) {
 	t.Parallel()
 	shared := gormplugin.New(&counter{}, gormplugin.Config{})
@@ -234,7 +234,7 @@ func TestWarnsOnceOfAutoIncrement(t *testing.T) {
 	require.Contains(t, out.String(), "gormplugin_test.Auto")
 }
 
-// GORM shares a schema between all sessions, without a lock.
+// The plugin changes no schema, since GORM shares them between sessions without a lock.
 func TestSchemaStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	db := openSQLite(t, gormplugin.New(&counter{last: 100}, gormplugin.Config{}), &Auto{})
@@ -259,7 +259,7 @@ func TestSchemaStaysAsItIs(t *testing.T) {
 	require.Equal(t, field, field2)
 }
 
-// Waiting for ids holds no connection: with one in the pool, others go on.
+// Waiting for ids holds no connection, so others can use a pool of one.
 func TestWaitingHoldsNoConnection(t *testing.T) {
 	t.Parallel()
 	asked, give := make(chan struct{}), make(chan struct{})

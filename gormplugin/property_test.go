@@ -25,21 +25,22 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A level is a model made at run time: its key, where the key lies, and what follows.
+// A level describes a model made at run time: its key, and its association with the next
+// level.
 type level struct {
-	Key   string // of keyTypes
-	Embed string // of embeddings
-	Tag   string // at the key, beside primaryKey
-	Next  string // of relations, to the level below; "" at the last
+	Key   string // one of keyTypes
+	Embed string // one of embeddings: where the key lies
+	Tag   string // what the key's tag has besides primaryKey
+	Next  string // one of relations; "" at the last level
 }
 
-// A story is models, each associated with the next, and a way to write rows of the
-// first.
+// A story describes models, each associated with the next, and a way to write rows of
+// the first.
 type story struct {
 	Levels   []level
-	Write    string // of waysToWrite
-	Children []int  // how many each row has, in turn
-	Preset   []bool // which rows come with a key, in turn
+	Write    string // one of waysToWrite
+	Children []int  // the number of children of each row, repeated
+	Preset   []bool // whether each row has a key before the INSERT, repeated
 }
 
 var keyTypes = map[string]reflect.Type{
@@ -78,14 +79,14 @@ func stories() *rapid.Generator[story] {
 	})
 }
 
-// A built story has types and tables.
+// A built is a story with its types and tables.
 type built struct {
 	story
 	types  []reflect.Type
-	paths  [][]int // to the key
+	paths  [][]int // to the key of each level
 	tables []string
-	rows   []int // made so far, by level
-	// By level: keys of rows that came with one, of all rows, and of join rows.
+	rows   []int // the number of rows made on each level
+	// For each level, the keys of rows with a preset, of all rows, and of join rows.
 	presets, keys, pairs [][]string
 }
 
@@ -177,7 +178,7 @@ func (b *built) key(i int, row reflect.Value) (v reflect.Value, ok bool) {
 	return row, true
 }
 
-// fill makes a row of level i with all that hangs on it.
+// fill makes a row of level i with its associations.
 func (b *built) fill(i int, row reflect.Value) {
 	n := b.rows[i]
 	b.rows[i]++
@@ -234,7 +235,7 @@ func setKey(key reflect.Value, id int64) {
 	}
 }
 
-// text is a key as the database shows it.
+// text returns a key as the database shows it.
 func text(v any) string {
 	if valuer, ok := v.(driver.Valuer); ok {
 		v, _ = valuer.Value()
@@ -249,7 +250,7 @@ func text(v any) string {
 	return fmt.Sprint(rv.Interface())
 }
 
-// collect notes the keys that the caller's values hold.
+// collect records the keys that the caller's values hold.
 func (b *built) collect(i int, row reflect.Value) string {
 	if row.Kind() == reflect.Pointer {
 		row = row.Elem()
@@ -276,10 +277,10 @@ func (b *built) collect(i int, row reflect.Value) string {
 	return key
 }
 
-// tell runs one story in tables of its own and checks what came of it.
+// tell runs one story in its own tables and checks the result.
 func tell(t require.TestingT, conn gorm.Dialector, other *sql.DB, s story, prefix string) {
 	asMaps := strings.HasPrefix(s.Write, "map")
-	if asMaps { // which GORM inserts without associations
+	if asMaps { // GORM inserts maps without associations
 		s.Levels = []level{s.Levels[0]}
 		s.Levels[0].Next = ""
 	}
@@ -288,8 +289,8 @@ func tell(t require.TestingT, conn gorm.Dialector, other *sql.DB, s story, prefi
 	require.NoError(t, err)
 	require.NoError(t, db.Use(gormplugin.New(newGenerator(t), gormplugin.Config{Convert: bytesOnly})))
 
-	// Types made at run time have no name. Their tables are named in the cache of this
-	// *gorm.DB, the last one first, as associations are parsed with the model.
+	// Types made at run time have no name. The cache of this *gorm.DB names their tables,
+	// the last one first, since GORM parses associations with the model.
 	models, columns := make([]any, len(b.types)), make([]string, len(b.types))
 	for i := len(b.types) - 1; i >= 0; i-- {
 		models[i] = reflect.New(b.types[i]).Interface()
@@ -355,7 +356,7 @@ func bytesOnly(key *schema.Field, id int64) (any, error) {
 	return nil, nil
 }
 
-// column returns what a query of one column gives.
+// column returns the results of a query of one column.
 func column(t require.TestingT, db *sql.DB, query string) (all []string) {
 	rows, err := db.Query(query)
 	require.NoError(t, err)
@@ -369,7 +370,7 @@ func column(t require.TestingT, db *sql.DB, query string) (all []string) {
 	return all
 }
 
-// write inserts rows of the first level, which it returns as a list.
+// write inserts rows of the first level and returns them as a list.
 func (b *built) write(t require.TestingT, db *gorm.DB) reflect.Value {
 	const many = 3
 	typ := b.types[0]
@@ -417,7 +418,7 @@ func (b *built) write(t require.TestingT, db *gorm.DB) reflect.Value {
 			return tx.Transaction(func(tx *gorm.DB) error { return tx.Create(one.Interface()).Error })
 		}))
 	case "select":
-		// Associations are named one by one, down to the last.
+		// Name each association, down to the last.
 		require.NoError(t, db.Select("Name", "Next", "Next.Next", "Next.Next.Next").Create(one.Interface()).Error)
 	default:
 		panic(b.Write)
@@ -452,8 +453,8 @@ func (b *built) writeMaps(t require.TestingT, db *gorm.DB, column string) {
 	}
 }
 
-// TestProperty tells many stories on SQLite and some on the servers. A story that
-// fails is made smaller and printed.
+// TestProperty runs many stories on SQLite and some on the servers. It shrinks and prints
+// a story that fails.
 func TestProperty(t *testing.T) {
 	t.Parallel()
 	for _, d := range dialects() {
@@ -462,7 +463,7 @@ func TestProperty(t *testing.T) {
 			dialector, other := d.open(t)
 			pool, err := open(t, dialector(), nil).DB()
 			require.NoError(t, err)
-			// On the connections of one pool, with a cache of schemas of its own.
+			// Each story shares the pool and has its own cache of schemas.
 			conn := func() gorm.Dialector {
 				switch d := dialector().(type) {
 				case *mysql.Dialector:

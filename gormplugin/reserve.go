@@ -15,10 +15,10 @@ import (
 
 const remedy = "insert in a start hook or later, not in fx.Invoke or a constructor, and list gormplugin.Module before every module that writes, so that the worker starts before them and stops after them"
 
-// maxKept is the number of rows up to which a batch is kept for later statements.
+// maxKept is the size in ids above which a batch is not kept for later statements.
 const maxKept = 1 << 14
 
-// A batch holds the ids of one statement; it is used again.
+// A batch holds the ids of one statement and is then reused.
 type batch struct{ ids []int64 }
 
 func (p *Plugin) release(b *batch) {
@@ -27,7 +27,7 @@ func (p *Plugin) release(b *batch) {
 	}
 }
 
-// reserve takes n ids in one go, after what can be known beforehand.
+// reserve fills b with n ids in one reservation.
 func (p *Plugin) reserve(db *gorm.DB, k *key, b *batch, n int) error {
 	b.ids = b.ids[:0]
 	if n == 0 {
@@ -38,7 +38,7 @@ func (p *Plugin) reserve(db *gorm.DB, k *key, b *batch, n int) error {
 	}
 	k.warn(db)
 	b.ids = slices.Grow(b.ids, n)[:n]
-	// An id of an earlier statement must not pass for a new one.
+	// A faulty generator must not leave ids of an earlier statement in place.
 	clear(b.ids)
 	err := p.await(db.Statement.Context, k.gen, b.ids)
 	if err == nil {
@@ -46,30 +46,30 @@ func (p *Plugin) reserve(db *gorm.DB, k *key, b *batch, n int) error {
 		if low > 0 {
 			return k.holds(b.ids)
 		}
-		err = fmt.Errorf("the generator gave %d, which is no id", low)
+		err = fmt.Errorf("the generator returned %d, which is not an id", low)
 	}
 	early := errors.Is(err, snowflake.ErrNotStarted) || errors.Is(err, snowflake.ErrStopped) || errors.Is(err, segment.ErrClosed)
-	// What has a cause besides, such as a quarantine, is not about the order of modules.
+	// An error with a second cause, such as a quarantine, is not about the order of modules.
 	if caused := new(interface{ Unwrap() []error }); early && !errors.As(err, caused) {
 		err = fmt.Errorf("%w (%s)", err, remedy)
 	}
 	return fmt.Errorf("gormplugin: no ids for %d rows of %s: %w", n, db.Statement.Schema, err)
 }
 
-// holds refuses numbers of a segment that are too large for the key.
+// holds returns an error if a number of a segment is too large for the key.
 func (k *key) holds(numbers []int64) error {
 	if k.most == math.MaxInt64 {
 		return nil
 	}
 	if high := slices.Max(numbers); high > k.most {
-		return k.fault("it holds %d at most, and the number is %d: make it int64 and the column BIGINT, and give the segment a Max", k.most, high)
+		return k.fault("it holds %d at most, and the number is %d; make it int64 and the column BIGINT, or give the segment a Max", k.most, high)
 	}
 	return nil
 }
 
-// await bounds the wait. It looks at the context first: a generator that has ids at
-// hand does not.
-func (p *Plugin) await(parent context.Context, gen Generator, dst []int64) error {
+// await gets ids from gen within Config.Wait. It checks the context first, since a
+// source that has ids at hand does not.
+func (p *Plugin) await(parent context.Context, gen snowflake.Source, dst []int64) error {
 	if err := parent.Err(); err != nil {
 		return err
 	}

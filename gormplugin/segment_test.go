@@ -16,6 +16,7 @@ import (
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 type (
@@ -42,11 +43,11 @@ type (
 	}
 )
 
-// Keys of a segment hold its numbers, and all others ids.
+// Keys tagged with a segment get its numbers; other keys get ids.
 func TestSegmentKeys(t *testing.T) {
 	t.Parallel()
 	gen, invoices, members := &counter{last: 1 << 40}, &counter{last: 1000}, &counter{last: math.MaxUint8 - 1}
-	cfg := gormplugin.Config{Segments: func(name string) (gormplugin.Generator, error) {
+	cfg := gormplugin.Config{Segments: func(name string) (snowflake.Source, error) {
 		switch name {
 		case "invoices":
 			return invoices, nil
@@ -83,10 +84,10 @@ func TestSegmentKeys(t *testing.T) {
 
 func TestSegmentFaults(t *testing.T) {
 	t.Parallel()
-	for says, segments := range map[string]func(string) (gormplugin.Generator, error){
+	for says, segments := range map[string]func(string) (snowflake.Source, error){
 		"there are no segments": nil,
-		"gave none of that":     func(string) (gormplugin.Generator, error) { return nil, nil },
-		"closed for today":      func(string) (gormplugin.Generator, error) { return nil, errors.New("closed for today") },
+		"returned no generator": func(string) (snowflake.Source, error) { return nil, nil },
+		"closed for today":      func(string) (snowflake.Source, error) { return nil, errors.New("closed for today") },
 	} {
 		db := openSQLite(t, gormplugin.New(&counter{}, gormplugin.Config{Segments: segments}), &Numbered{})
 		row := Numbered{}
@@ -98,12 +99,12 @@ func TestSegmentFaults(t *testing.T) {
 	}
 }
 
-// With fx the numbers come from the database that the models are in.
+// With fx, the segments are in the database of the models.
 func TestSegmentModule(t *testing.T) {
 	t.Parallel()
 	var db *gorm.DB
 	app := fxtest.New(t, idworker.Module, gormplugin.Module, database(t), fx.Populate(&db), fx.Supply(idworker.Config{
-		Namespace: "gormplugin", Skew: time.Millisecond, Segments: []segment.Config{{Name: "invoices", Start: 500, Order: segment.OrderStrict}},
+		Namespace: "gormplugin", Store: idworker.StoreConfig{Skew: time.Millisecond}, Segments: []segment.Config{{Name: "invoices", Start: 500, Order: segment.OrderStrict}},
 	}))
 	require.NoError(t, db.AutoMigrate(&Numbered{}, &SegmentLine{}, &Member{}))
 	row := Numbered{}
@@ -113,7 +114,7 @@ func TestSegmentModule(t *testing.T) {
 	app.RequireStart()
 	require.NoError(t, db.Create(&row).Error)
 	require.Equal(t, int64(500), row.ID)
-	require.ErrorContains(t, db.Create(&Member{}).Error, `"members" is not configured: there are ["invoices"]`)
+	require.ErrorContains(t, db.Create(&Member{}).Error, `"members" is not configured (configured: ["invoices"])`)
 	app.RequireStop()
 	err = db.Create(&Numbered{}).Error
 	require.ErrorIs(t, err, segment.ErrClosed)

@@ -9,7 +9,7 @@ import (
 )
 
 type (
-	// Before and After are one table, as an old instance and a new one know it.
+	// Before and After are one table, as old and new instances see it.
 	Before struct {
 		ID   int64
 		Name string
@@ -23,7 +23,7 @@ type (
 func (Before) TableName() string { return "moving" }
 func (After) TableName() string  { return "moving" }
 
-// The steps of docs/gorm.md from AUTO_INCREMENT, and the way back, with its statements.
+// TestFromAutoIncrement runs the steps of docs/gorm.md from AUTO_INCREMENT, and back.
 func TestFromAutoIncrement(t *testing.T) {
 	t.Parallel()
 	for _, d := range dialects() {
@@ -31,7 +31,7 @@ func TestFromAutoIncrement(t *testing.T) {
 			t.Parallel()
 			dialector, _ := d.open(t)
 			old := open(t, dialector(), nil, &Before{})
-			var last int64 // what the database has numbered
+			var last int64 // the last number that the database gave
 			numbered := func() int64 {
 				row := Before{Name: "old"}
 				require.NoError(t, old.Create(&row).Error)
@@ -42,11 +42,11 @@ func TestFromAutoIncrement(t *testing.T) {
 			require.EqualValues(t, 1, numbered())
 			require.EqualValues(t, 2, numbered())
 
-			// Fill: both side by side.
+			// Fill: old and new instances insert side by side.
 			generator := newGenerator(t)
 			db := open(t, dialector(), gormplugin.New(generator, gormplugin.Config{Scope: gormplugin.ScopeTagged}))
 			filled := func() int64 {
-				// The duplicate key that docs/gorm.md warns of is not waited for here.
+				// This does not provoke the duplicate key that docs/gorm.md warns of.
 				for id := int64(0); id <= last; {
 					var err error
 					id, err = generator.NextID()
@@ -58,19 +58,19 @@ func TestFromAutoIncrement(t *testing.T) {
 				return row.ID
 			}
 			id := filled()
-			next := id + 1 // which can be the next id of a worker
+			next := id + 1 // may be the next id of a worker
 			if d.name == "postgres" {
 				next = 3
 			}
 			require.Equal(t, next, numbered())
 
-			// Finish: a writer past GORM fails.
+			// Finish: an INSERT without GORM fails.
 			past := func() error { return old.Exec("INSERT INTO moving (name) VALUES ('past')").Error }
 			require.NoError(t, past())
 			last = next + 1
 			switch d.name {
 			case "sqlite":
-				return // it numbers every INTEGER PRIMARY KEY
+				return // SQLite numbers every INTEGER PRIMARY KEY
 			case "postgres":
 				exec("ALTER TABLE moving ALTER COLUMN id DROP DEFAULT")
 				require.ErrorContains(t, past(), "null value")

@@ -11,7 +11,7 @@ import (
 
 const rowsKey = "idworker:rows"
 
-// conflictOf returns the statement's ON CONFLICT DO UPDATE, if that is what it has.
+// conflictOf returns the statement's ON CONFLICT DO UPDATE clause, and whether it has one.
 func conflictOf(stmt *gorm.Statement) (conflict clause.OnConflict, ok bool) {
 	c, ok := stmt.Clauses["ON CONFLICT"]
 	if ok {
@@ -20,9 +20,9 @@ func conflictOf(stmt *gorm.Statement) (conflict clause.OnConflict, ok bool) {
 	return conflict, ok && !conflict.DoNothing && (conflict.UpdateAll || len(conflict.DoUpdates) > 0)
 }
 
-// askBack adds RETURNING to an upsert that may update a row with another key than the
-// value's, where the database knows it. GORM does so for the keys that it knows the
-// database to make, and for no others.
+// askBack adds RETURNING to an upsert that may update a row with a different key than
+// the value's, if the database supports it. GORM adds the clause only for keys that the
+// database makes. askBack reports whether it added the clause.
 func (k *key) askBack(stmt *gorm.Statement) bool {
 	conflict, ok := conflictOf(stmt)
 	if !ok || !k.field.Readable || k.field.HasDefaultValue || !slices.Contains(stmt.BuildClauses, "RETURNING") {
@@ -36,7 +36,7 @@ func (k *key) askBack(stmt *gorm.Statement) bool {
 			f := stmt.Schema.LookUpField(c.Name)
 			return f == nil || !f.PrimaryKey
 		})
-	// MySQL and MariaDB do not look at the columns: any unique key counts.
+	// MySQL and MariaDB ignore the columns: a conflict on any unique key updates.
 	if byKey && stmt.Name() != "mysql" {
 		return false
 	}
@@ -52,15 +52,15 @@ func (k *key) askBack(stmt *gorm.Statement) bool {
 	return true
 }
 
-// keptRows are the keys of rows before the INSERT.
+// keptRows holds the keys of rows before the INSERT.
 type keptRows struct {
 	key  *key
 	rows reflect.Value
 	keys []any
 }
 
-// keep remembers the keys of an upsert that may leave rows out. The database returns
-// the others only, which GORM puts into the first rows.
+// keep remembers the keys of an upsert that may leave rows out. The database then
+// returns fewer rows, and GORM assigns these to the first values.
 func (k *key) keep(db *gorm.DB, rows reflect.Value) {
 	stmt, n := db.Statement, length(rows)
 	if conflict, ok := conflictOf(stmt); !ok || n == 1 || len(conflict.Where.Exprs) == 0 {
@@ -75,8 +75,8 @@ func (k *key) keep(db *gorm.DB, rows reflect.Value) {
 	db.InstanceSet(rowsKey, kept)
 }
 
-// settleRows is for after the INSERT: where fewer rows came back than were sent, the
-// values keep the keys that they were sent with.
+// settleRows runs after the INSERT. If the database returned fewer rows than were sent,
+// it restores the keys that the values had.
 func settleRows(db *gorm.DB) {
 	if _, ok := conflictOf(db.Statement); !ok {
 		return

@@ -12,9 +12,8 @@ import (
 	"github.com/snowlease/snowlease/gormplugin"
 )
 
-// TestWays is the list of what works, and of what GORM does not do: each row writes in
-// one way, on each dialect, and a second connection looks at what is in the table
-// afterwards.
+// TestWays lists what works and what GORM does not do. Each case writes in one way on
+// each dialect, and a second connection checks the table afterwards.
 //
 //	go test -v -run TestWays ./gormplugin
 func TestWays(t *testing.T) {

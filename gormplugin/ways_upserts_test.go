@@ -18,7 +18,7 @@ func upserts() []way {
 			require.NoError(c, c.db.Clauses(upsertByName).Create(&rows).Error)
 			c.filled("baseds", "id", rows[0].ID, rows[1].ID)
 		}},
-		// The row keeps its key, and so does the value where the database can tell.
+		// The row keeps its key, and the value gets it if the database returns it.
 		{"upsert of a row that is there", func(c cell) {
 			first := Based{Name: c.name()}
 			require.NoError(c, c.db.Create(&first).Error)

@@ -17,7 +17,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// records are those of a store, which can be copied and restored.
+// records is a store that can be copied and restored.
 type records map[string]int64
 
 func (s records) Reserve(_ context.Context, r segment.Request) (segment.Range, error) {
@@ -34,24 +34,24 @@ func (s records) Reserve(_ context.Context, r segment.Request) (segment.Range, e
 }
 
 const (
-	lead  = 40 * time.Millisecond // of live ids before the clock
-	drift = 10 * time.Millisecond // of hosts' clocks, either way
+	lead  = 40 * time.Millisecond // by which live ids may be ahead of the clock
+	drift = 10 * time.Millisecond // of host clocks, either way
 )
 
 // A service lives through eras, each of which begins when the one before has ended. In
-// each all worker ids that are not reserved issue every id that there is.
+// each era, the worker ids that are not reserved issue every possible id.
 type service struct {
 	testing.TB
 	dice     *rand.Rand
 	now      time.Time
 	store    records
-	issuer   *history.Issuer // of the era
+	issuer   *history.Issuer // of the current era
 	reserved int64
 	eras     []era
-	safe     time.Time          // times before it are the operator's word
-	issued   map[int64]struct{} // for times past
+	safe     time.Time          // the operator guarantees times before it
+	issued   map[int64]struct{} // for past times
 	backup   records
-	since    time.Time // the least time that ids were made for since the backup
+	since    time.Time // the earliest time for which ids were issued since the backup
 }
 
 type era struct {
@@ -61,16 +61,16 @@ type era struct {
 
 var fewIDs = snowflake.Layout{WorkerBits: 2, SequenceBits: 2}.WithDefaults()
 
-// draw returns one of low to high.
+// draw returns a random number from low to high.
 func (s *service) draw(low, high int) int { return low + s.dice.IntN(high-low+1) }
 
-// begin ends an era and begins one.
+// begin ends the current era and begins the next one.
 func (s *service) begin(name string, reserved int64) {
 	if n := len(s.eras); n > 0 {
 		s.eras[n-1].to = s.now.Add(lead)
 	}
 	s.now = s.now.Add(time.Millisecond)
-	if reserved < s.reserved { // docs/upgrade.md: ids were made up to the time of a clock that was ahead
+	if reserved < s.reserved { // ids were issued up to the time of a clock that was ahead; see docs/upgrade.md
 		s.now = s.now.Add(drift)
 	}
 	for id := range s.issued {
@@ -93,7 +93,7 @@ func (s *service) begin(name string, reserved int64) {
 	require.NoError(s, err)
 }
 
-// ask asks for ids for a time, and says whether there were any.
+// ask requests ids for a time and reports whether it got any.
 func (s *service) ask(at time.Time, backfill bool) bool {
 	i := s.issuer
 	if backfill {
@@ -124,9 +124,9 @@ func (s *service) ask(at time.Time, backfill bool) bool {
 	return true
 }
 
-// However a service raises and lowers reserved, moves to other databases and restores
-// backups, an id for a time past equals no other and none that a live process can have
-// had, as long as what it says to Backfill is true.
+// However a service raises and lowers Reserved, moves to other databases and restores
+// backups, no id for a past time equals another one or an id that a live process can
+// have issued. The service only uses Backfill for times for which its guarantee holds.
 func TestNoIDTwiceAcrossEras(t *testing.T) {
 	t.Parallel()
 	made, backfilled := 0, 0

@@ -1,40 +1,44 @@
-// Package history makes ids for times past: for late events, and for rows that come from
-// an archive, an import or another system and have to sort where they belong.
+// Package history issues ids for past times: for late events, and for rows from an
+// archive, an import or another system that must sort where they belong.
 //
 //	past, err := history.New(history.Config{Namespace: "orders", Layout: layout, Reserved: 1}, store)
 //	id, err := past.NextIDAt(ctx, event.Time)
 //	id, err = past.Backfill(founded).NextIDAt(ctx, row.CreatedAt)
 //
-// Such ids carry worker ids that no live process is ever given: the greatest Reserved
-// ones of the layout, which idworker.Config.Reserved keeps out of the pool. They are
-// unique across processes and runs, because the store counts them: per layout and span of
-// time (Config.Every) it has the number of ids made so far, and each call takes the next
-// ones in one atomic step. All namespaces of a store that have one layout share the
-// counters, so that they go along to a new namespace. The store must not lose what it has
-// acknowledged: a database, not a cache.
+// These ids carry worker ids that no live process is ever given: the Reserved greatest
+// ones of the layout, which idworker.Config.Reserved keeps out of the pool. The store
+// makes the ids unique across processes and runs. It counts the ids issued so far, per
+// layout and time span (Config.Every), and each call takes the next ones in one atomic
+// step. All namespaces of a store that have the same layout share the counters, so a
+// service may change its namespace. The store must not lose what it has acknowledged:
+// use a database, not a cache.
 //
 // # Which times
 //
-// A store cannot tell what other namespaces and stores did before it was asked the first
-// time. So there are two kinds of times.
+// A store cannot know what other namespaces and stores did before it was first asked. So
+// there are two kinds of times:
 //
-//   - From Since on: no live process has the reserved worker ids, and nothing else counts.
-//     The first process that asks writes Since into the store, some minutes ahead.
-//   - Before Since: a live process may have had these worker ids, or another store may have
-//     counted. Backfill takes the caller's word for a time before which neither was so.
-//     Other times are an ErrTime.
+//   - From Since on, no live process has the reserved worker ids and no other store
+//     counts. The first process that asks writes Since into the store, some minutes
+//     ahead of its clock.
+//   - Before Since, a live process may have had these worker ids, or another store may
+//     have counted. Backfill allows times before one for which the caller guarantees
+//     that neither happened. Other times are an ErrTime.
 //
 // A change of the namespace, of Reserved, of the layout or of the store begins a new
-// Since. Before it begins, whoever used the reserved worker ids before must have stopped:
-// docs/upgrade.md and docs/growing.md in the repository have the steps.
+// Since. Before it begins, every process that used the reserved worker ids under the old
+// settings must have stopped. The steps are in docs/upgrade.md and docs/growing.md in
+// the repository.
 //
 // # Rates
 //
-// Each call is one round trip; NextIDsAt makes many ids in one. A span has Reserved *
-// 2^SequenceBits ids, whatever part of it they are for, and one row in the store. By
-// default it is a second, or as much less as gives 8,192 ids a second for each reserved
-// worker id: 131,072 in the second of the default layout, 4,096 in 500 ms of wide, 64 in
-// 7 ms of yitter and jssafe. After that, ErrFull.
+// Each call is one round trip; NextIDsAt issues many ids in one. A span has Reserved *
+// 2^SequenceBits ids for all of its ticks together, and one row in the store. By default
+// a span is one second. If a tick has fewer than 8,192 ids, a span is shorter, so that
+// each reserved worker id has at least 8,192 ids per second of the past: 131,072 in one
+// second of the default layout, 4,096 in 500 ms of wide, 64 in 7 ms of yitter and
+// jssafe. A span is never shorter than a tick. When it has too few ids left, calls fail
+// with ErrFull.
 package history
 
 import (
@@ -53,66 +57,68 @@ import (
 )
 
 var (
-	// ErrFull is returned when a span has no id left.
+	// ErrFull is returned if a span has too few ids left.
 	ErrFull = errors.New("history: no id is left for that time")
-	// ErrTime is returned for a time that is no past time of the layout, or for which the
-	// reserved worker ids may have made ids elsewhere.
+	// ErrTime is returned for a time that is not a past time of the layout, or for
+	// which the reserved worker ids may have issued ids elsewhere.
 	ErrTime = errors.New("history: the time cannot be used")
 )
 
-// MaxNamespace is the greatest length of a namespace here: the store's names are made
-// of it.
+// MaxNamespace is the maximum length of a namespace here, which is shorter than
+// elsewhere because names in the store contain it.
 const MaxNamespace = 48
 
-// Config is the configuration of an Issuer.
+// Config configures an Issuer.
 type Config struct {
-	// Namespace is that of the worker ids, 1 to MaxNamespace characters of
-	// A-Z a-z 0-9 . _ -
+	// Namespace is the namespace of the worker ids, 1 to MaxNamespace characters of A-Z
+	// a-z 0-9 . _ -
 	Namespace string
-	// Layout is that of the live ids.
+	// Layout is the layout of the live ids.
 	Layout snowflake.Layout
-	// Reserved is how many of the greatest worker ids are for times past, 1 to all but
-	// one. All processes of the namespace must keep as many out of their pool.
+	// Reserved is how many of the greatest worker ids are for past times, from 1 to all
+	// but one. All processes of the namespace must keep that many out of their pool.
 	Reserved int64
-	// Business is the business number that ids carry, 0 to 2^BusinessBits - 1 of the
-	// layout. Issuers of different ones share the ids of a span. Default: 0.
+	// Business is the business number in ids, 0 to 2^BusinessBits - 1 of the layout.
+	// Issuers of different business numbers share the ids of a span. Default: 0.
 	Business int64
-	// Every is the span of time that one number in the store counts for, a whole
-	// number of the layout's time units: a longer one makes fewer rows and has the
-	// ids of one. All processes must have the same. Default: 1s, or the part of it that
-	// gives 8,192 ids a second for each reserved worker id, at least a time unit.
+	// Every is the time span that one counter in the store covers, a whole number of
+	// the time units of the layout. A longer span needs fewer rows, but has no more
+	// ids. All processes must use the same value. Default: 1s, or less with few
+	// sequence bits, so that each reserved worker id has 8,192 ids per second; at least
+	// one time unit.
 	Every time.Duration
-	// Ahead is how far Since lies ahead of this host's clock when the first process asks:
-	// as far as clocks, and ids of live processes, may be ahead of it. Default: 15m.
+	// Ahead is how far Since lies ahead of the clock of this host when the first
+	// process asks. It must cover how far other clocks and the ids of live processes
+	// may be ahead. Default: 15m.
 	Ahead time.Duration
 }
 
-// perSecond is how many ids a second of the past has by default, at least, for each
-// reserved worker id.
+// perSecond is the default minimum of ids per second of the past for each reserved
+// worker id.
 const perSecond = 8192
 
-// DefaultAhead is the default of Config.Ahead. It covers leases of up to 5 min, and two
-// clocks that a center of leases puts up with, 5 min off each.
-const DefaultAhead = 15 * time.Minute
+// defaultAhead is the default of Config.Ahead. It covers leases of up to 5 min and two
+// clocks that are 5 min off each, the most that a center accepts.
+const defaultAhead = 15 * time.Minute
 
-// An Issuer makes ids for times past. It is safe for concurrent use, by any number of
+// An Issuer issues ids for past times. It is safe for concurrent use by any number of
 // processes.
 type Issuer struct {
 	cfg    Config
 	store  segment.Store
 	now    func() time.Time
-	name   string // of the counters, less the number of the span
-	before int64  // times before it are the caller's word
-	since  *since // shared with what Backfill and For return
+	name   string // prefix of the counter names; the span number follows
+	before int64  // the time given to Backfill, Unix ms
+	since  *since // shared with the issuers that Backfill and For return
 }
 
 type since struct {
 	name string
-	ms   atomic.Int64 // 0: not known yet
+	ms   atomic.Int64 // 0 means not known yet
 }
 
-// New returns an issuer that counts in store, which stays the caller's to close. It
-// reports every fault of cfg.
+// New returns an Issuer that counts in store. It does not take over the store; closing
+// it is up to the caller. The error contains all faults of cfg.
 func New(cfg Config, store segment.Store) (*Issuer, error) {
 	cfg.Layout = cfg.Layout.WithDefaults()
 	if cfg.Every == 0 && cfg.Layout.TimeUnit > 0 {
@@ -120,7 +126,7 @@ func New(cfg Config, store segment.Store) (*Issuer, error) {
 		cfg.Every = max(short.Truncate(cfg.Layout.TimeUnit), cfg.Layout.TimeUnit)
 	}
 	if cfg.Ahead == 0 {
-		cfg.Ahead = DefaultAhead
+		cfg.Ahead = defaultAhead
 	}
 	errs := []error{cfg.Layout.Validate()}
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -150,8 +156,8 @@ func New(cfg Config, store segment.Store) (*Issuer, error) {
 	}, nil
 }
 
-// short keeps the names of the store within segment.MaxName. What agrees by chance is
-// counted together, which does no harm.
+// short hashes text, to keep names within segment.MaxName. Texts with equal hashes
+// share counters, which does no harm.
 func short(text string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(text)) // never an error
@@ -160,12 +166,12 @@ func short(text string) string {
 
 func (c Config) checkBusiness() error {
 	if n := int64(1) << c.Layout.BusinessBits; c.Business < 0 || c.Business >= n {
-		return fmt.Errorf("business %d is not 0 to %d, which the layout's %d business bits hold", c.Business, n-1, c.Layout.BusinessBits)
+		return fmt.Errorf("business %d is not 0 to %d, the values of the layout's %d business bits", c.Business, n-1, c.Layout.BusinessBits)
 	}
 	return nil
 }
 
-// For returns an issuer of ids with another business number.
+// For returns an Issuer like i for another business number.
 func (i *Issuer) For(business int64) (*Issuer, error) {
 	other := *i
 	other.cfg.Business = business
@@ -175,43 +181,48 @@ func (i *Issuer) For(business int64) (*Issuer, error) {
 	return &other, nil
 }
 
-// Backfill returns an issuer that also takes times before a time of which the caller
-// knows: of no tick before it is there an id with a reserved worker id, but those that this
-// store has counted for the same layout. That holds of the time of the service's first id.
-// If the worker ids were reserved at the service's first start, it holds of any time. After
-// a move to another store it holds only if the counters were copied, and after a restored
-// backup only of times before those that ids were made for since.
+// Backfill returns an Issuer that also accepts times before a given time. The caller
+// guarantees: in no tick before that time is there an id with a reserved worker id,
+// except ids that this store has counted for the same layout.
+//
+// This holds
+//
+//   - for the time of the first id of the service;
+//   - for any time, if the worker ids were reserved when the service first started;
+//   - after a move to another store, only if the counters were copied;
+//   - after a backup was restored, only for times before all those for which ids were
+//     issued since the backup.
 func (i *Issuer) Backfill(before time.Time) *Issuer {
 	other := *i
 	other.before = before.UnixMilli()
 	return &other
 }
 
-// Since returns the time from which on ids need no Backfill. The first call of all
-// processes writes it into the store, Config.Ahead from now; a service calls it when it
-// starts. Later calls of this process need no store.
+// Since returns the time from which ids need no Backfill. The first call of all
+// processes writes it into the store, as the clock of this host plus Config.Ahead; call
+// it when a service starts. Later calls of this Issuer do not contact the store.
 func (i *Issuer) Since(ctx context.Context) (time.Time, error) {
 	if ms := i.since.ms.Load(); ms != 0 {
 		return time.UnixMilli(ms), nil
 	}
-	// A store tells a number only by giving the next one: each process is a millisecond
-	// more careful than the one before.
+	// A store reveals a number only by giving out the next one, so each process gets a
+	// Since that is a millisecond later than the one before.
 	from := i.now().Add(i.cfg.Ahead).UnixMilli()
 	r, err := segment.Reserve(ctx, i.store, segment.Request{Name: i.since.name, N: 1, Start: from, Max: math.MaxInt64, Create: true})
 	if err != nil {
-		return time.Time{}, fmt.Errorf("history: learn since when ids of %q are counted: %w", i.cfg.Namespace, err)
+		return time.Time{}, fmt.Errorf("history: read Since of namespace %q: %w", i.cfg.Namespace, err)
 	}
 	i.since.ms.Store(r.First)
 	return time.UnixMilli(r.First), nil
 }
 
-// PerSpan returns how many ids there are for each span of Config.Every.
+// PerSpan returns the number of ids in each span of Config.Every.
 func (i *Issuer) PerSpan() int64 { return i.cfg.Reserved * i.cfg.Layout.PerTick() }
 
-// NextIDAt returns an id whose time is at, or the tick of the layout that holds it. Ids
-// for one time rise from call to call as long as their worker id is the same.
+// NextIDAt returns an id for the time at, rounded down to a tick of the layout. Ids for
+// one time ascend from call to call while their worker id stays the same.
 //
-// Errors: ErrTime for a time before the layout's epoch, after now, or before Since
+// Errors: ErrTime for a time before the epoch of the layout, after now, or before Since
 // without Backfill; ErrFull; those of the store. The id is then 0.
 func (i *Issuer) NextIDAt(ctx context.Context, at time.Time) (int64, error) {
 	var dst [1]int64
@@ -219,8 +230,8 @@ func (i *Issuer) NextIDAt(ctx context.Context, at time.Time) (int64, error) {
 	return dst[0], err
 }
 
-// NextIDsAt fills dst with rising ids for one time, by one reservation. On an error dst
-// is all zero; ids that were reserved are never issued.
+// NextIDsAt fills dst with ascending ids for one time, with one reservation. On error,
+// dst is zeroed and the reserved ids are never issued.
 func (i *Issuer) NextIDsAt(ctx context.Context, at time.Time, dst []int64) error {
 	if len(dst) == 0 {
 		return nil
@@ -239,32 +250,32 @@ func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
 		return fmt.Errorf("%w: %s is not from the layout's epoch %s to now (%s)", ErrTime, stamp(at), stamp(time.UnixMilli(l.Epoch)), stamp(now))
 	}
 	tick := at.UnixMilli() - (at.UnixMilli()-l.Epoch)%l.TimeUnit.Milliseconds()
-	if tick+l.TimeUnit.Milliseconds() > i.before { // not all of it is the caller's word
+	if tick+l.TimeUnit.Milliseconds() > i.before { // Backfill does not cover the whole tick
 		since, err := i.Since(ctx)
 		if err != nil {
 			return err
 		}
 		if tick < since.UnixMilli() {
-			return fmt.Errorf("%w: at %s a live process may have had the %d greatest worker ids, or another database may have counted: for %q this one counts from %s on; for rows that are older than the service's first id use Backfill with the time of that id",
+			return fmt.Errorf("%w: at %s a live process may have had the %d greatest worker ids, or another store may have counted, since namespace %q counts here from %s on; for rows older than the service's first id, use Backfill with the time of that id",
 				ErrTime, stamp(at), i.cfg.Reserved, i.cfg.Namespace, stamp(since))
 		}
 	}
 	span := (at.UnixMilli() - l.Epoch) / i.cfg.Every.Milliseconds()
 	name := i.name + strconv.FormatInt(span, 36)
-	var after int64 // the greatest number taken by this call
+	var after int64 // the greatest number that this call took
 	for rest := dst; len(rest) > 0; {
 		r, err := segment.Reserve(ctx, i.store, segment.Request{
 			Name: name, N: min(int64(len(rest)), segment.MaxReservation), Above: after, Max: i.PerSpan(), Start: 1, Create: true,
 		})
 		switch {
 		case errors.Is(err, segment.ErrEnd):
-			return fmt.Errorf("%w: the %d ids of the %v from %s are used up, or fewer than %d are left: spread the rows over more of the time around it, or reserve more worker ids by a new namespace (docs/upgrade.md), which has ids for times before the service's first id and from its own start on: %w",
-				ErrFull, i.PerSpan(), i.cfg.Every, stamp(time.UnixMilli(l.Epoch+span*i.cfg.Every.Milliseconds())), len(rest), err)
+			return fmt.Errorf("%w: fewer than %d of the %d ids of the %v from %s are left; spread the rows over nearby times, or reserve more worker ids with a new namespace (docs/upgrade.md): %w",
+				ErrFull, len(dst), i.PerSpan(), i.cfg.Every, stamp(time.UnixMilli(l.Epoch+span*i.cfg.Every.Milliseconds())), err)
 		case err != nil:
 			return fmt.Errorf("history: reserve ids of %q for %s: %w", i.cfg.Namespace, stamp(at), err)
 		}
 		for n := r.First; n <= r.Last; n++ {
-			worker := l.Workers() - 1 - (n-1)/l.PerTick() // from the top: more reserved ones leave what was counted as it is
+			worker := l.Workers() - 1 - (n-1)/l.PerTick() // from the top, so that raising Reserved keeps earlier counts valid
 			id, err := l.Encode(snowflake.Parts{Time: at, Worker: worker, Business: i.cfg.Business, Sequence: (n - 1) % l.PerTick()})
 			if err != nil {
 				return fmt.Errorf("history: %w", err)

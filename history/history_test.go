@@ -49,8 +49,8 @@ func issuer(t testing.TB, store segment.Store, cfg history.Config) *history.Issu
 	return i
 }
 
-// Several processes and runs make ids for the same and for neighboring times: none
-// comes twice, each has its time, and only reserved worker ids.
+// Several processes and runs issue ids for the same and for neighboring times. All are
+// unique, have the requested time, and carry only reserved worker ids.
 func TestIDsForThePast(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]func() segment.Store{
@@ -126,7 +126,7 @@ func TestEveryIDOfASecond(t *testing.T) {
 	require.NoError(t, i.NextIDsAt(t.Context(), at, nil))
 }
 
-// Ids of the past sort among the live ids where they belong, and equal none of them.
+// Ids for past times sort among the live ids by time and equal none of them.
 func TestPastAndLive(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -157,8 +157,9 @@ func TestTimesThatAreNoPast(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Without Backfill there are ids only for times since the store counts, which is some
-// minutes after the first process asked; with it also for whole ticks before its time.
+// Without Backfill, there are ids only for times from Since on, which is some minutes
+// after the first process asked. With it, there are ids for whole ticks before its time
+// too.
 func TestSince(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
@@ -189,12 +190,13 @@ func TestSince(t *testing.T) {
 	_, err = old.NextIDAt(t.Context(), start.Add(time.Minute))
 	require.NoError(t, err)
 
-	// A process that starts later takes what is on record.
+	// A process that starts later reads Since from the store.
 	later := issuer(t, store, cfg).At(func() time.Time { return now })
 	_, err = later.NextIDAt(t.Context(), start.Add(time.Minute+time.Second))
 	require.NoError(t, err)
 
-	// Another number of reserved worker ids, another layout, another span: since then.
+	// Another number of reserved worker ids, another layout or another span begins its
+	// own Since.
 	for _, change := range []func(*history.Config){
 		func(c *history.Config) { c.Reserved = 2 },
 		func(c *history.Config) { c.Layout.WorkerBits = 6 },
@@ -208,8 +210,8 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// How many ids there are for a second of the past, by default, with one reserved worker
-// id: docs/sizing.md has this table.
+// The default number of ids per second of the past with one reserved worker id.
+// docs/sizing.md has this table.
 func TestIDsASecond(t *testing.T) {
 	t.Parallel()
 	for preset, want := range map[string]string{
@@ -267,7 +269,7 @@ func TestConfigsThatAreWrong(t *testing.T) {
 	}
 }
 
-// down is a store that is away.
+// down is a store that always fails.
 type down struct{}
 
 func (down) Reserve(context.Context, segment.Request) (segment.Range, error) {

@@ -15,25 +15,21 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Center lends worker ids of this host to this process. Unlike other centers it holds
-// in memory what it has lent, since a lock is that of a process: who borrowed from a
-// Center renews and releases there. All methods are safe for concurrent use.
+// Center lends worker ids of this host to this process. Unlike other centers, it keeps
+// its grants in memory, because a lock belongs to a process: renew and release a grant
+// with the Center that lent it. All methods are safe for concurrent use.
 type Center struct {
 	choice
 	maxBehind time.Duration
 	maxAhead  time.Duration
 	now       func() time.Time
 
-	turn chan struct{} // holds a token while somebody works on what follows
+	turn chan struct{} // has an element while a call uses held
 	held map[holder]*loan
 }
 
-var (
-	_ lease.Center = (*Center)(nil)
-	_ lease.Lister = (*Center)(nil)
-)
+var _ lease.Center = (*Center)(nil)
 
-// A holder is one borrow.
 type holder struct {
 	namespace string
 	owner     [16]byte
@@ -41,30 +37,31 @@ type holder struct {
 
 func holderOf(r lease.Request) holder { return holder{r.Namespace, r.Owner} }
 
-// A loan is a grant that was not given back.
+// A loan is a grant that has not been given back.
 type loan struct {
 	lease.Grant
-	file *os.File // locked; nil: nothing is kept
+	file *os.File // locked; nil if no record is kept
 }
 
-// Option sets a knob of New.
+// Option configures a Center in New.
 type Option func(*Center) error
 
-// WithMaxAhead says how far a generator may run ahead of the clock: where no record
-// says what a predecessor used, ids start so far ahead. Give the MaxAhead of the
-// generators, if it is not the default; 0 to 1h. Default: snowflake.DefaultMaxAhead,
-// or two units of time of the layout where that is more.
+// WithMaxAhead sets how far a generator may run ahead of the clock, 0 to 1h. If no
+// record shows the last use of a worker id, ids start that far ahead. Set it if the
+// generators do not use the default MaxAhead. Default: snowflake.DefaultMaxAhead, or
+// two time units of the layout if that is longer.
 func WithMaxAhead(d time.Duration) Option {
 	return func(c *Center) error {
 		if d < 0 || d > time.Hour {
-			return fmt.Errorf("local: MaxAhead %v is not 0 to 1h", d)
+			return fmt.Errorf("local: MaxAhead %v is not from 0 to 1h", d)
 		}
 		c.maxAhead = d
 		return nil
 	}
 }
 
-// WithClock sets the clock of the host, for tests and simulations. Default: time.Now.
+// WithClock replaces the clock of the host, for tests and simulations. Default:
+// time.Now.
 func WithClock(now func() time.Time) Option {
 	return func(c *Center) error {
 		if now == nil {
@@ -75,12 +72,11 @@ func WithClock(now func() time.Time) Option {
 	}
 }
 
-// New returns a center that lends worker ids of the layout, from the first of the
-// sources that there is on this host. It looks at the host's name and addresses and
-// makes the directory; nothing is lent yet.
+// New returns a center that lends worker ids of the layout from the source of cfg. It
+// reads the host's name and addresses and creates the directory, and lends nothing.
 //
-// Errors: every fault of cfg; why none of the sources is there; why the first that is
-// there cannot be used.
+// The error lists all faults of cfg, or says why the source cannot be used on this
+// host.
 func New(cfg Config, layout snowflake.Layout, opts ...Option) (*Center, error) {
 	return newCenter(cfg, layout, inspect(), opts...)
 }
@@ -108,18 +104,16 @@ func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*Ce
 	return c, err
 }
 
-// Source returns where worker ids come from.
+// Source returns the source of the worker ids.
 func (c *Center) Source() Source { return c.source }
 
-// Promise says in one line how far worker ids of the source are unique, for status
-// pages and logs.
-func (c *Center) Promise() string { return c.promise }
+// Extras returns the name, the promise of the source with its warnings, Slots and
+// Close.
+func (c *Center) Extras() lease.Extras {
+	return lease.Extras{Name: c.String(), Warnings: slices.Clone(c.warnings), Promise: c.promise, Lister: c, Close: c.Close}
+}
 
-// Warnings says what can go wrong, and which sources are not there, to be logged at a
-// start.
-func (c *Center) Warnings() []string { return slices.Clone(c.warnings) }
-
-// String names the source and the directory.
+// String returns the name of the source and the directory.
 func (c *Center) String() string {
 	if c.dir == "" {
 		return fmt.Sprintf("local (%s)", c.source)
@@ -127,12 +121,12 @@ func (c *Center) String() string {
 	return fmt.Sprintf("local (%s in %s)", c.source, string(c.dir))
 }
 
-// Acquire lends a worker id: see the package's description of the sources. The same
-// owner gets the same again.
+// Acquire lends a worker id from the source. It returns the same worker id to the same
+// owner.
 //
-// Errors: *lease.NoFreeWorkerError where all slots of the host are held; ErrHeld;
-// ErrClockBehind; *lease.MismatchError; ErrDamaged and worker ids that the source does
-// not have, with lease.ErrSetup.
+// Errors: *lease.NoFreeWorkerError if all slots of the host are held; ErrHeld;
+// ErrClockBehind; *lease.MismatchError; and, wrapped with lease.ErrSetup, ErrDamaged or
+// the error for a range without a worker id of the source.
 func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err
@@ -151,13 +145,12 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 		lent = true
 		return c.lend(req)
 	}, func(g lease.Grant) {
-		if lent { // just now, so nobody uses it
+		if lent { // by this call, so no generator uses it
 			_ = c.giveBack(g, g.Floor)
 		}
 	})
 }
 
-// lend takes the first worker id that can be had.
 func (c *Center) lend(req lease.Request) (lease.Grant, error) {
 	first, last, err := c.workers(req)
 	if err != nil {
@@ -181,7 +174,7 @@ func (c *Center) lend(req lease.Request) (lease.Grant, error) {
 	now := c.now()
 	err = &lease.NoFreeWorkerError{Namespace: req.Namespace, First: first, Last: last, Now: now, Soonest: latest(now, soonest)}
 	for _, e := range errs {
-		if !errors.Is(e, ErrHeld) { // one of those that are not held says what is wrong
+		if !errors.Is(e, ErrHeld) { // explains more than ErrHeld
 			err = fmt.Errorf("%w; %w", e, err)
 			break
 		}
@@ -196,7 +189,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// candidates returns the worker ids to try, and when the first may be free.
+// candidates returns the worker ids to try, and when the first may become free.
 func (c *Center) candidates(req lease.Request, first, last int64) (iter.Seq[int64], time.Time, error) {
 	n := last - first + 1
 	begin := rand.Int64N(n)
@@ -232,9 +225,13 @@ func (c *Center) candidates(req lease.Request, first, last int64) (iter.Seq[int6
 	if at := slices.IndexFunc(used, func(r record) bool { return r.Mark >= now }); at >= 0 {
 		soonest = time.UnixMilli(used[at].Mark + 1)
 	}
-	// Least recently used first; then one that has no file, at random: who does not
-	// share the directory, though it should, then rarely takes the same. What a crash
-	// left behind, a mark that is ahead of the clock, comes after. Last what is damaged.
+	// The order is
+	//
+	//   - the least recently used;
+	//   - those without a file, at random, so that processes that should share the
+	//     directory but do not rarely collide;
+	//   - those with a mark ahead of the clock, as a crash leaves them;
+	//   - damaged ones.
 	return func(yield func(int64) bool) {
 		for _, ahead := range []bool{false, true} {
 			for _, r := range used {
@@ -251,11 +248,11 @@ func (c *Center) candidates(req lease.Request, first, last int64) (iter.Seq[int6
 	}, soonest, nil
 }
 
-// take lends worker id w if nobody has it.
+// take lends worker id w unless it is held.
 func (c *Center) take(req lease.Request, w int64) (lease.Grant, error) {
 	for _, l := range c.held {
 		if l.Worker == w && l.Namespace == req.Namespace && c.dir == "" {
-			return lease.Grant{}, fmt.Errorf("%w: %d of namespace %q by %q of this process", ErrHeld, w, req.Namespace, l.Holder)
+			return lease.Grant{}, fmt.Errorf("%w: %d of namespace %q, by %q in this process", ErrHeld, w, req.Namespace, l.Holder)
 		}
 	}
 	l := &loan{Grant: lease.Grant{Request: req, Worker: w}}
@@ -269,7 +266,7 @@ func (c *Center) take(req lease.Request, w int64) (lease.Grant, error) {
 	now := c.now().UnixMilli()
 	if r.Mark-now > (req.MaxTTL + c.maxBehind).Milliseconds() {
 		_ = l.file.Close()
-		return lease.Grant{}, fmt.Errorf("%w: worker id %d of namespace %q was used up to %s, and the host's clock shows %s, %v less, because it was set back or because of many crashes in a row: set the clock right (NTP); or wait; or, where it is right and was wrong before, delete %s once no id of this worker id lies above the clock",
+		return lease.Grant{}, fmt.Errorf("%w: worker id %d of namespace %q was used up to %s, and the host's clock shows %s, %v less; it was set back, or there were many crashes in a row: correct the clock (NTP), or wait; if it is right and was wrong before, delete %s once no id of this worker id lies above the clock",
 			ErrClockBehind, w, req.Namespace, stamp(r.Mark), stamp(now), time.UnixMilli(r.Mark).Sub(time.UnixMilli(now)), c.dir.path(req.Namespace, w))
 	}
 	l.Token, l.Now, l.Since, l.Floor = r.Token+1, now, now, max(r.Mark, now-1)
@@ -286,7 +283,7 @@ func (c *Center) take(req lease.Request, w int64) (lease.Grant, error) {
 
 func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339Nano) }
 
-// save writes the mark, before anything below it is used.
+// save writes the mark, before any time up to it is used.
 func (l *loan) save(mark int64) error {
 	if l.file == nil {
 		return nil
@@ -294,8 +291,8 @@ func (l *loan) save(mark int64) error {
 	return write(l.file, record{Worker: l.Worker, Token: l.Token, Mark: mark, Since: l.Since, Owner: l.Owner, Holder: l.Holder})
 }
 
-// intact tells whether l has the lock that others see. Where the file was taken away
-// it lets go.
+// intact reports whether the file that l locks is still the one at its path. If not, it
+// drops the loan.
 func (c *Center) intact(l *loan) bool {
 	if l.file == nil || c.dir.same(l.file, c.dir.path(l.Namespace, l.Worker)) {
 		return true
@@ -306,12 +303,11 @@ func (c *Center) intact(l *loan) bool {
 
 func (c *Center) letGo(l *loan) {
 	if l.file != nil {
-		_ = l.file.Close() // its lock goes with it
+		_ = l.file.Close() // closing releases the lock
 	}
 	delete(c.held, holderOf(l.Request))
 }
 
-// mine returns the loan that g is of, or nil.
 func (c *Center) mine(g lease.Grant) *loan {
 	l := c.held[holderOf(g.Request)]
 	if l == nil || l.Worker != g.Worker || l.Token != g.Token || !c.intact(l) {
@@ -320,8 +316,8 @@ func (c *Center) mine(g lease.Grant) *loan {
 	return l
 }
 
-// Renew raises the ceiling of g. ErrLost says that g was not lent here, or that the
-// file was taken away.
+// Renew raises the ceiling of g. It returns lease.ErrLost if this Center does not hold
+// g, or if the file was removed or replaced.
 func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
 	if err := g.Validate(); err != nil {
 		return lease.Grant{}, err
@@ -366,11 +362,11 @@ func (c *Center) giveBack(g lease.Grant, lastUsed int64) error {
 }
 
 func (c *Center) lost(g lease.Grant) error {
-	return fmt.Errorf("local: worker id %d of namespace %q: not lent here, given back, or its file was taken away: %w", g.Worker, g.Namespace, lease.ErrLost)
+	return fmt.Errorf("local: worker id %d of namespace %q: not lent here, given back, or its file was removed: %w", g.Worker, g.Namespace, lease.ErrLost)
 }
 
-// Slots shows the worker ids of the namespace that have a file, which is those of this
-// host that were ever lent. A holder that crashed is shown until its ceiling.
+// Slots returns the worker ids of the namespace that have a file: those ever lent on
+// this host. It shows a crashed holder until its ceiling.
 func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
 	if err := lease.CheckNamespace(namespace); err != nil || c.dir == "" {
 		return nil, err
@@ -390,9 +386,9 @@ func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, err
 	}, nil)
 }
 
-// Close lets go of the worker ids that were not given back, as the end of the process
-// does: who has them next starts above their ceilings. It is an error if a call is at
-// work on a disk that does not answer for a second.
+// Close drops the worker ids that were not given back, as the end of the process would.
+// Their next holders start above their ceilings. It returns an error if a call is still
+// waiting for the disk after a second.
 func (c *Center) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -408,8 +404,8 @@ func (c *Center) Close() error {
 	return nil
 }
 
-// work runs f, one call at a time, and returns when it has ended or ctx has: a disk can
-// take its time. undo, if there is one, is for what f did when nobody waited any more.
+// work runs f, one call at a time. A disk may be slow, so work returns when ctx ends,
+// and undo, which may be nil, then reverts what f does later.
 func work[T any](ctx context.Context, c *Center, f func() (T, error), undo func(T)) (T, error) {
 	type answer struct {
 		value T

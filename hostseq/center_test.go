@@ -21,7 +21,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A site is a host: a directory and a clock that is moved by hand.
+// A site is a host: a directory and a clock that the test sets.
 type site struct {
 	*testing.T
 	dir    string
@@ -37,7 +37,7 @@ func newSite(t *testing.T) *site {
 
 func (s *site) pass(d time.Duration) { s.ms.Add(d.Milliseconds()) }
 
-// center is that of another process.
+// center returns the center of another process.
 func (s *site) center(change ...func(*Config)) *Center {
 	s.Helper()
 	cfg := Config{Dir: s.dir}
@@ -96,7 +96,7 @@ func TestGrant(t *testing.T) {
 	require.Equal(t, g.Now-1+ahead, g.Floor, "what a predecessor may have used is not known")
 	require.Equal(t, g.Ceiling, s.mark(2), "on record before it is used")
 
-	// The same owner gets the same, at another time.
+	// The same owner gets the same grant again, later.
 	s.pass(500 * time.Millisecond)
 	again, err := c.Acquire(t.Context(), g.Request)
 	require.NoError(t, err)
@@ -203,7 +203,7 @@ func TestSlotsOfAHost(t *testing.T) {
 	require.Equal(t, []int64{0, 3}, []int64{full.First, full.Last})
 	require.Equal(t, grants[0].Ceiling+1, full.Soonest.UnixMilli(), "if it is not renewed")
 
-	// Least recently used first, and none that is ahead of the clock while others are not.
+	// The least recently used first, and none ahead of the clock while others are not.
 	s.pass(time.Minute)
 	for _, i := range []int{2, 0, 3} {
 		require.NoError(t, centers[i].Release(t.Context(), grants[i], grants[i].Floor+int64(100*i)))
@@ -232,7 +232,7 @@ func TestHashesShareNoneInADirectory(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	seen := map[int64]bool{}
-	hashed := func(c *Config) { c.Sources = []Source{Hash} }
+	hashed := func(c *Config) { c.Source = Hash }
 	for range 4 {
 		seen[s.acquire(s.center(hashed)).Worker] = true
 	}
@@ -240,7 +240,7 @@ func TestHashesShareNoneInADirectory(t *testing.T) {
 	_, err := s.center(hashed).Acquire(t.Context(), s.request())
 	var full *lease.NoFreeWorkerError
 	require.ErrorAs(t, err, &full)
-	// Without it each has its own, whoever has that too.
+	// Without the directory, each takes its own, even if another has the same.
 	alone := func(c *Config) { hashed(c); stateless(c) }
 	require.Equal(t, s.acquire(s.center(alone)).Worker, s.acquire(s.center(alone)).Worker)
 }
@@ -289,8 +289,8 @@ func TestClockBehind(t *testing.T) {
 	require.Equal(t, g.Ceiling, next.Floor)
 }
 
-// A clock that is set back while the worker id is held takes nothing from it: what the
-// generator makes of that is TestCenterSetBack of package snowflake.
+// A clock that is set back while the worker id is held does not affect the lease.
+// TestCenterSetBack of package snowflake shows what the generator does then.
 func TestClockSetBackWhileHeld(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -335,7 +335,7 @@ func TestDamagedRecord(t *testing.T) {
 		require.ErrorContains(t, err, "delete the file", name)
 		require.ErrorContains(t, err, path, name)
 		require.Equal(t, int64(-1), s.mark(2), "not shown as anything")
-		// Source lock takes the others.
+		// Source lock takes another worker id.
 		for range 3 {
 			require.NotEqual(t, int64(2), s.acquire(s.center()).Worker, name)
 		}
@@ -373,8 +373,7 @@ func TestFilesTakenAway(t *testing.T) {
 	}
 }
 
-// A file that is replaced between its opening and its locking is not the one that
-// others lock.
+// A file that is replaced between opening and locking is not the one that others lock.
 func TestFileReplacedWhileOpened(t *testing.T) {
 	t.Parallel()
 	d := slots(t.TempDir())
@@ -426,7 +425,7 @@ func TestPin(t *testing.T) {
 		require.Equal(t, lease.MismatchError{Namespace: "orders", Stored: g.Pin(), Asked: req.Pin()}, *mismatch)
 		require.ErrorContains(t, err, "delete "+filepath.Join(s.dir, "orders.pin"))
 	}
-	// Namespaces are apart, also those that look like paths or files.
+	// Namespaces are separate, even those that look like paths or files.
 	for _, ns := range []string{"ORDERS", "orders.0", "..", ".", "orders.pin"} {
 		req := s.request()
 		req.Namespace, req.Layout = ns, "of "+ns
@@ -521,8 +520,7 @@ func TestContextEnded(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// What a call does when nobody waits any more is undone, if it was a new loan; one that
-// is in use stays.
+// If nobody waits for a call any more, a new loan is undone. One in use stays.
 func TestAbandonedAcquire(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -576,7 +574,7 @@ func TestOptions(t *testing.T) {
 	require.Equal(t, 2*time.Minute, c.maxAhead)
 }
 
-// A disk that takes nothing: what is not on record is not allowed.
+// On a disk that fails writes, nothing is allowed that is not on record.
 func TestWriteFails(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -603,8 +601,8 @@ func TestWriteFails(t *testing.T) {
 	require.Greater(t, renewed.Ceiling, g.Ceiling)
 }
 
-// Processes borrow, renew, give back and crash at random, while the clock jumps: ranges
-// of a worker id are disjoint and rise.
+// Processes borrow, renew, give back and crash at random while the clock jumps. The
+// ranges of a worker id are disjoint and ascend.
 func TestRangesAreDisjoint(t *testing.T) {
 	t.Parallel()
 	for range 3 {

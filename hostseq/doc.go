@@ -1,14 +1,12 @@
-// Package hostseq lends worker ids without a center: nothing to install, no server, no
-// table. Use it for one host, for a StatefulSet, or where worker ids are given out by
-// hand. Do not use it for replicas that come and go on several hosts without numbers
-// of their own: only a center that all of them can reach (dbseq, redisseq) keeps those
-// apart.
+// Package hostseq lends worker ids without a server or a table. Use it on a single host,
+// in a StatefulSet, or if worker ids are assigned by hand. Do not use it for unnumbered
+// replicas that come and go on several hosts: only a center that all of them can reach
+// (dbseq, redisseq) keeps those apart.
 //
-// New returns a lease.Center, so a Keeper, its status and the rule of disjoint ranges
-// work as with any other. The worker id comes from the first of Config.Sources that
-// there is on this host:
+// New returns a lease.Center, which a keeper uses like any other. Config.Source says
+// where the worker id comes from:
 //
-//	explicit  Config.Worker. Unique if nobody else is given the number.
+//	explicit  Config.Worker. Unique if no other process is given the number.
 //	ordinal   The N of a host name that ends in -N, as in a StatefulSet. Unique
 //	          within one set of hosts that are numbered so.
 //	lock      A slot of this host, claimed by a lock on a file. Unique among the
@@ -16,19 +14,19 @@
 //	          their addresses, as far as those tell the hosts apart.
 //	hash      A hash of the machine and the process id. Unique by luck only.
 //
-// The default is explicit where Worker is set, else lock. ordinal is never chosen
-// unasked: a host name such as ip-10-0-1-23 ends in a number too. Nor is hash. A
-// source that there is, and whose worker id cannot be had, is an error: the number of
-// another source would be one of another scheme, that the first may give out too.
+// The default is explicit if Worker is set, else lock. Ordinal is never the default,
+// because host names such as ip-10-0-1-23 end in a number too. If the source has no
+// worker id on this host, New returns an error. It tries no other source, which could
+// give out the same numbers by another scheme.
 //
 // # What is on disk
 //
-// Each worker id has a file in Config.Dir, which holds a record of what it was used
-// for. Who holds the worker id holds a lock (flock) on the file. The kernel releases it
-// when the process dies, and not when it is paused. The record is written, and synced
-// to the disk, before the time that it allows is used: so the next holder starts above
-// all that was used, though the clock of the host is behind. It also makes a second
-// process with the same explicit worker id, or ordinal, an error on one host.
+// Each worker id has a file in Config.Dir, with a record of its use. The holder of the
+// worker id holds a lock (flock) on the file. The kernel releases the lock when the
+// process dies, but not while it is paused. A record is written and synced to disk
+// before the time that it allows is used. So the next holder starts above all times
+// used, even if the clock of the host is behind. On one host, a second process with the
+// same explicit worker id or ordinal gets an error.
 //
 //	acquire  lock the file; floor = max(mark, now-1);
 //	         mark = ceiling = max(now, floor) + TTL
@@ -36,31 +34,36 @@
 //	         max(mark, ceiling, now + TTL)
 //	release  mark = last use; unlock
 //
-// A lease does not expire: the lock is the lease. The ceiling is there for the marks.
+// A lease does not expire: the lock is the lease. The ceiling only serves the mark.
 //
-// now is the clock of the host. If the mark is ahead of it, which is so after a crash
-// and after the clock was set back, ids begin above the mark, and carry times ahead of
-// the clock until that has caught up. A clock that is behind by more than
-// Config.MaxBehind is an error.
+// now is the clock of the host. The mark may be ahead of it after a crash, or after the
+// clock was set back. Ids then begin above the mark, and their times are ahead of the
+// clock until it has caught up. A clock that is behind by more than Config.MaxBehind is
+// an error.
 //
-// A record that cannot be read is an error, never an empty record; source lock passes
-// its worker id by. A write that a power loss interrupts leaves the record as it was
-// before: it is one sector.
+// A record that cannot be read is an error and never counts as empty; source lock skips
+// its worker id. A power loss during a write leaves the previous record, because a
+// record is one disk sector.
 //
-// Where there is no file yet, or none is kept (Config.Stateless), nothing tells a new
-// host from one that has forgotten. Then ids start WithMaxAhead above the clock, since
-// a predecessor may have run so far ahead of it. After a crash, or after the clock was
-// set back, it may have run further: see Limits.
+// If there is no file yet, or none is kept (Config.Stateless), a new host looks like one
+// that has lost its records. Ids then start WithMaxAhead above the clock, because a
+// predecessor may have run that far ahead. After a crash, or if the clock was set back,
+// it may have run further: see Limits.
 //
 // # Limits
 //
-// What is not covered: files that are deleted while a process holds them (its next
-// renewal notices, but what it may use until its ceiling can be used by another too);
-// a directory that is gone, as that of a container that was made anew, when the clock
-// was set back, or within minutes of a crash: who starts after a crash is up to a TTL
-// ahead of the clock until that has caught up; file systems whose locks do not work, as some network file
-// systems; processes that are copied with their memory. Directories and files that
-// everyone may write to are refused, and so are those of a user who is neither root nor
-// this one and shares no group with it. Links in the directory are not followed. Where the system has no flock (Windows) there are no records:
-// only explicit and ordinal, with Stateless, and hash.
+// The following can repeat ids:
+//
+//   - Files deleted while a process holds them. Its next renewal notices, but until its
+//     ceiling another process may use the same times.
+//   - A lost directory, such as that of a recreated container, if the clock was set back
+//     or a process crashed in the last minutes. A process that starts after a crash is
+//     up to a TTL ahead of the clock until the clock has caught up.
+//   - File systems whose locks do not work, such as some network file systems.
+//   - Processes that are copied with their memory.
+//
+// Directories and files that everyone may write to are refused. So are those of another
+// user, unless that is root or their group is one of this process. Links in the
+// directory are not followed. Systems without flock, such as Windows, keep no records:
+// only explicit and ordinal with Stateless, and hash, work there.
 package hostseq

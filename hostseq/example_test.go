@@ -11,11 +11,11 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// One line, nothing to install.
+// A Center needs nothing but a directory.
 func Example() {
 	ctx := context.Background()
 	layout := snowflake.Layout{}
-	dir, err := os.MkdirTemp("", "snowlease") // without Dir: a directory of the user
+	dir, err := os.MkdirTemp("", "snowlease") // if Dir is empty, it is a directory of the user
 	if err != nil {
 		panic(err)
 	}
@@ -46,8 +46,7 @@ func Example() {
 	// <nil>
 }
 
-// A worker id that is set by hand. What it was used for is still kept, so that a
-// restart goes on above it.
+// A worker id set by hand. Its use is recorded, so a restart goes on above it.
 func ExampleConfig_explicit() {
 	dir, err := os.MkdirTemp("", "snowlease")
 	if err != nil {
@@ -74,14 +73,14 @@ func ExampleConfig_explicit() {
 	// true
 }
 
-// Without a directory the clock of the host must not be set back across a restart.
-func ExampleCenter_Promise() {
+// Without a directory, the clock of the host must not be set back across a restart.
+func ExampleCenter_Extras() {
 	worker := int64(5)
 	center, err := hostseq.New(hostseq.Config{Worker: &worker, Stateless: true}, snowflake.Layout{})
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(center.Promise())
+	fmt.Println(center.Extras().Promise)
 	// Output:
 	// worker id 5 is set by hand: unique if no other process of the namespace is given it; no record is kept, so ids can repeat if the clock is set back across a restart
 }

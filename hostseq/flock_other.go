@@ -8,7 +8,6 @@ import (
 	"runtime"
 )
 
-// canLock says why there are no locks on this system.
 func canLock() error {
 	return fmt.Errorf("local: no file locks on %s", runtime.GOOS)
 }

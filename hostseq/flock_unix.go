@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// canLock says why there are no locks on this system.
+// canLock returns why there are no locks on this system, or nil.
 func canLock() error { return nil }
 
-// flock takes the lock on f, or reports that another has it. The kernel releases it
+// flock takes the lock on f and reports whether it was free. The kernel releases it
 // with the last descriptor of f.
 func flock(f *os.File) (bool, error) {
 	for {

@@ -12,13 +12,12 @@ import (
 	"strings"
 )
 
-// A host is what is looked up on this one.
 type host struct {
 	name      string
 	pid       int
-	addrs     []netip.Prefix // of interfaces that are up; each with its network's bits
-	outward   netip.Addr     // where packets to others come from; invalid if there is no way
-	identity  string         // differs between hosts, as far as can be
+	addrs     []netip.Prefix // of interfaces that are up, with their network's bits
+	outward   netip.Addr     // source address of packets to other hosts; invalid without a route
+	identity  string         // differs between hosts as far as possible
 	container bool
 	dir       string // the default directory
 	dirErr    error
@@ -28,7 +27,7 @@ func inspect() host {
 	name, _ := os.Hostname()
 	h := host{name: name, pid: os.Getpid(), outward: outward(), container: inContainer(os.Getenv, exists)}
 	macs := []string{}
-	interfaces, _ := net.Interfaces() // none: what needs an address says so
+	interfaces, _ := net.Interfaces() // an error shows up where an address is needed
 	for _, i := range interfaces {
 		if i.Flags&net.FlagUp == 0 || i.Flags&net.FlagLoopback != 0 {
 			continue
@@ -50,9 +49,9 @@ func inspect() host {
 	return h
 }
 
-// outward asks the routing table; nothing is sent.
+// outward consults the routing table without sending anything.
 func outward() netip.Addr {
-	for _, to := range []string{"192.0.2.1:9", "[2001:db8::1]:9"} { // addresses for documentation
+	for _, to := range []string{"192.0.2.1:9", "[2001:db8::1]:9"} { // reserved for documentation
 		if c, err := net.Dial("udp", to); err == nil {
 			defer func() { _ = c.Close() }()
 			if from, ok := c.LocalAddr().(*net.UDPAddr); ok {
@@ -73,9 +72,9 @@ func inContainer(env func(string) string, exists func(string) bool) bool {
 		exists("/.dockerenv") || exists("/run/.containerenv")
 }
 
-// defaultDir lasts across a restart of the host, which /var/lock and /tmp do not, and
-// only its user can write to it. Where a service has no such directory of its own it
-// is an error: a private /tmp would look like a shared one.
+// defaultDir returns a directory that survives a restart of the host, unlike /var/lock
+// and /tmp, and that only its user can write to. It fails for a service without such a
+// directory, because a private /tmp would look like a shared one.
 func defaultDir(system string, uid int, env func(string) string) (string, error) {
 	home := env("HOME")
 	var base string
@@ -94,8 +93,7 @@ func defaultDir(system string, uid int, env func(string) string) (string, error)
 	return filepath.Join(base, "snowlease"), nil
 }
 
-// address returns the address that machine bits are taken from, with the bits of its
-// network.
+// address returns the address for the machine bits, with the bits of its network.
 func (h host) address(network string) (netip.Prefix, error) {
 	var within []netip.Prefix
 	if network != "" {
@@ -109,7 +107,7 @@ func (h host) address(network string) (netip.Prefix, error) {
 			}
 		}
 		if len(within) != 1 {
-			return netip.Prefix{}, fmt.Errorf("%w: of this host's addresses %v, %d lie in network %s: one must", errNotHere, h.addrs, len(within), network)
+			return netip.Prefix{}, fmt.Errorf("of this host's addresses %v, %d lie in network %s: set a network that contains exactly one", h.addrs, len(within), network)
 		}
 		return within[0], nil
 	}
@@ -122,12 +120,11 @@ func (h host) address(network string) (netip.Prefix, error) {
 		}
 	}
 	if len(within) != 1 {
-		return netip.Prefix{}, fmt.Errorf("%w: of this host's addresses %v, %d are private, and others are not reached from one of them: set network to where the right one lies", errNotHere, h.addrs, len(within))
+		return netip.Prefix{}, fmt.Errorf("of this host's addresses %v, %d are private, and none of them reaches other hosts: set network to the network of the right one", h.addrs, len(within))
 	}
 	return within[0], nil
 }
 
-// machine returns the last bits of the address.
 func machine(a netip.Addr, bits uint8) int64 {
 	var n int64
 	for _, b := range a.AsSlice() {

@@ -20,7 +20,8 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// roleKey makes the test binary the process of an application instead.
+// roleKey is an environment variable that makes the test binary act as an application
+// process.
 const roleKey = "SNOWLEASE_LOCAL_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -34,7 +35,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// A role is what a process is set up for.
 type role struct {
 	Config Config
 	Layout snowflake.Layout
@@ -42,13 +42,11 @@ type role struct {
 	Frozen time.Time     // its clock stands still
 }
 
-// An order to a process: one verb.
 type order struct {
 	Verb string
 	IDs  int
 }
 
-// An answer of a process.
 type answer struct {
 	Grant  lease.Grant
 	IDs    []int64
@@ -58,7 +56,7 @@ type answer struct {
 	Behind bool
 }
 
-// play obeys orders until its input ends.
+// play carries out orders until its input ends.
 func play(text string) error {
 	var r role
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
@@ -141,7 +139,6 @@ func rangeOf(g lease.Grant, at time.Duration) snowflake.Range {
 	return snowflake.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: at}
 }
 
-// A process is one that the test has started.
 type process struct {
 	*testing.T
 	cmd *exec.Cmd
@@ -176,7 +173,6 @@ func (p *process) do(verb string, ids int) answer {
 	return a
 }
 
-// must is do without an error.
 func (p *process) must(verb string, ids int) answer {
 	p.Helper()
 	a := p.do(verb, ids)
@@ -184,7 +180,7 @@ func (p *process) must(verb string, ids int) answer {
 	return a
 }
 
-// kill lets the process do nothing more, and returns when it is gone.
+// kill kills the process and returns when it is gone.
 func (p *process) kill() {
 	if p.cmd.ProcessState == nil {
 		_ = p.cmd.Process.Kill()

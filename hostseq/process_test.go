@@ -14,7 +14,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// narrow has four slots.
+// narrow is a layout with four slots.
 var narrow = snowflake.Layout{WorkerBits: 2}.WithDefaults()
 
 func TestProcessesGetSlotsOfTheirOwn(t *testing.T) {
@@ -44,12 +44,12 @@ func TestProcessesGetSlotsOfTheirOwn(t *testing.T) {
 	late := start(t, r)
 	require.True(t, late.do("acquire", 0).Full)
 
-	// A pause keeps the slot.
+	// A paused process keeps its slot.
 	holders[2].signal(syscall.SIGSTOP)
 	require.True(t, late.do("acquire", 0).Full)
 	holders[2].signal(syscall.SIGCONT)
 
-	// A death does not, and what was used is passed by.
+	// A dead one does not, and what it used is skipped.
 	last := holders[1].must("renew", 0)
 	used := holders[1].must("ids", 1000).IDs[999]
 	holders[1].kill()
@@ -59,7 +59,7 @@ func TestProcessesGetSlotsOfTheirOwn(t *testing.T) {
 	require.Greater(t, late.must("ids", 1).IDs[0], used)
 	require.Equal(t, int64(2), holders[2].must("renew", 0).Grant.Worker)
 
-	// What was given back is there at once.
+	// A slot that was given back is available at once.
 	holders[3].must("release", 0)
 	require.Equal(t, int64(3), start(t, r).must("acquire", 0).Grant.Worker)
 }
@@ -93,13 +93,13 @@ func TestRestartWithTheClockBehind(t *testing.T) {
 			r.Offset = -time.Hour
 			far := start(t, r).do("acquire", 0)
 			require.True(t, far.Behind, far.Err)
-			require.Regexp(t, `\d+m.* less, .*: set the clock right .*delete .*orders\.7\.slot`, far.Err)
+			require.Regexp(t, `\d+m.* less; .*: correct the clock .*delete .*orders\.7\.slot`, far.Err)
 		})
 	}
 }
 
-// Processes come, issue ids and go, most of them by being killed, with clocks that
-// differ by less than MaxBehind.
+// Processes start, issue ids and end, most of them killed, with clocks that differ by
+// less than MaxBehind.
 func TestNoIDTwiceOnAHost(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -131,7 +131,7 @@ func TestNoIDTwiceOnAHost(t *testing.T) {
 	require.Greater(t, len(seen.ids), 1000)
 }
 
-// The same check sees what happens without records.
+// The same check finds repeated ids without records.
 func TestWithoutRecordsAClockMustNotBeSetBack(t *testing.T) {
 	t.Parallel()
 	r := role{Frozen: time.Now(), Config: Config{Worker: worker(7)}}
@@ -153,7 +153,7 @@ func TestWithoutRecordsAClockMustNotBeSetBack(t *testing.T) {
 	}
 }
 
-// A ledger counts ids that it sees again.
+// A ledger counts repeated ids.
 type ledger struct {
 	mu    sync.Mutex
 	ids   map[int64]bool

@@ -7,25 +7,25 @@ import (
 	"hash/crc32"
 )
 
-// A record is what a file says of its worker id. Times are Unix milliseconds.
+// A record is the content of a slot file. Times are Unix milliseconds.
 type record struct {
 	Worker int64
-	Token  int64 // 0: never lent
-	Mark   int64 // nothing above it was used
+	Token  int64 // 0 if never lent
+	Mark   int64 // no time above it was used
 	Since  int64
 	Owner  [16]byte
-	Holder string // empty: given back, or never lent
+	Holder string // empty if given back or never lent
 }
 
-// recordSize is that of a disk's sector: a sector is written whole or not at all.
+// recordSize is the size of a disk sector, which is written whole or not at all.
 const recordSize = 512
 
-// maxNumber bounds tokens and times: a time so late is in the year 33658.
+// maxNumber bounds tokens and times. As a time it lies in the year 33658.
 const maxNumber = 999_999_999_999_999
 
 const magic = "snowlea1"
 
-// onDisk is all of a record but its checksum.
+// onDisk is a record without its checksum.
 type onDisk struct {
 	Magic                      [8]byte
 	Worker, Token, Mark, Since int64
@@ -35,12 +35,12 @@ type onDisk struct {
 	_                          [recordSize - 8 - 4*8 - 16 - 1 - 255 - 4]byte
 }
 
-// encode cuts a holder of more than 255 bytes.
+// encode truncates a holder of more than 255 bytes.
 func (r record) encode() []byte {
 	d := onDisk{Worker: r.Worker, Token: r.Token, Mark: r.Mark, Since: r.Since, Owner: r.Owner}
 	copy(d.Magic[:], magic)
 	d.Length = uint8(copy(d.Holder[:], r.Holder))
-	b, _ := binary.Append(make([]byte, 0, recordSize), binary.BigEndian, d) // fails for other types only
+	b, _ := binary.Append(make([]byte, 0, recordSize), binary.BigEndian, d) // fails only for other types
 	return binary.BigEndian.AppendUint32(b, sum(b))
 }
 
@@ -60,7 +60,7 @@ func decode(b []byte, worker int64) (record, error) {
 	case string(d.Magic[:]) != magic:
 		return record{}, fmt.Errorf("it begins with %q instead of %q: another version wrote it", d.Magic, magic)
 	case d.Worker != worker:
-		return record{}, fmt.Errorf("it is that of worker id %d", d.Worker)
+		return record{}, fmt.Errorf("it belongs to worker id %d", d.Worker)
 	case min(d.Token, d.Mark, d.Since) < 0 || max(d.Token, d.Mark, d.Since) > maxNumber:
 		return record{}, fmt.Errorf("token %d, mark %d or since %d is not 0 to %d", d.Token, d.Mark, d.Since, int64(maxNumber))
 	}

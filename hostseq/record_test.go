@@ -37,7 +37,7 @@ func encodeSum(b []byte) []byte {
 	return []byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}
 }
 
-// No bit of a record can change unseen, nor can its end be missing.
+// Any changed bit and any truncation of a record is detected.
 func TestRecordDamage(t *testing.T) {
 	t.Parallel()
 	good := sample.encode()
@@ -65,7 +65,7 @@ func FuzzRecord(f *testing.F) {
 		r, err := decode(b, worker)
 		if err != nil {
 			require.Equal(t, record{}, r)
-			// With the right checksum the rest is looked at too.
+			// With the right checksum, the other fields are checked too.
 			if len(b) != recordSize {
 				return
 			}

@@ -14,12 +14,11 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-const maxPin = 1024 // bytes: several times what a pin has
+const maxPin = 1024 // bytes, several times the length of a pin
 
-// slots are the files of a directory.
 type slots string
 
-// prepare makes the directory, unless there is one, and proves that it can be used.
+// prepare creates the directory if necessary and checks that it is usable.
 func (d slots) prepare() error {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
 		return fmt.Errorf("no directory for locks and records: %w: set dir to one that can be written to", err)
@@ -40,17 +39,17 @@ func (d slots) prepare() error {
 	return nil
 }
 
-// private says why others than root, the process's user and its groups could have made a
-// file or directory, or could change it.
+// private returns an error if a file or directory may have been made, or can be
+// changed, by anyone but root, the user of this process and its groups.
 func private(info fs.FileInfo) error {
 	if info.Mode().Perm()&0o002 != 0 {
-		return errors.New("it can be written to by everyone, who could take its locks (chmod o-w)")
+		return errors.New("everyone can write to it, and could take its locks (chmod o-w)")
 	}
 	return ownedByOthers(info)
 }
 
-// openFile opens a file of the directory. Links are not followed, and what is no file,
-// or another user's, is an error.
+// openFile opens a file of the directory. It follows no links. Anything but a regular
+// file, or a file of another user, is an error.
 func openFile(path string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(path, flag|openFlags, 0)
 	if err != nil {
@@ -58,7 +57,7 @@ func openFile(path string, flag int) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file (%v): remove it", path, info.Mode())
+		err = fmt.Errorf("%s is not a regular file (%v): remove it", path, info.Mode())
 	}
 	if err == nil {
 		if err = private(info); err != nil {
@@ -71,7 +70,6 @@ func openFile(path string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// readFile reads up to n bytes of a file of the directory.
 func readFile(path string, n int64) ([]byte, error) {
 	f, err := openFile(path, os.O_RDONLY)
 	if err != nil {
@@ -85,30 +83,30 @@ func (d slots) path(namespace string, worker int64) string {
 	return filepath.Join(string(d), fmt.Sprintf("%s.%d.slot", namespace, worker))
 }
 
-// pin holds the namespace to what its first member asked for.
+// pin checks the request against the pin of the first member of the namespace.
 func (d slots) pin(req lease.Request) error {
 	path := filepath.Join(string(d), req.Namespace+".pin")
 	stored, err := readFile(path, maxPin)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = d.create(path, []byte(req.Pin()+"\n")); err == nil {
+		if err = d.create(path, []byte(req.Pin().String()+"\n")); err == nil {
 			stored, err = readFile(path, maxPin)
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("local: pin of namespace %q: %w", req.Namespace, err)
 	}
-	if was := strings.TrimSuffix(string(stored), "\n"); was != req.Pin() {
-		err = &lease.MismatchError{Namespace: req.Namespace, Stored: was, Asked: req.Pin()}
-		return fmt.Errorf("local: %w (to change it: stop all of them, then delete %s)", err, path)
+	if was := strings.TrimSuffix(string(stored), "\n"); was != req.Pin().String() {
+		err = &lease.MismatchError{Namespace: req.Namespace, Stored: lease.ParsePin(was), Asked: req.Pin()}
+		return fmt.Errorf("local: %w (to change it, stop all members, then delete %s)", err, path)
 	}
 	return nil
 }
 
-// create makes a file with all its content, or leaves the one that is there. A crash
-// leaves none with less.
+// create makes a file with all of its content, or leaves an existing one. A crash never
+// leaves a partial file.
 func (d slots) create(path string, content []byte) error {
 	name := filepath.Join(string(d), fmt.Sprintf(".new-%016x", rand.Uint64()))
-	// For the group too, as far as the umask lets it: several users may share dir.
+	// Writable by the group too, if the umask allows it: several users may share dir.
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o660)
 	if err != nil {
 		return err
@@ -123,7 +121,7 @@ func (d slots) create(path string, content []byte) error {
 	return errors.Join(err, os.Remove(name), d.sync())
 }
 
-// sync makes names of files last.
+// sync makes directory entries durable.
 func (d slots) sync() error {
 	f, err := os.Open(string(d))
 	if err != nil {
@@ -132,7 +130,7 @@ func (d slots) sync() error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// open locks the file of a worker id, which it makes if there is none, and reads its
+// open locks the file of a worker id, which it creates if necessary, and reads its
 // record. Errors: ErrHeld, ErrDamaged.
 func (d slots) open(namespace string, worker int64) (*os.File, record, error) {
 	path := d.path(namespace, worker)
@@ -153,25 +151,24 @@ func (d slots) open(namespace string, worker int64) (*os.File, record, error) {
 	return f, r, nil
 }
 
-// claim locks f and reads its record.
 func (d slots) claim(f *os.File, path, namespace string, worker int64) (record, error) {
 	locked, err := flock(f)
 	r, damage := read(f, worker)
 	switch {
 	case err != nil:
-		return r, fmt.Errorf("local: lock %s: %w: set dir to a directory of a file system with locks", path, err)
+		return r, fmt.Errorf("local: lock %s: %w: set dir to a directory on a file system with locks", path, err)
 	case !locked:
 		return r, fmt.Errorf("%w: %d of namespace %q by %q (file %s)", ErrHeld, worker, namespace, r.Holder, path)
 	case !d.same(f, path):
 		return r, fmt.Errorf("local: %s was replaced or deleted meanwhile: its worker id may be in use until ttl has passed", path)
 	case damage != nil:
-		return r, fmt.Errorf("%w: %w: file %s: %w: what the worker id was used for is not known; delete the file once the host's clock is right and has passed all ids of worker id %d",
+		return r, fmt.Errorf("%w: %w: file %s: %w: the last use of the worker id is unknown; delete the file once the host's clock is right and has passed all ids of worker id %d",
 			lease.ErrSetup, ErrDamaged, path, damage, worker)
 	}
 	return r, nil
 }
 
-// same tells whether f is the file at path still.
+// same reports whether f is still the file at path.
 func (d slots) same(f *os.File, path string) bool {
 	mine, err := f.Stat()
 	if err != nil {
@@ -182,7 +179,7 @@ func (d slots) same(f *os.File, path string) bool {
 }
 
 func read(f io.ReaderAt, worker int64) (record, error) {
-	b := make([]byte, recordSize+1) // one more: the file is not longer
+	b := make([]byte, recordSize+1) // one more, to notice a longer file
 	n, err := f.ReadAt(b, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return record{}, err
@@ -190,7 +187,7 @@ func read(f io.ReaderAt, worker int64) (record, error) {
 	return decode(b[:n], worker)
 }
 
-// write returns when the record is on the disk.
+// write returns once the record is on disk.
 func write(f *os.File, r record) error {
 	if _, err := f.WriteAt(r.encode(), 0); err != nil {
 		return fmt.Errorf("local: write record: %w", err)
@@ -201,8 +198,8 @@ func write(f *os.File, r record) error {
 	return nil
 }
 
-// list reads the records of a namespace without their locks: some may change meanwhile.
-// Those that cannot be read have an error instead.
+// list reads the records of a namespace without locking, so some may change meanwhile.
+// Unreadable ones have an error instead.
 func (d slots) list(namespace string) (map[int64]record, map[int64]error, error) {
 	entries, err := os.ReadDir(string(d))
 	if err != nil {
@@ -216,7 +213,7 @@ func (d slots) list(namespace string) (map[int64]record, map[int64]error, error)
 		if !ok || err != nil || d.path(namespace, worker) != filepath.Join(string(d), e.Name()) {
 			continue
 		}
-		b, err := readFile(filepath.Join(string(d), e.Name()), recordSize+1) // one more: the file is not longer
+		b, err := readFile(filepath.Join(string(d), e.Name()), recordSize+1) // one more, to notice a longer file
 		if err == nil {
 			records[worker], err = decode(b, worker)
 		}

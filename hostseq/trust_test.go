@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What somebody has put in the place of a file is neither followed nor waited for, and
-// nothing of it is shown.
+// Whatever somebody has put where a file belongs is neither followed nor waited
+// for, and its content is not shown.
 func TestWhatIsNoFileOfOurs(t *testing.T) {
 	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -24,10 +24,10 @@ func TestWhatIsNoFileOfOurs(t *testing.T) {
 		want string
 	}{
 		"a link":               {func(path string) error { return os.Symlink(secret, path) }, "too many levels of symbolic links"},
-		"a named pipe":         {func(path string) error { return syscall.Mkfifo(path, 0o600) }, "is no regular file"},
+		"a named pipe":         {func(path string) error { return syscall.Mkfifo(path, 0o600) }, "is not a regular file"},
 		"a directory":          {func(path string) error { return os.Mkdir(path, 0o700) }, "director"},
 		"a device":             {func(path string) error { return os.Symlink("/dev/zero", path) }, "too many levels of symbolic links"},
-		"everyone's file":      {func(path string) error { return writable(path, 0o666) }, "written to by everyone"},
+		"everyone's file":      {func(path string) error { return writable(path, 0o666) }, "everyone can write to it"},
 		"a file of everything": {func(path string) error { return os.Truncate(path, 1<<40) }, ""},
 	}
 	for name, c := range puts {
@@ -57,7 +57,7 @@ func TestWhatIsNoFileOfOurs(t *testing.T) {
 					require.NotContains(t, err.Error(), "hunter2")
 					require.Less(t, len(err.Error()), 3000)
 				case <-time.After(time.Minute):
-					t.Fatal("it waits for the other end of a pipe")
+					t.Fatal("the call blocks on a pipe")
 				}
 			})
 		}

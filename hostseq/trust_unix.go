@@ -10,12 +10,12 @@ import (
 	"syscall"
 )
 
-// openFlags keep a name that somebody else has made from leading elsewhere, and a named
-// pipe from keeping the caller waiting.
+// openFlags prevents following links that somebody else has made, and blocking on a
+// named pipe.
 const openFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// ownedByOthers says why a file or directory is in the hands of somebody who shares no
-// group with this process and is not root.
+// ownedByOthers returns an error if the owner of a file or directory is neither root
+// nor this user, and its group is none of this process.
 func ownedByOthers(info fs.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || st.Uid == 0 || int64(st.Uid) == int64(os.Geteuid()) || int64(st.Gid) == int64(os.Getegid()) {
@@ -25,5 +25,5 @@ func ownedByOthers(info fs.FileInfo) error {
 	if err == nil && slices.Contains(groups, int(st.Gid)) {
 		return nil
 	}
-	return fmt.Errorf("it belongs to user %d and group %d, of which this process (user %d) is none", st.Uid, st.Gid, os.Geteuid())
+	return fmt.Errorf("it belongs to user %d and group %d, and this process runs as user %d outside that group", st.Uid, st.Gid, os.Geteuid())
 }

@@ -2,7 +2,8 @@ package idworker
 
 import "sync/atomic"
 
-// Batches counts the calls of NextIDs that filled a slice, by how many ids it took.
+// Batches counts successful calls of NextIDs by how many ids they returned. Calls with an
+// empty slice are not counted.
 type Batches struct {
 	UpTo10   int64 `json:"up_to_10"`
 	UpTo100  int64 `json:"up_to_100"`
@@ -10,8 +11,7 @@ type Batches struct {
 	More     int64 `json:"more"`
 }
 
-// batches is what a worker and those made of it by For count together, one addition a
-// batch.
+// batches is shared by a worker and all its Streams.
 type batches struct{ upTo10, upTo100, upTo1000, more atomic.Int64 }
 
 func (b *batches) add(ids int) {
@@ -28,6 +28,6 @@ func (b *batches) add(ids int) {
 	}
 }
 
-func (b *batches) told() Batches {
+func (b *batches) load() Batches {
 	return Batches{b.upTo10.Load(), b.upTo100.Load(), b.upTo1000.Load(), b.more.Load()}
 }

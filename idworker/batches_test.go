@@ -9,8 +9,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// TestBatches: a worker and those for its business numbers count their batches together,
-// and count none that got no ids.
+// A worker and its Streams count their batches together. Batches without ids do not count.
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	layout := snowflake.Layout{WorkerBits: 5, SequenceBits: 12, BusinessBits: 2}
@@ -18,7 +17,7 @@ func TestBatches(t *testing.T) {
 	require.NoError(t, err)
 	other, err := w.For(3)
 	require.NoError(t, err)
-	for n, by := range map[int]*idworker.IdWorker{0: w, 1: w, 10: other, 11: w, 100: w, 101: other, 1000: w, 1001: w} {
+	for n, by := range map[int]*idworker.Stream{0: &w.Stream, 1: &w.Stream, 10: other, 11: &w.Stream, 100: &w.Stream, 101: other, 1000: &w.Stream, 1001: &w.Stream} {
 		require.NoError(t, by.NextIDs(t.Context(), make([]int64, n)))
 	}
 	_, err = w.NextIDWait(t.Context())
@@ -27,5 +26,5 @@ func TestBatches(t *testing.T) {
 	require.Equal(t, want, w.Status().Batches)
 	require.NoError(t, w.Close(t.Context()))
 	require.ErrorIs(t, w.NextIDs(t.Context(), make([]int64, 5)), idworker.ErrStopped)
-	require.Equal(t, want, other.Status().Batches)
+	require.Equal(t, want, w.Status().Batches)
 }

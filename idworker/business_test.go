@@ -14,11 +14,14 @@ import (
 var business = snowflake.Layout{WorkerBits: 5, BusinessBits: 5, SequenceBits: 12}
 
 func TestBusinessNumbers(t *testing.T) {
-	var w, refunds *idworker.IdWorker
+	var w *idworker.IdWorker
 	cfg := idworker.Config{Namespace: "orders", Layout: business, Business: 1}
 	a := fxtest.New(t, fx.NopLogger, fx.Supply(newSQLite(t, cfg), cfg),
-		idworker.Module, idworker.Business("refunds", 2),
-		fx.Populate(&w), fx.Invoke(fx.Annotate(func(r *idworker.IdWorker) { refunds = r }, fx.ParamTags(`name:"refunds"`))))
+		idworker.Module, fx.Populate(&w))
+	refunds, err := w.For(2) // before the start
+	require.NoError(t, err)
+	_, err = refunds.NextID()
+	require.ErrorIs(t, err, idworker.ErrNotStarted)
 	a.RequireStart()
 	number := func(id int64, err error) int64 {
 		t.Helper()
@@ -31,28 +34,24 @@ func TestBusinessNumbers(t *testing.T) {
 	require.Equal(t, int64(1), number(w.NextID()))
 	require.Equal(t, int64(2), number(refunds.NextID()))
 	require.Equal(t, int64(2), number(refunds.NextIDWait(t.Context())))
-	require.Equal(t, int64(31), number(w.NextIDFor(31)))
+	last, err := refunds.For(31)
+	require.NoError(t, err)
+	require.Equal(t, int64(31), number(last.NextID()))
 	ids := make([]int64, 5)
 	require.NoError(t, refunds.NextIDs(t.Context(), ids))
 	require.Equal(t, int64(2), number(ids[4], nil))
 	require.Equal(t, int64(1), w.Status().Business)
-	require.Equal(t, int64(2), refunds.Status().Business)
 	require.Equal(t, int64(9), w.Status().Issued, "they share a sequence")
 
-	_, err := w.For(32)
+	_, err = w.For(32)
 	require.ErrorContains(t, err, "0 to 31")
-	_, err = w.NextIDFor(-1)
+	_, err = w.For(-1)
 	require.ErrorContains(t, err, "0 to 31")
-	require.NoError(t, refunds.Close(t.Context()))
-	require.True(t, w.Ready(), "the worker id is not the derived worker's to give back")
 	a.RequireStop()
-	id, err := w.NextIDFor(3)
+	id, err := refunds.NextID()
 	require.ErrorIs(t, err, idworker.ErrStopped)
 	require.Zero(t, id)
-	_, err = refunds.NextID()
-	require.ErrorIs(t, err, idworker.ErrStopped)
 
-	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Business("", 1)).Err(), "name is empty")
 	err = idworker.Config{Namespace: "orders", Business: 1}.Validate()
 	require.ErrorContains(t, err, "business 1 is not 0 to 0")
 }

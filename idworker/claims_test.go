@@ -12,7 +12,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A time field that ends within five years is told at the start, within one it fails.
+// A start warns if the time field ends within five years, and fails within one.
 func TestTimeFieldThatEnds(t *testing.T) {
 	one := int64(1)
 	for _, c := range []struct {
@@ -24,7 +24,7 @@ func TestTimeFieldThatEnds(t *testing.T) {
 		var j journal
 		var w *idworker.IdWorker
 		a := app(t, &w, j.provide(), fx.Supply(idworker.Config{
-			Mode: idworker.ModeLocal, Worker: &one, Layout: layout, Local: hostseq.Config{Stateless: true},
+			Mode: idworker.ModeLocal, Layout: layout, Local: hostseq.Config{Worker: &one, Stateless: true},
 		}))
 		a.RequireStart()
 		if c.warns {

@@ -17,7 +17,7 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// A witness is a center that notes what it lends: each loan as it was last renewed.
+// A witness is a center that records its grants, each as it was last renewed.
 type witness struct {
 	lease.Center
 	mu    sync.Mutex
@@ -55,7 +55,7 @@ func (w *witness) note(g lease.Grant, err error) (lease.Grant, error) {
 	return g, err
 }
 
-// requireDisjoint: no two loans of a worker id have a millisecond in common.
+// requireDisjoint checks that no two grants of a worker id share a millisecond.
 func (w *witness) requireDisjoint(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()
@@ -70,10 +70,10 @@ func (w *witness) requireDisjoint(t *testing.T) {
 	}
 }
 
-// The center's clock steps, on real servers: back and forth within what a borrower
-// accepts, an hour either way, and back by the skew across a restart. Grants have no
-// millisecond in common, ids rise, and they go on: at once where the lease or another
-// can be had, and with the clock where it is so far off that nobody may borrow by it.
+// The clock of a real server steps: back and forth within what a borrower accepts, an hour
+// either way, and back by the skew across a restart. Grants share no millisecond, ids
+// ascend, and they continue: at once if a lease can be had, otherwise as soon as the clock
+// is close enough to borrow by.
 func TestClockOfTheCenterSteps(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(testing.TB) (*testserver.Server, lease.Center){
@@ -102,13 +102,13 @@ func TestClockOfTheCenterSteps(t *testing.T) {
 			t.Parallel()
 			srv, center := start(t)
 			c := &witness{Center: center}
-			cfg := idworker.Config{Namespace: "orders", TTL: 8 * time.Second, Skew: time.Second, Wait: time.Minute}
-			cfg.MaxTTL = cfg.TTL
+			cfg := idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{TTL: 8 * time.Second}, Store: idworker.StoreConfig{Skew: time.Second}, Wait: time.Minute}
+			cfg.Lease.MaxTTL = cfg.Lease.TTL
 			req, err := cfg.Request()
 			require.NoError(t, err)
-			require.NoError(t, center.(lease.Initializer).Init(t.Context(), req))
+			require.NoError(t, center.Extras().Init(t.Context(), req))
 
-			w, err := idworker.Open(t.Context(), cfg, c)
+			w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(c))
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, w.Close(context.Background())) })
 			prev := int64(0)
@@ -121,8 +121,8 @@ func TestClockOfTheCenterSteps(t *testing.T) {
 				prev = id
 				return nil
 			}
-			// until issues an id every millisecond until ready says so, and returns how
-			// often there was none.
+			// until issues an id every millisecond until ready returns true. It returns how
+			// many calls failed.
 			until := func(ready func() bool) (gaps int) {
 				t.Helper()
 				require.Eventually(t, func() bool {
@@ -133,12 +133,12 @@ func TestClockOfTheCenterSteps(t *testing.T) {
 				}, time.Minute, time.Millisecond)
 				return gaps
 			}
-			// step steps the clock and returns when a renewal or another worker id shows it.
+			// step steps the clock and returns once a renewal or another worker id shows it.
 			step := func(d time.Duration) (gaps int) {
 				t.Helper()
 				srv.ShiftClock(d)
 				stepped := time.Now()
-				return until(func() bool { return w.Status().Renewed.After(stepped.Add(time.Second)) && w.Ready() })
+				return until(func() bool { return w.Status().Renewed.After(stepped.Add(time.Second)) && ready(w) })
 			}
 			borrow := func() error {
 				req.Owner, req.Local = lease.NewOwner(), time.Now().UnixMilli()
@@ -164,9 +164,9 @@ func TestClockOfTheCenterSteps(t *testing.T) {
 			require.Zero(t, step(0))
 
 			srv.Kill()
-			srv.ShiftClock(-cfg.Skew)
+			srv.ShiftClock(-cfg.Store.Skew)
 			srv.Start()
-			step(-cfg.Skew)
+			step(-cfg.Store.Skew)
 			until(func() bool { return borrow() == nil }) // after the quarantine
 			until(func() bool { return next() == nil })   // the lease may have expired meanwhile
 			step(0)

@@ -2,16 +2,11 @@ package idworker
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/robfig/cron/v3"
 
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/lease"
@@ -21,129 +16,143 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Mode says where worker ids come from.
+// Mode is where worker ids come from.
 type Mode string
 
 // The modes.
 const (
-	ModeAuto  Mode = "auto"  // the one client that is there
+	ModeAuto  Mode = "auto"  // the database or Redis, whichever client is given
 	ModeDB    Mode = "db"    // a *gorm.DB
 	ModeRedis Mode = "redis" // a redis.UniversalClient or *redis.Client
-	ModeLocal Mode = "local" // Config.Local: no center; what it promises depends on the source
-	// ModeRedisSequence counts ids in Redis, so that any number of processes share one
-	// worker id and, with Prefetch 1, one order: see package redisseq/counter. There is no
-	// lease; each id, or block of ids, costs a round trip.
+	ModeLocal Mode = "local" // Config.Local: no center; how unique ids are depends on the source
+	// ModeRedisSequence counts ids in Redis. Any number of processes share one worker id
+	// and, with Prefetch 1, one order: see package redisseq/counter. There is no lease. Each
+	// id, or block of ids, costs a round trip.
 	ModeRedisSequence Mode = "redis-sequence"
 )
 
-// Config is the configuration of a worker. Zero means the default. A
-// time.Duration reads "30s" in YAML, koanf and mapstructure; in JSON it is a number
-// of nanoseconds.
+// Config configures a worker. A zero field means its default. A key that the mode does not
+// use is an error, unless it has its default value. A time.Duration is written "30s" in
+// YAML, koanf and mapstructure, and as a number of nanoseconds in JSON.
 type Config struct {
-	// Namespace is what shares one pool of worker ids: the replicas of one service.
-	// 1 to 64 characters of A-Z a-z 0-9 . _ - ; required, but for mode local, where
-	// it is "local" by default.
+	// Namespace names the service whose replicas share one pool of worker ids: 1 to 64
+	// characters of A-Z a-z 0-9 . _ - . Required, except in mode local, where the default
+	// is "local".
 	Namespace string `yaml:"namespace" json:"namespace" koanf:"namespace" mapstructure:"namespace" env:"NAMESPACE"`
 	// Mode is auto, db, redis, local or redis-sequence; auto never chooses the last two.
-	// A lease.Center that the application provides comes before auto, db and redis,
-	// whatever clients are there; local and redis-sequence take none. Default: auto.
+	// A lease.Center that the application provides takes precedence over auto, db and
+	// redis. Modes local and redis-sequence ignore it. Default: auto.
 	Mode Mode `yaml:"mode" json:"mode" koanf:"mode" mapstructure:"mode" env:"MODE"`
-	// Preset names a layout: default, twitter, discord, wide, yitter or jssafe.
-	// Default: default. Give Preset or Layout.
+	// Preset names a layout: default, twitter, discord, wide, yitter or jssafe. Set either
+	// Preset or Layout. Default: default.
 	Preset string `yaml:"preset" json:"preset" koanf:"preset" mapstructure:"preset" env:"PRESET"`
-	// Layout is the layout in its parts.
+	// Layout describes the layout field by field.
 	Layout snowflake.Layout `yaml:"layout" json:"layout" koanf:"layout" mapstructure:"layout" envPrefix:"LAYOUT_"`
-	// Business is the business number that ids carry, where the layout has business
-	// bits: 0 to 2^business_bits - 1. See IdWorker.For for several. Default: 0.
-	Business int64 `yaml:"business" json:"business" koanf:"business" mapstructure:"business" env:"BUSINESS"`
 	// Workers is the range of worker ids that this process may borrow, such as
-	// "0-15". Default: all of the layout. Disjoint ranges let two centers serve one
-	// stream of ids. Ids for times past are made only where the range ends with the
-	// layout's last worker id.
+	// "0-15". Disjoint ranges let two centers serve one stream of ids. NextIDAt needs a
+	// range that ends with the layout's last worker id. Not in mode redis-sequence.
+	// Default: all worker ids of the layout.
 	Workers string `yaml:"workers" json:"workers" koanf:"workers" mapstructure:"workers" env:"WORKERS"`
-	// Reserved is how many of the greatest worker ids are never lent, for ids of times
-	// past (NextIDAt), which mode db counts; the Namespace then has 48 characters at most.
-	// The namespace pins what is left. Default: 0.
+	// Reserved is how many of the highest worker ids are kept for ids of past times
+	// (NextIDAt) and never lent. NextIDAt needs mode db and a Namespace of at most 48
+	// characters. The namespace pins the number of worker ids that remain. Default: 0.
 	Reserved int64 `yaml:"reserved" json:"reserved" koanf:"reserved" mapstructure:"reserved" env:"RESERVED"`
-	// TTL is how long a lease lasts without renewal, and so how long ids go on
-	// while the center is away, and how long a crashed process keeps its worker id.
-	// 100ms to MaxTTL, at least 10 time units of the layout. Default: 30s.
-	TTL time.Duration `yaml:"ttl" json:"ttl" koanf:"ttl" mapstructure:"ttl" env:"TTL"`
-	// MaxTTL bounds the TTL of all members of the namespace, which pins it: see
-	// ExactTimes. At most 24h. Default: the larger of TTL and 30s.
-	MaxTTL time.Duration `yaml:"max_ttl" json:"max_ttl" koanf:"max_ttl" mapstructure:"max_ttl" env:"MAX_TTL"`
-	// Skew is how far the center's clock may be behind the latest time that it ever
-	// showed when it loses records. The namespace pins it. At most TTL/2. Default: 2s.
-	Skew time.Duration `yaml:"skew" json:"skew" koanf:"skew" mapstructure:"skew" env:"SKEW"`
-	// Renew is the cron schedule of renewals, seconds optional, or a descriptor.
-	// Each of its times is one renewal, up to a thirtieth of TTL early so that replicas
-	// spread. The lease is renewed after a third of TTL in any case; a start with a
-	// schedule that is sparser logs a warning. cron/v3 only plans: the keeper waits by
-	// the monotonic clock, so that a step of the wall clock, or a sparse schedule, loses
-	// no lease. Default: "@every 10s".
-	Renew string `yaml:"renew" json:"renew" koanf:"renew" mapstructure:"renew" env:"RENEW"`
-	// Wait bounds how long a start waits for a free worker id, a center that is
-	// down or a quarantine, within the start's context. Default: 10s.
-	Wait time.Duration `yaml:"wait" json:"wait" koanf:"wait" mapstructure:"wait" env:"WAIT"`
-	// ExactTimes says what happens where the center may have forgotten who has which
-	// worker id: at the first start in a namespace, and after a wipe or a failover. With
-	// false, new worker ids are lent after Skew and a quarter of a second, and ids carry
-	// times up to MaxTTL ahead of the clock until that has caught up. With true, none is
-	// lent for MaxTTL + Skew, and a start that Wait does not outlast fails. In mode
-	// redis-sequence MaxAhead is in the place of MaxTTL. Default: false.
-	ExactTimes bool `yaml:"exact_times" json:"exact_times" koanf:"exact_times" mapstructure:"exact_times" env:"EXACT_TIMES"`
-	// OnLost says what the loss of a lease means: continue borrows another worker
-	// id; shutdown ends the fx application too. Default: continue.
-	OnLost string `yaml:"on_lost" json:"on_lost" koanf:"on_lost" mapstructure:"on_lost" env:"ON_LOST"`
-	// Quarantine says whether the center compares the store's incarnation:
-	// on-change, or never for a store that loses no acknowledged write. Default:
-	// on-change.
-	Quarantine string `yaml:"quarantine" json:"quarantine" koanf:"quarantine" mapstructure:"quarantine" env:"QUARANTINE"`
-	// WaitReplicas is how many replicas of a Redis must have a grant before it is used,
-	// for a failover to one that is not told of the old master's last grants (split
-	// brain): all of them. Fewer that answer: no new grant, and ids go on to the
-	// ceiling. See redisseq.WithWaitReplicas. Modes redis, redis-sequence and auto
-	// only. Segments kept in a Redis wait as well; those of db and db+redis do not,
-	// since the database keeps them. Default: 0.
-	WaitReplicas int `yaml:"wait_replicas" json:"wait_replicas" koanf:"wait_replicas" mapstructure:"wait_replicas" env:"WAIT_REPLICAS"`
-	// MaxAhead is how far a burst of ids may run ahead of the clock, 2 time units
-	// to 1h. In mode redis-sequence the namespace pins it. Default: 1s, or 2 time units
-	// where that is more.
+	// Business is the business number that ids carry if the layout has business bits: 0 to
+	// 2^business_bits - 1. IdWorker.For issues ids with other numbers. Default: 0.
+	Business int64 `yaml:"business" json:"business" koanf:"business" mapstructure:"business" env:"BUSINESS"`
+	// MaxAhead is how far a burst of ids may run ahead of the clock, 2 time units of the
+	// layout to 1h. In mode redis-sequence, the namespace pins it. Default: the larger of
+	// 1s and 2 time units.
 	MaxAhead time.Duration `yaml:"max_ahead" json:"max_ahead" koanf:"max_ahead" mapstructure:"max_ahead" env:"MAX_AHEAD"`
-	// Holder says who has a worker id, for people to read, at most 255 bytes.
-	// Default: program@host:pid.
+	// Wait is how long a start waits for a free worker id, for a center that is down or
+	// for the end of a quarantine. The start's context may end sooner. Default: 10s.
+	Wait time.Duration `yaml:"wait" json:"wait" koanf:"wait" mapstructure:"wait" env:"WAIT"`
+	// Holder tells people which process has a worker id, at most 255 bytes. Default:
+	// program@host:pid.
 	Holder string `yaml:"holder" json:"holder" koanf:"holder" mapstructure:"holder" env:"HOLDER"`
-	// Worker is the worker id of mode local by hand: short for Local.Worker; by default
-	// Local.Sources find one. In mode redis-sequence it is the number that all ids of
-	// the namespace carry, 0 by default. No other mode takes it.
-	Worker *int64 `yaml:"worker" json:"worker" koanf:"worker" mapstructure:"worker" env:"WORKER"`
-	// Local says where mode local finds worker ids. Default: Worker if that is set,
-	// else a slot of this host.
+	// Lease configures the lease of a worker id. All modes except redis-sequence.
+	Lease LeaseConfig `yaml:"lease" json:"lease" koanf:"lease" mapstructure:"lease" envPrefix:"LEASE_"`
+	// Store describes what the database or Redis behind the worker ids may forget. All
+	// modes except local.
+	Store StoreConfig `yaml:"store" json:"store" koanf:"store" mapstructure:"store" envPrefix:"STORE_"`
+	// Local says where mode local finds worker ids. Default: a slot of this host.
 	Local hostseq.Config `yaml:"local" json:"local" koanf:"local" mapstructure:"local" envPrefix:"LOCAL_"`
-	// Prefetch is the most ids that one call of Redis reserves ahead, 1 to 1,048,576; 1
-	// makes ids rise across processes. Mode redis-sequence only. Default: 4096.
-	Prefetch int64 `yaml:"prefetch" json:"prefetch" koanf:"prefetch" mapstructure:"prefetch" env:"PREFETCH"`
-	// MaxAge is how long an id may lie reserved before it is issued, which bounds how far
-	// ids are out of order across processes, 10ms to 1h. Mode redis-sequence only.
-	// Default: 1s.
-	MaxAge time.Duration `yaml:"max_age" json:"max_age" koanf:"max_age" mapstructure:"max_age" env:"MAX_AGE"`
-	// Segments are sequences of small numbers beside the ids: see NewSegments. In the
-	// environment: SEGMENTS_0_NAME and so on. Default: none.
+	// Sequence configures how mode redis-sequence counts ids in Redis.
+	Sequence SequenceConfig `yaml:"sequence" json:"sequence" koanf:"sequence" mapstructure:"sequence" envPrefix:"SEQUENCE_"`
+	// Segments are sequences of small numbers in addition to the ids: see type Segments. The
+	// environment variables are SEGMENTS_0_NAME and so on. Default: none.
 	Segments []segment.Config `yaml:"segments" json:"segments" koanf:"segments" mapstructure:"segments" envPrefix:"SEGMENTS_"`
-	// SegmentStore says where Segments are kept: auto (the one client that is there, the
-	// database if both are), db, redis, or db+redis: in the database, with a Redis
-	// before it that gives the numbers of strict order. A Redis creates no names by
-	// itself, since it may have lost them: see package redisseq/segments. Default: auto.
+	// SegmentStore is where Segments are kept: auto, db, redis or db+redis. auto takes the
+	// database, or Redis if there is no database. db+redis keeps them in the database and
+	// issues the numbers of strict order through Redis. Redis creates no names on its own,
+	// since it may have lost them: see package redisseq/segments. Default: auto.
 	SegmentStore string `yaml:"segment_store" json:"segment_store" koanf:"segment_store" mapstructure:"segment_store" env:"SEGMENT_STORE"`
 }
 
-// Values of Config.OnLost, Config.Quarantine and Config.SegmentStore, and defaults.
+// LeaseConfig configures the lease of a worker id, in all modes except redis-sequence.
+type LeaseConfig struct {
+	// TTL is how long a lease lasts without renewal: how long ids continue while the center
+	// is unreachable, and how long a crashed process keeps its worker id. 100ms to MaxTTL,
+	// and at least 10 time units of the layout. Default: 30s.
+	TTL time.Duration `yaml:"ttl" json:"ttl" koanf:"ttl" mapstructure:"ttl" env:"TTL"`
+	// MaxTTL bounds the TTL of all members of the namespace, which pins it. It also bounds
+	// how far ids run ahead after a loss of records: see StoreConfig.ExactTimes. At most
+	// 24h. Default: the larger of TTL and 30s.
+	MaxTTL time.Duration `yaml:"max_ttl" json:"max_ttl" koanf:"max_ttl" mapstructure:"max_ttl" env:"MAX_TTL"`
+	// Renew is the cron schedule of renewals, with optional seconds, or a descriptor such as
+	// "@every 10s". A renewal comes up to a thirtieth of TTL early, so that replicas spread.
+	// The lease is renewed after a third of TTL at the latest; a sparser schedule logs a
+	// warning at the start. Waiting uses the monotonic clock, so neither a step of the wall
+	// clock nor a sparse schedule loses a lease. Default: "@every 10s".
+	Renew string `yaml:"renew" json:"renew" koanf:"renew" mapstructure:"renew" env:"RENEW"`
+	// OnLost is what happens when a lease is lost: continue borrows another worker id,
+	// shutdown also ends the fx application. Default: continue.
+	OnLost string `yaml:"on_lost" json:"on_lost" koanf:"on_lost" mapstructure:"on_lost" env:"ON_LOST"`
+}
+
+// StoreConfig describes what a database or Redis may forget and how to react, in all modes
+// except local.
+type StoreConfig struct {
+	// Skew is how far behind the latest time it ever showed the store's clock may be when
+	// the store loses records. The namespace pins it. At most half of the lease's TTL; in
+	// mode redis-sequence 1ms to 1h. Default: 2s.
+	Skew time.Duration `yaml:"skew" json:"skew" koanf:"skew" mapstructure:"skew" env:"SKEW"`
+	// ExactTimes chooses what happens when the store may have forgotten who holds which
+	// worker id: at the first start in a namespace, and after a wipe or a failover. If
+	// false, worker ids are lent again after Skew and a quarter of a second, and ids carry
+	// times up to MaxTTL ahead until the clock catches up. If true, none is lent for
+	// MaxTTL + Skew, and a start fails if Wait is shorter. In mode redis-sequence, MaxAhead
+	// replaces MaxTTL. Default: false.
+	ExactTimes bool `yaml:"exact_times" json:"exact_times" koanf:"exact_times" mapstructure:"exact_times" env:"EXACT_TIMES"`
+	// Quarantine is on-change or never. on-change starts a quarantine when the store's
+	// incarnation changes, such as after a failover. never is for a store that loses no
+	// acknowledged write. Mode local uses it for Segments kept in Redis. Default: on-change.
+	Quarantine lease.Quarantine `yaml:"quarantine" json:"quarantine" koanf:"quarantine" mapstructure:"quarantine" env:"QUARANTINE"`
+	// WaitReplicas is how many replicas of a Redis must acknowledge a grant before it is
+	// used. Set it to all of them against split brain. If fewer acknowledge, no grant is
+	// used, and ids continue to the ceiling of the last one. See redisseq.WithWaitReplicas.
+	// Segments with segment_store redis wait too; those of db and db+redis do not, since the
+	// database keeps them. Modes redis, redis-sequence and auto only. Default: 0.
+	WaitReplicas int `yaml:"wait_replicas" json:"wait_replicas" koanf:"wait_replicas" mapstructure:"wait_replicas" env:"WAIT_REPLICAS"`
+}
+
+// SequenceConfig configures how mode redis-sequence counts ids in Redis.
+type SequenceConfig struct {
+	// Worker is the worker id that all ids of the namespace carry. The namespace pins it.
+	// Default: 0.
+	Worker int64 `yaml:"worker" json:"worker" koanf:"worker" mapstructure:"worker" env:"WORKER"`
+	// Prefetch is the most ids that one call to Redis reserves, 1 to 1,048,576. With 1, ids
+	// ascend across processes. Default: 4096.
+	Prefetch int64 `yaml:"prefetch" json:"prefetch" koanf:"prefetch" mapstructure:"prefetch" env:"PREFETCH"`
+	// MaxAge is how long a reserved id may wait to be issued, 10ms to 1h. It bounds how far
+	// ids are out of order across processes. Default: 1s.
+	MaxAge time.Duration `yaml:"max_age" json:"max_age" koanf:"max_age" mapstructure:"max_age" env:"MAX_AGE"`
+}
+
+// Values of LeaseConfig.OnLost and Config.SegmentStore, and defaults.
 const (
 	OnLostContinue = "continue"
 	OnLostShutdown = "shutdown"
-
-	QuarantineOnChange = "on-change"
-	QuarantineNever    = "never"
 
 	SegmentStoreAuto    = "auto"
 	SegmentStoreDB      = "db"
@@ -153,29 +162,42 @@ const (
 	DefaultRenew = "@every 10s"
 )
 
-// WithDefaults returns c with its zero fields filled in, but for Layout, whose
-// defaults depend on Preset.
+// WithDefaults returns c with its zero fields set to their defaults, except Layout and
+// Local, whose defaults depend on Preset and on the host.
 func (c Config) WithDefaults() Config {
 	c.Mode = cmp.Or(c.Mode, ModeAuto)
-	if len(c.Local.Sources) == 0 {
-		c.Local.Sources = nil // [] in a file
+	c.Wait = cmp.Or(c.Wait, keeper.DefaultWait)
+	c.Holder = cmp.Or(c.Holder, holder())
+	if c.Mode == ModeLocal {
+		c.Namespace = cmp.Or(c.Namespace, string(ModeLocal))
 	}
+	c.Lease = c.Lease.withDefaults()
+	c.Store = c.Store.withDefaults()
+	c.Sequence = c.Sequence.withDefaults()
 	if len(c.Segments) == 0 {
 		c.Segments = nil
 	}
 	c.SegmentStore = cmp.Or(c.SegmentStore, SegmentStoreAuto)
-	if c.Mode == ModeLocal {
-		c.Namespace = cmp.Or(c.Namespace, string(ModeLocal))
-		c.Local.Worker = cmp.Or(c.Local.Worker, c.Worker)
-	}
+	return c
+}
+
+func (c LeaseConfig) withDefaults() LeaseConfig {
 	c.TTL = cmp.Or(c.TTL, lease.DefaultTTL)
 	c.MaxTTL = cmp.Or(c.MaxTTL, max(c.TTL, lease.DefaultTTL))
-	c.Skew = cmp.Or(c.Skew, lease.DefaultSkew)
 	c.Renew = cmp.Or(c.Renew, DefaultRenew)
-	c.Wait = cmp.Or(c.Wait, keeper.DefaultWait)
 	c.OnLost = cmp.Or(c.OnLost, OnLostContinue)
-	c.Quarantine = cmp.Or(c.Quarantine, QuarantineOnChange)
-	c.Holder = cmp.Or(c.Holder, holder())
+	return c
+}
+
+func (c StoreConfig) withDefaults() StoreConfig {
+	c.Skew = cmp.Or(c.Skew, lease.DefaultSkew)
+	c.Quarantine = cmp.Or(c.Quarantine, lease.QuarantineOnChange)
+	return c
+}
+
+func (c SequenceConfig) withDefaults() SequenceConfig {
+	c.Prefetch = cmp.Or(c.Prefetch, counter.DefaultPrefetch)
+	c.MaxAge = cmp.Or(c.MaxAge, counter.DefaultMaxAge)
 	return c
 }
 
@@ -188,230 +210,16 @@ func holder() string {
 	return strings.ToValidUTF8(h[:min(len(h), lease.MaxHolder)], "")
 }
 
-// A plan is what a valid Config comes to.
-type plan struct {
-	Config
-	layout   snowflake.Layout
-	request  lease.Request
-	schedule cron.Schedule
-	// renewGiven: Config.Renew is set. The default is for the default TTL, and sparser
-	// than shorter ones need, which is nobody's fault.
-	renewGiven  bool
-	options     []snowflake.Option
-	sequence    counter.Config // of mode redis-sequence
-	fixed       bool           // the worker id is Worker, and nothing is asked
-	hasReserved bool           // the reserved worker ids are among Workers
-}
-
-// Validate reports every fault of c, defaults filled in, in one error, or nil.
+// Validate checks c with its defaults filled in. The error joins a *ConfigError for each
+// fault.
 func (c Config) Validate() error {
 	_, err := c.plan()
 	return err
 }
 
-// Request returns what c asks a center for. Owner is new in each.
+// Request returns the request that c makes to a center, with a new Owner. Errors: those of
+// Validate.
 func (c Config) Request() (lease.Request, error) {
 	p, err := c.plan()
 	return p.request, err
-}
-
-func (c Config) plan() (plan, error) {
-	given := c.Renew != ""
-	c = c.WithDefaults()
-	p := plan{Config: c, renewGiven: given}
-	var errs []error
-	fault := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("idworker: config: "+format, args...))
-	}
-	oneOf := func(key, value string, allowed ...string) {
-		for _, a := range allowed {
-			if value == a {
-				return
-			}
-		}
-		fault("%s %q is unknown: choose %s", key, value, strings.Join(allowed, ", "))
-	}
-
-	byHand, counted := c.Mode == ModeLocal, c.Mode == ModeRedisSequence
-	oneOf("mode", string(c.Mode), string(ModeAuto), string(ModeDB), string(ModeRedis), string(ModeLocal), string(ModeRedisSequence))
-	oneOf("on_lost", c.OnLost, OnLostContinue, OnLostShutdown)
-	oneOf("quarantine", c.Quarantine, QuarantineOnChange, QuarantineNever)
-
-	switch err := lease.CheckNamespace(c.Namespace); {
-	case c.Namespace == "":
-		fault(`namespace is empty: name what shares one pool of worker ids, such as "orders"; all replicas of one service have the same`)
-	case err != nil:
-		fault("namespace %q: give 1 to %d characters of A-Z a-z 0-9 . _ -", c.Namespace, lease.MaxNamespace)
-	}
-
-	layout, err := c.layout()
-	if err == nil {
-		err = layout.Validate()
-	}
-	if err == nil {
-		err = layout.CheckTime(time.Now())
-	}
-	if err != nil {
-		fault("layout: %w", err)
-		layout = snowflake.Layout{}.WithDefaults() // to go on looking for faults
-	}
-	p.layout = layout
-
-	if n := int64(1) << layout.BusinessBits; c.Business < 0 || c.Business >= n {
-		fault("business %d is not 0 to %d, which the layout's %d business bits hold: give another, or more layout.business_bits", c.Business, n-1, layout.BusinessBits)
-	}
-	pool := layout.Workers() - c.Reserved
-	if c.Reserved < 0 || pool < 1 {
-		fault("reserved %d is not 0 to %d, all worker ids of the layout but one", c.Reserved, layout.Workers()-1)
-		pool = layout.Workers()
-	}
-	first, last, err := workers(c.Workers, pool, layout.Workers())
-	if err != nil {
-		fault("workers %q: %w", c.Workers, err)
-	}
-	p.hasReserved = last >= pool
-	last = min(last, pool-1)
-	if c.TTL < lease.MinTTL || c.TTL < 10*layout.TimeUnit {
-		fault("ttl %v is too short: give at least %v and 10 time units of the layout (%v)", c.TTL, lease.MinTTL, 10*layout.TimeUnit)
-	}
-	if c.MaxTTL < c.TTL || c.MaxTTL > 24*time.Hour {
-		fault("max_ttl %v is not from ttl (%v) to 24h: raise it for all members of the namespace", c.MaxTTL, c.TTL)
-	}
-	if !counted && (c.Skew < 0 || c.Skew > c.TTL/2) {
-		fault("skew %v is not from 0 to half of ttl (%v): lower it, or raise ttl", c.Skew, c.TTL/2)
-	}
-	for _, f := range []struct {
-		key string
-		d   time.Duration
-	}{{"ttl", c.TTL}, {"max_ttl", c.MaxTTL}, {"skew", c.Skew}} {
-		if f.d%time.Millisecond != 0 {
-			fault("%s %v is finer than a millisecond: give whole milliseconds", f.key, f.d)
-		}
-	}
-	switch {
-	case c.WaitReplicas < 0:
-		fault("wait_replicas %d is negative: give the number of replicas of the Redis, or 0 to wait for none", c.WaitReplicas)
-	case c.WaitReplicas > 0 && c.Mode != ModeRedis && c.Mode != ModeAuto && !counted:
-		fault("wait_replicas %d with mode %s: %s", c.WaitReplicas, c.Mode, waitReplicasElsewhere)
-	}
-	if p.schedule, err = parseSchedule(c.Renew); err != nil {
-		fault("renew %q is not a cron schedule (%w): give \"@every 10s\" or \"*/10 * * * * *\", seconds first and optional", c.Renew, err)
-	}
-	if c.MaxAhead != 0 {
-		if c.MaxAhead < 2*layout.TimeUnit || c.MaxAhead > time.Hour {
-			fault("max_ahead %v is not from 2 time units of the layout (%v) to 1h", c.MaxAhead, 2*layout.TimeUnit)
-		} else {
-			p.options = append(p.options, snowflake.WithMaxAhead(c.MaxAhead))
-		}
-	}
-	if len(c.Holder) > lease.MaxHolder {
-		fault("holder %q has %d bytes: give at most %d", c.Holder, len(c.Holder), lease.MaxHolder)
-	}
-	switch {
-	case byHand && c.Worker != nil && *c.Worker != *c.Local.Worker:
-		fault("worker %d and local.worker %d differ: give one of them", *c.Worker, *c.Local.Worker)
-	case byHand:
-		if err := c.Local.Validate(layout); err != nil {
-			fault("local: %w", err)
-		}
-	case !reflect.ValueOf(c.Local).IsZero():
-		fault("local is set, but mode %s finds worker ids by a center: leave it out, or set mode local", c.Mode)
-	case counted:
-		p.sequence = c.sequence(layout)
-		if err := p.sequence.Validate(); c.Namespace != "" && err != nil {
-			fault("mode %s: %w", c.Mode, err)
-		}
-		if p.sequence.Worker >= pool && c.Reserved > 0 {
-			fault("worker %d is one of the reserved %d greatest: give 0 to %d", p.sequence.Worker, c.Reserved, pool-1)
-		}
-		if c.Workers != "" {
-			fault("workers %q is a range to borrow from, but in mode %s all ids carry one number: leave it out, or give worker", c.Workers, c.Mode)
-		}
-		if c.OnLost == OnLostShutdown {
-			fault("on_lost %q has no meaning in mode %s, where there is no lease to lose: leave it out and watch Healthy", c.OnLost, c.Mode)
-		}
-	case c.Worker != nil:
-		fault("worker %d is set by hand, but mode %s borrows one: leave it out, or give the range of worker ids by workers", *c.Worker, c.Mode)
-	}
-	if !counted && (c.Prefetch != 0 || c.MaxAge != 0) {
-		fault("prefetch %d, max_age %v: mode %s reserves no ids ahead: leave them out, or set mode %s", c.Prefetch, c.MaxAge, c.Mode, ModeRedisSequence)
-	}
-	errs = append(errs, c.checkSegments()...)
-	if err := errors.Join(errs...); err != nil {
-		return plan{}, err
-	}
-	p.request = lease.Request{
-		Namespace: c.Namespace, Layout: layout.String(), Holder: c.Holder, Owner: lease.NewOwner(),
-		Pool: pool, First: first, Last: last, TTL: c.TTL, MaxTTL: c.MaxTTL, Skew: c.Skew,
-	}
-	return p, nil
-}
-
-// sequence is what mode redis-sequence makes of c.
-func (c Config) sequence(layout snowflake.Layout) counter.Config {
-	s := counter.Config{Namespace: c.Namespace, Layout: layout, MaxAhead: c.MaxAhead, Skew: c.Skew, Prefetch: c.Prefetch, MaxAge: c.MaxAge, ExactTimes: c.ExactTimes}
-	if c.Worker != nil {
-		s.Worker = *c.Worker
-	}
-	return s.WithDefaults()
-}
-
-// replicaTime is how long a Redis is waited for that waits for its replicas: half of
-// what a renewal may take.
-func (c Config) replicaTime() time.Duration { return min(time.Second, c.TTL/6) }
-
-const waitReplicasElsewhere = "only a Redis is waited for this way: leave it out; a database does it by itself, MySQL and MariaDB by semi-synchronous replication, PostgreSQL by synchronous_standby_names with synchronous_commit"
-
-// layout returns the layout by Preset or Layout.
-func (c Config) layout() (snowflake.Layout, error) {
-	if c.Preset == "" {
-		return c.Layout.WithDefaults(), nil
-	}
-	if c.Layout != (snowflake.Layout{}) {
-		return snowflake.Layout{}, fmt.Errorf("preset %q and layout are both set: give one of them", c.Preset)
-	}
-	return snowflake.Preset(c.Preset)
-}
-
-// workers parses a range such as "0-15"; "" is all. It ends below pool, or with the last
-// of the reserved worker ids, which are pool to all-1.
-func workers(s string, pool, all int64) (first, last int64, err error) {
-	if s == "" {
-		return 0, all - 1, nil
-	}
-	a, b, ok := strings.Cut(s, "-")
-	if ok {
-		first, err = strconv.ParseInt(strings.TrimSpace(a), 10, 64)
-		if err == nil {
-			last, err = strconv.ParseInt(strings.TrimSpace(b), 10, 64)
-		}
-	}
-	switch {
-	case !ok || err != nil || first < 0 || last < first || first >= pool || last >= all:
-		return 0, 0, fmt.Errorf("give the first and the last worker id, both of 0 to %d, such as \"0-%d\"", pool-1, (pool-1)/2)
-	case last >= pool && last < all-1:
-		return 0, 0, fmt.Errorf("it ends among the reserved worker ids, %d to %d: let it end at %d to leave them out, or at %d to make ids for times past here", pool, all-1, pool-1, all-1)
-	}
-	return first, last, nil
-}
-
-func parseSchedule(spec string) (cron.Schedule, error) {
-	// The parser panics at a time zone that nothing follows.
-	if (strings.HasPrefix(spec, "TZ=") || strings.HasPrefix(spec, "CRON_TZ=")) && !strings.Contains(spec, " ") {
-		return nil, errors.New("no fields follow the time zone")
-	}
-	return cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor).Parse(spec)
-}
-
-// sparse reports whether s leaves more than limit between two of its next thousand times
-// after t.
-func sparse(s cron.Schedule, t time.Time, limit time.Duration) bool {
-	for range 1000 {
-		next := s.Next(t)
-		if next.IsZero() || next.Sub(t) > limit { // zero: never, as on February 30
-			return true
-		}
-		t = next
-	}
-	return false
 }

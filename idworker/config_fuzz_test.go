@@ -11,8 +11,8 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// FuzzWorkers: a range that is taken is the one that is written, begins in the pool, and
-// ends there or with the last reserved worker id.
+// FuzzWorkers checks that an accepted range is the one written, begins in the pool, and ends
+// there or with the last reserved worker id.
 func FuzzWorkers(f *testing.F) {
 	for _, s := range []string{"", "0-15", "0-31", "31-31", "16-31", " 0 - 15 ", "15-0", "0-32", "-1-3", "0--3", "3", "-", "a-b", "0-9223372036854775808", "+1-+2", "0-30"} {
 		f.Add(s, uint8(4), uint8(0))
@@ -41,8 +41,8 @@ func FuzzWorkers(f *testing.F) {
 	})
 }
 
-// FuzzConfig: a configuration from text is refused with an error, or comes to a request
-// and a layout that are valid.
+// FuzzConfig checks that a configuration from text either is refused or yields a valid
+// request and layout.
 func FuzzConfig(f *testing.F) {
 	for _, s := range []string{
 		`{}`,
@@ -53,12 +53,15 @@ func FuzzConfig(f *testing.F) {
 		`{"namespace":"orders","layout":{"epoch":1577808000000,"time_unit":10000000,"time_bits":39,"worker_bits":8,"business_bits":4,"sequence_bits":12},"business":15}`,
 		`{"namespace":"orders","layout":{"worker_bits":255,"sequence_bits":255}}`,
 		`{"namespace":"orders","layout":{"epoch":-1,"time_unit":-1}}`,
-		`{"namespace":"orders","ttl":100000000,"skew":0,"max_ttl":86400000000000,"renew":"*/5 * * * * *","wait":1,"exact_times":true,"max_ahead":2000000}`,
-		`{"mode":"local","worker":31,"preset":"yitter"}`,
-		`{"namespace":"a b","mode":"db","wait_replicas":-1,"ttl":-1,"skew":9223372036854775807,"renew":"@never"}`,
-		`{"namespace":"orders","renew":"TZ=Nowhere * * * * *"}`,
-		`{"namespace":"orders","renew":"TZ=UTC"}`,
-		`{"namespace":"orders","renew":"CRON_TZ="}`,
+		`{"namespace":"orders","lease":{"ttl":100000000,"max_ttl":86400000000000,"renew":"*/5 * * * * *"},"store":{"skew":0,"exact_times":true},"wait":1,"max_ahead":2000000}`,
+		`{"mode":"local","local":{"worker":31},"preset":"yitter"}`,
+		`{"mode":"local","lease":{"ttl":100000000}}`,
+		`{"mode":"redis-sequence","namespace":"orders","sequence":{"worker":31,"prefetch":1,"max_age":10000000},"store":{"skew":3600000000000}}`,
+		`{"mode":"redis-sequence","namespace":"orders","lease":{"ttl":1},"local":{"sources":["lock"]},"segments":[{"name":"a"},{}]}`,
+		`{"namespace":"a b","mode":"db","store":{"wait_replicas":-1,"skew":9223372036854775807},"lease":{"ttl":-1,"renew":"@never"}}`,
+		`{"namespace":"orders","lease":{"renew":"TZ=Nowhere * * * * *"}}`,
+		`{"namespace":"orders","lease":{"renew":"TZ=UTC"}}`,
+		`{"namespace":"orders","lease":{"renew":"CRON_TZ="}}`,
 	} {
 		f.Add(s)
 	}
@@ -69,14 +72,19 @@ func FuzzConfig(f *testing.F) {
 		}
 		p, err := c.plan()
 		if err != nil {
-			require.Contains(t, err.Error(), "idworker: config: ")
+			for _, one := range err.(interface{ Unwrap() []error }).Unwrap() {
+				var e *ConfigError
+				require.ErrorAs(t, one, &e)
+				require.NotEmpty(t, e.Key)
+			}
 			return
 		}
-		if p.Mode != ModeLocal {
+		if p.Mode != ModeRedisSequence { // which borrows nothing
 			require.NoError(t, p.request.Validate())
+			require.NotNil(t, p.schedule)
 		}
+		require.NoError(t, p.Validate(), "defaults are valid")
 		require.Equal(t, p.layout.String(), p.request.Layout)
-		require.NotNil(t, p.schedule)
 		g, err := snowflake.NewGenerator(p.layout, p.options...)
 		require.NoError(t, err)
 		_, err = g.For(p.Business)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -17,13 +18,13 @@ import (
 func TestZeroConfigButNamespaceIsValid(t *testing.T) {
 	require.NoError(t, idworker.Config{Namespace: "orders"}.Validate())
 	c := idworker.Config{Namespace: "orders"}.WithDefaults()
-	require.Equal(t, 30*time.Second, c.TTL)
-	require.Equal(t, 30*time.Second, c.MaxTTL)
-	require.Equal(t, 2*time.Second, c.Skew)
+	require.Equal(t, 30*time.Second, c.Lease.TTL)
+	require.Equal(t, 30*time.Second, c.Lease.MaxTTL)
+	require.Equal(t, 2*time.Second, c.Store.Skew)
 	require.Equal(t, 10*time.Second, c.Wait)
-	require.Equal(t, "@every 10s", c.Renew)
+	require.Equal(t, "@every 10s", c.Lease.Renew)
 	require.Contains(t, c.Holder, "@")
-	require.Equal(t, time.Minute, idworker.Config{TTL: time.Minute}.WithDefaults().MaxTTL)
+	require.Equal(t, time.Minute, idworker.Config{Lease: idworker.LeaseConfig{TTL: time.Minute}}.WithDefaults().Lease.MaxTTL)
 
 	req, err := idworker.Config{Namespace: "orders", Workers: "3 - 7", Preset: "wide"}.Request()
 	require.NoError(t, err)
@@ -65,61 +66,104 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"workers one", func(c *idworker.Config) { c.Workers = "5" }, []string{"workers", `"5"`, `"0-15"`}},
 		{"workers words", func(c *idworker.Config) { c.Workers = "a-b" }, []string{"workers", `"a-b"`}},
 		{"workers negative", func(c *idworker.Config) { c.Workers = "-1-3" }, []string{"workers", `"-1-3"`}},
-		{"ttl", func(c *idworker.Config) { c.TTL = time.Millisecond }, []string{"ttl 1ms", "at least 100ms"}},
-		{"ttl and unit", func(c *idworker.Config) { c.Layout = snowflake.Layout{TimeUnit: 10 * time.Second, SequenceBits: 20} }, []string{"ttl 30s", "1m40s"}},
-		{"ttl fine", func(c *idworker.Config) { c.TTL = 30*time.Second + 1 }, []string{"ttl", "whole milliseconds"}},
-		{"max_ttl low", func(c *idworker.Config) { c.MaxTTL = time.Second }, []string{"max_ttl 1s", "30s", "raise"}},
-		{"max_ttl high", func(c *idworker.Config) { c.MaxTTL = 25 * time.Hour }, []string{"max_ttl 25h", "24h"}},
-		{"skew", func(c *idworker.Config) { c.Skew = time.Minute }, []string{"skew 1m0s", "15s", "lower it"}},
-		{"skew negative", func(c *idworker.Config) { c.Skew = -time.Second }, []string{"skew -1s", "from 0"}},
-		{"renew", func(c *idworker.Config) { c.Renew = "sometimes" }, []string{"renew", `"sometimes"`, "@every 10s"}},
-		{"renew, a time zone only", func(c *idworker.Config) { c.Renew = "TZ=UTC" }, []string{`"TZ=UTC"`, "no fields follow"}},
-		{"renew, a time zone only, by its other name", func(c *idworker.Config) { c.Renew = "CRON_TZ=Asia/Tokyo" }, []string{`"CRON_TZ=Asia/Tokyo"`, "no fields follow"}},
+		{"ttl", func(c *idworker.Config) { c.Lease.TTL = time.Millisecond }, []string{"lease.ttl 1ms", "at least 100ms"}},
+		{"ttl and unit", func(c *idworker.Config) { c.Layout = snowflake.Layout{TimeUnit: 10 * time.Second, SequenceBits: 20} }, []string{"lease.ttl 30s", "1m40s"}},
+		{"ttl fine", func(c *idworker.Config) { c.Lease.TTL = 30*time.Second + 1 }, []string{"ttl", "whole milliseconds"}},
+		{"max_ttl low", func(c *idworker.Config) { c.Lease.MaxTTL = time.Second }, []string{"lease.max_ttl 1s", "30s", "for all members"}},
+		{"max_ttl high", func(c *idworker.Config) { c.Lease.MaxTTL = 25 * time.Hour }, []string{"lease.max_ttl 25h", "24h"}},
+		{"skew", func(c *idworker.Config) { c.Store.Skew = time.Minute }, []string{"store.skew 1m0s", "15s", "lower it"}},
+		{"skew negative", func(c *idworker.Config) { c.Store.Skew = -time.Second }, []string{"store.skew -1s", "from 0"}},
+		{"renew", func(c *idworker.Config) { c.Lease.Renew = "sometimes" }, []string{"renew", `"sometimes"`, "@every 10s"}},
+		{"renew, a time zone only", func(c *idworker.Config) { c.Lease.Renew = "TZ=UTC" }, []string{`"TZ=UTC"`, "no fields follow"}},
+		{"renew, a time zone only, by its other name", func(c *idworker.Config) { c.Lease.Renew = "CRON_TZ=Asia/Tokyo" }, []string{`"CRON_TZ=Asia/Tokyo"`, "no fields follow"}},
 		{"wait", func(c *idworker.Config) { c.Wait = -1 }, []string{"wait -1ns", "10s"}},
-		{"on_lost", func(c *idworker.Config) { c.OnLost = "panic" }, []string{"on_lost", `"panic"`, "continue, shutdown"}},
-		{"quarantine", func(c *idworker.Config) { c.Quarantine = "off" }, []string{"quarantine", `"off"`, "on-change, never"}},
-		{"wait_replicas", func(c *idworker.Config) { c.WaitReplicas = -1 }, []string{"wait_replicas -1", "number of replicas"}},
-		{"wait_replicas db", func(c *idworker.Config) { c.Mode, c.WaitReplicas = idworker.ModeDB, 1 }, []string{"wait_replicas 1", "mode db", "semi-synchronous", "synchronous_commit"}},
-		{"wait_replicas local", func(c *idworker.Config) { c.Mode, c.Worker, c.WaitReplicas = idworker.ModeLocal, new(int64), 1 }, []string{"wait_replicas 1", "mode local"}},
+		{"on_lost", func(c *idworker.Config) { c.Lease.OnLost = "panic" }, []string{"on_lost", `"panic"`, "continue, shutdown"}},
+		{"quarantine", func(c *idworker.Config) { c.Store.Quarantine = "off" }, []string{"quarantine", `"off"`, "on-change, never"}},
+		{"wait_replicas", func(c *idworker.Config) { c.Store.WaitReplicas = -1 }, []string{"store.wait_replicas -1", "number of replicas"}},
+		{"wait_replicas db", func(c *idworker.Config) { c.Mode, c.Store.WaitReplicas = idworker.ModeDB, 1 }, []string{"wait_replicas 1", "mode db", "semi-synchronous", "synchronous_commit"}},
+		{"wait_replicas local", func(c *idworker.Config) {
+			c.Mode, c.Local.Worker, c.Store.WaitReplicas = idworker.ModeLocal, new(int64), 1
+		}, []string{"store.wait_replicas 1", "mode local"}},
 		{"max_ahead", func(c *idworker.Config) { c.MaxAhead = time.Millisecond }, []string{"max_ahead 1ms", "2ms", "1h"}},
 		{"holder", func(c *idworker.Config) { c.Holder = strings.Repeat("h", 256) }, []string{"holder", "256 bytes", "255"}},
-		{"worker without local", func(c *idworker.Config) { c.Worker = &big }, []string{"worker 32", "workers"}},
-		{"local by another mode", func(c *idworker.Config) { c.Local.Dir = "/x" }, []string{"local is set", "mode auto", "set mode local"}},
-		{"local twice", func(c *idworker.Config) { c.Mode, c.Worker, c.Local.Worker = idworker.ModeLocal, new(int64), &big }, []string{"worker 0", "local.worker 32"}},
-		{"local source", func(c *idworker.Config) { c.Mode, c.Local.Sources = idworker.ModeLocal, []hostseq.Source{"mac"} }, []string{"local", `"mac"`, "ordinal"}},
-		{"local worker low", func(c *idworker.Config) { c.Mode, c.Worker = idworker.ModeLocal, &minus }, []string{"worker -1", "0 to 31"}},
-		{"local worker high", func(c *idworker.Config) { c.Mode, c.Worker = idworker.ModeLocal, &big }, []string{"worker 32", "0 to 31"}},
+		{"lease in redis-sequence", func(c *idworker.Config) { c.Mode, c.Lease.TTL = idworker.ModeRedisSequence, time.Minute }, []string{"lease.ttl 1m0s is set, but mode redis-sequence lends no worker ids: leave it out, or set mode auto, db, redis or local"}},
+		{"store in local", func(c *idworker.Config) { c.Mode, c.Store.Skew = idworker.ModeLocal, time.Second }, []string{"store.skew 1s is set, but mode local has no store: leave it out, or set mode auto"}},
+		{"quarantine in local", func(c *idworker.Config) { c.Mode, c.Store.Quarantine = idworker.ModeLocal, lease.QuarantineNever }, []string{`store.quarantine "never" is set, but mode local has no store`}},
+		{"local in another mode", func(c *idworker.Config) { c.Local.Worker, c.Local.Dir = &big, "/x" }, []string{
+			"local.worker 32 is set, but mode auto gets worker ids from a center: leave it out, or set mode local", `local.dir "/x" is set, but`,
+		}},
+		{"sequence in another mode", func(c *idworker.Config) {
+			c.Mode, c.Sequence = idworker.ModeDB, idworker.SequenceConfig{Worker: 3, Prefetch: 64, MaxAge: 2 * time.Second}
+		}, []string{
+			"sequence.worker 3 is set, but mode db", "sequence.prefetch 64 is set, but mode db counts no ids in Redis: leave it out, or set mode redis-sequence", "sequence.max_age 2s is set, but mode db",
+		}},
+		{"segment", func(c *idworker.Config) { c.Segments = []segment.Config{{Name: "a"}, {Name: "a", Order: "x"}} }, []string{`segments[1].order "x" is unknown: choose process, strict`, `segments[1].name "a" is used twice`}},
+		{"local source", func(c *idworker.Config) { c.Mode, c.Local.Source = idworker.ModeLocal, "mac" }, []string{`local.source "mac"`, "ordinal"}},
+		{"local worker low", func(c *idworker.Config) { c.Mode, c.Local.Worker = idworker.ModeLocal, &minus }, []string{"local.worker -1", "0 to 31"}},
+		{"local worker high", func(c *idworker.Config) { c.Mode, c.Local.Worker = idworker.ModeLocal, &big }, []string{"local.worker 32", "0 to 31"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := idworker.Config{Namespace: "orders"}
 			c.change(&cfg)
 			err := cfg.Validate()
 			require.Error(t, err)
+			requireTyped(t, err)
 			for _, want := range c.want {
 				require.ErrorContains(t, err, want)
 			}
-			_, err = idworker.Open(t.Context(), cfg, nil)
+			_, err = idworker.Open(t.Context(), cfg)
 			require.Error(t, err)
 		})
 	}
 }
 
-func TestValidateReportsEveryFaultAtOnce(t *testing.T) {
-	err := idworker.Config{Mode: "x", OnLost: "x", Quarantine: "x", Preset: "x", Workers: "x", TTL: 1, Skew: -1, Renew: "x", Wait: -1, MaxAhead: -1}.Validate()
-	for _, field := range []string{"namespace", "mode", "on_lost", "quarantine", "layout", "workers", "ttl", "skew", "renew", "wait", "max_ahead"} {
-		require.ErrorContains(t, err, field)
+// requireTyped checks that each fault in err has a key and a text.
+func requireTyped(t *testing.T, err error) (keys []string) {
+	t.Helper()
+	require.ErrorAs(t, err, new(*idworker.ConfigError))
+	joined, ok := err.(interface{ Unwrap() []error })
+	require.True(t, ok, "%T", err)
+	for _, one := range joined.Unwrap() {
+		var e *idworker.ConfigError
+		require.ErrorAs(t, one, &e)
+		require.NotEmpty(t, e.Key)
+		require.True(t, e.Problem != "" || e.Err != nil, e.Key)
+		require.Equal(t, "idworker: config: "+e.Text(), e.Error())
+		require.NotContains(t, e.Text(), "\n")
+		keys = append(keys, e.Key)
 	}
+	return keys
+}
+
+func TestValidateReportsEveryFaultAtOnce(t *testing.T) {
+	err := idworker.Config{Mode: "x", Lease: idworker.LeaseConfig{OnLost: "x", TTL: 1, Renew: "x"}, Store: idworker.StoreConfig{Quarantine: "x", Skew: -1}, Preset: "x", Workers: "x", Wait: -1, MaxAhead: -1}.Validate()
+	require.ElementsMatch(t, []string{
+		"namespace", "mode", "lease.on_lost", "store.quarantine", "preset", "workers", "lease.ttl", "lease.ttl", "store.skew", "store.skew", "lease.renew", "wait", "max_ahead",
+	}, requireTyped(t, err))
+}
+
+// A file may name every key, whatever its mode.
+func TestDefaultsOfOtherModesAreNoFaults(t *testing.T) {
+	for _, mode := range []idworker.Mode{idworker.ModeAuto, idworker.ModeDB, idworker.ModeRedis, idworker.ModeLocal, idworker.ModeRedisSequence} {
+		c := idworker.Config{Namespace: "orders", Mode: mode}
+		require.NoError(t, c.Validate(), mode)
+		require.NoError(t, c.WithDefaults().Validate(), mode)
+		require.Equal(t, c.WithDefaults(), c.WithDefaults().WithDefaults(), mode)
+	}
+	segments := []segment.Config{{Name: "a"}}
+	never := idworker.StoreConfig{Quarantine: lease.QuarantineNever}
+	require.NoError(t, idworker.Config{Mode: idworker.ModeLocal, Store: never, Segments: segments}.Validate(), "that of the segments")
 }
 
 func TestRenewSchedules(t *testing.T) {
 	for _, spec := range []string{"@every 10s", "*/10 * * * * *", "* * * * *", "@hourly", "CRON_TZ=Asia/Shanghai 0 6 * * *"} {
-		require.NoError(t, idworker.Config{Namespace: "orders", Renew: spec}.Validate(), spec)
+		require.NoError(t, idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{Renew: spec}}.Validate(), spec)
 	}
 }
 
-// One name a key, in snake_case, whatever reads the configuration.
+// Every decoder uses the same snake_case name for a key.
 func TestTagsAgree(t *testing.T) {
-	for _, c := range []any{idworker.Config{}, snowflake.Layout{}, hostseq.Config{}, segment.Config{}} {
+	for _, c := range []any{idworker.Config{}, idworker.LeaseConfig{}, idworker.StoreConfig{}, idworker.SequenceConfig{}, snowflake.Layout{}, hostseq.Config{}, segment.Config{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(c)) {
 			name := f.Tag.Get("yaml")
 			require.Regexp(t, "^[a-z]+(_[a-z]+)*$", name, f.Name)

@@ -1,7 +1,6 @@
-// Package idworker gives every process of a service its own snowflake worker id, on
-// lease from the database or Redis that the service already runs, and with it
-// 64-bit ids that rise with time and stay unique through paused processes, clock
-// steps, crashes and failovers.
+// Package idworker issues unique, time-ordered 64-bit snowflake ids. Every process leases
+// a worker id of its own from the database or Redis that its service already runs. Ids
+// stay unique through paused processes, clock steps, crashes and failovers.
 //
 //	fx.New(
 //		fx.Supply(idworker.Config{Namespace: "orders"}),
@@ -12,15 +11,18 @@
 //
 // Ids are available from OnStart on, not in constructors or fx.Invoke.
 //
-// Without fx use Open; in tests and on laptops Fixed. To link one backend only, use
-// keeper.New with redisseq.New or dbseq.New. Do not use it where numbers must
-// have no gaps.
+// Without fx, use Open; in tests and on laptops, use Fixed. To link only one backend, use
+// keeper.New with redisseq.New or dbseq.New. Ids have gaps: do not use them where numbers
+// must be consecutive.
 //
-// A worker id is borrowed when the application starts, renewed by a cron schedule
-// and given back when it stops. The start can wait some seconds for a free one, or
-// fail: it never takes a default, and never shares. While the center is away ids go
-// on to the ceiling of the lease, up to TTL from its last renewal; then NextID
-// returns ErrLeaseExpired until the center is back. A lease that was lost is
-// replaced by another in the same process. Package lease has the protocol and its
-// threats, and says what is not covered.
+// A worker id is borrowed when the application starts, renewed on a cron schedule and given
+// back when the application stops. If no worker id is free, the start waits for
+// Config.Wait and then fails. It never falls back to a default or shared worker id.
+//
+// While the center (the database or Redis that lends worker ids) is unreachable, ids
+// continue to the ceiling of the lease, up to TTL after its last renewal. Then NextID
+// returns ErrLeaseExpired until the center is back. If a lease is lost, the process
+// borrows another worker id.
+//
+// Package lease describes the protocol, the threats it covers and those it does not.
 package idworker

@@ -5,33 +5,31 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Why no id is issued. Test for them with errors.Is.
+// Errors of NextID and its variants. Test for them with errors.Is.
 var (
 	// ErrNotStarted is returned before the application has started, and after a Reset until
-	// there is a worker id. It wraps the last error of the center, if there was one.
+	// there is a worker id. The error also wraps the last error of the center, if any.
 	ErrNotStarted = snowflake.ErrNotStarted
-	// ErrLeaseExpired is returned while the center has not renewed the lease in
-	// time. It wraps the last error of the center.
+	// ErrLeaseExpired is returned if the center has not renewed the lease in time. The error
+	// also wraps the last error of the center.
 	ErrLeaseExpired = snowflake.ErrLeaseExpired
-	// ErrStopped is returned after Close, or after the fx application has stopped.
+	// ErrStopped is returned after Close, and after the fx application has stopped.
 	ErrStopped = snowflake.ErrStopped
-	// ErrExhausted is returned when ids are asked for faster than the layout has
-	// them.
+	// ErrExhausted is returned if callers ask for ids faster than the layout provides them.
 	ErrExhausted = snowflake.ErrExhausted
-	// ErrLost is what Status tells after a lease was lost.
+	// ErrLost is in Status.Err after the lease was lost.
 	ErrLost = lease.ErrLost
 )
 
-// Why no worker id is lent. Test for them with errors.As.
+// Errors of Open and of the fx start. Test for them with errors.As.
 type (
-	// NoFreeWorkerError tells that every worker id is lent.
+	// NoFreeWorkerError means that every worker id is lent.
 	NoFreeWorkerError = lease.NoFreeWorkerError
-	// QuarantineError tells that the center may have forgotten leases and has nothing to
-	// lend above them yet.
+	// QuarantineError means that the center may have forgotten leases and lends nothing yet.
 	QuarantineError = lease.QuarantineError
-	// MismatchError tells that the namespace is pinned to another layout, pool, MaxTTL
-	// or skew.
+	// MismatchError means that the namespace is pinned to another layout, pool, MaxTTL or
+	// skew, or is retired.
 	MismatchError = lease.MismatchError
-	// ClockError tells that the center's clock and this host's are minutes apart.
+	// ClockError means that the center's clock and this host's clock are minutes apart.
 	ClockError = lease.ClockError
 )

@@ -10,12 +10,11 @@ import (
 	"go.uber.org/fx"
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// database is what the application has already.
+// database stands for the database that the application already has.
 func database(lc fx.Lifecycle) (*gorm.DB, error) {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -36,8 +35,8 @@ func database(lc fx.Lifecycle) (*gorm.DB, error) {
 	return db, nil
 }
 
-// An fx application borrows a worker id from its database when it starts, issues
-// ids, and gives the worker id back when it stops.
+// An fx application borrows a worker id from its database when it starts, issues ids, and
+// gives the worker id back when it stops.
 func Example() {
 	app := fx.New(
 		fx.NopLogger,
@@ -66,7 +65,7 @@ func Example() {
 	// Output: an id of worker 1 <nil>
 }
 
-// Without fx.
+// A program without fx opens a worker and closes it itself.
 func ExampleOpen() {
 	ctx := context.Background()
 	db, err := gorm.Open(sqlite.Open("file:example?mode=memory&cache=shared"), &gorm.Config{})
@@ -76,13 +75,7 @@ func ExampleOpen() {
 	if pool, err := db.DB(); err == nil {
 		defer pool.Close()
 	}
-	center, err := dbseq.New(db)
-	if err != nil {
-		panic(err)
-	}
-	defer center.Close()
-
-	w, err := idworker.Open(ctx, idworker.Config{Namespace: "orders"}, center)
+	w, err := idworker.Open(ctx, idworker.Config{Namespace: "orders"}, idworker.WithDB(db))
 	if err != nil {
 		panic(err)
 	}
@@ -92,7 +85,7 @@ func ExampleOpen() {
 	// Output: <nil> true
 }
 
-// In a unit test nothing is borrowed.
+// A unit test needs no database.
 func ExampleFixed() {
 	w, err := idworker.Fixed(snowflake.Layout{}, 3)
 	if err != nil {

@@ -34,11 +34,11 @@ type store struct {
 	name    string
 	mode    idworker.Mode
 	provide func(testing.TB) fx.Option
-	// quarantine is never where the engine has no incarnation.
-	quarantine string
+	// quarantine is "never" if the engine has no incarnation.
+	quarantine lease.Quarantine
 }
 
-// stores are the engines of the tests, embedded ones first.
+// stores are the engines under test, embedded ones first.
 func stores() []store {
 	return []store{
 		{"sqlite", idworker.ModeDB, func(t testing.TB) fx.Option { return fx.Supply(newSQLite(t)) }, ""},
@@ -50,15 +50,15 @@ func stores() []store {
 		}, ""},
 		{"miniredis", idworker.ModeRedis, func(t testing.TB) fx.Option {
 			return universal(newRedis(t, miniredis.RunT(t).Addr()))
-		}, idworker.QuarantineNever},
+		}, lease.QuarantineNever},
 		{"redis", idworker.ModeRedis, func(t testing.TB) fx.Option {
 			return universal(newRedis(t, testserver.Redis(t)))
 		}, ""},
 	}
 }
 
-// newSQLite returns an empty database, with namespaces that are opened as new: a start in
-// one waits for nothing.
+// newSQLite returns a database in which the namespaces are initialized, so that a start does
+// not wait.
 func newSQLite(t testing.TB, namespaces ...idworker.Config) *gorm.DB {
 	t.Helper()
 	db := openDB(t, sqlite.Open(filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"))
@@ -90,12 +90,12 @@ func newRedis(t testing.TB, addr string) *redis.Client {
 	return c
 }
 
-// universal provides c as the interface.
+// universal provides c as a redis.UniversalClient.
 func universal(c *redis.Client) fx.Option {
 	return fx.Provide(func() redis.UniversalClient { return c })
 }
 
-// namespace is one of its own for each test.
+// namespace returns a namespace that no other test uses.
 func namespace(t testing.TB) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || r == ' ' || r == '\'' || r == ',' || r == '#' {
@@ -107,36 +107,59 @@ func namespace(t testing.TB) string {
 
 var serial atomic.Int64
 
-// A journal is a log that tests read.
+// A journal is a log for tests to read.
 type journal struct{ logtest.Journal }
 
 func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
 func (j *journal) provide() fx.Option { return fx.Supply(j.logger()) }
 
-// opened provides the center that the mode chooses, its namespace opened as new.
+// opened provides the center of the mode, with an initialized namespace.
 func opened() fx.Option {
-	return fx.Provide(func(p idworker.CenterParams) (lease.Center, error) {
-		c, err := idworker.NewCenter(p)
+	type clients struct {
+		fx.In
+		DB     *gorm.DB              `optional:"true"`
+		Redis  redis.UniversalClient `optional:"true"`
+		Client *redis.Client         `optional:"true"`
+	}
+	return fx.Provide(func(cfg idworker.Config, c clients) (lease.Center, error) {
+		center, err := idworker.NewCenter(cfg, idworker.WithDB(c.DB), idworker.WithRedis(c.Redis), idworker.WithRedis(c.Client))
 		if err != nil {
 			return nil, err
 		}
-		req, err := p.Config.Request()
+		req, err := cfg.Request()
 		if err != nil {
 			return nil, err
 		}
-		return c, c.(lease.Initializer).Init(context.Background(), req)
+		return center, center.Extras().Init(context.Background(), req)
 	})
 }
 
-// closing closes a provided center with the application, as its owner does.
+// closing closes a provided center when the application stops.
 func closing() fx.Option {
 	return fx.Invoke(func(lc fx.Lifecycle, c lease.Center) {
-		if c, ok := c.(interface{ Close() error }); ok {
-			lc.Append(fx.StopHook(c.Close))
+		if closing := c.Extras().Close; closing != nil {
+			lc.Append(fx.StopHook(closing))
 		}
 	})
 }
+
+// ready reports whether w issues ids.
+func ready(w *idworker.IdWorker) bool { return w.Healthy(context.Background()) == nil }
+
+// started returns a worker with its lifecycle. It avoids fx.App, whose goroutines outlive a
+// synctest bubble.
+func started(t testing.TB, cfg idworker.Config, opts ...fx.Option) (*idworker.IdWorker, *fxtest.Lifecycle) {
+	t.Helper()
+	var w *idworker.IdWorker
+	lc := fxtest.NewLifecycle(t)
+	require.NoError(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), fx.Options(opts...), fx.Populate(&w),
+		fx.Decorate(func() fx.Lifecycle { return lc })).Err())
+	return w, lc
+}
+
+// centered provides a lease.Center.
+func centered(c lease.Center) fx.Option { return fx.Provide(func() lease.Center { return c }) }
 
 // app is an fx application with a worker.
 func app(t testing.TB, w **idworker.IdWorker, opts ...fx.Option) *fxtest.App {

@@ -14,12 +14,13 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
 	redissegments "github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
 )
 
-// With an option a worker that is opened without fx logs what one in fx does.
+// WithLogger makes Open log the same events as fx.
 func TestOpenTakesALogger(t *testing.T) {
 	t.Parallel()
 	events := func(t *testing.T, j *journal) (names []string) {
@@ -34,27 +35,27 @@ func TestOpenTakesALogger(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, center.Init(t.Context(), req))
 	for _, opts := range [][]idworker.Option{nil, {idworker.WithLogger(nil)}} {
-		w, err := idworker.Open(t.Context(), cfg, center, opts...)
+		w, err := idworker.Open(t.Context(), cfg, append(opts, idworker.WithCenter(center))...)
 		require.NoError(t, err)
 		require.NoError(t, w.Close(t.Context()))
 	}
 	var j journal
-	w, err := idworker.Open(t.Context(), cfg, center, idworker.WithLogger(j.logger()))
+	w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(center), idworker.WithLogger(j.logger()))
 	require.NoError(t, err)
 	require.NoError(t, w.Close(t.Context()))
 	require.Equal(t, []string{"worker id borrowed", "idworker started", "worker id given back"}, events(t, &j))
 
 	client := newRedis(t, miniredis.RunT(t).Addr())
 	cfg = counted(t)
-	cfg.Quarantine = idworker.QuarantineNever
+	cfg.Store.Quarantine = lease.QuarantineNever
 	var s journal
-	w, err = idworker.OpenSequence(t.Context(), cfg, client, idworker.WithLogger(s.logger()))
+	w, err = idworker.Open(t.Context(), cfg, idworker.WithRedis(client), idworker.WithLogger(s.logger()))
 	require.NoError(t, err)
 	require.NoError(t, w.Close(t.Context()))
 	require.Contains(t, events(t, &s), "idworker started")
 }
 
-// A schedule that is set and sparser than the lease needs is told of at the start.
+// A start logs a warning if the configured schedule is sparser than the lease needs.
 func TestSparseScheduleIsLogged(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -73,32 +74,31 @@ func TestSparseScheduleIsLogged(t *testing.T) {
 		{"@hourly", 30 * time.Second, true},
 		{"0 0 30 2 *", 30 * time.Second, true},
 	} {
-		cfg := idworker.Config{Namespace: namespace(t), Renew: c.renew, TTL: c.ttl, Skew: 100 * time.Millisecond, MaxTTL: 30 * time.Second}
+		cfg := idworker.Config{Namespace: namespace(t), Lease: idworker.LeaseConfig{Renew: c.renew, TTL: c.ttl, MaxTTL: 30 * time.Second}, Store: idworker.StoreConfig{Skew: 100 * time.Millisecond}}
 		center := memcenter.New()
 		req, err := cfg.Request()
 		require.NoError(t, err)
 		require.NoError(t, center.Init(t.Context(), req))
 		var j journal
-		w, err := idworker.Open(t.Context(), cfg, center, idworker.WithLogger(j.logger()))
+		w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(center), idworker.WithLogger(j.logger()))
 		require.NoError(t, err)
 		require.NoError(t, w.Close(t.Context()))
-		require.Equal(t, c.warns, strings.Contains(j.String(), `level=WARN msg="renew is sparser than a third of ttl, after which the lease is renewed in any case"`), "%+v: %s", c, &j)
+		require.Equal(t, c.warns, strings.Contains(j.String(), `level=WARN msg="renew is sparser than a third of ttl; the lease is renewed after a third of ttl"`), "%+v: %s", c, &j)
 	}
 }
 
-// The application's log has an outage of what numbers and ids are counted in, and its
-// end, once each.
+// An outage of the store of segments or counted ids is logged once, and so is its end.
 func TestOutageIsLogged(t *testing.T) {
 	m := miniredis.RunT(t)
 	client := redis.NewClient(&redis.Options{Addr: m.Addr(), MaxRetries: -1})
 	t.Cleanup(func() { _ = client.Close() })
 	cfg := counted(t)
-	cfg.Quarantine, cfg.Prefetch = idworker.QuarantineNever, 1
+	cfg.Store.Quarantine, cfg.Sequence.Prefetch = lease.QuarantineNever, 1
 	cfg.Segments = []segment.Config{{Name: "orders", Order: segment.OrderStrict}}
-	store, err := redissegments.New(client, redisseq.WithQuarantine(redisseq.Never))
+	store, err := redissegments.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
 	require.NoError(t, err)
 	require.NoError(t, store.Create(t.Context(), "orders", 1))
-	first, err := idworker.OpenSequence(t.Context(), cfg, client) // sits out the first quarantine
+	first, err := idworker.Open(t.Context(), cfg, idworker.WithRedis(client)) // sits out the first quarantine
 	require.NoError(t, err)
 	require.NoError(t, first.Close(t.Context()))
 

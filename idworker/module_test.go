@@ -29,14 +29,14 @@ func TestStartAndStopOnEveryEngine(t *testing.T) {
 	for _, s := range stores() {
 		t.Run(s.name, func(t *testing.T) {
 			for _, mode := range []idworker.Mode{idworker.ModeAuto, s.mode} {
-				cfg := idworker.Config{Namespace: namespace(t), Mode: mode, Quarantine: s.quarantine}
+				cfg := idworker.Config{Namespace: namespace(t), Mode: mode, Store: idworker.StoreConfig{Quarantine: s.quarantine}}
 				var w *idworker.IdWorker
 				var c lease.Center
 				var j journal
 				a := app(t, &w, fx.Supply(cfg), s.provide(t), opened(), closing(), j.provide(), fx.Populate(&c))
 				_, err := w.NextID()
 				require.ErrorIs(t, err, idworker.ErrNotStarted)
-				require.False(t, w.Ready())
+				require.False(t, ready(w))
 				require.Equal(t, idworker.StateNotStarted, w.Status().State)
 				a.RequireStart()
 
@@ -52,7 +52,7 @@ func TestStartAndStopOnEveryEngine(t *testing.T) {
 				require.Equal(t, cfg.Namespace, st.Namespace)
 				require.Equal(t, int64(1), st.Issued)
 				require.True(t, st.Floor.Before(p.Time) && p.Time.Before(st.Ceiling))
-				slots, err := c.(lease.Lister).Slots(t.Context(), cfg.Namespace)
+				slots, err := c.Extras().Lister.Slots(t.Context(), cfg.Namespace)
 				require.NoError(t, err)
 				require.Len(t, slots, 32)
 				require.Contains(t, slots[st.Worker].Holder, "idworker.test@")
@@ -69,15 +69,15 @@ func TestStartAndStopOnEveryEngine(t *testing.T) {
 	}
 }
 
-// A start in a new namespace, which may be one that was lost, has ids within Wait. They
-// lie ahead of the clock, by MaxTTL at most.
+// A start in a namespace that is new, or may have been lost, issues ids within Wait. They are
+// up to MaxTTL ahead of the clock.
 func TestFirstStart(t *testing.T) {
 	for _, s := range stores() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			var j journal
 			var w *idworker.IdWorker
-			a := app(t, &w, fx.Supply(idworker.Config{Namespace: namespace(t), Mode: s.mode, Quarantine: s.quarantine}), s.provide(t), j.provide())
+			a := app(t, &w, fx.Supply(idworker.Config{Namespace: namespace(t), Mode: s.mode, Store: idworker.StoreConfig{Quarantine: s.quarantine}}), s.provide(t), j.provide())
 			a.RequireStart()
 			require.Equal(t, idworker.StateReady, w.Status().State)
 			require.Greater(t, w.Status().Floor, w.Status().Since)
@@ -88,15 +88,15 @@ func TestFirstStart(t *testing.T) {
 	}
 }
 
-// With exact times a first start fails while nothing can be lent, and says until when
-// and which key to change. A start that outlasts it has exact times.
+// With exact_times, a first start fails during the quarantine and says when it ends and which
+// key to change. A start that waits long enough issues exact times.
 func TestFirstStartWithExactTimes(t *testing.T) {
 	for _, s := range stores() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			cfg := idworker.Config{
-				Namespace: namespace(t), Mode: s.mode, Quarantine: s.quarantine, ExactTimes: true,
-				TTL: 300 * time.Millisecond, MaxTTL: 3 * time.Second, Skew: time.Millisecond, Wait: 300 * time.Millisecond,
+				Namespace: namespace(t), Mode: s.mode, Store: idworker.StoreConfig{Quarantine: s.quarantine, ExactTimes: true, Skew: time.Millisecond},
+				Lease: idworker.LeaseConfig{TTL: 300 * time.Millisecond, MaxTTL: 3 * time.Second}, Wait: 300 * time.Millisecond,
 			}
 			clients := s.provide(t)
 			var w *idworker.IdWorker
@@ -115,7 +115,7 @@ func TestFirstStartWithExactTimes(t *testing.T) {
 	}
 }
 
-// The module makes its own center.
+// Module creates its own center.
 func TestTwoOnOneDatabase(t *testing.T) {
 	cfg := idworker.Config{Namespace: "orders"}
 	db := newSQLite(t, cfg)
@@ -131,16 +131,18 @@ func TestTwoOnOneDatabase(t *testing.T) {
 	a.RequireStop()
 }
 
-// An application that is built and never started holds nothing open; goleak looks.
+// An application that is built and never started leaks nothing (goleak checks).
 func TestBuiltAndNeverStarted(t *testing.T) {
 	var w *idworker.IdWorker
-	require.NoError(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(newSQLite(t), idworker.Config{Namespace: "orders"}), fx.Populate(&w)).Err())
+	var s *idworker.Segments
+	cfg := idworker.Config{Namespace: "orders", Segments: []segment.Config{{Name: "orders"}}}
+	require.NoError(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(newSQLite(t), cfg), fx.Populate(&w, &s)).Err())
 }
 
 func TestConfigThatFxDoesNotSee(t *testing.T) {
 	var w *idworker.IdWorker
 	for says, opt := range map[string]fx.Option{
-		"there is no idworker.Config":       fx.Options(),
+		"no idworker.Config":                fx.Options(),
 		"supply the value, fx.Supply(*cfg)": fx.Supply(&idworker.Config{Namespace: "orders"}),
 	} {
 		require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, opt, fx.Populate(&w)).Err(), says)
@@ -163,18 +165,18 @@ func TestChoiceOfTheCenter(t *testing.T) {
 		opts fx.Option
 		want []string // of the error; none: it is built
 	}{
-		{"no client", "", fx.Options(), []string{"neither", "*gorm.DB", "redis.UniversalClient", "name tag"}},
+		{"no client", "", fx.Options(), []string{"no *gorm.DB", "*gorm.DB", "redis.UniversalClient", "name tag"}},
 		{"both clients", "", fx.Options(fx.Supply(db), universal(client)), []string{"both", `"db"`, `"redis"`}},
 		{"both clients, mode db", "db", fx.Options(fx.Supply(db), universal(client)), nil},
 		{"both clients, mode redis", "redis", fx.Options(fx.Supply(db), universal(client)), nil},
 		{"mode db without one", "db", universal(client), []string{"mode db", "no *gorm.DB"}},
 		{"mode redis without one", "redis", fx.Supply(db), []string{"mode redis", "redis.UniversalClient"}},
-		{"nil clients count as none", "", fx.Provide(func() (*gorm.DB, redis.UniversalClient) { return nil, nil }), []string{"neither"}},
+		{"nil clients count as none", "", fx.Provide(func() (*gorm.DB, redis.UniversalClient) { return nil, nil }), []string{"no *gorm.DB"}},
 		{"nil client beside one", "", fx.Options(fx.Supply(db), fx.Provide(func() redis.UniversalClient { return nil })), nil},
 		{"*redis.Client", "", fx.Supply(client), nil},
 		{"one client by two types", "", fx.Options(fx.Supply(client), universal(client)), nil},
 		{"two Redis clients", "", fx.Options(fx.Supply(client), fx.Provide(other2)), []string{"both a redis.UniversalClient"}},
-		{"a client whose own dependency is missing", "", fx.Provide(func(missing) *gorm.DB { return db }), []string{"looks absent"}},
+		{"a client whose own dependency is missing", "", fx.Provide(func(missing) *gorm.DB { return db }), []string{"own dependencies are provided"}},
 		{"pointer to Config", "", fx.Options(fx.Supply(db)), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -206,8 +208,7 @@ func TestChoiceOfTheCenter(t *testing.T) {
 
 type missing struct{}
 
-// A center that the application provides comes before the modes that have one, whatever
-// clients are there.
+// A center that the application provides takes precedence over any client.
 func TestOwnCenterComesFirst(t *testing.T) {
 	for _, clients := range []struct {
 		name string
@@ -224,7 +225,7 @@ func TestOwnCenterComesFirst(t *testing.T) {
 				require.NoError(t, err)
 				require.NoError(t, c.Init(t.Context(), req))
 				var w *idworker.IdWorker
-				a := app(t, &w, fx.Supply(cfg), clients.Option, fx.Provide(func() lease.Center { return c }))
+				a := app(t, &w, fx.Supply(cfg), clients.Option, centered(c))
 				a.RequireStart()
 				require.Equal(t, "memory", w.Status().Center)
 				a.RequireStop()
@@ -233,7 +234,7 @@ func TestOwnCenterComesFirst(t *testing.T) {
 	}
 	one := int64(1)
 	for _, cfg := range []idworker.Config{
-		{Mode: idworker.ModeLocal, Worker: &one, Local: hostseq.Config{Stateless: true}},
+		{Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: &one, Stateless: true}},
 		{Namespace: "orders", Mode: idworker.ModeRedisSequence},
 	} {
 		t.Run("not in mode "+string(cfg.Mode), func(t *testing.T) {
@@ -245,7 +246,7 @@ func TestOwnCenterComesFirst(t *testing.T) {
 	}
 }
 
-// A named database joins by a center of its own.
+// A named database is used through a lease.Center of its own.
 func TestNamedDatabase(t *testing.T) {
 	cfg := idworker.Config{Namespace: "orders"}
 	var w *idworker.IdWorker
@@ -255,7 +256,7 @@ func TestNamedDatabase(t *testing.T) {
 			fx.ParamTags(`name:"main"`), fx.As(new(lease.Center)))),
 		closing())
 	a.RequireStart()
-	require.True(t, w.Ready())
+	require.True(t, ready(w))
 	a.RequireStop()
 }
 
@@ -266,7 +267,7 @@ func TestTwoNamedWorkers(t *testing.T) {
 		Audit  *idworker.IdWorker `name:"audit"`
 	}
 	var ws workers
-	jssafe := idworker.Config{Namespace: "audit", Preset: "jssafe", Quarantine: "never"}
+	jssafe := idworker.Config{Namespace: "audit", Preset: "jssafe", Store: idworker.StoreConfig{Quarantine: "never"}}
 	orders := idworker.Config{Namespace: "orders"}
 	a := fxtest.New(t, fx.NopLogger, fx.Supply(newSQLite(t, orders, jssafe)),
 		idworker.Named("orders", orders),
@@ -280,7 +281,7 @@ func TestTwoNamedWorkers(t *testing.T) {
 	require.Less(t, id, int64(1)<<53)
 	a.RequireStop()
 	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("", jssafe)).Err(), "name is empty")
-	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("x", idworker.Config{Segments: []segment.Config{{Name: "orders"}}})).Err(), "a named worker has none")
+	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("x", idworker.Config{Segments: []segment.Config{{Name: "orders"}}})).Err(), "only Module opens segments")
 	bad := fx.New(fx.NopLogger, idworker.Named("x", idworker.Config{}), fx.Invoke(fx.Annotate(func(*idworker.IdWorker) {}, fx.ParamTags(`name:"x"`))))
 	require.ErrorContains(t, bad.Err(), `idworker "x"`)
 }
@@ -289,7 +290,7 @@ func TestLocalMode(t *testing.T) {
 	worker := int64(7)
 	var w *idworker.IdWorker
 	var j journal
-	cfg := idworker.Config{Mode: idworker.ModeLocal, Worker: &worker, Local: hostseq.Config{Dir: t.TempDir()}}
+	cfg := idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: &worker, Dir: t.TempDir()}}
 	a := app(t, &w, fx.Supply(cfg, newSQLite(t)), j.provide())
 	a.RequireStart()
 	id, err := w.NextID()
@@ -299,12 +300,12 @@ func TestLocalMode(t *testing.T) {
 	require.Equal(t, worker, p.Worker)
 	require.Contains(t, w.Status().Center, "local (explicit in ")
 	require.NotEmpty(t, w.Status().Promise)
-	require.ErrorContains(t, w.Reset(t.Context()), "copies of a process")
-	_, err = idworker.Open(t.Context(), cfg, nil)
+	require.ErrorContains(t, w.Reset(t.Context()), "a copied process")
+	_, err = idworker.Open(t.Context(), cfg)
 	require.ErrorIs(t, err, hostseq.ErrHeld, "another process has it")
 	a.RequireStop()
-	require.False(t, w.Ready())
-	next, err := idworker.Open(t.Context(), cfg, nil)
+	require.False(t, ready(w))
+	next, err := idworker.Open(t.Context(), cfg)
 	require.NoError(t, err)
 	after, err := next.NextID()
 	require.NoError(t, err)
@@ -328,7 +329,7 @@ func TestFixed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, one, back)
 	require.Equal(t, int64(3), w.Status().Worker)
-	require.ErrorContains(t, w.Reset(t.Context()), "copies of a process")
+	require.ErrorContains(t, w.Reset(t.Context()), "a copied process")
 	require.NoError(t, w.Close(t.Context()))
 	require.NoError(t, w.Close(t.Context()))
 	require.ErrorIs(t, w.Healthy(t.Context()), idworker.ErrStopped)
@@ -341,7 +342,7 @@ func TestOpenWithoutFx(t *testing.T) {
 	c, err := dbseq.New(newSQLite(t, cfg))
 	require.NoError(t, err)
 	defer c.Close()
-	w, err := idworker.Open(t.Context(), cfg, c)
+	w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(c))
 	require.NoError(t, err)
 	id, err := w.NextID()
 	require.NoError(t, err)
@@ -354,15 +355,13 @@ func TestOpenWithoutFx(t *testing.T) {
 	require.NoError(t, w.Close(t.Context()))
 	require.ErrorContains(t, w.Reset(t.Context()), "stopped")
 
-	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders"}, nil)
-	require.ErrorContains(t, err, "center is nil")
-	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", OnLost: "shutdown"}, c)
+	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders"})
+	require.ErrorContains(t, err, "no *gorm.DB, redis.UniversalClient or *redis.Client")
+	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{OnLost: "shutdown"}}, idworker.WithCenter(c))
 	require.ErrorContains(t, err, "on_lost")
-	_, err = idworker.New(idworker.Params{Config: idworker.Config{Namespace: "orders"}})
-	require.ErrorContains(t, err, "Lifecycle is nil")
 }
 
-// The database is away: the error comes within the start's context and names it.
+// If the database is down, the error names it and comes before the start's context ends.
 func TestCenterDownAtStart(t *testing.T) {
 	dead := "nobody:secret@tcp(127.0.0.1:1)/app"
 	db, err := gorm.Open(mysql.New(mysql.Config{DSN: dead, SkipInitializeWithVersion: true}), &gorm.Config{DisableAutomaticPing: true})
@@ -395,11 +394,11 @@ func TestDatabaseFileThatCannotBeOpened(t *testing.T) {
 	a.RequireStop()
 }
 
-// A later hook fails: fx stops what has started, and the slot is free at once.
+// If a later hook fails, fx stops the worker, and the slot is free at once.
 func TestStartThatFailsLaterGivesTheWorkerIDBack(t *testing.T) {
 	for _, s := range stores() {
 		t.Run(s.name, func(t *testing.T) {
-			cfg := idworker.Config{Namespace: namespace(t), Quarantine: s.quarantine}
+			cfg := idworker.Config{Namespace: namespace(t), Store: idworker.StoreConfig{Quarantine: s.quarantine}}
 			var w *idworker.IdWorker
 			var c lease.Center
 			boom := errors.New("port in use")
@@ -407,14 +406,14 @@ func TestStartThatFailsLaterGivesTheWorkerIDBack(t *testing.T) {
 				lc.Append(fx.StartHook(func() error { return boom }))
 			}))
 			require.ErrorIs(t, a.Start(t.Context()), boom)
-			slots, err := c.(lease.Lister).Slots(t.Context(), cfg.Namespace)
+			slots, err := c.Extras().Lister.Slots(t.Context(), cfg.Namespace)
 			require.NoError(t, err)
 			for _, s := range slots {
 				require.Empty(t, s.Holder)
 			}
 			require.Equal(t, idworker.StateStopped, w.Status().State)
-			if c, ok := c.(interface{ Close() error }); ok {
-				require.NoError(t, c.Close())
+			if closing := c.Extras().Close; closing != nil {
+				require.NoError(t, closing())
 			}
 		})
 	}
@@ -426,16 +425,14 @@ func TestDoubleStartAndStop(t *testing.T) {
 	req, err := cfg.Request()
 	require.NoError(t, err)
 	require.NoError(t, c.Init(t.Context(), req))
-	lc := fxtest.NewLifecycle(t)
-	w, err := idworker.New(idworker.Params{Config: cfg, Lifecycle: lc, Center: c})
-	require.NoError(t, err)
+	w, lc := started(t, cfg, centered(c))
 	lc.RequireStart()
 	require.Error(t, lc.Start(t.Context()), "a second start is refused")
 	lc.RequireStop()
 	require.NoError(t, w.Close(t.Context()), "a second stop does nothing")
 }
 
-// world is a center and a worker in a bubble of synctest.
+// world is a center and a worker in a synctest bubble.
 func world(t *testing.T, cfg idworker.Config, f func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle)) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
@@ -444,19 +441,13 @@ func world(t *testing.T, cfg idworker.Config, f func(t *testing.T, c *memcenter.
 		req, err := cfg.Request()
 		require.NoError(t, err)
 		require.NoError(t, c.Init(t.Context(), req))
-		lc := fxtest.NewLifecycle(t)
-		w, err := idworker.New(idworker.Params{Config: cfg, Lifecycle: lc, Center: c, Shutdowner: &shutdowner{}})
-		require.NoError(t, err)
+		w, lc := started(t, cfg, centered(c))
 		f(t, c, w, lc)
 		require.NoError(t, w.Close(context.Background()))
 	})
 }
 
-type shutdowner struct{}
-
-func (*shutdowner) Shutdown(...fx.ShutdownOption) error { return nil }
-
-// ahead is how far the next id of w lies ahead of the clock.
+// ahead returns how far the next id of w is ahead of the clock.
 func ahead(t *testing.T, w *idworker.IdWorker) time.Duration {
 	t.Helper()
 	id, err := w.NextID()
@@ -466,15 +457,15 @@ func ahead(t *testing.T, w *idworker.IdWorker) time.Duration {
 	return time.Until(p.Time)
 }
 
-// Where the center may have forgotten grants, a start has ids after the skew and a
-// moment. They lie ahead of the clock, until that has caught up.
+// If the center may have forgotten grants, a start issues ids shortly after the skew. They are
+// ahead of the clock until the clock catches up.
 func TestQuarantineAtStart(t *testing.T) {
 	world(t, idworker.Config{}, func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle) {
 		c.Wipe()
 		began := time.Now()
 		lc.RequireStart()
 		require.LessOrEqual(t, time.Since(began), 3500*time.Millisecond)
-		require.True(t, w.Ready())
+		require.True(t, ready(w))
 		require.InDelta(t, 30, ahead(t, w).Seconds(), 1)
 		require.InDelta(t, 30, w.Status().Lead.Seconds(), 1)
 		time.Sleep(32 * time.Second)
@@ -483,7 +474,7 @@ func TestQuarantineAtStart(t *testing.T) {
 }
 
 func TestQuarantineAtStartWithExactTimes(t *testing.T) {
-	world(t, idworker.Config{ExactTimes: true}, func(t *testing.T, c *memcenter.Center, _ *idworker.IdWorker, lc *fxtest.Lifecycle) {
+	world(t, idworker.Config{Store: idworker.StoreConfig{ExactTimes: true}}, func(t *testing.T, c *memcenter.Center, _ *idworker.IdWorker, lc *fxtest.Lifecycle) {
 		c.Wipe()
 		began := time.Now()
 		err := lc.Start(t.Context())
@@ -493,21 +484,21 @@ func TestQuarantineAtStartWithExactTimes(t *testing.T) {
 		require.ErrorContains(t, err, "without exact_times")
 		require.Zero(t, time.Since(began), "at once")
 	})
-	world(t, idworker.Config{ExactTimes: true, Wait: time.Minute}, func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle) {
+	world(t, idworker.Config{Store: idworker.StoreConfig{ExactTimes: true}, Wait: time.Minute}, func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle) {
 		c.Wipe()
 		require.NoError(t, lc.Start(t.Context()))
 		require.InDelta(t, 0, ahead(t, w), float64(2*time.Millisecond))
 	})
 }
 
-// After a Reset in a quarantine there are no ids for a moment.
+// After a Reset during a quarantine, no ids are issued for a moment.
 func TestQuarantineAtReset(t *testing.T) {
 	world(t, idworker.Config{Wait: time.Second}, func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle) {
 		lc.RequireStart()
 		c.Wipe()
 		require.ErrorContains(t, w.Reset(t.Context()), "raise wait (1s)")
 		synctest.Wait()
-		require.False(t, w.Ready())
+		require.False(t, ready(w))
 		require.Equal(t, idworker.StateQuarantined, w.Status().State)
 		_, err := w.NextID()
 		require.ErrorIs(t, err, idworker.ErrNotStarted)
@@ -516,7 +507,7 @@ func TestQuarantineAtReset(t *testing.T) {
 		require.ErrorAs(t, w.Healthy(t.Context()), &q)
 		require.NotEmpty(t, w.Status().Error)
 		time.Sleep(q.Wait() + time.Second)
-		require.True(t, w.Ready())
+		require.True(t, ready(w))
 	})
 }
 
@@ -543,7 +534,7 @@ func TestCenterDownWhileRunning(t *testing.T) {
 		}()
 		c.Intercept(nil)
 		require.NoError(t, <-waiting, "recovery without a restart")
-		require.True(t, w.Ready())
+		require.True(t, ready(w))
 		st := w.Status()
 		require.Greater(t, st.Failures, int64(5))
 		require.Equal(t, int64(2), st.Waits)
@@ -557,7 +548,7 @@ func TestOnLost(t *testing.T) {
 	}{{idworker.OnLostContinue, -1}, {idworker.OnLostShutdown, 1}} {
 		t.Run(c.onLost, func(t *testing.T) {
 			center := memcenter.New()
-			cfg := idworker.Config{Namespace: "orders", OnLost: c.onLost, TTL: 300 * time.Millisecond, Skew: 10 * time.Millisecond}
+			cfg := idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{OnLost: c.onLost, TTL: 300 * time.Millisecond}, Store: idworker.StoreConfig{Skew: 10 * time.Millisecond}}
 			req, err := cfg.Request()
 			require.NoError(t, err)
 			require.NoError(t, center.Init(t.Context(), req))
@@ -571,7 +562,7 @@ func TestOnLost(t *testing.T) {
 			center.Advance(time.Minute) // every lease has expired
 			require.Eventually(t, func() bool { return w.Status().Losses == 1 }, 30*time.Second, time.Millisecond)
 			if c.code < 0 {
-				require.Eventually(t, w.Ready, 30*time.Second, time.Millisecond)
+				require.Eventually(t, func() bool { return ready(w) }, 30*time.Second, time.Millisecond)
 				after, err := w.NextIDWait(t.Context())
 				require.NoError(t, err)
 				require.Greater(t, after, before)
@@ -585,12 +576,12 @@ func TestOnLost(t *testing.T) {
 	}
 }
 
-// A real Redis is wiped again and again under load: whoever holds a worker id uses up
-// its range, and goes on under one that is lent above all that was forgotten.
+// A real Redis is wiped repeatedly under load. Every worker uses up its range, then continues
+// with a range above everything that was forgotten.
 func TestRedisWipedUnderLoad(t *testing.T) {
 	srv := testserver.NewRedis(t)
 	client := newRedis(t, srv.Addr())
-	cfg := idworker.Config{Namespace: "orders", TTL: 3 * time.Second, Skew: 100 * time.Millisecond}
+	cfg := idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{TTL: 3 * time.Second}, Store: idworker.StoreConfig{Skew: 100 * time.Millisecond}}
 	var w *idworker.IdWorker
 	a := app(t, &w, fx.Supply(cfg), universal(client), opened())
 	a.RequireStart()
@@ -609,8 +600,8 @@ func TestRedisWipedUnderLoad(t *testing.T) {
 	a.RequireStop()
 }
 
-// A real server hangs for longer than the lease: ids go on to the ceiling, then
-// there are none, and with the server they come back, all in one process.
+// A real server hangs for longer than the lease. Ids continue to the ceiling, then stop, and
+// resume with the server in the same process.
 func TestServerHangsWhileRunning(t *testing.T) {
 	for name, start := range map[string]func(testing.TB) (*testserver.Server, fx.Option){
 		"redis": func(t testing.TB) (*testserver.Server, fx.Option) {
@@ -628,7 +619,7 @@ func TestServerHangsWhileRunning(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv, client := start(t)
-			cfg := idworker.Config{Namespace: "orders", TTL: 2 * time.Second, Skew: 100 * time.Millisecond}
+			cfg := idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{TTL: 2 * time.Second}, Store: idworker.StoreConfig{Skew: 100 * time.Millisecond}}
 			var w *idworker.IdWorker
 			var c lease.Center
 			a := app(t, &w, fx.Supply(cfg), client, opened(), closing(), fx.Populate(&c))
@@ -659,7 +650,7 @@ func TestServerHangsWhileRunning(t *testing.T) {
 			id, err := w.NextIDWait(ctx)
 			require.NoError(t, err)
 			require.Greater(t, id, prev)
-			require.True(t, w.Ready())
+			require.True(t, ready(w))
 			a.RequireStop()
 		})
 	}

@@ -6,148 +6,99 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/history"
-	"github.com/snowlease/snowlease/lease"
 )
 
-// Why there is no id for a time past. Test for them with errors.Is.
+// Errors of NextIDAt. Test for them with errors.Is.
 var (
-	// ErrNoPast is returned where no ids for times past can be made. Its text says why.
+	// ErrNoPast is returned if the worker cannot make ids for past times. Its text says
+	// why.
 	ErrNoPast = errors.New("idworker: no ids for times past")
-	// ErrFull is returned when a span of the past has no id left.
+	// ErrFull is returned if a span of the past has no ids left.
 	ErrFull = history.ErrFull
-	// ErrTime is returned for a time before the layout's epoch, or to come, or before
-	// those that need no Backfill.
+	// ErrTime is returned for a time that is before the layout's epoch, in the future, or
+	// early enough to need Backfill.
 	ErrTime = history.ErrTime
 )
 
-// clockFault is how far the clocks of two hosts may be apart that have worker ids: each
-// may be off its center's by 5 min.
+// clockFault is how far the clocks of two hosts with worker ids may be apart: each may
+// differ from its center's by lease.MaxClockError, 5 minutes.
 const clockFault = 10 * time.Minute
 
-// past makes ids for times past, one call after the other: of the center's two
-// connections one is left to the lease. SQLite has one, which each call has for a
-// statement only.
+// A past makes ids for past times, one call at a time, so that of the center's two
+// connections one is free to renew the lease. SQLite has a single connection, which a call
+// holds for one statement only.
 type past struct {
-	ids  *history.Issuer // nil: there are none, and why says so
-	why  string
+	none error           // why there are no such ids; the other fields are then zero
+	ids  *history.Issuer // counts them
+	from source
+	wait time.Duration
 	turn chan struct{}
 }
 
-func newPast(p plan, center lease.Center) (*past, error) {
-	c, ok := center.(interface{ Segments() *dbseq.Segments })
+func newPast(p plan, from source) (past, error) {
+	x, top := from.extras(), p.layout.Workers()-1
+	none := ""
 	switch {
 	case p.Reserved == 0:
-		return &past{why: "reserved is 0: set it to the number of worker ids that they may use, 1 or more, in mode db"}, nil
-	case !ok:
-		what := "mode " + string(p.Mode)
-		if center != nil {
-			what = lease.Name(center)
-		}
-		return &past{why: fmt.Sprintf("%s is no center that could count them in a SQL database: set mode db, or give the center a method Segments() *dbseq.Segments, or use package history with dbseq.NewSegments; if you want none leave reserved out", what)}, nil
+		none = "reserved is 0: use mode db and set it to the number of worker ids to keep for them, 1 or more"
+	case x.Past == nil:
+		none = x.Name + " cannot count them in a SQL database: set mode db, or give the center Extras with a Past, such as dbseq.NewSegments; if you need none, leave reserved out"
 	case !p.hasReserved:
-		return &past{why: fmt.Sprintf("workers %q leaves out the reserved worker ids, %d to %d, for which another database may count: let the range end at %d where this one counts",
-			p.Workers, p.request.Pool, p.layout.Workers()-1, p.layout.Workers()-1)}, nil
+		none = fmt.Sprintf("workers %q leaves out the reserved worker ids, %d to %d, which another database may use: if this database counts them, let the range end at %d",
+			p.Workers, p.request.Pool, top, top)
+	}
+	if none != "" {
+		return past{none: fmt.Errorf("%w: %s", ErrNoPast, none)}, nil
 	}
 	ids, err := history.New(history.Config{
-		Namespace: p.Namespace, Layout: p.layout, Reserved: p.Reserved, Business: p.Business, Ahead: p.MaxTTL + p.Skew + clockFault,
-	}, c.Segments())
-	if err != nil {
-		return nil, fmt.Errorf("idworker: %w", err)
+		Namespace: p.Namespace, Layout: p.layout, Reserved: p.Reserved, Business: p.Business, Ahead: p.Lease.MaxTTL + p.Store.Skew + clockFault,
+	}, x.Past)
+	return past{ids: ids, from: from, wait: p.Wait, turn: make(chan struct{}, 1)}, err
+}
+
+// start makes the store record since when it counts. Its error is only logged.
+func (c past) start(ctx context.Context) error {
+	if c.none != nil {
+		return c.none
 	}
-	return &past{ids: ids, turn: make(chan struct{}, 1)}, nil
-}
-
-// startPast has the store know since when it counts, and the log why it does not.
-func (w *IdWorker) startPast(ctx context.Context) {
-	h, args := w.past, []any{"namespace", w.plan.Namespace, "reserved", w.plan.Reserved}
-	switch {
-	case w.plan.Reserved == 0:
-	case h.ids == nil:
-		w.log.Warn("no ids for times past", append(args, "why", h.why)...)
-	case w.borrowed():
-		ctx, cancel := within(ctx, w.plan.Wait)
-		defer cancel()
-		if _, err := h.ids.Since(ctx); err != nil {
-			w.log.Warn("no ids for times past: trying again when one is asked for", append(args, "err", err)...)
-		}
+	ctx, cancel := within(ctx, c.wait)
+	defer cancel()
+	if _, err := c.ids.Since(ctx); err != nil {
+		return fmt.Errorf("the next NextIDAt tries again: %w", err)
 	}
+	return nil
 }
 
-// borrowed tells whether the center has lent a worker id at least once: then the namespace
-// keeps the reserved ones out of its pool, and this host's clock is not far from its own.
-func (w *IdWorker) borrowed() bool { return w.keeper.Status().Grant.Token != 0 }
-
-func (h *past) bound(business int64) (*past, error) {
-	if h.ids == nil {
-		return h, nil
+// nextIDsAt refuses until the center has lent a worker id. From then on, the namespace has
+// pinned a pool without the reserved worker ids, and this host's clock was found to be near
+// the center's.
+func (c past) nextIDsAt(ctx context.Context, at time.Time, dst []int64) error {
+	if c.none != nil {
+		return c.none
 	}
-	ids, err := h.ids.For(business)
-	return &past{ids: ids, turn: h.turn}, err
-}
-
-// NextIDAt returns an id for a time past, such as that of an event that comes late, so
-// that it sorts where it belongs. It carries one of the Config.Reserved greatest worker
-// ids, which are lent to nobody, and is unique across processes and runs: the database
-// counts such ids for each span of time. There are at least 8,192 a second for each
-// reserved worker id, spread over the second, and 2^sequence_bits in a tick. Each call is a
-// statement. It needs a worker id that was borrowed once, and none from then on.
-//
-// Times from some minutes after the namespace's first start on are taken; rows that are
-// older need Backfill. Package history says which times are safe.
-//
-// Errors: ErrNoPast, ErrNotStarted, ErrTime, ErrFull, those of the database. The id is
-// then 0.
-func (w *IdWorker) NextIDAt(ctx context.Context, at time.Time) (int64, error) {
-	var dst [1]int64
-	err := w.NextIDsAt(ctx, at, dst[:])
-	return dst[0], err
-}
-
-// Backfill returns a worker whose NextIDAt also takes times before a time of which the
-// caller knows: of no tick before it is there an id with a reserved worker id, but those
-// that this database has counted for the same layout. That holds of the time of the
-// service's first id:
-//
-//	id, err := worker.Backfill(founded).NextIDAt(ctx, row.CreatedAt)
-//
-// If the worker ids were reserved at the service's first start it holds of any time. After
-// a move to another database it holds only if the table snowlease_segment was copied, and
-// after a restored backup only of times before those that ids were made for since. Nothing
-// checks it. Like For it shares w's worker id and life.
-func (w *IdWorker) Backfill(before time.Time) *IdWorker {
-	other := *w
-	other.shared = true
-	if w.past.ids != nil {
-		other.past = &past{ids: w.past.ids.Backfill(before), turn: w.past.turn}
-	}
-	return &other
-}
-
-// NextIDsAt fills dst with rising ids for one time past, by one reservation. Errors are
-// those of NextIDAt; dst is then all zero.
-func (w *IdWorker) NextIDsAt(ctx context.Context, at time.Time, dst []int64) error {
-	err := w.fillPast(ctx, at, dst)
-	if err != nil {
-		clear(dst)
-	}
-	return err
-}
-
-func (w *IdWorker) fillPast(ctx context.Context, at time.Time, dst []int64) error {
-	h := w.past
-	switch {
-	case h.ids == nil:
-		return fmt.Errorf("%w: %s", ErrNoPast, h.why)
-	case !w.borrowed():
-		return w.explain(ErrNotStarted)
+	if err := c.from.lent(); err != nil {
+		return err
 	}
 	select {
-	case h.turn <- struct{}{}:
-		defer func() { <-h.turn }()
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
 	case <-ctx.Done():
 		return fmt.Errorf("idworker: next id at: %w", context.Cause(ctx))
 	}
-	return h.ids.NextIDsAt(ctx, at, dst)
+	return c.ids.NextIDsAt(ctx, at, dst)
+}
+
+func (c past) bound(business int64) (_ past, err error) {
+	if c.none == nil {
+		c.ids, err = c.ids.For(business)
+	}
+	return c, err
+}
+
+func (c past) backfill(before time.Time) past {
+	if c.none == nil {
+		c.ids = c.ids.Backfill(before)
+	}
+	return c
 }

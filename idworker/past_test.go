@@ -23,8 +23,8 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Ids for times past are unique across workers and runs, on worker ids that are lent to
-// nobody.
+// Ids for past times are unique across workers and restarts. They carry worker ids that are
+// never lent.
 func TestNextIDAt(t *testing.T) {
 	cfg := idworker.Config{Namespace: "archive", Layout: business, Business: 1, Reserved: 2}
 	db := newSQLite(t, cfg)
@@ -39,13 +39,13 @@ func TestNextIDAt(t *testing.T) {
 		b.RequireStart()
 		refunds, err := w.For(2)
 		require.NoError(t, err)
-		for i, w := range []*idworker.IdWorker{w, other, refunds} {
-			_, err := w.NextIDAt(t.Context(), at)
+		for i, s := range []*idworker.Stream{&w.Stream, &other.Stream, refunds} {
+			_, err := s.NextIDAt(t.Context(), at)
 			require.ErrorIs(t, err, idworker.ErrTime)
-			w = w.Backfill(at.Add(time.Hour))
+			s = s.Backfill(at.Add(time.Hour))
 			ids := make([]int64, 20)
-			require.NoError(t, w.NextIDsAt(t.Context(), at, ids))
-			one, err := w.NextIDAt(t.Context(), at)
+			require.NoError(t, s.NextIDsAt(t.Context(), at, ids))
+			one, err := s.NextIDAt(t.Context(), at)
 			require.NoError(t, err)
 			for _, id := range append(ids, one) {
 				p, err := w.Decode(id)
@@ -56,7 +56,6 @@ func TestNextIDAt(t *testing.T) {
 				require.False(t, seen[id], id)
 				seen[id] = true
 			}
-			require.NoError(t, w.Close(t.Context()), "which closes nothing")
 		}
 		require.Less(t, w.Status().Worker, int64(30))
 		_, err = w.NextIDAt(t.Context(), time.Now().Add(time.Hour))
@@ -75,17 +74,17 @@ func TestNextIDAtNeedsConfiguration(t *testing.T) {
 	w := borrow(t, c, idworker.Config{Namespace: "orders"})
 	fixed, err := idworker.Fixed(snowflake.Layout{}, 1)
 	require.NoError(t, err)
-	for _, w := range []*idworker.IdWorker{w, fixed, w.Backfill(time.Now())} {
-		id, err := w.NextIDAt(t.Context(), time.Now())
+	for _, s := range []*idworker.Stream{&w.Stream, &fixed.Stream, w.Backfill(time.Now())} {
+		id, err := s.NextIDAt(t.Context(), time.Now())
 		require.ErrorIs(t, err, idworker.ErrNoPast)
 		require.ErrorContains(t, err, "reserved is 0")
 		require.Zero(t, id)
 	}
-	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "a-namespace-of-more-than-forty-eight-characters-in-all", Reserved: 1}, c)
+	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "a-namespace-of-more-than-forty-eight-characters-in-all", Reserved: 1}, idworker.WithCenter(c))
 	require.ErrorContains(t, err, "1 to 48")
 }
 
-// Where no database counts, the start says so, and so does NextIDAt.
+// Without a database that counts, the start logs a warning and NextIDAt fails.
 func TestReservedWithoutDatabase(t *testing.T) {
 	for mode, provided := range map[idworker.Mode]func(testing.TB) fx.Option{
 		idworker.ModeRedis:         func(t testing.TB) fx.Option { return universal(newRedis(t, miniredis.RunT(t).Addr())) },
@@ -94,9 +93,9 @@ func TestReservedWithoutDatabase(t *testing.T) {
 	} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			cfg := idworker.Config{Namespace: "orders", Mode: mode, Reserved: 1, Quarantine: idworker.QuarantineNever, MaxAhead: 50 * time.Millisecond, Skew: time.Millisecond}
+			cfg := idworker.Config{Namespace: "orders", Mode: mode, Reserved: 1, Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever, Skew: time.Millisecond}, MaxAhead: 50 * time.Millisecond}
 			if mode == idworker.ModeLocal {
-				cfg.Quarantine, cfg.Worker = "", new(int64)
+				cfg.Store, cfg.Local.Worker = idworker.StoreConfig{}, new(int64)
 				cfg.Local.Dir = t.TempDir()
 			}
 			var j journal
@@ -104,7 +103,7 @@ func TestReservedWithoutDatabase(t *testing.T) {
 			a := app(t, &w, fx.Supply(cfg), provided(t), j.provide())
 			a.RequireStart()
 			defer a.RequireStop()
-			require.Regexp(t, `level=WARN msg="no ids for times past" namespace=orders reserved=1 why=".*set mode db.*leave reserved out"`, j.String())
+			require.Regexp(t, `level=WARN msg="no ids for times past" namespace=orders reserved=1 err=".*set mode db.*leave reserved out"`, j.String())
 			_, err := w.NextIDAt(t.Context(), time.Now())
 			require.ErrorIs(t, err, idworker.ErrNoPast)
 			require.ErrorContains(t, err, "set mode db")
@@ -112,8 +111,8 @@ func TestReservedWithoutDatabase(t *testing.T) {
 	}
 }
 
-// Where the table cannot be had the worker starts with a warning, and NextIDAt goes on
-// trying.
+// If the table cannot be created, the worker starts with a warning, and NextIDAt tries
+// again.
 func TestNextIDAtWithoutItsTable(t *testing.T) {
 	cfg := idworker.Config{Namespace: "orders", Reserved: 1}
 	db := newSQLite(t, cfg)
@@ -124,7 +123,7 @@ func TestNextIDAtWithoutItsTable(t *testing.T) {
 	a := app(t, &w, fx.Supply(cfg, db), j.provide())
 	a.RequireStart()
 	defer a.RequireStop()
-	require.Contains(t, j.String(), `level=WARN msg="no ids for times past: trying again when one is asked for" namespace=orders reserved=1 err=`)
+	require.Contains(t, j.String(), `level=WARN msg="no ids for times past" namespace=orders reserved=1 err="the next NextIDAt tries again: `)
 	_, err := w.NextIDAt(t.Context(), time.Now())
 	require.ErrorContains(t, err, "max_id")
 	require.NoError(t, db.Exec("DROP TABLE snowlease_segment").Error)
@@ -147,17 +146,17 @@ func borrow(t testing.TB, c *dbseq.Center, cfg idworker.Config) *idworker.IdWork
 	if err := c.Init(t.Context(), req); !errors.Is(err, lease.ErrExists) {
 		require.NoError(t, err)
 	}
-	w, err := idworker.Open(t.Context(), cfg, c)
+	w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(c))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = w.Close(context.Background()) })
 	return w
 }
 
-// fill takes n ids for a time, which nobody else had.
-func fill(t testing.TB, seen map[int64]bool, w *idworker.IdWorker, at time.Time, n int) {
+// fill takes n ids for a time and checks that they are new.
+func fill(t testing.TB, seen map[int64]bool, s *idworker.Stream, at time.Time, n int) {
 	t.Helper()
 	ids := make([]int64, n)
-	require.NoError(t, w.NextIDsAt(t.Context(), at, ids))
+	require.NoError(t, s.NextIDsAt(t.Context(), at, ids))
 	for _, id := range ids {
 		require.False(t, seen[id], "%d comes twice", id)
 		seen[id] = true
@@ -167,7 +166,7 @@ func fill(t testing.TB, seen map[int64]bool, w *idworker.IdWorker, at time.Time,
 // few is a layout of 4 worker ids and 8,192 ids a tick.
 var few = snowflake.Layout{WorkerBits: 2, SequenceBits: 13}
 
-// A worker id that was live makes no ids for the time when it was.
+// A reserved worker id that was lent before makes no ids for that time.
 func TestReservedOfALiveService(t *testing.T) {
 	c := sqlCenter(t, newSQLite(t))
 	founded := time.Now()
@@ -188,16 +187,16 @@ func TestReservedOfALiveService(t *testing.T) {
 	for id := range seen {
 		p, err := w.Decode(id)
 		require.NoError(t, err)
-		for _, w := range []*idworker.IdWorker{w, w.Backfill(founded)} {
-			_, err = w.NextIDAt(t.Context(), p.Time)
+		for _, s := range []*idworker.Stream{&w.Stream, w.Backfill(founded)} {
+			_, err = s.NextIDAt(t.Context(), p.Time)
 			require.ErrorIs(t, err, idworker.ErrTime)
 		}
 	}
 	fill(t, seen, w.Backfill(founded), founded.Add(-time.Millisecond), 8192)
 }
 
-// What ErrFull advises: more reserved worker ids, under another namespace. The counters go
-// along, and the first worker id's numbers stay what they were.
+// ErrFull advises more reserved worker ids under another namespace. The counters carry over,
+// and the first worker id's numbers do not change.
 func TestMoreReserved(t *testing.T) {
 	c := sqlCenter(t, newSQLite(t))
 	founded := time.Now()
@@ -207,7 +206,7 @@ func TestMoreReserved(t *testing.T) {
 	fill(t, seen, one, at, 8192)
 	_, err := one.NextIDAt(t.Context(), at)
 	require.ErrorIs(t, err, idworker.ErrFull)
-	for _, want := range []string{"the 8192 ids of the 1s", "spread", "reserve more worker ids by a new namespace"} {
+	for _, want := range []string{"the 8192 ids of the 1s", "spread", "reserve more worker ids with a new namespace"} {
 		require.ErrorContains(t, err, want)
 	}
 	two := borrow(t, c, idworker.Config{Namespace: "orders-2", Layout: few, Reserved: 2}).Backfill(founded)
@@ -216,8 +215,8 @@ func TestMoreReserved(t *testing.T) {
 	require.ErrorIs(t, err, idworker.ErrFull)
 }
 
-// docs/growing.md: old and new processes run side by side on two databases. Only those
-// make ids for times past whose workers end with the layout's last worker id.
+// Old and new processes run side by side on two databases, as in docs/growing.md. Only
+// processes whose workers end with the layout's last worker id make ids for past times.
 func TestPastMovesToAnotherDatabase(t *testing.T) {
 	from, to := newSQLite(t), newSQLite(t)
 	founded := time.Now()
@@ -227,9 +226,9 @@ func TestPastMovesToAnotherDatabase(t *testing.T) {
 	fill(t, seen, borrow(t, sqlCenter(t, from), cfg).Backfill(founded), at, 100)
 	counting(t, from, time.Now().Add(-time.Hour))
 	late := borrow(t, sqlCenter(t, from), cfg)
-	fill(t, seen, late, time.Now().Add(-time.Minute), 100)
+	fill(t, seen, &late.Stream, time.Now().Add(-time.Minute), 100)
 	recent := time.Now().Add(-time.Minute)
-	fill(t, seen, late, recent, 100)
+	fill(t, seen, &late.Stream, recent, 100)
 
 	cfg.Workers = "0-15"
 	old := borrow(t, sqlCenter(t, from), cfg)
@@ -245,17 +244,17 @@ func TestPastMovesToAnotherDatabase(t *testing.T) {
 		require.ErrorIs(t, err, idworker.ErrTime)
 	}
 
-	// With the table copied they go on where the old ones were.
+	// Once the table is copied, they continue where the old ones stopped.
 	copied(t, records(t, from), to)
 	next = borrow(t, sqlCenter(t, to), cfg)
-	fill(t, seen, next, recent, 100)
+	fill(t, seen, &next.Stream, recent, 100)
 	fill(t, seen, next.Backfill(founded), at, 100)
 }
 
-// forget is what docs/operations.md has for a restored backup.
+// forget is the statement of docs/operations.md for a restored backup.
 const forget = "DELETE FROM snowlease_segment WHERE name LIKE 'since.%'"
 
-// A restored backup does not know of the ids that were made since.
+// A restored backup does not have the ids that were made since.
 func TestPastAfterARestoredBackup(t *testing.T) {
 	text, err := os.ReadFile("../docs/operations.md")
 	require.NoError(t, err)
@@ -276,7 +275,7 @@ func TestPastAfterARestoredBackup(t *testing.T) {
 			w = borrow(t, c, cfg)
 			at := time.Now().Add(-time.Minute)
 			seen := map[int64]bool{}
-			fill(t, seen, w, at, 10)
+			fill(t, seen, &w.Stream, at, 10)
 			require.NoError(t, w.Close(t.Context()))
 
 			copied(t, backup, db)
@@ -290,7 +289,7 @@ func TestPastAfterARestoredBackup(t *testing.T) {
 	}
 }
 
-// counting lets the store have counted for longer.
+// counting makes the store look as if it had counted for longer.
 func counting(t testing.TB, db *gorm.DB, since time.Time) {
 	t.Helper()
 	done := db.Exec("UPDATE snowlease_segment SET max_id = ? WHERE name LIKE 'since.%'", since.UnixMilli())
@@ -313,7 +312,7 @@ func records(t testing.TB, db *gorm.DB) map[string]int64 {
 	return all
 }
 
-// copied puts records in the place of those of a database.
+// copied replaces the records of a database.
 func copied(t testing.TB, all map[string]int64, db *gorm.DB) {
 	t.Helper()
 	require.NoError(t, db.Exec("DELETE FROM snowlease_segment").Error)

@@ -16,13 +16,13 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// A replica that is to be waited for hangs: ids go on to the ceiling, and come back
-// with it, under the same worker id or another.
+// A replica whose acknowledgment is required hangs. Ids continue to the ceiling and resume
+// with the replica, under the same worker id or another.
 func TestWaitReplicas(t *testing.T) {
 	t.Parallel()
 	primary := testserver.NewRedis(t)
 	replica := testserver.NewRedisReplica(t, primary)
-	cfg := idworker.Config{Namespace: "orders", TTL: 4 * time.Second, Skew: 100 * time.Millisecond, WaitReplicas: 1}
+	cfg := idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{TTL: 4 * time.Second}, Store: idworker.StoreConfig{Skew: 100 * time.Millisecond, WaitReplicas: 1}}
 	var w *idworker.IdWorker
 	a := app(t, &w, fx.Supply(cfg), universal(newRedis(t, primary.Addr())), opened())
 	a.RequireStart()
@@ -40,21 +40,18 @@ func TestWaitReplicas(t *testing.T) {
 	after, err := w.NextIDWait(t.Context())
 	require.NoError(t, err)
 	require.Greater(t, after, before)
-	require.Eventually(t, w.Ready, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return ready(w) }, time.Minute, time.Millisecond)
 	a.RequireStop()
 }
 
 func TestWaitReplicasOfADatabase(t *testing.T) {
-	_, err := idworker.NewCenter(idworker.CenterParams{
-		Config:  idworker.Config{Namespace: "orders", WaitReplicas: 1},
-		Clients: idworker.Clients{DB: newSQLite(t)},
-	})
+	_, err := idworker.NewCenter(idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{WaitReplicas: 1}}, idworker.WithDB(newSQLite(t)))
 	require.ErrorContains(t, err, "wait_replicas 1")
 	require.ErrorContains(t, err, "synchronous_commit")
 }
 
-// Numbers that are kept in a Redis wait for replicas too. Those of db+redis are the
-// database's, which no Redis gives twice.
+// Segments in Redis wait for replicas too. Those of db+redis do not need to: the database
+// keeps them.
 func TestWaitReplicasOfSegments(t *testing.T) {
 	t.Parallel()
 	client := newRedis(t, testserver.Redis(t))
@@ -72,7 +69,7 @@ func TestWaitReplicasOfSegments(t *testing.T) {
 			}
 			var s *idworker.Segments
 			a := fxtest.New(t, fx.NopLogger, idworker.Module, universal(client), fx.Supply(newSQLite(t)), fx.Populate(&s),
-				fx.Supply(idworker.Config{SegmentStore: where, WaitReplicas: 1, Segments: []segment.Config{g}}))
+				fx.Supply(idworker.Config{SegmentStore: where, Store: idworker.StoreConfig{WaitReplicas: 1}, Segments: []segment.Config{g}}))
 			a.RequireStart()
 			numbers, err := s.Of(g.Name)
 			require.NoError(t, err)

@@ -17,12 +17,13 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
 	redissegments "github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
 )
 
-// Numbers go on across applications, from every store.
+// On every store, numbers continue across applications.
 func TestSegments(t *testing.T) {
 	mariadb := func(t testing.TB) fx.Option { return fx.Supply(openDB(t, mysql.Open(testserver.MySQL(t)))) }
 	server := func(t testing.TB) fx.Option { return universal(newRedis(t, testserver.Redis(t))) }
@@ -47,15 +48,15 @@ func TestSegments(t *testing.T) {
 				{Name: "b-" + namespace(t), Start: 5},
 			}}
 			if c.name == "miniredis" {
-				cfg.Quarantine = idworker.QuarantineNever // it has no incarnation
+				cfg.Store.Quarantine = lease.QuarantineNever // it has no incarnation
 			}
 			orders, members := cfg.Segments[0].Name, cfg.Segments[1].Name
 			clients := c.clients(t)
 			if c.shown == "redis" { // which creates no name by itself: it may have lost it
 				require.NoError(t, fx.New(fx.NopLogger, clients, fx.Invoke(func(r redis.UniversalClient) error {
 					var opts []redisseq.Option
-					if cfg.Quarantine != "" {
-						opts = append(opts, redisseq.WithQuarantine(redisseq.Never))
+					if cfg.Store.Quarantine != "" {
+						opts = append(opts, redisseq.WithQuarantine(lease.QuarantineNever))
 					}
 					store, err := redissegments.New(r, opts...)
 					require.NoError(t, err)
@@ -74,7 +75,7 @@ func TestSegments(t *testing.T) {
 				require.NoError(t, err)
 				_, err = g.NextID()
 				require.ErrorIs(t, err, idworker.ErrNotStarted)
-				require.ErrorContains(t, err, "is opened when the application starts")
+				require.ErrorContains(t, err, "issues from Start on, which is OnStart with fx")
 				require.ErrorIs(t, s.Healthy(t.Context()), idworker.ErrNotStarted)
 				require.Empty(t, s.Status())
 				a.RequireStart()
@@ -102,7 +103,7 @@ func TestSegments(t *testing.T) {
 				require.Len(t, st, 2)
 				require.Contains(t, st[0].Store, c.shown)
 				require.Equal(t, int64(5), st[0].Issued)
-				require.Equal(t, members, m.Name())
+				require.Equal(t, members, m.Status().Name)
 				a.RequireStop()
 				_, err = g.NextID()
 				require.ErrorIs(t, err, segment.ErrClosed)
@@ -111,7 +112,7 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// The store is away: the error comes before the start's context ends, and names it.
+// If the store is down, the error names it and comes before the start's context ends.
 func TestNumbersDownAtStart(t *testing.T) {
 	for _, cfg := range []idworker.Config{
 		{Mode: idworker.ModeLocal, Segments: []segment.Config{{Name: "orders"}}, SegmentStore: idworker.SegmentStoreRedis},
@@ -131,15 +132,13 @@ func TestNumbersDownAtStart(t *testing.T) {
 
 func TestSegmentsStartOnce(t *testing.T) {
 	lc := fxtest.NewLifecycle(t)
-	_, err := idworker.NewSegments(idworker.SegmentsParams{
-		Config: idworker.Config{Segments: []segment.Config{{Name: "orders"}}}, Lifecycle: lc, Clients: idworker.Clients{DB: newSQLite(t)},
-	})
-	require.NoError(t, err)
+	require.NoError(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(newSQLite(t), idworker.Config{Segments: []segment.Config{{Name: "orders"}}}),
+		fx.Decorate(func() fx.Lifecycle { return lc }), fx.Invoke(func(*idworker.Segments) {})).Err())
 	lc.RequireStart().RequireStop()
-	require.ErrorContains(t, lc.Start(t.Context()), "an application starts once")
+	require.ErrorIs(t, lc.Start(t.Context()), segment.ErrClosed)
 }
 
-// What is wrong with the store is logged, once.
+// Warnings about the store are logged once.
 func TestSegmentsWarn(t *testing.T) {
 	db := openDB(t, sqlite.Open(":memory:"))
 	pool, err := db.DB()
@@ -167,13 +166,13 @@ func TestSegmentsThatCannotBe(t *testing.T) {
 		cfg     idworker.Config
 		clients fx.Option
 	}{
-		{"idworker: segments: both a redis", idworker.Config{Segments: orders}, fx.Options(fx.Supply(newRedis(t, "127.0.0.1:1")), client)},
-		{"neither a *gorm.DB nor", idworker.Config{Segments: orders}, fx.Options()},
-		{"segment_store db: there is no *gorm.DB", idworker.Config{Segments: orders, SegmentStore: "db"}, client},
-		{"segment_store redis: there is no redis", idworker.Config{Segments: orders, SegmentStore: "redis"}, db},
-		{"segment_store db+redis: there is no redis", idworker.Config{Segments: orders, SegmentStore: "db+redis"}, db},
+		{"idworker: segments: segment_store redis: there are both a redis", idworker.Config{Segments: orders}, fx.Options(fx.Supply(newRedis(t, "127.0.0.1:1")), client)},
+		{"segment_store auto: no *gorm.DB, redis.UniversalClient", idworker.Config{Segments: orders}, fx.Options()},
+		{"segment_store db: no *gorm.DB", idworker.Config{Segments: orders, SegmentStore: "db"}, client},
+		{"segment_store redis: no redis", idworker.Config{Segments: orders, SegmentStore: "redis"}, db},
+		{"segment_store db+redis: no redis", idworker.Config{Segments: orders, SegmentStore: "db+redis"}, db},
 		{`segment_store "etcd" is unknown`, idworker.Config{SegmentStore: "etcd"}, db},
-		{`"orders" is there twice`, idworker.Config{Segments: append(orders, orders...)}, db},
+		{`"orders" is used twice`, idworker.Config{Segments: append(orders, orders...)}, db},
 		{"wait -1s is negative", idworker.Config{Segments: orders, Wait: -time.Second}, db},
 		{"segments[0]", idworker.Config{Segments: []segment.Config{{Name: "a b"}}}, db},
 		{`"members"`, idworker.Config{Segments: never, Wait: 5 * time.Second}, db},
@@ -196,6 +195,6 @@ func TestSegmentsThatCannotBe(t *testing.T) {
 	a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(idworker.Config{}), fx.Populate(&s))
 	a.RequireStart()
 	_, err := s.Of("orders")
-	require.ErrorContains(t, err, `"orders" is not configured: there are none`)
+	require.ErrorContains(t, err, `"orders" is not configured (configured: [])`)
 	a.RequireStop()
 }

@@ -15,23 +15,23 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// counted is a configuration of mode redis-sequence whose quarantine is over soon.
+// counted returns a configuration of mode redis-sequence with a short quarantine.
 func counted(t testing.TB) idworker.Config {
 	return idworker.Config{
 		Namespace: namespace(t), Mode: idworker.ModeRedisSequence, Layout: business, Business: 3,
-		MaxAhead: 50 * time.Millisecond, Skew: 20 * time.Millisecond,
+		MaxAhead: 50 * time.Millisecond, Store: idworker.StoreConfig{Skew: 20 * time.Millisecond},
 	}
 }
 
-// Any number of processes share a namespace; with Prefetch 1 ids rise across them.
+// Any number of processes share a namespace. With Prefetch 1, ids ascend across them.
 func TestSequenceMode(t *testing.T) {
 	addr := testserver.Redis(t)
 	cfg := counted(t)
-	cfg.Prefetch, cfg.Worker = 1, new(int64)
-	*cfg.Worker = 7
+	cfg.Sequence.Prefetch, cfg.Sequence.Worker = 1, 7
 	workers := make([]*idworker.IdWorker, 3)
 	for i := range workers {
 		client := universal(newRedis(t, addr))
@@ -60,7 +60,9 @@ func TestSequenceMode(t *testing.T) {
 		case 2:
 			err = w.NextIDs(t.Context(), ids[:])
 		case 3:
-			ids[1], err = w.NextIDFor(3)
+			s, none := w.For(3)
+			require.NoError(t, none)
+			ids[1], err = s.NextID()
 		}
 		require.NoError(t, err)
 		p, err := w.Decode(ids[1])
@@ -73,12 +75,12 @@ func TestSequenceMode(t *testing.T) {
 	require.NoError(t, err)
 	id, err := refunds.NextID()
 	require.NoError(t, err)
-	p, err := refunds.Decode(id)
+	p, err := workers[0].Decode(id)
 	require.NoError(t, err)
 	require.Equal(t, int64(4), p.Business)
 	_, err = workers[0].For(32)
 	require.ErrorContains(t, err, "0 to 31")
-	_, err = workers[0].NextIDFor(-1)
+	_, err = workers[0].For(-1)
 	require.ErrorContains(t, err, "0 to 31")
 
 	st := workers[0].Status()
@@ -87,20 +89,19 @@ func TestSequenceMode(t *testing.T) {
 	require.NotNil(t, st.Sequence)
 	require.True(t, st.Sequence.Strict)
 	require.Contains(t, st.Center, addr)
-	require.True(t, workers[0].Ready())
+	require.True(t, ready(workers[0]))
 	require.NoError(t, workers[0].Healthy(t.Context()))
 	require.NoError(t, workers[0].Reset(t.Context()))
-	require.Equal(t, int64(4), refunds.Status().Business)
 }
 
-// A Redis that is away shows in the health and heals.
+// An outage of Redis shows in Healthy and heals.
 func TestSequenceModeRedisAway(t *testing.T) {
 	m := miniredis.RunT(t)
 	cfg := counted(t)
-	cfg.Quarantine, cfg.Prefetch = idworker.QuarantineNever, 1
+	cfg.Store.Quarantine, cfg.Sequence.Prefetch = lease.QuarantineNever, 1
 	client := redis.NewClient(&redis.Options{Addr: m.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1})
 	t.Cleanup(func() { _ = client.Close() })
-	w, err := idworker.OpenSequence(t.Context(), cfg, client)
+	w, err := idworker.Open(t.Context(), cfg, idworker.WithRedis(client))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, w.Close(t.Context())) }()
 	_, err = w.NextID()
@@ -111,7 +112,7 @@ func TestSequenceModeRedisAway(t *testing.T) {
 	require.ErrorContains(t, err, "LOADING away")
 	require.Equal(t, idworker.StateUnavailable, w.Status().State)
 	require.ErrorContains(t, w.Healthy(t.Context()), "LOADING away")
-	require.False(t, w.Ready())
+	require.False(t, ready(w))
 	m.SetError("")
 	_, err = w.NextIDWait(t.Context())
 	require.NoError(t, err)
@@ -122,20 +123,20 @@ func TestSequenceModeRedisAway(t *testing.T) {
 	require.Equal(t, idworker.StateStopped, w.Status().State)
 }
 
-// A start that Wait does not outlast fails.
+// A start fails if Wait is shorter than the quarantine.
 func TestSequenceModeQuarantine(t *testing.T) {
 	client := newRedis(t, testserver.Redis(t))
 	cfg := counted(t)
-	cfg.Skew, cfg.Wait = 2*time.Second, 100*time.Millisecond
+	cfg.Store.Skew, cfg.Wait = 2*time.Second, 100*time.Millisecond
 	ended, cancel := context.WithCancelCause(t.Context())
 	waiting := cfg
 	waiting.Wait = time.Minute
 	late := errors.New("nobody waits any more")
 	client.AddHook(afterScript(func() { time.AfterFunc(100*time.Millisecond, func() { cancel(late) }) })) // it waits for the end of the quarantine
-	_, err := idworker.OpenSequence(ended, waiting, client)
+	_, err := idworker.Open(ended, waiting, idworker.WithRedis(client))
 	require.ErrorIs(t, err, late, "a start whose context has ended starts nothing")
 
-	_, err = idworker.OpenSequence(t.Context(), cfg, client)
+	_, err = idworker.Open(t.Context(), cfg, idworker.WithRedis(client))
 	require.ErrorAs(t, err, new(*idworker.QuarantineError))
 	require.ErrorContains(t, err, "raise wait (100ms)")
 	require.NotContains(t, err.Error(), "exact_times")
@@ -149,15 +150,15 @@ func TestSequenceModeQuarantine(t *testing.T) {
 	a.RequireStop()
 }
 
-// In a new namespace ids lie MaxAhead above the clock at first, or with exact times are
-// waited for.
+// In a new namespace, ids are MaxAhead ahead of the clock at first. With exact_times, the
+// start waits instead.
 func TestSequenceModeFirstStart(t *testing.T) {
 	t.Parallel()
 	client := newRedis(t, testserver.Redis(t))
 	for _, exact := range []bool{false, true} {
 		cfg := counted(t)
-		cfg.MaxAhead, cfg.ExactTimes = time.Minute, exact
-		w, err := idworker.OpenSequence(t.Context(), cfg, client)
+		cfg.MaxAhead, cfg.Store.ExactTimes = time.Minute, exact
+		w, err := idworker.Open(t.Context(), cfg, idworker.WithRedis(client))
 		if exact {
 			require.ErrorContains(t, err, "without exact_times")
 			continue
@@ -168,7 +169,7 @@ func TestSequenceModeFirstStart(t *testing.T) {
 	}
 }
 
-// afterScript is called after each script.
+// afterScript is a Redis hook that runs after each script.
 type afterScript func()
 
 func (afterScript) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -194,7 +195,7 @@ func TestSequenceModeConcurrent(t *testing.T) {
 	var all sync.WaitGroup
 	cfg := counted(t)
 	for range 4 {
-		w, err := idworker.OpenSequence(t.Context(), cfg, client)
+		w, err := idworker.Open(t.Context(), cfg, idworker.WithRedis(client))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, w.Close(t.Context())) })
 		all.Go(func() {
@@ -220,29 +221,23 @@ func TestSequenceModeConcurrent(t *testing.T) {
 }
 
 func TestSequenceModeFaults(t *testing.T) {
-	big := int64(32)
 	for says, change := range map[string]func(*idworker.Config){
-		"worker 32":                   func(c *idworker.Config) { c.Worker = &big },
-		"prefetch 2000000":            func(c *idworker.Config) { c.Prefetch = 2_000_000 },
-		"max age 1ms":                 func(c *idworker.Config) { c.MaxAge = time.Millisecond },
-		"workers \"0-3\"":             func(c *idworker.Config) { c.Workers = "0-3" },
-		"on_lost \"shutdown\"":        func(c *idworker.Config) { c.OnLost = idworker.OnLostShutdown },
-		"mode db":                     func(c *idworker.Config) { c.Mode, c.Prefetch = idworker.ModeDB, 1 },
-		"31 is one of the reserved 1": func(c *idworker.Config) { c.Worker, c.Reserved = new(int64), 1; *c.Worker = 31 },
+		"sequence.worker 32 is not 0 to 31":      func(c *idworker.Config) { c.Sequence.Worker = 32 },
+		"sequence.prefetch 2000000 is not 1 to":  func(c *idworker.Config) { c.Sequence.Prefetch = 2_000_000 },
+		"sequence.max_age 1ms is not 10ms to 1h": func(c *idworker.Config) { c.Sequence.MaxAge = time.Millisecond },
+		"workers \"0-3\"":                        func(c *idworker.Config) { c.Workers = "0-3" },
+		"store.skew 2h0m0s is not 1ms to 1h":     func(c *idworker.Config) { c.Store.Skew = 2 * time.Hour },
+		`lease.on_lost "shutdown" is set, but mode redis-sequence lends no worker ids: leave it out, or set mode auto, db, redis or local`: func(c *idworker.Config) { c.Lease.OnLost = idworker.OnLostShutdown },
+		"sequence.prefetch 1 is set, but mode db counts no ids in Redis: leave it out, or set mode redis-sequence":                         func(c *idworker.Config) { c.Mode, c.Sequence.Prefetch = idworker.ModeDB, 1 },
+		"sequence.worker 31 is one of the 1 reserved": func(c *idworker.Config) { c.Sequence.Worker, c.Reserved = 31, 1 },
 	} {
 		cfg := idworker.Config{Namespace: "orders", Mode: idworker.ModeRedisSequence, Layout: snowflake.Layout{}}
 		change(&cfg)
 		require.ErrorContains(t, cfg.Validate(), says)
 	}
 	cfg := idworker.Config{Namespace: "orders", Mode: idworker.ModeRedisSequence}
-	_, err := idworker.Open(t.Context(), cfg, nil)
-	require.ErrorContains(t, err, "use OpenSequence")
-	_, err = idworker.OpenSequence(t.Context(), cfg, nil)
-	require.ErrorContains(t, err, "nil")
-	_, err = idworker.OpenSequence(t.Context(), idworker.Config{Namespace: "orders"}, nil)
-	require.ErrorContains(t, err, "set mode redis-sequence")
+	_, err := idworker.NewCenter(cfg)
+	require.ErrorContains(t, err, "has no center")
 	var w *idworker.IdWorker
-	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), fx.Populate(&w)).Err(), "there is no redis.UniversalClient")
-	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg),
-		fx.Provide(func(p idworker.CenterParams) (any, error) { return idworker.NewCenter(p) }), fx.Invoke(func(any) {})).Err(), "has no center")
+	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), fx.Populate(&w)).Err(), "no redis.UniversalClient")
 }

@@ -1,70 +1,92 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/snowlease/snowlease/segment"
 )
 
-// A Center lends the worker ids of namespaces. It is safe for concurrent use and
-// keeps no state of holders in memory: a Grant carries all it needs.
+// A Center lends the worker ids of namespaces. It is safe for concurrent use and keeps no
+// state of holders in memory: a Grant carries everything it needs.
 //
-// Each method is one attempt. It returns an error as soon as the context ends,
-// and an error other than those named says that the outcome is unknown: the call
-// can be repeated with the same arguments.
+// Each method is a single attempt and returns an error as soon as the context ends. After an
+// error that is not documented here, the outcome is unknown: repeat the call with the same
+// arguments.
 //
-// A Center may also be a Lister or an Operator, an Initializer and a fmt.Stringer,
-// which names the store in logs and errors and must not show a secret.
+// A decorator that embeds a Center keeps its Extras.
 type Center interface {
-	// Acquire lends a free worker id of req.First..req.Last to req.Owner. The same
-	// owner asking again gets the same worker, token, floor and ceiling.
+	// Acquire lends a free worker id of req.First..req.Last to req.Owner. If the same owner
+	// asks again, it gets the same worker, token, floor and ceiling.
 	//
-	// Errors: *NoFreeWorkerError, *QuarantineError, *MismatchError, *ClockError;
-	// ErrSetup where no repetition can succeed.
+	// Errors: *NoFreeWorkerError, *QuarantineError, *MismatchError, *ClockError; ErrSetup if
+	// trying again cannot succeed.
 	Acquire(ctx context.Context, req Request) (Grant, error)
 
-	// Renew raises the ceiling of g to at least TTL from the center's now and
-	// returns g with Now and Ceiling renewed. Where grants may have been forgotten
-	// since, it lends g's worker id anew instead, above all of them: Floor and Token
-	// have risen too, and what was left of g stays its holder's.
+	// Renew raises the ceiling of g to at least TTL from the center's now and returns g with
+	// the new Now and Ceiling. If grants may have been forgotten since g was lent, Renew lends
+	// g's worker id again, above all of them: Floor and Token rise too. The holder may still
+	// use up the rest of g.
 	//
-	// Errors: ErrLost is final; *QuarantineError and anything else: try again,
-	// the ceiling that g has stands.
+	// Errors: ErrLost is final. After *QuarantineError or any other error, g stays valid to
+	// its ceiling: try again.
 	Renew(ctx context.Context, g Grant) (Grant, error)
 
-	// Release gives g back. lastUsed is the last millisecond that g's holder put
-	// into an id; the holder must have stopped for good. The mark of the worker
-	// becomes lastUsed, held within g's floor and ceiling, and its slot is free at
-	// once.
+	// Release gives g back. The holder must have stopped issuing ids for good. lastUsed is
+	// the last millisecond that it put into an id. The mark of the worker becomes lastUsed,
+	// clamped to g's floor and ceiling, and its slot is free at once.
 	//
-	// Errors: ErrLost, which counts as done: g was no longer g's to give back.
+	// Errors: ErrLost, if g was already lost. It counts as success.
 	Release(ctx context.Context, g Grant, lastUsed int64) error
+
+	// Extras returns what the center offers besides lending. The result is always the same.
+	// It does no I/O.
+	Extras() Extras
 }
 
-// A Lister shows the slots of a namespace, ordered by worker id.
+// Extras are what a center offers besides lending. All fields are optional.
+type Extras struct {
+	// Name names the store in logs and errors. It must not contain secrets. Default: the
+	// type of the center.
+	Name string
+	// Warnings are dangers to the leases. A start logs them.
+	Warnings []string
+	// Promise says in one line how far worker ids are unique, if that depends on the host:
+	// see package hostseq.
+	Promise string
+	// Lister lists the slots, and Operator maintains namespaces.
+	Lister   Lister
+	Operator Operator
+	// Init creates a namespace that its owner knows to be new. Nothing can have been
+	// forgotten then, so times are exact from the first id on. If anything of the namespace
+	// exists, Init changes nothing and returns ErrExists.
+	Init func(ctx context.Context, req Request) error
+	// Past counts the ids for past times that package history makes. It must not lose
+	// acknowledged writes.
+	Past segment.Store
+	// Close frees what the center opened. Call it after the last use of the center. It does
+	// not give worker ids back.
+	Close func() error
+}
+
+// A Lister lists the slots of a namespace, ordered by worker id.
 type Lister interface {
 	Slots(ctx context.Context, namespace string) ([]Slot, error)
 }
 
-// An Initializer opens a namespace that its owner knows to be new, so that nothing can
-// have been forgotten and times are exact from the first id on. It returns ErrExists and changes nothing
-// where anything of the namespace is there already.
-type Initializer interface {
-	Init(ctx context.Context, req Request) error
-}
-
 // Request asks for a worker id.
 type Request struct {
-	// Namespace is what shares one pool of worker ids: the replicas of a service.
-	// 1 to 64 characters of A-Z a-z 0-9 . _ -
+	// Namespace names the service whose replicas share one pool of worker ids: 1 to 64
+	// characters of A-Z a-z 0-9 . _ -
 	Namespace string
 	// Layout is the fingerprint of the id layout. The center pins it.
 	Layout string
-	// Holder says who asks, for people to read: app, host, pid.
-	// At most 255 bytes.
+	// Holder tells people who asks: app, host, pid. At most 255 bytes.
 	Holder string
-	// Owner is a random nonce, new for every borrow: see NewOwner.
+	// Owner is a random nonce, different for every borrow: see NewOwner.
 	Owner [16]byte
 	// Pool is the number of worker ids in the namespace, 0..Pool-1. The center
 	// pins it.
@@ -73,24 +95,25 @@ type Request struct {
 	First, Last int64
 	// TTL is how long a grant lasts without renewal. At most MaxTTL.
 	TTL time.Duration
-	// MaxTTL bounds the TTL of every member of the namespace, and so how far ahead of
-	// its clock a center may have lent what it has forgotten. The center pins it.
+	// MaxTTL bounds the TTL of every member of the namespace, and so how far ahead of its
+	// clock a forgotten grant can reach. The center pins it.
 	MaxTTL time.Duration
-	// Skew bounds how far the center's clock may be behind the latest time that it ever
-	// showed when it loses records. The center pins it.
+	// Skew is how far behind the latest time it ever showed the center's clock may be when
+	// the center loses records. The center pins it.
 	Skew time.Duration
-	// Ahead is how far ahead of the center's clock a range may begin, where a loss of
-	// records leaves none that begins sooner. At most MaxTTL. 0: times are exact, and
-	// nothing is lent until the clock has passed what may have been forgotten.
+	// Ahead is how far ahead of the center's clock a range may begin after a loss of
+	// records. At most MaxTTL. With 0, times are exact: nothing is lent until the clock has
+	// passed everything that may have been forgotten.
 	Ahead time.Duration
-	// Local is the caller's wall clock in Unix milliseconds at the time of the
-	// call. It may veto a grant (see MaxClockError), never shape one. 0: no veto.
+	// Local is the caller's wall clock in Unix milliseconds at the time of the call. The
+	// center may refuse a grant because of it (see MaxClockError), but never computes with
+	// it. 0 disables the check.
 	Local int64
 }
 
-// MaxClockError is how far the center's clock and the caller's may differ when a
-// worker id is borrowed. A clock that is far ahead would poison the marks. Renewals are
-// not compared, so that a step of the holder's clock cannot end its ids.
+// MaxClockError is how far the center's clock and the caller's may differ when a worker id
+// is borrowed. A clock far ahead would write marks that lock worker ids for a long time.
+// Renewals are not checked, so that a step of the holder's clock cannot stop its ids.
 const MaxClockError = 5 * time.Minute
 
 // Defaults of a Request.
@@ -99,10 +122,9 @@ const (
 	DefaultSkew = 2 * time.Second
 )
 
-// Pin is what all members of a namespace must agree on, in the form that centers
-// store and compare.
-func (r Request) Pin() string {
-	return fmt.Sprintf("layout={%s} pool=%d max_ttl=%v skew=%v", r.Layout, r.Pool, r.MaxTTL, r.Skew)
+// Pin returns what all members of a namespace must agree on.
+func (r Request) Pin() Pin {
+	return Pin{Layout: r.Layout, Pool: r.Pool, MaxTTL: r.MaxTTL, Skew: r.Skew}
 }
 
 // Limits of a Request.
@@ -110,11 +132,11 @@ const (
 	MaxNamespace = 64
 	MaxHolder    = 255
 	MaxPool      = 1 << 20
-	// MinTTL is the shortest TTL. Less than some seconds is for tests only.
+	// MinTTL is the shortest TTL. A TTL below a few seconds is for tests only.
 	MinTTL = 100 * time.Millisecond
 )
 
-// Validate reports every fault of r in one error, or nil. Centers call it first.
+// Validate returns all faults of r joined in one error. Centers call it first.
 func (r Request) Validate() error {
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf("lease: request: "+format, args...)) }
@@ -122,7 +144,7 @@ func (r Request) Validate() error {
 		errs = append(errs, err)
 	}
 	if r.Layout == "" || len(r.Layout) > 128 {
-		fault("layout %q is not 1 to 128 bytes: give the layout's fingerprint", r.Layout)
+		fault("layout %q is not 1 to 128 bytes long: give the layout's fingerprint", r.Layout)
 	}
 	if len(r.Holder) > MaxHolder {
 		fault("holder has %d bytes, more than %d", len(r.Holder), MaxHolder)
@@ -173,21 +195,20 @@ func CheckNamespace(ns string) error {
 	return nil
 }
 
-// A Grant lends a worker id for ids whose time lies in (Floor, Ceiling]. No two
-// grants of one worker have a millisecond in common, so its holder may use it up
-// whenever it likes: late, after a pause, after a loss. Times are Unix
-// milliseconds of the center's clock.
+// A Grant lends a worker id for ids whose time is in (Floor, Ceiling]. No two grants of one
+// worker id share a millisecond. So the holder may use up its grant at any time: late, after
+// a pause, or after it lost the lease. Times are Unix milliseconds of the center's clock.
 type Grant struct {
 	Request
 	Worker  int64
-	Token   int64 // fences renewals and releases of this slot; rises with every grant of it
+	Token   int64 // fences renewals and releases of this slot; rises with every grant
 	Now     int64 // the center's clock when it answered
-	Floor   int64 // every id lies above it
-	Ceiling int64 // no id lies above it
+	Floor   int64 // all ids are above it
+	Ceiling int64 // no id is above it
 	Since   int64 // when the worker id was borrowed
 }
 
-// A Slot is what the center knows of one worker id. Times are Unix milliseconds of
+// A Slot is what the center has on record for one worker id. Times are Unix milliseconds of
 // the center's clock.
 type Slot struct {
 	Worker  int64
@@ -195,17 +216,12 @@ type Slot struct {
 	Holder  string // empty: never lent, or given back
 	Since   int64  // when the holder borrowed it; 0 with an empty Holder
 	Expires int64  // when the lease ends; 0 or in the past: free
-	Mark    int64  // no id of this worker lies above it
+	Mark    int64  // no id of this worker is above it
 	Now     int64  // when this was read
 }
 
-// Free reports whether the slot could be lent at the time it was read.
+// Free reports whether the slot could be lent when it was read.
 func (s Slot) Free() bool { return s.Expires < s.Now && s.Mark < s.Now }
 
-// Name returns what a center calls itself, for logs and errors.
-func Name(c Center) string {
-	if s, ok := c.(fmt.Stringer); ok {
-		return s.String()
-	}
-	return fmt.Sprintf("%T", c)
-}
+// Name returns the Extras.Name of c, or its type if that is empty.
+func Name(c Center) string { return cmp.Or(c.Extras().Name, fmt.Sprintf("%T", c)) }

@@ -11,18 +11,17 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// What a store says reaches neither a terminal nor a log as it is, nor in full.
+// Errors escape and shorten texts of the store.
 func TestErrorsWithTextsOfTheStore(t *testing.T) {
 	t.Parallel()
 	hostile := "\x1b[2J\x1b]0;owned\a\nlevel=ERROR msg=forged\u202e" + strings.Repeat("A", 1<<20)
-	_, pin := lease.ParsePin(hostile)
-	_, retired := lease.ParsePin(lease.RetiredPin(hostile))
+	foreign, retired := lease.ParsePin(hostile), lease.Pin{Retired: true, Reason: hostile}
 	for name, err := range map[string]error{
 		"quarantine": &lease.QuarantineError{Namespace: "orders", Reason: hostile, Now: time.Now(), Until: time.Now()},
-		"mismatch":   &lease.MismatchError{Namespace: "orders", Stored: hostile, Asked: "a"},
-		"retired":    &lease.MismatchError{Namespace: "orders", Stored: lease.RetiredPin(hostile), Asked: "a"},
-		"pin":        pin,
-		"retiredpin": retired,
+		"mismatch":   &lease.MismatchError{Namespace: "orders", Stored: foreign},
+		"retired":    &lease.MismatchError{Namespace: "orders", Stored: retired},
+		"pin":        foreign.Err(),
+		"retiredpin": retired.Err(),
 	} {
 		text := err.Error()
 		require.Less(t, len(text), 1000, name)
@@ -31,7 +30,7 @@ func TestErrorsWithTextsOfTheStore(t *testing.T) {
 	}
 }
 
-// Where the end lies beyond the longest lease, waiting is no advice.
+// If the end is further away than any lease, the error points to the doctor.
 func TestErrorsOfTimesThatNobodyWrites(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

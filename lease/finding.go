@@ -3,15 +3,15 @@ package lease
 // Levels of a Finding.
 const (
 	LevelOK    = "ok"
-	LevelNote  = "note"  // is to be known
-	LevelFault = "fault" // must be put right
+	LevelNote  = "note"  // worth knowing
+	LevelFault = "fault" // must be fixed
 )
 
-// A Finding is what one check of a store saw, and what to do about it. The centers of
-// this module return some from their method Examine, which "snowlease doctor" prints.
+// A Finding is the result of one check of a store, and what to do about it. Centers of this
+// module return findings from their method Examine; "snowlease doctor" prints them.
 type Finding struct {
 	Level  string `json:"level"`
 	Check  string `json:"check"` // one word: clock, rights
-	Seen   string `json:"seen"`  // may have texts of the server, as they are
+	Seen   string `json:"seen"`  // may contain texts of the server verbatim
 	Advice string `json:"advice,omitempty"`
 }

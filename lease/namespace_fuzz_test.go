@@ -10,7 +10,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// FuzzCheckNamespace: names are keys of Redis and rows of SQL as they are.
+// FuzzCheckNamespace checks that accepted names are safe in Redis keys and SQL rows.
 func FuzzCheckNamespace(f *testing.F) {
 	for _, s := range []string{"orders", "a.b_c-D9", "", "a b", "a}b", "ü", "a\n", strings.Repeat("n", 64), strings.Repeat("n", 65)} {
 		f.Add(s)

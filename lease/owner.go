@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// NewOwner returns a random nonce for one borrow. The time is mixed in, because
-// copies of a virtual machine can share the state of their random generators.
+// NewOwner returns a random nonce for one borrow. It mixes in the time, because copies of a
+// virtual machine can share the state of their random generators.
 func NewOwner() (o [16]byte) {
 	_, _ = rand.Read(o[:]) // never fails: see crypto/rand
 	half := o[8:]

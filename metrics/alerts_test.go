@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
 
+	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
@@ -25,19 +26,18 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A scene is what processes of one service go through, in a bubble of synctest.
+// A scene runs processes of one service in a bubble of synctest.
 type scene struct {
 	*testing.T
 	center   *memcenter.Center
 	interval time.Duration
 	targets  []*prometheus.Registry
 	scrapes  int
-	series   map[string][]string // by name and labels, a value for each scrape
-	unopened bool                // the first process of a namespace makes it
+	series   map[string][]string // the values of all scrapes, by name and labels
+	unopened bool                // the namespace is new to the center
 }
 
-// process is an application as the README has it: both modules, and a registry. It
-// returns the worker.
+// process starts an application with the modules and a registry, and returns its worker.
 func (s *scene) process(cfg idworker.Config) *idworker.IdWorker {
 	s.Helper()
 	if req, err := cfg.Request(); cfg.Mode != idworker.ModeLocal && !s.unopened {
@@ -61,12 +61,12 @@ func (s *scene) process(cfg idworker.Config) *idworker.IdWorker {
 	return w
 }
 
-// A lifecycle runs no goroutine for signals, which would outlive the bubble.
+// lifecycle has no goroutine for signals, which would outlive the bubble.
 type lifecycle struct{ hooks []fx.Hook }
 
 func (l *lifecycle) Append(h fx.Hook) { l.hooks = append(l.hooks, h) }
 
-// run scrapes all processes for d.
+// run scrapes all processes at intervals for d.
 func (s *scene) run(d time.Duration) {
 	s.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(s.interval) {
@@ -95,7 +95,7 @@ func (s *scene) run(d time.Duration) {
 	}
 }
 
-// verdict is a test of promtool: whether an alert fires at some moment of the scene.
+// verdict is a test of promtool: whether an alert fires at any time in the scene.
 func (s *scene) verdict(alert string, fires int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- interval: %v\n  input_series:\n", s.interval)
@@ -107,13 +107,13 @@ func (s *scene) verdict(alert string, fires int) string {
 	return b.String()
 }
 
-// Each alert fires in the scene that it is for, by the series that metrics.Module exports
-// in it, at the longest interval that alerts.yml names; and is quiet where all is well.
+// Each alert fires in its scene, on the series that metrics.Module exports and with the
+// longest interval that alerts.yml allows. No alert fires when all is well.
 func TestAlertsFireByTheModule(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(dashboards, "alerts.yml"))
 	require.NoError(t, err)
-	named := regexp.MustCompile(`(?s)IdWorkerLeaseExpiring needs\n# (\d+) s, IdWorkerQuarantine (\d+) s, the others (\d+) s`).FindStringSubmatch(string(text))
+	named := regexp.MustCompile(`at least this often:\n# (\d+) s for IdWorkerLeaseExpiring, (\d+) s for IdWorkerQuarantine, (\d+) s for the others`).FindStringSubmatch(string(text))
 	require.NotNil(t, named)
 	interval := func(i int) time.Duration {
 		n, err := strconv.Atoi(named[i])
@@ -156,7 +156,7 @@ func TestAlertsFireByTheModule(t *testing.T) {
 			}
 			s.run(10 * time.Minute)
 		}},
-		{"IdWorkerPoolNearlyFull", interval(3), func(s *scene) { // half of it is another center's
+		{"IdWorkerPoolNearlyFull", interval(3), func(s *scene) { // each process may borrow only a part of the pool
 			for range 7 {
 				s.process(idworker.Config{Namespace: "orders", Workers: "8-15"})
 			}
@@ -165,7 +165,7 @@ func TestAlertsFireByTheModule(t *testing.T) {
 		{"IdWorkerSharedWorkerID", interval(3), func(s *scene) {
 			one := int64(1)
 			for range 2 {
-				cfg := idworker.Config{Mode: idworker.ModeLocal, Worker: &one}
+				cfg := idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: &one}}
 				cfg.Local.Stateless = true
 				s.process(cfg)
 			}
@@ -204,7 +204,7 @@ func TestAlertsFireByTheModule(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
 					s.T, s.center = t, memcenter.New()
-					time.Sleep(sc.interval * time.Duration(phase) / 4) // of the scrapes, within the interval
+					time.Sleep(sc.interval * time.Duration(phase) / 4) // shift the scrapes within the interval
 					play(s)
 				})
 				tests += s.verdict(sc.alert, fires)
@@ -224,8 +224,7 @@ func TestAlertsFireByTheModule(t *testing.T) {
 	}
 }
 
-// A first start and two losses of the center are no outage: only the alerts that are for
-// them fire.
+// In a first start and two losses of the center's records, only the alerts for these fire.
 func TestLossesAreNoOutage(t *testing.T) {
 	t.Parallel()
 	rules, err := filepath.Abs(filepath.Join(dashboards, "alerts.yml"))

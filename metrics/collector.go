@@ -10,15 +10,17 @@ import (
 	"github.com/snowlease/snowlease/metrics/internal/reading"
 )
 
-// A Source is a worker to measure: *idworker.IdWorker is one.
+// A Source is a worker to measure. *idworker.IdWorker is one.
 type Source = reading.Source
 
-// NewCollector returns a collector of workers of different namespaces or centers. Two
-// of one namespace and center, as those made by For are, need a collector each and a
-// label that tells them apart, by prometheus.WrapCollectorWith; the other collectors of the
-// registry need that label too. It is safe for concurrent use.
+// NewCollector returns a collector of workers. It is safe for concurrent use.
 //
-// Registering fails where a worker is nil or two are of one namespace and center.
+// Workers of one namespace and center, such as those that For makes, need a collector
+// each. Distinguish them by a label with prometheus.WrapCollectorWith, which all
+// collectors of the registry then need.
+//
+// Registering the collector fails if a worker is nil, or if two workers have the same
+// namespace and center.
 func NewCollector(workers ...Source) prometheus.Collector {
 	c := &collector{measures: reading.Measures()}
 	seen := map[[2]string]bool{}
@@ -29,7 +31,7 @@ func NewCollector(workers ...Source) prometheus.Collector {
 		st := w.Status()
 		key := [2]string{st.Namespace, st.Center}
 		if seen[key] {
-			return invalid{fmt.Errorf("metrics: two workers of namespace %q and center %q: give each a collector of its own and a label, by prometheus.WrapCollectorWith", st.Namespace, st.Center)}
+			return invalid{fmt.Errorf("metrics: two workers of namespace %q and center %q; give each its own collector, with a label by prometheus.WrapCollectorWith", st.Namespace, st.Center)}
 		}
 		seen[key] = true
 		labels := labelsOf(st)
@@ -47,7 +49,7 @@ func isNil(s Source) bool {
 	return s == nil || ok && w == nil
 }
 
-// labelsOf are those of every series: neither changes in the life of a worker.
+// labelsOf returns the labels of all series of a worker, which do not change.
 func labelsOf(st idworker.Status) prometheus.Labels {
 	return prometheus.Labels{"namespace": st.Namespace, "center": st.Center}
 }
@@ -62,7 +64,7 @@ type source struct {
 	descs  []*prometheus.Desc // of the collector's measures, in their order
 }
 
-// Describe sends what can be collected.
+// Describe sends the descriptions of all series.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, s := range c.sources {
 		for _, d := range s.descs {
@@ -89,7 +91,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// names are those of the labels of m, none or one.
+// names returns the names of m's labels, of which there are none or one.
 func names(m reading.Measure) []string {
 	if m.Label == "" {
 		return nil
@@ -97,7 +99,7 @@ func names(m reading.Measure) []string {
 	return []string{m.Label}
 }
 
-// values are the labels' values of each series of m.
+// values returns the label values of each series of m.
 func values(m reading.Measure) [][]string {
 	if m.Label == "" {
 		return [][]string{nil}
@@ -109,7 +111,7 @@ func values(m reading.Measure) [][]string {
 	return all
 }
 
-// invalid is a collector that says at its registration what is wrong.
+// invalid is a collector whose registration fails with err.
 type invalid struct{ err error }
 
 func (c invalid) Describe(ch chan<- *prometheus.Desc) { ch <- prometheus.NewInvalidDesc(c.err) }

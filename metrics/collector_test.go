@@ -16,6 +16,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
@@ -23,7 +24,7 @@ import (
 	"github.com/snowlease/snowlease/metrics"
 )
 
-// gather returns the values by series name, with the state, result or size where there is one.
+// gather returns the values by series name, followed by the state, result or size if any.
 func gather(t require.TestingT, cs ...prometheus.Collector) map[string]float64 {
 	reg := prometheus.NewPedanticRegistry()
 	for _, c := range cs {
@@ -80,11 +81,11 @@ func TestFixedWorker(t *testing.T) {
 	require.EqualValues(t, 1, got["idworker_state/stopped"])
 }
 
-// A lease that is renewed, then lost, then quarantined.
+// The lease is renewed, then lost and replaced, then expires while the center is away.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	center := center(t, 100*time.Millisecond, "orders")
-	w := open(t, idworker.Config{Namespace: "orders", TTL: time.Second, Skew: 100 * time.Millisecond}, center)
+	w := open(t, idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{TTL: time.Second}, Store: idworker.StoreConfig{Skew: 100 * time.Millisecond}}, center)
 	c := metrics.NewCollector(w)
 	got := gather(t, c)
 	require.EqualValues(t, 1, got["idworker_lease_valid"])
@@ -127,8 +128,8 @@ func TestLease(t *testing.T) {
 
 func TestQuarantine(t *testing.T) {
 	t.Parallel()
-	cfg := idworker.Config{Namespace: "orders", Skew: 15 * time.Second, Wait: 50 * time.Millisecond}
-	center := center(t, cfg.Skew, "orders")
+	cfg := idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Skew: 15 * time.Second}, Wait: 50 * time.Millisecond}
+	center := center(t, cfg.Store.Skew, "orders")
 	w := open(t, cfg, center)
 	center.Reincarnate("another")
 	require.Error(t, w.Reset(t.Context()))
@@ -139,14 +140,14 @@ func TestQuarantine(t *testing.T) {
 	require.NotContains(t, got, "idworker_worker_id")
 	require.NotContains(t, got, "idworker_lease_expiry_seconds")
 
-	w, err := idworker.New(idworker.Params{Config: cfg, Lifecycle: &lifecycle{}, Center: center})
-	require.NoError(t, err)
+	require.NoError(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), fx.Populate(&w),
+		fx.Provide(func() lease.Center { return center })).Err())
 	got = gather(t, metrics.NewCollector(w))
 	require.EqualValues(t, 1, got["idworker_state/not_started"])
 	require.NotContains(t, got, "idworker_renewal_age_seconds")
 }
 
-// What a scraper sees, of two workers at once, in the names that Prometheus wants.
+// A scrape shows two workers, with names that follow Prometheus' conventions.
 func TestScrape(t *testing.T) {
 	t.Parallel()
 	center := center(t, lease.DefaultSkew, "orders", "audit")

@@ -21,7 +21,7 @@ const dashboards = "../deploy/dashboards"
 
 var metricName = regexp.MustCompile(`\bidworker_\w+`)
 
-// described are the names of all metrics there are.
+// described returns the names of all metrics.
 func described(t *testing.T) map[string]bool {
 	t.Helper()
 	w := fixed(t, 1)
@@ -60,8 +60,8 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// The dashboard is JSON of non-overlapping panels, whose queries Prometheus can read
-// and which show every metric.
+// The panels of the dashboard do not overlap, their queries parse, and together they show
+// every metric.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(dashboards, "idworker.json"))
@@ -96,7 +96,7 @@ func TestDashboard(t *testing.T) {
 				shown[name] = true
 			}
 			expr := strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h", "$job", ".*", "$namespace", ".*").Replace(target.Expr)
-			require.NotContains(t, expr, "$", "a variable that is not known")
+			require.NotContains(t, expr, "$", "an unknown variable")
 			quoted, err := json.Marshal(expr)
 			require.NoError(t, err)
 			fmt.Fprintf(&rules, "{record: \"panel:%d\", expr: %s},\n", len(shown), quoted)

@@ -1,16 +1,17 @@
-// Package metrics shows what a worker does to Prometheus: ids issued, the lease and
-// how long it lasts, the lead over the clock, losses, and the pool of the namespace.
+// Package metrics exports the state of workers to Prometheus: ids issued, the lease and
+// its remaining time, the lead over the clock, and losses.
 //
 //	registry.MustRegister(metrics.NewCollector(worker))
 //
-// Nothing is registered by itself. Counting adds no work to NextID, and a scrape reads
-// one snapshot, without I/O. NewPoolCollector adds how full the pool is, for one query of
-// the center a minute. With fx, Module puts both into the group "metrics-collectors".
-// NewSegmentCollector shows the numbers of Config.Segments, by the labels segment and
-// store. Package metrics/otel does the same for OpenTelemetry.
+// Counting adds no work to NextID. A scrape reads one snapshot, without I/O.
 //
-// All other series have the labels namespace and center. A worker without a center
-// (idworker.Fixed) has no series of a lease.
+// NewPoolCollector adds the use of the namespace's worker ids, for one query of the center
+// per minute. NewSegmentCollector adds the numbers of idworker's Config.Segments. With fx,
+// Module puts the first two collectors into the group "metrics-collectors". Package
+// metrics/otel does the same for OpenTelemetry.
 //
-// Alert rules and a Grafana dashboard are in the repository's folder deploy/dashboards.
+// Series of segments have the labels segment and store, all others namespace and center.
+// A worker without a center (idworker.Fixed) has no series of a lease.
+//
+// The repository has alert rules and a Grafana dashboard in deploy/dashboards.
 package metrics

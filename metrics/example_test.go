@@ -13,7 +13,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// The application has a registry, and serves it with promhttp.
+// The application registers the collectors, and serves its registry with promhttp.
 func Example() {
 	worker, err := idworker.Fixed(snowflake.Layout{}, 3)
 	if err != nil {

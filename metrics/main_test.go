@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// promtool runs Prometheus' own checker, which is in Debian's package prometheus.
+// promtool runs the checker of Prometheus, which is in Debian's package prometheus.
 func promtool(t *testing.T, stdin []byte, args ...string) {
 	t.Helper()
 	path, err := exec.LookPath("promtool")
@@ -44,13 +44,13 @@ func fixed(t *testing.T, worker int64) *idworker.IdWorker {
 
 func open(t *testing.T, cfg idworker.Config, center lease.Center) *idworker.IdWorker {
 	t.Helper()
-	w, err := idworker.Open(t.Context(), cfg, center)
+	w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(center))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.Close(context.Background())) })
 	return w
 }
 
-// center returns a center whose namespaces are known to be new.
+// center returns a center with initialized namespaces, so without a quarantine.
 func center(t *testing.T, skew time.Duration, namespaces ...string) *memcenter.Center {
 	t.Helper()
 	c := memcenter.New()

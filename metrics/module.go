@@ -9,8 +9,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 )
 
-// Group is the fx value group that collectors are put into. Who takes it registers
-// them:
+// Group is the fx value group of the collectors. The application registers them:
 //
 //	type Params struct {
 //		fx.In
@@ -18,13 +17,13 @@ import (
 //	}
 const Group = "metrics-collectors"
 
-// Module puts the collectors of the graph's *idworker.IdWorker and of its pool into
-// Group: see NewCollector and NewPoolCollector, which asks the center once a minute. It
-// invokes nothing: where nobody takes the group, no worker is made. Taking it makes the
-// worker, which then borrows a worker id at the start even if nobody asks for ids.
+// Module puts the collectors of the graph's *idworker.IdWorker and its pool into Group.
+// See NewCollector and NewPoolCollector, which asks the center once per minute. Module
+// invokes nothing. An application that takes the group makes the worker, which borrows a
+// worker id at the start even if nothing else uses it.
 var Module = fx.Module("idworker-metrics", fx.Provide(fx.Annotate(collect, fx.ResultTags(`group:"`+Group+`,flatten"`))))
 
-// Named is Module for the worker of idworker.Named.
+// Named is Module for the worker that idworker.Named provides under the same name.
 func Named(name string) fx.Option {
 	return fx.Provide(fx.Annotate(collect,
 		fx.ParamTags(fmt.Sprintf("name:%q", name)), fx.ResultTags(`group:"`+Group+`,flatten"`)))

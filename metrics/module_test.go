@@ -66,14 +66,14 @@ func TestModule(t *testing.T) {
 	})
 }
 
-// Redis gives ids, all processes share one worker id, and there is no pool.
+// In mode redis-sequence all processes share a worker id, and there is no pool.
 func TestRedisSequence(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
 	defer func() { _ = client.Close() }()
 	var w *idworker.IdWorker
 	app := fxtest.New(t, idworker.Module, fx.Populate(&w), fx.Supply(client),
-		fx.Supply(idworker.Config{Namespace: "orders", Mode: idworker.ModeRedisSequence, Quarantine: idworker.QuarantineNever, MaxTTL: time.Second, TTL: time.Second, Skew: 100 * time.Millisecond}))
+		fx.Supply(idworker.Config{Namespace: "orders", Mode: idworker.ModeRedisSequence, Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever, Skew: 100 * time.Millisecond}}))
 	app.RequireStart()
 	defer app.RequireStop()
 	_, err := w.NextID()

@@ -13,18 +13,16 @@ import (
 	"github.com/snowlease/snowlease/metrics/internal/reading"
 )
 
-// DefaultPoolEvery is how old the count of a pool collector may be by default.
-const DefaultPoolEvery = reading.DefaultPoolEvery
-
-// NewPoolCollector returns a collector of how many of the worker ids that w may borrow
-// are not free, which costs the center one query of the whole pool. A scrape makes it if
-// the last one, good or bad, is older than every, and otherwise shows what that one
-// found; 0 is DefaultPoolEvery. While the center does not answer, for which the
-// scrape waits 2 s, there is no series. It is safe for concurrent use.
+// NewPoolCollector returns a collector of the number of worker ids that w may borrow and
+// that are not free. It is safe for concurrent use.
 //
-// An *idworker.IdWorker is a lister, and so are the centers of dbseq, redisseq and local.
-// One that has no slots to list (mode redis-sequence, idworker.Fixed) has no series.
-// Registering fails where w or lister is nil.
+// A scrape queries the center for the whole pool if the last query is older than every,
+// and otherwise repeats its result; 0 means a minute. The scrape waits for the
+// center for up to 2 s. There is no series while the center does not answer.
+//
+// An *idworker.IdWorker is a lister, and so are the centers of dbseq, redisseq and
+// hostseq. A worker without slots (mode redis-sequence, idworker.Fixed) has no series.
+// Registering the collector fails if w or lister is nil.
 func NewPoolCollector(w Source, lister lease.Lister, every time.Duration) prometheus.Collector {
 	if isNil(w) {
 		return invalid{errors.New("metrics: pool: the worker is nil")}
@@ -39,11 +37,11 @@ func NewPoolCollector(w Source, lister lease.Lister, every time.Duration) promet
 
 type pool struct {
 	*reading.Pool
-	worker idworker.Status // of its namespace and range, which do not change
+	worker idworker.Status // for its namespace and pool, which do not change
 	used   *prometheus.Desc
 }
 
-// Describe sends what can be collected.
+// Describe sends the description of the count.
 func (p *pool) Describe(ch chan<- *prometheus.Desc) { ch <- p.used }
 
 // Collect sends the count.

@@ -14,7 +14,7 @@ import (
 	"github.com/snowlease/snowlease/metrics"
 )
 
-// counting is a center that counts how often its slots are listed.
+// counting is a center that counts the calls of Slots.
 type counting struct {
 	lease.Lister
 	calls atomic.Int64
@@ -49,7 +49,7 @@ func TestPool(t *testing.T) {
 	require.EqualValues(t, 2, gather(t, always)["idworker_pool_used"])
 }
 
-// A center that hangs delays a scrape, and does not stop it.
+// A center that hangs delays a scrape but does not block it.
 func TestPoolHangs(t *testing.T) {
 	t.Parallel()
 	center := center(t, lease.DefaultSkew, "orders")

@@ -9,15 +9,15 @@ import (
 	"github.com/snowlease/snowlease/metrics/internal/reading"
 )
 
-// NewSegmentCollector returns a collector of the segments that are open, by their labels
-// segment and store: before the application's start there are none. It is safe for
-// concurrent use. Registering fails where s is nil.
+// NewSegmentCollector returns a collector of open segments, with the labels segment and
+// store. Before the application's start there are none. The collector is safe for
+// concurrent use. Registering it fails if s is nil.
 //
-// Into fx's Group it comes by
+// With fx, put it into Group:
 //
 //	fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.ResultTags(`group:"metrics-collectors"`)))
 //
-// and opens the segments, as whatever asks for *idworker.Segments does.
+// The application then opens the segments at its start, even if nothing else uses them.
 func NewSegmentCollector(s *idworker.Segments) prometheus.Collector {
 	if s == nil {
 		return invalid{errors.New("metrics: the segments are nil")}
@@ -35,7 +35,7 @@ type segments struct {
 	descs    []*prometheus.Desc // of the measures, in their order
 }
 
-// Describe sends what can be collected.
+// Describe sends the descriptions of all series.
 func (c *segments) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range c.descs {
 		ch <- d

@@ -10,16 +10,18 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
 
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics"
 	"github.com/snowlease/snowlease/redisseq"
 	"github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
 )
 
-// series returns the values by the names of metric and segment.
+// series returns the values by metric and segment.
 func series(t *testing.T, c prometheus.Collector) map[string]float64 {
 	t.Helper()
 	reg := prometheus.NewPedanticRegistry()
@@ -45,29 +47,28 @@ func TestSegments(t *testing.T) {
 	m := miniredis.RunT(t)
 	client := redis.NewClient(&redis.Options{Addr: m.Addr(), MaxRetries: -1})
 	defer func() { require.NoError(t, client.Close()) }()
-	store, err := segments.New(client, redisseq.WithQuarantine(redisseq.Never))
+	store, err := segments.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
 	require.NoError(t, err)
-	cfg := idworker.Config{Quarantine: idworker.QuarantineNever, Segments: []segment.Config{
+	cfg := idworker.Config{Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever}, Segments: []segment.Config{
 		{Name: "invoices", Max: 1000, Step: 10, MaxStep: 10},
 		{Name: "tickets", Order: segment.OrderStrict, Max: 4},
 	}}
 	for _, c := range cfg.Segments {
 		require.NoError(t, store.Create(t.Context(), c.Name, 1))
 	}
-	lc := fxtest.NewLifecycle(t)
-	s, err := idworker.NewSegments(idworker.SegmentsParams{Config: cfg, Lifecycle: lc, Clients: idworker.Clients{Redis: client}})
-	require.NoError(t, err)
+	var s *idworker.Segments
+	app := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg, client), fx.Populate(&s))
 	collector := metrics.NewSegmentCollector(s)
 	require.Empty(t, series(t, collector), "nothing is open yet")
-	lc.RequireStart()
-	defer lc.RequireStop()
+	app.RequireStart()
+	defer app.RequireStop()
 
 	invoices, err := s.Of("invoices")
 	require.NoError(t, err)
 	require.NoError(t, invoices.NextIDs(t.Context(), make([]int64, 4)))
 	tickets, err := s.Of("tickets")
 	require.NoError(t, err)
-	require.NotContains(t, series(t, collector), "idworker_segment_used_ratio tickets", "it has asked for none yet")
+	require.NotContains(t, series(t, collector), "idworker_segment_used_ratio tickets", "it has reserved none yet")
 	require.NoError(t, tickets.NextIDs(t.Context(), make([]int64, 3)))
 	require.Eventually(t, func() bool { return s.Status()[0].Reservations == 2 }, 30*time.Second, time.Millisecond, "one segment behind the current one")
 	m.SetError("LOADING away")

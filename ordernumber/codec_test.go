@@ -20,7 +20,6 @@ func codec(t testing.TB, cfg ordernumber.Config) *ordernumber.Codec {
 	return c
 }
 
-// noon of a day in UTC.
 func noon(year int, month time.Month, day int) time.Time {
 	return time.Date(year, month, day, 12, 0, 0, 0, time.UTC)
 }
@@ -76,7 +75,7 @@ func TestFormatRefuses(t *testing.T) {
 		want         error
 		text         string
 	}{
-		{day, 10_000, 1, ordernumber.ErrCapacity, "10000 is above 9999, the greatest of 4 digits"},
+		{day, 10_000, 1, ordernumber.ErrCapacity, "10000 is above 9999, the greatest number of 4 digits"},
 		{day, math.MaxInt64, 1, ordernumber.ErrCapacity, "Config.Digits"},
 		{day, -1, 1, ordernumber.ErrArgument, "number -1"},
 		{day, 1, -1, ordernumber.ErrArgument, "user -1"},
@@ -110,12 +109,12 @@ func TestParseRefuses(t *testing.T) {
 		{ordernumber.Config{Digits: 4}, "", "0 characters, not 14"},
 		{ordernumber.Config{Digits: 4}, "2026112100074", "13 characters, not 14"},
 		{ordernumber.Config{Digits: 4}, "202611210007400", "15 characters"},
-		{ordernumber.Config{Digits: 4}, "20261121a00740", "other characters"},
-		{ordernumber.Config{Digits: 4}, "-0261121000740", "other characters"},
-		{ordernumber.Config{Digits: 4}, "2026112１0007", "other characters"},
-		{ordernumber.Config{Digits: 4}, "20260230000740", "20260230 is no date"},
-		{ordernumber.Config{Digits: 4}, "20261321000740", "no date"},
-		{ordernumber.Config{Digits: 4}, "00001121000740", "no date"},
+		{ordernumber.Config{Digits: 4}, "20261121a00740", "characters other than digits"},
+		{ordernumber.Config{Digits: 4}, "-0261121000740", "characters other than digits"},
+		{ordernumber.Config{Digits: 4}, "2026112１0007", "characters other than digits"},
+		{ordernumber.Config{Digits: 4}, "20260230000740", "20260230 is not a date"},
+		{ordernumber.Config{Digits: 4}, "20261321000740", "not a date"},
+		{ordernumber.Config{Digits: 4}, "00001121000740", "not a date"},
 		{ordernumber.Config{Digits: 4, Shards: 64}, "20261121000764", "gene 64 is not below 64"},
 		{ordernumber.Config{Digits: 19}, "20261121922337203685477580805", "above 9223372036854775807"},
 		{ordernumber.Config{Digits: 19}, "20261121999999999999999999905", "above 9223372036854775807"},
@@ -128,7 +127,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestMidnightThatIsNot: a day may begin at 01:00 where clocks change.
+// A day may begin at 01:00 where clocks change.
 func TestMidnightThatIsNot(t *testing.T) {
 	t.Parallel()
 	c := codec(t, ordernumber.Config{Zone: "America/Sao_Paulo"})
@@ -140,7 +139,7 @@ func TestMidnightThatIsNot(t *testing.T) {
 	require.Equal(t, 4, p.Day)
 }
 
-// TestOrderOfStrings: by date, then by number.
+// Order numbers sort as strings by date, then by number.
 func TestOrderOfStrings(t *testing.T) {
 	t.Parallel()
 	c := codec(t, ordernumber.Config{Gene: -1})
@@ -156,7 +155,7 @@ func TestOrderOfStrings(t *testing.T) {
 	})
 }
 
-// TestCheckDigit: finds every wrong digit and every two neighbors exchanged.
+// The check digit detects every wrong digit and every swap of two neighbors.
 func TestCheckDigit(t *testing.T) {
 	t.Parallel()
 	c := codec(t, ordernumber.Config{Check: true})
@@ -208,7 +207,7 @@ func TestBadConfig(t *testing.T) {
 	require.NoError(t, ordernumber.Config{}.Validate())
 }
 
-// One name a key, in snake_case, whatever reads the configuration.
+// All tags of a field have the same name, in snake_case.
 func TestTagsAgree(t *testing.T) {
 	t.Parallel()
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[ordernumber.Config]()) {
@@ -221,7 +220,7 @@ func TestTagsAgree(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is accepted is what Format makes.
+// Parse accepts only what Format produces.
 func FuzzParse(f *testing.F) {
 	codecs := []*ordernumber.Codec{
 		codec(f, ordernumber.Config{}), codec(f, ordernumber.Config{Digits: 19, Gene: 9, Check: true}),
@@ -244,7 +243,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzFormat: what is made tells what it was made of.
+// Parse returns what Format was given.
 func FuzzFormat(f *testing.F) {
 	f.Add(8, 2, true, int64(1_795_000_000), int64(1234), int64(99))
 	f.Add(19, -1, false, int64(0), int64(math.MaxInt64), int64(math.MaxInt64))

@@ -9,23 +9,23 @@ import (
 
 const (
 	dateDigits = 8
-	maxDigits  = 19 // of a number: every int64 fits
+	maxDigits  = 19 // enough for every int64
 	maxGene    = 9
 )
 
-// Config says what order numbers look like. Zero means the default. All processes that
-// read each other's numbers must have the same.
+// Config is the format of order numbers. Zero fields take the default. All processes
+// that read each other's order numbers must use the same Config.
 type Config struct {
 	// Zone is the time zone of the date, such as "Asia/Shanghai". Default: "UTC".
 	Zone string `yaml:"zone" json:"zone" koanf:"zone" mapstructure:"zone" env:"ZONE"`
-	// Digits is the width of the number, 1 to 19; 19 hold every id. Default: 8.
+	// Digits is the width of the number, 1 to 19; 19 digits hold any id. Default: 8.
 	Digits int `yaml:"digits" json:"digits" koanf:"digits" mapstructure:"digits" env:"DIGITS"`
 	// Gene is the width of the shard gene, 1 to 9, or -1 for no gene. Default: 2.
 	Gene int `yaml:"gene" json:"gene" koanf:"gene" mapstructure:"gene" env:"GENE"`
-	// Shards is what user ids are taken modulo, 1 to 10^Gene. Default: 10^Gene.
+	// Shards is the modulus for user ids, 1 to 10^Gene. Default: 10^Gene.
 	Shards int64 `yaml:"shards" json:"shards" koanf:"shards" mapstructure:"shards" env:"SHARDS"`
-	// Check adds a last digit that finds every single wrong digit and every two
-	// neighbors exchanged (Damm's), for numbers that people type. Default: false.
+	// Check appends a check digit (Damm algorithm), for numbers that people type. It
+	// detects every single wrong digit and every swap of two neighbors. Default: false.
 	Check bool `yaml:"check" json:"check" koanf:"check" mapstructure:"check" env:"CHECK"`
 }
 
@@ -40,7 +40,7 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Validate reports every fault of c, defaults filled in, in one error, or nil.
+// Validate fills in defaults and returns all faults of c joined into one error, or nil.
 func (c Config) Validate() error {
 	c = c.WithDefaults()
 	var errs []error
@@ -50,7 +50,7 @@ func (c Config) Validate() error {
 	if c.Zone == "Local" {
 		fault("zone %q differs from host to host: give a name such as \"Asia/Shanghai\"", c.Zone)
 	} else if _, err := time.LoadLocation(c.Zone); err != nil {
-		fault("zone %q is unknown here (%w): give a name such as \"Asia/Shanghai\", and the time zone database where it is missing (import time/tzdata)", c.Zone, err)
+		fault("zone %q is unknown here (%w): give a name such as \"Asia/Shanghai\"; if this host has no time zone database, import time/tzdata", c.Zone, err)
 	}
 	if c.Digits < 1 || c.Digits > maxDigits {
 		fault("digits %d is not from 1 to %d", c.Digits, maxDigits)
@@ -63,10 +63,9 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// gene is the number of its digits.
+// gene returns the number of digits of the gene.
 func (c Config) gene() int { return max(0, min(c.Gene, maxGene)) }
 
-// pow10 is 10^n, for n up to 18.
 func pow10(n int) int64 {
 	p := int64(1)
 	for range n {

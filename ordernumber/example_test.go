@@ -34,13 +34,13 @@ func Example() {
 	// ordernumber: not an order number: "2026112200001243401": the check digit is wrong: was it mistyped?
 }
 
-// An Order has its order number for a key.
+// An Order has its order number as its key.
 type Order struct {
 	ID     string `gorm:"primaryKey;size:19"`
 	UserID int64
 }
 
-// orderNumbers makes the keys of orders.
+// orderNumbers generates the keys of orders.
 type orderNumbers struct {
 	codec   *ordernumber.Codec
 	numbers *segment.Issuer
@@ -56,7 +56,7 @@ func (o orderNumbers) Key(ctx context.Context, user int64) (string, error) {
 	return o.codec.Format(o.now(), n, user)
 }
 
-// A plain string field holds an order number as a key.
+// A plain string field holds an order number as the key.
 func Example_gorm() {
 	ctx := context.Background()
 	codec, err := ordernumber.New(ordernumber.Config{Digits: 9})

@@ -7,20 +7,20 @@ import (
 	"github.com/snowlease/snowlease/providers/sqldb"
 )
 
-// DBConfig says which database to open: driver, DSN and the sizes of the pool.
+// DBConfig configures a database: driver, DSN and the sizes of the pool.
 type DBConfig = sqldb.Config
 
-// RedisConfig says which Redis to use: addresses, login and timeouts.
+// RedisConfig configures a Redis client: addresses, login and timeouts.
 type RedisConfig = redis.Config
 
-// Config is what Module, DB and Redis need in the fx graph, as a value: a pointer to
-// it is another type to fx. A half that is left zero is not configured.
+// Config is the configuration of Module, DB and Redis. Supply it to fx as a value, not as
+// a pointer. A zero DB or Redis is not configured.
 type Config struct {
 	DB    DBConfig    `yaml:"db" json:"db" koanf:"db" mapstructure:"db" envPrefix:"DB_"`
 	Redis RedisConfig `yaml:"redis" json:"redis" koanf:"redis" mapstructure:"redis" envPrefix:"REDIS_"`
 }
 
-// Validate reports every fault of what is configured in one error, or nil.
+// Validate returns one error with every fault of the configured parts, or nil.
 func (c Config) Validate() error {
 	var errs []error
 	if c.hasDB() {

@@ -14,7 +14,7 @@ import (
 	"github.com/snowlease/snowlease/providers/secret"
 )
 
-// An application whose configuration chooses: here a SQLite file and no Redis.
+// The configuration chooses the clients: here a SQLite file and no Redis.
 func Example() {
 	dir, err := os.MkdirTemp("", "providers")
 	if err != nil {

@@ -11,14 +11,15 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/providers"
 	"github.com/snowlease/snowlease/providers/redis"
 	"github.com/snowlease/snowlease/providers/sqldb"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// Package idworker takes the client that is configured, and gives its worker id back
-// before the client is closed, in either order of the modules.
+// Package idworker uses the configured client and gives its worker id back before the
+// client is closed, in either order of the modules.
 func TestWithIDWorker(t *testing.T) {
 	t.Parallel()
 	config := providers.Config{DB: sqliteConfig(t)}
@@ -28,7 +29,7 @@ func TestWithIDWorker(t *testing.T) {
 		fx.Options(idworker.Module, providers.DB),
 	} {
 		var w *idworker.IdWorker
-		app := fxtest.New(t, fx.Supply(config, idworker.Config{Namespace: "orders", Skew: time.Millisecond}), modules, fx.Populate(&w))
+		app := fxtest.New(t, fx.Supply(config, idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Skew: time.Millisecond}}), modules, fx.Populate(&w))
 		app.RequireStart()
 		id, err := w.NextID()
 		require.NoError(t, err)
@@ -49,14 +50,14 @@ func TestWithIDWorker(t *testing.T) {
 	}
 }
 
-// Redis alone: the missing half of the configuration is no second client.
+// With Redis alone, the nil *gorm.DB does not count as a second client.
 func TestWithIDWorkerOnRedis(t *testing.T) {
 	t.Parallel()
 	config := providers.Config{Redis: providers.RedisConfig{Addrs: []string{miniredis.RunT(t).Addr()}}}
-	worker := idworker.Config{Namespace: "orders", Quarantine: idworker.QuarantineNever}
+	worker := idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever}}
 	client, err := redis.Open(t.Context(), config.Redis)
 	require.NoError(t, err)
-	center, err := redisseq.New(client, redisseq.WithQuarantine(redisseq.Never))
+	center, err := redisseq.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
 	require.NoError(t, err)
 	request, err := worker.Request()
 	require.NoError(t, err)

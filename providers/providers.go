@@ -1,9 +1,9 @@
-// Package providers opens a *gorm.DB and a redis.UniversalClient from configuration,
-// for applications that do not have them: MySQL, MariaDB, PostgreSQL or SQLite by GORM,
-// and a single Redis, Sentinel or a cluster.
+// Package providers opens a *gorm.DB and a redis.UniversalClient from configuration, for
+// applications that do not open their own. It supports MySQL, MariaDB, PostgreSQL and
+// SQLite, and a single Redis server, Sentinel or a cluster.
 //
-// It links all SQL drivers, so that configuration can choose. An application that
-// knows its database takes one of the packages below instead, and links that one only:
+// The package links all SQL drivers, so that the configuration can choose. An application
+// that knows its database can use one of the other packages and link one driver only:
 //
 //	providers          all drivers and Redis, one Config     Module, DB, Redis
 //	providers/mysql    MySQL and MariaDB, sqldb.Config        Module, Driver
@@ -12,23 +12,23 @@
 //	providers/sqldb    any set of drivers                     New, Open
 //	providers/redis    Redis, redis.Config, no driver         Module, New, Open
 //
-// Do not use it where clients exist already: fx knows one *gorm.DB.
+// Do not use it in an application that already provides a *gorm.DB to fx.
 //
-// # What is opened
+// # Which clients are opened
 //
-// fx opens what something in the application asks for. Package idworker asks for both,
-// as optional clients, and fx makes an optional client whenever anything provides it.
-// So:
+// fx opens a client if something in the application asks for it. Package idworker asks for
+// both as optional clients, which fx makes whenever anything provides them. Choose the
+// module accordingly:
 //
-//   - DB and Redis are for applications that need the one, the other or both: they fail
-//     when theirs is not configured.
-//   - Module is for applications whose configuration chooses. There, a half of Config
-//     that is left zero yields a nil client and no error, which package idworker takes
-//     as absent. Whoever else asks for that client must do so as well.
+//   - DB and Redis are for applications that always need that client. They fail if it is
+//     not configured.
+//   - Module is for applications whose configuration chooses. A client that is not
+//     configured is nil, without an error. Package idworker ignores a nil client, and all
+//     other users of the clients must check for nil.
 //
-// A client is pinged when the application starts, which fails with the address and what
-// to check when there is no answer, and closed when it stops. Since fx stops in
-// the reverse order of construction, the worker id has been given back by then.
+// The start of the application pings each client. If there is no answer, the start fails
+// with the address and what to check. The stop closes the clients after it has given the
+// worker id back, since fx stops in the reverse order of construction.
 package providers
 
 import (
@@ -46,8 +46,8 @@ import (
 )
 
 var (
-	// Module provides a *gorm.DB and a redis.UniversalClient from Config. One that is
-	// not configured is nil.
+	// Module provides a *gorm.DB and a redis.UniversalClient from Config. A client that
+	// is not configured is nil.
 	Module = fx.Module("providers", fx.Provide(NewDB, NewRedis))
 	// DB provides a *gorm.DB from Config.DB, which must be set.
 	DB = fx.Module("providers.db", fx.Provide(requireDB))
@@ -69,8 +69,8 @@ func Drivers() []sqldb.Driver {
 	return []sqldb.Driver{mysql.Driver(), postgres.Driver(), sqlite.Driver()}
 }
 
-// NewDB opens the database of Config.DB as sqldb.New does, with any of the drivers. It
-// returns nil and no error where Config.DB is zero.
+// NewDB opens the database of Config.DB as sqldb.New does, with all drivers. It returns
+// nil and no error if Config.DB is zero.
 func NewDB(p Params) (*gorm.DB, error) {
 	if !p.Config.hasDB() {
 		return nil, nil
@@ -78,8 +78,8 @@ func NewDB(p Params) (*gorm.DB, error) {
 	return requireDB(p)
 }
 
-// NewRedis makes a client for Config.Redis as redis.New does. It returns nil and no
-// error where Config.Redis is zero.
+// NewRedis returns a client for Config.Redis as redis.New does. It returns nil and no
+// error if Config.Redis is zero.
 func NewRedis(p Params) (goredis.UniversalClient, error) {
 	if !p.Config.hasRedis() {
 		return nil, nil

@@ -30,14 +30,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// go-redis goes on dialling for a while after a client to nobody is closed.
+	// go-redis continues to dial for a while after a client without a server is closed.
 	testserver.Main(m,
 		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).queuedNewConn"),
 		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).queuedNewConn.func2"),
 		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9.(*sentinelFailover).MasterAddr"))
 }
 
-// A user is built on the clients as package idworker is: both are optional.
+// A user takes both clients as optional, like package idworker.
 type user struct {
 	fx.In
 
@@ -87,7 +87,7 @@ func TestModuleOpensNothingUnasked(t *testing.T) {
 func TestDBAndRedisRequireTheirs(t *testing.T) {
 	t.Parallel()
 	app := fx.New(fx.NopLogger, fx.Supply(providers.Config{}), providers.DB, fx.Invoke(func(*gorm.DB) {}))
-	require.ErrorContains(t, app.Err(), "db.driver is empty: set mysql, postgres or sqlite")
+	require.ErrorContains(t, app.Err(), "db.driver is empty")
 	require.ErrorContains(t, app.Err(), "db.dsn is empty")
 	app = fx.New(fx.NopLogger, fx.Supply(providers.Config{}), providers.Redis, fx.Invoke(func(goredis.UniversalClient) {}))
 	require.ErrorContains(t, app.Err(), "redis.addrs is empty")
@@ -100,7 +100,7 @@ func TestDBAndRedisRequireTheirs(t *testing.T) {
 	ok.RequireStop()
 }
 
-// What was built on a client stops before it is closed, wherever the modules stand.
+// Users of a client stop before it is closed, in any order of the modules.
 func TestClosedAfterItsUsers(t *testing.T) {
 	t.Parallel()
 	srv := miniredis.RunT(t)
@@ -127,7 +127,7 @@ func TestClosedAfterItsUsers(t *testing.T) {
 
 const password = "s3cr3t-word"
 
-// deaf returns an address that takes connections and says nothing.
+// deaf returns an address that accepts connections and never answers.
 func deaf(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -189,7 +189,7 @@ func TestNoAnswerAtStart(t *testing.T) {
 	}
 }
 
-// However broken a DSN is, no part of the password is shown.
+// Errors show no part of the password, however malformed the DSN is.
 func TestPasswordsStayOutOfErrors(t *testing.T) {
 	t.Parallel()
 	for driver, dsns := range map[string][]string{
@@ -208,7 +208,7 @@ func TestPasswordsStayOutOfErrors(t *testing.T) {
 		for _, dsn := range dsns {
 			db, err := sqldb.Open(t.Context(), providers.DBConfig{Driver: driver, DSN: secret.String(dsn)}, nil, providers.Drivers()...)
 			require.Nil(t, db)
-			require.ErrorContains(t, err, "providers: db.dsn is no "+driver+" DSN")
+			require.ErrorContains(t, err, "providers: db.dsn is not a "+driver+" DSN")
 			require.NotContains(t, err.Error(), password)
 			require.NotContains(t, err.Error(), "s3cr3t")
 		}
@@ -232,7 +232,7 @@ func TestConfigValidate(t *testing.T) {
 		},
 	}.Validate()
 	for _, want := range []string{
-		"db.driver is empty: set", "db.dsn is empty: set", "db.max_open -1", "db.max_idle -2", "db.max_lifetime -1ns",
+		"db.driver is empty and the dsn has the form of none: set", "db.dsn is empty: set", "db.max_open -1", "db.max_idle -2", "db.max_lifetime -1ns",
 		"db.max_idle_time -1ns", "db.connect_timeout 5ns is below 1ms", "db.slow_query -1ns",
 		`redis.addrs[0] is not host:port`, `redis.master "m" and cluster exclude each other`, "redis.db -1 is negative",
 		"redis.pool_size -1", "redis.connect_timeout -1ns", "redis.timeout 2ns is below 1ms",
@@ -245,8 +245,8 @@ func TestConfigValidate(t *testing.T) {
 		config redis.Config
 		want   string
 	}{
-		{redis.Config{Addrs: []string{"a:1", "b:1"}, DB: 3}, "redis.db 3: a cluster has database 0 only"},
-		{redis.Config{Addrs: []string{"a:1"}, Cluster: true, DB: 3}, "redis.db 3: a cluster has database 0 only"},
+		{redis.Config{Addrs: []string{"a:1", "b:1"}, DB: 3}, "redis.db 3 does not exist in a cluster"},
+		{redis.Config{Addrs: []string{"a:1"}, Cluster: true, DB: 3}, "redis.db 3 does not exist in a cluster"},
 		{redis.Config{Addrs: []string{"a:1"}, SentinelPassword: "x"}, "without master"},
 		{redis.Config{Password: "x"}, "redis.addrs is empty"},
 		{redis.Config{Addrs: []string{"a:1"}, Master: "m", DB: 3}, ""},
@@ -267,7 +267,7 @@ func TestDriverNotLinked(t *testing.T) {
 	require.ErrorContains(t, err, `db.driver "oracle" is not linked into this program: set one of: mysql, postgres, sqlite`)
 }
 
-// One driver's module stands alone, and so does any set of them.
+// The module of one driver works alone, and so does any set of drivers.
 func TestModulesOfOneDriver(t *testing.T) {
 	t.Parallel()
 	for name, module := range map[string]fx.Option{
@@ -294,7 +294,7 @@ type row struct {
 	At   time.Time
 }
 
-// The same few lines of an application on each engine.
+// The same application runs on each engine.
 func TestEngines(t *testing.T) {
 	t.Parallel()
 	for name, dsn := range map[string]func(*testing.T) string{

@@ -8,8 +8,8 @@ end
 if not note() then return { 'MORE' } end
 if quarantine >= now + ahead then return { 'QUARANTINE', str(now), str(quarantine - ahead + 1), why } end
 
--- Asked again after a lost reply: the same grant, its floor included. Where the mark was
--- lost since, there is nothing to repeat.
+-- A repeated call, after a lost reply, gets the same grant with the same floor, unless
+-- the mark has been lost since.
 local worker = redis.call('HGET', meta, 'o:' .. owner)
 if worker then
   worker = str(num(worker, 'the worker id of owner ' .. owner, pool - 1))
@@ -19,9 +19,9 @@ if worker then
   end
 end
 
--- A worker is free when its lease is past and what lies above its mark may be lent: that
--- is ahead of the clock only while the clock has not passed the quarantine. soonest is
--- when the first of those looked at will be.
+-- A worker id is free when its lease has expired and its mark has passed. While the clock
+-- has not passed the quarantine, the mark may lie ahead of the clock. soonest is the last
+-- millisecond before the first worker id seen is free.
 if quarantine < now then ahead = 0 end
 local best, bestAt, bestMark, soonest = nil, nil, nil, math.huge
 local function look(name, expires, value)
@@ -31,7 +31,7 @@ local function look(name, expires, value)
   if until_ < now and (not best or expires < bestAt) then best, bestAt, bestMark = name, expires, value end
 end
 
--- scan looks in the order of the scores, and reports whether that decided it.
+-- scan looks at worker ids in the order of their scores, and reports whether it decided.
 local function scan(min, max)
   for from = 0, 1023, 64 do
     local page = redis.call('ZRANGEBYSCORE', lease, min, max, 'WITHSCORES', 'LIMIT', str(from), '64')
@@ -54,7 +54,7 @@ local function scan(min, max)
   return false
 end
 
--- sweep looks at all workers asked for.
+-- sweep looks at all worker ids of the range.
 local function sweep()
   for from = first, last, 500 do
     local list = names(from, math.min(from + 499, last))
@@ -63,7 +63,7 @@ local function sweep()
   end
 end
 
--- Who was never lent has its own number for a score, which is less than any time.
+-- The score of a worker id that was never lent is its own number, below any time.
 local decided = scan(str(first), str(last)) and (best or scan('1048576', '+inf'))
 if not decided or soonest == math.huge then sweep() end
 if not best then return { 'FULL', str(now), str(soonest + 1) } end

@@ -16,7 +16,7 @@ import (
 	"github.com/snowlease/snowlease/redisseq/internal/redistest"
 )
 
-// requireQuarantine asks for a worker and returns what quarantine it is told of.
+// requireQuarantine requires Acquire to return a quarantine.
 func requireQuarantine(t testing.TB, c lease.Center, changes ...func(*lease.Request)) *lease.QuarantineError {
 	t.Helper()
 	_, err := c.Acquire(t.Context(), request(changes...))
@@ -39,7 +39,7 @@ func TestEachScriptMayRunTwice(t *testing.T) {
 		g = renew(t, c, g)
 
 		s.Drop(t, "orders", leasetest.OneMark)
-		again := swapped(t, s, c, g) // the second run shows the token of the one before
+		again := swapped(t, s, c, g) // the second run returns the token of the first
 		require.Equal(t, again.Token, renew(t, c, again).Token)
 		require.Equal(t, again.Token, renew(t, c, g).Token, "the reply that told the token is lost for good")
 
@@ -51,7 +51,7 @@ func TestEachScriptMayRunTwice(t *testing.T) {
 	})
 }
 
-// swapped renews g after a loss: first it is told to wait, then it is lent another range.
+// swapped renews g after a loss: it must wait, then it gets another range.
 func swapped(t testing.TB, s *store, c lease.Center, g lease.Grant) lease.Grant {
 	t.Helper()
 	_, err := c.Renew(t.Context(), g)
@@ -78,7 +78,7 @@ func TestReleaseAfterASwapWhoseReplyWasLost(t *testing.T) {
 	require.Equal(t, again.Ceiling, slots[g.Worker].Mark, "what was lent by it stays")
 }
 
-// The single milliseconds of what is lent above a loss, as in internal/rules.
+// Grants above a loss, to the millisecond, as in internal/rules.
 func TestLendsAboveALoss(t *testing.T) {
 	t.Parallel()
 	s := newMini(t)
@@ -129,7 +129,7 @@ func TestLendsAboveALoss(t *testing.T) {
 	require.Equal(t, []int64{top, again.Now + 10_000}, []int64{again.Floor, again.Ceiling})
 }
 
-// Who wants exact times is lent nothing before the clock has passed what was lost.
+// With exact times, nothing is lent before the clock has passed the lost grants.
 func TestExactTimes(t *testing.T) {
 	t.Parallel()
 	s := newMini(t)
@@ -144,7 +144,7 @@ func TestExactTimes(t *testing.T) {
 	require.Equal(t, g.Now-1, g.Floor)
 }
 
-// A grant whose mark was lost since is not lent again from the same floor on.
+// A repeated Acquire does not return a grant whose mark was lost.
 func TestRepeatedWithoutItsMark(t *testing.T) {
 	t.Parallel()
 	s := newMini(t)
@@ -156,8 +156,8 @@ func TestRepeatedWithoutItsMark(t *testing.T) {
 	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
 }
 
-// What is free is found among many whose marks are too far ahead, and so is the one that
-// is free first.
+// Acquire finds a free worker id, or the time of the first one, among many whose marks are
+// too far ahead.
 func TestMarksAhead(t *testing.T) {
 	t.Parallel()
 	s := newReal(t)
@@ -189,7 +189,7 @@ func TestMarksAhead(t *testing.T) {
 	soonest(now + 600_001)
 	set(2000, now-n, now+ahead+500_000)
 	soonest(now + 500_001)
-	set(10, now+400_000, now) // a lease that runs
+	set(10, now+400_000, now) // a running lease
 	soonest(now + 400_001)
 	set(2999, now-1, now+ahead-1)
 	g := acquire(t, c, pool(n))
@@ -342,10 +342,10 @@ func TestPoolLowered(t *testing.T) {
 	_, err := c.Acquire(t.Context(), request(pool(2)))
 	var m *lease.MismatchError
 	require.ErrorAs(t, err, &m)
-	require.Contains(t, m.Stored, "pool=4")
-	require.Contains(t, m.Asked, "pool=2")
+	require.Contains(t, m.Stored.String(), "pool=4")
+	require.Contains(t, m.Asked.String(), "pool=2")
 
-	// Without the pin, the records of the other pool still show.
+	// Without the pin, the records still show the other pool.
 	require.NoError(t, s.Admin.Del(t.Context(), keys("orders")[3]).Err())
 	_, err = c.Acquire(t.Context(), request(pool(2)))
 	require.ErrorIs(t, err, redisseq.ErrDamaged)
@@ -368,7 +368,7 @@ func TestHolderUnrenewedTooLongAcrossARestart(t *testing.T) {
 	s := newMini(t)
 	c := opened(t, s)
 	g := acquire(t, c)
-	s.Sleep(28*time.Second + time.Millisecond) // what is left is less than the skew
+	s.Sleep(28*time.Second + time.Millisecond) // less than the skew is left
 	s.Reincarnate(t)
 	_, err := c.Renew(t.Context(), g)
 	require.ErrorIs(t, err, lease.ErrLost)
@@ -445,7 +445,7 @@ func TestDamage(t *testing.T) {
 			require.Less(t, len(err.Error()), 900)
 			require.Equal(t, before, s.Records(t), "nothing was changed")
 
-			// The others either find the damage or have no use for the record.
+			// Renew and Release either find the damage or do not read the record.
 			if _, err = c.Renew(ctx, g); err != nil && !strings.Contains(err.Error(), lease.ErrLost.Error()) {
 				require.ErrorIs(t, err, redisseq.ErrDamaged)
 			}

@@ -1,18 +1,21 @@
 -- Every script of a center starts with internal/conn/values.lua and this file. One
 -- script is one atomic step of the protocol in lease/doc.go.
 --
--- lease  ZSET  worker id -> when its lease expires (never lent: its own number)
--- mark   HASH  worker id -> no id of this worker lies above it
+-- lease  ZSET  worker id -> when its lease expires (its own number if never lent)
+-- mark   HASH  worker id -> time above which none of its ids lies
 -- owners HASH  worker id -> owner|token|floor|since|holder
--- meta   HASH  pin, pool, run (incarnation: see server.lua), prev (the one before), quar (nothing
---              is lent at or below it) and why, init (who opened the namespace),
---              made (records there are of 0..made-1), o:owner -> worker id
+-- meta   HASH  pin, pool
+--              run (the incarnation, see server.lua), prev (the one before)
+--              quar (no grant starts at or below it), why (the reason)
+--              init (the owner that opened the namespace)
+--              made (the records of 0..made-1 have been created)
+--              o:owner -> worker id
 --
--- The first three have an entry for each worker of the pool, always: so a loss of
--- any of them shows in their sizes.
+-- The first three always have an entry for each worker of the pool, so a loss shows in
+-- their sizes.
 local lease, mark, owners, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 
--- Tokens rise from the clock on, and stay below what num reads.
+-- Tokens start at the clock and stay below the limit of num.
 local topToken = 9e14
 
 -- score reads the score of a worker id.
@@ -22,7 +25,7 @@ local function score(value, worker)
   return n
 end
 
--- parse reads what is known of the holder of a worker id. Nobody is the owner '0'.
+-- parse reads the owner of a worker id. A free worker id has the owner '0'.
 local function parse(worker, value)
   local owner, token, floor, since, holder = string.match(string.sub(value or '', 1, 1000), '^(%x+)|(%d+)|(%d+)|(%d+)|(.*)$')
   if not owner or #owner > 32 or #value > 1000 then damaged('the owner of worker ' .. worker, value) end
@@ -35,13 +38,13 @@ end
 
 local function record(worker) return parse(worker, redis.call('HGET', owners, worker)) end
 
--- sizes counts the records. It finds keys of another type before anything is written.
+-- sizes counts the records. It fails on a key of another type, before any write.
 local function sizes()
   redis.call('HLEN', meta)
   return redis.call('ZCARD', lease), redis.call('HLEN', mark), redis.call('HLEN', owners)
 end
 
--- keep puts another holder in the place of rec.
+-- keep replaces the owner rec of a worker id.
 local function keep(worker, rec, owner, token, floor, since, holder)
   redis.call('HSET', owners, worker, table.concat({ owner, str(token), str(floor), str(since), holder }, '|'))
   if rec.owner ~= '0' and rec.owner ~= owner and redis.call('HGET', meta, 'o:' .. rec.owner) == worker then
@@ -50,15 +53,15 @@ local function keep(worker, rec, owner, token, floor, since, holder)
   if owner ~= '0' then redis.call('HSET', meta, 'o:' .. owner, worker) end
 end
 
--- names lists the worker ids from..to.
+-- names returns the worker ids from..to as strings.
 local function names(from, to)
   local list = {}
   for worker = from, to do list[#list + 1] = str(worker) end
   return list
 end
 
--- create makes the missing records of the workers from..to, in steps since unpack
--- takes some thousand values at most.
+-- create creates the missing records of the workers from..to, in steps, because unpack
+-- takes only some thousand values.
 local function create(from, to)
   for first = from, to, 500 do
     local list = names(first, math.min(first + 499, to))
@@ -81,8 +84,8 @@ local function create(from, to)
   end
 end
 
--- fill creates the records of some thousand workers, not to keep the server from its
--- other work for long, and reports whether all of the pool have been seen to.
+-- fill creates records and reports whether the pool is complete. It creates some thousand
+-- per call, so that it does not block the server for long.
 local function fill(pool)
   local made = num(redis.call('HGET', meta, 'made') or '0', 'the number of records made', pool)
   if made >= pool then made = 0 end

@@ -11,26 +11,21 @@ import (
 	"github.com/snowlease/snowlease/redisseq/internal/conn"
 )
 
-// A Center lends worker ids from Redis. It is safe for concurrent use, keeps no
-// state, starts nothing, and does not close its client.
+// A Center lends worker ids from Redis. It is safe for concurrent use. It keeps no
+// state, starts no goroutines between calls, and does not close its client.
 //
-// Each method returns when its context ends, even where the client's settings let
-// the call go on (go-redis heeds deadlines only with ContextTimeoutEnabled, and the
-// end of a context without a deadline never while it waits for a reply). The call
-// then ends by itself within the client's timeouts and its outcome is dropped, as if
-// the reply had been lost.
+// Each method returns when its context ends, even if go-redis does not. (go-redis obeys
+// deadlines only with ContextTimeoutEnabled, and never a cancellation while it waits for
+// a reply.) The call then ends within the client's timeouts. Its outcome is dropped, as
+// if the reply had been lost.
 type Center struct{ conn *conn.Conn }
 
-var (
-	_ lease.Center      = (*Center)(nil)
-	_ lease.Lister      = (*Center)(nil)
-	_ lease.Initializer = (*Center)(nil)
-	_ fmt.Stringer      = (*Center)(nil)
-)
+var _ lease.Center = (*Center)(nil)
 
-// New returns a center on client, which stays the caller's to close. It does not
-// connect. It refuses, with ErrClient, a client that cannot keep the promise: nil, a
-// *redis.Ring, one that reads from replicas, one that may wait for a reply forever.
+// New returns a center on client. It does not connect, and the caller closes client.
+//
+// New returns ErrClient for a client that could break uniqueness or hang: nil, a
+// *redis.Ring, one that reads from replicas, or one that may wait for a reply forever.
 func New(client redis.UniversalClient, opts ...Option) (*Center, error) {
 	c, err := conn.New(client, opts...)
 	if err != nil {
@@ -39,14 +34,20 @@ func New(client redis.UniversalClient, opts ...Option) (*Center, error) {
 	return &Center{c}, nil
 }
 
-// String names the Redis, without user or password: "redis 127.0.0.1:6379 db 0".
+// Extras returns the name, the warnings, Slots, the lease.Operator and Init.
+func (c *Center) Extras() lease.Extras {
+	return lease.Extras{Name: c.String(), Warnings: c.Warnings(), Lister: c, Operator: c, Init: c.Init}
+}
+
+// String returns the name of the server without user and password, such as
+// "redis 127.0.0.1:6379 db 0".
 func (c *Center) String() string { return c.conn.String() }
 
-// Warnings returns what New could not check about the client, to be logged.
+// Warnings returns what New could not check about the client, for the log.
 func (c *Center) Warnings() []string { return c.conn.Warnings() }
 
-// Acquire lends a free worker id: see lease.Center. Errors besides those named
-// there: ErrRunID, ErrVersion, ErrReplica, ErrDamaged.
+// Acquire lends a free worker id. Errors are those of lease.Center, and ErrRunID,
+// ErrVersion, ErrReplica, ErrNotReplicated and ErrDamaged.
 func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err
@@ -54,8 +55,8 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 	return c.lend(ctx, acquire, req, append(c.args(req, req.Local), req.First, req.Last, req.Holder))
 }
 
-// Renew raises the ceiling of g, or lends its worker id anew: see lease.Center. Errors
-// besides those named there: as of Acquire.
+// Renew raises the ceiling of g or, after a loss, lends another range of its worker id.
+// Errors are those of lease.Center and of Acquire.
 func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
 	if err := check(g); err != nil {
 		return lease.Grant{}, err
@@ -76,8 +77,7 @@ func (c *Center) lend(ctx context.Context, s script, req lease.Request, args []a
 	return g, nil
 }
 
-// Release gives g back: see lease.Center. Errors besides those named there: as of
-// Acquire.
+// Release gives g back. Errors are those of lease.Center and of Acquire.
 func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	if err := check(g); err != nil {
 		return err
@@ -87,9 +87,8 @@ func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 	return err
 }
 
-// Init opens a namespace that is known to be new. It returns lease.ErrExists where
-// any of the four keys is there; the same req asked again, after a lost reply, is
-// answered as the first time.
+// Init opens a namespace that is known to be new. It returns lease.ErrExists if any of
+// the four keys exists. Init may be repeated with the same req after a lost reply.
 func (c *Center) Init(ctx context.Context, req lease.Request) error {
 	if err := req.Validate(); err != nil {
 		return err
@@ -98,9 +97,9 @@ func (c *Center) Init(ctx context.Context, req lease.Request) error {
 	return err
 }
 
-// Slots returns all slots of a namespace, ordered by worker id, or none where
-// nothing of it is on record. A pool of more than 500 is read in several calls, and
-// each Slot says when it was read.
+// Slots returns all slots of a namespace, ordered by worker id, or none if it has no
+// record. It reads a pool of more than 500 in several calls; Slot.Now says when each
+// slot was read.
 func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
 	var slots []lease.Slot
 	for {
@@ -119,7 +118,7 @@ func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, err
 	}
 }
 
-// readSlots reads the slots from a worker id on, and the size of the pool.
+// readSlots parses the slots that start with worker id from, and the size of the pool.
 func readSlots(r conn.Reply, from int64) (slots []lease.Slot, pool int64, err error) {
 	var now int64
 	const width = 5
@@ -134,7 +133,7 @@ func readSlots(r conn.Reply, from int64) (slots []lease.Slot, pool int64, err er
 		if err := r[i-1:i+4].Ints(&s.Expires, &s.Mark, &s.Token, &s.Since); err != nil {
 			return nil, 0, err
 		}
-		if s.Expires < lease.MaxPool { // the order in which unused workers are lent
+		if s.Expires < lease.MaxPool { // never lent: its own number
 			s.Expires = 0
 		}
 		slots = append(slots, s)
@@ -142,24 +141,25 @@ func readSlots(r conn.Reply, from int64) (slots []lease.Slot, pool int64, err er
 	return slots, pool, nil
 }
 
-// args are the arguments that all scripts but slots share. local 0: no veto.
+// args returns the arguments that the scripts of Acquire, Renew, Release and Init share.
+// With local 0, the caller's clock is not compared.
 func (c *Center) args(req lease.Request, local int64) []any {
 	return []any{
-		req.Pin(), req.Pool, (req.MaxTTL + req.Skew).Milliseconds(), req.Skew.Milliseconds(),
-		c.conn.Quarantine, local, lease.MaxClockError.Milliseconds(),
+		req.Pin().String(), req.Pool, (req.MaxTTL + req.Skew).Milliseconds(), req.Skew.Milliseconds(),
+		string(c.conn.Quarantine), local, lease.MaxClockError.Milliseconds(),
 		hex.EncodeToString(req.Owner[:]), req.TTL.Milliseconds(), req.Ahead.Milliseconds(),
 	}
 }
 
-// check refuses a grant that no center gave, before its numbers reach a script.
+// check refuses a grant that no center returned, before its numbers reach a script.
 func check(g lease.Grant) error {
 	if err := g.Validate(); err != nil {
 		return err
 	}
-	const limit = 1e15 // what scripts read and write exactly
+	const limit = 1e15 // scripts are exact below it
 	if g.Worker < 0 || g.Worker >= g.Pool || g.Token < 0 || g.Token >= limit || g.Since < 0 || g.Since >= limit ||
 		g.Floor < 0 || g.Ceiling < g.Floor || g.Ceiling >= limit {
-		return fmt.Errorf("redisseq: grant of worker %d of %q (token %d, floor %d, ceiling %d, since %d) is none that a center gave: pass what Acquire or Renew returned",
+		return fmt.Errorf("redisseq: grant of worker %d of %q (token %d, floor %d, ceiling %d, since %d) was not returned by a center: pass what Acquire or Renew returned",
 			g.Worker, g.Namespace, g.Token, g.Floor, g.Ceiling, g.Since)
 	}
 	return nil

@@ -86,7 +86,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// shrunk is a client of a type that New does not know.
+// shrunk is a client of an unknown type.
 type shrunk struct{ redis.UniversalClient }
 
 func TestPrefix(t *testing.T) {
@@ -99,7 +99,7 @@ func TestPrefix(t *testing.T) {
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	for version, old := range map[string]bool{"6.2.0": false, "7.0.15": false, "8.0": false, "255.255.255": false, "?": false, "6.0.16": true, "5.0.14": true} {
-		for _, q := range []redisseq.Quarantine{redisseq.OnChange, redisseq.Never} {
+		for _, q := range []lease.Quarantine{lease.QuarantineOnChange, lease.QuarantineNever} {
 			s := newMini(t, redisseq.WithQuarantine(q))
 			s.Version.Store(version)
 			_, err := s.center(t).Acquire(t.Context(), request())

@@ -9,7 +9,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// What a pool of 1,024 worker ids takes that are all lent, as the package says.
+// The memory of a pool of 1,024 lent worker ids is as documented.
 func TestMemoryOfAPool(t *testing.T) {
 	t.Parallel()
 	for holder, limit := range map[string]int64{

@@ -3,6 +3,7 @@ package redisseq_test
 import (
 	"testing"
 
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
 	"github.com/snowlease/snowlease/redisseq"
 )
@@ -19,7 +20,7 @@ func TestContract(t *testing.T) {
 func TestContractWithoutIncarnation(t *testing.T) {
 	t.Parallel()
 	leasetest.Run(t, func(t testing.TB) leasetest.Store {
-		s := newMini(t, redisseq.WithQuarantine(redisseq.Never))
+		s := newMini(t, redisseq.WithQuarantine(lease.QuarantineNever))
 		s.withoutIncarnation = true
 		return s
 	})

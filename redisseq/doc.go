@@ -1,42 +1,41 @@
-// Package redisseq lends worker ids from Redis: New makes a lease.Center of a
-// go-redis client, single server, Sentinel or Cluster. It needs Redis 6.2 or newer,
-// or Valkey.
+// Package redisseq lends worker ids from Redis. New returns a lease.Center on a
+// go-redis client for a single server, Sentinel or Cluster. It needs Redis 6.2 or
+// newer, or Valkey.
 //
-// Package idworker uses it in an fx application; with keeper.New and
-// snowflake.NewGenerator it works alone. Choose package dbseq instead where the
-// service has a SQL database anyway: its commits are durable, the writes of a Redis
-// are as durable as its settings make them.
+// In an fx application, use it through package idworker. Without fx, use keeper.New and
+// snowflake.NewGenerator. If the service also has a SQL database, prefer package dbseq:
+// commits are durable there, but the durability of Redis depends on its settings.
 //
-// A ZSET scores the worker ids by the expiry of their leases. The least score is
-// borrowed, and only when it lies in the past by the clock of Redis (TIME); idle
-// workers are so lent in the order in which they became free. Each method is one Lua
-// script, which is one round trip, and may run twice (go-redis repeats a call whose
-// reply is lost). The protocol is that of package lease.
+// A ZSET scores the worker ids by the expiry of their leases, so they are lent in the
+// order in which they became free. A worker id is free once its lease has expired by the
+// clock of Redis (TIME). Each method is one Lua script in one round trip. A script may
+// run twice, because go-redis repeats a call whose reply is lost. Package lease documents
+// the protocol.
 //
 // # Keys
 //
-// A namespace ns has four keys, in one hash slot, none with a TTL:
+// A namespace ns has four keys in one hash slot, without a TTL:
 //
 //	snowlease:{ns}:lease   ZSET  worker id, scored by the expiry of its lease
-//	snowlease:{ns}:mark    HASH  worker id, the time above which none of its ids lies
-//	snowlease:{ns}:owner   HASH  worker id, who holds it
-//	snowlease:{ns}:meta    HASH  what members agree on, incarnation, quarantine
+//	snowlease:{ns}:mark    HASH  worker id -> time above which none of its ids lies
+//	snowlease:{ns}:owner   HASH  worker id -> its holder
+//	snowlease:{ns}:meta    HASH  pin of the members, incarnation, quarantine
 //
 // A pool of 1,024 workers takes less than 0.5 MB, or 0.8 MB with holders of 255 bytes.
-// A key that is lost, by hand or by eviction, is noticed and answered by a quarantine:
-// set maxmemory-policy to noeviction or to one of the volatile-* policies. Renewals go on at the memory limit.
+// If a key is deleted or evicted, a quarantine follows. Set maxmemory-policy to
+// noeviction or to one of the volatile-* policies. Renewals continue at the memory limit.
 //
 // # Loss of data
 //
-// Every script compares the run_id and the master_replid of the server with those on
-// record. A restart or a failover changes them, and so does a failover to a replica
-// and back to the same process: what is lent from then on, to holders too, lies above all
-// that may have been forgotten. The user needs the right to INFO for this ("ACL
-// SETUSER name +info"); without it the center answers ErrRunID. The option
-// WithQuarantine(Never) does without, for a Redis that never loses an acknowledged
-// write.
+// Every script that lends, renews or releases compares the run_id and the master_replid
+// of the server with those on record. A restart or a failover changes them, even a
+// failover to a replica and back to the same process. Later grants, to holders too, then
+// lie above everything that may have been forgotten.
 //
-// Two masters that take writes at once (a partition, before the old one learns) are
-// covered only by WithWaitReplicas; min-replicas-to-write and min-replicas-max-lag
-// make that time short.
+// For this the user needs the right to INFO (ACL SETUSER name +info); without it the
+// center returns ErrRunID. If Redis never loses an acknowledged write, WithQuarantine
+// turns the comparison off.
+//
+// Only WithWaitReplicas protects against two masters that accept writes at once, such as
+// in a partition. min-replicas-to-write and min-replicas-max-lag shorten that time.
 package redisseq

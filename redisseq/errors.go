@@ -2,24 +2,23 @@ package redisseq
 
 import "github.com/snowlease/snowlease/redisseq/internal/conn"
 
-// Errors of a Center, and of packages counter and segments.
+// Errors of this package and of packages counter and segments.
 var (
-	// ErrClient is returned by New for a client that cannot keep the promise.
+	// ErrClient is returned by New for a client that could break uniqueness or hang.
 	ErrClient = conn.ErrClient
-	// ErrRunID is returned where the server does not tell its run_id and master_replid,
-	// so that a restart or a failover would pass unseen. Nothing was lent.
+	// ErrRunID is returned if the server does not reveal its run_id and master_replid, so
+	// that a restart or a failover would pass unnoticed. Nothing was lent.
 	ErrRunID = conn.ErrRunID
 	// ErrVersion is returned for a server older than Redis 6.2.
 	ErrVersion = conn.ErrVersion
-	// ErrReplica is returned by a server that takes no writes. After a failover it
-	// passes; where it stays, the client is connected to a replica.
+	// ErrReplica is returned if the server accepts no writes. After a failover the error
+	// passes. If it persists, the client is connected to a replica.
 	ErrReplica = conn.ErrReplica
-	// ErrNotReplicated is returned where fewer replicas than WithWaitReplicas asks for
-	// have answered in time that they have a grant. It was not handed out, and the
-	// outcome is unknown: a keeper asks again with the same owner, or goes on below the
-	// ceiling it has.
+	// ErrNotReplicated is returned if fewer replicas than WithWaitReplicas asks for have
+	// acknowledged a grant in time. The grant must not be used, but may be on record. A
+	// keeper repeats the call with the same owner, or continues below its old ceiling.
 	ErrNotReplicated = conn.ErrNotReplicated
-	// ErrDamaged is returned where a record is not as a script wrote it. Nothing is
-	// lent then.
+	// ErrDamaged is returned if a record holds what no script can have written. Nothing
+	// is lent then.
 	ErrDamaged = conn.ErrDamaged
 )

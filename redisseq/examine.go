@@ -2,7 +2,6 @@ package redisseq
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,9 +14,9 @@ import (
 	"github.com/snowlease/snowlease/redisseq/internal/conn"
 )
 
-// Examine looks at the server that has the keys of a namespace, and at its settings, for
-// "snowlease doctor". It changes nothing. WithWaitReplicas says how many replicas the
-// members wait for. The error is that of a namespace that is none.
+// Examine checks the server that has the keys of a namespace and its settings, for
+// "snowlease doctor". It changes nothing. Pass the members' WithWaitReplicas to New. The
+// error is for an invalid namespace.
 func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding, error) {
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return nil, err
@@ -37,7 +36,7 @@ func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding
 	}
 	x.server()
 	if x.info["cluster_enabled"] == "1" && !c.conn.Cluster() {
-		x.Fault("cluster", "the server is a node of a cluster, the client is for one server", "say ?cluster=true in the address, and cluster: true in the application's configuration")
+		x.Fault("cluster", "the server is a node of a cluster, but the client is for a single server", "set ?cluster=true in the address, and cluster: true in the application's configuration")
 	}
 	x.rights(keys)
 	x.memory()
@@ -54,15 +53,14 @@ type examination struct {
 	ctx  context.Context //nolint:containedctx // lives as long as one call of Examine
 	conn *conn.Conn
 	node redis.UniversalClient
-	info map[string]string // what INFO says, nil: it may not be asked
+	info map[string]string // fields of INFO; nil if INFO is denied
 }
 
-// server asks for INFO. That it may not be asked is also named where incarnations are
-// compared.
+// server reads INFO and checks the version.
 func (x *examination) server() {
 	text, err := x.node.Info(x.ctx).Result()
 	if err != nil {
-		x.Note("info", err.Error(), "grant the user the command INFO (ACL SETUSER name +info): version, memory, persistence and replication could not be looked at")
+		x.Note("info", err.Error(), "grant the user the command INFO (ACL SETUSER name +info): version, memory, persistence and replication were not checked")
 		return
 	}
 	x.info = map[string]string{}
@@ -76,15 +74,14 @@ func (x *examination) server() {
 	x.Judge(err == nil && (major < 6 || major == 6 && minor < 2), "version", x.info["redis_version"], "Redis 6.2 or later is needed")
 }
 
-// userRights are those of the user in docs/engines.md.
+// userRights are the rights of the user in docs/engines.md.
 const userRights = "+eval +evalsha +time +info +ping +persist +exists +type +hget +hmget +hset +hdel +hlen +zadd +zcard +zscore +zmscore +zrangebyscore"
 
-//go:embed rights.lua
-var rightsLua string
+var tryRights = redis.NewScript(conn.Lua(files, "rights.lua"))
 
 func (x *examination) rights(keys []string) {
 	base := strings.TrimSuffix(keys[0], "lease")
-	reply, err := redis.NewScript(rightsLua).Run(x.ctx, x.node, keys).Text()
+	reply, err := tryRights.Run(x.ctx, x.node, keys).Text()
 	if err == nil && reply != "OK" {
 		err = errors.New(reply)
 	}
@@ -92,18 +89,18 @@ func (x *examination) rights(keys []string) {
 	case err == nil:
 		x.OK("rights", "scripts may read and write "+base+"*")
 	case strings.Contains(err.Error(), "READONLY"):
-		x.Fault("rights", "the server takes no writes", "connect to the master: by Sentinel (?master=name), or by the address of the master")
+		x.Fault("rights", "the server accepts no writes", "connect to the master: by Sentinel (?master=name), or by the address of the master")
 	case strings.Contains(err.Error(), "MISCONF") || strings.Contains(err.Error(), "NOREPLICAS") || strings.Contains(err.Error(), "OOM"):
-		x.Fault("rights", err.Error(), "the server takes no writes as it is: put right what it says")
+		x.Fault("rights", err.Error(), "the server accepts no writes: fix what its error says")
 	default:
 		x.Fault("rights", err.Error(), "grant the user these commands on these keys: ACL SETUSER name ~"+x.conn.Prefix+":* "+userRights)
 	}
 }
 
 // compares reports whether incarnations are compared.
-func (x *examination) compares() bool { return x.conn.Quarantine != conn.Never }
+func (x *examination) compares() bool { return x.conn.Quarantine != lease.QuarantineNever }
 
-// setting returns one of CONFIG GET, or what INFO says, or false.
+// setting returns a setting by CONFIG GET, or false if that is denied.
 func (x *examination) setting(name string) (string, bool) {
 	all, err := x.node.ConfigGet(x.ctx, name).Result()
 	value, ok := all[name]
@@ -120,7 +117,7 @@ func (x *examination) memory() {
 	case strings.HasPrefix(policy, "allkeys-") && bounded:
 		x.Fault("eviction", policy, "Redis may evict the records of leases: set maxmemory-policy noeviction, or a volatile- policy (these keys have no TTL)")
 	case strings.HasPrefix(policy, "allkeys-"):
-		x.Note("eviction", policy+", without maxmemory", "with a maxmemory Redis would evict the records of leases: set maxmemory-policy noeviction")
+		x.Note("eviction", policy+", without maxmemory", "if maxmemory is set, Redis evicts the records of leases: set maxmemory-policy noeviction")
 	default:
 		x.OK("eviction", policy)
 	}
@@ -139,13 +136,13 @@ func (x *examination) persistence() {
 	}
 	switch {
 	case !x.compares() && (!aof || knowsFsync && fsync != "always"):
-		x.Fault("persistence", seen, "quarantine: never promises that no acknowledged write is lost: set appendonly yes and appendfsync always, or quarantine: on-change")
+		x.Fault("persistence", seen, "quarantine: never requires that no acknowledged write is lost: set appendonly yes and appendfsync always, or quarantine: on-change")
 	case !aof && knowsSave && save == "" && x.info["connected_slaves"] != "0":
 		x.Fault("persistence", seen, "a restart of the master empties its replicas as well: set appendonly yes, or save")
 	case !aof && knowsSave && save == "":
 		x.Fault("persistence", seen, "each restart forgets all leases: ids stay unique, and carry times up to max_ttl ahead for a while; set appendonly yes")
 	case !aof:
-		x.Note("persistence", seen, "a crash forgets what was lent since the last save, and the quarantine that follows keeps ids unique; appendonly yes shortens nothing of it but loses less")
+		x.Note("persistence", seen, "a crash loses the grants since the last save; a quarantine then keeps ids unique. appendonly yes loses fewer grants, and the quarantine is as long")
 	default:
 		x.OK("persistence", seen)
 	}
@@ -157,13 +154,13 @@ func (x *examination) replication() {
 	case x.info["role"] != "master":
 		x.Fault("replication", "the server is a replica of "+x.info["master_host"]+":"+x.info["master_port"], "connect to the master: by Sentinel (?master=name), or by the address of the master")
 	case replicas == "0" && x.conn.Replicas > 0:
-		x.Fault("replication", fmt.Sprintf("no replica is connected, and wait_replicas is %d", x.conn.Replicas), "nothing is lent until as many replicas answer: start them, or lower wait_replicas")
+		x.Fault("replication", fmt.Sprintf("no replica is connected, and wait_replicas is %d", x.conn.Replicas), "nothing is lent until that many replicas answer: start them, or lower wait_replicas")
 	case replicas == "0":
 		x.OK("replication", "no replicas")
 	case !x.compares():
-		x.Fault("replication", replicas+" replicas", "quarantine: never with replicas that are written to later: a failover loses acknowledged grants unseen; set quarantine: on-change")
+		x.Fault("replication", replicas+" replicas", "replication is asynchronous, so a failover can lose acknowledged grants, which quarantine: never does not notice: set quarantine: on-change")
 	case x.conn.Replicas == 0:
-		x.Note("replication", replicas+" replicas, wait_replicas 0", "two masters at once, a split brain, could lend the same worker id: wait_replicas: "+replicas+" keeps them from it")
+		x.Note("replication", replicas+" replicas, wait_replicas 0", "in a split brain, two masters could lend the same worker id: wait_replicas: "+replicas+" prevents that")
 	default:
 		x.OK("replication", fmt.Sprintf("%s replicas, wait_replicas %d", replicas, x.conn.Replicas))
 	}

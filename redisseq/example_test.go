@@ -13,8 +13,8 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// A worker id is borrowed, renewed and given back. In an application a keeper does
-// this: see keeper.New.
+// A process borrows a worker id, renews it and gives it back. In an application a keeper
+// does this: see keeper.New.
 func Example() {
 	server := miniredis.NewMiniRedis()
 	if err := server.Start(); err != nil {
@@ -24,8 +24,8 @@ func Example() {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	defer client.Close()
 
-	// This embedded server has no run_id and loses nothing; a real Redis needs no option.
-	center, err := redisseq.New(client, redisseq.WithQuarantine(redisseq.Never))
+	// This embedded server has no run_id. A real Redis needs no option.
+	center, err := redisseq.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
 	if err != nil {
 		panic(err)
 	}
@@ -37,11 +37,11 @@ func Example() {
 		TTL: 30 * time.Second, MaxTTL: time.Minute, Skew: 2 * time.Second,
 	}
 
-	// A namespace of which nothing is on record may have been lost ...
+	// The records of an unknown namespace may have been lost ...
 	_, err = center.Acquire(ctx, req)
 	fmt.Println("in quarantine:", errors.As(err, new(*lease.QuarantineError)))
 	server.FlushAll()
-	// ... unless somebody says that it is new.
+	// ... unless Init says that it is new.
 	if err := center.Init(ctx, req); err != nil {
 		panic(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// What a real server does; times are short and waited for.
+// Tests on real servers. They use short times and wait for them.
 
 func TestRestartWithItsData(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestKilledAndRestartedFromAnOldDump(t *testing.T) {
 	g := acquire(t, c)
 	srv.Kill()
 	srv.Start()
-	q := requireQuarantine(t, c) // a newcomer comes first
+	q := requireQuarantine(t, c) // a newcomer asks first
 	_, err := c.Renew(t.Context(), g)
 	require.ErrorIs(t, err, lease.ErrLost)
 	s.Sleep(q.Wait())
@@ -88,7 +88,7 @@ func TestUserWithoutInfo(t *testing.T) {
 	refused(err)
 	require.Zero(t, s.Admin.DBSize(t.Context()).Val())
 
-	// Also where a grant is out, and the server comes back from an old dump.
+	// The same with a grant in use, when the server returns with an old dump.
 	g := acquire(t, opened(t, s))
 	require.NoError(t, s.Admin.Save(t.Context()).Err())
 	srv.Kill()
@@ -98,7 +98,7 @@ func TestUserWithoutInfo(t *testing.T) {
 	refused(err)
 	refused(c.Release(t.Context(), g, g.Now))
 
-	c, err = redisseq.New(client, redisseq.WithQuarantine(redisseq.Never))
+	c, err = redisseq.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
 	require.NoError(t, err)
 	renew(t, c, g)
 	acquire(t, c)
@@ -145,7 +145,7 @@ func TestEviction(t *testing.T) {
 	require.NoError(t, s.Admin.ConfigSet(t.Context(), "maxmemory", "0").Err())
 	q := requireQuarantine(t, c)
 	s.Sleep(q.Wait())
-	for range 3 { // the fourth may be the holder's
+	for range 3 { // the fourth worker id may be the holder's
 		require.Equal(t, horizon(q), acquire(t, c).Floor)
 	}
 }
@@ -202,7 +202,7 @@ func TestServerThatHangs(t *testing.T) {
 			require.ErrorIs(t, c.Release(ctx, g, g.Now), context.Canceled, "the end of a context without a deadline counts too")
 			srv.Resume()
 
-			// The call that was given up may have been made: as after a lost reply.
+			// The canceled call may have taken effect, as after a lost reply.
 			if err := c.Release(t.Context(), g, g.Now); err != nil {
 				require.ErrorIs(t, err, lease.ErrLost)
 			}
@@ -234,7 +234,7 @@ func TestReplica(t *testing.T) {
 	is(err)
 	_, err = c.Renew(t.Context(), g)
 	is(err)
-	g.Token++ // a replica that is behind must not say that a grant is lost
+	g.Token++ // a lagging replica must not say that a grant is lost
 	_, err = c.Renew(t.Context(), g)
 	is(err)
 	is(c.Release(t.Context(), g, g.Now))
@@ -269,7 +269,7 @@ func TestBigPool(t *testing.T) {
 	_, err := c.Acquire(t.Context(), request(upper))
 	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
 
-	// Used workers come after those never lent; sweeping finds what many others hide.
+	// Used workers come after those never lent. The sweep finds one behind many others.
 	for range 1100 {
 		o := acquire(t, c, pool(n))
 		require.NoError(t, c.Release(t.Context(), o, o.Floor))
@@ -280,7 +280,7 @@ func TestBigPool(t *testing.T) {
 	_, err = c.Acquire(t.Context(), request(one))
 	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
 
-	// A loss is made good in steps.
+	// Lost records are created in steps.
 	require.NoError(t, s.Admin.Del(t.Context(), keys("orders")[1]).Err())
 	_, err = c.Renew(t.Context(), g)
 	require.ErrorAs(t, err, new(*lease.QuarantineError))
@@ -339,11 +339,11 @@ func TestClusterMovesASlot(t *testing.T) {
 			to = cluster.Nodes[1]
 		}
 		cluster.Move(keys(ns)[0], to, func() {
-			_, err := c.Renew(t.Context(), g) // is sent to ask the other master
+			_, err := c.Renew(t.Context(), g) // redirected by ASK
 			require.ErrorAs(t, err, new(*lease.QuarantineError))
 			require.Contains(t, requireQuarantine(t, c, in).Reason, "incarnation of the store changed")
 		})
-		again := renewSoon(t, c, g) // is told that the slot has moved
+		again := renewSoon(t, c, g) // redirected by MOVED
 		require.Greater(t, again.Floor, g.Ceiling)
 		for range 3 {
 			next := acquire(t, c, in)
@@ -354,7 +354,7 @@ func TestClusterMovesASlot(t *testing.T) {
 }
 
 // A master of a cluster dies with a grant that its replica may not have. Clients with
-// their defaults go on within the time that the failover takes.
+// default settings continue after the failover.
 func TestClusterLosesAMaster(t *testing.T) {
 	t.Parallel()
 	cluster := testserver.NewCluster(t)
@@ -366,7 +366,7 @@ func TestClusterLosesAMaster(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, plain.Init(t.Context(), request(long)))
 	a, b := acquire(t, plain, long), acquire(t, waits, long)
-	// One that nobody but itself tells of the failover.
+	// A client that must discover the failover on its own.
 	alone := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ClusterStateReloadInterval: time.Hour})
 	t.Cleanup(func() { _ = alone.Close() })
 	dispenser, err := segments.NewDispenser(alone, &segment.Memory{}, segment.Config{Name: "orders"})
@@ -420,7 +420,7 @@ func TestSentinel(t *testing.T) {
 	require.NoError(t, c.Release(ctx, again, again.Now))
 }
 
-// renewSoon renews as a keeper does, again and again until the center answers.
+// renewSoon renews repeatedly, as a keeper does, until the center answers.
 func renewSoon(t testing.TB, c lease.Center, g lease.Grant) (renewed lease.Grant) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -1,14 +1,14 @@
--- What acquire, renew and release look at before they do their own work: the
--- clocks, that this server takes writes, the pin, and whether records were lost.
+-- Checks before acquire, renew and release: the clocks, whether this server accepts
+-- writes, the pin, and whether records were lost.
 local pin, pool, wait, skew = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local onChange, caller, off = ARGV[5] == 'on-change', tonumber(ARGV[6]), tonumber(ARGV[7])
 local owner, ttl, ahead = ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
 
 if caller ~= 0 and math.abs(now - caller) > off then return { 'CLOCK', str(now) } end
 
--- A write that changes nothing (no key has a TTL, unless somebody set one): a
--- replica, a full disk, too few replicas refuse it here, before anything is decided
--- by what a replica may not know yet, and not halfway through.
+-- PERSIST is a write that changes nothing, because the keys have no TTL. A replica, a
+-- full disk or too few replicas refuse it here, before the script decides by stale data
+-- or writes half of its changes.
 for i = 1, 4 do redis.call('PERSIST', KEYS[i]) end
 
 local leases, marks, owned = sizes()
@@ -50,18 +50,18 @@ elseif not complete then
     pool, pool - leases, pool - marks, pool - owned)
 end
 
--- known reads what is on record of a worker id; what is missing is about to be made.
+-- known reads the records of a worker id. Missing ones read as those that fill creates.
 local function known(worker)
   local held, expires, last = redis.call('HGET', owners, worker), redis.call('ZSCORE', lease, worker), redis.call('HGET', mark, worker)
   if not complete then held, expires, last = held or '0|0|0|0|', expires or worker, last or '0' end
   return parse(worker, held), score(expires, worker), num(last, 'the mark of worker ' .. worker)
 end
 
--- note writes down a loss, once all that the verb reads has been found in order, and
--- reports whether all records are there again.
+-- note records a loss and reports whether all records exist again. Call it after the
+-- records that the script needs were found undamaged.
 local function note()
   if why then
-    -- Every grant that may have been forgotten lies at or below it.
+    -- Every grant that may have been forgotten lies at or below this time.
     quarantine = math.max(quarantine, now + wait)
     redis.call('HSET', meta, 'pin', pin, 'pool', str(pool), 'run', run or '', 'prev', short(m[3]),
       'quar', str(quarantine), 'why', why)
@@ -70,16 +70,16 @@ local function note()
   return complete or fill(pool)
 end
 
--- floorOf is the floor of a new range: above the mark of the worker id, above what was
--- lost, and not in the past.
+-- floorOf returns the floor of a new range: at least the mark of the worker id, the
+-- quarantine, and the millisecond before now.
 local function floorOf(value) return math.max(value, quarantine, now - 1) end
 
--- ceilingOf is TTL from now, or from a floor that lies ahead, and never above MaxTTL from
--- now, which is what bounds a quarantine.
+-- ceilingOf returns TTL from now, or from a floor that lies ahead of the clock. It never
+-- exceeds now + MaxTTL, because a quarantine must cover every ceiling.
 local function ceilingOf(floor) return math.max(now + ttl, math.min(floor + ttl, now + wait - skew)) end
 
--- lend puts a grant on record in the place of rec, and tells it. It writes where nothing
--- changes too, for WAIT to have something to wait for.
+-- lend records a grant in place of rec and returns it. It writes even if nothing changes,
+-- so that WAIT has a write to wait for.
 local function lend(worker, rec, token, floor, since, holder, ceiling, expires)
   redis.call('HSET', mark, worker, str(ceiling))
   redis.call('ZADD', lease, str(expires), worker)

@@ -81,7 +81,7 @@ func harmedLeases(t *testing.T, h *redistest.Harmed) {
 	h.Each(fields, all)
 	h.Each([]string{k[0] + " 3 member", k[1] + " 3 name", k[2] + " 3 name"}, all)
 
-	// And where records are made anew.
+	// The same while missing records are created.
 	require.NoError(t, s.Admin.HDel(t.Context(), k[1], "3").Err())
 	h.Each([]string{
 		k[0] + " 0 score", k[1] + " 0 field", k[2] + " 0 part1", k[3] + " quar field", k[3] + " made field",
@@ -90,7 +90,7 @@ func harmedLeases(t *testing.T, h *redistest.Harmed) {
 	s.Wipe(t)
 }
 
-// TestDamageBesideALoss: a loss is not written down by a verb that finds damage.
+// TestDamageBesideALoss: a call that finds damage does not record a loss.
 func TestDamageBesideALoss(t *testing.T) {
 	t.Parallel()
 	s := newMini(t)

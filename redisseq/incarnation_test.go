@@ -12,7 +12,7 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// A life tells what becomes of the incarnation of a server.
+// A life observes the incarnation of a server.
 type life struct {
 	t    testing.TB
 	srv  *testserver.Server
@@ -45,7 +45,7 @@ func (l *life) isAnother(event string) {
 	l.last = id
 }
 
-// TestIncarnation: what makes a Redis another one, as docs/engines.md has it.
+// TestIncarnation: what changes the incarnation, as in docs/engines.md.
 func TestIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -133,7 +133,7 @@ func TestIncarnationOfACluster(t *testing.T) {
 		follows(t, to)
 		require.NoError(t, at(t, to).Admin.Do(t.Context(), "CLUSTER", "FAILOVER", "TAKEOVER").Err())
 		require.Equal(t, "master", replication(t, to, "role"))
-		for deadline := time.Now().Add(time.Minute); cluster.Master(key) != to; { // the others hear of it
+		for deadline := time.Now().Add(time.Minute); cluster.Master(key) != to; { // until the other nodes know
 			require.True(t, time.Now().Before(deadline))
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -146,14 +146,14 @@ func TestIncarnationBySentinel(t *testing.T) {
 	set := testserver.NewSentinels(t)
 	l := &life{t: t, srv: set.Redis[0]}
 	l.last = l.now()
-	set.Redis[2].Stop() // two are left, which take turns
+	set.Redis[2].Stop() // two remain and take turns
 	sentinel := redis.NewSentinelClient(&redis.Options{Addr: set.Sentinels[0].Addr()})
 	t.Cleanup(func() { _ = sentinel.Close() })
 	for _, to := range []*testserver.Server{set.Redis[1], set.Redis[0]} {
-		follows(t, to) // else Sentinel fails back to a master that ran on and was told of nothing
+		follows(t, to) // else Sentinel fails back to a master that kept running unaware
 		for deadline := time.Now().Add(time.Minute); set.Master() != to; {
 			require.True(t, time.Now().Before(deadline))
-			_ = sentinel.Failover(t.Context(), testserver.SentinelName).Err() // refused while one is under way
+			_ = sentinel.Failover(t.Context(), testserver.SentinelName).Err() // refused during another failover
 			time.Sleep(10 * time.Millisecond)
 		}
 	}

@@ -8,7 +8,7 @@ if tooOld(version) then return { 'VERSION', version } end
 if onChange and not id then return { 'NORUNID' } end
 
 if redis.call('EXISTS', lease, mark, owners, meta) > 0 then
-  -- Asked again, to go on or after a lost reply.
+  -- A repeated call, to continue after MORE or after a lost reply.
   if redis.call('TYPE', meta).ok ~= 'hash' or redis.call('HGET', meta, 'init') ~= owner then return { 'EXISTS' } end
   if redis.call('HGET', meta, 'made') == str(pool) then return { 'OK' } end
   sizes()

@@ -20,14 +20,14 @@ import (
 	"github.com/snowlease/snowlease/redisseq/internal/redistest"
 )
 
-// An answer is an error that a server gives.
+// An answer is an error reply of a server.
 type answer string
 
 func (a answer) Error() string { return string(a) }
 func (a answer) RedisError()   {}
 
-// failing makes one command fail: before it is sent, or after it was carried out, which
-// is how a reply gets lost.
+// failing makes one command fail, before it is sent or after it took effect (a lost
+// reply).
 type failing struct {
 	redis.Hook
 	n, at int64
@@ -67,9 +67,9 @@ func (f *failing) fail(command func() error) error {
 	return f.err
 }
 
-// TestFaultAtEachCommand: each command of each verb fails in each way once. The verb
-// fails without a grant or gives the right answer, and asked again it gives the answer
-// that it would have given.
+// TestFaultAtEachCommand makes each command of each verb fail once in each way. The verb
+// fails without a grant or gives the right answer. Repeated, it gives the answer of a run
+// without faults.
 func TestFaultAtEachCommand(t *testing.T) {
 	t.Parallel()
 	faults := []error{
@@ -96,8 +96,8 @@ func TestFaultAtEachCommand(t *testing.T) {
 	for name, verb := range map[string]struct {
 		prepare func(t *testing.T, e *scene)
 		run     func(t *testing.T, e *scene) (lease.Grant, error)
-		want    error // of a verb that has been carried out before
-		lent    int   // worker ids in the end
+		want    error // if the verb took effect before
+		lent    int   // worker ids at the end
 	}{
 		"init": {
 			prepare: func(*testing.T, *scene) {},
@@ -136,7 +136,7 @@ func TestFaultAtEachCommand(t *testing.T) {
 			lent: 1,
 		},
 	} {
-		for _, known := range []bool{false, true} { // by the server: its scripts
+		for _, known := range []bool{false, true} { // whether the server knows the scripts
 			t.Run(fmt.Sprintf("%s, scripts known %v", name, known), func(t *testing.T) {
 				t.Parallel()
 				s := newMini(t)
@@ -160,7 +160,7 @@ func TestFaultAtEachCommand(t *testing.T) {
 					*f = failing{}
 					if err != nil {
 						require.Zero(t, g, what)
-						if !errors.Is(err, lease.ErrLost) || verb.want == nil { // done, by a command that ran twice
+						if !errors.Is(err, lease.ErrLost) || verb.want == nil { // took effect in a command that ran twice
 							require.ErrorContains(t, err, s.Addr, what)
 						}
 						if again, err := verb.run(t, e); err == nil {
@@ -195,7 +195,7 @@ func TestFaultAtEachCommand(t *testing.T) {
 	}
 }
 
-// TestRepliesThatAreWrong: what no script says is an error, never a grant.
+// TestRepliesThatAreWrong: a reply that no script sends is an error, never a grant.
 func TestRepliesThatAreWrong(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -237,7 +237,7 @@ func TestRepliesThatAreWrong(t *testing.T) {
 	require.ErrorIs(t, err, redisseq.ErrDamaged, "records that are made for ever")
 }
 
-// TestContextEndsWithTheReply: which of both comes first does not matter.
+// TestContextEndsWithTheReply: reply and end of the context may come in either order.
 func TestContextEndsWithTheReply(t *testing.T) {
 	t.Parallel()
 	for range 500 {
@@ -250,7 +250,7 @@ func TestContextEndsWithTheReply(t *testing.T) {
 	}
 }
 
-// ending is a client that fails while the context of the call ends.
+// ending is a client that fails when the context of the call ends.
 type ending struct {
 	redis.UniversalClient
 	cancel func()
@@ -272,11 +272,11 @@ func TestNameOfAClusterBehindSentinels(t *testing.T) {
 	require.Equal(t, "redis cluster", c.String())
 }
 
-// TestWaitReplicasFaults: what a pipeline with WAIT meets on its way through a cluster.
+// TestWaitReplicasFaults: errors of a pipeline with WAIT in a cluster.
 func TestWaitReplicasFaults(t *testing.T) {
 	t.Parallel()
 	s := newMini(t)
-	var slots atomic.Value // what the cluster says of itself
+	var slots atomic.Value // the reply to CLUSTER SLOTS
 	slots.Store(func() ([]redis.ClusterSlot, error) {
 		return []redis.ClusterSlot{{Start: 0, End: 16383, Nodes: []redis.ClusterNode{{Addr: s.Addr}}}}, nil
 	})
@@ -299,7 +299,7 @@ func TestWaitReplicasFaults(t *testing.T) {
 		client.AddHook(f)
 		return client
 	}
-	moved, here := "MOVED 1 ", s.Addr[strings.LastIndexByte(s.Addr, ':'):] // go-redis leaves the host of a loopback out
+	moved, here := "MOVED 1 ", s.Addr[strings.LastIndexByte(s.Addr, ':'):] // go-redis drops a loopback host
 	for name, c := range map[string]struct {
 		client func(*testing.T, *failing) redis.UniversalClient
 		err    error

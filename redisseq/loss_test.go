@@ -24,19 +24,18 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A fleet is processes that issue ids all the time, on one Redis at the defaults.
+// A fleet is processes that constantly issue ids on one Redis with default settings.
 type fleet struct {
 	t       *testing.T
 	s       *store
 	srv     *testserver.Server
 	replica *testserver.Server
-	addr    atomic.Value // of the Redis that all ask
+	addr    atomic.Value // of the Redis that all use
 
-	gate    sync.RWMutex // shut while the first newcomer after a loss asks
+	gate    sync.RWMutex // locked while the first newcomer after a loss asks
 	keepers []*keeper.Keeper
 	issuers sync.WaitGroup
 	done    chan struct{}
-	refused chan *lease.QuarantineError
 
 	issued atomic.Int64
 	mu     sync.Mutex
@@ -47,8 +46,8 @@ type fleet struct {
 // A watched is the center of one process.
 type watched struct {
 	lease.Center
-	f        *fleet
-	newcomer bool
+	f       *fleet
+	refused chan *lease.QuarantineError // of a newcomer
 }
 
 func (w watched) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
@@ -60,14 +59,14 @@ func (w watched) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) 
 }
 
 func (w watched) note(verb func() (lease.Grant, error)) (lease.Grant, error) {
-	if !w.newcomer {
+	if w.refused == nil {
 		w.f.gate.RLock()
 		defer w.f.gate.RUnlock()
 	}
 	g, err := verb()
-	if q := (*lease.QuarantineError)(nil); w.newcomer && errors.As(err, &q) {
+	if q := (*lease.QuarantineError)(nil); w.refused != nil && errors.As(err, &q) {
 		select {
-		case w.f.refused <- q:
+		case w.refused <- q:
 		default:
 		}
 	}
@@ -79,8 +78,8 @@ func (w watched) note(verb func() (lease.Grant, error)) (lease.Grant, error) {
 	return g, err
 }
 
-// process returns a keeper, and what starts it and then issues ids until the end.
-func (f *fleet) process(newcomer bool) (*keeper.Keeper, func() error) {
+// process returns a keeper, and a function that starts it and issues ids until the end.
+func (f *fleet) process(refused chan *lease.QuarantineError) (*keeper.Keeper, func() error) {
 	client := redis.NewClient(&redis.Options{Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", f.addr.Load().(string))
 	}})
@@ -89,9 +88,9 @@ func (f *fleet) process(newcomer bool) (*keeper.Keeper, func() error) {
 	require.NoError(f.t, err)
 	gen, err := snowflake.NewGenerator(snowflake.Layout{})
 	require.NoError(f.t, err)
-	cfg := keeper.Config{Center: watched{c, f, newcomer}, Generator: gen, Request: keeper.NewRequest("orders", gen.Layout())}
-	if !newcomer {
-		cfg.Jitter = func(d time.Duration) time.Duration { return min(d, 200*time.Millisecond) } // it learns of the loss soon
+	cfg := keeper.Config{Center: watched{c, f, refused}, Generator: gen, Request: keeper.NewRequest("orders", gen.Layout())}
+	if refused == nil {
+		cfg.Jitter = func(d time.Duration) time.Duration { return min(d, 200*time.Millisecond) } // so that it notices the loss soon
 	}
 	k, err := keeper.New(cfg)
 	require.NoError(f.t, err)
@@ -104,7 +103,7 @@ func (f *fleet) process(newcomer bool) (*keeper.Keeper, func() error) {
 	}
 }
 
-// issue makes ids until the end, without one error.
+// issue issues ids until the end. None may fail.
 func (f *fleet) issue(gen *snowflake.Generator) {
 	var ids []int64
 	pace := time.NewTicker(time.Millisecond)
@@ -131,13 +130,13 @@ func (f *fleet) issue(gen *snowflake.Generator) {
 
 func (f *fleet) hold(n int) {
 	for range n {
-		k, start := f.process(false)
+		k, start := f.process(nil)
 		require.NoError(f.t, start())
 		f.keepers = append(f.keepers, k)
 	}
 }
 
-// renewed returns when all have renewed.
+// renewed waits until all have renewed.
 func (f *fleet) renewed() {
 	for _, k := range f.keepers {
 		before := k.Status().Renewals
@@ -149,18 +148,18 @@ func (f *fleet) admin() *redis.Client {
 	return (&redistest.Store{Addr: f.addr.Load().(string)}).Client(f.t)
 }
 
-// join starts a newcomer after a loss, the first to ask, and returns when it was refused.
+// join starts a newcomer that asks first after a loss, and waits until it was refused.
 func (f *fleet) join(lose func(*fleet)) (k *keeper.Keeper, started chan error, at time.Time) {
 	f.gate.Lock()
 	defer f.gate.Unlock()
 	lose(f)
 	at = f.admin().Time(f.t.Context()).Val()
-	f.refused = make(chan *lease.QuarantineError, 1)
-	k, start := f.process(true)
+	refused := make(chan *lease.QuarantineError, 1)
+	k, start := f.process(refused)
 	started = make(chan error, 1)
 	go func() { started <- start() }()
 	select {
-	case q := <-f.refused:
+	case q := <-refused:
 		require.LessOrEqual(f.t, q.Wait(), lease.DefaultSkew+500*time.Millisecond)
 	case err := <-started:
 		require.Fail(f.t, "lent at once", err)
@@ -168,7 +167,7 @@ func (f *fleet) join(lose func(*fleet)) (k *keeper.Keeper, started chan error, a
 	return k, started, at
 }
 
-// finish ends all and looks at what they were lent and what they issued.
+// finish stops all processes and checks their grants and ids.
 func (f *fleet) finish() {
 	least := f.issued.Load() + 2000
 	require.Eventually(f.t, func() bool { return f.issued.Load() > least }, time.Minute, 10*time.Millisecond)
@@ -190,8 +189,8 @@ func (f *fleet) finish() {
 	f.t.Logf("%d ids", len(f.ids))
 }
 
-// TestLossToGrant: however a Redis loses grants, who holds one goes on without a pause, and
-// newcomers have ids after the skew and a moment, none of them twice.
+// TestLossToGrant: however a Redis loses grants, holders continue without a pause, and
+// newcomers get ids after little more than the skew. No id repeats.
 func TestLossToGrant(t *testing.T) {
 	t.Parallel()
 	wipe := func(f *fleet) { require.NoError(f.t, f.admin().FlushAll(f.t.Context()).Err()) }
@@ -212,7 +211,7 @@ func TestLossToGrant(t *testing.T) {
 			before: func(f *fleet) {
 				f.replica = testserver.NewRedisReplica(f.t, f.srv)
 				f.replica.CutLink()
-				f.hold(1) // of which the replica knows nothing
+				f.hold(1) // unknown to the replica
 				f.renewed()
 			},
 			losses: []func(*fleet){func(f *fleet) {
@@ -234,7 +233,7 @@ func TestLossToGrant(t *testing.T) {
 		"three times": {holders: 3, losses: []func(*fleet){wipe, wipe, wipe}},
 	} {
 		all.Go(func() {
-			t.Run(name, func(t *testing.T) { // at once, however many tests may run: most of it is waiting
+			t.Run(name, func(t *testing.T) { // all in parallel, because they mostly wait
 				f := &fleet{t: t, done: make(chan struct{})}
 				f.s, f.srv = startReal(t)
 				f.addr.Store(f.srv.Addr())

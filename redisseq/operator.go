@@ -12,9 +12,9 @@ import (
 
 var _ lease.Operator = (*Center)(nil)
 
-// Incarnation is that of lease.Operator: the run_id and master_replid of the server.
+// Incarnation implements lease.Operator. It returns the server's run_id/master_replid.
 func (c *Center) Incarnation(ctx context.Context, namespace string) (string, error) {
-	if c.conn.Quarantine == conn.Never {
+	if c.conn.Quarantine == lease.QuarantineNever {
 		return "", lease.CheckNamespace(namespace)
 	}
 	r, err := c.run(ctx, incarnation, lease.Request{Namespace: namespace})
@@ -27,7 +27,7 @@ func (c *Center) Incarnation(ctx context.Context, namespace string) (string, err
 	return r[1], nil
 }
 
-// Record is that of lease.Operator.
+// Record implements lease.Operator.
 func (c *Center) Record(ctx context.Context, namespace string) (lease.Record, error) {
 	r, err := c.run(ctx, record, lease.Request{Namespace: namespace})
 	if err != nil {
@@ -37,23 +37,23 @@ func (c *Center) Record(ctx context.Context, namespace string) (lease.Record, er
 	if len(r) != 7 {
 		err = r.Unknown()
 	} else if err = r[:3].Ints(&rec.Now, &rec.Quarantine); err == nil {
-		rec.Pin, rec.Incarnation, rec.Former, rec.Reason = r[3], printable.Text(r[4]), printable.Text(r[5]), printable.Text(r[6])
+		rec.Pin, rec.Incarnation, rec.Former, rec.Reason = lease.ParsePin(r[3]), printable.Text(r[4]), printable.Text(r[5]), printable.Text(r[6])
 		return rec, nil
 	}
 	return lease.Record{}, c.wrap(record, namespace, err)
 }
 
-// Quarantine is that of lease.Operator.
+// Quarantine implements lease.Operator.
 func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (lease.Record, error) {
 	err := c.pinned(ctx, namespace, func(rec lease.Record) error {
-		pinned, err := lease.ParsePin(rec.Pin)
-		if err != nil && !lease.Retired(rec.Pin) {
+		err := rec.Pin.Err()
+		if err != nil && !rec.Pin.Retired {
 			err = conn.Damaged(err.Error(), c.remedy(namespace))
 		}
 		if err != nil {
 			return c.wrap(quarantine, namespace, err)
 		}
-		_, err = c.run(ctx, quarantine, lease.Request{Namespace: namespace}, rec.Pin, (pinned.MaxTTL + pinned.Skew).Milliseconds(), reason)
+		_, err = c.run(ctx, quarantine, lease.Request{Namespace: namespace}, rec.Pin.String(), (rec.Pin.MaxTTL + rec.Pin.Skew).Milliseconds(), reason)
 		return err
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (leas
 	return c.Record(ctx, namespace)
 }
 
-// pinned does what depends on the pin that it reads, and again where that has changed.
+// pinned calls do with the record, and again if the pin has changed in the meantime.
 func (c *Center) pinned(ctx context.Context, namespace string, do func(lease.Record) error) (err error) {
 	for range 10 {
 		var rec lease.Record
@@ -76,43 +76,43 @@ func (c *Center) pinned(ctx context.Context, namespace string, do func(lease.Rec
 	return err
 }
 
-// Revoke is that of lease.Operator.
+// Revoke implements lease.Operator.
 func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int64) error {
 	_, err := c.run(ctx, revoke, lease.Request{Namespace: namespace}, worker, token)
 	return err
 }
 
-// Mend is that of lease.Operator, in a script for each 500 worker ids.
+// Mend implements lease.Operator. It runs a script for each 500 worker ids.
 func (c *Center) Mend(ctx context.Context, namespace string, local int64) error {
 	start := time.Now()
 	rec, err := c.Record(ctx, namespace)
 	if err != nil {
 		return err
 	}
-	req, err := lease.ParsePin(rec.Pin)
-	if err != nil {
+	pin := rec.Pin
+	if err := pin.Err(); err != nil {
 		return c.wrap(mend, namespace, err)
 	}
-	req.Namespace, req.Local = namespace, local
-	for from := int64(0); from < req.Pool; from += 500 {
+	req := lease.Request{Namespace: namespace, Local: local}
+	for from := int64(0); from < pin.Pool; from += 500 {
 		if local != 0 {
 			req.Local = local + time.Since(start).Milliseconds()
 		}
-		if _, err := c.run(ctx, mend, req, rec.Pin, req.Pool,
-			(req.MaxTTL + req.Skew).Milliseconds(), req.Local, lease.MaxClockError.Milliseconds(), from); err != nil {
+		if _, err := c.run(ctx, mend, req, pin.String(), pin.Pool,
+			(pin.MaxTTL + pin.Skew).Milliseconds(), req.Local, lease.MaxClockError.Milliseconds(), from); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Retire is that of lease.Operator.
+// Retire implements lease.Operator.
 func (c *Center) Retire(ctx context.Context, namespace, reason string) error {
 	return c.pinned(ctx, namespace, func(rec lease.Record) error {
-		if lease.Retired(rec.Pin) {
+		if rec.Pin.Retired {
 			return nil
 		}
-		_, err := c.run(ctx, retire, lease.Request{Namespace: namespace}, rec.Pin, lease.RetiredPin(reason))
+		_, err := c.run(ctx, retire, lease.Request{Namespace: namespace}, rec.Pin.String(), lease.Pin{Retired: true, Reason: reason}.String())
 		return err
 	})
 }

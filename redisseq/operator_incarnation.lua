@@ -1,3 +1,3 @@
--- Names the server that answers.
+-- Returns the incarnation of the server.
 local id = server()
 return id and { 'OK', id } or { 'NORUNID' }

@@ -1,4 +1,4 @@
--- Begins a quarantine, or lengthens one, for members that agree on the pin.
+-- Starts or extends a quarantine, if the pin is the given one.
 local pin, wait, why = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local m = redis.call('HMGET', meta, 'pin', 'quar')
 if not m[1] then return { 'UNKNOWN' } end

@@ -1,4 +1,4 @@
--- Pins the namespace to what no member has, so that none is lent to.
+-- Sets a pin that no member has, so that nothing is lent.
 local pin, retired = ARGV[1], ARGV[2]
 local stored = redis.call('HGET', meta, 'pin')
 if not stored then return { 'UNKNOWN' } end

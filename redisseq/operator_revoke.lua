@@ -1,4 +1,4 @@
--- Takes a worker id from its holder. The mark stays.
+-- Takes a worker id back from its holder. The mark stays.
 local worker, token = ARGV[1], ARGV[2]
 sizes()
 local held = redis.call('HGET', owners, worker)

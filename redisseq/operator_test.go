@@ -24,14 +24,14 @@ func TestOperator(t *testing.T) {
 	t.Run("never", func(t *testing.T) {
 		t.Parallel()
 		leasetest.RunOperator(t, func(t testing.TB) leasetest.Store {
-			s := newMini(t, redisseq.WithQuarantine(redisseq.Never))
+			s := newMini(t, redisseq.WithQuarantine(lease.QuarantineNever))
 			s.withoutIncarnation = true
 			return s
 		})
 	})
 }
 
-// What no script has written is named, and left as it is.
+// The error names a record that no script wrote, and the record stays.
 func TestOperatorFindsDamage(t *testing.T) {
 	t.Parallel()
 	s := newMini(t)
@@ -39,7 +39,7 @@ func TestOperatorFindsDamage(t *testing.T) {
 	meta := keys("orders")[3]
 	require.NoError(t, s.Admin.HSet(t.Context(), meta, "pin", "mine").Err())
 	_, err := c.Quarantine(t.Context(), "orders", "by hand")
-	require.ErrorContains(t, err, `"mine" is not what a namespace is pinned to`)
+	require.ErrorContains(t, err, `"mine" is not a valid pin`)
 	require.NoError(t, s.Admin.HSet(t.Context(), meta, "quar", "soon").Err())
 	_, err = c.Record(t.Context(), "orders")
 	require.ErrorIs(t, err, redisseq.ErrDamaged)
@@ -53,7 +53,7 @@ func TestOperatorFindsDamage(t *testing.T) {
 	require.NotErrorIs(t, err, lease.ErrUnknown)
 }
 
-// As TestMend of dbseq.
+// Like TestMend of dbseq.
 func TestMend(t *testing.T) {
 	t.Parallel()
 	const year3000 = 32503680000000
@@ -96,7 +96,7 @@ func TestMend(t *testing.T) {
 		live = renew(t, c, live)
 		require.LessOrEqual(t, live.Ceiling, live.Now+hold)
 
-		set(rec.Now-2, rec.Now-2, rec.Now-2) // it has passed
+		set(rec.Now-2, rec.Now-2, rec.Now-2) // passed
 		s.Sleep(5 * time.Millisecond)
 		next := acquire(t, c, two)
 		require.Equal(t, dead.Worker, next.Worker)

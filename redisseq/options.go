@@ -5,40 +5,31 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq/internal/conn"
 )
 
-// An Option of New, and of counter.New, segments.New and segments.NewDispenser.
+// An Option configures New, counter.New, segments.New and segments.NewDispenser.
 type Option = conn.Option
 
-// Quarantine says when a namespace lends only above what it may have forgotten. Missing
-// records always start a quarantine.
-type Quarantine string
-
-const (
-	// OnChange compares the run_id and master_replid of the server with those on record too.
-	OnChange Quarantine = "on-change"
-	// Never does not compare. It is for one server, or several, that lose no
-	// acknowledged write: appendfsync always and no failover to a stale replica.
-	Never Quarantine = conn.Never
-)
-
-// WithQuarantine sets when a quarantine starts. The default is OnChange.
-func WithQuarantine(q Quarantine) Option {
+// WithQuarantine sets what starts a quarantine. The default, lease.QuarantineOnChange,
+// compares the run_id and master_replid of the server with those on record. Use
+// lease.QuarantineNever only if no acknowledged write is ever lost: with appendfsync
+// always, and without failover to a stale replica.
+func WithQuarantine(q lease.Quarantine) Option {
 	return func(c *conn.Conn) error {
-		if q != OnChange && q != Never {
-			return fmt.Errorf("redisseq: quarantine %q is neither %q nor %q", q, OnChange, Never)
+		if err := q.Validate(); err != nil {
+			return fmt.Errorf("redisseq: WithQuarantine: %w", err)
 		}
-		c.Quarantine = string(q)
+		c.Quarantine = q
 		return nil
 	}
 }
 
-// WithPrefix sets what the keys start with. The default is "snowlease", which makes
-// keys like snowlease:{ns}:lease. Members of a namespace must agree on it.
-//
-// 1 to 128 printable ASCII characters without spaces and braces, which would
-// move the keys to several hash slots of a cluster.
+// WithPrefix sets what the keys start with: 1 to 128 printable ASCII characters without
+// spaces and braces. Braces would spread the keys over several hash slots of a cluster.
+// The default is "snowlease", for keys such as snowlease:{ns}:lease. All members of a
+// namespace must use the same prefix.
 func WithPrefix(prefix string) Option {
 	return func(c *conn.Conn) error {
 		odd := func(r rune) bool { return r <= ' ' || r > '~' || r == '{' || r == '}' }
@@ -53,21 +44,23 @@ func WithPrefix(prefix string) Option {
 // maxWait is the longest timeout of WithWaitReplicas: a keeper gives each call 2 s.
 const maxWait = 2 * time.Second
 
-// WithWaitReplicas hands out a grant, and so the ceiling that its holder may use, only
-// when n replicas have answered that they have it (WAIT). Acquire and Renew wait for
-// timeout at most, 1ms to 2s, and return ErrNotReplicated else. It stays one
-// round trip. The default is 0: none.
+// WithWaitReplicas sets how many replicas must acknowledge a grant (WAIT) before it is
+// used. Acquire and Renew wait for at most timeout, 1ms to 2s, and otherwise return
+// ErrNotReplicated. A call remains one round trip. The default is 0.
 //
-// It is for two masters at once: a master that is cut off and goes on renewing while
-// a replica is promoted hands out nothing that the promoted one does not know, if that
-// is one of the n. With n the number of all replicas it always is, and without any of
-// them nothing is lent; with fewer, the failover must choose the replica that knows
-// most. WAIT is no consensus: what replicas have is in their memory, and a replica
-// that loses its own data forgets what it has answered for.
+// The option protects against split brain: a master that is cut off, and keeps renewing
+// while a replica is promoted, grants nothing that n of its replicas do not know. Set n
+// to the number of all replicas to be sure that the promoted one is among them. Nothing
+// is lent then while any of them is down. With a smaller n, the failover must promote the
+// replica with the most data.
 //
-// Release does not wait: if it is lost, the mark stays where it was, which is higher.
+// WAIT is not consensus: replicas acknowledge what they have in memory, and a replica
+// that loses its data forgets what it acknowledged.
 //
-// It needs a *redis.Client or a *redis.ClusterClient with a ReadTimeout above timeout.
+// Release does not wait. If it is lost, the mark stays at its old, higher value.
+//
+// The client must be a *redis.Client or a *redis.ClusterClient whose ReadTimeout is
+// longer than timeout.
 func WithWaitReplicas(n int, timeout time.Duration) Option {
 	return func(c *conn.Conn) error {
 		if n < 0 || n > 0 && (timeout < time.Millisecond || timeout > maxWait) {

@@ -1,5 +1,5 @@
--- Gives a worker id back: its mark becomes the last use, it is free at once and last
--- in the order of use.
+-- Gives a worker id back. Its mark becomes the last use. It is free at once, and last in
+-- the order of use.
 local worker, presented, used = ARGV[11], tonumber(ARGV[12]), ARGV[13]
 
 local rec = known(worker)

@@ -1,4 +1,4 @@
--- Raises the ceiling of a grant, or lends its worker id anew above what was lost.
+-- Raises the ceiling of a grant or, after a loss, lends another range above the quarantine.
 local worker, presented, ceiling = ARGV[11], tonumber(ARGV[12]), tonumber(ARGV[13])
 
 local rec, expires, value = known(worker)
@@ -7,7 +7,7 @@ if rec.owner ~= owner or expires < now + skew then return { 'LOST', str(now) } e
 
 local token, floor = rec.token, rec.floor
 if floor < quarantine then
-  -- What lies between may have been lent and forgotten.
+  -- Times below the quarantine may have been lent and forgotten.
   floor = floorOf(value)
   if floor >= now + ahead then return { 'QUARANTINE', str(now), str(floor - ahead + 1), why } end
   token = math.max(token, presented, now) + 1

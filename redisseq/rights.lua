@@ -1,4 +1,4 @@
--- Runs the kinds of commands that leases need. Changes nothing.
+-- Tries the commands that leases need. Changes nothing.
 local failed
 local function try(...)
   local reply = redis.pcall(...)

@@ -2,7 +2,7 @@ package redisseq
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"fmt"
 	"strings"
 
@@ -12,93 +12,65 @@ import (
 	"github.com/snowlease/snowlease/redisseq/internal/conn"
 )
 
-var (
-	//go:embed base.lua
-	baseLua string
-	//go:embed guard.lua
-	guardLua string
-	//go:embed acquire.lua
-	acquireLua string
-	//go:embed renew.lua
-	renewLua string
-	//go:embed release.lua
-	releaseLua string
-	//go:embed init.lua
-	initLua string
-	//go:embed slots.lua
-	slotsLua string
-	//go:embed operator_incarnation.lua
-	incarnationLua string
-	//go:embed operator_record.lua
-	recordLua string
-	//go:embed operator_quarantine.lua
-	quarantineLua string
-	//go:embed operator_revoke.lua
-	revokeLua string
-	//go:embed operator_retire.lua
-	retireLua string
-	//go:embed operator_mend.lua
-	mendLua string
-)
+//go:embed *.lua
+var files embed.FS
 
-// A script does what verb says.
+// A script is a Lua script of a Center.
 type script struct {
-	verb  string
+	verb  string // for errors
 	lua   *redis.Script
-	lends bool // its reply gives a ceiling to use
+	lends bool // returns a ceiling to use, which replicas must know
 }
 
 var (
-	acquire     = script{verb: "acquire", lua: load(guardLua, acquireLua), lends: true}
-	renew       = script{verb: "renew", lua: load(guardLua, renewLua), lends: true}
-	release     = script{verb: "release", lua: load(guardLua, releaseLua)}
-	opening     = script{verb: "init", lua: load(initLua)}
-	show        = script{verb: "slots", lua: load(slotsLua)}
-	incarnation = script{verb: "read the incarnation for", lua: load(incarnationLua)}
-	record      = script{verb: "read the record of", lua: load(recordLua)}
-	quarantine  = script{verb: "begin a quarantine of", lua: load(quarantineLua)}
-	revoke      = script{verb: "take back a worker id of", lua: load(revokeLua)}
-	retire      = script{verb: "retire", lua: load(retireLua)}
-	mend        = script{verb: "mend the times of", lua: load(mendLua)}
+	acquire     = script{verb: "acquire", lua: load("guard.lua", "acquire.lua"), lends: true}
+	renew       = script{verb: "renew", lua: load("guard.lua", "renew.lua"), lends: true}
+	release     = script{verb: "release", lua: load("guard.lua", "release.lua")}
+	opening     = script{verb: "init", lua: load("init.lua")}
+	show        = script{verb: "slots", lua: load("slots.lua")}
+	incarnation = script{verb: "read the incarnation for", lua: load("operator_incarnation.lua")}
+	record      = script{verb: "read the record of", lua: load("operator_record.lua")}
+	quarantine  = script{verb: "begin a quarantine of", lua: load("operator_quarantine.lua")}
+	revoke      = script{verb: "take back a worker id of", lua: load("operator_revoke.lua")}
+	retire      = script{verb: "retire", lua: load("operator_retire.lua")}
+	mend        = script{verb: "mend the times of", lua: load("operator_mend.lua")}
 )
 
-// errChanged is returned where a pin is not the one that a verb has read before.
+// errChanged is returned if the pin is not the one that was read before.
 var errChanged = fmt.Errorf("%w: the pin changes while it is read", ErrDamaged)
 
-func load(parts ...string) *redis.Script {
-	return redis.NewScript(conn.Lua(append([]string{conn.ValuesLua, baseLua}, parts...)...))
+func load(names ...string) *redis.Script {
+	return redis.NewScript(conn.Lua(files, append([]string{"values.lua", "base.lua"}, names...)...))
 }
 
-// run runs a script and returns its reply if that is OK, else the error it
-// stands for: the answers of package lease as they are, others with verb, namespace and
-// server. req may have no more than a Namespace for a script without a pin.
+// run runs a script and returns its reply, or the error that the reply stands for. It
+// returns errors of package lease as they are, and adds verb, namespace and server to
+// others. For a script without a pin, req needs only a Namespace.
 func (c *Center) run(ctx context.Context, s script, req lease.Request, args ...any) (conn.Reply, error) {
 	if err := lease.CheckNamespace(req.Namespace); err != nil {
 		return nil, err
 	}
 	call := conn.Call{
 		Verb: s.verb, Name: req.Namespace, Script: s.lua, Keys: c.keys(req.Namespace), Args: args, Waits: s.lends, Remedy: c.remedy(req.Namespace),
-		Answer: func(r conn.Reply) (bool, error) {
+		Answer: func(r conn.Reply) error {
 			switch r[0] {
-			case "MORE":
-				return true, nil
 			case "CHANGED":
-				return true, c.wrap(s, req.Namespace, errChanged)
+				return c.wrap(s, req.Namespace, errChanged)
 			case "UNKNOWN":
-				return true, c.wrap(s, req.Namespace, lease.ErrUnknown)
+				return c.wrap(s, req.Namespace, lease.ErrUnknown)
 			}
-			err := r.Answer(req, req.Pin())
-			return err != nil, err
+			return r.Answer(req, req.Pin())
 		},
+		Passes: []string{"MORE"},
 	}
-	// Records of a pool of many thousands are made in steps: MORE. See fill in base.lua.
+	// A large pool is created in steps, which reply MORE: see fill in base.lua.
 	const steps = lease.MaxPool/8192 + 1
 	for range steps {
 		if r, err := c.conn.Run(ctx, call); err != nil || r[0] != "MORE" {
 			return r, err
 		}
 	}
-	return nil, c.wrap(s, req.Namespace, fmt.Errorf("%w: they get lost while they are made", ErrDamaged))
+	return nil, c.wrap(s, req.Namespace, fmt.Errorf("%w: records vanish while they are created", ErrDamaged))
 }
 
 func (c *Center) wrap(s script, namespace string, err error) error {
@@ -113,8 +85,8 @@ func (c *Center) keys(namespace string) []string {
 	return keys
 }
 
-// remedy is the way out where records are damaged.
+// remedy says what to do about damaged records.
 func (c *Center) remedy(namespace string) string {
-	return fmt.Sprintf("give the keys %s another prefix if they are not snowlease's; if they are, delete all four: ids go on above what was lent",
+	return fmt.Sprintf("give the keys %s another prefix if they are not snowlease's; if they are, delete all four: later grants lie above the lost ones",
 		strings.Join(c.keys(namespace), " "))
 }

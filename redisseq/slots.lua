@@ -1,4 +1,4 @@
--- Shows up to 500 workers from a given one on. Changes nothing.
+-- Returns up to 500 slots, starting with the given one.
 local from = tonumber(ARGV[1])
 local known = redis.call('HGET', meta, 'pool')
 local pool = known and num(known, 'the pool', 1048576) or redis.call('ZCARD', lease)

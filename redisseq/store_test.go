@@ -13,7 +13,7 @@ import (
 	"github.com/snowlease/snowlease/redisseq/internal/redistest"
 )
 
-// A store is a Redis of one test, for leasetest and for the tests here.
+// A store is the Redis of one test, for leasetest and this package.
 type store struct {
 	*redistest.Store
 	withoutIncarnation bool
@@ -43,7 +43,7 @@ func at(t testing.TB, srv *testserver.Server, options ...redisseq.Option) *store
 	return &store{Store: redistest.At(t, srv, options...)}
 }
 
-// engines are what a test runs on that does not care which.
+// engines are the servers that most tests run on.
 var engines = map[string]func(testing.TB, ...redisseq.Option) *store{"miniredis": newMini, "redis": newReal}
 
 func eachEngine(t *testing.T, test func(t *testing.T, s *store)) {
@@ -84,7 +84,7 @@ func (s *store) Traits() leasetest.Traits {
 	return leasetest.Traits{LeastRecentlyUsed: true, Incarnation: !s.withoutIncarnation, StandsStill: s.StandsStill}
 }
 
-// keys are lease, mark, owner and meta of a namespace.
+// keys returns the keys lease, mark, owner and meta of a namespace.
 func keys(namespace string) []string {
 	var k []string
 	for _, what := range []string{"lease", "mark", "owner", "meta"} {
@@ -93,7 +93,7 @@ func keys(namespace string) []string {
 	return k
 }
 
-// request asks for one of four workers of the namespace "orders" for 30 s, as a keeper does.
+// request returns a request for one of four workers of "orders" for 30 s.
 func request(changes ...func(*lease.Request)) lease.Request {
 	r := lease.Request{
 		Namespace: "orders", Layout: "41/5/0/17@1577808000000/1ms", Holder: "app@host:1", Owner: lease.NewOwner(),
@@ -105,7 +105,7 @@ func request(changes ...func(*lease.Request)) lease.Request {
 	return r
 }
 
-// ttl makes all times of a request short, for tests that wait for them in truth.
+// ttl makes all times of a request short, for tests in real time.
 func ttl(d time.Duration) func(*lease.Request) {
 	return func(r *lease.Request) {
 		r.TTL, r.MaxTTL, r.Skew = d, d, min(d/10, time.Second)
@@ -113,14 +113,14 @@ func ttl(d time.Duration) func(*lease.Request) {
 	}
 }
 
-// horizon is what all that q's center may have forgotten lies at or below.
+// horizon is the time at or below which all forgotten grants of q lie.
 func horizon(q *lease.QuarantineError) int64 { return q.Until.Add(request().Ahead).UnixMilli() - 1 }
 
 func pool(n int64) func(*lease.Request) {
 	return func(r *lease.Request) { r.Pool, r.Last = n, n-1 }
 }
 
-// opened initialises the namespace of request and returns a center.
+// opened initializes the namespace of request and returns a center.
 func opened(t testing.TB, s *store, changes ...func(*lease.Request)) *redisseq.Center {
 	t.Helper()
 	c := s.center(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// What somebody has written into the records is shown in part, and gives a terminal no
-// command and a log no line.
+// Foreign text in the records is shortened, and contains no terminal commands and no
+// line breaks.
 func TestTextsOfTheRecords(t *testing.T) {
 	t.Parallel()
 	hostile := "\x1b[2J\x1b]0;owned\a\nlevel=ERROR msg=forged" + strings.Repeat("A", 1<<20)
@@ -27,7 +27,7 @@ func TestTextsOfTheRecords(t *testing.T) {
 		m := miniredis.RunT(t)
 		client := redis.NewClient(&redis.Options{Addr: m.Addr()})
 		t.Cleanup(func() { _ = client.Close() })
-		c, err := redisseq.New(client, redisseq.WithQuarantine(redisseq.Never))
+		c, err := redisseq.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
 		require.NoError(t, err)
 		req := request(func(r *lease.Request) { r.Namespace = "texts" })
 		require.NoError(t, c.Init(t.Context(), req))

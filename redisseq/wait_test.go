@@ -14,7 +14,7 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// waiting is for what succeeds, hasty for what does not.
+// waiting is for calls that succeed, hasty for calls that time out.
 var (
 	waiting = redisseq.WithWaitReplicas(1, 2*time.Second)
 	hasty   = redisseq.WithWaitReplicas(1, 50*time.Millisecond)
@@ -54,7 +54,7 @@ func TestWaitReplicasLendsNothingWithoutThem(t *testing.T) {
 		"the link is broken": {replica.CutLink, func() { replica.Follow(primary) }},
 	} {
 		cut[0]()
-		for range 3 { // asked again it has nothing new to say, and on another connection
+		for range 3 { // repeated on another connection, with nothing new
 			refused(s.center(t).Acquire(t.Context(), req))
 			refused(s.center(t).Renew(t.Context(), g))
 		}
@@ -72,7 +72,7 @@ func TestWaitReplicasLendsNothingWithoutThem(t *testing.T) {
 		}, 20*time.Second, 20*time.Millisecond, name)
 	}
 
-	// It was lent all the time, to the same owner.
+	// It stayed lent to the same owner.
 	held, err := c.Acquire(t.Context(), req)
 	require.NoError(t, err)
 	again, err := c.Acquire(t.Context(), req)
@@ -86,8 +86,8 @@ func TestWaitReplicasLendsNothingWithoutThem(t *testing.T) {
 	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError), "what lends nothing waits for nobody")
 }
 
-// Every reply that hands out a grant comes with a write that replicas get: else WAIT
-// could answer for what was there before.
+// Every reply with a grant follows a write, because without one WAIT could acknowledge an
+// earlier state.
 func TestWaitReplicasAlwaysHasAWriteToWaitFor(t *testing.T) {
 	t.Parallel()
 	s := newReal(t)
@@ -105,7 +105,7 @@ func TestWaitReplicasAlwaysHasAWriteToWaitFor(t *testing.T) {
 		func() (lease.Grant, error) { return c.Acquire(t.Context(), req) },
 		func() (lease.Grant, error) { return c.Acquire(t.Context(), req) },
 		func() (lease.Grant, error) { return c.Renew(t.Context(), g) },
-		func() (lease.Grant, error) { // neither mark nor expiry rise
+		func() (lease.Grant, error) { // neither mark nor expiry rises
 			g.TTL = 5 * time.Second
 			return c.Renew(t.Context(), g)
 		},
@@ -153,7 +153,7 @@ func TestWaitReplicasTakesOneRoundTrip(t *testing.T) {
 		h := &trips{}
 		client := s.Client(t)
 		client.AddHook(h)
-		require.NoError(t, client.Ping(t.Context()).Err()) // connecting takes more
+		require.NoError(t, client.Ping(t.Context()).Err()) // connecting takes more round trips
 		c, err := redisseq.New(client, options...)
 		require.NoError(t, err)
 		for _, known := range []bool{false, true} {
@@ -176,10 +176,10 @@ func TestWaitReplicasTakesOneRoundTrip(t *testing.T) {
 	}
 }
 
-// A master that is cut off from its replica goes on renewing for a client that still
-// reaches it, while the replica is promoted and lends the worker id again above its
-// quarantine. With WAIT the holder at the old master gets no ceiling that reaches
-// beyond; without, it does, and the ranges overlap.
+// A master that is cut off from its replica keeps renewing for a client that still
+// reaches it. Meanwhile the replica is promoted and lends the worker id again above its
+// quarantine. With WAIT, the holder at the old master gets no higher ceiling. Without
+// WAIT it does, and the ranges overlap.
 func TestWaitReplicasSplitBrain(t *testing.T) {
 	t.Parallel()
 	for name, wait := range map[string]bool{"without WAIT": false, "with WAIT": true} {
@@ -215,15 +215,15 @@ func TestWaitReplicasSplitBrain(t *testing.T) {
 	}
 }
 
-// After a failover there is nothing in use that the promoted replica does not know.
+// After a failover, the promoted replica knows every grant in use.
 func TestWaitReplicasFailover(t *testing.T) {
 	t.Parallel()
-	s, primary, replica := startReplicated(t, hasty, redisseq.WithQuarantine(redisseq.Never))
+	s, primary, replica := startReplicated(t, hasty, redisseq.WithQuarantine(lease.QuarantineNever))
 	hasty := opened(t, s, pool(2))
-	c := at(t, primary, waiting, redisseq.WithQuarantine(redisseq.Never)).center(t)
+	c := at(t, primary, waiting, redisseq.WithQuarantine(lease.QuarantineNever)).center(t)
 	a := acquire(t, c, pool(2))
 	b := acquire(t, c, pool(2))
-	replica.Pause() // it has both, and gets nothing from now on
+	replica.Pause() // has both, and receives nothing more
 	for range 3 {
 		_, err := hasty.Renew(t.Context(), a)
 		require.ErrorIs(t, err, redisseq.ErrNotReplicated)
@@ -237,7 +237,7 @@ func TestWaitReplicasFailover(t *testing.T) {
 	replica.Resume()
 	replica.Promote()
 
-	after := at(t, replica, redisseq.WithQuarantine(redisseq.Never)).center(t)
+	after := at(t, replica, redisseq.WithQuarantine(lease.QuarantineNever)).center(t)
 	_, err = after.Acquire(t.Context(), request(pool(2)))
 	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
 	replica.ShiftClock(time.Minute)
@@ -256,9 +256,9 @@ func TestWaitReplicasRefuses(t *testing.T) {
 		"WithWaitReplicas(1, 0s)":         redisseq.WithWaitReplicas(1, 0),
 		"WithWaitReplicas(1, -1s)":        redisseq.WithWaitReplicas(1, -time.Second),
 		"WithWaitReplicas(1, 2.1s)":       redisseq.WithWaitReplicas(1, 2100*time.Millisecond),
-		"waits for 1s, and the client":    redisseq.WithWaitReplicas(1, time.Second),
+		"waits for 1s, but the client":    redisseq.WithWaitReplicas(1, time.Second),
 		"give 0 replicas":                 redisseq.WithWaitReplicas(1, time.Microsecond),
-		"waits for 1.5s, and the client":  redisseq.WithWaitReplicas(2, 1500*time.Millisecond),
+		"waits for 1.5s, but the client":  redisseq.WithWaitReplicas(2, 1500*time.Millisecond),
 		"set a longer ReadTimeout":        redisseq.WithWaitReplicas(1, 2*time.Second),
 		"redisseq: WithWaitReplicas(3, 1": redisseq.WithWaitReplicas(3, 1),
 	} {

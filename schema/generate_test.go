@@ -47,7 +47,7 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// A node is a part of a schema.
+// A node is a schema or a part of one.
 type node struct {
 	Schema               string           `json:"$schema,omitempty"`
 	ID                   string           `json:"$id,omitempty"`
@@ -63,10 +63,10 @@ type node struct {
 	Properties           map[string]*node `json:"properties,omitempty"`
 }
 
-// duration is what time.ParseDuration reads, and no number.
+// duration matches the strings that time.ParseDuration accepts, but not plain numbers.
 const duration = `^(0|[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*)$`
 
-// presets have no constants.
+// presets lists the values of preset, which has no constants.
 var presets = []string{"default", "twitter", "discord", "wide", "yitter", "jssafe"}
 
 type generator struct {
@@ -74,7 +74,7 @@ type generator struct {
 	packages map[string]*source
 }
 
-// A source is what comments and constants say in a package.
+// A source has the comments and constants of a package.
 type source struct {
 	fields    map[string]string   // Type.Field -> doc comment
 	constants map[string][]string // type, or field that the names begin with -> values
@@ -168,7 +168,7 @@ func (s *source) read(d *ast.GenDecl, spec ast.Spec) {
 			s.fields[spec.Name.Name] = line(d.Doc)
 			last := ""
 			for _, f := range st.Fields.List {
-				if f.Doc != nil { // one comment may stand over several fields
+				if f.Doc != nil { // one comment may document several fields
 					last = line(f.Doc)
 				}
 				for _, name := range f.Names {
@@ -189,15 +189,13 @@ func (s *source) read(d *ast.GenDecl, spec ast.Spec) {
 			s.add(typ.Name, value)
 			return
 		}
-		for _, field := range []string{"OnLost", "Quarantine"} {
-			if strings.HasPrefix(spec.Names[0].Name, field) {
-				s.add(field, value)
-			}
+		if strings.HasPrefix(spec.Names[0].Name, "OnLost") {
+			s.add("OnLost", value)
 		}
 	}
 }
 
-// add adds a value to those of a field, which may be left empty as well.
+// add adds a value to those of a field, which may also be empty.
 func (s *source) add(name, value string) {
 	if len(s.constants[name]) == 0 {
 		s.constants[name] = []string{""}

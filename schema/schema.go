@@ -1,8 +1,8 @@
-// Package schema gives editors and programs the JSON Schema of idworker.Config:
-// snowlease.schema.json beside this file, which "snowlease config schema" prints.
+// Package schema provides the JSON Schema of idworker.Config to editors and programs. It is
+// the file snowlease.schema.json, which "snowlease config schema" also prints.
 //
-// It is generated from the fields of Config, their tags and doc comments, so that each
-// key is documented in one place. Do not edit it: go generate ./schema
+// The file is generated from the fields of Config, their tags and doc comments. Do not
+// edit it; run go generate ./schema.
 package schema
 
 import _ "embed"
@@ -12,6 +12,6 @@ import _ "embed"
 //go:embed snowlease.schema.json
 var config string
 
-// Config returns the schema of idworker.Config as it is written in YAML: durations are
-// strings such as "30s", and a key that is not there is an error.
+// Config returns the schema of an idworker.Config in YAML. Durations are strings such as
+// "30s", and unknown keys are errors.
 func Config() string { return config }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Holds what depguard cannot see, since it looks at direct imports only: what a
-# program links when it imports a package of this module.
+# Checks which packages a program links when it imports a package of this module. depguard
+# sees direct imports only.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,8 +13,8 @@ gorm='gorm.io/'
 tests="testing|github.com/stretchr/|go.uber.org/goleak|go.uber.org/fx/fxtest|github.com/alicebob/|$module/internal/test/testserver"
 status=0
 
-# never PACKAGE PATTERN: no dependency of the package begins with the pattern
-# (as whole path elements).
+# never PACKAGE PATTERN fails if the path of a dependency of the package begins with the
+# pattern.
 never() {
 	local deps hits
 	deps=$(go list -deps "./$1")
@@ -25,7 +25,8 @@ never() {
 	fi
 }
 
-# standard PACKAGE: it depends on the standard library and this module only.
+# standard PACKAGE fails if the package depends on more than the standard library and this
+# module.
 standard() {
 	local hits
 	hits=$(go list -deps -f '{{if not .Standard}}{{.ImportPath}}{{end}}' "./$1" | grep -v "^$module/" || true)
@@ -35,8 +36,8 @@ standard() {
 	fi
 }
 
-# floors reads folders from the top of the house to its ground, those of one floor in a
-# line: a folder imports only folders of lower floors. The longest name counts.
+# floors reads lines of folders, from the top layer down. It fails if a folder imports a
+# folder of the same or a higher layer. Folders below a listed folder belong to it.
 floors() {
 	local list hits
 	list=$(cat)
@@ -50,11 +51,11 @@ floors() {
 			NR == FNR { for (i = 1; i <= NF; i++) floors[$i] = FNR; next }
 			sub("^" module "/?", "", $1) && sub("^" module "/?", "", $2) {
 				above = floor($1); from = folder; below = floor($2)
-				if (!above || !below) print ($1 && above ? $2 : $1) " stands on no floor"
+				if (!above || !below) print ($1 && above ? $2 : $1) " is missing in the list of layers"
 				else if (above >= below && !(above == below && from == folder)) print $1 " imports " $2
 			}' <(printf '%s\n' "$list") -)
 	if [ -n "$hits" ]; then
-		printf 'a folder imports what does not stand below it:\n%s\n' "$hits" >&2
+		printf 'folders may import only folders of lower layers:\n%s\n' "$hits" >&2
 		status=1
 	fi
 }
@@ -76,7 +77,7 @@ lease/leasetest
 lease
 segment
 snowflake
-internal/printable internal/test/logtest internal/test/testserver schema
+internal/fault internal/printable internal/test/logtest internal/test/testserver schema
 END
 standard snowflake
 standard lease

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs each fuzz test of the module, or those that a regular expression matches in the
-# packages given, for the time or the number of runs given (default 10s):
+# Runs each fuzz test that a regular expression matches, in all packages or those given, for
+# a time or a number of runs (default 10s):
 #
 #   scripts/fuzz.sh [10s|100000x [expression [package...]]]
 #
-# A time can end a run that is under way, which go test then reports as a failure
-# ("context deadline exceeded"); a number of runs cannot.
+# When a time ends during a run, go test may report a failure ("context deadline exceeded").
+# A number of runs avoids that.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 (($# > 2)) || set -- "${1:-10s}" "${2:-^Fuzz}" ./...

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the golangci-lint of the version below with the arguments given. It is built
-# from source into .tools/ the first time, which takes some minutes.
+# Runs golangci-lint, of the version below, with the given arguments. The first run builds it
+# from source into .tools/, which takes some minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts a generated text into a document: report.sh DOCUMENT NAME FILE replaces what
-# stands between <!-- NAME: begin --> and <!-- NAME: end -->.
+# Puts a generated text into a document: report.sh DOCUMENT NAME FILE replaces the lines
+# between <!-- NAME: begin --> and <!-- NAME: end --> with the file.
 set -euo pipefail
 [ $# = 3 ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Sees to it that the servers the tests start (MariaDB, PostgreSQL, Redis), promtool
-# and a headless Chromium are installed. As root on Debian or Ubuntu it installs what is missing and starts no
-# system service; elsewhere it says what to install or which variable to set. With
-# CI=true a server that stays missing is a failure, whatever variables are set: the
+# Checks that the programs which tests start are installed: MariaDB, PostgreSQL, Redis,
+# promtool and a headless Chromium. As root on Debian or Ubuntu it installs missing ones and
+# starts no system service. Elsewhere it says what to install or which variable to set.
+#
+# With CI=true a missing server is a failure even if a variable names another one, since the
 # tests that kill servers need their own.
 set -euo pipefail
 shopt -s nullglob
 
-# found PROGRAM: in PATH, or where Debian puts servers.
+# found PROGRAM reports whether the program is in PATH, or where Debian installs servers.
 found() {
 	command -v "$1" >/dev/null && return
 	local file
@@ -17,7 +18,7 @@ found() {
 	return 1
 }
 
-# given VARIABLE: a server that is set stands in for the package.
+# given VARIABLE reports whether the variable names a server that replaces the package.
 given() { [ "${CI:-}" != true ] && [ -n "${!1:-}" ]; }
 
 missing() {
@@ -28,8 +29,8 @@ missing() {
 	found chromium-headless-shell || echo chromium-headless-shell
 }
 
-# install PACKAGE...: a policy-rc.d that forbids it keeps the packages' scripts from
-# starting services; the one that was there comes back whatever happens.
+# install PACKAGE... installs packages. Meanwhile a policy-rc.d keeps their scripts from
+# starting services. It restores the previous one in any case.
 install() (
 	policy=/usr/sbin/policy-rc.d
 	keep=$(mktemp -d) || exit
@@ -44,7 +45,7 @@ install() (
 	printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy" || exit
 
 	export DEBIAN_FRONTEND=noninteractive
-	apt-get update -qq || echo "test-deps: apt-get update failed, trying with the lists that are there" >&2
+	apt-get update -qq || echo "test-deps: apt-get update failed; trying with the present lists" >&2
 	apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=120 "$@" </dev/null
 )
 
@@ -63,10 +64,10 @@ for package in "${packages[@]}"; do
 	redis-server) variable=SNOWLEASE_TEST_REDIS_ADDR ;;
 	*) variable= ;;
 	esac
-	echo "test-deps: $package is missing: install the package${variable:+, or set $variable to a server for tests (see compose.yaml)}" >&2
+	echo "test-deps: $package is missing; install the package${variable:+, or set $variable to a server for tests (see compose.yaml)}" >&2
 done
 if [ ${#packages[@]} -gt 0 ]; then
 	[ "${CI:-}" != true ] || exit 1
 else
-	echo "test-deps: MySQL or MariaDB, PostgreSQL, Redis, promtool and Chromium are there"
+	echo "test-deps: MySQL or MariaDB, PostgreSQL, Redis, promtool and Chromium are installed"
 fi

@@ -2,10 +2,10 @@ package segment
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"math"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/fault"
 )
 
 // Values of Config.Order and Config.Create.
@@ -17,34 +17,33 @@ const (
 	CreateNever = "never"
 )
 
-// Config says which numbers an Issuer issues and how. Zero means the default. A
-// time.Duration reads "30s" in YAML, koanf and mapstructure; in JSON it is a number of
-// nanoseconds.
+// Config configures an Issuer. Zero fields take the default. A time.Duration is written
+// as "30s" in YAML, koanf and mapstructure; in JSON it is a number of nanoseconds.
 type Config struct {
-	// Name is what shares one sequence of numbers. 1 to 64 characters of
-	// A-Z a-z 0-9 . _ - ; required.
+	// Name identifies the sequence of numbers: all Issuers of a name share it. 1 to 64
+	// characters of A-Z a-z 0-9 . _ - ; required.
 	Name string `yaml:"name" json:"name" koanf:"name" mapstructure:"name" env:"NAME"`
-	// Order is process, which prefetches, or strict, which asks the store for each
-	// number. Default: process.
+	// Order is process, which prefetches numbers, or strict, which asks the store for
+	// each one. Default: process.
 	Order string `yaml:"order" json:"order" koanf:"order" mapstructure:"order" env:"ORDER"`
-	// Start is the first number of a name that is created, 1 to Max. A name that
-	// exists goes on where it is. Default: 1.
+	// Start is the first number of a name that does not exist yet, 1 to Max. An
+	// existing name continues where it is. Default: 1.
 	Start int64 `yaml:"start" json:"start" koanf:"start" mapstructure:"start" env:"START"`
-	// Max is the greatest number, such as 2147483647 for a column of 32 bits or
-	// 9007199254740991 for JavaScript. All processes should have the same. Default:
-	// 9223372036854775807.
+	// Max is the greatest number, such as 2147483647 for a 32-bit column or
+	// 9007199254740991 for JavaScript. All processes should use the same value.
+	// Default: 9223372036854775807.
 	Max int64 `yaml:"max" json:"max" koanf:"max" mapstructure:"max" env:"MAX"`
-	// Create is auto, which lets the first use create the name, or never, which wants
-	// it created by an administrator. Default: auto.
+	// Create is auto, which creates the name on first use, or never, which leaves that
+	// to an administrator. Default: auto.
 	Create string `yaml:"create" json:"create" koanf:"create" mapstructure:"create" env:"CREATE"`
-	// Step is how many numbers the first segment has, MinStep to MaxStep. Default: 100.
+	// Step is the size of the first segment, MinStep to MaxStep. Default: 100.
 	Step int64 `yaml:"step" json:"step" koanf:"step" mapstructure:"step" env:"STEP"`
-	// MinStep is the least that a segment has: what is left of it is lost when the
-	// process ends. 1 to Step. Default: 10.
+	// MinStep is the minimum size of a segment, 1 to Step. What is left of a segment
+	// when the process ends is lost. Default: 10.
 	MinStep int64 `yaml:"min_step" json:"min_step" koanf:"min_step" mapstructure:"min_step" env:"MIN_STEP"`
-	// MaxStep is the most that a segment has. Step to 1000000000. Default: 1000000.
+	// MaxStep is the maximum size of a segment, Step to 1000000000. Default: 1000000.
 	MaxStep int64 `yaml:"max_step" json:"max_step" koanf:"max_step" mapstructure:"max_step" env:"MAX_STEP"`
-	// Cover is how long a segment is to last at the present rate, 100ms to 24h.
+	// Cover is how long a segment should last at the current rate, 100ms to 24h.
 	// Default: 10s.
 	Cover time.Duration `yaml:"cover" json:"cover" koanf:"cover" mapstructure:"cover" env:"COVER"`
 	// Wait bounds how long NextID waits for the store. Default: 1s.
@@ -57,7 +56,7 @@ func (c Config) WithDefaults() Config {
 	c.Start = cmp.Or(c.Start, 1)
 	c.Max = cmp.Or(c.Max, math.MaxInt64)
 	c.Create = cmp.Or(c.Create, CreateAuto)
-	if c.Step == 0 { // 100, or what the others allow that is next to it
+	if c.Step == 0 { // 100, or the nearest value that the other two allow
 		c.Step = max(100, c.MinStep)
 		if c.MaxStep != 0 {
 			c.Step = min(c.Step, c.MaxStep)
@@ -70,53 +69,46 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Validate reports every fault of c, defaults filled in, in one error, or nil.
+// Validate fills in defaults and returns all faults of c joined into one error, or nil.
 func (c Config) Validate() error {
 	c = c.WithDefaults()
-	var errs []error
-	fault := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("segment: config: "+format, args...))
-	}
+	f := fault.List{In: "segment: config"}
 	if c.Name == "" {
-		fault(`name is empty: name what shares one sequence of numbers, such as "orders"`)
-	} else if err := CheckName(c.Name); err != nil {
-		fault("%w", err)
+		f.Add("name", nil, "is empty").Do(`name what shares one sequence of numbers, such as "orders"`)
+	} else {
+		f.Take(CheckName(c.Name), func(string) string { return "name" })
 	}
-	if c.Order != OrderProcess && c.Order != OrderStrict {
-		fault("order %q is unknown: choose %s or %s", c.Order, OrderProcess, OrderStrict)
-	}
-	if c.Create != CreateAuto && c.Create != CreateNever {
-		fault("create %q is unknown: choose %s or %s", c.Create, CreateAuto, CreateNever)
-	}
+	fault.OneOf(&f, "order", c.Order, OrderProcess, OrderStrict)
+	fault.OneOf(&f, "create", c.Create, CreateAuto, CreateNever)
 	if c.Max < 1 {
-		fault("max %d is no number that can be issued: give at least 1, or none for %d", c.Max, int64(math.MaxInt64))
+		f.Add("max", c.Max, "is no number that can be issued").Do("give at least 1, or none for %d", int64(math.MaxInt64))
 	}
 	if c.Start < 1 || c.Start > max(c.Max, 1) {
-		fault("start %d is not from 1 to max (%d)", c.Start, c.Max)
+		f.Add("start", c.Start, "is not from 1 to max (%d)", c.Max)
 	}
 	if c.MinStep < 1 || c.Step < c.MinStep || c.MaxStep < c.Step || c.MaxStep > MaxReservation {
-		fault("min_step %d, step %d, max_step %d: give 1 <= min_step <= step <= max_step <= %d", c.MinStep, c.Step, c.MaxStep, MaxReservation)
+		f.Add("step", c.Step, "with min_step %d and max_step %d is out of order", c.MinStep, c.MaxStep).Do("give 1 <= min_step <= step <= max_step <= %d", MaxReservation)
 	}
 	if c.Cover < 100*time.Millisecond || c.Cover > 24*time.Hour {
-		fault("cover %v is not from 100ms to 24h", c.Cover)
+		f.Add("cover", c.Cover, "is not from 100ms to 24h")
 	}
 	if c.Wait < 0 {
-		fault("wait %v is negative: give how long NextID may wait for the store, such as 1s", c.Wait)
+		f.Add("wait", c.Wait, "is negative").Do("give how long NextID may wait for the store, such as 1s")
 	}
-	return errors.Join(errs...)
+	return f.Err()
 }
 
-// Request is c's request for n numbers above a given one.
+// Request returns a request by c for n numbers greater than above.
 func (c Config) Request(n, above int64) Request {
 	c = c.WithDefaults()
 	return Request{Name: c.Name, N: n, Above: above, Max: c.Max, Start: c.Start, Create: c.Create == CreateAuto}
 }
 
-// NextStep returns how many numbers the segment after one of step numbers is to have,
-// when used numbers were issued in a time: as many as last for Cover at that rate,
-// but at most eight times and at least half of step, and within MinStep and MaxStep. It
-// grows faster than it shrinks, since a segment that is too small makes callers wait
-// and one that is too large is but a gap.
+// NextStep returns the size of the next segment, after one of step numbers of which
+// used were issued within the given time. The next segment should last for Cover at
+// that rate. It is at most eight times and at least half of step, and within MinStep
+// and MaxStep. Sizes grow faster than they shrink, because a small segment makes
+// callers wait, while a large one only leaves a gap.
 func (c Config) NextStep(step, used int64, in time.Duration) int64 {
 	c = c.WithDefaults()
 	if used > 0 {

@@ -21,7 +21,7 @@ func TestZeroConfigButNameIsValid(t *testing.T) {
 	}, segment.Config{Name: "orders"}.WithDefaults())
 }
 
-// TestStepsFitEachOther: one of the steps alone is enough.
+// TestStepsFitEachOther checks that setting only one of the step fields is valid.
 func TestStepsFitEachOther(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ give, want [3]int64 }{
@@ -49,8 +49,8 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"name empty", func(c *segment.Config) { c.Name = "" }, []string{"name is empty", "such as"}},
 		{"name odd", func(c *segment.Config) { c.Name = "a:b" }, []string{`"a:b"`, "A-Z a-z"}},
 		{"name long", func(c *segment.Config) { c.Name = strings.Repeat("a", 65) }, []string{"1 to 64"}},
-		{"order", func(c *segment.Config) { c.Order = "total" }, []string{`order "total"`, "process or strict"}},
-		{"create", func(c *segment.Config) { c.Create = "maybe" }, []string{`create "maybe"`, "auto or never"}},
+		{"order", func(c *segment.Config) { c.Order = "total" }, []string{`order "total"`, "process, strict"}},
+		{"create", func(c *segment.Config) { c.Create = "maybe" }, []string{`create "maybe"`, "auto, never"}},
 		{"start", func(c *segment.Config) { c.Start = -1 }, []string{"start -1", "from 1"}},
 		{"start and max", func(c *segment.Config) { c.Start, c.Max = 10, 9 }, []string{"start 10", "max (9)"}},
 		{"max", func(c *segment.Config) { c.Max = -5 }, []string{"max -5", "at least 1"}},
@@ -83,7 +83,7 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 	require.ErrorContains(t, err, "the store is nil")
 }
 
-// One name a key, in snake_case, whatever reads the configuration.
+// All tags of a field have the same name, in snake_case.
 func TestTagsAgree(t *testing.T) {
 	t.Parallel()
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[segment.Config]()) {

@@ -8,7 +8,8 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// Numbers for orders, from 1000 on. A service takes dbseq.NewSegments for a store.
+// This example numbers orders from 1000. A service would use dbseq.NewSegments as the
+// store.
 func Example() {
 	ctx := context.Background()
 	orders, err := segment.Open(ctx, segment.Config{Name: "orders", Start: 1000}, new(segment.Memory))
@@ -23,7 +24,7 @@ func Example() {
 	}
 	fmt.Println(number)
 
-	lines := make([]int64, 3) // of a bulk insert
+	lines := make([]int64, 3) // for a bulk insert
 	if err := orders.NextIDs(ctx, lines); err != nil {
 		log.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func Example() {
 	// prefetched: true
 }
 
-// In strict order two processes share one sequence, first come, first served.
+// In strict order, two processes share one sequence.
 func ExampleConfig_strict() {
 	ctx := context.Background()
 	store := new(segment.Memory)

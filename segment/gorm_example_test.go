@@ -12,13 +12,13 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// An Invoice is filled with a number in place of an id.
+// An Invoice has a number as its id.
 type Invoice struct {
 	ID    int64 `gorm:"primaryKey;autoIncrement:false"`
 	Total int64
 }
 
-// An Issuer is what gormplugin takes ids from.
+// An Issuer can provide the ids of gormplugin.
 func ExampleIssuer_gorm() {
 	invoices, err := segment.Open(context.Background(), segment.Config{Name: "invoices", Start: 5001}, new(segment.Memory))
 	if err != nil {

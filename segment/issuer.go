@@ -12,10 +12,9 @@ import (
 
 // Issuer issues the numbers of a name. All methods are safe for concurrent use.
 //
-// Most callers want NextID, which is one atomic add while numbers are prefetched.
-// NextIDs fills a slice, which is what bulk inserts want. NextIDWait waits where NextID
-// gives up. Numbers rise within an Issuer; package segment says what is promised
-// beyond.
+// NextID suits most callers; it is one atomic add while numbers are prefetched. NextIDs
+// fills a slice, for bulk inserts. NextIDWait waits where NextID fails. Numbers ascend
+// within an Issuer; the package documentation states the other guarantees.
 type Issuer struct {
 	cur   atomic.Pointer[chunk]
 	cfg   Config
@@ -25,24 +24,24 @@ type Issuer struct {
 	turn   atomic.Pointer[turn]
 	kick   chan struct{} // one element: the current chunk has changed
 	cancel context.CancelFunc
-	done   chan struct{} // closed when the goroutine has ended
-	closed sync.Once
+	done   chan struct{} // closed when the prefetching goroutine has ended
+	life   sync.Mutex    // held by Start and by Close
 
-	short  atomic.Int64 // numbers that callers wait for
+	short  atomic.Int64 // how many numbers callers wait for
 	waits  atomic.Int64
-	above  atomic.Int64 // the greatest number that the store gave
+	above  atomic.Int64 // the greatest number from the store
 	direct atomic.Int64 // numbers issued in strict order
 
-	copies  atomic.Int64 // Resets
-	dropped atomic.Int64 // numbers of the chain that a Reset gave up
+	copies  atomic.Int64 // how often Reset was called
+	dropped atomic.Int64 // numbers of the chain discarded by Reset
 
 	mu    sync.Mutex
 	stats stats
 }
 
-// A chunk is a segment that was reserved, and a link of the chain.
+// A chunk is a reserved segment, linked to the next one.
 type chunk struct {
-	used  atomic.Int64 // of n; more than n where callers came too late
+	used  atomic.Int64 // exceeds n if callers came too late
 	n     int64
 	base  int64 // the numbers are base+1 to base+n
 	prior int64 // numbers in the chunks before it
@@ -55,18 +54,26 @@ type turn struct {
 	done chan struct{}
 }
 
-// Open returns an Issuer of the numbers that cfg names, and starts a goroutine that
-// prefetches, until Close. It waits for the first numbers as long as ctx and tries again
-// where the store fails; in strict order it asks for none.
-//
-// Errors: those of Config.Validate, ErrUnknown and ErrEnd at once; ErrUnavailable when
-// ctx ends.
+// Open returns an Issuer of the numbers of cfg that has started: New, then Start.
 func Open(ctx context.Context, cfg Config, store Store, opts ...Option) (*Issuer, error) {
+	i, err := New(cfg, store, opts...)
+	if err == nil {
+		err = i.Start(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+// New returns an Issuer of the numbers of cfg. It issues none before Start, and New does
+// not contact the store. Errors: those of Config.Validate.
+func New(cfg Config, store Store, opts ...Option) (*Issuer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	if store == nil {
-		return nil, errors.New("segment: the store is nil: give one, from dbseq.NewSegments for example")
+		return nil, errors.New("segment: the store is nil: give one, such as dbseq.NewSegments(db)")
 	}
 	i := &Issuer{cfg: cfg.WithDefaults(), store: store, kick: make(chan struct{}, 1), done: make(chan struct{})}
 	i.log = slog.New(slog.DiscardHandler)
@@ -74,38 +81,69 @@ func Open(ctx context.Context, cfg Config, store Store, opts ...Option) (*Issuer
 		opt(i)
 	}
 	i.cur.Store(&chunk{})
-	i.turn.Store(&turn{done: make(chan struct{})})
+	i.turn.Store(&turn{err: fmt.Errorf("segment: %q issues from Start on, which is OnStart with fx: %w", cfg.Name, ErrNotStarted), done: make(chan struct{})})
 	i.stats.step = i.cfg.Step
-	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	i.cancel = cancel
-	if i.strict() {
-		close(i.done)
-		return i, nil
-	}
-	first := i.cur.Load()
-	go i.fill(life, first)
-	if err := i.advance(ctx, first, 0, false); err != nil {
-		return nil, errors.Join(fmt.Errorf("segment: open %q: %w", cfg.Name, err), i.Close())
-	}
+	i.cancel = func() { close(i.done) }
 	return i, nil
 }
 
-// Close ends the Issuer and its goroutine. It gives nothing back: what was prefetched
-// is issued by nobody. It does not close the store. The error is always nil.
+// Start starts a goroutine that prefetches until Close. It waits for the first numbers
+// until ctx ends and retries if the store fails. In strict order it does not contact the
+// store. An Issuer starts once; after an error it is closed.
+//
+// Errors: ErrUnknown, ErrEnd and ErrClosed, without waiting. ErrUnavailable when ctx
+// ends.
+func (i *Issuer) Start(ctx context.Context) error {
+	first := i.cur.Load()
+	if err := i.begin(ctx, first); err != nil {
+		return fmt.Errorf("segment: open %q: %w", i.cfg.Name, err)
+	}
+	if i.strict() {
+		return nil
+	}
+	if err := i.advance(ctx, first, 0, false); err != nil {
+		return errors.Join(fmt.Errorf("segment: open %q: %w", i.cfg.Name, err), i.Close())
+	}
+	return nil
+}
+
+func (i *Issuer) begin(ctx context.Context, first *chunk) error {
+	i.life.Lock()
+	defer i.life.Unlock()
+	switch err := i.turn.Load().err; {
+	case errors.Is(err, ErrClosed):
+		return err
+	case !errors.Is(err, ErrNotStarted):
+		return errors.New("it has started before")
+	}
+	i.report(nil)
+	if i.strict() {
+		return nil
+	}
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	i.cancel = cancel
+	go i.prefetch(life, first)
+	return nil
+}
+
+// Close ends the Issuer and its goroutine. Prefetched numbers are not returned; they
+// are never issued. Close does not close the store. It always returns nil.
 func (i *Issuer) Close() error {
-	i.closed.Do(func() {
+	i.life.Lock()
+	defer i.life.Unlock()
+	if !errors.Is(i.turn.Load().err, ErrClosed) {
 		i.cancel()
 		<-i.done
 		i.cur.Store(&chunk{prior: i.consumed()})
 		i.report(ErrClosed)
-	})
+	}
 	return nil
 }
 
-// NextID returns the next number. Where none is prefetched it waits for the store for
-// up to Config.Wait, but not for a store that has failed just now.
+// NextID returns the next number. If none is prefetched, it waits for the store for up
+// to Config.Wait, but not for a store that has just failed.
 //
-// Errors: ErrUnavailable, ErrEnd, ErrUnknown, ErrClosed.
+// Errors: ErrUnavailable, ErrEnd, ErrUnknown, ErrNotStarted, ErrClosed.
 func (i *Issuer) NextID() (int64, error) {
 	c := i.cur.Load()
 	if k := c.used.Add(1); k <= c.n {
@@ -118,21 +156,22 @@ func (i *Issuer) NextID() (int64, error) {
 	return dst[0], err
 }
 
-// NextIDWait returns the next number and waits for it as long as ctx.
+// NextIDWait returns the next number and waits for it until ctx ends.
 //
-// Errors: ErrEnd, ErrUnknown and ErrClosed at once; ErrUnavailable when ctx ends.
+// Errors: ErrEnd, ErrUnknown, ErrNotStarted and ErrClosed, without waiting.
+// ErrUnavailable when ctx ends.
 func (i *Issuer) NextIDWait(ctx context.Context) (int64, error) {
 	var dst [1]int64
 	err := i.issue(ctx, dst[:], false)
 	return dst[0], err
 }
 
-// NextIDs fills dst with rising numbers, which need not be consecutive. It waits as
-// NextIDWait does. On an error dst is all zero; the numbers that were taken for it are
-// issued to nobody.
+// NextIDs fills dst with ascending numbers, which need not be consecutive. It waits
+// like NextIDWait. On error, dst is zeroed and the numbers taken for it are never
+// issued.
 func (i *Issuer) NextIDs(ctx context.Context, dst []int64) error { return i.issue(ctx, dst, false) }
 
-// issue fills dst, and gives up at the first failure of the store if it is hasty.
+// issue fills dst. If hasty, it fails at the first failure of the store.
 func (i *Issuer) issue(ctx context.Context, dst []int64, hasty bool) error {
 	for rest := dst; len(rest) > 0; {
 		c := i.cur.Load()
@@ -158,25 +197,24 @@ func (i *Issuer) issue(ctx context.Context, dst []int64, hasty bool) error {
 	return nil
 }
 
-// take reserves up to want numbers of c: n from first on.
+// take reserves up to want numbers of c and returns the first one and their count.
 func (c *chunk) take(want int64) (first, n int64) {
 	if c.used.Load() >= c.n {
-		return 0, 0 // whoever tries again and again does not make used grow without end
+		return 0, 0 // so that retries do not make used grow without end
 	}
 	start := c.used.Add(want) - want
 	return c.base + start + 1, max(0, min(want, c.n-start))
 }
 
-// left returns how many numbers of c are not issued.
 func (c *chunk) left() int64 { return max(0, c.n-c.used.Load()) }
 
-// move puts the chunk after c in its place. It reports false where there is none yet.
+// move makes the chunk after c the current one. It returns false if there is none yet.
 func (i *Issuer) move(c *chunk) bool {
 	next := c.next.Load()
 	if next == nil {
 		return false
 	}
-	if i.cur.CompareAndSwap(c, next) { // not where another was faster, or Close
+	if i.cur.CompareAndSwap(c, next) { // fails if another caller was faster, or Close
 		select {
 		case i.kick <- struct{}{}:
 		default:
@@ -185,11 +223,11 @@ func (i *Issuer) move(c *chunk) bool {
 	return true
 }
 
-// advance returns when c, which is used up, is the current chunk no more. lack is how
+// advance returns when c, which is used up, is no longer the current chunk. lack is how
 // many numbers the caller still needs.
 func (i *Issuer) advance(ctx context.Context, c *chunk, lack int64, hasty bool) error {
 	for waiting := false; ; {
-		t := i.turn.Load() // before the chain: its end tells of what is linked later
+		t := i.turn.Load() // before the chain: the end of the turn announces what is linked later
 		if i.move(c) {
 			return nil
 		}
@@ -217,7 +255,6 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// consumed returns how many numbers of the chain were issued.
 func (i *Issuer) consumed() int64 {
 	c := i.cur.Load()
 	return c.prior + c.n - c.left() - i.dropped.Load()
@@ -225,7 +262,6 @@ func (i *Issuer) consumed() int64 {
 
 func (i *Issuer) strict() bool { return i.cfg.Order == OrderStrict }
 
-// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

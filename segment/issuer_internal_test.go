@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSlowCallerAfterClose: one who has seen a chunk used up before Close, and goes on
-// after it, brings nothing back.
+// A caller who saw a used-up chunk before Close and goes on after it revives nothing.
 func TestSlowCallerAfterClose(t *testing.T) {
 	t.Parallel()
 	i, err := Open(t.Context(), Config{Name: "orders", Step: 10, MaxStep: 10}, new(Memory))

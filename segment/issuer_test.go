@@ -36,8 +36,8 @@ func TestNumbersStartWhereTheyShouldAndRiseByOne(t *testing.T) {
 	require.Equal(t, int64(1), next(t, open(t, segment.Config{Name: "other"}, m)))
 }
 
-// TestManyIssuersAndCallers: no number twice, each caller's rise, none but the
-// prefetched is left out.
+// No number is issued twice, those of each caller ascend, and only prefetched numbers
+// are left out.
 func TestManyIssuersAndCallers(t *testing.T) {
 	t.Parallel()
 	for _, order := range []string{segment.OrderProcess, segment.OrderStrict} {
@@ -68,7 +68,7 @@ func TestManyIssuersAndCallers(t *testing.T) {
 							got = append(got, dst...)
 						}
 						if !slices.IsSorted(got) {
-							t.Error("the numbers of one caller do not rise")
+							t.Error("the numbers of one caller do not ascend")
 						}
 						mu.Lock()
 						all = append(all, got...)
@@ -84,8 +84,7 @@ func TestManyIssuersAndCallers(t *testing.T) {
 	}
 }
 
-// TestNumbersRiseWithinAProcess: a number that is asked for after another was given
-// is greater, whoever asks.
+// A number requested after another was issued is greater, whoever requests it.
 func TestNumbersRiseWithinAProcess(t *testing.T) {
 	t.Parallel()
 	i := open(t, segment.Config{Step: 5, MaxStep: 5}, new(segment.Memory))
@@ -125,8 +124,8 @@ func TestLostRepliesSkipSegments(t *testing.T) {
 	require.Equal(t, []int64{1, 2, 3, 4, 9, 10, 11, 12, 13}, batch(t, i, 9))
 }
 
-// TestStoreThatWentBack: what this process knows is taught to the store again, and a
-// store that does not learn is not believed.
+// A store that went back learns what this process knows. If it does not, its answer is
+// refused.
 func TestStoreThatWentBack(t *testing.T) {
 	t.Parallel()
 	for _, order := range []string{segment.OrderProcess, segment.OrderStrict} {
@@ -193,7 +192,7 @@ func TestUnknownName(t *testing.T) {
 	require.Equal(t, int64(51), next(t, open(t, cfg, m)))
 }
 
-// TestBatchThatFails leaves nothing behind that could pass for a number.
+// A batch that fails leaves nothing behind that could pass for a number.
 func TestBatchThatFails(t *testing.T) {
 	t.Parallel()
 	for _, order := range []string{segment.OrderProcess, segment.OrderStrict} {
@@ -240,7 +239,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestCloseWhileWaiting: callers who wait are told, and a reservation under way ends.
+// Close wakes callers who wait and ends a reservation under way.
 func TestCloseWhileWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -305,4 +304,45 @@ func TestStatus(t *testing.T) {
 func TestNextIDAllocatesNothing(t *testing.T) {
 	i := open(t, segment.Config{Step: 1_000_000}, new(segment.Memory))
 	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = i.NextID() }))
+}
+
+// An Issuer issues from its Start on, which is one, and ends by Close, whether it started
+// or not.
+func TestNotStarted(t *testing.T) {
+	t.Parallel()
+	for _, order := range []string{segment.OrderProcess, segment.OrderStrict} {
+		cfg := segment.Config{Name: "orders", Order: order}
+		i, err := segment.New(cfg, &segment.Memory{})
+		require.NoError(t, err)
+		ids := []int64{7}
+		_, err = i.NextID()
+		require.ErrorIs(t, err, segment.ErrNotStarted)
+		_, err = i.NextIDWait(t.Context())
+		require.ErrorIs(t, err, segment.ErrNotStarted)
+		require.ErrorIs(t, i.NextIDs(t.Context(), ids), segment.ErrNotStarted)
+		require.Zero(t, ids[0])
+		require.ErrorIs(t, i.Healthy(t.Context()), segment.ErrNotStarted)
+		require.Equal(t, segment.StateNotStarted, i.Status().State)
+		require.Zero(t, i.Status().Issued)
+		i.Reset()
+
+		require.NoError(t, i.Start(t.Context()))
+		n, err := i.NextID()
+		require.NoError(t, err)
+		require.Equal(t, int64(1), n)
+		require.ErrorContains(t, i.Start(t.Context()), "it has started before")
+		n, err = i.NextID()
+		require.NoError(t, err, "a second start is no end")
+		require.Equal(t, int64(2), n)
+		require.NoError(t, i.Close())
+		require.ErrorIs(t, i.Start(t.Context()), segment.ErrClosed)
+
+		i, err = segment.New(cfg, &segment.Memory{})
+		require.NoError(t, err)
+		require.NoError(t, i.Close())
+		require.NoError(t, i.Close())
+		require.ErrorIs(t, i.Start(t.Context()), segment.ErrClosed)
+		_, err = i.NextID()
+		require.ErrorIs(t, err, segment.ErrClosed)
+	}
 }

@@ -19,7 +19,7 @@ const (
 	answers = `level=INFO msg="segment store answers again" segment=orders store="faulty memory"`
 )
 
-// openLogged also returns what has been logged since it was asked last.
+// openLogged also returns a function that returns the lines logged since its last call.
 func openLogged(t *testing.T, cfg segment.Config, s segment.Store) (*segment.Issuer, func() []string) {
 	t.Helper()
 	cfg.Name = "orders"
@@ -35,7 +35,7 @@ func openLogged(t *testing.T, cfg segment.Config, s segment.Store) (*segment.Iss
 	}
 }
 
-// TestOneLinePerChange: however many attempts and calls fail.
+// Each change is one line, however many attempts and calls fail.
 func TestOneLinePerChange(t *testing.T) {
 	t.Parallel()
 	for _, order := range []string{segment.OrderProcess, segment.OrderStrict} {
@@ -67,7 +67,8 @@ func TestOneLinePerChange(t *testing.T) {
 	}
 }
 
-// TestImpatienceIsNotLogged: that of a caller or of Close, not that of NextID.
+// A caller or a Close that does not wait for the store is not logged; a NextID that
+// waited for Config.Wait is.
 func TestImpatienceIsNotLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -97,7 +98,6 @@ func TestImpatienceIsNotLogged(t *testing.T) {
 	})
 }
 
-// TestNoLogger: nil is none.
 func TestNoLogger(t *testing.T) {
 	t.Parallel()
 	s := &store{answer: func(call int64, _ segment.Request, got segment.Range, err error) (segment.Range, error) {

@@ -11,14 +11,14 @@ var (
 	_ Creator = (*Memory)(nil)
 )
 
-// Memory is a Store in memory, for tests and for programs of one process that
-// restarts from nothing. The zero Memory is ready to use. It is safe for concurrent use.
+// Memory is a Store in memory, for tests and for single-process programs that may start
+// over. The zero Memory is ready to use. It is safe for concurrent use.
 type Memory struct {
 	mu    sync.Mutex
-	given map[string]int64 // the greatest number that was given
+	given map[string]int64 // the greatest number reserved, by name
 }
 
-// Reserve is that of Store.
+// Reserve implements Store.
 func (m *Memory) Reserve(ctx context.Context, r Request) (Range, error) {
 	if err := r.Validate(); err != nil {
 		return Range{}, err
@@ -43,7 +43,7 @@ func (m *Memory) Reserve(ctx context.Context, r Request) (Range, error) {
 	return got, nil
 }
 
-// Create is that of Creator.
+// Create implements Creator.
 func (m *Memory) Create(_ context.Context, name string, start int64) error {
 	if err := (Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
 		return err

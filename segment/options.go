@@ -2,13 +2,12 @@ package segment
 
 import "log/slog"
 
-// An Option of Open.
+// An Option configures an Issuer in Open.
 type Option func(*Issuer)
 
-// WithLogger has the store's changes logged: one warning when it begins to fail, one
-// line when it answers again, none in between. Close writes nothing, and neither does
-// a caller whose context ends before the store answers. Default, and nil: nothing is
-// logged.
+// WithLogger logs changes in the state of the store: one warning when it begins to fail
+// and one line when it answers again. It does not log failures caused by Close or by a
+// caller whose context ends. With nil, which is the default, nothing is logged.
 func WithLogger(log *slog.Logger) Option {
 	return func(i *Issuer) {
 		if log != nil {
@@ -17,8 +16,8 @@ func WithLogger(log *slog.Logger) Option {
 	}
 }
 
-// tell logs how the store's answers have changed: to err, or to numbers.
-func (i *Issuer) tell(err error) {
+// logChange logs that the store began to fail with err, or answers again if err is nil.
+func (i *Issuer) logChange(err error) {
 	if err != nil {
 		i.log.Warn("segment store failing", "segment", i.cfg.Name, "store", i.storeName(), "err", err)
 		return

@@ -1,10 +1,10 @@
 package segment
 
-// Reset gives up the numbers that were reserved and not issued, in a process that may
-// have been copied with its memory: a virtual machine restored from a snapshot, a
-// checkpointed container. Its copies hold the same numbers. Call it after the copy wakes
-// and before it asks for a number. In strict order nothing is held but by a call that is
-// under way.
+// Reset discards the numbers that are reserved but not issued. It is for a process that
+// may have been copied with its memory, such as a virtual machine restored from a
+// snapshot or a checkpointed container, whose copies hold the same numbers. Call it
+// after the copy resumes and before it asks for a number. In strict order only calls in
+// progress hold numbers.
 func (i *Issuer) Reset() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -14,7 +14,7 @@ func (i *Issuer) Reset() {
 	}
 }
 
-// drop uses c up and returns how many numbers nobody is given for that.
+// drop uses up c and returns how many numbers that discards.
 func (c *chunk) drop() int64 {
 	for {
 		used := c.used.Load()
@@ -27,8 +27,8 @@ func (c *chunk) drop() int64 {
 	}
 }
 
-// current does what is done with an answer of the store, unless Reset was called since
-// copies was read: the question may then be another process's as well.
+// current calls do and returns true, unless Reset was called since copies was read.
+// Then copies of the process may get the same answer from the store.
 func (i *Issuer) current(copies int64, do func()) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()

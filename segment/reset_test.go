@@ -11,8 +11,8 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// A process and its copy issue nothing twice if the copy resets: here both are played by
-// one Issuer, which may not go on with what it held.
+// A process and its copy issue no number twice if the copy resets. One Issuer plays
+// both, so it may not go on with what it held.
 func TestResetGivesUpWhatIsPrefetched(t *testing.T) {
 	t.Parallel()
 	store := &segment.Memory{}
@@ -29,7 +29,7 @@ func TestResetGivesUpWhatIsPrefetched(t *testing.T) {
 	}
 	require.Equal(t, int64(1), next())
 	for round := range int64(20) {
-		// The greatest number that was reserved, by anybody, before the reset.
+		// The greatest number reserved by anybody before the reset.
 		r, err := store.Reserve(t.Context(), segment.Request{Name: "orders", N: 1, Max: 1 << 40, Start: 1})
 		require.NoError(t, err)
 		i.Reset()
@@ -54,7 +54,7 @@ func (l *late) Reserve(ctx context.Context, r segment.Request) (segment.Range, e
 	return got, err
 }
 
-// An answer that was under way at the reset belongs to the copies as well.
+// An answer under way at the reset belongs to the copies as well.
 func TestResetForgetsAnswersUnderWay(t *testing.T) {
 	t.Parallel()
 	for order, want := range map[string]int64{segment.OrderStrict: 2, segment.OrderProcess: 31} {

@@ -7,45 +7,46 @@ import (
 	"time"
 )
 
-// State is where an Issuer stands.
+// State is the state of an Issuer.
 type State string
 
-// The states.
+// The states of an Issuer.
 const (
-	StateReady   State = "ready"   // has numbers at hand, or asks the store for each
-	StateWaiting State = "waiting" // what was prefetched is used up, the store fails
-	StateEnded   State = "ended"   // no number is left up to Config.Max
-	StateClosed  State = "closed"
+	StateNotStarted State = "not_started"
+	StateReady      State = "ready"   // has prefetched numbers, or asks the store for each
+	StateWaiting    State = "waiting" // the prefetched numbers are used up and the store fails
+	StateEnded      State = "ended"   // no number up to Config.Max is left
+	StateClosed     State = "closed"
 )
 
-// Status is what an Issuer knows at a moment.
+// Status describes an Issuer at one moment.
 type Status struct {
 	State State  `json:"state"`
 	Name  string `json:"name"`
 	Order string `json:"order"`
 	Store string `json:"store"`
-	// Next is the number that NextID returns next, 0 where none is at hand.
+	// Next is the number that NextID will return, or 0 if none is prefetched.
 	Next int64 `json:"next"`
-	// Last is the greatest number that the store gave, 0 before the first.
+	// Last is the greatest number from the store, or 0 before the first.
 	Last int64 `json:"last"`
-	// Max is the greatest number there may be: that of Config.
+	// Max is Config.Max.
 	Max int64 `json:"max"`
-	// Remaining is how many numbers are at hand.
+	// Remaining is how many numbers are prefetched.
 	Remaining int64 `json:"remaining"`
-	// Step is how many numbers the last segment had, or the first will have.
+	// Step is the size of the last segment, or of the first one if there is none yet.
 	Step int64 `json:"step"`
 	// Issued counts the numbers issued.
 	Issued int64 `json:"issued"`
-	// Reserved is when the store last gave numbers, by this host's clock.
+	// Reserved is when the store last provided numbers, by the clock of this host.
 	Reserved time.Time `json:"reserved,omitzero"`
-	// Reservations counts the answers with numbers, Failures those without.
+	// Reservations counts the successful answers of the store, Failures the others.
 	Reservations int64 `json:"reservations"`
 	Failures     int64 `json:"failures"`
 	// Waits counts the calls that had to wait for the store.
 	Waits int64 `json:"waits"`
-	// Err is the error of the store's last answer, nil after a success.
+	// Err is the error of the last answer of the store, or nil after a success.
 	Err error `json:"-"`
-	// Error is Err as a text.
+	// Error is the text of Err.
 	Error string `json:"error,omitempty"`
 }
 
@@ -53,12 +54,12 @@ type stats struct {
 	step, reservations, failures int64
 	reserved                     time.Time
 	err                          error
-	failing                      bool // as the log has it
+	failing                      bool // as last logged
 }
 
-// count notes an answer of the store, and logs a change where it says something of the
-// store.
-func (i *Issuer) count(err error, says bool) {
+// count records an answer of the store. It logs a change if conclusive, which says that
+// the answer reflects the state of the store.
+func (i *Issuer) count(err error, conclusive bool) {
 	i.mu.Lock()
 	i.stats.err = err
 	if err != nil {
@@ -67,13 +68,13 @@ func (i *Issuer) count(err error, says bool) {
 		i.stats.reservations++
 		i.stats.reserved = time.Now()
 	}
-	changed := says && i.stats.failing != (err != nil)
+	changed := conclusive && i.stats.failing != (err != nil)
 	if changed {
 		i.stats.failing = err != nil
 	}
 	i.mu.Unlock()
-	if changed { // without the lock: a handler may ask for the Status
-		i.tell(err)
+	if changed { // without the lock, because a log handler may call Status
+		i.logChange(err)
 	}
 }
 
@@ -84,7 +85,7 @@ func (i *Issuer) storeName() string {
 	return fmt.Sprintf("%T", i.store)
 }
 
-// Status returns what the Issuer knows. It does no I/O.
+// Status returns the status of the Issuer. It does no I/O.
 func (i *Issuer) Status() Status {
 	i.mu.Lock()
 	s := i.stats
@@ -104,8 +105,10 @@ func (i *Issuer) Status() Status {
 		}
 		st.Remaining += left
 	}
-	// A store that has not answered yet has not failed either.
+	// A store that has not answered yet has not failed.
 	switch waiting := st.Remaining == 0 && s.err != nil; {
+	case errors.Is(i.turn.Load().err, ErrNotStarted):
+		st.State = StateNotStarted
 	case errors.Is(i.turn.Load().err, ErrClosed):
 		st.State = StateClosed
 	case waiting && errors.Is(s.err, ErrEnd):
@@ -116,7 +119,8 @@ func (i *Issuer) Status() Status {
 	return st
 }
 
-// Healthy returns nil while NextID issues numbers, or why it does not.
+// Healthy returns nil if NextID issues numbers, and otherwise the reason why it does
+// not.
 func (i *Issuer) Healthy(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("segment: healthy: %w", err)
@@ -124,8 +128,8 @@ func (i *Issuer) Healthy(ctx context.Context) error {
 	switch st := i.Status(); st.State {
 	case StateReady:
 		return nil
-	case StateClosed:
-		return ErrClosed
+	case StateNotStarted, StateClosed:
+		return i.turn.Load().err
 	default:
 		return unavailable(st.Err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/internal/proof/segmentcheck"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -21,9 +21,9 @@ type store struct {
 	latency atomic.Int64 // ns
 	down    atomic.Bool
 	calls   atomic.Int64
-	largest atomic.Int64 // the most numbers that were asked for at once
+	largest atomic.Int64 // the largest request
 
-	// answer changes an answer, after the reservation.
+	// answer replaces an answer, after the reservation.
 	answer func(call int64, r segment.Request, got segment.Range, err error) (segment.Range, error)
 }
 
@@ -47,7 +47,7 @@ func (s *store) Reserve(ctx context.Context, r segment.Request) (segment.Range, 
 	return got, err
 }
 
-// slow makes an answer take d.
+// slow makes each answer take d.
 func (s *store) slow(d time.Duration) *store {
 	s.latency.Store(int64(d))
 	return s
@@ -97,7 +97,7 @@ func TestMemoryKeepsTheContract(t *testing.T) {
 	require.Equal(t, "memory", m.String())
 }
 
-// TestContractNoticesFaults: what the stores are held to can fail.
+// TestContractNoticesFaults checks that the contract test can fail.
 func TestContractNoticesFaults(t *testing.T) {
 	t.Parallel()
 	type answer = func(int64, segment.Request, segment.Range, error) (segment.Range, error)
@@ -136,7 +136,7 @@ func TestContractNoticesFaults(t *testing.T) {
 	})
 }
 
-// A forgetful store takes no notice of what callers know.
+// A forgetful store ignores Above.
 type forgetful struct{ segment.Store }
 
 func (f forgetful) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {

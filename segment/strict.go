@@ -5,11 +5,11 @@ import (
 	"errors"
 )
 
-// ask fills the beginning of dst by one reservation, which goes straight from the
-// store to the caller, so that numbers are in the order of the reservations.
+// ask fills the beginning of dst with one reservation. It hands the numbers straight
+// from the store to the caller, so that they are in the order of the reservations.
 func (i *Issuer) ask(ctx context.Context, dst []int64, hasty bool) (n int64, err error) {
 	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
-		if err := i.turn.Load().err; errors.Is(err, ErrClosed) {
+		if err := i.turn.Load().err; errors.Is(err, ErrNotStarted) || errors.Is(err, ErrClosed) {
 			return 0, err
 		}
 		copies := i.copies.Load()

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCodeOfTheFastPath: of the machine code of an id at a high rate, what does not
-// depend on the day: one atomic instruction, no call but that of a test's hook, and a
-// number of instructions that leaves other compilers some room.
+// TestCodeOfTheFastPath checks the machine code of an id at a high rate: it has one
+// atomic instruction, calls nothing but a test hook, and stays below a number of
+// instructions that leaves other compilers some room.
 func TestCodeOfTheFastPath(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("the instructions are those of amd64")
+		t.Skip("the test knows only amd64 instructions")
 	}
 	listing, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=-S", ".").CombinedOutput()
 	require.NoError(t, err, "%s", listing)
@@ -55,5 +55,5 @@ func TestCodeOfTheFastPath(t *testing.T) {
 		}
 	}
 	require.LessOrEqual(t, count("", path...), 140)
-	t.Logf("%d instructions, all ways through them together", count("", path...))
+	t.Logf("%d instructions in all branches together", count("", path...))
 }

@@ -1,8 +1,8 @@
-// Package snowflake makes 64-bit ids that rise with time, without a lock, at about
-// the cost of a clock read, and takes them apart again.
+// Package snowflake generates time-ordered 64-bit ids and decodes them. Generating an
+// id takes no lock and costs about as much as reading a clock.
 //
-// A Generator issues ids of one worker id within a range of time that somebody
-// else guarantees: package lease, or Adopt called by hand. Applications use it
-// through package idworker. Do not use it with a worker id that was set by hand in
-// more than one process: nothing here can see the other.
+// A Generator issues ids of one worker id within a time range that nobody else may use.
+// Package lease provides such ranges; without it, the caller of Adopt must.
+// Applications use the generator through package idworker. Do not configure the same
+// worker id in two processes: a Generator cannot detect the conflict.
 package snowflake

@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxSafe is the greatest integer below which a JavaScript number holds each.
+// maxSafe is the greatest integer up to which a JavaScript number holds every integer.
 const maxSafe int64 = 1<<53 - 1
 
-// Ids of the layouts for JavaScript stay below 2^53 for decades, to the last of them.
+// Ids of the JavaScript layouts stay below 2^53 for decades, up to the last one.
 func TestIDsFitJavaScriptForDecades(t *testing.T) {
 	t.Parallel()
 	for name, until := range map[string]time.Time{
@@ -33,10 +33,10 @@ func TestIDsFitJavaScriptForDecades(t *testing.T) {
 		require.GreaterOrEqual(t, until.Year()-time.UnixMilli(l.Epoch).UTC().Year(), 69)
 		last.Time = l.Ends()
 		_, err = l.Encode(last)
-		require.Error(t, err, "nothing beyond is made")
+		require.Error(t, err, "no id beyond the end")
 		t.Logf("%s: ids below 2^53 until %s", name, stamp(until))
 
-		// A generator that comes to the end stops below 2^53.
+		// A generator that reaches the end stops below 2^53.
 		b := newBench(t, l)
 		now := until.UnixMilli() - 10
 		b.adopt(t, lent(l.Workers()-1, now, time.Hour))
@@ -52,7 +52,7 @@ func TestIDsFitJavaScriptForDecades(t *testing.T) {
 
 const burst = 500_000
 
-// rising requires ids that are all greater than those before.
+// rising requires that each id is greater than those before.
 func rising(t testing.TB, ids []int64) {
 	t.Helper()
 	for i := 1; i < len(ids); i++ {
@@ -62,8 +62,8 @@ func rising(t testing.TB, ids []int64) {
 	}
 }
 
-// A burst takes what it needs of the milliseconds to come, and of each all there is: at
-// 64 ids a millisecond this one takes 8 s, and a lead of 7 s does not do.
+// A burst uses the milliseconds to come, each of them fully. At 64 ids per millisecond
+// this one takes 8 s, more than a lead of 7 s allows.
 func TestBurstRunsAhead(t *testing.T) {
 	t.Parallel()
 	short := newBench(t, Yitter(), WithMaxAhead(7*time.Second))
@@ -88,19 +88,19 @@ func TestBurstRunsAhead(t *testing.T) {
 		rising(t, ids)
 		last, err := l.Decode(ids[burst-1])
 		require.NoError(t, err)
-		// The first of the ticks is begun a little in: see Generator.spread.
+		// The first tick begins at a sequence number above 0: see Generator.spread.
 		ticks := (burst + b.spread + b.layout.PerTick() - 1) / b.layout.PerTick()
 		require.InDelta(t, t0+ticks-1, last.Time.UnixMilli(), 1, "no id of a tick is left out")
 		require.Equal(t, time.Duration(last.Time.UnixMilli()-t0)*time.Millisecond, b.Lead())
 		t.Logf("%s: %d ids at once, %v ahead of the clock", name, burst, b.Lead())
 
-		// When the clock has come up, ids have its time again.
+		// When the clock has caught up, ids carry its time again.
 		b.advance(b.Lead() + time.Second)
 		require.Equal(t, int64(t0)+b.elapsed.Load()/int64(time.Millisecond), b.next(t).Time.UnixMilli())
 	}
 }
 
-// A burst of more than the lead waits for the clock, one tick's ids a tick.
+// A burst beyond the lead waits for the clock and gets the ids of one tick per tick.
 func TestBurstWaitsForTheLead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestBurstWaitsForTheLead(t *testing.T) {
 	})
 }
 
-// rollbacks are how far a clock goes back, 100 times in a row.
+// rollbacks are steps by which a clock goes back, 100 times in a row.
 func rollbacks() map[string]func() time.Duration {
 	return map[string]func() time.Duration{
 		"1ms":   func() time.Duration { return time.Millisecond },
@@ -142,9 +142,9 @@ func rollbacks() map[string]func() time.Duration {
 	}
 }
 
-// However often and far the clock goes back, ids rise, none comes twice, and none runs
-// further ahead of the greatest time that was told than MaxAhead. (The clock here is
-// the monotonic one, which goes back on no machine. A host's wall clock is not read.)
+// However often and far the clock goes back, ids ascend, none repeats, and none runs
+// further than MaxAhead ahead of the highest time shown. On real machines the monotonic
+// clock does not go back, and the wall clock is not read.
 func TestRollbacks(t *testing.T) {
 	t.Parallel()
 	for name, step := range rollbacks() {
@@ -160,7 +160,7 @@ func TestRollbacks(t *testing.T) {
 				issue := func() {
 					for range 50 {
 						v, n, tm := b.take(1)
-						if n == 0 { // the lead is used up: the error, not a wait for hours
+						if n == 0 { // the lead is used up: NextID must fail, not wait for hours
 							require.ErrorIs(t, b.why(tm, v), ErrExhausted)
 							return
 						}
@@ -177,13 +177,13 @@ func TestRollbacks(t *testing.T) {
 				}
 				rising(t, ids)
 				require.GreaterOrEqual(t, len(ids), 50)
-				for _, id := range ids { // the range's, whatever the clock shows
+				for _, id := range ids { // of the range's worker, whatever the clock shows
 					p, err := b.layout.Decode(id)
 					require.NoError(t, err)
 					require.Greater(t, p.Time.UnixMilli(), r.Floor)
 				}
 
-				// When it has come back, ids have its time.
+				// When the clock has caught up, ids carry its time.
 				b.elapsed.Store(greatest + int64(time.Minute))
 				require.EqualValues(t, t0+time.Minute.Milliseconds(), b.next(t).Time.UnixMilli())
 			})
@@ -191,8 +191,8 @@ func TestRollbacks(t *testing.T) {
 	}
 }
 
-// The center's clock may go back at every renewal: ids go on within a tick or two, and do
-// not run away.
+// The center's clock may go back at every renewal. Ids go on within a tick or two and
+// do not run away.
 func TestRollbacksOfTheCenter(t *testing.T) {
 	t.Parallel()
 	for name, step := range rollbacks() {
@@ -247,7 +247,7 @@ func TestSixtyFourWorkersAtOnce(t *testing.T) {
 		for half := range 2 { // two callers of each
 			wg.Go(func() {
 				for i := half; i < each; i += 2 {
-					ids[i], _ = b.NextID() // 0 twice is found below
+					ids[i], _ = b.NextID() // two zeros fail the check below
 				}
 			})
 		}

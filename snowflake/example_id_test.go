@@ -7,7 +7,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// An ID is a string in JSON, which JavaScript reads without rounding it.
+// An ID is a string in JSON, so JavaScript does not round it.
 func ExampleID() {
 	var order struct {
 		ID snowflake.ID `json:"id"`
@@ -23,10 +23,10 @@ func ExampleID() {
 	// Output:
 	// {"id":"175928847299117063"}
 	// 1c49kkphnxtz QgmVVkniES Czks0tP37X
-	// snowflake: parse id "QgmVVkni0S" in base 58: character '0' at 8 is none of 123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz
+	// snowflake: parse id "QgmVVkni0S" in base 58: character '0' at 8 is not one of 123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz
 }
 
-// Any layout takes its ids apart, and any preset does those of another issuer.
+// Any Layout decodes its ids, and the presets decode those of other issuers.
 func ExampleLayout_Decode() {
 	p, err := snowflake.Discord().Decode(175928847299117063)
 	fmt.Println(p.Time, p.Worker, p.Sequence, err)

@@ -7,8 +7,8 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A generator issues ids within a range of time that somebody lends it. Package
-// lease does so; here the range is made by hand.
+// A Generator issues ids within a time range that it is lent, usually by package lease.
+// Here the range is made by hand.
 func Example() {
 	gen, err := snowflake.NewGenerator(snowflake.Layout{})
 	if err != nil {

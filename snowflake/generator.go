@@ -8,29 +8,27 @@ import (
 	"time"
 )
 
-// Generator issues ids. All methods are safe for concurrent use; NextID allocates
-// nothing, takes no lock and does no I/O.
+// Generator issues ids. All methods are safe for concurrent use. NextID does not
+// allocate, lock or do I/O.
 //
 //	 63   62 ........ 22 21 .. 17 16 ....... 0
 //	+---+---------------+--------+------------+
 //	| 0 |     time      | worker |  sequence  |   the default layout
 //	+---+---------------+--------+------------+
 //
-// Ids rise: each is greater than all that were issued before it began, in this
-// process. Time never goes back in them, whatever clocks do: the generator reads no
-// wall clock, only the center's time of the last answer plus the monotonic time
-// since. A burst may run ahead of that by MaxAhead. A range that begins ahead of the
-// clock is used from its beginning on: see lease.Request.Ahead. After the center's clock was set
-// back, ids go on from where they were, at a rate at which what is left of the range
-// lasts until the clock has caught up. At high rates one id in 16 reads the clock, and
-// ids are up to two ticks old.
+// Ids ascend: within a process, each id is greater than all ids issued before the call
+// that returned it began. The time in ids never goes back, whatever clocks do. A
+// Generator reads no wall clock: it takes the time of the center's last answer and adds
+// the monotonic time since. A burst may run ahead of that time by MaxAhead. At high
+// rates only one id in 16 reads the clock, and ids are up to two ticks old.
 //
-// Most callers want NextID. NextIDs fills a slice by one reservation, which is what
-// bulk inserts want. NextIDWait waits where NextID gives up.
+// If a range begins ahead of the clock, ids start at its beginning: see
+// lease.Request.Ahead. If the center's clock steps back, ids go on from where they
+// were. They are then paced so that the rest of the range lasts until the clock has
+// caught up.
 //
-// One word, tick<<SequenceBits | sequence, holds the last use; each issue is one
-// compare-and-swap of it. The order of loads and stores is part of the proof of
-// uniqueness: see take, Adopt, Extend and Stop.
+// NextID suits most callers. NextIDs fills a slice, for bulk inserts. NextIDWait waits
+// where NextID fails.
 type Generator struct {
 	layout  Layout
 	unit    int64 // ns
@@ -41,20 +39,23 @@ type Generator struct {
 	ahead   int64 // ticks
 
 	base  time.Time
-	clock func() time.Duration // nil: since base
-	at    func(point)          // nil: nowhere
+	clock func() time.Duration // nil: the time since base
+	at    func(point)          // called at each point by tests; may be nil
 
 	term    atomic.Pointer[term]
-	skipped atomic.Int64 // values of last that no id was made of
-	issued  atomic.Int64 // the greatest count that Issued has answered
-	waits   atomic.Int64 // times that a caller has slept
+	skipped atomic.Int64 // values of last that became no id
+	issued  atomic.Int64 // the greatest count that Issued has returned
+	waits   atomic.Int64 // how often a caller has slept
 
-	_    [64]byte     // what each id writes shares no cache line with what it reads
-	last atomic.Int64 // tick<<seqBits | sequence of the last use
+	_ [64]byte // keeps last, which every id writes, off the cache line of what it reads
+	// last is tick<<seqBits | sequence of the last use. Each issue is one
+	// compare-and-swap of it. Uniqueness depends on the order of loads and stores of
+	// last and term: see take, Adopt, Extend and Stop.
+	last atomic.Int64
 	_    [64]byte
 }
 
-// A point is one of those between which another goroutine can run; tests stop there.
+// A point is a place in the code where tests stop one goroutine and let another run.
 type point int
 
 const (
@@ -70,7 +71,7 @@ const (
 type Range struct {
 	Worker         int64
 	Floor, Ceiling int64         // Unix milliseconds of the center's clock
-	Now            int64         // the center's clock when it answered, Unix milliseconds
+	Now            int64         // the center's clock at its answer, Unix milliseconds
 	At             time.Duration // Generator.Elapsed when the answer arrived
 }
 
@@ -83,17 +84,18 @@ const (
 	stopped
 )
 
-// A term is what a generator may issue. It is immutable but for ended and rush.
+// A term is what a generator may issue. Only ended and rush change after it is
+// installed.
 type term struct {
 	Range
 	state  state
-	lo, hi int64 // the values of last that lie within the range; hi < 0: none
+	lo, hi int64 // the first and last value of last in the range; hi < 0 means none
 	prefix int64 // worker and business number in their places
-	raised int64 // what last is until the first id
-	first  int64 // the end of that, at random: many processes make one id each
+	raised int64 // the value of last until the first id of the term
+	first  int64 // low bits of the first id; random, since many processes issue only one
 	pacer
 	ended chan struct{}
-	rush  atomic.Int32 // calm, rushing or easing: see Generator.rush
+	rush  atomic.Int32 // calm, rushing or easing; see Generator.rush
 }
 
 // none returns a term without a range.
@@ -104,27 +106,26 @@ func none(s state, p pacer) *term {
 // DefaultMaxAhead is how far a burst may run ahead of the clock by default.
 const DefaultMaxAhead = time.Second
 
-// Option sets a knob of NewGenerator.
+// Option configures a Generator in NewGenerator.
 type Option func(*Generator) error
 
-// WithMaxAhead sets how far a burst may run ahead of the clock: at least two units
-// of time of the layout, at most an hour. Default: DefaultMaxAhead, or two units
-// where that is more.
+// WithMaxAhead sets how far a burst may run ahead of the clock, from two time units of
+// the layout to one hour. The default is DefaultMaxAhead, or two time units if that is
+// longer.
 func WithMaxAhead(d time.Duration) Option {
 	return func(g *Generator) error {
 		if d < time.Duration(2*g.unit) || d > time.Hour {
-			return fmt.Errorf("snowflake: MaxAhead %v is not 2 time units (%v) to 1h", d, time.Duration(2*g.unit))
+			return fmt.Errorf("snowflake: MaxAhead %v is not from 2 time units (%v) to 1h", d, time.Duration(2*g.unit))
 		}
 		g.ahead = int64(d) / g.unit
 		return nil
 	}
 }
 
-// WithClock sets what tells the time since some start, for tests and simulations. It
-// is called by every NextID, also at high rates, at times by many at once. A clock that is wrong makes
-// ids that are too early or too late for the time of their making; none is issued
-// twice and none lies outside the range, whatever it tells. Default: Go's monotonic
-// clock.
+// WithClock replaces Go's monotonic clock, for tests and simulations. sinceStart
+// returns the time since a fixed instant. Every NextID calls it, even at high rates and
+// possibly concurrently. A wrong clock puts wrong times into ids. It causes neither
+// duplicates nor ids outside the range.
 func WithClock(sinceStart func() time.Duration) Option {
 	return func(g *Generator) error {
 		if sinceStart == nil {
@@ -135,8 +136,9 @@ func WithClock(sinceStart func() time.Duration) Option {
 	}
 }
 
-// NewGenerator returns a generator without a worker id: it issues from the first
-// Adopt on. It refuses a layout that is not valid or that ends within a year.
+// NewGenerator returns a Generator without a worker id, which issues ids after the
+// first Adopt. It fails if the layout is invalid, begins in the future or ends within a
+// year.
 func NewGenerator(l Layout, opts ...Option) (*Generator, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -151,8 +153,8 @@ func NewGenerator(l Layout, opts ...Option) (*Generator, error) {
 		seqBits: uint(l.SequenceBits),
 		tsShift: uint(l.WorkerBits + l.BusinessBits + l.SequenceBits),
 		seqMask: l.PerTick() - 1,
-		// Ids of a low rate must not all end alike (even, zero): they are often
-		// sharded by their last bits.
+		// At low rates ids must not all end in the same bits (even, or zero), because
+		// ids are often sharded by their last bits.
 		spread: 1<<max(0, min(8, int(l.SequenceBits)-2)) - 1,
 		base:   time.Now(),
 	}
@@ -166,13 +168,13 @@ func NewGenerator(l Layout, opts ...Option) (*Generator, error) {
 	return g, nil
 }
 
-// Layout returns the generator's layout, its defaults filled in.
+// Layout returns the generator's layout with its defaults filled in.
 func (g *Generator) Layout() Layout { return g.layout }
 
 // MaxAhead returns how far a burst may run ahead of the clock.
 func (g *Generator) MaxAhead() time.Duration { return time.Duration(g.ahead * g.unit) }
 
-// Elapsed returns the monotonic time since the generator was made, for Range.At.
+// Elapsed returns the monotonic time since NewGenerator, for Range.At.
 func (g *Generator) Elapsed() time.Duration { return time.Duration(g.mono()) }
 
 func (g *Generator) mono() int64 {
@@ -188,26 +190,26 @@ func (g *Generator) pause(p point) {
 	}
 }
 
-// NextID returns the next id. Where a burst has used up its lead it sleeps for at
-// most one tick.
+// NextID returns the next id. If a burst has used up its lead, NextID sleeps once, for
+// at most one tick.
 //
 // Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted.
 func (g *Generator) NextID() (int64, error) { return g.next(0) }
 
-// NextIDWait returns the next id and waits for it as long as ctx: for the lead of a
-// burst, and for the renewal of a lease that has expired.
+// NextIDWait returns the next id. Until ctx ends, it waits for the clock to catch up
+// with a burst and for an expired lease to be renewed.
 //
-// Errors: ErrNotStarted and ErrStopped at once; when ctx ends its error together
-// with ErrLeaseExpired or ErrExhausted.
+// Errors: ErrNotStarted and ErrStopped, without waiting. When ctx ends, its cause
+// joined with ErrLeaseExpired or ErrExhausted.
 func (g *Generator) NextIDWait(ctx context.Context) (int64, error) {
 	var dst [1]int64
 	err := g.NextIDs(ctx, dst[:])
 	return dst[0], err
 }
 
-// NextIDs fills dst with rising ids by one reservation; a batch of more ids than
-// the lead holds takes several. It waits as NextIDWait does. On an error dst is all
-// zero; the ids that were reserved are never issued.
+// NextIDs fills dst with ascending ids. It reserves the whole batch at once if the
+// batch fits within the lead; otherwise it takes several reservations and waits like
+// NextIDWait. On error, dst is zeroed and the reserved ids are never issued.
 func (g *Generator) NextIDs(ctx context.Context, dst []int64) error {
 	for rest := dst; len(rest) > 0; {
 		v, n, t := g.take(int64(len(rest)))
@@ -224,14 +226,14 @@ func (g *Generator) NextIDs(ctx context.Context, dst []int64) error {
 	return nil
 }
 
-// take reserves up to want values of last and returns the first of them and their
-// number. Where the number is 0 the term says why, and v is the value that it did
-// not allow.
+// take reserves up to want values of last. It returns the first value, how many it
+// reserved, and the term. If it reserved none, v is the value that the term did not
+// allow.
 func (g *Generator) take(want int64) (v, n int64, t *term) {
-	mono := g.mono() // once: a time that is a little old makes no id unsafe
+	mono := g.mono() // read once: a slightly old time is safe
 	for {
-		// last before term: in the other order an issuer that sleeps between the
-		// two can put the former worker id into a value that the next term's holder
+		// Load last before term. In the other order, an issuer that sleeps between the
+		// two could put the former worker id into a value that the holder of that id
 		// uses too.
 		last := g.last.Load()
 		g.pause(loadedLast)
@@ -256,7 +258,7 @@ func (g *Generator) take(want int64) (v, n int64, t *term) {
 			g.skipped.Add(skip)
 		}
 		if g.last.CompareAndSwap(last, end) {
-			if skip>>(g.seqBits&63) > 1 && t.rush.Load() == rushing { // the last id is ticks old
+			if skip>>(g.seqBits&63) > 1 && t.rush.Load() == rushing { // the last id is more than a tick old
 				t.rush.CompareAndSwap(rushing, easing)
 			}
 			return v, end - v + 1, t
@@ -279,8 +281,8 @@ func (g *Generator) fill(t *term, v int64, dst []int64) {
 	}
 }
 
-// rise fills dst with id and what follows it: four numbers a turn of the loop, which
-// takes two thirds of the time of one.
+// rise fills dst with consecutive ids from id on. Writing four per iteration takes two
+// thirds of the time.
 func rise(dst []int64, id int64) {
 	for ; len(dst) >= 4; dst, id = dst[4:], id+4 {
 		four := (*[4]int64)(dst)
@@ -291,14 +293,14 @@ func rise(dst []int64, id int64) {
 	}
 }
 
-// made returns how many ids were made, or less.
+// made returns a lower bound of the number of ids issued.
 func (g *Generator) made() int64 {
 	n := g.last.Load()
-	return n - g.skipped.Load() // after last: what is skipped meanwhile makes n less, not more
+	return n - g.skipped.Load() // load skipped after last: a concurrent skip can only lower n
 }
 
-// Issued returns how many ids were made, at no cost to who makes them. It never
-// falls, and is never above the truth.
+// Issued returns how many ids were issued. Counting adds no work to NextID. The count
+// never falls and may lag behind, but never exceeds the true number.
 func (g *Generator) Issued() int64 {
 	n := g.made()
 	for {
@@ -312,6 +314,6 @@ func (g *Generator) Issued() int64 {
 	}
 }
 
-// Waits returns how often a caller has had to wait: for the lead of a burst, or for a
-// lease that had expired.
+// Waits returns how often a caller had to wait, for a burst to be caught up with or for
+// an expired lease.
 func (g *Generator) Waits() int64 { return g.waits.Load() }

@@ -128,7 +128,7 @@ func TestLowRateSequencesSpread(t *testing.T) {
 	}
 }
 
-// Of processes that make one id each not all may end alike.
+// Ids must differ in their last bits even if each process issues only one.
 func TestFirstSequencesDiffer(t *testing.T) {
 	first, again := map[int64]bool{}, map[int64]bool{}
 	for range 200 {
@@ -162,7 +162,7 @@ func TestLeadIsBounded(t *testing.T) {
 	require.LessOrEqual(t, n, len(ids))
 	require.Equal(t, 10*time.Millisecond, b.Lead())
 	require.Zero(t, b.Waits())
-	_, err := b.NextID() // the clock stands: one tick of sleep is not enough
+	_, err := b.NextID() // the clock does not move, so one tick of sleep is not enough
 	require.ErrorIs(t, err, ErrExhausted)
 	err = b.NextIDs(ctx, ids)
 	require.ErrorIs(t, err, ErrExhausted)
@@ -197,8 +197,8 @@ func TestBatchIsOneReservation(t *testing.T) {
 	}
 }
 
-// TestBatchOfAnyLength: whatever is left of a tick, a batch takes the values that follow
-// one another.
+// TestBatchOfAnyLength checks that a batch takes consecutive values, however much of a
+// tick is left.
 func TestBatchOfAnyLength(t *testing.T) {
 	b := newBench(t, Layout{WorkerBits: 3, SequenceBits: 4})
 	b.adopt(t, lent(3, t0, time.Minute))
@@ -359,8 +359,8 @@ func TestNextIDAllocatesNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = g.NextIDWait(context.Background()) }))
 }
 
-// Issuers, batches, renewals, swaps and a stop at once: every id is issued once,
-// lies in a range lent, and rises within its goroutine.
+// Issuers, batches, renewals, swaps and a stop run at once. Every id is issued once,
+// lies in a lent range, and ascends within its goroutine.
 func TestConcurrentIssueAndHandover(t *testing.T) {
 	g, err := NewGenerator(Layout{SequenceBits: 12})
 	require.NoError(t, err)
@@ -459,8 +459,8 @@ func TestConcurrentIssueAndHandover(t *testing.T) {
 	require.Equal(t, int64(len(seen)), g.Issued())
 }
 
-// Whatever the clocks do and in whatever order ranges come: ids rise, none comes
-// twice, each lies in the range that was in force.
+// Whatever the clocks do and in whatever order ranges come, ids ascend, none repeats,
+// and each lies in the range in force.
 func FuzzGenerator(f *testing.F) {
 	f.Add([]byte{0, 10, 1, 200, 2, 3, 3, 40, 4, 250, 5, 9})
 	f.Add([]byte{2, 200, 0, 1, 2, 1, 0, 1, 1, 255, 0, 0, 5, 5, 3, 3, 4, 4})
@@ -481,7 +481,7 @@ func FuzzGenerator(f *testing.F) {
 				t.Fatal(err)
 			}
 			if ms := p.Time.UnixMilli(); p.Worker != cur.Worker || ms <= cur.Floor || ms > cur.Ceiling {
-				t.Fatalf("id %d (%+v) lies outside of %+v", id, p, cur)
+				t.Fatalf("id %d (%+v) lies outside %+v", id, p, cur)
 			}
 		}
 		stale := []Range{cur}
@@ -568,7 +568,7 @@ func BenchmarkNextID(b *testing.B) {
 			})
 		})
 	}
-	// What an id costs at least: to read the clock, and one compare-and-swap.
+	// The minimum cost of an id: reading the clock and one compare-and-swap.
 	start := time.Now()
 	var w atomic.Int64
 	floor := func() {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Adopt lets the generator issue within r: the first range of its life, or one of
-// another grant, whose worker id may differ. Ids go on to rise across the change.
-// It returns the last millisecond that was used within the range replaced, which
-// is never below that range's floor, or 0 where there was none.
+// Adopt lets the generator issue ids within r: its first range, or a range of another
+// grant, whose worker id may differ. Ids keep ascending across the change. Adopt
+// returns the last millisecond used within the replaced range, which is never below
+// that range's floor, or 0 if there was none.
 //
-// Errors: a worker id or range that the layout cannot hold; ErrStopped.
+// Adopt fails if the layout cannot hold the worker id or the range, or with ErrStopped.
 func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 	t, err := g.newTerm(r)
 	if err != nil {
@@ -28,9 +28,9 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 		return 0, ErrStopped
 	}
 	g.pause(markedSwap)
-	// From here on nobody loads the old term. An issuer that has loaded it fails,
-	// since last moves; and all ids to come lie in a later tick, so that they rise
-	// though the worker bits may fall. And none lies below the new floor.
+	// From here on nobody loads the old term. An issuer that loaded it earlier fails,
+	// because last moves. Later ids lie in a later tick, so they ascend even if the
+	// worker id is lower, and none lies below the new floor.
 	used := g.raise(func(last int64) int64 {
 		t.raised = max(last|g.seqMask, t.lo-1, last+1)
 		return t.raised
@@ -46,9 +46,9 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 	return g.lastUsed(old, used), nil
 }
 
-// Extend installs next as a renewal of prev, which must be the range that the
-// generator has now, by value: a reply that comes late changes nothing. It reports
-// whether it did. next has prev's worker and floor, and a ceiling not below prev's.
+// Extend installs next as a renewal of prev and reports whether it did. It does so only
+// if prev equals the current range, so that a late reply changes nothing. next must
+// have prev's worker and floor, and a ceiling not below prev's.
 func (g *Generator) Extend(prev, next Range) bool {
 	cur := g.term.Load()
 	if cur.state != held || cur.Range != prev ||
@@ -62,7 +62,7 @@ func (g *Generator) Extend(prev, next Range) bool {
 	t.raised, t.first = cur.raised, cur.first
 	g.setPace(t, cur.pacer)
 	g.pause(checkedExtend)
-	// Never a plain store: it would revive a generator that stopped meanwhile.
+	// A plain store could revive a generator that has stopped meanwhile.
 	if !g.term.CompareAndSwap(cur, t) {
 		return false
 	}
@@ -70,9 +70,9 @@ func (g *Generator) Extend(prev, next Range) bool {
 	return true
 }
 
-// Stop ends issuing for good and returns the last millisecond that was used within
-// the generator's range, which is never below the range's floor, or 0 where it had
-// none. After it returns no id is issued.
+// Stop ends issuing for good. No id is issued after it returns. Stop returns the last
+// millisecond used within the generator's range, which is never below the range's
+// floor, or 0 if it had no range.
 func (g *Generator) Stop() (lastUsed int64) {
 	old := g.term.Swap(none(stopped, pacer{}))
 	g.pause(markedStop)
@@ -87,10 +87,10 @@ func (g *Generator) Stop() (lastUsed int64) {
 	return g.lastUsed(old, used)
 }
 
-// Drop takes the generator's range away: no id is issued until another is adopted.
-// It returns the last millisecond that was used within the range, which is never
-// below the range's floor, or 0 where there was none. After it returns no id of
-// that range is issued.
+// Drop takes the generator's range away. After it returns, no id of that range is
+// issued, and none at all until another range is adopted. Drop returns the last
+// millisecond used within the range, which is never below the range's floor, or 0 if
+// there was none.
 func (g *Generator) Drop() (lastUsed int64) {
 	old := g.term.Load()
 	for old.state != stopped && (old.state == swapping || !g.term.CompareAndSwap(old, none(notStarted, old.pacer))) {
@@ -106,7 +106,7 @@ func (g *Generator) Drop() (lastUsed int64) {
 	return g.lastUsed(old, used)
 }
 
-// raise moves last and returns the value it had.
+// raise moves last to to(last) and returns its former value.
 func (g *Generator) raise(to func(int64) int64) int64 {
 	for {
 		last := g.last.Load()
@@ -119,8 +119,8 @@ func (g *Generator) raise(to func(int64) int64) int64 {
 	}
 }
 
-// lastUsed returns the end of the last tick used under t, of which used is the
-// value of last when t ended. It is not below t's floor, to which Adopt raised last.
+// lastUsed returns the end of the last tick used under t, given the value of last when
+// t ended. It is not below the floor of t, because Adopt raised last to it.
 func (g *Generator) lastUsed(t *term, used int64) int64 {
 	if t.state != held {
 		return 0
@@ -134,7 +134,7 @@ func (g *Generator) newTerm(r Range) (*term, error) {
 	}
 	first, last := g.layout.Ticks(r.Floor, r.Ceiling)
 	if r.Floor >= r.Ceiling || first > last {
-		return nil, fmt.Errorf("snowflake: the range of time (%d, %d] ms holds no whole tick of %v of the layout %v",
+		return nil, fmt.Errorf("snowflake: the time range (%d, %d] ms contains no whole tick of %v of the layout %v",
 			r.Floor, r.Ceiling, g.layout.TimeUnit, g.layout)
 	}
 	return &term{

@@ -27,7 +27,7 @@ type order struct {
 	Parent     *snowflake.ID
 }
 
-// In every dialect a column of type ID is a BIGINT, and a primary key of it is not
+// In every dialect a column of type ID is a BIGINT, and as a primary key it is not
 // AUTO_INCREMENT.
 func TestIDIsABigintInGORM(t *testing.T) {
 	t.Parallel()

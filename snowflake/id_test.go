@@ -131,10 +131,10 @@ func TestIDJSON(t *testing.T) {
 		require.Equal(t, want, id, text)
 	}
 	for text, want := range map[string]string{
-		`1.5`:                   "1.5 is not written as a whole number: write ids as strings",
-		`1.0`:                   "not written as a whole number",
-		`1e3`:                   "not written as a whole number",
-		`1.8446744073709552e19`: "not written as a whole number",
+		`1.5`:                   "1.5 is not written as an integer: write ids as strings",
+		`1.0`:                   "not written as an integer",
+		`1e3`:                   "not written as an integer",
+		`1.8446744073709552e19`: "not written as an integer",
 		`-1`:                    "not negative",
 		`9223372036854775808`:   "above 2^63-1",
 		`""`:                    "it is empty",
@@ -181,7 +181,7 @@ func TestIDScanAndValue(t *testing.T) {
 		{src: []byte("-1"), err: "not negative"},
 		{src: "x", err: "character 'x'"},
 		{src: nil, err: "scan into *ID or sql.Null[ID]"},
-		{src: 1.5, err: "a column of float64 is no id: use BIGINT"},
+		{src: 1.5, err: "cannot read an id from a column of float64: use BIGINT"},
 	} {
 		id := snowflake.ID(5)
 		err := id.Scan(c.src)
@@ -217,7 +217,7 @@ func FuzzIDText(f *testing.F) {
 			require.NoError(t, err)
 			require.Equal(t, id, back)
 		}
-		// math/big has 62 with the letter cases the other way round.
+		// math/big has the letter cases of base 62 the other way round.
 		swapped := strings.Map(func(r rune) rune {
 			switch {
 			case r >= 'a' && r <= 'z':
@@ -232,7 +232,7 @@ func FuzzIDText(f *testing.F) {
 	})
 }
 
-// What is read at all is read from the one text that is written for it.
+// Any text that parses is exactly the text that Format writes.
 func FuzzParseID(f *testing.F) {
 	for _, s := range []string{"", "0", "1", "-1", "007", "21", "AzL8n0Y58m7", "9223372036854775808", "٣"} {
 		f.Add(s)

@@ -16,9 +16,8 @@ type actor struct {
 	paused chan bool // true: done
 }
 
-// explore runs the actors that setup makes in every order of their steps, one at a
-// time, and calls the check that setup returned after each run. It returns the
-// number of orders.
+// explore runs the actors that setup returns in every order of their steps, one at a
+// time. After each run it calls setup's check. It returns the number of orders.
 func explore(t *testing.T, setup func(g *bench) (actors map[string]func(), check func() error)) int {
 	t.Helper()
 	orders := 0
@@ -76,14 +75,14 @@ func explore(t *testing.T, setup func(g *bench) (actors map[string]func(), check
 	}
 }
 
-// An issueLog is the ids that actors got, in the order in which they got them.
+// An issueLog records the ids that actors got, in order.
 type issueLog struct {
 	b      *bench
 	ids    []int64
 	faults []error
 }
 
-// issue returns an actor's body that takes batches of the sizes given.
+// issue returns the body of an actor that takes batches of the given sizes.
 func (l *issueLog) issue(sizes ...int64) func() {
 	return func() {
 		for _, n := range sizes {
@@ -103,8 +102,8 @@ func (l *issueLog) issue(sizes ...int64) func() {
 	}
 }
 
-// check tells of the first fault: an id twice, out of order, or outside of the
-// ranges (by worker id, with the last use that was reported for it).
+// check returns the first fault: a repeated id, ids out of order, or an id outside the
+// ranges, which are given by worker id with the last use reported for each.
 func (l *issueLog) check(ranges map[int64]Range, lastUsed map[int64]int64) error {
 	seen := map[int64]bool{}
 	for _, id := range l.ids {
@@ -119,7 +118,7 @@ func (l *issueLog) check(ranges map[int64]Range, lastUsed map[int64]int64) error
 		case seen[id]:
 			return fmt.Errorf("id %d twice", id)
 		case ms <= r.Floor || ms > r.Ceiling:
-			return fmt.Errorf("id of worker %d at %d outside of %+v", p.Worker, ms, r)
+			return fmt.Errorf("id of worker %d at %d outside %+v", p.Worker, ms, r)
 		case ended && ms > used:
 			return fmt.Errorf("id of worker %d at %d after the last use reported, %d", p.Worker, ms, used)
 		}
@@ -228,7 +227,8 @@ func TestEveryInterleavingOfIssuersADropAndAnAdoption(t *testing.T) {
 	require.Greater(t, n, 1000)
 }
 
-// A renewal and another range, both by a clock that was set back: ids go on in each order.
+// A renewal and then another range come from a clock that was set back. Ids go on in
+// every order.
 func TestEveryInterleavingOfIssuersAndAClockSetBack(t *testing.T) {
 	n := explore(t, func(b *bench) (map[string]func(), func() error) {
 		old, next := lent(9, t0, time.Minute), lent(2, t0-10_000, time.Minute)

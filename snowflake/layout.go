@@ -11,35 +11,34 @@ import (
 // DefaultEpoch is 2020-01-01 00:00:00 +08:00 in Unix milliseconds.
 const DefaultEpoch = 1577808000000
 
-// idBits is the number of bits of an id below the sign, which stays 0.
+// idBits is the number of bits of an id without the sign bit, which is always 0.
 const idBits = 63
 
-// Layout says which bits of an id hold what. From the top:
+// Layout defines the bits of an id. From the top:
 //
 //	0 | time | worker | business | sequence
 //
-// The zero Layout is the default: epoch 2020-01-01 +08:00, a tick of 1 ms,
-// 41 time bits (until 2089), 5 worker bits (32 workers) and 17 sequence bits
-// (131,072 ids a millisecond and worker). In any other Layout a zero field
-// takes the default stated on it.
+// The zero Layout is the default: epoch 2020-01-01 +08:00, ticks of 1 ms, 41 time bits
+// (until 2089), 5 worker bits (32 workers) and 17 sequence bits (131,072 ids per
+// millisecond and worker). In any other Layout each zero field takes its own default.
 //
-// All processes that share worker ids must use one Layout: it is pinned in the
-// center. A Layout is a value and safe for concurrent use.
+// All processes that share worker ids must use the same Layout; the center pins it.
+// A Layout is a value and safe for concurrent use.
 type Layout struct {
 	// Epoch is where time starts, in Unix milliseconds. Default: DefaultEpoch.
 	Epoch int64 `yaml:"epoch" json:"epoch" koanf:"epoch" mapstructure:"epoch" env:"EPOCH"`
-	// TimeUnit is the length of a tick, a whole number of milliseconds.
-	// Default: 1 ms.
+	// TimeUnit is the length of a tick, in whole milliseconds, 1 ms to 1 h. Default: 1
+	// ms.
 	TimeUnit time.Duration `yaml:"time_unit" json:"time_unit" koanf:"time_unit" mapstructure:"time_unit" env:"TIME_UNIT"`
-	// TimeBits is the width of the tick count. Default: what the other fields
-	// leave of 63.
+	// TimeBits is the width of the tick count. Default: what the other fields leave of
+	// 63 bits.
 	TimeBits uint8 `yaml:"time_bits" json:"time_bits" koanf:"time_bits" mapstructure:"time_bits" env:"TIME_BITS"`
 	// WorkerBits is the width of the worker id, 1 to 20. Default: 5.
 	WorkerBits uint8 `yaml:"worker_bits" json:"worker_bits" koanf:"worker_bits" mapstructure:"worker_bits" env:"WORKER_BITS"`
 	// BusinessBits is the width of the business number, 0 to 20. Default: 0.
 	BusinessBits uint8 `yaml:"business_bits" json:"business_bits" koanf:"business_bits" mapstructure:"business_bits" env:"BUSINESS_BITS"`
-	// SequenceBits is the width of the sequence within a tick, 1 to 31.
-	// Default: what worker and business leave of 22.
+	// SequenceBits is the width of the sequence within a tick, 1 to 31. Default: what
+	// worker and business leave of 22 bits.
 	SequenceBits uint8 `yaml:"sequence_bits" json:"sequence_bits" koanf:"sequence_bits" mapstructure:"sequence_bits" env:"SEQUENCE_BITS"`
 }
 
@@ -48,8 +47,7 @@ const (
 	maxBusinessBits = 20
 	maxSequenceBits = 31
 	defaultWorkers  = 5
-	// lowBits is what is left below 41 time bits.
-	lowBits = 22
+	lowBits         = 22 // below the 41 time bits of the default
 )
 
 // Twitter is the layout of Twitter's snowflake: 41/10/12, epoch
@@ -58,16 +56,17 @@ func Twitter() Layout {
 	return Layout{Epoch: 1288834974657, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 10, SequenceBits: 12}
 }
 
-// Discord is Discord's layout: 42/10/12, which is 41/10/12 for as long as ids are
-// positive, epoch 2015-01-01T00:00:00Z. Discord calls the upper half of the
-// worker bits the internal worker and the lower half the process.
+// Discord is Discord's layout, epoch 2015-01-01T00:00:00Z. Discord has 42/10/12 bits,
+// which is 41/10/12 as long as ids are positive. Discord calls the upper half of the
+// worker bits the internal worker id and the lower half the process id.
 func Discord() Layout {
 	l := Twitter()
 	l.Epoch = 1420070400000
 	return l
 }
 
-// Wide has 1,024 workers and 4,096 ids a millisecond: 41/10/12, DefaultEpoch.
+// Wide is a layout of 1,024 workers with 4,096 ids per millisecond each: 41/10/12,
+// DefaultEpoch.
 func Wide() Layout {
 	l := Twitter()
 	l.Epoch = DefaultEpoch
@@ -80,16 +79,16 @@ func Yitter() Layout {
 	return Layout{Epoch: 1582136402000, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 6, SequenceBits: 6}
 }
 
-// JSSafe is a layout whose ids fit the 2^53 that a JavaScript number holds:
-// 41/6/6, DefaultEpoch, 64 ids a millisecond and worker.
+// JSSafe is a layout whose ids stay below 2^53, so that JavaScript numbers hold them:
+// 41/6/6, DefaultEpoch, 64 ids per millisecond and worker.
 func JSSafe() Layout {
 	l := Yitter()
 	l.Epoch = DefaultEpoch
 	return l
 }
 
-// Preset returns the layout of that name: default, twitter, discord, wide,
-// yitter or jssafe, in any case. An empty name is default.
+// Preset returns the layout with the given name: default, twitter, discord, wide,
+// yitter or jssafe, in any case. The empty name means default.
 func Preset(name string) (Layout, error) {
 	switch strings.ToLower(name) {
 	case "", "default":
@@ -128,7 +127,7 @@ func (l Layout) WithDefaults() Layout {
 	return l
 }
 
-// Validate reports every fault of l, defaults filled in, in one error, or nil.
+// Validate fills in defaults and returns all faults of l joined into one error, or nil.
 // It does not look at the clock: see CheckTime.
 func (l Layout) Validate() error {
 	l = l.WithDefaults()
@@ -152,7 +151,7 @@ func (l Layout) Validate() error {
 		fault("sequence bits %d are not 1 to %d", l.SequenceBits, maxSequenceBits)
 	}
 	if l.TimeBits < 1 {
-		fault("no bits are left for the time: make worker, business or sequence narrower")
+		fault("no bits are left for the time: use fewer bits for worker, business or sequence")
 	}
 	if sum := l.Bits(); sum > idBits {
 		fault("time %d + worker %d + business %d + sequence %d bits are %d: an id has %d",
@@ -161,19 +160,19 @@ func (l Layout) Validate() error {
 	return errors.Join(errs...)
 }
 
-// MinLife is how long the time field of a layout in use must last at least.
+// MinLife is the minimum time for which a layout in use must last.
 const MinLife = 365 * 24 * time.Hour
 
-// CheckTime returns an error where now, which is the time to issue ids at, does
-// not lie within the time field of l or leaves it less than MinLife.
+// CheckTime returns an error unless ids can be issued at now: the epoch has passed, and
+// the time field of l lasts for at least MinLife.
 func (l Layout) CheckTime(now time.Time) error {
 	l = l.WithDefaults()
 	if ms := now.UnixMilli(); ms < l.Epoch {
-		return fmt.Errorf("snowflake: layout: epoch %d (%s) lies after now (%s): choose an earlier one",
+		return fmt.Errorf("snowflake: layout: epoch %d (%s) lies after now (%s): choose an earlier epoch",
 			l.Epoch, stamp(time.UnixMilli(l.Epoch)), stamp(now))
 	}
 	if end := l.Ends(); end.Sub(now) < MinLife {
-		return fmt.Errorf("snowflake: layout: its %d time bits of %v end at %s, less than a year from now (%s): choose a later epoch, more time bits or a longer unit",
+		return fmt.Errorf("snowflake: layout: %d time bits of %v end at %s, less than a year from now (%s): choose a later epoch, more time bits or a longer unit",
 			l.TimeBits, l.TimeUnit, stamp(end), stamp(now))
 	}
 	return nil
@@ -181,8 +180,8 @@ func (l Layout) CheckTime(now time.Time) error {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// Bits returns the bits that an id of l uses, defaults filled in, at most 63 in a
-// valid layout. An id of 53 bits or fewer survives a JavaScript number.
+// Bits returns the number of bits that ids of l use, with defaults filled in; it is at
+// most 63 in a valid layout. JavaScript numbers hold ids of up to 53 bits.
 func (l Layout) Bits() int {
 	l = l.WithDefaults()
 	return int(l.TimeBits) + int(l.WorkerBits) + int(l.BusinessBits) + int(l.SequenceBits)
@@ -191,52 +190,51 @@ func (l Layout) Bits() int {
 // Workers returns the number of worker ids, 2^WorkerBits.
 func (l Layout) Workers() int64 { return 1 << l.WithDefaults().WorkerBits }
 
-// PerTick returns the number of ids that one worker has in one tick for one
-// business number, 2^SequenceBits.
+// PerTick returns the number of ids per tick, worker and business number,
+// 2^SequenceBits.
 func (l Layout) PerTick() int64 { return 1 << l.WithDefaults().SequenceBits }
 
-// Ends returns when the time field runs out, which for a wide field of long ticks
-// is where milliseconds run out of an int64.
+// Ends returns when the time field runs out, or, if that is earlier, when milliseconds
+// overflow an int64.
 func (l Layout) Ends() time.Time {
 	l = l.WithDefaults()
 	return time.UnixMilli(l.Epoch + (l.maxTick()+1)*l.unit())
 }
 
-// String returns the layout's fingerprint, which is equal for two layouts exactly
-// if they give the same ids, such as "epoch=1577808000000 unit=1ms bits=41/5/0/17"
-// (time/worker/business/sequence).
+// String returns the layout's fingerprint, such as "epoch=1577808000000 unit=1ms
+// bits=41/5/0/17" (time/worker/business/sequence). Two layouts have the same
+// fingerprint exactly if they produce the same ids.
 func (l Layout) String() string {
 	l = l.WithDefaults()
 	return fmt.Sprintf("epoch=%d unit=%v bits=%d/%d/%d/%d",
 		l.Epoch, l.TimeUnit, l.TimeBits, l.WorkerBits, l.BusinessBits, l.SequenceBits)
 }
 
-// Ticks returns the first and the last tick that lie wholly within the
-// milliseconds (floor, ceiling]; first is greater than last if none does.
-// Two ranges that do not overlap have no tick in common, whatever the unit.
-// It is the one place where milliseconds of a range become ticks.
+// Ticks returns the first and last tick that lie wholly within the milliseconds (floor,
+// ceiling]. If there is none, first is greater than last. Ranges that do not overlap
+// share no tick, whatever the time unit.
 func (l Layout) Ticks(floor, ceiling int64) (first, last int64) {
 	l = l.WithDefaults()
 	unit := l.unit()
-	// Bounded by the epoch before anything is added, no value overflows.
+	// Bounding by the epoch first keeps the sums from overflowing.
 	first = ceilDiv(max(floor, l.Epoch-1)-l.Epoch+1, unit)
 	last = min(l.maxTick(), floorDiv(max(ceiling, l.Epoch-1)-l.Epoch+1, unit)-1)
 	return first, last
 }
 
-// TickTime returns when the tick starts.
+// TickTime returns the time at which the tick starts.
 func (l Layout) TickTime(tick int64) time.Time {
 	l = l.WithDefaults()
 	return time.UnixMilli(l.Epoch + tick*l.unit())
 }
 
-// endOf returns the last millisecond of the tick: the mark below which no
-// successor may start once the tick was used.
+// endOf returns the last millisecond of the tick. Once the tick was used, no successor
+// may start below it.
 func (l Layout) endOf(tick int64) int64 { return l.Epoch + (tick+1)*l.unit() - 1 }
 
 func (l Layout) unit() int64 { return int64(l.TimeUnit / time.Millisecond) }
 
-// maxTick returns the last tick that has a place in the time field and an end in
+// maxTick returns the last tick that fits the time field and ends within an int64 of
 // milliseconds.
 func (l Layout) maxTick() int64 {
 	return min(1<<l.TimeBits, (math.MaxInt64-l.Epoch)/l.unit()) - 1

@@ -122,11 +122,11 @@ func TestCheckTime(t *testing.T) {
 	require.ErrorContains(t, l.CheckTime(l.Ends().Add(-MinLife+time.Millisecond)), "less than a year from now")
 	require.ErrorContains(t, l.CheckTime(l.Ends().Add(time.Hour)), "choose a later epoch, more time bits or a longer unit")
 	require.ErrorContains(t, l.CheckTime(epoch.Add(-time.Millisecond)), "lies after now")
-	// A field that no clock runs out of is not taken for one that ran out.
+	// A time field beyond the reach of any clock has not run out.
 	require.NoError(t, Layout{TimeUnit: time.Hour, SequenceBits: 1}.CheckTime(time.Now()))
 }
 
-// The end of a wide field of long ticks saturates, and so does the last tick.
+// With a wide field and long ticks, the end and the last tick saturate.
 func TestEndsSaturates(t *testing.T) {
 	t.Parallel()
 	l := Layout{TimeUnit: time.Hour, SequenceBits: 1, WorkerBits: 1}.WithDefaults()
@@ -136,7 +136,7 @@ func TestEndsSaturates(t *testing.T) {
 	require.Positive(t, l.endOf(last))
 	require.Equal(t, l.Ends().UnixMilli()-1, l.endOf(last))
 	_, err := l.Decode(math.MaxInt64)
-	require.ErrorContains(t, err, "no tick")
+	require.ErrorContains(t, err, "its time is beyond the layout")
 }
 
 func TestTicks(t *testing.T) {
@@ -155,8 +155,8 @@ func TestTicks(t *testing.T) {
 		{ms, 0, e - 1, 0, -1},
 		{ms, 0, 5, 0, -1},
 		{tens, e - 1, e + 9, 0, 0}, // exactly one tick
-		{tens, e, e + 19, 1, 1},    // a tick that began before the range is not in it
-		{tens, e, e + 18, 1, 0},    // nor one that ends after it
+		{tens, e, e + 19, 1, 1},    // a tick that begins before the range is excluded
+		{tens, e, e + 18, 1, 0},    // so is one that ends after it
 		{tens, e + 9, e + 100, 1, 9},
 		{tens, e + 10, e + 12, 2, 0},
 		{ms, math.MinInt64, math.MaxInt64, 0, 1<<41 - 1},
@@ -167,8 +167,8 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// Ticks of a range lie wholly within it, none that does is left out, and a range
-// that begins where another ends shares none with it.
+// Ticks of a range lie wholly within it, no such tick is left out, and adjacent ranges
+// share none.
 func FuzzTicks(f *testing.F) {
 	f.Add(int64(DefaultEpoch), int64(1), int64(DefaultEpoch+10), int64(25), int64(40))
 	f.Add(int64(1), int64(10), int64(0), int64(math.MaxInt64), int64(0))

@@ -2,26 +2,29 @@ package snowflake
 
 import "time"
 
-// A pacer is two clocks: the center's, as far as a term knows it, and that of the lead,
-// which a burst may run ahead of by MaxAhead. They are the same but where the center's
-// clock was set back, and where the range begins above it. The clock of the lead then
-// goes on from where it was, or begins with the range, and the center's catches up.
+// A pacer combines two clocks: the center's clock, as far as a term knows it, and the
+// lead clock, ahead of which a burst may run by MaxAhead. They differ only if the
+// center's clock stepped back, or if the range begins above it. Then the lead clock
+// goes on from where it was, or starts with the range, until the center's clock has
+// caught up.
 //
-// Ids cannot go back, and the center extends the range only when its clock is within TTL
-// of the range's end. What is left of the range has to last until then, so the clock of
-// the lead goes on at the pace at which both clocks meet MaxAhead before that end:
-// left/(left+back), where back is how far the center's clock is behind, and left what is
-// left of the range without MaxAhead. The pace is at most 1. So no id lies further than
-// MaxAhead above the highest time that the center's clock showed, or would show had it
-// gone on from there, or above the beginning of the range.
+// Ids cannot go back, and the center extends the range only when its clock is within
+// TTL of the range's end. The rest of the range must last until then. The lead clock
+// therefore slows down so that both clocks meet MaxAhead before that end. Its pace is
+// left/(left+back), at most 1, where back is how far the center's clock is behind and
+// left is the rest of the range without MaxAhead.
+//
+// So no id lies more than MaxAhead above the beginning of the range or the highest time
+// of the center's clock, whichever is later. The highest time is the one that the clock
+// showed, or would show if it had not stepped back.
 type pacer struct {
 	anchor int64   // ns from the epoch to the generator's start, by the center's clock
-	level  int64   // Elapsed, ns, when the center's clock catches up
-	pace   float64 // of the clock of the lead until then
+	level  int64   // Elapsed in ns when the center's clock has caught up
+	pace   float64 // of the lead clock until then
 }
 
-// lead returns the clock of the lead at mono, as the Elapsed at which the center's clock
-// shows the same.
+// lead returns the lead clock at mono, as the Elapsed at which the center's clock shows
+// the same time.
 func (p pacer) lead(mono int64) int64 {
 	if mono >= p.level {
 		return mono
@@ -29,7 +32,7 @@ func (p pacer) lead(mono int64) int64 {
 	return p.level - int64(float64(p.level-mono)*p.pace)
 }
 
-// setPace lets t's clock of the lead go on from old's.
+// setPace continues old's lead clock in t.
 func (g *Generator) setPace(t *term, old pacer) {
 	mono := g.mono()
 	lead := max(old.anchor+old.lead(mono), t.lo>>g.seqBits*g.unit) - t.anchor
@@ -40,16 +43,16 @@ func (g *Generator) setPace(t *term, old pacer) {
 	t.pace = float64(t.level-lead) / float64(t.level-mono)
 }
 
-// tick returns the center's time at mono as far as t knows it.
+// tick returns the center's time at mono, as far as t knows it, in ticks.
 func (g *Generator) tick(t *term, mono int64) int64 {
 	ns := t.anchor + mono
 	if g.unit == int64(time.Millisecond) {
-		return ns / int64(time.Millisecond) // a division by a constant is much faster
+		return ns / int64(time.Millisecond) // dividing by a constant is much faster
 	}
 	return ns / g.unit
 }
 
-// until returns how long it takes until the lead allows the value v, which it does not.
+// until returns how long it takes until the lead allows v.
 func (g *Generator) until(t *term, v int64) time.Duration {
 	mono := (v>>g.seqBits-g.ahead)*g.unit - t.anchor
 	if mono < t.level {
@@ -58,7 +61,7 @@ func (g *Generator) until(t *term, v int64) time.Duration {
 	return time.Duration(max(1, mono-g.mono()))
 }
 
-// Lead returns how far the last id lies ahead of the clock, or 0.
+// Lead returns how far the last id is ahead of the clock, or 0.
 func (g *Generator) Lead() time.Duration {
 	t := g.term.Load()
 	if t.state != held {

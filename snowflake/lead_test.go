@@ -10,21 +10,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A lender is a center as a generator sees it: a clock, which can be set, and a range,
-// which it extends as centers do.
+// A lender is a center as a generator sees it: a settable clock, and a range that it
+// extends as centers do.
 type lender struct {
 	*bench
 	t      testing.TB
-	offset time.Duration // of its clock from the generator's, which begins at t0
+	offset time.Duration // of its clock from the generator's, which starts at t0
 	ttl    time.Duration
 	r      Range
 
-	highest time.Duration // what the clock would have come to from t0, had it never been set back
+	highest time.Duration // the clock, since t0, had it never been set back
 	from    int64         // the tick that the lead is measured from
 	prev    int64         // the last value
 	made    int64         // values
 	issued  time.Duration // when the last was made
-	gap     time.Duration // the longest time without
+	gap     time.Duration // the longest time without a value
 }
 
 func newLender(t testing.TB, l Layout, ttl time.Duration, opts ...Option) *lender {
@@ -34,7 +34,7 @@ func newLender(t testing.TB, l Layout, ttl time.Duration, opts ...Option) *lende
 	return c
 }
 
-// shows is the center's clock, Unix ms.
+// shows returns the clock of the center in Unix ms.
 func (c *lender) shows() int64 { return t0 + (c.Elapsed() + c.offset).Milliseconds() }
 
 // renew extends the range to TTL from the center's clock, and never lowers its end.
@@ -46,7 +46,7 @@ func (c *lender) renew() {
 	c.r, c.highest = next, max(c.highest, c.Elapsed()+c.offset)
 }
 
-// pass lets d pass, in steps, while n ids are asked for in each tick.
+// pass advances the clock by d in steps and asks for n ids in each tick.
 func (c *lender) pass(d, step time.Duration, n int64) {
 	for ; d > 0; d -= step {
 		c.advance(step)
@@ -55,7 +55,7 @@ func (c *lender) pass(d, step time.Duration, n int64) {
 	}
 }
 
-// want asks for n ids and looks at what comes.
+// want asks for n ids and checks what it gets.
 func (c *lender) want(n int64) {
 	lo, hi := c.layout.Ticks(c.r.Floor, c.r.Ceiling)
 	first, _ := c.layout.Ticks(t0-1+c.highest.Milliseconds(), c.r.Ceiling)
@@ -82,8 +82,8 @@ func (c *lender) want(n int64) {
 	c.gap = max(c.gap, c.Elapsed()-c.issued)
 }
 
-// When the center's clock is set back, ids go on at once, at a pace at which the rest of
-// the range lasts until the clock has caught up.
+// When the center's clock is set back, ids go on at once. Their pace lets the rest of
+// the range last until the clock has caught up.
 func TestCenterSetBack(t *testing.T) {
 	t.Parallel()
 	const ttl, renewal = 30 * time.Second, 10 * time.Second
@@ -92,7 +92,7 @@ func TestCenterSetBack(t *testing.T) {
 			5 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond, time.Second, 1500 * time.Millisecond,
 			2 * time.Second, 3 * time.Second, 10 * time.Second, 26 * time.Second, time.Minute, time.Hour,
 		} {
-			for _, share := range []float64{0.1, 10.0 / 64, 2} { // of what the layout has
+			for _, share := range []float64{0.1, 10.0 / 64, 2} { // of what the layout holds
 				t.Run(fmt.Sprintf("%s/%v/%v", name, back, share), func(t *testing.T) {
 					t.Parallel()
 					c := newLender(t, l, ttl)
@@ -123,15 +123,15 @@ func TestCenterSetBack(t *testing.T) {
 	}
 }
 
-// lend lends another worker id, from above floor on.
+// lend lends a range of another worker id, above floor.
 func (c *lender) lend(worker int64, floor, ceiling int64) {
 	c.r = Range{Worker: worker, Floor: floor, Ceiling: ceiling, Now: c.shows(), At: c.Elapsed()}
 	c.adopt(c.t, c.r)
 	c.highest = max(c.highest, c.Elapsed()+c.offset, time.Duration(floor+1-t0)*time.Millisecond)
 }
 
-// A range may begin above the center's clock, and grow as that goes on: ids come from
-// its begin on, at a pace that the growth bears.
+// A range may begin above the center's clock and grow as the clock advances. Ids start
+// at its beginning, at a pace that the growth sustains.
 func TestRangeAboveTheClock(t *testing.T) {
 	c := newLender(t, JSSafe(), 30*time.Second)
 	c.lend(2, t0+29_750, t0+30_000)
@@ -142,7 +142,7 @@ func TestRangeAboveTheClock(t *testing.T) {
 	require.Zero(t, c.gap)
 	require.Zero(t, c.Lead())
 
-	// All that there is, if that is asked for.
+	// Take everything that is available.
 	c = newLender(t, JSSafe(), 30*time.Second)
 	c.lend(2, t0+29_750, t0+30_000)
 	c.want(1 << 20)
@@ -155,8 +155,8 @@ func TestRangeAboveTheClock(t *testing.T) {
 	require.LessOrEqual(t, c.Lead(), 2*time.Second)
 }
 
-// What the lead is measured from goes on where a range is taken away or lost and another
-// is lent by a clock that was set back.
+// The lead clock goes on when a range is dropped or lost and the next one comes from a
+// clock that was set back.
 func TestLeadGoesOnUnderAnotherRange(t *testing.T) {
 	for name, end := range map[string]func(*lender){
 		"lost":    func(*lender) {},
@@ -177,7 +177,7 @@ func TestLeadGoesOnUnderAnotherRange(t *testing.T) {
 	}
 }
 
-// Who waits wakes up when the clock of the lead has come on by a tick, and not before.
+// A waiter wakes up when the lead clock has advanced by a tick, and not before.
 func TestWaitWhileTheCenterIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := JSSafe()
@@ -188,7 +188,7 @@ func TestWaitWhileTheCenterIsBehind(t *testing.T) {
 		_, err = g.Adopt(r)
 		require.NoError(t, err)
 		back := r
-		back.Now -= 261_000 // 29 s are left, without MaxAhead: a tenth of the pace
+		back.Now -= 261_000 // 29 s are left without MaxAhead, so the pace is a tenth
 		require.True(t, g.Extend(r, back))
 		require.NoError(t, g.NextIDs(t.Context(), make([]int64, 64*1000)))
 		for g.Lead() < 262*time.Second {
@@ -202,9 +202,9 @@ func TestWaitWhileTheCenterIsBehind(t *testing.T) {
 	})
 }
 
-// Whatever the center's clock does between renewals, and whatever it lends: ids rise,
-// lie in the range, run no further ahead than MaxAhead, and come at the pace at which
-// what is left of the range lasts.
+// Whatever the center's clock does between renewals, and whatever it lends, ids ascend,
+// lie in the range and run no further ahead than MaxAhead. They come at the pace at
+// which the rest of the range lasts.
 func FuzzCenterSetBack(f *testing.F) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {

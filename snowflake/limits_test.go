@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The lead of a burst ends at the ceiling, however much of it would be left: what is
-// compared is the time in the id.
+// The lead of a burst ends at the ceiling, however much of it is left. The time in the
+// id counts, not the clock.
 func TestLeadEndsAtTheCeiling(t *testing.T) {
 	b := newBench(t, JSSafe())
 	r := Range{Worker: 1, Floor: t0 - 1, Ceiling: t0 + 4, Now: t0}
@@ -58,7 +58,7 @@ func TestExtendKeepsWorkerAndFloor(t *testing.T) {
 	require.EqualValues(t, 1, b.next(t).Worker)
 }
 
-// Where the last use is the last of its tick, to end a tick moves nothing.
+// If the last use is the last value of its tick, ending the tick moves nothing.
 func TestEveryInterleavingAtTheEndOfATick(t *testing.T) {
 	n := explore(t, func(b *bench) (map[string]func(), func() error) {
 		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
@@ -82,7 +82,7 @@ func TestEveryInterleavingAtTheEndOfATick(t *testing.T) {
 	require.Greater(t, n, 100)
 }
 
-// No id is 0, not even the first of worker 0 in the tick of the epoch.
+// No id is 0, not even the first one of worker 0 in the first tick of the epoch.
 func TestNoIDIsZero(t *testing.T) {
 	t.Parallel()
 	for range 100 {

@@ -7,14 +7,15 @@ import (
 
 // Parts are the fields of an id.
 type Parts struct {
-	Time     time.Time // when its tick starts, UTC; it may lie ahead of the clock, see Generator
+	Time     time.Time // start of the tick, UTC; may be ahead of the clock, see Generator
 	Worker   int64
 	Business int64
 	Sequence int64
 }
 
-// Decode takes an id apart. It is the inverse of Encode and fails only on an id
-// that l cannot have issued: zero or below, or with bits set above the layout's.
+// Decode splits an id into its fields. It is the inverse of Encode. It fails only on an
+// id that l cannot have issued: one that is not positive, or whose time is beyond the
+// layout.
 func (l Layout) Decode(id int64) (Parts, error) {
 	l = l.WithDefaults()
 	if id <= 0 {
@@ -22,7 +23,7 @@ func (l Layout) Decode(id int64) (Parts, error) {
 	}
 	tick := id >> (l.WorkerBits + l.BusinessBits + l.SequenceBits)
 	if tick > l.maxTick() {
-		return Parts{}, fmt.Errorf("snowflake: decode %d: its time is no tick of the layout %v: see whether it has another", id, l)
+		return Parts{}, fmt.Errorf("snowflake: decode %d: its time is beyond the layout %v: decode it with the layout that issued it", id, l)
 	}
 	return Parts{
 		Time:     l.TickTime(tick).UTC(),
@@ -32,14 +33,14 @@ func (l Layout) Decode(id int64) (Parts, error) {
 	}, nil
 }
 
-// Encode puts an id together. A time within a tick stands for the tick; every
-// part must fit its field, and not all may be zero.
+// Encode composes an id from its fields. The time is rounded down to its tick. Each
+// field must fit the layout, and not all may be zero.
 func (l Layout) Encode(p Parts) (int64, error) {
 	l = l.WithDefaults()
 	tick := floorDiv(p.Time.UnixMilli()-l.Epoch, l.unit())
 	switch {
 	case tick < 0 || tick > l.maxTick():
-		return 0, fmt.Errorf("snowflake: encode: time %s is outside of the layout's %s to %s",
+		return 0, fmt.Errorf("snowflake: encode: time %s is not within the layout's %s to %s",
 			stamp(p.Time), stamp(l.TickTime(0)), stamp(l.Ends()))
 	case p.Worker < 0 || p.Worker >= 1<<l.WorkerBits:
 		return 0, fmt.Errorf("snowflake: encode: worker %d is not 0 to %d", p.Worker, int64(1)<<l.WorkerBits-1)
@@ -51,7 +52,7 @@ func (l Layout) Encode(p Parts) (int64, error) {
 	id := tick<<(l.WorkerBits+l.BusinessBits+l.SequenceBits) | p.Worker<<(l.BusinessBits+l.SequenceBits) |
 		p.Business<<l.SequenceBits | p.Sequence
 	if id == 0 {
-		return 0, fmt.Errorf("snowflake: encode: all parts are 0, and 0 is no id")
+		return 0, fmt.Errorf("snowflake: encode: all parts are 0, and 0 is not an id")
 	}
 	return id, nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The layout of a known issuer with a business number: server 5, business 5,
-// sequence 12 bits, from 2019-05-05 at +08:00.
+// The layout of a known issuer with a business number: 5 server bits, 5 business bits,
+// 12 sequence bits, epoch 2019-05-05 +08:00.
 func serverBusiness() Layout {
 	return Layout{Epoch: 1556985600000, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 5, BusinessBits: 5, SequenceBits: 12}
 }
@@ -67,16 +67,16 @@ func TestEncodeRefuses(t *testing.T) {
 		edit func(*Parts)
 		want string
 	}{
-		{"before the epoch", func(p *Parts) { p.Time = l.TickTime(0).Add(-1) }, "is outside of the layout's 2019-05-04T16:00:00Z to 2089-"},
-		{"no time", func(p *Parts) { p.Time = time.Time{} }, "time 0001-01-01T00:00:00Z is outside"},
-		{"after the end", func(p *Parts) { p.Time = l.Ends() }, "is outside"},
+		{"before the epoch", func(p *Parts) { p.Time = l.TickTime(0).Add(-1) }, "is not within the layout's 2019-05-04T16:00:00Z to 2089-"},
+		{"no time", func(p *Parts) { p.Time = time.Time{} }, "time 0001-01-01T00:00:00Z is not within"},
+		{"after the end", func(p *Parts) { p.Time = l.Ends() }, "is not within"},
 		{"worker high", func(p *Parts) { p.Worker = 32 }, "worker 32 is not 0 to 31"},
 		{"worker negative", func(p *Parts) { p.Worker = -1 }, "worker -1 is not 0 to 31"},
 		{"business high", func(p *Parts) { p.Business = 32 }, "business number 32 is not 0 to 31"},
 		{"business negative", func(p *Parts) { p.Business = -1 }, "business number -1"},
 		{"sequence high", func(p *Parts) { p.Sequence = 4096 }, "sequence 4096 is not 0 to 4095"},
 		{"sequence negative", func(p *Parts) { p.Sequence = -1 }, "sequence -1"},
-		{"all zero", func(p *Parts) { p.Time = l.TickTime(0) }, "0 is no id"},
+		{"all zero", func(p *Parts) { p.Time = l.TickTime(0) }, "0 is not an id"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +91,7 @@ func TestEncodeRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "business number 1 is not 0 to 0")
 }
 
-// A time within a tick stands for the tick.
+// A time within a tick is rounded down to the tick.
 func TestEncodeWithinATick(t *testing.T) {
 	t.Parallel()
 	l := Layout{TimeUnit: 10 * time.Millisecond}
@@ -114,7 +114,7 @@ func TestDecodeAndEncodeAllocateNothing(t *testing.T) {
 	}))
 }
 
-// Whatever an id decodes to encodes to that id, in every valid layout.
+// In every valid layout, encoding the parts of an id returns that id.
 func FuzzDecodeEncode(f *testing.F) {
 	f.Add(int64(175928847299117063), int64(1420070400000), int64(1), uint8(41), uint8(10), uint8(0), uint8(12))
 	f.Add(int64(1369734562062337), int64(1556985600000), int64(1), uint8(41), uint8(5), uint8(5), uint8(12))

@@ -2,27 +2,32 @@ package snowflake
 
 import "time"
 
-// Reading the clock takes several times as long as all else of an id. In a rush NextID
-// reads it for one id of stride, and for the first id of each tick; the ids between
-// take the next value, in the tick that the last one had.
+// Reading the clock costs several times as much as the rest of an id. During a rush,
+// NextID reads it only for one id in stride and for the first id of each tick. The ids
+// between take the next value, in the tick of the id before.
 //
-// A rush begins with the id that is number rushBegin of its tick. It ends when the clock
-// shows the last id to be older than a tick, so that at no steady rate ids are older than
-// two; when a goroutine that looks each millisecond finds less than rushRate, so that
-// none is after a pause; and with its term. Where the rate falls at once and no
-// processor is free for that goroutine, up to stride-1 ids have the time of the last
-// look: as ids of a goroutine that was preempted with them in its hand.
+// A rush begins at sequence number rushBegin of a tick. It ends
 //
-// An id whose time is a little old is as safe as any: what keeps it unique is that its
-// value was never taken and lies within the range.
+//   - when the clock shows that the last id is more than a tick old, so that at a
+//     steady rate no id is older than two ticks;
+//   - when a goroutine that checks the rate every rushLook finds it below rushRate, so
+//     that no id is old after a pause;
+//   - with its term.
+//
+// If the rate drops suddenly while no processor is free for that goroutine, up to
+// stride-1 ids carry the time of the last clock read. Ids of a goroutine that was
+// preempted before it could use them are no younger.
+//
+// An id with a slightly old time is as safe as any: it is unique because its value was
+// never taken before and lies within the range.
 const (
 	stride    = 16               // a power of 2
-	rushBegin = 512              // a multiple of stride, above where a tick begins
-	rushRate  = 256              // ids a millisecond
-	rushLook  = time.Millisecond // how often the rate is looked at
+	rushBegin = 512              // a multiple of stride, above the first sequence number of a tick
+	rushRate  = 256              // ids per millisecond
+	rushLook  = time.Millisecond // how often the rate is checked
 )
 
-// next is NextID with the bits of a business number.
+// next is NextID for a business number, given as shifted bits.
 func (g *Generator) next(business int64) (int64, error) {
 	if v, t := g.follow(); t != nil {
 		return g.id(t, v) | business, nil
@@ -30,16 +35,16 @@ func (g *Generator) next(business int64) (int64, error) {
 	return g.nextByClock(business)
 }
 
-// follow reserves the value after last, without the clock. Where it reserves none the
-// term is nil.
+// follow reserves the value after last without reading the clock. If it reserves none,
+// the term is nil.
 func (g *Generator) follow() (int64, *term) {
-	// As in take: last before term, and the value that goes into the id is compared.
+	// As in take, load last before term, and swap against the value loaded.
 	last := g.last.Load()
 	g.pause(loadedLast)
 	t := g.term.Load()
 	g.pause(loadedTerm)
-	// A tick begins with a multiple of stride: the lead, which ends with a tick, is as
-	// the clock has allowed it.
+	// A tick begins at a multiple of stride, where the clock is read. The lead ends
+	// with a tick, so ids in between cannot exceed it.
 	if v := last + 1; t.rush.Load() == rushing && v&(stride-1) != 0 && v <= t.hi && g.last.CompareAndSwap(last, v) {
 		return v, t
 	}
@@ -61,14 +66,14 @@ func (g *Generator) nextByClock(business int64) (int64, error) {
 	return g.id(t, v) | business, nil
 }
 
-// What the rush of a term can be. One goroutine looks at it unless it is calm.
+// States of term.rush. While it is not calm, one goroutine watches the rate.
 const (
 	calm    int32 = iota
-	rushing       // NextID reads the clock for one id of stride
-	easing        // the rush is over, and the goroutine has not seen it yet
+	rushing       // NextID reads the clock for one id in stride
+	easing        // the rush is over, but the goroutine has not noticed yet
 )
 
-// rush begins a rush and looks when it ends.
+// rush begins a rush and starts the goroutine that ends it.
 func (g *Generator) rush(t *term) {
 	if !t.rush.CompareAndSwap(calm, rushing) {
 		return

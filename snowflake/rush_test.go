@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rushing has the generator in a rush that does not end.
+// rushing puts the generator into a rush that does not end.
 func (b *bench) rushing() { b.term.Load().rush.Store(rushing) }
 
-// hurried is a generator on the real clock with its range.
+// hurried returns a generator on the real clock and its range.
 func hurried(t *testing.T) (*Generator, Range) {
 	g, err := NewGenerator(Layout{})
 	require.NoError(t, err)
@@ -27,7 +27,7 @@ func hurried(t *testing.T) (*Generator, Range) {
 	return g, r
 }
 
-// hurry makes ids as fast as it can until done, which is looked at after each.
+// hurry issues ids as fast as it can until done returns true.
 func (g *Generator) hurry(t *testing.T, done func() bool) {
 	last := int64(0)
 	for start := time.Now(); !done(); {
@@ -36,7 +36,7 @@ func (g *Generator) hurry(t *testing.T, done func() bool) {
 			t.Fatalf("%d after %d: %v", id, last, err)
 		}
 		if last = id; time.Since(start) > 30*time.Second {
-			t.Fatal("it never came")
+			t.Fatal("the condition was not met within 30s")
 		}
 	}
 }
@@ -47,14 +47,14 @@ func TestRushBeginsAndEnds(t *testing.T) {
 	g.hurry(t, func() bool { return rush.Load() == rushing })
 	require.Eventually(t, func() bool { return rush.Load() == calm }, 30*time.Second, time.Millisecond)
 
-	// After it ids have the time of the clock.
+	// After the rush, ids carry the time of the clock.
 	before := g.tick(g.term.Load(), g.mono())
 	id, err := g.NextID()
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, id>>g.tsShift, before)
 }
 
-// TestRushEndsWithItsTerm, though ids go on to come as fast under the next one.
+// A rush ends with its term, even if ids come as fast under the next term.
 func TestRushEndsWithItsTerm(t *testing.T) {
 	g, r := hurried(t)
 	old := g.term.Load()
@@ -67,7 +67,7 @@ func TestRushEndsWithItsTerm(t *testing.T) {
 	g.hurry(t, func() bool { return next.rush.Load() == rushing })
 }
 
-// TestRushReadsTheClock for one id of stride, and for the first of a tick.
+// A rush reads the clock for one id in stride and for the first id of a tick.
 func TestRushReadsTheClock(t *testing.T) {
 	reads := 0
 	g, err := NewGenerator(Layout{}, WithClock(func() time.Duration { reads++; return 0 }))
@@ -86,8 +86,8 @@ func TestRushReadsTheClock(t *testing.T) {
 	require.Equal(t, 101, reads)
 }
 
-// TestRushEndsByTheClock, though the goroutine that looks never runs: at most stride-1
-// ids are older than a tick.
+// The clock ends a rush even if the watching goroutine never runs: at most stride-1 ids
+// are older than a tick.
 func TestRushEndsByTheClock(t *testing.T) {
 	b := newBench(t, Layout{})
 	b.adopt(t, lent(1, t0, time.Minute))
@@ -104,8 +104,8 @@ func TestRushEndsByTheClock(t *testing.T) {
 	require.Equal(t, easing, b.term.Load().rush.Load())
 }
 
-// TestRushesHaveOneWatcher, though the process stands still for ticks again and again and
-// goes on before the watcher does; and none when they are over.
+// Rushes have one watcher, even if the process stops for ticks again and again and
+// resumes before the watcher does. When they are over, there is none.
 func TestRushesHaveOneWatcher(t *testing.T) {
 	var elapsed, reads atomic.Int64
 	g, err := NewGenerator(Layout{}, WithClock(func() time.Duration { reads.Add(1); return time.Duration(elapsed.Load()) }))
@@ -115,10 +115,10 @@ func TestRushesHaveOneWatcher(t *testing.T) {
 	tm := b.term.Load()
 	synctest.Test(t, func(t *testing.T) {
 		defer func() {
-			elapsed.Add(int64(time.Hour)) // all see a lull
+			elapsed.Add(int64(time.Hour)) // every watcher sees a lull
 			time.Sleep(2 * rushLook)
 		}()
-		// looks returns how many watchers look at the rate: each reads the clock once.
+		// looks returns how many watchers check the rate. Each reads the clock once.
 		looks := func() int64 {
 			reads.Store(0)
 			time.Sleep(rushLook)
@@ -147,7 +147,7 @@ func TestRushesHaveOneWatcher(t *testing.T) {
 	})
 }
 
-// TestRushKeepsToTheLeadAndTheCeiling as ids do that read the clock.
+// Ids of a rush respect the lead and the ceiling like ids that read the clock.
 func TestRushKeepsToTheLeadAndTheCeiling(t *testing.T) {
 	for _, ttl := range []time.Duration{5 * time.Millisecond, time.Minute} {
 		t.Run(ttl.String(), func(t *testing.T) {
@@ -172,7 +172,8 @@ func TestRushKeepsToTheLeadAndTheCeiling(t *testing.T) {
 	}
 }
 
-// rush returns an actor's body that makes ids as NextID does, but tries once.
+// rush returns the body of an actor that issues ids as NextID does, but tries only
+// once.
 func (l *issueLog) rush(n int) func() {
 	return func() {
 		for range n {
@@ -242,8 +243,8 @@ func TestEveryInterleavingOfARushAndAStop(t *testing.T) {
 	require.Greater(t, n, 100)
 }
 
-// TestRushAcrossHandovers with the real clock: ids of four goroutines are unique and
-// rise in each while the range is renewed and replaced.
+// On the real clock, ids of four goroutines are unique and ascend in each while the
+// range is renewed and replaced.
 func TestRushAcrossHandovers(t *testing.T) {
 	g, err := NewGenerator(Layout{})
 	require.NoError(t, err)

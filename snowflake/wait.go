@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// nextSlow is NextID where take answered nothing at first.
+// nextSlow is NextID after take has failed once.
 func (g *Generator) nextSlow() (int64, error) {
 	for slept := false; ; {
 		v, n, t := g.take(1)
@@ -19,7 +19,7 @@ func (g *Generator) nextSlow() (int64, error) {
 		if err != nil && (slept || !errors.Is(err, ErrExhausted)) {
 			return 0, err
 		}
-		if err == nil { // a swap lasts for three stores
+		if err == nil { // a swap ends within a few instructions
 			runtime.Gosched()
 			continue
 		}
@@ -29,12 +29,12 @@ func (g *Generator) nextSlow() (int64, error) {
 	}
 }
 
-// await returns when it is worth to try again, or an error.
+// await returns when a retry may succeed, or an error.
 func (g *Generator) await(ctx context.Context, t *term, v int64) error {
 	var moved <-chan time.Time
 	err := g.why(t, v)
 	switch {
-	case err == nil: // a swap lasts for three stores
+	case err == nil: // as in nextSlow
 		runtime.Gosched()
 		return nil
 	case errors.Is(err, ErrExhausted):
@@ -55,7 +55,8 @@ func (g *Generator) await(ctx context.Context, t *term, v int64) error {
 	}
 }
 
-// why returns what kept t from allowing the value v: nil for a swap under way.
+// why returns the reason why t does not allow the value v, or nil while a swap is under
+// way.
 func (g *Generator) why(t *term, v int64) error {
 	switch {
 	case t.state == swapping:
@@ -70,8 +71,8 @@ func (g *Generator) why(t *term, v int64) error {
 	return ErrExhausted
 }
 
-// Err returns why NextID would issue nothing at this moment, or nil. A burst that
-// has used up its lead is no reason.
+// Err returns why NextID would fail now, or nil. It ignores a burst that has used up
+// its lead.
 //
 // Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped.
 func (g *Generator) Err() error {

@@ -65,7 +65,7 @@ func newBorrower(b *testing.B, c lease.Center) *borrower {
 	b.Helper()
 	req := keeper.NewRequest("bench", snowflake.Layout{})
 	req.Owner, req.Holder = lease.NewOwner(), "bench"
-	_ = c.(lease.Initializer).Init(b.Context(), req) // or it is there
+	_ = c.Extras().Init(b.Context(), req) // or it is there
 	return &borrower{center: c, req: req}
 }
 

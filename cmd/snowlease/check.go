@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,7 +16,7 @@ import (
 	"github.com/snowlease/snowlease/schema"
 )
 
-// A fault is what is wrong at a place of a file.
+// A fault is an error at a position in a file.
 type fault struct {
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
@@ -28,16 +29,16 @@ type checkedConfig struct {
 	faults []fault
 }
 
-// checkConfig reads the part of a YAML text that is an idworker.Config. The error says
-// that there is none.
+// checkConfig reads the idworker.Config in a YAML text, at key. It returns an error if there
+// is none.
 func checkConfig(text []byte, key string) (c checkedConfig, err error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
-		// The file may hold a password that begins with a *.
-		return c, errors.New(anchor.ReplaceAllString(err.Error(), "unknown anchor: quote what begins with a *"))
+		// Do not print the anchor: it may be a password that begins with a *.
+		return c, errors.New(anchor.ReplaceAllString(err.Error(), "unknown anchor: quote values that begin with a *"))
 	}
 	if len(document.Content) == 0 {
-		return c, errors.New("it is empty")
+		return c, errors.New("the file is empty")
 	}
 	root := document.Content[0]
 	if key == "" && lookup(root, "idworker") != nil {
@@ -46,7 +47,7 @@ func checkConfig(text []byte, key string) (c checkedConfig, err error) {
 	if key != "" {
 		for name := range strings.SplitSeq(key, ".") {
 			if root = lookup(root, name); root == nil {
-				return c, fmt.Errorf("there is no key %s: say by --key where the configuration of idworker is", key)
+				return c, fmt.Errorf("there is no key %s: set --key to the key of the idworker configuration", key)
 			}
 		}
 	}
@@ -58,13 +59,13 @@ func checkConfig(text []byte, key string) (c checkedConfig, err error) {
 	ck.check(root, &s, key)
 	c.faults = ck.faults
 	if err := root.Decode(&c.config); err != nil {
-		if len(c.faults) > 0 { // a value of another type, which is told
+		if len(c.faults) > 0 { // a value of a wrong type, which is among the faults
 			return c, nil
 		}
 		return c, err
 	}
 	for _, f := range semantic(root, key, c.config.Validate()) {
-		if !slices.ContainsFunc(ck.faults, func(told fault) bool { return told.Key == f.Key }) {
+		if !slices.ContainsFunc(ck.faults, func(known fault) bool { return known.Key == f.Key }) {
 			c.faults = append(c.faults, f)
 		}
 	}
@@ -73,21 +74,18 @@ func checkConfig(text []byte, key string) (c checkedConfig, err error) {
 
 var anchor = regexp.MustCompile(`(?s)unknown anchor '.*' referenced`)
 
-// semantic gives each fault of a Config the place of the key that it begins with.
+// semantic returns the faults in err with their positions: that of the key, or of the block
+// that lacks the key.
 func semantic(root *yaml.Node, key string, err error) (faults []fault) {
 	if err == nil {
 		return nil
 	}
-	for text := range strings.Lines(err.Error()) {
-		text = strings.TrimSpace(strings.TrimPrefix(text, "idworker: config: "))
-		f := fault{Line: root.Line, Column: root.Column, Key: key, Text: text}
-		name, _, _ := strings.Cut(text, " ")
-		name = strings.TrimSuffix(name, ":")
-		if root := resolve(root); root.Kind == yaml.MappingNode {
-			for i := 0; i < len(root.Content); i += 2 {
-				if k := root.Content[i]; k.Value == name {
-					f.Line, f.Column, f.Key = k.Line, k.Column, join(key, name)
-				}
+	for _, err := range err.(interface{ Unwrap() []error }).Unwrap() {
+		f := fault{Line: root.Line, Column: root.Column, Key: key, Text: err.Error()}
+		if e := (*idworker.ConfigError)(nil); errors.As(err, &e) {
+			f.Key, f.Text = join(key, e.Key), e.Text()
+			if at := place(root, e.Key); at != nil {
+				f.Line, f.Column = at.Line, at.Column
 			}
 		}
 		faults = append(faults, f)
@@ -95,7 +93,34 @@ func semantic(root *yaml.Node, key string, err error) (faults []fault) {
 	return faults
 }
 
-// jsonSchema is as much of JSON Schema as this project's uses.
+// place returns the node of a key such as segments[1].order, or of its longest prefix in the
+// file, or nil.
+func place(n *yaml.Node, key string) (at *yaml.Node) {
+	for part := range strings.FieldsFuncSeq(key, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
+		switch n = resolve(n); n.Kind {
+		case yaml.MappingNode:
+			i := 0
+			for i < len(n.Content) && n.Content[i].Value != part {
+				i += 2
+			}
+			if i >= len(n.Content) {
+				return at
+			}
+			at, n = n.Content[i], n.Content[i+1]
+		case yaml.SequenceNode:
+			i, err := strconv.Atoi(part)
+			if err != nil || i >= len(n.Content) {
+				return at
+			}
+			at, n = n.Content[i], n.Content[i]
+		default:
+			return at
+		}
+	}
+	return at
+}
+
+// jsonSchema is the part of JSON Schema that the schema of this project uses.
 type jsonSchema struct {
 	Type                 any                    `json:"type"` // a string or a list
 	Enum                 []string               `json:"enum"`
@@ -132,13 +157,13 @@ func (c *checker) check(n *yaml.Node, s *jsonSchema, key string) {
 		kind = map[string]string{"!!int": "integer", "!!bool": "boolean", "!!null": "null", "!!str": "string"}[n.ShortTag()]
 	}
 	allowed := s.types()
-	// A key with nothing behind it is one that was left out.
+	// A key without a value counts as left out.
 	if kind == "null" {
 		return
 	}
 	if !slices.Contains(allowed, kind) {
-		what := map[bool]string{true: " such as 30s"}[s.Pattern != ""]
-		c.fault(at, key, "%s is no %s%s", key, strings.Join(slices.DeleteFunc(allowed, func(t string) bool { return t == "null" }), " or "), what)
+		what := map[bool]string{true: ", such as 30s"}[s.Pattern != ""]
+		c.fault(at, key, "%s has the wrong type: it must be of type %s%s", key, strings.Join(slices.DeleteFunc(allowed, func(t string) bool { return t == "null" }), " or "), what)
 		return
 	}
 	switch kind {
@@ -151,7 +176,7 @@ func (c *checker) check(n *yaml.Node, s *jsonSchema, key string) {
 			}
 			p := s.Properties[k.Value]
 			if p == nil {
-				c.fault(k, join(key, k.Value), "there is no key %q here%s", k.Value, like(k.Value, s))
+				c.fault(k, join(key, k.Value), "unknown key %q: choose %s", k.Value, strings.Join(slices.Sorted(maps.Keys(s.Properties)), ", "))
 				continue
 			}
 			c.check(v, p, join(key, k.Value))
@@ -165,7 +190,7 @@ func (c *checker) check(n *yaml.Node, s *jsonSchema, key string) {
 			c.fault(at, key, "%s %q is unknown: choose %s", key, n.Value, strings.Join(slices.DeleteFunc(slices.Clone(s.Enum), func(v string) bool { return v == "" }), ", "))
 		}
 		if s.Pattern != "" && !regexp.MustCompile(s.Pattern).MatchString(n.Value) {
-			c.fault(at, key, "%s %q is no duration such as 30s", key, n.Value)
+			c.fault(at, key, "%s %q is not a duration such as 30s", key, n.Value)
 		}
 	case "integer":
 		var v int64
@@ -180,42 +205,6 @@ func bounds(s *jsonSchema) string {
 		return ""
 	}
 	return ": give " + strconv.FormatInt(*s.Minimum, 10) + " to " + strconv.FormatInt(*s.Maximum, 10)
-}
-
-// like names a key that may have been meant.
-func like(name string, s *jsonSchema) string {
-	squeeze := strings.NewReplacer("_", "", "-", "", ".", "")
-	flat := func(s string) string { return strings.ToLower(squeeze.Replace(s)) }
-	best, least := "", 3
-	for key := range s.Properties {
-		if d := distance(flat(name), flat(key)); d < least || d == least && key < best {
-			best, least = key, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(": do you mean %s?", best)
-}
-
-// distance is how many letters differ, Levenshtein's.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		left := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := left
-			if a[i] != b[j] {
-				d = 1 + min(left, row[j], row[j+1])
-			}
-			left, row[j+1] = row[j+1], d
-		}
-	}
-	return row[len(b)]
 }
 
 func join(key, name string) string { return strings.TrimPrefix(key+"."+name, ".") }

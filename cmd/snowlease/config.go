@@ -22,8 +22,8 @@ func configCommand() *cobra.Command {
 		&cobra.Command{
 			Use:   "schema",
 			Short: "Print the JSON Schema of idworker.Config",
-			Long: `Schema prints the JSON Schema of idworker.Config with the description of every key, for
-editors that complete and check YAML.`,
+			Long: `Schema prints the JSON Schema of idworker.Config with a description of every key. Editors
+use it to complete and check YAML.`,
 			Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				_, err := io.WriteString(cmd.OutOrStdout(), schema.Config())
@@ -43,9 +43,9 @@ func configCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE|-",
 		Short: "Check the idworker part of a YAML file",
-		Long: `Check reads a YAML file and says where its part for idworker.Config has faults: keys that
-there are not, values of another kind, settings that do not go together. It asks no store:
-"snowlease doctor --config FILE" does. It exits with 3 where it found faults.`,
+		Long: `Check reads a YAML file and prints the position of each fault in its idworker
+configuration: unknown keys, values of a wrong type, settings that conflict. It connects
+to no store; "snowlease doctor --config FILE" does. It exits with 3 if it finds faults.`,
 		Example: `  snowlease config check config.yaml
   snowlease config check --key orders.ids config.yaml`,
 		Args: cobra.ExactArgs(1),
@@ -82,12 +82,12 @@ there are not, values of another kind, settings that do not go together. It asks
 				return failure{exitNo, fmt.Errorf("%s has faults: %d", args[0], n)}
 			}
 			if !asJSON {
-				_, err = fmt.Fprintf(out, "%s is in order\n", args[0])
+				_, err = fmt.Fprintf(out, "%s is valid\n", args[0])
 			}
 			return failed(err)
 		},
 	}
-	cmd.Flags().StringVar(&key, "key", "", `where in the file, such as app.idworker (default: idworker if the file has that, else all of it)`)
+	cmd.Flags().StringVar(&key, "key", "", `key of the idworker configuration in the file, such as app.idworker (default: idworker if the file has it, else the whole file)`)
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -20,10 +20,10 @@ func decodeCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "decode [flags] ID...|-",
-		Short: "Print what ids are made of",
-		Long: `Decode prints the time, worker, business number and sequence of each ID, or with
-"-" of each line of the input. An ID that cannot be decoded is named with its line
-or its place among the arguments; the others are decoded all the same.`,
+		Short: "Print the time, worker and sequence of ids",
+		Long: `Decode prints each ID with its decoded time, worker id, business number and sequence.
+"-" reads IDs from the input, one a line. Decode reports an ID that cannot be decoded with
+its line or argument number, continues with the others and exits with 1.`,
 		Example: `  snowlease decode 175928847299117063 --layout discord
   snowlease decode 1369734562062337 --epoch 2019-05-05T00:00:00+08:00 --bits 41/5/5/12
   cut -d, -f1 orders.csv | snowlease decode --json -`,
@@ -61,7 +61,7 @@ type decoder struct {
 	good, bad   int
 }
 
-// all decodes the arguments, or the lines of stdin in the place of each "-".
+// all decodes the arguments, and the lines of stdin for each "-".
 func (d *decoder) all(args []string, stdin io.Reader) error {
 	for i, arg := range args {
 		if arg != "-" {
@@ -94,7 +94,7 @@ const (
 	row    = "%-19s  %-24s  %7d  %8d  %10d\n"
 )
 
-// one decodes an id and prints it, or its fault. The error is that of writing.
+// one prints a decoded id, or why it cannot be decoded. It returns only write errors.
 func (d *decoder) one(text, kind string, place int) error {
 	id, err := snowflake.ParseID(text, d.base)
 	var p snowflake.Parts

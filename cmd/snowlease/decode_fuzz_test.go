@@ -12,7 +12,8 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// FuzzDecode: each line is decoded to parts that make the same id again, or is named.
+// FuzzDecode checks that each line either decodes to parts that encode to the same id, or is
+// reported.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{"175928847299117063", "0\n1\n\n 2 \r\n", "-1", "9223372036854775807\n9223372036854775808", "QgmVVkniES", "x\x00", "1e3", strings.Repeat("9", 70_000)} {
 		f.Add(s, uint8(0), false)
@@ -45,7 +46,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzLayoutFlags: what is taken is a valid layout, whose fingerprint gives it again.
+// FuzzLayoutFlags checks that accepted flags give a valid layout that its fingerprint restores.
 func FuzzLayoutFlags(f *testing.F) {
 	f.Add("default", "", "", int64(0))
 	f.Add("twitter", "2020-01-01T00:00:00+08:00", "41/5/0/17", int64(time.Millisecond))

@@ -24,14 +24,13 @@ func doctorCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "doctor [--namespace NS] [flags]",
-		Short: "Find what is wrong with a store, and say what to change",
-		Long: `Doctor looks at a store as the application would use it: whether it can be reached and
-written to, the account's rights, whether commits are durable, replication, eviction and
-persistence, whether the server says which one it is and stays so, its clock; and, with a
-namespace, at the pin, the layout and its years, the worker ids and the replicas they are
-good for. It changes nothing.
+		Short: "Check a store, and say what to change",
+		Long: `Doctor checks a store the way the application would use it: connection, write access and
+rights, durability of commits, replication, eviction and persistence, the identity of the
+server, and its clock. With a namespace, it also checks the pin, the layout and how long
+it lasts, the worker ids, and how many replicas they are sufficient for. It changes nothing.
 
-A fault must be put right; a note is to be known. It exits with 3 where it found faults.`,
+A fault must be fixed; a note is worth knowing. It exits with 3 if it finds faults.`,
 		Example: `  snowlease doctor --namespace orders --replicas 8
   snowlease doctor --config config.yaml --replicas 8 --json`,
 		Args: noArgs,
@@ -67,7 +66,7 @@ A fault must be put right; a note is to be known. It exits with 3 where it found
 	}
 	store.register(cmd)
 	request.register(cmd)
-	cmd.Flags().Int64Var(&replicas, "replicas", 0, "how many replicas of the service run at a time (default: not looked at)")
+	cmd.Flags().Int64Var(&replicas, "replicas", 0, "how many replicas of the service run at a time (default: not checked)")
 	cmd.Flags().IntVar(&waits, "wait-replicas", 0, "wait_replicas of the application's configuration")
 	jsonFlag(cmd, &asJSON)
 	return cmd
@@ -80,12 +79,12 @@ type doctor struct {
 	findings.List
 }
 
-func (d *doctor) compares() bool { return d.store.quarantine == idworker.QuarantineOnChange }
+func (d *doctor) compares() bool { return d.store.quarantine == lease.QuarantineOnChange }
 
 func (d *doctor) examine(ctx context.Context) {
 	o, err := d.store.open(ctx)
 	if err != nil {
-		d.Fault("connect", err.Error(), "put right what the error names; nothing else could be looked at")
+		d.Fault("connect", err.Error(), "fix the cause of this error; nothing else could be checked")
 		return
 	}
 	defer func() {
@@ -100,16 +99,16 @@ func (d *doctor) examine(ctx context.Context) {
 		d.Unknown("store", err)
 	}
 	if d.replicas > 1 && o.db != nil && o.db.Name() == "sqlite" {
-		d.Note("hosts", fmt.Sprintf("%d replicas on one file", d.replicas), "all of them must run on this host: SQLite does not lock across a network")
+		d.Note("hosts", fmt.Sprintf("%d replicas on one file", d.replicas), "run all of them on this host: SQLite does not lock across a network")
 	}
 	d.incarnation(ctx)
 	d.namespace(ctx, o)
 }
 
-// name is a namespace to ask with.
+// name returns the namespace, or a placeholder if none is given.
 func (d *doctor) name() string { return cmp.Or(d.store.namespace, "snowlease-doctor") }
 
-// incarnation asks on several connections which server answers.
+// incarnation checks that several connections reach the same server.
 func (d *doctor) incarnation(ctx context.Context) {
 	const check = "incarnation"
 	if !d.compares() {
@@ -130,7 +129,7 @@ func (d *doctor) incarnation(ctx context.Context) {
 		id, err := ask()
 		if err != nil {
 			if errors.Is(err, lease.ErrSetup) {
-				d.Fault(check, err.Error(), "no worker id can be borrowed like this")
+				d.Fault(check, err.Error(), "no worker id can be borrowed until this is fixed")
 			} else {
 				d.Unknown(check, err)
 			}
@@ -142,20 +141,20 @@ func (d *doctor) incarnation(ctx context.Context) {
 		d.OK(check, last+", the same on 4 connections")
 		return
 	}
-	d.Fault(check, fmt.Sprintf("%d of 4 connections in turn led to different servers, the last to %s", len(seen), last),
-		"several servers answer at this address: let it lead to one of them, the primary or one node of the cluster")
+	d.Fault(check, fmt.Sprintf("4 connections reached %d different servers, the last %s", len(seen), last),
+		"several servers answer at this address: make it lead to only one of them, the primary or one node of the cluster")
 }
 
-// namespace looks at what is on record, and at the layout.
+// namespace checks the records of the namespace, and the layout.
 func (d *doctor) namespace(ctx context.Context, o *opened) {
 	members := d.request.request
 	if d.store.namespace != "" {
 		rec, err := o.Record(ctx, d.store.namespace)
 		switch {
 		case errors.Is(err, lease.ErrUnknown):
-			d.Note("namespace", "nothing is on record for "+d.store.namespace, "the first start makes the record; if there was one, see --prefix and --store")
+			d.Note("namespace", "nothing is on record for "+d.store.namespace, "the first start creates the record; if there should be one, check --prefix and --store")
 		case err != nil:
-			d.Fault("namespace", err.Error(), "put right what the error names")
+			d.Fault("namespace", err.Error(), "fix the cause of this error")
 		default:
 			d.record(&members, rec)
 			d.workers(ctx, o, rec)
@@ -163,22 +162,22 @@ func (d *doctor) namespace(ctx context.Context, o *opened) {
 	}
 	l, err := parseLayout(members.Layout)
 	if err != nil {
-		d.Fault("layout", err.Error(), "see whether another program has written the record")
+		d.Fault("layout", err.Error(), "check whether another program wrote the record")
 		return
 	}
 	v := explain(l, time.Now())
-	seen := fmt.Sprintf("%s: until %s, %.0f ids a second and worker", v.Fingerprint, v.Ends, v.PerSecond)
+	seen := fmt.Sprintf("%s: until %s, %.0f ids a second for each worker id", v.Fingerprint, v.Ends, v.PerSecond)
 	switch {
 	case v.Fault != "":
 		d.Fault("layout", v.Fault, "choose another: see \"snowlease layout --years 30\"")
 	case v.YearsLeft < 5:
-		d.Note("layout", seen, "less than 5 years are left: plan the change to another layout")
+		d.Note("layout", seen, "less than 5 years left: plan the change to another layout")
 	default:
 		d.OK("layout", seen)
 	}
 	if d.replicas > 0 {
 		good := idworker.Pool{Last: members.Pool - 1}.Replicas()
-		seen := fmt.Sprintf("%d replicas, %d worker ids, good for %d", d.replicas, members.Pool, good)
+		seen := fmt.Sprintf("%d replicas; %d worker ids, sufficient for %d", d.replicas, members.Pool, good)
 		switch advice := "choose a layout with more worker bits, such as wide: \"snowlease layout --replicas\" designs one"; {
 		case d.replicas > members.Pool:
 			d.Fault("pool", seen, "there are fewer worker ids than replicas: "+advice)
@@ -190,28 +189,28 @@ func (d *doctor) namespace(ctx context.Context, o *opened) {
 	}
 }
 
-// record compares the pin with what the members are said to have, and takes it for
-// theirs if nothing is said.
+// record compares the pin with the given configuration of the members. If none is given, it
+// takes the configuration from the pin.
 func (d *doctor) record(members *lease.Request, rec lease.Record) {
-	pinned, err := lease.ParsePin(rec.Pin)
+	pin, err := rec.Pin, rec.Pin.Err()
 	switch {
-	case lease.Retired(rec.Pin):
-		d.Fault("namespace", "it is "+rec.Pin, "give processes that still come here the configuration of what has taken its place")
+	case pin.Retired:
+		d.Fault("namespace", "it is "+pin.String(), "give processes that still use it the configuration that replaces it")
 	case err != nil:
-		d.Fault("namespace", err.Error(), "see whether another program has written the record")
-	case d.request.given && rec.Pin != members.Pin():
-		d.Fault("namespace", "it is pinned to "+rec.Pin+", the configuration says "+members.Pin(),
-			"give all members the configuration that is pinned, or the others a namespace of their own")
+		d.Fault("namespace", err.Error(), "check whether another program wrote the record")
+	case d.request.given && pin != members.Pin():
+		d.Fault("namespace", "it is pinned to "+pin.String()+", but the configuration says "+members.Pin().String(),
+			"give all members the pinned configuration, or give the others a namespace of their own")
 	default:
-		d.OK("namespace", rec.Pin)
+		d.OK("namespace", pin.String())
 	}
 	if err == nil && !d.request.given {
-		*members = pinned
+		members.Layout, members.Pool, members.MaxTTL, members.Skew = pin.Layout, pin.Pool, pin.MaxTTL, pin.Skew
 	}
 	if rec.Quarantined() {
-		advice := "it ends by itself"
+		advice := "it ends on its own"
 		if l, err := late(rec, nil); err != nil || l.quarantine {
-			advice = "see the times"
+			advice = "see the check of times"
 		}
 		d.Note("quarantine", rec.Reason+": "+ahead(rec), advice)
 	}
@@ -224,9 +223,9 @@ func (d *doctor) workers(ctx context.Context, o *opened, rec lease.Record) {
 		return
 	}
 	if l, err := late(rec, slots); err == nil && !l.none() {
-		d.Fault("times", l.String(), "the store's clock was ahead when they were written, or another program wrote them: see to that; wait if they pass soon, else \"snowlease mend\"")
+		d.Fault("times", l.String(), "the store's clock was ahead when they were written, or another program wrote them: fix that first; then wait if they pass soon, or run \"snowlease mend\"")
 	} else if err == nil {
-		d.OK("times", "none is later than a member can write")
+		d.OK("times", "no recorded time is later than members can write")
 	}
 	free := 0
 	for _, s := range slots {
@@ -236,7 +235,7 @@ func (d *doctor) workers(ctx context.Context, o *opened, rec lease.Record) {
 	}
 	seen := fmt.Sprintf("%d of %d are free", free, len(slots))
 	if free*4 < len(slots) {
-		d.Note("workers", seen, "few are left: see \"snowlease workers\" for who has them")
+		d.Note("workers", seen, "few are left: \"snowlease workers\" shows the holders")
 	} else {
 		d.OK("workers", seen)
 	}

@@ -36,7 +36,7 @@ func examine(t *testing.T, store string, args ...string) (code int, all []lease.
 	return code, all
 }
 
-// requireFinding: the doctor finds it, and with a fault nothing else at fault.
+// requireFinding checks that the finding is there, and that no other check has a fault.
 func requireFinding(t *testing.T, all []lease.Finding, level, check, seen string) {
 	t.Helper()
 	found := false
@@ -52,8 +52,8 @@ func requireFinding(t *testing.T, all []lease.Finding, level, check, seen string
 
 func redisURL(s *testserver.Server) string { return "redis://" + s.Addr() }
 
-// A Redis that is persistent; with replicas by snapshots, since one that rewrites its
-// append-only file writes on for a moment when it is killed.
+// A persistent Redis. With replicas it uses snapshots: a Redis that rewrites its append-only
+// file keeps writing for a moment after it is killed.
 var (
 	kept  = []string{"--appendonly", "yes"}
 	saved = []string{"--save", "3600 1"}
@@ -77,13 +77,13 @@ func sqlDo(t *testing.T, driver, dsn string, statements ...string) {
 	}
 }
 
-func initialise(t *testing.T, store string, args ...string) {
+func initialize(t *testing.T, store string, args ...string) {
 	t.Helper()
 	code, _, errs := call(t, "", append([]string{"init", "--namespace=orders", "--store=" + store}, args...)...)
 	require.Zero(t, code, errs)
 }
 
-// Stores that are set up well have no faults, empty and in use.
+// Well-configured stores have no faults, empty or in use.
 func TestDoctorFindsNothing(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) string{
@@ -101,7 +101,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 			store := open(t)
 			code, all := examine(t, store)
 			require.Zero(t, code, all)
-			initialise(t, store)
+			initialize(t, store)
 			code, all = examine(t, store, "--namespace=orders", "--replicas=16")
 			require.Zero(t, code, all)
 			for _, check := range []string{"clock", "incarnation", "rights", "namespace", "layout", "workers", "pool"} {
@@ -111,7 +111,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 				return
 			}
 			_, all = examine(t, store, "--namespace=orders", "--replicas=17")
-			requireFinding(t, all, lease.LevelFault, "pool", "17 replicas, 32 worker ids, good for 16")
+			requireFinding(t, all, lease.LevelFault, "pool", "17 replicas; 32 worker ids, sufficient for 16")
 			_, all = examine(t, store, "--namespace=orders", "--replicas=33")
 			requireFinding(t, all, lease.LevelFault, "pool", "33 replicas")
 			_, all = examine(t, store, "--namespace=orders", "--layout=wide")
@@ -206,7 +206,7 @@ func TestDoctorOnMySQL(t *testing.T) {
 	t.Parallel()
 	s := testserver.NewMySQL(t, "--innodb-flush-log-at-trx-commit=1")
 	url := mysqlURL(t, s.DSN())
-	initialise(t, url)
+	initialize(t, url)
 	reader := strings.Replace(url, "snowlease:snowlease@", "reader:word@", 1)
 	for _, c := range []struct {
 		name          string
@@ -272,7 +272,7 @@ func TestDoctorOnPostgres(t *testing.T) {
 		requireFinding(t, all, lease.LevelFault, c.check, c.seen)
 		sqlDo(t, "pgx", s.DSN(), c.undo...)
 	}
-	initialise(t, s.DSN()) // the tables are another's
+	initialize(t, s.DSN()) // the tables are another's
 	_, all := examine(t, app, "--quarantine=never")
 	requireFinding(t, all, lease.LevelFault, "rights", "SELECT on snowlease_slot")
 }
@@ -288,11 +288,11 @@ func TestDoctorOnSQLite(t *testing.T) {
 	requireFinding(t, all, lease.LevelNote, "hosts", "2 replicas")
 }
 
-// A layout whose years are over is found though the namespace was opened in time.
+// The doctor finds a layout whose time has run out after the namespace was created.
 func TestDoctorReadsTheLayoutOnRecord(t *testing.T) {
 	t.Parallel()
 	store := sqliteURL(t)
-	initialise(t, store)
+	initialize(t, store)
 	old := snowflake.Layout{Epoch: time.Now().Add(-6 * 365 * 24 * time.Hour).UnixMilli(), TimeBits: 38, WorkerBits: 5, SequenceBits: 17}
 	f := storeFlags{store: store, quarantine: "on-change"}
 	require.NoError(t, f.complete(true))
@@ -308,11 +308,11 @@ func TestDoctorForPeople(t *testing.T) {
 	t.Parallel()
 	code, out, errs := call(t, "", "doctor", "--store="+sqliteURL(t), "--replicas=20")
 	require.Equal(t, exitNo, code)
-	require.Contains(t, out, "fault  pool           20 replicas, 32 worker ids, good for 16\n                      -> ")
+	require.Contains(t, out, "fault  pool           20 replicas; 32 worker ids, sufficient for 16\n                      -> ")
 	require.Contains(t, errs, "the doctor found faults: 1")
 }
 
-// Errors say what to do, where it helps by a command of this program.
+// Errors say what to do, and name a command of this program if one helps.
 func TestCommandsThatErrorsName(t *testing.T) {
 	t.Parallel()
 	late := time.Now().Add(1000 * time.Hour)

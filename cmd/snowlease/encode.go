@@ -23,12 +23,11 @@ func encodeCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "encode [flags] [-]",
-		Short: "Put ids together",
-		Long: `Encode puts an id together from its parts: for the bounds of a range of time in a query,
-for tests. With "-" it reads the parts as JSON objects, as "snowlease decode --json"
-prints them.
+		Short: "Build ids from their parts",
+		Long: `Encode builds an id from its parts, for tests and for the bounds of a time range in a
+query. "-" reads the parts as JSON objects, as "snowlease decode --json" prints them.
 
-It issues no ids: the id may be one that a process has issued or will.`,
+Do not use it to issue ids: a process may issue the same id.`,
 		Example: `  snowlease encode --time 2026-01-01T00:00:00Z          # WHERE id >= this: since then
   snowlease decode --json - <ids.txt | snowlease encode --base 58 -`,
 		Args: cobra.MaximumNArgs(1),
@@ -55,7 +54,7 @@ It issues no ids: the id may be one that a process has issued or will.`,
 			}
 			if len(args) == 1 {
 				if args[0] != "-" {
-					return fmt.Errorf("argument %q is not \"-\": give the parts by flags", args[0])
+					return fmt.Errorf("argument %q is not \"-\": give the parts as flags", args[0])
 				}
 				return failed(errors.Join(encodeAll(cmd.InOrStdin(), one), out.Flush()))
 			}
@@ -80,7 +79,7 @@ It issues no ids: the id may be one that a process has issued or will.`,
 	return cmd
 }
 
-// encodeAll reads JSON objects and stops at the first that is none of an id.
+// encodeAll reads JSON objects and stops at the first error.
 func encodeAll(in io.Reader, one func(snowflake.Parts) error) error {
 	objects := json.NewDecoder(in)
 	for n := 1; ; n++ {

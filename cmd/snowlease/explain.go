@@ -23,11 +23,11 @@ func layoutCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "layout [flags]",
 		Short: "Explain a layout, or design one",
-		Long: `Layout explains a layout: what its fields hold, when its time runs out, how many ids it
-gives, for how many replicas it is good, whether JavaScript can read its ids.
+		Long: `Layout explains a layout: its fields, when its time runs out, how many ids and replicas
+it supports, and whether its ids fit a JavaScript number.
 
-With --years, --replicas, --rate, --businesses or --js-safe it designs a layout that holds
-at least that, and prints it as configuration. What bits are left go to the sequence.`,
+With --years, --replicas, --rate, --businesses or --js-safe, it designs a layout with at
+least that capacity and prints it as configuration. Spare bits go to the sequence.`,
 		Example: `  snowlease layout --layout twitter
   snowlease layout --years 50 --replicas 100 --rate 100000
   snowlease layout --js-safe --replicas 8 --rate 5000`,
@@ -40,7 +40,7 @@ at least that, and prints it as configuration. What bits are left go to the sequ
 			l, err := flags.layout()
 			if err == nil && designed {
 				if flags.bits != "" || flags.unit != 0 || cmd.Flags().Changed("layout") {
-					return errors.New("a layout is given and one is to be designed: of --layout, --bits and --unit, and --years, --replicas, --rate, --businesses and --js-safe, leave one group out")
+					return errors.New("flags of a given layout (--layout, --bits, --unit) and of a design (--years, --replicas, --rate, --businesses, --js-safe) are both set: leave one group out")
 				}
 				l, err = want.design(l.Epoch, time.Now())
 			}
@@ -57,15 +57,15 @@ at least that, and prints it as configuration. What bits are left go to the sequ
 	flags.register(cmd)
 	f := cmd.Flags()
 	f.Float64Var(&want.years, "years", 30, "design: how many years from now it lasts")
-	f.Int64Var(&want.replicas, "replicas", 16, "design: how many replicas run at a time; worker ids are twice as many, for deploys and crashes")
+	f.Int64Var(&want.replicas, "replicas", 16, "design: how many replicas run at a time; there are twice as many worker ids, for deploys and crashes")
 	f.Int64Var(&want.rate, "rate", 100_000, "design: how many ids a second one replica issues, for one business number")
 	f.Int64Var(&want.businesses, "businesses", 1, "design: how many business numbers there are")
-	f.BoolVar(&want.jsSafe, "js-safe", false, "design: ids fit a JavaScript number, 2^53")
+	f.BoolVar(&want.jsSafe, "js-safe", false, "design: ids fit a JavaScript number (53 bits)")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-// A wish is what a layout is to hold.
+// A wish is what a designed layout must support.
 type wish struct {
 	years                      float64
 	replicas, rate, businesses int64
@@ -74,7 +74,7 @@ type wish struct {
 
 const year = 365.2425 * 24 * float64(time.Hour)
 
-// design returns the layout with the finest ticks that holds what is wished for.
+// design returns the layout with the finest ticks that fulfills w.
 func (w wish) design(epoch int64, now time.Time) (snowflake.Layout, error) {
 	if w.years < 1 || w.years > 200 || w.replicas < 1 || w.replicas > 1<<19 || w.rate < 1 || w.rate > 1e12 || w.businesses < 1 || w.businesses > 1<<20 {
 		return snowflake.Layout{}, errors.New("give 1 to 200 --years, 1 to 524288 --replicas, a --rate of 1 to 1000000000000, 1 to 1048576 --businesses")
@@ -99,10 +99,10 @@ func (w wish) design(epoch int64, now time.Time) (snowflake.Layout, error) {
 			return l, errors.Join(l.Validate(), l.CheckTime(now))
 		}
 	}
-	return snowflake.Layout{}, fmt.Errorf("no layout of %d bits holds all of that: ask for fewer years, replicas, ids a second or business numbers", total)
+	return snowflake.Layout{}, fmt.Errorf("no layout of %d bits is large enough: ask for fewer years, replicas, ids a second or business numbers", total)
 }
 
-// layoutView is what there is to say of a layout.
+// layoutView describes a layout.
 type layoutView struct {
 	Fingerprint string `json:"fingerprint"`
 	Bits        int    `json:"bits"`
@@ -144,15 +144,15 @@ func explain(l snowflake.Layout, now time.Time) layoutView {
 }
 
 func (v layoutView) print(w io.Writer, l snowflake.Layout, designed bool) error {
-	js := "no: give ids to JavaScript as strings"
+	js := "no: send ids to JavaScript as strings"
 	if v.JSSafe {
 		js = "yes"
 	}
 	rows := [][]string{
 		{"fingerprint", v.Fingerprint},
 		{"bits", fmt.Sprintf("%d of 63: time %d, worker %d, business %d, sequence %d; up to %d digits", v.Bits, v.Fields.Time, v.Fields.Worker, v.Fields.Business, v.Fields.Sequence, v.Digits)},
-		{"time", fmt.Sprintf("ticks of %s from %s to %s: %.1f years are left", v.Unit, v.Epoch, v.Ends, v.YearsLeft)},
-		{"workers", fmt.Sprintf("%d, good for %d replicas: deploys and crashes need the rest", v.Workers, v.Replicas)},
+		{"time", fmt.Sprintf("ticks of %s from %s to %s: %.1f years left", v.Unit, v.Epoch, v.Ends, v.YearsLeft)},
+		{"workers", fmt.Sprintf("%d, sufficient for %d replicas: deploys and crashes need the rest", v.Workers, v.Replicas)},
 		{"business numbers", strconv.FormatInt(v.Business, 10)},
 		{"ids", fmt.Sprintf("%d a tick, %.0f a second, for each worker and business number", v.PerTick, v.PerSecond)},
 		{"safe for JavaScript", js},

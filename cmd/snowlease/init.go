@@ -18,15 +18,15 @@ func initCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "init --namespace NS [flags]",
-		Short: "Open a new namespace with exact times from the first id on",
-		Long: `Init opens a namespace. A service does not need it: its first start takes an unknown
-namespace for one that may have been lost, has ids after the skew and a quarter of a
-second, and they carry times up to max-ttl ahead until the clock has caught up.
-After init the first ids come at once and carry exact times.
+		Short: "Create a namespace with exact times from the first id on",
+		Long: `Init creates a namespace. It is optional. Without it, the first start of a service cannot
+tell a new namespace from a lost one: ids come after the skew and a quarter of a second,
+and carry times up to max-ttl ahead until the clock catches up. After init, the first ids
+come at once and carry exact times.
 
-Call it only for a namespace that no process has ever had a worker id of. Where anything
-of the namespace exists it changes nothing and exits with 3. Layout, max-ttl and skew
-must be those of the application's configuration; the namespace is pinned to them.`,
+Use it only for a namespace of which no process has ever held a worker id. If anything of
+the namespace exists, init changes nothing and exits with 3. Layout, max-ttl and skew must
+match the application's configuration: init pins the namespace to them.`,
 		Example: `  snowlease init --store redis://127.0.0.1:6379 --namespace orders
   ` + envStore + `='mysql://app:word@db/orders' snowlease init --config orders.yaml`,
 		Args: noArgs,
@@ -41,13 +41,13 @@ must be those of the application's configuration; the namespace is pinned to the
 				r := request.request
 				err := o.Init(ctx, r)
 				if errors.Is(err, lease.ErrExists) {
-					return failure{exitNo, fmt.Errorf("%w: namespace %q at %s; nothing was changed", err, r.Namespace, o)}
+					return failure{exitNo, fmt.Errorf("%w: namespace %q at %s; nothing changed", err, r.Namespace, o)}
 				}
 				if err != nil {
 					return err
 				}
-				return answer(cmd, asJSON, map[string]string{"namespace": r.Namespace, "store": o.String(), "pin": r.Pin()},
-					"namespace %q is open at %s: %s\n", r.Namespace, o, r.Pin())
+				return answer(cmd, asJSON, map[string]string{"namespace": r.Namespace, "store": o.String(), "pin": r.Pin().String()},
+					"created namespace %q at %s: %s\n", r.Namespace, o, r.Pin())
 			})
 		},
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// layoutFlags describe a layout: a preset, and what differs from it.
+// layoutFlags describe a layout: a preset and the differences from it.
 type layoutFlags struct {
 	preset, epoch, bits string
 	unit                time.Duration
@@ -88,7 +88,7 @@ func parseBits(s string, l *snowflake.Layout) error {
 	return nil
 }
 
-// parseLayout reads the fingerprint of a layout, which is what namespaces are pinned to.
+// parseLayout reads the fingerprint of a layout, as pins contain it.
 func parseLayout(fingerprint string) (snowflake.Layout, error) {
 	var epoch, unit, bits string
 	if _, err := fmt.Sscanf(fingerprint, "epoch=%s unit=%s bits=%s", &epoch, &unit, &bits); err == nil {
@@ -99,5 +99,5 @@ func parseLayout(fingerprint string) (snowflake.Layout, error) {
 			}
 		}
 	}
-	return snowflake.Layout{}, fmt.Errorf("%q is no layout of snowlease's", fingerprint)
+	return snowflake.Layout{}, fmt.Errorf("%q is not the fingerprint of a layout", fingerprint)
 }

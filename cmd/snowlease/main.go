@@ -1,4 +1,4 @@
-// Command snowlease takes ids apart and looks after the worker ids of a service.
+// Command snowlease decodes ids and manages the worker ids of a service.
 //
 //	snowlease decode 175928847299117063 --layout discord
 //	export SNOWLEASE_STORE='redis://127.0.0.1:6379'
@@ -7,11 +7,14 @@
 //
 // See "snowlease help" for the other commands, and "snowlease completion" for shells.
 //
-// It exits with 0 when all went well, 1 when something failed, 2 when it was called
-// wrongly, and 3 when it did what was asked and the answer is no: the doctor found
-// faults, the configuration has some, the namespace to be opened exists, the worker id
-// to be taken back is not held so, what is to be mended is held, the question was not
-// answered with yes.
+// Exit codes:
+//
+//	0  success
+//	1  failure
+//	2  wrong usage
+//	3  the command ran and the answer is no: the doctor or a check found faults, init or
+//	   create found the name in use, release found another holder, mend found a running
+//	   lease, or a question was not answered with yes
 package main
 
 import (
@@ -32,7 +35,7 @@ import (
 )
 
 func main() {
-	logging.Disable() // of go-redis: it prints what its errors say as well
+	logging.Disable() // go-redis logs what its errors already say
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -45,7 +48,7 @@ const (
 	exitNo     = 3
 )
 
-// A failure is an error of a command that was called rightly.
+// A failure is an error of a command that was called correctly.
 type failure struct {
 	code int
 	err  error
@@ -54,15 +57,15 @@ type failure struct {
 func (f failure) Error() string { return f.err.Error() }
 func (f failure) Unwrap() error { return f.err }
 
-// run is the program, and returns its exit code.
+// run runs the program and returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
 		Use:   "snowlease",
-		Short: "Take snowflake ids apart, and look after the worker ids of a service",
-		Long: `Take snowflake ids apart, and look after the worker ids of a service.
+		Short: "Decode snowflake ids, and manage the worker ids of a service",
+		Long: `Decode snowflake ids, and manage the worker ids of a service.
 
-Exit codes: 0 all went well, 1 something failed, 2 wrong call, 3 the answer is no
-(faults were found, the namespace exists, and the like).`,
+Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answer is no
+(for example: faults were found, the namespace exists).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -78,14 +81,14 @@ Exit codes: 0 all went well, 1 something failed, 2 wrong call, 3 the answer is n
 	}
 	//nolint:contextcheck // cobra hands the context to each command
 	{
-		add("ids", decodeCommand(), encodeCommand(), layoutCommand(), benchCommand())
+		add("ids", decodeCommand(), encodeCommand(), layoutCommand())
 		add("worker", workersCommand(), initCommand(), doctorCommand(), quarantineCommand(), releaseCommand(), mendCommand(), retireCommand())
 		add("", segmentCommand(), configCommand(), versionCommand())
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		// What follows a dash shows no store: -store=redis://user:password@host.
+		// Do not print what follows a dash: -store=redis://user:password@host.
 		if e := (*pflag.NotExistError)(nil); errors.As(err, &e) && len(e.GetSpecifiedShortnames()) > 1 {
-			return fmt.Errorf("unknown shorthand flag: %q: flags of more than one letter begin with two dashes", e.GetSpecifiedName())
+			return fmt.Errorf("unknown shorthand flag %q: flags of more than one letter begin with two dashes", e.GetSpecifiedName())
 		}
 		if e := (*pflag.InvalidSyntaxError)(nil); errors.As(err, &e) {
 			return errors.New("bad flag syntax: write --name=value")
@@ -98,7 +101,7 @@ Exit codes: 0 all went well, 1 something failed, 2 wrong call, 3 the answer is n
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if i := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") }); err != nil && cmd == root && i >= 0 {
-		err = noArgs(root, args[i:]) // what cobra says shows the argument
+		err = noArgs(root, args[i:]) // cobra's error would print the argument
 	}
 	if err == nil {
 		return 0
@@ -111,8 +114,8 @@ Exit codes: 0 all went well, 1 something failed, 2 wrong call, 3 the answer is n
 	return exitUsage
 }
 
-// noArgs is cobra.NoArgs without the argument, unless it looks like a command: a store
-// that is given as one may hold a password.
+// noArgs is cobra.NoArgs, but prints the argument only if it looks like a command. It may be
+// a store with a password.
 func noArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -120,12 +123,12 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	case word.MatchString(args[0]):
 		return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
 	}
-	return fmt.Errorf("%s takes no argument: settings are flags, and the store is named by --store or %s", cmd.CommandPath(), envStore)
+	return fmt.Errorf("%s takes no arguments: use flags, and name the store with --store or %s", cmd.CommandPath(), envStore)
 }
 
 var word = regexp.MustCompile(`^[a-z-]{1,20}$`)
 
-// failed marks err, if any, as a failure with the exit code 1.
+// failed gives err, if not nil, the exit code 1.
 func failed(err error) error {
 	if err == nil {
 		return nil

@@ -12,11 +12,11 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// lateTimes are those on record of a namespace that no member can have written by the
-// store's clock: leases, marks and quarantines end within max_ttl and skew.
+// lateTimes are recorded times that no member can have written, by the store's clock:
+// leases, marks and quarantines end within max_ttl and skew.
 type lateTimes struct {
-	latest     int64 // that a member can have written
-	last       int64 // on record
+	latest     int64 // the latest time that a member can have written
+	last       int64 // the latest time on record
 	quarantine bool
 	slots      []lease.Slot
 }
@@ -34,11 +34,10 @@ func lateIn(ctx context.Context, o *opened, namespace string) (lateTimes, error)
 }
 
 func late(rec lease.Record, slots []lease.Slot) (lateTimes, error) {
-	pinned, err := lease.ParsePin(rec.Pin)
-	if err != nil {
+	if err := rec.Pin.Err(); err != nil {
 		return lateTimes{}, err
 	}
-	hold := (pinned.MaxTTL + pinned.Skew).Milliseconds()
+	hold := (rec.Pin.MaxTTL + rec.Pin.Skew).Milliseconds()
 	l := lateTimes{latest: rec.Now + hold, last: rec.Quarantine}
 	l.quarantine = rec.Quarantine > l.latest
 	for _, s := range slots {
@@ -51,7 +50,7 @@ func late(rec lease.Record, slots []lease.Slot) (lateTimes, error) {
 
 func (l lateTimes) none() bool { return !l.quarantine && len(l.slots) == 0 }
 
-// String says what is late: "the quarantine and 3 worker ids (0, 1, 2) have times ...".
+// String describes the late times: "the quarantine and worker ids (3: 0, 1, 2): ...".
 func (l lateTimes) String() string {
 	var what []string
 	if l.quarantine {
@@ -67,7 +66,7 @@ func (l lateTimes) String() string {
 		}
 		what = append(what, fmt.Sprintf("worker ids (%d: %s)", n, strings.Join(names, ", ")))
 	}
-	return fmt.Sprintf("%s: times on record of up to %s, later than %s, the latest that a member can write",
+	return fmt.Sprintf("%s: recorded times reach %s, but members write none later than %s",
 		strings.Join(what, " and "), at(l.last), at(l.latest))
 }
 
@@ -79,22 +78,22 @@ func mendCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mend --namespace NS [flags]",
 		Short: "Lower times that no process can have written",
-		Long: `Mend lowers times on record that no process of the namespace can have written, those
-more than max-ttl and skew ahead of the store's clock, to just that. Such times lock
-starts out, for ages if they are far. They come from a store's clock that was ahead, or
-from another program that writes to the store. "snowlease doctor" finds them.
+		Long: `Mend lowers recorded times that no process of the namespace can have written: those more
+than max-ttl + skew ahead of the store's clock. It lowers them to that limit. Such times
+can block starts for a long time. They come from a store's clock that was ahead, or from
+another program that wrote to the store. "snowlease doctor" finds them.
 
-It refuses while the store's clock is more than 5 minutes off this host's. It leaves the
-mark of a worker id alone while its lease runs, names the holder and exits with 3: stop
-that process, and mend again when the lease has ended.
+Mend refuses to run while the store's clock and this host's differ by more than 5 minutes.
+While the lease of a worker id runs, mend leaves its mark, names the holder and exits
+with 3. Stop that process, and mend again after its lease has ended.
 
-Two things it cannot see; ids come twice if you confirm that they are not so and they are:
+Mend cannot check two things. Make sure of both, or ids may be issued twice:
 
-  - An id of such a later time exists: the store's clock was really ahead, and ids were
-    made by it. Look at the greatest ids that you have ("snowlease decode"). If there is
-    one, do not mend: change to a layout whose ids lie above it.
-  - A process that has had one of these worker ids is cut off from the store, paused, or
-    a snapshot to be resumed: it may go on with its mark. End it.`,
+  - No id with such a late time exists. One does if the store's clock was really ahead
+    and processes issued ids by it. Check your highest ids with "snowlease decode". If
+    you find one, do not mend: switch to a layout whose ids are above it.
+  - No process that held one of these worker ids is cut off from the store, paused, or
+    a snapshot that may be resumed. It could still use its range. End it.`,
 		Example: `  snowlease mend --namespace orders`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -109,12 +108,12 @@ Two things it cannot see; ids come twice if you confirm that they are not so and
 			if err := store.with(cmd, look); err != nil {
 				return err
 			}
-			result := "nothing is to be mended"
+			result := "nothing to mend"
 			if !found.none() {
-				if err := confirm(cmd, yes, "%s.\nNo id of a later time exists, and no process that had one of these worker ids is cut off or paused?", found); err != nil {
+				if err := confirm(cmd, yes, "%s.\nAre you sure that no id with a later time exists, and that no process that held one of these worker ids is cut off or paused?", found); err != nil {
 					return err
 				}
-				result = "no time on record is later than " + at(found.latest)
+				result = "no recorded time is later than " + at(found.latest)
 				if err := store.with(cmd, func(ctx context.Context, o *opened) error {
 					if err := o.Mend(ctx, store.namespace, time.Now().UnixMilli()); err != nil {
 						return err
@@ -126,7 +125,7 @@ Two things it cannot see; ids come twice if you confirm that they are not so and
 			}
 			if len(found.slots) > 0 {
 				s := found.slots[0]
-				return failure{exitNo, fmt.Errorf("worker ids of %q with a late mark are lent, %d in all, the first, %d, to %q until %s: stop what holds them, and mend again then",
+				return failure{exitNo, fmt.Errorf("namespace %q: %d worker ids with a late mark are lent, the first (%d) to %q until %s: stop the holders, and mend again after that",
 					store.namespace, len(found.slots), s.Worker, printable.Text(s.Holder), at(s.Expires))}
 			}
 			return answer(cmd, asJSON, map[string]string{"namespace": store.namespace, "result": result},

@@ -11,8 +11,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// The mark of one worker id lies a century ahead, while it is lent and after: the doctor
-// and workers say so, mend refuses while it is lent, and lowers it then.
+// The mark of one worker id is a century ahead. The doctor and workers report it. Mend refuses
+// while the worker id is lent, and lowers the mark afterwards.
 func TestMend(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, store, ns string, more ...string) {
@@ -25,21 +25,20 @@ func TestMend(t *testing.T) {
 		require.Zero(t, first(call(t, "", args("init")...)))
 		c := openCenter(t, store, more...)
 		g := lend(t, c, ns)
-		lender := c.(*opened).center.(lease.Center)
 		code, out, errs := call(t, "", args("mend")...)
 		require.Zero(t, code, errs)
-		require.Contains(t, out, "nothing is to be mended")
+		require.Contains(t, out, "nothing to mend")
 
 		far := g
 		far.Ceiling += (100 * 365 * 24 * time.Hour).Milliseconds()
-		_, err := lender.Renew(t.Context(), far)
+		_, err := c.Renew(t.Context(), far)
 		require.NoError(t, err)
-		late := fmt.Sprintf("worker ids (1: %d): times on record of up to %s", g.Worker, at(far.Ceiling))
+		late := fmt.Sprintf("worker ids (1: %d): recorded times reach %s", g.Worker, at(far.Ceiling))
 		_, out, _ = call(t, "", args("workers")...)
 		require.Contains(t, out, "\n"+late)
 		_, out, _ = call(t, "", args("doctor")...)
 		require.Contains(t, out, "fault  times          "+late)
-		require.Contains(t, out, `else "snowlease mend"`)
+		require.Contains(t, out, `or run "snowlease mend"`)
 
 		code, _, errs = call(t, "", args("mend")...)
 		require.Equal(t, exitNo, code)
@@ -47,14 +46,14 @@ func TestMend(t *testing.T) {
 		require.Contains(t, errs, "not confirmed")
 		code, _, errs = call(t, "", args("mend", "--yes")...)
 		require.Equal(t, exitNo, code)
-		require.Contains(t, errs, fmt.Sprintf("are lent, 1 in all, the first, %d, to ", g.Worker))
-		require.Contains(t, errs, "stop what holds them")
+		require.Contains(t, errs, fmt.Sprintf("1 worker ids with a late mark are lent, the first (%d) to ", g.Worker))
+		require.Contains(t, errs, "stop the holders")
 
-		require.NoError(t, lender.Release(t.Context(), far, far.Ceiling))
+		require.NoError(t, c.Release(t.Context(), far, far.Ceiling))
 		code, out, errs = call(t, "yes\n", args("mend", "--json")...)
 		require.Zero(t, code, errs)
 		require.Contains(t, errs, late)
-		require.Contains(t, out, `"result":"no time on record is later than `)
+		require.Contains(t, out, `"result":"no recorded time is later than `)
 		slots, err := c.Slots(t.Context(), ns)
 		require.NoError(t, err)
 		slot := slots[g.Worker]
@@ -65,19 +64,19 @@ func TestMend(t *testing.T) {
 	})
 }
 
-// A quarantine that no loss can have begun does not end by itself.
+// The doctor does not promise that an impossibly late quarantine ends on its own.
 func TestMendQuarantine(t *testing.T) {
 	t.Parallel()
 	store := sqliteURL(t)
-	initialise(t, store)
+	initialize(t, store)
 	sqlDo(t, "sqlite", strings.TrimPrefix(store, "sqlite:"), "UPDATE snowlease_meta SET quarantine_ms = 32503680000000, reason = 'x' WHERE ns = 'orders'")
 	_, all := examine(t, store, "--namespace=orders")
-	requireFinding(t, all, lease.LevelFault, "times", "the quarantine: times on record of up to 3000-01-01")
+	requireFinding(t, all, lease.LevelFault, "times", "the quarantine: recorded times reach 3000-01-01")
 	for _, f := range all {
-		require.NotEqual(t, "it ends by itself", f.Advice)
+		require.NotEqual(t, "it ends on its own", f.Advice)
 	}
 	require.Zero(t, first(call(t, "", "mend", "--store="+store, "--namespace=orders", "--yes")))
 	_, all = examine(t, store, "--namespace=orders")
 	requireFinding(t, all, lease.LevelOK, "times", "")
-	requireFinding(t, all, lease.LevelNote, "quarantine", "x: ids of worker ids lent since carry times up to ")
+	requireFinding(t, all, lease.LevelNote, "quarantine", "x: ids under newly lent worker ids carry times up to ")
 }

@@ -16,7 +16,7 @@ import (
 
 const stamp = "2006-01-02T15:04:05.000Z07:00"
 
-// at shows Unix milliseconds, and nothing for 0.
+// at formats Unix milliseconds, and 0 as "".
 func at(ms int64) string {
 	if ms == 0 {
 		return ""
@@ -25,12 +25,12 @@ func at(ms int64) string {
 }
 
 func jsonFlag(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "json", false, "print JSON, an object a line")
+	cmd.Flags().BoolVar(to, "json", false, "print JSON, one object a line")
 }
 
 func printJSON(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
 
-// answer prints v, or the text for people.
+// answer prints v as JSON, or the text for people.
 func answer(cmd *cobra.Command, asJSON bool, v any, format string, args ...any) error {
 	if asJSON {
 		return printJSON(cmd.OutOrStdout(), v)
@@ -50,8 +50,7 @@ func printTable(w io.Writer, rows [][]string) error {
 	return t.Flush()
 }
 
-// plain is text from a store, which anybody may have written, without what a terminal
-// takes for a command.
+// plain replaces control characters in a text from a store: a terminal would obey them.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -61,18 +60,18 @@ func plain(s string) string {
 	}, s)
 }
 
-// confirm asks a question, which only "yes" answers.
+// confirm asks a question and returns an error unless the answer is "yes".
 func confirm(cmd *cobra.Command, yes bool, format string, args ...any) error {
 	if yes {
 		return nil
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), format+" Type yes to go on: ", args...)
+	fmt.Fprintf(cmd.ErrOrStderr(), format+" Type yes to continue: ", args...)
 	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return failed(fmt.Errorf("read the answer: %w", err))
 	}
 	if strings.TrimSpace(answer) != "yes" {
-		return failure{exitNo, errors.New("not confirmed: nothing was changed (--yes answers the question)")}
+		return failure{exitNo, errors.New("not confirmed, nothing changed (--yes confirms without asking)")}
 	}
 	return nil
 }

@@ -20,17 +20,16 @@ func releaseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release --namespace NS --worker N --token T [flags]",
 		Short: "Take a worker id from its holder",
-		Long: `Release takes a worker id from a holder that should not have it: a forgotten process,
-another environment that shares the store by mistake. "snowlease workers" shows worker
-and token.
+		Long: `Release takes a worker id from a holder that should not have it: a forgotten process, or
+another environment that shares the store by mistake. "snowlease workers" shows the worker
+id and the token.
 
-It makes no id come twice, whoever the holder is. The mark stays where it is, so nobody
-is lent the worker id before everything that its holder may still issue has passed. A
-holder that is alive learns at its next renewal that the lease is lost, and borrows
-another worker id: end it first. A process that has died needs no release: its lease
-ends by itself at the same time.
+Release never causes duplicate ids. The mark stays, so the worker id is lent again only
+after everything that its holder may still issue has passed. A live holder loses its lease
+at the next renewal and borrows another worker id, so end it first. A process that has
+died needs no release: its lease ends at the same time anyway.
 
-It exits with 3 where the worker id is not held under this token.`,
+It exits with 3 if the worker id is not held under this token.`,
 		Example: `  snowlease release --namespace orders --worker 3 --token 1763702716123`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,7 +37,7 @@ It exits with 3 where the worker id is not held under this token.`,
 				return err
 			}
 			var slot lease.Slot
-			lost := failure{exitNo, fmt.Errorf("worker %d of %q is not held under token %d: see \"snowlease workers\"; nothing was changed", worker, store.namespace, token)}
+			lost := failure{exitNo, fmt.Errorf("worker %d of %q is not held under token %d, nothing changed: see \"snowlease workers\"", worker, store.namespace, token)}
 			if err := store.with(cmd, func(ctx context.Context, o *opened) error {
 				slots, err := o.Slots(ctx, store.namespace)
 				if err != nil {
@@ -69,7 +68,7 @@ It exits with 3 where the worker id is not held under this token.`,
 				}
 				mark := at(slots[worker].Mark)
 				return answer(cmd, asJSON, map[string]any{"namespace": store.namespace, "store": o.String(), "worker": worker, "lent_after": mark},
-					"worker %d of %q was taken from %q; it can be lent after %s\n", worker, store.namespace, printable.Text(slot.Holder), mark)
+					"took worker %d of %q from %q; it can be lent again after %s\n", worker, store.namespace, printable.Text(slot.Holder), mark)
 			})
 		},
 	}

@@ -15,20 +15,20 @@ func retireCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "retire --namespace NS [flags]",
-		Short: "End a namespace for good, after others got its worker ids",
-		Long: `Retire ends a namespace whose worker ids others have now: another namespace, layout,
-database or mode. Processes that come with the former configuration later, such as those
-of a deployment that is rolled back, are refused and told the reason.
+		Short: "End a namespace for good, after its worker ids have moved elsewhere",
+		Long: `Retire ends a namespace whose worker ids are used elsewhere: by another namespace, layout,
+database or mode. A process that starts with the former configuration, such as one of a
+deployment rolled back, fails with the given reason.
 
-A takeover of a whole namespace does this by itself. There is no way back; processes that
-still hold a worker id go on up to their ceilings.`,
+A takeover of a whole namespace retires it automatically. Retire cannot be undone.
+Processes that still hold a worker id continue up to their ceilings.`,
 		Example: `  snowlease retire --namespace orders --reason 'moved to namespace orders-2'`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := store.complete(false); err != nil {
 				return err
 			}
-			if err := confirm(cmd, yes, "Retire namespace %q for good? Nobody is lent a worker id of it any more.", store.namespace); err != nil {
+			if err := confirm(cmd, yes, "Retire namespace %q for good? It will lend no more worker ids.", store.namespace); err != nil {
 				return err
 			}
 			return store.with(cmd, func(ctx context.Context, o *opened) error {
@@ -39,13 +39,13 @@ still hold a worker id go on up to their ceilings.`,
 				if err != nil {
 					return err
 				}
-				return answer(cmd, asJSON, map[string]string{"namespace": store.namespace, "store": o.String(), "pin": rec.Pin},
-					"namespace %q at %s is %s\n", store.namespace, o, printable.Text(rec.Pin))
+				return answer(cmd, asJSON, map[string]string{"namespace": store.namespace, "store": o.String(), "pin": rec.Pin.String()},
+					"namespace %q at %s is %s\n", store.namespace, o, printable.Text(rec.Pin.String()))
 			})
 		},
 	}
 	store.register(cmd)
-	cmd.Flags().StringVar(&reason, "reason", "snowlease retire", "what to tell those who come")
+	cmd.Flags().StringVar(&reason, "reason", "snowlease retire", "reason to show to processes that still start there")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	jsonFlag(cmd, &asJSON)
 	return cmd

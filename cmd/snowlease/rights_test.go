@@ -19,7 +19,7 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// documented returns the commands of a line of docs/engines.md that begins so.
+// documented returns the commands in the line of docs/engines.md with the given beginning.
 func documented(t *testing.T, begin string) (line string, commands []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/engines.md")
@@ -34,7 +34,7 @@ func documented(t *testing.T, begin string) (line string, commands []string) {
 	return line, commands
 }
 
-// aclUser makes the user of docs/engines.md on servers, with more rights.
+// aclUser creates the user of docs/engines.md on servers, with additional rights.
 func aclUser(t *testing.T, servers []*testserver.Server, more ...string) {
 	t.Helper()
 	line, _ := documented(t, "ACL SETUSER orders ")
@@ -48,8 +48,7 @@ func aclUser(t *testing.T, servers []*testserver.Server, more ...string) {
 	}
 }
 
-// used returns the commands that ran on servers since aclUser, and those that were
-// refused.
+// used returns the commands that ran since aclUser, and those that were refused.
 func used(t *testing.T, servers ...*testserver.Server) (ran, refused []string) {
 	t.Helper()
 	for _, s := range servers {
@@ -75,7 +74,7 @@ func used(t *testing.T, servers ...*testserver.Server) (ran, refused []string) {
 	return slices.Compact(ran), slices.Compact(refused)
 }
 
-// everyVerb runs all that runs on Redis.
+// everyVerb runs every operation that Redis supports.
 func everyVerb(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option) {
 	t.Helper()
 	workerIDs(t, client, opts...)
@@ -138,8 +137,7 @@ func numbers(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Opti
 	require.NoError(t, d.Close())
 }
 
-// TestRightsOnRedis: the user that docs/engines.md makes may do what is needed and no
-// more.
+// The user of docs/engines.md has the rights it needs and no others.
 func TestRightsOnRedis(t *testing.T) {
 	t.Parallel()
 	as := func(t *testing.T, addr string) *goredis.Client {
@@ -220,7 +218,7 @@ func TestRightsOnRedis(t *testing.T) {
 	}
 	t.Run("wait_replicas", func(t *testing.T) {
 		t.Parallel()
-		_, more := documented(t, "| `wait_replicas`")
+		_, more := documented(t, "| `store.wait_replicas`")
 		_, database := documented(t, "| a database other than 0")
 		more = append(more, database...)
 		primary := testserver.NewRedis(t, saved...)
@@ -275,8 +273,8 @@ func refusedBy(t *testing.T, set *testserver.Sentinels) (all []string) {
 	return without(all, "client|setinfo", "client|maint_notifications")
 }
 
-// TestRightsOnSentinels: those that docs/engines.md lists suffice, and without one of
-// them something is refused.
+// The sentinel commands that docs/engines.md lists are sufficient, and each of them is
+// necessary.
 func TestRightsOnSentinels(t *testing.T) {
 	t.Parallel()
 	_, rights := documented(t, "| Sentinel")

@@ -16,9 +16,9 @@ import (
 func segmentCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "segment",
-		Short: "Create names of numbers, and let them go on after a loss",
-		Long: `Segment looks after the names that package segment issues numbers of, in SQL
-or on Redis.`,
+		Short: "Create number sequences, and resume them after a loss",
+		Long: `Segment manages the named sequences of numbers that package segment issues, in a SQL
+database or Redis.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -26,7 +26,7 @@ or on Redis.`,
 	return cmd
 }
 
-// segments is what both stores of numbers are.
+// segments are the methods that both stores of numbers have.
 type segments interface {
 	segment.Store
 	segment.Creator
@@ -60,10 +60,10 @@ func segmentCreateCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "create --name NAME [flags]",
-		Short: "Create a name, once",
-		Long: `Create makes a name whose first number is --start. Where the name exists it changes
-nothing and exits with 3. After a loss of data start above all numbers in use and all
-that running processes have reserved ahead: stop them first.`,
+		Short: "Create a sequence",
+		Long: `Create creates a sequence whose first number is --start. If the name exists, it changes
+nothing and exits with 3. After a loss of data, stop all processes that use the sequence,
+and start above all numbers in use and all numbers that were reserved ahead.`,
 		Example: `  snowlease segment create --name orders --start 1000`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -73,7 +73,7 @@ that running processes have reserved ahead: stop them first.`,
 			return withSegments(cmd, &store, func(ctx context.Context, s segments) error {
 				err := s.Create(ctx, name, start)
 				if errors.Is(err, segment.ErrExists) {
-					return failure{exitNo, fmt.Errorf("%w at %s; nothing was changed", err, s)}
+					return failure{exitNo, fmt.Errorf("%w at %s; nothing changed", err, s)}
 				}
 				if err != nil {
 					return err
@@ -96,12 +96,14 @@ func segmentResumeCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "resume --name NAME --above N [flags]",
-		Short: "Let a name go on above the numbers in use",
-		Long: `Resume lets a name go on above --above: on a Redis that was restarted or failed over,
-and may have forgotten numbers that were given; on a database that was restored from a
-backup, before anybody reserves. Stop the processes that have reserved numbers ahead, or
-leave room for them, and give the greatest number that is in use anywhere. A name that is
-further already stays there.`,
+		Short: "Continue a sequence above the numbers in use",
+		Long: `Resume continues a sequence above --above, the highest number in use anywhere. A sequence
+that is already higher stays there. Use it:
+
+  - after a Redis was restarted or failed over, and may have forgotten numbers it issued;
+  - after a database was restored from a backup, before any process reserves numbers.
+
+First stop the processes that have reserved numbers ahead, or leave room for their numbers.`,
 		Example: `  snowlease segment resume --name orders --above 48210`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -112,7 +114,7 @@ further already stays there.`,
 				var err error
 				if r, ok := s.(*redissegments.Store); ok {
 					err = r.Resume(ctx, name, above)
-				} else { // one number is reserved, and nobody gets it
+				} else { // reserve one number and discard it
 					_, err = s.Reserve(ctx, segment.Request{Name: name, N: 1, Above: above, Start: 1, Max: math.MaxInt64})
 				}
 				if err != nil {
@@ -123,7 +125,7 @@ further already stays there.`,
 		},
 	}
 	segmentFlags(cmd, &store, &name, &asJSON)
-	cmd.Flags().Int64Var(&above, "above", 0, "the greatest number in use")
+	cmd.Flags().Int64Var(&above, "above", 0, "the highest number in use")
 	must(cmd.MarkFlagRequired("above"))
 	return cmd
 }
@@ -131,7 +133,7 @@ further already stays there.`,
 func segmentFlags(cmd *cobra.Command, store *storeFlags, name *string, asJSON *bool) {
 	store.register(cmd)
 	must(cmd.Flags().MarkHidden("namespace"))
-	cmd.Flags().StringVar(name, "name", "", "the name (required)")
+	cmd.Flags().StringVar(name, "name", "", "the name of the sequence (required)")
 	jsonFlag(cmd, asJSON)
 }
 

@@ -14,7 +14,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/providers"
 	"github.com/snowlease/snowlease/providers/redis"
@@ -22,50 +21,51 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// envStore is where a store with a password belongs: other users of the host see
-// arguments.
+// envStore names the store like --store. Use it for a store with a password: other users of
+// the host can see arguments.
 const envStore = "SNOWLEASE_STORE"
 
 const storeHelp = `
-The store is named by --store, or better by ` + envStore + ` where it holds a password:
+Name the store with --store, or with ` + envStore + ` if it contains a password:
 
   redis://user:password@host:6379/0         rediss:// with TLS
   redis://host1,host2,host3/?cluster=true   a cluster
   redis://host1:26379,host2:26379/?master=name&sentinel_password=...
-  mysql://user:password@host:3306/name      MariaDB as well; or a DSN of go-sql-driver
+  mysql://user:password@host:3306/name      also MariaDB; or a go-sql-driver DSN
   postgres://user:password@host:5432/name?sslmode=verify-full
   sqlite:path/app.db
 
-Reserved characters of a password are percent-encoded. No password is ever printed.`
+Percent-encode reserved characters in a password. Passwords are never printed.`
 
-// storeFlags say which store, and how the application uses it.
+// storeFlags select a store and describe how the application uses it.
 type storeFlags struct {
-	store, namespace, prefix, quarantine string
-	timeout                              time.Duration
-	creates                              bool             // the command may create a SQLite file
-	waits                                int              // wait_replicas, for the doctor, who lends nothing
-	config                               providers.Config // by complete
+	store, namespace, prefix string
+	quarantine               lease.Quarantine
+	timeout                  time.Duration
+	creates                  bool             // the command may create a SQLite file
+	waits                    int              // wait_replicas, for the doctor to check
+	config                   providers.Config // set by complete
 }
 
 func (f *storeFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.store, "store", "", "where the store is (default: $"+envStore+")")
 	flags.StringVar(&f.namespace, "namespace", "", "the namespace")
-	flags.StringVar(&f.prefix, "prefix", "", "prefix of tables or keys, where the application has one")
-	flags.StringVar(&f.quarantine, "quarantine", idworker.QuarantineOnChange, "on-change or never, as the application has it")
-	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "give up after")
-	must(cmd.RegisterFlagCompletionFunc("quarantine", cobra.FixedCompletions([]string{idworker.QuarantineOnChange, idworker.QuarantineNever}, cobra.ShellCompDirectiveNoFileComp)))
+	flags.StringVar(&f.prefix, "prefix", "", "prefix of tables or keys, if the application sets one")
+	flags.StringVar((*string)(&f.quarantine), "quarantine", string(lease.QuarantineOnChange), "on-change or never, as in the application's configuration")
+	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "time limit of the command")
+	must(cmd.RegisterFlagCompletionFunc("quarantine", cobra.FixedCompletions([]string{string(lease.QuarantineOnChange), string(lease.QuarantineNever)}, cobra.ShellCompDirectiveNoFileComp)))
 	cmd.Long += "\n" + storeHelp
 }
 
-// must is for what only a fault of this program can make fail.
+// must panics on errors that only a bug in this program can cause.
 func must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// complete reads the flags. A namespace is required unless optional.
+// complete checks the flags. A namespace is required unless optional is set.
 func (f *storeFlags) complete(optional bool) (err error) {
 	if f.config, err = parseStore(cmp.Or(f.store, os.Getenv(envStore))); err != nil {
 		return err
@@ -73,28 +73,29 @@ func (f *storeFlags) complete(optional bool) (err error) {
 	if err := f.config.Validate(); err != nil {
 		return err
 	}
-	if f.quarantine != idworker.QuarantineOnChange && f.quarantine != idworker.QuarantineNever {
-		return fmt.Errorf("--quarantine %q is unknown: choose %s or %s", f.quarantine, idworker.QuarantineOnChange, idworker.QuarantineNever)
+	if f.quarantine.Validate() != nil {
+		return fmt.Errorf("--quarantine %q is unknown: choose %s or %s", f.quarantine, lease.QuarantineOnChange, lease.QuarantineNever)
 	}
 	if f.namespace == "" && optional {
 		return nil
 	}
 	if f.namespace == "" {
-		return errors.New("--namespace is empty: name the namespace, as the application's configuration has it")
+		return errors.New("--namespace is empty: give the namespace of the application's configuration")
 	}
 	return lease.CheckNamespace(f.namespace)
 }
 
-// A center is an open center.
+// A center is a lease.Center with all verbs of this program.
 type center interface {
+	lease.Center
 	lease.Operator
-	lease.Initializer
 	fmt.Stringer
 	// Examine looks at the store and its server.
 	Examine(ctx context.Context, namespace string) ([]lease.Finding, error)
+	Init(ctx context.Context, req lease.Request) error
 }
 
-// An opened store has one of db and redis.
+// An opened store has either db or redis.
 type opened struct {
 	center
 	db     *gorm.DB
@@ -111,18 +112,18 @@ func (o *opened) close() error {
 	return err
 }
 
-// onRedis are the options of what stands on Redis.
+// onRedis returns the options of a store in Redis.
 func (f *storeFlags) onRedis() []redisseq.Option {
-	options := []redisseq.Option{redisseq.WithQuarantine(redisseq.Quarantine(f.quarantine)), redisseq.WithWaitReplicas(f.waits, time.Millisecond)}
+	options := []redisseq.Option{redisseq.WithQuarantine(f.quarantine), redisseq.WithWaitReplicas(f.waits, time.Millisecond)}
 	if f.prefix != "" {
 		options = append(options, redisseq.WithPrefix(f.prefix))
 	}
 	return options
 }
 
-// onSQL are the options of what stands on a database.
+// onSQL returns the options of a store in a database.
 func (f *storeFlags) onSQL() []dbseq.Option {
-	options := []dbseq.Option{dbseq.WithQuarantine(dbseq.Quarantine(f.quarantine))}
+	options := []dbseq.Option{dbseq.WithQuarantine(f.quarantine)}
 	if f.prefix != "" {
 		options = append(options, dbseq.WithTablePrefix(f.prefix))
 	}
@@ -159,7 +160,7 @@ func (f *storeFlags) open(ctx context.Context) (_ *opened, err error) {
 	return o, nil
 }
 
-// exists: a SQLite file is there, which opening it would create.
+// exists returns an error if the SQLite file does not exist. Opening it would create it.
 func (f *storeFlags) exists() error {
 	path, query, _ := strings.Cut(strings.TrimPrefix(string(f.config.DB.DSN), "file:"), "?")
 	if f.creates || f.config.DB.Driver != "sqlite" || path == "" || strings.Contains(path, ":memory:") || strings.Contains(query, "mode=memory") {

@@ -42,21 +42,21 @@ func TestParseStore(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":                          "--store is empty",
-		"s3cret":                    "begins with none of",
-		"http://s3cret@h":           "begins with none of",
-		"redis://u:s3cret/x@h":      `an "@" stands behind the host`,
+		"s3cret":                    "--store is unknown",
+		"http://s3cret@h":           "--store is unknown",
+		"redis://u:s3cret/x@h":      `there is an "@" after the host`,
 		"redis://u:s3cret%zz@h":     "not percent-encoded",
 		"redis://h/s3cret":          "the database is not a number",
-		"redis://h/?s3cret=1":       "a setting of Redis is unknown",
+		"redis://h/?s3cret=1":       "unknown Redis setting",
 		"redis://h/?cluster=s3cret": "neither true nor false",
 		"redis://h/?a=%zz":          "not key=value",
-		"mysql://u:s3cret@a,b/name": "give one host",
-		"mysql://u:s3cret?x@h/name": `an "@" stands behind the host`,
-		"redis://user:s3cret":       "no host or host:port",
-		"redis://user:s3cret/0":     "no host or host:port",
-		"redis://user:a:s3cret":     "no host or host:port",
-		"redis://h,user:s3cret":     "no host or host:port",
-		"mysql://root:s3cret/db":    "no host or host:port",
+		"mysql://u:s3cret@a,b/name": "exactly one MySQL host",
+		"mysql://u:s3cret?x@h/name": `there is an "@" after the host`,
+		"redis://user:s3cret":       "not host or host:port",
+		"redis://user:s3cret/0":     "not host or host:port",
+		"redis://user:a:s3cret":     "not host or host:port",
+		"redis://h,user:s3cret":     "not host or host:port",
+		"mysql://root:s3cret/db":    "not host or host:port",
 	} {
 		_, err := parseStore(text)
 		require.ErrorContains(t, err, want)
@@ -64,7 +64,7 @@ func TestParseStore(t *testing.T) {
 	}
 }
 
-// onEachStore runs f on the store of each kind, by its URL.
+// onEachStore runs f with the URL of each kind of store.
 func onEachStore(t *testing.T, f func(t *testing.T, store, namespace string, more ...string)) {
 	t.Helper()
 	for name, store := range map[string]func(*testing.T) string{
@@ -85,7 +85,7 @@ func onEachStore(t *testing.T, f func(t *testing.T, store, namespace string, mor
 	}
 }
 
-// sqliteURL is that of an empty file.
+// sqliteURL returns the URL of an empty file.
 func sqliteURL(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.db")
@@ -93,7 +93,7 @@ func sqliteURL(t *testing.T) string {
 	return "sqlite:" + path
 }
 
-// What only looks creates no file.
+// Commands that only read do not create a file.
 func TestNoFileIsCreated(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
@@ -105,8 +105,7 @@ func TestNoFileIsCreated(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
-// A store that is written wrongly, or in the wrong place, shows no password, neither
-// when it is read nor when it is opened.
+// No error about a malformed or misplaced store shows its password.
 func TestNoPasswordIsPrinted(t *testing.T) {
 	const secret = "s3cretWord"
 	for _, store := range []string{
@@ -141,7 +140,7 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 	require.Empty(t, files)
 }
 
-// FuzzParseStore: a password is in no error.
+// FuzzParseStore checks that no error contains a password.
 func FuzzParseStore(f *testing.F) {
 	for _, s := range []string{"redis://u:%s@h:1/0?cluster=1", "rediss://%s", "mysql://u:%s@h/n?a=b", "u:%s@tcp(h)/n", "postgres://u:%s@h", "redis://h/%s", "sqlite:%s", "%s", "redis://u:%%zz%s@h"} {
 		before, after, _ := strings.Cut(s, "%s")
@@ -167,12 +166,12 @@ func mysqlURL(t *testing.T, dsn string) string {
 	return "mysql://" + c.User + ":" + c.Passwd + "@" + c.Addr + "/" + c.DBName
 }
 
-// openCenter is the center of an application on a store.
+// openCenter returns an application's center on the store.
 func openCenter(t *testing.T, store string, more ...string) center {
 	t.Helper()
-	f := storeFlags{store: store, quarantine: idworker.QuarantineOnChange}
+	f := storeFlags{store: store, quarantine: lease.QuarantineOnChange}
 	if len(more) > 0 {
-		f.quarantine = idworker.QuarantineNever
+		f.quarantine = lease.QuarantineNever
 	}
 	require.NoError(t, f.complete(true))
 	o, err := f.open(t.Context())
@@ -181,14 +180,12 @@ func openCenter(t *testing.T, store string, more ...string) center {
 	return o
 }
 
-// lend borrows a worker id as an application with the defaults does.
+// lend borrows a worker id with the default configuration.
 func lend(t *testing.T, c center, namespace string) lease.Grant {
 	t.Helper()
 	r, err := idworker.Config{Namespace: namespace, Holder: "orders@host:\x1b[1m7"}.Request()
 	require.NoError(t, err)
-	lender, ok := c.(*opened)
-	require.True(t, ok)
-	g, err := lender.center.(lease.Center).Acquire(t.Context(), r)
+	g, err := c.Acquire(t.Context(), r)
 	require.NoError(t, err)
 	return g
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/snowlease/snowlease/providers/sqlite"
 )
 
-// parseStore reads where a store is. Its errors show no part of the text, which may
+// parseStore parses the text of --store. Its errors contain no part of the text, which may
 // hold a password.
 func parseStore(text string) (providers.Config, error) {
 	scheme, rest, isURL := strings.Cut(text, "://")
 	switch {
 	case text == "":
-		return providers.Config{}, errors.New("--store is empty: say where the store is, such as redis://host:6379, mysql://user@host/name, postgres://user@host/name or sqlite:path; best in " + envStore + ", since it may hold a password")
+		return providers.Config{}, errors.New("--store is empty: give redis://host:6379, mysql://user@host/name, postgres://user@host/name or sqlite:path; if it contains a password, use " + envStore)
 	case isURL && (scheme == "redis" || scheme == "rediss"):
 		return parseRedis(scheme, rest)
 	case isURL && (scheme == "mysql" || scheme == "mariadb"):
@@ -34,7 +34,7 @@ func parseStore(text string) (providers.Config, error) {
 			path = strings.TrimPrefix(path, "//")
 		}
 		if !sqlite.IsPath(path) {
-			return providers.Config{}, errors.New("--store: what follows sqlite: or file: is no path of a file")
+			return providers.Config{}, errors.New("--store: the text after sqlite: or file: is not a file path")
 		}
 		return database("sqlite", path), nil
 	case strings.Contains(text, "@tcp("), strings.Contains(text, "@unix("):
@@ -42,15 +42,15 @@ func parseStore(text string) (providers.Config, error) {
 	case !isURL && (strings.Contains(text, "host=") || strings.Contains(text, "dbname=")):
 		return database("postgres", text), nil
 	}
-	return providers.Config{}, errors.New("--store begins with none of redis:// rediss:// mysql:// postgres:// sqlite: and is no DSN of MySQL or PostgreSQL either")
+	return providers.Config{}, errors.New("--store is unknown: begin it with redis://, rediss://, mysql://, postgres:// or sqlite:, or give a DSN of MySQL or PostgreSQL")
 }
 
 func database(driver, dsn string) providers.Config {
 	return providers.Config{DB: providers.DBConfig{Driver: driver, DSN: secret.String(dsn)}}
 }
 
-// An authority is what stands between "://" and the path. Package net/url takes one
-// host only.
+// An authority is a URL after "://", with any number of hosts. Package net/url accepts only
+// one host.
 type authority struct {
 	user, password string
 	hosts          []string
@@ -65,7 +65,7 @@ func parseAuthority(rest string) (a authority, err error) {
 		host, after = rest[:i], rest[i:]
 	}
 	if strings.Contains(after, "@") {
-		return a, errors.New(`--store: an "@" stands behind the host: percent-encode the reserved characters of user and password`)
+		return a, errors.New(`--store: there is an "@" after the host: percent-encode the reserved characters in user and password`)
 	}
 	if i := strings.LastIndexByte(host, '@'); i >= 0 {
 		user, password, _ := strings.Cut(host[:i], ":")
@@ -80,19 +80,19 @@ func parseAuthority(rest string) (a authority, err error) {
 	a.hosts = strings.Split(host, ",")
 	for _, h := range a.hosts {
 		if !isHost(h) {
-			return a, errors.New("--store: what stands before the path is no host or host:port: write user:password@host:port")
+			return a, errors.New("--store: the text before the path is not host or host:port: write user:password@host:port")
 		}
 	}
 	a.path, a.rawQuery, _ = strings.Cut(after, "?")
 	a.path = strings.TrimPrefix(a.path, "/")
 	if a.query, err = url.ParseQuery(a.rawQuery); err != nil {
-		return a, errors.New("--store: what follows the ? is not key=value")
+		return a, errors.New("--store: the text after the ? is not key=value")
 	}
 	return a, nil
 }
 
-// isHost reports whether h is a host, with or without a port that is a number. A user and
-// a password without a host are not taken for them.
+// isHost reports whether h is a host with an optional numeric port. It rejects a user and
+// password without a host.
 func isHost(h string) bool {
 	if inner, ok := strings.CutPrefix(h, "["); ok && strings.HasSuffix(inner, "]") {
 		_, err := netip.ParseAddr(strings.TrimSuffix(inner, "]"))
@@ -112,7 +112,7 @@ func isHost(h string) bool {
 	return err == nil
 }
 
-// withPort adds the usual port to hosts without one.
+// withPort adds the default port to hosts without one.
 func (a authority) withPort(port string) []string {
 	var all []string
 	for _, h := range a.hosts {
@@ -126,7 +126,7 @@ func (a authority) withPort(port string) []string {
 	return all
 }
 
-// parseRedis reads redis://user:password@host:port,host:port/db?master=name&cluster=true
+// parseRedis parses redis://user:password@host:port,host:port/db?master=name&cluster=true.
 func parseRedis(scheme, rest string) (providers.Config, error) {
 	a, err := parseAuthority(rest)
 	if err != nil {
@@ -152,7 +152,7 @@ func parseRedis(scheme, rest string) (providers.Config, error) {
 		case "sentinel_password":
 			c.SentinelPassword = secret.String(value)
 		default:
-			return providers.Config{}, errors.New("--store: a setting of Redis is unknown: choose master, cluster, sentinel_username, sentinel_password")
+			return providers.Config{}, errors.New("--store: unknown Redis setting: choose master, cluster, sentinel_username, sentinel_password")
 		}
 	}
 	return providers.Config{Redis: c}, nil
@@ -165,7 +165,7 @@ func mysqlDSN(rest string) (string, error) {
 	}
 	hosts := a.withPort("3306")
 	if len(hosts) != 1 {
-		return "", errors.New("--store: give one host of MySQL, the primary")
+		return "", errors.New("--store: give exactly one MySQL host, the primary")
 	}
 	dsn := a.user
 	if a.password != "" {

@@ -15,9 +15,9 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// From the first start to the last incident: what init has opened lends at once; workers
-// shows who has what; release takes it back without lowering a mark; quarantine lets
-// it lend above what may have been forgotten.
+// After init, a namespace lends at once. workers shows the holders, release takes a worker id
+// back without lowering its mark, and quarantine makes the namespace lend above everything
+// that may have been forgotten.
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, store, ns string, more ...string) {
@@ -30,12 +30,12 @@ func TestOperations(t *testing.T) {
 
 		code, out, errs := call(t, "", args("init")...)
 		require.Zero(t, code, errs)
-		require.Contains(t, out, `namespace "`+ns+`" is open at `)
+		require.Contains(t, out, `created namespace "`+ns+`" at `)
 		require.Contains(t, out, "layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32 max_ttl=30s skew=2s")
 		code, out, errs = call(t, "", args("init")...)
 		require.Equal(t, exitNo, code)
 		require.Contains(t, errs, "exists already")
-		require.Contains(t, errs, "nothing was changed")
+		require.Contains(t, errs, "nothing changed")
 		require.Empty(t, out)
 
 		c := openCenter(t, store, more...)
@@ -57,7 +57,7 @@ func TestOperations(t *testing.T) {
 		release := args("release", fmt.Sprint("--worker=", g.Worker), fmt.Sprint("--token=", g.Token))
 		code, _, errs = call(t, "no\n", release...)
 		require.Equal(t, exitNo, code)
-		require.Contains(t, errs, "nothing was changed")
+		require.Contains(t, errs, "nothing changed")
 		code, _, errs = call(t, "", args("release", fmt.Sprint("--worker=", g.Worker), "--token=1", "--yes")...)
 		require.Equal(t, exitNo, code)
 		require.Contains(t, errs, "is not held under token 1")
@@ -66,7 +66,7 @@ func TestOperations(t *testing.T) {
 		code, out, errs = call(t, "yes\n", release...)
 		require.Zero(t, code, errs)
 		require.Contains(t, errs, "Take worker")
-		require.Contains(t, out, "it can be lent after "+at(g.Ceiling))
+		require.Contains(t, out, "it can be lent again after "+at(g.Ceiling))
 		code, _, _ = call(t, "yes\n", release...)
 		require.Equal(t, exitNo, code)
 		_, out, _ = call(t, "", args("workers")...)
@@ -80,8 +80,8 @@ func TestOperations(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(out), &q))
 		require.GreaterOrEqual(t, q.Until.UnixMilli(), g.Now+32_000)
 		_, out, _ = call(t, "", args("workers")...)
-		require.Contains(t, out, "\nquarantine: by hand: backup restored\nids of worker ids lent since carry times up to ")
-		require.Contains(t, out, " ahead, until "+q.Until.UTC().Format(stamp)+"; with exact_times nothing is lent before that\n")
+		require.Contains(t, out, "\nquarantine: by hand: backup restored\nids under newly lent worker ids carry times up to ")
+		require.Contains(t, out, " ahead until "+q.Until.UTC().Format(stamp)+"; with exact_times, none is lent until then\n")
 
 		code, _, _ = call(t, "", args("retire")...)
 		require.Equal(t, exitNo, code, "not confirmed")
@@ -110,10 +110,10 @@ func TestOperations(t *testing.T) {
 	})
 }
 
-// What the command line opens is what an application asks for.
+// init pins what an application with the same configuration asks for.
 func TestInitByConfig(t *testing.T) {
 	t.Parallel()
-	file := writeFile(t, "app:\n  ids:\n    namespace: orders\n    preset: wide\n    ttl: 1m\n")
+	file := writeFile(t, "app:\n  ids:\n    namespace: orders\n    preset: wide\n    lease: {ttl: 1m}\n")
 	store := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
 	code, out, errs := call(t, "", "init", "--store="+store, "--config="+file, "--key=app.ids", "--json")
 	require.Zero(t, code, errs)
@@ -138,7 +138,7 @@ func TestWatch(t *testing.T) {
 	require.GreaterOrEqual(t, out.n, 3)
 }
 
-// A counter calls done when it has been written the third time what it wants.
+// A counter calls done after the text it wants was written three times.
 type counter struct {
 	want string
 	n    int
@@ -173,7 +173,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	}
 }
 
-// The store comes from the environment, and no help shows it.
+// The store comes from the environment, and help does not print it.
 func TestStoreFromTheEnvironment(t *testing.T) {
 	srv := miniredis.RunT(t)
 	srv.RequireAuth("s3cret")
@@ -191,7 +191,7 @@ func TestStateOf(t *testing.T) {
 	require.Equal(t, "free", stateOf(lease.Slot{Now: 5, Expires: 4, Mark: 4}))
 }
 
-// JSON leaves some characters as they are that a terminal takes for commands.
+// JSON does not escape all control characters that a terminal obeys.
 func TestPinThatIsNotToBePrinted(t *testing.T) {
 	t.Parallel()
 	r := miniredis.RunT(t)

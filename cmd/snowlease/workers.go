@@ -24,11 +24,11 @@ func workersCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workers --namespace NS [flags]",
 		Short: "Show who holds which worker id",
-		Long: `Workers shows the worker ids of a namespace and who holds them: its state, holder, since
-when, when the lease ends unless it is renewed, the mark above which no id of the worker
-lies, and the token that "snowlease release" asks for. Times are the store's.
+		Long: `Workers shows the worker ids of a namespace: the state, the holder and since when it holds
+the worker id, when the lease ends unless renewed, the mark (no id of the worker is above
+it), and the token for "snowlease release". Times are by the store's clock.
 
-States: lent; ahead (given back, but ids of it may lie in the future); free.`,
+States: lent; ahead (given back, but its ids may carry times in the future); free.`,
 		Example: `  snowlease workers --namespace orders
   snowlease workers --namespace orders --all --json
   snowlease workers --namespace orders --watch --every 5s`,
@@ -54,7 +54,7 @@ States: lent; ahead (given back, but ids of it may lie in the future); free.`,
 			}
 			err := show()
 			for tick := time.NewTicker(every); watch; {
-				if err != nil { // it may pass
+				if err != nil { // it may be temporary
 					fmt.Fprintln(cmd.ErrOrStderr(), "snowlease:", err)
 				}
 				select {
@@ -72,13 +72,13 @@ States: lent; ahead (given back, but ids of it may lie in the future); free.`,
 	}
 	store.register(cmd)
 	jsonFlag(cmd, &asJSON)
-	cmd.Flags().BoolVar(&all, "all", false, "free worker ids as well")
-	cmd.Flags().BoolVar(&watch, "watch", false, "show them again and again, until interrupted")
+	cmd.Flags().BoolVar(&all, "all", false, "include free worker ids")
+	cmd.Flags().BoolVar(&watch, "watch", false, "repeat until interrupted")
 	cmd.Flags().DurationVar(&every, "every", 2*time.Second, "how often, with --watch")
 	return cmd
 }
 
-// workerView is a namespace at a moment.
+// workerView is a snapshot of a namespace.
 type workerView struct {
 	Namespace  string `json:"namespace"`
 	Store      string `json:"store"`
@@ -89,6 +89,7 @@ type workerView struct {
 	Quarantine string `json:"quarantine_until,omitempty"`
 	Reason     string `json:"quarantine_reason,omitempty"`
 	ahead      string
+	retired    bool
 	Fault      string       `json:"fault,omitempty"`
 	Workers    []workerLine `json:"workers"`
 }
@@ -125,7 +126,8 @@ func readWorkers(ctx context.Context, o *opened, namespace string, all bool) (v 
 	if err != nil {
 		return v, err
 	}
-	v = workerView{Namespace: namespace, Store: o.String(), Now: at(rec.Now), Pin: printable.Text(rec.Pin), Pool: len(slots), Workers: []workerLine{}}
+	v = workerView{Namespace: namespace, Store: o.String(), Now: at(rec.Now), Pin: printable.Text(rec.Pin.String()), Pool: len(slots), Workers: []workerLine{}}
+	v.retired = rec.Pin.Retired
 	if rec.Quarantined() {
 		v.Quarantine, v.Reason, v.ahead = at(rec.Quarantine), printable.Text(rec.Reason), ahead(rec)
 	}
@@ -147,13 +149,13 @@ func readWorkers(ctx context.Context, o *opened, namespace string, all bool) (v 
 	return v, nil
 }
 
-// ahead says what a quarantine means for ids.
+// ahead describes what a quarantine means for ids.
 func ahead(rec lease.Record) string {
 	d := time.Duration(rec.Quarantine-rec.Now) * time.Millisecond
-	if r, err := lease.ParsePin(rec.Pin); err == nil {
-		d = min(d, r.MaxTTL)
+	if rec.Pin.Err() == nil {
+		d = min(d, rec.Pin.MaxTTL)
 	}
-	return fmt.Sprintf("ids of worker ids lent since carry times up to %v ahead, until %s; with exact_times nothing is lent before that",
+	return fmt.Sprintf("ids under newly lent worker ids carry times up to %v ahead until %s; with exact_times, none is lent until then",
 		d.Round(100*time.Millisecond), at(rec.Quarantine))
 }
 
@@ -161,8 +163,8 @@ func (v workerView) print(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%s at %s: %d of %d worker ids are lent at %s\n", v.Namespace, v.Store, v.Lent, v.Pool, v.Now); err != nil {
 		return err
 	}
-	if lease.Retired(v.Pin) {
-		if _, err := fmt.Fprintf(w, "it is %s\n", printable.Text(v.Pin)); err != nil {
+	if v.retired {
+		if _, err := fmt.Fprintf(w, "it is %s\n", v.Pin); err != nil {
 			return err
 		}
 	}

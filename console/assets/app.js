@@ -1,5 +1,5 @@
 "use strict";
-// What the server rendered stays as it is; this only asks for it again, and draws the rate.
+// The server renders all parts of the page. This script fetches them again and draws the rate.
 (() => {
   const $ = (id) => document.getElementById(id);
   const every = 1000, keep = 121;
@@ -12,8 +12,8 @@
     if (!r.ok) throw new Error(path + ": " + r.status);
     return r;
   }
-  // The server has escaped the part. What has not changed is left alone, and so is what
-  // the keyboard is in: a screen reader would begin anew each second.
+  // The server has escaped the part. Parts without changes, or with the keyboard focus, stay:
+  // otherwise a screen reader would start over each second.
   async function part(id) {
     const text = await (await ask("parts/" + id)).text();
     const el = $(id);
@@ -50,7 +50,7 @@
     $("rate").textContent = count(current);
     $("peak").textContent = count(peak);
     $("top").textContent = "full height: " + count(top) + "/s";
-    $("chart").setAttribute("aria-label", `Ids a second: ${count(current)} now, at most ${count(top)} in the last two minutes`);
+    $("chart").setAttribute("aria-label", `Ids per second: ${count(current)} now, at most ${count(top)} in the last two minutes`);
   }
   async function tick() {
     try {
@@ -83,7 +83,7 @@
   $("pause").hidden = false;
   $("pause").addEventListener("click", () => {
     paused = !paused;
-    $("pause").textContent = paused ? "Go on" : "Pause";
+    $("pause").textContent = paused ? "Resume" : "Pause";
     last = null;
     paused ? clearTimeout(timer) : tick();
   });

@@ -1,5 +1,5 @@
 "use strict";
-// Measures the page for browser_test.go, which reads the attribute data-probe.
+// This script measures the page for browser_test.go, which reads the attribute data-probe.
 (() => {
   const problems = [];
   const rgb = (s) => (s.match(/[\d.]+/g) || []).map(Number);
@@ -45,7 +45,7 @@
   };
   setInterval(measure, 500);
 
-  // With #drive it uses the page as people do, and notes what came of it.
+  // With #drive it uses the page as people do, and records the results.
   if (location.hash !== "#drive") return;
   const $ = (id) => document.getElementById(id);
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -61,7 +61,7 @@
     $("pause").click();
     const [before, label] = [$("issued").textContent, $("pause").textContent];
     await wait(2500);
-    notes.paused = label === "Go on" && $("issued").textContent === before;
+    notes.paused = label === "Resume" && $("issued").textContent === before;
     $("pause").click();
     await wait(2500);
     notes.live = $("pause").textContent === "Pause" && $("issued").textContent !== before;

@@ -1,10 +1,10 @@
--- The table of dbseq.Segments on SQLite 3.35+. It is created on first use; this file is
--- for reading, and for running by hand with WithoutMigrate.
+-- The table of dbseq.Segments on SQLite 3.35+. dbseq creates it on first use. Run this
+-- file by hand only with WithoutMigrate.
 
--- One row per name. Raise max_id by hand after a backup was restored; never lower it.
+-- One row per name. After restoring a backup, raise max_id by hand. Never lower it.
 CREATE TABLE snowlease_segment (
   name     TEXT    NOT NULL PRIMARY KEY,
   first_id INTEGER NOT NULL, -- the first number of the last reservation
-  max_id   INTEGER NOT NULL, -- the greatest number that was given
-  seen_ms  INTEGER NOT NULL  -- the last reservation, in Unix milliseconds
+  max_id   INTEGER NOT NULL, -- the greatest number given
+  seen_ms  INTEGER NOT NULL  -- time of the last reservation, in Unix milliseconds
 );

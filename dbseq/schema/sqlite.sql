@@ -1,16 +1,16 @@
--- The tables of dbseq on SQLite 3.35+. dbseq creates them by itself; this file is for
--- reading, and for running by hand with WithoutMigrate. Times are Unix milliseconds.
+-- The tables of dbseq on SQLite 3.35+. dbseq creates them. Run this file by hand only
+-- with WithoutMigrate. Times are Unix milliseconds.
 
--- One row per worker id: the lease and the mark.
+-- One row per worker id, with its lease and its mark.
 CREATE TABLE snowlease_slot (
   ns         TEXT    NOT NULL,
   slot       INTEGER NOT NULL,
-  owner      TEXT    NOT NULL, -- nonce of the borrow; empty: nobody
+  owner      TEXT    NOT NULL, -- nonce of the borrow; empty if free
   holder     TEXT    NOT NULL, -- for people to read
   token      INTEGER NOT NULL,
   ver        INTEGER NOT NULL, -- changes with every write
   ticket     INTEGER NOT NULL,
-  seen_ms    INTEGER NOT NULL, -- the last write
+  seen_ms    INTEGER NOT NULL, -- time of the last write
   since_ms   INTEGER NOT NULL,
   floor_ms   INTEGER NOT NULL,
   expires_ms INTEGER NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE snowlease_slot (
   PRIMARY KEY (ns, slot)
 );
 
--- The numbers that spread borrowers over the slots.
+-- Tickets, which spread borrowers over the slots.
 CREATE TABLE snowlease_ticket (
   id    INTEGER PRIMARY KEY AUTOINCREMENT,
   ns    TEXT NOT NULL,
@@ -31,6 +31,6 @@ CREATE TABLE snowlease_meta (
   pin           TEXT    NOT NULL,
   incarnation   TEXT    NOT NULL,
   former        TEXT    NOT NULL, -- the incarnation before
-  quarantine_ms INTEGER NOT NULL, -- nothing is lent at or below it
+  quarantine_ms INTEGER NOT NULL, -- no grant starts at or below it
   reason        TEXT    NOT NULL
 );

@@ -1,4 +1,4 @@
--- What dbseq.Center.Examine asks MySQL and MariaDB, in the form of mysql.sql.
+-- The statements of Center.Examine on MySQL and MariaDB, in the format of mysql.sql.
 
 -- timezone()
 SELECT CONCAT(@@global.time_zone, ', session ', @@session.time_zone);

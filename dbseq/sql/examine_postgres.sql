@@ -1,4 +1,4 @@
--- What dbseq.Center.Examine asks PostgreSQL, in the form of postgres.sql.
+-- The statements of Center.Examine on PostgreSQL, in the format of postgres.sql.
 
 -- settings()
 SELECT name, setting

@@ -1,4 +1,4 @@
--- What dbseq.Center.Examine asks SQLite, in the form of sqlite.sql.
+-- The statements of Center.Examine on SQLite, in the format of sqlite.sql.
 
 -- settings()
 SELECT 'file', COALESCE(file, '') FROM pragma_database_list WHERE name = 'main'

@@ -1,17 +1,19 @@
 -- The statements of dbseq on MySQL and MariaDB. Each begins with its name and its
--- parameters in the order of the question marks. {now} is the server's clock in Unix
--- milliseconds, which MySQL reads once per statement; {incarnation} is the server
--- that runs the statement, {same} says that it is the one on record.
+-- parameters in the order of the question marks.
 --
--- SET is evaluated from left to right with the values already changed, or, with
--- sql_mode SIMULTANEOUS_ASSIGNMENT, with the old ones: no column is used after it is
--- set. LAST_INSERT_ID(x) hands x back with the reply.
+-- {now} is the server's clock in Unix milliseconds, read once per statement.
+-- {incarnation} is the server that runs the statement.
+-- {same} is true if that is the server on record.
+--
+-- No column is read after it is set: SET evaluates from left to right with the new
+-- values, or with the old ones under sql_mode SIMULTANEOUS_ASSIGNMENT.
+-- LAST_INSERT_ID(x) returns x with the reply.
 
 -- clock()
 SELECT {now};
 
 -- settings()
--- What tells MySQL and MariaDB apart, and what leases stand on.
+-- Tells MySQL and MariaDB apart, and has the settings that leases depend on.
 SHOW VARIABLES
  WHERE Variable_name IN ('server_uuid', 'autocommit', 'binlog_format', 'read_only', 'innodb_flush_log_at_trx_commit', 'log_bin',
                          'sync_binlog', 'rpl_semi_sync_master_enabled', 'rpl_semi_sync_source_enabled', 'wsrep_on');
@@ -23,8 +25,8 @@ SELECT {incarnation};
 SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?;
 
 -- look(pool, first, last, first, last, ahead, owner, slot, skew, slot, ns, ns, ns)
--- What every verb looks at first, and what the owner holds: the slot that is named, or
--- where it is below 0 the one that is not about to expire.
+-- Reads the namespace and the owner's slot, before every change. If the parameter slot
+-- is below 0, that is a slot of the owner that does not expire within the skew.
 SELECT {now}, {incarnation},
        m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
        COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
@@ -44,8 +46,8 @@ SELECT {now}, {incarnation},
 INSERT INTO snowlease_ticket (ns, owner) VALUES (?, ?);
 
 -- free(ns, first, last, lead, slot)
--- The free slots: the one of the ticket unless it was used ahead of the clock, then
--- the least recently used.
+-- Free slots: first the one that the ticket chooses, unless its mark lies ahead of the
+-- clock, then the least recently used.
 SELECT slot, token, ver, ticket, hwm_ms, expires_ms
   FROM snowlease_slot
  WHERE ns = ? AND slot BETWEEN ? AND ? AND expires_ms < {now} AND hwm_ms < {now} + ?
@@ -65,7 +67,7 @@ UPDATE snowlease_slot
 DELETE FROM snowlease_ticket WHERE ns = ? AND (id = ? OR id < ?);
 
 -- renew(ceiling, ttl, ttl, maxttl, ttl, ns, slot, owner, ver, skew, ns, pin)
--- Extends a range that lies above all that may have been forgotten.
+-- Extends a range that lies above everything that may have been forgotten.
 UPDATE snowlease_slot
    SET ver = ver + 1, seen_ms = LAST_INSERT_ID({now}),
        hwm_ms = GREATEST(hwm_ms, ?, {now} + ?, LEAST(floor_ms + ?, {now} + ?)), expires_ms = GREATEST(expires_ms, {now} + ?)
@@ -73,7 +75,7 @@ UPDATE snowlease_slot
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same} AND quarantine_ms <= floor_ms);
 
 -- swap(token, quarantine, ttl, ceiling, ttl, quarantine, ttl, maxttl, ns, slot, owner, ver, skew, ahead, ns, pin, quarantine, ahead)
--- Lends the slot to its holder anew, above all that may have been forgotten.
+-- Lends the slot to its holder again, above everything that may have been forgotten.
 UPDATE snowlease_slot
    SET ver = ver + 1, seen_ms = LAST_INSERT_ID({now}),
        token = GREATEST(token, ?, {now}) + 1, floor_ms = GREATEST(hwm_ms, ?, {now} - 1), expires_ms = GREATEST(expires_ms, {now} + ?),
@@ -89,7 +91,7 @@ UPDATE snowlease_slot
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same});
 
 -- lost(reason, hold, ns, pin, lo, hi, ns, pool, pool)
--- Starts a quarantine where the loss that was seen is seen here too.
+-- Starts a quarantine if this server sees the loss too.
 UPDATE snowlease_meta
    SET former = CASE WHEN {same} THEN former ELSE incarnation END, reason = ?,
        quarantine_ms = GREATEST(quarantine_ms, LAST_INSERT_ID({now}) + ?),
@@ -103,8 +105,8 @@ SELECT ?, ?, {incarnation}, '', CASE WHEN ? > 0 THEN LAST_INSERT_ID({now}) + ? E
   FROM (SELECT 1 AS one) AS one WHERE {now} BETWEEN ? AND ?;
 
 -- fill(ns, pool)
--- Makes the missing slots anew, as never used. Their tokens and versions rise above
--- those that were lost. The numbers below pool are made of five hexadecimal digits.
+-- Creates the missing slots, as never used. Their tokens and versions start above those
+-- that were lost. The numbers below pool are composed of five hexadecimal digits.
 INSERT IGNORE INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms)
 SELECT ?, n.slot, '', '', {now}, {now}, 0, {now}, 0, 0, 0, 0
   FROM (SELECT a.d + b.d + c.d + d.d + e.d AS slot, p.pool

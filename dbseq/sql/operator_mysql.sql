@@ -1,5 +1,4 @@
--- The statements of people who look after namespaces, on MySQL and MariaDB, in the form
--- of mysql.sql.
+-- The statements of lease.Operator on MySQL and MariaDB, in the format of mysql.sql.
 
 -- record(ns)
 SELECT {now}, pin, incarnation, former, quarantine_ms, reason FROM snowlease_meta WHERE ns = ?;
@@ -18,7 +17,7 @@ UPDATE snowlease_slot
 UPDATE snowlease_meta SET pin = ? WHERE ns = ? AND pin = ?;
 
 -- mendquarantine(hold, ns, pin, old, hold, lo, hi)
--- One that was begun meanwhile stays.
+-- A quarantine that has started since stays.
 UPDATE snowlease_meta SET quarantine_ms = {now} + ?
  WHERE ns = ? AND pin = ? AND quarantine_ms = ? AND quarantine_ms > {now} + ? AND {now} BETWEEN ? AND ?;
 

@@ -1,5 +1,4 @@
--- The statements of people who look after namespaces, on PostgreSQL, in the form of
--- postgres.sql.
+-- The statements of lease.Operator on PostgreSQL, in the format of postgres.sql.
 
 -- record(ns)
 SELECT {now}, pin, incarnation, former, quarantine_ms, reason FROM snowlease_meta WHERE ns = $1;
@@ -18,7 +17,7 @@ UPDATE snowlease_slot
 UPDATE snowlease_meta SET pin = $1 WHERE ns = $2 AND pin = $3;
 
 -- mendquarantine(ns, pin, hold, lo, hi, old)
--- One that was begun meanwhile stays.
+-- A quarantine that has started since stays.
 UPDATE snowlease_meta SET quarantine_ms = {now} + $3::bigint
  WHERE ns = $1 AND pin = $2 AND quarantine_ms = $6 AND quarantine_ms > {now} + $3::bigint AND {now} BETWEEN $4::bigint AND $5::bigint;
 

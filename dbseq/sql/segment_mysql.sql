@@ -1,7 +1,7 @@
--- The statements of dbseq.Segments on MySQL and MariaDB, in the form of mysql.sql.
+-- The statements of Segments on MySQL and MariaDB, in the format of mysql.sql.
 
 -- reserve(above, above, n, max, above, name, above, max)
--- No column is used after it is set. LAST_INSERT_ID(x) hands x back with the reply.
+-- No column is read after it is set. LAST_INSERT_ID(x) returns x with the reply.
 UPDATE snowlease_segment
    SET first_id = LAST_INSERT_ID(GREATEST(max_id, ?) + 1),
        max_id = GREATEST(max_id, ?) + LEAST(?, ? - GREATEST(max_id, ?)), seen_ms = {now}

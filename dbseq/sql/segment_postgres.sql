@@ -1,4 +1,4 @@
--- The statements of dbseq.Segments on PostgreSQL, in the form of postgres.sql.
+-- The statements of Segments on PostgreSQL, in the format of postgres.sql.
 
 -- reserve(name, n, max, above)
 UPDATE snowlease_segment

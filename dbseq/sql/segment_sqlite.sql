@@ -1,4 +1,4 @@
--- The statements of dbseq.Segments on SQLite, in the form of sqlite.sql.
+-- The statements of Segments on SQLite, in the format of sqlite.sql.
 
 -- reserve(name, n, max, above)
 UPDATE snowlease_segment

@@ -1,7 +1,8 @@
 -- The statements of dbseq on SQLite. Each begins with its name and its parameters in
--- the order of their numbers. {now} is the host's clock in Unix milliseconds, the same
--- all through a change; {incarnation} and {same} are constants, as there is but one
--- file.
+-- the order of their numbers.
+--
+-- {now} is the host's clock in Unix milliseconds, read once per change.
+-- {incarnation} and {same} are constant, because there is only one file.
 
 -- clock()
 SELECT {now};
@@ -13,8 +14,8 @@ SELECT {incarnation};
 SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?1;
 
 -- look(ns, pool, first, last, owner, skew, ahead, slot)
--- What every verb looks at first, and what the owner holds: the slot that is named, or
--- where it is below 0 the one that is not about to expire.
+-- Reads the namespace and the owner's slot, before every change. If the parameter slot
+-- is below 0, that is a slot of the owner that does not expire within the skew.
 SELECT {now}, {incarnation},
        m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
        COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
@@ -34,8 +35,8 @@ SELECT {now}, {incarnation},
 INSERT INTO snowlease_ticket (ns, owner) VALUES (?1, ?2) RETURNING id;
 
 -- free(ns, first, last, slot, lead)
--- The free slots: the one of the ticket unless it was used ahead of the clock, then
--- the least recently used.
+-- Free slots: first the one that the ticket chooses, unless its mark lies ahead of the
+-- clock, then the least recently used.
 SELECT slot, token, ver, ticket, hwm_ms, expires_ms
   FROM snowlease_slot
  WHERE ns = ?1 AND slot BETWEEN ?2 AND ?3 AND expires_ms < {now} AND hwm_ms < {now} + ?5
@@ -56,7 +57,7 @@ RETURNING seen_ms;
 DELETE FROM snowlease_ticket WHERE ns = ?1 AND (id = ?2 OR id < ?3);
 
 -- renew(ceiling, ttl, ns, slot, owner, ver, skew, pin, maxttl)
--- Extends a range that lies above all that may have been forgotten.
+-- Extends a range that lies above everything that may have been forgotten.
 UPDATE snowlease_slot
    SET ver = ver + 1, seen_ms = {now}, expires_ms = MAX(expires_ms, {now} + ?2),
        hwm_ms = MAX(hwm_ms, ?1, {now} + ?2, MIN(floor_ms + ?2, {now} + ?9))
@@ -65,7 +66,7 @@ UPDATE snowlease_slot
 RETURNING seen_ms;
 
 -- swap(ceiling, ttl, ns, slot, owner, ver, skew, pin, maxttl, token, quarantine, ahead)
--- Lends the slot to its holder anew, above all that may have been forgotten.
+-- Lends the slot to its holder again, above everything that may have been forgotten.
 UPDATE snowlease_slot
    SET ver = ver + 1, seen_ms = {now}, expires_ms = MAX(expires_ms, {now} + ?2),
        token = MAX(token, ?10, {now}) + 1, floor_ms = MAX(hwm_ms, ?11, {now} - 1),
@@ -82,7 +83,7 @@ UPDATE snowlease_slot
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ?2 AND pin = ?6 AND {same});
 
 -- lost(reason, hold, ns, pin, lo, hi, pool)
--- Starts a quarantine where the loss that was seen is seen here too.
+-- Starts a quarantine if this server sees the loss too.
 UPDATE snowlease_meta
    SET former = CASE WHEN {same} THEN former ELSE incarnation END, reason = ?1,
        quarantine_ms = MAX(quarantine_ms, {now} + ?2),
@@ -99,8 +100,8 @@ ON CONFLICT DO NOTHING
 RETURNING {now};
 
 -- fill(ns, pool)
--- Makes the missing slots anew, as never used. Their tokens and versions rise above
--- those that were lost.
+-- Creates the missing slots, as never used. Their tokens and versions start above those
+-- that were lost.
 INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms)
   WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ?2)
 SELECT ?1, n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, 0 FROM numbers WHERE true

@@ -1,113 +1,120 @@
 package main
 
 import (
-	"cmp"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"log/slog"
-	"net"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
-	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/caarlos0/env/v11"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/providers"
 	"github.com/snowlease/snowlease/segment"
 )
 
-// config is all that can be configured. The parts are the ones of the modules.
+// A config contains the configurations of the modules.
 type config struct {
-	// Listen is the host:port of the HTTP server; port 0 is any free one.
-	Listen string `koanf:"listen"`
-	// LogLevel is debug, info, warn or error.
-	LogLevel slog.Level `koanf:"log_level"`
-	// Once ends the program after the sample orders.
-	Once bool `koanf:"once"`
-
-	Providers  providers.Config  `koanf:",squash"` // db and redis
-	IDWorker   idworker.Config   `koanf:"idworker"`
-	GORMPlugin gormplugin.Config `koanf:"gormplugin"`
+	Listen     string            `yaml:"listen" env:"LISTEN"`       // host:port of the HTTP server
+	LogLevel   slog.Level        `yaml:"log_level" env:"LOG_LEVEL"` // debug, info, warn or error
+	Once       bool              `yaml:"once" env:"ONCE"`           // exit after the sample orders
+	Providers  providers.Config  `yaml:",inline"`                   // db and redis
+	IDWorker   idworker.Config   `yaml:"idworker" envPrefix:"IDWORKER_"`
+	GORMPlugin gormplugin.Config `yaml:"gormplugin" envPrefix:"GORMPLUGIN_"`
 }
 
 func defaults() config {
 	return config{
 		Listen:    "127.0.0.1:8080",
-		LogLevel:  slog.LevelInfo,
 		Providers: providers.Config{DB: providers.DBConfig{DSN: "fxapp.db"}},
 		IDWorker: idworker.Config{
 			Namespace: "fxapp", Mode: idworker.ModeDB,
-			Segments: []segment.Config{{Name: invoices, Order: segment.OrderStrict, Max: 99_999_999}},
+			Segments: []segment.Config{{Name: invoiceSegment, Order: segment.OrderStrict, Max: 99_999_999}},
 		},
 	}
 }
 
-// complete fills in what follows from other settings.
-func (c *config) complete() {
-	db := &c.Providers.DB
-	db.Driver = cmp.Or(db.Driver, driverOf(string(db.DSN)))
-	r := c.Providers.Redis
-	if len(r.Addrs) == 0 {
-		r.Addrs = nil // [] in a file
+// Each flag sets an environment variable of this process.
+var flags = []struct{ name, variable, usage string }{
+	{"listen", "LISTEN", "`host:port` of the HTTP server (default 127.0.0.1:8080)"},
+	{"mode", "IDWORKER_MODE", "`source` of worker ids: db, redis, auto, local or redis-sequence (default db)"},
+	{"namespace", "IDWORKER_NAMESPACE", "`name` that the replicas share (default fxapp)"},
+	{"wait", "IDWORKER_WAIT", "`duration` to wait for a free worker id (default 10s)"},
+	{"driver", "DB_DRIVER", "`kind` of the database: sqlite, mysql or postgres (default: guessed from the DSN)"},
+	{"dsn", "DB_DSN", "data source `name` of the database (default fxapp.db, a SQLite file)"},
+	{"redis", "REDIS_ADDRS", "`host:port` of Redis; separate several Sentinels or cluster nodes by commas (default: an embedded Redis, in the modes that need one)"},
+	{"redis-master", "REDIS_MASTER", "`name` of the master that the Sentinels watch"},
+	{"log-level", "LOG_LEVEL", "`level` of the log: debug, info, warn or error (default info)"},
+}
+
+// load returns the configuration. Flags override the environment, which overrides the
+// file. For -help it prints the usage to out and returns flag.ErrHelp.
+func load(args, environ []string, out io.Writer) (config, error) {
+	c, variables := defaults(), env.ToMap(environ)
+	fs := flag.NewFlagSet("fxapp", flag.ContinueOnError)
+	fs.SetOutput(out)
+	path := fs.String("config", "", "read this YAML `file`; config.example.yaml has every key")
+	fs.BoolFunc("once", "print the sample orders and exit", func(s string) error { variables["FXAPP_ONCE"] = s; return nil })
+	for _, f := range flags {
+		fs.Func(f.name, f.usage, func(s string) error { variables["FXAPP_"+f.variable] = s; return nil })
 	}
-	r.PoolSize, r.ConnectTimeout, r.Timeout = 0, 0, 0
-	if l := &c.IDWorker.Local; c.IDWorker.Mode == idworker.ModeLocal && l.Dir == "" && !l.Stateless {
-		if dir, err := filepath.Abs("fxapp.local"); err == nil {
-			l.Dir = dir // beside the SQLite file, to try it out
+	if err := fs.Parse(args); err != nil {
+		return c, err
+	} else if fs.NArg() > 0 {
+		return c, fmt.Errorf("argument %q is unknown: see -help for the flags", fs.Arg(0))
+	}
+	if *path != "" {
+		if err := c.readFile(*path); err != nil {
+			return c, err
 		}
 	}
-	usesRedis := strings.Contains(c.IDWorker.SegmentStore, idworker.SegmentStoreRedis)
-	if !usesRedis && c.IDWorker.Mode == idworker.ModeDB || !usesRedis && c.IDWorker.Mode == idworker.ModeLocal || r.IsZero() {
-		c.Providers.Redis = providers.RedisConfig{} // not connected to
+	if err := env.ParseWithOptions(&c, env.Options{Prefix: "FXAPP_", Environment: variables}); err != nil {
+		return c, fmt.Errorf("environment and flags: %w", err)
 	}
+	if c.IDWorker.Mode == idworker.ModeLocal && c.IDWorker.Local.Dir == "" && !c.IDWorker.Local.Stateless {
+		c.IDWorker.Local.Dir, _ = filepath.Abs("fxapp.local") // empty on an error, which idworker reports
+	}
+	return c, errors.Join(c.IDWorker.Validate(), c.Providers.Validate(), c.GORMPlugin.Validate())
 }
 
-// driverOf guesses the driver by the form of a DSN: "" where it has none of the forms.
-func driverOf(dsn string) string {
-	path, _, _ := strings.Cut(dsn, "?")
-	switch {
-	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"),
-		strings.Contains(dsn, "host="), strings.Contains(dsn, "dbname="), strings.Contains(dsn, "password="):
-		return "postgres"
-	case strings.Contains(dsn, "@tcp("), strings.Contains(dsn, "@unix("), strings.Contains(dsn, "@/"):
-		return "mysql"
-	case strings.Contains(path, "="):
-		return "" // a setting, or a path whose driver is to be named
-	case strings.ContainsAny(strings.TrimPrefix(strings.TrimPrefix(dsn, "file:"), ":memory:"), ":@"):
-		return ""
+// yamlValues matches the values that errors of package yaml quote. They may be secrets.
+var yamlValues = regexp.MustCompile("`.*`|anchor '.*'|:\\S* not found")
+
+func (c *config) readFile(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
 	}
-	return "sqlite"
+	defer file.Close()
+	d := yaml.NewDecoder(file)
+	d.KnownFields(true)
+	if err := d.Decode(c); err != nil && !errors.Is(err, io.EOF) { // EOF: the file is empty
+		return fmt.Errorf("%s: %s", path, yamlValues.ReplaceAllString(err.Error(), "..."))
+	}
+	return nil
 }
 
-// validate reports every fault in one error.
-func (c *config) validate() error {
-	errs := []error{c.IDWorker.Validate(), c.Providers.Validate(), c.GORMPlugin.Validate()}
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		errs = append(errs, fmt.Errorf("fxapp: listen %q is not host:port: give one such as 127.0.0.1:8080", c.Listen))
+// embedRedis starts a Redis in this process if the mode needs one and none is configured.
+// It returns a function that stops it.
+func (c *config) embedRedis(log *slog.Logger) (stop func(), err error) {
+	if !strings.HasPrefix(string(c.IDWorker.Mode), "redis") || !c.Providers.Redis.IsZero() {
+		return func() {}, nil
 	}
-	return errors.Join(errs...)
-}
-
-// embedsRedis: a mode of Redis without an address.
-func (c *config) embedsRedis() bool {
-	return (c.IDWorker.Mode == idworker.ModeRedis || c.IDWorker.Mode == idworker.ModeRedisSequence) && c.Providers.Redis.IsZero()
-}
-
-// database names the database for people. A DSN may hold a password; a path does not.
-func (c *config) database() string {
-	db := c.Providers.DB
-	if db.Driver != "sqlite" {
-		return db.Driver
+	server, err := miniredis.Run()
+	if err != nil {
+		return nil, fmt.Errorf("start an embedded Redis: %w", err)
 	}
-	path, _, _ := strings.Cut(strings.TrimPrefix(string(db.DSN), "file:"), "?")
-	if abs, err := filepath.Abs(path); err == nil && path != "" && !strings.HasPrefix(path, ":") {
-		path = abs
-	}
-	return "sqlite " + path
-}
-
-// startTimeout bounds the start: the wait for a worker id, and all else.
-func (c *config) startTimeout() time.Duration {
-	return cmp.Or(c.IDWorker.Wait, keeper.DefaultWait) + 30*time.Second
+	c.Providers.Redis.Addrs = []string{server.Addr()}
+	c.IDWorker.Store.Quarantine = lease.QuarantineNever // it has no run_id to compare
+	log.Warn("fxapp: using an embedded Redis, which copies of this program do not share: run only one, or set -redis host:port")
+	return server.Close, nil
 }

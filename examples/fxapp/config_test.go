@@ -6,18 +6,20 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/snowlease/snowlease/segment"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/providers"
+	"github.com/snowlease/snowlease/segment"
 )
 
-func write(t *testing.T, text string) string {
+func file(t *testing.T, text string) string {
 	path := filepath.Join(t.TempDir(), "fxapp.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
@@ -32,6 +34,9 @@ func TestExampleFile(t *testing.T) {
 	require.NoError(t, err)
 	full := func(c config) config {
 		c.Providers.DB = c.Providers.DB.WithDefaults()
+		if c.Providers.Redis.IsZero() {
+			c.Providers.Redis = providers.RedisConfig{}
+		}
 		c.IDWorker = c.IDWorker.WithDefaults()
 		c.IDWorker.Segments = []segment.Config{c.IDWorker.Segments[0].WithDefaults()}
 		c.IDWorker.MaxAhead = max(c.IDWorker.MaxAhead, time.Second)
@@ -45,22 +50,23 @@ func TestExampleFile(t *testing.T) {
 	require.Equal(t, full(without), full(with))
 	with, err = load([]string{"-config", "config.example.yaml", "-mode", "redis"}, nil, io.Discard)
 	require.NoError(t, err)
-	require.True(t, with.embedsRedis())
+	require.True(t, with.Providers.Redis.IsZero(), "a Redis is embedded")
 
 	text, err := os.ReadFile("config.example.yaml")
 	require.NoError(t, err)
-	for key := range keysOf(config{}) {
-		parts := strings.Split(key, ".")
-		require.Regexp(t, `(?m)^ *`+parts[len(parts)-1]+`: `, string(text))
+	whole, err := yaml.Marshal(with)
+	require.NoError(t, err)
+	for _, key := range regexp.MustCompile(`(?m)^[ -]*(\w+):`).FindAllStringSubmatch(string(whole), -1) {
+		require.Regexp(t, `(?m)^[ -]*`+key[1]+`:`, string(text))
 	}
 }
 
 func TestFlagsOverEnvironmentOverFile(t *testing.T) {
 	t.Parallel()
-	path := write(t, `
+	path := file(t, `
 listen: 127.0.0.1:1
 log_level: debug
-idworker: {ttl: 1m, wait: 1s, layout: {worker_bits: 6}}
+idworker: {lease: {ttl: 1m}, wait: 1s, layout: {worker_bits: 6}}
 redis: {addrs: ["a:1"], password: word}
 db: {max_open: 3}
 `)
@@ -72,22 +78,16 @@ db: {max_open: 3}
 	require.Equal(t, "127.0.0.1:2", cfg.Listen)
 	require.Equal(t, "DEBUG", cfg.LogLevel.String())
 	require.True(t, cfg.Once)
-	require.Equal(t, time.Minute, cfg.IDWorker.TTL)
+	require.Equal(t, time.Minute, cfg.IDWorker.Lease.TTL)
 	require.Equal(t, 3*time.Second, cfg.IDWorker.Wait)
 	require.EqualValues(t, 6, cfg.IDWorker.Layout.WorkerBits)
 	require.Equal(t, []string{"b:1", "b:2"}, cfg.Providers.Redis.Addrs)
 	require.Equal(t, "word", string(cfg.Providers.Redis.Password))
 	require.Equal(t, 4, cfg.Providers.DB.MaxOpen)
-	require.False(t, cfg.embedsRedis())
 }
 
 func TestModes(t *testing.T) {
 	t.Parallel()
-	cfg, err := load([]string{"-redis", "127.0.0.1:1"}, nil, io.Discard)
-	require.NoError(t, err)
-	require.Equal(t, idworker.ModeDB, cfg.IDWorker.Mode)
-	require.True(t, cfg.Providers.Redis.IsZero(), "not connected to in mode db")
-	require.False(t, cfg.embedsRedis())
 	for dsn, driver := range map[string]string{
 		"shop.db": "sqlite", "file:shop.db?mode=rwc": "sqlite", ":memory:": "sqlite",
 		"app:word@tcp(db:3306)/shop": "mysql", "app@unix(/run/mysqld.sock)/shop": "mysql", "app@/shop": "mysql",
@@ -95,10 +95,8 @@ func TestModes(t *testing.T) {
 	} {
 		cfg, err := load([]string{"-dsn", dsn}, nil, io.Discard)
 		require.NoError(t, err)
-		require.Equal(t, driver, cfg.Providers.DB.Driver, dsn)
-		if driver != "sqlite" {
-			require.Equal(t, driver, cfg.database())
-		}
+		require.Equal(t, driver, cfg.Providers.DB.WithDefaults().Driver, dsn)
+		require.Equal(t, idworker.ModeDB, cfg.IDWorker.Mode)
 	}
 }
 
@@ -113,40 +111,38 @@ func TestBadConfig(t *testing.T) {
 		want []string
 	}{
 		{name: "unknown keys", file: "idworker: {tll: 3s, TTL: 3s}\nlistn: x", want: []string{
-			"fxapp.yaml: key idworker.tll: is unknown", "fxapp.yaml: key idworker.TTL: is unknown", "fxapp.yaml: key listn: is unknown",
+			"fxapp.yaml: yaml: ", "line 1: field tll not found", "line 1: field TTL not found", "line 2: field listn not found",
 		}},
-		{name: "kinds", file: "listen: 8080\nlog_level: loud\nonce: maybe\nidworker: {ttl: soon, worker: x}\ndb: sqlite\nredis: {addrs: [1], password: {a: " + secret + "}}", want: []string{
-			`fxapp.yaml: key listen: value "8080": expected type 'string'`, `fxapp.yaml: key log_level: value "loud": `,
-			`fxapp.yaml: key once: value "maybe": expected type 'bool'`, `fxapp.yaml: key idworker.ttl: value "soon": `,
-			`fxapp.yaml: key idworker.worker: value "x": expected type 'int64'`, `fxapp.yaml: key db: expected a map`,
-			"fxapp.yaml: key redis.addrs[0]: expected type", "fxapp.yaml: key redis.password: expected type",
+		{name: "kinds", file: "listen: {}\nonce: maybe\nidworker: {lease: {ttl: soon}, sequence: {worker: x}}\ndb: sqlite\nredis: {addrs: {}, password: {a: " + secret + "}}", want: []string{
+			"line 2: cannot unmarshal !!str ... into bool", "line 3: cannot unmarshal !!str ... into time.Duration",
+			"line 3: cannot unmarshal !!str ... into int64", "line 4: cannot unmarshal !!str ... into", "line 5: cannot unmarshal !!map into",
 		}},
-		{name: "values", file: "idworker: {ttl: 30}", args: []string{"-listen", "nowhere", "-mode", "foo", "-wait", "-1s"}, want: []string{
-			"ttl 30ns is too short", `mode "foo" is unknown`, "wait -1s is negative", `listen "nowhere" is not host:port`,
-			"set were: idworker.mode by flag -mode, idworker.ttl by file ", "fxapp.yaml, idworker.wait by flag -wait, listen by flag -listen",
+		{name: "level", file: "log_level: loud", want: []string{`"loud"`}},
+		{name: "no duration", file: "idworker: {lease: {ttl: 30}}", want: []string{"line 1: cannot unmarshal !!int ... into time.Duration"}},
+		{name: "values", file: "idworker: {lease: {ttl: 30ns}}", args: []string{"-mode", "foo", "-wait", "-1s"}, want: []string{
+			"ttl 30ns is too short", `mode "foo" is unknown`, "wait -1s is negative",
 		}},
-		{name: "no yaml", file: "listen: [", want: []string{"fxapp.yaml: cannot be read: yaml: line 1"}},
-		{name: "no mapping", file: "[1]", want: []string{"fxapp.yaml: cannot be read: yaml: "}},
-		{name: "no file", args: []string{"-config", "none.yaml"}, want: []string{"file none.yaml: cannot be read: ", "no such file"}},
-		{name: "environment", env: []string{"FXAPP_FOO=1", "FXAPP_DB_MAX_OPEN=x", "FXAPP_REDIS_PASSWORD=" + secret, "FXAPP_DB_DSN=app:" + secret + "@tcp(h)/d", "FXAPP_IDWORKER_TTL="}, want: []string{
-			"environment variable FXAPP_FOO: is no setting", `environment variable FXAPP_DB_MAX_OPEN: key db.max_open: cannot parse`,
-			`environment variable FXAPP_IDWORKER_TTL: key idworker.ttl: value "": `,
+		{name: "no yaml", file: "listen: [", want: []string{"fxapp.yaml: yaml: line 1"}},
+		{name: "no mapping", file: "[1]", want: []string{"fxapp.yaml: yaml: "}},
+		{name: "no file", args: []string{"-config", "none.yaml"}, want: []string{"none.yaml", "no such file"}},
+		{name: "environment", env: []string{"FXAPP_DB_MAX_OPEN=x", "FXAPP_REDIS_PASSWORD=" + secret, "FXAPP_DB_DSN=app:" + secret + "@tcp(h)/d", "FXAPP_IDWORKER_LEASE_TTL=soon"}, want: []string{
+			`"MaxOpen" of type "int"`, `"TTL" of type "time.Duration"`,
 		}},
-		{name: "a DSN in the place of the section", file: "db: app:" + secret + "@tcp(h)/d\nredis: redis://u:" + secret + "@h", want: []string{"key db: expected a map", "key redis: expected a map"}},
+		{name: "a DSN in the place of the section", file: "db: app:" + secret + "@tcp(h)/d\nredis: redis://u:" + secret + "@h", want: []string{"line 1: cannot unmarshal !!str ... into", "line 2: cannot unmarshal !!str ... into"}},
 		{name: "a URL in the place of an address", file: "idworker: {mode: redis}\nredis: {addrs: ['u:" + secret + "']}", want: []string{"redis.addrs[0] is not host:port"}},
 		{name: "a DSN of another form", args: []string{"-dsn", "sqlserver://sa:" + secret + "@h/d"}, want: []string{"db.driver is empty"}},
 		{name: "a DSN without a protocol", args: []string{"-dsn", "app:" + secret + "@h/d"}, want: []string{"db.driver is empty"}},
 		{name: "a DSN without a host", env: []string{"FXAPP_DB_DSN=app:" + secret + "/d"}, want: []string{"db.driver is empty"}},
 		{name: "a setting of no database", args: []string{"-dsn", "user=u pass=" + secret}, want: []string{"db.driver is empty"}},
 		{name: "a DSN as driver", args: []string{"-driver", "app:" + secret + "@h/d"}, want: []string{"db.driver is a DSN"}},
-		{name: "a password that begins with an asterisk", file: "redis: {password: *" + secret + " }", want: []string{"cannot be read: yaml: unknown ..."}},
-		{name: "a password in braces", file: "redis:\n  password: {" + secret + "}", want: []string{"key redis.password.***: is unknown"}},
-		{name: "no blank behind the colon", file: "redis: {password:" + secret + "}", want: []string{"key redis.password***: is unknown"}},
-		{name: "no mapping but a text", file: secret, want: []string{"cannot be read: yaml: "}},
-		{name: "flag", args: []string{"-foo"}, want: []string{"not defined: -foo: see -help"}},
-		{name: "flag value", args: []string{"-log-level", "loud"}, want: []string{`flag -log-level: key log_level: value "loud": `}},
-		{name: "argument", args: []string{"start"}, want: []string{`argument "start" is not known`}},
-		{name: "local", args: []string{"-mode", "local"}, env: []string{"FXAPP_IDWORKER_LOCAL_SOURCES=mac"}, want: []string{`source "mac" is unknown`}},
+		{name: "a password that begins with an asterisk", file: "redis: {password: *" + secret + " }", want: []string{"yaml: unknown ..."}},
+		{name: "a password in braces", file: "redis:\n  password: {" + secret + "}", want: []string{"line 2: cannot unmarshal !!map into"}},
+		{name: "no blank behind the colon", file: "redis: {password:" + secret + "}", want: []string{"line 1: field password..."}},
+		{name: "no mapping but a text", file: secret, want: []string{"yaml: "}},
+		{name: "flag", args: []string{"-foo"}, want: []string{"not defined: -foo"}},
+		{name: "flag value", args: []string{"-log-level", "loud"}, want: []string{`"LogLevel"`, "loud"}},
+		{name: "argument", args: []string{"start"}, want: []string{`argument "start" is unknown`}},
+		{name: "local", args: []string{"-mode", "local"}, env: []string{"FXAPP_IDWORKER_LOCAL_SOURCE=mac"}, want: []string{`source "mac" is unknown`}},
 		{name: "driver", args: []string{"-driver", "", "-dsn", " "}, want: []string{"db.dsn is empty"}},
 		{name: "sentinel without addresses", args: []string{"-mode", "redis", "-redis-master", "main"}, want: []string{"redis.addrs is empty"}},
 	} {
@@ -154,7 +150,7 @@ func TestBadConfig(t *testing.T) {
 			t.Parallel()
 			args := c.args
 			if c.file != "" {
-				args = append(args, "-config", write(t, c.file))
+				args = append(args, "-config", file(t, c.file))
 			}
 			_, err := load(args, c.env, io.Discard)
 			require.Error(t, err)
@@ -172,5 +168,5 @@ func TestHelp(t *testing.T) {
 	_, err := load([]string{"-help"}, nil, &out)
 	require.True(t, errors.Is(err, flag.ErrHelp))
 	require.Contains(t, out.String(), "-listen host:port")
-	require.Zero(t, run(t.Context(), []string{"-h"}, nil, io.Discard, io.Discard))
+	require.NoError(t, run(t.Context(), []string{"-h"}, nil, io.Discard, io.Discard))
 }

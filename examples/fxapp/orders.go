@@ -4,143 +4,164 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"io"
+	"regexp"
+	"strings"
+	"text/tabwriter"
 	"time"
 
 	"go.uber.org/fx"
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/ordernumber"
+	"github.com/snowlease/snowlease/segment"
 )
 
-// tables creates what the models need, when the application starts.
-var tables = fx.Module("tables", fx.Invoke(func(lc fx.Lifecycle, s *store, log *slog.Logger) {
-	lc.Append(fx.StartHook(func(ctx context.Context) error {
-		if err := s.migrate(ctx); err != nil {
-			return fmt.Errorf("create the tables of the models: %w", err)
-		}
-		log.Info("fxapp: tables are ready")
-		return nil
-	}))
-}))
+var (
+	printable = regexp.MustCompile(`^\PC{1,100}$`)
+	email     = regexp.MustCompile(`^[!-?A-~]{1,100}@[!-?A-~]{1,100}$`)
+)
 
-// A store keeps orders. It is safe for concurrent use.
-type store struct {
-	db       *gorm.DB
-	segments *idworker.Segments
-	invoices *idworker.Segment // their numbers
-	numbers  *ordernumber.Codec
-}
-
-func newStore(db *gorm.DB, segments *idworker.Segments) (*store, error) {
-	invoices, err := segments.Of(invoices)
-	if err != nil {
-		return nil, err
+// check checks an order of a client.
+func check(o Order) error {
+	if !printable.MatchString(o.Customer.Name) || !email.MatchString(o.Customer.Email) || len(o.Items) < 1 || len(o.Items) > 100 {
+		return errors.New("an order has a customer (a name of 1 to 100 printable characters and an email address) and 1 to 100 items")
 	}
-	numbers, err := ordernumber.New(ordernumber.Config{})
-	return &store{db, segments, invoices, numbers}, err
-}
-
-// migrate creates the tables that are missing. It changes none that is there: copies
-// of this program may be at work on it. It tries again, since of copies that start at
-// once only one creates a table.
-func (s *store) migrate(ctx context.Context) error {
-	db := s.db.WithContext(ctx)
-	if db.Name() == "mysql" {
-		db = db.Set("gorm:table_options", "DEFAULT CHARSET=utf8mb4")
-	}
-	for try := 1; ; try++ {
-		// Where DDL is transactional, the others see a table and its indexes at once.
-		err := db.Transaction(createTables)
-		if err == nil || try == 5 {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(err, context.Cause(ctx))
-		case <-time.After(time.Duration(try) * 100 * time.Millisecond):
-		}
-	}
-}
-
-func createTables(tx *gorm.DB) error {
-	for _, model := range []any{&Customer{}, &Order{}, &Invoice{}, &Item{}} {
-		if tx.Migrator().HasTable(model) {
-			continue
-		}
-		if err := tx.Migrator().CreateTable(model); err != nil {
-			return err
+	for n, i := range o.Items {
+		if !printable.MatchString(i.Product) || i.Quantity < 1 || i.Quantity > 10_000 || i.PriceCents < 0 || i.PriceCents > 1e9 {
+			return fmt.Errorf("items[%d] has product %q, quantity %d and price_cents %d, not 1 to 100 printable characters, 1 to 10000 and 0 to 1000000000", n, i.Product, i.Quantity, i.PriceCents)
 		}
 	}
 	return nil
 }
 
-// place stores an order, with its items, for the customer with that email, who may be
-// new. Nothing here knows of ids. The number of the invoice is taken before GORM begins
-// the transaction, which on SQLite would keep the segment from being written.
-func (s *store) place(ctx context.Context, o newOrder) (Order, error) {
-	db := s.db.WithContext(ctx)
-	customer, err := findOrCreate(db, o.Customer)
+// invoiceSegment is the name of the segment that numbers the invoices.
+const invoiceSegment = "fxapp.invoices"
+
+// A store keeps orders in the database. It is safe for concurrent use.
+type store struct {
+	db       *gorm.DB
+	invoices *segment.Issuer
+	numbers  *ordernumber.Codec
+}
+
+func newStore(db *gorm.DB, segments *idworker.Segments) (*store, error) {
+	invoices, err := segments.Of(invoiceSegment)
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := ordernumber.New(ordernumber.Config{})
+	return &store{db: db, invoices: invoices, numbers: numbers}, err
+}
+
+// createTables creates missing tables when the application starts. It retries, since
+// another copy of the program may be creating them too.
+func createTables(lc fx.Lifecycle, db *gorm.DB) {
+	if db.Name() == "mysql" {
+		db = db.Set("gorm:table_options", "DEFAULT CHARSET=utf8mb4")
+	}
+	lc.Append(fx.StartHook(func(ctx context.Context) (err error) {
+		for range 5 {
+			if err = db.WithContext(ctx).AutoMigrate(&Customer{}, &Order{}, &Item{}); err == nil {
+				return nil
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+		return fmt.Errorf("create the tables of the models: %w", err)
+	}))
+}
+
+// place stores the customer and the items of o as a new order. GORM's plugin fills the ids
+// of all rows.
+func (s *store) place(ctx context.Context, o Order) (Order, error) {
+	customer, err := s.customer(ctx, o.Customer)
 	if err != nil {
 		return Order{}, fmt.Errorf("store the customer: %w", err)
 	}
+	// Take the number before Create, which begins a transaction: a SQLite file then takes no other write.
 	invoice, err := s.invoices.NextIDWait(ctx)
 	if err != nil {
 		return Order{}, fmt.Errorf("number the invoice: %w", err)
 	}
-	order := Order{CustomerID: customer.ID, Invoice: &Invoice{ID: invoice}}
+	number, err := s.numbers.Format(time.Now(), invoice, customer.ID)
+	if err != nil {
+		return Order{}, fmt.Errorf("number the invoice: %w", err)
+	}
+	order := Order{Number: number, CustomerID: customer.ID, Customer: customer}
 	for _, i := range o.Items {
 		order.Items = append(order.Items, Item{Product: i.Product, Quantity: i.Quantity, PriceCents: i.PriceCents})
 		order.TotalCents += i.Quantity * i.PriceCents
 	}
-	if err := db.Omit("Customer").Create(&order).Error; err != nil {
-		return Order{}, fmt.Errorf("store the order: %w", err)
-	}
-	order.Customer = customer
-	return order, s.number(&order)
+	err = s.db.WithContext(ctx).Omit("Customer").Create(&order).Error
+	return order, err
 }
 
-// number says the number of an order's invoice as people read it: the day, the number
-// and two digits by which the customer's shard is found.
-func (s *store) number(o *Order) (err error) {
-	if o.Invoice != nil {
-		o.Number, err = s.numbers.Format(o.CreatedAt, o.Invoice.ID, o.CustomerID)
-	}
-	return err
-}
-
-func findOrCreate(db *gorm.DB, c newCustomer) (found Customer, err error) {
-	find := func() error { return db.Where("email = ?", c.Email).Take(&found).Error }
-	if err = find(); !errors.Is(err, gorm.ErrRecordNotFound) {
-		return found, err
-	}
-	// Another request may be faster; what is in the table counts.
-	err = db.Clauses(clause.OnConflict{DoNothing: true}).Create(&Customer{Name: c.Name, Email: c.Email}).Error
-	if err == nil {
-		err = find()
+// customer returns the customer with an email address, and creates it if there is none.
+func (s *store) customer(ctx context.Context, c Customer) (found Customer, err error) {
+	db, address := s.db.WithContext(ctx), strings.ToLower(c.Email)
+	err = db.Where("email = ?", address).Attrs(Customer{Name: c.Name, Email: address}).FirstOrCreate(&found).Error
+	if errors.Is(err, gorm.ErrDuplicatedKey) { // another request has just created it
+		found = Customer{}
+		err = db.Where("email = ?", address).Take(&found).Error
 	}
 	return found, err
 }
 
-// order returns one order, or gorm.ErrRecordNotFound.
-func (s *store) order(ctx context.Context, id int64) (o Order, err error) {
-	if err = whole(s.db.WithContext(ctx)).Take(&o, id).Error; err == nil {
-		err = s.number(&o)
-	}
-	return o, err
+// order returns the order with an id, or gorm.ErrRecordNotFound.
+func (s *store) order(ctx context.Context, id int64) (order Order, err error) {
+	err = s.orders(ctx).Where("id = ?", id).Take(&order).Error
+	return order, err
 }
 
-// list returns up to limit orders, newest first, with ids below before.
-func (s *store) list(ctx context.Context, before int64, limit int) (orders []Order, err error) {
-	err = whole(s.db.WithContext(ctx)).Where("id < ?", before).Order("id DESC").Limit(limit).Find(&orders).Error
-	for i := range orders {
-		err = errors.Join(err, s.number(&orders[i]))
-	}
+// page returns up to limit orders with ids below before, newest first.
+func (s *store) page(ctx context.Context, before, limit int64) (orders []Order, err error) {
+	err = s.orders(ctx).Where("id < ?", before).Order("id DESC").Limit(int(limit)).Find(&orders).Error
 	return orders, err
 }
 
-func whole(db *gorm.DB) *gorm.DB {
-	return db.Preload("Customer").Preload("Invoice").Preload("Items", func(db *gorm.DB) *gorm.DB { return db.Order("id") })
+func (s *store) orders(ctx context.Context) *gorm.DB {
+	byID := func(db *gorm.DB) *gorm.DB { return db.Order("id") }
+	return s.db.WithContext(ctx).Preload("Customer").Preload("Items", byID)
 }
+
+var (
+	ada     = Customer{Name: "Ada Lovelace", Email: "ada@example.org"}
+	grace   = Customer{Name: "Grace Hopper", Email: "grace@example.org"}
+	samples = []Order{
+		{Customer: ada, Items: []Item{{Product: "tea", Quantity: 2, PriceCents: 450}, {Product: "scone", Quantity: 1, PriceCents: 320}}},
+		{Customer: grace, Items: []Item{{Product: "coffee", Quantity: 1, PriceCents: 380}}},
+		{Customer: ada, Items: []Item{{Product: "punched cards", Quantity: 100, PriceCents: 12}}},
+	}
+)
+
+// insertSamples inserts a few orders when the application starts. It prints each row with
+// its decoded id.
+func insertSamples(lc fx.Lifecycle, s *store, w *idworker.IdWorker, out io.Writer) {
+	lc.Append(fx.StartHook(func(ctx context.Context) error {
+		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(table, "ID\tTIME\tWORKER\tSEQUENCE\tROW")
+		for _, sample := range samples {
+			o, err := s.place(ctx, sample)
+			if err != nil {
+				return fmt.Errorf("insert the sample orders: %w", err)
+			}
+			fmt.Fprintf(table, "%s\torder of %s, %s, invoice %s\n", decoded(w, o.ID), o.Customer.Name, money(o.TotalCents), o.Number)
+			for _, i := range o.Items {
+				fmt.Fprintf(table, "%s\t- %d x %s at %s\n", decoded(w, i.ID), i.Quantity, i.Product, money(i.PriceCents))
+			}
+		}
+		if status := w.Status(); status.Floor.After(status.Now) {
+			fmt.Fprintf(table, "These times are %v ahead of the clock, so that they lie above all ids that a lost database may have given out.\n",
+				status.Floor.Sub(status.Now).Round(time.Second))
+		}
+		return table.Flush()
+	}))
+}
+
+func decoded(w *idworker.IdWorker, id int64) string {
+	p, _ := w.Decode(id) // never fails for an id of w
+	return fmt.Sprintf("%d\t%s\t%d\t%d", id, p.Time.Format("2006-01-02T15:04:05.000Z"), p.Worker, p.Sequence)
+}
+
+func money(cents int64) string { return fmt.Sprintf("%d.%02d", cents/100, cents%100) }

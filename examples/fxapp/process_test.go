@@ -66,7 +66,7 @@ func TestProcessOnce(t *testing.T) {
 	require.Zero(t, p.exitCode(), p.stderr)
 	require.Len(t, tableRow.FindAllString(p.stdout.String(), -1), 7, p.stdout)
 	require.FileExists(t, dir+"/fxapp.db")
-	require.Contains(t, p.stderr.String(), dir+"/fxapp.db", "it says where")
+	require.Contains(t, p.stderr.String(), "address=fxapp.db", "it says where")
 }
 
 func TestProcess(t *testing.T) {
@@ -120,7 +120,7 @@ func TestPortInUse(t *testing.T) {
 	defer l.Close()
 	p := spawn(t, t.TempDir(), "-listen", l.Addr().String())
 	require.Equal(t, 1, p.exitCode())
-	require.Regexp(t, `(?m)^fxapp: cannot start: take the address to listen on: listen tcp `+l.Addr().String()+`: bind: address already in use: .*-listen`, p.stderr.String())
+	require.Regexp(t, `(?m)^fxapp: cannot start: listen tcp `+l.Addr().String()+`: bind: address already in use: choose another address with -listen`, p.stderr.String())
 	require.NotContains(t, p.stderr.String(), "worker id borrowed")
 	require.Empty(t, p.stdout.String())
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/snowlease/snowlease/casstore"
 )
 
-// A bucket keeps records as objects that HTTP writes on condition, as S3, Azure Blob
-// and WebDAV do. client adds what the service wants, such as signatures.
+// A bucket keeps records in objects with conditional writes over HTTP, as in S3, Azure Blob
+// and WebDAV. client adds what the service needs, such as signatures.
 type bucket struct {
 	url    string
 	client *http.Client
 }
 
-// Load gets the object. Services tell the time in seconds, so the host's is taken.
+// Load gets the object. It returns no time, so the center uses the clock of the host.
 func (b bucket) Load(ctx context.Context, name string) (casstore.Record, error) {
 	status, version, value, err := b.call(ctx, http.MethodGet, name, "Accept", "*/*", nil)
 	if err != nil || status == http.StatusNotFound {
@@ -26,7 +26,7 @@ func (b bucket) Load(ctx context.Context, name string) (casstore.Record, error) 
 	return casstore.Record{Value: value, Version: version}, nil
 }
 
-// Swap puts the object if it is still the one of that version.
+// Swap puts the object if it still has that version.
 func (b bucket) Swap(ctx context.Context, name, version string, value []byte) error {
 	condition, tag := "If-Match", version
 	if version == "" {

@@ -18,11 +18,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/snowlease/snowlease/casstore"
+	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
 )
 
-// TestMain is main where the tests run this binary as a process of the application.
+// TestMain runs main if a test started this binary as a process of the application.
 func TestMain(m *testing.M) {
 	if os.Getenv("OWNCENTER_PROCESS") != "" {
 		main()
@@ -43,8 +44,25 @@ func TestContract(t *testing.T) {
 	leasetest.Run(t, func(t testing.TB) leasetest.Store { return newFixture(t) })
 }
 
-// A fixture is a service with the faults of the suite: the service may lose objects,
-// and does not show that it is another.
+// A wrapper around the center keeps its name and shows its slots.
+func TestWrapped(t *testing.T) {
+	t.Parallel()
+	own := newFixture(t).Center(t)
+	wrapped := struct{ lease.Center }{own}
+	require.Equal(t, "main.bucket", lease.Name(wrapped))
+	req, err := idworker.Config{Namespace: "orders"}.Request()
+	require.NoError(t, err)
+	require.NoError(t, wrapped.Extras().Init(t.Context(), req))
+	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders"}, idworker.WithCenter(wrapped))
+	require.NoError(t, err)
+	slots, err := w.Slots(t.Context(), "orders")
+	require.NoError(t, err)
+	require.Len(t, slots, 32)
+	require.NoError(t, w.Close(t.Context()))
+}
+
+// A fixture is a service with the faults of the suite. The service may lose objects, and
+// another incarnation of it looks the same.
 type fixture struct {
 	*service
 	bucket bucket
@@ -70,7 +88,7 @@ func (f *fixture) Wipe(testing.TB) {
 	clear(f.objects)
 }
 
-// Drop loses a part of an object: it is not there, or null.
+// Drop loses a part of an object: it is missing or null.
 func (f *fixture) Drop(t testing.TB, namespace string, what leasetest.Records) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,8 +112,8 @@ func (f *fixture) Drop(t testing.TB, namespace string, what leasetest.Records) {
 	f.put(path, value)
 }
 
-// Processes that start at once on a service that knows nothing get a worker id each,
-// and no two of them an id.
+// Processes that start together on an empty service get distinct worker ids and issue
+// distinct ids.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	const processes, ids = 6, 20_000
@@ -125,7 +143,7 @@ func TestProcesses(t *testing.T) {
 			seen[id] = true
 		}
 	}
-	slots, err := f.Center(t).(lease.Lister).Slots(ctx, "orders")
+	slots, err := f.Center(t).Extras().Lister.Slots(ctx, "orders")
 	require.NoError(t, err)
 	used := 0
 	for _, s := range slots {
@@ -146,7 +164,7 @@ func TestRunByItself(t *testing.T) {
 	require.Error(t, run(t.Context(), []string{"-listen", "nowhere"}, &out))
 }
 
-// What the service refuses for other reasons is told as it is.
+// Other refusals of the service are errors with its answer.
 func TestServiceRefuses(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

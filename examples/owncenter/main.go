@@ -1,11 +1,11 @@
-// Owncenter shows a center of one's own: worker ids on lease from a service that
-// snowlease knows nothing of, here one that keeps objects over HTTP.
+// Owncenter leases worker ids from a service that snowlease does not know, by a center of
+// its own. The service here stores objects over HTTP.
 //
 //	go run ./examples/owncenter                     # with the service in the process
 //	go run ./examples/owncenter -listen :9000 -n 0  # the service alone, until Ctrl-C
 //	go run ./examples/owncenter -url http://127.0.0.1:9000
 //
-// center.go is all that an application writes; service.go stands in for what it has.
+// An application writes only center.go. service.go replaces the service that it has.
 package main
 
 import (
@@ -42,9 +42,9 @@ func main() {
 // run prints the worker id and n ids.
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("owncenter", flag.ContinueOnError)
-	url := flags.String("url", "", "the service; none: one in this process")
-	listen := flags.String("listen", "127.0.0.1:0", "where the service in this process listens")
-	n := flags.Int("n", 5, "how many ids to print; 0: serve until the end")
+	url := flags.String("url", "", "URL of the service (default: one in this process)")
+	listen := flags.String("listen", "127.0.0.1:0", "address of the service in this process")
+	n := flags.Int("n", 5, "number of ids to print; 0 serves until Ctrl-C")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -84,13 +84,13 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	return nil
 }
 
-// wiring is the application: a lease.Center that is provided is taken in every mode.
-// The short MaxTTL makes the first start on a service that knows nothing a short one.
+// wiring is the application. idworker uses the provided lease.Center. The short MaxTTL
+// limits how far ahead ids run after the first start on an empty service.
 func wiring(b bucket) fx.Option {
 	return fx.Options(
 		fx.Supply(idworker.Config{
 			Namespace: "orders",
-			TTL:       3 * time.Second, MaxTTL: 3 * time.Second, Skew: 500 * time.Millisecond, Renew: "@every 1s",
+			Lease:     idworker.LeaseConfig{TTL: 3 * time.Second, MaxTTL: 3 * time.Second, Renew: "@every 1s"}, Store: idworker.StoreConfig{Skew: 500 * time.Millisecond},
 		}),
 		fx.Provide(
 			func() lease.Center { return casstore.New(b) },
@@ -100,7 +100,7 @@ func wiring(b bucket) fx.Option {
 	)
 }
 
-// serve runs the service that stands in for the real one.
+// serve runs the service and returns its address and a function that stops it.
 func serve(ctx context.Context, address string) (string, func(), error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// A service is what a team has: objects in memory, written on condition. It stands in
-// for the real one, and forgets all with its process.
+// A service replaces the team's real service. It keeps objects in memory and writes them
+// conditionally.
 type service struct {
 	mu      sync.Mutex
 	objects map[string]object
@@ -51,13 +51,13 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// put replaces an object. No tag comes twice.
+// put replaces an object. Tags are unique.
 func (s *service) put(path string, value []byte) {
 	s.version++
 	s.objects[path] = object{value, strconv.Quote(strconv.Itoa(s.version))}
 }
 
-// snapshot keeps the objects as they are; restore brings them back.
+// snapshot saves the objects; restore brings them back.
 func (s *service) snapshot() (restore func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,6 @@
-// Plain is a program without fx: it borrows a worker id from the database or the Redis
-// that it has, makes ids and gives the worker id back. The first run takes some seconds,
-// and its ids carry times up to 30 s ahead: see docs/operations.md.
+// Plain is a program without fx. It borrows a worker id from a database or Redis, makes ids
+// and gives the worker id back. The first run takes some seconds, and its ids carry times up
+// to 30 s ahead of the clock: see docs/operations.md.
 //
 //	go run ./examples/plain                           # SQLite in plain.db
 //	go run ./examples/plain -redis 127.0.0.1:6379     # a Redis
@@ -19,19 +19,18 @@ import (
 	"github.com/redis/go-redis/v9"
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq"
 )
+
+var config = idworker.Config{Namespace: "plain"}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	dsn, addr := flag.String("db", "plain.db", "SQLite file"), flag.String("redis", "", "host:port of a Redis, in its place")
+	dsn, addr := flag.String("db", "plain.db", "SQLite file"), flag.String("redis", "", "host:port of a Redis to use instead")
 	flag.Parse()
 	var err error
 	if *addr != "" {
-		err = onRedis(ctx, &redis.Options{Addr: *addr}, os.Stdout)
+		err = onRedis(ctx, &redis.Options{Addr: *addr}, os.Stdout, config)
 	} else {
 		err = onDatabase(ctx, *dsn, os.Stdout)
 	}
@@ -42,42 +41,34 @@ func main() {
 	}
 }
 
-// onDatabase borrows from the tables that the center creates beside the application's.
+// onDatabase borrows from tables that the worker creates in the application's database.
 func onDatabase(ctx context.Context, dsn string, out io.Writer) error {
 	db, err := gorm.Open(sqlite.Open(dsn))
 	if err != nil {
 		return err
 	}
-	center, err := dbseq.New(db)
+	pool, err := db.DB()
 	if err != nil {
 		return err
 	}
-	pool, err := db.DB()
-	if err == nil {
-		err = issue(ctx, center, out)
-	}
-	return errors.Join(err, center.Close(), pool.Close())
+	return errors.Join(issue(ctx, out, config, idworker.WithDB(db)), pool.Close())
 }
 
-// onRedis borrows by a client that stays the application's.
-func onRedis(ctx context.Context, opt *redis.Options, out io.Writer, opts ...redisseq.Option) error {
+// onRedis borrows with the application's client, which the worker does not close.
+func onRedis(ctx context.Context, opt *redis.Options, out io.Writer, config idworker.Config) error {
 	client := redis.NewClient(opt)
-	center, err := redisseq.New(client, opts...)
-	if err == nil {
-		err = issue(ctx, center, out)
-	}
-	return errors.Join(err, client.Close())
+	return errors.Join(issue(ctx, out, config, idworker.WithRedis(client)), client.Close())
 }
 
-// issue is all that a program does with a worker.
-func issue(ctx context.Context, center lease.Center, out io.Writer) (err error) {
-	w, err := idworker.Open(ctx, idworker.Config{Namespace: "plain"}, center)
+// issue makes ids with a worker.
+func issue(ctx context.Context, out io.Writer, config idworker.Config, store idworker.Option) (err error) {
+	w, err := idworker.Open(ctx, config, store)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close(ctx)) }() // gives the worker id back
 
-	id, err := w.NextIDWait(ctx) // NextID, where nothing is to be waited for
+	id, err := w.NextIDWait(ctx) // NextID does not wait
 	if err != nil {
 		return err
 	}
@@ -86,7 +77,7 @@ func issue(ctx context.Context, center lease.Center, out io.Writer) (err error) 
 		return err
 	}
 	fmt.Fprintf(out, "id %d: worker %d, made at %s\n", id, parts.Worker, parts.Time)
-	var batch [1000]int64 // by one reservation
+	var batch [1000]int64 // one reservation for all
 	if err := w.NextIDs(ctx, batch[:]); err != nil {
 		return err
 	}

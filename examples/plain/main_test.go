@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/lease"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -20,7 +20,7 @@ const said = `^id \d+: worker \d+, made at 20.* UTC\nand 1000 more, up to \d+\n$
 func TestOnDatabase(t *testing.T) {
 	t.Parallel()
 	dsn := filepath.Join(t.TempDir(), "plain.db")
-	for range 2 { // the second run finds the tables, and a worker id that was given back
+	for range 2 { // the second run finds the tables, with a worker id that was given back
 		var out bytes.Buffer
 		require.NoError(t, onDatabase(t.Context(), dsn, &out))
 		require.Regexp(t, said, out.String())
@@ -30,7 +30,9 @@ func TestOnDatabase(t *testing.T) {
 func TestOnRedis(t *testing.T) {
 	t.Parallel()
 	opt := &redis.Options{Addr: miniredis.RunT(t).Addr()}
-	var out bytes.Buffer // the embedded server does not tell a run_id
-	require.NoError(t, onRedis(t.Context(), opt, &out, redisseq.WithQuarantine(redisseq.Never)))
+	var out bytes.Buffer // the embedded server has no run_id, so there is no quarantine
+	config := config
+	config.Store.Quarantine = lease.QuarantineNever
+	require.NoError(t, onRedis(t.Context(), opt, &out, config))
 	require.Regexp(t, said, out.String())
 }

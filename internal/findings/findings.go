@@ -1,4 +1,4 @@
-// Package findings collects what checks of a store have found.
+// Package findings collects the results of checks of a store.
 package findings
 
 import (
@@ -8,25 +8,25 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A List grows by a finding a call.
+// A List collects findings. Each method adds one.
 type List []lease.Finding
 
-// OK adds that all is in order.
+// OK adds a finding without a problem.
 func (l *List) OK(check, seen string) {
 	*l = append(*l, lease.Finding{Level: lease.LevelOK, Check: check, Seen: seen})
 }
 
-// Note adds what is to be known.
+// Note adds something worth knowing.
 func (l *List) Note(check, seen, advice string) {
 	*l = append(*l, lease.Finding{Level: lease.LevelNote, Check: check, Seen: seen, Advice: advice})
 }
 
-// Fault adds what must be put right.
+// Fault adds something that must be fixed.
 func (l *List) Fault(check, seen, advice string) {
 	*l = append(*l, lease.Finding{Level: lease.LevelFault, Check: check, Seen: seen, Advice: advice})
 }
 
-// Judge adds a fault if bad, else that all is in order.
+// Judge adds a fault if bad, and an OK otherwise.
 func (l *List) Judge(bad bool, check, seen, advice string) {
 	if bad {
 		l.Fault(check, seen, advice)
@@ -35,19 +35,20 @@ func (l *List) Judge(bad bool, check, seen, advice string) {
 	}
 }
 
-// Unknown adds a check that could not be made.
+// Unknown adds a check that failed.
 func (l *List) Unknown(check string, err error) {
-	l.Note(check, "could not be looked at: "+err.Error(), "")
+	l.Note(check, "could not be checked: "+err.Error(), "")
 }
 
-// Clock compares the clock of a store, which was now between two times here.
+// Clock compares a store's clock with this host's. The store's clock showed now at some time
+// between before and after.
 func (l *List) Clock(now, before, after time.Time) {
 	middle := before.Add(after.Sub(before) / 2)
 	off := now.Sub(middle).Round(time.Millisecond)
 	seen := fmt.Sprintf("%v off this host's, give or take %v", off, (after.Sub(before) / 2).Round(time.Millisecond))
-	advice := "set the wrong one right and keep it so (NTP)"
+	advice := "correct the wrong clock and keep it synchronized (NTP)"
 	if r := off.Round(30 * time.Minute); r != 0 && (off-r).Abs() < time.Minute {
-		advice = "it looks as if one of the clocks held local time: set its UTC time right"
+		advice = "one of the clocks seems to be set to local time: set it to UTC"
 	}
 	switch {
 	case off.Abs() > lease.MaxClockError:

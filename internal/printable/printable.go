@@ -1,4 +1,4 @@
-// Package printable makes texts that anybody may have written fit for errors and logs.
+// Package printable makes untrusted text safe to show in errors and logs.
 package printable
 
 import (
@@ -8,12 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// Max is how many bytes of a text are shown.
+// Max is the number of bytes that Text shows.
 const Max = 500
 
-// Text returns s with a question mark for each character that is not to be printed, so
-// that a terminal takes none for a command and a log no line for two, and without what
-// is beyond Max bytes.
+// Text returns s with each nonprintable character replaced by a question mark, and cut
+// after Max bytes. The result holds no terminal control sequences and no line breaks.
 func Text(s string) string {
 	shown := s
 	if len(s) > Max {

@@ -1,8 +1,8 @@
-// Package rules decides what a center answers: each verb of the lease protocol as
-// a pure function from what is on record, the center's clock and the store's
-// incarnation to an answer and what is on record then. There is no clock, no lock
-// and no I/O in it, so that a test, a simulation and a model checker can put any
-// history before it. Package lease says what the rules are for.
+// Package rules implements the decisions of a center. Each verb of the lease protocol
+// is a pure function: from the records, the center's clock and the incarnation of the
+// store, it computes the answer and the new records. It uses no clock, lock or I/O, so
+// tests, simulations and a model checker can present any history to it. Package lease
+// explains the rules.
 //
 // All times are Unix milliseconds of the center's clock.
 package rules

@@ -10,8 +10,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// look comes before every verb: it refuses a member that differs from the pin,
-// and starts a quarantine where records are missing or the store is another.
+// look precedes every verb. It refuses a member whose configuration differs from the
+// pin. It starts a quarantine if records are missing or the store is a different one.
 func (ns Namespace) look(now int64, incarnation string, req lease.Request) (Namespace, error) {
 	if err := ns.mismatch(req); err != nil {
 		return ns, err
@@ -24,21 +24,22 @@ func (ns Namespace) look(now int64, incarnation string, req lease.Request) (Name
 		ns.Meta.Former, ns.Meta.Incarnation = ns.Meta.Incarnation, incarnation
 	}
 	if ns.Meta.Pin == "" {
-		ns.Meta.Pin, ns.Meta.Incarnation = req.Pin(), incarnation
+		ns.Meta.Pin, ns.Meta.Incarnation = req.Pin().String(), incarnation
 	}
 	ns.Meta.Quarantine, ns.Meta.Reason = max(ns.Meta.Quarantine, quarantineEnd(now, req)), reason
 	return ns.whole(req.Pool), nil
 }
 
-// mismatch refuses a member that would make other ids, or wait for less long.
+// mismatch refuses a member that would generate different ids, or rely on a shorter
+// quarantine.
 func (ns Namespace) mismatch(req lease.Request) error {
-	if ns.Meta.Pin == "" || ns.Meta.Pin == req.Pin() {
+	if ns.Meta.Pin == "" || ns.Meta.Pin == req.Pin().String() {
 		return nil
 	}
-	return &lease.MismatchError{Namespace: req.Namespace, Stored: ns.Meta.Pin, Asked: req.Pin()}
+	return &lease.MismatchError{Namespace: req.Namespace, Stored: lease.ParsePin(ns.Meta.Pin), Asked: req.Pin()}
 }
 
-// loss says what shows that grants may have been forgotten, or nothing.
+// loss returns the evidence that grants may have been forgotten, or "".
 func (ns Namespace) loss(now int64, incarnation string, pool int64) string {
 	if ns.Empty() {
 		return "nothing is on record for this namespace"
@@ -63,7 +64,6 @@ func (ns Namespace) loss(now int64, incarnation string, pool int64) string {
 	return strings.Join(seen, "; ")
 }
 
-// missing counts the worker ids of the pool without a record.
 func (ns Namespace) missing(pool int64, has func(Slot) bool) int64 {
 	n := pool
 	for _, s := range ns.Slots[:min(pool, int64(len(ns.Slots)))] {
@@ -74,22 +74,21 @@ func (ns Namespace) missing(pool int64, has func(Slot) bool) int64 {
 	return n
 }
 
-// reincarnated: the store is another than the one on record.
+// reincarnated reports whether the store is not the one on record.
 func (ns Namespace) reincarnated(incarnation string) bool {
 	return incarnation != "" && ns.Meta.Pin != "" && ns.Meta.Incarnation != incarnation
 }
 
-// flips: the store is the one before the last, and the last change is so recent
-// that the clock is still in its quarantine.
+// flips reports whether the store is the one before the last and the quarantine of the
+// last change still lasts.
 func (ns Namespace) flips(now int64, incarnation string) bool {
 	return incarnation == ns.Meta.Former && ns.Meta.Quarantine >= now
 }
 
-// quarantineEnd is what every grant that may have been forgotten lies at or below,
-// whatever its TTL was.
+// quarantineEnd returns a time that no forgotten grant exceeds, whatever its TTL was.
 func quarantineEnd(now int64, req lease.Request) int64 { return now + ms(req.MaxTTL) + ms(req.Skew) }
 
-// quarantined refuses a floor that lies too far ahead because of a quarantine.
+// quarantined refuses a floor that a quarantine has put too far ahead of the clock.
 func (ns Namespace) quarantined(now, floor int64, req lease.Request) error {
 	if floor < now+ms(req.Ahead) {
 		return nil
@@ -100,7 +99,7 @@ func (ns Namespace) quarantined(now, floor int64, req lease.Request) error {
 	}
 }
 
-// whole is ns with the missing records of the pool made anew.
+// whole returns ns with the missing records of the pool created.
 func (ns Namespace) whole(pool int64) Namespace {
 	slots := make([]Slot, max(pool, int64(len(ns.Slots))))
 	copy(slots, ns.Slots)

@@ -10,7 +10,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A clock that steps back cuts no quarantine short, also where another loss is seen.
+// A clock that steps back does not shorten a quarantine, not even if another loss is
+// noticed.
 func TestSecondLossOnAnEarlierClock(t *testing.T) {
 	t.Parallel()
 	until := func(ns Namespace, now int64) (Namespace, int64) {
@@ -24,8 +25,8 @@ func TestSecondLossOnAnEarlierClock(t *testing.T) {
 	require.Equal(t, first, second)
 }
 
-// lost is a namespace of one worker id, held by owner 1 until ceiling, whose store was
-// replaced a second after the borrow.
+// lost returns a namespace of one worker id, held by owner 1 until ceiling, whose store
+// was replaced a second after the borrow.
 func lost(t *testing.T) (ns Namespace, g lease.Grant, at int64) {
 	req := request(1)
 	req.Pool, req.Last, req.Ahead = 1, 0, 29*time.Second
@@ -36,8 +37,8 @@ func lost(t *testing.T) (ns Namespace, g lease.Grant, at int64) {
 	return ns, g, now + 1000
 }
 
-// After a loss a holder on record gets a range above all that may have been forgotten,
-// as soon as something above that may be lent, and then goes on from there.
+// After a loss, a holder on record gets a range above all that may have been forgotten,
+// as soon as one may be lent. Later renewals extend that range.
 func TestSwap(t *testing.T) {
 	t.Parallel()
 	ns, g, at := lost(t)
@@ -63,7 +64,8 @@ func TestSwap(t *testing.T) {
 	_, err = ns.Release(at+4001, "b", g, g.Ceiling)
 	require.ErrorIs(t, err, lease.ErrLost, "the reply was lost, and what was lent by it stays")
 
-	// Later the range ends TTL above its floor, and when the clock has passed that, TTL above the clock.
+	// Later the range ends TTL above its floor. Once the clock has passed that, it ends
+	// TTL above the clock.
 	ns, _, err = ns.Renew(at+10_000, "b", swapped)
 	require.NoError(t, err)
 	_, long, err := ns.Renew(at+17_000, "b", swapped)
@@ -71,7 +73,7 @@ func TestSwap(t *testing.T) {
 	require.Equal(t, horizon+10_000, long.Ceiling)
 }
 
-// Whoever is not on record borrows anew: no ceiling brings back a grant.
+// A holder that is not on record must borrow again: no ceiling brings back its grant.
 func TestNotOnRecordIsLost(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(Namespace) Namespace{
@@ -87,7 +89,7 @@ func TestNotOnRecordIsLost(t *testing.T) {
 	}
 }
 
-// Who wants exact times is lent nothing before the clock has passed what was lost.
+// With exact times, nothing is lent before the clock has passed what was lost.
 func TestExactTimes(t *testing.T) {
 	t.Parallel()
 	ns, g, at := lost(t)
@@ -105,7 +107,7 @@ func TestExactTimes(t *testing.T) {
 	require.Equal(t, next.Now-1, next.Floor)
 }
 
-// A grant whose mark was lost since is not lent again from the same floor on.
+// A grant whose mark was lost since is not lent again from the same floor.
 func TestRepeatedWithoutItsMark(t *testing.T) {
 	t.Parallel()
 	ns, g, at := lost(t)
@@ -119,8 +121,8 @@ func TestRepeatedWithoutItsMark(t *testing.T) {
 	require.ErrorAs(t, err, &full)
 }
 
-// A grant that the records know nothing of is not extended where no loss was seen: they
-// are those of a server that its members take for one that forgets nothing.
+// A grant newer than its record is not extended if no loss was noticed. Such records
+// come from a server that its members believe to forget nothing.
 func TestRenewedBeyondTheRecord(t *testing.T) {
 	t.Parallel()
 	ns, g, at := lost(t)

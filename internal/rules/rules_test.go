@@ -10,8 +10,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// The contract (leasetest, run by memcenter) shows the rules from outside. Here are
-// the single milliseconds that it cannot hit, and what only a pure function shows.
+// The contract (leasetest, run by memcenter) tests the rules from outside. The tests
+// here cover single milliseconds that it cannot hit, and properties of pure functions.
 
 const now = 1_000_000
 
@@ -22,7 +22,7 @@ func request(owner byte) lease.Request {
 	}
 }
 
-// opened is a namespace with an incarnation of "a".
+// opened returns a namespace with incarnation "a".
 func opened(t *testing.T) Namespace {
 	ns, err := Namespace{}.Init("a", request(1))
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestBoundaries(t *testing.T) {
 	}
 }
 
-// Floors come from marks also when the center's clock steps back.
+// Floors follow the marks even if the center's clock steps back.
 func TestClockStepsBack(t *testing.T) {
 	t.Parallel()
 	ns, g, err := opened(t).Acquire(now, "a", request(1))
@@ -127,7 +127,7 @@ func TestReasons(t *testing.T) {
 	require.NoError(t, err, "not compared")
 }
 
-// A value that was handed out does not change: a search may keep it.
+// A returned value does not change, so a search may keep it.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	held, g, err := opened(t).Acquire(now, "a", request(1))
@@ -154,7 +154,7 @@ func TestValues(t *testing.T) {
 	require.True(t, Namespace{Slots: make([]Slot, 2)}.Empty())
 }
 
-// A pool that was lowered with the loss of the pin keeps what is on record.
+// A pool lowered when the pin was lost keeps the records above it.
 func TestPoolLoweredAfterLoss(t *testing.T) {
 	t.Parallel()
 	ns, _, err := opened(t).Acquire(now, "a", request(1))
@@ -168,5 +168,5 @@ func TestPoolLoweredAfterLoss(t *testing.T) {
 	require.Len(t, ns.Slots, 2)
 	_, _, err = ns.Renew(now, "a", g)
 	mismatch := (*lease.MismatchError)(nil)
-	require.ErrorAs(t, err, &mismatch, "its ceiling stands; it is told why")
+	require.ErrorAs(t, err, &mismatch, "it keeps its ceiling and learns why")
 }

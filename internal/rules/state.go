@@ -2,9 +2,8 @@ package rules
 
 import "slices"
 
-// Namespace is what a center has on record for one namespace. The zero value has
-// nothing on record. It is a value: no function of this package changes the one it
-// is called on.
+// Namespace is the records of a center for one namespace; the zero value is empty. It
+// is a value: no method changes its receiver.
 type Namespace struct {
 	Meta  Meta
 	Slots []Slot // by worker id
@@ -12,11 +11,11 @@ type Namespace struct {
 
 // Meta is the record of the namespace as a whole.
 type Meta struct {
-	Pin         string // lease.Request.Pin of its members; empty: there is no such record
-	Incarnation string // the store's, when it was last looked at
-	Former      string // the one before Incarnation
+	Pin         string // lease.Request.Pin of its members; empty means no record
+	Incarnation string // of the store when last used
+	Former      string // the incarnation before
 	Quarantine  int64  // nothing is lent at or below it
-	Reason      string // why
+	Reason      string // of the quarantine
 }
 
 // Slot is the records of one worker id.
@@ -33,27 +32,27 @@ type Slot struct {
 	Floor  int64
 }
 
-// Empty reports whether nothing at all is on record.
+// Empty reports whether ns has no records.
 func (ns Namespace) Empty() bool {
 	return ns.Meta == Meta{} && !slices.ContainsFunc(ns.Slots, func(s Slot) bool { return s != Slot{} })
 }
 
-// Equal reports whether the same is on record in both.
+// Equal reports whether both have the same records.
 func (ns Namespace) Equal(other Namespace) bool {
 	return ns.Meta == other.Meta && slices.Equal(ns.Slots, other.Slots)
 }
 
-// WithoutLease is ns after the loss of the lease of a worker.
+// WithoutLease returns ns after the loss of the lease of a worker.
 func (ns Namespace) WithoutLease(worker int64) Namespace {
 	return ns.with(worker, func(s *Slot) { s.HasLease, s.Expires = false, 0 })
 }
 
-// WithoutMark is ns after the loss of the mark of a worker.
+// WithoutMark returns ns after the loss of the mark of a worker.
 func (ns Namespace) WithoutMark(worker int64) Namespace {
 	return ns.with(worker, func(s *Slot) { s.HasMark, s.Mark = false, 0 })
 }
 
-// WithoutOwners is ns after the loss of who holds what.
+// WithoutOwners returns ns after the loss of all owners.
 func (ns Namespace) WithoutOwners() Namespace {
 	ns.Slots = slices.Clone(ns.Slots)
 	for w, s := range ns.Slots {
@@ -62,13 +61,12 @@ func (ns Namespace) WithoutOwners() Namespace {
 	return ns
 }
 
-// WithoutMeta is ns after the loss of its Meta record.
+// WithoutMeta returns ns after the loss of its Meta record.
 func (ns Namespace) WithoutMeta() Namespace {
 	ns.Meta = Meta{}
 	return ns
 }
 
-// with returns ns with the slot of worker changed, in a copy.
 func (ns Namespace) with(worker int64, change func(*Slot)) Namespace {
 	ns.Slots = slices.Clone(ns.Slots)
 	change(&ns.Slots[worker])

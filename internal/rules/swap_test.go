@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A range that begins right above the quarantine is extended, one that begins a millisecond
-// below it is not.
+// A range that begins right above the quarantine is extended. One that begins a
+// millisecond lower is not.
 func TestExtendedFromTheQuarantineOn(t *testing.T) {
 	t.Parallel()
 	for _, below := range []int64{0, 1} {
@@ -23,8 +23,8 @@ func TestExtendedFromTheQuarantineOn(t *testing.T) {
 	}
 }
 
-// Where the clock has stepped back by more than the skew, a mark may lie above the
-// quarantine; what a holder gets next lies above both.
+// If the clock stepped back by more than the skew, a mark may lie above the quarantine.
+// The holder's next range is above both.
 func TestSwapAboveTheMark(t *testing.T) {
 	t.Parallel()
 	ns, g, at := lost(t)
@@ -37,7 +37,7 @@ func TestSwapAboveTheMark(t *testing.T) {
 	require.Equal(t, g.Ceiling, next.Floor)
 }
 
-// A failover that nobody sees forgets a swap: the next one has a token of its own.
+// A failover that nobody notices forgets a swap. The next swap has its own token.
 func TestSwapsInOneMillisecond(t *testing.T) {
 	t.Parallel()
 	ns, g, at := lost(t)

@@ -6,8 +6,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Acquire answers lease.Center.Acquire for a valid request. incarnation is the
-// store's; empty: not compared.
+// Acquire implements lease.Center.Acquire for a valid request. incarnation identifies
+// the store; the empty string is not compared.
 func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (Namespace, lease.Grant, error) {
 	if err := clockVeto(now, req); err != nil {
 		return ns, lease.Grant{}, err
@@ -36,7 +36,7 @@ func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (N
 	return ns, ns.granted(worker, now, req), nil
 }
 
-// Renew answers lease.Center.Renew for a grant of a valid request.
+// Renew implements lease.Center.Renew for a grant of a valid request.
 func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespace, lease.Grant, error) {
 	ns, err := ns.look(now, incarnation, g.Request)
 	if err != nil {
@@ -47,7 +47,8 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 		return ns, lease.Grant{}, lease.ErrLost
 	}
 	if s.Floor < ns.Meta.Quarantine {
-		// What lies between may have been lent and forgotten: another range, above it.
+		// Times between may have been lent and forgotten, so lend another range above
+		// them.
 		s.Floor = floorOf(s, ns.Meta.Quarantine, now)
 		if err := ns.quarantined(now, s.Floor, g.Request); err != nil {
 			return ns, lease.Grant{}, err
@@ -64,13 +65,12 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 	return ns, ns.granted(g.Worker, now, g.Request), nil
 }
 
-// granted is the grant of a worker id that is on record as lent.
 func (ns Namespace) granted(worker, now int64, req lease.Request) lease.Grant {
 	s := ns.Slots[worker]
 	return lease.Grant{Request: req, Worker: worker, Token: s.Token, Now: now, Floor: s.Floor, Ceiling: s.Mark, Since: s.Since}
 }
 
-// Release answers lease.Center.Release for a grant of a valid request.
+// Release implements lease.Center.Release for a grant of a valid request.
 func (ns Namespace) Release(now int64, incarnation string, g lease.Grant, lastUsed int64) (Namespace, error) {
 	ns, err := ns.look(now, incarnation, g.Request)
 	if err != nil {
@@ -84,16 +84,16 @@ func (ns Namespace) Release(now int64, incarnation string, g lease.Grant, lastUs
 	}), nil
 }
 
-// Init answers lease.Initializer.Init for a valid request.
+// Init implements lease.Initializer.Init for a valid request.
 func (ns Namespace) Init(incarnation string, req lease.Request) (Namespace, error) {
 	if !ns.Empty() {
 		return ns, lease.ErrExists
 	}
-	ns = Namespace{Meta: Meta{Pin: req.Pin(), Incarnation: incarnation}}
+	ns = Namespace{Meta: Meta{Pin: req.Pin().String(), Incarnation: incarnation}}
 	return ns.whole(req.Pool), nil
 }
 
-// List answers lease.Lister.Slots.
+// List implements lease.Lister.Slots.
 func (ns Namespace) List(now int64) []lease.Slot {
 	list := make([]lease.Slot, len(ns.Slots))
 	for w, s := range ns.Slots {
@@ -102,5 +102,4 @@ func (ns Namespace) List(now int64) []lease.Slot {
 	return list
 }
 
-// ms is d in milliseconds.
 func ms(d time.Duration) int64 { return d.Milliseconds() }

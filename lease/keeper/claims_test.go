@@ -11,8 +11,8 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A process that runs on while its host's clock and the center's come apart keeps its
-// lease; once that is lost it gets no other before the clocks agree again.
+// A process keeps its lease while the clocks of its host and the center drift apart.
+// Once the lease is lost, it gets no other until the clocks agree again.
 func TestHostsClockVetoesABorrow(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.start()
@@ -29,8 +29,8 @@ func TestHostsClockVetoesABorrow(t *testing.T) {
 	})
 }
 
-// An outage of 17 s, less a moment, costs no lease whenever it begins; docs/configuration.md
-// has the sum. One of 30 s always does.
+// An outage of slightly less than 17 s never costs a lease; docs/configuration.md
+// derives the figure. One of 30 s always does.
 func TestOutagesThatCostNothing(t *testing.T) {
 	const short = 30*time.Second - 10*time.Second - 2*time.Second - time.Second - 50*time.Millisecond
 	for begins := time.Duration(0); begins < 12*time.Second; begins += 300 * time.Millisecond {
@@ -39,7 +39,7 @@ func TestOutagesThatCostNothing(t *testing.T) {
 				r.member(func(c *keeper.Config) {
 					c.Jitter = func(d time.Duration) time.Duration {
 						if d == 10*time.Second {
-							return d // renewals as late as can be
+							return d // renew as late as possible
 						}
 						return d * 95 / 100
 					}

@@ -10,8 +10,8 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// The lean door: a center, a generator and a keeper, without fx. The center would be
-// redisseq.New(client) or dbseq.New(db).
+// This example uses a center, a generator and a Keeper without fx. A service would use
+// redisseq.New(client) or dbseq.New(db) as the center.
 func Example() {
 	ctx := context.Background()
 	layout := snowflake.Layout{}

@@ -1,5 +1,5 @@
-// Package keeper borrows a worker id from a lease.Center for a snowflake.Generator, renews
-// it and gives it back.
+// Package keeper keeps a snowflake.Generator supplied with a worker id: it borrows one
+// from a lease.Center, renews it and gives it back.
 package keeper
 
 import (
@@ -15,43 +15,45 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A Schedule says when to renew: the next time after t, or the zero time for
-// never. The schedules of robfig/cron are such.
+// A Schedule says when to renew. Next returns the next time after t, or the zero time
+// for never. Schedules of robfig/cron implement it.
 type Schedule interface {
 	Next(t time.Time) time.Time
 }
 
-// Config is what a Keeper needs.
+// Config configures a Keeper. Center, Generator and Request are required.
 type Config struct {
 	Center    lease.Center
 	Generator *snowflake.Generator
-	// Request says what to borrow. Owner, Local and Ahead are filled in. See NewRequest.
+	// Request says what to borrow; see NewRequest. The Keeper sets Owner, Local and
+	// Ahead.
 	Request lease.Request
-	// Schedule adds times to renew at to those that the lease needs by itself,
-	// which are every third of TTL. Each is one renewal, early by what Jitter, asked
-	// once, takes off a third of TTL. Default: none.
+	// Schedule adds renewals to those that the lease needs, which come every third of
+	// TTL. Each time of Schedule gets one renewal, a constant time earlier: what Jitter
+	// takes off a third of TTL when it is called once. Default: none.
 	Schedule Schedule
-	// Wait bounds how long Start waits for a free worker id, a center that is down
-	// or a quarantine, within its context. Default: 10s.
+	// Wait bounds how long Start waits for a free worker id, for a center that is down,
+	// or for a quarantine. The context of Start bounds it too. Default: 10s.
 	Wait time.Duration
-	// ExactTimes waits, where the center may have forgotten grants, until its clock has
-	// passed all of them: for MaxTTL + Skew, without ids where none are left. Default: the
-	// keeper borrows above them after Skew and a moment, and ids carry times up to MaxTTL
-	// ahead of the clock until that has caught up.
+	// ExactTimes delays borrowing if the center may have forgotten grants, until its
+	// clock has passed all of them. That takes up to MaxTTL + Skew, without ids once
+	// the current range is used up. By default, the Keeper borrows a range above them
+	// after Skew and a moment. Ids then carry times up to MaxTTL ahead of the clock
+	// until it has caught up.
 	ExactTimes bool
-	// OnLost is called after each loss of a lease, from the keeper's goroutine. It
-	// must not block, nor call the keeper.
+	// OnLost is called after each loss of a lease, by the goroutine of the Keeper. It
+	// must not block, and must not call the Keeper.
 	OnLost func(error)
-	// Jitter spreads what the keeper waits for, so that the replicas of a service do
-	// not act all at once; tests and simulations set it. It returns what to wait
-	// instead of d. Default: up to a tenth less, at random.
+	// Jitter returns the delay to use instead of d, so that the replicas of a service
+	// do not act all at once. Tests and simulations set it. Default: d less up to a
+	// tenth, at random.
 	Jitter func(d time.Duration) time.Duration
-	// Logger gets one line a change of state. Default: none is written.
+	// Logger receives one line per change of state. Default: nothing is logged.
 	Logger *slog.Logger
 }
 
-// NewRequest returns a request for any worker id of the layout in namespace, with
-// the defaults: TTL and MaxTTL 30 s, skew 2 s, as many workers as the layout has.
+// NewRequest returns a request for any worker id of the layout in namespace, with the
+// defaults: TTL and MaxTTL 30 s, Skew 2 s, and a pool of all workers of the layout.
 func NewRequest(namespace string, l snowflake.Layout) lease.Request {
 	return lease.Request{
 		Namespace: namespace,
@@ -67,19 +69,19 @@ func NewRequest(namespace string, l snowflake.Layout) lease.Request {
 // DefaultWait is how long Start waits by default.
 const DefaultWait = 10 * time.Second
 
-// State is where a Keeper stands.
+// State is the state of a Keeper.
 type State int
 
-// The states of a keeper.
+// The states of a Keeper.
 const (
 	Idle        State = iota // not started
-	Borrowing                // asks for a worker id: at the start, or after a loss
-	Quarantined              // asks for one; the center has forgotten grants and lends none yet
-	Holding                  // has one
-	Stopped                  // gave it back
+	Borrowing                // requests a worker id, at the start or after a loss
+	Quarantined              // requests one, but the center may have forgotten grants and lends none yet
+	Holding                  // has a worker id
+	Stopped                  // gave the worker id back
 )
 
-// String returns the state in a word.
+// String returns the name of the state.
 func (s State) String() string {
 	switch s {
 	case Idle:
@@ -96,29 +98,29 @@ func (s State) String() string {
 	return fmt.Sprintf("State(%d)", int(s))
 }
 
-// Status is what a keeper knows at a moment.
+// Status describes a Keeper at one moment.
 type Status struct {
 	State   State
-	Grant   lease.Grant // the last one; zero before the first. A lost one may still be used up
-	Renewed time.Time   // when the center last answered with it, by the local clock
+	Grant   lease.Grant // the last one, or zero; after a loss its range may still be in use
+	Renewed time.Time   // when the center last granted it, by the local clock
 	Losses  int         // leases lost so far
-	// Renewals counts the renewals that succeeded, Failures the attempts to borrow or to
-	// renew that did not, but for losses.
+	// Renewals counts successful renewals. Failures counts failed attempts to borrow or
+	// renew, except losses.
 	Renewals, Failures int64
-	Err                error // of the last attempt; nil after a success
+	Err                error // of the last attempt, or nil after a success
 }
 
-// A Keeper borrows a worker id for a generator, renews it and gives it back. It
-// has one goroutine, between Start and Stop. All methods are safe for concurrent
-// use.
+// A Keeper borrows a worker id for a generator, renews it and gives it back. It runs
+// one goroutine between Start and Stop. All methods are safe for concurrent use.
 //
-// A lease that is lost stops nobody: the generator may use up its range while the
-// keeper borrows another worker id.
+// The loss of a lease does not stop ids at once: the generator may use up its range
+// while the Keeper borrows another worker id.
 type Keeper struct {
 	cfg Config
 
-	// life has an element while Start, Reset or Stop runs: one after the other. Package
-	// testing/synctest sees who waits for a channel, not who waits for a mutex.
+	// life has an element while Start, Reset or Stop runs, so that they run one at a
+	// time. It is not a mutex because testing/synctest does not see goroutines that
+	// wait for one.
 	life chan struct{}
 
 	mu        sync.Mutex
@@ -126,17 +128,18 @@ type Keeper struct {
 	cancel    context.CancelFunc // ends the loop
 	ended     chan struct{}      // closed when the loop has ended
 	stopping  bool               // Stop was called
-	interrupt context.CancelFunc // ends a Start or Reset that is under way
+	interrupt context.CancelFunc // ends a Start or Reset under way
 
-	early  time.Duration // renews this long before a point of Schedule, so that replicas spread
+	early  time.Duration // how long before a time of Schedule to renew
 	outage outage
 
-	// Of the goroutine that borrows: Start's caller, then the loop, then Stop's.
-	grant lease.Grant // zero: none to renew or give back
+	// Used only by the goroutine that borrows: the caller of Start or Reset, then the
+	// loop, then the caller of Stop.
+	grant lease.Grant // zero if there is none to renew or give back
 	lent  snowflake.Range
 }
 
-// New returns a keeper that has not started. It reports every fault of cfg.
+// New returns a Keeper that has not started. The error contains all faults of cfg.
 func New(cfg Config) (*Keeper, error) {
 	var errs []error
 	if cfg.Center == nil {
@@ -188,32 +191,32 @@ func New(cfg Config) (*Keeper, error) {
 	return k, nil
 }
 
-// ahead leaves a quarter of a second for ids in the shortest range that is borrowed
-// ahead of the clock, or a whole tick of the layout.
+// ahead returns Request.Ahead. The shortest range borrowed ahead of the clock still
+// lasts for a quarter of a second, or for a whole tick of the layout.
 func ahead(req lease.Request, l snowflake.Layout) time.Duration {
 	least := max(250*time.Millisecond, 3*l.TimeUnit)
 	return (req.MaxTTL - min(least, req.MaxTTL/2)).Truncate(time.Millisecond)
 }
 
-// Status returns where the keeper stands.
+// Status returns the status of the Keeper.
 func (k *Keeper) Status() Status {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.status
 }
 
-// Start borrows a worker id and begins to renew it. It waits within ctx and Wait,
-// and returns a little before ctx ends, so that its error is heard.
+// Start borrows a worker id and begins to renew it. It waits until Wait has passed or
+// until slightly before ctx ends, because fx drops start errors after the deadline.
 //
-// Errors wrap those of Center.Acquire and name the center; a keeper starts once.
-// After an error the keeper holds nothing and may be started again. Stop ends it.
+// A Keeper starts only once. After an error, it holds nothing and may be started again.
+// Errors wrap those of Center.Acquire and name the center. Stop interrupts Start.
 func (k *Keeper) Start(ctx context.Context) error {
 	k.life <- struct{}{}
 	defer func() { <-k.life }()
 	k.mu.Lock()
 	if k.status.State != Idle {
 		defer k.mu.Unlock()
-		return fmt.Errorf("lease: keeper of namespace %q is %v: it starts once", k.cfg.Request.Namespace, k.status.State)
+		return fmt.Errorf("lease: keeper of namespace %q is %v: a keeper starts only once", k.cfg.Request.Namespace, k.status.State)
 	}
 	k.status.State = Borrowing
 	k.mu.Unlock()
@@ -231,13 +234,13 @@ func (k *Keeper) Start(ctx context.Context) error {
 	return nil
 }
 
-// untilStop returns ctx, which then ends when Stop is called as well.
+// untilStop returns a copy of ctx that also ends when Stop is called.
 func (k *Keeper) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.interrupt = func() {
-		cancel(fmt.Errorf("lease: keeper of namespace %q is stopped meanwhile", k.cfg.Request.Namespace))
+		cancel(fmt.Errorf("lease: keeper of namespace %q was stopped meanwhile", k.cfg.Request.Namespace))
 	}
 	if k.stopping {
 		k.interrupt()
@@ -245,14 +248,13 @@ func (k *Keeper) untilStop(ctx context.Context) (context.Context, context.Cancel
 	return ctx, func() { cancel(nil) }
 }
 
-// begin starts the loop, with mu held.
+// begin starts the loop. The caller holds mu.
 func (k *Keeper) begin(ctx context.Context) {
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	k.cancel, k.ended = cancel, make(chan struct{})
 	go k.run(loop)
 }
 
-// borrowAtStart borrows within ctx and Wait.
 func (k *Keeper) borrowAtStart(ctx context.Context) error {
 	began := time.Now()
 	if ctx.Err() != nil {
@@ -265,25 +267,25 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 	within, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	owner := lease.NewOwner()
-	var telling error // the last error that says more than that time is up
+	var reason error // the last error other than that time is up
 	for {
 		again, err := k.borrow(within, owner)
 		switch {
 		case err == nil:
 			return nil
-		case telling == nil || within.Err() == nil:
-			telling = err
+		case reason == nil || within.Err() == nil:
+			reason = err
 		}
 		if ctx.Err() != nil {
-			return k.attempted(began, errors.Join(telling, context.Cause(ctx)))
+			return k.attempted(began, errors.Join(reason, context.Cause(ctx)))
 		}
 		if again < 0 || !time.Now().Add(max(again, quarantined(err))).Before(deadline) || !sleep(within, again) {
-			return k.attempted(began, telling)
+			return k.attempted(began, reason)
 		}
 	}
 }
 
-// quarantined returns how long the quarantine lasts that err tells of, or 0.
+// quarantined returns how long the quarantine reported by err lasts, or 0.
 func quarantined(err error) time.Duration {
 	if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
 		return q.Wait()
@@ -296,8 +298,8 @@ func (k *Keeper) attempted(began time.Time, err error) error {
 		k.cfg.Request.Namespace, lease.Name(k.cfg.Center), time.Since(began).Round(time.Millisecond), err)
 }
 
-// borrow makes one attempt and lets the generator issue. After an error it returns
-// how long to wait before the next, or less than 0 where none can succeed.
+// borrow makes one attempt and installs the range in the generator. After an error it
+// returns how long to wait before the next attempt, or less than 0 if none can succeed.
 func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (again time.Duration, err error) {
 	req := k.cfg.Request
 	req.Owner, req.Local = owner, time.Now().UnixMilli()
@@ -327,7 +329,7 @@ func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (again time.Duratio
 	if err = ctx.Err(); err == nil {
 		_, err = k.cfg.Generator.Adopt(lent)
 	}
-	if err != nil { // nobody waits for it any more, or nobody can use it
+	if err != nil { // nobody waits for it, or the generator refuses it
 		return -1, errors.Join(err, k.release(ctx, g, g.Floor))
 	}
 	k.grant, k.lent = g, lent
@@ -344,7 +346,6 @@ func rangeOf(g lease.Grant, at time.Duration) snowflake.Range {
 	return snowflake.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: at}
 }
 
-// run renews, and borrows again after a loss, until ctx ends.
 func (k *Keeper) run(ctx context.Context) {
 	defer close(k.ended)
 	owner := lease.NewOwner()
@@ -362,7 +363,7 @@ func (k *Keeper) run(ctx context.Context) {
 			}
 			k.failed(ctx, "no worker id yet", err)
 			if pause = again; again < 0 {
-				pause = k.jitter(maxPause) // only a change of somebody's configuration helps
+				pause = k.jitter(maxPause) // only a change of configuration helps
 			}
 			continue
 		}
@@ -376,8 +377,8 @@ func (k *Keeper) run(ctx context.Context) {
 	}
 }
 
-// renew makes one attempt and returns how long to wait before the next, or 0 after
-// a success or a loss.
+// renew makes one attempt and returns how long to wait before the next. It returns 0
+// after a success or a loss.
 func (k *Keeper) renew(ctx context.Context) time.Duration {
 	call, cancel := context.WithTimeout(ctx, min(callTimeout, k.grant.TTL/3))
 	g, err := k.cfg.Center.Renew(call, k.grant)
@@ -391,7 +392,7 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 			return k.jitter(k.retry())
 		}
 		if g.Floor != k.grant.Floor {
-			k.cfg.Logger.Warn("the center may have forgotten grants: ids go on above them", "worker", g.Worker, "namespace", g.Namespace,
+			k.cfg.Logger.Warn("the center may have forgotten grants; ids continue above them", "worker", g.Worker, "namespace", g.Namespace,
 				"token", g.Token, "ahead", time.Duration(g.Floor-g.Now)*time.Millisecond)
 		}
 		k.grant, k.lent = g, next
@@ -412,7 +413,7 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 		k.status.Losses++
 		k.mu.Unlock()
 		k.note(Borrowing, err)
-		k.cfg.Logger.Error("lease lost: its range is used up while another worker id is borrowed",
+		k.cfg.Logger.Error("lease lost; using up its range while borrowing a new worker id",
 			"worker", k.grant.Worker, "namespace", k.grant.Namespace, "token", k.grant.Token, "ceiling", time.UnixMilli(k.grant.Ceiling), "err", err)
 		k.grant = lease.Grant{}
 		if k.cfg.OnLost != nil {
@@ -423,27 +424,27 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 	k.mu.Lock()
 	k.status.Failures++
 	k.mu.Unlock()
-	k.failed(ctx, "lease not renewed: trying again, the ceiling stands", err)
+	k.failed(ctx, "lease not renewed; retrying", err)
 	if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
 		return k.after(q)
 	}
 	return k.jitter(k.retry())
 }
 
-// install gives the generator the range of a renewal.
 func (k *Keeper) install(next snowflake.Range) error {
 	if next.Floor != k.lent.Floor {
 		_, err := k.cfg.Generator.Adopt(next)
 		return err
 	}
 	if !k.cfg.Generator.Extend(k.lent, next) {
-		// The generator was stopped or given another range by somebody else.
+		// Somebody else stopped the generator or gave it another range.
 		return fmt.Errorf("lease: renewed range %+v does not follow %+v", next, k.lent)
 	}
 	return nil
 }
 
-// failed notes an error and logs the first of a row.
+// failed records an error. It logs the first error of a row as a warning and the others
+// at debug level.
 func (k *Keeper) failed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return // stopping
@@ -473,15 +474,15 @@ func (k *Keeper) note(s State, err error) {
 }
 
 // Reset borrows another worker id for a process that may have been copied with its
-// memory: restored from a snapshot, or cloned. The copies hold the same grant, so
-// what this one holds is forgotten and not given back. Issuing stops at once and
-// goes on under the new worker id. It waits as Start does.
+// memory, by a restored snapshot or a clone. The copies hold the same grant, so Reset
+// abandons it without giving it back. Ids stop at once and resume under the new worker
+// id. Reset waits like Start.
 //
-// A copy must call it before it asks for an id: nothing here can notice that it was
-// copied. The worker id that is forgotten is free when its lease expires.
+// A copy must call Reset before it issues an id, because a Keeper cannot detect the
+// copy. The abandoned worker id becomes free when its lease expires.
 //
-// After an error the keeper goes on to ask for a worker id. It is an error to reset
-// a keeper that has not started, or has stopped.
+// After an error, the Keeper keeps trying to borrow a worker id. Resetting a Keeper
+// that has not started, or has stopped, is an error.
 func (k *Keeper) Reset(ctx context.Context) error {
 	k.cfg.Generator.Drop()
 	k.life <- struct{}{}
@@ -495,15 +496,16 @@ func (k *Keeper) Reset(ctx context.Context) error {
 	ctx, done := k.untilStop(ctx)
 	defer done()
 	cancel()
-	<-ended // not long: a Center returns when its context ends
-	// Again: a borrow that was under way when the copies were made is one of both.
+	<-ended // soon: a Center returns when its context ends
+	// Drop again: if the process was copied during a borrow, the copies may share its
+	// grant.
 	k.cfg.Generator.Drop()
 	forgotten := k.grant
 	k.grant = lease.Grant{}
 	k.mu.Lock()
 	k.status.State, k.status.Grant, k.status.Err = Borrowing, lease.Grant{}, nil
 	k.mu.Unlock()
-	k.cfg.Logger.Warn("reset: the worker id is forgotten, not given back", "worker", forgotten.Worker,
+	k.cfg.Logger.Warn("reset; worker id abandoned, not given back", "worker", forgotten.Worker,
 		"namespace", k.cfg.Request.Namespace, "token", forgotten.Token)
 
 	err := k.borrowAtStart(ctx)
@@ -518,9 +520,9 @@ func (k *Keeper) Reset(ctx context.Context) error {
 	return err
 }
 
-// Stop ends renewing, then issuing, for good, then gives the worker id back. It takes
-// at most 5 s, even if ctx has ended, and ends a Start or Reset that is under way. The
-// error says that the worker id was not given back; it is then free when its lease
+// Stop ends renewing, then ends issuing for good, then gives the worker id back. It
+// takes at most 5 s, even if ctx has ended, and interrupts a Start or Reset under way.
+// An error means that the worker id was not given back; it becomes free when its lease
 // expires. A second Stop does nothing.
 func (k *Keeper) Stop(ctx context.Context) error {
 	k.mu.Lock()
@@ -529,8 +531,8 @@ func (k *Keeper) Stop(ctx context.Context) error {
 		k.interrupt()
 	}
 	k.mu.Unlock()
-	// Whatever life is waited for has at most one release left to wait for, and leaves
-	// nothing to give back where it has.
+	// A Start or Reset that holds life has at most one release left to wait for. If it
+	// waits for that, it leaves nothing to give back.
 	k.life <- struct{}{}
 	defer func() { <-k.life }()
 	k.mu.Lock()
@@ -542,14 +544,13 @@ func (k *Keeper) Stop(ctx context.Context) error {
 	}
 	if cancel != nil {
 		cancel()
-		<-ended // not long: a Center returns when its context ends
+		<-ended // soon: a Center returns when its context ends
 	}
 	err := k.giveBack(ctx)
 	k.note(Stopped, err)
 	return err
 }
 
-// giveBack stops the generator and releases the grant.
 func (k *Keeper) giveBack(ctx context.Context) error {
 	lastUsed := k.cfg.Generator.Stop()
 	g := k.grant
@@ -561,7 +562,7 @@ func (k *Keeper) giveBack(ctx context.Context) error {
 	err := k.release(ctx, g, lastUsed)
 	if err != nil {
 		err = fmt.Errorf("give worker id %d of namespace %q back to %s: %w", g.Worker, g.Namespace, lease.Name(k.cfg.Center), err)
-		k.cfg.Logger.Warn("worker id not given back: it is free when its lease expires", "worker", g.Worker,
+		k.cfg.Logger.Warn("worker id not given back; free when its lease expires", "worker", g.Worker,
 			"namespace", g.Namespace, "expires", time.UnixMilli(g.Ceiling), "err", err)
 		return err
 	}
@@ -569,8 +570,8 @@ func (k *Keeper) giveBack(ctx context.Context) error {
 	return nil
 }
 
-// release tries for releaseTimeout: a process that stops has little time, and the
-// context it stops with may have ended.
+// release retries for releaseTimeout, even if ctx has ended: a stopping process has
+// little time.
 func (k *Keeper) release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
@@ -591,12 +592,12 @@ const (
 	maxPause       = 5 * time.Second
 )
 
-// retry is how long to wait after a failed call.
+// retry returns how long to wait after a failed call.
 func (k *Keeper) retry() time.Duration { return min(time.Second, k.cfg.Request.TTL/10) }
 
-// after is how long to wait where the center says when it lends again: no longer than
-// that, but for what spreads the replicas. Who waits to borrow ahead of the clock looks
-// before, since another loss is noticed, and its wait begins, only then.
+// after returns how long to wait during a quarantine: until it ends, plus jitter that
+// spreads the replicas. A Keeper that may borrow ahead of the clock asks more often.
+// The center notices another loss, and begins its quarantine, only when somebody asks.
 func (k *Keeper) after(q *lease.QuarantineError) time.Duration {
 	pause := maxPause
 	if k.cfg.Request.Ahead > 0 {
@@ -606,23 +607,23 @@ func (k *Keeper) after(q *lease.QuarantineError) time.Duration {
 }
 
 // untilRenewal returns how long to wait after a success. A range that begins ahead of
-// the clock is short at first, and grows with each renewal until the clock catches up.
+// the clock is short at first and grows with each renewal until the clock catches up.
 func (k *Keeper) untilRenewal() time.Duration {
 	g := k.grant
 	left := time.Duration(g.Ceiling-max(g.Floor, g.Now)) * time.Millisecond
 	d := min(g.TTL/3, max(left/2, k.retry()/10))
 	if s := k.cfg.Schedule; s != nil {
-		// The schedule is one of the wall clock, which may step: what it says never
-		// makes a renewal later than the lease needs it.
+		// The schedule follows the wall clock, which may step. It never delays a
+		// renewal that the lease needs.
 		from := time.Now().Add(k.early)
 		if next := s.Next(from); next.After(from) && next.Sub(from) <= d {
-			return next.Sub(from) // without jitter, so that each point is met once
+			return next.Sub(from) // no jitter, so that each point gets one renewal
 		}
 	}
 	return k.jitter(d)
 }
 
-// jitter is never 0, which is no pause.
+// jitter is never 0, which would mean no pause.
 func (k *Keeper) jitter(d time.Duration) time.Duration { return max(1, k.cfg.Jitter(d)) }
 
 func lessUpToATenth(d time.Duration) time.Duration {

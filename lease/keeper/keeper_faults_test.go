@@ -14,8 +14,8 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// expire lets the lease of a holder end, whatever it does, as a failover to a stale
-// replica could. Its mark stays.
+// expire ends the lease of a holder but keeps its mark, as a failover to a stale
+// replica could.
 func (r *rig) expire(worker int64) {
 	r.center.Change("orders", func(ns rules.Namespace) rules.Namespace {
 		slots := append([]rules.Slot(nil), ns.Slots...)
@@ -25,7 +25,7 @@ func (r *rig) expire(worker int64) {
 	})
 }
 
-// lent counts the leases that run.
+// lent counts the running leases.
 func (r *rig) lent() (n int) {
 	slots, err := r.center.Slots(r.Context(), "orders")
 	require.NoError(r, err)
@@ -109,7 +109,7 @@ func TestLostReplyOfABorrowAfterALossLeaksNoSlot(t *testing.T) {
 	})
 }
 
-// Calls that take long make ids a little earlier than they are, never later.
+// Slow calls make the time of ids slightly early, never late.
 func TestSlowCenterSetsNoClockAhead(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.center.Intercept(func(_ context.Context, verb string, after bool) error {
@@ -147,7 +147,6 @@ func TestResetForgetsTheGrant(t *testing.T) {
 	})
 }
 
-// A center that does not answer a renewal at all.
 func TestCenterHangsDuringARenewal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.start()

@@ -29,8 +29,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var layout = snowflake.Layout{}.WithDefaults()
 
-// A rig is a keeper with all that it needs, in a bubble of synctest whose clock
-// stands in the lifetime of the layout.
+// A rig is a Keeper with everything it needs, in a synctest bubble whose clock lies
+// within the lifetime of the layout.
 type rig struct {
 	*testing.T
 	center *memcenter.Center
@@ -47,7 +47,7 @@ func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
 		r := &rig{T: t, center: memcenter.New()}
 		require.NoError(t, r.center.Init(t.Context(), request()))
 		r.member(nil)
-		// Also where the test fails, since a bubble cannot end before its goroutines.
+		// Also if the test fails, since a bubble cannot end before its goroutines.
 		defer func() { _ = r.keeper.Stop(context.Background()) }()
 		f(t, r)
 	})
@@ -146,7 +146,7 @@ type schedule func(time.Time) time.Time
 
 func (s schedule) Next(t time.Time) time.Time { return s(t) }
 
-// renewals counts those that succeed.
+// renewals counts the successful renewals.
 func (r *rig) renewals() *atomic.Int64 {
 	var n atomic.Int64
 	r.center.Intercept(func(_ context.Context, verb string, after bool) error {
@@ -183,7 +183,7 @@ func TestScheduleNeverMakesARenewalLate(t *testing.T) {
 	}
 }
 
-// Each point of a cron schedule is one renewal, whatever the jitter.
+// Each point of a cron schedule gets one renewal, whatever the jitter.
 func TestEachPointOfAScheduleIsOneRenewal(t *testing.T) {
 	for _, spec := range []string{
 		"* * * * * *", "*/2 * * * * *", "*/5 * * * * *", "3-59/7 * * * * *", "*/10 * * * * *",
@@ -266,7 +266,7 @@ func TestCenterDownThenUp(t *testing.T) {
 	})
 }
 
-// story is what the log says of the time since began: seconds, level, message.
+// story returns what was logged since began: seconds, level and message.
 func (r *rig) story(began time.Time) (lines []string) {
 	r.Helper()
 	for line := range strings.Lines(r.log.String()) {
@@ -281,8 +281,8 @@ func (r *rig) story(began time.Time) (lines []string) {
 	return lines
 }
 
-// The log tells an outage in the order and at the times in which it happens, though
-// nobody asks for an id.
+// The log reports an outage in order and with the right times, even if nobody asks for
+// an id.
 func TestTheLogTellsAnOutage(t *testing.T) {
 	tellsAll := func(r *rig) {
 		r.member(func(c *keeper.Config) { c.Jitter = func(d time.Duration) time.Duration { return d } })
@@ -296,14 +296,14 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 			time.Sleep(10*time.Minute - time.Second/2)
 			require.Equal(t, []string{
 				"0.0 INFO worker id borrowed",
-				"10.0 WARN lease not renewed: trying again, the ceiling stands",
+				"10.0 WARN lease not renewed; retrying",
 				"30.0 ERROR ids stopped: the lease has expired",
 			}, r.story(began))
 			require.Equal(t, began.Add(lease.DefaultTTL), ceiling)
 			up()
 			time.Sleep(time.Minute)
 			require.Equal(t, []string{
-				"600.0 ERROR lease lost: its range is used up while another worker id is borrowed",
+				"600.0 ERROR lease lost; using up its range while borrowing a new worker id",
 				"600.0 INFO worker id borrowed",
 				"600.0 INFO ids resumed",
 			}, r.story(began)[3:])
@@ -342,7 +342,7 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 			time.Sleep(time.Minute)
 			require.Equal(t, []string{
 				"0.0 INFO worker id borrowed",
-				"10.0 ERROR lease lost: its range is used up while another worker id is borrowed",
+				"10.0 ERROR lease lost; using up its range while borrowing a new worker id",
 				"10.0 WARN no worker id yet",
 				"30.0 ERROR ids stopped: the lease has expired",
 				"60.0 INFO worker id borrowed",
@@ -381,7 +381,7 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 	})
 }
 
-// Ids of a layout of coarse ticks stop at the end of the last tick that is whole.
+// With coarse ticks, ids stop at the end of the last whole tick.
 func TestTheLogTellsAnOutageOfCoarseTicks(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		coarse := snowflake.Layout{TimeUnit: 700 * time.Millisecond, TimeBits: 38}.WithDefaults()
@@ -406,7 +406,8 @@ func TestTheLogTellsAnOutageOfCoarseTicks(t *testing.T) {
 	})
 }
 
-// The generator's clock says when ids stop, not the timers of a process that stood still.
+// The generator's clock determines when ids stop, not the timers of a process that was
+// paused.
 func TestTheLogTellsWhenIdsStopped(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"before the timer": time.Minute, "after the timer": -time.Minute, "after a renewal": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -495,14 +496,14 @@ func TestWipeUnderLoadPausesNoHolder(t *testing.T) {
 	})
 }
 
-// lead is how far ahead of the clock the next id lies.
+// lead returns how far the next id is ahead of the clock.
 func (r *rig) lead() time.Duration {
 	r.Helper()
 	return time.Until(r.next().Time)
 }
 
-// A holder that is on record goes on above a loss, also where the store fails over again
-// before all replies have arrived, and its ids follow the clock again when it has caught up.
+// A holder on record goes on above a loss, even if the store fails over again before
+// all replies have arrived. Its ids follow the clock again once it has caught up.
 func TestFailoverPausesNoHolder(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.start()
@@ -531,7 +532,7 @@ func TestFailoverPausesNoHolder(t *testing.T) {
 		}
 		require.LessOrEqual(t, r.lead(), 2*time.Millisecond)
 		require.Zero(t, r.losses.Load())
-		require.Equal(t, 1, strings.Count(r.log.String(), "ids go on above them"))
+		require.Equal(t, 1, strings.Count(r.log.String(), "ids continue above them"))
 		require.Less(t, r.keeper.Status().Renewals, int64(40), "renewals are frequent at first only")
 	})
 }
@@ -584,7 +585,6 @@ func TestCenterDownAtStart(t *testing.T) {
 	})
 }
 
-// A center that hangs until its context ends.
 func TestCenterHangsAtStart(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.center.Intercept(func(ctx context.Context, _ string, _ bool) error {
@@ -639,7 +639,7 @@ func TestContextThatEndsDuringABorrowGivesTheSlotBack(t *testing.T) {
 	})
 }
 
-// A lateCenter answers a borrow after before was called.
+// A lateCenter calls before, then answers a borrow.
 type lateCenter struct {
 	lease.Center
 	before func()
@@ -669,7 +669,7 @@ func TestStartAfterALoss(t *testing.T) {
 	})
 }
 
-// The shortest range is at least a whole tick, whatever the layout is.
+// The shortest range is at least a whole tick, whatever the layout.
 func TestStartAfterALossWithCoarseTicks(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 700 * time.Millisecond, 3 * time.Second} {
 		bubble(t, func(t *testing.T, r *rig) {
@@ -696,7 +696,7 @@ func TestStartAfterALossWithCoarseTicks(t *testing.T) {
 	}
 }
 
-// A seventh of what the smallest layout can issue goes on as if nothing had been lost.
+// A seventh of the rate of the smallest layout continues as if nothing had been lost.
 func TestRateAfterALoss(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		small, err := snowflake.Preset("jssafe")
@@ -733,7 +733,7 @@ func TestExactTimes(t *testing.T) {
 		r.start()
 		require.Less(t, r.lead(), time.Millisecond)
 
-		r.center.Reincarnate("2") // a holder waits too, when its range is used up
+		r.center.Reincarnate("2") // a holder waits too once its range is used up
 		time.Sleep(lease.DefaultTTL + time.Second)
 		_, err = r.gen.NextID()
 		require.ErrorIs(t, err, snowflake.ErrLeaseExpired)
@@ -836,8 +836,8 @@ func TestReleaseIsTriedAgain(t *testing.T) {
 	})
 }
 
-// freeze lets the verbs, or all, hang until their contexts end: after they are carried
-// out or before.
+// freeze makes the verbs, or all of them, hang until their contexts end, either after
+// they are carried out or before.
 func (r *rig) freeze(after bool, verbs ...string) {
 	r.center.Intercept(func(ctx context.Context, verb string, isAfter bool) error {
 		if isAfter == after && (len(verbs) == 0 || slices.Contains(verbs, verb)) {
@@ -848,7 +848,7 @@ func (r *rig) freeze(after bool, verbs ...string) {
 	})
 }
 
-// A stop takes no longer than its own attempts to give back, whatever else is under way
+// A Stop takes no longer than its own attempts to give back, whatever else is under way
 // at a store that hangs.
 func TestStopBesideAnythingOnAFrozenStore(t *testing.T) {
 	for name, begin := range map[string]func(t *testing.T, r *rig, running func(func() error)){
@@ -861,12 +861,12 @@ func TestStopBesideAnythingOnAFrozenStore(t *testing.T) {
 			r.freeze(false)
 			running(func() error { return r.keeper.Reset(r.Context()) })
 		},
-		"a reset whose worker id is not told": func(_ *testing.T, r *rig, running func(func() error)) {
+		"a reset whose borrow is never answered": func(_ *testing.T, r *rig, running func(func() error)) {
 			r.start()
 			r.freeze(true)
 			running(func() error { return r.keeper.Reset(r.Context()) })
 		},
-		"a reset that gives back what came too late": func(t *testing.T, r *rig, running func(func() error)) {
+		"a reset that gives back a late grant": func(t *testing.T, r *rig, running func(func() error)) {
 			ctx, cancel := context.WithCancel(t.Context())
 			c := &lateCenter{Center: r.center, before: func() {}}
 			r.member(func(cfg *keeper.Config) { cfg.Center = c })
@@ -953,7 +953,7 @@ func TestStopDuringARenewal(t *testing.T) {
 func TestLifeCycle(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.start()
-		require.ErrorContains(t, r.keeper.Start(t.Context()), "starts once")
+		require.ErrorContains(t, r.keeper.Start(t.Context()), "starts only once")
 		r.next()
 		require.NoError(t, r.keeper.Stop(t.Context()))
 		require.ErrorContains(t, r.keeper.Start(t.Context()), "stopped")

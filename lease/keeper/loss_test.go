@@ -12,7 +12,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// calls counts those of a verb, with when they were made.
+// calls returns the times of all calls of a verb.
 func (r *rig) calls(verb string) *[]time.Time {
 	var at []time.Time
 	r.center.Intercept(func(_ context.Context, v string, after bool) error {
@@ -24,8 +24,8 @@ func (r *rig) calls(verb string) *[]time.Time {
 	return &at
 }
 
-// Who waits for a range ahead of the clock asks some times, so that another loss is
-// noticed; who wants exact times asks less often.
+// A Keeper that waits for a range ahead of the clock asks repeatedly, so that another
+// loss is noticed. With ExactTimes it asks less often.
 func TestQuarantineIsAskedAboutUntilItEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.center.Wipe()
@@ -73,8 +73,8 @@ func TestReplicasSpreadAfterAQuarantine(t *testing.T) {
 	require.Equal(t, 100*time.Millisecond, last-first)
 }
 
-// A range that begins ahead of the clock is short at first. Where a layout has few ids in
-// a millisecond, renewals keep ahead of who uses a tenth of them.
+// A range that begins ahead of the clock is short at first. With few ids per
+// millisecond, renewals keep ahead of a caller who uses a tenth of them.
 func TestShortRangeLastsUntilItsRenewal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		narrow := snowflake.Layout{WorkerBits: 2, SequenceBits: 2}.WithDefaults()

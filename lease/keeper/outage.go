@@ -11,16 +11,16 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// An outage logs the moment when ids stop because the lease has expired, whatever the
-// keeper does then and whether anybody asks for an id, and the moment when they resume.
+// An outage logs when ids stop because the lease has expired, and when they resume. It
+// does so whatever the Keeper does meanwhile and even if nobody asks for an id.
 type outage struct {
-	mu    sync.Mutex // held while logging, so that the lines are in order
+	mu    sync.Mutex // held while logging, to keep the lines in order
 	timer *time.Timer
 	lent  snowflake.Range
 	since time.Time // zero while ids are issued
 }
 
-// watch begins to wait for the end of the range that the generator has got.
+// watch starts waiting for the end of the generator's new range.
 func (k *Keeper) watch(ctx context.Context, lent snowflake.Range) {
 	if !k.cfg.Logger.Enabled(ctx, slog.LevelError) {
 		return
@@ -41,29 +41,28 @@ func (k *Keeper) watch(ctx context.Context, lent snowflake.Range) {
 	}
 }
 
-// left returns how long ids go on within the range, by the generator's clock.
+// left returns how long the range still yields ids, by the clock of the generator.
 func (k *Keeper) left() time.Duration {
 	l, r := k.cfg.Generator.Layout(), k.outage.lent
 	_, last := l.Ticks(r.Floor, r.Ceiling)
 	return time.Duration(l.TickTime(last+1).UnixMilli()-r.Now)*time.Millisecond - (k.cfg.Generator.Elapsed() - r.At)
 }
 
-// expired is called when ids should have stopped.
+// expired runs when ids should have stopped.
 func (k *Keeper) expired() {
 	o := &k.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch err := k.cfg.Generator.Err(); {
-	case err == nil: // extended meanwhile, or its clock is slow
+	case err == nil: // extended meanwhile, or the generator's clock is slow
 		o.timer.Reset(k.left())
 	case errors.Is(err, snowflake.ErrLeaseExpired) && o.since.IsZero():
-		o.since = time.Now().Add(min(0, k.left())) // a process that stood still learns of it late
+		o.since = time.Now().Add(min(0, k.left())) // a paused process notices late
 		k.cfg.Logger.Error("ids stopped: the lease has expired", "worker", o.lent.Worker, "namespace", k.cfg.Request.Namespace,
 			"center", lease.Name(k.cfg.Center), "ceiling", time.UnixMilli(o.lent.Ceiling), "err", k.Status().Err)
 	}
 }
 
-// end stops watching.
 func (o *outage) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

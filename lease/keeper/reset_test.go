@@ -12,8 +12,8 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// twin answers the first borrow with the grant that another keeper has: what the
-// memory of a copied process says.
+// twin answers the first borrow with the grant of another Keeper, as the memory of a
+// copied process would.
 type twin struct {
 	lease.Center
 	grant lease.Grant
@@ -27,7 +27,7 @@ func (c *twin) Acquire(ctx context.Context, req lease.Request) (lease.Grant, err
 	return c.Center.Acquire(ctx, req)
 }
 
-// batch is as many ids as fill a tick, so that who shares a tick shares ids.
+// batch is as many ids as fill a tick, so that processes that share a tick share ids.
 func batch(t *testing.T, gens ...*snowflake.Generator) (ids [][]int64) {
 	t.Helper()
 	for _, g := range gens {
@@ -103,7 +103,7 @@ func TestResetWhileTheCenterIsDown(t *testing.T) {
 	})
 }
 
-// A renewal that is under way when the process is reset changes nothing.
+// A renewal under way when the process is reset changes nothing.
 func TestResetDuringARenewal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.start()

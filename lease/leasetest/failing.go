@@ -9,26 +9,27 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A Flipper is a Store that can become its former incarnation again, as a proxy in
-// front of several servers does. Stores that cannot need not be one.
+// A Flipper is a Store that can become its former incarnation again, as a proxy in front of
+// several servers may appear to. A Store need not implement it.
 type Flipper interface {
 	// Flip undoes the last Reincarnate, with the records as they are.
 	Flip(t testing.TB)
 }
 
-// failing is what holds when the whole store forgets, or is another.
+// failing returns the promises that hold when the store forgets everything or becomes
+// another incarnation.
 func failing() []promise {
 	return []promise{
 		{says: "another incarnation is seen by every verb", alone: true, prove: reincarnated},
-		{says: "an incarnation that flips is named", alone: true, by: canFlip, prove: flips},
-		{says: "after a wipe holders borrow anew, above all that was lent", alone: true, prove: wiped},
-		{says: "a late copy of a borrow extends nothing", prove: lateCopy},
-		{says: "after a failover holders go on above all that was lent", alone: true, by: looksAtIncarnation, prove: failedOver},
-		{says: "a holder that did not hear of its next range is told again", alone: true, by: looksAtIncarnation, prove: unheard},
+		{says: "the error names an incarnation that flips", alone: true, by: canFlip, prove: flips},
+		{says: "after a wipe holders borrow again, above all earlier ranges", alone: true, prove: wiped},
+		{says: "a late copy of a request extends no range", prove: lateCopy},
+		{says: "after a failover holders continue above all earlier ranges", alone: true, by: looksAtIncarnation, prove: failedOver},
+		{says: "a holder that missed its next range gets it again", alone: true, by: looksAtIncarnation, prove: unheard},
 		{says: "a range below a quarantine is never extended", alone: true, by: looksAtIncarnation, prove: notExtended},
 		{says: "after a failover a former owner cannot renew", alone: true, by: looksAtIncarnation, prove: revived},
-		{says: "after a failover a stale record that runs is waited for", alone: true, by: looksAtIncarnation, prove: staleRecord},
-		{says: "whatever the store forgets, ranges are disjoint", alone: true, prove: func(t *testing.T, b *bench) {
+		{says: "after a failover a stale lease is not lent before its end", alone: true, by: looksAtIncarnation, prove: staleRecord},
+		{says: "ranges are disjoint whatever the store forgets", alone: true, prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 3, maxTTL(short), above)
 			for range 3 {
 				s.anything(t, 20)
@@ -37,7 +38,7 @@ func failing() []promise {
 				s.lendAll()
 			}
 		}},
-		{says: "whatever a failover brings back, ranges are disjoint", alone: true, by: looksAtIncarnation, prove: func(t *testing.T, b *bench) {
+		{says: "ranges are disjoint whatever a failover brings back", alone: true, by: looksAtIncarnation, prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 3, maxTTL(short), above)
 			for range 3 {
 				s.anything(t, 15)
@@ -57,7 +58,7 @@ func reincarnated(t *testing.T, b *bench) {
 		s := b.open(t, 2)
 		g := s.acquire()
 		b.Reincarnate(t)
-		s.acquire() // the store is one durable server
+		s.acquire() // the center trusts the store to be one durable server
 		s.renew(g)
 		return
 	}
@@ -84,7 +85,7 @@ func flips(t *testing.T, b *bench) {
 	s.Sleep(20 * time.Millisecond)
 	flipper.Flip(t)
 	q := s.requireQuarantine(exact)
-	require.Contains(t, q.Reason, "quarantine: never", "the error names the way out")
+	require.Contains(t, q.Reason, "quarantine: never", "the error says what to do")
 	require.Greater(t, q.Until, first.Until)
 	s.goesOn(g, q)
 }
@@ -96,14 +97,15 @@ func wiped(t *testing.T, b *bench) {
 		b.Wipe(t)
 		_, err := s.tryRenew(a)
 		require.ErrorIs(t, err, lease.ErrLost, "not on record")
-		require.ErrorIs(t, s.tryRelease(c, c.Ceiling), lease.ErrLost, "not on record, so not to be marked")
+		require.ErrorIs(t, s.tryRelease(c, c.Ceiling), lease.ErrLost, "not on record")
 		q := s.requireQuarantine(exact)
 		a, c = s.goesOn(a, q), s.goesOn(c, q)
 	}
 }
 
-// A request that arrives once more after its lease is over lends its owner the worker
-// id anew. The owner, which still has the first grant, must not come to what lies between.
+// lateCopy tests a request that arrives a second time after its lease has ended, and lends
+// the worker id to its owner again. The owner still has the first grant. It must not extend
+// that into ranges that were lent in between.
 func lateCopy(t *testing.T, b *bench) {
 	s := b.open(t, 1)
 	req := s.request(ttl(short))
@@ -116,7 +118,7 @@ func lateCopy(t *testing.T, b *bench) {
 	copied, err := s.ask(req)
 	require.NoError(t, err)
 	renewed, err := s.tryRenew(first)
-	require.NoError(t, err, "it is the same owner's")
+	require.NoError(t, err, "the second grant is for the same owner")
 	require.Equal(t, []int64{copied.Token, copied.Floor}, []int64{renewed.Token, renewed.Floor})
 	require.ErrorIs(t, s.tryRelease(first, first.Ceiling), lease.ErrLost)
 	s.requireMark(0, copied.Ceiling, "the mark stays")
@@ -138,8 +140,8 @@ func failedOver(t *testing.T, b *bench) {
 	require.Equal(t, a.Floor, s.acquire(workers(a.Worker, a.Worker)).Floor)
 }
 
-// unheard: the reply to the renewal that lent the next range is lost. The holder asks
-// again with the grant that it has, also where the next failover has lost the answer.
+// unheard tests a holder that misses the reply with its next range. The holder asks again
+// with the grant that it has, even after another failover.
 func unheard(t *testing.T, b *bench) {
 	s := b.open(t, 1, above)
 	g := s.acquire()
@@ -150,7 +152,7 @@ func unheard(t *testing.T, b *bench) {
 	require.NoError(t, err)
 	require.Equal(t, []int64{next.Token, next.Floor}, []int64{again.Token, again.Floor})
 	require.GreaterOrEqual(t, again.Ceiling, next.Ceiling)
-	require.ErrorIs(t, s.tryRelease(g, g.Ceiling), lease.ErrLost, "what it has not heard of is not given back")
+	require.ErrorIs(t, s.tryRelease(g, g.Ceiling), lease.ErrLost, "a holder cannot give back a range that it does not know")
 	s.requireMark(0, again.Ceiling, "the mark stays")
 
 	restore()
@@ -168,7 +170,7 @@ func notExtended(t *testing.T, b *bench) {
 		s.requireMark(0, g.Ceiling, "nothing was written")
 	}
 	require.NoError(t, err)
-	require.Greater(t, next.Now+next.Ahead.Milliseconds(), s.horizon(q), "not before")
+	require.Greater(t, next.Now+next.Ahead.Milliseconds(), s.horizon(q), "lent too early")
 	require.GreaterOrEqual(t, next.Floor, s.horizon(q))
 
 	waiting := b.open(t, 1)
@@ -202,13 +204,13 @@ func staleRecord(t *testing.T, b *bench) {
 	restore()
 	b.Reincarnate(t)
 	_, err := s.tryRenew(g)
-	require.ErrorIs(t, err, lease.ErrLost, "the record says that the former owner holds it, and may be right")
+	require.ErrorIs(t, err, lease.ErrLost, "the former owner holds it according to the record, which may be right")
 	q := s.requireQuarantine(exact)
 	next, err := s.tryAcquire()
 	for ; err != nil; next, err = s.tryAcquire() {
 		requireKnown(t, err)
 		s.Sleep(waitOf(err) + 2*time.Millisecond)
 	}
-	require.Greater(t, next.Now, former.Ceiling, "lent when the stale record has passed")
+	require.Greater(t, next.Now, former.Ceiling, "lent only after the stale lease")
 	require.GreaterOrEqual(t, next.Floor, s.horizon(q))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// holding is what Renew and Release promise while nothing goes wrong.
+// holding returns the promises of Renew and Release without faults.
 func holding() []promise {
 	return []promise{
 		{says: "a renewal raises the ceiling", prove: func(t *testing.T, b *bench) {
@@ -35,7 +35,7 @@ func holding() []promise {
 			g := s.acquire()
 			require.Equal(t, g.Ceiling, s.renew(renewFor(g, time.Second)).Ceiling)
 			require.Equal(t, g.Ceiling+1, s.requireFull().Soonest.UnixMilli())
-			s.requireMark(0, g.Ceiling, "the mark rises only")
+			s.requireMark(0, g.Ceiling, "the mark never falls")
 			lost := g // the reply to the next renewal does not arrive
 			s.Sleep(15 * time.Millisecond)
 			g = s.renew(g)
@@ -44,7 +44,7 @@ func holding() []promise {
 				require.Equal(t, g.Ceiling, slot.Expires)
 			}
 		}},
-		{says: "a store that lost a renewal learns it from the holder", alone: true, prove: func(t *testing.T, b *bench) {
+		{says: "a holder restores a renewal that the store lost", alone: true, prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 1)
 			g := s.acquire(ttl(40 * time.Second))
 			restore := b.Snapshot(t)
@@ -52,7 +52,7 @@ func holding() []promise {
 			restore()
 			require.Equal(t, g.Ceiling, s.renew(renewFor(g, time.Second)).Ceiling)
 			require.Equal(t, g.Ceiling+1, s.requireFull().Soonest.UnixMilli())
-			s.requireMark(0, g.Ceiling, "what the holder may have used is on record again")
+			s.requireMark(0, g.Ceiling, "the record covers again what the holder may have used")
 		}},
 		{says: "renewal and release are fenced by owner and token", prove: fenced},
 		{says: "the lease ends on the center's clock", prove: endsOnCentersClock},
@@ -76,7 +76,7 @@ func holding() []promise {
 			}
 			g := s.renew(s.acquire())
 			s.Sleep(20 * time.Millisecond)
-			s.release(g, g.Now) // used a while ago
+			s.release(g, g.Now) // the last use is in the past
 			require.GreaterOrEqual(t, s.acquire().Floor, g.Now)
 		}},
 		{says: "a released grant is lost", prove: func(t *testing.T, b *bench) {
@@ -92,8 +92,8 @@ func holding() []promise {
 			s.requireFull()
 			s.renew(next)
 		}},
-		{says: "a release holds the last use within the grant", prove: clamped},
-		{says: "ranges of a worker id are disjoint, whatever its holders do", prove: func(t *testing.T, b *bench) {
+		{says: "a release clamps the last use to the grant", prove: clamped},
+		{says: "ranges are disjoint whatever holders do", prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 3, maxTTL(short), above)
 			for range 4 {
 				s.anything(t, 60)
@@ -125,15 +125,15 @@ func fenced(t *testing.T, b *bench) {
 		s.requireMark(g.Worker, g.Ceiling, name)
 		s.requireMark(other.Worker, other.Ceiling, name)
 	}
-	// An earlier token of the same owner is that of a holder that has not heard of its
-	// next range: it may renew, and gives nothing back.
+	// A holder that missed the reply with its next range has an earlier token. It may renew,
+	// but gives nothing back.
 	earlier := g
 	earlier.Token--
 	require.ErrorIs(t, s.center().Release(t.Context(), earlier, earlier.Floor), lease.ErrLost)
 	s.requireMark(g.Worker, g.Ceiling, "the mark stays")
-	told, err := s.tryRenew(earlier)
+	current, err := s.tryRenew(earlier)
 	require.NoError(t, err)
-	require.Equal(t, g.Token, told.Token)
+	require.Equal(t, g.Token, current.Token)
 	s.renew(g)
 	s.renew(other)
 }
@@ -141,15 +141,15 @@ func fenced(t *testing.T, b *bench) {
 func endsOnCentersClock(t *testing.T, b *bench) {
 	s := b.open(t, 1)
 	g := s.acquire(ttl(40 * time.Second))
-	const far = int64(4 * time.Minute / time.Millisecond) // no veto yet
+	const far = int64(4 * time.Minute / time.Millisecond) // below lease.MaxClockError
 	for _, off := range []int64{far, -far} {
 		full := s.requireFull(local(s.now.Load() + off))
-		require.Equal(t, g.Ceiling+1, full.Soonest.UnixMilli(), "the clock of the one who asks does not count")
+		require.Equal(t, g.Ceiling+1, full.Soonest.UnixMilli(), "the clock of the requester does not count")
 	}
 	wrong := g
-	wrong.Local = g.Now + 30*far // a clock that was set while it held
+	wrong.Local = g.Now + 30*far // the holder's clock was set during the lease
 	wrong = s.renew(wrong)
-	require.Less(t, wrong.Ceiling, g.Ceiling+far, "nor that of the holder")
+	require.Less(t, wrong.Ceiling, g.Ceiling+far, "the clock of the holder does not count")
 	require.NoError(t, s.tryRelease(wrong, wrong.Floor))
 
 	for _, off := range []int64{far, -far} {
@@ -159,10 +159,10 @@ func endsOnCentersClock(t *testing.T, b *bench) {
 			var full *lease.NoFreeWorkerError
 			require.ErrorAs(t, err, &full)
 			require.Equal(t, g.Ceiling+1, full.Soonest.UnixMilli())
-			require.LessOrEqual(t, full.Now.UnixMilli(), g.Ceiling, "it has passed, and is free")
+			require.LessOrEqual(t, full.Now.UnixMilli(), g.Ceiling, "a worker id is free after its lease")
 			s.Sleep(25 * time.Millisecond)
 		}
-		require.Greater(t, next.Now, g.Ceiling, "lent when the former lease has passed")
+		require.Greater(t, next.Now, g.Ceiling, "lent only after the former lease")
 		require.GreaterOrEqual(t, next.Floor, g.Ceiling)
 		s.release(next, next.Floor)
 	}
@@ -174,7 +174,7 @@ func expiredIsLost(t *testing.T, b *bench) {
 	s.pass(g.Ceiling)
 	for range 2 {
 		_, err := s.tryRenew(g)
-		require.ErrorIs(t, err, lease.ErrLost, "nobody has taken it, but somebody could have")
+		require.ErrorIs(t, err, lease.ErrLost, "another holder could have taken the worker id")
 	}
 	next := s.acquire()
 	_, err := s.tryRenew(g)
@@ -186,7 +186,7 @@ func expiredIsLost(t *testing.T, b *bench) {
 	_, err = s.tryRenew(g)
 	require.ErrorIs(t, err, lease.ErrLost)
 
-	// Its owner may ask again, and gets another grant.
+	// The owner may ask again and gets another grant.
 	s.pass(next.Now)
 	g = s.acquire(owner(g.Owner))
 	require.GreaterOrEqual(t, g.Floor, next.Floor)
@@ -195,16 +195,16 @@ func expiredIsLost(t *testing.T, b *bench) {
 func clamped(t *testing.T, b *bench) {
 	s := b.open(t, 12)
 	for name, of := range map[string]func(g lease.Grant) (lastUsed, mark int64){
-		"never used":                       func(g lease.Grant) (int64, int64) { return 0, g.Floor },
-		"below zero":                       func(g lease.Grant) (int64, int64) { return math.MinInt64, g.Floor },
-		"of an earlier grant":              func(g lease.Grant) (int64, int64) { return g.Floor - 60_000, g.Floor },
-		"at the floor":                     func(g lease.Grant) (int64, int64) { return g.Floor, g.Floor },
-		"the first":                        func(g lease.Grant) (int64, int64) { return g.Floor + 1, g.Floor + 1 },
-		"ahead of the clock":               func(g lease.Grant) (int64, int64) { return g.Now + 5000, g.Now + 5000 },
-		"the last":                         func(g lease.Grant) (int64, int64) { return g.Ceiling, g.Ceiling },
-		"above the ceiling":                func(g lease.Grant) (int64, int64) { return g.Ceiling + 1, g.Ceiling },
-		"hours above the ceiling":          func(g lease.Grant) (int64, int64) { return g.Ceiling + 3_600_000, g.Ceiling },
-		"above what a number can hold yet": func(g lease.Grant) (int64, int64) { return math.MaxInt64, g.Ceiling },
+		"never used":              func(g lease.Grant) (int64, int64) { return 0, g.Floor },
+		"below zero":              func(g lease.Grant) (int64, int64) { return math.MinInt64, g.Floor },
+		"of an earlier grant":     func(g lease.Grant) (int64, int64) { return g.Floor - 60_000, g.Floor },
+		"at the floor":            func(g lease.Grant) (int64, int64) { return g.Floor, g.Floor },
+		"the first":               func(g lease.Grant) (int64, int64) { return g.Floor + 1, g.Floor + 1 },
+		"ahead of the clock":      func(g lease.Grant) (int64, int64) { return g.Now + 5000, g.Now + 5000 },
+		"the last":                func(g lease.Grant) (int64, int64) { return g.Ceiling, g.Ceiling },
+		"above the ceiling":       func(g lease.Grant) (int64, int64) { return g.Ceiling + 1, g.Ceiling },
+		"hours above the ceiling": func(g lease.Grant) (int64, int64) { return g.Ceiling + 3_600_000, g.Ceiling },
+		"the largest integer":     func(g lease.Grant) (int64, int64) { return math.MaxInt64, g.Ceiling },
 	} {
 		g := s.acquire()
 		if name == "the last" {
@@ -224,10 +224,9 @@ func clamped(t *testing.T, b *bench) {
 	}
 }
 
-// anything lets holders with short leases do n things at random: borrow, renew,
-// also what they lost long ago, give back, wait.
-// Only the errors that are named may come; the ledger watches the ranges. Who holds
-// stays from one call to the next.
+// anything makes n random steps of holders with short leases. They borrow, renew (even
+// grants that they lost long ago), give back, and wait. Only known errors may occur, and
+// the ledger watches the ranges. Holders stay from one call to the next.
 func (s *space) anything(t *testing.T, n int) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -251,7 +250,7 @@ func (s *space) anything(t *testing.T, n int) {
 				s.holders[at] = g
 			} else {
 				requireKnown(t, err)
-				if rng.IntN(2) == 0 { // the others try again, much later
+				if rng.IntN(2) == 0 { // the others may try again much later
 					s.holders = slices.Delete(s.holders, at, at+1)
 				}
 			}
@@ -268,7 +267,7 @@ func (s *space) anything(t *testing.T, n int) {
 	}
 }
 
-// requireKnown passes the errors that a holder must expect.
+// requireKnown fails the test for errors that a holder need not expect.
 func requireKnown(t testing.TB, err error) {
 	t.Helper()
 	var (

@@ -3,7 +3,6 @@ package leasetest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,11 +12,11 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// joining is who may ask for what, and what is shown.
+// joining returns the promises about requests, namespaces and lists.
 func joining() []promise {
 	return []promise{
 		{says: "members that differ are refused", prove: mismatched},
-		{says: "lowering the pool takes no worker id away", prove: func(t *testing.T, b *bench) {
+		{says: "a smaller pool is refused and takes no worker id away", prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 4)
 			var grants []lease.Grant
 			for range 4 {
@@ -32,15 +31,15 @@ func joining() []promise {
 			s.requireFull()
 		}},
 		{says: "a client whose clock is far off is refused before anything is written", prove: clockFarOff},
-		{says: "a context that has ended ends the call", prove: contextEnded},
+		{says: "a call fails when its context has ended", prove: contextEnded},
 		{says: "invalid requests are refused before anything is written", prove: invalid},
-		{says: "the limits of a request are within what is lent", prove: atTheLimits},
-		{says: "namespaces are apart", prove: apart},
-		{says: "a namespace that was never opened may have been forgotten", prove: neverOpened},
-		{says: "Init opens at once, and only what is new", by: centerIs[lease.Initializer], prove: initOnce},
-		{says: "the slots of a namespace are shown", by: centerIs[lease.Lister], prove: shown},
-		{says: "a center names its store", by: centerIs[fmt.Stringer], prove: func(t *testing.T, b *bench) {
-			require.NotEmpty(t, strings.TrimSpace(b.centers[0].(fmt.Stringer).String()))
+		{says: "requests at their limits are granted", prove: atTheLimits},
+		{says: "namespaces are independent", prove: apart},
+		{says: "an unknown namespace starts in quarantine", prove: neverOpened},
+		{says: "Init opens a new namespace at once and refuses others", by: inits, prove: initOnce},
+		{says: "Slots lists the worker ids of a namespace", by: lists, prove: shown},
+		{says: "a center names its store", prove: func(t *testing.T, b *bench) {
+			require.NotEmpty(t, strings.TrimSpace(lease.Name(b.centers[0])))
 		}},
 	}
 }
@@ -87,7 +86,7 @@ func clockFarOff(t *testing.T, b *bench) {
 		}
 	}
 	refused()
-	s.open() // there is nothing yet
+	s.open() // nothing is on record yet
 	refused()
 	first := s.acquire(local(now))
 	refused()
@@ -106,15 +105,15 @@ func contextEnded(t *testing.T, b *bench) {
 		_, err = s.center().Renew(ctx, g)
 		require.ErrorIs(t, err, want)
 		require.ErrorIs(t, s.center().Release(ctx, g, g.Floor), want)
-		if lister, ok := s.center().(lease.Lister); ok {
+		if lister := s.center().Extras().Lister; lister != nil {
 			_, err = lister.Slots(ctx, s.base.Namespace)
 			require.ErrorIs(t, err, want)
 		}
-		if init, ok := s.center().(lease.Initializer); ok {
-			require.ErrorIs(t, init.Init(ctx, b.space(t, 1).request()), want)
+		if init := s.center().Extras().Init; init != nil {
+			require.ErrorIs(t, init(ctx, b.space(t, 1).request()), want)
 		}
 	}
-	// Whatever the calls have done, the outcome is that of asking again.
+	// The calls may have had an effect. Asking again has the same result either way.
 	again, err := s.ask(req)
 	require.NoError(t, err)
 	require.NotEqual(t, g.Worker, again.Worker)
@@ -161,11 +160,11 @@ func invalid(t *testing.T, b *bench) {
 	for name, wrong := range requests {
 		_, err := s.tryAcquire(wrong)
 		requireRefused(t, err, name)
-		if init, ok := s.center().(lease.Initializer); ok {
-			requireRefused(t, init.Init(t.Context(), s.request(wrong)), name)
+		if init := s.center().Extras().Init; init != nil {
+			requireRefused(t, init(t.Context(), s.request(wrong)), name)
 		}
 	}
-	s.open() // there is nothing yet
+	s.open() // nothing is on record yet
 	g := s.acquire()
 	grants := map[string]func(*lease.Grant){
 		"zero":                   func(g *lease.Grant) { *g = lease.Grant{} },
@@ -182,14 +181,14 @@ func invalid(t *testing.T, b *bench) {
 		require.Error(t, err, name)
 		require.Error(t, s.center().Release(t.Context(), bad, bad.Floor), name)
 	}
-	if lister, ok := s.center().(lease.Lister); ok {
+	if lister := s.center().Extras().Lister; lister != nil {
 		_, err := lister.Slots(t.Context(), "a b")
 		require.Error(t, err)
 	}
 	s.renew(g)
 }
 
-// requireRefused: for being wrong, not for what is on record.
+// requireRefused requires an error about the request itself, not about records.
 func requireRefused(t testing.TB, err error, name string) {
 	t.Helper()
 	var (
@@ -262,12 +261,12 @@ func apart(t *testing.T, b *bench) {
 
 func neverOpened(t *testing.T, b *bench) {
 	s := b.space(t, 2, maxTTL(short))
-	s.calls.Store(0) // the first call goes to the center that has not made the store
+	s.calls.Store(0) // the first call goes to the center that did not create the store
 	q := s.requireQuarantine()
-	require.InDelta(t, q.Now.UnixMilli(), s.began(q), 1, "it begins now and lasts for MaxTTL + skew")
+	require.InDelta(t, q.Now.UnixMilli(), s.began(q), 1, "the quarantine starts now and lasts MaxTTL + skew")
 	s.Sleep(20 * time.Millisecond)
 	if later := (*lease.QuarantineError)(nil); errors.As(s.asked(), &later) {
-		require.Equal(t, q.Until, later.Until, "to ask again does not prolong it")
+		require.Equal(t, q.Until, later.Until, "asking again does not prolong the quarantine")
 		require.Equal(t, later.Until.Sub(later.Now), later.Wait())
 	}
 	early := s.borrows(above)
@@ -277,28 +276,28 @@ func neverOpened(t *testing.T, b *bench) {
 	s.lentAfter(q)
 }
 
-// lentAfter polls until the quarantine ends, and proves that it has.
+// lentAfter polls until the quarantine ends, and checks the first grant after it.
 func (s *space) lentAfter(q *lease.QuarantineError) {
 	s.t.Helper()
 	g, err := s.tryAcquire(ttl(s.base.MaxTTL))
 	for ; err != nil; g, err = s.tryAcquire(ttl(s.base.MaxTTL)) {
 		still := s.isQuarantine(err)
 		require.Equal(s.t, q.Until, still.Until)
-		require.LessOrEqual(s.t, still.Now, q.Until, "it has ended")
+		require.LessOrEqual(s.t, still.Now, q.Until, "the quarantine has ended")
 		s.Sleep(25 * time.Millisecond)
 	}
 	require.GreaterOrEqual(s.t, g.Now, q.Until.UnixMilli(), "lent after the quarantine")
-	require.GreaterOrEqual(s.t, g.Floor, q.Until.UnixMilli()-1, "the floor lies above what was lost")
+	require.GreaterOrEqual(s.t, g.Floor, q.Until.UnixMilli()-1, "the floor is not above the lost ranges")
 }
 
 func initOnce(t *testing.T, b *bench) {
-	init := b.centers[1].(lease.Initializer)
+	init := b.centers[1].Extras().Init
 	exists := func(s *space, changes ...change) {
 		t.Helper()
-		require.ErrorIs(t, init.Init(t.Context(), s.request(changes...)), lease.ErrExists)
+		require.ErrorIs(t, init(t.Context(), s.request(changes...)), lease.ErrExists)
 	}
 	s := b.space(t, 2)
-	require.NoError(t, init.Init(t.Context(), s.request()))
+	require.NoError(t, init(t.Context(), s.request()))
 	exists(s)
 	g := s.acquire()
 	exists(s)
@@ -314,16 +313,16 @@ func initOnce(t *testing.T, b *bench) {
 	s.calls.Store(0)
 	q := s.requireQuarantine()
 	exists(s)
-	require.Equal(t, q.Until, s.requireQuarantine().Until, "a quarantine that runs is not cut short")
+	require.Equal(t, q.Until, s.requireQuarantine().Until, "Init does not shorten a quarantine")
 }
 
 func shown(t *testing.T, b *bench) {
-	lister := b.centers[1].(lease.Lister)
+	lister := b.centers[1].Extras().Lister
 	nothing := b.space(t, 2)
 	if slots, err := lister.Slots(t.Context(), nothing.base.Namespace); err == nil {
 		require.Empty(t, slots)
 	}
-	nothing.open() // to look has made nothing
+	nothing.open() // Slots has created nothing
 
 	s := b.open(t, 3)
 	list := func() []lease.Slot {

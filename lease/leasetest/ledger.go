@@ -7,8 +7,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A ledger knows what every holder may have put into ids, and fails the test as
-// soon as two of one worker have a millisecond in common.
+// A ledger records the times that each holder may have put into ids. It fails the test as
+// soon as two holders of one worker id have a millisecond in common.
 type ledger struct {
 	t     testing.TB
 	mu    sync.Mutex
@@ -16,19 +16,19 @@ type ledger struct {
 	count int
 }
 
-// A borrow is one loan through all its renewals. An owner that lost its worker id
-// and asks again has another floor.
+// A borrow is a loan with all its renewals. An owner that lost its worker id and borrows
+// again has another floor.
 type borrow struct {
 	owner [16]byte
 	floor int64
 }
 
-// A span is (floor, ceiling].
+// A span is the range (floor, ceiling].
 type span struct{ floor, ceiling int64 }
 
 func (a span) overlaps(b span) bool { return max(a.floor, b.floor) < min(a.ceiling, b.ceiling) }
 
-// lent notes a grant: its holder may use all of it from now on, at any time.
+// lent records a grant. Its holder may use the whole range at any later time.
 func (l *ledger) lent(g lease.Grant) {
 	l.t.Helper()
 	l.mu.Lock()
@@ -47,15 +47,14 @@ func (l *ledger) lent(g lease.Grant) {
 	}
 	for other, theirs := range l.spans[g.Worker] {
 		if other != mine && now.overlaps(theirs) {
-			l.t.Errorf("worker %d: the ranges (%d, %d] of %x and (%d, %d] of %x overlap: ids can be issued twice",
+			l.t.Errorf("worker %d: the ranges (%d, %d] of %x and (%d, %d] of %x overlap, so ids can be issued twice",
 				g.Worker, now.floor, now.ceiling, mine.owner, theirs.floor, theirs.ceiling, other.owner)
 		}
 	}
 	l.spans[g.Worker][mine] = now
 }
 
-// stopped notes that the holder of g has used nothing above lastUsed and never
-// will.
+// stopped records that the holder of g has used nothing above lastUsed and never will.
 func (l *ledger) stopped(g lease.Grant, lastUsed int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,8 +65,8 @@ func (l *ledger) stopped(g lease.Grant, lastUsed int64) {
 	}
 }
 
-// lowest is the lowest millisecond that the next holder of the worker may use,
-// less one: the highest ceiling so far.
+// lowest returns the highest ceiling so far, above which the next holder of the worker id
+// must start.
 func (l *ledger) lowest(worker int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +77,7 @@ func (l *ledger) lowest(worker int64) int64 {
 	return highest
 }
 
-// loans counts the loans so far.
+// loans returns the number of loans so far.
 func (l *ledger) loans() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// failures counts what a ledger finds.
+// failures counts the errors of a ledger.
 type failures struct {
 	testing.TB
 	n int
@@ -48,8 +48,8 @@ func TestLedger(t *testing.T) {
 	l.stopped(grant(0, 1, 10, 20), 12)
 	require.EqualValues(t, 12, l.lowest(0))
 	l.lent(grant(0, 2, 12, 20))
-	require.Zero(t, f.n, "given back from there on")
+	require.Zero(t, f.n, "the rest was given back")
 	l.lent(grant(0, 3, 11, 12))
-	require.Equal(t, 1, f.n, "but used up to there")
+	require.Equal(t, 1, f.n, "the range was used up to there")
 	require.Equal(t, 3, l.loans())
 }

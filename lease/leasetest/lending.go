@@ -11,7 +11,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// lending is what Acquire promises while nothing goes wrong.
+// lending returns the promises of Acquire without faults.
 func lending() []promise {
 	return []promise{
 		{says: "a worker id is lent to one holder at a time", prove: func(t *testing.T, b *bench) {
@@ -26,12 +26,12 @@ func lending() []promise {
 		}},
 		{says: "a full pool says when the first worker id is free", prove: soonest},
 		{says: "asked again, the same owner gets the same grant", prove: askedAgain},
-		{says: "a worker id starts above all that was lent of it", prove: startsAbove},
-		{says: "a worker id whose mark is ahead is not lent though it was given back", prove: func(t *testing.T, b *bench) {
+		{says: "a new holder starts above all earlier ranges of its worker id", prove: startsAbove},
+		{says: "a worker id that was given back is not lent while its mark is ahead", prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 4)
 			ahead := s.acquire()
 			s.release(ahead, ahead.Ceiling)
-			for range 8 { // whatever the order in which worker ids are lent
+			for range 8 { // in any order of lending
 				g := s.acquire()
 				require.NotEqual(t, ahead.Worker, g.Worker)
 				s.release(g, g.Floor)
@@ -39,8 +39,8 @@ func lending() []promise {
 			}
 		}},
 		{says: "least recently used first", by: lendsLeastRecentlyUsed, prove: leastRecentlyUsed},
-		{says: "worker ranges are kept", prove: workerRanges},
-		{says: "a stampede gets every worker id once", prove: stampede},
+		{says: "requests get worker ids of their range only", prove: workerRanges},
+		{says: "concurrent requests get every worker id once", prove: stampede},
 		{says: "contended worker ids are never lent twice", prove: contended},
 	}
 }
@@ -71,7 +71,7 @@ func soonest(t *testing.T, b *bench) {
 	require.Equal(t, second.Ceiling+1, full.Soonest.UnixMilli(), "given back, but used until then")
 }
 
-// renewFor is g asking for another TTL at its next renewal.
+// renewFor returns g with another TTL for its next renewal.
 func renewFor(g lease.Grant, d time.Duration) lease.Grant {
 	g.TTL = d
 	return g
@@ -87,7 +87,7 @@ func askedAgain(t *testing.T, b *bench) {
 		t.Helper()
 		a, err := s.ask(req)
 		require.NoError(t, err)
-		require.Less(t, a.Floor, a.Now, "the first id can be issued at once")
+		require.Less(t, a.Floor, a.Now, "the holder can issue an id at once")
 		require.GreaterOrEqual(t, a.Now, g.Now)
 		want := g
 		want.Now, want.Ceiling = a.Now, ceiling
@@ -101,7 +101,7 @@ func askedAgain(t *testing.T, b *bench) {
 	require.NotEqual(t, g.Worker, other.Worker)
 	again(renewed.Ceiling, "the pool is full")
 	s.requireFull()
-	// One slot was taken in all: what is given back is all that the owner had.
+	// The owner had one slot in all, which it now gives back.
 	s.release(renewed, renewed.Floor)
 	s.acquire()
 	s.requireFull()
@@ -121,7 +121,7 @@ func startsAbove(t *testing.T, b *bench) {
 	}
 	g := next(short)
 	s.pass(g.Ceiling)
-	g = s.renewIfAlive(next(short)) // another predecessor that just goes away, renewed
+	g = s.renewIfAlive(next(short)) // another predecessor that renews and then disappears
 	s.pass(g.Ceiling)
 	g = next(long)
 	s.release(g, g.Now+150) // it was ahead of the clock
@@ -188,14 +188,14 @@ func workerRanges(t *testing.T, b *bench) {
 	s := b.open(t, 8)
 	low, high, one := workers(0, 3), workers(4, 6), workers(7, 7)
 	held := s.acquire(high)
-	for range 8 { // whatever the order in which worker ids are lent
+	for range 8 { // in any order of lending
 		g := s.acquire(high)
 		s.release(g, g.Floor)
 		s.Sleep(2 * time.Millisecond)
 	}
 	s.release(held, held.Floor)
 	s.Sleep(2 * time.Millisecond)
-	soonest := s.acquire(low, ttl(30*time.Second)) // before all of the others
+	soonest := s.acquire(low, ttl(30*time.Second)) // expires before all others
 	for range 3 {
 		s.acquire(low)
 	}
@@ -254,7 +254,7 @@ func contended(t *testing.T, b *bench) {
 			errs[i] = errors.Join(errs[i], err)
 		}
 	})
-	require.NoError(t, errors.Join(errs...), "a holder is not disturbed by others who ask")
+	require.NoError(t, errors.Join(errs...), "requests of others do not disturb a holder")
 	require.GreaterOrEqual(t, s.loans(), 3)
 	s.pass(s.now.Load())
 	for range 3 {
@@ -263,7 +263,7 @@ func contended(t *testing.T, b *bench) {
 	s.requireFull()
 }
 
-// together runs f n times at once.
+// together runs f n times concurrently.
 func together(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})

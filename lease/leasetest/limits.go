@@ -11,7 +11,7 @@ import (
 
 func standsStill(b *bench) bool { return b.Traits().StandsStill }
 
-// limits is when each promise ends, to the millisecond.
+// limits returns the promises about limits, which are tested to the millisecond.
 func limits() []promise {
 	promises := []promise{
 		{says: "a lease holds to its last millisecond", prove: func(t *testing.T, b *bench) {
@@ -36,9 +36,9 @@ func limits() []promise {
 			_, err := s.tryRenew(g)
 			require.ErrorIs(t, err, lease.ErrLost)
 		}},
-		// What runs for less than the skew could be a former owner's record that a
+		// A lease with less than the skew left could be the record of a former owner that a
 		// failover has revived.
-		{says: "a grant is told again until the skew before its end", prove: func(t *testing.T, b *bench) {
+		{says: "a grant is repeated until the skew before its end", prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 2)
 			g := s.acquire()
 			s.reach(g, s.margin(g))
@@ -63,7 +63,8 @@ func limits() []promise {
 			require.Equal(t, []int64{horizon, first + s.base.MaxTTL.Milliseconds()}, []int64{next.Floor, next.Ceiling})
 			require.Greater(t, next.Token, g.Token, "tokens rise across a loss")
 
-			// So is what lies above a mark, while the clock has not passed the quarantine.
+			// Until the clock has passed the quarantine, a range above a mark is lent ahead
+			// of the clock too.
 			s.release(next, next.Ceiling)
 			full := s.requireFull()
 			require.Equal(t, next.Ceiling-s.base.Ahead.Milliseconds()+1, full.Soonest.UnixMilli())
@@ -77,7 +78,7 @@ func limits() []promise {
 			s.Sleep(time.Millisecond)
 			require.Equal(t, horizon+1001, s.requireFull().Soonest.UnixMilli(), "times are exact again")
 		}},
-		{says: "a holder goes on above a quarantine from the first millisecond on", by: looksAtIncarnation, prove: func(t *testing.T, b *bench) {
+		{says: "a holder continues above a quarantine from the first millisecond on", by: looksAtIncarnation, prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 1, above)
 			g := s.acquire()
 			b.Reincarnate(t)
@@ -108,13 +109,13 @@ func limits() []promise {
 			require.Equal(t, last, next.Floor)
 			require.Greater(t, next.Token, g.Token, "tokens rise across a loss")
 		}},
-		{says: "a clock that steps back cuts no quarantine short", prove: func(t *testing.T, b *bench) {
+		{says: "a clock step back does not shorten a quarantine", prove: func(t *testing.T, b *bench) {
 			s, _ := lentOne(t, b)
 			b.Wipe(t)
 			first := s.requireQuarantine()
 			s.Sleep(-10 * time.Second)
 			b.Drop(t, s.base.Namespace, OneMark)
-			for range 2 { // who sees the loss, and who asks next
+			for range 2 { // the call that notices the loss, and the next
 				require.Equal(t, first.Until, s.requireQuarantine().Until)
 			}
 		}},
@@ -126,15 +127,15 @@ func limits() []promise {
 	return promises
 }
 
-// lentOne is a pool of one worker id, which is lent.
+// lentOne returns a namespace with one worker id, and the grant of that worker id.
 func lentOne(t *testing.T, b *bench) (*space, lease.Grant) {
 	t.Helper()
 	s := b.open(t, 1)
 	return s, s.acquire()
 }
 
-// margin is the skew before the end of g.
+// margin returns the time that is the skew before the end of g.
 func (s *space) margin(g lease.Grant) int64 { return g.Ceiling - s.base.Skew.Milliseconds() }
 
-// reach moves the clock from g's now to ms.
+// reach moves the clock from g.Now to ms.
 func (s *space) reach(g lease.Grant, ms int64) { s.Sleep(time.Duration(ms-g.Now) * time.Millisecond) }

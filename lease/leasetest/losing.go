@@ -10,7 +10,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// losing is what holds when some records of a namespace are lost.
+// losing returns the promises that hold when a namespace loses some of its records.
 func losing() []promise {
 	var promises []promise
 	for what, name := range map[Records]string{OneSlot: "a slot", OneMark: "a mark", Meta: "the record of the namespace"} {
@@ -24,15 +24,15 @@ func losing() []promise {
 		}
 	}
 	return append(promises,
-		promise{says: "the loss of who holds what lends nothing twice", prove: ownersLost},
-		promise{says: "the loss of one record leaves the others", by: centerIs[lease.Lister], prove: func(t *testing.T, b *bench) {
+		promise{says: "the loss of holders lends nothing twice", prove: ownersLost},
+		promise{says: "the loss of one record leaves the others", by: lists, prove: func(t *testing.T, b *bench) {
 			for _, what := range []Records{OneSlot, OneMark} {
 				oneRecordLost(t, b, what)
 			}
 		}},
 		promise{says: "a quarantine covers the longest lease", prove: longestLease},
-		promise{says: "a quarantine ends, and exact times are lent then", prove: quarantineEnds},
-		promise{says: "what is lent in a quarantine lies above it", prove: lentAbove},
+		promise{says: "exact times are lent after a quarantine", prove: quarantineEnds},
+		promise{says: "grants during a quarantine start above it", prove: lentAbove},
 		promise{says: "a range ahead of the clock grows until the clock has caught up", prove: grows},
 		promise{says: "a second loss prolongs the quarantine", prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 2, above)
@@ -43,10 +43,10 @@ func losing() []promise {
 			b.Drop(t, s.base.Namespace, OneMark)
 			second := s.requireQuarantine(exact)
 			require.Greater(t, second.Until, first.Until)
-			require.GreaterOrEqual(t, s.horizon(second), g.Ceiling+s.base.Skew.Milliseconds(), "what was lent above the first is covered")
+			require.GreaterOrEqual(t, s.horizon(second), g.Ceiling+s.base.Skew.Milliseconds(), "the second quarantine covers what was lent above the first")
 			s.goesOn(g, second)
 		}},
-		promise{says: "whatever records are lost, ranges are disjoint", prove: func(t *testing.T, b *bench) {
+		promise{says: "ranges are disjoint whatever records are lost", prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 3, maxTTL(short), above)
 			for _, what := range []Records{OneMark, OneSlot, Meta, Owners} {
 				s.anything(t, 20)
@@ -58,8 +58,8 @@ func losing() []promise {
 	)
 }
 
-// lossSeen: the verb that comes first after a loss begins the quarantine; holders
-// go on.
+// lossSeen tests that the first verb after a loss starts the quarantine, and that holders
+// continue.
 func lossSeen(t *testing.T, s *space, verb string, lose func(*space)) {
 	a, c := s.acquire(), s.acquire()
 	lose(s)
@@ -85,13 +85,13 @@ func (s *space) seeLoss(verb string, a, c lease.Grant) {
 	const pause = 100 * time.Millisecond
 	s.Sleep(pause)
 	q := s.requireQuarantine(exact)
-	require.LessOrEqual(t, s.began(q), q.Now.Add(10*time.Millisecond-pause).UnixMilli(), "%s has seen the loss", verb)
+	require.LessOrEqual(t, s.began(q), q.Now.Add(10*time.Millisecond-pause).UnixMilli(), "%s did not notice the loss", verb)
 	a = s.renew(s.goesOn(a, q))
 	if !released {
 		s.renew(s.goesOn(c, q))
 	}
-	require.Equal(t, q.Until, s.requireQuarantine(exact).Until, "the records are whole again")
-	require.NoError(t, s.tryRelease(a, a.Floor), "a holder gives back in quarantine as well")
+	require.Equal(t, q.Until, s.requireQuarantine(exact).Until, "the records are complete again")
+	require.NoError(t, s.tryRelease(a, a.Floor), "a holder can give back during a quarantine")
 	require.Equal(t, q.Until, s.requireQuarantine(exact).Until)
 }
 
@@ -117,7 +117,7 @@ func ownersLost(t *testing.T, b *bench) {
 }
 
 func oneRecordLost(t *testing.T, b *bench, what Records) {
-	lister, s := b.centers[0].(lease.Lister), b.open(t, 4)
+	lister, s := b.centers[0].Extras().Lister, b.open(t, 4)
 	list := func() []lease.Slot {
 		slots, err := lister.Slots(t.Context(), s.base.Namespace)
 		require.NoError(t, err)
@@ -147,7 +147,7 @@ func longestLease(t *testing.T, b *bench) {
 	b.Drop(t, s.base.Namespace, Meta)
 	b.Drop(t, s.base.Namespace, OneMark)
 	q := s.requireQuarantine(ttl(short))
-	require.InDelta(t, q.Now.UnixMilli(), s.began(q), 1, "MaxTTL + skew, whatever the TTL of the one who sees it")
+	require.InDelta(t, q.Now.UnixMilli(), s.began(q), 1, "the quarantine lasts MaxTTL + skew, whatever the TTL of the request")
 	require.GreaterOrEqual(t, s.horizon(q), g.Ceiling+s.base.Skew.Milliseconds())
 }
 
@@ -166,7 +166,8 @@ func quarantineEnds(t *testing.T, b *bench) {
 	}
 }
 
-// lentAbove: nothing is lent for the skew, and then above the quarantine.
+// lentAbove tests that nothing is lent during the skew, and that grants then start above
+// the quarantine.
 func lentAbove(t *testing.T, b *bench) {
 	for _, what := range []Records{OneSlot, OneMark, Meta} {
 		s := b.open(t, 3, above)
@@ -177,13 +178,13 @@ func lentAbove(t *testing.T, b *bench) {
 		_, err := s.tryAcquire()
 		early := s.isQuarantine(err)
 		q := s.requireQuarantine(exact)
-		require.Equal(t, s.horizon(q)-s.base.Ahead.Milliseconds()+1, early.Until.UnixMilli(), "it is told when")
+		require.Equal(t, s.horizon(q)-s.base.Ahead.Milliseconds()+1, early.Until.UnixMilli(), "the error says when worker ids are lent again")
 		for range 2 {
 			next := s.borrows()
-			require.Greater(t, next.Now+next.Ahead.Milliseconds(), s.horizon(q), "not before")
+			require.Greater(t, next.Now+next.Ahead.Milliseconds(), s.horizon(q), "lent too early")
 			s.requireRange(next)
 			require.Equal(t, s.horizon(q), next.Floor)
-			// What was given back at once is lent again above its last use.
+			// A worker id that is given back at once is lent again above its last use.
 			s.release(next, next.Floor+1)
 			again := s.borrows(workers(next.Worker, next.Worker))
 			s.requireRange(again)
@@ -193,8 +194,8 @@ func lentAbove(t *testing.T, b *bench) {
 	}
 }
 
-// grows: a renewal extends a range that lies ahead as far as MaxTTL above now, and no
-// further than TTL above its floor.
+// grows tests renewals of a range ahead of the clock. They raise its ceiling to MaxTTL above
+// now, but to at most TTL above its floor.
 func grows(t *testing.T, b *bench) {
 	s := b.open(t, 1, maxTTL(time.Minute), ttl(20*time.Second), above)
 	b.Drop(t, s.base.Namespace, OneMark)
@@ -208,8 +209,8 @@ func grows(t *testing.T, b *bench) {
 	}
 }
 
-// lendAll waits for every worker id to be free and borrows it for as long as can
-// be: what may still be in use then, overlaps.
+// lendAll waits for every worker id to be free and borrows it for the longest time. The
+// ledger then finds overlaps with ranges that may still be in use.
 func (s *space) lendAll() {
 	s.t.Helper()
 	for w := range s.base.Pool {
@@ -223,11 +224,11 @@ func (s *space) lendAll() {
 			s.Sleep(waitOf(err) + 2*time.Millisecond)
 			g, err = s.tryAcquire(workers(w, w), ttl(s.base.MaxTTL))
 		}
-		require.NoError(s.t, err, "worker %d becomes free", w)
+		require.NoError(s.t, err, "worker %d did not become free", w)
 	}
 }
 
-// waitOf is how long the center says to wait.
+// waitOf returns how long to wait according to the center's error.
 func waitOf(err error) time.Duration {
 	var (
 		full       *lease.NoFreeWorkerError

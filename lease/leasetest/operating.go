@@ -10,15 +10,15 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// RunOperator proves the promises of lease.Operator, one subtest each, as Run does those
-// of lease.Center. The stores' centers must be lease.Operators.
+// RunOperator tests the promises of lease.Operator as Run does those of lease.Center. The
+// stores' centers must have an Operator among their Extras.
 func RunOperator(t *testing.T, newStore func(testing.TB) Store) {
 	t.Helper()
 	t.Run("operator", func(t *testing.T) {
 		shared := newBench(t, newStore)
 		for _, p := range operating() {
 			if p.by != nil && !p.by(shared) {
-				t.Logf("not shown on this store: %s", p.says)
+				t.Logf("this store cannot show: %s", p.says)
 				continue
 			}
 			t.Run(p.says, func(t *testing.T) {
@@ -53,9 +53,8 @@ func operating() []promise {
 			require.Equal(t, s.base.Pin(), rec.Pin)
 			require.False(t, rec.Quarantined())
 			require.GreaterOrEqual(t, rec.Now, g.Now)
-			pinned, err := lease.ParsePin(rec.Pin)
-			require.NoError(t, err)
-			require.Equal(t, s.base.Pin(), pinned.Pin())
+			require.NoError(t, rec.Pin.Err())
+			require.Equal(t, s.base.Pin(), lease.ParsePin(rec.Pin.String()))
 			first, err := op.Incarnation(t.Context(), s.base.Namespace)
 			require.NoError(t, err)
 			again, err := op.Incarnation(t.Context(), s.base.Namespace)
@@ -63,7 +62,7 @@ func operating() []promise {
 			require.Equal(t, first, again)
 			require.Equal(t, b.Traits().Incarnation, first != "")
 		}},
-		{says: "a quarantine by hand lasts, and holders go on above it", prove: func(t *testing.T, b *bench) {
+		{says: "a quarantine by hand lasts, and holders continue above it", prove: func(t *testing.T, b *bench) {
 			s, op := b.open(t, 2, above), operator(t, b)
 			g := s.acquire()
 			rec, err := op.Quarantine(t.Context(), s.base.Namespace, "restored from a backup")
@@ -78,9 +77,9 @@ func operating() []promise {
 			require.Greater(t, longer.Quarantine, rec.Quarantine)
 			s.goesOn(g, s.requireQuarantine(exact))
 		}},
-		{says: "a store restored from a backup and quarantined gives no id twice", alone: true, prove: restored},
-		{says: "what is taken back is not lent before its mark has passed", prove: revoked},
-		{says: "only the token on record takes a worker id back, once", prove: func(t *testing.T, b *bench) {
+		{says: "a quarantine after a restore from a backup prevents duplicates", alone: true, prove: restored},
+		{says: "a revoked worker id is not lent before its mark has passed", prove: revoked},
+		{says: "Revoke needs the token on record and works once", prove: func(t *testing.T, b *bench) {
 			s, op := b.open(t, 2), operator(t, b)
 			g := s.acquire()
 			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token+1), lease.ErrLost)
@@ -90,12 +89,12 @@ func operating() []promise {
 			require.NoError(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token))
 			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token), lease.ErrLost)
 		}},
-		{says: "a mark later than any member writes is lowered when its lease has ended", alone: true, prove: mended},
-		{says: "mending leaves alone what members have written", prove: func(t *testing.T, b *bench) {
+		{says: "Mend lowers a mark that is too far ahead after its lease", alone: true, prove: mended},
+		{says: "Mend leaves the records of members alone", prove: func(t *testing.T, b *bench) {
 			s, op := b.open(t, 3), operator(t, b)
 			require.ErrorIs(t, op.Mend(t.Context(), "nobody-"+s.base.Namespace, 0), lease.ErrUnknown)
 			held, back := s.acquire(), s.acquire()
-			s.release(back, back.Ceiling) // ahead
+			s.release(back, back.Ceiling) // ahead of the clock
 			rec, err := op.Quarantine(t.Context(), s.base.Namespace, "by hand")
 			require.NoError(t, err)
 			s.Sleep(5 * time.Millisecond)
@@ -108,7 +107,7 @@ func operating() []promise {
 			require.Equal(t, []any{rec.Quarantine, rec.Reason, rec.Pin}, []any{after.Quarantine, after.Reason, after.Pin})
 			s.goesOn(held, s.requireQuarantine())
 		}},
-		{says: "a quarantine of a clock that was ahead is lowered to that of a loss now", alone: true, by: standsStill, prove: func(t *testing.T, b *bench) {
+		{says: "Mend shortens a quarantine that a fast clock set", alone: true, by: standsStill, prove: func(t *testing.T, b *bench) {
 			s, op := b.open(t, 1), operator(t, b)
 			hold := (s.base.MaxTTL + s.base.Skew).Milliseconds()
 			s.acquire()
@@ -131,13 +130,13 @@ func operating() []promise {
 			g := s.acquire()
 			before, err := op.Record(t.Context(), s.base.Namespace)
 			require.NoError(t, err)
-			for _, reason := range []string{"moved to orders-2", "again"} { // the first stays
+			for _, reason := range []string{"moved to orders-2", "again"} { // the first reason stays
 				require.NoError(t, op.Retire(t.Context(), s.base.Namespace, reason))
 			}
 			rec, err := op.Record(t.Context(), s.base.Namespace)
 			require.NoError(t, err)
-			require.True(t, lease.Retired(rec.Pin))
-			require.False(t, lease.Retired(before.Pin))
+			require.True(t, rec.Pin.Retired)
+			require.False(t, before.Pin.Retired)
 			for name, call := range map[string]func() error{
 				"acquire": func() error { _, err := s.tryAcquire(); return err },
 				"renew":   func() error { _, err := s.tryRenew(g); return err },
@@ -151,7 +150,7 @@ func operating() []promise {
 			require.ErrorContains(t, op.Mend(t.Context(), s.base.Namespace, 0), "retired: moved to orders-2")
 			s.requireMark(g.Worker, g.Ceiling, "the mark stays")
 		}},
-		{says: "whatever operators do, ranges are disjoint", prove: func(t *testing.T, b *bench) {
+		{says: "ranges are disjoint whatever operators do", prove: func(t *testing.T, b *bench) {
 			s, op := b.open(t, 3, maxTTL(short), above), operator(t, b)
 			for i := range 6 {
 				s.anything(t, 10)
@@ -159,7 +158,7 @@ func operating() []promise {
 				require.NoError(t, err)
 				for _, slot := range slots {
 					if rand.N(2) == 0 {
-						_ = op.Revoke(t.Context(), s.base.Namespace, slot.Worker, slot.Token) // it may be nobody's
+						_ = op.Revoke(t.Context(), s.base.Namespace, slot.Worker, slot.Token) // nobody may hold it
 					}
 				}
 				if i%3 == 2 {
@@ -175,12 +174,12 @@ func operating() []promise {
 
 func operator(t *testing.T, b *bench) lease.Operator {
 	t.Helper()
-	op, ok := b.centers[1].(lease.Operator)
-	require.True(t, ok, "%T is no lease.Operator", b.centers[1])
+	op := b.centers[1].Extras().Operator
+	require.NotNil(t, op, "%T has no Operator", b.centers[1])
 	return op
 }
 
-// restored: the backup knows nothing of a holder, whose range is ahead of it.
+// restored tests a restore of a backup that is older than the grant of a holder.
 func restored(t *testing.T, b *bench) {
 	s, op := b.open(t, 1, maxTTL(short)), operator(t, b)
 	restore := b.Snapshot(t)
@@ -211,8 +210,8 @@ func revoked(t *testing.T, b *bench) {
 	require.GreaterOrEqual(t, s.acquire().Floor, g.Ceiling)
 }
 
-// mended: the mark of a worker id lies a year ahead, as a renewal by a clock that was
-// ahead leaves it, or another program.
+// mended tests a mark that is a year ahead, as a renewal by a fast clock or another program
+// may leave it.
 func mended(t *testing.T, b *bench) {
 	s, op := b.open(t, 1, ttl(3*time.Second)), operator(t, b) // long enough for a busy machine
 	hold := (s.base.MaxTTL + s.base.Skew).Milliseconds()
@@ -223,7 +222,7 @@ func mended(t *testing.T, b *bench) {
 	require.NoError(t, err)
 
 	require.NoError(t, op.Mend(t.Context(), s.base.Namespace, 0))
-	s.requireMark(g.Worker, far.Ceiling, "the holder may have been told so, and its lease runs")
+	s.requireMark(g.Worker, far.Ceiling, "the holder may know this ceiling, and its lease has not ended")
 	full := s.requireFull()
 	require.Equal(t, far.Ceiling+1, full.Soonest.UnixMilli())
 	slot, ok := s.slot(g.Worker)
@@ -234,7 +233,7 @@ func mended(t *testing.T, b *bench) {
 		var clock *lease.ClockError
 		require.ErrorAs(t, op.Mend(t.Context(), s.base.Namespace, slot.Expires+off.Milliseconds()), &clock)
 	}
-	s.requireMark(g.Worker, far.Ceiling, "one of the clocks is wrong")
+	s.requireMark(g.Worker, far.Ceiling, "with clocks that differ, Mend changes nothing")
 
 	before, _ := s.slot(g.Worker)
 	require.NoError(t, op.Mend(t.Context(), s.base.Namespace, before.Now))

@@ -14,9 +14,9 @@ import (
 type promise struct {
 	says  string
 	prove func(t *testing.T, b *bench)
-	// alone: it needs faults that concern all of a store, and so one of its own.
+	// alone is set if the promise needs its own store, for faults of the whole store.
 	alone bool
-	// by tells whether the store makes this promise; nil: every store does.
+	// by reports whether the store makes this promise. If nil, every store does.
 	by func(b *bench) bool
 }
 
@@ -29,28 +29,26 @@ func canFlip(b *bench) bool {
 	return ok && looksAtIncarnation(b)
 }
 
-// centerIs tells whether the store's centers are more than a lease.Center.
-func centerIs[T any](b *bench) bool {
-	_, ok := b.centers[0].(T)
-	return ok
-}
+func lists(b *bench) bool { return b.centers[0].Extras().Lister != nil }
 
-// Run proves the promises of package lease, one subtest each. They run in parallel:
-// most of them on one store, in namespaces of their own; those that need faults of
-// the whole store on one of their own, which newStore makes. Times are compared
-// with the center's clock only, so a slow machine does no harm.
+func inits(b *bench) bool { return b.centers[0].Extras().Init != nil }
+
+// Run tests the promises of package lease, each in a subtest. The subtests run in
+// parallel. Most share a store and use their own namespace. Those that need faults of the
+// whole store call newStore for their own. Times are compared with the center's clock only,
+// so a slow machine does no harm.
 //
-// The stores' centers should be lease.Listers and lease.Initializers; what cannot
-// be shown without is left out.
+// The stores' centers should have a Lister and Init among their Extras. Without them Run
+// leaves out the promises that need them.
 func Run(t *testing.T, newStore func(testing.TB) Store) {
 	t.Helper()
-	// The group ends when its parallel subtests have, so Run returns only then.
+	// The group makes Run wait for its parallel subtests.
 	t.Run("lease", func(t *testing.T) {
 		shared := newBench(t, newStore)
 		for _, group := range [][]promise{lending(), holding(), joining(), losing(), failing(), limits()} {
 			for _, p := range group {
 				if p.by != nil && !p.by(shared) {
-					t.Logf("not promised by this store: %s", p.says)
+					t.Logf("this store does not promise: %s", p.says)
 					continue
 				}
 				t.Run(p.says, func(t *testing.T) {
@@ -66,14 +64,14 @@ func Run(t *testing.T, newStore func(testing.TB) Store) {
 	})
 }
 
-// A bench is a store with two centers on it, as two processes have them.
+// A bench is a store with two centers, as two processes have them.
 type bench struct {
 	Store
 	centers [2]lease.Center
 }
 
-// newBench makes a store. Its second center comes when the store has been used, so
-// it can not take the store for one that it has just made.
+// newBench makes a store. It makes the second center after a use of the store, so that the
+// center does not believe that it created the store.
 func newBench(t *testing.T, newStore func(testing.TB) Store) *bench {
 	t.Helper()
 	b := &bench{Store: newStore(t)}
@@ -85,5 +83,5 @@ func newBench(t *testing.T, newStore func(testing.TB) Store) *bench {
 	return b
 }
 
-// uniqueNamespace returns a name that no other subtest has, nor an earlier run.
+// uniqueNamespace returns a name that no other subtest or earlier run uses.
 func uniqueNamespace() string { return fmt.Sprintf("t-%016x", rand.Uint64()) }

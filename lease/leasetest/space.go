@@ -12,13 +12,13 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// What is lent for long does not expire while a test runs, however slow the
-// machine; what is lent shortly is waited for.
+// Long leases do not expire during a test, even on a slow machine. Tests wait for the end of
+// short leases.
 const (
 	long  = time.Minute
 	short = 300 * time.Millisecond
 	skew  = 50 * time.Millisecond
-	least = 20 * time.Millisecond // of a range that is lent ahead of the clock
+	least = 20 * time.Millisecond // the shortest range that is lent ahead of the clock
 )
 
 // A space is one namespace under test.
@@ -26,11 +26,11 @@ type space struct {
 	*bench
 	*ledger
 	t     testing.TB
-	base  lease.Request // what its members agree on; Owner is zero
+	base  lease.Request // the common part of all requests, without an Owner
 	calls atomic.Int64
-	now   atomic.Int64 // the center's clock, as last seen
+	now   atomic.Int64 // the center's clock as last seen
 
-	holders []lease.Grant // those of anything
+	holders []lease.Grant // the state of anything
 }
 
 // A change makes a request differ from the base of its space.
@@ -40,7 +40,7 @@ func ttl(d time.Duration) change { return func(r *lease.Request) { r.TTL = d } }
 
 func maxTTL(d time.Duration) change { return func(r *lease.Request) { r.TTL, r.MaxTTL = d, d } }
 
-// above lends above a loss; without it times are exact.
+// above allows grants ahead of the clock after a loss. Without it times are exact.
 func above(r *lease.Request) { r.Ahead = r.MaxTTL - least }
 
 func exact(r *lease.Request) { r.Ahead = 0 }
@@ -53,7 +53,7 @@ func local(ms int64) change { return func(r *lease.Request) { r.Local = ms } }
 
 func owner(o [16]byte) change { return func(r *lease.Request) { r.Owner = o } }
 
-// space returns a namespace of which nothing is on record yet.
+// space returns a namespace without records.
 func (b *bench) space(t testing.TB, pool int64, changes ...change) *space {
 	s := &space{bench: b, t: t, ledger: &ledger{t: t}, base: lease.Request{
 		Namespace: uniqueNamespace(), Layout: "41/5/0/17@1577808000000/1ms", Holder: "leasetest",
@@ -75,8 +75,8 @@ func (b *bench) open(t testing.TB, pool int64, changes ...change) *space {
 
 func (s *space) open() {
 	s.t.Helper()
-	if init, ok := s.center().(lease.Initializer); ok {
-		require.NoError(s.t, init.Init(s.t.Context(), s.request()), "Init opens a namespace of which nothing is on record")
+	if init := s.center().Extras().Init; init != nil {
+		require.NoError(s.t, init(s.t.Context(), s.request()), "Init did not open a namespace without records")
 		return
 	}
 	g, err := s.tryAcquire()
@@ -88,11 +88,10 @@ func (s *space) open() {
 	s.pass(g.Now)
 }
 
-// center returns the one center and the other by turns: what a center promises must
-// hold between processes.
+// center returns the two centers in turn, since promises must hold between processes.
 func (s *space) center() lease.Center { return s.centers[s.calls.Add(1)%2] }
 
-// request returns a valid request of a new owner.
+// request returns a valid request with a new owner.
 func (s *space) request(changes ...change) lease.Request {
 	r := s.base
 	r.Owner = lease.NewOwner()
@@ -102,7 +101,7 @@ func (s *space) request(changes ...change) lease.Request {
 	return r
 }
 
-// tryAcquire asks once.
+// tryAcquire calls Acquire once.
 func (s *space) tryAcquire(changes ...change) (lease.Grant, error) {
 	return s.ask(s.request(changes...))
 }
@@ -116,7 +115,7 @@ func (s *space) ask(req lease.Request) (lease.Grant, error) {
 	return g, err
 }
 
-// acquire borrows anew, which must succeed.
+// acquire borrows a worker id, which must succeed.
 func (s *space) acquire(changes ...change) lease.Grant {
 	s.t.Helper()
 	req := s.request(changes...)
@@ -131,7 +130,7 @@ func (s *space) acquire(changes ...change) lease.Grant {
 	return g
 }
 
-// tryRenew asks once.
+// tryRenew calls Renew once.
 func (s *space) tryRenew(g lease.Grant) (lease.Grant, error) {
 	renewed, err := s.center().Renew(s.t.Context(), g)
 	s.see(renewed, err)
@@ -141,7 +140,7 @@ func (s *space) tryRenew(g lease.Grant) (lease.Grant, error) {
 	return renewed, err
 }
 
-// renew must succeed.
+// renew renews g, which must succeed.
 func (s *space) renew(g lease.Grant) lease.Grant {
 	s.t.Helper()
 	renewed, err := s.tryRenew(g)
@@ -154,18 +153,18 @@ func (s *space) renew(g lease.Grant) lease.Grant {
 	return renewed
 }
 
-// requireRange looks at a range that was just lent.
+// requireRange checks a range that was just lent.
 func (s *space) requireRange(g lease.Grant) {
 	s.t.Helper()
-	require.GreaterOrEqual(s.t, g.Floor, g.Now-1, "no id lies before its grant")
-	require.Less(s.t, g.Floor, g.Now+max(1, g.Ahead.Milliseconds()), "the range does not begin too far ahead")
+	require.GreaterOrEqual(s.t, g.Floor, g.Now-1, "ids are not older than the grant")
+	require.Less(s.t, g.Floor, g.Now+max(1, g.Ahead.Milliseconds()), "the range does not start too far ahead")
 	require.Equal(s.t, max(g.Now+g.TTL.Milliseconds(), min(g.Floor+g.TTL.Milliseconds(), g.Now+g.MaxTTL.Milliseconds())), g.Ceiling,
-		"the ceiling lies TTL above the center's now or above a floor that lies ahead, and never more than MaxTTL above now")
+		"the ceiling is TTL above the center's now, or above a floor that is ahead of it, but at most MaxTTL above now")
 }
 
-// goesOn lets a holder go on after a loss: it has another range above the quarantine as
-// soon as one can be lent, by its next renewal or, where it is not on record any more, by
-// another borrow.
+// goesOn continues a holder after a loss. The holder gets a range above the quarantine as
+// soon as the center lends one: with a renewal or, if its grant is not on record, by
+// borrowing again.
 func (s *space) goesOn(g lease.Grant, q *lease.QuarantineError) lease.Grant {
 	s.t.Helper()
 	next, err := s.tryRenew(g)
@@ -174,8 +173,8 @@ func (s *space) goesOn(g lease.Grant, q *lease.QuarantineError) lease.Grant {
 	}
 	if err == nil {
 		require.Equal(s.t, g.Worker, next.Worker)
-		require.GreaterOrEqual(s.t, next.Floor, g.Ceiling, "above the range it had")
-		require.Greater(s.t, next.Token, g.Token, "it is a grant of its own")
+		require.GreaterOrEqual(s.t, next.Floor, g.Ceiling, "above the range that it had")
+		require.Greater(s.t, next.Token, g.Token, "the range is a new grant")
 		require.Equal(s.t, []any{g.Request, g.Since}, []any{next.Request, next.Since})
 	} else {
 		require.ErrorIs(s.t, err, lease.ErrLost)
@@ -186,7 +185,7 @@ func (s *space) goesOn(g lease.Grant, q *lease.QuarantineError) lease.Grant {
 	return next
 }
 
-// borrows waits until the center lends.
+// borrows waits for the end of a quarantine and borrows a worker id.
 func (s *space) borrows(changes ...change) lease.Grant {
 	s.t.Helper()
 	req := s.request(changes...)
@@ -198,7 +197,8 @@ func (s *space) borrows(changes ...change) lease.Grant {
 	return g
 }
 
-// waits waits for the end of a quarantine, and reports false for another error or none.
+// waits waits as long as the *lease.QuarantineError in err says. It reports whether err is
+// one.
 func (s *space) waits(err error) bool {
 	q := (*lease.QuarantineError)(nil)
 	if errors.As(err, &q) {
@@ -207,19 +207,19 @@ func (s *space) waits(err error) bool {
 	return q != nil
 }
 
-// tryRelease gives g back; its holder has stopped, whatever the answer is.
+// tryRelease gives g back. Its holder has stopped, even if Release fails.
 func (s *space) tryRelease(g lease.Grant, lastUsed int64) error {
 	s.stopped(g, lastUsed)
 	return s.center().Release(s.t.Context(), g, lastUsed)
 }
 
-// release must succeed.
+// release gives g back, which must succeed.
 func (s *space) release(g lease.Grant, lastUsed int64) {
 	s.t.Helper()
 	require.NoError(s.t, s.tryRelease(g, lastUsed))
 }
 
-// see notes the center's clock.
+// see records the center's clock.
 func (s *space) see(g lease.Grant, err error) {
 	now := g.Now
 	var (
@@ -236,18 +236,18 @@ func (s *space) see(g lease.Grant, err error) {
 	}
 }
 
-// pass lets the center's clock pass ms.
+// pass waits until the center's clock has passed ms.
 func (s *space) pass(ms int64) {
 	if d := ms - s.now.Load(); d >= 0 {
 		s.Sleep(time.Duration(d+5) * time.Millisecond)
 	}
 }
 
-// slot returns what the center has on record, and false where it does not show it.
+// slot returns the record of a worker id, or false if the center does not list its slots.
 func (s *space) slot(worker int64) (lease.Slot, bool) {
 	s.t.Helper()
-	lister, ok := s.center().(lease.Lister)
-	if !ok {
+	lister := s.center().Extras().Lister
+	if lister == nil {
 		return lease.Slot{}, false
 	}
 	slots, err := lister.Slots(s.t.Context(), s.base.Namespace)
@@ -256,7 +256,7 @@ func (s *space) slot(worker int64) (lease.Slot, bool) {
 	return slots[worker], true
 }
 
-// requireMark compares the mark on record, where the center shows it.
+// requireMark compares the mark on record, if the center lists its slots.
 func (s *space) requireMark(worker, want int64, what string) {
 	s.t.Helper()
 	if slot, ok := s.slot(worker); ok {
@@ -264,7 +264,7 @@ func (s *space) requireMark(worker, want int64, what string) {
 	}
 }
 
-// requireFull asks and must be told that the pool is full.
+// requireFull requires that the center refuses a request because the pool is full.
 func (s *space) requireFull(changes ...change) *lease.NoFreeWorkerError {
 	s.t.Helper()
 	req := s.request(changes...)
@@ -272,11 +272,11 @@ func (s *space) requireFull(changes ...change) *lease.NoFreeWorkerError {
 	var full *lease.NoFreeWorkerError
 	require.ErrorAs(s.t, err, &full)
 	require.Equal(s.t, req.Namespace, full.Namespace)
-	require.Equal(s.t, []int64{req.First, req.Last}, []int64{full.First, full.Last}, "the error names the worker ids asked for")
+	require.Equal(s.t, []int64{req.First, req.Last}, []int64{full.First, full.Last}, "the error names the requested worker ids")
 	return full
 }
 
-// requireQuarantine asks for exact times and must be told that there are none.
+// requireQuarantine requires that the center refuses a request because of a quarantine.
 func (s *space) requireQuarantine(changes ...change) *lease.QuarantineError {
 	s.t.Helper()
 	_, err := s.tryAcquire(changes...)
@@ -288,19 +288,19 @@ func (s *space) isQuarantine(err error) *lease.QuarantineError {
 	var q *lease.QuarantineError
 	require.ErrorAs(s.t, err, &q)
 	require.Equal(s.t, s.base.Namespace, q.Namespace)
-	require.NotEmpty(s.t, q.Reason, "the error says what was seen")
+	require.NotEmpty(s.t, q.Reason, "the error has a reason")
 	return q
 }
 
-// began is when the quarantine began that one who asks for exact times was told of.
+// began returns the start of a quarantine, from the error for a request with exact times.
 func (s *space) began(q *lease.QuarantineError) int64 {
 	return q.Until.Add(-s.base.MaxTTL-s.base.Skew).UnixMilli() - 1
 }
 
-// horizon is the last millisecond of that quarantine.
+// horizon returns the last millisecond of that quarantine.
 func (s *space) horizon(q *lease.QuarantineError) int64 { return q.Until.UnixMilli() - 1 }
 
-// expired returns a context that is past its deadline.
+// expired returns a context whose deadline has passed.
 func expired(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), -1)
 	t.Cleanup(cancel)

@@ -1,11 +1,11 @@
-// Package otel shows what a worker does to OpenTelemetry: the measures of package
-// metrics, by observable instruments.
+// Package otel exports the measures of package metrics to OpenTelemetry, with observable
+// instruments.
 //
 //	registration, err := otel.Register(worker)
 //
-// It depends on the API only. NextID pays nothing: each collection reads one
-// snapshot, without I/O. All points have the attributes idworker.namespace and
-// idworker.center.
+// It depends only on the API of OpenTelemetry. Measuring adds no work to NextID, and each
+// collection reads one snapshot, without I/O. Points of a worker have the attributes
+// idworker.namespace and idworker.center.
 package otel
 
 import (
@@ -23,13 +23,13 @@ import (
 	"github.com/snowlease/snowlease/metrics/internal/reading"
 )
 
-// scope is the import path, as OpenTelemetry names instrumentation.
+// scope is the import path, by which OpenTelemetry names instrumentation.
 const scope = "github.com/snowlease/snowlease/metrics/otel"
 
-// A Source is a worker to measure: *idworker.IdWorker is one.
+// A Source is a worker to measure. *idworker.IdWorker is one.
 type Source = reading.Source
 
-// Option sets a knob of Register.
+// An Option configures Register and RegisterSegments.
 type Option func(*config) error
 
 type config struct {
@@ -37,21 +37,21 @@ type config struct {
 	pool     *reading.Pool
 }
 
-// WithMeterProvider sets where the measures go. Default: otel.GetMeterProvider of
-// the API.
+// WithMeterProvider sets the destination of the measures. Default: the API's
+// otel.GetMeterProvider.
 func WithMeterProvider(p metric.MeterProvider) Option {
 	return func(c *config) error {
 		if p == nil {
-			return errors.New("the meter provider is nil: leave the option out for the global one")
+			return errors.New("the meter provider is nil; omit the option to use the global one")
 		}
 		c.provider = p
 		return nil
 	}
 }
 
-// WithPool adds idworker.pool.used, how many of the worker ids that w may borrow are not
-// free: see metrics.NewPoolCollector, which says what it costs and what every is. Default:
-// it is not measured.
+// WithPool adds idworker.pool.used, the number of worker ids that the worker may borrow
+// and that are not free. metrics.NewPoolCollector documents its cost and every. Default:
+// not measured.
 func WithPool(lister lease.Lister, every time.Duration) Option {
 	return func(c *config) (err error) {
 		c.pool, err = reading.NewPool(lister, every)
@@ -59,9 +59,9 @@ func WithPool(lister lease.Lister, every time.Duration) Option {
 	}
 }
 
-// Register observes w until the registration's Unregister. Two workers of one
-// namespace and center need a provider each: nothing else tells them apart. It
-// reports a fault of the options, a nil worker and what the provider refuses.
+// Register observes w until Unregister is called on the registration. Workers of one
+// namespace and center need a provider each, since their attributes are equal. Register
+// fails on a nil worker, an invalid option, and errors of the provider.
 func Register(w Source, opts ...Option) (metric.Registration, error) {
 	if p, ok := w.(*idworker.IdWorker); w == nil || ok && p == nil {
 		return nil, errors.New("otel: the worker is nil")

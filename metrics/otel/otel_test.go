@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// collect returns the values by name, with the state where there is one.
+// collect returns the values by name, followed by the state if any.
 func collect(t *testing.T, reader sdk.Reader) map[string]float64 {
 	t.Helper()
 	var rm metricdata.ResourceMetrics
@@ -69,7 +69,7 @@ func TestRegister(t *testing.T) {
 	req := keeper.NewRequest("orders", snowflake.Layout{})
 	req.Owner = lease.NewOwner()
 	require.NoError(t, center.Init(t.Context(), req))
-	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders"}, center)
+	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders"}, idworker.WithCenter(center))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, w.Close(context.Background())) }()
 	require.NoError(t, w.NextIDs(t.Context(), make([]int64, 10)))

@@ -13,10 +13,10 @@ import (
 	"github.com/snowlease/snowlease/metrics/internal/reading"
 )
 
-// RegisterSegments observes the segments of s that are open, until the registration's
-// Unregister. Points have the attributes idworker.segment and idworker.segment.store. It
-// reports a fault of the options, of which WithPool is one, nil segments and what the
-// provider refuses.
+// RegisterSegments observes the open segments of s until Unregister is called on the
+// registration. Points have the attributes idworker.segment and idworker.segment.store.
+// RegisterSegments fails on nil segments, an invalid option, the option WithPool, and
+// errors of the provider.
 func RegisterSegments(s *idworker.Segments, opts ...Option) (metric.Registration, error) {
 	if s == nil {
 		return nil, errors.New("otel: the segments are nil")
@@ -28,7 +28,7 @@ func RegisterSegments(s *idworker.Segments, opts ...Option) (metric.Registration
 		}
 	}
 	if c.pool != nil {
-		return nil, errors.New("otel: segments have no pool: give WithPool to Register")
+		return nil, errors.New("otel: segments have no pool; pass WithPool to Register instead")
 	}
 	meter := c.provider.Meter(scope)
 	measures := reading.SegmentMeasures()

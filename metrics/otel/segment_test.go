@@ -9,10 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics/otel"
 	"github.com/snowlease/snowlease/redisseq"
 	"github.com/snowlease/snowlease/redisseq/segments"
@@ -23,20 +25,16 @@ func TestRegisterSegments(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
 	defer func() { require.NoError(t, client.Close()) }()
-	store, err := segments.New(client, redisseq.WithQuarantine(redisseq.Never))
+	store, err := segments.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
 	require.NoError(t, err)
 	require.NoError(t, store.Create(t.Context(), "tickets", 1))
-	lc := fxtest.NewLifecycle(t)
-	s, err := idworker.NewSegments(idworker.SegmentsParams{
-		Config: idworker.Config{
-			Quarantine: idworker.QuarantineNever,
-			Segments:   []segment.Config{{Name: "tickets", Order: segment.OrderStrict, Max: 4}},
-		},
-		Lifecycle: lc, Clients: idworker.Clients{Redis: client},
-	})
-	require.NoError(t, err)
-	lc.RequireStart()
-	defer lc.RequireStop()
+	var s *idworker.Segments
+	app := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Populate(&s), fx.Supply(client, idworker.Config{
+		Store:    idworker.StoreConfig{Quarantine: lease.QuarantineNever},
+		Segments: []segment.Config{{Name: "tickets", Order: segment.OrderStrict, Max: 4}},
+	}))
+	app.RequireStart()
+	defer app.RequireStop()
 	tickets, err := s.Of("tickets")
 	require.NoError(t, err)
 	require.NoError(t, tickets.NextIDs(t.Context(), make([]int64, 3)))

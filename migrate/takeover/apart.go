@@ -9,30 +9,30 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A Side is worker ids of a namespace: Request.First to Request.Last.
+// A Side is a range of worker ids of a namespace: Request.First to Request.Last.
 type Side struct {
 	Center lease.Center
 	// Request is what a process of this side asks for.
 	Request lease.Request
-	// Layout is that of Request.Layout.
+	// Layout is the layout that Request.Layout names.
 	Layout snowflake.Layout
 }
 
 // ErrNotApart is wrapped by errors of Apart.
 var ErrNotApart = errors.New("takeover: ids of both sides can be equal")
 
-// Apart returns nil if no id of one side can equal one of the other, whenever they are
-// made: then processes of both may run side by side. The layouts may deal the bits
-// below the time differently. It asks no center.
+// Apart returns nil if no id of one side can ever equal an id of the other. Processes of
+// both sides may then run side by side. The layouts may divide the bits below the time
+// differently. Apart does not ask the centers.
 //
-// Errors: ErrNotApart, which says what of the new side would do; a side that is wrong.
+// It fails with ErrNotApart, which says what to change, and if a side is invalid.
 func Apart(old, next Side) error {
 	if err := errors.Join(old.check("old"), next.check("new")); err != nil {
 		return err
 	}
 	a, b := old.Layout.WithDefaults(), next.Layout.WithDefaults()
 	if a.Epoch != b.Epoch || a.TimeUnit != b.TimeUnit || low(a) != low(b) {
-		return fmt.Errorf("%w: layouts %v and %v put the time into other bits, or count it otherwise: give both one epoch, one unit and as many bits below the time, or stop the old processes first",
+		return fmt.Errorf("%w: layouts %v and %v put the time into different bits or count it differently; give both the same epoch, unit and number of bits below the time, or stop the old processes first",
 			ErrNotApart, a, b)
 	}
 	shiftA, shiftB := low(a)-int(a.WorkerBits), low(b)-int(b.WorkerBits)
@@ -41,11 +41,11 @@ func Apart(old, next Side) error {
 	if lastA < firstB || lastB < firstA {
 		return nil
 	}
-	return fmt.Errorf("%w: the bits of the old worker ids %d-%d are those of the new worker ids %d-%d: keep the new processes off these by workers",
+	return fmt.Errorf("%w: the old worker ids %d-%d have the bits of the new worker ids %d-%d; exclude these from workers of the new processes",
 		ErrNotApart, old.Request.First, old.Request.Last, firstA>>shiftB, min(lastA>>shiftB, b.Workers()-1))
 }
 
-// low is how many bits of an id are below the time.
+// low returns the number of bits below the time.
 func low(l snowflake.Layout) int { return l.Bits() - int(l.TimeBits) }
 
 func (s Side) check(name string) error {

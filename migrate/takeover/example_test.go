@@ -12,7 +12,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A namespace of 32 worker ids gets 1,024 without a pause.
+// This example moves a namespace from 32 worker ids to 1,024 without downtime.
 func Example() {
 	ctx := context.Background()
 	center := memcenter.New() // dbseq.New or redisseq.New
@@ -29,11 +29,11 @@ func Example() {
 		}
 	}
 
-	// Old processes keep to 0-15. Which worker ids may new ones have beside them?
+	// While old processes use 0-15, which worker ids may new ones use?
 	fmt.Println(takeover.Apart(side("orders", five, 0, 15), side("orders-2", ten, 0, 1023)))
 	fmt.Println(takeover.Apart(side("orders", five, 0, 15), side("orders-2", ten, 512, 1023)))
 
-	// The others when the last old process has stopped.
+	// After the last old process has stopped, new ones may use them all.
 	old, rest := side("orders", five, 0, 31), side("orders-2", ten, 0, 511)
 	last, err := center.Acquire(ctx, side("orders", five, 3, 3).Request)
 	if err != nil {
@@ -48,7 +48,7 @@ func Example() {
 	report, err := takeover.Take(ctx, old, rest)
 	fmt.Println(report.Floor >= last.Now, err)
 	// Output:
-	// takeover: ids of both sides can be equal: the bits of the old worker ids 0-15 are those of the new worker ids 0-511: keep the new processes off these by workers
+	// takeover: ids of both sides can be equal: the old worker ids 0-15 have the bits of the new worker ids 0-511; exclude these from workers of the new processes
 	// <nil>
 	// true
 	// true <nil>

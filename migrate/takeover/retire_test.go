@@ -13,9 +13,9 @@ import (
 	"github.com/snowlease/snowlease/migrate/takeover"
 )
 
-// TestTakeRetires: when all worker ids of a namespace are taken over, whoever comes with
-// its configuration is refused for good and told where they are; when a part is, the
-// others are lent as before.
+// After all worker ids of a namespace are taken over, processes with its configuration
+// are refused for good, and the error says where the worker ids went. After a part is
+// taken over, the other worker ids are lent as before.
 func TestTakeRetires(t *testing.T) {
 	t.Parallel()
 	db, err := gorm.Open(sqlite.Open(filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)"), &gorm.Config{})

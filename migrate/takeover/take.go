@@ -10,25 +10,27 @@ import (
 	"github.com/snowlease/snowlease/migrate"
 )
 
-// A Report says what Take has found and done. Times are Unix milliseconds.
+// A Report says what Take found and did. Times are Unix milliseconds.
 type Report struct {
-	// Mark is the greatest of all old marks: no id of the old side lies above it.
+	// Mark is the largest of all old marks. No id of the old side is above it.
 	Mark int64
-	// Floor is the least that new processes start above. At least Mark.
+	// Floor is the smallest floor of the new side, at least Mark. New processes start
+	// above it.
 	Floor int64
 	// Sealed is until when the old center lends none of its worker ids, by its clock.
 	Sealed int64
-	// Retired says that it never lends them again: the old namespace was retired.
+	// Retired reports that the old namespace was retired, so that its worker ids are
+	// never lent again.
 	Retired bool
 }
 
-// LiveError is returned where a worker id is still lent, or an id of it may lie ahead
-// of the clock: wait, or stop its process.
+// A LiveError reports that a worker id is lent, or that ids under it may be ahead of the
+// clock. Stop its process, or wait until Until.
 type LiveError struct {
-	Side   string // old or new
+	Side   string // "old" or "new"
 	Worker int64
-	Holder string // empty: given back, or not known
-	// Until is when it is free unless its holder renews.
+	Holder string // empty if given back or unknown
+	// Until is when the worker id is free, unless its holder renews the lease.
 	Until time.Time
 }
 
@@ -38,29 +40,35 @@ func (e *LiveError) Error() string {
 	if e.Holder != "" {
 		who = fmt.Sprintf("is lent to %q until", e.Holder)
 	}
-	return fmt.Sprintf("takeover: worker id %d of the %s side %s %s: stop what runs there, or wait, and take over again; nothing was changed",
+	return fmt.Sprintf("takeover: worker id %d of the %s side %s %s; stop its process or wait, then call Take again (nothing was changed)",
 		e.Worker, e.Side, who, e.Until.UTC().Format(time.RFC3339Nano))
 }
 
-// Take hands the worker ids of the old side over to the new one when the last old
-// process has stopped, so that new processes may borrow every worker id of the new
-// side's Request. It borrows all worker ids of the old side, which shows that nobody
-// has one, and keeps them from others up to Report.Sealed; waits until the new center's
-// clock has passed all that was used; and raises the mark of every worker id of the
-// new side above it. The new namespace must be open (Init), and none of the worker
-// ids of next.Request lent. After an error it can be called again.
+// Take hands the worker ids of the old side over to the new side after the last old
+// process has stopped. New processes may then borrow every worker id of next.Request. The
+// new namespace must be open (Init), and none of its worker ids in next.Request lent.
+// Take has three steps:
 //
-// Where old.Request is for the whole pool and the old center is a lease.Operator, as
-// those of dbseq and redisseq are, the old namespace is retired at the end: a process that
-// is started with the old configuration later is refused. Else it is refused until
-// Sealed only, and Take can be called again then.
+//   - It borrows all worker ids of the old side, which proves that nobody holds one, and
+//     keeps them until Report.Sealed.
+//   - It waits until the new center's clock has passed all times that the old side used,
+//     and raises the mark of every new worker id to there.
+//   - It retires the old namespace, if old.Request covers its whole pool and the old
+//     center has a lease.Operator, as those of dbseq and redisseq do. A process with the
+//     old configuration is then refused for good. Otherwise the center refuses it until
+//     Sealed only.
 //
-// ctx bounds the wait. Where it fails, the old side lends again.
+// ctx bounds the wait. If Take fails, the old side lends again, and Take can be called
+// again. Its errors are:
 //
-// Errors: *LiveError; *lease.MismatchError where a side is not what its namespace
-// has pinned, or where it was retired: if that names the new namespace, an earlier call
-// whose answer was lost has done all; *lease.QuarantineError; migrate.ErrNoPlan where the layout changes and
-// ids of the new one would lie among those of the old one.
+//   - *LiveError, if a worker id is in use.
+//   - *lease.MismatchError, if a side differs from what its namespace has pinned, or is
+//     retired. If it was retired for the new namespace, an earlier Take has succeeded
+//     although its answer was lost.
+//   - *lease.QuarantineError, if a center may have lost records of grants.
+//   - migrate.ErrNoPlan, if the layout changes and new ids would not all be larger than
+//     old ones.
+//   - Errors of the centers, and of ctx.
 func Take(ctx context.Context, old, next Side) (r Report, err error) {
 	if err := errors.Join(old.check("old"), next.check("new")); err != nil {
 		return r, err
@@ -81,10 +89,11 @@ func Take(ctx context.Context, old, next Side) (r Report, err error) {
 	return r, nil
 }
 
-// retire retires the namespace if no worker id of it is left out.
+// retire retires the namespace if the side has all of its worker ids. It reports whether
+// it did.
 func (s Side) retire(ctx context.Context, next Side) (bool, error) {
-	op, ok := s.Center.(lease.Operator)
-	if !ok || s.Request.First > 0 || s.Request.Last < s.Request.Pool-1 {
+	op := s.Center.Extras().Operator
+	if op == nil || s.Request.First > 0 || s.Request.Last < s.Request.Pool-1 {
 		return false, nil
 	}
 	err := op.Retire(ctx, s.Request.Namespace, fmt.Sprintf("its worker ids were taken over by namespace %q of %s", next.Request.Namespace, lease.Name(next.Center)))
@@ -94,7 +103,8 @@ func (s Side) retire(ctx context.Context, next Side) (bool, error) {
 	return true, nil
 }
 
-// seal borrows all worker ids, so nobody else has one.
+// seal borrows all worker ids, so that nobody else can. On an error, held has those that
+// it borrowed.
 func (s Side) seal(ctx context.Context, r *Report) (held []lease.Grant, err error) {
 	for w := s.Request.First; w <= s.Request.Last; w++ {
 		g, err := s.borrow(ctx, "old", w)
@@ -107,13 +117,13 @@ func (s Side) seal(ctx context.Context, r *Report) (held []lease.Grant, err erro
 	return held, nil
 }
 
-// sealed renews what is held, which shows that nobody else had it meanwhile, and
-// returns until when nobody has.
+// sealed renews what is held, which proves that nobody else had it meanwhile. It returns
+// until when nobody else can.
 func (s Side) sealed(ctx context.Context, held []lease.Grant) (until int64, err error) {
 	for i, g := range held {
 		if held[i], err = s.Center.Renew(ctx, g); err != nil {
 			held[i] = g
-			return 0, fmt.Errorf("takeover: worker id %d of the old side could not be kept meanwhile: take over again, with a longer TTL: %w", g.Worker, err)
+			return 0, fmt.Errorf("takeover: worker id %d of the old side could not be kept meanwhile; call Take again with a longer TTL: %w", g.Worker, err)
 		}
 		if i == 0 || held[i].Ceiling < until {
 			until = held[i].Ceiling
@@ -122,20 +132,20 @@ func (s Side) sealed(ctx context.Context, held []lease.Grant) (until int64, err 
 	return until, nil
 }
 
-// unseal gives worker ids back unused, also when ctx has ended.
+// unseal gives worker ids back unused, even after ctx has ended.
 func (s Side) unseal(ctx context.Context, held []lease.Grant) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	var errs []error
 	for _, g := range held {
 		if err := s.Center.Release(ctx, g, g.Floor); err != nil && !errors.Is(err, lease.ErrLost) {
-			errs = append(errs, fmt.Errorf("takeover: give worker id %d of the old side back, which is not lent for %v now: %w", g.Worker, s.Request.TTL, err))
+			errs = append(errs, fmt.Errorf("takeover: give back worker id %d of the old side, which is now not lent for %v: %w", g.Worker, s.Request.TTL, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// raise lifts the marks of all worker ids to where the old side ended at least.
+// raise raises the marks of all worker ids to r.Mark at least.
 func (s Side) raise(ctx context.Context, old Side, r *Report) error {
 	for w := s.Request.First; w <= s.Request.Last; {
 		g, err := s.borrow(ctx, "new", w)
@@ -170,11 +180,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("takeover: the new center's clock is behind what the old side has used by %v: %w", d, ctx.Err())
+		return fmt.Errorf("takeover: the new center's clock is behind the old side's latest time by %v: %w", d, ctx.Err())
 	}
 }
 
-// borrow borrows one worker id.
+// borrow borrows worker id w.
 func (s Side) borrow(ctx context.Context, side string, w int64) (lease.Grant, error) {
 	req := s.Request
 	req.First, req.Last, req.Owner, req.Holder = w, w, lease.NewOwner(), "takeover"
@@ -182,7 +192,7 @@ func (s Side) borrow(ctx context.Context, side string, w int64) (lease.Grant, er
 	g, err := s.Center.Acquire(ctx, req)
 	for full := (*lease.NoFreeWorkerError)(nil); errors.As(err, &full); g, err = s.Center.Acquire(ctx, req) {
 		live := &LiveError{Side: side, Worker: w, Until: full.Soonest}
-		if lister, ok := s.Center.(lease.Lister); ok {
+		if lister := s.Center.Extras().Lister; lister != nil {
 			slots, err := lister.Slots(ctx, req.Namespace)
 			if err != nil {
 				return g, fmt.Errorf("takeover: list the worker ids of the %s side: %w", side, err)
@@ -193,7 +203,7 @@ func (s Side) borrow(ctx context.Context, side string, w int64) (lease.Grant, er
 				}
 			}
 		}
-		// One that was given back a moment ago is free in the next millisecond.
+		// A worker id that was just given back is free in the next millisecond.
 		if live.Holder != "" || full.Wait() > time.Second {
 			return g, live
 		}

@@ -32,7 +32,7 @@ func side(c lease.Center, namespace string, l snowflake.Layout, first, last int6
 	}}
 }
 
-// opened is a side on a center of its own, with all of its worker ids.
+// opened returns a side with all worker ids of a new center.
 func opened(t *testing.T, namespace string, l snowflake.Layout) (takeover.Side, *memcenter.Center) {
 	t.Helper()
 	c := memcenter.New()
@@ -52,15 +52,15 @@ func TestApart(t *testing.T) {
 	}{
 		{side(nil, "a", narrow, 0, 1), side(nil, "b", narrow, 2, 3), ""},
 		{side(nil, "a", narrow, 2, 3), side(nil, "b", narrow, 0, 1), ""},
-		{side(nil, "a", narrow, 0, 1), side(nil, "b", narrow, 1, 3), "those of the new worker ids 0-1"},
+		{side(nil, "a", narrow, 0, 1), side(nil, "b", narrow, 1, 3), "the bits of the new worker ids 0-1"},
 		{side(nil, "a", narrow, 0, 1), side(nil, "b", wide, 8, 15), ""},
-		{side(nil, "a", narrow, 0, 1), side(nil, "b", wide, 7, 15), "those of the new worker ids 0-7"},
+		{side(nil, "a", narrow, 0, 1), side(nil, "b", wide, 7, 15), "the bits of the new worker ids 0-7"},
 		{side(nil, "a", narrow, 3, 3), side(nil, "b", wide, 0, 11), ""},
-		{side(nil, "a", narrow, 3, 3), side(nil, "b", wide, 0, 12), "those of the new worker ids 12-15"},
+		{side(nil, "a", narrow, 3, 3), side(nil, "b", wide, 0, 12), "the bits of the new worker ids 12-15"},
 		{side(nil, "a", wide, 1, 3), side(nil, "b", narrow, 1, 3), ""},
-		{side(nil, "a", wide, 1, 4), side(nil, "b", narrow, 1, 3), "those of the new worker ids 0-1"},
-		{side(nil, "a", narrow, 0, 0), side(nil, "b", other, 8, 15), "one epoch"},
-		{side(nil, "a", narrow, 0, 0), side(nil, "b", shifted, 8, 15), "as many bits below the time"},
+		{side(nil, "a", wide, 1, 4), side(nil, "b", narrow, 1, 3), "the bits of the new worker ids 0-1"},
+		{side(nil, "a", narrow, 0, 0), side(nil, "b", other, 8, 15), "the same epoch"},
+		{side(nil, "a", narrow, 0, 0), side(nil, "b", shifted, 8, 15), "number of bits below the time"},
 	} {
 		err := takeover.Apart(c.old, c.next)
 		if c.fault == "" {
@@ -80,8 +80,8 @@ func TestApart(t *testing.T) {
 	require.ErrorContains(t, takeover.Apart(wrong, wrong), "needs 3 worker bits")
 }
 
-// Where Apart finds nothing, no id of one side is one of the other; where it does, some
-// is. Layouts are small enough to look at all ids of a tick.
+// Apart fails exactly if some id of one side equals one of the other. The layouts are
+// small enough to compare all ids of a tick.
 func TestApartIsExact(t *testing.T) {
 	t.Parallel()
 	apart := 0
@@ -132,7 +132,7 @@ func TestTake(t *testing.T) {
 	require.Equal(t, takeover.LiveError{Side: "old", Worker: g.Worker, Holder: "shop", Until: time.UnixMilli(g.Ceiling + 1)}, *live)
 	require.ErrorContains(t, err, `worker id 0 of the old side is lent to "shop" until`)
 
-	// It ran ahead of the clock: its mark is waited for by who takes over.
+	// The process ran ahead of the clock, so Take waits for its mark to pass.
 	require.NoError(t, from.Release(t.Context(), g, g.Now+3000))
 	_, err = takeover.Take(t.Context(), old, next)
 	require.ErrorAs(t, err, &live)
@@ -152,7 +152,7 @@ func TestTake(t *testing.T) {
 		require.GreaterOrEqual(t, s.Mark, r.Mark, "new floors lie above every old mark")
 		require.Empty(t, s.Holder)
 	}
-	// Nobody starts on the old side, also where clocks step back on the new one.
+	// Nobody starts on the old side, even after a clock step back on the new side.
 	request := old.Request
 	request.Owner = lease.NewOwner()
 	_, err = from.Acquire(t.Context(), request)
@@ -167,7 +167,7 @@ func TestTake(t *testing.T) {
 	require.GreaterOrEqual(t, full.Soonest.UnixMilli(), r.Mark)
 }
 
-// What refuses, and leaves everything as it was.
+// A Take that fails leaves the old side as it was.
 func TestTakeRefuses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/snowlease/snowlease/providers/sqldb"
 )
 
-// An application that links this driver alone.
+// This application links only the driver of MySQL.
 func Example() {
 	fx.New(
 		fx.Supply(sqldb.Config{Driver: "mysql", DSN: "app:word@tcp(db:3306)/orders"}),

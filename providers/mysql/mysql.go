@@ -1,13 +1,11 @@
-// Package mysql lets an application open MySQL or MariaDB from configuration and
-// links no other SQL driver. See package sqldb for how, package providers for all
-// drivers at once.
+// Package mysql opens MySQL or MariaDB from configuration and links no other SQL driver.
+// See package sqldb for its use, and package providers for all drivers at once.
 //
-// A DSN is that of github.com/go-sql-driver/mysql:
+// A DSN has the form of github.com/go-sql-driver/mysql:
 //
 //	user:password@tcp(host:3306)/name?tls=true
 //
-// parseTime is on unless the DSN says otherwise, since time.Time fields of models need
-// it.
+// parseTime defaults to true, since time.Time fields of models need it.
 package mysql
 
 import (
@@ -27,14 +25,14 @@ import (
 // Module provides a *gorm.DB on MySQL or MariaDB from a sqldb.Config.
 var Module = fx.Module("mysql", fx.Provide(sqldb.New(Driver())))
 
-// Driver returns the driver with the name mysql, for sqldb.New and sqldb.Open.
-// GORM asks a MySQL server for its version when it is opened, so the server must
-// answer by then, within the connect timeout.
+// Driver returns the driver named mysql, for sqldb.New and sqldb.Open. The server must
+// answer within the connect timeout when the database is opened, not only at the start,
+// since GORM asks it for its version.
 func Driver() sqldb.Driver {
 	return sqldb.Driver{
 		Name: "mysql",
 		Form: "user:password@tcp(host:3306)/name",
-		Hint: "that the server runs and can be reached there, and user, password, database name and tls in db.dsn",
+		Hint: "that the server runs and is reachable at this address, and user, password, database name and tls in db.dsn",
 		Open: open,
 	}
 }
@@ -42,9 +40,9 @@ func Driver() sqldb.Driver {
 func open(ctx context.Context, dsn string, connect time.Duration) (sqldb.Target, error) {
 	c, err := driver.ParseDSN(dsn)
 	if err != nil || strings.Contains(c.Net, ":") {
-		// What the driver says can hold a part of the password, and so can the network
-		// where the "@" is missing.
-		return sqldb.Target{}, errors.New("it cannot be read, or names a tls configuration that is not registered")
+		// The driver's error may include a part of the password. So may the network, if
+		// the "@" is missing.
+		return sqldb.Target{}, errors.New("it cannot be parsed, or names a tls configuration that is not registered")
 	}
 	if c.Timeout == 0 {
 		c.Timeout = connect
@@ -55,9 +53,9 @@ func open(ctx context.Context, dsn string, connect time.Duration) (sqldb.Target,
 	t := sqldb.Target{Address: c.Addr + "/" + c.DBName}
 	probe, err := sql.Open("mysql", c.FormatDSN())
 	if err != nil {
-		return sqldb.Target{}, errors.New("it cannot be read")
+		return sqldb.Target{}, errors.New("it cannot be parsed")
 	}
-	// GORM asks for the version with no bound of its own.
+	// GORM's question for the version has no timeout.
 	t.Err = errors.Join(probe.PingContext(ctx), probe.Close())
 	t.Dialector = mysql.Open(c.FormatDSN())
 	return t, nil

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzDSN: what is shown of a DSN holds no password, also where the DSN is written
-// wrongly.
+// FuzzDSN checks that errors and addresses never show a password, even of a malformed DSN.
 func FuzzDSN(f *testing.F) {
 	const secret = "hunter2Geheim"
 	for _, s := range [][3]string{
@@ -31,7 +30,7 @@ func FuzzDSN(f *testing.F) {
 	cancel() // nothing is dialled
 	f.Fuzz(func(t *testing.T, before, after, rest string) {
 		if !strings.Contains(before, ":") || strings.Contains(rest, secret) {
-			return // it is no password then
+			return // the secret is not a password here
 		}
 		dsn := before + secret + after + rest
 		target, err := open(ended, dsn, 3*time.Second)

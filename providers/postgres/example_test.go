@@ -8,7 +8,7 @@ import (
 	"github.com/snowlease/snowlease/providers/sqldb"
 )
 
-// An application that links this driver alone.
+// This application links only the driver of PostgreSQL.
 func Example() {
 	fx.New(
 		fx.Supply(sqldb.Config{Driver: "postgres", DSN: "postgres://app:word@db/orders"}),

@@ -1,8 +1,7 @@
-// Package postgres lets an application open PostgreSQL from configuration and links
-// no other SQL driver. See package sqldb for how, package providers for all drivers at
-// once.
+// Package postgres opens PostgreSQL from configuration and links no other SQL driver. See
+// package sqldb for its use, and package providers for all drivers at once.
 //
-// A DSN is one of github.com/jackc/pgx, a URL or pairs:
+// A DSN has a form of github.com/jackc/pgx, a URL or key-value pairs:
 //
 //	postgres://user:password@host:5432/name?sslmode=verify-full
 //	host=host port=5432 user=user password=password dbname=name
@@ -26,30 +25,30 @@ import (
 // Module provides a *gorm.DB on PostgreSQL from a sqldb.Config.
 var Module = fx.Module("postgres", fx.Provide(sqldb.New(Driver())))
 
-// Driver returns the driver with the name postgres, for sqldb.New and sqldb.Open.
+// Driver returns the driver named postgres, for sqldb.New and sqldb.Open.
 func Driver() sqldb.Driver {
 	return sqldb.Driver{
 		Name: "postgres",
 		Form: "postgres://user:password@host:5432/name (reserved characters percent-encoded) or host=host port=5432 user=user password=password dbname=name",
-		Hint: "that the server runs and can be reached there, and user, password, database name and sslmode in db.dsn",
+		Hint: "that the server runs and is reachable at this address, and user, password, database name and sslmode in db.dsn",
 		Open: open,
 	}
 }
 
 func open(_ context.Context, dsn string, connect time.Duration) (sqldb.Target, error) {
 	if misread(dsn) {
-		return sqldb.Target{}, errors.New(`an "@" stands behind the host: percent-encode the reserved characters of user and password`)
+		return sqldb.Target{}, errors.New(`an "@" follows the host; percent-encode the reserved characters of user and password`)
 	}
 	if !isURL(dsn) && strings.HasSuffix(dsn, `\`) {
-		return sqldb.Target{}, errors.New("it ends with a backslash") // at which pgx panics
+		return sqldb.Target{}, errors.New("it ends with a backslash") // pgx would panic
 	}
 	c, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		if file := new(fs.PathError); errors.As(err, &file) {
 			return sqldb.Target{}, fmt.Errorf("it names a file that cannot be read: %w", file)
 		}
-		// What pgx says can hold a part of the password.
-		return sqldb.Target{}, errors.New("it cannot be read")
+		// The error of pgx may include a part of the password.
+		return sqldb.Target{}, errors.New("it cannot be parsed")
 	}
 	if c.ConnectTimeout == 0 {
 		dsn = with(dsn, fmt.Sprintf("connect_timeout=%d", max(1, (connect+time.Second-1)/time.Second)))
@@ -60,8 +59,8 @@ func open(_ context.Context, dsn string, connect time.Duration) (sqldb.Target, e
 	}, nil
 }
 
-// misread: a "/", "?" or "#" in the password of a URL ends the host, and what follows
-// would be shown as the name of the database.
+// misread reports whether pgx would misread a URL because its password has a "/", "?" or
+// "#". The rest of the password would appear as the name of the database.
 func misread(dsn string) bool {
 	_, rest, _ := strings.Cut(dsn, "://")
 	end := strings.IndexAny(rest, "/?#")
@@ -72,11 +71,11 @@ func isURL(dsn string) bool {
 	return strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://")
 }
 
-// with adds a setting to a DSN of either form.
+// with returns a DSN of either form with a setting added.
 func with(dsn, setting string) string {
 	switch {
 	case !isURL(dsn):
-		return setting + " " + dsn // in front: an empty value at the end takes what follows
+		return setting + " " + dsn // not at the end, where an empty value would swallow it
 	case strings.Contains(dsn, "?"):
 		return dsn + "&" + setting
 	}

@@ -10,8 +10,8 @@ import (
 	"gorm.io/driver/postgres"
 )
 
-// FuzzDSN: what is shown of a DSN holds no password, also where the DSN is written
-// wrongly, and what is added to it changes nothing else.
+// FuzzDSN checks that errors and addresses never show a password, even of a malformed DSN,
+// and that the added setting changes nothing else.
 func FuzzDSN(f *testing.F) {
 	const secret = "hunter2Geheim"
 	for _, s := range [][3]string{
@@ -35,7 +35,7 @@ func FuzzDSN(f *testing.F) {
 		dsn := before + secret + after + rest
 		for _, names := range []string{"file", "cert", "key", "service", secret} {
 			if strings.Contains(before+after+rest, names) {
-				return // pgx opens what such a setting names
+				return // pgx opens files that such a setting names
 			}
 		}
 		target, err := open(t.Context(), dsn, 3*time.Second)

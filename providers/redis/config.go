@@ -13,40 +13,41 @@ import (
 	"github.com/snowlease/snowlease/providers/secret"
 )
 
-// Config says which Redis to use and how. A zero field takes its default.
+// Config configures a Redis client. A zero field has its default.
 //
-// One address is a single server, or the first one of a cluster with Cluster; several
-// are nodes of a cluster; with Master they are Sentinels.
+// The kind of client depends on three fields. With Master, Addrs are Sentinels. Without
+// it, Cluster or several Addrs mean a cluster, and one address a single server.
 type Config struct {
-	// Addrs are host:port addresses of the server, of nodes of the cluster or of the
+	// Addrs are host:port addresses of the server, of nodes of the cluster, or of
 	// Sentinels. Required.
 	Addrs []string `yaml:"addrs" json:"addrs" koanf:"addrs" mapstructure:"addrs" env:"ADDRS"`
 	// Master is the name of the master that the Sentinels watch. Default: no Sentinel.
 	Master string `yaml:"master" json:"master" koanf:"master" mapstructure:"master" env:"MASTER"`
-	// Cluster says that a single address leads to a cluster. Default: false.
+	// Cluster says that a single address is a node of a cluster. Default: false.
 	Cluster bool `yaml:"cluster" json:"cluster" koanf:"cluster" mapstructure:"cluster" env:"CLUSTER"`
 	// DB is the number of the database; a cluster has 0 only. Default: 0.
 	DB int `yaml:"db" json:"db" koanf:"db" mapstructure:"db" env:"DB"`
-	// Username and Password log in at the server. No error and no log holds the
+	// Username and Password log in to the server. Errors and logs never include the
 	// password.
 	Username string        `yaml:"username" json:"username" koanf:"username" mapstructure:"username" env:"USERNAME"`
 	Password secret.String `yaml:"password" json:"password" koanf:"password" mapstructure:"password" env:"PASSWORD"`
-	// SentinelUsername and SentinelPassword log in at the Sentinels.
+	// SentinelUsername and SentinelPassword log in to the Sentinels.
 	SentinelUsername string        `yaml:"sentinel_username" json:"sentinel_username" koanf:"sentinel_username" mapstructure:"sentinel_username" env:"SENTINEL_USERNAME"`
 	SentinelPassword secret.String `yaml:"sentinel_password" json:"sentinel_password" koanf:"sentinel_password" mapstructure:"sentinel_password" env:"SENTINEL_PASSWORD"`
-	// TLS encrypts, with the host's certificate authorities. Default: false.
+	// TLS encrypts connections and verifies servers with the host's certificate
+	// authorities. Default: false.
 	TLS bool `yaml:"tls" json:"tls" koanf:"tls" mapstructure:"tls" env:"TLS"`
-	// PoolSize bounds the connections to each node. Default: 10 for each CPU.
+	// PoolSize is the maximum number of connections to each node. Default: 10 per CPU.
 	PoolSize int `yaml:"pool_size" json:"pool_size" koanf:"pool_size" mapstructure:"pool_size" env:"POOL_SIZE"`
-	// ConnectTimeout bounds the making of one connection, and the ping at start.
+	// ConnectTimeout bounds each attempt to connect, and the ping at the start.
 	// Default: 5s.
 	ConnectTimeout time.Duration `yaml:"connect_timeout" json:"connect_timeout" koanf:"connect_timeout" mapstructure:"connect_timeout" env:"CONNECT_TIMEOUT"`
-	// Timeout bounds the reading and the writing of one command. It must be well below
-	// the interval of renewals, which is 10 s by default. Default: 2s.
+	// Timeout bounds both the write of a command and the read of its reply. Keep it well
+	// below the interval of renewals, which is 10 s by default. Default: 2s.
 	Timeout time.Duration `yaml:"timeout" json:"timeout" koanf:"timeout" mapstructure:"timeout" env:"TIMEOUT"`
 }
 
-// IsZero reports whether nothing at all is configured.
+// IsZero reports whether no field is set.
 func (c Config) IsZero() bool {
 	if len(c.Addrs) == 0 {
 		c.Addrs = nil // an empty list in a file
@@ -54,15 +55,15 @@ func (c Config) IsZero() bool {
 	return reflect.ValueOf(c).IsZero()
 }
 
-// WithDefaults returns c with its zero fields filled in; Addrs has no default, and
-// PoolSize has that of go-redis.
+// WithDefaults returns c with defaults for its zero fields, except Addrs, which has none,
+// and PoolSize, whose default go-redis sets.
 func (c Config) WithDefaults() Config {
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 5*time.Second)
 	c.Timeout = cmp.Or(c.Timeout, 2*time.Second)
 	return c
 }
 
-// Validate reports every fault of c, defaults filled in, in one error, or nil.
+// Validate returns one error with every fault of c, or nil. It applies defaults first.
 func (c Config) Validate() error {
 	c = c.WithDefaults()
 	var errs []error
@@ -73,10 +74,10 @@ func (c Config) Validate() error {
 		fault("addrs is empty: set the host:port of the server, of the nodes of the cluster or of the Sentinels")
 	}
 	for i, addr := range c.Addrs {
-		// What is no address is not shown: it may hold a password.
+		// Do not show an invalid address: it may include a password.
 		switch {
 		case strings.Contains(addr, "@") || strings.Contains(addr, "://"):
-			fault("addrs[%d] is a URL: set host:port, and username, password, db and tls by their own fields", i)
+			fault("addrs[%d] is a URL: set host:port, and set username, password, db and tls in their own fields", i)
 		case !isAddr(addr):
 			fault("addrs[%d] is not host:port: set one such as 127.0.0.1:6379", i)
 		}
@@ -88,7 +89,7 @@ func (c Config) Validate() error {
 		fault("db %d is negative: set 0 or above", c.DB)
 	}
 	if c.DB > 0 && c.kind() == kindCluster {
-		fault("db %d: a cluster has database 0 only: set 0", c.DB)
+		fault("db %d does not exist in a cluster: set 0", c.DB)
 	}
 	if c.Master == "" && (c.SentinelUsername != "" || c.SentinelPassword != "") {
 		fault("sentinel_username and sentinel_password are set without master: set master to the name that the Sentinels watch")

@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzAddr: an address that is a URL shows no password when it is refused, and none is
-// taken for host:port.
+// FuzzAddr checks that a URL is refused as an address, and that the error shows no password.
 func FuzzAddr(f *testing.F) {
 	const secret = "hunter2Geheim"
 	for _, s := range [][2]string{{"redis://:", "@127.0.0.1:6379/0"}, {"rediss://app:", "@h:1"}, {"app:", "@h:6379"}, {"", "@[::1]:6379"}, {"unix://", "@/run/redis.sock"}, {"%zz", "@"}} {

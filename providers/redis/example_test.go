@@ -9,7 +9,7 @@ import (
 	"github.com/snowlease/snowlease/providers/redis"
 )
 
-// Without fx. The server is one for tests.
+// Open is for applications without fx. This example runs a server for tests.
 func ExampleOpen() {
 	server := miniredis.NewMiniRedis()
 	if err := server.Start(); err != nil {

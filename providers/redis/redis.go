@@ -7,8 +7,9 @@
 //		idworker.Module, ...
 //	)
 //
-// The client is set up as leases need it: contexts bound every command, and nothing is
-// read from replicas. Do not use it where the application opens its client already.
+// The client has the settings that leases need: contexts bound every command, and it never
+// reads from replicas. Do not use the package in an application that already opens its
+// client.
 package redis
 
 import (
@@ -35,16 +36,15 @@ type Params struct {
 	Logger    *slog.Logger `optional:"true"`
 }
 
-// New returns a client for p.Config, which connects when the application starts. The
-// start fails when Redis does not answer; the client is closed when the application
-// stops, after everything that was built on it has stopped, so after its worker id
-// has been given back.
+// New returns a client for p.Config, which connects when the application starts. The start
+// fails if Redis does not answer. The stop closes the client after everything built on it
+// has stopped, so after the worker id is given back.
 func New(p Params) (redis.UniversalClient, error) {
 	client, err := newClient(p.Config)
 	if err != nil {
 		return nil, err
 	}
-	// Two hooks: fx runs no OnStop of a hook whose own OnStart has failed.
+	// These are two hooks, since fx skips the OnStop of a hook whose OnStart failed.
 	p.Lifecycle.Append(fx.StopHook(client.Close))
 	p.Lifecycle.Append(fx.StartHook(func(ctx context.Context) error {
 		if err := ping(ctx, p.Config, client); err != nil {
@@ -58,8 +58,8 @@ func New(p Params) (redis.UniversalClient, error) {
 	return client, nil
 }
 
-// Open returns a client for c that has pinged within ctx and the connect timeout,
-// without fx. The caller closes it.
+// Open returns a client for c without fx, after a ping within ctx and the connect timeout.
+// The caller must close it.
 func Open(ctx context.Context, c Config) (redis.UniversalClient, error) {
 	client, err := newClient(c)
 	if err != nil {
@@ -82,12 +82,12 @@ func newClient(c Config) (redis.UniversalClient, error) {
 		SentinelUsername: c.SentinelUsername, SentinelPassword: string(c.SentinelPassword),
 		PoolSize: c.PoolSize, DialTimeout: c.ConnectTimeout,
 		ReadTimeout: c.Timeout, WriteTimeout: c.Timeout,
-		// Off by default in go-redis: a deadline would not reach the socket then, and a
-		// renewal could outlast its lease.
+		// Without this, go-redis ignores deadlines of contexts at the socket, and a renewal
+		// could outlast its lease.
 		ContextTimeoutEnabled: true,
 	}
 	if c.TLS {
-		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} // the name is that of each address
+		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} // go-redis sets the server name for each address
 	}
 	return redis.NewUniversalClient(o), nil
 }
@@ -99,9 +99,9 @@ func ping(ctx context.Context, c Config, client redis.UniversalClient) error {
 	if err == nil {
 		return nil
 	}
-	what := "that it runs and can be reached there, and username, password, db and tls"
+	what := "that it runs and is reachable at this address, and username, password, db and tls"
 	if c.Master != "" {
-		what = fmt.Sprintf("that the Sentinels run and can be reached there and watch %q, and the usernames, passwords, db and tls", c.Master)
+		what = fmt.Sprintf("that the Sentinels run, are reachable at these addresses and watch %q, and the usernames, passwords, db and tls", c.Master)
 	}
 	return fmt.Errorf("providers: %s at %s: cannot connect: %w: check %s in redis", c.kind(), strings.Join(c.Addrs, ", "), err, what)
 }

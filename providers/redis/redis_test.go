@@ -58,7 +58,7 @@ func TestOpen(t *testing.T) {
 
 	_, err = Open(t.Context(), Config{Addrs: []string{srv.Addr()}, Username: "app", Password: "wrong-word"})
 	require.ErrorContains(t, err, "WRONGPASS")
-	require.ErrorContains(t, err, "check that it runs and can be reached there, and username, password")
+	require.ErrorContains(t, err, "check that it runs and is reachable at this address, and username, password")
 	require.NotContains(t, err.Error(), "wrong-word")
 
 	ended, cancel := context.WithCancel(t.Context())

@@ -1,12 +1,15 @@
-// Package secret keeps passwords of a configuration out of logs: a String prints stars
-// wherever the configuration it is part of is printed, logged or encoded as text.
+// Package secret keeps passwords of a configuration out of logs. A String prints as stars
+// when the configuration is printed, logged or encoded as text.
 //
 //	redis.Config{Addrs: addrs, Password: secret.String(os.Getenv("REDIS_PASSWORD"))}
 //
-// It is no protection against code that asks for the text: convert a String to a
-// string to read it. fmt does not ask the type of an unexported field, so keep
-// configurations in exported ones; nor where the verb is wrong for a value, as %w and
-// %p are for a configuration, which go vet finds. Package encoding/gob encodes the text.
+// Convert a String to a string to read the text. The text is shown in three cases:
+//
+//   - fmt prints it if the String, or a struct around it, is in an unexported field. Keep
+//     configurations in exported fields.
+//   - fmt prints it for a wrong verb, such as %w or %p for a configuration. go vet reports
+//     these.
+//   - Package encoding/gob encodes it.
 package secret
 
 import (
@@ -15,7 +18,7 @@ import (
 	"log/slog"
 )
 
-// String is a text that is not to be shown. Decoders read it as they read a string.
+// A String is a text that must not be shown. Decoders read it like a string.
 type String string
 
 var (
@@ -25,7 +28,7 @@ var (
 
 const stars = "***"
 
-// shown tells no more of s than whether it is empty.
+// shown returns stars, or "" if s is empty.
 func (s String) shown() string {
 	if s == "" {
 		return ""
@@ -33,10 +36,10 @@ func (s String) shown() string {
 	return stars
 }
 
-// String returns stars, or nothing where s is empty.
+// String returns "***", or "" if s is empty.
 func (s String) String() string { return s.shown() }
 
-// Format prints what String returns, quoted for %q and %#v, whatever the verb.
+// Format prints what String returns for every verb, in quotes for %q and %#v.
 func (s String) Format(f fmt.State, verb rune) {
 	if verb == 'q' || verb == 'v' && f.Flag('#') {
 		fmt.Fprintf(f, "%q", s.shown())
@@ -48,6 +51,6 @@ func (s String) Format(f fmt.State, verb rune) {
 // LogValue returns what String returns.
 func (s String) LogValue() slog.Value { return slog.StringValue(s.shown()) }
 
-// MarshalText returns what String returns, for JSON, YAML and the like: what is encoded
-// cannot be decoded again.
+// MarshalText returns what String returns, for JSON, YAML and similar encodings. Decoding
+// does not restore the text.
 func (s String) MarshalText() ([]byte, error) { return []byte(s.shown()), nil }

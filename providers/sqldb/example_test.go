@@ -9,7 +9,7 @@ import (
 	"github.com/snowlease/snowlease/providers/sqlite"
 )
 
-// Without fx, with the two drivers that this program links.
+// Open is for applications without fx. This program links two drivers.
 func ExampleOpen() {
 	ctx := context.Background()
 	db, err := sqldb.Open(ctx, sqldb.Config{Driver: "sqlite", DSN: ":memory:"}, nil, mysql.Driver(), sqlite.Driver())

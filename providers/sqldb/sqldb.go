@@ -1,6 +1,6 @@
-// Package sqldb opens a *gorm.DB from configuration, with the drivers that it is
-// given: it links none itself. It is for applications that link one database; those
-// that let the configuration choose use package providers.
+// Package sqldb opens a *gorm.DB from configuration, with the drivers that the application
+// passes. It links no driver itself. Use package providers instead if the configuration
+// should choose among all drivers.
 //
 //	fx.New(
 //		fx.Supply(sqldb.Config{Driver: "mysql", DSN: dsn}),
@@ -8,7 +8,7 @@
 //		idworker.Module, ...
 //	)
 //
-// Do not use it where the application opens its *gorm.DB already.
+// Do not use it in an application that already opens its *gorm.DB.
 package sqldb
 
 import (
@@ -24,38 +24,37 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// A Driver opens one kind of database. Packages mysql, postgres and sqlite have one
-// each.
+// A Driver opens one kind of database. Packages mysql, postgres and sqlite each have one.
 type Driver struct {
-	// Name is what Config.Driver says.
+	// Name is the value of Config.Driver that selects the driver.
 	Name string
-	// Form shows a DSN in an error, and Hint what to look at when the database does
-	// not answer.
+	// Form is an example of a DSN for errors. Hint says what to check if the database
+	// does not answer.
 	Form, Hint string
-	// Open reads a DSN. It does no more I/O than gorm.Open cannot do without, which
-	// ctx bounds. Its errors show no part of the DSN but the address.
+	// Open parses a DSN. It does only the I/O that gorm.Open needs, within ctx. Its
+	// errors show no part of the DSN but the address.
 	Open func(ctx context.Context, dsn string, connect time.Duration) (Target, error)
-	// Busy tells errors that pass by themselves: the database is opened and pinged
-	// again then, within the connect timeout. nil: there are none.
+	// Busy reports whether an error is temporary. The database is then opened and pinged
+	// again until the connect timeout. A nil Busy means that no error is.
 	Busy func(error) bool
 }
 
-// A Target is a database that a Driver has found in a DSN.
+// A Target is the database that a DSN names.
 type Target struct {
-	// Address names the database for people: no user, no password, no parameters.
+	// Address names the database for people, without user, password and parameters.
 	Address string
-	// Dialector opens it. It is one with a DSN and not with a connection, which lets
-	// package dbseq renew leases on a connection of its own.
+	// Dialector opens the database. It has a DSN, not a connection, so that package dbseq
+	// can renew leases on its own connection.
 	Dialector gorm.Dialector
-	// Single is set where every connection is another database (SQLite in memory):
-	// there is one connection then, and it is kept.
+	// Single is set if every connection is a separate database (SQLite in memory). The
+	// pool then has one connection and never closes it.
 	Single bool
-	// Err says why the database did not answer while Open needed it.
+	// Err is the error of a database that did not answer Open.
 	Err error
 }
 
-// Params are what the constructor of New takes from fx. Logger is optional: without
-// one GORM logs nothing.
+// Params are what the constructor of New takes from fx. Without a Logger GORM logs
+// nothing.
 type Params struct {
 	fx.In
 
@@ -64,25 +63,25 @@ type Params struct {
 	Logger    *slog.Logger `optional:"true"`
 }
 
-// New returns a constructor for fx.Provide that opens the database of Params.Config
-// with one of the drivers. The start of the application fails when the database does
-// not answer; the pool is closed when the application stops, after everything that
-// was built on it has stopped, so after its worker id has been given back.
+// New returns a constructor for fx.Provide that opens the database of Params.Config with
+// one of the drivers. The start of the application fails if the database does not answer.
+// The stop closes the pool after everything built on it has stopped, so after the worker
+// id is given back.
 func New(drivers ...Driver) func(Params) (*gorm.DB, error) {
 	return func(p Params) (*gorm.DB, error) {
 		db, ping, err := open(context.Background(), p.Config, p.Logger, drivers)
 		if err != nil {
 			return nil, err
 		}
-		// Two hooks: fx runs no OnStop of a hook whose own OnStart has failed.
+		// These are two hooks, since fx skips the OnStop of a hook whose OnStart failed.
 		p.Lifecycle.Append(fx.StopHook(func() error { return Close(db) }))
 		p.Lifecycle.Append(fx.StartHook(ping))
 		return db, nil
 	}
 }
 
-// Open opens the database of c with one of the drivers and pings it within ctx and
-// the connect timeout, without fx. The caller closes it by Close. log may be nil.
+// Open opens the database of c with one of the drivers, without fx, and pings it within
+// ctx and the connect timeout. The caller must close it with Close. log may be nil.
 func Open(ctx context.Context, c Config, log *slog.Logger, drivers ...Driver) (*gorm.DB, error) {
 	db, ping, err := open(ctx, c, log, drivers)
 	if err != nil {
@@ -119,7 +118,7 @@ func open(ctx context.Context, c Config, log *slog.Logger, drivers []Driver) (*g
 	defer cancel()
 	t, err := d.Open(bounded, string(c.DSN), c.ConnectTimeout)
 	if err != nil {
-		return nil, nil, fmt.Errorf("providers: db.dsn is no %s DSN (%w): write it like %s", d.Name, err, d.Form)
+		return nil, nil, fmt.Errorf("providers: db.dsn is not a %s DSN (%w): write it like %s", d.Name, err, d.Form)
 	}
 	unreachable := func(err error) error {
 		return fmt.Errorf("providers: %s at %s: cannot connect: %w: check %s", d.Name, t.Address, err, d.Hint)
@@ -130,10 +129,10 @@ func open(ctx context.Context, c Config, log *slog.Logger, drivers []Driver) (*g
 	var db *gorm.DB
 	err = d.patiently(bounded, func() (err error) {
 		db, err = gorm.Open(t.Dialector, &gorm.Config{
-			// An application whose configuration chooses the driver cannot tell one
-			// driver's "duplicate key" from another's: gorm.ErrDuplicatedKey it can.
+			// An application whose configuration chooses the driver needs errors that do
+			// not depend on it, such as gorm.ErrDuplicatedKey.
 			TranslateError: true,
-			// Pinged below, within a context.
+			// ping does so below, within a context.
 			DisableAutomaticPing: true,
 			Logger:               gormLogger(log, c.SlowQuery),
 		})
@@ -196,8 +195,7 @@ func choose(name string, drivers []Driver) (Driver, error) {
 	return Driver{}, fmt.Errorf("providers: db.driver %q is not linked into this program: set one of: %s", name, strings.Join(linked, ", "))
 }
 
-// gormLogger logs failed and slow statements without their values, which may be
-// anyone's data.
+// gormLogger logs failed and slow statements, without their values, which may be private.
 func gormLogger(log *slog.Logger, slow time.Duration) logger.Interface {
 	if log == nil {
 		return logger.Discard

@@ -8,7 +8,7 @@ import (
 	"github.com/snowlease/snowlease/providers/sqlite"
 )
 
-// An application that links this driver alone.
+// This application links only the driver of SQLite.
 func Example() {
 	fx.New(
 		fx.Supply(sqldb.Config{Driver: "sqlite", DSN: "orders.db"}),

@@ -1,19 +1,17 @@
-// Package sqlite lets an application open a SQLite file from configuration, without
-// cgo and without another SQL driver. See package sqldb for how, package providers for
-// all drivers at once.
+// Package sqlite opens a SQLite file from configuration. It uses no cgo and links no other
+// SQL driver. See package sqldb for its use, and package providers for all drivers at once.
 //
-// A DSN is a path, or a URI that begins with "file:", with the parameters of
-// modernc.org/sqlite:
+// A DSN is a path or a "file:" URI, with the parameters of modernc.org/sqlite:
 //
 //	data/orders.db
 //	file:data/orders.db?_pragma=synchronous(1)
 //
-// Unless the DSN sets them, the journal is in WAL mode, a locked database is waited for
-// (busy_timeout 5 s) and transactions begin as writers (_txlock=immediate): without
-// these, processes and goroutines that write at once fail with SQLITE_BUSY.
+// The package sets three parameters unless the DSN does: the journal in WAL mode,
+// busy_timeout of 5 s, and _txlock=immediate. Without them, concurrent writers fail with
+// SQLITE_BUSY.
 //
-// A database in memory is for tests: it has one connection, which everything shares,
-// and a second use within a transaction waits for ever.
+// A database in memory is for tests. It has one connection, so using the *gorm.DB within a
+// transaction waits forever.
 package sqlite
 
 import (
@@ -32,21 +30,20 @@ import (
 // Module provides a *gorm.DB on SQLite from a sqldb.Config.
 var Module = fx.Module("sqlite", fx.Provide(sqldb.New(Driver())))
 
-// Driver returns the driver with the name sqlite, for sqldb.New and sqldb.Open. The
-// file is opened, and made where it is missing, by the constructor; its folder must
-// exist.
+// Driver returns the driver named sqlite, for sqldb.New and sqldb.Open. The constructor
+// opens the file and creates it if it does not exist. Its folder must exist.
 func Driver() sqldb.Driver {
 	return sqldb.Driver{
 		Name: "sqlite",
 		Form: "data/orders.db or file:data/orders.db?_pragma=busy_timeout(5000)",
-		Hint: "that the folder of the file exists and may be written to, and the parameters in db.dsn",
+		Hint: "that the folder of the file exists and is writable, and the parameters in db.dsn",
 		Open: open,
 		Busy: busy,
 	}
 }
 
-// busy: another process has the file for itself for a moment. The change to WAL, which
-// the first connection to a new file makes, does not wait for the busy_timeout.
+// busy reports whether another process has locked the file. The first connection to a new
+// file switches it to WAL, and SQLite does not apply busy_timeout to that.
 func busy(err error) bool {
 	const sqliteBusy, primary = 5, 0xff
 	var e interface{ Code() int }
@@ -56,15 +53,15 @@ func busy(err error) bool {
 func open(_ context.Context, dsn string, _ time.Duration) (sqldb.Target, error) {
 	path, query, _ := strings.Cut(dsn, "?")
 	if !IsPath(path) {
-		return sqldb.Target{}, errors.New("it is no path of a file")
+		return sqldb.Target{}, errors.New("it is not the path of a file")
 	}
 	set, err := url.ParseQuery(query)
 	if err != nil {
-		return sqldb.Target{}, errors.New("its parameters cannot be read")
+		return sqldb.Target{}, errors.New("its parameters cannot be parsed")
 	}
 	name := strings.TrimPrefix(path, "file:")
-	// Another connection would see another database; vfs=memdb is one for all that
-	// name it.
+	// Each connection would have its own database. This is not so with vfs=memdb, whose
+	// databases are shared by name.
 	memory := name == "" || strings.Contains(name, ":memory:") || set.Get("mode") == "memory"
 	params := defaults(set, memory)
 	if query != "" {
@@ -76,15 +73,15 @@ func open(_ context.Context, dsn string, _ time.Duration) (sqldb.Target, error) 
 	return sqldb.Target{Address: name, Dialector: sqlite.Open(path), Single: memory}, nil
 }
 
-// IsPath reports whether a DSN can name a file. That of another database does not: a file
-// would be made, named after its password.
+// IsPath reports whether a DSN can name a file. It is false for DSNs of other databases,
+// since SQLite would create a file with the password in its name.
 func IsPath(dsn string) bool {
 	path, _, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
 	_, login, _ := strings.Cut(path, ":")
 	return !strings.Contains(path, "://") && !strings.Contains(login, "@") && !strings.Contains(path, "password=")
 }
 
-// defaults returns the parameters that are added to those set.
+// defaults returns the parameters to add to those in set.
 func defaults(set url.Values, memory bool) []string {
 	var add []string
 	has := func(pragma string) bool {

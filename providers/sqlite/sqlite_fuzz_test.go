@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzDSN: parameters are only added, so that the file and what was set of it stay.
+// FuzzDSN checks that parameters are only added: the file and given parameters stay.
 func FuzzDSN(f *testing.F) {
 	for _, dsn := range []string{"data/orders.db", "file:data/orders.db?_pragma=synchronous(1)", ":memory:", "file:x?mode=memory", "file:/x?mode=ro", "", "?", "a?%zz", "a??b", "a?_pragma=busy_timeout(1)&_txlock=deferred", "a?vfs=memdb&", "a?immutable=1#f"} {
 		f.Add(dsn)

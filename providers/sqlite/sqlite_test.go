@@ -50,7 +50,7 @@ func openDB(t *testing.T, dsn string) *gorm.DB {
 	return db
 }
 
-// Two pools write at once, each statement and transaction succeeds.
+// When two pools write concurrently, every statement and transaction succeeds.
 func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
@@ -101,11 +101,11 @@ func TestMemory(t *testing.T) {
 func TestUnreadableParameters(t *testing.T) {
 	t.Parallel()
 	_, err := open(t.Context(), "a.db?x=%zz", time.Second)
-	require.ErrorContains(t, err, "its parameters cannot be read")
+	require.ErrorContains(t, err, "its parameters cannot be parsed")
 }
 
-// Another process has the file for itself when this one comes, and does not wait as
-// long as the pragma would: the ping does.
+// Another process has locked the file. The pragma fails at once, but the ping waits for
+// the lock.
 func TestFileThatAnotherHasForAMoment(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "app.db")

@@ -11,8 +11,8 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// BenchmarkSequence is the cost of an id from a Redis on this host. The layout has
-// more ids than can be asked for.
+// BenchmarkSequence measures an id from a Redis on this host. The layout has more ids
+// than the benchmark can request.
 func BenchmarkSequence(b *testing.B) {
 	client := redistest.NewReal(b).Admin
 	at := func(prefetch int64) *counter.Counter {

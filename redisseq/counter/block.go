@@ -10,25 +10,25 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A block is values that follow each other, reserved by one call.
+// A block is a run of consecutive values that one call reserved.
 //
-// cur is used first, next after it: blocks are used in the order in which they were
-// reserved. A block is retired before another takes its place, so that whoever still
-// sees it takes nothing of it any more and values rise.
+// Blocks are used in the order in which they were reserved: first cur, then next. A
+// block is retired before it is replaced, so that a caller that still sees it takes no
+// more values from it. Thus values rise.
 type block struct {
 	first, n int64
 	born     time.Duration
-	used     atomic.Int64 // of n; more where callers came too late
+	used     atomic.Int64 // above n if callers came too late
 }
 
 // A flight is a reservation that callers wait for.
 type flight struct {
 	n    int64
-	err  error // to be read when done is closed
+	err  error // valid when done is closed
 	done chan struct{}
 }
 
-// grab takes up to want values of the current block: none where it is used up or old.
+// grab takes up to want values from the current block, or none if it is used up or old.
 func (c *Counter) grab(want int64) (first, n int64) {
 	b := c.cur.Load()
 	if b.n == 0 || c.old(b) {
@@ -46,7 +46,7 @@ func (c *Counter) grab(want int64) (first, n int64) {
 
 func (c *Counter) old(b *block) bool { return c.mono()-b.born > c.cfg.MaxAge }
 
-// refill returns when there may be values to grab, or why there are none.
+// refill waits until there may be values to grab, or returns why there are none.
 func (c *Counter) refill(ctx context.Context, want int64) error {
 	c.mu.Lock()
 	if c.state != nil || c.turn() {
@@ -72,8 +72,8 @@ func (c *Counter) refill(ctx context.Context, want int64) error {
 	}
 }
 
-// turn puts next in the place of a block that is used up or old, and reports whether
-// there may be values to grab: next may be old too.
+// turn replaces a block that is used up or old with next. It reports whether there may
+// be values to grab; next may be old too.
 func (c *Counter) turn() bool {
 	b := c.cur.Load()
 	if b.used.Load() < b.n && !c.old(b) {
@@ -89,20 +89,20 @@ func (c *Counter) turn() bool {
 	return true
 }
 
-// retire lets nobody take anything of b any more.
+// retire ends the use of b.
 func (c *Counter) retire(b *block) {
 	c.used += min(b.used.Swap(math.MaxInt64/2), b.n)
 }
 
-// drop forgets all that was reserved and not issued.
+// drop discards all values that were reserved and not issued.
 func (c *Counter) drop() {
 	c.retire(c.cur.Load())
 	c.cur.Store(&block{})
 	c.next = nil
 }
 
-// prefetch reserves the next block in the background, unless it would be of one id,
-// which is fetched when it is asked for: so an id at a low rate is as fresh as can be.
+// prefetch reserves the next block in the background, unless that would have one value.
+// A single value is fetched when it is needed, so that ids are fresh at a low rate.
 func (c *Counter) prefetch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,14 +114,14 @@ func (c *Counter) prefetch() {
 	}
 }
 
-// launch has values reserved by the goroutine, which has nothing else to do.
+// launch asks reserveAhead, which is idle, for n values.
 func (c *Counter) launch(n int64) *flight {
 	c.flight = &flight{n: n, done: make(chan struct{})}
 	c.asked <- c.flight
 	return c.flight
 }
 
-// adapt sets the size of a block by the use of ids since it was set before.
+// adapt sets the size of a block by the ids used since the last adapt.
 func (c *Counter) adapt() int64 {
 	now, used := c.mono(), c.issued()
 	c.size = blockSize(c.size, used-c.sizedAt, now-c.sized, c.cfg.MaxAge/8, c.cfg.Prefetch)
@@ -129,26 +129,26 @@ func (c *Counter) adapt() int64 {
 	return c.size
 }
 
-// blockSize returns how many ids are used within cover at the rate of used within in,
-// at most eight times what a block had, so that a burst is followed by degrees.
+// blockSize returns how many ids are used within cover at the rate of used per in. The
+// result is at most 8*size, so that a burst raises it gradually.
 func blockSize(size, used int64, in, cover time.Duration, limit int64) int64 {
 	ids := float64(used) * float64(cover) / float64(max(in, 1))
 	return max(1, min(int64(min(ids, maxCall)), 8*size, limit))
 }
 
-// issued counts the ids issued. The caller holds mu.
+// issued returns the number of ids issued. The caller holds mu.
 func (c *Counter) issued() int64 {
 	b := c.cur.Load()
 	return c.direct.Load() + c.used + min(b.used.Load(), b.n)
 }
 
-// lookTime is how often Redis is asked whether it is well, where the last call failed:
-// who asks for no ids before Err is nil would wait forever. A quarantine while the clock
-// is behind ends in time only where the script runs more than once a second.
+// lookTime is how often Redis is probed after a call has failed, so that Err recovers
+// even if no ids are requested. While the clock is behind, a quarantine ends in time only
+// if the script runs more than once a second.
 const lookTime = 500 * time.Millisecond
 
-// reserveAhead makes the reservations that launch asks for, one at a time, for as long
-// as ctx.
+// reserveAhead makes the reservations that launch asks for, one at a time, until ctx
+// ends.
 func (c *Counter) reserveAhead(ctx context.Context) {
 	defer close(c.ended)
 	look := time.NewTicker(lookTime)
@@ -163,12 +163,12 @@ func (c *Counter) reserveAhead(ctx context.Context) {
 			c.land(f, &block{first: first, n: n, born: c.mono()}, copies, err)
 		case <-look.C:
 			if c.doubt.Swap(false) || c.outcome.Load().err != nil {
-				_, _, _ = c.source(ctx, 0) // Err tells
+				_, _, _ = c.source(ctx, 0) // sets the outcome
 			}
 		case <-ctx.Done():
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if c.flight != nil { // asked for before Close, and not heard of
+			if c.flight != nil { // launched before Close
 				c.flight.err = snowflake.ErrStopped
 				close(c.flight.done)
 			}
@@ -177,8 +177,8 @@ func (c *Counter) reserveAhead(ctx context.Context) {
 	}
 }
 
-// land ends a flight. What was reserved for a process that was copied meanwhile is not
-// used.
+// land ends a flight. It drops values if Reset was called since the launch, because a
+// copy of the process may have received them too.
 func (c *Counter) land(f *flight, b *block, copies int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A giver reserves values as Redis does, and remembers when.
+// A giver reserves values as Redis does, and records when.
 type giver struct {
 	mu     sync.Mutex
 	now    atomic.Int64
@@ -28,7 +28,7 @@ type giver struct {
 	blocks []lot
 }
 
-// A lot is what one call gave.
+// A lot is the values of one call.
 type lot struct {
 	first, n int64
 	born     time.Duration
@@ -86,7 +86,7 @@ func given(t testing.TB, g *giver, cfg Config) *Counter {
 	return s
 }
 
-// FuzzSequence does what callers, Redis and time may do to the blocks of a Sequence.
+// FuzzSequence runs random actions of callers, Redis and clock on blocks.
 func FuzzSequence(f *testing.F) {
 	f.Add([]byte{0, 8, 16, 10, 18, 255, 0, 0, 0, 0})
 	f.Add([]byte{250, 3, 0, 4, 0, 250, 5, 2, 6, 0, 7, 250, 0})
@@ -162,8 +162,8 @@ func fuzzSequence(t *testing.T, data []byte) {
 	require.Zero(t, id)
 }
 
-// TestSequenceBlocksAreShared: many callers of one Sequence get what was given, each
-// once, rising for each of them.
+// TestSequenceBlocksAreShared: many callers of one Counter get each value once, in rising
+// order for each caller.
 func TestSequenceBlocksAreShared(t *testing.T) {
 	t.Parallel()
 	var g giver
@@ -197,8 +197,8 @@ func TestSequenceBlocksAreShared(t *testing.T) {
 	require.Equal(t, int64(len(ids)), st.Issued)
 }
 
-// TestSequenceResetDuringAReservation: what was asked for before Reset may have been
-// given to a copy of the process as well.
+// TestSequenceResetDuringAReservation: values requested before Reset may have been given
+// to a copy of the process too.
 func TestSequenceResetDuringAReservation(t *testing.T) {
 	t.Parallel()
 	var g giver
@@ -223,7 +223,7 @@ func TestSequenceResetDuringAReservation(t *testing.T) {
 	case <-asked:
 		answer <- struct{}{}
 	case id := <-ids:
-		t.Fatalf("%d was issued, which was asked for before Reset", id)
+		t.Fatalf("%d was issued, but it was requested before Reset", id)
 	}
 	require.Equal(t, s.id(2), <-ids)
 }

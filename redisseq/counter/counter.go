@@ -2,7 +2,7 @@ package counter
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"errors"
 	"math"
 	"sync"
@@ -17,62 +17,71 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-//go:embed counter.lua
-var counterLua string
+//go:embed *.lua
+var files embed.FS
 
-var script = conn.Lua(counterLua)
+var script = conn.Lua(files, "counter.lua")
 
-// A Counter issues ids whose tick and sequence are counted in Redis, so that any
-// number of processes share one worker number. All methods are safe for concurrent
-// use. Choose it where ids must rise across processes, or where there are more
-// processes than worker ids; a snowflake.Generator, which needs no round trip, is
-// many times faster and goes on while Redis is away.
+// A Counter issues ids whose tick and sequence are counted in Redis, so that any number
+// of processes can share one worker number. All methods are safe for concurrent use.
+//
+// Use it if ids must rise across processes, or if there are more processes than worker
+// ids. Otherwise use a snowflake.Generator with a lease: it needs no round trip, is many
+// times faster, and continues during an outage of Redis.
 //
 // # Order
 //
-// With Prefetch 1 each call is one call of a script: an id that is asked for after
-// another has been returned, by any process, is greater. Else a process reserves
-// blocks of ids ahead, by one call each and in the background, of a size that follows
-// its rate; ids rise within the process, and across processes to MaxAge.
+// With Prefetch 1, each call runs a script once. An id requested after another was
+// returned, by any process, is greater.
+//
+// Otherwise a process reserves blocks of ids in the background, one call each. Their size
+// follows its rate. Ids rise within the process; across processes they can be out of
+// order by up to MaxAge.
 //
 // # Uniqueness
 //
-// One key, snowlease:{ns}:sequence, without a TTL, holds the last id's place; the
-// script reserves above it, within a lead of MaxAhead over the clock of Redis (TIME).
-// No id is given twice:
+// The key snowlease:{ns}:sequence, which has no TTL, holds the tick and sequence of the
+// last id. The script reserves above it, up to MaxAhead above the clock of Redis (TIME).
+// Ids do not repeat:
 //
-//   - A reply that is lost, and a block that is not used up, are skipped.
-//   - A clock that is set back changes nothing: ids go on above the last one, and may
-//     use up ticks at half the pace of the clock until it has caught up.
-//   - A key that is lost, and a Redis that has restarted or failed over (its run_id
-//     or master_replid changed) or that knows less than a caller was given: all that may
-//     have been forgotten lies at most MaxAhead, one tick and Skew above the clock of the
-//     loss, and ids go on above that as soon as the lead reaches so far, which takes Skew
-//     and up to a tick, about 2 c. Callers go on meanwhile with what they have reserved,
-//     for MaxAge at most. A namespace that is used for the first time waits as well. So a
-//     Redis needs no persistence for this, and an asynchronous failover costs no id
-//     twice. The ids after a loss lie MaxAhead above the clock, as after a burst; ExactTimes
-//     has them wait.
+//   - After a lost reply, or with a block that is not used up, ids are skipped.
+//   - If the clock is set back, ids continue above the last one. They may use up ticks at
+//     half the pace of the clock until it has caught up.
+//   - A loss is a missing key, a restart, a failover (run_id or master_replid changes), or
+//     a Redis that knows less than a caller was given. All forgotten ids lie at most
+//     MaxAhead, one tick and Skew above the clock of the loss, and new ids above that. They
+//     start after Skew and up to a tick, about 2 s by default. Meanwhile callers continue
+//     with reserved ids, for at most MaxAge.
 //
-// Not covered: two masters that take writes at once, but for redisseq.WithWaitReplicas, which a
-// Counter heeds for every reservation; a clock that is set back by more
-// than Skew, and a loss of the records that tell so before ids are level with the clock
-// again, which takes twice as long as it was set back by; another source of ids
-// with the same layout and worker number, be it a worker id that a center lends or a
-// Counter of another namespace; with prefetching, a process that is copied with its
-// memory and goes on before it calls Reset.
+// So Redis needs no persistence, and an asynchronous failover repeats no id. A new
+// namespace also waits as after a loss. Ids after a loss lie MaxAhead above the clock, as
+// after a burst; with ExactTimes they wait instead.
+//
+// # Limits
+//
+// The following can repeat ids:
+//
+//   - Two masters that accept writes at once, without redisseq.WithWaitReplicas. A Counter
+//     waits for these replicas with each reservation.
+//   - A clock that is set back by more than Skew, followed by a loss of the records before
+//     ids are level with the clock again. That takes twice as long as the clock was set
+//     back by.
+//   - Another source of ids with the same layout and worker number, such as a worker id
+//     that a center lends, or a Counter of another namespace.
+//   - With prefetching, a process that is copied with its memory and does not call Reset
+//     before it continues.
 type Counter struct {
 	conn    *conn.Conn
-	script  *redis.Script
-	cfg     Config // defaults filled in
+	call    conn.Call // without what differs between calls
+	cfg     Config    // defaults filled in
 	strict  bool
 	seqBits uint
 	tsShift uint
 	seqMask int64
-	worker  int64 // in its place
-	last    int64 // tick that the time field holds
+	worker  int64 // shifted into place
+	last    int64 // greatest tick that the time field holds
 	pin     string
-	args    []any // of the script, that never change
+	args    []any // arguments of the script that never change
 	wall    func() time.Time
 	mono    func() time.Duration
 	source  func(ctx context.Context, n int64) (first, got int64, err error) // reserve
@@ -82,8 +91,8 @@ type Counter struct {
 	given   atomic.Int64 // values that Redis gave
 	direct  atomic.Int64 // ids issued without a block
 	outcome atomic.Pointer[outcome]
-	told    atomic.Int32 // the condition that the log has
-	doubt   atomic.Bool  // a call has ended without an outcome
+	told    atomic.Int32 // the condition last logged
+	doubt   atomic.Bool  // a call ended without an outcome
 	cur     atomic.Pointer[block]
 
 	asked  chan *flight
@@ -91,24 +100,23 @@ type Counter struct {
 	ended  chan struct{} // closed when the goroutine that reserves ahead has ended
 
 	mu      sync.Mutex
-	state   error // why there are no ids, nil: started
+	state   error // nil if started, else ErrNotStarted or ErrStopped
 	cancel  context.CancelFunc
-	next    *block
-	flight  *flight // nil: none
-	copies  int     // Resets
+	next    *block  // nil if none
+	flight  *flight // nil if none
+	copies  int     // calls of Reset
 	short   int64   // ids that callers wait for
-	used    int64   // ids of blocks before cur
-	size    int64   // of the last block
+	used    int64   // ids issued from blocks before cur
+	size    int64   // of a block, set by adapt
 	sized   time.Duration
-	sizedAt int64 // ids issued then
+	sizedAt int64 // ids issued at that time
 }
 
 // An outcome is how the last call ended.
 type outcome struct{ err error }
 
-// New returns a Counter on client, which stays the caller's to close. It does
-// not connect: see Start. Options are those of redisseq.New, and so are the clients that
-// it refuses with redisseq.ErrClient.
+// New returns a Counter on client. It does not connect; Start does. The caller closes
+// client. Options and accepted clients are those of redisseq.New.
 func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Counter, error) {
 	k, err := conn.New(client, opts...)
 	if err != nil {
@@ -120,9 +128,9 @@ func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Co
 	}
 	l, base := cfg.Layout, time.Now()
 	_, last := l.Ticks(0, math.MaxInt64)
-	last = min(last, 1e15) // what scripts read and write exactly
+	last = min(last, 1e15) // scripts are exact up to it
 	c := &Counter{
-		conn: k, script: redis.NewScript(script), cfg: cfg, strict: cfg.Prefetch == 1,
+		conn: k, cfg: cfg, strict: cfg.Prefetch == 1,
 		seqBits: uint(l.SequenceBits), tsShift: uint(l.WorkerBits + l.BusinessBits + l.SequenceBits), seqMask: l.PerTick() - 1,
 		worker: cfg.Worker << (l.BusinessBits + l.SequenceBits), last: last, pin: cfg.pin(),
 		args: []any{
@@ -133,25 +141,31 @@ func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Co
 		asked: make(chan *flight, 1), halted: make(chan struct{}), ended: make(chan struct{}),
 		state: snowflake.ErrNotStarted, size: 1,
 	}
+	key := k.Key(cfg.Namespace, "sequence")
+	c.call = conn.Call{
+		Verb: "sequence of", Name: cfg.Namespace, Script: redis.NewScript(script), Keys: []string{key},
+		Remedy: "give the key " + key + " another prefix if it is not snowlease's; if it is, delete it: a quarantine follows",
+	}
 	c.source = c.reserve
 	c.cur.Store(&block{})
 	c.outcome.Store(&outcome{})
 	return c, nil
 }
 
-// Start makes sure that ids can be issued: it waits within ctx for Redis and for the
-// end of a quarantine, and refuses a Redis whose clock and this host's are further
-// apart than lease.MaxClockError. It reserves nothing. A second Start does nothing.
+// Start waits within ctx until ids can be issued: for Redis, and for the end of a
+// quarantine. It refuses a Redis whose clock differs from this host's by more than
+// lease.MaxClockError. It reserves nothing. A second Start does nothing.
 //
-// Errors: *lease.MismatchError, *lease.ClockError, ErrTimeField, and ErrRunID, ErrVersion,
-// ErrDamaged of package redisseq at once; *lease.QuarantineError where ctx ends before the quarantine: the Counter has
-// started all the same, and issues ids from its end on.
+// These errors are returned at once: *lease.MismatchError, *lease.ClockError,
+// ErrTimeField, and ErrRunID, ErrVersion and ErrDamaged of package redisseq. If ctx ends
+// before a quarantine, Start returns *lease.QuarantineError; the Counter has started, and
+// issues ids when the quarantine ends.
 func (c *Counter) Start(ctx context.Context) error {
 	if state := c.standing(); !errors.Is(state, snowflake.ErrNotStarted) {
 		return state
 	}
 	return c.try(ctx, func(ctx context.Context) error {
-		_, _, err := c.call(ctx, 0, c.wall())
+		_, _, err := c.ask(ctx, 0, c.wall())
 		if err == nil || inQuarantine(err) {
 			c.begin(ctx)
 		}
@@ -181,7 +195,7 @@ func (c *Counter) standing() error {
 	return c.state
 }
 
-// Close ends issuing, for good. What was reserved and not issued is given to nobody.
+// Close stops the Counter for good. It discards ids that were reserved and not issued.
 func (c *Counter) Close() {
 	c.mu.Lock()
 	if errors.Is(c.state, snowflake.ErrStopped) {
@@ -199,8 +213,9 @@ func (c *Counter) Close() {
 	}
 }
 
-// Reset drops the ids that were reserved ahead, in a process that may have been copied
-// with its memory: see idworker.IdWorker.Reset. With Prefetch 1 it has nothing to drop.
+// Reset discards the ids that were reserved ahead. Call it in a process that may have
+// been copied with its memory; see idworker.IdWorker.Reset. With Prefetch 1 there are
+// none.
 func (c *Counter) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -208,11 +223,11 @@ func (c *Counter) Reset() {
 	c.drop()
 }
 
-// NextID returns the next id, which is greater than all that were issued before in
-// this process. It waits up to 2 s for Redis or for the lead of a burst.
+// NextID returns the next id, which is greater than all earlier ones of this process. It
+// waits up to 2 s for Redis, or for the clock if a burst has used up MaxAhead.
 //
-// Errors: snowflake.ErrNotStarted, ErrStopped and ErrExhausted;
-// *lease.QuarantineError; whatever Redis answered. The id is then 0.
+// On error the id is 0. Errors are ErrNotStarted, ErrStopped and ErrExhausted of package
+// snowflake, *lease.QuarantineError, and errors from Redis.
 func (c *Counter) NextID() (int64, error) {
 	if v, n := c.grab(1); n == 1 {
 		return c.id(v), nil
@@ -222,21 +237,21 @@ func (c *Counter) NextID() (int64, error) {
 	return c.NextIDWait(ctx)
 }
 
-// NextIDWait returns the next id and waits for it as long as ctx: for Redis, for the
-// lead of a burst and for the end of a quarantine. It returns at once where ctx has a
-// deadline before that end.
+// NextIDWait returns the next id. It waits until ctx ends: for Redis, for the clock after
+// a burst, and for the end of a quarantine. If ctx has a deadline before the wait would
+// end, it returns at once.
 //
-// Errors: snowflake.ErrNotStarted and ErrStopped at once; others as of NextID, with
-// the error of ctx where it has ended. The id is then 0.
+// On error the id is 0. Errors are those of NextID, joined with the cause of ctx if that
+// has ended. It returns ErrNotStarted and ErrStopped at once.
 func (c *Counter) NextIDWait(ctx context.Context) (int64, error) {
 	var dst [1]int64
 	err := c.NextIDs(ctx, dst[:])
 	return dst[0], err
 }
 
-// NextIDs fills dst with rising ids: with Prefetch 1 by one call of Redis, or several
-// for more ids than the lead holds. It waits as NextIDWait does. On an error dst is
-// all zero; the ids that were reserved are never issued.
+// NextIDs fills dst with ascending ids and waits like NextIDWait. With Prefetch 1 it
+// takes one call of Redis, or several for more ids than fit within MaxAhead. On error,
+// dst is zeroed and the reserved ids are discarded.
 func (c *Counter) NextIDs(ctx context.Context, dst []int64) error {
 	for rest := dst; len(rest) > 0; {
 		v, n := c.grab(int64(len(rest)))
@@ -256,7 +271,7 @@ func (c *Counter) NextIDs(ctx context.Context, dst []int64) error {
 	return nil
 }
 
-// more returns values, or none where there are some to grab again.
+// more returns values, or none if grab should be tried again.
 func (c *Counter) more(ctx context.Context, want int64) (first, n int64, err error) {
 	if !c.strict {
 		return 0, 0, c.refill(ctx, want)
@@ -274,7 +289,7 @@ func (c *Counter) id(v int64) int64 {
 
 func (c *Counter) fill(v int64, dst []int64) {
 	for len(dst) > 0 {
-		n := min(int64(len(dst)), c.seqMask-v&c.seqMask+1) // to the end of the tick
+		n := min(int64(len(dst)), c.seqMask-v&c.seqMask+1) // up to the end of the tick
 		id := c.id(v)
 		for i := range dst[:n] {
 			dst[i] = id + int64(i)

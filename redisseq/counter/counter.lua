@@ -1,29 +1,33 @@
--- Reserves up to n values (tick, sequence) above all that were reserved before. One
--- run is one atomic step; where it runs twice, what the first run reserved is skipped.
+-- Reserves up to n values (tick, sequence) above all that were reserved before. One run
+-- is one atomic step. If a call runs twice, the values of the first run are skipped.
 --
--- state  HASH  pin (what members agree on), run (incarnation), prev (the one before),
---              quar and why (of a loss, until the first value above it; else quar is 0),
---              tick and seq (of the last value), seen (TIME of the last run), at (the
---              clock that the lead is measured from)
+-- state  HASH  pin (of the members), run (the incarnation), prev (the one before)
+--              quar, why (end and reason of a loss; quar is 0 once a value lies above it)
+--              tick, seq (of the last value)
+--              seen (TIME of the last run)
+--              at (the clock that the lead is measured from)
 --
--- Let latest be the greatest at of all runs, forgotten ones too.
+-- Why values do not repeat after a loss: let latest be the greatest at of all runs, even
+-- forgotten ones.
 --
---  1. Every value that was ever given lies at or below the tick of latest plus ahead,
---     since a run gives none above the tick of its own at plus ahead.
---  2. Records are lost only while latest is at most skew above TIME, or above the at
---     that is left on record (an assumption).
---  3. So a loss noticed at a clock at has forgotten no value at or above
---     quar = at + (ahead + 1) ticks + skew, and what is given next lies in the tick of
---     quar or above.
+--  1. Every value ever given lies at or below the tick of latest plus ahead, because a
+--     run gives none above the tick of its own at plus ahead.
+--  2. Records are lost only while latest is at most skew above TIME, or above the at that
+--     remains on record. This is an assumption.
+--  3. So a loss noticed at the clock at has forgotten no value at or above
+--     quar = at + (ahead + 1) ticks + skew. The next values lie in the tick of quar or
+--     above.
 --
--- No rule but 1 decides when that is: at must enter the tick after that of its value at
--- the loss plus skew. So it takes skew and up to a tick, and 1 holds for the next loss,
--- also one that forgets this one. A shorter wait repeats values: if the first value
--- were given w < skew after a loss, TIME could be set back by skew, and the next loss,
--- noticed earlier than the first by skew - w, would give less than the first did.
+-- Rule 1 alone decides when the next value is given: when at enters the tick after that
+-- of (at of the loss) + skew. This takes skew and up to a tick. Rule 1 then also holds for
+-- the next loss, even one that forgets this one.
 --
--- Times are Unix microseconds of this server's clock. tick and seq are kept apart
--- since numbers are exact to 2^53 only.
+-- A shorter wait repeats values. If the first value were given w < skew after a loss,
+-- TIME could be set back by skew. The next loss, noticed skew - w earlier than the first,
+-- would then give lower values than the first did.
+--
+-- Times are Unix microseconds of this server's clock. tick and seq are separate, because
+-- numbers are exact only up to 2^53.
 local state = KEYS[1]
 local pin, n = ARGV[1], tonumber(ARGV[2])
 local knownTick, knownSeq = tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -35,13 +39,13 @@ local ahead, skew, exact = tonumber(ARGV[13]), tonumber(ARGV[14]), ARGV[15] == '
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
 
--- tostring would write 1.7e+12.
+-- str formats an integer; tostring would write 1.7e+12.
 local function str(x) return string.format('%.0f', x) end
 
 local function tickOf(time) return math.floor((time - epoch) / unit) end
 
--- num reads a number that this script wrote: digits, at most the given number, and
--- exact. What is between the brackets is for people.
+-- num reads a number that this script wrote: digits, exact, and at most most if given.
+-- The client shows the text between the brackets.
 local function num(value, what, most)
   local n = #value <= 16 and string.find(value, '^%d+$') and tonumber(value)
   if not n or n > math.min(most or 9e15, 9e15) then
@@ -61,8 +65,8 @@ if onChange or caller ~= 0 then
   if onChange and not id then return { 'NORUNID' } end
 end
 
--- A write that changes nothing (the key has no TTL, unless somebody set one): a
--- replica, a full disk, too few replicas refuse it here, before anything is decided.
+-- PERSIST is a write that changes nothing, because the key has no TTL. A replica, a full
+-- disk or too few replicas refuse it here, before the script decides anything.
 redis.call('PERSIST', state)
 
 local pinned, run, quarantine, tick, seq, seen, at, prev, why =
@@ -91,31 +95,33 @@ prev, why = string.sub(prev or '', 1, 100), string.sub(why or 'the reason was no
 run = run or ''
 if onChange and run ~= id then prev, run = run, id end
 
--- at is TIME. Where TIME was set back it goes on at half the pace until TIME has caught
--- up, so that ids go on too and none lies further above it than ahead. A step of more
--- than a second is no pace: nobody asked meanwhile, or TIME was set again. After a loss
--- it may be, of runs that are forgotten.
+-- at is TIME. If TIME was set back, at continues at half the pace until TIME has caught
+-- up, so that ids continue too, and none lies more than ahead above at. A step of more
+-- than a second is ignored: there were no calls, or TIME was set again. After a loss it
+-- counts, because runs in between may be forgotten.
 local step = now - seen
 if step > 0 and (step <= 1000000 or loss) then at = at + math.floor(step / 2) end
 at = math.max(at, now)
 
--- A caller that was given a value knows a record to be older than that, where nothing
--- else tells. What lies below quar is known to be forgotten.
+-- A caller that knows a greater value than the record proves a loss, even if nothing else
+-- shows it. Values below quar are already known to be forgotten.
 if knownTick >= tickOf(quarantine) and (knownTick > tick or (knownTick == tick and knownSeq > seq)) then
-  at = math.max(at, epoch + (knownTick - ahead) * unit) -- at least, when the value was given
+  at = math.max(at, epoch + (knownTick - ahead) * unit) -- at least that, when the value was given
   loss = loss or 'ids were given out that are not on record'
 end
 
 if loss then quarantine, why = math.max(quarantine, at + (ahead + 1) * unit + skew), loss end
 
--- answer keeps the state. All paths do: at moves between runs that follow each other.
+-- answer saves the state and returns the reply. Every path uses it, because at depends on
+-- the previous run.
 local function answer(...)
   redis.call('HSET', state, 'pin', pin, 'run', run, 'prev', prev, 'quar', str(quarantine), 'why', why,
     'tick', str(tick), 'seq', str(seq), 'seen', str(now), 'at', str(at))
   return { ... }
 end
 
--- The first value: that after the last one, or in a new tick the low bits of that.
+-- The first value follows the last one. In a new tick it starts at the low bits of the
+-- sequence.
 local first, from = tick, seq + 1
 local current = tickOf(now)
 local least = math.max(current, tickOf(quarantine))
@@ -123,7 +129,8 @@ if least > tick then first, from = least, from % spread end
 if from >= per then first, from = first + 1, 0 end
 if current < 0 or first > last then return answer('TIME', str(now / 1000)) end
 
--- When at allows that value. While at is ahead of TIME it moves at half the pace.
+-- ready is the TIME at which at allows that value. While at is ahead of TIME, it moves at
+-- half the pace.
 local enters = epoch + (first - ahead) * unit
 local ready = exact and quarantine + 1 or math.min(enters, now + 2 * (enters - at))
 if quarantine > 0 and ready > now then
@@ -135,5 +142,5 @@ local limit = math.min(tickOf(at) + ahead, last)
 if first > limit then return answer('EXHAUSTED', str(enters - at)) end
 tick, seq = first + math.floor((from + n - 1) / per), (from + n - 1) % per
 if tick > limit then tick, seq = limit, per - 1 end
-quarantine = 0 -- what is on record lies above it
+quarantine = 0 -- the last value lies above it
 return answer('OK', str(first), str(from), str((tick - first) * per + seq - from + 1))

@@ -22,14 +22,14 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// quick makes a quarantine short enough to be waited for in truth: 21 ms.
+// quick makes a quarantine short enough for real time: 21 ms.
 func quick(c *counter.Config) {
 	c.MaxAhead, c.Skew = 50*time.Millisecond, 20*time.Millisecond
 }
 
 func strict(c *counter.Config) { c.Prefetch = 1 }
 
-// sequence returns a Sequence that has started.
+// sequence returns a Counter that has started.
 func sequence(t testing.TB, client redis.UniversalClient, changes ...func(*counter.Config)) *counter.Counter {
 	t.Helper()
 	s, err := counter.New(client, sequenceConfig(append([]func(*counter.Config){quick}, changes...)...))
@@ -39,7 +39,7 @@ func sequence(t testing.TB, client redis.UniversalClient, changes ...func(*count
 	return s
 }
 
-// opening returns a miniredis whose namespace's first quarantine is over.
+// opening returns a miniredis on which the first quarantine is over.
 func opening(t testing.TB) *redistest.Store {
 	s := redistest.NewMini(t)
 	rig{s, t, counter.Script()}.opened(quick)
@@ -64,14 +64,14 @@ func TestSequenceConfig(t *testing.T) {
 		"lies after now":           func(c *counter.Config) { c.Layout.Epoch = math.MaxInt64 / 2 },
 		"worker -1":                func(c *counter.Config) { c.Worker = -1 },
 		"worker 32 is not 0 to 31": func(c *counter.Config) { c.Worker = 32 },
-		"max ahead 1ms":            func(c *counter.Config) { c.MaxAhead = time.Millisecond },
-		"max ahead 1h0m1s":         func(c *counter.Config) { c.MaxAhead = time.Hour + time.Second },
+		"max_ahead 1ms":            func(c *counter.Config) { c.MaxAhead = time.Millisecond },
+		"max_ahead 1h0m1s":         func(c *counter.Config) { c.MaxAhead = time.Hour + time.Second },
 		"skew -1ns":                func(c *counter.Config) { c.Skew = -1 },
 		"skew 1h0m1s":              func(c *counter.Config) { c.Skew = time.Hour + time.Second },
 		"prefetch -1":              func(c *counter.Config) { c.Prefetch = -1 },
 		"prefetch 1048577":         func(c *counter.Config) { c.Prefetch = 1<<20 + 1 },
-		"max age 1ms":              func(c *counter.Config) { c.MaxAge = time.Millisecond },
-		"max age 2h0m0s":           func(c *counter.Config) { c.MaxAge = 2 * time.Hour },
+		"max_age 1ms":              func(c *counter.Config) { c.MaxAge = time.Millisecond },
+		"max_age 2h0m0s":           func(c *counter.Config) { c.MaxAge = 2 * time.Hour },
 	} {
 		_, err := counter.New(client, sequenceConfig(change))
 		require.ErrorContains(t, err, want)
@@ -155,7 +155,7 @@ func TestSequenceBusinessNumbers(t *testing.T) {
 		business, err := s.For(31)
 		require.NoError(t, err)
 		require.Equal(t, int64(31), business.Business())
-		ids := make([]int64, 3*perTick) // over the ends of ticks
+		ids := make([]int64, 3*perTick) // across ticks
 		require.NoError(t, business.NextIDs(t.Context(), ids[:2*perTick]))
 		require.NoError(t, s.NextIDs(t.Context(), ids[2*perTick:]))
 		last := int64(-1)
@@ -255,7 +255,7 @@ func TestSequenceDropsWhatIsOld(t *testing.T) {
 	require.Equal(t, int64(3), s.Status().Calls, "at a rate that has fallen none is ahead")
 }
 
-// dropping is a client that now and then loses the reply of what it has done.
+// dropping is a client that sometimes loses a reply.
 type dropping struct {
 	redis.Hook
 	calls atomic.Int64
@@ -335,7 +335,7 @@ func TestSequenceQuarantine(t *testing.T) {
 	require.ErrorAs(t, s.Err(), &q)
 }
 
-// TestSequenceGoesOnAfterALoss: with what it has reserved, until that is too old.
+// TestSequenceGoesOnAfterALoss: it continues with reserved ids until these are too old.
 func TestSequenceGoesOnAfterALoss(t *testing.T) {
 	t.Parallel()
 	store := redistest.NewMini(t)
@@ -356,7 +356,7 @@ func TestSequenceGoesOnAfterALoss(t *testing.T) {
 	for used := range 4000 {
 		id := next(t, s)
 		require.Greater(t, id, last)
-		if last = id; used == 3000 { // over the half, where it asks for more
+		if last = id; used == 3000 { // past half of the block, where it prefetches
 			require.Eventually(t, func() bool { return errors.As(s.Err(), new(*lease.QuarantineError)) }, time.Minute, time.Millisecond)
 		}
 	}
@@ -499,7 +499,7 @@ func TestSequenceServersThatRefuse(t *testing.T) {
 	err = denied.Start(ctx)
 	require.ErrorIs(t, err, redisseq.ErrRunID)
 	require.NotContains(t, err.Error(), "secret")
-	trusting, err := counter.New(client, sequenceConfig(quick), redisseq.WithQuarantine(redisseq.Never))
+	trusting, err := counter.New(client, sequenceConfig(quick), redisseq.WithQuarantine(lease.QuarantineNever))
 	require.NoError(t, err)
 	t.Cleanup(trusting.Close)
 	require.NoError(t, trusting.Start(ctx))

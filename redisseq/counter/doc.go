@@ -1,5 +1,5 @@
 // Package counter issues ids that are counted in Redis, so that any number of processes
-// share one worker number: see Counter.
+// can share one worker number. See Counter.
 //
 // Clients, options and errors are those of package redisseq.
 package counter

@@ -8,13 +8,14 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
 	"github.com/snowlease/snowlease/redisseq/counter"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Two processes share a worker number; here they are two clients. Their ids rise
-// across both, and can be taken apart again.
+// Two processes, here two clients, share a worker number. Their ids rise across both, and
+// can be decoded.
 func ExampleNew() {
 	server := miniredis.NewMiniRedis()
 	if err := server.Start(); err != nil {
@@ -29,14 +30,14 @@ func ExampleNew() {
 		Layout:    snowflake.Layout{Epoch: 1556985600000, WorkerBits: 5, BusinessBits: 5, SequenceBits: 12},
 		Worker:    1,
 		Prefetch:  1, // in order across processes
-		// A namespace that is used for the first time waits for Skew and a tick: 2 s by default.
+		// A new namespace waits for Skew and a tick, 2 s by default.
 		MaxAhead: 50 * time.Millisecond, Skew: 50 * time.Millisecond,
 	}
 	ctx := context.Background()
 	var processes []*counter.Counter
 	for range 2 {
-		// This embedded server has no run_id and loses nothing; a real Redis needs no option.
-		s, err := counter.New(client, cfg, redisseq.WithQuarantine(redisseq.Never))
+		// This embedded server has no run_id. A real Redis needs no option.
+		s, err := counter.New(client, cfg, redisseq.WithQuarantine(lease.QuarantineNever))
 		if err != nil {
 			panic(err)
 		}

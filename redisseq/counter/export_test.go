@@ -12,12 +12,12 @@ import (
 func Script() string { return script }
 
 // Use makes c run another script.
-func (c *Counter) Use(script string) { c.script = redis.NewScript(script) }
+func (c *Counter) Use(script string) { c.call.Script = redis.NewScript(script) }
 
 // SetWall sets this host's clock.
 func (c *Counter) SetWall(now func() time.Time) { c.wall = now }
 
-// SetMono sets what blocks grow old by.
+// SetMono sets the clock that measures the age of blocks.
 func (c *Counter) SetMono(now func() time.Duration) { c.mono = now }
 
 // Reserve calls Redis once.
@@ -25,10 +25,10 @@ func (c *Counter) Reserve(ctx context.Context, n int64) (first, got int64, err e
 	return c.reserve(ctx, n)
 }
 
-// Forget makes c a member that was given nothing yet.
+// Forget makes c a member that was given no value yet.
 func (c *Counter) Forget() { c.known.Store(0) }
 
-// Wait is what an error says of how long the lead lasts.
+// Wait returns how long an exhausted caller must wait.
 func Wait(err error) time.Duration {
 	var exhausted *exhaustedError
 	if !errors.As(err, &exhausted) {

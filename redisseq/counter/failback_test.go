@@ -10,9 +10,9 @@ import (
 	"github.com/snowlease/snowlease/redisseq/internal/redistest"
 )
 
-// TestFailoverThereAndBack: what a master has acknowledged is lost when it becomes the
-// replica of a promoted one that lagged. Promoted again before anybody asked the other,
-// it is still the process with the run_id on record.
+// TestFailoverThereAndBack: a master loses acknowledged writes when it becomes the replica
+// of a promoted one that lagged. If it is promoted again before any call reached the
+// other, it still has the run_id on record.
 func TestFailoverThereAndBack(t *testing.T) {
 	t.Parallel()
 	redistest.EachPair(t, map[string]func(t *testing.T, p redistest.Pair){

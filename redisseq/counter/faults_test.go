@@ -26,11 +26,11 @@ import (
 	"github.com/snowlease/snowlease/redisseq/internal/redistest"
 )
 
-// An issue is an id, and when it was asked for and had. Times are of one clock for all
-// issues that are compared.
+// An issue is an id, and when it was requested and returned. Compared issues use the same
+// clock.
 type issue struct{ start, end, id int64 }
 
-// unique requires that no id is there twice.
+// unique requires that no id repeats.
 func unique(t testing.TB, ids []int64) {
 	t.Helper()
 	ids = slices.Sorted(slices.Values(ids))
@@ -39,7 +39,7 @@ func unique(t testing.TB, ids []int64) {
 	}
 }
 
-// inOrder requires that an id that was asked for after another was had is greater.
+// inOrder requires that an id requested after another was returned is greater.
 func inOrder(t testing.TB, issues []issue) {
 	t.Helper()
 	ended := slices.SortedFunc(slices.Values(issues), func(a, b issue) int { return cmp.Compare(a.end, b.end) })
@@ -52,8 +52,8 @@ func inOrder(t testing.TB, issues []issue) {
 	}
 }
 
-// A crew is clients of their own connections that ask for ids until they are told to
-// stop: strict ones, whose order is looked at, and others that prefetch.
+// A crew is clients with separate connections that issue ids until dismissed: strict
+// ones, whose order is checked, and others that prefetch.
 type crew struct {
 	t        testing.TB
 	patience time.Duration
@@ -64,7 +64,7 @@ type crew struct {
 	mu       sync.Mutex
 	issues   []issue // by strict clients
 	ids      []int64
-	wait     time.Duration // the longest that a quarantine was to last
+	wait     time.Duration // the longest wait of a quarantine
 }
 
 // muster starts a crew of eight.
@@ -101,7 +101,7 @@ func (c *crew) work(s *counter.Counter) {
 	}
 }
 
-// issue asks for some ids and returns the last of them. A fault passes.
+// issue issues some ids and returns the last one. Errors pass.
 func (c *crew) issue(s *counter.Counter) (last int64, ok bool) {
 	ids := make([]int64, 1+rand.IntN(3))
 	start := c.clock.Add(1)
@@ -135,7 +135,7 @@ func (c *crew) await(n int64) {
 	require.Eventually(c.t, func() bool { return c.count.Load() >= until }, 2*time.Minute, time.Millisecond, "ids go on")
 }
 
-// dismiss ends the crew and looks at all that it was given.
+// dismiss stops the crew and checks all its ids.
 func (c *crew) dismiss() {
 	c.t.Helper()
 	close(c.stop)
@@ -144,7 +144,7 @@ func (c *crew) dismiss() {
 	inOrder(c.t, c.issues)
 }
 
-// TestSequenceFaults: no fault makes an id twice, or out of order.
+// TestSequenceFaults: no fault repeats an id or breaks the order.
 func TestSequenceFaults(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(ctx context.Context, s *redistest.Store, srv *testserver.Server){
@@ -197,7 +197,7 @@ func TestSequenceFaults(t *testing.T) {
 	}
 }
 
-// TestSequenceOldDump: Redis is killed and comes back with the data of long ago.
+// TestSequenceOldDump: Redis is killed and returns with old data.
 func TestSequenceOldDump(t *testing.T) {
 	t.Parallel()
 	s, srv := redistest.StartReal(t)
@@ -229,7 +229,7 @@ func (p *pointer) client(t testing.TB) redis.UniversalClient {
 	return client
 }
 
-// TestSequenceFailover: a replica is promoted that has missed what came last.
+// TestSequenceFailover promotes a replica that missed the last writes.
 func TestSequenceFailover(t *testing.T) {
 	t.Parallel()
 	primary := testserver.NewRedis(t)
@@ -251,8 +251,8 @@ func TestSequenceFailover(t *testing.T) {
 	c.dismiss()
 }
 
-// TestSequenceAcrossProcesses: processes that share a worker number make one sequence,
-// in order where they do not prefetch.
+// TestSequenceAcrossProcesses: processes that share a worker number share one sequence.
+// Without prefetching, ids rise across processes.
 func TestSequenceAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	for name, prefetch := range map[string]string{"strict": "1", "prefetching": "256"} {
@@ -264,7 +264,7 @@ func TestSequenceAcrossProcesses(t *testing.T) {
 			var ids []int64
 			var wg sync.WaitGroup
 			for range 4 {
-				cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.Run=^TestSequenceProcess$")
+				cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSequenceProcess$")
 				cmd.Env = append(os.Environ(), "SNOWLEASE_TEST_SEQUENCE="+s.Addr, "SNOWLEASE_TEST_PREFETCH="+prefetch)
 				out, err := cmd.StdoutPipe()
 				require.NoError(t, err)
@@ -316,7 +316,7 @@ func TestSequenceProcess(t *testing.T) {
 	fmt.Print(out.String())
 }
 
-// TestSequenceOrderIsSeen: what looks at the order finds a fault in it.
+// TestSequenceOrderIsSeen: inOrder finds ids out of order.
 func TestSequenceOrderIsSeen(t *testing.T) {
 	t.Parallel()
 	right := []issue{{1, 4, 10}, {2, 3, 20}, {5, 6, 21}, {5, 7, 30}}

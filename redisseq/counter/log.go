@@ -6,7 +6,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A condition of a Counter: what its log tells of.
+// A condition is the state of a Counter that its log shows.
 type condition int32
 
 const (
@@ -17,7 +17,7 @@ const (
 
 func conditionOf(err error) condition {
 	switch {
-	case err == nil, errors.Is(err, snowflake.ErrExhausted): // a burst, which Redis has answered
+	case err == nil, errors.Is(err, snowflake.ErrExhausted): // a burst, so Redis works
 		return issuing
 	case inQuarantine(err):
 		return waiting
@@ -25,7 +25,7 @@ func conditionOf(err error) condition {
 	return failing
 }
 
-// conclude notes how a call ended, and logs a change.
+// conclude records how a call ended, and logs a change of condition.
 func (c *Counter) conclude(err error) {
 	c.outcome.Store(&outcome{err})
 	now := conditionOf(err)

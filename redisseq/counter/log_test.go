@@ -13,7 +13,7 @@ import (
 	"github.com/snowlease/snowlease/redisseq/internal/redistest"
 )
 
-// TestSequenceLogsChanges: one line for each, with and without prefetching.
+// TestSequenceLogsChanges: one line per change, with and without prefetching.
 func TestSequenceLogsChanges(t *testing.T) {
 	t.Parallel()
 	for name, prefetch := range map[string]int64{"strict": 1, "prefetching": 64} {
@@ -64,7 +64,7 @@ func TestSequenceLogsChanges(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			_, _ = seq.NextIDWait(ctx) // a caller who has left says nothing of Redis
+			_, _ = seq.NextIDWait(ctx) // a caller that gave up says nothing about Redis
 			for range 3 {
 				next(t, seq)
 			}

@@ -15,9 +15,8 @@ import (
 	"github.com/snowlease/snowlease/redisseq/internal/redistest"
 )
 
-// TestSequenceLossToGrant: what a loss of records costs, be it one or several in a row. No
-// id comes twice, ids rise, and whoever is refused is told of Skew and half a second at
-// most.
+// TestSequenceLossToGrant: after one loss of records or several in a row, no id repeats,
+// ids rise, and a refused caller waits for at most Skew and half a second.
 func TestSequenceLossToGrant(t *testing.T) {
 	t.Parallel()
 	const skew = 300 * time.Millisecond
@@ -25,7 +24,7 @@ func TestSequenceLossToGrant(t *testing.T) {
 	strictly := func(c *counter.Config) { lead(c); c.Prefetch = 1 }
 	type stage struct {
 		client func() redis.UniversalClient
-		stale  func() // from here on all that is noted will be lost
+		stale  func() // later writes will be lost
 		lose   func(n int)
 	}
 	alone := func(lose func(t *testing.T, s *redistest.Store, srv *testserver.Server)) func(t *testing.T) stage {
@@ -90,7 +89,7 @@ func TestSequenceLossToGrant(t *testing.T) {
 						return err == nil || errors.As(err, &q)
 					}, time.Minute, time.Millisecond)
 					if back = time.Now(); n == 1 {
-						c.await(10) // the third comes when ids go on
+						c.await(10) // the third loss comes when ids continue
 					}
 				}
 				s := newcomer()

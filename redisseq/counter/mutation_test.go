@@ -12,10 +12,10 @@ import (
 	"github.com/snowlease/snowlease/redisseq/internal/redistest"
 )
 
-// sequenceMutants knock out one rule of counter.lua each. killer is the promise that
-// must then be found broken.
+// sequenceMutants each remove one rule of counter.lua. killer is the promise that must
+// then fail.
 var sequenceMutants = []struct{ rule, instead, killer string }{
-	// What is reserved.
+	// Reserved values.
 	{`local first, from = tick, seq + 1`, `local first, from = tick, seq`, "values follow each other"},
 	{`if least > tick then first`, `if least >= tick then first`, "a full tick goes on in the next"},
 	{`if least > tick then first`, `if least ~= tick then first`, "a clock that is set back"},
@@ -48,7 +48,7 @@ var sequenceMutants = []struct{ rule, instead, killer string }{
 	{`at = math.max(at, now)`, ``, "values follow each other"},
 	{`'seen', str(now)`, `'seen', str(seen)`, "a clock that is set back"},
 	{`return answer('EXHAUSTED', str(enters - at))`, `return { 'EXHAUSTED', str(enters - at) }`, "an outage of the lead while the clock is behind ends"},
-	// Who may ask.
+	// Callers that are refused.
 	{`if caller ~= 0 and`, `if false and`, "a clock far off is refused before anything is written"},
 	{`math.abs(now - caller) > off`, `now - caller > off`, "a clock far off is refused before anything is written"},
 	{`if pinned and pinned ~= pin then`, `if false then`, "members that differ are refused"},
@@ -57,7 +57,7 @@ var sequenceMutants = []struct{ rule, instead, killer string }{
 	{`tonumber(major) * 1000 + tonumber(minor) < 6002`, `tonumber(major) + tonumber(minor) / 10 < 6.2`, "old servers are refused"},
 	{`redis.call('PERSIST', state)`, ``, "the key has no TTL"},
 	{`string.find(value, '^%d+$') and tonumber(value)`, `tonumber(value)`, "damage is told"},
-	// What is lost.
+	// Losses.
 	{`loss = 'nothing is on record for this namespace'`, ``, "a new namespace waits for Skew and the end of a tick"},
 	{`loss = 'the record of the namespace was incomplete'`, ``, "what is lost starts a quarantine"},
 	{`elseif not (pinned and run`, `elseif not (run`, "what is lost starts a quarantine"},
@@ -71,7 +71,7 @@ var sequenceMutants = []struct{ rule, instead, killer string }{
 	{`return run and replid and run .. '/' .. replid,`, `return run,`, "a promotion of the same process starts a quarantine"},
 	{`return run and replid and run .. '/' .. replid,`, `return replid,`, "another incarnation starts a quarantine"},
 	{`prev, run = run, id end`, `prev = run end`, "another incarnation starts a quarantine"},
-	{`prev == id and num(quarantine, 'the quarantine') >= now`, `false`, "an incarnation that flips is named"},
+	{`prev == id and num(quarantine, 'the quarantine') >= now`, `false`, "the error names an incarnation that flips"},
 	{`prev == id and num(quarantine, 'the quarantine') >= now`, `prev == id`, "an incarnation that comes back later is no flip"},
 	{`(ahead + 1) * unit + skew`, `ahead * unit + skew`, "loss after loss"},
 	{`(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, "loss after loss"},
@@ -93,7 +93,7 @@ var sequenceMutants = []struct{ rule, instead, killer string }{
 	{`2 * (enters - at)`, `enters - at`, "a loss while the clock is behind"},
 	{`math.ceil(ready / 1000)`, `math.floor(ready / 1000)`, "exact times wait for MaxAhead too"},
 	{`quarantine = 0 --`, `--`, "a quarantine that is over stays so"},
-	// What a caller knows.
+	// What the caller knows.
 	{`(knownTick > tick or`, `(false or`, "a caller that knows more starts a quarantine"},
 	{`(knownTick == tick and knownSeq > seq)`, `false`, "a caller that knows more starts a quarantine"},
 	{`(knownTick == tick and knownSeq > seq)`, `knownTick == tick`, "a caller that knows what everybody knows"},
@@ -105,7 +105,7 @@ var sequenceMutants = []struct{ rule, instead, killer string }{
 	{`loss = loss or 'ids were given out that are not on record'`, ``, "a caller that knows more starts a quarantine"},
 }
 
-// A recorder is a test whose failure is noted.
+// A recorder is a test that records its failure.
 type recorder struct {
 	testing.TB
 	failed bool
@@ -118,7 +118,7 @@ func (r *recorder) FailNow() {
 	runtime.Goexit()
 }
 
-// broken reports whether a rule finds that script does not keep it.
+// broken reports whether a rule fails on script.
 func broken(t *testing.T, script string, rule func(rig), options ...redisseq.Option) bool {
 	t.Helper()
 	tb := &recorder{TB: t}
@@ -131,7 +131,7 @@ func broken(t *testing.T, script string, rule func(rig), options ...redisseq.Opt
 	return tb.failed
 }
 
-// TestSequenceRulesHaveTeeth runs counter.lua without one rule at a time.
+// TestSequenceRulesHaveTeeth runs counter.lua with one rule removed at a time.
 func TestSequenceRulesHaveTeeth(t *testing.T) {
 	t.Parallel()
 	for _, m := range sequenceMutants {
@@ -144,8 +144,8 @@ func TestSequenceRulesHaveTeeth(t *testing.T) {
 	}
 }
 
-// TestSequenceSimulationHasTeeth: each part of the bound of what may have been forgotten,
-// and of the wait for it, keeps values from being given twice.
+// TestSequenceSimulationHasTeeth: without any one part of the bound on forgotten values,
+// or of the wait, values repeat.
 func TestSequenceSimulationHasTeeth(t *testing.T) {
 	t.Parallel()
 	const lead = `local limit = math.min(tickOf(at) + ahead, last)`
@@ -165,7 +165,7 @@ func TestSequenceSimulationHasTeeth(t *testing.T) {
 	}
 }
 
-// without returns the script with something else in place of rules.
+// without returns the script with rules replaced.
 func without(t *testing.T, changes ...string) string {
 	t.Helper()
 	script := counter.Script()

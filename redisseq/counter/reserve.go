@@ -15,20 +15,19 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// ErrTimeField is returned where the clock of Redis lies outside of the layout's time
-// field.
-var ErrTimeField = fmt.Errorf("redisseq: the server's clock is outside of the layout's time field: %w", lease.ErrSetup)
+// ErrTimeField is returned if the clock of Redis is outside the layout's time field.
+var ErrTimeField = fmt.Errorf("redisseq: the server's clock is outside the layout's time field: %w", lease.ErrSetup)
 
-// callTime bounds one call of Redis, for a server that hangs.
+// callTime bounds one call of Redis, in case the server hangs.
 const callTime = 2 * time.Second
 
-// exhaustedError says how long it takes until the lead allows another id.
+// exhaustedError is snowflake.ErrExhausted with the time until another id is allowed.
 type exhaustedError struct{ wait time.Duration }
 
 func (e *exhaustedError) Error() string { return snowflake.ErrExhausted.Error() }
 func (e *exhaustedError) Unwrap() error { return snowflake.ErrExhausted }
 
-// quarantinedError is a lease.QuarantineError whose text is about a sequence.
+// quarantinedError is a lease.QuarantineError with a text about a sequence.
 type quarantinedError struct{ cause *lease.QuarantineError }
 
 func (e *quarantinedError) Unwrap() error { return e.cause }
@@ -43,14 +42,15 @@ func inQuarantine(err error) bool {
 	return errors.As(err, &q)
 }
 
-// reserve is one call that reserves up to n values, at least one. Values are
-// tick<<SequenceBits | sequence, and follow each other.
+// reserve reserves 1 to n consecutive values in one call. A value is
+// tick<<SequenceBits | sequence.
 func (c *Counter) reserve(ctx context.Context, n int64) (first, got int64, err error) {
-	return c.call(ctx, n, time.Time{})
+	return c.ask(ctx, n, time.Time{})
 }
 
-// call runs the script. n 0 only looks; a caller that is not zero may be vetoed.
-func (c *Counter) call(ctx context.Context, n int64, caller time.Time) (first, got int64, err error) {
+// ask runs the script. With n 0 it reserves nothing. caller is this host's clock, which
+// the script compares with its own unless it is zero.
+func (c *Counter) ask(ctx context.Context, n int64, caller time.Time) (first, got int64, err error) {
 	bounded, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	c.calls.Add(1)
@@ -58,7 +58,7 @@ func (c *Counter) call(ctx context.Context, n int64, caller time.Time) (first, g
 	if first, got, err = c.run(bounded, n, known, caller); err == nil && n > 0 {
 		err = c.admit(known, n, first, got)
 	}
-	if ctx.Err() != nil { // a caller's impatience says nothing of Redis
+	if ctx.Err() != nil { // the caller gave up, which says nothing about Redis
 		c.doubt.Store(true)
 	} else {
 		c.conclude(err)
@@ -69,10 +69,11 @@ func (c *Counter) call(ctx context.Context, n int64, caller time.Time) (first, g
 	return first, got, nil
 }
 
-// admit refuses values that the script cannot have given: a reply may be another'c.
+// admit refuses values that the script cannot have given for this call, because a proxy
+// or client may mix up replies.
 func (c *Counter) admit(known, n, first, got int64) error {
 	if first <= known || got < 1 || got > n {
-		return c.wrap(fmt.Errorf("%w: %d values from %d on were given where %d above %d were asked for", redisseq.ErrDamaged, got, first, n, known))
+		return c.wrap(fmt.Errorf("%w: the reply gives %d values starting at %d, but the request was for %d above %d", redisseq.ErrDamaged, got, first, n, known))
 	}
 	for seen := c.known.Load(); first+got-1 > seen && !c.known.CompareAndSwap(seen, first+got-1); seen = c.known.Load() {
 	}
@@ -85,17 +86,11 @@ func (c *Counter) run(ctx context.Context, n, known int64, caller time.Time) (fi
 	if !caller.IsZero() {
 		local = caller.UnixMicro()
 	}
-	key := c.conn.Key(c.cfg.Namespace, "sequence")
-	r, err := c.conn.Run(ctx, conn.Call{
-		Verb: verb, Name: c.cfg.Namespace, Script: c.script, Keys: []string{key},
-		Args:   append([]any{c.pin, n, known >> c.seqBits, known & c.seqMask, c.conn.Quarantine, local}, c.args...),
-		Waits:  n > 0,
-		Remedy: "give the key " + key + " another prefix if it is not snowlease's; if it is, delete it: ids wait for the end of a quarantine",
-		Answer: func(r conn.Reply) (bool, error) {
-			err := c.answer(r, caller)
-			return err != nil, err
-		},
-	})
+	call := c.call
+	call.Args = append([]any{c.pin, n, known >> c.seqBits, known & c.seqMask, string(c.conn.Quarantine), local}, c.args...)
+	call.Waits = n > 0
+	call.Answer = func(r conn.Reply) error { return c.answer(r, caller) }
+	r, err := c.conn.Run(ctx, call)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -109,7 +104,7 @@ func (c *Counter) run(ctx context.Context, n, known int64, caller time.Time) (fi
 	return tick<<c.seqBits | seq, got, nil
 }
 
-// answer returns the error that a reply stands for, nil for others.
+// answer returns the error that a reply stands for, or nil if unknown.
 func (c *Counter) answer(r conn.Reply, caller time.Time) error {
 	var n int64
 	switch {
@@ -118,7 +113,7 @@ func (c *Counter) answer(r conn.Reply, caller time.Time) error {
 	case r[0] == "TIME" && r.Ints(&n) == nil:
 		return c.wrap(fmt.Errorf("%w (%s): it is %s", ErrTimeField, c.cfg.Layout, time.UnixMilli(n).UTC().Format(time.RFC3339)))
 	}
-	err := r.Answer(lease.Request{Namespace: c.cfg.Namespace, Local: caller.UnixMilli()}, c.pin)
+	err := r.Answer(lease.Request{Namespace: c.cfg.Namespace, Local: caller.UnixMilli()}, lease.ParsePin(c.pin))
 	var q *lease.QuarantineError
 	if errors.As(err, &q) {
 		return &quarantinedError{q}
@@ -126,13 +121,11 @@ func (c *Counter) answer(r conn.Reply, caller time.Time) error {
 	return err
 }
 
-const verb = "sequence of"
+func (c *Counter) wrap(err error) error { return c.conn.Wrap(c.call.Verb, c.call.Name, err) }
 
-func (c *Counter) wrap(err error) error { return c.conn.Wrap(verb, c.cfg.Namespace, err) }
-
-// try repeats attempt for as long as its error may pass, within ctx.
+// try repeats attempt until it succeeds, its error is final, or ctx ends.
 func (c *Counter) try(ctx context.Context, attempt func(context.Context) error) error {
-	var why error // there was nothing before ctx ended
+	var why error // the last error before ctx ended
 	for delay := 20 * time.Millisecond; ; delay = min(2*delay, time.Second) {
 		err := attempt(ctx)
 		if err == nil || final(err) {
@@ -167,7 +160,7 @@ func (c *Counter) try(ctx context.Context, attempt func(context.Context) error) 
 	}
 }
 
-// ended adds to an error why ctx has ended.
+// ended adds the cause of ctx to err.
 func ended(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", err, cause)
@@ -175,7 +168,7 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// final reports whether an error stays when the call is repeated.
+// final reports whether repeating the call cannot help.
 func final(err error) bool {
 	var mismatch *lease.MismatchError
 	var clock *lease.ClockError

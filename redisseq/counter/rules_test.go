@@ -17,10 +17,9 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// What one run of the script does. Its clock is that of a miniredis, which stands
-// still but for Sleep.
+// The rules test single runs of the script, on a miniredis whose clock only Sleep moves.
 
-// phpLayout is what a PHP service with its sequence in Redis used; one tick is 4,096
+// phpLayout is the layout of a PHP service with its sequence in Redis. One tick has 4,096
 // values.
 var phpLayout = snowflake.Layout{Epoch: 1556985600000, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 5, BusinessBits: 5, SequenceBits: 12}
 
@@ -51,8 +50,8 @@ func (r rig) member(changes ...func(*counter.Config)) *counter.Counter {
 	return m
 }
 
-// opened returns a member of a namespace whose first quarantine is over, and whose clock
-// has passed what it was about, by a microsecond.
+// opened returns a member of a namespace whose clock has passed its first quarantine by a
+// microsecond.
 func (r rig) opened(changes ...func(*counter.Config)) *counter.Counter {
 	r.t.Helper()
 	m := r.member(changes...)
@@ -61,8 +60,8 @@ func (r rig) opened(changes ...func(*counter.Config)) *counter.Counter {
 	return m
 }
 
-// sitOut requires a quarantine and moves the clock to its end, and on by what is lost where
-// the lead counts half of each microsecond.
+// sitOut requires a quarantine and moves the clock to its end. It adds what is lost to
+// rounding, because the lead counts half of each microsecond.
 func (r rig) sitOut(m *counter.Counter) {
 	r.t.Helper()
 	until := r.requireQuarantine(m).Until.UnixMicro()
@@ -79,10 +78,10 @@ func (r rig) requireQuarantine(m *counter.Counter) *lease.QuarantineError {
 	return q
 }
 
-// now is the clock of Redis in microseconds.
+// now returns the clock of Redis in microseconds.
 func (r rig) now() int64 { return r.Admin.Time(r.t.Context()).Val().UnixMicro() }
 
-// tick is the tick that the clock stands at.
+// tick returns the current tick.
 func (r rig) tick() int64 { return r.now()/1000 - phpLayout.Epoch }
 
 const sequenceKey = "snowlease:{orders}:sequence"
@@ -102,7 +101,7 @@ func (r rig) reserve(m *counter.Counter, n int64) (first, last int64) {
 	return first, first + got - 1
 }
 
-// useUp reserves all that the lead holds, and returns the last value.
+// useUp reserves all values within MaxAhead, and returns the last one.
 func (r rig) useUp(m *counter.Counter) int64 {
 	r.t.Helper()
 	_, last := r.reserve(m, 1<<30)
@@ -116,14 +115,14 @@ func (r rig) exhausted(m *counter.Counter) {
 	require.ErrorIs(r.t, err, snowflake.ErrExhausted)
 }
 
-// start starts m, and waits no longer than the quarantine of a clock that stands still.
+// start starts m within a second, because a quarantine never ends on a stopped clock.
 func (r rig) start(m *counter.Counter) error {
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
 	defer cancel()
 	return m.Start(ctx)
 }
 
-// sequenceRules are the promises of counter.lua.
+// sequenceRules are the promises of counter.lua, each with its test.
 var sequenceRules = map[string]func(r rig){
 	"the worked example": func(r rig) {
 		m := r.opened()
@@ -429,7 +428,7 @@ var sequenceRules = map[string]func(r rig){
 		r.requireQuarantine(m)
 		require.GreaterOrEqual(r.t, r.field("quar"), until+10_000, "nor cuts it short")
 	},
-	"an incarnation that flips is named": func(r rig) {
+	"the error names an incarnation that flips": func(r rig) {
 		m := r.opened()
 		r.reserve(m, 1)
 		r.Reincarnate(r.t)
@@ -459,7 +458,7 @@ var sequenceRules = map[string]func(r rig){
 		require.Zero(r.t, r.Client(r.t).DBSize(r.t.Context()).Val(), "nothing was written")
 	},
 	"what is lost starts a quarantine without a run_id": func(r rig) {
-		r.Options = append(r.Options, redisseq.WithQuarantine(redisseq.Never))
+		r.Options = append(r.Options, redisseq.WithQuarantine(lease.QuarantineNever))
 		m := r.opened()
 		r.reserve(m, 1)
 		r.Reincarnate(r.t)
@@ -656,8 +655,8 @@ func TestSequenceRules(t *testing.T) {
 	}
 }
 
-// TestSequenceClockAtALoss: the clock was ahead when ids were made and has been set
-// right when the records are lost.
+// TestSequenceClockAtALoss: the clock was ahead when ids were issued, and is correct again
+// when the records are lost.
 func TestSequenceClockAtALoss(t *testing.T) {
 	t.Parallel()
 	const skew, lead = 2 * time.Second, time.Second

@@ -11,8 +11,8 @@ import (
 	"github.com/snowlease/snowlease/redisseq/internal/redistest"
 )
 
-// random does at random what a Redis may do, and what its callers may, from seeds. What
-// is reserved must lie above all that ever was.
+// random runs random actions of a Redis and its callers, from a seed. Reserved values must
+// lie above all earlier ones.
 func random(t testing.TB, script string) (reserved, refused, lost int) {
 	for seed := range uint64(30) {
 		r := rig{redistest.NewMini(t), t, script}
@@ -23,12 +23,13 @@ func random(t testing.TB, script string) (reserved, refused, lost int) {
 			return other
 		}
 		top := int64(0)
-		// A record may lack a step back of the clock: unseen says so of the present one,
-		// stepped of the one to restore.
+		// A record may not reflect a step back of the clock: unseen is for the current
+		// record, stepped for the one to restore.
 		var restore func()
 		unseen, stepped := false, false
-		// covered: the clock is at most Skew behind the latest that a lead was measured
-		// from, or all that was reserved lies within MaxAhead and Skew of it.
+		// covered reports whether a loss is allowed: the clock is at most Skew behind the
+		// latest that a lead was measured from, or all reserved values lie within MaxAhead
+		// and Skew of it.
 		latest := int64(0)
 		covered := func() bool {
 			return r.now() >= latest-5_000 || top/perTick <= (r.now()/1000-phpLayout.Epoch)+10+5
@@ -71,7 +72,7 @@ func random(t testing.TB, script string) (reserved, refused, lost int) {
 				back(time.Duration(rnd.IntN(60)) * time.Second)
 			case 3:
 				wipe()
-			case 4: // loss after loss, each noticed by the slowest clock that may be
+			case 4: // repeated losses, each noticed by the slowest allowed clock
 				for range 2 + rnd.IntN(3) {
 					wipe()
 					r.Sleep(time.Duration(rnd.IntN(8)) * time.Millisecond)

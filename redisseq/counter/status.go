@@ -8,34 +8,34 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Status is what a Counter knows at a moment.
+// Status is a snapshot of a Counter.
 type Status struct {
 	Namespace string `json:"namespace"`
 	Center    string `json:"center"`
 	Layout    string `json:"layout"`
 	Worker    int64  `json:"worker"`
 	Strict    bool   `json:"strict"` // ids rise across processes
-	// Calls counts the calls of Redis, Reserved the ids that they gave, Issued those
-	// that were issued.
+	// Calls is the number of calls of Redis, Reserved the number of ids that they
+	// reserved, and Issued the number of ids issued.
 	Calls    int64 `json:"calls"`
 	Reserved int64 `json:"reserved"`
 	Issued   int64 `json:"issued"`
-	// Block is how many ids a call asks for at the present rate.
+	// Block is how many ids a call requests at the current rate.
 	Block int64 `json:"block"`
-	// AtHand is how many ids are reserved and not issued. They may be too old by now.
+	// AtHand is how many ids are reserved and not issued. Some may be too old to issue.
 	AtHand int64 `json:"at_hand"`
-	// Last is the tick of the last id that was reserved, zero before the first.
+	// Last is the time of the last reserved id, or zero before the first.
 	Last time.Time `json:"last,omitzero"`
-	// Quarantine is when the quarantine ends that the last call met, by the clock of
-	// Redis; zero: it met none.
+	// Quarantine is the end of the quarantine that the last call met, by the clock of
+	// Redis. It is zero if there was none.
 	Quarantine time.Time `json:"quarantine,omitzero"`
-	// Err is the error of the last call, nil after a success.
+	// Err is the error of the last call, or nil if it succeeded.
 	Err error `json:"-"`
-	// Error is Err as a text.
+	// Error is the text of Err.
 	Error string `json:"error,omitempty"`
 }
 
-// Status returns what the Counter knows. It does no I/O.
+// Status returns a snapshot. It does no I/O.
 func (c *Counter) Status() Status {
 	st := Status{
 		Namespace: c.cfg.Namespace, Center: c.conn.String(), Layout: c.cfg.Layout.String(), Worker: c.cfg.Worker, Strict: c.strict,
@@ -62,10 +62,10 @@ func (c *Counter) Status() Status {
 	return st
 }
 
-// Err returns why NextID would issue nothing at this moment, as far as is known
-// without asking Redis, or nil. A burst that has used up its lead is no reason.
+// Err returns why no ids can be issued, as far as is known without a call of Redis, or
+// nil. A burst that has used up MaxAhead is not an error.
 //
-// Errors: snowflake.ErrNotStarted, snowflake.ErrStopped, that of the last call.
+// Errors are snowflake.ErrNotStarted, snowflake.ErrStopped, and that of the last call.
 func (c *Counter) Err() error {
 	state := c.standing()
 	if err := c.outcome.Load().err; state == nil && !errors.Is(err, snowflake.ErrExhausted) {
@@ -74,11 +74,11 @@ func (c *Counter) Err() error {
 	return state
 }
 
-// Layout returns the layout of the ids, its defaults filled in.
+// Layout returns the layout of the ids with its defaults filled in.
 func (c *Counter) Layout() snowflake.Layout { return c.cfg.Layout }
 
-// String names the Redis, without user or password.
+// String returns the name of the server, without user and password.
 func (c *Counter) String() string { return c.conn.String() }
 
-// Warnings returns what New could not check about the client, to be logged.
+// Warnings returns what New could not check about the client, for the log.
 func (c *Counter) Warnings() []string { return c.conn.Warnings() }

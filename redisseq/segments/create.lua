@@ -1,4 +1,4 @@
--- Makes a name, or, with the verb resume, lets one go on above a number.
+-- Creates a name or, with the verb resume, continues one above a number.
 local verb, given, by = ARGV[2], ARGV[3], ARGV[4]
 
 if verb == 'resume' then
@@ -8,7 +8,7 @@ if verb == 'resume' then
 elseif redis.call('EXISTS', key) > 0 and (redis.call('TYPE', key).ok ~= 'hash' or redis.call('HGET', key, 'by') ~= by) then
   return { 'EXISTS' }
 elseif redis.call('EXISTS', key) > 0 then
-  return { 'OK' } -- asked again after a lost reply
+  return { 'OK' } -- a repeated call after a lost reply
 end
 redis.call('HSET', key, 'given', given, 'run', run, 'by', by)
 return { 'OK' }

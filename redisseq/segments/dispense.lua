@@ -1,8 +1,8 @@
--- Gives up to n numbers of the current segment, and tells one caller to fetch another
--- segment where there is none behind it.
+-- Gives up to n numbers of the current segment. If there is no next segment, tells one
+-- caller to fetch it.
 local n, above, me, patience = tonumber(ARGV[2]), ARGV[3], ARGV[4], tonumber(ARGV[5])
 
--- A caller who knows a greater number than the next one has met a later state.
+-- A caller that knows a greater number than the next one has seen a later state.
 if not lost then
   if h.used < h.len then
     lost = not less(above, plus(h.first, h.used))
@@ -18,7 +18,7 @@ if lost then
   if less(h.top, above) then h.top = above end
 end
 
--- How fast the segment before was used up, for the size of the next.
+-- How fast the last segment was used up determines the size of the next.
 local consumed, lasted = 0, 0
 if h.used == h.len then
   consumed, lasted = h.len, math.max(0, now - h.since)
@@ -32,8 +32,8 @@ local count = math.min(n, h.len - h.used)
 local from = count > 0 and plus(h.first, h.used) or '0'
 h.used = h.used + count
 
--- Whoever was told and does not come back is not waited for. After a failure a caller
--- who got nothing tries at once, others do after a moment.
+-- A caller told to fetch gets patience ms. After a failed fetch, a caller that got no
+-- numbers fetches at once, others after 100 ms.
 local idle = math.abs(now - h.at)
 local fetch = h.nlen == 0 and (h.want == '' or idle > patience or (h.want == 'failed' and (count == 0 or idle >= 100)))
 if fetch then

@@ -1,10 +1,12 @@
 -- The hash of a dispenser always has all of these fields.
 --
--- run          the server that the segments were installed on
--- top          the last number of the last segment installed
--- first, len   the current segment; used: how many of it were given; since: its begin
--- nfirst, nlen the segment behind it, 0 for none
--- want, at     who fetches a segment, and since when; '' for nobody, 'failed' for the last
+-- run           incarnation of the server that the segments were installed on
+-- top           last number of the last segment installed
+-- first, len    the current segment
+-- used, since   how many of its numbers were given, and since when
+-- nfirst, nlen  the next segment; 0 if none
+-- want, at      caller that fetches a segment, and since when; '' if none, 'failed' after
+--               a failure
 local h, lost = {}, false
 local fields = { 'run', 'top', 'first', 'len', 'used', 'since', 'nfirst', 'nlen', 'want', 'at' }
 for i, value in ipairs(redis.call('HMGET', key, unpack(fields))) do
@@ -12,14 +14,13 @@ for i, value in ipairs(redis.call('HMGET', key, unpack(fields))) do
   lost = lost or not value
 end
 
--- What another server was told is not known here: numbers of these segments may have
--- been given there.
+-- Another server may have given numbers of these segments.
 lost = lost or (onChange and h.run ~= run)
 
 if not lost then
   for _, name in ipairs({ 'len', 'used', 'since', 'nlen', 'at' }) do h[name] = num(h[name], name .. ' of the dispenser') end
   for _, name in ipairs({ 'top', 'first', 'nfirst' }) do decimal(h[name], name .. ' of the dispenser') end
-  -- The last segment ends at the top, and the one before it begins behind the other.
+  -- The last segment ends at top, and the current one ends before the next begins.
   local last = h.nlen > 0 and plus(h.nfirst, h.nlen - 1) or h.len > 0 and plus(h.first, h.len - 1) or h.top
   if h.used > h.len then damaged('used of the dispenser', str(h.used)) end
   if last ~= h.top then damaged('top of the dispenser', h.top) end

@@ -1,6 +1,5 @@
--- Puts a segment in place, or, with a length of 0, says that there will be none. Only
--- who was told to, on this server and by the state that is here: a segment that was
--- installed before, or anywhere else, is not installed again.
+-- Installs a segment or, with length 0, reports a failed fetch. Only the caller that this
+-- state told to fetch may do so. Hence no segment is installed twice, or on two servers.
 local me, first, last, len = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 
 if lost or h.want ~= me then return { 'LATE' } end

@@ -3,7 +3,6 @@ package segments
 import (
 	"context"
 	"crypto/rand"
-	_ "embed"
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
@@ -34,26 +33,32 @@ var (
 //	orders, err := segment.Open(ctx, cfg, dispenser)
 //
 // A number costs one round trip to Redis. All processes share the current segment and
-// the one behind it, so numbers rise across all of them, first come, first served. When
-// the one behind becomes the current one, one of the processes fetches another in the
-// background; nobody waits for the database at a steady rate.
+// the next one, so numbers rise across all of them. When the next one becomes current,
+// one process fetches another in the background. At a steady rate no process waits for
+// the store.
 //
-// No number is given twice, whatever a failing Redis loses, as long as the store keeps
-// what it has acknowledged: it never gives one number into two reservations, and a reservation
-// gets into Redis at most once. A script lets only that caller install a segment whom
-// it told to fetch one, once, in the same state of the same server. A Redis that was
-// wiped, restarted or replaced by a replica, if only for a while, leaves its segments
-// alone and goes on with a new one from the store, above them: numbers are skipped, and
-// never go back. This needs the right to INFO (see package redisseq).
-// redisseq.WithQuarantine(redisseq.Never) does without, for a Redis that never loses an acknowledged
-// write; there a loss of all the data is still noticed.
+// The state is one hash, snowlease:{name}:dispenser, without a TTL. It may be deleted at
+// any time.
 //
-// Old data that somebody loads into a running Redis (RESTORE, DEBUG RELOAD NOSAVE) go
-// unseen by processes that have no numbers yet: delete the hash then.
+// # Uniqueness
 //
-// While two masters take writes at once each hands out segments of its own: numbers
-// are still given once, but are in no order. The state is one hash,
-// snowlease:{name}:dispenser, without a TTL, which may be deleted at any time.
+// Whatever Redis loses, no number is given twice as long as the store keeps acknowledged
+// reservations. The store reserves each number once, and each reservation is installed in
+// Redis at most once: only by the caller that the script told to fetch it, and only in the
+// same state of the same server.
+//
+// After Redis was wiped, restarted or replaced by a replica, even briefly, the script
+// drops its segments and continues with a new one above them. Numbers are skipped, and
+// never go back. This needs the right to INFO; see package redisseq. If Redis never loses
+// an acknowledged write, redisseq.WithQuarantine turns the comparison off. A loss of all
+// data is noticed even then.
+//
+// # Limits
+//
+//   - Old data loaded into a running Redis (RESTORE, DEBUG RELOAD NOSAVE) is not noticed
+//     by processes that have no numbers yet. Delete the hash afterwards.
+//   - While two masters accept writes at once, each hands out its own segments. Numbers
+//     are still unique, but not in order.
 type Dispenser struct {
 	conn  *conn.Conn
 	store segment.Store
@@ -66,33 +71,20 @@ type Dispenser struct {
 }
 
 const (
-	// fetchTime bounds how long the store may take for a segment. Others wait for
-	// longer, so that a slow store is not asked again and again.
+	// fetchTime bounds how long the store may take for a segment. patience, after which
+	// another process fetches, is longer, so that requests to a slow store do not pile up.
 	fetchTime = 3 * time.Second
 	patience  = 4 * time.Second
 )
 
-var (
-	//go:embed dispense_base.lua
-	dispenseBaseLua string
-	//go:embed dispense.lua
-	dispenseLua string
-	//go:embed dispense_install.lua
-	dispenseInstallLua string
-
-	dispense = load(dispenseBaseLua, dispenseLua)
-	install  = load(dispenseBaseLua, dispenseInstallLua)
-)
-
-// NewDispenser returns a dispenser on client in front of store, both of which stay the
-// caller's to close. It does not connect. The segments that it fetches have the steps and
-// the cover of cfg. Clients and options are those of redisseq.New; WithWaitReplicas changes
-// nothing here.
+// NewDispenser returns a dispenser on client in front of store. It does not connect, and
+// the caller closes both. Segments have the steps and the cover of cfg. Clients and
+// options are those of redisseq.New; WithWaitReplicas has no effect.
 func NewDispenser(client redis.UniversalClient, store segment.Store, cfg segment.Config, opts ...redisseq.Option) (*Dispenser, error) {
 	c, err := conn.New(client, opts...)
 	errs := []error{err, cfg.Validate()}
 	if store == nil {
-		errs = append(errs, errors.New("redisseq: the store behind the dispenser is nil: give one, from dbseq.NewSegments for example"))
+		errs = append(errs, errors.New("redisseq: the store behind the dispenser is nil: pass one, such as from dbseq.NewSegments"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -100,8 +92,8 @@ func NewDispenser(client redis.UniversalClient, store segment.Store, cfg segment
 	return &Dispenser{conn: c, store: store, cfg: cfg.WithDefaults(), stop: make(chan struct{})}, nil
 }
 
-// Close ends the fetches that are under way and waits for them. What Redis holds
-// stays for other processes. The error is always nil.
+// Close cancels fetches in progress and waits for them. Segments in Redis stay for other
+// processes. The error is always nil.
 func (d *Dispenser) Close() error {
 	d.mu.Lock()
 	if !d.closed {
@@ -113,7 +105,7 @@ func (d *Dispenser) Close() error {
 	return nil
 }
 
-// String names the Redis and the store behind it.
+// String returns the names of the Redis and of the store behind it.
 func (d *Dispenser) String() string {
 	if named, ok := d.store.(fmt.Stringer); ok {
 		return d.conn.String() + " before " + named.String()
@@ -121,8 +113,8 @@ func (d *Dispenser) String() string {
 	return fmt.Sprintf("%s before %T", d.conn, d.store)
 }
 
-// Warnings returns what NewDispenser could not check about the client, and those of the
-// store behind it, to be logged.
+// Warnings returns what NewDispenser could not check about the client, and the warnings
+// of the store behind it, for the log.
 func (d *Dispenser) Warnings() []string {
 	warnings := d.conn.Warnings()
 	if s, ok := d.store.(interface{ Warnings() []string }); ok {
@@ -131,9 +123,9 @@ func (d *Dispenser) Warnings() []string {
 	return warnings
 }
 
-// Reserve is that of segment.Store. It waits for the store behind where all of Redis's
-// numbers are given. Errors besides those named there: those of the store behind,
-// segment.ErrClosed, and ErrRunID, ErrReplica, ErrDamaged of package redisseq.
+// Reserve implements segment.Store. It waits for the store behind it if Redis has no
+// numbers left. Errors are those of segment.Store and of the store behind it,
+// segment.ErrClosed, and ErrRunID, ErrReplica and ErrDamaged of package redisseq.
 func (d *Dispenser) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
 	if err := r.Validate(); err != nil {
 		return segment.Range{}, err
@@ -166,14 +158,12 @@ func (d *Dispenser) Reserve(ctx context.Context, r segment.Request) (segment.Ran
 	}
 }
 
-// deal waits for no replicas: the numbers are the store's behind it, which no Redis gives
-// twice.
+// deal waits for no replicas, because the store behind it makes numbers unique.
 func (d *Dispenser) deal(ctx context.Context, call conn.Call) (conn.Reply, error) {
 	return deal(ctx, d.conn, call, "dispenser")
 }
 
-// await waits for the segment that is fetched here, or for a moment where another
-// process does it.
+// await waits for the segment that this process fetches, or else for a moment.
 func (d *Dispenser) await(ctx context.Context, fetched <-chan error) error {
 	var moment <-chan time.Time
 	if fetched == nil {
@@ -193,15 +183,15 @@ func (d *Dispenser) await(ctx context.Context, fetched <-chan error) error {
 	}
 }
 
-// A state is what the one who fetches a segment has to know.
+// A state is what a caller needs to fetch a segment.
 type state struct {
 	me             string
-	top            int64 // the segment must lie above
-	step, used, ms int64 // the current segment; how many numbers were used in how many ms
+	top            int64 // the segment must lie above it
+	step, used, ms int64 // size of the current segment, and used numbers in ms milliseconds
 }
 
-// fetch gets a segment from the store and installs it, in the background: whoever was
-// told to may have what he asked for already.
+// fetch gets a segment from the store and installs it in the background, because the
+// caller may already have its numbers.
 func (d *Dispenser) fetch(ctx context.Context, r segment.Request, s state) <-chan error {
 	done := make(chan error, 1)
 	d.mu.Lock()
@@ -225,10 +215,10 @@ func (d *Dispenser) fetch(ctx context.Context, r segment.Request, s state) <-cha
 			done <- d.install(ctx, r.Name, s.me, got)
 			return
 		}
-		// Somebody else may try, though ctx may have ended.
+		// Let another caller try. ctx may have ended.
 		say, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
 		defer cancel()
-		done <- errors.Join(err, d.install(say, r.Name, s.me, segment.Range{First: 1})) // of no length
+		done <- errors.Join(err, d.install(say, r.Name, s.me, segment.Range{First: 1})) // empty
 	})
 	return done
 }
@@ -239,7 +229,7 @@ func (d *Dispenser) reserve(ctx context.Context, r segment.Request, s state) (se
 		step = d.cfg.Step
 	}
 	step = d.cfg.NextStep(step, s.used, time.Duration(s.ms)*time.Millisecond)
-	r.N = max(step, min(r.N, d.cfg.MaxStep)) // a batch is not served in pieces
+	r.N = max(step, min(r.N, d.cfg.MaxStep)) // so that a batch is not split
 	r.Above = max(r.Above, s.top)
 	return segment.Reserve(ctx, d.store, r)
 }
@@ -248,7 +238,7 @@ func (d *Dispenser) install(ctx context.Context, name, me string, got segment.Ra
 	const verb = "install numbers of"
 	r, err := d.deal(ctx, conn.Call{Verb: verb, Name: name, Script: install, Args: []any{me, got.First, got.Last, got.Len()}})
 	if err == nil && r[0] == "BACK" {
-		err = d.conn.Wrap(verb, name, fmt.Errorf("%w: it gave %d to %d below %v", segment.ErrStore, got.First, got.Last, r[1:]))
+		err = d.conn.Wrap(verb, name, fmt.Errorf("%w: it reserved %d to %d, not above %v", segment.ErrStore, got.First, got.Last, r[1:]))
 	}
-	return err // LATE: another was told meanwhile, or Redis has forgotten; this segment is skipped
+	return err // LATE: another caller fetches, or Redis lost its state; the segment is skipped
 }

@@ -20,19 +20,20 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/internal/proof/segmentcheck"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
 	"github.com/snowlease/snowlease/redisseq/internal/redistest"
 	"github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
 )
 
-// A behind is the store behind a dispenser, with faults.
+// A behind is the store behind a dispenser, with injected faults.
 type behind struct {
 	segment.Memory
 	calls atomic.Int64
-	last  atomic.Int64 // how many were asked for last
+	last  atomic.Int64 // size of the last request
 	fault func(ctx context.Context, call int64) error
 	after func(call int64, got segment.Range) segment.Range
 }
@@ -76,7 +77,7 @@ func issuer(t testing.TB, s segment.Store, cfg segment.Config) *segment.Issuer {
 	return i
 }
 
-// take gets n numbers, one by one.
+// take reserves n numbers, one by one.
 func take(t testing.TB, i *segment.Issuer, n int) (all []int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -96,8 +97,8 @@ func requireRising(t testing.TB, all []int64) {
 	}
 }
 
-// A counterCheck holds that a number which is asked for after another was given is
-// greater, whoever asks.
+// A counterCheck requires that a number requested after another was given is greater,
+// across all callers.
 type counterCheck struct {
 	sync.Mutex
 	given []int64
@@ -142,8 +143,8 @@ func TestDispenserKeepsTheContract(t *testing.T) {
 	})
 }
 
-// TestStrictOrder: numbers rise across all processes by one, while the segments
-// behind them change and processes do not wait for the store.
+// TestStrictOrder: numbers rise by one across all processes and segments, and processes do
+// not wait for the store.
 func TestStrictOrder(t *testing.T) {
 	t.Parallel()
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
@@ -168,8 +169,8 @@ func TestStrictOrder(t *testing.T) {
 	})
 }
 
-// TestFaultsOfRedis: whatever Redis forgets, no number is given twice and none is
-// below an earlier one.
+// TestFaultsOfRedis: whatever Redis loses, no number repeats and none is below an earlier
+// one.
 func TestFaultsOfRedis(t *testing.T) {
 	t.Parallel()
 	key := "snowlease:{orders}:dispenser"
@@ -208,8 +209,8 @@ func TestFaultsOfRedis(t *testing.T) {
 	}
 }
 
-// TestLostRedisSkipsASegment: what a Redis that lost its data had been given is given to
-// nobody, the segment in use and the one fetched ahead.
+// TestLostRedisSkipsASegment: after a Redis loses its data, the segment in use and the one
+// fetched ahead are skipped.
 func TestLostRedisSkipsASegment(t *testing.T) {
 	t.Parallel()
 	s, b := redistest.NewMini(t), new(behind)
@@ -220,8 +221,8 @@ func TestLostRedisSkipsASegment(t *testing.T) {
 	require.Equal(t, []int64{21, 22, 23}, take(t, i, 3))
 }
 
-// TestNoNumberIsMissingBetweenSegments: neither the first and the last of a segment, nor
-// the first of all, with a database and with a dispenser before it.
+// TestNoNumberIsMissingBetweenSegments: neither at the ends of a segment nor at the start,
+// with a database alone and with a dispenser before it.
 func TestNoNumberIsMissingBetweenSegments(t *testing.T) {
 	t.Parallel()
 	const step = 512
@@ -246,8 +247,8 @@ func TestNoNumberIsMissingBetweenSegments(t *testing.T) {
 	})
 }
 
-// TestStaleReplica: the state of some time ago on another server, where numbers look
-// as if they had not been given.
+// TestStaleReplica: another server has an older state, in which given numbers look
+// available.
 func TestStaleReplica(t *testing.T) {
 	t.Parallel()
 	s, b := redistest.NewMini(t), new(behind)
@@ -262,12 +263,12 @@ func TestStaleReplica(t *testing.T) {
 	requireRising(t, all)
 }
 
-// TestStaleStateIsSeenByWhoKnowsMore: even where servers are not compared, a process
-// that has met later numbers is given none of them again.
+// TestStaleStateIsSeenByWhoKnowsMore: even if incarnations are not compared, a process
+// gets no number at or below one that it was given.
 func TestStaleStateIsSeenByWhoKnowsMore(t *testing.T) {
 	t.Parallel()
 	s, b := redistest.NewMini(t), new(behind)
-	d := dispenser(t, s.Client(t), b, ordered(50), redisseq.WithQuarantine(redisseq.Never))
+	d := dispenser(t, s.Client(t), b, ordered(50), redisseq.WithQuarantine(lease.QuarantineNever))
 	i := issuer(t, d, ordered(50))
 	all := take(t, i, 10)
 	stale := s.Snapshot(t)
@@ -277,8 +278,8 @@ func TestStaleStateIsSeenByWhoKnowsMore(t *testing.T) {
 	requireRising(t, all)
 }
 
-// TestInstalledOnce: a client repeats a call whose reply was lost. What was
-// installed and forgotten meanwhile is not installed again.
+// TestInstalledOnce: a client repeats a call whose reply was lost. A segment that was
+// installed and then lost is not installed again.
 func TestInstalledOnce(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(t *testing.T, s *redistest.Store, before func()){
@@ -304,7 +305,7 @@ func TestInstalledOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := redistest.NewMini(t)
-			var before func() // puts back what was there before the segment was installed
+			var before func() // restores the state before the segment was installed
 			b := &behind{after: func(_ int64, got segment.Range) segment.Range {
 				before = s.Snapshot(t)
 				return got
@@ -327,7 +328,7 @@ func TestInstalledOnce(t *testing.T) {
 	}
 }
 
-// TestLateInstall: Redis forgets while a segment is fetched.
+// TestLateInstall: Redis loses its state while a segment is fetched.
 func TestLateInstall(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewMini(t)
@@ -341,8 +342,8 @@ func TestLateInstall(t *testing.T) {
 	requireRising(t, take(t, i, 100))
 }
 
-// TestWhoFetchesDies: another takes over after some time, not before, and the late
-// one's segment is not installed.
+// TestWhoFetchesDies: if the fetching process dies or is late, another takes over after some time,
+// and the late segment is not installed.
 func TestWhoFetchesDies(t *testing.T) {
 	t.Parallel()
 	s, b := redistest.NewMini(t), new(behind)
@@ -363,8 +364,8 @@ func TestWhoFetchesDies(t *testing.T) {
 	requireRising(t, append(all, take(t, i, 30)...))
 }
 
-// TestStoreBehindFails: numbers go on as long as Redis has some; who waits gets the
-// reason; it passes by itself.
+// TestStoreBehindFails: numbers continue while Redis has some, then callers get the
+// store's error, until the store recovers.
 func TestStoreBehindFails(t *testing.T) {
 	t.Parallel()
 	s, down := redistest.NewMini(t), atomic.Bool{}
@@ -391,7 +392,7 @@ func TestStoreBehindFails(t *testing.T) {
 	requireRising(t, append(all, take(t, i, 30)...))
 }
 
-// TestNobodyWaitsForTheStoreBehind: the next segment is fetched as soon as one is begun.
+// TestNobodyWaitsForTheStoreBehind: starting a segment fetches the next.
 func TestNobodyWaitsForTheStoreBehind(t *testing.T) {
 	t.Parallel()
 	s, gate := redistest.NewMini(t), make(chan struct{})
@@ -409,14 +410,14 @@ func TestNobodyWaitsForTheStoreBehind(t *testing.T) {
 	i := issuer(t, dispenser(t, s.Client(t), b, ordered(40)), ordered(40))
 	take(t, i, 1)
 	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), "snowlease:{orders}:dispenser", "nlen").Val() == "40" }, 5*time.Second, time.Millisecond)
-	take(t, i, 60) // the third segment is asked for, and does not come
+	take(t, i, 60) // the third segment is requested, and does not come
 	require.Eventually(t, func() bool { return b.calls.Load() == 3 }, 5*time.Second, time.Millisecond)
 	take(t, i, 15)
 	close(gate)
 	requireRising(t, take(t, i, 100))
 }
 
-// TestStoreBehindThatWentBack: below what Redis has given nothing is installed.
+// TestStoreBehindThatWentBack: no segment below given numbers is installed.
 func TestStoreBehindThatWentBack(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewMini(t)
@@ -438,7 +439,7 @@ func TestStoreBehindThatWentBack(t *testing.T) {
 	}
 	fails(i, "asked for 10 numbers")
 
-	// Redis learns meanwhile of greater numbers.
+	// Meanwhile Redis learns of greater numbers.
 	s.Wipe(t)
 	grows := &behind{after: func(_ int64, got segment.Range) segment.Range {
 		_ = s.Admin.HSet(context.Background(), "snowlease:{orders}:dispenser", "top", "1000000").Err() // the test may have ended
@@ -447,7 +448,7 @@ func TestStoreBehindThatWentBack(t *testing.T) {
 	fails(issuer(t, dispenser(t, s.Client(t), grows, ordered(10)), ordered(10)), "install numbers of")
 }
 
-// TestDispenserStepFollowsTheRate of all processes together, by the clock of Redis.
+// TestDispenserStepFollowsTheRate: the step follows the total rate, by the clock of Redis.
 func TestDispenserStepFollowsTheRate(t *testing.T) {
 	t.Parallel()
 	s, b := redistest.NewMini(t), new(behind)
@@ -465,7 +466,7 @@ func TestDispenserStepFollowsTheRate(t *testing.T) {
 	require.InDelta(t, 500, b.last.Load(), 50)
 }
 
-// TestStampede: all processes come to an empty Redis at once.
+// TestStampede: all processes use an empty Redis at once.
 func TestStampedeOnADispenser(t *testing.T) {
 	t.Parallel()
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
@@ -494,8 +495,8 @@ func TestStampedeOnADispenser(t *testing.T) {
 	})
 }
 
-// TestDispenserOnServers: real Redis and real database, the Redis killed and restarted
-// with nothing, in the middle of it.
+// TestDispenserOnServers runs on real servers. The Redis is killed and restarts empty
+// during the test.
 func TestDispenserOnServers(t *testing.T) {
 	t.Parallel()
 	s, srv := redistest.StartReal(t)
@@ -580,10 +581,10 @@ func TestDispenserRefusesDamage(t *testing.T) {
 	}
 }
 
-// BenchmarkDispenser is the price of strict order: a round trip to a real Redis.
+// BenchmarkDispenser measures strict order: a round trip to a real Redis.
 func BenchmarkDispenser(b *testing.B) {
 	s := &redistest.Store{Addr: testserver.Redis(b)}
-	for name, opts := range map[string][]redisseq.Option{"compared": nil, "never": {redisseq.WithQuarantine(redisseq.Never)}} {
+	for name, opts := range map[string][]redisseq.Option{"compared": nil, "never": {redisseq.WithQuarantine(lease.QuarantineNever)}} {
 		b.Run(name, func(b *testing.B) {
 			cfg := segment.Config{Name: fmt.Sprint("bench-", name, time.Now().UnixNano()), Order: segment.OrderStrict}
 			i := issuer(b, dispenser(b, s.Client(b), new(segment.Memory), cfg, opts...), cfg)

@@ -1,5 +1,5 @@
-// Package segments reserves small numbers on Redis, for package segment: a Store keeps
-// them on Redis alone; a Dispenser hands out, in strict order, those of another store.
+// Package segments provides stores on Redis for package segment. A Store reserves numbers
+// on Redis alone. A Dispenser hands out the numbers of another store in strict order.
 //
 // Clients, options and errors are those of package redisseq.
 package segments

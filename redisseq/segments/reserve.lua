@@ -1,4 +1,4 @@
--- Takes up to n numbers above one and up to another.
+-- Reserves up to n numbers greater than above and at most max.
 local n, above, max = tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
 local h = redis.call('HMGET', key, 'given', 'run')

@@ -3,7 +3,7 @@ package segments
 import (
 	"context"
 	"crypto/rand"
-	_ "embed"
+	"embed"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -21,49 +21,46 @@ var (
 	_ fmt.Stringer    = (*Store)(nil)
 )
 
-// ErrChanged is returned by a Store on another server than before, which may have
-// forgotten numbers that were given: after a restart, a failover, or something that
-// looks like one (docs/engines.md, Redis). Nothing was reserved.
-var ErrChanged = fmt.Errorf("redisseq: another Redis answers than before, and may have forgotten numbers that were given: call Store.Resume with a number that is above all in use and all that running processes have reserved ahead (stop them, or add twice max_step), or set quarantine: never if this Redis never loses an acknowledged write: %w", lease.ErrSetup)
+// ErrChanged is returned by a Store if another server answers than before, which may have
+// lost numbers that were given: after a restart, a failover, or what looks like one
+// (docs/engines.md, Redis). Nothing was reserved.
+var ErrChanged = fmt.Errorf("redisseq: the Redis has restarted or failed over, and may have lost numbers that were given: call Store.Resume with a number above all in use and all that running processes have reserved ahead (stop them, or add twice max_step), or set quarantine: never if this Redis never loses an acknowledged write: %w", lease.ErrSetup)
 
-// A Store reserves numbers on Redis alone. It is a segment.Store and safe for
+// A Store reserves numbers on Redis alone. It is a segment.Store. It is safe for
 // concurrent use.
 //
-// Choose dbseq.NewSegments, or NewDispenser in front of it, where there is a SQL
-// database: a Redis knows of what it has lost only that it may have. A number is given
-// twice after a loss that goes unseen, and the greatest number given is one hash,
-// snowlease:{name}:segment, which is not made anew:
+// If you have a SQL database, use dbseq.NewSegments, or NewDispenser in front of it,
+// because Redis can lose numbers. The greatest number given is in one hash,
+// snowlease:{name}:segment. A loss that goes unnoticed repeats numbers, so the hash is
+// never created again on its own:
 //
-//   - A name must be created by Create, once; a request never creates it. Where the hash
-//     is missing, because the data were wiped or the key was evicted or deleted, the
-//     answer is segment.ErrUnknown, and an administrator creates the name above all
-//     numbers in use or reserved ahead.
-//   - On another server than the one on record the answer is ErrChanged until Resume.
-//     redisseq.WithQuarantine(redisseq.Never) does not look: for a Redis that loses no
-//     acknowledged write.
-//   - A process that goes on issuing tells the store the greatest number it was given,
-//     which repairs what it knows of.
+//   - Create must create each name once. If the hash is missing later, because it was
+//     wiped, evicted or deleted, Reserve returns segment.ErrUnknown. An administrator then
+//     creates the name above all numbers in use or reserved ahead.
+//   - On another server than the one on record, Reserve returns ErrChanged until Resume is
+//     called. If Redis loses no acknowledged write, redisseq.WithQuarantine turns this
+//     check off.
+//   - Each request contains the greatest number that the process was given, and the Store
+//     continues above it.
 type Store struct{ conn *conn.Conn }
 
-var (
-	//go:embed base.lua
-	baseLua string
-	//go:embed reserve.lua
-	reserveLua string
-	//go:embed create.lua
-	createLua string
+//go:embed *.lua
+var files embed.FS
 
-	reserve = load(reserveLua)
-	create  = load(createLua)
+var (
+	reserve  = load("reserve.lua")
+	create   = load("create.lua")
+	dispense = load("dispense_base.lua", "dispense.lua")
+	install  = load("dispense_base.lua", "dispense_install.lua")
 )
 
-func load(parts ...string) *redis.Script {
-	return redis.NewScript(conn.Lua(append([]string{conn.ValuesLua, baseLua}, parts...)...))
+func load(names ...string) *redis.Script {
+	return redis.NewScript(conn.Lua(files, append([]string{"values.lua", "base.lua"}, names...)...))
 }
 
-// New returns a store on client, which stays the caller's to close. It does not
-// connect. Clients and options are those of redisseq.New: with WithWaitReplicas numbers
-// are given only when that many replicas know of it.
+// New returns a store on client. It does not connect, and the caller closes client.
+// Clients and options are those of redisseq.New. With WithWaitReplicas, numbers are given
+// only when that many replicas have the reservation.
 func New(client redis.UniversalClient, opts ...redisseq.Option) (*Store, error) {
 	c, err := conn.New(client, opts...)
 	if err != nil {
@@ -72,14 +69,14 @@ func New(client redis.UniversalClient, opts ...redisseq.Option) (*Store, error) 
 	return &Store{c}, nil
 }
 
-// String names the Redis, without user or password: "redis 127.0.0.1:6379 db 0".
+// String returns the name of the server, such as "redis 127.0.0.1:6379 db 0".
 func (s *Store) String() string { return s.conn.String() }
 
-// Warnings returns what New could not check about the client, to be logged.
+// Warnings returns what New could not check about the client, for the log.
 func (s *Store) Warnings() []string { return s.conn.Warnings() }
 
-// Reserve is that of segment.Store. Errors besides those named there: ErrChanged,
-// and ErrRunID, ErrReplica, ErrNotReplicated, ErrDamaged of package redisseq.
+// Reserve implements segment.Store. Errors are those of segment.Store, ErrChanged, and
+// ErrRunID, ErrReplica, ErrNotReplicated and ErrDamaged of package redisseq.
 func (s *Store) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
 	if err := r.Validate(); err != nil {
 		return segment.Range{}, err
@@ -96,17 +93,18 @@ func (s *Store) Reserve(ctx context.Context, r segment.Request) (segment.Range, 
 	return segment.Range{First: given + 1, Last: last}, nil
 }
 
-// Create is that of segment.Creator. After a loss of data start must lie above all
-// numbers in use and all that running processes have reserved ahead: stop them first.
+// Create implements segment.Creator. After a loss of data, stop running processes first,
+// and choose start above all numbers in use or reserved ahead.
 func (s *Store) Create(ctx context.Context, name string, start int64) error {
 	return s.make(ctx, "create", name, start)
 }
 
-// Resume lets a name go on after ErrChanged, above every number that is in use and all
-// that running processes have reserved ahead, which is at most two segments each: stop
-// them first, or leave room for that.
+// Resume continues a name after ErrChanged, above the given number. Choose it above all
+// numbers in use or reserved ahead. Running processes have reserved at most two segments
+// each: stop them first, or leave room for that.
 //
-// Errors: segment.ErrUnknown, segment.ErrRequest.
+// Errors are segment.ErrUnknown, segment.ErrRequest for a number out of range, and those
+// of package redisseq.
 func (s *Store) Resume(ctx context.Context, name string, above int64) error {
 	return s.make(ctx, "resume", name, above+1)
 }
@@ -119,26 +117,27 @@ func (s *Store) make(ctx context.Context, verb, name string, start int64) error 
 	return err
 }
 
-// deal runs a script of numbers on the key of a name.
+// deal runs a script on the key of a name.
 func deal(ctx context.Context, c *conn.Conn, call conn.Call, what string) (conn.Reply, error) {
 	key := c.Key(call.Name, what)
-	call.Keys, call.Args = []string{key}, append([]any{c.Quarantine}, call.Args...)
+	call.Keys, call.Args = []string{key}, append([]any{string(c.Quarantine)}, call.Args...)
 	call.Remedy = fmt.Sprintf("give the key %s another prefix if it is not snowlease's; if it is, delete it", key)
 	if what == "segment" {
 		call.Remedy += ", and create the name anew above all numbers in use"
 	}
-	call.Answer = func(r conn.Reply) (bool, error) {
+	call.Passes = []string{"LATE", "BACK"}
+	call.Answer = func(r conn.Reply) error {
 		switch {
 		case r[0] == "UNKNOWN":
-			return true, fmt.Errorf("%w: %q at %s: create it once by Store.Create", segment.ErrUnknown, call.Name, c)
+			return fmt.Errorf("%w: %q at %s: create it once with Store.Create", segment.ErrUnknown, call.Name, c)
 		case r[0] == "EXISTS":
-			return true, fmt.Errorf("%w: %q at %s", segment.ErrExists, call.Name, c)
+			return fmt.Errorf("%w: %q at %s", segment.ErrExists, call.Name, c)
 		case r[0] == "END" && len(r) == 2:
-			return true, fmt.Errorf("%w: %q at %s is at %s", segment.ErrEnd, call.Name, c, r[1])
+			return fmt.Errorf("%w: %q at %s is at %s", segment.ErrEnd, call.Name, c, r[1])
 		case r[0] == "CHANGED" && len(r) == 3:
-			return true, c.Wrap(call.Verb, call.Name, fmt.Errorf("%w: it was %q and is %q", ErrChanged, printable.Text(r[1]), printable.Text(r[2])))
+			return c.Wrap(call.Verb, call.Name, fmt.Errorf("%w: it was %q and is %q", ErrChanged, printable.Text(r[1]), printable.Text(r[2])))
 		}
-		return r[0] == "LATE" || r[0] == "BACK", nil
+		return nil
 	}
 	return c.Run(ctx, call)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/internal/proof/segmentcheck"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
 	"github.com/snowlease/snowlease/redisseq/internal/redistest"
@@ -24,7 +24,7 @@ func newStore(t testing.TB, s *redistest.Store) *segments.Store {
 	return n
 }
 
-// numbers asks for n numbers of "orders".
+// numbers returns a request for n numbers of "orders".
 func numbers(n int64) segment.Request {
 	return segment.Request{Name: "orders", N: n, Start: 1, Max: 1 << 60, Create: true}
 }
@@ -44,7 +44,7 @@ func TestSegmentsKeepTheContract(t *testing.T) {
 	})
 }
 
-// TestSegmentsAfterALoss: what may be lost is not made anew by a request.
+// TestSegmentsAfterALoss: a request does not create a name that may have been lost.
 func TestSegmentsAfterALoss(t *testing.T) {
 	t.Parallel()
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
@@ -62,7 +62,7 @@ func TestSegmentsAfterALoss(t *testing.T) {
 			_, err = n.Reserve(t.Context(), numbers(1))
 			require.ErrorIs(t, err, segments.ErrChanged)
 			require.ErrorIs(t, err, lease.ErrSetup)
-			require.ErrorContains(t, err, "Segments.Resume")
+			require.ErrorContains(t, err, "Store.Resume")
 		}
 		require.ErrorIs(t, n.Resume(t.Context(), "orders", -1), segment.ErrRequest)
 		require.NoError(t, n.Resume(t.Context(), "orders", 3)) // less than is known
@@ -83,7 +83,7 @@ func TestSegmentsAfterALoss(t *testing.T) {
 
 func TestSegmentsThatLoseNothing(t *testing.T) {
 	t.Parallel()
-	s := redistest.NewMini(t, redisseq.WithQuarantine(redisseq.Never), redisseq.WithPrefix("app"))
+	s := redistest.NewMini(t, redisseq.WithQuarantine(lease.QuarantineNever), redisseq.WithPrefix("app"))
 	n := newStore(t, s)
 	require.NoError(t, n.Create(t.Context(), "orders", 1))
 	s.Reincarnate(t)
@@ -92,8 +92,7 @@ func TestSegmentsThatLoseNothing(t *testing.T) {
 	require.Contains(t, s.Records(t), "app:{orders}:segment")
 }
 
-// TestCreateRepeated: a client that repeats a call whose reply was lost does not
-// find the name taken by itself.
+// TestCreateRepeated: a Create repeated after a lost reply succeeds.
 func TestCreateRepeated(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewMini(t)
@@ -166,7 +165,7 @@ func TestSegmentsRefuseDamage(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestSegmentsOfAUserWithoutInfo: a change of the server would pass unseen.
+// TestSegmentsOfAUserWithoutInfo: without INFO, a change of the server would pass unnoticed.
 func TestSegmentsOfAUserWithoutInfo(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewReal(t)
@@ -183,7 +182,7 @@ func TestSegmentsOfAUserWithoutInfo(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-// TestReplicaReservesNothing: the error says where to go.
+// TestReplicaReservesNothing: the error says which server to use.
 func TestReplicaReservesNothing(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewReal(t)
@@ -194,7 +193,7 @@ func TestReplicaReservesNothing(t *testing.T) {
 	require.ErrorIs(t, err, redisseq.ErrReplica)
 }
 
-// Numbers of segments as well: in a split brain two masters would give the same.
+// Without WAIT, two masters in a split brain would give the same numbers.
 func TestWaitReplicasHoldsSegmentsBack(t *testing.T) {
 	t.Parallel()
 	s, _, replica := redistest.StartReplicated(t)

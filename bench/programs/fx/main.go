@@ -17,7 +17,7 @@ func main() {
 	var w *idworker.IdWorker
 	worker := int64(1)
 	app := fx.New(fx.NopLogger, idworker.Module, fx.Populate(&w),
-		fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Worker: &worker, Local: hostseq.Config{Stateless: true}}))
+		fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: &worker, Stateless: true}}))
 	if err := app.Start(context.Background()); err != nil {
 		log.Fatal(err)
 	}

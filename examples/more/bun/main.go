@@ -1,4 +1,4 @@
-// Bun is a program on bun whose models have keys of type snowflake.ID.
+// Bun is a program with bun whose models have keys of type snowflake.ID.
 //
 //	cd examples/more && go run ./bun        # SQLite in bun.db
 package main
@@ -16,7 +16,6 @@ import (
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -43,12 +42,8 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	db := bun.NewDB(conns, sqlitedialect.New())
 	defer func() { err = errors.Join(err, db.Close()) }()
 
-	// The center knows the dialect by GORM, which the application need not use.
+	// The worker learns the dialect from GORM, which the application need not use.
 	dialect, err := gorm.Open(sqlite.New(sqlite.Config{DSN: dsn}))
-	if err != nil {
-		return err
-	}
-	center, err := dbseq.New(dialect)
 	if err != nil {
 		return err
 	}
@@ -56,8 +51,8 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, center.Close(), pool.Close()) }()
-	worker, err := idworker.Open(ctx, idworker.Config{Namespace: "bun-orders"}, center)
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	worker, err := idworker.Open(ctx, idworker.Config{Namespace: "bun-orders"}, idworker.WithDB(dialect))
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
-// Package ent shows Ent with snowflake ids: see ids for the mixin and the hook, schema
-// for an entity that has them, and testdata/program for a program.
+// Package ent shows Ent with snowflake ids. Package ids has the mixin and the hook, package
+// schema an entity that uses them, and testdata/program a program.
 package ent
 
 import (
@@ -40,7 +40,7 @@ func TestEnt(t *testing.T) {
 	}
 	gen := filepath.Join(dir, "ent", "gen")
 	require.NoError(t, os.MkdirAll(gen, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(gen, "gen.go"), []byte("package gen\n"), 0o644)) // Ent asks the go command what it is
+	require.NoError(t, os.WriteFile(filepath.Join(gen, "gen.go"), []byte("package gen\n"), 0o644)) // Ent asks the go command for the package
 	run("tool", "ent", "generate", "--target", "ent/gen", "./ent/schema")
 	for range 2 { // the second run finds the tables and the rows
 		require.Regexp(t, `^\d{18} 5\n\d{18} 6\n\d{18} 7\n$`, run("run", "./ent/program"))

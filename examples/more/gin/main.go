@@ -1,4 +1,4 @@
-// Gin is a web service on gin and fx whose orders have snowflake ids as primary keys.
+// Gin is a web service with gin and fx whose orders have snowflake ids as primary keys.
 //
 //	cd examples/more && go run ./gin        # SQLite in gin.db, HTTP on 127.0.0.1:8080
 //	curl -d '{"total":5}' 127.0.0.1:8080/orders
@@ -21,8 +21,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// An Order has an id that JSON shows as a string, since JavaScript rounds numbers of
-// that size.
+// An Order has an id that is a string in JSON, since JavaScript rounds numbers of that size.
 type Order struct {
 	ID    snowflake.ID `gorm:"primaryKey" json:"id"`
 	Total int64        `json:"total" binding:"required"`
@@ -48,14 +47,15 @@ func routes(db *gorm.DB, worker *idworker.IdWorker) *gin.Engine {
 			c.JSON(http.StatusBadRequest, gin.H{"error": err.Error()})
 			return
 		}
-		order.ID = 0 // not the client's to choose
+		order.ID = 0 // clients may not choose it
 		if err := db.WithContext(c).Create(&order).Error; err != nil {
 			c.JSON(http.StatusServiceUnavailable, gin.H{"error": err.Error()})
 			return
 		}
 		c.JSON(http.StatusCreated, order)
 	})
-	// Readiness asks the lease; liveness must not: a restart does not bring the center back.
+	// Readiness depends on the lease. Liveness must not, since a restart does not bring the
+	// center back.
 	r.GET("/readyz", func(c *gin.Context) {
 		status := http.StatusOK
 		if worker.Healthy(c) != nil {

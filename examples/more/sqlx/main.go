@@ -1,4 +1,4 @@
-// Sqlx is a program on sqlx and database/sql: ids are a column of type snowflake.ID.
+// Sqlx is a program with sqlx and database/sql whose ids are columns of type snowflake.ID.
 //
 //	cd examples/more && go run ./sqlx       # SQLite in sqlx.db
 package main
@@ -14,14 +14,13 @@ import (
 	"github.com/libtnb/sqlite"
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 type order struct {
 	ID    snowflake.ID  `db:"id" json:"id"`       // a string in JSON
-	After *snowflake.ID `db:"after" json:"after"` // nil where the column is NULL
+	After *snowflake.ID `db:"after" json:"after"` // nil if the column is NULL
 	Total int64         `db:"total" json:"total"`
 }
 
@@ -39,12 +38,8 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
-	// The center knows the dialect by GORM, which the application need not use.
+	// The worker learns the dialect from GORM, which the application need not use.
 	dialect, err := gorm.Open(sqlite.New(sqlite.Config{DSN: dsn}))
-	if err != nil {
-		return err
-	}
-	center, err := dbseq.New(dialect)
 	if err != nil {
 		return err
 	}
@@ -52,8 +47,8 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, center.Close(), pool.Close()) }()
-	worker, err := idworker.Open(ctx, idworker.Config{Namespace: "sqlx-orders"}, center)
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	worker, err := idworker.Open(ctx, idworker.Config{Namespace: "sqlx-orders"}, idworker.WithDB(dialect))
 	if err != nil {
 		return err
 	}

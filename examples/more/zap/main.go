@@ -1,4 +1,4 @@
-// Zap is an fx application that logs by zap: the library, which knows slog, logs there too.
+// Zap is an fx application that logs with zap, and has the library's slog records there too.
 //
 //	cd examples/more && go run ./zap        # Ctrl-C ends it
 package main
@@ -17,12 +17,13 @@ import (
 
 func main() { fx.New(wiring(zap.NewProduction, "")).Run() }
 
-// wiring is an application with a worker of this host; dir "" is the user's cache.
+// wiring is an application that borrows a worker id of this host. dir holds the host's
+// records; "" means the user's cache directory.
 func wiring(logger func(...zap.Option) (*zap.Logger, error), dir string) fx.Option {
 	return fx.Options(
 		fx.Provide(
 			func() (*zap.Logger, error) { return logger() },
-			// This is the bridge: a *slog.Logger that writes to zap.
+			// This *slog.Logger writes to zap.
 			func(l *zap.Logger) *slog.Logger {
 				return slog.New(zapslog.NewHandler(l.Core(), zapslog.WithName("idworker")))
 			},

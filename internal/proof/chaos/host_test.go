@@ -31,7 +31,7 @@ func (s store) local(breaking string) (*hostseq.Center, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := hostseq.Config{Sources: []hostseq.Source{hostseq.Lock}, Dir: s.Dir, MaxBehind: maxBehind}
+	cfg := hostseq.Config{Source: hostseq.Lock, Dir: s.Dir, MaxBehind: maxBehind}
 	if breaking == apart {
 		cfg.Dir = filepath.Join(s.Dir, fmt.Sprint(os.Getpid()))
 	}

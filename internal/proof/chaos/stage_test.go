@@ -248,8 +248,8 @@ func (s *stage) open(ctx context.Context) {
 	require.NoError(s, err)
 	req := request()
 	req.Owner = lease.NewOwner()
-	if i, ok := c.(lease.Initializer); ok {
-		err = i.Init(ctx, req)
+	if init := c.Extras().Init; init != nil {
+		err = init(ctx, req)
 	}
 	require.NoError(s, errors.Join(err, closer.Close()))
 }

@@ -313,7 +313,8 @@ func TestJudge(t *testing.T) {
 		"another range after a loss": {[][]entry{
 			{
 				lent(1, 3, 0, 10), run(3, 9, 0, 1),
-				{kind: granted, worker: 3, token: 9, floor: ms + 40, ceiling: ms + 50, owner: owner(1)}, run(3, 45, 0, 1),
+				{kind: granted, worker: 3, token: 9, floor: ms + 40, ceiling: ms + 50, owner: owner(1)},
+				run(3, 45, 0, 1),
 			},
 			{lent(2, 3, 10, 40), run(3, 40, 0, 1)},
 		}, found{ids: 3}},

@@ -70,8 +70,10 @@ return 1`),
 	}
 }
 
-// String names the scheme.
-func (c *clientClock) String() string { return "lease by the clients' clocks" }
+// Extras are the name of the scheme.
+func (c *clientClock) Extras() lease.Extras {
+	return lease.Extras{Name: "lease by the clients' clocks"}
+}
 
 // Acquire takes a worker id that is free by this process's clock.
 func (c *clientClock) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {

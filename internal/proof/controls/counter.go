@@ -26,8 +26,8 @@ redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return n`)}
 }
 
-// String names the scheme.
-func (c *counter) String() string { return "INCR mod N" }
+// Extras are the name of the scheme.
+func (c *counter) Extras() lease.Extras { return lease.Extras{Name: "INCR mod N"} }
 
 // Acquire counts one on.
 func (c *counter) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {

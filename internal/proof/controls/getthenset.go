@@ -25,8 +25,8 @@ type getThenSet struct {
 
 func newGetThenSet(b Backend, c Clock) lease.Center { return &getThenSet{client: b.Redis, clock: c} }
 
-// String names the scheme.
-func (c *getThenSet) String() string { return "GET then SET" }
+// Extras are the name of the scheme.
+func (c *getThenSet) Extras() lease.Extras { return lease.Extras{Name: "GET then SET"} }
 
 // Acquire looks for a worker id whose key is not there.
 func (c *getThenSet) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {

@@ -29,8 +29,8 @@ redis.call('ZADD', KEYS[1], ARGV[1], worker)
 return tonumber(worker)`)}
 }
 
-// String names the scheme.
-func (c *leastScore) String() string { return "least score" }
+// Extras are the name of the scheme.
+func (c *leastScore) Extras() lease.Extras { return lease.Extras{Name: "least score"} }
 
 // Acquire takes the worker id that was used least recently.
 func (c *leastScore) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {

@@ -29,8 +29,8 @@ type ticketRow struct {
 // TableName names the table for GORM.
 func (ticketRow) TableName() string { return "controls_ticket" }
 
-// String names the scheme.
-func (t *ticket) String() string { return "auto-increment mod N" }
+// Extras are the name of the scheme.
+func (t *ticket) Extras() lease.Extras { return lease.Extras{Name: "auto-increment mod N"} }
 
 // Acquire inserts a row.
 func (t *ticket) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {

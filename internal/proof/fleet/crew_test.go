@@ -47,7 +47,7 @@ func newCrew(t *testing.T, program string, e engine, cfg idworker.Config) *crew 
 		req, err := c.order.Config.Request()
 		require.NoError(t, err)
 		c.ask(func(center lease.Center) {
-			require.NoError(t, center.(lease.Initializer).Init(ctx, req))
+			require.NoError(t, center.Extras().Init(ctx, req))
 		})
 	}
 	t.Cleanup(c.dismiss)
@@ -83,7 +83,7 @@ func (c *crew) slots() (slots []lease.Slot) {
 	c.t.Helper()
 	c.ask(func(center lease.Center) {
 		var err error
-		slots, err = center.(lease.Lister).Slots(c.ctx, c.order.Config.Namespace)
+		slots, err = center.Extras().Lister.Slots(c.ctx, c.order.Config.Namespace)
 		require.NoError(c.t, err)
 		require.Len(c.t, slots, int(layout.Workers()))
 	})

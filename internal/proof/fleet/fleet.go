@@ -48,13 +48,13 @@ type Order struct {
 // Center opens the store of the order and what lends worker ids from it.
 func (o Order) Center() (lease.Center, io.Closer, error) {
 	var (
-		clients idworker.Clients
-		opened  closers
+		client idworker.Option
+		opened closers
 	)
 	switch o.Engine {
 	case Redis:
 		c := redis.NewClient(&redis.Options{Addr: o.DSN, ContextTimeoutEnabled: true})
-		clients.RedisClient, opened = c, closers{c}
+		client, opened = idworker.WithRedis(c), closers{c.Close}
 	case MySQL, Postgres:
 		dialect := mysql.Open
 		if o.Engine == Postgres {
@@ -69,28 +69,28 @@ func (o Order) Center() (lease.Center, io.Closer, error) {
 			return nil, nil, err
 		}
 		pool.SetMaxIdleConns(0) // a server has room for some hundred connections
-		clients.DB, opened = db, closers{pool}
+		client, opened = idworker.WithDB(db), closers{pool.Close}
 	default:
 		return nil, nil, fmt.Errorf("fleet: engine %q is unknown", o.Engine)
 	}
-	center, err := idworker.NewCenter(idworker.CenterParams{Config: o.Config, Clients: clients})
+	center, err := idworker.NewCenter(o.Config, client)
 	if err != nil {
 		return nil, nil, errors.Join(err, opened.Close())
 	}
-	if c, ok := center.(io.Closer); ok {
-		opened = append(closers{c}, opened...) // before what it stands on
+	if closing := center.Extras().Close; closing != nil {
+		opened = append(closers{closing}, opened...) // before what it stands on
 	}
 	return center, opened, nil
 }
 
 // closers are closed in their order.
-type closers []io.Closer
+type closers []func() error
 
 // Close closes all of them.
 func (cs closers) Close() error {
 	var errs []error
 	for _, c := range cs {
-		errs = append(errs, c.Close())
+		errs = append(errs, c())
 	}
 	return errors.Join(errs...)
 }

@@ -118,10 +118,10 @@ func stampede(t *testing.T, program string, e engine) {
 // killed: the worker ids of processes that were killed are lent again when the leases
 // have ended by the center's clock, and not before.
 func killed(t *testing.T, program string, e engine) {
-	c := newCrew(t, program, e, idworker.Config{Skew: 500 * time.Millisecond, Wait: time.Minute})
+	c := newCrew(t, program, e, idworker.Config{Store: idworker.StoreConfig{Skew: 500 * time.Millisecond}, Wait: time.Minute})
 	// Only the leases of those that are killed are short, so no other ends meanwhile.
 	victims := c.enlist(8, func(o *fleet.Order) {
-		o.Config.TTL, o.Config.MaxTTL = 5*time.Second, lease.DefaultTTL
+		o.Config.Lease.TTL, o.Config.Lease.MaxTTL = 5*time.Second, lease.DefaultTTL
 	})
 	some := func(o *fleet.Order) { o.Limit = 20_000 }
 	others := c.enlist(24, some)
@@ -175,7 +175,7 @@ func rolling(t *testing.T, program string, e engine) {
 		ids   = 7_000_000
 	)
 	c := newCrew(t, program, e, idworker.Config{
-		TTL: 2 * time.Second, MaxTTL: 2 * time.Second, Skew: 200 * time.Millisecond, Wait: time.Minute,
+		Lease: idworker.LeaseConfig{TTL: 2 * time.Second, MaxTTL: 2 * time.Second}, Store: idworker.StoreConfig{Skew: 200 * time.Millisecond}, Wait: time.Minute,
 	})
 	serving := c.enlist(alive)
 	c.begin(serving...)
@@ -205,7 +205,7 @@ func rolling(t *testing.T, program string, e engine) {
 // oneForAll shows that the harness finds ids that were issued twice.
 func oneForAll(t *testing.T, program string) {
 	worker := int64(1)
-	c := newCrew(t, program, engine{}, idworker.Config{Mode: idworker.ModeLocal, Worker: &worker, Local: hostseq.Config{Stateless: true}})
+	c := newCrew(t, program, engine{}, idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: &worker, Stateless: true}})
 	all := c.enlist(3)
 	c.begin(all...)
 	c.settle(all...)

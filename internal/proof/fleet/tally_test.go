@@ -47,7 +47,7 @@ func (c *crew) collect() *tally {
 		require.False(c.t, m.running(), "%v", m)
 		require.NoError(c.t, m.err)
 		lent[m] = m.loans()
-		if w := m.order.Config.Worker; w != nil { // no center
+		if w := m.order.Config.Local.Worker; w != nil { // no center
 			lent[m] = []loan{{*w, layout.Epoch, 1 << 62}}
 			continue
 		}

@@ -52,7 +52,7 @@ func newFleet(t testing.TB, e engine, keepers int, ttl time.Duration, schedule k
 		f.centers = append(f.centers, &watched{Center: c})
 		f.closers = append(f.closers, closer)
 	}
-	require.NoError(t, f.centers[0].Center.(lease.Initializer).Init(t.Context(), request(ttl)))
+	require.NoError(t, f.centers[0].Center.Extras().Init(t.Context(), request(ttl)))
 	f.hire(t, keepers, ttl, schedule)
 	return f
 }
@@ -148,8 +148,6 @@ type watched struct {
 	took []time.Duration
 	errs []error
 }
-
-func (w *watched) String() string { return lease.Name(w.Center) }
 
 func (w *watched) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
 	began := time.Now()

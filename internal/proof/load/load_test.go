@@ -62,7 +62,7 @@ func TestManyKeepers(t *testing.T) {
 			require.Len(t, slices.Compact(f.lent()), workers)
 
 			require.NoError(t, f.stop(t.Context()))
-			slots, err := f.centers[0].Center.(lease.Lister).Slots(t.Context(), "load")
+			slots, err := f.centers[0].Extras().Lister.Slots(t.Context(), "load")
 			require.NoError(t, err)
 			require.Len(t, slots, workers)
 			for _, s := range slots {

@@ -32,10 +32,10 @@ func looked(ns rules.Namespace, now int64, incarnation string, req lease.Request
 
 // asIf calls f with other times in the request than those that are pinned.
 func asIf(ns rules.Namespace, req *lease.Request, times func(*lease.Request), f func(rules.Namespace) rules.Namespace) rules.Namespace {
-	pin, was := req.Pin(), *req
+	pin, was := req.Pin().String(), *req
 	times(req)
 	if ns.Meta.Pin != "" {
-		ns.Meta.Pin = req.Pin()
+		ns.Meta.Pin = req.Pin().String()
 	}
 	ns = f(ns)
 	if ns.Meta.Pin != "" {
@@ -160,7 +160,7 @@ func blind(v verbs) verbs {
 		for w := range ns.Slots {
 			seen = change(seen, int64(w), func(s *rules.Slot) { s.HasLease, s.HasMark = true, true })
 		}
-		seen.Meta.Pin = g.Pin()
+		seen.Meta.Pin = g.Pin().String()
 		after, renewed, err := seen.Renew(now, "", g)
 		if err != nil {
 			return ns, renewed, err

@@ -48,7 +48,7 @@ func newModel(c config, v verbs) *model {
 		c.Known = 2
 	}
 	m := &model{config: c, verbs: v, answers: map[call]reply{}}
-	m.pin = m.request(0, c.TTL[0]).Pin()
+	m.pin = m.request(0, c.TTL[0]).Pin().String()
 	return m
 }
 

@@ -21,7 +21,6 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/proof/fleet"
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/migrate/takeover"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -59,7 +58,7 @@ type place struct {
 func (p place) order(workers string) fleet.Order {
 	return fleet.Order{Engine: p.engine, DSN: p.dsn, Config: idworker.Config{
 		Namespace: p.namespace, Layout: p.layout, Workers: workers,
-		TTL: 2 * time.Second, MaxTTL: 30 * time.Second, Skew: 200 * time.Millisecond, Wait: 10 * time.Second,
+		Lease: idworker.LeaseConfig{TTL: 2 * time.Second, MaxTTL: 30 * time.Second}, Store: idworker.StoreConfig{Skew: 200 * time.Millisecond}, Wait: 10 * time.Second,
 	}}
 }
 
@@ -67,7 +66,7 @@ func (p place) order(workers string) fleet.Order {
 func (s *service) side(p place, workers string) takeover.Side {
 	s.t.Helper()
 	order := p.order(workers)
-	order.Config.TTL = order.Config.MaxTTL // what Take borrows is to last, however slow the machine
+	order.Config.Lease.TTL = order.Config.Lease.MaxTTL // what Take borrows is to last, however slow the machine
 	req, err := order.Config.Request()
 	require.NoError(s.t, err)
 	center, closer, err := order.Center()
@@ -80,7 +79,7 @@ func (s *service) side(p place, workers string) takeover.Side {
 func (s *service) open(p place) {
 	s.t.Helper()
 	side := s.side(p, "")
-	require.NoError(s.t, side.Center.(lease.Initializer).Init(s.ctx, side.Request))
+	require.NoError(s.t, side.Center.Extras().Init(s.ctx, side.Request))
 }
 
 // start starts processes and waits until they issue ids.

@@ -95,7 +95,7 @@ func grow(t *testing.T, program string, old, next place) {
 	require.Contains(t, s.refused(wrong.order("")).Error, "is pinned to layout={"+narrow.String())
 	s.open(next)
 	again := s.side(next, "")
-	require.ErrorIs(t, again.Center.(lease.Initializer).Init(s.ctx, again.Request), lease.ErrExists)
+	require.ErrorIs(t, again.Center.Extras().Init(s.ctx, again.Request), lease.ErrExists)
 
 	// Old processes keep to half of their worker ids; new ones get what is not of
 	// these bits.
@@ -192,7 +192,7 @@ func (s *service) take(old place, oldWorkers string, next place, workers string)
 	require.GreaterOrEqual(s.t, r.Mark, greatest, "no old id lies above the mark")
 	require.GreaterOrEqual(s.t, r.Floor, r.Mark)
 	require.True(s.t, r.Retired)
-	slots, err := to.Center.(lease.Lister).Slots(s.ctx, next.namespace)
+	slots, err := to.Center.Extras().Lister.Slots(s.ctx, next.namespace)
 	require.NoError(s.t, err)
 	for _, slot := range slots[to.Request.First : to.Request.Last+1] {
 		require.GreaterOrEqual(s.t, slot.Mark, r.Mark)

@@ -25,6 +25,7 @@ var onHistory = list{title: "times past", pkg: "history", mutants: []mutant{
 // onPast is how a worker uses them.
 var onPast = list{title: "times past of a worker", pkg: "idworker", mutants: []mutant{
 	{"both sides of a move make ids for times past", "idworker/past.go", `case !p.hasReserved:`, `case false:`, "TestPastMovesToAnotherDatabase"},
-	{"ids before the center has seen the pool and the clock", "idworker/past.go", `case !w.borrowed():`, `case false:`, "TestNextIDAt"},
-	{"what is reserved is lent", "idworker/config.go", `last = min(last, pool-1)`, ``, "TestPastMovesToAnotherDatabase"},
+	{"ids before the center has seen the pool and the clock", "idworker/past.go", `if err := c.from.lent(); err != nil {`, `if err := c.from.lent(); false {`, "TestNextIDAt"},
+	{"the center is closed before the worker id is given back", "idworker/leased.go", `errors.Join(l.keeper.Stop(ctx), l.closing())`, `errors.Join(l.closing(), l.keeper.Stop(ctx))`, "TestOwnedCenterIsClosedOnceAndLast"},
+	{"what is reserved is lent", "idworker/plan.go", `return pool, first, min(last, pool-1)`, `return pool, first, last`, "TestPastMovesToAnotherDatabase"},
 }}

@@ -9,7 +9,7 @@ const (
 // back.
 var onKeeper = list{title: "keeper", pkg: "lease/keeper", mutants: []mutant{
 	// Borrowing.
-	{"another owner at each retry of a start", keeperGo, "owner := lease.NewOwner()\n\tvar telling error // the last error that says more than that time is up\n\tfor {", "var telling error\n\tfor {\n\t\towner := lease.NewOwner()", "TestLostReplyOfABorrowLeaksNoSlot"},
+	{"another owner at each retry of a start", keeperGo, "owner := lease.NewOwner()\n\tvar reason error // the last error other than that time is up\n\tfor {", "var reason error\n\tfor {\n\t\towner := lease.NewOwner()", "TestLostReplyOfABorrowLeaksNoSlot"},
 	{"another owner at each retry after a loss", keeperGo, `again, err := k.borrow(call, owner)`, "owner = lease.NewOwner()\n\t\t\tagain, err := k.borrow(call, owner)", "TestLostReplyOfABorrowAfterALossLeaksNoSlot"},
 	{"one owner for all borrows", keeperGo, `owner, pause = lease.NewOwner(), 0`, `pause = 0`, "TestEachBorrowHasAnOwnerOfItsOwn"},
 	{"adopts what nobody waits for any more", keeperGo, `if err = ctx.Err(); err == nil {`, `if err == nil {`, "TestContextThatEndsDuringABorrowGivesTheSlotBack"},

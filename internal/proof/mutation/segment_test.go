@@ -20,7 +20,7 @@ var onSegment = list{title: "segment", pkg: "segment", mutants: []mutant{
 	{"what a batch took is not noted", issuerGo, `start := c.used.Add(want) - want`, `start := c.used.Load()`, "TestNumbersRiseWithinAProcess"},
 	{"a batch that fails is half there", issuerGo, `clear(dst)`, ``, "TestBatchThatFails"},
 	{"a slow caller brings back what was closed", issuerGo, `if i.cur.CompareAndSwap(c, next) {`, `if i.cur.Store(next); true {`, "TestSlowCallerAfterClose"},
-	{"a store is not told what this process knows", "segment/fill.go", `i.cfg.Request(n, i.above.Load())`, `i.cfg.Request(n, 0)`, "TestStoreThatWentBack"},
+	{"a store is not told what this process knows", "segment/prefetch.go", `i.cfg.Request(n, i.above.Load())`, `i.cfg.Request(n, 0)`, "TestStoreThatWentBack"},
 	{"a store that goes back is believed", segmentStoreGo, `got.First <= r.Above || got.Last < got.First`, `got.Last < got.First`, "TestStoreThatWentBack"},
 	{"a name that was not created is", segmentMemoryGo, `case !ok && !r.Create:`, `case false:`, "TestUnknownName"},
 	{"a number above the last", segmentMemoryGo, `min(r.N, r.Max-last)`, `r.N`, "TestMemoryKeepsTheContract"},

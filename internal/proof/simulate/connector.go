@@ -57,14 +57,14 @@ var (
 
 func (c *conn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (result driver.Result, err error) {
 	return result, c.step(ctx, func() error {
-		result, err = c.Conn.(driver.ExecerContext).ExecContext(outside(ctx), c.timed(text), args)
+		result, err = c.Conn.(driver.ExecerContext).ExecContext(inside(ctx), c.timed(text), args)
 		return err
 	})
 }
 
 func (c *conn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (rows driver.Rows, err error) {
 	return rows, c.step(ctx, func() error {
-		rows, err = c.Conn.(driver.QueryerContext).QueryContext(outside(ctx), c.timed(text), args)
+		rows, err = c.Conn.(driver.QueryerContext).QueryContext(inside(ctx), c.timed(text), args)
 		return err
 	})
 }
@@ -78,7 +78,7 @@ func (c *conn) step(ctx context.Context, statement func() error) error {
 
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (begun driver.Tx, err error) {
 	return begun, c.step(ctx, func() error {
-		inner, err := c.Conn.(driver.ConnBeginTx).BeginTx(outside(ctx), opts)
+		inner, err := c.Conn.(driver.ConnBeginTx).BeginTx(inside(ctx), opts)
 		c.within, begun = err == nil, tx{inner, c}
 		return err
 	})

@@ -102,8 +102,8 @@ func table(schemes []controls.Scheme, cells [][]int) string {
 
 // control is a scheme as the subject of a run. Its processes live by the wall clocks
 // of their hosts.
-func control(s controls.Scheme) simulate.Subject {
-	subject := simulate.Subject{
+func control(s controls.Scheme) simulate.WorkerIDs {
+	subject := simulate.WorkerIDs{
 		Store: simulate.NewRedis,
 		Center: func(store simulate.Store, h *simulate.Host) (lease.Center, error) {
 			return s.New(controls.Backend{Redis: store.(*simulate.Redis).Client}, h.Wall), nil

@@ -4,7 +4,7 @@
 // is a run, the same to its last step whenever and wherever it is played.
 //
 //	plan := simulate.PlanOf(4711)
-//	result := simulate.Run(t, plan, simulate.Subject{Store: simulate.NewRedis})
+//	result := simulate.Run(t, plan, simulate.WorkerIDs{Store: simulate.NewRedis})
 //
 // # What is real
 //
@@ -56,23 +56,33 @@
 // plan's dice, separately for each process and purpose. TestReproducible holds whole
 // traces of many seeds against each other.
 //
+// # Where it stands
+//
+//	world.go                    a run: what happens in it, in which order, and how it ends
+//	clock.go lanes.go           time: of hosts, and when each goroutine wakes
+//	host.go process.go wire.go  nodes, what runs on them, and the network between
+//	plan.go plans.go faults.go  what will happen, how it is drawn, and how it is done
+//	workerids.go ledger.go calm.go        the subject WorkerIDs, and what it checks
+//	numbers.go numberwire.go past.go numberplans.go  the subject Numbers
+//	store.go memory.go redis.go sqlite.go local.go   what keeps records
+//	trace.go tally.go           what came of it
+//
+// A subject says what processes ask for and what they may get; all else is one world.
+//
 // # Numbers
 //
-// RunNumbers plays a NumberPlan in the same way: processes that issue by a
-// redisseq/counter.Counter, by segments in SQL or Redis, or by a redisseq/segments.Dispenser before SQL;
-// or ids for times past, by a history.Issuer on segments in SQL.
+// With Numbers processes take numbers from a Source: a counter.Counter, segments in SQL
+// or Redis, a segments.Dispenser before SQL; or ids for times past from a history.Issuer.
 // Checked are duplicates, order within a process, and where it is strict across all of
 // them; that what a process issues was given to it, and not before it was copied; that
 // it is no older than MaxAge; that an id for a time past is of that time, of a reserved
 // worker id, and rises in its span; and that all issue again once all is mended. What the
-// product leaves to chance within a moment is waited out (onGrid, patient), so a seed is
-// the same run here too.
+// product leaves to chance within a moment is waited out (travel, patient).
 //
 // # How it is used
 //
-// TestSeeds plays 2,400 seeds and prints of a bad one how to run it alone and how to let
-// rapid shrink it; TestCalm plays 260 that are calm. TestTeeth breaks the protocol in some thirty ways and demands that these
-// seeds find each. TestSequenceSeeds and TestSequenceTeeth do so with numbers. TestSoak, with the build tag soak, plays as many seeds as it is told.
-// A Subject can have other centers, holders and processes than the product's: see
-// its fields.
+// TestSeeds, TestCalm and TestSequenceSeeds play seeds, and print of a bad one how to run
+// it alone. TestTeeth and TestSequenceTeeth break the protocol in some fifty ways and
+// demand that these seeds find each. TestShrink lets rapid shrink a bad plan. TestSoak,
+// with the build tag soak, plays as many seeds as it is told.
 package simulate

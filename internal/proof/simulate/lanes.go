@@ -11,26 +11,36 @@ import (
 // Whole milliseconds are a multiple of laneCount nanoseconds, so what the keeper and
 // the generator wait for by themselves stays in the lane that it began in.
 const (
-	laneCount    = 64
-	lanesPerNode = 4
-	faultLane    = 0 // the plan's own
+	laneCount = 64
+	faultLane = 0 // the plan's own
 )
 
 // What a node does in its lanes.
 const (
-	keeperLane  = iota // the keeper wakes, and replies arrive
-	messageLane        // requests arrive at the center
-	issueLane          // ids are used
+	replyLane   = iota // replies arrive, and the keeper wakes
+	requestLane        // requests arrive at the store
+	useLane            // ids are used
 	lifeLane           // processes start and stop
+	workerLanes        // how many there are with worker ids
+
+	sqlReplyLane   = iota - 1 // with numbers besides: those to and from a database
+	sqlRequestLane            //
+	retryLane                 // an Issuer asks again
+	installLane               // a dispenser's other call of Redis
+	numberLanes
 )
 
-func lane(node, what int) int { return 1 + node*lanesPerNode + what }
-
 type lanes struct {
-	start time.Time
-	mu    sync.Mutex
-	used  map[int64]struct{} // instants that somebody wakes at
+	start   time.Time
+	perNode int
+	mu      sync.Mutex
+	used    map[int64]struct{} // instants that somebody wakes at
 }
+
+func (l *lanes) lane(node, what int) int { return 1 + node*l.perNode + what }
+
+// maxNodes is how many nodes there are lanes for.
+func (l *lanes) maxNodes() int { return (laneCount - 1) / l.perNode }
 
 func (l *lanes) now() time.Duration { return time.Since(l.start) }
 

@@ -27,13 +27,12 @@ type tokenOf struct {
 	worker, token int64
 }
 
-// A ledger knows everything that was ever granted and issued.
+// A ledger knows everything that was ever lent.
 type ledger struct {
 	loans   map[int64][]*loan // by worker
 	byToken map[tokenOf]*loan
-	ids     map[int64]int32 // the process
-	slots   []Slot          // as last seen on record
-	giving  []giving        // releases under way
+	slots   []Slot   // as last seen on record
+	giving  []giving // releases under way
 }
 
 // giving is a release on its way through the center.
@@ -44,7 +43,7 @@ type giving struct {
 }
 
 func newLedger() *ledger {
-	return &ledger{loans: map[int64][]*loan{}, byToken: map[tokenOf]*loan{}, ids: map[int64]int32{}}
+	return &ledger{loans: map[int64][]*loan{}, byToken: map[tokenOf]*loan{}}
 }
 
 func ownerOf(r lease.Request) string { return hex.EncodeToString(r.Owner[:]) }

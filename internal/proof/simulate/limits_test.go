@@ -93,7 +93,7 @@ func TestLimitToTheMillisecond(t *testing.T) {
 	}
 	require.Greater(t, noticed, 3*second)
 	back := noticed.Truncate(time.Millisecond) - last.Truncate(time.Millisecond) + second/10
-	overlaps := func(back time.Duration, s simulate.Subject) bool {
+	overlaps := func(back time.Duration, s simulate.WorkerIDs) bool {
 		r := simulate.Run(t, across(back), s)
 		require.NoError(t, r.Err)
 		return r.Broken[simulate.Overlap] > 0

@@ -47,7 +47,7 @@ func NewLocal() (Store, error) {
 }
 
 func (l *Local) config() hostseq.Config {
-	return hostseq.Config{Sources: []hostseq.Source{hostseq.Lock}, Dir: l.Dir, MaxBehind: maxBehind}
+	return hostseq.Config{Source: hostseq.Lock, Dir: l.Dir, MaxBehind: maxBehind}
 }
 
 // Name is local.
@@ -68,7 +68,7 @@ func (l *Local) Center(h *Host) (lease.Center, error) {
 	if h.p != nil {
 		h.p.atEnd = c.end
 	}
-	return c, nil
+	return stepped{c, c.step}, nil
 }
 
 // Reincarnate does nothing: a host that has restarted has its directory.
@@ -152,8 +152,8 @@ func (l *Local) Close() error {
 	return errors.Join(append(errs, os.RemoveAll(l.Dir))...)
 }
 
-// A localCenter is the center of one process. Each call is one step, and none reaches
-// the disk after the end of the process.
+// A localCenter is the center of one process. No call reaches the disk after the end of
+// the process.
 type localCenter struct {
 	*hostseq.Center
 	store *Local
@@ -185,8 +185,15 @@ func (c *localCenter) step(ctx context.Context, call func() error) error {
 	})
 }
 
-// Init makes it a directory that was in use before: each worker id was lent once.
-func (c *localCenter) Init(ctx context.Context, req lease.Request) error {
+// Extras are those of the product, and an Init.
+func (c *localCenter) Extras() lease.Extras {
+	x := c.Center.Extras()
+	x.Init = c.init
+	return x
+}
+
+// init makes it a directory that was in use before: each worker id was lent once.
+func (c *localCenter) init(ctx context.Context, req lease.Request) error {
 	for w := range req.Pool {
 		req.First, req.Last = w, w
 		g, err := c.Acquire(ctx, req)
@@ -201,17 +208,9 @@ func (c *localCenter) Init(ctx context.Context, req lease.Request) error {
 }
 
 func (c *localCenter) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
-	return g, c.step(ctx, func() error {
-		if g, err = c.acquire(ctx, req); err == nil {
-			g.Request = req
-		}
-		return err
-	})
-}
-
-func (c *localCenter) acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
-	req.Holder = ownerOf(req) // to be seen in Slots
-	asked, err := c.withoutChance(ctx, req)
+	borrower := req
+	borrower.Holder = ownerOf(req) // to be seen in Slots
+	asked, err := c.withoutChance(ctx, borrower)
 	if err != nil {
 		return g, err
 	}
@@ -220,6 +219,7 @@ func (c *localCenter) acquire(ctx context.Context, req lease.Request) (g lease.G
 	}
 	for _, r := range asked {
 		if g, err = c.Center.Acquire(ctx, r); err == nil {
+			g.Request = req
 			break
 		}
 	}
@@ -269,15 +269,4 @@ func (c *localCenter) abandoned(ctx context.Context, req lease.Request) error {
 	c.stall = nil
 	_, done := c.Slots(ctx, req.Namespace) // has its turn after that
 	return cmp.Or(done, err, context.Canceled)
-}
-
-func (c *localCenter) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
-	return renewed, c.step(ctx, func() error {
-		renewed, err = c.Center.Renew(ctx, g)
-		return err
-	})
-}
-
-func (c *localCenter) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
-	return c.step(ctx, func() error { return c.Center.Release(ctx, g, lastUsed) })
 }

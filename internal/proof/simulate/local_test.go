@@ -57,8 +57,8 @@ type disk struct {
 }
 
 // onDisk is the product with something else in place of verbs.
-func onDisk(of func(disk) odd) simulate.Subject {
-	return simulate.Subject{Store: simulate.NewLocal, Center: func(s simulate.Store, h *simulate.Host) (lease.Center, error) {
+func onDisk(of func(disk) odd) simulate.WorkerIDs {
+	return simulate.WorkerIDs{Store: simulate.NewLocal, Center: func(s simulate.Store, h *simulate.Host) (lease.Center, error) {
 		c, err := s.Center(h)
 		o := of(disk{c, s.(*simulate.Local)})
 		o.Center = c

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"context"
 	"encoding/hex"
 	"strconv"
 	"time"
@@ -30,29 +29,8 @@ func (m *Memory) Step(by time.Duration) { m.Records.Advance(by) }
 // Now is the center's clock.
 func (m *Memory) Now() time.Time { return m.Records.Now() }
 
-// Center returns the one that all processes share.
-func (m *Memory) Center(*Host) (lease.Center, error) { return atomic{m.Records}, nil }
-
-// atomic makes each call one step.
-type atomic struct{ *memcenter.Center }
-
-func (c atomic) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
-	return g, Step(ctx, func() error {
-		g, err = c.Center.Acquire(ctx, req)
-		return err
-	})
-}
-
-func (c atomic) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
-	return renewed, Step(ctx, func() error {
-		renewed, err = c.Center.Renew(ctx, g)
-		return err
-	})
-}
-
-func (c atomic) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
-	return Step(ctx, func() error { return c.Center.Release(ctx, g, lastUsed) })
-}
+// Center returns the one that all processes share. Each call is one step.
+func (m *Memory) Center(*Host) (lease.Center, error) { return stepped{m.Records, Step}, nil }
 
 // Close does nothing.
 func (*Memory) Close() error { return nil }
@@ -93,18 +71,15 @@ func (m *Memory) Lose(what Kind, worker int64) error {
 
 // Slots reads the records.
 func (m *Memory) Slots() (slots []Slot, _ error) {
-	m.Records.Change(namespace, func(ns rules.Namespace) rules.Namespace {
-		slots = make([]Slot, len(ns.Slots))
-		for w, s := range ns.Slots {
-			slots[w].Mark = -1
-			if s.HasMark {
-				slots[w].Mark = s.Mark
-			}
-			if s.Owner != [16]byte{} {
-				slots[w].Owner = hex.EncodeToString(s.Owner[:])
-			}
+	for _, s := range m.Records.Records(namespace).Slots {
+		slot := Slot{Mark: -1}
+		if s.HasMark {
+			slot.Mark = s.Mark
 		}
-		return ns
-	})
+		if s.Owner != [16]byte{} {
+			slot.Owner = hex.EncodeToString(s.Owner[:])
+		}
+		slots = append(slots, slot)
+	}
 	return slots, nil
 }

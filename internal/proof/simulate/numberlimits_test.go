@@ -11,6 +11,19 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
+// strictly is a plan of a Sequence in strict order on a fast network.
+func strictly(unit, skew time.Duration) simulate.Plan {
+	p := (&simulate.NumberPlan{
+		Source: simulate.Sequence, Strict: true,
+		Sequence: counter.Config{
+			Namespace: "sim", MaxAhead: 200 * time.Millisecond, Skew: skew, Prefetch: 1,
+			Layout: snowflake.Layout{Epoch: 915148800000, TimeUnit: unit, WorkerBits: 2, SequenceBits: 2},
+		},
+	}).Plan()
+	p.Net.Delay = time.Millisecond
+	return p
+}
+
 // TestSequenceLimits: what a Sequence does not promise goes wrong, and goes well within
 // the bounds of what it does. Three processes use up the lead; the clock of Redis is set
 // back at 5 s; later all of them are replaced, and Redis loses its records.
@@ -31,20 +44,14 @@ func TestSequenceLimits(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			p := simulate.NumberPlan{
-				Source: simulate.Sequence, Strict: true, Length: 20 * second, Net: simulate.Net{Delay: ms},
-				Sequence: counter.Config{
-					Namespace: "sim", MaxAhead: 200 * ms, Skew: 100 * ms, Prefetch: 1,
-					Layout: snowflake.Layout{Epoch: 915148800000, TimeUnit: 100 * ms, WorkerBits: 2, SequenceBits: 2},
-				},
-				Faults: []simulate.Fault{{Kind: simulate.StepCenter, At: 5*second - ms, By: -test.back}},
-			}
+			p := strictly(100*ms, 100*ms)
+			p.Length, p.Faults = 20*second, []simulate.Fault{{Kind: simulate.StepCenter, At: 5*second - ms, By: -test.back}}
 			for i := range 3 {
 				p.Nodes = append(p.Nodes, simulate.Node{Start: 100 * ms, Issue: 20 * ms})
 				p.Faults = append(p.Faults, simulate.Fault{Kind: simulate.Crash, Node: i, At: test.loss, For: 50 * ms})
 			}
 			p.Faults = append(p.Faults, simulate.Fault{Kind: simulate.Wipe, At: test.loss + ms})
-			r := simulate.RunNumbers(t, p, simulate.NumberSubject{})
+			r := simulate.Run(t, p, simulate.Numbers{})
 			require.NoError(t, r.Err)
 			require.Equal(t, test.unique, r.OK(), "%s", r)
 			require.Equal(t, test.unique, r.Broken[simulate.Duplicate] == 0)
@@ -61,7 +68,7 @@ func TestSequenceLossesInARow(t *testing.T) {
 		skew = 100 * ms
 		lead = `local limit = math.min(tickOf(at) + ahead, last)`
 	)
-	for name, subject := range map[string]simulate.NumberSubject{
+	for name, subject := range map[string]simulate.Numbers{
 		"nothing":       {},
 		"the wait":      lua(`ready > now then`, `false then`, lead, `local limit = math.max(tickOf(at) + ahead, quarantine > 0 and first or 0)`, known, unheeded),
 		"the last tick": lua(`(ahead + 1) * unit + skew`, `ahead * unit + skew`, known, unheeded),
@@ -71,13 +78,8 @@ func TestSequenceLossesInARow(t *testing.T) {
 			t.Parallel()
 			twice := 0
 			for _, between := range []time.Duration{20 * ms, 60 * ms, 230 * ms} {
-				p := simulate.NumberPlan{
-					Source: simulate.Sequence, Strict: true, Length: 7 * second, Net: simulate.Net{Delay: ms},
-					Sequence: counter.Config{
-						Namespace: "sim", MaxAhead: 200 * ms, Skew: skew, Prefetch: 1,
-						Layout: snowflake.Layout{Epoch: 915148800000, TimeUnit: 50 * ms, WorkerBits: 2, SequenceBits: 2},
-					},
-				}
+				p := strictly(50*ms, skew)
+				p.Length = 7 * second
 				for range 3 {
 					p.Nodes = append(p.Nodes, simulate.Node{Start: 100 * ms, Issue: 5 * ms})
 				}
@@ -89,9 +91,9 @@ func TestSequenceLossesInARow(t *testing.T) {
 						back = min(skew, between)
 					}
 				}
-				r := simulate.RunNumbers(t, p, subject)
+				r := simulate.Run(t, p, subject)
 				require.NoError(t, r.Err)
-				require.Greater(t, r.Numbers, 100)
+				require.Greater(t, r.IDs, 100)
 				twice += r.Broken[simulate.Duplicate]
 				require.True(t, r.OK() || name != "nothing", "%s", r)
 			}

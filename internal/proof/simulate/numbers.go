@@ -3,64 +3,141 @@ package simulate
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
-	"slices"
-	"strings"
-	"sync"
-	"testing"          //nolint:depguard // this package serves tests only
-	"testing/synctest" //nolint:depguard // this package serves tests only
+	"math"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/history"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq/counter"
 	redissegments "github.com/snowlease/snowlease/redisseq/segments"
+	"github.com/snowlease/snowlease/segment"
 )
 
-// What a node that issues numbers does in its lanes.
-const (
-	requestLane = iota
-	replyLane
-	sqlRequestLane
-	sqlReplyLane
-	useLane     // numbers are asked for
-	bootLane    // processes start and stop
-	retryLane   // an Issuer asks again
-	installLane // a dispenser's other call of Redis
-	thawLane    // who stood still goes on
-	numberLanes
-)
-
-const adminLane = laneCount - 1
-
-// A NumberResult is what came of a run of numbers.
-type NumberResult struct {
-	Plan       NumberPlan
-	Events     []string
-	Broken     [Rules]int
-	Violations []Violation // the first of each rule
-	Err        error       // the simulator itself could not go on
-
-	Faults                         [Kinds]int
-	Numbers, Processes, Calls      int
-	Refused, Dropped, Lost, Copies int // calls that gave nothing; requests and replies lost
+// Numbers are the subject of a run whose processes take numbers from a Source. The zero
+// value is the product.
+type Numbers struct {
+	Script  func(lua string) string               // what Redis is sent in place of a script
+	SQL     func(statement string) string         // what the database is sent in place of a statement
+	Store   func(*SQLite, int) segment.Store      // in place of dbseq.Segments, of a process
+	NoReset bool                                  // who was copied does not say so
+	Resume  func(given int64, issued int64) int64 // the greatest number in use, as an administrator finds it
 }
 
-// OK reports whether no rule was broken.
-func (r NumberResult) OK() bool { return r.Err == nil && len(r.Violations) == 0 }
+// numbers are those of a world.
+type numbers struct {
+	Numbers
+	NumberPlan
+	w     *world
+	redis *Redis  // or nil
+	sql   *SQLite // or nil
+	top   int64   // of all numbers issued
+	given int64   // of all that a store gave
+}
 
-// String tells the violations, the plan and the trace.
-func (r NumberResult) String() string {
-	var b strings.Builder
-	if r.Err != nil {
-		fmt.Fprintf(&b, "the simulator failed: %v\n", r.Err)
+// open makes what the source needs.
+func (s Numbers) open(w *world) (_ subject, err error) {
+	n := &numbers{Numbers: s, NumberPlan: *w.plan.Numbers, w: w}
+	if !n.Source.onSQL() {
+		if n.redis, err = newRedis(); err != nil {
+			return nil, err
+		}
+		w.stores = append(w.stores, n.redis)
 	}
-	for _, v := range r.Violations {
-		fmt.Fprintf(&b, "%12.6fms %v (%d times): %s\n", float64(v.At)/1e6, v.Rule, r.Broken[v.Rule], v.What)
+	if n.Source.onSQL() || n.Source == Dispenser {
+		if n.sql, err = newSQLite(s.SQL); err != nil {
+			return nil, err
+		}
+		w.stores = append(w.stores, n.sql)
+		store, err := dbseq.NewSegments(n.sql.DB, dbseq.WithPool(n.sql.pool))
+		if err != nil {
+			return nil, err
+		}
+		return n, store.Create(context.Background(), "other", 1) // which makes the table
 	}
-	fmt.Fprintf(&b, "%v%s\n", r.Plan, strings.Join(r.Events, "\n"))
-	return b.String()
+	if n.Source == RedisSegments {
+		return n, n.administer(func(r *redissegments.Store) error { return r.Create(context.Background(), namespace, 1) })
+	}
+	return n, nil
+}
+
+func (n *numbers) administer(do func(*redissegments.Store) error) error {
+	store, err := redissegments.New(n.redis.direct)
+	if err != nil {
+		return err
+	}
+	return do(store)
+}
+
+func (n *numbers) look(bool) {}
+func (n *numbers) lost()     {}
+func (n *numbers) room() int { return math.MaxInt }
+
+func (n *numbers) healed() {
+	if n.Source == RedisSegments {
+		n.resume()
+	}
+}
+
+func (n *numbers) follow(at func(time.Duration, func())) {
+	for _, f := range n.w.plan.Faults {
+		if f.Kind.loses() && n.Source == RedisSegments {
+			end := f.At
+			if f.Kind == Restart {
+				end += f.For
+			}
+			at(end+n.Noticed, n.resume)
+		}
+	}
+	if n.Source == Past {
+		at(n.Raise, n.raise)
+	}
+}
+
+// raise ends all processes, and starts them anew with one more reserved worker id.
+func (n *numbers) raise() {
+	n.w.event(faultLane, Event{What: "one more worker id is reserved"})
+	for _, node := range n.w.nodes {
+		node.stop(0, 100*time.Millisecond)
+	}
+}
+
+// resume is what an administrator of a segments.Store does after a loss.
+func (n *numbers) resume() {
+	n.w.enter()
+	defer n.w.leave()
+	n.w.mu.Lock()
+	given := n.given
+	if n.Resume != nil {
+		given = n.Resume(n.given, n.top)
+	}
+	n.w.mu.Unlock()
+	n.w.event(faultLane, Event{What: "resumed above", First: given, Last: given, N: 1})
+	n.w.fail(n.administer(func(r *redissegments.Store) error {
+		ctx := context.Background()
+		err := r.Resume(ctx, namespace, given)
+		if errors.Is(err, segment.ErrUnknown) {
+			return r.Create(ctx, namespace, given+1)
+		}
+		return err
+	}))
+}
+
+// gave notes the greatest number that a store gave.
+func (n *numbers) gave(last int64) {
+	n.w.mu.Lock()
+	defer n.w.mu.Unlock()
+	n.given = max(n.given, last)
+}
+
+func (n *numbers) seqBits() uint { return uint(n.Sequence.Layout.WithDefaults().SequenceBits) }
+
+// value is the place of an id in its sequence.
+func (n *numbers) value(id int64) int64 {
+	l := n.Sequence.Layout.WithDefaults()
+	return id>>(l.WorkerBits+l.BusinessBits+l.SequenceBits)<<l.SequenceBits | id&(l.PerTick()-1)
 }
 
 // A reservation is values of a sequence that Redis gave.
@@ -70,267 +147,218 @@ type reservation struct {
 	landed   time.Duration
 }
 
-// A course is a run of numbers.
-type course struct {
-	lanes
-	plan    NumberPlan
-	subject NumberSubject
-	redis   *Redis
-	sql     *SQLite
-	grid    time.Duration // of what happens on the network: longer than what is left to chance in the product
-	center  chan struct{}
-	over    chan struct{}
-	wg      sync.WaitGroup
-
-	mu     sync.Mutex
-	nodes  []*issuer
-	result NumberResult
-	events []numberEvent
-	issued map[int64]int
-	top    int64 // of all numbers issued
-	given  int64 // of all that a store gave
-	latest time.Time
-	closed bool
-	kept   map[time.Duration]func() error
-	down   int // nobody reaches Redis
-	behind int // nobody reaches the database
-	storm  int
-	procs  int
-}
-
-type numberEvent struct {
-	at   time.Duration
-	lane int
-	text string
-}
-
-// An issuer is a node. Its fields are guarded by course.mu.
+// An issuer is a process with the books of what its source gave it. Its fields are
+// guarded by world.mu.
 type issuer struct {
-	index     int
-	cut, deaf int
-	cur       *issuing
-	all       []*issuing
-	again     int
+	*process
+	n            *numbers
+	from         numberSource
+	client       *redis.Client
+	sql, install way
+
+	calls       int // so far
+	copiedAfter int // calls
+	reserved    []reservation
 }
 
-// An issuing is a process.
-type issuing struct {
-	s             *course
-	node          *issuer
-	id            int
-	client        *redis.Client
-	impl          numbers
-	net, sql, use *rand.Rand
-	install       *rand.Rand
-	ctx           context.Context //nolint:containedctx // the life of the process
-	cancel        context.CancelFunc
-
-	// Guarded by course.mu.
-	dead, stopping, copied bool
-	frozen                 int
-	thawed                 chan struct{}
-	want                   int
-	last                   int64
-	lastAt                 time.Duration
-	reserved               []reservation
-	calls                  int // so far
-	copiedAfter            int // calls
+func (n *numbers) program(p *process) (program, error) {
+	b := &issuer{process: p, n: n}
+	b.sql = way{dice: p.dice(4), store: len(n.w.stores) - 1, there: sqlRequestLane, back: sqlReplyLane}
+	b.install = way{dice: p.dice(5), there: installLane, back: installLane}
+	if n.redis != nil {
+		b.client = n.redis.connect(0)
+		b.client.AddHook(commands{b})
+	}
+	var err error
+	b.from, err = b.source()
+	return b, err
 }
 
-func (p *issuing) lane(what int) int { return 1 + p.node.index*numberLanes + what }
-
-// RunNumbers plays a plan of numbers in a bubble of virtual time. It does not fail t.
-func RunNumbers(t *testing.T, plan NumberPlan, subject NumberSubject) (result NumberResult) {
-	t.Helper()
-	synctest.Test(t, func(*testing.T) {
-		s := &course{
-			lanes: lanes{start: time.Now(), used: map[int64]struct{}{}}, plan: plan, subject: subject, grid: time.Millisecond,
-			center: make(chan struct{}, 1), over: make(chan struct{}), issued: map[int64]int{}, kept: map[time.Duration]func() error{},
-			result: NumberResult{Plan: plan},
-		}
-		if plan.Source == Dispenser {
-			s.grid = 20 * time.Millisecond // it waits for 2 to 12 ms
-		}
-		s.play()
-		result = s.result
-	})
-	return result
-}
-
-func (s *course) play() {
-	if len(s.plan.Nodes) > MaxNumberNodes {
-		s.fail(fmt.Errorf("simulate: %d nodes are more than %d", len(s.plan.Nodes), MaxNumberNodes))
-		return
-	}
-	s.fail(s.stores())
-	for i := range s.plan.Nodes {
-		s.nodes = append(s.nodes, &issuer{index: i})
-	}
-	if s.result.Err == nil {
-		s.follow()
-		s.heal()
-	}
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
-	close(s.over)
-	for _, n := range s.nodes {
-		for _, p := range n.all {
-			p.cancel()
-		}
-	}
-	s.wg.Wait()
-	time.Sleep(time.Minute) // calls that nobody waits for any more
-	if s.redis != nil {
-		s.fail(s.redis.Close())
-	}
-	if s.sql != nil {
-		s.fail(s.sql.Close())
-	}
-	slices.SortStableFunc(s.events, func(a, b numberEvent) int {
-		if a.at != b.at {
-			return int(a.at - b.at)
-		}
-		return a.lane - b.lane
-	})
-	for _, e := range s.events {
-		s.result.Events = append(s.result.Events, fmt.Sprintf("%12.6fms %s", float64(e.at)/1e6, e.text))
-	}
-}
-
-// stores makes what the source needs.
-func (s *course) stores() (err error) {
-	if !s.plan.Source.onSQL() {
-		if s.redis, err = newRedis(); err != nil {
-			return err
-		}
-	}
-	if s.redis == nil || s.plan.Source == Dispenser {
-		if s.sql, err = newSQLite(s.subject.SQL); err != nil {
-			return err
-		}
-		store, err := dbseq.NewSegments(s.sql.DB, dbseq.WithPool(s.sql.pool))
-		if err != nil {
-			return err
-		}
-		return store.Create(context.Background(), "other", 1) // which makes the table
-	}
-	if s.plan.Source == RedisSegments {
-		return s.administer(func(r *redissegments.Store) error { return r.Create(context.Background(), namespace, 1) })
-	}
-	return nil
-}
-
-func (s *course) administer(do func(*redissegments.Store) error) error {
-	store, err := redissegments.New(s.redis.direct)
-	if err != nil {
-		return err
-	}
-	return do(store)
-}
-
-func (s *course) fail(err error) {
-	if err == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.result.Err = errors.Join(s.result.Err, err)
-}
-
-func (s *course) event(lane int, format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.eventLocked(lane, format, args...)
-}
-
-func (s *course) eventLocked(lane int, format string, args ...any) {
-	if !s.closed {
-		s.events = append(s.events, numberEvent{s.now(), lane, fmt.Sprintf(format, args...)})
-	}
-}
-
-func (s *course) broken(rule Rule, format string, args ...any) {
-	if s.closed {
-		return
-	}
-	s.result.Broken[rule]++
-	if s.result.Broken[rule] == 1 {
-		s.result.Violations = append(s.result.Violations, Violation{s.now(), rule, fmt.Sprintf(format, args...)})
-	}
-}
-
-func (s *course) sleep(lane int, d time.Duration) { time.Sleep(s.after(lane, d)) }
-
-func (s *course) ended() bool {
-	select {
-	case <-s.over:
-		return true
-	default:
-		return false
-	}
-}
-
-func (s *course) enter() {
-	s.center <- struct{}{}
-	if s.redis != nil {
-		if now := s.redis.Now(); now.After(s.latest) {
-			s.latest = now
-		}
-	}
-}
-
-func (s *course) leave() { <-s.center }
-
-// gave notes the greatest number that a store gave.
-func (s *course) gave(last int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.given = max(s.given, last)
-}
-
-// reserved reads what a script gave: the values of a sequence, or nil.
-func (s *course) reserved(cmd redis.Cmder) *reservation {
-	c, ok := cmd.(*redis.Cmd)
-	if !ok || cmd.Err() != nil {
-		return nil
-	}
-	var n [3]int64
-	reply, err := c.StringSlice()
-	if err != nil || len(reply) < 3 || reply[0] != "OK" {
-		return nil
-	}
-	for i := range min(len(n), len(reply)-1) {
-		if _, err := fmt.Sscan(reply[i+1], &n[i]); err != nil {
+// Start tries until the source opens.
+func (b *issuer) Start(ctx context.Context) error {
+	for {
+		opening, cancel := b.within(ctx, 5*time.Second, 0)
+		err := b.from.open(opening)
+		cancel()
+		if err == nil || b.n.Source == Sequence && errors.As(err, new(*lease.QuarantineError)) {
 			return nil
 		}
+		if !b.awake() {
+			return errors.Join(err, b.Stop(ctx))
+		}
+		b.event(useLane, Event{What: "cannot start", Note: kindOf(err)})
+		b.w.sleep(b.node.lane(useLane), 200*time.Millisecond)
 	}
-	switch s.plan.Source {
-	case RedisSegments:
-		s.gave(n[1])
-	case Sequence:
-		if n[2] > 0 {
-			return &reservation{first: n[0]<<s.seqBits() | n[1], n: n[2]}
+}
+
+// Stop frees what the process has. One that has crashed gets here when the run is over.
+func (b *issuer) Stop(context.Context) error {
+	b.from.close()
+	if b.client == nil {
+		return nil
+	}
+	return b.client.Close()
+}
+
+func (b *issuer) Holding() bool { return true }
+
+// within ends just before a line of the grid and anything that happens there: outer
+// contexts and inner ones, and those of different processes, at moments of their own.
+func (b *issuer) within(ctx context.Context, d time.Duration, inner int) (context.Context, context.CancelFunc) {
+	now, grid := b.w.now(), b.w.plan.grid()
+	line := (now + d) / grid * grid
+	return context.WithTimeout(ctx, line-time.Duration(2*b.id+inner)*time.Microsecond-now)
+}
+
+// use asks for numbers and checks them.
+func (b *issuer) use() {
+	many, copied := b.wanted()
+	if copied {
+		b.copy()
+	}
+	if many++; b.chance.IntN(5) == 0 {
+		many += b.chance.IntN(20)
+	}
+	w := b.w
+	w.mu.Lock()
+	before, mended := b.n.top, w.mended
+	w.mu.Unlock()
+	if b.n.Source == Past && mended > 0 && b.lastIssue > mended {
+		return // so that others have some of a span that is soon full
+	}
+	ctx, cancel := b.within(b.ctx, 3*time.Second, 0)
+	defer cancel()
+	dst := make([]int64, many)
+	err := b.from.NextIDs(ctx, dst)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || b.dead {
+		return
+	}
+	if err != nil {
+		b.refused(err)
+		return
+	}
+	past, _ := b.from.(*past)
+	b.issued(dst, past == nil)
+	if past != nil {
+		past.check(dst)
+		return
+	}
+	for _, id := range dst {
+		if b.n.Strict && id <= before {
+			w.broken(Disorder, "process %d issued %d, which it asked for after %d", b.id, id, before)
+		}
+		b.n.top = max(b.n.top, id)
+		if b.n.Source == Sequence {
+			b.check(id, many)
 		}
 	}
-	return nil
 }
 
-func (s *course) seqBits() uint { return uint(s.plan.Sequence.Layout.WithDefaults().SequenceBits) }
-
-// value is the place of an id in its sequence.
-func (s *course) value(id int64) int64 {
-	l := s.plan.Sequence.Layout.WithDefaults()
-	return id>>(l.WorkerBits+l.BusinessBits+l.SequenceBits)<<l.SequenceBits | id&(l.PerTick()-1)
+// copy: the process has a twin with the same memory, which knows of it as well.
+func (b *issuer) copy() {
+	if s, ok := b.from.(sequence); ok && !b.n.NoReset {
+		s.Reset()
+	}
+	b.w.mu.Lock()
+	defer b.w.mu.Unlock()
+	b.copiedAfter = b.calls
+	b.w.result.Copies++
+	b.eventLocked(useLane, Event{What: "was copied"})
 }
 
-// got notes what reached a process.
-func (p *issuing) got(r *reservation, call int) {
+// got notes what reached the process.
+func (b *issuer) got(r *reservation, call int) {
 	if r == nil {
 		return
 	}
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
-	r.call, r.landed = call, p.s.now()
-	p.reserved = append(p.reserved, *r)
+	b.w.mu.Lock()
+	defer b.w.mu.Unlock()
+	r.call, r.landed = call, b.w.now()
+	b.reserved = append(b.reserved, *r)
+}
+
+// check looks for the reservation that an id is of. The caller holds world.mu.
+func (b *issuer) check(id int64, n int) {
+	v := b.n.value(id)
+	for i := len(b.reserved) - 1; i >= 0; i-- {
+		r := b.reserved[i]
+		if v < r.first || v >= r.first+r.n {
+			continue
+		}
+		if r.call <= b.copiedAfter {
+			b.w.broken(Foreign, "process %d issued %d, which its copy has too", b.id, id)
+		}
+		if age := b.w.now() - r.landed; n == 1 && age > b.n.Sequence.MaxAge {
+			b.w.broken(Aged, "process %d issued %d after %v", b.id, id, age)
+		}
+		return
+	}
+	b.w.broken(Foreign, "process %d issued %d, which it was not given", b.id, id)
+}
+
+// A numberSource is what an issuer takes numbers from.
+type numberSource interface {
+	open(ctx context.Context) error
+	NextIDs(ctx context.Context, dst []int64) error
+	close()
+}
+
+// source makes the product.
+func (b *issuer) source() (numberSource, error) {
+	n := b.n
+	switch n.Source {
+	case Sequence:
+		s, err := counter.New(b.client, n.Sequence)
+		return sequence{s}, err
+	case Past:
+		cfg := n.Past
+		if b.w.now() >= n.Raise {
+			cfg = n.raised()
+		}
+		ids, err := history.New(cfg, b.database())
+		return &past{Issuer: ids, cfg: cfg, b: b, n: map[int64]int64{}}, err
+	}
+	s := &segments{cfg: n.Segments}
+	var store segment.Store
+	var err error
+	switch n.Source {
+	case RedisSegments:
+		store, err = redissegments.New(b.client)
+	case Dispenser:
+		s.dispenser, err = redissegments.NewDispenser(b.client, b.database(), n.Segments)
+		store = s.dispenser
+	default:
+		store = b.database()
+	}
+	s.store = &patient{Store: store, b: b}
+	return s, err
+}
+
+type sequence struct{ *counter.Counter }
+
+func (s sequence) open(ctx context.Context) error { return s.Start(ctx) }
+func (s sequence) close()                         { s.Close() }
+
+// segments issues through a segment.Issuer.
+type segments struct {
+	*segment.Issuer
+	cfg       segment.Config
+	store     segment.Store
+	dispenser *redissegments.Dispenser
+}
+
+func (s *segments) open(ctx context.Context) (err error) {
+	s.Issuer, err = segment.Open(ctx, s.cfg, s.store)
+	return err
+}
+
+func (s *segments) close() {
+	if s.Issuer != nil {
+		_ = s.Close() // always nil
+	}
+	if s.dispenser != nil {
+		_ = s.dispenser.Close()
+	}
 }

@@ -21,7 +21,7 @@ func TestSequenceTeeth(t *testing.T) {
 	for _, tooth := range []struct {
 		name    string
 		source  simulate.Source
-		subject simulate.NumberSubject
+		subject simulate.Numbers
 		rule    simulate.Rule
 		from    int // a seed that found it, to begin with
 	}{
@@ -32,19 +32,19 @@ func TestSequenceTeeth(t *testing.T) {
 		{"a lead without end", simulate.Sequence, lua(`tickOf(at) + ahead, last)`, `last)`, known, unheeded), simulate.Duplicate, 75},
 		{"the last value is given again", simulate.Sequence, lua(`tick, seq + 1`, `tick, seq`), simulate.Duplicate, 0},
 		{"a full tick goes on in the same", simulate.Sequence, lua(`first + math.floor((from + n - 1) / per), (from + n - 1) % per`, `first, (from + n - 1) % per`), simulate.Duplicate, 0},
-		{"a copy issues what both have", simulate.Sequence, simulate.NumberSubject{NoReset: true}, simulate.Foreign, 30},
+		{"a copy issues what both have", simulate.Sequence, simulate.Numbers{NoReset: true}, simulate.Foreign, 30},
 
-		{"a reservation that is not written", simulate.SQLSegments, simulate.NumberSubject{SQL: replaced(`MAX(max_id, ?4) + MIN(?2, ?3 - MAX(max_id, ?4))`, `MAX(max_id, ?4) + 1`)}, simulate.Duplicate, 0},
-		{"one statement reads and another writes", simulate.SQLSegments, simulate.NumberSubject{Store: readThenWrite}, simulate.Duplicate, 0},
-		{"a reservation for the past that is not written", simulate.Past, simulate.NumberSubject{SQL: replaced(`MAX(max_id, ?4) + MIN(?2, ?3 - MAX(max_id, ?4))`, `MAX(max_id, ?4) + 1`)}, simulate.Duplicate, 0},
-		{"one statement reads and another writes, past", simulate.Past, simulate.NumberSubject{Store: readThenWrite}, simulate.Duplicate, 0},
-		{"times at which a worker id was live", simulate.Past, simulate.NumberSubject{Store: countingAlways}, simulate.Duplicate, 0},
-		{"counters that stay behind when one more worker id is reserved", simulate.Past, simulate.NumberSubject{Store: leftBehind}, simulate.Duplicate, 0},
+		{"a reservation that is not written", simulate.SQLSegments, simulate.Numbers{SQL: replaced(`MAX(max_id, ?4) + MIN(?2, ?3 - MAX(max_id, ?4))`, `MAX(max_id, ?4) + 1`)}, simulate.Duplicate, 0},
+		{"one statement reads and another writes", simulate.SQLSegments, simulate.Numbers{Store: readThenWrite}, simulate.Duplicate, 0},
+		{"a reservation for the past that is not written", simulate.Past, simulate.Numbers{SQL: replaced(`MAX(max_id, ?4) + MIN(?2, ?3 - MAX(max_id, ?4))`, `MAX(max_id, ?4) + 1`)}, simulate.Duplicate, 0},
+		{"one statement reads and another writes, past", simulate.Past, simulate.Numbers{Store: readThenWrite}, simulate.Duplicate, 0},
+		{"times at which a worker id was live", simulate.Past, simulate.Numbers{Store: countingAlways}, simulate.Duplicate, 0},
+		{"counters that stay behind when one more worker id is reserved", simulate.Past, simulate.Numbers{Store: leftBehind}, simulate.Duplicate, 0},
 
 		{"another server is not noticed, segments", simulate.RedisSegments, lua(`if onChange and h[2] ~= run then`, `if false then`), simulate.Duplicate, 40},
 		{"a name that is lost is made anew", simulate.RedisSegments, lua(`if not h[1] then return { 'UNKNOWN' } end`, `h[1], h[2] = h[1] or '0', h[2] or run`), simulate.Duplicate, 0},
 		{"a reservation that is half written", simulate.RedisSegments, lua(`redis.call('HSET', key, 'given', last)`, `redis.call('HSET', key, 'given', plus(given, 1))`), simulate.Duplicate, 0},
-		{"resumed above what is issued, not above what processes have ahead", simulate.RedisSegments, simulate.NumberSubject{
+		{"resumed above what is issued, not above what processes have ahead", simulate.RedisSegments, simulate.Numbers{
 			Resume: func(_, issued int64) int64 { return issued },
 		}, simulate.Duplicate, 30},
 
@@ -65,7 +65,7 @@ func TestSequenceTeeth(t *testing.T) {
 			}
 			for i := range n {
 				seed := (max(tooth.from, 1)+i-1)%n + 1
-				r := simulate.RunNumbers(t, simulate.NumberPlanOf(tooth.source, seed), tooth.subject)
+				r := simulate.Run(t, simulate.NumberPlans(tooth.source).Example(seed), tooth.subject)
 				if r.Err != nil {
 					t.Fatalf("seed %d:\n%s", seed, r)
 				}
@@ -83,8 +83,8 @@ func TestSequenceTeeth(t *testing.T) {
 func replaced(rules ...string) func(string) string { return strings.NewReplacer(rules...).Replace }
 
 // lua is the product with something else in place of rules of its scripts.
-func lua(rules ...string) simulate.NumberSubject {
-	return simulate.NumberSubject{Script: replaced(rules...)}
+func lua(rules ...string) simulate.Numbers {
+	return simulate.Numbers{Script: replaced(rules...)}
 }
 
 // readThenWrite is a store as many have it: one statement reads, another writes.

@@ -12,22 +12,22 @@ import (
 // last step. Times count from the start of the run.
 type Plan struct {
 	Dice   uint64 // seeds the network's delays, the keepers' jitter, what is issued when
-	Nodes  []Node // at most MaxNodes
-	Pool   int64
-	MaxTTL time.Duration
-	Skew   time.Duration
-	Wait   time.Duration // keeper.Config.Wait
-	Layout snowflake.Layout
-	Ahead  time.Duration // snowflake.WithMaxAhead
-	New    bool          // nobody has opened the namespace
+	Nodes  []Node // as many as there are lanes for
 	Net    Net
 	Length time.Duration // when the faults end and the network heals
 	Faults []Fault
-	Calm   bool // nothing but losses, starts and ends: ids go on and are there soon, which is checked
-}
+	MaxTTL time.Duration // what times of faults are measured by
+	Skew   time.Duration
+	Wait   time.Duration // keeper.Config.Wait, or what a store of numbers may take after a loss
 
-// MaxNodes is how many nodes a plan can have.
-const MaxNodes = (laneCount - 1) / lanesPerNode
+	Numbers *NumberPlan // nil: worker ids, which the rest is for
+
+	Pool   int64
+	Layout snowflake.Layout
+	Ahead  time.Duration // snowflake.WithMaxAhead
+	New    bool          // nobody has opened the namespace
+	Calm   bool          // nothing but losses, starts and ends: ids go on and are there soon, which is checked
+}
 
 // A Node is a host that runs one process at a time, and besides those that are dead or
 // asleep and do not know it.
@@ -140,8 +140,12 @@ func (f Fault) String() string {
 // String returns the plan in some lines.
 func (p Plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "dice %d: %d workers, MaxTTL %v, skew %v, wait %v, calm %v, new %v, layout %v, ahead %v\n",
-		p.Dice, p.Pool, p.MaxTTL, p.Skew, p.Wait, p.Calm, p.New, p.Layout, p.Ahead)
+	fmt.Fprintf(&b, "dice %d: MaxTTL %v, skew %v, wait %v\n", p.Dice, p.MaxTTL, p.Skew, p.Wait)
+	if p.Numbers != nil {
+		fmt.Fprintf(&b, "%+v\n", *p.Numbers)
+	} else {
+		fmt.Fprintf(&b, "%d workers, calm %v, new %v, layout %v, ahead %v\n", p.Pool, p.Calm, p.New, p.Layout, p.Ahead)
+	}
 	fmt.Fprintf(&b, "network: up to %v, %d%% lost, %d%% double, heals at %v\n", p.Net.Delay, p.Net.Lost, p.Net.Double, p.Length)
 	for i, n := range p.Nodes {
 		fmt.Fprintf(&b, "node %d: from %v, TTL %v, wall clock %+v, rate %d%%, ids each %v, exact times %v\n", i, n.Start, n.TTL, n.Wall, n.Rate, n.Issue, n.Exact)

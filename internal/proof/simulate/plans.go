@@ -41,7 +41,7 @@ func (d draws) span(name string, limit time.Duration) time.Duration {
 
 func drawPlan(t *rapid.T) Plan {
 	p := draw(t, steady, lossy)
-	bound(&p)
+	p.bound()
 	return p
 }
 
@@ -75,7 +75,7 @@ func draw(t *rapid.T, steady, lossy []Kind) Plan {
 		Delay: time.Duration(d.one("delay", 2, 10, 60)) * p.MaxTTL / 600,
 		Lost:  d.one("lost", 0, 2, 10), Double: d.one("double", 0, 5, 20),
 	}
-	nodes := min(MaxNodes, int(p.Pool)+d.int("more nodes", 0, 3))
+	nodes := int(p.Pool) + d.int("more nodes", 0, 3)
 	for i := range nodes {
 		p.Nodes = append(p.Nodes, Node{
 			Start: d.span("start", p.MaxTTL),
@@ -148,11 +148,11 @@ func drawFault(d draws, p Plan, kinds []Kind) Fault {
 	case Crash, Stop:
 		f.For = d.span("for", p.MaxTTL) + time.Millisecond
 		if f.Kind == Stop {
-			f.N = d.int("burst", 0, 400)
+			f.N = d.int("burst", 0, p.burst())
 		}
 	case Freeze, Suspend:
 		f.For, f.N = d.span("for", 4*p.MaxTTL), d.int("replaced", 0, 1)
-	case Failover, Restart, Down, Cut, Storm:
+	case Failover, Restart, Down, Behind, Cut, Storm:
 		f.For = d.span("for", 2*p.MaxTTL)
 		if f.Kind == Storm {
 			f.N = d.one("storm", 30, 60)
@@ -171,26 +171,93 @@ func drawFault(d draws, p Plan, kinds []Kind) Fault {
 	case Rate:
 		f.N = d.one("rate", 100, 50, 200)
 	case Burst:
-		f.N = d.int("burst", 1, 400)
+		f.N = d.int("burst", 1, p.burst())
 	}
 	return f
 }
 
+// burst is how many ids are wanted at once. Those of a Sequence have to use up its lead.
+func (p Plan) burst() int {
+	switch {
+	case p.Numbers == nil:
+		return 400
+	case p.Numbers.Source == Sequence:
+		return 200
+	}
+	return 100
+}
+
 // bound takes off the center's steps back what the product does not promise to
 // survive: with any loss in the plan, no more than the skew in all.
-func bound(p *Plan) {
-	if !slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Kind.loses() }) {
-		return
-	}
+func (p *Plan) bound() {
+	lossy := slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Kind.loses() })
 	latest, ahead := time.Duration(0), time.Duration(0) // of the center's clock, beyond the true time
-	for i, f := range p.Faults {
+	for i := range p.Faults {
+		f := &p.Faults[i]
 		if f.Kind != StepCenter {
 			continue
 		}
 		latest = max(latest, f.At+ahead)
-		if f.By < 0 {
-			p.Faults[i].By = max(f.By, latest-p.Skew-f.At-ahead)
+		if f.By < 0 && lossy {
+			f.By = max(f.By, latest-p.Skew-f.At-ahead)
 		}
-		ahead += p.Faults[i].By
+		if p.Numbers != nil { // these end where clocks are wrong by more
+			f.By = max(-2*time.Minute, min(2*time.Minute, ahead+f.By)) - ahead
+		}
+		ahead += f.By
 	}
+}
+
+// CalmPlans draws plans in which hosts and network are well and a worker id is free, while
+// the center loses records again and again and processes come and go. In these it is
+// checked too that no loss leaves a holder without ids, and that whoever starts has some
+// soon: see Paused and Late.
+func CalmPlans() *rapid.Generator[Plan] { return rapid.Custom(drawCalmPlan) }
+
+func drawCalmPlan(t *rapid.T) Plan {
+	d := draws{t}
+	p := Plan{
+		Calm: true, Dice: rapid.Uint64().Draw(t, "dice"), Pool: 16, Wait: 10 * time.Second,
+		MaxTTL: time.Duration(d.one("MaxTTL", 30, 20, 10)) * time.Second,
+		Skew:   time.Duration(d.one("skew", 2000, 1000, 100, 0)) * time.Millisecond,
+		New:    d.yes("new"),
+		Layout: snowflake.Layout{Epoch: 915148800000, WorkerBits: 4, SequenceBits: 4}.WithDefaults(),
+		Ahead:  snowflake.DefaultMaxAhead,
+		Net:    Net{Delay: time.Duration(d.one("delay", 2, 10)) * time.Millisecond},
+	}
+	every := p.Skew + 4*time.Second // another loss, or several within a second
+	p.Length = every * time.Duration(d.int("losses", 1, 20))
+	for i := range d.int("nodes", 1, 4) {
+		n := Node{TTL: p.MaxTTL, Rate: 100, Issue: 100 * time.Millisecond, Exact: (p.Dice^uint64(i))%8 == 0}
+		if p.MaxTTL > 10*time.Second && d.yes("shorter TTL") {
+			n.TTL /= 2
+		}
+		if i > 0 {
+			n.Start = d.span("start", p.Length)
+		}
+		p.Nodes = append(p.Nodes, n)
+	}
+	at := func(from time.Duration, kinds ...Kind) {
+		f := Fault{
+			Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), At: from + d.span("at", time.Second),
+			Node: d.int("node", 0, len(p.Nodes)-1), Worker: int64(d.int("worker", 0, int(p.Pool)-1)),
+		}
+		switch f.Kind {
+		case Failover:
+			f.For = d.span("for", 2*p.MaxTTL)
+		case Stop, Crash:
+			f.For = d.span("for", 2*every) + time.Millisecond
+		}
+		p.Faults = append(p.Faults, f)
+	}
+	for from := time.Duration(0); from < p.Length; from += every {
+		for range d.one("losses at once", 1, 0, 1, 2, 3) {
+			at(from, lossy...)
+		}
+		if d.yes("process ends") {
+			at(from+d.span("when", every-time.Second), Stop, Crash)
+		}
+	}
+	inOrder(p.Faults)
+	return p
 }

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -27,12 +28,13 @@ type Redis struct {
 	mini   *miniredis.Miniredis
 	direct *redis.Client
 	lives  int
+	kept   int // snapshots
 }
 
-// connect returns a client, which asks for no round trips.
-func (r *Redis) connect() *redis.Client {
+// connect returns a client of a database, which asks for no round trips.
+func (r *Redis) connect(db int) *redis.Client {
 	return redis.NewClient(&redis.Options{
-		Addr: "127.0.0.1:1", Protocol: 2, DisableIdentity: true, MaxRetries: -1, ConnMaxIdleTime: -1,
+		Addr: "127.0.0.1:1", DB: db, Protocol: 2, DisableIdentity: true, MaxRetries: -1, ConnMaxIdleTime: -1,
 		Dialer:                   func(context.Context, string, string) (net.Conn, error) { return r.mini.Dial() },
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
@@ -44,7 +46,7 @@ func NewRedis() (Store, error) { return newRedis() }
 func newRedis() (*Redis, error) {
 	r := &Redis{mini: miniredis.NewMiniRedis()}
 	r.mini.ClockTTL(true)
-	r.direct, r.Client = r.connect(), r.connect()
+	r.direct, r.Client = r.connect(0), r.connect(0)
 	r.Client.AddHook(trips{})
 	if err := r.direct.Ping(context.Background()).Err(); err != nil {
 		return nil, err
@@ -80,7 +82,7 @@ func (trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPi
 
 func (trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := Step(ctx, func() error { return next(outside(ctx), cmd) })
+		err := Step(ctx, func() error { return next(inside(ctx), cmd) })
 		if err != nil {
 			cmd.SetErr(err)
 		}
@@ -104,19 +106,16 @@ func (r *Redis) Step(by time.Duration) {
 
 // Close ends the server.
 func (r *Redis) Close() error {
-	if err := r.Client.Close(); err != nil {
-		return err
-	}
-	if err := r.direct.Close(); err != nil {
-		return err
-	}
-	r.mini.Close()
-	return nil
+	defer r.mini.Close()
+	return errors.Join(r.Client.Close(), r.direct.Close())
 }
 
 // Reincarnate changes, by turns, the run_id (a restart) and the master_replid (a
-// promotion of what may be the same process as before).
-func (r *Redis) Reincarnate() error { r.lives++; return nil }
+// promotion of what may be the same process as before). It knows no scripts then.
+func (r *Redis) Reincarnate() error {
+	r.lives++
+	return r.direct.ScriptFlush(context.Background()).Err()
+}
 
 func key(what string) string { return "snowlease:{" + namespace + "}:" + what }
 
@@ -157,9 +156,9 @@ func (r *Redis) Lose(what Kind, worker int64) error {
 	ctx, name := context.Background(), strconv.FormatInt(worker, 10)
 	switch what {
 	case Wipe:
-		return r.direct.FlushAll(ctx).Err()
+		return r.direct.FlushDB(ctx).Err()
 	case DropMeta:
-		return r.direct.Del(ctx, key("meta")).Err()
+		return r.direct.Del(ctx, key("meta"), key("sequence"), key("segment"), key("dispenser")).Err()
 	case DropOwners:
 		return r.direct.Del(ctx, key("owner")).Err()
 	case DropLease:
@@ -169,58 +168,21 @@ func (r *Redis) Lose(what Kind, worker int64) error {
 	}
 }
 
-// Snapshot keeps all keys: strings, hashes and sorted sets.
+// Snapshot keeps all keys in another database of the server.
 func (r *Redis) Snapshot() (func() error, error) {
-	ctx := context.Background()
-	keys, err := r.direct.Keys(ctx, "*").Result()
-	if err != nil {
-		return nil, err
-	}
-	var again []func(redis.Pipeliner)
-	for _, k := range keys {
-		kind, err := r.direct.Type(ctx, k).Result()
-		if err != nil {
-			return nil, err
+	r.kept++
+	database := r.kept
+	keep := func(from *redis.Client, to int) error {
+		ctx := context.Background()
+		keys, err := from.Keys(ctx, "*").Result()
+		for _, k := range keys {
+			err = errors.Join(err, from.Copy(ctx, k, k, to, true).Err())
 		}
-		switch kind {
-		case "zset":
-			z, err := r.direct.ZRangeWithScores(ctx, k, 0, -1).Result()
-			if err != nil {
-				return nil, err
-			}
-			again = append(again, func(p redis.Pipeliner) { p.ZAdd(ctx, k, z...) })
-		case "hash":
-			h, err := r.direct.HGetAll(ctx, k).Result()
-			if err != nil {
-				return nil, err
-			}
-			again = append(again, func(p redis.Pipeliner) { p.HSet(ctx, k, h) })
-		case "string":
-			v, err := r.direct.Get(ctx, k).Result()
-			if err != nil {
-				return nil, err
-			}
-			again = append(again, func(p redis.Pipeliner) { p.Set(ctx, k, v, 0) })
-		default:
-			return nil, fmt.Errorf("simulate: no snapshot of a %s", kind)
-		}
-		left, err := r.direct.PTTL(ctx, k).Result()
-		if err != nil {
-			return nil, err
-		}
-		if left > 0 {
-			end := time.Now().Add(left)
-			again = append(again, func(p redis.Pipeliner) { p.PExpire(ctx, k, max(1, time.Until(end))) })
-		}
+		return err
 	}
 	return func() error {
-		_, err := r.direct.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			p.FlushAll(ctx)
-			for _, f := range again {
-				f(p)
-			}
-			return nil
-		})
-		return err
-	}, nil
+		replica := r.connect(database)
+		defer replica.Close()
+		return errors.Join(r.direct.FlushDB(context.Background()).Err(), keep(replica, 0))
+	}, keep(r.direct, database)
 }

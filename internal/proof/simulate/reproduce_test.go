@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/snowlease/snowlease/internal/proof/simulate"
 )
@@ -12,23 +13,34 @@ import (
 // TestReproducible: the same seed is the same run, to the last step.
 func TestReproducible(t *testing.T) {
 	for name, subject := range stores {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			n := map[string]int{"memory": 60, "redis": 20, "sqlite": 10, "local": 60}[name]
-			if *count > 0 {
-				n = *count
-			}
-			for seed := *first; seed < *first+n; seed++ {
-				plan := plansOf(name).Example(seed)
-				a, b := simulate.Run(t, plan, subject).Events, simulate.Run(t, plan, subject).Events
-				if slices.Equal(a, b) {
-					continue
-				}
-				for i := range min(len(a), len(b)) {
-					require.Equal(t, a[i].String(), b[i].String(), "seed %d, event %d of %d and %d", seed, i, len(a), len(b))
-				}
-				t.Fatalf("seed %d: %d events, then %d", seed, len(a), len(b))
-			}
-		})
+		n := map[string]int{"memory": 60, "redis": 20, "sqlite": 10, "local": 60}[name]
+		repeat(t, name, n, plansOf(name), subject)
 	}
+}
+
+// TestSequencesReproducible: so it is with numbers.
+func TestSequencesReproducible(t *testing.T) {
+	for _, source := range sources {
+		repeat(t, source.name, 3, simulate.NumberPlans(source.of), simulate.Numbers{})
+	}
+}
+
+func repeat(t *testing.T, name string, n int, plans *rapid.Generator[simulate.Plan], subject simulate.Subject) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		if *count > 0 {
+			n = *count
+		}
+		for seed := *first; seed < *first+n; seed++ {
+			plan := plans.Example(seed)
+			a, b := simulate.Run(t, plan, subject).Events, simulate.Run(t, plan, subject).Events
+			if slices.Equal(a, b) {
+				continue
+			}
+			for i := range min(len(a), len(b)) {
+				require.Equal(t, a[i].String(), b[i].String(), "seed %d, event %d of %d and %d", seed, i, len(a), len(b))
+			}
+			t.Fatalf("seed %d: %d events, then %d", seed, len(a), len(b))
+		}
+	})
 }

@@ -3,6 +3,7 @@ package simulate_test
 import (
 	"flag"
 	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -15,7 +16,7 @@ var (
 	count = flag.Int("count", 0, "how many seeds on each store; 0: as many as CI runs")
 )
 
-var stores = map[string]simulate.Subject{
+var stores = map[string]simulate.WorkerIDs{
 	"memory": {Store: simulate.NewMemory},
 	"redis":  {Store: simulate.NewRedis},
 	"sqlite": {Store: simulate.NewSQLite},
@@ -37,35 +38,71 @@ func plansOf(store string) *rapid.Generator[simulate.Plan] {
 // center.
 var seedsOf = map[string]int{"memory": 1300, "redis": 400, "sqlite": 300, "local": 400}
 
-const shards = 4
+// calmSeedsOf says how many calm seeds CI runs on each store.
+var calmSeedsOf = map[string]int{"memory": 200, "redis": 40, "sqlite": 20}
+
+// sources says how many seeds CI runs on each source of numbers.
+var sources = []struct {
+	name  string
+	of    simulate.Source
+	seeds int
+}{
+	{"sequence", simulate.Sequence, 120},
+	{"sql segments", simulate.SQLSegments, 40},
+	{"redis segments", simulate.RedisSegments, 60},
+	{"dispenser", simulate.Dispenser, 60},
+	{"past", simulate.Past, 40},
+}
 
 // TestSeeds: no rule is broken.
 func TestSeeds(t *testing.T) {
 	for name, subject := range stores {
-		n := seedsOf[name]
-		if *count > 0 {
-			n = *count
-		}
-		for shard := range min(shards, n) {
-			t.Run(fmt.Sprintf("%s/%d", name, shard), func(t *testing.T) {
-				t.Parallel()
-				var sum simulate.Tally
-				for seed := *first + shard; seed < *first+n; seed += shards {
-					r := simulate.Run(t, plansOf(name).Example(seed), subject)
-					if sum.Add(r); !r.OK() {
-						t.Fatal(report(seed, r))
-					}
-				}
-				t.Log(sum)
-			})
-		}
+		play(t, name, seedsOf[name], plansOf(name), subject)
 	}
 }
 
-// report is all about a run that broke a rule.
-func report(seed int, r simulate.Result) string {
-	return fmt.Sprintf(`seed %d on %s
-this run alone: go test -run 'TestSeeds/%s' . -args -first %d -count 1
-a smaller one:  go test -run 'TestShrink/%s' . -args -rapid.seed %d -rapid.checks 1
-%s`, seed, r.Store, r.Store, seed, r.Store, seed, r)
+// TestCalm: losses alone leave no holder without ids, and nobody who starts for longer
+// than skew + 1 s.
+func TestCalm(t *testing.T) {
+	for _, name := range central {
+		play(t, name, calmSeedsOf[name], simulate.CalmPlans(), stores[name])
+	}
+}
+
+// TestSequenceSeeds: no rule of numbers is broken.
+func TestSequenceSeeds(t *testing.T) {
+	for _, source := range sources {
+		play(t, source.name, source.seeds, simulate.NumberPlans(source.of), simulate.Numbers{})
+	}
+}
+
+// play runs n seeds, or as many as the flags say.
+func play(t *testing.T, name string, n int, plans *rapid.Generator[simulate.Plan], subject simulate.Subject) {
+	const shards = 4
+	if *count > 0 {
+		n = *count
+	}
+	for shard := range min(shards, n) {
+		t.Run(fmt.Sprintf("%s/%d", name, shard), func(t *testing.T) {
+			t.Parallel()
+			var sum simulate.Tally
+			for seed := *first + shard; seed < *first+n; seed += shards {
+				r := simulate.Run(t, plans.Example(seed), subject)
+				if sum.Add(r.Tally); !r.OK() {
+					t.Fatal(report(t.Name(), seed, r))
+				}
+			}
+			t.Log(sum)
+		})
+	}
+}
+
+// report is all about a run of a test that broke a rule.
+func report(test string, seed int, r simulate.Result) string {
+	test = test[:strings.LastIndex(test, "/")]
+	text := fmt.Sprintf("seed %d on %s\nthis run alone: go test -run '%s' . -args -first %[1]d -count 1\n", seed, r.Store, test)
+	if store, ok := strings.CutPrefix(test, "TestSeeds/"); ok {
+		text += fmt.Sprintf("a smaller one:  go test -run 'TestShrink/%s' . -args -rapid.seed %d -rapid.checks 1\n", store, seed)
+	}
+	return text + r.String()
 }

@@ -102,15 +102,15 @@ func (s *soak) run(t *testing.T, from, end int, bar *progressbar.ProgressBar) {
 					return
 				}
 				name := storeOf(seed)
-				plan, told := simulate.PlanOf, report
+				plan, test := simulate.PlanOf, "TestSeeds"
 				if seed%10 == 5 { // none of them on Redis or SQLite, which TestCalm has
-					plan, told = calm, reportCalm
+					plan, test = calm, "TestCalm"
 				}
 				r := simulate.Run(t, plan(seed), stores[name])
 				mu.Lock()
-				s.Stores[name].Add(r)
+				s.Stores[name].Add(r.Tally)
 				if !r.OK() {
-					s.Broken = append(s.Broken, told(seed, r))
+					s.Broken = append(s.Broken, report(test+"/"+name+"/", seed, r))
 				}
 				mu.Unlock()
 				_ = bar.Add(1)

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/libtnb/sqlite"
@@ -27,6 +27,7 @@ type SQLite struct {
 	DB    *gorm.DB
 	pool  *sql.DB
 	other int
+	kept  int    // snapshots
 	slots []Slot // as read last
 	stale bool   // something may have been written since
 }
@@ -54,7 +55,7 @@ func newSQLite(rewrite func(string) string) (*SQLite, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, c.(lease.Initializer).Init(context.Background(), lease.Request{
+	return s, c.Extras().Init(context.Background(), lease.Request{
 		Namespace: "other", Layout: "other", Owner: [16]byte{1}, Pool: 1, TTL: time.Second, MaxTTL: time.Second,
 	})
 }
@@ -128,37 +129,27 @@ func (s *SQLite) read() (slots []Slot, err error) {
 
 // Snapshot keeps the rows of all tables, the counters of their keys too.
 func (s *SQLite) Snapshot() (func() error, error) {
-	tables, err := s.tables()
-	if err != nil {
-		return nil, err
-	}
-	kept := map[string][][]any{}
-	for _, t := range tables {
-		if kept[t], err = s.rows(t); err != nil {
-			return nil, err
-		}
+	s.kept++
+	kept := fmt.Sprintf("kept_%d_", s.kept)
+	before, err := s.tables()
+	for _, t := range before {
+		err = errors.Join(err, s.exec("CREATE TABLE "+kept+t+" AS SELECT * FROM "+t))
 	}
 	return func() error {
 		tables, err := s.tables()
-		if err != nil {
-			return err
-		}
 		for _, t := range tables { // sqlite_sequence is the last
-			if err := s.exec("DELETE FROM " + t); err != nil {
-				return err
-			}
-			for _, row := range kept[t] {
-				if err := s.exec("INSERT INTO "+t+" VALUES (?"+strings.Repeat(", ?", len(row)-1)+")", row...); err != nil {
-					return err
-				}
+			err = errors.Join(err, s.exec("DELETE FROM "+t))
+			if slices.Contains(before, t) {
+				err = errors.Join(err, s.exec("INSERT INTO "+t+" SELECT * FROM "+kept+t))
 			}
 		}
-		return nil
-	}, nil
+		return err
+	}, err
 }
 
 func (s *SQLite) tables() (names []string, err error) {
-	rows, err := s.pool.QueryContext(context.Background(), "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name LIKE 'sqlite%', name")
+	rows, err := s.pool.QueryContext(context.Background(),
+		"SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'kept%' ORDER BY name LIKE 'sqlite%', name")
 	if err != nil {
 		return nil, err
 	}
@@ -171,27 +162,4 @@ func (s *SQLite) tables() (names []string, err error) {
 		names = append(names, name)
 	}
 	return names, rows.Err()
-}
-
-func (s *SQLite) rows(table string) (all [][]any, err error) {
-	rows, err := s.pool.QueryContext(context.Background(), "SELECT * FROM "+table)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	for rows.Next() {
-		row, to := make([]any, len(columns)), make([]any, len(columns))
-		for i := range row {
-			to[i] = &row[i]
-		}
-		if err := rows.Scan(to...); err != nil {
-			return nil, err
-		}
-		all = append(all, row)
-	}
-	return all, rows.Err()
 }

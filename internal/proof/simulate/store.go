@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"context"
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
@@ -50,3 +51,27 @@ type offset struct{ by time.Duration }
 
 func (o *offset) Step(by time.Duration) { o.by += by }
 func (o *offset) Now() time.Time        { return time.Now().Add(o.by) }
+
+// stepped is a center each of whose calls is one step.
+type stepped struct {
+	lease.Center
+	step func(ctx context.Context, call func() error) error
+}
+
+func (c stepped) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
+	return g, c.step(ctx, func() error {
+		g, err = c.Center.Acquire(ctx, req)
+		return err
+	})
+}
+
+func (c stepped) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
+	return renewed, c.step(ctx, func() error {
+		renewed, err = c.Center.Renew(ctx, g)
+		return err
+	})
+}
+
+func (c stepped) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
+	return c.step(ctx, func() error { return c.Center.Release(ctx, g, lastUsed) })
+}

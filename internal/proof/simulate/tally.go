@@ -8,39 +8,31 @@ import (
 
 // A Tally sums up runs. Its zero value is empty, and it can be kept as JSON.
 type Tally struct {
-	Runs, Steps, Broken               int
-	IDs, Processes, Calls, Dropped    int
-	Grants, Renewals, Swaps, Releases int
+	Runs, Steps, Bad        int // Bad runs broke a rule
+	IDs, Processes, Frozen  int
+	Calls, Dropped, Refused int // calls of a store; requests lost; calls of callers that gave nothing
+
+	Grants, Renewals, Swaps, Releases int // of worker ids
 	Full, Quarantined, Lost           int
-	Time                              time.Duration // virtual
-	Paused, Waited                    time.Duration // the longest
-	Faults                            [Kinds]int
+	Copies                            int // of processes, with numbers
+
+	Time           time.Duration // virtual, until all went well again
+	Paused, Waited time.Duration // in calm plans: the longest time without ids of a holder, and beyond the skew of who starts after a loss
+	Faults         [Kinds]int
 }
 
-// Add adds a run.
-func (t *Tally) Add(r Result) {
-	one := Tally{
-		Runs: 1, Steps: len(r.Events), IDs: r.IDs, Processes: r.Processes, Calls: r.Calls, Dropped: r.Dropped,
-		Grants: r.Grants, Renewals: r.Renewals, Swaps: r.Swaps, Releases: r.Releases,
-		Full: r.Full, Quarantined: r.Quarantined, Lost: r.Lost, Time: r.Length, Faults: r.Faults,
-		Paused: r.Paused, Waited: r.Waited,
-	}
-	if !r.OK() {
-		one.Broken = 1
-	}
-	t.Sum(one)
-}
-
-// Sum adds another tally.
-func (t *Tally) Sum(o Tally) {
+// Add adds another tally.
+func (t *Tally) Add(o Tally) {
 	for _, n := range []struct{ to, by *int }{
 		{&t.Runs, &o.Runs},
 		{&t.Steps, &o.Steps},
-		{&t.Broken, &o.Broken},
+		{&t.Bad, &o.Bad},
 		{&t.IDs, &o.IDs},
 		{&t.Processes, &o.Processes},
+		{&t.Frozen, &o.Frozen},
 		{&t.Calls, &o.Calls},
 		{&t.Dropped, &o.Dropped},
+		{&t.Refused, &o.Refused},
 		{&t.Grants, &o.Grants},
 		{&t.Renewals, &o.Renewals},
 		{&t.Swaps, &o.Swaps},
@@ -48,6 +40,7 @@ func (t *Tally) Sum(o Tally) {
 		{&t.Full, &o.Full},
 		{&t.Quarantined, &o.Quarantined},
 		{&t.Lost, &o.Lost},
+		{&t.Copies, &o.Copies},
 	} {
 		*n.to += *n.by
 	}
@@ -60,15 +53,19 @@ func (t *Tally) Sum(o Tally) {
 
 // String returns the tally in some lines.
 func (t Tally) String() string {
-	return fmt.Sprintf(`%d runs (%d with a rule broken), %d steps, %v of virtual time
-%d processes issued %d ids
-%d calls (and %d requests dropped): %d grants, %d renewals, %d of them swaps, %d given back
-answered that all are lent %d times, by a quarantine %d, that the lease is lost %d
-without ids after a loss: holders %v, who starts the skew + %v
+	text := fmt.Sprintf(`%d runs (%d with a rule broken), %d steps, %v of virtual time
+%d processes issued %d ids, and %d times were refused some
+%d calls (and %d requests dropped)
 faults: %s`,
-		t.Runs, t.Broken, t.Steps, t.Time.Round(time.Second),
-		t.Processes, t.IDs, t.Calls, t.Dropped, t.Grants, t.Renewals, t.Swaps, t.Releases,
-		t.Full, t.Quarantined, t.Lost, t.Paused, t.Waited, t.faults())
+		t.Runs, t.Bad, t.Steps, t.Time.Round(time.Second), t.Processes, t.IDs, t.Refused, t.Calls, t.Dropped, t.faults())
+	if t.Grants == 0 {
+		return text
+	}
+	return text + fmt.Sprintf(`
+%d grants, %d renewals, %d of them swaps, %d given back
+answered that all are lent %d times, by a quarantine %d, that the lease is lost %d
+without ids after a loss: holders %v, who starts the skew + %v`,
+		t.Grants, t.Renewals, t.Swaps, t.Releases, t.Full, t.Quarantined, t.Lost, t.Paused, t.Waited)
 }
 
 func (t Tally) faults() string {
@@ -89,12 +86,12 @@ func Table(names []string, tallies map[string]*Tally) string {
 	b.WriteString("|---|" + strings.Repeat("--:|", 12) + "\n")
 	var all Tally
 	row := func(name string, t Tally) {
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %v | %d | %d | %d | %d | %d | %d | %d | %d |\n", name, t.Runs, t.Broken, t.Steps,
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %v | %d | %d | %d | %d | %d | %d | %d | %d |\n", name, t.Runs, t.Bad, t.Steps,
 			t.Time.Round(time.Minute), t.Processes, t.IDs, t.Grants, t.Renewals, t.Swaps, t.Releases, t.Lost, t.Quarantined)
 	}
 	for _, name := range names {
 		row(name, *tallies[name])
-		all.Sum(*tallies[name])
+		all.Add(*tallies[name])
 	}
 	row("all", all)
 	fmt.Fprintf(&b, "\nFaults: %s; requests dropped %d.\n", all.faults(), all.Dropped)

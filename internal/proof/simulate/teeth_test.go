@@ -18,7 +18,7 @@ import (
 func TestTeeth(t *testing.T) {
 	for _, tooth := range []struct {
 		name    string
-		subject simulate.Subject
+		subject simulate.WorkerIDs
 		rule    simulate.Rule
 		plan    func(seed int) simulate.Plan // nil: that of the seeds that CI runs on the store
 	}{
@@ -31,7 +31,7 @@ func TestTeeth(t *testing.T) {
 		{"release says that nothing was used, Redis", held(simulate.NewRedis, usedNothing), simulate.Overlap, nil},
 		{"release says that nothing was used, SQLite", held(simulate.NewSQLite, usedNothing), simulate.Overlap, nil},
 		{"loss is not taken for one", held(simulate.NewMemory, neverLost), simulate.Starved, nil},
-		{"batch in the wrong order", simulate.Subject{Store: simulate.NewMemory, Process: reversed}, simulate.Falls, nil},
+		{"batch in the wrong order", simulate.WorkerIDs{Store: simulate.NewMemory, Process: reversed}, simulate.Falls, nil},
 
 		// Centers.
 		{"no quarantine", center(noQuarantine), simulate.Duplicate, nil},
@@ -39,9 +39,9 @@ func TestTeeth(t *testing.T) {
 		{"ceiling above what a quarantine covers", center(highCeiling), simulate.Overlap, nil},
 		{"lent from the clock on after a loss", center(atTheClock), simulate.Duplicate, nil},
 		{"extended below a quarantine", center(extendedBelow), simulate.Overlap, revivedBelow},
-		{"another server not noticed", simulate.Subject{Store: newUnnoticed}, simulate.Overlap, nil},
-		{"another server not noticed, Redis", simulate.Subject{Store: simulate.NewRedis, Center: neverRedis}, simulate.Overlap, nil},
-		{"another server not noticed, SQLite", simulate.Subject{Store: simulate.NewSQLite, Center: neverSQLite}, simulate.Overlap, nil},
+		{"another server not noticed", simulate.WorkerIDs{Store: newUnnoticed}, simulate.Overlap, nil},
+		{"another server not noticed, Redis", simulate.WorkerIDs{Store: simulate.NewRedis, Center: neverRedis}, simulate.Overlap, nil},
+		{"another server not noticed, SQLite", simulate.WorkerIDs{Store: simulate.NewSQLite, Center: neverSQLite}, simulate.Overlap, nil},
 		{"least score is taken though it runs", center(leastScore), simulate.Duplicate, nil},
 		{"renewal by anybody", center(unfencedRenew), simulate.Duplicate, nil},
 		{"release by anybody", center(unfencedRelease), simulate.MarkFell, nil},
@@ -57,7 +57,7 @@ func TestTeeth(t *testing.T) {
 		// Hosts.
 		{"holder ignores its ceiling, local", held(simulate.NewLocal, pastCeiling), simulate.Duplicate, nil},
 		{"release says that nothing was used, local", held(simulate.NewLocal, usedNothing), simulate.Duplicate, nil},
-		{"each process has a directory", simulate.Subject{Store: newScattered}, simulate.Overlap, nil},
+		{"each process has a directory", simulate.WorkerIDs{Store: newScattered}, simulate.Overlap, nil},
 		{"marks are forgotten", onDisk(oldMarks), simulate.Overlap, nil},
 		{"lock that locks nothing", onDisk(noLock), simulate.Overlap, nil},
 		{"damaged record is taken for none", onDisk(damagedIsNew), simulate.Overlap, nil},
@@ -93,8 +93,8 @@ func TestTeeth(t *testing.T) {
 	}
 }
 
-func held(store func() (simulate.Store, error), holder func(lease.Center) lease.Center) simulate.Subject {
-	return simulate.Subject{Store: store, Holder: holder}
+func held(store func() (simulate.Store, error), holder func(lease.Center) lease.Center) simulate.WorkerIDs {
+	return simulate.WorkerIDs{Store: store, Holder: holder}
 }
 
 // odd is a center whose verbs, where they are not nil, replace the true ones.
@@ -188,11 +188,11 @@ func newUnnoticed() (simulate.Store, error) {
 func (unnoticed) Reincarnate() error { return nil }
 
 func neverRedis(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
-	return redisseq.New(s.(*simulate.Redis).Client, redisseq.WithQuarantine(redisseq.Never))
+	return redisseq.New(s.(*simulate.Redis).Client, redisseq.WithQuarantine(lease.QuarantineNever))
 }
 
 func neverSQLite(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
-	return dbseq.New(s.(*simulate.SQLite).DB, dbseq.WithQuarantine(dbseq.Never))
+	return dbseq.New(s.(*simulate.SQLite).DB, dbseq.WithQuarantine(lease.QuarantineNever))
 }
 
 // A wrong center is the right one whose records are changed before or after its verbs.
@@ -201,8 +201,8 @@ type wrong struct {
 	store *simulate.Memory
 }
 
-func center(of func(wrong) odd) simulate.Subject {
-	return simulate.Subject{Store: simulate.NewMemory, Center: func(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
+func center(of func(wrong) odd) simulate.WorkerIDs {
+	return simulate.WorkerIDs{Store: simulate.NewMemory, Center: func(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
 		c, err := s.Center(nil)
 		o := of(wrong{c, s.(*simulate.Memory)})
 		o.Center = c

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -11,6 +10,7 @@ import (
 type Event struct {
 	At      time.Duration
 	Lane    int
+	Node    int
 	Process int // from 1 on; 0: none
 	What    string
 	Note    string
@@ -29,7 +29,7 @@ func (e Event) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%12.6fms ", float64(e.At)/1e6)
 	if e.Process > 0 {
-		fmt.Fprintf(&b, "node %d process %d ", (e.Lane-1)/lanesPerNode, e.Process)
+		fmt.Fprintf(&b, "node %d process %d ", e.Node, e.Process)
 	}
 	b.WriteString(e.What)
 	if e.Note != "" {
@@ -84,12 +84,15 @@ type Result struct {
 	Violations []Violation // the first of each rule
 	Err        error       // the simulator itself could not go on
 
-	Faults                                   [Kinds]int
-	IDs, Processes, Calls                    int
-	Grants, Renewals, Swaps, Releases        int
-	Full, Quarantined, Lost, Dropped, Frozen int
-	Length                                   time.Duration // until all went well again
-	Paused, Waited                           time.Duration // in a calm plan: the longest time without ids of a holder, and beyond the skew of who starts after a loss
+	Tally
+}
+
+// count makes the Tally one of one run.
+func (r *Result) count() {
+	r.Runs, r.Steps = 1, len(r.Events)
+	if !r.OK() {
+		r.Bad = 1
+	}
 }
 
 // OK reports whether no rule was broken.
@@ -112,20 +115,4 @@ func (r Result) String() string {
 		fmt.Fprintln(&b, e)
 	}
 	return b.String()
-}
-
-// merge puts the events of all lanes in one order. At one instant, which lanes make
-// rare, it is that of the lanes.
-func merge(lanes *[laneCount][]Event) []Event {
-	var all []Event
-	for _, l := range lanes {
-		all = append(all, l...)
-	}
-	slices.SortStableFunc(all, func(a, b Event) int {
-		if a.At != b.At {
-			return int(a.At - b.At)
-		}
-		return a.Lane - b.Lane
-	})
-	return all
 }

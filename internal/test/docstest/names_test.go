@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,8 +13,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/snowlease/snowlease/idworker"
 )
 
 var (
@@ -188,26 +185,4 @@ func TestNamesFindFaults(t *testing.T) {
 	}
 	require.Equal(t, []string{"idworker_nope", "borrowed", "nope"},
 		unknownTexts(page{prose: "`idworker_nope`, `idworker_ids_total`, contract: `nope`, contract: `least recently used first`\n## Log events\n| `borrowed` |\n| `worker id borrowed` |\n## More\n| `nope` |"}))
-}
-
-// The table of the configuration has the keys of Config, no more, no fewer.
-func TestConfigTable(t *testing.T) {
-	t.Parallel()
-	var keys []string
-	config := reflect.TypeFor[idworker.Config]()
-	for i := range config.NumField() {
-		keys = append(keys, config.Field(i).Tag.Get("yaml"))
-	}
-	for _, name := range []string{"docs/configuration.md", "docs/zh-CN/configuration.md"} {
-		text, err := os.ReadFile(filepath.Join(root, name))
-		require.NoError(t, err)
-		_, table, found := strings.Cut(string(text), "| `namespace` |")
-		require.True(t, found, "%s has no table of the configuration", name)
-		table, _, _ = strings.Cut("| `namespace` |"+table, "\n\n")
-		var told []string
-		for _, m := range firstRow.FindAllStringSubmatch(table, -1) {
-			told = append(told, m[1])
-		}
-		require.ElementsMatch(t, keys, told, "%s", name)
-	}
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/redisseq/counter"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -35,36 +35,49 @@ func rows(t *testing.T, name, first string) (table [][]string) {
 	return table
 }
 
-// The defaults that the table of the configuration tells are those of the code.
+// The keys that the tables of the configuration tell are those of the code, in its order
+// but for segments, and so are their defaults.
 func TestDefaultsTable(t *testing.T) {
 	t.Parallel()
-	elsewhere := map[string]any{
-		"preset": "default", "holder": "program@host:pid", "max_ahead": snowflake.DefaultMaxAhead,
-		"prefetch": counter.DefaultPrefetch, "max_age": counter.DefaultMaxAge,
+	want := map[string]string{
+		"preset": "default", "holder": "program@host:pid", "max_ahead": fmt.Sprint(snowflake.DefaultMaxAhead), "local.max_behind": strings.TrimSuffix(fmt.Sprint(hostseq.DefaultMaxBehind), "0s"),
 	}
-	config := reflect.ValueOf(idworker.Config{Namespace: "orders"}.WithDefaults())
-	want := map[string]string{}
-	for i := range config.NumField() {
-		key := config.Type().Field(i).Tag.Get("yaml")
-		value := config.Field(i).Interface()
-		if special, ok := elsewhere[key]; ok {
-			value = special
-		}
-		want[key] = fmt.Sprint(value)
-	}
-	n := 0
-	for _, name := range []string{"docs/configuration.md", "docs/zh-CN/configuration.md"} {
-		for _, row := range rows(t, name, "`namespace`") {
-			key, told := strings.Trim(row[0], "`"), row[1]
-			value, code := strings.CutPrefix(told, "`")
-			value, closed := strings.CutSuffix(value, "`")
-			if code && closed || told != "" && strings.Trim(told, "0123456789") == "" { // else words
-				n++
-				require.Equal(t, want[key], value, "%s: %s", name, key)
+	config := idworker.Config{Namespace: "orders"}.WithDefaults()
+	var keys []string
+	var walk func(v reflect.Value, prefix string)
+	walk = func(v reflect.Value, prefix string) {
+		for i := range v.NumField() {
+			key := prefix + v.Type().Field(i).Tag.Get("yaml")
+			switch key {
+			case "lease", "store", "local", "sequence":
+				walk(v.Field(i), key+".")
+				continue
+			}
+			keys = append(keys, key)
+			if want[key] == "" {
+				want[key] = fmt.Sprint(v.Field(i).Interface())
 			}
 		}
 	}
-	require.Greater(t, n, 20)
+	walk(reflect.ValueOf(config), "")
+	for _, name := range []string{"docs/configuration.md", "docs/zh-CN/configuration.md"} {
+		var told []string
+		n := 0
+		for _, first := range []string{"namespace", "lease.ttl", "store.skew", "local.source", "sequence.worker"} {
+			for _, row := range rows(t, name, "`"+first+"`") {
+				key, shown := strings.Trim(row[0], "`"), row[1]
+				told = append(told, key)
+				value, code := strings.CutPrefix(shown, "`")
+				value, closed := strings.CutSuffix(value, "`")
+				if code && closed && !strings.Contains(value, "`") || shown != "" && strings.Trim(shown, "0123456789") == "" { // else words
+					n++
+					require.Equal(t, want[key], value, "%s: %s", name, key)
+				}
+			}
+		}
+		require.ElementsMatch(t, keys, told, name)
+		require.GreaterOrEqual(t, n, 20, name)
+	}
 }
 
 // The layouts that the table of the presets tells are those of the code.

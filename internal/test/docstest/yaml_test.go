@@ -77,10 +77,10 @@ func TestYAML(t *testing.T) {
 func TestYAMLFindsFaults(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"idworker: {namespace: a, ttll: 30s}", "idworker: {namespace: a b}", "idworker: {namespace: a, ttl: soon}",
+		"idworker: {namespace: a, ttll: 30s}", "idworker: {namespace: a b}", "idworker: {namespace: a, lease: {ttl: soon}}",
 		"idworker: {namespace: a}\nnope: 1", "redis: {adr: x}", "gormplugin: {scope: some}", "a: b: c",
 	} {
 		require.Error(t, checkYAML(text), "%s", text)
 	}
-	require.NoError(t, checkYAML("idworker: {namespace: a, ttl: 30s, layout: {worker_bits: 10}, segments: [{name: b}]}\ngormplugin: {scope: tagged}"))
+	require.NoError(t, checkYAML("idworker: {namespace: a, lease: {ttl: 30s}, layout: {worker_bits: 10}, segments: [{name: b}]}\ngormplugin: {scope: tagged}"))
 }

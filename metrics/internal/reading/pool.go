@@ -11,14 +11,14 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// DefaultPoolEvery is how old the count of a pool may be by default.
+// DefaultPoolEvery is how old the count of a Pool may get by default.
 const DefaultPoolEvery = time.Minute
 
-// poolTimeout bounds a count, which is part of a collection.
+// poolTimeout bounds a count, since a collection waits for it.
 const poolTimeout = 2 * time.Second
 
-// A Pool counts the worker ids that are not free, of those that a worker may borrow. It
-// is safe for concurrent use, and asks the center once at a time.
+// A Pool counts the worker ids that a worker may borrow and that are not free. It is safe
+// for concurrent use. Its calls of the center do not overlap.
 type Pool struct {
 	lister lease.Lister
 	every  time.Duration
@@ -29,22 +29,23 @@ type Pool struct {
 	err     error
 }
 
-// The name and help of what a Pool counts.
+// The name and help text of a Pool's count.
 const (
 	PoolUsed     = "idworker_pool_used"
-	PoolUsedHelp = "Of the worker ids that this process may borrow, those that are lent, or not yet free after a holder's end. Absent while the center does not answer."
+	PoolUsedHelp = "Worker ids, of those that this process may borrow, that are lent or not yet free after their lease. Absent while the center does not answer."
 )
 
-// NewPool returns a pool that asks lister at most once in every; 0 is DefaultPoolEvery.
+// NewPool returns a Pool that calls lister at most once per every; 0 means
+// DefaultPoolEvery. It fails if lister is nil.
 func NewPool(lister lease.Lister, every time.Duration) (*Pool, error) {
 	if lister == nil {
-		return nil, errors.New("the center is nil: pass one that lists its slots, as those of dbseq, redisseq and local do")
+		return nil, errors.New("the center is nil; pass one that lists its slots, such as those of dbseq, redisseq and hostseq")
 	}
 	return &Pool{lister: lister, every: cmp.Or(every, DefaultPoolEvery)}, nil
 }
 
-// Used returns what the last count for w found, or its error; it counts anew where that
-// one is too old.
+// Used returns the count for w, or its error. It counts again if the last count is too
+// old.
 func (p *Pool) Used(ctx context.Context, w idworker.Status) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

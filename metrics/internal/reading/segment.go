@@ -6,16 +6,16 @@ import (
 
 // A SegmentMeasure is one number of a segment.
 type SegmentMeasure struct {
-	Name    string // in the manner of Prometheus
-	OTel    string // in that of OpenTelemetry
+	Name    string // for Prometheus
+	OTel    string // for OpenTelemetry
 	Unit    string // UCUM
 	Help    string
 	Counter bool // never falls
-	// Value returns the number, or false where there is none at the moment.
+	// Value returns the number, and whether there is one.
 	Value func(segment.Status) (float64, bool)
 }
 
-// SegmentMeasures are all measures of a segment.
+// SegmentMeasures returns all measures of a segment.
 func SegmentMeasures() []SegmentMeasure {
 	count := func(value func(segment.Status) int64) func(segment.Status) (float64, bool) {
 		return func(st segment.Status) (float64, bool) { return float64(value(st)), true }
@@ -28,7 +28,7 @@ func SegmentMeasures() []SegmentMeasure {
 		},
 		{
 			Name: "idworker_segment_remaining", OTel: "idworker.segment.remaining", Unit: "{number}",
-			Help:  "Numbers that are reserved and not issued; 0 in strict order.",
+			Help:  "Numbers reserved and not yet issued. Always 0 in strict order.",
 			Value: count(func(st segment.Status) int64 { return st.Remaining }),
 		},
 		{
@@ -38,22 +38,22 @@ func SegmentMeasures() []SegmentMeasure {
 		},
 		{
 			Name: "idworker_segment_reservations_total", OTel: "idworker.segment.reservations", Unit: "{reservation}", Counter: true,
-			Help:  "Answers of the store with numbers.",
+			Help:  "Successful reservations of numbers in the store.",
 			Value: count(func(st segment.Status) int64 { return st.Reservations }),
 		},
 		{
 			Name: "idworker_segment_failures_total", OTel: "idworker.segment.failures", Unit: "{reservation}", Counter: true,
-			Help:  "Reservations without an answer, or with an error.",
+			Help:  "Failed reservations: the store did not answer, or answered with an error.",
 			Value: count(func(st segment.Status) int64 { return st.Failures }),
 		},
 		{
 			Name: "idworker_segment_waits_total", OTel: "idworker.segment.waits", Unit: "{call}", Counter: true,
-			Help:  "Calls that had to wait for the store because nothing was reserved.",
+			Help:  "Calls that waited for the store because no numbers were reserved.",
 			Value: count(func(st segment.Status) int64 { return st.Waits }),
 		},
 		{
 			Name: "idworker_segment_used_ratio", OTel: "idworker.segment.used", Unit: "1",
-			Help:  "The greatest number that the store gave this process, as a part of the greatest there may be (max). Absent before the first.",
+			Help:  "The largest number that this process reserved, as a fraction of max. Absent before the first reservation.",
 			Value: func(st segment.Status) (float64, bool) { return float64(st.Last) / float64(st.Max), st.Last > 0 },
 		},
 	}

@@ -1,6 +1,6 @@
-// Package conn runs scripts on Redis for package redisseq and the packages below it:
-// it loads them, waits for replicas, follows a cluster's masters, and makes replies and
-// errors readable.
+// Package conn runs Lua scripts on Redis for redisseq and the packages below it. It
+// loads scripts, waits for replicas, follows a cluster's masters, and translates replies
+// and errors.
 package conn
 
 import (
@@ -9,17 +9,16 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/lease"
 )
 
-// Never is the Quarantine that compares no incarnations; any other does.
-const Never = "never"
-
-// A Conn is a client, and how scripts are run on it. Options set its exported fields
-// before New returns. It is safe for concurrent use.
+// A Conn runs scripts on a client. Options set its exported fields before New returns.
+// It is safe for concurrent use.
 type Conn struct {
 	Prefix      string // of all keys
-	Quarantine  string
-	Replicas    int // that must have what a script wrote: see Call.Waits
+	Quarantine  lease.Quarantine
+	Replicas    int // that must acknowledge what a script wrote; see Call.Waits
 	WaitTimeout time.Duration
 
 	client   redis.UniversalClient
@@ -27,19 +26,19 @@ type Conn struct {
 	warnings []string
 }
 
-// An Option of a Conn.
+// An Option configures a Conn.
 type Option func(*Conn) error
 
-// New returns a Conn on client, or ErrClient. It does not connect.
+// New returns a Conn on client. It does not connect.
 func New(client redis.UniversalClient, opts ...Option) (*Conn, error) {
-	name, warnings, err := inspect(client)
+	c := &Conn{Prefix: "snowlease", Quarantine: lease.QuarantineOnChange, client: client}
+	read, err := c.inspect()
 	errs := []error{err}
-	c := &Conn{Prefix: "snowlease", Quarantine: "on-change", client: client, name: name, warnings: warnings}
 	for _, opt := range opts {
 		errs = append(errs, opt(c))
 	}
 	if err == nil {
-		errs = append(errs, c.canWait())
+		errs = append(errs, c.canWait(read))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -47,11 +46,11 @@ func New(client redis.UniversalClient, opts ...Option) (*Conn, error) {
 	return c, nil
 }
 
-// String names the Redis, without user or password.
+// String returns the name of the server, without user and password.
 func (c *Conn) String() string { return c.name }
 
 // Warnings returns what New could not check about the client.
 func (c *Conn) Warnings() []string { return slices.Clone(c.warnings) }
 
-// Key is the key of what is kept of a name. All keys of a name are in one hash slot.
+// Key returns a key of a name. All keys of a name are in one hash slot.
 func (c *Conn) Key(name, what string) string { return c.Prefix + ":{" + name + "}:" + what }

@@ -11,25 +11,26 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// The errors of package redisseq, which documents them.
+// The errors of package redisseq. They are documented there.
 var (
 	ErrClient        = errors.New("redisseq: the client cannot be used")
-	ErrRunID         = fmt.Errorf("redisseq: the server does not tell its run_id and master_replid (INFO server, INFO replication), so a restart or failover that loses grants would pass unseen: grant the user the command (ACL SETUSER name +info), or set quarantine: never if this Redis never loses an acknowledged write: %w", lease.ErrSetup)
+	ErrRunID         = fmt.Errorf("redisseq: the server does not reveal its run_id and master_replid (INFO server, INFO replication), so a restart or failover that loses grants would pass unnoticed: grant the user the command (ACL SETUSER name +info), or set quarantine: never if this Redis never loses an acknowledged write: %w", lease.ErrSetup)
 	ErrVersion       = fmt.Errorf("redisseq: the server is older than Redis 6.2: %w", lease.ErrSetup)
 	ErrReplica       = errors.New("redisseq: the server is a read-only replica: connect to the master (a Sentinel client without ReplicaOnly)")
-	ErrNotReplicated = errors.New("redisseq: too few replicas have the grant: see whether they run and keep up (INFO replication), or lower wait_replicas")
+	ErrNotReplicated = errors.New("redisseq: too few replicas have the grant: check that they run and keep up (INFO replication), or lower wait_replicas")
 	ErrDamaged       = errors.New("redisseq: records are damaged")
 )
 
-// shown is what damaged in values.lua says; servers put more around it.
+// shown matches the error of damaged in values.lua, to which servers add more.
 var shown = regexp.MustCompile(`snowlease<(.*)> end`)
 
-// Damaged is ErrDamaged with what is damaged, and the way out.
+// Damaged returns ErrDamaged with what is damaged and what to do.
 func Damaged(what, remedy string) error {
 	return fmt.Errorf("%w: %s: %s", ErrDamaged, what, remedy)
 }
 
-// translate makes an error of the server or the client readable.
+// translate returns the error of this package for an error of the server or the client,
+// if there is one.
 func translate(err error, remedy string) error {
 	text := err.Error()
 	if m := shown.FindStringSubmatch(text); m != nil {
@@ -44,7 +45,7 @@ func translate(err error, remedy string) error {
 	return err
 }
 
-// Wrap says what failed, of which name, and where.
+// Wrap adds to err what failed, for which name, and where.
 func (c *Conn) Wrap(verb, name string, err error) error {
 	return fmt.Errorf("redisseq: %s %q at %s: %w", verb, name, c, err)
 }

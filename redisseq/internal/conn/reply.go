@@ -10,7 +10,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A Reply of a script: a verdict and its values.
+// A Reply is the reply of a script: a verdict and its values.
 type Reply []string
 
 func parse(value any) (Reply, error) {
@@ -20,14 +20,13 @@ func parse(value any) (Reply, error) {
 		r[i], ok = list[i].(string)
 	}
 	if !ok || len(r) == 0 {
-		return nil, fmt.Errorf("the script's reply %.200q is not a list of strings: is there a proxy that does not know scripts?", fmt.Sprint(value))
+		return nil, fmt.Errorf("the script's reply %.200q is not a list of strings: check for a proxy that does not support scripts", fmt.Sprint(value))
 	}
 	return r, nil
 }
 
-// Answer returns the error of package lease that a reply to a caller with a pin stands
-// for, nil for others.
-func (r Reply) Answer(req lease.Request, pin string) error {
+// Answer returns the error of package lease that the reply stands for, or nil.
+func (r Reply) Answer(req lease.Request, pin lease.Pin) error {
 	var now, until int64
 	switch {
 	case r[0] == "LOST":
@@ -39,14 +38,14 @@ func (r Reply) Answer(req lease.Request, pin string) error {
 	case r[0] == "QUARANTINE" && len(r) == 4 && r[:3].Ints(&now, &until) == nil:
 		return &lease.QuarantineError{Namespace: req.Namespace, Reason: printable.Text(r[3]), Now: ms(now), Until: ms(until)}
 	case r[0] == "MISMATCH" && len(r) == 2:
-		return &lease.MismatchError{Namespace: req.Namespace, Stored: r[1], Asked: pin}
+		return &lease.MismatchError{Namespace: req.Namespace, Stored: lease.ParsePin(r[1]), Asked: pin}
 	case r[0] == "CLOCK" && r.Ints(&now) == nil:
 		return &lease.ClockError{Namespace: req.Namespace, Center: ms(now), Local: ms(req.Local)}
 	}
 	return nil
 }
 
-// fault returns what is wrong with a reply that is no answer.
+// fault returns the error for a reply that is neither OK nor an answer.
 func (r Reply) fault() error {
 	switch {
 	case r[0] == "NORUNID":
@@ -57,12 +56,12 @@ func (r Reply) fault() error {
 	return r.Unknown()
 }
 
-// Unknown is for a reply that no script gives.
+// Unknown returns the error for a reply that no script sends.
 func (r Reply) Unknown() error {
 	return fmt.Errorf("the script's reply %q is unknown", printable.Text(strings.Join(r, " ")))
 }
 
-// Ints reads all values after the verdict.
+// Ints parses all values after the verdict.
 func (r Reply) Ints(to ...*int64) error {
 	if len(r) != len(to)+1 {
 		return r.Unknown()

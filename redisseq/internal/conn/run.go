@@ -3,33 +3,33 @@ package conn
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// A Call is one run of a script, which may run twice.
+// A Call is a call of a script, which go-redis may run twice.
 type Call struct {
 	Verb, Name string // for errors
 	Script     *redis.Script
 	Keys       []string
 	Args       []any
-	Waits      bool   // for as many replicas as Conn.Replicas to have what it wrote
-	Remedy     string // of damaged keys
-	// Answer tells a reply other than OK: done, with the error that it stands for or
-	// nil. Whatever is not done is a fault.
-	Answer func(Reply) (done bool, err error)
+	Waits      bool              // whether Conn.Replicas must acknowledge what it wrote
+	Remedy     string            // what to do about damaged keys
+	Answer     func(Reply) error // the error that a reply stands for, or nil if unknown
+	Passes     []string          // verdicts that Run returns besides OK
 }
 
-// Run runs a script and returns its reply if that is OK or an answer, with the answer's
-// error as it is. Other errors have verb, name and server.
+// Run runs a script and returns its reply if the verdict is OK or in Passes. It returns
+// errors of Answer as they are, and adds verb, name and server to others.
 //
-// It returns when ctx ends, even where the client's settings let the call go on.
+// It returns when ctx ends, even if the client's call does not.
 func (c *Conn) Run(ctx context.Context, call Call) (Reply, error) {
 	out, err := within(ctx, func() (out answered, err error) {
 		if call.Waits && c.Replicas > 0 {
 			out, err = c.runAndWait(ctx, call.Script, call.Keys, call.Args)
 		} else {
-			// EVALSHA, and EVAL where the server does not know the script.
+			// EVALSHA, and EVAL if the server does not know the script.
 			out.reply, err = call.Script.Run(ctx, c.client, call.Keys, call.Args...).Result()
 		}
 		c.refresh(ctx, err)
@@ -41,9 +41,10 @@ func (c *Conn) Run(ctx context.Context, call Call) (Reply, error) {
 	r, err := parse(out.reply)
 	switch {
 	case err != nil:
+	case slices.Contains(call.Passes, r[0]):
 	case r[0] != "OK":
-		if done, answer := call.Answer(r); done {
-			return r, answer
+		if answer := call.Answer(r); answer != nil {
+			return nil, answer
 		}
 		err = r.fault()
 	case call.Waits && out.replicas < int64(c.Replicas):
@@ -55,9 +56,9 @@ func (c *Conn) Run(ctx context.Context, call Call) (Reply, error) {
 	return r, nil
 }
 
-// within returns what call returns, or the context's error when it ends before. call
-// then goes on, at most as long as the client's timeouts allow: its context has
-// ended, so it is not repeated.
+// within returns what call returns, or the error of ctx if that ends first. call then
+// continues until the client's timeouts. go-redis does not repeat it, because its
+// context has ended.
 func within[T any](ctx context.Context, call func() (T, error)) (none T, err error) {
 	if err := ctx.Err(); err != nil {
 		return none, err

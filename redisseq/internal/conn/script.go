@@ -1,20 +1,26 @@
 package conn
 
 import (
-	_ "embed"
+	"embed"
 	"strings"
 )
 
-var (
-	//go:embed server.lua
-	serverLua string
-	// ValuesLua reads and writes values: clock, str, damaged, num, short.
-	//go:embed values.lua
-	ValuesLua string
-)
+//go:embed *.lua
+var own embed.FS
 
-// Lua is the text of a script: parts that follow each other, behind server.lua, which
-// tells the incarnation and the version of the server.
-func Lua(parts ...string) string {
-	return strings.Join(append([]string{serverLua}, parts...), "\n")
+// Lua returns the text of a script: server.lua, which defines server and tooOld, and the
+// named files of this package or of files.
+func Lua(files embed.FS, names ...string) string {
+	var texts []string
+	for _, name := range append([]string{"server.lua"}, names...) {
+		text, err := own.ReadFile(name)
+		if err != nil {
+			text, err = files.ReadFile(name)
+		}
+		if err != nil {
+			panic(err) // at program start: the file is not embedded
+		}
+		texts = append(texts, string(text))
+	}
+	return strings.Join(texts, "\n")
 }

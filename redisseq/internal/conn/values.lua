@@ -1,24 +1,23 @@
--- Scripts that count in whole numbers below 1e15 begin with this. Times are Unix
--- milliseconds of this server's clock.
+-- Start of the scripts whose numbers are below 1e15. Times are Unix milliseconds of this
+-- server's clock.
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 
--- tostring would write 1.7e+12.
+-- str formats an integer; tostring would write 1.7e+12.
 local function str(n) return string.format('%.0f', n) end
 
--- damaged ends the script. What is between the brackets is for people.
+-- damaged ends the script. The client shows the text between the brackets.
 local function damaged(what, value)
   local shown = string.gsub(string.sub(tostring(value), 1, 60), '[^%w%p ]', '?')
   error('snowlease<' .. what .. ' is "' .. shown .. '"> end', 0)
 end
 
--- num reads a number that a script wrote: digits, and at most the given number, which
--- is less than 1e15.
+-- num reads a number that a script wrote: digits, below 1e15, and at most most if given.
 local function num(value, what, most)
   local n = value and #value <= 15 and string.find(value, '^%d+$') and tonumber(value)
   if not n or (most and n > most) then damaged(what, value) end
   return n
 end
 
--- short is as much of a text as any script writes.
+-- short cuts a text to the length that scripts write.
 local function short(text) return string.sub(text or '', 1, 500) end

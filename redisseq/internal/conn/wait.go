@@ -10,18 +10,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Answered is what a script replied, and how many replicas have what it wrote.
+// answered is the reply of a script, and how many replicas acknowledged its writes.
 type answered struct {
 	reply    any
 	replicas int64
 }
 
-// runAndWait runs a script, and has the server wait for replicas, in one round trip
-// on one connection: WAIT answers for what its own connection has written.
+// runAndWait runs a script and WAIT in one round trip. Both use one connection, because
+// WAIT counts the writes of its own connection.
 func (c *Conn) runAndWait(ctx context.Context, script *redis.Script, keys []string, args []any) (r answered, err error) {
 	node, err := c.Node(ctx, keys[0])
 	asking := false
-	for range 3 { // a slot that moves is asked for at two servers
+	for range 3 { // two servers may answer for a slot that moves
 		if err != nil {
 			return answered{}, err
 		}
@@ -45,7 +45,7 @@ func (c *Conn) runAndWait(ctx context.Context, script *redis.Script, keys []stri
 func (c *Conn) pipeline(ctx context.Context, node redis.UniversalClient, asking bool, script *redis.Script, keys []string, args []any) (answered, error) {
 	timeout := c.WaitTimeout
 	if end, ok := ctx.Deadline(); ok {
-		timeout = max(time.Millisecond, min(timeout, time.Until(end))) // 0 would be for ever
+		timeout = max(time.Millisecond, min(timeout, time.Until(end))) // 0 would wait forever
 	}
 	exec := func(eval func(context.Context, redis.Scripter, []string, ...any) *redis.Cmd) (answered, error) {
 		p := node.Pipeline()
@@ -70,12 +70,12 @@ func (c *Conn) pipeline(ctx context.Context, node redis.UniversalClient, asking 
 	return r, err
 }
 
-// Node returns the client of the one server that serves a key.
+// Node returns a client of the server that holds a key.
 func (c *Conn) Node(ctx context.Context, key string) (redis.UniversalClient, error) {
 	if cluster, ok := c.client.(*redis.ClusterClient); ok {
 		node, err := cluster.MasterForKey(ctx, key)
 		if err != nil {
-			return nil, err // and no nil *redis.Client
+			return nil, err // not a nil *redis.Client
 		}
 		return node, nil
 	}
@@ -88,15 +88,15 @@ func (c *Conn) Cluster() bool {
 	return ok
 }
 
-// nodeAt returns the client of the master at an address, which a server has named.
+// nodeAt returns a client of the master at an address that another server named.
 func (c *Conn) nodeAt(ctx context.Context, addr string) (redis.UniversalClient, error) {
 	cluster, ok := c.client.(*redis.ClusterClient)
 	if !ok {
-		return nil, fmt.Errorf("the server is a node of a cluster and sends to %s: pass a *redis.ClusterClient", addr)
+		return nil, fmt.Errorf("the server is a node of a cluster and redirects to %s: pass a *redis.ClusterClient", addr)
 	}
 	var mu sync.Mutex
 	var found redis.UniversalClient
-	// It reads anew who the masters are.
+	// ForEachMaster reloads the list of masters.
 	err := cluster.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
 		mu.Lock()
 		defer mu.Unlock()
@@ -106,13 +106,13 @@ func (c *Conn) nodeAt(ctx context.Context, addr string) (redis.UniversalClient, 
 		return nil
 	})
 	if err == nil && found == nil {
-		err = fmt.Errorf("no master of the cluster is at %s any more: try again", addr)
+		err = fmt.Errorf("no master of the cluster is at %s: try again", addr)
 	}
 	return found, err
 }
 
-// refresh has a cluster's client find out soon who the masters are, when one of them
-// did not answer: by itself it does so once a minute, and a lease is shorter.
+// refresh makes a cluster's client reload the list of masters if one did not answer. On
+// its own it does so once a minute, which is longer than a lease.
 func (c *Conn) refresh(ctx context.Context, err error) {
 	if cluster, ok := c.client.(*redis.ClusterClient); ok && err != nil && !errors.As(err, new(redis.Error)) {
 		cluster.ReloadState(ctx)

@@ -10,15 +10,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Twice is a client that runs each script Twice and returns the second reply, as
-// after a lost reply.
+// Twice is a client that runs each script twice and returns the second reply, as after a
+// lost reply.
 type Twice struct{ redis.Hook }
 
+// DialHook changes nothing.
 func (Twice) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessPipelineHook changes nothing.
 func (Twice) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
 
+// ProcessHook runs a script twice.
 func (Twice) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if err := next(ctx, cmd); err != nil {
@@ -28,19 +32,20 @@ func (Twice) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// Foreign is a client whose server answers scripts with something else.
+// Foreign is a client whose server sends foreign replies to scripts.
 type Foreign struct {
 	redis.UniversalClient
 	Reply any
 }
 
+// EvalSha replies.
 func (f Foreign) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	cmd := redis.NewCmd(ctx)
 	cmd.SetVal(f.Reply)
 	return cmd
 }
 
-// EachSilent runs a test on servers that do not tell all of their incarnation.
+// EachSilent runs a test on servers that hide parts of their incarnation.
 func EachSilent(t *testing.T, test func(t *testing.T, client *redis.Client)) {
 	for name, info := range map[string]map[string]string{
 		"nothing":         {},

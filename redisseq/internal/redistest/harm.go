@@ -19,20 +19,20 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// harms are what a field may be found to hold.
+// harms are bad values for a field.
 var harms = map[string]string{
 	"-inf": "-inf", "inf": "inf", "nan": "nan", "-1e17": "-1e17", "1e17": "1e17", "-1": "-1", "2^63": "9223372036854775808",
 	"19 nines": "9999999999999999999", "15 nines": "999999999999999", "hex": "0x10", "empty": "", "1 MB": strings.Repeat("9", 1<<20),
 	"text": "soon\x1b[2J\n", "other type": "",
 }
 
-// rest are those of them that one engine is enough for.
+// rest are the harms that run on one engine only.
 var rest = map[string]bool{"inf": true, "-1e17": true, "1e17": true, "19 nines": true, "hex": true, "text": true}
 
-// A Harmed is a store whose records somebody else has written to.
+// A Harmed is a store with records written by others.
 type Harmed struct {
 	*Store
-	Answers []error // that verbs may give, besides those of package lease
+	Answers []error // allowed errors besides those of package lease
 
 	t   testing.TB
 	srv *testserver.Server // nil: a miniredis
@@ -61,7 +61,7 @@ func (h *Harmed) Call(what string, before map[string]any, verb func(ctx context.
 	err := verb(ctx)
 	if ctx.Err() != nil || err != nil && strings.Contains(err.Error(), "BUSY") {
 		if h.srv != nil {
-			h.srv.Kill() // by its process id: a script that has written cannot be ended otherwise
+			h.srv.Kill() // a script that has written cannot be stopped otherwise
 		}
 		require.FailNow(h.t, "the script does not end", "%s: %v", what, err)
 	}
@@ -91,24 +91,24 @@ func (h *Harmed) Call(what string, before map[string]any, verb func(ctx context.
 	return nil
 }
 
-// absurd are figures that come of numbers that are none.
+// absurd matches numbers computed from invalid ones.
 var absurd = regexp.MustCompile(`expires in 0s|until -|at -\d|-29227`)
 
-// Each harms each field in each way, and runs verbs on what that leaves of the records
-// that prepare has made.
+// Each creates records with prepare, harms each field in each way, and runs verbs on the
+// result.
 func (h *Harmed) Each(fields []string, verbs func(what string)) {
 	restore := h.Snapshot(h.t)
-	replaced := map[string]bool{} // keys by lists
+	replaced := map[string]bool{} // keys replaced by lists
 	for _, field := range fields {
 		for name, value := range harms {
-			at := strings.Fields(field) // the key, the field in it, what of the field
+			at := strings.Fields(field) // key, field, part of the field
 			if name == "other type" {
 				if replaced[at[0]] {
 					continue
 				}
 				replaced[at[0]] = true
 			}
-			if h.srv == nil && rest[name] { // a miniredis takes long for a script
+			if h.srv == nil && rest[name] { // scripts are slow on miniredis
 				continue
 			}
 			restore()
@@ -120,8 +120,8 @@ func (h *Harmed) Each(fields []string, verbs func(what string)) {
 	restore()
 }
 
-// harm puts a value into a field: of a hash, the score of a member, the name of a
-// member, or between the bars of a value.
+// harm writes a value into a field of a hash, the score or name of a member, or a part
+// of a value between bars.
 func (h *Harmed) harm(key, field, kind, name, value string) bool {
 	ctx, c := h.t.Context(), h.Admin
 	var err error
@@ -133,7 +133,7 @@ func (h *Harmed) harm(key, field, kind, name, value string) bool {
 	case kind == "score":
 		n := map[string]string{"-inf": value, "inf": value, "-1e17": value, "1e17": value, "-1": value, "2^63": value, "15 nines": value, "text": "0.5"}[name]
 		if n == "" {
-			return false // no score can be that
+			return false // not a valid score
 		}
 		err = c.Do(ctx, "ZADD", key, n, field).Err()
 	case kind == "member":

@@ -10,12 +10,12 @@ import (
 // A Pair is a master that fails over to its replica and back.
 type Pair struct {
 	*Store
-	Stale func()              // from here on the replica gets nothing
-	Back  func()              // the replica is promoted; the master follows it and is promoted again
-	Sleep func(time.Duration) // by the master's clock
+	Stale func()              // stops replication
+	Back  func()              // promotes the replica, then lets the master follow it, and promotes the master again
+	Sleep func(time.Duration) // on the master's clock
 }
 
-// miniPair is what becomes of the data and the ids of such a master.
+// miniPair imitates a Pair: it changes data and incarnation in the same way.
 func miniPair(t testing.TB) Pair {
 	s := NewMini(t)
 	var restore func()
@@ -37,7 +37,7 @@ func realPair(t testing.TB) Pair {
 	return Pair{
 		Store: s,
 		Stale: func() {
-			replica.Follow(primary) // it has all so far
+			replica.Follow(primary) // has all data so far
 			replica.CutLink()
 		},
 		Back: func() {
@@ -55,7 +55,7 @@ func realPair(t testing.TB) Pair {
 	}
 }
 
-// EachPair runs attacks on a Pair of each engine's.
+// EachPair runs attacks on a Pair of each engine.
 func EachPair(t *testing.T, attacks map[string]func(t *testing.T, p Pair)) {
 	for engine, start := range map[string]func(testing.TB) Pair{"miniredis": miniPair, "redis": realPair} {
 		for name, attack := range attacks {

@@ -1,5 +1,5 @@
-// Package redistest is what tests of Redis share: stores of one test each, pairs that fail
-// over, and records that somebody else has written to.
+// Package redistest provides Redis servers for tests: a store per test, pairs that fail
+// over, and records written by others.
 package redistest
 
 import (
@@ -20,12 +20,12 @@ import (
 	"github.com/snowlease/snowlease/redisseq/internal/conn"
 )
 
-// A Store is a Redis of one test.
+// A Store is the Redis of one test.
 type Store struct {
 	Addr        string
 	Admin       *redis.Client
 	Options     []conn.Option // for what runs on it
-	StandsStill bool          // its clock moves by Sleep only
+	StandsStill bool          // only Sleep moves its clock
 	Run, Replid atomic.Int64  // of a miniredis
 	Version     atomic.Value  // of a miniredis
 	Restart     func(testing.TB)
@@ -40,7 +40,7 @@ func NewMini(t testing.TB, options ...conn.Option) *Store {
 	require.NoError(t, m.Start())
 	t.Cleanup(m.Close)
 	s := &Store{Addr: m.Addr(), Options: options, StandsStill: true}
-	// It tells its incarnation as a Redis does.
+	// INFO returns the incarnation as in Redis.
 	s.Version.Store("7.2.4")
 	m.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
 		if cmd != "INFO" {
@@ -50,7 +50,7 @@ func NewMini(t testing.TB, options ...conn.Option) *Store {
 			"server":      fmt.Sprintf("# Server\r\nredis_version:%s\r\nrun_id:%040x\r\ntcp_port:1\r\n", s.Version.Load(), s.Run.Load()+1),
 			"replication": fmt.Sprintf("# Replication\r\nrole:master\r\nmaster_replid:%040x\r\nmaster_replid2:%040x\r\n", s.Replid.Load()+1, 0),
 		}
-		if len(args) != 1 || sections[args[0]] == "" { // Redis 6.2 takes one
+		if len(args) != 1 || sections[args[0]] == "" { // Redis 6.2 accepts one
 			c.WriteError("ERR syntax error")
 			return true
 		}
@@ -71,14 +71,14 @@ func NewMini(t testing.TB, options ...conn.Option) *Store {
 	return s
 }
 
-// NewReal returns a Redis of the test's own, which a test may kill and restart.
+// NewReal returns a private Redis, which the test may kill and restart.
 func NewReal(t testing.TB, options ...conn.Option) *Store {
 	t.Helper()
 	s, _ := StartReal(t, options...)
 	return s
 }
 
-// StartReal is NewReal with the server.
+// StartReal is NewReal, and returns the server too.
 func StartReal(t testing.TB, options ...conn.Option) (*Store, *testserver.Server) {
 	t.Helper()
 	srv := testserver.NewRedis(t)
@@ -100,17 +100,17 @@ func StartReplicated(t testing.TB, options ...conn.Option) (s *Store, primary, r
 	return s, primary, testserver.NewRedisReplica(t, primary)
 }
 
-// At is a store on another server.
+// At returns a store on another server.
 func At(t testing.TB, srv *testserver.Server, options ...conn.Option) *Store {
 	s := &Store{Addr: srv.Addr(), Options: options, sleep: time.Sleep}
 	s.Admin = s.Client(t)
 	return s
 }
 
-// Engines are what a test runs on that does not care which.
+// Engines are the servers that most tests run on.
 var Engines = map[string]func(testing.TB, ...conn.Option) *Store{"miniredis": NewMini, "redis": NewReal}
 
-// EachEngine runs a test on each.
+// EachEngine runs a test on each of Engines.
 func EachEngine(t *testing.T, test func(t *testing.T, s *Store)) {
 	for name, engine := range Engines {
 		t.Run(name, func(t *testing.T) {
@@ -120,20 +120,20 @@ func EachEngine(t *testing.T, test func(t *testing.T, s *Store)) {
 	}
 }
 
-// Client returns a client of its own.
+// Client returns a new client.
 func (s *Store) Client(t testing.TB) *redis.Client {
 	c := redis.NewClient(&redis.Options{Addr: s.Addr})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
 
-// Sleep moves the clock of a miniredis, and waits for that of a Redis.
+// Sleep moves the clock of a miniredis, or sleeps with a real Redis.
 func (s *Store) Sleep(d time.Duration) { s.sleep(d) }
 
-// Wipe loses all.
+// Wipe deletes all data.
 func (s *Store) Wipe(t testing.TB) { require.NoError(t, s.Admin.FlushAll(t.Context()).Err()) }
 
-// Snapshot returns what brings back what there is.
+// Snapshot returns a function that restores the current data.
 func (s *Store) Snapshot(t testing.TB) (restore func()) {
 	t.Helper()
 	ctx := context.Background()
@@ -163,10 +163,10 @@ func (s *Store) Snapshot(t testing.TB) (restore func()) {
 	}
 }
 
-// Reincarnate has the server be another, with all its data.
+// Reincarnate changes the incarnation and keeps the data.
 func (s *Store) Reincarnate(t testing.TB) { s.Restart(t) }
 
-// Records is all that the store holds, in a form to compare.
+// Records returns all data in a comparable form.
 func (s *Store) Records(t testing.TB) map[string]any {
 	t.Helper()
 	ctx, all := t.Context(), map[string]any{}

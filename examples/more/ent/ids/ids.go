@@ -1,5 +1,5 @@
-// Package ids gives Ent's entities snowflake ids: Mixin for the schema, and Hook for the
-// client, which fills them in.
+// Package ids gives Ent's entities snowflake ids. Mixin adds the id to a schema, and Hook
+// sets the ids of new entities.
 //
 //	client.Use(ids.Hook(worker))
 package ids
@@ -14,8 +14,8 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 )
 
-// Mixin makes the id of a schema a BIGINT that JSON shows as a string, since JavaScript
-// rounds numbers of that size.
+// Mixin gives a schema an id that is a BIGINT, and a string in JSON, since JavaScript rounds
+// numbers of that size.
 type Mixin struct{ mixin.Schema }
 
 // Fields returns the id.
@@ -23,7 +23,7 @@ func (Mixin) Fields() []ent.Field {
 	return []ent.Field{field.Int64("id").Immutable().StructTag(`json:"id,string"`)}
 }
 
-// Hook sets the ids of what is created, where they are not set, from worker.
+// Hook returns a hook that sets the ids of new entities, unless they are set, from worker.
 func Hook(worker *idworker.IdWorker) ent.Hook {
 	return func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {

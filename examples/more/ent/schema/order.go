@@ -1,4 +1,4 @@
-// Package schema is what Ent generates its code from.
+// Package schema has the entities from which Ent generates its code.
 package schema
 
 import (
@@ -8,11 +8,11 @@ import (
 	"github.com/snowlease/snowlease/examples/more/ent/ids"
 )
 
-// Order has a snowflake id by the mixin.
+// Order has a snowflake id from the mixin.
 type Order struct{ ent.Schema }
 
-// Mixin returns the id.
+// Mixin returns the mixin of the id.
 func (Order) Mixin() []ent.Mixin { return []ent.Mixin{ids.Mixin{}} }
 
-// Fields returns the others.
+// Fields returns the other fields.
 func (Order) Fields() []ent.Field { return []ent.Field{field.Int64("total")} }

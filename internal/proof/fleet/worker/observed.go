@@ -15,9 +15,6 @@ type observed struct {
 	forget bool
 }
 
-// String names the center.
-func (o observed) String() string { return lease.Name(o.Center) }
-
 // Acquire reports the grant, or that no worker id was free.
 func (o observed) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
 	g, err := o.Center.Acquire(ctx, req)

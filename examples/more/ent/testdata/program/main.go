@@ -1,4 +1,4 @@
-// The program is built by TestEnt, beside what Ent generates from the schema into gen.
+// TestEnt builds this program with the code that Ent generates from the schema into gen.
 package main
 
 import (
@@ -13,7 +13,6 @@ import (
 	"github.com/libtnb/sqlite"
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/examples/more/ent/gen"
 	"github.com/snowlease/snowlease/examples/more/ent/ids"
 	"github.com/snowlease/snowlease/idworker"
@@ -34,17 +33,12 @@ func run(ctx context.Context, dsn string) (err error) {
 	client := gen.NewClient(gen.Driver(entsql.OpenDB(dialect.SQLite, conns)))
 	defer func() { err = errors.Join(err, client.Close()) }()
 
-	// The center knows the dialect by GORM, which the application need not use.
+	// The worker learns the dialect from GORM, which the application need not use.
 	db, err := gorm.Open(sqlite.Open(dsn))
 	if err != nil {
 		return err
 	}
-	center, err := dbseq.New(db)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, center.Close()) }()
-	worker, err := idworker.Open(ctx, idworker.Config{Namespace: "ent-orders"}, center)
+	worker, err := idworker.Open(ctx, idworker.Config{Namespace: "ent-orders"}, idworker.WithDB(db))
 	if err != nil {
 		return err
 	}

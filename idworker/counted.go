@@ -1,0 +1,85 @@
+package idworker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/counter"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// counted issues ids that Redis counts, in mode redis-sequence.
+type counted struct {
+	seq  *counter.Counter
+	plan plan
+}
+
+func newCounted(p plan, o options) (counted, error) {
+	client, err := o.needRedis("mode " + string(p.Mode))
+	if err != nil {
+		return counted{}, err
+	}
+	p.sequence.Logger = o.log
+	seq, err := counter.New(client, p.sequence, redisseq.WithQuarantine(p.Store.Quarantine),
+		redisseq.WithWaitReplicas(p.Store.WaitReplicas, p.replicaTime()))
+	if err != nil {
+		return counted{}, fmt.Errorf("mode %s: %w", p.Mode, err)
+	}
+	return counted{seq, p}, nil
+}
+
+func (c counted) start(ctx context.Context) ([]any, error) {
+	bounded, cancel := within(ctx, c.plan.Wait)
+	defer cancel()
+	err := c.seq.Start(bounded)
+	if err != nil {
+		c.seq.Close()
+	}
+	return nil, err
+}
+
+func (c counted) stop(context.Context) error {
+	c.seq.Close()
+	return nil
+}
+
+// reset discards the ids reserved ahead: copies share nothing else.
+func (c counted) reset(context.Context) error {
+	c.seq.Reset()
+	return nil
+}
+
+func (c counted) stream(business int64) (numbers, error) { return c.seq.For(business) }
+
+func (c counted) err() error { return c.seq.Err() }
+
+func (counted) explain(err error) error { return err }
+
+func (counted) lent() error { return nil }
+
+func (c counted) status(st *Status) {
+	q := c.seq.Status()
+	st.Sequence, st.Worker, st.Issued = &q, q.Worker, q.Issued
+	st.Pool.First, st.Pool.Last = q.Worker, q.Worker
+	err := c.seq.Err()
+	switch quarantine := (*QuarantineError)(nil); {
+	case err == nil:
+		return
+	case errors.Is(err, snowflake.ErrStopped):
+		st.State = StateStopped
+	case errors.As(err, &quarantine):
+		st.State = StateQuarantined
+	case errors.Is(err, snowflake.ErrNotStarted):
+		st.State = StateNotStarted
+	default:
+		st.State = StateUnavailable
+	}
+	st.Err = q.Err
+}
+
+func (c counted) extras() lease.Extras {
+	return lease.Extras{Name: c.seq.String(), Warnings: c.seq.Warnings()}
+}

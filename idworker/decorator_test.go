@@ -1,0 +1,116 @@
+package idworker_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/libtnb/sqlite"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/casstore"
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/hostseq"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// traced is the decorator of docs/guide.md.
+type traced struct{ lease.Center }
+
+// memory is a casstore.Store.
+type memory struct {
+	mu      sync.Mutex
+	records map[string]casstore.Record
+}
+
+func (m *memory) Load(_ context.Context, name string) (casstore.Record, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.records[name], nil
+}
+
+func (m *memory) Swap(_ context.Context, name, version string, value []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.records[name].Version != version {
+		return casstore.ErrChanged
+	}
+	m.records[name] = casstore.Record{Value: value, Version: version + "+"}
+	return nil
+}
+
+// A decorated center keeps everything that the center offers: its name, promise, warnings,
+// slots, ids for past times, and the verbs of operators.
+func TestDecoratedCenters(t *testing.T) {
+	cfg := idworker.Config{Namespace: "orders", Reserved: 1}
+	for name, c := range map[string]struct {
+		open             func() (lease.Center, error)
+		slots            int
+		warns, past, ops bool
+		promise, closes  bool
+	}{
+		"dbseq": {func() (lease.Center, error) {
+			db := openDB(t, sqlite.Open(":memory:"))
+			pool, err := db.DB()
+			require.NoError(t, err)
+			pool.SetMaxOpenConns(1)
+			return dbseq.New(db)
+		}, 31, true, true, true, false, true},
+		"redisseq": {func() (lease.Center, error) {
+			return redisseq.New(newRedis(t, testserver.Redis(t)))
+		}, 31, false, false, true, false, false},
+		"hostseq": {func() (lease.Center, error) {
+			return hostseq.New(hostseq.Config{Source: hostseq.Hash, Dir: t.TempDir()}, snowflake.Layout{})
+		}, 1, true, false, false, true, true},
+		"casstore": {func() (lease.Center, error) {
+			return casstore.New(&memory{records: map[string]casstore.Record{}}), nil
+		}, 31, false, false, false, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			center, err := c.open()
+			require.NoError(t, err)
+			if init := center.Extras().Init; init != nil {
+				req, err := cfg.Request()
+				require.NoError(t, err)
+				require.NoError(t, init(t.Context(), req))
+			}
+			wrapped := traced{center}
+			var j journal
+			w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(wrapped), idworker.WithLogger(j.logger()))
+			require.NoError(t, err)
+			st := w.Status()
+			require.NotContains(t, st.Center, "traced")
+			require.Contains(t, j.String(), st.Center)
+			require.Equal(t, c.promise, st.Promise != "")
+			require.Equal(t, c.warns, strings.Contains(j.String(), `msg="lease center"`), j.String())
+			slots, err := w.Slots(t.Context(), cfg.Namespace)
+			require.NoError(t, err)
+			require.Len(t, slots, c.slots)
+			_, err = w.Backfill(time.Now()).NextIDAt(t.Context(), time.Now().Add(-time.Hour))
+			if c.past {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, idworker.ErrNoPast)
+			}
+			op := wrapped.Extras().Operator
+			require.Equal(t, c.ops, op != nil)
+			if c.ops {
+				rec, err := op.Record(t.Context(), cfg.Namespace)
+				require.NoError(t, err)
+				require.Equal(t, int64(31), rec.Pin.Pool)
+			}
+			require.NoError(t, w.Close(t.Context()))
+			closing := wrapped.Extras().Close
+			require.Equal(t, c.closes, closing != nil)
+			if c.closes {
+				require.NoError(t, closing())
+			}
+		})
+	}
+}

@@ -1,0 +1,57 @@
+package idworker
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// watched is a center that counts its releases and closes.
+type watched struct {
+	lease.Center
+	events *[]string
+}
+
+func (w watched) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
+	*w.events = append(*w.events, "release")
+	return w.Center.Release(ctx, g, lastUsed)
+}
+
+func (w watched) Extras() lease.Extras {
+	x := w.Center.Extras()
+	x.Close = func() error {
+		*w.events = append(*w.events, "close")
+		return nil
+	}
+	return x
+}
+
+// A worker closes its own center once, after it gave the worker id back, even if the center
+// is wrapped. It does not close a center that it was given.
+func TestOwnedCenterIsClosedOnceAndLast(t *testing.T) {
+	for _, owns := range []bool{true, false} {
+		p, err := Config{Namespace: "orders"}.plan()
+		require.NoError(t, err)
+		memory := memcenter.New()
+		require.NoError(t, memory.Init(t.Context(), p.request))
+		var events []string
+		o := optionsOf(nil)
+		l, err := newLeased(p, struct{ lease.Center }{watched{memory, &events}}, owns, o)
+		require.NoError(t, err)
+		w, err := workerOf(p, l, o)
+		require.NoError(t, err)
+		require.NoError(t, w.start(t.Context()))
+		require.Empty(t, events)
+		require.NoError(t, w.Close(t.Context()))
+		require.NoError(t, w.Close(t.Context()))
+		if owns {
+			require.Equal(t, []string{"release", "close"}, events)
+		} else {
+			require.Equal(t, []string{"release"}, events)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package idworker
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/redis/go-redis/v9"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/hostseq"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// An Option configures Open or NewCenter. Clients that the mode does not need are ignored.
+type Option func(*options)
+
+type options struct {
+	db       *gorm.DB
+	redis    []redis.UniversalClient // more than one is an error when it is needed
+	center   lease.Center
+	log      *slog.Logger
+	shutdown func() // ends the fx application; nil without fx
+}
+
+// WithDB sets the database of mode db. The caller closes it. A nil db counts as none.
+func WithDB(db *gorm.DB) Option { return func(o *options) { o.db = db } }
+
+// WithRedis sets the Redis client of modes redis and redis-sequence. The caller closes it. A
+// nil client counts as none.
+func WithRedis(client redis.UniversalClient) Option {
+	return func(o *options) {
+		if c, ok := client.(*redis.Client); client == nil || ok && c == nil {
+			return
+		}
+		if len(o.redis) == 0 || o.redis[0] != client {
+			o.redis = append(o.redis, client)
+		}
+	}
+}
+
+// WithCenter sets the center. It takes precedence over modes auto, db and redis; modes local
+// and redis-sequence ignore it. The caller closes it. A nil center counts as none.
+func WithCenter(center lease.Center) Option { return func(o *options) { o.center = center } }
+
+// WithLogger sets the logger. docs/operations.md lists the events. By default, and with a
+// nil log, nothing is logged.
+func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log } }
+
+func optionsOf(opts []Option) options {
+	var o options
+	for _, set := range opts {
+		set(&o)
+	}
+	if o.log == nil {
+		o.log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// NewCenter returns the center that Open would create for cfg and opts. Use it to wrap the
+// center or to share it among several workers. It does no I/O. After closing the workers,
+// call Extras().Close if that is set.
+func NewCenter(cfg Config, opts ...Option) (lease.Center, error) {
+	p, err := cfg.plan()
+	if err != nil {
+		return nil, err
+	}
+	c, err := p.newCenter(optionsOf(opts))
+	if err != nil {
+		return nil, fmt.Errorf("idworker: %w", err)
+	}
+	return c, nil
+}
+
+func (p plan) newCenter(o options) (lease.Center, error) {
+	var (
+		c   lease.Center
+		err error
+	)
+	mode := p.Mode
+	if mode == ModeAuto {
+		if mode, err = o.choose(); err != nil {
+			return nil, err
+		}
+	}
+	switch mode {
+	case ModeLocal:
+		var opts []hostseq.Option
+		if p.MaxAhead > 0 {
+			opts = append(opts, hostseq.WithMaxAhead(p.MaxAhead))
+		}
+		c, err = hostseq.New(p.Local, p.layout, opts...)
+	case ModeDB:
+		switch {
+		case o.db == nil:
+			err = errors.New("no *gorm.DB: " + absent)
+		case p.Store.WaitReplicas > 0:
+			err = fmt.Errorf("store.wait_replicas %d: %s", p.Store.WaitReplicas, waitReplicasElsewhere)
+		default:
+			c, err = dbseq.New(o.db, dbseq.WithQuarantine(p.Store.Quarantine))
+		}
+	case ModeRedis:
+		client, none := o.needRedis("mode redis")
+		if none != nil {
+			return nil, none
+		}
+		c, err = redisseq.New(client, redisseq.WithQuarantine(p.Store.Quarantine),
+			redisseq.WithWaitReplicas(p.Store.WaitReplicas, p.replicaTime()))
+	default:
+		return nil, fmt.Errorf("mode %q has no center: choose %s, %s, %s or %s", mode, ModeAuto, ModeDB, ModeRedis, ModeLocal)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("mode %s: %w", mode, err)
+	}
+	return c, nil
+}
+
+// choose returns the mode of the only client given.
+func (o options) choose() (Mode, error) {
+	switch {
+	case o.db != nil && len(o.redis) > 0:
+		return "", errors.New(`mode auto: there are both a *gorm.DB and a Redis client: set mode to "db" or "redis"`)
+	case o.db != nil:
+		return ModeDB, nil
+	case len(o.redis) > 0:
+		return ModeRedis, nil
+	}
+	return "", errors.New("mode auto: no *gorm.DB, redis.UniversalClient or *redis.Client: " + absent)
+}
+
+// needRedis returns the only Redis client. Its errors begin with what, which needs it.
+func (o options) needRedis(what string) (redis.UniversalClient, error) {
+	switch len(o.redis) {
+	case 0:
+		return nil, fmt.Errorf("%s: no redis.UniversalClient or *redis.Client: %s", what, absent)
+	case 1:
+		return o.redis[0], nil
+	}
+	return nil, fmt.Errorf("%s: there are both a redis.UniversalClient and another *redis.Client: give one of them, or a lease.Center made with redisseq.New", what)
+}
+
+// absent is the advice when a client is missing. In fx a client with a missing dependency or
+// with a name tag looks absent too.
+const absent = "give one through WithDB, WithRedis or fx (in fx, check that the client's own dependencies are provided; for a client with a name tag, provide a lease.Center made from it through fx.Annotate)"

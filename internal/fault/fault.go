@@ -1,0 +1,118 @@
+// Package fault collects and formats the faults of a configuration, each with its key.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// A Fault is what is wrong with one key of a configuration.
+type Fault struct {
+	In      string // the configuration, such as "segment: config"
+	Key     string // in snake_case, such as "max_step" or "sources[1]"
+	Value   any    // nil if there is none to show
+	Problem string // what is wrong with the value: "is not 1 to 10"
+	Fix     string // what to do, unless Problem says it
+	Err     error  // the cause; it replaces an empty Problem
+}
+
+// Error returns In and Text.
+func (f *Fault) Error() string { return f.In + ": " + f.Text() }
+
+// Unwrap returns the cause.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// Text returns "key value problem (cause): fix", without the parts that are empty.
+func (f *Fault) Text() string {
+	var b strings.Builder
+	b.WriteString(f.Key)
+	if v := reflect.Indirect(reflect.ValueOf(f.Value)); v.IsValid() {
+		form := " %v"
+		if v.Kind() == reflect.String {
+			form = " %q"
+		}
+		fmt.Fprintf(&b, form, v.Interface())
+	}
+	if f.Problem != "" {
+		b.WriteString(" " + f.Problem)
+	}
+	switch {
+	case f.Err != nil && f.Problem != "":
+		fmt.Fprintf(&b, " (%v)", f.Err)
+	case f.Err != nil:
+		fmt.Fprintf(&b, ": %v", f.Err)
+	}
+	if f.Fix != "" {
+		b.WriteString(": " + f.Fix)
+	}
+	return b.String()
+}
+
+// A Remark adds details to a Fault in a List.
+type Remark struct{ f *Fault }
+
+// Do sets the Fix.
+func (r Remark) Do(format string, args ...any) { r.f.Fix = fmt.Sprintf(format, args...) }
+
+// By sets the Err.
+func (r Remark) By(err error) Remark {
+	r.f.Err = err
+	return r
+}
+
+// A List collects the faults of a configuration.
+type List struct {
+	In  string
+	all []*Fault
+}
+
+// Add adds a fault. The Remark adds its Fix and Err.
+func (l *List) Add(key string, value any, problem string, args ...any) Remark {
+	f := &Fault{In: l.In, Key: key, Value: value, Problem: fmt.Sprintf(problem, args...)}
+	l.all = append(l.all, f)
+	return Remark{f}
+}
+
+// OneOf adds a fault unless value is one of allowed.
+func OneOf[T ~string](l *List, key string, value T, allowed ...T) {
+	texts := make([]string, len(allowed))
+	for i, a := range allowed {
+		if value == a {
+			return
+		}
+		texts[i] = string(a)
+	}
+	l.Add(key, value, "is unknown").Do("choose %s", strings.Join(texts, ", "))
+}
+
+// Take adds each of the errors joined in err. A Fault is copied under the key that name
+// returns for its key. Any other error becomes the cause of a fault of the key name("").
+func (l *List) Take(err error, name func(key string) string) {
+	switch e := err.(type) { //nolint:errorlint // an error that wraps a fault says more than the fault
+	case nil:
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			l.Take(one, name)
+		}
+	case *Fault:
+		f := *e
+		f.In, f.Key = l.In, name(e.Key)
+		l.all = append(l.all, &f)
+	default:
+		l.all = append(l.all, &Fault{In: l.In, Key: name(""), Err: err})
+	}
+}
+
+// All returns the faults in the order they were added.
+func (l *List) All() []*Fault { return l.all }
+
+// Err returns all faults joined in one error.
+func (l *List) Err() error {
+	errs := make([]error, len(l.all))
+	for i, f := range l.all {
+		errs[i] = f
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,196 @@
+package simulate
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// A node is a host. Its fields are guarded by world.mu.
+type node struct {
+	w     *world
+	index int
+	clock *clock
+	cut   int // who says that it does not reach the stores
+	deaf  int // replies to come that it does not get
+	cur   *process
+	all   []*process
+	again int // which boot is awaited: an earlier one is no longer
+}
+
+func newNode(w *world, index int) *node {
+	p := w.plan.Nodes[index]
+	return &node{w: w, index: index, clock: &clock{lanes: &w.lanes, rate: p.Rate, wall: p.Wall}}
+}
+
+func (n *node) lane(what int) int { return n.w.lane(n.index, what) }
+
+// boot starts a process.
+func (n *node) boot() {
+	w := n.w
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return
+	}
+	n.again++
+	w.procs++
+	w.result.Processes++
+	p := &process{w: w, node: n, id: w.procs, began: w.now(), thawed: make(chan struct{})}
+	p.net = way{dice: p.dice(1), there: requestLane, back: replyLane}
+	p.timers, p.chance = p.dice(2), p.dice(3)
+	p.ctx, p.cancel = context.WithCancel(context.Background()) //nolint:gosec // world.end calls it
+	n.cur, n.all = p, append(n.all, p)
+	w.mu.Unlock()
+	p.event(lifeLane, Event{What: "starts"})
+	var err error
+	if p.program, err = w.program(p); err != nil {
+		w.fail(err)
+		p.program = nobody{}
+	}
+	w.wg.Go(p.live)
+}
+
+// dice are random numbers of their own for one use of one process.
+func (p *process) dice(use int) *rand.Rand {
+	return rand.New(rand.NewPCG(p.w.plan.Dice, uint64(p.id)<<8|uint64(use)))
+}
+
+// bootAfter starts a process after d, unless another starts before.
+func (n *node) bootAfter(d time.Duration) {
+	n.w.mu.Lock()
+	n.again++
+	mine := n.again
+	n.w.mu.Unlock()
+	n.w.wg.Go(func() {
+		n.w.sleep(n.lane(lifeLane), d)
+		n.w.mu.Lock()
+		still := n.again == mine
+		n.w.mu.Unlock()
+		if still {
+			n.boot()
+		}
+	})
+}
+
+// crash ends the process that runs; another starts after a time that is not 0.
+func (n *node) crash(again time.Duration) {
+	n.w.mu.Lock()
+	p := n.cur
+	n.cur = nil
+	n.w.mu.Unlock()
+	if p == nil {
+		return
+	}
+	p.die()
+	if again > 0 {
+		n.bootAfter(again)
+	}
+}
+
+// reboot ends all processes, where they are those of one host.
+func (w *world) reboot(again time.Duration) {
+	if _, one := w.stores[0].(oneHost); !one {
+		return
+	}
+	for _, n := range w.nodes {
+		n.crash(max(1, again))
+		w.mu.Lock()
+		all := slices.Clone(n.all)
+		w.mu.Unlock()
+		for _, p := range all { // who stands still beside it too
+			p.die()
+		}
+	}
+}
+
+// stop ends the process as SIGTERM does. It notices when it is awake, and uses some
+// ids before.
+func (n *node) stop(ids int, again time.Duration) {
+	n.w.mu.Lock()
+	p := n.cur
+	if p != nil {
+		p.stopping, p.again = true, again
+		p.burst += ids
+	}
+	starting := p != nil && !p.started
+	n.w.mu.Unlock()
+	if starting {
+		p.cancel()
+	}
+}
+
+func (n *node) freeze(f Fault) {
+	w := n.w
+	w.mu.Lock()
+	p := n.cur
+	if p == nil {
+		w.mu.Unlock()
+		return
+	}
+	p.frozen++
+	w.result.Frozen++
+	if f.Kind == Freeze && f.N == 1 {
+		n.cur = nil
+	}
+	w.mu.Unlock()
+	rate := 0
+	if f.Kind == Suspend {
+		rate = n.clock.set(0, 0)
+	}
+	if f.Kind == Freeze && f.N == 1 {
+		n.bootAfter(time.Millisecond)
+	}
+	w.wg.Go(func() {
+		w.sleep(faultLane, f.For)
+		w.mu.Lock()
+		still := p.frozen > 0
+		w.mu.Unlock()
+		if !still {
+			return // healed
+		}
+		if rate > 0 {
+			n.clock.set(rate, 0)
+		}
+		p.thaw(1)
+	})
+}
+
+// burst lets the process want ids at once, and know whether it has been copied.
+func (n *node) burst(ids int, copied bool) {
+	n.w.mu.Lock()
+	defer n.w.mu.Unlock()
+	if p := n.cur; p != nil {
+		p.burst += ids
+		p.copied = p.copied || copied
+	}
+}
+
+// heal ends what is wrong with the node; wall is how far the center's clock is ahead.
+func (n *node) heal(wall time.Duration) {
+	w := n.w
+	n.clock.set(100, 0)
+	n.clock.setWall(wall)
+	w.mu.Lock()
+	n.cut, n.deaf = 0, 0
+	all, none := n.all, n.cur == nil
+	w.mu.Unlock()
+	for _, p := range all {
+		p.thaw(math.MaxInt)
+	}
+	if none {
+		n.bootAfter(time.Millisecond)
+	}
+}
+
+// nobody is a program that cannot be made.
+type nobody struct{}
+
+func (nobody) Start(context.Context) error { return lease.ErrSetup }
+func (nobody) use()                        {}
+func (nobody) Stop(context.Context) error  { return nil }
+func (nobody) Holding() bool               { return false }

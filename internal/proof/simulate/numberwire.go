@@ -1,0 +1,164 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/segment"
+)
+
+// database is a SQL store on the other side of the network.
+func (b *issuer) database() segment.Store {
+	if b.n.Store != nil {
+		return remote{b.n.Store(b.n.sql, b.id), b}
+	}
+	store, err := dbseq.NewSegments(b.n.sql.DB, dbseq.WithPool(b.n.sql.pool))
+	b.w.fail(err)
+	return remote{store, b}
+}
+
+type remote struct {
+	segment.Store
+	b *issuer
+}
+
+func (r remote) Reserve(ctx context.Context, req segment.Request) (segment.Range, error) {
+	return exchange(ctx, r.b.process, r.b.sql, "sql", func(ctx context.Context) (segment.Range, error) {
+		got, err := r.Store.Reserve(ctx, req)
+		r.b.event(sqlRequestLane, Event{What: "sql", Note: kindOf(err)})
+		if err == nil && r.b.n.Source == SQLSegments {
+			r.b.n.gave(got.Last)
+		}
+		return got, err
+	})
+}
+
+// patient takes the chance out of when an Issuer tries again, which no seed could
+// repeat: it lets a call go on only when the latest moment for it has come.
+type patient struct {
+	segment.Store
+	b     *issuer
+	delay time.Duration
+	next  time.Duration
+}
+
+func (s *patient) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	w := s.b.w
+	if wait := s.next - w.now(); wait > 0 {
+		timer := time.NewTimer(w.after(s.b.node.lane(retryLane), wait))
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return segment.Range{}, ctx.Err()
+		}
+	}
+	ctx, cancel := s.b.within(ctx, 1900*time.Millisecond, 1) // before the Issuer's own deadline
+	defer cancel()
+	got, err := s.Store.Reserve(ctx, r)
+	if err == nil || s.b.n.Strict { // there is no chance in how callers try again
+		s.delay, s.next = 0, 0
+		return got, err
+	}
+	s.delay = min(max(2*s.delay, 50*time.Millisecond), 2*time.Second)
+	s.next = w.now() + s.delay*3/2
+	return got, err
+}
+
+// commands puts a client of Redis on the other side of the network.
+type commands struct{ b *issuer }
+
+func (commands) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (commands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		script, ok := cmd.(*redis.Cmd)
+		if !ok || ctx.Value(passageKey{}) != nil { // what opens a connection
+			return next(ctx, cmd)
+		}
+		reply, err := h.b.call(ctx, cmd.Args(), next)
+		if err != nil {
+			cmd.SetErr(err)
+			return err
+		}
+		script.SetVal(reply)
+		return nil
+	}
+}
+
+// call has a script carried out.
+func (b *issuer) call(ctx context.Context, args []any, next redis.ProcessHook) (any, error) {
+	if change := b.n.Script; change != nil {
+		switch args[0] {
+		case "evalsha": // of the product's: it is not known, and sent as a whole then
+			cmd := redis.NewCmd(ctx, args...)
+			return nil, next(inside(ctx), cmd)
+		case "eval":
+			args[1] = change(args[1].(string))
+		}
+	}
+	if isLook(args) {
+		return nil, errNetwork
+	}
+	way := b.net
+	if isInstall(args) {
+		way = b.install
+	}
+	b.w.mu.Lock()
+	b.calls++
+	call := b.calls
+	b.w.mu.Unlock()
+	reply, err := exchange(ctx, b.process, way, "redis", func(ctx context.Context) (any, error) {
+		cmd := redis.NewCmd(ctx, args...)
+		err := Step(ctx, func() error { return next(inside(ctx), cmd) })
+		b.event(way.there, Event{What: "redis", Note: kindOf(err)})
+		if n := given(cmd); n != nil && b.n.Source == RedisSegments {
+			b.n.gave(n[1])
+		}
+		return cmd.Val(), err
+	})
+	if n := given(redis.NewCmdResult(reply, err)); n != nil && n[2] > 0 && b.n.Source == Sequence {
+		b.got(&reservation{first: n[0]<<b.n.seqBits() | n[1], n: n[2]}, call)
+	}
+	return reply, err
+}
+
+// given reads the numbers of what a script answers; it returns nil where there are none.
+func given(cmd *redis.Cmd) []int64 {
+	reply, err := cmd.StringSlice()
+	if err != nil || len(reply) < 3 || reply[0] != "OK" {
+		return nil
+	}
+	n := make([]int64, 3)
+	for i := range min(len(n), len(reply)-1) {
+		if _, err := fmt.Sscan(reply[i+1], &n[i]); err != nil {
+			return nil
+		}
+	}
+	return n
+}
+
+// isLook: a Sequence asks only how Redis is. It does so at times that no seed could
+// repeat, and what it learns keeps no id from anybody: no such call gets through.
+func isLook(args []any) bool {
+	if len(args) < 10 || args[5] != int64(0) {
+		return false
+	}
+	return args[9] == int64(0) // without a caller's clock, unlike that of a start
+}
+
+// isInstall: a Dispenser calls, in the background.
+func isInstall(args []any) bool {
+	if len(args) < 6 {
+		return false
+	}
+	_, is := args[5].(string)
+	return is
+}

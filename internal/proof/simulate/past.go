@@ -1,0 +1,75 @@
+package simulate
+
+import (
+	"context"
+	"time"
+
+	"github.com/snowlease/snowlease/history"
+)
+
+// past issues ids for times past: for two ticks of a span that has just been or, at
+// times, of a few before the run that all use up. Then many calls ask for one time. Until
+// the raise all worker ids that are not reserved are taken for live, and issue whatever
+// ids there are.
+type past struct {
+	*history.Issuer
+	cfg history.Config
+	b   *issuer
+	at  time.Time // of the last call
+	n   map[int64]int64
+}
+
+// open learns since when the store counts. Where it does not answer the calls learn it.
+func (n *past) open(ctx context.Context) error {
+	_, _ = n.Since(ctx)
+	return nil
+}
+
+func (*past) close() {}
+
+func (n *past) NextIDs(ctx context.Context, dst []int64) error {
+	use, ids := n.b.chance, n.Issuer
+	span := n.span(time.Now()) - use.Int64N(3)
+	switch use.IntN(8) {
+	case 0:
+		span -= use.Int64N(10)
+	case 1, 2:
+		span, ids = n.span(n.b.w.start)-1-use.Int64N(3), ids.Backfill(n.b.w.start)
+	}
+	tick := time.Duration(use.Int64N(2)) * n.cfg.Layout.TimeUnit
+	n.at = time.UnixMilli(n.cfg.Layout.Epoch).Add(time.Duration(span)*n.cfg.Every + tick)
+	return ids.NextIDsAt(ctx, n.at, dst)
+}
+
+func (n *past) span(at time.Time) int64 {
+	return (at.UnixMilli() - n.cfg.Layout.Epoch) / n.cfg.Every.Milliseconds()
+}
+
+// check holds the ids of a call against the time that they were asked for. Their bits are
+// taken apart here, not by the package that put them together. The caller holds
+// world.mu.
+func (n *past) check(ids []int64) {
+	w, l := n.b.w, n.cfg.Layout
+	span, greatest := n.span(n.at), int64(0)
+	for _, id := range ids {
+		tick := id >> (l.WorkerBits + l.BusinessBits + l.SequenceBits)
+		worker := id >> (l.BusinessBits + l.SequenceBits) & (1<<l.WorkerBits - 1)
+		asked := n.at.UnixMilli()
+		if (asked-l.Epoch)/l.TimeUnit.Milliseconds() != tick {
+			w.broken(Outside, "process %d issued %d, which is of tick %d, for %d ms", n.b.id, id, tick, asked)
+		}
+		top := int64(1)<<l.WorkerBits - 1
+		if worker <= top-n.cfg.Reserved {
+			w.broken(Foreign, "process %d issued %d, which is of worker %d", n.b.id, id, worker)
+		}
+		if at := n.at.Sub(w.start); worker <= top-n.b.n.Past.Reserved && at >= 0 && at <= n.b.n.Raise {
+			w.broken(Duplicate, "process %d issued %d, which worker %d issued at %v, when it was live", n.b.id, id, worker, at)
+		}
+		number := (top-worker)<<l.SequenceBits + id&(1<<l.SequenceBits-1) + 1
+		if number <= n.n[span] {
+			w.broken(Falls, "process %d issued number %d of span %d after %d", n.b.id, number, span, n.n[span])
+		}
+		greatest = max(greatest, number)
+	}
+	n.n[span] = greatest
+}

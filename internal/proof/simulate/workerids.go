@@ -1,0 +1,389 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// WorkerIDs are the subject of a run whose processes borrow worker ids and make ids with
+// them. The zero value of each field but Store is the product's own.
+type WorkerIDs struct {
+	Store func() (Store, error) // NewMemory, NewRedis, NewSQLite, NewLocal
+	// Center makes the center of one process. It runs beyond the network: a client
+	// of the store's asks for its round trips by itself.
+	Center func(Store, *Host) (lease.Center, error)
+	// Holder makes of the center, as a process reaches it through the network, what
+	// the process then uses.
+	Holder func(lease.Center) lease.Center
+	// Process makes what runs on a node.
+	Process func(*Host) (Process, error)
+}
+
+// A Process borrows a worker id and makes ids.
+type Process interface {
+	Start(ctx context.Context) error
+	// Issue fills dst with ids, or with zeros and returns an error.
+	Issue(ctx context.Context, dst []int64) error
+	Stop(ctx context.Context) error
+	// Holding reports whether it has a worker id.
+	Holding() bool
+}
+
+// A Host is what a process sees of the world.
+type Host struct {
+	Request lease.Request // but for Owner and Local
+	Layout  snowflake.Layout
+	Ahead   time.Duration
+	Wait    time.Duration
+	Exact   bool         // keeper.Config.ExactTimes
+	Center  lease.Center // through the network
+
+	p *process
+}
+
+// Elapsed is the host's monotonic clock. A process that stands still may do so here,
+// and learn the time of before or of after.
+func (h *Host) Elapsed() time.Duration { return h.p.elapsed() }
+
+// Wall is the host's wall clock.
+func (h *Host) Wall() time.Time { return h.p.node.clock.now() }
+
+// Jitter is how long the host's timer of d takes, up to a tenth less.
+func (h *Host) Jitter(d time.Duration) time.Duration { return h.p.jitter(d) }
+
+// worker is the product: a generator and its keeper.
+type worker struct {
+	generator *snowflake.Generator
+	keeper    *keeper.Keeper
+}
+
+// NewProcess returns the product: a generator and its keeper.
+func NewProcess(h *Host) (Process, error) {
+	g, err := snowflake.NewGenerator(h.Layout, snowflake.WithClock(h.Elapsed), snowflake.WithMaxAhead(h.Ahead))
+	if err != nil {
+		return nil, err
+	}
+	k, err := keeper.New(keeper.Config{
+		Center: h.Center, Generator: g, Request: h.Request,
+		Wait: h.Wait, ExactTimes: h.Exact, Jitter: h.Jitter,
+	})
+	return &worker{g, k}, err
+}
+
+func (w *worker) Start(ctx context.Context) error { return w.keeper.Start(ctx) }
+func (w *worker) Stop(ctx context.Context) error  { return w.keeper.Stop(ctx) }
+func (w *worker) Holding() bool                   { return w.keeper.Status().State == keeper.Holding }
+
+func (w *worker) Issue(ctx context.Context, dst []int64) (err error) {
+	if len(dst) > 1 {
+		return w.generator.NextIDs(ctx, dst)
+	}
+	dst[0], err = w.generator.NextID()
+	return err
+}
+
+// leases are the worker ids of a world.
+type leases struct {
+	WorkerIDs
+	w      *world
+	store  Store
+	ledger *ledger
+	loss   time.Duration // when records were lost last
+}
+
+// open makes the store and opens the namespace with the product's center.
+func (s WorkerIDs) open(w *world) (subject, error) {
+	store, err := s.Store()
+	if err != nil {
+		return nil, err
+	}
+	if s.Process == nil {
+		s.Process = NewProcess
+	}
+	if s.Center == nil {
+		s.Center = Store.Center
+	}
+	w.stores = []Store{store}
+	l := &leases{WorkerIDs: s, w: w, store: store, ledger: newLedger()}
+	if w.plan.New {
+		return l, nil
+	}
+	c, err := store.Center(&Host{Layout: w.plan.Layout, Ahead: w.plan.Ahead})
+	if err != nil {
+		return nil, err
+	}
+	req := w.plan.request(w.plan.MaxTTL)
+	req.Owner[0] = 1
+	w.fail(c.Extras().Init(context.Background(), req))
+	return l, nil
+}
+
+func (p Plan) request(ttl time.Duration) lease.Request {
+	return lease.Request{
+		Namespace: namespace, Layout: p.Layout.String(), Holder: "simulated",
+		Pool: p.Pool, Last: p.Pool - 1, TTL: ttl, MaxTTL: p.MaxTTL, Skew: p.Skew,
+	}
+}
+
+func (l *leases) follow(func(time.Duration, func())) {}
+func (l *leases) healed()                            { l.overdue() }
+
+func (l *leases) look(compare bool) {
+	slots, err := l.store.Slots()
+	l.w.fail(err)
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	if !compare {
+		l.ledger.slots = slots
+	} else if wrong := l.ledger.seen(slots); wrong != "" {
+		l.w.broken(MarkFell, "%s", wrong)
+	}
+}
+
+// room is how many worker ids can be lent.
+func (l *leases) room() int {
+	n := int(l.w.plan.Pool)
+	for _, slot := range l.ledger.slots {
+		if slot.Damaged {
+			n--
+		}
+	}
+	return n
+}
+
+// A borrower is a process with the books of what it has borrowed. Its fields are guarded
+// by world.mu.
+type borrower struct {
+	Process
+	*process
+	l       *leases
+	grants  []grant
+	without time.Duration // since when it has no ids; 0: it has
+}
+
+// A grant is one that the process got.
+type grant struct {
+	worker, floor, ceiling int64
+	loan                   *loan
+}
+
+func (l *leases) program(p *process) (program, error) {
+	plan := l.w.plan
+	host := &Host{
+		Request: plan.request(plan.Nodes[p.node.index].TTL), Layout: plan.Layout, Ahead: plan.Ahead,
+		Wait: plan.Wait, Exact: plan.Nodes[p.node.index].Exact, p: p,
+	}
+	center, err := l.Center(l.store, host)
+	if err != nil {
+		return nil, err
+	}
+	b := &borrower{process: p, l: l}
+	host.Center = &far{b, center}
+	if l.Holder != nil {
+		host.Center = l.Holder(host.Center)
+	}
+	b.Process, err = l.WorkerIDs.Process(host)
+	return b, err
+}
+
+func (b *borrower) Start(ctx context.Context) error {
+	err := b.Process.Start(ctx)
+	if err != nil {
+		b.unable(err)
+	}
+	return err
+}
+
+// use asks for ids one by one, or for many at once with a deadline.
+func (b *borrower) use() {
+	burst, _ := b.wanted()
+	if burst == 0 && b.chance.IntN(4) > 0 {
+		b.want(context.Background(), make([]int64, 1+b.chance.IntN(4)), 1)
+		return
+	}
+	within := time.Duration(b.chance.Int64N(int64(100*time.Millisecond))) + time.Millisecond
+	ctx, cancel := context.WithTimeout(context.Background(), b.w.after(b.node.lane(useLane), within))
+	defer cancel()
+	ids := max(burst, 2+b.chance.IntN(23))
+	b.want(ctx, make([]int64, ids), ids)
+}
+
+// want asks for ids, so many by a call, and checks what comes.
+func (b *borrower) want(ctx context.Context, dst []int64, each int) {
+	var err error
+	n := 0
+	for ; n < len(dst); n += each {
+		if err = b.Issue(ctx, dst[n:n+each]); err != nil {
+			break
+		}
+	}
+	b.w.mu.Lock()
+	defer b.w.mu.Unlock()
+	if b.w.closed {
+		return
+	}
+	if n > 0 {
+		b.served()
+		b.issued(dst[:n], true)
+		for _, id := range dst[:n] {
+			b.check(id)
+		}
+	}
+	if err != nil {
+		b.refused(err)
+		b.unserved(err)
+	}
+}
+
+// check holds an id against what is known of its worker id. The caller holds world.mu.
+func (b *borrower) check(id int64) {
+	// The bits are taken apart here, not by the package that put them together.
+	l := b.w.plan.Layout
+	worker := id >> (l.BusinessBits + l.SequenceBits) & (1<<l.WorkerBits - 1)
+	unit := int64(l.TimeUnit / time.Millisecond)
+	begin := l.Epoch + id>>(l.WorkerBits+l.BusinessBits+l.SequenceBits)*unit
+	end := begin + unit - 1
+	for i := len(b.grants) - 1; i >= 0; i-- {
+		if g := &b.grants[i]; g.worker == worker && g.floor < begin && end <= g.ceiling {
+			if g.loan != nil {
+				g.loan.used = max(g.loan.used, end)
+			}
+			return
+		}
+	}
+	var had []string
+	for _, g := range b.grants {
+		had = append(had, fmt.Sprintf("worker %d (%d, %d]", g.worker, g.floor, g.ceiling))
+	}
+	b.w.broken(Outside, "process %d issued %d, which is of worker %d and %d..%d ms, while it had %v", b.id, id, worker, begin, end, had)
+}
+
+// got notes a grant that reached the process. The caller holds world.mu.
+func (b *borrower) got(g lease.Grant) {
+	for i := range b.grants {
+		if had := &b.grants[i]; had.worker == g.Worker && had.floor == g.Floor {
+			had.ceiling = max(had.ceiling, g.Ceiling)
+			return
+		}
+	}
+	b.grants = append(b.grants, grant{g.Worker, g.Floor, g.Ceiling, b.l.ledger.loan(g)})
+}
+
+// gave notes that the process gives a grant back: it may issue nothing more of it. The
+// caller holds world.mu.
+func (b *borrower) gave(g lease.Grant) {
+	for i := range b.grants {
+		if had := &b.grants[i]; had.worker == g.Worker && had.floor == g.Floor {
+			had.ceiling = had.floor
+		}
+	}
+}
+
+// far is the center as one process reaches it.
+type far struct {
+	b      *borrower
+	center lease.Center
+}
+
+// Extras are none: nothing but lending is simulated.
+func (f *far) Extras() lease.Extras { return lease.Extras{} }
+
+func (f *far) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
+	req.Local = f.b.node.clock.now().UnixMilli()
+	g, err := exchange(ctx, f.b.process, f.b.net, "acquire", func(ctx context.Context) (lease.Grant, error) {
+		g, err := f.center.Acquire(ctx, req)
+		f.b.answered("acquire", g, nil, err)
+		return g, err
+	})
+	return g, f.b.received(g, err)
+}
+
+func (f *far) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+	renewed, err := exchange(ctx, f.b.process, f.b.net, "renew", func(ctx context.Context) (lease.Grant, error) {
+		renewed, err := f.center.Renew(ctx, g)
+		f.b.answered("renew", renewed, &g, err)
+		return renewed, err
+	})
+	return renewed, f.b.received(renewed, err)
+}
+
+func (f *far) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
+	w, ledger := f.b.w, f.b.l.ledger
+	w.mu.Lock()
+	if !w.closed {
+		f.b.gave(g)
+		ledger.stopped(g, lastUsed)
+	}
+	w.mu.Unlock()
+	give := giving{g.Worker, ownerOf(g.Request), max(g.Floor, min(lastUsed, g.Ceiling))}
+	_, err := exchange(ctx, f.b.process, f.b.net, "release", func(ctx context.Context) (struct{}, error) {
+		w.mu.Lock()
+		ledger.giving = append(ledger.giving, give)
+		w.mu.Unlock()
+		err := f.center.Release(ctx, g, lastUsed)
+		f.b.answered("release", g, nil, err)
+		return struct{}{}, err
+	})
+	if errors.Is(err, errOver) {
+		return lease.ErrLost // not to be tried again
+	}
+	return err
+}
+
+// answered notes what the center did.
+func (b *borrower) answered(verb string, g lease.Grant, former *lease.Grant, err error) {
+	w := b.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	e := Event{What: verb, Note: kindOf(err)}
+	if err == nil {
+		e.Worker, e.Token, e.Floor, e.Ceiling, e.Now = g.Worker, g.Token, g.Floor, g.Ceiling, g.Now
+	}
+	b.eventLocked(requestLane, e)
+	switch e.Note {
+	case "full":
+		w.result.Full++
+	case "quarantine":
+		w.result.Quarantined++
+	case "lost":
+		w.result.Lost++
+	}
+	if err != nil {
+		return
+	}
+	if verb == "release" {
+		w.result.Releases++
+		return
+	}
+	renewed, other, mine := b.l.ledger.lent(b.id, g)
+	switch {
+	case former != nil && !renewed:
+		w.result.Swaps++
+	case former != nil:
+		w.result.Renewals++
+	case !renewed:
+		w.result.Grants++
+	}
+	if other != nil {
+		w.broken(Overlap, "worker %d is lent for %v and for %v", g.Worker, other, mine)
+	}
+}
+
+// received notes what the process learns.
+func (b *borrower) received(g lease.Grant, err error) error {
+	b.w.mu.Lock()
+	defer b.w.mu.Unlock()
+	if err == nil && !b.w.closed {
+		b.got(g)
+	}
+	return err
+}

@@ -1,0 +1,65 @@
+package rules
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+func example(t testing.TB) Namespace {
+	t.Helper()
+	req := lease.Request{
+		Namespace: "n", Layout: "l", Holder: "shop@host \"1\"", Owner: lease.NewOwner(),
+		Pool: 3, Last: 2, TTL: time.Second, MaxTTL: time.Second, Skew: 10 * time.Millisecond,
+	}
+	ns, err := Namespace{}.Init("a", req)
+	require.NoError(t, err)
+	ns, g, err := ns.Acquire(1000, "a", req)
+	require.NoError(t, err)
+	req.Owner = lease.NewOwner()
+	ns, _, err = ns.Acquire(1001, "a", req)
+	require.NoError(t, err)
+	ns, err = ns.Release(1002, "a", g, 1001)
+	require.NoError(t, err)
+	return ns
+}
+
+func TestRecordRoundTrip(t *testing.T) {
+	t.Parallel()
+	whole := example(t)
+	for name, ns := range map[string]Namespace{
+		"whole": whole, "no lease": whole.WithoutLease(1), "no mark": whole.WithoutMark(2), "no owners": whole.WithoutOwners(), "no meta": whole.WithoutMeta(),
+	} {
+		value, err := ns.Encode()
+		require.NoError(t, err, name)
+		got, err := Decode(value)
+		require.NoError(t, err, name)
+		require.True(t, ns.Equal(got), "%s: %+v is not %+v", name, got, ns)
+	}
+}
+
+// What can be read is written and read again as the same.
+func FuzzRecord(f *testing.F) {
+	value, err := example(f).Encode()
+	require.NoError(f, err)
+	f.Add(value)
+	f.Add([]byte(`{"format":1,"meta":null,"leases":[1,null],"marks":[],"owners":[{"owner":"00000000000000000000000000000000","token":0}]}`))
+	f.Add([]byte(`{"format":1,"meta":{}}`))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		ns, err := Decode(value)
+		if err != nil {
+			return
+		}
+		again, err := ns.Encode()
+		require.NoError(t, err)
+		got, err := Decode(again)
+		if ns.Empty() { // nothing is in it, or is not written
+			return
+		}
+		require.NoError(t, err)
+		require.True(t, ns.Equal(got), "%s", again)
+	})
+}
