@@ -20,13 +20,13 @@ type Center struct {
 }
 
 // New returns a center on the database of db: MySQL, MariaDB, PostgreSQL or SQLite. It
-// opens no connection; the first Acquire or Init connects and creates the tables.
+// opens no connection; the first call connects, and the first Acquire or Init creates the
+// tables. The caller closes the center after its last use, and db itself.
 //
-// The center opens its own pool of at most 2 connections with db's driver and DSN. It
-// never uses db's callbacks, plugins, logger, replicas or transactions. If it cannot
-// open a pool, it shares db's pool and says so in Warnings.
+// The center opens its own pool, or shares db's: see the package documentation.
 //
-// New returns an error if db is nil, in a transaction, or on another kind of database.
+// New returns an error if an option is invalid, or if db is nil, in a transaction, on
+// another kind of database, or has a DSN that its driver refuses.
 func New(db *gorm.DB, opts ...Option) (*Center, error) {
 	c, err := connect(db, opts)
 	if err != nil {
@@ -35,14 +35,15 @@ func New(db *gorm.DB, opts ...Option) (*Center, error) {
 	return &Center{conn: c, gate: make(chan struct{}, 1)}, nil
 }
 
-// Extras returns everything except a promise.
+// Extras returns all fields of lease.Extras except Promise. Past is c.Segments().
 func (c *Center) Extras() lease.Extras {
 	return lease.Extras{
 		Name: c.name, Warnings: c.Warnings(), Lister: c, Operator: c, Init: c.Init, Past: c.Segments(), Close: c.Close,
 	}
 }
 
-// Slots returns the worker ids of a namespace, or none if it has no record.
+// Slots returns the slots of a namespace, ordered by worker id, or none if it has no
+// record. It fails if the tables do not exist yet.
 func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return nil, err

@@ -15,12 +15,13 @@
 // plugin, callback, logger, replica, transaction or busy pool of the application
 // interferes with renewals. If gorm was opened on a connection instead of a DSN, or on
 // an in-memory database, the center shares the application's pool and says so in
-// Warnings. WithPool sets another pool.
+// Warnings: renewals then wait while all its connections are busy. WithPool sets another
+// pool.
 //
 // Each statement commits on its own and reads the server's clock once, so neither the
 // isolation level nor the time zone of the session matters. A statement that loses
 // against another (deadlock, serialization failure, SQLITE_BUSY) is retried. A borrow
-// tries the next slot instead.
+// tries the next free worker id instead.
 //
 // # Tables
 //
@@ -35,9 +36,10 @@
 //
 // # Borrowing
 //
-// A borrower draws a ticket from an auto-increment key. It takes the slot at the ticket
-// modulo the number of slots if that is free, else the least recently used free slot.
-// One UPDATE takes the slot, and checks on the server that runs it that
+// Each worker id has a row, its slot. A borrower draws a ticket from an auto-increment
+// key, so that borrowers do not all try the same slot. It takes the slot at the ticket
+// modulo the number of slots if that is free, else the least recently used free slot. One
+// UPDATE takes the slot, and checks on the server that runs it that
 //
 //   - the slot and the quarantine are as the borrower saw them;
 //   - the slot is free;

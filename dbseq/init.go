@@ -8,7 +8,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Init opens a namespace that is known to be new. See lease.Initializer.
+// Init opens a namespace that is known to be new, and creates the tables if necessary. See
+// lease.Extras. It returns lease.ErrExists if anything of the namespace exists.
 func (c *Center) Init(ctx context.Context, req lease.Request) error {
 	if err := req.Validate(); err != nil {
 		return err

@@ -104,8 +104,8 @@ func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int
 	})
 }
 
-// Mend implements lease.Operator. Each statement checks the row that it changes, so
-// concurrent grants and renewals stay.
+// Mend implements lease.Operator. Each statement checks the rows that it changes, so it
+// undoes no concurrent grant or renewal.
 func (c *Center) Mend(ctx context.Context, namespace string, local int64) error {
 	return c.operate(ctx, "mend the times", namespace, func() error {
 		before, err := c.onRecord(ctx, namespace)

@@ -19,7 +19,7 @@ type options struct {
 	migrate    bool
 }
 
-// WithPool makes the center use pool instead of its own. Close leaves pool open. The
+// WithPool makes a center or store use pool instead of its own. Close leaves pool open. The
 // pool must connect to the primary, commit each statement on its own (autocommit), and
 // always have a spare connection for renewals.
 func WithPool(pool *sql.DB) Option {
@@ -47,7 +47,8 @@ func WithTablePrefix(prefix string) Option {
 	}
 }
 
-// WithQuarantine sets what starts a quarantine. It changes nothing for NewSegments.
+// WithQuarantine sets what starts a quarantine, besides missing records. It changes
+// nothing for NewSegments. All members of a namespace should use the same value.
 //
 // The default, lease.QuarantineOnChange, starts one if another server than the one on
 // record answers, or the same one after a restart, because these can lose acknowledged
@@ -68,8 +69,9 @@ func WithQuarantine(q lease.Quarantine) Option {
 	}
 }
 
-// WithoutMigrate keeps the center from creating its tables. An administrator must run
-// the file of dbseq/schema for the database instead.
+// WithoutMigrate keeps a center or store from creating its tables. An administrator must
+// run the files of dbseq/schema for the database instead. A missing table is then a
+// lease.ErrSetup.
 func WithoutMigrate() Option {
 	return func(o *options) error {
 		o.migrate = false

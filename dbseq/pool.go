@@ -110,7 +110,8 @@ func (c *conn) Close() error {
 	return c.pool().Close()
 }
 
-// Warnings returns what is dangerous about the connection, for the log at the start.
+// Warnings returns what is dangerous about the connection, for the log at the start: that
+// it shares the application's pool.
 func (c *conn) Warnings() []string {
 	if c.warning == "" {
 		return nil
@@ -119,7 +120,7 @@ func (c *conn) Warnings() []string {
 }
 
 // String returns the name of the database without secrets, such as
-// "mysql 127.0.0.1:3306/app".
+// "mysql 127.0.0.1:3306/app". With WithPool it is the kind of database only.
 func (c *conn) String() string { return c.name }
 
 // dsnOf returns the DSN of a dialector, or why there is none. It uses reflection,

@@ -6,7 +6,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Release gives g back. It takes 3 statements. See lease.Center.
+// Release gives g back. It takes 3 statements. Errors are those of lease.Center and
+// ErrDamaged.
 func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	if err := g.Validate(); err != nil {
 		return err

@@ -6,7 +6,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Renew raises the ceiling of g. It takes 2 statements. See lease.Center.
+// Renew raises the ceiling of g. It takes 2 statements. Errors are those of lease.Center
+// and ErrDamaged.
 func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
 	if err := g.Validate(); err != nil {
 		return lease.Grant{}, err

@@ -29,7 +29,8 @@ var (
 // those given since the backup.
 //
 // The first use creates the table. If the account may not create tables, an
-// administrator runs dbseq/schema/segment_*.sql once.
+// administrator runs the file dbseq/schema/segment_*.sql for the database once. The
+// account needs SELECT, INSERT and UPDATE on the table.
 type Segments struct {
 	*conn
 	shared bool // conn belongs to a Center, which closes it
@@ -37,7 +38,7 @@ type Segments struct {
 
 // NewSegments returns a store on the database of db. It opens no connection; the first
 // reservation does. Connections, options and errors are those of New. WithQuarantine
-// has no effect.
+// has no effect. The caller closes the store after its last use.
 func NewSegments(db *gorm.DB, opts ...Option) (*Segments, error) {
 	c, err := connect(db, opts)
 	if err != nil {
@@ -46,8 +47,8 @@ func NewSegments(db *gorm.DB, opts ...Option) (*Segments, error) {
 	return &Segments{conn: c}, nil
 }
 
-// Segments returns a store that shares the pool of c, at most two connections, with
-// renewal. Use NewSegments for concurrent calls. Closing the store does nothing.
+// Segments returns a store that shares the pool of c, at most two connections, with the
+// renewals. Use NewSegments for concurrent calls. Closing the store does nothing.
 func (c *Center) Segments() *Segments { return &Segments{conn: c.conn, shared: true} }
 
 // Close closes the pool, if the store opened it.
@@ -58,7 +59,8 @@ func (s *Segments) Close() error {
 	return s.conn.Close()
 }
 
-// Reserve implements segment.Store. It takes one statement once the name exists.
+// Reserve implements segment.Store. It takes one statement once the name exists. Errors
+// are those of segment.Store and ErrDamaged.
 func (s *Segments) Reserve(ctx context.Context, r segment.Request) (got segment.Range, err error) {
 	if err := r.Validate(); err != nil {
 		return segment.Range{}, err

@@ -123,7 +123,8 @@ func stamp(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 //
 //   - the plugin leaves the model alone;
 //   - the key cannot be filled (ErrKey), or its column has an unknown type;
-//   - the layout is invalid, or its range of time does not include the present;
+//   - cfg is invalid;
+//   - the layout is invalid, begins in the future or ends within a year;
 //   - there is no such table or column, or the database fails.
 func CheckTable(ctx context.Context, db *gorm.DB, model any, layout snowflake.Layout, cfg Config) (*TableReport, error) {
 	r, err := checkTable(db.Session(&gorm.Session{Context: ctx}), model, layout.WithDefaults(), cfg)

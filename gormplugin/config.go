@@ -15,6 +15,7 @@ import (
 // Scope selects the models whose keys are filled.
 type Scope string
 
+// The scopes.
 const (
 	// ScopeAll fills every model whose key can hold an id. Models that opt out, and
 	// keys with another source, are left alone: see the package documentation.
@@ -35,15 +36,16 @@ type Config struct {
 	// Exclude names tables to leave alone, as the INSERT names them: with the database
 	// or schema only if the model's TableName includes it. Default: none.
 	Exclude []string `yaml:"exclude" json:"exclude" koanf:"exclude" mapstructure:"exclude" env:"EXCLUDE"`
-	// Wait is how long a statement waits for ids at most, for example after an expired
-	// lease or in a burst. The statement's context may end the wait earlier. Default: 2s.
+	// Wait is the longest that a statement waits for ids, for example while the lease has
+	// expired or in a burst. The statement's context may end the wait earlier. Default: 2s.
 	Wait time.Duration `yaml:"wait" json:"wait" koanf:"wait" mapstructure:"wait" env:"WAIT"`
 	// Convert returns the value of a key that does not hold the plain id: text in
 	// another base, bytes, or a type of the application. A nil value without an error
 	// leaves the key to the plugin. The plugin tries Convert once per model, with the id
-	// 1, discards the value, and if there was one calls Convert for each row. Convert
-	// must be safe for concurrent use. Text in a base above 36 needs a case-sensitive
-	// column, which is not MySQL's default. Default: none.
+	// 1, and discards the value. If there was one, it calls Convert for each row; a nil
+	// value is then an error. Convert must be safe for concurrent use. Text in a base
+	// above 36 needs a case-sensitive column, which is not MySQL's default. Default:
+	// none.
 	Convert func(key *schema.Field, id int64) (any, error) `yaml:"-" json:"-" koanf:"-" mapstructure:"-" env:"-"`
 	// Segments returns the source of a segment's numbers, for keys tagged
 	// `idworker:"segment=NAME"`. The plugin calls it once per model. Default: the one

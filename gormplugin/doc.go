@@ -39,7 +39,7 @@
 //
 //   - an int64 or uint64, an int or uint of 64 bits, or a type based on these, such as
 //     snowflake.ID;
-//   - a string, which gets the id in decimal;
+//   - a string, which gets the id in decimal, up to 19 characters;
 //   - a type whose Scan takes an int64 and whose Value returns it, such as sql.NullInt64;
 //   - a pointer to one of these;
 //   - any type for which Config.Convert returns values.
@@ -74,12 +74,14 @@
 // # Errors
 //
 // Without ids, a statement fails before BEGIN and before any SQL, and its values do not
-// change. The error wraps snowflake.ErrNotStarted, ErrLeaseExpired, ErrStopped,
-// ErrExhausted or the context's error. If the lease has expired, the statement waits for
-// another one until its context ends or Config.Wait has passed. It holds no connection
-// meanwhile, except for associated rows and later batches, which GORM inserts in a
-// transaction. A statement reserves all of its ids at once. After a failed INSERT the
-// values keep their ids, and the next attempt uses them.
+// change. The error wraps that of the source (ErrNotStarted, ErrLeaseExpired,
+// ErrStopped or ErrExhausted of package snowflake; for a segment, an error of package
+// segment) or the context's error. A key that cannot be filled is an ErrKey. If the
+// lease has expired, the statement waits for its renewal or another one until its
+// context ends or Config.Wait has passed. It holds no connection meanwhile, except for
+// associated rows and later batches, which GORM inserts in a transaction. A statement
+// reserves all of its ids at once. After a failed INSERT the values keep their ids, and
+// the next attempt uses them.
 //
 // # Upserts
 //

@@ -12,9 +12,9 @@ import (
 )
 
 // Module registers the plugin on the application's *gorm.DB. It takes the
-// snowflake.Source from idworker.Module, and a Config if the application supplies one. List it before every
-// module that writes: see the package documentation. An application that lists it
-// borrows a worker id, even if it writes nothing.
+// snowflake.Source and the segments from idworker.Module, and a Config if the application
+// supplies one. List it before every module that writes: see the package documentation. An
+// application that lists it borrows a worker id, even if it writes nothing.
 //
 // Wire a second database or worker by hand:
 //
@@ -36,8 +36,9 @@ type Params struct {
 	Segments segment.Lookup   `optional:"true"`
 }
 
-// Register registers the plugin with db.Use; Module invokes it. The error is
-// gorm.ErrRegistered if the database already has the plugin.
+// Register registers the plugin with db.Use; Module invokes it. It fails if DB or Source
+// is missing or Config is invalid, and with gorm.ErrRegistered if the database already has
+// the plugin.
 func Register(p Params) error {
 	if p.DB == nil {
 		return errors.New("gormplugin: the *gorm.DB is nil; configure the database, or leave gormplugin.Module out")

@@ -37,7 +37,8 @@ type Plugin struct {
 
 var _ gorm.Plugin = (*Plugin)(nil)
 
-// New returns a plugin that takes ids from source. db.Use reports an invalid cfg:
+// New returns a plugin that takes ids from source, such as an *idworker.IdWorker. db.Use
+// reports a nil source and an invalid cfg:
 //
 //	err := db.Use(gormplugin.New(worker, gormplugin.Config{}))
 func New(source snowflake.Source, cfg Config) *Plugin {

@@ -47,9 +47,9 @@ type loan struct {
 type Option func(*Center) error
 
 // WithMaxAhead sets how far a generator may run ahead of the clock, 0 to 1h. If no
-// record shows the last use of a worker id, ids start that far ahead. Set it if the
-// generators do not use the default MaxAhead. Default: snowflake.DefaultMaxAhead, or
-// two time units of the layout if that is longer.
+// record shows the last use of a worker id, ids start that far ahead. Set it to the
+// MaxAhead of the generators if that is not the default. Default:
+// snowflake.DefaultMaxAhead, or two time units of the layout if that is longer.
 func WithMaxAhead(d time.Duration) Option {
 	return func(c *Center) error {
 		if d < 0 || d > time.Hour {
@@ -73,10 +73,11 @@ func WithClock(now func() time.Time) Option {
 }
 
 // New returns a center that lends worker ids of the layout from the source of cfg. It
-// reads the host's name and addresses and creates the directory, and lends nothing.
+// reads the host's name and addresses and creates the directory, and lends nothing. The
+// caller closes the center after its last use.
 //
 // The error lists all faults of cfg, or says why the source cannot be used on this
-// host.
+// host, or which option is invalid.
 func New(cfg Config, layout snowflake.Layout, opts ...Option) (*Center, error) {
 	return newCenter(cfg, layout, inspect(), opts...)
 }
@@ -122,9 +123,9 @@ func (c *Center) String() string {
 }
 
 // Acquire lends a worker id from the source. It returns the same worker id to the same
-// owner.
+// owner. It ignores req.Ahead and req.Local.
 //
-// Errors: *lease.NoFreeWorkerError if all slots of the host are held; ErrHeld;
+// Errors: *lease.NoFreeWorkerError if source lock or hash finds no worker id; ErrHeld;
 // ErrClockBehind; *lease.MismatchError; and, wrapped with lease.ErrSetup, ErrDamaged or
 // the error for a range without a worker id of the source.
 func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
@@ -338,7 +339,7 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) 
 	}, nil)
 }
 
-// Release gives g back.
+// Release gives g back. It returns lease.ErrLost as Renew does.
 func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	if err := g.Validate(); err != nil {
 		return err
@@ -365,8 +366,9 @@ func (c *Center) lost(g lease.Grant) error {
 	return fmt.Errorf("local: worker id %d of namespace %q: not lent here, given back, or its file was removed: %w", g.Worker, g.Namespace, lease.ErrLost)
 }
 
-// Slots returns the worker ids of the namespace that have a file: those ever lent on
-// this host. It shows a crashed holder until its ceiling.
+// Slots returns the slots of the namespace that have a file, ordered by worker id: those
+// ever lent on this host. It returns none if no records are kept. It shows a crashed holder
+// until its ceiling.
 func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
 	if err := lease.CheckNamespace(namespace); err != nil || c.dir == "" {
 		return nil, err

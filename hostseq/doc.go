@@ -7,8 +7,9 @@
 // where the worker id comes from:
 //
 //	explicit  Config.Worker. Unique if no other process is given the number.
-//	ordinal   The N of a host name that ends in -N, as in a StatefulSet. Unique
-//	          within one set of hosts that are numbered so.
+//	ordinal   The N of a host name that ends in -N, as in a StatefulSet, counted
+//	          from the first worker id of the request. Unique within one set of
+//	          hosts that are numbered so; disjoint ranges allow several sets.
 //	lock      A slot of this host, claimed by a lock on a file. Unique among the
 //	          processes that share the directory; among hosts by MachineBits of
 //	          their addresses, as far as those tell the hosts apart.
@@ -36,19 +37,20 @@
 //
 // A lease does not expire: the lock is the lease. The ceiling only serves the mark.
 //
-// now is the clock of the host. The mark may be ahead of it after a crash, or after the
-// clock was set back. Ids then begin above the mark, and their times are ahead of the
-// clock until it has caught up. A clock that is behind by more than Config.MaxBehind is
-// an error.
+// now is the clock of the host. The mark is the time above which no id of the worker id
+// lies. It may be ahead of the clock after a crash, or after the clock was set back. Ids
+// then begin above the mark, and their times are ahead of the clock until it has caught
+// up. A clock that is behind by more than Config.MaxBehind and MaxTTL is an error.
 //
 // A record that cannot be read is an error and never counts as empty; source lock skips
 // its worker id. A power loss during a write leaves the previous record, because a
 // record is one disk sector.
 //
-// If there is no file yet, or none is kept (Config.Stateless), a new host looks like one
-// that has lost its records. Ids then start WithMaxAhead above the clock, because a
-// predecessor may have run that far ahead. After a crash, or if the clock was set back,
-// it may have run further: see Limits.
+// If there is no file yet, or none is kept (Config.Stateless, or source hash without a
+// usable directory), a new host looks like one that has lost its records. Ids then
+// start WithMaxAhead above the clock, because a predecessor may have run that far
+// ahead. After a crash, or if the clock was set back, it may have run further: see
+// Limits.
 //
 // # Limits
 //

@@ -4,11 +4,11 @@ import "errors"
 
 // Errors that explain why no worker id is lent. Test for them with errors.Is.
 var (
-	// ErrHeld is returned while another process that shares the directory holds this
-	// one's worker id.
+	// ErrHeld is returned while somebody else has the only worker id of source explicit or
+	// ordinal: another process that shares the directory, or another owner in this process.
 	ErrHeld = errors.New("local: worker id is held")
 	// ErrClockBehind is returned while the clock of the host is behind the last use of
-	// a worker id by more than Config.MaxBehind allows.
+	// a worker id by more than Config.MaxBehind and the lease's MaxTTL allow.
 	ErrClockBehind = errors.New("local: clock is behind the last use of the worker id")
 	// ErrDamaged is returned if the record of a worker id cannot be read. Such a record
 	// never counts as empty.

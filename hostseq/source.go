@@ -55,7 +55,7 @@ func (p place) ask() (choice, error) {
 				p.host.name, n, p.layout.Workers()-1)
 		}
 		return p.remember(choice{number: n, promise: fmt.Sprintf(
-			"worker id is the number at the end of host name %q: unique if the host names of the namespace differ only in it", p.host.name)})
+			"worker id follows from the number at the end of host name %q: unique if the host names of the namespace differ only in it", p.host.name)})
 	case Lock:
 		return p.lock()
 	}

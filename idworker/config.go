@@ -32,16 +32,19 @@ const (
 )
 
 // Config configures a worker. A zero field means its default. A key that the mode does not
-// use is an error, unless it has its default value. A time.Duration is written "30s" in
-// YAML, koanf and mapstructure, and as a number of nanoseconds in JSON.
+// use is an error, unless it has its default value. The namespace pins some values: all its
+// members must agree on them, and the center refuses a member that does not. A
+// time.Duration is written "30s" in YAML, koanf and mapstructure, and as a number of
+// nanoseconds in JSON.
 type Config struct {
 	// Namespace names the service whose replicas share one pool of worker ids: 1 to 64
 	// characters of A-Z a-z 0-9 . _ - . Required, except in mode local, where the default
 	// is "local".
 	Namespace string `yaml:"namespace" json:"namespace" koanf:"namespace" mapstructure:"namespace" env:"NAMESPACE"`
-	// Mode is auto, db, redis, local or redis-sequence; auto never chooses the last two.
-	// A lease.Center that the application provides takes precedence over auto, db and
-	// redis. Modes local and redis-sequence ignore it. Default: auto.
+	// Mode is auto, db, redis, local or redis-sequence. auto takes the database or Redis,
+	// whichever client is given, and fails if both are. A lease.Center that the application
+	// provides takes precedence over auto, db and redis. Modes local and redis-sequence
+	// ignore it. Default: auto.
 	Mode Mode `yaml:"mode" json:"mode" koanf:"mode" mapstructure:"mode" env:"MODE"`
 	// Preset names a layout: default, twitter, discord, wide, yitter or jssafe. Set either
 	// Preset or Layout. Default: default.
@@ -54,8 +57,9 @@ type Config struct {
 	// Default: all worker ids of the layout.
 	Workers string `yaml:"workers" json:"workers" koanf:"workers" mapstructure:"workers" env:"WORKERS"`
 	// Reserved is how many of the highest worker ids are kept for ids of past times
-	// (NextIDAt) and never lent. NextIDAt needs mode db and a Namespace of at most 48
-	// characters. The namespace pins the number of worker ids that remain. Default: 0.
+	// (NextIDAt) and never lent. NextIDAt needs a database as the center and a Namespace of
+	// at most 48 characters. The namespace pins the number of worker ids that remain.
+	// Default: 0.
 	Reserved int64 `yaml:"reserved" json:"reserved" koanf:"reserved" mapstructure:"reserved" env:"RESERVED"`
 	// Business is the business number that ids carry if the layout has business bits: 0 to
 	// 2^business_bits - 1. IdWorker.For issues ids with other numbers. Default: 0.
@@ -65,7 +69,8 @@ type Config struct {
 	// 1s and 2 time units.
 	MaxAhead time.Duration `yaml:"max_ahead" json:"max_ahead" koanf:"max_ahead" mapstructure:"max_ahead" env:"MAX_AHEAD"`
 	// Wait is how long a start waits for a free worker id, for a center that is down or
-	// for the end of a quarantine. The start's context may end sooner. Default: 10s.
+	// for the end of a quarantine, and how long it waits for Segments. The start's context
+	// may end sooner. Default: 10s.
 	Wait time.Duration `yaml:"wait" json:"wait" koanf:"wait" mapstructure:"wait" env:"WAIT"`
 	// Holder tells people which process has a worker id, at most 255 bytes. Default:
 	// program@host:pid.
@@ -84,20 +89,21 @@ type Config struct {
 	Segments []segment.Config `yaml:"segments" json:"segments" koanf:"segments" mapstructure:"segments" envPrefix:"SEGMENTS_"`
 	// SegmentStore is where Segments are kept: auto, db, redis or db+redis. auto takes the
 	// database, or Redis if there is no database. db+redis keeps them in the database and
-	// issues the numbers of strict order through Redis. Redis creates no names on its own,
-	// since it may have lost them: see package redisseq/segments. Default: auto.
+	// issues the numbers of strict order through Redis. With redis, create each name once
+	// by hand: Redis may have lost a name that it does not know. See package
+	// redisseq/segments. Default: auto.
 	SegmentStore string `yaml:"segment_store" json:"segment_store" koanf:"segment_store" mapstructure:"segment_store" env:"SEGMENT_STORE"`
 }
 
 // LeaseConfig configures the lease of a worker id, in all modes except redis-sequence.
 type LeaseConfig struct {
 	// TTL is how long a lease lasts without renewal: how long ids continue while the center
-	// is unreachable, and how long a crashed process keeps its worker id. 100ms to MaxTTL,
-	// and at least 10 time units of the layout. Default: 30s.
+	// is unreachable, and how long a crashed process keeps its worker id. 100ms to MaxTTL in
+	// whole milliseconds, and at least 10 time units of the layout. Default: 30s.
 	TTL time.Duration `yaml:"ttl" json:"ttl" koanf:"ttl" mapstructure:"ttl" env:"TTL"`
 	// MaxTTL bounds the TTL of all members of the namespace, which pins it. It also bounds
-	// how far ids run ahead after a loss of records: see StoreConfig.ExactTimes. At most
-	// 24h. Default: the larger of TTL and 30s.
+	// how far ids run ahead after a loss of records: see StoreConfig.ExactTimes. TTL to 24h
+	// in whole milliseconds. Default: the larger of TTL and 30s.
 	MaxTTL time.Duration `yaml:"max_ttl" json:"max_ttl" koanf:"max_ttl" mapstructure:"max_ttl" env:"MAX_TTL"`
 	// Renew is the cron schedule of renewals, with optional seconds, or a descriptor such as
 	// "@every 10s". A renewal comes up to a thirtieth of TTL early, so that replicas spread.
@@ -106,7 +112,8 @@ type LeaseConfig struct {
 	// clock nor a sparse schedule loses a lease. Default: "@every 10s".
 	Renew string `yaml:"renew" json:"renew" koanf:"renew" mapstructure:"renew" env:"RENEW"`
 	// OnLost is what happens when a lease is lost: continue borrows another worker id,
-	// shutdown also ends the fx application. Default: continue.
+	// shutdown also ends the fx application with exit code 1. Without fx, shutdown is an
+	// error. Default: continue.
 	OnLost string `yaml:"on_lost" json:"on_lost" koanf:"on_lost" mapstructure:"on_lost" env:"ON_LOST"`
 }
 
@@ -114,8 +121,9 @@ type LeaseConfig struct {
 // except local.
 type StoreConfig struct {
 	// Skew is how far behind the latest time it ever showed the store's clock may be when
-	// the store loses records. The namespace pins it. At most half of the lease's TTL; in
-	// mode redis-sequence 1ms to 1h. Default: 2s.
+	// the store loses records. The namespace pins it. Whole milliseconds, at most half of
+	// the lease's TTL; in mode redis-sequence 1ms to 1h. Default: 2s, so set it if TTL is
+	// below 4s.
 	Skew time.Duration `yaml:"skew" json:"skew" koanf:"skew" mapstructure:"skew" env:"SKEW"`
 	// ExactTimes chooses what happens when the store may have forgotten who holds which
 	// worker id: at the first start in a namespace, and after a wipe or a failover. If
@@ -129,8 +137,9 @@ type StoreConfig struct {
 	// acknowledged write. Mode local uses it for Segments kept in Redis. Default: on-change.
 	Quarantine lease.Quarantine `yaml:"quarantine" json:"quarantine" koanf:"quarantine" mapstructure:"quarantine" env:"QUARANTINE"`
 	// WaitReplicas is how many replicas of a Redis must acknowledge a grant before it is
-	// used. Set it to all of them against split brain. If fewer acknowledge, no grant is
-	// used, and ids continue to the ceiling of the last one. See redisseq.WithWaitReplicas.
+	// used. Set it to all of them against split brain. If fewer acknowledge within a sixth
+	// of the lease's TTL (at most 1s), the grant is not used, and ids continue to the
+	// ceiling of the last one. See redisseq.WithWaitReplicas.
 	// Segments with segment_store redis wait too; those of db and db+redis do not, since the
 	// database keeps them. Modes redis, redis-sequence and auto only. Default: 0.
 	WaitReplicas int `yaml:"wait_replicas" json:"wait_replicas" koanf:"wait_replicas" mapstructure:"wait_replicas" env:"WAIT_REPLICAS"`
@@ -138,7 +147,8 @@ type StoreConfig struct {
 
 // SequenceConfig configures how mode redis-sequence counts ids in Redis.
 type SequenceConfig struct {
-	// Worker is the worker id that all ids of the namespace carry. The namespace pins it.
+	// Worker is the worker id that all ids of the namespace carry, below those that Reserved
+	// keeps. No other source of ids with the same layout may use it. The namespace pins it.
 	// Default: 0.
 	Worker int64 `yaml:"worker" json:"worker" koanf:"worker" mapstructure:"worker" env:"WORKER"`
 	// Prefetch is the most ids that one call to Redis reserves, 1 to 1,048,576. With 1, ids
@@ -162,8 +172,8 @@ const (
 	DefaultRenew = "@every 10s"
 )
 
-// WithDefaults returns c with its zero fields set to their defaults, except Layout and
-// Local, whose defaults depend on Preset and on the host.
+// WithDefaults returns c with its zero fields set to their defaults, except Preset, Layout,
+// MaxAhead, Local and the fields of Segments, whose defaults depend on others or on the host.
 func (c Config) WithDefaults() Config {
 	c.Mode = cmp.Or(c.Mode, ModeAuto)
 	c.Wait = cmp.Or(c.Wait, keeper.DefaultWait)
@@ -217,8 +227,8 @@ func (c Config) Validate() error {
 	return err
 }
 
-// Request returns the request that c makes to a center, with a new Owner. Errors: those of
-// Validate.
+// Request returns the request that c makes to a center, with a new Owner and without Ahead
+// and Local. In mode redis-sequence, no center gets it. Errors: those of Validate.
 func (c Config) Request() (lease.Request, error) {
 	p, err := c.plan()
 	return p.request, err

@@ -7,7 +7,7 @@ import (
 
 // Errors of NextID and its variants. Test for them with errors.Is.
 var (
-	// ErrNotStarted is returned before the application has started, and after a Reset until
+	// ErrNotStarted is returned before the application has started, and during a Reset until
 	// there is a worker id. The error also wraps the last error of the center, if any.
 	ErrNotStarted = snowflake.ErrNotStarted
 	// ErrLeaseExpired is returned if the center has not renewed the lease in time. The error
@@ -17,7 +17,8 @@ var (
 	ErrStopped = snowflake.ErrStopped
 	// ErrExhausted is returned if callers ask for ids faster than the layout provides them.
 	ErrExhausted = snowflake.ErrExhausted
-	// ErrLost is in Status.Err after the lease was lost.
+	// ErrLost is in Status.Err from the loss of a lease to the next attempt to borrow. An
+	// ErrLeaseExpired of NextID may wrap it.
 	ErrLost = lease.ErrLost
 )
 
@@ -30,6 +31,6 @@ type (
 	// MismatchError means that the namespace is pinned to another layout, pool, MaxTTL or
 	// skew, or is retired.
 	MismatchError = lease.MismatchError
-	// ClockError means that the center's clock and this host's clock are minutes apart.
+	// ClockError means that the center's clock and this host's are more than 5 minutes apart.
 	ClockError = lease.ClockError
 )

@@ -12,7 +12,8 @@ import (
 )
 
 // IdWorker issues ids under a worker id of its own. The methods of its Stream issue ids
-// with the business number Config.Business. All methods are safe for concurrent use.
+// with the business number Config.Business. All methods are safe for concurrent use. Get
+// one from Module, Named, Open or Fixed: the zero IdWorker is not usable.
 type IdWorker struct {
 	Stream
 	plan plan
@@ -26,13 +27,13 @@ var _ snowflake.Source = (*IdWorker)(nil)
 //	w, err := idworker.Open(ctx, idworker.Config{Namespace: "orders"}, idworker.WithDB(db))
 //	defer w.Close(ctx)
 //
-// Open waits for a worker id as long as ctx and cfg.Wait allow. In mode redis-sequence, the
-// first use of a namespace always waits for Skew, 2 s by default. Open does not open
-// Config.Segments: use segment.Open.
+// Open waits for a worker id as long as ctx and cfg.Wait allow. The first start in a
+// namespace waits for Skew, 2 s by default, and a moment. Init of lease.Extras avoids that,
+// and mode local has no such wait. Open does not open Config.Segments: use segment.Open.
 //
 // Errors: a *ConfigError for each fault of cfg, a missing or ambiguous client,
 // *NoFreeWorkerError, *QuarantineError, *MismatchError, *ClockError, and errors of the
-// center.
+// center. After an error there is nothing to close.
 func Open(ctx context.Context, cfg Config, opts ...Option) (*IdWorker, error) {
 	p, err := cfg.plan()
 	if err != nil {
@@ -44,7 +45,8 @@ func Open(ctx context.Context, cfg Config, opts ...Option) (*IdWorker, error) {
 
 // Fixed returns a worker with the given worker id, for tests and laptops. It has no center:
 // ids are unique only while no other process has that worker id and the host's clock does
-// not step back across a restart.
+// not step back across a restart. It fails if the layout is invalid or has no such worker
+// id. The zero Layout is the default layout. Close is optional.
 func Fixed(layout snowflake.Layout, worker int64) (*IdWorker, error) {
 	p, err := Config{Mode: ModeLocal, Layout: layout, Local: hostseq.Config{Worker: &worker}}.plan()
 	if err != nil {
@@ -145,9 +147,10 @@ func (p plan) remedy(err error) string {
 }
 
 // Close stops issuing ids for good, gives the worker id back and closes what Open opened. It
-// interrupts a start or Reset under way. It takes up to 5 s, even if ctx has already ended.
-// An error means that the worker id was not given back; it is free again once its lease
-// expires. A second Close does nothing.
+// does not close clients and centers that the caller gave. It interrupts a start or Reset
+// under way. It takes up to 5 s, even if ctx has already ended. An error usually means that
+// the worker id was not given back; it is free again once its lease expires. With Module
+// and Named, fx calls Close. A second Close does nothing.
 func (w *IdWorker) Close(ctx context.Context) error { return w.source.stop(ctx) }
 
 // Reset borrows another worker id, for a process that may have been copied together with its
@@ -157,10 +160,11 @@ func (w *IdWorker) Close(ctx context.Context) error { return w.source.stop(ctx) 
 // an id. No ids are issued until it returns. It waits as Open does. After an error, the
 // worker keeps trying to borrow in the background.
 //
-// In mode redis-sequence, Reset discards the ids reserved ahead and returns no error. It
-// does not reset segments: see Segments.Reset.
+// In mode redis-sequence, Reset discards the ids reserved ahead and returns no error. Reset
+// does not reset segments in any mode: see Segments.Reset.
 //
-// Errors: those of Open; an error in mode local, before the start and after Close.
+// Errors: those of Open for a center; an error in mode local, for a Fixed worker, before the
+// start and after Close.
 func (w *IdWorker) Reset(ctx context.Context) error {
 	if err := w.source.reset(ctx); err != nil {
 		return fmt.Errorf("idworker: reset: %w%s", err, w.plan.remedy(err))
@@ -173,9 +177,10 @@ func (w *IdWorker) Layout() snowflake.Layout { return w.plan.layout }
 
 // Decode returns the parts of an id of this layout. During a burst, an id's time runs up to
 // Config.MaxAhead ahead of the clock. For a while after the first start of a namespace, or
-// after the store lost records, it runs up to MaxTTL ahead: see StoreConfig.ExactTimes.
+// after the store lost records, it runs up to LeaseConfig.MaxTTL ahead: see
+// StoreConfig.ExactTimes. Errors are those of snowflake.Layout.Decode.
 func (w *IdWorker) Decode(id int64) (snowflake.Parts, error) { return w.plan.layout.Decode(id) }
 
 // Encode returns the id of this layout with the given parts, for bounds of queries and for
-// tests. The same id may also be issued.
+// tests. The same id may also be issued. Errors are those of snowflake.Layout.Encode.
 func (w *IdWorker) Encode(p snowflake.Parts) (int64, error) { return w.plan.layout.Encode(p) }

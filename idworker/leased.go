@@ -28,7 +28,11 @@ func newLeased(p plan, center lease.Center, owns bool, o options) (*leased, erro
 	l := &leased{center: center.Extras(), closing: func() error { return nil }, plan: p, log: o.log}
 	l.center.Name = lease.Name(center)
 	if owns && l.center.Close != nil {
-		l.closing = sync.OnceValue(l.center.Close)
+		var once sync.Once
+		l.closing = func() (err error) {
+			once.Do(func() { err = l.center.Close() })
+			return err
+		}
 	}
 	var err error
 	if l.gen, err = snowflake.NewGenerator(p.layout, p.options...); err == nil {
@@ -89,6 +93,9 @@ func (l *leased) explain(err error) error {
 }
 
 func (l *leased) lent() error {
+	if err := l.err(); errors.Is(err, ErrStopped) {
+		return err
+	}
 	if l.keeper.Status().Grant.Token == 0 {
 		return l.explain(ErrNotStarted)
 	}

@@ -2,6 +2,7 @@ package idworker
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +10,8 @@ import (
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 )
+
+var errClose = errors.New("close failed")
 
 // watched is a center that counts its releases and closes.
 type watched struct {
@@ -25,7 +28,7 @@ func (w watched) Extras() lease.Extras {
 	x := w.Center.Extras()
 	x.Close = func() error {
 		*w.events = append(*w.events, "close")
-		return nil
+		return errClose
 	}
 	return x
 }
@@ -46,8 +49,12 @@ func TestOwnedCenterIsClosedOnceAndLast(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, w.start(t.Context()))
 		require.Empty(t, events)
-		require.NoError(t, w.Close(t.Context()))
-		require.NoError(t, w.Close(t.Context()))
+		if err := w.Close(t.Context()); owns {
+			require.ErrorIs(t, err, errClose)
+		} else {
+			require.NoError(t, err)
+		}
+		require.NoError(t, w.Close(t.Context()), "the second time")
 		if owns {
 			require.Equal(t, []string{"release", "close"}, events)
 		} else {

@@ -16,11 +16,13 @@ import (
 )
 
 // Module provides *IdWorker to an fx application. The application supplies:
-//   - a Config;
-//   - one of *gorm.DB, redis.UniversalClient, *redis.Client or lease.Center;
+//   - a Config, as a value;
+//   - what Config.Mode needs: a *gorm.DB, a redis.UniversalClient or a *redis.Client, or a
+//     lease.Center in its place; nothing in mode local;
 //   - optionally a *slog.Logger.
 //
-// OnStart borrows the worker id within the start's context, and OnStop gives it back. An
+// OnStart borrows the worker id within Config.Wait and the start's context, and OnStop gives
+// it back. The application closes the clients and the lease.Center that it supplies. An
 // application that asks for no ids takes no lease.
 //
 // Module also provides *Segments for Config.Segments, and what gormplugin.Module needs: a

@@ -29,7 +29,7 @@ type options struct {
 func WithDB(db *gorm.DB) Option { return func(o *options) { o.db = db } }
 
 // WithRedis sets the Redis client of modes redis and redis-sequence. The caller closes it. A
-// nil client counts as none.
+// nil client counts as none. Two different clients are an error if the mode needs one.
 func WithRedis(client redis.UniversalClient) Option {
 	return func(o *options) {
 		if c, ok := client.(*redis.Client); client == nil || ok && c == nil {
@@ -60,9 +60,12 @@ func optionsOf(opts []Option) options {
 	return o
 }
 
-// NewCenter returns the center that Open would create for cfg and opts. Use it to wrap the
-// center or to share it among several workers. It does no I/O. After closing the workers,
-// call Extras().Close if that is set.
+// NewCenter returns the center that Open would create for cfg and opts; it ignores
+// WithCenter. Use it to wrap the center or to share it among several workers. It calls no
+// server. After closing the workers, call Extras().Close if that is set.
+//
+// Errors: a *ConfigError for each fault of cfg, a missing or ambiguous client, and mode
+// redis-sequence, which has no center.
 func NewCenter(cfg Config, opts ...Option) (lease.Center, error) {
 	p, err := cfg.plan()
 	if err != nil {

@@ -66,6 +66,8 @@ func TestNextIDAt(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		a.RequireStop()
 		b.RequireStop()
+		_, err = w.Backfill(at.Add(time.Hour)).NextIDAt(t.Context(), at)
+		require.ErrorIs(t, err, idworker.ErrStopped)
 	}
 }
 

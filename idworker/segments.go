@@ -19,7 +19,8 @@ import (
 )
 
 // Segments holds the sequences of small numbers that Config.Segments names. Module provides
-// it, and opens nothing unless the application asks for it.
+// it, and opens nothing unless the application asks for it. The sequences start and close
+// with the application; do not close an issuer by hand.
 //
 //	func newInvoices(s *idworker.Segments) (*Invoices, error) {
 //		numbers, err := s.Of("invoices")
@@ -184,7 +185,8 @@ func (s *Segments) Reset() {
 	}
 }
 
-// Healthy returns nil if all segments can issue numbers, or the reasons why some cannot.
+// Healthy returns nil if all segments can issue numbers, or the reasons why some cannot. It
+// does no I/O.
 func (s *Segments) Healthy(ctx context.Context) error {
 	var errs []error
 	for _, name := range s.Names() {

@@ -15,9 +15,9 @@ type State string
 
 // The states.
 const (
-	StateNotStarted  State = "not_started"
-	StateQuarantined State = "quarantined" // waiting: the center may have forgotten leases and lends nothing yet
-	StateReady       State = "ready"       // has a worker id
+	StateNotStarted  State = "not_started" // no worker id yet, or none during a Reset
+	StateQuarantined State = "quarantined" // borrowing, but the center may have forgotten leases and lends nothing yet
+	StateReady       State = "ready"       // has a worker id; mode redis-sequence: the last call of Redis succeeded
 	StateBorrowing   State = "borrowing"   // lost its lease: uses up its range while borrowing another worker id
 	StateExpired     State = "expired"     // the ceiling has passed: the center is unreachable or lends nothing
 	StateStopped     State = "stopped"
@@ -25,18 +25,25 @@ const (
 )
 
 // Status is a snapshot of a worker. Times are by the center's clock unless noted otherwise.
+//
+// Without a lease, in mode redis-sequence and for a Fixed worker, the times and the fields
+// Token, Renewals, Failures and Losses stay zero. In mode redis-sequence, so do Waits and
+// Lead, and Sequence has the details.
 type Status struct {
 	State     State  `json:"state"`
 	Namespace string `json:"namespace"`
 	Center    string `json:"center"` // the name of the center, or "fixed"
 	// Promise says in mode local how far worker ids are unique.
 	Promise string `json:"promise,omitempty"`
-	Layout  string `json:"layout"`
-	// Worker is the worker id in the ids, or -1 before the first lease.
+	// Layout is the layout's fingerprint, such as "epoch=1577808000000 unit=1ms
+	// bits=41/5/0/17".
+	Layout string `json:"layout"`
+	// Worker is the worker id in the ids, or -1 before the first lease and during a Reset.
 	Worker int64 `json:"worker"`
-	// Business is the business number in the ids.
+	// Business is Config.Business. Streams of other business numbers count here too.
 	Business int64 `json:"business"`
-	Token    int64 `json:"token"`
+	// Token is the number of the lease. It rises each time the worker id is lent.
+	Token int64 `json:"token"`
 	// The times of ids are after Floor, and at or before Ceiling.
 	Floor   time.Time `json:"floor,omitzero"`
 	Ceiling time.Time `json:"ceiling,omitzero"`
@@ -44,18 +51,21 @@ type Status struct {
 	Since time.Time `json:"since,omitzero"`
 	// Now is when the snapshot was taken, or zero before the first lease.
 	Now time.Time `json:"now,omitzero"`
-	// Renewed is when the center last answered, by this host's clock.
+	// Renewed is when the lease was last borrowed or renewed, by this host's clock.
 	Renewed time.Time `json:"renewed,omitzero"`
-	// Err is the error of the last attempt to borrow or renew, or nil if it succeeded.
-	Err   error  `json:"-"`
+	// Err is the error of the last attempt to borrow, renew or give back, or nil if it
+	// succeeded. In mode redis-sequence it is that of the last call of Redis.
+	Err error `json:"-"`
+	// Error is the text of Err.
 	Error string `json:"error,omitempty"`
 	// Losses counts lost leases.
 	Losses int `json:"losses"`
 	// Renewals counts successful renewals. Failures counts failed attempts to borrow or
-	// renew, without the losses. Both stay 0 in mode redis-sequence.
+	// renew, without the losses.
 	Renewals int64 `json:"renewals"`
 	Failures int64 `json:"failures"`
-	Issued   int64 `json:"issued"`
+	// Issued counts the ids of the worker and its Streams, without those of NextIDAt.
+	Issued int64 `json:"issued"`
 	// Batches counts calls of NextIDs by size.
 	Batches Batches `json:"batches"`
 	// Waits counts calls that waited, after a burst or for an expired lease.
@@ -63,7 +73,8 @@ type Status struct {
 	// Lead is how far the last id is ahead of the clock. It is positive after a burst, and
 	// while Floor is ahead of Now.
 	Lead time.Duration `json:"lead_ns"`
-	Pool Pool          `json:"pool"`
+	// Pool is the pool of worker ids; in mode redis-sequence, its range is the one worker id.
+	Pool Pool `json:"pool"`
 	// Sequence is the status of mode redis-sequence, nil in other modes.
 	Sequence *counter.Status `json:"sequence,omitempty"`
 }
@@ -122,7 +133,8 @@ func (w *IdWorker) Slots(ctx context.Context, namespace string) ([]lease.Slot, e
 }
 
 // Healthy returns nil if NextID can issue ids, or the reason why it cannot. Use it for
-// readiness, not for liveness: a restart does not bring the center back. It does no I/O.
+// readiness, not for liveness: a restart does not bring the center back. It does no I/O. If
+// ctx has ended, it returns the error of ctx.
 func (w *IdWorker) Healthy(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("idworker: healthy: %w", err)

@@ -22,9 +22,9 @@ type Stream struct {
 }
 
 // NextID returns the next id, which is greater than all ids with the same business number
-// that this process issued before the call. It does no I/O, takes no lock and allocates nothing. If a
-// burst has reached Config.MaxAhead, it sleeps for at most one tick. In mode redis-sequence,
-// it may call Redis, for up to 2 s.
+// that this worker issued before the call. It does no I/O, takes no lock and allocates
+// nothing. If a burst has reached Config.MaxAhead, it sleeps for at most one tick of the
+// layout. In mode redis-sequence, it may take a lock, and wait for Redis for up to 2 s.
 //
 // Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted; in mode redis-sequence
 // also *QuarantineError and errors of Redis. On error, the id is 0.
@@ -41,10 +41,12 @@ func (s *Stream) NextID() (id int64, err error) {
 }
 
 // NextIDWait returns the next id. After a burst, or while the lease has expired, it waits
-// until ctx ends.
+// until there is one or ctx ends. In mode redis-sequence, it also waits for Redis and for
+// the end of a quarantine, and returns at once if the deadline of ctx comes before that.
 //
-// Errors: ErrNotStarted and ErrStopped at once; when ctx ends, its error together with
-// ErrLeaseExpired or ErrExhausted. On error, the id is 0.
+// Errors: ErrNotStarted and ErrStopped at once; when ctx ends, its cause together with
+// ErrLeaseExpired or ErrExhausted; in mode redis-sequence also *QuarantineError and errors
+// of Redis. On error, the id is 0.
 func (s *Stream) NextIDWait(ctx context.Context) (int64, error) {
 	id, err := s.ids.NextIDWait(ctx)
 	if err != nil {
@@ -54,8 +56,8 @@ func (s *Stream) NextIDWait(ctx context.Context) (int64, error) {
 }
 
 // NextIDs fills dst with ascending ids. It reserves the whole batch at once if the batch
-// fits within MaxAhead. It waits like NextIDWait and returns the same errors. On error, dst
-// is zeroed.
+// fits within Config.MaxAhead. It waits like NextIDWait and returns the same errors. On
+// error, dst is zeroed, and the reserved ids are discarded.
 func (s *Stream) NextIDs(ctx context.Context, dst []int64) error {
 	if err := s.ids.NextIDs(ctx, dst); err != nil {
 		return s.source.explain(err)
@@ -66,7 +68,8 @@ func (s *Stream) NextIDs(ctx context.Context, dst []int64) error {
 
 // For returns a Stream with another business number, 0 to 2^BusinessBits - 1 of the layout.
 // Ids of one business number ascend. Ids of different business numbers ascend from tick to
-// tick, but not within a tick.
+// tick, but not within a tick. A number out of range is an error. The methods of the Stream
+// can be called before the start; they return ErrNotStarted until then.
 func (s *Stream) For(business int64) (*Stream, error) {
 	ids, err := s.source.stream(business)
 	if err != nil {
@@ -83,15 +86,17 @@ func (s *Stream) For(business int64) (*Stream, error) {
 // id carries one of the Config.Reserved highest worker ids, which are never lent. It is
 // unique across processes and restarts: the database counts such ids for each span of time.
 //
-// For each reserved worker id there are at least 8,192 ids a second, spread over the second,
-// and 2^sequence_bits in a tick. Each call runs one statement. NextIDAt works once the
-// worker has borrowed a worker id, even if it loses that later.
+// Each reserved worker id has 2^sequence_bits ids for a tick and at least 8,192 for a second
+// of the past, spread over the second, unless the layout itself has fewer. Each call runs
+// one statement, or a few for a span of time that has no ids yet. A worker and its Streams
+// make one call at a time. NextIDAt works once the worker has borrowed a worker id, even if
+// it loses that later.
 //
 // Times must be at least some minutes after the namespace's first start. Rows older than
 // that need Backfill. Package history says which times are safe.
 //
-// Errors: ErrNoPast, ErrNotStarted, ErrTime, ErrFull and errors of the database. On error,
-// the id is 0.
+// Errors: ErrNoPast, ErrNotStarted, ErrTime, ErrFull, the cause of ctx and errors of the
+// database. On error, the id is 0.
 func (s *Stream) NextIDAt(ctx context.Context, at time.Time) (int64, error) {
 	var dst [1]int64
 	err := s.NextIDsAt(ctx, at, dst[:])

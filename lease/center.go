@@ -77,29 +77,32 @@ type Lister interface {
 	Slots(ctx context.Context, namespace string) ([]Slot, error)
 }
 
-// Request asks for a worker id.
+// Request asks for a worker id. It fills in no defaults: keeper.NewRequest does. Durations
+// are whole milliseconds.
 type Request struct {
 	// Namespace names the service whose replicas share one pool of worker ids: 1 to 64
 	// characters of A-Z a-z 0-9 . _ -
 	Namespace string
-	// Layout is the fingerprint of the id layout. The center pins it.
+	// Layout is the fingerprint of the id layout, snowflake.Layout.String: 1 to 128 bytes.
+	// The center pins it.
 	Layout string
-	// Holder tells people who asks: app, host, pid. At most 255 bytes.
+	// Holder tells people who asks: app, host, pid. At most MaxHolder bytes.
 	Holder string
-	// Owner is a random nonce, different for every borrow: see NewOwner.
+	// Owner is a random nonce, different for every borrow: see NewOwner. Not zero.
 	Owner [16]byte
-	// Pool is the number of worker ids in the namespace, 0..Pool-1. The center
-	// pins it.
+	// Pool is the number of worker ids in the namespace, 1 to MaxPool. They are 0 to Pool-1.
+	// The center pins it.
 	Pool int64
-	// First and Last bound the worker ids that may be lent for this request.
+	// First and Last bound the worker ids that may be lent for this request, within the
+	// pool.
 	First, Last int64
-	// TTL is how long a grant lasts without renewal. At most MaxTTL.
+	// TTL is how long a grant lasts without renewal, MinTTL to MaxTTL.
 	TTL time.Duration
 	// MaxTTL bounds the TTL of every member of the namespace, and so how far ahead of its
-	// clock a forgotten grant can reach. The center pins it.
+	// clock a forgotten grant can reach. At most 24h. The center pins it.
 	MaxTTL time.Duration
 	// Skew is how far behind the latest time it ever showed the center's clock may be when
-	// the center loses records. The center pins it.
+	// the center loses records. At most half of TTL. The center pins it.
 	Skew time.Duration
 	// Ahead is how far ahead of the center's clock a range may begin after a loss of
 	// records. At most MaxTTL. With 0, times are exact: nothing is lent until the clock has
@@ -129,8 +132,8 @@ func (r Request) Pin() Pin {
 
 // Limits of a Request.
 const (
-	MaxNamespace = 64
-	MaxHolder    = 255
+	MaxNamespace = 64  // characters
+	MaxHolder    = 255 // bytes
 	MaxPool      = 1 << 20
 	// MinTTL is the shortest TTL. A TTL below a few seconds is for tests only.
 	MinTTL = 100 * time.Millisecond
@@ -215,7 +218,7 @@ type Slot struct {
 	Token   int64
 	Holder  string // empty: never lent, or given back
 	Since   int64  // when the holder borrowed it; 0 with an empty Holder
-	Expires int64  // when the lease ends; 0 or in the past: free
+	Expires int64  // when the lease ends; 0 or in the past: nobody holds it; see Free
 	Mark    int64  // no id of this worker is above it
 	Now     int64  // when this was read
 }

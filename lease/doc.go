@@ -1,9 +1,9 @@
 // Package lease lends snowflake worker ids so that ids stay unique whatever happens to the
-// processes that hold them. A Center in front of a store lends worker ids; package keeper
-// borrows, renews and gives them back.
+// processes that hold them. A Center in front of a store lends worker ids; package
+// lease/keeper borrows, renews and gives them back.
 //
-// Most programs use it through package idworker. Others combine package keeper, a Center
-// from dbseq or redisseq, and a snowflake.Generator. A lease is not a lock: two live
+// Most programs use it through package idworker. Others combine package lease/keeper, a
+// Center from dbseq or redisseq, and a snowflake.Generator. A lease is not a lock: two live
 // processes can hold the same worker id. They only never share a millisecond of it.
 //
 // # The protocol
@@ -15,12 +15,18 @@
 // decides how soon a worker id is lent again and how fresh its ids are. TiKV's timestamp
 // oracle and CockroachDB's upper bound of the wall time use the same technique.
 //
-// For each worker id, the center records expires, mark, owner, token and floor. For each
-// namespace it records the pin (Request.Pin), the incarnation of the store and a
-// quarantine: grants at or below this time may have been forgotten. now is the center's
-// clock.
+// A namespace has a pool of worker ids, one slot for each. Its members are the processes
+// that borrow from it. For each slot, the center records expires, mark, owner, token and
+// floor. For each namespace it records
 //
-//	loss     Every verb first looks for a loss: fewer than Pool records of slots or marks,
+//   - the pin: what all members must agree on (Request.Pin);
+//   - the incarnation: the identity of the server that answers, which a restart or a
+//     failover changes;
+//   - a quarantine: grants at or below this time may have been forgotten.
+//
+// These are the rules of acquire, renew and release. now is the center's clock.
+//
+//	loss     Each first looks for a loss: fewer than Pool records of slots or marks,
 //	         nothing on record, or an incarnation other than the recorded one.
 //	         After a loss: quarantine = max(quarantine, now+MaxTTL+skew), and missing
 //	         records are created.

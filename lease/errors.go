@@ -12,10 +12,10 @@ var (
 	// ErrLost is returned if a grant expired or its slot was lent to another owner. The
 	// holder may use up the grant to its ceiling, but cannot renew it.
 	ErrLost = errors.New("lease: lost")
-	// ErrSetup is wrapped by errors of a center that cannot lend because of its setup. A
-	// start then fails at once instead of trying again.
+	// ErrSetup is wrapped by errors of a center that cannot lend because of its setup, such
+	// as missing rights. A start then fails at once instead of trying again.
 	ErrSetup = errors.New("lease: trying again does not help before the setup is changed")
-	// ErrExists is returned by Init if anything of the namespace exists.
+	// ErrExists is returned by Extras.Init if anything of the namespace exists.
 	ErrExists = errors.New("lease: the namespace exists already")
 )
 
@@ -44,8 +44,9 @@ func (e *NoFreeWorkerError) Error() string {
 // Wait returns how long after the center's answer the first worker id may become free.
 func (e *NoFreeWorkerError) Wait() time.Duration { return max(0, e.Soonest.Sub(e.Now)) }
 
-// QuarantineError is returned while a center that may have forgotten grants lends nothing:
-// by default, for the skew and a quarter of a second.
+// QuarantineError is returned while a center that may have forgotten grants lends nothing.
+// That takes MaxTTL + Skew less Request.Ahead: by default, the skew and a quarter of a
+// second.
 type QuarantineError struct {
 	Namespace string
 	Reason    string    // what happened: which records are missing, which incarnation changed

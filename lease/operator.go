@@ -10,13 +10,13 @@ var ErrUnknown = errors.New("lease: nothing is on record for the namespace")
 
 // An Operator lets people maintain namespaces; cmd/snowlease uses it. No method lends
 // anything, and only Mend lowers a mark. So no method other than Mend can cause duplicate
-// ids, no matter who calls it or when.
+// ids, no matter who calls it or when. Each method may also return errors of the store.
 type Operator interface {
 	Lister
 
 	// Incarnation returns the identity of the server that answers, which changes when
-	// another server answers: see package lease. It is "" if the center does not compare
-	// incarnations (quarantine: never). Errors: those of Acquire.
+	// another server answers or the server restarts: see package lease. It is "" if the
+	// center does not compare incarnations (quarantine: never). Errors: those of the store.
 	Incarnation(ctx context.Context, namespace string) (string, error)
 
 	// Record returns what is on record for the namespace as a whole. Errors:
@@ -26,7 +26,8 @@ type Operator interface {
 	// Quarantine starts or extends a quarantine of the pinned MaxTTL + Skew, as if records
 	// were missing, and returns the new Record. Call it after restoring a store from a
 	// backup: the store lacks the grants made since and may not look changed. Holders on
-	// record keep renewing. reason is for people. Errors: ErrUnknown.
+	// record keep renewing. reason is for people. Errors: ErrUnknown, and one for a retired
+	// namespace.
 	Quarantine(ctx context.Context, namespace, reason string) (Record, error)
 
 	// Revoke takes a worker id from its holder, as if the holder had used its whole range
@@ -50,7 +51,8 @@ type Operator interface {
 	//   - No process that borrowed or renewed such a worker id since is paused or cut off
 	//     from the store.
 	//
-	// local is the caller's wall clock, as in Request.Local. Errors: ErrUnknown, *ClockError.
+	// local is the caller's wall clock, as in Request.Local. Errors: ErrUnknown, *ClockError,
+	// and one for a retired namespace.
 	Mend(ctx context.Context, namespace string, local int64) error
 
 	// Retire ends a namespace for good, after its members have stopped and others use its

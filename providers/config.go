@@ -7,7 +7,7 @@ import (
 	"github.com/snowlease/snowlease/providers/sqldb"
 )
 
-// DBConfig configures a database: driver, DSN and the sizes of the pool.
+// DBConfig configures a database: driver, DSN, pool and timeouts.
 type DBConfig = sqldb.Config
 
 // RedisConfig configures a Redis client: addresses, login and timeouts.
@@ -16,11 +16,14 @@ type RedisConfig = redis.Config
 // Config is the configuration of Module, DB and Redis. Supply it to fx as a value, not as
 // a pointer. A zero DB or Redis is not configured.
 type Config struct {
-	DB    DBConfig    `yaml:"db" json:"db" koanf:"db" mapstructure:"db" envPrefix:"DB_"`
+	// DB configures the database. Default: none.
+	DB DBConfig `yaml:"db" json:"db" koanf:"db" mapstructure:"db" envPrefix:"DB_"`
+	// Redis configures the Redis client. Default: none.
 	Redis RedisConfig `yaml:"redis" json:"redis" koanf:"redis" mapstructure:"redis" envPrefix:"REDIS_"`
 }
 
-// Validate returns one error with every fault of the configured parts, or nil.
+// Validate returns one error with every fault of the configured parts, or nil. It is nil
+// for a zero Config.
 func (c Config) Validate() error {
 	var errs []error
 	if c.hasDB() {

@@ -12,7 +12,8 @@
 //	providers/sqldb    any set of drivers                     New, Open
 //	providers/redis    Redis, redis.Config, no driver         Module, New, Open
 //
-// Do not use it in an application that already provides a *gorm.DB to fx.
+// Use it only in place of clients of your own: fx refuses a second *gorm.DB or
+// redis.UniversalClient.
 //
 // # Which clients are opened
 //
@@ -27,8 +28,9 @@
 //     other users of the clients must check for nil.
 //
 // The start of the application pings each client. If there is no answer, the start fails
-// with the address and what to check. The stop closes the clients after it has given the
-// worker id back, since fx stops in the reverse order of construction.
+// with the address and what to check. MySQL and MariaDB must answer even before, when fx
+// constructs the *gorm.DB. The stop closes the clients after it has given the worker id
+// back, since fx stops in the reverse order of construction.
 package providers
 
 import (
@@ -47,7 +49,7 @@ import (
 
 var (
 	// Module provides a *gorm.DB and a redis.UniversalClient from Config. A client that
-	// is not configured is nil.
+	// is not configured is nil, and it is no error if neither is.
 	Module = fx.Module("providers", fx.Provide(NewDB, NewRedis))
 	// DB provides a *gorm.DB from Config.DB, which must be set.
 	DB = fx.Module("providers.db", fx.Provide(requireDB))
@@ -55,7 +57,7 @@ var (
 	Redis = fx.Module("providers.redis", fx.Provide(requireRedis))
 )
 
-// Params are what the constructors take from fx. Logger is optional.
+// Params are what the constructors take from fx. Without a Logger, nothing is logged.
 type Params struct {
 	fx.In
 
@@ -69,8 +71,8 @@ func Drivers() []sqldb.Driver {
 	return []sqldb.Driver{mysql.Driver(), postgres.Driver(), sqlite.Driver()}
 }
 
-// NewDB opens the database of Config.DB as sqldb.New does, with all drivers. It returns
-// nil and no error if Config.DB is zero.
+// NewDB opens the database of Config.DB as the constructor of sqldb.New does, with all
+// drivers. It returns nil and no error if Config.DB is zero.
 func NewDB(p Params) (*gorm.DB, error) {
 	if !p.Config.hasDB() {
 		return nil, nil

@@ -12,7 +12,8 @@ import (
 )
 
 // A Center lends worker ids from Redis. It is safe for concurrent use. It keeps no
-// state, starts no goroutines between calls, and does not close its client.
+// state and no goroutines between calls, and there is nothing to close but its client. One
+// Center serves any number of namespaces.
 //
 // Each method returns when its context ends, even if go-redis does not. (go-redis obeys
 // deadlines only with ContextTimeoutEnabled, and never a cancellation while it waits for
@@ -25,7 +26,8 @@ var _ lease.Center = (*Center)(nil)
 // New returns a center on client. It does not connect, and the caller closes client.
 //
 // New returns ErrClient for a client that could break uniqueness or hang: nil, a
-// *redis.Ring, one that reads from replicas, or one that may wait for a reply forever.
+// *redis.Ring, one that reads from replicas, or one that may wait for a reply forever. It
+// also fails if an option is invalid or does not suit the client.
 func New(client redis.UniversalClient, opts ...Option) (*Center, error) {
 	c, err := conn.New(client, opts...)
 	if err != nil {
@@ -34,7 +36,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Center, error) {
 	return &Center{c}, nil
 }
 
-// Extras returns the name, the warnings, Slots, the lease.Operator and Init.
+// Extras returns the name, the warnings, the lease.Lister, the lease.Operator and Init.
 func (c *Center) Extras() lease.Extras {
 	return lease.Extras{Name: c.String(), Warnings: c.Warnings(), Lister: c, Operator: c, Init: c.Init}
 }
@@ -56,7 +58,7 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 }
 
 // Renew raises the ceiling of g or, after a loss, lends another range of its worker id.
-// Errors are those of lease.Center and of Acquire.
+// Errors are those of lease.Center, and those of this package that Acquire returns.
 func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
 	if err := check(g); err != nil {
 		return lease.Grant{}, err
@@ -77,7 +79,8 @@ func (c *Center) lend(ctx context.Context, s script, req lease.Request, args []a
 	return g, nil
 }
 
-// Release gives g back. Errors are those of lease.Center and of Acquire.
+// Release gives g back. Errors are lease.ErrLost, *lease.MismatchError, and those of this
+// package that Acquire returns, except ErrNotReplicated.
 func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	if err := check(g); err != nil {
 		return err

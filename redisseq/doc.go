@@ -2,15 +2,16 @@
 // go-redis client for a single server, Sentinel or Cluster. It needs Redis 6.2 or
 // newer, or Valkey.
 //
-// In an fx application, use it through package idworker. Without fx, use keeper.New and
-// snowflake.NewGenerator. If the service also has a SQL database, prefer package dbseq:
-// commits are durable there, but the durability of Redis depends on its settings.
+// In an fx application, use it through package idworker. Without fx, use package
+// lease/keeper and snowflake.NewGenerator. If the service also has a SQL database, prefer
+// package dbseq: commits are durable there, but the durability of Redis depends on its
+// settings.
 //
-// A ZSET scores the worker ids by the expiry of their leases, so they are lent in the
-// order in which they became free. A worker id is free once its lease has expired by the
-// clock of Redis (TIME). Each method is one Lua script in one round trip. A script may
-// run twice, because go-redis repeats a call whose reply is lost. Package lease documents
-// the protocol.
+// A ZSET scores the worker ids by the expiry of their leases, so they are lent in the order
+// in which they became free. A worker id is free once its lease has expired by the clock of
+// Redis (TIME). Acquire, Renew and Release are one Lua script in one round trip each; only
+// the creation of a large pool takes more. A script may run twice, because go-redis repeats
+// a call whose reply is lost. Package lease documents the protocol.
 //
 // # Keys
 //
@@ -32,9 +33,9 @@
 // failover to a replica and back to the same process. Later grants, to holders too, then
 // lie above everything that may have been forgotten.
 //
-// For this the user needs the right to INFO (ACL SETUSER name +info); without it the
-// center returns ErrRunID. If Redis never loses an acknowledged write, WithQuarantine
-// turns the comparison off.
+// For this the Redis user of the client needs the right to INFO (ACL SETUSER name +info);
+// without it the center returns ErrRunID. If Redis never loses an acknowledged write,
+// WithQuarantine turns the comparison off.
 //
 // Only WithWaitReplicas protects against two masters that accept writes at once, such as
 // in a partition. min-replicas-to-write and min-replicas-max-lag shorten that time.

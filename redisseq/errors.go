@@ -16,7 +16,8 @@ var (
 	ErrReplica = conn.ErrReplica
 	// ErrNotReplicated is returned if fewer replicas than WithWaitReplicas asks for have
 	// acknowledged a grant in time. The grant must not be used, but may be on record. A
-	// keeper repeats the call with the same owner, or continues below its old ceiling.
+	// keeper.Keeper repeats the call with the same owner, and meanwhile stays below its old
+	// ceiling.
 	ErrNotReplicated = conn.ErrNotReplicated
 	// ErrDamaged is returned if a record holds what no script can have written. Nothing
 	// is lent then.

@@ -15,8 +15,8 @@ import (
 )
 
 // Examine checks the server that has the keys of a namespace and its settings, for
-// "snowlease doctor". It changes nothing. Pass the members' WithWaitReplicas to New. The
-// error is for an invalid namespace.
+// "snowlease doctor". It changes nothing. Pass the members' WithQuarantine and
+// WithWaitReplicas to New. It returns an error only for an invalid namespace.
 func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding, error) {
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return nil, err

@@ -12,10 +12,12 @@ import (
 // An Option configures New, counter.New, segments.New and segments.NewDispenser.
 type Option = conn.Option
 
-// WithQuarantine sets what starts a quarantine. The default, lease.QuarantineOnChange,
-// compares the run_id and master_replid of the server with those on record. Use
+// WithQuarantine sets what starts a quarantine, besides missing records. The default,
+// lease.QuarantineOnChange, compares the run_id and master_replid of the server with those
+// on record. In a segments.Store, a difference is ErrChanged instead. Use
 // lease.QuarantineNever only if no acknowledged write is ever lost: with appendfsync
-// always, and without failover to a stale replica.
+// always, and without failover to a stale replica. All members of a namespace should use
+// the same value.
 func WithQuarantine(q lease.Quarantine) Option {
 	return func(c *conn.Conn) error {
 		if err := q.Validate(); err != nil {
@@ -45,8 +47,9 @@ func WithPrefix(prefix string) Option {
 const maxWait = 2 * time.Second
 
 // WithWaitReplicas sets how many replicas must acknowledge a grant (WAIT) before it is
-// used. Acquire and Renew wait for at most timeout, 1ms to 2s, and otherwise return
-// ErrNotReplicated. A call remains one round trip. The default is 0.
+// used. Acquire and Renew wait for at most timeout, 1ms to 2s, and then return
+// ErrNotReplicated. A call remains one round trip. The default is 0, which waits for none;
+// timeout is then ignored.
 //
 // The option protects against split brain: a master that is cut off, and keeps renewing
 // while a replica is promoted, grants nothing that n of its replicas do not know. Set n

@@ -34,19 +34,24 @@ type Config struct {
 	// Default: 9223372036854775807.
 	Max int64 `yaml:"max" json:"max" koanf:"max" mapstructure:"max" env:"MAX"`
 	// Create is auto, which creates the name on first use, or never, which leaves that
-	// to an administrator. Default: auto.
+	// to an administrator. A store on Redis alone never creates names: see package
+	// redisseq/segments. Default: auto.
 	Create string `yaml:"create" json:"create" koanf:"create" mapstructure:"create" env:"CREATE"`
-	// Step is the size of the first segment, MinStep to MaxStep. Default: 100.
+	// Step is the size of the first segment, MinStep to MaxStep. Default: 100, or the
+	// nearest value from MinStep to MaxStep.
 	Step int64 `yaml:"step" json:"step" koanf:"step" mapstructure:"step" env:"STEP"`
 	// MinStep is the minimum size of a segment, 1 to Step. What is left of a segment
-	// when the process ends is lost. Default: 10.
+	// when the process ends is lost. Default: 10, or Step if that is less.
 	MinStep int64 `yaml:"min_step" json:"min_step" koanf:"min_step" mapstructure:"min_step" env:"MIN_STEP"`
-	// MaxStep is the maximum size of a segment, Step to 1000000000. Default: 1000000.
+	// MaxStep is the maximum size of a segment, Step to 1000000000. In strict order, it is
+	// the most numbers that one request asks for. Default: 1000000, or Step if that is
+	// greater.
 	MaxStep int64 `yaml:"max_step" json:"max_step" koanf:"max_step" mapstructure:"max_step" env:"MAX_STEP"`
 	// Cover is how long a segment should last at the current rate, 100ms to 24h.
 	// Default: 10s.
 	Cover time.Duration `yaml:"cover" json:"cover" koanf:"cover" mapstructure:"cover" env:"COVER"`
-	// Wait bounds how long NextID waits for the store. Default: 1s.
+	// Wait bounds how long NextID waits for the store. NextIDWait and NextIDs wait as long
+	// as their context instead. Default: 1s.
 	Wait time.Duration `yaml:"wait" json:"wait" koanf:"wait" mapstructure:"wait" env:"WAIT"`
 }
 

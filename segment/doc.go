@@ -1,5 +1,5 @@
-// Package segment issues small numbers, such as order, invoice or member numbers. The
-// numbers of a name start where you choose and go up by one.
+// Package segment issues small numbers, such as order, invoice or member numbers. Each name
+// has its own sequence of numbers, which starts where you choose and may have gaps.
 //
 //	issuer, err := segment.Open(ctx, segment.Config{Name: "orders"}, store)
 //	defer issuer.Close()
@@ -28,8 +28,8 @@
 //     Numbers ascend within a process, but not across processes: one may issue 1,001
 //     while another still issues 17.
 //   - OrderStrict: each call asks the store. Numbers ascend across all processes, at
-//     the price of a round trip per call. segments.NewDispenser puts Redis in front of
-//     a SQL store, so that the round trip goes to Redis.
+//     the price of a round trip per call. NewDispenser of package redisseq/segments puts
+//     Redis in front of a SQL store, so that the round trip goes to Redis.
 //
 // # Prefetching
 //
@@ -41,7 +41,7 @@
 // Cover is 10 s by default, for these reasons:
 //
 //   - A restart or a failover of a database takes some seconds, so it goes unnoticed.
-//   - Each process sends the store one statement in 10 s.
+//   - Each process sends the store one request in 10 s.
 //   - A process that crashes leaves a gap of about 20 s' worth of numbers.
 //
 // A longer Cover bridges longer outages and leaves larger gaps.

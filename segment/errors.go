@@ -14,9 +14,9 @@ var (
 	ErrExists = errors.New("segment: the name already exists in the store")
 	// ErrEnd is returned if no number up to Config.Max is left.
 	ErrEnd = errors.New("segment: no number is left up to the maximum")
-	// ErrUnavailable is returned if the prefetched numbers are used up and the store
-	// provides none, because it is down or slower than the caller waits. It wraps the
-	// error of the store.
+	// ErrUnavailable is returned if no number is prefetched and the store provides none,
+	// because it is down or slower than the caller waits. The error also wraps that of the
+	// store or of the caller's context.
 	ErrUnavailable = errors.New("segment: no number available")
 	// ErrNotStarted is returned before Start.
 	ErrNotStarted = snowflake.ErrNotStarted
@@ -25,8 +25,8 @@ var (
 	// ErrRequest is returned for a request that no store can serve, such as one for
 	// zero numbers. Nothing was reserved.
 	ErrRequest = errors.New("segment: the request is not valid")
-	// ErrStore is returned if a store breaks its contract, with numbers that it gave
-	// before or that were not requested. None of them is issued.
+	// ErrStore is returned by Reserve if a store breaks its contract, with numbers that it
+	// gave before or that were not requested. None of them is issued; an Issuer asks again.
 	ErrStore = errors.New("segment: the store's answer is wrong")
 )
 

@@ -54,7 +54,8 @@ type turn struct {
 	done chan struct{}
 }
 
-// Open returns an Issuer of the numbers of cfg that has started: New, then Start.
+// Open returns an Issuer of the numbers of cfg that has started: New, then Start. The
+// caller closes it, and closes the store after it.
 func Open(ctx context.Context, cfg Config, store Store, opts ...Option) (*Issuer, error) {
 	i, err := New(cfg, store, opts...)
 	if err == nil {
@@ -67,7 +68,7 @@ func Open(ctx context.Context, cfg Config, store Store, opts ...Option) (*Issuer
 }
 
 // New returns an Issuer of the numbers of cfg. It issues none before Start, and New does
-// not contact the store. Errors: those of Config.Validate.
+// not contact the store. Errors: those of Config.Validate, and one for a nil store.
 func New(cfg Config, store Store, opts ...Option) (*Issuer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -88,8 +89,9 @@ func New(cfg Config, store Store, opts ...Option) (*Issuer, error) {
 }
 
 // Start starts a goroutine that prefetches until Close. It waits for the first numbers
-// until ctx ends and retries if the store fails. In strict order it does not contact the
-// store. An Issuer starts once; after an error it is closed.
+// until ctx ends and retries if the store fails; after an error the Issuer is closed. In
+// strict order it does not contact the store, so the first number shows whether the name
+// exists. A second Start is an error and changes nothing.
 //
 // Errors: ErrUnknown, ErrEnd and ErrClosed, without waiting. ErrUnavailable when ctx
 // ends.
@@ -143,7 +145,8 @@ func (i *Issuer) Close() error {
 // NextID returns the next number. If none is prefetched, it waits for the store for up
 // to Config.Wait, but not for a store that has just failed.
 //
-// Errors: ErrUnavailable, ErrEnd, ErrUnknown, ErrNotStarted, ErrClosed.
+// Errors: ErrUnavailable, ErrEnd, ErrUnknown, ErrNotStarted, ErrClosed. The number is then
+// 0.
 func (i *Issuer) NextID() (int64, error) {
 	c := i.cur.Load()
 	if k := c.used.Add(1); k <= c.n {
@@ -158,8 +161,8 @@ func (i *Issuer) NextID() (int64, error) {
 
 // NextIDWait returns the next number and waits for it until ctx ends.
 //
-// Errors: ErrEnd, ErrUnknown, ErrNotStarted and ErrClosed, without waiting.
-// ErrUnavailable when ctx ends.
+// Errors: ErrEnd, ErrUnknown, ErrNotStarted and ErrClosed, without waiting. When ctx ends,
+// ErrUnavailable with the cause of ctx. The number is then 0.
 func (i *Issuer) NextIDWait(ctx context.Context) (int64, error) {
 	var dst [1]int64
 	err := i.issue(ctx, dst[:], false)
@@ -167,8 +170,8 @@ func (i *Issuer) NextIDWait(ctx context.Context) (int64, error) {
 }
 
 // NextIDs fills dst with ascending numbers, which need not be consecutive. It waits
-// like NextIDWait. On error, dst is zeroed and the numbers taken for it are never
-// issued.
+// like NextIDWait and returns the same errors. On error, dst is zeroed and the numbers
+// taken for it are never issued.
 func (i *Issuer) NextIDs(ctx context.Context, dst []int64) error { return i.issue(ctx, dst, false) }
 
 // issue fills dst. If hasty, it fails at the first failure of the store.

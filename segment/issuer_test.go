@@ -208,7 +208,7 @@ func TestClosed(t *testing.T) {
 	for _, order := range []string{segment.OrderProcess, segment.OrderStrict} {
 		i := open(t, segment.Config{Order: order}, new(segment.Memory))
 		next(t, i)
-		require.True(t, i.Ready())
+		require.NoError(t, i.Healthy(t.Context()))
 		require.NoError(t, i.Healthy(t.Context()))
 		var wg sync.WaitGroup
 		for range 3 {
@@ -229,7 +229,7 @@ func TestClosed(t *testing.T) {
 		_, err := i.NextID()
 		require.Equal(t, segment.ErrClosed, err)
 		require.Equal(t, segment.ErrClosed, i.NextIDs(t.Context(), make([]int64, 3)))
-		require.False(t, i.Ready())
+		require.Error(t, i.Healthy(t.Context()))
 		require.Equal(t, segment.ErrClosed, i.Healthy(t.Context()))
 		st := i.Status()
 		require.Equal(t, segment.StateClosed, st.State)
@@ -286,7 +286,7 @@ func TestStatus(t *testing.T) {
 		require.Equal(t, segment.StateWaiting, st.State)
 		require.Equal(t, errDown.Error(), st.Error)
 		require.Positive(t, st.Failures)
-		require.False(t, i.Ready())
+		require.Error(t, i.Healthy(t.Context()))
 		require.ErrorIs(t, i.Healthy(t.Context()), errDown)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()

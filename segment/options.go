@@ -2,7 +2,7 @@ package segment
 
 import "log/slog"
 
-// An Option configures an Issuer in Open.
+// An Option configures an Issuer in New and Open.
 type Option func(*Issuer)
 
 // WithLogger logs changes in the state of the store: one warning when it begins to fail

@@ -109,7 +109,7 @@ func TestOutage(t *testing.T) {
 		_, err = i.NextIDWait(t.Context())
 		require.NoError(t, err)
 		require.Less(t, time.Since(before), 34*time.Second, "the store is tried every 2 s or so")
-		require.True(t, i.Ready())
+		require.NoError(t, i.Healthy(t.Context()))
 		use(t, i, 100, time.Minute)
 	})
 }

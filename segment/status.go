@@ -13,8 +13,8 @@ type State string
 // The states of an Issuer.
 const (
 	StateNotStarted State = "not_started"
-	StateReady      State = "ready"   // has prefetched numbers, or asks the store for each
-	StateWaiting    State = "waiting" // the prefetched numbers are used up and the store fails
+	StateReady      State = "ready"   // has prefetched numbers, or the store has not failed
+	StateWaiting    State = "waiting" // no number is prefetched, and the last answer of the store was an error
 	StateEnded      State = "ended"   // no number up to Config.Max is left
 	StateClosed     State = "closed"
 )
@@ -22,9 +22,9 @@ const (
 // Status describes an Issuer at one moment.
 type Status struct {
 	State State  `json:"state"`
-	Name  string `json:"name"`
-	Order string `json:"order"`
-	Store string `json:"store"`
+	Name  string `json:"name"`  // Config.Name
+	Order string `json:"order"` // Config.Order
+	Store string `json:"store"` // the name of the store
 	// Next is the number that NextID will return, or 0 if none is prefetched.
 	Next int64 `json:"next"`
 	// Last is the greatest number from the store, or 0 before the first.
@@ -120,7 +120,7 @@ func (i *Issuer) Status() Status {
 }
 
 // Healthy returns nil if NextID issues numbers, and otherwise the reason why it does
-// not.
+// not. It does no I/O. If ctx has ended, it returns the error of ctx.
 func (i *Issuer) Healthy(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("segment: healthy: %w", err)
@@ -134,6 +134,3 @@ func (i *Issuer) Healthy(ctx context.Context) error {
 		return unavailable(st.Err)
 	}
 }
-
-// Ready reports whether NextID issues numbers.
-func (i *Issuer) Ready() bool { return i.Status().State == StateReady }

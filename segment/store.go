@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// MaxName is the maximum length of a name.
+	// MaxName is the maximum length of a name in characters.
 	MaxName = 64
 	// MaxReservation is the maximum count of numbers in one reservation.
 	MaxReservation = 1_000_000_000
@@ -23,8 +23,8 @@ type Store interface {
 	// r.N is not an error.
 	//
 	// Each call is one attempt and returns when ctx ends. Errors: ErrUnknown, ErrEnd,
-	// ErrRequest. After any other error the outcome is unknown, and numbers may have
-	// been reserved that nobody gets.
+	// ErrRequest; nothing was reserved. After any other error the outcome is unknown, and
+	// numbers may have been reserved that nobody gets.
 	Reserve(ctx context.Context, r Request) (Range, error)
 }
 
@@ -93,8 +93,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Reserve calls store.Reserve and checks its answer, for stores that wrap another. It
-// returns ErrStore if the answer breaks the contract.
+// Reserve calls store.Reserve and checks its answer, for stores that wrap another. Errors
+// are those of the store, and ErrStore if its answer breaks the contract.
 func Reserve(ctx context.Context, store Store, r Request) (Range, error) {
 	got, err := store.Reserve(ctx, r)
 	if err != nil {

@@ -8,7 +8,8 @@ var (
 	// Adopt and after Drop.
 	ErrNotStarted = errors.New("snowflake: not started: no worker id yet")
 	// ErrLeaseExpired is returned when time has passed the ceiling of the range,
-	// because the lease was not renewed in time. The next renewal ends it.
+	// because the lease was not renewed in time. After the next renewal, there are ids
+	// again.
 	ErrLeaseExpired = errors.New("snowflake: lease expired: the time is past the ceiling of the worker id")
 	// ErrStopped is returned after Stop. It is permanent.
 	ErrStopped = errors.New("snowflake: stopped")

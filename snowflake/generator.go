@@ -110,8 +110,8 @@ const DefaultMaxAhead = time.Second
 type Option func(*Generator) error
 
 // WithMaxAhead sets how far a burst may run ahead of the clock, from two time units of
-// the layout to one hour. The default is DefaultMaxAhead, or two time units if that is
-// longer.
+// the layout to one hour, rounded down to whole units. The default is DefaultMaxAhead, or
+// two time units if that is longer.
 func WithMaxAhead(d time.Duration) Option {
 	return func(g *Generator) error {
 		if d < time.Duration(2*g.unit) || d > time.Hour {
@@ -137,8 +137,8 @@ func WithClock(sinceStart func() time.Duration) Option {
 }
 
 // NewGenerator returns a Generator without a worker id, which issues ids after the
-// first Adopt. It fails if the layout is invalid, begins in the future or ends within a
-// year.
+// first Adopt. It fails if an option is invalid, or if the layout is invalid, begins in
+// the future or ends within a year.
 func NewGenerator(l Layout, opts ...Option) (*Generator, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -193,14 +193,14 @@ func (g *Generator) pause(p point) {
 // NextID returns the next id. If a burst has used up its lead, NextID sleeps once, for
 // at most one tick.
 //
-// Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted.
+// Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted. The id is then 0.
 func (g *Generator) NextID() (int64, error) { return g.next(0) }
 
 // NextIDWait returns the next id. Until ctx ends, it waits for the clock to catch up
 // with a burst and for an expired lease to be renewed.
 //
 // Errors: ErrNotStarted and ErrStopped, without waiting. When ctx ends, its cause
-// joined with ErrLeaseExpired or ErrExhausted.
+// joined with ErrLeaseExpired or ErrExhausted. The id is then 0.
 func (g *Generator) NextIDWait(ctx context.Context) (int64, error) {
 	var dst [1]int64
 	err := g.NextIDs(ctx, dst[:])
@@ -208,8 +208,9 @@ func (g *Generator) NextIDWait(ctx context.Context) (int64, error) {
 }
 
 // NextIDs fills dst with ascending ids. It reserves the whole batch at once if the
-// batch fits within the lead; otherwise it takes several reservations and waits like
-// NextIDWait. On error, dst is zeroed and the reserved ids are never issued.
+// batch fits within MaxAhead; otherwise it takes several reservations. It waits like
+// NextIDWait and returns the same errors. On error, dst is zeroed and the reserved ids are
+// never issued.
 func (g *Generator) NextIDs(ctx context.Context, dst []int64) error {
 	for rest := dst; len(rest) > 0; {
 		v, n, t := g.take(int64(len(rest)))

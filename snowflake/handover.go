@@ -12,7 +12,8 @@ import (
 // returns the last millisecond used within the replaced range, which is never below
 // that range's floor, or 0 if there was none.
 //
-// Adopt fails if the layout cannot hold the worker id or the range, or with ErrStopped.
+// Adopt fails if the layout has no such worker id, if r contains no whole tick of the
+// layout, or with ErrStopped. The generator then keeps the range that it had.
 func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 	t, err := g.newTerm(r)
 	if err != nil {
@@ -47,8 +48,8 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 }
 
 // Extend installs next as a renewal of prev and reports whether it did. It does so only
-// if prev equals the current range, so that a late reply changes nothing. next must
-// have prev's worker and floor, and a ceiling not below prev's.
+// if prev equals the current range, so that a late reply changes nothing, and if next has
+// prev's worker and floor and a ceiling not below prev's.
 func (g *Generator) Extend(prev, next Range) bool {
 	cur := g.term.Load()
 	if cur.state != held || cur.Range != prev ||

@@ -25,7 +25,8 @@ const idBits = 63
 // All processes that share worker ids must use the same Layout; the center pins it.
 // A Layout is a value and safe for concurrent use.
 type Layout struct {
-	// Epoch is where time starts, in Unix milliseconds. Default: DefaultEpoch.
+	// Epoch is where time starts, in Unix milliseconds, at least 1. Default:
+	// 1577808000000, DefaultEpoch.
 	Epoch int64 `yaml:"epoch" json:"epoch" koanf:"epoch" mapstructure:"epoch" env:"EPOCH"`
 	// TimeUnit is the length of a tick, in whole milliseconds, 1 ms to 1 h. Default: 1
 	// ms.
@@ -38,7 +39,7 @@ type Layout struct {
 	// BusinessBits is the width of the business number, 0 to 20. Default: 0.
 	BusinessBits uint8 `yaml:"business_bits" json:"business_bits" koanf:"business_bits" mapstructure:"business_bits" env:"BUSINESS_BITS"`
 	// SequenceBits is the width of the sequence within a tick, 1 to 31. Default: what
-	// worker and business leave of 22 bits.
+	// worker and business leave of 22 bits. Required if they leave none.
 	SequenceBits uint8 `yaml:"sequence_bits" json:"sequence_bits" koanf:"sequence_bits" mapstructure:"sequence_bits" env:"SEQUENCE_BITS"`
 }
 
@@ -88,7 +89,7 @@ func JSSafe() Layout {
 }
 
 // Preset returns the layout with the given name: default, twitter, discord, wide,
-// yitter or jssafe, in any case. The empty name means default.
+// yitter or jssafe, in any case. The empty name means default. Any other name is an error.
 func Preset(name string) (Layout, error) {
 	switch strings.ToLower(name) {
 	case "", "default":
@@ -164,7 +165,7 @@ func (l Layout) Validate() error {
 const MinLife = 365 * 24 * time.Hour
 
 // CheckTime returns an error unless ids can be issued at now: the epoch has passed, and
-// the time field of l lasts for at least MinLife.
+// the time field of a valid l lasts for at least MinLife from now.
 func (l Layout) CheckTime(now time.Time) error {
 	l = l.WithDefaults()
 	if ms := now.UnixMilli(); ms < l.Epoch {

@@ -33,8 +33,8 @@ func (l Layout) Decode(id int64) (Parts, error) {
 	}, nil
 }
 
-// Encode composes an id from its fields. The time is rounded down to its tick. Each
-// field must fit the layout, and not all may be zero.
+// Encode composes an id from its fields. The time is rounded down to its tick. Encode
+// fails if a field does not fit the layout, or if the id would be 0.
 func (l Layout) Encode(p Parts) (int64, error) {
 	l = l.WithDefaults()
 	tick := floorDiv(p.Time.UnixMilli()-l.Epoch, l.unit())

@@ -5,9 +5,9 @@ import "context"
 // A Source is where ids come from, for code that stores them: a *Generator, a Stream, an
 // *idworker.IdWorker, a *segment.Issuer.
 type Source interface {
-	// NextIDs fills dst with distinct ids greater than 0 and does not keep dst. Where
-	// it has none at the moment it waits for as long as ctx, whose end is an error.
-	// It is safe for concurrent use.
+	// NextIDs fills dst with distinct ids greater than 0. If it has none at the moment,
+	// it waits until ctx ends and then returns an error. On error, no id in dst may be
+	// used. NextIDs does not keep dst and is safe for concurrent use.
 	NextIDs(ctx context.Context, dst []int64) error
 }
 

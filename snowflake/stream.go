@@ -18,7 +18,7 @@ type Stream struct {
 }
 
 // For returns the Stream of a business number, 0 to 2^BusinessBits - 1. The methods of
-// Generator itself issue ids of business number 0.
+// Generator itself issue ids of business number 0. A number out of range is an error.
 func (g *Generator) For(business int64) (Stream, error) {
 	if n := int64(1) << g.layout.BusinessBits; business < 0 || business >= n {
 		return Stream{}, fmt.Errorf("snowflake: business number %d is not 0 to %d, the values of the layout's %d business bits",

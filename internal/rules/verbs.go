@@ -84,7 +84,7 @@ func (ns Namespace) Release(now int64, incarnation string, g lease.Grant, lastUs
 	}), nil
 }
 
-// Init implements lease.Initializer.Init for a valid request.
+// Init implements lease.Extras.Init for a valid request.
 func (ns Namespace) Init(incarnation string, req lease.Request) (Namespace, error) {
 	if !ns.Empty() {
 		return ns, lease.ErrExists

@@ -37,7 +37,8 @@ type Config struct {
 	// TLS encrypts connections and verifies servers with the host's certificate
 	// authorities. Default: false.
 	TLS bool `yaml:"tls" json:"tls" koanf:"tls" mapstructure:"tls" env:"TLS"`
-	// PoolSize is the maximum number of connections to each node. Default: 10 per CPU.
+	// PoolSize is the maximum number of connections to each node. Default: that of
+	// go-redis, 10 per CPU.
 	PoolSize int `yaml:"pool_size" json:"pool_size" koanf:"pool_size" mapstructure:"pool_size" env:"POOL_SIZE"`
 	// ConnectTimeout bounds each attempt to connect, and the ping at the start.
 	// Default: 5s.

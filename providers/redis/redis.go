@@ -36,9 +36,9 @@ type Params struct {
 	Logger    *slog.Logger `optional:"true"`
 }
 
-// New returns a client for p.Config, which connects when the application starts. The start
-// fails if Redis does not answer. The stop closes the client after everything built on it
-// has stopped, so after the worker id is given back.
+// New returns a client for p.Config, which connects when the application starts. New fails
+// if the Config is invalid. The start fails if Redis does not answer. The stop closes the
+// client after everything built on it has stopped, so after the worker id is given back.
 func New(p Params) (redis.UniversalClient, error) {
 	client, err := newClient(p.Config)
 	if err != nil {

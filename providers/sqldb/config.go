@@ -25,13 +25,14 @@ type Config struct {
 	// MaxIdle is the maximum number of idle connections to keep, at most MaxOpen.
 	// Default: 10, or MaxOpen if that is less.
 	MaxIdle int `yaml:"max_idle" json:"max_idle" koanf:"max_idle" mapstructure:"max_idle" env:"MAX_IDLE"`
-	// MaxLifetime is the age at which a connection is replaced, even if it is busy, so
-	// that the pool follows changes of the host's address. Default: 30m.
+	// MaxLifetime is the age at which a connection is closed instead of reused, so that
+	// even a busy pool follows changes of the host's address. It interrupts no statement.
+	// Default: 30m.
 	MaxLifetime time.Duration `yaml:"max_lifetime" json:"max_lifetime" koanf:"max_lifetime" mapstructure:"max_lifetime" env:"MAX_LIFETIME"`
 	// MaxIdleTime is how long a connection may be idle before it is closed. Default: 5m.
 	MaxIdleTime time.Duration `yaml:"max_idle_time" json:"max_idle_time" koanf:"max_idle_time" mapstructure:"max_idle_time" env:"MAX_IDLE_TIME"`
 	// ConnectTimeout bounds each attempt to connect, unless the DSN sets a timeout, and
-	// the ping at the start. Default: 5s.
+	// the ping at the start. Durations are at least 1ms. Default: 5s.
 	ConnectTimeout time.Duration `yaml:"connect_timeout" json:"connect_timeout" koanf:"connect_timeout" mapstructure:"connect_timeout" env:"CONNECT_TIMEOUT"`
 	// SlowQuery is the duration above which a statement is logged as slow. Default: 200ms.
 	SlowQuery time.Duration `yaml:"slow_query" json:"slow_query" koanf:"slow_query" mapstructure:"slow_query" env:"SLOW_QUERY"`

@@ -64,9 +64,10 @@ type Params struct {
 }
 
 // New returns a constructor for fx.Provide that opens the database of Params.Config with
-// one of the drivers. The start of the application fails if the database does not answer.
-// The stop closes the pool after everything built on it has stopped, so after the worker
-// id is given back.
+// one of the drivers. The constructor fails if the Config is invalid or its driver is not
+// among them. The start of the application fails if the database does not answer. The stop
+// closes the pool after everything built on it has stopped, so after the worker id is
+// given back.
 func New(drivers ...Driver) func(Params) (*gorm.DB, error) {
 	return func(p Params) (*gorm.DB, error) {
 		db, ping, err := open(context.Background(), p.Config, p.Logger, drivers)
@@ -81,7 +82,8 @@ func New(drivers ...Driver) func(Params) (*gorm.DB, error) {
 }
 
 // Open opens the database of c with one of the drivers, without fx, and pings it within
-// ctx and the connect timeout. The caller must close it with Close. log may be nil.
+// ctx and the connect timeout. The caller must close it with Close. log gets failed and slow
+// statements; with nil, nothing is logged.
 func Open(ctx context.Context, c Config, log *slog.Logger, drivers ...Driver) (*gorm.DB, error) {
 	db, ping, err := open(ctx, c, log, drivers)
 	if err != nil {
@@ -93,7 +95,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger, drivers ...Driver) (*
 	return db, nil
 }
 
-// Close closes the pool of db.
+// Close closes the pool of db, which Open has opened.
 func Close(db *gorm.DB) error {
 	pool, err := db.DB()
 	if err == nil {

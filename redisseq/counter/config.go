@@ -19,17 +19,18 @@ type Config struct {
 	Namespace string
 	// Layout is the layout of the ids. Default: that of package snowflake.
 	Layout snowflake.Layout
-	// Worker is the worker number of all ids, 0 to Layout.Workers()-1. No other source of
-	// ids with the same layout may use it. Default: 0.
+	// Worker is the worker id of all ids, 0 to Layout.Workers()-1. No other source of ids
+	// with the same layout may use it. Default: 0.
 	Worker int64
 	// MaxAhead is how far ids may run ahead of the clock of Redis, from 2 time units of
-	// the layout to 1h. Default: 1s, or 2 time units if that is longer.
+	// the layout to 1h, or to 2 time units if that is longer. Default: 1s, or 2 time units
+	// if that is longer.
 	MaxAhead time.Duration
 	// Skew is how far the clock of Redis may be behind the latest time that it ever
 	// showed when records are lost, such as by a failover. 1ms to 1h. Default: 2s.
 	Skew time.Duration
 	// Prefetch is the largest number of ids that one call reserves ahead, 1 to 1,048,576.
-	// At a low rate, calls reserve fewer. With 1, calls reserve none ahead, and ids rise
+	// At a low rate, calls reserve fewer. With 1, calls reserve none ahead, and ids ascend
 	// across processes. Default: 4096.
 	Prefetch int64
 	// MaxAge is how long a reserved id may wait before it is issued, 10ms to 1h. Older

@@ -23,9 +23,10 @@ var files embed.FS
 var script = conn.Lua(files, "counter.lua")
 
 // A Counter issues ids whose tick and sequence are counted in Redis, so that any number
-// of processes can share one worker number. All methods are safe for concurrent use.
+// of processes can share one worker id. All methods are safe for concurrent use. It issues
+// ids from Start to Close.
 //
-// Use it if ids must rise across processes, or if there are more processes than worker
+// Use it if ids must ascend across processes, or if there are more processes than worker
 // ids. Otherwise use a snowflake.Generator with a lease: it needs no round trip, is many
 // times faster, and continues during an outage of Redis.
 //
@@ -35,7 +36,7 @@ var script = conn.Lua(files, "counter.lua")
 // returned, by any process, is greater.
 //
 // Otherwise a process reserves blocks of ids in the background, one call each. Their size
-// follows its rate. Ids rise within the process; across processes they can be out of
+// follows its rate. Ids ascend within the process; across processes they can be out of
 // order by up to MaxAge.
 //
 // # Uniqueness
@@ -44,7 +45,7 @@ var script = conn.Lua(files, "counter.lua")
 // last id. The script reserves above it, up to MaxAhead above the clock of Redis (TIME).
 // Ids do not repeat:
 //
-//   - After a lost reply, or with a block that is not used up, ids are skipped.
+//   - After a lost reply, and if a block is not used up, ids are skipped.
 //   - If the clock is set back, ids continue above the last one. They may use up ticks at
 //     half the pace of the clock until it has caught up.
 //   - A loss is a missing key, a restart, a failover (run_id or master_replid changes), or
@@ -66,8 +67,8 @@ var script = conn.Lua(files, "counter.lua")
 //   - A clock that is set back by more than Skew, followed by a loss of the records before
 //     ids are level with the clock again. That takes twice as long as the clock was set
 //     back by.
-//   - Another source of ids with the same layout and worker number, such as a worker id
-//     that a center lends, or a Counter of another namespace.
+//   - Another source of ids with the same layout and worker id, such as a center that
+//     lends it, or a Counter of another namespace.
 //   - With prefetching, a process that is copied with its memory and does not call Reset
 //     before it continues.
 type Counter struct {
@@ -116,7 +117,8 @@ type Counter struct {
 type outcome struct{ err error }
 
 // New returns a Counter on client. It does not connect; Start does. The caller closes
-// client. Options and accepted clients are those of redisseq.New.
+// the Counter, then client. Options and accepted clients are those of redisseq.New. Errors
+// are those of redisseq.New and of Config.Validate.
 func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Counter, error) {
 	k, err := conn.New(client, opts...)
 	if err != nil {
@@ -154,12 +156,16 @@ func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Co
 
 // Start waits within ctx until ids can be issued: for Redis, and for the end of a
 // quarantine. It refuses a Redis whose clock differs from this host's by more than
-// lease.MaxClockError. It reserves nothing. A second Start does nothing.
+// lease.MaxClockError. It reserves nothing. A second Start does nothing, and after Close it
+// returns snowflake.ErrStopped.
 //
 // These errors are returned at once: *lease.MismatchError, *lease.ClockError,
-// ErrTimeField, and ErrRunID, ErrVersion and ErrDamaged of package redisseq. If ctx ends
-// before a quarantine, Start returns *lease.QuarantineError; the Counter has started, and
-// issues ids when the quarantine ends.
+// ErrTimeField, and ErrRunID, ErrVersion and ErrDamaged of package redisseq. After other
+// errors, such as a lost connection, Start tries again until ctx ends. After an error, call
+// Start again or Close.
+//
+// If a quarantine lasts longer than ctx, Start returns *lease.QuarantineError, at once if
+// ctx has a deadline. The Counter has then started, and issues ids when the quarantine ends.
 func (c *Counter) Start(ctx context.Context) error {
 	if state := c.standing(); !errors.Is(state, snowflake.ErrNotStarted) {
 		return state
@@ -195,7 +201,8 @@ func (c *Counter) standing() error {
 	return c.state
 }
 
-// Close stops the Counter for good. It discards ids that were reserved and not issued.
+// Close stops the Counter for good. It discards ids that were reserved and not issued. It
+// does not close the client. A second Close does nothing.
 func (c *Counter) Close() {
 	c.mu.Lock()
 	if errors.Is(c.state, snowflake.ErrStopped) {
@@ -223,8 +230,9 @@ func (c *Counter) Reset() {
 	c.drop()
 }
 
-// NextID returns the next id, which is greater than all earlier ones of this process. It
-// waits up to 2 s for Redis, or for the clock if a burst has used up MaxAhead.
+// NextID returns the next id, which is greater than all that this Counter issued before
+// with the same business number. It waits up to 2 s for Redis, for the end of a quarantine,
+// or for the clock if a burst has used up MaxAhead.
 //
 // On error the id is 0. Errors are ErrNotStarted, ErrStopped and ErrExhausted of package
 // snowflake, *lease.QuarantineError, and errors from Redis.
@@ -249,9 +257,9 @@ func (c *Counter) NextIDWait(ctx context.Context) (int64, error) {
 	return dst[0], err
 }
 
-// NextIDs fills dst with ascending ids and waits like NextIDWait. With Prefetch 1 it
-// takes one call of Redis, or several for more ids than fit within MaxAhead. On error,
-// dst is zeroed and the reserved ids are discarded.
+// NextIDs fills dst with ascending ids. It waits like NextIDWait and returns the same
+// errors. With Prefetch 1 it takes one call of Redis, or several for more ids than fit
+// within MaxAhead. On error, dst is zeroed and the reserved ids are discarded.
 func (c *Counter) NextIDs(ctx context.Context, dst []int64) error {
 	for rest := dst; len(rest) > 0; {
 		v, n := c.grab(int64(len(rest)))

@@ -11,10 +11,10 @@ import (
 // Status is a snapshot of a Counter.
 type Status struct {
 	Namespace string `json:"namespace"`
-	Center    string `json:"center"`
-	Layout    string `json:"layout"`
+	Center    string `json:"center"` // the name of the server
+	Layout    string `json:"layout"` // the layout's fingerprint
 	Worker    int64  `json:"worker"`
-	Strict    bool   `json:"strict"` // ids rise across processes
+	Strict    bool   `json:"strict"` // Prefetch is 1: ids ascend across processes
 	// Calls is the number of calls of Redis, Reserved the number of ids that they
 	// reserved, and Issued the number of ids issued.
 	Calls    int64 `json:"calls"`

@@ -10,7 +10,7 @@ import (
 // The zero Stream is not valid; see Counter.For.
 //
 // All streams of a namespace share its ticks and sequence, so no two of their ids agree
-// in both. Ids with the same business number rise. Those with different ones rise from
+// in both. Ids with the same business number ascend. Those with different ones ascend from
 // tick to tick.
 type Stream struct {
 	of     *Counter
@@ -18,7 +18,7 @@ type Stream struct {
 }
 
 // For returns the stream of a business number, 0 to 2^BusinessBits - 1. The methods of
-// the Counter itself use business number 0.
+// the Counter itself use business number 0. A number out of range is an error.
 func (c *Counter) For(business int64) (Stream, error) {
 	if n := int64(1) << c.cfg.Layout.BusinessBits; business < 0 || business >= n {
 		return Stream{}, fmt.Errorf("redisseq: business number %d is not 0 to %d, which the layout's %d business bits hold",

@@ -33,7 +33,7 @@ var (
 //	orders, err := segment.Open(ctx, cfg, dispenser)
 //
 // A number costs one round trip to Redis. All processes share the current segment and
-// the next one, so numbers rise across all of them. When the next one becomes current,
+// the next one, so numbers ascend across all of them. When the next one becomes current,
 // one process fetches another in the background. At a steady rate no process waits for
 // the store.
 //
@@ -77,9 +77,10 @@ const (
 	patience  = 4 * time.Second
 )
 
-// NewDispenser returns a dispenser on client in front of store. It does not connect, and
-// the caller closes both. Segments have the steps and the cover of cfg. Clients and
-// options are those of redisseq.New; WithWaitReplicas has no effect.
+// NewDispenser returns a dispenser on client in front of store. It does not connect. The
+// caller closes the dispenser, then client and store. Segments have the steps and the cover
+// of cfg, whatever their name. Clients and options are those of redisseq.New, and so are
+// errors, besides those of cfg.Validate; WithWaitReplicas has no effect.
 func NewDispenser(client redis.UniversalClient, store segment.Store, cfg segment.Config, opts ...redisseq.Option) (*Dispenser, error) {
 	c, err := conn.New(client, opts...)
 	errs := []error{err, cfg.Validate()}
@@ -92,8 +93,9 @@ func NewDispenser(client redis.UniversalClient, store segment.Store, cfg segment
 	return &Dispenser{conn: c, store: store, cfg: cfg.WithDefaults(), stop: make(chan struct{})}, nil
 }
 
-// Close cancels fetches in progress and waits for them. Segments in Redis stay for other
-// processes. The error is always nil.
+// Close cancels fetches from the store in progress and waits for them. Segments in Redis
+// stay for other processes. It closes neither the client nor the store. The error is always
+// nil.
 func (d *Dispenser) Close() error {
 	d.mu.Lock()
 	if !d.closed {

@@ -29,14 +29,19 @@ var ErrChanged = fmt.Errorf("redisseq: the Redis has restarted or failed over, a
 // A Store reserves numbers on Redis alone. It is a segment.Store. It is safe for
 // concurrent use.
 //
+//	store, err := segments.New(client)
+//	err = store.Create(ctx, "orders", 1) // once, by an administrator
+//	orders, err := segment.Open(ctx, segment.Config{Name: "orders"}, store)
+//
 // If you have a SQL database, use dbseq.NewSegments, or NewDispenser in front of it,
 // because Redis can lose numbers. The greatest number given is in one hash,
 // snowlease:{name}:segment. A loss that goes unnoticed repeats numbers, so the hash is
 // never created again on its own:
 //
-//   - Create must create each name once. If the hash is missing later, because it was
-//     wiped, evicted or deleted, Reserve returns segment.ErrUnknown. An administrator then
-//     creates the name above all numbers in use or reserved ahead.
+//   - An administrator creates each name with Create; Create and Start of segment.Config
+//     have no effect. If the hash is missing later, because it was wiped, evicted or
+//     deleted, Reserve returns segment.ErrUnknown. The administrator then creates the name
+//     above all numbers in use or reserved ahead.
 //   - On another server than the one on record, Reserve returns ErrChanged until Resume is
 //     called. If Redis loses no acknowledged write, redisseq.WithQuarantine turns this
 //     check off.
@@ -94,7 +99,8 @@ func (s *Store) Reserve(ctx context.Context, r segment.Request) (segment.Range, 
 }
 
 // Create implements segment.Creator. After a loss of data, stop running processes first,
-// and choose start above all numbers in use or reserved ahead.
+// and choose start above all numbers in use or reserved ahead. Errors are those of
+// segment.Creator and of package redisseq.
 func (s *Store) Create(ctx context.Context, name string, start int64) error {
 	return s.make(ctx, "create", name, start)
 }

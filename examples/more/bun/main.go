@@ -1,4 +1,4 @@
-// Bun is a program with bun whose models have keys of type snowflake.ID.
+// Bun is a program that uses bun with models whose keys are of type snowflake.ID.
 //
 //	cd examples/more && go run ./bun        # SQLite in bun.db
 package main
@@ -42,7 +42,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	db := bun.NewDB(conns, sqlitedialect.New())
 	defer func() { err = errors.Join(err, db.Close()) }()
 
-	// The worker learns the dialect from GORM, which the application need not use.
+	// The worker learns the dialect from GORM. The application itself need not use GORM.
 	dialect, err := gorm.Open(sqlite.New(sqlite.Config{DSN: dsn}))
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if _, err := db.NewCreateTable().Model((*order)(nil)).IfNotExists().Exec(ctx); err != nil {
 		return err
 	}
-	var ids [3]int64 // one reservation for all rows
+	var ids [3]int64 // a single reservation for all rows
 	if err := worker.NextIDs(ctx, ids[:]); err != nil {
 		return err
 	}

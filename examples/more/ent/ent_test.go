@@ -1,5 +1,5 @@
-// Package ent shows Ent with snowflake ids. Package ids has the mixin and the hook, package
-// schema an entity that uses them, and testdata/program a program.
+// Package ent shows how to use Ent with snowflake ids. Package ids has the mixin and the
+// hook, package schema an entity that uses them, and testdata/program a complete program.
 package ent
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEnt generates Ent's code, builds the program with it and runs it, all in a copy
-// of this module.
+// TestEnt generates Ent's code, builds the program with it, and runs it. It works on a
+// copy of this module.
 func TestEnt(t *testing.T) {
 	t.Parallel()
 	module, dir := "..", t.TempDir()
@@ -40,7 +40,7 @@ func TestEnt(t *testing.T) {
 	}
 	gen := filepath.Join(dir, "ent", "gen")
 	require.NoError(t, os.MkdirAll(gen, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(gen, "gen.go"), []byte("package gen\n"), 0o644)) // Ent asks the go command for the package
+	require.NoError(t, os.WriteFile(filepath.Join(gen, "gen.go"), []byte("package gen\n"), 0o644)) // Ent asks the go command for this package
 	run("tool", "ent", "generate", "--target", "ent/gen", "./ent/schema")
 	for range 2 { // the second run finds the tables and the rows
 		require.Regexp(t, `^\d{18} 5\n\d{18} 6\n\d{18} 7\n$`, run("run", "./ent/program"))

@@ -21,7 +21,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// An Order has an id that is a string in JSON, since JavaScript rounds numbers of that size.
+// An Order has an id that is a string in JSON, because JavaScript rounds numbers of that size.
 type Order struct {
 	ID    snowflake.ID `gorm:"primaryKey" json:"id"`
 	Total int64        `json:"total" binding:"required"`
@@ -47,14 +47,14 @@ func routes(db *gorm.DB, worker *idworker.IdWorker) *gin.Engine {
 			c.JSON(http.StatusBadRequest, gin.H{"error": err.Error()})
 			return
 		}
-		order.ID = 0 // clients may not choose it
+		order.ID = 0 // clients must not choose it
 		if err := db.WithContext(c).Create(&order).Error; err != nil {
 			c.JSON(http.StatusServiceUnavailable, gin.H{"error": err.Error()})
 			return
 		}
 		c.JSON(http.StatusCreated, order)
 	})
-	// Readiness depends on the lease. Liveness must not, since a restart does not bring the
+	// Readiness depends on the lease. Liveness must not: a restart does not bring the
 	// center back.
 	r.GET("/readyz", func(c *gin.Context) {
 		status := http.StatusOK

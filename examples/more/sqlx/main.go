@@ -1,4 +1,4 @@
-// Sqlx is a program with sqlx and database/sql whose ids are columns of type snowflake.ID.
+// Sqlx is a program that uses sqlx and database/sql with id columns of type snowflake.ID.
 //
 //	cd examples/more && go run ./sqlx       # SQLite in sqlx.db
 package main
@@ -38,7 +38,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
-	// The worker learns the dialect from GORM, which the application need not use.
+	// The worker learns the dialect from GORM. The application itself need not use GORM.
 	dialect, err := gorm.Open(sqlite.New(sqlite.Config{DSN: dsn}))
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if _, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS orders (id BIGINT PRIMARY KEY, after BIGINT, total BIGINT NOT NULL)`); err != nil {
 		return err
 	}
-	var ids [3]int64 // one reservation for all rows
+	var ids [3]int64 // a single reservation for all rows
 	if err := worker.NextIDs(ctx, ids[:]); err != nil {
 		return err
 	}

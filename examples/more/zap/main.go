@@ -1,4 +1,4 @@
-// Zap is an fx application that logs with zap, and has the library's slog records there too.
+// Zap is an fx application that logs with zap, including the library's slog records.
 //
 //	cd examples/more && go run ./zap        # Ctrl-C ends it
 package main
@@ -17,8 +17,8 @@ import (
 
 func main() { fx.New(wiring(zap.NewProduction, "")).Run() }
 
-// wiring is an application that borrows a worker id of this host. dir holds the host's
-// records; "" means the user's cache directory.
+// wiring returns an application that borrows a worker id of this host. dir holds the
+// host's records; "" means the user's cache directory.
 func wiring(logger func(...zap.Option) (*zap.Logger, error), dir string) fx.Option {
 	return fx.Options(
 		fx.Provide(

@@ -12,7 +12,7 @@ import (
 	"github.com/snowlease/snowlease/internal/proof/controls"
 )
 
-// topologies are what centers run on. Those of one engine share its time.
+// topologies lists what centers run on. The topologies of one engine share its time.
 var topologies = []struct {
 	engine, name string
 	arena        func(*testing.T) *arena
@@ -27,9 +27,9 @@ var topologies = []struct {
 	{"numbers", "redis and postgres", newNumbers},
 }
 
-// TestChaos: whatever happens to processes, connections, servers and their clocks, no
-// id is issued twice, each lies within what its process had been lent, and no two
-// processes are lent a millisecond of one worker id.
+// TestChaos checks that, whatever happens to processes, connections, servers and their
+// clocks, no id is issued twice, each id lies within a grant of its process, and no
+// two processes are granted the same millisecond of a worker id.
 func TestChaos(t *testing.T) {
 	r := newResults(t)
 	for _, engine := range []string{"redis", "mysql", "galera", "postgres", "local", "numbers"} {
@@ -72,8 +72,8 @@ func schemeNamed(t *testing.T, name string) controls.Scheme {
 	return controls.Schemes()[i]
 }
 
-// TestControls: the same crew and the same judge find the duplicates of processes that
-// break the protocol, and of the algorithms that people use today.
+// TestControls checks that the same crew and the same checks find the duplicates of
+// processes that break the protocol, and of widely used schemes.
 func TestControls(t *testing.T) {
 	const (
 		killed    = "processes killed"
@@ -90,7 +90,7 @@ func TestControls(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, arena(t), name, base)
 			s.order.Break, s.length = name, 3*time.Second
-			// A few processes for fewer worker ids show it as well.
+			// A few processes and fewer worker ids show it too.
 			s.order.Request.Last, s.size = 7, 12
 			s.only = faults
 			v := s.run()
@@ -99,7 +99,7 @@ func TestControls(t *testing.T) {
 		})
 	}
 	control(forgetLastUse, func(t *testing.T) *arena {
-		// Whoever comes next starts at once where the clock stands.
+		// The next process starts at the current clock.
 		a, d := newSingle(t), -2*time.Second
 		a.faults = []fault{{back, func(context.Context, *rand.Rand) error {
 			a.clock.step(d)

@@ -10,32 +10,31 @@ import (
 	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
-// A clock is that of the servers of one center, which are stepped together, or that of a
-// host.
+// A clock is the clock of a host, or of the servers of one center, which are stepped together.
 //
-// What is promised holds for a clock that is not further back than the skew when
-// records have been lost than it ever was before: ready waits for that.
+// The promises hold if, when records are lost, the clock is at most the skew behind
+// the latest time that it ever showed. ready waits for that.
 type clock struct {
 	servers func() []*testserver.Server
-	host    *atomic.Int64 // how far its clock is off, where there are no servers
+	host    *atomic.Int64 // offset of the host's clock, where there are no servers
 	off     time.Duration
-	high    time.Time // what it has shown at most
+	high    time.Time // the latest time that it showed
 
-	// A Sequence goes on at half the pace where the clock is behind, so for as long
-	// again it is ahead of the clock: by lead at most, at the time of leadAt.
+	// A Sequence runs at half the pace while the clock lags, so afterwards it is ahead
+	// of the clock for as long again: by at most lead at the time leadAt.
 	half   bool
 	lead   time.Duration
 	leadAt time.Time
 }
 
-// farthest is how far the clock may be off: processes refuse one that is wrong by more
+// farthest bounds the clock's offset: processes refuse a clock that is wrong by more
 // than lease.MaxClockError.
 const farthest = 4 * time.Minute
 
-// farBack is the longest step back, for which later losses have to wait.
+// farBack is the longest step back. Later losses have to wait for it.
 const farBack = 8 * time.Second
 
-// margin is more than passes between two lines here.
+// margin is more than the time that passes between two statements here.
 const margin = 150 * time.Millisecond
 
 func (c *clock) step(d time.Duration) {
@@ -55,13 +54,13 @@ func (c *clock) step(d time.Duration) {
 	c.leadAt = time.Now()
 }
 
-// behind is how far the clock is behind the most that it had shown before a step.
+// behind returns how far the clock is behind the latest time that it showed before a step.
 func (c *clock) behind() time.Duration { return max(0, c.high.Sub(time.Now().Add(c.off))) }
 
-// ahead is how far a Sequence may be ahead of the clock.
+// ahead returns how far a Sequence may be ahead of the clock.
 func (c *clock) ahead() time.Duration { return max(0, c.lead-time.Since(c.leadAt)/2) }
 
-// ready returns when records may be lost.
+// ready waits until records may be lost.
 func (c *clock) ready(ctx context.Context) {
 	pause(ctx, time.Until(c.high.Add(margin-skew-c.off)))
 	if c.half {
@@ -69,8 +68,8 @@ func (c *clock) ready(ctx context.Context) {
 	}
 }
 
-// faults are steps of the clock by up to some time, small ones as often as large. A step back waits until an earlier
-// loss has been noticed.
+// faults are steps of the clock by up to the given times, small ones as often as large
+// ones. A step back waits until an earlier loss has been noticed.
 func (c *clock) faults(forward, back time.Duration, noticed func(context.Context) error) []fault {
 	return []fault{
 		{"center's clock stepped forward", func(_ context.Context, random *rand.Rand) error {
@@ -87,13 +86,13 @@ func (c *clock) faults(forward, back time.Duration, noticed func(context.Context
 	}
 }
 
-// upTo returns a time from 10 ms to most, of any order of magnitude.
+// upTo returns a time from 10 ms to most, spread over the orders of magnitude.
 func upTo(random *rand.Rand, most time.Duration) time.Duration {
 	const least = 10 * time.Millisecond
 	return time.Duration(float64(least) * math.Pow(float64(most)/float64(least), random.Float64()))
 }
 
-// across makes a loss during which the clock is stepped back within the skew.
+// across plays a loss during which the clock steps back within the skew.
 func (c *clock) across(ctx context.Context, random *rand.Rand, begin, end func() error) error {
 	c.ready(ctx)
 	if err := begin(); err != nil {

@@ -18,28 +18,28 @@ import (
 	"time"
 )
 
-// A crew is the processes of one run. Each sits on a seat; who is killed or ends is
-// followed by another on the same seat.
+// A crew is the processes of one run. Each has a seat. When a process is killed or
+// ends, another takes its seat.
 type crew struct {
 	dir   string
 	seats []seat
-	order order // what all of them get but for what is their own
+	order order // common to all processes
 	store func(group int) store
-	brief func(*seat, *order) // says what is a seat's own; nil: nothing
+	brief func(*seat, *order) // sets what differs by seat, or nil
 
 	mu      sync.Mutex
 	random  *rand.Rand
 	started int
 	ended   []*process
-	err     error // of processes that ended by themselves, and of who tends to them
+	err     error // of processes that ended unexpectedly, and of tending
 
 	killed, stopped atomic.Int64
 
 	spawn chan func() // to the thread that starts processes
 }
 
-// A seat is where processes follow one another. Its lock is held by who does something
-// to the process; where it changes, the crew's is too.
+// A seat holds one process after another. Whoever does something to the process holds
+// the seat's lock; whoever replaces it also holds the crew's.
 type seat struct {
 	sync.Mutex
 	index  int
@@ -55,7 +55,7 @@ type process struct {
 	journal string
 	stream  stream        // empty: ids under a lease
 	gone    chan struct{} // closed when it has ended
-	meant   atomic.Bool   // to end
+	meant   atomic.Bool   // its end is intended
 
 	ids    atomic.Int64
 	worker atomic.Int64
@@ -64,9 +64,8 @@ type process struct {
 	stderr bytes.Buffer
 }
 
-// newCrew prepares a crew; enlist starts it. Processes are started by one thread that
-// lives as long as the crew, since the kernel kills a child with the thread that
-// started it.
+// newCrew prepares a crew; enlist starts it. One thread starts all processes and lives as
+// long as the crew, because the kernel kills a child with the thread that started it.
 func newCrew(dir string, size, groups int, o order, s func(group int) store, seed uint64) *crew {
 	c := &crew{
 		dir: dir, seats: make([]seat, size), order: o, store: s,
@@ -76,7 +75,7 @@ func newCrew(dir string, size, groups int, o order, s func(group int) store, see
 		c.seats[i].index, c.seats[i].group, c.seats[i].holder = i, i%groups, fmt.Sprintf("chaos@host:%d", i)
 	}
 	go func() {
-		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		for f := range c.spawn {
 			f()
 		}
@@ -94,7 +93,7 @@ func (c *crew) enlist() error {
 	return nil
 }
 
-// fill starts a process on a seat that is locked, or that nobody else knows of.
+// fill starts a process on a seat that the caller has locked, or that nobody else knows.
 func (c *crew) fill(s *seat) error {
 	c.mu.Lock()
 	o := c.order
@@ -147,7 +146,7 @@ func (c *crew) fill(s *seat) error {
 	return nil
 }
 
-// failed adds an error, unless it is nil, and returns all.
+// failed adds an error, unless it is nil, and returns all errors.
 func (c *crew) failed(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,7 +158,7 @@ func (p *process) listen(out io.Reader) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		var r report
-		if json.Unmarshal(lines.Bytes(), &r) == nil { // what a kill has cut off is no report
+		if json.Unmarshal(lines.Bytes(), &r) == nil { // a kill cuts reports off
 			p.ids.Store(r.IDs)
 			p.worker.Store(r.Worker)
 		}
@@ -186,7 +185,7 @@ func (p *process) kill() error {
 	return err
 }
 
-// release lets a process give back and end.
+// release lets a process give back its worker id and end.
 func (p *process) release(within time.Duration) error {
 	p.meant.Store(true)
 	p.tell(stop)
@@ -208,8 +207,8 @@ func (p *process) log() string {
 	return string(b[max(0, len(b)-2000):])
 }
 
-// holders counts the processes that hold a worker id and, where since is not nil, have
-// issued more than is noted there.
+// holders counts the processes that hold a worker id and, if since is not nil, have
+// issued more ids than since says.
 func (c *crew) holders(since map[*process]int64) (n int) {
 	for _, p := range c.present() {
 		if before, ok := since[p]; p.worker.Load() >= 0 && (since == nil || ok && p.ids.Load() > before) {
@@ -229,7 +228,7 @@ func (c *crew) present() (all []*process) {
 	return all
 }
 
-// everybody returns all processes that there have been.
+// everybody returns all processes so far.
 func (c *crew) everybody() []*process {
 	all := c.present()
 	c.mu.Lock()
@@ -237,7 +236,7 @@ func (c *crew) everybody() []*process {
 	return append(all, c.ended...)
 }
 
-// issued counts the ids that processes have told of.
+// issued counts the ids that processes have reported.
 func (c *crew) issued() (n int64) {
 	for _, p := range c.everybody() {
 		n += p.ids.Load()
@@ -245,11 +244,11 @@ func (c *crew) issued() (n int64) {
 	return n
 }
 
-// ceiling returns the last millisecond that a worker id was lent for, to whomever.
+// ceiling returns the last millisecond of all grants of a worker id.
 func (c *crew) ceiling(worker int64) (last int64, err error) {
 	for _, p := range c.everybody() {
 		file, err := os.Open(p.journal)
-		if errors.Is(err, os.ErrNotExist) { // it has not begun
+		if errors.Is(err, os.ErrNotExist) { // not begun
 			continue
 		}
 		if err != nil {
@@ -261,12 +260,12 @@ func (c *crew) ceiling(worker int64) (last int64, err error) {
 				last = max(last, e.ceiling)
 			}
 		}
-		_ = file.Close() // it was only read
+		_ = file.Close() // only read
 	}
 	return last, nil
 }
 
-// dismiss ends all processes, in good order where they can.
+// dismiss ends all processes, cleanly where possible.
 func (c *crew) dismiss() error {
 	var (
 		all  = c.present()
@@ -284,7 +283,7 @@ func (c *crew) dismiss() error {
 	return errors.Join(append(errs, c.failed(nil))...)
 }
 
-// end ends what is left, and the thread that starts processes.
+// end ends the remaining processes and the thread that starts them.
 func (c *crew) end() {
 	for _, p := range c.present() {
 		if p != nil {
@@ -294,7 +293,7 @@ func (c *crew) end() {
 	close(c.spawn)
 }
 
-// errorLog keeps what a process says of itself.
+// errorLog keeps the standard error of a process.
 type errorLog struct{ *process }
 
 func (l errorLog) Write(b []byte) (int, error) {

@@ -9,15 +9,14 @@ import (
 	"time"
 )
 
-// A fault is something that goes wrong. do returns when it is over; it may last longer
-// than the run, whose end shortens it.
+// A fault is something that goes wrong. do returns when it is over. The end of the run
+// may cut it short.
 type fault struct {
 	name string
 	do   func(context.Context, *rand.Rand) error
 }
 
-// faults are those of processes. Some last while others begin: they are waited for by
-// wait.
+// faults are the faults of processes. Some continue while others begin; wait waits for them.
 func (c *crew) faults(wait *background) []fault {
 	ttl := c.order.Request.TTL
 	return []fault{
@@ -59,7 +58,7 @@ func (c *crew) faults(wait *background) []fault {
 			return nil
 		}},
 		{"processes cloned", func(_ context.Context, random *rand.Rand) error {
-			// Like containers of one image: host name and pid are equal.
+			// As for containers of one image, host name and pid are equal.
 			some := c.choose(random, 2)
 			for _, s := range some {
 				s.holder = some[0].holder
@@ -69,7 +68,7 @@ func (c *crew) faults(wait *background) []fault {
 	}
 }
 
-// choose locks at most n seats, as far as nobody else has them.
+// choose locks up to n seats that nobody else has locked.
 func (c *crew) choose(random *rand.Rand, n int) (some []*seat) {
 	n = 1 + random.IntN(n)
 	for _, i := range random.Perm(len(c.seats)) {
@@ -80,17 +79,17 @@ func (c *crew) choose(random *rand.Rand, n int) (some []*seat) {
 	return some
 }
 
-// replace kills the process on a seat, starts another, and unlocks the seat.
+// replace kills the process on a locked seat, starts another, and unlocks the seat.
 func (c *crew) replace(s *seat) error {
 	defer s.Unlock()
 	c.killed.Add(1)
 	return errors.Join(s.kill(), c.fill(s))
 }
 
-// reboot kills all processes at once and starts others after meanwhile.
+// reboot kills all processes at once, calls meanwhile, and starts others.
 func (c *crew) reboot(meanwhile func()) error {
 	var seats []*seat
-	for ; len(seats) < len(c.seats); time.Sleep(20 * time.Millisecond) { // others leave theirs
+	for ; len(seats) < len(c.seats); time.Sleep(20 * time.Millisecond) { // wait for the seats that others hold
 		for i := range c.seats {
 			if c.seats[i].TryLock() {
 				seats = append(seats, &c.seats[i])
@@ -114,7 +113,7 @@ func (c *crew) stall(ctx context.Context, s *seat, d time.Duration) error {
 	return errors.Join(err, s.signal(syscall.SIGCONT))
 }
 
-// A background is what goes on while other things begin.
+// A background runs functions while other things begin.
 type background struct {
 	sync.WaitGroup
 	mu  sync.Mutex
@@ -135,7 +134,7 @@ func (b *background) failed(err error) {
 	b.err = errors.Join(b.err, err)
 }
 
-// end waits for all of them.
+// end waits for all of them and returns their errors.
 func (b *background) end() error {
 	b.Wait()
 	b.mu.Lock()
@@ -143,13 +142,13 @@ func (b *background) end() error {
 	return b.err
 }
 
-// An uproar makes faults one after the other, each kind once and then at random, until
+// An uproar plays faults one after the other, each kind once and then at random, until
 // it is time to end.
 type uproar struct {
 	faults []fault
-	rest   time.Duration // more after each that comes at random, so that quarantines end
-	salvo  []fault       // of which some follow each that comes at random, without a rest
-	many   int           // how many of these
+	rest   time.Duration // extra pause after each random fault, so that quarantines end
+	salvo  []fault       // some of these follow each random fault without a pause
+	many   int           // how many of the salvo
 	make   func(context.Context, fault, *rand.Rand) error
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
-// newGalera is a Galera cluster of which one node is written to. Its nodes flush their
-// logs late.
+// newGalera is a Galera cluster in which one node takes the writes. Its nodes flush
+// their logs late.
 func newGalera(t *testing.T) *arena {
 	c := testserver.NewGalera(t, 3, "--innodb-flush-log-at-trx-commit=0")
 	writer := c.Nodes[0]
@@ -20,7 +20,7 @@ func newGalera(t *testing.T) *arena {
 	dsn := fmt.Sprintf("snowlease:snowlease@tcp(%s)/test?parseTime=true&timeout=2s", at)
 	d := newDatabase(t, mariadb, "mysql", dsn, writer, func() []*testserver.Server { return c.Nodes })
 	lead := func(s *testserver.Server) (err error) {
-		for range 50 { // faults of the network stop and start proxies
+		for range 50 { // network faults stop and start proxies
 			if err = d.lead(at, s.Addr()); err == nil {
 				break
 			}
@@ -34,8 +34,8 @@ func newGalera(t *testing.T) *arena {
 			return (&database{server: s, driver: "mysql"}).exec(ctx, fmt.Sprintf("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=%d'", on))
 		})
 	}
-	// change lets the writer fail, another node lead, and the former come back, which may
-	// lead again at once.
+	// change lets the writer fail, makes another node the writer, and returns the
+	// former one, which may become the writer again at once.
 	change := func(name string, fail, back func(ctx context.Context, s *testserver.Server, random *rand.Rand) error) {
 		d.faults = append(d.faults, fault{name, func(ctx context.Context, random *rand.Rand) error {
 			ctx = context.WithoutCancel(ctx)
@@ -90,7 +90,7 @@ func newGalera(t *testing.T) *arena {
 	return d.arena
 }
 
-// others are all but one.
+// others returns all servers but one.
 func others(all []*testserver.Server, one *testserver.Server) (others []*testserver.Server) {
 	for _, s := range all {
 		if s != one {

@@ -19,10 +19,10 @@ import (
 	"github.com/snowlease/snowlease/hostseq"
 )
 
-// maxBehind is how far the clock of a host may have been set back.
+// maxBehind is how far a host's clock may have been set back.
 const maxBehind = 5 * time.Second
 
-// apart breaks the protocol: each process has a directory of its own.
+// apart breaks the protocol: each process has its own directory.
 const apart = "a directory for each process"
 
 // local opens the center of a process on a host.
@@ -42,8 +42,8 @@ func (s store) local(breaking string) (*hostseq.Center, error) {
 type host struct {
 	*arena
 	dir    store
-	center *hostseq.Center // which lends nothing
-	steps  sync.Mutex      // held by who steps the clock, and where nobody may
+	center *hostseq.Center // lends nothing
+	steps  sync.Mutex      // held to step the clock, or to keep it from being stepped
 }
 
 // newLocal is a host without a center.
@@ -70,14 +70,14 @@ func newLocal(t *testing.T) *arena {
 		{"host's clock stepped back past what is allowed, and forward again", func(ctx context.Context, random *rand.Rand) error {
 			before := h.clock.off
 			h.step(func() time.Duration { return -maxBehind - 2*ttl - upTo(random, time.Minute) })
-			err := onEach(h.crew.choose(random, 4), h.crew.replace) // which is refused their worker ids
+			err := onEach(h.crew.choose(random, 4), h.crew.replace) // which do not get these worker ids
 			pause(ctx, ttl)
 			short(ctx, random)
 			h.step(func() time.Duration { return before - h.clock.off })
 			return err
 		}},
 		{"host restarted with its clock behind", func(_ context.Context, random *rand.Rand) error {
-			h.steps.Lock() // first: an administrator who has it waits for a process
+			h.steps.Lock() // lock first: an administrator who holds it waits for a process
 			defer h.steps.Unlock()
 			return h.crew.reboot(func() { h.clock.step(h.within(random)) })
 		}},
@@ -130,7 +130,8 @@ func (h *host) path(worker int64) string {
 	return filepath.Join(h.dir.Dir, fmt.Sprintf("%s.%d.slot", namespace, worker))
 }
 
-// lock locks the file of a slot. It returns nil where another has it, or there is none.
+// lock locks the file of a slot. It returns nil if another process has the lock or
+// there is no file.
 func (h *host) lock(worker int64) (*os.File, error) {
 	slot, err := os.OpenFile(h.path(worker), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -148,8 +149,8 @@ func (h *host) lock(worker int64) (*os.File, error) {
 	return nil, errors.Join(err, slot.Close())
 }
 
-// vacate kills processes and does something to as many slots, of which it has the locks
-// before others come to have them.
+// vacate kills processes and calls do on as many slots, holding their locks before
+// other processes can take them.
 func (h *host) vacate(random *rand.Rand, do func(slot *os.File) error) error {
 	some := h.crew.choose(random, 4)
 	err := onEach(some, func(s *seat) error { return s.kill() })
@@ -167,8 +168,8 @@ func (h *host) vacate(random *rand.Rand, do func(slot *os.File) error) error {
 	return errors.Join(err, onEach(some, h.crew.replace))
 }
 
-// damage writes what is no record: it cuts the file off, overwrites some of it, or adds
-// to it, which the next renewal does not repair.
+// damage corrupts a record: it truncates the file, overwrites part of it, or appends
+// to it. The next renewal does not repair the file.
 func damage(slot *os.File, random *rand.Rand) error {
 	info, err := slot.Stat()
 	if err != nil {
@@ -189,9 +190,9 @@ func damage(slot *os.File, random *rand.Rand) error {
 	return err
 }
 
-// openFiles bounds how many files a process may have.
+// openFiles limits the number of files that a process may have open.
 func openFiles(p *process, bound uint64) error {
-	if info, err := os.Stat(p.journal); err != nil || info.Size() == 0 { // it has hardly begun
+	if info, err := os.Stat(p.journal); err != nil || info.Size() == 0 { // hardly begun
 		return nil
 	}
 	var is unix.Rlimit
@@ -206,7 +207,7 @@ func openFiles(p *process, bound uint64) error {
 	return err
 }
 
-// tend is an administrator, who deletes files that are damaged until ctx ends.
+// tend plays an administrator who deletes damaged files until ctx ends.
 func (h *host) tend(ctx context.Context) error {
 	for ctx.Err() == nil {
 		for worker := range layout.Workers() {
@@ -220,8 +221,8 @@ func (h *host) tend(ctx context.Context) error {
 }
 
 // mend deletes the file of a slot if it is damaged, nobody holds it, and the clock has
-// passed all ids of its worker id. Until that has a record again, which nothing tells
-// from a host that is new, the clock must not be set back.
+// passed all ids of its worker id. The clock must not be set back until the worker id
+// has a record again, since without one it looks like that of a new host.
 func (h *host) mend(ctx context.Context, worker int64) error {
 	h.steps.Lock()
 	defer h.steps.Unlock()
@@ -233,7 +234,7 @@ func (h *host) mend(ctx context.Context, worker int64) error {
 		return err
 	}
 	defer slot.Close()
-	if token, err := h.token(ctx, worker); err != nil || token >= 0 { // it was given back meanwhile
+	if token, err := h.token(ctx, worker); err != nil || token >= 0 { // given back meanwhile
 		return err
 	}
 	last, err := h.crew.ceiling(worker)
@@ -253,7 +254,7 @@ func (h *host) mend(ctx context.Context, worker int64) error {
 }
 
 // token returns the token in the record of a worker id: 0 if it was never lent, -1 if
-// there is none that can be read.
+// there is no readable record.
 func (h *host) token(ctx context.Context, worker int64) (int64, error) {
 	slots, err := h.center.Slots(ctx, namespace)
 	for _, s := range slots {

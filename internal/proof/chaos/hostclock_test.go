@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shared returns the number in a file, whose changes all processes see at once.
+// shared returns the number in a file. All processes see its changes at once.
 func shared(name string) (*atomic.Int64, error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -28,8 +28,8 @@ func shared(name string) (*atomic.Int64, error) {
 	return (*atomic.Int64)(unsafe.Pointer(&b[0])), nil
 }
 
-// stepped is t by a clock that was set. As on any host its monotonic reading, which is
-// the second word, was not: Sub tells what has passed.
+// stepped is t by a clock that was set. As on any host, the monotonic reading (the
+// second word) was not: Sub returns the time that has passed.
 func stepped(t time.Time, off time.Duration) time.Time {
 	shown := t.Add(off)
 	(*[2]int64)(unsafe.Pointer(&shown))[1] = (*[2]int64)(unsafe.Pointer(&t))[1]

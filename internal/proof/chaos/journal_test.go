@@ -13,40 +13,40 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A journal is the file of one process: what it was lent and what it issued, in the
-// order in which that came about. An id counts as issued once it is in the file, a
-// grant is there before the process knows of it, and a last use before the center is
-// told. So whatever moment a process is killed at, the file is a true beginning.
+// A journal is the file in which one process notes, in order, what it was granted and
+// what it issued. An id counts as issued once it is in the file. A grant is noted
+// before the process learns of it, and a last use before the center learns of it. So
+// the file is correct at whatever moment the process is killed.
 type journal struct {
 	mu   sync.Mutex
 	file *os.File
 	err  error
 }
 
-// A record starts with its kind; lengths follow from that.
+// A record starts with its kind, which determines its length.
 type kind byte
 
 const (
-	runOf    kind = 'R' // ids that follow one another: first, count
+	runOf    kind = 'R' // consecutive ids: first, count
 	granted  kind = 'G' // a grant, or its renewal
-	returned kind = 'B' // about to give a grant back: its last use is in ceiling
-	called   kind = 'C' // a call to the center failed: outcome, in ceiling the end of a quarantine
+	returned kind = 'B' // about to give a grant back: ceiling is the last use
+	called   kind = 'C' // a call to the center failed: outcome; ceiling is the end of a quarantine
 	failed   kind = 'E' // callers got no ids: outcome, count
 	paused   kind = 'P' // the process had ids, then none for count milliseconds, and has some again
-	done     kind = 'D' // ended in good order
+	done     kind = 'D' // ended cleanly
 )
 
-// An outcome is why a call to the center or to the generator gave nothing.
+// An outcome is why a call to the center or to the generator failed.
 type outcome byte
 
 const (
 	full outcome = iota
 	quarantined
 	lost
-	refused // by a pin, a clock, the setup
-	behind  // the only slot that is not held was used up to a time that the host's clock has not passed
-	damaged // the only slot that is not held has no record
-	unknown // the center did not answer, or not well
+	refused // by a pin, a clock or the setup
+	behind  // the clock has not passed what was used of the only slot that is free
+	damaged // the only slot that is free has no record
+	unknown // no reply from the center, or another error
 	notStarted
 	expired
 	exhausted
@@ -59,7 +59,7 @@ var outcomeNames = [outcomes]string{
 	"not started", "lease expired", "sequence exhausted", "other",
 }
 
-// An entry is a record in memory. Which fields count depends on the kind.
+// An entry is a record in memory. The kind determines which fields are set.
 type entry struct {
 	kind           kind
 	first          int64 // id
@@ -68,7 +68,7 @@ type entry struct {
 	floor, ceiling int64
 	owner          [16]byte
 	outcome        outcome
-	at             int64 // when it was noted, Unix milliseconds of this host
+	at             int64 // Unix milliseconds of this host when it was noted
 }
 
 func openJournal(name string) (*journal, error) {
@@ -76,7 +76,7 @@ func openJournal(name string) (*journal, error) {
 	return &journal{file: file}, err
 }
 
-// write appends records by one call of the kernel.
+// write appends records with one system call.
 func (j *journal) write(records []byte) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -87,7 +87,7 @@ func (j *journal) write(records []byte) {
 
 func (j *journal) put(e entry) { j.write(e.append(nil)) }
 
-// lent notes what a process is lent, under ceiling.
+// lent notes a grant with the given ceiling.
 func (j *journal) lent(kind kind, g lease.Grant, ceiling int64) {
 	j.put(entry{
 		kind: kind, worker: g.Worker, token: g.Token, floor: g.Floor, ceiling: ceiling, owner: g.Owner,
@@ -121,7 +121,8 @@ func (e entry) append(b []byte) []byte {
 	return b
 }
 
-// readEntry reads the next record. io.ErrUnexpectedEOF is what a kill has cut off.
+// readEntry reads the next record. It returns io.ErrUnexpectedEOF for one that a kill
+// has cut off.
 func readEntry(in *bufio.Reader) (entry, error) {
 	k, err := in.ReadByte()
 	if err != nil {

@@ -27,17 +27,17 @@ func TestMain(m *testing.M) {
 	if o := os.Getenv(orderVariable); o != "" {
 		os.Exit(work(o))
 	}
-	redis.SetLogger(silence{}) // what clients log of servers that are away
+	redis.SetLogger(silence{}) // clients log about servers that are down
 	testserver.Main(m,
-		// A proxy whose connection was closed by a toxic may keep one that reads from it
+		// A proxy connection that a toxic closed may leave a reading goroutine behind
 		// (Shopify/toxiproxy: ToxicLink.read).
 		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).read"),
 		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"),
 	)
 }
 
-// silence is a logger.
+// silence is a logger that discards everything.
 type silence struct{}
 
-// Printf logs nothing.
+// Printf does nothing.
 func (silence) Printf(context.Context, string, ...any) {}

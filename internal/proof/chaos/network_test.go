@@ -13,10 +13,10 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// A network is the proxies between groups of processes and servers. Each group has a
-// proxy of its own before each server.
+// A network is the proxies between groups of processes and servers. Each group has its
+// own proxy for each server.
 type network struct {
-	groups []map[string]*toxiproxy.Proxy // by the server's address at the beginning
+	groups []map[string]*toxiproxy.Proxy // by the server's original address
 }
 
 func newNetwork(groups int, servers ...string) (*network, error) {
@@ -36,7 +36,7 @@ func newNetwork(groups int, servers ...string) (*network, error) {
 	return n, nil
 }
 
-// listen starts a proxy at a port that the kernel gives to nobody while it is cut.
+// listen starts a proxy on a port that the kernel gives to nobody while the proxy is cut.
 func listen(api *toxiproxy.ApiServer, upstream string) (*toxiproxy.Proxy, error) {
 	var err error
 	for range 100 {
@@ -49,7 +49,7 @@ func listen(api *toxiproxy.ApiServer, upstream string) (*toxiproxy.Proxy, error)
 	return nil, err
 }
 
-// routes leads from the servers to the proxies of a group.
+// routes maps servers to the proxies of a group.
 func (n *network) routes(group int) map[string]string {
 	routes := map[string]string{}
 	for addr, p := range n.groups[group] {
@@ -58,7 +58,7 @@ func (n *network) routes(group int) map[string]string {
 	return routes
 }
 
-// lead makes what led to a server lead to another.
+// lead redirects what led to one server to another.
 func (n *network) lead(from, to string) (err error) {
 	for _, proxies := range n.groups {
 		p := proxies[from]
@@ -75,7 +75,7 @@ func (n *network) close() {
 	}
 }
 
-// some returns the proxies of some groups, at times of all.
+// some returns the proxies of some groups, and at times of all.
 func (n *network) some(random *rand.Rand) (some []*toxiproxy.Proxy) {
 	first, count := random.IntN(len(n.groups)), 1+random.IntN(len(n.groups))
 	for i := range count {
@@ -86,8 +86,8 @@ func (n *network) some(random *rand.Rand) (some []*toxiproxy.Proxy) {
 	return some
 }
 
-// faults are those of a network. Those that leave connections open last long enough
-// that calls end by their deadlines.
+// faults are the faults of a network. Those that leave connections open last long
+// enough for calls to reach their deadlines.
 func (n *network) faults() []fault {
 	if n.groups == nil {
 		return nil
@@ -159,7 +159,7 @@ func cure(p *toxiproxy.Proxy, kind string, streams []string) (err error) {
 	return err
 }
 
-// onEach does f to all, and joins the errors.
+// onEach calls f for each element and joins the errors.
 func onEach[T any](all []T, f func(T) error) (err error) {
 	for _, one := range all {
 		err = errors.Join(err, f(one))

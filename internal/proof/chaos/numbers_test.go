@@ -29,10 +29,10 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// A stream is where the numbers of a process come from.
+// A stream is a source of numbers for a process.
 type stream string
 
-// The streams. Those that are strict rise across processes.
+// The streams. Numbers of a strict stream rise across processes.
 const (
 	sequence       stream = "redis-sequence"
 	strictSequence stream = "redis-sequence, strict"
@@ -41,18 +41,18 @@ const (
 	dispenser      stream = "dispenser"
 	past           stream = "ids for times past"
 
-	careless stream = "segments that are read, then written" // breaks
+	careless stream = "segments that are read, then written" // broken on purpose
 )
 
-// streams are those of the seats, in turn.
+// streams are assigned to the seats in turn.
 var streams = []stream{sequence, strictSequence, segments, dispenser, strictSegments, dispenser, past}
 
 func (s stream) strict() bool { return s == strictSequence || s == strictSegments || s == dispenser }
 
-// ordered tells whether numbers of s rise across processes, within a span.
+// ordered reports whether the numbers of s rise across processes, within a span.
 func (s stream) ordered() bool { return s.strict() || s == careless || s == past }
 
-// span returns where in s a number rises: anywhere, or in its second.
+// span returns the part of s in which a number rises: all of s, or its second.
 func (s stream) span(number int64) int64 {
 	if s == past {
 		return number / (reserved * layout.PerTick())
@@ -65,7 +65,7 @@ type source interface {
 	NextIDs(ctx context.Context, dst []int64) error
 }
 
-// sequenceConfig has the skew of the clock's faults.
+// sequenceConfig has the skew that the clock faults use.
 func sequenceConfig(s stream) counter.Config {
 	c := counter.Config{Namespace: namespace, Layout: layout, MaxAhead: 500 * time.Millisecond, Skew: skew}
 	if s.strict() {
@@ -74,7 +74,7 @@ func sequenceConfig(s stream) counter.Config {
 	return c
 }
 
-// numbersOf opens a stream, and says how to close it.
+// numbersOf opens a stream and returns a function that closes it.
 func numbersOf(ctx context.Context, o order) (src source, end func(), err error) {
 	var ends []func()
 	end = func() {
@@ -152,19 +152,19 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 	return issuer, end, nil
 }
 
-// reserved are the worker ids for times past.
+// reserved is the number of worker ids for times past.
 const reserved = 2
 
-// pastIDs gives the numbers of ids for times past: which one of its second an id is, after
-// all those of seconds before.
+// pastIDs numbers ids for times past: the position of an id in its second, after all
+// ids of earlier seconds.
 type pastIDs struct {
 	*history.Issuer
 	random *rand.Rand
 }
 
 // NextIDs makes ids for a time in one of four seconds, which are the same in all
-// processes, and others so slowly that they need all reserved worker ids. Ids for
-// another time, or of live worker ids, end the process.
+// processes. They advance so slowly that their ids need all reserved worker ids. An id
+// for another time, or with a live worker id, ends the process.
 func (p pastIDs) NextIDs(ctx context.Context, dst []int64) error {
 	second := monotonic()/int64(3*time.Second) + p.random.Int64N(4)
 	at := layout.TickTime(second*1000 + p.random.Int64N(1000))
@@ -179,11 +179,11 @@ func (p pastIDs) NextIDs(ctx context.Context, dst []int64) error {
 		}
 		dst[i] = second*p.PerSpan() + nth*layout.PerTick() + parts.Sequence
 	}
-	slices.Sort(dst) // numbers go down through the worker ids
+	slices.Sort(dst) // numbers fall as worker ids rise
 	return nil
 }
 
-// issueNumbers is main of a process with a stream.
+// issueNumbers is the main function of a process with a stream.
 func issueNumbers(o order, commands io.Reader) error {
 	file, err := os.OpenFile(o.Journal, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -225,9 +225,9 @@ func issueNumbers(o order, commands io.Reader) error {
 	return errors.Join(w.err, file.Close())
 }
 
-// A numberWriter keeps the journal of a stream: records of four numbers, which are when
-// a run was asked for and when it was there, its first number and how many they are;
-// none says that a call failed.
+// A numberWriter keeps the journal of a stream. A record has four numbers: when a run
+// was requested, when it arrived, its first number, and its length. Length 0 means
+// that the call failed.
 type numberWriter struct {
 	file   *os.File
 	random *rand.Rand
@@ -262,7 +262,7 @@ func (w *numberWriter) note(asked, there int64, numbers []int64) {
 	w.issued += int64(len(numbers))
 }
 
-// issue issues numbers as long as ctx.
+// issue issues numbers until ctx ends.
 func (w *numberWriter) issue(ctx context.Context, src source, s stream, hurry *atomic.Bool) {
 	most := 2000
 	if s.strict() {
@@ -285,7 +285,7 @@ func (w *numberWriter) issue(ctx context.Context, src source, s stream, hurry *a
 				r.Worker = 0
 			}
 			if json.NewEncoder(os.Stdout).Encode(r) != nil {
-				os.Exit(2) // the tests have gone
+				os.Exit(2) // the tests have ended
 			}
 			w.told = time.Now()
 		}
@@ -295,12 +295,12 @@ func (w *numberWriter) issue(ctx context.Context, src source, s stream, hurry *a
 	}
 }
 
-// monotonic is a clock in nanoseconds that all processes of this machine share and that
-// nobody sets.
+// monotonic returns the nanoseconds of a clock that all processes of this machine
+// share and that nobody sets.
 func monotonic() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
-		panic(err) // there is always one
+		panic(err) // this clock always exists
 	}
 	return t.Nano()
 }
@@ -339,7 +339,7 @@ func newNumbers(t *testing.T) *arena {
 		}
 		return client.Close()
 	}
-	a.faults = slices.DeleteFunc(a.faults, func(f fault) bool { // of leases
+	a.faults = slices.DeleteFunc(a.faults, func(f fault) bool { // that concern leases
 		return f.name == "keys deleted" || f.name == "records of workers deleted"
 	})
 	d := &database{arena: a, server: server, driver: "pgx"}

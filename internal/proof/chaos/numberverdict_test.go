@@ -17,7 +17,7 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// A numberRun is numbers that follow one another, as one process had them.
+// A numberRun is consecutive numbers that one process got.
 type numberRun struct {
 	asked, there int64
 	first, count int64
@@ -26,11 +26,11 @@ type numberRun struct {
 
 func (r numberRun) last() int64 { return r.first + r.count - 1 }
 
-// readNumbers reads a journal of numbers; what a kill has cut off is left out. The
-// runs are in the order in which they were issued.
+// readNumbers reads a journal of numbers, without what a kill has cut off. The runs
+// are in the order in which they were issued.
 func readNumbers(name string) (runs []numberRun, failed int64, err error) {
 	raw, err := os.ReadFile(name)
-	if errors.Is(err, os.ErrNotExist) { // killed before it had begun
+	if errors.Is(err, os.ErrNotExist) { // killed before it began
 		return nil, 0, nil
 	}
 	for ; len(raw) >= numberRecord; raw = raw[numberRecord:] {
@@ -47,7 +47,7 @@ func readNumbers(name string) (runs []numberRun, failed int64, err error) {
 	return runs, failed, err
 }
 
-// judgeNumbers looks at all streams, each by itself.
+// judgeNumbers checks each stream by itself.
 func judgeNumbers(processes []*process) (*verdict, error) {
 	v := &verdict{processes: len(processes), streams: map[stream]int64{}}
 	journals := map[stream][]string{}
@@ -73,7 +73,7 @@ func judgeNumbers(processes []*process) (*verdict, error) {
 	return v, nil
 }
 
-// rise looks for runs of one process that do not rise.
+// rise finds runs of one process that do not rise.
 func (v *verdict) rise(s stream, runs []numberRun) {
 	before := map[int64]numberRun{} // by span
 	for _, r := range runs {
@@ -85,7 +85,7 @@ func (v *verdict) rise(s stream, runs []numberRun) {
 	}
 }
 
-// count looks for numbers in two runs.
+// count finds numbers that are in two runs.
 func (v *verdict) count(s stream, all []numberRun) {
 	slices.SortFunc(all, func(a, b numberRun) int { return cmp.Compare(a.first, b.first) })
 	end := numberRun{}
@@ -103,8 +103,8 @@ func (v *verdict) count(s stream, all []numberRun) {
 	}
 }
 
-// inOrder looks for runs below what had been returned, to whatever process, before they
-// were asked for. All processes have the clock of one machine.
+// inOrder finds runs below a number that had been returned, to any process, before the
+// run was requested. All processes use the clock of one machine.
 func (v *verdict) inOrder(s stream, all []numberRun) {
 	asked, there := slices.Clone(all), slices.Clone(all)
 	slices.SortFunc(asked, func(a, b numberRun) int { return cmp.Compare(a.asked, b.asked) })
@@ -124,7 +124,7 @@ func (v *verdict) inOrder(s stream, all []numberRun) {
 	}
 }
 
-// TestJudgeNumbers: each fault is found, and only those.
+// TestJudgeNumbers checks that each fault is found, and nothing else.
 func TestJudgeNumbers(t *testing.T) {
 	t.Parallel()
 	type found struct{ ids, duplicates, falling, disordered int64 }
@@ -136,7 +136,7 @@ func TestJudgeNumbers(t *testing.T) {
 	}{
 		"sound": {strictSegments, [][]numberRun{
 			{{asked: 1, there: 2, first: 1, count: 3}, {asked: 5, there: 6, first: 7, count: 2}},
-			{{asked: 2, there: 4, first: 4, count: 3}}, // together with others
+			{{asked: 2, there: 4, first: 4, count: 3}}, // at the same time as others
 		}, found{ids: 8}},
 		"together": {strictSegments, [][]numberRun{
 			{{asked: 1, there: 9, first: 1, count: 1}}, {{asked: 2, there: 3, first: 2, count: 1}},
@@ -189,7 +189,8 @@ func TestJudgeNumbers(t *testing.T) {
 	}
 }
 
-// readThenWrite reserves as many programs do: one statement reads, another writes.
+// readThenWrite reserves as many programs do: it reads with one statement and writes
+// with another.
 type readThenWrite struct {
 	segment.Store
 	exec func(context.Context, string, ...any) (sql.Result, error)
@@ -199,7 +200,7 @@ type readThenWrite struct {
 func (s readThenWrite) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
 	var last int64
 	if err := s.row(ctx, "SELECT max_id FROM snowlease_segment WHERE name = $1", r.Name).Scan(&last); err != nil {
-		return s.Store.Reserve(ctx, r) // which makes table and name
+		return s.Store.Reserve(ctx, r) // creates the table and the name
 	}
 	last = max(last, r.Above)
 	if _, err := s.exec(ctx, "UPDATE snowlease_segment SET max_id = $1 WHERE name = $2", last+r.N, r.Name); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// durable are the arguments of a Redis that loses nothing it has acknowledged.
+// durable are the arguments of a Redis that loses nothing that it has acknowledged.
 var durable = []string{"--appendonly", "yes", "--appendfsync", "always"}
 
 func keys() (names []string) {
@@ -31,14 +31,14 @@ func on(s *testserver.Server, f func(*redis.Client) error) error {
 	return errors.Join(f(c), c.Close())
 }
 
-// newSingle is one Redis that keeps its data, and a replica that takes over.
+// newSingle is a Redis that keeps its data, and a replica that takes over.
 func newSingle(t *testing.T) *arena { return newRedisPair(t, farBack) }
 
-// newRedisPair has a clock that is stepped back by up to some time.
+// newRedisPair is such a pair whose clock steps back by at most back.
 func newRedisPair(t *testing.T, back time.Duration) *arena {
 	primary := testserver.NewRedis(t, durable...)
 	replica := testserver.NewRedisReplica(t, primary, durable...)
-	at := primary.Addr() // what processes call the primary, whoever it is
+	at := primary.Addr() // the processes' address for the primary, whichever server it is
 	n, err := newNetwork(groups, at)
 	require.NoError(t, err)
 	a := &arena{
@@ -105,7 +105,7 @@ func newRedisPair(t *testing.T, back time.Duration) *arena {
 	return a
 }
 
-// redisFaults are what can happen to any Redis.
+// redisFaults are faults of any Redis.
 func (a *arena) redisFaults(primary func() *testserver.Server, forward, back time.Duration) []fault {
 	do := func(name string, f func(context.Context, *rand.Rand, *redis.Client) error) fault {
 		return fault{name, func(ctx context.Context, random *rand.Rand) error {
@@ -142,7 +142,7 @@ func (a *arena) redisFaults(primary func() *testserver.Server, forward, back tim
 	)
 }
 
-// evict keeps the memory full for a while, and until keys of the namespace had to go.
+// evict keeps the memory full for a while, and until keys of the namespace were evicted.
 func evict(ctx context.Context, c *redis.Client) error {
 	set := func(key, value string) error { return c.ConfigSet(ctx, key, value).Err() }
 	if err := errors.Join(set("maxmemory-policy", "allkeys-lru"), set("maxmemory", "1")); err != nil {
@@ -159,7 +159,7 @@ func evict(ctx context.Context, c *redis.Client) error {
 	}
 }
 
-// noticed returns when the center has looked at its records, so that it knows of a loss.
+// noticed returns once the center has checked its records, so that it has noticed any loss.
 func (a *arena) noticed(ctx context.Context) error {
 	if a.noticedBy != nil {
 		return a.noticedBy(ctx)
@@ -169,7 +169,7 @@ func (a *arena) noticed(ctx context.Context) error {
 		return err
 	}
 	g := lease.Grant{Request: request()}
-	g.Owner = lease.NewOwner() // nobody's
+	g.Owner = lease.NewOwner() // an owner without a lease
 	for {
 		_, err = c.Renew(ctx, g)
 		if errors.Is(err, lease.ErrLost) || errors.As(err, new(*lease.QuarantineError)) {
@@ -183,12 +183,11 @@ func (a *arena) noticed(ctx context.Context) error {
 }
 
 // newSentinel is a master with two replicas, and sentinels that replace it. It keeps
-// no data: who comes back has those of the new master.
+// no data: a server that returns takes the data of the new master.
 func newSentinel(t *testing.T) *arena {
 	s := testserver.NewSentinels(t)
 	for _, one := range s.Sentinels {
-		// A master that lives must not be taken for dead on a busy machine: there would
-		// be two.
+		// A live master must not be declared down on a busy machine, or there would be two.
 		require.NoError(t, on(one, func(c *redis.Client) error {
 			return c.Do(t.Context(), "SENTINEL", "SET", mainName, "down-after-milliseconds", patience.Milliseconds()).Err()
 		}))
@@ -197,7 +196,7 @@ func newSentinel(t *testing.T) *arena {
 		"master killed, sentinels promote a replica")
 }
 
-// newCluster is three masters with a replica each, which replaces it.
+// newCluster is three masters, each with a replica that can replace it.
 func newCluster(t *testing.T) *arena {
 	c := testserver.NewCluster(t, "--cluster-node-timeout", fmt.Sprint(patience.Milliseconds()))
 	master := func() *testserver.Server { return c.Master(keys()[0]) }
@@ -215,10 +214,10 @@ func newCluster(t *testing.T) *arena {
 	return a
 }
 
-// patience is how long a master must be away to be replaced.
+// patience is how long a master must be down to be replaced.
 const patience = 4 * time.Second
 
-// newFailover is an arena whose servers choose their master by themselves.
+// newFailover is an arena whose servers elect their master.
 func newFailover(t *testing.T, share int, all []string, s store, servers []*testserver.Server, master func() *testserver.Server, failover string) *arena {
 	n, err := newNetwork(groups, all...)
 	require.NoError(t, err)
@@ -231,8 +230,7 @@ func newFailover(t *testing.T, share int, all []string, s store, servers []*test
 		},
 		clock: &clock{servers: func() []*testserver.Server { return servers }},
 	}
-	// Servers take a step of their clock by more than their patience for a master that is
-	// away.
+	// Servers take a clock step longer than their patience for a master that is down.
 	a.faults = append(a.redisFaults(master, patience/2, farBack), fault{failover, func(ctx context.Context, random *rand.Rand) error {
 		a.clock.ready(ctx)
 		old := master()
@@ -251,7 +249,7 @@ func newFailover(t *testing.T, share int, all []string, s store, servers []*test
 	return a
 }
 
-// following returns when all servers but masters have the data of theirs.
+// following returns when all servers but the masters have the data of their master.
 func following(ctx context.Context, servers []*testserver.Server) error {
 	return onEach(servers, func(s *testserver.Server) error {
 		return on(s, func(c *redis.Client) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// results are what the stages of a run came to.
+// results are the outcome of the stages of a run.
 type results struct {
 	t      *testing.T
 	seed   uint64
@@ -35,7 +35,7 @@ func (r *results) add(s *stage, v *verdict) {
 	s.Logf("%s", table([]*stage{s}, []*verdict{v}))
 }
 
-// write writes the report, if one was asked for.
+// write writes the report, if the flags ask for one.
 func (r *results) write() {
 	r.t.Helper()
 	if *reportTo == "" || len(r.stages) == 0 {
@@ -150,7 +150,7 @@ func total(all []*verdict, of func(*verdict) int64) (n int64) {
 	return n
 }
 
-// grouped writes a number with commas.
+// grouped formats a number with commas.
 func grouped(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

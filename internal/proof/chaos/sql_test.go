@@ -18,14 +18,14 @@ import (
 	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
-// A database is a SQL server under an arena.
+// A database is an arena on a SQL server.
 type database struct {
 	*arena
 	server *testserver.Server
 	driver string // of database/sql
 }
 
-// exec runs statements on the server as its administrator, each by itself.
+// exec runs statements on the server as its administrator, one at a time.
 func (d *database) exec(ctx context.Context, statements ...string) error {
 	db, err := sql.Open(d.driver, d.server.DSN())
 	if err != nil {
@@ -40,8 +40,8 @@ func (d *database) exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// newDatabase is an arena on a server. dsn is how processes reach it, with the
-// server's address in it.
+// newDatabase is an arena on a server. dsn is what processes use, with the server's
+// address in it.
 func newDatabase(t *testing.T, kind, driver, dsn string, server *testserver.Server, servers func() []*testserver.Server) *database {
 	at := server.Addr()
 	n, err := newNetwork(groups, at)
@@ -60,7 +60,7 @@ func newDatabase(t *testing.T, kind, driver, dsn string, server *testserver.Serv
 	return d
 }
 
-// sqlFaults are what can happen to any database.
+// sqlFaults are faults of any database.
 func (d *database) sqlFaults(readOnly, readWrite []string) []fault {
 	remove := func(name string, statements func(*rand.Rand) []string) fault {
 		return fault{name, func(ctx context.Context, random *rand.Rand) error {
@@ -107,7 +107,7 @@ func newMariaDB(t *testing.T) *arena {
 	primary := testserver.NewMySQLPrimary(t)
 	replica := testserver.NewMySQLReplica(t, primary)
 	at := primary.Addr()
-	// Who may do everything is not kept from writing by read_only.
+	// read_only does not stop an account with all privileges.
 	dsn := fmt.Sprintf("app:app@tcp(%s)/test?parseTime=true&timeout=2s", at)
 	d := newDatabase(t, mariadb, "mysql", dsn, primary, func() []*testserver.Server { return []*testserver.Server{primary, replica} })
 	require.NoError(t, d.exec(t.Context(), "CREATE USER app@'127.0.0.1' IDENTIFIED BY 'app'", "GRANT ALL ON test.* TO app@'127.0.0.1'"))
@@ -116,7 +116,8 @@ func newMariaDB(t *testing.T) *arena {
 		fault{"replica promoted whose link was cut", func(ctx context.Context, random *rand.Rand) error {
 			if dead {
 				replica.Wipe()
-				// Not of the former primary, which would not take back what it has had.
+				// A new server: the former primary would skip the transactions that it
+				// wrote itself.
 				replica = testserver.NewMySQLReplica(t, primary)
 				replica.ShiftClock(d.clock.off)
 			}
@@ -144,7 +145,7 @@ func newMariaDB(t *testing.T) *arena {
 	return d.arena
 }
 
-// newPostgres is one PostgreSQL.
+// newPostgres is a single PostgreSQL.
 func newPostgres(t *testing.T) *arena {
 	server := testserver.NewPostgres(t, "-c", "restore_command=/bin/false", "-c", "recovery_target_timeline=current", "-c", "hot_standby=on")
 	d := newDatabase(t, postgre, "pgx", server.DSN()+" connect_timeout=2", server, func() []*testserver.Server { return []*testserver.Server{server} })

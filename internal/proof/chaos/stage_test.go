@@ -20,28 +20,28 @@ import (
 	"github.com/snowlease/snowlease/lease/keeper"
 )
 
-// A short lease: what takes minutes in production takes seconds here.
+// With a short lease, what takes minutes in production takes seconds.
 const (
 	ttl       = 2 * time.Second
 	skew      = 500 * time.Millisecond
 	namespace = "chaos"
-	groups    = 6 // of processes, each with proxies of its own
+	groups    = 6 // of processes, each with its own proxies
 	limit     = 2 * time.Minute
 )
 
-// An arena is a center on real servers, with what can happen to them.
+// An arena is a center on real servers, with the faults that can happen to them.
 type arena struct {
 	*network
 	store  func(group int) store // as a group of processes reaches it
-	direct func() store          // not through a proxy
+	direct func() store          // without a proxy
 	clock  *clock
 	faults []fault
-	share  int       // of the time of its engine, in percent
-	crew   *crew     // that works here
-	back   time.Time // when the servers answer again, where a fault goes on; else zero
+	share  int       // of its engine's time, in percent
+	crew   *crew     // the crew that works here
+	back   time.Time // when the servers answer again, if a fault outlasts that; else zero
 
-	noticedBy func(context.Context) error // that a loss has been; nil: by the center
-	tend      func(context.Context) error // what is done to it all the time; nil: nothing
+	noticedBy func(context.Context) error // waits until a loss has been noticed; nil: asks the center
+	tend      func(context.Context) error // runs all the time; nil: nothing does
 	behind    func(group int) store       // the database of streams; nil: no streams, but ids under a lease
 }
 
@@ -56,24 +56,24 @@ type stage struct {
 	size   int      // of the crew
 	only   []string // faults; empty: all
 	seed   uint64
-	took   time.Duration // that faults were made
+	took   time.Duration // duration of the faults
 
 	mu     sync.Mutex
 	events []event             // what was done to the servers
-	counts map[string]int      // faults that are over
-	doing  map[string]struct{} // faults that are not
+	counts map[string]int      // faults that have ended
+	doing  map[string]struct{} // faults that have not
 }
 
-// An event is when something begins to be done to the servers, or they answer again.
+// An event is the start of a fault of the servers, or the moment when they answer again.
 type event struct {
 	at    time.Time
 	lossy bool // they answer again, and may have lost data
 }
 
-// lossy are the faults after which grants may have been forgotten.
+// lossy matches the faults after which grants may have been forgotten.
 var lossy = regexp.MustCompile(`FLUSHALL|deleted|evicted|without its data|promote|takes over|another master|failed back|fell back|writer|all `)
 
-// newStage takes the settings of the command line, and random choices of its own.
+// newStage takes its settings from the command line, and has its own random choices.
 func newStage(t *testing.T, a *arena, name string, seed uint64) *stage {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s", seed, name)
@@ -84,7 +84,7 @@ func newStage(t *testing.T, a *arena, name string, seed uint64) *stage {
 	}
 }
 
-// request is what processes ask for.
+// request is the request of all processes.
 func request() lease.Request {
 	r := keeper.NewRequest(namespace, layout)
 	r.TTL, r.MaxTTL, r.Skew = ttl, ttl, skew
@@ -93,9 +93,9 @@ func request() lease.Request {
 
 func (s *stage) random(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(s.seed, stream)) }
 
-// run makes faults while processes issue ids, then lets the pool recover, ends the
-// processes and judges. Where they break the protocol it goes on until that shows, for a
-// while.
+// run plays faults while processes issue ids. Then it lets the pool recover, ends the
+// processes and judges. If the processes break the protocol, it continues until that
+// shows, for a limited time.
 func (s *stage) run() *verdict {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), s.length+3*limit)
@@ -145,7 +145,7 @@ func (s *stage) run() *verdict {
 	return s.judge()
 }
 
-// pool is how many processes can hold a worker id.
+// pool returns how many processes can hold a worker id.
 func (s *stage) pool() int {
 	if s.behind != nil {
 		return s.size
@@ -153,8 +153,8 @@ func (s *stage) pool() int {
 	return min(s.size, int(s.order.Request.Last+1))
 }
 
-// uproar makes faults of all kinds at once: those of processes, of the network, and, in
-// this goroutine, of servers.
+// uproar plays all faults at once: those of processes, of the network and, in this
+// goroutine, of servers.
 func (s *stage) uproar(ctx context.Context, round uint64) {
 	s.Helper()
 	began := time.Now()
@@ -187,15 +187,15 @@ func (s *stage) uproar(ctx context.Context, round uint64) {
 	all.begin(func() error { return begin(1, uproar{faults: s.network.faults(), make: s.make}) })
 	servers := uproar{faults: s.arena.faults, rest: 2 * ttl, make: s.harm}
 	switch {
-	case s.clock.host != nil: // there are no quarantines
+	case s.clock.host != nil: // no quarantines
 		servers.rest = 0
-	case *losses > 1: // half of what comes at random loses data
+	case *losses > 1: // half of the random faults lose data
 		servers.rest, servers.many = 0, *losses/2
 	}
 	require.NoError(s, errors.Join(begin(2, servers), all.end()))
 }
 
-// harm makes a fault of the servers.
+// harm plays a fault of the servers.
 func (s *stage) harm(ctx context.Context, f fault, random *rand.Rand) error {
 	s.events = append(s.events, event{at: time.Now()})
 	s.back = time.Time{}
@@ -207,8 +207,8 @@ func (s *stage) harm(ctx context.Context, f fault, random *rand.Rand) error {
 	return err
 }
 
-// waits returns how long it took after each loss until a range was lent, where nothing
-// else was done to the servers meanwhile.
+// waits returns the time from each loss to the next grant, where nothing else was done
+// to the servers meanwhile.
 func (s *stage) waits(fresh []int64) (waits []time.Duration) {
 	slices.Sort(fresh)
 	for i, e := range s.events {
@@ -225,7 +225,7 @@ func (s *stage) waits(fresh []int64) (waits []time.Duration) {
 	return waits
 }
 
-// make makes a fault and counts it.
+// make plays a fault and counts it.
 func (s *stage) make(ctx context.Context, f fault, random *rand.Rand) error {
 	s.mu.Lock()
 	s.doing[f.name] = struct{}{}
@@ -241,7 +241,7 @@ func (s *stage) make(ctx context.Context, f fault, random *rand.Rand) error {
 	return nil
 }
 
-// open makes the namespace.
+// open creates the namespace.
 func (s *stage) open(ctx context.Context) {
 	s.Helper()
 	c, closer, err := s.direct().center("")

@@ -24,11 +24,11 @@ import (
 // A store says how a process reaches the center.
 type store struct {
 	Kind  string   // single, sentinel, cluster, mysql, postgres, host
-	Addrs []string // Redis: of the server, the sentinels, the nodes
+	Addrs []string // Redis: the server, the sentinels or the nodes
 	DSN   string   // SQL
-	// Routes lead from the address of a node of a Redis to a proxy before it.
+	// Routes maps the address of a Redis node to the proxy for it.
 	Routes map[string]string
-	Dir    string // of the slots of a host; its clock is beside it
+	Dir    string // the slots of a host; the file of its clock is beside it
 }
 
 // The kinds of stores.
@@ -41,7 +41,7 @@ const (
 	oneHost  = "host"
 )
 
-const mainName = "main" // what sentinels call the master
+const mainName = "main" // the sentinels' name for the master
 
 // redis opens a client.
 func (s store) redis() redis.UniversalClient {
@@ -62,7 +62,7 @@ func (s store) redis() redis.UniversalClient {
 	return redis.NewClient(&redis.Options{Addr: s.Addrs[0], Dialer: dial, ContextTimeoutEnabled: true})
 }
 
-// gorm opens a database. It connects.
+// gorm opens a database and connects to it.
 func (s store) gorm() (*gorm.DB, error) {
 	dialect := mysql.Open
 	if s.Kind == postgre {
@@ -73,8 +73,7 @@ func (s store) gorm() (*gorm.DB, error) {
 
 func (s store) sql() bool { return s.Kind == mariadb || s.Kind == postgre }
 
-// center opens what lends worker ids from the store, by a scheme of package controls if
-// one is named.
+// center opens the center on the store. A scheme, if named, selects one of package controls.
 func (s store) center(scheme string) (lease.Center, io.Closer, error) {
 	if s.Kind == oneHost {
 		c, err := s.local(scheme)
@@ -100,7 +99,7 @@ func (s store) center(scheme string) (lease.Center, io.Closer, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	pool.SetMaxIdleConns(0) // a server has room for some hundred connections
+	pool.SetMaxIdleConns(0) // a server accepts a few hundred connections
 	if other >= 0 {
 		return controls.Schemes()[other].New(controls.Backend{DB: db}, nil), pool, nil
 	}
@@ -111,7 +110,7 @@ func (s store) center(scheme string) (lease.Center, io.Closer, error) {
 	return c, closers{c, pool}, nil
 }
 
-// closers are closed in their order.
+// closers are closed in order.
 type closers []io.Closer
 
 // Close closes all of them.
@@ -122,7 +121,7 @@ func (cs closers) Close() (err error) {
 	return err
 }
 
-// observed is a center whose answers are in the journal before anybody acts on them.
+// observed is a center whose replies are in the journal before the process acts on them.
 type observed struct {
 	lease.Center
 	*journal
@@ -143,7 +142,7 @@ func (o observed) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error)
 func (o observed) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	o.lent(returned, g, lastUsed)
 	err := o.Center.Release(ctx, g, lastUsed)
-	if err != nil && !errors.Is(err, lease.ErrLost) { // given back late: no loss
+	if err != nil && !errors.Is(err, lease.ErrLost) { // given back late; not a loss
 		o.put(entry{kind: called, outcome: unknown})
 	}
 	return err
@@ -173,20 +172,20 @@ func (o observed) note(g lease.Grant, err error) {
 	o.put(e)
 }
 
-// Ways to break the protocol, to show that the checks notice.
+// Ways to break the protocol, which the checks must detect.
 const (
-	forgetLastUse = "last use forgotten" // the center is told that no id was used
-	ignoreCeiling = "ceiling ignored"    // the process goes on past its ceiling, and after a loss
+	forgetLastUse = "last use forgotten" // the center learns that no id was used
+	ignoreCeiling = "ceiling ignored"    // the process continues past its ceiling and after a loss
 )
 
-// forgetful tells the center behind it that no id was used.
+// forgetful reports to the center behind it that no id was used.
 type forgetful struct{ lease.Center }
 
 func (f forgetful) Release(ctx context.Context, g lease.Grant, _ int64) error {
 	return f.Center.Release(ctx, g, g.Floor)
 }
 
-// boundless gives grants without a ceiling, and never tells of a loss.
+// boundless returns grants without a ceiling, and never reports a loss.
 type boundless struct{ lease.Center }
 
 func (b boundless) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
@@ -205,7 +204,7 @@ func (b boundless) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error
 	return unbound(renewed, g), err
 }
 
-// decade is far above all that a run lasts, in milliseconds.
+// decade, in milliseconds, is far longer than any run.
 const decade = int64(10 * 365 * 24 * time.Hour / time.Millisecond)
 
 func unbound(g, before lease.Grant) lease.Grant {
@@ -213,8 +212,8 @@ func unbound(g, before lease.Grant) lease.Grant {
 	return g
 }
 
-// observe keeps a journal of a center, which a process may use wrongly. Grants are
-// observed as they truly are.
+// observe keeps a journal of a center that the process may misuse. The journal has the
+// true grants.
 func observe(c lease.Center, j *journal, breaking string) lease.Center {
 	switch breaking {
 	case forgetLastUse:

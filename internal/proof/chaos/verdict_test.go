@@ -19,27 +19,27 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A verdict is what the journals of a run say.
+// A verdict is the result of the journals of a run.
 type verdict struct {
 	processes       int
-	finished        int // in good order
+	finished        int // cleanly
 	ids, runs       int64
 	grants          int
 	renewals        int
 	givenBack       int
-	calls, failures [outcomes]int64 // calls to the center that gave nothing; callers without an id
-	quarantines     map[int64]bool  // by their ends
+	calls, failures [outcomes]int64 // failed calls to the center; callers without an id
+	quarantines     map[int64]bool  // by their end
 	streams         map[stream]int64
 	fresh           []int64         // when ranges were lent, Unix milliseconds of this host
-	waits           []time.Duration // from a loss until then
-	paused          time.Duration   // the longest time without ids of a process that had some
+	waits           []time.Duration // from a loss to the next grant
+	paused          time.Duration   // the longest time that a process which had ids was without
 
-	// Faults. The first few are described.
-	duplicates int64 // ids that were issued before
-	outside    int64 // ids outside of what their process had been lent
+	// Violations. The first few are described.
+	duplicates int64 // ids issued more than once
+	outside    int64 // ids outside the grants of their process
 	falling    int64 // runs that did not rise within a process
-	shared     int64 // grants that have a millisecond in common with another of their worker
-	disordered int64 // runs of a strict stream below what had been returned before they were asked for
+	shared     int64 // grants that share a millisecond of a worker id
+	disordered int64 // runs of a strict stream below a number that was returned before they were requested
 	described  []string
 }
 
@@ -51,11 +51,11 @@ func (v *verdict) describe(format string, args ...any) {
 	}
 }
 
-// A loan is a grant with its renewals, as one process told of it.
+// A loan is a grant with its renewals, as one process noted it.
 type loan struct {
-	entry         // the range as it was at last
+	entry         // the range after the last renewal
 	used    int64 // the latest millisecond in an id; 0: none
-	back    bool  // it was given back: ceiling is the last use
+	back    bool  // given back: ceiling is the last use
 	process string
 }
 
@@ -63,19 +63,19 @@ func (l *loan) String() string {
 	return fmt.Sprintf("worker %d (%d, %d] token %d of %s", l.worker, l.floor, l.ceiling, l.token, l.process)
 }
 
-// A reading is a journal that is being read.
+// A reading is a journal in the course of being read.
 type reading struct {
 	*verdict
 	name  string
 	file  io.ReadCloser
 	in    *bufio.Reader
-	run   entry // the run read last
+	run   entry // the last run read
 	loans []*loan
 	end   bool // nothing may follow
 }
 
-// judge reads all journals at once, run by run in the order of ids, so that what is in
-// memory does not grow with the number of ids. Each journal rises by itself.
+// judge reads all journals at once, run by run in the order of ids, so memory does not
+// grow with the number of ids. Each journal rises by itself.
 func judge(journals []string) (*verdict, error) {
 	v := &verdict{processes: len(journals), quarantines: map[int64]bool{}}
 	var (
@@ -97,7 +97,7 @@ func judge(journals []string) (*verdict, error) {
 	}
 	for _, name := range journals {
 		file, err := os.Open(name)
-		if errors.Is(err, os.ErrNotExist) { // killed before it had begun
+		if errors.Is(err, os.ErrNotExist) { // killed before it began
 			continue
 		}
 		if err != nil {
@@ -113,7 +113,7 @@ func judge(journals []string) (*verdict, error) {
 		}
 	}
 	heap.Init(&queue)
-	end, last := int64(0), "" // the ids before end are taken
+	end, last := int64(0), "" // ids below end have been used
 	for len(queue) > 0 {
 		r := queue[0]
 		first, after := r.run.first, r.run.first+r.run.count
@@ -138,11 +138,11 @@ func judge(journals []string) (*verdict, error) {
 	return v, nil
 }
 
-// compare looks for loans of one worker that have a millisecond in common.
+// compare finds loans of a worker id that share a millisecond.
 func (v *verdict) compare(loans []*loan) {
 	v.grants = len(loans)
 	slices.SortFunc(loans, func(a, b *loan) int { return cmp.Or(cmp.Compare(a.worker, b.worker), cmp.Compare(a.floor, b.floor)) })
-	var before *loan // the one of the worker that reaches furthest
+	var before *loan // the loan of the worker id that reaches furthest
 	for _, l := range loans {
 		if before != nil && before.worker != l.worker {
 			before = nil
@@ -160,7 +160,7 @@ func (v *verdict) compare(loans []*loan) {
 	}
 }
 
-// next reads up to the next run and reports false at the end.
+// next reads up to the next run. It returns false at the end.
 func (r *reading) next() (bool, error) {
 	for {
 		e, err := readEntry(r.in)
@@ -196,8 +196,8 @@ func (r *reading) next() (bool, error) {
 	}
 }
 
-// take checks a run: it rises, lies within one tick, and within what the process had
-// been lent by then.
+// take checks that a run rises, and lies within one tick and within what the process
+// had been lent by then.
 func (r *reading) take(e entry) error {
 	if e.count < 1 {
 		return fmt.Errorf("%s: a run of %d ids", r.name, e.count)
@@ -227,7 +227,7 @@ func (r *reading) take(e entry) error {
 	return nil
 }
 
-// lent notes a range, or that it was extended: a renewal after a loss lends another.
+// lent notes a new range or an extended one. A renewal after a loss lends a new range.
 func (r *reading) lent(e entry) {
 	for _, l := range r.loans {
 		if l.worker == e.worker && l.owner == e.owner && l.floor == e.floor {
@@ -240,7 +240,7 @@ func (r *reading) lent(e entry) {
 	r.loans = append(r.loans, &loan{entry: e, process: r.name})
 }
 
-// giveBack cuts a loan down to its last use.
+// giveBack cuts a loan to its last use.
 func (r *reading) giveBack(e entry) {
 	r.givenBack++
 	for _, l := range r.loans {
@@ -250,7 +250,7 @@ func (r *reading) giveBack(e entry) {
 	}
 }
 
-// close looks at what was issued from loans that were given back.
+// close checks what was issued from loans that were given back.
 func (r *reading) close() {
 	for _, l := range r.loans {
 		if l.back && l.used > l.ceiling {
@@ -260,7 +260,7 @@ func (r *reading) close() {
 	}
 }
 
-// readings are a heap by the next run.
+// readings is a heap, ordered by the next run.
 type readings []*reading
 
 func (rs readings) Len() int           { return len(rs) }
@@ -274,7 +274,7 @@ func (rs *readings) Pop() any {
 	return r
 }
 
-// TestJudge: each fault that journals can tell of is found, and only those.
+// TestJudge checks that each fault in journals is found, and nothing else.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	const ms = int64(1_800_000_000_000)
@@ -373,7 +373,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJournal: what is cut off by a kill is left out, what is damaged is an error.
+// TestJournal checks that a record cut off by a kill is ignored and that a damaged one
+// is an error.
 func TestJournal(t *testing.T) {
 	t.Parallel()
 	all := []entry{

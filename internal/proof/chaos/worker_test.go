@@ -17,31 +17,31 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// layout has 32 workers and so much sequence that no process uses up a tick.
+// layout has 32 workers and so long a sequence that no process uses up a tick.
 var layout = snowflake.Layout{}.WithDefaults()
 
-// An order tells a process what to do. It is in its environment.
+// An order tells a process what to do. It is passed in the environment.
 type order struct {
 	Store   store
-	Break   string // a way to break the protocol, or a scheme of package controls; empty: none
+	Break   string // a way to break the protocol, or a scheme of package controls, or empty
 	Request lease.Request
 	Journal string // file
 	Seed    uint64
-	Stream  stream // of numbers, in place of ids under a lease
-	Behind  store  // of a SQL database, for streams
+	Stream  stream // a stream of numbers instead of ids under a lease
+	Behind  store  // a SQL database, for streams
 }
 
-// orderVariable holds the order of a process. Where it is set, the test binary is one.
+// orderVariable holds the order of a process. If it is set, the test binary runs as a process.
 const orderVariable = "SNOWLEASE_CHAOS_ORDER"
 
-// Commands are lines on the standard input of a process. Its end ends the process.
+// Commands are lines on the standard input of a process. The process ends when its input ends.
 const (
 	hot  = "hot"  // issue without a pause
-	cool = "cool" // as before
-	stop = "stop" // give back and end
+	cool = "cool" // back to normal
+	stop = "stop" // give back the worker id and end
 )
 
-// A report is a line of a process's standard output, one a second.
+// A report is one line of a process's standard output, written every second.
 type report struct {
 	IDs    int64 `json:"ids"`
 	Worker int64 `json:"worker"` // -1: none
@@ -56,7 +56,7 @@ type worker struct {
 	hot       atomic.Bool
 }
 
-// work is main of a process. It returns the exit code.
+// work is the main function of a process. It returns the exit code.
 func work(text string) int {
 	fail := func(err error) int {
 		fmt.Fprintln(os.Stderr, "chaos: process:", err)
@@ -131,20 +131,20 @@ func (w *worker) run(in *bufio.Scanner) error {
 		defer close(issued)
 		w.issue(k)
 	}()
-	for ctx.Err() == nil && k.Start(ctx) != nil { // it has waited within its bounds
+	for ctx.Err() == nil && k.Start(ctx) != nil { // Start waits as configured
 		pause(ctx, 100*time.Millisecond)
 	}
 	<-heard
 	if abandoned {
 		return errors.New("nobody listens any more")
 	}
-	_ = k.Stop(context.Background()) // a store that is away: the lease ends by itself
+	_ = k.Stop(context.Background()) // if the store is down, the lease ends by itself
 	<-issued
 	w.put(entry{kind: done})
 	return errors.Join(closer.Close(), w.err)
 }
 
-// open opens the center, which takes a store that answers.
+// open opens the center, which needs a store that answers.
 func (w *worker) open(ctx context.Context) (lease.Center, io.Closer, error) {
 	for {
 		c, closer, err := w.Store.center(w.Break)
@@ -159,8 +159,8 @@ func (w *worker) open(ctx context.Context) (lease.Center, io.Closer, error) {
 	}
 }
 
-// Each round issues some thousand ids in a few tenths of a millisecond, one by one
-// and by one reservation, so that there is time for others on a small machine.
+// Each round issues some thousand ids in a few tenths of a millisecond, one by one and
+// in one reservation, which leaves time for others on a small machine.
 const (
 	each  = 4096
 	spell = 250 * time.Microsecond
@@ -178,7 +178,7 @@ func (w *worker) issue(k *keeper.Keeper) {
 		errs [outcomes]int64
 
 		had     bool      // ids
-		without time.Time // since when it has none; zero: it has
+		without time.Time // when its ids ended; zero: it has ids
 	)
 	add := func(id int64) {
 		if id == run.first+run.count {
@@ -237,7 +237,7 @@ func (w *worker) issue(k *keeper.Keeper) {
 				r.Worker = s.Grant.Worker
 			}
 			if out.Encode(r) != nil {
-				os.Exit(2) // the tests have gone
+				os.Exit(2) // the tests have ended
 			}
 			raw, errs, told = raw[:0], [outcomes]int64{}, time.Now()
 		}
@@ -254,7 +254,7 @@ func (w *worker) issue(k *keeper.Keeper) {
 	}
 }
 
-// why says what kept a caller from an id.
+// why returns why a caller got no id.
 func why(err error) outcome {
 	for o, target := range map[outcome]error{
 		notStarted: snowflake.ErrNotStarted, expired: snowflake.ErrLeaseExpired, exhausted: snowflake.ErrExhausted,

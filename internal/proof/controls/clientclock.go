@@ -10,15 +10,19 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// clientClock keeps the time of each worker id's last heartbeat, by the clock of the
-// process that sent it. A start takes, in this order, the id it has already, one that
-// was given back, one never used, and when there is none of these one whose heartbeat
-// is older than the guard (5 min; here a TTL) by the starter's clock. A start whose
-// clock is behind the last heartbeat of the id waits. A heartbeat checks the owner;
-// when it finds another one that is noted, and the ids go on.
+// clientClock stores the time of each worker id's last heartbeat, by the clock of the
+// process that sent it. A start takes the first of these that exists:
+//   - the id that it already has
+//   - an id that was given back
+//   - an id that was never used
+//   - an id whose heartbeat is older than the guard (5 min; here a TTL) by the
+//     starter's clock
 //
-// Here the name of the process is the random owner of the request, kinder than the
-// address and pid that two containers can share.
+// A start waits if its clock is behind the last heartbeat of the id. A heartbeat
+// checks the owner. If it finds another owner, it logs that, and ids continue.
+//
+// The process is named by the random owner of the request. That is kinder than the
+// original address and pid, which two containers can share.
 type clientClock struct {
 	client              redis.UniversalClient
 	clock               Clock
@@ -70,7 +74,7 @@ return 1`),
 	}
 }
 
-// Extras are the name of the scheme.
+// Extras returns the name of the scheme.
 func (c *clientClock) Extras() lease.Extras {
 	return lease.Extras{Name: "lease by the clients' clocks"}
 }
@@ -97,7 +101,7 @@ func (c *clientClock) Acquire(ctx context.Context, req lease.Request) (lease.Gra
 
 // Renew sends a heartbeat.
 func (c *clientClock) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
-	// The answer 0 says that another has the worker id. It is logged, and no more.
+	// The reply 0 says that another process has the worker id. The scheme only logs it.
 	if err := c.run(ctx, c.guard, g.Request, c.clock.now(), g.Worker).Err(); err != nil {
 		return lease.Grant{}, err
 	}

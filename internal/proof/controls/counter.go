@@ -8,9 +8,9 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// counter is INCR mod N on a key that expires after 7200 s: here after 240 TTLs, which
-// is as much at a TTL of 30 s. Nothing is renewed and nothing returned, so the count
-// starts anew beside processes that live on, and goes round beside them anyway.
+// counter is INCR mod N on a key that expires after 7200 s; here after 240 TTLs, which
+// is equal at a TTL of 30 s. Nothing is renewed or returned. The count wraps around,
+// and restarts when the key expires, while older processes still run.
 type counter struct {
 	client redis.UniversalClient
 	clock  Clock
@@ -26,10 +26,10 @@ redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return n`)}
 }
 
-// Extras are the name of the scheme.
+// Extras returns the name of the scheme.
 func (c *counter) Extras() lease.Extras { return lease.Extras{Name: "INCR mod N"} }
 
-// Acquire counts one on.
+// Acquire increments the counter.
 func (c *counter) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err
@@ -41,10 +41,10 @@ func (c *counter) Acquire(ctx context.Context, req lease.Request) (lease.Grant, 
 	return c.clock.grant(req, mod(n, req), n), nil
 }
 
-// Renew asks nobody.
+// Renew does nothing.
 func (c *counter) Renew(_ context.Context, g lease.Grant) (lease.Grant, error) {
 	return c.clock.again(g), nil
 }
 
-// Release returns nothing.
+// Release does nothing.
 func (c *counter) Release(context.Context, lease.Grant, int64) error { return nil }

@@ -10,14 +10,13 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// getThenSet counts on until it meets a worker id whose key GET does not find, then
-// SETs the key, with an expiry. The value is a constant, so that nobody can tell whose
-// key it is: the refresh is a plain EXPIRE whose answer is not looked at, the return a
-// plain DEL. A counter that cannot be reached gives worker id 0.
+// getThenSet increments a counter until GET finds no key for the worker id, then SETs
+// the key with an expiry. The value is a constant, so nobody can tell whose key it is.
+// The refresh is a plain EXPIRE whose reply is ignored, and the return is a plain DEL.
+// If the counter cannot be reached, the worker id is 0.
 //
-// It differs in two ways from what it is known from: the count wraps by its remainder
-// instead of a reset, which has a race of its own; and a search ends after one round
-// instead of twenty.
+// It differs from the original in two ways. The count wraps by its remainder instead of a
+// reset, which has a race of its own. A search ends after one round instead of twenty.
 type getThenSet struct {
 	client redis.UniversalClient
 	clock  Clock
@@ -25,10 +24,10 @@ type getThenSet struct {
 
 func newGetThenSet(b Backend, c Clock) lease.Center { return &getThenSet{client: b.Redis, clock: c} }
 
-// Extras are the name of the scheme.
+// Extras returns the name of the scheme.
 func (c *getThenSet) Extras() lease.Extras { return lease.Extras{Name: "GET then SET"} }
 
-// Acquire looks for a worker id whose key is not there.
+// Acquire looks for a worker id without a key.
 func (c *getThenSet) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err
@@ -36,7 +35,7 @@ func (c *getThenSet) Acquire(ctx context.Context, req lease.Request) (lease.Gran
 	for range req.Last - req.First + 1 {
 		n, err := c.client.Incr(ctx, key(req, "index")).Result()
 		if err != nil {
-			return c.clock.grant(req, 0, 0), nil // as it does
+			return c.clock.grant(req, 0, 0), nil // as the original does
 		}
 		worker := mod(n-1, req)
 		switch err := c.client.Get(ctx, valueKey(req, worker)).Err(); {

@@ -10,9 +10,9 @@ import (
 )
 
 // leastScore keeps all worker ids in a sorted set, scored by the time of their last
-// use by their user's clock. A start takes the least score, whether that lies in the
-// past or not, so the first process too many takes a live one's. A refresh sets the
-// score of the id, whoever has it now.
+// use by their user's clock. A start takes the least score, whether or not it lies in
+// the past, so one process too many takes the id of a live one. A refresh sets the
+// score of the id, whoever holds it.
 type leastScore struct {
 	client redis.UniversalClient
 	clock  Clock
@@ -29,7 +29,7 @@ redis.call('ZADD', KEYS[1], ARGV[1], worker)
 return tonumber(worker)`)}
 }
 
-// Extras are the name of the scheme.
+// Extras returns the name of the scheme.
 func (c *leastScore) Extras() lease.Extras { return lease.Extras{Name: "least score"} }
 
 // Acquire takes the worker id that was used least recently.
@@ -48,13 +48,13 @@ func (c *leastScore) Acquire(ctx context.Context, req lease.Request) (lease.Gran
 // Renew sets the score to now.
 func (c *leastScore) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
 	if err := c.score(ctx, g, 0); err != nil {
-		return lease.Grant{}, err // tried again, as there; ids go on
+		return lease.Grant{}, err // retried, as in the original; ids continue
 	}
 	return c.clock.again(g), nil
 }
 
-// Release sets the score back by 1.5 refreshes, which are three a TTL: before all that
-// live, behind those long dead.
+// Release sets the score back by 1.5 refreshes (three refreshes per TTL): before all
+// live ids, after those long dead.
 func (c *leastScore) Release(ctx context.Context, g lease.Grant, _ int64) error {
 	return c.score(ctx, g, g.TTL/2)
 }

@@ -19,13 +19,13 @@ const (
 	SQL   Store = "sql"
 )
 
-// A Backend is the store itself: the client of the scheme's Store is set.
+// A Backend is the store itself. The client of the scheme's Store is set.
 type Backend struct {
 	Redis redis.UniversalClient
 	DB    *gorm.DB // MySQL, MariaDB, PostgreSQL or SQLite
 }
 
-// A Clock tells a process the time of day. nil is time.Now.
+// A Clock returns a process's time of day. nil means time.Now.
 type Clock func() time.Time
 
 // A Scheme is one way to give a process its worker id.
@@ -34,12 +34,12 @@ type Scheme struct {
 	Title string // for people
 	Known string // what it is known from
 	Store Store
-	// New returns a center of one process, whose wall clock is c. It opens, starts and
-	// closes nothing, and is safe for concurrent use.
+	// New returns the center of one process with the wall clock c. It opens, starts
+	// and closes nothing. The center is safe for concurrent use.
 	New func(b Backend, c Clock) lease.Center
 }
 
-// Schemes lists the schemes, from the simplest to the one that takes most care.
+// Schemes lists the schemes, from the simplest to the most careful.
 func Schemes() []Scheme {
 	return []Scheme{
 		{"ticket", "auto-increment key mod N", "@EnableIdWorker, DB mode", SQL, newTicket},
@@ -50,12 +50,12 @@ func Schemes() []Scheme {
 	}
 }
 
-// errFull is what a scheme answers that sees that all worker ids are in use and does
-// not know until when.
+// errFull is the error of a scheme that sees all worker ids in use and does not know
+// until when.
 var errFull = errors.New("controls: every worker id is in use")
 
-// grant lends a worker id for all time, as far as a scheme knows. token is whatever
-// the scheme remembers of the loan.
+// grant lends a worker id forever, as far as the scheme knows. token is what the
+// scheme remembers of the loan.
 func (c Clock) grant(req lease.Request, worker, token int64) lease.Grant {
 	now := c.now()
 	return lease.Grant{
@@ -66,7 +66,7 @@ func (c Clock) grant(req lease.Request, worker, token int64) lease.Grant {
 
 const horizon = 10 * 365 * 24 * time.Hour
 
-// again is g with the time as it is now.
+// again returns g with the current time.
 func (c Clock) again(g lease.Grant) lease.Grant {
 	g.Now = c.now()
 	return g
@@ -79,8 +79,8 @@ func (c Clock) now() int64 {
 	return c().UnixMilli()
 }
 
-// mod is the worker id that a running number falls on.
+// mod maps a running number to a worker id.
 func mod(n int64, req lease.Request) int64 { return req.First + n%(req.Last-req.First+1) }
 
-// key is one of a namespace, all of which lie in one hash slot.
+// key returns a key of the namespace. All keys of a namespace share a hash slot.
 func key(req lease.Request, name string) string { return "controls:{" + req.Namespace + "}:" + name }

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 const pool = 8
 
-// A world is a store with the processes on it.
+// A world is a store and the processes that use it.
 type world struct {
 	controls.Scheme
 	backend controls.Backend
@@ -111,13 +111,13 @@ func acquire(t *testing.T, c lease.Center) lease.Grant {
 	return g
 }
 
-// at is a clock that stands off by d.
+// at returns a clock that is off by d.
 func at(d time.Duration) controls.Clock {
 	return func() time.Time { return time.Now().Add(d) }
 }
 
-// A service is right as long as nothing goes wrong: as many processes as worker ids,
-// one clock, each stopped before another takes its place.
+// Every scheme is right as long as nothing goes wrong: no more processes than worker
+// ids, one clock, and each process stopped before another replaces it.
 func TestEverySchemeWorksInTheGoodCase(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) { w.goodCase(t) })
@@ -183,7 +183,7 @@ func (w *world) goodCase(t *testing.T) {
 	for _, k := range keepers {
 		require.NoError(t, k.Stop(t.Context()))
 	}
-	// The one that stops first makes room for the next.
+	// Whichever process stops first makes room for the next.
 	for range pool + 1 {
 		c := w.process(nil)
 		g := acquire(t, c)
@@ -218,7 +218,7 @@ func TestInvalidRequest(t *testing.T) {
 	})
 }
 
-// The ninth of eight.
+// A ninth process on eight worker ids.
 func TestOneProcessTooMany(t *testing.T) {
 	t.Parallel()
 	seesThatItIsFull := map[string]bool{"get-then-set": true, "client-clock": true}
@@ -302,7 +302,7 @@ func TestClientClock(t *testing.T) {
 	require.NoError(t, c.Release(t.Context(), g, g.Now))
 	_, err = w.process(at(-time.Minute)).Acquire(t.Context(), request())
 	require.ErrorContains(t, err, "ahead of this clock")
-	// The one that waits has it already; no other gets it.
+	// The process that waits already has it; no other gets it.
 	for range pool - 1 {
 		require.NotEqual(t, g.Worker, acquire(t, c).Worker)
 	}
@@ -319,7 +319,7 @@ func TestClientClock(t *testing.T) {
 	require.ErrorContains(t, err, "every worker id is in use")
 }
 
-// What a scheme does when its store does not answer.
+// The behavior of each scheme when its store does not answer.
 func TestStoreDown(t *testing.T) {
 	t.Parallel()
 	goesOn := map[string]bool{"ticket": true, "counter": true, "get-then-set": true}

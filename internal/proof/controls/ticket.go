@@ -9,9 +9,9 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// ticket is a row a start: the worker id is its auto-increment key mod N, and the row
-// is deleted when the process stops. Nothing expires, nothing is renewed, and nothing
-// tells whether another live row has the same remainder.
+// ticket inserts a row at each start. The worker id is the row's auto-increment key
+// mod N, and the row is deleted when the process stops. Nothing expires or is renewed,
+// and nothing shows whether another live row has the same remainder.
 type ticket struct {
 	db    *gorm.DB
 	clock Clock
@@ -29,7 +29,7 @@ type ticketRow struct {
 // TableName names the table for GORM.
 func (ticketRow) TableName() string { return "controls_ticket" }
 
-// Extras are the name of the scheme.
+// Extras returns the name of the scheme.
 func (t *ticket) Extras() lease.Extras { return lease.Extras{Name: "auto-increment mod N"} }
 
 // Acquire inserts a row.
@@ -45,8 +45,8 @@ func (t *ticket) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 	case "sqlite":
 		id = "INTEGER PRIMARY KEY AUTOINCREMENT"
 	}
-	// Where several processes create it at a time, all but one may fail and the INSERT
-	// succeeds; where the table is missing, the INSERT says so.
+	// If several processes create it at once, all but one may fail, and the INSERT
+	// succeeds. If the table is missing, the INSERT says so.
 	_ = db.Exec("CREATE TABLE IF NOT EXISTS controls_ticket (id " + id + ", host VARCHAR(255) NOT NULL)").Error
 	row := ticketRow{Host: req.Holder}
 	if err := db.Create(&row).Error; err != nil {
@@ -55,7 +55,7 @@ func (t *ticket) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 	return t.clock.grant(req, mod(row.ID, req), row.ID), nil
 }
 
-// Renew asks nobody.
+// Renew does nothing.
 func (t *ticket) Renew(_ context.Context, g lease.Grant) (lease.Grant, error) {
 	return t.clock.again(g), nil
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// layout has 32 workers and few ids a millisecond, so that processes that issue all
-// they can leave no gap: whoever shared a millisecond would share ids.
+// layout has 32 workers and few ids a millisecond, so processes that issue at full
+// speed leave no gap: two that share a millisecond share ids.
 var layout = snowflake.Layout{WorkerBits: 5, SequenceBits: 5}.WithDefaults()
 
-// limit bounds each test with its processes.
+// limit bounds the time of each test with its processes.
 const limit = 2 * time.Minute
 
 // A crew is the processes of one namespace.
@@ -28,13 +28,13 @@ type crew struct {
 	t       *testing.T
 	ctx     context.Context
 	program string
-	order   fleet.Order // what all of them get but for what is changed
+	order   fleet.Order // common to all processes, before changes
 	dir     string
 	began   time.Time
 	members []*member
 }
 
-// newCrew opens a namespace of its own on a fresh database.
+// newCrew opens a new namespace on a fresh database.
 func newCrew(t *testing.T, program string, e engine, cfg idworker.Config) *crew {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -54,7 +54,7 @@ func newCrew(t *testing.T, program string, e engine, cfg idworker.Config) *crew 
 	return c
 }
 
-// dismiss ends what is left, and lists the processes where the test failed.
+// dismiss ends the remaining processes, and lists all processes if the test failed.
 func (c *crew) dismiss() {
 	for _, m := range c.members {
 		if c.t.Failed() {
@@ -69,7 +69,7 @@ func (c *crew) dismiss() {
 	}
 }
 
-// ask asks the center from here.
+// ask calls f with the center, from the test's own process.
 func (c *crew) ask(f func(lease.Center)) {
 	c.t.Helper()
 	center, closer, err := c.order.Center()
@@ -78,7 +78,7 @@ func (c *crew) ask(f func(lease.Center)) {
 	require.NoError(c.t, closer.Close())
 }
 
-// slots returns what the center has on record.
+// slots returns the center's records.
 func (c *crew) slots() (slots []lease.Slot) {
 	c.t.Helper()
 	c.ask(func(center lease.Center) {
@@ -90,7 +90,7 @@ func (c *crew) slots() (slots []lease.Slot) {
 	return slots
 }
 
-// enlist starts n processes, which wait for begin.
+// enlist starts n processes, which then wait for begin.
 func (c *crew) enlist(n int, change ...func(*fleet.Order)) []*member {
 	c.t.Helper()
 	var added []*member
@@ -130,7 +130,7 @@ func (c *crew) settle(members ...*member) {
 	}
 }
 
-// kill ends processes by SIGKILL.
+// kill ends processes with SIGKILL.
 func (c *crew) kill(members ...*member) {
 	c.t.Helper()
 	c.end(syscall.SIGKILL, members)
@@ -139,7 +139,7 @@ func (c *crew) kill(members ...*member) {
 	}
 }
 
-// stop ends processes by SIGTERM and lets them finish.
+// stop ends processes with SIGTERM and waits for them.
 func (c *crew) stop(members ...*member) {
 	c.t.Helper()
 	c.end(syscall.SIGTERM, members)

@@ -1,11 +1,11 @@
-// Package fleet shows, with real processes on real servers, that worker ids are
-// distinct and ids unique: in a stampede on an empty database, after SIGKILL, over
-// rolling restarts.
+// Package fleet tests, with real processes on real servers, that worker ids are
+// distinct and ids unique: in a stampede on an empty database, after SIGKILL and
+// during rolling restarts.
 //
-// It is its tests, and what they share with the program in worker, which is one
-// process of the service that they run. The program gets an Order as one line of JSON
-// on its standard input, makes itself ready, borrows a worker id at the next line, and
-// issues ids until SIGTERM or the end of its input, so none outlives the tests. It
+// It has these tests, and what they share with the program in worker, which is one process
+// of the service that they run. The program reads an Order as one line of JSON from its
+// standard input and prepares itself. At the next line it borrows a worker id. It then
+// issues ids until SIGTERM or the end of its input, so no process outlives the tests. It
 // writes Reports to its standard output, one line of JSON each, and its ids to a file.
 package fleet
 
@@ -33,19 +33,19 @@ const (
 
 // An Order tells a process what to do.
 type Order struct {
-	Engine string // MySQL, Postgres or Redis; none in mode local
+	Engine string // MySQL, Postgres or Redis; empty in mode local
 	DSN    string
 	Config idworker.Config
 	// IDs is the file that gets the ids, 8 bytes each, little-endian.
 	IDs string
-	// Limit is how many ids to issue before only holding the worker id, or 0: no limit.
+	// Limit is how many ids to issue before only holding the worker id; 0 means no limit.
 	Limit int64
-	// Forget breaks the protocol, to show that the tests notice: the center is told
-	// that the process used no id.
+	// Forget breaks the protocol, which the tests must detect: the center learns that
+	// the process used no id.
 	Forget bool
 }
 
-// Center opens the store of the order and what lends worker ids from it.
+// Center opens the store of the order and the center on it.
 func (o Order) Center() (lease.Center, io.Closer, error) {
 	var (
 		client idworker.Option
@@ -68,7 +68,7 @@ func (o Order) Center() (lease.Center, io.Closer, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		pool.SetMaxIdleConns(0) // a server has room for some hundred connections
+		pool.SetMaxIdleConns(0) // a server accepts a few hundred connections
 		client, opened = idworker.WithDB(db), closers{pool.Close}
 	default:
 		return nil, nil, fmt.Errorf("fleet: engine %q is unknown", o.Engine)
@@ -78,12 +78,12 @@ func (o Order) Center() (lease.Center, io.Closer, error) {
 		return nil, nil, errors.Join(err, opened.Close())
 	}
 	if closing := center.Extras().Close; closing != nil {
-		opened = append(closers{closing}, opened...) // before what it stands on
+		opened = append(closers{closing}, opened...) // closed before what it depends on
 	}
 	return center, opened, nil
 }
 
-// closers are closed in their order.
+// closers are closed in order.
 type closers []func() error
 
 // Close closes all of them.
@@ -95,20 +95,20 @@ func (cs closers) Close() error {
 	return errors.Join(errs...)
 }
 
-// Event is what a Report tells of.
+// Event is the kind of a Report.
 type Event string
 
 // The events. Lent, Renewed, Full and Returned are replies of the center and calls to
-// it; they are reported before the process acts on them.
+// it. They are reported before the process acts on them.
 const (
 	Ready    Event = "ready"    // waits for the line that starts it
 	Lent     Event = "lent"     // a grant
 	Renewed  Event = "renewed"  // the grant after a renewal
-	Full     Event = "full"     // no worker id was free: Now, Soonest
-	Returned Event = "returned" // about to give back the grant: LastUsed
+	Full     Event = "full"     // no worker id was free; Now and Soonest are set
+	Returned Event = "returned" // about to give back the grant; LastUsed is set
 	Started  Event = "started"  // issues ids
-	Refused  Event = "refused"  // could not start: by a *lease.NoFreeWorkerError if NoFree
-	Done     Event = "done"     // ended in good order: Issued, Losses
+	Refused  Event = "refused"  // could not start, because of a *lease.NoFreeWorkerError if NoFree
+	Done     Event = "done"     // ended cleanly; Issued and Losses are set
 )
 
 // A Report is a line of a process's standard output. Times are Unix milliseconds of
@@ -125,6 +125,6 @@ type Report struct {
 	Issued   int64  `json:"issued,omitempty"` // ids in the file
 	Losses   int    `json:"losses,omitempty"` // leases lost
 	NoFree   bool   `json:"no_free,omitempty"`
-	Late     bool   `json:"late,omitempty"` // the worker id was not given back in the time that is given for it
+	Late     bool   `json:"late,omitempty"` // the worker id was not given back in time
 	Error    string `json:"error,omitempty"`
 }

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { testserver.Main(m) }
 
-// An engine is where worker ids come from.
+// An engine is a kind of store that lends worker ids.
 type engine struct {
 	name string
 	dsn  func(testing.TB) string // of a fresh database, or of a shared Redis
@@ -32,8 +32,8 @@ var engines = []engine{
 	{fleet.Redis, testserver.Redis},
 }
 
-// build builds the program: without the race detector, under which forty processes
-// are too many for a small machine.
+// build builds the program without the race detector, with which forty processes would
+// be too many for a small machine.
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "worker")
@@ -61,8 +61,8 @@ func TestFleet(t *testing.T) {
 	})
 }
 
-// stampede: of 40 processes that start at once on an empty database, 32 get a worker
-// id of their own and 8 are told that there is none.
+// stampede starts 40 processes at once on an empty database. 32 get a worker id of
+// their own, and 8 an error that none is free.
 func stampede(t *testing.T, program string, e engine) {
 	c := newCrew(t, program, e, idworker.Config{Wait: 10 * time.Second})
 	all := c.enlist(40, func(o *fleet.Order) { o.Limit = 1000 })
@@ -115,11 +115,11 @@ func stampede(t *testing.T, program string, e engine) {
 		len(holders), latest-soonest, len(refused), late, c.check().ids)
 }
 
-// killed: the worker ids of processes that were killed are lent again when the leases
+// killed checks that the worker ids of killed processes are lent again once the leases
 // have ended by the center's clock, and not before.
 func killed(t *testing.T, program string, e engine) {
 	c := newCrew(t, program, e, idworker.Config{Store: idworker.StoreConfig{Skew: 500 * time.Millisecond}, Wait: time.Minute})
-	// Only the leases of those that are killed are short, so no other ends meanwhile.
+	// Only the leases of the killed processes are short, so no other lease ends meanwhile.
 	victims := c.enlist(8, func(o *fleet.Order) {
 		o.Config.Lease.TTL, o.Config.Lease.MaxTTL = 5*time.Second, lease.DefaultTTL
 	})
@@ -166,8 +166,8 @@ func killed(t *testing.T, program string, e engine) {
 		first-records[0].Now, early, c.check().ids)
 }
 
-// rolling: processes that issue all the ids they can are replaced one after the other,
-// half of them killed, on a pool that is nearly full.
+// rolling replaces processes that issue ids at full speed one after the other, half of
+// them by SIGKILL, on a pool that is nearly full.
 func rolling(t *testing.T, program string, e engine) {
 	const (
 		alive = 30
@@ -202,7 +202,7 @@ func rolling(t *testing.T, program string, e engine) {
 	t.Logf("%d processes, %d killed, %d leases lost; %d ids, none twice", len(c.members), kills, losses, s.ids)
 }
 
-// oneForAll shows that the harness finds ids that were issued twice.
+// oneForAll shows that the harness detects duplicate ids.
 func oneForAll(t *testing.T, program string) {
 	worker := int64(1)
 	c := newCrew(t, program, engine{}, idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: &worker, Stateless: true}})
@@ -216,8 +216,8 @@ func oneForAll(t *testing.T, program string) {
 	t.Logf("3 processes as worker 1: %d of %d ids were issued twice", len(s.twice), s.ids)
 }
 
-// forgotten shows that the harness finds what one mistake in the protocol costs: the
-// last use is not handed on, so the next holder starts too early.
+// forgotten shows that the harness detects the effect of one protocol error: the last
+// use is not reported, so the next holder starts too early.
 func forgotten(t *testing.T, program string) {
 	e := engines[slices.IndexFunc(engines, func(e engine) bool { return e.name == fleet.Redis })]
 	c := newCrew(t, program, e, idworker.Config{Workers: "0-3"})

@@ -21,7 +21,7 @@ type member struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 
-	ready   chan struct{} // closed when it is
+	ready   chan struct{} // closed when it is ready
 	settled chan struct{} // closed when it issues ids or was refused
 	ended   chan struct{}
 
@@ -31,8 +31,7 @@ type member struct {
 	err     error // of reading its reports
 }
 
-// launch starts the program, which ends with ctx, or when this process does, since
-// that is the end of its input.
+// launch starts the program. It ends with ctx or when this process ends, which ends its input.
 func launch(ctx context.Context, program string, order fleet.Order) (*member, error) {
 	m := &member{order: order, ready: make(chan struct{}), settled: make(chan struct{}), ended: make(chan struct{})}
 	m.cmd = exec.CommandContext(ctx, program)
@@ -68,14 +67,14 @@ func (m *member) begin() error {
 	return err
 }
 
-// listen reads what the process reports until it ends.
+// listen reads the reports of the process until it ends.
 func (m *member) listen(out io.Reader) {
 	ready, settled := sync.OnceFunc(func() { close(m.ready) }), sync.OnceFunc(func() { close(m.settled) })
 	lines := bufio.NewReader(out)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			break // what a kill has cut off is no report
+			break // a kill cuts reports off
 		}
 		var r fleet.Report
 		err = json.Unmarshal(line, &r)
@@ -97,7 +96,7 @@ func (m *member) listen(out io.Reader) {
 	close(m.ended)
 }
 
-// all returns what the process has reported of an event so far.
+// all returns the reports of an event so far.
 func (m *member) all(event fleet.Event) []fleet.Report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,7 +134,7 @@ func (m *member) killed() bool {
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
-// size is how many bytes of ids the process has written.
+// size returns how many bytes of ids the process has written.
 func (m *member) size() int64 {
 	info, err := os.Stat(m.order.IDs)
 	if err != nil {
@@ -144,13 +143,13 @@ func (m *member) size() int64 {
 	return info.Size()
 }
 
-// A loan is a worker id and the range of time that a process had it for.
+// A loan is a worker id and the time range in which a process may use it.
 type loan struct {
 	worker         int64
 	floor, ceiling int64
 }
 
-// loans returns what the process was lent, by its reports.
+// loans returns the loans of the process, as it reported them.
 func (m *member) loans() []loan {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -174,7 +173,7 @@ func (m *member) loans() []loan {
 	return loans
 }
 
-// String shows what went wrong: state, last reports, end of the log.
+// String describes the process: state, last reports, end of the log.
 func (m *member) String() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -187,7 +186,7 @@ func (m *member) String() string {
 	return text + "\n" + string(log[max(0, len(log)-1500):])
 }
 
-// brief is the first line of String.
+// brief returns the first line of String.
 func (m *member) brief() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -209,7 +208,7 @@ func (m *member) line() string {
 	return text
 }
 
-// A logger keeps what a member logs.
+// A logger keeps the log of a member.
 type logger struct{ *member }
 
 func (l logger) Write(p []byte) (int, error) {

@@ -14,16 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A tally knows which ids there are. Ids lie close together, so it has a bit for each
-// that can be.
+// A tally is a set of ids. Ids lie close together, so it has a bit for each possible id.
 type tally struct {
-	base  int64 // the least id that can be
+	base  int64 // the least possible id
 	seen  []uint64
 	ids   int64
 	twice []int64
 }
 
-// add counts an id.
+// add adds an id to the set.
 func (s *tally) add(id int64) {
 	at := id - s.base
 	word, bit := at>>6, uint64(1)<<(at&63)
@@ -37,8 +36,8 @@ func (s *tally) add(id int64) {
 	s.ids++
 }
 
-// collect reads the ids of all processes that have ended. Those of each must rise,
-// carry a worker id that it had, and lie within what it was lent.
+// collect reads the ids of all processes that have ended. The ids of each process must
+// rise, have a worker id that it held, and lie within its grants.
 func (c *crew) collect() *tally {
 	c.t.Helper()
 	lent := map[*member][]loan{}
@@ -66,7 +65,7 @@ func (c *crew) collect() *tally {
 	return s
 }
 
-// read reads the file of a process.
+// read reads the id file of a process.
 func (s *tally) read(m *member, lent []loan) error {
 	file, err := os.Open(m.order.IDs)
 	if errors.Is(err, os.ErrNotExist) { // it never issued
@@ -81,7 +80,7 @@ func (s *tally) read(m *member, lent []loan) error {
 	for {
 		raw, err := in.Peek(8)
 		if err != nil {
-			if errors.Is(err, io.EOF) { // what is left was cut off by a kill
+			if errors.Is(err, io.EOF) { // a kill cut off the rest
 				return nil
 			}
 			return err
@@ -91,7 +90,7 @@ func (s *tally) read(m *member, lent []loan) error {
 			return fmt.Errorf("id %d came after %d", id, last)
 		}
 		last = id
-		if id>>layout.SequenceBits != prefix { // all ids of one tick and worker are alike
+		if id>>layout.SequenceBits != prefix { // the ids of one tick and worker share a prefix
 			prefix = id >> layout.SequenceBits
 			if err := covered(id, lent); err != nil {
 				return err
@@ -107,7 +106,7 @@ func (s *tally) read(m *member, lent []loan) error {
 	}
 }
 
-// covered says what is wrong with an id of a process that was lent these.
+// covered returns what is wrong with an id, given the loans of its process.
 func covered(id int64, lent []loan) error {
 	parts, err := layout.Decode(id)
 	if err != nil {
@@ -122,8 +121,8 @@ func covered(id int64, lent []loan) error {
 	return nil
 }
 
-// check requires of processes that have ended that no id was issued twice, and none
-// could have been: no two loans of a worker id have a millisecond in common.
+// check requires of processes that have ended that no id was issued twice, and that no
+// two loans of a worker id share a millisecond.
 func (c *crew) check() *tally {
 	c.t.Helper()
 	s := c.collect()

@@ -23,7 +23,7 @@ var (
 	report = flag.String("load.report", "", "write the figures of BenchmarkLoad into this file, as Markdown")
 )
 
-// A figure is what a load has cost.
+// A figure is the cost of a load.
 type figure struct {
 	engine, load string
 	wall, cpu    time.Duration   // of the server
@@ -32,8 +32,8 @@ type figure struct {
 	unit         string
 }
 
-// BenchmarkLoad puts each server under its loads, one after the other, and tells what
-// they cost; an iteration is all of one load.
+// BenchmarkLoad puts each load on each server, one after the other, and reports the
+// cost. An iteration is one complete load.
 func BenchmarkLoad(b *testing.B) {
 	var figures []figure
 	for _, e := range engines {
@@ -78,7 +78,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// flatOut renews 1,024 leases without a pause between.
+// flatOut renews 1,024 leases without pauses.
 func (f *fleet) flatOut(b *testing.B) figure {
 	b.Helper()
 	grants := make([]lease.Grant, workers)
@@ -110,7 +110,7 @@ func (f *fleet) flatOut(b *testing.B) figure {
 	return m
 }
 
-// measure runs a load and waits until the server has counted all its calls.
+// measure runs a load and waits until the server has counted all calls.
 func (f *fleet) measure(b *testing.B, name string, late time.Duration, load func()) figure {
 	b.Helper()
 	pid, err := f.pid(f.server)
@@ -137,7 +137,7 @@ func (f *fleet) measure(b *testing.B, name string, late time.Duration, load func
 	return m
 }
 
-// at returns the duration that the share p of the renewals did not exceed.
+// at returns the duration that a share p of the renewals did not exceed.
 func (m figure) at(p float64) time.Duration {
 	if len(m.renewals) == 0 {
 		return 0
@@ -149,7 +149,7 @@ func (m figure) share() float64 { return 100 * m.cpu.Seconds() / m.wall.Seconds(
 
 func (m figure) perSecond(n float64) float64 { return n / m.wall.Seconds() }
 
-// tell reports the metrics that all loads have.
+// tell reports the metrics that all loads have in common.
 func (m figure) tell(b *testing.B) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op")
@@ -163,8 +163,8 @@ func (m figure) tell(b *testing.B) {
 	}
 }
 
-// markdown is the table of the figures. A load that ran more than once shows as it ran
-// last.
+// markdown formats the figures as a table. A load that ran more than once appears with
+// its last figure.
 func markdown(figures []figure) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "`go test -run '^$' -bench Load ./internal/proof/load`, %d cores for the server and all its clients (%d of them), %v a load:\n\n",

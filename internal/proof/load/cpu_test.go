@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// cpu returns the processor time that a process and all that it has started, ended
-// ones included, have used.
+// cpu returns the processor time used by a process and all its descendants, including
+// those that have ended.
 func cpu(pid int) (time.Duration, error) {
 	byParent := map[int][]int{}
 	entries, err := os.ReadDir("/proc")
@@ -32,7 +32,7 @@ func cpu(pid int) (time.Duration, error) {
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		parent, _ := strconv.Atoi(fields[1])
 		byParent[parent] = append(byParent[parent], id)
-		for _, field := range fields[11:15] { // own user and system time, that of children that ended
+		for _, field := range fields[11:15] { // own user and system time, and those of children that ended
 			ticks, _ := strconv.ParseInt(field, 10, 64)
 			times[id] += time.Duration(ticks) * (time.Second / 100) // USER_HZ
 		}

@@ -1,13 +1,12 @@
-// Package load shows what the keepers of many processes cost a Redis, a MariaDB and a
-// PostgreSQL: 1,024 of them that hold their worker ids, all of them renewing as fast
-// as they can, and 1,000 that start at once.
+// Package load measures what the keepers of many processes cost a Redis, a MariaDB and
+// a PostgreSQL: 1,024 keepers that hold their worker ids, 1,024 that renew as fast as
+// they can, and 1,000 that start at once.
 //
-// It is its tests, which hold that all worker ids are distinct and none is lost, and
-// its benchmarks, which measure:
+// Its tests check that all worker ids are distinct and that none is lost. Its benchmarks
+// measure:
 //
 //	go test -run '^$' -bench Load ./internal/proof/load -load.report load.md
 //
-// Keepers are the real ones, over real connections. All run in one process, which
-// takes its share of the machine too; so the figures are what a server does at
-// least.
+// The keepers are real and use real connections. All of them run in one process, which shares
+// the machine with the server, so the figures are a lower bound of what a server can do.
 package load

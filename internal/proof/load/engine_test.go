@@ -29,7 +29,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "3") // a server each; most of the time leases pass
+	_ = flag.Set("test.parallel", "3") // one server each; tests mostly wait for leases
 	// GORM's cache of prepared statements never ends its goroutine.
 	testserver.Main(m, goleak.IgnoreTopFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1"))
 }
@@ -38,13 +38,13 @@ func TestMain(m *testing.M) {
 type engine struct {
 	name  string
 	start func(testing.TB) *testserver.Server
-	// connect opens a center as one process does, on connections of its own.
+	// connect opens a center as one process does, with its own connections.
 	connect func(testing.TB, *testserver.Server) (lease.Center, io.Closer)
-	// calls counts what clients have asked of the server since it started: scripts,
-	// or statements.
+	// calls returns the number of client calls since the server started: scripts, or
+	// statements.
 	calls func(context.Context, *testserver.Server) (float64, error)
-	unit  string // what calls counts
-	// late is how long after it a call may be missing in the count of an idle server.
+	unit  string // the unit of calls
+	// late is how long an idle server may take to count a call.
 	late time.Duration
 	pid  func(*testserver.Server) (int, error)
 }
@@ -125,7 +125,7 @@ func connectSQL(dialect func(string) gorm.Dialector) func(testing.TB, *testserve
 		require.NoError(t, err)
 		app, err := db.DB()
 		require.NoError(t, err)
-		require.NoError(t, app.Close()) // the center has its own
+		require.NoError(t, app.Close()) // the center has its own connection
 		center, err := dbseq.New(db)
 		require.NoError(t, err)
 		return center, center
@@ -147,7 +147,7 @@ func mysqlCalls(ctx context.Context, s *testserver.Server) (n float64, err error
 	return n, err
 }
 
-// postgresCalls counts transactions, since every statement of a center is one.
+// postgresCalls counts transactions: every statement of a center is one.
 func postgresCalls(ctx context.Context, s *testserver.Server) (n float64, err error) {
 	err = ask(ctx, "pgx", s, "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()", &n)
 	return n, err

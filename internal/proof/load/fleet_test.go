@@ -19,12 +19,12 @@ import (
 
 const (
 	workers = 1024
-	// processes is how many centers the keepers share, each with connections of its
-	// own: a server has room for some hundred.
+	// processes is how many centers the keepers share. Each has its own connections,
+	// and a server accepts only a few hundred.
 	processes = 32
 )
 
-// request is one of a new owner.
+// request returns the request of a new owner.
 func request(ttl time.Duration) lease.Request {
 	r := keeper.NewRequest("load", snowflake.Wide())
 	r.TTL, r.MaxTTL = ttl, ttl
@@ -42,7 +42,7 @@ type fleet struct {
 	ids     []*snowflake.Generator
 }
 
-// newFleet starts a server, and makes keepers that have not started.
+// newFleet starts a server and makes keepers, which it does not start.
 func newFleet(t testing.TB, e engine, keepers int, ttl time.Duration, schedule keeper.Schedule) *fleet {
 	t.Helper()
 	f := &fleet{engine: e, server: e.start(t)}
@@ -57,7 +57,7 @@ func newFleet(t testing.TB, e engine, keepers int, ttl time.Duration, schedule k
 	return f
 }
 
-// hire makes keepers anew.
+// hire replaces the keepers with new ones.
 func (f *fleet) hire(t testing.TB, keepers int, ttl time.Duration, schedule keeper.Schedule) {
 	t.Helper()
 	f.keepers, f.ids = nil, nil
@@ -79,17 +79,17 @@ func (f *fleet) close() {
 	}
 }
 
-// start starts the keepers at once.
+// start starts all keepers at once.
 func (f *fleet) start(ctx context.Context) error {
 	return f.each(len(f.keepers), func(k *keeper.Keeper) error { return k.Start(ctx) })
 }
 
-// stop stops those that have started, as many at a time as there are processes.
+// stop stops the started keepers, as many at a time as there are processes.
 func (f *fleet) stop(ctx context.Context) error {
 	return f.each(processes, func(k *keeper.Keeper) error { return k.Stop(ctx) })
 }
 
-// each calls the keepers, so many at a time, and returns their errors.
+// each calls the keepers, atATime at a time, and returns their errors.
 func (f *fleet) each(atATime int, call func(*keeper.Keeper) error) error {
 	var (
 		running sync.WaitGroup
@@ -130,8 +130,7 @@ func (f *fleet) losses() (n int) {
 	return n
 }
 
-// renewals returns how long each renewal has taken since the last call, sorted, and
-// the errors.
+// renewals returns the sorted durations and the errors of the renewals since the last call.
 func (f *fleet) renewals() (took []time.Duration, errs []error) {
 	for _, c := range f.centers {
 		more, failed := c.taken()
@@ -141,7 +140,7 @@ func (f *fleet) renewals() (took []time.Duration, errs []error) {
 	return took, errs
 }
 
-// A watched center notes how long its renewals take.
+// A watched center notes the duration of its renewals.
 type watched struct {
 	lease.Center
 	mu   sync.Mutex

@@ -11,14 +11,14 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// often renews every 10 s, as by default, a lease that lasts for minutes: the load is
-// the usual one, and a machine that is busy with other tests loses no lease.
+// often renews every 10 s, as by default, but with leases that last for minutes. So
+// the load is the usual one, and a busy machine loses no lease.
 type often struct{}
 
 func (often) Next(t time.Time) time.Time { return t.Add(10 * time.Second) }
 
-// 1,000 starts at once on 1,024 worker ids, then the pool is filled, holds through
-// renewals, and is given back whole.
+// 1,000 keepers start at once on 1,024 worker ids. Then the pool is filled, holds
+// through renewals, and is given back.
 func TestManyKeepers(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestManyKeepers(t *testing.T) {
 	}
 }
 
-// The figures of the benchmarks come from here.
+// The figures of the benchmarks come from these functions.
 func TestServersAreMeasured(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {

@@ -9,18 +9,18 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Each function here breaks the rules in one place, from outside: by what it lets
-// them see, or by what it makes of their answer.
+// Each function here breaks the rules in one place, from outside: it changes what they
+// see, or what they answer.
 
-// change returns ns with a slot changed.
+// change returns ns with one slot changed.
 func change(ns rules.Namespace, w int64, f func(*rules.Slot)) rules.Namespace {
 	ns.Slots = append([]rules.Slot(nil), ns.Slots...)
 	f(&ns.Slots[w])
 	return ns
 }
 
-// looked is ns after the look that comes before every verb, by one that changes
-// nothing else.
+// looked returns ns after the look that precedes every verb, made by a verb that
+// changes nothing else.
 func looked(ns rules.Namespace, now int64, incarnation string, req lease.Request) rules.Namespace {
 	req.Owner = [16]byte{0xff}
 	ns, err := ns.Release(now, incarnation, lease.Grant{Request: req}, 0)
@@ -30,7 +30,7 @@ func looked(ns rules.Namespace, now int64, incarnation string, req lease.Request
 	return ns
 }
 
-// asIf calls f with other times in the request than those that are pinned.
+// asIf calls f with times in the request that differ from the pinned ones.
 func asIf(ns rules.Namespace, req *lease.Request, times func(*lease.Request), f func(rules.Namespace) rules.Namespace) rules.Namespace {
 	pin, was := req.Pin().String(), *req
 	times(req)
@@ -121,7 +121,7 @@ func noQuarantine(v verbs) verbs {
 	return v
 }
 
-// atTheClock lends from the clock on, whatever may have been forgotten above it.
+// atTheClock lends from the clock on, ignoring what may have been forgotten above it.
 func atTheClock(v verbs) verbs {
 	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
 		ns = looked(ns, now, inc, req)
@@ -153,7 +153,7 @@ func quarantineOf(times func(*lease.Request)) func(verbs) verbs {
 	}
 }
 
-// blind hides from renew what is missing, and from the next verb that it was.
+// blind hides a loss from renew, and hides from the next verb that there was one.
 func blind(v verbs) verbs {
 	v.renew = func(ns rules.Namespace, now int64, _ string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
 		seen := ns
@@ -188,8 +188,7 @@ func renewExpired(v verbs) verbs {
 	return v
 }
 
-// takeAnew lets a holder whose ceiling lies ahead take anew a slot that nobody has on
-// record.
+// takeAnew gives a slot without an owner to a former holder whose ceiling lies ahead.
 func takeAnew(v verbs) verbs {
 	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
 		ns, renewed, err := ns.Renew(now, inc, g)
@@ -206,7 +205,7 @@ func takeAnew(v verbs) verbs {
 	return v
 }
 
-// extendedBelow extends what is on record, though a quarantine lies above its floor.
+// extendedBelow extends the recorded lease even if a quarantine lies above its floor.
 func extendedBelow(v verbs) verbs {
 	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
 		ns = looked(ns, now, inc, g.Request)
@@ -219,7 +218,7 @@ func extendedBelow(v verbs) verbs {
 	return v
 }
 
-// lower lends, or swaps, from a millisecond below the quarantine on.
+// lower lends and swaps from one millisecond below the quarantine.
 func lower(v verbs) verbs {
 	return verbs{
 		func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
@@ -242,7 +241,7 @@ func lowered(ns rules.Namespace, g lease.Grant, err error) (rules.Namespace, lea
 	return change(ns, g.Worker, func(s *rules.Slot) { s.Floor = g.Floor }), g, nil
 }
 
-// unbounded lends for a TTL above a floor that lies ahead, however far that is.
+// unbounded lends for a TTL above a floor ahead of the clock, however far ahead it is.
 func unbounded(v verbs) verbs {
 	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
 		ns, g, err := ns.Acquire(now, inc, req)
@@ -255,7 +254,7 @@ func unbounded(v verbs) verbs {
 	return v
 }
 
-// unmarked swaps the range of a holder and leaves the mark where it was.
+// unmarked swaps a holder's range and leaves the mark unchanged.
 func unmarked(v verbs) verbs {
 	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
 		mark := ns.Slots[g.Worker].Mark
@@ -268,7 +267,7 @@ func unmarked(v verbs) verbs {
 	return v
 }
 
-// stretched tells a holder of its next range as if it began where the former did.
+// stretched starts a holder's next range where the former one began.
 func stretched(v verbs) verbs {
 	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
 		ns, renewed, err := ns.Renew(now, inc, g)
@@ -281,7 +280,7 @@ func stretched(v verbs) verbs {
 	return v
 }
 
-// sameToken swaps the range of a holder and leaves it its token.
+// sameToken swaps a holder's range and keeps its token.
 func sameToken(v verbs) verbs {
 	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
 		ns, renewed, err := ns.Renew(now, inc, g)
@@ -294,7 +293,7 @@ func sameToken(v verbs) verbs {
 	return v
 }
 
-// anyMark repeats the grant that is on record also where its mark was lost.
+// anyMark repeats the recorded grant even if its mark was lost.
 func anyMark(v verbs) verbs {
 	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
 		ns = looked(ns, now, inc, req)
@@ -308,8 +307,8 @@ func anyMark(v verbs) verbs {
 	return v
 }
 
-// TestBroken shows that the search finds what each rule is there for. The letters
-// are those of the protocol's first model.
+// TestBroken checks that the search finds what each rule prevents. The letters are
+// those of the protocol's first model.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	wipe := func(name string, ttl ...int8) config {
@@ -387,7 +386,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// older renews what is on record also for a grant that is newer.
+// older renews the recorded lease even for a newer grant.
 func older(v verbs) verbs {
 	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
 		g.Token = min(g.Token, ns.Slots[g.Worker].Token)
@@ -396,7 +395,7 @@ func older(v verbs) verbs {
 	return v
 }
 
-// TestSpare shows which rules are stricter than uniqueness asks for while every loss
+// TestSpare shows which rules are stricter than uniqueness requires while every loss
 // is noticed.
 func TestSpare(t *testing.T) {
 	t.Parallel()

@@ -6,9 +6,9 @@ type kind int
 
 const (
 	_         kind = iota
-	duplicate      // two holders may put one moment of one worker into ids
+	duplicate      // two holders may use the same moment of the same worker
 	fallen         // a mark fell, or a token did not rise
-	outside        // a grant is not what a grant is
+	outside        // a grant breaks its contract
 	unseen         // a loss was not noticed by the first verb
 )
 
@@ -21,7 +21,7 @@ type violation struct {
 	text func(name func(int8) string) string
 }
 
-// disjoint: no two holders may use the same moment of the same worker.
+// disjoint checks that no two holders may use the same moment of the same worker.
 func (m *model) disjoint(s *state) *violation {
 	for w := range m.Workers {
 		var all span
@@ -43,12 +43,12 @@ func (m *model) disjoint(s *state) *violation {
 	return nil
 }
 
-// check looks at one verb's work.
+// check checks the effect of one verb.
 func (m *model) check(from, to *state, c call, r reply) *violation {
 	broken := func(k kind, format string, args ...any) *violation {
 		return &violation{k, func(func(int8) string) string { return fmt.Sprintf(format, args...) }}
 	}
-	owns := false // the caller's own record is given back
+	owns := false // the caller releases its own record
 	for w := range int8(m.Workers) {
 		was, is := from.store.slots[w], to.store.slots[w]
 		if c.verb == release && r.answer == done && w == c.grant.worker {

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// limit is how many states of a configuration are explored in this run. The race
-// detector, which has nothing to find in a search without goroutines, slows it ten
-// times.
+// limit is the number of states that this run explores of a configuration. The race
+// detector slows the search tenfold, and has nothing to find in it without goroutines.
 func limit() int {
 	switch {
 	case os.Getenv("SNOWLEASE_MODEL") == "full":
@@ -32,7 +31,7 @@ func explore(t *testing.T, m *model) {
 	}
 }
 
-// String is the bounds of a search.
+// String returns the bounds of a search.
 func (c config) String() string {
 	out := fmt.Sprintf("%s: %d worker, holders with TTL %v, %d ticks, %d late grants", c.Name, c.Workers, c.TTL, c.Ticks, c.Known)
 	if c.Steps > 0 {
@@ -50,8 +49,7 @@ func (c config) String() string {
 	return out
 }
 
-// TestSafe explores the rules as they are. The letters are those of the protocol's
-// first model.
+// TestSafe explores the unchanged rules. The letters are those of the protocol's first model.
 func TestSafe(t *testing.T) {
 	t.Parallel()
 	for _, c := range []config{

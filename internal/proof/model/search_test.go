@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// result is what a search found.
+// result is the outcome of a search.
 type result struct {
 	states, steps, depth int
 	exhausted            bool
@@ -28,7 +28,7 @@ func (r result) String() string {
 // node leads back to the first state.
 type node struct {
 	parent  int32
-	ordinal uint16 // of the step among those of the parent
+	ordinal uint16 // of the step among the parent's
 }
 
 type open struct {
@@ -36,9 +36,8 @@ type open struct {
 	id    int32
 }
 
-// search explores breadth first until a violation, the limit or the end. States are
-// known by 128 bits of hash: two different ones are mistaken for one in fewer than
-// one of 10^24 searches.
+// search explores breadth first until a violation, the limit or the end. It identifies
+// states by 128 bits of hash: fewer than one in 10^24 searches mistakes two states for one.
 func (m *model) search() (r result) {
 	seeds := [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 	seen := map[[2]uint64]struct{}{}
@@ -95,8 +94,8 @@ func (m *model) search() (r result) {
 	return r
 }
 
-// trace walks the way to end again. Holders keep the name that they have in the
-// first state.
+// trace repeats the steps that lead to end. Holders keep the name that they have in
+// the first state.
 func (m *model) trace(nodes []node, end node) string {
 	way := []uint16{end.ordinal}
 	for id := end.parent; nodes[id].parent >= 0; id = nodes[id].parent {

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Sizes of a state. Everything in it is a small integer, so that it is a value
-// that can be copied, compared and written in a few bytes.
+// Sizes of a state. All its parts are small integers, so that it can be copied,
+// compared and encoded in a few bytes.
 const (
 	maxWorkers = 2
 	maxHolders = 4
 	maxKnown   = 3
 )
 
-// moment is a time or a token: 0 stands for 0, any other for epoch + moment. Like
-// this, what was never written lies far in the past, as it does in a store.
+// moment is a time or a token. 0 stands for 0, any other value for epoch + moment. So
+// what was never written lies far in the past, as in a store.
 type moment int8
 
 const (
@@ -71,7 +71,7 @@ type slot struct {
 	owner                       int8 // holder + 1; 0: nobody
 }
 
-// store is what a rules.Namespace holds, without what is there for people to read.
+// store is a rules.Namespace without the parts that only people read.
 type store struct {
 	pinned      bool
 	incarnation int8
@@ -79,7 +79,7 @@ type store struct {
 	slots       [maxWorkers]slot
 }
 
-// grant is a lease.Grant of a holder. A token of 0: there is none.
+// grant is a lease.Grant of a holder. Token 0 means none.
 type grant struct {
 	worker                int8
 	token, floor, ceiling moment
@@ -90,32 +90,32 @@ type phase int8
 const (
 	asking  phase = iota // has sent an acquire
 	holding              // has a grant
-	lost                 // was told so: it uses up what it has, and no longer renews
-	stopped              // issues no more, for good, and has sent a release
+	lost                 // has learned so: it uses up what it has and does not renew
+	stopped              // issues no more, and has sent a release
 )
 
-// holder is one borrow: one owner nonce. A process that lost its lease and borrows
-// again is another holder.
+// holder is one borrow with one owner nonce. A process that borrows again after a loss
+// is another holder.
 type holder struct {
-	may     [maxWorkers]span // all that was ever granted to it, and not given back
+	may     [maxWorkers]span // all that it was granted and has not given back
 	phase   phase
 	ttl     int8
-	known   [maxKnown]grant // newest first: renewals of these may be on their way
-	used    moment          // stopped: what its release tells
-	pending [2]grant        // a renewal's reply on its way: the grant renewed, the new one
+	known   [maxKnown]grant // newest first; renewals of these may be under way
+	used    moment          // stopped: the last use in its release
+	pending [2]grant        // a renewal's reply under way: the grant renewed, the new one
 }
 
 type state struct {
-	ticks, steps, losses int8 // how often the clock moved, stepped back; what was lost
+	ticks, steps, losses int8 // how often the clock advanced and stepped back; number of losses
 	incarnation          int8
-	unseen               bool // something was lost since a verb last looked
+	unseen               bool // no verb has looked since the last loss
 	store, replica       store
 	holders              [maxHolders]holder
 }
 
-// canon brings holders into an order that does not depend on their names, which
-// are alike, and returns which holder of s is now at which place. What it writes of
-// each to m.scratch is part of what append makes of s.
+// canon sorts the holders independently of their names, since holders are alike. It
+// returns which holder of s is at which place. The encoding of each holder that it
+// leaves in m.scratch is part of what append writes.
 func (m *model) canon(s *state) (moved [maxHolders]int8) {
 	var keys [maxHolders][]byte
 	for i := range s.holders[:m.holders()] {
@@ -146,8 +146,8 @@ func (m *model) canon(s *state) (moved [maxHolders]int8) {
 	return moved
 }
 
-// append writes a state in few bytes; equal bytes mean equal states. moved is what
-// canon, called just before, returned.
+// append encodes a state in a few bytes; equal bytes mean equal states. moved is the
+// result of canon, called just before.
 func (s *state) append(buf []byte, m *model, moved [maxHolders]int8) []byte {
 	buf = append(buf, byte(s.ticks), byte(s.steps), byte(s.losses), byte(s.incarnation), b(s.unseen))
 	buf = s.store.append(buf, m)

@@ -6,35 +6,35 @@ import (
 	"github.com/snowlease/snowlease/internal/rules"
 )
 
-// A config is what is explored: how much of everything, and which faults. All
-// times are milliseconds.
+// A config defines what is explored: the size of everything, and the faults. All times
+// are in milliseconds.
 type config struct {
 	Name        string
 	Workers     int    // default 1
-	TTL         []int8 // one holder each; MaxTTL is the greatest
+	TTL         []int8 // one for each holder; MaxTTL is the greatest
 	Skew        int8
-	Ticks       int8 // how far the center's clock goes
+	Ticks       int8 // how far the center's clock advances
 	Back        int8 // how far it steps back
-	Steps       int8 // how often
-	Losses      int8 // how many of the faults below, in any order
+	Steps       int8 // how often it steps back
+	Losses      int8 // how many of the following faults, in any order
 	Wipe        bool // all records
-	Parts       bool // a slot's lease, a slot's mark, both, all owners, the meta record
-	Failover    bool // to a replica that was in step at any time before
-	Failback    bool // the incarnations of failovers are those of two servers, by turns
+	Parts       bool // a slot's lease, a slot's mark, both, all owners, the namespace record
+	Failover    bool // to a replica that was in sync at any earlier time
+	Failback    bool // failovers alternate between the incarnations of two servers
 	Never       bool // incarnations are not compared
-	Known       int  // default 2: renewals of so many last grants of a holder may be late
-	LateReplies bool // replies of renewals are on their way too
-	Exact       bool // the last holder waits where the others borrow ahead of the clock
-	Wild        bool // lastUsed comes from anywhere
+	Known       int  // default 2: renewals of this many last grants of a holder may be late
+	LateReplies bool // replies to renewals are delayed too
+	Exact       bool // the last holder waits instead of borrowing ahead of the clock
+	Wild        bool // lastUsed has any value
 	Revive      bool // a late reply is installed by a plain store
-	Limit       int  // states; 0: all there are
+	Limit       int  // states; 0: no limit
 }
 
 // model explores a config.
 type model struct {
 	config
 	verbs   verbs
-	only    kind // the violation that is looked for; 0: any
+	only    kind // the violation to look for; 0: any
 	pin     string
 	answers map[call]reply
 	scratch [maxHolders][]byte
@@ -63,7 +63,7 @@ func (m *model) maxTTL() (longest int8) {
 
 func (m *model) now(s *state) moment { return start + moment(s.ticks) - moment(s.steps*m.Back) }
 
-// first is a namespace that was opened by Init, and holders that ask.
+// first returns a namespace that Init opened, with holders that ask.
 func (m *model) first() state {
 	var s state
 	for i, ttl := range m.TTL {
@@ -79,7 +79,7 @@ func (m *model) first() state {
 	return s
 }
 
-// step says how a state came from the one before.
+// step says how a state follows from the one before.
 type step struct {
 	what    string
 	holder  int8 // -1: none
@@ -114,8 +114,8 @@ func (st step) text(name func(int8) string) string {
 	return out
 }
 
-// next calls emit for each step that can follow s. A step that breaks an invariant
-// comes with what it broke.
+// next calls found for each step that can follow s, with the violation if the step
+// breaks an invariant.
 func (m *model) next(s *state, found func(step, state, *violation)) {
 	emit := func(st step, to state, broken *violation) {
 		if to != *s || broken != nil {
@@ -135,7 +135,7 @@ func (m *model) next(s *state, found func(step, state, *violation)) {
 	for i := range int8(m.holders()) {
 		h := &s.holders[i]
 		if i > 0 && *h == s.holders[i-1] && h.phase == asking && h.may == [maxWorkers]span{} {
-			continue // the one before it does the same
+			continue // same effect as the one before it
 		}
 		m.deliver(s, call{verb: acquire, who: i}, "acquires", emit)
 		for k, g := range h.known[:m.Known] {
@@ -170,23 +170,23 @@ func (m *model) next(s *state, found func(step, state, *violation)) {
 	m.faults(s, emit)
 }
 
-// uses are the last uses that a holder may tell.
+// uses returns the last uses that a holder may report.
 func (m *model) uses(g grant) []moment {
 	uses := []moment{g.floor}
 	if g.floor+1 < g.ceiling {
 		uses = append(uses, g.floor+1)
 	}
 	uses = append(uses, g.ceiling)
-	if m.Wild { // a counter from no grant, or from an earlier one whose clock was ahead
+	if m.Wild { // a last use without a grant, or from an earlier one whose clock was ahead
 		uses = append(uses, 0, horizon)
 	}
 	return uses
 }
 
-// stop ends issuing. What was told of is all that the holder ever used.
+// stop ends issuing. The reported last use bounds all that the holder ever used.
 func (h *holder) stop(used moment) {
 	kept := upTo(used)
-	if used == horizon { // told of an earlier grant: nothing says that this one was not used up
+	if used == horizon { // reported for an earlier grant: this one may be used up
 		kept = upTo(h.known[0].ceiling)
 	}
 	for w := range h.may {
@@ -202,8 +202,8 @@ func (h *holder) learn(g grant, n int) {
 	}
 }
 
-// deliver lets a request reach the center: sent at any time before, by any copy of
-// it. The reply is lost, or is heard if the holder still waits for it.
+// deliver has a request reach the center. It may have been sent at any earlier time,
+// by any copy. The reply is lost, or reaches the holder if it still waits.
 func (m *model) deliver(s *state, c call, what string, emit func(step, state, *violation)) {
 	h := &s.holders[c.who]
 	c.store, c.now, c.incarnation, c.ttl = s.store, m.now(s), s.incarnation, h.ttl
@@ -237,7 +237,7 @@ func (m *model) deliver(s *state, c call, what string, emit func(step, state, *v
 	emit(st, to, broken)
 }
 
-// faults are what befalls the store.
+// faults plays the faults of the store.
 func (m *model) faults(s *state, emit func(step, state, *violation)) {
 	if m.Failover && s.replica != s.store {
 		to := *s

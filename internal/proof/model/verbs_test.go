@@ -10,7 +10,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// verbs is who answers: the rules, or the rules with one of them broken.
+// verbs answers requests by the rules, or by the rules with one of them broken.
 type verbs struct {
 	acquire func(ns rules.Namespace, now int64, incarnation string, req lease.Request) (rules.Namespace, lease.Grant, error)
 	renew   func(ns rules.Namespace, now int64, incarnation string, g lease.Grant) (rules.Namespace, lease.Grant, error)
@@ -29,7 +29,8 @@ const (
 	release
 )
 
-// call is a request as it reaches the center: all that an answer depends on.
+// call is a request as it reaches the center. The answer depends on nothing else but
+// the state.
 type call struct {
 	verb        verb
 	store       store
@@ -59,7 +60,7 @@ type reply struct {
 	grant  grant
 }
 
-// ask puts a call to the verbs. What they answered before is kept: they are pure.
+// ask has the verbs answer a call. It caches answers, since the verbs are pure.
 func (m *model) ask(c call) reply {
 	if r, ok := m.answers[c]; ok {
 		return r
@@ -106,8 +107,8 @@ func (m *model) ask(c call) reply {
 	return r
 }
 
-// request is valid but for its times, which are too short. The rules do not look at
-// that.
+// request returns a request that is valid except for its times, which are too short.
+// The rules do not check them.
 func (m *model) request(who, ttl int8) lease.Request {
 	ms := func(n int8) time.Duration { return time.Duration(n) * time.Millisecond }
 	ahead := m.maxTTL()

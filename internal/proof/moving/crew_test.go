@@ -25,7 +25,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A service is the processes of one stream of ids, wherever their worker ids come from.
+// A service is the processes that issue one stream of ids, from whatever centers.
 type service struct {
 	t       *testing.T
 	ctx     context.Context
@@ -54,7 +54,7 @@ type place struct {
 	layout                 snowflake.Layout
 }
 
-// order is for a process with these worker ids of the place; "" is all of them.
+// order returns an order for a process with these worker ids of the place; "" means all.
 func (p place) order(workers string) fleet.Order {
 	return fleet.Order{Engine: p.engine, DSN: p.dsn, Config: idworker.Config{
 		Namespace: p.namespace, Layout: p.layout, Workers: workers,
@@ -62,11 +62,11 @@ func (p place) order(workers string) fleet.Order {
 	}}
 }
 
-// side opens the center of the place, for these worker ids.
+// side opens the center of the place for these worker ids.
 func (s *service) side(p place, workers string) takeover.Side {
 	s.t.Helper()
 	order := p.order(workers)
-	order.Config.Lease.TTL = order.Config.Lease.MaxTTL // what Take borrows is to last, however slow the machine
+	order.Config.Lease.TTL = order.Config.Lease.MaxTTL // Take's leases must outlast a slow machine
 	req, err := order.Config.Request()
 	require.NoError(s.t, err)
 	center, closer, err := order.Center()
@@ -95,7 +95,7 @@ func (s *service) start(order fleet.Order, n int) (started []*member) {
 	return started
 }
 
-// refused starts a process and returns why it could not start.
+// refused starts a process that must fail, and returns its report.
 func (s *service) refused(order fleet.Order) fleet.Report {
 	s.t.Helper()
 	m := s.launch(order)
@@ -118,7 +118,7 @@ func (s *service) await(event <-chan struct{}) {
 	}
 }
 
-// end ends processes: by SIGTERM they finish, by SIGKILL they leave all as it is.
+// end ends processes: with SIGTERM cleanly, with SIGKILL leaving everything as it is.
 func (s *service) end(sig syscall.Signal, members ...*member) {
 	s.t.Helper()
 	for _, m := range members {
@@ -150,8 +150,8 @@ func (s *service) issue(n int64, members ...*member) {
 	}
 }
 
-// ids returns all ids of processes that have ended, in order, and how many of them
-// there are twice. The ids of each process must rise.
+// ids returns the sorted ids of all processes that have ended, and how many of them
+// are duplicates. The ids of each process must rise.
 func (s *service) ids() (all []int64, twice int) {
 	s.t.Helper()
 	for _, m := range s.members {
@@ -201,7 +201,7 @@ func (s *service) launch(order fleet.Order) *member {
 	require.NoError(s.t, m.cmd.Start())
 	s.members = append(s.members, m)
 	go m.listen(out)
-	_, err = m.in.Write(append(line, "\n\n"...)) // the second line: begin
+	_, err = m.in.Write(append(line, "\n\n"...)) // the second line starts it
 	require.NoError(s.t, err)
 	return m
 }
@@ -251,14 +251,14 @@ func (m *member) ids(t *testing.T) []int64 {
 		return nil
 	}
 	require.NoError(t, err)
-	ids := make([]int64, len(raw)/8) // what a kill has cut off is no id
+	ids := make([]int64, len(raw)/8) // a kill may cut off the last id
 	for i := range ids {
 		ids[i] = int64(binary.LittleEndian.Uint64(raw[8*i:]))
 	}
 	return ids
 }
 
-// lent returns the grants that the process got.
+// lent returns the grants of the process.
 func (m *member) lent() (grants []fleet.Report) {
 	for _, r := range m.all() {
 		if r.Event == fleet.Lent {
@@ -268,7 +268,7 @@ func (m *member) lent() (grants []fleet.Report) {
 	return grants
 }
 
-// String shows the last reports, and the log where the process has ended.
+// String shows the last reports and, if the process has ended, its log.
 func (m *member) String() string {
 	reports := m.all()
 	text, _ := json.Marshal(reports[max(0, len(reports)-4):])

@@ -1,6 +1,6 @@
-// Package moving shows, with real processes on real servers, that a service moves to
-// more worker ids, another center or another database while it issues ids, by the
-// steps of docs/growing.md, and that each step refuses when it comes too early.
+// Package moving tests, with real processes and real servers, that a service can move to
+// more worker ids, another center or another database while it issues ids. It follows
+// the steps of docs/growing.md and checks that each step refuses to run too early.
 //
-// It is its tests. The processes are those of internal/proof/fleet/worker.
+// The package has only tests. The processes run internal/proof/fleet/worker.
 package moving

@@ -21,8 +21,9 @@ import (
 
 func TestMain(m *testing.M) { testserver.Main(m) }
 
-// Layouts of few ids a millisecond: processes that issue all they can leave no gap, so
-// whoever shares a millisecond shares ids. narrow and wide deal the same bits.
+// These layouts have few ids a millisecond, so processes that issue at full speed
+// leave no gap: two that share a millisecond share ids. narrow and wide divide the
+// same bits differently.
 var (
 	narrow = snowflake.Layout{TimeBits: 41, WorkerBits: 3, SequenceBits: 4}.WithDefaults()
 	wide   = snowflake.Layout{TimeBits: 41, WorkerBits: 5, SequenceBits: 2}.WithDefaults()
@@ -82,14 +83,13 @@ func TestMoving(t *testing.T) {
 	})
 }
 
-// grow: a namespace of eight worker ids gets thirty-two, and the service issues ids all
-// the time.
+// grow moves a namespace from eight worker ids to thirty-two while the service issues ids.
 func grow(t *testing.T, program string, old, next place) {
 	s := newService(t, program)
 	s.open(old)
 	serving := s.start(old.order(""), 2)
 
-	// The new layout does not get into the old namespace, nor into itself twice.
+	// The new layout is refused in the old namespace, and a second Init of the new one fails.
 	wrong := next
 	wrong.namespace = old.namespace
 	require.Contains(t, s.refused(wrong.order("")).Error, "is pinned to layout={"+narrow.String())
@@ -97,8 +97,8 @@ func grow(t *testing.T, program string, old, next place) {
 	again := s.side(next, "")
 	require.ErrorIs(t, again.Center.Extras().Init(s.ctx, again.Request), lease.ErrExists)
 
-	// Old processes keep to half of their worker ids; new ones get what is not of
-	// these bits.
+	// Old processes keep half of their worker ids. New ones get worker ids that do not
+	// share these bits.
 	halved := s.start(old.order("0-3"), 1)
 	s.end(syscall.SIGTERM, serving[0])
 	halved = append(halved, s.start(old.order("0-3"), 1)...)
@@ -109,7 +109,7 @@ func grow(t *testing.T, program string, old, next place) {
 	moved := s.start(next.order("16-31"), 3)
 	s.issue(some, append(halved, moved...)...)
 
-	// Too early to give away the rest, while an old process is there.
+	// It is too early to hand over the rest while an old process runs.
 	_, err := takeover.Take(s.ctx, s.side(old, ""), s.side(next, "0-15"))
 	live := (*takeover.LiveError)(nil)
 	require.ErrorAs(t, err, &live)
@@ -119,7 +119,7 @@ func grow(t *testing.T, program string, old, next place) {
 	s.end(syscall.SIGTERM, halved[1])
 	s.take(old, "", next, "0-15")
 
-	// An old process that somebody starts all the same is refused, however long it waits.
+	// An old process that is started later is refused, however long it waits.
 	late := old.order("")
 	refused := s.refused(late)
 	require.Contains(t, refused.Error, fmt.Sprintf("is retired: its worker ids were taken over by namespace %q", next.namespace))
@@ -130,8 +130,7 @@ func grow(t *testing.T, program string, old, next place) {
 	s.unique()
 }
 
-// move: one process after the other goes to another center, and at last the whole of
-// the worker ids does.
+// move moves one process after the other to another center, and finally all worker ids.
 func move(t *testing.T, program string, old, next place) {
 	const processes = 4
 	s := newService(t, program)
@@ -162,8 +161,8 @@ func move(t *testing.T, program string, old, next place) {
 	s.unique()
 }
 
-// take hands worker ids over as soon as what was killed has expired. Who is lent one
-// of them then starts above all that the old side used.
+// take hands worker ids over as soon as the leases of killed processes have expired.
+// Their next holders start above all ids of the old side.
 func (s *service) take(old place, oldWorkers string, next place, workers string) {
 	s.t.Helper()
 	from, to := s.side(old, oldWorkers), s.side(next, workers)
@@ -199,8 +198,8 @@ func (s *service) take(old place, oldWorkers string, next place, workers string)
 	}
 }
 
-// unique requires of processes that have ended that no id came twice, and that worker
-// ids of both halves were used.
+// unique requires of processes that have ended that no id was issued twice, and that
+// both namespaces lent worker ids.
 func (s *service) unique() {
 	s.t.Helper()
 	all, twice := s.ids()
@@ -218,7 +217,7 @@ func (s *service) unique() {
 	s.t.Logf("%d processes, %d ids, none twice; worker ids lent: %v", len(s.members), len(all), places)
 }
 
-// notApart shows that the harness finds what Apart refuses.
+// notApart shows that the harness detects the duplicates that Apart prevents.
 func notApart(t *testing.T, program string, old, next place) {
 	s := newService(t, program)
 	s.open(old)

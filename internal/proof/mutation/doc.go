@@ -1,11 +1,9 @@
-// Package mutation shows that no safety rule of this module can get lost unseen: it
-// knocks them out one at a time, a mutant each, and demands that a test notices.
+// Package mutation checks that every safety rule of this module is tested. It removes or
+// breaks the rules one at a time, a mutant each, and requires that a test fails.
 //
 //	SNOWLEASE_TEST_MUTATIONS=1 go test ./internal/proof/mutation
 //
-// A mutant is built by go test -overlay, so nothing of it is in the product's code.
-// Each list of mutants is a file of its own: the lease's rules in memory, the
-// generator, the keeper, the Lua of Redis, the SQL, the sequence in Redis, segments and
-// what stands before them, the worker ids of a host. A mutant that survives shows a
-// test that is missing.
+// Mutants are built with go test -overlay, so the product's code contains nothing of them.
+// Each list of mutants has a file of its own. A mutant that survives shows that a test is
+// missing.
 package mutation

@@ -16,23 +16,23 @@ import (
 type list struct {
 	title   string
 	pkg     string // a directory of the module
-	killers string // what the names of all killers begin with
+	killers string // prefix of the names of all killers
 	mutants []mutant
-	// loaders are where the package reads the scripts that it embeds. Mutants of those
-	// are run by one test binary, in which they are changed to read another text.
+	// loaders are where the package reads its embedded scripts. One test binary runs
+	// all mutants of these scripts: its loaders are changed to read other texts.
 	loaders []mutant
 }
 
-// A mutant is the module with something else in place of one rule.
+// A mutant is the module with one rule replaced.
 type mutant struct {
-	without string // what is missing or wrong, for people
+	without string // what is missing or wrong, for readers
 	file    string
-	rule    string // stands in the file once
+	rule    string // occurs in the file once
 	instead string
 	killer  string // the test that must fail
 }
 
-// source returns the file of m, with its rule and without it.
+// source returns the file of m with its rule, and with the replacement.
 func (m mutant) source(t testing.TB) (product, mutated string) {
 	t.Helper()
 	text, err := os.ReadFile(root(t, m.file))
@@ -46,13 +46,13 @@ func (m mutant) source(t testing.TB) (product, mutated string) {
 	return product, mutated
 }
 
-// and is between the parts of a rule that stands in several places.
+// and separates the parts of a rule that is spread over several places.
 const and = "\n...\n"
 
-// embedded: the file is not compiled.
+// embedded reports whether the file is embedded rather than compiled.
 func (m mutant) embedded() bool { return filepath.Ext(m.file) != ".go" }
 
-// root is the path of a file of the module.
+// root returns the path of a file of the module.
 func root(t testing.TB, file string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("../../..", file))
@@ -60,7 +60,7 @@ func root(t testing.TB, file string) string {
 	return path
 }
 
-// mutated is what the loader calls.
+// mutated is the function that a changed loader calls.
 const mutated = `
 import "os"
 
@@ -76,7 +76,7 @@ func mutated(texts ...string) []string {
 }
 `
 
-// overlay returns the flag that makes go build with other texts for files.
+// overlay returns the flag that makes the go command read these texts instead of the files.
 func overlay(t testing.TB, dir string, texts map[string]string) string {
 	t.Helper()
 	files := map[string]string{}
@@ -118,7 +118,7 @@ func (l list) run(t testing.TB, m mutant, binary string) string {
 	dir, test := t.TempDir(), pattern(l.test(m.killer))
 	_, text := m.source(t)
 	if !m.embedded() {
-		out, _ := l.goTest(t, test, overlay(t, dir, map[string]string{m.file: text})) // a failure is what is hoped for
+		out, _ := l.goTest(t, test, overlay(t, dir, map[string]string{m.file: text})) // the test is expected to fail
 		return out
 	}
 	cmd := exec.CommandContext(t.Context(), binary, "-test.run="+test, "-test.timeout=2m")
@@ -137,10 +137,10 @@ func (l list) goTest(t testing.TB, tests string, flags ...string) (out string, e
 	return string(text), err
 }
 
-// test is the full name of a killer, as go test prints it.
+// test returns the full name of a killer, as go test prints it.
 func (l list) test(killer string) string { return strings.ReplaceAll(l.killers+killer, " ", "_") }
 
-// pattern makes go test run just the tests of these names.
+// pattern returns the -run pattern that selects exactly these tests.
 func pattern(tests ...string) string {
 	var patterns []string
 	for _, test := range tests {
@@ -153,8 +153,8 @@ func pattern(tests ...string) string {
 	return strings.Join(patterns, "|")
 }
 
-// killed tells from the output whether the test found the rule missing: it failed,
-// rather than crashed, hung, or was not built at all.
+// killed reports whether the output shows that the test failed by itself, rather than
+// crashed, hung or was not built.
 func killed(out, test string) bool {
 	failed := regexp.MustCompile(`(?m)^ *--- FAIL: ` + regexp.QuoteMeta(test) + ` \(`)
 	return failed.MatchString(out) && !strings.Contains(out, "\npanic: ") && !strings.Contains(out, "fatal error: ")

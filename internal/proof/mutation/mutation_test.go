@@ -13,8 +13,8 @@ import (
 
 var lists = []list{onRules, onLimits, onGenerator, onKeeper, onRedis, onSQL, onSequence, onSegment, onSQLSegments, onRedisSegments, onLocal, onHistory, onPast, onTakeover}
 
-// TestEveryMutantIsKilled runs the killers without mutants, which must pass, and each
-// mutant's killer on it, which must not.
+// TestEveryMutantIsKilled runs the killers without mutants, where they must pass, and
+// on their mutants, where they must fail.
 func TestEveryMutantIsKilled(t *testing.T) {
 	if os.Getenv("CI") != "true" && os.Getenv("SNOWLEASE_TEST_MUTATIONS") == "" {
 		t.Skip("left out: it builds a test binary for each mutant, some minutes in all; set SNOWLEASE_TEST_MUTATIONS=1")
@@ -53,7 +53,8 @@ func TestEveryMutantIsKilled(t *testing.T) {
 	}
 }
 
-// TestEveryRuleStands: a mutant follows the code it changes, and is listed once.
+// TestEveryRuleStands checks that each mutant's rule is in the code and that no mutant
+// is listed twice.
 func TestEveryRuleStands(t *testing.T) {
 	t.Parallel()
 	for _, l := range lists {
@@ -72,7 +73,7 @@ func TestEveryRuleStands(t *testing.T) {
 	}
 }
 
-// TestKilled: only a test that fails by itself is a kill.
+// TestKilled checks that only a test that fails by itself counts as a kill.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -96,7 +97,8 @@ func TestKilled(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the table of mutants into docs/reliability.md")
 
-// TestTable: the documentation says how many mutants of what there are.
+// TestTable checks that the documentation has the right number of mutants for each
+// list.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	const begin, end = "<!-- mutants: begin -->\n", "<!-- mutants: end -->"
@@ -114,7 +116,7 @@ func TestTable(t *testing.T) {
 	require.True(t, want == string(text), "docs/reliability.md does not count the mutants as they are: go test ./internal/proof/mutation -run TestTable -update")
 }
 
-// table has a row for each list.
+// table returns a row for each list.
 func table() string {
 	var rows strings.Builder
 	all := 0

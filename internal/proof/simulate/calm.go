@@ -2,8 +2,8 @@ package simulate
 
 import "time"
 
-// In calm plans it is checked too that no loss leaves a holder without ids, and that
-// whoever starts has some soon. Exact times are no part of that.
+// Calm plans also check that no loss leaves a holder without ids, and that a process
+// that starts has ids soon. Nodes with ExactTimes are exempt.
 
 // lost notes a loss of records at this instant.
 func (l *leases) lost() {
@@ -13,7 +13,7 @@ func (l *leases) lost() {
 	l.loss = l.w.now()
 }
 
-// overdue looks for processes that should have had an id by now.
+// overdue reports processes that should have had an id by this time.
 func (l *leases) overdue() {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
@@ -26,14 +26,14 @@ func (l *leases) overdue() {
 	}
 }
 
-// measured reports whether it counts how long the process is without ids. The caller
-// holds world.mu, as that of all below.
+// measured reports whether the time without ids counts for the process. The caller
+// holds world.mu, as for all methods below.
 func (b *borrower) measured() bool {
 	return b.w.plan.Calm && b.w.mended == 0 && !b.w.plan.Nodes[b.node.index].Exact
 }
 
-// waited notes how long a process has waited for its first id, since it started or, where
-// that was later, since records were lost.
+// waited notes how long a process has waited for its first id, counted from its start
+// or from a later loss of records.
 func (b *borrower) waited() {
 	if !b.measured() {
 		return
@@ -45,7 +45,7 @@ func (b *borrower) waited() {
 	}
 }
 
-// paused notes that a process has been without ids, though it has had some.
+// paused notes that a process that had ids has been without.
 func (b *borrower) paused() {
 	if !b.measured() || b.lastIssue == 0 {
 		return
@@ -65,7 +65,7 @@ func (b *borrower) served() {
 	b.without = 0
 }
 
-// unserved notes that it had none.
+// unserved notes that the process had no ids.
 func (b *borrower) unserved(err error) {
 	if kind := kindOf(err); b.without == 0 && (kind == "expired" || kind == "not started") {
 		b.without = b.w.now()

@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// A clock is a host's: a monotonic one that the host believes to be so, and a wall
-// clock.
+// A clock is a host's monotonic clock, which may be wrong, and its wall clock.
 type clock struct {
 	lanes *lanes
 	mu    sync.Mutex
-	at    time.Duration // of the run, when the rate was set
-	shown time.Duration // what it showed then
-	rate  int           // per cent
+	at    time.Duration // in the run, when the rate was set
+	shown time.Duration // what it showed at that time
+	rate  int           // percent
 	wall  time.Duration // ahead of the true time
 }
 
-// mono is a multiple of laneCount nanoseconds: what the generator computes from it
-// then stays in its lane.
+// mono returns a multiple of laneCount nanoseconds, so what the generator computes
+// from it stays in its lane.
 func (c *clock) mono() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +42,8 @@ func (c *clock) step(by time.Duration) {
 	c.set(rate, by)
 }
 
-// stretch is how long d of this clock takes. Timers go on while it stands still.
+// stretch returns how long d of this clock takes. Timers run even while the clock
+// stands still.
 func (c *clock) stretch(d time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

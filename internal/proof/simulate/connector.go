@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// A connector opens connections of the real driver that are on the simulated network,
-// and whose server has the simulated clock.
+// A connector opens connections of the real driver that go over the simulated network
+// to a server with the simulated clock.
 type connector struct {
 	dsn    string
 	driver driver.Driver
 	now    func() time.Time
-	wrote  func() // is called before a statement that may write
+	wrote  func() // called before a statement that may write
 
-	rewrite func(string) string // nil: nothing
+	rewrite func(string) string // nil: statements stay as they are
 }
 
 func newConnector(dsn string, now func() time.Time, wrote func()) (*connector, error) {
@@ -38,15 +38,15 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	return &conn{Conn: inner, connector: c}, nil
 }
 
-// conn gives each statement its round trip and its time. Statements take no time, so
-// none is cut short by its context: that is looked at on the way.
+// conn gives each statement its round trip and its time. A statement takes no time, so
+// its context cannot cut it short; the network checks the context instead.
 //
-// A transaction is one step. In truth others would meet its lock and wait, for a time
+// A transaction is one step. In reality others would wait for its lock, for a time
 // that the product draws at random, which no seed could repeat.
 type conn struct {
 	driver.Conn
 	connector *connector
-	within    bool // a transaction
+	within    bool // in a transaction
 }
 
 var (
@@ -99,8 +99,7 @@ func (t tx) Rollback() error {
 	return t.Tx.Rollback()
 }
 
-// timed puts the center's time in the place of SQLite's, which has one value all
-// through a statement as well.
+// timed replaces SQLite's time, which is the same throughout a statement, with the center's.
 func (c *conn) timed(text string) string {
 	if !strings.HasPrefix(text, "SELECT") {
 		c.connector.wrote()

@@ -20,9 +20,8 @@ var update = flag.Bool("update", false, "write the table of TestControls into do
 
 const reliability = "../../../docs/reliability.md"
 
-// TestControls puts the schemes that people use, and the product, through the same
-// trials. The product comes out of each as it should; each scheme issues ids twice in
-// those that are claimed of it.
+// TestControls puts the product and widely used schemes through the same trials. The
+// product passes each trial. Each scheme issues duplicate ids in the trials that name it.
 func TestControls(t *testing.T) {
 	schemes := controls.Schemes()
 	cells := make([][]int, len(trials))
@@ -100,8 +99,8 @@ func table(schemes []controls.Scheme, cells [][]int) string {
 	return b.String()
 }
 
-// control is a scheme as the subject of a run. Its processes live by the wall clocks
-// of their hosts.
+// control makes a scheme the subject of a run. Its processes use the wall clocks of
+// their hosts.
 func control(s controls.Scheme) simulate.WorkerIDs {
 	subject := simulate.WorkerIDs{
 		Store: simulate.NewRedis,
@@ -119,8 +118,8 @@ func control(s controls.Scheme) simulate.WorkerIDs {
 	return subject
 }
 
-// walled is a process whose grants tell the host's time when they arrive there, not
-// when the reply was made.
+// walled is a process whose grants carry the host's time of their arrival there, not
+// of the reply.
 func walled(h *simulate.Host) (simulate.Process, error) {
 	c := h.Center
 	now := func(g lease.Grant, err error) (lease.Grant, error) {
@@ -135,7 +134,7 @@ func walled(h *simulate.Host) (simulate.Process, error) {
 	return simulate.NewProcess(h)
 }
 
-// tickets is SQLite with the table of the scheme that has one.
+// tickets is SQLite with the table of the scheme that uses one.
 type tickets struct{ *simulate.SQLite }
 
 func newTickets() (simulate.Store, error) {

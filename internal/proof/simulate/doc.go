@@ -1,88 +1,112 @@
-// Package simulate plays a service of many processes with the real generator, the
-// real keeper and the real centers through whatever clocks, networks and stores can
-// do to them, in virtual time, and checks after each step that ids are unique. A seed
-// is a run, the same to its last step whenever and wherever it is played.
+// Package simulate runs a service of many processes in virtual time and checks after
+// each step that ids are unique. It uses the real generator, the real keeper and the real
+// centers, and exposes them to the faults of clocks, networks and stores. A seed
+// determines a run to its last step, on any machine.
 //
 //	plan := simulate.PlanOf(4711)
 //	result := simulate.Run(t, plan, simulate.WorkerIDs{Store: simulate.NewRedis})
 //
 // # What is real
 //
-// The keeper and the generator run as they are, in goroutines within a bubble of
-// testing/synctest, where time passes only when all of them wait. The center is the
-// product's on a Store: the Lua of redisseq on a miniredis behind a pipe, the SQL of
-// dbseq on a SQLite in memory, the locked files of local in a directory, or the rules
-// that the model check explores. Only what a
-// process cannot know is made: its clocks (WithClock, Jitter), its wire to the center,
-// and the clock that the store answers with.
+// The keeper and the generator run unchanged, in goroutines within a testing/synctest
+// bubble, where time passes only while all of them wait. The center is the product's, on
+// one of these stores:
+//
+//   - the Lua of redisseq on a miniredis behind a pipe
+//   - the SQL of dbseq on an in-memory SQLite
+//   - the locked files of hostseq in a directory
+//   - in memory, the rules that the model check explores
+//
+// Only the environment of a process is simulated: its clocks (WithClock, Jitter), its
+// connection to the center, and the clock that the store answers with.
 //
 // # What happens
 //
-// A Plan says how many nodes there are, how bad the network always is and which Faults
-// happen when. Requests and replies are delayed, overtake each other, are lost, arrive
-// twice or long after their caller has gone. Processes crash, stop in good order, stand
-// still between reading the clock and using it, and wake with a hot loop and replies of
-// another age. Clocks are skewed, too fast, stopped and stepped. The center is out of
-// reach, restarts, forgets all or some records, is replaced by a replica that is behind,
-// and has its clock stepped: by any amount, but where a plan also loses records by the
-// skew at most, which is what the product promises to survive (TestLimits shows both
-// sides of that). Losses come alone, and two or three in a row. At the end of a plan all
-// is mended. Some members ask for exact times.
+// A Plan says how many nodes there are, how bad the network is throughout, and which
+// Faults happen when:
 //
-// In CalmPlans hosts and network are well, a worker id is free, and the center loses
+//   - Requests and replies are delayed, reordered, lost or duplicated, or arrive long
+//     after their caller has gone.
+//   - Processes crash, stop cleanly, or freeze between reading the clock and using it.
+//     They wake in a hot loop, to outdated replies.
+//   - Host clocks are skewed, run fast, stop and step.
+//   - The center is unreachable, restarts, forgets some or all records, or is replaced by
+//     a replica that lags.
+//   - The center's clock steps. In plans that lose records it steps back by at most the
+//     skew, which is what the product promises to survive; TestLimits shows both sides of
+//     that bound. In other plans it steps by any amount.
+//
+// Losses come alone, or two and three in a row. At the end of a plan every fault is
+// mended. Some nodes use ExactTimes.
+//
+// In CalmPlans, hosts and network are healthy, a worker id is free, and the center loses
 // records every few seconds.
 //
-// On Local, which LocalPlans are for, the processes are those of one host. The network
-// is its disk: calls are late, fail, or fail though they were written; none is made
-// twice, or after the end of its process, with which its locks go. The center's clock is
-// the host's and steps as it likes; a restart is one of the host; records are damaged.
-// What happens to a directory that is lost is not in these plans: TestLocalLimits shows
-// it.
+// LocalPlans are for Local, where the processes share one host. The network is the host's
+// disk: calls are slow, fail, or fail after the write was done. No call is duplicated, and
+// none happens after its process has ended, because its locks end with it. The center's
+// clock is the host's, and steps by any amount. A restart is a reboot of the host. Records
+// are damaged. These plans do not lose the directory; TestLocalLimits does.
 //
 // # What is checked
 //
-// At each step: no id twice; each id within its grant; ids rise in a process; no two
-// borrowers of a worker id have a millisecond in common; a mark falls only by the release
-// of its owner or a loss of records. And once all is mended: as many processes as there
-// are worker ids hold one and use it, within the time that leases, a quarantine and
-// retries take. In calm plans besides: no holder is ever without ids, and who starts after
-// a loss has one within the skew and a second, or twice that where it was waiting when the
-// loss came; exact times are no part of that. A Result counts what was broken and has the trace.
+// At each step:
+//
+//   - No id is issued twice.
+//   - Each id lies within its grant.
+//   - Ids rise within a process.
+//   - No two borrowers of a worker id share a millisecond.
+//   - A mark falls only by a release of its owner or a loss of records.
+//
+// Once all faults are mended, as many processes as there are worker ids must hold and use
+// one, within the time that leases, a quarantine and retries take.
+//
+// In calm plans, no holder may ever be without ids, and a process must have ids within the
+// skew plus one second of its start or of a later loss. Nodes with ExactTimes are exempt.
+//
+// A Result holds the violations and the trace.
 //
 // # How it repeats
 //
-// What happens at one instant happens in an order that nobody fixes, so nothing does:
-// whatever waits, waits for an instant of its own (see lanes). All chance comes from the
-// plan's dice, separately for each process and purpose. TestReproducible holds whole
-// traces of many seeds against each other.
+// The runtime does not fix the order of goroutines that wake at the same instant, so no two
+// wake at the same instant (see lanes). All randomness comes from the plan's dice, separately
+// for each process and purpose. TestReproducible compares the whole traces of many seeds.
 //
-// # Where it stands
+// # Where to find it
 //
-//	world.go                    a run: what happens in it, in which order, and how it ends
-//	clock.go lanes.go           time: of hosts, and when each goroutine wakes
-//	host.go process.go wire.go  nodes, what runs on them, and the network between
-//	plan.go plans.go faults.go  what will happen, how it is drawn, and how it is done
-//	workerids.go ledger.go calm.go        the subject WorkerIDs, and what it checks
+//	world.go                    a run: what happens, in which order, and how it ends
+//	clock.go lanes.go           time: host clocks, and when each goroutine wakes
+//	host.go process.go wire.go  nodes, the processes on them, and the network between
+//	plan.go plans.go faults.go  plans, how they are drawn, and how faults are carried out
+//	workerids.go ledger.go calm.go        the subject WorkerIDs and its checks
 //	numbers.go numberwire.go past.go numberplans.go  the subject Numbers
-//	store.go memory.go redis.go sqlite.go local.go   what keeps records
-//	trace.go tally.go           what came of it
+//	store.go memory.go redis.go sqlite.go local.go   the stores
+//	trace.go tally.go           the outcome
 //
-// A subject says what processes ask for and what they may get; all else is one world.
+// A subject defines what processes ask for and what they may get. Both subjects share the
+// rest of the world.
 //
 // # Numbers
 //
-// With Numbers processes take numbers from a Source: a counter.Counter, segments in SQL
-// or Redis, a segments.Dispenser before SQL; or ids for times past from a history.Issuer.
-// Checked are duplicates, order within a process, and where it is strict across all of
-// them; that what a process issues was given to it, and not before it was copied; that
-// it is no older than MaxAge; that an id for a time past is of that time, of a reserved
-// worker id, and rises in its span; and that all issue again once all is mended. What the
-// product leaves to chance within a moment is waited out (travel, patient).
+// With Numbers, processes take numbers from a Source: a counter.Counter; segments in SQL
+// or Redis; a segments.Dispenser in front of SQL; or a history.Issuer, which makes ids for
+// times past. The checks are:
+//
+//   - No number is issued twice.
+//   - Numbers rise within a process and, in strict order, across all processes.
+//   - A process issues only numbers that were given to it, and after a copy of its memory
+//     only numbers given after the copy.
+//   - No number is older than MaxAge.
+//   - An id for a time past has that time and a reserved worker id, and rises in its span.
+//   - All processes issue again once every fault is mended.
+//
+// Where the product chooses a moment at random, the simulation waits until the latest
+// moment (travel, patient).
 //
 // # How it is used
 //
-// TestSeeds, TestCalm and TestSequenceSeeds play seeds, and print of a bad one how to run
-// it alone. TestTeeth and TestSequenceTeeth break the protocol in some fifty ways and
-// demand that these seeds find each. TestShrink lets rapid shrink a bad plan. TestSoak,
-// with the build tag soak, plays as many seeds as it is told.
+// TestSeeds, TestCalm and TestSequenceSeeds play seeds and print how to rerun a seed that
+// fails. TestTeeth and TestSequenceTeeth break the protocol in some fifty ways and require
+// that these seeds find each. TestShrink lets rapid shrink a failing plan. TestSoak, with
+// the build tag soak, plays as many seeds as its flags say.
 package simulate

@@ -11,7 +11,7 @@ type action struct {
 	do func()
 }
 
-// follow starts the nodes and lets the faults of the plan happen, in their order.
+// follow starts the nodes and plays the plan's faults in order.
 func (w *world) follow() {
 	var actions []action
 	at := func(at time.Duration, do func()) { actions = append(actions, action{min(at, w.plan.Length), do}) }
@@ -40,7 +40,7 @@ func (w *world) follow() {
 	w.sleep(faultLane, w.plan.Length-w.now())
 }
 
-// strike lets a fault begin.
+// strike begins a fault.
 func (w *world) strike(f Fault) {
 	n := w.nodes[f.Node]
 	switch f.Kind {
@@ -82,7 +82,7 @@ func (w *world) strike(f Fault) {
 	}
 }
 
-// mend returns how a fault ends, nil where it is for good.
+// mend returns what ends a fault, or nil if it is permanent.
 func (w *world) mend(f Fault) func() {
 	switch f.Kind {
 	case Cut:
@@ -105,7 +105,7 @@ func (w *world) mend(f Fault) func() {
 	return nil
 }
 
-// keep makes the replica that a failover will go to.
+// keep makes the replica that a failover will promote.
 func (w *world) keep(f Fault) {
 	w.enter()
 	defer w.leave()
@@ -114,7 +114,7 @@ func (w *world) keep(f Fault) {
 	w.kept[f.At] = restore
 }
 
-// harm does something to the clock of the stores, or to the records of the first.
+// harm changes the clock of the stores, or the records of the first store.
 func (w *world) harm(f Fault) error {
 	switch f.Kind {
 	case StepCenter:

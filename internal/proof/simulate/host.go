@@ -15,11 +15,11 @@ type node struct {
 	w     *world
 	index int
 	clock *clock
-	cut   int // who says that it does not reach the stores
-	deaf  int // replies to come that it does not get
+	cut   int // how many faults keep it from the stores
+	deaf  int // how many of the next replies it does not get
 	cur   *process
 	all   []*process
-	again int // which boot is awaited: an earlier one is no longer
+	again int // the boot that is awaited; earlier ones are void
 }
 
 func newNode(w *world, index int) *node {
@@ -55,12 +55,12 @@ func (n *node) boot() {
 	w.wg.Go(p.live)
 }
 
-// dice are random numbers of their own for one use of one process.
+// dice returns random numbers for one purpose of one process.
 func (p *process) dice(use int) *rand.Rand {
 	return rand.New(rand.NewPCG(p.w.plan.Dice, uint64(p.id)<<8|uint64(use)))
 }
 
-// bootAfter starts a process after d, unless another starts before.
+// bootAfter starts a process after d, unless another one starts before.
 func (n *node) bootAfter(d time.Duration) {
 	n.w.mu.Lock()
 	n.again++
@@ -77,7 +77,7 @@ func (n *node) bootAfter(d time.Duration) {
 	})
 }
 
-// crash ends the process that runs; another starts after a time that is not 0.
+// crash kills the running process. Another one starts after again, unless that is 0.
 func (n *node) crash(again time.Duration) {
 	n.w.mu.Lock()
 	p := n.cur
@@ -92,7 +92,7 @@ func (n *node) crash(again time.Duration) {
 	}
 }
 
-// reboot ends all processes, where they are those of one host.
+// reboot ends all processes if they share one host.
 func (w *world) reboot(again time.Duration) {
 	if _, one := w.stores[0].(oneHost); !one {
 		return
@@ -102,14 +102,13 @@ func (w *world) reboot(again time.Duration) {
 		w.mu.Lock()
 		all := slices.Clone(n.all)
 		w.mu.Unlock()
-		for _, p := range all { // who stands still beside it too
+		for _, p := range all { // also those that are frozen beside it
 			p.die()
 		}
 	}
 }
 
-// stop ends the process as SIGTERM does. It notices when it is awake, and uses some
-// ids before.
+// stop ends the process as SIGTERM does. It notices when it is awake, and uses some ids first.
 func (n *node) stop(ids int, again time.Duration) {
 	n.w.mu.Lock()
 	p := n.cur
@@ -160,7 +159,7 @@ func (n *node) freeze(f Fault) {
 	})
 }
 
-// burst lets the process want ids at once, and know whether it has been copied.
+// burst makes the process want ids at once, and tells it whether it has been copied.
 func (n *node) burst(ids int, copied bool) {
 	n.w.mu.Lock()
 	defer n.w.mu.Unlock()
@@ -170,7 +169,7 @@ func (n *node) burst(ids int, copied bool) {
 	}
 }
 
-// heal ends what is wrong with the node; wall is how far the center's clock is ahead.
+// heal ends the node's faults. wall is how far the center's clock is ahead.
 func (n *node) heal(wall time.Duration) {
 	w := n.w
 	n.clock.set(100, 0)
@@ -187,7 +186,7 @@ func (n *node) heal(wall time.Duration) {
 	}
 }
 
-// nobody is a program that cannot be made.
+// nobody is a program that could not be made.
 type nobody struct{}
 
 func (nobody) Start(context.Context) error { return lease.ErrSetup }

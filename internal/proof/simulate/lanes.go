@@ -5,28 +5,29 @@ import (
 	"time"
 )
 
-// Lanes make runs repeatable. Two goroutines that wake at one instant run in an order
-// that nobody fixes, so none do: each kind of work of each node has a lane, which is a
-// remainder of the nanosecond it wakes at, and no two wake at one instant of a lane.
-// Whole milliseconds are a multiple of laneCount nanoseconds, so what the keeper and
-// the generator wait for by themselves stays in the lane that it began in.
+// Lanes make runs repeatable. The runtime does not fix the order of two goroutines that
+// wake at the same instant, so no two do. Each kind of work of each node has a lane: a
+// remainder of the nanosecond it wakes at. Each instant of a lane is used once.
+//
+// A whole millisecond is a multiple of laneCount nanoseconds, so the keeper and the
+// generator stay in the lane they began in.
 const (
 	laneCount = 64
 	faultLane = 0 // the plan's own
 )
 
-// What a node does in its lanes.
+// The lanes of a node.
 const (
 	replyLane   = iota // replies arrive, and the keeper wakes
 	requestLane        // requests arrive at the store
 	useLane            // ids are used
 	lifeLane           // processes start and stop
-	workerLanes        // how many there are with worker ids
+	workerLanes        // how many lanes a node has with worker ids
 
-	sqlReplyLane   = iota - 1 // with numbers besides: those to and from a database
+	sqlReplyLane   = iota - 1 // with numbers: replies and requests of a database
 	sqlRequestLane            //
-	retryLane                 // an Issuer asks again
-	installLane               // a dispenser's other call of Redis
+	retryLane                 // an Issuer retries
+	installLane               // a dispenser's second call of Redis
 	numberLanes
 )
 
@@ -34,18 +35,18 @@ type lanes struct {
 	start   time.Time
 	perNode int
 	mu      sync.Mutex
-	used    map[int64]struct{} // instants that somebody wakes at
+	used    map[int64]struct{} // instants at which something wakes
 }
 
 func (l *lanes) lane(node, what int) int { return 1 + node*l.perNode + what }
 
-// maxNodes is how many nodes there are lanes for.
+// maxNodes returns how many nodes have lanes.
 func (l *lanes) maxNodes() int { return (laneCount - 1) / l.perNode }
 
 func (l *lanes) now() time.Duration { return time.Since(l.start) }
 
 // after returns how long to wait for the first free instant of a lane that is at least
-// d from now, and takes it.
+// d away, and takes that instant.
 func (l *lanes) after(lane int, d time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,7 +63,7 @@ func (l *lanes) after(lane int, d time.Duration) time.Duration {
 	return time.Duration(at - now)
 }
 
-// take keeps others from an instant that the product chose.
+// take reserves an instant that the product chose.
 func (l *lanes) take(at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,8 +8,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A loan is a range of a worker id through all its renewals: nobody but its holder may
-// use it.
+// A loan is a range of a worker id through all its renewals. Only its holder may use it.
 type loan struct {
 	process        int // the borrower
 	worker         int64
@@ -31,8 +30,8 @@ type tokenOf struct {
 type ledger struct {
 	loans   map[int64][]*loan // by worker
 	byToken map[tokenOf]*loan
-	slots   []Slot   // as last seen on record
-	giving  []giving // releases under way
+	slots   []Slot   // as last read from the store
+	giving  []giving // releases in progress
 }
 
 // giving is a release on its way through the center.
@@ -48,8 +47,8 @@ func newLedger() *ledger {
 
 func ownerOf(r lease.Request) string { return hex.EncodeToString(r.Owner[:]) }
 
-// lent notes that the center answers with g to an Acquire or a Renew, says whether it was
-// lent before, and which other loan has a millisecond in common with it.
+// lent notes that the center answers an Acquire or a Renew with g. It returns whether
+// g was lent before, and the other loan, if any, that shares a millisecond with it.
 func (l *ledger) lent(process int, g lease.Grant) (renewed bool, overlapping *loan, mine *loan) {
 	key := tokenOf{ownerOf(g.Request), g.Worker, g.Token}
 	mine = l.byToken[key]
@@ -59,7 +58,7 @@ func (l *ledger) lent(process int, g lease.Grant) (renewed bool, overlapping *lo
 	}
 	l.byToken[key] = mine
 	if mine.over {
-		return renewed, nil, mine // a late copy of the call: nobody uses it
+		return renewed, nil, mine // a late copy of the call; nobody uses its grant
 	}
 	mine.ceiling = max(mine.ceiling, g.Ceiling)
 	for _, other := range l.loans[g.Worker] {
@@ -82,7 +81,7 @@ func (l *ledger) stopped(g lease.Grant, lastUsed int64) {
 	}
 }
 
-// seen compares what is on record with what was. It returns what is wrong.
+// seen compares the records with the previous ones and returns what is wrong.
 func (l *ledger) seen(slots []Slot) (wrong string) {
 	for w := range min(len(slots), len(l.slots)) {
 		was, is := l.slots[w], slots[w]

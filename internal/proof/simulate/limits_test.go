@@ -12,7 +12,7 @@ import (
 
 const second = time.Second
 
-// fair is a plan of good weather: TTL 1 s, skew 100 ms, a fast network.
+// fair is a plan without trouble: TTL 1 s, skew 100 ms, a fast network.
 func fair(nodes int, pool int64, faults ...simulate.Fault) simulate.Plan {
 	p := simulate.Plan{
 		Pool: pool, MaxTTL: second, Skew: second / 10, Wait: 10 * second, Length: 20 * second, Faults: faults,
@@ -25,8 +25,8 @@ func fair(nodes int, pool int64, faults ...simulate.Fault) simulate.Plan {
 	return p
 }
 
-// across: the holder of the one worker id stands still, the center's clock steps back, the
-// records are lost.
+// across is a plan in which the only holder freezes, the center's clock steps back,
+// and the records are lost.
 func across(back time.Duration) simulate.Plan {
 	return fair(2, 1,
 		simulate.Fault{At: 3 * second, Kind: simulate.Freeze, Node: 0, For: 16 * second},
@@ -35,12 +35,12 @@ func across(back time.Duration) simulate.Plan {
 	)
 }
 
-// TestLimits: what is not promised goes wrong, so that nobody believes that it is, and
-// goes well within the bounds of what is.
+// TestLimits shows that faults beyond the promises break a rule, and that faults just
+// within them do not.
 func TestLimits(t *testing.T) {
-	// Two former holders stand still while the records are lost; nobody borrows the
-	// worker id after the quarantine; the clock steps back before either's time, and
-	// the one that lost it first comes back first.
+	// Two former holders are frozen while the records are lost. Nobody borrows the
+	// worker id after the quarantine. The clock steps back before the time of either.
+	// The one that lost it first wakes first.
 	after := func(back time.Duration) simulate.Plan {
 		p := fair(3, 1,
 			simulate.Fault{At: 2 * second, Kind: simulate.Freeze, Node: 0, For: 10 * second},
@@ -49,7 +49,7 @@ func TestLimits(t *testing.T) {
 			simulate.Fault{At: 5*second + second/2, Kind: simulate.Cut, Node: 2, For: 14 * second},
 			simulate.Fault{At: 8 * second, Kind: simulate.StepCenter, By: -back},
 		)
-		p.Nodes[2].Start = 5*second + second/10 // sees the loss
+		p.Nodes[2].Start = 5*second + second/10 // notices the loss
 		return p
 	}
 	for _, test := range []struct {
@@ -77,11 +77,11 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLimitToTheMillisecond: across a loss the clock may step back until it is just the
-// skew behind the latest time that it ever showed.
+// TestLimitToTheMillisecond checks that, across a loss, the clock may step back by
+// exactly the skew from the latest time that it ever showed.
 func TestLimitToTheMillisecond(t *testing.T) {
-	// When the holder was answered last, and when the loss is noticed, is the same in all
-	// these runs: both were sent before the step.
+	// The time of the holder's last reply and the time when the loss is noticed are
+	// the same in all runs, since both were sent before the step.
 	var last, noticed time.Duration
 	for _, e := range simulate.Run(t, across(0), stores["memory"]).Events {
 		switch {
@@ -104,8 +104,8 @@ func TestLimitToTheMillisecond(t *testing.T) {
 	require.True(t, overlaps(back, center(noSkew)), "a quarantine without the skew")
 }
 
-// TestRevived: a failover brings back the record of a former holder, and forgets what was
-// lent above it.
+// TestRevived plays a failover that restores the record of a former holder and forgets
+// what was lent above it.
 func TestRevived(t *testing.T) {
 	for _, name := range central {
 		t.Run(name, func(t *testing.T) {

@@ -16,23 +16,23 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Local is the directory of a host whose processes are the nodes: what is the center's
-// in a plan is the host's. Its clock is that of the center, its disk the network, which
-// is slow and fails; Restart is one of the host. DropLease and DropMark damage the
-// record. Wipe is what TestLocalLimits shows; there is no Failover.
+// Local is the directory of a host whose processes are the nodes. The center's faults
+// in a plan are the host's: its clock is the center's clock, its disk is a slow and
+// failing network, and Restart reboots it. DropLease and DropMark damage a record.
+// Only TestLocalLimits uses Wipe. There is no Failover.
 type Local struct {
 	offset
 	Dir     string
 	reader  *hostseq.Center
 	centers []*localCenter
-	slots   []Slot // as read last
+	slots   []Slot // as last read
 	stale   bool   // something may have been written since
 }
 
-// maxBehind is short, so that clocks of plans are further behind.
+// maxBehind is short, so that the clocks of some plans lag by more.
 const maxBehind = time.Minute
 
-// NewLocal returns an empty directory, in memory where there is such a one.
+// NewLocal returns an empty directory, on a memory file system if there is one.
 func NewLocal() (Store, error) {
 	dir, err := os.MkdirTemp("/dev/shm", "simulate-*")
 	if err != nil {
@@ -50,13 +50,12 @@ func (l *Local) config() hostseq.Config {
 	return hostseq.Config{Source: hostseq.Lock, Dir: l.Dir, MaxBehind: maxBehind}
 }
 
-// Name is local.
+// Name returns "local".
 func (*Local) Name() string { return "local" }
 
 func (*Local) oneHost() {}
 
-// Center returns a hostseq.Center of the process' own, which lets go of its locks when the
-// process ends.
+// Center returns a hostseq.Center for the process. It drops its locks when the process ends.
 func (l *Local) Center(h *Host) (lease.Center, error) {
 	c := &localCenter{store: l}
 	inner, err := hostseq.New(l.config(), h.Layout, hostseq.WithMaxAhead(h.Ahead), hostseq.WithClock(c.now))
@@ -71,10 +70,10 @@ func (l *Local) Center(h *Host) (lease.Center, error) {
 	return stepped{c, c.step}, nil
 }
 
-// Reincarnate does nothing: a host that has restarted has its directory.
+// Reincarnate does nothing: a rebooted host keeps its directory.
 func (*Local) Reincarnate() error { return nil }
 
-// Snapshot is an error.
+// Snapshot returns an error.
 func (*Local) Snapshot() (func() error, error) {
 	return nil, errors.New("simulate: a directory has no replica")
 }
@@ -152,13 +151,13 @@ func (l *Local) Close() error {
 	return errors.Join(append(errs, os.RemoveAll(l.Dir))...)
 }
 
-// A localCenter is the center of one process. No call reaches the disk after the end of
-// the process.
+// A localCenter is the center of one process. No call reaches the disk after the
+// process has ended.
 type localCenter struct {
 	*hostseq.Center
 	store *Local
 	ended bool
-	stall func() // is called once, when the clock is read
+	stall func() // called once, when the clock is read
 }
 
 func (c *localCenter) now() time.Time {
@@ -169,7 +168,7 @@ func (c *localCenter) now() time.Time {
 	return c.store.Now()
 }
 
-// end is what the kernel does.
+// end does what the kernel does when a process ends.
 func (c *localCenter) end() {
 	c.ended = true
 	_ = c.Close()
@@ -185,14 +184,14 @@ func (c *localCenter) step(ctx context.Context, call func() error) error {
 	})
 }
 
-// Extras are those of the product, and an Init.
+// Extras returns those of the product, with an Init.
 func (c *localCenter) Extras() lease.Extras {
 	x := c.Center.Extras()
 	x.Init = c.init
 	return x
 }
 
-// init makes it a directory that was in use before: each worker id was lent once.
+// init makes the directory look used: each worker id was lent once.
 func (c *localCenter) init(ctx context.Context, req lease.Request) error {
 	for w := range req.Pool {
 		req.First, req.Last = w, w
@@ -209,7 +208,7 @@ func (c *localCenter) init(ctx context.Context, req lease.Request) error {
 
 func (c *localCenter) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
 	borrower := req
-	borrower.Holder = ownerOf(req) // to be seen in Slots
+	borrower.Holder = ownerOf(req) // visible in Slots
 	asked, err := c.withoutChance(ctx, borrower)
 	if err != nil {
 		return g, err
@@ -226,8 +225,8 @@ func (c *localCenter) Acquire(ctx context.Context, req lease.Request) (g lease.G
 	return g, err
 }
 
-// withoutChance lets the product choose, but where it does so at random: among worker
-// ids that have no file, or the same mark. Then it is asked for one after the other.
+// withoutChance lets the product choose, except where it chooses at random: among worker
+// ids without a file, or with the same mark. There it asks for one after the other.
 func (c *localCenter) withoutChance(ctx context.Context, req lease.Request) ([]lease.Request, error) {
 	records, err := c.Slots(ctx, req.Namespace)
 	if err != nil {
@@ -254,8 +253,8 @@ func (c *localCenter) withoutChance(ctx context.Context, req lease.Request) ([]l
 	return append(asked, req), nil // for the error
 }
 
-// abandoned is a call that the disk answers after the caller has given up: what was lent
-// is taken back.
+// abandoned plays a call that the disk answers after the caller has given up. The
+// grant is taken back.
 func (c *localCenter) abandoned(ctx context.Context, req lease.Request) error {
 	given, giveUp := context.WithCancel(ctx)
 	defer giveUp()
@@ -267,6 +266,6 @@ func (c *localCenter) abandoned(ctx context.Context, req lease.Request) error {
 	_, err := c.Center.Acquire(given, req)
 	close(left)
 	c.stall = nil
-	_, done := c.Slots(ctx, req.Namespace) // has its turn after that
+	_, done := c.Slots(ctx, req.Namespace) // runs after that call
 	return cmp.Or(done, err, context.Canceled)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// TestLocalLimits: a directory that is gone is survived where nobody holds a worker id,
-// the clock was not set back, and no crash has made ids run ahead of it.
+// TestLocalLimits checks when the loss of the directory does no harm: nobody holds a
+// worker id, the clock was not set back, and no crash has made ids run ahead of it.
 func TestLocalLimits(t *testing.T) {
 	restart := func(at time.Duration) simulate.Fault {
 		return simulate.Fault{At: at, Kind: simulate.Restart, For: second / 5}
@@ -35,7 +35,7 @@ func TestLocalLimits(t *testing.T) {
 		{"gone while in use", false, []simulate.Fault{
 			{At: 3 * second, Kind: simulate.Cut, Node: 0, For: 5 * second}, wipe(3 * second),
 		}},
-		// After a crash ids begin above the ceiling, and so ahead of the clock, which
+		// After a crash, ids begin above the ceiling and so ahead of the clock, which
 		// has to catch up.
 		{"gone after a crash", false, []simulate.Fault{
 			restart(3 * second), restart(3*second + second/2), wipe(3*second + second*6/10),
@@ -50,13 +50,13 @@ func TestLocalLimits(t *testing.T) {
 	}
 }
 
-// A disk is the center of a process and the directory.
+// A disk is the center of one process and the directory.
 type disk struct {
 	lease.Center
 	*simulate.Local
 }
 
-// onDisk is the product with something else in place of verbs.
+// onDisk is the product with some verbs replaced.
 func onDisk(of func(disk) odd) simulate.WorkerIDs {
 	return simulate.WorkerIDs{Store: simulate.NewLocal, Center: func(s simulate.Store, h *simulate.Host) (lease.Center, error) {
 		c, err := s.Center(h)
@@ -80,14 +80,14 @@ func (d disk) before(change func(path string) error) odd {
 	}}
 }
 
-// raised raises a grant's ceiling without a word to the disk.
+// raised raises a grant's ceiling without writing to disk.
 func (d disk) raised(g lease.Grant) lease.Grant {
 	g.Now = max(g.Now, d.Now().UnixMilli())
 	g.Ceiling = max(g.Ceiling, g.Now+g.TTL.Milliseconds())
 	return g
 }
 
-// oldMarks brings back what a file that nobody holds had when it was seen first.
+// oldMarks restores a file that nobody holds to what it was when first seen.
 func oldMarks(d disk) odd {
 	return d.before(func(path string) error {
 		old, err := os.ReadFile(path + ".first")
@@ -108,7 +108,7 @@ func oldMarks(d disk) odd {
 	})
 }
 
-// noLock: a lock is one of a file that others do not see, and nobody looks after it.
+// noLock locks a file that others do not see, so no lock has any effect.
 func noLock(d disk) odd {
 	o := d.before(func(path string) error {
 		record, err := os.ReadFile(path)
@@ -142,7 +142,7 @@ func damagedIsNew(d disk) odd {
 	})
 }
 
-// believed: ids begin at the clock, whatever the mark is.
+// believed lets ids begin at the clock, whatever the mark is.
 func believed(d disk) odd {
 	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
 		g, err := d.Acquire(ctx, req)
@@ -153,12 +153,12 @@ func believed(d disk) odd {
 	}}
 }
 
-// unwritten: the answer to a renewal does not wait for the disk.
+// unwritten answers a renewal before it is on disk.
 func unwritten(d disk) odd {
 	return odd{renew: func(_ context.Context, g lease.Grant) (lease.Grant, error) { return d.raised(g), nil }}
 }
 
-// scattered is a host whose processes each have a directory of their own.
+// scattered is a host whose processes have a directory each.
 type scattered struct {
 	*simulate.Local
 	others []simulate.Store

@@ -10,32 +10,32 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Memory is the center in memory, whose decisions are the rules that the model checks.
-// It can have all faults.
+// Memory is the in-memory center, which decides by the rules that the model checks. It
+// supports all faults.
 type Memory struct {
 	Records     *memcenter.Center
 	incarnation int
 }
 
-// NewMemory returns a store with nothing on record.
+// NewMemory returns an empty store.
 func NewMemory() (Store, error) { return &Memory{Records: memcenter.New()}, nil }
 
-// Name is memory.
+// Name returns "memory".
 func (*Memory) Name() string { return "memory" }
 
 // Step moves the center's clock.
 func (m *Memory) Step(by time.Duration) { m.Records.Advance(by) }
 
-// Now is the center's clock.
+// Now returns the center's time.
 func (m *Memory) Now() time.Time { return m.Records.Now() }
 
-// Center returns the one that all processes share. Each call is one step.
+// Center returns the center that all processes share. Each call is one step.
 func (m *Memory) Center(*Host) (lease.Center, error) { return stepped{m.Records, Step}, nil }
 
 // Close does nothing.
 func (*Memory) Close() error { return nil }
 
-// Reincarnate makes it another server with the records it has.
+// Reincarnate makes it another server with the same records.
 func (m *Memory) Reincarnate() error {
 	m.incarnation++
 	m.Records.Reincarnate(strconv.Itoa(m.incarnation))

@@ -11,7 +11,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// strictly is a plan of a Sequence in strict order on a fast network.
+// strictly is a plan for a Sequence in strict order on a fast network.
 func strictly(unit, skew time.Duration) simulate.Plan {
 	p := (&simulate.NumberPlan{
 		Source: simulate.Sequence, Strict: true,
@@ -24,9 +24,9 @@ func strictly(unit, skew time.Duration) simulate.Plan {
 	return p
 }
 
-// TestSequenceLimits: what a Sequence does not promise goes wrong, and goes well within
-// the bounds of what it does. Three processes use up the lead; the clock of Redis is set
-// back at 5 s; later all of them are replaced, and Redis loses its records.
+// TestSequenceLimits shows that faults beyond the promises of a Sequence break a rule, and
+// that faults just within them do not. Three processes use up the lead. The clock of Redis
+// is set back at 5 s. Later all processes are replaced, and Redis loses its records.
 func TestSequenceLimits(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -36,9 +36,8 @@ func TestSequenceLimits(t *testing.T) {
 	}{
 		{"clock back by the skew, then a loss", 100 * ms, 5 * second, true},
 		{"clock back by the skew, a loss later", 100 * ms, 5*second + 150*ms, true},
-		// Ids go on at half the pace while the clock is behind. When it shows again what
-		// it had shown they are ahead of it by half of the step, and level with it only
-		// after as long again.
+		// Ids continue at half the pace while the clock lags. When the clock has caught up,
+		// they are ahead of it by half the step, and level with it only after as long again.
 		{"clock far back, a loss when it shows again what it had shown", 5 * second, 10*second + 200*ms, false},
 		{"clock far back, a loss after twice as long", 5 * second, 15 * second, true},
 	} {
@@ -59,9 +58,9 @@ func TestSequenceLimits(t *testing.T) {
 	}
 }
 
-// TestSequenceLossesInARow: processes that use up the lead lose all records time after
-// time, while the clock is set back by the skew, and no id comes twice. Without a part of
-// the rule some do.
+// TestSequenceLossesInARow lets processes use up the lead and lose all records again
+// and again, while the clock is set back by the skew. No id is issued twice; without a
+// part of the rule some are.
 func TestSequenceLossesInARow(t *testing.T) {
 	const (
 		ms   = time.Millisecond
@@ -84,7 +83,7 @@ func TestSequenceLossesInARow(t *testing.T) {
 					p.Nodes = append(p.Nodes, simulate.Node{Start: 100 * ms, Issue: 5 * ms})
 				}
 				for at := second; at < 6*second; at += second {
-					back := skew // and by as much again as the clock has caught up
+					back := skew // later also by what the clock has caught up
 					for n := range time.Duration(4) {
 						loss := at + n*between
 						p.Faults = append(p.Faults, simulate.Fault{Kind: simulate.StepCenter, At: loss - ms, By: -back}, simulate.Fault{Kind: simulate.Wipe, At: loss})

@@ -24,21 +24,21 @@ const (
 	Past                        // history.Issuer on dbseq.Segments
 )
 
-// onSQL: there is nothing else.
+// onSQL reports whether the source uses only SQL.
 func (s Source) onSQL() bool { return s == SQLSegments || s == Past }
 
-// A NumberPlan is what a Plan has for numbers.
+// A NumberPlan is the part of a Plan that concerns numbers.
 type NumberPlan struct {
 	Source   Source
 	Strict   bool           // numbers rise across processes
-	Sequence counter.Config // but for Prefetch 1, where Strict
-	Segments segment.Config // but for Order
+	Sequence counter.Config // Prefetch becomes 1 if Strict
+	Segments segment.Config // without Order
 	Past     history.Config
-	Noticed  time.Duration // how long after a loss an administrator resumes RedisSegments
-	Raise    time.Duration // when all go over to one more reserved worker id, under another namespace
+	Noticed  time.Duration // from a loss until an administrator resumes RedisSegments
+	Raise    time.Duration // when all processes switch to one more reserved worker id, in another namespace
 }
 
-// raised is the configuration of Past from Raise on.
+// raised is the configuration of Past after Raise.
 func (p NumberPlan) raised() history.Config {
 	c := p.Past
 	c.Namespace += "-2"
@@ -46,8 +46,8 @@ func (p NumberPlan) raised() history.Config {
 	return c
 }
 
-// grid is longer than what the product leaves to chance: with worker ids nothing, and of
-// numbers a Dispenser waits for 2 to 12 ms.
+// grid is longer than any time that the product draws at random. With worker ids there
+// is none; with numbers, a Dispenser waits for 2 to 12 ms.
 func (p Plan) grid() time.Duration {
 	switch {
 	case p.Numbers == nil:
@@ -58,12 +58,12 @@ func (p Plan) grid() time.Duration {
 	return time.Millisecond
 }
 
-// NumberPlans draws plans of a source whose faults the product promises to survive.
+// NumberPlans draws plans for a source with faults that the product promises to survive.
 func NumberPlans(source Source) *rapid.Generator[Plan] {
 	return rapid.Custom(func(t *rapid.T) Plan { return drawNumberPlan(draws{t}, source) })
 }
 
-// faultsOf are what can happen to a source. Those that lose records come first.
+// faultsOf lists the faults of each source. Those that lose records come first.
 var faultsOf = [...]struct{ losses, others []Kind }{
 	Sequence: {[]Kind{Wipe, Failover, Restart, DropMeta}, []Kind{
 		StepCenter, Crash, Burst, Copy, LoseReply, Stop, Freeze, Storm, Down, Cut,
@@ -93,7 +93,7 @@ func drawNumberPlan(d draws, source Source) Plan {
 	}
 	if n.Strict {
 		n.Segments.Order = segment.OrderStrict
-	} else { // how many it asks for depends on who is faster, a caller or the one who asks
+	} else { // the amount depends on whether callers or the prefetcher are faster
 		n.Sequence.Prefetch = int64(d.one("prefetch", 8, 64))
 		n.Segments.MinStep, n.Segments.MaxStep = n.Segments.Step, n.Segments.Step
 	}
@@ -136,7 +136,8 @@ func drawNumberPlan(d draws, source Source) Plan {
 	return p
 }
 
-// Plan is one with what faults and its end are measured by.
+// Plan returns a plan with these numbers and with the times that its faults and its
+// end are measured by.
 func (n *NumberPlan) Plan() Plan {
 	s := n.Sequence
 	return Plan{
@@ -145,8 +146,8 @@ func (n *NumberPlan) Plan() Plan {
 	}
 }
 
-// drawNumberLosses draws losses of a sequence's records in a row, each after a burst and noticed
-// by a clock that is as far behind as it may be.
+// drawNumberLosses draws several losses of a sequence's records in a row. Each comes
+// after a burst, and when it is noticed the clock lags as far as it may.
 func drawNumberLosses(d draws, p Plan) (faults []Fault) {
 	at := d.span("first loss", p.Length)
 	for range d.int("losses", 0, 6) {

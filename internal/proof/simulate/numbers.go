@@ -16,25 +16,25 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// Numbers are the subject of a run whose processes take numbers from a Source. The zero
+// Numbers is the subject of a run whose processes take numbers from a Source. The zero
 // value is the product.
 type Numbers struct {
-	Script  func(lua string) string               // what Redis is sent in place of a script
-	SQL     func(statement string) string         // what the database is sent in place of a statement
-	Store   func(*SQLite, int) segment.Store      // in place of dbseq.Segments, of a process
-	NoReset bool                                  // who was copied does not say so
-	Resume  func(given int64, issued int64) int64 // the greatest number in use, as an administrator finds it
+	Script  func(lua string) string               // replaces a script that is sent to Redis
+	SQL     func(statement string) string         // replaces a statement that is sent to the database
+	Store   func(*SQLite, int) segment.Store      // replaces dbseq.Segments of a process
+	NoReset bool                                  // a copied process does not call Reset
+	Resume  func(given int64, issued int64) int64 // the greatest number in use, as an administrator determines it
 }
 
-// numbers are those of a world.
+// numbers is the state of a world with numbers.
 type numbers struct {
 	Numbers
 	NumberPlan
 	w     *world
 	redis *Redis  // or nil
 	sql   *SQLite // or nil
-	top   int64   // of all numbers issued
-	given int64   // of all that a store gave
+	top   int64   // greatest number issued
+	given int64   // greatest number that a store gave
 }
 
 // open makes what the source needs.
@@ -55,7 +55,7 @@ func (s Numbers) open(w *world) (_ subject, err error) {
 		if err != nil {
 			return nil, err
 		}
-		return n, store.Create(context.Background(), "other", 1) // which makes the table
+		return n, store.Create(context.Background(), "other", 1) // creates the table
 	}
 	if n.Source == RedisSegments {
 		return n, n.administer(func(r *redissegments.Store) error { return r.Create(context.Background(), namespace, 1) })
@@ -96,7 +96,7 @@ func (n *numbers) follow(at func(time.Duration, func())) {
 	}
 }
 
-// raise ends all processes, and starts them anew with one more reserved worker id.
+// raise replaces all processes by ones with one more reserved worker id.
 func (n *numbers) raise() {
 	n.w.event(faultLane, Event{What: "one more worker id is reserved"})
 	for _, node := range n.w.nodes {
@@ -134,20 +134,20 @@ func (n *numbers) gave(last int64) {
 
 func (n *numbers) seqBits() uint { return uint(n.Sequence.Layout.WithDefaults().SequenceBits) }
 
-// value is the place of an id in its sequence.
+// value returns the position of an id in its sequence.
 func (n *numbers) value(id int64) int64 {
 	l := n.Sequence.Layout.WithDefaults()
 	return id>>(l.WorkerBits+l.BusinessBits+l.SequenceBits)<<l.SequenceBits | id&(l.PerTick()-1)
 }
 
-// A reservation is values of a sequence that Redis gave.
+// A reservation is a range of a sequence that Redis gave.
 type reservation struct {
 	first, n int64
-	call     int // of its process
+	call     int // which call of its process
 	landed   time.Duration
 }
 
-// An issuer is a process with the books of what its source gave it. Its fields are
+// An issuer is a process with a record of what its source gave it. Its fields are
 // guarded by world.mu.
 type issuer struct {
 	*process
@@ -156,8 +156,8 @@ type issuer struct {
 	client       *redis.Client
 	sql, install way
 
-	calls       int // so far
-	copiedAfter int // calls
+	calls       int // made so far
+	copiedAfter int // calls made when the process was copied
 	reserved    []reservation
 }
 
@@ -191,7 +191,7 @@ func (b *issuer) Start(ctx context.Context) error {
 	}
 }
 
-// Stop frees what the process has. One that has crashed gets here when the run is over.
+// Stop frees the resources of the process. After a crash it runs at the end of the run.
 func (b *issuer) Stop(context.Context) error {
 	b.from.close()
 	if b.client == nil {
@@ -202,15 +202,15 @@ func (b *issuer) Stop(context.Context) error {
 
 func (b *issuer) Holding() bool { return true }
 
-// within ends just before a line of the grid and anything that happens there: outer
-// contexts and inner ones, and those of different processes, at moments of their own.
+// within ends just before a line of the grid and whatever happens on it. Outer and
+// inner contexts, and those of different processes, end at different moments.
 func (b *issuer) within(ctx context.Context, d time.Duration, inner int) (context.Context, context.CancelFunc) {
 	now, grid := b.w.now(), b.w.plan.grid()
 	line := (now + d) / grid * grid
 	return context.WithTimeout(ctx, line-time.Duration(2*b.id+inner)*time.Microsecond-now)
 }
 
-// use asks for numbers and checks them.
+// use requests numbers and checks them.
 func (b *issuer) use() {
 	many, copied := b.wanted()
 	if copied {
@@ -224,7 +224,7 @@ func (b *issuer) use() {
 	before, mended := b.n.top, w.mended
 	w.mu.Unlock()
 	if b.n.Source == Past && mended > 0 && b.lastIssue > mended {
-		return // so that others have some of a span that is soon full
+		return // leaves others some of a span that is nearly full
 	}
 	ctx, cancel := b.within(b.ctx, 3*time.Second, 0)
 	defer cancel()
@@ -256,7 +256,7 @@ func (b *issuer) use() {
 	}
 }
 
-// copy: the process has a twin with the same memory, which knows of it as well.
+// copy notes that the process has a twin with the same memory; the process learns of it too.
 func (b *issuer) copy() {
 	if s, ok := b.from.(sequence); ok && !b.n.NoReset {
 		s.Reset()
@@ -268,7 +268,7 @@ func (b *issuer) copy() {
 	b.eventLocked(useLane, Event{What: "was copied"})
 }
 
-// got notes what reached the process.
+// got notes that a reservation reached the process.
 func (b *issuer) got(r *reservation, call int) {
 	if r == nil {
 		return
@@ -279,7 +279,7 @@ func (b *issuer) got(r *reservation, call int) {
 	b.reserved = append(b.reserved, *r)
 }
 
-// check looks for the reservation that an id is of. The caller holds world.mu.
+// check looks for the reservation of an id. The caller holds world.mu.
 func (b *issuer) check(id int64, n int) {
 	v := b.n.value(id)
 	for i := len(b.reserved) - 1; i >= 0; i-- {

@@ -10,20 +10,20 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// What a caller knows helps against many of these, so it is not heeded either.
+// What a caller knows prevents many of these faults, so this check is disabled too.
 const (
 	known    = `if knownTick >= tickOf(quarantine) and (knownTick > tick or (knownTick == tick and knownSeq > seq)) then`
 	unheeded = `if false then`
 )
 
-// TestSequenceTeeth: the seeds that CI runs find each of these faults.
+// TestSequenceTeeth checks that the seeds of CI find each of these faults.
 func TestSequenceTeeth(t *testing.T) {
 	for _, tooth := range []struct {
 		name    string
 		source  simulate.Source
 		subject simulate.Numbers
 		rule    simulate.Rule
-		from    int // a seed that found it, to begin with
+		from    int // the first seed to try, which found the fault
 	}{
 		{"a key that is lost is taken for a new one", simulate.Sequence, lua(`loss = 'nothing is on record for this namespace'`, ``, known, unheeded), simulate.Duplicate, 60},
 		{"another server is not noticed", simulate.Sequence, lua(`elseif onChange and run ~= id then`, `elseif false then`, known, unheeded), simulate.Duplicate, 80},
@@ -79,15 +79,16 @@ func TestSequenceTeeth(t *testing.T) {
 	}
 }
 
-// replaced is a change of texts that have a rule.
+// replaced returns a function that replaces rules in a text that contains them.
 func replaced(rules ...string) func(string) string { return strings.NewReplacer(rules...).Replace }
 
-// lua is the product with something else in place of rules of its scripts.
+// lua is the product with some rules of its scripts replaced.
 func lua(rules ...string) simulate.Numbers {
 	return simulate.Numbers{Script: replaced(rules...)}
 }
 
-// readThenWrite is a store as many have it: one statement reads, another writes.
+// readThenWrite reserves as many programs do: it reads with one statement and writes
+// with another.
 func readThenWrite(db *simulate.SQLite, _ int) segment.Store { return twoStatements{db} }
 
 type twoStatements struct{ *simulate.SQLite }
@@ -111,7 +112,7 @@ func (s twoStatements) Reserve(ctx context.Context, r segment.Request) (segment.
 	return segment.Range{First: last + 1, Last: last + r.N}, nil
 }
 
-// countingAlways is a store that has counted ids for times past for all time.
+// countingAlways is a store that claims to have always counted ids for times past.
 func countingAlways(db *simulate.SQLite, _ int) segment.Store { return always{whole(db)} }
 
 type always struct{ segment.Store }
@@ -123,7 +124,7 @@ func (s always) Reserve(ctx context.Context, r segment.Request) (segment.Range, 
 	return s.Store.Reserve(ctx, r)
 }
 
-// leftBehind counts ids for times past anew in a new namespace.
+// leftBehind starts a new count of ids for times past in a new namespace.
 func leftBehind(db *simulate.SQLite, _ int) segment.Store { return &behind{Store: whole(db)} }
 
 type behind struct {
@@ -139,7 +140,7 @@ func (s *behind) Reserve(ctx context.Context, r segment.Request) (segment.Range,
 	return s.Store.Reserve(ctx, r)
 }
 
-// whole is the product's store.
+// whole is the product's unchanged store.
 func whole(db *simulate.SQLite) segment.Store {
 	pool, err := db.DB.DB()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// database is a SQL store on the other side of the network.
+// database returns a SQL store behind the network.
 func (b *issuer) database() segment.Store {
 	if b.n.Store != nil {
 		return remote{b.n.Store(b.n.sql, b.id), b}
@@ -37,8 +37,8 @@ func (r remote) Reserve(ctx context.Context, req segment.Request) (segment.Range
 	})
 }
 
-// patient takes the chance out of when an Issuer tries again, which no seed could
-// repeat: it lets a call go on only when the latest moment for it has come.
+// patient removes the randomness of an Issuer's retries, which no seed could repeat:
+// it delays a call to the latest moment that the Issuer could choose.
 type patient struct {
 	segment.Store
 	b     *issuer
@@ -60,7 +60,7 @@ func (s *patient) Reserve(ctx context.Context, r segment.Request) (segment.Range
 	ctx, cancel := s.b.within(ctx, 1900*time.Millisecond, 1) // before the Issuer's own deadline
 	defer cancel()
 	got, err := s.Store.Reserve(ctx, r)
-	if err == nil || s.b.n.Strict { // there is no chance in how callers try again
+	if err == nil || s.b.n.Strict { // callers retry without randomness
 		s.delay, s.next = 0, 0
 		return got, err
 	}
@@ -69,7 +69,7 @@ func (s *patient) Reserve(ctx context.Context, r segment.Request) (segment.Range
 	return got, err
 }
 
-// commands puts a client of Redis on the other side of the network.
+// commands puts a Redis client behind the network.
 type commands struct{ b *issuer }
 
 func (commands) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -80,7 +80,7 @@ func (commands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 func (h commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		script, ok := cmd.(*redis.Cmd)
-		if !ok || ctx.Value(passageKey{}) != nil { // what opens a connection
+		if !ok || ctx.Value(passageKey{}) != nil { // the command opens a connection
 			return next(ctx, cmd)
 		}
 		reply, err := h.b.call(ctx, cmd.Args(), next)
@@ -93,11 +93,11 @@ func (h commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// call has a script carried out.
+// call executes a script.
 func (b *issuer) call(ctx context.Context, args []any, next redis.ProcessHook) (any, error) {
 	if change := b.n.Script; change != nil {
 		switch args[0] {
-		case "evalsha": // of the product's: it is not known, and sent as a whole then
+		case "evalsha": // sent by the product; the script is unknown, so it is then sent as a whole
 			cmd := redis.NewCmd(ctx, args...)
 			return nil, next(inside(ctx), cmd)
 		case "eval":
@@ -130,7 +130,7 @@ func (b *issuer) call(ctx context.Context, args []any, next redis.ProcessHook) (
 	return reply, err
 }
 
-// given reads the numbers of what a script answers; it returns nil where there are none.
+// given returns the numbers in a script's reply, or nil if there are none.
 func given(cmd *redis.Cmd) []int64 {
 	reply, err := cmd.StringSlice()
 	if err != nil || len(reply) < 3 || reply[0] != "OK" {
@@ -145,16 +145,16 @@ func given(cmd *redis.Cmd) []int64 {
 	return n
 }
 
-// isLook: a Sequence asks only how Redis is. It does so at times that no seed could
-// repeat, and what it learns keeps no id from anybody: no such call gets through.
+// isLook reports whether a Sequence only asks for the state of Redis. The times of
+// such calls cannot be repeated, and no id depends on them, so none gets through.
 func isLook(args []any) bool {
 	if len(args) < 10 || args[5] != int64(0) {
 		return false
 	}
-	return args[9] == int64(0) // without a caller's clock, unlike that of a start
+	return args[9] == int64(0) // without a caller's clock, which a start sends
 }
 
-// isInstall: a Dispenser calls, in the background.
+// isInstall reports whether the call is a Dispenser's, in the background.
 func isInstall(args []any) bool {
 	if len(args) < 6 {
 		return false

@@ -7,19 +7,19 @@ import (
 	"github.com/snowlease/snowlease/history"
 )
 
-// past issues ids for times past: for two ticks of a span that has just been or, at
-// times, of a few before the run that all use up. Then many calls ask for one time. Until
-// the raise all worker ids that are not reserved are taken for live, and issue whatever
-// ids there are.
+// past issues ids for times past, mostly for two ticks of a recent span. At times it takes
+// one of a few spans before the run, which all processes use up; then many calls ask for
+// the same time. Until the raise, all worker ids that are not reserved count as live and
+// may issue any ids.
 type past struct {
 	*history.Issuer
 	cfg history.Config
 	b   *issuer
-	at  time.Time // of the last call
+	at  time.Time // the time of the last call
 	n   map[int64]int64
 }
 
-// open learns since when the store counts. Where it does not answer the calls learn it.
+// open learns when the store began to count. If the store does not answer, the calls learn it.
 func (n *past) open(ctx context.Context) error {
 	_, _ = n.Since(ctx)
 	return nil
@@ -45,9 +45,8 @@ func (n *past) span(at time.Time) int64 {
 	return (at.UnixMilli() - n.cfg.Layout.Epoch) / n.cfg.Every.Milliseconds()
 }
 
-// check holds the ids of a call against the time that they were asked for. Their bits are
-// taken apart here, not by the package that put them together. The caller holds
-// world.mu.
+// check compares the ids of a call with the time that was asked for. It decodes them
+// itself rather than with the package that encoded them. The caller holds world.mu.
 func (n *past) check(ids []int64) {
 	w, l := n.b.w, n.cfg.Layout
 	span, greatest := n.span(n.at), int64(0)

@@ -8,72 +8,71 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A Plan is all that a run depends on, so that the same plan is the same run to the
-// last step. Times count from the start of the run.
+// A Plan determines a run to its last step. Times count from the start of the run.
 type Plan struct {
-	Dice   uint64 // seeds the network's delays, the keepers' jitter, what is issued when
-	Nodes  []Node // as many as there are lanes for
+	Dice   uint64 // seeds the network's delays, the keepers' jitter and the demand for ids
+	Nodes  []Node // at most as many as there are lanes
 	Net    Net
 	Length time.Duration // when the faults end and the network heals
 	Faults []Fault
-	MaxTTL time.Duration // what times of faults are measured by
+	MaxTTL time.Duration // the unit for times of faults
 	Skew   time.Duration
-	Wait   time.Duration // keeper.Config.Wait, or what a store of numbers may take after a loss
+	Wait   time.Duration // keeper.Config.Wait, or how long a store of numbers may take after a loss
 
-	Numbers *NumberPlan // nil: worker ids, which the rest is for
+	Numbers *NumberPlan // nil: worker ids, which the fields below concern
 
 	Pool   int64
 	Layout snowflake.Layout
 	Ahead  time.Duration // snowflake.WithMaxAhead
 	New    bool          // nobody has opened the namespace
-	Calm   bool          // nothing but losses, starts and ends: ids go on and are there soon, which is checked
+	Calm   bool          // only losses, starts and ends; checks that ids continue and are available soon
 }
 
-// A Node is a host that runs one process at a time, and besides those that are dead or
-// asleep and do not know it.
+// A Node is a host that runs one current process. Beside it there may be processes
+// that were replaced while they were frozen.
 type Node struct {
 	Start time.Duration // of its first process
 	TTL   time.Duration
 	Wall  time.Duration // how far its wall clock is ahead of the center's
-	Rate  int           // of its monotonic clock, in per cent of the true one
+	Rate  int           // rate of its monotonic clock, in percent
 	Exact bool          // keeper.Config.ExactTimes
 	Issue time.Duration // mean time between two uses of ids
 }
 
 // Net is how bad the network always is.
 type Net struct {
-	Delay  time.Duration // the longest of a request or reply; each is drawn anew, so they overtake each other
-	Lost   int           // per cent of requests, and of replies
-	Double int           // per cent of requests that arrive twice
+	Delay  time.Duration // maximum of a request or reply; each is drawn separately, so they overtake each other
+	Lost   int           // percent of requests, and of replies
+	Double int           // percent of requests that arrive twice
 }
 
 // A Kind of fault.
 type Kind int
 
-// The faults. Each names the fields of Fault that it looks at.
+// The faults, with the fields of Fault that each uses.
 const (
-	Crash      Kind = iota // Node's process dies; another starts after For, none if For is 0
-	Freeze                 // Node's process stands still between two instructions For; with N 1 another takes its place meanwhile
-	Suspend                // the same, and the host's monotonic clock stands still too
-	Stop                   // Node's process wants N ids and stops in good order; another starts after For
+	Crash      Kind = iota // Node's process dies; another starts after For, or none if For is 0
+	Freeze                 // Node's process freezes between two instructions for For; with N 1, another replaces it meanwhile
+	Suspend                // like Freeze, and the host's monotonic clock stops too
+	Stop                   // Node's process wants N ids and stops cleanly; another starts after For
 	Wipe                   // the center loses all records
-	Failover               // a replica takes over that is For behind
-	DropLease              // the center loses the lease of Worker, in SQL its whole slot
-	DropMark               // the center loses the mark of Worker, in SQL its whole slot
-	DropMeta               // the center loses the record of the namespace
-	DropOwners             // the center loses who holds what
+	Failover               // a replica that lags by For takes over
+	DropLease              // the center loses the lease of Worker; SQL loses its whole slot
+	DropMark               // the center loses the mark of Worker; SQL loses its whole slot
+	DropMeta               // the center loses the namespace record
+	DropOwners             // the center loses all owners
 	Restart                // the center restarts with its data after For
-	Down                   // nobody reaches the center For
-	Cut                    // Node does not reach the center For
+	Down                   // nobody reaches the center for For
+	Cut                    // Node does not reach the center for For
 	LoseReply              // the reply to Node's next call is lost
-	Storm                  // N per cent of all messages are lost for For, as many arrive twice, late
-	StepCenter             // the center's clock steps By
-	StepClock              // Node's monotonic clock steps By
-	Rate                   // Node's monotonic clock goes on at N per cent
-	StepWall               // Node's wall clock steps By
+	Storm                  // for For, N percent of all messages are lost, and as many are duplicated and late
+	StepCenter             // the center's clock steps by By
+	StepClock              // Node's monotonic clock steps by By
+	Rate                   // Node's monotonic clock runs at N percent
+	StepWall               // Node's wall clock steps by By
 	Burst                  // Node's process wants N ids at once
-	Copy                   // Node's process has been copied with its memory, which it is told
-	Behind                 // nobody reaches the store behind a dispenser For
+	Copy                   // Node's process has been copied with its memory, and is told so
+	Behind                 // nobody reaches the store behind a dispenser for For
 	Kinds
 )
 
@@ -90,7 +89,7 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// loses: grants may be forgotten.
+// loses reports whether grants may be forgotten.
 func (k Kind) loses() bool {
 	switch k {
 	case Wipe, Failover, DropLease, DropMark, DropMeta, DropOwners, Restart:
@@ -110,7 +109,7 @@ type Fault struct {
 	N      int
 }
 
-// String returns the fault as a line of a trace has it.
+// String returns the fault as a trace shows it.
 func (f Fault) String() string {
 	switch f.Kind {
 	case Stop:

@@ -10,20 +10,19 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Plans draws plans whose faults the product promises to survive. They come in two
-// kinds: with losses of the center's records, across which its clock steps back by the
-// skew at most; and without any, where its clock steps as it likes.
+// Plans draws plans with faults that the product promises to survive. Some lose
+// records of the center; across these losses its clock steps back by at most the skew.
+// The others lose none, and the clock steps by any amount.
 func Plans() *rapid.Generator[Plan] { return rapid.Custom(drawPlan) }
 
-// PlanOf returns the plan of a seed, which is the one that rapid begins with at
-// -rapid.seed.
+// PlanOf returns the plan of a seed, the one that rapid begins with at -rapid.seed.
 func PlanOf(seed int) Plan { return Plans().Example(seed) }
 
-// LocalPlans draws plans for Local: the clock steps as it likes, whatever else happens.
+// LocalPlans draws plans for Local. The clock steps by any amount, whatever else happens.
 func LocalPlans() *rapid.Generator[Plan] { return rapid.Custom(drawLocalPlan) }
 
-// draws are drawn within a plan. Small numbers are shrunk to and drawn more often than
-// great ones, so times are spread.
+// draws draws the values of a plan. rapid shrinks to small numbers and draws them more
+// often than great ones, so times are spread.
 type draws struct{ *rapid.T }
 
 func (d draws) int(name string, from, to int) int { return rapid.IntRange(from, to).Draw(d.T, name) }
@@ -32,7 +31,7 @@ func (d draws) one(name string, of ...int) int { return rapid.SampledFrom(of).Dr
 
 func (d draws) yes(name string) bool { return rapid.Bool().Draw(d.T, name) }
 
-// span is a time below limit in whole milliseconds, evenly distributed.
+// span draws a time below limit in whole milliseconds, evenly distributed.
 func (d draws) span(name string, limit time.Duration) time.Duration {
 	const golden = 0.6180339887498949
 	part := float64(rapid.Uint16().Draw(d.T, name)) * golden
@@ -47,7 +46,7 @@ func drawPlan(t *rapid.T) Plan {
 
 func drawLocalPlan(t *rapid.T) Plan {
 	p := draw(t, steadyLocal, lossyLocal)
-	p.Net.Double = 0 // a disk does no call twice
+	p.Net.Double = 0 // a disk carries out no call twice
 	return p
 }
 
@@ -56,7 +55,7 @@ func draw(t *rapid.T, steady, lossy []Kind) Plan {
 	p := Plan{
 		Dice: rapid.Uint64().Draw(t, "dice"),
 		Pool: int64(d.one("pool", 1, 2, 1, 3, 4)),
-		// A third and a half of it are whole milliseconds, and whole units.
+		// A third and a half of it are whole milliseconds and whole time units.
 		MaxTTL: time.Duration(d.one("MaxTTL", 20, 10, 40, 100)) * 30 * time.Millisecond,
 	}
 	exact := d.yes("exact times")
@@ -66,7 +65,7 @@ func draw(t *rapid.T, steady, lossy []Kind) Plan {
 	p.Length = p.MaxTTL * time.Duration(d.int("length", 2, 9))
 	unit := d.one("unit", 1, 1, 3, 10)
 	p.Layout = snowflake.Layout{
-		// Two sequence bits: whoever shares a worker id and a tick makes equal ids soon.
+		// Two sequence bits: processes that share a worker id and a tick soon make equal ids.
 		Epoch:    915148800000 - int64(d.int("epoch", 0, 9)),
 		TimeUnit: time.Duration(unit) * time.Millisecond, WorkerBits: 2, SequenceBits: uint8(d.one("sequence bits", 2, 1)),
 	}.WithDefaults()
@@ -122,9 +121,8 @@ var (
 	lossyLocal = []Kind{DropMark, DropLease}
 )
 
-// drawInARow lets losses come more often, and some of them twice or three times in a row:
-// within a thirtieth of MaxTTL, which is a second of the default, or before the next
-// renewal, or later.
+// drawInARow makes losses more frequent. Some come two or three in a row: within a
+// thirtieth of MaxTTL (one second with the default), before the next renewal, or later.
 func drawInARow(d draws, p *Plan, lossy []Kind) {
 	for range d.int("more losses", 0, 8) {
 		f := drawFault(d, *p, lossy)
@@ -176,7 +174,7 @@ func drawFault(d draws, p Plan, kinds []Kind) Fault {
 	return f
 }
 
-// burst is how many ids are wanted at once. Those of a Sequence have to use up its lead.
+// burst is how many ids are wanted at once. For a Sequence they must use up its lead.
 func (p Plan) burst() int {
 	switch {
 	case p.Numbers == nil:
@@ -187,11 +185,11 @@ func (p Plan) burst() int {
 	return 100
 }
 
-// bound takes off the center's steps back what the product does not promise to
-// survive: with any loss in the plan, no more than the skew in all.
+// bound limits the center's steps back to what the product promises to survive: with
+// any loss in the plan, the skew in total.
 func (p *Plan) bound() {
 	lossy := slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Kind.loses() })
-	latest, ahead := time.Duration(0), time.Duration(0) // of the center's clock, beyond the true time
+	latest, ahead := time.Duration(0), time.Duration(0) // of the center's clock, relative to the true time
 	for i := range p.Faults {
 		f := &p.Faults[i]
 		if f.Kind != StepCenter {
@@ -201,17 +199,17 @@ func (p *Plan) bound() {
 		if f.By < 0 && lossy {
 			f.By = max(f.By, latest-p.Skew-f.At-ahead)
 		}
-		if p.Numbers != nil { // these end where clocks are wrong by more
+		if p.Numbers != nil { // numbers fail when clocks are wrong by more
 			f.By = max(-2*time.Minute, min(2*time.Minute, ahead+f.By)) - ahead
 		}
 		ahead += f.By
 	}
 }
 
-// CalmPlans draws plans in which hosts and network are well and a worker id is free, while
-// the center loses records again and again and processes come and go. In these it is
-// checked too that no loss leaves a holder without ids, and that whoever starts has some
-// soon: see Paused and Late.
+// CalmPlans draws plans in which hosts and network are healthy and a worker id is
+// free, while the center loses records again and again and processes come and go. They
+// also check that no loss leaves a holder without ids, and that a process that starts
+// has ids soon: see Paused and Late.
 func CalmPlans() *rapid.Generator[Plan] { return rapid.Custom(drawCalmPlan) }
 
 func drawCalmPlan(t *rapid.T) Plan {
@@ -225,7 +223,7 @@ func drawCalmPlan(t *rapid.T) Plan {
 		Ahead:  snowflake.DefaultMaxAhead,
 		Net:    Net{Delay: time.Duration(d.one("delay", 2, 10)) * time.Millisecond},
 	}
-	every := p.Skew + 4*time.Second // another loss, or several within a second
+	every := p.Skew + 4*time.Second // one more loss, or several within a second
 	p.Length = every * time.Duration(d.int("losses", 1, 20))
 	for i := range d.int("nodes", 1, 4) {
 		n := Node{TTL: p.MaxTTL, Rate: 100, Issue: 100 * time.Millisecond, Exact: (p.Dice^uint64(i))%8 == 0}

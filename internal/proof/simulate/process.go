@@ -6,33 +6,34 @@ import (
 	"time"
 )
 
-// A process is one. Its fields are guarded by world.mu, but for what never changes.
+// A process runs a program on a node. world.mu guards its fields, except those that
+// never change.
 type process struct {
 	program
 	w      *world
 	node   *node
 	id     int
-	ctx    context.Context //nolint:containedctx // of Start, which a stop ends
+	ctx    context.Context //nolint:containedctx // of Start; a stop cancels it
 	cancel context.CancelFunc
 
 	net            way
-	timers, chance *rand.Rand // for timers, for what is wanted when
+	timers, chance *rand.Rand // for timers; for the time and amount of demand
 
-	atEnd func() // what the kernel does when the process ends; nil: nothing
+	atEnd func() // what the kernel does when the process ends, or nil
 
 	started, stopping, dead, gone bool
 	again                         time.Duration // after a stop
 	frozen                        int
-	thawed                        chan struct{} // closed at the end of the freeze
-	held                          []func()      // replies that came meanwhile
+	thawed                        chan struct{} // closed when the freeze ends
+	held                          []func()      // replies that came during the freeze
 	burst                         int           // ids wanted at once
 	copied                        bool
 	lastID                        int64
-	began, lastIssue              time.Duration // when
+	began, lastIssue              time.Duration // in the run
 	failure                       error
 }
 
-// live is the life of the process.
+// live runs the process from start to end.
 func (p *process) live() {
 	w := p.w
 	err := p.Start(p.ctx)
@@ -51,20 +52,20 @@ func (p *process) live() {
 		return
 	}
 	p.event(lifeLane, Event{What: "started"})
-	if w.plan.Calm { // it is measured how long the first id takes
+	if w.plan.Calm { // measures how long the first id takes
 		p.use()
 	}
 	for w.sleep(p.node.lane(useLane), p.pause()); p.awake(); w.sleep(p.node.lane(useLane), p.pause()) {
 		p.use()
 	}
-	p.use() // its last, which may be a burst
+	p.use() // its last use, which may be a burst
 	w.sleep(p.node.lane(lifeLane), 1)
 	err = p.Stop(context.Background())
 	p.event(lifeLane, Event{What: "stopped", Note: kindOf(err)})
 	p.leave()
 }
 
-// leave is the end of the process: another takes its place, if it was the one that ran.
+// leave ends the process. Another one replaces it if it was the current one.
 func (p *process) leave() {
 	w := p.w
 	p.quit()
@@ -80,8 +81,8 @@ func (p *process) leave() {
 	}
 }
 
-// die ends the process as SIGKILL does. Its calls that are under way arrive at a store
-// beyond a network.
+// die ends the process as SIGKILL does. Calls that it has sent still arrive at a store
+// across the network.
 func (p *process) die() {
 	p.w.mu.Lock()
 	p.dead = true
@@ -98,8 +99,8 @@ func (p *process) quit() {
 	p.w.leave()
 }
 
-// awake waits while the process stands still, and reports whether it goes on. One that
-// is dead waits for the end of the run.
+// awake waits while the process is frozen, and reports whether it continues. A dead
+// process waits for the end of the run.
 func (p *process) awake() bool {
 	for {
 		over, thawed := p.stands()
@@ -118,8 +119,8 @@ func (p *process) awake() bool {
 	}
 }
 
-// stands reports whether the run is over, which a dead process waits for, and returns
-// what ends the freeze of one that stands still.
+// stands reports whether the run is over, which a dead process waits for. For a frozen
+// process it returns the channel that ends the freeze.
 func (p *process) stands() (over bool, thawed chan struct{}) {
 	p.w.mu.Lock()
 	dead, frozen, thawed := p.dead, p.frozen > 0, p.thawed
@@ -133,16 +134,17 @@ func (p *process) stands() (over bool, thawed chan struct{}) {
 	return p.w.ended(), thawed
 }
 
-// pause is how long until the next use of ids.
+// pause returns the time until the next use of ids.
 func (p *process) pause() time.Duration {
 	mean := p.w.plan.Nodes[p.node.index].Issue
 	if p.chance.IntN(4) > 0 {
 		return time.Duration(p.chance.Int64N(int64(2 * mean)))
 	}
-	return time.Duration(p.chance.Int64N(int64(2 * time.Millisecond))) // right after
+	return time.Duration(p.chance.Int64N(int64(2 * time.Millisecond))) // immediately
 }
 
-// wanted returns what a fault makes the process want at once, and whether it was copied.
+// wanted returns the ids that a fault makes the process want at once, and whether it
+// was copied.
 func (p *process) wanted() (burst int, copied bool) {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
@@ -151,8 +153,8 @@ func (p *process) wanted() (burst int, copied bool) {
 	return burst, copied
 }
 
-// issued notes ids that the process has got: none twice, and where they rise, each
-// greater than those before. The caller holds world.mu.
+// issued notes the ids that the process got. It checks that none is a duplicate and,
+// if rise, that each is greater than all before. The caller holds world.mu.
 func (p *process) issued(ids []int64, rise bool) {
 	w := p.w
 	p.failure, p.lastIssue = nil, w.now()
@@ -179,8 +181,8 @@ func (p *process) refused(err error) {
 	p.failure = err
 }
 
-// thaw lets a process that stood still go on. Its ids come first, then what it was
-// told meanwhile.
+// thaw ends a freeze. The process first uses ids, then receives the replies that came
+// meanwhile.
 func (p *process) thaw(freezes int) {
 	w := p.w
 	w.mu.Lock()
@@ -211,7 +213,7 @@ func (p *process) thaw(freezes int) {
 	}
 }
 
-// elapsed is the monotonic clock.
+// elapsed returns the monotonic clock.
 func (p *process) elapsed() time.Duration {
 	now := p.node.clock.mono()
 	p.w.mu.Lock()
@@ -222,12 +224,12 @@ func (p *process) elapsed() time.Duration {
 	}
 	p.awake()
 	if p.chance.IntN(2) == 0 {
-		return now // it had read the clock before
+		return now // the clock was read before the freeze
 	}
 	return p.node.clock.mono()
 }
 
-// jitter is how long a timer of the host takes.
+// jitter returns how long a timer of the host takes.
 func (p *process) jitter(d time.Duration) time.Duration {
 	p.w.mu.Lock()
 	d -= time.Duration(p.timers.Int64N(int64(d)/10 + 1))

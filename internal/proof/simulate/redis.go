@@ -18,20 +18,20 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// Redis is a miniredis that runs the product's Lua, behind a real client and a pipe
-// for a connection. It can have all faults. Keys that expire do so by the bubble's
-// clock and by the steps forward of the center's.
+// Redis is a miniredis that runs the product's Lua, behind a real client and a pipe as
+// its connection. It supports all faults. Keys expire by the bubble's clock and by
+// forward steps of the center's clock.
 type Redis struct {
 	offset
-	// Client takes a round trip for each command within a call but the first.
+	// Client takes a round trip for each command of a call except the first.
 	Client *redis.Client
 	mini   *miniredis.Miniredis
 	direct *redis.Client
 	lives  int
-	kept   int // snapshots
+	kept   int // how many snapshots
 }
 
-// connect returns a client of a database, which asks for no round trips.
+// connect returns a client of a database that takes no round trips.
 func (r *Redis) connect(db int) *redis.Client {
 	return redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:1", DB: db, Protocol: 2, DisableIdentity: true, MaxRetries: -1, ConnMaxIdleTime: -1,
@@ -72,7 +72,7 @@ func newRedis() (*Redis, error) {
 	return r, nil
 }
 
-// trips makes commands that depend on each other as far apart as they are on a network.
+// trips separates commands that depend on each other by a round trip, as a network does.
 type trips struct{}
 
 func (trips) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -90,7 +90,7 @@ func (trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// Name is redis.
+// Name returns "redis".
 func (*Redis) Name() string { return "redis" }
 
 // Center returns a redisseq.Center.
@@ -110,8 +110,8 @@ func (r *Redis) Close() error {
 	return errors.Join(r.Client.Close(), r.direct.Close())
 }
 
-// Reincarnate changes, by turns, the run_id (a restart) and the master_replid (a
-// promotion of what may be the same process as before). It knows no scripts then.
+// Reincarnate alternately changes the run_id (a restart) and the master_replid (a
+// promotion, perhaps within the same process). The server then knows no scripts.
 func (r *Redis) Reincarnate() error {
 	r.lives++
 	return r.direct.ScriptFlush(context.Background()).Err()
@@ -132,7 +132,7 @@ func (r *Redis) Slots() ([]Slot, error) {
 	}
 	var slots []Slot
 	at := func(name string) *Slot {
-		w, _ := strconv.Atoi(name) // a script wrote it
+		w, _ := strconv.Atoi(name) // written by a script
 		for len(slots) <= w {
 			slots = append(slots, Slot{Mark: -1})
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/snowlease/snowlease/internal/proof/simulate"
 )
 
-// TestReproducible: the same seed is the same run, to the last step.
+// TestReproducible checks that the same seed yields the same run, to the last step.
 func TestReproducible(t *testing.T) {
 	for name, subject := range stores {
 		n := map[string]int{"memory": 60, "redis": 20, "sqlite": 10, "local": 60}[name]
@@ -18,7 +18,7 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// TestSequencesReproducible: so it is with numbers.
+// TestSequencesReproducible checks the same for numbers.
 func TestSequencesReproducible(t *testing.T) {
 	for _, source := range sources {
 		repeat(t, source.name, 3, simulate.NumberPlans(source.of), simulate.Numbers{})

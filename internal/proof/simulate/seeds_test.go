@@ -23,7 +23,7 @@ var stores = map[string]simulate.WorkerIDs{
 	"local":  {Store: simulate.NewLocal},
 }
 
-// central are the stores that have the faults of a center.
+// central lists the stores that have the faults of a center.
 var central = []string{"memory", "redis", "sqlite"}
 
 // plansOf draws plans for a store.
@@ -34,14 +34,13 @@ func plansOf(store string) *rapid.Generator[simulate.Plan] {
 	return simulate.Plans()
 }
 
-// seedsOf says how many seeds CI runs on each store: 2,000 on those that are a
-// center.
+// seedsOf is the number of seeds that CI runs on each store: 2,000 in all on the central ones.
 var seedsOf = map[string]int{"memory": 1300, "redis": 400, "sqlite": 300, "local": 400}
 
-// calmSeedsOf says how many calm seeds CI runs on each store.
+// calmSeedsOf is the number of calm seeds that CI runs on each store.
 var calmSeedsOf = map[string]int{"memory": 200, "redis": 40, "sqlite": 20}
 
-// sources says how many seeds CI runs on each source of numbers.
+// sources is the number of seeds that CI runs on each source of numbers.
 var sources = []struct {
 	name  string
 	of    simulate.Source
@@ -54,22 +53,22 @@ var sources = []struct {
 	{"past", simulate.Past, 40},
 }
 
-// TestSeeds: no rule is broken.
+// TestSeeds checks that no seed breaks a rule.
 func TestSeeds(t *testing.T) {
 	for name, subject := range stores {
 		play(t, name, seedsOf[name], plansOf(name), subject)
 	}
 }
 
-// TestCalm: losses alone leave no holder without ids, and nobody who starts for longer
-// than skew + 1 s.
+// TestCalm checks that losses alone leave no holder without ids, and no starting
+// process for longer than the skew plus one second.
 func TestCalm(t *testing.T) {
 	for _, name := range central {
 		play(t, name, calmSeedsOf[name], simulate.CalmPlans(), stores[name])
 	}
 }
 
-// TestSequenceSeeds: no rule of numbers is broken.
+// TestSequenceSeeds checks that no seed breaks a rule for numbers.
 func TestSequenceSeeds(t *testing.T) {
 	for _, source := range sources {
 		play(t, source.name, source.seeds, simulate.NumberPlans(source.of), simulate.Numbers{})
@@ -97,7 +96,7 @@ func play(t *testing.T, name string, n int, plans *rapid.Generator[simulate.Plan
 	}
 }
 
-// report is all about a run of a test that broke a rule.
+// report describes a run that broke a rule.
 func report(test string, seed int, r simulate.Result) string {
 	test = test[:strings.LastIndex(test, "/")]
 	text := fmt.Sprintf("seed %d on %s\nthis run alone: go test -run '%s' . -args -first %[1]d -count 1\n", seed, r.Store, test)

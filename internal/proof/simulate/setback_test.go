@@ -9,8 +9,8 @@ import (
 	"github.com/snowlease/snowlease/internal/proof/simulate"
 )
 
-// TestCenterSetBack: after the center's clock was set back its holder goes on to make ids
-// between all renewals, at the pace at which the range lasts.
+// TestCenterSetBack checks that, after the center's clock was set back, its holder
+// still makes ids between renewals, at a pace that makes the range last.
 func TestCenterSetBack(t *testing.T) {
 	for _, back := range []time.Duration{second / 10, second / 2, second, 10 * second} {
 		for _, name := range central {
@@ -25,8 +25,8 @@ func TestCenterSetBack(t *testing.T) {
 						longest, last = max(longest, e.At-last), e.At
 					}
 				}
-				// Two thirds of TTL are left. 24 ids, of which a tick has 4, are asked for
-				// at once at times, and none for 10 ms.
+				// Two thirds of the TTL are left. At times 24 ids are wanted at once,
+				// a tick has 4, and for 10 ms none are wanted.
 				left := 2*p.MaxTTL/3 - p.Ahead
 				require.LessOrEqual(t, longest, 12*p.Layout.TimeUnit*(left+back)/left+20*time.Millisecond)
 				t.Logf("none for %v at most", longest)

@@ -12,7 +12,7 @@ import (
 	"github.com/snowlease/snowlease/internal/proof/simulate"
 )
 
-// TestShrink plays random plans, and makes one that breaks a rule as small as it can.
+// TestShrink plays random plans and shrinks a plan that breaks a rule.
 func TestShrink(t *testing.T) {
 	for name, subject := range stores {
 		t.Run(name, func(t *testing.T) {
@@ -28,8 +28,8 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// TestShrinks: rapid begins with the plan of its seed, and of a failure leaves what it
-// takes.
+// TestShrinks checks that rapid begins with the plan of its seed and reduces a failing
+// plan to what makes it fail.
 func TestShrinks(t *testing.T) {
 	breaks := func(p simulate.Plan) bool {
 		return simulate.Run(t, p, center(noQuarantine)).Broken[simulate.Overlap] > 0
@@ -41,7 +41,7 @@ func TestShrinks(t *testing.T) {
 	set(t, "rapid.seed", strconv.Itoa(seed))
 	set(t, "rapid.nofailfile", "true")
 	set(t, "rapid.shrinktime", "5s")
-	var plans []simulate.Plan // that failed
+	var plans []simulate.Plan // plans that failed
 	tb := &recorder{TB: t}
 	tb.check(func(rt *rapid.T) {
 		if plan := simulate.Plans().Draw(rt, "plan"); breaks(plan) {
@@ -64,7 +64,7 @@ func set(t *testing.T, name, value string) {
 	t.Cleanup(func() { require.NoError(t, flag.Set(name, was)) })
 }
 
-// recorder is a test that is to fail.
+// recorder is a test that is expected to fail.
 type recorder struct {
 	testing.TB
 	failed bool

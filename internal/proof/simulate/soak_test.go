@@ -27,15 +27,15 @@ var (
 	soakReport = flag.String("soak.report", "soak.md", "file that gets the summary")
 )
 
-// soak is what is kept between chunks of seeds.
+// soak is the state that is kept between chunks of seeds.
 type soak struct {
-	Next   int // seed
+	Next   int // the next seed
 	Spent  time.Duration
 	Stores map[string]*simulate.Tally
 	Broken []string // reports
 }
 
-// storeOf spreads the seeds: of twenty, eighteen are on the store that is quickest.
+// storeOf spreads the seeds: eighteen of twenty use the fastest store.
 func storeOf(seed int) string {
 	switch seed % 20 {
 	case 0:
@@ -46,8 +46,7 @@ func storeOf(seed int) string {
 	return "memory"
 }
 
-// TestSoak runs many seeds, each on one store. It goes on where an earlier run
-// ended.
+// TestSoak runs many seeds, each on one store. It continues where an earlier run ended.
 func TestSoak(t *testing.T) {
 	s := soak{Next: 1, Stores: map[string]*simulate.Tally{"memory": {}, "redis": {}, "sqlite": {}}}
 	text, err := os.ReadFile(*soakState)
@@ -103,7 +102,7 @@ func (s *soak) run(t *testing.T, from, end int, bar *progressbar.ProgressBar) {
 				}
 				name := storeOf(seed)
 				plan, test := simulate.PlanOf, "TestSeeds"
-				if seed%10 == 5 { // none of them on Redis or SQLite, which TestCalm has
+				if seed%10 == 5 { // never on Redis or SQLite, which TestCalm covers
 					plan, test = calm, "TestCalm"
 				}
 				r := simulate.Run(t, plan(seed), stores[name])

@@ -16,26 +16,26 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// SQLite is a database in memory that runs the product's SQL. Statements of a call are
-// a round trip apart, so that those of several processes mix. It can have all faults,
-// two of them in a wider sense: a slot is one row, so DropLease and DropMark lose all
-// of it; and as there is but one SQLite, another server is made by changing which one
-// the records say they come from.
+// SQLite is an in-memory database that runs the product's SQL. The statements of a
+// call are a round trip apart, so those of several processes interleave. It supports
+// all faults, two of them approximately. A slot is one row, so DropLease and DropMark
+// lose all of it. There is only one SQLite, so another server is simulated by changing
+// the server that the records name.
 type SQLite struct {
 	offset
-	// DB takes a round trip for each statement within a call but the first.
+	// DB takes a round trip for each statement of a call except the first.
 	DB    *gorm.DB
 	pool  *sql.DB
 	other int
 	kept  int    // snapshots
-	slots []Slot // as read last
+	slots []Slot // as last read
 	stale bool   // something may have been written since
 }
 
 // NewSQLite returns an empty database.
 func NewSQLite() (Store, error) { return newSQLite(nil) }
 
-// newSQLite returns one to which rewrite, if it is not nil, gives other statements.
+// newSQLite returns a database whose statements go through rewrite, if it is not nil.
 func newSQLite(rewrite func(string) string) (*SQLite, error) {
 	s := &SQLite{stale: true}
 	connector, err := newConnector(fmt.Sprintf("file:/sim%p?vfs=memdb", s), s.Now, func() { s.stale = true })
@@ -44,13 +44,13 @@ func newSQLite(rewrite func(string) string) (*SQLite, error) {
 	}
 	connector.rewrite = rewrite
 	s.pool = sql.OpenDB(connector)
-	s.pool.SetMaxIdleConns(4) // the database is gone when the last one is closed
+	s.pool.SetMaxIdleConns(4) // closing the last connection would drop the database
 	s.DB, err = gorm.Open(sqlite.New(sqlite.Config{Conn: s.pool}), &gorm.Config{Logger: logger.Discard})
 	if err != nil {
 		return nil, err
 	}
-	// Another service has made the tables: who finds none waits for those who make
-	// them, for times that the product draws at random.
+	// The tables exist already: a process that finds none waits for their creator, for
+	// times that the product draws at random.
 	c, err := s.Center(nil)
 	if err != nil {
 		return nil, err
@@ -60,11 +60,11 @@ func newSQLite(rewrite func(string) string) (*SQLite, error) {
 	})
 }
 
-// Name is sqlite.
+// Name returns "sqlite".
 func (*SQLite) Name() string { return "sqlite" }
 
-// Center returns a dbseq.Center of its own for each process, which knows by itself
-// whether the tables are there.
+// Center returns a dbseq.Center for each process, which finds out itself whether the
+// tables exist.
 func (s *SQLite) Center(*Host) (lease.Center, error) { return dbseq.New(s.DB, dbseq.WithPool(s.pool)) }
 
 // Close ends the database.
@@ -75,7 +75,7 @@ func (s *SQLite) exec(text string, values ...any) error {
 	return err
 }
 
-// Reincarnate changes which server the records come from.
+// Reincarnate changes the server that the records name.
 func (s *SQLite) Reincarnate() error {
 	s.other++
 	return s.exec("UPDATE snowlease_meta SET incarnation = ? WHERE ns <> ''", fmt.Sprint("other ", s.other))
@@ -85,7 +85,7 @@ func (s *SQLite) Reincarnate() error {
 func (s *SQLite) Lose(what Kind, worker int64) error {
 	switch what {
 	case Wipe:
-		// The row that says that the tables are in use stays, as after they were made.
+		// Keep the row that says that the tables are in use, as after their creation.
 		return errors.Join(s.exec("DELETE FROM snowlease_slot"), s.exec("DELETE FROM snowlease_ticket"),
 			s.exec("DELETE FROM snowlease_meta WHERE ns <> ''"))
 	case DropMeta:
@@ -127,7 +127,7 @@ func (s *SQLite) read() (slots []Slot, err error) {
 	return slots, rows.Err()
 }
 
-// Snapshot keeps the rows of all tables, the counters of their keys too.
+// Snapshot keeps the rows of all tables, including their key counters.
 func (s *SQLite) Snapshot() (func() error, error) {
 	s.kept++
 	kept := fmt.Sprintf("kept_%d_", s.kept)
@@ -137,7 +137,7 @@ func (s *SQLite) Snapshot() (func() error, error) {
 	}
 	return func() error {
 		tables, err := s.tables()
-		for _, t := range tables { // sqlite_sequence is the last
+		for _, t := range tables { // sqlite_sequence comes last
 			err = errors.Join(err, s.exec("DELETE FROM "+t))
 			if slices.Contains(before, t) {
 				err = errors.Join(err, s.exec("INSERT INTO "+t+" SELECT * FROM "+kept+t))

@@ -7,52 +7,52 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// namespace is the one of all runs.
+// namespace is the namespace of all runs.
 const namespace = "sim"
 
-// A Store is where a center keeps its records, with the faults it can have. It lives
-// within one bubble. Its clock is the bubble's, plus the steps.
+// A Store holds a center's records and plays the faults that it supports. It lives
+// within one bubble. Its clock is the bubble's plus its steps.
 type Store interface {
-	// Name is memory, redis, sqlite or local.
+	// Name returns memory, redis, sqlite or local.
 	Name() string
 	// Center returns the product's center for one process.
 	Center(*Host) (lease.Center, error)
-	// Slots reads what the product has on record, by worker. It is empty where
-	// nothing is, as with centers that are not the product's.
+	// Slots reads the product's records, ordered by worker. It is empty if there are
+	// none, as for centers that are not the product's.
 	Slots() ([]Slot, error)
 	// Step moves the center's clock.
 	Step(by time.Duration)
-	// Now is the center's clock.
+	// Now returns the center's time.
 	Now() time.Time
 	// Lose loses records: Wipe, DropLease, DropMark, DropMeta, DropOwners.
 	Lose(what Kind, worker int64) error
 	// Snapshot keeps all records; restore brings them back.
 	Snapshot() (restore func() error, err error)
-	// Reincarnate makes it another server with the records it has.
+	// Reincarnate makes it another server with the same records.
 	Reincarnate() error
-	// Close ends whatever the store has started.
+	// Close ends what the store has started.
 	Close() error
 }
 
-// A Slot is what a store has on record for a worker id.
+// A Slot is a store's record of a worker id.
 type Slot struct {
 	Mark  int64  // -1: none
-	Owner string // in hexadecimal digits; empty: nobody
+	Owner string // hexadecimal; empty: nobody
 
-	Damaged bool // it cannot be read, so nobody is lent the worker id
+	Damaged bool // unreadable, so the worker id is not lent
 }
 
 // oneHost is a store whose processes run on one host.
 type oneHost interface{ oneHost() }
 
 // offset is a clock that is the bubble's plus steps. Only one goroutine runs at an
-// instant, and the network's gate orders those that read with those that step.
+// instant, and the network's gate orders readers and steps.
 type offset struct{ by time.Duration }
 
 func (o *offset) Step(by time.Duration) { o.by += by }
 func (o *offset) Now() time.Time        { return time.Now().Add(o.by) }
 
-// stepped is a center each of whose calls is one step.
+// stepped is a center whose calls are one step each.
 type stepped struct {
 	lease.Center
 	step func(ctx context.Context, call func() error) error

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// A Tally sums up runs. Its zero value is empty, and it can be kept as JSON.
+// A Tally sums up runs. Its zero value is empty. It can be stored as JSON.
 type Tally struct {
 	Runs, Steps, Bad        int // Bad runs broke a rule
 	IDs, Processes, Frozen  int
-	Calls, Dropped, Refused int // calls of a store; requests lost; calls of callers that gave nothing
+	Calls, Dropped, Refused int // calls of a store; requests lost; calls that gave their caller nothing
 
 	Grants, Renewals, Swaps, Releases int // of worker ids
 	Full, Quarantined, Lost           int
 	Copies                            int // of processes, with numbers
 
-	Time           time.Duration // virtual, until all went well again
-	Paused, Waited time.Duration // in calm plans: the longest time without ids of a holder, and beyond the skew of who starts after a loss
+	Time           time.Duration // virtual, until all faults were mended
+	Paused, Waited time.Duration // in calm plans: the longest time that a holder had no ids; the longest wait for a first id, beyond the skew
 	Faults         [Kinds]int
 }
 
@@ -79,7 +79,7 @@ func (t Tally) faults() string {
 	return strings.Join(parts, ", ")
 }
 
-// Table returns tallies by name as rows of Markdown, and what happened in all.
+// Table returns named tallies as rows of a Markdown table, and the sum of all events.
 func Table(names []string, tallies map[string]*Tally) string {
 	var b strings.Builder
 	b.WriteString("| store | seeds | rules broken | steps | virtual time | processes | ids | grants | renewals | swaps | given back | leases lost | answers \"quarantine\" |\n")

@@ -14,13 +14,13 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// TestTeeth: the seeds that CI runs find each of these faults.
+// TestTeeth checks that the seeds of CI find each of these faults.
 func TestTeeth(t *testing.T) {
 	for _, tooth := range []struct {
 		name    string
 		subject simulate.WorkerIDs
 		rule    simulate.Rule
-		plan    func(seed int) simulate.Plan // nil: that of the seeds that CI runs on the store
+		plan    func(seed int) simulate.Plan // nil: the plan of the seeds that CI runs on the store
 	}{
 		// Holders.
 		{"holder ignores its ceiling", held(simulate.NewMemory, pastCeiling), simulate.Duplicate, nil},
@@ -49,7 +49,7 @@ func TestTeeth(t *testing.T) {
 		{"renewal lowers the mark", center(loweredMark), simulate.MarkFell, nil},
 		{"mark of a slot is forgotten when it is lent", center(forgottenMark), simulate.Duplicate, nil},
 
-		// How long ids are away.
+		// Time without ids.
 		{"who starts waits for exact times", center(exactStart), simulate.Late, calm},
 		{"holders wait for exact times", center(exactHolder), simulate.Paused, calm},
 		{"a quarantine is said to last a second longer", center(slow), simulate.Late, calm},
@@ -97,7 +97,7 @@ func held(store func() (simulate.Store, error), holder func(lease.Center) lease.
 	return simulate.WorkerIDs{Store: store, Holder: holder}
 }
 
-// odd is a center whose verbs, where they are not nil, replace the true ones.
+// odd is a center with some verbs replaced: those that are not nil.
 type odd struct {
 	lease.Center
 	acquire func(context.Context, lease.Request) (lease.Grant, error)
@@ -126,7 +126,7 @@ func (o odd) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	return o.release(ctx, g, lastUsed)
 }
 
-// shown shows a process other bounds than those of its grant.
+// shown shows a process bounds that differ from those of its grant.
 func shown(c lease.Center, floor, ceiling int64) lease.Center {
 	change := func(g lease.Grant, err error) (lease.Grant, error) {
 		if err == nil {
@@ -163,7 +163,7 @@ func neverLost(c lease.Center) lease.Center {
 	}}
 }
 
-// reversed turns batches round.
+// reversed reverses batches.
 func reversed(h *simulate.Host) (simulate.Process, error) {
 	p, err := simulate.NewProcess(h)
 	return reverser{p}, err
@@ -177,7 +177,7 @@ func (r reverser) Issue(ctx context.Context, dst []int64) error {
 	return err
 }
 
-// unnoticed is another server of which nobody can tell.
+// unnoticed becomes another server without showing it.
 type unnoticed struct{ *simulate.Memory }
 
 func newUnnoticed() (simulate.Store, error) {
@@ -195,7 +195,7 @@ func neverSQLite(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
 	return dbseq.New(s.(*simulate.SQLite).DB, dbseq.WithQuarantine(lease.QuarantineNever))
 }
 
-// A wrong center is the right one whose records are changed before or after its verbs.
+// A wrong center is the real one, with records changed before or after its verbs.
 type wrong struct {
 	lease.Center
 	store *simulate.Memory
@@ -252,7 +252,7 @@ func shortQuarantine(w wrong) odd {
 	}}
 }
 
-// look does what the center does before each verb, and then another thing.
+// look looks for a loss as the center does before each verb, and then calls then.
 func (w wrong) look(req lease.Request, then func(ns *rules.Namespace, was int64)) {
 	var was int64
 	w.change(func(ns *rules.Namespace, _ int64) { was = ns.Meta.Quarantine })
@@ -300,8 +300,8 @@ func (w wrong) unseen(req lease.Request, verb func()) {
 	w.change(func(ns *rules.Namespace, _ int64) { ns.Meta.Quarantine = max(was, ns.Meta.Quarantine) })
 }
 
-// revivedBelow is a plan in which a slot is lost and lent above, and a failover then brings
-// back the record of its former holder and forgets the other.
+// revivedBelow is a plan in which a slot is lost and its worker id lent above. Then a
+// failover restores the record of the former holder and forgets the other.
 func revivedBelow(seed int) simulate.Plan {
 	p := fair(2, 1,
 		simulate.Fault{At: 3 * second, Kind: simulate.DropLease},
@@ -328,7 +328,7 @@ func exactHolder(w wrong) odd {
 	}}
 }
 
-// slow says that the quarantine lasts for a second more than it does.
+// slow reports a quarantine that is one second longer than it is.
 func slow(w wrong) odd {
 	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
 		g, err := w.Acquire(ctx, req)
@@ -353,7 +353,7 @@ func extendedBelow(w wrong) odd {
 	}}
 }
 
-// highCeiling lends at once above a loss, for as long as ever.
+// highCeiling lends at once above a loss, with a ceiling as high as usual.
 func highCeiling(w wrong) odd {
 	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
 		g, err := w.Acquire(ctx, req)
@@ -385,7 +385,7 @@ func leastScore(w wrong) odd {
 	}}
 }
 
-// again renews once more after a change that makes it possible.
+// again renews once more after a change that allows it.
 func (w wrong) again(when func(rules.Slot) bool) odd {
 	return odd{renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
 		renewed, err := w.Renew(ctx, g)

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// An Event is one step of a run. Numbers that say nothing of it are 0.
+// An Event is one step of a run. Numbers that do not apply are 0.
 type Event struct {
 	At      time.Duration
 	Lane    int
 	Node    int
-	Process int // from 1 on; 0: none
+	Process int // from 1; 0: none
 	What    string
 	Note    string
 	Worker  int64
 	Token   int64
 	Floor   int64
 	Ceiling int64
-	Now     int64 // the center's clock
+	Now     int64 // the center's time
 	First   int64 // ids
 	Last    int64
 	N       int
@@ -44,22 +44,22 @@ func (e Event) String() string {
 	return b.String()
 }
 
-// A Rule is what must hold at each step.
+// A Rule is a condition that must hold at each step.
 type Rule int
 
 // The rules.
 const (
 	Duplicate Rule = iota // an id was issued twice
-	Overlap               // two holders of a worker id have a millisecond in common
+	Overlap               // two holders of a worker id share a millisecond
 	Outside               // an id lies outside its grant, or was issued after the worker id was given back
 	Falls                 // an id is not greater than all before it in its process
-	MarkFell              // a mark fell, not by its owner's release or a loss of records
-	Starved               // after the network healed, a worker id that could be lent was not, or its holder issued nothing
-	Disorder              // in strict order, a number is not greater than one that was returned before it was asked for
-	Foreign               // a number was not given to its process, or before it was copied
-	Aged                  // a number lay reserved for longer than MaxAge
+	MarkFell              // a mark fell without a release by its owner or a loss of records
+	Starved               // after all faults were mended, a free worker id was not lent, or its holder issued nothing
+	Disorder              // in strict order, a number is not greater than one that was returned before it was requested
+	Foreign               // a number was not given to its process, or was given before the process was copied
+	Aged                  // a number was reserved for longer than MaxAge
 	Paused                // in a calm plan, a holder had no ids for a while
-	Late                  // in a calm plan, a process that started had no ids within skew + 1 s
+	Late                  // in a calm plan, a process had no ids within the skew plus 1 s of its start or of a later loss
 	Rules
 )
 
@@ -75,19 +75,19 @@ type Violation struct {
 	What string
 }
 
-// A Result is what came of a run.
+// A Result is the outcome of a run.
 type Result struct {
 	Plan       Plan
 	Store      string
 	Events     []Event
 	Broken     [Rules]int
 	Violations []Violation // the first of each rule
-	Err        error       // the simulator itself could not go on
+	Err        error       // the simulator itself failed
 
 	Tally
 }
 
-// count makes the Tally one of one run.
+// count sets the Tally to that of this run.
 func (r *Result) count() {
 	r.Runs, r.Steps = 1, len(r.Events)
 	if !r.OK() {
@@ -98,7 +98,7 @@ func (r *Result) count() {
 // OK reports whether no rule was broken.
 func (r Result) OK() bool { return r.Err == nil && len(r.Violations) == 0 }
 
-// String tells the violations, the plan and the trace up to the first of them.
+// String returns the violations, the plan, and the trace up to the first violation.
 func (r Result) String() string {
 	var b strings.Builder
 	if r.Err != nil {

@@ -8,24 +8,24 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A trial is one trouble that services have.
+// A trial is one kind of trouble that services have.
 type trial struct {
 	name, title string
-	unique      []string // the schemes that issue no id twice in it
+	unique      []string // the schemes that issue no duplicate in it
 	plan        simulate.Plan
 }
 
 func (t trial) breaks(scheme string) bool { return !slices.Contains(t.unique, scheme) }
 
-// ttl is short, so that runs are; all times of a trial are multiples of it.
+// ttl is short to keep runs short. All times of a trial are multiples of it.
 const ttl = 600 * time.Millisecond
 
-// service is a service whose nodes start one after the other: with one replica a
-// worker id, in good weather, by one time of day.
+// service is a service whose nodes start one after the other: as many replicas as
+// worker ids, no faults, one time of day.
 func service(pool int64, nodes int, length time.Duration, faults ...simulate.Fault) simulate.Plan {
 	p := simulate.Plan{
 		Dice: 1, Pool: pool, MaxTTL: ttl, Skew: ttl / 10, Wait: 5 * ttl,
-		// Few sequence bits: who shares a worker id and a tick makes equal ids soon.
+		// Few sequence bits: processes that share a worker id and a tick soon make equal ids.
 		Layout: snowflake.Layout{Epoch: 915148800000, TimeUnit: time.Millisecond, WorkerBits: 3, SequenceBits: 2}.WithDefaults(),
 		Ahead:  5 * time.Millisecond,
 		Net:    simulate.Net{Delay: 2 * time.Millisecond},
@@ -37,7 +37,7 @@ func service(pool int64, nodes int, length time.Duration, faults ...simulate.Fau
 	return p
 }
 
-// and changes a plan.
+// and returns a changed plan.
 func and(p simulate.Plan, change func(*simulate.Plan)) simulate.Plan {
 	change(&p)
 	return p
@@ -51,7 +51,7 @@ func stop(node int, at, again time.Duration) simulate.Fault {
 	return simulate.Fault{Kind: simulate.Stop, Node: node, At: at, For: again}
 }
 
-// burst is a bulk insert that takes longer than a node pauses between uses.
+// burst is a bulk insert that takes longer than a node's pause between uses.
 func burst(node int, at time.Duration) simulate.Fault {
 	return simulate.Fault{Kind: simulate.Burst, Node: node, At: at, N: 2000}
 }

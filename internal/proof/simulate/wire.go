@@ -19,32 +19,32 @@ var (
 	errDead    = errors.New("simulate: the process has ended")
 )
 
-// A way is how calls of a process get to a store and back: through a network that
-// delays, drops, repeats and reorders requests and replies. A request that was sent
-// arrives, though its caller may have given up or died.
+// A way is the path of a process's calls to a store and back. Its network delays,
+// drops, repeats and reorders requests and replies. A request that is not dropped
+// arrives even if its caller has given up or died.
 type way struct {
 	dice        *rand.Rand // guarded by world.mu
 	store       int        // of world.stores
 	there, back int        // lanes
 }
 
-// random returns up to d. The caller holds world.mu.
+// random returns a time up to d. The caller holds world.mu.
 func (w way) random(d time.Duration) time.Duration {
 	return time.Duration(w.dice.Int64N(int64(max(d, 1))))
 }
 
-// A message is one request on its way, and its reply.
+// A message is one request and its reply.
 type message struct {
 	there, back time.Duration
-	lost, mute  bool // the request is, the reply is
+	lost, mute  bool // the request is lost, the reply is lost
 }
 
 // A fate is what the network does to a call, drawn when it is sent.
 type fate struct {
 	copies []message
-	late   bool // sent, though its caller has given up
+	late   bool // sent, although its caller has given up
 	reset  bool // a loss shows as an error, not as silence
-	reply  bool // a reply that is there together with the end of the context counts
+	reply  bool // a reply that comes together with the end of the context counts
 }
 
 // fate draws what will happen to a call.
@@ -141,7 +141,7 @@ func exchange[T any](ctx context.Context, p *process, way way, verb string, call
 	return a.value, a.err
 }
 
-// carry lets a request be served. It reports whether it arrived.
+// carry has a request served, and reports whether it arrived.
 func carry[T any](ctx context.Context, p *process, way way, verb string, m message, original bool, call func(context.Context) (T, error)) (a answer[T], ok bool) {
 	w := p.w
 	if w.ended() {
@@ -169,7 +169,7 @@ func (p *process) reaches(way way) bool {
 
 func (p *process) reachesLocked(way way) bool { return p.node.cut == 0 && p.w.down[way.store] == 0 }
 
-// deliver gives a process what came for it, when it runs.
+// deliver hands a process what arrived for it, once it runs.
 func (p *process) deliver(push func()) {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
@@ -180,7 +180,7 @@ func (p *process) deliver(push func()) {
 	push()
 }
 
-// border holds a process that stands still or is dead before the network.
+// border holds back a process that is frozen or dead.
 func (p *process) border(way way) error {
 	w := p.w
 	for {
@@ -204,19 +204,18 @@ func (p *process) border(way way) error {
 
 type passageKey struct{}
 
-// A passage is a call on the way through its commands.
+// A passage is a call under way, with its commands.
 type passage struct {
 	p        *process
 	way      way
-	caller   context.Context //nolint:containedctx // whoever waits for the call
+	caller   context.Context //nolint:containedctx // who waits for the call
 	original bool
 	steps    int
 }
 
-// Step is one command of a call to a store. If the call was made by a simulated
-// process, there is a round trip before each command but the first: others have their
-// turn at the store, the caller may stand still, give up or lose the connection
-// meanwhile. After it the records are looked at.
+// Step carries out one command of a call to a store. For a simulated process, each command
+// but the first takes a round trip. Meanwhile others use the store, and the caller may
+// freeze, give up or lose its connection. After the step the records are checked.
 func Step(ctx context.Context, command func() error) error {
 	if way, ok := ctx.Value(passageKey{}).(*passage); ok {
 		return way.step(command)
@@ -235,8 +234,8 @@ func (w *passage) step(command func() error) error {
 	return command()
 }
 
-// inside is a context of what a step is made of: no steps of their own, such as those
-// that open a connection, and not cut short, since a step takes no time.
+// inside returns a context for the parts of a step. They are no steps of their own, such
+// as commands that open a connection. They are not cut short, since a step takes no time.
 func inside(ctx context.Context) context.Context {
 	return context.WithValue(context.WithoutCancel(ctx), passageKey{}, true)
 }
@@ -264,9 +263,9 @@ func (w *passage) trip() error {
 	return nil
 }
 
-// travel is how long d takes on the network. With numbers it ends soon after a line of
-// the grid, at a moment like no other: nothing that the product waits for by chance from
-// then on ends together with anything else.
+// travel returns how long d takes on the network. With numbers it ends soon after a
+// line of the grid, at a unique moment, so that no random wait of the product that
+// starts there ends together with anything else.
 func (p *process) travel(lane int, d time.Duration) time.Duration {
 	w := p.w
 	if grid := w.plan.grid(); grid > 0 {
@@ -277,14 +276,14 @@ func (p *process) travel(lane int, d time.Duration) time.Duration {
 	return w.after(p.node.lane(lane), d)
 }
 
-// align takes the chance out of when a call begins.
+// align makes the start of a call repeatable.
 func (p *process) align(way way) {
 	if p.w.plan.grid() > 0 {
 		time.Sleep(p.travel(way.there, 0))
 	}
 }
 
-// kindOf names an error without what differs from run to run, such as owners.
+// kindOf names an error without the parts that differ between runs, such as owners.
 func kindOf(err error) string {
 	var (
 		full       *lease.NoFreeWorkerError

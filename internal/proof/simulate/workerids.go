@@ -11,15 +11,15 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// WorkerIDs are the subject of a run whose processes borrow worker ids and make ids with
-// them. The zero value of each field but Store is the product's own.
+// WorkerIDs is the subject of a run whose processes borrow worker ids and make ids
+// with them. A zero field other than Store selects the product's own.
 type WorkerIDs struct {
 	Store func() (Store, error) // NewMemory, NewRedis, NewSQLite, NewLocal
-	// Center makes the center of one process. It runs beyond the network: a client
-	// of the store's asks for its round trips by itself.
+	// Center makes the center of one process. It runs beyond the network: a client of
+	// the store takes its round trips itself.
 	Center func(Store, *Host) (lease.Center, error)
-	// Holder makes of the center, as a process reaches it through the network, what
-	// the process then uses.
+	// Holder wraps the center, as a process reaches it through the network, for use by
+	// the process.
 	Holder func(lease.Center) lease.Center
 	// Process makes what runs on a node.
 	Process func(*Host) (Process, error)
@@ -28,16 +28,16 @@ type WorkerIDs struct {
 // A Process borrows a worker id and makes ids.
 type Process interface {
 	Start(ctx context.Context) error
-	// Issue fills dst with ids, or with zeros and returns an error.
+	// Issue fills dst with ids. On error, dst is all zero.
 	Issue(ctx context.Context, dst []int64) error
 	Stop(ctx context.Context) error
 	// Holding reports whether it has a worker id.
 	Holding() bool
 }
 
-// A Host is what a process sees of the world.
+// A Host is the world as a process sees it.
 type Host struct {
-	Request lease.Request // but for Owner and Local
+	Request lease.Request // without Owner and Local
 	Layout  snowflake.Layout
 	Ahead   time.Duration
 	Wait    time.Duration
@@ -47,14 +47,14 @@ type Host struct {
 	p *process
 }
 
-// Elapsed is the host's monotonic clock. A process that stands still may do so here,
-// and learn the time of before or of after.
+// Elapsed returns the host's monotonic clock. A process may freeze in this call, and
+// get the time before or after the freeze.
 func (h *Host) Elapsed() time.Duration { return h.p.elapsed() }
 
-// Wall is the host's wall clock.
+// Wall returns the host's wall clock.
 func (h *Host) Wall() time.Time { return h.p.node.clock.now() }
 
-// Jitter is how long the host's timer of d takes, up to a tenth less.
+// Jitter returns how long the host's timer of d takes: up to a tenth less.
 func (h *Host) Jitter(d time.Duration) time.Duration { return h.p.jitter(d) }
 
 // worker is the product: a generator and its keeper.
@@ -94,7 +94,7 @@ type leases struct {
 	w      *world
 	store  Store
 	ledger *ledger
-	loss   time.Duration // when records were lost last
+	loss   time.Duration // when records were last lost
 }
 
 // open makes the store and opens the namespace with the product's center.
@@ -146,7 +146,7 @@ func (l *leases) look(compare bool) {
 	}
 }
 
-// room is how many worker ids can be lent.
+// room returns how many worker ids can be lent.
 func (l *leases) room() int {
 	n := int(l.w.plan.Pool)
 	for _, slot := range l.ledger.slots {
@@ -157,14 +157,14 @@ func (l *leases) room() int {
 	return n
 }
 
-// A borrower is a process with the books of what it has borrowed. Its fields are guarded
-// by world.mu.
+// A borrower is a process with a record of what it has borrowed. Its fields are
+// guarded by world.mu.
 type borrower struct {
 	Process
 	*process
 	l       *leases
 	grants  []grant
-	without time.Duration // since when it has no ids; 0: it has
+	without time.Duration // when its ids ended; 0: it has ids
 }
 
 // A grant is one that the process got.
@@ -214,7 +214,7 @@ func (b *borrower) use() {
 	b.want(ctx, make([]int64, ids), ids)
 }
 
-// want asks for ids, so many by a call, and checks what comes.
+// want asks for ids, each at a time, and checks them.
 func (b *borrower) want(ctx context.Context, dst []int64, each int) {
 	var err error
 	n := 0
@@ -241,9 +241,9 @@ func (b *borrower) want(ctx context.Context, dst []int64, each int) {
 	}
 }
 
-// check holds an id against what is known of its worker id. The caller holds world.mu.
+// check compares an id with what is known of its worker id. The caller holds world.mu.
 func (b *borrower) check(id int64) {
-	// The bits are taken apart here, not by the package that put them together.
+	// Decode the bits here rather than with the package that encoded them.
 	l := b.w.plan.Layout
 	worker := id >> (l.BusinessBits + l.SequenceBits) & (1<<l.WorkerBits - 1)
 	unit := int64(l.TimeUnit / time.Millisecond)
@@ -275,8 +275,8 @@ func (b *borrower) got(g lease.Grant) {
 	b.grants = append(b.grants, grant{g.Worker, g.Floor, g.Ceiling, b.l.ledger.loan(g)})
 }
 
-// gave notes that the process gives a grant back: it may issue nothing more of it. The
-// caller holds world.mu.
+// gave notes that the process gives a grant back, after which it may issue nothing
+// from it. The caller holds world.mu.
 func (b *borrower) gave(g lease.Grant) {
 	for i := range b.grants {
 		if had := &b.grants[i]; had.worker == g.Worker && had.floor == g.Floor {
@@ -291,7 +291,7 @@ type far struct {
 	center lease.Center
 }
 
-// Extras are none: nothing but lending is simulated.
+// Extras returns none: only lending is simulated.
 func (f *far) Extras() lease.Extras { return lease.Extras{} }
 
 func (f *far) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
@@ -331,7 +331,7 @@ func (f *far) Release(ctx context.Context, g lease.Grant, lastUsed int64) error 
 		return struct{}{}, err
 	})
 	if errors.Is(err, errOver) {
-		return lease.ErrLost // not to be tried again
+		return lease.ErrLost // no retry
 	}
 	return err
 }

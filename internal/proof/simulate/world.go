@@ -11,30 +11,31 @@ import (
 	"time"
 )
 
-// A Subject is what a run puts to the test: WorkerIDs or Numbers.
+// A Subject is what a run tests: WorkerIDs or Numbers.
 type Subject interface {
 	// open makes the stores of a world and the subject's part of it.
 	open(*world) (subject, error)
 }
 
-// A subject is what differs between worlds: what processes ask for, and what is known of
-// what they may get. It keeps its books under world.mu.
+// A subject is what differs between worlds: what processes ask for, and what they may
+// get. world.mu guards its records.
 type subject interface {
 	// program makes what runs in a process.
 	program(*process) (program, error)
-	// follow adds actions that come with a plan's faults.
+	// follow adds actions to a plan's faults.
 	follow(at func(time.Duration, func()))
-	// look reads the records of the store, at which the caller is. compare: nothing but the
-	// product has changed them.
+	// look reads the records of the store that the caller is at. compare says that
+	// only the product has changed them since.
 	look(compare bool)
-	// lost is called after each loss of records, healed when the last fault has ended.
+	// lost is called after each loss of records; healed is called when the last fault
+	// has ended.
 	lost()
 	healed()
-	// room is how many processes can have ids at a time. The caller holds world.mu.
+	// room returns how many processes can have ids at a time. The caller holds world.mu.
 	room() int
 }
 
-// A program asks for ids in the ways that services do, and checks what it gets.
+// A program asks for ids as services do, and checks them.
 type program interface {
 	Start(ctx context.Context) error
 	use()
@@ -43,8 +44,8 @@ type program interface {
 	Holding() bool
 }
 
-// Run plays a plan with the subject, in a bubble of virtual time, and returns what
-// came of it. It does not fail t.
+// Run plays a plan with the subject, in a bubble of virtual time, and returns the
+// outcome. It does not fail t.
 func Run(t *testing.T, plan Plan, subject Subject) (result Result) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
@@ -64,23 +65,23 @@ type world struct {
 	lanes
 	subject
 	plan   Plan
-	stores []Store // that processes reach; faults meet the first, Behind the second
+	stores []Store // reached by processes; faults affect the first, Behind the second
 	nodes  []*node
-	gate   chan struct{} // held by who is at a store
-	latest time.Time     // that the store's clock has shown
+	gate   chan struct{} // held by whoever is at a store
+	latest time.Time     // the latest time that the store's clock has shown
 	over   chan struct{} // closed at the end
 	wg     sync.WaitGroup
 
 	mu     sync.Mutex
-	issued map[int64]int32 // by which process, by id
+	issued map[int64]int32 // id to process
 	events [laneCount][]Event
 	result Result
-	down   [2]int // who says that a store is not reachable
-	storm  int    // per cent of messages lost beyond what is usual
+	down   [2]int // how many faults make a store unreachable
+	storm  int    // percent of messages lost on top of the usual
 	kept   map[time.Duration]func() error
 	procs  int
-	mended time.Duration // when all faults ended; 0: they have not
-	closed bool          // the trace is at its end
+	mended time.Duration // when all faults ended; 0: not yet
+	closed bool          // the trace is complete
 }
 
 func (w *world) play(subject Subject) {
@@ -106,7 +107,7 @@ func (w *world) play(subject Subject) {
 	w.leave()
 	w.end()
 	w.wg.Wait()
-	time.Sleep(time.Minute) // calls that nobody waits for any more
+	time.Sleep(time.Minute) // lets abandoned calls end
 	for _, s := range w.stores {
 		w.fail(s.Close())
 	}
@@ -138,7 +139,7 @@ func (w *world) eventLocked(lane int, e Event) {
 	}
 }
 
-// broken notes that a rule is. The caller holds w.mu.
+// broken notes that a rule was broken. The caller holds w.mu.
 func (w *world) broken(rule Rule, format string, args ...any) {
 	if w.closed {
 		return
@@ -161,16 +162,16 @@ func (w *world) ended() bool {
 	}
 }
 
-// count adds to one of the numbers that w.mu guards.
+// count adds to a number that w.mu guards.
 func (w *world) count(n *int, by int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	*n += by
 }
 
-// enter waits for its turn at the stores, and looks at what the one before has done,
-// which has ended by now in every way. Steps take no time, so nobody waits long; a
-// mutex would stop the bubble's clock.
+// enter waits for its turn at the stores and checks what the previous step, which has
+// ended completely, has done. Steps take no time, so the wait is short. A mutex would
+// stop the bubble's clock.
 func (w *world) enter() {
 	w.gate <- struct{}{}
 	w.look(true)
@@ -181,14 +182,14 @@ func (w *world) enter() {
 
 func (w *world) leave() { <-w.gate }
 
-// heal ends all faults and waits until as many processes have ids as can, and each of
-// them has issued one since.
+// heal ends all faults and waits until as many processes have ids as can, and each has
+// issued one since.
 func (w *world) heal() {
 	w.healed()
 	w.enter()
 	for _, s := range w.stores {
 		if back := w.latest.Sub(s.Now()); back > 0 {
-			s.Step(back) // as time does: what was lent may end so late
+			s.Step(back) // as time passes: leases may end that late
 		}
 	}
 	ahead := time.Until(w.stores[0].Now())
@@ -203,8 +204,8 @@ func (w *world) heal() {
 	}
 	w.event(faultLane, Event{What: "heal"})
 
-	// Old leases, then a quarantine, and what processes wait between two attempts, which
-	// were the last unlucky ones.
+	// Old leases, a quarantine, and the longest pause between two attempts, the last
+	// of which may have just failed.
 	bound := 2*(w.plan.MaxTTL+w.plan.Skew) + w.plan.Wait + 12*time.Second
 	for end := w.mended + bound; !w.settled(); w.sleep(faultLane, 20*time.Millisecond) {
 		if w.now() > end {
@@ -217,7 +218,8 @@ func (w *world) heal() {
 	w.event(faultLane, Event{What: "settled"})
 }
 
-// settled: as many processes have ids as can, and each has issued one since all was mended.
+// settled reports whether as many processes have ids as can, and each has issued one
+// since the faults were mended.
 func (w *world) settled() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -239,7 +241,7 @@ func (w *world) settled() bool {
 	return holding >= min(want, w.room())
 }
 
-// standing tells who holds what. The caller holds w.mu.
+// standing describes who holds what. The caller holds w.mu.
 func (w *world) standing() (all []string) {
 	for _, n := range w.nodes {
 		for _, p := range n.all {
@@ -251,7 +253,7 @@ func (w *world) standing() (all []string) {
 	return all
 }
 
-// end lets everything go.
+// end releases everything.
 func (w *world) end() {
 	w.mu.Lock()
 	w.closed = true
@@ -265,8 +267,8 @@ func (w *world) end() {
 	}
 }
 
-// merge puts the events of all lanes in one order. At one instant, which lanes make
-// rare, it is that of the lanes.
+// merge orders the events of all lanes by time. Events at the same instant, which
+// lanes make rare, are ordered by lane.
 func merge(lanes *[laneCount][]Event) []Event {
 	all := slices.Concat(lanes[:]...)
 	slices.SortStableFunc(all, func(a, b Event) int {

@@ -1,30 +1,33 @@
-// Package docstest holds the documentation to the code: its tests compile, decode or run
-// every block of code in README.md, CONTRIBUTING.md, docs and their translations, and look up
-// every link, test, command, flag, Go name, metric and log message that they mention.
+// Package docstest checks the documentation against the code. Its tests compile, decode
+// or run every code block in README.md, CONTRIBUTING.md and docs. They also look up every
+// link, test, command, flag, Go name, metric and log message that these files mention.
 //
-// A row of a table with a column of tests means those of one package: lease.TestX, or
-// TestX beside a link to the package, or in a table whose heading line links to it.
+// A table row with a column of tests names the tests of one package: as lease.TestX, or
+// as TestX where the row, or the line before the table, links to the package.
 //
-// What a block is, is said by the word after its fence:
+// The word after the fence says what a block is:
 //
-//	go       A file, or declarations, or statements. What they use of the variables and
-//	         types in prelude_test.go is declared for them, and packages are imported by
-//	         their names. It must type-check; what is not used is no fault.
-//	yaml     A key idworker is an idworker.Config and must be valid, db and redis are
-//	         those of providers, gormplugin is its Config. Unknown keys are faults.
-//	json     Must be JSON.
-//	sql      The comment before it names the engine: sqlite is run on the tables of
-//	         dbseq/schema; mysql and postgres may name no table or column that these
-//	         do not have.
-//	sh       Each line is a command; console: each line after "$ ", and the others are
-//	         what it prints. Programs, folders, tests, targets of make and flags must
-//	         exist. What is cheap is run, and what it prints is compared, line by line;
-//	         "..." stands for anything.
-//	mermaid, text   are pictures.
+//	go       A file, declarations or statements. The variables and types in
+//	         prelude_test.go are declared for it, and packages are imported by name. The
+//	         block must type-check; unused variables and imports are allowed.
+//	yaml     A key idworker holds an idworker.Config, which must be valid. The keys db
+//	         and redis hold those of providers, gormplugin holds its Config. Unknown keys
+//	         are errors.
+//	json     Must be valid JSON.
+//	sql      The comment before it names the engine. A block for sqlite runs on the
+//	         tables of dbseq/schema. Blocks for mysql and postgres may only name tables
+//	         and columns of that schema.
+//	sh       Each line is a command.
+//	console  A line that begins with "$ " is a command; the others are its output.
+//	mermaid  Must not contain a semicolon.
+//	text     Is not checked.
 //
-// A Go block of a README that is a program is run as well: it prints what the console
-// block after it says, but for the digits.
+// Programs, folders, tests, make targets and flags in commands must exist. Cheap commands
+// are run, and their output is compared line by line; "..." matches anything.
 //
-// A comment <!-- docstest: X --> on the line before the fence says X: the engine of sql,
-// or "module DIR" where a Go block is compiled in another module of this repository.
+// A Go block of a README that is a program is run too. It must print what the console
+// block after it shows; digits may differ.
+//
+// A comment <!-- docstest: X --> on the line before the fence sets X: the engine of a sql
+// block, or "module DIR" for a Go block that is compiled in another module of this repository.
 package docstest

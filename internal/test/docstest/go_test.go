@@ -29,7 +29,7 @@ type universe struct {
 	types.Importer
 }
 
-// load asks the go command for what the paths and all they import export.
+// load asks the go command for the exported API of the packages and their imports.
 func load(t *testing.T, module string, paths []string) *universe {
 	t.Helper()
 	slices.Sort(paths)
@@ -53,8 +53,8 @@ func load(t *testing.T, module string, paths []string) *universe {
 	return u
 }
 
-// own is the packages of prelude_test.go, but for those of other modules. An importer is
-// for one goroutine only.
+// own returns the packages of prelude_test.go, without those of other modules. Only
+// one goroutine may use an importer.
 func own(t *testing.T) *universe {
 	t.Helper()
 	var paths []string
@@ -66,7 +66,7 @@ func own(t *testing.T) *universe {
 	return load(t, ".", paths)
 }
 
-// others: the package is of another module, or asks for one.
+// others reports whether the package belongs to another module, or needs one.
 func others(path string) bool {
 	for _, part := range []string{"/metrics", "/prometheus", "go.uber.org/zap"} {
 		if strings.Contains(path, part) {
@@ -76,7 +76,7 @@ func others(path string) bool {
 	return false
 }
 
-// complete makes a file of a block.
+// complete turns a block into a file.
 func complete(text string) (string, error) {
 	file, wrapped := text, false
 	if !strings.HasPrefix(text, "package ") {
@@ -157,7 +157,7 @@ func complete(text string) (string, error) {
 	return "package p\n" + imports + body + "\n" + extra, nil
 }
 
-// importsOf are the paths that a file imports.
+// importsOf returns the paths that a file imports.
 func importsOf(file string) (paths []string) {
 	tree, err := parser.ParseFile(token.NewFileSet(), "block.go", file, parser.ImportsOnly)
 	if err != nil {
@@ -169,7 +169,7 @@ func importsOf(file string) (paths []string) {
 	return paths
 }
 
-// check type-checks a file; what is not used is no fault.
+// check type-checks a file. Unused variables and imports are allowed.
 func (u *universe) check(file string) error {
 	fset := token.NewFileSet()
 	tree, err := parser.ParseFile(fset, "block.go", file, 0)
@@ -189,7 +189,7 @@ func (u *universe) check(file string) error {
 	return nil
 }
 
-// moduleOf is the folder of the module that a block is compiled in.
+// moduleOf returns the folder of the module that a block is compiled in.
 func moduleOf(b block) string { return cmp.Or(strings.TrimPrefix(b.mark, "module "), ".") }
 
 func TestGo(t *testing.T) {
@@ -207,13 +207,13 @@ func TestGo(t *testing.T) {
 	each(t, func(_ *testing.T, b block) error {
 		file, err := complete(b.text)
 		if err != nil {
-			return nil // told already
+			return nil // reported above
 		}
 		return universes[moduleOf(b)].check(file)
 	}, "go")
 }
 
-// Go names in the prose, such as idworker.Config.
+// TestGoNames checks the Go names in the prose, such as idworker.Config.
 func TestGoNames(t *testing.T) {
 	t.Parallel()
 	u := own(t)
@@ -232,8 +232,8 @@ func TestGoNames(t *testing.T) {
 	}
 }
 
-// goNames finds the spans of code that begin with an exported name of a package of
-// this module, and an exported field or method of it.
+// goNames finds code spans that begin with an exported name of a package of this
+// module, optionally with a field or method.
 func goNames(prose string) (names []string) {
 	for _, m := range goName.FindAllStringSubmatch(prose, -1) {
 		if path := packages[m[2]]; strings.HasPrefix(path, base) && !others(path) && !testName.MatchString(m[0]+"`") {

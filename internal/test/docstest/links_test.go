@@ -22,8 +22,8 @@ var (
 	notInSlug = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
 )
 
-// checkLinks looks up the files, headings and lines that a page links to. Pages of
-// others are not asked, but must be https.
+// checkLinks looks up the files, headings and lines that a page links to. It does not
+// fetch external pages, but they must use https.
 func checkLinks(p page) error {
 	var errs []error
 	for _, m := range link.FindAllStringSubmatch(p.prose, -1) {

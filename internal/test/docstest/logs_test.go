@@ -14,18 +14,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A logged event is a call that writes one line: its keys, as far as the call has them,
-// and all texts of its file.
+// A logged event is a call that writes one line. It has the keys, as far as the call
+// shows them, and all texts of the file.
 type logged struct {
 	keys  []string
 	texts map[string]bool
 }
 
-// events are the lines that packages of this module write to a *slog.Logger: calls of its
-// methods, and of Keeper.failed, with a message that is a constant.
+// events returns the lines that packages of this module write to a *slog.Logger: calls
+// of its methods and of Keeper.failed with a constant message.
 func events(t *testing.T) map[string]logged {
 	t.Helper()
-	// The place of the message among the arguments.
+	// The index of the message among the arguments.
 	message := map[string]int{"Debug": 0, "Info": 0, "Warn": 0, "Error": 0, "Log": 2, "failed": 1}
 	found := map[string]logged{}
 	for _, dir := range []string{"idworker", "lease", "segment", "hostseq", "dbseq", "redisseq"} {
@@ -82,7 +82,8 @@ func constant(n ast.Node) (string, bool) {
 	return "", false
 }
 
-// The table of log events has every line that is written, with its keys.
+// TestLogEvents checks that the table of log events has every line that is written,
+// with its keys.
 func TestLogEvents(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "docs", "operations.md"))

@@ -26,10 +26,10 @@ var (
 	firstRow = regexp.MustCompile("(?m)^\\| `([^`]+)`")
 )
 
-// tests are the names of the tests of each package.
+// tests maps each package to the names of its tests.
 type tests map[string]map[string]bool
 
-// sources is the Go code of each package, and the names of its tests.
+// sources returns the Go code of each package, and the names of its tests.
 var sources = sync.OnceValues(func() (code map[string]string, names tests) {
 	code, names = map[string]string{}, tests{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -64,16 +64,16 @@ var sources = sync.OnceValues(func() (code map[string]string, names tests) {
 	return code, names
 })
 
-// unknownTests are the tests that the prose cites and that are not there. A name may
-// end in *, for all that begin so, and begin with its package, as in lease.TestX.
+// unknownTests returns the tests that the prose names and that do not exist. A name may end
+// in *, which stands for any suffix. It may begin with its package, as in lease.TestX.
 //
-// A table with a column for tests means those of one package: that of the name, else
-// those that the row links to, else those that the line before the table links to.
+// A table with a column for tests names the tests of one package: the package of the
+// name, or those that the row links to, or those that the line before the table links to.
 func unknownTests(p page) (list []string) {
 	_, names := sources()
 	var (
-		said      []string // the packages that the last line outside of tables links to
-		row, rows bool     // the line is a row, and its table is one of tests
+		said      []string // the packages that the last line outside a table links to
+		row, rows bool     // the line is a row; its table has a column for tests
 	)
 	for line := range strings.Lines(p.prose) {
 		before := row
@@ -108,7 +108,7 @@ func (names tests) has(dir, name string, begins bool) bool {
 	return false
 }
 
-// linked are the packages with tests that a line of the page links to, or to a file of.
+// linked returns the packages with tests that a line links to, directly or through a file.
 func (names tests) linked(p page, line string) (dirs []string) {
 	for _, m := range link.FindAllStringSubmatch(line, -1) {
 		target := path.Join(path.Dir(p.name), m[1])
@@ -122,7 +122,7 @@ func (names tests) linked(p page, line string) (dirs []string) {
 	return dirs
 }
 
-// unknownTexts are the metrics, log messages and cases of the contract that the prose
+// unknownTexts returns the metrics, log messages and contract cases that the prose
 // names and the code does not have.
 func unknownTexts(p page) (list []string) {
 	packages, _ := sources()

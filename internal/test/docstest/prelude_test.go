@@ -1,6 +1,6 @@
 package docstest
 
-// packages are those that blocks name without an import.
+// packages are the packages that blocks use without an import.
 var packages = map[string]string{
 	"context": "context", "errors": "errors", "fmt": "fmt", "os": "os", "time": "time", "slog": "log/slog", "http": "net/http",
 	"fx": "go.uber.org/fx", "gorm": "gorm.io/gorm", "redis": "github.com/redis/go-redis/v9",
@@ -11,14 +11,14 @@ var packages = map[string]string{
 	"gormplugin": base + "/gormplugin", "providers": base + "/providers",
 	"leasetest": base + "/lease/leasetest", "testing": "testing",
 
-	// In modules of their own.
+	// In other modules.
 	"metrics": base + "/metrics", "prometheus": "github.com/prometheus/client_golang/prometheus",
 	"zap": "go.uber.org/zap", "zapslog": "go.uber.org/zap/exp/zapslog",
 }
 
 const base = "github.com/snowlease/snowlease"
 
-// prelude is what blocks use without saying where it comes from.
+// prelude declares the names that blocks use without declaring them.
 var prelude = map[string]string{
 	"ctx":        "var ctx context.Context",
 	"db":         "var db *gorm.DB",

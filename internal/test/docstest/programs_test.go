@@ -16,8 +16,8 @@ import (
 
 var digits = regexp.MustCompile(`\d+`)
 
-// The programs of the README run one after the other in one folder, as a reader runs
-// them, and print what it says, but for the digits.
+// TestPrograms runs the programs of the README one after the other in one folder, as a
+// reader would. They must print what the README shows; digits may differ.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
@@ -47,7 +47,7 @@ func TestPrograms(t *testing.T) {
 	require.Equal(t, 2, n)
 }
 
-// play runs a program to its end, or until fx says that it is running.
+// play runs a program until it ends or fx reports that it is running.
 func play(t *testing.T, dir, bin string, stays bool) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), bin)

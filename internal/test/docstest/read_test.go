@@ -15,7 +15,7 @@ const root = "../../.."
 // A page is one file of the documentation.
 type page struct {
 	name   string // relative to root
-	prose  string // without the blocks, which are blank lines
+	prose  string // without blocks, which become blank lines
 	blocks []block
 }
 
@@ -67,7 +67,7 @@ func pages(t *testing.T) []page {
 		require.NoError(t, err)
 		for _, name := range names {
 			if filepath.Base(name) == "CHANGELOG.md" {
-				continue // the past is not held to the present
+				continue // it names what no longer exists
 			}
 			text, err := os.ReadFile(name)
 			require.NoError(t, err)
@@ -80,7 +80,7 @@ func pages(t *testing.T) []page {
 	return list
 }
 
-// each runs a check on every block of the languages, and wants some to be there.
+// each runs a check on every block of these languages. At least one such block must exist.
 func each(t *testing.T, check func(t *testing.T, b block) error, langs ...string) {
 	t.Helper()
 	n := 0

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A command is a line of a shell, and what it prints, if that is told.
+// A command is a shell command line and its output, if the page shows it.
 type command struct {
 	line, output string
 }
@@ -37,7 +37,7 @@ func commandsOf(b block) (list []command) {
 	return list
 }
 
-// split makes words of a line, and operators words of their own.
+// split splits a line into words. Operators are words of their own.
 func split(line string) (words []string, err error) {
 	var cur strings.Builder
 	var quote rune
@@ -82,17 +82,17 @@ func split(line string) (words []string, err error) {
 	return words, nil
 }
 
-// A shell looks at commands.
+// A shell checks commands.
 type shell struct {
 	t       *testing.T
-	env     []string                 // of the command that is looked at
-	program func(name string) string // where it was built
+	env     []string                 // of the current command
+	program func(name string) string // returns its path
 }
 
 var (
 	continued  = regexp.MustCompile(`\s*\\\n\s*`)
 	assignment = regexp.MustCompile(`^[A-Z_]+=`)
-	// foreign are programs that readers have, or not; they are not run.
+	// foreign are programs that readers may have. They are not run.
 	foreign = []string{"git", "curl", "docker", "kubectl", "redis-cli", "mysql", "psql", "cut", "sed", "systemctl", "sudo", "export", "cp"}
 )
 
@@ -105,7 +105,7 @@ func newShell(t *testing.T) *shell {
 	}}
 }
 
-// built is a folder with the programs.
+// built returns a folder with the compiled programs.
 var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "docstest")
 	if err != nil {
@@ -244,8 +244,8 @@ func (s *shell) goCommand(dir string, args []string, output string, alone bool) 
 
 var testFuncName = regexp.MustCompile(`(?:Test|Fuzz|Benchmark)[A-Z]\w*`)
 
-// cli runs what asks no store and reads no input; of other commands the flags are
-// looked at.
+// cli runs commands that use no store and read no input. Of other commands it checks
+// the flags.
 func (s *shell) cli(args []string, output string, alone bool) error {
 	pure := len(args) > 0 && slices.Contains([]string{"decode", "encode", "layout"}, args[0])
 	if !pure || !alone || slices.Contains(args, "-") {
@@ -268,7 +268,7 @@ func (s *shell) run(bin string, args []string, output string) error {
 	return nil
 }
 
-// alike compares lines; "..." in want stands for anything.
+// alike compares outputs; "..." in want matches anything.
 func alike(want, got string) bool {
 	pattern := strings.ReplaceAll(regexp.QuoteMeta(want), regexp.QuoteMeta("..."), ".*")
 	return regexp.MustCompile(`(?s)^` + pattern + `$`).MatchString(got)

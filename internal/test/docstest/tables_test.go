@@ -17,7 +17,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// rows are the cells of the table of a page whose first row begins so.
+// rows returns the cells of the table on a page whose first row begins with first.
 func rows(t *testing.T, name, first string) (table [][]string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, name))
@@ -35,8 +35,8 @@ func rows(t *testing.T, name, first string) (table [][]string) {
 	return table
 }
 
-// The keys that the tables of the configuration tell are those of the code, in its order
-// but for segments, and so are their defaults.
+// TestDefaultsTable checks that the configuration tables have the keys of the code
+// with their defaults, in the order of the code except for segments.
 func TestDefaultsTable(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
@@ -69,7 +69,7 @@ func TestDefaultsTable(t *testing.T) {
 				told = append(told, key)
 				value, code := strings.CutPrefix(shown, "`")
 				value, closed := strings.CutSuffix(value, "`")
-				if code && closed && !strings.Contains(value, "`") || shown != "" && strings.Trim(shown, "0123456789") == "" { // else words
+				if code && closed && !strings.Contains(value, "`") || shown != "" && strings.Trim(shown, "0123456789") == "" { // other values are prose
 					n++
 					require.Equal(t, want[key], value, "%s: %s", name, key)
 				}
@@ -80,7 +80,7 @@ func TestDefaultsTable(t *testing.T) {
 	}
 }
 
-// The layouts that the table of the presets tells are those of the code.
+// TestPresetTable checks that the table of presets has the layouts of the code.
 func TestPresetTable(t *testing.T) {
 	t.Parallel()
 	for _, row := range rows(t, "docs/configuration.md", "`default`") {
@@ -108,7 +108,8 @@ func thousands(n int64) string {
 	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
 
-// The years that docs/sizing.md tells of time bits are those that the code has.
+// TestYearsTable checks that docs/sizing.md has the years that the code computes for
+// each number of time bits.
 func TestYearsTable(t *testing.T) {
 	t.Parallel()
 	for _, row := range rows(t, "docs/sizing.md", "39") {
@@ -119,7 +120,7 @@ func TestYearsTable(t *testing.T) {
 			told := row[i+1]
 			var number float64
 			if n, err := fmt.Sscan(strings.ReplaceAll(told, ",", ""), &number); n == 0 || err != nil {
-				continue // beyond any need
+				continue // far longer than needed
 			}
 			l := snowflake.Layout{Epoch: 1, TimeUnit: unit, TimeBits: bits}
 			days := float64(l.Ends().UnixMilli()) / 1000 / 86400

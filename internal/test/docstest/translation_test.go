@@ -12,8 +12,8 @@ import (
 
 var remark = regexp.MustCompile(`(?m)\s*(?://|#).*$|\s*/\*.*?\*/`)
 
-// bones is what a translation has in common with the original: blocks without their
-// comments, files that are linked to, headings, items and rows of tables, code.
+// bones returns what a translation shares with the original: blocks without comments,
+// linked files, headings, list items, table rows and code.
 func bones(p page) map[string][]string {
 	b := map[string][]string{}
 	for _, block := range p.blocks {
@@ -34,11 +34,11 @@ func bones(p page) map[string][]string {
 		}
 	}
 	b["code"] = regexp.MustCompile("`[^`\n]+`").FindAllString(p.prose, -1)
-	slices.Sort(b["code"]) // a language has an order of its own
+	slices.Sort(b["code"]) // each language has its own word order
 	return b
 }
 
-// original is the name of the page that a page of this name translates, or the name.
+// original returns the name of the page that this page translates, or its own name.
 func original(name string) string {
 	if name == "README.zh-CN.md" {
 		return "README.md"
@@ -46,7 +46,8 @@ func original(name string) string {
 	return strings.Replace(name, "docs/zh-CN/", "docs/", 1)
 }
 
-// A translation is as long as the original, and leads to other translations.
+// TestTranslation checks that a translation has the structure of the original and
+// links to other translations.
 func TestTranslation(t *testing.T) {
 	t.Parallel()
 	found, translations := map[string]page{}, map[string]string{}
@@ -69,7 +70,7 @@ func TestTranslation(t *testing.T) {
 		for i, m := range link.FindAllStringSubmatch(found[translation].prose, -1) {
 			file, _, _ := strings.Cut(m[1], "#")
 			file = path.Join(path.Dir(translation), file)
-			if i > 0 && translations[file] != "" { // the first leads to the original
+			if i > 0 && translations[file] != "" { // the first link leads to the original
 				t.Errorf("%s leads to %s: there is %s", translation, file, translations[file])
 			}
 		}

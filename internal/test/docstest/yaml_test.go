@@ -16,7 +16,7 @@ import (
 	"github.com/snowlease/snowlease/providers"
 )
 
-// settings are the parts of a configuration file that are the library's.
+// settings are the library's parts of a configuration file.
 type settings struct {
 	IDWorker   *idworker.Config       `mapstructure:"idworker"`
 	DB         *providers.DBConfig    `mapstructure:"db"`
@@ -42,7 +42,7 @@ func checkYAML(text string) error {
 			return err
 		}
 		if values["apiVersion"] != nil {
-			continue // Kubernetes'
+			continue // a Kubernetes resource
 		}
 		if err := d.Decode(values); err != nil {
 			return err

@@ -7,21 +7,21 @@ import (
 	"sync"
 )
 
-// A Journal is what was logged by a slog.TextHandler. The zero value is empty. All
+// A Journal collects the output of a slog.TextHandler. The zero value is empty. All
 // methods are safe for concurrent use.
 type Journal struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-// Write is that of io.Writer. It never fails.
+// Write implements io.Writer. It never fails.
 func (j *Journal) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.Write(p)
 }
 
-// String returns all that was logged.
+// String returns everything that was logged.
 func (j *Journal) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package memcenter lends worker ids from memory: a casstore.Center on a Store that tests
-// can delay, damage, replace and put on another clock. It lends nothing across processes.
+// Package memcenter lends worker ids from memory. Its Center is a casstore.Center on a Store
+// that tests can delay, damage, replace and give another clock. It serves one process only.
 package memcenter
 
 import (
@@ -13,14 +13,13 @@ import (
 
 var _ lease.Center = (*Center)(nil)
 
-// A Hook is called before (after is false) and after each verb: "acquire",
-// "renew", "release", "init", "slots". An error of it is the caller's answer:
-// before, the verb is not carried out; after, it is, and its reply is lost. It may
-// block to delay the call, and is called without a lock.
+// A Hook is called before (after is false) and after each verb: "acquire", "renew",
+// "release", "init", "slots". Its error is returned to the caller. An error before the
+// verb prevents it; an error after the verb loses its reply. A Hook may block to delay
+// the call. It is called without a lock.
 type Hook func(ctx context.Context, verb string, after bool) error
 
-// Center is a center and its store in one. It is safe for concurrent use. Make it
-// with New.
+// Center is a center and its store in one. It is safe for concurrent use. Create it with New.
 type Center struct {
 	*Store
 	cas  *casstore.Center
@@ -28,19 +27,18 @@ type Center struct {
 	hook Hook
 }
 
-// New returns a center with nothing on record, the clock of this host, and an
-// incarnation of "0".
+// New returns a center without records, with the clock of this host and the incarnation "0".
 func New() *Center {
 	s := NewStore()
 	return &Center{Store: s, cas: casstore.New(s)}
 }
 
-// Extras are the name, the slots and Init.
+// Extras returns the name, the slots and Init.
 func (c *Center) Extras() lease.Extras {
 	return lease.Extras{Name: "memory", Lister: c, Init: c.Init}
 }
 
-// Intercept sets the hook; nil takes it away.
+// Intercept sets the hook; nil removes it.
 func (c *Center) Intercept(h Hook) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,7 +55,7 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) 
 	return hooked(ctx, c, "renew", func() (lease.Grant, error) { return c.cas.Renew(ctx, g) })
 }
 
-// Release gives g back.
+// Release gives back g.
 func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	_, err := hooked(ctx, c, "release", func() (struct{}, error) { return struct{}{}, c.cas.Release(ctx, g, lastUsed) })
 	return err
@@ -69,12 +67,12 @@ func (c *Center) Init(ctx context.Context, req lease.Request) error {
 	return err
 }
 
-// Slots lists the slots of a namespace; none where nothing is on record.
+// Slots lists the slots of a namespace, or none without records.
 func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
 	return hooked(ctx, c, "slots", func() ([]lease.Slot, error) { return c.cas.Slots(ctx, namespace) })
 }
 
-// hooked carries out a verb between two calls of the hook.
+// hooked carries out a verb between the two calls of the hook.
 func hooked[T any](ctx context.Context, c *Center, verb string, do func() (T, error)) (answer T, err error) {
 	c.mu.Lock()
 	hook := c.hook

@@ -85,8 +85,8 @@ func TestDelay(t *testing.T) {
 	})
 }
 
-// TestClock: the clock is time.Now, also within a bubble, and goes on from where it
-// is set.
+// TestClock checks that the clock is time.Now, also within a bubble, and continues
+// from the time it is set to.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -138,7 +138,7 @@ func ExampleCenter() {
 	// true
 }
 
-// TestClockAtALoss: after a loss a worker id is lent above all that was lent of it
+// TestClockAtALoss checks that, after a loss, a worker id is lent above all its earlier grants
 // exactly if the clock is at most the skew behind the latest time that it ever showed.
 func TestClockAtALoss(t *testing.T) {
 	t.Parallel()
@@ -157,10 +157,10 @@ func TestClockAtALoss(t *testing.T) {
 					c := memcenter.New()
 					require.NoError(t, c.Init(t.Context(), request()))
 					stale := c.Snapshot()
-					c.Advance(behind) // a clock that is ahead
+					c.Advance(behind) // the clock runs ahead
 					g, err := c.Acquire(t.Context(), request())
 					require.NoError(t, err)
-					c.Advance(-behind) // it is set right
+					c.Advance(-behind) // it is corrected
 					stale()
 					loss.of(c)
 

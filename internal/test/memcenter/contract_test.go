@@ -21,7 +21,7 @@ func TestContract(t *testing.T) {
 	leasetest.Run(t, func(testing.TB) leasetest.Store { return newStore(true) })
 }
 
-// TestContractNever: where the incarnation is not compared.
+// TestContractNever runs the contract without comparing incarnations.
 func TestContractNever(t *testing.T) {
 	t.Parallel()
 	leasetest.Run(t, func(testing.TB) leasetest.Store { return newStore(false) })

@@ -12,9 +12,9 @@ import (
 	"github.com/snowlease/snowlease/internal/rules"
 )
 
-// Store keeps records in memory, with a clock and the faults that a store can have.
-// The clock is time.Now, so that a Store can be used inside testing/synctest. It is
-// safe for concurrent use. Make it with NewStore.
+// Store keeps records in memory, and has a clock and the faults of a store. The clock
+// is time.Now, so a Store works inside testing/synctest. It is safe for concurrent
+// use. Create it with NewStore.
 type Store struct {
 	mu          sync.Mutex
 	records     map[string]casstore.Record
@@ -23,8 +23,8 @@ type Store struct {
 	incarnation string
 }
 
-// NewStore returns a store with nothing on record, the clock of this host, and an
-// incarnation of "0".
+// NewStore returns a store without records, with the clock of this host and the
+// incarnation "0".
 func NewStore() *Store {
 	return &Store{records: map[string]casstore.Record{}, incarnation: "0"}
 }
@@ -41,7 +41,7 @@ func (s *Store) Load(_ context.Context, namespace string) (casstore.Record, erro
 	return r, nil
 }
 
-// Swap replaces the record of a namespace unless it was changed.
+// Swap replaces the record of a namespace unless it has changed.
 func (s *Store) Swap(_ context.Context, namespace, version string, value []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,34 +52,34 @@ func (s *Store) Swap(_ context.Context, namespace, version string, value []byte)
 	return nil
 }
 
-// put gives each record a version of its own, be it one that was there before.
+// put gives each record a new version, even if its value existed before.
 func (s *Store) put(namespace string, value []byte) {
 	s.version++
 	s.records[namespace] = casstore.Record{Value: value, Version: strconv.Itoa(s.version)}
 }
 
-// Now is the store's clock.
+// Now returns the store's time.
 func (s *Store) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.UnixMilli(time.Now().Add(s.offset).UnixMilli())
 }
 
-// Advance moves the clock by d, which may be negative. It goes on from there.
+// Advance moves the clock by d, which may be negative. The clock runs on from there.
 func (s *Store) Advance(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.offset += d
 }
 
-// Set moves the clock to t. It goes on from there.
+// Set moves the clock to t. The clock runs on from there.
 func (s *Store) Set(t time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.offset = time.Until(t)
 }
 
-// Reincarnate makes it another incarnation with the records it has. An empty one is
+// Reincarnate changes the incarnation and keeps the records. An empty incarnation is
 // never compared, as with quarantine: never.
 func (s *Store) Reincarnate(incarnation string) {
 	s.mu.Lock()
@@ -94,7 +94,7 @@ func (s *Store) Wipe() {
 	clear(s.records)
 }
 
-// Records returns what is on record for a namespace.
+// Records returns the records of a namespace.
 func (s *Store) Records(namespace string) rules.Namespace {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *Store) Change(namespace string, fault func(rules.Namespace) rules.Names
 	})
 }
 
-// Rewrite replaces the text of a record; one without a text is none.
+// Rewrite replaces the text of a record. A nil text removes the record.
 func (s *Store) Rewrite(namespace string, with func(value []byte) []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,8 +133,8 @@ func (s *Store) Rewrite(namespace string, with func(value []byte) []byte) {
 	}
 }
 
-// Snapshot keeps all records as they are; restore brings them back. With Reincarnate
-// after it, this is a failover to a stale replica.
+// Snapshot saves all records; restore brings them back. Followed by Reincarnate,
+// restore is a failover to a stale replica.
 func (s *Store) Snapshot() (restore func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What only some platforms cannot compile is found on those, in tests too.
+// TestCheck checks that errors on only some platforms are found there, also in tests.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	const overflow = `import "strconv"; var _ = strconv.Itoa(1<<62)`

@@ -22,13 +22,14 @@ type Entry struct {
 	AccountID int64
 }
 
-// Audit lives in another database.
+// Audit is stored in another database.
 type Audit struct {
 	gormplugin.Model
 	Text string
 }
 
-// Rows go to the source that dbresolver chooses, with ids of one worker.
+// TestDBResolver checks that rows go to the source that dbresolver chooses, with ids
+// of one worker.
 func TestDBResolver(t *testing.T) {
 	t.Parallel()
 	for _, first := range []bool{true, false} {

@@ -1,4 +1,3 @@
-// Package plugintest holds tests of gormplugin beside other plugins of GORM. It is a
-// module of its own, so that those stay out of the go.mod that users of this module
-// get.
+// Package plugintest tests gormplugin together with other GORM plugins. It is a module
+// of its own to keep those plugins out of the go.mod that users of the library get.
 package plugintest

@@ -27,8 +27,7 @@ func newPlugin(t *testing.T) *gormplugin.Plugin {
 	return gormplugin.New(g, gormplugin.Config{})
 }
 
-// newDatabase returns the DSN of an empty database and a connection to it that knows
-// nothing of GORM.
+// newDatabase returns the DSN of an empty database, and a connection to it without GORM.
 func newDatabase(t *testing.T) (string, *sql.DB) {
 	dsn := filepath.Join(t.TempDir(), "test.db") + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"
 	db, err := sql.Open("sqlite", dsn)
@@ -46,8 +45,8 @@ func open(t *testing.T, dsn string) *gorm.DB {
 	return db
 }
 
-// stored checks that exactly these keys are in the table, and that they are ids of
-// this worker and of now.
+// stored checks that the table has exactly these keys, and that they are current ids
+// of this worker.
 func stored(t *testing.T, db *sql.DB, table string, want ...int64) {
 	t.Helper()
 	rows, err := db.Query("SELECT id FROM " + table)

@@ -7,6 +7,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// GORM's cache of prepared statements keeps a goroutine that nothing ends.
+	// GORM's cache of prepared statements keeps a goroutine that never ends.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1"))
 }

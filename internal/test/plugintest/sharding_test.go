@@ -17,7 +17,7 @@ type Order struct {
 	Total  int64
 }
 
-// Numbered is AUTO_INCREMENT in the eyes of GORM.
+// Numbered looks to GORM like a model with AUTO_INCREMENT.
 type Numbered struct {
 	gorm.Model
 	UserID int64
@@ -25,8 +25,8 @@ type Numbered struct {
 
 const shards = 4
 
-// The keys are the plugin's: PKCustom with a function that makes none keeps the
-// sharding plugin from adding its own, which collide between processes.
+// shardBy leaves the keys to gormplugin. PKCustom with a function that makes none
+// stops the sharding plugin from adding its own keys, which collide between processes.
 func shardBy(tables ...any) *sharding.Sharding {
 	return sharding.Register(sharding.Config{
 		ShardingKey:           "user_id",
@@ -45,7 +45,7 @@ func TestSharding(t *testing.T) {
 			db := open(t, dsn)
 			for i := range shards {
 				for table, model := range map[string]any{"orders": &Order{}, "numbereds": &Numbered{}} {
-					// Names of indexes are those of the table.
+					// Index names derive from the table name.
 					require.NoError(t, db.Table(fmt.Sprintf("%s_%d", table, i)).AutoMigrate(model))
 				}
 			}

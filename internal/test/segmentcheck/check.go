@@ -1,5 +1,5 @@
-// Package segmentcheck tries whether a segment.Store keeps its contract, for the tests
-// of the stores.
+// Package segmentcheck checks whether a segment.Store meets its contract, for the
+// tests of stores.
 package segmentcheck
 
 import (
@@ -13,9 +13,9 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// Run returns the first deviation from the contract, or nil. It uses the names that
-// begin with prefix. prepare makes a name with its first number where no request may
-// create it; nil lets the requests.
+// Run returns the first violation of the contract, or nil. It uses names that begin
+// with prefix. If requests may not create names, prepare creates a name with its first
+// number; a nil prepare leaves that to the requests.
 func Run(ctx context.Context, store segment.Store, prefix string, prepare func(name string, start int64) error) error {
 	c := check{store, prefix, prepare}
 	for what, f := range map[string]func(context.Context) error{
@@ -35,7 +35,7 @@ type check struct {
 	prepare func(name string, start int64) error
 }
 
-// request is one for n numbers of a name that starts at start.
+// request returns a request for n numbers of a name that starts at start.
 func (c check) request(name string, n, start int64) (segment.Request, error) {
 	r := segment.Request{Name: c.prefix + name, N: n, Start: start, Max: math.MaxInt64, Create: c.prepare == nil}
 	if c.prepare != nil {
@@ -52,7 +52,7 @@ func (c check) wants(ctx context.Context, r segment.Request, want error) error {
 	return nil
 }
 
-// take reserves n numbers, in as many ranges as the store likes.
+// take reserves n numbers, in as many ranges as the store chooses.
 func (c check) take(ctx context.Context, r segment.Request, n int64) (all []int64, err error) {
 	for int64(len(all)) < n {
 		r.N = n - int64(len(all))
@@ -90,7 +90,7 @@ func (c check) first(ctx context.Context) error {
 		if got[0] != start {
 			return fmt.Errorf("%q: the first number is %d, want %d", name, got[0], start)
 		}
-		r.Start, r.Create = 7, false // a name that is there goes on
+		r.Start, r.Create = 7, false // ignored: the name exists
 		more, err := c.take(ctx, r, 5)
 		if err != nil {
 			return err
@@ -121,7 +121,8 @@ func (c check) above(ctx context.Context) error {
 	return err
 }
 
-// end: to the last number, be it the last that there is, and no further.
+// end checks that a store gives all numbers up to the last one, even the last possible
+// one, and none after it.
 func (c check) end(ctx context.Context) error {
 	for name, last := range map[string]int64{
 		"small": 12, "billion": 1_000_000_003, "double": 1 << 53, "quintillion": 1_000_000_000_000_000_002, "largest": math.MaxInt64,
@@ -152,7 +153,7 @@ func (c check) end(ctx context.Context) error {
 		if last == math.MaxInt64 {
 			continue
 		}
-		r.Max += 100 // it is not spoiled
+		r.Max += 100 // reaching the end does not spoil the name
 		if got, err := c.take(ctx, r, 100); err != nil || got[99] != last+100 {
 			return fmt.Errorf("after the maximum was raised by 100: %v: %w", got, err)
 		}
@@ -182,10 +183,10 @@ func (c check) bad(ctx context.Context) error {
 		}
 	}
 	good.Create = false
-	return c.wants(ctx, good, segment.ErrUnknown) // none of them has created it
+	return c.wants(ctx, good, segment.ErrUnknown) // no request has created it
 }
 
-// many: callers who create and use a name together.
+// many has several callers create and use a name together.
 func (c check) many(ctx context.Context) error {
 	const callers, each = 8, 30
 	r, err := c.request("many", 1, 100)
@@ -239,7 +240,7 @@ func (c check) ended(ctx context.Context) error {
 	return c.wants(ctx, r, context.Canceled)
 }
 
-// Create returns the first deviation of a Creator from its contract, or nil.
+// Create returns a Creator's first violation of its contract, or nil.
 func Create(ctx context.Context, c segment.Creator, name string) error {
 	if err := c.Create(ctx, name, 5); err != nil {
 		return err

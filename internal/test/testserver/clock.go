@@ -14,12 +14,12 @@ import (
 //go:embed clock/clock.c
 var clockSource []byte
 
-// ShiftClock sets the server's wall clock off from this machine's by d, which may be
-// negative: at once, for a server that runs, and until the next ShiftClock, also over
-// Stop, Kill and Start. Its monotonic clock is left alone.
+// ShiftClock sets the server's wall clock to this machine's plus d, which may be
+// negative. It takes effect at once on a running server, and lasts until the next
+// ShiftClock, even across Stop, Kill and Start. The monotonic clock stays unchanged.
 //
-// The server sees the shift where it reads the time; a wait until a time of the wall
-// clock that it has begun ends by the real clock.
+// The server sees the shift whenever it reads the time. A wait that it has begun until
+// some wall-clock time ends by the real clock.
 func (s *Server) ShiftClock(d time.Duration) {
 	s.t.Helper()
 	if s.shim == "" {
@@ -32,15 +32,15 @@ func (s *Server) ShiftClock(d time.Duration) {
 			return err
 		}
 		defer f.Close()
-		_, err = f.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(d)), 0) // the mapped page: never truncated
+		_, err = f.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(d)), 0) // the page is mapped, so never truncate it
 		return err
 	})
 }
 
 func (s *Server) clock() string { return filepath.Join(s.dir, "clock") }
 
-// clockShim returns the library that servers run under whose clock can be stepped.
-// It is compiled once per test binary and removed by Main.
+// clockShim returns the library that servers preload so that their clocks can be
+// stepped. It is compiled once per test binary, and Main removes it.
 var clockShim = sync.OnceValues(func() (string, error) {
 	cc, err := exec.LookPath("cc")
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// A Cluster is a Redis Cluster of three masters, which have a third of the hash slots
-// each, and a replica for each of them. A master that is away for two seconds is
-// replaced by its replica; one that is started again after that becomes a replica.
+// A Cluster is a Redis Cluster of three masters, each with a third of the hash slots
+// and one replica. The replica replaces a master that is down for two seconds. A
+// former master that starts again becomes a replica.
 type Cluster struct {
-	Nodes []*Server // three masters, then their replicas, when it is handed out
+	Nodes []*Server // initially three masters, then their replicas
 	t     testing.TB
 }
 
@@ -23,7 +23,7 @@ const (
 	clusterSlots   = 16384
 )
 
-// node is a Redis that talks to others at its port and 10,000.
+// node is a Redis that talks to other nodes at its port plus 10,000.
 var node = func() engine {
 	e := redis
 	e.name, e.beside, e.replication = "Redis Cluster", []int{10000}, nil
@@ -33,8 +33,7 @@ var node = func() engine {
 	return e
 }()
 
-// NewCluster starts a Redis Cluster for this test. The arguments are those of its
-// nodes.
+// NewCluster starts a Redis Cluster for this test. The arguments go to all nodes.
 func NewCluster(t testing.TB, args ...string) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t}
@@ -52,7 +51,7 @@ func NewCluster(t testing.TB, args ...string) *Cluster {
 					err = r.ClusterAddSlotsRange(ctx, i*clusterSlots/clusterMasters, (i+1)*clusterSlots/clusterMasters-1).Err()
 				}
 				err = errors.Join(err, r.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err())
-				for _, other := range c.Nodes[:i] { // gossip takes longer
+				for _, other := range c.Nodes[:i] { // gossip would take longer
 					err = errors.Join(err, r.ClusterMeet(ctx, "127.0.0.1", strconv.Itoa(other.port)).Err())
 				}
 				return err
@@ -62,7 +61,7 @@ func NewCluster(t testing.TB, args ...string) *Cluster {
 		}
 		for i, n := range c.Nodes[clusterMasters:] {
 			if err := n.redis(func(r *goredis.Client) error {
-				// It may not have heard of its master yet.
+				// It may not know its master yet.
 				return until(ctx, "a replica finds no master", func() (bool, error) {
 					err := r.ClusterReplicate(ctx, ids[i]).Err()
 					return err == nil, err
@@ -76,8 +75,8 @@ func NewCluster(t testing.TB, args ...string) *Cluster {
 	return c
 }
 
-// settled: every node sees all slots served, each by a master with a replica that has
-// its data.
+// settled reports whether every node sees all slots served, each by a master with a
+// replica in sync.
 func (c *Cluster) settled(ctx context.Context) (bool, error) {
 	for _, n := range c.Nodes {
 		ok := false
@@ -100,13 +99,13 @@ func (c *Cluster) settled(ctx context.Context) (bool, error) {
 }
 
 func clusterSlotsOf(ctx context.Context, r *goredis.Client) ([]goredis.ClusterSlot, error) {
-	return r.ClusterSlots(ctx).Result() //nolint:staticcheck // ClusterShards came with Redis 7, and 6.2 is supported
+	return r.ClusterSlots(ctx).Result() //nolint:staticcheck // ClusterShards needs Redis 7, but 6.2 is supported
 }
 
-// Addrs are the addresses of the nodes.
+// Addrs returns the addresses of the nodes.
 func (c *Cluster) Addrs() []string { return addrs(c.Nodes) }
 
-// Master is the node that serves a key, as all nodes see it that run and are not paused.
+// Master returns the node that serves a key, once all nodes that run and are not paused agree.
 func (c *Cluster) Master(key string) *Server {
 	c.t.Helper()
 	var master *Server
@@ -146,8 +145,8 @@ func (c *Cluster) master(ctx context.Context, key string) (master *Server, agree
 	return master, len(found) == 1 && master != nil, nil
 }
 
-// Move gives the hash slot of a key, with all keys in it, to another master. during
-// runs when the keys are there and the slot is not, so that clients are sent to ask.
+// Move gives the hash slot of a key, with all its keys, to another master. It calls during
+// when the keys have moved but the slot has not, so clients are redirected with ASK.
 func (c *Cluster) Move(key string, to *Server, during ...func()) {
 	c.t.Helper()
 	from := c.Master(key)

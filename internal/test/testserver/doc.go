@@ -1,5 +1,6 @@
 // Package testserver gives a test its own database on a real MariaDB, PostgreSQL or
-// Redis, and real servers to kill, pause, restart, wipe, and whose clocks to step.
+// Redis. It also starts real servers that a test can kill, pause, restart and wipe, and
+// whose clocks it can step.
 //
 //	func TestMain(m *testing.M) { testserver.Main(m) }
 //
@@ -18,54 +19,53 @@
 //
 // # Shared and private servers
 //
-// MySQL, Postgres and Redis hand out places on one server per engine and test binary,
-// which starts when the first test asks for it and ends in Main. Databases are fresh
-// and dropped when their test ends. The Redis is shared as it is: each test uses keys
-// of its own (a namespace that holds its name), and none flushes it or changes its
-// settings.
+// MySQL, Postgres and Redis share one server per engine and test binary. The first test
+// that asks for the server starts it, and Main stops it. MySQL and Postgres create a
+// fresh database and drop it when the test ends. Redis is shared as a whole: each test
+// uses keys of its own (a namespace that contains the test's name), and no test flushes
+// the server or changes its settings.
 //
-// NewMySQL, NewPostgres and NewRedis start a server for one test, which may do with it
-// what it likes. Extra arguments go to the server's command line and override the
-// defaults, which are small and fast: nothing is synced to disk, yet what a SQL
-// server has acknowledged survives Kill, since it is with the kernel by then. A Redis
-// keeps nothing over Stop and Kill unless it is told to, as above.
+// NewMySQL, NewPostgres and NewRedis start a private server for one test, which may do
+// anything to it. Extra arguments go to the server's command line and override the
+// defaults, which keep servers small and fast. Nothing is synced to disk. A SQL server
+// still keeps acknowledged writes after Kill, because they have reached the kernel. A
+// Redis keeps nothing after Stop or Kill unless its arguments say so, as above.
 //
-// Servers listen on 127.0.0.1 only, at free ports below the range that the kernel
-// gives to outgoing connections, so that nobody takes a port while its server is down.
-// Their data lie in temporary folders that are removed when the server is done with.
-// They die with the test binary, however it ends. As root, PostgreSQL runs as the
-// user postgres, MariaDB as root, and Galera as mysql.
+// Servers listen on 127.0.0.1 only. Their ports lie below the range that the kernel uses
+// for outgoing connections, so nobody takes a port while its server is down. Their data
+// lie in temporary folders, which are removed at the end. Servers die with the test
+// binary, however it ends. When the tests run as root, PostgreSQL runs as the user
+// postgres, MariaDB as root and Galera as mysql.
 //
 // # Several servers
 //
 //	primary := testserver.NewRedis(t)                 // or NewMySQLPrimary
 //	replica := testserver.NewRedisReplica(t, primary) // or NewMySQLReplica
-//	replica.CutLink()                                 // or Pause: it misses what comes now
+//	replica.CutLink()                                 // or Pause: it misses later writes
 //	primary.Kill()
 //	replica.Promote()
 //
-// NewSentinels and NewCluster start a Redis that fails over by itself, NewGalera a
-// MariaDB of several nodes.
+// NewSentinels and NewCluster start a Redis that fails over automatically. NewGalera
+// starts a MariaDB of several nodes.
 //
 // # Clocks
 //
-// ShiftClock steps the wall clock of one private server. These run under a small
-// library for it, which cc compiles when the first of them starts; without a compiler
-// they have the clock of the machine, and ShiftClock skips the test like a missing
-// engine.
+// ShiftClock steps the wall clock of one private server. Private servers preload a small
+// library for this, which cc compiles when the first of them starts. Without a compiler
+// they use the machine's clock, and ShiftClock skips the test as for a missing engine.
 //
-// # Where an engine is missing
+// # Missing engines
 //
-// A test that needs an engine which is not installed is skipped, with a line that
-// says what to do; Main repeats it once per engine (go test -v shows it). With
+// A test that needs an engine that is not installed is skipped, with a message that says
+// what to do. Main repeats the message once per engine (go test -v shows it). With
 // CI=true the test fails instead. scripts/test-deps.sh installs the engines.
 //
-// These variables name servers to use in place of the shared ones. Each test
-// still gets its own fresh database, so the accounts must be allowed to create some:
+// These variables name servers that replace the shared ones. Each test still gets a fresh
+// database, so the accounts must be allowed to create databases:
 //
 //	SNOWLEASE_TEST_MYSQL_DSN      user:pass@tcp(host:port)/  (MySQL 8 or MariaDB)
 //	SNOWLEASE_TEST_POSTGRES_DSN   URL or key=value form
 //	SNOWLEASE_TEST_REDIS_ADDR     host:port
 //
-// Private servers are always started here, on Linux only.
+// Private servers are always started on this machine, and on Linux only.
 package testserver

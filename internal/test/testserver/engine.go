@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// An engine says how to run servers of one kind.
+// An engine describes how to run servers of one kind.
 type engine struct {
-	name, pkg string // for people; the Debian package
+	name, pkg string // for messages; the Debian package
 	programs  []string
 
 	create  func(s *Server) error    // makes the data directory; nil: the server needs none
@@ -20,11 +20,11 @@ type engine struct {
 	dsn     func(port int) string
 	ping    func(ctx context.Context, s *Server) error
 
-	stop    syscall.Signal // a clean end
-	discard syscall.Signal // a quick end that leaves nothing behind outside the folder
+	stop    syscall.Signal // a clean stop
+	discard syscall.Signal // a quick stop that leaves nothing outside the folder
 	runAs   string         // the user to run as when the tests run as root; empty: root
 
-	beside      []int        // how far above its port are others that it listens at
+	beside      []int        // offsets from its port of other ports that it listens on
 	replication *replication // nil: none
 }
 
@@ -40,7 +40,7 @@ func (e *engine) missing() error {
 	return nil
 }
 
-// lookup finds a program in PATH or where distributions put servers.
+// lookup finds a program in PATH or in the usual folders of distributions.
 func lookup(program string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {
 		return path, nil
@@ -54,7 +54,7 @@ func lookup(program string) (string, error) {
 	return "", fmt.Errorf("no program %s found", program)
 }
 
-// mustLookup is for programs that missing has found.
+// mustLookup finds a program. It is for programs that missing did not report.
 func mustLookup(program string) string {
 	path, err := lookup(program)
 	if err != nil {
@@ -63,7 +63,7 @@ func mustLookup(program string) string {
 	return path
 }
 
-// run runs a program to its end, as the user of the server.
+// run runs a program as the user of the server and waits for it.
 func (s *Server) run(argv ...string) error {
 	cmd := s.exec(argv)
 	out, err := os.Create(filepath.Join(s.dir, "setup.log"))
@@ -83,7 +83,7 @@ func (s *Server) run(argv ...string) error {
 	return nil
 }
 
-// exec prepares a command that no setting of the caller's environment reaches.
+// exec prepares a command that ignores database settings in the caller's environment.
 func (s *Server) exec(argv []string) *exec.Cmd {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = s.dir

@@ -13,18 +13,18 @@ import (
 	"testing"
 )
 
-// A Galera is a cluster of MariaDBs. A node that does not answer for some seconds is
-// left out; one that starts again gets what it missed. A node that is cut off takes no
-// statements.
+// A Galera is a cluster of MariaDBs. The others drop a node that does not answer for
+// some seconds. A node that starts again gets what it missed. A node without a quorum
+// rejects statements.
 type Galera struct {
 	Nodes []*Server
 	t     testing.TB
 }
 
-const galeraProvider = "/usr/lib/galera/libgalera_smm.so" // where Debian has it; mariadb-server depends on it
+const galeraProvider = "/usr/lib/galera/libgalera_smm.so" // Debian's path; mariadb-server depends on the package
 
-// NewGalera starts a Galera cluster for this test, of one node or of three, which can
-// lose one. The arguments are those of its nodes.
+// NewGalera starts a Galera cluster of one or three nodes for this test. A cluster of
+// three survives the loss of one. The arguments go to all nodes.
 func NewGalera(t testing.TB, nodes int, args ...string) *Galera {
 	t.Helper()
 	if _, err := os.Stat(galeraProvider); err != nil {
@@ -38,7 +38,7 @@ func NewGalera(t testing.TB, nodes int, args ...string) *Galera {
 				if err := mariadb.create(s); err != nil {
 					return err
 				}
-			} else if err := errors.Join(os.Mkdir(s.data(), 0o700), shareDir(s.data(), e.runAs)); err != nil { // another node sends its data
+			} else if err := errors.Join(os.Mkdir(s.data(), 0o700), shareDir(s.data(), e.runAs)); err != nil { // receives its data from another node
 				return err
 			}
 			return os.WriteFile(filepath.Join(s.dir, "init.sql"), []byte("SET SESSION wsrep_on = OFF;\n"+initSQL), 0o644)
@@ -66,7 +66,7 @@ var galera = func() engine {
 	e := mariadb
 	e.name, e.pkg, e.beside, e.replication = "Galera", "galera-4", []int{1, 2, 3}, nil
 	e.programs = append(slices.Clone(e.programs), "rsync", "wsrep_sst_rsync")
-	e.runAs = "mysql" // rsync sends and takes as nobody where it is root
+	e.runAs = "mysql" // as root, rsync would send and receive as nobody
 	e.ping = func(ctx context.Context, s *Server) error {
 		if err := mariadb.ping(ctx, s); err != nil {
 			return err
@@ -83,7 +83,7 @@ var galera = func() engine {
 	return e
 }()
 
-// recovered says where the data of a node that was killed stop.
+// recovered returns the position at which the data of a killed node end.
 func recovered(s *Server, argv []string) []string {
 	if _, err := os.Stat(filepath.Join(s.data(), "ibdata1")); err != nil {
 		return nil
@@ -102,18 +102,18 @@ func recovered(s *Server, argv []string) []string {
 	return []string{"--wsrep-start-position=" + position}
 }
 
-// Kill ends all nodes at once, as a loss of power does but for what the kernel has.
+// Kill ends all nodes at once, like a power failure, except that the kernel keeps its buffers.
 func (c *Galera) Kill() {
 	c.t.Helper()
-	for _, f := range []func(*Server){(*Server).Pause, (*Server).Kill} { // else those left would notice
+	for _, f := range []func(*Server){(*Server).Pause, (*Server).Kill} { // otherwise the remaining nodes would notice
 		for _, s := range c.Nodes {
 			f(s)
 		}
 	}
 }
 
-// Restart starts all nodes after Kill. They find one another and take the data of the
-// one that has most.
+// Restart starts all nodes after Kill. They rejoin and take the data of the most
+// advanced node.
 func (c *Galera) Restart() {
 	c.t.Helper()
 	errs := make([]error, len(c.Nodes))
@@ -132,7 +132,7 @@ func (c *Galera) Restart() {
 	c.Await()
 }
 
-// Await returns when all nodes are members again and have the data of the others.
+// Await waits until all nodes are members again and in sync.
 func (c *Galera) Await() {
 	c.t.Helper()
 	within(c.t, func(ctx context.Context) error {

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGalera: what one node has acknowledged the others have, one that was killed gets
-// what it missed, and a cluster of which all nodes were killed comes back.
+// TestGalera checks that what one node has acknowledged is on all nodes, that a killed
+// node gets what it missed, and that a cluster comes back after all nodes were killed.
 func TestGalera(t *testing.T) {
 	t.Parallel()
 	c := NewGalera(t, 3)

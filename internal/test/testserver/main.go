@@ -12,17 +12,17 @@ import (
 	"go.uber.org/goleak"
 )
 
-// state is what this test binary has started and left out; Main clears it away.
+// state is what this test binary has started and which engines it left out. Main cleans up.
 var state struct {
 	sync.Mutex
 	servers map[*Server]struct{}
-	leftOut map[string]string // by engine: the line to print
-	shimDir string            // empty: none was made
+	leftOut map[string]string // the message, by engine
+	shimDir string            // empty: not created
 }
 
-// Main runs the tests, stops the servers that are left, looks for goroutines that the
-// tests leaked, says which engines were left out, and exits. A leak or a server that
-// does not stop fails a run that passed. The options go to goleak.
+// Main runs the tests, stops the remaining servers, looks for goroutines that the
+// tests leaked, reports the engines that were left out, and exits. A leak, or a server
+// that does not stop, fails the run. The options go to goleak.
 func Main(m *testing.M, options ...goleak.Option) {
 	code := m.Run()
 	fail := func(err error) {
@@ -41,8 +41,8 @@ func Main(m *testing.M, options ...goleak.Option) {
 	os.Exit(code)
 }
 
-// leaks looks for some seconds: a closed Redis client sleeps for one before it ends
-// its attempts to reach a server that is gone.
+// leaks looks for some seconds, because a closed Redis client sleeps for one second
+// before it stops trying to reach a server that is gone.
 func leaks(options []goleak.Option) (err error) {
 	for range 5 {
 		if err = goleak.Find(options...); err == nil {
@@ -67,8 +67,8 @@ func stopAll() error {
 	return errors.Join(errs...)
 }
 
-// need skips the test, or fails it in CI, when the engine cannot be started here.
-// variable is what could name another server, if anything.
+// need skips the test, or fails it in CI, if the engine cannot be started here.
+// variable is the environment variable that can name another server, if any.
 func need(t testing.TB, e *engine, variable string) {
 	t.Helper()
 	err := e.missing()
@@ -82,7 +82,7 @@ func need(t testing.TB, e *engine, variable string) {
 	leaveOut(t, e.name, line)
 }
 
-// leaveOut skips the test, or fails it in CI, and has Main say why.
+// leaveOut skips the test, or fails it in CI, and has Main report why.
 func leaveOut(t testing.TB, what, line string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

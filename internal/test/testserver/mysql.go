@@ -25,7 +25,7 @@ var mariadb = engine{
 		}
 		argv := []string{
 			mustLookup("mariadb-install-db"), "--no-defaults", "--datadir=" + s.data(), "--skip-test-db",
-			"--tmpdir=" + s.dir, // a server that starts removes the temporary tables in it
+			"--tmpdir=" + s.dir, // at its start a server removes the temporary tables there
 			"--auth-root-authentication-method=normal",
 			"--innodb-log-file-size=8M", "--innodb-flush-method=nosync", "--innodb-doublewrite=0",
 			"--innodb-use-native-aio=0", "--debug-no-sync",
@@ -41,8 +41,8 @@ var mariadb = engine{
 			"--max-connections=500", "--performance-schema=OFF",
 			"--innodb-buffer-pool-size=32M", "--innodb-log-file-size=8M", "--key-buffer-size=1M",
 			"--aria-pagecache-buffer-size=8M", "--innodb-temp-data-file-path=ibtmp1:3M:autoextend",
-			// Commits reach the kernel at once and the disk never; no io_uring, which
-			// counts against a limit that small machines have.
+			// Commits reach the kernel at once and are never synced. io_uring is off
+			// because it counts against a limit that small machines reach.
 			"--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync",
 			"--debug-no-sync", "--innodb-doublewrite=0", "--innodb-use-native-aio=0",
 		}
@@ -58,8 +58,8 @@ var mariadb = engine{
 	replication: &mysqlReplication,
 }
 
-// initSQL runs at each start: the installation script cannot create accounts.
-// Replicas do the same by themselves.
+// initSQL runs at each start, because the installation script cannot create accounts.
+// Replicas run it too.
 const initSQL = `SET SESSION sql_log_bin = 0;
 CREATE USER IF NOT EXISTS 'snowlease'@'127.0.0.1' IDENTIFIED BY 'snowlease';
 GRANT ALL ON *.* TO 'snowlease'@'127.0.0.1' WITH GRANT OPTION;
@@ -75,9 +75,9 @@ func (s *Server) asRoot() []string {
 
 var sharedMySQL = sync.OnceValues(func() (*Server, error) { return start(&mariadb, nil, "") })
 
-// MySQL returns the DSN of a fresh empty database on the shared MariaDB, or on the
-// server that SNOWLEASE_TEST_MYSQL_DSN names, in the form of go-sql-driver/mysql with
-// parseTime=true. The database is dropped when the test ends.
+// MySQL returns the DSN of a fresh empty database, in the form of go-sql-driver/mysql
+// with parseTime=true. The server is the shared MariaDB, or the one that
+// SNOWLEASE_TEST_MYSQL_DSN names. The database is dropped when the test ends.
 func MySQL(t testing.TB) string {
 	t.Helper()
 	cfg, err := mysql.ParseDSN(sharedDSN(t, &mariadb, mysqlVariable, sharedMySQL))
@@ -92,7 +92,7 @@ func MySQL(t testing.TB) string {
 	if admin.Params == nil {
 		admin.Params = map[string]string{}
 	}
-	// A transaction that a test left open fails the DROP rather than block it.
+	// If a test left a transaction open, let the DROP fail rather than block.
 	admin.Params["lock_wait_timeout"] = "10"
 	fresh(t, func() (*sql.DB, error) { return sql.Open("mysql", admin.FormatDSN()) },
 		"CREATE DATABASE "+cfg.DBName, "DROP DATABASE "+cfg.DBName)
@@ -100,7 +100,7 @@ func MySQL(t testing.TB) string {
 }
 
 // NewMySQL starts a MariaDB for this test. Its DSN names the empty database "test";
-// the account may do everything.
+// the account has all privileges.
 func NewMySQL(t testing.TB, args ...string) *Server {
 	t.Helper()
 	return newServer(t, &mariadb, args)
@@ -111,7 +111,7 @@ func pingMySQL(ctx context.Context, s *Server) error {
 	if err != nil {
 		return err
 	}
-	cfg.Logger = &mysql.NopLogger{} // a server that is starting hangs up
+	cfg.Logger = &mysql.NopLogger{} // a starting server closes connections
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ var postgres = engine{
 			"-c", "unix_socket_directories=",
 			"-c", "max_connections=500", "-c", "shared_buffers=32MB",
 			"-c", "fsync=off", "-c", "full_page_writes=off",
-			// Else killed servers leave segments behind in /dev/shm.
+			// Otherwise killed servers leave segments behind in /dev/shm.
 			"-c", "dynamic_shared_memory_type=mmap",
 		}
 	},
@@ -58,7 +58,8 @@ var postgres = engine{
 	discard: syscall.SIGQUIT,
 }
 
-// postgresProgram is of the same version as initdb, which the one in PATH need not be.
+// postgresProgram returns the postgres beside initdb. The one in PATH may have another
+// version.
 func postgresProgram() string {
 	initdb := mustLookup("initdb")
 	if target, err := filepath.EvalSymlinks(initdb); err == nil {
@@ -69,9 +70,9 @@ func postgresProgram() string {
 
 var sharedPostgres = sync.OnceValues(func() (*Server, error) { return start(&postgres, nil, "") })
 
-// Postgres returns the DSN of a fresh empty database on the shared PostgreSQL, or on
-// the server that SNOWLEASE_TEST_POSTGRES_DSN names, in key=value form: tests add
-// settings to it. The database is dropped when the test ends.
+// Postgres returns the DSN of a fresh empty database in key=value form, so tests can
+// add settings. The server is the shared PostgreSQL, or the one that
+// SNOWLEASE_TEST_POSTGRES_DSN names. The database is dropped when the test ends.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	admin, err := keyValue(sharedDSN(t, &postgres, postgresVariable, sharedPostgres))
@@ -79,13 +80,13 @@ func Postgres(t testing.TB) string {
 		t.Fatalf("testserver: %s: %v", postgresVariable, err)
 	}
 	name := freshName()
-	// template0: nobody is ever connected to it, so that tests can copy it at once.
+	// Nobody ever connects to template0, so tests can copy it at any time.
 	fresh(t, func() (*sql.DB, error) { return sql.Open("pgx", admin) },
 		"CREATE DATABASE "+name+" TEMPLATE template0", "DROP DATABASE "+name+" WITH (FORCE)")
-	return admin + " dbname=" + name // the last one counts
+	return admin + " dbname=" + name // the last dbname counts
 }
 
-// keyValue is a DSN of PostgreSQL, which may be a URL, in key=value form.
+// keyValue converts a DSN of PostgreSQL, which may be a URL, to key=value form.
 func keyValue(dsn string) (string, error) {
 	if !strings.Contains(dsn, "://") {
 		return dsn, nil
@@ -94,7 +95,7 @@ func keyValue(dsn string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	settings := u.Query() // which go before the parts of the URL
+	settings := u.Query() // the parts of the URL override these
 	password, _ := u.User.Password()
 	for key, value := range map[string]string{
 		"host": u.Hostname(), "port": u.Port(), "user": u.User.Username(), "password": password, "dbname": strings.TrimPrefix(u.Path, "/"),
@@ -113,9 +114,8 @@ func keyValue(dsn string) (string, error) {
 	return strings.Join(pairs, " "), nil
 }
 
-// NewPostgres starts a PostgreSQL for this test. Its DSN names the database
-// "postgres", which is empty; the account is a superuser. Arguments are those of the
-// program postgres: "-c", "name=value".
+// NewPostgres starts a PostgreSQL for this test. Its DSN names the empty database "postgres";
+// the account is a superuser. Arguments go to the postgres program: "-c", "name=value".
 func NewPostgres(t testing.TB, args ...string) *Server {
 	t.Helper()
 	return newServer(t, &postgres, args)

@@ -24,8 +24,8 @@ type process struct {
 	done chan struct{} // closed when it has ended
 }
 
-// spawner starts processes from one OS thread that lives until stopSpawning: the
-// kernel kills a child with the thread that started it, not with the process
+// spawner starts processes from one OS thread that lives until stopSpawning. The
+// kernel kills a child when the thread that started it ends, not when the process ends
 // (go.dev/issue/27505).
 var spawner struct {
 	sync.Mutex
@@ -41,9 +41,9 @@ func stopSpawning() {
 	}
 }
 
-// spawn starts cmd, as the user runAs if that is set and these tests run as root.
+// spawn starts cmd. If the tests run as root and runAs is set, cmd runs as that user.
 func spawn(cmd *exec.Cmd, runAs string) (*process, error) {
-	// The user is set here rather than by setpriv, which would clear Pdeathsig.
+	// Set the user here: setpriv would clear Pdeathsig.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if runAs != "" && os.Geteuid() == 0 {
 		uid, gid, err := ids(runAs)
@@ -58,7 +58,7 @@ func spawn(cmd *exec.Cmd, runAs string) (*process, error) {
 		work := make(chan func())
 		spawner.work = work
 		go func() {
-			runtime.LockOSThread() // for good: the thread ends with the goroutine
+			runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 			for f := range work {
 				f()
 			}
@@ -81,16 +81,15 @@ func spawn(cmd *exec.Cmd, runAs string) (*process, error) {
 
 func (p *process) signal(sig syscall.Signal) error {
 	select {
-	case <-p.done: // the pid may be another's by now
+	case <-p.done: // the pid may belong to another process
 		return nil
 	default:
 		return send(p.pid, sig)
 	}
 }
 
-// pause returns when all threads of p, and of what it has started, have stopped, which
-// a signal alone does not wait for. p stops first, so that it starts no process that is
-// missed.
+// pause returns when all threads of p and its descendants have stopped, which a signal
+// does not wait for. It stops p first, so that p starts no process that pause would miss.
 func (p *process) pause() error {
 	if err := p.stop(p.pid); err != nil {
 		return err
@@ -106,7 +105,7 @@ func (p *process) pause() error {
 func (p *process) stop(pid int) error {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		select {
-		case <-p.done: // the pids may be others' by now
+		case <-p.done: // the pids may belong to other processes
 			return nil
 		default:
 		}
@@ -119,7 +118,7 @@ func (p *process) stop(pid int) error {
 	}
 }
 
-// still: no thread of the process runs.
+// still reports whether no thread of the process runs.
 func still(pid int) bool {
 	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	for _, t := range threads {
@@ -136,8 +135,8 @@ func (p *process) resume() error {
 	return errors.Join(p.each(syscall.SIGCONT), p.signal(syscall.SIGCONT))
 }
 
-// kill returns when p and all that it has started have ended: a PostgreSQL does not
-// start while a child of the former one lives.
+// kill returns when p and its descendants have ended. A PostgreSQL does not start
+// while a child of the former one lives.
 func (p *process) kill() error {
 	if err := p.pause(); err != nil {
 		return err
@@ -155,7 +154,7 @@ func (p *process) kill() error {
 	return nil
 }
 
-// each signals all that p has started.
+// each signals all descendants of p.
 func (p *process) each(sig syscall.Signal) error {
 	for _, pid := range p.children() {
 		if err := send(pid, sig); err != nil {
@@ -165,7 +164,7 @@ func (p *process) each(sig syscall.Signal) error {
 	return nil
 }
 
-// children returns all that p has started, directly or not.
+// children returns all descendants of p.
 func (p *process) children() []int {
 	select {
 	case <-p.done:
@@ -187,19 +186,19 @@ func (p *process) children() []int {
 	return all
 }
 
-// alive is false for zombies, which whoever inherited them may never collect.
+// alive returns false for zombies, which the process that inherited them may never collect.
 func alive(pid int) bool {
 	status, _ := stat(pid)
 	return status != "" && status != "Z" && status != "X"
 }
 
-// stat returns the state and the parent of a process, nothing if there is none.
+// stat returns the state and the parent of a process, or zero values if there is none.
 func stat(pid int) (status string, parent int) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return "", 0
 	}
-	// "pid (name) state parent ...", where a name may hold anything.
+	// "pid (name) state parent ...", where a name may contain anything.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	parent, _ = strconv.Atoi(fields[1])
 	return fields[0], parent

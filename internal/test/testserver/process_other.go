@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Nothing else ties a server to the life of the tests as Linux does.
+// Only Linux can tie a server's life to that of the tests.
 const canStart = false
 
 type process struct{ done chan struct{} }

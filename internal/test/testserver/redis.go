@@ -33,8 +33,7 @@ var redis = engine{
 	replication: &redisReplication,
 }
 
-// pingRedis waits for a Redis that has loaded its data; one that wants a password
-// has.
+// pingRedis succeeds once a Redis has loaded its data, or asks for a password.
 func pingRedis(ctx context.Context, s *Server) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Addr())
 	if err != nil {
@@ -61,14 +60,14 @@ func pingRedis(ctx context.Context, s *Server) error {
 var sharedRedis = sync.OnceValues(func() (*Server, error) { return start(&redis, nil, "") })
 
 // Redis returns the address of the shared Redis, or of the one that
-// SNOWLEASE_TEST_REDIS_ADDR names. The caller uses keys of its own and flushes nothing.
+// SNOWLEASE_TEST_REDIS_ADDR names. The caller must use its own keys and flush nothing.
 func Redis(t testing.TB) string {
 	t.Helper()
 	return sharedDSN(t, &redis, redisVariable, sharedRedis)
 }
 
-// NewRedis starts a Redis for this test, which keeps no data unless the arguments say
-// so: "--appendonly", "yes", "--appendfsync", "always". Its DSN is its address.
+// NewRedis starts a Redis for this test. It keeps no data across Stop and Kill unless the
+// arguments say so: "--appendonly", "yes", "--appendfsync", "always". Its DSN is its address.
 func NewRedis(t testing.TB, args ...string) *Server {
 	t.Helper()
 	return newServer(t, &redis, args)

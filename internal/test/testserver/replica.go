@@ -12,9 +12,9 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// replication is how servers of a kind follow another.
+// replication describes how a server of one kind follows another.
 type replication struct {
-	follow  func(ctx context.Context, s, primary *Server) error // returns when s has all that primary had
+	follow  func(ctx context.Context, s, primary *Server) error // returns when s has all data of primary
 	cut     func(ctx context.Context, s *Server) error
 	promote func(ctx context.Context, s *Server) error
 }
@@ -27,15 +27,15 @@ func NewRedisReplica(t testing.TB, primary *Server, args ...string) *Server {
 	return s
 }
 
-// NewMySQLPrimary starts a MariaDB like NewMySQL that others can follow, by GTID. Its
+// NewMySQLPrimary starts a MariaDB like NewMySQL that others can follow by GTID. Its
 // binlog_format is the server's default.
 func NewMySQLPrimary(t testing.TB, args ...string) *Server {
 	t.Helper()
 	return NewMySQL(t, append([]string{"--log-bin=binlog", "--log-slave-updates"}, args...)...)
 }
 
-// NewMySQLReplica starts a MariaDB that follows primary, one of NewMySQLPrimary, and
-// can be followed itself.
+// NewMySQLReplica starts a MariaDB that follows primary, which NewMySQLPrimary made.
+// The replica can be followed itself.
 func NewMySQLReplica(t testing.TB, primary *Server, args ...string) *Server {
 	t.Helper()
 	s := NewMySQLPrimary(t, args...)
@@ -43,23 +43,23 @@ func NewMySQLReplica(t testing.TB, primary *Server, args ...string) *Server {
 	return s
 }
 
-// Follow makes a Redis or MariaDB a replica of primary, and returns when it has all
-// that primary had. It also ends a CutLink, and takes a former primary back: a Redis
-// loses what only it has, a MariaDB that has more than primary fails the test.
+// Follow makes a Redis or MariaDB a replica of primary, and returns when it has all data
+// of primary. It also ends a CutLink. A former primary can follow too: a Redis then loses
+// the data that only it has, and a MariaDB with more data than primary fails the test.
 func (s *Server) Follow(primary *Server) {
 	s.t.Helper()
 	s.replicate(func(ctx context.Context, r replication) error { return r.follow(ctx, s, primary) })
 }
 
-// CutLink keeps from a replica what its primary writes from now on. It goes on
-// answering with what it knows; a Pause stops it altogether.
+// CutLink stops a replica from receiving what its primary writes. The replica still
+// answers with the data it has; Pause stops it completely.
 func (s *Server) CutLink() {
 	s.t.Helper()
 	s.replicate(func(ctx context.Context, r replication) error { return r.cut(ctx, s) })
 }
 
-// Promote makes a replica a primary, which takes writes. Its former primary is not
-// told: stop it first, or there are two.
+// Promote makes a replica a primary that takes writes. It does not inform the former
+// primary: stop that first, or there are two.
 func (s *Server) Promote() {
 	s.t.Helper()
 	s.replicate(func(ctx context.Context, r replication) error { return r.promote(ctx, s) })
@@ -77,8 +77,8 @@ func (s *Server) replicate(f func(context.Context, replication) error) {
 	})
 }
 
-// until asks again and again until the answer is yes. An error that lasts is
-// reported with that of ctx.
+// until asks repeatedly until the answer is yes. If an error persists, it is reported
+// with that of ctx.
 func until(ctx context.Context, what string, yes func() (bool, error)) error {
 	for {
 		ok, err := yes()
@@ -121,7 +121,7 @@ func replicationInfo(ctx context.Context, c *goredis.Client) (map[string]string,
 	return info["Replication"], err
 }
 
-// redis runs f with a client of a server that is a Redis.
+// redis runs f with a client of a Redis server.
 func (s *Server) redis(f func(*goredis.Client) error) error {
 	c := goredis.NewClient(&goredis.Options{Addr: s.Addr(), DisableIdentity: true})
 	return errors.Join(f(c), c.Close())
@@ -138,7 +138,7 @@ var mysqlReplication = replication{
 		return s.mysql(ctx, func(db *sql.Conn) error {
 			for _, statement := range []string{
 				"STOP SLAVE",
-				"SET GLOBAL gtid_slave_pos = @@gtid_current_pos", // of one that was a primary
+				"SET GLOBAL gtid_slave_pos = @@gtid_current_pos", // from a time as primary
 				fmt.Sprintf("CHANGE MASTER TO master_host = '127.0.0.1', master_port = %d, master_user = 'snowlease', "+
 					"master_password = 'snowlease', master_use_gtid = slave_pos, master_connect_retry = 1", primary.port),
 				"START SLAVE",
@@ -179,7 +179,7 @@ var mysqlReplication = replication{
 	},
 }
 
-// mysql runs f with a connection to a server that is a MariaDB.
+// mysql runs f with a connection to a MariaDB server.
 func (s *Server) mysql(ctx context.Context, f func(*sql.Conn) error) error {
 	db, err := sql.Open("mysql", s.DSN())
 	if err != nil {

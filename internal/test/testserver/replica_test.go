@@ -93,13 +93,13 @@ func TestSentinels(t *testing.T) {
 	require.NoError(t, client.Set(t.Context(), "k", "v", 0).Err())
 	require.EqualValues(t, 2, client.Wait(t.Context(), 2, time.Minute).Val())
 
-	set.Sentinels[0].Kill() // two are enough
+	set.Sentinels[0].Kill() // two are a majority
 	set.Redis[0].Kill()
 	require.Eventually(t, func() bool { return set.Master() != set.Redis[0] }, time.Minute, 50*time.Millisecond)
 	require.Eventually(t, func() bool { return client.Get(t.Context(), "k").Val() == "v" }, time.Minute, 50*time.Millisecond)
 	require.Eventually(t, func() bool { return client.Set(t.Context(), "k", "w", 0).Err() == nil }, time.Minute, 50*time.Millisecond)
 
-	set.Redis[0].Start() // it is told to follow
+	set.Redis[0].Start() // it becomes a replica
 	require.Eventually(t, func() bool {
 		return openRedis(t, set.Redis[0].Addr()).Get(t.Context(), "k").Val() == "w"
 	}, time.Minute, 50*time.Millisecond)

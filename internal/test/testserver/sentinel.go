@@ -12,14 +12,14 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// SentinelName is what the sentinels call their master.
+// SentinelName is the sentinels' name for their master.
 const SentinelName = "main"
 
-// Sentinels are a Redis master, two replicas, and three sentinels that make one of
-// those the master when two of them miss it for a second. A former master that is
-// started again becomes a replica.
+// Sentinels are a Redis master, two replicas and three sentinels. If two sentinels
+// miss the master for a second, they promote a replica. A former master that starts
+// again becomes a replica.
 type Sentinels struct {
-	Redis     []*Server // the first is the master when they are handed out
+	Redis     []*Server // initially the first is the master
 	Sentinels []*Server
 	t         testing.TB
 }
@@ -30,7 +30,7 @@ var sentinel = engine{
 		if err := os.Mkdir(s.data(), 0o700); err != nil {
 			return err
 		}
-		return os.WriteFile(filepath.Join(s.data(), "sentinel.conf"), nil, 0o600) // they keep their state in it
+		return os.WriteFile(filepath.Join(s.data(), "sentinel.conf"), nil, 0o600) // they store their state in it
 	},
 	command: func(s *Server) []string {
 		return []string{
@@ -44,8 +44,8 @@ var sentinel = engine{
 	discard: syscall.SIGKILL,
 }
 
-// NewSentinels starts them for this test. The arguments are those of the master and
-// the replicas.
+// NewSentinels starts Sentinels for this test. The arguments go to the master and the
+// replicas.
 func NewSentinels(t testing.TB, args ...string) *Sentinels {
 	t.Helper()
 	master := NewRedis(t, args...)
@@ -79,10 +79,10 @@ func NewSentinels(t testing.TB, args ...string) *Sentinels {
 	return s
 }
 
-// Addrs are the addresses of the sentinels.
+// Addrs returns the addresses of the sentinels.
 func (s *Sentinels) Addrs() []string { return addrs(s.Sentinels) }
 
-// Master is the Redis that all sentinels which run take for the master.
+// Master returns the master, once all running sentinels agree.
 func (s *Sentinels) Master() *Server {
 	s.t.Helper()
 	var master *Server
@@ -110,14 +110,14 @@ func (s *Sentinels) Master() *Server {
 	return master
 }
 
-// ask returns what a sentinel knows of the master.
+// ask returns what a sentinel knows about the master.
 func (s *Sentinels) ask(ctx context.Context, i int) (known map[string]string, err error) {
 	c := goredis.NewSentinelClient(&goredis.Options{Addr: s.Sentinels[i].Addr(), DisableIdentity: true})
 	known, err = c.Master(ctx, SentinelName).Result()
 	return known, errors.Join(err, c.Close())
 }
 
-// within fails the test unless f succeeds in the time that a server has to start.
+// within fails the test unless f succeeds within the start timeout of a server.
 func within(t testing.TB, f func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)

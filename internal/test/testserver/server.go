@@ -16,39 +16,39 @@ import (
 	"time"
 )
 
-// A Server is a database server of one test, which is running when it is handed out
-// and stopped and removed when the test ends. Its methods fail the test when they
-// cannot do what they say, and are safe for concurrent use.
+// A Server is a database server for one test. It is running when it is returned, and
+// is stopped and removed when the test ends. Its methods fail the test on errors. They
+// are safe for concurrent use.
 type Server struct {
 	t      testing.TB // nil for a shared server
 	engine *engine
 	dir    string
 	port   int
 	args   []string
-	shim   string // preloaded for ShiftClock; empty: the real clock
+	shim   string // preloaded for ShiftClock; empty: the machine's clock
 
 	mu     sync.Mutex
 	proc   *process // nil: not running
 	paused bool
 }
 
-// Addr is the address of the server, host:port.
+// Addr returns the address of the server as host:port.
 func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
-// DSN is what the usual client takes to connect: see NewMySQL, NewPostgres, NewRedis.
+// DSN returns the DSN for the usual client: see NewMySQL, NewPostgres, NewRedis.
 func (s *Server) DSN() string { return s.engine.dsn(s.port) }
 
-// Dir is the data directory.
+// Dir returns the data directory.
 func (s *Server) Dir() string { return s.data() }
 
-// Start starts a server that was stopped or killed, with the same address, arguments
-// and data, and returns when it answers. After Wipe its data are those of a new server.
+// Start starts a stopped or killed server with the same address, arguments and data,
+// and returns when it answers. After Wipe the server is empty.
 func (s *Server) Start() {
 	s.t.Helper()
 	s.do((*Server).start)
 }
 
-// Stop ends the server in good order.
+// Stop ends the server cleanly.
 func (s *Server) Stop() {
 	s.t.Helper()
 	s.do(func(s *Server) error { return s.end(s.engine.stop) })
@@ -60,8 +60,8 @@ func (s *Server) Kill() {
 	s.do((*Server).kill)
 }
 
-// Pause stops the server and the processes it started with SIGSTOP: its connections
-// stay open and nothing answers.
+// Pause stops the server and the processes it started with SIGSTOP. Connections stay
+// open, and nothing answers.
 func (s *Server) Pause() {
 	s.t.Helper()
 	s.do(func(s *Server) error {
@@ -85,8 +85,8 @@ func (s *Server) Resume() {
 	})
 }
 
-// Wipe removes the data of a server that is stopped or killed. The next Start makes
-// it anew; a PostgreSQL has another system identifier then.
+// Wipe removes the data of a stopped or killed server. The next Start creates it anew;
+// a PostgreSQL then has another system identifier.
 func (s *Server) Wipe() {
 	s.t.Helper()
 	s.do(func(s *Server) error {
@@ -110,7 +110,7 @@ func (s *Server) do(f func(*Server) error) {
 func newServer(t testing.TB, e *engine, args []string) *Server {
 	t.Helper()
 	need(t, e, "")
-	shim, _ := clockShim() // what is missing matters to ShiftClock alone
+	shim, _ := clockShim() // only ShiftClock needs it, and reports the error
 	s, err := start(e, args, shim)
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func newServer(t testing.TB, e *engine, args []string) *Server {
 	return s
 }
 
-// start creates and starts a server that stopAll will find.
+// start creates and starts a server, which stopAll will stop.
 func start(e *engine, args []string, shim string) (*Server, error) {
 	dir, err := os.MkdirTemp("", "snowlease-test-")
 	if err != nil {
@@ -161,7 +161,7 @@ func start(e *engine, args []string, shim string) (*Server, error) {
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 func (s *Server) log() string  { return filepath.Join(s.dir, "log") }
 
-// running is false as well for a server that ended by itself.
+// running also returns false for a server that ended by itself.
 func (s *Server) running() bool {
 	if s.proc == nil {
 		return false
@@ -174,19 +174,35 @@ func (s *Server) running() bool {
 	}
 }
 
-// answers is false for one that is paused, too.
+// answers also returns false for a paused server.
 func (s *Server) answers() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.running() && !s.paused
 }
 
-// errEnded says that the server ended before it answered.
-var errEnded = errors.New("the server ended at once")
+var (
+	// errEnded reports that the server ended before it answered.
+	errEnded = errors.New("the server ended at once")
+	// errSilent reports that the server runs but does not answer.
+	errSilent = errors.New("no answer")
+)
 
 const startTimeout = time.Minute
 
-func (s *Server) start() error {
+// start starts the server, up to three times if it does not answer. MariaDB rarely misses
+// a wakeup while it starts. It would then wait until a time by its clock, which is hours
+// away if that clock is ahead of the machine's.
+func (s *Server) start() (err error) {
+	for range 3 {
+		if err = s.startOnce(); !errors.Is(err, errSilent) {
+			return err
+		}
+	}
+	return err
+}
+
+func (s *Server) startOnce() error {
 	if s.running() {
 		return errors.New("it is running already")
 	}
@@ -224,13 +240,13 @@ func (s *Server) start() error {
 	return nil
 }
 
-// await returns when the server answers.
+// await returns once the server answers.
 func (s *Server) await() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	for {
 		err := s.engine.ping(ctx, s)
-		if !s.running() { // what answered is another's server
+		if !s.running() { // another server answered
 			return errEnded
 		}
 		if err == nil {
@@ -240,13 +256,13 @@ func (s *Server) await() error {
 		case <-s.proc.done:
 			return errEnded
 		case <-ctx.Done():
-			return fmt.Errorf("no answer within %v: %w", startTimeout, err)
+			return fmt.Errorf("%w within %v: %w", errSilent, startTimeout, err)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
 
-// end ends the server by a signal that it heeds.
+// end ends the server with a signal that it handles.
 func (s *Server) end(sig syscall.Signal) error {
 	if s.proc == nil {
 		return nil
@@ -275,16 +291,16 @@ func (s *Server) kill() error {
 	return nil
 }
 
-// remove ends the server in the quickest way and removes its folder.
+// remove ends the server the quickest way and removes its folder.
 func (s *Server) remove() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return errors.Join(s.end(s.engine.discard), os.RemoveAll(s.dir))
 }
 
-// freePort returns a port that nobody listens at, below those that the kernel gives
-// to outgoing connections, so that it stays free while its server is down. The ports
-// that far above it are free as well.
+// freePort returns a port that nobody listens on, below the range that the kernel uses
+// for outgoing connections, so it stays free while its server is down. The ports at
+// the offsets in beside are free too.
 func freePort(beside ...int) (int, error) {
 	var err error
 	for range 100 {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// sharedDSN returns what the variable names, or else the DSN of the shared server.
+// sharedDSN returns the DSN in the variable or, if it is empty, that of the shared server.
 func sharedDSN(t testing.TB, e *engine, variable string, server func() (*Server, error)) string {
 	t.Helper()
 	if dsn := os.Getenv(variable); dsn != "" {
@@ -24,7 +24,7 @@ func sharedDSN(t testing.TB, e *engine, variable string, server func() (*Server,
 	return s.DSN()
 }
 
-// fresh creates a database for the test and drops it at the end.
+// fresh creates a database for the test and drops it when the test ends.
 func fresh(t testing.TB, open func() (*sql.DB, error), create, drop string) {
 	t.Helper()
 	exec := func(statement string) error {
@@ -48,5 +48,5 @@ func fresh(t testing.TB, open func() (*sql.DB, error), create, drop string) {
 	})
 }
 
-// freshName returns a name that no other test has, on a server that others may use.
+// freshName returns a unique name, since others may use the same server.
 func freshName() string { return "snowlease_test_" + strings.ToLower(rand.Text()[:12]) }

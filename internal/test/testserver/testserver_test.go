@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// childVariable makes this binary play the other process of a test: one that starts
-// servers, prints where they are and hangs, or one whose only test leaves things behind.
+// childVariable makes this binary the child process of a test. One child starts servers,
+// prints where they are and hangs. Another has a single test that leaves things behind.
 const childVariable = "SNOWLEASE_TESTSERVER_CHILD"
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	Main(m)
 }
 
-// openSQL returns a pool that the test closes before its database is dropped.
+// openSQL returns a pool that is closed before its database is dropped.
 func openSQL(t *testing.T, driver, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
@@ -162,12 +162,12 @@ func TestPausedServerAnswersAfterResume(t *testing.T) {
 			srv.Pause()
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
-			_, err := db.ExecContext(ctx, "SELECT 1") // on a connection that is open
+			_, err := db.ExecContext(ctx, "SELECT 1") // on an open connection
 			require.Error(t, err)
 			srv.Resume()
 			_, err = db.Exec("SELECT 1")
 			require.NoError(t, err)
-			srv.Pause() // ends all the same
+			srv.Pause() // Stop works on a paused server
 			srv.Stop()
 		})
 	}
@@ -195,7 +195,7 @@ func TestRedisServer(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, tt.kept, n == 1)
 
-			_ = c.Do(t.Context(), "SHUTDOWN", "NOSAVE") // its reply is the end of the connection
+			_ = c.Do(t.Context(), "SHUTDOWN", "NOSAVE") // the reply is the end of the connection
 			<-srv.proc.done
 			srv.Wipe()
 			srv.Start()
@@ -255,7 +255,7 @@ func (r *recorder) Skip(args ...any) {
 	runtime.Goexit()
 }
 
-// TestLeavings is the other process of TestMainClearsAway, and nothing otherwise.
+// TestLeavings is the child process of TestMainClearsAway. Otherwise it does nothing.
 func TestLeavings(t *testing.T) {
 	if os.Getenv(childVariable) != "leave" {
 		return
@@ -285,7 +285,7 @@ func TestMainClearsAway(t *testing.T) {
 	require.Empty(t, processesIn(t, dir))
 }
 
-// hang is the other process of TestServersDieWithTheTests.
+// hang is the child process of TestServersDieWithTheTests.
 func hang() {
 	for _, e := range []*engine{&mariadb, &postgres, &redis} {
 		s, err := start(e, nil, "")
@@ -338,7 +338,7 @@ func TestServersDieWithTheTests(t *testing.T) {
 	require.Error(t, cmd.Wait())
 }
 
-// processesIn returns the processes that work in or below a folder.
+// processesIn returns the processes whose working directory is a folder or below it.
 func processesIn(t *testing.T, dir string) (pids []int) {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/cwd")

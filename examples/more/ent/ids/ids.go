@@ -1,5 +1,5 @@
-// Package ids gives Ent's entities snowflake ids. Mixin adds the id to a schema, and Hook
-// sets the ids of new entities.
+// Package ids gives Ent entities snowflake ids. Mixin adds the id to a schema, and
+// Hook sets the ids of new entities.
 //
 //	client.Use(ids.Hook(worker))
 package ids
@@ -14,16 +14,16 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 )
 
-// Mixin gives a schema an id that is a BIGINT, and a string in JSON, since JavaScript rounds
-// numbers of that size.
+// Mixin gives a schema an id that is a BIGINT in the database and a string in JSON,
+// because JavaScript rounds numbers of that size.
 type Mixin struct{ mixin.Schema }
 
-// Fields returns the id.
+// Fields returns the id field.
 func (Mixin) Fields() []ent.Field {
 	return []ent.Field{field.Int64("id").Immutable().StructTag(`json:"id,string"`)}
 }
 
-// Hook returns a hook that sets the ids of new entities, unless they are set, from worker.
+// Hook returns a hook that sets the ids of new entities from worker, unless they are set.
 func Hook(worker *idworker.IdWorker) ent.Hook {
 	return func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {

@@ -1,4 +1,4 @@
-// Package schema has the entities from which Ent generates its code.
+// Package schema defines the entities from which Ent generates code.
 package schema
 
 import (
@@ -11,7 +11,7 @@ import (
 // Order has a snowflake id from the mixin.
 type Order struct{ ent.Schema }
 
-// Mixin returns the mixin of the id.
+// Mixin returns the mixin that adds the id.
 func (Order) Mixin() []ent.Mixin { return []ent.Mixin{ids.Mixin{}} }
 
 // Fields returns the other fields.

@@ -16,11 +16,11 @@ type result struct {
 	err error
 }
 
-// batch is how many ids are written at a time, which is what a kill can hide.
+// batch is how many ids are written at once, which is also how many a kill can hide.
 const batch = 256
 
-// issue issues ids as fast as it can, one by one and in batches by turns, and writes
-// them, until the worker has stopped or the limit is reached.
+// issue issues ids at full speed, alternately one by one and in batches, and writes
+// them to the file. It returns when the worker has stopped or the limit is reached.
 func issue(w *idworker.IdWorker, order fleet.Order) (r result) {
 	file, err := os.OpenFile(order.IDs, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -53,12 +53,12 @@ func issue(w *idworker.IdWorker, order fleet.Order) (r result) {
 	return r
 }
 
-// each fills ids one by one and returns how many there are.
+// each fetches ids one by one and returns how many it got.
 func each(w *idworker.IdWorker, ids []int64) (n int, err error) {
 	for n = range ids {
 		ids[n], err = w.NextID()
 		if errors.Is(err, idworker.ErrExhausted) || errors.Is(err, idworker.ErrLeaseExpired) {
-			ids[n], err = w.NextIDWait(context.Background()) // the end of the worker ends it
+			ids[n], err = w.NextIDWait(context.Background()) // ends when the worker stops
 		}
 		if err != nil {
 			return n, err
@@ -67,7 +67,7 @@ func each(w *idworker.IdWorker, ids []int64) (n int, err error) {
 	return len(ids), nil
 }
 
-// all fills ids by as few reservations as may be.
+// all fills ids with as few reservations as possible.
 func all(w *idworker.IdWorker, ids []int64) (int, error) {
 	if err := w.NextIDs(context.Background(), ids); err != nil {
 		return 0, err

@@ -49,7 +49,7 @@ func (r *reporter) tell(report fleet.Report) {
 	r.mu.Unlock()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "worker: report:", err)
-		os.Exit(2) // the tests have gone
+		os.Exit(2) // the tests have ended
 	}
 }
 
@@ -77,7 +77,7 @@ func run(in *bufio.Reader, r *reporter) error {
 
 	r.tell(fleet.Report{Event: fleet.Ready})
 	if _, err := in.ReadBytes('\n'); err != nil {
-		return nil // the tests have ended, and nothing has begun
+		return nil // the tests have ended before anything began
 	}
 	starting, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -118,7 +118,7 @@ func run(in *bufio.Reader, r *reporter) error {
 	return nil
 }
 
-// center provides the center of the order, if there is one.
+// center provides the order's center, if it has one.
 func center(order fleet.Order) fx.Option {
 	if order.Config.Mode == idworker.ModeLocal {
 		return fx.Options()

@@ -8,7 +8,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// observed is a center that reports its replies before anybody acts on them.
+// observed is a center that reports its replies before the process acts on them.
 type observed struct {
 	lease.Center
 	*reporter
