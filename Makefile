@@ -51,6 +51,7 @@ test: test-deps ## run every test with the race detector
 	@# The simulation and the 48 processes of chaos run without the race detector, which
 	@# makes them ten times as slow.
 	@$(call in_modules,go test $$([[ $$module = internal/proof/@(simulate|chaos)/ ]] || echo -race) -count=1 -timeout $(TESTTIME) ./...)
+	@scripts/left-out.sh
 
 .PHONY: cover
 cover: test-deps ## run every test, write cover.out and show the total coverage

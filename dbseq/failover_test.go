@@ -40,8 +40,8 @@ func TestMariaDBPromotion(t *testing.T) {
 	for _, format := range []string{"MIXED", "ROW", "STATEMENT"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
-			primary := testserver.NewMySQLPrimary(t, "--binlog-format="+format)
-			replica := testserver.NewMySQLReplica(t, primary, "--binlog-format="+format)
+			primary := testserver.NewMariaDBPrimary(t, "--binlog-format="+format)
+			replica := testserver.NewMariaDBReplica(t, primary, "--binlog-format="+format)
 			e := engine{name: "mysql", open: mysql.Open}
 			before := center(t, e.db(t, primary.DSN()))
 			after := center(t, e.db(t, replica.DSN()))

@@ -21,7 +21,7 @@ var servers = map[string]struct {
 	engine
 	start func(t testing.TB, args ...string) *testserver.Server
 }{
-	"mysql":    {engine{name: "mysql", open: mysql.Open}, testserver.NewMySQL},
+	"mysql":    {engine{name: "mysql", open: mysql.Open}, testserver.NewMariaDB},
 	"postgres": {engine{name: "postgres", open: postgres.Open}, testserver.NewPostgres},
 }
 
@@ -87,8 +87,8 @@ func TestFailoverThereAndBack(t *testing.T) {
 	t.Parallel()
 	for name, promoted := range map[string]func(t *testing.T) (primary, replica *testserver.Server, promote func()){
 		"mysql": func(t *testing.T) (primary, replica *testserver.Server, promote func()) {
-			primary = testserver.NewMySQLPrimary(t)
-			replica = testserver.NewMySQLReplica(t, primary)
+			primary = testserver.NewMariaDBPrimary(t)
+			replica = testserver.NewMariaDBReplica(t, primary)
 			return primary, replica, func() {
 				replica.Follow(primary)
 				primary.Kill()

@@ -183,7 +183,7 @@ func TestProcessesShareAName(t *testing.T) {
 // the server is back. No number repeats.
 func TestSegmentsOverAKilledServer(t *testing.T) {
 	t.Parallel()
-	srv := testserver.NewMySQL(t)
+	srv := testserver.NewMariaDB(t)
 	db := engine{name: "mysql", open: mysql.Open}.db(t, srv.DSN())
 	i := issuer(t, segments(t, db), segment.Config{Step: 500, MinStep: 500, MaxStep: 500})
 	strict := issuer(t, segments(t, db), segment.Config{Order: segment.OrderStrict})

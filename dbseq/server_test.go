@@ -159,7 +159,7 @@ func TestBrokenConnections(t *testing.T) {
 // server does.
 func TestServerThatHangs(t *testing.T) {
 	t.Parallel()
-	srv := testserver.NewMySQL(t)
+	srv := testserver.NewMariaDB(t)
 	db := engine{name: "mysql", open: mysql.Open}.db(t, srv.DSN())
 	c := center(t, db)
 	g := first(t, c, request("orders", 4))

@@ -42,7 +42,7 @@ var engines = []engine{
 	{"sqlite", func(t testing.TB) string {
 		return "file:" + filepath.Join(t.TempDir(), "app.db") + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"
 	}, libsqlite.Open},
-	{"mysql", testserver.MySQL, mysql.Open},
+	{"mysql", testserver.MariaDB, mysql.Open},
 	{"postgres", testserver.Postgres, postgres.Open},
 }
 
@@ -245,7 +245,7 @@ func TestContractOddSessions(t *testing.T) {
 		return e
 	}
 	isolation := func(t testing.TB, level string) string {
-		return transaction(t, testserver.MySQL(t), "isolation", "'"+level+"'")
+		return transaction(t, testserver.MariaDB(t), "isolation", "'"+level+"'")
 	}
 	for name, e := range map[string]engine{
 		"mysql serializable, ansi, +09:00, increment 2": with(engines[1], func(t testing.TB) string {
@@ -268,7 +268,7 @@ func TestContractOddSessions(t *testing.T) {
 	}
 	t.Run("mysql simultaneous assignment", func(t *testing.T) {
 		t.Parallel()
-		db := engines[1].db(t, testserver.MySQL(t))
+		db := engines[1].db(t, testserver.MariaDB(t))
 		if db.Exec("SET sql_mode = 'SIMULTANEOUS_ASSIGNMENT'").Error != nil {
 			t.Log("left out: only MariaDB has this mode")
 			return

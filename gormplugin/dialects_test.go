@@ -48,12 +48,12 @@ func dialects() []dialect {
 			return func() gorm.Dialector { return sqlite.Open(dsn) }, second(t, "sqlite", dsn)
 		}},
 		{"mariadb", func(t testing.TB) (func() gorm.Dialector, *sql.DB) {
-			dsn := testserver.MySQL(t)
+			dsn := testserver.MariaDB(t)
 			return func() gorm.Dialector { return mysql.Open(dsn) }, second(t, "mysql", dsn)
 		}},
 		// Without RETURNING, as GORM talks to MySQL.
 		{"mariadb without RETURNING", func(t testing.TB) (func() gorm.Dialector, *sql.DB) {
-			dsn := testserver.MySQL(t)
+			dsn := testserver.MariaDB(t)
 			return func() gorm.Dialector {
 				return mysql.New(mysql.Config{DSN: dsn, DisableWithReturning: true})
 			}, second(t, "mysql", dsn)

@@ -58,7 +58,7 @@ func TestIDsForThePast(t *testing.T) {
 		"sqlite": func() segment.Store {
 			return open(t, sqlite.Open(filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"))
 		},
-		"mysql":    func() segment.Store { return open(t, mysql.Open(testserver.MySQL(t))) },
+		"mysql":    func() segment.Store { return open(t, mysql.Open(testserver.MariaDB(t))) },
 		"postgres": func() segment.Store { return open(t, postgres.Open(testserver.Postgres(t))) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -84,7 +84,7 @@ func TestClockOfTheCenterSteps(t *testing.T) {
 			return srv, c
 		},
 		"mariadb": func(t testing.TB) (*testserver.Server, lease.Center) {
-			srv := testserver.NewMySQL(t)
+			srv := testserver.NewMariaDB(t)
 			c, err := dbseq.New(openDB(t, mysql.Open(srv.DSN())))
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, c.Close()) })

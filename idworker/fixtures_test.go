@@ -43,7 +43,7 @@ func stores() []store {
 	return []store{
 		{"sqlite", idworker.ModeDB, func(t testing.TB) fx.Option { return fx.Supply(newSQLite(t)) }, ""},
 		{"mariadb", idworker.ModeDB, func(t testing.TB) fx.Option {
-			return fx.Supply(openDB(t, mysql.Open(testserver.MySQL(t))))
+			return fx.Supply(openDB(t, mysql.Open(testserver.MariaDB(t))))
 		}, ""},
 		{"postgres", idworker.ModeDB, func(t testing.TB) fx.Option {
 			return fx.Supply(openDB(t, postgres.Open(testserver.Postgres(t))))

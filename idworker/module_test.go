@@ -609,7 +609,7 @@ func TestServerHangsWhileRunning(t *testing.T) {
 			return srv, universal(newRedis(t, srv.Addr()))
 		},
 		"mariadb": func(t testing.TB) (*testserver.Server, fx.Option) {
-			srv := testserver.NewMySQL(t)
+			srv := testserver.NewMariaDB(t)
 			return srv, fx.Supply(openDB(t, mysql.Open(srv.DSN())))
 		},
 		"postgres": func(t testing.TB) (*testserver.Server, fx.Option) {

@@ -263,7 +263,7 @@ func TestPastAfterARestoredBackup(t *testing.T) {
 	require.True(t, strings.Contains(string(text), forget), "docs/operations.md says how") //nolint:testifylint // which would print all of it
 	for name, open := range map[string]func() *gorm.DB{
 		"sqlite":   func() *gorm.DB { return newSQLite(t) },
-		"mariadb":  func() *gorm.DB { return openDB(t, mysql.Open(testserver.MySQL(t))) },
+		"mariadb":  func() *gorm.DB { return openDB(t, mysql.Open(testserver.MariaDB(t))) },
 		"postgres": func() *gorm.DB { return openDB(t, postgres.Open(testserver.Postgres(t))) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 
 // On every store, numbers continue across applications.
 func TestSegments(t *testing.T) {
-	mariadb := func(t testing.TB) fx.Option { return fx.Supply(openDB(t, mysql.Open(testserver.MySQL(t)))) }
+	mariadb := func(t testing.TB) fx.Option { return fx.Supply(openDB(t, mysql.Open(testserver.MariaDB(t)))) }
 	server := func(t testing.TB) fx.Option { return universal(newRedis(t, testserver.Redis(t))) }
 	for _, c := range []struct {
 		name, store, shown string

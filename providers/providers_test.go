@@ -298,7 +298,7 @@ type row struct {
 func TestEngines(t *testing.T) {
 	t.Parallel()
 	for name, dsn := range map[string]func(*testing.T) string{
-		"mysql":    func(t *testing.T) string { return testserver.MySQL(t) },
+		"mysql":    func(t *testing.T) string { return testserver.MariaDB(t) },
 		"postgres": func(t *testing.T) string { return testserver.Postgres(t) },
 		"sqlite":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "app.db") },
 	} {

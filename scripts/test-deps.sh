@@ -2,6 +2,8 @@
 # Checks that the programs which tests start are installed: MariaDB, PostgreSQL, Redis,
 # promtool and a headless Chromium. As root on Debian or Ubuntu it installs missing ones and
 # starts no system service. Elsewhere it says what to install or which variable to set.
+# A MySQL is unpacked by scripts/engines.sh, unless the machine has one. Tests run without
+# it if it cannot be had.
 #
 # With CI=true a missing server is a failure even if a variable names another one, since the
 # tests that kill servers need their own.
@@ -22,7 +24,7 @@ found() {
 given() { [ "${CI:-}" != true ] && [ -n "${!1:-}" ]; }
 
 missing() {
-	given SNOWLEASE_TEST_MYSQL_DSN || { found mariadbd && found mariadb-install-db; } || echo mariadb-server
+	given SNOWLEASE_TEST_MARIADB_DSN || { found mariadbd && found mariadb-install-db; } || echo mariadb-server
 	given SNOWLEASE_TEST_POSTGRES_DSN || { found postgres && found initdb; } || echo postgresql
 	given SNOWLEASE_TEST_REDIS_ADDR || found redis-server || echo redis-server
 	found promtool || echo prometheus
@@ -59,7 +61,7 @@ fi
 
 for package in "${packages[@]}"; do
 	case $package in
-	mariadb-server) variable=SNOWLEASE_TEST_MYSQL_DSN ;;
+	mariadb-server) variable=SNOWLEASE_TEST_MARIADB_DSN ;;
 	postgresql) variable=SNOWLEASE_TEST_POSTGRES_DSN ;;
 	redis-server) variable=SNOWLEASE_TEST_REDIS_ADDR ;;
 	*) variable= ;;
@@ -69,5 +71,10 @@ done
 if [ ${#packages[@]} -gt 0 ]; then
 	[ "${CI:-}" != true ] || exit 1
 else
-	echo "test-deps: MySQL or MariaDB, PostgreSQL, Redis, promtool and Chromium are installed"
+	echo "test-deps: MariaDB, PostgreSQL, Redis, promtool and Chromium are installed"
+fi
+
+# Where Debian's MariaDB is installed, mysqld is a name of it.
+if ! given SNOWLEASE_TEST_MYSQL_DSN && ! { found mysqld && ! found mariadbd; }; then
+	"$(dirname "$0")/engines.sh" mysql || [ $? = 3 ]
 fi

@@ -30,7 +30,7 @@ var dialects = []struct {
 	{"SQLite", func(t testing.TB) gorm.Dialector {
 		return sqlite.Open(filepath.Join(t.TempDir(), "bench.db") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
 	}},
-	{"MariaDB", func(t testing.TB) gorm.Dialector { return mysql.Open(testserver.MySQL(t)) }},
+	{"MariaDB", func(t testing.TB) gorm.Dialector { return mysql.Open(testserver.MariaDB(t)) }},
 	{"PostgreSQL", func(t testing.TB) gorm.Dialector { return postgres.Open(testserver.Postgres(t)) }},
 }
 

@@ -36,7 +36,7 @@ var engines = []engine{
 		b.Cleanup(func() { _ = client.Close() })
 		return must(redisseq.New(client))
 	}},
-	{"MariaDB", testserver.MySQL, sql(mysql.Open)},
+	{"MariaDB", testserver.MariaDB, sql(mysql.Open)},
 	{"PostgreSQL", testserver.Postgres, sql(postgres.Open)},
 	{"SQLite", func(t testing.TB) string {
 		return filepath.Join(t.TempDir(), "bench.db") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)"

@@ -90,7 +90,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 		"redis":  func(t *testing.T) string { return redisURL(testserver.NewRedis(t, kept...)) },
 		"sqlite": sqliteURL,
 		"mysql": func(t *testing.T) string {
-			return mysqlURL(t, testserver.NewMySQL(t, "--innodb-flush-log-at-trx-commit=1").DSN())
+			return mysqlURL(t, testserver.NewMariaDB(t, "--innodb-flush-log-at-trx-commit=1").DSN())
 		},
 		"postgres": func(t *testing.T) string {
 			return testserver.NewPostgres(t, "-c", "fsync=on", "-c", "full_page_writes=on", "-c", "synchronous_commit=on").DSN()
@@ -204,7 +204,7 @@ func TestDoctorOnRedis(t *testing.T) {
 
 func TestDoctorOnMySQL(t *testing.T) {
 	t.Parallel()
-	s := testserver.NewMySQL(t, "--innodb-flush-log-at-trx-commit=1")
+	s := testserver.NewMariaDB(t, "--innodb-flush-log-at-trx-commit=1")
 	url := mysqlURL(t, s.DSN())
 	initialize(t, url)
 	reader := strings.Replace(url, "snowlease:snowlease@", "reader:word@", 1)
@@ -231,8 +231,8 @@ func TestDoctorOnMySQL(t *testing.T) {
 
 func TestDoctorOnMySQLWithReplica(t *testing.T) {
 	t.Parallel()
-	primary := testserver.NewMySQLPrimary(t, "--innodb-flush-log-at-trx-commit=1")
-	testserver.NewMySQLReplica(t, primary)
+	primary := testserver.NewMariaDBPrimary(t, "--innodb-flush-log-at-trx-commit=1")
+	testserver.NewMariaDBReplica(t, primary)
 	url := mysqlURL(t, primary.DSN())
 	_, all := examine(t, url)
 	requireFinding(t, all, lease.LevelNote, "replication", "1 replicas, semi-synchronous replication is off")

@@ -71,7 +71,7 @@ func onEachStore(t *testing.T, f func(t *testing.T, store, namespace string, mor
 		"miniredis": func(t *testing.T) string { return "redis://" + miniredis.RunT(t).Addr() },
 		"redis":     func(t *testing.T) string { return "redis://" + testserver.Redis(t) },
 		"sqlite":    sqliteURL,
-		"mysql":     func(t *testing.T) string { return mysqlURL(t, testserver.MySQL(t)) },
+		"mysql":     func(t *testing.T) string { return mysqlURL(t, testserver.MariaDB(t)) },
 		"postgres":  func(t *testing.T) string { return testserver.Postgres(t) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -133,7 +133,7 @@ func tour(t *testing.T, url string) {
 func engines(t *testing.T, test func(t *testing.T, s *shop)) {
 	for name, dsn := range map[string]func(*testing.T) string{
 		"sqlite":   newFile,
-		"mariadb":  func(t *testing.T) string { return testserver.MySQL(t) },
+		"mariadb":  func(t *testing.T) string { return testserver.MariaDB(t) },
 		"postgres": func(t *testing.T) string { return testserver.Postgres(t) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -142,7 +142,7 @@ func TestOnce(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string]func(*testing.T) []string{
 		"sqlite":         func(t *testing.T) []string { return []string{"-dsn", emptyFile(t)} },
-		"mariadb":        func(t *testing.T) []string { return []string{"-dsn", testserver.MySQL(t)} },
+		"mariadb":        func(t *testing.T) []string { return []string{"-dsn", testserver.MariaDB(t)} },
 		"postgres":       func(t *testing.T) []string { return []string{"-dsn", testserver.Postgres(t)} },
 		"embedded redis": func(t *testing.T) []string { return []string{"-dsn", newFile(t), "-mode", "redis"} },
 		"redis":          func(t *testing.T) []string { return append(newNamespace(t), "-dsn", newFile(t)) },

@@ -90,7 +90,7 @@ func TestCopies(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string]func(*testing.T) []string{
 		"sqlite":   func(*testing.T) []string { return nil },
-		"mariadb":  func(t *testing.T) []string { return []string{"-dsn", testserver.MySQL(t)} },
+		"mariadb":  func(t *testing.T) []string { return []string{"-dsn", testserver.MariaDB(t)} },
 		"postgres": func(t *testing.T) []string { return []string{"-dsn", testserver.Postgres(t)} },
 	} {
 		t.Run(name, func(t *testing.T) {

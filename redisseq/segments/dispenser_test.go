@@ -500,7 +500,7 @@ func TestStampedeOnADispenser(t *testing.T) {
 func TestDispenserOnServers(t *testing.T) {
 	t.Parallel()
 	s, srv := redistest.StartReal(t)
-	db, err := gorm.Open(mysql.Open(testserver.MySQL(t)), &gorm.Config{Logger: logger.Discard})
+	db, err := gorm.Open(mysql.Open(testserver.MariaDB(t)), &gorm.Config{Logger: logger.Discard})
 	require.NoError(t, err)
 	pool, err := db.DB()
 	require.NoError(t, err)

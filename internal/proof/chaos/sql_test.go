@@ -104,8 +104,8 @@ func (d *database) sqlFaults(readOnly, readWrite []string) []fault {
 
 // newMariaDB is a MariaDB and a replica that takes over.
 func newMariaDB(t *testing.T) *arena {
-	primary := testserver.NewMySQLPrimary(t)
-	replica := testserver.NewMySQLReplica(t, primary)
+	primary := testserver.NewMariaDBPrimary(t)
+	replica := testserver.NewMariaDBReplica(t, primary)
 	at := primary.Addr()
 	// read_only does not stop an account with all privileges.
 	dsn := fmt.Sprintf("app:app@tcp(%s)/test?parseTime=true&timeout=2s", at)
@@ -118,7 +118,7 @@ func newMariaDB(t *testing.T) *arena {
 				replica.Wipe()
 				// A new server: the former primary would skip the transactions that it
 				// wrote itself.
-				replica = testserver.NewMySQLReplica(t, primary)
+				replica = testserver.NewMariaDBReplica(t, primary)
 				replica.ShiftClock(d.clock.off)
 			}
 			d.clock.ready(ctx)

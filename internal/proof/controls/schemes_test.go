@@ -127,7 +127,7 @@ func TestEverySchemeWorksInTheGoodCase(t *testing.T) {
 		attach func(*testing.T, *world)
 	}{
 		{"redis", controls.Redis, func(t *testing.T, w *world) { w.dial(t, testserver.NewRedis(t).Addr()) }},
-		{"mariadb", controls.SQL, func(t *testing.T, w *world) { w.open(t, mysql.Open(testserver.MySQL(t))) }},
+		{"mariadb", controls.SQL, func(t *testing.T, w *world) { w.open(t, mysql.Open(testserver.MariaDB(t))) }},
 		{"postgresql", controls.SQL, func(t *testing.T, w *world) { w.open(t, postgres.Open(testserver.Postgres(t))) }},
 	} {
 		for _, s := range controls.Schemes() {

@@ -27,7 +27,7 @@ type engine struct {
 }
 
 var engines = []engine{
-	{fleet.MySQL, testserver.MySQL},
+	{fleet.MySQL, testserver.MariaDB},
 	{fleet.Postgres, testserver.Postgres},
 	{fleet.Redis, testserver.Redis},
 }

@@ -57,7 +57,7 @@ var engines = []engine{
 	},
 	{
 		name: "mariadb", unit: "statements",
-		start:   func(t testing.TB) *testserver.Server { return testserver.NewMySQL(t) },
+		start:   func(t testing.TB) *testserver.Server { return testserver.NewMariaDB(t) },
 		connect: connectSQL(mysql.Open), calls: mysqlCalls,
 		pid: func(s *testserver.Server) (int, error) {
 			return pidIn(filepath.Join(filepath.Dir(s.Dir()), "pid"))

@@ -51,7 +51,7 @@ var clockShim = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	state.Lock()
-	state.shimDir = dir
+	state.folders = append(state.folders, dir)
 	state.Unlock()
 	source, library := filepath.Join(dir, "clock.c"), filepath.Join(dir, "clock.so")
 	if err := os.WriteFile(source, clockSource, 0o600); err != nil {

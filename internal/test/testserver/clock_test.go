@@ -18,7 +18,7 @@ func TestShiftClock(t *testing.T) {
 			require.NoError(t, err)
 			return now
 		}},
-		"mysql": {NewMySQL, func(t *testing.T, s *Server) (now time.Time) {
+		"mysql": {NewMariaDB, func(t *testing.T, s *Server) (now time.Time) {
 			require.NoError(t, openSQL(t, "mysql", s.DSN()).QueryRow("SELECT UTC_TIMESTAMP(6)").Scan(&now))
 			return now
 		}},

@@ -5,7 +5,7 @@
 //	func TestMain(m *testing.M) { testserver.Main(m) }
 //
 //	func TestOrders(t *testing.T) {
-//		db, err := sql.Open("mysql", testserver.MySQL(t)) // an empty database
+//		db, err := sql.Open("mysql", testserver.MariaDB(t)) // an empty database
 //		...
 //	}
 //
@@ -19,13 +19,13 @@
 //
 // # Shared and private servers
 //
-// MySQL, Postgres and Redis share one server per engine and test binary. The first test
-// that asks for the server starts it, and Main stops it. MySQL and Postgres create a
+// MariaDB, Postgres and Redis share one server per engine and test binary. The first test
+// that asks for the server starts it, and Main stops it. MariaDB and Postgres create a
 // fresh database and drop it when the test ends. Redis is shared as a whole: each test
 // uses keys of its own (a namespace that contains the test's name), and no test flushes
 // the server or changes its settings.
 //
-// NewMySQL, NewPostgres and NewRedis start a private server for one test, which may do
+// NewMariaDB, NewPostgres and NewRedis start a private server for one test, which may do
 // anything to it. Extra arguments go to the server's command line and override the
 // defaults, which keep servers small and fast. Nothing is synced to disk. A SQL server
 // still keeps acknowledged writes after Kill, because they have reached the kernel. A
@@ -39,8 +39,8 @@
 //
 // # Several servers
 //
-//	primary := testserver.NewRedis(t)                 // or NewMySQLPrimary
-//	replica := testserver.NewRedisReplica(t, primary) // or NewMySQLReplica
+//	primary := testserver.NewRedis(t)                 // or NewMariaDBPrimary
+//	replica := testserver.NewRedisReplica(t, primary) // or NewMariaDBReplica
 //	replica.CutLink()                                 // or Pause: it misses later writes
 //	primary.Kill()
 //	replica.Promote()
@@ -63,7 +63,7 @@
 // These variables name servers that replace the shared ones. Each test still gets a fresh
 // database, so the accounts must be allowed to create databases:
 //
-//	SNOWLEASE_TEST_MYSQL_DSN      user:pass@tcp(host:port)/  (MySQL 8 or MariaDB)
+//	SNOWLEASE_TEST_MARIADB_DSN      user:pass@tcp(host:port)/  (MySQL 8 or MariaDB)
 //	SNOWLEASE_TEST_POSTGRES_DSN   URL or key=value form
 //	SNOWLEASE_TEST_REDIS_ADDR     host:port
 //

@@ -14,6 +14,7 @@ import (
 type engine struct {
 	name, pkg string // for messages; the Debian package
 	programs  []string
+	optional  bool // may be missing in CI too, if scripts/engines.sh could not have it
 
 	create  func(s *Server) error    // makes the data directory; nil: the server needs none
 	command func(s *Server) []string // argv without the caller's arguments
@@ -42,6 +43,13 @@ func (e *engine) missing() error {
 
 // lookup finds a program in PATH or in the usual folders of distributions.
 func lookup(program string) (string, error) {
+	if program == "mysqld" {
+		return lookupMySQL()
+	}
+	return installed(program)
+}
+
+func installed(program string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {
 		return path, nil
 	}
@@ -52,6 +60,21 @@ func lookup(program string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("no program %s found", program)
+}
+
+// unpacked returns the folder into which scripts/engines.sh unpacks an engine. It is in a
+// folder above the one that a test runs in.
+func unpacked(engine string) (string, error) {
+	dir, err := os.Getwd()
+	for ; err == nil; dir = filepath.Dir(dir) {
+		if path := filepath.Join(dir, ".tools", "engines", engine); isDir(path) {
+			return path, nil
+		}
+		if dir == filepath.Dir(dir) {
+			err = fmt.Errorf("scripts/engines.sh did not unpack %s", engine)
+		}
+	}
+	return "", err
 }
 
 // mustLookup finds a program. It is for programs that missing did not report.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -17,7 +19,7 @@ var state struct {
 	sync.Mutex
 	servers map[*Server]struct{}
 	leftOut map[string]string // the message, by engine
-	shimDir string            // empty: not created
+	folders []string          // temporary ones of all tests
 }
 
 // Main runs the tests, stops the remaining servers, looks for goroutines that the
@@ -60,8 +62,8 @@ func stopAll() error {
 		errs = append(errs, s.remove())
 	}
 	clear(state.servers)
-	if state.shimDir != "" {
-		errs = append(errs, os.RemoveAll(state.shimDir))
+	for _, dir := range state.folders {
+		errs = append(errs, os.RemoveAll(dir))
 	}
 	stopSpawning()
 	return errors.Join(errs...)
@@ -79,7 +81,19 @@ func need(t testing.TB, e *engine, variable string) {
 	if variable != "" {
 		line += " or set " + variable
 	}
+	if e.optional && unavailable(e) {
+		skip(t, e.name, line)
+	}
 	leaveOut(t, e.name, line)
+}
+
+// unavailable reports whether scripts/engines.sh tried in vain to get the engine.
+func unavailable(e *engine) bool {
+	dir, err := unpacked(strings.ToLower(e.name))
+	if err == nil {
+		_, err = os.Stat(filepath.Join(dir, "unavailable"))
+	}
+	return err == nil
 }
 
 // leaveOut skips the test, or fails it in CI, and has Main report why.
@@ -88,6 +102,11 @@ func leaveOut(t testing.TB, what, line string) {
 	if os.Getenv("CI") == "true" {
 		t.Fatal(line)
 	}
+	skip(t, what, line)
+}
+
+func skip(t testing.TB, what, line string) {
+	t.Helper()
 	state.Lock()
 	if state.leftOut == nil {
 		state.leftOut = map[string]string{}

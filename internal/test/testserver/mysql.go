@@ -3,10 +3,13 @@ package testserver
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -16,41 +19,34 @@ import (
 
 const mysqlVariable = "SNOWLEASE_TEST_MYSQL_DSN"
 
-var mariadb = engine{
-	name: "MariaDB", pkg: "mariadb-server",
-	programs: []string{"mariadbd", "mariadb-install-db"},
+var mysqlEngine = engine{
+	name: "MySQL", pkg: "mysql-server-core", optional: true,
+	programs: []string{"mysqld"},
 	create: func(s *Server) error {
-		if err := os.WriteFile(filepath.Join(s.dir, "init.sql"), []byte(initSQL), 0o644); err != nil {
+		err := os.WriteFile(filepath.Join(s.dir, "init.sql"), []byte(initSQL), 0o644)
+		if err != nil {
 			return err
 		}
-		argv := []string{
-			mustLookup("mariadb-install-db"), "--no-defaults", "--datadir=" + s.data(), "--skip-test-db",
-			"--tmpdir=" + s.dir, // at its start a server removes the temporary tables there
-			"--auth-root-authentication-method=normal",
-			"--innodb-log-file-size=8M", "--innodb-flush-method=nosync", "--innodb-doublewrite=0",
-			"--innodb-use-native-aio=0", "--debug-no-sync",
+		template, err := mysqlTemplate()
+		if err != nil {
+			return err
 		}
-		return s.run(append(argv, s.asRoot()...)...)
+		if err := s.run("cp", "-a", template, s.data()); err != nil {
+			return err
+		}
+		return os.Remove(filepath.Join(s.data(), "auto.cnf")) // each server makes a server_uuid of its own
 	},
 	command: func(s *Server) []string {
-		argv := []string{
-			mustLookup("mariadbd"), "--no-defaults", "--datadir=" + s.data(), "--tmpdir=" + s.dir,
-			"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(s.port), "--server-id=" + strconv.Itoa(s.port), "--skip-name-resolve",
-			"--socket=" + filepath.Join(s.dir, "socket"), "--pid-file=" + filepath.Join(s.dir, "pid"),
-			"--init-file=" + filepath.Join(s.dir, "init.sql"),
-			"--max-connections=500", "--performance-schema=OFF",
-			"--innodb-buffer-pool-size=32M", "--innodb-log-file-size=8M", "--key-buffer-size=1M",
-			"--aria-pagecache-buffer-size=8M", "--innodb-temp-data-file-path=ibtmp1:3M:autoextend",
-			// Commits reach the kernel at once and are never synced. io_uring is off
-			// because it counts against a limit that small machines reach.
-			"--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync",
-			"--debug-no-sync", "--innodb-doublewrite=0", "--innodb-use-native-aio=0",
-		}
-		return append(argv, s.asRoot()...)
+		return append(mysqldCommand(s.data(), s.dir),
+			"--bind-address=127.0.0.1", "--port="+strconv.Itoa(s.port), "--server-id="+strconv.Itoa(s.port), "--skip-name-resolve",
+			"--socket="+filepath.Join(s.dir, "socket"), "--pid-file="+filepath.Join(s.dir, "pid"), "--mysqlx=OFF",
+			"--init-file="+filepath.Join(s.dir, "init.sql"),
+			"--max-connections=500", "--performance-schema=OFF", "--disable-log-bin",
+			// Commits reach the kernel at once and are never synced.
+			"--innodb-flush-log-at-trx-commit=2", "--sync-binlog=0",
+		)
 	},
-	dsn: func(port int) string {
-		return fmt.Sprintf("snowlease:snowlease@tcp(127.0.0.1:%d)/test?parseTime=true", port)
-	},
+	dsn:     mariadb.dsn,
 	ping:    pingMySQL,
 	stop:    syscall.SIGTERM,
 	discard: syscall.SIGKILL,
@@ -58,31 +54,147 @@ var mariadb = engine{
 	replication: &mysqlReplication,
 }
 
-// initSQL runs at each start, because the installation script cannot create accounts.
-// Replicas run it too.
-const initSQL = `SET SESSION sql_log_bin = 0;
-CREATE USER IF NOT EXISTS 'snowlease'@'127.0.0.1' IDENTIFIED BY 'snowlease';
-GRANT ALL ON *.* TO 'snowlease'@'127.0.0.1' WITH GRANT OPTION;
-CREATE DATABASE IF NOT EXISTS test;
-`
-
-func (s *Server) asRoot() []string {
-	if os.Geteuid() == 0 && s.engine.runAs == "" {
-		return []string{"--user=root"}
+// mysqldCommand starts a mysqld or creates its data.
+func mysqldCommand(data, tmp string) []string {
+	mysqld := mustLookup("mysqld")
+	argv := []string{
+		mysqld, "--no-defaults", "--datadir=" + data, "--tmpdir=" + tmp, "--secure-file-priv=",
+		"--innodb-buffer-pool-size=32M", "--innodb-redo-log-capacity=32M",
+		"--innodb-flush-method=nosync", "--innodb-doublewrite=OFF", "--innodb-use-native-aio=OFF",
 	}
-	return nil
+	if root := filepath.Join(filepath.Dir(mysqld), "..", "root", "usr"); isDir(root) { // where an unpacked server has its messages and plugins
+		argv = append(argv, "--basedir="+root, "--plugin-dir="+filepath.Join(root, "lib", "mysql", "plugin"))
+	}
+	if os.Geteuid() == 0 {
+		argv = append(argv, "--user=root")
+	}
+	return argv
 }
 
-var sharedMySQL = sync.OnceValues(func() (*Server, error) { return start(&mariadb, nil, "") })
+// mysqlTemplate returns a folder with the data of a new MySQL, which takes seconds to make.
+var mysqlTemplate = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "snowlease-test-")
+	if err != nil {
+		return "", err
+	}
+	state.Lock()
+	state.folders = append(state.folders, dir)
+	state.Unlock()
+	data := filepath.Join(dir, "data")
+	out, err := exec.Command(mustLookup("mysqld"), append(mysqldCommand(data, dir)[1:], "--initialize-insecure")...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("mysqld --initialize-insecure: %w\n%s", err, out)
+	}
+	return data, nil
+})
 
-// MySQL returns the DSN of a fresh empty database, in the form of go-sql-driver/mysql
-// with parseTime=true. The server is the shared MariaDB, or the one that
-// SNOWLEASE_TEST_MYSQL_DSN names. The database is dropped when the test ends.
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+var sharedMySQL = sync.OnceValues(func() (*Server, error) { return start(&mysqlEngine, nil, "") })
+
+// MySQL is MariaDB for MySQL: it returns the DSN of a fresh empty database on the shared
+// MySQL, or on the server that SNOWLEASE_TEST_MYSQL_DSN names.
 func MySQL(t testing.TB) string {
 	t.Helper()
-	cfg, err := mysql.ParseDSN(sharedDSN(t, &mariadb, mysqlVariable, sharedMySQL))
+	return freshMySQL(t, &mysqlEngine, mysqlVariable, sharedMySQL)
+}
+
+// NewMySQL starts a MySQL for this test. Its DSN names the empty database "test"; the
+// account has all privileges and authenticates by caching_sha2_password. It writes no
+// binary log.
+func NewMySQL(t testing.TB, args ...string) *Server {
+	t.Helper()
+	return newServer(t, &mysqlEngine, args)
+}
+
+// NewMySQLPrimary starts a MySQL like NewMySQL that others can follow by GTID.
+func NewMySQLPrimary(t testing.TB, args ...string) *Server {
+	t.Helper()
+	return NewMySQL(t, append([]string{"--log-bin=binlog", "--gtid-mode=ON", "--enforce-gtid-consistency=ON"}, args...)...)
+}
+
+// NewMySQLReplica starts a MySQL that follows primary, which NewMySQLPrimary made. The
+// replica can be followed itself.
+func NewMySQLReplica(t testing.TB, primary *Server, args ...string) *Server {
+	t.Helper()
+	s := NewMySQLPrimary(t, args...)
+	s.Follow(primary)
+	return s
+}
+
+var mysqlReplication = replication{
+	follow: func(ctx context.Context, s, primary *Server) error {
+		position := ""
+		if err := primary.mysql(ctx, func(db *sql.Conn) error {
+			return db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_executed").Scan(&position)
+		}); err != nil {
+			return err
+		}
+		return s.mysql(ctx, func(db *sql.Conn) error {
+			for _, statement := range []string{
+				"STOP REPLICA",
+				fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = %d, SOURCE_USER = 'snowlease', "+
+					"SOURCE_PASSWORD = 'snowlease', SOURCE_AUTO_POSITION = 1, SOURCE_CONNECT_RETRY = 1, GET_SOURCE_PUBLIC_KEY = 1", primary.port),
+				"START REPLICA",
+			} {
+				if _, err := db.ExecContext(ctx, statement); err != nil {
+					return fmt.Errorf("%s: %w", statement, err)
+				}
+			}
+			var late int
+			err := db.QueryRowContext(ctx, "SELECT WAIT_FOR_EXECUTED_GTID_SET(?, 60)", position).Scan(&late)
+			if err == nil && late != 0 {
+				err = errors.New("the replica does not catch up")
+			}
+			return err
+		})
+	},
+	cut: func(ctx context.Context, s *Server) error {
+		return s.mysql(ctx, func(db *sql.Conn) error {
+			_, err := db.ExecContext(ctx, "STOP REPLICA")
+			return err
+		})
+	},
+	promote: func(ctx context.Context, s *Server) error {
+		return s.mysql(ctx, func(db *sql.Conn) error {
+			if _, err := db.ExecContext(ctx, "STOP REPLICA"); err != nil {
+				return err
+			}
+			_, err := db.ExecContext(ctx, "RESET REPLICA ALL")
+			return err
+		})
+	},
+}
+
+// lookupMySQL finds the mysqld that scripts/engines.sh unpacked, or the machine's, unless
+// that is MariaDB under another name.
+var lookupMySQL = sync.OnceValues(func() (string, error) {
+	if dir, err := unpacked("mysql"); err == nil {
+		if path, err := exec.LookPath(filepath.Join(dir, "bin", "mysqld")); err == nil {
+			return path, nil
+		}
+	}
+	path, err := installed("mysqld")
 	if err != nil {
-		t.Fatalf("testserver: %s: %v", mysqlVariable, err)
+		return "", err
+	}
+	version, err := exec.Command(path, "--version").Output()
+	if err == nil && strings.Contains(string(version), "MariaDB") {
+		err = fmt.Errorf("%s is MariaDB", path)
+	}
+	return path, err
+})
+
+// freshMySQL returns the DSN of a database for the test, on the server in the variable or
+// the shared one.
+func freshMySQL(t testing.TB, e *engine, variable string, server func() (*Server, error)) string {
+	t.Helper()
+	cfg, err := mysql.ParseDSN(sharedDSN(t, e, variable, server))
+	if err != nil {
+		t.Fatalf("testserver: %s: %v", variable, err)
 	}
 	cfg.ParseTime = true
 	cfg.DBName = freshName()
@@ -97,26 +209,4 @@ func MySQL(t testing.TB) string {
 	fresh(t, func() (*sql.DB, error) { return sql.Open("mysql", admin.FormatDSN()) },
 		"CREATE DATABASE "+cfg.DBName, "DROP DATABASE "+cfg.DBName)
 	return cfg.FormatDSN()
-}
-
-// NewMySQL starts a MariaDB for this test. Its DSN names the empty database "test";
-// the account has all privileges.
-func NewMySQL(t testing.TB, args ...string) *Server {
-	t.Helper()
-	return newServer(t, &mariadb, args)
-}
-
-func pingMySQL(ctx context.Context, s *Server) error {
-	cfg, err := mysql.ParseDSN(s.DSN())
-	if err != nil {
-		return err
-	}
-	cfg.Logger = &mysql.NopLogger{} // a starting server closes connections
-	connector, err := mysql.NewConnector(cfg)
-	if err != nil {
-		return err
-	}
-	db := sql.OpenDB(connector)
-	defer db.Close()
-	return db.PingContext(ctx)
 }

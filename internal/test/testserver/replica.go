@@ -27,18 +27,18 @@ func NewRedisReplica(t testing.TB, primary *Server, args ...string) *Server {
 	return s
 }
 
-// NewMySQLPrimary starts a MariaDB like NewMySQL that others can follow by GTID. Its
+// NewMariaDBPrimary starts a MariaDB like NewMariaDB that others can follow by GTID. Its
 // binlog_format is the server's default.
-func NewMySQLPrimary(t testing.TB, args ...string) *Server {
+func NewMariaDBPrimary(t testing.TB, args ...string) *Server {
 	t.Helper()
-	return NewMySQL(t, append([]string{"--log-bin=binlog", "--log-slave-updates"}, args...)...)
+	return NewMariaDB(t, append([]string{"--log-bin=binlog", "--log-slave-updates"}, args...)...)
 }
 
-// NewMySQLReplica starts a MariaDB that follows primary, which NewMySQLPrimary made.
+// NewMariaDBReplica starts a MariaDB that follows primary, which NewMariaDBPrimary made.
 // The replica can be followed itself.
-func NewMySQLReplica(t testing.TB, primary *Server, args ...string) *Server {
+func NewMariaDBReplica(t testing.TB, primary *Server, args ...string) *Server {
 	t.Helper()
-	s := NewMySQLPrimary(t, args...)
+	s := NewMariaDBPrimary(t, args...)
 	s.Follow(primary)
 	return s
 }
@@ -127,7 +127,7 @@ func (s *Server) redis(f func(*goredis.Client) error) error {
 	return errors.Join(f(c), c.Close())
 }
 
-var mysqlReplication = replication{
+var mariadbReplication = replication{
 	follow: func(ctx context.Context, s, primary *Server) error {
 		position := ""
 		if err := primary.mysql(ctx, func(db *sql.Conn) error {

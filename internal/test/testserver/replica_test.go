@@ -9,6 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func createTable(t *testing.T, s *Server, name string) {
+	_, err := openSQL(t, "mysql", s.DSN()).Exec("CREATE TABLE " + name + " (id BIGINT)")
+	require.NoError(t, err)
+}
+
+func hasTable(t *testing.T, s *Server, name string) (there bool) {
+	require.NoError(t, openSQL(t, "mysql", s.DSN()).
+		QueryRow("SELECT COUNT(*) FROM information_schema.tables WHERE table_name = ?", name).Scan(&there))
+	return there
+}
+
 func TestReplica(t *testing.T) {
 	t.Parallel()
 	for name, e := range map[string]struct {
@@ -28,18 +39,8 @@ func TestReplica(t *testing.T) {
 				return n == 1
 			},
 		},
-		"mysql": {
-			NewMySQLPrimary, NewMySQLReplica,
-			func(t *testing.T, s *Server, k string) {
-				_, err := openSQL(t, "mysql", s.DSN()).Exec("CREATE TABLE " + k + " (id BIGINT)")
-				require.NoError(t, err)
-			},
-			func(t *testing.T, s *Server, k string) (there bool) {
-				require.NoError(t, openSQL(t, "mysql", s.DSN()).
-					QueryRow("SELECT COUNT(*) FROM information_schema.tables WHERE table_name = ?", k).Scan(&there))
-				return there
-			},
-		},
+		"mariadb": {NewMariaDBPrimary, NewMariaDBReplica, createTable, hasTable},
+		"mysql":   {NewMySQLPrimary, NewMySQLReplica, createTable, hasTable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -35,7 +35,7 @@ type Server struct {
 // Addr returns the address of the server as host:port.
 func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
-// DSN returns the DSN for the usual client: see NewMySQL, NewPostgres, NewRedis.
+// DSN returns the DSN for the usual client: see NewMariaDB, NewPostgres, NewRedis.
 func (s *Server) DSN() string { return s.engine.dsn(s.port) }
 
 // Dir returns the data directory.

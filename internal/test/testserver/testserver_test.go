@@ -47,17 +47,18 @@ func openRedis(t *testing.T, addr string) *goredis.Client {
 }
 
 var sqlEngines = []struct {
-	driver string
-	shared func(testing.TB) string
-	server func(testing.TB, ...string) *Server
+	name, driver string
+	shared       func(testing.TB) string
+	server       func(testing.TB, ...string) *Server
 }{
-	{"mysql", MySQL, NewMySQL},
-	{"pgx", Postgres, NewPostgres},
+	{"MariaDB", "mysql", MariaDB, NewMariaDB},
+	{"MySQL", "mysql", MySQL, NewMySQL},
+	{"PostgreSQL", "pgx", Postgres, NewPostgres},
 }
 
 func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
 	for _, e := range sqlEngines {
-		t.Run(e.driver, func(t *testing.T) {
+		t.Run(e.name, func(t *testing.T) {
 			for range 2 {
 				_, err := openSQL(t, e.driver, e.shared(t)).Exec("CREATE TABLE t (id BIGINT)")
 				require.NoError(t, err)
@@ -68,7 +69,7 @@ func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
 
 func TestDatabaseIsDroppedAtTheEnd(t *testing.T) {
 	for _, e := range sqlEngines {
-		t.Run(e.driver, func(t *testing.T) {
+		t.Run(e.name, func(t *testing.T) {
 			var dsn string
 			t.Run("user", func(t *testing.T) {
 				dsn = e.shared(t)
@@ -81,7 +82,7 @@ func TestDatabaseIsDroppedAtTheEnd(t *testing.T) {
 
 func TestTimesAreParsed(t *testing.T) {
 	var now time.Time
-	require.NoError(t, openSQL(t, "mysql", MySQL(t)).QueryRow("SELECT UTC_TIMESTAMP(6)").Scan(&now))
+	require.NoError(t, openSQL(t, "mysql", MariaDB(t)).QueryRow("SELECT UTC_TIMESTAMP(6)").Scan(&now))
 	require.WithinDuration(t, time.Now(), now, time.Hour)
 }
 
@@ -92,9 +93,9 @@ func TestSharedRedis(t *testing.T) {
 
 func TestGivenServers(t *testing.T) {
 	t.Run("mysql", func(t *testing.T) {
-		srv := NewMySQL(t)
-		t.Setenv(mysqlVariable, strings.TrimSuffix(srv.DSN(), "test?parseTime=true"))
-		dsn := MySQL(t)
+		srv := NewMariaDB(t)
+		t.Setenv(mariadbVariable, strings.TrimSuffix(srv.DSN(), "test?parseTime=true"))
+		dsn := MariaDB(t)
 		require.Contains(t, dsn, srv.Addr())
 		require.Contains(t, dsn, "parseTime=true")
 		require.NoError(t, openSQL(t, "mysql", dsn).Ping())
@@ -126,7 +127,7 @@ func TestGivenServers(t *testing.T) {
 func TestSQLServerKeepsCommitsOverKillUntilWiped(t *testing.T) {
 	t.Parallel()
 	for _, e := range sqlEngines {
-		t.Run(e.driver, func(t *testing.T) {
+		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			srv := e.server(t)
 			addr := srv.Addr()
@@ -154,7 +155,7 @@ func TestSQLServerKeepsCommitsOverKillUntilWiped(t *testing.T) {
 func TestPausedServerAnswersAfterResume(t *testing.T) {
 	t.Parallel()
 	for _, e := range sqlEngines {
-		t.Run(e.driver, func(t *testing.T) {
+		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			srv := e.server(t)
 			db := openSQL(t, e.driver, srv.DSN())
@@ -287,7 +288,7 @@ func TestMainClearsAway(t *testing.T) {
 
 // hang is the child process of TestServersDieWithTheTests.
 func hang() {
-	for _, e := range []*engine{&mariadb, &postgres, &redis} {
+	for _, e := range []*engine{&mariadb, &mysqlEngine, &postgres, &redis} {
 		s, err := start(e, nil, "")
 		if err != nil {
 			fmt.Println(err)
@@ -301,7 +302,7 @@ func hang() {
 
 func TestServersDieWithTheTests(t *testing.T) {
 	t.Parallel()
-	for _, e := range []*engine{&mariadb, &postgres, &redis} {
+	for _, e := range []*engine{&mariadb, &mysqlEngine, &postgres, &redis} {
 		need(t, e, "")
 	}
 	cmd := exec.Command(os.Args[0])
@@ -328,7 +329,7 @@ func TestServersDieWithTheTests(t *testing.T) {
 			require.Eventually(t, func() bool { return len(processesIn(t, dir)) == 0 }, time.Minute, 10*time.Millisecond)
 		}()
 	}
-	require.Len(t, addrs, 3)
+	require.Len(t, addrs, 4)
 	for _, addr := range addrs {
 		conn, err := net.Dial("tcp", addr)
 		require.NoError(t, err)

@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# Usage: scripts/engines.sh ENGINE...
+#
+# Unpacks current database servers into .tools/engines/ENGINE, from where they run beside
+# the machine's own and change nothing on it: mysql, redis, valkey. The packages and all
+# their libraries come from Debian's unstable suite, otherwise from testing, through the
+# machine's apt sources and keys. Any user may run it; what is there stays.
+#
+# ENGINE/bin has the programs, ENGINE/version the package, its version and checksum. If an
+# engine cannot be had, ENGINE/unavailable says why, and the exit status is 3.
+set -euo pipefail
+shopt -s nullglob
+cd "$(dirname "$0")/.."
+
+engines=$PWD/.tools/engines
+
+# The first package of an engine has its server.
+declare -A packages=(
+	[mysql]="mysql-server-core"
+	[redis]="redis-server redis-tools"
+	[valkey]="valkey-server valkey-tools"
+)
+
+# An apt of its own: its lists, cache and package status are in $work/SUITE.
+apt() {
+	local state=$work/$1
+	shift
+	mkdir -p "$state/lists/partial" "$state/cache/archives/partial"
+	touch "$state/status"
+	apt-get -qq -o Dir::State="$state" -o Dir::State::Lists="$state/lists" -o Dir::State::status="$state/status" -o Dir::Cache="$state/cache" \
+		-o Debug::NoLocking=1 -o APT::Sandbox::User="$(id -un)" -o APT::Install-Recommends=false -o Dpkg::Use-Pty=0 \
+		-o Acquire::Languages=none -o Acquire::Retries=3 -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false "$@" </dev/null
+}
+
+# archive prints the address of the Debian archive among the machine's apt sources.
+archive() {
+	apt machine update >&2 || true
+	apt machine indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 'Component: main' | head -n 1
+}
+
+# download SUITE PACKAGE... downloads packages with everything that they depend on.
+download() {
+	local suite=$1 state=$work/$1 keys=/usr/share/keyrings/debian-archive-keyring.gpg
+	shift
+	if [ ! -e "$state/debian.sources" ]; then
+		mkdir -p "$state"
+		printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\n' "$uri" "$suite" >"$state/debian.sources"
+		[ ! -e $keys ] || echo "Signed-By: $keys" >>"$state/debian.sources"
+	fi
+	local own=(-o Dir::Etc::sourcelist="$state/debian.sources" -o Dir::Etc::sourceparts=-)
+	rm -f "$state/cache/archives/"*.deb
+	apt "$suite" "${own[@]}" update && apt "$suite" "${own[@]}" --download-only -y install base-files "$@"
+}
+
+# unpack DIR SUITE unpacks what was downloaded, and writes a script for each server that
+# starts it with its own libraries.
+unpack() {
+	local deb file name
+	mkdir -p "$1/root" "$1/bin"
+	# base-files first: it makes lib a link to usr/lib.
+	for deb in "$work/$2"/cache/archives/{base-files_,}*.deb; do
+		dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$1/root" --no-same-owner --keep-directory-symlink --exclude='./usr/share/doc/*' --exclude='./usr/share/man/*' --exclude='./dev/*'
+	done
+	for file in "$1"/root/usr/sbin/mysql[d] "$1"/root/usr/bin/{redis,valkey}-serve[r]; do
+		name=${file##*/}
+		cat >"$1/bin/$name" <<-END
+			#!/bin/sh
+			root=\${0%/*}/../root
+			exec \$root/$(cd "$1/root" && echo usr/lib/*/ld-linux*.so.*) --library-path \$root/$(cd "$1/root" && dirname usr/lib/*/libc.so.6) \$root/${file#"$1"/root/} "\$@"
+		END
+		chmod +x "$1/bin/$name"
+	done
+	[ ! -e "$1/bin/valkey-server" ] || ln -sf valkey-server "$1/bin/redis-server"
+}
+
+# get ENGINE makes .tools/engines/ENGINE.
+get() {
+	local new=$engines/$1.new suite deb
+	for suite in sid testing; do
+		rm -rf "$new"
+		mkdir -p "$new"
+		# shellcheck disable=SC2086 # several packages
+		if [ -n "$uri" ] && download "$suite" ${packages[$1]}; then
+			unpack "$new" "$suite"
+			deb=$(echo "$work/$suite/cache/archives/${packages[$1]%% *}"_*.deb)
+			echo "$(dpkg-deb -W --showformat='${Package} ${Version}' "$deb") from Debian $suite, SHA-256 $(sha256sum "$deb" | cut -d' ' -f1)" >"$new/version"
+			break
+		fi
+	done
+	if [ ! -e "$new/version" ]; then
+		rm -rf "$new"
+		mkdir -p "$new"
+		local why="neither Debian's sid nor testing had it on $(date -u +%F)"
+		[ -n "$uri" ] || why="this machine's apt sources name no Debian archive"
+		echo "no ${packages[$1]%% *}: $why" >"$new/unavailable"
+	fi
+	rm -rf "${engines:?}/$1"
+	mv "$new" "$engines/$1"
+}
+
+status=0
+for engine in "$@"; do
+	if [ -z "${packages[$engine]:-}" ]; then
+		echo "engines: $engine is not one of ${!packages[*]}" >&2
+		exit 2
+	fi
+	if [ ! -e "$engines/$engine/version" ]; then
+		if [ -z "${work:-}" ]; then
+			mkdir -p "$engines"
+			work=$(mktemp -d)
+			trap 'rm -rf "$work"' EXIT
+			uri=
+			! command -v apt-get dpkg-deb >/dev/null || uri=$(archive)
+		fi
+		get "$engine" >&2
+	fi
+	if [ -e "$engines/$engine/version" ]; then
+		echo "engines: $(cat "$engines/$engine/version")"
+	else
+		echo "engines: $(cat "$engines/$engine/unavailable")" >&2
+		status=3
+	fi
+done
+exit $status
