@@ -2,9 +2,8 @@ package dbseq
 
 import (
 	"context"
+	"database/sql"
 	"sync/atomic"
-
-	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/lease"
 )
@@ -19,16 +18,31 @@ type Center struct {
 	ready atomic.Bool   // the tables exist
 }
 
-// New returns a center on the database of db: MySQL, MariaDB, PostgreSQL or SQLite. It
-// opens no connection; the first call connects, and the first Acquire or Init creates the
-// tables. The caller closes the center after its last use, and db itself.
+// Open returns a center with a pool of its own, of a driver that the program imports:
+// mysql, pgx, postgres, sqlite or sqlite3. driverName and dsn are those of sql.Open. The
+// center adds to the DSN what its statements need. SQLite must be in a file.
 //
-// The center opens its own pool, or shares db's: see the package documentation.
+// Open opens no connection; the first call connects, and the first Acquire or Init creates
+// the tables. The caller closes the center after its last use.
 //
-// New returns an error if an option is invalid, or if db is nil, in a transaction, on
-// another kind of database, or has a DSN that its driver refuses.
-func New(db *gorm.DB, opts ...Option) (*Center, error) {
-	c, err := connect(db, opts)
+// Open returns an error if an option is invalid, if it does not know the driver, or if the
+// driver refuses the DSN. For another driver, use New.
+func Open(driverName, dsn string, opts ...Option) (*Center, error) {
+	return centerOn(connect(driverName, dsn, opts))
+}
+
+// New returns a center on a pool that the caller keeps and closes. The pool must connect to
+// the primary, commit each statement on its own (autocommit), and always have a spare
+// connection: renewals wait while all are busy, and ids stop if that takes longer than the
+// TTL. Closing the center leaves the pool open.
+//
+// New opens no connection, as Open. It returns an error if an option is invalid, the pool
+// is nil or the dialect is unknown.
+func New(pool *sql.DB, dialect Dialect, opts ...Option) (*Center, error) {
+	return centerOn(on(pool, dialect, opts))
+}
+
+func centerOn(c *conn, err error) (*Center, error) {
 	if err != nil {
 		return nil, err
 	}

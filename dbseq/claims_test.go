@@ -82,7 +82,8 @@ func everyStatement(t *testing.T, admin, db *gorm.DB) error {
 	for _, table := range []string{"slot", "ticket", "meta", "segment"} {
 		rawExec(t, admin, "DELETE FROM snowlease_"+table)
 	}
-	c, err := dbseq.New(db)
+	driver, dsn := place(db)
+	c, err := dbseq.Open(driver, dsn)
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func everyStatement(t *testing.T, admin, db *gorm.DB) error {
 	g, err = c.Renew(ctx, g) // lends another range
 	_, err2 := c.Quarantine(ctx, "others", "by hand")
 	err = errors.Join(err, err2, c.Revoke(ctx, "others", g.Worker, g.Token), c.Retire(ctx, "others", "by hand"))
-	n, err2 := dbseq.NewSegments(db)
+	n, err2 := dbseq.OpenSegments(driver, dsn)
 	if err := errors.Join(err, err2); err != nil {
 		return err
 	}

@@ -69,7 +69,9 @@ func counted(t testing.TB, e engine, db *gorm.DB, dsn string) (*dbseq.Center, *c
 	}
 	pool := sql.OpenDB(n)
 	t.Cleanup(func() { _ = pool.Close() })
-	return center(t, db, dbseq.WithPool(pool)), n
+	c, err := dbseq.New(pool, dbseq.Dialect(db.Name()))
+	require.NoError(t, err)
+	return c, n
 }
 
 // A counter is a connector that counts the statements of its connections.

@@ -1,22 +1,19 @@
 // Package dbseq lends worker ids from the SQL database that an application already
-// uses: MySQL, MariaDB, PostgreSQL or SQLite. Pass it the application's *gorm.DB. The
-// Center is a lease.Center, and package lease documents what that guarantees.
+// uses: MySQL, MariaDB, PostgreSQL or SQLite. The Center is a lease.Center, and package
+// lease documents what that guarantees.
 //
-//	center, err := dbseq.New(db)
+//	center, err := dbseq.Open("mysql", dsn) // as sql.Open
 //	defer center.Close()
 //
-// In an fx application, use it through package idworker. A failover may lose the last
-// commits of the database: see WithQuarantine.
+// If the application has a *gorm.DB, use package gormdb. In an fx application, use package
+// idworker. A failover may lose the last commits of the database: see WithQuarantine.
 //
 // # Connections
 //
-// A center opens its own pool beside the application's, with the same driver and DSN
-// and at most 2 connections (SQLite: 1). It takes nothing else from the *gorm.DB, so no
-// plugin, callback, logger, replica, transaction or busy pool of the application
-// interferes with renewals. If gorm was opened on a connection instead of a DSN, or on
-// an in-memory database, the center shares the application's pool and says so in
-// Warnings: renewals then wait while all its connections are busy. WithPool sets another
-// pool.
+// Open gives a center a pool of its own, with at most 2 connections (SQLite: 1), so that no
+// transaction, replica or busy pool of the application interferes with renewals. New puts
+// it on a pool of yours, such as that of stdlib.OpenDBFromPool for a pgxpool.Pool: renewals
+// then wait while all its connections are busy.
 //
 // Each statement commits on its own and reads the server's clock once, so neither the
 // isolation level nor the time zone of the session matters. A statement that loses

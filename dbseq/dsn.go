@@ -8,11 +8,14 @@ import (
 	"strings"
 )
 
-// Names of the dialects, as in GORM. MariaDB is mysql.
+// A Dialect is a kind of SQL database.
+type Dialect string
+
+// The dialects.
 const (
-	mysql    = "mysql"
-	postgres = "postgres"
-	sqlite   = "sqlite"
+	MySQL    Dialect = "mysql" // also MariaDB
+	Postgres Dialect = "postgres"
+	SQLite   Dialect = "sqlite"
 )
 
 // mysqlDSN returns dsn with the settings that the statements need: autocommit, UTF-8
@@ -70,8 +73,8 @@ func packageOf(d driver.Driver) string {
 
 // inMemory reports whether the database is in memory. A second connection would see
 // another database, or none.
-func inMemory(dialect, dsn string) bool {
-	if dialect != sqlite {
+func inMemory(dialect Dialect, dsn string) bool {
+	if dialect != SQLite {
 		return false
 	}
 	path, query, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
@@ -86,13 +89,14 @@ var (
 
 // nameOf returns a name of the database for people, without user, password and
 // parameters. It leaves out what it cannot parse with certainty.
-func nameOf(dialect, dsn string) string {
-	switch dialect {
-	case mysql:
+func nameOf(d Dialect, dsn string) string {
+	dialect := string(d)
+	switch d {
+	case MySQL:
 		if m := mysqlName.FindStringSubmatch(dsn); m != nil {
 			return dialect + " " + m[1] + "/" + m[2]
 		}
-	case postgres:
+	case Postgres:
 		if strings.Contains(dsn, "://") {
 			// An "@" after the host means that the host was cut at a "/", "?" or "#" in
 			// the password.
@@ -113,7 +117,7 @@ func nameOf(dialect, dsn string) string {
 		if part["host"] != "" {
 			return dialect + " " + part["host"] + ":" + part["port"] + "/" + part["dbname"]
 		}
-	case sqlite:
+	case SQLite:
 		if path, _, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?"); path != "" {
 			return dialect + " " + path
 		}

@@ -34,24 +34,27 @@ func FuzzNameShowsNoSecret(f *testing.F) {
 			return
 		}
 		password := before + secret + after
-		for _, c := range []struct{ dialect, dsn string }{
-			{mysql, "app:" + password + "@tcp(db:3306)" + rest},
-			{mysql, "app:" + password + "@unix(/run/db.sock)" + rest},
-			{mysql, "app:" + password + "@" + rest},
-			{postgres, "postgres://app:" + password + "@db:5432" + rest},
-			{postgres, "postgresql://app:" + password + "@db" + rest},
-			{postgres, "postgres://app@db/app?password=" + password},
-			{postgres, "host=db user=app password='" + password + "' dbname=app " + rest},
+		for _, c := range []struct {
+			dialect Dialect
+			dsn     string
+		}{
+			{MySQL, "app:" + password + "@tcp(db:3306)" + rest},
+			{MySQL, "app:" + password + "@unix(/run/db.sock)" + rest},
+			{MySQL, "app:" + password + "@" + rest},
+			{Postgres, "postgres://app:" + password + "@db:5432" + rest},
+			{Postgres, "postgresql://app:" + password + "@db" + rest},
+			{Postgres, "postgres://app@db/app?password=" + password},
+			{Postgres, "host=db user=app password='" + password + "' dbname=app " + rest},
 		} {
 			require.NotContains(t, nameOf(c.dialect, c.dsn), secret, c.dsn)
 		}
 		// Without quotes, a password ends at the blank, and a setting follows.
 		if !strings.ContainsAny(strings.TrimLeft(before, " \t\n\r\v\f"), " \t\n\r\v\f") {
 			dsn := "host=db user=app password=" + password + " dbname=app"
-			require.NotContains(t, nameOf(postgres, dsn), secret, dsn)
+			require.NotContains(t, nameOf(Postgres, dsn), secret, dsn)
 		}
 		dsn := "file:/data/app.db?_auth_pass=" + password
-		require.NotContains(t, nameOf(sqlite, dsn), secret, dsn)
+		require.NotContains(t, nameOf(SQLite, dsn), secret, dsn)
 	})
 }
 
@@ -88,7 +91,7 @@ func FuzzDSN(f *testing.F) {
 				require.Equal(t, pgx.QueryExecModeExec, after.DefaultQueryExecMode)
 			}
 			if p := before.Password; len(p) >= 6 && !strings.Contains(before.Host+before.Database, p) {
-				require.NotContains(t, nameOf(postgres, dsn), p)
+				require.NotContains(t, nameOf(Postgres, dsn), p)
 			}
 		}
 	})

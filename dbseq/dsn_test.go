@@ -11,21 +11,24 @@ import (
 
 func TestNameShowsNoSecret(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ dialect, dsn, want string }{
-		{mysql, "app:secret@tcp(127.0.0.1:3306)/app?parseTime=true", "mysql 127.0.0.1:3306/app"},
-		{mysql, "app:se@cr/e?t@tcp(db.example:3306)/app", "mysql db.example:3306/app"},
-		{mysql, "secret@unix(/run/mysqld/mysqld.sock)/app", "mysql /run/mysqld/mysqld.sock/app"},
-		{mysql, "app:secret@/app", "mysql"},
-		{mysql, "app:secret@tcp(h:1)/app?loc=Asia/Tokyo", "mysql h:1/app"},
-		{mysql, "", "mysql"},
-		{postgres, "postgres://app:secret@db:5432/app?password=secret", "postgres db:5432/app"},
-		{postgres, "postgres://app:sec%ret@db:5432/app", "postgres"},
-		{postgres, "host=db user=app password=secret dbname=app port=6432", "postgres db:6432/app"},
-		{postgres, "host=db password='a host=secret' dbname=app", "postgres"},
-		{postgres, "host=db password = host=secret", "postgres"},
-		{postgres, "user=app password=secret", "postgres"},
-		{sqlite, "file:/data/app.db?_auth_pass=secret", "sqlite /data/app.db"},
-		{sqlite, "", "sqlite"},
+	for _, c := range []struct {
+		dialect   Dialect
+		dsn, want string
+	}{
+		{MySQL, "app:secret@tcp(127.0.0.1:3306)/app?parseTime=true", "mysql 127.0.0.1:3306/app"},
+		{MySQL, "app:se@cr/e?t@tcp(db.example:3306)/app", "mysql db.example:3306/app"},
+		{MySQL, "secret@unix(/run/mysqld/mysqld.sock)/app", "mysql /run/mysqld/mysqld.sock/app"},
+		{MySQL, "app:secret@/app", "mysql"},
+		{MySQL, "app:secret@tcp(h:1)/app?loc=Asia/Tokyo", "mysql h:1/app"},
+		{MySQL, "", "mysql"},
+		{Postgres, "postgres://app:secret@db:5432/app?password=secret", "postgres db:5432/app"},
+		{Postgres, "postgres://app:sec%ret@db:5432/app", "postgres"},
+		{Postgres, "host=db user=app password=secret dbname=app port=6432", "postgres db:6432/app"},
+		{Postgres, "host=db password='a host=secret' dbname=app", "postgres"},
+		{Postgres, "host=db password = host=secret", "postgres"},
+		{Postgres, "user=app password=secret", "postgres"},
+		{SQLite, "file:/data/app.db?_auth_pass=secret", "sqlite /data/app.db"},
+		{SQLite, "", "sqlite"},
 	} {
 		require.Equal(t, c.want, nameOf(c.dialect, c.dsn), c.dsn)
 	}
@@ -71,8 +74,8 @@ func TestInMemory(t *testing.T) {
 		"file:/x?vfs=memdb": true, "": true, "file:?mode=rwc": true,
 		"app.db": false, "file:/data/app.db?_pragma=journal_mode(WAL)": false,
 	} {
-		require.Equal(t, want, inMemory(sqlite, dsn), dsn)
-		require.False(t, inMemory(mysql, dsn))
+		require.Equal(t, want, inMemory(SQLite, dsn), dsn)
+		require.False(t, inMemory(MySQL, dsn))
 	}
 }
 

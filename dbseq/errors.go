@@ -121,9 +121,9 @@ var (
 func (c *conn) is(err error, mysqlCodes []int64, states []string, sqliteCodes []int64) bool {
 	n, state := codeOf(err)
 	switch c.dialect {
-	case mysql:
+	case MySQL:
 		return slices.Contains(mysqlCodes, n)
-	case postgres:
+	case Postgres:
 		return slices.Contains(states, state)
 	}
 	return slices.Contains(sqliteCodes, n&0xff)
@@ -143,7 +143,7 @@ func (c *conn) tableMissing(err error) bool {
 // readOnly reports whether the server refuses writes.
 func (c *conn) readOnly(err error) bool {
 	return c.is(err, readOnlyMySQL, readOnlyState, readOnlySQLite) ||
-		c.dialect == postgres && strings.Contains(err.Error(), "recovery is in progress")
+		c.dialect == Postgres && strings.Contains(err.Error(), "recovery is in progress")
 }
 
 // wrap adds to err what was attempted on which database, and what to do if that is
@@ -158,7 +158,7 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 	hint := ""
 	switch {
 	case errors.As(err, new(advised)):
-	case c.dialect == sqlite && errors.Is(err, context.DeadlineExceeded):
+	case c.dialect == SQLite && errors.Is(err, context.DeadlineExceeded):
 		hint = ": on SQLite only one transaction writes at a time: do not call this within a transaction that writes"
 	case c.readOnly(err):
 		hint = ": the server is read-only or a replica: use the DSN of the primary"

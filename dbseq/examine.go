@@ -22,15 +22,15 @@ func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding
 	switch {
 	case err != nil:
 		x.Unknown("settings", err)
-	case c.dialect == mysql:
+	case c.dialect == MySQL:
 		x.mysql(has)
-	case c.dialect == postgres:
+	case c.dialect == Postgres:
 		x.postgres(has)
 	default:
 		x.sqlite(has)
 	}
 	x.rights()
-	if c.dialect == mysql {
+	if c.dialect == MySQL {
 		x.engines()
 	}
 	return x.List, nil
@@ -129,7 +129,7 @@ func (x *examination) replication(seen, advice string) {
 func (x *examination) rights() {
 	var missing []string
 	for _, name := range leaseTables.names {
-		table := x.prefix + name
+		table := x.set.Prefix + name
 		ok, err := x.hasTable(x.ctx, name)
 		if err != nil {
 			x.Unknown("rights", err)
@@ -167,7 +167,7 @@ func (x *examination) rights() {
 // engines checks the storage engines of the tables on MySQL.
 func (x *examination) engines() {
 	for _, name := range leaseTables.names {
-		table := x.prefix + name
+		table := x.set.Prefix + name
 		engine, there, err := one(x.ctx, x.conn, "engine", args{"table": table}, column[string])
 		if err != nil {
 			x.Unknown("engine", err)

@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/libtnb/sqlite"
-	"gorm.io/gorm"
+	_ "modernc.org/sqlite" // driver "sqlite"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/lease"
@@ -22,17 +21,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	db, err := gorm.Open(sqlite.Open("file:" + filepath.Join(dir, "app.db") + "?_pragma=journal_mode(WAL)"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	pool, err := db.DB()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer pool.Close()
-
-	center, err := dbseq.New(db)
+	center, err := dbseq.Open("sqlite", "file:"+filepath.Join(dir, "app.db")+"?_pragma=journal_mode(WAL)")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -4,11 +4,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	libsqlite "github.com/libtnb/sqlite"
 	"github.com/stretchr/testify/require"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
+	_ "modernc.org/sqlite" // driver "sqlite"
 
+	"github.com/snowlease/snowlease/dbseq/internal/option"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -16,12 +15,7 @@ import (
 // the start: the process waits.
 func TestConnectionLostWhileTheServerIsIdentified(t *testing.T) {
 	t.Parallel()
-	db, err := gorm.Open(libsqlite.Open(filepath.Join(t.TempDir(), "app.db")), &gorm.Config{Logger: logger.Discard})
-	require.NoError(t, err)
-	app, err := db.DB()
-	require.NoError(t, err)
-	defer app.Close()
-	c, err := New(db)
+	c, err := Open("sqlite", filepath.Join(t.TempDir(), "app.db"))
 	require.NoError(t, err)
 	require.NoError(t, c.server(t.Context(), false))
 	require.True(t, c.compares())
@@ -35,8 +29,8 @@ func TestConnectionLostWhileTheServerIsIdentified(t *testing.T) {
 
 func TestVariantsOfMySQL(t *testing.T) {
 	t.Parallel()
-	c := &conn{options: options{quarantine: lease.QuarantineOnChange}}
-	never := &conn{options: options{quarantine: lease.QuarantineNever}}
+	c := &conn{set: option.Set{Quarantine: lease.QuarantineOnChange}}
+	never := &conn{set: option.Set{Quarantine: lease.QuarantineNever}}
 	for _, v := range []struct {
 		has    map[string]string
 		center *conn

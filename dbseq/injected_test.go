@@ -2,7 +2,6 @@ package dbseq_test
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
@@ -241,25 +239,6 @@ func TestServerIsAskedAnew(t *testing.T) {
 	n.before = nil
 	_, err = c.Renew(t.Context(), g)
 	require.True(t, quarantined(err), err)
-}
-
-// pool is a gorm.ConnPool that is not a *sql.DB.
-type pool struct{ gorm.ConnPool }
-
-func TestPoolsThatCannotBeOpened(t *testing.T) {
-	t.Parallel()
-	app, err := sql.Open("mysql", "app@tcp(127.0.0.1:1)/app")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = app.Close() })
-	for want, config := range map[string]*gorm.Config{
-		"is not on a *sql.DB":                   {Dialector: mysql.Open("app@tcp(127.0.0.1:1)/app"), ConnPool: pool{}},
-		"open a pool beside the application's":  {Dialector: mysql.Open("app:geheim@tcp(127.0.0.1/app"), ConnPool: app},
-		"open a pool beside the application's:": {Dialector: mysql.Open("geheim"), ConnPool: app},
-	} {
-		_, err := dbseq.New(&gorm.DB{Config: config})
-		require.ErrorContains(t, err, want)
-		require.NotContains(t, err.Error(), "geheim")
-	}
 }
 
 // logic is SQLite's error for any wrong statement, including a missing table.

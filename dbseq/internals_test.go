@@ -7,11 +7,6 @@ import (
 	"fmt"
 	"testing"
 
-	mysqldialect "gorm.io/driver/mysql"
-	postgresdialect "gorm.io/driver/postgres"
-	"gorm.io/gorm"
-
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 )
 
@@ -55,34 +50,6 @@ func TestText(t *testing.T) {
 	require.Equal(t, "a?b?", text("a\x00b\xff", 9))
 }
 
-// dialector is an application's own dialector.
-type dialector struct {
-	gorm.Dialector
-	DSN any
-}
-
-func TestDSNOfDialectors(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		dialector gorm.Dialector
-		want      string
-	}{
-		{nil, "shows no DSN"},
-		{dialector{}, "shows no DSN"},
-		{dialector{DSN: "x"}, "shows no DSN"},
-		{mysqldialect.Dialector{}, "shows no DSN"},
-		{&mysqldialect.Dialector{Config: &mysqldialect.Config{}}, "shows no DSN"},
-		{&postgresdialect.Dialector{Config: &postgresdialect.Config{DSN: "host=h", OptionOpenDB: []stdlib.OptionOpenDB{nil}}}, "OptionOpenDB"},
-		{&mysqldialect.Dialector{Config: &mysqldialect.Config{DSN: "x", Conn: connPool{}}}, "on a connection"},
-	} {
-		dsn, why := dsnOf(c.dialector)
-		require.Empty(t, dsn)
-		require.Contains(t, why, c.want)
-	}
-}
-
-type connPool struct{ gorm.ConnPool }
-
 // oldDriver is a driver without connectors, whose connections refuse every statement.
 type oldDriver struct{}
 
@@ -99,14 +66,14 @@ func (refusing) Close() error { return nil }
 
 func TestConnector(t *testing.T) {
 	t.Parallel()
-	c, err := newConnector(oldDriver{}, sqlite, "app.db")
+	c, err := newConnector(oldDriver{}, SQLite, "app.db")
 	require.NoError(t, err)
 	require.Equal(t, oldDriver{}, c.Driver())
 	_, err = c.Connect(t.Context())
 	require.ErrorIs(t, err, errRefused, "the connection cannot be set up")
 	require.NoError(t, c.(connector).Close())
 
-	c, err = newConnector(oldDriver{}, mysql, "app@/app")
+	c, err = newConnector(oldDriver{}, MySQL, "app@/app")
 	require.NoError(t, err)
 	_, err = c.Connect(t.Context())
 	require.NoError(t, err, "nothing to set up")

@@ -7,21 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"gorm.io/gorm"
-
+	"github.com/snowlease/snowlease/dbseq/internal/option"
 	"github.com/snowlease/snowlease/lease"
 )
 
 // A conn is the connection of a Center or a Segments to its database.
 type conn struct {
-	options
-	dialect string
+	set     option.Set
+	dialect Dialect
 	pool    func() *sql.DB // opened on first use, so an unused center needs no Close
 	own     bool           // whether Close closes the pool
 	name    string         // for logs, without secrets
@@ -31,54 +31,48 @@ type conn struct {
 	known      atomic.Bool // statements fit the server
 }
 
-// connect prepares a pool beside the application's, on the same driver and DSN. So no
-// busy pool, plugin, read replica or transaction of the application interferes.
-func connect(db *gorm.DB, opts []Option) (*conn, error) {
-	c := &conn{options: options{prefix: "snowlease_", quarantine: lease.QuarantineOnChange, migrate: true}}
+func newConn(opts []Option) (*conn, error) {
+	c := &conn{set: option.Set{Prefix: "snowlease_", Quarantine: lease.QuarantineOnChange, Migrate: true}}
 	var errs []error
 	for _, opt := range opts {
-		errs = append(errs, opt(&c.options))
+		errs = append(errs, opt(&c.set))
 	}
-	if err := errors.Join(errs...); err != nil {
+	return c, errors.Join(errs...)
+}
+
+// connect prepares a pool of the center's own. So no busy pool, plugin, read replica or
+// transaction of the application interferes.
+func connect(driverName, dsn string, opts []Option) (*conn, error) {
+	c, err := newConn(opts)
+	if err != nil {
 		return nil, err
 	}
-	if db == nil || db.Config == nil || db.Dialector == nil {
-		return nil, errors.New("dbseq: the *gorm.DB is nil or was not opened by gorm.Open")
+	var d driver.Driver
+	if app := c.set.App; app != nil {
+		c.dialect, d = Dialect(driverName), app.Driver()
+	} else if c.dialect, d, err = find(driverName, dsn); err != nil {
+		return nil, err
 	}
-	if db.Statement != nil {
-		if _, ok := db.Statement.ConnPool.(gorm.TxCommitter); ok {
-			return nil, errors.New("dbseq: the *gorm.DB is in a transaction, which would hide leases until it ends: pass the one from gorm.Open")
-		}
-	}
-	c.dialect = db.Name()
-	if c.dialect != mysql && c.dialect != postgres && c.dialect != sqlite {
-		return nil, fmt.Errorf("dbseq: the dialect %q is not supported: use %s, %s or %s", c.dialect, mysql, postgres, sqlite)
-	}
-	c.use(clocks[c.dialect], unknown)
-	dsn, why := dsnOf(db.Dialector)
-	if c.given != nil {
-		c.pool = func() *sql.DB { return c.given }
-		c.name = c.dialect // the pool may lead elsewhere
-		return c, nil
+	if err := c.speak(); err != nil {
+		return nil, err
 	}
 	c.name = nameOf(c.dialect, dsn)
-	// db.Statement could be one of a transaction.
-	app, err := (&gorm.DB{Config: db.Config}).DB()
-	if err != nil {
-		return nil, fmt.Errorf("dbseq: the *gorm.DB is not on a *sql.DB (%w): set one with WithPool", err)
-	}
+	why := c.set.Share
 	if why == "" && inMemory(c.dialect, dsn) {
 		why = "the database is in memory"
 	}
-	if why != "" {
-		c.pool = func() *sql.DB { return app }
+	switch {
+	case why != "" && c.set.App == nil:
+		return nil, fmt.Errorf("dbseq: %s, where a pool of the center's own would see another one: call New with the application's pool", why)
+	case why != "":
+		c.pool = func() *sql.DB { return c.set.App }
 		c.warning = "dbseq shares the application's connection pool, because " + why +
-			": renewals wait while all its connections are busy, and ids stop if that takes longer than the TTL: set a separate pool with dbseq.WithPool"
+			": renewals wait while all its connections are busy, and ids stop if that takes longer than the TTL: give dbseq.New a separate pool"
 		return c, nil
 	}
-	connector, err := newConnector(app.Driver(), c.dialect, dsn)
+	connector, err := newConnector(d, c.dialect, dsn)
 	if err != nil {
-		return nil, fmt.Errorf("dbseq: open a pool beside the application's: %w", err)
+		return nil, fmt.Errorf("dbseq: open a connection pool: %w", err)
 	}
 	c.own = true
 	c.pool = sync.OnceValue(func() *sql.DB {
@@ -86,7 +80,7 @@ func connect(db *gorm.DB, opts []Option) (*conn, error) {
 		pool.SetMaxOpenConns(2)
 		pool.SetMaxIdleConns(1)
 		pool.SetConnMaxLifetime(10 * time.Minute) // follows a host name that moves to another server
-		if c.dialect == sqlite {
+		if c.dialect == SQLite {
 			pool.SetMaxOpenConns(1)
 		}
 		return pool
@@ -94,15 +88,58 @@ func connect(db *gorm.DB, opts []Option) (*conn, error) {
 	return c, nil
 }
 
+// drivers are the dialects of the drivers that Open knows.
+var drivers = map[string]Dialect{
+	"mysql": MySQL,
+	"pgx":   Postgres, "pgx/v5": Postgres, "postgres": Postgres,
+	"sqlite": SQLite, "sqlite3": SQLite,
+}
+
+// find returns a driver that is registered with database/sql.
+func find(name, dsn string) (Dialect, driver.Driver, error) {
+	dialect, ok := drivers[name]
+	if !ok {
+		return "", nil, fmt.Errorf("dbseq: the driver %q is none of %q: call New with a pool of this driver and the dialect", name, slices.Sorted(maps.Keys(drivers)))
+	}
+	pool, err := sql.Open(name, dsn)
+	if err != nil {
+		return "", nil, fmt.Errorf("dbseq: %w", err)
+	}
+	return dialect, pool.Driver(), pool.Close()
+}
+
+// on uses a pool of the caller's.
+func on(pool *sql.DB, dialect Dialect, opts []Option) (*conn, error) {
+	c, err := newConn(opts)
+	if err != nil {
+		return nil, err
+	}
+	if pool == nil {
+		return nil, errors.New("dbseq: the pool is nil: give a *sql.DB, or call Open with a DSN")
+	}
+	c.dialect, c.name = dialect, string(dialect)
+	c.pool = func() *sql.DB { return pool }
+	return c, c.speak()
+}
+
+// speak prepares the statements of the dialect.
+func (c *conn) speak() error {
+	if _, ok := clocks[c.dialect]; !ok {
+		return fmt.Errorf("dbseq: the dialect %q is not supported: use %s, %s or %s", c.dialect, MySQL, Postgres, SQLite)
+	}
+	c.use(clocks[c.dialect], unknown)
+	return nil
+}
+
 // use loads the statements with the SQL expressions of the server's clock and
 // incarnation.
 func (c *conn) use(now, incarnation string) {
-	all := load(c.dialect, c.prefix, now, incarnation)
+	all := load(c.dialect, c.set.Prefix, now, incarnation)
 	c.statements.Store(&all)
 	c.known.Store(incarnation != unknown)
 }
 
-// Close closes the pool if New opened it. It releases no worker id.
+// Close closes the pool if Open opened it. It releases no worker id.
 func (c *conn) Close() error {
 	if !c.own {
 		return nil
@@ -120,51 +157,23 @@ func (c *conn) Warnings() []string {
 }
 
 // String returns the name of the database without secrets, such as
-// "mysql 127.0.0.1:3306/app". With WithPool it is the kind of database only.
+// "mysql 127.0.0.1:3306/app". After New it is the dialect only.
 func (c *conn) String() string { return c.name }
 
-// dsnOf returns the DSN of a dialector, or why there is none. It uses reflection,
-// because importing the dialector's package would link a driver.
-func dsnOf(d gorm.Dialector) (dsn, why string) {
-	v := reflect.Indirect(reflect.ValueOf(d))
-	field := func(name string) reflect.Value {
-		if v.Kind() != reflect.Struct {
-			return reflect.Value{}
-		}
-		if config := v.FieldByName("Config"); config.IsValid() && reflect.Indirect(config).Kind() == reflect.Struct {
-			return reflect.Indirect(config).FieldByName(name)
-		}
-		if _, promoted := v.Type().FieldByName(name); promoted && v.FieldByName("Config").IsValid() {
-			return reflect.Value{} // through a nil Config
-		}
-		return v.FieldByName(name)
-	}
-	if conn := field("Conn"); conn.IsValid() && conn.Kind() == reflect.Interface && !conn.IsNil() {
-		return "", "gorm was opened on a connection, not on a DSN"
-	}
-	if hooks := field("OptionOpenDB"); hooks.IsValid() && hooks.Kind() == reflect.Slice && hooks.Len() > 0 {
-		return "", "gorm's connections are set up by functions (OptionOpenDB)"
-	}
-	if s := field("DSN"); s.IsValid() && s.Kind() == reflect.String && s.String() != "" {
-		return s.String(), ""
-	}
-	return "", fmt.Sprintf("the dialector %T shows no DSN", d)
-}
-
-// A connector opens connections with the application's driver.
+// A connector opens connections with a driver.
 type connector struct {
 	driver.Connector
 	setup string // SQL to run on each new connection
 }
 
-func newConnector(d driver.Driver, dialect, dsn string) (driver.Connector, error) {
+func newConnector(d driver.Driver, dialect Dialect, dsn string) (driver.Connector, error) {
 	setup := ""
 	switch dialect {
-	case mysql:
+	case MySQL:
 		dsn = mysqlDSN(dsn)
-	case postgres:
+	case Postgres:
 		dsn = postgresDSN(dsn, d)
-	case sqlite:
+	case SQLite:
 		if !strings.Contains(dsn, "busy_timeout") {
 			setup = "PRAGMA busy_timeout = 5000"
 		}

@@ -2,160 +2,137 @@ package dbseq_test
 
 import (
 	"database/sql"
-	"errors"
 	"testing"
 
-	libsqlite "github.com/libtnb/sqlite"
 	"github.com/stretchr/testify/require"
-	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 
 	"github.com/snowlease/snowlease/dbseq"
 )
 
-func TestNewRefuses(t *testing.T) {
+func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
-	e := engines[0]
-	db := e.db(t, e.dsn(t))
+	file := engines[0].dsn(t)
 	for name, c := range map[string]struct {
-		db   *gorm.DB
-		opts []dbseq.Option
-		want string
+		driver, dsn string
+		opts        []dbseq.Option
+		want        string
 	}{
-		"nil":         {nil, nil, "is nil"},
-		"zero":        {&gorm.DB{}, nil, "not opened by gorm.Open"},
-		"dialect":     {&gorm.DB{Config: &gorm.Config{Dialector: clickhouse{}}}, nil, `"clickhouse" is not supported`},
-		"pool":        {db, []dbseq.Option{dbseq.WithPool(nil)}, "WithPool: the pool is nil"},
-		"prefix":      {db, []dbseq.Option{dbseq.WithTablePrefix("a; DROP")}, `"a; DROP"`},
-		"empty":       {db, []dbseq.Option{dbseq.WithTablePrefix("")}, "1 to 40 characters"},
-		"quarantine":  {db, []dbseq.Option{dbseq.WithQuarantine("sometimes")}, `"sometimes" is neither`},
-		"both faults": {db, []dbseq.Option{dbseq.WithQuarantine("sometimes"), dbseq.WithPool(nil)}, "WithPool"},
+		"unknown driver":    {"oracle", "x", nil, `the driver "oracle" is none of ["mysql" "pgx" "pgx/v5" "postgres" "sqlite" "sqlite3"]: call New`},
+		"driver not linked": {"postgres", "host=h", nil, `unknown driver "postgres" (forgotten import?)`},
+		"sqlite not linked": {"sqlite3", file, nil, `unknown driver "sqlite3" (forgotten import?)`},
+		"in memory":         {"sqlite", ":memory:", nil, "the database is in memory, where a pool of the center's own would see another one: call New"},
+		"shared in memory":  {"sqlite", "file::memory:?cache=shared", nil, "call New"},
+		"dsn":               {"mysql", "app:geheim@tcp(127.0.0.1/app", nil, "invalid DSN"},
+		"no dsn":            {"mysql", "geheim", nil, "invalid DSN"},
+		"prefix":            {"sqlite", file, []dbseq.Option{dbseq.WithTablePrefix("a; DROP")}, `"a; DROP"`},
+		"empty":             {"sqlite", file, []dbseq.Option{dbseq.WithTablePrefix("")}, "1 to 40 characters"},
+		"quarantine":        {"sqlite", file, []dbseq.Option{dbseq.WithQuarantine("sometimes")}, `"sometimes" is neither`},
+		"both faults":       {"sqlite", file, []dbseq.Option{dbseq.WithQuarantine("sometimes"), dbseq.WithTablePrefix("")}, "WithTablePrefix"},
 	} {
-		_, err := dbseq.New(c.db, c.opts...)
+		_, err := dbseq.Open(c.driver, c.dsn, c.opts...)
+		require.ErrorContains(t, err, c.want, name)
+		require.NotContains(t, err.Error(), "geheim", name)
+		_, err = dbseq.OpenSegments(c.driver, c.dsn, c.opts...)
 		require.ErrorContains(t, err, c.want, name)
 	}
-	require.NoError(t, db.Transaction(func(tx *gorm.DB) error {
-		_, err := dbseq.New(tx)
-		require.ErrorContains(t, err, "in a transaction")
-		return nil
-	}))
 }
 
-type clickhouse struct{ gorm.Dialector }
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	pool, err := sql.Open("sqlite", engines[0].dsn(t))
+	require.NoError(t, err)
+	defer pool.Close()
+	for name, c := range map[string]struct {
+		pool    *sql.DB
+		dialect dbseq.Dialect
+		opts    []dbseq.Option
+		want    string
+	}{
+		"nil":        {nil, dbseq.SQLite, nil, "the pool is nil"},
+		"dialect":    {pool, "clickhouse", nil, `the dialect "clickhouse" is not supported: use mysql, postgres or sqlite`},
+		"no dialect": {pool, "", nil, `the dialect "" is not supported`},
+		"prefix":     {pool, dbseq.SQLite, []dbseq.Option{dbseq.WithTablePrefix("1")}, "WithTablePrefix"},
+	} {
+		_, err := dbseq.New(c.pool, c.dialect, c.opts...)
+		require.ErrorContains(t, err, c.want, name)
+		_, err = dbseq.NewSegments(c.pool, c.dialect, c.opts...)
+		require.ErrorContains(t, err, c.want, name)
+	}
+}
 
-func (clickhouse) Name() string { return "clickhouse" }
+// TestOpenConnectsLater: Open needs no server.
+func TestOpenConnectsLater(t *testing.T) {
+	t.Parallel()
+	for want, place := range map[string][2]string{
+		"mysql 127.0.0.1:1/app":       {"mysql", "app:geheim@tcp(127.0.0.1:1)/app"},
+		"postgres 127.0.0.1:1/app":    {"pgx/v5", "postgres://app:geheim@127.0.0.1:1/app"},
+		"postgres localhost:5432/app": {"pgx", "host=localhost password=geheim dbname=app"},
+	} {
+		c, err := dbseq.Open(place[0], place[1])
+		require.NoError(t, err)
+		require.Equal(t, want, c.String())
+		require.NoError(t, c.Close())
+	}
+}
 
-// TestGormIsLeftAlone: nothing uses the application's pool or callbacks, whatever the
-// state of db. Plugins that route reads to a replica are such callbacks.
-func TestGormIsLeftAlone(t *testing.T) {
+// TestNewSharesThePool: a center uses a given pool as it is and leaves it open.
+func TestNewSharesThePool(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		pool, err := db.DB()
 		require.NoError(t, err)
-		broken := errors.New("must not be called")
-		fail := func(tx *gorm.DB) { _ = tx.AddError(broken) }
-		require.NoError(t, db.Callback().Create().Before("*").Register("fail", fail))
-		require.NoError(t, db.Callback().Query().Before("*").Register("fail", fail))
-		require.NoError(t, db.Callback().Update().Before("*").Register("fail", fail))
-		require.NoError(t, db.Callback().Delete().Before("*").Register("fail", fail))
-		require.NoError(t, db.Callback().Row().Before("*").Register("fail", fail))
-		require.NoError(t, db.Callback().Raw().Before("*").Register("fail", fail))
-		replica := e.db(t, e.dsn(t))
-
-		// The application's only connection is always in use.
-		pool.SetMaxOpenConns(1)
-		conn, err := pool.Conn(t.Context())
-		require.NoError(t, err)
-		defer conn.Close()
-
-		session := db.Where("id = ?", 1).Table("orders")
-		session.Statement.ConnPool = replica.ConnPool
-		c := center(t, session)
-		require.Empty(t, c.Warnings())
-		g := first(t, c, request("orders", 4))
-		g, err = c.Renew(t.Context(), g)
-		require.NoError(t, err)
-		require.NoError(t, c.Release(t.Context(), g, g.Now))
-		require.False(t, replica.Migrator().HasTable("snowlease_slot"), "the replica was not asked")
-	})
-}
-
-// TestSharedPool: without a DSN, the center shares the pool and warns.
-func TestSharedPool(t *testing.T) {
-	t.Parallel()
-	open := func(dialector gorm.Dialector) *gorm.DB {
-		db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
-		require.NoError(t, err)
-		pool, err := db.DB()
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = pool.Close() })
-		return db
-	}
-	onConn := func(e engine, driver string, wrap func(*sql.DB) gorm.Dialector) *gorm.DB {
-		pool, err := sql.Open(driver, e.dsn(t))
-		require.NoError(t, err)
-		return open(wrap(pool))
-	}
-	memory := open(libsqlite.Open(":memory:"))
-	pool, err := memory.DB()
-	require.NoError(t, err)
-	pool.SetMaxOpenConns(1)
-	for name, db := range map[string]*gorm.DB{
-		"in memory": memory,
-		"sqlite":    onConn(engines[0], "sqlite", func(p *sql.DB) gorm.Dialector { return libsqlite.New(libsqlite.Config{Conn: p}) }),
-		"mysql":     onConn(engines[1], "mysql", func(p *sql.DB) gorm.Dialector { return mysql.New(mysql.Config{Conn: p}) }),
-		"postgres":  onConn(engines[2], "pgx", func(p *sql.DB) gorm.Dialector { return postgres.New(postgres.Config{Conn: p}) }),
-	} {
-		c, err := dbseq.New(db)
-		require.NoError(t, err)
-		require.Len(t, c.Warnings(), 1, name)
-		require.Contains(t, c.Warnings()[0], "dbseq.WithPool", name)
-		g := first(t, c, request("orders", 4))
-		g, err = c.Renew(t.Context(), g)
-		require.NoError(t, err, name)
-		require.NoError(t, c.Release(t.Context(), g, 0), name)
-		require.NoError(t, c.Close())
-		pool, err := db.DB()
-		require.NoError(t, err)
-		require.NoError(t, pool.Ping(), "the application's pool is left open")
-
-		c, err = dbseq.New(db, dbseq.WithPool(pool))
+		c, err := dbseq.New(pool, dbseq.Dialect(db.Name()))
 		require.NoError(t, err)
 		require.Empty(t, c.Warnings(), "it was asked for")
-		acquire(t, c, request("orders", 4))
+		require.Equal(t, db.Name(), c.String(), "the DSN is not known")
+		g := first(t, c, request("orders", 4))
+		g, err = c.Renew(t.Context(), g)
+		require.NoError(t, err)
+		require.NoError(t, c.Release(t.Context(), g, 0))
 		require.NoError(t, c.Close())
-		require.NoError(t, pool.Ping())
-	}
+		require.NoError(t, pool.Ping(), "the pool is left open")
+
+		s, err := dbseq.NewSegments(pool, dbseq.Dialect(db.Name()))
+		require.NoError(t, err)
+		_, err = s.Reserve(t.Context(), reserve(1))
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		require.NoError(t, pool.Ping(), "the pool is left open")
+	})
 }
 
 // TestAutocommitOff: a pool that never commits is refused.
 func TestAutocommitOff(t *testing.T) {
 	t.Parallel()
-	e := engines[1]
-	dsn := e.dsn(t)
+	dsn := engines[1].dsn(t)
 	pool, err := sql.Open("mysql", dsn+"&autocommit=0")
 	require.NoError(t, err)
 	defer pool.Close()
-	_, err = center(t, e.db(t, dsn), dbseq.WithPool(pool)).Acquire(t.Context(), request("orders", 4))
+	c, err := dbseq.New(pool, dbseq.MySQL)
+	require.NoError(t, err)
+	_, err = c.Acquire(t.Context(), request("orders", 4))
 	require.ErrorContains(t, err, "autocommit=1")
 
-	g := first(t, center(t, e.db(t, dsn+"&autocommit=0")), request("orders", 4)) // opens its own pool
-	_, err = center(t, e.db(t, dsn)).Renew(t.Context(), g)
+	own := func(dsn string) *dbseq.Center {
+		c, err := dbseq.Open("mysql", dsn)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, c.Close()) })
+		return c
+	}
+	_, err = own(dsn).Renew(t.Context(), first(t, own(dsn+"&autocommit=0"), request("orders", 4)))
 	require.NoError(t, err)
 }
 
 func TestClose(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		c, err := dbseq.New(e.db(t, dsn))
-		require.NoError(t, err)
+		db := e.db(t, dsn)
+		c := center(t, db)
 		g := first(t, c, request("orders", 4))
 		require.NoError(t, c.Close())
 		require.NoError(t, c.Close())
-		_, err = c.Renew(t.Context(), g)
+		_, err := c.Renew(t.Context(), g)
 		require.ErrorContains(t, err, "closed")
-		require.Contains(t, c.String(), e.name)
+		require.Contains(t, c.String(), db.Name())
 		require.NotContains(t, c.String(), "snowlease:snowlease")
 	})
 }

@@ -2,10 +2,9 @@ package dbseq
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"math"
-
-	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/segment"
 )
@@ -19,7 +18,7 @@ var (
 // Segments reserves numbers in the table snowlease_segment, which has one row per
 // name. It is a segment.Store. It is safe for concurrent use.
 //
-//	store, err := dbseq.NewSegments(db)
+//	store, err := dbseq.OpenSegments("mysql", dsn)
 //	defer store.Close()
 //	orders, err := segment.Open(ctx, segment.Config{Name: "orders", Start: 1000}, store)
 //
@@ -36,11 +35,20 @@ type Segments struct {
 	shared bool // conn belongs to a Center, which closes it
 }
 
-// NewSegments returns a store on the database of db. It opens no connection; the first
-// reservation does. Connections, options and errors are those of New. WithQuarantine
-// has no effect. The caller closes the store after its last use.
-func NewSegments(db *gorm.DB, opts ...Option) (*Segments, error) {
-	c, err := connect(db, opts)
+// OpenSegments returns a store with a pool of its own. It opens no connection; the first
+// reservation does. Arguments and errors are those of Open. WithQuarantine has no effect.
+// The caller closes the store after its last use.
+func OpenSegments(driverName, dsn string, opts ...Option) (*Segments, error) {
+	return segmentsOn(connect(driverName, dsn, opts))
+}
+
+// NewSegments returns a store on a pool that the caller keeps and closes. Arguments and
+// errors are those of New. WithQuarantine has no effect.
+func NewSegments(pool *sql.DB, dialect Dialect, opts ...Option) (*Segments, error) {
+	return segmentsOn(on(pool, dialect, opts))
+}
+
+func segmentsOn(c *conn, err error) (*Segments, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +56,7 @@ func NewSegments(db *gorm.DB, opts ...Option) (*Segments, error) {
 }
 
 // Segments returns a store that shares the pool of c, at most two connections, with the
-// renewals. Use NewSegments for concurrent calls. Closing the store does nothing.
+// renewals. Use OpenSegments for concurrent calls. Closing the store does nothing.
 func (c *Center) Segments() *Segments { return &Segments{conn: c.conn, shared: true} }
 
 // Close closes the pool, if the store opened it.

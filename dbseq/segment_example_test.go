@@ -7,8 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/libtnb/sqlite"
-	"gorm.io/gorm"
+	_ "modernc.org/sqlite" // driver "sqlite"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/segment"
@@ -21,17 +20,7 @@ func ExampleSegments() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	db, err := gorm.Open(sqlite.Open("file:" + filepath.Join(dir, "app.db") + "?_pragma=journal_mode(WAL)"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	pool, err := db.DB()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer pool.Close()
-
-	store, err := dbseq.NewSegments(db)
+	store, err := dbseq.OpenSegments("sqlite", "file:"+filepath.Join(dir, "app.db")+"?_pragma=journal_mode(WAL)")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -24,7 +24,8 @@ import (
 
 func segments(t testing.TB, db *gorm.DB, opts ...dbseq.Option) *dbseq.Segments {
 	t.Helper()
-	s, err := dbseq.NewSegments(db, opts...)
+	driver, dsn := place(db)
+	s, err := dbseq.OpenSegments(driver, dsn, opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -104,7 +105,8 @@ func TestStatementsPerReservation(t *testing.T) {
 		_, n := counted(t, e, e.db(t, dsn), dsn)
 		pool := sql.OpenDB(n)
 		t.Cleanup(func() { _ = pool.Close() })
-		s := segments(t, e.db(t, dsn), dbseq.WithPool(pool))
+		s, err := dbseq.NewSegments(pool, dbseq.Dialect(e.db(t, dsn).Name()))
+		require.NoError(t, err)
 		count := func(r segment.Request) int64 {
 			before := n.n.Load()
 			_, err := s.Reserve(t.Context(), r)
@@ -128,8 +130,9 @@ func TestLostRepliesOfReservations(t *testing.T) {
 		_, n := counted(t, e, e.db(t, dsn), dsn)
 		pool := sql.OpenDB(n)
 		t.Cleanup(func() { _ = pool.Close() })
-		s := segments(t, e.db(t, dsn), dbseq.WithPool(pool))
-		_, err := s.Reserve(t.Context(), reserve(10))
+		s, err := dbseq.NewSegments(pool, dbseq.Dialect(e.db(t, dsn).Name()))
+		require.NoError(t, err)
+		_, err = s.Reserve(t.Context(), reserve(10))
 		require.NoError(t, err)
 		lost := errors.New("connection reset by peer")
 		n.after = func(int64, string) error { return lost }
@@ -263,8 +266,10 @@ func TestSegmentsNeedRights(t *testing.T) {
 
 func TestNewSegmentsRefuses(t *testing.T) {
 	t.Parallel()
-	_, err := dbseq.NewSegments(nil)
+	_, err := dbseq.NewSegments(nil, dbseq.MySQL)
 	require.ErrorContains(t, err, "nil")
-	_, err = dbseq.NewSegments(nil, dbseq.WithTablePrefix("1"))
+	_, err = dbseq.NewSegments(nil, dbseq.MySQL, dbseq.WithTablePrefix("1"))
 	require.ErrorContains(t, err, "WithTablePrefix")
+	_, err = dbseq.OpenSegments("oracle", "")
+	require.ErrorContains(t, err, `"oracle"`)
 }

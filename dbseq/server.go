@@ -11,10 +11,10 @@ import (
 
 // SQL expressions of the server's clock in Unix milliseconds, independent of the
 // session's time zone. All occurrences in a statement have the same value.
-var clocks = map[string]string{
-	mysql:    `(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000)`,
-	postgres: `(EXTRACT(EPOCH FROM statement_timestamp()) * 1000)::bigint`,
-	sqlite:   `CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`,
+var clocks = map[Dialect]string{
+	MySQL:    `(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000)`,
+	Postgres: `(EXTRACT(EPOCH FROM statement_timestamp()) * 1000)::bigint`,
+	SQLite:   `CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`,
 }
 
 // SQL expressions that identify the server process that runs a statement. Acknowledged
@@ -45,11 +45,11 @@ func startOf(schema string) string {
 // server finds out which kind of server it is, once or again, and loads the statements
 // for it.
 func (c *conn) server(ctx context.Context, again bool) error {
-	if c.known.Load() && (!again || c.dialect != mysql) {
+	if c.known.Load() && (!again || c.dialect != MySQL) {
 		return nil
 	}
-	incarnation := map[string]string{postgres: incarnationPostgres, sqlite: incarnationSQLite}[c.dialect]
-	if c.dialect == mysql {
+	incarnation := map[Dialect]string{Postgres: incarnationPostgres, SQLite: incarnationSQLite}[c.dialect]
+	if c.dialect == MySQL {
 		has, err := c.settings(ctx)
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (c *conn) server(ctx context.Context, again bool) error {
 }
 
 // compares reports whether another incarnation counts as a loss.
-func (c *conn) compares() bool { return c.quarantine != lease.QuarantineNever }
+func (c *conn) compares() bool { return c.set.Quarantine != lease.QuarantineNever }
 
 // settings returns the server settings that matter to leases.
 func (c *conn) settings(ctx context.Context) (map[string]string, error) {

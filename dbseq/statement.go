@@ -53,7 +53,7 @@ const unknown = "{incarnation}"
 
 // load returns the statements of a dialect by name. now and incarnation are SQL
 // expressions. If incarnation is empty, statements do not compare it.
-func load(dialect, prefix, now, incarnation string) map[string]statement {
+func load(dialect Dialect, prefix, now, incarnation string) map[string]statement {
 	same := "incarnation = " + incarnation
 	if incarnation == "" {
 		incarnation, same = "''", "1 = 1"
@@ -61,7 +61,7 @@ func load(dialect, prefix, now, incarnation string) map[string]statement {
 	fill := strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "{sound}", sound, "snowlease_", prefix)
 	found := map[string]statement{}
 	for _, file := range []string{"sql/", "sql/operator_", "sql/segment_", "sql/examine_", "schema/", "schema/segment_"} {
-		for part := range strings.SplitSeq(read(file+dialect+".sql"), ";\n") {
+		for part := range strings.SplitSeq(read(file+string(dialect)+".sql"), ";\n") {
 			if m := heading.FindStringSubmatch(part); m != nil {
 				text := fill.Replace(strings.TrimSpace(remark.ReplaceAllString(part, "")))
 				found[cmp.Or(m[1], "create "+m[3])] = statement{text, strings.FieldsFunc(m[2], func(r rune) bool { return r == ',' || r == ' ' })}

@@ -57,10 +57,10 @@ func onEach(t *testing.T, f func(t *testing.T, e engine, dsn string)) {
 	}
 }
 
-// db opens a *gorm.DB as an application does.
-func (e engine) db(t testing.TB, dsn string, opts ...gorm.Option) *gorm.DB {
+// db opens a *gorm.DB beside centers, to change and look at their tables.
+func (e engine) db(t testing.TB, dsn string) *gorm.DB {
 	t.Helper()
-	db, err := gorm.Open(e.open(dsn), append([]gorm.Option{&gorm.Config{Logger: logger.Discard}}, opts...)...)
+	db, err := gorm.Open(e.open(dsn), &gorm.Config{Logger: logger.Discard})
 	require.NoError(t, err)
 	pool, err := db.DB()
 	require.NoError(t, err)
@@ -68,9 +68,22 @@ func (e engine) db(t testing.TB, dsn string, opts ...gorm.Option) *gorm.DB {
 	return db
 }
 
+// place returns the driver and the DSN of db.
+func place(db *gorm.DB) (driver, dsn string) {
+	switch d := db.Dialector.(type) {
+	case *mysql.Dialector:
+		return "mysql", d.DSN
+	case *postgres.Dialector:
+		return "pgx", d.DSN
+	}
+	return "sqlite", db.Dialector.(*libsqlite.Dialector).DSN
+}
+
+// center returns a center beside db.
 func center(t testing.TB, db *gorm.DB, opts ...dbseq.Option) *dbseq.Center {
 	t.Helper()
-	c, err := dbseq.New(db, opts...)
+	driver, dsn := place(db)
+	c, err := dbseq.Open(driver, dsn, opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c
@@ -275,13 +288,5 @@ func TestContractOddSessions(t *testing.T) {
 		}
 		e := with(engines[1], func(testing.TB) string { return "&sql_mode='SIMULTANEOUS_ASSIGNMENT'" })
 		leasetest.Run(t, func(t testing.TB) leasetest.Store { return newStore(t, e) })
-	})
-	t.Run("gorm with SkipDefaultTransaction and PrepareStmt", func(t *testing.T) {
-		t.Parallel()
-		s := &store{compared: true}
-		e := engines[0]
-		s.db = e.db(t, e.dsn(t), &gorm.Config{Logger: logger.Discard, SkipDefaultTransaction: true, PrepareStmt: true})
-		c := center(t, s.db)
-		require.NoError(t, c.Release(t.Context(), first(t, c, request("orders", 4)), 0))
 	})
 }

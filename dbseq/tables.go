@@ -52,14 +52,16 @@ var (
 	segmentTables = tables{"segment_", []string{"segment"}, "SELECT, INSERT and UPDATE on the table snowlease_segment"}
 )
 
-func (c *conn) definition(t tables) string { return "dbseq/schema/" + t.file + c.dialect + ".sql" }
+func (c *conn) definition(t tables) string {
+	return "dbseq/schema/" + t.file + string(c.dialect) + ".sql"
+}
 
 func (c *conn) grants(t tables) string {
-	return "grant the account " + strings.ReplaceAll(t.rights, "snowlease_", c.prefix)
+	return "grant the account " + strings.ReplaceAll(t.rights, "snowlease_", c.set.Prefix)
 }
 
 func (c *conn) hasTable(ctx context.Context, name string) (bool, error) {
-	n, err := c.number(ctx, "table", args{"table": c.prefix + name})
+	n, err := c.number(ctx, "table", args{"table": c.set.Prefix + name})
 	return n > 0, err
 }
 
@@ -74,7 +76,7 @@ func (c *conn) missing(ctx context.Context, t tables) (string, error) {
 }
 
 func (c *conn) noTable(t tables, name string) error {
-	return fmt.Errorf("there is no table %s: let a process acquire a worker id first, or run %s by hand", c.prefix+name, c.definition(t))
+	return fmt.Errorf("there is no table %s: let a process acquire a worker id first, or run %s by hand", c.set.Prefix+name, c.definition(t))
 }
 
 // create creates the missing tables.
@@ -93,7 +95,7 @@ func (c *conn) createTable(ctx context.Context, t tables, name string) error {
 		if ok, err := c.hasTable(ctx, name); err != nil || ok {
 			return err
 		}
-		if !c.migrate {
+		if !c.set.Migrate {
 			return advised{c.noTable(t, name)}
 		}
 		_, failure := c.execOn(ctx, c.pool(), "create "+name, nil)
@@ -106,7 +108,7 @@ func (c *conn) createTable(ctx context.Context, t tables, name string) error {
 			return nil
 		}
 		if i == patience || !c.transient(failure) {
-			return fmt.Errorf("create table %s: %w", c.prefix+name, c.checked(failure))
+			return fmt.Errorf("create table %s: %w", c.set.Prefix+name, c.checked(failure))
 		}
 		if err := pause(ctx, time.Duration(i)*10*time.Millisecond); err != nil {
 			return err

@@ -235,7 +235,7 @@ func TestCheckTableErrors(t *testing.T) {
 	_, err := gormplugin.CheckTable(canceled, openSQLite(t, nil, &Old{}), &Old{}, snowflake.Layout{}, gormplugin.Config{})
 	require.ErrorIs(t, err, context.Canceled)
 
-	dialector, _ := dialects()[3].open(t)
+	dialector, _ := dialects()[len(dialects())-1].open(t) // PostgreSQL
 	db := open(t, dialector(), nil)
 	require.NoError(t, db.Exec("CREATE TABLE olds (id UUID)").Error)
 	_, err = gormplugin.CheckTable(t.Context(), db, &Old{}, snowflake.Layout{}, gormplugin.Config{})

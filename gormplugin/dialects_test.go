@@ -51,12 +51,16 @@ func dialects() []dialect {
 			dsn := testserver.MariaDB(t)
 			return func() gorm.Dialector { return mysql.Open(dsn) }, second(t, "mysql", dsn)
 		}},
-		// Without RETURNING, as GORM talks to MySQL.
+		// Without RETURNING, as GORM talks to MySQL and old MariaDBs.
 		{"mariadb without RETURNING", func(t testing.TB) (func() gorm.Dialector, *sql.DB) {
 			dsn := testserver.MariaDB(t)
 			return func() gorm.Dialector {
 				return mysql.New(mysql.Config{DSN: dsn, DisableWithReturning: true})
 			}, second(t, "mysql", dsn)
+		}},
+		{"mysql", func(t testing.TB) (func() gorm.Dialector, *sql.DB) {
+			dsn := testserver.MySQL(t)
+			return func() gorm.Dialector { return mysql.Open(dsn) }, second(t, "mysql", dsn)
 		}},
 		{"postgres", func(t testing.TB) (func() gorm.Dialector, *sql.DB) {
 			dsn := testserver.Postgres(t)

@@ -131,7 +131,7 @@ func New(cfg Config, store segment.Store) (*Issuer, error) {
 	errs := []error{cfg.Layout.Validate()}
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if store == nil {
-		fault("the store is nil: give dbseq.NewSegments(db)")
+		fault("the store is nil: give one, such as from dbseq.OpenSegments")
 	}
 	if err := segment.CheckName(cfg.Namespace); err != nil || len(cfg.Namespace) > MaxNamespace {
 		fault("namespace %q is not 1 to %d characters of A-Z a-z 0-9 . _ -", cfg.Namespace, MaxNamespace)

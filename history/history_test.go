@@ -10,12 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/libtnb/sqlite"
 	"github.com/stretchr/testify/require"
-	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
+	_ "modernc.org/sqlite" // driver "sqlite"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/history"
@@ -28,14 +24,9 @@ func TestMain(m *testing.M) { testserver.Main(m) }
 
 var layout = snowflake.Layout{}.WithDefaults()
 
-func open(t testing.TB, d gorm.Dialector) *dbseq.Segments {
+func open(t testing.TB, driver, dsn string) *dbseq.Segments {
 	t.Helper()
-	db, err := gorm.Open(d, &gorm.Config{Logger: logger.Discard})
-	require.NoError(t, err)
-	pool, err := db.DB()
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = pool.Close() })
-	s, err := dbseq.NewSegments(db)
+	s, err := dbseq.OpenSegments(driver, dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -56,10 +47,10 @@ func TestIDsForThePast(t *testing.T) {
 	for name, store := range map[string]func() segment.Store{
 		"memory": func() segment.Store { return &segment.Memory{} },
 		"sqlite": func() segment.Store {
-			return open(t, sqlite.Open(filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"))
+			return open(t, "sqlite", filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)")
 		},
-		"mysql":    func() segment.Store { return open(t, mysql.Open(testserver.MariaDB(t))) },
-		"postgres": func() segment.Store { return open(t, postgres.Open(testserver.Postgres(t))) },
+		"mysql":    func() segment.Store { return open(t, "mysql", testserver.MySQL(t)) },
+		"postgres": func() segment.Store { return open(t, "pgx", testserver.Postgres(t)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := store()
@@ -287,7 +278,7 @@ func TestStoreDown(t *testing.T) {
 }
 
 func Example() {
-	past, err := history.New(history.Config{Namespace: "orders", Reserved: 1}, &segment.Memory{}) // dbseq.NewSegments(db)
+	past, err := history.New(history.Config{Namespace: "orders", Reserved: 1}, &segment.Memory{}) // dbseq.OpenSegments("mysql", dsn)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
@@ -85,14 +83,21 @@ func TestClockOfTheCenterSteps(t *testing.T) {
 		},
 		"mariadb": func(t testing.TB) (*testserver.Server, lease.Center) {
 			srv := testserver.NewMariaDB(t)
-			c, err := dbseq.New(openDB(t, mysql.Open(srv.DSN())))
+			c, err := dbseq.Open("mysql", srv.DSN())
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, c.Close()) })
+			return srv, c
+		},
+		"mysql": func(t testing.TB) (*testserver.Server, lease.Center) {
+			srv := testserver.NewMySQL(t)
+			c, err := dbseq.Open("mysql", srv.DSN())
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, c.Close()) })
 			return srv, c
 		},
 		"postgres": func(t testing.TB) (*testserver.Server, lease.Center) {
 			srv := testserver.NewPostgres(t)
-			c, err := dbseq.New(openDB(t, postgres.Open(srv.DSN())))
+			c, err := dbseq.Open("pgx", srv.DSN())
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, c.Close()) })
 			return srv, c

@@ -22,7 +22,7 @@ type Mode string
 // The modes.
 const (
 	ModeAuto  Mode = "auto"  // the database or Redis, whichever client is given
-	ModeDB    Mode = "db"    // a *gorm.DB
+	ModeDB    Mode = "db"    // a *gorm.DB, or a center of dbseq.Open
 	ModeRedis Mode = "redis" // a redis.UniversalClient or *redis.Client
 	ModeLocal Mode = "local" // Config.Local: no center; how unique ids are depends on the source
 	// ModeRedisSequence counts ids in Redis. Any number of processes share one worker id

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/casstore"
-	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -60,7 +60,7 @@ func TestDecoratedCenters(t *testing.T) {
 			pool, err := db.DB()
 			require.NoError(t, err)
 			pool.SetMaxOpenConns(1)
-			return dbseq.New(db)
+			return gormdb.Center(db)
 		}, 31, true, true, true, false, true},
 		"redisseq": {func() (lease.Center, error) {
 			return redisseq.New(newRedis(t, testserver.Redis(t)))

@@ -4,7 +4,7 @@
 //
 //	fx.New(
 //		fx.Supply(idworker.Config{Namespace: "orders"}),
-//		fx.Provide(newDB),               // *gorm.DB, or a redis.UniversalClient
+//		fx.Provide(newDB),               // *gorm.DB, redis.UniversalClient or lease.Center
 //		fx.Options(idworker.Module),
 //		fx.Invoke(func(w *idworker.IdWorker) { ... }),
 //	)
@@ -12,7 +12,7 @@
 // Ids are available from OnStart on, not in constructors or fx.Invoke.
 //
 // Without fx, use Open; in tests and on laptops, use Fixed. To link only one backend, use
-// package lease/keeper with redisseq.New or dbseq.New. Ids have gaps: do not use them where
+// package lease/keeper with redisseq.New or dbseq.Open. Ids have gaps: do not use them where
 // numbers must be consecutive.
 //
 // A worker id is borrowed when the application starts, renewed on a cron schedule and given

@@ -20,7 +20,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
-	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/logtest"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -45,6 +45,9 @@ func stores() []store {
 		{"mariadb", idworker.ModeDB, func(t testing.TB) fx.Option {
 			return fx.Supply(openDB(t, mysql.Open(testserver.MariaDB(t))))
 		}, ""},
+		{"mysql", idworker.ModeDB, func(t testing.TB) fx.Option {
+			return fx.Supply(openDB(t, mysql.Open(testserver.MySQL(t))))
+		}, ""},
 		{"postgres", idworker.ModeDB, func(t testing.TB) fx.Option {
 			return fx.Supply(openDB(t, postgres.Open(testserver.Postgres(t))))
 		}, ""},
@@ -65,7 +68,7 @@ func newSQLite(t testing.TB, namespaces ...idworker.Config) *gorm.DB {
 	for _, cfg := range namespaces {
 		req, err := cfg.Request()
 		require.NoError(t, err)
-		c, err := dbseq.New(db)
+		c, err := gormdb.Center(db)
 		require.NoError(t, err)
 		require.NoError(t, c.Init(t.Context(), req))
 		require.NoError(t, c.Close())

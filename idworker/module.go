@@ -18,11 +18,13 @@ import (
 // Module provides *IdWorker to an fx application. The application supplies:
 //   - a Config, as a value;
 //   - what Config.Mode needs: a *gorm.DB, a redis.UniversalClient or a *redis.Client, or a
-//     lease.Center in its place; nothing in mode local;
+//     lease.Center in its place, such as from dbseq.Open; nothing in mode local;
+//   - the same for Config.Segments, where a segment.Store, such as from dbseq.OpenSegments,
+//     takes the place of a *gorm.DB;
 //   - optionally a *slog.Logger.
 //
 // OnStart borrows the worker id within Config.Wait and the start's context, and OnStop gives
-// it back. The application closes the clients and the lease.Center that it supplies. An
+// it back. The application closes the clients, the center and the store that it supplies. An
 // application that asks for no ids takes no lease.
 //
 // Module also provides *Segments for Config.Segments, and what gormplugin.Module needs: a
@@ -43,6 +45,7 @@ type clients struct {
 	Lifecycle   fx.Lifecycle
 	Shutdowner  fx.Shutdowner         `optional:"true"`
 	Center      lease.Center          `optional:"true"`
+	Numbers     segment.Store         `optional:"true"`
 	DB          *gorm.DB              `optional:"true"`
 	Redis       redis.UniversalClient `optional:"true"`
 	RedisClient *redis.Client         `optional:"true"`
@@ -51,6 +54,7 @@ type clients struct {
 
 func (c clients) options() options {
 	o := optionsOf([]Option{WithCenter(c.Center), WithDB(c.DB), WithRedis(c.Redis), WithRedis(c.RedisClient), WithLogger(c.Logger)})
+	o.numbers = c.Numbers
 	if c.Shutdowner != nil {
 		o.shutdown = func() { _ = c.Shutdowner.Shutdown(fx.ExitCode(1)) }
 	}

@@ -3,6 +3,8 @@ package idworker_test
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
@@ -165,11 +168,11 @@ func TestChoiceOfTheCenter(t *testing.T) {
 		opts fx.Option
 		want []string // of the error; none: it is built
 	}{
-		{"no client", "", fx.Options(), []string{"no *gorm.DB", "*gorm.DB", "redis.UniversalClient", "name tag"}},
+		{"no client", "", fx.Options(), []string{"no *gorm.DB", "redis.UniversalClient", "or lease.Center", "without GORM a center of dbseq.Open", "name tag"}},
 		{"both clients", "", fx.Options(fx.Supply(db), universal(client)), []string{"both", `"db"`, `"redis"`}},
 		{"both clients, mode db", "db", fx.Options(fx.Supply(db), universal(client)), nil},
 		{"both clients, mode redis", "redis", fx.Options(fx.Supply(db), universal(client)), nil},
-		{"mode db without one", "db", universal(client), []string{"mode db", "no *gorm.DB"}},
+		{"mode db without one", "db", universal(client), []string{"mode db: no *gorm.DB and no lease.Center", "dbseq.Open"}},
 		{"mode redis without one", "redis", fx.Supply(db), []string{"mode redis", "redis.UniversalClient"}},
 		{"nil clients count as none", "", fx.Provide(func() (*gorm.DB, redis.UniversalClient) { return nil, nil }), []string{"no *gorm.DB"}},
 		{"nil client beside one", "", fx.Options(fx.Supply(db), fx.Provide(func() redis.UniversalClient { return nil })), nil},
@@ -252,7 +255,7 @@ func TestNamedDatabase(t *testing.T) {
 	var w *idworker.IdWorker
 	a := app(t, &w, fx.Supply(cfg),
 		fx.Supply(fx.Annotate(newSQLite(t, cfg), fx.ResultTags(`name:"main"`))),
-		fx.Provide(fx.Annotate(func(db *gorm.DB) (*dbseq.Center, error) { return dbseq.New(db) },
+		fx.Provide(fx.Annotate(func(db *gorm.DB) (*dbseq.Center, error) { return gormdb.Center(db) },
 			fx.ParamTags(`name:"main"`), fx.As(new(lease.Center)))),
 		closing())
 	a.RequireStart()
@@ -339,7 +342,7 @@ func TestFixed(t *testing.T) {
 
 func TestOpenWithoutFx(t *testing.T) {
 	cfg := idworker.Config{Namespace: "orders"}
-	c, err := dbseq.New(newSQLite(t, cfg))
+	c, err := gormdb.Center(newSQLite(t, cfg))
 	require.NoError(t, err)
 	defer c.Close()
 	w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(c))
@@ -356,9 +359,67 @@ func TestOpenWithoutFx(t *testing.T) {
 	require.ErrorContains(t, w.Reset(t.Context()), "stopped")
 
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders"})
-	require.ErrorContains(t, err, "no *gorm.DB, redis.UniversalClient or *redis.Client")
+	require.ErrorContains(t, err, "no *gorm.DB, redis.UniversalClient, *redis.Client or lease.Center: ")
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{OnLost: "shutdown"}}, idworker.WithCenter(c))
 	require.ErrorContains(t, err, "on_lost")
+}
+
+// A database serves without GORM: its center lends the worker ids and counts the ids for
+// times past, and its store of numbers takes the place of the *gorm.DB.
+func TestWithoutGORM(t *testing.T) {
+	for where, before := range map[string]string{"": "", "db": "", "db+redis": "redis"} {
+		t.Run(where, func(t *testing.T) {
+			dsn := filepath.Join(t.TempDir(), "app.db") + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"
+			cfg := idworker.Config{
+				Namespace: "orders", Reserved: 1, SegmentStore: where, Store: idworker.StoreConfig{Skew: time.Millisecond},
+				Segments: []segment.Config{{Name: "bills", Start: 1000, Order: segment.OrderStrict}},
+			}
+			clients := fx.Options()
+			if before != "" {
+				clients = universal(newRedis(t, testserver.Redis(t)))
+			}
+			var (
+				w       *idworker.IdWorker
+				s       *idworker.Segments
+				center  lease.Center
+				numbers segment.Store
+			)
+			a := app(t, &w, fx.Supply(cfg), clients, fx.Populate(&s, &center, &numbers), fx.Provide(
+				func(lc fx.Lifecycle) (lease.Center, error) {
+					c, err := dbseq.Open("sqlite", dsn)
+					lc.Append(fx.StopHook(c.Close))
+					return c, err
+				},
+				func(lc fx.Lifecycle) (segment.Store, error) {
+					s, err := dbseq.OpenSegments("sqlite", dsn)
+					lc.Append(fx.StopHook(s.Close))
+					return s, err
+				},
+			))
+			a.RequireStart()
+			id, err := w.NextIDWait(t.Context())
+			require.NoError(t, err)
+			require.Positive(t, id)
+			require.Contains(t, w.Status().Center, "sqlite")
+			at := time.Now().Add(-time.Hour)
+			_, err = w.Backfill(at.Add(time.Minute)).NextIDAt(t.Context(), at)
+			require.NoError(t, err)
+			bills, err := s.Of("bills")
+			require.NoError(t, err)
+			n, err := bills.NextIDWait(t.Context())
+			require.NoError(t, err)
+			require.EqualValues(t, 1000, n)
+			st := s.Status()
+			require.Len(t, st, 1)
+			require.Contains(t, st[0].Store, "sqlite "+strings.TrimSuffix(dsn, "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"))
+			require.Contains(t, st[0].Store, before)
+			a.RequireStop()
+			_, err = center.(*dbseq.Center).Slots(context.Background(), "orders")
+			require.ErrorContains(t, err, "closed", "the application has closed its center")
+			_, err = numbers.Reserve(context.Background(), segment.Request{Name: "bills", N: 1, Start: 1, Max: 9})
+			require.ErrorContains(t, err, "closed")
+		})
+	}
 }
 
 // If the database is down, the error names it and comes before the start's context ends.
@@ -610,6 +671,10 @@ func TestServerHangsWhileRunning(t *testing.T) {
 		},
 		"mariadb": func(t testing.TB) (*testserver.Server, fx.Option) {
 			srv := testserver.NewMariaDB(t)
+			return srv, fx.Supply(openDB(t, mysql.Open(srv.DSN())))
+		},
+		"mysql": func(t testing.TB) (*testserver.Server, fx.Option) {
+			srv := testserver.NewMySQL(t)
 			return srv, fx.Supply(openDB(t, mysql.Open(srv.DSN())))
 		},
 		"postgres": func(t testing.TB) (*testserver.Server, fx.Option) {

@@ -9,9 +9,11 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/segment"
 )
 
 // An Option configures Open or NewCenter. Clients that the mode does not need are ignored.
@@ -21,11 +23,13 @@ type options struct {
 	db       *gorm.DB
 	redis    []redis.UniversalClient // more than one is an error when it is needed
 	center   lease.Center
+	numbers  segment.Store // of an fx application
 	log      *slog.Logger
 	shutdown func() // ends the fx application; nil without fx
 }
 
-// WithDB sets the database of mode db. The caller closes it. A nil db counts as none.
+// WithDB sets the database of mode db. The caller closes it. A nil db counts as none. Without
+// GORM, use WithCenter.
 func WithDB(db *gorm.DB) Option { return func(o *options) { o.db = db } }
 
 // WithRedis sets the Redis client of modes redis and redis-sequence. The caller closes it. A
@@ -41,8 +45,9 @@ func WithRedis(client redis.UniversalClient) Option {
 	}
 }
 
-// WithCenter sets the center. It takes precedence over modes auto, db and redis; modes local
-// and redis-sequence ignore it. The caller closes it. A nil center counts as none.
+// WithCenter sets the center, such as one of dbseq.Open. It takes precedence over modes auto,
+// db and redis; modes local and redis-sequence ignore it. The caller closes it after the
+// worker. A nil center counts as none.
 func WithCenter(center lease.Center) Option { return func(o *options) { o.center = center } }
 
 // WithLogger sets the logger. docs/operations.md lists the events. By default, and with a
@@ -99,11 +104,11 @@ func (p plan) newCenter(o options) (lease.Center, error) {
 	case ModeDB:
 		switch {
 		case o.db == nil:
-			err = errors.New("no *gorm.DB: " + absent)
+			err = errors.New("no *gorm.DB and no lease.Center: " + absent)
 		case p.Store.WaitReplicas > 0:
 			err = fmt.Errorf("store.wait_replicas %d: %s", p.Store.WaitReplicas, waitReplicasElsewhere)
 		default:
-			c, err = dbseq.New(o.db, dbseq.WithQuarantine(p.Store.Quarantine))
+			c, err = gormdb.Center(o.db, dbseq.WithQuarantine(p.Store.Quarantine))
 		}
 	case ModeRedis:
 		client, none := o.needRedis("mode redis")
@@ -131,7 +136,7 @@ func (o options) choose() (Mode, error) {
 	case len(o.redis) > 0:
 		return ModeRedis, nil
 	}
-	return "", errors.New("mode auto: no *gorm.DB, redis.UniversalClient or *redis.Client: " + absent)
+	return "", errors.New("mode auto: no *gorm.DB, redis.UniversalClient, *redis.Client or lease.Center: " + absent)
 }
 
 // needRedis returns the only Redis client. Its errors begin with what, which needs it.
@@ -147,4 +152,4 @@ func (o options) needRedis(what string) (redis.UniversalClient, error) {
 
 // absent is the advice when a client is missing. In fx a client with a missing dependency or
 // with a name tag looks absent too.
-const absent = "give one through WithDB, WithRedis or fx (in fx, check that the client's own dependencies are provided; for a client with a name tag, provide a lease.Center made from it through fx.Annotate)"
+const absent = "give one through WithDB, WithRedis or fx, or without GORM a center of dbseq.Open, through WithCenter or as the lease.Center in fx (in fx, check that the client's own dependencies are provided; for a client with a name tag, provide a lease.Center made from it through fx.Annotate)"

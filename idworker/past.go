@@ -43,7 +43,7 @@ func newPast(p plan, from source) (past, error) {
 	case p.Reserved == 0:
 		none = "reserved is 0: use mode db and set it to the number of worker ids to keep for them, 1 or more"
 	case x.Past == nil:
-		none = x.Name + " cannot count them in a SQL database: set mode db, or give the center Extras with a Past, such as dbseq.NewSegments; if you need none, leave reserved out"
+		none = x.Name + " cannot count them in a SQL database: set mode db, or give the center Extras with a Past, such as dbseq.OpenSegments; if you need none, leave reserved out"
 	case !p.hasReserved:
 		none = fmt.Sprintf("workers %q leaves out the reserved worker ids, %d to %d, which another database may use: if this database counts them, let the range end at %d",
 			p.Workers, p.request.Pool, top, top)

@@ -17,6 +17,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
@@ -135,7 +136,7 @@ func TestNextIDAtWithoutItsTable(t *testing.T) {
 
 func sqlCenter(t testing.TB, db *gorm.DB) *dbseq.Center {
 	t.Helper()
-	c, err := dbseq.New(db)
+	c, err := gormdb.Center(db)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -264,6 +265,7 @@ func TestPastAfterARestoredBackup(t *testing.T) {
 	for name, open := range map[string]func() *gorm.DB{
 		"sqlite":   func() *gorm.DB { return newSQLite(t) },
 		"mariadb":  func() *gorm.DB { return openDB(t, mysql.Open(testserver.MariaDB(t))) },
+		"mysql":    func() *gorm.DB { return openDB(t, mysql.Open(testserver.MySQL(t))) },
 		"postgres": func() *gorm.DB { return openDB(t, postgres.Open(testserver.Postgres(t))) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
 
-	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/redisseq"
 	redissegments "github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
@@ -64,22 +64,25 @@ func newSegments(cfg Config, c clients) (*Segments, error) {
 	return s, nil
 }
 
+// noNumbers is the advice when the store of the numbers is missing.
+const noNumbers = "give one through fx (check that its own dependencies are provided); without GORM, provide a segment.Store made with dbseq.OpenSegments"
+
 // make chooses the store among the clients and creates the issuers. It does no I/O.
 func (s *Segments) make(c Config, o options) error {
 	where := c.SegmentStore
 	if where == SegmentStoreAuto {
 		switch {
-		case o.db != nil:
+		case o.numbers != nil || o.db != nil:
 			where = SegmentStoreDB
 		case len(o.redis) > 0:
 			where = SegmentStoreRedis
 		default:
-			return fmt.Errorf("segment_store auto: no *gorm.DB, redis.UniversalClient or *redis.Client: %s", absent)
+			return fmt.Errorf("segment_store auto: no *gorm.DB, redis.UniversalClient, *redis.Client or segment.Store: %s", noNumbers)
 		}
 	}
 	var (
 		client redis.UniversalClient
-		db     *dbseq.Segments // one pool for all
+		db     = o.numbers // one pool for all
 		err    error
 	)
 	if where != SegmentStoreDB {
@@ -87,19 +90,20 @@ func (s *Segments) make(c Config, o options) error {
 			return err
 		}
 	}
-	if where != SegmentStoreRedis {
+	if where != SegmentStoreRedis && db == nil {
 		if o.db == nil {
-			return fmt.Errorf("segment_store %s: no *gorm.DB: %s", where, absent)
+			return fmt.Errorf("segment_store %s: no *gorm.DB and no segment.Store: %s", where, noNumbers)
 		}
-		if db, err = dbseq.NewSegments(o.db); err != nil {
+		own, err := gormdb.Segments(o.db)
+		if err != nil {
 			return err
 		}
-		s.stores = append(s.stores, db)
+		s.stores, db = append(s.stores, own), own
 	}
 	quarantine := redisseq.WithQuarantine(c.Store.Quarantine)
 	logged := make(map[string]bool) // segments of one store share its warnings
 	for _, g := range c.Segments {
-		var store segment.Store = db
+		store := db
 		switch {
 		case where == SegmentStoreRedis:
 			store, err = redissegments.New(client, quarantine, redisseq.WithWaitReplicas(c.Store.WaitReplicas, c.replicaTime()))

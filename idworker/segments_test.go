@@ -33,6 +33,9 @@ func TestSegments(t *testing.T) {
 	}{
 		{"sqlite", "", "sqlite", func(t testing.TB) fx.Option { return fx.Supply(newSQLite(t)) }},
 		{"mariadb", idworker.SegmentStoreDB, "mysql", mariadb},
+		{"mysql", idworker.SegmentStoreDB, "mysql", func(t testing.TB) fx.Option {
+			return fx.Supply(openDB(t, mysql.Open(testserver.MySQL(t))))
+		}},
 		{"postgres", "", "postgres", func(t testing.TB) fx.Option {
 			return fx.Supply(openDB(t, postgres.Open(testserver.Postgres(t))))
 		}},
@@ -167,8 +170,8 @@ func TestSegmentsThatCannotBe(t *testing.T) {
 		clients fx.Option
 	}{
 		{"idworker: segments: segment_store redis: there are both a redis", idworker.Config{Segments: orders}, fx.Options(fx.Supply(newRedis(t, "127.0.0.1:1")), client)},
-		{"segment_store auto: no *gorm.DB, redis.UniversalClient", idworker.Config{Segments: orders}, fx.Options()},
-		{"segment_store db: no *gorm.DB", idworker.Config{Segments: orders, SegmentStore: "db"}, client},
+		{"segment_store auto: no *gorm.DB, redis.UniversalClient, *redis.Client or segment.Store: give one through fx (check that its own dependencies are provided); without GORM, provide a segment.Store made with dbseq.OpenSegments", idworker.Config{Segments: orders}, fx.Options()},
+		{"segment_store db: no *gorm.DB and no segment.Store: give one", idworker.Config{Segments: orders, SegmentStore: "db"}, client},
 		{"segment_store redis: no redis", idworker.Config{Segments: orders, SegmentStore: "redis"}, db},
 		{"segment_store db+redis: no redis", idworker.Config{Segments: orders, SegmentStore: "db+redis"}, db},
 		{`segment_store "etcd" is unknown`, idworker.Config{SegmentStore: "etcd"}, db},

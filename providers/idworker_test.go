@@ -9,7 +9,7 @@ import (
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
 
-	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/providers"
@@ -38,7 +38,7 @@ func TestWithIDWorker(t *testing.T) {
 
 		db, err := sqldb.Open(t.Context(), config.DB, nil, providers.Drivers()...)
 		require.NoError(t, err)
-		center, err := dbseq.New(db)
+		center, err := gormdb.Center(db)
 		require.NoError(t, err)
 		slots, err := center.Slots(t.Context(), "orders")
 		require.NoError(t, err)

@@ -298,7 +298,8 @@ type row struct {
 func TestEngines(t *testing.T) {
 	t.Parallel()
 	for name, dsn := range map[string]func(*testing.T) string{
-		"mysql":    func(t *testing.T) string { return testserver.MariaDB(t) },
+		"mariadb":  func(t *testing.T) string { return testserver.MariaDB(t) },
+		"mysql":    func(t *testing.T) string { return testserver.MySQL(t) },
 		"postgres": func(t *testing.T) string { return testserver.Postgres(t) },
 		"sqlite":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "app.db") },
 	} {
@@ -308,7 +309,7 @@ func TestEngines(t *testing.T) {
 				db  *gorm.DB
 				log bytes.Buffer
 			)
-			config := providers.Config{DB: providers.DBConfig{Driver: name, DSN: secret.String(dsn(t)), MaxOpen: 3}}
+			config := providers.Config{DB: providers.DBConfig{Driver: strings.Replace(name, "mariadb", "mysql", 1), DSN: secret.String(dsn(t)), MaxOpen: 3}}
 			app := fxtest.New(t, fx.Supply(config, slog.New(slog.NewTextHandler(&log, nil))), providers.Module, fx.Populate(&db))
 			app.RequireStart()
 			require.Contains(t, log.String(), "database is open")

@@ -36,6 +36,17 @@ standard() {
 	fi
 }
 
+# only PATTERN FOLDERS fails if a package outside of the folders imports the pattern itself.
+only() {
+	local hits
+	hits=$(go list -f '{{$from := .ImportPath}}{{range .Imports}}{{$from}} {{.}}{{"\n"}}{{end}}' ./... |
+		grep -E " ($1)" | grep -vE "^$module/($2)[/ ]" || true)
+	if [ -n "$hits" ]; then
+		printf 'only %s may import %s:\n%s\n' "$2" "$1" "$hits" >&2
+		status=1
+	fi
+}
+
 # floors reads lines of folders, from the top layer down. It fails if a folder imports a
 # folder of the same or a higher layer. Folders below a listed folder belong to it.
 floors() {
@@ -67,7 +78,7 @@ idworker
 gormplugin
 migrate
 providers
-redisseq/counter redisseq/segments
+redisseq/counter redisseq/segments dbseq/gormdb
 dbseq redisseq hostseq casstore
 redisseq/internal
 history ordernumber
@@ -77,7 +88,7 @@ lease/leasetest
 lease
 segment
 snowflake
-internal/fault internal/printable internal/test/logtest internal/test/testserver schema
+internal/dsn internal/fault internal/printable internal/test/logtest internal/test/testserver schema
 END
 standard snowflake
 standard lease
@@ -88,9 +99,11 @@ standard migrate
 standard migrate/takeover
 standard segment
 standard history
+only "$gorm" 'gormplugin|idworker|providers|dbseq/gormdb|examples|internal/proof'
 never idworker "$mysql|$postgres|$sqlite|$tests"
 never console "$mysql|$postgres|$sqlite|$tests"
-never dbseq "$mysql|$postgres|$sqlite|$redis|$tests"
+never dbseq "$gorm|$mysql|$postgres|$sqlite|$redis|$tests"
+never dbseq/gormdb "$mysql|$postgres|$sqlite|$redis|$tests"
 never redisseq "$gorm|$tests"
 never redisseq/counter "$gorm|$tests"
 never redisseq/segments "$gorm|$tests"
@@ -101,4 +114,5 @@ never providers/postgres "$mysql|$sqlite|$redis|$tests"
 never providers/sqlite "$mysql|$postgres|$redis|$tests"
 never providers/redis "$gorm|$tests"
 never providers "$tests"
+never cmd/snowlease "gorm.io/driver/|gorm.io/gorm/callbacks|$tests"
 exit $status

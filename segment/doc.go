@@ -5,7 +5,7 @@
 //	defer issuer.Close()
 //	number, err := issuer.NextID()
 //
-// The store is dbseq.NewSegments for a SQL database, package redisseq/segments for Redis, or
+// The store is dbseq.OpenSegments for a SQL database, package redisseq/segments for Redis, or
 // Memory for tests. If numbers need not be small, use package idworker: its ids need no
 // round trip and carry their time.
 //

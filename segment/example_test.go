@@ -8,7 +8,7 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// This example numbers orders from 1000. A service would use dbseq.NewSegments as the
+// This example numbers orders from 1000. A service would use dbseq.OpenSegments as the
 // store.
 func Example() {
 	ctx := context.Background()

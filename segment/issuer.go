@@ -74,7 +74,7 @@ func New(cfg Config, store Store, opts ...Option) (*Issuer, error) {
 		return nil, err
 	}
 	if store == nil {
-		return nil, errors.New("segment: the store is nil: give one, such as dbseq.NewSegments(db)")
+		return nil, errors.New("segment: the store is nil: give one, such as from dbseq.OpenSegments")
 	}
 	i := &Issuer{cfg: cfg.WithDefaults(), store: store, kick: make(chan struct{}, 1), done: make(chan struct{})}
 	i.log = slog.New(slog.DiscardHandler)

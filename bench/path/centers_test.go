@@ -8,12 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/libtnb/sqlite"
 	goredis "github.com/redis/go-redis/v9"
-	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
+	_ "modernc.org/sqlite"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -36,19 +32,16 @@ var engines = []engine{
 		b.Cleanup(func() { _ = client.Close() })
 		return must(redisseq.New(client))
 	}},
-	{"MariaDB", testserver.MariaDB, sql(mysql.Open)},
-	{"PostgreSQL", testserver.Postgres, sql(postgres.Open)},
+	{"MariaDB", testserver.MariaDB, sql("mysql")},
+	{"PostgreSQL", testserver.Postgres, sql("pgx")},
 	{"SQLite", func(t testing.TB) string {
 		return filepath.Join(t.TempDir(), "bench.db") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)"
-	}, sql(sqlite.Open)},
+	}, sql("sqlite")},
 }
 
-func sql(dialector func(string) gorm.Dialector) func(*testing.B, string) lease.Center {
+func sql(driver string) func(*testing.B, string) lease.Center {
 	return func(b *testing.B, dsn string) lease.Center {
-		db := must(gorm.Open(dialector(dsn), &gorm.Config{Logger: logger.Discard}))
-		pool := must(db.DB())
-		b.Cleanup(func() { _ = pool.Close() })
-		c := must(dbseq.New(db))
+		c := must(dbseq.Open(driver, dsn))
 		b.Cleanup(func() { _ = c.Close() })
 		return c
 	}

@@ -98,7 +98,7 @@ func (d *doctor) examine(ctx context.Context) {
 	if err != nil {
 		d.Unknown("store", err)
 	}
-	if d.replicas > 1 && o.db != nil && o.db.Name() == "sqlite" {
+	if d.replicas > 1 && o.at.Driver == "sqlite" {
 		d.Note("hosts", fmt.Sprintf("%d replicas on one file", d.replicas), "run all of them on this host: SQLite does not lock across a network")
 	}
 	d.incarnation(ctx)

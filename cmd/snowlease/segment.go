@@ -43,7 +43,7 @@ func withSegments(cmd *cobra.Command, f *storeFlags, do func(context.Context, se
 			}
 			return do(ctx, s)
 		}
-		s, err := dbseq.NewSegments(o.db, f.onSQL()...)
+		s, err := dbseq.OpenSegments(o.at.Driver, string(o.at.DSN), f.onSQL()...)
 		if err != nil {
 			return err
 		}

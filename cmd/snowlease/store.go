@@ -3,21 +3,22 @@ package main
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"time"
 
+	_ "github.com/go-sql-driver/mysql" // driver "mysql"
+	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
-	"gorm.io/gorm"
+	_ "modernc.org/sqlite" // driver "sqlite"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/providers"
 	"github.com/snowlease/snowlease/providers/redis"
-	"github.com/snowlease/snowlease/providers/sqldb"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -42,9 +43,9 @@ type storeFlags struct {
 	store, namespace, prefix string
 	quarantine               lease.Quarantine
 	timeout                  time.Duration
-	creates                  bool             // the command may create a SQLite file
-	waits                    int              // wait_replicas, for the doctor to check
-	config                   providers.Config // set by complete
+	creates                  bool   // the command may create a SQLite file
+	waits                    int    // wait_replicas, for the doctor to check
+	at                       target // set by complete
 }
 
 func (f *storeFlags) register(cmd *cobra.Command) {
@@ -67,10 +68,10 @@ func must(err error) {
 
 // complete checks the flags. A namespace is required unless optional is set.
 func (f *storeFlags) complete(optional bool) (err error) {
-	if f.config, err = parseStore(cmp.Or(f.store, os.Getenv(envStore))); err != nil {
+	if f.at, err = parseStore(cmp.Or(f.store, os.Getenv(envStore))); err != nil {
 		return err
 	}
-	if err := f.config.Validate(); err != nil {
+	if err := f.at.validate(); err != nil {
 		return err
 	}
 	if f.quarantine.Validate() != nil {
@@ -95,10 +96,10 @@ type center interface {
 	Init(ctx context.Context, req lease.Request) error
 }
 
-// An opened store has either db or redis.
+// An opened store has redis unless it is a database.
 type opened struct {
 	center
-	db     *gorm.DB
+	at     target
 	redis  goredis.UniversalClient
 	closes []func() error
 }
@@ -131,41 +132,51 @@ func (f *storeFlags) onSQL() []dbseq.Option {
 }
 
 func (f *storeFlags) open(ctx context.Context) (_ *opened, err error) {
-	o := &opened{}
+	o := &opened{at: f.at}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, o.close())
 		}
 	}()
-	if !f.config.Redis.IsZero() {
-		if o.redis, err = redis.Open(ctx, f.config.Redis); err != nil {
+	if o.at.Driver == "" {
+		if o.redis, err = redis.Open(ctx, o.at.Redis); err != nil {
 			return nil, err
 		}
 		o.closes = append(o.closes, o.redis.Close)
 		o.center, err = redisseq.New(o.redis, f.onRedis()...)
 		return o, err
 	}
-	if err := f.exists(); err != nil {
-		return nil, err
-	}
-	if o.db, err = sqldb.Open(ctx, f.config.DB, nil, providers.Drivers()...); err != nil {
-		return nil, err
-	}
-	o.closes = append(o.closes, func() error { return sqldb.Close(o.db) })
-	c, err := dbseq.New(o.db, f.onSQL()...)
+	c, err := dbseq.Open(o.at.Driver, string(o.at.DSN), f.onSQL()...)
 	if err != nil {
 		return nil, err
 	}
 	o.center, o.closes = c, append(o.closes, c.Close)
+	if err := f.exists(); err != nil {
+		return nil, err
+	}
+	if err := o.at.ping(ctx); err != nil {
+		return nil, fmt.Errorf("%s: cannot connect: %w: check that the server runs and is reachable, and user, password, name and TLS in --store", c, err)
+	}
 	return o, nil
+}
+
+// ping connects to the database within 5 s.
+func (t target) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	pool, err := sql.Open(t.Driver, string(t.DSN))
+	if err != nil {
+		return err
+	}
+	return errors.Join(pool.PingContext(ctx), pool.Close())
 }
 
 // exists returns an error if the SQLite file does not exist. Opening it would create it.
 func (f *storeFlags) exists() error {
-	path, query, _ := strings.Cut(strings.TrimPrefix(string(f.config.DB.DSN), "file:"), "?")
-	if f.creates || f.config.DB.Driver != "sqlite" || path == "" || strings.Contains(path, ":memory:") || strings.Contains(query, "mode=memory") {
+	if f.creates || f.at.Driver != "sqlite" {
 		return nil
 	}
+	path, _, _ := strings.Cut(strings.TrimPrefix(string(f.at.DSN), "file:"), "?")
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("%w: see --store; the application creates it", err)
 	}

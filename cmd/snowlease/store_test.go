@@ -14,24 +14,24 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/providers"
+	"github.com/snowlease/snowlease/providers/redis"
 )
 
 func TestParseStore(t *testing.T) {
 	t.Parallel()
-	redis := func(c providers.RedisConfig) providers.Config { return providers.Config{Redis: c} }
-	for text, want := range map[string]providers.Config{
-		"redis://h":                     redis(providers.RedisConfig{Addrs: []string{"h:6379"}}),
-		"redis://[::1]:7/2":             redis(providers.RedisConfig{Addrs: []string{"[::1]:7"}, DB: 2}),
-		"rediss://u:p%40w@h:1/0":        redis(providers.RedisConfig{Addrs: []string{"h:1"}, Username: "u", Password: "p@w", TLS: true}),
-		"redis://:w@a,b:2?cluster=true": redis(providers.RedisConfig{Addrs: []string{"a:6379", "b:2"}, Password: "w", Cluster: true}),
-		"redis://a:26379/?master=m":     redis(providers.RedisConfig{Addrs: []string{"a:26379"}, Master: "m"}),
-		"redis://a/?master=m&sentinel_password=x&sentinel_username=y": redis(providers.RedisConfig{Addrs: []string{"a:6379"}, Master: "m", SentinelUsername: "y", SentinelPassword: "x"}),
+	onRedis := func(c redis.Config) target { return target{Redis: c} }
+	for text, want := range map[string]target{
+		"redis://h":                     onRedis(redis.Config{Addrs: []string{"h:6379"}}),
+		"redis://[::1]:7/2":             onRedis(redis.Config{Addrs: []string{"[::1]:7"}, DB: 2}),
+		"rediss://u:p%40w@h:1/0":        onRedis(redis.Config{Addrs: []string{"h:1"}, Username: "u", Password: "p@w", TLS: true}),
+		"redis://:w@a,b:2?cluster=true": onRedis(redis.Config{Addrs: []string{"a:6379", "b:2"}, Password: "w", Cluster: true}),
+		"redis://a:26379/?master=m":     onRedis(redis.Config{Addrs: []string{"a:26379"}, Master: "m"}),
+		"redis://a/?master=m&sentinel_password=x&sentinel_username=y": onRedis(redis.Config{Addrs: []string{"a:6379"}, Master: "m", SentinelUsername: "y", SentinelPassword: "x"}),
 		"mysql://u:p%2Fw@h/name?tls=true":                             database("mysql", "u:p/w@tcp(h:3306)/name?tls=true"),
 		"mariadb://u@h:3/name":                                        database("mysql", "u@tcp(h:3)/name"),
 		"u:w@tcp(h)/name":                                             database("mysql", "u:w@tcp(h)/name"),
-		"postgres://u:w@h/name?sslmode=disable":                       database("postgres", "postgres://u:w@h/name?sslmode=disable"),
-		"host=h dbname=name":                                          database("postgres", "host=h dbname=name"),
+		"postgres://u:w@h/name?sslmode=disable":                       database("pgx", "postgres://u:w@h/name?sslmode=disable"),
+		"host=h dbname=name":                                          database("pgx", "host=h dbname=name"),
 		"sqlite:a/b.db":                                               database("sqlite", "a/b.db"),
 		"sqlite:///a/b.db":                                            database("sqlite", "/a/b.db"),
 		"file:a.db?mode=ro":                                           database("sqlite", "file:a.db?mode=ro"),
@@ -153,7 +153,8 @@ func FuzzParseStore(f *testing.F) {
 			require.NotContains(t, err.Error(), secret)
 			return
 		}
-		require.NotEqual(t, c.Redis.IsZero(), c.DB == providers.DBConfig{}, "one of both")
+		require.NotEqual(t, c.Redis.IsZero(), c.Driver == "", "one of both")
+		require.Equal(t, c.Driver == "", c.DSN == "")
 		c.Redis.Addrs, c.Redis.Master, c.Redis.Username, c.Redis.SentinelUsername = nil, "", "", ""
 		require.NotContains(t, fmt.Sprintf("%v %+v %#v", c, c, c), secret)
 	})

@@ -9,44 +9,70 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/snowlease/snowlease/providers"
+	"github.com/snowlease/snowlease/internal/dsn/mysqldsn"
+	"github.com/snowlease/snowlease/internal/dsn/pgdsn"
+	"github.com/snowlease/snowlease/internal/dsn/sqlitedsn"
+	"github.com/snowlease/snowlease/providers/redis"
 	"github.com/snowlease/snowlease/providers/secret"
-	"github.com/snowlease/snowlease/providers/sqlite"
 )
+
+// A target is where a store is: a Redis, or the driver and the DSN of a database.
+type target struct {
+	Redis  redis.Config // exported, as the others, so that fmt hides the passwords
+	Driver string
+	DSN    secret.String
+}
+
+// validate returns an error if the client or the driver would refuse it. It shows no
+// password.
+func (t target) validate() (err error) {
+	switch t.Driver {
+	case "":
+		return t.Redis.Validate()
+	case "mysql":
+		_, err = mysqldsn.Parse(string(t.DSN))
+	case "pgx":
+		_, err = pgdsn.Parse(string(t.DSN))
+	}
+	if err != nil {
+		return fmt.Errorf("--store: the DSN is refused: %w", err)
+	}
+	return nil
+}
 
 // parseStore parses the text of --store. Its errors contain no part of the text, which may
 // hold a password.
-func parseStore(text string) (providers.Config, error) {
+func parseStore(text string) (target, error) {
 	scheme, rest, isURL := strings.Cut(text, "://")
 	switch {
 	case text == "":
-		return providers.Config{}, errors.New("--store is empty: give redis://host:6379, mysql://user@host/name, postgres://user@host/name or sqlite:path; if it contains a password, use " + envStore)
+		return target{}, errors.New("--store is empty: give redis://host:6379, mysql://user@host/name, postgres://user@host/name or sqlite:path; if it contains a password, use " + envStore)
 	case isURL && (scheme == "redis" || scheme == "rediss"):
 		return parseRedis(scheme, rest)
 	case isURL && (scheme == "mysql" || scheme == "mariadb"):
 		dsn, err := mysqlDSN(rest)
 		return database("mysql", dsn), err
 	case isURL && (scheme == "postgres" || scheme == "postgresql"):
-		return database("postgres", text), nil
+		return database("pgx", text), nil
 	case strings.HasPrefix(text, "sqlite:"), strings.HasPrefix(text, "file:"):
 		path := strings.TrimPrefix(text, "sqlite:")
 		if path != text {
 			path = strings.TrimPrefix(path, "//")
 		}
-		if !sqlite.IsPath(path) {
-			return providers.Config{}, errors.New("--store: the text after sqlite: or file: is not a file path")
+		if !sqlitedsn.IsPath(path) {
+			return target{}, errors.New("--store: the text after sqlite: or file: is not a file path")
 		}
 		return database("sqlite", path), nil
 	case strings.Contains(text, "@tcp("), strings.Contains(text, "@unix("):
 		return database("mysql", text), nil
 	case !isURL && (strings.Contains(text, "host=") || strings.Contains(text, "dbname=")):
-		return database("postgres", text), nil
+		return database("pgx", text), nil
 	}
-	return providers.Config{}, errors.New("--store is unknown: begin it with redis://, rediss://, mysql://, postgres:// or sqlite:, or give a DSN of MySQL or PostgreSQL")
+	return target{}, errors.New("--store is unknown: begin it with redis://, rediss://, mysql://, postgres:// or sqlite:, or give a DSN of MySQL or PostgreSQL")
 }
 
-func database(driver, dsn string) providers.Config {
-	return providers.Config{DB: providers.DBConfig{Driver: driver, DSN: secret.String(dsn)}}
+func database(driver, dsn string) target {
+	return target{Driver: driver, DSN: secret.String(dsn)}
 }
 
 // An authority is a URL after "://", with any number of hosts. Package net/url accepts only
@@ -127,15 +153,15 @@ func (a authority) withPort(port string) []string {
 }
 
 // parseRedis parses redis://user:password@host:port,host:port/db?master=name&cluster=true.
-func parseRedis(scheme, rest string) (providers.Config, error) {
+func parseRedis(scheme, rest string) (target, error) {
 	a, err := parseAuthority(rest)
 	if err != nil {
-		return providers.Config{}, err
+		return target{}, err
 	}
-	c := providers.RedisConfig{Username: a.user, Password: secret.String(a.password), TLS: scheme == "rediss", Addrs: a.withPort("6379")}
+	c := redis.Config{Username: a.user, Password: secret.String(a.password), TLS: scheme == "rediss", Addrs: a.withPort("6379")}
 	if a.path != "" {
 		if c.DB, err = strconv.Atoi(a.path); err != nil {
-			return providers.Config{}, fmt.Errorf("--store: the database is not a number, such as the 0 in redis://host:6379/0")
+			return target{}, fmt.Errorf("--store: the database is not a number, such as the 0 in redis://host:6379/0")
 		}
 	}
 	for key, values := range a.query {
@@ -145,17 +171,17 @@ func parseRedis(scheme, rest string) (providers.Config, error) {
 			c.Master = value
 		case "cluster":
 			if c.Cluster, err = strconv.ParseBool(value); err != nil {
-				return providers.Config{}, errors.New("--store: cluster is neither true nor false")
+				return target{}, errors.New("--store: cluster is neither true nor false")
 			}
 		case "sentinel_username":
 			c.SentinelUsername = value
 		case "sentinel_password":
 			c.SentinelPassword = secret.String(value)
 		default:
-			return providers.Config{}, errors.New("--store: unknown Redis setting: choose master, cluster, sentinel_username, sentinel_password")
+			return target{}, errors.New("--store: unknown Redis setting: choose master, cluster, sentinel_username, sentinel_password")
 		}
 	}
-	return providers.Config{Redis: c}, nil
+	return target{Redis: c}, nil
 }
 
 func mysqlDSN(rest string) (string, error) {

@@ -134,6 +134,7 @@ func engines(t *testing.T, test func(t *testing.T, s *shop)) {
 	for name, dsn := range map[string]func(*testing.T) string{
 		"sqlite":   newFile,
 		"mariadb":  func(t *testing.T) string { return testserver.MariaDB(t) },
+		"mysql":    func(t *testing.T) string { return testserver.MySQL(t) },
 		"postgres": func(t *testing.T) string { return testserver.Postgres(t) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -143,6 +144,7 @@ func TestOnce(t *testing.T) {
 	for name, args := range map[string]func(*testing.T) []string{
 		"sqlite":         func(t *testing.T) []string { return []string{"-dsn", emptyFile(t)} },
 		"mariadb":        func(t *testing.T) []string { return []string{"-dsn", testserver.MariaDB(t)} },
+		"mysql":          func(t *testing.T) []string { return []string{"-dsn", testserver.MySQL(t)} },
 		"postgres":       func(t *testing.T) []string { return []string{"-dsn", testserver.Postgres(t)} },
 		"embedded redis": func(t *testing.T) []string { return []string{"-dsn", newFile(t), "-mode", "redis"} },
 		"redis":          func(t *testing.T) []string { return append(newNamespace(t), "-dsn", newFile(t)) },
@@ -187,7 +189,7 @@ func TestOnce(t *testing.T) {
 				require.Equal(t, strings.HasSuffix(name, "embedded redis"), strings.Contains(p.stderr.String(), "using an embedded Redis"))
 			}
 			require.Len(t, numbers, 6)
-			if name != "mariadb" && name != "postgres" { // which other tests use as well
+			if !slices.Contains([]string{"mariadb", "mysql", "postgres"}, name) { // which other tests use as well
 				require.True(t, numbers["00000001"] && numbers["00000006"], "%v", numbers)
 			}
 		})
@@ -209,10 +211,7 @@ func borrow(t *testing.T, file string, n int) {
 // onFile calls do with the center in a file, and what fxapp asks it for.
 func onFile(t *testing.T, file string, do func(*dbseq.Center, lease.Request)) {
 	t.Helper()
-	db, err := sqldb.Open(t.Context(), sqldb.Config{Driver: "sqlite", DSN: secret.String(file)}, nil, sqlite.Driver())
-	require.NoError(t, err)
-	defer func() { require.NoError(t, sqldb.Close(db)) }()
-	center, err := dbseq.New(db)
+	center, err := dbseq.Open("sqlite", file)
 	require.NoError(t, err)
 	defer center.Close()
 	req, err := idworker.Config{Namespace: "fxapp"}.Request()

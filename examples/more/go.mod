@@ -17,6 +17,7 @@ require (
 	go.uber.org/zap v1.28.0
 	go.uber.org/zap/exp v0.3.0
 	gorm.io/gorm v1.31.2
+	modernc.org/sqlite v1.47.0
 )
 
 require (
@@ -88,7 +89,6 @@ require (
 	modernc.org/libc v1.70.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.11.0 // indirect
-	modernc.org/sqlite v1.47.0 // indirect
 )
 
 tool entgo.io/ent/cmd/ent

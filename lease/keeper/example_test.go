@@ -11,7 +11,7 @@ import (
 )
 
 // This example uses a center, a generator and a Keeper without fx. A service would use
-// redisseq.New(client) or dbseq.New(db) as the center.
+// redisseq.New(client) or dbseq.Open("mysql", dsn) as the center.
 func Example() {
 	ctx := context.Background()
 	layout := snowflake.Layout{}

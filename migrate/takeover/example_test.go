@@ -15,7 +15,7 @@ import (
 // This example moves a namespace from 32 worker ids to 1,024 without downtime.
 func Example() {
 	ctx := context.Background()
-	center := memcenter.New() // dbseq.New or redisseq.New
+	center := memcenter.New() // dbseq.Open or redisseq.New
 	side := func(namespace string, l snowflake.Layout, first, last int64) takeover.Side {
 		return takeover.Side{Center: center, Layout: l, Request: lease.Request{ // idworker.Config.Request
 			Namespace: namespace, Layout: l.String(), Owner: lease.NewOwner(), Pool: l.Workers(),

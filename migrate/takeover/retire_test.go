@@ -4,9 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/libtnb/sqlite"
 	"github.com/stretchr/testify/require"
-	"gorm.io/gorm"
+	_ "modernc.org/sqlite" // driver "sqlite"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/lease"
@@ -18,12 +17,7 @@ import (
 // taken over, the other worker ids are lent as before.
 func TestTakeRetires(t *testing.T) {
 	t.Parallel()
-	db, err := gorm.Open(sqlite.Open(filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)"), &gorm.Config{})
-	require.NoError(t, err)
-	pool, err := db.DB()
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, pool.Close()) })
-	center, err := dbseq.New(db)
+	center, err := dbseq.Open("sqlite", filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, center.Close()) })
 	for namespace, last := range map[string]int64{"part": 2, "all": 3} {

@@ -15,10 +15,10 @@ import (
 	"strings"
 	"time"
 
-	driver "github.com/go-sql-driver/mysql"
 	"go.uber.org/fx"
 	"gorm.io/driver/mysql"
 
+	"github.com/snowlease/snowlease/internal/dsn/mysqldsn"
 	"github.com/snowlease/snowlease/providers/sqldb"
 )
 
@@ -38,11 +38,9 @@ func Driver() sqldb.Driver {
 }
 
 func open(ctx context.Context, dsn string, connect time.Duration) (sqldb.Target, error) {
-	c, err := driver.ParseDSN(dsn)
-	if err != nil || strings.Contains(c.Net, ":") {
-		// The driver's error may include a part of the password. So may the network, if
-		// the "@" is missing.
-		return sqldb.Target{}, errors.New("it cannot be parsed, or names a tls configuration that is not registered")
+	c, err := mysqldsn.Parse(dsn)
+	if err != nil {
+		return sqldb.Target{}, err
 	}
 	if c.Timeout == 0 {
 		c.Timeout = connect

@@ -9,16 +9,14 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"go.uber.org/fx"
 	"gorm.io/driver/postgres"
 
+	"github.com/snowlease/snowlease/internal/dsn/pgdsn"
 	"github.com/snowlease/snowlease/providers/sqldb"
 )
 
@@ -36,19 +34,9 @@ func Driver() sqldb.Driver {
 }
 
 func open(_ context.Context, dsn string, connect time.Duration) (sqldb.Target, error) {
-	if misread(dsn) {
-		return sqldb.Target{}, errors.New(`an "@" follows the host; percent-encode the reserved characters of user and password`)
-	}
-	if !isURL(dsn) && strings.HasSuffix(dsn, `\`) {
-		return sqldb.Target{}, errors.New("it ends with a backslash") // pgx would panic
-	}
-	c, err := pgx.ParseConfig(dsn)
+	c, err := pgdsn.Parse(dsn)
 	if err != nil {
-		if file := new(fs.PathError); errors.As(err, &file) {
-			return sqldb.Target{}, fmt.Errorf("it names a file that cannot be read: %w", file)
-		}
-		// The error of pgx may include a part of the password.
-		return sqldb.Target{}, errors.New("it cannot be parsed")
+		return sqldb.Target{}, err
 	}
 	if c.ConnectTimeout == 0 {
 		dsn = with(dsn, fmt.Sprintf("connect_timeout=%d", max(1, (connect+time.Second-1)/time.Second)))
@@ -59,22 +47,10 @@ func open(_ context.Context, dsn string, connect time.Duration) (sqldb.Target, e
 	}, nil
 }
 
-// misread reports whether pgx would misread a URL because its password has a "/", "?" or
-// "#". The rest of the password would appear as the name of the database.
-func misread(dsn string) bool {
-	_, rest, _ := strings.Cut(dsn, "://")
-	end := strings.IndexAny(rest, "/?#")
-	return isURL(dsn) && end >= 0 && strings.Contains(rest[end:], "@")
-}
-
-func isURL(dsn string) bool {
-	return strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://")
-}
-
 // with returns a DSN of either form with a setting added.
 func with(dsn, setting string) string {
 	switch {
-	case !isURL(dsn):
+	case !pgdsn.IsURL(dsn):
 		return setting + " " + dsn // not at the end, where an empty value would swallow it
 	case strings.Contains(dsn, "?"):
 		return dsn + "&" + setting

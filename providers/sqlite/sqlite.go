@@ -24,6 +24,7 @@ import (
 	"github.com/libtnb/sqlite"
 	"go.uber.org/fx"
 
+	"github.com/snowlease/snowlease/internal/dsn/sqlitedsn"
 	"github.com/snowlease/snowlease/providers/sqldb"
 )
 
@@ -52,7 +53,7 @@ func busy(err error) bool {
 
 func open(_ context.Context, dsn string, _ time.Duration) (sqldb.Target, error) {
 	path, query, _ := strings.Cut(dsn, "?")
-	if !IsPath(path) {
+	if !sqlitedsn.IsPath(path) {
 		return sqldb.Target{}, errors.New("it is not the path of a file")
 	}
 	set, err := url.ParseQuery(query)
@@ -71,14 +72,6 @@ func open(_ context.Context, dsn string, _ time.Duration) (sqldb.Target, error) 
 		path += "?" + strings.Join(params, "&")
 	}
 	return sqldb.Target{Address: name, Dialector: sqlite.Open(path), Single: memory}, nil
-}
-
-// IsPath reports whether a DSN can name a file. It is false for DSNs of other databases,
-// since SQLite would create a file with the password in its name.
-func IsPath(dsn string) bool {
-	path, _, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
-	_, login, _ := strings.Cut(path, ":")
-	return !strings.Contains(path, "://") && !strings.Contains(login, "@") && !strings.Contains(path, "password=")
 }
 
 // defaults returns the parameters to add to those in set.

@@ -26,7 +26,7 @@ var (
 // reserves in another store, usually dbseq.Segments. It is a segment.Store for
 // segment.OrderStrict, and safe for concurrent use.
 //
-//	store, err := dbseq.NewSegments(db)
+//	store, err := dbseq.OpenSegments("mysql", dsn)
 //	cfg := segment.Config{Name: "orders", Order: segment.OrderStrict}
 //	dispenser, err := segments.NewDispenser(client, store, cfg)
 //	defer dispenser.Close()
@@ -85,7 +85,7 @@ func NewDispenser(client redis.UniversalClient, store segment.Store, cfg segment
 	c, err := conn.New(client, opts...)
 	errs := []error{err, cfg.Validate()}
 	if store == nil {
-		errs = append(errs, errors.New("redisseq: the store behind the dispenser is nil: pass one, such as from dbseq.NewSegments"))
+		errs = append(errs, errors.New("redisseq: the store behind the dispenser is nil: pass one, such as from dbseq.OpenSegments"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

@@ -12,12 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/libtnb/sqlite"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-	"gorm.io/driver/mysql"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
+	_ "modernc.org/sqlite" // driver "sqlite"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
@@ -231,12 +228,7 @@ func TestNoNumberIsMissingBetweenSegments(t *testing.T) {
 		want[i] = int64(i) + 1
 	}
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
-		db, err := gorm.Open(sqlite.Open(filepath.Join(t.TempDir(), "app.db")), &gorm.Config{Logger: logger.Discard})
-		require.NoError(t, err)
-		pool, err := db.DB()
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = pool.Close() })
-		behind, err := dbseq.NewSegments(db)
+		behind, err := dbseq.OpenSegments("sqlite", filepath.Join(t.TempDir(), "app.db"))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, behind.Close()) })
 
@@ -500,16 +492,12 @@ func TestStampedeOnADispenser(t *testing.T) {
 func TestDispenserOnServers(t *testing.T) {
 	t.Parallel()
 	s, srv := redistest.StartReal(t)
-	db, err := gorm.Open(mysql.Open(testserver.MariaDB(t)), &gorm.Config{Logger: logger.Discard})
-	require.NoError(t, err)
-	pool, err := db.DB()
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = pool.Close() })
+	dsn := testserver.MariaDB(t)
 	check := new(counterCheck)
 	var wg sync.WaitGroup
 	var running atomic.Int64
 	for range 4 {
-		b, err := dbseq.NewSegments(db)
+		b, err := dbseq.OpenSegments("mysql", dsn)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, b.Close()) })
 		i := issuer(t, dispenser(t, s.Client(t), b, ordered(30)), ordered(30))

@@ -33,7 +33,7 @@ var ErrChanged = fmt.Errorf("redisseq: the Redis has restarted or failed over, a
 //	err = store.Create(ctx, "orders", 1) // once, by an administrator
 //	orders, err := segment.Open(ctx, segment.Config{Name: "orders"}, store)
 //
-// If you have a SQL database, use dbseq.NewSegments, or NewDispenser in front of it,
+// If you have a SQL database, use dbseq.OpenSegments, or NewDispenser in front of it,
 // because Redis can lose numbers. The greatest number given is in one hash,
 // snowlease:{name}:segment. A loss that goes unnoticed repeats numbers, so the hash is
 // never created again on its own:

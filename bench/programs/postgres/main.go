@@ -6,19 +6,14 @@ import (
 	"log"
 	"os"
 
-	"gorm.io/driver/postgres"
-	"gorm.io/gorm"
+	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/snowlease/snowlease/bench/internal/borrow"
 	"github.com/snowlease/snowlease/dbseq"
 )
 
 func main() {
-	db, err := gorm.Open(postgres.Open(os.Args[1]), &gorm.Config{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	center, err := dbseq.New(db)
+	center, err := dbseq.Open("pgx", os.Args[1])
 	if err != nil {
 		log.Fatal(err)
 	}

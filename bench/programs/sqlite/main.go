@@ -6,19 +6,14 @@ import (
 	"log"
 	"os"
 
-	"github.com/libtnb/sqlite"
-	"gorm.io/gorm"
+	_ "modernc.org/sqlite"
 
 	"github.com/snowlease/snowlease/bench/internal/borrow"
 	"github.com/snowlease/snowlease/dbseq"
 )
 
 func main() {
-	db, err := gorm.Open(sqlite.Open(os.Args[1]), &gorm.Config{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	center, err := dbseq.New(db)
+	center, err := dbseq.Open("sqlite", os.Args[1])
 	if err != nil {
 		log.Fatal(err)
 	}

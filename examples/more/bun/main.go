@@ -11,11 +11,11 @@ import (
 	"io"
 	"os"
 
-	"github.com/libtnb/sqlite"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
-	"gorm.io/gorm"
+	_ "modernc.org/sqlite" // driver "sqlite"
 
+	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -42,17 +42,13 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	db := bun.NewDB(conns, sqlitedialect.New())
 	defer func() { err = errors.Join(err, db.Close()) }()
 
-	// The worker learns the dialect from GORM. The application itself need not use GORM.
-	dialect, err := gorm.Open(sqlite.New(sqlite.Config{DSN: dsn}))
+	// The worker leases its id over a connection of its own.
+	center, err := dbseq.Open("sqlite", dsn)
 	if err != nil {
 		return err
 	}
-	pool, err := dialect.DB()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, pool.Close()) }()
-	worker, err := idworker.Open(ctx, idworker.Config{Namespace: "bun-orders"}, idworker.WithDB(dialect))
+	defer func() { err = errors.Join(err, center.Close()) }()
+	worker, err := idworker.Open(ctx, idworker.Config{Namespace: "bun-orders"}, idworker.WithCenter(center))
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 	"os"
 
 	"github.com/jmoiron/sqlx"
-	"github.com/libtnb/sqlite"
-	"gorm.io/gorm"
+	_ "modernc.org/sqlite" // driver "sqlite"
 
+	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -38,17 +38,13 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
-	// The worker learns the dialect from GORM. The application itself need not use GORM.
-	dialect, err := gorm.Open(sqlite.New(sqlite.Config{DSN: dsn}))
+	// The worker leases its id over a connection of its own.
+	center, err := dbseq.Open("sqlite", dsn)
 	if err != nil {
 		return err
 	}
-	pool, err := dialect.DB()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, pool.Close()) }()
-	worker, err := idworker.Open(ctx, idworker.Config{Namespace: "sqlx-orders"}, idworker.WithDB(dialect))
+	defer func() { err = errors.Join(err, center.Close()) }()
+	worker, err := idworker.Open(ctx, idworker.Config{Namespace: "sqlx-orders"}, idworker.WithCenter(center))
 	if err != nil {
 		return err
 	}

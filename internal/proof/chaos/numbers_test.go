@@ -104,17 +104,7 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 		}
 		return seq, end, err
 	}
-	db, err := o.Behind.gorm()
-	if err != nil {
-		return nil, end, err
-	}
-	pool, err := db.DB()
-	if err != nil {
-		return nil, end, err
-	}
-	pool.SetMaxIdleConns(0)
-	ends = append(ends, func() { _ = pool.Close() })
-	sql, err := dbseq.NewSegments(db)
+	sql, err := dbseq.OpenSegments(o.Behind.driver(), o.Behind.DSN)
 	if err != nil {
 		return nil, end, err
 	}
@@ -142,6 +132,11 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 		store = d
 	case careless:
 		cfg.Name, cfg.Order, cfg.MinStep, cfg.Step, cfg.MaxStep = "careless", segment.OrderStrict, 1, 1, 1000
+		pool, err := o.Behind.pool()
+		if err != nil {
+			return nil, end, err
+		}
+		ends = append(ends, func() { _ = pool.Close() })
 		store = readThenWrite{sql, pool.ExecContext, pool.QueryRowContext}
 	}
 	issuer, err := segment.Open(ctx, cfg, store)

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"io"
 	"net"
@@ -71,6 +72,24 @@ func (s store) gorm() (*gorm.DB, error) {
 	return gorm.Open(dialect(s.DSN), &gorm.Config{Logger: logger.Discard})
 }
 
+// pool opens a database that keeps no idle connections, because a server accepts a few
+// hundred.
+func (s store) pool() (*sql.DB, error) {
+	pool, err := sql.Open(s.driver(), s.DSN)
+	if err == nil {
+		pool.SetMaxIdleConns(0)
+	}
+	return pool, err
+}
+
+// driver returns the name of the SQL driver.
+func (s store) driver() string {
+	if s.Kind == postgre {
+		return "pgx"
+	}
+	return "mysql"
+}
+
 func (s store) sql() bool { return s.Kind == mariadb || s.Kind == postgre }
 
 // center opens the center on the store. A scheme, if named, selects one of package controls.
@@ -91,6 +110,10 @@ func (s store) center(scheme string) (lease.Center, io.Closer, error) {
 		}
 		return c, client, nil
 	}
+	if other < 0 {
+		c, err := dbseq.Open(s.driver(), s.DSN)
+		return c, c, err
+	}
 	db, err := s.gorm()
 	if err != nil {
 		return nil, nil, err
@@ -100,25 +123,7 @@ func (s store) center(scheme string) (lease.Center, io.Closer, error) {
 		return nil, nil, err
 	}
 	pool.SetMaxIdleConns(0) // a server accepts a few hundred connections
-	if other >= 0 {
-		return controls.Schemes()[other].New(controls.Backend{DB: db}, nil), pool, nil
-	}
-	c, err := dbseq.New(db)
-	if err != nil {
-		return nil, nil, errors.Join(err, pool.Close())
-	}
-	return c, closers{c, pool}, nil
-}
-
-// closers are closed in order.
-type closers []io.Closer
-
-// Close closes all of them.
-func (cs closers) Close() (err error) {
-	for _, c := range cs {
-		err = errors.Join(err, c.Close())
-	}
-	return err
+	return controls.Schemes()[other].New(controls.Backend{DB: db}, nil), pool, nil
 }
 
 // observed is a center whose replies are in the journal before the process acts on them.

@@ -40,7 +40,7 @@ func newCrew(t *testing.T, program string, e engine, cfg idworker.Config) *crew 
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	t.Cleanup(cancel)
 	cfg.Layout = layout
-	c := &crew{t: t, ctx: ctx, program: program, dir: t.TempDir(), began: time.Now(), order: fleet.Order{Engine: e.name, Config: cfg}}
+	c := &crew{t: t, ctx: ctx, program: program, dir: t.TempDir(), began: time.Now(), order: fleet.Order{Engine: e.kind, Config: cfg}}
 	if cfg.Mode != idworker.ModeLocal {
 		c.order.Config.Namespace = fmt.Sprintf("fleet-%d", time.Now().UnixNano())
 		c.order.DSN = e.dsn(t)

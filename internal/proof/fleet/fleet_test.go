@@ -23,13 +23,15 @@ func TestMain(m *testing.M) { testserver.Main(m) }
 // An engine is a kind of store that lends worker ids.
 type engine struct {
 	name string
+	kind string                  // fleet.MySQL, fleet.Postgres or fleet.Redis
 	dsn  func(testing.TB) string // of a fresh database, or of a shared Redis
 }
 
 var engines = []engine{
-	{fleet.MySQL, testserver.MariaDB},
-	{fleet.Postgres, testserver.Postgres},
-	{fleet.Redis, testserver.Redis},
+	{"mariadb", fleet.MySQL, testserver.MariaDB},
+	{"mysql", fleet.MySQL, testserver.MySQL},
+	{"postgres", fleet.Postgres, testserver.Postgres},
+	{"redis", fleet.Redis, testserver.Redis},
 }
 
 // build builds the program without the race detector, with which forty processes would
@@ -219,7 +221,7 @@ func oneForAll(t *testing.T, program string) {
 // forgotten shows that the harness detects the effect of one protocol error: the last
 // use is not reported, so the next holder starts too early.
 func forgotten(t *testing.T, program string) {
-	e := engines[slices.IndexFunc(engines, func(e engine) bool { return e.name == fleet.Redis })]
+	e := engines[slices.IndexFunc(engines, func(e engine) bool { return e.kind == fleet.Redis })]
 	c := newCrew(t, program, e, idworker.Config{Workers: "0-3"})
 	forget := func(o *fleet.Order) { o.Forget = true }
 	former, next := c.enlist(4, forget), c.enlist(4, forget)

@@ -16,11 +16,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
-	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -30,8 +25,7 @@ import (
 
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "3") // one server each; tests mostly wait for leases
-	// GORM's cache of prepared statements never ends its goroutine.
-	testserver.Main(m, goleak.IgnoreTopFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1"))
+	testserver.Main(m)
 }
 
 // An engine is a kind of server that lends worker ids.
@@ -58,7 +52,7 @@ var engines = []engine{
 	{
 		name: "mariadb", unit: "statements",
 		start:   func(t testing.TB) *testserver.Server { return testserver.NewMariaDB(t) },
-		connect: connectSQL(mysql.Open), calls: mysqlCalls,
+		connect: connectSQL("mysql"), calls: mysqlCalls,
 		pid: func(s *testserver.Server) (int, error) {
 			return pidIn(filepath.Join(filepath.Dir(s.Dir()), "pid"))
 		},
@@ -66,7 +60,7 @@ var engines = []engine{
 	{
 		name: "postgresql", unit: "statements",
 		start:   func(t testing.TB) *testserver.Server { return testserver.NewPostgres(t) },
-		connect: connectSQL(postgres.Open), calls: postgresCalls, late: 11 * time.Second,
+		connect: connectSQL("pgx"), calls: postgresCalls, late: 11 * time.Second,
 		pid: func(s *testserver.Server) (int, error) {
 			return pidIn(filepath.Join(s.Dir(), "postmaster.pid"))
 		},
@@ -118,15 +112,10 @@ func redisPid(s *testserver.Server) (int, error) {
 	return int(values[0]), nil
 }
 
-func connectSQL(dialect func(string) gorm.Dialector) func(testing.TB, *testserver.Server) (lease.Center, io.Closer) {
+func connectSQL(driver string) func(testing.TB, *testserver.Server) (lease.Center, io.Closer) {
 	return func(t testing.TB, s *testserver.Server) (lease.Center, io.Closer) {
 		t.Helper()
-		db, err := gorm.Open(dialect(s.DSN()), &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
-		require.NoError(t, err)
-		app, err := db.DB()
-		require.NoError(t, err)
-		require.NoError(t, app.Close()) // the center has its own connection
-		center, err := dbseq.New(db)
+		center, err := dbseq.Open(driver, s.DSN())
 		require.NoError(t, err)
 		return center, center
 	}

@@ -40,7 +40,7 @@ func TestMoving(t *testing.T) {
 	out, err := exec.CommandContext(ctx, "go", "build", "-race=false", "-buildvcs=false", "-o", program, "../fleet/worker").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
-	engines := map[string]func(testing.TB) string{fleet.MySQL: testserver.MariaDB, fleet.Postgres: testserver.Postgres, fleet.Redis: testserver.Redis}
+	engines := map[string]func(testing.TB) string{fleet.MySQL: testserver.MySQL, fleet.Postgres: testserver.Postgres, fleet.Redis: testserver.Redis}
 	namespace := func(suffix string) string { return fmt.Sprintf("moving-%d%s", time.Now().UnixNano(), suffix) }
 	t.Run("more worker bits", func(t *testing.T) {
 		t.Parallel()
@@ -57,7 +57,7 @@ func TestMoving(t *testing.T) {
 	t.Run("from MySQL to Redis", func(t *testing.T) {
 		t.Parallel()
 		move(t, program,
-			place{fleet.MySQL, testserver.MariaDB(t), namespace(""), usual},
+			place{fleet.MySQL, testserver.MySQL(t), namespace(""), usual},
 			place{fleet.Redis, testserver.Redis(t), namespace(""), usual})
 	})
 	t.Run("from Redis to PostgreSQL", func(t *testing.T) {

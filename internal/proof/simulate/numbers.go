@@ -51,7 +51,7 @@ func (s Numbers) open(w *world) (_ subject, err error) {
 			return nil, err
 		}
 		w.stores = append(w.stores, n.sql)
-		store, err := dbseq.NewSegments(n.sql.DB, dbseq.WithPool(n.sql.pool))
+		store, err := dbseq.NewSegments(n.sql.pool, dbseq.SQLite)
 		if err != nil {
 			return nil, err
 		}

@@ -146,7 +146,7 @@ func whole(db *simulate.SQLite) segment.Store {
 	if err != nil {
 		panic(err)
 	}
-	store, err := dbseq.NewSegments(db.DB, dbseq.WithPool(pool))
+	store, err := dbseq.NewSegments(pool, dbseq.SQLite)
 	if err != nil {
 		panic(err)
 	}

@@ -16,7 +16,7 @@ func (b *issuer) database() segment.Store {
 	if b.n.Store != nil {
 		return remote{b.n.Store(b.n.sql, b.id), b}
 	}
-	store, err := dbseq.NewSegments(b.n.sql.DB, dbseq.WithPool(b.n.sql.pool))
+	store, err := dbseq.NewSegments(b.n.sql.pool, dbseq.SQLite)
 	b.w.fail(err)
 	return remote{store, b}
 }

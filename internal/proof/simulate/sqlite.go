@@ -65,7 +65,7 @@ func (*SQLite) Name() string { return "sqlite" }
 
 // Center returns a dbseq.Center for each process, which finds out itself whether the
 // tables exist.
-func (s *SQLite) Center(*Host) (lease.Center, error) { return dbseq.New(s.DB, dbseq.WithPool(s.pool)) }
+func (s *SQLite) Center(*Host) (lease.Center, error) { return dbseq.New(s.pool, dbseq.SQLite) }
 
 // Close ends the database.
 func (s *SQLite) Close() error { return s.pool.Close() }

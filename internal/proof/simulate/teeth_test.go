@@ -192,7 +192,11 @@ func neverRedis(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
 }
 
 func neverSQLite(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
-	return dbseq.New(s.(*simulate.SQLite).DB, dbseq.WithQuarantine(lease.QuarantineNever))
+	pool, err := s.(*simulate.SQLite).DB.DB()
+	if err != nil {
+		return nil, err
+	}
+	return dbseq.New(pool, dbseq.SQLite, dbseq.WithQuarantine(lease.QuarantineNever))
 }
 
 // A wrong center is the real one, with records changed before or after its verbs.

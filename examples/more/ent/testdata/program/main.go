@@ -10,9 +10,9 @@ import (
 
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
-	"github.com/libtnb/sqlite"
-	"gorm.io/gorm"
+	_ "modernc.org/sqlite" // driver "sqlite"
 
+	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/examples/more/ent/gen"
 	"github.com/snowlease/snowlease/examples/more/ent/ids"
 	"github.com/snowlease/snowlease/idworker"
@@ -33,12 +33,13 @@ func run(ctx context.Context, dsn string) (err error) {
 	client := gen.NewClient(gen.Driver(entsql.OpenDB(dialect.SQLite, conns)))
 	defer func() { err = errors.Join(err, client.Close()) }()
 
-	// The worker learns the dialect from GORM, which the application need not use.
-	db, err := gorm.Open(sqlite.Open(dsn))
+	// The worker leases its id over a connection of its own.
+	center, err := dbseq.Open("sqlite", dsn)
 	if err != nil {
 		return err
 	}
-	worker, err := idworker.Open(ctx, idworker.Config{Namespace: "ent-orders"}, idworker.WithDB(db))
+	defer func() { err = errors.Join(err, center.Close()) }()
+	worker, err := idworker.Open(ctx, idworker.Config{Namespace: "ent-orders"}, idworker.WithCenter(center))
 	if err != nil {
 		return err
 	}

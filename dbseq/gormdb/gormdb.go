@@ -1,0 +1,90 @@
+// Package gormdb lets package dbseq run on the database of a *gorm.DB.
+//
+//	center, err := gormdb.Center(db)
+//	defer center.Close()
+//
+// A center opens its own pool beside the application's, with the same driver and DSN, as
+// dbseq.Open does. It takes nothing else from the *gorm.DB, so no plugin, callback, logger,
+// replica, transaction or busy pool of the application interferes with renewals. If gorm
+// was opened on a connection instead of a DSN, or on an in-memory database, the center
+// shares the application's pool and says so in Warnings: renewals then wait while all its
+// connections are busy. dbseq.New sets another pool.
+package gormdb
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/dbseq/internal/option"
+)
+
+// Center returns a center on the database of db: MySQL, MariaDB, PostgreSQL or SQLite. Like
+// dbseq.Open, it opens no connection. The caller closes the center after its last use, and
+// db itself.
+//
+// It returns an error if an option is invalid, or if db is nil, in a transaction, on
+// another kind of database, or has a DSN that its driver refuses.
+func Center(db *gorm.DB, opts ...dbseq.Option) (*dbseq.Center, error) {
+	return open(dbseq.Open, db, opts)
+}
+
+// Segments returns a store of numbers on the database of db, as dbseq.OpenSegments does.
+// Connections and errors are those of Center. The caller closes the store after its last
+// use.
+func Segments(db *gorm.DB, opts ...dbseq.Option) (*dbseq.Segments, error) {
+	return open(dbseq.OpenSegments, db, opts)
+}
+
+func open[T any](open func(driver, dsn string, opts ...dbseq.Option) (*T, error), db *gorm.DB, opts []dbseq.Option) (*T, error) {
+	if db == nil || db.Config == nil || db.Dialector == nil {
+		return nil, errors.New("gormdb: the *gorm.DB is nil or was not opened by gorm.Open")
+	}
+	if db.Statement != nil {
+		if _, ok := db.Statement.ConnPool.(gorm.TxCommitter); ok {
+			return nil, errors.New("gormdb: the *gorm.DB is in a transaction, which would hide leases until it ends: pass the one from gorm.Open")
+		}
+	}
+	// db.Statement could be one of a transaction.
+	app, err := (&gorm.DB{Config: db.Config}).DB()
+	if err != nil {
+		return nil, fmt.Errorf("gormdb: the *gorm.DB is not on a *sql.DB (%w): call dbseq.New with one", err)
+	}
+	dsn, why := dsnOf(db.Dialector)
+	beside := func(o *option.Set) error {
+		o.App, o.Share = app, why
+		return nil
+	}
+	return open(db.Name(), dsn, append([]dbseq.Option{beside}, opts...)...)
+}
+
+// dsnOf returns the DSN of a dialector, or why there is none. It uses reflection,
+// because importing the dialector's package would link a driver.
+func dsnOf(d gorm.Dialector) (dsn, why string) {
+	v := reflect.Indirect(reflect.ValueOf(d))
+	field := func(name string) reflect.Value {
+		if v.Kind() != reflect.Struct {
+			return reflect.Value{}
+		}
+		if config := v.FieldByName("Config"); config.IsValid() && reflect.Indirect(config).Kind() == reflect.Struct {
+			return reflect.Indirect(config).FieldByName(name)
+		}
+		if _, promoted := v.Type().FieldByName(name); promoted && v.FieldByName("Config").IsValid() {
+			return reflect.Value{} // through a nil Config
+		}
+		return v.FieldByName(name)
+	}
+	if conn := field("Conn"); conn.IsValid() && conn.Kind() == reflect.Interface && !conn.IsNil() {
+		return "", "gorm was opened on a connection, not on a DSN"
+	}
+	if hooks := field("OptionOpenDB"); hooks.IsValid() && hooks.Kind() == reflect.Slice && hooks.Len() > 0 {
+		return "", "gorm's connections are set up by functions (OptionOpenDB)"
+	}
+	if s := field("DSN"); s.IsValid() && s.Kind() == reflect.String && s.String() != "" {
+		return s.String(), ""
+	}
+	return "", fmt.Sprintf("the dialector %T shows no DSN", d)
+}

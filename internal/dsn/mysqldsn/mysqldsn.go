@@ -1,0 +1,21 @@
+// Package mysqldsn parses DSNs of MySQL without showing passwords in errors.
+package mysqldsn
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Parse parses a DSN in the form of github.com/go-sql-driver/mysql. Its error shows no part
+// of the DSN.
+func Parse(dsn string) (*mysql.Config, error) {
+	c, err := mysql.ParseDSN(dsn)
+	if err != nil || strings.Contains(c.Net, ":") {
+		// The driver's error may include a part of the password. So may the network, if
+		// the "@" is missing.
+		return nil, errors.New("it cannot be parsed, or names a tls configuration that is not registered")
+	}
+	return c, nil
+}

@@ -1,0 +1,44 @@
+// Package pgdsn parses DSNs of PostgreSQL without showing passwords in errors.
+package pgdsn
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Parse parses a DSN in a form of github.com/jackc/pgx. Its error shows no part of the DSN
+// but the name of a file.
+func Parse(dsn string) (*pgx.ConnConfig, error) {
+	if misread(dsn) {
+		return nil, errors.New(`an "@" follows the host; percent-encode the reserved characters of user and password`)
+	}
+	if !IsURL(dsn) && strings.HasSuffix(dsn, `\`) {
+		return nil, errors.New("it ends with a backslash") // pgx would panic
+	}
+	c, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		if file := new(fs.PathError); errors.As(err, &file) {
+			return nil, fmt.Errorf("it names a file that cannot be read: %w", file)
+		}
+		// The error of pgx may include a part of the password.
+		return nil, errors.New("it cannot be parsed")
+	}
+	return c, nil
+}
+
+// misread reports whether pgx would misread a URL because its password has a "/", "?" or
+// "#". The rest of the password would appear as the name of the database.
+func misread(dsn string) bool {
+	_, rest, _ := strings.Cut(dsn, "://")
+	end := strings.IndexAny(rest, "/?#")
+	return IsURL(dsn) && end >= 0 && strings.Contains(rest[end:], "@")
+}
+
+// IsURL reports whether a DSN is a URL, not key-value pairs.
+func IsURL(dsn string) bool {
+	return strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://")
+}

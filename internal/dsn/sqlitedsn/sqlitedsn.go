@@ -1,0 +1,12 @@
+// Package sqlitedsn looks at DSNs of SQLite.
+package sqlitedsn
+
+import "strings"
+
+// IsPath reports whether a DSN can name a file. It is false for DSNs of other databases,
+// since SQLite would create a file with the password in its name.
+func IsPath(dsn string) bool {
+	path, _, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
+	_, login, _ := strings.Cut(path, ":")
+	return !strings.Contains(path, "://") && !strings.Contains(login, "@") && !strings.Contains(path, "password=")
+}
