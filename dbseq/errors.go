@@ -158,6 +158,8 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 	hint := ""
 	switch {
 	case errors.As(err, new(advised)):
+	case c.dialect == Postgres && poolerHint(err) != "":
+		hint = ": " + poolerHint(err)
 	case c.dialect == SQLite && errors.Is(err, context.DeadlineExceeded):
 		hint = ": on SQLite only one transaction writes at a time: do not call this within a transaction that writes"
 	case c.readOnly(err):
@@ -167,6 +169,25 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 		hint = fmt.Sprintf(": %s; if it may not create tables, run %s once by hand", c.grants(t), c.definition(t))
 	}
 	return fmt.Errorf("dbseq: %s on %s: %w%s", what, c.name, err, hint)
+}
+
+// poolerHints are remedies for errors of PgBouncer, and for those that its mixing of
+// sessions causes, by a part of their text.
+var poolerHints = [][2]string{
+	{"query_wait_timeout", "PgBouncer has no free connection to the server: raise default_pool_size, or give snowlease an account of its own, which gets a pool of its own"},
+	{"another search_path was set", "a pooler shares connections with a client that sets a search_path: give snowlease an account of its own, which gets a pool of its own"},
+	{"statement pooling mode", "set pool_mode = transaction (or session) in PgBouncer"},
+	{"unsupported startup parameter", "PgBouncer refuses this setting of the DSN: remove it there, and set it by ALTER ROLE"},
+	{`prepared statement "`, "a pooler mixes up prepared statements: set default_query_exec_mode=exec in the DSN"},
+}
+
+func poolerHint(err error) string {
+	for _, h := range poolerHints {
+		if strings.Contains(err.Error(), h[0]) {
+			return h[1]
+		}
+	}
+	return ""
 }
 
 // advised is a setup error whose text already says what to do.

@@ -98,7 +98,7 @@ func (c *conn) createTable(ctx context.Context, t tables, name string) error {
 		if !c.set.Migrate {
 			return advised{c.noTable(t, name)}
 		}
-		_, failure := c.execOn(ctx, c.pool(), "create "+name, nil)
+		_, failure := c.pool().ExecContext(ctx, c.creation(name))
 		if failure == nil {
 			return nil
 		}
@@ -114,4 +114,22 @@ func (c *conn) createTable(ctx context.Context, t tables, name string) error {
 			return err
 		}
 	}
+}
+
+// creation returns the statement that creates a table. A pooler may hand out a connection
+// on which another client has set a search_path. Tables in that schema would be empty: all
+// worker ids would be lent, and all numbers given, a second time. So on PostgreSQL the
+// statement fails if search_path was set since the session began. The application's own
+// pool may do that for a reason.
+func (c *conn) creation(name string) string {
+	text := c.named("create " + name).text
+	if c.dialect != Postgres || !c.own {
+		return text
+	}
+	return `DO $snowlease$ BEGIN
+IF EXISTS (SELECT 1 FROM pg_settings WHERE name = 'search_path' AND setting <> reset_val) THEN
+  RAISE EXCEPTION 'snowlease: another search_path was set: %', current_setting('search_path');
+END IF;
+` + text + `;
+END $snowlease$`
 }

@@ -27,6 +27,8 @@ missing() {
 	given SNOWLEASE_TEST_MARIADB_DSN || { found mariadbd && found mariadb-install-db; } || echo mariadb-server
 	given SNOWLEASE_TEST_POSTGRES_DSN || { found postgres && found initdb; } || echo postgresql
 	given SNOWLEASE_TEST_REDIS_ADDR || found redis-server || echo redis-server
+	found pgbouncer || echo pgbouncer
+	found haproxy || echo haproxy
 	found promtool || echo prometheus
 	found chromium-headless-shell || echo chromium-headless-shell
 }

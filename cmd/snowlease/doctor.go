@@ -28,7 +28,8 @@ func doctorCommand() *cobra.Command {
 		Long: `Doctor checks a store the way the application would use it: connection, write access and
 rights, durability of commits, replication, eviction and persistence, the identity of the
 server, and its clock. With a namespace, it also checks the pin, the layout and how long
-it lasts, the worker ids, and how many replicas they are sufficient for. It changes nothing.
+it lasts, the worker ids, and how many replicas they are sufficient for. It changes nothing,
+and does not see the settings of poolers and proxies.
 
 A fault must be fixed; a note is worth knowing. It exits with 3 if it finds faults.`,
 		Example: `  snowlease doctor --namespace orders --replicas 8
@@ -101,7 +102,7 @@ func (d *doctor) examine(ctx context.Context) {
 	if d.replicas > 1 && o.at.Driver == "sqlite" {
 		d.Note("hosts", fmt.Sprintf("%d replicas on one file", d.replicas), "run all of them on this host: SQLite does not lock across a network")
 	}
-	d.incarnation(ctx)
+	d.incarnation(ctx, o)
 	d.namespace(ctx, o)
 }
 
@@ -109,14 +110,14 @@ func (d *doctor) examine(ctx context.Context) {
 func (d *doctor) name() string { return cmp.Or(d.store.namespace, "snowlease-doctor") }
 
 // incarnation checks that several connections reach the same server.
-func (d *doctor) incarnation(ctx context.Context) {
+func (d *doctor) incarnation(ctx context.Context, o *opened) {
 	const check = "incarnation"
 	if !d.compares() {
 		d.OK(check, "not compared (quarantine: never)")
 		return
 	}
 	ask := func() (string, error) {
-		o, err := d.store.open(ctx)
+		o, err := d.store.again(ctx)
 		if err != nil {
 			return "", err
 		}

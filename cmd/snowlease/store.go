@@ -171,6 +171,19 @@ func (t target) ping(ctx context.Context) error {
 	return errors.Join(pool.PingContext(ctx), pool.Close())
 }
 
+// again opens another connection to the store. In SQL it is one alone: two would always
+// reach the same one of two servers that a proxy leads to in turn.
+func (f *storeFlags) again(ctx context.Context) (*opened, error) {
+	if f.at.Driver == "" {
+		return f.open(ctx)
+	}
+	c, err := dbseq.Open(f.at.Driver, string(f.at.DSN), f.onSQL()...)
+	if err != nil {
+		return nil, err
+	}
+	return &opened{center: c, closes: []func() error{c.Close}}, nil
+}
+
 // exists returns an error if the SQLite file does not exist. Opening it would create it.
 func (f *storeFlags) exists() error {
 	if f.creates || f.at.Driver != "sqlite" {

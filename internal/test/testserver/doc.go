@@ -34,8 +34,8 @@
 // Servers listen on 127.0.0.1 only. Their ports lie below the range that the kernel uses
 // for outgoing connections, so nobody takes a port while its server is down. Their data
 // lie in temporary folders, which are removed at the end. Servers die with the test
-// binary, however it ends. When the tests run as root, PostgreSQL runs as the user
-// postgres, MariaDB as root and Galera as mysql.
+// binary, however it ends. When the tests run as root, PostgreSQL and PgBouncer run
+// as the user postgres, the others as root and Galera as mysql.
 //
 // # Several servers
 //
@@ -46,7 +46,8 @@
 //	replica.Promote()
 //
 // NewSentinels and NewCluster start a Redis that fails over automatically. NewGalera
-// starts a MariaDB of several nodes.
+// starts a MariaDB of several nodes. NewPgBouncer and NewHAProxy start a pooler and a proxy
+// before servers.
 //
 // # Clocks
 //

@@ -1,0 +1,122 @@
+package redisseq_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/lease/leasetest"
+	"github.com/snowlease/snowlease/redisseq"
+	"github.com/snowlease/snowlease/redisseq/internal/redistest"
+	"github.com/snowlease/snowlease/redisseq/segments"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// answers waits until a Redis accepts writes.
+func answers(t testing.TB, client *redis.Client) {
+	t.Helper()
+	require.Eventually(t, func() bool { return client.Persist(t.Context(), "none").Err() == nil }, time.Minute, 10*time.Millisecond)
+}
+
+// newProxied returns a Redis whose clients go through an HAProxy.
+func newProxied(t testing.TB) *store {
+	s, srv := startReal(t)
+	s.Addr = testserver.NewHAProxy(t, []*testserver.Server{srv}).Addr()
+	restart, client := s.Restart, s.Client(t)
+	s.Restart = func(t testing.TB) {
+		restart(t)
+		answers(t, client)
+	}
+	return s
+}
+
+func TestContractThroughHAProxy(t *testing.T) {
+	t.Parallel()
+	n, err := segments.New(newProxied(t).Client(t))
+	require.NoError(t, err)
+	require.NoError(t, segmentcheck.Run(t.Context(), n, "", func(name string, start int64) error {
+		return n.Create(t.Context(), name, start)
+	}))
+	leasetest.Run(t, func(t testing.TB) leasetest.Store { return newProxied(t) })
+}
+
+// TestFailoverBehindHAProxy: the address leads to a promoted replica that lags. Holders
+// continue, a newcomer waits for the quarantine, and no id repeats.
+func TestFailoverBehindHAProxy(t *testing.T) {
+	t.Parallel()
+	f := &fleet{t: t, done: make(chan struct{})}
+	f.s, f.srv = startReal(t)
+	f.replica = testserver.NewRedisReplica(t, f.srv)
+	f.addr.Store(testserver.NewHAProxy(t, []*testserver.Server{f.srv, f.replica}).Addr())
+	gen, err := snowflake.NewGenerator(snowflake.Layout{})
+	require.NoError(t, err)
+	req := keeper.NewRequest("orders", gen.Layout())
+	req.Owner = lease.NewOwner()
+	require.NoError(t, f.s.center(t).Init(t.Context(), req))
+	f.hold(2)
+	f.renewed()
+	f.replica.CutLink()
+	f.hold(1) // unknown to the replica
+	f.renewed()
+	k, started, _ := f.join(func(f *fleet) {
+		f.srv.Kill()
+		f.replica.Promote()
+		answers(t, f.admin())
+	})
+	f.keepers = append(f.keepers, k)
+	require.NoError(t, <-started)
+	f.renewed()
+	f.finish()
+}
+
+// TestConnectionsThatAreCut: a proxy cuts connections that are idle, or is restarted. The
+// next renewal succeeds on a new connection.
+func TestConnectionsThatAreCut(t *testing.T) {
+	t.Parallel()
+	s, srv := startReal(t)
+	proxy := testserver.NewHAProxy(t, []*testserver.Server{srv}, "timeout client 1s\ntimeout server 1s")
+	client := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ClientName: "renews"})
+	t.Cleanup(func() { _ = client.Close() })
+	c, err := redisseq.New(client)
+	require.NoError(t, err)
+	require.NoError(t, c.Init(t.Context(), request()))
+	g := acquire(t, c)
+	for range 2 {
+		require.Eventually(t, func() bool {
+			list, err := s.Admin.ClientList(t.Context()).Result()
+			return err == nil && !strings.Contains(list, "name=renews")
+		}, time.Minute, 10*time.Millisecond)
+		g = renew(t, c, g)
+	}
+	proxy.Kill()
+	proxy.Start()
+	g = renew(t, c, g)
+	require.NoError(t, c.Release(t.Context(), g, g.Now))
+}
+
+// TestMasterDemotedBehindHAProxy: connections to a former master stay open, until it
+// refuses a write. The client then connects to the new one.
+func TestMasterDemotedBehindHAProxy(t *testing.T) {
+	t.Parallel()
+	s, master, replica := startReplicated(t)
+	proxied := &store{Store: &redistest.Store{Addr: testserver.NewHAProxy(t, []*testserver.Server{master, replica}).Addr()}}
+	opened(t, s)
+	c := proxied.center(t)
+	g := acquire(t, c)
+	replica.Follow(master)
+	replica.Promote()
+	master.Follow(replica)
+	answers(t, proxied.Client(t)) // a new connection
+	_, err := c.Renew(t.Context(), g)
+	q := (*lease.QuarantineError)(nil)
+	require.ErrorAs(t, err, &q, "it reached the new master")
+	s.Sleep(q.Wait() + 100*time.Millisecond)
+	require.Greater(t, renew(t, c, g).Floor, g.Ceiling)
+}
