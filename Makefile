@@ -13,7 +13,7 @@ CHAOSTIME ?= 10m
 SEED ?= 0
 LOSSES ?= 1
 SEEDS ?= 100000
-STORES ?= redis mysql postgres local numbers
+STORES ?= redis mariadb mysql galera postgres local numbers
 PLATFORMS ?= linux/386 linux/arm linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64
 
 # The other modules keep the dependencies of benchmarks and tests out of go.mod.

@@ -99,14 +99,14 @@ func TestFirstStartWithExactTimes(t *testing.T) {
 			t.Parallel()
 			cfg := idworker.Config{
 				Namespace: namespace(t), Mode: s.mode, Store: idworker.StoreConfig{Quarantine: s.quarantine, ExactTimes: true, Skew: time.Millisecond},
-				Lease: idworker.LeaseConfig{TTL: 300 * time.Millisecond, MaxTTL: 3 * time.Second}, Wait: 300 * time.Millisecond,
+				Lease: idworker.LeaseConfig{TTL: time.Second, MaxTTL: 5 * time.Second}, Wait: 2 * time.Second,
 			}
 			clients := s.provide(t)
 			var w *idworker.IdWorker
 			err := app(t, &w, fx.Supply(cfg), clients).Start(t.Context())
 			var q *idworker.QuarantineError
 			require.ErrorAs(t, err, &q)
-			for _, says := range []string{"until " + q.Until.UTC().Format(time.RFC3339Nano), "raise wait (300ms)", "without exact_times"} {
+			for _, says := range []string{"until " + q.Until.UTC().Format(time.RFC3339Nano), "raise wait (2s)", "without exact_times"} {
 				require.ErrorContains(t, err, says)
 			}
 			cfg.Wait = time.Minute

@@ -102,7 +102,7 @@ func (d *doctor) examine(ctx context.Context) {
 	if d.replicas > 1 && o.at.Driver == "sqlite" {
 		d.Note("hosts", fmt.Sprintf("%d replicas on one file", d.replicas), "run all of them on this host: SQLite does not lock across a network")
 	}
-	d.incarnation(ctx, o)
+	d.incarnation(ctx)
 	d.namespace(ctx, o)
 }
 
@@ -110,7 +110,7 @@ func (d *doctor) examine(ctx context.Context) {
 func (d *doctor) name() string { return cmp.Or(d.store.namespace, "snowlease-doctor") }
 
 // incarnation checks that several connections reach the same server.
-func (d *doctor) incarnation(ctx context.Context, o *opened) {
+func (d *doctor) incarnation(ctx context.Context) {
 	const check = "incarnation"
 	if !d.compares() {
 		d.OK(check, "not compared (quarantine: never)")

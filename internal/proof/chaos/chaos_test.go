@@ -12,7 +12,8 @@ import (
 	"github.com/snowlease/snowlease/internal/proof/controls"
 )
 
-// topologies lists what centers run on. The topologies of one engine share its time.
+// topologies lists what centers run on. The topologies of one engine follow one another
+// and share its time.
 var topologies = []struct {
 	engine, name string
 	arena        func(*testing.T) *arena
@@ -20,11 +21,14 @@ var topologies = []struct {
 	{"redis", single, newSingle},
 	{"redis", sentinel, newSentinel},
 	{"redis", cluster, newCluster},
-	{"mysql", "pair", newMariaDB},
+	{"mariadb", "pair", newMariaDB},
+	{"mysql", "pair", newMySQL},
 	{"galera", "one writer", newGalera},
 	{"postgres", single, newPostgres},
 	{"local", oneHost, newLocal},
 	{"numbers", "redis and postgres", newNumbers},
+	{"numbers", sentinel, counted(newSentinel)},
+	{"numbers", cluster, counted(newCluster)},
 }
 
 // TestChaos checks that, whatever happens to processes, connections, servers and their
@@ -32,8 +36,10 @@ var topologies = []struct {
 // two processes are granted the same millisecond of a worker id.
 func TestChaos(t *testing.T) {
 	r := newResults(t)
-	for _, engine := range []string{"redis", "mysql", "galera", "postgres", "local", "numbers"} {
+	t.Cleanup(r.write)
+	for _, engine := range []string{"redis", "numbers", "galera", "mariadb", "mysql", "postgres", "local"} { // the longest first
 		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
 			for _, topology := range topologies {
 				if topology.engine != engine {
 					continue
@@ -58,11 +64,13 @@ func TestChaos(t *testing.T) {
 					}
 					require.True(t, v.sound(), "%d ids again, %d outside, %d falling, %d grants shared, %d runs out of order:\n%v",
 						v.duplicates, v.outside, v.falling, v.shared, v.disordered, v.described)
+					for _, name := range s.streams {
+						require.Positive(t, v.streams[name], "numbers of %s", name)
+					}
 				})
 			}
 		})
 	}
-	r.write()
 }
 
 func schemeNamed(t *testing.T, name string) controls.Scheme {
@@ -85,11 +93,11 @@ func TestControls(t *testing.T) {
 	if *seed != 0 {
 		base = *seed
 	}
-	control := func(name string, arena func(*testing.T) *arena, faults ...string) {
-		t.Run(name, func(t *testing.T) {
+	control := func(breaking, where string, arena func(*testing.T) *arena, faults ...string) {
+		t.Run(breaking+"/"+where, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, arena(t), name, base)
-			s.order.Break, s.length = name, 3*time.Second
+			s := newStage(t, arena(t), breaking+" "+where, base)
+			s.order.Break, s.length = breaking, 3*time.Second
 			// A few processes and fewer worker ids show it too.
 			s.order.Request.Last, s.size = 7, 12
 			s.only = faults
@@ -98,7 +106,7 @@ func TestControls(t *testing.T) {
 			t.Logf("%d of %d ids were issued again; %d grants shared a worker id", v.duplicates, v.ids, v.shared)
 		})
 	}
-	control(forgetLastUse, func(t *testing.T) *arena {
+	control(forgetLastUse, "redis", func(t *testing.T) *arena {
 		// The next process starts at the current clock.
 		a, d := newSingle(t), -2*time.Second
 		a.faults = []fault{{back, func(context.Context, *rand.Rand) error {
@@ -108,14 +116,17 @@ func TestControls(t *testing.T) {
 		}}}
 		return a
 	}, restarted, back)
-	control(ignoreCeiling, newSingle, stopped, killed)
-	control(apart, newLocal, killed)
-	control(string(careless), newNumbers, stopped, killed)
+	control(ignoreCeiling, "redis", newSingle, stopped, killed)
+	control(apart, "local", newLocal, killed)
+	control(string(careless), "postgres", newNumbers, stopped, killed)
+	control(string(forgetful), sentinel, counted(newSentinel), promoted)
+	control(string(forgetful), cluster, counted(newCluster), takenOver)
+	control(ignoreCeiling, "galera", newGalera, stopped, killed)
 	for _, s := range controls.Schemes() {
 		arena := newSingle
 		if s.Store == controls.SQL {
 			arena = newPostgres
 		}
-		control(s.Name, arena, stopped, killed, restarted)
+		control(s.Name, string(s.Store), arena, stopped, killed, restarted)
 	}
 }

@@ -20,7 +20,7 @@ type clock struct {
 	off     time.Duration
 	high    time.Time // the latest time that it showed
 
-	// A Sequence runs at half the pace while the clock lags, so afterwards it is ahead
+	// A Counter runs at half the pace while the clock lags, so afterwards it is ahead
 	// of the clock for as long again: by at most lead at the time leadAt.
 	half   bool
 	lead   time.Duration
@@ -31,8 +31,14 @@ type clock struct {
 // than lease.MaxClockError.
 const farthest = 4 * time.Minute
 
-// farBack is the longest step back. Later losses have to wait for it.
-const farBack = 8 * time.Second
+// farBack returns the longest step back. Later losses have to wait for it, and twice as
+// long for a Counter to be level with the clock.
+func (c *clock) farBack() time.Duration {
+	if c.half {
+		return 2 * time.Second
+	}
+	return 8 * time.Second
+}
 
 // margin is more than the time that passes between two statements here.
 const margin = 150 * time.Millisecond
@@ -57,7 +63,7 @@ func (c *clock) step(d time.Duration) {
 // behind returns how far the clock is behind the latest time that it showed before a step.
 func (c *clock) behind() time.Duration { return max(0, c.high.Sub(time.Now().Add(c.off))) }
 
-// ahead returns how far a Sequence may be ahead of the clock.
+// ahead returns how far a Counter may be ahead of the clock.
 func (c *clock) ahead() time.Duration { return max(0, c.lead-time.Since(c.leadAt)/2) }
 
 // ready waits until records may be lost.
@@ -68,9 +74,9 @@ func (c *clock) ready(ctx context.Context) {
 	}
 }
 
-// faults are steps of the clock by up to the given times, small ones as often as large
-// ones. A step back waits until an earlier loss has been noticed.
-func (c *clock) faults(forward, back time.Duration, noticed func(context.Context) error) []fault {
+// faults are steps of the clock, forward by up to the given time, small ones as often as
+// large ones. A step back waits until an earlier loss has been noticed.
+func (c *clock) faults(forward time.Duration, noticed func(context.Context) error) []fault {
 	return []fault{
 		{"center's clock stepped forward", func(_ context.Context, random *rand.Rand) error {
 			c.step(upTo(random, forward))
@@ -80,7 +86,7 @@ func (c *clock) faults(forward, back time.Duration, noticed func(context.Context
 			if err := noticed(ctx); err != nil {
 				return err
 			}
-			c.step(-upTo(random, back))
+			c.step(-upTo(random, c.farBack()))
 			return nil
 		}},
 	}

@@ -21,9 +21,10 @@
 //     cut off within a request or a reply.
 //   - Servers are killed and return with or without their data. They hang, lose keys or
 //     rows, are flushed, evict keys, or turn read-only. They fail over to a replica that
-//     lags, and back to the former primary, or fall back to older data. Sentinels promote
-//     a replica, a cluster replaces a master or moves the hash slot, and writes move to
-//     another node of a Galera cluster. The servers' clock steps both ways.
+//     lags, and back to the former primary, or fall back to older data. Sentinels and a
+//     cluster promote a replica that lags, or the master is back without its data before
+//     they do. The hash slot moves to another master, and writes to another node of a
+//     Galera cluster. The servers' clock steps both ways.
 //
 // The faults stay within what package lease promises to survive. There are never two
 // primaries: the former one is killed first. When records are lost, the clock is at most
@@ -66,18 +67,19 @@
 // TestChaos/numbers does the same to processes that issue numbers in the other ways: from
 // a redisseq/counter.Counter, prefetched and strict; from segments in PostgreSQL; from a
 // dispenser; and for times past. They use a Redis with a replica, and a PostgreSQL that is
-// killed, hangs and turns read-only, but loses nothing, which segments require. Each
-// process keeps a journal of what it asked for and got, and when.
+// killed, hangs and turns read-only, but loses nothing, which segments require. Counters
+// also run on Sentinel and on a cluster. Each process keeps a journal of what it asked for
+// and got, and when.
 //
-//   - No number is in two runs.
+//   - No number is in two runs, also of a prefetched and a strict Counter of one namespace.
 //   - Numbers rise within a process.
 //   - In strict order, a number is greater than every number that was returned to any
-//     process before it was asked for.
+//     process, prefetched or not, before it was asked for.
 //   - An id for a time past lies in the second asked for and has a reserved worker id;
 //     otherwise its process ends. The journal numbers these ids by second, and the
 //     numbers rise within each second.
 //
-// After the clock was set back, a Sequence needs twice the step to be level with it
+// After the clock was set back, a Counter needs twice the step to be level with it
 // again. Losses wait for that.
 //
 // # Controls

@@ -18,7 +18,7 @@ func newGalera(t *testing.T) *arena {
 	writer := c.Nodes[0]
 	at := writer.Addr()
 	dsn := fmt.Sprintf("snowlease:snowlease@tcp(%s)/test?parseTime=true&timeout=2s", at)
-	d := newDatabase(t, mariadb, "mysql", dsn, writer, func() []*testserver.Server { return c.Nodes })
+	d := newDatabase(t, mysqlKind, "mysql", dsn, writer, func() []*testserver.Server { return c.Nodes })
 	lead := func(s *testserver.Server) (err error) {
 		for range 50 { // network faults stop and start proxies
 			if err = d.lead(at, s.Addr()); err == nil {

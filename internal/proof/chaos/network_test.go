@@ -7,10 +7,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
 // A network is the proxies between groups of processes and servers. Each group has its
@@ -19,34 +23,20 @@ type network struct {
 	groups []map[string]*toxiproxy.Proxy // by the server's original address
 }
 
-func newNetwork(groups int, servers ...string) (*network, error) {
+func newNetwork(t *testing.T, servers ...string) *network {
 	api, n := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), &network{}
+	t.Cleanup(n.close)
 	for range groups {
 		proxies := map[string]*toxiproxy.Proxy{}
 		n.groups = append(n.groups, proxies)
-		for _, addr := range servers {
-			p, err := listen(api, addr)
-			if err != nil {
-				n.close()
-				return nil, err
-			}
-			proxies[addr] = p
+		for _, server := range servers {
+			addr := fmt.Sprintf("127.0.0.1:%d", testserver.Port(t))
+			p := toxiproxy.NewProxy(api, addr, addr, server)
+			require.NoError(t, p.Start())
+			proxies[server] = p
 		}
 	}
-	return n, nil
-}
-
-// listen starts a proxy on a port that the kernel gives to nobody while the proxy is cut.
-func listen(api *toxiproxy.ApiServer, upstream string) (*toxiproxy.Proxy, error) {
-	var err error
-	for range 100 {
-		addr := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(17000))
-		p := toxiproxy.NewProxy(api, addr, addr, upstream)
-		if err = p.Start(); err == nil {
-			return p, nil
-		}
-	}
-	return nil, err
+	return n
 }
 
 // routes maps servers to the proxies of a group.

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
 	"github.com/snowlease/snowlease/dbseq"
@@ -41,10 +40,11 @@ const (
 	dispenser      stream = "dispenser"
 	past           stream = "ids for times past"
 
-	careless stream = "segments that are read, then written" // broken on purpose
+	careless  stream = "segments that are read, then written" // broken on purpose
+	forgetful stream = "INCRBY"                               // too: what Redis forgets, it issues again
 )
 
-// streams are assigned to the seats in turn.
+// streams has each stream, those with fewer numbers more often.
 var streams = []stream{sequence, strictSequence, segments, dispenser, strictSegments, dispenser, past}
 
 func (s stream) strict() bool { return s == strictSequence || s == strictSegments || s == dispenser }
@@ -65,13 +65,34 @@ type source interface {
 	NextIDs(ctx context.Context, dst []int64) error
 }
 
+// issuer returns the stream that stands for all that take their numbers from the same
+// place.
+func (s stream) issuer() stream {
+	if s == strictSequence {
+		return sequence
+	}
+	return s
+}
+
 // sequenceConfig has the skew that the clock faults use.
 func sequenceConfig(s stream) counter.Config {
 	c := counter.Config{Namespace: namespace, Layout: layout, MaxAhead: 500 * time.Millisecond, Skew: skew}
 	if s.strict() {
-		c.Namespace, c.Prefetch = namespace+".strict", 1
+		c.Prefetch = 1
 	}
 	return c
+}
+
+// incremented is numbers that INCRBY counts.
+type incremented struct{ redis.UniversalClient }
+
+// NextIDs fills dst with numbers.
+func (c incremented) NextIDs(ctx context.Context, dst []int64) error {
+	last, err := c.IncrBy(ctx, key("sequence"), int64(len(dst))).Result()
+	for i := range dst {
+		dst[i] = last - int64(len(dst)-1-i)
+	}
+	return err
 }
 
 // numbersOf opens a stream and returns a function that closes it.
@@ -88,11 +109,15 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 		}
 	}()
 	var client redis.UniversalClient
-	if o.Stream == sequence || o.Stream == strictSequence || o.Stream == dispenser {
+	switch o.Stream {
+	case sequence, strictSequence, dispenser, forgetful:
 		client = o.Store.redis()
 		ends = append(ends, func() { _ = client.Close() })
 	}
-	if o.Stream == sequence || o.Stream == strictSequence {
+	switch o.Stream {
+	case forgetful:
+		return incremented{client}, end, nil
+	case sequence, strictSequence:
 		seq, err := counter.New(client, sequenceConfig(o.Stream))
 		if err != nil {
 			return nil, end, err
@@ -300,27 +325,15 @@ func monotonic() int64 {
 	return t.Nano()
 }
 
-// newNumbers is a Redis with a replica, and a PostgreSQL that loses nothing.
-func newNumbers(t *testing.T) *arena {
-	// Shorter steps back: a Sequence needs as long again to be level with the clock.
-	a := newRedisPair(t, 2*time.Second)
-	a.share, a.clock.half = 100, true
-	server := testserver.NewPostgres(t)
-	at := server.Addr()
-	more, err := newNetwork(groups, at)
-	require.NoError(t, err)
-	for i, proxies := range a.groups {
-		proxies[at] = more.groups[i][at]
-	}
-	_, port, _ := strings.Cut(at, ":")
-	a.behind = func(group int) store {
-		_, p, _ := strings.Cut(a.groups[group][at].Listen, ":")
-		return store{Kind: postgre, DSN: strings.Replace(server.DSN()+" connect_timeout=2", port, p, 1)}
-	}
-	a.noticedBy = func(ctx context.Context) error {
-		client := a.direct().redis()
-		for _, s := range []stream{sequence, strictSequence} {
-			seq, err := counter.New(client, sequenceConfig(s))
+// counted is an arena of processes that count ids in Redis.
+func counted(newArena func(*testing.T) *arena) func(*testing.T) *arena {
+	return func(t *testing.T) *arena {
+		a := newArena(t)
+		a.share = 40
+		a.streams, a.clock.half, a.keys = []stream{sequence, strictSequence}, true, []string{key("sequence")}
+		a.noticedBy = func(ctx context.Context) error {
+			client := a.direct().redis()
+			seq, err := counter.New(client, sequenceConfig(sequence))
 			if err != nil {
 				return errors.Join(err, client.Close())
 			}
@@ -331,27 +344,33 @@ func newNumbers(t *testing.T) *arena {
 				pause(ctx, 50*time.Millisecond)
 			}
 			seq.Close()
+			return client.Close()
 		}
-		return client.Close()
+		return a
 	}
-	a.faults = slices.DeleteFunc(a.faults, func(f fault) bool { // that concern leases
-		return f.name == "keys deleted" || f.name == "records of workers deleted"
-	})
+}
+
+// newNumbers is a Redis with a replica, and a PostgreSQL that loses nothing.
+func newNumbers(t *testing.T) *arena {
+	a := counted(newSingle)(t)
+	a.share, a.streams, a.keys = 20, streams, append(a.keys, "snowlease:{dispensed}:dispenser")
+	server := testserver.NewPostgres(t)
+	at := server.Addr()
+	more := newNetwork(t, at)
+	for i, proxies := range a.groups {
+		proxies[at] = more.groups[i][at]
+	}
+	_, port, _ := strings.Cut(at, ":")
+	a.behind = func(group int) store {
+		_, p, _ := strings.Cut(a.groups[group][at].Listen, ":")
+		return store{Kind: postgre, DSN: strings.Replace(server.DSN()+" connect_timeout=2", port, p, 1)}
+	}
 	d := &database{arena: a, server: server, driver: "pgx"}
 	readOnly := func(ctx context.Context, value string) error {
 		return d.exec(ctx, "ALTER SYSTEM SET default_transaction_read_only = "+value, "SELECT pg_reload_conf()")
 	}
 	short := func(ctx context.Context, random *rand.Rand) { pause(ctx, time.Duration(random.Int64N(int64(2*ttl)))) }
 	a.faults = append(a.faults,
-		fault{"keys of numbers deleted", func(ctx context.Context, _ *rand.Rand) error {
-			a.clock.ready(ctx)
-			client := a.direct().redis()
-			var err error
-			for _, key := range []string{namespace + "}:sequence", namespace + ".strict}:sequence", "dispensed}:dispenser"} {
-				err = errors.Join(err, client.Del(ctx, "snowlease:{"+key).Err())
-			}
-			return errors.Join(err, client.Close())
-		}},
 		fault{"database killed and restarted", func(ctx context.Context, random *rand.Rand) error {
 			server.Kill()
 			short(ctx, random)

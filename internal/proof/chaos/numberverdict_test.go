@@ -21,6 +21,7 @@ import (
 type numberRun struct {
 	asked, there int64
 	first, count int64
+	stream       stream
 	process      string
 }
 
@@ -28,7 +29,7 @@ func (r numberRun) last() int64 { return r.first + r.count - 1 }
 
 // readNumbers reads a journal of numbers, without what a kill has cut off. The runs
 // are in the order in which they were issued.
-func readNumbers(name string) (runs []numberRun, failed int64, err error) {
+func readNumbers(name string, s stream) (runs []numberRun, failed int64, err error) {
 	raw, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) { // killed before it began
 		return nil, 0, nil
@@ -42,33 +43,27 @@ func readNumbers(name string) (runs []numberRun, failed int64, err error) {
 			failed++
 			continue
 		}
-		runs = append(runs, numberRun{n[0], n[1], n[2], n[3], name})
+		runs = append(runs, numberRun{n[0], n[1], n[2], n[3], s, name})
 	}
 	return runs, failed, err
 }
 
-// judgeNumbers checks each stream by itself.
+// judgeNumbers checks the streams of each issuer by themselves.
 func judgeNumbers(processes []*process) (*verdict, error) {
 	v := &verdict{processes: len(processes), streams: map[stream]int64{}}
-	journals := map[stream][]string{}
+	issued := map[stream][]numberRun{}
 	for _, p := range processes {
-		journals[p.stream] = append(journals[p.stream], p.journal)
+		runs, failed, err := readNumbers(p.journal, p.stream)
+		if err != nil {
+			return nil, err
+		}
+		v.failures[otherwise] += failed
+		issued[p.stream.issuer()] = append(issued[p.stream.issuer()], runs...)
+		v.rise(p.stream, runs)
 	}
-	for s, names := range journals {
-		var all []numberRun
-		for _, name := range names {
-			runs, failed, err := readNumbers(name)
-			if err != nil {
-				return nil, err
-			}
-			v.failures[otherwise] += failed
-			all = append(all, runs...)
-			v.rise(s, runs)
-		}
+	for s, all := range issued {
 		v.count(s, all)
-		if s.ordered() {
-			v.inOrder(s, all)
-		}
+		v.inOrder(s, all)
 	}
 	return v, nil
 }
@@ -92,7 +87,7 @@ func (v *verdict) count(s stream, all []numberRun) {
 	for _, r := range all {
 		v.ids += r.count
 		v.runs++
-		v.streams[s] += r.count
+		v.streams[r.stream] += r.count
 		if r.first <= end.last() {
 			v.duplicates += min(end.last(), r.last()) - r.first + 1
 			v.describe("%s: %d to %d of %s were issued by %s", s, r.first, min(end.last(), r.last()), r.process, end.process)
@@ -103,8 +98,8 @@ func (v *verdict) count(s stream, all []numberRun) {
 	}
 }
 
-// inOrder finds runs below a number that had been returned, to any process, before the
-// run was requested. All processes use the clock of one machine.
+// inOrder finds runs of ordered streams below a number that had been returned, to any
+// process, before the run was requested. All processes use the clock of one machine.
 func (v *verdict) inOrder(s stream, all []numberRun) {
 	asked, there := slices.Clone(all), slices.Clone(all)
 	slices.SortFunc(asked, func(a, b numberRun) int { return cmp.Compare(a.asked, b.asked) })
@@ -116,7 +111,7 @@ func (v *verdict) inOrder(s stream, all []numberRun) {
 				tops[span] = there[next]
 			}
 		}
-		if top := tops[s.span(r.first)]; r.first <= top.last() {
+		if top := tops[s.span(r.first)]; r.stream.ordered() && r.first <= top.last() {
 			v.disordered++
 			v.describe("%s: %s issued %d, which it asked for %v after %s had %d", s, r.process, r.first,
 				time.Duration(r.asked-top.there), top.process, top.last())
@@ -130,7 +125,7 @@ func TestJudgeNumbers(t *testing.T) {
 	type found struct{ ids, duplicates, falling, disordered int64 }
 	second := reserved * layout.PerTick()
 	for name, c := range map[string]struct {
-		stream   stream
+		stream   stream // of all processes; empty: one prefetches, the others are strict
 		journals [][]numberRun
 		found    found
 	}{
@@ -152,6 +147,16 @@ func TestJudgeNumbers(t *testing.T) {
 		"no order is promised": {segments, [][]numberRun{
 			{{asked: 1, there: 2, first: 5, count: 1}}, {{asked: 3, there: 4, first: 4, count: 1}},
 		}, found{ids: 2}},
+		"strict beside prefetched": {"", [][]numberRun{
+			{{asked: 1, there: 2, first: 1, count: 5}, {asked: 7, there: 8, first: 6, count: 1}}, // is prefetched
+			{{asked: 3, there: 4, first: 7, count: 1}, {asked: 5, there: 6, first: 8, count: 1}},
+		}, found{ids: 8}},
+		"strict below prefetched": {"", [][]numberRun{
+			{{asked: 1, there: 2, first: 5, count: 1}}, {{asked: 3, there: 4, first: 4, count: 1}},
+		}, found{ids: 2, disordered: 1}},
+		"strict and prefetched": {"", [][]numberRun{
+			{{asked: 1, there: 9, first: 5, count: 1}}, {{asked: 3, there: 4, first: 5, count: 1}},
+		}, found{ids: 2, duplicates: 1}},
 		"of times past": {past, [][]numberRun{
 			{{asked: 1, there: 2, first: second + 5, count: 2}, {asked: 5, there: 6, first: 7, count: 1}}, // of an earlier second
 			{{asked: 3, there: 4, first: 8, count: 1}},
@@ -164,7 +169,7 @@ func TestJudgeNumbers(t *testing.T) {
 			t.Parallel()
 			var all []*process
 			for i, runs := range c.journals {
-				p := &process{journal: fmt.Sprintf("%s/%d", t.TempDir(), i), stream: c.stream}
+				p := &process{journal: fmt.Sprintf("%s/%d", t.TempDir(), i), stream: cmp.Or(c.stream, []stream{sequence, strictSequence}[min(i, 1)])}
 				file, err := os.Create(p.journal)
 				require.NoError(t, err)
 				w := numberWriter{file: file}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,8 +16,10 @@ import (
 
 // results are the outcome of the stages of a run.
 type results struct {
-	t      *testing.T
-	seed   uint64
+	t    *testing.T
+	seed uint64
+
+	mu     sync.Mutex
 	stages []*stage
 	all    []*verdict
 }
@@ -31,7 +34,9 @@ func newResults(t *testing.T) *results {
 }
 
 func (r *results) add(s *stage, v *verdict) {
+	r.mu.Lock()
 	r.stages, r.all = append(r.stages, s), append(r.all, v)
+	r.mu.Unlock()
 	s.Logf("%s", table([]*stage{s}, []*verdict{v}))
 }
 

@@ -44,8 +44,7 @@ func (d *database) exec(ctx context.Context, statements ...string) error {
 // address in it.
 func newDatabase(t *testing.T, kind, driver, dsn string, server *testserver.Server, servers func() []*testserver.Server) *database {
 	at := server.Addr()
-	n, err := newNetwork(groups, at)
-	require.NoError(t, err)
+	n := newNetwork(t, at)
 	_, port, _ := strings.Cut(at, ":")
 	reach := func(addr string) store {
 		_, p, _ := strings.Cut(addr, ":")
@@ -69,7 +68,7 @@ func (d *database) sqlFaults(readOnly, readWrite []string) []fault {
 		}}
 	}
 	short := func(ctx context.Context, random *rand.Rand) { pause(ctx, time.Duration(random.Int64N(int64(2*ttl)))) }
-	return append(d.clock.faults(time.Minute, farBack, d.noticed),
+	return append(d.clock.faults(time.Minute, d.noticed),
 		fault{"database killed and restarted", func(ctx context.Context, random *rand.Rand) error {
 			d.server.Kill()
 			pause(ctx, time.Duration(random.Int64N(int64(ttl))))
@@ -104,12 +103,26 @@ func (d *database) sqlFaults(readOnly, readWrite []string) []fault {
 
 // newMariaDB is a MariaDB and a replica that takes over.
 func newMariaDB(t *testing.T) *arena {
-	primary := testserver.NewMariaDBPrimary(t)
-	replica := testserver.NewMariaDBReplica(t, primary)
+	return newPair(t, testserver.NewMariaDBPrimary, testserver.NewMariaDBReplica)
+}
+
+// newMySQL is a MySQL and a replica that takes over.
+func newMySQL(t *testing.T) *arena {
+	return newPair(t, testserver.NewMySQLPrimary, testserver.NewMySQLReplica)
+}
+
+// newPair is a server that speaks the protocol of MySQL, and a replica that takes over.
+func newPair(
+	t *testing.T,
+	newPrimary func(testing.TB, ...string) *testserver.Server,
+	newReplica func(testing.TB, *testserver.Server, ...string) *testserver.Server,
+) *arena {
+	primary := newPrimary(t)
+	replica := newReplica(t, primary)
 	at := primary.Addr()
 	// read_only does not stop an account with all privileges.
 	dsn := fmt.Sprintf("app:app@tcp(%s)/test?parseTime=true&timeout=2s", at)
-	d := newDatabase(t, mariadb, "mysql", dsn, primary, func() []*testserver.Server { return []*testserver.Server{primary, replica} })
+	d := newDatabase(t, mysqlKind, "mysql", dsn, primary, func() []*testserver.Server { return []*testserver.Server{primary, replica} })
 	require.NoError(t, d.exec(t.Context(), "CREATE USER app@'127.0.0.1' IDENTIFIED BY 'app'", "GRANT ALL ON test.* TO app@'127.0.0.1'"))
 	dead := false // the replica is a former primary
 	d.faults = append(d.sqlFaults([]string{"SET GLOBAL read_only = ON"}, []string{"SET GLOBAL read_only = OFF"}),
@@ -118,7 +131,7 @@ func newMariaDB(t *testing.T) *arena {
 				replica.Wipe()
 				// A new server: the former primary would skip the transactions that it
 				// wrote itself.
-				replica = testserver.NewMariaDBReplica(t, primary)
+				replica = newReplica(t, primary)
 				replica.ShiftClock(d.clock.off)
 			}
 			d.clock.ready(ctx)

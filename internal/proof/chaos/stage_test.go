@@ -42,7 +42,9 @@ type arena struct {
 
 	noticedBy func(context.Context) error // waits until a loss has been noticed; nil: asks the center
 	tend      func(context.Context) error // runs all the time; nil: nothing does
-	behind    func(group int) store       // the database of streams; nil: no streams, but ids under a lease
+	streams   []stream                    // assigned to the seats in turn; nil: ids under a lease
+	behind    func(group int) store       // the database of streams, if they need one
+	keys      []string                    // what Redis may lose
 }
 
 // A stage is a run of one crew in one arena.
@@ -100,16 +102,18 @@ func (s *stage) run() *verdict {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), s.length+3*limit)
 	defer cancel()
-	if s.behind == nil {
+	if s.streams == nil {
 		s.open(ctx)
 	}
-	defer s.close()
 	s.crew = newCrew(s.TempDir(), s.size, groups, s.order, s.arena.store, s.seed)
-	if s.behind != nil {
+	if s.streams != nil {
 		s.brief = func(seat *seat, o *order) {
-			o.Stream, o.Behind = streams[seat.index%len(streams)], s.behind(seat.group)
+			o.Stream = s.streams[(seat.group+seat.index/groups)%len(s.streams)]
 			if o.Break != "" {
 				o.Stream = stream(o.Break)
+			}
+			if s.behind != nil {
+				o.Behind = s.behind(seat.group)
 			}
 		}
 	}
@@ -147,7 +151,7 @@ func (s *stage) run() *verdict {
 
 // pool returns how many processes can hold a worker id.
 func (s *stage) pool() int {
-	if s.behind != nil {
+	if s.streams != nil {
 		return s.size
 	}
 	return min(s.size, int(s.order.Request.Last+1))
@@ -266,7 +270,7 @@ func (s *stage) wait(ctx context.Context, what string, ok func() bool) {
 
 func (s *stage) judge() *verdict {
 	s.Helper()
-	if s.behind != nil {
+	if s.streams != nil {
 		v, err := judgeNumbers(s.everybody())
 		require.NoError(s, err)
 		return v

@@ -34,12 +34,12 @@ type store struct {
 
 // The kinds of stores.
 const (
-	single   = "single"
-	sentinel = "sentinel"
-	cluster  = "cluster"
-	mariadb  = "mysql"
-	postgre  = "postgres"
-	oneHost  = "host"
+	single    = "single"
+	sentinel  = "sentinel"
+	cluster   = "cluster"
+	mysqlKind = "mysql" // MariaDB too
+	postgre   = "postgres"
+	oneHost   = "host"
 )
 
 const mainName = "main" // the sentinels' name for the master
@@ -90,7 +90,7 @@ func (s store) driver() string {
 	return "mysql"
 }
 
-func (s store) sql() bool { return s.Kind == mariadb || s.Kind == postgre }
+func (s store) sql() bool { return s.Kind == mysqlKind || s.Kind == postgre }
 
 // center opens the center on the store. A scheme, if named, selects one of package controls.
 func (s store) center(scheme string) (lease.Center, io.Closer, error) {
@@ -183,10 +183,10 @@ const (
 	ignoreCeiling = "ceiling ignored"    // the process continues past its ceiling and after a loss
 )
 
-// forgetful reports to the center behind it that no id was used.
-type forgetful struct{ lease.Center }
+// useless reports to the center behind it that no id was used.
+type useless struct{ lease.Center }
 
-func (f forgetful) Release(ctx context.Context, g lease.Grant, _ int64) error {
+func (f useless) Release(ctx context.Context, g lease.Grant, _ int64) error {
 	return f.Center.Release(ctx, g, g.Floor)
 }
 
@@ -222,7 +222,7 @@ func unbound(g, before lease.Grant) lease.Grant {
 func observe(c lease.Center, j *journal, breaking string) lease.Center {
 	switch breaking {
 	case forgetLastUse:
-		return observed{forgetful{c}, j}
+		return observed{useless{c}, j}
 	case ignoreCeiling:
 		return boundless{observed{c, j}}
 	}

@@ -27,6 +27,7 @@ type engine struct {
 
 	beside      []int        // offsets from its port of other ports that it listens on
 	replication *replication // nil: none
+	joins       bool         // takes its data from others at its start, which may fail
 }
 
 func (e *engine) missing() error {

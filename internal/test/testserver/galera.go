@@ -50,7 +50,7 @@ func NewGalera(t testing.TB, nodes int, args ...string) *Galera {
 				"--wsrep-node-address="+addr(1), "--wsrep-sst-method=rsync", "--wsrep-sst-receive-address="+addr(3),
 				"--wsrep-provider-options=gmcast.listen_addr=tcp://"+addr(1)+"; ist.recv_addr="+addr(2)+"; gcache.size=16M; gmcast.peer_timeout=PT1S; "+
 					"evs.keepalive_period=PT0.1S; evs.inactive_check_period=PT0.1S; evs.join_retrans_period=PT0.2S; "+
-					"evs.suspect_timeout=PT2S; evs.inactive_timeout=PT5S; evs.install_timeout=PT3S",
+					"evs.suspect_timeout=PT4S; evs.inactive_timeout=PT10S; evs.install_timeout=PT6S",
 				"--wsrep-cluster-address=gcomm://"+strings.Join(peers, ","),
 			)
 			return append(argv, recovered(s, append(argv, s.args...))...)
@@ -65,6 +65,7 @@ func NewGalera(t testing.TB, nodes int, args ...string) *Galera {
 var galera = func() engine {
 	e := mariadb
 	e.name, e.pkg, e.beside, e.replication = "Galera", "galera-4", []int{1, 2, 3}, nil
+	e.joins = true
 	e.programs = append(slices.Clone(e.programs), "rsync", "wsrep_sst_rsync")
 	e.runAs = "mysql" // as root, rsync would send and receive as nobody
 	e.ping = func(ctx context.Context, s *Server) error {

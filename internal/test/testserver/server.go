@@ -24,6 +24,7 @@ type Server struct {
 	engine *engine
 	dir    string
 	port   int
+	ports  reservation
 	args   []string
 	shim   string // preloaded for ShiftClock; empty: the machine's clock
 
@@ -139,7 +140,8 @@ func start(e *engine, args []string, shim string) (*Server, error) {
 	s := &Server{engine: e, dir: dir, args: args, shim: shim}
 	// Another process may take the port before the server does.
 	for range 3 {
-		if s.port, err = freePort(e.beside...); err != nil {
+		s.ports.release()
+		if s.port, s.ports, err = freePort(e.beside...); err != nil {
 			break
 		}
 		if err = s.start(); err == nil || !errors.Is(err, errEnded) {
@@ -192,10 +194,13 @@ const startTimeout = time.Minute
 
 // start starts the server, up to three times if it does not answer. MariaDB rarely misses
 // a wakeup while it starts. It would then wait until a time by its clock, which is hours
-// away if that clock is ahead of the machine's.
+// away if that clock is ahead of the machine's. A Galera node ends if it cannot get its
+// data from another node, and expects to be started again.
 func (s *Server) start() (err error) {
 	for range 3 {
-		if err = s.startOnce(); !errors.Is(err, errSilent) {
+		err = s.startOnce()
+		again := errors.Is(err, errSilent) || s.engine.joins && errors.Is(err, errEnded)
+		if !again {
 			return err
 		}
 	}
@@ -295,33 +300,65 @@ func (s *Server) kill() error {
 func (s *Server) remove() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.ports.release()
 	return errors.Join(s.end(s.engine.discard), os.RemoveAll(s.dir))
 }
 
 // freePort returns a port that nobody listens on, below the range that the kernel uses
-// for outgoing connections, so it stays free while its server is down. The ports at
-// the offsets in beside are free too.
-func freePort(beside ...int) (int, error) {
+// for outgoing connections. The reservation keeps it free while its server is down. The
+// ports at the given distances above it are free and reserved too.
+func freePort(beside ...int) (int, reservation, error) {
 	var err error
 	for range 100 {
 		port := 15000 + rand.IntN(17000-slices.Max(append(beside, 0)))
-		err = listen(port)
+		var held reservation
+		err = held.add(port)
 		for _, above := range beside {
-			err = errors.Join(err, listen(port+above))
+			err = errors.Join(err, held.add(port+above))
 		}
 		if err == nil {
-			return port, nil
+			return port, held, nil
 		}
+		held.release()
 	}
-	return 0, err
+	return 0, nil, err
 }
 
-func listen(port int) error {
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+// A reservation keeps TCP ports from other tests, also those of other processes, by the
+// UDP ports of the same numbers. The kernel ends it with the process.
+type reservation []net.PacketConn
+
+// add reserves a port that nobody listens on.
+func (r *reservation) add(port int) error {
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	held, err := net.ListenPacket("udp", addr)
+	if err != nil {
+		return err
+	}
+	*r = append(*r, held)
+	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err
 	}
 	return l.Close()
+}
+
+func (r reservation) release() {
+	for _, held := range r {
+		_ = held.Close() // it has received nothing
+	}
+}
+
+// Port returns a TCP port of 127.0.0.1 that no server of any test uses before this test
+// ends.
+func Port(t testing.TB) int {
+	t.Helper()
+	port, held, err := freePort()
+	if err != nil {
+		t.Fatalf("testserver: no port: %v", err)
+	}
+	t.Cleanup(held.release)
+	return port
 }
 
 // tail returns the last lines of a log.

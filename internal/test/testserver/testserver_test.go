@@ -214,6 +214,17 @@ func TestFailedStartSaysWhy(t *testing.T) {
 	require.ErrorContains(t, err, "no-such-setting")
 }
 
+// TestPortsAreReserved checks that a port stays reserved though nobody listens on it.
+func TestPortsAreReserved(t *testing.T) {
+	t.Parallel()
+	port, held, err := freePort(1)
+	require.NoError(t, err)
+	for above := range 2 {
+		require.Error(t, new(reservation).add(port+above))
+	}
+	held.release()
+}
+
 func TestMissingEngine(t *testing.T) {
 	absent := engine{name: "Absent", pkg: "absent-server", programs: []string{"no-such-program"}}
 	for _, ci := range []string{"", "true"} {
