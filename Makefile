@@ -14,6 +14,7 @@ SEED ?= 0
 LOSSES ?= 1
 SEEDS ?= 100000
 STORES ?= redis mariadb mysql galera postgres local numbers
+ENGINES ?= mysql mariadb galera postgresql sqlite redis valkey
 PLATFORMS ?= linux/386 linux/arm linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64
 
 # The other modules keep the dependencies of benchmarks and tests out of go.mod.
@@ -67,6 +68,10 @@ chaos: test-deps ## inject faults into real servers, CHAOSTIME per store, with L
 	cd internal/proof/chaos && for store in $(STORES); do \
 		go test -count=1 -v -timeout 0 -run "TestChaos/$$store$$" . -chaos.duration=$(CHAOSTIME) -chaos.seed=$(SEED) -chaos.losses=$(LOSSES) -chaos.report="$$PWD/chaos-$$store.md"; \
 	done
+
+.PHONY: engines
+engines: test-deps ## run the tests on each version of ENGINES and update docs/engines.md (half an hour)
+	go run ./internal/test/engines $(ENGINES)
 
 .PHONY: soak
 soak: ## simulate SEEDS seeds (half an hour); continues a stopped run

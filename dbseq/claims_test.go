@@ -26,7 +26,7 @@ func TestAccountWithTheRightsOfTheDocs(t *testing.T) {
 		}
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			_, block, found := strings.Cut(string(text), "<!-- docstest: "+e.name+" -->\n```sql\n")
+			_, block, found := strings.Cut(string(text), "<!-- docstest: "+e.dialect+" -->\n```sql\n")
 			require.True(t, found)
 			block, _, _ = strings.Cut(block, "```")
 			grants := regexp.MustCompile(`(?m)^GRANT .*;$`).FindAllString(block, -1)
@@ -38,7 +38,7 @@ func TestAccountWithTheRightsOfTheDocs(t *testing.T) {
 			require.NoError(t, segments(t, admin).Create(t.Context(), "orders", 7))
 			name := admin.Migrator().CurrentDatabase()
 			user, limited := name+"_r", ""
-			if e.name == "mysql" {
+			if e.dialect == "mysql" {
 				user = name[:10] + "_r" // at most 32 characters
 				rawExec(t, admin, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 'pw'")
 				t.Cleanup(func() { admin.Exec("DROP USER '" + user + "'@'%'") })

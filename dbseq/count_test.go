@@ -64,7 +64,7 @@ func counted(t testing.TB, e engine, db *gorm.DB, dsn string) (*dbseq.Center, *c
 	app, err := db.DB()
 	require.NoError(t, err)
 	n := &counter{driver: app.Driver(), dsn: dsn}
-	if e.name == "mysql" {
+	if e.dialect == "mysql" {
 		n.dsn += "&interpolateParams=true"
 	}
 	pool := sql.OpenDB(n)

@@ -97,8 +97,12 @@ func integer(v reflect.Value) (int64, bool) {
 
 // Error codes by the reaction to them.
 var (
-	transientMySQL = []int64{1213, 1205, 1020} // deadlock, lock wait timeout, record has changed since last read
-	readOnlyMySQL  = []int64{1290, 1792, 1836}
+	// Deadlock, lock wait timeout, record has changed since last read; rolled back by group
+	// replication, and failed to commit, which is its deadlock too. A commit that fails for
+	// another reason may be repeated as well: every change but a ticket is
+	// conditional.
+	transientMySQL = []int64{1213, 1205, 1020, 3101, 1180}
+	readOnlyMySQL  = []int64{1290, 1792, 1836, 1015, 1036} // the last ones by innodb_read_only
 	deniedMySQL    = []int64{1044, 1142, 1143, 1227}
 
 	transientState = []string{"40001", "40P01", "55P03"} // serialization failure, deadlock, lock not available

@@ -3,6 +3,8 @@ package dbseq
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,6 +54,8 @@ func (x *examination) clock() {
 	}
 }
 
+const useThePrimary = "the server is a replica, or it or the session is read-only: use the address of the primary"
+
 const durable = "a crash loses acknowledged writes, which repeats numbers of segments, and ids with quarantine: never: "
 
 func (x *examination) mysql(has map[string]string) {
@@ -61,18 +65,32 @@ func (x *examination) mysql(has map[string]string) {
 	} else {
 		x.OK("time zone", zone+"; leases use UTC")
 	}
-	readOnly, flush := has["read_only"], has["innodb_flush_log_at_trx_commit"]
-	x.Judge(readOnly == "ON" || readOnly == "1", "primary", "read_only is "+readOnly, "the server is a replica or read-only: use the address of the primary")
+	var readOnly []string
+	on := false
+	for _, name := range []string{"read_only", "super_read_only", "innodb_read_only"} {
+		if value, there := has[name]; there { // MariaDB has no super_read_only
+			on = on || value == "ON" || value == "1"
+			readOnly = append(readOnly, name+" is "+value)
+		}
+	}
+	x.Judge(on, "primary", strings.Join(readOnly, ", "), useThePrimary)
+	flush := has["innodb_flush_log_at_trx_commit"]
 	x.Judge(flush != "1", "durability", "innodb_flush_log_at_trx_commit is "+flush, durable+"set it to 1")
 	if has["log_bin"] == "ON" {
-		if format := has["binlog_format"]; has["server_uuid"] != "" {
-			x.Judge(format == "STATEMENT" && x.compares(), "binlog", "binlog_format is "+format, "replicas would record themselves as the server that lent the worker ids: set it to ROW or MIXED")
-		}
 		if sync := has["sync_binlog"]; sync != "1" {
 			x.Note("binlog", "sync_binlog is "+sync, "after a crash, replicas can be ahead of or behind the primary: set it to 1")
 		}
-		if has["rpl_semi_sync_master_enabled"] != "ON" && has["rpl_semi_sync_source_enabled"] != "ON" {
-			x.replication("replicas, semi-synchronous replication is off", "semi-synchronous replication (AFTER_SYNC)")
+		x.semiSync(has)
+	}
+	if mode := has["group_replication_single_primary_mode"]; mode != "" {
+		const seen = "the server is a member of a replication group, group_replication_single_primary_mode is "
+		switch {
+		case x.compares():
+			x.Note("cluster", seen+mode, "use the address of the primary, or of one member at a time: each change of the member starts a quarantine, which never ends if several members answer in turn")
+		case mode == "ON":
+			x.Note("cluster", seen+mode, "a majority of members that fails at once loses writes that it has acknowledged: set quarantine: on-change if that can happen")
+		default:
+			x.Fault("cluster", seen+mode, "members see one another's writes late: set quarantine: on-change, and use the address of one member at a time")
 		}
 	}
 	if has["wsrep_on"] == "ON" {
@@ -85,11 +103,33 @@ func (x *examination) mysql(has map[string]string) {
 	}
 }
 
+// semiSync judges semi-synchronous replication, whose settings have other names on MySQL
+// than on MariaDB and before MySQL 8.0.26.
+func (x *examination) semiSync(has map[string]string) {
+	plugin := "rpl_semi_sync_source"
+	if _, old := has["rpl_semi_sync_master_enabled"]; old || has["server_uuid"] == "" {
+		plugin = "rpl_semi_sync_master"
+	}
+	if has[plugin+"_enabled"] != "ON" {
+		x.replication("replicas, semi-synchronous replication is off", "semi-synchronous replication ("+plugin+"_enabled=ON, "+plugin+"_wait_point=AFTER_SYNC)")
+		return
+	}
+	if point := has[plugin+"_wait_point"]; point != "AFTER_SYNC" {
+		x.replication("replicas, "+plugin+"_wait_point is "+point+": others see a grant before a replica has it", plugin+"_wait_point=AFTER_SYNC")
+	}
+	if timeout, err := strconv.ParseUint(has[plugin+"_timeout"], 10, 64); err != nil || timeout < week {
+		x.replication("replicas, "+plugin+"_timeout is "+has[plugin+"_timeout"]+" ms: without replicas for so long, the server goes on without them", "a "+plugin+"_timeout of a year")
+	}
+}
+
+// week is how many milliseconds a server should at least wait for its replicas.
+const week = 7 * 24 * 3600 * 1000
+
 func (x *examination) postgres(has map[string]string) {
 	x.OK("time zone", has["TimeZone"]+"; leases use UTC")
 	recovery, readOnly := has["pg_is_in_recovery"], has["default_transaction_read_only"]
 	x.Judge(recovery == "true" || readOnly == "on", "primary", "pg_is_in_recovery is "+recovery+", default_transaction_read_only "+readOnly,
-		"the server is a standby, or sessions are read-only: use the address of the primary")
+		useThePrimary)
 	for _, name := range []string{"synchronous_commit", "fsync", "full_page_writes"} {
 		x.Judge(has[name] == "off", "durability", name+" is "+has[name], durable+"set it to on (for synchronous_commit, at least for this account: ALTER ROLE name SET synchronous_commit = on)")
 	}
@@ -146,7 +186,13 @@ func (x *examination) rights() {
 		for _, text := range []string{"SELECT * FROM " + table + " WHERE 1 = 0", "INSERT INTO " + table + " SELECT * FROM " + table + " WHERE 1 = 0", last} {
 			if _, err := x.pool().ExecContext(x.ctx, text); err != nil {
 				verb, _, _ := strings.Cut(text, " ")
-				x.Fault("rights", fmt.Sprintf("%s on %s: %v", verb, table, err), x.grants(leaseTables))
+				check, advice := "rights", x.grants(leaseTables)
+				if x.readOnly(err) {
+					check, advice = "primary", useThePrimary
+				}
+				if check == "rights" || !slices.ContainsFunc(x.List, func(f lease.Finding) bool { return f.Level == lease.LevelFault && f.Check == check }) {
+					x.Fault(check, fmt.Sprintf("%s on %s: %v", verb, table, err), advice)
+				}
 				return
 			}
 		}

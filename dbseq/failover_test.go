@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"gorm.io/driver/mysql"
 
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
@@ -33,16 +32,27 @@ func requireQuarantine(t *testing.T, c lease.Center, req lease.Request) *lease.Q
 	return q
 }
 
-// TestMariaDBPromotion promotes a replica that missed some grants. The first verb
-// notices, and later grants lie above everything that may be in use.
-func TestMariaDBPromotion(t *testing.T) {
+// TestPromotion promotes a replica that missed some grants. The first verb notices, and
+// later grants lie above everything that may be in use.
+func TestPromotion(t *testing.T) {
 	t.Parallel()
-	for _, format := range []string{"MIXED", "ROW", "STATEMENT"} {
-		t.Run(format, func(t *testing.T) {
+	for _, c := range []struct {
+		engine  string
+		format  string // of the binary log; dbseq refuses STATEMENT on MySQL
+		primary func(testing.TB, ...string) *testserver.Server
+		replica func(testing.TB, *testserver.Server, ...string) *testserver.Server
+	}{
+		{"mariadb", "MIXED", testserver.NewMariaDBPrimary, testserver.NewMariaDBReplica},
+		{"mariadb", "ROW", testserver.NewMariaDBPrimary, testserver.NewMariaDBReplica},
+		{"mariadb", "STATEMENT", testserver.NewMariaDBPrimary, testserver.NewMariaDBReplica},
+		{"mysql", "MIXED", testserver.NewMySQLPrimary, testserver.NewMySQLReplica},
+		{"mysql", "ROW", testserver.NewMySQLPrimary, testserver.NewMySQLReplica},
+	} {
+		t.Run(c.engine+"/"+c.format, func(t *testing.T) {
 			t.Parallel()
-			primary := testserver.NewMariaDBPrimary(t, "--binlog-format="+format)
-			replica := testserver.NewMariaDBReplica(t, primary, "--binlog-format="+format)
-			e := engine{name: "mysql", open: mysql.Open}
+			primary := c.primary(t, "--binlog-format="+c.format)
+			replica := c.replica(t, primary, "--binlog-format="+c.format)
+			e := servers[c.engine]
 			before := center(t, e.db(t, primary.DSN()))
 			after := center(t, e.db(t, replica.DSN()))
 			ask := func(ns string) lease.Request {
@@ -75,7 +85,7 @@ func TestMariaDBPromotion(t *testing.T) {
 			}
 			replica.Follow(primary)
 			replica.CutLink()
-			if format != "STATEMENT" { // under STATEMENT, replicas record their own name with the primary's id
+			if c.format != "STATEMENT" { // under STATEMENT, replicas record their own name with the primary's id
 				want, err := before.Incarnation(t.Context(), "renew")
 				require.NoError(t, err)
 				r, err := after.Record(t.Context(), "renew")

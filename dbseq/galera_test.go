@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gorm.io/driver/mysql"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -21,7 +20,7 @@ import (
 func TestGalera(t *testing.T) {
 	t.Parallel()
 	cluster := testserver.NewGalera(t, 3)
-	e := engine{name: "mysql", open: mysql.Open}
+	e := engines[1]
 	at := func(node int, q lease.Quarantine) *dbseq.Center {
 		// Reads wait for writes on other nodes.
 		return center(t, e.db(t, cluster.Nodes[node].DSN()+"&wsrep_sync_wait=7"), dbseq.WithQuarantine(q))

@@ -132,7 +132,7 @@ func TestClose(t *testing.T) {
 		require.NoError(t, c.Close())
 		_, err := c.Renew(t.Context(), g)
 		require.ErrorContains(t, err, "closed")
-		require.Contains(t, c.String(), db.Name())
+		require.Contains(t, c.String(), e.dialect)
 		require.NotContains(t, c.String(), "snowlease:snowlease")
 	})
 }

@@ -44,7 +44,7 @@ func newProxied(t testing.TB, e engine, server, proxy *testserver.Server) proxie
 	name := fmt.Sprint("db", databases.Add(1))
 	rawExec(t, e.db(t, server.DSN()), "CREATE DATABASE "+name)
 	in := func(dsn string) string {
-		if e.name == "mysql" {
+		if e.dialect == "mysql" {
 			return strings.Replace(dsn, "/test?", "/"+name+"?", 1)
 		}
 		return dsn + " dbname=" + name
@@ -65,7 +65,7 @@ var proxies = map[string]struct {
 		return testserver.NewPgBouncer(t, srv, "pool_mode = session")
 	}},
 	"haproxy/postgres": {"postgres", haproxy},
-	"haproxy/mysql":    {"mysql", haproxy},
+	"haproxy/mariadb":  {"mariadb", haproxy},
 }
 
 func haproxy(t testing.TB, srv *testserver.Server) *testserver.Server {
@@ -107,7 +107,7 @@ func TestLossToGrantThroughProxies(t *testing.T) {
 func TestFailoverBehindHAProxy(t *testing.T) {
 	t.Parallel()
 	for name, replicated := range map[string]func(t *testing.T) (primary, replica *testserver.Server, cut, promote func()){
-		"mysql": func(t *testing.T) (primary, replica *testserver.Server, cut, promote func()) {
+		"mariadb": func(t *testing.T) (primary, replica *testserver.Server, cut, promote func()) {
 			primary = testserver.NewMariaDBPrimary(t)
 			replica = testserver.NewMariaDBReplica(t, primary)
 			return primary, replica, replica.CutLink, replica.Promote
@@ -163,7 +163,7 @@ func TestConnectionsThatAreCut(t *testing.T) {
 		"haproxy/postgres": {"postgres", func(t testing.TB, srv *testserver.Server) *testserver.Server {
 			return testserver.NewHAProxy(t, []*testserver.Server{srv}, idle)
 		}},
-		"haproxy/mysql": {"mysql", func(t testing.TB, srv *testserver.Server) *testserver.Server {
+		"haproxy/mariadb": {"mariadb", func(t testing.TB, srv *testserver.Server) *testserver.Server {
 			return testserver.NewHAProxy(t, []*testserver.Server{srv}, idle)
 		}},
 	} {
@@ -195,7 +195,7 @@ func TestConnectionsThatAreCut(t *testing.T) {
 func requireNoClients(t *testing.T, e engine, db *gorm.DB) {
 	t.Helper()
 	query := "SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
-	if e.name == "mysql" {
+	if e.dialect == "mysql" {
 		query = "SELECT COUNT(*) FROM information_schema.processlist WHERE db = 'test' AND id <> CONNECTION_ID()"
 	}
 	require.Eventually(t, func() bool { return number(t, db, query) == 0 }, time.Minute, 10*time.Millisecond)

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
 
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
@@ -21,8 +19,9 @@ var servers = map[string]struct {
 	engine
 	start func(t testing.TB, args ...string) *testserver.Server
 }{
-	"mysql":    {engine{name: "mysql", open: mysql.Open}, testserver.NewMariaDB},
-	"postgres": {engine{name: "postgres", open: postgres.Open}, testserver.NewPostgres},
+	"mariadb":  {engines[1], testserver.NewMariaDB},
+	"postgres": {engines[2], testserver.NewPostgres},
+	"mysql":    {engines[3], testserver.NewMySQL},
 }
 
 // asStandby are the arguments of a PostgreSQL standby that can be promoted.
@@ -50,7 +49,7 @@ func lendAll(t *testing.T, e engine, s *testserver.Server, forgotten ...lease.Gr
 	return grants
 }
 
-// copyData replaces or saves the data folder of a stopped server.
+// copyData replaces or saves the data folder of a stopped server, or a file in it.
 func copyData(t *testing.T, from, to string) {
 	t.Helper()
 	require.NoError(t, os.RemoveAll(to))
@@ -85,15 +84,21 @@ func TestServerThatComesBackWithOlderData(t *testing.T) {
 // returns with its old data.
 func TestFailoverThereAndBack(t *testing.T) {
 	t.Parallel()
+	follows := func(primary, replica *testserver.Server) (_, _ *testserver.Server, promote func()) {
+		return primary, replica, func() {
+			replica.Follow(primary)
+			primary.Kill()
+			replica.Promote()
+		}
+	}
 	for name, promoted := range map[string]func(t *testing.T) (primary, replica *testserver.Server, promote func()){
-		"mysql": func(t *testing.T) (primary, replica *testserver.Server, promote func()) {
+		"mariadb": func(t *testing.T) (primary, replica *testserver.Server, promote func()) {
 			primary = testserver.NewMariaDBPrimary(t)
-			replica = testserver.NewMariaDBReplica(t, primary)
-			return primary, replica, func() {
-				replica.Follow(primary)
-				primary.Kill()
-				replica.Promote()
-			}
+			return follows(primary, testserver.NewMariaDBReplica(t, primary))
+		},
+		"mysql": func(t *testing.T) (primary, replica *testserver.Server, promote func()) {
+			primary = testserver.NewMySQLPrimary(t)
+			return follows(primary, testserver.NewMySQLReplica(t, primary))
 		},
 		// A standby shares the data and the name of its primary.
 		"postgres": func(t *testing.T) (primary, replica *testserver.Server, promote func()) {

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
@@ -53,7 +51,7 @@ func TestSegmentsKeepTheContract(t *testing.T) {
 			return s.Create(t.Context(), name, start)
 		}))
 		require.NoError(t, segmentcheck.Create(t.Context(), s, "admin"))
-		require.True(t, strings.HasPrefix(s.String(), e.name))
+		require.True(t, strings.HasPrefix(s.String(), e.dialect))
 	})
 }
 
@@ -187,7 +185,7 @@ func TestProcessesShareAName(t *testing.T) {
 func TestSegmentsOverAKilledServer(t *testing.T) {
 	t.Parallel()
 	srv := testserver.NewMariaDB(t)
-	db := engine{name: "mysql", open: mysql.Open}.db(t, srv.DSN())
+	db := engines[1].db(t, srv.DSN())
 	i := issuer(t, segments(t, db), segment.Config{Step: 500, MinStep: 500, MaxStep: 500})
 	strict := issuer(t, segments(t, db), segment.Config{Order: segment.OrderStrict})
 	dst := make([]int64, 1000)
@@ -225,10 +223,10 @@ func TestSegmentTableByHand(t *testing.T) {
 		db := e.db(t, dsn)
 		s := segments(t, db, dbseq.WithoutMigrate())
 		_, err := s.Reserve(t.Context(), reserve(1))
-		require.ErrorContains(t, err, "dbseq/schema/segment_"+e.name+".sql", "the error says what to do")
+		require.ErrorContains(t, err, "dbseq/schema/segment_"+e.dialect+".sql", "the error says what to do")
 		require.ErrorIs(t, err, lease.ErrSetup)
-		require.ErrorContains(t, s.Create(t.Context(), "orders", 1), "dbseq/schema/segment_"+e.name+".sql")
-		text, err := os.ReadFile("schema/segment_" + e.name + ".sql")
+		require.ErrorContains(t, s.Create(t.Context(), "orders", 1), "dbseq/schema/segment_"+e.dialect+".sql")
+		text, err := os.ReadFile("schema/segment_" + e.dialect + ".sql")
 		require.NoError(t, err)
 		rawExec(t, db, string(text))
 		got, err := s.Reserve(t.Context(), reserve(3))
@@ -250,9 +248,9 @@ func TestSegmentsNeedRights(t *testing.T) {
 	t.Run("denied", func(t *testing.T) {
 		t.Parallel()
 		srv := testserver.NewPostgres(t)
-		db := engine{name: "postgres", open: postgres.Open}.db(t, srv.DSN())
+		db := engines[2].db(t, srv.DSN())
 		rawExec(t, db, "CREATE ROLE app LOGIN PASSWORD 'pw'")
-		app := segments(t, engine{name: "postgres", open: postgres.Open}.db(t, srv.DSN()+" user=app password=pw"))
+		app := segments(t, engines[2].db(t, srv.DSN()+" user=app password=pw"))
 		_, err := app.Reserve(t.Context(), reserve(1))
 		require.ErrorContains(t, err, "grant the account SELECT, INSERT and UPDATE on the table snowlease_segment")
 		require.ErrorContains(t, err, "dbseq/schema/segment_postgres.sql")

@@ -21,7 +21,8 @@ var clocks = map[Dialect]string{
 // writes can be lost only if another process answers. An expression is NULL if the
 // server does not reveal a part of it.
 //
-// On MySQL and MariaDB, the start time is the time at which the statement began, less
+// On MySQL, host name and port tell a server from its clone, which has the same
+// server_uuid. On MySQL and MariaDB, the start time is the time at which the statement began, less
 // the uptime: whole seconds, which clock steps do not change. The cast is for a negative
 // uptime, which is shown as an unsigned number. Session status avoids the sum over all
 // connections that global status takes.
@@ -30,7 +31,7 @@ var clocks = map[Dialect]string{
 // in the control file only later. If one backend crashes, the postmaster restarts the
 // others without changing its start time; then the end of the replayed WAL differs.
 var (
-	incarnationMySQL    = `CONCAT(@@server_uuid, '/', ` + startOf("performance_schema") + `)`
+	incarnationMySQL    = `CONCAT(@@server_uuid, '/', @@hostname, ':', @@port, '/', ` + startOf("performance_schema") + `)`
 	incarnationMariaDB  = `CONCAT(@@server_id, '/', @@hostname, ':', @@port, '/', ` + startOf("information_schema") + `)`
 	incarnationPostgres = `(SELECT system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/' ||` +
 		` to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS.US') || '/' ||` +

@@ -11,8 +11,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -46,28 +44,42 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestMariaDBIncarnation: a server with another's records has its own incarnation, even if
-// both started in the same second.
-func TestMariaDBIncarnation(t *testing.T) {
+// TestIncarnationOfAClone: a server with another's records has its own incarnation, even if
+// both started in the same second: a MariaDB with the same server_id, and a MySQL with the
+// same server_uuid, as in a copy of the data folder.
+func TestIncarnationOfAClone(t *testing.T) {
 	t.Parallel()
-	e := servers["mysql"]
-	one := e.start(t, "--server-id=1") // the default
-	db := e.db(t, one.DSN())
-	s := &store{db: db}
-	g := first(t, center(t, db), soon(request("orders", 4)))
-	records := s.Snapshot(t)
+	for _, name := range []string{"mariadb", "mysql"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := servers[name]
+			one := e.start(t, "--server-id=1") // the default
+			db := e.db(t, one.DSN())
+			s := &store{db: db}
+			g := first(t, center(t, db), soon(request("orders", 4)))
+			records := s.Snapshot(t)
 
-	other := e.start(t, "--server-id=1")
-	db = e.db(t, other.DSN())
-	c := center(t, db)
-	require.NoError(t, c.Init(t.Context(), request("other", 1)))
-	s.db = db
-	records()
-	requireDisjoint(t, g, renewSoon(t, c, g))
-	r, err := c.Record(t.Context(), "orders")
-	require.NoError(t, err)
-	require.Contains(t, r.Reason, "incarnation of the store changed from")
-	require.NotEqual(t, path.Dir(r.Former), path.Dir(r.Incarnation), "without the seconds")
+			other := e.start(t, "--server-id=1")
+			if name == "mysql" {
+				other.Stop()
+				copyData(t, filepath.Join(one.Dir(), "auto.cnf"), filepath.Join(other.Dir(), "auto.cnf"))
+				other.Start()
+			}
+			db = e.db(t, other.DSN())
+			c := center(t, db)
+			require.NoError(t, c.Init(t.Context(), request("other", 1)))
+			s.db = db
+			records()
+			requireDisjoint(t, g, renewSoon(t, c, g))
+			r, err := c.Record(t.Context(), "orders")
+			require.NoError(t, err)
+			require.Contains(t, r.Reason, "incarnation of the store changed from")
+			require.NotEqual(t, path.Dir(r.Former), path.Dir(r.Incarnation), "without the seconds")
+			was, _, _ := strings.Cut(r.Former, "/")
+			is, _, _ := strings.Cut(r.Incarnation, "/")
+			require.Equal(t, was, is, "the server_id or server_uuid")
+		})
+	}
 }
 
 // TestPostgresIncarnation: the end of a recovery changes the incarnation of a PostgreSQL,
@@ -129,11 +141,11 @@ func TestReadOnlyServer(t *testing.T) {
 func TestUnreadableIncarnation(t *testing.T) {
 	t.Parallel()
 	srv := testserver.NewPostgres(t)
-	db := engine{name: "postgres", open: postgres.Open}.db(t, srv.DSN())
+	db := engines[2].db(t, srv.DSN())
 	rawExec(t, db, "CREATE ROLE app LOGIN PASSWORD 'pw'")
 	rawExec(t, db, "GRANT CREATE ON SCHEMA public TO app")
 	rawExec(t, db, "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
-	app := engine{name: "postgres", open: postgres.Open}.db(t, srv.DSN()+" user=app password=pw")
+	app := engines[2].db(t, srv.DSN()+" user=app password=pw")
 	_, err := center(t, app).Acquire(t.Context(), request("orders", 4))
 	require.ErrorContains(t, err, "let the account run")
 	require.ErrorContains(t, err, "pg_control_system")
@@ -148,7 +160,7 @@ func TestUnreadableIncarnation(t *testing.T) {
 func TestBrokenConnections(t *testing.T) {
 	t.Parallel()
 	srv := testserver.NewPostgres(t)
-	db := engine{name: "postgres", open: postgres.Open}.db(t, srv.DSN())
+	db := engines[2].db(t, srv.DSN())
 	c := center(t, db)
 	g := first(t, c, request("orders", 4))
 	rawExec(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")
@@ -160,7 +172,7 @@ func TestBrokenConnections(t *testing.T) {
 func TestServerThatHangs(t *testing.T) {
 	t.Parallel()
 	srv := testserver.NewMariaDB(t)
-	db := engine{name: "mysql", open: mysql.Open}.db(t, srv.DSN())
+	db := engines[1].db(t, srv.DSN())
 	c := center(t, db)
 	g := first(t, c, request("orders", 4))
 	srv.Pause()

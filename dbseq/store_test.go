@@ -32,18 +32,19 @@ func TestMain(m *testing.M) {
 
 // An engine opens databases of one kind.
 type engine struct {
-	name string
+	name, dialect string
 	// dsn returns the DSN of a new database.
 	dsn  func(t testing.TB) string
 	open func(dsn string) gorm.Dialector
 }
 
 var engines = []engine{
-	{"sqlite", func(t testing.TB) string {
+	{"sqlite", "sqlite", func(t testing.TB) string {
 		return "file:" + filepath.Join(t.TempDir(), "app.db") + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"
 	}, libsqlite.Open},
-	{"mysql", testserver.MariaDB, mysql.Open},
-	{"postgres", testserver.Postgres, postgres.Open},
+	{"mariadb", "mysql", testserver.MariaDB, mysql.Open},
+	{"postgres", "postgres", testserver.Postgres, postgres.Open},
+	{"mysql", "mysql", testserver.MySQL, mysql.Open},
 }
 
 // onEach runs f for each engine, each time on a new database.
@@ -241,7 +242,7 @@ func transaction(t testing.TB, dsn, setting, value string) string {
 
 // readOnly returns dsn for read-only connections.
 func (e engine) readOnly(t testing.TB, dsn string) string {
-	switch e.name {
+	switch e.dialect {
 	case "mysql":
 		return dsn + transaction(t, dsn, "read_only", "1")
 	case "postgres":

@@ -110,6 +110,24 @@ func TestVersions(t *testing.T) {
 	}
 }
 
+// TestExamineNamesTheServer: a Valkey gives the version of Redis that it is compatible with
+// beside its own.
+func TestExamineNamesTheServer(t *testing.T) {
+	t.Parallel()
+	for info, want := range map[string]lease.Finding{
+		"8.0.6": {Level: lease.LevelOK, Seen: "Redis 8.0.6"},
+		"7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.1.2": {Level: lease.LevelOK, Seen: "Valkey 9.1.2, compatible with Redis 7.2.4"},
+		"6.0.16": {Level: lease.LevelFault, Seen: "Redis 6.0.16", Advice: "Redis 6.2 or later is needed"},
+	} {
+		s := newMini(t)
+		s.Version.Store(info)
+		found, err := s.center(t).Examine(t.Context(), "orders")
+		require.NoError(t, err)
+		want.Check = "version"
+		require.Contains(t, found, want)
+	}
+}
+
 func TestInitRefusesWhatIsThere(t *testing.T) {
 	t.Parallel()
 	s := newMini(t)

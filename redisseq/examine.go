@@ -71,7 +71,11 @@ func (x *examination) server() {
 	}
 	var major, minor int
 	_, err = fmt.Sscanf(x.info["redis_version"], "%d.%d", &major, &minor)
-	x.Judge(err == nil && (major < 6 || major == 6 && minor < 2), "version", x.info["redis_version"], "Redis 6.2 or later is needed")
+	seen := "Redis " + x.info["redis_version"]
+	if valkey := x.info["valkey_version"]; valkey != "" {
+		seen = "Valkey " + valkey + ", compatible with " + seen
+	}
+	x.Judge(err == nil && (major < 6 || major == 6 && minor < 2), "version", seen, "Redis 6.2 or later is needed")
 }
 
 // userRights are the rights of the user in docs/engines.md.

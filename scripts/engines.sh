@@ -2,9 +2,9 @@
 # Usage: scripts/engines.sh ENGINE...
 #
 # Unpacks current database servers into .tools/engines/ENGINE, from where they run beside
-# the machine's own and change nothing on it: mysql, redis, valkey. The packages and all
-# their libraries come from Debian's unstable suite, otherwise from testing, through the
-# machine's apt sources and keys. Any user may run it; what is there stays.
+# the machine's own and change nothing on it: mysql, mariadb, postgres, redis, valkey. The
+# packages and all their libraries come from Debian's unstable suite, otherwise from testing,
+# through the machine's apt sources and keys. Any user may run it; what is there stays.
 #
 # ENGINE/bin has the programs, ENGINE/version the package, its version and checksum. If an
 # engine cannot be had, ENGINE/unavailable says why, and the exit status is 3.
@@ -14,11 +14,28 @@ cd "$(dirname "$0")/.."
 
 engines=$PWD/.tools/engines
 
-# The first package of an engine has its server.
 declare -A packages=(
 	[mysql]="mysql-server-core"
+	[mariadb]="mariadb-server-core mariadb-client-core"
+	[postgres]="postgresql"
 	[redis]="redis-server redis-tools"
 	[valkey]="valkey-server valkey-tools"
+)
+
+# The file names of the package that has the server, and of the programs below usr.
+declare -A servers=(
+	[mysql]="mysql-server-core_*"
+	[mariadb]="mariadb-server-core_*"
+	[postgres]="postgresql-[0-9][0-9]_*"
+	[redis]="redis-server_*"
+	[valkey]="valkey-server_*"
+)
+declare -A programs=(
+	[mysql]="sbin/mysqld"
+	[mariadb]="sbin/mariadbd bin/mariadb-install-db bin/my_print_defaults bin/resolveip"
+	[postgres]="lib/postgresql/*/bin/initdb lib/postgresql/*/bin/postgres"
+	[redis]="bin/redis-server"
+	[valkey]="bin/valkey-server"
 )
 
 # An apt of its own: its lists, cache and package status are in $work/SUITE.
@@ -52,25 +69,39 @@ download() {
 	apt "$suite" "${own[@]}" update && apt "$suite" "${own[@]}" --download-only -y install base-files "$@"
 }
 
-# unpack DIR SUITE unpacks what was downloaded, and writes a script for each server that
-# starts it with its own libraries.
+# unpack ENGINE DIR SUITE unpacks what was downloaded.
 unpack() {
-	local deb file name
-	mkdir -p "$1/root" "$1/bin"
+	local root=$2/root deb file
+	mkdir -p "$root" "$2/bin"
 	# base-files first: it makes lib a link to usr/lib.
-	for deb in "$work/$2"/cache/archives/{base-files_,}*.deb; do
-		dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$1/root" --no-same-owner --keep-directory-symlink --exclude='./usr/share/doc/*' --exclude='./usr/share/man/*' --exclude='./dev/*'
+	for deb in "$work/$3"/cache/archives/{base-files_,}*.deb; do
+		dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$root" --no-same-owner --keep-directory-symlink --exclude='./usr/share/doc/*' --exclude='./usr/share/man/*' --exclude='./dev/*'
 	done
-	for file in "$1"/root/usr/sbin/mysql[d] "$1"/root/usr/bin/{redis,valkey}-serve[r]; do
-		name=${file##*/}
-		cat >"$1/bin/$name" <<-END
-			#!/bin/sh
-			root=\${0%/*}/../root
-			exec \$root/$(cd "$1/root" && echo usr/lib/*/ld-linux*.so.*) --library-path \$root/$(cd "$1/root" && dirname usr/lib/*/libc.so.6) \$root/${file#"$1"/root/} "\$@"
-		END
-		chmod +x "$1/bin/$name"
+	# shellcheck disable=SC2086 # several programs
+	for file in $(cd "$root/usr" && ls ${programs[$1]}); do
+		file=usr/$file
+		wrap "$root" "$file"
+		ln -s "../root/$file" "$2/bin/"
 	done
-	[ ! -e "$1/bin/valkey-server" ] || ln -sf valkey-server "$1/bin/redis-server"
+	[ "$1" != valkey ] || ln -s valkey-server "$2/bin/redis-server"
+}
+
+# wrap ROOT FILE puts a script in the place of a program, which starts it with its own
+# libraries. Thus programs find the others beside them, and their data in the folder.
+wrap() {
+	local start='"$self.real" "$@"'
+	if [ "$(head -c 4 "$1/$2")" = $'\x7fELF' ]; then
+		start="\"\$root/$(cd "$1" && echo usr/lib/*/ld-linux*.so.*)\" --argv0 \"\$self\" --library-path \"\$root/$(cd "$1" && dirname usr/lib/*/libc.so.6)\" $start"
+	fi
+	[[ $2 != *mariadb* ]] || start+=' --basedir="$root/usr"'
+	mv "$1/$2" "$1/$2.real"
+	cat >"$1/$2" <<-END
+		#!/bin/sh
+		self=\$(readlink -f "\$0")
+		root=\${self%/$2}
+		exec $start
+	END
+	chmod +x "$1/$2"
 }
 
 # get ENGINE makes .tools/engines/ENGINE.
@@ -81,8 +112,8 @@ get() {
 		mkdir -p "$new"
 		# shellcheck disable=SC2086 # several packages
 		if [ -n "$uri" ] && download "$suite" ${packages[$1]}; then
-			unpack "$new" "$suite"
-			deb=$(echo "$work/$suite/cache/archives/${packages[$1]%% *}"_*.deb)
+			unpack "$1" "$new" "$suite"
+			deb=$(compgen -G "$work/$suite/cache/archives/${servers[$1]}.deb" | head -n 1)
 			echo "$(dpkg-deb -W --showformat='${Package} ${Version}' "$deb") from Debian $suite, SHA-256 $(sha256sum "$deb" | cut -d' ' -f1)" >"$new/version"
 			break
 		fi

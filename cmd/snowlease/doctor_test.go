@@ -90,8 +90,11 @@ func TestDoctorFindsNothing(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) string{
 		"redis":  func(t *testing.T) string { return redisURL(testserver.NewRedis(t, kept...)) },
 		"sqlite": sqliteURL,
-		"mysql": func(t *testing.T) string {
+		"mariadb": func(t *testing.T) string {
 			return mysqlURL(t, testserver.NewMariaDB(t, "--innodb-flush-log-at-trx-commit=1").DSN())
+		},
+		"mysql": func(t *testing.T) string {
+			return mysqlURL(t, testserver.NewMySQL(t, "--innodb-flush-log-at-trx-commit=1").DSN())
 		},
 		"postgres": func(t *testing.T) string {
 			return testserver.NewPostgres(t, "-c", "fsync=on", "-c", "full_page_writes=on", "-c", "synchronous_commit=on").DSN()
@@ -205,40 +208,117 @@ func TestDoctorOnRedis(t *testing.T) {
 
 func TestDoctorOnMySQL(t *testing.T) {
 	t.Parallel()
-	s := testserver.NewMariaDB(t, "--innodb-flush-log-at-trx-commit=1")
-	url := mysqlURL(t, s.DSN())
-	initialize(t, url)
-	reader := strings.Replace(url, "snowlease:snowlease@", "reader:word@", 1)
-	for _, c := range []struct {
-		name          string
-		prepare, undo []string
-		url           string
-		check, seen   string
-	}{
-		{"commits late", []string{"SET GLOBAL innodb_flush_log_at_trx_commit = 2"}, []string{"SET GLOBAL innodb_flush_log_at_trx_commit = 1"}, url, "durability", "is 2"},
-		{"read only", []string{"SET GLOBAL read_only = 1"}, []string{"SET GLOBAL read_only = 0"}, url, "primary", "read_only is ON"},
-		{"may not write", []string{"CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'word'", "GRANT SELECT, INSERT, DELETE ON test.* TO reader@'127.0.0.1'"}, nil, reader, "rights", "UPDATE on snowlease_slot"},
-		{"may not create", []string{"DROP TABLE snowlease_slot, snowlease_ticket, snowlease_meta"}, nil, reader, "rights", "there is no table snowlease_slot"},
-		{"old engine", []string{"CREATE TABLE snowlease_meta (ns VARCHAR(64)) ENGINE=MyISAM"}, []string{"DROP TABLE snowlease_meta"}, url, "engine", "snowlease_meta is MyISAM"},
+	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{
+		"mariadb": testserver.NewMariaDBPrimary, "mysql": testserver.NewMySQLPrimary,
 	} {
-		sqlDo(t, "mysql", s.DSN(), c.prepare...)
-		_, all := examine(t, c.url)
-		requireFinding(t, all, lease.LevelFault, c.check, c.seen)
-		sqlDo(t, "mysql", s.DSN(), c.undo...)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, "--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1")
+			url := mysqlURL(t, s.DSN())
+			initialize(t, url)
+			reader := strings.Replace(url, "snowlease:snowlease@", "reader:word@", 1)
+			type misconfiguration struct {
+				name               string
+				prepare, undo      []string
+				url                string
+				level, check, seen string
+			}
+			all := []misconfiguration{
+				{"commits late", []string{"SET GLOBAL innodb_flush_log_at_trx_commit = 2"}, []string{"SET GLOBAL innodb_flush_log_at_trx_commit = 1"}, url, lease.LevelFault, "durability", "is 2"},
+				{"syncs late", []string{"SET GLOBAL sync_binlog = 0"}, []string{"SET GLOBAL sync_binlog = 1"}, url, lease.LevelNote, "binlog", "sync_binlog is 0"},
+				{"read only", []string{"SET GLOBAL read_only = 1"}, []string{"SET GLOBAL read_only = 0"}, url, lease.LevelFault, "primary", "read_only is ON"},
+			}
+			session := "?tx_read_only=1" // of MariaDB before 11.1
+			if name == "mysql" {
+				session = "?transaction_read_only=1"
+			}
+			all = append(all, misconfiguration{"reads only", nil, nil, url + session, lease.LevelFault, "primary", "INSERT on snowlease_slot"})
+			if name == "mysql" {
+				all = append(
+					all,
+					misconfiguration{"super read only", []string{"SET GLOBAL super_read_only = 1"}, []string{"SET GLOBAL read_only = 0"}, url, lease.LevelFault, "primary", "super_read_only is ON"},
+					misconfiguration{"statements", []string{"SET GLOBAL binlog_format = 'STATEMENT'"}, []string{"SET GLOBAL binlog_format = 'ROW'"}, url, lease.LevelFault, "incarnation", "binlog_format is STATEMENT"},
+				)
+			}
+			for _, c := range append(
+				all,
+				misconfiguration{"may not write", []string{"CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'word'", "GRANT SELECT, INSERT, DELETE ON test.* TO reader@'127.0.0.1'"}, nil, reader, lease.LevelFault, "rights", "UPDATE on snowlease_slot"},
+				misconfiguration{"may not create", []string{"DROP TABLE snowlease_slot, snowlease_ticket, snowlease_meta"}, nil, reader, lease.LevelFault, "rights", "there is no table snowlease_slot"},
+				misconfiguration{"old engine", []string{"CREATE TABLE snowlease_meta (ns VARCHAR(64) PRIMARY KEY) ENGINE=MyISAM"}, []string{"DROP TABLE snowlease_meta"}, url, lease.LevelFault, "engine", "snowlease_meta is MyISAM"},
+			) {
+				sqlDo(t, "mysql", s.DSN(), c.prepare...)
+				_, all := examine(t, c.url)
+				requireFinding(t, all, c.level, c.check, c.seen)
+				sqlDo(t, "mysql", s.DSN(), c.undo...)
+			}
+			_, found := examine(t, url)
+			requireFinding(t, found, lease.LevelOK, "rights", "the account may create it: true")
+			requireFinding(t, found, lease.LevelOK, "primary", "read_only is OFF")
+		})
 	}
-	_, all := examine(t, url)
-	requireFinding(t, all, lease.LevelOK, "rights", "the account may create it: true")
 }
 
+// The advice names the settings as the server does.
 func TestDoctorOnMySQLWithReplica(t *testing.T) {
 	t.Parallel()
-	primary := testserver.NewMariaDBPrimary(t, "--innodb-flush-log-at-trx-commit=1")
-	testserver.NewMariaDBReplica(t, primary)
-	url := mysqlURL(t, primary.DSN())
+	for name, c := range map[string]struct {
+		primary         func(testing.TB, ...string) *testserver.Server
+		replica         func(testing.TB, *testserver.Server, ...string) *testserver.Server
+		plugins, plugin string
+	}{
+		"mariadb": {testserver.NewMariaDBPrimary, testserver.NewMariaDBReplica, "", "rpl_semi_sync_master"},
+		"mysql":   {testserver.NewMySQLPrimary, testserver.NewMySQLReplica, "--plugin-load-add=semisync_source.so", "rpl_semi_sync_source"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := []string{"--innodb-flush-log-at-trx-commit=1"}
+			if c.plugins != "" {
+				args = append(args, c.plugins)
+			}
+			primary := c.primary(t, args...)
+			c.replica(t, primary)
+			url := mysqlURL(t, primary.DSN())
+			for _, step := range []struct{ set, seen, advice string }{
+				{"", "1 replicas, semi-synchronous replication is off", c.plugin + "_enabled=ON"},
+				{c.plugin + "_enabled = ON, GLOBAL " + c.plugin + "_wait_point = 'AFTER_COMMIT'", "1 replicas, " + c.plugin + "_wait_point is AFTER_COMMIT", c.plugin + "_wait_point=AFTER_SYNC"},
+				{c.plugin + "_wait_point = 'AFTER_SYNC'", "1 replicas, " + c.plugin + "_timeout is 10000 ms", c.plugin + "_timeout of"},
+			} {
+				if step.set != "" {
+					sqlDo(t, "mysql", primary.DSN(), "SET GLOBAL "+step.set)
+				}
+				_, all := examine(t, url)
+				requireFinding(t, all, lease.LevelNote, "replication", step.seen)
+				_, all = examine(t, url, "--quarantine=never")
+				found := false
+				for _, f := range all {
+					found = found || f.Level == lease.LevelFault && f.Check == "replication" && strings.Contains(f.Seen, step.seen) && strings.Contains(f.Advice, step.advice)
+				}
+				require.True(t, found, "%s: %+v", step.seen, all)
+			}
+			sqlDo(t, "mysql", primary.DSN(), "SET GLOBAL "+c.plugin+"_timeout = 4294967295")
+			_, all := examine(t, url, "--quarantine=never")
+			for _, f := range all {
+				require.NotEqual(t, "replication", f.Check, f)
+			}
+		})
+	}
+}
+
+// A majority of a group acknowledges what is lent (TestGroupReplication in dbseq).
+func TestDoctorOnAGroup(t *testing.T) {
+	t.Parallel()
+	s := testserver.NewGroup(t, 1, "--innodb-flush-log-at-trx-commit=1").Nodes[0]
+	url := mysqlURL(t, s.DSN())
+	const seen = "group_replication_single_primary_mode is "
 	_, all := examine(t, url)
-	requireFinding(t, all, lease.LevelNote, "replication", "1 replicas, semi-synchronous replication is off")
+	requireFinding(t, all, lease.LevelNote, "cluster", seen+"ON")
 	_, all = examine(t, url, "--quarantine=never")
-	requireFinding(t, all, lease.LevelFault, "replication", "1 replicas")
+	requireFinding(t, all, lease.LevelNote, "cluster", seen+"ON")
+	sqlDo(t, "mysql", s.DSN(), "SELECT group_replication_switch_to_multi_primary_mode()")
+	_, all = examine(t, url)
+	requireFinding(t, all, lease.LevelNote, "cluster", seen+"OFF")
+	_, all = examine(t, url, "--quarantine=never")
+	requireFinding(t, all, lease.LevelFault, "cluster", seen+"OFF")
 }
 
 // Galera has lost writes that it had acknowledged (TestGalera in dbseq).

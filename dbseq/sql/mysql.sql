@@ -15,8 +15,9 @@ SELECT {now};
 -- settings()
 -- Tells MySQL and MariaDB apart, and has the settings that leases depend on.
 SHOW VARIABLES
- WHERE Variable_name IN ('server_uuid', 'autocommit', 'binlog_format', 'read_only', 'innodb_flush_log_at_trx_commit', 'log_bin',
-                         'sync_binlog', 'rpl_semi_sync_master_enabled', 'rpl_semi_sync_source_enabled', 'wsrep_on');
+ WHERE Variable_name IN ('server_uuid', 'autocommit', 'binlog_format', 'read_only', 'super_read_only', 'innodb_read_only',
+                         'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'wsrep_on', 'group_replication_single_primary_mode')
+    OR Variable_name LIKE 'rpl_semi_sync_%';
 
 -- incarnation()
 SELECT {incarnation};

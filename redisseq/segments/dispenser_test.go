@@ -77,7 +77,7 @@ func issuer(t testing.TB, s segment.Store, cfg segment.Config) *segment.Issuer {
 // take reserves n numbers, one by one.
 func take(t testing.TB, i *segment.Issuer, n int) (all []int64) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for range n {
 		v, err := i.NextIDWait(ctx)

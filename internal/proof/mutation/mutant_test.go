@@ -118,10 +118,10 @@ func (l list) run(t testing.TB, m mutant, binary string) string {
 	dir, test := t.TempDir(), pattern(l.test(m.killer))
 	_, text := m.source(t)
 	if !m.embedded() {
-		out, _ := l.goTest(t, test, overlay(t, dir, map[string]string{m.file: text})) // the test is expected to fail
+		out, _ := l.goTest(t, test, "-v", overlay(t, dir, map[string]string{m.file: text})) // the test is expected to fail
 		return out
 	}
-	cmd := exec.CommandContext(t.Context(), binary, "-test.run="+test, "-test.timeout=2m")
+	cmd := exec.CommandContext(t.Context(), binary, "-test.run="+test, "-test.timeout=2m", "-test.v")
 	cmd.Dir = root(t, l.pkg)
 	cmd.Env = append(os.Environ(), "SNOWLEASE_MUTANT_OF="+root(t, m.file), "SNOWLEASE_MUTANT="+write(t, dir, "mutant", text))
 	out, _ := cmd.CombinedOutput()
@@ -152,6 +152,9 @@ func pattern(tests ...string) string {
 	}
 	return strings.Join(patterns, "|")
 }
+
+// leftOut reports whether the test was skipped, because an engine cannot be had.
+func leftOut(out, test string) bool { return strings.Contains(out, "--- SKIP: "+test+" (") }
 
 // killed reports whether the output shows that the test failed by itself, rather than
 // crashed, hung or was not built.

@@ -14,7 +14,7 @@ const (
 var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutants: []mutant{
 	// What is damaged.
 	{"numbers are taken as they are read", "dbseq/errors.go", `if n < 0 || n > most {`, `if false {`, "TestHarmedRows/sqlite"},
-	{"a row whose numbers are out of bounds is taken back", "dbseq/statement.go", `"{sound}", sound,`, `"{sound}", "1 = 1",`, "TestHarmedRows/mysql"},
+	{"a row whose numbers are out of bounds is taken back", "dbseq/statement.go", `"{sound}", sound,`, `"{sound}", "1 = 1",`, "TestHarmedRows/mariadb"},
 	// What is lent.
 	{"free though its mark is ahead", statements, "hwm_ms < {now} + ?5\n ORDER" + and + "hwm_ms < {now} + ?12\n   AND {now}", "?5 >= 0\n ORDER" + and + "?12 >= 0\n   AND {now}", onTheClock + "a worker id that was given back is not lent while its mark is ahead"},
 	{"claims what was read, whatever was lent meanwhile", statements, `ver = ?7 AND expires_ms < {now} AND hwm_ms < {now} + ?12`, `?7 >= 0 AND ?12 >= 0`, atTheClaim + "a loan"},
@@ -86,9 +86,11 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"incarnations are not compared", "dbseq/look.go", `if v.there && k.compares && v.incarnation != v.recorded {` + "\n\t\tchange", `if false {` + "\n\t\tchange", onTheClock + "another incarnation is seen by every verb"},
 	{"another incarnation is seen, not noted", statements, `incarnation = CASE WHEN {same} THEN incarnation ELSE {incarnation} END`, `incarnation = incarnation`, onTheClock + "another incarnation is seen by every verb"},
 	{"an incarnation that flips is not named", statements, `former = CASE WHEN {same} THEN former ELSE incarnation END`, `former = ''`, onTheClock + "the error names an incarnation that flips"},
-	{"MySQL: a restart is not seen", "dbseq/server.go", "@@port, '/', ` + startOf(\"information_schema\") + `)`", "@@port, '/')`", "TestFailoverThereAndBack/mysql"},
-	{"MySQL: an uptime below zero is read as a great one", "dbseq/server.go", `CAST(variable_value AS SIGNED)`, `variable_value`, "TestIncarnationWhateverTheClock/mysql"},
-	{"MariaDB: two servers of one server_id are one", "dbseq/server.go", ` @@hostname, ':', @@port, '/',`, ``, "TestMariaDBIncarnation"},
+	{"MariaDB: a restart is not seen", "dbseq/server.go", "@@port, '/', ` + startOf(\"information_schema\") + `)`", "@@port, '/')`", "TestFailoverThereAndBack/mariadb"},
+	{"MariaDB: an uptime below zero is read as a great one", "dbseq/server.go", `CAST(variable_value AS SIGNED)`, `variable_value`, "TestIncarnationWhateverTheClock/mariadb"},
+	{"MariaDB: two servers of one server_id are one", "dbseq/server.go", `@@server_id, '/', @@hostname, ':', @@port, '/',`, `@@server_id, '/',`, "TestIncarnationOfAClone/mariadb"},
+	{"MySQL: a restart is not seen", "dbseq/server.go", "@@port, '/', ` + startOf(\"performance_schema\") + `)`", "@@port, '/')`", "TestServerThatComesBackWithOlderData/mysql"},
+	{"MySQL: a clone with the same server_uuid is not seen", "dbseq/server.go", `@@server_uuid, '/', @@hostname, ':', @@port, '/',`, `@@server_uuid, '/',`, "TestIncarnationOfAClone/mysql"},
 	{"PostgreSQL: a restart is not seen", "dbseq/server.go", `to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS.US')`, `'-'`, "TestServerThatComesBackWithOlderData/postgres"},
 	{"PostgreSQL: a crash under a parent that lives is not seen", "dbseq/server.go", `COALESCE(pg_last_wal_replay_lsn()::text, '-')`, `'-'`, "TestPostgresLosesItsLastCommits"},
 	{"no quarantine", "dbseq/acquire.go", `k.quarantined(v.now, v.quarantine, v.reason)`, `k.quarantined(v.now, 0, v.reason)`, onTheClock + "a quarantine holds to its last millisecond"},

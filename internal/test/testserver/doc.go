@@ -64,9 +64,16 @@
 // These variables name servers that replace the shared ones. Each test still gets a fresh
 // database, so the accounts must be allowed to create databases:
 //
-//	SNOWLEASE_TEST_MARIADB_DSN      user:pass@tcp(host:port)/  (MySQL 8 or MariaDB)
+//	SNOWLEASE_TEST_MYSQL_DSN      user:pass@tcp(host:port)/
+//	SNOWLEASE_TEST_MARIADB_DSN    user:pass@tcp(host:port)/
 //	SNOWLEASE_TEST_POSTGRES_DSN   URL or key=value form
 //	SNOWLEASE_TEST_REDIS_ADDR     host:port
+//
+// SNOWLEASE_TEST_ENGINE limits the tests to one engine: mysql, mariadb, galera, postgres or
+// redis, or sqlite for none of these. Tests that ask for another are skipped. Servers in
+// PATH come first, so make engines runs other versions with
+//
+//	PATH=$PWD/.tools/engines/valkey/bin:$PATH SNOWLEASE_TEST_ENGINE=redis go test ./redisseq
 //
 // Private servers are always started on this machine, and on Linux only.
 package testserver

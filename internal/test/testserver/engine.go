@@ -20,6 +20,7 @@ type engine struct {
 	command func(s *Server) []string // argv without the caller's arguments
 	dsn     func(port int) string
 	ping    func(ctx context.Context, s *Server) error
+	version func(ctx context.Context, s *Server) (string, error) // with the name of the product
 
 	stop    syscall.Signal // a clean stop
 	discard syscall.Signal // a quick stop that leaves nothing outside the folder

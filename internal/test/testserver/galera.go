@@ -27,6 +27,7 @@ const galeraProvider = "/usr/lib/galera/libgalera_smm.so" // Debian's path; mari
 // three survives the loss of one. The arguments go to all nodes.
 func NewGalera(t testing.TB, nodes int, args ...string) *Galera {
 	t.Helper()
+	only(t, &galera)
 	if _, err := os.Stat(galeraProvider); err != nil {
 		leaveOut(t, galera.name, fmt.Sprintf("%s: %v: install the package %s", galera.name, err, galera.pkg))
 	}
@@ -67,6 +68,7 @@ var galera = func() engine {
 	e.name, e.pkg, e.beside, e.replication = "Galera", "galera-4", []int{1, 2, 3}, nil
 	e.joins = true
 	e.programs = append(slices.Clone(e.programs), "rsync", "wsrep_sst_rsync")
+	e.version = galeraVersion
 	e.runAs = "mysql" // as root, rsync would send and receive as nobody
 	e.ping = func(ctx context.Context, s *Server) error {
 		if err := mariadb.ping(ctx, s); err != nil {

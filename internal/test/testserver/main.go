@@ -73,6 +73,7 @@ func stopAll() error {
 // variable is the environment variable that can name another server, if any.
 func need(t testing.TB, e *engine, variable string) {
 	t.Helper()
+	only(t, e)
 	err := e.missing()
 	if err == nil {
 		return

@@ -52,6 +52,7 @@ var mariadb = engine{
 		return fmt.Sprintf("snowlease:snowlease@tcp(127.0.0.1:%d)/test?parseTime=true", port)
 	},
 	ping:    pingMySQL,
+	version: mysqlVersion,
 	stop:    syscall.SIGTERM,
 	discard: syscall.SIGKILL,
 

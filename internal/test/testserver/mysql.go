@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,6 +27,10 @@ var mysqlEngine = engine{
 		err := os.WriteFile(filepath.Join(s.dir, "init.sql"), []byte(initSQL), 0o644)
 		if err != nil {
 			return err
+		}
+		const lowerCase = "--lower-case-table-names=" // cannot be changed later
+		if i := slices.IndexFunc(s.args, func(a string) bool { return strings.HasPrefix(a, lowerCase) }); i >= 0 {
+			return s.run(append(mysqldCommand(s.data(), s.dir), "--initialize-insecure", s.args[i])...)
 		}
 		template, err := mysqlTemplate()
 		if err != nil {
@@ -48,6 +53,7 @@ var mysqlEngine = engine{
 	},
 	dsn:     mariadb.dsn,
 	ping:    pingMySQL,
+	version: mysqlVersion,
 	stop:    syscall.SIGTERM,
 	discard: syscall.SIGKILL,
 

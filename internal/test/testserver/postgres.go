@@ -54,6 +54,7 @@ var postgres = engine{
 		defer db.Close()
 		return db.PingContext(ctx)
 	},
+	version: postgresVersion,
 	stop:    syscall.SIGINT,
 	discard: syscall.SIGQUIT,
 }

@@ -27,6 +27,7 @@ var redis = engine{
 	},
 	dsn:     func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) },
 	ping:    pingRedis,
+	version: redisVersion,
 	stop:    syscall.SIGTERM,
 	discard: syscall.SIGKILL,
 

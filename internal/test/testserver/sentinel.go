@@ -40,6 +40,7 @@ var sentinel = engine{
 	},
 	dsn:     redis.dsn,
 	ping:    pingRedis,
+	version: redisVersion,
 	stop:    syscall.SIGTERM,
 	discard: syscall.SIGKILL,
 }

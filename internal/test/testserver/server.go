@@ -117,6 +117,7 @@ func newServer(t testing.TB, e *engine, args []string) *Server {
 		t.Fatal(err)
 	}
 	s.t = t
+	s.describe(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("testserver: the end of the log of %s at %s:\n%s", e.name, s.Addr(), tail(s.log()))

@@ -13,6 +13,7 @@ import (
 // sharedDSN returns the DSN in the variable or, if it is empty, that of the shared server.
 func sharedDSN(t testing.TB, e *engine, variable string, server func() (*Server, error)) string {
 	t.Helper()
+	only(t, e)
 	if dsn := os.Getenv(variable); dsn != "" {
 		return dsn
 	}
@@ -21,6 +22,7 @@ func sharedDSN(t testing.TB, e *engine, variable string, server func() (*Server,
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.describe(t)
 	return s.DSN()
 }
 

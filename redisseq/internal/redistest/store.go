@@ -50,6 +50,10 @@ func NewMini(t testing.TB, options ...conn.Option) *Store {
 			"server":      fmt.Sprintf("# Server\r\nredis_version:%s\r\nrun_id:%040x\r\ntcp_port:1\r\n", s.Version.Load(), s.Run.Load()+1),
 			"replication": fmt.Sprintf("# Replication\r\nrole:master\r\nmaster_replid:%040x\r\nmaster_replid2:%040x\r\n", s.Replid.Load()+1, 0),
 		}
+		if len(args) == 0 {
+			c.WriteBulk(sections["server"] + sections["replication"])
+			return true
+		}
 		if len(args) != 1 || sections[args[0]] == "" { // Redis 6.2 accepts one
 			c.WriteError("ERR syntax error")
 			return true

@@ -1,0 +1,116 @@
+package dbseq_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/leasetest"
+	"github.com/snowlease/snowlease/segment"
+)
+
+// TestContractOnAnOddMySQL runs the contract on a server with unusual settings, through
+// TLS, which it requires.
+func TestContractOnAnOddMySQL(t *testing.T) {
+	t.Parallel()
+	srv := testserver.NewMySQL(
+		t, "--lower-case-table-names=1", "--sql-require-primary-key=ON", "--innodb-autoinc-lock-mode=0", "--auto-increment-increment=32", "--auto-increment-offset=3",
+		"--character-set-server=latin1", "--collation-server=latin1_swedish_ci", "--sql-mode=ANSI,TRADITIONAL,NO_BACKSLASH_ESCAPES,NO_AUTO_VALUE_ON_ZERO",
+		"--explicit-defaults-for-timestamp=OFF", "--default-storage-engine=MyISAM", "--transaction-isolation=READ-UNCOMMITTED",
+		"--default-time-zone=+09:00", "--performance-schema=ON",
+	)
+	e := engines[3]
+	admin := e.db(t, srv.DSN()+"&tls=skip-verify")
+	rawExec(t, admin, "SET GLOBAL require_secure_transport = ON")
+	e.dsn = func(t testing.TB) string {
+		name := fmt.Sprint("db", databases.Add(1))
+		rawExec(t, admin, "CREATE DATABASE "+name)
+		return strings.Replace(srv.DSN(), "/test?", "/"+name+"?tls=skip-verify&", 1)
+	}
+	leasetest.Run(t, func(t testing.TB) leasetest.Store { return newStore(t, e) })
+}
+
+// TestEveryStatementOnAnOddMySQL: no statement needs a mode, or is prepared on the server,
+// and an account that the server has not cached is authenticated without TLS.
+func TestEveryStatementOnAnOddMySQL(t *testing.T) {
+	t.Parallel()
+	srv := testserver.NewMySQL(
+		t, "--sql-mode=", "--innodb-autoinc-lock-mode=1", "--auto-increment-increment=8", "--max-prepared-stmt-count=0", "--transaction-isolation=SERIALIZABLE",
+		"--character-set-server=utf8mb4", "--collation-server=utf8mb4_0900_ai_ci", "--default-storage-engine=MEMORY",
+	)
+	e := engines[3]
+	admin := e.db(t, srv.DSN()+"&interpolateParams=true")
+	first(t, center(t, admin), request("orders", 4))
+	require.NoError(t, segments(t, admin).Create(t.Context(), "orders", 7))
+	var plugin string
+	require.NoError(t, admin.Raw("SELECT plugin FROM mysql.user WHERE user = 'snowlease'").Row().Scan(&plugin))
+	require.Equal(t, "caching_sha2_password", plugin)
+	rawExec(t, admin, "FLUSH PRIVILEGES")
+	require.NoError(t, everyStatement(t, admin, e.db(t, srv.DSN())))
+}
+
+// TestNamesByCase: namespaces and names of numbers that differ by case only are apart,
+// whatever the collation of the database.
+func TestNamesByCase(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c, n := center(t, db), segments(t, db)
+		for _, name := range []string{"orders", "Orders"} {
+			require.Zero(t, first(t, c, request(name, 1)).Worker)
+			got, err := n.Reserve(t.Context(), segment.Request{Name: name, N: 5, Max: 100, Start: 1, Create: true})
+			require.NoError(t, err)
+			require.Equal(t, segment.Range{First: 1, Last: 5}, got)
+		}
+	})
+}
+
+// TestSemiSynchronousFailover: with semi-synchronous replication, a promoted replica has
+// every grant that was acknowledged, and nothing is acknowledged without a replica. So
+// with QuarantineNever, a failover neither lends a range twice nor makes newcomers wait.
+func TestSemiSynchronousFailover(t *testing.T) {
+	t.Parallel()
+	primary := testserver.NewMySQLPrimary(t, "--plugin-load-add=semisync_source.so", "--rpl-semi-sync-source-enabled=ON", "--rpl-semi-sync-source-timeout=4294967295")
+	replica := testserver.NewMySQLReplica(t, primary, "--plugin-load-add=semisync_replica.so", "--rpl-semi-sync-replica-enabled=ON")
+	e := engines[3]
+	req := func() lease.Request { return soon(request("orders", 8)) }
+	before := center(t, e.db(t, primary.DSN()), dbseq.WithQuarantine(lease.QuarantineNever))
+	promoted := e.db(t, replica.DSN())
+	require.NoError(t, before.Init(t.Context(), req()))
+	var grants []lease.Grant
+	for range 3 {
+		g := acquire(t, before, req())
+		g, err := before.Renew(t.Context(), g)
+		require.NoError(t, err)
+		grants = append(grants, g)
+	}
+	const arrived = "SELECT COALESCE(MIN(GTID_SUBSET(received_transaction_set, @@GLOBAL.gtid_executed)), 0) FROM performance_schema.replication_connection_status"
+	require.Eventually(t, func() bool { return number(t, promoted, arrived) == 1 }, time.Minute, 10*time.Millisecond, "the replica applies what it has received")
+	replica.CutLink()
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	_, err := before.Acquire(ctx, req())
+	cancel()
+	require.ErrorIs(t, err, context.DeadlineExceeded, "no replica has it")
+
+	primary.Kill()
+	replica.Promote()
+	after := center(t, promoted, dbseq.WithQuarantine(lease.QuarantineNever))
+	for range 5 {
+		grants = append(grants, acquire(t, after, req()))
+	}
+	workers := map[int64]bool{}
+	for _, g := range grants {
+		workers[g.Worker] = true
+	}
+	require.Len(t, workers, 8, "the promoted server has them all on record")
+	for _, g := range grants {
+		_, err := after.Renew(t.Context(), g)
+		require.NoError(t, err)
+	}
+}

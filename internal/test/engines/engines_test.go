@@ -1,0 +1,125 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const root = "../../.."
+
+// TestTable checks that the tables of both pages are what the last runs gave, and that a
+// version which no run had is not given as one that was run.
+func TestTable(t *testing.T) {
+	results, err := read(root)
+	require.NoError(t, err)
+	require.NotEmpty(t, results.Runs)
+	for _, l := range languages {
+		page, err := os.ReadFile(filepath.Join(root, l.file))
+		require.NoError(t, err)
+		want, err := l.replace(string(page), results)
+		require.NoError(t, err)
+		require.Equal(t, want, string(page), "%s: run go run ./internal/test/engines", l.file)
+		for _, s := range servers {
+			if !slices.ContainsFunc(results.Runs, func(r Result) bool { return r.Engine == s.name && r.Server != "" }) {
+				continue
+			}
+			_, rest, found := strings.Cut(string(page), "\n| "+s.name+" | ")
+			require.True(t, found, "%s: no least version of %s", l.file, s.name)
+			least, _, _ := strings.Cut(rest, " |")
+			version := strings.FieldsFunc(least, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })[0]
+			for _, r := range results.Runs {
+				if strings.HasPrefix(r.Server, s.name+" "+version+".") {
+					version = ""
+				}
+			}
+			require.Equal(t, version != "", strings.Contains(least, l.least), "%s: %s %s", l.file, s.name, least)
+		}
+	}
+}
+
+func TestReplace(t *testing.T) {
+	results := &Results{Runs: []Result{
+		{Engine: "MySQL", Folder: "mysql", Date: "2026-01-02", Missing: "no mysql-server-core"},
+		{Engine: "MariaDB", Server: "MariaDB 11.8.9", Package: "mariadb 1 from Debian sid, SHA-256 00", Date: "2026-01-02", Suites: []Count{
+			{Suite: contract, Passed: 12, Skipped: 1}, {Suite: gorm, Passed: 3, Failed: []string{"TestA/x", "TestB"}}, {Suite: chaos, Passed: 1},
+		}},
+	}}
+	page, err := languages[0].replace("before\n"+begin+"old\n"+end+"after\n", results)
+	require.NoError(t, err)
+	require.Equal(t, `before
+`+begin+`| server | package | contract | GORM | fleet | chaos | date |
+|---|---|---|---|---|---|---|
+| MySQL | not run: no mysql-server-core | – | – | – | – | 2026-01-02 |
+| MariaDB 11.8.9 | mariadb 1 from Debian sid | 12, 1 skipped | **FAILED**: `+"`TestA/x`, `TestB`"+` | – | a minute | 2026-01-02 |
+`+end+"after\n", page)
+	_, err = languages[0].replace("no markers", results)
+	require.Error(t, err)
+
+	results.put(Result{Engine: "MySQL", Folder: "mysql", Server: "MySQL 9.7.4"})
+	require.Len(t, results.Runs, 2)
+	require.Equal(t, "MySQL 9.7.4", results.Runs[0].title())
+	require.Equal(t, "GORM TestA/x, GORM TestB", results.Runs[1].failed())
+}
+
+// TestCount counts tests without subtests that had the server, and lists whatever failed.
+func TestCount(t *testing.T) {
+	type event struct{ Action, Package, Test, Key, Value, Output string }
+	var out []byte
+	for _, e := range []event{
+		{Action: "attr", Test: "TestA/mysql", Key: "server", Value: "MySQL 9.7.4"},
+		{Action: "attr", Test: "TestA/mysql", Key: "program", Value: "/usr/sbin/mysqld"},
+		{Action: "pass", Test: "TestA/mysql/one"},
+		{Action: "fail", Test: "TestA/mysql/two"},
+		{Action: "skip", Test: "TestA/mysql/three"},
+		{Action: "fail", Test: "TestA/mysql"},
+		{Action: "skip", Test: "TestA/redis"},
+		{Action: "pass", Test: "TestA/sqlite"},
+		{Action: "fail", Test: "TestA"},
+		{Action: "pass", Test: "TestElsewhere"},
+		{Action: "attr", Test: "TestTwoEngines", Key: "server", Value: "MySQL 9.7.4"},
+		{Action: "output", Test: "TestTwoEngines", Output: "SNOWLEASE_TEST_ENGINE=mysql leaves out Redis\n"},
+		{Action: "skip", Test: "TestTwoEngines"},
+		{Action: "attr", Test: "TestC", Key: "server", Value: "MySQL 9.7.4"},
+		{Action: "fail", Test: "TestC"}, // its subtest passed
+		{Action: "pass", Test: "TestC/part"},
+		{Action: "output", Test: "TestC", Output: "why\n"},
+		{Action: "fail"},
+		{Action: "fail", Package: "x/leaks"}, // after its tests
+		{Action: "output", Package: "x/leaks", Output: "left out: the absent engine\n"},
+	} {
+		if e.Package == "" {
+			e.Package = "x/dbseq"
+		}
+		line, err := json.Marshal(e)
+		require.NoError(t, err)
+		out = append(append(out, line...), '\n')
+	}
+	got := parse(out)
+	require.Equal(t, "MySQL 9.7.4", got.server)
+	require.Equal(t, "/usr/sbin/mysqld", got.program)
+	require.Equal(t, "the absent engine", got.leftOut)
+	failed := []string{"TestA/mysql/two", "TestC", "go test leaks"}
+	require.Equal(t, Count{Passed: 2, Skipped: 1, Failed: failed}, got.count("mysql"))
+	require.Equal(t, 3, got.count("sqlite").Passed)
+	require.Contains(t, got.said(failed), "why\n")
+	require.Equal(t, Count{}, parse(nil).count("mysql"))
+}
+
+// TestSuites checks that what is selected by name exists.
+func TestSuites(t *testing.T) {
+	for _, s := range servers {
+		for _, suite := range s.suites() {
+			pkg := suite.args[len(suite.args)-1]
+			if suite.name == chaos {
+				pkg = suite.args[2]
+			}
+			require.DirExists(t, filepath.Join(root, suite.folder, strings.TrimSuffix(pkg, "/...")), "%s %s", s.name, suite.name)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package testserver
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestOnlyOneEngine(t *testing.T) {
+	for name, wants := range map[string]bool{"": true, "redis": true, "mariadb": false, "sqlite": false} {
+		t.Setenv(onlyVariable, name)
+		rec := &recorder{TB: t}
+		done := make(chan struct{})
+		go func() { // Skip ends the goroutine
+			defer close(done)
+			only(rec, &redis)
+		}()
+		<-done
+		require.Equal(t, !wants, rec.skipped, name)
+	}
+	for _, e := range []*engine{&node, &sentinel} {
+		require.Equal(t, redis.key(), e.key())
+	}
+	require.Equal(t, "postgres", postgres.key())
+}
+
+func TestServersSayWhatTheyAre(t *testing.T) {
+	for _, e := range []*engine{&mysqlEngine, &mariadb, &postgres, &redis} {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, e, nil)
+			version, err := e.version(t.Context(), s)
+			require.NoError(t, err)
+			product := e.name
+			if e == &redis {
+				product = "(Redis|Valkey)"
+			}
+			require.Regexp(t, "^"+product+` [0-9]+\.[0-9.]+$`, version)
+		})
+	}
+}
