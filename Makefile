@@ -23,7 +23,7 @@ in_modules = for module in $(modules); do echo "-- $$module"; (cd $$module && $(
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
 build: ## compile all packages, and the programs into bin/
@@ -39,6 +39,7 @@ lint: ## go vet, golangci-lint, gofmt, go mod tidy, imports, the API, types on o
 	scripts/check-imports.sh
 	scripts/apidiff.sh
 	go run ./internal/test/platforms $(PLATFORMS)
+	go vet -tags gormsuite ./internal/test/gormsuite
 	@$(call in_modules,go vet ./...)
 
 .PHONY: test-deps
@@ -62,6 +63,10 @@ cover: test-deps ## run every test, write cover.out and show the total coverage
 .PHONY: bench
 bench: ## compare with other generators and update docs/performance.md (ten minutes)
 	cd bench && go run ./cmd/performance -out ../docs
+
+.PHONY: gorm-suite
+gorm-suite: test-deps ## run GORM's own tests with the plugin, from the checkout GORM_SUITE
+	GORM_SUITE='$(abspath $(GORM_SUITE))' go test -tags gormsuite -count=1 -timeout 60m -v ./internal/test/gormsuite
 
 .PHONY: chaos
 chaos: test-deps ## inject faults into real servers, CHAOSTIME per store, with LOSSES times as many losses

@@ -1,27 +1,34 @@
 package gormplugin
 
 import (
+	"cmp"
+	"database/sql"
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/migrator"
+	"gorm.io/gorm/schema"
 )
 
 // column describes the column of a key as the database's catalog does.
 type column struct {
-	name string // of the type
-	text bool   // it holds and sorts text or bytes, not numbers
-	max  int64  // the largest integer, or the number of characters or bytes
+	name  string // of the type
+	text  bool   // it holds and sorts text or bytes, not numbers
+	whole bool   // it holds integers only
+	max   int64  // the largest integer, or the number of characters or bytes
 }
 
 // maxInts has the signed integer types of MySQL, MariaDB and PostgreSQL.
 var maxInts = map[string]int64{
 	"tinyint": math.MaxInt8, "smallint": math.MaxInt16, "mediumint": 1<<23 - 1, "int": math.MaxInt32, "integer": math.MaxInt32, "bigint": math.MaxInt64,
 	"int2": math.MaxInt16, "int4": math.MaxInt32, "int8": math.MaxInt64,
+	"smallserial": math.MaxInt16, "serial": math.MaxInt32, "bigserial": math.MaxInt64,
 }
 
 // maxFloats has the largest integer up to which a float holds all exactly.
@@ -34,6 +41,32 @@ var maxTexts = map[string]int64{
 	"tinyblob": math.MaxUint8, "blob": math.MaxUint16, "mediumblob": 1<<24 - 1, "longblob": math.MaxUint32,
 }
 
+// declaredType takes a tag such as type:varchar(20) apart.
+var declaredType = regexp.MustCompile(`^\s*(\w+)(?:\s*\(\s*(\d+)(?:\s*,\s*(\d+))?\s*\))?`)
+
+// declaredColumn returns the column that the tag "type:" of a field declares. ok is false
+// without the tag or if the type is unknown.
+func declaredColumn(dialect string, f *schema.Field) (c column, ok bool) {
+	switch f.DataType {
+	case schema.Bool, schema.Int, schema.Uint, schema.Float, schema.String, schema.Time, schema.Bytes:
+		return c, false
+	}
+	full := strings.NewReplacer("character varying", "varchar", "character", "char").Replace(strings.ToLower(string(f.DataType)))
+	m := declaredType.FindStringSubmatch(full)
+	if m == nil {
+		return c, false
+	}
+	number := func(s string) (n sql.NullInt64) {
+		v, err := strconv.ParseInt(s, 10, 64)
+		return sql.NullInt64{Int64: v, Valid: err == nil}
+	}
+	c, err := classifyColumn(dialect, migrator.ColumnType{
+		DataTypeValue: sql.NullString{String: m[1], Valid: true}, ColumnTypeValue: sql.NullString{String: full, Valid: true},
+		LengthValue: number(m[2]), DecimalSizeValue: number(m[2]), ScaleValue: number(cmp.Or(m[3], "0")),
+	})
+	return c, err == nil
+}
+
 func classifyColumn(dialect string, t gorm.ColumnType) (column, error) {
 	name := strings.ToLower(t.DatabaseTypeName())
 	c := column{name: name}
@@ -44,7 +77,7 @@ func classifyColumn(dialect string, t gorm.ColumnType) (column, error) {
 		return c.affine(), nil
 	}
 	if limit, ok := maxInts[name]; ok {
-		c.max = limit
+		c.max, c.whole = limit, true
 		if strings.Contains(c.name, "unsigned") && limit < math.MaxInt64 {
 			c.max = 2*limit + 1
 		}

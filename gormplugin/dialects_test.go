@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -114,7 +115,7 @@ func newGeneratorOf(t require.TestingT, worker int64) *snowflake.Generator {
 // Config.Convert of the suite makes base36 and bytes keys.
 func convert(key *schema.Field, id int64) (any, error) {
 	switch key.Schema.Name {
-	case "Base36":
+	case "Base36", "DeclaredBase36":
 		return snowflake.ID(id).Base36(), nil
 	case "Base62":
 		return snowflake.ID(id).Base62(), nil
@@ -183,6 +184,28 @@ func (c cell) filled(table, column string, keys ...any) {
 	c.Helper()
 	c.issued(keys...)
 	c.holds(table, column, keys...)
+}
+
+// alike checks that the plugin does with a model what GORM does alone, and with one that
+// the database does not number too. The functions return what is to be alike.
+func (c cell) alike(numbered, filled func(*gorm.DB) any) {
+	c.Helper()
+	alone := numbered(open(c, c.dialector(), nil))
+	require.Equal(c, alone, numbered(c.db), "as GORM alone")
+	require.Equal(c, alone, filled(c.db), "with autoIncrement:false")
+}
+
+// counts describes the rows affected and the number of rows in the tables. It deletes them.
+func (c cell) counts(affected int64, tables ...string) string {
+	c.Helper()
+	stored := make([]int64, len(tables))
+	for i, table := range tables {
+		require.NoError(c, c.db.Table(table).Count(&stored[i]).Error)
+	}
+	for _, table := range slices.Backward(tables) {
+		require.NoError(c, c.db.Exec("DELETE FROM "+table).Error)
+	}
+	return fmt.Sprintf("%d affected, stored %v", affected, stored)
 }
 
 // associate checks that all orders and profiles belong to the customer.

@@ -31,9 +31,11 @@
 //
 // The plugin fills zero keys in everything that GORM inserts: structs, slices, arrays,
 // pointers, batches, maps with a Model, Save, FirstOrCreate, generics, and associations
-// of all kinds with their join rows. It leaves other keys as they are. A BeforeCreate
-// hook sees the id and may replace it. As for GORM, a pointer to 0 and a valid
-// sql.NullInt64 of 0 are not zero.
+// of all kinds with their join rows. It leaves other keys as they are. As for GORM, a
+// pointer to 0 and a valid sql.NullInt64 of 0 are not zero. A pointer that is listed twice
+// becomes two rows, as with GORM alone, and one in an INSERT with ON CONFLICT.
+//
+// DryRun and ToSQL take ids too. The values keep them, and a later Create uses them.
 //
 // A key may be:
 //
@@ -44,9 +46,12 @@
 //   - a pointer to one of these;
 //   - any type for which Config.Convert returns values.
 //
-// A key of 32 bits or fewer is an error (ErrKey): ids are never truncated. In a
-// composite key, the plugin fills the field tagged `idworker:"true"`, or else the field
-// that GORM prefers: ID, or the only AUTO_INCREMENT field.
+// A key of 32 bits or fewer is an error (ErrKey), and so is an id that does not fit the
+// column that the model declares with the tags size: or type:. The plugin does not read
+// the table; CheckTable does.
+//
+// In a composite key, the plugin fills the field tagged `idworker:"true"`, or else the
+// field that GORM prefers: ID, or the only AUTO_INCREMENT field.
 //
 // A key tagged `idworker:"segment=invoices"` gets numbers of that segment instead of ids
 // (see idworker.Segments) and may be smaller. A segment in the same SQLite file cannot
@@ -62,10 +67,21 @@
 //   - Keys without a tag that have another source: a `default:` of the database, a
 //     foreign key of a belongs-to association, or a column of type uuid.
 //   - Keys without a tag of types that the plugin does not know.
-//   - Statements without a model, such as db.Table("orders").Create(map).
+//   - Statements without a model, such as db.Table("orders").Create(map), and structs
+//     without a primary key, whatever the table has.
 //
-// The plugin runs before the model's hooks. A hook that makes a key only if there is
-// none, such as a UUID in a string, therefore finds an id. Tag such keys "-".
+// # Hooks
+//
+// The plugin runs before the model's hooks, so that BeforeSave and BeforeCreate can use
+// the id, and replace it. Hooks that expect no key need a change:
+//
+//   - A hook that makes a key only if there is none, such as a UUID in a string, finds an
+//     id. Tag such keys "-".
+//   - BeforeSave cannot tell a new row by a zero key. Use BeforeCreate, which GORM calls
+//     only for an INSERT, or test CreatedAt.IsZero(), since GORM sets it after the hooks.
+//   - A BeforeCreate that inserts a copy of its row must set the copy's key to zero.
+//
+// # AUTO_INCREMENT
 //
 // The plugin also fills AUTO_INCREMENT keys, such as that of gorm.Model, and warns about
 // each model once through GORM's logger. Tag the key
@@ -85,14 +101,25 @@
 //
 // # Upserts
 //
-// A row that ON CONFLICT DO UPDATE finds by another unique key keeps its primary key. On
-// databases with RETURNING (PostgreSQL, SQLite, MariaDB), the plugin adds that clause,
-// the value gets the row's key, and RowsAffected counts rows, where MySQL counts an
-// update as 2. On MySQL, and with GORM's DisableWithReturning, the value keeps the new
-// id, which no row has: reload the row by its other key.
+// A row that ON CONFLICT DO UPDATE finds by another unique key keeps its primary key, and
+// the value gets that key before GORM saves its associations. On databases with RETURNING
+// (PostgreSQL, SQLite, MariaDB), the plugin adds that clause, and RowsAffected counts
+// rows, where MySQL counts an update as 2.
 //
-// With DO NOTHING, no database returns the key of the existing row. The value keeps an
-// id that no row has, and RowsAffected counts only the inserted rows.
+// MySQL, and GORM with DisableWithReturning, tell the key of one row by LAST_INSERT_ID,
+// which the plugin adds to the clause. For several rows:
+//
+//   - If associations refer to them, the plugin looks for the rows that were found, with
+//     one SELECT and then a statement for each. For keys in text columns, the statement
+//     fails with gorm.ErrPrimaryKeyRequired instead, also for one row.
+//   - Otherwise a value keeps its new id, which no row has: reload the row by its other key.
+//
+// Maps keep the new id there.
+//
+// With DO NOTHING, RowsAffected counts only the inserted rows, and with RETURNING each
+// value gets what the database made for its row. MySQL and MariaDB tell the key of a row that is there, as
+// above. PostgreSQL and SQLite do not, and the value keeps an id that no row has. For
+// AUTO_INCREMENT models MariaDB returns that row too, and counts it.
 //
 // # Limits of GORM
 //
@@ -103,12 +130,14 @@
 //     maps get the stored values, unless the statement has its own RETURNING clause.
 //   - Select without the key omits it, so the stored key would differ from the value's.
 //     The plugin adds it.
-//   - After an upsert of several rows with a condition (OnConflict.Where), GORM assigns
-//     the keys of the written rows to the first values. With the plugin each value keeps
-//     its own key.
+//   - After an INSERT of several rows of which DO NOTHING or a condition (OnConflict.Where)
+//     leaves some out, GORM assigns the rows that come back to the first values. With the
+//     plugin each value keeps its own key and gets its own row.
 //   - GORM inserts associated rows with DO NOTHING and then refers to the key in the
-//     value. If the row exists under another unique key, the reference fails or dangles:
-//     look the row up first.
+//     value. If the row exists under another unique key, the reference fails or dangles on
+//     PostgreSQL and SQLite: look the row up first.
+//   - With db.Model(&T{}).Create(&u), GORM reads the fields of u in the places of those of
+//     T. The plugin returns gorm.ErrInvalidValue if u has no such key there.
 //   - GORM runs no hooks for maps, Save does not insert them, and a map without a model
 //     has no key.
 //

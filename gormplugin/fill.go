@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/utils"
 )
 
 // fill is the callback of GORM. It sets the zero keys of one INSERT.
@@ -15,7 +16,7 @@ func (p *Plugin) fill(db *gorm.DB) {
 	if db.Error != nil || stmt.Schema == nil || skipped(stmt) || p.excluded(stmt) {
 		return
 	}
-	k := p.keyOf(stmt.Schema)
+	k := p.keyOf(stmt)
 	if k == nil || !k.insertedBy(stmt) {
 		return
 	}
@@ -53,8 +54,8 @@ func (k *key) insertedBy(stmt *gorm.Statement) bool {
 func (p *Plugin) fillStructs(db *gorm.DB, k *key) error {
 	stmt := db.Statement
 	rows := stmt.ReflectValue
-	if !holdsModels(rows, stmt.Schema.ModelType) {
-		return nil
+	if ok, err := k.heldBy(rows.Type()); !ok {
+		return err
 	}
 	visit := k.visit
 	if k.plain && rows.Kind() != reflect.Struct {
@@ -73,12 +74,65 @@ func (p *Plugin) fillStructs(db *gorm.DB, k *key) error {
 		return err
 	}
 	if empty > 0 {
-		if _, err := visit(stmt.Context, rows, b.ids); err != nil {
+		filled, err := visit(stmt.Context, rows, b.ids)
+		if err != nil {
 			return err
 		}
+		if filled < empty && rows.Type().Elem().Kind() == reflect.Pointer {
+			if err := k.separate(stmt, b.ids[:filled], b.ids[filled:]); err != nil {
+				return err
+			}
+			rows = stmt.ReflectValue
+		}
 	}
-	if k.askBack(stmt) || k.field.HasDefaultValue {
-		k.keep(db, rows)
+	if !k.askBack(stmt, rows) {
+		k.watch(db, rows)
+	}
+	return nil
+}
+
+// separate deals with pointers that are listed twice and took one id. An INSERT with ON
+// CONFLICT stores such a value once. Otherwise GORM stores it each time it is listed,
+// and here a copy with an id of its own takes its place, unless it had a key before.
+func (k *key) separate(stmt *gorm.Statement, ids, spare []int64) error {
+	rows := stmt.ReflectValue
+	if slices.Min(k.field.StructField.Index) < 0 {
+		return nil // a copy would share the embedded pointer that has the key
+	}
+	filled := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		v, err := k.value(id)
+		if err != nil {
+			return err
+		}
+		filled[utils.ToStringKey(v)] = true
+	}
+	_, conflict := conflictOf(stmt)
+	seen := map[uintptr]int{} // their places in list
+	list, changed := reflect.New(reflect.SliceOf(rows.Type().Elem())).Elem(), false
+	for i := range rows.Len() {
+		row := rows.Index(i)
+		place, again := seen[row.Pointer()]
+		if again && !row.IsNil() && filled[k.text(stmt, row)] {
+			changed = true
+			if conflict {
+				continue
+			}
+			// The last row is the value, as it is for its children: GORM sets their keys in turn.
+			copied := reflect.New(row.Type().Elem())
+			copied.Elem().Set(row.Elem())
+			slot, _ := k.find(stmt.Context, copied.Elem())
+			if err := k.set(stmt.Context, slot, spare[0]); err != nil {
+				return err
+			}
+			list.Index(place).Set(copied)
+			spare = spare[1:]
+		}
+		seen[row.Pointer()] = list.Len()
+		list.Set(reflect.Append(list, row))
+	}
+	if changed {
+		stmt.ReflectValue = list
 	}
 	return nil
 }
@@ -139,18 +193,36 @@ func (k *key) visitPlain(_ context.Context, rows reflect.Value, ids []int64) (em
 	return empty, nil
 }
 
-// holdsModels reports whether rows is a model or a list of models. GORM itself fails on
-// anything else.
-func holdsModels(rows reflect.Value, model reflect.Type) bool {
-	t := rows.Type()
-	switch t.Kind() {
-	case reflect.Struct:
-		return t == model
-	case reflect.Slice, reflect.Array:
-		t = t.Elem()
-		return t == model || t.Kind() == reflect.Pointer && t.Elem() == model
+// heldBy reports whether t is a struct with the key, or a list of them: the model or, as
+// for GORM, another type with the same field in the same place. In other structs GORM
+// would take another field for the key. It fails itself on everything else.
+func (k *key) heldBy(t reflect.Type) (bool, error) {
+	if t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
+		if t = t.Elem(); t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
 	}
-	return false
+	model := k.field.Schema.ModelType
+	if t.Kind() != reflect.Struct || t == model {
+		return t == model, nil
+	}
+	at, in := t, model
+	for _, i := range k.field.StructField.Index {
+		if i < 0 { // GORM marks an embedded pointer so
+			i = -i - 1
+		}
+		if at.Kind() != reflect.Struct || i >= at.NumField() || at.Field(i).Name != in.Field(i).Name {
+			return false, fmt.Errorf("%w: the value is a %s, which has no %s where the model %s has it", gorm.ErrInvalidValue, t, k.field.Name, model)
+		}
+		at, in = at.Field(i).Type, in.Field(i).Type
+		if at == in && in.Kind() == reflect.Pointer {
+			at, in = at.Elem(), in.Elem()
+		}
+	}
+	if at != in {
+		return false, fmt.Errorf("%w: the value is a %s, whose %s is a %s and that of the model %s a %s", gorm.ErrInvalidValue, t, k.field.Name, at, model, in)
+	}
+	return true, nil
 }
 
 func length(rows reflect.Value) int {

@@ -39,22 +39,25 @@ type key struct {
 	plain   bool             // an integer without pointers on the way, like most keys
 	index   []int            // the path to the field, or nil to leave it to GORM (embedded pointer, Convert)
 	gen     snowflake.Source // of ids, or of a segment's numbers
-	most    int64            // the largest number of a segment that fits
+	integer bool             // the column is an integer, and the field holds it as such
+	most    int64            // the largest number that fits
+	size    int              // the number of characters or bytes that fit, or 0 if unlimited
 	warned  atomic.Bool
 	err     error // why a zero key cannot be filled
 }
 
 // keyOf returns the key of a model, or nil if the model is left alone. The map stays
 // small, since GORM keeps one Schema per model and database.
-func (p *Plugin) keyOf(s *schema.Schema) *key {
+func (p *Plugin) keyOf(stmt *gorm.Statement) *key {
+	s := stmt.Schema
 	if k, ok := p.keys.Load(s); ok {
 		return k.(*key)
 	}
-	k, _ := p.keys.LoadOrStore(s, p.newKey(s))
+	k, _ := p.keys.LoadOrStore(s, p.newKey(s, stmt.Name()))
 	return k.(*key)
 }
 
-func (p *Plugin) newKey(s *schema.Schema) *key {
+func (p *Plugin) newKey(s *schema.Schema, dialect string) *key {
 	field, tag, err := findField(s)
 	tagged := tag != ""
 	if err == nil && (field == nil || !tagged && (p.cfg.Scope == ScopeTagged || hasSource(s, field))) {
@@ -75,7 +78,7 @@ func (p *Plugin) newKey(s *schema.Schema) *key {
 	if slices.Min(k.index) < 0 { // GORM marks an embedded pointer so
 		k.index = nil
 	}
-	known, err := k.classify(segment)
+	known, err := k.classify(segment, dialect)
 	k.plain = k.index != nil && !k.pointer && (k.kind == kindInt || k.kind == kindUint)
 	switch {
 	case err != nil:
@@ -90,7 +93,21 @@ func (p *Plugin) newKey(s *schema.Schema) *key {
 
 // classify finds out how to put an id into the field, if that is possible. A key that is
 // too small for ids may still hold the numbers of a segment.
-func (k *key) classify(segment bool) (known bool, err error) {
+func (k *key) classify(segment bool, dialect string) (known bool, err error) {
+	c, declared := declaredColumn(dialect, k.field)
+	if !declared {
+		c = column{
+			text:  k.field.DataType == schema.String || k.field.DataType == schema.Bytes,
+			whole: k.field.DataType == schema.Int || k.field.DataType == schema.Uint,
+			max:   math.MaxInt64,
+		}
+		if c.text && k.field.Size > 0 {
+			c.max = int64(k.field.Size)
+		}
+	}
+	if c.text && c.max < math.MaxInt32 {
+		k.size = int(c.max)
+	}
 	if k.convert != nil {
 		v, err := k.convert(k.field, 1)
 		if err != nil {
@@ -104,6 +121,9 @@ func (k *key) classify(segment bool) (known bool, err error) {
 	t := k.field.FieldType
 	if k.pointer = t.Kind() == reflect.Pointer; k.pointer {
 		t = t.Elem()
+	}
+	if !c.text {
+		k.most = c.max
 	}
 	bits := 64
 	switch t.Kind() {
@@ -121,15 +141,23 @@ func (k *key) classify(segment bool) (known bool, err error) {
 	if number := k.field.GORMDataType == schema.Int || k.field.GORMDataType == schema.Uint; number && k.field.Size > 0 {
 		bits = min(bits, k.field.Size)
 	}
-	if segment && bits < 64 && (k.kind == kindInt || k.kind == kindUint) {
-		k.most = 1<<bits - 1
+	switch {
+	case segment && bits < 64 && k.kind != kindScan:
+		most := int64(1)<<bits - 1
 		if k.kind == kindInt {
-			k.most >>= 1
+			most >>= 1
 		}
-	} else if bits <= 32 {
+		k.most = min(k.most, most)
+	case bits <= 32:
 		return false, k.fault("its type %s has %d bits and ids have up to 63; make it int64 and the column BIGINT, or leave the model alone with the tag `idworker:\"-\"` or Config.Exclude",
 			k.field.FieldType, bits)
+	case !segment && k.most <= math.MaxUint32:
+		return false, k.fault("its column %s holds %d at most and ids have up to 63 bits; make it BIGINT, or leave the model alone with the tag `idworker:\"-\"` or Config.Exclude", c.name, k.most)
 	}
+	if c.text && k.size > 0 && k.size < 19 {
+		k.most = min(k.most, int64(math.Pow10(k.size))-1)
+	}
+	k.integer = c.whole && k.kind != kindConvert
 	return k.kind != kindScan || scansIDs(t), nil
 }
 
@@ -213,19 +241,24 @@ func (k *key) value(id int64) (any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: Config.Convert: %w", k.fault("its value cannot be made"), err)
 		}
-		return v, nil
+		return v, k.fits(v)
 	}
 	return id, nil
 }
 
-// decimal returns the id as text. It refuses text that is too long for the column, which
-// a database that is not strict would truncate.
+// fits returns an error for text that is too long for the column, which a database that
+// is not strict would truncate.
+func (k *key) fits(v any) error {
+	if n := runes(v); k.size > 0 && n > k.size {
+		return k.fault("its column has %d characters and the id %s has %d; give it at least %[3]d", k.size, v, n)
+	}
+	return nil
+}
+
+// decimal returns the id as text.
 func (k *key) decimal(id int64) (string, error) {
 	s := strconv.FormatInt(id, 10)
-	if size := k.field.Size; size > 0 && len(s) > size {
-		return "", k.fault("its column has %d characters and the id %s has %d; give it at least 19", size, s, len(s))
-	}
-	return s, nil
+	return s, k.fits(s)
 }
 
 func (k *key) fault(format string, args ...any) error { return fault(k.field, format, args...) }

@@ -71,7 +71,7 @@ func (p *Plugin) fillMaps(db *gorm.DB, k *key, rows []map[string]any) error {
 		next++
 	}
 	_, own := db.Statement.Clauses["RETURNING"]
-	rememberMaps(db, k, rows, keys, own, k.askBack(db.Statement))
+	rememberMaps(db, k, rows, keys, own, k.askBack(db.Statement, reflect.Value{}))
 	return nil
 }
 

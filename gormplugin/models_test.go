@@ -27,6 +27,34 @@ type (
 		Name   string `gorm:"size:50;uniqueIndex"`
 		Status string `gorm:"size:20;default:new"`
 	}
+	// The columns of these are too small for ids, but not on SQLite, which ignores sizes.
+	Declared struct {
+		ID   int64 `gorm:"primaryKey;autoIncrement:false;type:integer"`
+		Name string
+	}
+	DeclaredText struct {
+		ID   string `gorm:"primaryKey;type:char(16)"`
+		Name string
+	}
+	DeclaredNumber struct {
+		ID   int64 `gorm:"primaryKey;autoIncrement:false;type:char(16)"`
+		Name string
+	}
+	DeclaredBase36 struct {
+		ID   string `gorm:"primaryKey;type:varchar(6)"`
+		Name string
+	}
+	// Made and MadeFilled have a column that the database fills and GORM cannot know.
+	Made struct {
+		ID     int64
+		Name   string `gorm:"size:50;uniqueIndex"`
+		Origin string `gorm:"size:20;default:(lower('DATABASE'))"`
+	}
+	MadeFilled struct {
+		ID     int64  `gorm:"primaryKey;autoIncrement:false"`
+		Name   string `gorm:"size:50;uniqueIndex"`
+		Origin string `gorm:"size:20;default:(lower('DATABASE'))"`
+	}
 	OrderID int64
 	Int     struct {
 		ID   int `gorm:"primaryKey;autoIncrement:false"`
@@ -134,6 +162,13 @@ type (
 		Name         string
 		Before, Save int64 `gorm:"-"`
 	}
+	// Draft stores a copy of itself first. Its hooks tell new rows by CreatedAt.
+	Draft struct {
+		gormplugin.Model
+		Name string
+		Copy *int64 `gorm:"-"` // the copy's key, which must be 0 to become another one
+		New  []bool `gorm:"-"` // what BeforeSave has seen
+	}
 	// Stubborn sets its own key.
 	Stubborn struct {
 		ID   int64 `gorm:"primaryKey;autoIncrement:false"`
@@ -143,6 +178,22 @@ type (
 
 func (h *Hooked) BeforeCreate(*gorm.DB) error { h.Before = h.ID; return nil }
 func (h *Hooked) BeforeSave(*gorm.DB) error   { h.Save = h.ID; return nil }
+
+func (d *Draft) BeforeSave(*gorm.DB) error {
+	d.New = append(d.New, d.CreatedAt.IsZero())
+	return nil
+}
+
+func (d *Draft) BeforeCreate(tx *gorm.DB) error {
+	if d.Copy == nil {
+		return nil
+	}
+	row := *d
+	row.ID, row.Copy = *d.Copy, nil
+	err := tx.Create(&row).Error
+	*d.Copy = row.ID
+	return err
+}
 
 func (s *Stubborn) BeforeCreate(*gorm.DB) error { s.ID = 7; return nil }
 
@@ -216,6 +267,51 @@ type (
 		gormplugin.Model
 		Title string `gorm:"size:50;uniqueIndex"`
 	}
+	// Shelf refers to Made rows in every way.
+	Shelf struct {
+		gorm.Model
+		MadeID int64
+		Made   *Made
+		Mades  []*Made `gorm:"many2many:shelf_mades"`
+	}
+	// Pet and PetFilled have children in each way, without foreign keys in the database.
+	Pet struct {
+		gorm.Model
+		Name   string  `gorm:"size:50;uniqueIndex"`
+		Collar *Collar `gorm:"foreignKey:PetID;constraint:-"`
+		Toys   []Toy   `gorm:"foreignKey:PetID;constraint:-"`
+		Bells  []Bell  `gorm:"polymorphic:Pet;polymorphicValue:pet"`
+		Vets   []*Vet  `gorm:"many2many:pet_vets"`
+	}
+	PetFilled struct {
+		gormplugin.Model
+		Name   string  `gorm:"size:50;uniqueIndex"`
+		Collar *Collar `gorm:"foreignKey:PetID;constraint:-"`
+		Toys   []Toy   `gorm:"foreignKey:PetID;constraint:-"`
+		Bells  []Bell  `gorm:"polymorphic:Pet;polymorphicValue:filled"`
+		Vets   []*Vet  `gorm:"many2many:pet_filled_vets"`
+	}
+	// PetNamed has a key that is text.
+	PetNamed struct {
+		ID        string `gorm:"primaryKey;size:20"`
+		Name      string `gorm:"size:50;uniqueIndex"`
+		UpdatedAt time.Time
+		Treats    []Treat `gorm:"foreignKey:PetID"`
+	}
+	Collar struct{ ID, PetID int64 }
+	Toy    struct{ ID, PetID int64 }
+	Bell   struct {
+		ID, PetID int64
+		PetType   string `gorm:"size:20"`
+	}
+	Treat struct {
+		ID    int64
+		PetID string `gorm:"size:20"`
+	}
+	Vet struct {
+		gormplugin.Model
+		Name string `gorm:"size:50;uniqueIndex"`
+	}
 	// Wallet is AUTO_INCREMENT, and so are its entries.
 	Wallet struct {
 		gorm.Model
@@ -236,13 +332,16 @@ func (CaseText) GormDBDataType(db *gorm.DB, _ *schema.Field) string {
 }
 
 // joinTables lists the tables without a model.
-func joinTables() []string { return []string{"article_topics", "node_friends"} }
+func joinTables() []string {
+	return []string{"article_topics", "node_friends", "shelf_mades", "pet_vets", "pet_filled_vets"}
+}
 
 func models() []any {
 	return []any{
 		&Plain{}, &Based{}, &Auto{}, &Int{}, &Uint{}, &Uint64{}, &Typed{}, &Snow{}, &Text{}, &Base36{}, &Base62{}, &TypedU{}, &Bytes{},
 		&Pointed{}, &Null{}, &NullPointed{}, &Column{}, &Prefixed{}, &PointerBased{}, &Composite{}, &Chosen{},
-		&NamedBase{}, &Nested{}, &Serialized{}, &SerializedKey{}, &Post{}, &Comment{}, &Node{}, &Topic{}, &Article{}, &Wallet{}, &Entry{},
+		&NamedBase{}, &Nested{}, &Serialized{}, &SerializedKey{}, &Post{}, &Comment{}, &Node{}, &Topic{}, &Article{}, &Wallet{}, &Entry{}, &Made{}, &MadeFilled{}, &Shelf{},
+		&Draft{}, &Declared{}, &DeclaredText{}, &DeclaredNumber{}, &DeclaredBase36{}, &Vet{}, &Pet{}, &PetFilled{}, &PetNamed{}, &Collar{}, &Toy{}, &Bell{}, &Treat{},
 		&Hooked{}, &Stubborn{}, &Product{}, &Tag{}, &Customer{}, &Profile{}, &Order{}, &Item{}, &CustomerTag{},
 	}
 }

@@ -74,9 +74,11 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	if err := db.Callback().Create().Before("*").Register("idworker:fill", p.fill); err != nil {
 		return err
 	}
-	return db.Callback().Create().After("*").Register("idworker:settle", func(db *gorm.DB) {
+	// The keys must be right before GORM saves the rows that refer to them.
+	return db.Callback().Create().After("gorm:create").Before("gorm:save_after_associations").Register("idworker:settle", func(db *gorm.DB) {
 		settleMaps(db)
 		settleRows(db)
+		settleFound(db)
 	})
 }
 

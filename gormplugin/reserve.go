@@ -56,13 +56,13 @@ func (p *Plugin) reserve(db *gorm.DB, k *key, b *batch, n int) error {
 	return fmt.Errorf("gormplugin: no ids for %d rows of %s: %w", n, db.Statement.Schema, err)
 }
 
-// holds returns an error if a number of a segment is too large for the key.
+// holds returns an error if a number is too large for the key or its column.
 func (k *key) holds(numbers []int64) error {
 	if k.most == math.MaxInt64 {
 		return nil
 	}
 	if high := slices.Max(numbers); high > k.most {
-		return k.fault("it holds %d at most, and the number is %d; make it int64 and the column BIGINT, or give the segment a Max", k.most, high)
+		return k.fault("it holds %d at most, and the number is %d; make it int64 and the column BIGINT or text of 19 characters, or give the segment a Max", k.most, high)
 	}
 	return nil
 }

@@ -7,28 +7,27 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
+	"gorm.io/gorm/utils"
 )
 
-const rowsKey = "idworker:rows"
+const (
+	onConflict = "ON CONFLICT"
+	returning  = "RETURNING"
+)
 
-// conflictOf returns the statement's ON CONFLICT DO UPDATE clause, and whether it has one.
+// conflictOf returns the statement's ON CONFLICT clause, and whether it has one.
 func conflictOf(stmt *gorm.Statement) (conflict clause.OnConflict, ok bool) {
-	c, ok := stmt.Clauses["ON CONFLICT"]
+	c, ok := stmt.Clauses[onConflict]
 	if ok {
 		conflict, ok = c.Expression.(clause.OnConflict)
 	}
-	return conflict, ok && !conflict.DoNothing && (conflict.UpdateAll || len(conflict.DoUpdates) > 0)
+	return conflict, ok
 }
 
-// askBack adds RETURNING to an upsert that may update a row with a different key than
-// the value's, if the database supports it. GORM adds the clause only for keys that the
-// database makes. askBack reports whether it added the clause.
-func (k *key) askBack(stmt *gorm.Statement) bool {
-	conflict, ok := conflictOf(stmt)
-	if !ok || !k.field.Readable || k.field.HasDefaultValue || !slices.Contains(stmt.BuildClauses, "RETURNING") {
-		return false
-	}
-	if _, own := stmt.Clauses["RETURNING"]; own {
+// updatesOther reports whether ON CONFLICT may update a row with another key than the
+// value's.
+func updatesOther(stmt *gorm.Statement, conflict clause.OnConflict) bool {
+	if conflict.DoNothing || !conflict.UpdateAll && len(conflict.DoUpdates) == 0 {
 		return false
 	}
 	byKey := conflict.UpdateAll && len(conflict.Columns) == 0 && conflict.OnConstraint == "" ||
@@ -37,58 +36,103 @@ func (k *key) askBack(stmt *gorm.Statement) bool {
 			return f == nil || !f.PrimaryKey
 		})
 	// MySQL and MariaDB ignore the columns: a conflict on any unique key updates.
-	if byKey && stmt.Name() != "mysql" {
+	return !byKey || stmt.Name() == "mysql"
+}
+
+// askBack adds RETURNING to an INSERT with ON CONFLICT, if the database supports it and
+// the clause has something to tell: the key of a row that was there, which GORM does not
+// ask for unless the database makes it, or values that the database makes. rows are the
+// structs, if there are any. It reports whether it added the clause.
+func (k *key) askBack(stmt *gorm.Statement, rows reflect.Value) bool {
+	conflict, ok := conflictOf(stmt)
+	if !ok || !slices.Contains(stmt.BuildClauses, returning) {
 		return false
 	}
-	var columns []clause.Column
-	seen := map[*schema.Field]bool{}
+	if _, own := stmt.Clauses[returning]; own {
+		return false
+	}
+	other := k.field.Readable && updatesOther(stmt, conflict)
+	if !other && len(stmt.Schema.FieldsWithDefaultDBValue) == 0 {
+		return false
+	}
+	r := returnedRows{rows: rows}
 	for _, f := range slices.Concat(stmt.Schema.PrimaryFields, stmt.Schema.FieldsWithDefaultDBValue) {
-		if f.Readable && !seen[f] {
-			seen[f] = true
-			columns = append(columns, clause.Column{Name: f.DBName})
+		if f.Readable && !slices.Contains(r.fields, f) {
+			r.fields = append(r.fields, f)
+			r.Columns = append(r.Columns, clause.Column{Name: f.DBName})
 		}
 	}
-	stmt.AddClause(clause.Returning{Columns: columns})
+	if len(r.fields) == 0 {
+		return false
+	}
+	// With UpdateAll, GORM may find that there is nothing to update and do nothing.
+	leavesOut := conflict.DoNothing || conflict.UpdateAll || len(conflict.Where.Exprs) > 0
+	switch {
+	case leavesOut && stmt.Name() != "mysql" && (rows.Kind() == reflect.Slice || rows.Kind() == reflect.Array):
+		list := reflect.SliceOf(reflect.PointerTo(stmt.Schema.ModelType))
+		r.list = reflect.New(list).Elem()
+		r.list.Set(reflect.MakeSlice(list, 0, r.rows.Len()))
+		stmt.Clauses[returning] = clause.Clause{Name: returning, Expression: r}
+	case other:
+		stmt.AddClause(r.Returning)
+	default:
+		return false // GORM's own clause does
+	}
 	return true
 }
 
-// keptRows holds the keys of rows before the INSERT.
-type keptRows struct {
-	key  *key
-	rows reflect.Value
-	keys []any
+// returnedRows is a RETURNING clause for rows of which ON CONFLICT may leave some out.
+// GORM would assign the rows that come back to the first values, or with DO NOTHING to
+// the first values without a key. With this clause it scans them into a list.
+type returnedRows struct {
+	clause.Returning
+	fields []*schema.Field // of the columns
+	rows   reflect.Value   // the statement's
+	list   reflect.Value
 }
 
-// keep remembers the keys of an upsert that may leave rows out. The database then
-// returns fewer rows, and GORM assigns these to the first values.
-func (k *key) keep(db *gorm.DB, rows reflect.Value) {
-	stmt, n := db.Statement, length(rows)
-	if conflict, ok := conflictOf(stmt); !ok || n == 1 || len(conflict.Where.Exprs) == 0 {
-		return
-	}
-	kept := &keptRows{k, rows, make([]any, n)}
-	for i := range n {
-		if row := rowAt(rows, i); row.IsValid() {
-			kept.keys[i] = k.field.ReflectValueOf(stmt.Context, row).Interface()
-		}
-	}
-	db.InstanceSet(rowsKey, kept)
+// Build runs after GORM has read the values and before it scans.
+func (r returnedRows) Build(builder clause.Builder) {
+	r.Returning.Build(builder)
+	builder.(*gorm.Statement).ReflectValue = r.list
 }
 
-// settleRows runs after the INSERT. If the database returned fewer rows than were sent,
-// it restores the keys that the values had.
+// settleRows gives the values what the database returned for them. If it returned fewer
+// rows, they belong to the values with the same key.
 func settleRows(db *gorm.DB) {
-	if _, ok := conflictOf(db.Statement); !ok {
+	stmt := db.Statement
+	r, ok := stmt.Clauses[returning].Expression.(returnedRows)
+	if !ok {
 		return
 	}
-	v, _ := db.InstanceGet(rowsKey)
-	kept, ok := v.(*keptRows)
-	if !ok || db.RowsAffected == int64(len(kept.keys)) {
-		return
+	delete(stmt.Clauses, returning)
+	stmt.ReflectValue = r.rows
+	var byKey map[string][]reflect.Value
+	keys := stmt.Schema.PrimaryFields
+	if r.list.Len() != r.rows.Len() {
+		byKey, _ = schema.GetIdentityFieldValuesMap(stmt.Context, r.rows, keys)
 	}
-	for i, key := range kept.keys {
-		if row := rowAt(kept.rows, i); row.IsValid() {
-			kept.key.field.ReflectValueOf(db.Statement.Context, row).Set(reflect.ValueOf(key))
+	for i := range r.list.Len() {
+		from := r.list.Index(i)
+		to := []reflect.Value{}
+		if byKey == nil {
+			to = append(to, r.rows.Index(i))
+		} else {
+			to = byKey[identity(stmt, from, keys)]
+		}
+		for _, row := range to {
+			for _, f := range r.fields {
+				f.ReflectValueOf(stmt.Context, row).Set(f.ReflectValueOf(stmt.Context, from))
+			}
 		}
 	}
+}
+
+// identity returns the row's key as schema.GetIdentityFieldValuesMap does.
+func identity(stmt *gorm.Statement, row reflect.Value, fields []*schema.Field) string {
+	values := make([]any, len(fields))
+	for i, f := range fields {
+		values[i], _ = f.ValueOf(stmt.Context, row)
+	}
+	return utils.ToStringKey(values...)
 }

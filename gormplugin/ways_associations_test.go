@@ -77,6 +77,15 @@ func associations() []way {
 			c.filled("customers", "id", customer.ID)
 			c.holds("orders", "customer_id", customer.ID, customer.ID)
 		}},
+		{"a parent that rows share, saved in full", func(c cell) {
+			// GORM alone stores the customer twice.
+			customer := &Customer{Name: c.name(), Tags: []*Tag{{}}}
+			orders := []*Order{{Customer: customer}, {Customer: customer}}
+			require.NoError(c, c.db.Session(&gorm.Session{FullSaveAssociations: true}).Create(&orders).Error)
+			c.filled("customers", "id", customer.ID)
+			c.holds("orders", "customer_id", customer.ID, customer.ID)
+			c.holds("customer_tags", "customer_id", customer.ID)
+		}},
 		{"association mode", func(c cell) {
 			customer := Customer{Name: c.name()}
 			require.NoError(c, c.db.Create(&customer).Error)

@@ -4,7 +4,9 @@ import (
 	"database/sql"
 
 	"github.com/stretchr/testify/require"
+	"gorm.io/driver/mysql"
 
+	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -128,6 +130,31 @@ func kinds() []way {
 			require.NoError(c, c.db.Create(&rows).Error)
 			c.filled("chosens", "no", rows[0].No, rows[1].No)
 			c.holds("chosens", "tenant", 1, 0)
+		}},
+		{"a column that is declared too small", func(c cell) {
+			db := c.db
+			if d, ok := c.dialector().(*mysql.Dialector); ok { // which stores 2147483647 in this mode
+				db = open(c, mysql.Open(d.DSN+"&sql_mode=''"), gormplugin.New(newGenerator(c), gormplugin.Config{Convert: convert}))
+			}
+			number, text, mixed, base36 := Declared{}, DeclaredText{}, DeclaredNumber{}, DeclaredBase36{}
+			errs := []error{db.Create(&number).Error, db.Create(&text).Error, db.Create(&mixed).Error, db.Create(&base36).Error}
+			if db.Name() == "sqlite" {
+				require.Equal(c, make([]error, 4), errs)
+				c.filled("declareds", "id", number.ID)
+				c.filled("declared_texts", "id", text.ID)
+				c.filled("declared_numbers", "id", mixed.ID)
+				c.holds("declared_base36", "id", base36.ID)
+				return
+			}
+			for i, says := range []string{"its column integer holds 2147483647 at most", "16 characters", "holds 9999999999999999 at most", "6 characters"} {
+				require.ErrorIs(c, errs[i], gormplugin.ErrKey)
+				require.ErrorContains(c, errs[i], says)
+			}
+			for _, table := range []string{"declareds", "declared_texts", "declared_numbers", "declared_base36"} {
+				c.holds(table, "id")
+			}
+			require.Zero(c, number.ID)
+			require.NoError(c, db.Create(&Declared{ID: 7}).Error)
 		}},
 	}
 }

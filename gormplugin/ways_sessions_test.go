@@ -1,10 +1,13 @@
 package gormplugin_test
 
 import (
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/snowlease/snowlease/gormplugin"
 )
@@ -16,6 +19,17 @@ func sessions() []way {
 			require.NoError(c, c.db.Create(&rows).Error)
 			c.filled("hookeds", "id", rows[0].ID, rows[1].ID)
 			c.issued(rows[0].Before, rows[1].Save)
+		}},
+		{"a hook that stores a copy makes its key zero", func(c cell) {
+			row := Draft{Copy: new(int64)}
+			require.NoError(c, c.db.Create(&row).Error)
+			c.filled("drafts", "id", row.ID, *row.Copy)
+		}},
+		{"a hook tells new rows by CreatedAt, not by the key", func(c cell) {
+			row := Draft{Name: c.name()}
+			require.NoError(c, c.db.Create(&row).Error)
+			require.NoError(c, c.db.Save(&row).Error)
+			require.Equal(c, []bool{true, false}, row.New)
 		}},
 		{"a hook's own id wins", func(c cell) {
 			row := Stubborn{}
@@ -44,8 +58,16 @@ func sessions() []way {
 			tx := c.db.Session(&gorm.Session{DryRun: true}).Create(&row)
 			require.NoError(c, tx.Error)
 			require.Contains(c, tx.Statement.Vars, row.ID)
-			c.issued(row.ID)
+			id := row.ID
+			c.issued(id)
 			c.holds("plains", "id")
+			require.Contains(c, c.db.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Create(&row) }), strconv.FormatInt(id, 10))
+			require.NoError(c, c.db.Create(&row).Error)
+			c.holds("plains", "id", id)
+			upsert := []Made{{Name: c.name()}}
+			sql := c.db.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&upsert) })
+			require.Contains(c, sql, strconv.FormatInt(upsert[0].ID, 10))
+			require.Equal(c, c.returning, strings.Contains(sql, "RETURNING"))
 		}},
 		{"transactions and savepoints", func(c cell) {
 			var kept, undone, last Plain

@@ -55,7 +55,7 @@ func mapID(m map[string]any) any    { return m["id"] }
 
 func ways() []way {
 	var all []way
-	for _, group := range [][]way{shapes(), finishers(), mapWays(), kinds(), sessions(), columns(), associations(), upserts(), limits()} {
+	for _, group := range [][]way{shapes(), finishers(), mapWays(), kinds(), sessions(), columns(), associations(), upserts(), found(), limits()} {
 		all = append(all, group...)
 	}
 	return all
@@ -90,6 +90,51 @@ func shapes() []way {
 			rows := []*Plain{{}, {}, {}}
 			require.NoError(c, c.db.Create(rows).Error)
 			c.filled("plains", "id", ids(rows, plainPointerID)...)
+		}},
+		{"a pointer listed twice", func(c cell) {
+			c.alike(
+				func(db *gorm.DB) any {
+					wallet := &Wallet{}
+					tx := db.Create([]*Wallet{wallet, {}, wallet})
+					require.NoError(c, tx.Error)
+					return c.counts(tx.RowsAffected, "wallets")
+				},
+				func(db *gorm.DB) any {
+					customer := &Customer{Orders: make([]Order, 1)}
+					rows := []*Customer{customer, {}, customer}
+					tx := db.Create(rows)
+					require.NoError(c, tx.Error)
+					require.Same(c, customer, rows[0])
+					c.holds("orders", "customer_id", customer.ID) // GORM alone stores the order twice
+					c.issued(customer.ID, rows[1].ID)
+					require.NoError(c, db.Exec("DELETE FROM orders").Error)
+					return c.counts(tx.RowsAffected, "customers")
+				})
+		}},
+		{"a pointer listed twice that has a key", func(c cell) {
+			row := &Plain{ID: 5}
+			require.ErrorIs(c, c.db.Create([]*Plain{row, row}).Error, gorm.ErrDuplicatedKey)
+			require.ErrorIs(c, c.db.Create([]*Plain{{}, row, row}).Error, gorm.ErrDuplicatedKey)
+			c.holds("plains", "id")
+		}},
+		{"a pointer listed twice, keys of other kinds", func(c cell) {
+			text, pointed, base36, null := &Text{}, &Pointed{}, &Base36{}, &Null{}
+			require.NoError(c, c.db.Create([]*Text{text, text}).Error)
+			require.NoError(c, c.db.Create([]*Pointed{pointed, pointed}).Error)
+			require.NoError(c, c.db.Create([2]*Base36{base36, base36}).Error)
+			require.NoError(c, c.db.Create([]*Null{null, null}).Error)
+			require.NoError(c, c.db.Take(&Text{}, "id = ?", text.ID).Error)
+			require.NoError(c, c.db.Take(&Pointed{}, "id = ?", pointed.ID).Error)
+			require.Equal(c, "2 affected, stored [2 2 2 2]", c.counts(2, "texts", "pointeds", "base36", "nulls"))
+		}},
+		{"a pointer listed twice in an upsert is one row", func(c cell) {
+			row, made := &Based{Name: c.name()}, &Made{Name: c.name()}
+			tx := c.db.Clauses(clause.OnConflict{UpdateAll: true}).Create([]*Based{row, {Name: c.name()}, row})
+			require.NoError(c, tx.Error)
+			require.Equal(c, "2 affected, stored [2]", c.counts(tx.RowsAffected, "baseds"))
+			require.NoError(c, c.db.Clauses(clause.OnConflict{DoNothing: true}).Create([]*Made{made, made}).Error)
+			c.filled("mades", "id", made.ID)
+			require.Equal(c, c.returning, made.Origin == "database")
 		}},
 		{"array", func(c cell) {
 			rows := [3]Plain{}
@@ -217,6 +262,30 @@ func finishers() []way {
 			require.NoError(c, gorm.G[Customer](c.db).Create(c.Context(), &customer))
 			c.filled("orders", "id", customer.Orders[0].ID)
 			require.NoError(c, c.associate(customer.ID))
+		}},
+		{"a value of another type with the fields of the model", func(c cell) {
+			type Form Plain
+			type Other struct{ Name string }
+			form, forms, autos := Form{Name: c.name()}, []*Form{{}, {}}, []struct {
+				gorm.Model
+				Name, Status string
+			}{{Name: c.name()}}
+			require.NoError(c, c.db.Model(&Plain{}).Create(&form).Error)
+			require.NoError(c, c.db.Model(&Plain{}).Create(forms).Error)
+			require.NoError(c, c.db.Model(&Auto{}).Clauses(clause.OnConflict{DoNothing: true}).Create(&autos).Error)
+			c.filled("plains", "id", form.ID, forms[0].ID, forms[1].ID)
+			c.filled("autos", "id", autos[0].ID)
+			more := struct {
+				ID          int64
+				Name, Extra string
+			}{}
+			require.NoError(c, c.db.Model(&Plain{}).Create(&more).Error)
+			require.NoError(c, c.db.Delete(&Plain{}, more.ID).Error)
+			other, narrow := Other{Name: c.name()}, struct{ ID int32 }{}
+			require.ErrorIs(c, c.db.Model(&Plain{}).Create(&narrow).Error, gorm.ErrInvalidValue)
+			require.ErrorIs(c, c.db.Model(&Plain{}).Create(&other).Error, gorm.ErrInvalidValue)
+			require.ErrorContains(c, c.db.Model(&Plain{}).Create([]Other{other}).Error, "gormplugin_test.Other")
+			c.filled("plains", "id", form.ID, forms[0].ID, forms[1].ID)
 		}},
 		{"tables by month, of one model", func(c cell) {
 			var rows [2]Plain

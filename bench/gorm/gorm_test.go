@@ -31,6 +31,7 @@ var dialects = []struct {
 		return sqlite.Open(filepath.Join(t.TempDir(), "bench.db") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
 	}},
 	{"MariaDB", func(t testing.TB) gorm.Dialector { return mysql.Open(testserver.MariaDB(t)) }},
+	{"MySQL", func(t testing.TB) gorm.Dialector { return mysql.Open(testserver.MySQL(t)) }},
 	{"PostgreSQL", func(t testing.TB) gorm.Dialector { return postgres.Open(testserver.Postgres(t)) }},
 }
 

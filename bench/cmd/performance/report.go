@@ -348,7 +348,7 @@ var ways = []string{"gormplugin", "AUTO_INCREMENT", "hook bwmarrin", "next bwmar
 // InsertsOf is µs a row of whole INSERTs.
 func (r *Results) InsertsOf() string {
 	t := newTable(2, "database", "keys", "1 row", "100 rows", "1,000 rows")
-	for _, db := range []string{"SQLite", "MariaDB", "PostgreSQL"} {
+	for _, db := range []string{"SQLite", "MariaDB", "MySQL", "PostgreSQL"} {
 		for _, way := range ways {
 			cells := []string{db, way}
 			for _, n := range []int{1, 100, 1000} {

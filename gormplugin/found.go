@@ -1,0 +1,177 @@
+package gormplugin
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
+)
+
+const foundKey = "idworker:found"
+
+// foundRows is the state of an INSERT with ON CONFLICT on MySQL. MySQL has no RETURNING:
+// it tells of a row that it finds by another unique key only by LAST_INSERT_ID.
+type foundRows struct {
+	key      *key
+	rows     reflect.Value
+	conflict clause.OnConflict // the statement's own
+	result   bool              // the plugin asked for the result
+}
+
+// watch prepares the statement to tell whether MySQL found rows by another unique key,
+// if there is one row or if rows elsewhere refer to the keys of these. It leaves other
+// statements alone: finding the keys of many rows takes more statements.
+func (k *key) watch(db *gorm.DB, rows reflect.Value) {
+	stmt := db.Statement
+	conflict, ok := conflictOf(stmt)
+	if !ok || stmt.Name() != "mysql" || stmt.DryRun || length(rows) == 0 || !addressable(rows) {
+		return
+	}
+	_, back := stmt.Clauses[returning]
+	if back || slices.Contains(stmt.BuildClauses, returning) && len(stmt.Schema.FieldsWithDefaultDBValue) > 0 {
+		return
+	}
+	if (length(rows) > 1 || !k.integer) && !referred(stmt, conflict, rows) {
+		return
+	}
+	sets := slices.ContainsFunc(conflict.DoUpdates, func(a clause.Assignment) bool { return stmt.Schema.LookUpField(a.Column.Name) == k.field })
+	if sets { // the row gets the value's key
+		return
+	}
+	f := &foundRows{k, rows, conflict, stmt.Result == nil}
+	if k.integer {
+		// The column keeps its value. LAST_INSERT_ID is only called for a row with another key.
+		id := clause.Column{Name: k.field.DBName}
+		same := clause.Expr{SQL: "IF(? = VALUES(?) OR LAST_INSERT_ID(?) = ?, ?, ?)", Vars: []any{id, id, id, id, id, id}}
+		conflict.DoUpdates = append(slices.Clip(conflict.DoUpdates), clause.Assignment{Column: id, Value: same})
+		stmt.AddClause(conflict)
+	}
+	if f.result {
+		stmt.Result = gorm.WithResult()
+	}
+	db.InstanceSet(foundKey, f)
+}
+
+// referred reports whether other rows will refer to the keys of these: rows that the
+// statement saves next, or, if these are associations themselves, their parents.
+func referred(stmt *gorm.Statement, conflict clause.OnConflict, rows reflect.Value) bool {
+	if _, association := stmt.Settings.Load("gorm:saved_association_map"); association && (conflict.DoNothing || conflict.UpdateAll) {
+		return true
+	}
+	r := &stmt.Schema.Relationships
+	for _, rel := range slices.Concat(r.HasOne, r.HasMany, r.Many2Many) {
+		for i := range length(rows) {
+			if row := rowAt(rows, i); row.IsValid() {
+				if _, zero := rel.Field.ValueOf(stmt.Context, row); !zero {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// settleFound gives the values the keys of the rows that MySQL found.
+func settleFound(db *gorm.DB) {
+	stmt := db.Statement
+	if _, ok := conflictOf(stmt); !ok || stmt.Name() != "mysql" {
+		return
+	}
+	v, _ := db.InstanceGet(foundKey)
+	f, ok := v.(*foundRows)
+	if !ok {
+		return
+	}
+	stmt.Settings.Delete(fmt.Sprintf("%p", stmt) + foundKey)
+	stmt.AddClause(f.conflict)
+	result := stmt.Result
+	if f.result {
+		stmt.Result = nil
+	}
+	if db.Error != nil || result.Result == nil {
+		return
+	}
+	var last int64
+	if f.key.integer {
+		last, _ = result.Result.LastInsertId()
+		// Without a call of LAST_INSERT_ID, this is 0 or the key of the last row in an
+		// AUTO_INCREMENT column.
+		if end := rowAt(f.rows, length(f.rows)-1); last == 0 || f.key.text(stmt, end) == strconv.FormatInt(last, 10) {
+			return
+		}
+	}
+	if err := f.resolve(db, last); err != nil {
+		_ = db.AddError(err)
+	}
+}
+
+func (f *foundRows) resolve(db *gorm.DB, last int64) error {
+	stmt, k := db.Statement, f.key
+	one := length(f.rows) == 1 && k.integer
+	// After one inserted row, last may be the number of another column.
+	var stored map[string]bool
+	if !one || db.RowsAffected == 1 {
+		var err error
+		if stored, err = f.stored(db); err != nil {
+			return err
+		}
+	}
+	for i := range length(f.rows) {
+		row := rowAt(f.rows, i)
+		if stored[k.text(stmt, row)] {
+			continue
+		}
+		if one {
+			slot, _ := k.find(stmt.Context, row)
+			return k.set(stmt.Context, slot, last)
+		}
+		if !k.integer {
+			return fmt.Errorf("%w: row %d of %s was found by another unique key, MySQL does not return its %s, and other rows are to refer to it; look the row up first",
+				gorm.ErrPrimaryKeyRequired, i, stmt.Schema, k.field.Name)
+		}
+		// Nothing to do for the database but to find the row again.
+		if err := f.session(db).Clauses(clause.OnConflict{DoNothing: true}).Create(row.Addr().Interface()).Error; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stored returns the keys of the rows that the table has.
+func (f *foundRows) stored(db *gorm.DB) (map[string]bool, error) {
+	k, stmt := f.key, db.Statement
+	keys := make([]any, length(f.rows))
+	for i := range keys {
+		keys[i], _ = k.field.ValueOf(stmt.Context, rowAt(f.rows, i))
+	}
+	list := reflect.New(reflect.SliceOf(stmt.Schema.ModelType))
+	column := clause.Column{Table: clause.CurrentTable, Name: k.field.DBName}
+	tx := f.session(db).Unscoped()
+	tx.Statement.Selects = []string{k.field.DBName}
+	if err := tx.Where(clause.IN{Column: column, Values: keys}).Find(list.Interface()).Error; err != nil {
+		return nil, err
+	}
+	stored := map[string]bool{}
+	for i := range list.Elem().Len() {
+		stored[k.text(stmt, list.Elem().Index(i))] = true
+	}
+	return stored, nil
+}
+
+// session returns a statement for the same columns of the same table.
+func (f *foundRows) session(db *gorm.DB) *gorm.DB {
+	stmt := db.Statement
+	tx := db.Session(&gorm.Session{NewDB: true, SkipHooks: true}).Omit(slices.Concat(stmt.Omits, []string{clause.Associations})...)
+	tx.Statement.Selects = slices.Clone(stmt.Selects)
+	tx.Statement.Table, tx.Statement.TableExpr = stmt.Table, stmt.TableExpr
+	return tx
+}
+
+// text returns the row's key as text.
+func (k *key) text(stmt *gorm.Statement, row reflect.Value) string {
+	return identity(stmt, row, []*schema.Field{k.field})
+}

@@ -1,0 +1,155 @@
+package gormplugin_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/snowlease/snowlease/gormplugin"
+)
+
+// found lists what becomes of the rows that refer to a row that another unique key finds.
+func found() []way {
+	fullSave := &gorm.Session{FullSaveAssociations: true}
+	return []way{
+		{"children of a row that is there", func(c cell) {
+			c.alike(
+				func(db *gorm.DB) any {
+					name := c.name()
+					require.NoError(c, db.Create(&Pet{Name: name}).Error)
+					// On MySQL, GORM does not read the key of a row that does not change.
+					later := gorm.Model{UpdatedAt: time.Now().Add(time.Hour)}
+					again := Pet{Model: later, Name: name, Collar: &Collar{}, Toys: make([]Toy, 2), Bells: make([]Bell, 1), Vets: []*Vet{{Name: c.name(), Model: gormplugin.Model{ID: c.seq.Add(1)}}}}
+					require.NoError(c, db.Clauses(upsertByName).Create(&again).Error)
+					return c.orphans("pets")
+				},
+				func(db *gorm.DB) any {
+					name := c.name()
+					first := PetFilled{Name: name}
+					require.NoError(c, db.Create(&first).Error)
+					again := PetFilled{Name: name, Collar: &Collar{}, Toys: make([]Toy, 2), Bells: make([]Bell, 1), Vets: []*Vet{{Name: c.name()}}}
+					require.NoError(c, db.Clauses(upsertByName).Create(&again).Error)
+					c.holds("pet_filled_vets", "pet_filled_id", first.ID)
+					return c.orphans("pet_filleds")
+				})
+		}},
+		// GORM alone gives these children to other pets on MySQL.
+		{"children of several rows, some of which are there", func(c cell) {
+			taken := []PetFilled{{Name: c.name()}, {Name: c.name()}}
+			require.NoError(c, c.db.Create(&taken).Error)
+			rows := []*PetFilled{{Name: taken[1].Name}, {Name: c.name()}, {Name: taken[0].Name}, {Name: c.name()}}
+			for _, row := range rows {
+				row.Collar, row.Toys, row.Bells, row.Vets = &Collar{}, make([]Toy, 2), make([]Bell, 1), []*Vet{{Name: c.name()}}
+			}
+			require.NoError(c, c.db.Clauses(upsertByName).Create(rows).Error)
+			keys := []any{taken[1].ID, rows[1].ID, taken[0].ID, rows[3].ID}
+			require.Equal(c, keys, ids(rows, func(p *PetFilled) int64 { return p.ID }))
+			c.filled("pet_filleds", "id", keys...)
+			c.holds("collars", "pet_id", keys...)
+			c.holds("toys", "pet_id", append(keys, keys...)...)
+			c.holds("bells", "pet_id", keys...)
+			c.holds("pet_filled_vets", "pet_filled_id", keys...)
+		}},
+		{"children of several rows that the database numbers", func(c cell) {
+			taken := []Pet{{Name: c.name()}, {Name: c.name()}}
+			require.NoError(c, c.db.Create(&taken).Error)
+			rows := []Pet{{Name: c.name(), Toys: make([]Toy, 1)}, {Name: taken[1].Name, Toys: make([]Toy, 1)}, {Name: taken[0].Name, Toys: make([]Toy, 1)}}
+			require.NoError(c, c.db.Clauses(upsertByName).Create(&rows).Error)
+			c.holds("toys", "pet_id", rows[0].ID, taken[1].ID, taken[0].ID)
+			c.filled("pets", "id", rows[0].ID, taken[1].ID, taken[0].ID)
+		}},
+		{"associations that are there, saved in full", func(c cell) {
+			vets := []Vet{{Name: c.name()}, {Name: c.name()}}
+			require.NoError(c, c.db.Create(&vets).Error)
+			pets := []PetFilled{
+				{Name: c.name(), Vets: []*Vet{{Name: vets[0].Name}, {Name: c.name()}}},
+				{Name: c.name(), Vets: []*Vet{{Name: vets[1].Name}}},
+			}
+			err := c.db.Session(fullSave).Create(&pets).Error
+			if c.db.Name() != "mysql" {
+				// Elsewhere ON CONFLICT names the key, and another unique key is an error.
+				require.ErrorIs(c, err, gorm.ErrDuplicatedKey)
+				return
+			}
+			require.NoError(c, err)
+			c.holds("pet_filled_vets", "vet_id", vets[0].ID, pets[0].Vets[1].ID, vets[1].ID)
+			c.filled("vets", "id", vets[0].ID, pets[0].Vets[1].ID, vets[1].ID)
+		}},
+		{"a key that is text", func(c cell) {
+			first := PetNamed{Name: c.name()}
+			require.NoError(c, c.db.Create(&first).Error)
+			again := PetNamed{Name: first.Name, Treats: make([]Treat, 2)}
+			err := c.db.Clauses(upsertByName).Create(&again).Error
+			if c.returning {
+				require.NoError(c, err)
+				c.holds("treats", "pet_id", first.ID, first.ID)
+				return
+			}
+			// MySQL tells numbers only.
+			require.ErrorIs(c, err, gorm.ErrPrimaryKeyRequired)
+			c.holds("treats", "pet_id")
+			rows := []PetNamed{{Name: c.name(), Treats: make([]Treat, 1)}, {Name: c.name(), Treats: make([]Treat, 1)}}
+			require.NoError(c, c.db.Clauses(upsertByName).Create(&rows).Error)
+			c.holds("treats", "pet_id", rows[0].ID, rows[1].ID)
+		}},
+		{"a row that is there and does not change", func(c cell) {
+			db := c.db
+			if d, ok := c.dialector().(*mysql.Dialector); ok { // which then counts as 1 row, like a new one
+				db = open(c, mysql.New(mysql.Config{DSN: d.DSN + "&clientFoundRows=true", DisableWithReturning: d.DisableWithReturning}),
+					gormplugin.New(newGenerator(c), gormplugin.Config{}))
+			}
+			first := Based{Name: c.name(), Model: gormplugin.Model{ID: -5}}
+			require.NoError(c, db.Create(&first).Error)
+			again := Based{Name: first.Name}
+			same := clause.OnConflict{Columns: upsertByName.Columns, DoUpdates: clause.AssignmentColumns([]string{"name"})}
+			for range 2 {
+				require.NoError(c, db.Clauses(same).Create(&again).Error)
+				require.Equal(c, first.ID, again.ID)
+			}
+			fresh := Based{Name: c.name()}
+			require.NoError(c, db.Clauses(same).Create(&fresh).Error)
+			c.issued(fresh.ID)
+			c.holds("baseds", "id", -5, fresh.ID)
+		}},
+		{"a statement that is used twice", func(c cell) {
+			first, again, third := Based{Name: c.name()}, Based{}, Based{}
+			require.NoError(c, c.db.Create(&first).Error)
+			again.Name, third.Name = first.Name, first.Name
+			tx := c.db.Clauses(upsertByName)
+			require.NoError(c, tx.Create(&again).Error)
+			require.NoError(c, tx.Create(&third).Error)
+			require.Equal(c, []int64{first.ID, first.ID}, []int64{again.ID, third.ID})
+		}},
+		{"an upsert of a table with another AUTO_INCREMENT column", func(c cell) {
+			if c.db.Name() != "mysql" {
+				return
+			}
+			require.NoError(c, c.db.Exec("CREATE TABLE counted (seq BIGINT UNIQUE AUTO_INCREMENT, id BIGINT PRIMARY KEY, name VARCHAR(50) UNIQUE)").Error)
+			rows := make([]Plain, 3)
+			for i, name := range []string{"a", "b", "a"} {
+				rows[i].Name = name
+				require.NoError(c, c.db.Table("counted").Clauses(clause.OnConflict{DoNothing: true}).Create(&rows[i]).Error)
+			}
+			require.Equal(c, rows[0].ID, rows[2].ID)
+			c.filled("counted", "id", rows[0].ID, rows[1].ID)
+		}},
+	}
+}
+
+// orphans counts the children, and those without a parent in the table. It deletes them.
+func (c cell) orphans(parents string) string {
+	c.Helper()
+	var counts []int64
+	for _, children := range []string{"collars", "toys", "bells"} {
+		var total, orphans int64
+		require.NoError(c, c.db.Table(children).Count(&total).Error)
+		require.NoError(c, c.db.Table(children).Where("pet_id NOT IN (?)", c.db.Table(parents).Select("id")).Count(&orphans).Error)
+		require.NoError(c, c.db.Exec("DELETE FROM "+children).Error)
+		counts = append(counts, total, orphans)
+	}
+	return fmt.Sprint(counts)
+}
