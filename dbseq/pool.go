@@ -63,7 +63,7 @@ func connect(driverName, dsn string, opts []Option) (*conn, error) {
 	}
 	switch {
 	case why != "" && c.set.App == nil:
-		return nil, fmt.Errorf("dbseq: %s, where a pool of the center's own would see another one: call New with the application's pool", why)
+		return nil, fmt.Errorf("dbseq: %s, where a pool of the center's own would see another one: put it in a file, or call New with a pool that has SetMaxOpenConns(1)", why)
 	case why != "":
 		c.pool = func() *sql.DB { return c.set.App }
 		c.warning = "dbseq shares the application's connection pool, because " + why +
@@ -100,6 +100,9 @@ func find(name, dsn string) (Dialect, driver.Driver, error) {
 	dialect, ok := drivers[name]
 	if !ok {
 		return "", nil, fmt.Errorf("dbseq: the driver %q is none of %q: call New with a pool of this driver and the dialect", name, slices.Sorted(maps.Keys(drivers)))
+	}
+	if dialect == MySQL && strings.Contains(dsn, "://") {
+		return "", nil, errors.New("dbseq: the DSN is a URL, which the driver mysql does not read: write user:password@tcp(host:3306)/database")
 	}
 	pool, err := sql.Open(name, dsn)
 	if err != nil {

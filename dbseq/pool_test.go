@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/segment"
 )
 
 func TestOpenRefuses(t *testing.T) {
@@ -20,9 +22,10 @@ func TestOpenRefuses(t *testing.T) {
 		"unknown driver":    {"oracle", "x", nil, `the driver "oracle" is none of ["mysql" "pgx" "pgx/v5" "postgres" "sqlite" "sqlite3"]: call New`},
 		"driver not linked": {"postgres", "host=h", nil, `unknown driver "postgres" (forgotten import?)`},
 		"sqlite not linked": {"sqlite3", file, nil, `unknown driver "sqlite3" (forgotten import?)`},
-		"in memory":         {"sqlite", ":memory:", nil, "the database is in memory, where a pool of the center's own would see another one: call New"},
+		"in memory":         {"sqlite", ":memory:", nil, "the database is in memory, where a pool of the center's own would see another one: put it in a file, or call New"},
 		"shared in memory":  {"sqlite", "file::memory:?cache=shared", nil, "call New"},
 		"dsn":               {"mysql", "app:geheim@tcp(127.0.0.1/app", nil, "invalid DSN"},
+		"url":               {"mysql", "mysql://app:geheim@127.0.0.1/app", nil, "write user:password@tcp(host:3306)/database"},
 		"no dsn":            {"mysql", "geheim", nil, "invalid DSN"},
 		"prefix":            {"sqlite", file, []dbseq.Option{dbseq.WithTablePrefix("a; DROP")}, `"a; DROP"`},
 		"empty":             {"sqlite", file, []dbseq.Option{dbseq.WithTablePrefix("")}, "1 to 40 characters"},
@@ -34,6 +37,44 @@ func TestOpenRefuses(t *testing.T) {
 		require.NotContains(t, err.Error(), "geheim", name)
 		_, err = dbseq.OpenSegments(c.driver, c.dsn, c.opts...)
 		require.ErrorContains(t, err, c.want, name)
+	}
+}
+
+// Connections to a database in memory each have one of their own, which would give the same
+// numbers and worker ids.
+func TestPoolOfSQLiteInMemory(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		dsn     string
+		most    int
+		refused bool
+	}{
+		"many connections":    {":memory:", 0, true},
+		"one connection":      {":memory:", 1, false},
+		"one shared database": {"file:pool?mode=memory&cache=shared&_pragma=busy_timeout(5000)", 4, false},
+		"a file":              {engines[0].dsn(t), 4, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool, err := sql.Open("sqlite", c.dsn)
+			require.NoError(t, err)
+			defer pool.Close()
+			pool.SetMaxOpenConns(c.most)
+			center, err := dbseq.New(pool, dbseq.SQLite)
+			require.NoError(t, err)
+			numbers, err := dbseq.NewSegments(pool, dbseq.SQLite)
+			require.NoError(t, err)
+			err1 := center.Init(t.Context(), request("orders", 4))
+			_, err2 := numbers.Reserve(t.Context(), segment.Request{Name: "orders", N: 1, Start: 1, Max: 10, Create: true})
+			for _, err := range []error{err1, err2} {
+				if c.refused {
+					require.ErrorIs(t, err, lease.ErrSetup)
+					require.ErrorContains(t, err, "call SetMaxOpenConns(1) on the pool")
+				} else {
+					require.NoError(t, err)
+				}
+			}
+		})
 	}
 }
 

@@ -59,11 +59,44 @@ func (c *conn) server(ctx context.Context, again bool) error {
 			return err
 		}
 	}
+	if c.dialect == SQLite && !c.own {
+		if err := c.oneDatabase(ctx); err != nil {
+			return err
+		}
+	}
 	if !c.compares() {
 		incarnation = ""
 	}
 	c.use(clocks[c.dialect], incarnation)
 	return nil
+}
+
+// oneDatabase returns an error if two connections of the caller's pool see two databases
+// in memory. Each would lend the same worker ids and numbers.
+func (c *conn) oneDatabase(ctx context.Context) error {
+	file, _, err := one(ctx, c, "file", nil, column[sql.NullString])
+	if err != nil || file.String != "" || c.pool().Stats().MaxOpenConnections == 1 {
+		return err
+	}
+	var conns [2]*sql.Conn
+	for i := range conns {
+		if conns[i], err = c.pool().Conn(ctx); err != nil {
+			return err
+		}
+		defer conns[i].Close()
+	}
+	return c.patiently(ctx, func() error {
+		_, err := c.execOn(ctx, conns[0], "probe", nil)
+		if err != nil {
+			return err
+		}
+		seen, err := query(ctx, conns[1], c.named("table"), args{"table": c.set.Prefix + "probe"}, column[int64])
+		_, e := c.execOn(ctx, conns[0], "unprobe", nil)
+		if err = errors.Join(err, e); err == nil && seen[0] == 0 {
+			err = advised{errors.New("each connection of the pool has a database in memory of its own: put the database in a file, or call SetMaxOpenConns(1) on the pool")}
+		}
+		return err
+	})
 }
 
 // compares reports whether another incarnation counts as a loss.

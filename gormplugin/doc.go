@@ -32,8 +32,9 @@
 // The plugin fills zero keys in everything that GORM inserts: structs, slices, arrays,
 // pointers, batches, maps with a Model, Save, FirstOrCreate, generics, and associations
 // of all kinds with their join rows. It leaves other keys as they are. As for GORM, a
-// pointer to 0 and a valid sql.NullInt64 of 0 are not zero. A pointer that is listed twice
-// becomes two rows, as with GORM alone, and one in an INSERT with ON CONFLICT.
+// pointer to 0 and a valid sql.NullInt64 of 0 are not zero. If a pointer with a zero key is
+// listed twice, it becomes two rows, as with GORM alone. In an INSERT with ON CONFLICT it
+// becomes one.
 //
 // DryRun and ToSQL take ids too. The values keep them, and a later Create uses them.
 //
@@ -47,8 +48,8 @@
 //   - any type for which Config.Convert returns values.
 //
 // A key of 32 bits or fewer is an error (ErrKey), and so is an id that does not fit the
-// column that the model declares with the tags size: or type:. The plugin does not read
-// the table; CheckTable does.
+// column that the model declares with the tags size: or type:, as the database in use
+// understands the type. The plugin does not read the table; CheckTable does.
 //
 // In a composite key, the plugin fills the field tagged `idworker:"true"`, or else the
 // field that GORM prefers: ID, or the only AUTO_INCREMENT field.
@@ -69,16 +70,21 @@
 //   - Keys without a tag of types that the plugin does not know.
 //   - Statements without a model, such as db.Table("orders").Create(map), and structs
 //     without a primary key, whatever the table has.
+//   - Composite keys in which no field is tagged, called ID or AUTO_INCREMENT.
+//
+// If the database numbers such rows, as AUTO_INCREMENT and every integer key of SQLite do,
+// it continues after the largest id. A later id can then equal such a number, and its
+// INSERT fails. So let every writer of a table take ids, or none.
 //
 // # Hooks
 //
-// The plugin runs before the model's hooks, so that BeforeSave and BeforeCreate can use
+// The plugin runs before the model's hooks, and with SkipHooks too, so that BeforeSave and BeforeCreate can use
 // the id, and replace it. Hooks that expect no key need a change:
 //
 //   - A hook that makes a key only if there is none, such as a UUID in a string, finds an
 //     id. Tag such keys "-".
 //   - BeforeSave cannot tell a new row by a zero key. Use BeforeCreate, which GORM calls
-//     only for an INSERT, or test CreatedAt.IsZero(), since GORM sets it after the hooks.
+//     only for an INSERT.
 //   - A BeforeCreate that inserts a copy of its row must set the copy's key to zero.
 //
 // # AUTO_INCREMENT
@@ -104,7 +110,8 @@
 // A row that ON CONFLICT DO UPDATE finds by another unique key keeps its primary key, and
 // the value gets that key before GORM saves its associations. On databases with RETURNING
 // (PostgreSQL, SQLite, MariaDB), the plugin adds that clause, and RowsAffected counts
-// rows, where MySQL counts an update as 2.
+// rows, where MySQL counts an update as 2. If the statement has a RETURNING clause of its
+// own, list the key in it.
 //
 // MySQL, and GORM with DisableWithReturning, tell the key of one row by LAST_INSERT_ID,
 // which the plugin adds to the clause. For several rows:
@@ -114,30 +121,34 @@
 //     fails with gorm.ErrPrimaryKeyRequired instead, also for one row.
 //   - Otherwise a value keeps its new id, which no row has: reload the row by its other key.
 //
-// Maps keep the new id there.
+// On MySQL, maps keep the new id.
 //
 // With DO NOTHING, RowsAffected counts only the inserted rows, and with RETURNING each
-// value gets what the database made for its row. MySQL and MariaDB tell the key of a row that is there, as
-// above. PostgreSQL and SQLite do not, and the value keeps an id that no row has. For
-// AUTO_INCREMENT models MariaDB returns that row too, and counts it.
+// value gets what the database made for its row. MySQL and MariaDB tell the key of a row
+// that is there, as above. PostgreSQL and SQLite do not, and the value keeps an id that no
+// row has. GORM saves its associations with that id: look the row up first if it has any.
+// For AUTO_INCREMENT models MariaDB returns that row too, and counts it.
 //
 // # Limits of GORM
 //
 //   - Create(row) by value cannot set the row's key. The plugin returns
-//     gorm.ErrInvalidValue; GORM alone panics and leaves a transaction open.
+//     gorm.ErrInvalidValue. GORM alone panics and leaves a transaction open if the key is
+//     AUTO_INCREMENT, and stores 0 otherwise.
 //   - For several maps of an AUTO_INCREMENT model, GORM writes wrong keys back on MySQL,
 //     and fails or mixes up the maps on databases with RETURNING. With the plugin the
-//     maps get the stored values, unless the statement has its own RETURNING clause.
+//     maps get the stored values, unless the statement has its own RETURNING clause. With
+//     DO NOTHING they get only the key.
 //   - Select without the key omits it, so the stored key would differ from the value's.
 //     The plugin adds it.
 //   - After an INSERT of several rows of which DO NOTHING or a condition (OnConflict.Where)
 //     leaves some out, GORM assigns the rows that come back to the first values. With the
 //     plugin each value keeps its own key and gets its own row.
-//   - GORM inserts associated rows with DO NOTHING and then refers to the key in the
-//     value. If the row exists under another unique key, the reference fails or dangles on
+//   - GORM inserts the rows of belongs-to and many2many associations with DO NOTHING and
+//     then refers to the key in the value. If the row exists under another unique key, the reference fails or dangles on
 //     PostgreSQL and SQLite: look the row up first.
 //   - With db.Model(&T{}).Create(&u), GORM reads the fields of u in the places of those of
-//     T. The plugin returns gorm.ErrInvalidValue if u has no such key there.
+//     T, whatever their names. The types must have the same fields in the same order. The
+//     plugin checks only the key, and returns gorm.ErrInvalidValue if u has none there.
 //   - GORM runs no hooks for maps, Save does not insert them, and a map without a model
 //     has no key.
 //

@@ -148,6 +148,9 @@ func (k *key) classify(segment bool, dialect string) (known bool, err error) {
 			most >>= 1
 		}
 		k.most = min(k.most, most)
+	case bits <= 32 && k.kind != kindScan && t.Bits() > 32:
+		return false, k.fault("its tag size:%d is too small, because ids have up to 63 bits; remove the tag and make the column BIGINT, or leave the model alone with the tag `idworker:\"-\"` or Config.Exclude",
+			k.field.Size)
 	case bits <= 32:
 		return false, k.fault("its type %s has %d bits and ids have up to 63; make it int64 and the column BIGINT, or leave the model alone with the tag `idworker:\"-\"` or Config.Exclude",
 			k.field.FieldType, bits)
@@ -250,7 +253,11 @@ func (k *key) value(id int64) (any, error) {
 // is not strict would truncate.
 func (k *key) fits(v any) error {
 	if n := runes(v); k.size > 0 && n > k.size {
-		return k.fault("its column has %d characters and the id %s has %d; give it at least %[3]d", k.size, v, n)
+		most := n
+		if k.kind != kindConvert {
+			most = 19 // ids grow
+		}
+		return k.fault("its column has %d characters and the id %s has %d; give it at least %d", k.size, v, n, most)
 	}
 	return nil
 }

@@ -162,12 +162,11 @@ type (
 		Name         string
 		Before, Save int64 `gorm:"-"`
 	}
-	// Draft stores a copy of itself first. Its hooks tell new rows by CreatedAt.
+	// Draft stores a copy of itself first.
 	Draft struct {
 		gormplugin.Model
 		Name string
 		Copy *int64 `gorm:"-"` // the copy's key, which must be 0 to become another one
-		New  []bool `gorm:"-"` // what BeforeSave has seen
 	}
 	// Stubborn sets its own key.
 	Stubborn struct {
@@ -178,11 +177,6 @@ type (
 
 func (h *Hooked) BeforeCreate(*gorm.DB) error { h.Before = h.ID; return nil }
 func (h *Hooked) BeforeSave(*gorm.DB) error   { h.Save = h.ID; return nil }
-
-func (d *Draft) BeforeSave(*gorm.DB) error {
-	d.New = append(d.New, d.CreatedAt.IsZero())
-	return nil
-}
 
 func (d *Draft) BeforeCreate(tx *gorm.DB) error {
 	if d.Copy == nil {

@@ -25,12 +25,6 @@ func sessions() []way {
 			require.NoError(c, c.db.Create(&row).Error)
 			c.filled("drafts", "id", row.ID, *row.Copy)
 		}},
-		{"a hook tells new rows by CreatedAt, not by the key", func(c cell) {
-			row := Draft{Name: c.name()}
-			require.NoError(c, c.db.Create(&row).Error)
-			require.NoError(c, c.db.Save(&row).Error)
-			require.Equal(c, []bool{true, false}, row.New)
-		}},
 		{"a hook's own id wins", func(c cell) {
 			row := Stubborn{}
 			require.NoError(c, c.db.Create(&row).Error)

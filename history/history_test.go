@@ -44,16 +44,16 @@ func issuer(t testing.TB, store segment.Store, cfg history.Config) *history.Issu
 // unique, have the requested time, and carry only reserved worker ids.
 func TestIDsForThePast(t *testing.T) {
 	t.Parallel()
-	for name, store := range map[string]func() segment.Store{
-		"memory": func() segment.Store { return &segment.Memory{} },
-		"sqlite": func() segment.Store {
+	for name, store := range map[string]func(t *testing.T) segment.Store{
+		"memory": func(*testing.T) segment.Store { return &segment.Memory{} },
+		"sqlite": func(t *testing.T) segment.Store {
 			return open(t, "sqlite", filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)")
 		},
-		"mysql":    func() segment.Store { return open(t, "mysql", testserver.MySQL(t)) },
-		"postgres": func() segment.Store { return open(t, "pgx", testserver.Postgres(t)) },
+		"mysql":    func(t *testing.T) segment.Store { return open(t, "mysql", testserver.MySQL(t)) },
+		"postgres": func(t *testing.T) segment.Store { return open(t, "pgx", testserver.Postgres(t)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := store()
+			s := store(t)
 			past := time.Date(2021, 3, 4, 5, 6, 7, 890e6, time.UTC)
 			var mu sync.Mutex
 			seen := map[int64]bool{}

@@ -134,7 +134,8 @@ type StoreConfig struct {
 	ExactTimes bool `yaml:"exact_times" json:"exact_times" koanf:"exact_times" mapstructure:"exact_times" env:"EXACT_TIMES"`
 	// Quarantine is on-change or never. on-change starts a quarantine when the store's
 	// incarnation changes, such as after a failover. never is for a store that loses no
-	// acknowledged write. Mode local uses it for Segments kept in Redis. Default: on-change.
+	// acknowledged write. Mode local uses it for Segments kept in Redis. A center
+	// that you provide ignores it: see dbseq.WithQuarantine. Default: on-change.
 	Quarantine lease.Quarantine `yaml:"quarantine" json:"quarantine" koanf:"quarantine" mapstructure:"quarantine" env:"QUARANTINE"`
 	// WaitReplicas is how many replicas of a Redis must acknowledge a grant before it is
 	// used. Set it to all of them against split brain. If fewer acknowledge within a sixth

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/casstore"
+	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
@@ -113,4 +114,11 @@ func TestDecoratedCenters(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A nil center of any type counts as none.
+func TestNilCenter(t *testing.T) {
+	var none *dbseq.Center
+	_, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Mode: idworker.ModeDB}, idworker.WithCenter(none))
+	require.ErrorContains(t, err, "WithDB")
 }

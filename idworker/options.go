@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 
 	"github.com/redis/go-redis/v9"
 	"gorm.io/gorm"
@@ -47,8 +48,14 @@ func WithRedis(client redis.UniversalClient) Option {
 
 // WithCenter sets the center, such as one of dbseq.Open. It takes precedence over modes auto,
 // db and redis; modes local and redis-sequence ignore it. The caller closes it after the
-// worker. A nil center counts as none.
-func WithCenter(center lease.Center) Option { return func(o *options) { o.center = center } }
+// worker. A nil center counts as none. The center has a quarantine of its own, such as that
+// of dbseq.WithQuarantine: Config.Store.Quarantine does not change it.
+func WithCenter(center lease.Center) Option {
+	if v := reflect.ValueOf(center); v.Kind() == reflect.Pointer && v.IsNil() {
+		center = nil
+	}
+	return func(o *options) { o.center = center }
+}
 
 // WithLogger sets the logger. docs/operations.md lists the events. By default, and with a
 // nil log, nothing is logged.

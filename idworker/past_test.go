@@ -262,14 +262,14 @@ func TestPastAfterARestoredBackup(t *testing.T) {
 	text, err := os.ReadFile("../docs/operations.md")
 	require.NoError(t, err)
 	require.True(t, strings.Contains(string(text), forget), "docs/operations.md says how") //nolint:testifylint // which would print all of it
-	for name, open := range map[string]func() *gorm.DB{
-		"sqlite":   func() *gorm.DB { return newSQLite(t) },
-		"mariadb":  func() *gorm.DB { return openDB(t, mysql.Open(testserver.MariaDB(t))) },
-		"mysql":    func() *gorm.DB { return openDB(t, mysql.Open(testserver.MySQL(t))) },
-		"postgres": func() *gorm.DB { return openDB(t, postgres.Open(testserver.Postgres(t))) },
+	for name, open := range map[string]func(*testing.T) *gorm.DB{
+		"sqlite":   func(t *testing.T) *gorm.DB { return newSQLite(t) },
+		"mariadb":  func(t *testing.T) *gorm.DB { return openDB(t, mysql.Open(testserver.MariaDB(t))) },
+		"mysql":    func(t *testing.T) *gorm.DB { return openDB(t, mysql.Open(testserver.MySQL(t))) },
+		"postgres": func(t *testing.T) *gorm.DB { return openDB(t, postgres.Open(testserver.Postgres(t))) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := open()
+			db := open(t)
 			c := sqlCenter(t, db)
 			cfg := idworker.Config{Namespace: "orders", Reserved: 1}
 			w := borrow(t, c, cfg)

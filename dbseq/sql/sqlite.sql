@@ -13,6 +13,16 @@ SELECT {incarnation};
 -- table(table)
 SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?1;
 
+-- file()
+-- The file of the database, empty if it is in memory.
+SELECT file FROM pragma_database_list WHERE name = 'main';
+
+-- probe()
+CREATE TABLE IF NOT EXISTS snowlease_probe (n INTEGER);
+
+-- unprobe()
+DROP TABLE IF EXISTS snowlease_probe;
+
 -- look(ns, pool, first, last, owner, skew, ahead, slot)
 -- Reads the namespace and the owner's slot, before every change. If the parameter slot
 -- is below 0, that is a slot of the owner that does not expire within the skew.

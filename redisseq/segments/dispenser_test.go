@@ -77,7 +77,9 @@ func issuer(t testing.TB, s segment.Store, cfg segment.Config) *segment.Issuer {
 // take reserves n numbers, one by one.
 func take(t testing.TB, i *segment.Issuer, n int) (all []int64) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	// A dispenser that does not heed what the issuer knows gives it useless numbers for half
+	// a minute.
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second+time.Duration(n)*20*time.Millisecond)
 	defer cancel()
 	for range n {
 		v, err := i.NextIDWait(ctx)

@@ -79,6 +79,9 @@ func need(t testing.TB, e *engine, variable string) {
 		return
 	}
 	line := fmt.Sprintf("%s: %v: install the package %s", e.name, err, e.pkg)
+	if e.optional {
+		line = fmt.Sprintf("%s: %v: run scripts/engines.sh %s", e.name, err, strings.ToLower(e.name))
+	}
 	if variable != "" {
 		line += " or set " + variable
 	}
