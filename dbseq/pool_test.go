@@ -2,6 +2,7 @@ package dbseq_test
 
 import (
 	"database/sql"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,11 +63,21 @@ func TestPoolOfSQLiteInMemory(t *testing.T) {
 			pool.SetMaxOpenConns(c.most)
 			center, err := dbseq.New(pool, dbseq.SQLite)
 			require.NoError(t, err)
-			numbers, err := dbseq.NewSegments(pool, dbseq.SQLite)
-			require.NoError(t, err)
-			err1 := center.Init(t.Context(), request("orders", 4))
-			_, err2 := numbers.Reserve(t.Context(), segment.Request{Name: "orders", N: 1, Start: 1, Max: 10, Create: true})
-			for _, err := range []error{err1, err2} {
+			errs := []error{center.Init(t.Context(), request("orders", 4))}
+			var all sync.WaitGroup
+			var mu sync.Mutex
+			for range 8 {
+				numbers, err := dbseq.NewSegments(pool, dbseq.SQLite)
+				require.NoError(t, err)
+				all.Go(func() {
+					_, err := numbers.Reserve(t.Context(), segment.Request{Name: "orders", N: 1, Start: 1, Max: 10, Create: true})
+					mu.Lock()
+					defer mu.Unlock()
+					errs = append(errs, err)
+				})
+			}
+			all.Wait()
+			for _, err := range errs {
 				if c.refused {
 					require.ErrorIs(t, err, lease.ErrSetup)
 					require.ErrorContains(t, err, "call SetMaxOpenConns(1) on the pool")

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"time"
 
 	"github.com/snowlease/snowlease/lease"
 )
@@ -78,25 +80,49 @@ func (c *conn) oneDatabase(ctx context.Context) error {
 	if err != nil || file.String != "" || c.pool().Stats().MaxOpenConnections == 1 {
 		return err
 	}
-	var conns [2]*sql.Conn
-	for i := range conns {
-		if conns[i], err = c.pool().Conn(ctx); err != nil {
-			return err
-		}
-		defer conns[i].Close()
+	conns, err := c.two(ctx)
+	if err != nil {
+		return err
 	}
+	defer conns[0].Close()
+	defer conns[1].Close()
+	// Others probe at the same time, so each call looks for a number of its own.
+	n := args{"n": rand.Int64()}
 	return c.patiently(ctx, func() error {
-		_, err := c.execOn(ctx, conns[0], "probe", nil)
-		if err != nil {
-			return err
+		for _, name := range []string{"probe", "mark"} {
+			if _, err := c.execOn(ctx, conns[0], name, n); err != nil {
+				return err
+			}
 		}
-		seen, err := query(ctx, conns[1], c.named("table"), args{"table": c.set.Prefix + "probe"}, column[int64])
-		_, e := c.execOn(ctx, conns[0], "unprobe", nil)
-		if err = errors.Join(err, e); err == nil && seen[0] == 0 {
+		seen, err := query(ctx, conns[1], c.named("marked"), n, column[int64])
+		if c.tableMissing(err) || err == nil && seen[0] == 0 {
 			err = advised{errors.New("each connection of the pool has a database in memory of its own: put the database in a file, or call SetMaxOpenConns(1) on the pool")}
 		}
 		return err
 	})
+}
+
+// two takes two connections from the pool. It holds one only for a moment while it waits
+// for the other, since others may do the same.
+func (c *conn) two(ctx context.Context) (conns [2]*sql.Conn, err error) {
+	for {
+		if conns[0], err = c.pool().Conn(ctx); err != nil {
+			return conns, err
+		}
+		short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+		conns[1], err = c.pool().Conn(short)
+		cancel()
+		if err == nil {
+			return conns, nil
+		}
+		err = errors.Join(err, conns[0].Close())
+		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return conns, err
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return conns, err
+		}
+	}
 }
 
 // compares reports whether another incarnation counts as a loss.

@@ -20,8 +20,11 @@ SELECT file FROM pragma_database_list WHERE name = 'main';
 -- probe()
 CREATE TABLE IF NOT EXISTS snowlease_probe (n INTEGER);
 
--- unprobe()
-DROP TABLE IF EXISTS snowlease_probe;
+-- mark(n)
+INSERT INTO snowlease_probe (n) VALUES (?1);
+
+-- marked(n)
+SELECT COUNT(*) FROM snowlease_probe WHERE n = ?1;
 
 -- look(ns, pool, first, last, owner, skew, ahead, slot)
 -- Reads the namespace and the owner's slot, before every change. If the parameter slot
