@@ -3,10 +3,12 @@ package snowflake
 import (
 	"bytes"
 	"os/exec"
+	"reflect"
 	"regexp"
 	"runtime"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
@@ -43,17 +45,33 @@ func TestCodeOfTheFastPath(t *testing.T) {
 		}
 		return n
 	}
-	const follow, next, wrapper = "snowflake.(*Generator).follow", "snowflake.(*Generator).next", "snowflake.(*Generator).NextID"
-	path := []string{follow, next, wrapper}
+	const one, next, wrapper = "snowflake.(*Generator).one", "snowflake.(*Generator).next", "snowflake.(*Generator).NextID"
+	path := []string{one, next, wrapper}
 	require.Equal(t, 1, count("LOCK ", path...), "atomic instructions that write")
 	require.Zero(t, count("XCHGQ ", path...), "atomic instructions that write")
 	for _, f := range path {
 		for _, i := range of[f] {
 			if target, isCall := strings.CutPrefix(i, "CALL "); isCall {
-				require.Regexp(t, `^([A-Z0-9]+|.*runtime\.morestack.*|.*\(\*Generator\)\.(follow|next|nextByClock)\(SB\))$`, target, f)
+				require.Regexp(t, `^([A-Z0-9]+|.*runtime\.morestack.*|.*\(\*Generator\)\.(one|turn|oneByClock|next|nextSlow)\(SB\))$`, target, f)
 			}
 		}
 	}
 	require.LessOrEqual(t, count("", path...), 140)
 	t.Logf("%d instructions in all branches together", count("", path...))
+}
+
+// What every id or every tick writes shares no cache line with what every id reads.
+func TestCacheLines(t *testing.T) {
+	const line = 64
+	var g Generator
+	read := unsafe.Offsetof(g.term) + unsafe.Sizeof(g.term)
+	last := unsafe.Offsetof(g.last)
+	counters := min(unsafe.Offsetof(g.skipped), unsafe.Offsetof(g.issued), unsafe.Offsetof(g.waits))
+	require.GreaterOrEqual(t, last-read, uintptr(line))
+	require.GreaterOrEqual(t, counters-last, uintptr(line))
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Generator]()) {
+		if f.Offset > last && f.Name != "_" {
+			require.Contains(t, []string{"skipped", "issued", "waits"}, f.Name, "a field that is read stands among those that are written")
+		}
+	}
 }

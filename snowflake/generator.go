@@ -42,17 +42,18 @@ type Generator struct {
 	clock func() time.Duration // nil: the time since base
 	at    func(point)          // called at each point by tests; may be nil
 
-	term    atomic.Pointer[term]
+	term atomic.Pointer[term]
+
+	_ [64]byte // keeps last, which every id writes, off the cache lines of what it reads
+	// last is tick<<seqBits | sequence of the last use. Each issue is one atomic
+	// operation on it. Uniqueness depends on the order of loads and stores of last and
+	// term: see take, one, Adopt, Extend and Stop.
+	last atomic.Int64
+	_    [64]byte
+
 	skipped atomic.Int64 // values of last that became no id
 	issued  atomic.Int64 // the greatest count that Issued has returned
 	waits   atomic.Int64 // how often a caller has slept
-
-	_ [64]byte // keeps last, which every id writes, off the cache line of what it reads
-	// last is tick<<seqBits | sequence of the last use. Each issue is one
-	// compare-and-swap of it. Uniqueness depends on the order of loads and stores of
-	// last and term: see take, Adopt, Extend and Stop.
-	last atomic.Int64
-	_    [64]byte
 }
 
 // A point is a place in the code where tests stop one goroutine and let another run.
@@ -61,6 +62,8 @@ type point int
 const (
 	loadedLast point = iota
 	loadedTerm
+	addedLast
+	beganRush
 	markedSwap
 	raisedSwap
 	checkedExtend
@@ -84,7 +87,7 @@ const (
 	stopped
 )
 
-// A term is what a generator may issue. Only ended and rush change after it is
+// A term is what a generator may issue. Only ended and the rush change after it is
 // installed.
 type term struct {
 	Range
@@ -95,7 +98,7 @@ type term struct {
 	first  int64 // low bits of the first id; random, since many processes issue only one
 	pacer
 	ended chan struct{}
-	rush  atomic.Int32 // calm, rushing or easing; see Generator.rush
+	rush
 }
 
 // none returns a term without a range.
@@ -202,6 +205,9 @@ func (g *Generator) NextID() (int64, error) { return g.next(0) }
 // Errors: ErrNotStarted and ErrStopped, without waiting. When ctx ends, its cause
 // joined with ErrLeaseExpired or ErrExhausted. The id is then 0.
 func (g *Generator) NextIDWait(ctx context.Context) (int64, error) {
+	if v, t := g.one(); t != nil {
+		return g.id(t, v), nil
+	}
 	var dst [1]int64
 	err := g.NextIDs(ctx, dst[:])
 	return dst[0], err
@@ -246,11 +252,7 @@ func (g *Generator) take(want int64) (v, n int64, t *term) {
 			low = t.first
 		}
 		v = max(tick<<(g.seqBits&63)|low, last+1)
-		lead := tick
-		if mono < t.level {
-			lead = g.tick(t, t.lead(mono))
-		}
-		end := min(v+want-1, t.hi, (lead+g.ahead)<<(g.seqBits&63)|g.seqMask)
+		end := min(v+want-1, g.bound(t, mono, tick))
 		if end < v {
 			return v, 0, t
 		}
@@ -259,15 +261,20 @@ func (g *Generator) take(want int64) (v, n int64, t *term) {
 			g.skipped.Add(skip)
 		}
 		if g.last.CompareAndSwap(last, end) {
-			if skip>>(g.seqBits&63) > 1 && t.rush.Load() == rushing { // the last id is more than a tick old
-				t.rush.CompareAndSwap(rushing, easing)
-			}
 			return v, end - v + 1, t
 		}
 		if skip > 0 {
 			g.skipped.Add(-skip)
 		}
 	}
+}
+
+// bound returns the last value that t allows at mono, when the center's clock is at tick.
+func (g *Generator) bound(t *term, mono, tick int64) int64 {
+	if mono < t.level {
+		tick = g.tick(t, t.lead(mono))
+	}
+	return min(t.hi, (tick+g.ahead)<<(g.seqBits&63)|g.seqMask)
 }
 
 func (g *Generator) id(t *term, v int64) int64 {
@@ -294,14 +301,15 @@ func rise(dst []int64, id int64) {
 	}
 }
 
-// made returns a lower bound of the number of ids issued.
+// made returns the number of ids issued, give or take the calls under way.
 func (g *Generator) made() int64 {
 	n := g.last.Load()
 	return n - g.skipped.Load() // load skipped after last: a concurrent skip can only lower n
 }
 
 // Issued returns how many ids were issued. Counting adds no work to NextID. The count
-// never falls and may lag behind, but never exceeds the true number.
+// never falls. It may include calls under way, even if they then fail, and may leave
+// them out.
 func (g *Generator) Issued() int64 {
 	n := g.made()
 	for {

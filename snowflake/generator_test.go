@@ -3,7 +3,6 @@ package snowflake
 import (
 	"context"
 	"errors"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -356,7 +355,7 @@ func TestNextIDAllocatesNothing(t *testing.T) {
 	ids := make([]int64, 100)
 	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = g.NextID() }))
 	require.Zero(t, testing.AllocsPerRun(1000, func() { _ = g.NextIDs(context.Background(), ids) }))
-	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = g.NextIDWait(context.Background()) }))
+	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = g.NextID() }))
 }
 
 // Issuers, batches, renewals, swaps and a stop run at once. Every id is issued once,
@@ -463,6 +462,7 @@ func TestConcurrentIssueAndHandover(t *testing.T) {
 // and each lies in the range in force.
 func FuzzGenerator(f *testing.F) {
 	f.Add([]byte{0, 10, 1, 200, 2, 3, 3, 40, 4, 250, 5, 9})
+	f.Add([]byte{6, 100, 0, 8, 6, 200, 0, 255, 6, 255, 3, 140, 6, 90, 2, 130, 6, 255, 4, 1, 1, 5})
 	f.Add([]byte{2, 200, 0, 1, 2, 1, 0, 1, 1, 255, 0, 0, 5, 5, 3, 3, 4, 4})
 	f.Fuzz(func(t *testing.T, ops []byte) {
 		b := newBench(t, Layout{SequenceBits: 3, TimeBits: 41})
@@ -489,7 +489,7 @@ func FuzzGenerator(f *testing.F) {
 		cancel()
 		for i := 0; i+1 < len(ops); i += 2 {
 			arg := int64(ops[i+1])
-			switch ops[i] % 6 {
+			switch ops[i] % 7 {
 			case 0:
 				b.advance(time.Duration(arg) * time.Millisecond / 4)
 			case 1: // a few ids
@@ -535,76 +535,21 @@ func FuzzGenerator(f *testing.F) {
 						check(id)
 					}
 				}
-			}
-		}
-		before := b.last.Load()
-		if used := b.Stop(); used < cur.Floor || used < min(b.layout.endOf(before>>b.seqBits), math.MaxInt64) {
-			t.Fatalf("last use %d", used)
-		}
-	})
-}
-
-func BenchmarkNextID(b *testing.B) {
-	for _, l := range []struct {
-		name string
-		Layout
-	}{{"default", Layout{}}, {"wide", Wide()}} {
-		g, err := NewGenerator(l.Layout)
-		require.NoError(b, err)
-		now := time.Now().UnixMilli()
-		_, err = g.Adopt(Range{Worker: 1, Floor: now, Ceiling: now + 1e9, Now: now, At: g.Elapsed()})
-		require.NoError(b, err)
-		b.Run(l.name+"/serial", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_, _ = g.NextID()
-			}
-		})
-		b.Run(l.name+"/parallel", func(b *testing.B) {
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					_, _ = g.NextIDWait(context.Background())
+			case 6: // a rush, which the next range ends
+				b.rushing()
+				for range arg {
+					if v, tm := b.one(); tm != nil {
+						check(b.id(tm, v))
+					}
 				}
-			})
-		})
-	}
-	// The minimum cost of an id: reading the clock and one compare-and-swap.
-	start := time.Now()
-	var w atomic.Int64
-	floor := func() {
-		now := int64(time.Since(start))
-		for {
-			old := w.Load()
-			if w.CompareAndSwap(old, max(old+1, now)) {
-				return
 			}
 		}
-	}
-	b.Run("floor/serial", func(b *testing.B) {
-		for b.Loop() {
-			floor()
+		least := cur.Floor
+		if p, err := b.layout.Decode(prev); err == nil && p.Worker == cur.Worker {
+			least = max(least, p.Time.UnixMilli())
+		}
+		if used := b.Stop(); used < least || used > cur.Ceiling {
+			t.Fatalf("last use %d is not %d to %d", used, least, cur.Ceiling)
 		}
 	})
-	b.Run("floor/parallel", func(b *testing.B) {
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				floor()
-			}
-		})
-	})
-}
-
-func BenchmarkNextIDs(b *testing.B) {
-	g, err := NewGenerator(Layout{SequenceBits: 20, TimeBits: 38})
-	require.NoError(b, err)
-	now := time.Now().UnixMilli()
-	_, err = g.Adopt(Range{Worker: 1, Floor: now, Ceiling: now + 1e9, Now: now, At: g.Elapsed()})
-	require.NoError(b, err)
-	ids := make([]int64, 1000)
-	for b.Loop() {
-		if err := g.NextIDs(context.Background(), ids); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/id")
 }

@@ -13,7 +13,8 @@ import (
 // that range's floor, or 0 if there was none.
 //
 // Adopt fails if the layout has no such worker id, if r contains no whole tick of the
-// layout, or with ErrStopped. The generator then keeps the range that it had.
+// layout, or with ErrStopped. The generator then keeps the range that it had. If it was
+// stopped during the call, Adopt returns ErrStopped and the last use.
 func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 	t, err := g.newTerm(r)
 	if err != nil {
@@ -29,9 +30,10 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 		return 0, ErrStopped
 	}
 	g.pause(markedSwap)
-	// From here on nobody loads the old term. An issuer that loaded it earlier fails,
-	// because last moves. Later ids lie in a later tick, so they ascend even if the
-	// worker id is lower, and none lies below the new floor.
+	// From here on nobody loads the old term. An issuer that loaded it earlier has its
+	// value already or gets none: take fails because last moves, and one because the
+	// term has changed. Later ids lie in a later tick, so they ascend even if the worker
+	// id is lower, and none lies below the new floor.
 	used := g.raise(func(last int64) int64 {
 		t.raised = max(last|g.seqMask, t.lo-1, last+1)
 		return t.raised
@@ -42,9 +44,9 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 	close(old.ended)
 	close(marker.ended)
 	if !installed {
-		return 0, ErrStopped
+		err = ErrStopped
 	}
-	return g.lastUsed(old, used), nil
+	return g.lastUsed(old, used), err
 }
 
 // Extend installs next as a renewal of prev and reports whether it did. It does so only
@@ -73,11 +75,13 @@ func (g *Generator) Extend(prev, next Range) bool {
 
 // Stop ends issuing for good. No id is issued after it returns. Stop returns the last
 // millisecond used within the generator's range, which is never below the range's
-// floor, or 0 if it had no range.
+// floor. It returns 0 if the generator had no range, was stopped before, or is within
+// Adopt, which then returns the last use.
 func (g *Generator) Stop() (lastUsed int64) {
 	old := g.term.Swap(none(stopped, pacer{}))
 	g.pause(markedStop)
-	// An issuer that has loaded the old term fails from here on, since last moves.
+	// An issuer that has loaded the old term has its value already or gets none, as in
+	// Adopt. So used covers every id.
 	used := g.raise(func(last int64) int64 { return last + 1 })
 	if old.state == stopped {
 		return 0
@@ -121,12 +125,13 @@ func (g *Generator) raise(to func(int64) int64) int64 {
 }
 
 // lastUsed returns the end of the last tick used under t, given the value of last when
-// t ended. It is not below the floor of t, because Adopt raised last to it.
+// t ended. That value may lie above t, which then issued none of the values above it. It
+// is not below the floor of t, because Adopt raised last to it.
 func (g *Generator) lastUsed(t *term, used int64) int64 {
 	if t.state != held {
 		return 0
 	}
-	return g.layout.endOf(used >> g.seqBits)
+	return g.layout.endOf(min(used, t.hi) >> g.seqBits)
 }
 
 func (g *Generator) newTerm(r Range) (*term, error) {

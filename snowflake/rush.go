@@ -1,13 +1,19 @@
 package snowflake
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
-// Reading the clock costs several times as much as the rest of an id. During a rush,
-// NextID reads it only for one id in stride and for the first id of each tick. The ids
-// between take the next value, in the tick of the id before.
+// Reading the clock costs several times as much as the rest of an id. During a rush, an
+// id is one atomic add. NextID reads the clock only for one id in stride, the first id
+// of each tick among them.
 //
-// A rush begins at sequence number rushBegin of a tick. It ends
+// A rush begins at sequence number rushBegin of a tick, if half of MaxAhead is left. It
+// ends
 //
+//   - when an id needs more than the range and the lead allow, so that callers who wait
+//     do not use up values;
 //   - when the clock shows that the last id is more than a tick old, so that at a
 //     steady rate no id is older than two ticks;
 //   - when a goroutine that checks the rate every rushLook finds it below rushRate, so
@@ -27,61 +33,100 @@ const (
 	rushLook  = time.Millisecond // how often the rate is checked
 )
 
+// A rush is the state of a rush in a term.
+type rush struct {
+	end     atomic.Int64 // the last value that the last clock read allowed; 0 outside of a rush
+	tick    atomic.Int64 // the last tick that the rush has moved last to
+	watched atomic.Bool  // a goroutine checks the rate, also shortly after the rush
+}
+
 // next is NextID for a business number, given as shifted bits.
 func (g *Generator) next(business int64) (int64, error) {
-	if v, t := g.follow(); t != nil {
-		return g.id(t, v) | business, nil
-	}
-	return g.nextByClock(business)
-}
-
-// follow reserves the value after last without reading the clock. If it reserves none,
-// the term is nil.
-func (g *Generator) follow() (int64, *term) {
-	// As in take, load last before term, and swap against the value loaded.
-	last := g.last.Load()
-	g.pause(loadedLast)
-	t := g.term.Load()
-	g.pause(loadedTerm)
-	// A tick begins at a multiple of stride, where the clock is read. The lead ends
-	// with a tick, so ids in between cannot exceed it.
-	if v := last + 1; t.rush.Load() == rushing && v&(stride-1) != 0 && v <= t.hi && g.last.CompareAndSwap(last, v) {
-		return v, t
-	}
-	return 0, nil
-}
-
-func (g *Generator) nextByClock(business int64) (int64, error) {
-	v, n, t := g.take(1)
-	if n == 0 {
+	v, t := g.one()
+	if t == nil {
 		id, err := g.nextSlow()
 		if err != nil {
 			return 0, err
 		}
 		return id | business, nil
 	}
-	if v&g.seqMask == rushBegin && g.clock == nil {
-		g.rush(t)
-	}
 	return g.id(t, v) | business, nil
 }
 
-// States of term.rush. While it is not calm, one goroutine watches the rate.
-const (
-	calm    int32 = iota
-	rushing       // NextID reads the clock for one id in stride
-	easing        // the rush is over, but the goroutine has not noticed yet
-)
+// one takes one value. The term is nil if none is left at the moment.
+func (g *Generator) one() (int64, *term) {
+	t := g.term.Load()
+	g.pause(loadedTerm)
+	if end := t.end.Load(); end != 0 {
+		v := g.last.Add(1)
+		g.pause(addedLast)
+		// If t is still the term, it was so at the add. Whoever replaces t later raises
+		// last later, so v is below what another term may issue, and counts as used.
+		if v&(stride-1) != 0 && v <= end && g.term.Load() == t {
+			return v, t
+		}
+		if v, t := g.turn(t, v, end); t != nil {
+			return v, t
+		}
+	}
+	return g.oneByClock()
+}
 
-// rush begins a rush and starts the goroutine that ends it.
-func (g *Generator) rush(t *term) {
-	if !t.rush.CompareAndSwap(calm, rushing) {
+// turn reads the clock and decides about a value v that one has added. A value that it
+// refuses is lost.
+func (g *Generator) turn(t *term, v, end int64) (int64, *term) {
+	mono := g.mono()
+	tick := g.tick(t, mono)
+	bound := g.bound(t, mono, tick)
+	behind := tick - v>>(g.seqBits&63)
+	if v > bound || behind > 1 {
+		t.end.CompareAndSwap(end, 0)
+		g.skipped.Add(1)
+		return 0, nil
+	}
+	if bound != end {
+		t.end.CompareAndSwap(end, bound)
+	}
+	if at := t.tick.Load(); behind > 0 && at < tick && t.tick.CompareAndSwap(at, tick) {
+		// One caller moves last to the new tick. It adds, since a compare-and-swap would
+		// fail as long as others add.
+		skip := tick<<(g.seqBits&63) - v
+		g.skipped.Add(skip)
+		v = g.last.Add(skip)
+		g.pause(addedLast)
+	}
+	if v > bound || g.term.Load() != t {
+		g.skipped.Add(1)
+		return 0, nil
+	}
+	return v, t
+}
+
+func (g *Generator) oneByClock() (int64, *term) {
+	v, n, t := g.take(1)
+	if n == 0 {
+		return 0, nil
+	}
+	if v&g.seqMask == rushBegin && g.clock == nil {
+		g.startRush(t, v)
+	}
+	return v, t
+}
+
+// startRush begins a rush after v and starts the goroutine that ends it.
+func (g *Generator) startRush(t *term, v int64) {
+	mono := g.mono()
+	bound := g.bound(t, mono, g.tick(t, mono))
+	if v > bound-g.ahead/2<<(g.seqBits&63) || !t.watched.CompareAndSwap(false, true) {
 		return
 	}
+	g.pause(beganRush)
+	t.end.Store(bound)
 	go func() {
-		defer t.rush.Store(calm)
+		defer t.watched.Store(false)
+		defer t.end.Store(0)
 		made, at := g.made(), g.mono()
-		for t.rush.Load() == rushing && g.term.Load() == t {
+		for t.end.Load() != 0 && g.term.Load() == t {
 			time.Sleep(rushLook)
 			m, a := g.made(), g.mono()
 			if (m-made)*int64(time.Millisecond) < rushRate*(a-at) {

@@ -12,8 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rushing puts the generator into a rush that does not end.
-func (b *bench) rushing() { b.term.Load().rush.Store(rushing) }
+// rushing puts the generator into a rush that no goroutine watches.
+func (b *bench) rushing() {
+	t, mono := b.term.Load(), b.mono()
+	t.end.Store(b.bound(t, mono, b.tick(t, mono)))
+}
+
+// on reports whether a rush is under way.
+func (r *rush) on() bool { return r.end.Load() != 0 }
 
 // hurried returns a generator on the real clock and its range.
 func hurried(t *testing.T) (*Generator, Range) {
@@ -44,8 +50,8 @@ func (g *Generator) hurry(t *testing.T, done func() bool) {
 func TestRushBeginsAndEnds(t *testing.T) {
 	g, _ := hurried(t)
 	rush := &g.term.Load().rush
-	g.hurry(t, func() bool { return rush.Load() == rushing })
-	require.Eventually(t, func() bool { return rush.Load() == calm }, 30*time.Second, time.Millisecond)
+	g.hurry(t, rush.on)
+	require.Eventually(t, func() bool { return !rush.on() && !rush.watched.Load() }, 30*time.Second, time.Millisecond)
 
 	// After the rush, ids carry the time of the clock.
 	before := g.tick(g.term.Load(), g.mono())
@@ -58,13 +64,12 @@ func TestRushBeginsAndEnds(t *testing.T) {
 func TestRushEndsWithItsTerm(t *testing.T) {
 	g, r := hurried(t)
 	old := g.term.Load()
-	g.hurry(t, func() bool { return old.rush.Load() == rushing })
+	g.hurry(t, old.on)
 	renewed := r
 	renewed.Ceiling++
 	require.True(t, g.Extend(r, renewed))
-	g.hurry(t, func() bool { return old.rush.Load() == calm })
-	next := g.term.Load()
-	g.hurry(t, func() bool { return next.rush.Load() == rushing })
+	g.hurry(t, func() bool { return !old.on() && !old.watched.Load() })
+	g.hurry(t, g.term.Load().on)
 }
 
 // A rush reads the clock for one id in stride and for the first id of a tick.
@@ -86,6 +91,99 @@ func TestRushReadsTheClock(t *testing.T) {
 	require.Equal(t, 101, reads)
 }
 
+// A rush goes on as the clock moves the lead on, and reads the clock no more often.
+func TestRushGoesOnBeyondItsFirstLead(t *testing.T) {
+	reads, elapsed := 0, time.Duration(0)
+	g, err := NewGenerator(Twitter(), WithMaxAhead(2*time.Millisecond), WithClock(func() time.Duration { reads++; return elapsed }))
+	require.NoError(t, err)
+	b := &bench{Generator: g}
+	b.adopt(t, lent(1, t0, time.Minute))
+	b.next(t)
+	b.rushing()
+	reads = 0
+	for range 100 {
+		elapsed += time.Millisecond
+		for range 4096 {
+			b.next(t)
+		}
+	}
+	require.True(t, b.term.Load().on())
+	require.LessOrEqual(t, reads, 100*4096/stride+1)
+	require.EqualValues(t, 100*4096+1, g.Issued())
+}
+
+// Callers that exceed the lead end the rush, so that those who wait use up no values.
+func TestRushEndsWithTheLead(t *testing.T) {
+	b := newBench(t, Twitter(), WithMaxAhead(2*time.Millisecond))
+	b.adopt(t, lent(1, t0, time.Minute))
+	b.next(t)
+	b.rushing()
+	ids := int64(1)
+	for {
+		if _, err := b.NextID(); err != nil {
+			require.ErrorIs(t, err, ErrExhausted)
+			break
+		}
+		ids++
+	}
+	last := b.last.Load()
+	for range 10 {
+		_, err := b.NextID()
+		require.ErrorIs(t, err, ErrExhausted)
+	}
+	require.Equal(t, last, b.last.Load())
+	require.Equal(t, ids, b.Issued())
+
+	// The next rush waits until half of the lead is left.
+	tm := b.term.Load()
+	b.startRush(tm, last)
+	require.False(t, tm.on())
+	b.advance(2 * time.Millisecond)
+	b.startRush(tm, last)
+	require.True(t, tm.on())
+	b.Stop()
+	require.Eventually(t, func() bool { return !tm.watched.Load() }, 30*time.Second, time.Millisecond)
+}
+
+// A rush may take values beyond the range. They become no ids, and do not count as used.
+func TestRushBeyondTheRange(t *testing.T) {
+	b := newBench(t, Twitter())
+	r := lent(1, t0, 5*time.Millisecond)
+	b.adopt(t, r)
+	b.next(t)
+	b.rushing()
+	for {
+		if _, err := b.NextID(); err != nil {
+			require.ErrorIs(t, err, ErrLeaseExpired)
+			break
+		}
+	}
+	require.Greater(t, b.last.Load(), b.term.Load().hi)
+	require.Equal(t, r.Ceiling, b.Stop())
+}
+
+// Several callers may see the first id of a new tick. One of them moves the generator
+// there.
+func TestRushEntersATickOnce(t *testing.T) {
+	b := newBench(t, Layout{})
+	b.adopt(t, lent(1, t0, time.Minute))
+	b.next(t)
+	b.rushing()
+	b.advance(time.Millisecond)
+	tm := b.term.Load()
+	end := tm.end.Load()
+	v := b.last.Load() | (stride - 1) + 1
+	b.last.Store(v + stride) // two callers have taken v and v + stride
+	tick := b.tick(tm, b.mono())
+	fresh, got := b.turn(tm, v, end)
+	require.Equal(t, tm, got)
+	require.Equal(t, tick, fresh>>b.seqBits)
+	old, got := b.turn(tm, v+stride, end)
+	require.Equal(t, tm, got)
+	require.Equal(t, v+stride, old)
+	require.Equal(t, fresh, b.last.Load())
+}
+
 // The clock ends a rush even if the watching goroutine never runs: at most stride-1 ids
 // are older than a tick.
 func TestRushEndsByTheClock(t *testing.T) {
@@ -101,7 +199,7 @@ func TestRushEndsByTheClock(t *testing.T) {
 		}
 	}
 	require.Less(t, old, stride)
-	require.Equal(t, easing, b.term.Load().rush.Load())
+	require.False(t, b.term.Load().on())
 }
 
 // Rushes have one watcher, even if the process stops for ticks again and again and
@@ -126,19 +224,21 @@ func TestRushesHaveOneWatcher(t *testing.T) {
 			return reads.Load()
 		}
 		for range 26 {
-			b.rush(tm)
+			b.startRush(tm, 0)
 			synctest.Wait() // the watcher sleeps
 			require.NoError(t, b.NextIDs(t.Context(), make([]int64, 10*rushRate)))
 			elapsed.Add(int64(5 * time.Millisecond))
-			b.take(1)
-			require.NotEqual(t, rushing, tm.rush.Load())
+			for range stride {
+				b.next(t)
+			}
+			require.False(t, tm.on())
 		}
 		require.EqualValues(t, 1, looks())
 		require.Zero(t, looks())
 
-		b.rush(tm)
+		b.startRush(tm, 0)
 		synctest.Wait()
-		require.Equal(t, rushing, tm.rush.Load())
+		require.True(t, tm.on())
 		require.EqualValues(t, 1, looks())
 		require.EqualValues(t, 1, looks())
 		b.Stop()
@@ -172,8 +272,7 @@ func TestRushKeepsToTheLeadAndTheCeiling(t *testing.T) {
 	}
 }
 
-// rush returns the body of an actor that issues ids as NextID does, but tries only
-// once.
+// rush returns the body of an actor that issues ids as NextID does, but does not wait.
 func (l *issueLog) rush(n int) func() {
 	return func() {
 		for range n {
@@ -181,12 +280,9 @@ func (l *issueLog) rush(n int) func() {
 			for _, id := range l.ids {
 				before = max(before, id)
 			}
-			v, tm := l.b.follow()
+			v, tm := l.b.one()
 			if tm == nil {
-				var n int64
-				if v, n, tm = l.b.take(1); n == 0 {
-					continue
-				}
+				continue
 			}
 			id := l.b.id(tm, v)
 			if id <= before {
@@ -225,6 +321,7 @@ func TestEveryInterleavingOfARushAndAStop(t *testing.T) {
 		b.adopt(t, r)
 		b.next(t)
 		b.rushing()
+		b.last.Store(b.last.Load() | b.seqMask) // a value that is too late lies in another tick
 		l := &issueLog{b: b}
 		used := map[int64]int64{}
 		actors := map[string]func(){
@@ -241,6 +338,100 @@ func TestEveryInterleavingOfARushAndAStop(t *testing.T) {
 	})
 	t.Logf("%d interleavings", n)
 	require.Greater(t, n, 100)
+}
+
+// The next tick may lie beyond the range.
+func TestRushEntersNoTickBeyondTheRange(t *testing.T) {
+	b := newBench(t, Layout{})
+	b.adopt(t, lent(1, t0, time.Millisecond))
+	b.next(t)
+	b.rushing()
+	b.advance(2 * time.Millisecond)
+	tm := b.term.Load()
+	v := tm.hi&^b.seqMask + stride // in the last tick
+	b.last.Store(v)
+	_, got := b.turn(tm, v, tm.end.Load())
+	require.Nil(t, got)
+}
+
+// At the end of the range, no value beyond it becomes an id.
+func TestEveryInterleavingOfARushAtTheCeiling(t *testing.T) {
+	n := explore(t, func(b *bench) (map[string]func(), func() error) {
+		r := lent(9, t0, 3*time.Millisecond)
+		b.adopt(t, r)
+		b.next(t)
+		b.rushing()
+		b.last.Store(b.term.Load().hi - 1)
+		l := &issueLog{b: b}
+		used := map[int64]int64{}
+		actors := map[string]func(){"a": l.rush(1), "b": l.rush(1), "c": l.rush(1)}
+		return actors, func() error {
+			if len(l.ids) != 1 {
+				return fmt.Errorf("%d ids", len(l.ids))
+			}
+			used[9] = b.Stop()
+			return l.check(map[int64]Range{9: r}, used)
+		}
+	})
+	t.Logf("%d interleavings", n)
+	require.Greater(t, n, 1000)
+}
+
+// The rush moves on to the next tick while the range is taken away.
+func TestEveryInterleavingOfATurnAStopAndASwap(t *testing.T) {
+	n := explore(t, func(b *bench) (map[string]func(), func() error) {
+		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
+		b.adopt(t, old)
+		b.next(t)
+		b.rushing()
+		b.advance(time.Millisecond)
+		b.last.Store(b.last.Load() | (stride - 1)) // the next value reads the clock
+		l := &issueLog{b: b}
+		var adopted, stopped int64
+		actors := map[string]func(){
+			"a": l.rush(1),
+			"b": func() { adopted, _ = b.Adopt(next) },
+			"c": func() { stopped = b.Stop() },
+		}
+		return actors, func() error {
+			// Adopt or Stop returns the last use, whichever took the range away.
+			used := max(adopted, stopped)
+			return l.check(map[int64]Range{9: old, 2: next}, map[int64]int64{9: used, 2: used})
+		}
+	})
+	t.Logf("%d interleavings", n)
+	require.Greater(t, n, 100)
+}
+
+func TestEveryInterleavingOfARushARenewalADropAndAnAdoption(t *testing.T) {
+	n := explore(t, func(b *bench) (map[string]func(), func() error) {
+		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
+		b.adopt(t, old)
+		b.next(t)
+		b.rushing()
+		b.last.Store(b.last.Load() | b.seqMask)
+		l := &issueLog{b: b}
+		used := map[int64]int64{}
+		renewed := old
+		renewed.Ceiling += 60_000
+		actors := map[string]func(){
+			"a": l.rush(1),
+			"b": func() { b.Extend(old, renewed) },
+			"c": func() {
+				used[9] = b.Drop()
+				if v, tm := b.one(); tm != nil && tm.Worker == 9 {
+					l.faults = append(l.faults, fmt.Errorf("value %d of the range that was dropped", v))
+				}
+				_, _ = b.Adopt(next)
+			},
+		}
+		return actors, func() error {
+			l.rush(1)()
+			return l.check(map[int64]Range{9: renewed, 2: next}, used)
+		}
+	})
+	t.Logf("%d interleavings", n)
+	require.Greater(t, n, 1000)
 }
 
 // On the real clock, ids of four goroutines are unique and ascend in each while the
