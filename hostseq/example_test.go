@@ -27,20 +27,13 @@ func Example() {
 	}
 	defer center.Close()
 
-	gen, err := snowflake.NewGenerator(layout)
+	k, err := keeper.Open(ctx, keeper.Config{Center: center, Namespace: "orders", Layout: layout})
 	if err != nil {
 		panic(err)
 	}
-	keeper, err := keeper.New(keeper.Config{Center: center, Generator: gen, Request: keeper.NewRequest("orders", layout)})
-	if err != nil {
-		panic(err)
-	}
-	if err := keeper.Start(ctx); err != nil {
-		panic(err)
-	}
-	id, err := gen.NextID()
+	id, err := k.NextID()
 	fmt.Println(id > 0, err, center.Source())
-	fmt.Println(keeper.Stop(ctx))
+	fmt.Println(k.Stop(ctx))
 	// Output:
 	// true <nil> lock
 	// <nil>

@@ -2,10 +2,6 @@ package idworker
 
 import (
 	"cmp"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/snowlease/snowlease/hostseq"
@@ -178,7 +174,7 @@ const (
 func (c Config) WithDefaults() Config {
 	c.Mode = cmp.Or(c.Mode, ModeAuto)
 	c.Wait = cmp.Or(c.Wait, keeper.DefaultWait)
-	c.Holder = cmp.Or(c.Holder, holder())
+	c.Holder = cmp.Or(c.Holder, keeper.DefaultHolder())
 	if c.Mode == ModeLocal {
 		c.Namespace = cmp.Or(c.Namespace, string(ModeLocal))
 	}
@@ -210,15 +206,6 @@ func (c SequenceConfig) withDefaults() SequenceConfig {
 	c.Prefetch = cmp.Or(c.Prefetch, counter.DefaultPrefetch)
 	c.MaxAge = cmp.Or(c.MaxAge, counter.DefaultMaxAge)
 	return c
-}
-
-func holder() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	h := fmt.Sprintf("%s@%s:%d", filepath.Base(os.Args[0]), host, os.Getpid())
-	return strings.ToValidUTF8(h[:min(len(h), lease.MaxHolder)], "")
 }
 
 // Validate checks c with its defaults filled in. The error joins a *ConfigError for each

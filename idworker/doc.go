@@ -12,8 +12,8 @@
 // Ids are available from OnStart on, not in constructors or fx.Invoke.
 //
 // Without fx, use Open; in tests and on laptops, use Fixed. To link only one backend, use
-// package lease/keeper with redisseq.New or dbseq.Open. Ids have gaps: do not use them where
-// numbers must be consecutive.
+// keeper.Open of package lease/keeper. Ids have gaps: do not use them where numbers must be
+// consecutive.
 //
 // A worker id is borrowed when the application starts, renewed on a cron schedule and given
 // back when the application stops. If no worker id is free, the start waits for

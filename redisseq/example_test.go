@@ -14,7 +14,7 @@ import (
 )
 
 // A process borrows a worker id, renews it and gives it back. In an application a keeper
-// does this: see keeper.New.
+// does this: see keeper.Open.
 func Example() {
 	server := miniredis.NewMiniRedis()
 	if err := server.Start(); err != nil {

@@ -25,13 +25,13 @@ never() {
 	fi
 }
 
-# standard PACKAGE fails if the package depends on more than the standard library and this
-# module.
+# standard PACKAGE [PATTERN] fails if the package depends on more than the standard library,
+# this module and what begins with the pattern.
 standard() {
 	local hits
-	hits=$(go list -deps -f '{{if not .Standard}}{{.ImportPath}}{{end}}' "./$1" | grep -v "^$module/" || true)
+	hits=$(go list -deps -f '{{if not .Standard}}{{.ImportPath}}{{end}}' "./$1" | grep -vE "^($module/${2:+|$2})" || true)
 	if [ -n "$hits" ]; then
-		printf '%s must depend on the standard library only, not on:\n%s\n' "$1" "$hits" >&2
+		printf '%s must depend on the standard library%s only, not on:\n%s\n' "$1" "${2:+ and $2}" "$hits" >&2
 		status=1
 	fi
 }
@@ -102,9 +102,12 @@ standard history
 only "$gorm" 'gormplugin|idworker|providers|dbseq/gormdb|examples|internal/proof'
 never idworker "$mysql|$postgres|$sqlite|$tests"
 never console "$mysql|$postgres|$sqlite|$tests"
-never dbseq "$gorm|$mysql|$postgres|$sqlite|$redis|$tests"
+# keeper.Open with a center of dbseq or redisseq: no fx, no GORM, no YAML, no cron.
+standard dbseq
+standard redisseq "$redis|github.com/cespare/xxhash/|go.uber.org/atomic$|golang.org/x/sys/cpu$"
+never dbseq "$tests"
 never dbseq/gormdb "$mysql|$postgres|$sqlite|$redis|$tests"
-never redisseq "$gorm|$tests"
+never redisseq "$tests"
 never redisseq/counter "$gorm|$tests"
 never redisseq/segments "$gorm|$tests"
 never gormplugin "$mysql|$postgres|$sqlite|$redis|$tests"

@@ -3,43 +3,39 @@ package keeper_test
 import (
 	"context"
 	"fmt"
+	"log"
+	"os"
+	"path/filepath"
 
-	"github.com/snowlease/snowlease/internal/test/memcenter"
-	"github.com/snowlease/snowlease/lease"
+	_ "modernc.org/sqlite" // driver "sqlite"
+
+	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/lease/keeper"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
-// This example uses a center, a generator and a Keeper without fx. A service would use
-// redisseq.New(client) or dbseq.Open("mysql", dsn) as the center.
+// A service borrows a worker id from its database. With Redis, the center is
+// redisseq.New(client), and the rest is the same.
 func Example() {
+	dir, err := os.MkdirTemp("", "keeper")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
 	ctx := context.Background()
-	layout := snowflake.Layout{}
-	req := keeper.NewRequest("orders", layout)
-	req.Holder = "orders-api on host-1"
 
-	center := memcenter.New()
-	req.Owner = lease.NewOwner()
-	if err := center.Init(ctx, req); err != nil { // nothing was ever lent here
-		panic(err)
-	}
-
-	gen, err := snowflake.NewGenerator(layout)
+	center, err := dbseq.Open("sqlite", filepath.Join(dir, "shop.db"))
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
-	k, err := keeper.New(keeper.Config{Center: center, Generator: gen, Request: req})
+	defer center.Close()
+	k, err := keeper.Open(ctx, keeper.Config{Center: center, Namespace: "orders"})
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
-	if err := k.Start(ctx); err != nil { // borrows, then renews in the background
-		panic(err)
-	}
-
-	id, err := gen.NextID()
+	id, err := k.NextID()
 	fmt.Println(id > 0, err, k.Status().State)
 	fmt.Println(k.Stop(ctx)) // gives the worker id back
-	_, err = gen.NextID()
+	_, err = k.NextID()
 	fmt.Println(err)
 	// Output:
 	// true <nil> holding

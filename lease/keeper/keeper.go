@@ -1,5 +1,6 @@
 // Package keeper keeps a snowflake.Generator supplied with a worker id: it borrows one
-// from a lease.Center, renews it and gives it back.
+// from a lease.Center, renews it and gives it back. Open is the way to ids that links the
+// least: package idworker adds configuration files, fx, GORM and the choice of a center.
 package keeper
 
 import (
@@ -21,12 +22,20 @@ type Schedule interface {
 	Next(t time.Time) time.Time
 }
 
-// Config configures a Keeper. Center, Generator and Request are required.
+// Config configures a Keeper. Center is required, and Namespace or Request. A zero field
+// means its default.
 type Config struct {
-	Center    lease.Center
+	// Center lends the worker ids. The caller closes it after Stop.
+	Center lease.Center
+	// Namespace names the service whose replicas share one pool of worker ids: 1 to 64
+	// characters of A-Z a-z 0-9 . _ - . Set either Namespace or Request.
+	Namespace string
+	// Layout is the layout of the ids. Set either Layout or Generator.
+	Layout snowflake.Layout
+	// Generator issues the ids. Default: a new one of Layout.
 	Generator *snowflake.Generator
-	// Request says what to borrow; see NewRequest. The Keeper sets Owner, Local and
-	// Ahead.
+	// Request says what to borrow. The Keeper sets Owner, Local and Ahead. Default:
+	// NewRequest(Namespace, Layout), held by DefaultHolder.
 	Request lease.Request
 	// Schedule adds renewals to those that the lease needs, which come every third of
 	// TTL. Each time of Schedule gets one renewal, a constant time earlier: what Jitter
@@ -110,8 +119,9 @@ type Status struct {
 	Err                error // of the last attempt, or nil after a success
 }
 
-// A Keeper borrows a worker id for a generator, renews it and gives it back. It runs
-// one goroutine between Start and Stop. All methods are safe for concurrent use.
+// A Keeper borrows a worker id for a generator, renews it and gives it back. Its own methods
+// issue the generator's ids, so it is a snowflake.Source. It runs one goroutine between
+// Start and Stop. All methods are safe for concurrent use.
 //
 // The loss of a lease does not stop ids at once: the generator may use up its range
 // while the Keeper borrows another worker id.
@@ -141,13 +151,7 @@ type Keeper struct {
 
 // New returns a Keeper that has not started. The error contains all faults of cfg.
 func New(cfg Config) (*Keeper, error) {
-	var errs []error
-	if cfg.Center == nil {
-		errs = append(errs, errors.New("lease: keeper: Center is nil"))
-	}
-	if cfg.Generator == nil {
-		errs = append(errs, errors.New("lease: keeper: Generator is nil"))
-	}
+	cfg, errs := cfg.withDefaults()
 	if cfg.Wait < 0 {
 		errs = append(errs, fmt.Errorf("lease: keeper: Wait %v is negative", cfg.Wait))
 	}

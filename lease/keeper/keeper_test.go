@@ -965,8 +965,8 @@ func TestLifeCycle(t *testing.T) {
 }
 
 func TestNewKeeperReportsEveryFault(t *testing.T) {
-	_, err := keeper.New(keeper.Config{Wait: -1})
-	for _, want := range []string{"Center is nil", "Generator is nil", "Wait -1ns", "namespace", "pool 0", "TTL 0s"} {
+	_, err := keeper.New(keeper.Config{Wait: -1, Request: lease.Request{First: 1}})
+	for _, want := range []string{"Center is nil", "Wait -1ns", "namespace", "pool 0", "TTL 0s"} {
 		require.ErrorContains(t, err, want)
 	}
 	gen, err := snowflake.NewGenerator(snowflake.Layout{TimeUnit: 10 * time.Second, SequenceBits: 20})

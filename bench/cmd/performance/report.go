@@ -294,27 +294,33 @@ func (r *Results) Centers() string {
 	return t.String()
 }
 
-// program says what a program of the folder programs is.
-var program = []struct{ name, what string }{
-	{"hello", "a program that prints a number"},
-	{"core", "**snowlease**, core only: a worker id by hand"},
-	{"redis", "**snowlease**, Redis only"},
-	{"mysql", "**snowlease**, MySQL only"},
-	{"postgres", "**snowlease**, PostgreSQL only"},
-	{"sqlite", "**snowlease**, SQLite only"},
-	{"fx", "**snowlease**, `idworker.Module`: fx and all centers"},
-	{"goredis", "go-redis alone, for comparison"},
-	{"gormmysql", "GORM with MySQL alone, for comparison"},
-	{"bwmarrin", "bwmarrin/snowflake"},
-	{"sonyflake", "sony/sonyflake/v2"},
-	{"yitter", "yitter/idgenerator-go"},
-	{"yitterredis", "yitter/idgenerator-go, worker id from Redis"},
-	{"godruoyi", "godruoyi/go-snowflake"},
-	{"wuid", "edwingeng/wuid"},
-	{"xid", "rs/xid"},
-	{"uuid", "google/uuid"},
-	{"ulid", "oklog/ulid/v2"},
-	{"ksuid", "segmentio/ksuid"},
+// program says what a program of the folder programs is, and which store it asks.
+var program = []struct{ name, what, store string }{
+	{"hello", "a program that prints a number", ""},
+	{"core", "**snowlease**, `snowflake` alone: a worker id by hand", ""},
+	{"redis", "**snowlease**, `keeper.Open`", "Redis"},
+	{"mysql", "**snowlease**, `keeper.Open`", "MySQL"},
+	{"postgres", "**snowlease**, `keeper.Open`", "PostgreSQL"},
+	{"sqlite", "**snowlease**, `keeper.Open`", "SQLite"},
+	{"openredis", "**snowlease**, `idworker.Open`", "Redis"},
+	{"opencenter", "**snowlease**, `idworker.Open`", "MySQL"},
+	{"openmysql", "**snowlease**, `idworker.Open`", "MySQL by GORM"},
+	{"openpostgres", "**snowlease**, `idworker.Open`", "PostgreSQL by GORM"},
+	{"opensqlite", "**snowlease**, `idworker.Open`", "SQLite by GORM"},
+	{"fxredis", "**snowlease**, `idworker.Module` with fx", "Redis"},
+	{"fxmysql", "**snowlease**, `idworker.Module` with fx", "MySQL by GORM"},
+	{"goredis", "go-redis alone, for comparison", "Redis"},
+	{"gormmysql", "GORM alone, for comparison", "MySQL by GORM"},
+	{"bwmarrin", "bwmarrin/snowflake", ""},
+	{"sonyflake", "sony/sonyflake/v2", ""},
+	{"yitter", "yitter/idgenerator-go", ""},
+	{"yitterredis", "yitter/idgenerator-go", "Redis"},
+	{"godruoyi", "godruoyi/go-snowflake", ""},
+	{"wuid", "edwingeng/wuid", ""},
+	{"xid", "rs/xid", ""},
+	{"uuid", "google/uuid", ""},
+	{"ulid", "oklog/ulid/v2", ""},
+	{"ksuid", "segmentio/ksuid", ""},
 }
 
 // Programs is what a program takes on.
@@ -322,10 +328,10 @@ func (r *Results) Programs() string {
 	if r.Path["Program/hello"] == nil {
 		return "" // a quick run
 	}
-	t := newTable(1, "program", "start to first id", "binary", "modules in it")
+	t := newTable(2, "program", "store", "start to first id", "binary", "modules in it")
 	for _, p := range program {
 		if l := r.Path["Program/"+p.name]; l != nil {
-			t.row(p.what, number(l["first-id-ms"])+" ms", fmt.Sprintf("%.1f MiB", l["MiB"]), whole(l["modules"]))
+			t.row(p.what, p.store, number(l["first-id-ms"])+" ms", fmt.Sprintf("%.1f MiB", l["MiB"]), whole(l["modules"]))
 		}
 	}
 	return t.String()

@@ -1,4 +1,4 @@
-// Package borrow is what the measured programs do once they have a center.
+// Package borrow is what the measured programs do once they have a center or a worker.
 package borrow
 
 import (
@@ -7,24 +7,16 @@ import (
 
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/keeper"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // Print borrows a worker id from center, prints an id and gives the worker id back. It
-// does so without fx.
+// does so through keeper.Open.
 func Print(center lease.Center) error {
-	layout := snowflake.Layout{}
-	gen, err := snowflake.NewGenerator(layout)
+	ctx := context.Background()
+	k, err := keeper.Open(ctx, keeper.Config{Center: center, Namespace: "bench"})
 	if err != nil {
 		return err
 	}
-	keeper, err := keeper.New(keeper.Config{Center: center, Generator: gen, Request: keeper.NewRequest("bench", layout)})
-	if err != nil {
-		return err
-	}
-	if err := keeper.Start(context.Background()); err != nil {
-		return err
-	}
-	fmt.Println(gen.NextID())
-	return keeper.Stop(context.Background())
+	fmt.Println(k.NextID())
+	return k.Stop(ctx)
 }

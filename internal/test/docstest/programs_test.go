@@ -16,13 +16,23 @@ import (
 
 var digits = regexp.MustCompile(`\d+`)
 
-// TestPrograms runs the programs of the README one after the other in one folder, as a
-// reader would. They must print what the README shows; digits may differ.
+// TestPrograms runs the programs of a page one after the other in one folder, as a reader
+// would. They must print what the page shows; digits may differ.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	for page, programs := range map[string]int{"README.md": 2, "docs/guide.md": 1} {
+		t.Run(page, func(t *testing.T) {
+			t.Parallel()
+			runPrograms(t, page, programs)
+		})
+	}
+}
+
+func runPrograms(t *testing.T, page string, programs int) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, page))
 	require.NoError(t, err)
-	blocks := parsePage("README.md", string(text)).blocks
+	blocks := parsePage(page, string(text)).blocks
 	dir, n := t.TempDir(), 0
 	for i, b := range blocks {
 		if b.lang != "go" || !strings.HasPrefix(b.text, "package main\n") {
@@ -44,7 +54,7 @@ func TestPrograms(t *testing.T) {
 		require.Equal(t, digits.ReplaceAllString(want, "0"), digits.ReplaceAllString(got, "0"))
 		n++
 	}
-	require.Equal(t, 2, n)
+	require.Equal(t, programs, n)
 }
 
 // play runs a program until it ends or fx reports that it is running.

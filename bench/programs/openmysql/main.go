@@ -1,0 +1,24 @@
+// Openmysql prints an id of idworker.Open, under a worker id borrowed from the database that is
+// its argument.
+package main
+
+import (
+	"log"
+	"os"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/bench/internal/borrow/byopen"
+	"github.com/snowlease/snowlease/idworker"
+)
+
+func main() {
+	db, err := gorm.Open(mysql.Open(os.Args[1]))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := byopen.Print(idworker.WithDB(db)); err != nil {
+		log.Fatal(err)
+	}
+}
