@@ -26,6 +26,7 @@ require (
 	gorm.io/driver/mysql v1.6.0
 	gorm.io/driver/postgres v1.6.3
 	gorm.io/gorm v1.31.2
+	gosuda.org/randflake v1.6.2
 	modernc.org/sqlite v1.47.0
 )
 

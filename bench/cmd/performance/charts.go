@@ -83,6 +83,9 @@ func (r *Results) drawSpeeds(file string) error {
 			continue
 		}
 		f, y := r.figure(m.String()), float64(len(labels))
+		if f.Serial.NS == nil {
+			continue
+		}
 		one = append(one, plotter.XY{X: f.Serial.median(), Y: y})
 		two = append(two, plotter.XY{X: f.Parallel.median(), Y: y})
 		labels = append(labels, m.String())
@@ -102,12 +105,12 @@ func (r *Results) drawSpeeds(file string) error {
 	}
 	p.NominalY(labels...)
 	p.X.Min, p.X.Max = min(5, p.X.Min), max(1e5, p.X.Max)
-	return save(p, 11, 6.5, file)
+	return save(p, 11, 7.5, file)
 }
 
 // drawn are those that lines are drawn of: more could not be told apart.
 var drawn = []string{
-	peers.TimerOnly, peers.Generator, peers.BwmarrinDefault, "bwmarrin/snowflake, best: 5 node and 17 step bits",
+	peers.TimerOnly, peers.Generator, peers.BwmarrinDefault, bwmarrinBest,
 	"sony/sonyflake/v2, best: 1 ms, 5 machine and 17 sequence bits", "yitter/idgenerator-go, default: 6 worker and 6 sequence bits",
 	"edwingeng/wuid, default and best: no time in it", "google/uuid v7, best: EnableRandPool",
 }

@@ -19,9 +19,10 @@ type Lines map[string]map[string]float64
 
 var ending = regexp.MustCompile(`-\d+$`)
 
-// goBench runs the benchmarks of a package of this module.
-func goBench(ctx context.Context, args ...string) (Lines, error) {
+// goBench runs the benchmarks of a package, from dir.
+func goBench(ctx context.Context, dir string, args ...string) (Lines, error) {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-run", "^$", "-bench"}, args...)...)
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CI=true") // a server that is missing is a failure
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

@@ -1,7 +1,7 @@
 // Performance measures everything and writes docs/performance.md.
 //
 //	go run ./cmd/performance -out ../docs   # about ten minutes; make bench does it
-//	go run ./cmd/performance -quick         # about one, into a temporary folder
+//	go run ./cmd/performance -quick         # about two, into a temporary folder
 //
 // Each sample is a process of its own, and samples of all generators take turns, so
 // that whatever else the machine does falls on all of them.
@@ -29,7 +29,7 @@ func main() {
 }
 
 func run() error {
-	quick := flag.Bool("quick", false, "one minute, for a first look: the figures are not to be trusted")
+	quick := flag.Bool("quick", false, "two minutes, for a first look: the figures are not to be trusted")
 	out := flag.String("out", "", "the folder that gets performance.md and performance/; a new temporary one by default")
 	from := flag.String("from", "", "write the report of the results in this file, and measure nothing")
 	flag.Parse()

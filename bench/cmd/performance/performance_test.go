@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/bench/internal/measure"
+	"github.com/snowlease/snowlease/bench/internal/peers"
 )
 
 func TestMain(m *testing.M) {
@@ -21,8 +24,9 @@ func TestMain(m *testing.M) {
 // TestReport: every sample can be taken, and the report has a line of each maker.
 func TestReport(t *testing.T) {
 	p := plan{
-		rounds: 1, speed: time.Millisecond, batch: time.Millisecond, pair: time.Millisecond, steady: 100 * time.Millisecond,
-		latency: time.Millisecond, burst: 200 * time.Millisecond, unique: time.Millisecond, pairs: 1, latencies: 1, batches: 1,
+		rounds: 1, speed: time.Millisecond, batch: time.Millisecond, crowd: time.Millisecond, pair: time.Millisecond, paced: time.Millisecond,
+		steady: 100 * time.Millisecond, latency: time.Millisecond, burst: 200 * time.Millisecond, unique: time.Millisecond,
+		pairs: 1, latencies: 1, batches: 1, crowds: 1,
 	}
 	results, err := p.run(t.Context(), t.Output())
 	require.NoError(t, err)
@@ -83,7 +87,82 @@ func TestParse(t *testing.T) {
 BenchmarkInsert/SQLite/1_rows/gormplugin-2   	     100	    200 ns/op	  30.0 ns/row
 BenchmarkInsert/SQLite/1_rows/gormplugin-2   	     100	    300 ns/op	  50.0 ns/row
 BenchmarkInsert/SQLite/1_rows/gormplugin-2   	     100	    900 ns/op	  90.0 ns/row
+BenchmarkSteady-2   	       1	1000000000 ns/op	         0 rushes/s
 PASS
 `))
-	require.Equal(t, Lines{"Insert/SQLite/1_rows/gormplugin": {"ns/op": 300, "ns/row": 50}}, l)
+	require.Equal(t, Lines{
+		"Insert/SQLite/1_rows/gormplugin": {"ns/op": 300, "ns/row": 50},
+		"Steady":                          {"ns/op": 1e9, "rushes/s": 0},
+	}, l)
+}
+
+// TestGoals: a goal whose figure is missing is not met, and one that was measured is
+// judged by it, even by 0.
+func TestGoals(t *testing.T) {
+	goals := func(r Results) map[string]Goal {
+		byWhat := map[string]Goal{}
+		for _, m := range []string{peers.Generator, peers.BwmarrinDefault} {
+			r.Batches = append(r.Batches, Batch{Maker: m, Size: 1000})
+		}
+		r.Batches = append(r.Batches, Batch{Maker: peers.TimerOnly, Size: 1000})
+		for _, g := range r.Goals() {
+			byWhat[g.What] = g
+		}
+		return byWhat
+	}
+	const rush, pool = "starts of a rush a second at a steady rate", "a renewal in a pool of 1,024 / in one of 32, MariaDB"
+	const wide = "`NextID` with 10 and 12 bits sustained / bwmarrin default sustained"
+	for _, what := range []string{rush, pool, wide} {
+		require.Equal(t, "not measured", goals(Results{})[what].Measured)
+		require.False(t, goals(Results{})[what].Met)
+	}
+	for _, c := range []struct {
+		measured float64
+		shown    string
+		met      bool
+	}{{0, "0", true}, {1, "1", true}, {1.01, "1.01", false}, {900, "900", false}} {
+		g := goals(Results{Rush: Lines{"Steady": {"rushes/s": c.measured}}})[rush]
+		require.Equal(t, Goal{What: rush, Limit: "1", Measured: c.shown, Met: c.met}, g)
+	}
+	g := goals(Results{Path: Lines{"RenewPool/MariaDB": {"ratio": 1.39, "trips": 2}}})
+	require.False(t, g[pool].Met)
+	require.False(t, g["round trips of a renewal, MariaDB"].Met)
+	g = goals(Results{Path: Lines{"RenewPool/MariaDB": {"ratio": 1.04, "trips": 1}}})
+	require.True(t, g[pool].Met)
+	require.True(t, g["round trips of a renewal, MariaDB"].Met)
+	require.True(t, goals(Results{Pairs: map[string]float64{pacedKey(peers.Twitter, peers.BwmarrinDefault): 1.0004}})[wide].Met, "shown as 1")
+}
+
+// TestSustained: the first second does not count.
+func TestSustained(t *testing.T) {
+	f := Figure{Steady: measure.Sample{Windows: make([]int64, 60)}}
+	for i := range f.Steady.Windows {
+		f.Steady.Windows[i] = 1000
+	}
+	f.Steady.Windows[0], f.Steady.Windows[9] = 1e9, 1e9
+	require.Equal(t, 1e5, f.sustained())
+}
+
+// TestCrowds: more cores are a table only where there are more than two.
+func TestCrowds(t *testing.T) {
+	goroutines, processors := crowds(2)
+	require.Equal(t, []crowd{{2, 1}, {2, 2}, {2, 4}, {2, 8}, {2, 16}}, goroutines)
+	require.Empty(t, processors)
+	_, processors = crowds(12)
+	require.Equal(t, []crowd{{1, 1}, {2, 2}, {4, 4}, {8, 8}, {12, 12}}, processors)
+	r := newResults()
+	r.Cores = 12
+	r.figure(peers.Generator).Crowds = map[string][]float64{"8 on 8": {7, 9, 8}}
+	require.Contains(t, r.MoreCores(), "| 1 core | 2 cores | 4 cores | 8 cores | 12 cores |")
+	require.Contains(t, r.MoreCores(), "| 0 | 0 | 0 | 8 | 0 |")
+}
+
+// TestReachComparesRuns: a former run is shown where it had the same limit.
+func TestReachComparesRuns(t *testing.T) {
+	text := reach([]Run{
+		{Goals: []Goal{{What: "a", Limit: "0.4", Measured: "0.3", Met: true}, {What: "b", Limit: "1", Measured: "1", Met: true}}},
+		{Goals: []Goal{{What: "a", Limit: "0.95", Measured: "0.7", Met: true}, {What: "b", Limit: "1", Measured: "2"}}},
+	})
+	require.Contains(t, text, "| a | 0.4 | 0.3 | met |  |  |\n")
+	require.Contains(t, text, "| b | 1 | 1 | met | 2 | **not met** |\n")
 }

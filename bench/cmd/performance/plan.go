@@ -11,42 +11,79 @@ import (
 	"github.com/snowlease/snowlease/bench/internal/peers"
 )
 
-// A plan says how often and for how long each thing is measured.
+// A plan says how often and for how long each thing is measured. Without its first
+// second, full.steady is twice the two seconds in which yitter runs ahead and waits.
 type plan struct {
-	rounds                                             int // of the speeds
-	speed, batch, pair, steady, latency, burst, unique time.Duration
-	pairs, latencies, batches                          int      // how often
-	path, inserts                                      []string // arguments of go test; nil: not measured
+	rounds                                                           int // of the speeds
+	speed, batch, crowd, pair, paced, steady, latency, burst, unique time.Duration
+	pairs, latencies, batches, crowds                                int      // how often
+	rush, path, inserts                                              []string // arguments of go test; nil: not measured
 }
 
 var (
 	full = plan{
-		rounds: 7, speed: 150 * time.Millisecond, batch: 40 * time.Millisecond, pair: 600 * time.Millisecond, steady: 10 * time.Second,
-		latency: time.Second, burst: 2 * time.Second, unique: 2 * time.Second,
-		pairs: 9, latencies: 3, batches: 7,
+		rounds: 7, speed: 120 * time.Millisecond, batch: 40 * time.Millisecond, crowd: 60 * time.Millisecond, pair: 300 * time.Millisecond, paced: 1500 * time.Millisecond,
+		steady: 5 * time.Second, latency: 600 * time.Millisecond, burst: 1400 * time.Millisecond, unique: time.Second,
+		pairs: 15, latencies: 3, batches: 7, crowds: 3,
+		rush:    []string{"^BenchmarkSteady$", "./snowflake"},
 		path:    []string{".", "-benchtime", "20x", "./path"},
 		inserts: []string{"Insert|Keys/1000", "-benchtime", "200ms", "-count", "3", "./gorm"},
 	}
 	short = plan{
-		rounds: 3, speed: 30 * time.Millisecond, batch: 20 * time.Millisecond, pair: 200 * time.Millisecond, steady: 500 * time.Millisecond,
+		rounds: 3, speed: 30 * time.Millisecond, batch: 20 * time.Millisecond, crowd: 20 * time.Millisecond, pair: 200 * time.Millisecond, paced: 600 * time.Millisecond,
+		steady:  500 * time.Millisecond,
 		latency: 150 * time.Millisecond, burst: 400 * time.Millisecond, unique: 200 * time.Millisecond,
-		pairs: 3, latencies: 1, batches: 1,
-		path: []string{"Center|Memory", "-benchtime", "5x", "./path"},
+		pairs: 3, latencies: 1, batches: 1, crowds: 1,
+		rush: full.rush,
+		path: []string{"Center|Memory|Renew", "-benchtime", "5x", "./path"},
 	}
 )
+
+const bwmarrinBest = "bwmarrin/snowflake, best: 5 node and 17 step bits"
+
+// inCrowds returns those that ever more goroutines and cores share: of the peers, the
+// best setting of those that their layout does not hold up.
+func inCrowds() []string {
+	all := []string{peers.Add, peers.Generator, peers.IDWorker, peers.Blocks}
+	for _, m := range peers.All() {
+		if rate := m.Layout.PerSecond(); m.Kind == peers.Peer && m.Best && (rate == 0 || rate > 1e7) {
+			all = append(all, m.String())
+		}
+	}
+	return all
+}
+
+// crowds returns the processors of Go and the goroutines of each column: as many
+// processors as there are cores with ever more goroutines, and, where there are more
+// than two, ever more of both.
+func crowds(cores int) (goroutines, processors []crowd) {
+	for n := 1; n <= 16; n *= 2 {
+		goroutines = append(goroutines, crowd{cores, n})
+	}
+	if cores > 2 {
+		for n := 1; n < cores; n *= 2 {
+			processors = append(processors, crowd{n, n})
+		}
+		processors = append(processors, crowd{cores, cores})
+	}
+	return goroutines, processors
+}
+
+// A crowd is so many goroutines on so many processors of Go.
+type crowd struct{ procs, goroutines int }
 
 // Sizes of batches.
 var sizes = []int{10, 100, 1000}
 
 // inBatches are those whose batches are measured; others make one id after the other.
 var inBatches = []string{
-	peers.TimerOnly, peers.Generator, peers.IDWorker, peers.BwmarrinDefault, "bwmarrin/snowflake, best: 5 node and 17 step bits",
+	peers.TimerOnly, peers.Generator, peers.IDWorker, peers.BwmarrinDefault, bwmarrinBest,
 	"edwingeng/wuid, default and best: no time in it", "segmentio/ksuid, default; batches by Sequence",
 }
 
 // underPressure are those that are measured in worse conditions too.
 var underPressure = []string{
-	peers.TimerOnly, peers.ClockCAS, peers.Generator, peers.BwmarrinDefault, "bwmarrin/snowflake, best: 5 node and 17 step bits",
+	peers.TimerOnly, peers.ClockCAS, peers.Generator, peers.BwmarrinDefault, bwmarrinBest,
 	"sony/sonyflake/v2, best: 1 ms, 5 machine and 17 sequence bits", "yitter/idgenerator-go, best: 1 worker and 21 sequence bits",
 	"edwingeng/wuid, default and best: no time in it", "google/uuid v7, best: EnableRandPool",
 }
@@ -76,8 +113,10 @@ func (p plan) run(ctx context.Context, out io.Writer) (Results, error) {
 		name string
 		do   func(progress func(done, of int)) error
 	}{
+		{"rushes", r.rushOf},
 		{"speeds", r.speeds},
 		{"ratios", r.ratios},
+		{"goroutines", r.crowdsOf},
 		{"batches", r.fills},
 		{"latencies", r.latencyOf},
 		{"uniqueness", r.uniqueness},
@@ -150,16 +189,23 @@ func (r *runner) speeds(progress func(done, of int)) error {
 // pairKey names a ratio.
 func pairKey(a, b string, procs int) string { return fmt.Sprintf("%s / %s on %d", a, b, procs) }
 
+func pacedKey(a, b string) string { return fmt.Sprintf("%s / %s sustained", a, b) }
+
 func (r *runner) ratios(progress func(done, of int)) error {
 	of := func(a, b string) []measure.Task {
 		return onCores(measure.Task{What: measure.Pairs, Maker: a, Against: b, For: r.pair})
 	}
 	tasks := append(of(peers.Generator, peers.ClockCAS), of(peers.IDWorker, peers.Generator)...)
+	tasks = append(tasks, of(peers.Generator, peers.Add)...)
 	tasks = append(tasks,
-		of(peers.Generator, r.results.best(serial))[0], of(peers.Generator, r.results.best(parallel))[1])
+		of(peers.Generator, r.results.best(serial))[0], of(peers.Generator, r.results.best(parallel))[1],
+		measure.Task{What: measure.Paced, Maker: peers.Twitter, Against: peers.BwmarrinDefault, Procs: r.results.Cores, Goroutines: 1, For: r.paced})
 	ratios := map[string][]float64{}
 	err := r.each(r.pairs, tasks, progress, func(t measure.Task, s measure.Sample) {
 		key := pairKey(t.Maker, t.Against, t.Procs)
+		if t.What == measure.Paced {
+			key = pacedKey(t.Maker, t.Against)
+		}
 		ratios[key] = append(ratios[key], median(s.Ratios))
 	})
 	for key, v := range ratios {
@@ -167,6 +213,26 @@ func (r *runner) ratios(progress func(done, of int)) error {
 	}
 	return err
 }
+
+func (r *runner) crowdsOf(progress func(done, of int)) error {
+	goroutines, processors := crowds(r.results.Cores)
+	var tasks []measure.Task
+	for _, name := range inCrowds() {
+		for _, c := range slices.Concat(goroutines, processors) {
+			tasks = append(tasks, measure.Task{What: measure.Loop, Maker: name, Procs: c.procs, Goroutines: c.goroutines, For: r.crowd})
+		}
+	}
+	return r.each(r.crowds, tasks, progress, func(t measure.Task, s measure.Sample) {
+		f := r.results.figure(t.Maker)
+		if f.Crowds == nil {
+			f.Crowds = map[string][]float64{}
+		}
+		key := crowd{t.Procs, t.Goroutines}.String()
+		f.Crowds[key] = append(f.Crowds[key], s.NS)
+	})
+}
+
+func (c crowd) String() string { return fmt.Sprintf("%d on %d", c.goroutines, c.procs) }
 
 func (r *runner) fills(progress func(done, of int)) error {
 	var tasks []measure.Task
@@ -280,16 +346,23 @@ func (r *runner) alone(what measure.What, d time.Duration, makers []string) (tas
 	return tasks
 }
 
+func (r *runner) rushOf(func(done, of int)) (err error) {
+	if r.rush != nil {
+		r.results.Rush, err = goBench(r.ctx, "..", r.rush...)
+	}
+	return err
+}
+
 func (r *runner) pathOf(func(done, of int)) (err error) {
 	if r.path != nil {
-		r.results.Path, err = goBench(r.ctx, r.path...)
+		r.results.Path, err = goBench(r.ctx, "", r.path...)
 	}
 	return err
 }
 
 func (r *runner) insertsOf(func(done, of int)) (err error) {
 	if r.inserts != nil {
-		r.results.Inserts, err = goBench(r.ctx, r.inserts...)
+		r.results.Inserts, err = goBench(r.ctx, "", r.inserts...)
 	}
 	return err
 }

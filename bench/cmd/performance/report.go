@@ -72,7 +72,9 @@ func (r *Results) remember(file string) (runs []Run, err error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	run := Run{r.Date, r.CPU, r.Go, r.Took, r.Goals()}
-	if same, _ := json.Marshal(run); len(runs) == 0 || !bytes.Equal(same, mustMarshal(runs[0])) {
+	if len(runs) > 0 && runs[0].Date == run.Date && runs[0].CPU == run.CPU && runs[0].Took == run.Took { // it is the same
+		runs[0] = run
+	} else {
 		runs = slices.Insert(runs, 0, run)
 	}
 	runs = runs[:min(3, len(runs))]
@@ -81,14 +83,6 @@ func (r *Results) remember(file string) (runs []Run, err error) {
 		return nil, err
 	}
 	return runs, os.WriteFile(file, append(text, '\n'), 0o644)
-}
-
-func mustMarshal(v any) []byte {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // plain fields
-	}
-	return text
 }
 
 // A table is Markdown; numbers stand at the right.
@@ -111,7 +105,7 @@ func reach(runs []Run) string {
 		for _, run := range runs {
 			measured, met := "", ""
 			for _, g := range run.Goals {
-				if g.What == goal.What {
+				if g.What == goal.What && g.Limit == goal.Limit {
 					measured, met = g.Measured, map[bool]string{true: "met", false: "**not met**"}[g.Met]
 				}
 			}
@@ -130,11 +124,76 @@ func reach(runs []Run) string {
 
 // Speeds is one id after the other.
 func (r *Results) Speeds() string {
-	t := newTable(2, "what", "setting", "serial, ns", "× floor", "2 cores, ns", "× floor", "allocations", "B")
+	t := newTable(2, "what", "setting", "ids/s of the layout", "serial, ns", "× floor", "2 cores, ns", "× floor", "allocations", "B")
 	for _, m := range peers.All() {
 		f := r.figure(m.String())
-		t.row(bold(m, m.Name), m.Setting, spread(f.Serial.NS), number(f.Serial.ratio()), spread(f.Parallel.NS), number(f.Parallel.ratio()),
+		if f.Serial.NS == nil {
+			continue
+		}
+		t.row(bold(m, m.Name), m.Setting, allowed(m), spread(f.Serial.NS), number(f.Serial.ratio()), spread(f.Parallel.NS), number(f.Parallel.ratio()),
 			whole(f.Serial.Allocs), whole(f.Serial.Bytes))
+	}
+	return t.String()
+}
+
+// allowed is how many ids a second the layout of m has.
+func allowed(m peers.Maker) string {
+	switch rate := m.Layout.PerSecond(); {
+	case rate > 0:
+		return millions(rate)
+	case m.Bits > 0:
+		return "no limit"
+	}
+	return ""
+}
+
+// Crowds is one id after the other by ever more goroutines.
+func (r *Results) Crowds() string {
+	goroutines, _ := crowds(r.Cores)
+	return r.crowdsOf("goroutines", goroutines)
+}
+
+// MoreCores is one id after the other on ever more cores.
+func (r *Results) MoreCores() string {
+	_, processors := crowds(r.Cores)
+	return r.crowdsOf("cores", processors)
+}
+
+func (r *Results) crowdsOf(of string, all []crowd) string {
+	if len(all) == 0 || r.figure(peers.Generator).Crowds == nil {
+		return ""
+	}
+	columns := []string{"what", "setting"}
+	for _, c := range all {
+		columns = append(columns, strings.TrimSuffix(fmt.Sprint(c.goroutines, " ", of), map[bool]string{true: "s"}[c.goroutines == 1]))
+	}
+	t := newTable(2, columns...)
+	for _, name := range inCrowds() {
+		m, err := peers.Named(name)
+		crowds := r.figure(name).Crowds
+		if err != nil || crowds == nil {
+			continue
+		}
+		cells := []string{bold(m, m.Name), m.Setting}
+		for _, c := range all {
+			cells = append(cells, number(median(crowds[c.String()])))
+		}
+		t.row(cells...)
+	}
+	return t.String()
+}
+
+// Equal is those with 10 bits of worker and 12 of sequence.
+func (r *Results) Equal() string {
+	t := newTable(1, "what", "ids/s of the layout", "ids/s", "of what the layout has", "serial burst, ns", "2 cores, ns")
+	for _, m := range peers.All() {
+		f := r.figure(m.String())
+		if m.Layout != peers.Equal || f.Steady.IDs == 0 {
+			continue
+		}
+		rate := 1e9 / f.sustained()
+		t.row(bold(m, m.Name), allowed(m), millions(rate), fmt.Sprintf("%.1f %%", 100*rate/m.Layout.PerSecond()),
+			number(f.Serial.median()), number(f.Parallel.median()))
 	}
 	return t.String()
 }
@@ -184,25 +243,33 @@ func (r *Results) Fills() string {
 	return t.String()
 }
 
-// Sustained is what is left of the speed after seconds.
+// Sustained is what is left of the speed after a second.
 func (r *Results) Sustained() string {
-	t := newTable(2, "what", "setting", "ids/s", "ns an id", "least ids in 0.1 s", "most", "out of order")
+	t := newTable(2, "what", "setting", "ids/s of the layout", "ids/s", "ns an id", "least ids in 0.1 s", "most", "out of order")
 	for _, m := range peers.All() {
-		s := r.figure(m.String()).Steady
+		f := r.figure(m.String())
+		s := f.Steady
 		if s.IDs == 0 {
 			continue
 		}
-		disorder := fmt.Sprint(s.Disorder)
-		if !m.Rises {
-			disorder = "no numbers"
-		}
-		t.row(bold(m, m.Name), m.Setting, millions(1e9/s.NS), number(s.NS),
-			fmt.Sprint(slices.Min(s.Windows)), fmt.Sprint(slices.Max(s.Windows)), disorder)
+		t.row(bold(m, m.Name), m.Setting, allowed(m), millions(1e9/f.sustained()), number(f.sustained()),
+			fmt.Sprint(slices.Min(s.Windows)), fmt.Sprint(slices.Max(s.Windows)), disorder(m, s.Disorder))
 	}
 	return t.String()
 }
 
-func millions(v float64) string { return fmt.Sprintf("%.3g million", v/1e6) }
+// disorder is how many ids were not greater than the one before.
+func disorder(m peers.Maker, n int64) string {
+	switch {
+	case m.Rises:
+		return fmt.Sprint(n)
+	case m.ByTime:
+		return "no numbers"
+	}
+	return "no order"
+}
+
+func millions(v float64) string { return number(v/1e6) + " million" }
 
 // Latencies is single calls under a condition.
 func (r *Results) Latencies(condition string) string {
@@ -257,20 +324,16 @@ func (r *Results) Uniques() string {
 	t := newTable(2, "what", "setting", "ids by 2 goroutines", "by 16", "equal", "out of order in a goroutine")
 	for _, m := range peers.All() {
 		var made []string
-		var equal, disorder int64
+		var equal, disordered int64
 		for _, s := range r.figure(m.String()).Unique {
 			made = append(made, fmt.Sprint(s.IDs))
 			equal += s.Duplicates
-			disorder += s.Disorder
+			disordered += s.Disorder
 		}
 		if len(made) != len(together) {
 			continue
 		}
-		order := fmt.Sprint(disorder)
-		if !m.Rises {
-			order = "no numbers"
-		}
-		t.row(bold(m, m.Name), m.Setting, made[0], made[1], fmt.Sprint(equal), order)
+		t.row(bold(m, m.Name), m.Setting, made[0], made[1], fmt.Sprint(equal), disorder(m, disordered))
 	}
 	return t.String()
 }
@@ -290,6 +353,20 @@ func (r *Results) Centers() string {
 			return "none: a library"
 		}
 		t.row(name, number(l["borrow-ms"])+" ms", trips("borrow"), number(l["renew-ms"])+" ms", trips("renew"), number(l["return-ms"])+" ms", trips("return"))
+	}
+	return t.String()
+}
+
+// Renewals is what a renewal takes of small and large pools.
+func (r *Results) Renewals() string {
+	if r.Path["RenewPool/Redis"] == nil {
+		return ""
+	}
+	t := newTable(1, "center", "pool of 32", "pool of 1,024", "ratio", "round trips")
+	for _, name := range []string{"Redis", "MariaDB", "PostgreSQL"} {
+		if l := r.Path["RenewPool/"+name]; l != nil {
+			t.row(name, number(l["renew-32-ms"])+" ms", number(l["renew-1024-ms"])+" ms", number(l["ratio"]), fmt.Sprint(l["trips"]))
+		}
 	}
 	return t.String()
 }
@@ -358,9 +435,13 @@ func (r *Results) InsertsOf() string {
 		for _, way := range ways {
 			cells := []string{db, way}
 			for _, n := range []int{1, 100, 1000} {
-				cells = append(cells, number(r.Inserts[fmt.Sprintf("Insert/%s/%d_rows/%s", db, n, strings.ReplaceAll(way, " ", "_"))]["ns/row"]/1e3))
+				if l := r.Inserts[fmt.Sprintf("Insert/%s/%d_rows/%s", db, n, strings.ReplaceAll(way, " ", "_"))]; l != nil {
+					cells = append(cells, number(l["ns/row"]/1e3))
+				}
 			}
-			t.row(cells...)
+			if len(cells) > 2 {
+				t.row(cells...)
+			}
 		}
 	}
 	return t.String()

@@ -22,7 +22,8 @@ type Results struct {
 	Batches []Batch
 	// Pairs are the medians of ratios of two makers that took turns in a process.
 	Pairs   map[string]float64
-	Path    Lines // of the benchmarks in path
+	Rush    Lines // of the benchmark of rushes in snowflake
+	Path    Lines // of those in path
 	Inserts Lines // of those in gorm
 }
 
@@ -34,6 +35,19 @@ type Figure struct {
 	Burst            measure.Sample
 	Unique           []measure.Sample // of ever more goroutines
 	Latency          map[string]measure.Sample
+	Crowds           map[string][]float64 // ns an id, by goroutines and processors
+}
+
+// sustained returns the nanoseconds an id takes after the first second, in which some
+// run ahead of their clock.
+func (f *Figure) sustained() float64 {
+	windows := f.Steady.Windows
+	windows = windows[min(len(windows)/6, int(time.Second/measure.Window)):]
+	var ids int64
+	for _, n := range windows {
+		ids += n
+	}
+	return float64(len(windows)) * float64(measure.Window) / float64(ids)
 }
 
 // pace is the median of the ids in a tenth of a second.
@@ -81,6 +95,9 @@ const (
 
 func (r *Results) figure(maker string) *Figure {
 	i := slices.IndexFunc(r.Figures, func(f *Figure) bool { return f.Maker == maker })
+	if i < 0 { // in a file of another version
+		return &Figure{}
+	}
 	return r.Figures[i]
 }
 
@@ -93,10 +110,11 @@ func (r *Results) batch(maker string, size int) *Batch {
 func (r *Results) best(speed func(*Figure) Speed) string {
 	best, least := "", 0.0
 	for _, m := range peers.All() {
-		if m.Kind != peers.Peer || !m.ByTime {
+		ns := speed(r.figure(m.String())).median()
+		if m.Kind != peers.Peer || !m.ByTime || ns == 0 {
 			continue
 		}
-		if ns := speed(r.figure(m.String())).median(); best == "" || ns < least {
+		if best == "" || ns < least {
 			best, least = m.String(), ns
 		}
 	}

@@ -11,15 +11,16 @@ import (
 // steady goes on for as long as the task says and looks whether each id is greater than
 // the one before.
 func steady(src peers.Source, rises bool, t Task) (s Sample) {
+	probe := src.Mine()
 	n := chunk(func(n int) {
 		for range n {
-			src.Next()
+			probe.Next()
 		}
 	}, time.Millisecond)
 	s.Windows = make([]int64, t.For/Window)
 	var mu sync.Mutex
 	elapsed := together(t.Goroutines, func(_ int, start time.Time) {
-		mine := Sample{Windows: make([]int64, len(s.Windows))}
+		src, mine := src.Mine(), Sample{Windows: make([]int64, len(s.Windows))}
 		last := src.Next()
 		for at := time.Since(start); mine.IDs == 0 || at < t.For; at = time.Since(start) {
 			for range n {
@@ -54,6 +55,7 @@ func burst(src peers.Source, rises bool, t Task) Sample {
 	flat.For, flat.Goroutines = t.For/2, 1
 	time.Sleep(flat.For)
 	s := steady(src, rises, flat)
+	src = src.Mine()
 	var h histogram
 	for start := time.Now(); h.n == 0 || time.Since(start) < t.For-flat.For; {
 		due := time.Since(start) + 100*time.Microsecond
@@ -74,7 +76,7 @@ const most = 8_000_000
 func unique(src peers.Source, m peers.Maker, t Task) (s Sample) {
 	made := make([][]int64, t.Goroutines)
 	together(t.Goroutines, func(g int, start time.Time) {
-		ids := make([]int64, 0, most/t.Goroutines)
+		src, ids := src.Mine(), make([]int64, 0, most/t.Goroutines)
 		for len(ids) < cap(ids) && (len(ids) == 0 || len(ids)&63 != 0 || time.Since(start) < t.For) {
 			if len(ids)%10_000 == 5_000 && cap(ids)-len(ids) >= 100 { // batches among them
 				ids = ids[:len(ids)+100]

@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"sync"
 	"time"
+
+	"github.com/snowlease/snowlease/bench/internal/peers"
 )
 
 // Latencies are nanoseconds, of single calls with the two readings of the clock around
@@ -71,11 +73,11 @@ func (h *histogram) stalls() (n int64) {
 }
 
 // latency measures each call, by all goroutines at once.
-func latency(next func() int64, t Task) Sample {
+func latency(src peers.Source, t Task) Sample {
 	var all histogram
 	var mu sync.Mutex
 	elapsed := together(t.Goroutines, func(_ int, start time.Time) {
-		h := new(histogram)
+		next, h := src.Mine().Next, new(histogram)
 		for then := time.Since(start); h.n == 0 || then < t.For; {
 			before := time.Since(start)
 			next()

@@ -34,6 +34,7 @@ const (
 	Loop    What = "loop"    // ns an id, allocations
 	Batches What = "batches" // ns an id of Fill
 	Pairs   What = "pairs"   // ratios of two makers, in turn
+	Paced   What = "paced"   // the same in longer turns, once no lead over the clock is left
 	Steady  What = "steady"  // ids in each tenth of a second, all checked for order
 	Latency What = "latency" // of single calls
 	Burst   What = "burst"   // flat out for half of the time, then one each 100 µs
@@ -51,6 +52,13 @@ type Sample struct {
 	Duplicates    int64
 	Disorder      int64 // ids that were not greater than the one before, of one goroutine
 }
+
+// Turns of Pairs. With GOMAXPROCS 1, a goroutine that a generator starts waits up to 10 ms
+// for the processor. All of a sample lies within the lead that ours has over the clock.
+const (
+	runIn = 12 * time.Millisecond
+	turn  = 4 * time.Millisecond
+)
 
 // Window is the length of one of Sample.Windows.
 const Window = 100 * time.Millisecond
@@ -71,13 +79,12 @@ func Run(t Task) (s Sample, err error) {
 	}
 	switch t.What {
 	case Loop:
-		return loop(src.Loop, t), nil
+		return loop(func() func(int) { return src.Mine().Loop }, t), nil
 	case Batches:
-		fills := fill(src, t.Batch)
-		s = loop(fills, t)
+		s = loop(func() func(int) { return fill(src.Mine(), t.Batch) }, t)
 		s.NS, s.IDs = s.NS/float64(t.Batch), s.IDs*int64(t.Batch)
 		return s, nil
-	case Pairs:
+	case Pairs, Paced:
 		other, err := peers.Named(t.Against)
 		if err != nil {
 			return s, err
@@ -86,11 +93,14 @@ func Run(t Task) (s Sample, err error) {
 		if err != nil {
 			return s, err
 		}
-		return pairs(src.Loop, against.Loop, t), nil
+		if t.What == Paced {
+			return pairs(src, against, t, t.For/6, t.For/6), nil
+		}
+		return pairs(src, against, t, runIn, turn), nil
 	case Steady:
 		return steady(src, m.Rises, t), nil
 	case Latency:
-		return latency(src.Next, t), nil
+		return latency(src, t), nil
 	case Burst:
 		return burst(src, m.Rises, t), nil
 	case Unique:
@@ -99,26 +109,30 @@ func Run(t Task) (s Sample, err error) {
 	return s, fmt.Errorf("measure: there is no %q", t.What)
 }
 
-// fill makes batches; each goroutine has its slice.
+// fill makes batches for one goroutine.
 func fill(src peers.Source, batch int) func(int) {
-	slices := sync.Pool{New: func() any { s := make([]int64, batch); return &s }}
+	dst := make([]int64, batch)
 	return func(n int) {
-		dst := slices.Get().(*[]int64)
 		for range n {
-			src.Fill(*dst)
+			src.Fill(dst)
 		}
-		slices.Put(dst)
 	}
 }
 
-// loop is the wall time an id takes, and what it allocates.
-func loop(f func(int), t Task) Sample {
-	n := chunk(f, min(200*time.Microsecond, t.For/20))
+// loop is the wall time an id takes, and what it allocates. Each goroutine has a loop
+// of its own.
+func loop(mine func() func(int), t Task) Sample {
+	n := chunk(mine(), min(200*time.Microsecond, t.For/20))
 	var ids atomic.Int64
 	var before, after runtime.MemStats
 	runtime.GC()
+	loops := make([]func(int), t.Goroutines)
+	for i := range loops {
+		loops[i] = mine()
+	}
 	runtime.ReadMemStats(&before)
-	elapsed := together(t.Goroutines, func(_ int, start time.Time) {
+	elapsed := together(t.Goroutines, func(i int, start time.Time) {
+		f := loops[i]
 		var made int64
 		for made == 0 || time.Since(start) < t.For {
 			f(n)
@@ -134,22 +148,33 @@ func loop(f func(int), t Task) Sample {
 	}
 }
 
-// pairs measures a and b in turn, each for some milliseconds, and returns their ratios:
-// whatever else the machine does in a run falls on both.
-func pairs(a, b func(int), t Task) (s Sample) {
-	const turn = 4 * time.Millisecond
-	na, nb := chunk(a, turn/8), chunk(b, turn/8)
-	slice := func(f func(int), n int) float64 {
-		var ids atomic.Int64
-		elapsed := together(t.Goroutines, func(_ int, start time.Time) {
-			var made int64
-			for made == 0 || time.Since(start) < turn {
+// pairs measures a and b in turn and returns their ratios: whatever else the machine
+// does in a run falls on both. A turn counts after a start of runIn, so that each is at
+// its pace.
+func pairs(a, b peers.Source, t Task, runIn, turn time.Duration) (s Sample) {
+	const some = 500 * time.Microsecond
+	na, nb := chunk(a.Mine().Loop, some), chunk(b.Mine().Loop, some)
+	slice := func(src peers.Source, n int) float64 {
+		var mu sync.Mutex
+		var rate float64 // of all goroutines
+		together(t.Goroutines, func(_ int, start time.Time) {
+			f := src.Mine().Loop
+			for time.Since(start) < runIn {
 				f(n)
-				made += int64(n)
 			}
-			ids.Add(made)
+			var made int
+			began := time.Since(start)
+			now := began
+			for made == 0 || now < runIn+turn {
+				f(n)
+				made += n
+				now = time.Since(start)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			rate += float64(made) / float64(now-began)
 		})
-		return float64(elapsed) / float64(ids.Load())
+		return 1 / rate
 	}
 	for start := time.Now(); len(s.Ratios) == 0 || time.Since(start) < t.For; {
 		first, second := slice(a, na), slice(b, nb)

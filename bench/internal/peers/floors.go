@@ -72,6 +72,7 @@ func write(dst []int64) {
 const (
 	TimerOnly = "nothing"
 	Clock     = "time.Since"
+	Add       = "one atomic add"
 	CAS       = "one CAS"
 	ClockCAS  = "time.Since + CAS"
 )
@@ -99,7 +100,7 @@ func floors() []Maker {
 				f.clock()
 			}
 		}),
-		of("one atomic add", true, (*floor).add, func(f *floor, n int) {
+		of(Add, true, (*floor).add, func(f *floor, n int) {
 			for range n {
 				f.add()
 			}

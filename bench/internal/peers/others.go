@@ -1,7 +1,9 @@
 package peers
 
 import (
+	"errors"
 	"hash/maphash"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,41 +17,51 @@ import (
 	"github.com/segmentio/ksuid"
 	"github.com/sony/sonyflake/v2"
 	"github.com/yitter/idgenerator-go/idgen"
+	"gosuda.org/randflake"
 )
 
 // BwmarrinDefault is the name of the peer that most programs have.
 const BwmarrinDefault = "bwmarrin/snowflake, default: 10 node and 12 step bits"
 
 func others() []Maker {
-	return []Maker{
+	return slices.Concat([]Maker{
 		{
 			Name: "bwmarrin/snowflake", Setting: "default: 10 node and 12 step bits",
-			Kind: Peer, Rises: true, ByTime: true, Bits: 63, Open: openBwmarrin(10, 12),
+			Kind: Peer, Rises: true, ByTime: true, Bits: 63, Layout: Equal, Open: openBwmarrin(10, 12),
 		},
 		{
 			Name: "bwmarrin/snowflake", Setting: "best: 5 node and 17 step bits",
-			Kind: Peer, Best: true, Rises: true, ByTime: true, Bits: 63, Open: openBwmarrin(5, 17),
+			Kind: Peer, Best: true, Rises: true, ByTime: true, Bits: 63, Layout: Layout{5, 17, time.Millisecond}, Open: openBwmarrin(5, 17),
 		},
 		{
 			Name: "sony/sonyflake/v2", Setting: "default: 10 ms, 16 machine and 8 sequence bits",
-			Kind: Peer, Rises: true, ByTime: true, Bits: 63, Open: openSonyflake(sonyflake.Settings{}),
+			Kind: Peer, Rises: true, ByTime: true, Bits: 63, Layout: Layout{16, 8, 10 * time.Millisecond}, Open: openSonyflake(sonyflake.Settings{}),
 		},
 		{
 			Name: "sony/sonyflake/v2", Setting: "best: 1 ms, 5 machine and 17 sequence bits",
 			Kind: Peer, Best: true, Rises: true, ByTime: true, Bits: 63,
-			Open: openSonyflake(sonyflake.Settings{TimeUnit: time.Millisecond, BitsMachineID: 5, BitsSequence: 17}),
+			Layout: Layout{5, 17, time.Millisecond}, Open: openSonyflake(sonyflake.Settings{TimeUnit: time.Millisecond, BitsMachineID: 5, BitsSequence: 17}),
+		},
+		{
+			Name: "sony/sonyflake/v2", Setting: "equal: 1 ms, 10 machine and 12 sequence bits",
+			Kind: Peer, Rises: true, ByTime: true, Bits: 63, Layout: Equal,
+			Open: openSonyflake(sonyflake.Settings{TimeUnit: time.Millisecond, BitsMachineID: 10, BitsSequence: 12}),
 		},
 		{
 			Name: "yitter/idgenerator-go", Setting: "default: 6 worker and 6 sequence bits",
-			Kind: Peer, Rises: true, ByTime: true, Bits: 63, Open: openYitter(6, 6),
+			Kind: Peer, Rises: true, ByTime: true, Bits: 63, Layout: Layout{6, 6, time.Millisecond}, Open: openYitter(6, 6),
 		},
 		{
 			Name: "yitter/idgenerator-go", Setting: "best: 1 worker and 21 sequence bits",
-			Kind: Peer, Best: true, Rises: true, ByTime: true, Bits: 63, Open: openYitter(1, 21),
+			Kind: Peer, Best: true, Rises: true, ByTime: true, Bits: 63, Layout: Layout{1, 21, time.Millisecond}, Open: openYitter(1, 21),
+		},
+		{
+			Name: "yitter/idgenerator-go", Setting: "equal: 10 worker and 12 sequence bits",
+			Kind: Peer, Rises: true, ByTime: true, Bits: 63, Layout: Equal, Open: openYitter(10, 12),
 		},
 		{
 			Name: "godruoyi/go-snowflake", Setting: "default and best: 10 machine and 12 sequence bits",
-			Kind: Peer, Best: true, Rises: true, ByTime: true, Bits: 63, Open: func() (Source, error) {
+			Kind: Peer, Best: true, Rises: true, ByTime: true, Bits: 63, Layout: Equal, Open: func() (Source, error) {
 				godruoyi.SetMachineID(1)
 				next := func() int64 { return int64(godruoyi.ID()) }
 				return Source{Next: next, Fill: each(next), Loop: func(n int) {
@@ -64,8 +76,12 @@ func others() []Maker {
 			Kind: Peer, Best: true, Rises: true, Bits: 63, Open: openWUID,
 		},
 		{
+			Name: "randflake", Setting: "default and best: 1 s, 17 node and 17 sequence bits, encrypted",
+			Kind: Peer, Best: true, Bits: 64, Layout: Layout{17, 17, time.Second}, Open: openRandflake,
+		},
+		{
 			Name: "rs/xid", Setting: "default and best",
-			Kind: Peer, Best: true, ByTime: true, Bits: 96, Open: wide(
+			Kind: Peer, Best: true, ByTime: true, Bits: 96, Layout: Layout{40, 24, time.Second}, Open: wide(
 				func(h *hasher) int64 { id := xid.New(); return h.of(id[:]) },
 				func(n int) {
 					for range n {
@@ -93,9 +109,16 @@ func others() []Maker {
 		},
 		{
 			Name: "segmentio/ksuid", Setting: "default; batches by Sequence",
-			Kind: Peer, Best: true, ByTime: true, Bits: 160, Open: openKSUID,
+			Kind: Peer, ByTime: true, Bits: 160, Open: openKSUID,
 		},
-	}
+		{
+			Name: "segmentio/ksuid", Setting: "best: FastRander; batches by Sequence",
+			Kind: Peer, Best: true, ByTime: true, Bits: 160, Open: func() (Source, error) {
+				ksuid.SetRand(ksuid.FastRander)
+				return openKSUID()
+			},
+		},
+	}, standardUUID)
 }
 
 func openBwmarrin(nodeBits, stepBits uint8) func() (Source, error) {
@@ -122,7 +145,8 @@ func openSonyflake(s sonyflake.Settings) func() (Source, error) {
 		}
 		return Source{Next: next, Fill: each(next), Loop: func(n int) {
 			for range n {
-				_, _ = sf.NextID()
+				_, err := sf.NextID()
+				check(err)
 			}
 		}}, err
 	}
@@ -152,6 +176,29 @@ func openWUID() (Source, error) {
 	}}, err
 }
 
+// openRandflake waits where Generate returns an error until the second is over.
+func openRandflake() (Source, error) {
+	now := time.Now().Unix()
+	g, err := randflake.NewGenerator(1, now, now+86400, []byte("a secret of 16 B"))
+	next := func() int64 {
+		for {
+			id, err := g.Generate()
+			if err == nil {
+				return id
+			}
+			if !errors.Is(err, randflake.ErrResourceExhausted) {
+				panic(err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return Source{Next: next, Fill: each(next), Loop: func(n int) {
+		for range n {
+			next()
+		}
+	}}, err
+}
+
 func openUUID(pool bool) func() (Source, error) {
 	return func() (Source, error) {
 		if pool {
@@ -161,7 +208,8 @@ func openUUID(pool bool) func() (Source, error) {
 			func(h *hasher) int64 { id := uuid.Must(uuid.NewV7()); return h.of(id[:]) },
 			func(n int) {
 				for range n {
-					_, _ = uuid.NewV7()
+					_, err := uuid.NewV7()
+					check(err)
 				}
 			})()
 	}
@@ -187,6 +235,9 @@ func openKSUID() (Source, error) {
 		Batches: true,
 	}, nil
 }
+
+// standardUUID is Go's own package, from Go 1.27 on.
+var standardUUID []Maker
 
 // A hasher makes 64 bits of longer ids, to look for equal ones: two of a hundred
 // million differ in truth and agree here once in four thousand runs.

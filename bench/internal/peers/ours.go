@@ -11,6 +11,8 @@ import (
 // Names of ours.
 const (
 	Generator = "snowlease Generator, default: 5 worker and 17 sequence bits"
+	Twitter   = "snowlease Generator, Twitter's 10 worker and 12 sequence bits"
+	Blocks    = "snowlease Generator, default; each goroutine has blocks of 64"
 	IDWorker  = "snowlease *IdWorker, default"
 )
 
@@ -18,15 +20,19 @@ func ours() []Maker {
 	return []Maker{
 		{
 			Name: "snowlease Generator", Setting: "default: 5 worker and 17 sequence bits",
-			Kind: Ours, Rises: true, ByTime: true, Bits: 63, Open: generator(snowflake.Layout{}),
+			Kind: Ours, Rises: true, ByTime: true, Bits: 63, Layout: standard, Open: generator(snowflake.Layout{}),
 		},
 		{
 			Name: "snowlease Generator", Setting: "Twitter's 10 worker and 12 sequence bits",
-			Kind: Ours, Rises: true, ByTime: true, Bits: 63, Open: generator(snowflake.Twitter()),
+			Kind: Ours, Rises: true, ByTime: true, Bits: 63, Layout: Equal, Open: generator(snowflake.Twitter()),
+		},
+		{
+			Name: "snowlease Generator", Setting: "default; each goroutine has blocks of 64",
+			Kind: Ours, Rises: true, ByTime: true, Bits: 63, Layout: standard, Open: openBlocks,
 		},
 		{
 			Name: "snowlease *IdWorker", Setting: "default",
-			Kind: Ours, Rises: true, ByTime: true, Bits: 63, Open: func() (Source, error) {
+			Kind: Ours, Rises: true, ByTime: true, Bits: 63, Layout: standard, Open: func() (Source, error) {
 				w, err := idworker.Fixed(snowflake.Layout{}, 1)
 				if err != nil {
 					return Source{}, err
@@ -34,7 +40,9 @@ func ours() []Maker {
 				return Source{
 					Loop: func(n int) {
 						for range n {
-							_, _ = w.NextID()
+							if _, err := w.NextID(); err != nil {
+								wait(w.NextIDWait)
+							}
 						}
 					},
 					Next:    func() int64 { return id(w.NextIDWait, w.NextID) },
@@ -45,6 +53,9 @@ func ours() []Maker {
 		},
 	}
 }
+
+// standard is the layout of ours by default.
+var standard = Layout{5, 17, time.Millisecond}
 
 // NewGenerator returns a generator that has a worker id for the rest of its life.
 func NewGenerator(l snowflake.Layout) (*snowflake.Generator, error) {
@@ -68,7 +79,9 @@ func generator(l snowflake.Layout) func() (Source, error) {
 		return Source{
 			Loop: func(n int) {
 				for range n {
-					_, _ = g.NextID()
+					if _, err := g.NextID(); err != nil {
+						wait(g.NextIDWait)
+					}
 				}
 			},
 			Next:    func() int64 { return id(g.NextIDWait, g.NextID) },
@@ -76,6 +89,52 @@ func generator(l snowflake.Layout) func() (Source, error) {
 			Batches: true,
 		}, nil
 	}
+}
+
+// A block is the issuer of one goroutine, which takes 64 ids at a time from a source
+// that all share. Its ids ascend, but not those of several goroutines together.
+type block struct {
+	source snowflake.Source // shared: an *idworker.IdWorker, a *snowflake.Generator
+	ids    [64]int64
+	rest   []int64
+}
+
+// nextID is for one goroutine.
+func (b *block) nextID(ctx context.Context) (int64, error) {
+	if len(b.rest) == 0 {
+		if err := b.source.NextIDs(ctx, b.ids[:]); err != nil {
+			return 0, err
+		}
+		b.rest = b.ids[:]
+	}
+	id := b.rest[0]
+	b.rest = b.rest[1:]
+	return id, nil
+}
+
+func openBlocks() (Source, error) {
+	g, err := NewGenerator(snowflake.Layout{})
+	own := func() Source {
+		b := &block{source: g}
+		next := func() int64 {
+			n, err := b.nextID(context.Background())
+			check(err)
+			return n
+		}
+		return Source{Next: next, Fill: each(next), Loop: func(n int) {
+			for range n {
+				_, err := b.nextID(context.Background())
+				check(err)
+			}
+		}}
+	}
+	return Source{own: own}, err
+}
+
+// wait makes an id once a burst has used up its lead.
+func wait(next func(context.Context) (int64, error)) {
+	_, err := next(context.Background())
+	check(err)
 }
 
 // id makes an id, and waits where a burst has used up its lead.

@@ -4,7 +4,9 @@ package peers
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"time"
 )
 
 // A Kind says what a Maker is compared as.
@@ -30,10 +32,30 @@ type Maker struct {
 	ByTime bool
 	// Bits of an id; 0 for what makes none.
 	Bits int
-	Open func() (Source, error)
+	// Layout is zero where none limits the ids of a tick.
+	Layout Layout
+	Open   func() (Source, error)
 }
 
-// A Source makes ids. All is safe for concurrent use.
+// A Layout is what limits how many ids there are.
+type Layout struct {
+	Worker, Sequence int // bits
+	Tick             time.Duration
+}
+
+// Equal is the layout that most generators can have.
+var Equal = Layout{10, 12, time.Millisecond}
+
+// PerSecond returns how many ids a second l has for each worker, or 0 if it is zero.
+func (l Layout) PerSecond() float64 {
+	if l.Tick == 0 {
+		return 0
+	}
+	return math.Exp2(float64(l.Sequence)) / l.Tick.Seconds()
+}
+
+// A Source makes ids. All is safe for concurrent use, except where each goroutine needs
+// its own: see Mine.
 type Source struct {
 	// Loop makes n ids by direct calls, as a program does.
 	Loop func(n int)
@@ -43,6 +65,16 @@ type Source struct {
 	Fill func(dst []int64)
 	// Batches tells that Fill is one call.
 	Batches bool
+
+	own func() Source
+}
+
+// Mine returns the source of one goroutine.
+func (s Source) Mine() Source {
+	if s.own == nil {
+		return s
+	}
+	return s.own()
 }
 
 func (m Maker) String() string {

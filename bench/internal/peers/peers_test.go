@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/bench/internal/peers"
 )
@@ -40,6 +44,7 @@ func check(m peers.Maker) error {
 	if err != nil {
 		return err
 	}
+	s = s.Mine()
 	s.Loop(10)
 	ids := make([]int64, 1000)
 	for i := range ids[:500] {
@@ -57,4 +62,41 @@ func check(m peers.Maker) error {
 		seen[id] = true
 	}
 	return nil
+}
+
+// TestBlocks: the report has the code that is measured; its ids ascend for one goroutine,
+// and not for two together.
+func TestBlocks(t *testing.T) {
+	code, err := os.ReadFile("ours.go")
+	require.NoError(t, err)
+	report, err := os.ReadFile("../../cmd/performance/performance.md.tmpl")
+	require.NoError(t, err)
+	_, shown, _ := strings.Cut(string(report), "```go\n")
+	shown, _, found := strings.Cut(shown, "```")
+	require.True(t, found)
+	require.Contains(t, string(code), shown)
+
+	m, err := peers.Named(peers.Blocks)
+	require.NoError(t, err)
+	s, err := m.Open()
+	require.NoError(t, err)
+	one, other := s.Mine(), s.Mine()
+	first, later, last := one.Next(), other.Next(), one.Next()
+	require.IsIncreasing(t, []int64{first, last, later})
+}
+
+// TestLayouts: what a layout has room for.
+func TestLayouts(t *testing.T) {
+	require.Equal(t, 4.096e6, peers.Equal.PerSecond())
+	require.Equal(t, 25600.0, peers.Layout{Worker: 16, Sequence: 8, Tick: 10 * time.Millisecond}.PerSecond())
+	require.Zero(t, peers.Layout{}.PerSecond())
+	equal := 0
+	for _, m := range peers.All() {
+		if m.Layout == peers.Equal {
+			equal++
+			require.Contains(t, m.Setting, "10 ")
+			require.Contains(t, m.Setting, "12 ")
+		}
+	}
+	require.Equal(t, 5, equal) // ours, bwmarrin, sonyflake, yitter, godruoyi
 }
