@@ -61,7 +61,7 @@ type Status struct {
 	// Losses counts lost leases.
 	Losses int `json:"losses"`
 	// Renewals counts successful renewals. Failures counts failed attempts to borrow or
-	// renew, without the losses.
+	// renew, without losses and quarantines.
 	Renewals int64 `json:"renewals"`
 	Failures int64 `json:"failures"`
 	// Issued counts the ids of the worker and its Streams, without those of NextIDAt.

@@ -90,7 +90,7 @@ func (f *fleet) process(refused chan *lease.QuarantineError) (*keeper.Keeper, fu
 	require.NoError(f.t, err)
 	cfg := keeper.Config{Center: watched{c, f, refused}, Generator: gen, Request: keeper.NewRequest("orders", gen.Layout())}
 	if refused == nil {
-		cfg.Jitter = func(d time.Duration) time.Duration { return min(d, 200*time.Millisecond) } // so that it notices the loss soon
+		cfg.Jitter = func(_, most time.Duration) time.Duration { return min(most, 200*time.Millisecond) } // so that it notices the loss soon
 	}
 	k, err := keeper.New(cfg)
 	require.NoError(f.t, err)

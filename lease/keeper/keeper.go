@@ -53,10 +53,9 @@ type Config struct {
 	// OnLost is called after each loss of a lease, by the goroutine of the Keeper. It
 	// must not block, and must not call the Keeper.
 	OnLost func(error)
-	// Jitter returns the delay to use instead of d, so that the replicas of a service
-	// do not act all at once. Tests and simulations set it. Default: d less up to a
-	// tenth, at random.
-	Jitter func(d time.Duration) time.Duration
+	// Jitter returns a delay of least to most, so that the replicas of a service do not
+	// act all at once. Tests and simulations set it. Default: at random.
+	Jitter func(least, most time.Duration) time.Duration
 	// Logger receives one line per change of state. Default: nothing is logged.
 	Logger *slog.Logger
 }
@@ -114,7 +113,7 @@ type Status struct {
 	Renewed time.Time   // when the center last granted it, by the local clock
 	Losses  int         // leases lost so far
 	// Renewals counts successful renewals. Failures counts failed attempts to borrow or
-	// renew, except losses.
+	// renew, except losses and quarantines.
 	Renewals, Failures int64
 	Err                error // of the last attempt, or nil after a success
 }
@@ -147,6 +146,7 @@ type Keeper struct {
 	// loop, then the caller of Stop.
 	grant lease.Grant // zero if there is none to renew or give back
 	lent  snowflake.Range
+	pace  pace
 }
 
 // New returns a Keeper that has not started. The error contains all faults of cfg.
@@ -183,14 +183,14 @@ func New(cfg Config) (*Keeper, error) {
 		cfg.Wait = DefaultWait
 	}
 	if cfg.Jitter == nil {
-		cfg.Jitter = lessUpToATenth
+		cfg.Jitter = between
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	k := &Keeper{cfg: cfg, life: make(chan struct{}, 1)}
 	if cfg.Schedule != nil {
-		k.early = req.TTL/3 - k.jitter(req.TTL/3)
+		k.early = req.TTL/3 - k.jitter(mostly(req.TTL/3))
 	}
 	return k, nil
 }
@@ -271,9 +271,10 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 	within, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	owner := lease.NewOwner()
+	k.pace = newPace(k.cfg.Request.TTL)
 	var reason error // the last error other than that time is up
 	for {
-		again, err := k.borrow(within, owner)
+		final, err := k.borrow(within, owner)
 		switch {
 		case err == nil:
 			return nil
@@ -283,7 +284,14 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return k.attempted(began, errors.Join(reason, context.Cause(ctx)))
 		}
-		if again < 0 || !time.Now().Add(max(again, quarantined(err))).Before(deadline) || !sleep(within, again) {
+		if final {
+			return k.attempted(began, reason)
+		}
+		// The end of the time is no reason to give up half a pause before it.
+		least, most := k.pause(err)
+		most = min(most, max(time.Until(deadline)/2, firstPause))
+		again := k.jitter(min(least, most), most)
+		if !time.Now().Add(max(again, quarantined(err))).Before(deadline) || !sleep(within, again) {
 			return k.attempted(began, reason)
 		}
 	}
@@ -302,40 +310,25 @@ func (k *Keeper) attempted(began time.Time, err error) error {
 		k.cfg.Request.Namespace, lease.Name(k.cfg.Center), time.Since(began).Round(time.Millisecond), err)
 }
 
-// borrow makes one attempt and installs the range in the generator. After an error it
-// returns how long to wait before the next attempt, or less than 0 if none can succeed.
-func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (again time.Duration, err error) {
+// borrow makes one attempt and installs the range in the generator. An error is final if
+// only a change of configuration helps.
+func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (final bool, err error) {
 	req := k.cfg.Request
 	req.Owner, req.Local = owner, time.Now().UnixMilli()
 	g, err := k.cfg.Center.Acquire(ctx, req)
 	at := k.cfg.Generator.Elapsed()
 	if err != nil {
-		k.mu.Lock()
-		k.status.Failures++
-		k.mu.Unlock()
-		var (
-			full       *lease.NoFreeWorkerError
-			quarantine *lease.QuarantineError
-			mismatch   *lease.MismatchError
-			clock      *lease.ClockError
-		)
-		switch {
-		case errors.As(err, &full):
-			return k.jitter(max(k.retry(), min(full.Wait(), maxPause))), err
-		case errors.As(err, &quarantine):
-			return k.after(quarantine), err
-		case errors.As(err, &mismatch), errors.As(err, &clock), errors.Is(err, lease.ErrSetup):
-			return -1, err
-		}
-		return k.jitter(k.retry()), err
+		k.count(err)
+		return errors.As(err, new(*lease.MismatchError)) || errors.As(err, new(*lease.ClockError)) || errors.Is(err, lease.ErrSetup), err
 	}
 	lent := rangeOf(g, at)
 	if err = ctx.Err(); err == nil {
 		_, err = k.cfg.Generator.Adopt(lent)
 	}
 	if err != nil { // nobody waits for it, or the generator refuses it
-		return -1, errors.Join(err, k.release(ctx, g, g.Floor))
+		return true, errors.Join(err, k.release(ctx, g, g.Floor))
 	}
+	k.pace.success()
 	k.grant, k.lent = g, lent
 	k.mu.Lock()
 	k.status.State, k.status.Grant, k.status.Renewed, k.status.Err = Holding, g, time.Now(), nil
@@ -343,7 +336,19 @@ func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (again time.Duratio
 	k.cfg.Logger.Info("worker id borrowed", "worker", g.Worker, "namespace", g.Namespace, "center", lease.Name(k.cfg.Center),
 		"token", g.Token, "ttl", g.TTL)
 	k.watch(ctx, lent)
-	return 0, nil
+	return false, nil
+}
+
+// count counts a failure. A quarantine is none: it is a time to wait that the center
+// tells.
+func (k *Keeper) count(err error) {
+	if errors.As(err, new(*lease.QuarantineError)) {
+		return
+	}
+	k.pace.failure()
+	k.mu.Lock()
+	k.status.Failures++
+	k.mu.Unlock()
 }
 
 func rangeOf(g lease.Grant, at time.Duration) snowflake.Range {
@@ -358,16 +363,16 @@ func (k *Keeper) run(ctx context.Context) {
 			if !sleep(ctx, pause) {
 				return
 			}
-			call, cancel := context.WithTimeout(ctx, k.cfg.Wait)
-			again, err := k.borrow(call, owner)
+			call, cancel := context.WithTimeout(ctx, k.pace.patience)
+			final, err := k.borrow(call, owner)
 			cancel()
 			if err == nil {
 				owner, pause = lease.NewOwner(), 0
 				continue
 			}
 			k.failed(ctx, "no worker id yet", err)
-			if pause = again; again < 0 {
-				pause = k.jitter(maxPause) // only a change of configuration helps
+			if pause = k.jitter(k.pause(err)); final {
+				pause = k.jitter(maxPause/2, maxPause)
 			}
 			continue
 		}
@@ -384,7 +389,7 @@ func (k *Keeper) run(ctx context.Context) {
 // renew makes one attempt and returns how long to wait before the next. It returns 0
 // after a success or a loss.
 func (k *Keeper) renew(ctx context.Context) time.Duration {
-	call, cancel := context.WithTimeout(ctx, min(callTimeout, k.grant.TTL/3))
+	call, cancel := context.WithTimeout(ctx, min(k.pace.patience, k.grant.TTL/3))
 	g, err := k.cfg.Center.Renew(call, k.grant)
 	at := k.cfg.Generator.Elapsed()
 	cancel()
@@ -392,9 +397,11 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 	case err == nil:
 		next := rangeOf(g, at)
 		if err := k.install(next); err != nil {
+			k.pace.failure()
 			k.failed(ctx, "renewal not installed", err)
-			return k.jitter(k.retry())
+			return k.jitter(k.pause(err))
 		}
+		k.pace.success()
 		if g.Floor != k.grant.Floor {
 			k.cfg.Logger.Warn("the center may have forgotten grants; ids continue above them", "worker", g.Worker, "namespace", g.Namespace,
 				"token", g.Token, "ahead", time.Duration(g.Floor-g.Now)*time.Millisecond)
@@ -425,14 +432,9 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 		}
 		return 0
 	}
-	k.mu.Lock()
-	k.status.Failures++
-	k.mu.Unlock()
+	k.count(err)
 	k.failed(ctx, "lease not renewed; retrying", err)
-	if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
-		return k.after(q)
-	}
-	return k.jitter(k.retry())
+	return k.jitter(k.pause(err))
 }
 
 func (k *Keeper) install(next snowflake.Range) error {
@@ -563,6 +565,9 @@ func (k *Keeper) giveBack(ctx context.Context) error {
 		return nil
 	}
 	k.grant = lease.Grant{}
+	if lastUsed == 0 {
+		lastUsed = g.Ceiling // the caller stopped the generator and has the last use
+	}
 	err := k.release(ctx, g, lastUsed)
 	if err != nil {
 		err = fmt.Errorf("give worker id %d of namespace %q back to %s: %w", g.Worker, g.Namespace, lease.Name(k.cfg.Center), err)
@@ -575,39 +580,47 @@ func (k *Keeper) giveBack(ctx context.Context) error {
 }
 
 // release retries for releaseTimeout, even if ctx has ended: a stopping process has
-// little time.
+// little time. It does not retry what cannot get better.
 func (k *Keeper) release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	for {
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, releaseTimeout/5) {
 		err := k.cfg.Center.Release(call, g, lastUsed)
 		if err == nil || errors.Is(err, lease.ErrLost) {
 			return nil
 		}
-		if !sleep(call, 100*time.Millisecond) {
+		if errors.Is(err, lease.ErrSetup) || !sleep(call, k.jitter(pause/2, pause)) {
 			return err
 		}
 	}
 }
 
 const (
-	callTimeout    = 2 * time.Second
 	releaseTimeout = 5 * time.Second // many processes may stop at once
 	maxPause       = 5 * time.Second
 )
 
-// retry returns how long to wait after a failed call.
+// retry is short beside TTL.
 func (k *Keeper) retry() time.Duration { return min(time.Second, k.cfg.Request.TTL/10) }
 
-// after returns how long to wait during a quarantine: until it ends, plus jitter that
-// spreads the replicas. A Keeper that may borrow ahead of the clock asks more often.
-// The center notices another loss, and begins its quarantine, only when somebody asks.
-func (k *Keeper) after(q *lease.QuarantineError) time.Duration {
-	pause := maxPause
-	if k.cfg.Request.Ahead > 0 {
-		pause = time.Second / 2
+// pause returns the shortest and the longest pause after an error. A quarantine lasts
+// until it ends, plus what spreads the replicas. A Keeper that may borrow ahead of the
+// clock asks more often: the center notices another loss, and begins its quarantine,
+// only when somebody asks.
+func (k *Keeper) pause(err error) (least, most time.Duration) {
+	if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
+		longest := maxPause
+		if k.cfg.Request.Ahead > 0 {
+			longest = time.Second / 2
+		}
+		d := max(10*time.Millisecond, min(q.Wait(), longest))
+		return d, d + k.retry()/10
 	}
-	return max(10*time.Millisecond, min(q.Wait(), pause)) + k.retry() - k.jitter(k.retry())
+	d := k.pace.pause
+	if full := (*lease.NoFreeWorkerError)(nil); errors.As(err, &full) {
+		d = max(d, min(full.Wait(), maxPause))
+	}
+	return d / 2, d
 }
 
 // untilRenewal returns how long to wait after a success. A range that begins ahead of
@@ -624,15 +637,18 @@ func (k *Keeper) untilRenewal() time.Duration {
 			return next.Sub(from) // no jitter, so that each point gets one renewal
 		}
 	}
-	return k.jitter(d)
+	return k.jitter(mostly(d))
 }
 
 // jitter is never 0, which would mean no pause.
-func (k *Keeper) jitter(d time.Duration) time.Duration { return max(1, k.cfg.Jitter(d)) }
-
-func lessUpToATenth(d time.Duration) time.Duration {
-	return d - time.Duration(rand.Int64N(int64(d)/10+1))
+func (k *Keeper) jitter(least, most time.Duration) time.Duration {
+	return max(1, k.cfg.Jitter(least, most))
 }
+
+// mostly returns d less a tenth, and d.
+func mostly(d time.Duration) (least, most time.Duration) { return d - d/10, d }
+
+func between(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) }
 
 // sleep reports whether d passed before ctx ended.
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -25,6 +25,20 @@ func (r *rig) expire(worker int64) {
 	})
 }
 
+// extend makes the leases of all holders run for a day.
+func (r *rig) extend() {
+	r.center.Change("orders", func(ns rules.Namespace) rules.Namespace {
+		slots := append([]rules.Slot(nil), ns.Slots...)
+		for i := range slots {
+			if slots[i].Expires > 0 {
+				slots[i].Expires += (24 * time.Hour).Milliseconds()
+			}
+		}
+		ns.Slots = slots
+		return ns
+	})
+}
+
 // lent counts the running leases.
 func (r *rig) lent() (n int) {
 	slots, err := r.center.Slots(r.Context(), "orders")
@@ -53,6 +67,29 @@ func TestNothingIsIssuedWhenAWorkerIDIsGivenBack(t *testing.T) {
 		require.NoError(t, r.keeper.Stop(t.Context()))
 		require.True(t, released)
 	})
+}
+
+// A caller may stop or drop the generator before the Keeper does. The Keeper cannot know
+// the last use then.
+func TestNextHolderIsAboveAGeneratorThatTheCallerStopped(t *testing.T) {
+	for name, end := range map[string]func(*snowflake.Generator) int64{
+		"stop": (*snowflake.Generator).Stop,
+		"drop": (*snowflake.Generator).Drop,
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.member(func(c *keeper.Config) { c.Request.First, c.Request.Last = 4, 4 })
+				r.start()
+				time.Sleep(time.Second)
+				used := r.next()
+				end(r.gen)
+				require.NoError(t, r.keeper.Stop(t.Context()))
+				slots, err := r.center.Slots(t.Context(), "orders")
+				require.NoError(t, err)
+				require.GreaterOrEqual(t, slots[4].Mark, used.Time.UnixMilli())
+			})
+		})
+	}
 }
 
 func TestLostLeaseIsUsedUpWhereNoOtherIsFree(t *testing.T) {

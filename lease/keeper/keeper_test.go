@@ -237,7 +237,7 @@ func TestSparseScheduleAddsToTheLeasesRenewals(t *testing.T) {
 		require.NoError(t, err)
 		r.member(func(c *keeper.Config) {
 			c.Schedule = s
-			c.Jitter = func(d time.Duration) time.Duration { return d - d/20 }
+			c.Jitter = func(least, most time.Duration) time.Duration { return (least + most) / 2 }
 		})
 		renewals := r.renewals()
 		r.start() // at a whole minute
@@ -259,7 +259,7 @@ func TestCenterDownThenUp(t *testing.T) {
 		st := r.keeper.Status()
 		require.ErrorContains(t, st.Err, "connection refused")
 		up()
-		time.Sleep(2 * time.Second)
+		time.Sleep(3 * time.Second)
 		r.next()
 		require.Equal(t, keeper.Holding, r.keeper.Status().State)
 		require.NoError(t, r.keeper.Status().Err)
@@ -285,7 +285,7 @@ func (r *rig) story(began time.Time) (lines []string) {
 // an id.
 func TestTheLogTellsAnOutage(t *testing.T) {
 	tellsAll := func(r *rig) {
-		r.member(func(c *keeper.Config) { c.Jitter = func(d time.Duration) time.Duration { return d } })
+		r.member(func(c *keeper.Config) { c.Jitter = func(_, most time.Duration) time.Duration { return most } })
 	}
 	t.Run("the center is away", func(t *testing.T) {
 		bubble(t, func(t *testing.T, r *rig) {
@@ -303,16 +303,16 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 			up()
 			time.Sleep(time.Minute)
 			require.Equal(t, []string{
-				"600.0 ERROR lease lost; using up its range while borrowing a new worker id",
-				"600.0 INFO worker id borrowed",
-				"600.0 INFO ids resumed",
+				"600.5 ERROR lease lost; using up its range while borrowing a new worker id",
+				"600.5 INFO worker id borrowed",
+				"600.5 INFO ids resumed",
 			}, r.story(began)[3:])
 			require.Regexp(t, `ids stopped: .* worker=\d+ namespace=orders center=memory ceiling=\S+ err="memcenter: renew: connection refused"`, r.log.String())
-			require.Regexp(t, `ids resumed" worker=\d+ namespace=orders center=memory after=9m29.999s`, r.log.String(), "since the tick after the ceiling")
+			require.Regexp(t, `ids resumed" worker=\d+ namespace=orders center=memory after=9m30.499s`, r.log.String(), "since the tick after the ceiling")
 
 			r.down()
 			time.Sleep(time.Minute)
-			require.Contains(t, r.story(began), "680.0 ERROR ids stopped: the lease has expired")
+			require.Contains(t, r.story(began), "680.5 ERROR ids stopped: the lease has expired")
 		})
 	})
 	t.Run("and hangs", func(t *testing.T) {
@@ -345,8 +345,8 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 				"10.0 ERROR lease lost; using up its range while borrowing a new worker id",
 				"10.0 WARN no worker id yet",
 				"30.0 ERROR ids stopped: the lease has expired",
-				"60.0 INFO worker id borrowed",
-				"60.0 INFO ids resumed",
+				"60.5 INFO worker id borrowed",
+				"60.5 INFO ids resumed",
 			}, r.story(began))
 		})
 	})
@@ -471,7 +471,7 @@ func TestLostLeaseIsReplacedWhileIdsGoOn(t *testing.T) {
 		up()
 		id := r.next()
 		require.Equal(t, old.Worker, id.Worker, "the old range is still its own")
-		time.Sleep(1200 * time.Millisecond)
+		time.Sleep(2600 * time.Millisecond)
 		require.EqualValues(t, 1, r.losses.Load())
 		st := r.keeper.Status()
 		require.Equal(t, 1, st.Losses)
@@ -506,6 +506,7 @@ func (r *rig) lead() time.Duration {
 // all replies have arrived. Its ids follow the clock again once it has caught up.
 func TestFailoverPausesNoHolder(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
+		r.member(func(c *keeper.Config) { c.Jitter = func(least, _ time.Duration) time.Duration { return least } })
 		r.start()
 		r.next()
 		worker, lost := r.next().Worker, 0

@@ -58,7 +58,7 @@ func TestQuarantineIsAskedAboutUntilItEnds(t *testing.T) {
 }
 
 func TestReplicasSpreadAfterAQuarantine(t *testing.T) {
-	after := func(jitter func(time.Duration) time.Duration) (at time.Duration) {
+	after := func(jitter func(least, most time.Duration) time.Duration) (at time.Duration) {
 		bubble(t, func(t *testing.T, r *rig) {
 			r.center.Wipe()
 			asked := r.calls("acquire")
@@ -68,8 +68,8 @@ func TestReplicasSpreadAfterAQuarantine(t *testing.T) {
 		})
 		return at
 	}
-	first := after(func(d time.Duration) time.Duration { return d })
-	last := after(func(d time.Duration) time.Duration { return d - d/10 })
+	first := after(func(least, _ time.Duration) time.Duration { return least })
+	last := after(func(_, most time.Duration) time.Duration { return most })
 	require.Equal(t, 100*time.Millisecond, last-first)
 }
 

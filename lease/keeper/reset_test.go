@@ -95,7 +95,7 @@ func TestResetWhileTheCenterIsDown(t *testing.T) {
 		_, err = r.gen.NextID()
 		require.ErrorIs(t, err, snowflake.ErrNotStarted)
 		up()
-		time.Sleep(2 * time.Second)
+		time.Sleep(3 * time.Second)
 		r.next()
 		g := r.keeper.Status().Grant
 		require.NotEqual(t, [2]int64{worker, token}, [2]int64{g.Worker, g.Token})

@@ -49,7 +49,7 @@ func newFleet(t testing.TB, e engine, keepers int, ttl time.Duration, schedule k
 	t.Cleanup(f.close)
 	for range processes {
 		c, closer := e.connect(t, f.server)
-		f.centers = append(f.centers, &watched{Center: c})
+		f.centers = append(f.centers, &watched{Center: c, asked: map[int64]int{}})
 		f.closers = append(f.closers, closer)
 	}
 	require.NoError(t, f.centers[0].Center.Extras().Init(t.Context(), request(ttl)))
@@ -140,16 +140,51 @@ func (f *fleet) renewals() (took []time.Duration, errs []error) {
 	return took, errs
 }
 
-// A watched center notes the duration of its renewals.
+// issuing reports whether all have ids.
+func (f *fleet) issuing() bool {
+	return !slices.ContainsFunc(f.ids, func(g *snowflake.Generator) bool { return g.Err() != nil })
+}
+
+// busiest returns how often the keepers called within the busiest second since the last
+// call of busiest.
+func (f *fleet) busiest() (most int) {
+	sum := map[int64]int{}
+	for _, c := range f.centers {
+		c.mu.Lock()
+		for second, n := range c.asked {
+			sum[second] += n
+			most = max(most, sum[second])
+		}
+		clear(c.asked)
+		c.mu.Unlock()
+	}
+	return most
+}
+
+// A watched center counts its calls and notes the duration of its renewals.
 type watched struct {
 	lease.Center
-	mu   sync.Mutex
-	took []time.Duration
-	errs []error
+	mu    sync.Mutex
+	asked map[int64]int // by second
+	took  []time.Duration
+	errs  []error
+}
+
+func (w *watched) ask() (began time.Time) {
+	began = time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked[began.Unix()]++
+	return began
+}
+
+func (w *watched) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
+	w.ask()
+	return w.Center.Acquire(ctx, req)
 }
 
 func (w *watched) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
-	began := time.Now()
+	began := w.ask()
 	g, err := w.Center.Renew(ctx, g)
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -18,7 +18,7 @@ type often struct{}
 func (often) Next(t time.Time) time.Time { return t.Add(10 * time.Second) }
 
 // 1,000 keepers start at once on 1,024 worker ids. Then the pool is filled, holds
-// through renewals, and is given back.
+// through renewals and while the server stands still, and is given back.
 func TestManyKeepers(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
@@ -51,7 +51,12 @@ func TestManyKeepers(t *testing.T) {
 				}
 			}
 			issue()
-			for range 2 {
+			for _, away := range []time.Duration{0, 3 * time.Second} {
+				if away > 0 {
+					f.server.Pause()
+					time.Sleep(away)
+					f.server.Resume()
+				}
 				for since := time.Now(); !f.renewed(since); {
 					time.Sleep(100 * time.Millisecond)
 				}

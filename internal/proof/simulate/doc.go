@@ -82,6 +82,7 @@
 //	numbers.go numberwire.go past.go numberplans.go  the subject Numbers
 //	store.go memory.go redis.go sqlite.go local.go   the stores
 //	trace.go tally.go           the outcome
+//	fleet_test.go               10,000 processes on a store that is away: how fast they recover
 //
 // A subject defines what processes ask for and what they may get. Both subjects share the
 // rest of the world.

@@ -230,9 +230,9 @@ func (p *process) elapsed() time.Duration {
 }
 
 // jitter returns how long a timer of the host takes.
-func (p *process) jitter(d time.Duration) time.Duration {
+func (p *process) jitter(least, most time.Duration) time.Duration {
 	p.w.mu.Lock()
-	d -= time.Duration(p.timers.Int64N(int64(d)/10 + 1))
+	d := least + time.Duration(p.timers.Int64N(int64(most-least)+1))
 	p.w.mu.Unlock()
 	return p.w.after(p.node.lane(replyLane), p.node.clock.stretch(d))
 }

@@ -54,8 +54,8 @@ func (h *Host) Elapsed() time.Duration { return h.p.elapsed() }
 // Wall returns the host's wall clock.
 func (h *Host) Wall() time.Time { return h.p.node.clock.now() }
 
-// Jitter returns how long the host's timer of d takes: up to a tenth less.
-func (h *Host) Jitter(d time.Duration) time.Duration { return h.p.jitter(d) }
+// Jitter returns how long the host's timer of least to most takes.
+func (h *Host) Jitter(least, most time.Duration) time.Duration { return h.p.jitter(least, most) }
 
 // worker is the product: a generator and its keeper.
 type worker struct {

@@ -1,0 +1,347 @@
+package simulate_test
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+const backlog = 4096 // Linux's bound on connections that nobody has accepted
+
+// A queue is a store that is only just fast enough: so many cores, each with one call at a
+// time, in the order in which they came. It carries out what nobody waits for any more.
+type queue struct {
+	lender
+	members     int
+	service     time.Duration // of a call, on a core
+	away        time.Duration // from gone on
+	refuses     bool          // connections while it is away; otherwise it stands still
+	mu          sync.Mutex
+	gone        time.Time
+	cores       cores // when each is idle
+	under       int   // calls sent and not carried out
+	calls, dead int   // and those that were given up
+	rate        map[int64]int
+}
+
+type cores []time.Time
+
+func (c cores) Len() int           { return len(c) }
+func (c cores) Less(i, j int) bool { return c[i].Before(c[j]) }
+func (c cores) Swap(i, j int)      { c[i], c[j] = c[j], c[i] }
+func (c *cores) Push(any)          {}
+func (c *cores) Pop() any          { return nil }
+
+// call waits for a core, then for the call.
+func (q *queue) call(ctx context.Context, do func()) error {
+	q.mu.Lock()
+	now := time.Now()
+	back := q.gone.Add(q.away)
+	q.calls++
+	q.rate[now.Unix()]++
+	switch isAway := !now.Before(q.gone) && now.Before(back); {
+	case isAway && q.refuses:
+		q.mu.Unlock()
+		return errors.New("connection refused")
+	case q.under >= q.members+backlog:
+		q.mu.Unlock()
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	q.under++
+	begins := now
+	if q.cores[0].After(begins) {
+		begins = q.cores[0]
+	}
+	if !begins.Before(q.gone) && begins.Before(back) {
+		begins = back
+	}
+	ends := begins.Add(q.service)
+	q.cores[0] = ends
+	heap.Fix(&q.cores, 0)
+	q.mu.Unlock()
+
+	done := make(chan struct{})
+	time.AfterFunc(ends.Sub(now), func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.under--
+		if ctx.Err() != nil {
+			q.dead++
+		}
+		do()
+		close(done)
+	})
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// A lender has the rules of package lease without losses of records.
+type lender struct {
+	slots []lease.Grant
+	mine  map[[16]byte]int
+	next  int
+}
+
+func (q *queue) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
+	if late := q.call(ctx, func() { g, err = q.lend(req) }); late != nil {
+		return lease.Grant{}, late
+	}
+	return g, err
+}
+
+func (l *lender) lend(req lease.Request) (lease.Grant, error) {
+	now := time.Now().UnixMilli()
+	if i, ok := l.mine[req.Owner]; ok && l.slots[i].Ceiling >= now {
+		return l.slots[i], nil
+	}
+	for range l.slots {
+		i := l.next
+		l.next = (l.next + 1) % len(l.slots)
+		if s := l.slots[i]; s.Ceiling < now {
+			delete(l.mine, s.Owner)
+			l.mine[req.Owner] = i
+			l.slots[i] = lease.Grant{
+				Request: req, Worker: int64(i), Token: s.Token + 1,
+				Now: now, Floor: max(s.Ceiling, now-1), Ceiling: now + req.TTL.Milliseconds(), Since: now,
+			}
+			return l.slots[i], nil
+		}
+	}
+	return lease.Grant{}, &lease.NoFreeWorkerError{Namespace: req.Namespace, Last: int64(len(l.slots) - 1)}
+}
+
+func (q *queue) Renew(ctx context.Context, g lease.Grant) (next lease.Grant, err error) {
+	if late := q.call(ctx, func() { next, err = q.extend(g) }); late != nil {
+		return lease.Grant{}, late
+	}
+	return next, err
+}
+
+func (l *lender) extend(g lease.Grant) (lease.Grant, error) {
+	now := time.Now().UnixMilli()
+	s := &l.slots[g.Worker]
+	if s.Owner != g.Owner || s.Ceiling < now+g.Skew.Milliseconds() {
+		return lease.Grant{}, lease.ErrLost
+	}
+	s.Now, s.Ceiling = now, now+g.TTL.Milliseconds()
+	return *s, nil
+}
+
+func (q *queue) Release(ctx context.Context, g lease.Grant, lastUsed int64) (err error) {
+	if late := q.call(ctx, func() {
+		if s := &q.slots[g.Worker]; s.Owner == g.Owner {
+			s.Ceiling = min(max(lastUsed, s.Floor), s.Ceiling)
+		}
+	}); late != nil {
+		return late
+	}
+	return nil
+}
+
+func (*queue) Extras() lease.Extras { return lease.Extras{Name: "queue"} }
+
+// A member is one process. start and stop are those of a Keeper, or of what a Keeper is
+// compared with.
+type member struct {
+	ids         *snowflake.Generator
+	start, stop func(context.Context) error
+}
+
+func kept(q *queue, ids *snowflake.Generator, req lease.Request) (member, error) {
+	k, err := keeper.New(keeper.Config{Center: q, Generator: ids, Request: req, Wait: 5 * time.Minute})
+	return member{ids, k.Start, k.Stop}, err
+}
+
+// fixed gives each renewal 2 s and each later borrow 10 s, and repeats it after 1 s.
+func fixed(q *queue, ids *snowflake.Generator, req lease.Request) (member, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	attempt := func(patience time.Duration, call func(context.Context) (lease.Grant, error)) lease.Grant {
+		for {
+			within, cancel := context.WithTimeout(ctx, patience)
+			g, err := call(within)
+			at := ids.Elapsed()
+			cancel()
+			if err == nil {
+				r := snowflake.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: at}
+				_, _ = ids.Adopt(r)
+				return g
+			}
+			if errors.Is(err, lease.ErrLost) || ctx.Err() != nil {
+				return lease.Grant{}
+			}
+			time.Sleep(time.Second)
+		}
+	}
+	start := func(context.Context) error {
+		borrow := func(patience time.Duration) lease.Grant {
+			req.Owner = lease.NewOwner()
+			return attempt(patience, func(ctx context.Context) (lease.Grant, error) { return q.Acquire(ctx, req) })
+		}
+		g := borrow(5 * time.Minute)
+		go func() {
+			defer close(ended)
+			for ctx.Err() == nil {
+				time.Sleep(req.TTL / 3)
+				if g = attempt(2*time.Second, func(ctx context.Context) (lease.Grant, error) { return q.Renew(ctx, g) }); g == (lease.Grant{}) {
+					g = borrow(10 * time.Second)
+				}
+			}
+		}()
+		return nil
+	}
+	return member{ids, start, func(context.Context) error { cancel(); <-ended; return nil }}, nil
+}
+
+// An outcome is how the members got through an outage.
+type outcome struct {
+	started, recovered   time.Duration // until all had ids; recovered is never if that took minutes
+	starting, away, back int           // greatest calls a second: at the start, during the outage and after it
+	dead                 int           // calls that were given up, and carried out all the same
+}
+
+const never = 2 * time.Minute
+
+// endure starts the members, takes the store away for as long as it says and lets it come
+// back.
+func endure(t *testing.T, q *queue, spread time.Duration, process func(*queue, *snowflake.Generator, lease.Request) (member, error)) (o outcome) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
+		layout := snowflake.Layout{WorkerBits: 14}.WithDefaults()
+		q.lender = lender{slots: make([]lease.Grant, layout.Workers()), mine: map[[16]byte]int{}}
+		q.gone, q.rate = time.Now().Add(time.Hour), map[int64]int{}
+		fleet := make([]member, q.members)
+		for i := range fleet {
+			ids, err := snowflake.NewGenerator(layout)
+			require.NoError(t, err)
+			fleet[i], err = process(q, ids, keeper.NewRequest("fleet", layout))
+			require.NoError(t, err)
+		}
+		seen := make(map[int64]bool, 4*q.members)
+		use := func() (without int) {
+			for _, m := range fleet {
+				id, err := m.ids.NextID()
+				if err != nil {
+					without++
+					continue
+				}
+				require.False(t, seen[id], "%d twice", id)
+				seen[id] = true
+			}
+			return without
+		}
+		greatest := func() (n int) {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			for _, r := range q.rate {
+				n = max(n, r)
+			}
+			clear(q.rate)
+			return n
+		}
+
+		began := time.Now()
+		var starting, stopping sync.WaitGroup
+		for i, m := range fleet {
+			starting.Go(func() {
+				time.Sleep(spread * time.Duration(i) / time.Duration(q.members))
+				if err := m.start(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		starting.Wait()
+		o.started, o.starting = time.Since(began), greatest()
+		time.Sleep(20 * time.Second)
+		require.Zero(t, use())
+
+		q.mu.Lock()
+		q.gone = time.Now()
+		q.mu.Unlock()
+		greatest()
+		time.Sleep(q.away)
+		o.away = greatest()
+		back := time.Now()
+		for o.recovered = never; time.Since(back) < never; time.Sleep(100 * time.Millisecond) {
+			if !slices.ContainsFunc(fleet, func(m member) bool { return m.ids.Err() != nil }) {
+				o.recovered = time.Since(back)
+				break
+			}
+		}
+		time.Sleep(20 * time.Second)
+		o.back, o.dead = greatest(), q.dead
+		if o.recovered < never {
+			require.Zero(t, use(), "and keep them")
+		}
+		for _, m := range fleet {
+			stopping.Go(func() { _ = m.stop(context.Background()) })
+		}
+		stopping.Wait()
+		time.Sleep(5 * time.Minute) // until nothing is queued
+	})
+	return o
+}
+
+// starved returns a store that can renew half as many leases again as n members need.
+func starved(n int, refuses bool) *queue {
+	return &queue{members: n, service: 20 * time.Second / time.Duration(n), away: time.Minute, refuses: refuses, cores: make(cores, 3)}
+}
+
+// 10,000 processes on a starved store recover by themselves after it was away for a
+// minute: as soon as it has carried out what it was sent meanwhile, and two calls for
+// each of them.
+func TestFleetRecovers(t *testing.T) {
+	const members = 10_000
+	for name, c := range map[string]struct {
+		spread  time.Duration
+		refuses bool
+		sent    int // while it is away
+	}{
+		"in step, the store stands still": {0, false, members + backlog},
+		"spread, the store refuses":       {10 * time.Second, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := starved(members, c.refuses)
+			o := endure(t, q, c.spread, kept)
+			t.Logf("%+v", o)
+			calls := func(n int) time.Duration { return q.service * time.Duration(n) / time.Duration(len(q.cores)) }
+			require.LessOrEqual(t, o.started, max(c.spread, calls(members))+time.Second)
+			require.LessOrEqual(t, o.recovered, calls(c.sent+2*members)+3*time.Second)
+			require.LessOrEqual(t, o.dead, c.sent)
+			require.LessOrEqual(t, o.away, members*3/4)
+			require.LessOrEqual(t, o.back, members*3/4)
+		})
+	}
+}
+
+// The model has teeth: with 2 s for a call and 1 s for a pause, a fifth of them never
+// recover.
+func TestFleetOfFixedRetriesDoesNotRecover(t *testing.T) {
+	for _, refuses := range []bool{false, true} {
+		t.Run(fmt.Sprintf("refuses=%t", refuses), func(t *testing.T) {
+			t.Parallel()
+			o := endure(t, starved(2000, refuses), 0, fixed)
+			t.Logf("%+v", o)
+			require.Equal(t, never, o.recovered)
+		})
+	}
+}
