@@ -272,6 +272,21 @@ func once(prefix string, f func()) func(int64, string) error {
 	}
 }
 
+// second passes on statements that begin with prefix, from the second one on.
+func second(prefix string, f func(int64, string) error) func(int64, string) error {
+	seen := false
+	return func(n int64, query string) error {
+		if !strings.HasPrefix(query, prefix) {
+			return nil
+		}
+		if !seen {
+			seen = true
+			return nil
+		}
+		return f(n, query)
+	}
+}
+
 // TestTicketsStartAnew: after TRUNCATE, or a restart of a server that reuses keys,
 // tickets are low again. Nothing depends on them.
 func TestTicketsStartAnew(t *testing.T) {

@@ -139,15 +139,16 @@ func TestReleaseChecksAllAgain(t *testing.T) {
 	})
 }
 
-// TestRenewalChecksAllAgain changes records between the look and the update of a renewal,
-// while the clock stands still. Without an earlier loss the renewal extends the range;
-// after one it lends another.
+// TestRenewalChecksAllAgain changes records just before the update of a renewal, while the
+// clock stands still. Without an earlier loss the renewal extends the range, without a
+// look; after one it looks, and lends another.
 func TestRenewalChecksAllAgain(t *testing.T) {
 	t.Parallel()
 	type test struct {
 		between func(t *testing.T, s clocked, g lease.Grant)
 		want    any   // the error
 		floor   int64 // or the floor, in minutes from the borrow
+		moved   bool  // or the floor on record is another
 	}
 	quarantine := func(minutes int64) func(*testing.T, clocked, lease.Grant) {
 		return func(t *testing.T, s clocked, g lease.Grant) {
@@ -178,6 +179,16 @@ func TestRenewalChecksAllAgain(t *testing.T) {
 			"another server":      {between: failover, want: new(*lease.QuarantineError)},
 			"a late copy":         {between: lateCopy},
 			"another layout":      {between: otherMembers, want: new(*lease.MismatchError)},
+			"another owner": {between: func(t *testing.T, s clocked, _ lease.Grant) {
+				rawExec(t, s.db, "UPDATE snowlease_slot SET owner = 'f'")
+			}, want: &lease.ErrLost},
+			"late copies of its release and its borrow": {between: func(t *testing.T, s clocked, g lease.Grant) {
+				require.NoError(t, s.center(t).Release(t.Context(), g, g.Floor))
+				require.Equal(t, g.Floor, acquire(t, s.center(t), g.Request).Floor)
+			}},
+			"another floor": {between: func(t *testing.T, s clocked, _ lease.Grant) {
+				rawExec(t, s.db, "UPDATE snowlease_slot SET floor_ms = floor_ms + 60001")
+			}, moved: true},
 			"a loss and its copy": {between: func(t *testing.T, s clocked, g lease.Grant) { quarantine(6)(t, s, g); lateCopy(t, s, g) }, floor: 6},
 		}},
 		"lent anew": {lost: 6, tests: map[string]test{
@@ -197,6 +208,10 @@ func TestRenewalChecksAllAgain(t *testing.T) {
 		"lent anew for a minute": {lost: 6, ttl: time.Minute, tests: map[string]test{
 			"nothing":     {between: sleep(0), floor: 6},
 			"a late copy": {between: lateCopy, floor: 6},
+			"a late copy, and the clock steps back": {between: func(t *testing.T, s clocked, g lease.Grant) {
+				lateCopy(t, s, g)
+				s.Sleep(-4 * time.Minute)
+			}, floor: 6},
 		}},
 	} {
 		for what, test := range c.tests {
@@ -214,6 +229,9 @@ func TestRenewalChecksAllAgain(t *testing.T) {
 					quarantine(c.lost)(t, s, g)
 				}
 				n.before = once("UPDATE snowlease_slot", func() { test.between(t, s, g) })
+				if c.lost > 0 {
+					n.before = second("UPDATE snowlease_slot", n.before)
+				}
 				renewed, err := member.Renew(t.Context(), g)
 				n.before = nil
 				if test.want == &lease.ErrLost {
@@ -232,6 +250,9 @@ func TestRenewalChecksAllAgain(t *testing.T) {
 					number(t, s.db, "SELECT token FROM snowlease_slot"),
 					number(t, s.db, "SELECT floor_ms FROM snowlease_slot"), number(t, s.db, "SELECT hwm_ms FROM snowlease_slot"),
 				}, "the answer is what is on record")
+				if test.moved {
+					return
+				}
 				if test.floor == 0 {
 					require.Equal(t, g.Floor, renewed.Floor)
 					return

@@ -73,7 +73,7 @@ func TestConnector(t *testing.T) {
 	require.ErrorIs(t, err, errRefused, "the connection cannot be set up")
 	require.NoError(t, c.(connector).Close())
 
-	c, err = newConnector(oldDriver{}, MySQL, "app@/app")
+	c, err = newConnector(oldDriver{}, Postgres, "host=app")
 	require.NoError(t, err)
 	_, err = c.Connect(t.Context())
 	require.NoError(t, err, "nothing to set up")

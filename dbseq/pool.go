@@ -78,7 +78,6 @@ func connect(driverName, dsn string, opts []Option) (*conn, error) {
 	c.pool = sync.OnceValue(func() *sql.DB {
 		pool := sql.OpenDB(connector)
 		pool.SetMaxOpenConns(2)
-		pool.SetMaxIdleConns(1)
 		pool.SetConnMaxLifetime(10 * time.Minute) // follows a host name that moves to another server
 		if c.dialect == SQLite {
 			pool.SetMaxOpenConns(1)
@@ -174,6 +173,9 @@ func newConnector(d driver.Driver, dialect Dialect, dsn string) (driver.Connecto
 	switch dialect {
 	case MySQL:
 		dsn = mysqlDSN(dsn)
+		// Each renewal would spend most of its time on reading the start of a MariaDB. It
+		// cannot change during a session. MySQL takes /*M! ... */ for a remark.
+		setup = "SET @snowlease_start = COALESCE(NULL /*M!, " + startOf("information_schema") + " */)"
 	case Postgres:
 		dsn = postgresDSN(dsn, d)
 	case SQLite:

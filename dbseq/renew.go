@@ -6,8 +6,9 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Renew raises the ceiling of g. It takes 2 statements. Errors are those of lease.Center
-// and ErrDamaged.
+// Renew raises the ceiling of g, in one statement while g is what the center has on
+// record. It does not look at the records of other worker ids: what was lost there shows
+// to their holders and to borrowers. Errors are those of lease.Center and ErrDamaged.
 func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
 	if err := g.Validate(); err != nil {
 		return lease.Grant{}, err
@@ -24,40 +25,56 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant,
 }
 
 func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant, error) {
-	k.args["slot"], k.args["token"], k.args["ceiling"] = g.Worker, g.Token, g.Ceiling
+	k.args["slot"] = g.Worker
+	held := g // what is probably on record
 	for range rounds {
+		k.args["token"], k.args["floor"], k.args["ceiling"] = held.Token, held.Floor, held.Ceiling
+		now, done, err := c.change(ctx, "renew", k.args)
+		if err != nil {
+			return lease.Grant{}, err
+		}
+		if done {
+			// The update has stored at least this ceiling.
+			held.Now, held.Ceiling = now, max(held.Ceiling, k.ceiling(held.Floor, now))
+			return held, nil
+		}
 		v, err := c.survey(ctx, k)
 		if err != nil {
 			return lease.Grant{}, err
 		}
-		r, change := v.held, "renew"
+		r := v.held
 		switch {
 		case !k.unexpired(r):
 			return lease.Grant{}, lease.ErrLost
 		case r.floor < v.quarantine:
-			// Times below the quarantine may have been lent and forgotten, so the holder
-			// gets another range above it.
-			if err := k.quarantined(v.now, max(r.mark, v.quarantine), v.reason); err != nil {
-				return lease.Grant{}, err
+			swapped, err := c.swap(ctx, k, g, v)
+			if err != nil || swapped.there {
+				return k.grant(swapped), err
 			}
-			change = "swap"
 		case r.token < g.Token: // the record is older than g: a later grant was forgotten
 			return lease.Grant{}, lease.ErrLost
 		}
-		now, done, err := c.change(ctx, change, k.args.with(args{"ver": r.ver}))
-		if err != nil {
-			return lease.Grant{}, err
-		}
-		if !done {
-			continue // the row has changed since the look, or another server answers
-		}
-		// The update checked the version, so the row was as read, and its new values can
-		// be computed here.
-		if r.now = now; r.floor < v.quarantine {
-			r.token, r.floor = max(r.token, g.Token, now)+1, max(r.mark, v.quarantine, now-1)
-		}
-		r.mark = max(r.mark, g.Ceiling, k.ceiling(r.floor, now))
-		return k.grant(r), nil
+		r.mark = max(r.mark, g.Ceiling)
+		held = k.grant(r) // of an earlier renewal, whose reply was lost
 	}
 	return lease.Grant{}, unsettled()
+}
+
+// swap lends the worker id of g to its holder again, above the quarantine: times below
+// it may have been lent and forgotten. It returns an empty record if the row has changed
+// since the look, or another server answers.
+func (c *Center) swap(ctx context.Context, k *call, g lease.Grant, v view) (record, error) {
+	r := v.held
+	if err := k.quarantined(v.now, max(r.mark, v.quarantine), v.reason); err != nil {
+		return record{}, err
+	}
+	now, done, err := c.change(ctx, "swap", k.args.with(args{"ver": r.ver, "token": g.Token, "ceiling": g.Ceiling}))
+	if err != nil || !done {
+		return record{}, err
+	}
+	// The update checked the version, so the row was as read, and its new values can be
+	// computed here.
+	r.now, r.token, r.floor = now, max(r.token, g.Token, now)+1, max(r.mark, v.quarantine, now-1)
+	r.mark = max(r.mark, g.Ceiling, k.ceiling(r.floor, now))
+	return r, nil
 }

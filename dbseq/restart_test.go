@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -166,9 +167,11 @@ func TestIncarnationWhateverTheClock(t *testing.T) {
 			require.NoError(t, err)
 			for _, off := range []time.Duration{time.Hour, 1500 * time.Millisecond, 0, -time.Second, -24 * time.Hour} {
 				s.ShiftClock(off)
-				got, err := c.Incarnation(t.Context(), "orders")
-				require.NoError(t, err)
-				require.Equal(t, want, got, "the clock is off by %v", off)
+				for _, c := range []*dbseq.Center{c, center(t, db)} { // in this session, and in a new one
+					got, err := c.Incarnation(t.Context(), "orders")
+					require.NoError(t, err)
+					require.Equal(t, want, got, "the clock is off by %v", off)
+				}
 			}
 			g, err = c.Renew(t.Context(), g) // with the clock before the start
 			require.NoError(t, err)

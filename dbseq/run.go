@@ -164,7 +164,7 @@ func (c *conn) patiently(ctx context.Context, f func() error) error {
 func (c *conn) checked(err error) error {
 	if err != nil && c.own && c.readOnly(err) {
 		c.pool().SetMaxIdleConns(0)
-		c.pool().SetMaxIdleConns(1)
+		c.pool().SetMaxIdleConns(2)
 	}
 	return err
 }

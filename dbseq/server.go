@@ -33,11 +33,12 @@ var clocks = map[Dialect]string{
 // in the control file only later. If one backend crashes, the postmaster restarts the
 // others without changing its start time; then the end of the replayed WAL differs.
 var (
-	incarnationMySQL    = `CONCAT(@@server_uuid, '/', @@hostname, ':', @@port, '/', ` + startOf("performance_schema") + `)`
-	incarnationMariaDB  = `CONCAT(@@server_id, '/', @@hostname, ':', @@port, '/', ` + startOf("information_schema") + `)`
-	incarnationPostgres = `(SELECT system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/' ||` +
+	incarnationMySQL   = `CONCAT(@@server_uuid, '/', @@hostname, ':', @@port, '/', ` + startOf("performance_schema") + `)`
+	incarnationMariaDB = `CONCAT(@@server_id, '/', @@hostname, ':', @@port, '/', ` +
+		`CAST(COALESCE(@snowlease_start, ` + startOf("information_schema") + `) AS SIGNED))`
+	incarnationPostgres = `((pg_control_system()).system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/' ||` +
 		` to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS.US') || '/' ||` +
-		` COALESCE(pg_last_wal_replay_lsn()::text, '-') FROM pg_control_system())`
+		` COALESCE(pg_last_wal_replay_lsn()::text, '-'))`
 	incarnationSQLite = `'sqlite'`
 )
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"embed"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -58,7 +59,7 @@ func load(dialect Dialect, prefix, now, incarnation string) map[string]statement
 	if incarnation == "" {
 		incarnation, same = "''", "1 = 1"
 	}
-	fill := strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "{sound}", sound, "snowlease_", prefix)
+	fill := strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "{sound}", sound, "{top}", strconv.FormatInt(topToken, 10), "snowlease_", prefix)
 	found := map[string]statement{}
 	for _, file := range []string{"sql/", "sql/operator_", "sql/segment_", "sql/examine_", "schema/", "schema/segment_"} {
 		for part := range strings.SplitSeq(read(file+string(dialect)+".sql"), ";\n") {

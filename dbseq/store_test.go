@@ -156,7 +156,9 @@ func newStore(t testing.TB, e engine, opts ...dbseq.Option) *store {
 
 func (s *store) Center(t testing.TB) lease.Center { return center(t, s.db, s.opts...) }
 func (s *store) Sleep(d time.Duration)            { time.Sleep(d) }
-func (s *store) Traits() leasetest.Traits         { return leasetest.Traits{Incarnation: s.compared} }
+func (s *store) Traits() leasetest.Traits {
+	return leasetest.Traits{Incarnation: s.compared, RenewsAlone: true}
+}
 
 func (s *store) Wipe(t testing.TB) {
 	rawExec(t, s.db, "DELETE FROM snowlease_slot")

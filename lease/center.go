@@ -27,9 +27,9 @@ type Center interface {
 	Acquire(ctx context.Context, req Request) (Grant, error)
 
 	// Renew raises the ceiling of g to at least TTL from the center's now and returns g with
-	// the new Now and Ceiling. If grants may have been forgotten since g was lent, Renew lends
-	// g's worker id again, above all of them: Floor and Token rise too. The holder may still
-	// use up the rest of g.
+	// the new Now and Ceiling. If the center has noticed that grants may have been forgotten
+	// since g was lent, Renew lends g's worker id again, above all of them: Floor and Token
+	// rise too. The holder may still use up the rest of g.
 	//
 	// Errors: ErrLost is final. After *QuarantineError or any other error, g stays valid to
 	// its ceiling: try again.

@@ -26,8 +26,9 @@
 //
 // These are the rules of acquire, renew and release. now is the center's clock.
 //
-//	loss     Each first looks for a loss: fewer than Pool records of slots or marks,
-//	         nothing on record, or an incarnation other than the recorded one.
+//	loss     Each first looks for a loss (dbseq: a renewal only for one that concerns its
+//	         own grant): fewer than Pool records of slots or marks, nothing on record,
+//	         or an incarnation other than the recorded one.
 //	         After a loss: quarantine = max(quarantine, now+MaxTTL+skew), and missing
 //	         records are created.
 //	acquire  A worker id is free if expires < now and mark < now. The center lends the one
@@ -44,10 +45,10 @@
 //	release  The grant is lost unless owner and token match. mark = lastUsed, clamped to
 //	         floor and ceiling. The worker id is free at once and most recently used.
 //
-// No ceiling is ever above now+MaxTTL. At a loss, the clock is at most skew behind the latest
-// time it ever showed. So every forgotten grant is at or below the quarantine, and every
-// later grant is above it. A grant below the quarantine is never extended: the time between
-// may have been lent and forgotten too.
+// No ceiling is ever above now+MaxTTL. When a loss is noticed, the clock is at most skew
+// behind the latest time it ever showed. So every forgotten grant is at or below the
+// quarantine, and every later grant is above it. A grant below the quarantine is never
+// extended: the time between may have been lent and forgotten too.
 //
 // # Threats
 //
@@ -67,10 +68,10 @@
 //   - Two primaries that accept writes at the same time. redisseq.WithWaitReplicas narrows
 //     this. The same holds in turns: a failover back to a server that stayed a primary and
 //     missed what the other acknowledged.
-//   - A loss of records while the center's clock is more than skew behind the latest time
-//     it ever showed: a forgotten mark may be above the quarantine. Without a loss, clock
-//     steps are harmless. Note that only a borrow is refused if the clock is far off; a
-//     renewal raises its mark to whatever the clock shows.
+//   - A loss of records that is noticed while the center's clock is more than skew behind
+//     the latest time it showed before: a forgotten mark may be above the quarantine.
+//     Without a loss, clock steps are harmless. Note that only a borrow is refused if the
+//     clock is far off; a renewal raises its mark to whatever the clock shows.
 //   - A process that is cloned with its memory and continues before it calls
 //     keeper.Keeper.Reset.
 package lease

@@ -67,13 +67,14 @@ UPDATE snowlease_slot
 -- forget(ns, ticket, old)
 DELETE FROM snowlease_ticket WHERE ns = ? AND (id = ? OR id < ?);
 
--- renew(ceiling, ttl, ttl, maxttl, ttl, ns, slot, owner, ver, skew, ns, pin)
--- Extends a range that lies above everything that may have been forgotten.
+-- renew(ceiling, ttl, ttl, maxttl, ttl, ns, slot, owner, token, floor, skew, ns, pin, floor)
+-- Extends a range that lies above everything that may have been forgotten. It reads two
+-- rows by their keys, so its cost does not depend on the pool.
 UPDATE snowlease_slot
    SET ver = ver + 1, seen_ms = LAST_INSERT_ID({now}),
        hwm_ms = GREATEST(hwm_ms, ?, {now} + ?, LEAST(floor_ms + ?, {now} + ?)), expires_ms = GREATEST(expires_ms, {now} + ?)
- WHERE ns = ? AND slot = ? AND owner = ? AND ver = ? AND expires_ms >= {now} + ?
-   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same} AND quarantine_ms <= floor_ms);
+ WHERE ns = ? AND slot = ? AND owner = ? AND token = ? AND floor_ms = ? AND ver < {top} AND expires_ms >= {now} + ?
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same} AND quarantine_ms <= ?);
 
 -- swap(token, quarantine, ttl, ceiling, ttl, quarantine, ttl, maxttl, ns, slot, owner, ver, skew, ahead, ns, pin, quarantine, ahead)
 -- Lends the slot to its holder again, above everything that may have been forgotten.

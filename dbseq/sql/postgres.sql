@@ -57,13 +57,14 @@ RETURNING seen_ms;
 -- forget(ns, ticket, old)
 DELETE FROM snowlease_ticket WHERE ns = $1 AND (id = $2 OR id < $3);
 
--- renew(ceiling, ttl, ns, slot, owner, ver, skew, pin, maxttl)
--- Extends a range that lies above everything that may have been forgotten.
+-- renew(ceiling, ttl, ns, slot, owner, token, skew, pin, maxttl, floor)
+-- Extends a range that lies above everything that may have been forgotten. It reads two
+-- rows by their keys, so its cost does not depend on the pool.
 UPDATE snowlease_slot
    SET ver = ver + 1, seen_ms = {now}, expires_ms = GREATEST(expires_ms, {now} + $2::bigint),
        hwm_ms = GREATEST(hwm_ms, $1, {now} + $2::bigint, LEAST(floor_ms + $2::bigint, {now} + $9::bigint))
- WHERE ns = $3 AND slot = $4 AND owner = $5 AND ver = $6 AND expires_ms >= {now} + $7::bigint
-   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $3 AND pin = $8 AND {same} AND quarantine_ms <= floor_ms)
+ WHERE ns = $3 AND slot = $4 AND owner = $5 AND token = $6 AND floor_ms = $10 AND ver < {top} AND expires_ms >= {now} + $7::bigint
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $3 AND pin = $8 AND {same} AND quarantine_ms <= $10)
 RETURNING seen_ms;
 
 -- swap(ceiling, ttl, ns, slot, owner, ver, skew, pin, maxttl, token, quarantine, ahead)

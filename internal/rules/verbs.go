@@ -65,6 +65,28 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 	return ns, ns.granted(g.Worker, now, g.Request), nil
 }
 
+// RenewAlone is Renew by a center that reads no records of other worker ids while the
+// record of the namespace and g's own are in order, as dbseq does. It then leaves a loss
+// elsewhere to the next borrower, or to the holder that the loss concerns.
+func (ns Namespace) RenewAlone(now int64, incarnation string, g lease.Grant) (Namespace, lease.Grant, error) {
+	if !ns.InOrder(now, incarnation, g) {
+		return ns.Renew(now, incarnation, g)
+	}
+	g.Now, g.Ceiling = now, max(g.Ceiling, ceilingOf(g.Floor, now, g.Request))
+	return ns.with(g.Worker, func(s *Slot) {
+		s.Mark, s.Expires = max(s.Mark, g.Ceiling), max(s.Expires, now+ms(g.TTL))
+	}), g, nil
+}
+
+// InOrder reports whether RenewAlone extends g without a look at other records.
+func (ns Namespace) InOrder(now int64, incarnation string, g lease.Grant) bool {
+	if ns.Meta.Pin != g.Pin().String() || ns.reincarnated(incarnation) || g.Floor < ns.Meta.Quarantine || g.Worker >= int64(len(ns.Slots)) {
+		return false
+	}
+	s := ns.Slots[g.Worker]
+	return s.HasMark && holds(s, g) && s.Floor == g.Floor && unexpired(s, now, g.Request)
+}
+
 func (ns Namespace) granted(worker, now int64, req lease.Request) lease.Grant {
 	s := ns.Slots[worker]
 	return lease.Grant{Request: req, Worker: worker, Token: s.Token, Now: now, Floor: s.Floor, Ceiling: s.Mark, Since: s.Since}

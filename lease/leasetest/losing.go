@@ -18,7 +18,11 @@ func losing() []promise {
 			promises = append(promises, promise{
 				says: "the loss of " + name + " is seen by " + verb,
 				prove: func(t *testing.T, b *bench) {
-					lossSeen(t, b.open(t, 2, above), verb, func(s *space) { b.Drop(t, s.base.Namespace, what) })
+					s := b.open(t, 2, above)
+					if what != Meta && verb == "renew" && b.Traits().RenewsAlone {
+						verb = "renew both"
+					}
+					lossSeen(t, s, verb, func(s *space) { b.Drop(t, s.base.Namespace, what) })
 				},
 			})
 		}
@@ -70,6 +74,11 @@ func (s *space) seeLoss(verb string, a, c lease.Grant) {
 	t := s.t
 	released := false
 	switch verb {
+	case "renew both":
+		if _, err := s.tryRenew(c); err != nil {
+			requireKnown(t, err)
+		}
+		fallthrough
 	case "renew":
 		if _, err := s.tryRenew(a); err != nil {
 			requireKnown(t, err)

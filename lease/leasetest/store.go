@@ -57,6 +57,11 @@ type Traits struct {
 	// Incarnation is set if the center notices Reincarnate. With quarantine "never" it
 	// does not.
 	Incarnation bool
+	// RenewsAlone is set if a renewal does not look at the records of other worker ids. The
+	// loss of a slot or a mark is then seen by acquire, by release, and by the renewal of the
+	// holder that it concerns. A renewal then answers with the ceiling that it asks for, even
+	// if an earlier one, whose reply was lost, has stored a later one.
+	RenewsAlone bool
 	// StandsStill is set if only Sleep moves the store's clock. Limits are then tested to
 	// the millisecond.
 	StandsStill bool

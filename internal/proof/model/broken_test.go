@@ -307,6 +307,47 @@ func anyMark(v verbs) verbs {
 	return v
 }
 
+// careless renews alone without one of the conditions: it extends what is on record as if
+// it were what fix makes of it.
+func careless(fix func(ns *rules.Namespace, s *rules.Slot, now int64, inc string, g lease.Grant)) func(verbs) verbs {
+	return func(v verbs) verbs {
+		v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+			seen := change(ns, g.Worker, func(*rules.Slot) {})
+			fix(&seen, &seen.Slots[g.Worker], now, inc, g)
+			if !seen.InOrder(now, inc, g) {
+				return ns.RenewAlone(now, inc, g)
+			}
+			seen, g, err := seen.RenewAlone(now, inc, g)
+			is := seen.Slots[g.Worker]
+			return change(ns, g.Worker, func(s *rules.Slot) {
+				s.HasLease, s.HasMark, s.Mark, s.Expires = true, true, is.Mark, is.Expires
+			}), g, err
+		}
+		return v
+	}
+}
+
+// Each of these forgets one condition of a renewal that does not look at other records.
+var (
+	ofAnybody = careless(func(_ *rules.Namespace, s *rules.Slot, _ int64, _ string, g lease.Grant) {
+		s.Owner, s.Token, s.Floor = g.Owner, g.Token, g.Floor
+	})
+	ofAnotherGrant = careless(func(_ *rules.Namespace, s *rules.Slot, _ int64, _ string, g lease.Grant) {
+		s.Token, s.Floor = g.Token, g.Floor
+	})
+	ofAnotherToken  = careless(func(_ *rules.Namespace, s *rules.Slot, _ int64, _ string, g lease.Grant) { s.Token = g.Token })
+	onAnotherServer = careless(func(ns *rules.Namespace, _ *rules.Slot, _ int64, inc string, _ lease.Grant) {
+		ns.Meta.Incarnation = inc
+	})
+	inAQuarantine = careless(func(ns *rules.Namespace, _ *rules.Slot, _ int64, _ string, _ lease.Grant) { ns.Meta.Quarantine = 0 })
+	withoutMeta   = careless(func(ns *rules.Namespace, _ *rules.Slot, _ int64, inc string, g lease.Grant) {
+		ns.Meta.Pin, ns.Meta.Incarnation = g.Pin().String(), inc
+	})
+	withoutItsSlot = careless(func(_ *rules.Namespace, s *rules.Slot, _ int64, _ string, _ lease.Grant) {
+		s.HasLease, s.HasMark = true, true
+	})
+)
+
 // TestBroken checks that the search finds what each rule prevents. The letters are
 // those of the protocol's first model.
 func TestBroken(t *testing.T) {
@@ -323,6 +364,10 @@ func TestBroken(t *testing.T) {
 	}
 	twice := func(c config) config {
 		c.Losses = 2
+		return c
+	}
+	alone := func(c config) config {
+		c.Alone = true
 		return c
 	}
 	for _, c := range []struct {
@@ -362,6 +407,13 @@ func TestBroken(t *testing.T) {
 		{config{Name: "an empty range is lent again", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1}, anyMark, outside},
 		{wipe("wipe, seen by acquire only", 2, 2), blind, unseen},
 		{config{Name: "a part lost, seen by acquire only", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1}, blind, unseen},
+		{alone(config{Name: "alone, whoever is on record", TTL: []int8{1, 1}, Ticks: 4}), ofAnybody, duplicate},
+		{alone(config{Name: "alone, an earlier grant of the same owner", TTL: []int8{1, 1}, Ticks: 4}), ofAnotherGrant, duplicate},
+		{alone(config{Name: "alone, another token", TTL: []int8{1, 1}, Ticks: 4}), ofAnotherToken, outside},
+		{alone(failover("alone, on another server", 2, 2)), onAnotherServer, unseen},
+		{alone(failover("alone, below a quarantine", 2, 2)), inAQuarantine, outside},
+		{alone(twice(config{Name: "alone, without the record of the namespace", TTL: []int8{2, 2}, Ticks: 4, Parts: true})), withoutMeta, unseen},
+		{alone(config{Name: "alone, without its slot", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1}), withoutItsSlot, unseen},
 		{twice(func() config {
 			c := failover("not covered: failover back to a server that kept its incarnation", 2, 2)
 			c.Failback = true

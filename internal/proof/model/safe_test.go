@@ -96,6 +96,30 @@ func TestSafe(t *testing.T) {
 	}
 }
 
+// TestSafeAlone explores renewals that do not look at the records of others.
+func TestSafeAlone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []config{
+		{Name: "the clock steps back, three holders", TTL: []int8{2, 2, 2}, Ticks: 5, Back: 2, Steps: 1},
+		{Name: "late replies, two wipes", TTL: []int8{2, 2}, Ticks: 5, LateReplies: true, Wipe: true, Losses: 2},
+		{Name: "late replies, two failovers", TTL: []int8{2, 2}, Ticks: 5, LateReplies: true, Failover: true, Losses: 2},
+		{Name: "two failovers, three holders, the clock steps back", TTL: []int8{2, 2, 2}, Ticks: 6, Failover: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
+		{Name: "parts lost twice", TTL: []int8{2, 2}, Ticks: 6, Parts: true, Losses: 2},
+		{Name: "wipe and part, the clock steps back", TTL: []int8{2, 2}, Ticks: 6, Parts: true, Wipe: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
+		{Name: "wipe, part and failover", TTL: []int8{2, 2, 2}, Ticks: 6, Wipe: true, Parts: true, Failover: true, Losses: 3},
+		{Name: "parts of two workers lost", Workers: 2, TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1},
+		{Name: "parts of two workers lost twice, the clock steps back", Workers: 2, TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
+		{Name: "parts of two workers lost, three holders, the clock steps back", Workers: 2, TTL: []int8{1, 1, 1}, Ticks: 4, Parts: true, Losses: 1, Back: 2, Steps: 1, Skew: 2},
+		{Name: "part of two workers lost, and a failover", Workers: 2, TTL: []int8{1, 1, 1}, Ticks: 4, Parts: true, Failover: true, Losses: 2},
+	} {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			c.Limit, c.Alone = limit(), true
+			explore(t, newModel(c, alone(theRules())))
+		})
+	}
+}
+
 func TestSpan(t *testing.T) {
 	t.Parallel()
 	s := rangeOf(8, 10) | rangeOf(12, 13)

@@ -27,6 +27,7 @@ type config struct {
 	Exact       bool // the last holder waits instead of borrowing ahead of the clock
 	Wild        bool // lastUsed has any value
 	Revive      bool // a late reply is installed by a plain store
+	Alone       bool // a renewal does not look at the records of others
 	Limit       int  // states; 0: no limit
 }
 
@@ -209,7 +210,7 @@ func (m *model) deliver(s *state, c call, what string, emit func(step, state, *v
 	c.store, c.now, c.incarnation, c.ttl = s.store, m.now(s), s.incarnation, h.ttl
 	r := m.ask(c)
 	to := *s
-	to.store, to.unseen = r.store, false
+	to.store, to.unseen = r.store, s.unseen && m.mayMiss(c, r)
 	broken := m.check(s, &to, c, r)
 	t := &to.holders[c.who]
 	if r.answer == done && c.verb != release && h.phase != stopped {

@@ -21,6 +21,12 @@ func theRules() verbs {
 	return verbs{rules.Namespace.Acquire, rules.Namespace.Renew, rules.Namespace.Release}
 }
 
+// alone renews as a center does that does not look at the records of others.
+func alone(v verbs) verbs {
+	v.renew = rules.Namespace.RenewAlone
+	return v
+}
+
 type verb int8
 
 const (

@@ -1,0 +1,122 @@
+package dbseq_test
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/dbseq"
+)
+
+// TestRenewalReadsNoOtherSlots: a renewal reads no more in a pool of 1,024 than in one of
+// 32, which PostgreSQL may read as a whole. A repeated Acquire reads all slots, which
+// shows that the counts see them.
+func TestRenewalReadsNoOtherSlots(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		least, all := rowsRead(t, e, dsn, 32)
+		renewal, again := rowsRead(t, e, dsn, 1024)
+		require.LessOrEqual(t, renewal, least)
+		if e.name == "sqlite" {
+			require.Zero(t, renewal)
+			require.Positive(t, again)
+			return
+		}
+		require.GreaterOrEqual(t, again-all, int64(1024-32))
+	})
+}
+
+// rowsRead returns how many rows a renewal and a repeated Acquire read. On SQLite it
+// returns how many steps of their plans look for more than one slot.
+func rowsRead(t *testing.T, e engine, dsn string, pool int64) (renewal, again int64) {
+	t.Helper()
+	app, err := e.db(t, dsn).DB()
+	require.NoError(t, err)
+	n := &counter{driver: app.Driver(), dsn: dsn}
+	if e.dialect == "mysql" {
+		n.dsn += "&interpolateParams=true"
+	}
+	conn := sql.OpenDB(n)
+	defer conn.Close()
+	conn.SetMaxOpenConns(1) // MySQL counts by session
+	c, err := dbseq.New(conn, dbseq.Dialect(e.dialect))
+	require.NoError(t, err)
+	g := first(t, c, request(fmt.Sprint("pool-", pool), pool))
+	if e.dialect == "postgres" {
+		_, err := conn.ExecContext(t.Context(), "ANALYZE")
+		require.NoError(t, err)
+	}
+
+	// sum returns the sum of the numbers that a query returns beside names.
+	sum := func(query string) (all int64) {
+		rows, err := conn.QueryContext(t.Context(), query)
+		require.NoError(t, err)
+		defer rows.Close()
+		for rows.Next() {
+			var name string
+			var value int64
+			require.NoError(t, rows.Scan(&name, &value))
+			all += value
+		}
+		require.NoError(t, rows.Err())
+		return all
+	}
+	var ran []string
+	n.before = func(_ int64, query string) error {
+		ran = append(ran, query)
+		return nil
+	}
+	var read func() int64
+	switch e.dialect {
+	case "mysql":
+		read = func() int64 { return sum("SHOW SESSION STATUS LIKE 'Handler_read%'") }
+	case "postgres":
+		read = func() int64 {
+			_, err := conn.ExecContext(t.Context(), "SELECT pg_stat_force_next_flush()")
+			require.NoError(t, err)
+			return sum("SELECT relname::text, seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relname LIKE 'snowlease%'")
+		}
+	default:
+		read = func() (wide int64) {
+			statements := ran
+			for _, statement := range statements {
+				for i := range 20 { // parameters that the plan does not depend on
+					statement = strings.ReplaceAll(statement, fmt.Sprint("?", 20-i), "1")
+				}
+				wide += wideSteps(t, conn, statement)
+			}
+			ran = nil
+			return wide
+		}
+	}
+	count := func(verb func() error) int64 {
+		ran = nil
+		before := read()
+		require.NoError(t, verb())
+		return read() - before
+	}
+	renewal = count(func() error { _, err := c.Renew(t.Context(), g); return err })
+	again = count(func() error { _, err := c.Acquire(t.Context(), g.Request); return err })
+	return renewal, again
+}
+
+// wideSteps returns how many steps of the plan of a statement on SQLite look for more than
+// one slot.
+func wideSteps(t *testing.T, conn *sql.DB, statement string) (n int64) {
+	t.Helper()
+	rows, err := conn.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+statement)
+	require.NoError(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int64
+		var detail string
+		require.NoError(t, rows.Scan(&id, &parent, &unused, &detail))
+		if strings.Contains(detail, "snowlease_slot") && !strings.Contains(detail, "ns=? AND slot=?") {
+			n++
+		}
+	}
+	require.NoError(t, rows.Err())
+	return n
+}
