@@ -1,5 +1,3 @@
-//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
-
 package hostseq
 
 import (
@@ -10,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -346,68 +343,6 @@ func TestDamagedRecord(t *testing.T) {
 	}
 }
 
-func TestFilesTakenAway(t *testing.T) {
-	t.Parallel()
-	for name, take := range map[string]func(t *testing.T, dir string){
-		"file":      func(t *testing.T, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, "orders.2.slot"))) },
-		"directory": func(t *testing.T, dir string) { require.NoError(t, os.RemoveAll(dir)) },
-		"replaced": func(t *testing.T, dir string) {
-			path := filepath.Join(dir, "orders.2.slot")
-			require.NoError(t, os.Rename(path, path+".old"))
-			require.NoError(t, slots(dir).create(path, record{Worker: 2}.encode()))
-		},
-		"moved": func(t *testing.T, dir string) { require.NoError(t, os.Rename(dir, dir+".old")) },
-	} {
-		s := newSite(t)
-		s.dir = filepath.Join(s.dir, "d")
-		c := s.center(byHand(2))
-		g := s.acquire(c)
-		take(t, s.dir)
-		_, err := c.Renew(t.Context(), g)
-		require.ErrorIs(t, err, lease.ErrLost, name)
-		require.ErrorIs(t, c.Release(t.Context(), g, 0), lease.ErrLost, name)
-		require.NoError(t, os.MkdirAll(s.dir, 0o700))
-		s.acquire(s.center(byHand(2)))
-		_, err = c.Acquire(t.Context(), g.Request)
-		require.ErrorIs(t, err, ErrHeld, "the owner that asks again has nothing any more")
-	}
-}
-
-// A file that is replaced between opening and locking is not the one that others lock.
-func TestFileReplacedWhileOpened(t *testing.T) {
-	t.Parallel()
-	d := slots(t.TempDir())
-	path := d.path("orders", 2)
-	require.NoError(t, d.create(path, record{Worker: 2}.encode()))
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	require.NoError(t, err)
-	defer f.Close()
-	_, err = d.claim(f, path, "orders", 2)
-	require.NoError(t, err)
-	require.NoError(t, os.Remove(path))
-	_, err = d.claim(f, path, "orders", 2)
-	require.ErrorContains(t, err, "deleted meanwhile")
-	require.NoError(t, d.create(path, record{Worker: 2}.encode()))
-	_, err = d.claim(f, path, "orders", 2)
-	require.ErrorContains(t, err, "replaced")
-	other, _, err := d.open("orders", 2)
-	require.NoError(t, err)
-	require.NoError(t, other.Close())
-}
-
-func TestLinksAreNotFollowed(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	other := filepath.Join(t.TempDir(), "other")
-	require.NoError(t, os.WriteFile(other, record{Worker: 2}.encode(), 0o600))
-	require.NoError(t, os.Symlink(other, filepath.Join(s.dir, "orders.2.slot")))
-	_, err := s.center(byHand(2)).Acquire(t.Context(), s.request())
-	require.ErrorIs(t, err, syscall.ELOOP)
-	kept, err := os.ReadFile(other)
-	require.NoError(t, err)
-	require.Equal(t, record{Worker: 2}.encode(), kept)
-}
-
 func TestPin(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -426,7 +361,11 @@ func TestPin(t *testing.T) {
 		require.ErrorContains(t, err, "delete "+filepath.Join(s.dir, "orders.pin"))
 	}
 	// Namespaces are separate, even those that look like paths or files.
-	for _, ns := range []string{"ORDERS", "orders.0", "..", ".", "orders.pin"} {
+	namespaces := []string{"orders.0", "..", ".", "orders.pin"}
+	if !exists(filepath.Join(s.dir, "ORDERS.pin")) { // the file system tells them apart
+		namespaces = append(namespaces, "ORDERS")
+	}
+	for _, ns := range namespaces {
 		req := s.request()
 		req.Namespace, req.Layout = ns, "of "+ns
 		for range 4 {
@@ -462,7 +401,8 @@ func TestSlotsAreShown(t *testing.T) {
 	slots, err = s.center(stateless, byHand(1)).Slots(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Empty(t, slots)
-	require.NoError(t, os.RemoveAll(s.dir))
+	require.NoError(t, c.Release(t.Context(), g, g.Floor))
+	require.NoError(t, os.Rename(s.dir, s.dir+".old"))
 	_, err = c.Slots(t.Context(), "orders")
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = c.Acquire(t.Context(), s.request())

@@ -34,10 +34,11 @@ type Config struct {
 	Worker *int64 `yaml:"worker" json:"worker" koanf:"worker" mapstructure:"worker" env:"WORKER"`
 	// Dir is the absolute path of the directory for locks and records, which the
 	// processes of the host share. It is created with mode 0700 if necessary, and
-	// refused if everyone can write to it. In a container, source lock refuses the
-	// default, which other containers do not see, unless MachineBits is set. Default:
-	// /var/lib/snowlease for root, else $XDG_STATE_HOME/snowlease,
-	// ~/.local/state/snowlease or, on macOS, ~/Library/Application Support/snowlease.
+	// refused if everyone can write to it, which is not checked on Windows. In a
+	// container, source lock refuses the default, which other containers do not see,
+	// unless MachineBits is set. Default: /var/lib/snowlease for root, else
+	// $XDG_STATE_HOME/snowlease, ~/.local/state/snowlease, on macOS
+	// ~/Library/Application Support/snowlease or, on Windows, %LocalAppData%\snowlease.
 	Dir string `yaml:"dir" json:"dir" koanf:"dir" mapstructure:"dir" env:"DIR"`
 	// MachineBits is how many of the upper bits of a worker id source lock takes from
 	// the end of the private address of the host. The other bits number the processes

@@ -23,7 +23,7 @@
 // # What is on disk
 //
 // Each worker id has a file in Config.Dir, with a record of its use. The holder of the
-// worker id holds a lock (flock) on the file. The kernel releases the lock when the
+// worker id holds a lock on the file. The kernel releases the lock when the
 // process dies, but not while it is paused. A record is written and synced to disk
 // before the time that it allows is used. So the next holder starts above all times
 // used, even if the clock of the host is behind. On one host, a second process with the
@@ -61,11 +61,28 @@
 //   - A lost directory, such as that of a recreated container, if the clock was set back
 //     or a process crashed in the last minutes. A process that starts after a crash is
 //     up to a TTL ahead of the clock until the clock has caught up.
-//   - File systems whose locks do not work, such as some network file systems.
+//   - Network file systems. Their locks may hold on one host only, or be lost when the
+//     server restarts, and nothing detects that. Dir belongs on a local disk.
 //   - Processes that are copied with their memory.
 //
+// # Systems
+//
+//	Linux, macOS, BSD, illumos  locks by flock
+//	Windows                     locks by LockFileEx, on a byte far beyond the record
+//	others                      no locks: only explicit and ordinal with Stateless,
+//	                            and hash
+//
+// The tests run on Linux, and by hand on Windows as wine imitates it. For macOS and
+// FreeBSD the code is only type-checked.
+//
 // Directories and files that everyone may write to are refused. So are those of another
-// user, unless that is root or their group is one of this process. Links in the
-// directory are not followed. Systems without flock, such as Windows, keep no records:
-// only explicit and ordinal with Stateless, and hash, work there.
+// user, unless that is root or their group is one of this process. Windows has access
+// control lists instead, which are not checked: other users cannot write to the
+// default directory, so keep them out of any other. Links in the directory are not
+// followed.
+//
+// Where the file system ignores case, as on Windows and macOS, namespaces that differ
+// only in case share their files, and need the same configuration. Windows does not sync
+// directories, so a file that was made just before a power loss may be missing: its
+// worker id then starts as on a new host.
 package hostseq

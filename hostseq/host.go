@@ -25,7 +25,7 @@ type host struct {
 
 func inspect() host {
 	name, _ := os.Hostname()
-	h := host{name: name, pid: os.Getpid(), outward: outward(), container: inContainer(os.Getenv, exists)}
+	h := host{name: name, pid: os.Getpid(), outward: outward(), container: isolated() || inContainer(os.Getenv, exists)}
 	macs := []string{}
 	interfaces, _ := net.Interfaces() // an error shows up where an address is needed
 	for _, i := range interfaces {
@@ -79,6 +79,10 @@ func defaultDir(system string, uid int, env func(string) string) (string, error)
 	home := env("HOME")
 	var base string
 	switch {
+	case system == "windows": // the user's profile is closed to other users
+		if base = env("LOCALAPPDATA"); !filepath.IsAbs(base) {
+			return "", errors.New("there is no directory for locks and records: %LocalAppData% is not set")
+		}
 	case uid == 0:
 		base = "/var/lib"
 	case filepath.IsAbs(env("XDG_STATE_HOME")):

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"syscall"
 	"testing"
 	"time"
 
@@ -186,11 +185,6 @@ func (p *process) kill() {
 		_ = p.cmd.Process.Kill()
 		_ = p.cmd.Wait() // the error is that of being killed
 	}
-}
-
-func (p *process) signal(s syscall.Signal) {
-	p.Helper()
-	require.NoError(p, p.cmd.Process.Signal(s))
 }
 
 func worker(n int64) *int64 { return &n }

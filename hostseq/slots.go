@@ -39,19 +39,10 @@ func (d slots) prepare() error {
 	return nil
 }
 
-// private returns an error if a file or directory may have been made, or can be
-// changed, by anyone but root, the user of this process and its groups.
-func private(info fs.FileInfo) error {
-	if info.Mode().Perm()&0o002 != 0 {
-		return errors.New("everyone can write to it, and could take its locks (chmod o-w)")
-	}
-	return ownedByOthers(info)
-}
-
 // openFile opens a file of the directory. It follows no links. Anything but a regular
 // file, or a file of another user, is an error.
 func openFile(path string, flag int) (*os.File, error) {
-	f, err := os.OpenFile(path, flag|openFlags, 0)
+	f, err := openNoFollow(path, flag)
 	if err != nil {
 		return nil, err
 	}
@@ -118,16 +109,7 @@ func (d slots) create(path string, content []byte) error {
 	if errors.Is(err, fs.ErrExist) {
 		err = nil
 	}
-	return errors.Join(err, os.Remove(name), d.sync())
-}
-
-// sync makes directory entries durable.
-func (d slots) sync() error {
-	f, err := os.Open(string(d))
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(err, os.Remove(name), syncDir(string(d)))
 }
 
 // open locks the file of a worker id, which it creates if necessary, and reads its

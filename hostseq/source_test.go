@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -174,9 +175,6 @@ func TestChoice(t *testing.T) {
 
 func TestNoChoice(t *testing.T) {
 	t.Parallel()
-	open := filepath.Join(t.TempDir(), "open")
-	require.NoError(t, os.Mkdir(open, 0o700))
-	require.NoError(t, os.Chmod(open, 0o777))
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for name, test := range map[string]struct {
@@ -190,7 +188,6 @@ func TestNoChoice(t *testing.T) {
 		"no directory": {
 			host: func(h *host) { h.dir, h.dirErr = "", errors.New("no $HOME") }, want: []string{"source lock", "no $HOME"},
 		},
-		"a directory of everyone":         {cfg: Config{Dir: open}, want: []string{"everyone", "chmod o-w"}},
 		"a directory that is a file":      {cfg: Config{Dir: file}, want: []string{file, "set dir"}},
 		"a directory below a file":        {cfg: Config{Dir: file + "/x"}, want: []string{file, "set dir"}},
 		"by hand, no directory":           {cfg: Config{Worker: worker(1), Dir: file}, want: []string{"source explicit", "set stateless"}},
@@ -317,6 +314,7 @@ func TestCollision(t *testing.T) {
 
 func TestDefaultDir(t *testing.T) {
 	t.Parallel()
+	local := t.TempDir() // an absolute path
 	for name, test := range map[string]struct {
 		system string
 		uid    int
@@ -330,8 +328,12 @@ func TestDefaultDir(t *testing.T) {
 		"mac":             {"darwin", 501, map[string]string{"HOME": "/Users/u"}, "/Users/u/Library/Application Support/snowlease"},
 		"homeless":        {"linux", 7, nil, ""},
 		"relative home":   {"linux", 7, map[string]string{"HOME": "u"}, ""},
-		"unknown windows": {"windows", -1, map[string]string{"USERPROFILE": "C:\\u"}, ""},
+		"windows":         {"windows", -1, map[string]string{"LOCALAPPDATA": local, "HOME": "/home/u", "XDG_STATE_HOME": "/s"}, filepath.Join(local, "snowlease")},
+		"unknown windows": {"windows", -1, map[string]string{"USERPROFILE": local, "HOME": "/home/u"}, ""},
 	} {
+		if runtime.GOOS == "windows" && test.system != "windows" {
+			continue // its paths are not absolute here
+		}
 		dir, err := defaultDir(test.system, test.uid, func(k string) string { return test.env[k] })
 		require.Equal(t, test.want == "", err != nil, name)
 		require.Equal(t, test.want, dir, name)

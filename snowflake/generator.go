@@ -64,6 +64,7 @@ const (
 	loadedTerm
 	addedLast
 	beganRush
+	endedRush
 	markedSwap
 	raisedSwap
 	checkedExtend
@@ -238,7 +239,7 @@ func (g *Generator) NextIDs(ctx context.Context, dst []int64) error {
 // allow.
 func (g *Generator) take(want int64) (v, n int64, t *term) {
 	mono := g.mono() // read once: a slightly old time is safe
-	for {
+	for tries := 1; ; tries++ {
 		// Load last before term. In the other order, an issuer that sleeps between the
 		// two could put the former worker id into a value that the holder of that id
 		// uses too.
@@ -266,15 +267,15 @@ func (g *Generator) take(want int64) (v, n int64, t *term) {
 		if skip > 0 {
 			g.skipped.Add(-skip)
 		}
+		if tries%rushTries == 0 {
+			t.end.Store(0)
+		}
 	}
 }
 
 // bound returns the last value that t allows at mono, when the center's clock is at tick.
 func (g *Generator) bound(t *term, mono, tick int64) int64 {
-	if mono < t.level {
-		tick = g.tick(t, t.lead(mono))
-	}
-	return min(t.hi, (tick+g.ahead)<<(g.seqBits&63)|g.seqMask)
+	return min(t.hi, (g.leadTick(t, mono, tick)+g.ahead)<<(g.seqBits&63)|g.seqMask)
 }
 
 func (g *Generator) id(t *term, v int64) int64 {

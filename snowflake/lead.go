@@ -52,6 +52,14 @@ func (g *Generator) tick(t *term, mono int64) int64 {
 	return ns / g.unit
 }
 
+// leadTick returns the tick of the lead clock at mono, when the center's clock is at tick.
+func (g *Generator) leadTick(t *term, mono, tick int64) int64 {
+	if mono < t.level {
+		return g.tick(t, t.lead(mono))
+	}
+	return tick
+}
+
 // until returns how long it takes until the lead allows v.
 func (g *Generator) until(t *term, v int64) time.Duration {
 	mono := (v>>g.seqBits-g.ahead)*g.unit - t.anchor

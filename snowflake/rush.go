@@ -16,6 +16,8 @@ import (
 //     do not use up values;
 //   - when the clock shows that the last id is more than a tick old, so that at a
 //     steady rate no id is older than two ticks;
+//   - when a caller who compares and swaps, such as one that takes a batch, has failed
+//     rushTries times: on many cores, those who add would leave it no chance;
 //   - when a goroutine that checks the rate every rushLook finds it below rushRate, so
 //     that no id is old after a pause;
 //   - with its term.
@@ -31,13 +33,13 @@ const (
 	rushBegin = 512              // a multiple of stride, above the first sequence number of a tick
 	rushRate  = 256              // ids per millisecond
 	rushLook  = time.Millisecond // how often the rate is checked
+	rushTries = 64               // on two cores, one batch in a million needs as many
 )
 
 // A rush is the state of a rush in a term.
 type rush struct {
 	end     atomic.Int64 // the last value that the last clock read allowed; 0 outside of a rush
-	tick    atomic.Int64 // the last tick that the rush has moved last to
-	watched atomic.Bool  // a goroutine checks the rate, also shortly after the rush
+	watched atomic.Bool  // a goroutine runs watch
 }
 
 // next is NextID for a business number, given as shifted bits.
@@ -65,41 +67,37 @@ func (g *Generator) one() (int64, *term) {
 		if v&(stride-1) != 0 && v <= end && g.term.Load() == t {
 			return v, t
 		}
-		if v, t := g.turn(t, v, end); t != nil {
-			return v, t
-		}
+		return g.turn(t, v, end)
 	}
 	return g.oneByClock()
 }
 
-// turn reads the clock and decides about a value v that one has added. A value that it
-// refuses is lost.
+// turn reads the clock and moves the end of the rush, or ends it. It returns the value v
+// that one has added or, if v is late, one in the current tick. If t allows neither, it
+// drops the value and takes another by the clock.
 func (g *Generator) turn(t *term, v, end int64) (int64, *term) {
 	mono := g.mono()
 	tick := g.tick(t, mono)
 	bound := g.bound(t, mono, tick)
 	behind := tick - v>>(g.seqBits&63)
 	if v > bound || behind > 1 {
-		t.end.CompareAndSwap(end, 0)
-		g.skipped.Add(1)
-		return 0, nil
+		bound = 0
 	}
 	if bound != end {
 		t.end.CompareAndSwap(end, bound)
 	}
-	if at := t.tick.Load(); behind > 0 && at < tick && t.tick.CompareAndSwap(at, tick) {
-		// One caller moves last to the new tick. It adds, since a compare-and-swap would
-		// fail as long as others add.
-		skip := tick<<(g.seqBits&63) - v
+	// The first caller in a tick moves last there. It adds, since a compare-and-swap would
+	// fail as long as others add. Callers who do so at once move last beyond the tick.
+	if skip := tick<<(g.seqBits&63) - g.last.Load(); skip > 0 && behind == 1 {
 		g.skipped.Add(skip)
 		v = g.last.Add(skip)
 		g.pause(addedLast)
 	}
-	if v > bound || g.term.Load() != t {
-		g.skipped.Add(1)
-		return 0, nil
+	if v <= bound && g.term.Load() == t {
+		return v, t
 	}
-	return v, t
+	g.skipped.Add(1)
+	return g.oneByClock()
 }
 
 func (g *Generator) oneByClock() (int64, *term) {
@@ -113,26 +111,36 @@ func (g *Generator) oneByClock() (int64, *term) {
 	return v, t
 }
 
-// startRush begins a rush after v and starts the goroutine that ends it.
+// startRush begins a rush after v, which a goroutine ends.
 func (g *Generator) startRush(t *term, v int64) {
 	mono := g.mono()
-	bound := g.bound(t, mono, g.tick(t, mono))
-	if v > bound-g.ahead/2<<(g.seqBits&63) || !t.watched.CompareAndSwap(false, true) {
+	tick := g.tick(t, mono)
+	if v>>(g.seqBits&63) > g.leadTick(t, mono, tick)+g.ahead/2 {
 		return
 	}
 	g.pause(beganRush)
-	t.end.Store(bound)
-	go func() {
-		defer t.watched.Store(false)
-		defer t.end.Store(0)
+	t.end.Store(g.bound(t, mono, tick))
+	if t.watched.CompareAndSwap(false, true) {
+		go g.watch(t)
+	}
+}
+
+// watch ends the rush of t when the rate falls.
+func (g *Generator) watch(t *term) {
+	for {
 		made, at := g.made(), g.mono()
-		for t.end.Load() != 0 && g.term.Load() == t {
+		for fast := true; fast && t.end.Load() != 0 && g.term.Load() == t; {
 			time.Sleep(rushLook)
 			m, a := g.made(), g.mono()
-			if (m-made)*int64(time.Millisecond) < rushRate*(a-at) {
-				return
-			}
+			fast = (m-made)*int64(time.Millisecond) >= rushRate*(a-at)
 			made, at = m, a
 		}
-	}()
+		t.end.Store(0)
+		g.pause(endedRush)
+		t.watched.Store(false)
+		// A rush that began meanwhile has found this goroutine, and no other.
+		if t.end.Load() == 0 || !t.watched.CompareAndSwap(false, true) {
+			return
+		}
+	}
 }

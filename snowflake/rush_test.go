@@ -184,6 +184,88 @@ func TestRushEntersATickOnce(t *testing.T) {
 	require.Equal(t, fresh, b.last.Load())
 }
 
+// A caller may pause after it has read the clock, and others enter later ticks. It then
+// moves nothing.
+func TestRushEntersATickLate(t *testing.T) {
+	var elapsed time.Duration
+	var meanwhile func()
+	g, err := NewGenerator(Layout{}, WithClock(func() time.Duration {
+		read, pause := elapsed, meanwhile
+		if meanwhile = nil; pause != nil {
+			pause()
+		}
+		return read
+	}))
+	require.NoError(t, err)
+	b := &bench{Generator: g}
+	b.adopt(t, lent(1, t0, time.Minute))
+	b.next(t)
+	b.rushing()
+	b.last.Store(b.last.Load() | (stride - 1))
+	made := b.Issued()
+	elapsed += time.Millisecond
+	var others Parts
+	var last int64
+	meanwhile = func() {
+		elapsed += time.Millisecond
+		for range stride {
+			others = b.next(t)
+		}
+		last = b.last.Load()
+	}
+	b.next(t)
+	require.EqualValues(t, t0+2, others.Time.UnixMilli())
+	require.Equal(t, last, b.last.Load())
+	require.Equal(t, made+stride+1, b.Issued())
+}
+
+// A batch gets through although others add all the time: it ends the rush.
+func TestRushEndsForABatch(t *testing.T) {
+	b := newBench(t, Layout{})
+	b.adopt(t, lent(1, t0, time.Minute))
+	b.next(t)
+	b.rushing()
+	tm, adds := b.term.Load(), 0
+	b.at = func(p point) {
+		if p == loadedTerm && tm.on() && adds < 10_000 {
+			adds++
+			b.last.Add(1)
+		}
+	}
+	require.NoError(t, b.NextIDs(t.Context(), make([]int64, 100)))
+	require.Less(t, adds, 10_000)
+	require.False(t, tm.on())
+}
+
+// A caller may wake under a range whose clock was set back. It does not move the
+// generator to the former clock.
+func TestRushForgetsTheFormerClock(t *testing.T) {
+	b := newBench(t, Layout{})
+	r := lent(1, t0, time.Minute)
+	b.adopt(t, r)
+	b.next(t)
+	b.rushing()
+	old := b.term.Load()
+	back := r
+	back.Now -= 10_000
+	require.True(t, b.Extend(r, back))
+	b.advance(5 * time.Second)
+	v := b.last.Add(1)
+	next, _ := b.turn(old, v, old.end.Load())
+	require.Equal(t, v+1, next)
+	require.Equal(t, next, b.last.Load())
+}
+
+// With WithClock there is no rush.
+func TestNoRushByAnotherClock(t *testing.T) {
+	b := newBench(t, Layout{})
+	b.adopt(t, lent(1, t0, time.Minute))
+	for range 2 * rushBegin {
+		b.next(t)
+	}
+	require.False(t, b.term.Load().watched.Load())
+}
+
 // The clock ends a rush even if the watching goroutine never runs: at most stride-1 ids
 // are older than a tick.
 func TestRushEndsByTheClock(t *testing.T) {
@@ -244,6 +326,38 @@ func TestRushesHaveOneWatcher(t *testing.T) {
 		b.Stop()
 		looks()
 		require.Zero(t, looks())
+	})
+}
+
+// A rush may begin again just when the goroutine that watched the last one is about to
+// leave. It watches this one too.
+func TestRushBeginsAsItsWatcherLeaves(t *testing.T) {
+	b := newBench(t, Layout{})
+	b.adopt(t, lent(1, t0, time.Minute))
+	b.next(t)
+	tm := b.term.Load()
+	synctest.Test(t, func(t *testing.T) {
+		again := true
+		b.at = func(p point) {
+			if p == endedRush && again {
+				again = false
+				b.startRush(tm, b.last.Load())
+			}
+		}
+		// lull passes without ids until the watcher has looked, and sleeps or has left.
+		lull := func() {
+			synctest.Wait()
+			b.advance(rushLook)
+			time.Sleep(rushLook)
+			synctest.Wait()
+		}
+		b.startRush(tm, b.last.Load())
+		lull()
+		require.True(t, tm.on())
+		require.True(t, tm.watched.Load())
+		lull()
+		require.False(t, tm.on())
+		require.False(t, tm.watched.Load())
 	})
 }
 
@@ -434,48 +548,117 @@ func TestEveryInterleavingOfARushARenewalADropAndAnAdoption(t *testing.T) {
 	require.Greater(t, n, 1000)
 }
 
-// On the real clock, ids of four goroutines are unique and ascend in each while the
-// range is renewed and replaced.
+// On the real clock, all kinds of callers run while the range is renewed again and
+// again, dropped and replaced, and while a stop meets an adoption. Half of the
+// ranges begin ahead of the clock.
 func TestRushAcrossHandovers(t *testing.T) {
-	g, err := NewGenerator(Layout{})
+	const grants, batch, calls = 30, stride - 1, 60_000
+	g, err := NewGenerator(Layout{TimeBits: 40, WorkerBits: 10, BusinessBits: 1, SequenceBits: 12})
 	require.NoError(t, err)
+	var begun atomic.Int64
+	g.at = func(p point) {
+		if p == beganRush {
+			begun.Add(1)
+		}
+	}
+	var lent [grants + 1]Range // by worker id
+	var used [grants + 1]int64
 	lend := func(worker int64) Range {
 		now := time.Now().UnixMilli()
-		return Range{Worker: worker, Floor: now - 1, Ceiling: now + 60_000, Now: now, At: g.Elapsed()}
+		from := now - 1 + worker/(grants/2)*10_000
+		return Range{Worker: worker, Floor: from, Ceiling: from + 60_000, Now: now, At: g.Elapsed()}
 	}
-	r := lend(1)
-	_, err = g.Adopt(r)
+	lent[0] = lend(0)
+	_, err = g.Adopt(lent[0])
 	require.NoError(t, err)
+
+	var top, gone atomic.Int64 // the greatest id seen, without its business number, and the first worker id that may still be used
 	var done sync.WaitGroup
-	ids := make([][]int64, 4)
+	ids := make([][]int64, 8)
 	for i := range ids {
+		s, err := g.For(int64(i % 2))
+		require.NoError(t, err)
 		done.Go(func() {
-			for range 100_000 {
-				if id, err := g.NextID(); err == nil {
-					ids[i] = append(ids[i], id)
+			buf := make([]int64, batch)
+			for n := range calls {
+				got := buf[:1]
+				before, from := top.Load(), gone.Load()
+				switch n % stride {
+				case 0:
+					got = buf
+					err = s.NextIDs(t.Context(), got)
+				case 1:
+					got[0], err = s.NextIDWait(t.Context())
+				default:
+					got[0], err = s.NextID()
+				}
+				if errors.Is(err, ErrStopped) {
+					return
+				} else if err != nil {
+					continue
+				}
+				ids[i] = append(ids[i], got...)
+				first, last := got[0]&^s.prefix, got[len(got)-1]&^s.prefix
+				if p, err := g.layout.Decode(first); err != nil || first <= before || p.Worker < from {
+					t.Errorf("id %d of worker %d after %d and the end of worker %d: %v", first, p.Worker, before, from-1, err)
+					return
+				}
+				if n%4 == 0 { // seldom, since this slows the issue
+					for top := &top; ; {
+						if seen := top.Load(); last <= seen || top.CompareAndSwap(seen, last) {
+							break
+						}
+					}
 				}
 			}
 		})
 	}
-	for worker := range int64(20) {
-		next := r
-		next.Ceiling++
-		g.Extend(r, next)
-		r = lend(31 - worker)
-		_, err := g.Adopt(r)
-		require.NoError(t, err)
+	issued := int64(0)
+	for w := range int64(grants) {
+		for range 50 {
+			next := lent[w]
+			next.Ceiling++
+			require.True(t, g.Extend(lent[w], next))
+			lent[w] = next
+			n := g.Issued()
+			require.GreaterOrEqual(t, n, issued)
+			issued = n
+		}
 		time.Sleep(time.Millisecond)
-	}
-	done.Wait()
-	g.Stop()
-	seen := map[int64]bool{}
-	for _, mine := range ids {
-		last := int64(0)
-		for _, id := range mine {
-			require.Greater(t, id, last)
-			require.False(t, seen[id])
-			last, seen[id] = id, true
+		lent[w+1] = lend(w + 1)
+		switch {
+		case w == grants-1:
+			var stop sync.WaitGroup
+			var stopped int64
+			stop.Go(func() { stopped = g.Stop() })
+			used[w], _ = g.Adopt(lent[w+1])
+			stop.Wait()
+			used[w] = max(used[w], stopped)
+			used[w+1] = stopped
+		case w%2 == 0:
+			used[w] = g.Drop()
+			gone.Store(w + 1)
+			_, err = g.Adopt(lent[w+1])
+			require.NoError(t, err)
+		default:
+			used[w], err = g.Adopt(lent[w+1])
+			require.NoError(t, err)
+			gone.Store(w + 1)
 		}
 	}
-	require.EqualValues(t, len(seen), g.Issued())
+	done.Wait()
+	seen := map[int64]bool{}
+	for _, mine := range ids {
+		for _, id := range mine {
+			p, err := g.layout.Decode(id)
+			ms := p.Time.UnixMilli()
+			if r := lent[p.Worker]; err != nil || ms <= r.Floor || ms > r.Ceiling || ms > used[p.Worker] || seen[id] {
+				t.Fatalf("id %d, %+v, in %+v used until %d, twice %v: %v", id, p, r, used[p.Worker], seen[id], err)
+			}
+			seen[id] = true
+		}
+	}
+	t.Logf("%d ids, %d rushes", len(seen), begun.Load())
+	require.Positive(t, begun.Load())
+	require.GreaterOrEqual(t, g.Issued(), int64(len(seen)))
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
 )
 
 // Whatever somebody has put where a file belongs is neither followed nor waited
@@ -96,4 +98,86 @@ func TestOwnedByOthers(t *testing.T) {
 			require.ErrorContains(t, err, "it belongs to user")
 		}
 	}
+}
+
+func TestFilesTakenAway(t *testing.T) {
+	t.Parallel()
+	for name, take := range map[string]func(t *testing.T, dir string){
+		"file":      func(t *testing.T, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, "orders.2.slot"))) },
+		"directory": func(t *testing.T, dir string) { require.NoError(t, os.RemoveAll(dir)) },
+		"replaced": func(t *testing.T, dir string) {
+			path := filepath.Join(dir, "orders.2.slot")
+			require.NoError(t, os.Rename(path, path+".old"))
+			require.NoError(t, slots(dir).create(path, record{Worker: 2}.encode()))
+		},
+		"moved": func(t *testing.T, dir string) { require.NoError(t, os.Rename(dir, dir+".old")) },
+	} {
+		s := newSite(t)
+		s.dir = filepath.Join(s.dir, "d")
+		c := s.center(byHand(2))
+		g := s.acquire(c)
+		take(t, s.dir)
+		_, err := c.Renew(t.Context(), g)
+		require.ErrorIs(t, err, lease.ErrLost, name)
+		require.ErrorIs(t, c.Release(t.Context(), g, 0), lease.ErrLost, name)
+		require.NoError(t, os.MkdirAll(s.dir, 0o700))
+		s.acquire(s.center(byHand(2)))
+		_, err = c.Acquire(t.Context(), g.Request)
+		require.ErrorIs(t, err, ErrHeld, "the owner that asks again has nothing any more")
+	}
+}
+
+// A file that is replaced between opening and locking is not the one that others lock.
+func TestFileReplacedWhileOpened(t *testing.T) {
+	t.Parallel()
+	d := slots(t.TempDir())
+	path := d.path("orders", 2)
+	require.NoError(t, d.create(path, record{Worker: 2}.encode()))
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = d.claim(f, path, "orders", 2)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(path))
+	_, err = d.claim(f, path, "orders", 2)
+	require.ErrorContains(t, err, "deleted meanwhile")
+	require.NoError(t, d.create(path, record{Worker: 2}.encode()))
+	_, err = d.claim(f, path, "orders", 2)
+	require.ErrorContains(t, err, "replaced")
+	other, _, err := d.open("orders", 2)
+	require.NoError(t, err)
+	require.NoError(t, other.Close())
+}
+
+func TestLinksAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	other := filepath.Join(t.TempDir(), "other")
+	require.NoError(t, os.WriteFile(other, record{Worker: 2}.encode(), 0o600))
+	require.NoError(t, os.Symlink(other, filepath.Join(s.dir, "orders.2.slot")))
+	_, err := s.center(byHand(2)).Acquire(t.Context(), s.request())
+	require.ErrorIs(t, err, syscall.ELOOP)
+	kept, err := os.ReadFile(other)
+	require.NoError(t, err)
+	require.Equal(t, record{Worker: 2}.encode(), kept)
+}
+
+func TestAPausedProcessKeepsItsSlot(t *testing.T) {
+	t.Parallel()
+	r := role{Config: Config{Dir: t.TempDir(), Worker: worker(2)}, Layout: narrow}
+	p, late := start(t, r), start(t, r)
+	p.must("acquire", 0)
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGSTOP))
+	require.True(t, late.do("acquire", 0).Held)
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGCONT))
+	p.must("renew", 0)
+}
+
+func TestDirectoryOfEveryone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o777))
+	_, err := New(Config{Dir: dir}, narrow)
+	require.ErrorContains(t, err, "everyone")
+	require.ErrorContains(t, err, "chmod o-w")
 }

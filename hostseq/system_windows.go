@@ -1,0 +1,66 @@
+package hostseq
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+	"unsafe"
+)
+
+var lockFileEx = syscall.NewLazyDLL("kernel32.dll").NewProc("LockFileEx")
+
+func canLock() error { return nil }
+
+// flock takes the lock on f and reports whether it was free. The kernel releases it
+// when f is closed. Others cannot read a locked byte, so it is one far beyond the record.
+func flock(f *os.File) (bool, error) {
+	const failImmediately, exclusive, lockViolation = 1, 2, syscall.Errno(33)
+	at := syscall.Overlapped{OffsetHigh: 1 << 30}
+	ok, _, err := lockFileEx.Call(f.Fd(), failImmediately|exclusive, 0, 1, 0, uintptr(unsafe.Pointer(&at)))
+	switch {
+	case ok != 0:
+		return true, nil
+	case errors.Is(err, lockViolation):
+		return false, nil
+	}
+	return false, err
+}
+
+// openNoFollow opens a link itself instead of what it points to. Unlike os.OpenFile, it
+// lets others remove the file, because create does so with its other name.
+func openNoFollow(path string, flag int) (*os.File, error) {
+	access := uint32(syscall.GENERIC_READ)
+	if flag == os.O_RDWR {
+		access |= syscall.GENERIC_WRITE
+	}
+	name, err := syscall.UTF16PtrFromString(path)
+	if err == nil {
+		var h syscall.Handle
+		h, err = syscall.CreateFile(name, access, syscall.FILE_SHARE_READ|syscall.FILE_SHARE_WRITE|syscall.FILE_SHARE_DELETE,
+			nil, syscall.OPEN_EXISTING, syscall.FILE_ATTRIBUTE_NORMAL|syscall.FILE_FLAG_OPEN_REPARSE_POINT, 0)
+		if err == nil {
+			return os.NewFile(uintptr(h), path), nil
+		}
+	}
+	return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+}
+
+// syncDir has nothing to do: Windows syncs no directories. Without its file, a worker id
+// starts as on a new host.
+func syncDir(string) error { return nil }
+
+// private does not look at access control lists. The mode bits of a file say nothing.
+func private(fs.FileInfo) error { return nil }
+
+// isolated reports whether this is a container. The value exists only there.
+func isolated() bool {
+	path, _ := syscall.UTF16PtrFromString(`SYSTEM\CurrentControlSet\Control`) // fails only for a NUL
+	name, _ := syscall.UTF16PtrFromString("ContainerType")
+	var key syscall.Handle
+	if syscall.RegOpenKeyEx(syscall.HKEY_LOCAL_MACHINE, path, 0, syscall.KEY_QUERY_VALUE, &key) != nil {
+		return false
+	}
+	defer func() { _ = syscall.RegCloseKey(key) }()
+	return syscall.RegQueryValueEx(key, name, nil, nil, nil, nil) == nil
+}
