@@ -58,6 +58,12 @@ func TestAccountWithTheRightsOfTheDocs(t *testing.T) {
 			require.Error(t, db.Exec("DELETE FROM snowlease_meta WHERE 1 = 0").Error)
 			require.Error(t, db.Exec("UPDATE snowlease_ticket SET ns = ns WHERE 1 = 0").Error)
 
+			fewer := center(t, db)
+			require.NoError(t, fewer.Init(t.Context(), request("fewer", 4)))
+			err := fewer.Init(t.Context(), request("fewer", 2))
+			require.ErrorContains(t, err, "to have fewer worker ids than before, the account also needs DELETE on the table snowlease_slot")
+			require.NotContains(t, err.Error(), "run dbseq/schema")
+
 			// Each of them is needed.
 			for _, grant := range grants {
 				m := regexp.MustCompile(`^GRANT (.*) ON (.*) TO (.*);$`).FindStringSubmatch(regexp.MustCompile(` +`).ReplaceAllString(place.Replace(grant), " "))
@@ -88,7 +94,7 @@ func everyStatement(t *testing.T, admin, db *gorm.DB) error {
 		return err
 	}
 	defer c.Close()
-	if err := c.Init(ctx, soon(request("others", 1))); err != nil {
+	if err := errors.Join(c.Init(ctx, soon(request("others", 1))), c.Init(ctx, request("more", 1)), c.Init(ctx, request("more", 2))); err != nil {
 		return err
 	}
 	g, err := c.Acquire(ctx, soon(request("others", 1)))

@@ -9,7 +9,8 @@ import (
 )
 
 // Init opens a namespace that is known to be new, and creates the tables if necessary. See
-// lease.Extras. It returns lease.ErrExists if anything of the namespace exists.
+// lease.Extras. It replaces the pin of a namespace in which nothing was ever lent, and
+// returns lease.ErrExists if anything else of the namespace exists.
 func (c *Center) Init(ctx context.Context, req lease.Request) error {
 	if err := req.Validate(); err != nil {
 		return err
@@ -29,35 +30,40 @@ func (c *Center) open(ctx context.Context, k *call) error {
 		return err
 	}
 	if v.there || v.total > 0 {
-		return lease.ErrExists
+		return c.repin(ctx, k, v)
 	}
 	if err := k.refuse(v.now); err != nil {
 		return err
 	}
-	return c.patiently(ctx, func() error { return c.openOnce(ctx, k) })
+	a := k.args.with(args{"hold": int64(0), "reason": ""})
+	return c.atOnce(ctx, func(tx *sql.Tx) error {
+		// The loser of a race waits here and then finds the row.
+		_, done, err := c.changeOn(ctx, tx, "open", a)
+		if err == nil && !done {
+			err = lease.ErrExists
+		}
+		if err == nil {
+			_, err = c.execOn(ctx, tx, "fill", a)
+		}
+		return err
+	})
 }
 
-func (c *Center) openOnce(ctx context.Context, k *call) (err error) {
-	tx, err := c.pool().BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := tx.Rollback(); e != nil && !errors.Is(e, sql.ErrTxDone) {
-			err = errors.Join(err, e)
+// atOnce runs do in a transaction, patiently.
+func (c *Center) atOnce(ctx context.Context, do func(*sql.Tx) error) error {
+	return c.patiently(ctx, func() (err error) {
+		tx, err := c.pool().BeginTx(ctx, nil)
+		if err != nil {
+			return err
 		}
-	}()
-	a := k.args.with(args{"hold": int64(0), "reason": ""})
-	// The loser of a race waits here and then finds the row.
-	_, done, err := c.changeOn(ctx, tx, "open", a)
-	if err != nil {
-		return err
-	}
-	if !done {
-		return lease.ErrExists
-	}
-	if _, err := c.execOn(ctx, tx, "fill", a); err != nil {
-		return err
-	}
-	return tx.Commit()
+		defer func() {
+			if e := tx.Rollback(); e != nil && !errors.Is(e, sql.ErrTxDone) {
+				err = errors.Join(err, e)
+			}
+		}()
+		if err := do(tx); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
 }

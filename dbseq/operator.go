@@ -2,6 +2,7 @@ package dbseq
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"github.com/snowlease/snowlease/internal/printable"
@@ -145,5 +146,47 @@ func (c *Center) Retire(ctx context.Context, namespace, reason string) error {
 			}
 		}
 		return unsettled()
+	})
+}
+
+// repin replaces the pin of a namespace in which nothing was ever lent, for Init.
+//
+// It changes the version of every slot, so a claim by the former pin that runs meanwhile
+// fails, or its slot no longer counts as unused here.
+func (c *Center) repin(ctx context.Context, k *call, v view) error {
+	old := lease.ParsePin(v.pin)
+	if old.Err() != nil || old == k.req.Pin() || v.total != old.Pool {
+		return lease.ErrExists
+	}
+	if err := k.refuse(v.now); err != nil {
+		return err
+	}
+	a := k.args.with(args{"old": v.pin, "oldpool": old.Pool})
+	return c.atOnce(ctx, func(tx *sql.Tx) error {
+		for _, step := range []struct {
+			change string
+			want   int64 // rows, or -1
+			skip   bool
+		}{
+			{"repinslots", old.Pool, false},
+			{"repin", 1, false},
+			{"repindrop", -1, old.Pool <= k.req.Pool},
+			{"fill", -1, old.Pool >= k.req.Pool},
+		} {
+			if step.skip {
+				continue
+			}
+			n, err := c.execOn(ctx, tx, step.change, a)
+			if step.change == "repindrop" && c.is(err, deniedMySQL, deniedState, nil) {
+				return advised{fmt.Errorf("%w: to have fewer worker ids than before, the account also needs DELETE on the table %sslot", err, c.set.Prefix)}
+			}
+			if err != nil {
+				return err
+			}
+			if step.want >= 0 && n != step.want {
+				return lease.ErrExists
+			}
+		}
+		return nil
 	})
 }

@@ -87,18 +87,35 @@ func connect(driverName, dsn string, opts []Option) (*conn, error) {
 	return c, nil
 }
 
-// drivers are the dialects of the drivers that Open knows.
-var drivers = map[string]Dialect{
-	"mysql": MySQL,
-	"pgx":   Postgres, "pgx/v5": Postgres, "postgres": Postgres,
-	"sqlite": SQLite, "sqlite3": SQLite,
+// drivers are the dialects of the drivers that Open knows, and packages that register them.
+var drivers = map[string]struct {
+	Dialect
+	pkg string
+}{
+	"mysql":    {MySQL, "github.com/go-sql-driver/mysql"},
+	"pgx":      {Postgres, "github.com/jackc/pgx/v5/stdlib"},
+	"pgx/v5":   {Postgres, "github.com/jackc/pgx/v5/stdlib"},
+	"postgres": {Postgres, "github.com/lib/pq"},
+	"sqlite":   {SQLite, "modernc.org/sqlite"},
+	"sqlite3":  {SQLite, "github.com/mattn/go-sqlite3"},
 }
 
 // find returns a driver that is registered with database/sql.
 func find(name, dsn string) (Dialect, driver.Driver, error) {
-	dialect, ok := drivers[name]
+	known, ok := drivers[name]
+	dialect := known.Dialect
 	if !ok {
-		return "", nil, fmt.Errorf("dbseq: the driver %q is none of %q: call New with a pool of this driver and the dialect", name, slices.Sorted(maps.Keys(drivers)))
+		other := ""
+		switch strings.ToLower(name) {
+		case "mariadb":
+			other = `: give "mysql", the driver of MariaDB`
+		case "postgresql", "pg":
+			other = `: give "pgx" or "postgres", the drivers of PostgreSQL`
+		}
+		return "", nil, fmt.Errorf("dbseq: the driver %q is none of %q%s; for a driver of another name, call New with its pool and the dialect", name, slices.Sorted(maps.Keys(drivers)), other)
+	}
+	if !slices.Contains(sql.Drivers(), name) {
+		return "", nil, fmt.Errorf("dbseq: the program has no driver %q: add import _ %q", name, known.pkg)
 	}
 	if dialect == MySQL && strings.Contains(dsn, "://") {
 		return "", nil, errors.New("dbseq: the DSN is a URL, which the driver mysql does not read: write user:password@tcp(host:3306)/database")

@@ -20,9 +20,11 @@ func TestOpenRefuses(t *testing.T) {
 		opts        []dbseq.Option
 		want        string
 	}{
-		"unknown driver":    {"oracle", "x", nil, `the driver "oracle" is none of ["mysql" "pgx" "pgx/v5" "postgres" "sqlite" "sqlite3"]: call New`},
-		"driver not linked": {"postgres", "host=h", nil, `unknown driver "postgres" (forgotten import?)`},
-		"sqlite not linked": {"sqlite3", file, nil, `unknown driver "sqlite3" (forgotten import?)`},
+		"unknown driver":    {"oracle", "x", nil, `the driver "oracle" is none of ["mysql" "pgx" "pgx/v5" "postgres" "sqlite" "sqlite3"]; for a driver of another name, call New`},
+		"mariadb":           {"mariadb", "x", nil, `: give "mysql", the driver of MariaDB; `},
+		"postgresql":        {"PostgreSQL", "x", nil, `: give "pgx" or "postgres", the drivers of PostgreSQL; `},
+		"driver not linked": {"postgres", "host=h", nil, `the program has no driver "postgres": add import _ "github.com/lib/pq"`},
+		"sqlite not linked": {"sqlite3", file, nil, `the program has no driver "sqlite3": add import _ "github.com/mattn/go-sqlite3"`},
 		"in memory":         {"sqlite", ":memory:", nil, "the database is in memory, where a pool of the center's own would see another one: put it in a file, or call New"},
 		"shared in memory":  {"sqlite", "file::memory:?cache=shared", nil, "call New"},
 		"dsn":               {"mysql", "app:geheim@tcp(127.0.0.1/app", nil, "invalid DSN"},

@@ -34,6 +34,7 @@ func filler(t testing.TB, n int) (rows []benchRow, fill func()) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pool.Close() })
 	p := New(&counting{}, Config{})
+	require.NoError(t, db.Use(p))
 	rows = make([]benchRow, n)
 	tx := db.Session(&gorm.Session{DryRun: true}).Create(&rows)
 	require.NoError(t, tx.Error)

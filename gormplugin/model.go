@@ -1,9 +1,13 @@
 package gormplugin
 
 import (
+	"fmt"
+	"reflect"
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
 )
 
 // Model is a base for models that replaces gorm.Model. It has the same columns and soft
@@ -15,12 +19,59 @@ import (
 //		Total int64
 //	}
 //
-// A model that needs only the key declares it:
+// On a database without the plugin, an INSERT of a Model with a zero key fails with ErrKey.
+//
+// A model that needs only the key declares it, without that check:
 //
 //	ID int64 `gorm:"primaryKey;autoIncrement:false" json:"id,string"`
 type Model struct {
+	Guard     guard          `gorm:"-:all" json:"-" yaml:"-"` // empty, without a column
 	ID        int64          `gorm:"primaryKey;autoIncrement:false" json:"id,string"`
 	CreatedAt time.Time      `json:"created_at"`
 	UpdatedAt time.Time      `json:"updated_at"`
 	DeletedAt gorm.DeletedAt `gorm:"index" json:"deleted_at"`
 }
+
+// A guard makes GORM check the keys of a Model, as the clause of a field. Model has no hook,
+// because it would hide the hook of another embedded struct.
+type guard struct{}
+
+// CreateClauses implements schema.CreateClausesInterface.
+func (g guard) CreateClauses(*schema.Field) []clause.Interface { return []clause.Interface{g} }
+
+// ModifyStatement fails an INSERT that would store the key 0. It adds nothing to the SQL.
+func (guard) ModifyStatement(stmt *gorm.Statement) {
+	key := stmt.Schema.PrioritizedPrimaryField
+	if _, ok := stmt.Plugins[pluginName]; ok || key == nil || key.HasDefaultValue || key.FieldType.Kind() != reflect.Int64 {
+		return
+	}
+	zero := func(row reflect.Value) bool {
+		row = reflect.Indirect(row)
+		if !row.IsValid() || row.Type() != stmt.Schema.ModelType { // a map may leave the key to the database
+			return false
+		}
+		_, zero := key.ValueOf(stmt.Context, row)
+		return zero
+	}
+	rows, missing := stmt.ReflectValue, false
+	switch rows.Kind() {
+	case reflect.Slice, reflect.Array:
+		for i := 0; i < rows.Len() && !missing; i++ {
+			missing = zero(rows.Index(i))
+		}
+	default:
+		missing = zero(rows)
+	}
+	if missing {
+		_ = stmt.AddError(fmt.Errorf("%w: %s has a zero key, and this *gorm.DB has no plugin to fill it: %s",
+			ErrKey, stmt.Schema.Name, register))
+	}
+}
+
+// register is the advice when a database has no plugin.
+const register = "add gormplugin.Module to the fx application, or call db.Use(gormplugin.New(worker, gormplugin.Config{}))"
+
+// Name implements clause.Interface, and so do Build and MergeClause. GORM does not call them.
+func (guard) Name() string               { return "" }
+func (guard) Build(clause.Builder)       {}
+func (guard) MergeClause(*clause.Clause) {}

@@ -42,18 +42,28 @@ func TestModuleWithWorker(t *testing.T) {
 	}
 }
 
-// A worker that was made without idworker.Module fills keys as well.
+// A worker that was made without idworker.Module fills keys as well. Supplied as an
+// *idworker.IdWorker only, it is another type to fx, and the error names both ways out.
 func TestModuleWithASuppliedWorker(t *testing.T) {
 	t.Parallel()
 	w, err := idworker.Fixed(snowflake.Layout{}, worker)
 	require.NoError(t, err)
-	var db *gorm.DB
-	app := fxtest.New(t, fx.Supply(fx.Annotate(w, fx.As(new(snowflake.Source)))), gormplugin.Module, database(t), fx.Populate(&db))
-	app.RequireStart()
-	row := Plain{}
-	require.NoError(t, db.Create(&row).Error)
-	parts, err := w.Decode(row.ID)
-	require.NoError(t, err)
-	require.EqualValues(t, worker, parts.Worker)
-	app.RequireStop()
+	says := fx.New(fx.NopLogger, fx.Supply(w), gormplugin.Module, database(t)).Err()
+	for advice, supply := range map[string]fx.Option{
+		"fx.Replace(worker) beside idworker.Module":                            fx.Options(idworker.Module, fx.Replace(w)),
+		"fx.Supply(worker, fx.Annotate(worker, fx.As(new(snowflake.Source))))": fx.Supply(w, fx.Annotate(w, fx.As(new(snowflake.Source)))),
+	} {
+		require.ErrorContains(t, says, advice)
+		var db *gorm.DB
+		var injected *idworker.IdWorker
+		app := fxtest.New(t, supply, gormplugin.Module, database(t), fx.Populate(&db, &injected))
+		app.RequireStart()
+		row := Plain{}
+		require.NoError(t, db.Create(&row).Error)
+		parts, err := w.Decode(row.ID)
+		require.NoError(t, err)
+		require.EqualValues(t, worker, parts.Worker)
+		require.Same(t, w, injected)
+		app.RequireStop()
+	}
 }

@@ -67,6 +67,7 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"workers words", func(c *idworker.Config) { c.Workers = "a-b" }, []string{"workers", `"a-b"`}},
 		{"workers negative", func(c *idworker.Config) { c.Workers = "-1-3" }, []string{"workers", `"-1-3"`}},
 		{"ttl", func(c *idworker.Config) { c.Lease.TTL = time.Millisecond }, []string{"lease.ttl 1ms", "at least 100ms"}},
+		{"ttl and skew", func(c *idworker.Config) { c.Lease.TTL = time.Second }, []string{"lease.ttl 1s is less than twice store.skew (2s, the default): raise it, or set store.skew to at most 500ms"}},
 		{"ttl and unit", func(c *idworker.Config) { c.Layout = snowflake.Layout{TimeUnit: 10 * time.Second, SequenceBits: 20} }, []string{"lease.ttl 30s", "1m40s"}},
 		{"ttl fine", func(c *idworker.Config) { c.Lease.TTL = 30*time.Second + 1 }, []string{"ttl", "whole milliseconds"}},
 		{"max_ttl low", func(c *idworker.Config) { c.Lease.MaxTTL = time.Second }, []string{"lease.max_ttl 1s", "30s", "for all members"}},

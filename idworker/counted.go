@@ -56,7 +56,7 @@ func (c counted) stream(business int64) (numbers, error) { return c.seq.For(busi
 
 func (c counted) err() error { return c.seq.Err() }
 
-func (counted) explain(err error) error { return err }
+func (counted) explain(err error) error { return advise(err) }
 
 func (counted) lent() error { return nil }
 

@@ -8,7 +8,8 @@ import (
 // Errors of NextID and its variants. Test for them with errors.Is.
 var (
 	// ErrNotStarted is returned before the application has started, and during a Reset until
-	// there is a worker id. The error also wraps the last error of the center, if any.
+	// there is a worker id; NextIDWait and NextIDs wait for the end of a Reset. The error also
+	// wraps the last error of the center, if any.
 	ErrNotStarted = snowflake.ErrNotStarted
 	// ErrLeaseExpired is returned if the center has not renewed the lease in time. The error
 	// also wraps the last error of the center.

@@ -34,7 +34,7 @@ func (f fixed) stop(context.Context) error {
 
 func (fixed) reset(context.Context) error { return errCopies }
 
-func (fixed) explain(err error) error { return err }
+func (fixed) explain(err error) error { return advise(err) }
 
 func (fixed) lent() error { return nil }
 

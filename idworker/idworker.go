@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/snowlease/snowlease/hostseq"
@@ -16,8 +17,9 @@ import (
 // one from Module, Named, Open or Fixed: the zero IdWorker is not usable.
 type IdWorker struct {
 	Stream
-	plan plan
-	log  *slog.Logger
+	plan  plan
+	log   *slog.Logger
+	facts func() []any // more attributes of "idworker started"; may be nil
 }
 
 var _ snowflake.Source = (*IdWorker)(nil)
@@ -126,6 +128,9 @@ func (w *IdWorker) start(ctx context.Context) error {
 			w.log.Warn("no ids for times past", "namespace", w.plan.Namespace, "reserved", w.plan.Reserved, "err", err)
 		}
 	}
+	if w.facts != nil {
+		facts = append(facts, w.facts()...)
+	}
 	st := w.Status()
 	w.log.Info("idworker started", append([]any{
 		"worker", st.Worker, "namespace", st.Namespace, "center", st.Center, "state", st.State, "layout", st.Layout,
@@ -133,10 +138,14 @@ func (w *IdWorker) start(ctx context.Context) error {
 	return nil
 }
 
-// remedy returns advice for a start that failed because of a quarantine.
+// remedy returns advice for a start that failed because of a quarantine or of a center that
+// is away.
 func (p plan) remedy(err error) string {
-	q := (*QuarantineError)(nil)
-	if !errors.As(err, &q) || q.Wait() > 36*time.Hour { // too long to wait for: the error says what to do
+	q, full := (*QuarantineError)(nil), (*NoFreeWorkerError)(nil)
+	if away := net.Error(nil); !errors.As(err, &q) && !errors.As(err, &full) && errors.As(err, &away) {
+		return fmt.Sprintf(": check that the server runs, and that this host reaches it at this address; a start waits for it for up to wait (%v)", p.Wait)
+	}
+	if q == nil || q.Wait() > 36*time.Hour { // too long to wait for: the error says what to do
 		return ""
 	}
 	text := fmt.Sprintf(": start again then, or raise wait (%v) and the timeout of the start above that", p.Wait)

@@ -84,12 +84,16 @@ func (l *leased) reset(ctx context.Context) error {
 	return l.keeper.Reset(ctx)
 }
 
-// explain adds the last error of the center.
+// explain adds the last error of the center, or else what to do.
 func (l *leased) explain(err error) error {
-	if cause := l.keeper.Status().Err; cause != nil && (errors.Is(err, ErrNotStarted) || errors.Is(err, ErrLeaseExpired)) {
-		return fmt.Errorf("%w: %w", err, cause)
+	st := l.keeper.Status()
+	switch early := errors.Is(err, ErrNotStarted); {
+	case st.Err != nil && (early || errors.Is(err, ErrLeaseExpired)):
+		return fmt.Errorf("%w: %w", err, st.Err)
+	case early && st.State == keeper.Borrowing:
+		return fmt.Errorf("%w: it is being borrowed at this moment", err)
 	}
-	return err
+	return advise(err)
 }
 
 func (l *leased) lent() error {

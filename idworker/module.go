@@ -25,18 +25,37 @@ import (
 //
 // OnStart borrows the worker id within Config.Wait and the start's context, and OnStop gives
 // it back. The application closes the clients, the center and the store that it supplies. An
-// application that asks for no ids takes no lease.
+// application that asks for no ids takes no lease, and logs a warning, since it may have
+// forgotten gormplugin.Module. To use a worker of your own, such as Fixed in a test, add
+// fx.Replace(worker) instead of a Config.
 //
 // Module also provides *Segments for Config.Segments, and what gormplugin.Module needs: a
 // snowflake.Source and a segment.Lookup.
-var Module = fx.Module("idworker", fx.Provide(
+var Module = fx.Module("idworker", fx.Provide(func() *asked { return new(asked) }, fx.Private), fx.Invoke(warnIfUnasked), fx.Provide(
 	provide,
-	func(w *IdWorker) snowflake.Source { return w },
+	func(w *IdWorker, a *asked) snowflake.Source { a.ids = true; return w },
 	newSegments,
 	func(s *Segments) segment.Lookup {
 		return func(name string) (snowflake.Source, error) { return s.Of(name) }
 	},
 ))
+
+// asked is whether anything in the application takes ids from Module, known at the start.
+type asked struct{ ids bool }
+
+func warnIfUnasked(a *asked, lc fx.Lifecycle, given struct {
+	fx.In
+
+	Logger *slog.Logger `optional:"true"`
+},
+) {
+	lc.Append(fx.StartHook(func() {
+		if !a.ids {
+			optionsOf([]Option{WithLogger(given.Logger)}).log.Warn("nothing asks idworker.Module for ids",
+				"hint", "to fill the keys of GORM models, list gormplugin.Module; otherwise take a *idworker.IdWorker, or leave idworker.Module out")
+		}
+	}))
+}
 
 // clients are what an application may provide. A nil client counts as missing.
 type clients struct {
@@ -61,21 +80,25 @@ func (c clients) options() options {
 	return o
 }
 
-func provide(c clients, given struct {
+func provide(c clients, a *asked, given struct {
 	fx.In
 
 	Config  Config  `optional:"true"`
 	Pointer *Config `optional:"true"` // a common mistake, which deserves an error of its own
 },
 ) (*IdWorker, error) {
+	a.ids = true
 	if !reflect.ValueOf(given.Config).IsZero() {
 		return c.worker(given.Config)
 	}
 	if given.Pointer != nil {
 		return nil, errors.New("idworker: the fx graph has a *idworker.Config, but idworker needs an idworker.Config: supply the value, fx.Supply(*cfg)")
 	}
-	return nil, errors.New(`idworker: no idworker.Config in the fx graph (or an empty one): add fx.Supply(idworker.Config{Namespace: "orders"}), naming the service whose replicas share worker ids`)
+	return nil, errors.New(`idworker: no idworker.Config in the fx graph (or an empty one): add fx.Supply(idworker.Config{Namespace: "orders"}), naming the service whose replicas share worker ids; if a constructor provides it, check that its own dependencies are provided`)
 }
+
+// pluginName is the name of gormplugin.Plugin, which stands in db.Plugins from db.Use on.
+const pluginName = "idworker"
 
 // worker returns a worker that starts and stops with the application.
 func (c clients) worker(cfg Config) (*IdWorker, error) {
@@ -86,6 +109,14 @@ func (c clients) worker(cfg Config) (*IdWorker, error) {
 	w, err := newWorker(p, c.options())
 	if err != nil {
 		return nil, err
+	}
+	if db := c.DB; db != nil {
+		w.facts = func() []any {
+			if _, ok := db.Plugins[pluginName]; ok {
+				return nil
+			}
+			return []any{"gorm_keys", "not filled: gormplugin.Module is not listed"}
+		}
 	}
 	c.Lifecycle.Append(fx.Hook{OnStart: w.start, OnStop: w.Close})
 	return w, nil

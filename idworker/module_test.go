@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
+	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
@@ -157,6 +160,95 @@ func TestModuleAsksForNothingByItself(t *testing.T) {
 	a.RequireStart().RequireStop()
 }
 
+// An application that lists Module and takes no ids may have forgotten gormplugin.Module. The
+// start says so. One that calls NextID itself reads about it in the line of the start only.
+func TestForgottenPlugin(t *testing.T) {
+	const (
+		nothing  = `level=WARN msg="nothing asks idworker.Module for ids" hint="to fill the keys of GORM models, list gormplugin.Module;`
+		unfilled = `gorm_keys="not filled: gormplugin.Module is not listed"`
+	)
+	cfg := idworker.Config{Namespace: "orders"}
+	local := fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: new(int64), Stateless: true}})
+	for _, c := range []struct {
+		name string
+		opts fx.Option
+		want []string
+	}{
+		{"a database, and nothing that takes ids", fx.Options(fx.Supply(cfg, newSQLite(t)), fx.Invoke(func(*gorm.DB) {})), []string{nothing}},
+		{"by hand", fx.Options(fx.Supply(cfg, newSQLite(t, cfg)), fx.Invoke(func(*idworker.IdWorker) {})), []string{unfilled}},
+		{"by hand, as a Source", fx.Options(fx.Supply(cfg, newSQLite(t, cfg)), fx.Invoke(func(snowflake.Source) {})), []string{unfilled}},
+		{"by hand, no database", fx.Options(local, fx.Invoke(func(*idworker.IdWorker) {})), nil},
+		{"segments only", fx.Options(fx.Supply(cfg), fx.Invoke(func(*idworker.Segments) {})), nil},
+		{"the plugin", fx.Options(fx.Supply(cfg, newSQLite(t, cfg)), gormplugin.Module), nil},
+		{"the plugin before", fx.Options(gormplugin.Module, fx.Supply(cfg, newSQLite(t, cfg))), nil},
+		{"the plugin by db.Use", fx.Options(fx.Supply(cfg, newSQLite(t, cfg)), fx.Invoke(func(db *gorm.DB, w *idworker.IdWorker) error {
+			return db.Use(gormplugin.New(w, gormplugin.Config{}))
+		})), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var j journal
+			fxtest.New(t, fx.NopLogger, c.opts, idworker.Module, j.provide()).RequireStart().RequireStop()
+			for _, says := range []string{nothing, unfilled} {
+				require.Equal(t, slices.Contains(c.want, says), strings.Contains(j.String(), says), "%s: %s", says, &j)
+			}
+		})
+	}
+}
+
+// Ids that are asked for too early or too late say when to ask.
+func TestErrorsSayWhenToAsk(t *testing.T) {
+	for name, cfg := range map[string]idworker.Config{
+		"leased":  {Namespace: "orders", Mode: idworker.ModeDB},
+		"counted": {Namespace: "orders", Mode: idworker.ModeRedisSequence, Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever, Skew: time.Millisecond}},
+		"local":   {Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: new(int64), Stateless: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w *idworker.IdWorker
+			a := app(t, &w, fx.Supply(cfg, newSQLite(t, idworker.Config{Namespace: "orders"})), universal(newRedis(t, miniredis.RunT(t).Addr())))
+			asks := func(is error, says string) {
+				t.Helper()
+				_, err := w.NextID()
+				_, waited := w.NextIDWait(context.Background())
+				for _, err := range []error{err, waited, w.NextIDs(context.Background(), make([]int64, 1))} {
+					require.ErrorIs(t, err, is)
+					require.ErrorContains(t, err, says)
+				}
+			}
+			asks(idworker.ErrNotStarted, "ids are available from OnStart on, not in constructors or fx.Invoke; list idworker.Module before the modules that ask")
+			a.RequireStart()
+			_, err := w.NextIDWait(context.Background())
+			require.NoError(t, err)
+			a.RequireStop()
+			asks(idworker.ErrStopped, "the fx application has stopped: list idworker.Module before the modules that ask for ids in stop hooks")
+		})
+	}
+}
+
+// A center that is down at the start is named, with the namespace and what to check.
+func TestCenterDownIsExplained(t *testing.T) {
+	away, err := dbseq.Open("mysql", "orders:secret@tcp(127.0.0.1:1)/shop")
+	require.NoError(t, err)
+	defer away.Close()
+	for name, c := range map[string]struct {
+		cfg    idworker.Config
+		client fx.Option
+		want   string
+	}{
+		"redis":          {idworker.Config{}, universal(newRedis(t, "127.0.0.1:1")), `borrow a worker id of namespace "orders" from redis 127.0.0.1:1`},
+		"redis-sequence": {idworker.Config{Mode: idworker.ModeRedisSequence}, universal(newRedis(t, "127.0.0.1:1")), `sequence of "orders" at redis 127.0.0.1:1`},
+		"mysql":          {idworker.Config{}, centered(away), `borrow a worker id of namespace "orders" from mysql 127.0.0.1:1`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.cfg.Namespace, c.cfg.Wait = "orders", 100*time.Millisecond
+			var w *idworker.IdWorker
+			err := app(t, &w, fx.Supply(c.cfg), c.client).Start(t.Context())
+			for _, want := range []string{c.want, "check that the server runs, and that this host reaches it at this address; a start waits for it for up to wait (100ms)"} {
+				require.ErrorContains(t, err, want)
+			}
+		})
+	}
+}
+
 func TestChoiceOfTheCenter(t *testing.T) {
 	db := newSQLite(t)
 	client := newRedis(t, "127.0.0.1:1")
@@ -168,7 +260,8 @@ func TestChoiceOfTheCenter(t *testing.T) {
 		opts fx.Option
 		want []string // of the error; none: it is built
 	}{
-		{"no client", "", fx.Options(), []string{"no *gorm.DB", "redis.UniversalClient", "or lease.Center", "without GORM a center of dbseq.Open", "name tag"}},
+		{"no client", "", fx.Options(), []string{"no *gorm.DB", "redis.UniversalClient", "or lease.Center in the fx graph: provide one", "newCenter calls dbseq.Open", "name tag"}},
+		{"a *dbseq.Center without fx.As", "", fx.Provide(func() (*dbseq.Center, error) { return gormdb.Center(db) }), []string{"To fx, a *dbseq.Center,", "fx.Provide(fx.Annotate(newCenter, fx.As(new(lease.Center))))"}},
 		{"both clients", "", fx.Options(fx.Supply(db), universal(client)), []string{"both", `"db"`, `"redis"`}},
 		{"both clients, mode db", "db", fx.Options(fx.Supply(db), universal(client)), nil},
 		{"both clients, mode redis", "redis", fx.Options(fx.Supply(db), universal(client)), nil},
@@ -359,7 +452,11 @@ func TestOpenWithoutFx(t *testing.T) {
 	require.ErrorContains(t, w.Reset(t.Context()), "stopped")
 
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders"})
-	require.ErrorContains(t, err, "no *gorm.DB, redis.UniversalClient, *redis.Client or lease.Center: ")
+	require.EqualError(t, err, "idworker: mode auto: no *gorm.DB, redis.UniversalClient, *redis.Client or lease.Center: give WithDB(db) or WithRedis(client), or without GORM WithCenter(center) with a center of dbseq.Open")
+	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Mode: "db"})
+	require.EqualError(t, err, "idworker: mode db: no *gorm.DB and no lease.Center: give WithDB(db), or without GORM WithCenter(center) with a center of dbseq.Open")
+	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Mode: "redis"})
+	require.EqualError(t, err, "idworker: mode redis: no redis.UniversalClient or *redis.Client: give WithRedis(client)")
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{OnLost: "shutdown"}}, idworker.WithCenter(c))
 	require.ErrorContains(t, err, "on_lost")
 }
@@ -567,8 +664,29 @@ func TestQuarantineAtReset(t *testing.T) {
 		require.ErrorAs(t, err, &q)
 		require.ErrorAs(t, w.Healthy(t.Context()), &q)
 		require.NotEmpty(t, w.Status().Error)
-		time.Sleep(q.Wait() + time.Second)
+		began := time.Now()
+		_, err = w.NextIDWait(context.Background())
+		require.NoError(t, err, "it waits through the quarantine")
+		require.InDelta(t, q.Wait().Seconds(), time.Since(began).Seconds(), 1)
 		require.True(t, ready(w))
+	})
+}
+
+// After a loss, NextIDWait waits while no worker id is free and through a quarantine.
+func TestNextIDWaitAfterALoss(t *testing.T) {
+	world(t, idworker.Config{Store: idworker.StoreConfig{ExactTimes: true}}, func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle) {
+		lc.RequireStart()
+		before, err := w.NextID()
+		require.NoError(t, err)
+		c.Wipe()
+		time.Sleep(31 * time.Second) // the range is used up, the quarantine lasts
+		_, err = w.NextID()
+		require.ErrorIs(t, err, idworker.ErrLeaseExpired)
+		require.ErrorAs(t, err, new(*idworker.QuarantineError))
+		id, err := w.NextIDWait(context.Background())
+		require.NoError(t, err)
+		require.Greater(t, id, before)
+		require.Equal(t, 1, w.Status().Losses)
 	})
 }
 

@@ -111,7 +111,7 @@ func (p plan) newCenter(o options) (lease.Center, error) {
 	case ModeDB:
 		switch {
 		case o.db == nil:
-			err = errors.New("no *gorm.DB and no lease.Center: " + absent)
+			err = o.absent("no *gorm.DB and no lease.Center", "WithDB(db), or without GORM WithCenter(center) with a center of dbseq.Open")
 		case p.Store.WaitReplicas > 0:
 			err = fmt.Errorf("store.wait_replicas %d: %s", p.Store.WaitReplicas, waitReplicasElsewhere)
 		default:
@@ -143,20 +143,28 @@ func (o options) choose() (Mode, error) {
 	case len(o.redis) > 0:
 		return ModeRedis, nil
 	}
-	return "", errors.New("mode auto: no *gorm.DB, redis.UniversalClient, *redis.Client or lease.Center: " + absent)
+	return "", fmt.Errorf("mode auto: %w", o.absent("no *gorm.DB, redis.UniversalClient, *redis.Client or lease.Center",
+		"WithDB(db) or WithRedis(client), or without GORM WithCenter(center) with a center of dbseq.Open"))
 }
 
 // needRedis returns the only Redis client. Its errors begin with what, which needs it.
 func (o options) needRedis(what string) (redis.UniversalClient, error) {
 	switch len(o.redis) {
 	case 0:
-		return nil, fmt.Errorf("%s: no redis.UniversalClient or *redis.Client: %s", what, absent)
+		return nil, fmt.Errorf("%s: %w", what, o.absent("no redis.UniversalClient or *redis.Client", "WithRedis(client)"))
 	case 1:
 		return o.redis[0], nil
 	}
 	return nil, fmt.Errorf("%s: there are both a redis.UniversalClient and another *redis.Client: give one of them, or a lease.Center made with redisseq.New", what)
 }
 
-// absent is the advice when a client is missing. In fx a client with a missing dependency or
-// with a name tag looks absent too.
-const absent = "give one through WithDB, WithRedis or fx, or without GORM a center of dbseq.Open, through WithCenter or as the lease.Center in fx (in fx, check that the client's own dependencies are provided; for a client with a name tag, provide a lease.Center made from it through fx.Annotate)"
+// absent is the error for a missing client. with names the options of Open that give one. In fx a
+// client of another type, with a missing dependency or with a name tag looks absent too.
+func (o options) absent(what, with string) error {
+	if o.shutdown == nil {
+		return fmt.Errorf("%s: give %s", what, with)
+	}
+	return fmt.Errorf("%s in the fx graph: provide one. To fx, a *dbseq.Center, *redisseq.Center or *sql.DB is another type, and so is a client with a name tag: "+
+		"make a center of it with fx.Provide(fx.Annotate(newCenter, fx.As(new(lease.Center)))), where newCenter calls dbseq.Open, dbseq.New, gormdb.Center or redisseq.New. "+
+		"If something does provide it, check that its own dependencies are provided", what)
+}

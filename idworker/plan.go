@@ -183,6 +183,8 @@ func (p *plan) planStore(f *fault.List) {
 		}
 		misplaced(p, f, "store", s, StoreConfig{}.withDefaults(), "has no store", "auto", "db", "redis or redis-sequence")
 		return
+	case p.Mode != ModeRedisSequence && s.Skew == lease.DefaultSkew && s.Skew > half:
+		f.Add("lease.ttl", p.Lease.TTL, "is less than twice store.skew (%v, the default)", s.Skew).Do("raise it, or set store.skew to at most %v in all members of the namespace", half)
 	case p.Mode != ModeRedisSequence && (s.Skew < 0 || s.Skew > half):
 		f.Add("store.skew", s.Skew, "is not from 0 to half of lease.ttl (%v)", half).Do("lower it, or raise lease.ttl")
 	}

@@ -37,7 +37,8 @@ type Segments struct {
 
 // newSegments returns the segments of cfg. They open when the application starts and close
 // when it stops.
-func newSegments(cfg Config, c clients) (*Segments, error) {
+func newSegments(cfg Config, c clients, a *asked) (*Segments, error) {
+	a.ids = true
 	cfg, o := cfg.WithDefaults(), c.options()
 	if err := cfg.checkSegments(); err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func newSegments(cfg Config, c clients) (*Segments, error) {
 }
 
 // noNumbers is the advice when the store of the numbers is missing.
-const noNumbers = "give one through fx (check that its own dependencies are provided); without GORM, provide a segment.Store made with dbseq.OpenSegments"
+const noNumbers = "provide one to fx; without GORM, fx.Provide(fx.Annotate(newSegments, fx.As(new(segment.Store)))), where newSegments calls dbseq.OpenSegments: to fx, a *dbseq.Segments is another type. If something does provide it, check that its own dependencies are provided"
 
 // make chooses the store among the clients and creates the issuers. It does no I/O.
 func (s *Segments) make(c Config, o options) error {

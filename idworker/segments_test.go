@@ -170,8 +170,8 @@ func TestSegmentsThatCannotBe(t *testing.T) {
 		clients fx.Option
 	}{
 		{"idworker: segments: segment_store redis: there are both a redis", idworker.Config{Segments: orders}, fx.Options(fx.Supply(newRedis(t, "127.0.0.1:1")), client)},
-		{"segment_store auto: no *gorm.DB, redis.UniversalClient, *redis.Client or segment.Store: give one through fx (check that its own dependencies are provided); without GORM, provide a segment.Store made with dbseq.OpenSegments", idworker.Config{Segments: orders}, fx.Options()},
-		{"segment_store db: no *gorm.DB and no segment.Store: give one", idworker.Config{Segments: orders, SegmentStore: "db"}, client},
+		{"segment_store auto: no *gorm.DB, redis.UniversalClient, *redis.Client or segment.Store: provide one to fx; without GORM, fx.Provide(fx.Annotate(newSegments, fx.As(new(segment.Store))))", idworker.Config{Segments: orders}, fx.Options()},
+		{"segment_store db: no *gorm.DB and no segment.Store: provide one", idworker.Config{Segments: orders, SegmentStore: "db"}, client},
 		{"segment_store redis: no redis", idworker.Config{Segments: orders, SegmentStore: "redis"}, db},
 		{"segment_store db+redis: no redis", idworker.Config{Segments: orders, SegmentStore: "db+redis"}, db},
 		{`segment_store "etcd" is unknown`, idworker.Config{SegmentStore: "etcd"}, db},

@@ -3,6 +3,7 @@ package idworker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
@@ -22,7 +23,7 @@ type source interface {
 	stream(business int64) (numbers, error)
 	// err returns why no id can be issued at this moment, or nil.
 	err() error
-	// explain adds the cause to an error of a stream or of err, if the source knows it.
+	// explain adds the cause or a remedy to an error of a stream or of err.
 	explain(err error) error
 	// lent returns an error until the center has lent the first worker id.
 	lent() error
@@ -36,6 +37,17 @@ type numbers interface {
 	NextID() (int64, error)
 	NextIDWait(ctx context.Context) (int64, error)
 	NextIDs(ctx context.Context, dst []int64) error
+}
+
+// advise says when ids are available, if err is about that.
+func advise(err error) error {
+	switch {
+	case errors.Is(err, ErrNotStarted):
+		return fmt.Errorf("%w: ids are available from OnStart on, not in constructors or fx.Invoke; list idworker.Module before the modules that ask for them in start hooks", err)
+	case errors.Is(err, ErrStopped):
+		return fmt.Errorf("%w: the worker was closed, or the fx application has stopped: list idworker.Module before the modules that ask for ids in stop hooks", err)
+	}
+	return err
 }
 
 // within bounds ctx by wait. It also ends slightly before ctx: fx drops start errors after

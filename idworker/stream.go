@@ -40,13 +40,14 @@ func (s *Stream) NextID() (id int64, err error) {
 	return id, nil
 }
 
-// NextIDWait returns the next id. After a burst, or while the lease has expired, it waits
-// until there is one or ctx ends. In mode redis-sequence, it also waits for Redis and for
-// the end of a quarantine, and returns at once if the deadline of ctx comes before that.
+// NextIDWait returns the next id. After a burst, while the lease has expired or another
+// worker id is being borrowed, after a loss or a Reset, it waits until there is one or ctx
+// ends. In mode redis-sequence, it also waits for Redis and for the end of a quarantine, and
+// returns at once if the deadline of ctx comes before that.
 //
-// Errors: ErrNotStarted and ErrStopped at once; when ctx ends, its cause together with
-// ErrLeaseExpired or ErrExhausted; in mode redis-sequence also *QuarantineError and errors
-// of Redis. On error, the id is 0.
+// Errors: ErrNotStarted before the start and ErrStopped, both at once; when ctx ends, its
+// cause together with ErrLeaseExpired, ErrExhausted or, after a Reset, ErrNotStarted; in mode
+// redis-sequence also *QuarantineError and errors of Redis. On error, the id is 0.
 func (s *Stream) NextIDWait(ctx context.Context) (int64, error) {
 	id, err := s.ids.NextIDWait(ctx)
 	if err != nil {

@@ -61,8 +61,10 @@ type Extras struct {
 	Lister   Lister
 	Operator Operator
 	// Init creates a namespace that its owner knows to be new. Nothing can have been
-	// forgotten then, so times are exact from the first id on. If anything of the namespace
-	// exists, Init changes nothing and returns ErrExists.
+	// forgotten then, so times are exact from the first id on. If the namespace exists with
+	// another pin, its records are complete and show no loss, and nothing was ever lent, Init
+	// replaces the pin. Otherwise, if anything of the namespace exists, Init changes nothing
+	// and returns ErrExists.
 	Init func(ctx context.Context, req Request) error
 	// Past counts the ids for past times that package history makes. It must not lose
 	// acknowledged writes.

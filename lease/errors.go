@@ -15,7 +15,7 @@ var (
 	// ErrSetup is wrapped by errors of a center that cannot lend because of its setup, such
 	// as missing rights. A start then fails at once instead of trying again.
 	ErrSetup = errors.New("lease: trying again does not help before the setup is changed")
-	// ErrExists is returned by Extras.Init if anything of the namespace exists.
+	// ErrExists is returned by Extras.Init if it may not replace what exists of the namespace.
 	ErrExists = errors.New("lease: the namespace exists already")
 )
 

@@ -10,11 +10,14 @@ import (
 	"go.uber.org/fx/fxtest"
 
 	"github.com/snowlease/snowlease/dbseq/gormdb"
+	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/providers"
 	"github.com/snowlease/snowlease/providers/redis"
 	"github.com/snowlease/snowlease/providers/sqldb"
+	"github.com/snowlease/snowlease/providers/sqlite"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -75,4 +78,39 @@ func TestWithIDWorkerOnRedis(t *testing.T) {
 		require.Empty(t, s.Holder, "worker id %d was not given back", s.Worker)
 	}
 	require.NoError(t, client.Close())
+}
+
+// A forgotten Config is named, though package idworker takes the clients as optional and
+// package gormplugin does not.
+func TestForgottenConfig(t *testing.T) {
+	t.Parallel()
+	const all = "no providers.Config in the fx graph: add fx.Supply(providers.Config{DB: providers.DBConfig{"
+	for _, c := range []struct {
+		module fx.Option
+		want   string
+	}{
+		{providers.Module, all},
+		{providers.DB, all},
+		{providers.Redis, all},
+		{sqlite.Module, "no sqldb.Config in the fx graph (or an empty one): add fx.Supply(sqldb.Config{"},
+		{redis.Module, "no redis.Config in the fx graph (or an empty one): add fx.Supply(redis.Config{"},
+	} {
+		for name, supplied := range map[string]fx.Option{
+			"nothing":  fx.Options(),
+			"pointers": fx.Supply(&providers.Config{}, &sqldb.Config{}, &redis.Config{}),
+		} {
+			app := fx.New(fx.NopLogger, c.module, supplied, idworker.Module, fx.Supply(idworker.Config{Namespace: "orders"}),
+				fx.Invoke(func(*idworker.IdWorker) {}))
+			require.ErrorContains(t, app.Err(), c.want, name)
+			require.NotContains(t, app.Err().Error(), "no *gorm.DB", name)
+		}
+	}
+	db := fx.New(fx.NopLogger, providers.Module, idworker.Module, gormplugin.Module, fx.Supply(idworker.Config{Namespace: "orders"}))
+	require.ErrorContains(t, db.Err(), "no providers.Config in the fx graph")
+
+	// An application that asks for no client needs no Config, and an empty one opens none.
+	worker := int64(1)
+	local := idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: &worker, Stateless: true}}
+	app := fxtest.New(t, providers.Module, fx.Supply(providers.Config{}, local), idworker.Module, fx.Invoke(func(*idworker.IdWorker) {}))
+	app.RequireStart().RequireStop()
 }

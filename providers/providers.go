@@ -25,7 +25,8 @@
 //     not configured.
 //   - Module is for applications whose configuration chooses. A client that is not
 //     configured is nil, without an error. Package idworker ignores a nil client, and all
-//     other users of the clients must check for nil.
+//     other users of the clients must check for nil. Without any Config in the fx graph,
+//     Module fails too.
 //
 // The start of the application pings each client. If there is no answer, the start fails
 // with the address and what to check. MySQL and MariaDB must answer even before, when fx
@@ -34,6 +35,7 @@
 package providers
 
 import (
+	"errors"
 	"log/slog"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -50,20 +52,32 @@ import (
 var (
 	// Module provides a *gorm.DB and a redis.UniversalClient from Config. A client that
 	// is not configured is nil, and it is no error if neither is.
-	Module = fx.Module("providers", fx.Provide(NewDB, NewRedis))
+	Module = fx.Module("providers", fx.Provide(supply, fx.Private), fx.Provide(optionalDB, optionalRedis))
 	// DB provides a *gorm.DB from Config.DB, which must be set.
-	DB = fx.Module("providers.db", fx.Provide(requireDB))
+	DB = fx.Module("providers.db", fx.Provide(supply, fx.Private), fx.Provide(requireDB))
 	// Redis provides a redis.UniversalClient from Config.Redis, which must be set.
-	Redis = fx.Module("providers.redis", fx.Provide(requireRedis))
+	Redis = fx.Module("providers.redis", fx.Provide(supply, fx.Private), fx.Provide(requireRedis))
 )
 
-// Params are what the constructors take from fx. Without a Logger, nothing is logged.
-type Params struct {
+// supplied tells a zero Config from none: a user that takes a client as optional sees none
+// at all if the Config of its constructor is missing.
+type supplied struct{ Config }
+
+func supply(c Config) *supplied { return &supplied{c} }
+
+type params struct {
 	fx.In
 
-	Config    Config
+	Config    *supplied `optional:"true"`
 	Lifecycle fx.Lifecycle
 	Logger    *slog.Logger `optional:"true"`
+}
+
+func (p params) config() (Config, error) {
+	if p.Config == nil {
+		return Config{}, errors.New(`providers: no providers.Config in the fx graph: add fx.Supply(providers.Config{DB: providers.DBConfig{DSN: "app.db"}}), a value and not a pointer, or Redis in place of DB; if a constructor provides it, check that its own dependencies are provided`)
+	}
+	return p.Config.Config, nil
 }
 
 // Drivers returns all drivers, for sqldb.New and sqldb.Open.
@@ -71,28 +85,38 @@ func Drivers() []sqldb.Driver {
 	return []sqldb.Driver{mysql.Driver(), postgres.Driver(), sqlite.Driver()}
 }
 
-// NewDB opens the database of Config.DB as the constructor of sqldb.New does, with all
-// drivers. It returns nil and no error if Config.DB is zero.
-func NewDB(p Params) (*gorm.DB, error) {
-	if !p.Config.hasDB() {
-		return nil, nil
+func optionalDB(p params) (*gorm.DB, error) {
+	if c, err := p.config(); err != nil || !c.hasDB() {
+		return nil, err
 	}
 	return requireDB(p)
 }
 
-// NewRedis returns a client for Config.Redis as redis.New does. It returns nil and no
-// error if Config.Redis is zero.
-func NewRedis(p Params) (goredis.UniversalClient, error) {
-	if !p.Config.hasRedis() {
-		return nil, nil
+func optionalRedis(p params) (goredis.UniversalClient, error) {
+	if c, err := p.config(); err != nil || !c.hasRedis() {
+		return nil, err
 	}
 	return requireRedis(p)
 }
 
-func requireDB(p Params) (*gorm.DB, error) {
-	return sqldb.New(Drivers()...)(sqldb.Params{Config: p.Config.DB, Lifecycle: p.Lifecycle, Logger: p.Logger})
+func requireDB(p params) (*gorm.DB, error) {
+	c, err := p.config()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.DB.Validate(); err != nil {
+		return nil, err
+	}
+	return sqldb.New(Drivers()...)(sqldb.Params{Config: c.DB, Lifecycle: p.Lifecycle, Logger: p.Logger})
 }
 
-func requireRedis(p Params) (goredis.UniversalClient, error) {
-	return redis.New(redis.Params{Config: p.Config.Redis, Lifecycle: p.Lifecycle, Logger: p.Logger})
+func requireRedis(p params) (goredis.UniversalClient, error) {
+	c, err := p.config()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Redis.Validate(); err != nil {
+		return nil, err
+	}
+	return redis.New(redis.Params{Config: c.Redis, Lifecycle: p.Lifecycle, Logger: p.Logger})
 }

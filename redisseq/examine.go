@@ -141,10 +141,8 @@ func (x *examination) persistence() {
 	switch {
 	case !x.compares() && (!aof || knowsFsync && fsync != "always"):
 		x.Fault("persistence", seen, "quarantine: never requires that no acknowledged write is lost: set appendonly yes and appendfsync always, or quarantine: on-change")
-	case !aof && knowsSave && save == "" && x.info["connected_slaves"] != "0":
-		x.Fault("persistence", seen, "a restart of the master empties its replicas as well: set appendonly yes, or save")
 	case !aof && knowsSave && save == "":
-		x.Fault("persistence", seen, "each restart forgets all leases: ids stay unique, and carry times up to max_ttl ahead for a while; set appendonly yes")
+		x.Note("persistence", seen, "each restart forgets all leases, on the replicas too: ids stay unique, and carry times up to max_ttl ahead for a while; appendonly yes keeps the leases")
 	case !aof:
 		x.Note("persistence", seen, "a crash loses the grants since the last save; a quarantine then keeps ids unique. appendonly yes loses fewer grants, and the quarantine is as long")
 	default:

@@ -5,7 +5,7 @@ import "errors"
 // Errors that explain why no id is issued. Test for them with errors.Is.
 var (
 	// ErrNotStarted is returned while the generator has no range: before the first
-	// Adopt and after Drop.
+	// Adopt and after Drop. NextIDWait and NextIDs wait after Drop.
 	ErrNotStarted = errors.New("snowflake: not started: no worker id yet")
 	// ErrLeaseExpired is returned when time has passed the ceiling of the range,
 	// because the lease was not renewed in time. After the next renewal, there are ids

@@ -201,10 +201,11 @@ func (g *Generator) pause(p point) {
 func (g *Generator) NextID() (int64, error) { return g.next(0) }
 
 // NextIDWait returns the next id. Until ctx ends, it waits for the clock to catch up
-// with a burst and for an expired lease to be renewed.
+// with a burst, for an expired lease to be renewed, and after Drop for another range.
 //
-// Errors: ErrNotStarted and ErrStopped, without waiting. When ctx ends, its cause
-// joined with ErrLeaseExpired or ErrExhausted. The id is then 0.
+// Errors: ErrNotStarted before the first range and ErrStopped, without waiting. When ctx
+// ends, its cause joined with ErrLeaseExpired, ErrExhausted or ErrNotStarted. The id is
+// then 0.
 func (g *Generator) NextIDWait(ctx context.Context) (int64, error) {
 	if v, t := g.one(); t != nil {
 		return g.id(t, v), nil

@@ -41,7 +41,8 @@ func (g *Generator) await(ctx context.Context, t *term, v int64) error {
 		timer := time.NewTimer(g.until(t, v))
 		defer timer.Stop()
 		moved = timer.C
-	case !errors.Is(err, ErrLeaseExpired):
+	case errors.Is(err, ErrLeaseExpired), t.dropped():
+	default:
 		return err
 	}
 	g.waits.Add(1)
@@ -54,6 +55,10 @@ func (g *Generator) await(ctx context.Context, t *term, v int64) error {
 		return fmt.Errorf("%w: %w", err, context.Cause(ctx))
 	}
 }
+
+// dropped reports whether t follows the Drop of a range. Another range is then on its way,
+// unlike before the first one, when the caller may be what delays the start.
+func (t *term) dropped() bool { return t.state == notStarted && t.pacer != (pacer{}) }
 
 // why returns the reason why t does not allow the value v, or nil while a swap is under
 // way.

@@ -28,7 +28,7 @@ func TestConfigCheck(t *testing.T) {
 		"bits":           {"namespace: a\nlayout: {worker_bits: 256}\n", `-:2:23: layout.worker_bits 256 is out of range: give 0 to 255`},
 		"huge":           {"namespace: a\nreserved: 99999999999999999999\n", `reserved`},
 		"semantic":       {"lease: {ttl: 30s}\nnamespace: a\nstore: {skew: 20s}\n", `-:3:9: store.skew 20s is not from 0 to half of lease.ttl`},
-		"left out":       {"lease: {ttl: 1s}\nnamespace: a\nstore:\n  exact_times: true\n", `-:3:1: store.skew 2s is not from 0 to half of lease.ttl`},
+		"left out":       {"namespace: a\nsegments:\n- order: strict\n", `-:3:3: segments[0].name`},
 		"several":        {"store: {skew: 20s}\nlease: {max_ttl: 1s}\n", "-:1:1: namespace is empty"},
 		"another mode":   {"namespace: a\nmode: db\nsequence:\n  prefetch: 64\n", "-:4:3: sequence.prefetch 64 is set, but mode db counts no ids in Redis: leave it out, or set mode redis-sequence\n"},
 		"in a list":      {"namespace: a\nsegments:\n- name: a\n- name: b\n  step: -1\n", "-:5:3: segments[1].step -1 with min_step"},

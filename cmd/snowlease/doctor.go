@@ -94,6 +94,9 @@ func (d *doctor) examine(ctx context.Context) {
 		}
 	}()
 	d.OK("connect", o.String())
+	if d.request.file != "" {
+		d.OK("config", d.request.file)
+	}
 	found, err := o.Examine(ctx, d.name())
 	d.List = append(d.List, found...)
 	if err != nil {
@@ -149,6 +152,10 @@ func (d *doctor) incarnation(ctx context.Context) {
 // namespace checks the records of the namespace, and the layout.
 func (d *doctor) namespace(ctx context.Context, o *opened) {
 	members := d.request.request
+	source := ""
+	if !d.request.given {
+		source = "the default layout, "
+	}
 	if d.store.namespace != "" {
 		rec, err := o.Record(ctx, d.store.namespace)
 		switch {
@@ -157,7 +164,9 @@ func (d *doctor) namespace(ctx context.Context, o *opened) {
 		case err != nil:
 			d.Fault("namespace", err.Error(), "fix the cause of this error")
 		default:
-			d.record(&members, rec)
+			if d.record(&members, rec) {
+				source = ""
+			}
 			d.workers(ctx, o, rec)
 		}
 	}
@@ -167,7 +176,7 @@ func (d *doctor) namespace(ctx context.Context, o *opened) {
 		return
 	}
 	v := explain(l, time.Now())
-	seen := fmt.Sprintf("%s: until %s, %.0f ids a second for each worker id", v.Fingerprint, v.Ends, v.PerSecond)
+	seen := fmt.Sprintf("%s%s: until %s, %.0f ids a second for each worker id", source, v.Fingerprint, v.Ends, v.PerSecond)
 	switch {
 	case v.Fault != "":
 		d.Fault("layout", v.Fault, "choose another: see \"snowlease layout --years 30\"")
@@ -191,8 +200,8 @@ func (d *doctor) namespace(ctx context.Context, o *opened) {
 }
 
 // record compares the pin with the given configuration of the members. If none is given, it
-// takes the configuration from the pin.
-func (d *doctor) record(members *lease.Request, rec lease.Record) {
+// takes the configuration from the pin and reports that.
+func (d *doctor) record(members *lease.Request, rec lease.Record) (taken bool) {
 	pin, err := rec.Pin, rec.Pin.Err()
 	switch {
 	case pin.Retired:
@@ -205,7 +214,8 @@ func (d *doctor) record(members *lease.Request, rec lease.Record) {
 	default:
 		d.OK("namespace", pin.String())
 	}
-	if err == nil && !d.request.given {
+	taken = err == nil && !d.request.given
+	if taken {
 		members.Layout, members.Pool, members.MaxTTL, members.Skew = pin.Layout, pin.Pool, pin.MaxTTL, pin.Skew
 	}
 	if rec.Quarantined() {
@@ -215,6 +225,7 @@ func (d *doctor) record(members *lease.Request, rec lease.Record) {
 		}
 		d.Note("quarantine", rec.Reason+": "+ahead(rec), advice)
 	}
+	return taken
 }
 
 func (d *doctor) workers(ctx context.Context, o *opened, rec lease.Record) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,6 +130,26 @@ func TestDoctorFindsNothing(t *testing.T) {
 	}
 }
 
+// Without a configuration, the doctor judges what the namespace is pinned to.
+func TestDoctorReadsThePin(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, store, _ string, more ...string) {
+		finding := func(check, want string) {
+			t.Helper()
+			_, all := examine(t, store, append(more, "--namespace=orders", "--replicas=17")...)
+			i := slices.IndexFunc(all, func(f lease.Finding) bool { return f.Check == check })
+			require.GreaterOrEqual(t, i, 0, all)
+			require.Contains(t, all[i].Level+" "+all[i].Seen, want)
+		}
+		finding("layout", "ok the default layout, epoch=1577808000000 unit=1ms bits=41/5/0/17: ")
+		finding("pool", "fault 17 replicas; 32 worker ids")
+		initialize(t, store, append(more, "--layout=wide")...)
+		finding("layout", "ok epoch=1577808000000 unit=1ms bits=41/10/0/12: ")
+		finding("pool", "ok 17 replicas; 1024 worker ids")
+		finding("namespace", "ok layout={epoch=1577808000000 unit=1ms bits=41/10/0/12} pool=1024")
+	})
+}
+
 func TestDoctorOnRedis(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -138,7 +159,6 @@ func TestDoctorOnRedis(t *testing.T) {
 		check, seen string
 	}{
 		"evicts":         {server: []string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}, check: "eviction", seen: "allkeys-lru"},
-		"keeps nothing":  {server: []string{"--appendonly", "no", "--save", ""}, check: "persistence", seen: `save ""`},
 		"syncs too late": {args: []string{"--quarantine=never"}, check: "persistence", seen: "appendfsync everysec"},
 		"may not INFO": {prepare: func(t *testing.T, s *testserver.Server) string {
 			do(t, s, "ACL", "SETUSER", "app", "on", ">word", "~*", "+@all", "-info")
@@ -169,6 +189,23 @@ func TestDoctorOnRedis(t *testing.T) {
 			requireFinding(t, all, lease.LevelFault, c.check, c.seen)
 		})
 	}
+	t.Run("keeps nothing", func(t *testing.T) {
+		t.Parallel()
+		none := []string{"--appendonly", "no", "--save", ""}
+		s := testserver.NewRedis(t, none...)
+		code, all := examine(t, redisURL(s))
+		require.Zero(t, code)
+		requireFinding(t, all, lease.LevelNote, "persistence", `save ""`)
+		testserver.NewRedisReplica(t, s, none...)
+		code, all = examine(t, redisURL(s))
+		require.Zero(t, code)
+		requireFinding(t, all, lease.LevelNote, "persistence", `save ""`)
+		_, all = examine(t, redisURL(s), "--quarantine=never")
+		require.Contains(t, all, lease.Finding{
+			Level: lease.LevelFault, Check: "persistence", Seen: `append-only file off, save ""`,
+			Advice: "quarantine: never requires that no acknowledged write is lost: set appendonly yes and appendfsync always, or quarantine: on-change",
+		})
+	})
 	t.Run("replica", func(t *testing.T) {
 		t.Parallel()
 		primary := testserver.NewRedis(t, saved...)

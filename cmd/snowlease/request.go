@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
@@ -22,20 +23,44 @@ type requestFlags struct {
 	reserved       int64
 
 	// Set by complete:
-	given        bool // any of the flags is set
+	given        bool   // any of the flags is set, or configFile is used
+	from         string // where the request comes from
 	request      lease.Request
 	waitReplicas int
 }
 
 func (f *requestFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.file, "config", "", "YAML file with the application's idworker configuration, instead of single flags")
+	flags.StringVar(&f.file, "config", "", "YAML file with the application's idworker configuration, instead of single flags (default: "+configFile+" if it configures the namespace)")
 	flags.StringVar(&f.key, "key", "", `key of the idworker configuration in the file, such as app.idworker (default: idworker if the file has it, else the whole file)`)
 	f.layout.register(cmd)
 	flags.DurationVar(&f.ttl, "ttl", 0, fmt.Sprintf("TTL of the leases (default %v)", lease.DefaultTTL))
 	flags.DurationVar(&f.max, "max-ttl", 0, fmt.Sprintf("longest TTL of any member (default: the TTL, at least %v)", lease.DefaultTTL))
 	flags.DurationVar(&f.skew, "skew", 0, fmt.Sprintf("how far behind its latest time the store's clock may be at a loss of records (default %v)", lease.DefaultSkew))
 	flags.Int64Var(&f.reserved, "reserved", 0, "how many of the highest worker ids are never lent")
+}
+
+// configFile is read by default.
+const configFile = "config.yaml"
+
+// findFile sets file to configFile in the working directory if it configures the namespace
+// and no flag is given that it would replace.
+func (f *requestFlags) findFile(namespace string) {
+	if f.key != "" {
+		return
+	}
+	text, err := os.ReadFile(configFile)
+	var at struct {
+		IDWorker struct {
+			Namespace string `yaml:"namespace"`
+		} `yaml:"idworker"`
+	}
+	if err != nil || yaml.Unmarshal(text, &at) != nil {
+		return
+	}
+	if found := at.IDWorker.Namespace; found != "" && (namespace == "" || namespace == found) {
+		f.file = configFile
+	}
 }
 
 // parts are the flags that --config replaces.
@@ -48,7 +73,13 @@ func (f *requestFlags) complete(cmd *cobra.Command, s *storeFlags) error {
 	for name := range strings.FieldsSeq(parts) {
 		f.given = f.given || flags.Changed(name)
 	}
+	f.from = "the flags and the defaults"
+	if !f.given && f.file == "" {
+		f.from = "the defaults, since there is neither --config nor " + configFile + " with this namespace"
+		f.findFile(s.namespace)
+	}
 	if f.file != "" {
+		f.from = f.file
 		if f.given {
 			return errors.New("--config is given together with flags that it replaces (" + parts + "): leave one of them out")
 		}
@@ -62,7 +93,7 @@ func (f *requestFlags) complete(cmd *cobra.Command, s *storeFlags) error {
 			return err
 		}
 		if len(checked.faults) > 0 {
-			return fmt.Errorf("%s has faults: see \"snowlease config check %s\"", f.file, f.file)
+			return fmt.Errorf("%s has faults: see \"snowlease config check %s\"; with --layout, the file is not read", f.file, f.file)
 		}
 		c = checked.config
 		if s.namespace != "" && s.namespace != c.Namespace {

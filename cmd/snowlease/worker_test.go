@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -124,6 +125,79 @@ func TestInitByConfig(t *testing.T) {
 	code, _, errs = call(t, "", "init", "--store="+store, "--config="+writeFile(t, "idworker: {namespace: a b}"))
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errs, "has faults")
+}
+
+// init corrects the pin until a worker id is lent.
+func TestInitAgain(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, store, ns string, more ...string) {
+		again := func(a ...string) (code int, out, errs string) {
+			return call(t, "", append(append([]string{"init", "--store=" + store, "--namespace=" + ns}, more...), a...)...)
+		}
+		_, out, _ := again()
+		require.Contains(t, out, "bits=41/5/0/17} pool=32 max_ttl=30s skew=2s (by the defaults, since there is neither --config nor config.yaml with this namespace)\n")
+		code, out, errs := again("--layout=wide")
+		require.Zero(t, code, errs)
+		require.Contains(t, out, `changed namespace "`+ns+`" at `)
+		require.Contains(t, out, "pool=1024 max_ttl=30s skew=2s (by the flags and the defaults), instead of layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32")
+		code, out, errs = again("--json", "--reserved=2")
+		require.Zero(t, code, errs)
+		require.Contains(t, out, `bits=41/5/0/17} pool=30 max_ttl=30s skew=2s","store"`)
+		require.Contains(t, out, `"was":"layout={epoch=1577808000000 unit=1ms bits=41/10/0/12} pool=1024 `)
+		_, out, _ = call(t, "", append([]string{"workers", "--store=" + store, "--namespace=" + ns}, more...)...)
+		require.Contains(t, out, "0 of 30 worker ids are lent")
+		code, _, errs = again()
+		require.Zero(t, code, errs)
+
+		c := openCenter(t, store, more...)
+		g := lend(t, c, ns)
+		require.Less(t, g.Floor, g.Now, "exact times")
+		refused := func() {
+			t.Helper()
+			code, _, errs := again("--layout=wide")
+			require.Equal(t, exitNo, code)
+			require.Contains(t, errs, "nothing changed: it stays pinned to layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32")
+		}
+		refused()
+		require.NoError(t, c.Release(t.Context(), g, g.Floor))
+		refused()
+		require.NoError(t, c.Retire(t.Context(), ns, "moved"))
+		code, _, errs = again("--layout=wide")
+		require.Equal(t, exitNo, code)
+		require.Contains(t, errs, "nothing changed: lease: the namespace is retired: moved")
+	})
+}
+
+// init and doctor read config.yaml in the working directory if it has the namespace.
+func TestDefaultConfigFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	store := "--store=sqlite:a.db"
+	write := func(text string) { require.NoError(t, os.WriteFile(configFile, []byte(text), 0o600)) }
+	write("listen: here\nidworker: {namespace: orders, preset: wide}\n")
+	code, out, errs := call(t, "", "init", store)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, `created namespace "orders"`)
+	require.Contains(t, out, "pool=1024 max_ttl=30s skew=2s (by config.yaml)\n")
+	code, out, errs = call(t, "", "doctor", store, "--namespace=orders")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "config         config.yaml\n")
+	_, out, _ = call(t, "", "init", store, "--namespace=bills")
+	require.Contains(t, out, "pool=32 max_ttl=30s skew=2s (by the defaults, since", "another namespace")
+	_, out, _ = call(t, "", "init", store, "--namespace=orders", "--layout=default")
+	require.Contains(t, out, "pool=32 max_ttl=30s skew=2s (by the flags", "a flag")
+	code, out, _ = call(t, "", "doctor", store)
+	require.Equal(t, exitNo, code)
+	require.Contains(t, out, "but the configuration says layout={epoch=1577808000000 unit=1ms bits=41/10/0/12}")
+	for _, foreign := range []string{"{{ template }}", "[]", "idworker: 5", "namespace: orders"} {
+		write(foreign)
+		code, _, errs = call(t, "", "init", store)
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, errs, "--namespace is empty", foreign)
+	}
+	write("idworker: {namespace: orders, prest: wide}\n")
+	code, _, errs = call(t, "", "init", store, "--namespace=orders")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, `config.yaml has faults: see "snowlease config check config.yaml"; with --layout, the file is not read`)
 }
 
 func TestWatch(t *testing.T) {

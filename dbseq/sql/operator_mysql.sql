@@ -32,3 +32,15 @@ UPDATE snowlease_slot
        token = LEAST(token, {now}), hwm_ms = LEAST(hwm_ms, {now} + ?)
  WHERE ns = ? AND expires_ms < {now} AND GREATEST(hwm_ms, token, since_ms) > {now} + ? AND {now} BETWEEN ? AND ?
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ?);
+
+-- repinslots(ns, oldpool)
+-- Counts the slots that were never lent, and defeats claims that have read them.
+UPDATE snowlease_slot SET ver = ver + 1
+ WHERE ns = ? AND slot >= 0 AND slot < ? AND owner = '' AND since_ms = 0 AND floor_ms = 0 AND expires_ms = 0 AND hwm_ms = 0;
+
+-- repin(pin, ns, old, lo, hi)
+UPDATE snowlease_meta SET pin = ?
+ WHERE ns = ? AND pin = ? AND quarantine_ms = 0 AND {same} AND {now} BETWEEN ? AND ?;
+
+-- repindrop(ns, pool)
+DELETE FROM snowlease_slot WHERE ns = ? AND slot >= ?;

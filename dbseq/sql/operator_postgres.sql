@@ -32,3 +32,15 @@ UPDATE snowlease_slot
        token = LEAST(token, {now}), hwm_ms = LEAST(hwm_ms, {now} + $3::bigint)
  WHERE ns = $1 AND expires_ms < {now} AND GREATEST(hwm_ms, token, since_ms) > {now} + $3::bigint AND {now} BETWEEN $4::bigint AND $5::bigint
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $1 AND pin = $2);
+
+-- repinslots(ns, oldpool)
+-- Counts the slots that were never lent, and defeats claims that have read them.
+UPDATE snowlease_slot SET ver = ver + 1
+ WHERE ns = $1 AND slot >= 0 AND slot < $2 AND owner = '' AND since_ms = 0 AND floor_ms = 0 AND expires_ms = 0 AND hwm_ms = 0;
+
+-- repin(pin, ns, old, lo, hi)
+UPDATE snowlease_meta SET pin = $1
+ WHERE ns = $2 AND pin = $3 AND quarantine_ms = 0 AND {same} AND {now} BETWEEN $4::bigint AND $5::bigint;
+
+-- repindrop(ns, pool)
+DELETE FROM snowlease_slot WHERE ns = $1 AND slot >= $2;

@@ -27,11 +27,11 @@ import (
 // Module provides a redis.UniversalClient from a Config.
 var Module = fx.Module("redis", fx.Provide(New))
 
-// Params are what New takes from fx. Logger is optional.
+// Params are what New takes from fx. New fails without a Config. Logger is optional.
 type Params struct {
 	fx.In
 
-	Config    Config
+	Config    Config `optional:"true"` // else a user of an optional client would see none
 	Lifecycle fx.Lifecycle
 	Logger    *slog.Logger `optional:"true"`
 }
@@ -40,6 +40,9 @@ type Params struct {
 // if the Config is invalid. The start fails if Redis does not answer. The stop closes the
 // client after everything built on it has stopped, so after the worker id is given back.
 func New(p Params) (redis.UniversalClient, error) {
+	if p.Config.IsZero() {
+		return nil, errors.New(`providers: no redis.Config in the fx graph (or an empty one): add fx.Supply(redis.Config{Addrs: []string{"127.0.0.1:6379"}}), a value and not a pointer; if a constructor provides it, check that its own dependencies are provided`)
+	}
 	client, err := newClient(p.Config)
 	if err != nil {
 		return nil, err

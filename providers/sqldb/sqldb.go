@@ -53,12 +53,12 @@ type Target struct {
 	Err error
 }
 
-// Params are what the constructor of New takes from fx. Without a Logger GORM logs
-// nothing.
+// Params are what the constructor of New takes from fx. It fails without a Config. Without
+// a Logger GORM logs nothing.
 type Params struct {
 	fx.In
 
-	Config    Config
+	Config    Config `optional:"true"` // else a user of an optional *gorm.DB would see none
 	Lifecycle fx.Lifecycle
 	Logger    *slog.Logger `optional:"true"`
 }
@@ -70,6 +70,9 @@ type Params struct {
 // given back.
 func New(drivers ...Driver) func(Params) (*gorm.DB, error) {
 	return func(p Params) (*gorm.DB, error) {
+		if p.Config == (Config{}) {
+			return nil, errors.New(`providers: no sqldb.Config in the fx graph (or an empty one): add fx.Supply(sqldb.Config{DSN: "app.db"}), a value and not a pointer; if a constructor provides it, check that its own dependencies are provided`)
+		}
 		db, ping, err := open(context.Background(), p.Config, p.Logger, drivers)
 		if err != nil {
 			return nil, err

@@ -29,8 +29,11 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 	{"invalid requests are written", "casstore/center.go", `err := req.Validate(); err != nil`, `err := req.Validate(); false`, "invalid requests are refused before anything is written"},
 	{"a context that has ended is not heeded", "casstore/center.go", `if err = ctx.Err(); err == nil {`, `if true {`, "a call fails when its context has ended"},
 	{"namespaces that begin alike are one", "casstore/center.go", `if req.Pool > MaxPool {`, "req.Namespace = req.Namespace[:min(18, len(req.Namespace))]\n\tif req.Pool > MaxPool {", "namespaces are independent"},
-	{"Init opens what is there", "internal/rules/verbs.go", `if !ns.Empty() {`, `if false {`, "Init opens a new namespace at once and refuses others"},
-	{"Init opens what lost its pin", "internal/rules/verbs.go", `if !ns.Empty() {`, `if ns.Meta.Pin != "" {`, "Init opens a new namespace at once and refuses others"},
+	{"Init opens what is there", "internal/rules/verbs.go", `if !ns.Empty() && !`, `if false && !`, "Init opens a new namespace at once and refuses others"},
+	{"Init opens what lost its pin", "internal/rules/verbs.go", `if !ns.Empty() && !`, `if ns.Meta.Pin != "" && !`, "Init opens a new namespace at once and refuses others"},
+	{"another pin for a namespace that has lent", "internal/rules/verbs.go", `return s != Slot{HasLease: true, HasMark: true} })`, `return s.Owner != [16]byte{} })`, "Init gives a namespace in which nothing was lent another pin"},
+	{"another pin in a quarantine", "internal/rules/verbs.go", `ns.Meta.Quarantine == 0 &&`, `true &&`, "Init gives no namespace another pin after a loss"},
+	{"another pin in another incarnation", "internal/rules/verbs.go", `ns.loss(0, incarnation, pin.Pool) == ""`, `ns.loss(0, "", pin.Pool) == ""`, "Init gives no namespace another pin after a loss"},
 	{"slots without since", "internal/rules/verbs.go", `Holder: s.Holder, Since: s.Since, Expires`, `Holder: s.Holder, Expires`, "Slots lists the worker ids of a namespace"},
 	{"given back, but its holder is shown", "internal/rules/verbs.go", `Token: s.Token, Expires: freed(now)`, `Token: s.Token, Holder: s.Holder, Expires: freed(now)`, "Slots lists the worker ids of a namespace"},
 	// Who holds.

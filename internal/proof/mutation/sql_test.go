@@ -54,6 +54,12 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"a clock far off is not refused", "dbseq/look.go", `!k.veto || k.args`, `true || k.args`, onTheClock + "a client whose clock is far off is refused before anything is written"},
 	{"no pin", "dbseq/look.go", `v.there && v.pin != k.args["pin"] {`, `v.there && k.args["pin"] == "" {`, onTheClock + "members that differ are refused"},
 	{"Init opens what lost its pin", "dbseq/init.go", `if v.there || v.total > 0 {`, `if v.there {`, onTheClock + "Init opens a new namespace at once and refuses others"},
+	{"another pin for a namespace that has lent", "dbseq/sql/operator_sqlite.sql", `AND floor_ms = 0 AND expires_ms = 0 AND hwm_ms = 0`, `AND floor_ms = 0`, onTheClock + "Init gives a namespace in which nothing was lent another pin"},
+	{"another pin in a quarantine", "dbseq/sql/operator_sqlite.sql", `AND pin = ?3 AND quarantine_ms = 0 AND`, `AND pin = ?3 AND`, onTheClock + "Init gives no namespace another pin after a loss"},
+	{"another pin though a worker id was lent meanwhile", "dbseq/operator.go", `if step.want >= 0 && n != step.want {`, `if n == 0 {`, "TestInitWaitsForABorrow/sqlite"},
+	{"another pin in another incarnation", "dbseq/sql/operator_sqlite.sql", `AND quarantine_ms = 0 AND {same} AND`, `AND quarantine_ms = 0 AND`, onTheClock + "Init gives no namespace another pin after a loss"},
+	{"another pin for a pool with a slot too many", "dbseq/sql/operator_sqlite.sql", `DELETE FROM snowlease_slot WHERE ns = ?1 AND slot >= ?2`, `DELETE FROM snowlease_slot WHERE ns = ?1 AND slot > ?2`, onTheClock + "Init gives a namespace in which nothing was lent another pin"},
+	{"a borrow by the former pin that waits for Init succeeds", "dbseq/sql/operator_postgres.sql", "SET ver = ver + 1\n WHERE ns = $1 AND slot >= 0", "SET ver = ver\n WHERE ns = $1 AND slot >= 0", "TestBorrowWaitsForInit/postgres"},
 	// Who holds.
 	{"holders are told apart by token alone", statements, `FILTER (WHERE owner = ?5 AND CASE`, `FILTER (WHERE ?5 <> '' AND CASE`, onTheClock + "renewal and release are fenced by owner and token"},
 	{"renewal is fenced by owner alone", "dbseq/renew.go", `case r.token < g.Token:`, `case false:`, onTheClock + "renewal and release are fenced by owner and token"},

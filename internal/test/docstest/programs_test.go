@@ -57,6 +57,35 @@ func runPrograms(t *testing.T, page string, programs int) {
 	require.Equal(t, programs, n)
 }
 
+// TestReadmeWithoutARelease takes the module from a clone, as README says, in an empty folder.
+func TestReadmeWithoutARelease(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	const get, edit = "go get github.com/snowlease/snowlease", "go mod edit -replace github.com/snowlease/snowlease=../snowlease"
+	require.Contains(t, string(text), "`"+edit+"`")
+	var program, setup string
+	for _, b := range parsePage("README.md", string(text)).blocks {
+		if b.lang == "go" && program == "" {
+			program = b.text
+		} else if b.lang == "console" && setup == "" {
+			setup = commandsOf(b)[0].line
+		}
+	}
+	require.Contains(t, setup, get)
+	dir := t.TempDir()
+	clone, err := filepath.Abs(root)
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(clone, filepath.Join(dir, "snowlease")))
+	shop := filepath.Join(dir, "shop")
+	require.NoError(t, os.Mkdir(shop, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(shop, "main.go"), []byte(program), 0o600))
+	cmd := exec.CommandContext(t.Context(), "sh", "-ec", strings.Replace(setup, get, edit, 1)+" && go vet .")
+	cmd.Dir = shop
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
 // play runs a program until it ends or fx reports that it is running.
 func play(t *testing.T, dir, bin string, stays bool) (string, error) {
 	t.Helper()

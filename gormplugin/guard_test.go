@@ -1,0 +1,85 @@
+package gormplugin_test
+
+import (
+	"bytes"
+	"encoding/gob"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/gormplugin"
+)
+
+type (
+	guarded struct {
+		gormplugin.Model
+		Name string
+	}
+	audited struct{ Audits int }
+	// hooked has a hook from another embedded struct, which Model must not hide.
+	hooked struct {
+		gormplugin.Model
+		audited
+	}
+	// ownKey has a key of its own in place of Model's.
+	ownKey struct {
+		gormplugin.Model
+		ID string `gorm:"primaryKey"`
+	}
+)
+
+func (a *audited) BeforeCreate(*gorm.DB) error {
+	a.Audits++
+	return nil
+}
+
+// A database without the plugin stores no Model with the key 0.
+func TestModelWithoutThePlugin(t *testing.T) {
+	t.Parallel()
+	db := openSQLite(t, nil, &guarded{}, &hooked{}, &ownKey{})
+	for name, insert := range map[string]func() error{
+		"one":              func() error { return db.Create(&guarded{}).Error },
+		"several":          func() error { return db.Create([]guarded{{Model: gormplugin.Model{ID: 7}}, {}}).Error },
+		"pointers":         func() error { return db.Create([]*guarded{{}}).Error },
+		"in batches":       func() error { return db.CreateInBatches([]guarded{{}, {}}, 1).Error },
+		"save":             func() error { return db.Save(&guarded{}).Error },
+		"first or create":  func() error { return db.Where("name = ?", "x").FirstOrCreate(&guarded{}).Error },
+		"without hooks":    func() error { return db.Session(&gorm.Session{SkipHooks: true}).Create(&guarded{}).Error },
+		"another embedded": func() error { return db.Create(&hooked{}).Error },
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := insert()
+			require.ErrorIs(t, err, gormplugin.ErrKey)
+			require.ErrorContains(t, err, "add gormplugin.Module to the fx application, or call db.Use(gormplugin.New(worker, gormplugin.Config{}))")
+		})
+	}
+	var n int64
+	require.NoError(t, db.Unscoped().Model(&guarded{}).Count(&n).Error)
+	require.Zero(t, n)
+
+	// Keys that the application sets are its own.
+	require.NoError(t, db.Create(&guarded{Model: gormplugin.Model{ID: 5}}).Error)
+	require.NoError(t, db.Model(&guarded{}).Create(map[string]any{"ID": 6}).Error)
+	row := hooked{Model: gormplugin.Model{ID: 5}}
+	require.NoError(t, db.Create(&row).Error)
+	require.Equal(t, 1, row.Audits, "the hook of the other embedded struct")
+	require.NoError(t, db.Create(&ownKey{}).Error)
+}
+
+// The guard shows nowhere else.
+func TestModelEncodes(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(gormplugin.Model{ID: 1})
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "uard")
+	var buf bytes.Buffer
+	require.NoError(t, gob.NewEncoder(&buf).Encode(guarded{Name: "a"}))
+	var back guarded
+	require.NoError(t, gob.NewDecoder(&buf).Decode(&back))
+	require.Equal(t, "a", back.Name)
+	columns, err := openSQLite(t, nil, &guarded{}).Migrator().ColumnTypes(&guarded{})
+	require.NoError(t, err)
+	require.Len(t, columns, 5)
+}
