@@ -100,15 +100,15 @@ func (p plan) source(o options) (source, error) {
 }
 
 func workerOf(p plan, src source, o options) (*IdWorker, error) {
-	w := &IdWorker{Stream: Stream{source: src, sizes: new(batches)}, plan: p, log: o.log}
-	var err error
-	if w.ids, err = src.stream(p.Business); err == nil {
-		w.past, err = newPast(p, src)
+	ids, err := src.stream(p.Business)
+	var before past
+	if err == nil {
+		before, err = newPast(p, src)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("idworker: %w", err), src.stop(context.Background()))
 	}
-	return w, nil
+	return &IdWorker{Stream: *newStream(ids, src, before, new(batches)), plan: p, log: o.log}, nil
 }
 
 func (w *IdWorker) start(ctx context.Context) error {

@@ -12,13 +12,19 @@ import (
 // worker id, the sequence and the lifetime of its worker. All methods are safe for
 // concurrent use.
 //
-// Most callers want NextID, which takes about as long as reading a clock. NextIDs fills a
-// slice with one reservation. NextIDWait waits where NextID returns an error.
+// Most callers want NextID, which takes no longer than reading a clock, and less at high
+// rates. NextIDs fills a slice with one reservation. NextIDWait waits where NextID returns an error.
 type Stream struct {
 	ids    numbers
+	gen    snowflake.Stream // ids, if they are of that type: calls take a tenth less time
 	source source
 	past   past
 	sizes  *batches
+}
+
+func newStream(ids numbers, src source, p past, sizes *batches) *Stream {
+	gen, _ := ids.(snowflake.Stream)
+	return &Stream{ids, gen, src, p, sizes}
 }
 
 // NextID returns the next id, which is greater than all ids with the same business number
@@ -29,8 +35,8 @@ type Stream struct {
 // Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted; in mode redis-sequence
 // also *QuarantineError and errors of Redis. On error, the id is 0.
 func (s *Stream) NextID() (id int64, err error) {
-	if gen, ok := s.ids.(snowflake.Stream); ok {
-		id, err = gen.NextID() // the call through the concrete type is a tenth faster
+	if s.gen != (snowflake.Stream{}) {
+		id, err = s.gen.NextID()
 	} else {
 		id, err = s.ids.NextID()
 	}
@@ -80,7 +86,7 @@ func (s *Stream) For(business int64) (*Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("idworker: %w", err)
 	}
-	return &Stream{ids, s.source, past, s.sizes}, nil
+	return newStream(ids, s.source, past, s.sizes), nil
 }
 
 // NextIDAt returns an id for a past time, so that a late event sorts where it belongs. The
@@ -128,5 +134,5 @@ func (s *Stream) NextIDsAt(ctx context.Context, at time.Time, dst []int64) error
 //   - After a restored backup, it holds only for times before any that ids were made for
 //     since the backup.
 func (s *Stream) Backfill(before time.Time) *Stream {
-	return &Stream{s.ids, s.source, s.past.backfill(before), s.sizes}
+	return newStream(s.ids, s.source, s.past.backfill(before), s.sizes)
 }

@@ -20,7 +20,7 @@ import (
 // that returned it began. The time in ids never goes back, whatever clocks do. A
 // Generator reads no wall clock: it takes the time of the center's last answer and adds
 // the monotonic time since. A burst may run ahead of that time by MaxAhead. At high
-// rates only one id in 16 reads the clock, and ids are up to two ticks old.
+// rates only one id in 32 reads the clock, and ids are up to two ticks old.
 //
 // If a range begins ahead of the clock, ids start at its beginning: see
 // lease.Request.Ahead. If the center's clock steps back, ids go on from where they
@@ -47,7 +47,7 @@ type Generator struct {
 	_ [64]byte // keeps last, which every id writes, off the cache lines of what it reads
 	// last is tick<<seqBits | sequence of the last use. Each issue is one atomic
 	// operation on it. Uniqueness depends on the order of loads and stores of last and
-	// term: see take, one, Adopt, Extend and Stop.
+	// term: see take, next, Adopt, Extend and Stop.
 	last atomic.Int64
 	_    [64]byte
 
@@ -198,7 +198,7 @@ func (g *Generator) pause(p point) {
 // at most one tick.
 //
 // Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted. The id is then 0.
-func (g *Generator) NextID() (int64, error) { return g.next(0) }
+func (g *Generator) NextID() (int64, error) { return g.next(0, false) }
 
 // NextIDWait returns the next id. Until ctx ends, it waits for the clock to catch up
 // with a burst, for an expired lease to be renewed, and after Drop for another range.
@@ -207,8 +207,8 @@ func (g *Generator) NextID() (int64, error) { return g.next(0) }
 // ends, its cause joined with ErrLeaseExpired, ErrExhausted or ErrNotStarted. The id is
 // then 0.
 func (g *Generator) NextIDWait(ctx context.Context) (int64, error) {
-	if v, t := g.one(); t != nil {
-		return g.id(t, v), nil
+	if id, _ := g.next(0, true); id > 0 {
+		return id, nil
 	}
 	var dst [1]int64
 	err := g.NextIDs(ctx, dst[:])

@@ -538,8 +538,8 @@ func FuzzGenerator(f *testing.F) {
 			case 6: // a rush, which the next range ends
 				b.rushing()
 				for range arg {
-					if v, tm := b.one(); tm != nil {
-						check(b.id(tm, v))
+					if id, _ := b.Generator.next(0, true); id > 0 {
+						check(id)
 					}
 				}
 			}

@@ -31,8 +31,8 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 	}
 	g.pause(markedSwap)
 	// From here on nobody loads the old term. An issuer that loaded it earlier has its
-	// value already or gets none: take fails because last moves, and one because the
-	// term has changed. Later ids lie in a later tick, so they ascend even if the worker
+	// value already or gets none: take fails because last moves, and next because
+	// the term has changed. Later ids lie in a later tick, so they ascend even if the worker
 	// id is lower, and none lies below the new floor.
 	used := g.raise(func(last int64) int64 {
 		t.raised = max(last|g.seqMask, t.lo-1, last+1)

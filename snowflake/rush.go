@@ -29,7 +29,7 @@ import (
 // An id with a slightly old time is as safe as any: it is unique because its value was
 // never taken before and lies within the range.
 const (
-	stride    = 16               // a power of 2
+	stride    = 32               // a power of 2
 	rushBegin = 512              // a multiple of stride, above the first sequence number of a tick
 	rushRate  = 256              // ids per millisecond
 	rushLook  = time.Millisecond // how often the rate is checked
@@ -42,38 +42,34 @@ type rush struct {
 	watched atomic.Bool  // a goroutine runs watch
 }
 
-// next is NextID for a business number, given as shifted bits.
-func (g *Generator) next(business int64) (int64, error) {
-	v, t := g.one()
-	if t == nil {
-		id, err := g.nextSlow()
-		if err != nil {
-			return 0, err
-		}
-		return id | business, nil
-	}
-	return g.id(t, v) | business, nil
-}
-
-// one takes one value. The term is nil if none is left at the moment.
-func (g *Generator) one() (int64, *term) {
+// next is NextID for a business number, given as shifted bits. If once is set, it tries once
+// and returns 0 if there is no id at the moment.
+func (g *Generator) next(business int64, once bool) (int64, error) {
 	t := g.term.Load()
 	g.pause(loadedTerm)
-	if end := t.end.Load(); end != 0 {
-		v := g.last.Add(1)
+	var v int64
+	if end := t.end.Load(); end == 0 {
+		v, t = g.oneByClock()
+	} else {
+		v = g.last.Add(1)
 		g.pause(addedLast)
 		// If t is still the term, it was so at the add. Whoever replaces t later raises
 		// last later, so v is below what another term may issue, and counts as used.
-		if v&(stride-1) != 0 && v <= end && g.term.Load() == t {
-			return v, t
+		if v&(stride-1) == 0 || v > end || g.term.Load() != t {
+			v, t = g.turn(t, v, end)
 		}
-		return g.turn(t, v, end)
 	}
-	return g.oneByClock()
+	switch {
+	case t != nil:
+		return g.id(t, v) | business, nil
+	case once:
+		return 0, nil
+	}
+	return g.nextSlow(business)
 }
 
 // turn reads the clock and moves the end of the rush, or ends it. It returns the value v
-// that one has added or, if v is late, one in the current tick. If t allows neither, it
+// that next has added or, if v is late, one in the current tick. If t allows neither, it
 // drops the value and takes another by the clock.
 func (g *Generator) turn(t *term, v, end int64) (int64, *term) {
 	mono := g.mono()
@@ -100,6 +96,7 @@ func (g *Generator) turn(t *term, v, end int64) (int64, *term) {
 	return g.oneByClock()
 }
 
+// oneByClock takes one value. The term is nil if none is left at the moment.
 func (g *Generator) oneByClock() (int64, *term) {
 	v, n, t := g.take(1)
 	if n == 0 {

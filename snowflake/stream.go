@@ -31,7 +31,7 @@ func (g *Generator) For(business int64) (Stream, error) {
 func (s Stream) Business() int64 { return s.prefix >> s.gen.seqBits }
 
 // NextID returns the next id: see Generator.NextID.
-func (s Stream) NextID() (int64, error) { return s.gen.next(s.prefix) }
+func (s Stream) NextID() (int64, error) { return s.gen.next(s.prefix, false) }
 
 // NextIDWait returns the next id and waits if necessary: see Generator.NextIDWait.
 func (s Stream) NextIDWait(ctx context.Context) (int64, error) {

@@ -9,11 +9,11 @@ import (
 )
 
 // nextSlow is NextID after take has failed once.
-func (g *Generator) nextSlow() (int64, error) {
+func (g *Generator) nextSlow(business int64) (int64, error) {
 	for slept := false; ; {
 		v, n, t := g.take(1)
 		if n == 1 {
-			return g.id(t, v), nil
+			return g.id(t, v) | business, nil
 		}
 		err := g.why(t, v)
 		if err != nil && (slept || !errors.Is(err, ErrExhausted)) {
