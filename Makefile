@@ -70,7 +70,7 @@ cover: test-deps ## run every test, write cover.out and show the total coverage
 	go tool cover -func=cover.out | tail -n 1
 
 .PHONY: bench
-bench: ## compare with other generators and update docs/performance.md (ten minutes)
+bench: test-deps ## compare with other generators and update docs/performance.md (ten minutes)
 	cd bench && go run ./cmd/performance -out ../docs
 
 .PHONY: gorm-suite

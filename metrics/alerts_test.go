@@ -54,8 +54,12 @@ func (s *scene) process(cfg idworker.Config) *idworker.IdWorker {
 		fx.Invoke(func(c collectors) { reg.MustRegister(c.All...) }))
 	require.NoError(s, app.Err())
 	for _, h := range lc.hooks {
-		require.NoError(s, h.OnStart(s.Context()))
-		s.Cleanup(func() { _ = h.OnStop(context.Background()) })
+		if h.OnStart != nil {
+			require.NoError(s, h.OnStart(s.Context()))
+		}
+		if h.OnStop != nil {
+			s.Cleanup(func() { _ = h.OnStop(context.Background()) })
+		}
 	}
 	s.targets = append(s.targets, reg)
 	return w

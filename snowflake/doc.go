@@ -1,5 +1,5 @@
 // Package snowflake generates time-ordered 64-bit ids and decodes them. Generating an
-// id takes no lock and costs about as much as reading a clock.
+// id takes no lock and costs about as much as reading a clock, and less at high rates.
 //
 // A Generator issues ids of one worker id within a range of time. No other process may use
 // that worker id in that range: package lease makes sure of it, and without package lease

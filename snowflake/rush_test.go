@@ -214,7 +214,7 @@ func TestRushEntersATickLate(t *testing.T) {
 		last = b.last.Load()
 	}
 	b.next(t)
-	require.EqualValues(t, t0+2, others.Time.UnixMilli())
+	require.Equal(t, int64(t0+2), others.Time.UnixMilli())
 	require.Equal(t, last, b.last.Load())
 	require.Equal(t, made+stride+1, b.Issued())
 }

@@ -73,6 +73,7 @@ func TestComparison(t *testing.T) {
 		"sonyflake v2":           "sony/sonyflake/v2 | default: 10 ms, 16 machine and 8 sequence bits",
 		"yitter":                 "yitter/idgenerator-go | default: 6 worker and 6 sequence bits",
 		"wuid":                   "edwingeng/wuid | default and best: no time in it",
+		"randflake":              "randflake | default and best: 1 s, 17 node and 17 sequence bits, encrypted",
 		"UUIDv7 of google/uuid":  "google/uuid v7 | default",
 	} {
 		_, generators, _ := strings.Cut(string(comparison), "\n## Generators in Go\n")
