@@ -12,11 +12,12 @@ import (
 // worker id, the sequence and the lifetime of its worker. All methods are safe for
 // concurrent use.
 //
-// Most callers want NextID, which takes about as long as reading a clock, and less at
-// high rates. NextIDs fills a slice with one reservation. NextIDWait waits where NextID returns an error.
+// Most callers want NextID, which takes about as long as reading a clock, and less at high
+// rates. NextIDs fills a slice with one reservation. NextIDWait waits where NextID returns
+// an error.
 type Stream struct {
 	ids    numbers
-	gen    snowflake.Stream // ids, if they are of that type: calls take a tenth less time
+	gen    snowflake.Stream // ids, if they are of that type, for direct calls
 	source source
 	past   past
 	sizes  *batches

@@ -310,8 +310,7 @@ func (g *Generator) made() int64 {
 }
 
 // Issued returns how many ids were issued. Counting adds no work to NextID. The count
-// never falls. It may include calls under way, even if they then fail, and may leave
-// them out.
+// never falls. It may or may not include calls under way, even calls that then fail.
 func (g *Generator) Issued() int64 {
 	n := g.made()
 	for {

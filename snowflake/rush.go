@@ -23,8 +23,8 @@ import (
 //   - with its term.
 //
 // If the rate drops suddenly while no processor is free for that goroutine, up to
-// stride-1 ids carry the time of the last clock read. Ids of a goroutine that was
-// preempted before it could use them are no younger.
+// stride-1 ids after each pause carry the time of the last clock read. Ids of a goroutine
+// that was preempted before it could use them are no younger.
 //
 // An id with a slightly old time is as safe as any: it is unique because its value was
 // never taken before and lies within the range.
@@ -33,7 +33,7 @@ const (
 	rushBegin = 512              // a multiple of stride, above the first sequence number of a tick
 	rushRate  = 256              // ids per millisecond
 	rushLook  = time.Millisecond // how often the rate is checked
-	rushTries = 64               // on two cores, one batch in a million needs as many
+	rushTries = 64               // several times what a batch needs on two cores
 )
 
 // A rush is the state of a rush in a term.
@@ -82,8 +82,9 @@ func (g *Generator) turn(t *term, v, end int64) (int64, *term) {
 	if bound != end {
 		t.end.CompareAndSwap(end, bound)
 	}
-	// The first caller in a tick moves last there. It adds, since a compare-and-swap would
-	// fail as long as others add. Callers who do so at once move last beyond the tick.
+	// The first caller in a tick moves last there. It adds, because a compare-and-swap
+	// could fail for as long as others add. Two callers who do so at the same moment move
+	// last beyond the tick.
 	if skip := tick<<(g.seqBits&63) - g.last.Load(); skip > 0 && behind == 1 {
 		g.skipped.Add(skip)
 		v = g.last.Add(skip)

@@ -339,8 +339,7 @@ func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (final bool, err er
 	return false, nil
 }
 
-// count counts a failure. A quarantine is none: it is a time to wait that the center
-// tells.
+// count counts a failure. A quarantine is not one: the center says how long to wait.
 func (k *Keeper) count(err error) {
 	if errors.As(err, new(*lease.QuarantineError)) {
 		return
@@ -600,7 +599,7 @@ const (
 	maxPause       = 5 * time.Second
 )
 
-// retry is short beside TTL.
+// retry returns a delay that is short beside TTL.
 func (k *Keeper) retry() time.Duration { return min(time.Second, k.cfg.Request.TTL/10) }
 
 // pause returns the shortest and the longest pause after an error. A quarantine lasts
