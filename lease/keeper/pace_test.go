@@ -141,7 +141,8 @@ func TestPatienceIsAThirdOfAShortTTL(t *testing.T) {
 		r.start()
 		calls := r.failing("renew", true, context.DeadlineExceeded)
 		time.Sleep(time.Minute)
-		for i, took := range calls.took(8) {
+		require.Greater(t, calls.ended(), 5)
+		for i, took := range calls.took(calls.ended()) {
 			require.InDelta(t, 5./3, took, 1e-6, "call %d", i)
 		}
 	})
