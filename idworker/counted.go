@@ -77,7 +77,7 @@ func (c counted) status(st *Status) {
 	default:
 		st.State = StateUnavailable
 	}
-	st.Err = q.Err
+	st.Err, st.FailingSince = q.Err, q.FailingSince
 }
 
 func (c counted) extras() lease.Extras {

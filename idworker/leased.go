@@ -109,9 +109,9 @@ func (l *leased) lent() error {
 func (l *leased) status(st *Status) {
 	k := l.keeper.Status()
 	st.Renewals, st.Failures, st.Losses, st.Renewed, st.Err = k.Renewals, k.Failures, k.Losses, k.Renewed, k.Err
+	st.FailingSince, st.Now = k.FailingSince, k.Now
 	if g := k.Grant; g != (lease.Grant{}) {
 		st.Worker, st.Token = g.Worker, g.Token
-		st.Now = time.UnixMilli(g.Now).Add(time.Since(k.Renewed))
 		st.Floor, st.Ceiling, st.Since = time.UnixMilli(g.Floor), time.UnixMilli(g.Ceiling), time.UnixMilli(g.Since)
 	}
 	switch k.State {

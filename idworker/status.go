@@ -33,6 +33,9 @@ type Status struct {
 	State     State  `json:"state"`
 	Namespace string `json:"namespace"`
 	Center    string `json:"center"` // the name of the center, or "fixed"
+	// Holder names this process in the center: Config.Holder, by default
+	// program@host:pid.
+	Holder string `json:"holder"`
 	// Promise says in mode local how far worker ids are unique.
 	Promise string `json:"promise,omitempty"`
 	// Layout is the layout's fingerprint, such as "epoch=1577808000000 unit=1ms
@@ -58,6 +61,10 @@ type Status struct {
 	Err error `json:"-"`
 	// Error is the text of Err.
 	Error string `json:"error,omitempty"`
+	// FailingSince is when the first attempt after the last success began, if it failed, by
+	// this host's clock. It is zero while Err is nil. Ids stop at Ceiling if no further
+	// attempt succeeds; in mode redis-sequence, when those reserved are used up.
+	FailingSince time.Time `json:"failing_since,omitzero"`
 	// Losses counts lost leases.
 	Losses int `json:"losses"`
 	// Renewals counts successful renewals. Failures counts failed attempts to borrow or
@@ -108,7 +115,7 @@ func poolOf(p plan) Pool {
 func (w *IdWorker) Status() Status {
 	p, x := w.plan, w.source.extras()
 	st := Status{
-		State: StateReady, Namespace: p.Namespace, Center: x.Name, Promise: x.Promise, Layout: p.layout.String(),
+		State: StateReady, Namespace: p.Namespace, Center: x.Name, Holder: p.Holder, Promise: x.Promise, Layout: p.layout.String(),
 		Worker: -1, Business: p.Business, Pool: poolOf(p), Batches: w.sizes.load(),
 	}
 	w.source.status(&st)

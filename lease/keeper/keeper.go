@@ -111,11 +111,15 @@ type Status struct {
 	State   State
 	Grant   lease.Grant // the last one, or zero; after a loss its range may still be in use
 	Renewed time.Time   // when the center last granted it, by the local clock
+	Now     time.Time   // by the center's clock, as the generator reckons it; zero without a Grant
 	Losses  int         // leases lost so far
 	// Renewals counts successful renewals. Failures counts failed attempts to borrow or
 	// renew, except losses and quarantines.
 	Renewals, Failures int64
 	Err                error // of the last attempt, or nil after a success
+	// FailingSince is when the first attempt after the last success began, if it failed,
+	// by the local clock. It is zero while Err is nil.
+	FailingSince time.Time
 }
 
 // A Keeper borrows a worker id for a generator, renews it and gives it back. Its own methods
@@ -134,6 +138,7 @@ type Keeper struct {
 
 	mu        sync.Mutex
 	status    Status
+	at        time.Duration      // the generator's clock at status.Grant.Now
 	cancel    context.CancelFunc // ends the loop
 	ended     chan struct{}      // closed when the loop has ended
 	stopping  bool               // Stop was called
@@ -147,6 +152,7 @@ type Keeper struct {
 	grant lease.Grant // zero if there is none to renew or give back
 	lent  snowflake.Range
 	pace  pace
+	began time.Time // the attempt
 }
 
 // New returns a Keeper that has not started. The error contains all faults of cfg.
@@ -206,7 +212,11 @@ func ahead(req lease.Request, l snowflake.Layout) time.Duration {
 func (k *Keeper) Status() Status {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.status
+	st := k.status
+	if st.Grant != (lease.Grant{}) {
+		st.Now = time.UnixMilli(st.Grant.Now).Add(k.cfg.Generator.Elapsed() - k.at)
+	}
+	return st
 }
 
 // Start borrows a worker id and begins to renew it. It waits until Wait has passed or
@@ -222,18 +232,17 @@ func (k *Keeper) Start(ctx context.Context) error {
 		defer k.mu.Unlock()
 		return fmt.Errorf("lease: keeper of namespace %q is %v: a keeper starts only once", k.cfg.Request.Namespace, k.status.State)
 	}
-	k.status.State = Borrowing
+	k.status.State, k.status.Err, k.status.FailingSince = Borrowing, nil, time.Time{}
 	k.mu.Unlock()
 
 	ctx, done := k.untilStop(ctx)
 	defer done()
-	err := k.borrowAtStart(ctx)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if err != nil {
-		k.status.State, k.status.Err = Idle, err
+	if err := k.borrowAtStart(ctx); err != nil {
+		k.note(Idle, err)
 		return err
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.begin(ctx)
 	return nil
 }
@@ -287,6 +296,7 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 		if final {
 			return k.attempted(began, reason)
 		}
+		k.failed(ctx, "no worker id yet", err)
 		// The end of the time is no reason to give up half a pause before it.
 		least, most := k.pause(err)
 		most = min(most, max(time.Until(deadline)/2, firstPause))
@@ -314,7 +324,8 @@ func (k *Keeper) attempted(began time.Time, err error) error {
 // only a change of configuration helps.
 func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (final bool, err error) {
 	req := k.cfg.Request
-	req.Owner, req.Local = owner, time.Now().UnixMilli()
+	k.began = time.Now()
+	req.Owner, req.Local = owner, k.began.UnixMilli()
 	g, err := k.cfg.Center.Acquire(ctx, req)
 	at := k.cfg.Generator.Elapsed()
 	if err != nil {
@@ -330,13 +341,26 @@ func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (final bool, err er
 	}
 	k.pace.success()
 	k.grant, k.lent = g, lent
-	k.mu.Lock()
-	k.status.State, k.status.Grant, k.status.Renewed, k.status.Err = Holding, g, time.Now(), nil
-	k.mu.Unlock()
-	k.cfg.Logger.Info("worker id borrowed", "worker", g.Worker, "namespace", g.Namespace, "center", lease.Name(k.cfg.Center),
-		"token", g.Token, "ttl", g.TTL)
+	former, _ := k.granted(g, at)
+	args := []any{"worker", g.Worker, "namespace", g.Namespace, "center", lease.Name(k.cfg.Center), "token", g.Token, "ttl", g.TTL}
+	if former != (lease.Grant{}) && former.Worker != g.Worker {
+		args = append(args, "former_worker", former.Worker)
+	}
+	k.cfg.Logger.Info("worker id borrowed", args...)
 	k.watch(ctx, lent)
 	return false, nil
+}
+
+// granted records a success, and at, the generator's clock at its answer. It returns the
+// grant before, and the error of the last attempt.
+func (k *Keeper) granted(g lease.Grant, at time.Duration) (former lease.Grant, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	st := &k.status
+	former, err = st.Grant, st.Err
+	st.State, st.Grant, st.Renewed, st.Err, st.FailingSince = Holding, g, time.Now(), nil, time.Time{}
+	k.at = at
+	return former, err
 }
 
 // count counts a failure. A quarantine is not one: the center says how long to wait.
@@ -388,6 +412,7 @@ func (k *Keeper) run(ctx context.Context) {
 // renew makes one attempt and returns how long to wait before the next. It returns 0
 // after a success or a loss.
 func (k *Keeper) renew(ctx context.Context) time.Duration {
+	k.began = time.Now()
 	call, cancel := context.WithTimeout(ctx, min(k.pace.patience, k.grant.TTL/3))
 	g, err := k.cfg.Center.Renew(call, k.grant)
 	at := k.cfg.Generator.Elapsed()
@@ -406,13 +431,12 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 				"token", g.Token, "ahead", time.Duration(g.Floor-g.Now)*time.Millisecond)
 		}
 		k.grant, k.lent = g, next
+		_, before := k.granted(g, at)
 		k.mu.Lock()
-		again := k.status.Err != nil
 		k.status.Renewals++
-		k.status.State, k.status.Grant, k.status.Renewed, k.status.Err = Holding, g, time.Now(), nil
 		k.mu.Unlock()
 		level := slog.LevelDebug
-		if again {
+		if before != nil {
 			level = slog.LevelInfo
 		}
 		k.cfg.Logger.Log(ctx, level, "lease renewed", "worker", g.Worker, "namespace", g.Namespace, "ceiling", time.UnixMilli(g.Ceiling))
@@ -423,8 +447,7 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 		k.status.Losses++
 		k.mu.Unlock()
 		k.note(Borrowing, err)
-		k.cfg.Logger.Error("lease lost; using up its range while borrowing a new worker id",
-			"worker", k.grant.Worker, "namespace", k.grant.Namespace, "token", k.grant.Token, "ceiling", time.UnixMilli(k.grant.Ceiling), "err", err)
+		k.cfg.Logger.Error("lease lost; borrowing another worker id", append(k.prospect(), "token", k.grant.Token, "err", err)...)
 		k.grant = lease.Grant{}
 		if k.cfg.OnLost != nil {
 			k.cfg.OnLost(err)
@@ -448,8 +471,21 @@ func (k *Keeper) install(next snowflake.Range) error {
 	return nil
 }
 
-// failed records an error. It logs the first error of a row as a warning and the others
-// at debug level.
+// prospect returns attributes for the log: whose lease it is, and when ids stop if the
+// center does not answer.
+func (k *Keeper) prospect() []any {
+	args := []any{"namespace", k.cfg.Request.Namespace, "center", lease.Name(k.cfg.Center)}
+	if k.grant != (lease.Grant{}) {
+		args = append(args, "worker", k.grant.Worker)
+	}
+	if left := k.left(k.lent); k.cfg.Generator.Err() == nil && left > 0 {
+		args = append(args, "ids_stop_at", time.Now().Add(left))
+	}
+	return args
+}
+
+// failed records an error. It logs the first error of a row as a warning, a quarantine at
+// info level, since it ends by itself, and the others at debug level.
 func (k *Keeper) failed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return // stopping
@@ -458,24 +494,32 @@ func (k *Keeper) failed(ctx context.Context, what string, err error) {
 	first := k.status.Err == nil || errors.Is(k.status.Err, lease.ErrLost)
 	state := k.status.State
 	k.mu.Unlock()
-	if q := (*lease.QuarantineError)(nil); state != Holding {
-		state = Borrowing
-		if errors.As(err, &q) {
-			state = Quarantined
-		}
-	}
-	k.note(state, err)
 	level := slog.LevelDebug
 	if first {
 		level = slog.LevelWarn
 	}
-	k.cfg.Logger.Log(ctx, level, what, "namespace", k.cfg.Request.Namespace, "center", lease.Name(k.cfg.Center), "err", err)
+	switch waits := errors.As(err, new(*lease.QuarantineError)); {
+	case state == Holding:
+	case waits:
+		state, level = Quarantined, min(level, slog.LevelInfo)
+	default:
+		state = Borrowing
+	}
+	k.note(state, err)
+	k.cfg.Logger.Log(ctx, level, what, append(k.prospect(), "failing_since", k.Status().FailingSince, "err", err)...)
 }
 
 func (k *Keeper) note(s State, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.status.State, k.status.Err = s, err
+	st := &k.status
+	st.State, st.Err = s, err
+	switch {
+	case err == nil:
+		st.FailingSince = time.Time{}
+	case st.FailingSince.IsZero():
+		st.FailingSince = k.began
+	}
 }
 
 // Reset borrows another worker id for a process that may have been copied with its
@@ -508,7 +552,7 @@ func (k *Keeper) Reset(ctx context.Context) error {
 	forgotten := k.grant
 	k.grant = lease.Grant{}
 	k.mu.Lock()
-	k.status.State, k.status.Grant, k.status.Err = Borrowing, lease.Grant{}, nil
+	k.status.State, k.status.Grant, k.status.Err, k.status.FailingSince = Borrowing, lease.Grant{}, nil, time.Time{}
 	k.mu.Unlock()
 	k.cfg.Logger.Warn("reset; worker id abandoned, not given back", "worker", forgotten.Worker,
 		"namespace", k.cfg.Request.Namespace, "token", forgotten.Token)
@@ -551,6 +595,7 @@ func (k *Keeper) Stop(ctx context.Context) error {
 		cancel()
 		<-ended // soon: a Center returns when its context ends
 	}
+	k.began = time.Now()
 	err := k.giveBack(ctx)
 	k.note(Stopped, err)
 	return err

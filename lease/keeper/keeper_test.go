@@ -303,11 +303,11 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 			up()
 			time.Sleep(time.Minute)
 			require.Equal(t, []string{
-				"600.5 ERROR lease lost; using up its range while borrowing a new worker id",
+				"600.5 ERROR lease lost; borrowing another worker id",
 				"600.5 INFO worker id borrowed",
 				"600.5 INFO ids resumed",
 			}, r.story(began)[3:])
-			require.Regexp(t, `ids stopped: .* worker=\d+ namespace=orders center=memory ceiling=\S+ err="memcenter: renew: connection refused"`, r.log.String())
+			require.Regexp(t, `ids stopped: .* worker=\d+ namespace=orders center=memory ceiling=\S+ failing_since=2026-11-20T12:00:10.000Z err="memcenter: renew: connection refused"`, r.log.String())
 			require.Regexp(t, `ids resumed" worker=\d+ namespace=orders center=memory after=9m30.499s`, r.log.String(), "since the tick after the ceiling")
 
 			r.down()
@@ -342,7 +342,7 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 			time.Sleep(time.Minute)
 			require.Equal(t, []string{
 				"0.0 INFO worker id borrowed",
-				"10.0 ERROR lease lost; using up its range while borrowing a new worker id",
+				"10.0 ERROR lease lost; borrowing another worker id",
 				"10.0 WARN no worker id yet",
 				"30.0 ERROR ids stopped: the lease has expired",
 				"60.5 INFO worker id borrowed",

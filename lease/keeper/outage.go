@@ -35,15 +35,15 @@ func (k *Keeper) watch(ctx context.Context, lent snowflake.Range) {
 		o.since = time.Time{}
 	}
 	if o.timer == nil {
-		o.timer = time.AfterFunc(k.left(), k.expired)
+		o.timer = time.AfterFunc(k.left(lent), k.expired)
 	} else {
-		o.timer.Reset(k.left())
+		o.timer.Reset(k.left(lent))
 	}
 }
 
-// left returns how long the range still yields ids, by the clock of the generator.
-func (k *Keeper) left() time.Duration {
-	l, r := k.cfg.Generator.Layout(), k.outage.lent
+// left returns how long a range still yields ids, by the clock of the generator.
+func (k *Keeper) left(r snowflake.Range) time.Duration {
+	l := k.cfg.Generator.Layout()
 	_, last := l.Ticks(r.Floor, r.Ceiling)
 	return time.Duration(l.TickTime(last+1).UnixMilli()-r.Now)*time.Millisecond - (k.cfg.Generator.Elapsed() - r.At)
 }
@@ -55,11 +55,12 @@ func (k *Keeper) expired() {
 	defer o.mu.Unlock()
 	switch err := k.cfg.Generator.Err(); {
 	case err == nil: // extended meanwhile, or the generator's clock is slow
-		o.timer.Reset(k.left())
+		o.timer.Reset(k.left(o.lent))
 	case errors.Is(err, snowflake.ErrLeaseExpired) && o.since.IsZero():
-		o.since = time.Now().Add(min(0, k.left())) // a paused process notices late
+		o.since = time.Now().Add(min(0, k.left(o.lent))) // a paused process notices late
+		st := k.Status()
 		k.cfg.Logger.Error("ids stopped: the lease has expired", "worker", o.lent.Worker, "namespace", k.cfg.Request.Namespace,
-			"center", lease.Name(k.cfg.Center), "ceiling", time.UnixMilli(o.lent.Ceiling), "err", k.Status().Err)
+			"center", lease.Name(k.cfg.Center), "ceiling", time.UnixMilli(o.lent.Ceiling), "failing_since", st.FailingSince, "err", st.Err)
 	}
 }
 

@@ -92,8 +92,7 @@ type Counter struct {
 	given   atomic.Int64 // values that Redis gave
 	direct  atomic.Int64 // ids issued without a block
 	outcome atomic.Pointer[outcome]
-	told    atomic.Int32 // the condition last logged
-	doubt   atomic.Bool  // a call ended without an outcome
+	doubt   atomic.Bool // a call ended without an outcome
 	cur     atomic.Pointer[block]
 
 	asked  chan *flight
@@ -114,7 +113,10 @@ type Counter struct {
 }
 
 // An outcome is how the last call ended.
-type outcome struct{ err error }
+type outcome struct {
+	err   error
+	since time.Time // when the first call after the last success began, if it failed
+}
 
 // New returns a Counter on client. It does not connect; Start does. The caller closes
 // the Counter, then client. Options and accepted clients are those of redisseq.New. Errors

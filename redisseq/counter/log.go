@@ -1,7 +1,9 @@
 package counter
 
 import (
+	"cmp"
 	"errors"
+	"time"
 
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -26,13 +28,16 @@ func conditionOf(err error) condition {
 }
 
 // conclude records how a call ended, and logs a change of condition.
-func (c *Counter) conclude(err error) {
-	c.outcome.Store(&outcome{err})
-	now := conditionOf(err)
-	if c.told.Swap(int32(now)) == int32(now) {
-		return
+func (c *Counter) conclude(began time.Time, err error) {
+	var was, is *outcome
+	for was == nil || !c.outcome.CompareAndSwap(was, is) {
+		was, is = c.outcome.Load(), &outcome{err: err}
+		if conditionOf(err) != issuing {
+			is.since = cmp.Or(was.since, began)
+		}
 	}
-	if c.cfg.Logger == nil {
+	now := conditionOf(err)
+	if c.cfg.Logger == nil || now == conditionOf(was.err) {
 		return
 	}
 	log := c.cfg.Logger.With("namespace", c.cfg.Namespace, "center", c.conn.String())
@@ -40,5 +45,5 @@ func (c *Counter) conclude(err error) {
 		log.Info("sequence issues again")
 		return
 	}
-	log.Warn("sequence unavailable", "err", err)
+	log.Warn("sequence unavailable", "failing_since", is.since, "err", err)
 }

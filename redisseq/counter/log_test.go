@@ -28,7 +28,7 @@ func TestSequenceLogsChanges(t *testing.T) {
 			t.Cleanup(seq.Close)
 			require.NoError(t, seq.Start(t.Context()))
 			const (
-				unavailable = `^level=WARN msg="sequence unavailable" namespace=orders center="redis [^"]+" err=`
+				unavailable = `^level=WARN msg="sequence unavailable" namespace=orders center="redis [^"]+" failing_since=\S+ err=`
 				again       = `^level=INFO msg="sequence issues again" namespace=orders center="redis [^"]+"$`
 			)
 			n := 0 // lines so far

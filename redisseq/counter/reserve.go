@@ -54,6 +54,7 @@ func (c *Counter) ask(ctx context.Context, n int64, caller time.Time) (first, go
 	bounded, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	c.calls.Add(1)
+	began := time.Now()
 	known := c.known.Load()
 	if first, got, err = c.run(bounded, n, known, caller); err == nil && n > 0 {
 		err = c.admit(known, n, first, got)
@@ -61,7 +62,7 @@ func (c *Counter) ask(ctx context.Context, n int64, caller time.Time) (first, go
 	if ctx.Err() != nil { // the caller gave up, which says nothing about Redis
 		c.doubt.Store(true)
 	} else {
-		c.conclude(err)
+		c.conclude(began, err)
 	}
 	if err != nil {
 		return 0, 0, err

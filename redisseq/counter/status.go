@@ -29,6 +29,9 @@ type Status struct {
 	// Quarantine is the end of the quarantine that the last call met, by the clock of
 	// Redis. It is zero if there was none.
 	Quarantine time.Time `json:"quarantine,omitzero"`
+	// FailingSince is when the first call after the last success began, if it failed, by
+	// this host's clock. It is zero while Redis reserves ids.
+	FailingSince time.Time `json:"failing_since,omitzero"`
 	// Err is the error of the last call, or nil if it succeeded.
 	Err error `json:"-"`
 	// Error is the text of Err.
@@ -37,9 +40,10 @@ type Status struct {
 
 // Status returns a snapshot. It does no I/O.
 func (c *Counter) Status() Status {
+	out := c.outcome.Load()
 	st := Status{
 		Namespace: c.cfg.Namespace, Center: c.conn.String(), Layout: c.cfg.Layout.String(), Worker: c.cfg.Worker, Strict: c.strict,
-		Calls: c.calls.Load(), Reserved: c.given.Load(), Err: c.outcome.Load().err,
+		Calls: c.calls.Load(), Reserved: c.given.Load(), FailingSince: out.since, Err: out.err,
 	}
 	c.mu.Lock()
 	st.Issued, st.Block = c.issued(), c.size

@@ -16,7 +16,7 @@ var onKeeper = list{title: "keeper", pkg: "lease/keeper", mutants: []mutant{
 	{"adopts what nobody waits for any more", keeperGo, `if err = ctx.Err(); err == nil {`, `if err == nil {`, "TestContextThatEndsDuringABorrowGivesTheSlotBack"},
 	{"does not give back what nobody waits for any more", keeperGo, `errors.Join(err, k.release(ctx, g, g.Floor))`, `err`, "TestContextThatEndsDuringABorrowGivesTheSlotBack"},
 	{"gives back as used what nobody waits for any more", keeperGo, `k.release(ctx, g, g.Floor)`, `k.release(ctx, g, g.Ceiling)`, "TestContextThatEndsDuringABorrowGivesTheSlotBack"},
-	{"does not tell the center its clock", keeperGo, `req.Owner, req.Local = owner, time.Now().UnixMilli()`, `req.Owner = owner`, "TestCentersClockFarOff"},
+	{"does not tell the center its clock", keeperGo, `req.Owner, req.Local = owner, k.began.UnixMilli()`, `req.Owner = owner`, "TestCentersClockFarOff"},
 	{"dates a borrow by when it was asked for", keeperGo, "g, err := k.cfg.Center.Acquire(ctx, req)\n\tat := k.cfg.Generator.Elapsed()", "at := k.cfg.Generator.Elapsed()\n\tg, err := k.cfg.Center.Acquire(ctx, req)", "TestSlowCenterSetsNoClockAhead"},
 	{"tries again where the setup cannot work", keeperGo, ` || errors.Is(err, lease.ErrSetup), err`, `, err`, "TestSetupThatCannotWorkFailsAtOnce"},
 	{"tries again where the members differ", keeperGo, `errors.As(err, new(*lease.MismatchError)) || `, ``, "TestMismatchFailsAtOnce"},
@@ -30,7 +30,7 @@ var onKeeper = list{title: "keeper", pkg: "lease/keeper", mutants: []mutant{
 	{"does not notice another loss while it waits", keeperGo, `longest = time.Second / 2`, `longest = maxPause`, "TestQuarantineIsAskedAboutUntilItEnds"},
 	{"asks all the time while the center lends nothing", keeperGo, `min(q.Wait(), longest)`, `min(q.Wait()/8, longest)`, "TestQuarantineIsAskedAboutUntilItEnds"},
 	{"all replicas ask in the millisecond in which the center lends", keeperGo, `return d, d + k.retry()/10`, `return d, d`, "TestReplicasSpreadAfterAQuarantine"},
-	{"shows no quarantine", keeperGo, `state = Quarantined`, `_ = Quarantined`, "TestExactTimes"},
+	{"shows no quarantine", keeperGo, `state, level = Quarantined, `, `_, level = Quarantined, `, "TestExactTimes"},
 	// Renewing.
 	{"renews too late", keeperGo, `d := min(g.TTL/3, max(`, `d := min(g.TTL, max(g.TTL, `, "TestKeeperRenewsUntilItStops"},
 	{"renews a short range as late as a long one", keeperGo, `min(g.TTL/3, max(left/2, k.retry()/10))`, `min(g.TTL/3, max(left, g.TTL/3))`, "TestShortRangeLastsUntilItsRenewal"},
