@@ -70,8 +70,8 @@ func visit(t *testing.T, chromium, url string, width, height int, dark bool, arg
 // of the status issues some ids.
 func serve(t *testing.T) (url string, id int64) {
 	t.Helper()
-	center, worker := crowd(t)
-	handler := console.New(worker, console.WithSlots(center))
+	_, worker := crowd(t)
+	handler := console.New(worker)
 	require.Eventually(t, func() bool { // the time line has something to show
 		var st struct {
 			Seen []time.Time `json:"renewals_seen"`

@@ -5,13 +5,19 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"html/template"
 	"net"
 	"net/http"
 	"net/netip"
 	"path"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"weak"
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
@@ -28,37 +34,88 @@ type Worker interface {
 	Layout() snowflake.Layout
 }
 
-// An Option configures New.
-type Option func(*console)
-
-// WithSlots sets the lister of the namespace's worker ids, such as a center of dbseq,
-// redisseq or hostseq. The console asks it at most once in 3 s, for all readers together,
-// and waits 2 s for the answer. Default: the worker, if it is a lease.Lister, as
-// *idworker.IdWorker is. With nil, the console shows no worker ids.
-func WithSlots(lister lease.Lister) Option {
-	return func(c *console) { c.slots.lister = lister }
-}
-
-// New returns the console of w, which must not be nil. The console is safe for concurrent
-// use and starts no goroutine. Mount it at any path that ends with a slash, with or
-// without http.StripPrefix.
-func New(w Worker, opts ...Option) http.Handler {
-	c := &console{worker: w}
-	c.slots.lister, _ = w.(lease.Lister)
-	for _, o := range opts {
-		o(c)
+// New returns the console of the workers of a process. A worker that is a lease.Lister, as
+// *idworker.IdWorker is, lists the worker ids of its namespace; the console asks it at most
+// once in 3 s, for all readers together, and waits 2 s for the answer. To list them from
+// elsewhere, or not at all, wrap the worker in a type that has another method Slots, or none.
+//
+// In place of a nil worker, or of none, the console says that there is none.
+//
+// The console is safe for concurrent use. Every 5 s it notes how many ids each worker has
+// issued, until the garbage collector finds it. It starts no goroutine that stays. Mount it
+// at any path that ends with a slash, with or without http.StripPrefix.
+func New(workers ...Worker) http.Handler {
+	if len(workers) == 0 {
+		workers = []Worker{nil}
+	}
+	c := &console{build: readBuild()}
+	for i, w := range workers {
+		if isNil(w) {
+			w = none{}
+		}
+		p := &panel{n: i + 1, worker: w}
+		p.slots.lister, _ = w.(lease.Lister)
+		c.panels = append(c.panels, p)
 	}
 	c.pages = template.Must(template.New("").Funcs(template.FuncMap{
-		"clock": clock, "stamp": stamp, "ago": ago, "thousands": thousands, "percent": percent,
+		"clock": clock, "stamp": stamp, "ago": ago, "length": length, "moment": moment, "thousands": thousands, "percent": percent, "number": number,
 	}).ParseFS(assets, "assets/*.html"))
+	c.sample()
+	keepSampling(weak.Make(c))
 	return c
 }
 
 type console struct {
+	pages  *template.Template
+	panels []*panel
+	build  build
+}
+
+// A panel shows one worker.
+type panel struct {
+	n        int // its number, from 1
 	worker   Worker
-	pages    *template.Template
 	slots    slots
 	renewals renewals
+	history  history
+}
+
+// isNil reports whether w is nil or holds a nil pointer.
+func isNil(w Worker) bool {
+	if w == nil {
+		return true
+	}
+	v := reflect.ValueOf(w)
+	return v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// none stands for a worker that is nil.
+type none struct{}
+
+var errNone = errors.New("console.New was given no worker, or a nil one: pass it the *idworker.IdWorker")
+
+func (none) Status() idworker.Status {
+	return idworker.Status{State: idworker.StateNotStarted, Namespace: "no worker", Center: "none", Worker: -1, Err: errNone, Error: errNone.Error()}
+}
+func (none) Healthy(context.Context) error { return errNone }
+func (none) Layout() snowflake.Layout      { return snowflake.Layout{} }
+
+// panel returns the worker that the request names by its number or namespace, the first
+// one if it names none, or nil.
+func (c *console) panel(r *http.Request) *panel {
+	name := r.URL.Query().Get("worker")
+	if name == "" {
+		return c.panels[0]
+	}
+	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(c.panels) {
+		return c.panels[n-1]
+	}
+	for _, p := range c.panels {
+		if p.worker.Status().Namespace == name {
+			return p
+		}
+	}
+	return nil
 }
 
 // ServeHTTP serves the console. It routes by the end of the path, since it does not know
@@ -81,22 +138,29 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusMisdirectedRequest, "the Host header names another host than this one; use localhost or an address, and have a proxy send one of these as Host")
 		return
 	}
+	p := c.panel(r)
+	if p == nil {
+		fail(w, http.StatusNotFound, fmt.Sprintf("there is no worker %q here; api/workers lists all", r.URL.Query().Get("worker")))
+		return
+	}
 	dir, file := path.Split(r.URL.Path)
 	switch path.Base(dir) + "/" + file {
+	case "api/workers":
+		reply(w, http.StatusOK, c.workers(r.Context()))
 	case "api/status":
-		reply(w, http.StatusOK, c.status(r.Context()))
+		reply(w, http.StatusOK, c.status(r.Context(), p))
 	case "api/slots":
-		c.serveSlots(w, r)
+		p.serveSlots(w, r)
 	case "api/decode":
-		c.serveDecode(w, r)
-	case "parts/lease":
-		c.render(w, "lease", c.status(r.Context()))
+		serveDecode(w, r, p)
+	case "parts/live":
+		c.render(w, "live", c.page(r, p))
 	case "parts/slots":
-		c.render(w, "slots", c.pool(r.Context()))
+		c.render(w, "slots", p.pool(r.Context()))
 	case "parts/decode":
-		c.render(w, "decode", c.decoder(r))
+		c.render(w, "decode", decode(r, p))
 	default:
-		c.serveFile(w, r, dir, file)
+		c.serveFile(w, r, p, dir, file)
 	}
 }
 
@@ -125,22 +189,62 @@ func rebound(r *http.Request) bool {
 }
 
 // serveFile serves the page and its assets.
-func (c *console) serveFile(w http.ResponseWriter, r *http.Request, dir, file string) {
+func (c *console) serveFile(w http.ResponseWriter, r *http.Request, p *panel, dir, file string) {
 	switch {
 	case dir == "" && file == "": // http.StripPrefix removed the whole path, but relative links need a slash
 		w.Header().Set("Location", "./"+path.Base(strings.SplitN(r.RequestURI, "?", 2)[0])+"/")
 		w.WriteHeader(http.StatusMovedPermanently)
 	case file == "":
-		c.render(w, "page", struct {
-			Status status
-			Pool   *pool
-			Decode decoder
-		}{c.status(r.Context()), c.pool(r.Context()), c.decoder(r)})
-	case file == "style.css" || file == "app.js" || file == "icon.svg":
+		page := c.page(r, p)
+		page.Pool, page.Decode = p.pool(r.Context()), decode(r, p)
+		c.render(w, "page", page)
+	case file == "icon.svg":
+		w.Header().Set("Content-Type", "image/svg+xml")
+		_, _ = w.Write([]byte(icon(level(r.URL.Query().Get("level"))))) // the client may be gone
+	case file == "style.css" || file == "app.js":
 		http.ServeFileFS(w, r, assets, "assets/"+file)
 	default:
-		fail(w, http.StatusNotFound, "there is no such page; the console has its page, api/status, api/slots and api/decode")
+		fail(w, http.StatusNotFound, "there is no such page; the console has its page, api/status, api/workers, api/slots and api/decode")
 	}
+}
+
+// page is the data of the page. Pool and Decode are those of the whole page only.
+type page struct {
+	Status  status
+	Workers []entry // the worst first; nil if there is only one
+	Worst   entry
+	N       int    // the worker shown
+	Query   string // "?worker=2", or empty for the only one
+	Pool    *pool
+	Decode  decoder
+}
+
+func (c *console) page(r *http.Request, p *panel) page {
+	all := c.workers(r.Context())
+	slices.SortStableFunc(all, func(a, b entry) int { return b.Outlook.Level.rank() - a.Outlook.Level.rank() })
+	g := page{Status: c.status(r.Context(), p), Worst: all[0], N: p.n}
+	if len(all) > 1 {
+		g.Workers, g.Query = all, "?worker="+strconv.Itoa(p.n)
+	}
+	return g
+}
+
+// entry is a worker in api/workers.
+type entry struct {
+	N         int            `json:"n"` // for ?worker=
+	Namespace string         `json:"namespace"`
+	Worker    int64          `json:"worker"`
+	State     idworker.State `json:"state"`
+	Outlook   outlook        `json:"outlook"`
+}
+
+func (c *console) workers(ctx context.Context) []entry {
+	var all []entry
+	for _, p := range c.panels {
+		st, o, _ := p.look(ctx)
+		all = append(all, entry{N: p.n, Namespace: st.Namespace, Worker: st.Worker, State: st.State, Outlook: o})
+	}
+	return all
 }
 
 // render sends the whole template, or only an error.

@@ -40,14 +40,25 @@ func (f field) Digits() []string { return strings.Split(f.Bits, "") }
 // Width returns the number of bits.
 func (f field) Width() int { return len(f.Bits) }
 
-// decoder decodes the id of the request, or an example if it has none.
-func (c *console) decoder(r *http.Request) decoder {
-	st, l := c.status(r.Context()), c.worker.Layout().WithDefaults()
+// decode decodes the id of the request. If it has none, it makes an example, unless the
+// worker issues no ids.
+func decode(r *http.Request, w *panel) decoder {
+	st, l := w.worker.Status(), w.worker.Layout().WithDefaults()
+	if st.Now.IsZero() {
+		st.Now = now()
+	}
 	d := decoder{Input: strings.TrimSpace(r.URL.Query().Get("id")), Layout: l.String()}
 	id := int64(0)
 	if d.Input == "" {
 		d.Example = true
-		id, d.Err = l.Encode(snowflake.Parts{Time: st.Now, Worker: max(0, st.Worker), Business: st.Business})
+		if !issues(st) {
+			return d
+		}
+		at := st.Now
+		if st.Floor.After(at) {
+			at = st.Floor.Add(l.TimeUnit)
+		}
+		id, d.Err = l.Encode(snowflake.Parts{Time: at, Worker: st.Worker, Business: st.Business})
 	} else if id, d.Err = strconv.ParseInt(strings.ReplaceAll(d.Input, ",", ""), 10, 64); d.Err != nil {
 		d.Err = fmt.Errorf("%q is not an id; enter a whole number from 1 to 9223372036854775807, in digits", d.Input)
 	}
@@ -94,8 +105,8 @@ func fields(id int64, l snowflake.Layout, p snowflake.Parts, now time.Time) []fi
 	return all
 }
 
-func (c *console) serveDecode(w http.ResponseWriter, r *http.Request) {
-	d := c.decoder(r)
+func serveDecode(w http.ResponseWriter, r *http.Request, p *panel) {
+	d := decode(r, p)
 	switch {
 	case d.Example:
 		fail(w, http.StatusBadRequest, "the request has no id; ask for api/decode?id=123")

@@ -50,3 +50,30 @@ func length(d time.Duration) string {
 	}
 	return fmt.Sprintf("%.1f years", d.Hours()/24/365.25)
 }
+
+// seconds formats d in whole seconds, rounded up, since it is how long something lasts:
+// "8 s" or "2 min 3 s".
+func seconds(d time.Duration) string {
+	d = max(0, d+time.Second-1).Truncate(time.Second)
+	if d < time.Minute {
+		return fmt.Sprintf("%d s", d/time.Second)
+	}
+	return length(d)
+}
+
+// moment formats a time for people who look at it at now: without the date if it is today.
+func moment(t, now time.Time) string {
+	t, now = t.UTC(), now.UTC()
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.DateTime)
+}
+
+// number formats a rate: with one decimal place if it is small.
+func number(f float64) string {
+	if f > 0 && f < 10 {
+		return strconv.FormatFloat(f, 'f', 1, 64)
+	}
+	return thousands(int64(f + 0.5))
+}

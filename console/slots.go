@@ -21,16 +21,17 @@ const (
 	maxSlots     = 1024 // in api/slots
 )
 
-var errNoLister = errors.New("worker ids are not listed here: the worker has no center that lists them; pass a lister to console.New with WithSlots")
+var errNoLister = errors.New("worker ids are not listed here: the worker has no center that lists them")
 
 // slots caches the lister's last answer.
 type slots struct {
 	lister lease.Lister
 
 	mu   sync.Mutex // held during a call of the lister, so that calls do not overlap
-	read time.Time
+	read time.Time  // the last call
+	seen time.Time  // the last answer, list
 	list []lease.Slot
-	err  error
+	err  error // of the last call
 
 	drawn     *pool // list as seen by the holder of the lease below
 	ownWorker int64
@@ -44,7 +45,7 @@ func (s *slots) of(ctx context.Context, st idworker.Status) *pool {
 	defer s.mu.Unlock()
 	s.ask(ctx, st.Namespace)
 	if s.drawn == nil || s.ownWorker != st.Worker || s.ownToken != st.Token {
-		s.drawn, s.ownWorker, s.ownToken = newPool(st, s.list, s.err), st.Worker, st.Token
+		s.drawn, s.ownWorker, s.ownToken = newPool(st, s.list, s.seen, s.err), st.Worker, st.Token
 	}
 	return s.drawn
 }
@@ -61,9 +62,12 @@ func (s *slots) ask(ctx context.Context, namespace string) {
 	// The call does not end with the request, since others wait for its answer too.
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), slotsTimeout)
 	defer cancel()
-	s.list, s.err = s.lister.Slots(call, namespace)
-	s.read, s.drawn = time.Now(), nil
-	if errors.Is(s.err, idworker.ErrNoSlots) {
+	list, err := s.lister.Slots(call, namespace)
+	s.read, s.drawn, s.err = time.Now(), nil, err
+	switch {
+	case err == nil:
+		s.list, s.seen = list, now().UTC()
+	case errors.Is(err, idworker.ErrNoSlots):
 		s.err = errNoLister
 	}
 }
@@ -91,6 +95,12 @@ type slot struct {
 	Mark  time.Time `json:"mark,omitzero"`
 }
 
+// At returns the center's clock at this moment.
+func (p pool) At() time.Time { return p.Now.Add(now().Sub(p.Seen)) }
+
+// Host returns this host's clock.
+func (pool) Host() time.Time { return now() }
+
 // Unlisted reports that there is no lister, which is not a fault.
 func (p pool) Unlisted() bool { return errors.Is(p.Err, errNoLister) }
 
@@ -99,10 +109,14 @@ func (p pool) Dense() bool { return len(p.Cells) > 128 }
 
 // pool is the answer of api/slots, and the data of the page's map.
 type pool struct {
+	// Seen is when the list was read, by this host's clock. If the store has not answered
+	// since, Error says why.
+	Seen      time.Time      `json:"seen,omitzero"`
+	Error     string         `json:"error,omitempty"`
 	Namespace string         `json:"namespace"`
 	Center    string         `json:"center"`
 	Size      int            `json:"size"`
-	Now       time.Time      `json:"now,omitzero"` // the center's clock
+	Now       time.Time      `json:"now,omitzero"` // the center's clock when it was read
 	Counts    map[string]int `json:"counts"`
 	// Slots has all slots of a pool of up to 1,024. Of a larger pool it has the first
 	// 1,024 that are not free, and Left is the number of further ones.
@@ -125,12 +139,15 @@ type cell struct {
 	Worker       int64 // the first of the cell
 }
 
-func (c *console) pool(ctx context.Context) *pool { return c.slots.of(ctx, c.worker.Status()) }
+func (p *panel) pool(ctx context.Context) *pool { return p.slots.of(ctx, p.worker.Status()) }
 
-func newPool(st idworker.Status, list []lease.Slot, err error) *pool {
+func newPool(st idworker.Status, list []lease.Slot, seen time.Time, err error) *pool {
 	p := &pool{
 		Namespace: st.Namespace, Center: st.Center, Counts: map[string]int{}, Slots: []slot{}, Replicas: st.Pool.Replicas(),
-		Err: err, Size: len(list),
+		Err: err, Size: len(list), Seen: seen,
+	}
+	if err != nil {
+		p.Error = err.Error()
 	}
 	all := make([]slot, 0, len(list))
 	for _, s := range list {
@@ -193,14 +210,17 @@ func millis(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-func (c *console) serveSlots(w http.ResponseWriter, r *http.Request) {
-	p := c.pool(r.Context())
+// serveSlots answers with 502 if the store does not answer, with the list as last seen.
+func (p *panel) serveSlots(w http.ResponseWriter, r *http.Request) {
+	answer := p.pool(r.Context())
 	switch {
-	case p.Unlisted():
-		fail(w, http.StatusNotImplemented, p.Err.Error())
-	case p.Err != nil:
-		fail(w, http.StatusBadGateway, p.Err.Error())
+	case answer.Unlisted():
+		fail(w, http.StatusNotImplemented, answer.Error)
+	case answer.Err != nil && answer.Seen.IsZero():
+		fail(w, http.StatusBadGateway, answer.Error)
+	case answer.Err != nil:
+		reply(w, http.StatusBadGateway, answer)
 	default:
-		reply(w, http.StatusOK, p)
+		reply(w, http.StatusOK, answer)
 	}
 }

@@ -10,42 +10,58 @@ import (
 
 // status is the answer of api/status, and the data of the page's lease.
 type status struct {
+	Outlook outlook `json:"outlook"`
+	Process process `json:"process"`
 	idworker.Status
 	Ready bool `json:"ready"`
 	// Ends is when the layout's time field runs out.
 	Ends time.Time `json:"ends"`
-	// Seen has the times of the renewals that the console saw, which it sees only while
+	// Seen has the times of the renewals that the console saw. It looks every 5 s and when
 	// somebody reads it.
 	Seen []time.Time `json:"renewals_seen,omitempty"`
-	Line *line       `json:"-"`
+	Rate rate        `json:"rate"`
+
+	Line *line         `json:"-"`
+	Host time.Time     `json:"-"` // this host's clock
+	Off  time.Duration `json:"-"` // how far the center's clock is ahead of it
 }
 
-func (c *console) status(ctx context.Context) status {
-	ready := c.worker.Healthy(context.WithoutCancel(ctx)) == nil
-	st := status{Status: c.worker.Status(), Ready: ready, Ends: c.worker.Layout().Ends().UTC()}
-	host := now()
+// look returns what the worker is doing, what will happen, and whether it is healthy.
+func (p *panel) look(ctx context.Context) (idworker.Status, outlook, bool) {
+	err := p.worker.Healthy(context.WithoutCancel(ctx))
+	st := p.worker.Status()
+	return st, newOutlook(st, err, now()), err == nil
+}
+
+func (c *console) status(ctx context.Context, p *panel) status {
+	was, o, healthy := p.look(ctx)
+	st := status{
+		Outlook: o, Process: c.build.process(was.Holder), Status: was, Ready: healthy,
+		Ends: p.worker.Layout().Ends().UTC(), Rate: p.history.rate(was.Issued), Host: now(),
+	}
 	if st.Now.IsZero() {
-		st.Now = host
+		st.Now = st.Host
 	}
-	off := st.Now.Sub(host)
-	if st.Renewed.IsZero() {
-		return st
-	}
-	st.Seen = c.renewals.seen(st.Renewed.Round(0), st.Token)
+	st.Off = st.Now.Sub(st.Host)
+	st.Seen = p.renewals.seen(st.Renewed.Round(0), st.Token)
 	for i, t := range st.Seen {
-		st.Seen[i] = t.Add(off)
+		st.Seen[i] = t.Add(st.Off)
 	}
-	if !st.Ceiling.IsZero() {
+	if len(st.Seen) > 0 && !st.Ceiling.IsZero() {
 		st.Line = st.line()
 	}
 	return st
 }
 
+// Skewed reports whether the center's clock and this host's differ so much that times of
+// both are hard to compare.
+func (st status) Skewed() bool { return st.Off.Abs() >= time.Second }
+
 // Last returns the last renewal that the console saw.
 func (st status) Last() time.Time { return st.Seen[len(st.Seen)-1] }
 
-// Ahead reports whether all ids are ahead of the clock.
-func (st status) Ahead() bool { return st.Floor.After(st.Now) }
+// Behind returns how far the center's clock is behind this host's.
+func (st status) Behind() time.Duration { return -st.Off }
 
 const maxRenewals = 32
 
@@ -63,13 +79,21 @@ func (r *renewals) seen(t time.Time, token int64) []time.Time {
 	if r.token != token {
 		r.token, r.times = token, nil
 	}
-	if n := len(r.times); n == 0 || t.After(r.times[n-1]) {
+	if n := len(r.times); !t.IsZero() && (n == 0 || t.After(r.times[n-1])) {
 		r.times = append(r.times, t)
 	}
 	if n := len(r.times); n > maxRenewals {
 		r.times = r.times[n-maxRenewals:]
 	}
 	return append([]time.Time(nil), r.times...)
+}
+
+// CeilingAnchor returns which end of the ceiling's label is at the ceiling.
+func (l line) CeilingAnchor() string {
+	if l.Ceiling < 50 {
+		return "start"
+	}
+	return "end"
 }
 
 // line is the lease on a time line, in percent of its width.
@@ -88,11 +112,16 @@ func (st status) line() *line {
 	// Show the last three terms, but at least a minute. The floor may be days ago.
 	back := max(time.Minute, 3*st.Ceiling.Sub(st.Last()))
 	from := st.Now.Add(-back)
+	if gone := st.Now.Sub(st.Ceiling); gone > 0 {
+		if from = st.Ceiling.Add(-back); gone > 3*back {
+			return nil // the lease would be a dot
+		}
+	}
 	cut := st.Floor.Before(from)
 	if !cut {
 		from = st.Floor
 	}
-	if st.Ahead() {
+	if st.Floor.After(st.Now) {
 		from = st.Now
 	}
 	to := st.Ceiling

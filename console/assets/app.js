@@ -1,66 +1,68 @@
 "use strict";
-// The server renders all parts of the page. This script fetches them again and draws the rate.
+// The server renders all parts of the page. This script fetches them again.
 (() => {
   const $ = (id) => document.getElementById(id);
-  const every = 1000, keep = 121;
-  const points = []; // {t, rate}
-  let last = null, timer = 0, round = 0, paused = false, peak = 0;
-  const count = (n) => Math.round(n).toLocaleString("en-US");
+  const query = document.body.dataset.query, every = 1000;
+  let timer = 0, round = 0, paused = false, seen = new Date(), asking = false;
 
-  async function ask(path) {
-    const r = await fetch(path, { cache: "no-store", signal: AbortSignal.timeout(10000) });
+  async function ask(path, more = "") {
+    const r = await fetch(path + (query ? query + more : more.replace("&", "?")), { cache: "no-store", signal: AbortSignal.timeout(10000) });
     if (!r.ok) throw new Error(path + ": " + r.status);
-    return r;
+    return new DOMParser().parseFromString(await r.text(), "text/html").body; // the server has escaped it
   }
-  // The server has escaped the part. Parts without changes, or with the keyboard focus, stay:
-  // otherwise a screen reader would start over each second.
-  async function part(id) {
-    const text = await (await ask("parts/" + id)).text();
-    const el = $(id);
-    if (el.dataset.text === text || el.querySelector(":focus-visible")) return;
-    const open = [...el.querySelectorAll("details")].map((d) => d.open);
-    const left = el.querySelector(".scroll")?.scrollLeft ?? 0;
-    el.innerHTML = text;
-    el.dataset.text = text;
-    el.querySelectorAll("details").forEach((d, i) => { d.open = open[i] ?? false; });
-    const box = el.querySelector(".scroll");
-    if (box) box.scrollLeft = left;
-  }
-  function say(text, state) {
-    const el = $("state");
-    if (el.textContent !== text) el.textContent = text; // a screen reader reads each change
-    el.dataset.state = state;
-  }
-  function rate(st) {
-    const t = performance.now();
-    if (last && st.issued >= last.issued) {
-      points.push((st.issued - last.issued) / ((t - last.t) / 1000));
-      if (points.length > keep) points.shift();
+  // Only what differs changes, so the keyboard focus, open details and the place of a screen
+  // reader stay.
+  function morph(old, now) {
+    if (old.nodeName !== now.nodeName) return old.replaceWith(now);
+    if (old.nodeType !== Node.ELEMENT_NODE) {
+      if (old.data !== now.data) old.data = now.data;
+      return;
     }
-    last = { t, issued: st.issued };
-    $("issued").textContent = count(st.issued);
-    $("waits").textContent = count(st.waits);
-    $("lead").textContent = (st.lead_ns / 1e6).toFixed(0) + " ms";
-    if (!points.length) return;
-    const current = points[points.length - 1], top = Math.max(1, ...points);
-    peak = Math.max(peak, current);
-    const xy = points.map((v, i) => ((600 * (keep - points.length + i)) / (keep - 1)).toFixed(1) + "," + (149 - (144 * v) / top).toFixed(1));
-    $("curve").setAttribute("points", xy.join(" "));
-    $("area").setAttribute("points", xy[0].split(",")[0] + ",149 " + xy.join(" ") + " 600,149");
-    $("rate").textContent = count(current);
-    $("peak").textContent = count(peak);
-    $("top").textContent = "full height: " + count(top) + "/s";
-    $("chart").setAttribute("aria-label", `Ids per second: ${count(current)} now, at most ${count(top)} in the last two minutes`);
+    for (const { name, value } of now.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    for (const { name } of [...old.attributes]) if (name !== "open" && !now.hasAttribute(name)) old.removeAttribute(name);
+    children(old, now);
+  }
+  function children(old, now) {
+    const had = [...old.childNodes], has = [...now.childNodes];
+    has.forEach((n, i) => (i < had.length ? morph(had[i], n) : old.append(n)));
+    had.slice(has.length).forEach((n) => n.remove());
+  }
+  const key = () => $("outlook").firstElementChild.dataset.key;
+  function show(parts) {
+    const before = key();
+    for (const part of parts.querySelectorAll("[data-part]")) {
+      const { part: id, title, level } = part.dataset;
+      if (id !== "tab") children($(id), part);
+      else if (document.title !== title || !$("gone").hidden) {
+        document.title = title;
+        $("icon").href = "icon.svg?level=" + level;
+      }
+    }
+    if (key() !== before || !$("gone").hidden) $("said").textContent = $("outlook").querySelector(".says").textContent; // not each second
+    $("gone").hidden = true;
+    seen = new Date();
+  }
+  function lose() {
+    if (!$("gone").hidden) return;
+    $("gone").textContent = $("said").textContent = "The process does not answer. This page shows it as of " + seen.toISOString().slice(11, 19) + " UTC.";
+    $("gone").hidden = false;
+    document.title = "No answer: " + document.title;
+    $("icon").href = "icon.svg?level=red";
+  }
+  async function slots() { // may wait for the store
+    if (asking) return;
+    asking = true;
+    try {
+      children($("slots"), await ask("parts/slots"));
+    } catch { /* the next round tries again */ }
+    asking = false;
   }
   async function tick() {
+    if (round++ % 5 === 0) slots();
     try {
-      const st = await (await ask("api/status")).json();
-      say((st.ready ? "issues ids: " : "issues no ids: ") + st.state, st.state);
-      rate(st);
-      await part("lease");
-      if (round++ % 5 === 0) await part("slots");
+      show(await ask("parts/live"));
     } catch {
-      say("the console does not answer", "gone");
+      lose();
     }
     plan();
   }
@@ -70,24 +72,22 @@
   }
   async function decode(event) {
     event.preventDefault();
-    const id = $("id").value.trim();
+    const id = $("id").value.trim(), more = id ? "&id=" + encodeURIComponent(id) : "";
     try {
-      $("decode").innerHTML = await (await ask("parts/decode?id=" + encodeURIComponent(id))).text();
+      $("decode").replaceChildren(...(await ask("parts/decode", more)).childNodes);
       $("id").setAttribute("aria-invalid", String(!!$("decode").querySelector(".error")));
-      history.replaceState(null, "", id ? "?id=" + encodeURIComponent(id) : location.pathname);
+      history.replaceState(null, "", (query ? query + more : more.replace("&", "?")) || location.pathname);
     } catch {
       $("form").submit();
     }
   }
-  $("rate-section").hidden = false;
   $("pause").hidden = false;
   $("pause").addEventListener("click", () => {
     paused = !paused;
     $("pause").textContent = paused ? "Resume" : "Pause";
-    last = null;
     paused ? clearTimeout(timer) : tick();
   });
   $("form").addEventListener("submit", decode);
-  document.addEventListener("visibilitychange", () => { last = null; plan(); });
+  document.addEventListener("visibilitychange", plan);
   tick();
 })();

@@ -1,0 +1,17 @@
+package console
+
+import (
+	"net/http"
+	"time"
+)
+
+// Dress gives a console other versions and another start than those of the test.
+func Dress(h http.Handler, version, snowlease string, started time.Time) {
+	h.(*console).build = build{Version: version, Snowlease: snowlease, Go: "go1.26", Started: started.UTC()}
+}
+
+// NewOutlook makes newOutlook available to tests.
+var NewOutlook = newOutlook
+
+// Links are those of outlooks.
+var Links = []string{signs, lateTimes}

@@ -1,0 +1,289 @@
+package console_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/console"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq/counter"
+)
+
+// An outage of two minutes: the page says when ids stop before they do, then since when
+// there are none, and why. The list of holders and the rate remain.
+func TestOutage(t *testing.T) {
+	anight(t, idworker.Config{}, func(n *night) {
+		n.until("23:08:40")
+		n.says("green", "ok", "issues ids; the lease is renewed")
+		require.Equal(n, http.StatusOK, get(n, n.page, "/api/slots").Code)
+		ceiling := n.worker.Status().Ceiling
+		n.down()
+
+		n.ceiling(-18 * time.Second)
+		since := n.worker.Status().FailingSince.UTC().Format(time.TimeOnly)
+		n.says("amber", "failing", "ids stop in 18 s: renewals have failed since "+since)
+		n.ceiling(-8 * time.Second)
+		n.says("amber", "failing", "ids stop in 8 s: renewals have failed since "+since)
+		o := n.outlook()
+		require.Equal(n, "Bring mysql db:3306/shop back, or the way to it. Renewals are tried again by themselves.", o.Do)
+		require.Equal(n, ceiling.UnixMilli(), o.Until.UnixMilli())
+		require.Equal(n, since, o.Since.Format(time.TimeOnly))
+		page := get(n, n.page, "/").Body.String()
+		for _, want := range []string{
+			"<title>Warning: orders · idworker</title>", `href="icon.svg?level=amber"`, "Last error:</strong> memcenter: renew: dial tcp 10.0.3.7:3306: connect: connection refused",
+			"<dd>orders-7d9f8c6b5-x2kqz</dd>", "<dd>orders v1.4.2</dd>", "<dd>v0.9.0</dd>", "2 days ago",
+		} {
+			require.Contains(n, page, want)
+		}
+
+		n.ceiling(123 * time.Second)
+		n.says("red", "stopped", "no ids since "+ceiling.UTC().Format(time.TimeOnly)+" (2 min 3 s): the lease has expired; renewals have failed since "+since)
+		page = get(n, n.page, "/").Body.String()
+		require.Contains(n, page, "<title>No ids: orders · idworker</title>")
+		require.Regexp(n, `As of 23:08:40, 2 min \d+ s ago; the store does not answer: memcenter: slots: dial tcp`, page)
+		require.Contains(n, page, "orders@orders-7d9f8c6b5-8w4tn:1", "a holder as last seen")
+		require.Regexp(n, `(?s)orders-7d9f8c6b5-8w4tn:1.{0,400}2 min \d+ s ago</time></td></tr>`, page, "its lease has ended meanwhile")
+		require.NotContains(n, page, "as this worker makes them")
+		require.Contains(n, page, "none could be issued")
+
+		rec := get(n, n.page, "/api/slots")
+		require.Equal(n, http.StatusBadGateway, rec.Code)
+		var list struct {
+			Seen  time.Time
+			Error string
+			Slots []struct{ Holder string }
+		}
+		require.NoError(n, json.Unmarshal(rec.Body.Bytes(), &list))
+		require.Equal(n, "23:08:40", list.Seen.Format(time.TimeOnly))
+		require.Contains(n, list.Error, "connection refused")
+		require.Equal(n, "orders@orders-7d9f8c6b5-8w4tn:1", list.Slots[0].Holder)
+
+		n.up()
+		n.ceiling(138 * time.Second)
+		n.says("green", "ok", "issues ids; the lease is renewed")
+		page = get(n, n.page, "/").Body.String()
+		require.NotContains(n, page, "does not answer")
+		require.Contains(n, page, "<title>OK: orders · idworker</title>")
+	})
+}
+
+// The five states as a real worker comes into them.
+func TestScenes(t *testing.T) {
+	for _, s := range scenes {
+		t.Run(s.name, func(t *testing.T) {
+			anight(t, s.cfg, func(n *night) {
+				s.play(n)
+				o := n.outlook()
+				require.Equal(n, []string{s.level, s.name}, []string{o.Level, o.Kind})
+				require.Regexp(n, map[string]string{
+					"ok":      `^issues ids; the lease is renewed$`,
+					"failing": `^ids stop in 8 s: renewals have failed since 23:08:\d\d$`,
+					"stopped": `^no ids since 23:09:\d\d \(2 min 3 s\): the lease has expired; renewals have failed since 23:08:\d\d$`,
+					"ahead":   `^ids lie ahead of the clock, which catches up in \d+ s: the center may have forgotten grants$`,
+					"waiting": `^no worker id yet: the center lends again in 9 s: incarnation of the store changed from "0" to "restarted"$`,
+				}[s.name], o.Text)
+				require.Equal(n, s.name != "ok", o.Do != "" && o.Link != "")
+			})
+		})
+	}
+}
+
+// What the outlook says in each state, for each cause.
+func TestOutlook(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 23, 8, 52, 0, time.UTC)
+	late := func(s float64) time.Time { return now.Add(time.Duration(s * float64(time.Second))) }
+	away := errors.New("connection refused")
+	quarantine := &lease.QuarantineError{Namespace: "orders", Reason: "the run_id changed", Now: now, Until: late(1.8)}
+	forever := &lease.QuarantineError{Namespace: "orders", Reason: "a mark", Now: now, Until: now.AddDate(3, 0, 0)}
+	full := &lease.NoFreeWorkerError{Namespace: "orders", First: 0, Last: 31, Now: now, Soonest: late(12)}
+	held := idworker.Status{State: idworker.StateReady, Center: "mysql db", Worker: 3, Now: now, Floor: late(-900), Ceiling: late(22), Renewed: late(-8)}
+	with := func(st idworker.Status, change func(*idworker.Status)) idworker.Status {
+		change(&st)
+		return st
+	}
+	failing := func(state idworker.State, ceiling float64, err error) idworker.Status {
+		return with(held, func(st *idworker.Status) {
+			st.State, st.Ceiling, st.Err, st.FailingSince, st.Renewed = state, late(ceiling), err, late(-5), late(ceiling-30)
+		})
+	}
+	counted := func(state idworker.State, atHand int64, err error) idworker.Status {
+		st := idworker.Status{State: state, Center: "redis", Worker: 0, Sequence: &counter.Status{AtHand: atHand}, Err: err}
+		if err != nil {
+			st.FailingSince = late(-5)
+		}
+		return st
+	}
+	for name, tt := range map[string]struct {
+		st      idworker.Status
+		healthy error
+		level   string
+		kind    string
+		text    string
+		do      string // part of it
+	}{
+		"renewed":            {held, nil, "green", "ok", "issues ids; the lease is renewed", ""},
+		"healthy meanwhile":  {held, idworker.ErrLeaseExpired, "green", "ok", "issues ids; the lease is renewed", ""},
+		"unknown":            {held, errors.New("the time field has ended"), "red", "stopped", "no ids: the time field has ended", ""},
+		"renewals fail":      {failing(idworker.StateReady, 7.5, away), nil, "amber", "failing", "ids stop in 8 s: renewals have failed since 23:08:47", "Bring mysql db back"},
+		"a call hangs":       {with(held, func(st *idworker.Status) { st.Renewed, st.Ceiling = late(-16), late(14) }), nil, "amber", "failing", "ids stop in 14 s: the lease has not been renewed since 23:08:36", "Bring mysql db back"},
+		"quarantined, holds": {failing(idworker.StateReady, 7.5, quarantine), nil, "amber", "failing", "ids stop in 8 s: the center lends again in 2 s: the run_id changed", "Nothing"},
+		"mismatch":           {failing(idworker.StateReady, 7.5, &lease.MismatchError{}), nil, "amber", "failing", "ids stop in 8 s: renewals have failed since 23:08:47", "one configuration"},
+		"clock":              {failing(idworker.StateBorrowing, 7.5, &lease.ClockError{}), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and attempts to borrow one have failed since 23:08:47", "NTP"},
+		"setup":              {failing(idworker.StateBorrowing, 7.5, lease.ErrSetup), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and attempts to borrow one have failed since 23:08:47", "setup"},
+		"lost":               {failing(idworker.StateBorrowing, 7.5, lease.ErrLost), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and another worker id is being borrowed", "Nothing"},
+		"lost, full":         {failing(idworker.StateBorrowing, 7.5, full), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
+		"lost, quarantined":  {failing(idworker.StateQuarantined, 7.5, quarantine), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and the center lends again in 2 s: the run_id changed", "Nothing"},
+		"ahead":              {with(held, func(st *idworker.Status) { st.Floor, st.Ceiling = late(19.2), late(49) }), nil, "amber", "ahead", "ids lie ahead of the clock, which catches up in 20 s: the center may have forgotten grants", "Nothing"},
+		"expired":            {failing(idworker.StateExpired, -123, away), idworker.ErrLeaseExpired, "red", "stopped", "no ids since 23:06:49 (2 min 3 s): the lease has expired; renewals have failed since 23:08:47", "Bring mysql db back"},
+		"expired yesterday": {
+			with(failing(idworker.StateExpired, -86400, away), func(st *idworker.Status) { st.FailingSince = late(-86420) }), idworker.ErrLeaseExpired, "red", "stopped",
+			"no ids since 2026-11-19 23:08:52 (24 h 0 min): the lease has expired; renewals have failed since 2026-11-19 23:08:32", "Bring mysql db back",
+		},
+		"frozen": {with(held, func(st *idworker.Status) {
+			st.State, st.Ceiling, st.Renewed = idworker.StateExpired, late(-3), late(-33)
+		}), idworker.ErrLeaseExpired, "red", "stopped", "no ids since 23:08:49 (3 s): the lease has expired", "Bring mysql db back"},
+		"burst":                {with(held, func(st *idworker.Status) { st.State = idworker.StateExpired }), idworker.ErrLeaseExpired, "red", "stopped", "no ids: a burst has used up the lease up to its end, 23:09:14", "NextIDWait"},
+		"expired, full":        {failing(idworker.StateExpired, -3, full), idworker.ErrLeaseExpired, "red", "stopped", "no ids since 23:08:49 (3 s): the lease was lost, and all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
+		"expired, quarantined": {failing(idworker.StateExpired, -3, quarantine), idworker.ErrLeaseExpired, "amber", "waiting", "no ids since 23:08:49 (3 s): the lease was lost, and the center lends again in 2 s: the run_id changed", "Nothing"},
+		"no id, away":          {idworker.Status{State: idworker.StateNotStarted, Center: "mysql db", Worker: -1, Err: away, FailingSince: late(-5)}, idworker.ErrNotStarted, "red", "waiting", "no worker id yet: attempts to borrow one have failed since 23:08:47", "Bring mysql db back"},
+		"no id, full":          {idworker.Status{State: idworker.StateNotStarted, Worker: -1, Err: full, FailingSince: late(-5)}, idworker.ErrNotStarted, "red", "waiting", "no worker id yet: all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
+		"quarantined":          {idworker.Status{State: idworker.StateQuarantined, Worker: -1, Err: quarantine, FailingSince: late(-5)}, idworker.ErrNotStarted, "amber", "waiting", "no worker id yet: the center lends again in 2 s: the run_id changed", "Nothing"},
+		"late mark":            {idworker.Status{State: idworker.StateQuarantined, Worker: -1, Err: forever, FailingSince: late(-5)}, idworker.ErrNotStarted, "red", "waiting", "no worker id yet: the center lends again in 3.0 years: a mark", "doctor"},
+		"not started":          {idworker.Status{State: idworker.StateNotStarted, Worker: -1}, idworker.ErrNotStarted, "gray", "off", "not started: there is no worker id yet", "OnStart"},
+		"closed":               {with(held, func(st *idworker.Status) { st.State = idworker.StateStopped }), idworker.ErrStopped, "gray", "off", "stopped: the worker was closed and issues no more ids", ""},
+		"fixed":                {idworker.Status{State: idworker.StateReady, Worker: 7}, nil, "green", "ok", "issues ids; the worker id was set by hand, so no lease can end", ""},
+		"counted":              {counted(idworker.StateReady, 0, nil), nil, "green", "ok", "issues ids; Redis counts them, so there is no lease", ""},
+		"counted, failing":     {counted(idworker.StateUnavailable, 1200, away), away, "amber", "failing", "ids stop soon: calls of Redis have failed since 23:08:47; the 1,200 ids reserved are still issued", "Bring redis back"},
+		"counted, stopped":     {counted(idworker.StateUnavailable, 0, away), away, "red", "stopped", "no ids: calls of Redis have failed since 23:08:47", "Bring redis back"},
+		"counted, quarantined": {counted(idworker.StateQuarantined, 0, quarantine), quarantine, "amber", "waiting", "no ids: the center lends again in 2 s: the run_id changed", "Nothing"},
+	} {
+		o := console.NewOutlook(tt.st, tt.healthy, now)
+		require.Equal(t, []string{tt.level, tt.kind, tt.text}, []string{string(o.Level), o.Kind, o.Text}, name)
+		require.Contains(t, o.Do, tt.do, name)
+		require.Equal(t, tt.do == "", o.Do == "", name)
+		require.Equal(t, o.Level == "amber" || o.Level == "red", o.Link != "", name)
+
+		// The center's clock may be another one; the text is by this host's.
+		if !tt.st.Now.IsZero() && !errors.As(tt.st.Err, new(*lease.QuarantineError)) && !errors.As(tt.st.Err, new(*lease.NoFreeWorkerError)) {
+			st := tt.st
+			st.Now, st.Floor, st.Ceiling = st.Now.Add(time.Minute), st.Floor.Add(time.Minute), st.Ceiling.Add(time.Minute)
+			require.Equal(t, tt.text, console.NewOutlook(st, tt.healthy, now).Text, name)
+		}
+	}
+}
+
+// The links of the outlook lead to headings that exist.
+func TestLinksOfTheOutlook(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/operations.md")
+	require.NoError(t, err)
+	anchors := map[string]bool{}
+	for line := range strings.Lines(string(page)) {
+		if title, ok := strings.CutPrefix(line, "## "); ok {
+			anchors[strings.NewReplacer(" ", "-", ",", "").Replace(strings.ToLower(strings.TrimSpace(title)))] = true
+		}
+	}
+	for _, link := range console.Links {
+		anchor, ok := strings.CutPrefix(link, "https://github.com/snowlease/snowlease/blob/main/docs/operations.md#")
+		require.True(t, ok && anchors[anchor], link)
+	}
+}
+
+// counts counts the calls of Status.
+type counts struct {
+	shown
+	calls *atomic.Int64
+}
+
+func (c counts) Status() idworker.Status {
+	c.calls.Add(1)
+	return c.shown.Status()
+}
+
+// A console looks at its worker every 5 s without readers, until nobody uses it.
+func TestSampling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := new(atomic.Int64)
+		h := console.New(counts{shown{new(idworker.Status)}, calls})
+		require.EqualValues(t, 1, calls.Load())
+		time.Sleep(time.Minute + time.Second)
+		require.EqualValues(t, 13, calls.Load())
+		runtime.KeepAlive(h)
+		h = nil
+		runtime.GC()
+		time.Sleep(time.Minute)
+		require.EqualValues(t, 13, calls.Load(), "it ends with the console")
+	})
+}
+
+// The rate is that of the last 10 minutes, whoever looks.
+func TestRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := idworker.Status{State: idworker.StateReady, Namespace: "orders", Worker: 1, Ceiling: time.Now().Add(time.Hour)}
+		h := console.New(shown{&st})
+		issue := func(d time.Duration, perSecond int64) {
+			for range d / time.Second {
+				time.Sleep(time.Second)
+				st.Issued += perSecond
+			}
+			synctest.Wait()
+		}
+		begin := time.Now()
+		issue(10*time.Second-time.Millisecond, 1) // 9 s; samples fall between the steps
+		time.Sleep(500 * time.Millisecond)
+		issue(5*time.Minute, 1000)
+		issue(20*time.Second, 0)
+		st.State = idworker.StateExpired
+		issue(30*time.Second, 0)
+		st.State = idworker.StateReady
+		issue(time.Minute, 10)
+
+		type span struct {
+			From, To time.Time
+			Able     bool
+		}
+		read := func() (got struct {
+			Now, Peak float64
+			PeakAt    time.Time `json:"peak_at"`
+			From      time.Time
+			Gaps      []span
+			History   []float64
+		}) {
+			var all struct{ Rate any }
+			all.Rate = &got
+			require.NoError(t, json.Unmarshal(get(t, h, "/api/status").Body.Bytes(), &all))
+			return got
+		}
+		got := read()
+		require.InDelta(t, 10, got.Now, 2)
+		require.InDelta(t, 1000, got.Peak, 1)
+		require.WithinDuration(t, begin, got.From, 0)
+		require.Len(t, got.History, int(time.Since(begin)/(5*time.Second)))
+		require.Len(t, got.Gaps, 2)
+		require.True(t, got.Gaps[0].Able, "nobody asked")
+		require.False(t, got.Gaps[1].Able)
+		require.InDelta(t, 30, got.Gaps[1].To.Sub(got.Gaps[1].From).Seconds(), 6)
+		page := get(t, h, "/").Body.String()
+		require.Contains(t, page, `full height: 1,000/s`)
+		require.Equal(t, 1, strings.Count(page, `class="gap"`))
+		require.Regexp(t, `none could be issued</li>\s*<li>[^<]*nobody asked`, page)
+
+		issue(10*time.Minute, 10)
+		got = read()
+		require.Len(t, got.History, 120)
+		require.Empty(t, got.Gaps)
+		require.InDelta(t, 10, got.Peak, 2)
+	})
+}

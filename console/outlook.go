@@ -1,0 +1,246 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// A level says how much an outlook matters.
+type level string
+
+const (
+	green level = "green" // ids are issued, and that goes on
+	amber level = "amber" // ids will stop if nothing changes, or something ends by itself
+	red   level = "red"   // no ids
+	gray  level = "gray"  // no ids, as somebody wants it
+)
+
+func (l level) rank() int {
+	return map[level]int{gray: 1, amber: 2, red: 3}[l]
+}
+
+// Word returns the level in a word, for those who do not see colors.
+func (l level) Word() string {
+	return map[level]string{green: "OK", amber: "Warning", red: "No ids", gray: "Off"}[l]
+}
+
+// The kinds of outlooks.
+const (
+	ok      = "ok"
+	failing = "failing" // ids are issued, renewals fail
+	lost    = "lost"    // the lease was lost, ids are issued up to its end
+	ahead   = "ahead"   // ids are issued, their times lie ahead of the clock
+	stopped = "stopped" // no ids since the lease has expired
+	delayed = "waiting" // no worker id yet
+	off     = "off"     // not started, or closed
+)
+
+// outlook says what a worker will do if nothing changes. Its times are by this host's
+// clock, as those of the log are.
+type outlook struct {
+	Level level  `json:"level"`
+	Kind  string `json:"kind"`
+	Text  string `json:"text"`
+	Do    string `json:"do,omitempty"`   // what to do
+	Link  string `json:"link,omitempty"` // where the documentation says more
+	// Since is when it began, Until when it ends or when ids stop, as far as that is known.
+	Since time.Time `json:"since,omitzero"`
+	Until time.Time `json:"until,omitzero"`
+}
+
+// The paragraphs of the documentation.
+const (
+	operations = "https://github.com/snowlease/snowlease/blob/main/docs/operations.md"
+	signs      = operations + "#what-you-see-why-what-to-do"
+	lateTimes  = operations + "#times-that-no-process-can-have-written"
+)
+
+// newOutlook returns the outlook of a worker. healthy is the error of Worker.Healthy, and
+// host the time by this host's clock.
+func newOutlook(st idworker.Status, healthy error, host time.Time) outlook {
+	c := circumstances{st, host, st.Now.Sub(host)}
+	if st.Now.IsZero() {
+		c.off = 0
+	}
+	o := c.outlook(healthy)
+	if o.Level != green && o.Kind != off {
+		o.Link = cmp.Or(o.Link, signs)
+	}
+	o.Since, o.Until = o.Since.UTC().Round(0), o.Until.UTC().Round(0)
+	return o
+}
+
+// circumstances are what an outlook depends on.
+type circumstances struct {
+	idworker.Status
+	host time.Time
+	off  time.Duration // how far the center's clock is ahead of the host's
+}
+
+func (c circumstances) outlook(healthy error) outlook {
+	switch {
+	case c.Err != nil && errors.Is(c.Err, errNone):
+		return outlook{Level: gray, Kind: off, Text: c.Error}
+	case c.State == idworker.StateStopped:
+		return outlook{Level: gray, Kind: off, Text: "stopped: the worker was closed and issues no more ids"}
+	case c.State == idworker.StateNotStarted && c.Err == nil:
+		return outlook{Level: gray, Kind: off, Text: "not started: there is no worker id yet", Do: "Nothing, while the program starts. Ids are available from OnStart on."}
+	case c.Sequence != nil:
+		return c.counted(healthy)
+	case !issues(c.Status):
+		return c.dry()
+	case unknown(healthy):
+		return outlook{Level: red, Kind: stopped, Text: "no ids: " + healthy.Error()}
+	case c.Ceiling.IsZero():
+		return outlook{Level: green, Kind: ok, Text: "issues ids; the worker id was set by hand, so no lease can end"}
+	case c.State != idworker.StateReady:
+		return c.waits(outlook{Level: amber, Kind: lost, Text: c.stop() + "the lease was lost, and ", Until: c.local(c.Ceiling), Since: c.FailingSince})
+	case errors.As(c.Err, new(*lease.QuarantineError)):
+		return c.waits(outlook{Level: amber, Kind: failing, Text: c.stop(), Until: c.local(c.Ceiling), Since: c.FailingSince})
+	case !c.FailingSince.IsZero():
+		return outlook{
+			Level: amber, Kind: failing, Text: c.stop() + "renewals have failed since " + c.clock(c.FailingSince),
+			Do: c.remedy("Renewals are tried again by themselves."), Since: c.FailingSince, Until: c.local(c.Ceiling),
+		}
+	case c.late():
+		return outlook{
+			Level: amber, Kind: failing, Text: c.stop() + "the lease has not been renewed since " + c.clock(c.Renewed),
+			Do: c.remedy("Renewals are tried again by themselves."), Since: c.Renewed, Until: c.local(c.Ceiling),
+		}
+	case c.Floor.After(c.Now):
+		return outlook{
+			Level: amber, Kind: ahead, Text: "ids lie ahead of the clock, which catches up in " + seconds(c.Floor.Sub(c.Now)) + ": the center may have forgotten grants",
+			Do: "Nothing: ids stay unique and rise.", Until: c.local(c.Floor),
+		}
+	}
+	return outlook{Level: green, Kind: ok, Text: "issues ids; the lease is renewed"}
+}
+
+// unknown reports whether err is a reason for no ids that the state does not tell.
+func unknown(err error) bool {
+	return err != nil && !errors.Is(err, idworker.ErrLeaseExpired) && !errors.Is(err, idworker.ErrNotStarted) && !errors.Is(err, idworker.ErrStopped)
+}
+
+// late reports whether the lease has gone without a renewal for half its term. A call that
+// hangs has not failed yet.
+func (c circumstances) late() bool {
+	renewed := c.Renewed.Add(c.off)
+	return !c.Renewed.IsZero() && c.Now.Sub(renewed) > c.Ceiling.Sub(c.Now)
+}
+
+// stop begins a sentence.
+func (c circumstances) stop() string {
+	return "ids stop in " + seconds(c.Ceiling.Sub(c.Now)) + ": "
+}
+
+// dry is the outlook without ids.
+func (c circumstances) dry() outlook {
+	o := outlook{Level: red, Kind: delayed, Text: "no worker id yet: ", Since: c.FailingSince}
+	if c.State != idworker.StateExpired {
+		return c.waits(o)
+	}
+	end := c.local(c.Ceiling)
+	if end.After(c.host) {
+		return outlook{
+			Level: red, Kind: stopped, Text: "no ids: a burst has used up the lease up to its end, " + c.clock(end),
+			Do: "Ids resume with the next renewal. Use NextIDs or NextIDWait, more sequence bits, or more replicas.",
+		}
+	}
+	o.Kind, o.Since = stopped, end
+	o.Text = "no ids since " + c.clock(end) + " (" + seconds(c.host.Sub(end).Truncate(time.Second)) + "): "
+	if c.borrowing() {
+		o.Text += "the lease was lost, and "
+		return c.waits(o)
+	}
+	o.Text += "the lease has expired"
+	if !c.FailingSince.IsZero() {
+		o.Text += "; renewals have failed since " + c.clock(c.FailingSince)
+	}
+	o.Do = c.remedy("Ids resume by themselves, without a restart.")
+	return o
+}
+
+// borrowing reports whether the error is one of borrowing rather than of a renewal.
+func (c circumstances) borrowing() bool {
+	return errors.Is(c.Err, lease.ErrLost) || errors.As(c.Err, new(*lease.QuarantineError)) || errors.As(c.Err, new(*lease.NoFreeWorkerError))
+}
+
+// waits completes the outlook of a worker that waits for a worker id.
+func (c circumstances) waits(o outlook) outlook {
+	q, full := (*lease.QuarantineError)(nil), (*lease.NoFreeWorkerError)(nil)
+	switch {
+	case errors.As(c.Err, &q):
+		left := c.left(q.Until)
+		o.Text += "the center lends again in " + seconds(left) + ": " + printable.Text(q.Reason)
+		o.Do = "Nothing: it ends by itself, and ids stay unique."
+		if o.Level == red {
+			o.Level, o.Kind, o.Until = amber, delayed, c.local(q.Until)
+		}
+		if left > longestQuarantine {
+			o.Level, o.Do, o.Link = red, "Find out who wrote such a late time: no process can have. See \"snowlease doctor\".", lateTimes
+		}
+	case errors.As(c.Err, &full):
+		o.Text += fmt.Sprintf("all %s worker ids are lent; the first may be free in %s", thousands(full.Last-full.First+1), seconds(c.left(full.Soonest)))
+		o.Do = "Run fewer replicas, or plan more worker ids. The table below shows the holders."
+		if o.Until.IsZero() {
+			o.Until = c.local(full.Soonest)
+		}
+	case c.Err == nil || errors.Is(c.Err, lease.ErrLost):
+		o.Text += "another worker id is being borrowed"
+		o.Do = "Nothing: ids stay unique. If it recurs, look for pauses of the process: CPU throttling, memory, a frozen VM."
+	default:
+		o.Text += "attempts to borrow one have failed since " + c.clock(c.FailingSince)
+		o.Do = c.remedy("It is tried again by itself.")
+	}
+	return o
+}
+
+// longestQuarantine exceeds any max_ttl and skew.
+const longestQuarantine = 36 * time.Hour
+
+// remedy says what helps against the error, and then what happens by itself.
+func (c circumstances) remedy(then string) string {
+	switch {
+	case errors.As(c.Err, new(*lease.MismatchError)):
+		return "Give all members of the namespace one configuration; the error names the difference."
+	case errors.As(c.Err, new(*lease.ClockError)):
+		return "Correct the clock that is wrong (NTP). " + then
+	case errors.Is(c.Err, lease.ErrSetup):
+		return "Change the setup of the center as the error says."
+	}
+	return "Bring " + c.Center + " back, or the way to it. " + then
+}
+
+// counted is the outlook in mode redis-sequence.
+func (c circumstances) counted(healthy error) outlook {
+	since := c.FailingSince
+	o := outlook{Level: red, Kind: stopped, Text: "no ids: calls of Redis have failed since " + c.clock(since), Do: c.remedy("Ids resume by themselves, without a restart."), Since: since}
+	switch {
+	case c.State == idworker.StateQuarantined:
+		o.Kind, o.Text = delayed, "no ids: "
+		return c.waits(o)
+	case !since.IsZero() && c.Sequence.AtHand > 0:
+		o.Level, o.Kind = amber, failing
+		o.Text = fmt.Sprintf("ids stop soon: calls of Redis have failed since %s; the %s ids reserved are still issued", c.clock(since), thousands(c.Sequence.AtHand))
+	case !since.IsZero():
+	case healthy != nil && c.State != idworker.StateReady:
+		o.Text = "no ids: " + healthy.Error()
+	default:
+		return outlook{Level: green, Kind: ok, Text: "issues ids; Redis counts them, so there is no lease"}
+	}
+	return o
+}
+
+// local returns a time of the center's clock by this host's.
+func (c circumstances) local(t time.Time) time.Time { return t.Add(-c.off) }
+
+// left returns how long it is until a time of the center's clock.
+func (c circumstances) left(t time.Time) time.Duration { return max(0, c.local(t).Sub(c.host)) }
+
+func (c circumstances) clock(t time.Time) string { return moment(t, c.host) }

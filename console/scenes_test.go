@@ -1,0 +1,149 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/console"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// named is a memcenter with another name.
+type named struct {
+	*memcenter.Center
+	name string
+}
+
+func (n named) Extras() lease.Extras {
+	x := n.Center.Extras()
+	x.Name = n.name
+	return x
+}
+
+// A night is a worker in a bubble of synctest whose center fails.
+type night struct {
+	*testing.T
+	center *memcenter.Center
+	worker *idworker.IdWorker
+	page   http.Handler
+}
+
+// anight begins at 23:00 and calls play. Until then nothing happens: 100 ids a second.
+func anight(t *testing.T, cfg idworker.Config, play func(*night)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)))
+		n := &night{T: t, center: memcenter.New()}
+		cfg.Namespace = "orders"
+		req, err := cfg.Request()
+		require.NoError(t, err)
+		require.NoError(t, n.center.Init(t.Context(), req))
+		for _, pod := range []string{"8w4tn", "q9zlc", "x2kqz"} {
+			cfg.Holder = "orders@orders-7d9f8c6b5-" + pod + ":1"
+			w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(named{n.center, "mysql db:3306/shop"}))
+			require.NoError(t, err)
+			defer func() {
+				n.up()
+				require.NoError(t, w.Close(context.Background()))
+			}()
+			n.worker = w // the last one
+		}
+		n.page = console.New(n.worker)
+		console.Dress(n.page, "v1.4.2", "v0.9.0", time.Now().Add(-50*time.Hour))
+		play(n)
+	})
+}
+
+// until lets ids be made, 20 each 200 ms, up to a time of the night.
+func (n *night) until(clock string) {
+	n.Helper()
+	end, err := time.Parse(time.DateTime, "2026-11-20 "+clock)
+	require.NoError(n, err)
+	n.run(end)
+}
+
+// ceiling is like until, up to a time after the worker's ceiling, or before it.
+func (n *night) ceiling(after time.Duration) {
+	n.run(n.worker.Status().Ceiling.Add(after + 100*time.Millisecond))
+}
+
+func (n *night) run(end time.Time) {
+	for time.Now().Before(end) {
+		time.Sleep(min(200*time.Millisecond, time.Until(end)))
+		if n.worker.Healthy(n.Context()) == nil {
+			require.NoError(n, n.worker.NextIDs(n.Context(), make([]int64, 20)))
+		}
+	}
+	synctest.Wait()
+}
+
+// down makes the center fail, up ends that.
+func (n *night) down() {
+	n.center.Intercept(func(context.Context, string, bool) error {
+		return errors.New("dial tcp 10.0.3.7:3306: connect: connection refused")
+	})
+}
+
+func (n *night) up() { n.center.Intercept(nil) }
+
+// outlook is that of api/status.
+type outlook struct {
+	Level, Kind, Text, Do, Link string
+	Since, Until                time.Time
+}
+
+func (n *night) outlook() outlook {
+	n.Helper()
+	var got struct{ Outlook outlook }
+	require.NoError(n, json.Unmarshal(get(n, n.page, "/api/status").Body.Bytes(), &got))
+	return got.Outlook
+}
+
+func (n *night) says(level, kind, text string) {
+	n.Helper()
+	o := n.outlook()
+	require.Equal(n, []string{level, kind, text}, []string{o.Level, o.Kind, o.Text}, time.Now())
+	require.Contains(n, get(n, n.page, "/").Body.String(), fmt.Sprintf(`<span class="text">%s</span>`, text), "the page has the same words")
+}
+
+// The five states, in the order of the documentation.
+var scenes = []struct {
+	name  string
+	level string
+	cfg   idworker.Config
+	play  func(*night)
+}{
+	{"ok", "green", idworker.Config{}, func(n *night) { n.until("23:08:40") }},
+	{"failing", "amber", idworker.Config{}, failing},
+	{"stopped", "red", idworker.Config{}, func(n *night) {
+		failing(n)
+		n.ceiling(123 * time.Second)
+	}},
+	{"ahead", "amber", idworker.Config{}, func(n *night) {
+		n.until("23:08:40")
+		n.center.Reincarnate("restarted")
+		n.until("23:08:56")
+	}},
+	{"waiting", "amber", idworker.Config{Store: idworker.StoreConfig{Skew: 15 * time.Second}, Wait: 20 * time.Millisecond}, func(n *night) {
+		n.until("23:08:40")
+		n.center.Reincarnate("restarted")
+		require.Error(n, n.worker.Reset(n.Context()))
+		n.until("23:08:47")
+	}},
+}
+
+func failing(n *night) {
+	n.until("23:08:40")
+	n.down()
+	n.ceiling(-8 * time.Second)
+}
