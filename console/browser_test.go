@@ -7,13 +7,19 @@ import (
 	"flag"
 	"fmt"
 	"html"
+	"image"
+	"image/color"
+	"image/draw"
 	"image/png"
+	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,9 +28,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/console"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
-var shots = flag.String("shots", "", "folder to keep the browser's screenshots in")
+var (
+	shots    = flag.String("shots", "", "folder to keep the browser's screenshots in")
+	pictures = flag.String("pictures", "", "folder to write the pictures of the documentation to")
+)
 
 // browser returns a Chromium, as in Debian's packages chromium and
 // chromium-headless-shell.
@@ -67,7 +79,7 @@ func visit(t *testing.T, chromium, url string, width, height int, dark bool, arg
 }
 
 // serve serves the console of a crowded namespace, with the probe in its page. Each request
-// of the status issues some ids.
+// of the live parts issues some ids.
 func serve(t *testing.T) (url string, id int64) {
 	t.Helper()
 	_, worker := crowd(t)
@@ -83,13 +95,23 @@ func serve(t *testing.T) (url string, id int64) {
 	require.NoError(t, err)
 
 	var round atomic.Int64
+	return probed(t, handler, func(http.ResponseWriter) bool {
+		_ = worker.NextIDs(t.Context(), make([]int64, 900+350*(round.Add(1)%5)))
+		return true
+	}), id
+}
+
+// probed serves a console with the probe in its page. It calls before for each request of
+// the live parts; false means that the request has been answered.
+func probed(t *testing.T, handler http.Handler, before func(w http.ResponseWriter) bool) (url string) {
+	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("/ops/idworker/probe.js", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFile(w, r, "testdata/probe.js")
 	})
 	mux.HandleFunc("/ops/idworker/", func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/api/status") {
-			_ = worker.NextIDs(r.Context(), make([]int64, 900+350*(round.Add(1)%5)))
+		if strings.HasSuffix(r.URL.Path, "/parts/live") && !before(w) {
+			return
 		}
 		rec := httptest.NewRecorder()
 		handler.ServeHTTP(rec, r)
@@ -101,7 +123,7 @@ func serve(t *testing.T) (url string, id int64) {
 	})
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
-	return srv.URL + "/ops/idworker/", id
+	return srv.URL + "/ops/idworker/"
 }
 
 // noted decodes the notes of the probe from an attribute of the document.
@@ -112,53 +134,210 @@ func noted(t *testing.T, dom, attribute string, notes any) {
 	require.NoError(t, json.Unmarshal([]byte(html.UnescapeString(found[1])), notes))
 }
 
-// TestBrowser opens the page in a real browser, narrow and wide, light and dark. The
-// script runs under the page's policy, nothing sticks out, all text is readable, and all
-// controls have names.
+// TestBrowser opens the page in a real browser. The script runs under the page's policy
+// and keeps the page up to date.
 func TestBrowser(t *testing.T) {
 	chromium := browser(t)
 	page, id := serve(t)
-	for _, tt := range []struct {
-		name          string
-		width, height int
-		dark          bool
-	}{
-		{"400-light", 400, 2700, false},
-		{"400-dark", 400, 2700, true},
-		{"1400-light", 1400, 1600, false},
-		{"1400-dark", 1400, 1600, true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			shot := filepath.Join(t.TempDir(), "shot.png")
-			if *shots != "" {
-				shot = filepath.Join(*shots, tt.name+".png")
-			}
-			dom, complaints := visit(t, chromium, fmt.Sprintf("%s?id=%d", page, id), tt.width, tt.height, tt.dark, "--screenshot="+shot)
-			require.Empty(t, complaints)
-			var probe struct {
-				Wide, Texts int
-				Dark        bool
-				Problems    []string
-			}
-			noted(t, dom, "data-probe", &probe)
-			require.Equal(t, tt.width, probe.Wide)
-			require.Equal(t, tt.dark, probe.Dark)
-			require.Greater(t, probe.Texts, 50)
-			require.Empty(t, probe.Problems)
+	shot := filepath.Join(t.TempDir(), "shot.png")
+	dom, complaints := visit(t, chromium, fmt.Sprintf("%s?id=%d", page, id), 400, 3000, true, "--screenshot="+kept(shot, "live-400-dark.png"))
+	require.Empty(t, complaints)
+	var found probe
+	noted(t, dom, "data-probe", &found)
+	require.Equal(t, 400, found.Wide)
+	require.True(t, found.Dark)
+	require.Greater(t, found.Texts, 50)
+	require.Empty(t, found.Problems)
+	require.Regexp(t, `<output id="rate-now">[1-9][0-9,]+</output>`, dom, "the rate is live")
+	require.Contains(t, dom, "issues ids; the lease is renewed")
+	require.Contains(t, dom, `<span class="mine" title="worker `)
+}
 
-			require.Regexp(t, `<output id="rate">[0-9,]+</output>`, dom, "the rate is live")
-			require.Regexp(t, `<polyline[^>]* points="[0-9., ]+ `, dom)
-			require.Contains(t, dom, "issues ids: ready")
-			require.Contains(t, dom, `<span class="mine" title="worker `)
+// An open page follows the worker. It counts down each second, but announces only changes
+// of the state, and says when the process does not answer.
+func TestBrowserFollows(t *testing.T) {
+	chromium := browser(t)
+	var round atomic.Int64
+	now := time.Now()
+	handler := console.New(follows{round: &round, began: now})
+	url := probed(t, handler, func(w http.ResponseWriter) bool {
+		if round.Add(1) < 8 {
+			return true
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return false
+	})
+	dom, _ := visit(t, chromium, url, 800, 1000, false)
+	var said []string
+	noted(t, dom, "data-said", &said)
+	require.Len(t, said, 3)
+	require.Regexp(t, `^Warning ids stop in \d+.s: renewals have failed since `, said[0])
+	require.Regexp(t, `^No ids no ids since .* the lease has expired; renewals have failed since `, said[1])
+	require.Regexp(t, `^The process does not answer. This page shows it as of \d\d:\d\d:\d\d UTC.$`, said[2])
+	require.Contains(t, dom, "<title>No answer: No ids: orders · idworker</title>")
+	require.Contains(t, dom, `href="icon.svg?level=red"`)
+	require.Regexp(t, `id="gone">The process does not answer`, dom)
+}
 
-			file, err := os.Open(shot)
-			require.NoError(t, err)
-			defer func() { _ = file.Close() }()
-			picture, err := png.DecodeConfig(file)
-			require.NoError(t, err)
-			require.Equal(t, tt.width, picture.Width)
+// follows is ready at first, then its renewals fail, then it has expired.
+type follows struct {
+	shown
+	round *atomic.Int64
+	began time.Time
+}
+
+func (f follows) Status() idworker.Status {
+	st := idworker.Status{State: idworker.StateReady, Namespace: "orders", Center: "memory", Worker: 1, Now: f.began, Ceiling: f.began.Add(time.Minute), Renewed: f.began}
+	if n := f.round.Load(); n > 2 {
+		st.Err, st.FailingSince, st.Ceiling = errAway, f.began.Add(-time.Minute), f.began.Add(time.Duration(6-n)*time.Second)
+		if n > 5 {
+			st.State = idworker.StateExpired
+		}
+	}
+	return st
+}
+
+func (follows) Healthy(context.Context) error { return nil }
+
+// probe has the notes of testdata/probe.js.
+type probe struct {
+	Wide, Texts int
+	Dark        bool
+	Problems    []string
+}
+
+// kept returns where to put a picture.
+func kept(path, name string) string {
+	if *shots != "" {
+		return filepath.Join(*shots, name)
+	}
+	return path
+}
+
+// snapshots returns the page of each scene as it is without JavaScript, and that of a
+// process with several workers.
+func snapshots(t *testing.T) map[string]string {
+	t.Helper()
+	pages := map[string]string{}
+	add := func(name string, h http.Handler) {
+		pages[name] = strings.Replace(get(t, h, "/").Body.String(), `<script src="app.js" defer></script>`, `<script src="probe.js" defer></script>`, 1)
+	}
+	for _, s := range scenes {
+		anight(t, s.cfg, func(n *night) {
+			if s.name == "stopped" || s.name == "failing" {
+				n.until("23:08:39")
+				get(n, n.page, "/api/slots") // somebody has looked before
+			}
+			s.play(n)
+			add(s.name, n.page)
 		})
 	}
+	gone := idworker.Status{
+		State: idworker.StateExpired, Namespace: "billing-in-a-region-with-a-long-name", Center: "memory", Worker: 3,
+		Now: time.Now(), Ceiling: time.Now().Add(-time.Hour), FailingSince: time.Now().Add(-time.Hour), Err: lease.ErrLost, Error: strings.Repeat("x", 300),
+	}
+	add("several", console.New(fixed(t, snowflake.Layout{}), shown{&gone}, nil))
+	return pages
+}
+
+// exhibit serves the snapshots, and at /gallery a page with a frame for each.
+func exhibit(t *testing.T) (url string, names []string) {
+	t.Helper()
+	pages := snapshots(t)
+	names = slices.Sorted(maps.Keys(pages))
+	mux := http.NewServeMux()
+	mux.Handle("/", console.New(fixed(t, snowflake.Layout{}))) // style.css, icon.svg
+	for _, name := range []string{"probe.js", "gallery.js"} {
+		mux.HandleFunc("/"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "testdata/"+name) })
+	}
+	for name, page := range pages {
+		mux.HandleFunc("/"+name, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) })
+	}
+	mux.HandleFunc("/gallery", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, `<!doctype html><meta name="color-scheme" content="light dark"><style>body { margin: 0; display: flex; } iframe { border: 0; flex: none; height: 100vh; }</style>`)
+		for _, name := range names {
+			_, _ = fmt.Fprintf(w, `<iframe name="%s" src="/%s" width="%s"></iframe>`, name, name, r.URL.Query().Get("width"))
+		}
+		_, _ = io.WriteString(w, `<script src="/gallery.js"></script>`)
+	})
+	srv := httptest.NewServer(mux)
+	t.Cleanup(srv.Close)
+	return srv.URL, names
+}
+
+// On narrow and wide screens, light and dark, nothing of the page sticks out in any state,
+// all text is readable, and all controls have names. One page with a frame for each state
+// has them all.
+func TestBrowserStates(t *testing.T) {
+	chromium := browser(t)
+	url, names := exhibit(t)
+	for _, tt := range []struct {
+		width, height int
+		dark          bool
+	}{{400, 3000, false}, {400, 3000, true}, {1400, 1700, false}, {1400, 1700, true}} {
+		name := fmt.Sprintf("%d-%s.png", tt.width, map[bool]string{false: "light", true: "dark"}[tt.dark])
+		dom, complaints := visit(t, chromium, fmt.Sprintf("%s/gallery?width=%d", url, tt.width), tt.width*len(names), tt.height, tt.dark,
+			"--virtual-time-budget=2000", "--screenshot="+kept(filepath.Join(t.TempDir(), name), name))
+		require.Empty(t, complaints)
+		var found map[string]probe
+		noted(t, dom, "data-gallery", &found)
+		require.Len(t, found, len(names))
+		for _, name := range names {
+			p := found[name]
+			require.Equal(t, tt.width, p.Wide, name)
+			require.Equal(t, tt.dark, p.Dark, name)
+			require.Greater(t, p.Texts, 30, name)
+			require.Empty(t, p.Problems, name)
+		}
+	}
+}
+
+// TestPictures writes the pictures of the documentation into the folder of -pictures:
+//
+//	go test ./console -run TestPictures -pictures ../docs/pictures/console
+func TestPictures(t *testing.T) {
+	if *pictures == "" {
+		t.Skip("no -pictures")
+	}
+	chromium := browser(t)
+	url, _ := exhibit(t)
+	require.NoError(t, os.MkdirAll(*pictures, 0o755))
+	for _, s := range scenes {
+		shot := filepath.Join(t.TempDir(), "shot.png")
+		dom, _ := visit(t, chromium, url+"/"+s.name, 720, 1200, false, "--virtual-time-budget=2000", "--screenshot="+shot)
+		var found struct{ LeaseEnds int }
+		noted(t, dom, "data-lease", &found)
+		require.Positive(t, found.LeaseEnds)
+		require.NoError(t, crop(shot, filepath.Join(*pictures, s.name+".png"), found.LeaseEnds+12))
+	}
+}
+
+// crop keeps the top of a picture, with as many colors as a palette has.
+func crop(from, to string, height int) error {
+	in, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	full, err := png.Decode(bytes.NewReader(in))
+	if err != nil {
+		return err
+	}
+	b := full.Bounds()
+	b.Max.Y = min(b.Max.Y, height)
+	count := map[color.Color]int{}
+	for y := range b.Max.Y {
+		for x := range b.Max.X {
+			count[full.At(x, y)]++
+		}
+	}
+	palette := slices.SortedFunc(maps.Keys(count), func(a, b color.Color) int { return count[b] - count[a] })
+	out := image.NewPaletted(b, palette[:min(len(palette), 256)])
+	draw.Draw(out, b, full, image.Point{}, draw.Src)
+	var file bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&file, out); err != nil {
+		return err
+	}
+	return os.WriteFile(to, file.Bytes(), 0o644)
 }
 
 // People enter an invalid id, then a valid one, and pause the page.

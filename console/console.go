@@ -58,7 +58,7 @@ func New(workers ...Worker) http.Handler {
 		c.panels = append(c.panels, p)
 	}
 	c.pages = template.Must(template.New("").Funcs(template.FuncMap{
-		"clock": clock, "stamp": stamp, "ago": ago, "length": length, "moment": moment, "thousands": thousands, "percent": percent, "number": number,
+		"clock": clock, "stamp": stamp, "ago": ago, "length": length, "joined": joined, "moment": moment, "thousands": thousands, "percent": percent, "number": number,
 	}).ParseFS(assets, "assets/*.html"))
 	c.sample()
 	keepSampling(weak.Make(c))

@@ -1,6 +1,7 @@
-// Package console provides an http.Handler that shows a worker to people: its lease on a
-// time line, the holders of the namespace's worker ids, the rate of ids, and the fields of
-// an id.
+// Package console provides an http.Handler that shows the workers of a process to people:
+// what will happen to ids and what to do, which process it is, the lease on a time line,
+// the rate of ids in the last 10 minutes, the holders of the namespace's worker ids, and
+// the fields of an id.
 //
 //	mux.Handle("/idworker/", console.New(worker))
 //
@@ -13,10 +14,18 @@
 //
 // The same data is available as JSON:
 //
-//	api/status           idworker.Status and more
+//	api/status           the outlook, the process, idworker.Status and more
 //	api/slots            the worker ids of the namespace
 //	api/decode?id=123    the fields of an id
+//	api/workers          the outlook of each worker
 //
-// Errors are {"error": "..."} with a status of 4xx or 5xx. For monitoring use package
-// metrics.
+// The outlook has a level: green while ids are issued and that goes on, amber if they will
+// stop or lie ahead of the clock, or if the wait for a worker id ends by itself, red
+// without ids, and gray before the start and after the end.
+//
+// Of several workers, the parameter worker=2 or worker=orders selects one by its place
+// among the arguments of New or by its namespace; by default it is the first.
+//
+// Errors are {"error": "..."} with a status of 4xx or 5xx. If the store does not answer,
+// api/slots adds the list as last seen, and when. For monitoring use package metrics.
 package console

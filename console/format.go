@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"time"
 )
@@ -60,6 +61,11 @@ func seconds(d time.Duration) string {
 	}
 	return length(d)
 }
+
+var units = regexp.MustCompile(`(\d) (ms|s|min|h)\b`)
+
+// joined keeps numbers and their units on one line.
+func joined(text string) string { return units.ReplaceAllString(text, "$1\u00a0$2") }
 
 // moment formats a time for people who look at it at now: without the date if it is today.
 func moment(t, now time.Time) string {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -41,7 +42,7 @@ func TestOutage(t *testing.T) {
 		require.Equal(n, since, o.Since.Format(time.TimeOnly))
 		page := get(n, n.page, "/").Body.String()
 		for _, want := range []string{
-			"<title>Warning: orders · idworker</title>", `href="icon.svg?level=amber"`, "Last error:</strong> memcenter: renew: dial tcp 10.0.3.7:3306: connect: connection refused",
+			"<title>Warning: orders · idworker</title>", `href="icon.svg?level=amber"`, "Last error:</strong> dial tcp 10.0.3.7:3306: connect: connection refused",
 			"<dd>orders-7d9f8c6b5-x2kqz</dd>", "<dd>orders v1.4.2</dd>", "<dd>v0.9.0</dd>", "2 days ago",
 		} {
 			require.Contains(n, page, want)
@@ -51,7 +52,7 @@ func TestOutage(t *testing.T) {
 		n.says("red", "stopped", "no ids since "+ceiling.UTC().Format(time.TimeOnly)+" (2 min 3 s): the lease has expired; renewals have failed since "+since)
 		page = get(n, n.page, "/").Body.String()
 		require.Contains(n, page, "<title>No ids: orders · idworker</title>")
-		require.Regexp(n, `As of 23:08:40, 2 min \d+ s ago; the store does not answer: memcenter: slots: dial tcp`, page)
+		require.Regexp(n, `As of 23:08:40, 2 min \d+ s ago; the store does not answer: dial tcp`, page)
 		require.Contains(n, page, "orders@orders-7d9f8c6b5-8w4tn:1", "a holder as last seen")
 		require.Regexp(n, `(?s)orders-7d9f8c6b5-8w4tn:1.{0,400}2 min \d+ s ago</time></td></tr>`, page, "its lease has ended meanwhile")
 		require.NotContains(n, page, "as this worker makes them")
@@ -91,7 +92,7 @@ func TestScenes(t *testing.T) {
 					"failing": `^ids stop in 8 s: renewals have failed since 23:08:\d\d$`,
 					"stopped": `^no ids since 23:09:\d\d \(2 min 3 s\): the lease has expired; renewals have failed since 23:08:\d\d$`,
 					"ahead":   `^ids lie ahead of the clock, which catches up in \d+ s: the center may have forgotten grants$`,
-					"waiting": `^no worker id yet: the center lends again in 9 s: incarnation of the store changed from "0" to "restarted"$`,
+					"waiting": `^no worker id yet: the center lends again in 9 s: incarnation of the store changed from "5f0c41e2" to "9b31d870"$`,
 				}[s.name], o.Text)
 				require.Equal(n, s.name != "ok", o.Do != "" && o.Link != "")
 			})
@@ -221,22 +222,41 @@ func TestSampling(t *testing.T) {
 		time.Sleep(time.Minute + time.Second)
 		require.EqualValues(t, 13, calls.Load())
 		runtime.KeepAlive(h)
-		h = nil
 		runtime.GC()
 		time.Sleep(time.Minute)
 		require.EqualValues(t, 13, calls.Load(), "it ends with the console")
 	})
 }
 
+// locked is a worker whose status changes.
+type locked struct {
+	mu *sync.Mutex
+	shown
+}
+
+func (l locked) Status() idworker.Status {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.shown.Status()
+}
+
 // The rate is that of the last 10 minutes, whoever looks.
 func TestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := idworker.Status{State: idworker.StateReady, Namespace: "orders", Worker: 1, Ceiling: time.Now().Add(time.Hour)}
-		h := console.New(shown{&st})
+		var mu sync.Mutex
+		h := console.New(locked{&mu, shown{&st}})
+		enter := func(state idworker.State) {
+			mu.Lock()
+			defer mu.Unlock()
+			st.State = state
+		}
 		issue := func(d time.Duration, perSecond int64) {
 			for range d / time.Second {
 				time.Sleep(time.Second)
+				mu.Lock()
 				st.Issued += perSecond
+				mu.Unlock()
 			}
 			synctest.Wait()
 		}
@@ -245,9 +265,9 @@ func TestRate(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		issue(5*time.Minute, 1000)
 		issue(20*time.Second, 0)
-		st.State = idworker.StateExpired
+		enter(idworker.StateExpired)
 		issue(30*time.Second, 0)
-		st.State = idworker.StateReady
+		enter(idworker.StateReady)
 		issue(time.Minute, 10)
 
 		type span struct {
@@ -260,7 +280,8 @@ func TestRate(t *testing.T) {
 			From      time.Time
 			Gaps      []span
 			History   []float64
-		}) {
+		},
+		) {
 			var all struct{ Rate any }
 			all.Rate = &got
 			require.NoError(t, json.Unmarshal(get(t, h, "/api/status").Body.Bytes(), &all))

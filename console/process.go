@@ -35,24 +35,28 @@ var started = now().UTC()
 const module = "github.com/snowlease/snowlease"
 
 func readBuild() build {
-	b := build{Version: "(unknown)", Snowlease: "(unknown)", Started: started}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return b
+		return build{Version: "(unknown)", Snowlease: "(unknown)", Started: started}
 	}
-	b.Version, b.Go = version(info), info.GoVersion
+	return build{Version: version(info), Snowlease: library(info), Go: info.GoVersion, Started: started}
+}
+
+// library returns the version of this library.
+func library(info *debug.BuildInfo) string {
 	if info.Main.Path == module {
-		b.Snowlease = b.Version
+		return version(info)
 	}
 	for _, d := range info.Deps {
-		if d.Path == module {
-			b.Snowlease = d.Version
-			if d.Replace != nil {
-				b.Snowlease = "replaced by " + strings.TrimSpace(d.Replace.Path+" "+d.Replace.Version)
-			}
+		switch {
+		case d.Path != module:
+		case d.Replace != nil:
+			return "replaced by " + strings.TrimSpace(d.Replace.Path+" "+d.Replace.Version)
+		default:
+			return d.Version
 		}
 	}
-	return b
+	return "(unknown)"
 }
 
 func version(info *debug.BuildInfo) string {

@@ -34,16 +34,32 @@
       const ratio = (a + 0.05) / (b + 0.05);
       if (ratio < 4.5) problems.push("contrast " + ratio.toFixed(2) + ": " + el.tagName + "." + (el.className.baseVal ?? el.className) + " " + el.textContent.trim().slice(0, 30));
     }
-    for (const el of document.querySelectorAll("a[href], button, input, summary, [tabindex]")) {
+    for (const el of document.querySelectorAll("a[href], button, input:not([type=hidden]), summary, [tabindex]")) {
       const name = el.getAttribute("aria-label") || el.textContent.trim() || (el.labels && el.labels[0] && el.labels[0].textContent);
       if (!name) problems.push("no name: " + el.outerHTML.slice(0, 60));
+    }
+    for (const el of document.querySelectorAll(".scroll")) {
+      if (el.scrollWidth > el.clientWidth + 1) problems.push("cut off: " + el.getAttribute("aria-label") + " " + el.scrollWidth + " > " + el.clientWidth);
+    }
+    for (const el of document.querySelectorAll("svg text")) {
+      const box = el.getBoundingClientRect();
+      if (box.width && (box.left < 0 || box.right > wide)) problems.push("cut off: " + el.textContent);
     }
     for (const el of document.querySelectorAll("svg, .map")) {
       if (el.getAttribute("role") !== "img" || !el.getAttribute("aria-label")) problems.push("no text for " + el.outerHTML.slice(0, 60));
     }
     document.documentElement.dataset.probe = JSON.stringify({ wide, texts, dark: matchMedia("(prefers-color-scheme: dark)").matches, problems });
+    const ends = document.getElementById("lease").parentElement.getBoundingClientRect().bottom;
+    document.documentElement.dataset.lease = JSON.stringify({ leaseEnds: Math.ceil(ends) });
   };
   setInterval(measure, 500);
+
+  // What a screen reader hears.
+  const said = [];
+  new MutationObserver(() => {
+    said.push(document.getElementById("said").textContent);
+    document.documentElement.dataset.said = JSON.stringify(said);
+  }).observe(document.getElementById("said"), { childList: true, characterData: true, subtree: true });
 
   // With #drive it uses the page as people do, and records the results.
   if (location.hash !== "#drive") return;

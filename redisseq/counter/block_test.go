@@ -162,6 +162,20 @@ func fuzzSequence(t *testing.T, data []byte) {
 	require.Zero(t, id)
 }
 
+// Status counts only reserved ids that are young enough to issue.
+func TestAtHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g giver
+		s := given(t, &g, Config{Prefetch: 64, Layout: snowflake.Layout{Epoch: 1}}) // before the bubble's time
+		require.NoError(t, s.NextIDs(t.Context(), make([]int64, 64)))
+		_, err := s.NextID()
+		require.NoError(t, err)
+		require.Positive(t, s.Status().AtHand)
+		g.now.Add(int64(s.cfg.MaxAge) + 1)
+		require.Zero(t, s.Status().AtHand)
+	})
+}
+
 // TestSequenceBlocksAreShared: many callers of one Counter get each value once, in rising
 // order for each caller.
 func TestSequenceBlocksAreShared(t *testing.T) {

@@ -22,7 +22,7 @@ type Status struct {
 	Issued   int64 `json:"issued"`
 	// Block is how many ids a call requests at the current rate.
 	Block int64 `json:"block"`
-	// AtHand is how many ids are reserved and not issued. Some may be too old to issue.
+	// AtHand is how many ids are reserved, not issued, and not older than Config.MaxAge.
 	AtHand int64 `json:"at_hand"`
 	// Last is the time of the last reserved id, or zero before the first.
 	Last time.Time `json:"last,omitzero"`
@@ -47,9 +47,10 @@ func (c *Counter) Status() Status {
 	}
 	c.mu.Lock()
 	st.Issued, st.Block = c.issued(), c.size
-	b := c.cur.Load()
-	st.AtHand = max(0, b.n-b.used.Load())
-	if c.next != nil {
+	if b := c.cur.Load(); !c.old(b) {
+		st.AtHand = max(0, b.n-b.used.Load())
+	}
+	if c.next != nil && !c.old(c.next) {
 		st.AtHand += c.next.n
 	}
 	c.mu.Unlock()

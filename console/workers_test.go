@@ -1,0 +1,177 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/console"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// namespaced returns a worker of a namespace in a state.
+func namespaced(namespace string, state idworker.State) shown {
+	return shown{&idworker.Status{
+		State: state, Namespace: namespace, Center: "memory", Worker: 3, Issued: int64(len(namespace)),
+		Now: time.Now(), Ceiling: time.Now().Add(map[bool]time.Duration{false: time.Hour, true: -time.Hour}[state == idworker.StateExpired]),
+	}}
+}
+
+// One page shows all workers of a process, those in need first. Requests name one by its
+// number or its namespace.
+func TestSeveralWorkers(t *testing.T) {
+	t.Parallel()
+	h := console.New(namespaced("orders", idworker.StateReady), listed{namespaced("billing", idworker.StateExpired), listing{8, 3}}, fixed(t, snowflake.JSSafe()))
+
+	var all []struct {
+		N                int
+		Namespace, State string
+		Outlook          outlook
+	}
+	require.NoError(t, json.Unmarshal(get(t, h, "/api/workers").Body.Bytes(), &all))
+	require.Len(t, all, 3)
+	require.Equal(t, []any{2, "billing", "expired", "red"}, []any{all[1].N, all[1].Namespace, all[1].State, all[1].Outlook.Level})
+
+	for query, want := range map[string]string{"": "orders", "?worker=1": "orders", "?worker=2": "billing", "?worker=billing": "billing", "?worker=3": "local"} {
+		var st idworker.Status
+		require.NoError(t, json.Unmarshal(get(t, h, "/api/status"+query).Body.Bytes(), &st), query)
+		require.Equal(t, want, st.Namespace, query)
+		page := get(t, h, "/"+query).Body.String()
+		require.Contains(t, page, "<h1>"+want+" <small>")
+		require.Regexp(t, `(?s)<nav class="workers".*worker=2"[^>]*><strong>No ids</strong> billing.*worker=1"[^>]*><strong>OK</strong> orders.*worker=3"`, page, "the red one first")
+		require.Equal(t, 1, strings.Count(page, `aria-current="page"`))
+		require.Contains(t, page, "<title>No ids: billing · idworker</title>", "the worst")
+		require.Contains(t, page, `href="icon.svg?level=red"`)
+	}
+	require.Equal(t, http.StatusOK, get(t, h, "/api/slots?worker=billing").Code)
+	require.Equal(t, http.StatusNotImplemented, get(t, h, "/api/slots?worker=orders").Code)
+
+	// All links and the form keep the worker.
+	page := get(t, h, "/?worker=3").Body.String()
+	for _, want := range []string{`data-query="?worker=3"`, `name="worker" value="3"`, `api/status?worker=3"`, `api/slots?worker=3"`} {
+		require.Contains(t, page, want)
+	}
+	require.Regexp(t, `api/decode\?id=\d+&amp;worker=3"`, page)
+
+	for _, target := range []string{"/?worker=0", "/api/status?worker=4", "/api/slots?worker=nobody", "/parts/live?worker=-1", "/api/workers?worker=x", "/?worker=%3Cscript%3E"} {
+		rec := get(t, h, target)
+		require.Equal(t, http.StatusNotFound, rec.Code, target)
+		require.Contains(t, rec.Body.String(), "api/workers lists all", target)
+	}
+}
+
+// With one worker nothing on the page speaks of several.
+func TestOneWorker(t *testing.T) {
+	t.Parallel()
+	h := console.New(namespaced("orders", idworker.StateReady))
+	page := get(t, h, "/").Body.String()
+	require.NotRegexp(t, `<nav|worker=`, page)
+	require.Equal(t, http.StatusOK, get(t, h, "/?worker=orders").Code)
+	require.Equal(t, http.StatusNotFound, get(t, h, "/?worker=billing").Code)
+}
+
+// Without a worker the console says so.
+func TestNoWorker(t *testing.T) {
+	t.Parallel()
+	for name, h := range map[string]http.Handler{
+		"none": console.New(), "nil": console.New(nil), "a nil pointer": console.New((*idworker.IdWorker)(nil)),
+	} {
+		page := get(t, h, "/")
+		require.Equal(t, http.StatusOK, page.Code, name)
+		require.Contains(t, page.Body.String(), "console.New was given no worker", name)
+		var st struct {
+			idworker.Status
+			Ready   bool
+			Outlook outlook
+		}
+		require.NoError(t, json.Unmarshal(get(t, h, "/api/status").Body.Bytes(), &st))
+		require.Contains(t, st.Error, "console.New was given no worker", name)
+		require.Equal(t, "gray", st.Outlook.Level)
+		require.False(t, st.Ready)
+		for _, target := range []string{"/api/workers", "/api/slots", "/api/decode?id=5", "/parts/live", "/parts/slots", "/parts/decode"} {
+			require.NotEqual(t, http.StatusInternalServerError, get(t, h, target).Code, target)
+		}
+	}
+}
+
+// The decoder shows an example only of an id that the worker can make.
+func TestExample(t *testing.T) {
+	t.Parallel()
+	for state, shows := range map[idworker.State]bool{
+		idworker.StateReady: true, idworker.StateBorrowing: true, idworker.StateExpired: false, idworker.StateStopped: false,
+		idworker.StateNotStarted: false, idworker.StateQuarantined: false, idworker.StateUnavailable: false,
+	} {
+		w := namespaced("orders", state)
+		if state == idworker.StateQuarantined || state == idworker.StateNotStarted {
+			w.st.Worker = -1
+		}
+		page := get(t, console.New(w), "/").Body.String()
+		require.Equal(t, shows, strings.Contains(page, "Example: "), state)
+		require.Equal(t, shows, regexp.MustCompile(`placeholder="\d+"`).MatchString(page), state)
+		require.Equal(t, shows, strings.Contains(page, "api/decode?id="), state)
+	}
+
+	// While ids lie ahead of the clock, so does the example.
+	w := namespaced("orders", idworker.StateReady)
+	w.st.Floor = w.st.Now.Add(time.Minute)
+	found := regexp.MustCompile(`Example: (\d+),`).FindStringSubmatch(get(t, console.New(w), "/").Body.String())
+	require.NotNil(t, found)
+	var id struct{ Time time.Time }
+	require.NoError(t, json.Unmarshal(get(t, console.New(w), "/api/decode?id="+found[1]).Body.Bytes(), &id))
+	require.True(t, id.Time.After(w.st.Floor.Truncate(time.Millisecond)), "%v %v", id.Time, w.st.Floor)
+}
+
+// The page names the process, by its holder's name if that says so.
+func TestProcess(t *testing.T) {
+	t.Parallel()
+	read := func(w console.Worker) (p struct {
+		Program, Host, Version, Snowlease, Go string
+		PID                                   int
+		Started                               time.Time
+	},
+	) {
+		var st struct{ Process any }
+		st.Process = &p
+		require.NoError(t, json.Unmarshal(get(t, console.New(w), "/api/status").Body.Bytes(), &st))
+		return p
+	}
+	w := namespaced("orders", idworker.StateReady)
+	w.st.Holder = "shop@pod-7:42"
+	p := read(w)
+	require.Equal(t, []any{"shop", "pod-7", 42}, []any{p.Program, p.Host, p.PID})
+	require.NotEmpty(t, p.Version+p.Snowlease+p.Go)
+	require.WithinDuration(t, time.Now(), p.Started, 10*time.Minute)
+	for _, holder := range []string{"", "the third one", "a@b", "a@b:c", "@:"} {
+		w := namespaced("orders", idworker.StateReady)
+		w.st.Holder = holder
+		p = read(w)
+		require.NotEmpty(t, p.Host, holder)
+		require.Positive(t, p.PID, holder)
+		require.Contains(t, p.Program, "test", holder)
+	}
+}
+
+// The store does not answer the first request, so there is no list to show.
+func TestSlotsNeverSeen(t *testing.T) {
+	t.Parallel()
+	c := center(t)
+	w := open(t, c, "orders@host:1")
+	c.Intercept(func(_ context.Context, verb string, _ bool) error {
+		if verb == "slots" {
+			return context.DeadlineExceeded
+		}
+		return nil
+	})
+	h := console.New(w)
+	rec := get(t, h, "/api/slots")
+	require.Equal(t, http.StatusBadGateway, rec.Code)
+	require.NotContains(t, rec.Body.String(), "seen")
+	require.Contains(t, get(t, h, "/").Body.String(), "The store does not answer: ")
+}
