@@ -219,8 +219,8 @@ func kept(path, name string) string {
 func snapshots(t *testing.T) map[string]string {
 	t.Helper()
 	pages := map[string]string{}
-	add := func(name string, h http.Handler) {
-		pages[name] = strings.Replace(get(t, h, "/").Body.String(), `<script src="app.js" defer></script>`, `<script src="probe.js" defer></script>`, 1)
+	add := func(name string, h http.Handler, query string) {
+		pages[name] = strings.Replace(get(t, h, "/"+query).Body.String(), `<script src="app.js" defer></script>`, `<script src="probe.js" defer></script>`, 1)
 	}
 	for _, s := range scenes {
 		anight(t, s.cfg, func(n *night) {
@@ -229,14 +229,14 @@ func snapshots(t *testing.T) map[string]string {
 				get(n, n.page, "/api/slots") // somebody has looked before
 			}
 			s.play(n)
-			add(s.name, n.page)
+			add(s.name, n.page, "")
 		})
 	}
 	gone := idworker.Status{
 		State: idworker.StateExpired, Namespace: "billing-in-a-region-with-a-long-name", Center: "memory", Worker: 3,
 		Now: time.Now(), Ceiling: time.Now().Add(-time.Hour), FailingSince: time.Now().Add(-time.Hour), Err: lease.ErrLost, Error: strings.Repeat("x", 300),
 	}
-	add("several", console.New(fixed(t, snowflake.Layout{}), shown{&gone}, nil))
+	add("several", console.New(fixed(t, snowflake.Layout{}), shown{&gone}, nil), "?worker=2")
 	return pages
 }
 
@@ -277,7 +277,7 @@ func TestBrowserStates(t *testing.T) {
 	}{{400, 3000, false}, {400, 3000, true}, {1400, 1700, false}, {1400, 1700, true}} {
 		name := fmt.Sprintf("%d-%s.png", tt.width, map[bool]string{false: "light", true: "dark"}[tt.dark])
 		dom, complaints := visit(t, chromium, fmt.Sprintf("%s/gallery?width=%d", url, tt.width), tt.width*len(names), tt.height, tt.dark,
-			"--virtual-time-budget=2000", "--screenshot="+kept(filepath.Join(t.TempDir(), name), name))
+			"--virtual-time-budget=4000", "--screenshot="+kept(filepath.Join(t.TempDir(), name), name))
 		require.Empty(t, complaints)
 		var found map[string]probe
 		noted(t, dom, "data-gallery", &found)
@@ -304,7 +304,7 @@ func TestPictures(t *testing.T) {
 	require.NoError(t, os.MkdirAll(*pictures, 0o755))
 	for _, s := range scenes {
 		shot := filepath.Join(t.TempDir(), "shot.png")
-		dom, _ := visit(t, chromium, url+"/"+s.name, 720, 1200, false, "--virtual-time-budget=2000", "--screenshot="+shot)
+		dom, _ := visit(t, chromium, url+"/"+s.name, 720, 1200, false, "--virtual-time-budget=4000", "--screenshot="+shot)
 		var found struct{ LeaseEnds int }
 		noted(t, dom, "data-lease", &found)
 		require.Positive(t, found.LeaseEnds)
@@ -353,6 +353,7 @@ func TestBrowserIsUsed(t *testing.T) {
 	var notes struct {
 		Bad, Good    decoded
 		Paused, Live bool
+		Open         bool // details that were opened stay so
 	}
 	noted(t, dom, "data-drive", &notes)
 	require.Equal(t, "true", notes.Bad.Invalid)
@@ -360,4 +361,5 @@ func TestBrowserIsUsed(t *testing.T) {
 	require.Equal(t, decoded{Invalid: "false", Search: "?id=1%2C000%2C000%2C000%2C000%2C000", Bits: 64}, notes.Good)
 	require.True(t, notes.Paused)
 	require.True(t, notes.Live)
+	require.True(t, notes.Open)
 }

@@ -27,7 +27,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// A Worker is what the console shows. *idworker.IdWorker is one.
+// A Worker is what the console shows. *idworker.IdWorker is one. Its methods are called
+// concurrently and must return at once.
 type Worker interface {
 	Status() idworker.Status
 	Healthy(ctx context.Context) error

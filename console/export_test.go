@@ -1,7 +1,9 @@
 package console
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -13,5 +15,5 @@ func Dress(h http.Handler, version, snowlease string, started time.Time) {
 // NewOutlook makes newOutlook available to tests.
 var NewOutlook = newOutlook
 
-// Links are those of outlooks.
-var Links = []string{signs, lateTimes}
+// Links returns those of outlooks.
+func Links() []string { return append(slices.Collect(maps.Values(links)), lateTimes) }

@@ -97,7 +97,7 @@ func (h *history) rate(issued int64) rate {
 	for i, s := range h.samples[1:] {
 		before := h.samples[i]
 		p := point{s.at.Round(0).UTC(), perSecond(before, s)}
-		r.points, r.History = append(r.points, p), append(r.History, math.Round(p.rate*10)/10)
+		r.points, r.History = append(r.points, p), append(r.History, p.rate)
 		if p.rate > r.Peak {
 			r.Peak, r.PeakAt = p.rate, p.at
 		}
@@ -112,15 +112,19 @@ func (h *history) rate(issued int64) rate {
 		}
 	}
 	r.Now = perSecond(h.samples[max(0, len(h.samples)-2)], sample{at: at, issued: issued})
+	if r.Now > r.Peak {
+		r.Peak, r.PeakAt = r.Now, r.until
+	}
 	return r
 }
 
+// perSecond returns the rate between two samples, with one decimal place.
 func perSecond(from, to sample) float64 {
 	d := to.at.Sub(from.at).Seconds()
 	if d <= 0 {
 		return 0
 	}
-	return max(0, float64(to.issued-from.issued)/d)
+	return math.Round(max(0, float64(to.issued-from.issued)/d)*10) / 10
 }
 
 // The size of the chart.

@@ -54,12 +54,19 @@ type outlook struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// The paragraphs of the documentation.
+// The paragraphs of the documentation, by kind.
 const (
-	operations = "https://github.com/snowlease/snowlease/blob/main/docs/operations.md"
-	signs      = operations + "#what-you-see-why-what-to-do"
-	lateTimes  = operations + "#times-that-no-process-can-have-written"
+	docs      = "https://github.com/snowlease/snowlease/blob/main/docs/"
+	lateTimes = docs + "operations.md#times-that-no-process-can-have-written"
 )
+
+var links = map[string]string{
+	failing: docs + "on-call.md#ids-stop-soon",
+	lost:    docs + "on-call.md#ids-stop-soon",
+	stopped: docs + "on-call.md#no-ids",
+	ahead:   docs + "on-call.md#ids-are-ahead-of-the-clock",
+	delayed: docs + "on-call.md#waiting-for-a-worker-id",
+}
 
 // newOutlook returns the outlook of a worker. healthy is the error of Worker.Healthy, and
 // host the time by this host's clock.
@@ -69,10 +76,8 @@ func newOutlook(st idworker.Status, healthy error, host time.Time) outlook {
 		c.off = 0
 	}
 	o := c.outlook(healthy)
-	if o.Level != green && o.Kind != off {
-		o.Link = cmp.Or(o.Link, signs)
-	}
-	o.Since, o.Until = o.Since.UTC().Round(0), o.Until.UTC().Round(0)
+	o.Link = cmp.Or(o.Link, links[o.Kind])
+	o.Since, o.Until = o.Since.UTC().Truncate(time.Millisecond), o.Until.UTC().Truncate(time.Millisecond)
 	return o
 }
 
@@ -192,8 +197,8 @@ func (c circumstances) waits(o outlook) outlook {
 			o.Until = c.local(full.Soonest)
 		}
 	case c.Err == nil || errors.Is(c.Err, lease.ErrLost):
-		o.Text += "another worker id is being borrowed"
-		o.Do = "Nothing: ids stay unique. If it recurs, look for pauses of the process: CPU throttling, memory, a frozen VM."
+		o.Text += "the process borrows another worker id"
+		o.Do = "Nothing: ids go on under another worker id. If it recurs, look for pauses of the process: CPU throttling, memory, a frozen VM."
 	default:
 		o.Text += "attempts to borrow one have failed since " + c.clock(c.FailingSince)
 		o.Do = c.remedy("It is tried again by itself.")

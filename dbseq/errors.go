@@ -109,6 +109,14 @@ var (
 	readOnlyState  = []string{"25006"}
 	deniedState    = []string{"42501"}
 
+	// A start ends at once by these, as the application's own ping of the database does.
+	loginMySQL      = []int64{1045, 1698}        // 1698: MariaDB, of an account without a password
+	loginState      = []string{"28000", "28P01"} // 28000: an unknown account, or none that pg_hba.conf admits
+	noDatabaseMySQL = []int64{1049}
+	unnamedMySQL    = []int64{1046} // the DSN names no database
+	noDatabaseState = []string{"3D000"}
+	cannotOpen      = []int64{14}
+
 	unreadableMySQL = append([]int64{1109, 1146, 1193, 1370}, deniedMySQL...) // unknown table, unknown variable, routine denied
 	unreadableState = append([]string{"42883"}, deniedState...)               // unknown function
 
@@ -159,9 +167,21 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w (%w)", cause, err)
 	}
-	hint := ""
+	hint, setup := "", ""
 	switch {
 	case errors.As(err, new(advised)):
+	case strings.Contains(err.Error(), "sql: database is closed"): // database/sql exports no such error
+		setup = "it was closed before this call: close it after the last one"
+	case c.is(err, loginMySQL, loginState, nil):
+		setup = "check the user and the password in the DSN"
+	case c.is(err, noDatabaseMySQL, noDatabaseState, nil):
+		setup = "create the database, or correct its name in the DSN"
+	case c.is(err, unnamedMySQL, nil, nil):
+		setup = "name the database in the DSN, as in user:password@tcp(host:3306)/name"
+	case c.is(err, nil, nil, cannotOpen):
+		setup = "check that the folder of the file exists and can be written to"
+	case c.is(err, nil, nil, readOnlySQLite):
+		setup = "the file or the folder is read-only: make both writable, without mode=ro in the DSN"
 	case c.dialect == Postgres && poolerHint(err) != "":
 		hint = ": " + poolerHint(err)
 	case c.dialect == SQLite && errors.Is(err, context.DeadlineExceeded):
@@ -169,8 +189,10 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 	case c.readOnly(err):
 		hint = ": the server is read-only or a replica: use the DSN of the primary"
 	case c.is(err, deniedMySQL, deniedState, nil):
-		err = advised{err}
-		hint = fmt.Sprintf(": %s; if it may not create tables, run %s once by hand", c.grants(t), c.definition(t))
+		setup = fmt.Sprintf("%s; if it may not create tables, run %s once by hand", c.grants(t), c.definition(t))
+	}
+	if setup != "" {
+		err, hint = advised{err}, ": "+setup
 	}
 	return fmt.Errorf("dbseq: %s on %s: %w%s", what, c.name, err, hint)
 }

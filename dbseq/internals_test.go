@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
 )
 
 type (
@@ -71,7 +73,7 @@ func TestConnector(t *testing.T) {
 	require.Equal(t, oldDriver{}, c.Driver())
 	_, err = c.Connect(t.Context())
 	require.ErrorIs(t, err, errRefused, "the connection cannot be set up")
-	require.NoError(t, c.(connector).Close())
+	require.NoError(t, c.Close())
 
 	c, err = newConnector(oldDriver{}, Postgres, "host=app")
 	require.NoError(t, err)
@@ -89,3 +91,22 @@ type closing struct {
 }
 
 func (c closing) Close() error { *c.closed++; return nil }
+
+// TestFaultsThatPass: a start waits for a server that is starting, that has too many
+// connections, or that a failover has made read-only.
+func TestFaultsThatPass(t *testing.T) {
+	t.Parallel()
+	for _, e := range []error{
+		withState("57P03"), withState("57P01"), withState("53300"), withState("25006"), withState("08006"),
+		numbered{1040},
+		numbered{1053},
+		numbered{1047},
+		numbered{1290},
+		driver.ErrBadConn, context.DeadlineExceeded,
+	} {
+		for _, d := range []Dialect{MySQL, Postgres, SQLite} {
+			c := &conn{dialect: d}
+			require.NotErrorIs(t, c.wrap(t.Context(), "acquire", leaseTables, e), lease.ErrSetup, "%s %v", d, e)
+		}
+	}
+}

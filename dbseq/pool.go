@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -73,6 +74,9 @@ func connect(driverName, dsn string, opts []Option) (*conn, error) {
 	connector, err := newConnector(d, c.dialect, dsn)
 	if err != nil {
 		return nil, fmt.Errorf("dbseq: open a connection pool: %w", err)
+	}
+	if err := connector.parse(dsn); err != nil {
+		return nil, err
 	}
 	c.own = true
 	c.pool = sync.OnceValue(func() *sql.DB {
@@ -185,7 +189,7 @@ type connector struct {
 	setup string // SQL to run on each new connection
 }
 
-func newConnector(d driver.Driver, dialect Dialect, dsn string) (driver.Connector, error) {
+func newConnector(d driver.Driver, dialect Dialect, dsn string) (connector, error) {
 	setup := ""
 	switch dialect {
 	case MySQL:
@@ -205,6 +209,32 @@ func newConnector(d driver.Driver, dialect Dialect, dsn string) (driver.Connecto
 		return connector{c, setup}, err
 	}
 	return connector{opener{d, dsn}, setup}, nil
+}
+
+// parse returns an error if pgx cannot parse the DSN. It parses only when it connects, and
+// its own error may show parts of the password.
+//
+//nolint:contextcheck,nolintlint // the context has ended; contextcheck reports the callers
+func (c connector) parse(dsn string) error {
+	if !strings.Contains(packageOf(c.Driver()), "jackc/pgx") {
+		return nil
+	}
+	if strings.HasSuffix(dsn, `\`) {
+		return errors.New("dbseq: the DSN ends with a backslash") // pgx may panic
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	conn, err := c.Connector.Connect(ended)
+	file := (*fs.PathError)(nil)
+	switch {
+	case err == nil:
+		return conn.Close()
+	case !strings.HasPrefix(err.Error(), "cannot parse"):
+		return nil // parsed
+	case errors.As(err, &file):
+		return fmt.Errorf("dbseq: the DSN names a file that cannot be read: %w", file)
+	}
+	return errors.New("dbseq: the DSN cannot be parsed: write it like postgres://user:password@host:5432/name, with reserved characters percent-encoded, or host=host port=5432 user=user password=password dbname=name")
 }
 
 // Connect opens a connection.

@@ -243,7 +243,7 @@ func TestSegmentsNeedRights(t *testing.T) {
 		require.NoError(t, err)
 		reader := segments(t, e.db(t, e.readOnly(t, dsn)))
 		_, err = reader.Reserve(t.Context(), reserve(1))
-		require.ErrorContains(t, err, "use the DSN of the primary")
+		require.ErrorContains(t, err, readOnlyAdvice(e))
 	})
 	t.Run("denied", func(t *testing.T) {
 		t.Parallel()

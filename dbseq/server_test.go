@@ -2,6 +2,7 @@ package dbseq_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path"
 	"path/filepath"
@@ -120,18 +121,28 @@ func renewSoon(t *testing.T, c lease.Center, g lease.Grant) (renewed lease.Grant
 	return renewed
 }
 
+// readOnlyAdvice is part of the error of a database that cannot be written to.
+func readOnlyAdvice(e engine) string {
+	if e.dialect == "sqlite" {
+		return "the file or the folder is read-only"
+	}
+	return "use the DSN of the primary"
+}
+
 // TestReadOnlyServer: the error says which server to use.
 func TestReadOnlyServer(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		g := first(t, center(t, db), request("orders", 4))
 		c := center(t, e.db(t, e.readOnly(t, dsn)))
+		want := readOnlyAdvice(e)
 		for range 2 {
 			_, err := c.Acquire(t.Context(), request("orders", 4))
-			require.ErrorContains(t, err, "use the DSN of the primary")
+			require.ErrorContains(t, err, want)
 			require.ErrorContains(t, err, "acquire a worker id on "+c.String())
+			require.Equal(t, e.dialect == "sqlite", errors.Is(err, lease.ErrSetup), "a failover ends it elsewhere: %v", err)
 			_, err = c.Renew(t.Context(), g)
-			require.ErrorContains(t, err, "use the DSN of the primary")
+			require.ErrorContains(t, err, want)
 		}
 	})
 }

@@ -217,6 +217,21 @@ func TestAccountWithoutCreate(t *testing.T) {
 	})
 }
 
+// TestNoDatabaseInTheDSN: the start fails at once, and says where the name belongs.
+func TestNoDatabaseInTheDSN(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		if e.dialect != "mysql" {
+			return // PostgreSQL takes the name of the account, SQLite needs a file
+		}
+		slash, query := strings.LastIndex(dsn, "/"), strings.LastIndex(dsn, "?")
+		c := center(t, e.db(t, dsn[:slash+1]+dsn[query:]))
+		_, err := c.Acquire(t.Context(), request("orders", 4))
+		require.ErrorIs(t, err, lease.ErrSetup)
+		require.ErrorContains(t, err, "name the database in the DSN")
+	})
+}
+
 // TestTablesMadeAnewByAnother: a process that creates the tables cannot know whether they
 // existed before, so it lends above everything that they may have held.
 func TestTablesMadeAnewByAnother(t *testing.T) {

@@ -52,6 +52,11 @@ type TableReport struct {
 	// AutoIncrement reports whether the database numbers rows that are inserted without
 	// a key. It may be false on SQLite, which does so for every INTEGER PRIMARY KEY.
 	AutoIncrement bool
+	// NumberFrom is the AUTO_INCREMENT to set on MySQL and MariaDB before instances with
+	// and without the plugin insert side by side: an id of the time in 24 hours. Without
+	// it the database continues after the largest key, where ids soon follow. It is 0 on
+	// other databases, for columns without AUTO_INCREMENT, and for those too small for it.
+	NumberFrom int64
 	// Generated reports whether the database refuses ids: PostgreSQL does for a column that
 	// is GENERATED ALWAYS AS IDENTITY.
 	Generated bool
@@ -106,6 +111,9 @@ func (r *TableReport) String() string {
 	}
 	if r.AutoIncrement {
 		line("AUTO_INCREMENT: the database numbers rows that are inserted without a key; keep it while instances without the plugin insert, also when you change the column, and remove it then")
+	}
+	if r.NumberFrom > 0 {
+		line("side by side: before an instance with the plugin inserts, run ALTER TABLE %s AUTO_INCREMENT = %d; otherwise the numbers of the others collide with ids. It serves for a day", r.Table, r.NumberFrom)
 	}
 	return b.String()
 }
@@ -195,6 +203,15 @@ func checkTable(db *gorm.DB, model any, layout snowflake.Layout, cfg Config) (*T
 		return nil, err
 	}
 	r.judge(db.Statement.Context, k, c)
+	if db.Name() == "mysql" && r.AutoIncrement {
+		tomorrow, err := layout.Encode(snowflake.Parts{Time: now.AddDate(0, 0, 1), Worker: layout.Workers() - 1})
+		if err != nil {
+			return nil, err
+		}
+		if v, err := c.value(k, tomorrow); err == nil && c.holds(v) {
+			r.NumberFrom = tomorrow
+		}
+	}
 	return r, nil
 }
 

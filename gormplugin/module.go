@@ -3,6 +3,7 @@ package gormplugin
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
 	"go.uber.org/fx"
 	"gorm.io/gorm"
@@ -24,7 +25,24 @@ import (
 //		},
 //		fx.ParamTags(`name:"archive"`, `name:"archive"`),
 //	))
-var Module = fx.Module("gormplugin", fx.Invoke(Register))
+var Module = fx.Module("gormplugin", fx.Invoke(refusePointer, Register))
+
+// configs are the two types that to fx have nothing to do with each other.
+type configs struct {
+	fx.In
+
+	Config  Config  `optional:"true"`
+	Pointer *Config `optional:"true"`
+}
+
+// refusePointer refuses a *Config without a Config. Unheeded, a *Config that says
+// ScopeTagged would have every model filled.
+func refusePointer(c configs) error {
+	if c.Pointer != nil && reflect.ValueOf(c.Config).IsZero() {
+		return errors.New("gormplugin: the fx graph has a *gormplugin.Config, which to fx is another type: supply the gormplugin.Config as a value")
+	}
+	return nil
+}
 
 // Params are what Register needs.
 type Params struct {

@@ -307,6 +307,17 @@ func TestClockSetBackWhileHeld(t *testing.T) {
 	require.Equal(t, set.Now+g.TTL.Milliseconds(), set.Ceiling, "the clock has caught up")
 }
 
+// New creates the directory. A start that finds none later has no reason to wait.
+func TestDirectoryIsGone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.center(byHand(2))
+	require.NoError(t, os.RemoveAll(s.dir))
+	_, err := c.Acquire(t.Context(), s.request())
+	require.ErrorIs(t, err, lease.ErrSetup)
+	require.ErrorContains(t, err, "create directory "+s.dir)
+}
+
 func TestDamagedRecord(t *testing.T) {
 	t.Parallel()
 	damages := map[string]func(b []byte) []byte{

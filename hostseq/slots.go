@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/snowlease/snowlease/lease"
 )
@@ -82,6 +83,9 @@ func (d slots) pin(req lease.Request) error {
 		if err = d.create(path, []byte(req.Pin().String()+"\n")); err == nil {
 			stored, err = readFile(path, maxPin)
 		}
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		err = fmt.Errorf("%w: create directory %s, writable for this user, or set dir to another: %w", err, string(d), lease.ErrSetup)
 	}
 	if err != nil {
 		return fmt.Errorf("local: pin of namespace %q: %w", req.Namespace, err)

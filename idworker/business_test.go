@@ -45,6 +45,7 @@ func TestBusinessNumbers(t *testing.T) {
 
 	_, err = w.For(32)
 	require.ErrorContains(t, err, "0 to 31")
+	require.ErrorContains(t, err, "raise business_bits")
 	_, err = w.For(-1)
 	require.ErrorContains(t, err, "0 to 31")
 	a.RequireStop()

@@ -65,8 +65,8 @@ type Config struct {
 	// 1s and 2 time units.
 	MaxAhead time.Duration `yaml:"max_ahead" json:"max_ahead" koanf:"max_ahead" mapstructure:"max_ahead" env:"MAX_AHEAD"`
 	// Wait is how long a start waits for a free worker id, for a center that is down or
-	// for the end of a quarantine, and how long it waits for Segments. The start's context
-	// may end sooner. Default: 10s.
+	// for the end of a quarantine, and how long it waits for Segments, in whole
+	// milliseconds. The start's context may end sooner. Default: 10s.
 	Wait time.Duration `yaml:"wait" json:"wait" koanf:"wait" mapstructure:"wait" env:"WAIT"`
 	// Holder tells people which process has a worker id, at most 255 bytes. Default:
 	// program@host:pid.

@@ -69,7 +69,8 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"ttl", func(c *idworker.Config) { c.Lease.TTL = time.Millisecond }, []string{"lease.ttl 1ms", "at least 100ms"}},
 		{"ttl and skew", func(c *idworker.Config) { c.Lease.TTL = time.Second }, []string{"lease.ttl 1s is less than twice store.skew (2s, the default): raise it, or set store.skew to at most 500ms"}},
 		{"ttl and unit", func(c *idworker.Config) { c.Layout = snowflake.Layout{TimeUnit: 10 * time.Second, SequenceBits: 20} }, []string{"lease.ttl 30s", "1m40s"}},
-		{"ttl fine", func(c *idworker.Config) { c.Lease.TTL = 30*time.Second + 1 }, []string{"ttl", "whole milliseconds"}},
+		{"ttl fine", func(c *idworker.Config) { c.Lease.TTL = 30*time.Second + 1 }, []string{"lease.ttl 30.000000001s", "whole milliseconds"}},
+		{"wait fine", func(c *idworker.Config) { c.Wait = 10 }, []string{"wait 10ns is finer than a millisecond: give whole milliseconds; a number without a unit is nanoseconds"}},
 		{"max_ttl low", func(c *idworker.Config) { c.Lease.MaxTTL = time.Second }, []string{"lease.max_ttl 1s", "30s", "for all members"}},
 		{"max_ttl high", func(c *idworker.Config) { c.Lease.MaxTTL = 25 * time.Hour }, []string{"lease.max_ttl 25h", "24h"}},
 		{"skew", func(c *idworker.Config) { c.Store.Skew = time.Minute }, []string{"store.skew 1m0s", "15s", "lower it"}},
@@ -118,6 +119,13 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 	}
 }
 
+func TestATTLIsOneFault(t *testing.T) {
+	for _, ttl := range []time.Duration{30, time.Millisecond, -time.Second} {
+		err := idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{TTL: ttl}}.Validate()
+		require.Equal(t, []string{"lease.ttl"}, requireTyped(t, err), "%v", err)
+	}
+}
+
 // requireTyped checks that each fault in err has a key and a text.
 func requireTyped(t *testing.T, err error) (keys []string) {
 	t.Helper()
@@ -139,7 +147,7 @@ func requireTyped(t *testing.T, err error) (keys []string) {
 func TestValidateReportsEveryFaultAtOnce(t *testing.T) {
 	err := idworker.Config{Mode: "x", Lease: idworker.LeaseConfig{OnLost: "x", TTL: 1, Renew: "x"}, Store: idworker.StoreConfig{Quarantine: "x", Skew: -1}, Preset: "x", Workers: "x", Wait: -1, MaxAhead: -1}.Validate()
 	require.ElementsMatch(t, []string{
-		"namespace", "mode", "lease.on_lost", "store.quarantine", "preset", "workers", "lease.ttl", "lease.ttl", "store.skew", "store.skew", "lease.renew", "wait", "max_ahead",
+		"namespace", "mode", "lease.on_lost", "store.quarantine", "preset", "workers", "lease.ttl", "store.skew", "store.skew", "lease.renew", "wait", "max_ahead",
 	}, requireTyped(t, err))
 }
 

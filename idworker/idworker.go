@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/snowlease/snowlease/hostseq"
@@ -31,7 +32,8 @@ var _ snowflake.Source = (*IdWorker)(nil)
 //
 // Open waits for a worker id as long as ctx and cfg.Wait allow. The first start in a
 // namespace waits for Skew, 2 s by default, and a moment. Init of lease.Extras avoids that,
-// and mode local has no such wait. Open does not open Config.Segments: use segment.Open.
+// and mode local has no such wait. It is an error to set Config.Segments, which only Module
+// opens: use segment.Open.
 //
 // Errors: a *ConfigError for each fault of cfg, a missing or ambiguous client,
 // *NoFreeWorkerError, *QuarantineError, *MismatchError, *ClockError, and errors of the
@@ -40,6 +42,9 @@ func Open(ctx context.Context, cfg Config, opts ...Option) (*IdWorker, error) {
 	p, err := cfg.plan()
 	if err != nil {
 		return nil, err
+	}
+	if len(cfg.Segments) > 0 {
+		return nil, errors.New("idworker: open: segments are set, but only Module opens segments: use segment.Open, and give Open a Config without them")
 	}
 	w, err := newWorker(p, optionsOf(opts)) //nolint:contextcheck // newWorker does no I/O
 	return started(ctx, w, err)
@@ -51,6 +56,10 @@ func Open(ctx context.Context, cfg Config, opts ...Option) (*IdWorker, error) {
 // id. The zero Layout is the default layout. Close is optional.
 func Fixed(layout snowflake.Layout, worker int64) (*IdWorker, error) {
 	p, err := Config{Mode: ModeLocal, Layout: layout, Local: hostseq.Config{Worker: &worker}}.plan()
+	if fault := new(ConfigError); errors.As(err, &fault) {
+		fault.Key = strings.TrimPrefix(fault.Key, "local.") // the caller gave worker, not local.worker
+		err = errors.New(fault.Text())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("idworker: fixed: %w", err)
 	}

@@ -94,13 +94,13 @@ func TestOutageIsLogged(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	cfg := counted(t)
 	cfg.Store.Quarantine, cfg.Sequence.Prefetch = lease.QuarantineNever, 1
-	cfg.Segments = []segment.Config{{Name: "orders", Order: segment.OrderStrict}}
 	store, err := redissegments.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
 	require.NoError(t, err)
 	require.NoError(t, store.Create(t.Context(), "orders", 1))
 	first, err := idworker.Open(t.Context(), cfg, idworker.WithRedis(client)) // sits out the first quarantine
 	require.NoError(t, err)
 	require.NoError(t, first.Close(t.Context()))
+	cfg.Segments = []segment.Config{{Name: "orders", Order: segment.OrderStrict}}
 
 	var j journal
 	var w *idworker.IdWorker
@@ -110,6 +110,8 @@ func TestOutageIsLogged(t *testing.T) {
 	defer a.RequireStop()
 	orders, err := s.Of("orders")
 	require.NoError(t, err)
+	require.Zero(t, w.Status().FailingSince)
+	began := time.Now()
 	m.SetError("LOADING away")
 	for range 3 {
 		_, err = orders.NextID()
@@ -117,6 +119,11 @@ func TestOutageIsLogged(t *testing.T) {
 		_, err = w.NextID()
 		require.ErrorContains(t, err, "LOADING away")
 	}
+	since := w.Status().FailingSince
+	require.False(t, since.Before(began) || since.After(time.Now()), "%v", since)
+	_, err = w.NextID()
+	require.Error(t, err)
+	require.Equal(t, since, w.Status().FailingSince, "since the first failure")
 	m.SetError("")
 	for range 3 {
 		_, err = orders.NextIDWait(t.Context())
@@ -124,6 +131,7 @@ func TestOutageIsLogged(t *testing.T) {
 		_, err = w.NextIDWait(t.Context())
 		require.NoError(t, err)
 	}
+	require.Zero(t, w.Status().FailingSince)
 	for _, line := range []string{
 		`level=WARN msg="segment store failing" segment=orders`, `level=INFO msg="segment store answers again" segment=orders`,
 		`level=WARN msg="sequence unavailable" namespace=` + cfg.Namespace, `level=INFO msg="sequence issues again" namespace=` + cfg.Namespace,

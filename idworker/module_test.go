@@ -267,7 +267,7 @@ func TestChoiceOfTheCenter(t *testing.T) {
 		{"both clients, mode redis", "redis", fx.Options(fx.Supply(db), universal(client)), nil},
 		{"mode db without one", "db", universal(client), []string{"mode db: no *gorm.DB and no lease.Center", "dbseq.Open"}},
 		{"mode redis without one", "redis", fx.Supply(db), []string{"mode redis", "redis.UniversalClient"}},
-		{"nil clients count as none", "", fx.Provide(func() (*gorm.DB, redis.UniversalClient) { return nil, nil }), []string{"no *gorm.DB"}},
+		{"nil clients count as none", "", fx.Provide(func() (*gorm.DB, redis.UniversalClient) { return nil, nil }), []string{"no *gorm.DB", "that the Config of providers.Module has it"}},
 		{"nil client beside one", "", fx.Options(fx.Supply(db), fx.Provide(func() redis.UniversalClient { return nil })), nil},
 		{"*redis.Client", "", fx.Supply(client), nil},
 		{"one client by two types", "", fx.Options(fx.Supply(client), universal(client)), nil},
@@ -430,7 +430,7 @@ func TestFixed(t *testing.T) {
 	require.NoError(t, w.Close(t.Context()))
 	require.ErrorIs(t, w.Healthy(t.Context()), idworker.ErrStopped)
 	_, err = idworker.Fixed(snowflake.Layout{}, 32)
-	require.ErrorContains(t, err, "worker 32")
+	require.EqualError(t, err, "idworker: fixed: worker 32 is not 0 to 31, which the layout's 5 worker bits hold")
 }
 
 func TestOpenWithoutFx(t *testing.T) {
@@ -452,13 +452,15 @@ func TestOpenWithoutFx(t *testing.T) {
 	require.ErrorContains(t, w.Reset(t.Context()), "stopped")
 
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders"})
-	require.EqualError(t, err, "idworker: mode auto: no *gorm.DB, redis.UniversalClient, *redis.Client or lease.Center: give WithDB(db) or WithRedis(client), or without GORM WithCenter(center) with a center of dbseq.Open")
+	require.EqualError(t, err, "idworker: mode auto: no *gorm.DB, redis.UniversalClient, *redis.Client or lease.Center: give WithDB(db) or WithRedis(client), or without GORM WithCenter(center) with a center of dbseq.Open; one that is nil counts as none")
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Mode: "db"})
-	require.EqualError(t, err, "idworker: mode db: no *gorm.DB and no lease.Center: give WithDB(db), or without GORM WithCenter(center) with a center of dbseq.Open")
+	require.EqualError(t, err, "idworker: mode db: no *gorm.DB and no lease.Center: give WithDB(db), or without GORM WithCenter(center) with a center of dbseq.Open; one that is nil counts as none")
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Mode: "redis"})
-	require.EqualError(t, err, "idworker: mode redis: no redis.UniversalClient or *redis.Client: give WithRedis(client)")
+	require.EqualError(t, err, "idworker: mode redis: no redis.UniversalClient or *redis.Client: give WithRedis(client); one that is nil counts as none")
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{OnLost: "shutdown"}}, idworker.WithCenter(c))
 	require.ErrorContains(t, err, "on_lost")
+	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Segments: []segment.Config{{Name: "bills"}}}, idworker.WithCenter(c))
+	require.ErrorContains(t, err, "segments are set, but only Module opens segments: use segment.Open")
 }
 
 // A database serves without GORM: its center lends the worker ids and counts the ids for

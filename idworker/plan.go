@@ -145,13 +145,15 @@ func (p *plan) planLease(f *fault.List) {
 		return
 	}
 	l := p.Lease
-	if least := 10 * p.layout.TimeUnit; l.TTL < lease.MinTTL || l.TTL < least {
+	if least := 10 * p.layout.TimeUnit; !checkMillis(f, "lease.ttl", l.TTL) {
+		p.Lease.TTL = lease.DefaultTTL
+	} else if l.TTL < lease.MinTTL || l.TTL < least {
 		f.Add("lease.ttl", l.TTL, "is too short").Do("give at least %v and 10 time units of the layout (%v)", lease.MinTTL, least)
+		p.Lease.TTL = lease.DefaultTTL
 	}
 	if l.MaxTTL < l.TTL || l.MaxTTL > 24*time.Hour {
 		f.Add("lease.max_ttl", l.MaxTTL, "is not from lease.ttl (%v) to 24h", l.TTL).Do("choose a value in that range for all members of the namespace")
 	}
-	checkMillis(f, "lease.ttl", l.TTL)
 	checkMillis(f, "lease.max_ttl", l.MaxTTL)
 	fault.OneOf(f, "lease.on_lost", l.OnLost, OnLostContinue, OnLostShutdown)
 	var err error
@@ -160,10 +162,13 @@ func (p *plan) planLease(f *fault.List) {
 	}
 }
 
-func checkMillis(f *fault.List, key string, d time.Duration) {
-	if d%time.Millisecond != 0 {
-		f.Add(key, d, "is finer than a millisecond").Do("give whole milliseconds")
+// checkMillis adds a fault unless d is in whole milliseconds.
+func checkMillis(f *fault.List, key string, d time.Duration) bool {
+	if d%time.Millisecond == 0 {
+		return true
 	}
+	f.Add(key, d, "is finer than a millisecond").Do("give whole milliseconds; a number without a unit is nanoseconds")
+	return false
 }
 
 func (p *plan) planStore(f *fault.List) {
@@ -233,6 +238,8 @@ func (p *plan) planSequence(f *fault.List, pool int64) {
 func (c Config) planSegments(f *fault.List) {
 	if c.Wait < 0 {
 		f.Add("wait", c.Wait, "is negative").Do("give a duration such as 10s")
+	} else {
+		checkMillis(f, "wait", c.Wait)
 	}
 	fault.OneOf(f, "segment_store", c.SegmentStore, SegmentStoreAuto, SegmentStoreDB, SegmentStoreRedis, SegmentStoreDBRedis)
 	for i, s := range c.Segments {

@@ -2,9 +2,9 @@
 // processes that hold them. A Center in front of a store lends worker ids; package
 // lease/keeper borrows, renews and gives them back.
 //
-// Most programs use it through package idworker. Others combine package lease/keeper, a
-// Center from dbseq or redisseq, and a snowflake.Generator. A lease is not a lock: two live
-// processes can hold the same worker id. They only never share a millisecond of it.
+// Most programs use it through package idworker. Others call keeper.Open with a Center of
+// dbseq or redisseq, as the example there does. A lease is not a lock: two live processes
+// can hold the same worker id. They only never share a millisecond of it.
 //
 // # The protocol
 //

@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/printable"
 )
 
 var (
 	// ErrLost is returned if a grant expired or its slot was lent to another owner. The
 	// holder may use up the grant to its ceiling, but cannot renew it.
-	ErrLost = errors.New("lease: lost")
+	ErrLost = errors.New("lease: lost: it expired, or the store has no record of it for this process")
 	// ErrSetup is wrapped by errors of a center that cannot lend because of its setup, such
-	// as missing rights. A start then fails at once instead of trying again.
-	ErrSetup = errors.New("lease: trying again does not help before the setup is changed")
+	// as missing rights or a wrong password. A start then fails at once instead of trying
+	// again. A process that has started tries again.
+	ErrSetup = fault.ErrSetup
 	// ErrExists is returned by Extras.Init if it may not replace what exists of the namespace.
 	ErrExists = errors.New("lease: the namespace exists already")
 )

@@ -17,6 +17,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
@@ -99,16 +100,88 @@ func (s *scene) run(d time.Duration) {
 	}
 }
 
-// verdict is a test of promtool: whether an alert fires at any time in the scene.
-func (s *scene) verdict(alert string, fires int) string {
+// A claim is what an expression yields at a time in a scene.
+type claim struct {
+	expr string
+	at   time.Duration
+	want float64
+}
+
+// test is a test of promtool: that the claims hold on the series of the scene.
+func (s *scene) test(claims ...claim) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- interval: %v\n  input_series:\n", s.interval)
 	for name, values := range s.series {
 		fmt.Fprintf(&b, "  - {series: '%s', values: %q}\n", name, strings.Join(values, " "))
 	}
-	fmt.Fprintf(&b, "  promql_expr_test:\n  - expr: 'count(count_over_time(ALERTS{alertname=\"%s\",alertstate=\"firing\"}[1d])) > bool 0 or vector(0)'\n    eval_time: %v\n    exp_samples: [{labels: '{}', value: %d}]\n",
-		alert, time.Duration(s.scrapes)*s.interval, fires)
+	b.WriteString("  promql_expr_test:\n")
+	for _, c := range claims {
+		fmt.Fprintf(&b, "  - {expr: %q, eval_time: %v, exp_samples: [{labels: '{}', value: %v}]}\n", c.expr, c.at, c.want)
+	}
 	return b.String()
+}
+
+// end is the time of the last scrape.
+func (s *scene) end() time.Duration { return time.Duration(s.scrapes-1) * s.interval }
+
+// An alert is a rule of alerts.yml.
+type alert struct{ name, severity string }
+
+// fired counts the series of a rule that fired until now, firing those that fire now.
+func (a alert) fired() string {
+	return "count(count_over_time(" + a.series() + "[1d])) or vector(0)"
+}
+
+func (a alert) firing() string { return "count(" + a.series() + ") or vector(0)" }
+
+func (a alert) series() string {
+	return fmt.Sprintf(`ALERTS{alertname=~"%s",severity=~"%s",alertstate="firing"}`, a.name, a.severity)
+}
+
+// anyAlert of a severity, or of all.
+func anyAlert(severity string) alert { return alert{".*", severity} }
+
+type rule struct {
+	Alert       string
+	Expr        string
+	Labels      struct{ Severity string }
+	Annotations map[string]string
+}
+
+func rules(t *testing.T) (all []rule) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dashboards, "alerts.yml"))
+	require.NoError(t, err)
+	var file struct{ Groups []struct{ Rules []rule } }
+	require.NoError(t, yaml.Unmarshal(text, &file))
+	for _, g := range file.Groups {
+		all = append(all, g.Rules...)
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+// checkTests lets promtool run tests of alerts.yml.
+func checkTests(t *testing.T, interval time.Duration, tests string) {
+	t.Helper()
+	rules, err := filepath.Abs(filepath.Join(dashboards, "alerts.yml"))
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "test.yml")
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "rule_files: [%q]\nevaluation_interval: %v\ntests:\n%s", rules, interval, tests), 0o600))
+	promtool(t, nil, "test", "rules", file)
+}
+
+// play runs a scene in which scrapes come at a phase, 0 to 3, of the interval.
+func play(t *testing.T, interval time.Duration, phase int, play func(*scene)) *scene {
+	t.Helper()
+	s := &scene{interval: interval, series: map[string][]string{}}
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
+		s.T, s.center = t, memcenter.New()
+		time.Sleep(interval * time.Duration(phase) / 4)
+		play(s)
+	})
+	return s
 }
 
 // Each alert fires in its scene, on the series that metrics.Module exports and with the
@@ -117,7 +190,7 @@ func TestAlertsFireByTheModule(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(dashboards, "alerts.yml"))
 	require.NoError(t, err)
-	named := regexp.MustCompile(`at least this often:\n# (\d+) s for IdWorkerLeaseExpiring, (\d+) s for IdWorkerQuarantine, (\d+) s for the others`).FindStringSubmatch(string(text))
+	named := regexp.MustCompile(`at least this often:\n# (\d+) s for IdWorkerIDsWillStop, (\d+) s for IdWorkerQuarantine, (\d+) s for the others`).FindStringSubmatch(string(text))
 	require.NotNil(t, named)
 	interval := func(i int) time.Duration {
 		n, err := strconv.Atoi(named[i])
@@ -125,48 +198,50 @@ func TestAlertsFireByTheModule(t *testing.T) {
 		return time.Duration(n) * time.Second
 	}
 	scenes := []struct {
-		alert    string
+		alert    alert
 		interval time.Duration
 		play     func(*scene)
 	}{
-		{"IdWorkerLeaseExpiring", interval(1), func(s *scene) {
-			s.process(idworker.Config{Namespace: "orders"})
-			s.run(time.Minute)
+		{alert{"IdWorkerIDsWillStop", "warning"}, interval(1), outage},
+		{alert{"IdWorkerIDsWillStop", "critical"}, interval(3), func(s *scene) {
+			s.process(idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{TTL: 10 * time.Minute}})
+			s.run(2 * time.Minute)
 			s.down()
-			s.run(time.Minute)
+			s.run(7 * time.Minute)
 		}},
-		{"IdWorkerQuarantine", interval(2), func(s *scene) {
+		{alert{"IdWorkerQuarantine", "info"}, interval(2), func(s *scene) {
 			s.process(idworker.Config{Namespace: "orders"})
 			s.run(time.Minute)
 			s.center.Reincarnate("another")
 			s.run(5 * time.Minute)
 		}},
-		{"IdWorkerQuarantine", interval(2), func(s *scene) {
+		{alert{"IdWorkerQuarantine", "info"}, interval(2), func(s *scene) {
 			s.unopened = true
 			s.process(idworker.Config{Namespace: "orders"})
 			s.run(5 * time.Minute)
 		}},
-		{"IdWorkerIssuesNoIDs", interval(3), outage},
-		{"IdWorkerRenewalFailing", interval(3), outage},
-		{"IdWorkerLeaseLost", interval(3), func(s *scene) {
+		{alert{"IdWorkerIssuesNoIDs", "critical"}, interval(3), outage},
+		{alert{"IdWorkerLosesLeases", "warning"}, interval(3), func(s *scene) {
 			s.process(idworker.Config{Namespace: "orders"})
 			s.run(5 * time.Minute)
-			s.center.Advance(time.Minute) // past what was lent
-			s.run(5 * time.Minute)
+			for range 2 {
+				s.center.Advance(time.Minute) // past what was lent
+				s.run(5 * time.Minute)
+			}
 		}},
-		{"IdWorkerPoolNearlyFull", interval(3), func(s *scene) {
+		{alert{"IdWorkerPoolNearlyFull", "warning"}, interval(3), func(s *scene) {
 			for range 25 {
 				s.process(idworker.Config{Namespace: "orders"})
 			}
 			s.run(10 * time.Minute)
 		}},
-		{"IdWorkerPoolNearlyFull", interval(3), func(s *scene) { // each process may borrow only a part of the pool
+		{alert{"IdWorkerPoolNearlyFull", "warning"}, interval(3), func(s *scene) { // each process may borrow only a part of the pool
 			for range 7 {
 				s.process(idworker.Config{Namespace: "orders", Workers: "8-15"})
 			}
 			s.run(10 * time.Minute)
 		}},
-		{"IdWorkerSharedWorkerID", interval(3), func(s *scene) {
+		{alert{"IdWorkerSharedWorkerID", "critical"}, interval(3), func(s *scene) {
 			one := int64(1)
 			for range 2 {
 				cfg := idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: &one}}
@@ -175,7 +250,7 @@ func TestAlertsFireByTheModule(t *testing.T) {
 			}
 			s.run(5 * time.Minute)
 		}},
-		{"IdWorkerBurst", interval(3), func(s *scene) {
+		{alert{"IdWorkerBurst", "warning"}, interval(3), func(s *scene) {
 			w := s.process(idworker.Config{Namespace: "orders", Layout: snowflake.Layout{SequenceBits: 8}})
 			s.run(time.Minute)
 			for range 5 {
@@ -183,69 +258,49 @@ func TestAlertsFireByTheModule(t *testing.T) {
 				s.run(time.Minute)
 			}
 		}},
-		{"IdWorkerTimeFieldEnding", interval(3), func(s *scene) {
+		{alert{"IdWorkerTimeFieldEnding", "warning"}, interval(3), func(s *scene) {
 			l := snowflake.Layout{SequenceBits: 21}.WithDefaults() // four years
 			l.Epoch -= time.Until(l.Ends().AddDate(-1, -6, 0)).Milliseconds()
 			s.process(idworker.Config{Namespace: "orders", Layout: l})
 			s.run(2 * time.Hour)
 		}},
 	}
-	played := map[string]bool{}
+	played := map[alert]bool{}
 	for _, sc := range scenes {
 		played[sc.alert] = true
 	}
-	for _, alert := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(string(text), -1) {
-		require.NotEqual(t, strings.HasPrefix(alert[1], "IdWorkerSegment"), played[alert[1]], "%s has a scene, or is of segments", alert[1])
+	for _, r := range rules(t) {
+		require.NotEqual(t, strings.HasPrefix(r.Alert, "IdWorkerSegment"), played[alert{r.Alert, r.Labels.Severity}], "%v has a scene, or is of segments", r)
 	}
-	rules, err := filepath.Abs(filepath.Join(dashboards, "alerts.yml"))
-	require.NoError(t, err)
 	for i, sc := range scenes {
-		t.Run(fmt.Sprintf("%s/%d", sc.alert, i), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/%d", sc.alert.name, i), func(t *testing.T) {
 			t.Parallel()
-			tests := fmt.Sprintf("rule_files: [%q]\nevaluation_interval: %v\ntests:\n", rules, sc.interval)
-			play := func(fires, phase int, play func(*scene)) {
-				s := &scene{interval: sc.interval, series: map[string][]string{}}
-				synctest.Test(t, func(t *testing.T) {
-					time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
-					s.T, s.center = t, memcenter.New()
-					time.Sleep(sc.interval * time.Duration(phase) / 4) // shift the scrapes within the interval
-					play(s)
-				})
-				tests += s.verdict(sc.alert, fires)
-			}
+			tests := ""
 			for phase := range 4 {
-				play(1, phase, sc.play)
+				s := play(t, sc.interval, phase, sc.play)
+				tests += s.test(claim{sc.alert.fired() + " > bool 0", s.end(), 1})
 			}
-			play(0, 0, func(s *scene) {
+			s := play(t, sc.interval, 0, func(s *scene) {
 				s.process(idworker.Config{Namespace: "orders"})
 				s.process(idworker.Config{Namespace: "orders"})
 				s.run(20 * time.Minute)
 			})
-			file := filepath.Join(t.TempDir(), "test.yml")
-			require.NoError(t, os.WriteFile(file, []byte(tests), 0o600))
-			promtool(t, nil, "test", "rules", file)
+			checkTests(t, sc.interval, tests+s.test(claim{anyAlert(".*").fired(), s.end(), 0}))
 		})
 	}
 }
 
-// In a first start and two losses of the center's records, only the alerts for these fire.
+// In a first start and two losses of the center's records, nothing fires but what says so.
 func TestLossesAreNoOutage(t *testing.T) {
 	t.Parallel()
-	rules, err := filepath.Abs(filepath.Join(dashboards, "alerts.yml"))
-	require.NoError(t, err)
-	text, err := os.ReadFile(rules)
-	require.NoError(t, err)
 	for _, interval := range []time.Duration{5 * time.Second, 15 * time.Second, time.Minute} {
 		t.Run(interval.String(), func(t *testing.T) {
 			t.Parallel()
-			tests := fmt.Sprintf("rule_files: [%q]\nevaluation_interval: %v\ntests:\n", rules, interval)
+			tests := ""
 			for phase := range 4 {
-				s := &scene{interval: interval, series: map[string][]string{}, unopened: true}
-				synctest.Test(t, func(t *testing.T) {
-					time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
-					s.T, s.center = t, memcenter.New()
+				s := play(t, interval, phase, func(s *scene) {
+					s.unopened = true
 					s.process(idworker.Config{Namespace: "orders"})
-					time.Sleep(interval * time.Duration(phase) / 4)
 					s.run(4 * time.Minute)
 					s.center.Reincarnate("another")
 					s.run(4 * time.Minute)
@@ -253,23 +308,64 @@ func TestLossesAreNoOutage(t *testing.T) {
 					s.process(idworker.Config{Namespace: "orders"})
 					s.run(4 * time.Minute)
 				})
-				for _, alert := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(string(text), -1) {
-					if alert[1] != "IdWorkerQuarantine" && alert[1] != "IdWorkerLeaseLost" {
-						tests += s.verdict(alert[1], 0)
-					}
-				}
+				tests += s.test(claim{anyAlert("warning|critical").fired(), s.end(), 0})
 			}
-			file := filepath.Join(t.TempDir(), "test.yml")
-			require.NoError(t, os.WriteFile(file, []byte(tests), 0o600))
-			promtool(t, nil, "test", "rules", file)
+			checkTests(t, interval, tests)
 		})
 	}
+}
+
+// An outage of two minutes warns before ids stop, pages at the first scrape after, and is
+// over when ids are back. One that heals before ids stop pages nobody.
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	const interval = 10 * time.Second
+	willStop, noIDs := alert{"IdWorkerIDsWillStop", "warning"}, alert{"IdWorkerIssuesNoIDs", "critical"}
+	tests := ""
+	for phase := range 4 {
+		var began, stop, healed time.Duration // since the first scrape
+		s := play(t, interval, phase, func(s *scene) {
+			w := s.process(idworker.Config{Namespace: "orders"})
+			first := time.Now()
+			s.run(time.Minute)
+			s.down()
+			began, stop = time.Since(first), w.Status().Ceiling.Sub(first)
+			s.run(2 * time.Minute)
+			s.up()
+			healed = time.Since(first)
+			s.run(time.Minute)
+		})
+		last := stop.Truncate(interval) // the last scrape with ids
+		tests += s.test(
+			claim{anyAlert(".*").fired(), began, 0},
+			claim{noIDs.fired(), last, 0},
+			claim{willStop.fired(), last, 1},
+			claim{noIDs.firing(), last + interval, 1},
+			claim{willStop.firing(), last + interval, 0},
+			claim{noIDs.firing(), healed - interval, 1},
+			claim{anyAlert(".*").firing(), healed + interval, 0},
+			claim{anyAlert(".*").fired(), s.end(), 2},
+		)
+		s = play(t, interval, phase, func(s *scene) {
+			s.process(idworker.Config{Namespace: "orders"})
+			s.run(time.Minute)
+			s.down()
+			s.run(15 * time.Second)
+			s.up()
+			s.run(time.Minute)
+		})
+		tests += s.test(claim{anyAlert("critical").fired(), s.end(), 0}, claim{anyAlert(".*").firing(), s.end(), 0})
+	}
+	checkTests(t, interval, tests)
 }
 
 // down makes the center fail.
 func (s *scene) down() {
 	s.center.Intercept(func(context.Context, string, bool) error { return errors.New("connection refused") })
 }
+
+// up makes it answer again.
+func (s *scene) up() { s.center.Intercept(nil) }
 
 func outage(s *scene) {
 	s.process(idworker.Config{Namespace: "orders"})

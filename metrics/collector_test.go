@@ -61,8 +61,8 @@ func TestFixedWorker(t *testing.T) {
 	got := gather(t, metrics.NewCollector(w))
 	want := map[string]float64{
 		"idworker_batches_total/1-10": 2, "idworker_batches_total/11-100": 2, "idworker_batches_total/101-1000": 2, "idworker_batches_total/1001+": 1,
-		"idworker_ids_total": 2224, "idworker_worker_id": 7, "idworker_lease_valid": 1,
-		"idworker_lease_losses_total": 0, "idworker_renewal_failing": 0, "idworker_pool_size": 32,
+		"idworker_ids_total": 2224, "idworker_worker_id": 7, "idworker_issuing": 1,
+		"idworker_lease_losses_total": 0, "idworker_failing_seconds": 0, "idworker_pool_size": 32,
 		"idworker_renewals_total/ok": 0, "idworker_renewals_total/failed": 0, "idworker_waits_total": 0,
 		"idworker_state/ready": 1, "idworker_state/not_started": 0, "idworker_state/quarantined": 0,
 		"idworker_state/borrowing": 0, "idworker_state/expired": 0, "idworker_state/stopped": 0,
@@ -77,7 +77,7 @@ func TestFixedWorker(t *testing.T) {
 
 	require.NoError(t, w.Close(t.Context()))
 	got = gather(t, metrics.NewCollector(w))
-	require.Zero(t, got["idworker_lease_valid"])
+	require.Zero(t, got["idworker_issuing"])
 	require.EqualValues(t, 1, got["idworker_state/stopped"])
 }
 
@@ -88,9 +88,9 @@ func TestLease(t *testing.T) {
 	w := open(t, idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{TTL: time.Second}, Store: idworker.StoreConfig{Skew: 100 * time.Millisecond}}, center)
 	c := metrics.NewCollector(w)
 	got := gather(t, c)
-	require.EqualValues(t, 1, got["idworker_lease_valid"])
-	require.InDelta(t, 0.5, got["idworker_lease_expiry_seconds"], 0.6)
-	require.InDelta(t, 0.5, got["idworker_renewal_age_seconds"], 0.6)
+	require.EqualValues(t, 1, got["idworker_issuing"])
+	require.InDelta(t, 0.5, got["idworker_ids_stop_in_seconds"], 0.6)
+	require.Zero(t, got["idworker_failing_seconds"])
 	require.Zero(t, got["idworker_renewals_total/failed"])
 	first := got["idworker_worker_id"]
 	require.EventuallyWithT(t, func(t *assert.CollectT) {
@@ -110,12 +110,11 @@ func TestLease(t *testing.T) {
 	})
 	require.EventuallyWithT(t, func(t *assert.CollectT) {
 		got := gather(t, c)
-		require.EqualValues(t, 1, got["idworker_renewal_failing"])
+		require.Positive(t, got["idworker_failing_seconds"])
 		require.EqualValues(t, 1, got["idworker_state/expired"])
 		require.Positive(t, got["idworker_renewals_total/failed"])
-		require.Zero(t, got["idworker_lease_valid"])
-		require.Negative(t, got["idworker_lease_expiry_seconds"])
-		require.Greater(t, got["idworker_renewal_age_seconds"], 0.9)
+		require.Zero(t, got["idworker_issuing"])
+		require.Negative(t, got["idworker_ids_stop_in_seconds"])
 	}, 30*time.Second, 20*time.Millisecond)
 	waits := gather(t, c)["idworker_waits_total"]
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -123,7 +122,16 @@ func TestLease(t *testing.T) {
 	_, err := w.NextIDWait(ctx)
 	require.ErrorIs(t, err, idworker.ErrLeaseExpired)
 	require.InDelta(t, waits+1, gather(t, c)["idworker_waits_total"], 0)
+
 	center.Intercept(nil)
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		got := gather(t, c)
+		require.EqualValues(t, 1, got["idworker_issuing"])
+		require.Zero(t, got["idworker_failing_seconds"])
+		require.Positive(t, got["idworker_ids_stop_in_seconds"])
+	}, 30*time.Second, 20*time.Millisecond)
+	require.NoError(t, w.Close(t.Context()))
+	require.NotContains(t, gather(t, c), "idworker_ids_stop_in_seconds", "they have stopped")
 }
 
 func TestQuarantine(t *testing.T) {
@@ -136,15 +144,15 @@ func TestQuarantine(t *testing.T) {
 	require.Eventually(t, func() bool { return w.Status().State == idworker.StateQuarantined }, 10*time.Second, time.Millisecond)
 	got := gather(t, metrics.NewCollector(w))
 	require.EqualValues(t, 1, got["idworker_state/quarantined"])
-	require.Zero(t, got["idworker_lease_valid"])
+	require.Zero(t, got["idworker_issuing"])
 	require.NotContains(t, got, "idworker_worker_id")
-	require.NotContains(t, got, "idworker_lease_expiry_seconds")
+	require.NotContains(t, got, "idworker_ids_stop_in_seconds")
 
 	require.NoError(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), fx.Populate(&w),
 		fx.Provide(func() lease.Center { return center })).Err())
 	got = gather(t, metrics.NewCollector(w))
 	require.EqualValues(t, 1, got["idworker_state/not_started"])
-	require.NotContains(t, got, "idworker_renewal_age_seconds")
+	require.Zero(t, got["idworker_failing_seconds"])
 }
 
 // A scrape shows two workers, with names that follow Prometheus' conventions.

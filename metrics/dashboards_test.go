@@ -1,6 +1,7 @@
 package metrics_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -60,27 +62,69 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// The panels of the dashboard do not overlap, their queries parse, and together they show
-// every metric.
-func TestDashboard(t *testing.T) {
+// section is the address of the sections of the guide for those on call.
+const section = "https://github.com/snowlease/snowlease/blob/main/docs/operations.md#"
+
+// Each alert leads to the section of operations.md that has its name, and each such section
+// has an alert. The translation has the same sections.
+func TestRunbook(t *testing.T) {
 	t.Parallel()
+	want := map[string]bool{}
+	for _, r := range rules(t) {
+		require.Equal(t, section+strings.ToLower(r.Alert), r.Annotations["runbook_url"], r.Alert)
+		want[r.Alert] = true
+	}
+	for _, page := range []string{"operations.md", "zh-CN/operations.md"} {
+		text, err := os.ReadFile(filepath.Join("../docs", page))
+		require.NoError(t, err)
+		got := map[string]bool{}
+		for _, m := range regexp.MustCompile(`(?m)^#+ (IdWorker\w+)$`).FindAllStringSubmatch(string(text), -1) {
+			got[m[1]] = true
+		}
+		require.Equal(t, want, got, page)
+	}
+}
+
+type panel struct {
+	ID      int
+	Title   string
+	GridPos struct{ X, Y, W, H int }
+	Targets []struct{ Expr string }
+	Links   []struct{ URL string }
+}
+
+// panels returns the panels of the dashboard, with values for the variables in the queries,
+// and its text.
+func panels(t *testing.T) ([]panel, string) {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dashboards, "idworker.json"))
 	require.NoError(t, err)
-	var board struct {
-		Panels []struct {
-			ID      int
-			Title   string
-			GridPos struct{ X, Y, W, H int }
-			Targets []struct{ Expr string }
+	var board struct{ Panels []panel }
+	require.NoError(t, json.Unmarshal(text, &board))
+	for _, p := range board.Panels {
+		require.NotEmpty(t, p.Targets, p.Title)
+		for i := range p.Targets {
+			expr := &p.Targets[i].Expr
+			*expr = strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h", "$job", ".*", "$namespace", ".*").Replace(*expr)
+			require.NotContains(t, *expr, "$", "an unknown variable")
 		}
 	}
-	require.NoError(t, json.Unmarshal(text, &board))
+	return board.Panels, string(text)
+}
 
+// The panels of the dashboard do not overlap, together they show every metric, and their
+// links lead to alerts' sections.
+func TestDashboard(t *testing.T) {
+	t.Parallel()
+	all, _ := panels(t)
+	sections := map[string]bool{}
+	for _, r := range rules(t) {
+		sections[r.Annotations["runbook_url"]] = true
+	}
+	linked := map[string]bool{}
 	taken, ids := map[[2]int]string{}, map[int]bool{}
 	shown := map[string]bool{}
-	var rules strings.Builder
-	rules.WriteString("groups: [{name: dashboard, rules: [\n")
-	for _, p := range board.Panels {
+	for _, p := range all {
 		require.False(t, ids[p.ID], "two panels have the id %d", p.ID)
 		ids[p.ID] = true
 		require.LessOrEqual(t, p.GridPos.X+p.GridPos.W, 24, p.Title)
@@ -90,22 +134,81 @@ func TestDashboard(t *testing.T) {
 				taken[[2]int{x, y}] = p.Title
 			}
 		}
-		require.NotEmpty(t, p.Targets, p.Title)
 		for _, target := range p.Targets {
 			for _, name := range metricName.FindAllString(target.Expr, -1) {
 				shown[name] = true
 			}
-			expr := strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h", "$job", ".*", "$namespace", ".*").Replace(target.Expr)
-			require.NotContains(t, expr, "$", "an unknown variable")
-			quoted, err := json.Marshal(expr)
-			require.NoError(t, err)
-			fmt.Fprintf(&rules, "{record: \"panel:%d\", expr: %s},\n", len(shown), quoted)
+		}
+		for _, l := range p.Links {
+			linked[l.URL] = true
 		}
 	}
-	rules.WriteString("]}]\n")
 	require.Equal(t, described(t), shown)
+	require.Equal(t, sections, linked)
+}
 
-	file := filepath.Join(t.TempDir(), "dashboard.yml")
-	require.NoError(t, os.WriteFile(file, []byte(rules.String()), 0o600))
-	promtool(t, nil, "check", "rules", file)
+// While a process goes through all its states, the dashboard shows what will happen. Every
+// query of every panel yields something on the collectors' series.
+func TestDashboardShowsStates(t *testing.T) {
+	t.Parallel()
+	all, text := panels(t)
+	var table panel
+	for _, p := range all {
+		if p.Title == "What will happen" {
+			table = p
+		}
+	}
+	require.Len(t, table.Targets, 5)
+	shows := func(state string) float64 {
+		m := regexp.MustCompile(`"(\d)": \{\s+"text": "` + state + `"`).FindStringSubmatch(text)
+		require.NotNil(t, m, state)
+		return float64(m[1][0] - '0')
+	}
+	const interval = 5 * time.Second
+	var (
+		claims []claim
+		began  time.Duration
+	)
+	s := play(t, interval, 1, func(s *scene) {
+		see := func(state string) {
+			claims = append(claims, claim{"sum(" + table.Targets[0].Expr + ")", s.end(), shows(state)})
+		}
+		s.unopened = true
+		w := s.process(idworker.Config{Namespace: "orders"})
+		s.run(interval)
+		see("issues ids, ahead of the clock")
+		s.run(time.Minute)
+		see("issues ids")
+		s.down()
+		began = time.Duration(s.scrapes) * interval
+		s.run(20 * time.Second)
+		see("ids will stop")
+		for _, p := range all {
+			for _, target := range p.Targets {
+				claims = append(claims, claim{"count(" + target.Expr + ") > bool 0", s.end(), 1})
+			}
+		}
+		stop, since := "sum("+table.Targets[1].Expr+")", "sum("+table.Targets[2].Expr+") / 1000"
+		claims = append(claims, claim{stop + " > bool 0 and " + stop + " < bool 15", s.end(), 1},
+			claim{fmt.Sprintf("%s >= bool %v and %s <= bool %v", since, began.Seconds(), since, began.Seconds()+10), s.end(), 1})
+		s.run(20 * time.Second)
+		see("no ids")
+		ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+		defer cancel()
+		require.Error(s, w.Reset(ctx))
+		s.run(interval)
+		see("waits for a worker id")
+		s.up()
+		s.run(20 * time.Second)
+		see("issues ids")
+		require.NoError(s, w.Close(s.Context()))
+		s.run(interval)
+		see("stopped")
+	})
+	for name := range described(t) { // of segments, and of mode redis-sequence
+		if strings.Contains(name, "_segment_") || strings.Contains(name, "_sequence_") {
+			s.series[name+`{instance="0",job="shop",namespace="orders",segment="invoices",store="redis"}`] = strings.Fields(strings.Repeat("1 ", s.scrapes))
+		}
+	}
+	checkTests(t, interval, s.test(claims...))
 }

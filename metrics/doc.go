@@ -1,5 +1,5 @@
-// Package metrics exports the state of workers to Prometheus: ids issued, the lease and
-// its remaining time, the lead over the clock, and losses.
+// Package metrics exports the state of workers to Prometheus: whether they issue ids, when
+// ids stop, for how long renewals have failed, ids issued, and the lead over the clock.
 //
 //	registry.MustRegister(metrics.NewCollector(worker))
 //

@@ -7,6 +7,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
@@ -69,7 +70,8 @@ func TestModule(t *testing.T) {
 // In mode redis-sequence all processes share a worker id, and there is no pool.
 func TestRedisSequence(t *testing.T) {
 	t.Parallel()
-	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	server := miniredis.RunT(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1})
 	defer func() { _ = client.Close() }()
 	var w *idworker.IdWorker
 	app := fxtest.New(t, idworker.Module, fx.Populate(&w), fx.Supply(client),
@@ -80,9 +82,20 @@ func TestRedisSequence(t *testing.T) {
 	require.NoError(t, err)
 	got := gather(t, metrics.NewCollector(w))
 	require.EqualValues(t, 1, got["idworker_ids_total"])
-	require.EqualValues(t, 1, got["idworker_lease_valid"])
+	require.EqualValues(t, 1, got["idworker_issuing"])
 	require.GreaterOrEqual(t, got["idworker_sequence_calls_total"], 1.0)
 	require.InDelta(t, got["idworker_sequence_reserved_total"]-1, got["idworker_sequence_at_hand"], 0)
 	require.NotContains(t, got, "idworker_worker_id")
 	require.NotContains(t, got, "idworker_pool_size")
+	require.NotContains(t, got, "idworker_ids_stop_in_seconds")
+	require.Zero(t, got["idworker_failing_seconds"])
+
+	server.SetError("LOADING")
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		_, _ = w.NextID()
+		got := gather(t, metrics.NewCollector(w))
+		require.Zero(t, got["idworker_issuing"])
+		require.Positive(t, got["idworker_failing_seconds"])
+	}, 30*time.Second, 10*time.Millisecond)
+	server.SetError("")
 }

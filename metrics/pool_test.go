@@ -63,5 +63,5 @@ func TestPoolHangs(t *testing.T) {
 	})
 	got := gather(t, metrics.NewPoolCollector(w, center, 0), metrics.NewCollector(w))
 	require.NotContains(t, got, "idworker_pool_used")
-	require.EqualValues(t, 1, got["idworker_lease_valid"])
+	require.EqualValues(t, 1, got["idworker_issuing"])
 }

@@ -76,7 +76,7 @@ func TestSegments(t *testing.T) {
 	require.ErrorContains(t, err, "LOADING away")
 
 	require.Equal(t, map[string]float64{
-		"idworker_segment_ready invoices": 1, "idworker_segment_ready tickets": 0,
+		"idworker_segment_issuing invoices": 1, "idworker_segment_issuing tickets": 0,
 		"idworker_segment_remaining invoices": 16, "idworker_segment_remaining tickets": 0,
 		"idworker_segment_issued_total invoices": 4, "idworker_segment_issued_total tickets": 3,
 		"idworker_segment_reservations_total invoices": 2, "idworker_segment_reservations_total tickets": 1,

@@ -2,8 +2,8 @@
 // go-redis client for a single server, Sentinel or Cluster. It needs Redis 6.2 or
 // newer, or Valkey.
 //
-// In an fx application, use it through package idworker. Without fx, use package
-// lease/keeper and snowflake.NewGenerator. If the service also has a SQL database, prefer
+// Applications use it through package idworker, and small programs through keeper.Open of
+// package lease/keeper. If the service also has a SQL database, prefer
 // package dbseq: commits are durable there, but the durability of Redis depends on its
 // settings.
 //

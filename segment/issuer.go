@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/fault"
 )
 
 // Issuer issues the numbers of a name. All methods are safe for concurrent use.
@@ -94,7 +96,7 @@ func New(cfg Config, store Store, opts ...Option) (*Issuer, error) {
 // exists. A second Start is an error and changes nothing.
 //
 // Errors: ErrUnknown, ErrEnd and ErrClosed, without waiting. ErrUnavailable when ctx
-// ends.
+// ends, or at once with a lease.ErrSetup of the store, such as for a wrong password.
 func (i *Issuer) Start(ctx context.Context) error {
 	first := i.cur.Load()
 	if err := i.begin(ctx, first); err != nil {
@@ -227,14 +229,15 @@ func (i *Issuer) move(c *chunk) bool {
 }
 
 // advance returns when c, which is used up, is no longer the current chunk. lack is how
-// many numbers the caller still needs.
+// many numbers the caller still needs, which is none at the start.
 func (i *Issuer) advance(ctx context.Context, c *chunk, lack int64, hasty bool) error {
 	for waiting := false; ; {
 		t := i.turn.Load() // before the chain: the end of the turn announces what is linked later
 		if i.move(c) {
 			return nil
 		}
-		if t.err != nil && (hasty || final(t.err)) {
+		starting := lack == 0
+		if t.err != nil && (hasty || final(t.err) || starting && errors.Is(t.err, fault.ErrSetup)) {
 			return unavailable(t.err)
 		}
 		if !waiting && lack > 0 {

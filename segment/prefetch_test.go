@@ -2,12 +2,15 @@ package segment_test
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -161,6 +164,35 @@ func TestLargeBatch(t *testing.T) {
 	})
 }
 
+// A refusing store has one error for all.
+type refusing struct{ err error }
+
+func (s refusing) Reserve(context.Context, segment.Request) (segment.Range, error) {
+	return segment.Range{}, s.err
+}
+
+// TestSetupWrongForAWhile: only a start ends by it.
+func TestSetupWrongForAWhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var wrong atomic.Bool
+		s := &store{answer: func(_ int64, _ segment.Request, got segment.Range, err error) (segment.Range, error) {
+			if wrong.Load() {
+				return segment.Range{}, lease.ErrSetup
+			}
+			return got, err
+		}}
+		i := open(t, segment.Config{Step: 10, MinStep: 10}, s)
+		synctest.Wait()
+		wrong.Store(true)
+		go func() {
+			time.Sleep(time.Minute)
+			wrong.Store(false)
+		}()
+		require.Len(t, batch(t, i, 100), 100)
+	})
+}
+
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,6 +204,13 @@ func TestOpen(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, errDown)
 		require.ErrorContains(t, err, `segment: open "orders"`)
+
+		wrong := fmt.Errorf("wrong password: %w", lease.ErrSetup)
+		ctx, cancel = context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		_, err = segment.Open(ctx, segment.Config{Name: "orders"}, refusing{wrong})
+		require.ErrorIs(t, err, lease.ErrSetup)
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
 
 		go func() {
 			time.Sleep(5 * time.Second)

@@ -29,27 +29,39 @@ type checkedConfig struct {
 	faults []fault
 }
 
-// checkConfig reads the idworker.Config in a YAML text, at key. It returns an error if there
-// is none.
-func checkConfig(text []byte, key string) (c checkedConfig, err error) {
+// find returns the idworker configuration in a YAML text, the block that has it, and its key:
+// "" if it is the whole file.
+func find(text []byte, key string) (config, around *yaml.Node, at string, err error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
 		// Do not print the anchor: it may be a password that begins with a *.
-		return c, errors.New(anchor.ReplaceAllString(err.Error(), "unknown anchor: quote values that begin with a *"))
+		return nil, nil, "", errors.New(anchor.ReplaceAllString(err.Error(), "unknown anchor: quote values that begin with a *"))
 	}
 	if len(document.Content) == 0 {
-		return c, errors.New("the file is empty")
+		return nil, nil, "", errors.New("the file is empty")
 	}
-	root := document.Content[0]
-	if key == "" && lookup(root, "idworker") != nil {
+	config = document.Content[0]
+	around = config
+	if key == "" && lookup(config, "idworker") != nil {
 		key = "idworker"
 	}
 	if key != "" {
 		for name := range strings.SplitSeq(key, ".") {
-			if root = lookup(root, name); root == nil {
-				return c, fmt.Errorf("there is no key %s: set --key to the key of the idworker configuration", key)
+			around = config
+			if config = lookup(config, name); config == nil {
+				return nil, nil, "", fmt.Errorf("there is no key %s: set --key to the key of the idworker configuration", key)
 			}
 		}
+	}
+	return config, around, key, nil
+}
+
+// checkConfig reads the idworker.Config in a YAML text, at key. It returns an error if there
+// is none.
+func checkConfig(text []byte, key string) (c checkedConfig, err error) {
+	root, _, key, err := find(text, key)
+	if err != nil {
+		return c, err
 	}
 	var s jsonSchema
 	if err := json.Unmarshal([]byte(schema.Config()), &s); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,7 +43,7 @@ A fault must be fixed; a note is worth knowing. It exits with 3 if it finds faul
 			if err := request.complete(cmd, &store); err != nil {
 				return err
 			}
-			if err := store.complete(true); err != nil {
+			if err := store.complete(cmd, true); err != nil {
 				return err
 			}
 			store.waits = max(waits, request.waitReplicas)
@@ -132,7 +133,8 @@ func (d *doctor) incarnation(ctx context.Context) {
 	for range 4 {
 		id, err := ask()
 		if err != nil {
-			if errors.Is(err, lease.ErrSetup) {
+			told := slices.ContainsFunc(d.List, func(f lease.Finding) bool { return f.Level == lease.LevelFault && f.Check == "rights" })
+			if errors.Is(err, lease.ErrSetup) && !told {
 				d.Fault(check, err.Error(), "no worker id can be borrowed until this is fixed")
 			} else {
 				d.Unknown(check, err)

@@ -40,7 +40,7 @@ anything of the namespace exists, init changes nothing and exits with 3.`,
 			if err := request.complete(cmd, &store); err != nil {
 				return err
 			}
-			if err := store.complete(false); err != nil {
+			if err := store.complete(cmd, false); err != nil {
 				return err
 			}
 			return store.with(cmd, func(ctx context.Context, o *opened) error {

@@ -85,13 +85,20 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 		add("worker", workersCommand(), initCommand(), doctorCommand(), quarantineCommand(), releaseCommand(), mendCommand(), retireCommand())
 		add("", segmentCommand(), configCommand(), versionCommand())
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		// Do not print what follows a dash: -store=redis://user:password@host.
 		if e := (*pflag.NotExistError)(nil); errors.As(err, &e) && len(e.GetSpecifiedShortnames()) > 1 {
 			return fmt.Errorf("unknown shorthand flag %q: flags of more than one letter begin with two dashes", e.GetSpecifiedName())
 		}
 		if e := (*pflag.InvalidSyntaxError)(nil); errors.As(err, &e) {
 			return errors.New("bad flag syntax: write --name=value")
+		}
+		if strings.HasPrefix(err.Error(), "unknown flag") && cmd.HasAvailableSubCommands() {
+			// The flags belong to its commands, of which args may name one that does not exist.
+			if err := noArgs(cmd, cmd.Flags().Args()); err != nil {
+				return err
+			}
+			return fmt.Errorf("%w of %q: name a command first: %s", err, cmd.CommandPath(), commandsOf(cmd))
 		}
 		return err
 	})
@@ -120,10 +127,23 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
 		return nil
+	case word.MatchString(args[0]) && cmd.HasAvailableSubCommands():
+		return fmt.Errorf("unknown command %q for %q: choose %s", args[0], cmd.CommandPath(), commandsOf(cmd))
 	case word.MatchString(args[0]):
 		return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
 	}
 	return fmt.Errorf("%s takes no arguments: use flags, and name the store with --store or %s", cmd.CommandPath(), envStore)
+}
+
+// commandsOf lists the commands below cmd.
+func commandsOf(cmd *cobra.Command) string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 var word = regexp.MustCompile(`^[a-z-]{1,20}$`)

@@ -97,7 +97,7 @@ Mend cannot check two things. Make sure of both, or ids may be issued twice:
 		Example: `  snowlease mend --namespace orders`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := store.complete(false); err != nil {
+			if err := store.complete(cmd, false); err != nil {
 				return err
 			}
 			var found lateTimes

@@ -26,7 +26,7 @@ marks there may be too low. Failovers, restarts and lost records are detected wi
 		Example: `  snowlease quarantine --namespace orders --reason 'backup of 06:00 restored'`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := store.complete(false); err != nil {
+			if err := store.complete(cmd, false); err != nil {
 				return err
 			}
 			if err := confirm(cmd, yes, "Put namespace %q in quarantine? New ids will carry times up to max-ttl ahead for a while.", store.namespace); err != nil {

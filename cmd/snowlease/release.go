@@ -33,7 +33,7 @@ It exits with 3 if the worker id is not held under this token.`,
 		Example: `  snowlease release --namespace orders --worker 3 --token 1763702716123`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := store.complete(false); err != nil {
+			if err := store.complete(cmd, false); err != nil {
 				return err
 			}
 			var slot lease.Slot

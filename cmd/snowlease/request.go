@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
@@ -17,7 +16,6 @@ import (
 // requestFlags describe what the members of a namespace agree on, by the application's
 // configuration file or by single flags.
 type requestFlags struct {
-	file, key      string
 	layout         layoutFlags
 	ttl, max, skew time.Duration
 	reserved       int64
@@ -25,14 +23,13 @@ type requestFlags struct {
 	// Set by complete:
 	given        bool   // any of the flags is set, or configFile is used
 	from         string // where the request comes from
+	file         string // the same, if it is a file
 	request      lease.Request
 	waitReplicas int
 }
 
 func (f *requestFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.file, "config", "", "YAML file with the application's idworker configuration, instead of single flags (default: "+configFile+" if it configures the namespace)")
-	flags.StringVar(&f.key, "key", "", `key of the idworker configuration in the file, such as app.idworker (default: idworker if the file has it, else the whole file)`)
 	f.layout.register(cmd)
 	flags.DurationVar(&f.ttl, "ttl", 0, fmt.Sprintf("TTL of the leases (default %v)", lease.DefaultTTL))
 	flags.DurationVar(&f.max, "max-ttl", 0, fmt.Sprintf("longest TTL of any member (default: the TTL, at least %v)", lease.DefaultTTL))
@@ -40,30 +37,7 @@ func (f *requestFlags) register(cmd *cobra.Command) {
 	flags.Int64Var(&f.reserved, "reserved", 0, "how many of the highest worker ids are never lent")
 }
 
-// configFile is read by default.
-const configFile = "config.yaml"
-
-// findFile sets file to configFile in the working directory if it configures the namespace
-// and no flag is given that it would replace.
-func (f *requestFlags) findFile(namespace string) {
-	if f.key != "" {
-		return
-	}
-	text, err := os.ReadFile(configFile)
-	var at struct {
-		IDWorker struct {
-			Namespace string `yaml:"namespace"`
-		} `yaml:"idworker"`
-	}
-	if err != nil || yaml.Unmarshal(text, &at) != nil {
-		return
-	}
-	if found := at.IDWorker.Namespace; found != "" && (namespace == "" || namespace == found) {
-		f.file = configFile
-	}
-}
-
-// parts are the flags that --config replaces.
+// parts are the flags that replace --config.
 const parts = "layout epoch unit bits ttl max-ttl skew reserved"
 
 // complete builds the request, and copies namespace and quarantine from the configuration to
@@ -74,30 +48,31 @@ func (f *requestFlags) complete(cmd *cobra.Command, s *storeFlags) error {
 		f.given = f.given || flags.Changed(name)
 	}
 	f.from = "the flags and the defaults"
-	if !f.given && f.file == "" {
+	file := s.file
+	if !f.given && file == "" {
 		f.from = "the defaults, since there is neither --config nor " + configFile + " with this namespace"
-		f.findFile(s.namespace)
+		file = s.defaultFile()
 	}
-	if f.file != "" {
-		f.from = f.file
+	if file != "" {
+		f.from, f.file = file, file
 		if f.given {
 			return errors.New("--config is given together with flags that it replaces (" + parts + "): leave one of them out")
 		}
 		f.given = true
-		text, err := os.ReadFile(f.file)
+		text, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		checked, err := checkConfig(text, f.key)
+		checked, err := checkConfig(text, s.key)
 		if err != nil {
 			return err
 		}
 		if len(checked.faults) > 0 {
-			return fmt.Errorf("%s has faults: see \"snowlease config check %s\"; with --layout, the file is not read", f.file, f.file)
+			return fmt.Errorf("%s has faults: see \"snowlease config check %s\"; with --layout, its layout is not read", file, file)
 		}
 		c = checked.config
 		if s.namespace != "" && s.namespace != c.Namespace {
-			return fmt.Errorf("--namespace %q and the namespace %q of %s differ: leave one of them out", s.namespace, c.Namespace, f.file)
+			return fmt.Errorf("--namespace %q and the namespace %q of %s differ: leave one of them out", s.namespace, c.Namespace, file)
 		}
 		if !flags.Changed("quarantine") {
 			s.quarantine = c.WithDefaults().Store.Quarantine

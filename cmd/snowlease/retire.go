@@ -25,7 +25,7 @@ Processes that still hold a worker id continue up to their ceilings.`,
 		Example: `  snowlease retire --namespace orders --reason 'moved to namespace orders-2'`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := store.complete(false); err != nil {
+			if err := store.complete(cmd, false); err != nil {
 				return err
 			}
 			if err := confirm(cmd, yes, "Retire namespace %q for good? It will lend no more worker ids.", store.namespace); err != nil {

@@ -67,7 +67,7 @@ and start above all numbers in use and all numbers that were reserved ahead.`,
 		Example: `  snowlease segment create --name orders --start 1000`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := completeSegment(&store, name, start, "start"); err != nil {
+			if err := completeSegment(cmd, &store, name, start, "start"); err != nil {
 				return err
 			}
 			return withSegments(cmd, &store, func(ctx context.Context, s segments) error {
@@ -107,7 +107,7 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 		Example: `  snowlease segment resume --name orders --above 48210`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := completeSegment(&store, name, above, "above"); err != nil {
+			if err := completeSegment(cmd, &store, name, above, "above"); err != nil {
 				return err
 			}
 			return withSegments(cmd, &store, func(ctx context.Context, s segments) error {
@@ -137,14 +137,14 @@ func segmentFlags(cmd *cobra.Command, store *storeFlags, name *string, asJSON *b
 	jsonFlag(cmd, asJSON)
 }
 
-func completeSegment(store *storeFlags, name string, n int64, flag string) error {
+func completeSegment(cmd *cobra.Command, store *storeFlags, name string, n int64, flag string) error {
 	if err := segment.CheckName(name); err != nil {
 		return fmt.Errorf("--name: %w", err)
 	}
 	if n < 1 {
 		return fmt.Errorf("--%s %d is below 1", flag, n)
 	}
-	return store.complete(true)
+	return store.complete(cmd, true)
 }
 
 func segmentDone(cmd *cobra.Command, asJSON bool, s segments, name, what string, n int64) error {

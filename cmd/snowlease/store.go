@@ -36,21 +36,29 @@ Name the store with --store, or with ` + envStore + ` if it contains a password:
   postgres://user:password@host:5432/name?sslmode=verify-full
   sqlite:path/app.db
 
-Percent-encode reserved characters in a password. Passwords are never printed.`
+Percent-encode reserved characters in a password. Passwords are never printed.
+
+Without both, it is db or redis of the application's configuration (package providers), which
+--config names. The default is config.yaml in the working directory, if it has the key idworker
+with this namespace.`
 
 // storeFlags select a store and describe how the application uses it.
 type storeFlags struct {
 	store, namespace, prefix string
+	file, key                string // of the application's configuration
 	quarantine               lease.Quarantine
 	timeout                  time.Duration
 	creates                  bool   // the command may create a SQLite file
 	waits                    int    // wait_replicas, for the doctor to check
 	at                       target // set by complete
+	from                     string // where at comes from, for errors
 }
 
 func (f *storeFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.store, "store", "", "where the store is (default: $"+envStore+")")
+	flags.StringVar(&f.store, "store", "", "where the store is (default: $"+envStore+", else db or redis of --config)")
+	flags.StringVar(&f.file, "config", "", "YAML file with the application's configuration (default: "+configFile+" if its idworker configures the namespace)")
+	flags.StringVar(&f.key, "key", "", `key of the idworker configuration in the file, such as app.idworker (default: idworker if the file has it, else the whole file)`)
 	flags.StringVar(&f.namespace, "namespace", "", "the namespace")
 	flags.StringVar(&f.prefix, "prefix", "", "prefix of tables or keys, if the application sets one")
 	flags.StringVar((*string)(&f.quarantine), "quarantine", string(lease.QuarantineOnChange), "on-change or never, as in the application's configuration")
@@ -67,12 +75,18 @@ func must(err error) {
 }
 
 // complete checks the flags. A namespace is required unless optional is set.
-func (f *storeFlags) complete(optional bool) (err error) {
-	if f.at, err = parseStore(cmp.Or(f.store, os.Getenv(envStore))); err != nil {
+func (f *storeFlags) complete(cmd *cobra.Command, optional bool) (err error) {
+	f.from = "--store"
+	if text := cmp.Or(f.store, os.Getenv(envStore)); text != "" {
+		f.at, err = parseStore(text)
+	} else {
+		err = f.configured(!cmd.Flags().Changed("quarantine"))
+	}
+	if err != nil {
 		return err
 	}
 	if err := f.at.validate(); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", f.from, err)
 	}
 	if f.quarantine.Validate() != nil {
 		return fmt.Errorf("--quarantine %q is unknown: choose %s or %s", f.quarantine, lease.QuarantineOnChange, lease.QuarantineNever)
@@ -155,7 +169,7 @@ func (f *storeFlags) open(ctx context.Context) (_ *opened, err error) {
 		return nil, err
 	}
 	if err := o.at.ping(ctx); err != nil {
-		return nil, fmt.Errorf("%s: cannot connect: %w: check that the server runs and is reachable, and user, password, name and TLS in --store", c, err)
+		return nil, fmt.Errorf("%s: cannot connect: %w: check that the server runs and is reachable, and user, password, name and TLS in %s", c, err, f.from)
 	}
 	return o, nil
 }
@@ -191,7 +205,7 @@ func (f *storeFlags) exists() error {
 	}
 	path, _, _ := strings.Cut(strings.TrimPrefix(string(f.at.DSN), "file:"), "?")
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("%w: see --store; the application creates it", err)
+		return fmt.Errorf("%w: see %s; the application creates it", err, f.from)
 	}
 	return nil
 }

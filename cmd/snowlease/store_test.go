@@ -9,6 +9,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/go-sql-driver/mysql"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/idworker"
@@ -174,7 +175,7 @@ func openCenter(t *testing.T, store string, more ...string) center {
 	if len(more) > 0 {
 		f.quarantine = lease.QuarantineNever
 	}
-	require.NoError(t, f.complete(true))
+	require.NoError(t, f.complete(&cobra.Command{}, true))
 	o, err := f.open(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, o.close()) })

@@ -35,10 +35,12 @@ func (t target) validate() (err error) {
 		_, err = pgdsn.Parse(string(t.DSN))
 	}
 	if err != nil {
-		return fmt.Errorf("--store: the DSN is refused: %w", err)
+		return fmt.Errorf("the DSN is refused: %w", err)
 	}
 	return nil
 }
+
+var errNoStore = errors.New("--store is empty: give redis://host:6379, mysql://user@host/name, postgres://user@host/name or sqlite:path; if it contains a password, use " + envStore + "; or give --config FILE of an application that configures db or redis")
 
 // parseStore parses the text of --store. Its errors contain no part of the text, which may
 // hold a password.
@@ -46,7 +48,7 @@ func parseStore(text string) (target, error) {
 	scheme, rest, isURL := strings.Cut(text, "://")
 	switch {
 	case text == "":
-		return target{}, errors.New("--store is empty: give redis://host:6379, mysql://user@host/name, postgres://user@host/name or sqlite:path; if it contains a password, use " + envStore)
+		return target{}, errNoStore
 	case isURL && (scheme == "redis" || scheme == "rediss"):
 		return parseRedis(scheme, rest)
 	case isURL && (scheme == "mysql" || scheme == "mariadb"):

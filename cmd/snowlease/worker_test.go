@@ -197,7 +197,7 @@ func TestDefaultConfigFile(t *testing.T) {
 	write("idworker: {namespace: orders, prest: wide}\n")
 	code, _, errs = call(t, "", "init", store, "--namespace=orders")
 	require.Equal(t, exitUsage, code)
-	require.Contains(t, errs, `config.yaml has faults: see "snowlease config check config.yaml"; with --layout, the file is not read`)
+	require.Contains(t, errs, `config.yaml has faults: see "snowlease config check config.yaml"; with --layout, its layout is not read`)
 }
 
 func TestWatch(t *testing.T) {

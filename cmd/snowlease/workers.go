@@ -34,7 +34,7 @@ States: lent; ahead (given back, but its ids may carry times in the future); fre
   snowlease workers --namespace orders --watch --every 5s`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := store.complete(false); err != nil {
+			if err := store.complete(cmd, false); err != nil {
 				return err
 			}
 			if every < 100*time.Millisecond {

@@ -3,7 +3,7 @@
 setInterval(() => {
   const found = {};
   for (const f of document.querySelectorAll("iframe")) {
-    const notes = f.contentDocument?.documentElement.dataset.probe;
+    const notes = f.contentDocument?.documentElement?.dataset.probe;
     if (notes) found[f.name] = JSON.parse(notes);
   }
   document.documentElement.dataset.gallery = JSON.stringify(found);

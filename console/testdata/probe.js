@@ -79,7 +79,9 @@
     await wait(2500);
     notes.paused = label === "Resume" && $("issued").textContent === before;
     $("pause").click();
+    $("lease").querySelector("details").open = true;
     await wait(2500);
+    notes.open = $("lease").querySelector("details").open;
     notes.live = $("pause").textContent === "Pause" && $("issued").textContent !== before;
     document.documentElement.dataset.drive = JSON.stringify(notes);
   })();

@@ -120,7 +120,7 @@ func TestBadConfig(t *testing.T) {
 		{name: "level", file: "log_level: loud", want: []string{`"loud"`}},
 		{name: "no duration", file: "idworker: {lease: {ttl: 30}}", want: []string{"line 1: cannot unmarshal !!int ... into time.Duration"}},
 		{name: "values", file: "idworker: {lease: {ttl: 30ns}}", args: []string{"-mode", "foo", "-wait", "-1s"}, want: []string{
-			"ttl 30ns is too short", `mode "foo" is unknown`, "wait -1s is negative",
+			"ttl 30ns is finer than a millisecond", `mode "foo" is unknown`, "wait -1s is negative",
 		}},
 		{name: "no yaml", file: "listen: [", want: []string{"fxapp.yaml: yaml: line 1"}},
 		{name: "no mapping", file: "[1]", want: []string{"fxapp.yaml: yaml: "}},

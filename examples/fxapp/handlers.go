@@ -40,6 +40,7 @@ func newHandler(s *store, w *idworker.IdWorker, segments *idworker.Segments, log
 	})
 	mux.HandleFunc("GET /readyz", h.readyz)
 	mux.Handle("/idworker/", console.New(w)) // for operators; a real service has it on a separate port
+	mux.Handle("GET /{$}", http.RedirectHandler("/idworker/", http.StatusFound))
 	return http.MaxBytesHandler(mux, 64<<10)
 }
 

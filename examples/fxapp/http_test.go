@@ -126,6 +126,14 @@ func tour(t *testing.T, url string) {
 	worker := get(t, url+"/readyz", http.StatusOK)["status"].(map[string]any)["worker"]
 	require.Equal(t, worker, get(t, url+"/idworker/api/status", http.StatusOK)["worker"])
 	require.Len(t, get(t, url+"/idworker/api/slots", http.StatusOK)["slots"], 32)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	req.Close = true
+	page, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	require.NoError(t, page.Body.Close())
+	require.Equal(t, "/idworker/", page.Request.URL.Path, "a browser that is given the address alone finds the console")
+	require.Equal(t, http.StatusOK, page.StatusCode)
 	require.Equal(t, "ok", get(t, url+"/healthz", http.StatusOK)["status"])
 	require.Equal(t, http.StatusOK, do(t, http.MethodHead, url+"/orders", "").status)
 }
@@ -220,7 +228,7 @@ func TestBadRequests(t *testing.T) {
 		require.Equal(t, c.status, got.status, "%s %s: %v", c.method, c.path, got.body)
 		require.Contains(t, got.body["error"], c.want, "%s %s", c.method, c.path)
 	}
-	for path, status := range map[string]int{"/orders": 405, "/healthz": 405, "/": 404, "/orders/1/items": 404} {
+	for path, status := range map[string]int{"/orders": 405, "/healthz": 405, "/": 405, "/x": 404, "/orders/1/items": 404} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, s.URL+path, http.NoBody)
 		require.NoError(t, err)
 		resp, err := http.DefaultClient.Do(req)

@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/libtnb/sqlite"
 	"github.com/redis/go-redis/v9"
@@ -25,7 +26,7 @@ import (
 var config = idworker.Config{Namespace: "plain"}
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	dsn, addr := flag.String("db", "plain.db", "SQLite file"), flag.String("redis", "", "host:port of a Redis to use instead")
 	flag.Parse()
 	var err error

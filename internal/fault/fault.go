@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// ErrSetup is lease.ErrSetup, for package segment, which package lease imports.
+var ErrSetup = errors.New("lease: trying again does not help before the setup is changed")
+
 // A Fault is what is wrong with one key of a configuration.
 type Fault struct {
 	In      string // the configuration, such as "segment: config"

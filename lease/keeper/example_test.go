@@ -33,12 +33,12 @@ func Example() {
 		log.Fatal(err)
 	}
 	id, err := k.NextID()
-	fmt.Println(id > 0, err, k.Status().State)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(id > 0, k.Status().State)
 	fmt.Println(k.Stop(ctx)) // gives the worker id back
-	_, err = k.NextID()
-	fmt.Println(err)
 	// Output:
-	// true <nil> holding
+	// true holding
 	// <nil>
-	// snowflake: stopped
 }

@@ -80,7 +80,7 @@ func TestRegister(t *testing.T) {
 	require.NoError(t, err)
 	got := collect(t, reader)
 	for name, want := range map[string]float64{
-		"idworker.ids": 10, "idworker.lease.valid": 1, "idworker.lease.losses": 0, "idworker.renewal.failing": 0,
+		"idworker.ids": 10, "idworker.issuing": 1, "idworker.lease.losses": 0, "idworker.failing": 0,
 		"idworker.worker.id": float64(w.Status().Worker), "idworker.pool.size": 32, "idworker.pool.used": 1,
 		"idworker.renewals/ok": 0, "idworker.renewals/failed": 0, "idworker.waits": 0,
 		"idworker.state/ready": 1, "idworker.state/stopped": 0,
@@ -88,11 +88,11 @@ func TestRegister(t *testing.T) {
 		require.Contains(t, got, name)
 		require.Equal(t, want, got[name], name)
 	}
-	for _, name := range []string{"idworker.lead", "idworker.lease.expiry", "idworker.renewal.age", "idworker.layout.expiry"} {
+	for _, name := range []string{"idworker.lead", "idworker.ids_stop_in", "idworker.layout.expiry"} {
 		require.Contains(t, got, name)
 	}
 	require.NoError(t, reg.Unregister())
-	require.NotContains(t, collect(t, reader), "idworker.lease.valid")
+	require.NotContains(t, collect(t, reader), "idworker.issuing")
 	require.NoError(t, provider.Shutdown(t.Context()))
 }
 

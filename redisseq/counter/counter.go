@@ -162,9 +162,9 @@ func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Co
 // returns snowflake.ErrStopped.
 //
 // These errors are returned at once: *lease.MismatchError, *lease.ClockError,
-// ErrTimeField, and ErrRunID, ErrVersion and ErrDamaged of package redisseq. After other
-// errors, such as a lost connection, Start tries again until ctx ends. After an error, call
-// Start again or Close.
+// redisseq.ErrDamaged, and what wraps lease.ErrSetup, such as ErrTimeField or a refused
+// login. After other errors, such as a lost connection, Start tries again until ctx ends.
+// After an error, call Start again or Close.
 //
 // If a quarantine lasts longer than ctx, Start returns *lease.QuarantineError, at once if
 // ctx has a deadline. The Counter has then started, and issues ids when the quarantine ends.

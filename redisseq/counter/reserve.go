@@ -8,6 +8,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
@@ -129,7 +131,7 @@ func (c *Counter) try(ctx context.Context, attempt func(context.Context) error) 
 	var why error // the last error before ctx ended
 	for delay := 20 * time.Millisecond; ; delay = min(2*delay, time.Second) {
 		err := attempt(ctx)
-		if err == nil || final(err) {
+		if err == nil || c.final(err) {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -169,8 +171,12 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// final reports whether repeating the call cannot help.
-func final(err error) bool {
+// final reports whether repeating the call cannot help. A Counter that has started outlives
+// a change of its password or rights.
+func (c *Counter) final(err error) bool {
+	if (redis.IsAuthError(err) || conn.Denied(err)) && c.standing() == nil {
+		return false
+	}
 	var mismatch *lease.MismatchError
 	var clock *lease.ClockError
 	return errors.As(err, &mismatch) || errors.As(err, &clock) || errors.Is(err, lease.ErrSetup) || errors.Is(err, redisseq.ErrDamaged) ||

@@ -20,7 +20,7 @@ type Source interface {
 // A Reading is a snapshot of a worker, from which all measures are taken.
 type Reading struct {
 	idworker.Status
-	ready     bool
+	issuing   bool
 	now, ends time.Time
 }
 
@@ -81,14 +81,28 @@ func Measures() []Measure {
 			},
 		},
 		{
-			Name: "idworker_lease_valid", OTel: "idworker.lease.valid", Unit: "1",
+			Name: "idworker_issuing", OTel: "idworker.issuing", Unit: "1",
 			Help:  "1 while the process issues ids, else 0.",
-			Value: func(r Reading, _ string) (float64, bool) { return bit(r.ready), true },
+			Value: func(r Reading, _ string) (float64, bool) { return bit(r.issuing), true },
 		},
 		{
-			Name: "idworker_lease_expiry_seconds", OTel: "idworker.lease.expiry", Unit: "s",
-			Help:  "Seconds until ids stop unless the lease is renewed, negative after that. Absent without a lease.",
-			Value: func(r Reading, _ string) (float64, bool) { return r.Ceiling.Sub(r.Now).Seconds(), !r.Ceiling.IsZero() },
+			Name: "idworker_ids_stop_in_seconds", OTel: "idworker.ids_stop_in", Unit: "s",
+			Help: "Seconds until ids stop unless the lease is renewed, negative after they have stopped. Absent without a lease.",
+			Value: func(r Reading, _ string) (float64, bool) {
+				return r.Ceiling.Sub(r.Now).Seconds(), !r.Ceiling.IsZero() && r.State != idworker.StateStopped
+			},
+		},
+		{
+			// Not a timestamp: an alert on it must not depend on how this host's clock differs
+			// from that of Prometheus.
+			Name: "idworker_failing_seconds", OTel: "idworker.failing", Unit: "s",
+			Help: "Seconds since all attempts to borrow or renew fail, 0 if the last one succeeded.",
+			Value: func(r Reading, _ string) (float64, bool) {
+				if r.FailingSince.IsZero() {
+					return 0, true
+				}
+				return r.now.Sub(r.FailingSince).Seconds(), true
+			},
 		},
 		{
 			Name: "idworker_lease_losses_total", OTel: "idworker.lease.losses", Unit: "{lease}", Counter: true,
@@ -109,16 +123,6 @@ func Measures() []Measure {
 			Name: "idworker_waits_total", OTel: "idworker.waits", Unit: "{call}", Counter: true,
 			Help:  "Calls that waited because a burst ran ahead of the clock or the lease had expired.",
 			Value: func(r Reading, _ string) (float64, bool) { return float64(r.Waits), true },
-		},
-		{
-			Name: "idworker_renewal_age_seconds", OTel: "idworker.renewal.age", Unit: "s",
-			Help:  "Seconds since the center last lent or renewed. Absent before it first lent.",
-			Value: func(r Reading, _ string) (float64, bool) { return r.now.Sub(r.Renewed).Seconds(), !r.Renewed.IsZero() },
-		},
-		{
-			Name: "idworker_renewal_failing", OTel: "idworker.renewal.failing", Unit: "1",
-			Help:  "1 if the last attempt to borrow or renew failed, else 0.",
-			Value: func(r Reading, _ string) (float64, bool) { return bit(r.Err != nil), true },
 		},
 		{
 			Name: "idworker_pool_size", OTel: "idworker.pool.size", Unit: "{worker}",

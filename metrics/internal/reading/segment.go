@@ -22,7 +22,7 @@ func SegmentMeasures() []SegmentMeasure {
 	}
 	return []SegmentMeasure{
 		{
-			Name: "idworker_segment_ready", OTel: "idworker.segment.ready", Unit: "1",
+			Name: "idworker_segment_issuing", OTel: "idworker.segment.issuing", Unit: "1",
 			Help:  "1 while the segment issues numbers, else 0.",
 			Value: func(st segment.Status) (float64, bool) { return bit(st.State == segment.StateReady), true },
 		},

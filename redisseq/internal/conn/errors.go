@@ -31,7 +31,7 @@ func Damaged(what, remedy string) error {
 
 // translate returns the error of this package for an error of the server or the client,
 // if there is one.
-func translate(err error, remedy string) error {
+func (c *Conn) translate(err error, remedy string) error {
 	text := err.Error()
 	if m := shown.FindStringSubmatch(text); m != nil {
 		return Damaged(m[1], remedy)
@@ -41,9 +41,32 @@ func translate(err error, remedy string) error {
 		return fmt.Errorf("%w: %w", Damaged("a key is of another type", remedy), err)
 	case redis.IsReadOnlyError(err) || strings.Contains(text, "READONLY"):
 		return fmt.Errorf("%w: %w", ErrReplica, err)
+	case redis.IsAuthError(err):
+		return setup{err, "check the user name and the password of the client"}
+	case Denied(err):
+		return setup{err, "grant the user the commands and the keys " + c.Prefix + ":*, as docs/engines.md lists them (ACL SETUSER)"}
+	case errors.Is(err, redis.ErrClosed) && !c.Cluster(): // a cluster's client closes those of nodes that leave
+		return setup{err, "the client was closed before this call: close it after the last one"}
 	}
 	return err
 }
+
+// Denied reports whether the server refuses a command or a key to the user. Servers word
+// that in several ways for a command within a script.
+func Denied(err error) bool {
+	text := err.Error()
+	return redis.IsPermissionError(err) || strings.Contains(text, "NOPERM") ||
+		strings.Contains(text, "The user executing the script can't") || strings.Contains(text, "has no permissions to")
+}
+
+// A setup is an error by which a start ends, with what to do.
+type setup struct {
+	error
+	advice string
+}
+
+func (e setup) Error() string   { return e.error.Error() + ": " + e.advice }
+func (e setup) Unwrap() []error { return []error{e.error, lease.ErrSetup} }
 
 // Wrap adds to err what failed, for which name, and where.
 func (c *Conn) Wrap(verb, name string, err error) error {

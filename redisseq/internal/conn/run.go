@@ -36,7 +36,7 @@ func (c *Conn) Run(ctx context.Context, call Call) (Reply, error) {
 		return out, err
 	})
 	if err != nil {
-		return nil, c.Wrap(call.Verb, call.Name, translate(err, call.Remedy))
+		return nil, c.Wrap(call.Verb, call.Name, c.translate(err, call.Remedy))
 	}
 	r, err := parse(out.reply)
 	switch {

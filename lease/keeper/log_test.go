@@ -1,0 +1,330 @@
+package keeper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// story returns what was logged since began: seconds, level and message.
+func (r *rig) story(began time.Time) (lines []string) {
+	r.Helper()
+	for line := range strings.Lines(r.log.String()) {
+		var at time.Time
+		found := regexp.MustCompile(`^time=(\S+) level=(\w+) msg="?([^"=]+?)"? \w+=`).FindStringSubmatch(line)
+		require.NotNil(r, found, line)
+		require.NoError(r, at.UnmarshalText([]byte(found[1])))
+		if !at.Before(began) {
+			lines = append(lines, fmt.Sprintf("%.1f %s %s", at.Sub(began).Seconds(), found[2], found[3]))
+		}
+	}
+	return lines
+}
+
+// The log reports an outage in order and with the right times, even if nobody asks for
+// an id.
+func TestTheLogTellsAnOutage(t *testing.T) {
+	tellsAll := func(r *rig) {
+		r.member(func(c *keeper.Config) { c.Jitter = func(_, most time.Duration) time.Duration { return most } })
+	}
+	t.Run("the center is away", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			tellsAll(r)
+			r.start()
+			began, ceiling := time.Now(), time.UnixMilli(r.keeper.Status().Grant.Ceiling)
+			up := r.down()
+			time.Sleep(10*time.Minute - time.Second/2)
+			require.Equal(t, []string{
+				"0.0 INFO worker id borrowed",
+				"10.0 WARN lease not renewed; retrying",
+				"30.0 ERROR ids stopped: the lease has expired",
+			}, r.story(began))
+			require.Equal(t, began.Add(lease.DefaultTTL), ceiling)
+			up()
+			time.Sleep(time.Minute)
+			require.Equal(t, []string{
+				"600.5 ERROR lease lost; borrowing another worker id",
+				"600.5 INFO worker id borrowed",
+				"600.5 INFO ids resumed",
+			}, r.story(began)[3:])
+			require.Regexp(t, `retrying" namespace=orders center=memory worker=0 ids_stop_at=2026-11-20T12:00:30.001Z failing_since=2026-11-20T12:00:10.000Z err=`, r.log.String())
+			require.NotRegexp(t, `(stopped|lost|borrowed|resumed).* ids_stop_at=`, r.log.String(), "they have stopped")
+			require.Regexp(t, `ids stopped: .* worker=\d+ namespace=orders center=memory ceiling=\S+ failing_since=2026-11-20T12:00:10.000Z err="memcenter: renew: connection refused"`, r.log.String())
+			require.Regexp(t, `ids resumed" worker=\d+ namespace=orders center=memory after=9m30.499s`, r.log.String(), "since the tick after the ceiling")
+
+			r.down()
+			time.Sleep(time.Minute)
+			require.Contains(t, r.story(began), "680.5 ERROR ids stopped: the lease has expired")
+		})
+	})
+	t.Run("and hangs", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			tellsAll(r)
+			r.start()
+			began := time.Now()
+			r.freeze(false)
+			time.Sleep(time.Minute)
+			require.Equal(t, "30.0 ERROR ids stopped: the lease has expired", r.story(began)[2])
+		})
+	})
+	t.Run("a lost lease that nothing replaces", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			tellsAll(r)
+			r.start()
+			began := time.Now()
+			r.expire(r.keeper.Status().Grant.Worker)
+			r.center.Intercept(func(_ context.Context, verb string, _ bool) error {
+				if verb == "acquire" {
+					return errors.New("read-only")
+				}
+				return nil
+			})
+			time.Sleep(time.Minute - time.Second/2)
+			r.center.Intercept(nil)
+			time.Sleep(time.Minute)
+			require.Equal(t, []string{
+				"0.0 INFO worker id borrowed",
+				"10.0 ERROR lease lost; borrowing another worker id",
+				"10.0 WARN no worker id yet",
+				"30.0 ERROR ids stopped: the lease has expired",
+				"60.5 INFO worker id borrowed",
+				"60.5 INFO ids resumed",
+			}, r.story(began))
+			require.Regexp(t, `lease lost.* worker=0 ids_stop_at=2026-11-20T12:00:30.001Z token=`, r.log.String(), "its range is used up")
+			require.Regexp(t, `no worker id yet" namespace=orders center=memory ids_stop_at=2026-11-20T12:00:30.001Z failing_since=2026-11-20T12:00:10.000Z err=`, r.log.String())
+		})
+	})
+	t.Run("nothing of the kind", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.start()
+			for range 20 {
+				up := r.down()
+				time.Sleep(15 * time.Second)
+				up()
+				time.Sleep(15 * time.Second)
+			}
+			r.center.Wipe()
+			time.Sleep(5 * time.Minute)
+			require.NoError(t, r.keeper.Reset(t.Context()), "without a worker id for a moment, and not by an expired lease")
+			time.Sleep(time.Minute)
+			require.NoError(t, r.keeper.Stop(t.Context()))
+			time.Sleep(time.Minute)
+			require.NotContains(t, r.log.String(), "ids stopped")
+			require.NotContains(t, r.log.String(), "ids resumed")
+		})
+	})
+	t.Run("it stops meanwhile", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.start()
+			r.down()
+			time.Sleep(20 * time.Second)
+			require.Error(t, r.keeper.Stop(t.Context()))
+			time.Sleep(time.Minute)
+			require.NotContains(t, r.log.String(), "ids stopped")
+		})
+	})
+}
+
+// With coarse ticks, ids stop at the end of the last whole tick.
+func TestTheLogTellsAnOutageOfCoarseTicks(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		coarse := snowflake.Layout{TimeUnit: 700 * time.Millisecond, TimeBits: 38}.WithDefaults()
+		r.member(func(c *keeper.Config) {
+			var err error
+			r.gen, err = snowflake.NewGenerator(coarse)
+			require.NoError(t, err)
+			c.Generator = r.gen
+			c.Request = keeper.NewRequest("coarse", coarse)
+		})
+		req := keeper.NewRequest("coarse", coarse)
+		req.Owner = lease.NewOwner()
+		require.NoError(t, r.center.Init(t.Context(), req))
+		r.start()
+		r.down()
+		for r.gen.Err() == nil {
+			require.NotContains(t, r.log.String(), "ids stopped")
+			time.Sleep(time.Millisecond)
+		}
+		synctest.Wait()
+		require.Contains(t, r.log.String(), "ids stopped")
+	})
+}
+
+// The generator's clock determines when ids stop, not the timers of a process that was
+// paused.
+func TestTheLogTellsWhenIdsStopped(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"before the timer": time.Minute, "after the timer": -time.Minute, "after a renewal": 0} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				var step atomic.Int64
+				r.member(func(c *keeper.Config) {
+					began := time.Now()
+					var err error
+					r.gen, err = snowflake.NewGenerator(layout, snowflake.WithClock(func() time.Duration {
+						return time.Since(began) + time.Duration(step.Load())
+					}))
+					require.NoError(t, err)
+					c.Generator = r.gen
+				})
+				r.start()
+				if ahead == 0 {
+					time.Sleep(time.Minute)
+				}
+				ceiling := time.UnixMilli(r.keeper.Status().Grant.Ceiling)
+				up := r.down()
+				step.Store(int64(ahead))
+				time.Sleep(time.Until(ceiling.Add(max(0, -ahead))))
+				require.NotContains(t, r.log.String(), "ids stopped")
+				time.Sleep(time.Second)
+				require.Contains(t, r.log.String(), "ids stopped")
+				up()
+				time.Sleep(5 * time.Second)
+				after := regexp.MustCompile(`"?ids resumed"?.* after=(\S+)`).FindStringSubmatch(r.log.String())
+				require.NotNil(t, after)
+				stopped, err := time.ParseDuration(after[1])
+				require.NoError(t, err)
+				require.InDelta(t, (3*time.Second + max(0, ahead)).Seconds(), stopped.Seconds(), 3, "since the ceiling passed by the generator's clock")
+			})
+		})
+	}
+}
+
+// FailingSince is when the first of the failed attempts began, whatever the others say.
+func TestFailingSince(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.member(func(c *keeper.Config) { c.Jitter = longest })
+		since := func() time.Time { return r.keeper.Status().FailingSince }
+		sleepUntilFailure := func() (began time.Time) {
+			calls := r.failing("renew", true, context.DeadlineExceeded)
+			for calls.ended() == 0 {
+				require.Zero(t, since(), "nothing has failed yet")
+				time.Sleep(100 * time.Millisecond)
+			}
+			return calls.came[0]
+		}
+		r.start()
+		require.Zero(t, since())
+		began := sleepUntilFailure()
+		time.Sleep(10 * time.Second)
+		require.Equal(t, began, since())
+		r.center.Intercept(nil)
+		time.Sleep(10 * time.Second)
+		require.Zero(t, since(), "renewed")
+
+		began = sleepUntilFailure()
+		up := r.down()
+		time.Sleep(time.Minute)
+		require.Equal(t, began, since(), "after another error")
+		r.center.Intercept(func(_ context.Context, verb string, _ bool) error {
+			if verb == "acquire" {
+				return errRefused
+			}
+			return nil
+		})
+		time.Sleep(10 * time.Second)
+		require.Equal(t, keeper.Borrowing, r.keeper.Status().State)
+		require.Equal(t, began, since(), "after the loss")
+		up()
+		time.Sleep(10 * time.Second)
+		require.Zero(t, since(), "once lent")
+
+		up = r.down()
+		began = time.Now()
+		require.Error(t, r.keeper.Reset(t.Context()))
+		require.Equal(t, began, since())
+		up()
+		time.Sleep(10 * time.Second)
+		require.NoError(t, r.keeper.Reset(t.Context()))
+		require.Zero(t, since())
+		began = time.Now()
+		r.down()
+		require.Error(t, r.keeper.Stop(t.Context()))
+		require.Equal(t, began, since())
+	})
+}
+
+// A start that tries again says so at once, and the status too.
+func TestFailingStart(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		up := r.down()
+		began := time.Now()
+		go func() {
+			time.Sleep(500 * time.Millisecond)
+			st := r.keeper.Status()
+			require.Equal(t, keeper.Borrowing, st.State)
+			require.ErrorIs(t, st.Err, errRefused)
+			require.Equal(t, began, st.FailingSince)
+			require.Equal(t, []string{"0.0 WARN no worker id yet"}, r.story(began))
+			up()
+		}()
+		r.start()
+		require.Len(t, r.story(began), 2, "later failures are not logged")
+		require.NoError(t, r.keeper.Stop(t.Context()))
+
+		r.member(nil)
+		r.down()
+		began = time.Now()
+		for range 2 {
+			require.ErrorIs(t, r.keeper.Start(t.Context()), errRefused)
+			require.Equal(t, keeper.Idle, r.keeper.Status().State)
+			require.Equal(t, began, r.keeper.Status().FailingSince)
+			time.Sleep(time.Second)
+			began = time.Now()
+		}
+	})
+	bubble(t, func(t *testing.T, r *rig) {
+		r.center.Wipe()
+		began := time.Now()
+		r.start()
+		require.Equal(t, "0.0 INFO no worker id yet", r.story(began)[0], "a quarantine ends by itself")
+	})
+}
+
+// The log names the worker id that a process had before, if it is another one.
+func TestTheLogTellsAnotherWorkerID(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		first := r.keeper.Status().Grant.Worker
+		require.NotContains(t, r.log.String(), "former_worker")
+		r.expire(first)
+		time.Sleep(15 * time.Second)
+		require.NotEqual(t, first, r.keeper.Status().Grant.Worker)
+		require.Contains(t, r.log.String(), fmt.Sprintf("former_worker=%d\n", first))
+	})
+}
+
+// Now is by the generator's clock, which decides when ids stop.
+func TestNowOfTheStatus(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		var step atomic.Int64
+		began := time.Now()
+		r.member(func(c *keeper.Config) {
+			var err error
+			r.gen, err = snowflake.NewGenerator(layout, snowflake.WithClock(func() time.Duration {
+				return time.Since(began) + time.Duration(step.Load())
+			}))
+			require.NoError(t, err)
+			c.Generator = r.gen
+		})
+		require.Zero(t, r.keeper.Status().Now)
+		r.start()
+		for range 2 {
+			time.Sleep(13 * time.Second) // so that it was renewed
+			require.WithinDuration(t, time.Now(), r.keeper.Status().Now, time.Millisecond)
+		}
+		step.Store(int64(time.Minute)) // a suspended host
+		require.WithinDuration(t, time.Now().Add(time.Minute), r.keeper.Status().Now, time.Millisecond)
+	})
+}
