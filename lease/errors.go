@@ -72,13 +72,17 @@ type MismatchError struct {
 	Stored, Asked Pin // of the namespace and of the caller
 }
 
-// Error returns both pins, or why the namespace was retired.
+// Error returns both pins and what to do, or why the namespace was retired.
 func (e *MismatchError) Error() string {
 	if e.Stored.Retired {
 		return fmt.Sprintf("lease: namespace %q is %s: give this process the configuration that replaces it", e.Namespace, printable.Text(e.Stored.String()))
 	}
-	return fmt.Sprintf("lease: namespace %q is pinned to %s, but this process asks for %s: give all members of a namespace the same configuration, or give this process a namespace of its own",
-		e.Namespace, printable.Text(e.Stored.String()), e.Asked)
+	advice := ""
+	if e.Asked.Err() == nil { // a pin of worker ids, as init writes it
+		advice = "; if no worker id was ever lent, \"snowlease init\" with the right configuration changes the pin"
+	}
+	return fmt.Sprintf("lease: namespace %q is pinned to %s, but this process asks for %s: give all members of a namespace the same configuration, or give this process a namespace of its own%s",
+		e.Namespace, printable.Text(e.Stored.String()), e.Asked, advice)
 }
 
 // ClockError is returned if the center's clock and the caller's differ by more than

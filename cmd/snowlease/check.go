@@ -26,6 +26,7 @@ type fault struct {
 
 type checkedConfig struct {
 	config idworker.Config
+	key    string // where it is, "" if it is the whole file
 	faults []fault
 }
 
@@ -67,6 +68,7 @@ func checkConfig(text []byte, key string) (c checkedConfig, err error) {
 	if err := json.Unmarshal([]byte(schema.Config()), &s); err != nil {
 		return c, err
 	}
+	c.key = key
 	ck := checker{}
 	ck.check(root, &s, key)
 	c.faults = ck.faults

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -48,7 +49,12 @@ configuration: unknown keys, values of a wrong type, settings that conflict. It 
 to no store; "snowlease doctor --config FILE" does. It exits with 3 if it finds faults.`,
 		Example: `  snowlease config check config.yaml
   snowlease config check --key orders.ids config.yaml`,
-		Args: cobra.ExactArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("name the file: snowlease config check config.yaml")
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var (
 				text []byte
@@ -82,12 +88,12 @@ to no store; "snowlease doctor --config FILE" does. It exits with 3 if it finds 
 				return failure{exitNo, fmt.Errorf("%s has faults: %d", args[0], n)}
 			}
 			if !asJSON {
-				_, err = fmt.Fprintf(out, "%s is valid\n", args[0])
+				_, err = fmt.Fprintf(out, "%s: %s is valid\n", args[0], cmp.Or(checked.key, "the whole file"))
 			}
 			return failed(err)
 		},
 	}
-	cmd.Flags().StringVar(&key, "key", "", `key of the idworker configuration in the file, such as app.idworker (default: idworker if the file has it, else the whole file)`)
+	cmd.Flags().StringVar(&key, "key", "", keyHelp)
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -14,7 +14,11 @@ func TestConfigCheck(t *testing.T) {
 	t.Parallel()
 	code, out, errs := call(t, "", "config", "check", "../../examples/fxapp/config.example.yaml")
 	require.Zero(t, code, out+errs)
-	require.Contains(t, out, "is valid")
+	require.Equal(t, "../../examples/fxapp/config.example.yaml: idworker is valid\n", out)
+	_, out, _ = call(t, "app: {ids: {namespace: a}}", "config", "check", "-", "--key=app.ids")
+	require.Equal(t, "-: app.ids is valid\n", out)
+	_, out, _ = call(t, "namespace: a", "config", "check", "-")
+	require.Equal(t, "-: the whole file is valid\n", out)
 
 	for name, c := range map[string]struct{ text, want string }{
 		"unknown key":    {"namespace: a\nlease: {max-ttl: 1m}\n", `-:2:9: unknown key "max-ttl": choose max_ttl, on_lost, renew, ttl` + "\n"},

@@ -24,12 +24,13 @@ func decodeCommand() *cobra.Command {
 		Long: `Decode prints each ID with its decoded time, worker id, business number and sequence.
 "-" reads IDs from the input, one a line. Decode reports an ID that cannot be decoded with
 its line or argument number, continues with the others and exits with 1.`,
-		Example: `  snowlease decode 175928847299117063 --layout discord
+		Example: `  snowlease decode 175928847299117063 --preset discord
+  snowlease decode 912050440815641783 --config config.yaml
   snowlease decode 1369734562062337 --epoch 2019-05-05T00:00:00+08:00 --bits 41/5/5/12
   cut -d, -f1 orders.csv | snowlease decode --json -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := layout.layout()
+			l, err := layout.read(cmd)
 			if err != nil {
 				return err
 			}
@@ -43,6 +44,7 @@ its line or argument number, continues with the others and exits with 1.`,
 		},
 	}
 	layout.register(cmd)
+	layout.registerFile(cmd)
 	cmd.Flags().IntVar(&d.base, "base", 10, "base of the IDs: 10, 36, 58 or 62")
 	jsonFlag(cmd, &d.json)
 	completeBase(cmd)

@@ -212,7 +212,7 @@ func (d *doctor) record(members *lease.Request, rec lease.Record) (taken bool) {
 		d.Fault("namespace", err.Error(), "check whether another program wrote the record")
 	case d.request.given && pin != members.Pin():
 		d.Fault("namespace", "it is pinned to "+pin.String()+", but the configuration says "+members.Pin().String(),
-			"give all members the pinned configuration, or give the others a namespace of their own")
+			"give all members the pinned configuration, or give the others a namespace of their own; if no worker id was ever lent, \"snowlease init\" with the right configuration changes the pin")
 	default:
 		d.OK("namespace", pin.String())
 	}
@@ -225,7 +225,7 @@ func (d *doctor) record(members *lease.Request, rec lease.Record) (taken bool) {
 		if l, err := late(rec, nil); err != nil || l.quarantine {
 			advice = "see the check of times"
 		}
-		d.Note("quarantine", rec.Reason+": "+ahead(rec), advice)
+		d.Note("quarantine", lossOf(rec.Reason)+"; "+ahead(rec), advice)
 	}
 	return taken
 }

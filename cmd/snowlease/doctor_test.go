@@ -119,7 +119,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 			requireFinding(t, all, lease.LevelFault, "pool", "17 replicas; 32 worker ids, sufficient for 16")
 			_, all = examine(t, store, "--namespace=orders", "--replicas=33")
 			requireFinding(t, all, lease.LevelFault, "pool", "33 replicas")
-			_, all = examine(t, store, "--namespace=orders", "--layout=wide")
+			_, all = examine(t, store, "--namespace=orders", "--preset=wide")
 			requireFinding(t, all, lease.LevelFault, "namespace", "bits=41/10/0/12")
 			_, all = examine(t, store, "--namespace=others")
 			requireFinding(t, all, lease.LevelNote, "namespace", "nothing is on record for others")
@@ -134,16 +134,19 @@ func TestDoctorFindsNothing(t *testing.T) {
 func TestDoctorReadsThePin(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, store, _ string, more ...string) {
+		var all []lease.Finding
+		look := func() { _, all = examine(t, store, append(more, "--namespace=orders", "--replicas=17")...) }
 		finding := func(check, want string) {
 			t.Helper()
-			_, all := examine(t, store, append(more, "--namespace=orders", "--replicas=17")...)
 			i := slices.IndexFunc(all, func(f lease.Finding) bool { return f.Check == check })
 			require.GreaterOrEqual(t, i, 0, all)
 			require.Contains(t, all[i].Level+" "+all[i].Seen, want)
 		}
+		look()
 		finding("layout", "ok the default layout, epoch=1577808000000 unit=1ms bits=41/5/0/17: ")
 		finding("pool", "fault 17 replicas; 32 worker ids")
-		initialize(t, store, append(more, "--layout=wide")...)
+		initialize(t, store, append(more, "--preset=wide")...)
+		look()
 		finding("layout", "ok epoch=1577808000000 unit=1ms bits=41/10/0/12: ")
 		finding("pool", "ok 17 replicas; 1024 worker ids")
 		finding("namespace", "ok layout={epoch=1577808000000 unit=1ms bits=41/10/0/12} pool=1024")
@@ -174,7 +177,7 @@ func TestDoctorOnRedis(t *testing.T) {
 		}, check: "rights", seen: "key"},
 		"clock":         {prepare: func(_ *testing.T, s *testserver.Server) string { s.ShiftClock(-8 * time.Hour); return "" }, check: "clock", seen: "-8h0m0"},
 		"no replicas":   {args: []string{"--wait-replicas=1"}, check: "replication", seen: "no replica is connected"},
-		"wrong address": {prepare: func(*testing.T, *testserver.Server) string { return "redis://127.0.0.1:1" }, check: "connect", seen: "127.0.0.1:1"},
+		"wrong address": {args: []string{"--timeout=100ms"}, prepare: func(*testing.T, *testserver.Server) string { return "redis://127.0.0.1:1" }, check: "connect", seen: "127.0.0.1:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -185,7 +188,7 @@ func TestDoctorOnRedis(t *testing.T) {
 					url = other
 				}
 			}
-			_, all := examine(t, url, append(c.args, "--timeout=10s")...)
+			_, all := examine(t, url, append([]string{"--timeout=10s"}, c.args...)...)
 			requireFinding(t, all, lease.LevelFault, c.check, c.seen)
 		})
 	}
@@ -433,7 +436,7 @@ func TestCommandsThatErrorsName(t *testing.T) {
 	t.Parallel()
 	late := time.Now().Add(1000 * time.Hour)
 	named := regexp.MustCompile(`"snowlease (\w+)"`)
-	for _, err := range []error{&lease.NoFreeWorkerError{Soonest: late}, &lease.QuarantineError{Until: late}} {
+	for _, err := range []error{&lease.NoFreeWorkerError{Soonest: late}, &lease.QuarantineError{Until: late}, &lease.MismatchError{Asked: lease.Pin{Pool: 1}}} {
 		all := named.FindAllStringSubmatch(err.Error(), -1)
 		require.NotEmpty(t, all, err)
 		for _, m := range all {

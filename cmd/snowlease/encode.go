@@ -32,7 +32,7 @@ Do not use it to issue ids: a process may issue the same id.`,
   snowlease decode --json - <ids.txt | snowlease encode --base 58 -`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := layout.layout()
+			l, err := layout.read(cmd)
 			if err != nil {
 				return err
 			}
@@ -68,6 +68,7 @@ Do not use it to issue ids: a process may issue the same id.`,
 		},
 	}
 	layout.register(cmd)
+	layout.registerFile(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&when, "time", "", "the time, RFC 3339 or Unix milliseconds (default: now)")
 	flags.Int64Var(&parts.Worker, "worker", 0, "the worker id")

@@ -28,20 +28,17 @@ it supports, and whether its ids fit a JavaScript number.
 
 With --years, --replicas, --rate, --businesses or --js-safe, it designs a layout with at
 least that capacity and prints it as configuration. Spare bits go to the sequence.`,
-		Example: `  snowlease layout --layout twitter
+		Example: `  snowlease layout --preset twitter
   snowlease layout --years 50 --replicas 100 --rate 100000
   snowlease layout --js-safe --replicas 8 --rate 5000`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			designed := false
-			for _, name := range []string{"years", "replicas", "rate", "businesses", "js-safe"} {
-				designed = designed || cmd.Flags().Changed(name)
+			designed := changed(cmd, "years replicas rate businesses js-safe")
+			if designed && changed(cmd, "config preset bits unit") {
+				return errors.New("flags of a given layout (--config, --preset, --bits, --unit) and of a design (--years, --replicas, --rate, --businesses, --js-safe) are both set: leave one group out")
 			}
-			l, err := flags.layout()
+			l, err := flags.read(cmd)
 			if err == nil && designed {
-				if flags.bits != "" || flags.unit != 0 || cmd.Flags().Changed("layout") {
-					return errors.New("flags of a given layout (--layout, --bits, --unit) and of a design (--years, --replicas, --rate, --businesses, --js-safe) are both set: leave one group out")
-				}
 				l, err = want.design(l.Epoch, time.Now())
 			}
 			if err != nil {
@@ -55,6 +52,7 @@ least that capacity and prints it as configuration. Spare bits go to the sequenc
 		},
 	}
 	flags.register(cmd)
+	flags.registerFile(cmd)
 	f := cmd.Flags()
 	f.Float64Var(&want.years, "years", 30, "design: how many years from now it lasts")
 	f.Int64Var(&want.replicas, "replicas", 16, "design: how many replicas run at a time; there are twice as many worker ids, for deploys and crashes")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/providers/redis"
 	"github.com/snowlease/snowlease/providers/sqldb"
@@ -41,6 +42,34 @@ func readFile(text []byte, key string) (c fileConfig, err error) {
 		}
 	}
 	return c, nil
+}
+
+// readConfig returns the idworker configuration at key in a YAML file.
+func readConfig(file, key string) (idworker.Config, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return idworker.Config{}, err
+	}
+	checked, err := checkConfig(text, key)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%s: %w", file, err)
+	case len(checked.faults) > 0:
+		err = fmt.Errorf("%s has faults: see \"snowlease config check %s\"; with --preset, its layout is not read", file, file)
+	}
+	return checked.config, err
+}
+
+// sameNamespace returns an error if --namespace differs from the namespace in a file.
+func (f *storeFlags) sameNamespace(file, namespace string) error {
+	if f.namespace == "" || namespace == "" || f.namespace == namespace {
+		return nil
+	}
+	hint := ""
+	if f.key == "" {
+		hint = "; a second configuration in the file has a key of its own: name it, as in --key " + f.namespace
+	}
+	return fmt.Errorf("--namespace %q and the namespace %q of %s differ: leave one of them out%s", f.namespace, namespace, file, hint)
 }
 
 // defaultFile returns configFile if the working directory has it and its key idworker
@@ -82,8 +111,8 @@ func (f *storeFlags) configured(quarantine bool) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	if f.namespace != "" && c.namespace != "" && f.namespace != c.namespace {
-		return fmt.Errorf("--namespace %q and the namespace %q of %s differ: leave one of them out", f.namespace, c.namespace, file)
+	if err := f.sameNamespace(file, c.namespace); err != nil {
+		return err
 	}
 	if quarantine && c.quarantine != "" {
 		f.quarantine = c.quarantine

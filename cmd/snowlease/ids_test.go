@@ -15,15 +15,15 @@ import (
 
 func TestEncode(t *testing.T) {
 	t.Parallel()
-	code, out, errs := call(t, "", "encode", "--layout=discord", "--time=2016-04-30T11:18:25.796Z", "--worker=32", "--sequence=7")
+	code, out, errs := call(t, "", "encode", "--preset=discord", "--time=2016-04-30T11:18:25.796Z", "--worker=32", "--sequence=7")
 	require.Zero(t, code, errs)
 	require.Equal(t, "175928847299117063\n", out)
-	_, out, _ = call(t, "", "encode", "--layout=discord", "--time=1462015105796", "--worker=32", "--sequence=7", "--base=58", "--json")
+	_, out, _ = call(t, "", "encode", "--preset=discord", "--time=1462015105796", "--worker=32", "--sequence=7", "--base=58", "--json")
 	require.JSONEq(t, `{"id":"175928847299117063","text":"QgmVVkniES"}`, out)
 
 	ids := "175928847299117063\n1\n9223372036854775807\n"
-	_, parts, _ := call(t, ids, "decode", "--json", "--layout=discord", "-")
-	code, out, errs = call(t, parts, "encode", "--layout=discord", "-")
+	_, parts, _ := call(t, ids, "decode", "--json", "--preset=discord", "-")
+	code, out, errs = call(t, parts, "encode", "--preset=discord", "-")
 	require.Zero(t, code, errs)
 	require.Equal(t, ids, out)
 
@@ -35,14 +35,45 @@ func TestEncode(t *testing.T) {
 	require.Contains(t, errs, "worker 32 is not 0 to 31")
 }
 
+// decode, encode and layout take the layout of the application's configuration.
+func TestLayoutOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, `
+idworker: {namespace: orders, preset: discord}
+own: {ids: {namespace: bills, layout: {epoch: 1556985600000, worker_bits: 5, business_bits: 5, sequence_bits: 12}}}
+none: {namespace: notes}
+bad: {namespace: notes, preset: uuid}
+`)
+	for _, c := range []struct{ key, id, want string }{
+		{"", "175928847299117063", "2016-04-30T11:18:25.796Z       32         0           7"},
+		{"own.ids", "1369734562062337", "2019-05-08T10:42:50.168Z        1         2           1"},
+		{"none", "912050440815641783", "2026-11-21T10:42:50.168Z        7         0        1207"},
+	} {
+		args := []string{"--config=" + file, "--key=" + c.key}
+		code, out, errs := call(t, "", append([]string{"decode", c.id}, args...)...)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, c.want)
+		_, parts, _ := call(t, "", append([]string{"decode", "--json", c.id}, args...)...)
+		_, out, _ = call(t, parts, append([]string{"encode", "-"}, args...)...)
+		require.Equal(t, c.id+"\n", out)
+	}
+	_, out, _ := call(t, "", "layout", "--config="+file)
+	require.Contains(t, out, "epoch=1420070400000 unit=1ms bits=41/10/0/12")
+	code, _, errs := call(t, "", "decode", "1", "--config="+file, "--key=bad")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, "has faults")
+	_, _, errs = call(t, "", "decode", "1", "--config="+file, "--key=missing")
+	require.Contains(t, errs, file+": there is no key missing")
+}
+
 func TestLayoutIsExplained(t *testing.T) {
 	t.Parallel()
-	code, out, errs := call(t, "", "layout", "--layout=twitter")
+	code, out, errs := call(t, "", "layout", "--preset=twitter")
 	require.Zero(t, code, errs)
 	for _, want := range []string{"epoch=1288834974657 unit=1ms bits=41/10/0/12", "1024, sufficient for 512 replicas", "4096 a tick, 4096000 a second", "no: send ids to JavaScript as strings", "2080-07-10T17:30:30Z"} {
 		require.Contains(t, out, want)
 	}
-	_, out, _ = call(t, "", "layout", "--layout=jssafe")
+	_, out, _ = call(t, "", "layout", "--preset=jssafe")
 	require.Regexp(t, `safe for JavaScript +yes`, out)
 	_, out, _ = call(t, "", "layout", "--bits=30/5/0/17")
 	require.Contains(t, out, "FAULT")

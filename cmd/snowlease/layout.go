@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,21 +12,51 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// layoutFlags describe a layout: a preset and the differences from it.
+// layoutFlags describe a layout: a preset and the differences from it, or the application's
+// configuration.
 type layoutFlags struct {
 	preset, epoch, bits string
 	unit                time.Duration
+	file, key           string
+}
+
+const keyHelp = "key of the idworker configuration in the file, such as app.idworker (default: idworker if the file has it, else the whole file)"
+
+// registerFile adds the flags of the application's configuration, for commands without a store.
+func (f *layoutFlags) registerFile(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.file, "config", "", "YAML file with the application's configuration, which has the layout")
+	cmd.Flags().StringVar(&f.key, "key", "", keyHelp)
 }
 
 var presets = []string{"default", "twitter", "discord", "wide", "yitter", "jssafe"}
 
 func (f *layoutFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.preset, "layout", "default", "preset: default, twitter, discord, wide, yitter or jssafe")
+	flags.StringVar(&f.preset, "preset", "default", "preset of the layout: default, twitter, discord, wide, yitter or jssafe")
 	flags.StringVar(&f.epoch, "epoch", "", "start of time, Unix milliseconds or RFC 3339 (default: the preset's)")
 	flags.DurationVar(&f.unit, "unit", 0, "length of a tick (default: the preset's)")
 	flags.StringVar(&f.bits, "bits", "", "widths time/worker/business/sequence, such as 41/5/0/17 (default: the preset's)")
-	must(cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(presets, cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(presets, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// read returns the layout of the file that registerFile's flags name, or else that of the
+// other flags.
+func (f *layoutFlags) read(cmd *cobra.Command) (snowflake.Layout, error) {
+	if f.file == "" && f.key != "" {
+		return snowflake.Layout{}, errors.New("--key is set without --config: name the file with --config")
+	}
+	if f.file == "" {
+		return f.layout()
+	}
+	const others = "preset epoch unit bits"
+	if changed(cmd, others) {
+		return snowflake.Layout{}, errReplaced(others)
+	}
+	c, err := readConfig(f.file, f.key)
+	if err != nil || c.Preset == "" {
+		return c.Layout.WithDefaults(), err
+	}
+	return snowflake.Preset(c.Preset)
 }
 
 func (f *layoutFlags) layout() (snowflake.Layout, error) {

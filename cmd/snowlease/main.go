@@ -1,6 +1,6 @@
 // Command snowlease decodes ids and manages the worker ids of a service.
 //
-//	snowlease decode 175928847299117063 --layout discord
+//	snowlease decode 175928847299117063 --preset discord
 //	export SNOWLEASE_STORE='redis://127.0.0.1:6379'
 //	snowlease doctor --namespace orders --replicas 8
 //	snowlease workers --namespace orders --watch
@@ -129,6 +129,10 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return nil
 	case word.MatchString(args[0]) && cmd.HasAvailableSubCommands():
 		return fmt.Errorf("unknown command %q for %q: choose %s", args[0], cmd.CommandPath(), commandsOf(cmd))
+	case word.MatchString(args[0]) && cmd.Flags().Lookup("name") != nil:
+		return fmt.Errorf("unexpected argument %q: name the sequence with --name %s", args[0], args[0])
+	case word.MatchString(args[0]) && cmd.Flags().Lookup("namespace") != nil:
+		return fmt.Errorf("unexpected argument %q: name the namespace with --namespace %s", args[0], args[0])
 	case word.MatchString(args[0]):
 		return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
 	}

@@ -34,7 +34,7 @@ func TestDecode(t *testing.T) {
 		stdin string
 		want  string
 	}{
-		{"discord", []string{"175928847299117063", "--layout", "discord"}, "", `
+		{"discord", []string{"175928847299117063", "--preset", "discord"}, "", `
 ID                   TIME                       WORKER  BUSINESS    SEQUENCE
 175928847299117063   2016-04-30T11:18:25.796Z       32         0           7
 `},
@@ -46,13 +46,13 @@ ID                   TIME                       WORKER  BUSINESS    SEQUENCE
 ID                   TIME                       WORKER  BUSINESS    SEQUENCE
 33554433             2019-12-31T16:00:00.020Z        0         0           1
 `},
-		{"base and input", []string{"--base=58", "-", "QgmVVkniES", "--layout=discord"}, "\n QgmVVkniES\r\n\n21\n", `
+		{"base and input", []string{"--base=58", "-", "QgmVVkniES", "--preset=discord"}, "\n QgmVVkniES\r\n\n21\n", `
 ID                   TIME                       WORKER  BUSINESS    SEQUENCE
 175928847299117063   2016-04-30T11:18:25.796Z       32         0           7
 58                   2015-01-01T00:00:00.000Z        0         0          58
 175928847299117063   2016-04-30T11:18:25.796Z       32         0           7
 `},
-		{"json", []string{"--json", "175928847299117063", "1", "--layout=discord"}, "", `
+		{"json", []string{"--json", "175928847299117063", "1", "--preset=discord"}, "", `
 {"id":"175928847299117063","time":"2016-04-30T11:18:25.796Z","worker":32,"business":0,"sequence":7}
 {"id":"1","time":"2015-01-01T00:00:00.000Z","worker":0,"business":0,"sequence":1}
 `},
@@ -107,7 +107,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"count"}, `unknown command "count"`},
 		{[]string{"decode"}, "requires at least 1 arg"},
 		{[]string{"decode", "-5"}, "unknown shorthand flag"},
-		{[]string{"decode", "1", "--layout=uuid"}, `layout preset "uuid" is unknown: choose default`},
+		{[]string{"decode", "1", "--preset=uuid"}, `layout preset "uuid" is unknown: choose default`},
 		{[]string{"decode", "1", "--base=16"}, "--base: snowflake: base 16 is unknown: choose 10, 36, 58 or 62"},
 		{[]string{"decode", "1", "--bits=41/5/17"}, `--bits "41/5/17" is not time/worker/business/sequence`},
 		{[]string{"decode", "1", "--bits=41/5/0/17/1"}, "is not time/worker/business/sequence"},
@@ -132,7 +132,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"init", "--namespace=a", store, "--quarantine=often"}, `quarantine "often" is unknown`},
 		{[]string{"init", "--namespace=a", store, "--config=no.yaml", "--ttl=1s"}, "leave one of them out"},
 		{[]string{"init", "--config=no.yaml"}, "no.yaml"},
-		{[]string{"init", "extra"}, `unknown command "extra"`},
+		{[]string{"init", "extra"}, `unexpected argument "extra": name the namespace with --namespace extra`},
 		{[]string{"workers", store}, "--namespace is empty"},
 		{[]string{"workers", store, "--namespace=a", "--every=1ms"}, "--every 1ms is less than 100ms"},
 		{[]string{"workers", store, "--namespace=a", "--quarantine=x"}, `--quarantine "x" is unknown`},
@@ -146,7 +146,14 @@ func TestUsage(t *testing.T) {
 		{[]string{"segment", "create", store}, `--name: the name ""`},
 		{[]string{"segment", "create", store, "--name=a", "--start=0"}, "--start 0 is below 1"},
 		{[]string{"segment", "resume", store, "--name=a"}, `required flag(s) "above" not set`},
-		{[]string{"config", "check"}, "accepts 1 arg(s)"},
+		{[]string{"segment", "create", "invoices", store}, `unexpected argument "invoices": name the sequence with --name invoices`},
+		{[]string{"segment", "resume", "invoices", "--above=1"}, "--name invoices"},
+		{[]string{"config", "check"}, "name the file: snowlease config check config.yaml"},
+		{[]string{"config", "check", "a", "b"}, "accepts 1 arg(s), received 2"},
+		{[]string{"decode", "1", "--config=no.yaml", "--preset=wide"}, "leave one of them out"},
+		{[]string{"decode", "1", "--config=no.yaml"}, "no.yaml"},
+		{[]string{"encode", "--key=ids"}, "--key is set without --config"},
+		{[]string{"layout", "--config=no.yaml", "--years=30"}, "leave one group out"},
 		{[]string{"version", "extra"}, `unknown command "extra"`},
 	} {
 		code, out, errs := call(t, "", c.args...)
@@ -188,7 +195,7 @@ func TestCompletion(t *testing.T) {
 		require.Zero(t, code)
 		require.Contains(t, out, "snowlease")
 	}
-	for flag, want := range map[string]string{"layout": "jssafe", "base": "62"} {
+	for flag, want := range map[string]string{"preset": "jssafe", "base": "62"} {
 		_, out, _ := call(t, "", "__complete", "decode", "--"+flag, "")
 		require.Contains(t, out, want)
 	}

@@ -78,5 +78,5 @@ func TestMendQuarantine(t *testing.T) {
 	require.Zero(t, first(call(t, "", "mend", "--store="+store, "--namespace=orders", "--yes")))
 	_, all = examine(t, store, "--namespace=orders")
 	requireFinding(t, all, lease.LevelOK, "times", "")
-	requireFinding(t, all, lease.LevelNote, "quarantine", "x: ids under newly lent worker ids carry times up to ")
+	requireFinding(t, all, lease.LevelNote, "quarantine", "possible loss of records: x; ids under newly lent worker ids carry times up to ")
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,15 +38,22 @@ func (f *requestFlags) register(cmd *cobra.Command) {
 }
 
 // parts are the flags that replace --config.
-const parts = "layout epoch unit bits ttl max-ttl skew reserved"
+const parts = "preset epoch unit bits ttl max-ttl skew reserved"
+
+// changed reports whether any of the named flags is set.
+func changed(cmd *cobra.Command, names string) bool {
+	return slices.ContainsFunc(strings.Fields(names), cmd.Flags().Changed)
+}
+
+func errReplaced(names string) error {
+	return errors.New("--config is given together with flags that it replaces (" + names + "): leave one of them out")
+}
 
 // complete builds the request, and copies namespace and quarantine from the configuration to
 // s. A --namespace that differs is an error.
 func (f *requestFlags) complete(cmd *cobra.Command, s *storeFlags) error {
-	flags, c := cmd.Flags(), idworker.Config{}
-	for name := range strings.FieldsSeq(parts) {
-		f.given = f.given || flags.Changed(name)
-	}
+	c := idworker.Config{}
+	f.given = changed(cmd, parts)
 	f.from = "the flags and the defaults"
 	file := s.file
 	if !f.given && file == "" {
@@ -56,25 +63,17 @@ func (f *requestFlags) complete(cmd *cobra.Command, s *storeFlags) error {
 	if file != "" {
 		f.from, f.file = file, file
 		if f.given {
-			return errors.New("--config is given together with flags that it replaces (" + parts + "): leave one of them out")
+			return errReplaced(parts)
 		}
 		f.given = true
-		text, err := os.ReadFile(file)
-		if err != nil {
+		var err error
+		if c, err = readConfig(file, s.key); err != nil {
 			return err
 		}
-		checked, err := checkConfig(text, s.key)
-		if err != nil {
+		if err := s.sameNamespace(file, c.Namespace); err != nil {
 			return err
 		}
-		if len(checked.faults) > 0 {
-			return fmt.Errorf("%s has faults: see \"snowlease config check %s\"; with --layout, its layout is not read", file, file)
-		}
-		c = checked.config
-		if s.namespace != "" && s.namespace != c.Namespace {
-			return fmt.Errorf("--namespace %q and the namespace %q of %s differ: leave one of them out", s.namespace, c.Namespace, file)
-		}
-		if !flags.Changed("quarantine") {
+		if !changed(cmd, "quarantine") {
 			s.quarantine = c.WithDefaults().Store.Quarantine
 		}
 		f.waitReplicas = c.Store.WaitReplicas

@@ -174,7 +174,7 @@ func TestRightsOnRedis(t *testing.T) {
 		require.Subset(t, []string{"config|get", "client|setinfo", "client|maint_notifications"}, refused)
 
 		fewer := []string{"init", "--namespace=fewer", url}
-		require.Zero(t, first(call(t, "", append(fewer, "--layout=wide")...)))
+		require.Zero(t, first(call(t, "", append(fewer, "--preset=wide")...)))
 		code, _, errs := call(t, "", fewer...)
 		require.Equal(t, exitFailed, code)
 		require.Contains(t, errs, "UNLINK")

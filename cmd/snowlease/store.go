@@ -58,7 +58,7 @@ func (f *storeFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.store, "store", "", "where the store is (default: $"+envStore+", else db or redis of --config)")
 	flags.StringVar(&f.file, "config", "", "YAML file with the application's configuration (default: "+configFile+" if its idworker configures the namespace)")
-	flags.StringVar(&f.key, "key", "", `key of the idworker configuration in the file, such as app.idworker (default: idworker if the file has it, else the whole file)`)
+	flags.StringVar(&f.key, "key", "", keyHelp)
 	flags.StringVar(&f.namespace, "namespace", "", "the namespace")
 	flags.StringVar(&f.prefix, "prefix", "", "prefix of tables or keys, if the application sets one")
 	flags.StringVar((*string)(&f.quarantine), "quarantine", string(lease.QuarantineOnChange), "on-change or never, as in the application's configuration")

@@ -119,8 +119,8 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 		t.Run(strings.ReplaceAll(store, secret, "PW"), func(t *testing.T) {
 			t.Setenv(envStore, store)
 			for _, args := range [][]string{
-				{"workers", "--namespace=a", "--timeout=500ms"},
-				{"doctor", "--namespace=a", "--timeout=500ms"},
+				{"workers", "--namespace=a", "--timeout=100ms"},
+				{"doctor", "--namespace=a", "--timeout=100ms"},
 				{"workers", store},
 				{"workers", "-store=" + store},
 				{"workers", "--stores=" + store},

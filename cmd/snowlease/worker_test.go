@@ -13,6 +13,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -81,7 +82,7 @@ func TestOperations(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(out), &q))
 		require.GreaterOrEqual(t, q.Until.UnixMilli(), g.Now+32_000)
 		_, out, _ = call(t, "", args("workers")...)
-		require.Contains(t, out, "\nquarantine: by hand: backup restored\nids under newly lent worker ids carry times up to ")
+		require.Contains(t, out, "\npossible loss of records: by hand: backup restored\nids under newly lent worker ids carry times up to ")
 		require.Contains(t, out, " ahead until "+q.Until.UTC().Format(stamp)+"; with exact_times, none is lent until then\n")
 
 		code, _, _ = call(t, "", args("retire")...)
@@ -111,6 +112,24 @@ func TestOperations(t *testing.T) {
 	})
 }
 
+// A first start leaves a reason that workers and doctor put in the past: by then, records
+// exist.
+func TestFirstStart(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, store, ns string, more ...string) {
+		r, err := idworker.Config{Namespace: ns}.Request()
+		require.NoError(t, err)
+		_, err = openCenter(t, store, more...).Acquire(t.Context(), r)
+		require.ErrorAs(t, err, new(*lease.QuarantineError))
+		const want = "possible loss of records: a process found nothing on record for this namespace (a first start looks the same)"
+		args := append([]string{"--store=" + store, "--namespace=" + ns}, more...)
+		_, out, errs := call(t, "", append([]string{"workers"}, args...)...)
+		require.Contains(t, out, "\n"+want+"\nids under newly lent", errs)
+		_, out, _ = call(t, "", append([]string{"doctor"}, args...)...)
+		require.Contains(t, out, "note   quarantine     "+want+"; ids under newly lent")
+	})
+}
+
 // init pins what an application with the same configuration asks for.
 func TestInitByConfig(t *testing.T) {
 	t.Parallel()
@@ -121,7 +140,12 @@ func TestInitByConfig(t *testing.T) {
 	require.Contains(t, out, "bits=41/10/0/12} pool=1024 max_ttl=1m0s skew=2s")
 	code, _, errs = call(t, "", "init", "--store="+store, "--config="+file, "--key=app.ids", "--namespace=others")
 	require.Equal(t, exitUsage, code)
-	require.Contains(t, errs, "differ")
+	require.Contains(t, errs, `--namespace "others" and the namespace "orders" of `+file+" differ: leave one of them out\n")
+	two := writeFile(t, "idworker: {namespace: orders}\naudit: {namespace: audit}\n")
+	_, _, errs = call(t, "", "init", "--store="+store, "--config="+two, "--namespace=audit")
+	require.Contains(t, errs, "differ: leave one of them out; a second configuration in the file has a key of its own: name it, as in --key audit\n")
+	code, _, errs = call(t, "", "init", "--store="+store, "--config="+two, "--namespace=audit", "--key=audit")
+	require.Zero(t, code, errs)
 	code, _, errs = call(t, "", "init", "--store="+store, "--config="+writeFile(t, "idworker: {namespace: a b}"))
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errs, "has faults")
@@ -136,7 +160,7 @@ func TestInitAgain(t *testing.T) {
 		}
 		_, out, _ := again()
 		require.Contains(t, out, "bits=41/5/0/17} pool=32 max_ttl=30s skew=2s (by the defaults, since there is neither --config nor config.yaml with this namespace)\n")
-		code, out, errs := again("--layout=wide")
+		code, out, errs := again("--preset=wide")
 		require.Zero(t, code, errs)
 		require.Contains(t, out, `changed namespace "`+ns+`" at `)
 		require.Contains(t, out, "pool=1024 max_ttl=30s skew=2s (by the flags and the defaults), instead of layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32")
@@ -154,7 +178,7 @@ func TestInitAgain(t *testing.T) {
 		require.Less(t, g.Floor, g.Now, "exact times")
 		refused := func() {
 			t.Helper()
-			code, _, errs := again("--layout=wide")
+			code, _, errs := again("--preset=wide")
 			require.Equal(t, exitNo, code)
 			require.Contains(t, errs, "nothing changed: it stays pinned to layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32")
 		}
@@ -162,7 +186,7 @@ func TestInitAgain(t *testing.T) {
 		require.NoError(t, c.Release(t.Context(), g, g.Floor))
 		refused()
 		require.NoError(t, c.Retire(t.Context(), ns, "moved"))
-		code, _, errs = again("--layout=wide")
+		code, _, errs = again("--preset=wide")
 		require.Equal(t, exitNo, code)
 		require.Contains(t, errs, "nothing changed: lease: the namespace is retired: moved")
 	})
@@ -183,7 +207,7 @@ func TestDefaultConfigFile(t *testing.T) {
 	require.Contains(t, out, "config         config.yaml\n")
 	_, out, _ = call(t, "", "init", store, "--namespace=bills")
 	require.Contains(t, out, "pool=32 max_ttl=30s skew=2s (by the defaults, since", "another namespace")
-	_, out, _ = call(t, "", "init", store, "--namespace=orders", "--layout=default")
+	_, out, _ = call(t, "", "init", store, "--namespace=orders", "--preset=default")
 	require.Contains(t, out, "pool=32 max_ttl=30s skew=2s (by the flags", "a flag")
 	code, out, _ = call(t, "", "doctor", store)
 	require.Equal(t, exitNo, code)
@@ -197,7 +221,7 @@ func TestDefaultConfigFile(t *testing.T) {
 	write("idworker: {namespace: orders, prest: wide}\n")
 	code, _, errs = call(t, "", "init", store, "--namespace=orders")
 	require.Equal(t, exitUsage, code)
-	require.Contains(t, errs, `config.yaml has faults: see "snowlease config check config.yaml"; with --layout, its layout is not read`)
+	require.Contains(t, errs, `config.yaml has faults: see "snowlease config check config.yaml"; with --preset, its layout is not read`)
 }
 
 func TestWatch(t *testing.T) {
@@ -235,7 +259,7 @@ func TestNoSecretIsShown(t *testing.T) {
 		"app:s3cret@tcp(127.0.0.1:1)/app", "host=127.0.0.1 port=1 password=s3cret dbname=app",
 	} {
 		for _, verb := range []string{"init", "workers", "quarantine", "retire", "mend", "doctor"} {
-			args := []string{verb, "--namespace=a", "--timeout=500ms", "--store=" + store}
+			args := []string{verb, "--namespace=a", "--timeout=100ms", "--store=" + store}
 			if verb == "quarantine" || verb == "retire" {
 				args = append(args, "--yes")
 			}

@@ -149,6 +149,14 @@ func readWorkers(ctx context.Context, o *opened, namespace string, all bool) (v 
 	return v, nil
 }
 
+// lossOf describes the reason of a quarantine. By then, records exist again.
+func lossOf(reason string) string {
+	if reason == "nothing is on record for this namespace" {
+		reason = "a process found nothing on record for this namespace (a first start looks the same)"
+	}
+	return "possible loss of records: " + reason
+}
+
 // ahead describes what a quarantine means for ids.
 func ahead(rec lease.Record) string {
 	d := time.Duration(rec.Quarantine-rec.Now) * time.Millisecond
@@ -169,7 +177,7 @@ func (v workerView) print(w io.Writer) error {
 		}
 	}
 	if v.Quarantine != "" {
-		if _, err := fmt.Fprintf(w, "quarantine: %s\n%s\n", v.Reason, v.ahead); err != nil {
+		if _, err := fmt.Fprintf(w, "%s\n%s\n", lossOf(v.Reason), v.ahead); err != nil {
 			return err
 		}
 	}

@@ -4,38 +4,52 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
+	"os"
+	"path/filepath"
 	"time"
 
-	"github.com/snowlease/snowlease/internal/test/memcenter"
+	_ "modernc.org/sqlite" // driver "sqlite"
+
+	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/migrate/takeover"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// This example moves a namespace from 32 worker ids to 1,024 without downtime.
+// This example moves a namespace from 8 worker ids to 32 without downtime.
 func Example() {
 	ctx := context.Background()
-	center := memcenter.New() // dbseq.Open or redisseq.New
+	dir, err := os.MkdirTemp("", "takeover")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	center, err := dbseq.Open("sqlite", filepath.Join(dir, "shop.db")) // or redisseq.New
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer center.Close()
 	side := func(namespace string, l snowflake.Layout, first, last int64) takeover.Side {
 		return takeover.Side{Center: center, Layout: l, Request: lease.Request{ // idworker.Config.Request
 			Namespace: namespace, Layout: l.String(), Owner: lease.NewOwner(), Pool: l.Workers(),
 			First: first, Last: last, TTL: 30 * time.Second, MaxTTL: 30 * time.Second, Skew: 2 * time.Second,
 		}}
 	}
-	five, ten := snowflake.Layout{}.WithDefaults(), snowflake.Layout{WorkerBits: 10}.WithDefaults()
-	for _, s := range []takeover.Side{side("orders", five, 0, 31), side("orders-2", ten, 0, 1023)} {
+	three, five := snowflake.Layout{WorkerBits: 3}.WithDefaults(), snowflake.Layout{}.WithDefaults()
+	for _, s := range []takeover.Side{side("orders", three, 0, 7), side("orders-2", five, 0, 31)} {
 		if err := center.Init(ctx, s.Request); err != nil {
 			fmt.Println(err)
 		}
 	}
 
-	// While old processes use 0-15, which worker ids may new ones use?
-	fmt.Println(takeover.Apart(side("orders", five, 0, 15), side("orders-2", ten, 0, 1023)))
-	fmt.Println(takeover.Apart(side("orders", five, 0, 15), side("orders-2", ten, 512, 1023)))
+	// While old processes use 0-3, which worker ids may new ones use?
+	fmt.Println(takeover.Apart(side("orders", three, 0, 3), side("orders-2", five, 0, 31)))
+	fmt.Println(takeover.Apart(side("orders", three, 0, 3), side("orders-2", five, 16, 31)))
 
 	// After the last old process has stopped, new ones may use them all.
-	old, rest := side("orders", five, 0, 31), side("orders-2", ten, 0, 511)
-	last, err := center.Acquire(ctx, side("orders", five, 3, 3).Request)
+	old, rest := side("orders", three, 0, 7), side("orders-2", five, 0, 15)
+	last, err := center.Acquire(ctx, side("orders", three, 3, 3).Request)
 	if err != nil {
 		fmt.Println(err)
 	}
@@ -48,7 +62,7 @@ func Example() {
 	report, err := takeover.Take(ctx, old, rest)
 	fmt.Println(report.Floor >= last.Now, err)
 	// Output:
-	// takeover: ids of both sides can be equal: the old worker ids 0-15 have the bits of the new worker ids 0-511; exclude these from workers of the new processes
+	// takeover: ids of both sides can be equal: the old worker ids 0-3 have the bits of the new worker ids 0-15; exclude these from workers of the new processes
 	// <nil>
 	// true
 	// true <nil>

@@ -310,7 +310,7 @@ func TestShellFindsFaults(t *testing.T) {
 		{line: "snowlease nope"},
 		{line: "snowlease workers --nope"},
 		{line: "echo a | snowlease decode --nope -"},
-		{line: "snowlease decode 1 --layout nope"},
+		{line: "snowlease decode 1 --preset nope"},
 		{line: "snowlease decode 1", output: "something else\n"},
 		{line: "go run ./examples/fxapp -nope"},
 		{line: "FXAPP_IDWORKER_PRESET=nope go run ./examples/fxapp -once"},
