@@ -296,7 +296,7 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 		if final {
 			return k.attempted(began, reason)
 		}
-		k.failed(ctx, "no worker id yet", err)
+		k.failed(ctx, "worker id not borrowed; retrying", err)
 		// The end of the time is no reason to give up half a pause before it.
 		least, most := k.pause(err)
 		most = min(most, max(time.Until(deadline)/2, firstPause))
@@ -346,6 +346,9 @@ func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (final bool, err er
 	if former != (lease.Grant{}) && former.Worker != g.Worker {
 		args = append(args, "former_worker", former.Worker)
 	}
+	if g.Floor > g.Now { // until the clock has caught up
+		args = append(args, "ids_ahead", time.Duration(g.Floor-g.Now)*time.Millisecond)
+	}
 	k.cfg.Logger.Info("worker id borrowed", args...)
 	k.watch(ctx, lent)
 	return false, nil
@@ -393,7 +396,7 @@ func (k *Keeper) run(ctx context.Context) {
 				owner, pause = lease.NewOwner(), 0
 				continue
 			}
-			k.failed(ctx, "no worker id yet", err)
+			k.failed(ctx, "worker id not borrowed; retrying", err)
 			if pause = k.jitter(k.pause(err)); final {
 				pause = k.jitter(maxPause/2, maxPause)
 			}

@@ -97,13 +97,13 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 			require.Equal(t, []string{
 				"0.0 INFO worker id borrowed",
 				"10.0 ERROR lease lost; borrowing another worker id",
-				"10.0 WARN no worker id yet",
+				"10.0 WARN worker id not borrowed; retrying",
 				"30.0 ERROR ids stopped: the lease has expired",
 				"60.5 INFO worker id borrowed",
 				"60.5 INFO ids resumed",
 			}, r.story(began))
 			require.Regexp(t, `lease lost.* worker=0 ids_stop_at=2026-11-20T12:00:30.001Z token=`, r.log.String(), "its range is used up")
-			require.Regexp(t, `no worker id yet" namespace=orders center=memory ids_stop_at=2026-11-20T12:00:30.001Z failing_since=2026-11-20T12:00:10.000Z err=`, r.log.String())
+			require.Regexp(t, `worker id not borrowed; retrying" namespace=orders center=memory ids_stop_at=2026-11-20T12:00:30.001Z failing_since=2026-11-20T12:00:10.000Z err=`, r.log.String())
 		})
 	})
 	t.Run("nothing of the kind", func(t *testing.T) {
@@ -266,7 +266,7 @@ func TestFailingStart(t *testing.T) {
 			require.Equal(t, keeper.Borrowing, st.State)
 			require.ErrorIs(t, st.Err, errRefused)
 			require.Equal(t, began, st.FailingSince)
-			require.Equal(t, []string{"0.0 WARN no worker id yet"}, r.story(began))
+			require.Equal(t, []string{"0.0 WARN worker id not borrowed; retrying"}, r.story(began))
 			up()
 		}()
 		r.start()
@@ -288,7 +288,8 @@ func TestFailingStart(t *testing.T) {
 		r.center.Wipe()
 		began := time.Now()
 		r.start()
-		require.Equal(t, "0.0 INFO no worker id yet", r.story(began)[0], "a quarantine ends by itself")
+		require.Equal(t, "0.0 INFO worker id not borrowed; retrying", r.story(began)[0], "a quarantine ends by itself")
+		require.Regexp(t, `worker id borrowed" .* ids_ahead=29\.\d+s\n`, r.log.String())
 	})
 }
 

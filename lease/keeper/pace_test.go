@@ -209,18 +209,29 @@ func TestReleasesBackOff(t *testing.T) {
 	}
 }
 
-// Ids resume within three seconds of the center's return. A call under way whose
-// connection is dead adds at most a third of TTL.
+// Ids resume within three seconds of the center's return, or five if it may have forgotten
+// grants. A call under way whose connection is dead adds at most a third of TTL.
 func TestIDsResumeSoon(t *testing.T) {
 	for outage := 40 * time.Second; outage < 60*time.Second; outage += 700 * time.Millisecond {
-		for hang, within := range map[bool]time.Duration{false: 3 * time.Second, true: 13 * time.Second} {
+		for _, tt := range []struct {
+			hang, wiped bool
+			within      time.Duration
+		}{
+			{false, false, 3 * time.Second},
+			{true, false, 13 * time.Second},
+			{false, true, 5 * time.Second},
+			{true, true, 15 * time.Second},
+		} {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.start()
-				r.failing("renew", hang, context.DeadlineExceeded)
+				r.failing("renew", tt.hang, context.DeadlineExceeded)
 				time.Sleep(outage)
 				require.ErrorIs(t, r.gen.Err(), snowflake.ErrLeaseExpired)
+				if tt.wiped {
+					r.center.Wipe()
+				}
 				r.center.Intercept(nil)
-				time.Sleep(within)
+				time.Sleep(tt.within)
 				r.next()
 			})
 		}

@@ -85,7 +85,7 @@ var onKeeper = list{title: "keeper", pkg: "lease/keeper", mutants: []mutant{
 	{"says that ids stop while they go on", outageGo, `case err == nil:` + and + `case errors.Is(err, snowflake.ErrLeaseExpired) &&`, `case errors.Is(err, snowflake.ErrStopped):` + and + `case`, "TestTheLogTellsWhenIdsStopped/after the timer"},
 	{"ids resume without a word", outageGo, `if !o.since.IsZero() {`, `if false {`, "TestTheLogTellsAnOutage/the center is away"},
 	{"tells one outage only", outageGo, "} else {\n\t\to.timer.Reset(k.left(lent))", "} else if false {", "TestTheLogTellsAnOutage/the center is away"},
-	{"a start that fails says so only at its end", keeperGo, "k.failed(ctx, \"no worker id yet\", err)\n\t\t// The end", "// The end", "TestFailingStart"},
+	{"a start that fails says so only at its end", keeperGo, "k.failed(ctx, \"worker id not borrowed; retrying\", err)\n\t\t// The end", "// The end", "TestFailingStart"},
 	{"attempts fail since the last one", keeperGo, `case st.FailingSince.IsZero():`, `default:`, "TestFailingSince"},
 	{"attempts fail since they began in the past", keeperGo, "k.began = time.Now()\n\tcall,", "call,", "TestFailingSince"},
 	{"attempts fail though one succeeded", keeperGo, `st.Renewed, st.Err, st.FailingSince = Holding, g, time.Now(), nil, time.Time{}`, `st.Renewed, st.Err = Holding, g, time.Now(), nil`, "TestFailingSince"},
