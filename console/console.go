@@ -37,8 +37,9 @@ type Worker interface {
 
 // New returns the console of the workers of a process. A worker that is a lease.Lister, as
 // *idworker.IdWorker is, lists the worker ids of its namespace; the console asks it at most
-// once in 3 s, for all readers together, and waits 2 s for the answer. To list them from
-// elsewhere, or not at all, wrap the worker in a type that has another method Slots, or none.
+// once in 3 s, for all readers together, and waits 2 s for the answer. Meanwhile the page
+// has the last list, if there is one. To list them from elsewhere, or not at all, wrap the
+// worker in a type that has another method Slots, or none.
 //
 // In place of a nil worker, or of none, the console says that there is none.
 //
@@ -197,7 +198,7 @@ func (c *console) serveFile(w http.ResponseWriter, r *http.Request, p *panel, di
 		w.WriteHeader(http.StatusMovedPermanently)
 	case file == "":
 		page := c.page(r, p)
-		page.Pool, page.Decode = p.pool(r.Context()), decode(r, p)
+		page.Pool, page.Decode = p.slots.soon(r.Context(), p.worker.Status()), decode(r, p)
 		c.render(w, "page", page)
 	case file == "icon.svg":
 		w.Header().Set("Content-Type", "image/svg+xml")
@@ -220,6 +221,9 @@ type page struct {
 	Decode  decoder
 }
 
+// Worse reports whether another worker needs more attention than the one shown.
+func (g page) Worse() bool { return g.Worst.Outlook.Level.rank() > g.Status.Outlook.Level.rank() }
+
 func (c *console) page(r *http.Request, p *panel) page {
 	all := c.workers(r.Context())
 	slices.SortStableFunc(all, func(a, b entry) int { return b.Outlook.Level.rank() - a.Outlook.Level.rank() })
@@ -237,13 +241,14 @@ type entry struct {
 	Worker    int64          `json:"worker"`
 	State     idworker.State `json:"state"`
 	Outlook   outlook        `json:"outlook"`
+	Error     string         `json:"error,omitempty"` // of the last attempt
 }
 
 func (c *console) workers(ctx context.Context) []entry {
 	var all []entry
 	for _, p := range c.panels {
 		st, o, _ := p.look(ctx)
-		all = append(all, entry{N: p.n, Namespace: st.Namespace, Worker: st.Worker, State: st.State, Outlook: o})
+		all = append(all, entry{N: p.n, Namespace: st.Namespace, Worker: st.Worker, State: st.State, Outlook: o, Error: st.Error})
 	}
 	return all
 }

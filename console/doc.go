@@ -20,8 +20,8 @@
 //	api/workers          the outlook of each worker
 //
 // The outlook has a level: green while ids are issued and that goes on, amber if they will
-// stop or lie ahead of the clock, or if the wait for a worker id ends by itself, red
-// without ids, and gray before the start and after the end.
+// stop or lie ahead of the clock, red without ids, and gray before the start and after the
+// end. The wait for the first worker id is amber while a countdown says when it ends.
 //
 // Of several workers, the parameter worker=2 or worker=orders selects one by its place
 // among the arguments of New or by its namespace; by default it is the first.

@@ -62,9 +62,9 @@ func seconds(d time.Duration) string {
 	return length(d)
 }
 
-var units = regexp.MustCompile(`(\d) (ms|s|min|h)\b`)
+var units = regexp.MustCompile(`(\d) (ms|s|min|h|UTC)\b`)
 
-// joined keeps numbers and their units on one line.
+// joined keeps numbers and their units, and times and their zone, on one line.
 func joined(text string) string { return units.ReplaceAllString(text, "$1\u00a0$2") }
 
 // moment formats a time for people who look at it at now: without the date if it is today.

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -34,9 +35,9 @@ func TestOutage(t *testing.T) {
 
 		n.ceiling(-18 * time.Second)
 		since := n.worker.Status().FailingSince.UTC().Format(time.TimeOnly)
-		n.says("amber", "failing", "ids stop in 18 s: renewals have failed since "+since)
+		n.says("amber", "failing", "ids stop in 18 s: renewals have failed since "+since+" UTC")
 		n.ceiling(-8 * time.Second)
-		n.says("amber", "failing", "ids stop in 8 s: renewals have failed since "+since)
+		n.says("amber", "failing", "ids stop in 8 s: renewals have failed since "+since+" UTC")
 		o := n.outlook()
 		require.Equal(n, "Bring mysql db:3306/shop back, or the way to it. Renewals are tried again by themselves.", o.Do)
 		require.Equal(n, ceiling.UnixMilli(), o.Until.UnixMilli())
@@ -44,16 +45,18 @@ func TestOutage(t *testing.T) {
 		page := get(n, n.page, "/").Body.String()
 		for _, want := range []string{
 			"<title>Warning: orders · idworker</title>", `href="icon.svg?level=amber"`, "Last error:</strong> dial tcp 10.0.3.7:3306: connect: connection refused",
-			"<dd>orders-7d9f8c6b5-x2kqz</dd>", "<dd>orders v1.4.2</dd>", "<dd>v0.9.0</dd>", "2 days ago",
+			"<dd>orders-7d9f8c6b5-x2kqz</dd>", "<dd>orders v1.4.2</dd>", "<dd>v0.9.0</dd>",
 		} {
 			require.Contains(n, page, want)
 		}
+		require.Regexp(n, `<dt>Started</dt><dd>(8|9) min \d+ s ago</dd>`, page)
+		require.NotContains(n, page, "Leases lost")
 
 		n.ceiling(123 * time.Second)
-		n.says("red", "stopped", "no ids since "+ceiling.UTC().Format(time.TimeOnly)+" (2 min 3 s): the lease has expired; renewals have failed since "+since)
+		n.says("red", "stopped", "no ids since "+ceiling.UTC().Format(time.TimeOnly)+" UTC (2 min 3 s): the lease has expired; renewals have failed since "+since+" UTC")
 		page = get(n, n.page, "/").Body.String()
 		require.Contains(n, page, "<title>No ids: orders · idworker</title>")
-		require.Regexp(n, `As of 23:08:40, 2 min \d+ s ago; the store does not answer: dial tcp`, page)
+		require.Regexp(n, `As of 23:08:40 UTC, 2 min \d+ s ago; the store does not answer: dial tcp`, page)
 		require.Contains(n, page, "orders@orders-7d9f8c6b5-8w4tn:1", "a holder as last seen")
 		require.Regexp(n, `(?s)orders-7d9f8c6b5-8w4tn:1.{0,400}2 min \d+ s ago</time></td></tr>`, page, "its lease has ended meanwhile")
 		require.NotContains(n, page, "as this worker makes them")
@@ -80,6 +83,25 @@ func TestOutage(t *testing.T) {
 	})
 }
 
+// While the store hangs, the page has the last list at once.
+func TestPageWhileTheStoreHangs(t *testing.T) {
+	anight(t, idworker.Config{}, func(n *night) {
+		get(n, n.page, "/")
+		n.until("23:08:40")
+		n.center.Intercept(func(ctx context.Context, _ string, _ bool) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		for _, want := range []string{`8w4tn:1</td>`, `As of 23:00:00 UTC, 8 min \d+ s ago; the store does not answer: .*deadline exceeded`} {
+			began := time.Now()
+			page := get(n, n.page, "/").Body.String()
+			require.LessOrEqual(n, time.Since(began), 200*time.Millisecond)
+			require.Regexp(n, want, page)
+			time.Sleep(4 * time.Second) // the answer is in, and old
+		}
+	})
+}
+
 // The five states as a real worker comes into them.
 func TestScenes(t *testing.T) {
 	for _, s := range scenes {
@@ -90,8 +112,8 @@ func TestScenes(t *testing.T) {
 				require.Equal(n, []string{s.level, s.name}, []string{o.Level, o.Kind})
 				require.Regexp(n, map[string]string{
 					"ok":      `^issues ids; the lease is renewed$`,
-					"failing": `^ids stop in 8 s: renewals have failed since 23:08:\d\d$`,
-					"stopped": `^no ids since 23:09:\d\d \(2 min 3 s\): the lease has expired; renewals have failed since 23:08:\d\d$`,
+					"failing": `^ids stop in 8 s: renewals have failed since 23:08:\d\d UTC$`,
+					"stopped": `^no ids since 23:09:\d\d UTC \(2 min 3 s\): the lease has expired; renewals have failed since 23:08:\d\d UTC$`,
 					"ahead":   `^ids lie ahead of the clock, which catches up in \d+ s: the center may have forgotten grants$`,
 					"waiting": `^no worker id yet: the center lends again in 9 s: incarnation of the store changed from "5f0c41e2" to "9b31d870"$`,
 				}[s.name], o.Text)
@@ -138,37 +160,40 @@ func TestOutlook(t *testing.T) {
 		"renewed":            {held, nil, "green", "ok", "issues ids; the lease is renewed", ""},
 		"healthy meanwhile":  {held, idworker.ErrLeaseExpired, "green", "ok", "issues ids; the lease is renewed", ""},
 		"unknown":            {held, errors.New("the time field has ended"), "red", "stopped", "no ids: the time field has ended", ""},
-		"renewals fail":      {failing(idworker.StateReady, 7.5, away), nil, "amber", "failing", "ids stop in 8 s: renewals have failed since 23:08:47", "Bring mysql db back"},
-		"a call hangs":       {with(held, func(st *idworker.Status) { st.Renewed, st.Ceiling = late(-16), late(14) }), nil, "amber", "failing", "ids stop in 14 s: the lease has not been renewed since 23:08:36", "Bring mysql db back"},
+		"renewals fail":      {failing(idworker.StateReady, 7.5, away), nil, "amber", "failing", "ids stop in 8 s: renewals have failed since 23:08:47 UTC", "Bring mysql db back"},
+		"a call hangs":       {with(held, func(st *idworker.Status) { st.Renewed, st.Ceiling = late(-16), late(14) }), nil, "amber", "failing", "ids stop in 14 s: the lease has not been renewed since 23:08:36 UTC", "Bring mysql db back"},
 		"quarantined, holds": {failing(idworker.StateReady, 7.5, quarantine), nil, "amber", "failing", "ids stop in 8 s: the center lends again in 2 s: the run_id changed", "Nothing"},
-		"mismatch":           {failing(idworker.StateReady, 7.5, &lease.MismatchError{}), nil, "amber", "failing", "ids stop in 8 s: renewals have failed since 23:08:47", "one configuration"},
-		"clock":              {failing(idworker.StateBorrowing, 7.5, &lease.ClockError{}), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and attempts to borrow one have failed since 23:08:47", "NTP"},
-		"setup":              {failing(idworker.StateBorrowing, 7.5, lease.ErrSetup), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and attempts to borrow one have failed since 23:08:47", "setup"},
+		"mismatch":           {failing(idworker.StateReady, 7.5, &lease.MismatchError{}), nil, "amber", "failing", "ids stop in 8 s: renewals have failed since 23:08:47 UTC", "one configuration"},
+		"clock":              {failing(idworker.StateBorrowing, 7.5, &lease.ClockError{}), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and attempts to borrow one have failed since 23:08:47 UTC", "NTP"},
+		"setup":              {failing(idworker.StateBorrowing, 7.5, lease.ErrSetup), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and attempts to borrow one have failed since 23:08:47 UTC", "setup"},
 		"lost":               {failing(idworker.StateBorrowing, 7.5, lease.ErrLost), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and the process borrows another worker id", "Nothing"},
 		"lost, full":         {failing(idworker.StateBorrowing, 7.5, full), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
 		"lost, quarantined":  {failing(idworker.StateQuarantined, 7.5, quarantine), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and the center lends again in 2 s: the run_id changed", "Nothing"},
 		"ahead":              {with(held, func(st *idworker.Status) { st.Floor, st.Ceiling = late(19.2), late(49) }), nil, "amber", "ahead", "ids lie ahead of the clock, which catches up in 20 s: the center may have forgotten grants", "Nothing"},
-		"expired":            {failing(idworker.StateExpired, -123, away), idworker.ErrLeaseExpired, "red", "stopped", "no ids since 23:06:49 (2 min 3 s): the lease has expired; renewals have failed since 23:08:47", "Bring mysql db back"},
+		"expired":            {failing(idworker.StateExpired, -123, away), idworker.ErrLeaseExpired, "red", "stopped", "no ids since 23:06:49 UTC (2 min 3 s): the lease has expired; renewals have failed since 23:08:47 UTC", "Bring mysql db back"},
 		"expired yesterday": {
 			with(failing(idworker.StateExpired, -86400, away), func(st *idworker.Status) { st.FailingSince = late(-86420) }), idworker.ErrLeaseExpired, "red", "stopped",
-			"no ids since 2026-11-19 23:08:52 (24 h 0 min): the lease has expired; renewals have failed since 2026-11-19 23:08:32", "Bring mysql db back",
+			"no ids since 2026-11-19 23:08:52 UTC (24 h 0 min): the lease has expired; renewals have failed since 2026-11-19 23:08:32 UTC", "Bring mysql db back",
 		},
 		"frozen": {with(held, func(st *idworker.Status) {
 			st.State, st.Ceiling, st.Renewed = idworker.StateExpired, late(-3), late(-33)
-		}), idworker.ErrLeaseExpired, "red", "stopped", "no ids since 23:08:49 (3 s): the lease has expired", "Bring mysql db back"},
-		"burst":                {with(held, func(st *idworker.Status) { st.State = idworker.StateExpired }), idworker.ErrLeaseExpired, "red", "stopped", "no ids: a burst has used up the lease up to its end, 23:09:14", "NextIDWait"},
-		"expired, full":        {failing(idworker.StateExpired, -3, full), idworker.ErrLeaseExpired, "red", "stopped", "no ids since 23:08:49 (3 s): the lease was lost, and all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
-		"expired, quarantined": {failing(idworker.StateExpired, -3, quarantine), idworker.ErrLeaseExpired, "amber", "waiting", "no ids since 23:08:49 (3 s): the lease was lost, and the center lends again in 2 s: the run_id changed", "Nothing"},
-		"no id, away":          {idworker.Status{State: idworker.StateNotStarted, Center: "mysql db", Worker: -1, Err: away, FailingSince: late(-5)}, idworker.ErrNotStarted, "red", "waiting", "no worker id yet: attempts to borrow one have failed since 23:08:47", "Bring mysql db back"},
+		}), idworker.ErrLeaseExpired, "red", "stopped", "no ids since 23:08:49 UTC (3 s): the lease has expired", "Bring mysql db back"},
+		"burst":                {with(held, func(st *idworker.Status) { st.State = idworker.StateExpired }), idworker.ErrLeaseExpired, "red", "stopped", "no ids: a burst has used up the lease up to its end, 23:09:14 UTC", "NextIDWait"},
+		"expired, full":        {failing(idworker.StateExpired, -3, full), idworker.ErrLeaseExpired, "red", "stopped", "no ids since 23:08:49 UTC (3 s): the lease was lost, and all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
+		"expired, quarantined": {failing(idworker.StateExpired, -3, quarantine), idworker.ErrLeaseExpired, "red", "waiting", "no ids since 23:08:49 UTC (3 s): the lease was lost, and the center lends again in 2 s: the run_id changed", "Nothing"},
+		"no id, away":          {idworker.Status{State: idworker.StateNotStarted, Center: "mysql db", Worker: -1, Err: away, FailingSince: late(-5)}, idworker.ErrNotStarted, "red", "waiting", "no worker id yet: attempts to borrow one have failed since 23:08:47 UTC", "Bring mysql db back"},
 		"no id, full":          {idworker.Status{State: idworker.StateNotStarted, Worker: -1, Err: full, FailingSince: late(-5)}, idworker.ErrNotStarted, "red", "waiting", "no worker id yet: all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
 		"quarantined":          {idworker.Status{State: idworker.StateQuarantined, Worker: -1, Err: quarantine, FailingSince: late(-5)}, idworker.ErrNotStarted, "amber", "waiting", "no worker id yet: the center lends again in 2 s: the run_id changed", "Nothing"},
+		"quarantined, reset":   {idworker.Status{State: idworker.StateQuarantined, Worker: -1, Err: quarantine, FailingSince: late(-5), Renewed: late(-9)}, idworker.ErrNotStarted, "red", "waiting", "no worker id yet: the center lends again in 2 s: the run_id changed", "Nothing"},
 		"late mark":            {idworker.Status{State: idworker.StateQuarantined, Worker: -1, Err: forever, FailingSince: late(-5)}, idworker.ErrNotStarted, "red", "waiting", "no worker id yet: the center lends again in 3.0 years: a mark", "doctor"},
 		"not started":          {idworker.Status{State: idworker.StateNotStarted, Worker: -1}, idworker.ErrNotStarted, "gray", "off", "not started: there is no worker id yet", "OnStart"},
+		"reset":                {idworker.Status{State: idworker.StateNotStarted, Worker: -1, Renewed: late(-9)}, idworker.ErrNotStarted, "red", "waiting", "no worker id yet: the process borrows another worker id", "Nothing"},
 		"closed":               {with(held, func(st *idworker.Status) { st.State = idworker.StateStopped }), idworker.ErrStopped, "gray", "off", "stopped: the worker was closed and issues no more ids", ""},
 		"fixed":                {idworker.Status{State: idworker.StateReady, Worker: 7}, nil, "green", "ok", "issues ids; the worker id was set by hand, so no lease can end", ""},
 		"counted":              {counted(idworker.StateReady, 0, nil), nil, "green", "ok", "issues ids; Redis counts them, so there is no lease", ""},
-		"counted, failing":     {counted(idworker.StateUnavailable, 1200, away), away, "amber", "failing", "ids stop soon: calls of Redis have failed since 23:08:47; the 1,200 ids reserved are still issued", "Bring redis back"},
-		"counted, stopped":     {counted(idworker.StateUnavailable, 0, away), away, "red", "stopped", "no ids: calls of Redis have failed since 23:08:47", "Bring redis back"},
+		"counted, failing":     {counted(idworker.StateUnavailable, 1200, away), away, "amber", "failing", "ids stop soon: calls of Redis have failed since 23:08:47 UTC; the 1,200 ids reserved are still issued", "Bring redis back"},
+		"counted, stopped":     {counted(idworker.StateUnavailable, 0, away), away, "red", "stopped", "no ids: calls of Redis have failed since 23:08:47 UTC", "Bring redis back"},
+		"counted, lost":        {with(counted(idworker.StateQuarantined, 0, quarantine), func(st *idworker.Status) { st.Sequence.Reserved = 9 }), quarantine, "red", "waiting", "no ids: the center lends again in 2 s: the run_id changed", "Nothing"},
 		"counted, quarantined": {counted(idworker.StateQuarantined, 0, quarantine), quarantine, "amber", "waiting", "no ids: the center lends again in 2 s: the run_id changed", "Nothing"},
 	} {
 		o := console.NewOutlook(tt.st, tt.healthy, now)

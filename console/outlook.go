@@ -16,7 +16,7 @@ type level string
 
 const (
 	green level = "green" // ids are issued, and that goes on
-	amber level = "amber" // ids will stop if nothing changes, or something ends by itself
+	amber level = "amber" // ids will stop if nothing changes or lie ahead of the clock, or the start waits for a countdown
 	red   level = "red"   // no ids
 	gray  level = "gray"  // no ids, as somebody wants it
 )
@@ -94,7 +94,7 @@ func (c circumstances) outlook(healthy error) outlook {
 		return outlook{Level: gray, Kind: off, Text: c.Error}
 	case c.State == idworker.StateStopped:
 		return outlook{Level: gray, Kind: off, Text: "stopped: the worker was closed and issues no more ids"}
-	case c.State == idworker.StateNotStarted && c.Err == nil:
+	case c.State == idworker.StateNotStarted && c.Err == nil && !c.had():
 		return outlook{Level: gray, Kind: off, Text: "not started: there is no worker id yet", Do: "Nothing, while the program starts. Ids are available from OnStart on."}
 	case c.Sequence != nil:
 		return c.counted(healthy)
@@ -185,7 +185,10 @@ func (c circumstances) waits(o outlook) outlook {
 		o.Text += "the center lends again in " + seconds(left) + ": " + printable.Text(q.Reason)
 		o.Do = "Nothing: it ends by itself, and ids stay unique."
 		if o.Level == red {
-			o.Level, o.Kind, o.Until = amber, delayed, c.local(q.Until)
+			o.Kind, o.Until = delayed, c.local(q.Until)
+			if !c.had() {
+				o.Level = amber
+			}
 		}
 		if left > longestQuarantine {
 			o.Level, o.Do, o.Link = red, "Find out who wrote such a late time: no process can have. See \"snowlease doctor\".", lateTimes
@@ -204,6 +207,12 @@ func (c circumstances) waits(o outlook) outlook {
 		o.Do = c.remedy("It is tried again by itself.")
 	}
 	return o
+}
+
+// had reports whether the worker has had a worker id, so that requests for ids fail which
+// did not fail before.
+func (c circumstances) had() bool {
+	return !c.Renewed.IsZero() || c.Sequence != nil && c.Sequence.Reserved > 0
 }
 
 // longestQuarantine exceeds any max_ttl and skew.
@@ -248,4 +257,4 @@ func (c circumstances) local(t time.Time) time.Time { return t.Add(-c.off) }
 // left returns how long it is until a time of the center's clock.
 func (c circumstances) left(t time.Time) time.Duration { return max(0, c.local(t).Sub(c.host)) }
 
-func (c circumstances) clock(t time.Time) string { return moment(t, c.host) }
+func (c circumstances) clock(t time.Time) string { return moment(t, c.host) + " UTC" }

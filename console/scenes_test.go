@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
 
 	"github.com/snowlease/snowlease/console"
 	"github.com/snowlease/snowlease/idworker"
@@ -76,7 +78,7 @@ func anight(t *testing.T, cfg idworker.Config, play func(*night)) {
 			n.worker = w // the last one
 		}
 		n.page = console.New(n.worker)
-		console.Dress(n.page, "v1.4.2", "v0.9.0", time.Now().Add(-50*time.Hour))
+		console.Dress(n.page, "v1.4.2", "v0.9.0", time.Now())
 		play(n)
 	})
 }
@@ -142,19 +144,33 @@ var scenes = []struct {
 	{"failing", "amber", idworker.Config{}, failing},
 	{"stopped", "red", idworker.Config{}, func(n *night) {
 		failing(n)
-		n.ceiling(123 * time.Second)
+		stopped(n)
 	}},
 	{"ahead", "amber", idworker.Config{}, func(n *night) {
 		n.until("23:08:40")
 		n.center.Reincarnate("9b31d870")
 		n.until("23:08:56")
 	}},
-	{"waiting", "amber", idworker.Config{Store: idworker.StoreConfig{Skew: 15 * time.Second}, Wait: 20 * time.Millisecond}, func(n *night) {
+	{"waiting", "amber", idworker.Config{Store: idworker.StoreConfig{Skew: 15 * time.Second}}, func(n *night) {
 		n.until("23:08:40")
 		n.center.Reincarnate("9b31d870")
-		require.Error(n, n.worker.Reset(n.Context()))
+		n.starts()
 		n.until("23:08:47")
 	}},
+}
+
+// starts lets another process start, whose page is then n's.
+func (n *night) starts() {
+	cfg := idworker.Config{Namespace: "orders", Holder: "orders@orders-7d9f8c6b5-m5hvt:1", Store: idworker.StoreConfig{Skew: 15 * time.Second}, Wait: 20 * time.Second}
+	app := fxtest.New(n, fx.NopLogger, idworker.Module, fx.Supply(cfg), fx.Provide(func() lease.Center { return database{n.center} }), fx.Populate(&n.worker))
+	done := make(chan error, 1)
+	go func() { done <- app.Start(context.Background()) }()
+	n.Cleanup(func() {
+		require.NoError(n, <-done)
+		require.NoError(n, app.Stop(context.Background()))
+	})
+	n.page = console.New(n.worker)
+	console.Dress(n.page, "v1.4.2", "v0.9.0", time.Now())
 }
 
 func failing(n *night) {
@@ -162,3 +178,5 @@ func failing(n *night) {
 	n.down()
 	n.ceiling(-8 * time.Second)
 }
+
+func stopped(n *night) { n.ceiling(123 * time.Second) }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowlease/snowlease/idworker"
@@ -16,6 +17,7 @@ import (
 const (
 	slotsEvery   = 3 * time.Second
 	slotsTimeout = 2 * time.Second
+	slotsSoon    = 200 * time.Millisecond
 	maxCells     = 1024 // in the map; more worker ids share cells
 	maxRows      = 256  // in the table
 	maxSlots     = 1024 // in api/slots
@@ -36,6 +38,24 @@ type slots struct {
 	drawn     *pool // list as seen by the holder of the lease below
 	ownWorker int64
 	ownToken  int64
+
+	last atomic.Pointer[pool] // the last drawn; needs no mu
+}
+
+// soon is like of, but returns the last list if there is one and the answer takes long.
+func (s *slots) soon(ctx context.Context, st idworker.Status) *pool {
+	last := s.last.Load()
+	if last == nil {
+		return s.of(ctx, st)
+	}
+	answer := make(chan *pool, 1)
+	go func() { answer <- s.of(ctx, st) }()
+	select {
+	case p := <-answer:
+		return p
+	case <-time.After(slotsSoon):
+		return last
+	}
 }
 
 // of returns the slots of the namespace of st, at most slotsEvery old. Callers must not
@@ -46,6 +66,7 @@ func (s *slots) of(ctx context.Context, st idworker.Status) *pool {
 	s.ask(ctx, st.Namespace)
 	if s.drawn == nil || s.ownWorker != st.Worker || s.ownToken != st.Token {
 		s.drawn, s.ownWorker, s.ownToken = newPool(st, s.list, s.seen, s.err), st.Worker, st.Token
+		s.last.Store(s.drawn)
 	}
 	return s.drawn
 }

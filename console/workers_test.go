@@ -19,7 +19,7 @@ import (
 // namespaced returns a worker of a namespace in a state.
 func namespaced(namespace string, state idworker.State) shown {
 	return shown{&idworker.Status{
-		State: state, Namespace: namespace, Center: "memory", Worker: 3, Issued: int64(len(namespace)),
+		State: state, Namespace: namespace, Center: "memory", Worker: 3, Error: map[bool]string{true: "connection refused"}[state == idworker.StateExpired], Issued: int64(len(namespace)),
 		Now: time.Now(), Ceiling: time.Now().Add(map[bool]time.Duration{false: time.Hour, true: -time.Hour}[state == idworker.StateExpired]),
 	}}
 }
@@ -33,11 +33,13 @@ func TestSeveralWorkers(t *testing.T) {
 	var all []struct {
 		N                int
 		Namespace, State string
+		Error            string
 		Outlook          outlook
 	}
 	require.NoError(t, json.Unmarshal(get(t, h, "/api/workers").Body.Bytes(), &all))
 	require.Len(t, all, 3)
 	require.Equal(t, []any{2, "billing", "expired", "red"}, []any{all[1].N, all[1].Namespace, all[1].State, all[1].Outlook.Level})
+	require.Equal(t, "connection refused", all[1].Error)
 
 	for query, want := range map[string]string{"": "orders", "?worker=1": "orders", "?worker=2": "billing", "?worker=billing": "billing", "?worker=3": "local"} {
 		var st idworker.Status
@@ -47,7 +49,11 @@ func TestSeveralWorkers(t *testing.T) {
 		require.Contains(t, page, "<h1>"+want+" <small>")
 		require.Regexp(t, `(?s)<nav class="workers".*worker=2"[^>]*><strong>No ids</strong> billing.*worker=1"[^>]*><strong>OK</strong> orders.*worker=3"`, page, "the red one first")
 		require.Equal(t, 1, strings.Count(page, `aria-current="page"`))
-		require.Contains(t, page, "<title>No ids: billing · idworker</title>", "the worst")
+		title := "No ids in billing: " + want
+		if want == "billing" {
+			title = "No ids: billing"
+		}
+		require.Contains(t, page, "<title>"+title+" · idworker</title>", "the worst level, and the page's worker")
 		require.Contains(t, page, `href="icon.svg?level=red"`)
 	}
 	require.Equal(t, http.StatusOK, get(t, h, "/api/slots?worker=billing").Code)

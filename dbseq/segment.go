@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -25,7 +26,8 @@ var (
 // A reservation is one UPDATE that commits on its own. So no number is given twice, as
 // long as the database loses no acknowledged write. After restoring a backup, raise
 // max_id above all numbers in use before any process reserves: the table does not know
-// those given since the backup.
+// those given since the backup. A row that is lost is created again and starts over, unless
+// Create of segment.Config is never.
 //
 // The first use creates the table. If the account may not create tables, an
 // administrator runs the file dbseq/schema/segment_*.sql for the database once. The
@@ -114,7 +116,7 @@ func (s *Segments) reserve(ctx context.Context, r segment.Request) (segment.Rang
 			return segment.Range{}, fmt.Errorf("%w: %q is at %d of %d", segment.ErrEnd, r.Name, max(given, r.Above), r.Max)
 		case there: // created since the update
 		case !r.Create:
-			return segment.Range{}, fmt.Errorf("%w: %q", segment.ErrUnknown, r.Name)
+			return segment.Range{}, fmt.Errorf("%w: %q: %s", segment.ErrUnknown, r.Name, fault.CreateName(r.Name))
 		case r.Above >= r.Max:
 			return segment.Range{}, fmt.Errorf("%w: %q is at %d of %d", segment.ErrEnd, r.Name, r.Above, r.Max)
 		default:

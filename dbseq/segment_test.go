@@ -55,6 +55,19 @@ func TestSegmentsKeepTheContract(t *testing.T) {
 	})
 }
 
+// TestSegmentUnknown: a name that is missing may have been lost, so the error does not lead
+// to numbers that were given before.
+func TestSegmentUnknown(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		r := reserve(1)
+		r.Create = false
+		_, err := segments(t, e.db(t, dsn)).Reserve(t.Context(), r)
+		require.ErrorIs(t, err, segment.ErrUnknown)
+		require.ErrorContains(t, err, "snowlease segment create --name orders --start N")
+		require.ErrorContains(t, err, "above all its numbers")
+	})
+}
+
 // TestSegmentNamesAreApart: names do not affect each other.
 func TestSegmentNamesAreApart(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {

@@ -36,8 +36,12 @@ type TableReport struct {
 	Max string
 	// Ahead is the number of rows whose keys do not sort before First.
 	Ahead int64
-	// Epoch is the latest epoch, in Unix milliseconds, with which new ids would sort
-	// after all rows. It is 0 if they already do, if no epoch helps, and for text.
+	// OrderedFrom is when new ids begin to sort after all rows, if the largest key is an
+	// id of the next 25 hours: an id ahead of the clock, or a number that follows
+	// NumberFrom. Otherwise, and for text, it is the zero Time.
+	OrderedFrom time.Time
+	// Epoch is the latest epoch, in Unix milliseconds, with which new ids would sort after
+	// all rows. It is 0 if they already do or soon will, if no epoch helps, and for text.
 	Epoch int64
 	// HoldsUntil is the time of the first id that does not fit the column. It is the
 	// zero Time if today's ids do not fit, and Layout.Ends() if all ids fit.
@@ -82,6 +86,9 @@ func (r *TableReport) String() string {
 		line("order: ok, the table is empty")
 	case r.SortsAfter():
 		line("order: ok, new ids sort after the largest key %s", r.Max)
+	case !r.OrderedFrom.IsZero():
+		line("order: not yet, %d keys up to %s are ids ahead of the clock, or numbers set for instances without the plugin; new ids sort after them from %s on",
+			r.Ahead, r.Max, r.OrderedFrom.UTC().Format(time.RFC3339Nano))
 	case r.Epoch > 0:
 		line("order: NO, %d keys up to %s do not sort before new ids; they would with an epoch of %d or earlier", r.Ahead, r.Max, r.Epoch)
 	default:
@@ -240,15 +247,21 @@ func (r *TableReport) readKeys(db *gorm.DB, model any, k *key, c column) error {
 	if r.Ahead == 0 || c.text {
 		return nil
 	}
+	last, err := strconv.ParseInt(r.Max, 10, 64)
+	if err != nil {
+		return nil // past int64: no epoch helps
+	}
+	if parts, err := r.Layout.Decode(last); err == nil && parts.Time.Before(time.Now().Add(25*time.Hour)) {
+		r.OrderedFrom = parts.Time.Add(r.Layout.TimeUnit)
+		return nil
+	}
 	// Move the epoch back by whole units of time, to just past that of the largest key.
-	if last, err := strconv.ParseInt(r.Max, 10, 64); err == nil {
-		shift := r.Layout.Bits() - int(r.Layout.TimeBits)
-		unit := r.Layout.TimeUnit.Milliseconds()
-		moved := r.Layout
-		moved.Epoch -= (last>>shift - r.First>>shift + 1) * unit
-		if moved.Validate() == nil && moved.CheckTime(time.Now()) == nil {
-			r.Epoch = moved.Epoch
-		}
+	shift := r.Layout.Bits() - int(r.Layout.TimeBits)
+	unit := r.Layout.TimeUnit.Milliseconds()
+	moved := r.Layout
+	moved.Epoch -= (last>>shift - r.First>>shift + 1) * unit
+	if moved.Validate() == nil && moved.CheckTime(time.Now()) == nil {
+		r.Epoch = moved.Epoch
 	}
 	return nil
 }

@@ -96,6 +96,39 @@ func TestCheckTableColumns(t *testing.T) {
 	}
 }
 
+// Ids at most 25 hours ahead of the clock pass by; later ones need another epoch.
+func TestCheckTableAheadOfTheClock(t *testing.T) {
+	t.Parallel()
+	db := openSQLite(t, nil, &Old{})
+	check := func(ahead time.Duration) *gormplugin.TableReport {
+		at := time.Now().Add(ahead)
+		id, err := snowflake.Layout{}.WithDefaults().Encode(snowflake.Parts{Time: at})
+		require.NoError(t, err)
+		require.NoError(t, db.Create(&Old{ID: id}).Error)
+		r, err := gormplugin.CheckTable(t.Context(), db, &Old{}, snowflake.Layout{}, gormplugin.Config{})
+		require.NoError(t, err)
+		require.False(t, r.SortsAfter())
+		if !r.OrderedFrom.IsZero() {
+			// From then on, the smallest id is larger.
+			first, err := r.Layout.Encode(snowflake.Parts{Time: r.OrderedFrom})
+			require.NoError(t, err)
+			require.Greater(t, first, id)
+			require.WithinRange(t, r.OrderedFrom, at, at.Add(time.Second))
+		}
+		return r
+	}
+	for _, ahead := range []time.Duration{time.Hour, 24*time.Hour + 30*time.Minute} {
+		r := check(ahead)
+		require.NotZero(t, r.OrderedFrom)
+		require.Zero(t, r.Epoch)
+		require.Contains(t, r.String(), "new ids sort after them from "+r.OrderedFrom.UTC().Format(time.RFC3339Nano)+" on")
+	}
+	r := check(26 * time.Hour)
+	require.Zero(t, r.OrderedFrom)
+	require.NotZero(t, r.Epoch)
+	require.Contains(t, r.String(), "order: NO, 3 keys up to")
+}
+
 // The order of new ids and stored keys is that of the database.
 func TestCheckTableOrder(t *testing.T) {
 	t.Parallel()

@@ -139,30 +139,54 @@ func TestSideBySideWithAutoIncrement(t *testing.T) {
 			db := open(t, dialector(), gormplugin.New(generator, gormplugin.Config{Scope: gormplugin.ScopeTagged}))
 			require.NoError(t, old.Create(&Before{Name: "first"}).Error)
 
+			exec := func(statement string) { require.NoError(t, old.Exec(statement).Error) }
 			check := func() *gormplugin.TableReport {
 				r, err := gormplugin.CheckTable(t.Context(), old, &After{}, snowflake.Layout{}, gormplugin.Config{})
 				require.NoError(t, err)
 				return r
 			}
+			separate := func() { // runs the statement that CheckTable prints
+				_, statement, _ := strings.Cut(check().String(), "run ")
+				statement, _, _ = strings.Cut(statement, ";")
+				exec(statement)
+			}
+			sideBySide := func() {
+				for range 20 {
+					require.NoError(t, db.Create(&After{Name: "new"}).Error)
+					require.NoError(t, old.Create(&Before{Name: "old"}).Error)
+				}
+			}
 			if d.name == "postgres" {
 				require.Zero(t, check().NumberFrom) // the sequence does not follow the largest key
-			} else {
-				// As long as the column is too small, there is no such number.
-				require.NoError(t, old.Exec("ALTER TABLE moving MODIFY id INT NOT NULL AUTO_INCREMENT").Error)
-				require.Zero(t, check().NumberFrom)
-				require.NoError(t, old.Exec("ALTER TABLE moving MODIFY id BIGINT NOT NULL AUTO_INCREMENT").Error)
-				r := check()
-				parts, err := r.Layout.Decode(r.NumberFrom)
-				require.NoError(t, err)
-				require.WithinRange(t, parts.Time, time.Now().Add(23*time.Hour), time.Now().Add(25*time.Hour))
-				_, statement, _ := strings.Cut(r.String(), "run ")
-				statement, _, _ = strings.Cut(statement, ";")
-				require.NoError(t, old.Exec(statement).Error)
+				sideBySide()
+				return
 			}
-			for range 20 {
-				require.NoError(t, db.Create(&After{Name: "new"}).Error)
-				require.NoError(t, old.Create(&Before{Name: "old"}).Error)
-			}
+			// As long as the column is too small, there is no such number.
+			exec("ALTER TABLE moving MODIFY id INT NOT NULL AUTO_INCREMENT")
+			require.Zero(t, check().NumberFrom)
+			exec("ALTER TABLE moving MODIFY id BIGINT NOT NULL AUTO_INCREMENT")
+			r := check()
+			parts, err := r.Layout.Decode(r.NumberFrom)
+			require.NoError(t, err)
+			require.WithinRange(t, parts.Time, time.Now().Add(23*time.Hour), time.Now().Add(25*time.Hour))
+			separate()
+			sideBySide()
+
+			// These keys are no reason to move the epoch: they pass by.
+			r = check()
+			require.False(t, r.SortsAfter())
+			require.Zero(t, r.Epoch)
+			require.WithinRange(t, r.OrderedFrom, parts.Time, parts.Time.Add(time.Hour))
+			require.Contains(t, r.String(), "order: not yet, ")
+			require.NotContains(t, r.String(), "epoch of")
+
+			// Back, when a day has passed since the last old instance.
+			exec("DELETE FROM moving WHERE name = 'old'")
+			exec("ALTER TABLE moving MODIFY id BIGINT NOT NULL")
+			require.NoError(t, db.Create(&After{Name: "new"}).Error)
+			exec("ALTER TABLE moving MODIFY id BIGINT NOT NULL AUTO_INCREMENT")
+			separate()
+			sideBySide()
 		})
 	}
 }

@@ -2,6 +2,7 @@ package idworker_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -38,4 +39,17 @@ func TestTimeFieldThatEnds(t *testing.T) {
 		_, err := idworker.Fixed(layout, 1)
 		require.ErrorContains(t, err, "year")
 	}
+}
+
+// The guide says how a bubble gets a Fixed worker.
+func TestFixedInBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := idworker.Fixed(snowflake.Layout{}, 1)
+		require.ErrorContains(t, err, "lies after now (2000-01-01T00:00:00Z)")
+		time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)))
+		w, err := idworker.Fixed(snowflake.Layout{}, 1)
+		require.NoError(t, err)
+		_, err = w.NextID()
+		require.NoError(t, err)
+	})
 }

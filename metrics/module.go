@@ -21,14 +21,34 @@ const Group = "metrics-collectors"
 // See NewCollector and NewPoolCollector, which asks the center once per minute. Module
 // invokes nothing. An application that takes the group makes the worker, which borrows a
 // worker id at the start even if nothing else uses it.
-var Module = fx.Module("idworker-metrics", fx.Provide(fx.Annotate(collect, fx.ResultTags(`group:"`+Group+`,flatten"`))))
+//
+// It is an error if Module and Named measure workers of the same namespace and center.
+var Module = fx.Module("idworker-metrics", fx.Provide(
+	func() workers { return workers{} },
+	collectorsOf("idworker.Module", ""),
+))
 
 // Named is Module for the worker that idworker.Named provides under the same name.
 func Named(name string) fx.Option {
-	return fx.Provide(fx.Annotate(collect,
-		fx.ParamTags(fmt.Sprintf("name:%q", name)), fx.ResultTags(`group:"`+Group+`,flatten"`)))
+	return fx.Provide(collectorsOf(fmt.Sprintf("idworker.Named(%q)", name), fmt.Sprintf("name:%q", name)))
 }
 
-func collect(w *idworker.IdWorker) []prometheus.Collector {
-	return []prometheus.Collector{NewCollector(w), NewPoolCollector(w, w, 0)}
+// workers says who provides the workers of a graph that have collectors, by namespace and
+// center. Module provides it.
+type workers map[[2]string]string
+
+// collectorsOf returns the constructor of the collectors of the worker that provider
+// provides with the tag.
+func collectorsOf(provider, tag string) any {
+	return fx.Annotate(func(w *idworker.IdWorker, all workers) ([]prometheus.Collector, error) {
+		if w != nil && all != nil {
+			st := w.Status()
+			key := [2]string{st.Namespace, st.Center}
+			if other, ok := all[key]; ok {
+				return nil, fmt.Errorf("metrics: the workers of %s and %s both have namespace %q and center %q: give each a namespace of its own, or register all collectors without metrics.Module and metrics.Named, each with a label by prometheus.WrapCollectorWith", other, provider, st.Namespace, st.Center)
+			}
+			all[key] = provider
+		}
+		return []prometheus.Collector{NewCollector(w), NewPoolCollector(w, w, 0)}, nil
+	}, fx.ParamTags(tag, `optional:"true"`), fx.ResultTags(`group:"`+Group+`,flatten"`))
 }

@@ -100,7 +100,7 @@ func TestTheStoryOfAnOutage(t *testing.T) {
 
 		// What the metrics and the console say of it, up to the 100 ms between two moments.
 		const exact = 0.2
-		clock := func(at time.Time) string { return at.UTC().Format("15:04:05") }
+		clock := func(at time.Time) string { return at.UTC().Format("15:04:05 UTC") }
 		for _, m := range moments {
 			what, o := m.at.Format("15:04:05.0"), m.page.Outlook
 			left := m.metrics["idworker_ids_stop_in_seconds"]
@@ -156,8 +156,12 @@ func TestTheStoryOfAnOutage(t *testing.T) {
 			key  string
 			at   time.Time
 		}{
-			{2, "time", failed}, {2, "failing_since", failed}, {2, "ids_stop_at", stopped},
-			{3, "time", stopped}, {3, "failing_since", failed}, {6, "time", resumed},
+			{2, "time", failed},
+			{2, "failing_since", failed},
+			{2, "ids_stop_at", stopped},
+			{3, "time", stopped},
+			{3, "failing_since", failed},
+			{6, "time", resumed},
 		} {
 			var at time.Time
 			require.NoError(t, at.UnmarshalText([]byte(value(told.line, told.key))))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -30,8 +31,8 @@ type checkedConfig struct {
 	faults []fault
 }
 
-// find returns the idworker configuration in a YAML text, the block that has it, and its key:
-// "" if it is the whole file.
+// find returns the idworker configuration in a YAML text, the innermost block around it that
+// has db or redis, and its key: "" if it is the whole file.
 func find(text []byte, key string) (config, around *yaml.Node, at string, err error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
@@ -48,13 +49,93 @@ func find(text []byte, key string) (config, around *yaml.Node, at string, err er
 	}
 	if key != "" {
 		for name := range strings.SplitSeq(key, ".") {
-			around = config
+			if lookup(config, "db") != nil || lookup(config, "redis") != nil {
+				around = config
+			}
 			if config = lookup(config, name); config == nil {
 				return nil, nil, "", fmt.Errorf("there is no key %s: set --key to the key of the idworker configuration", key)
 			}
 		}
 	}
 	return config, around, key, nil
+}
+
+// A block is where a file may have an idworker configuration.
+type block struct{ key, namespace string }
+
+// blocks returns the blocks below n, whose key is at: those at a key idworker, and those that
+// have a namespace and only keys of s.
+func blocks(n *yaml.Node, s *jsonSchema, at string) (all []block) {
+	if n.Kind != yaml.MappingNode { // an alias may lead back to n
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, v := n.Content[i].Value, n.Content[i+1]
+		namespace := ""
+		if value := lookup(v, "namespace"); value != nil {
+			namespace = value.Value
+		}
+		switch {
+		case strings.Contains(name, "."): // --key cannot name it
+		case name == "idworker", namespace != "" && s.knows(v) == len(resolve(v).Content)/2:
+			all = append(all, block{join(at, name), namespace})
+		default:
+			all = append(all, blocks(v, s, join(at, name))...)
+		}
+	}
+	return all
+}
+
+// knows returns how many keys of n are in s.
+func (s *jsonSchema) knows(n *yaml.Node) (known int) {
+	n = resolve(n)
+	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+		if s.Properties[n.Content[i].Value] != nil {
+			known++
+		}
+	}
+	return known
+}
+
+func configSchema() *jsonSchema {
+	var s jsonSchema
+	must(json.Unmarshal([]byte(schema.Config()), &s))
+	return &s
+}
+
+// keyOf returns the key of the idworker configuration in a file that has the namespace, or of
+// the first one if namespace is "". It returns "" if there is none.
+func keyOf(file, namespace string) string {
+	text, err := os.ReadFile(file)
+	var document yaml.Node
+	if err != nil || yaml.Unmarshal(text, &document) != nil || len(document.Content) == 0 {
+		return ""
+	}
+	for _, b := range blocks(document.Content[0], configSchema(), "") {
+		if namespace == "" || b.namespace == namespace {
+			return b.key
+		}
+	}
+	return ""
+}
+
+// atTheTop returns an error if root, a whole file, is no idworker configuration.
+func atTheTop(root *yaml.Node, s *jsonSchema) error {
+	if resolve(root).Kind != yaml.MappingNode || lookup(root, "namespace") != nil {
+		return nil
+	}
+	const missing = "there is no key idworker at the top of the file"
+	if elsewhere := blocks(root, s, ""); len(elsewhere) > 0 {
+		keys := make([]string, len(elsewhere))
+		for i, b := range elsewhere {
+			keys[i] = "--key " + b.key
+		}
+		return fmt.Errorf("%s: name the one elsewhere: %s", missing, strings.Join(keys, " or "))
+	}
+	if s.knows(root) == 0 {
+		return errors.New(missing + ", and the file is no idworker configuration itself: name another key with --key")
+	}
+	return nil
 }
 
 // checkConfig reads the idworker.Config in a YAML text, at key. It returns an error if there
@@ -64,13 +145,15 @@ func checkConfig(text []byte, key string) (c checkedConfig, err error) {
 	if err != nil {
 		return c, err
 	}
-	var s jsonSchema
-	if err := json.Unmarshal([]byte(schema.Config()), &s); err != nil {
-		return c, err
+	s := configSchema()
+	if key == "" {
+		if err := atTheTop(root, s); err != nil {
+			return c, err
+		}
 	}
 	c.key = key
 	ck := checker{}
-	ck.check(root, &s, key)
+	ck.check(root, s, key)
 	c.faults = ck.faults
 	if err := root.Decode(&c.config); err != nil {
 		if len(c.faults) > 0 { // a value of a wrong type, which is among the faults

@@ -61,6 +61,18 @@ func TestConfigCheck(t *testing.T) {
 	require.Equal(t, exitNo, code)
 	require.Equal(t, 3, strings.Count(out, "\n"), out)
 	require.Contains(t, errs, "has faults: 3")
+	const missing = "-: there is no key idworker at the top of the file"
+	for text, want := range map[string]string{
+		"listen: here\nmode: debug\napp:\n  idworker: {preset: wide}\n": missing + ": name the one elsewhere: --key app.idworker\n",
+		"a: {namespace: a}\nb: {c: {idworker: }}\n":                     missing + ": name the one elsewhere: --key a or --key b.c.idworker\n",
+		"a: &x {b: *x}\n":      missing + ", and the file is no",
+		"listen: here\na: [1]": missing + ", and the file is no idworker configuration itself: name another key with --key\n",
+	} {
+		code, out, errs := call(t, text, "config", "check", "-")
+		require.Equal(t, exitFailed, code, out)
+		require.Empty(t, out)
+		require.Contains(t, errs, want)
+	}
 	for text, want := range map[string]string{"": "the file is empty", "a: [": "yaml", "password: *word": "yaml: unknown anchor: quote", "a: 1\n": "there is no key x.y"} {
 		code, _, errs := call(t, text, "config", "check", "-", "--key=x.y")
 		require.Equal(t, exitFailed, code)

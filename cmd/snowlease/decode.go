@@ -22,6 +22,8 @@ func decodeCommand() *cobra.Command {
 		Use:   "decode [flags] ID...|-",
 		Short: "Print the time, worker and sequence of ids",
 		Long: `Decode prints each ID with its decoded time, worker id, business number and sequence.
+If no flag names the layout, it is the default one, which a line below the table says.
+
 "-" reads IDs from the input, one a line. Decode reports an ID that cannot be decoded with
 its line or argument number, continues with the others and exits with 1.`,
 		Example: `  snowlease decode 175928847299117063 --preset discord
@@ -37,7 +39,7 @@ its line or argument number, continues with the others and exits with 1.`,
 			if _, err := snowflake.ID(0).Format(d.base); err != nil {
 				return fmt.Errorf("--base: %w", err)
 			}
-			d.layout = l
+			d.layout, d.assumed = l, layout.file == "" && !changed(cmd, layoutParts)
 			out := bufio.NewWriter(cmd.OutOrStdout())
 			d.out, d.faults = out, cmd.ErrOrStderr()
 			return failed(errors.Join(d.all(args, cmd.InOrStdin()), out.Flush()))
@@ -59,6 +61,7 @@ type decoder struct {
 	layout      snowflake.Layout
 	base        int
 	json        bool
+	assumed     bool // no flag names the layout
 	out, faults io.Writer
 	good, bad   int
 }
@@ -83,6 +86,11 @@ func (d *decoder) all(args []string, stdin io.Reader) error {
 		}
 		if err := lines.Err(); err != nil {
 			return fmt.Errorf("read line %d: %w", n+1, err)
+		}
+	}
+	if d.assumed && d.good > 0 && !d.json {
+		if _, err := fmt.Fprintf(d.out, "In the default layout, %s; for another, give --preset or --config.\n", d.layout.WithDefaults()); err != nil {
+			return err
 		}
 	}
 	if d.bad > 0 {

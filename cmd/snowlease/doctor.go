@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -97,6 +98,7 @@ func (d *doctor) examine(ctx context.Context) {
 	d.OK("connect", o.String())
 	if d.request.file != "" {
 		d.OK("config", d.request.file)
+		d.mode(o)
 	}
 	found, err := o.Examine(ctx, d.name())
 	d.List = append(d.List, found...)
@@ -108,6 +110,28 @@ func (d *doctor) examine(ctx context.Context) {
 	}
 	d.incarnation(ctx)
 	d.namespace(ctx, o)
+}
+
+// mode checks that the configuration uses a store of this kind. --store may name another.
+func (d *doctor) mode(o *opened) {
+	text, err := os.ReadFile(d.request.file)
+	if err != nil {
+		d.Unknown("mode", err)
+		return
+	}
+	c, err := readFile(text, d.store.key)
+	if err != nil {
+		d.Unknown("mode", err)
+		return
+	}
+	is := idworker.ModeDB
+	if o.at.Driver == "" {
+		is = idworker.ModeRedis
+	}
+	if kind, why := c.uses(false); kind != "" && kind != is {
+		d.Note("mode", fmt.Sprintf("%s has %s, so the application does not use this store, which --store or %s names", d.request.file, why, envStore),
+			"check the store that it uses: leave --store and "+envStore+" out, or name that store")
+	}
 }
 
 // name returns the namespace, or a placeholder if none is given.

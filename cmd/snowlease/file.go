@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 
@@ -16,6 +17,8 @@ const configFile = "config.yaml"
 // A fileConfig is the part of an application's configuration that names the store.
 type fileConfig struct {
 	namespace  string
+	mode       idworker.Mode
+	numbers    string // segment_store
 	quarantine lease.Quarantine
 	db         sqldb.Config
 	redis      redis.Config
@@ -29,19 +32,41 @@ func readFile(text []byte, key string) (c fileConfig, err error) {
 		return c, err
 	}
 	var ids struct {
-		Namespace string `yaml:"namespace"`
-		Store     struct {
+		Namespace    string        `yaml:"namespace"`
+		Mode         idworker.Mode `yaml:"mode"`
+		SegmentStore string        `yaml:"segment_store"`
+		Store        struct {
 			Quarantine lease.Quarantine `yaml:"quarantine"`
 		} `yaml:"store"`
 	}
 	_ = config.Decode(&ids) // faults are for those who read all of it
-	c.namespace, c.quarantine = ids.Namespace, ids.Store.Quarantine
+	c.namespace, c.mode, c.numbers, c.quarantine = ids.Namespace, ids.Mode, ids.SegmentStore, ids.Store.Quarantine
 	for name, part := range map[string]any{"db": &c.db, "redis": &c.redis} {
 		if n := lookup(around, name); n != nil && n.Decode(part) != nil {
 			return c, fmt.Errorf("the values of %s are not of the types that package providers reads", name)
 		}
 	}
 	return c, nil
+}
+
+// uses returns what the configuration uses, and the setting that says so: the store of the
+// worker ids, or that of numbers. It returns "" if the file does not say.
+func (c fileConfig) uses(numbers bool) (kind idworker.Mode, why string) {
+	name, value := "mode", string(c.mode)
+	if numbers {
+		name, value = "segment_store", c.numbers
+	}
+	switch hasDB, hasRedis := c.db.DSN != "", len(c.redis.Addrs) > 0; {
+	case value == string(idworker.ModeDB), numbers && value == idworker.SegmentStoreDBRedis:
+		return idworker.ModeDB, name + ": " + value
+	case value == string(idworker.ModeRedis), !numbers && c.mode == idworker.ModeRedisSequence:
+		return idworker.ModeRedis, name + ": " + value
+	case hasDB && !hasRedis:
+		return idworker.ModeDB, "db"
+	case hasRedis && !hasDB:
+		return idworker.ModeRedis, "redis"
+	}
+	return "", name
 }
 
 // readConfig returns the idworker configuration at key in a YAML file.
@@ -66,10 +91,25 @@ func (f *storeFlags) sameNamespace(file, namespace string) error {
 		return nil
 	}
 	hint := ""
-	if f.key == "" {
-		hint = "; a second configuration in the file has a key of its own: name it, as in --key " + f.namespace
+	if key := keyOf(file, f.namespace); key != "" {
+		hint = fmt.Sprintf(", or name its key: --config %s --key %s", file, key)
 	}
 	return fmt.Errorf("--namespace %q and the namespace %q of %s differ: leave one of them out%s", f.namespace, namespace, file, hint)
+}
+
+// noStore returns the error for a store that is named nowhere, with the key if configFile has
+// the namespace at another one. Without the key, its layout and quarantine would not be read.
+func (f *storeFlags) noStore() error {
+	if f.key != "" {
+		return fmt.Errorf("--store is empty, and --key is set without --config: name the file, as in --config %s --key %s", configFile, f.key)
+	}
+	if key := keyOf(configFile, f.namespace); key != "" {
+		return fmt.Errorf("--store is empty, and the namespace is not that of the key idworker in %s: name its key: --config %s --key %s", configFile, configFile, key)
+	}
+	if key := keyOf(configFile, ""); key != "" && f.namespace != "" {
+		return fmt.Errorf("--store is empty, and %s does not configure the namespace %q: name its store with --store or %s", configFile, f.namespace, envStore)
+	}
+	return errNoStore
 }
 
 // defaultFile returns configFile if the working directory has it and its key idworker
@@ -93,15 +133,30 @@ func (f *storeFlags) defaultFile() string {
 	return configFile
 }
 
+// namespaceOfFile sets the namespace to that of the application's configuration, if there is one.
+func (f *storeFlags) namespaceOfFile() error {
+	file := cmp.Or(f.file, f.defaultFile())
+	if file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	c, err := readFile(text, f.key)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	f.namespace = c.namespace
+	return nil
+}
+
 // configured sets the store to db or redis of the application's configuration, and the
 // quarantine too if asked.
 func (f *storeFlags) configured(quarantine bool) error {
-	file := f.file
+	file := cmp.Or(f.file, f.defaultFile())
 	if file == "" {
-		file = f.defaultFile()
-	}
-	if file == "" {
-		return errNoStore
+		return f.noStore()
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -119,13 +174,16 @@ func (f *storeFlags) configured(quarantine bool) error {
 	}
 	c.db = c.db.WithDefaults()
 	f.from = file
+	kind, why := c.uses(f.numbers)
 	switch {
-	case c.db.DSN != "" && len(c.redis.Addrs) > 0:
-		return fmt.Errorf("--store is empty, and %s has both db and redis: name the one to use with --store or %s", file, envStore)
-	case len(c.redis.Addrs) > 0:
-		f.at = target{Redis: c.redis}
-	case c.db.DSN == "":
+	case kind == "" && c.db.DSN != "":
+		return fmt.Errorf("--store is empty, and %s has both db and redis: name the one to use with %s: db or redis in the file, or with --store or %s", file, why, envStore)
+	case kind == "":
 		return fmt.Errorf("--store is empty, and %s has neither db nor redis: give --store or %s; environment variables of the application are not read", file, envStore)
+	case kind == idworker.ModeRedis && len(c.redis.Addrs) == 0, kind == idworker.ModeDB && c.db.DSN == "":
+		return fmt.Errorf("--store is empty, and %s has %s, but no %s: give --store or %s; environment variables of the application are not read", file, why, kind, envStore)
+	case kind == idworker.ModeRedis:
+		f.at = target{Redis: c.redis}
 	default:
 		driver := map[string]string{"mysql": "mysql", "postgres": "pgx", "sqlite": "sqlite"}[c.db.Driver]
 		if driver == "" {

@@ -39,6 +39,9 @@ func (f *layoutFlags) register(cmd *cobra.Command) {
 	must(cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(presets, cobra.ShellCompDirectiveNoFileComp)))
 }
 
+// layoutParts are the flags that register adds.
+const layoutParts = "preset epoch unit bits"
+
 // read returns the layout of the file that registerFile's flags name, or else that of the
 // other flags.
 func (f *layoutFlags) read(cmd *cobra.Command) (snowflake.Layout, error) {
@@ -48,9 +51,8 @@ func (f *layoutFlags) read(cmd *cobra.Command) (snowflake.Layout, error) {
 	if f.file == "" {
 		return f.layout()
 	}
-	const others = "preset epoch unit bits"
-	if changed(cmd, others) {
-		return snowflake.Layout{}, errReplaced(others)
+	if changed(cmd, layoutParts) {
+		return snowflake.Layout{}, errReplaced(layoutParts)
 	}
 	c, err := readConfig(f.file, f.key)
 	if err != nil || c.Preset == "" {

@@ -56,6 +56,18 @@ ID                   TIME                       WORKER  BUSINESS    SEQUENCE
 {"id":"175928847299117063","time":"2016-04-30T11:18:25.796Z","worker":32,"business":0,"sequence":7}
 {"id":"1","time":"2015-01-01T00:00:00.000Z","worker":0,"business":0,"sequence":1}
 `},
+		{"no layout", []string{"912050440815641783"}, "", `
+ID                   TIME                       WORKER  BUSINESS    SEQUENCE
+912050440815641783   2026-11-21T10:42:50.168Z        7         0        1207
+In the default layout, epoch=1577808000000 unit=1ms bits=41/5/0/17; for another, give --preset or --config.
+`},
+		{"named default", []string{"912050440815641783", "--preset=default"}, "", `
+ID                   TIME                       WORKER  BUSINESS    SEQUENCE
+912050440815641783   2026-11-21T10:42:50.168Z        7         0        1207
+`},
+		{"json, no layout", []string{"--json", "1"}, "", `
+{"id":"1","time":"2019-12-31T16:00:00.000Z","worker":0,"business":0,"sequence":1}
+`},
 		{"no input", []string{"-"}, "", "\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -72,7 +84,7 @@ func TestDecodeNamesWhatIsBad(t *testing.T) {
 	t.Parallel()
 	code, out, errs := call(t, "12x\n1\n\n-3\n0\n", "decode", "7", "seven", "-")
 	require.Equal(t, exitFailed, code)
-	require.Equal(t, 3, strings.Count(out, "\n"), "the header, 7 and 1")
+	require.Equal(t, 4, strings.Count(out, "\n"), "the header, 7, 1 and the layout")
 	for _, want := range []string{
 		`argument 2: snowflake: parse id "seven" in base 10`, `line 1: snowflake: parse id "12x"`,
 		`line 4: snowflake: parse id "-3" in base 10: an id is not negative`, "line 5: snowflake: decode 0",

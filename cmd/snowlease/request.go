@@ -38,7 +38,7 @@ func (f *requestFlags) register(cmd *cobra.Command) {
 }
 
 // parts are the flags that replace --config.
-const parts = "preset epoch unit bits ttl max-ttl skew reserved"
+const parts = layoutParts + " ttl max-ttl skew reserved"
 
 // changed reports whether any of the named flags is set.
 func changed(cmd *cobra.Command, names string) bool {

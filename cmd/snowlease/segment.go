@@ -131,6 +131,7 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 }
 
 func segmentFlags(cmd *cobra.Command, store *storeFlags, name *string, asJSON *bool) {
+	store.numbers = true
 	store.register(cmd)
 	must(cmd.Flags().MarkHidden("namespace"))
 	cmd.Flags().StringVar(name, "name", "", "the name of the sequence (required)")

@@ -40,7 +40,7 @@ Percent-encode reserved characters in a password. Passwords are never printed.
 
 Without both, it is db or redis of the application's configuration (package providers), which
 --config names. The default is config.yaml in the working directory, if it has the key idworker
-with this namespace.`
+with this namespace. If it has both, mode says which (for numbers segment_store).`
 
 // storeFlags select a store and describe how the application uses it.
 type storeFlags struct {
@@ -50,6 +50,8 @@ type storeFlags struct {
 	timeout                  time.Duration
 	creates                  bool   // the command may create a SQLite file
 	waits                    int    // wait_replicas, for the doctor to check
+	numbers                  bool   // the command manages numbers, not worker ids
+	reads                    bool   // the command only reads: the file may name the namespace
 	at                       target // set by complete
 	from                     string // where at comes from, for errors
 }
@@ -76,6 +78,11 @@ func must(err error) {
 
 // complete checks the flags. A namespace is required unless optional is set.
 func (f *storeFlags) complete(cmd *cobra.Command, optional bool) (err error) {
+	if f.reads && f.namespace == "" {
+		if err := f.namespaceOfFile(); err != nil {
+			return err
+		}
+	}
 	f.from = "--store"
 	if text := cmp.Or(f.store, os.Getenv(envStore)); text != "" {
 		f.at, err = parseStore(text)

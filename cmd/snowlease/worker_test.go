@@ -143,7 +143,7 @@ func TestInitByConfig(t *testing.T) {
 	require.Contains(t, errs, `--namespace "others" and the namespace "orders" of `+file+" differ: leave one of them out\n")
 	two := writeFile(t, "idworker: {namespace: orders}\naudit: {namespace: audit}\n")
 	_, _, errs = call(t, "", "init", "--store="+store, "--config="+two, "--namespace=audit")
-	require.Contains(t, errs, "differ: leave one of them out; a second configuration in the file has a key of its own: name it, as in --key audit\n")
+	require.Contains(t, errs, "differ: leave one of them out, or name its key: --config "+two+" --key audit\n")
 	code, _, errs = call(t, "", "init", "--store="+store, "--config="+two, "--namespace=audit", "--key=audit")
 	require.Zero(t, code, errs)
 	code, _, errs = call(t, "", "init", "--store="+store, "--config="+writeFile(t, "idworker: {namespace: a b}"))

@@ -16,17 +16,18 @@ import (
 
 func workersCommand() *cobra.Command {
 	var (
-		store       storeFlags
+		store       = storeFlags{reads: true}
 		asJSON, all bool
 		watch       bool
 		every       time.Duration
 	)
 	cmd := &cobra.Command{
-		Use:   "workers --namespace NS [flags]",
+		Use:   "workers [--namespace NS] [flags]",
 		Short: "Show who holds which worker id",
 		Long: `Workers shows the worker ids of a namespace: the state, the holder and since when it holds
 the worker id, when the lease ends unless renewed, the mark (no id of the worker is above
 it), and the token for "snowlease release". Times are by the store's clock.
+The default namespace is that of the application's configuration.
 
 States: lent; ahead (given back, but its ids may carry times in the future); free.`,
 		Example: `  snowlease workers --namespace orders

@@ -1,4 +1,5 @@
-// Package fault collects and formats the faults of a configuration, each with its key.
+// Package fault collects and formats the faults of a configuration, each with its key. It
+// also has what package segment shares with stores.
 package fault
 
 import (
@@ -10,6 +11,12 @@ import (
 
 // ErrSetup is lease.ErrSetup, for package segment, which package lease imports.
 var ErrSetup = errors.New("lease: trying again does not help before the setup is changed")
+
+// CreateName returns what to do about a name of package segment that is not in its store.
+// The store cannot know whether it has lost the name or never had it.
+func CreateName(name string) string {
+	return fmt.Sprintf("create it with snowlease segment create --name %s --start N; N is 1 only if no number was ever issued: otherwise, such as after a wipe, stop the processes that use the name, and choose N above all its numbers", name)
+}
 
 // A Fault is what is wrong with one key of a configuration.
 type Fault struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
@@ -107,7 +108,8 @@ func (s *Store) Create(ctx context.Context, name string, start int64) error {
 
 // Resume continues a name after ErrChanged, above the given number. Choose it above all
 // numbers in use or reserved ahead. Running processes have reserved at most two segments
-// each: stop them first, or leave room for that.
+// each: stop them first, or leave room for that. Resume creates no name, because a
+// misspelled one would leave the right one behind.
 //
 // Errors are segment.ErrUnknown, segment.ErrRequest for a number out of range, and those
 // of package redisseq.
@@ -135,7 +137,7 @@ func deal(ctx context.Context, c *conn.Conn, call conn.Call, what string) (conn.
 	call.Answer = func(r conn.Reply) error {
 		switch {
 		case r[0] == "UNKNOWN":
-			return fmt.Errorf("%w: %q at %s: create it once with Store.Create", segment.ErrUnknown, call.Name, c)
+			return fmt.Errorf("%w: %q at %s: %s", segment.ErrUnknown, call.Name, c, fault.CreateName(call.Name))
 		case r[0] == "EXISTS":
 			return fmt.Errorf("%w: %q at %s", segment.ErrExists, call.Name, c)
 		case r[0] == "END" && len(r) == 2:
