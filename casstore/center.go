@@ -51,24 +51,44 @@ var (
 	ErrDamaged = errors.New("casstore: the record is damaged")
 )
 
-// MaxPool is the largest pool of a namespace. It is limited because every call
-// rewrites all slots, of up to 500 bytes each.
+// MaxPool is the largest pool of a namespace. It is limited because calls read all slots,
+// of up to 500 bytes each, and New's rewrite them.
 const MaxPool = 4096
 
-// Center lends worker ids from a Store. It is safe for concurrent use. Create one with
-// New.
+// Center lends worker ids from a store. It is safe for concurrent use. Create one with
+// New or NewSplit.
 type Center struct {
-	store Store
-	turn  chan struct{} // serializes the calls of this process, which would compete
+	store any // for people
+	records
+	turn chan struct{} // serializes the calls of this process, which would compete
+}
+
+// records is where the records are.
+type records interface {
+	load(ctx context.Context, name string) (view, error)
+	// swap replaces the records of before with those of after, or returns ErrChanged.
+	swap(ctx context.Context, name string, before view, after rules.Namespace) error
+}
+
+// A view is what load found.
+type view struct {
+	ns          rules.Namespace
+	now         time.Time
+	clock       bool // the store has one
+	incarnation string
+	version     string            // of the one record
+	parts       map[string]string // the parts
 }
 
 // New returns a center on the store.
-func New(s Store) *Center { return &Center{store: s, turn: make(chan struct{}, 1)} }
+func New(s Store) *Center {
+	return &Center{store: s, records: whole{s}, turn: make(chan struct{}, 1)}
+}
 
-// Extras returns the name of the store, Slots and Init. The name is the type of the
-// store unless it is a fmt.Stringer.
+// Extras returns the name of the store, Slots, Init and the Operator. The name is the type
+// of the store unless it is a fmt.Stringer.
 func (c *Center) Extras() lease.Extras {
-	x := lease.Extras{Name: fmt.Sprintf("%T", c.store), Lister: c, Init: c.Init}
+	x := lease.Extras{Name: fmt.Sprintf("%T", c.store), Lister: c, Operator: c, Init: c.Init}
 	if s, ok := c.store.(fmt.Stringer); ok {
 		x.Name = s.String()
 	}
@@ -88,6 +108,13 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant,
 func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
 	if err := check(g); err != nil {
 		return lease.Grant{}, err
+	}
+	if s, ok := c.records.(*split); ok {
+		if renewed, done, err := s.renewAlone(ctx, g); err != nil {
+			return lease.Grant{}, fmt.Errorf("casstore: renew: write the record of namespace %q to %v: %w", g.Namespace, c.store, err)
+		} else if done {
+			return renewed, nil
+		}
 	}
 	err = c.change(ctx, "renew", g.Request, func(ns rules.Namespace, now int64, incarnation string) (_ rules.Namespace, err error) {
 		ns, renewed, err = ns.Renew(now, incarnation, g)
@@ -115,14 +142,11 @@ func (c *Center) Init(ctx context.Context, req lease.Request) error {
 
 // Slots returns the slots of a namespace, or none if it has no record.
 func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
-	if err := lease.CheckNamespace(namespace); err != nil {
-		return nil, err
-	}
-	ns, _, now, err := c.load(ctx, namespace)
+	v, err := c.look(ctx, "slots", namespace)
 	if err != nil {
 		return nil, err
 	}
-	return ns.List(now), nil
+	return v.ns.List(v.now.UnixMilli()), nil
 }
 
 // check refuses a grant that no center can have returned.
@@ -144,7 +168,7 @@ func answer(g lease.Grant, err error) (lease.Grant, error) {
 // A rule returns the new record and the answer to the caller.
 type rule func(ns rules.Namespace, now int64, incarnation string) (rules.Namespace, error)
 
-// change applies a rule to the record, and again after a lost race.
+// change applies a rule for a request.
 func (c *Center) change(ctx context.Context, verb string, req lease.Request, decide rule) error {
 	if err := req.Validate(); err != nil {
 		return fmt.Errorf("casstore: %s: %w", verb, err)
@@ -152,6 +176,11 @@ func (c *Center) change(ctx context.Context, verb string, req lease.Request, dec
 	if req.Pool > MaxPool {
 		return fmt.Errorf("casstore: pool %d is above %d: choose a layout with fewer worker bits, or another center: %w", req.Pool, MaxPool, lease.ErrSetup)
 	}
+	return c.apply(ctx, verb, req.Namespace, decide)
+}
+
+// apply applies a rule to the records, and again after a lost race.
+func (c *Center) apply(ctx context.Context, verb, namespace string, decide rule) error {
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
@@ -159,45 +188,70 @@ func (c *Center) change(ctx context.Context, verb string, req lease.Request, dec
 		return fmt.Errorf("casstore: %s: %w", verb, ctx.Err())
 	}
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
-		before, r, now, err := c.load(ctx, req.Namespace)
+		before, err := c.look(ctx, verb, namespace)
 		if err != nil {
-			return fmt.Errorf("%w (%s)", err, verb)
+			return err
 		}
-		after, answer := decide(before, now, r.Incarnation)
-		if after.Equal(before) {
+		after, answer := decide(before.ns, before.now.UnixMilli(), before.incarnation)
+		if after.Equal(before.ns) {
 			return answer
 		}
-		value, err := after.Encode()
-		if err != nil {
-			return fmt.Errorf("casstore: %s: %w", verb, err)
-		}
-		switch err = c.store.Swap(ctx, req.Namespace, r.Version, value); {
+		switch err := c.swap(ctx, namespace, before, after); {
 		case err == nil:
 			return answer
 		case !errors.Is(err, ErrChanged):
-			return fmt.Errorf("casstore: %s: write the record of namespace %q to %v: %w", verb, req.Namespace, c, err)
+			return fmt.Errorf("casstore: %s: write the record of namespace %q to %v: %w", verb, namespace, c.store, err)
 		}
 		select {
 		case <-time.After(rand.N(wait)):
 		case <-ctx.Done():
-			return fmt.Errorf("casstore: %s: lost every race to change the record of namespace %q in %v: %w", verb, req.Namespace, c, ctx.Err())
+			return fmt.Errorf("casstore: %s: lost every race to change the record of namespace %q in %v: %w", verb, namespace, c.store, ctx.Err())
 		}
 	}
 }
 
-// load reads the record and the clock.
-func (c *Center) load(ctx context.Context, name string) (ns rules.Namespace, r Record, now int64, err error) {
+// look reads the records and the clock.
+func (c *Center) look(ctx context.Context, verb, namespace string) (v view, err error) {
+	if err := lease.CheckNamespace(namespace); err != nil {
+		return v, err
+	}
 	if err = ctx.Err(); err == nil {
-		r, err = c.store.Load(ctx, name)
+		v, err = c.load(ctx, namespace)
 	}
+	switch damage := (damagedError{}); {
+	case errors.As(err, &damage):
+		return v, fmt.Errorf("%w: namespace %q in %v: %w: restore it, or delete it, which starts a quarantine: %w", ErrDamaged, namespace, c.store, damage.error, lease.ErrSetup)
+	case err != nil:
+		return v, fmt.Errorf("casstore: read the record of namespace %q from %v: %w (%s)", namespace, c.store, err, verb)
+	}
+	if v.clock = !v.now.IsZero(); !v.clock {
+		v.now = time.Now()
+	}
+	return v, nil
+}
+
+// damagedError says what is wrong with a record.
+type damagedError struct{ error }
+
+// whole keeps a namespace in one record.
+type whole struct{ Store }
+
+func (w whole) load(ctx context.Context, name string) (view, error) {
+	r, err := w.Load(ctx, name)
 	if err != nil {
-		return ns, r, 0, fmt.Errorf("casstore: read the record of namespace %q from %v: %w", name, c, err)
+		return view{}, err
 	}
-	if ns, err = rules.Decode(r.Value); err != nil {
-		return ns, r, 0, fmt.Errorf("%w: namespace %q in %v: %w: restore it, or delete it, which starts a quarantine: %w", ErrDamaged, name, c, err, lease.ErrSetup)
+	ns, err := rules.Decode(r.Value)
+	if err != nil {
+		err = damagedError{err}
 	}
-	if r.Now.IsZero() {
-		r.Now = time.Now()
+	return view{ns: ns, now: r.Now, incarnation: r.Incarnation, version: r.Version}, err
+}
+
+func (w whole) swap(ctx context.Context, name string, before view, after rules.Namespace) error {
+	value, err := after.Encode()
+	if err != nil {
+		return err
 	}
-	return ns, r, r.Now.UnixMilli(), nil
+	return w.Swap(ctx, name, before.version, value)
 }

@@ -131,6 +131,11 @@ func TestContractHostClock(t *testing.T) {
 	leasetest.Run(t, func(testing.TB) leasetest.Store { return newStore(false, false) })
 }
 
+func TestOperator(t *testing.T) {
+	t.Parallel()
+	leasetest.RunOperator(t, func(testing.TB) leasetest.Store { return newStore(true, true) })
+}
+
 func request(namespace string) lease.Request {
 	return lease.Request{
 		Namespace: namespace, Layout: "l", Holder: "h", Owner: lease.NewOwner(),

@@ -1,12 +1,13 @@
 // Package casstore turns any store with compare-and-swap into a lease.Center: an
-// object store, etcd, Consul, an unsupported database, a file under a lock. You write
+// object store, Consul, an unsupported database, a file under a lock. You write
 // Load and Swap; the package implements the protocol.
 //
 //	center := casstore.New(store) // to fx: fx.Provide(func() lease.Center { return center })
 //
-// If you have SQL or Redis, use dbseq or redisseq instead: they change one slot at a
-// time, casstore rewrites the record of all slots. Package leasetest tests a center,
-// and examples/owncenter is a complete one.
+// New rewrites the record of all slots in each call. NewSplit is for stores that change
+// several records in one step: it keeps a record for each worker id, and a renewal is one
+// write. If you have SQL, Redis or etcd, use dbseq, redisseq or etcdseq instead. Package
+// leasetest tests a center, and examples/owncenter is a complete one.
 //
 // # Requirements on the store
 //
@@ -38,4 +39,10 @@
 //	 "leases": [when the lease of worker id 0 expires, ...],
 //	 "marks":  [no id of worker id 0 lies above this, ...],
 //	 "owners": [{"owner", "holder", "token", "since", "floor"}, ...]}
+//
+// NewSplit keeps "meta" and a part for each worker id that was lent:
+//
+//	meta: {"format": 1, "pin", "incarnation", "former", "quarantine", "reason",
+//	       "slots": the size of the pool, "lent": the worker ids that have parts}
+//	0:    {"expires", "mark", "owner", "holder", "token", "since", "floor"}
 package casstore

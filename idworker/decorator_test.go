@@ -71,7 +71,7 @@ func TestDecoratedCenters(t *testing.T) {
 		}, 1, true, false, false, true, true},
 		"casstore": {func() (lease.Center, error) {
 			return casstore.New(&memory{records: map[string]casstore.Record{}}), nil
-		}, 31, false, false, false, false, false},
+		}, 31, false, false, true, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			center, err := c.open()

@@ -42,4 +42,5 @@ compare() {
 
 compare . ""
 compare metrics metrics/
+compare etcdseq etcdseq/
 exit $status

@@ -2,7 +2,7 @@
 # Usage: scripts/engines.sh ENGINE...
 #
 # Unpacks current database servers into .tools/engines/ENGINE, from where they run beside
-# the machine's own and change nothing on it: mysql, mariadb, postgres, redis, valkey. The
+# the machine's own and change nothing on it: mysql, mariadb, postgres, redis, valkey, etcd. The
 # packages and all their libraries come from Debian's unstable suite, otherwise from testing,
 # through the machine's apt sources and keys. Any user may run it; what is there stays.
 #
@@ -20,6 +20,7 @@ declare -A packages=(
 	[postgres]="postgresql"
 	[redis]="redis-server redis-tools"
 	[valkey]="valkey-server valkey-tools"
+	[etcd]="etcd-server etcd-client"
 )
 
 # The file names of the package that has the server, and of the programs below usr.
@@ -29,6 +30,7 @@ declare -A servers=(
 	[postgres]="postgresql-[0-9][0-9]_*"
 	[redis]="redis-server_*"
 	[valkey]="valkey-server_*"
+	[etcd]="etcd-server_*"
 )
 declare -A programs=(
 	[mysql]="sbin/mysqld"
@@ -36,6 +38,7 @@ declare -A programs=(
 	[postgres]="lib/postgresql/*/bin/initdb lib/postgresql/*/bin/postgres"
 	[redis]="bin/redis-server"
 	[valkey]="bin/valkey-server"
+	[etcd]="bin/etcd bin/etcdctl bin/etcdutl"
 )
 
 # An apt of its own: its lists, cache and package status are in $work/SUITE.

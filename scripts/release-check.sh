@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 module=github.com/snowlease/snowlease
-published=(. metrics)
+published=(. metrics etcdseq)
 version=v$(sed -n 's/^## \[\([0-9][0-9.]*\)\].*/\1/p' CHANGELOG.md | head -n 1)
 [ "$version" != v ] || { echo "release-check: CHANGELOG.md names no version" >&2; exit 1; }
 
@@ -59,18 +59,19 @@ cat >"$temp/shop/meter/main.go" <<END
 package main
 
 import (
+	"$module/etcdseq"
 	"$module/metrics"
 	"$module/metrics/otel"
 )
 
-func main() { _, _ = metrics.Module, otel.Register }
+func main() { _, _, _ = metrics.Module, otel.Register, etcdseq.Module }
 END
 cd "$temp/shop"
 go mod init shop
-go get "$module@$version" "$module/metrics@$version"
+go get "$module@$version" "$module/metrics@$version" "$module/etcdseq@$version"
 go mod tidy
 go build -o "$temp/bin/" ./...
-go build "$module/metrics/..."
+go build "$module/metrics/..." "$module/etcdseq/..."
 (cd "$temp" && bin/shop)
 GOBIN="$temp/bin" go install "$module/cmd/snowlease@$version"
 "$temp/bin/snowlease" version

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that the programs which tests start are installed: MariaDB, PostgreSQL, Redis,
+# Checks that the programs which tests start are installed: MariaDB, PostgreSQL, Redis, etcd,
 # promtool and a headless Chromium. As root on Debian or Ubuntu it installs missing ones and
 # starts no system service. Elsewhere it says what to install or which variable to set.
 # A MySQL is unpacked by scripts/engines.sh, unless the machine has one. Tests run without
@@ -27,6 +27,8 @@ missing() {
 	given SNOWLEASE_TEST_MARIADB_DSN || { found mariadbd && found mariadb-install-db; } || echo mariadb-server
 	given SNOWLEASE_TEST_POSTGRES_DSN || { found postgres && found initdb; } || echo postgresql
 	given SNOWLEASE_TEST_REDIS_ADDR || found redis-server || echo redis-server
+	found etcd || echo etcd-server
+	found etcdctl || echo etcd-client
 	found pgbouncer || echo pgbouncer
 	found haproxy || echo haproxy
 	found promtool || echo prometheus
@@ -73,7 +75,7 @@ done
 if [ ${#packages[@]} -gt 0 ]; then
 	[ "${CI:-}" != true ] || exit 1
 else
-	echo "test-deps: MariaDB, PostgreSQL, Redis, promtool and Chromium are installed"
+	echo "test-deps: MariaDB, PostgreSQL, Redis, etcd, promtool and Chromium are installed"
 fi
 
 # Where Debian's MariaDB is installed, mysqld is a name of it.

@@ -391,6 +391,12 @@ func TestBroken(t *testing.T) {
 		{func() config { c := failover("B4 failover, incarnations not compared", 1, 1); c.Never = true; return c }(), nil, duplicate},
 		{back(2, 0, wipe("C1 wipe, clock back by more than the skew", 1, 1)), nil, duplicate},
 		{back(2, 2, wipe("C1 wipe, clock back, quarantine without skew", 2, 2)), quarantineOf(func(r *lease.Request) { r.Skew = 0 }), duplicate},
+		{func() config {
+			c := wipe("not covered: wipe, callers' clocks apart by more than the skew", 1, 1)
+			c.Apart = []int8{0, 2}
+			return c
+		}(), nil, duplicate},
+		{config{Name: "no floor, callers' clocks apart", TTL: []int8{2, 2}, Ticks: 4, Apart: []int8{0, 3}}, noFloor, duplicate},
 		{wipe("wipe, quarantine of the newcomer's TTL", 3, 1), quarantineOf(func(r *lease.Request) { r.MaxTTL = r.TTL }), duplicate},
 		{wipe("wipe, quarantine 1 ms too short", 2, 2), quarantineOf(func(r *lease.Request) { r.MaxTTL -= time.Millisecond }), duplicate},
 		{twice(wipe("W2 two wipes, a slot is taken anew by who is not on record", 2, 2, 2)), takeAnew, duplicate},

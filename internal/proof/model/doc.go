@@ -19,7 +19,8 @@
 //     still under way.
 //   - A holder learns that its grant is lost, or stops and gives it back. Its last use
 //     lies at an edge of its range or far outside.
-//   - The center's clock advances or steps back.
+//   - The center's clock advances or steps back. In some configurations the center has none,
+//     and each holder's clock differs from the others'.
 //   - The store is wiped; loses a lease, a mark, a slot, all owners or the namespace
 //     record; or fails over to a replica that was in sync at any earlier time.
 //

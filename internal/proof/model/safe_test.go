@@ -120,6 +120,26 @@ func TestSafeAlone(t *testing.T) {
 	}
 }
 
+// TestSafeApart explores centers whose clock is that of the caller, while the clocks of the
+// callers differ. Without a loss, they may differ by anything; across a loss, by the skew.
+func TestSafeApart(t *testing.T) {
+	t.Parallel()
+	for _, c := range []config{
+		{Name: "clocks apart", TTL: []int8{2, 2, 2}, Ticks: 4, Apart: []int8{0, 3, 6}},
+		{Name: "clocks apart by more than a TTL, which step back", TTL: []int8{1, 1, 1}, Ticks: 3, Apart: []int8{0, 4, 8}, Back: 2, Steps: 1, Wild: true},
+		{Name: "two workers, clocks apart", Workers: 2, TTL: []int8{1, 1, 1}, Ticks: 2, Apart: []int8{0, 2, 5}},
+		{Name: "wipe, clocks apart by the skew", TTL: []int8{1, 1, 1}, Ticks: 7, Wipe: true, Losses: 1, Apart: []int8{0, 1, 2}, Skew: 2},
+		{Name: "failover, clocks apart by the skew", TTL: []int8{2, 2}, Ticks: 7, Failover: true, Losses: 1, Apart: []int8{0, 2}, Skew: 2},
+		{Name: "parts lost twice, clocks apart by the skew", TTL: []int8{2, 2}, Ticks: 6, Parts: true, Losses: 2, Apart: []int8{0, 1}, Skew: 1},
+	} {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			c.Limit, c.Alone = limit(), true
+			explore(t, newModel(c, alone(theRules())))
+		})
+	}
+}
+
 func TestSpan(t *testing.T) {
 	t.Parallel()
 	s := rangeOf(8, 10) | rangeOf(12, 13)

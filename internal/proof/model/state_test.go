@@ -100,6 +100,7 @@ type holder struct {
 	may     [maxWorkers]span // all that it was granted and has not given back
 	phase   phase
 	ttl     int8
+	apart   int8            // its clock, where the callers' clocks count
 	known   [maxKnown]grant // newest first; renewals of these may be under way
 	used    moment          // stopped: the last use in its release
 	pending [2]grant        // a renewal's reply under way: the grant renewed, the new one
@@ -170,6 +171,9 @@ func (st *store) append(buf []byte, m *model) []byte {
 
 func (h *holder) append(buf []byte, m *model) []byte {
 	buf = append(buf, byte(h.phase)|byte(h.ttl)<<2, byte(h.used))
+	if m.Apart != nil {
+		buf = append(buf, byte(h.apart))
+	}
 	for _, p := range h.may[:m.Workers] {
 		buf = append(buf, byte(p), byte(p>>8), byte(p>>16), byte(p>>24))
 	}

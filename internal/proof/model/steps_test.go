@@ -13,22 +13,23 @@ type config struct {
 	Workers     int    // default 1
 	TTL         []int8 // one for each holder; MaxTTL is the greatest
 	Skew        int8
-	Ticks       int8 // how far the center's clock advances
-	Back        int8 // how far it steps back
-	Steps       int8 // how often it steps back
-	Losses      int8 // how many of the following faults, in any order
-	Wipe        bool // all records
-	Parts       bool // a slot's lease, a slot's mark, both, all owners, the namespace record
-	Failover    bool // to a replica that was in sync at any earlier time
-	Failback    bool // failovers alternate between the incarnations of two servers
-	Never       bool // incarnations are not compared
-	Known       int  // default 2: renewals of this many last grants of a holder may be late
-	LateReplies bool // replies to renewals are delayed too
-	Exact       bool // the last holder waits instead of borrowing ahead of the clock
-	Wild        bool // lastUsed has any value
-	Revive      bool // a late reply is installed by a plain store
-	Alone       bool // a renewal does not look at the records of others
-	Limit       int  // states; 0: no limit
+	Ticks       int8   // how far the center's clock advances
+	Back        int8   // how far it steps back
+	Steps       int8   // how often it steps back
+	Losses      int8   // how many of the following faults, in any order
+	Wipe        bool   // all records
+	Parts       bool   // a slot's lease, a slot's mark, both, all owners, the namespace record
+	Failover    bool   // to a replica that was in sync at any earlier time
+	Failback    bool   // failovers alternate between the incarnations of two servers
+	Never       bool   // incarnations are not compared
+	Known       int    // default 2: renewals of this many last grants of a holder may be late
+	LateReplies bool   // replies to renewals are delayed too
+	Exact       bool   // the last holder waits instead of borrowing ahead of the clock
+	Wild        bool   // lastUsed has any value
+	Revive      bool   // a late reply is installed by a plain store
+	Alone       bool   // a renewal does not look at the records of others
+	Apart       []int8 // how far the clock of each holder is ahead, where the center asks the callers' clocks
+	Limit       int    // states; 0: no limit
 }
 
 // model explores a config.
@@ -69,6 +70,9 @@ func (m *model) first() state {
 	var s state
 	for i, ttl := range m.TTL {
 		s.holders[i].ttl = ttl
+		if m.Apart != nil {
+			s.holders[i].apart = m.Apart[i]
+		}
 	}
 	ns, err := rules.Namespace{}.Init(m.name(0), m.request(0, m.TTL[0]))
 	if err != nil {
@@ -208,6 +212,9 @@ func (h *holder) learn(g grant, n int) {
 func (m *model) deliver(s *state, c call, what string, emit func(step, state, *violation)) {
 	h := &s.holders[c.who]
 	c.store, c.now, c.incarnation, c.ttl = s.store, m.now(s), s.incarnation, h.ttl
+	if m.Apart != nil {
+		c.now += moment(h.apart)
+	}
 	r := m.ask(c)
 	to := *s
 	to.store, to.unseen = r.store, s.unseen && m.mayMiss(c, r)

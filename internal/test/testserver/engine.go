@@ -26,9 +26,10 @@ type engine struct {
 	discard syscall.Signal // a quick stop that leaves nothing outside the folder
 	runAs   string         // the user to run as when the tests run as root; empty: root
 
-	beside      []int        // offsets from its port of other ports that it listens on
-	replication *replication // nil: none
-	joins       bool         // takes its data from others at its start, which may fail
+	beside      []int                            // offsets from its port of other ports that it listens on
+	replication *replication                     // nil: none
+	reserved    func() (int, reservation, error) // the port, if it is known before the start
+	joins       bool                             // takes its data from others at its start, which may fail
 }
 
 func (e *engine) missing() error {

@@ -142,7 +142,11 @@ func start(e *engine, args []string, shim string) (*Server, error) {
 	// Another process may take the port before the server does.
 	for range 3 {
 		s.ports.release()
-		if s.port, s.ports, err = freePort(e.beside...); err != nil {
+		reserve := e.reserved
+		if reserve == nil {
+			reserve = func() (int, reservation, error) { return freePort(e.beside...) }
+		}
+		if s.port, s.ports, err = reserve(); err != nil {
 			break
 		}
 		if err = s.start(); err == nil || !errors.Is(err, errEnded) {
@@ -373,7 +377,7 @@ func tail(file string) string {
 
 // clientSetting reports whether an environment entry configures database programs.
 func clientSetting(entry string) bool {
-	for _, prefix := range []string{"PG", "MYSQL", "MARIADB", "LC_", "LANG"} {
+	for _, prefix := range []string{"PG", "MYSQL", "MARIADB", "ETCD", "LC_", "LANG"} {
 		if strings.HasPrefix(entry, prefix) {
 			return true
 		}

@@ -1,0 +1,173 @@
+package casstore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// A SplitStore keeps a namespace in parts and changes several of them in one step, as
+// databases and etcd do. A renewal then writes one small part instead of the record of
+// all slots, and two processes get in each other's way only over the same worker id.
+//
+// The requirements are those of Store, where the values of the parts take the place of a
+// version. It must be safe for concurrent use. If it is a fmt.Stringer, logs and errors
+// show its text, which must contain no secrets.
+type SplitStore interface {
+	// Load returns all parts of a namespace as they are at one moment.
+	Load(ctx context.Context, namespace string) (Parts, error)
+
+	// Swap writes the parts of is, at most 100, in one step, if each part of was still has
+	// that value; an empty value stands for no part. Otherwise it changes nothing and
+	// returns ErrChanged. It returns the incarnation of the store that it wrote to.
+	Swap(ctx context.Context, namespace string, was, is map[string]string) (incarnation string, err error)
+}
+
+// Parts is the content of a SplitStore for a namespace.
+type Parts struct {
+	// Values has the parts by name: "meta" for the namespace, and a number for each worker
+	// id that was lent.
+	Values map[string]string
+	// Now and Incarnation are those of Record.
+	Now         time.Time
+	Incarnation string
+}
+
+// NewSplit returns a center on the store. Acquire and Release take one Load and one Swap. If
+// the store has no clock of its own, so that Parts.Now is zero, a renewal takes one Swap.
+func NewSplit(s SplitStore) *Center {
+	return &Center{store: s, records: &split{SplitStore: s, last: map[place]kept{}}, turn: make(chan struct{}, 1)}
+}
+
+// split keeps a namespace in parts.
+type split struct {
+	SplitStore
+
+	mu   sync.Mutex
+	last map[place]kept
+}
+
+// A place is where a grant is on record.
+type place struct {
+	namespace string
+	worker    int64
+}
+
+// kept is what was on record when a grant was lent or renewed by this process. The store
+// compares it with what is there.
+type kept struct {
+	meta, slot  string
+	incarnation string
+}
+
+// errReplaced is returned if the store became another one between a Load and a Swap.
+var errReplaced = errors.New("another server answered in the middle of the call")
+
+func (s *split) load(ctx context.Context, namespace string) (view, error) {
+	p, err := s.Load(ctx, namespace)
+	if err != nil {
+		return view{}, err
+	}
+	ns, err := rules.OfParts(p.Values)
+	if err != nil {
+		err = damagedError{err}
+	}
+	return view{ns: ns, now: p.Now, incarnation: p.Incarnation, parts: p.Values}, err
+}
+
+// swap compares the parts that it writes and that of the namespace. Parts of other worker
+// ids may change meanwhile: a grant depends on none of them.
+func (s *split) swap(ctx context.Context, namespace string, before view, after rules.Namespace) error {
+	is, incarnation, err := s.write(ctx, namespace, before.parts, after)
+	if err != nil {
+		return err
+	}
+	if incarnation != before.incarnation {
+		// The records are those that the decision was made on, but what the former server
+		// did since may be forgotten. So nobody uses what was lent, and the next call sees
+		// the other incarnation.
+		back := after
+		for w, slot := range after.Slots {
+			if w >= len(before.ns.Slots) || slot.Owner != before.ns.Slots[w].Owner {
+				back, _ = back.Revoke(before.now.UnixMilli(), int64(w), slot.Token) // or nobody holds it
+			}
+		}
+		_, _, err := s.write(ctx, namespace, is, back)
+		return errors.Join(errReplaced, err)
+	}
+	if before.clock {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range after.Slots {
+		if name := strconv.Itoa(w); is[name] != before.parts[name] {
+			s.last[place{namespace, int64(w)}] = kept{is[rules.MetaPart], is[name], incarnation}
+		}
+	}
+	return nil
+}
+
+// write writes what differs from was, and returns all parts.
+func (s *split) write(ctx context.Context, namespace string, was map[string]string, after rules.Namespace) (parts map[string]string, incarnation string, err error) {
+	if parts, err = after.Parts(); err != nil {
+		return nil, "", err
+	}
+	compared, changed := map[string]string{rules.MetaPart: was[rules.MetaPart]}, map[string]string{}
+	for name, value := range parts {
+		if value != was[name] {
+			compared[name], changed[name] = was[name], value
+		}
+	}
+	for name, value := range was {
+		if _, ok := parts[name]; !ok && value != rules.NeverLent {
+			compared[name], changed[name] = value, rules.NeverLent
+		}
+	}
+	incarnation, err = s.Swap(ctx, namespace, compared, changed)
+	return parts, incarnation, err
+}
+
+// renewAlone extends a grant by one Swap, without a Load, if nothing has happened to its
+// records since this process wrote them. Values of parts are compared, not revisions: these
+// recur after a restore, but a value has the owner, who is a nonce of one borrow.
+func (s *split) renewAlone(ctx context.Context, g lease.Grant) (renewed lease.Grant, done bool, err error) {
+	at, name := place{g.Namespace, g.Worker}, strconv.FormatInt(g.Worker, 10)
+	s.mu.Lock()
+	k, ok := s.last[at]
+	s.mu.Unlock()
+	if !ok || g.Validate() != nil || ctx.Err() != nil {
+		return g, false, nil
+	}
+	ns, err := rules.OfParts(map[string]string{rules.MetaPart: k.meta, name: k.slot})
+	now := time.Now().UnixMilli()
+	if err != nil || !ns.InOrder(now, k.incarnation, g) {
+		return g, false, nil //nolint:nilerr // the other way finds the error
+	}
+	if ns, renewed, err = ns.RenewAlone(now, k.incarnation, g); err != nil {
+		return g, false, err
+	}
+	parts, err := ns.Parts()
+	if err != nil {
+		return g, false, err
+	}
+	incarnation, err := s.Swap(ctx, g.Namespace,
+		map[string]string{rules.MetaPart: k.meta, name: k.slot}, map[string]string{name: parts[name]})
+	if err != nil && !errors.Is(err, ErrChanged) {
+		return g, false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil || incarnation != k.incarnation {
+		delete(s.last, at)
+		return g, false, nil
+	}
+	k.slot = parts[name]
+	s.last[at] = k
+	return renewed, true, nil
+}

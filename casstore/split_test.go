@@ -1,0 +1,499 @@
+package casstore_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/casstore"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/leasetest"
+)
+
+// parts is a SplitStore in memory with the faults of leasetest.
+type parts struct {
+	still bool // only Sleep moves its clock; otherwise it has none
+
+	mu           sync.Mutex
+	values       map[string]map[string]string
+	run          int
+	now          time.Time
+	loads, swaps int
+	before       func() // runs before the next Swap
+	failure      error  // of the next Swap, after it took effect
+}
+
+func newParts(still bool) *parts {
+	return &parts{still: still, values: map[string]map[string]string{}, now: time.UnixMilli(1_800_000_000_000)}
+}
+
+func (*parts) String() string { return "parts" }
+
+func (p *parts) Load(_ context.Context, namespace string) (casstore.Parts, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.loads++
+	all := casstore.Parts{Values: maps.Clone(p.values[namespace]), Incarnation: strconv.Itoa(p.run)}
+	if p.still {
+		all.Now = p.now
+	}
+	return all, nil
+}
+
+func (p *parts) Swap(_ context.Context, namespace string, was, is map[string]string) (string, error) {
+	p.mu.Lock()
+	before := p.before
+	p.before = nil
+	p.mu.Unlock()
+	if before != nil {
+		before()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.swaps++
+	for name, value := range was {
+		if p.values[namespace][name] != value {
+			return strconv.Itoa(p.run), casstore.ErrChanged
+		}
+	}
+	if p.values[namespace] == nil {
+		p.values[namespace] = map[string]string{}
+	}
+	maps.Copy(p.values[namespace], is)
+	err := p.failure
+	p.failure = nil
+	return strconv.Itoa(p.run), err
+}
+
+func (p *parts) Center(testing.TB) lease.Center { return casstore.NewSplit(p) }
+
+func (p *parts) Sleep(d time.Duration) {
+	p.mu.Lock()
+	p.now = p.now.Add(d)
+	p.mu.Unlock()
+	if !p.still {
+		time.Sleep(d)
+	}
+}
+
+func (p *parts) Wipe(testing.TB) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.values)
+}
+
+func (p *parts) Snapshot(testing.TB) (restore func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	save := func(from map[string]map[string]string) map[string]map[string]string {
+		to := map[string]map[string]string{}
+		for namespace, values := range from {
+			to[namespace] = maps.Clone(values)
+		}
+		return to
+	}
+	kept := save(p.values)
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.values = save(kept)
+	}
+}
+
+func (p *parts) Reincarnate(testing.TB) { p.become(1) }
+func (p *parts) Flip(testing.TB)        { p.become(-1) }
+
+func (p *parts) become(by int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.run += by
+}
+
+func (p *parts) Drop(t testing.TB, namespace string, what leasetest.Records) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	leasetest.DropPart(t, p.values[namespace], what)
+}
+
+func (p *parts) Traits() leasetest.Traits {
+	return leasetest.Traits{LeastRecentlyUsed: true, Incarnation: true, RenewsAlone: !p.still, StandsStill: p.still}
+}
+
+func TestContractOfParts(t *testing.T) {
+	t.Parallel()
+	leasetest.Run(t, func(testing.TB) leasetest.Store { return newParts(true) })
+}
+
+// TestContractOfPartsHostClock tests renewals by one Swap.
+func TestContractOfPartsHostClock(t *testing.T) {
+	t.Parallel()
+	leasetest.Run(t, func(testing.TB) leasetest.Store { return newParts(false) })
+}
+
+func TestOperatorOfParts(t *testing.T) {
+	t.Parallel()
+	leasetest.RunOperator(t, func(testing.TB) leasetest.Store { return newParts(true) })
+}
+
+// lentByParts returns a grant of an open namespace, and its center.
+func lentByParts(t *testing.T, p *parts) (*casstore.Center, lease.Grant) {
+	t.Helper()
+	c := casstore.NewSplit(p)
+	require.NoError(t, c.Init(t.Context(), request("orders")))
+	g, err := c.Acquire(t.Context(), request("orders"))
+	require.NoError(t, err)
+	return c, g
+}
+
+func TestPartsAreReadAndWrittenOnce(t *testing.T) {
+	t.Parallel()
+	p := newParts(false)
+	c := casstore.NewSplit(p)
+	require.NoError(t, c.Init(t.Context(), request("orders")))
+	cost := func(do func()) [2]int {
+		loads, swaps := p.loads, p.swaps
+		do()
+		return [2]int{p.loads - loads, p.swaps - swaps}
+	}
+	var g lease.Grant
+	require.Equal(t, [2]int{1, 1}, cost(func() {
+		var err error
+		g, err = c.Acquire(t.Context(), request("orders"))
+		require.NoError(t, err)
+	}), "a borrow")
+	for range 3 {
+		require.Equal(t, [2]int{0, 1}, cost(func() {
+			var err error
+			g, err = c.Renew(t.Context(), g)
+			require.NoError(t, err)
+		}), "a renewal")
+	}
+	time.Sleep(2 * time.Millisecond) // so that there is something to write
+	require.Equal(t, [2]int{1, 1}, cost(func() {
+		_, err := casstore.NewSplit(p).Renew(t.Context(), g)
+		require.NoError(t, err)
+	}), "a renewal by another process, which knows nothing")
+	time.Sleep(2 * time.Millisecond)
+	require.Equal(t, [2]int{1, 2}, cost(func() {
+		var err error
+		g, err = c.Renew(t.Context(), g)
+		require.NoError(t, err)
+	}), "a renewal after another process wrote the record")
+	require.Equal(t, [2]int{1, 1}, cost(func() { require.NoError(t, c.Release(t.Context(), g, g.Floor)) }), "a release")
+}
+
+// Processes that borrow and renew different worker ids at the same time do not get in each
+// other's way, except over a worker id that is lent for the first time.
+func TestPartsOfOthersMayChange(t *testing.T) {
+	t.Parallel()
+	p := newParts(true)
+	c, g := lentByParts(t, p)
+	other, err := casstore.NewSplit(p).Acquire(t.Context(), request("orders"))
+	require.NoError(t, err)
+	p.before = func() {
+		p.now = p.now.Add(time.Second)
+		_, err := casstore.NewSplit(p).Renew(t.Context(), other)
+		require.NoError(t, err)
+	}
+	p.Sleep(time.Second)
+	loads := p.loads
+	_, err = c.Renew(t.Context(), g)
+	require.NoError(t, err)
+	require.Equal(t, loads+2, p.loads)
+}
+
+// Two processes that ask at once get different worker ids, whichever writes first.
+func TestPartsLostRace(t *testing.T) {
+	t.Parallel()
+	for _, lent := range []bool{false, true} { // the worker id was lent before
+		p := newParts(true)
+		c, g := lentByParts(t, p)
+		if lent {
+			require.NoError(t, c.Release(t.Context(), g, g.Floor))
+			p.Sleep(time.Second)
+		}
+		one := request("orders")
+		one.First, one.Last = g.Worker, g.Worker
+		if !lent {
+			one.First, one.Last = 1-g.Worker, 1-g.Worker
+		}
+		var first lease.Grant
+		p.before = func() {
+			var err error
+			first, err = casstore.NewSplit(p).Acquire(t.Context(), one)
+			require.NoError(t, err)
+		}
+		again := one
+		again.Owner = lease.NewOwner()
+		_, err := c.Acquire(t.Context(), again)
+		require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
+		require.NotZero(t, first.Token)
+	}
+}
+
+// A quarantine that begins between the read and the write of a borrow stops it.
+func TestPartsMetaChanges(t *testing.T) {
+	t.Parallel()
+	p := newParts(true)
+	c, g := lentByParts(t, p)
+	require.NoError(t, c.Release(t.Context(), g, g.Floor))
+	p.Sleep(time.Second)
+	p.before = func() {
+		_, err := casstore.NewSplit(p).Quarantine(t.Context(), "orders", "by hand")
+		require.NoError(t, err)
+	}
+	req := request("orders")
+	req.First, req.Last = g.Worker, g.Worker
+	_, err := c.Acquire(t.Context(), req)
+	require.ErrorAs(t, err, new(*lease.QuarantineError))
+}
+
+// A lost part that was never used begins one quarantine, not one with each call.
+func TestPartsAreMadeWhole(t *testing.T) {
+	t.Parallel()
+	p := newParts(true)
+	c := casstore.NewSplit(p)
+	require.NoError(t, c.Init(t.Context(), request("orders")))
+	p.Drop(t, "orders", leasetest.OneMark)
+	var first, second *lease.QuarantineError
+	_, err := c.Acquire(t.Context(), request("orders"))
+	require.ErrorAs(t, err, &first)
+	p.Sleep(time.Second)
+	_, err = c.Acquire(t.Context(), request("orders"))
+	require.ErrorAs(t, err, &second)
+	require.Equal(t, first.Until, second.Until)
+}
+
+// A quarantine ends the extension of a range, even if the record of the worker id stays.
+func TestPartsRenewalAfterMetaChanges(t *testing.T) {
+	t.Parallel()
+	p := newParts(false)
+	c, g := lentByParts(t, p)
+	_, err := casstore.NewSplit(p).Quarantine(t.Context(), "orders", "by hand")
+	require.NoError(t, err)
+	_, err = c.Renew(t.Context(), g)
+	require.ErrorAs(t, err, new(*lease.QuarantineError))
+}
+
+// After a restore, revisions of a store recur with other content. A renewal that knows only
+// the record as it was does not overwrite the grant of another.
+func TestPartsRenewalAfterARestore(t *testing.T) {
+	t.Parallel()
+	p := newParts(false)
+	c := casstore.NewSplit(p)
+	req := request("orders")
+	req.TTL, req.MaxTTL, req.Skew = 200*time.Millisecond, 200*time.Millisecond, 20*time.Millisecond
+	require.NoError(t, c.Init(t.Context(), req))
+	restore := p.Snapshot(t)
+	req.Last = 0
+	g, err := c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+	restore()
+	other := req
+	other.Owner = lease.NewOwner()
+	_, err = casstore.NewSplit(p).Acquire(t.Context(), other)
+	require.NoError(t, err)
+	_, err = c.Renew(t.Context(), g)
+	require.ErrorIs(t, err, lease.ErrLost)
+}
+
+// A renewal that reached another server is repeated there with a look at all records.
+func TestPartsRenewalOnAnotherServer(t *testing.T) {
+	t.Parallel()
+	p := newParts(false)
+	c, g := lentByParts(t, p)
+	p.before = func() { p.become(1) }
+	_, err := c.Renew(t.Context(), g)
+	require.ErrorAs(t, err, new(*lease.QuarantineError))
+}
+
+// A borrow that read from one server and wrote to another is not used, not even when the
+// same owner asks again.
+func TestPartsBorrowAcrossARestore(t *testing.T) {
+	t.Parallel()
+	p := newParts(true)
+	c := casstore.NewSplit(p)
+	req := request("orders")
+	req.Ahead = req.MaxTTL
+	require.NoError(t, c.Init(t.Context(), req))
+	p.before = func() { p.become(1) }
+	_, err := c.Acquire(t.Context(), req)
+	require.ErrorContains(t, err, "another server answered")
+	_, err = c.Acquire(t.Context(), req)
+	quarantine := (*lease.QuarantineError)(nil)
+	require.ErrorAs(t, err, &quarantine)
+	p.Sleep(quarantine.Wait())
+	g, err := c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, p.now.Add(req.MaxTTL).UnixMilli()-1, g.Floor, "above the quarantine")
+}
+
+func TestPartsOutcomeUnknown(t *testing.T) {
+	t.Parallel()
+	away := errors.New("connection reset")
+	p := newParts(false)
+	c, g := lentByParts(t, p)
+	p.failure = away
+	_, err := c.Renew(t.Context(), g)
+	require.ErrorIs(t, err, away)
+	require.ErrorContains(t, err, `namespace "orders" to parts`)
+	renewed, err := c.Renew(t.Context(), g)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, renewed.Ceiling, g.Ceiling)
+}
+
+func TestPartsDamaged(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string][2]string{
+		"no JSON":              {"meta", "x"},
+		"other format":         {"meta", `{"format":2,"pin":"p"}`},
+		"no pin":               {"meta", `{"format":1}`},
+		"negative quarantine":  {"meta", `{"format":1,"pin":"p","quarantine":-1}`},
+		"endless quarantine":   {"meta", `{"format":1,"pin":"p","quarantine":1000000000000000}`},
+		"too many slots":       {"meta", `{"format":1,"pin":"p","slots":9999999}`},
+		"fewer slots than set": {"meta", `{"format":1,"pin":"p","slots":1,"lent":"AAAA"}`},
+		"another name":         {"readme", `{}`},
+		"another number":       {"007", `{}`},
+		"negative mark":        {"0", `{"expires":1,"mark":-1,"token":1}`},
+		"a slot of no JSON":    {"0", `[]`},
+	} {
+		p := newParts(true)
+		c, _ := lentByParts(t, p)
+		p.values["orders"][damage[0]] = damage[1]
+		_, err := c.Acquire(t.Context(), request("orders"))
+		require.ErrorIs(t, err, casstore.ErrDamaged, name)
+		require.ErrorIs(t, err, lease.ErrSetup, name)
+		_, err = c.Slots(t.Context(), "orders")
+		require.ErrorIs(t, err, casstore.ErrDamaged, name)
+	}
+}
+
+// TestClocksOfCallersMinutesApart borrows, renews and gives back by callers whose clocks
+// differ by up to an hour and step. A store without a clock of its own lends by these.
+func TestClocksOfCallersMinutesApart(t *testing.T) {
+	t.Parallel()
+	type span struct {
+		floor, ceiling int64
+		owner          [16]byte
+	}
+	p, random := newParts(true), rand.New(rand.NewPCG(1, 2))
+	callers := make([]*casstore.Center, 5)
+	offsets := make([]time.Duration, len(callers))
+	for i := range callers {
+		callers[i] = casstore.NewSplit(apart{p, &offsets[i]})
+	}
+	req := request("orders")
+	require.NoError(t, callers[0].Init(t.Context(), req))
+	lent := map[int64][]span{}
+	held := map[[16]byte]lease.Grant{}
+	note := func(g lease.Grant) {
+		for _, s := range lent[g.Worker] {
+			require.False(t, s.owner != g.Owner && s.floor < g.Ceiling && g.Floor < s.ceiling, "%d: (%d, %d] and (%d, %d]", g.Worker, s.floor, s.ceiling, g.Floor, g.Ceiling)
+		}
+		lent[g.Worker] = append(lent[g.Worker], span{g.Floor, g.Ceiling, g.Owner})
+		held[g.Owner] = g
+	}
+	stolen := 0
+	for range 3000 {
+		i := random.IntN(len(callers))
+		switch random.IntN(6) {
+		case 0:
+			offsets[i] = time.Duration(random.Int64N(int64(2*time.Hour))) - time.Hour
+		case 1, 2:
+			req.Owner = lease.NewOwner()
+			if g, err := callers[i].Acquire(t.Context(), req); err == nil {
+				note(g)
+			}
+		case 3, 4:
+			for _, g := range held {
+				renewed, err := callers[i].Renew(t.Context(), g)
+				if errors.Is(err, lease.ErrLost) {
+					stolen++
+				} else {
+					require.NoError(t, err)
+					note(renewed)
+				}
+				break
+			}
+		case 5:
+			for owner, g := range held {
+				used := g.Floor + random.Int64N(g.Ceiling-g.Floor+1)
+				delete(held, owner)
+				for at, s := range lent[g.Worker] {
+					if s.owner == owner {
+						lent[g.Worker][at].ceiling = min(s.ceiling, used)
+					}
+				}
+				if err := callers[i].Release(t.Context(), g, used); err != nil {
+					require.ErrorIs(t, err, lease.ErrLost)
+				}
+				break
+			}
+		}
+		p.Sleep(time.Duration(random.Int64N(int64(20 * time.Second))))
+	}
+	require.Positive(t, stolen)
+	require.Greater(t, len(lent[0]), 50)
+}
+
+// A caller with a fast clock that notices a loss keeps all others waiting, until Mend by a
+// right clock.
+func TestQuarantineByAFastCaller(t *testing.T) {
+	t.Parallel()
+	p := newParts(true)
+	fast, right := 365*24*time.Hour, time.Duration(0)
+	ahead, c := casstore.NewSplit(apart{p, &fast}), casstore.NewSplit(apart{p, &right})
+	req := request("orders")
+	req.Ahead = req.MaxTTL
+	_, err := ahead.Acquire(t.Context(), req) // of a namespace that nobody has opened
+	require.ErrorAs(t, err, new(*lease.QuarantineError))
+	quarantine := (*lease.QuarantineError)(nil)
+	_, err = c.Acquire(t.Context(), req)
+	require.ErrorAs(t, err, &quarantine)
+	require.Greater(t, quarantine.Wait(), fast-time.Hour)
+	require.NoError(t, c.Mend(t.Context(), "orders", p.now.UnixMilli()))
+	p.Sleep(req.Skew + time.Millisecond)
+	_, err = c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+}
+
+// Mend by a slow clock lowers true times, which repeats ids. Without a clock of the store,
+// only the caller's second clock can show that it is slow.
+func TestMendByASlowCaller(t *testing.T) {
+	t.Parallel()
+	p := newParts(true)
+	slow := -time.Hour
+	operator := casstore.NewSplit(apart{p, &slow})
+	_, g := lentByParts(t, p)
+	_, err := casstore.NewSplit(p).Quarantine(t.Context(), "orders", "restored")
+	require.NoError(t, err)
+	before, err := casstore.NewSplit(p).Record(t.Context(), "orders")
+	require.NoError(t, err)
+	require.ErrorAs(t, operator.Mend(t.Context(), "orders", p.now.UnixMilli()), new(*lease.ClockError))
+	after, err := casstore.NewSplit(p).Record(t.Context(), "orders")
+	require.NoError(t, err)
+	require.Equal(t, before.Quarantine, after.Quarantine)
+	require.NoError(t, operator.Mend(t.Context(), "orders", p.now.Add(slow).UnixMilli()), "its own clock shows nothing")
+	after, err = casstore.NewSplit(p).Record(t.Context(), "orders")
+	require.NoError(t, err)
+	require.Less(t, after.Quarantine, g.Ceiling)
+}
+
+// apart is a store by the clock of one caller.
+type apart struct {
+	*parts
+	offset *time.Duration
+}
+
+func (a apart) Load(ctx context.Context, namespace string) (casstore.Parts, error) {
+	all, err := a.parts.Load(ctx, namespace)
+	all.Now = all.Now.Add(*a.offset)
+	return all, err
+}

@@ -1,0 +1,10 @@
+package etcdseq
+
+import (
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/snowlease/snowlease/casstore"
+)
+
+// NewStore returns the store of a center.
+func NewStore(client *clientv3.Client) casstore.SplitStore { return newStore(client) }

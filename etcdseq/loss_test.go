@@ -1,0 +1,371 @@
+package etcdseq_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/snowlease/snowlease/casstore"
+	"github.com/snowlease/snowlease/etcdseq"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// TestRestore restores snapshots that lack the grant of a holder, and shows which restores
+// the center notices.
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	e := testserver.NewEtcd(t, 1)
+	url := e.Nodes[0].DSN()
+	first, admin := open(t, url), dial(t, url)
+	require.NoError(t, first.Extras().Init(t.Context(), request()))
+
+	req := func() lease.Request {
+		r := request()
+		r.Last = 0
+		return r
+	}
+	// lost restores a snapshot that lacks a grant, which it returns.
+	lost := func(c lease.Center, token string, others ...lease.Center) lease.Grant {
+		file := e.Save(e.Nodes[0])
+		g := borrow(t, c, req())
+		for range 100 * len(others) { // later revisions than the restored cluster will have
+			_, err := admin.Put(t.Context(), "other", "o")
+			require.NoError(t, err)
+		}
+		for _, other := range append(others, c) {
+			settle(t, other)
+		}
+		e.Restore(file, token)
+		return g
+	}
+	noticed := func(c lease.Center, g lease.Grant, why string) {
+		t.Helper()
+		quarantine := (*lease.QuarantineError)(nil)
+		require.Eventually(t, func() bool { // the client connects again
+			_, err := c.Acquire(t.Context(), req())
+			return errors.As(err, &quarantine)
+		}, 10*time.Second, 10*time.Millisecond)
+		require.Contains(t, quarantine.Reason, why)
+		require.Greater(t, quarantine.Until.UnixMilli(), g.Ceiling)
+		time.Sleep(quarantine.Wait())
+		next := borrow(t, c, req())
+		require.GreaterOrEqual(t, next.Floor, g.Ceiling)
+		require.NoError(t, c.Release(t.Context(), next, next.Floor))
+	}
+
+	g := lost(first, "another")
+	noticed(open(t, url), g, "incarnation of the store changed")
+
+	// Another restart is another election, which the records of the restored cluster do not
+	// have. This process knows nothing of the lost grant.
+	e.Nodes[0].Kill()
+	e.Nodes[0].Start()
+	e.Await(e.Nodes...)
+	settle(t, first)
+	g = lost(first, "")
+	noticed(open(t, url), g, "rolled back 1")
+
+	// Now the term is that of the snapshot. A process that saw a later revision notices.
+	settle(t, first)
+	second := open(t, url)
+	g = lost(first, "", second)
+	noticed(first, g, "rolled back 2")
+	settle(t, second)
+	record, err := second.Extras().Operator.Record(t.Context(), request().Namespace)
+	require.NoError(t, err)
+	require.Contains(t, record.Incarnation, "rolled back 2", "one rollback counts once")
+
+	// A new process sees nothing, so the quarantine is by hand.
+	settle(t, first)
+	g = lost(first, "")
+	unaware := open(t, url)
+	again, err := unaware.Acquire(t.Context(), req())
+	require.NoError(t, err, "nothing shows")
+	require.Less(t, again.Floor, g.Ceiling, "so a range is lent twice")
+	require.NoError(t, unaware.Release(t.Context(), again, again.Ceiling))
+	g = lost(unaware, "")
+	_, err = open(t, url).Extras().Operator.Quarantine(t.Context(), request().Namespace, "restored from a backup")
+	require.NoError(t, err)
+	noticed(open(t, url), g, "restored from a backup")
+}
+
+// TestSwapAfterARestore checks that a write shows that it reached another cluster than the
+// read, or the same one as it was earlier.
+func TestSwapAfterARestore(t *testing.T) {
+	t.Parallel()
+	for name, token := range map[string]string{"another cluster": "another", "the same cluster": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := testserver.NewEtcd(t, 1)
+			client := dial(t, e.URLs()...)
+			s := etcdseq.NewStore(client)
+			write := func(was, is string) (string, error) {
+				return s.Swap(t.Context(), "orders", map[string]string{"0": was}, map[string]string{"0": is})
+			}
+			first, err := s.Load(t.Context(), "orders")
+			require.NoError(t, err)
+			late := etcdseq.NewStore(client)
+			_, err = late.Load(t.Context(), "orders")
+			require.NoError(t, err)
+			own, err := write("", "a")
+			require.NoError(t, err)
+			require.Equal(t, first.Incarnation, own)
+			_, err = write("", "b")
+			require.ErrorIs(t, err, casstore.ErrChanged)
+			_, err = late.Swap(t.Context(), "orders", map[string]string{"1": ""}, map[string]string{"1": "a"})
+			require.ErrorIs(t, err, casstore.ErrChanged, "it does not know what is on record of the cluster")
+			file := e.Save(e.Nodes[0])
+			for _, other := range []string{"x", "y", "z"} {
+				_, err := client.Put(t.Context(), "other", other)
+				require.NoError(t, err)
+			}
+			_, err = s.Load(t.Context(), "orders")
+			require.NoError(t, err)
+			e.Restore(file, token)
+			for range 2 * len(token) { // another cluster has other revisions, which may be later
+				e.Ctl(e.Nodes[0], "put", "other", "o")
+			}
+			var written string
+			require.Eventually(t, func() bool { // the client connects again
+				written, err = write("a", "b")
+				return err == nil
+			}, 10*time.Second, 10*time.Millisecond)
+			require.NotEqual(t, own, written)
+			parts, err := s.Load(t.Context(), "orders")
+			require.NoError(t, err)
+			require.Equal(t, "b", parts.Values["0"])
+			require.NotEqual(t, own, parts.Incarnation)
+			again, err := s.Load(t.Context(), "orders")
+			require.NoError(t, err)
+			require.Equal(t, parts.Incarnation, again.Incarnation, "it shows until it is on record")
+		})
+	}
+}
+
+// first returns a request for the one worker id that tests of a loss compare.
+func first() lease.Request {
+	r := request()
+	r.Last = 0
+	return r
+}
+
+// A snapshot that is restored again takes back the count of rollbacks too. A process that saw
+// the count notices.
+func TestRestoreTwice(t *testing.T) {
+	t.Parallel()
+	e := testserver.NewEtcd(t, 1)
+	c := open(t, e.URLs()...)
+	require.NoError(t, c.Extras().Init(t.Context(), request()))
+	settle(t, c)
+	file := e.Save(e.Nodes[0])
+	settle(t, c)
+	latest := int64(0)
+	for range 3 {
+		e.Restore(file, "")
+		g := borrow(t, c, first())
+		require.GreaterOrEqual(t, g.Floor, latest, "a range was lent twice")
+		latest = g.Ceiling
+	}
+}
+
+// After a restore, others may have raised the revision above the one that this process saw,
+// as --bump-revision does. The term that it saw shows the loss, though the snapshot has none
+// as late on record.
+func TestRestoreBelowTheTermThatWasSeen(t *testing.T) {
+	t.Parallel()
+	e := testserver.NewEtcd(t, 1)
+	client := dial(t, e.URLs()...)
+	c := open(t, e.URLs()...)
+	require.NoError(t, c.Extras().Init(t.Context(), request()))
+	settle(t, c)
+	file := e.Save(e.Nodes[0])
+	e.Nodes[0].Kill() // another election
+	e.Nodes[0].Start()
+	e.Await(e.Nodes...)
+	settle(t, c)
+	g := borrow(t, c, first())
+	seen, err := client.Get(t.Context(), "other")
+	require.NoError(t, err)
+	e.Restore(file, "")
+	require.Eventually(t, func() bool {
+		resp, err := client.Put(t.Context(), "other", "x")
+		return err == nil && resp.Header.Revision > seen.Header.Revision
+	}, 20*time.Second, time.Millisecond)
+	next := borrow(t, c, first())
+	require.GreaterOrEqual(t, next.Floor, g.Ceiling, "a range was lent twice")
+}
+
+// A member that caught up by a snapshot tells an old term until it applies an entry of the
+// log, which in an idle cluster may take long. That is no rollback.
+func TestMemberCaughtUp(t *testing.T) {
+	t.Parallel()
+	e := testserver.NewEtcd(t, 3, "--snapshot-count", "20", "--pre-vote")
+	leader := e.Leader()
+	var behind, next *testserver.Server
+	for _, s := range e.Nodes {
+		switch {
+		case s == leader:
+		case behind == nil:
+			behind = s
+		default:
+			next = s
+		}
+	}
+	c, client := open(t, leader.DSN(), next.DSN()), dial(t, leader.DSN(), next.DSN())
+	require.NoError(t, c.Extras().Init(t.Context(), request()))
+	e.Isolate(behind)
+	members, err := client.MemberList(t.Context())
+	require.NoError(t, err)
+	for _, m := range members.Members {
+		if m.ClientURLs[0] == next.DSN() {
+			_, err := dial(t, leader.DSN()).MoveLeader(t.Context(), m.ID)
+			require.NoError(t, err)
+		}
+	}
+	settle(t, c)
+	var writers sync.WaitGroup
+	for range 32 { // more than the leader keeps in its log
+		writers.Go(func() {
+			for range 260 {
+				_, err := client.Put(t.Context(), "x", "x")
+				assert.NoError(t, err)
+			}
+		})
+	}
+	writers.Wait()
+	e.Reconnect(behind)
+	term := func(c *clientv3.Client) (term uint64) {
+		require.Eventually(t, func() bool {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			resp, err := c.Get(ctx, "x")
+			if err == nil {
+				term = resp.Header.RaftTerm
+			}
+			return err == nil
+		}, 20*time.Second, 10*time.Millisecond)
+		return term
+	}
+	late := dial(t, behind.DSN())
+	require.Less(t, term(late), term(client), "else this shows nothing")
+	// etcd 3.4 refuses writes by this member, so the member stays as it is.
+	if parts, err := etcdseq.NewStore(late).Load(t.Context(), "crew"); err == nil {
+		require.NotContains(t, parts.Incarnation, "rolled back")
+	}
+	all := etcdseq.NewStore(dial(t, e.URLs()...))
+	read := 0
+	require.Eventually(t, func() bool {
+		parts, err := all.Load(t.Context(), "crew")
+		if err == nil {
+			read++
+			require.NotContains(t, parts.Incarnation, "rolled back")
+		}
+		return read == 6
+	}, 20*time.Second, 10*time.Millisecond)
+}
+
+// After etcd was away for long, the pauses of the client between connections would be long.
+func TestConnectsWithEachCall(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var connections atomic.Int64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			connections.Add(1)
+			_ = conn.Close()
+		}
+	}()
+	defer func() { _ = listener.Close(); <-done }()
+	c := open(t, listener.Addr().String())
+	require.Eventually(t, func() bool {
+		_, err := c.Acquire(t.Context(), request())
+		require.Error(t, err)
+		return connections.Load() >= 30 // by itself, the client makes 7 in 30 s
+	}, 20*time.Second, 10*time.Millisecond)
+}
+
+// settle has the term on record that the cluster has.
+func settle(t *testing.T, c lease.Center) {
+	t.Helper()
+	g := borrow(t, c, request())
+	require.NoError(t, c.Release(t.Context(), g, g.Floor))
+}
+
+// borrow waits until a worker id is free.
+func borrow(t *testing.T, c lease.Center, req lease.Request) (g lease.Grant) {
+	t.Helper()
+	req.Ahead = req.MaxTTL - 250*time.Millisecond
+	require.Eventually(t, func() bool {
+		var err error
+		g, err = c.Acquire(t.Context(), req)
+		return err == nil
+	}, 20*time.Second, 10*time.Millisecond)
+	return g
+}
+
+// TestOneAttempt checks that the client does not repeat calls while etcd has no quorum, and
+// that calls end with their context.
+func TestOneAttempt(t *testing.T) {
+	t.Parallel()
+	e := testserver.NewEtcd(t, 3)
+	var calls atomic.Int64
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{e.Nodes[0].DSN()}, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithStatsHandler(counter{&calls})},
+	})
+	require.NoError(t, err)
+	defer client.Close()
+	c, err := etcdseq.New(client)
+	require.NoError(t, err)
+	require.NoError(t, c.Extras().Init(t.Context(), request()))
+	g, err := c.Acquire(t.Context(), request())
+	require.NoError(t, err)
+	e.Nodes[1].Kill()
+	e.Nodes[2].Kill()
+	// The member notices that it is alone, and from then on refuses at once.
+	require.Eventually(t, func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		_, err := c.Acquire(ctx, request())
+		return err != nil && !errors.Is(err, context.DeadlineExceeded)
+	}, 20*time.Second, 10*time.Millisecond)
+
+	var refused bool // at once, not by the context
+	attempts := func(do func(context.Context) error) int64 {
+		before := calls.Load()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := do(ctx)
+		require.Error(t, err)
+		refused = !errors.Is(err, context.DeadlineExceeded)
+		return calls.Load() - before
+	}
+	for range 3 {
+		require.EqualValues(t, 1, attempts(func(ctx context.Context) error { _, err := c.Acquire(ctx, request()); return err }), "a borrow")
+		require.True(t, refused)
+		require.EqualValues(t, 1, attempts(func(ctx context.Context) error { _, err := c.Renew(ctx, g); return err }), "a renewal")
+		require.True(t, refused)
+	}
+	require.Greater(t, attempts(func(ctx context.Context) error {
+		_, err := client.Get(clientv3.WithRequireLeader(ctx), "x")
+		return err
+	}), int64(10), "what the client does by itself")
+}

@@ -1,0 +1,168 @@
+package etcdseq_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/snowlease/snowlease/etcdseq"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+)
+
+func TestModule(t *testing.T) {
+	t.Parallel()
+	url := testserver.NewEtcd(t, 1).Nodes[0].DSN()
+	var worker *idworker.IdWorker
+	app := fxtest.New(t,
+		fx.Supply(idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Skew: 200 * time.Millisecond}}),
+		fx.Provide(func() *clientv3.Client { return dial(t, url) }),
+		etcdseq.Module, idworker.Module, fx.Populate(&worker), fx.NopLogger,
+	)
+	app.RequireStart()
+	_, err := worker.NextID()
+	require.NoError(t, err)
+	require.Contains(t, worker.Status().Center, "etcd at 127.0.0.1:")
+	app.RequireStop()
+	slots, err := open(t, url).Extras().Lister.Slots(context.Background(), "orders")
+	require.NoError(t, err)
+	for _, s := range slots {
+		require.Empty(t, s.Holder, "given back")
+	}
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	_, err := etcdseq.New(nil)
+	require.ErrorContains(t, err, "the client is nil")
+	client := dial(t, "http://user:secret@127.0.0.1:1", "127.0.0.1:2")
+	_, err = etcdseq.New(client, etcdseq.WithPrefix("snowlease"))
+	require.ErrorContains(t, err, `prefix "snowlease" is not some characters and a slash`)
+	_, err = etcdseq.New(clientv3.NewCtxClient(t.Context())) // as of a server in the same process
+	require.ErrorContains(t, err, "the client has no connection of its own")
+	c, err := etcdseq.New(client)
+	require.NoError(t, err)
+	require.Equal(t, "etcd at 127.0.0.1:1,127.0.0.1:2", lease.Name(c))
+	_, err = c.Acquire(t.Context(), request())
+	require.ErrorContains(t, err, "connection refused")
+	require.NotContains(t, err.Error(), "secret")
+}
+
+// A closed client ends calls at once, also those that have begun. By itself it repeats them
+// for seconds.
+func TestClosedClient(t *testing.T) {
+	t.Parallel()
+	for name, closes := range map[string]func(*clientv3.Client){
+		"before the call": func(client *clientv3.Client) { require.NoError(t, client.Close()) },
+		"during the call": func(client *clientv3.Client) { time.AfterFunc(50*time.Millisecond, func() { _ = client.Close() }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			defer listener.Close() // it answers nothing
+			var calls atomic.Int64
+			client, err := clientv3.New(clientv3.Config{
+				Endpoints: []string{listener.Addr().String()}, Logger: zap.NewNop(),
+				DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+					calls.Add(1)
+					return invoke(ctx, method, req, reply, cc, opts...)
+				})},
+			})
+			require.NoError(t, err)
+			c, err := etcdseq.New(client)
+			require.NoError(t, err)
+			closes(client)
+			_, err = c.Acquire(t.Context(), request())
+			require.ErrorContains(t, err, "the client of etcd is closed")
+			require.ErrorIs(t, err, lease.ErrSetup)
+			require.Less(t, calls.Load(), int64(10), "by itself, the client tries 100 times")
+		})
+	}
+}
+
+// Rights and damaged keys are errors that end a start at once.
+func TestSetup(t *testing.T) {
+	t.Parallel()
+	e := testserver.NewEtcd(t, 1)
+	admin := dial(t, e.URLs()...)
+	c := open(t, e.URLs()...)
+	require.NoError(t, c.Extras().Init(t.Context(), request()))
+	_, err := c.Acquire(t.Context(), request())
+	require.NoError(t, err)
+	_, err = admin.Put(t.Context(), "snowlease/crew/cluster", "x")
+	require.NoError(t, err)
+	_, err = c.Acquire(t.Context(), request())
+	require.ErrorIs(t, err, lease.ErrSetup)
+	require.ErrorContains(t, err, "snowlease/crew/cluster")
+
+	for _, args := range [][]string{
+		{"user", "add", "root:root"}, {"user", "grant-role", "root", "root"}, {"role", "add", "none"},
+		{"user", "add", "app:app"}, {"user", "grant-role", "app", "none"}, {"auth", "enable"},
+	} {
+		e.Ctl(e.Nodes[0], args...)
+	}
+	client, err := clientv3.New(clientv3.Config{Endpoints: e.URLs(), Username: "app", Password: "app"})
+	require.NoError(t, err)
+	defer client.Close()
+	denied, err := etcdseq.New(client)
+	require.NoError(t, err)
+	_, err = denied.Acquire(t.Context(), request())
+	require.ErrorIs(t, err, lease.ErrSetup)
+	require.ErrorContains(t, err, "permission denied")
+}
+
+// Forty processes that start at once on a namespace of 32 worker ids get 32 of them.
+func TestStampede(t *testing.T) {
+	t.Parallel()
+	e := testserver.NewEtcd(t, 3)
+	base := request()
+	base.TTL, base.MaxTTL = 30*time.Second, 30*time.Second // no lease ends meanwhile
+	require.NoError(t, open(t, e.URLs()...).Extras().Init(t.Context(), base))
+	const many = 40
+	centers := make([]lease.Center, many)
+	for i := range centers {
+		centers[i] = open(t, e.URLs()...)
+	}
+	var (
+		grants [many]lease.Grant
+		errs   [many]error
+		wait   sync.WaitGroup
+	)
+	for i, c := range centers {
+		wait.Go(func() {
+			req := base
+			req.Owner = lease.NewOwner()
+			for range 20 { // as a keeper does after an error of the store
+				if grants[i], errs[i] = c.Acquire(t.Context(), req); errs[i] == nil || errors.As(errs[i], new(*lease.NoFreeWorkerError)) {
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	lent, refused := map[int64]bool{}, 0
+	for i, g := range grants {
+		if errs[i] != nil {
+			require.ErrorAs(t, errs[i], new(*lease.NoFreeWorkerError))
+			refused++
+			continue
+		}
+		require.False(t, lent[g.Worker], "worker id %d is lent twice", g.Worker)
+		lent[g.Worker] = true
+	}
+	require.Len(t, lent, 32)
+	require.Equal(t, 8, refused)
+}

@@ -1,0 +1,227 @@
+package etcdseq
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/snowlease/snowlease/casstore"
+	"github.com/snowlease/snowlease/lease"
+)
+
+var _ casstore.SplitStore = (*store)(nil)
+
+// clusterKey is the key of a namespace that has its cluster. It is none of the parts.
+const clusterKey = "cluster"
+
+// store keeps the parts of namespaces in etcd.
+type store struct {
+	kv     clientv3.KV
+	client *clientv3.Client
+	prefix string
+
+	mu   sync.Mutex
+	seen map[string]sight // by namespace
+}
+
+// A cluster is what a namespace has on record of the cluster that it is in.
+type cluster struct {
+	ID   string `json:"id"`
+	Term uint64 `json:"term"` // of raft; it only rises
+	// Rollbacks counts how often the cluster was found to have fallen back.
+	Rollbacks int `json:"rollbacks,omitempty"`
+}
+
+func (c cluster) incarnation() string {
+	if c.Rollbacks == 0 {
+		return c.ID
+	}
+	return fmt.Sprintf("%s, rolled back %d", c.ID, c.Rollbacks)
+}
+
+// A sight is what this process saw last of a namespace.
+type sight struct {
+	text    string  // on record of the cluster
+	was, is cluster // on record, and as it answered
+	latest  moment  // of this cluster
+}
+
+// A moment is a point in the history of a cluster: the rollbacks on record, and what rises
+// between them.
+type moment struct {
+	rollbacks int
+	term      uint64
+	revision  int64
+}
+
+// before reports whether a cluster that was seen at b has fallen back to a.
+func (a moment) before(b moment) bool {
+	return a.rollbacks < b.rollbacks || a.rollbacks == b.rollbacks && (a.term < b.term || a.revision < b.revision)
+}
+
+// String names the endpoints.
+func (s *store) String() string {
+	var hosts []string
+	for _, endpoint := range s.client.Endpoints() {
+		if u, err := url.Parse(endpoint); err == nil && u.Host != "" {
+			endpoint = u.Host // without a password
+		}
+		hosts = append(hosts, endpoint)
+	}
+	return "etcd at " + strings.Join(hosts, ",")
+}
+
+// Load implements casstore.SplitStore by one linearizable read.
+func (s *store) Load(ctx context.Context, namespace string) (casstore.Parts, error) {
+	parts, fallen, err := s.load(ctx, namespace)
+	if err == nil && fallen {
+		// A member that has just caught up by a snapshot tells an old term until it applies
+		// the next entry of the log. Deleting what is not there makes one.
+		if err = s.delete(ctx, s.prefix+namespace+"/nothing"); err == nil {
+			parts, _, err = s.load(ctx, namespace)
+		}
+	}
+	return parts, s.failure(err)
+}
+
+func (s *store) delete(ctx context.Context, key string) error {
+	ctx, done := s.attempt(ctx)
+	defer done()
+	_, err := s.kv.Delete(ctx, key)
+	return err
+}
+
+// load also reports whether the cluster has fallen back.
+func (s *store) load(ctx context.Context, namespace string) (parts casstore.Parts, fallen bool, err error) {
+	s.mu.Lock()
+	before := s.seen[namespace] // before the read: answers may overtake one another
+	s.mu.Unlock()
+	base := s.prefix + namespace + "/"
+	ctx, done := s.attempt(ctx)
+	defer done()
+	resp, err := s.kv.Get(ctx, base, clientv3.WithPrefix())
+	if err != nil {
+		return parts, false, err
+	}
+	now := sight{}
+	parts.Values = map[string]string{}
+	for _, kv := range resp.Kvs {
+		if name := strings.TrimPrefix(string(kv.Key), base); name != clusterKey {
+			parts.Values[name] = string(kv.Value)
+			continue
+		}
+		now.text = string(kv.Value)
+		if err := json.Unmarshal(kv.Value, &now.was); err != nil {
+			return parts, false, fmt.Errorf("the key %s is not the JSON of a record: delete it: %w", kv.Key, lease.ErrSetup)
+		}
+	}
+	now.is = cluster{ID: id(resp.Header), Term: resp.Header.RaftTerm, Rollbacks: now.was.Rollbacks}
+	now.latest = moment{now.was.Rollbacks, resp.Header.RaftTerm, resp.Header.Revision}
+	fallen = now.was.ID == now.is.ID && now.is.Term < now.was.Term ||
+		before.is.ID == now.is.ID && now.latest.before(before.latest)
+	if fallen {
+		now.is.Rollbacks = max(now.was.Rollbacks, before.latest.rollbacks) + 1
+	}
+	parts.Incarnation = now.is.incarnation()
+	s.see(namespace, now)
+	return parts, fallen, nil
+}
+
+// Swap implements casstore.SplitStore by one transaction. It compares what is on record of
+// the cluster too, and keeps that up to date.
+func (s *store) Swap(ctx context.Context, namespace string, was, is map[string]string) (incarnation string, err error) {
+	s.mu.Lock()
+	before := s.seen[namespace]
+	s.mu.Unlock()
+	base := s.prefix + namespace + "/"
+	compares, puts := []clientv3.Cmp{equal(base+clusterKey, before.text)}, []clientv3.Op{}
+	for name, value := range was {
+		compares = append(compares, equal(base+name, value))
+	}
+	for name, value := range is {
+		puts = append(puts, clientv3.OpPut(base+name, value))
+	}
+	text, err := json.Marshal(before.is)
+	if err != nil {
+		return "", err
+	}
+	if string(text) != before.text {
+		puts = append(puts, clientv3.OpPut(base+clusterKey, string(text)))
+	}
+	ctx, done := s.attempt(ctx)
+	defer done()
+	resp, err := s.kv.Txn(ctx).If(compares...).Then(puts...).Commit()
+	if err != nil {
+		return "", s.failure(err)
+	}
+	now := moment{before.is.Rollbacks, resp.Header.RaftTerm, resp.Header.Revision}
+	then := now
+	then.revision-- // before this write
+	switch {
+	case !resp.Succeeded:
+		return "", casstore.ErrChanged
+	case id(resp.Header) != before.is.ID, then.before(before.latest):
+		return "another cluster", nil
+	}
+	s.see(namespace, sight{string(text), before.is, before.is, now})
+	return before.is.incarnation(), nil
+}
+
+// see keeps a sight. A rollback shows by the latest moment until it is on record.
+func (s *store) see(namespace string, now sight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch before := s.seen[namespace]; {
+	case before.is.ID != now.is.ID:
+	case before.latest.rollbacks > now.latest.rollbacks:
+		now.latest = before.latest
+	case before.latest.rollbacks == now.latest.rollbacks:
+		now.latest.term = max(now.latest.term, before.latest.term)
+		now.latest.revision = max(now.latest.revision, before.latest.revision)
+	}
+	s.seen[namespace] = now
+}
+
+func id(h *etcdserverpb.ResponseHeader) string { return fmt.Sprintf("%016x", h.ClusterId) }
+
+// equal is true if the key has the value, or does not exist if the value is empty.
+func equal(key, value string) clientv3.Cmp {
+	if value == "" {
+		return clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
+	}
+	return clientv3.Compare(clientv3.Value(key), "=", value)
+}
+
+// attempt returns the context of one call. It ends with the client too, which otherwise
+// repeats calls 40 times a second once it is closed.
+func (s *store) attempt(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	stop := context.AfterFunc(s.client.Ctx(), cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// failure says what to do about an error that stays.
+func (s *store) failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	if s.client.Ctx().Err() != nil {
+		return fmt.Errorf("the client of etcd is closed: %w", lease.ErrSetup)
+	}
+	// Otherwise the pauses of the client between connections grow to two minutes.
+	s.client.ActiveConnection().ResetConnectBackoff()
+	for _, denied := range []error{rpctypes.ErrPermissionDenied, rpctypes.ErrUserEmpty, rpctypes.ErrAuthFailed} {
+		if errors.Is(err, denied) {
+			return fmt.Errorf("%w: grant the user of etcd a role that may read and write the keys: %w", err, lease.ErrSetup)
+		}
+	}
+	return err
+}

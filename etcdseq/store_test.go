@@ -1,0 +1,137 @@
+package etcdseq_test
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/snowlease/snowlease/etcdseq"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/leasetest"
+)
+
+func TestMain(m *testing.M) { testserver.Main(m) }
+
+func dial(t testing.TB, urls ...string) *clientv3.Client {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: urls, DialTimeout: 2 * time.Second, Logger: zap.NewNop(), DialKeepAliveTime: time.Second, DialKeepAliveTimeout: time.Second})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return client
+}
+
+// A fixture is a namespace prefix of an etcd with the faults of leasetest.
+type fixture struct {
+	client *clientv3.Client
+	prefix string
+	runs   atomic.Int64
+}
+
+var fixtures atomic.Int64
+
+func newFixture(t testing.TB, client *clientv3.Client) *fixture {
+	return &fixture{client: client, prefix: "test-" + strconv.FormatInt(fixtures.Add(1), 10) + "/"}
+}
+
+func (f *fixture) Center(t testing.TB) lease.Center {
+	t.Helper()
+	c, err := etcdseq.New(f.client, etcdseq.WithPrefix(f.prefix))
+	require.NoError(t, err)
+	return c
+}
+
+func (*fixture) Sleep(d time.Duration) { time.Sleep(d) }
+
+func (f *fixture) Wipe(t testing.TB) { f.put(t, f.prefix, nil) }
+
+func (f *fixture) Drop(t testing.TB, namespace string, what leasetest.Records) {
+	t.Helper()
+	base := f.prefix + namespace + "/"
+	values := f.get(t, base)
+	cluster, there := values["cluster"]
+	delete(values, "cluster")
+	leasetest.DropPart(t, values, what)
+	if there {
+		values["cluster"] = cluster
+	}
+	f.put(t, base, values)
+}
+
+func (f *fixture) Snapshot(t testing.TB) (restore func()) {
+	kept := f.get(t, f.prefix)
+	return func() { f.put(t, f.prefix, kept) }
+}
+
+// Reincarnate makes all records say that they were written in another cluster.
+func (f *fixture) Reincarnate(t testing.TB) {
+	t.Helper()
+	own := f.id(t)
+	other := strconv.FormatInt(1_000_000+f.runs.Add(1), 10)
+	values := f.get(t, f.prefix)
+	for key, value := range values {
+		if strings.HasSuffix(key, "/meta") {
+			values[key] = strings.ReplaceAll(value, `"incarnation":"`+own, `"incarnation":"`+other)
+		}
+	}
+	f.put(t, f.prefix, values)
+}
+
+func (f *fixture) id(t testing.TB) string {
+	t.Helper()
+	id, err := f.Center(t).Extras().Operator.Incarnation(t.Context(), "nobody")
+	require.NoError(t, err)
+	return id
+}
+
+func (*fixture) Traits() leasetest.Traits {
+	return leasetest.Traits{LeastRecentlyUsed: true, Incarnation: true, RenewsAlone: true}
+}
+
+// get returns the values below a key.
+func (f *fixture) get(t testing.TB, base string) map[string]string {
+	t.Helper()
+	resp, err := f.client.Get(t.Context(), base, clientv3.WithPrefix())
+	require.NoError(t, err)
+	values := map[string]string{}
+	for _, kv := range resp.Kvs {
+		values[strings.TrimPrefix(string(kv.Key), base)] = string(kv.Value)
+	}
+	return values
+}
+
+// put replaces the values below a key.
+func (f *fixture) put(t testing.TB, base string, values map[string]string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for name := range f.get(t, base) {
+		if _, kept := values[name]; !kept {
+			_, err := f.client.Delete(ctx, base+name)
+			require.NoError(t, err)
+		}
+	}
+	for name, value := range values {
+		_, err := f.client.Put(ctx, base+name, value)
+		require.NoError(t, err)
+	}
+}
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	for name, members := range map[string]int{"one member": 1, "three members": 3} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := dial(t, testserver.NewEtcd(t, members).URLs()...)
+			leasetest.Run(t, func(t testing.TB) leasetest.Store { return newFixture(t, client) })
+			leasetest.RunOperator(t, func(t testing.TB) leasetest.Store { return newFixture(t, client) })
+		})
+	}
+}

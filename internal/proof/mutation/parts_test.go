@@ -1,0 +1,31 @@
+package mutation_test
+
+const (
+	splitGo    = "casstore/split.go"
+	partsGo    = "internal/rules/parts.go"
+	operatorGo = "internal/rules/operator.go"
+)
+
+// onParts is what keeps a namespace in parts, as the center on etcd does.
+var onParts = list{title: "parts", pkg: "casstore", killers: "Test", mutants: []mutant{
+	{"the record of the namespace is not compared", splitGo, `compared, changed := map[string]string{rules.MetaPart: was[rules.MetaPart]}, map[string]string{}`, `compared, changed := map[string]string{}, map[string]string{}`, "PartsMetaChanges"},
+	{"a worker id that is lent is not compared", splitGo, `compared[name], changed[name] = was[name], value`, `changed[name] = value`, "PartsLostRace"},
+	{"a lost part that was made whole is not written", splitGo, `if _, ok := parts[name]; !ok && value != rules.NeverLent {`, `if false {
+			_, ok := parts[name]
+			_ = ok`, "PartsAreMadeWhole"},
+	{"a borrow on another server counts", splitGo, `if incarnation != before.incarnation {`, `if false {`, "PartsBorrowAcrossARestore"},
+	{"a borrow on another server stays on record", splitGo, `_, _, err := s.write(ctx, namespace, is, back)`, `_ = back`, "PartsBorrowAcrossARestore"},
+	{"a renewal on another server counts", splitGo, `if err != nil || incarnation != k.incarnation {`, `if err != nil || incarnation == "" {`, "PartsRenewalOnAnotherServer"},
+	{"a renewal does not compare the record of the namespace", splitGo, `map[string]string{rules.MetaPart: k.meta, name: k.slot}, map[string]string{name: parts[name]})`, `map[string]string{name: k.slot}, map[string]string{name: parts[name]})`, "PartsRenewalAfterMetaChanges"},
+	{"a renewal does not compare its own record", splitGo, `map[string]string{rules.MetaPart: k.meta, name: k.slot}, map[string]string{name: parts[name]})`, `map[string]string{rules.MetaPart: k.meta}, map[string]string{name: parts[name]})`, "PartsRenewalAfterARestore"},
+	{"a renewal ignores that its context has ended", splitGo, ` || ctx.Err() != nil {`, ` {`, "ContractOfPartsHostClock/lease/a call fails when its context has ended"},
+	{"a missing part counts as never lent", partsGo, `|| m.Lent[w/8]>>(w%8)&1 == 0`, `|| true`, "ContractOfParts/lease/the loss of a slot is seen by acquire"},
+	{"a revoked worker id is free at once", operatorGo, `Expires: min(s.Expires, freed(now)), Mark: s.Mark}`, `Expires: min(s.Expires, freed(now)), Mark: now}`, "OperatorOfParts/operator/a revoked worker id is not lent before its mark has passed"},
+	{"a revoked worker id can be renewed", operatorGo, `Token: s.Token, Expires: min(s.Expires, freed(now)), Mark: s.Mark}`, `Owner: s.Owner, Token: s.Token, Expires: s.Expires, Mark: s.Mark}`, "OperatorOfParts/operator/a revoked worker id is not lent before its mark has passed"},
+	{"revoked under any token", operatorGo, ` || ns.Slots[worker].Token != token {`, ` {`, "OperatorOfParts/operator/Revoke needs the token on record and works once"},
+	{"a quarantine by hand without the skew", operatorGo, `now+ms(pin.MaxTTL+pin.Skew)`, `now+ms(pin.MaxTTL)`, "OperatorOfParts/operator/a quarantine by hand lasts, and holders continue above it"},
+	{"Mend lowers the mark of a lease that runs", operatorGo, `was.Expires < now && max(`, `max(`, "OperatorOfParts/operator/Mend lowers a mark that is too far ahead after its lease"},
+	{"Mend by a clock that is far off", operatorGo, `if err := clockVeto(now, req); err != nil {`, `if err := clockVeto(now, req); false {`, "OperatorOfParts/operator/Mend lowers a mark that is too far ahead after its lease"},
+	{"Mend ends a quarantine", operatorGo, `ns.Meta.Quarantine = min(ns.Meta.Quarantine, latest)`, `ns.Meta.Quarantine = min(ns.Meta.Quarantine, now)`, "OperatorOfParts/operator/Mend leaves the records of members alone"},
+	{"another reason for a namespace that is retired", operatorGo, `if !lease.ParsePin(ns.Meta.Pin).Retired {`, `if true {`, "OperatorOfParts/operator/a retired namespace lends nothing and says why"},
+}}

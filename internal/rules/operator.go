@@ -1,0 +1,85 @@
+package rules
+
+import (
+	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// pinned returns the pin, or an error if nothing is on record or the namespace is retired.
+func (ns Namespace) pinned() (lease.Pin, error) {
+	if ns.Meta.Pin == "" {
+		return lease.Pin{}, lease.ErrUnknown
+	}
+	pin := lease.ParsePin(ns.Meta.Pin)
+	return pin, pin.Err()
+}
+
+// Record implements lease.Operator.Record.
+func (ns Namespace) Record(now int64) (lease.Record, error) {
+	if ns.Meta.Pin == "" {
+		return lease.Record{}, lease.ErrUnknown
+	}
+	m := ns.Meta
+	return lease.Record{
+		Pin: lease.ParsePin(m.Pin), Quarantine: m.Quarantine, Now: now,
+		Incarnation: printable.Text(m.Incarnation), Former: printable.Text(m.Former), Reason: printable.Text(m.Reason),
+	}, nil
+}
+
+// Quarantined implements lease.Operator.Quarantine.
+func (ns Namespace) Quarantined(now int64, reason string) (Namespace, error) {
+	pin, err := ns.pinned()
+	if err != nil {
+		return ns, err
+	}
+	ns.Meta.Quarantine = max(ns.Meta.Quarantine, now+ms(pin.MaxTTL+pin.Skew))
+	ns.Meta.Reason = printable.Text(reason)
+	return ns, nil
+}
+
+// Revoke implements lease.Operator.Revoke.
+func (ns Namespace) Revoke(now, worker, token int64) (Namespace, error) {
+	if worker < 0 || worker >= int64(len(ns.Slots)) || ns.Slots[worker].Owner == [16]byte{} || ns.Slots[worker].Token != token {
+		return ns, lease.ErrLost
+	}
+	return ns.with(worker, func(s *Slot) {
+		*s = Slot{HasLease: s.HasLease, HasMark: s.HasMark, Token: s.Token, Expires: min(s.Expires, freed(now)), Mark: s.Mark}
+	}), nil
+}
+
+// Mend implements lease.Operator.Mend for at most n worker ids that need it.
+func (ns Namespace) Mend(now, local int64, n int) (Namespace, error) {
+	pin, err := ns.pinned()
+	if err != nil {
+		return ns, err
+	}
+	req := lease.Request{MaxTTL: pin.MaxTTL, Skew: pin.Skew, Local: local}
+	if err := clockVeto(now, req); err != nil {
+		return ns, err
+	}
+	latest := quarantineEnd(now, req)
+	ns.Meta.Quarantine = min(ns.Meta.Quarantine, latest)
+	for w, s := range ns.Slots {
+		was := s
+		s.Expires = min(s.Expires, latest)
+		if s.HasLease && s.HasMark && was.Expires < now && max(s.Mark, s.Token, s.Since) > latest {
+			s = Slot{HasLease: true, HasMark: true, Expires: s.Expires, Mark: min(s.Mark, latest), Token: min(s.Token, now)}
+		}
+		if s != was && n > 0 {
+			n--
+			ns = ns.with(int64(w), func(to *Slot) { *to = s })
+		}
+	}
+	return ns, nil
+}
+
+// Retire implements lease.Operator.Retire.
+func (ns Namespace) Retire(reason string) (Namespace, error) {
+	if ns.Meta.Pin == "" {
+		return ns, lease.ErrUnknown
+	}
+	if !lease.ParsePin(ns.Meta.Pin).Retired {
+		ns.Meta.Pin = lease.Pin{Retired: true, Reason: printable.Text(reason)}.String()
+	}
+	return ns, nil
+}
