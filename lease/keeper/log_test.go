@@ -212,7 +212,7 @@ func TestFailingSince(t *testing.T) {
 				require.Zero(t, since(), "nothing has failed yet")
 				time.Sleep(100 * time.Millisecond)
 			}
-			return calls.came[0]
+			return calls.first()
 		}
 		r.start()
 		require.Zero(t, since())

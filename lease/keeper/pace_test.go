@@ -36,6 +36,13 @@ func (a *attempts) ended() int {
 	return len(a.went)
 }
 
+// first returns when the first call came.
+func (a *attempts) first() time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.came[0]
+}
+
 // took returns how many seconds the first n calls took.
 func (a *attempts) took(n int) (d []float64) {
 	a.mu.Lock()
