@@ -109,7 +109,7 @@ func (l *leased) lent() error {
 func (l *leased) status(st *Status) {
 	k := l.keeper.Status()
 	st.Renewals, st.Failures, st.Losses, st.Renewed, st.Err = k.Renewals, k.Failures, k.Losses, k.Renewed, k.Err
-	st.FailingSince, st.Now = k.FailingSince, k.Now
+	st.FailingSince, st.Now = k.FailingSince, l.keeper.Now()
 	if g := k.Grant; g != (lease.Grant{}) {
 		st.Worker, st.Token = g.Worker, g.Token
 		st.Floor, st.Ceiling, st.Since = time.UnixMilli(g.Floor), time.UnixMilli(g.Ceiling), time.UnixMilli(g.Since)

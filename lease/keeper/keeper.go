@@ -111,7 +111,6 @@ type Status struct {
 	State   State
 	Grant   lease.Grant // the last one, or zero; after a loss its range may still be in use
 	Renewed time.Time   // when the center last granted it, by the local clock
-	Now     time.Time   // by the center's clock, as the generator reckons it; zero without a Grant
 	Losses  int         // leases lost so far
 	// Renewals counts successful renewals. Failures counts failed attempts to borrow or
 	// renew, except losses and quarantines.
@@ -212,11 +211,19 @@ func ahead(req lease.Request, l snowflake.Layout) time.Duration {
 func (k *Keeper) Status() Status {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	st := k.status
-	if st.Grant != (lease.Grant{}) {
-		st.Now = time.UnixMilli(st.Grant.Now).Add(k.cfg.Generator.Elapsed() - k.at)
+	return k.status
+}
+
+// Now returns the center's time, which decides when ids stop: that of the last answer, and
+// what has passed since by the generator's clock. It is zero without a Grant.
+func (k *Keeper) Now() time.Time {
+	elapsed := k.cfg.Generator.Elapsed()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.status.Grant == (lease.Grant{}) {
+		return time.Time{}
 	}
-	return st
+	return time.UnixMilli(k.status.Grant.Now).Add(max(0, elapsed-k.at))
 }
 
 // Start borrows a worker id and begins to renew it. It waits until Wait has passed or
@@ -450,7 +457,7 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 		k.status.Losses++
 		k.mu.Unlock()
 		k.note(Borrowing, err)
-		k.cfg.Logger.Error("lease lost; borrowing another worker id", append(k.prospect(), "token", k.grant.Token, "err", err)...)
+		k.cfg.Logger.Error("lease lost; borrowing another worker id", append(k.prospect(ctx), "token", k.grant.Token, "err", err)...)
 		k.grant = lease.Grant{}
 		if k.cfg.OnLost != nil {
 			k.cfg.OnLost(err)
@@ -476,7 +483,10 @@ func (k *Keeper) install(next snowflake.Range) error {
 
 // prospect returns attributes for the log: whose lease it is, and when ids stop if the
 // center does not answer.
-func (k *Keeper) prospect() []any {
+func (k *Keeper) prospect(ctx context.Context) []any {
+	if !k.cfg.Logger.Enabled(ctx, slog.LevelError) {
+		return nil
+	}
 	args := []any{"namespace", k.cfg.Request.Namespace, "center", lease.Name(k.cfg.Center)}
 	if k.grant != (lease.Grant{}) {
 		args = append(args, "worker", k.grant.Worker)
@@ -509,7 +519,7 @@ func (k *Keeper) failed(ctx context.Context, what string, err error) {
 		state = Borrowing
 	}
 	k.note(state, err)
-	k.cfg.Logger.Log(ctx, level, what, append(k.prospect(), "failing_since", k.Status().FailingSince, "err", err)...)
+	k.cfg.Logger.Log(ctx, level, what, append(k.prospect(ctx), "failing_since", k.Status().FailingSince, "err", err)...)
 }
 
 func (k *Keeper) note(s State, err error) {

@@ -307,7 +307,7 @@ func TestTheLogTellsAnotherWorkerID(t *testing.T) {
 }
 
 // Now is by the generator's clock, which decides when ids stop.
-func TestNowOfTheStatus(t *testing.T) {
+func TestNow(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var step atomic.Int64
 		began := time.Now()
@@ -319,13 +319,13 @@ func TestNowOfTheStatus(t *testing.T) {
 			require.NoError(t, err)
 			c.Generator = r.gen
 		})
-		require.Zero(t, r.keeper.Status().Now)
+		require.Zero(t, r.keeper.Now())
 		r.start()
 		for range 2 {
 			time.Sleep(13 * time.Second) // so that it was renewed
-			require.WithinDuration(t, time.Now(), r.keeper.Status().Now, time.Millisecond)
+			require.WithinDuration(t, time.Now(), r.keeper.Now(), time.Millisecond)
 		}
 		step.Store(int64(time.Minute)) // a suspended host
-		require.WithinDuration(t, time.Now().Add(time.Minute), r.keeper.Status().Now, time.Millisecond)
+		require.WithinDuration(t, time.Now().Add(time.Minute), r.keeper.Now(), time.Millisecond)
 	})
 }

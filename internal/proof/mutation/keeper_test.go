@@ -91,7 +91,7 @@ var onKeeper = list{title: "keeper", pkg: "lease/keeper", mutants: []mutant{
 	{"attempts fail though one succeeded", keeperGo, `st.Renewed, st.Err, st.FailingSince = Holding, g, time.Now(), nil, time.Time{}`, `st.Renewed, st.Err = Holding, g, time.Now(), nil`, "TestFailingSince"},
 	{"another worker id without a word", keeperGo, ` && former.Worker != g.Worker {`, ` && false {`, "TestTheLogTellsAnotherWorkerID"},
 	{"says when ids stop after they have", keeperGo, `k.cfg.Generator.Err() == nil && left > 0`, `left != 0`, "TestTheLogTellsAnOutage/the center is away"},
-	{"the status has another clock than the ids", keeperGo, `Add(k.cfg.Generator.Elapsed() - k.at)`, `Add(time.Since(st.Renewed))`, "TestNowOfTheStatus"},
+	{"the status has another clock than the ids", keeperGo, `Add(max(0, elapsed-k.at))`, `Add(min(0, elapsed) + time.Since(k.status.Renewed))`, "TestNow"},
 	// A process that was copied.
 	{"a copy gives back what both hold", keeperGo, "forgotten := k.grant\n\tk.grant = lease.Grant{}", "forgotten := k.grant\n\t_ = k.release(ctx, k.grant, 0)\n\tk.grant = lease.Grant{}", "TestResetDuringARenewal"},
 	{"a copy goes on issuing", keeperGo, "func (k *Keeper) Reset(ctx context.Context) error {\n\tk.cfg.Generator.Drop()" + and + "k.cfg.Generator.Drop()\n\tforgotten", "func (k *Keeper) Reset(ctx context.Context) error {" + and + "forgotten", "TestResetWhileTheCenterIsDown"},
