@@ -34,10 +34,11 @@ func ExampleNew() {
 
 func Example_module() {
 	fx.New(
-		fx.Supply(idworker.Config{Namespace: "orders"}),
-		fx.Provide(func() (*clientv3.Client, error) {
-			return clientv3.New(clientv3.Config{Endpoints: []string{"etcd-0:2379", "etcd-1:2379", "etcd-2:2379"}})
-		}),
+		fx.Supply(
+			idworker.Config{Namespace: "orders"},
+			etcdseq.Config{Endpoints: []string{"etcd-0:2379", "etcd-1:2379", "etcd-2:2379"}},
+		),
+		etcdseq.Client, // not if the application has a *clientv3.Client
 		etcdseq.Module, idworker.Module,
 		fx.Invoke(func(w *idworker.IdWorker) { /* w.NextID() from OnStart on */ }),
 	).Run()

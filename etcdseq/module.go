@@ -1,6 +1,8 @@
 package etcdseq
 
 import (
+	"errors"
+
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/fx"
 
@@ -10,7 +12,40 @@ import (
 // Module provides a lease.Center on the *clientv3.Client of the graph, so that
 // idworker.Module borrows its worker id from etcd:
 //
-//	fx.New(fx.Provide(newClient), etcdseq.Module, idworker.Module, ...)
+//	fx.New(fx.Supply(cfg), etcdseq.Client, etcdseq.Module, idworker.Module, ...)
 //
-// To set options, provide the result of New instead.
-var Module = fx.Module("etcdseq", fx.Provide(func(client *clientv3.Client) (lease.Center, error) { return New(client) }))
+// Without a client in the graph, the center fails. To set options, provide the result of New
+// instead.
+var Module = fx.Module("etcdseq", fx.Provide(newCenter))
+
+// Client provides a *clientv3.Client from a Config. Leave it out if the application has a
+// client. The stop closes the client after the worker id is given back.
+var Client = fx.Module("etcdseq.client", fx.Provide(newClient))
+
+type centerParams struct {
+	fx.In
+
+	Client *clientv3.Client `optional:"true"` // else package idworker would see no center, and take another store
+}
+
+func newCenter(p centerParams) (lease.Center, error) {
+	if p.Client == nil {
+		return nil, errors.New("etcdseq: no *clientv3.Client in the fx graph: add etcdseq.Client and a Config, or provide your client; if a constructor provides it, check that its own dependencies are provided")
+	}
+	return New(p.Client)
+}
+
+type clientParams struct {
+	fx.In
+
+	Config    Config `optional:"true"` // an empty one is an error that says more
+	Lifecycle fx.Lifecycle
+}
+
+func newClient(p clientParams) (*clientv3.Client, error) {
+	client, err := Open(p.Config)
+	if err == nil {
+		p.Lifecycle.Append(fx.StopHook(client.Close))
+	}
+	return client, err
+}

@@ -2,13 +2,24 @@ package etcdseq_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
+	"io"
+	"log"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/fx"
@@ -27,9 +38,8 @@ func TestModule(t *testing.T) {
 	url := testserver.NewEtcd(t, 1).Nodes[0].DSN()
 	var worker *idworker.IdWorker
 	app := fxtest.New(t,
-		fx.Supply(idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Skew: 200 * time.Millisecond}}),
-		fx.Provide(func() *clientv3.Client { return dial(t, url) }),
-		etcdseq.Module, idworker.Module, fx.Populate(&worker), fx.NopLogger,
+		fx.Supply(idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Skew: 200 * time.Millisecond}}, etcdseq.Config{Endpoints: []string{url}}),
+		etcdseq.Client, etcdseq.Module, idworker.Module, fx.Populate(&worker), fx.NopLogger,
 	)
 	app.RequireStart()
 	_, err := worker.NextID()
@@ -40,6 +50,80 @@ func TestModule(t *testing.T) {
 	require.NoError(t, err)
 	for _, s := range slots {
 		require.Empty(t, s.Holder, "given back")
+	}
+}
+
+// An application that has another store too must not take that if the client of etcd is
+// missing: others would borrow the same worker ids from etcd.
+func TestModuleWithoutAClient(t *testing.T) {
+	t.Parallel()
+	other := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	t.Cleanup(func() { require.NoError(t, other.Close()) })
+	for want, given := range map[string]fx.Option{
+		"no *clientv3.Client in the fx graph": fx.Options(),
+		"endpoints is empty":                  etcdseq.Client,
+	} {
+		app := fx.New(fx.Supply(idworker.Config{Namespace: "orders"}), fx.Provide(func() redis.UniversalClient { return other }),
+			given, etcdseq.Module, idworker.Module, fx.Invoke(func(*idworker.IdWorker) {}), fx.NopLogger)
+		require.ErrorContains(t, app.Err(), want)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	err := etcdseq.Config{
+		Endpoints: []string{"https://etcd-0:2379", "http://app:hunter2@etcd-1:2379", "etcd-2", "unix://x:1", "etcd-3:2379/x"},
+		Username:  "app", CertFile: "client.pem",
+	}.Validate()
+	for _, want := range []string{
+		"endpoints[1] is not host:port", "endpoints[2] is not host:port", "endpoints[3] is not host:port", "endpoints[4] is not host:port",
+		"1 with https:// and 4 without", "cert_file and key_file belong together", "username and password belong together",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	require.NotContains(t, err.Error(), "hunter2")
+	require.NotContains(t, err.Error(), "endpoints[0]")
+	require.ErrorContains(t, etcdseq.Config{Endpoints: []string{"a:1"}, CAFile: "ca.pem"}.Validate(), "need endpoints with https://")
+	require.NoError(t, etcdseq.Config{Endpoints: []string{"a:1", "[::1]:2379", "http://b:2"}, Username: "app", Password: "x"}.Validate())
+
+	_, err = etcdseq.Open(etcdseq.Config{Endpoints: []string{"https://a:1"}, CAFile: "/nowhere/ca.pem"})
+	require.ErrorContains(t, err, "/nowhere/ca.pem")
+	client, err := etcdseq.Open(etcdseq.Config{Endpoints: []string{"https://a:1"}})
+	require.NoError(t, err)
+	require.NoError(t, client.Close())
+}
+
+// The client verifies the member by the authorities of the file, and shows its certificate.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	var known atomic.Int64
+	member := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		known.Add(int64(len(r.TLS.PeerCertificates)))
+	}))
+	member.EnableHTTP2 = true
+	member.TLS = &tls.Config{ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
+	member.Config.ErrorLog = log.New(io.Discard, "", 0)
+	member.StartTLS()
+	defer member.Close()
+	file := func(name, kind string, der []byte) string {
+		path := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
+		return path
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(member.TLS.Certificates[0].PrivateKey)
+	require.NoError(t, err)
+	cert := file("cert.pem", "CERTIFICATE", member.Certificate().Raw)
+	for _, cfg := range []etcdseq.Config{{}, {CAFile: cert}, {CAFile: cert, CertFile: cert, KeyFile: file("key.pem", "PRIVATE KEY", key)}} {
+		cfg.Endpoints = []string{member.URL}
+		client, err := etcdseq.Open(cfg)
+		require.NoError(t, err)
+		c, err := etcdseq.New(client)
+		require.NoError(t, err)
+		_, err = c.Acquire(t.Context(), request())
+		require.Error(t, err)
+		require.Equal(t, cfg.CAFile == "", strings.Contains(err.Error(), "certificate signed by unknown authority"), "%v", err)
+		require.Equal(t, cfg.CertFile != "", known.Load() > 0)
+		require.NoError(t, client.Close())
 	}
 }
 
@@ -114,7 +198,9 @@ func TestSetup(t *testing.T) {
 	} {
 		e.Ctl(e.Nodes[0], args...)
 	}
-	client, err := clientv3.New(clientv3.Config{Endpoints: e.URLs(), Username: "app", Password: "app"})
+	_, err = etcdseq.Open(etcdseq.Config{Endpoints: e.URLs(), Username: "app", Password: "wrong"})
+	require.ErrorContains(t, err, "check that it runs, and username and password")
+	client, err := etcdseq.Open(etcdseq.Config{Endpoints: e.URLs(), Username: "app", Password: "app"})
 	require.NoError(t, err)
 	defer client.Close()
 	denied, err := etcdseq.New(client)

@@ -1,0 +1,97 @@
+package etcdseq
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/snowlease/snowlease/providers/secret"
+)
+
+// Config configures a client of etcd, for applications that have none. A zero field has its
+// default.
+type Config struct {
+	// Endpoints are the members: host:port, or with TLS https://host:port. Required.
+	Endpoints []string `yaml:"endpoints" json:"endpoints" koanf:"endpoints" mapstructure:"endpoints" env:"ENDPOINTS"`
+	// Username and Password log in. Errors and logs never include the password. Default: none.
+	Username string        `yaml:"username" json:"username" koanf:"username" mapstructure:"username" env:"USERNAME"`
+	Password secret.String `yaml:"password" json:"password" koanf:"password" mapstructure:"password" env:"PASSWORD"`
+	// CAFile has the certificate authorities of the members, in PEM. Default: those of the host.
+	CAFile string `yaml:"ca_file" json:"ca_file" koanf:"ca_file" mapstructure:"ca_file" env:"CA_FILE"`
+	// CertFile and KeyFile are the certificate and the key of the client, in PEM. Default: none.
+	CertFile string `yaml:"cert_file" json:"cert_file" koanf:"cert_file" mapstructure:"cert_file" env:"CERT_FILE"`
+	KeyFile  string `yaml:"key_file" json:"key_file" koanf:"key_file" mapstructure:"key_file" env:"KEY_FILE"`
+}
+
+// Validate returns one error with every fault of c, or nil.
+func (c Config) Validate() error {
+	var errs []error
+	fault := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("etcdseq: config."+format, args...))
+	}
+	if len(c.Endpoints) == 0 {
+		fault("endpoints is empty: set the host:port of each member")
+	}
+	secure := 0
+	for i, endpoint := range c.Endpoints {
+		scheme, addr, ok := strings.Cut(endpoint, "://")
+		if !ok {
+			scheme, addr = "http", endpoint
+		}
+		if scheme == "https" {
+			secure++
+		}
+		// Do not show an invalid endpoint: it may include a password.
+		host, port, err := net.SplitHostPort(addr)
+		if u, invalid := url.Parse("//" + addr); invalid != nil || err != nil || host == "" || port == "" || u.Host != addr || scheme != "http" && scheme != "https" {
+			fault("endpoints[%d] is not host:port or https://host:port: set one such as etcd-0:2379, and the login in username and password", i)
+		}
+	}
+	if secure != 0 && secure != len(c.Endpoints) {
+		fault("endpoints has %d with https:// and %d without: set all alike", secure, len(c.Endpoints)-secure)
+	}
+	if secure == 0 && c.CAFile+c.CertFile+c.KeyFile != "" {
+		fault("ca_file, cert_file and key_file need endpoints with https://")
+	}
+	if (c.CertFile == "") != (c.KeyFile == "") {
+		fault("cert_file and key_file belong together: set both or none")
+	}
+	if (c.Username == "") != (c.Password == "") {
+		fault("username and password belong together: set both or none")
+	}
+	return errors.Join(errs...)
+}
+
+// Open returns a client for c, which the caller must close. With a Username it logs in, within
+// 5 s. Otherwise it does no I/O but to read the files. The client leaves a member that hangs
+// for 13 s.
+func Open(c Config) (*clientv3.Client, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	cfg := clientv3.Config{
+		Endpoints: c.Endpoints, Username: c.Username, Password: string(c.Password),
+		DialTimeout:       5 * time.Second,
+		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second, // gRPC takes no less than 10 s
+		Logger: zap.NewNop(), // the keeper logs errors
+	}
+	if strings.HasPrefix(c.Endpoints[0], "https") {
+		info := transport.TLSInfo{TrustedCAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile}
+		var err error
+		if cfg.TLS, err = info.ClientConfig(); err != nil {
+			return nil, fmt.Errorf("etcdseq: config: read ca_file, cert_file and key_file: %w", err)
+		}
+	}
+	client, err := clientv3.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("etcdseq: etcd at %s: %w: check that it runs, and username and password", strings.Join(c.Endpoints, ", "), err)
+	}
+	return client, nil
+}
