@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
 )
 
-var _ lease.Center = (*Center)(nil)
+var _ lease.Center = (*center)(nil)
 
 // A Store keeps records by name. The package documentation lists its requirements. It
 // must be safe for concurrent use. If it is a fmt.Stringer, logs and errors show its
@@ -23,8 +25,9 @@ type Store interface {
 	Load(ctx context.Context, name string) (Record, error)
 
 	// Swap replaces the record that Load returned with version. If that is no longer
-	// the current record, Swap changes nothing and returns ErrChanged.
-	Swap(ctx context.Context, name, version string, value []byte) error
+	// the current record, Swap changes nothing and returns ErrChanged. It returns the
+	// incarnation of the store that it wrote to: that of Record.
+	Swap(ctx context.Context, name, version string, value []byte) (incarnation string, err error)
 }
 
 // A Record is the content of a Store under a name.
@@ -42,31 +45,30 @@ type Record struct {
 	Incarnation string
 }
 
-var (
-	// ErrChanged is returned by Store.Swap if the record is no longer the one that was
-	// loaded.
-	ErrChanged = errors.New("casstore: the record has changed since it was loaded")
-	// ErrDamaged is wrapped, together with lease.ErrSetup, by the error for a record
-	// that cannot be read.
-	ErrDamaged = errors.New("casstore: the record is damaged")
-)
+// ErrChanged is returned by Store.Swap if the record is no longer the one that was loaded.
+var ErrChanged = errors.New("casstore: the record has changed since it was loaded")
+
+// errReplaced is returned if the store became another one between a Load and a Swap. The
+// records are those that the decision was made on, but what the former server did since may be
+// forgotten. So nobody uses what was lent: see Acquire.
+var errReplaced = errors.New("another server answered in the middle of the call")
 
 // MaxPool is the largest pool of a namespace. It is limited because calls read all slots,
 // of up to 500 bytes each, and New's rewrite them.
 const MaxPool = 4096
 
-// Center lends worker ids from a store. It is safe for concurrent use. Create one with
-// New or NewSplit.
-type Center struct {
+// center lends worker ids from a store.
+type center struct {
 	store any // for people
 	records
-	turn chan struct{} // serializes the calls of this process, which would compete
+	turns sync.Map // by namespace, a chan struct{}: the calls of this process would compete
 }
 
 // records is where the records are.
 type records interface {
 	load(ctx context.Context, name string) (view, error)
-	// swap replaces the records of before with those of after, or returns ErrChanged.
+	// swap replaces the records of before with those of after, or returns ErrChanged, or
+	// errReplaced.
 	swap(ctx context.Context, name string, before view, after rules.Namespace) error
 }
 
@@ -80,14 +82,15 @@ type view struct {
 	parts       map[string]string // the parts
 }
 
-// New returns a center on the store.
-func New(s Store) *Center {
-	return &Center{store: s, records: whole{s}, turn: make(chan struct{}, 1)}
+// New returns a center on the store. It lends the least recently used free worker id. Its
+// lease.Extras have a Lister, an Operator and Init. Their Name is the type of the store
+// unless that is a fmt.Stringer.
+func New(s Store) lease.Center {
+	return &center{store: s, records: whole{s}}
 }
 
-// Extras returns the name of the store, Slots, Init and the Operator. The name is the type
-// of the store unless it is a fmt.Stringer.
-func (c *Center) Extras() lease.Extras {
+// Extras implements lease.Center.
+func (c *center) Extras() lease.Extras {
 	x := lease.Extras{Name: fmt.Sprintf("%T", c.store), Lister: c, Operator: c, Init: c.Init}
 	if s, ok := c.store.(fmt.Stringer); ok {
 		x.Name = s.String()
@@ -96,16 +99,22 @@ func (c *Center) Extras() lease.Extras {
 }
 
 // Acquire lends the least recently used free worker id.
-func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
+func (c *center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
 	err = c.change(ctx, "acquire", req, func(ns rules.Namespace, now int64, incarnation string) (_ rules.Namespace, err error) {
 		ns, g, err = ns.Acquire(now, incarnation, req)
+		for err == nil && g.Floor < ns.Meta.Quarantine {
+			// This grant is from an earlier call, whose write may have reached another server
+			// than its read, which had forgotten a grant of the same times.
+			ns, _ = ns.Revoke(now, g.Worker, g.Token) // it is on record
+			ns, g, err = ns.Acquire(now, incarnation, req)
+		}
 		return ns, err
 	})
 	return answer(g, err)
 }
 
 // Renew raises the ceiling of g.
-func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
+func (c *center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
 	if err := check(g); err != nil {
 		return lease.Grant{}, err
 	}
@@ -124,7 +133,7 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant,
 }
 
 // Release gives g back.
-func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
+func (c *center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	if err := check(g); err != nil {
 		return err
 	}
@@ -134,14 +143,14 @@ func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 }
 
 // Init opens a namespace that is known to be new.
-func (c *Center) Init(ctx context.Context, req lease.Request) error {
+func (c *center) Init(ctx context.Context, req lease.Request) error {
 	return c.change(ctx, "init", req, func(ns rules.Namespace, _ int64, incarnation string) (rules.Namespace, error) {
 		return ns.Init(incarnation, req)
 	})
 }
 
 // Slots returns the slots of a namespace, or none if it has no record.
-func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
+func (c *center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
 	v, err := c.look(ctx, "slots", namespace)
 	if err != nil {
 		return nil, err
@@ -169,7 +178,7 @@ func answer(g lease.Grant, err error) (lease.Grant, error) {
 type rule func(ns rules.Namespace, now int64, incarnation string) (rules.Namespace, error)
 
 // change applies a rule for a request.
-func (c *Center) change(ctx context.Context, verb string, req lease.Request, decide rule) error {
+func (c *center) change(ctx context.Context, verb string, req lease.Request, decide rule) error {
 	if err := req.Validate(); err != nil {
 		return fmt.Errorf("casstore: %s: %w", verb, err)
 	}
@@ -180,10 +189,12 @@ func (c *Center) change(ctx context.Context, verb string, req lease.Request, dec
 }
 
 // apply applies a rule to the records, and again after a lost race.
-func (c *Center) apply(ctx context.Context, verb, namespace string, decide rule) error {
+func (c *center) apply(ctx context.Context, verb, namespace string, decide rule) error {
+	only, _ := c.turns.LoadOrStore(namespace, make(chan struct{}, 1))
+	turn := only.(chan struct{})
 	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
 	case <-ctx.Done():
 		return fmt.Errorf("casstore: %s: %w", verb, ctx.Err())
 	}
@@ -196,7 +207,15 @@ func (c *Center) apply(ctx context.Context, verb, namespace string, decide rule)
 		if after.Equal(before.ns) {
 			return answer
 		}
+		// What is not there does not show whether it was there meanwhile, and is lost again. So
+		// create it in two steps: decide by the clock after the first, compare in the second.
+		announce := before.ns.Meta == rules.Meta{} && verb != "init"
+		if announce {
+			after = before.ns.Announced(lease.NewOwner())
+		}
 		switch err := c.swap(ctx, namespace, before, after); {
+		case err == nil && announce:
+			continue
 		case err == nil:
 			return answer
 		case !errors.Is(err, ErrChanged):
@@ -211,7 +230,7 @@ func (c *Center) apply(ctx context.Context, verb, namespace string, decide rule)
 }
 
 // look reads the records and the clock.
-func (c *Center) look(ctx context.Context, verb, namespace string) (v view, err error) {
+func (c *center) look(ctx context.Context, verb, namespace string) (v view, err error) {
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return v, err
 	}
@@ -220,12 +239,12 @@ func (c *Center) look(ctx context.Context, verb, namespace string) (v view, err 
 	}
 	switch damage := (damagedError{}); {
 	case errors.As(err, &damage):
-		return v, fmt.Errorf("%w: namespace %q in %v: %w: restore it, or delete it, which starts a quarantine: %w", ErrDamaged, namespace, c.store, damage.error, lease.ErrSetup)
+		return v, fmt.Errorf("%w: namespace %q in %v: %w: restore it, or delete it, which starts a quarantine: %w", lease.ErrDamaged, namespace, c.store, damage.error, lease.ErrSetup)
 	case err != nil:
 		return v, fmt.Errorf("casstore: read the record of namespace %q from %v: %w (%s)", namespace, c.store, err, verb)
 	}
 	if v.clock = !v.now.IsZero(); !v.clock {
-		v.now = time.Now()
+		v.now = hostclock.Now(ctx)
 	}
 	return v, nil
 }
@@ -253,5 +272,9 @@ func (w whole) swap(ctx context.Context, name string, before view, after rules.N
 	if err != nil {
 		return err
 	}
-	return w.Swap(ctx, name, before.version, value)
+	incarnation, err := w.Swap(ctx, name, before.version, value)
+	if err == nil && incarnation != before.incarnation {
+		return errReplaced
+	}
+	return err
 }

@@ -31,9 +31,10 @@ type store struct {
 
 	mu       sync.Mutex
 	now      time.Time
-	conflict bool  // every Swap returns ErrChanged
-	before   error // fails the next Swap before it takes effect
-	after    error // fails the next Swap after it took effect
+	conflict bool   // every Swap returns ErrChanged
+	between  func() // runs before the next Swap
+	before   error  // fails the next Swap before it takes effect
+	after    error  // fails the next Swap after it took effect
 }
 
 func newStore(still, compared bool) *store {
@@ -54,22 +55,31 @@ func (s *store) Load(ctx context.Context, name string) (casstore.Record, error) 
 	return r, err
 }
 
-func (s *store) Swap(ctx context.Context, name, version string, value []byte) error {
+func (s *store) Swap(ctx context.Context, name, version string, value []byte) (incarnation string, err error) {
+	s.mu.Lock()
+	between := s.between
+	s.between = nil
+	s.mu.Unlock()
+	if between != nil {
+		between()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.before; err != nil {
 		s.before = nil
-		return err
+		return "", err
 	}
 	if s.conflict {
-		return casstore.ErrChanged
+		return "", casstore.ErrChanged
 	}
-	if err := s.Store.Swap(ctx, name, version, value); err != nil {
-		return err
+	incarnation, err = s.Store.Swap(ctx, name, version, value)
+	if err != nil || !s.compared {
+		incarnation = ""
 	}
-	err := s.after
-	s.after = nil
-	return err
+	if err == nil {
+		err, s.after = s.after, nil
+	}
+	return incarnation, err
 }
 
 func (s *store) Center(testing.TB) lease.Center { return casstore.New(s) }
@@ -154,7 +164,7 @@ func TestOutcomeUnknown(t *testing.T) {
 		s := newStore(true, true)
 		c := casstore.New(s)
 		req := request("orders")
-		require.NoError(t, c.Init(t.Context(), req))
+		require.NoError(t, c.Extras().Init(t.Context(), req))
 
 		fault(s)
 		_, err := c.Acquire(t.Context(), req)
@@ -176,13 +186,43 @@ func TestOutcomeUnknown(t *testing.T) {
 		if err := c.Release(t.Context(), renewed, renewed.Floor); err != nil {
 			require.ErrorIs(t, err, lease.ErrLost)
 		}
-		slots, err := c.Slots(t.Context(), "orders")
+		slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
 		require.NoError(t, err)
 		require.Len(t, slots, 4)
 		for _, slot := range slots {
 			require.Empty(t, slot.Holder, "one slot was taken, and given back")
 		}
 	}
+}
+
+// A borrow reads from one server and writes to another, which has the record with its version,
+// and has forgotten a grant of the same worker id. Nobody uses what was lent, not even when
+// the same owner asks again.
+func TestBorrowAcrossAFailover(t *testing.T) {
+	t.Parallel()
+	s := newStore(true, true)
+	c, req := casstore.New(s), request("orders")
+	req.Last, req.Ahead = 0, req.MaxTTL
+	require.NoError(t, c.Extras().Init(t.Context(), req))
+	var forgotten lease.Grant
+	s.between = func() {
+		failover, other := s.Snapshot(t), req
+		other.Owner = lease.NewOwner()
+		var err error
+		forgotten, err = casstore.New(s).Acquire(t.Context(), other)
+		require.NoError(t, err)
+		failover()
+		s.Reincarnate(t)
+	}
+	_, err := c.Acquire(t.Context(), req)
+	require.ErrorContains(t, err, "another server answered")
+	quarantine := (*lease.QuarantineError)(nil)
+	_, err = c.Acquire(t.Context(), req)
+	require.ErrorAs(t, err, &quarantine)
+	s.Sleep(quarantine.Wait())
+	g, err := c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, g.Floor, forgotten.Ceiling)
 }
 
 func TestConflictsEndWithTheContext(t *testing.T) {
@@ -202,11 +242,14 @@ func TestTurnEndsWithTheContext(t *testing.T) {
 	c := casstore.New(s)
 	first, stop := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- c.Init(first, request("orders")) }()
+	go func() { done <- c.Extras().Init(first, request("orders")) }()
 	<-s.reached
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, c.Init(ctx, request("orders")), context.DeadlineExceeded)
+	require.ErrorIs(t, c.Extras().Init(ctx, request("orders")), context.DeadlineExceeded)
+	ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	require.NoError(t, c.Extras().Init(ctx, request("another")), "another namespace does not wait")
 	stop()
 	require.ErrorIs(t, <-done, context.Canceled)
 }
@@ -216,7 +259,10 @@ type hanging struct {
 	reached chan struct{}
 }
 
-func (h *hanging) Load(ctx context.Context, _ string) (casstore.Record, error) {
+func (h *hanging) Load(ctx context.Context, name string) (casstore.Record, error) {
+	if name == "another" {
+		return h.store.Load(ctx, name)
+	}
 	h.reached <- struct{}{}
 	<-ctx.Done()
 	return casstore.Record{}, ctx.Err()
@@ -229,7 +275,7 @@ func TestManyCenters(t *testing.T) {
 	s := newStore(false, false)
 	req := request("orders")
 	req.Pool, req.Last = many, many-1
-	require.NoError(t, casstore.New(s).Init(t.Context(), req))
+	require.NoError(t, casstore.New(s).Extras().Init(t.Context(), req))
 	var (
 		wg     sync.WaitGroup
 		mu     sync.Mutex
@@ -312,14 +358,14 @@ func TestWhatCannotBe(t *testing.T) {
 	} {
 		s.Rewrite("orders", func([]byte) []byte { return []byte(value) })
 		_, err := c.Acquire(t.Context(), request("orders"))
-		require.ErrorIs(t, err, casstore.ErrDamaged, name)
+		require.ErrorIs(t, err, lease.ErrDamaged, name)
 		require.ErrorIs(t, err, lease.ErrSetup, name)
 		require.ErrorContains(t, err, `namespace "orders"`, name)
 		require.Less(t, len(err.Error()), 1500, name)
 		require.NotContains(t, err.Error(), "\x1b", name)
-		require.ErrorIs(t, c.Init(t.Context(), request("orders")), casstore.ErrDamaged, name)
-		_, err = c.Slots(t.Context(), "orders")
-		require.ErrorIs(t, err, casstore.ErrDamaged, name)
+		require.ErrorIs(t, c.Extras().Init(t.Context(), request("orders")), lease.ErrDamaged, name)
+		_, err = c.Extras().Lister.Slots(t.Context(), "orders")
+		require.ErrorIs(t, err, lease.ErrDamaged, name)
 		r, err := s.Load(t.Context(), "orders")
 		require.NoError(t, err)
 		require.Equal(t, value, string(r.Value), "nothing was changed")

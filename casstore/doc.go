@@ -15,11 +15,14 @@
 //     the one that was loaded with that version. Every Load that starts after the Swap
 //     has returned sees it: no cache and no lagging replica serves reads.
 //   - A version stands for one content of one record. It does not recur if the record
-//     is deleted and created again.
+//     is deleted and created again, nor under another Record.Incarnation: put that into
+//     the version, so that no Swap writes to another server than Load read from.
 //   - An acknowledged Swap is not lost. If it can be, Record.Incarnation changes, or
 //     the whole record is gone. Later grants then lie above everything that may have
-//     been forgotten.
+//     been forgotten, and a call that wrote to another incarnation than it read from
+//     fails.
 //   - An error other than ErrChanged leaves open whether the Swap took effect.
+//   - Load and Swap return as soon as their context ends.
 //
 // The store's clock may step either way. If the record is lost, the clock must not be
 // more than Skew behind the latest time it ever showed.
@@ -27,12 +30,14 @@
 // If the store has no clock, the clocks of the hosts are used, and ids are as far off
 // in time as these are. Uniqueness then needs agreement only across a loss of the
 // record: no two clocks may differ by more than Skew. After a host with a fast clock
-// has crashed, its worker id stays taken longer by the time that the clock was ahead.
+// has crashed, its worker id stays taken longer by the time that the clock was ahead. Mend
+// needs its argument local from another host, and refuses if the two differ by more than the
+// skew less half a second, or by a second if that is more.
 //
 // # The record
 //
 // Each namespace has one JSON record. Times are Unix milliseconds. A value that is null
-// or missing counts as lost.
+// or missing counts as lost. A namespace that is being created has only a reason.
 //
 //	{"format": 1,
 //	 "meta":   {"pin", "incarnation", "former", "quarantine", "reason"},

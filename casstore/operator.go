@@ -9,16 +9,16 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-var _ lease.Operator = (*Center)(nil)
+var _ lease.Operator = (*center)(nil)
 
 // Incarnation implements lease.Operator.
-func (c *Center) Incarnation(ctx context.Context, namespace string) (string, error) {
+func (c *center) Incarnation(ctx context.Context, namespace string) (string, error) {
 	v, err := c.look(ctx, "incarnation", namespace)
 	return v.incarnation, err
 }
 
 // Record implements lease.Operator.
-func (c *Center) Record(ctx context.Context, namespace string) (lease.Record, error) {
+func (c *center) Record(ctx context.Context, namespace string) (lease.Record, error) {
 	v, err := c.look(ctx, "record", namespace)
 	if err != nil {
 		return lease.Record{}, err
@@ -28,7 +28,7 @@ func (c *Center) Record(ctx context.Context, namespace string) (lease.Record, er
 }
 
 // Quarantine implements lease.Operator.
-func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (r lease.Record, err error) {
+func (c *center) Quarantine(ctx context.Context, namespace, reason string) (r lease.Record, err error) {
 	err = c.operate(ctx, "quarantine", namespace, func(ns rules.Namespace, now int64) (rules.Namespace, error) {
 		ns, err := ns.Quarantined(now, reason)
 		if err == nil {
@@ -40,15 +40,18 @@ func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (r le
 }
 
 // Revoke implements lease.Operator.
-func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int64) error {
+func (c *center) Revoke(ctx context.Context, namespace string, worker, token int64) error {
 	return c.operate(ctx, "revoke", namespace, func(ns rules.Namespace, now int64) (rules.Namespace, error) {
 		return ns.Revoke(now, worker, token)
 	})
 }
 
 // Mend implements lease.Operator. It writes up to 50 worker ids at once.
-func (c *Center) Mend(ctx context.Context, namespace string, local int64) error {
+func (c *center) Mend(ctx context.Context, namespace string, local int64) error {
 	start := time.Now()
+	if err := c.sameTime(ctx, namespace, local); err != nil {
+		return err
+	}
 	for range MaxPool/50 + 1 {
 		changed := false
 		if err := c.operate(ctx, "mend", namespace, func(ns rules.Namespace, now int64) (rules.Namespace, error) {
@@ -66,14 +69,31 @@ func (c *Center) Mend(ctx context.Context, namespace string, local int64) error 
 	return nil
 }
 
+// sameTime refuses a clock that differs by more than the skew from this host's, which a store
+// without a clock goes by: if this host is behind, Mend lowers times that are true. A clock
+// that is told in seconds, as by HTTP, is known to half a second.
+func (c *center) sameTime(ctx context.Context, namespace string, local int64) error {
+	start := time.Now()
+	v, err := c.look(ctx, "mend", namespace)
+	if err != nil || v.clock || local == 0 {
+		return err
+	}
+	off := v.now.Sub(time.UnixMilli(local).Add(time.Since(start)))
+	limit := max(lease.ParsePin(v.ns.Meta.Pin).Skew-500*time.Millisecond, time.Second)
+	if off.Abs() <= limit || off.Abs() > lease.MaxClockError { // a *ClockError says that
+		return nil
+	}
+	return c.operated("mend", namespace, fmt.Errorf("this host's clock and the other one differ by %v, more than %v, and the store has none: correct the wrong clock (NTP)", off.Round(time.Millisecond), limit))
+}
+
 // Retire implements lease.Operator.
-func (c *Center) Retire(ctx context.Context, namespace, reason string) error {
+func (c *center) Retire(ctx context.Context, namespace, reason string) error {
 	return c.operate(ctx, "retire", namespace, func(ns rules.Namespace, _ int64) (rules.Namespace, error) {
 		return ns.Retire(reason)
 	})
 }
 
-func (c *Center) operate(ctx context.Context, verb, namespace string, do func(ns rules.Namespace, now int64) (rules.Namespace, error)) error {
+func (c *center) operate(ctx context.Context, verb, namespace string, do func(ns rules.Namespace, now int64) (rules.Namespace, error)) error {
 	return c.apply(ctx, verb, namespace, func(ns rules.Namespace, now int64, _ string) (rules.Namespace, error) {
 		after, err := do(ns, now)
 		return after, c.operated(verb, namespace, err)
@@ -81,7 +101,7 @@ func (c *Center) operate(ctx context.Context, verb, namespace string, do func(ns
 }
 
 // operated names the namespace in the error of a rule.
-func (c *Center) operated(verb, namespace string, err error) error {
+func (c *center) operated(verb, namespace string, err error) error {
 	if err == nil {
 		return nil
 	}

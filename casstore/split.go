@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -38,10 +39,11 @@ type Parts struct {
 	Incarnation string
 }
 
-// NewSplit returns a center on the store. Acquire and Release take one Load and one Swap. If
-// the store has no clock of its own, so that Parts.Now is zero, a renewal takes one Swap.
-func NewSplit(s SplitStore) *Center {
-	return &Center{store: s, records: &split{SplitStore: s, last: map[place]kept{}}, turn: make(chan struct{}, 1)}
+// NewSplit returns a center on the store, like New. Acquire and Release take one Load and
+// one Swap, or two of each if the namespace has no record. If the store has no clock of its
+// own, so that Parts.Now is zero, a renewal takes one Swap.
+func NewSplit(s SplitStore) lease.Center {
+	return &center{store: s, records: &split{SplitStore: s, last: map[place]kept{}}}
 }
 
 // split keeps a namespace in parts.
@@ -65,9 +67,6 @@ type kept struct {
 	incarnation string
 }
 
-// errReplaced is returned if the store became another one between a Load and a Swap.
-var errReplaced = errors.New("another server answered in the middle of the call")
-
 func (s *split) load(ctx context.Context, namespace string) (view, error) {
 	p, err := s.Load(ctx, namespace)
 	if err != nil {
@@ -88,17 +87,7 @@ func (s *split) swap(ctx context.Context, namespace string, before view, after r
 		return err
 	}
 	if incarnation != before.incarnation {
-		// The records are those that the decision was made on, but what the former server
-		// did since may be forgotten. So nobody uses what was lent, and the next call sees
-		// the other incarnation.
-		back := after
-		for w, slot := range after.Slots {
-			if w >= len(before.ns.Slots) || slot.Owner != before.ns.Slots[w].Owner {
-				back, _ = back.Revoke(before.now.UnixMilli(), int64(w), slot.Token) // or nobody holds it
-			}
-		}
-		_, _, err := s.write(ctx, namespace, is, back)
-		return errors.Join(errReplaced, err)
+		return errReplaced
 	}
 	if before.clock {
 		return nil
@@ -124,8 +113,10 @@ func (s *split) write(ctx context.Context, namespace string, was map[string]stri
 			compared[name], changed[name] = was[name], value
 		}
 	}
-	for name, value := range was {
-		if _, ok := parts[name]; !ok && value != rules.NeverLent {
+	for w, s := range after.Slots {
+		name := strconv.Itoa(w)
+		_, ok := parts[name]
+		if value := was[name]; !ok && s.HasMark && value != "" && value != rules.NeverLent { // made whole
 			compared[name], changed[name] = value, rules.NeverLent
 		}
 	}
@@ -145,7 +136,7 @@ func (s *split) renewAlone(ctx context.Context, g lease.Grant) (renewed lease.Gr
 		return g, false, nil
 	}
 	ns, err := rules.OfParts(map[string]string{rules.MetaPart: k.meta, name: k.slot})
-	now := time.Now().UnixMilli()
+	now := hostclock.Now(ctx).UnixMilli()
 	if err != nil || !ns.InOrder(now, k.incarnation, g) {
 		return g, false, nil //nolint:nilerr // the other way finds the error
 	}

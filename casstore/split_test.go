@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/casstore"
+	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
 )
@@ -143,10 +145,10 @@ func TestOperatorOfParts(t *testing.T) {
 }
 
 // lentByParts returns a grant of an open namespace, and its center.
-func lentByParts(t *testing.T, p *parts) (*casstore.Center, lease.Grant) {
+func lentByParts(t *testing.T, p *parts) (lease.Center, lease.Grant) {
 	t.Helper()
 	c := casstore.NewSplit(p)
-	require.NoError(t, c.Init(t.Context(), request("orders")))
+	require.NoError(t, c.Extras().Init(t.Context(), request("orders")))
 	g, err := c.Acquire(t.Context(), request("orders"))
 	require.NoError(t, err)
 	return c, g
@@ -156,7 +158,7 @@ func TestPartsAreReadAndWrittenOnce(t *testing.T) {
 	t.Parallel()
 	p := newParts(false)
 	c := casstore.NewSplit(p)
-	require.NoError(t, c.Init(t.Context(), request("orders")))
+	require.NoError(t, c.Extras().Init(t.Context(), request("orders")))
 	cost := func(do func()) [2]int {
 		loads, swaps := p.loads, p.swaps
 		do()
@@ -246,7 +248,7 @@ func TestPartsMetaChanges(t *testing.T) {
 	require.NoError(t, c.Release(t.Context(), g, g.Floor))
 	p.Sleep(time.Second)
 	p.before = func() {
-		_, err := casstore.NewSplit(p).Quarantine(t.Context(), "orders", "by hand")
+		_, err := casstore.NewSplit(p).Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
 		require.NoError(t, err)
 	}
 	req := request("orders")
@@ -260,7 +262,7 @@ func TestPartsAreMadeWhole(t *testing.T) {
 	t.Parallel()
 	p := newParts(true)
 	c := casstore.NewSplit(p)
-	require.NoError(t, c.Init(t.Context(), request("orders")))
+	require.NoError(t, c.Extras().Init(t.Context(), request("orders")))
 	p.Drop(t, "orders", leasetest.OneMark)
 	var first, second *lease.QuarantineError
 	_, err := c.Acquire(t.Context(), request("orders"))
@@ -271,12 +273,40 @@ func TestPartsAreMadeWhole(t *testing.T) {
 	require.Equal(t, first.Until, second.Until)
 }
 
+// What an operator does elsewhere in the namespace does not hide that a part lost its content.
+func TestPartsLossOutlastsAnOperator(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []string{`{}`, `{"expires":1,"mark":null,"token":1}`, `{"expires":null,"mark":1,"token":1}`} {
+		for name, do := range map[string]func(lease.Operator, lease.Grant) error{
+			"Revoke": func(o lease.Operator, g lease.Grant) error {
+				return o.Revoke(t.Context(), "orders", g.Worker, g.Token)
+			},
+			"Mend": func(o lease.Operator, _ lease.Grant) error { return o.Mend(t.Context(), "orders", 0) },
+		} {
+			p := newParts(true)
+			c, forgotten := lentByParts(t, p)
+			g, err := c.Acquire(t.Context(), request("orders"))
+			require.NoError(t, err)
+			values, part := p.values["orders"], strconv.FormatInt(g.Worker, 10)
+			values[strconv.FormatInt(forgotten.Worker, 10)] = lost
+			values[part] = strings.Replace(values[part], `"expires":18`, `"expires":19`, 1) // for Mend
+			was := values[part]
+			require.NoError(t, do(c.Extras().Operator, g))
+			require.NotEqual(t, was, values[part])
+			_, err = c.Acquire(t.Context(), request("orders"))
+			quarantine := (*lease.QuarantineError)(nil)
+			require.ErrorAs(t, err, &quarantine, "%s: %s", name, lost)
+			require.Contains(t, quarantine.Reason, "1 of 4")
+		}
+	}
+}
+
 // A quarantine ends the extension of a range, even if the record of the worker id stays.
 func TestPartsRenewalAfterMetaChanges(t *testing.T) {
 	t.Parallel()
 	p := newParts(false)
 	c, g := lentByParts(t, p)
-	_, err := casstore.NewSplit(p).Quarantine(t.Context(), "orders", "by hand")
+	_, err := casstore.NewSplit(p).Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
 	require.NoError(t, err)
 	_, err = c.Renew(t.Context(), g)
 	require.ErrorAs(t, err, new(*lease.QuarantineError))
@@ -290,7 +320,7 @@ func TestPartsRenewalAfterARestore(t *testing.T) {
 	c := casstore.NewSplit(p)
 	req := request("orders")
 	req.TTL, req.MaxTTL, req.Skew = 200*time.Millisecond, 200*time.Millisecond, 20*time.Millisecond
-	require.NoError(t, c.Init(t.Context(), req))
+	require.NoError(t, c.Extras().Init(t.Context(), req))
 	restore := p.Snapshot(t)
 	req.Last = 0
 	g, err := c.Acquire(t.Context(), req)
@@ -322,7 +352,7 @@ func TestPartsBorrowAcrossARestore(t *testing.T) {
 	c := casstore.NewSplit(p)
 	req := request("orders")
 	req.Ahead = req.MaxTTL
-	require.NoError(t, c.Init(t.Context(), req))
+	require.NoError(t, c.Extras().Init(t.Context(), req))
 	p.before = func() { p.become(1) }
 	_, err := c.Acquire(t.Context(), req)
 	require.ErrorContains(t, err, "another server answered")
@@ -333,6 +363,124 @@ func TestPartsBorrowAcrossARestore(t *testing.T) {
 	g, err := c.Acquire(t.Context(), req)
 	require.NoError(t, err)
 	require.Equal(t, p.now.Add(req.MaxTTL).UnixMilli()-1, g.Floor, "above the quarantine")
+}
+
+// A borrow that wrote to another server than it read from meets a grant that this server has
+// forgotten. The owner asks again, and gets a range above that grant, even if another process
+// has noticed the loss meanwhile, or the answer to the write was lost.
+func TestPartsBorrowAboveAForgottenGrant(t *testing.T) {
+	t.Parallel()
+	for _, then := range []string{"another process notices", "the answer is lost"} {
+		t.Run(then, func(t *testing.T) {
+			t.Parallel()
+			p := newParts(false)
+			req := request("orders")
+			req.Last, req.Skew, req.Ahead = 0, 0, req.MaxTTL
+			c := casstore.NewSplit(p)
+			require.NoError(t, c.Extras().Init(t.Context(), req))
+			another := func() (lease.Grant, error) {
+				r := req
+				r.Owner = lease.NewOwner()
+				return casstore.NewSplit(p).Acquire(t.Context(), r)
+			}
+			var forgotten lease.Grant
+			p.before = func() {
+				restore := p.Snapshot(t)
+				var err error
+				forgotten, err = another()
+				require.NoError(t, err)
+				restore()
+				p.become(1)
+				if then == "the answer is lost" {
+					p.failure = errors.New("connection reset")
+				}
+			}
+			_, err := c.Acquire(t.Context(), req)
+			require.Error(t, err)
+			if then == "another process notices" {
+				_, err = another()
+				require.Error(t, err)
+			}
+			var g lease.Grant
+			require.Eventually(t, func() bool { // ranges begin a millisecond ahead of the quarantine's end
+				g, err = c.Acquire(t.Context(), req)
+				return err == nil
+			}, 10*time.Second, time.Millisecond)
+			require.GreaterOrEqual(t, g.Floor, forgotten.Ceiling)
+		})
+	}
+}
+
+// Simulations give the center the clock of a simulated host.
+func TestPartsHostClock(t *testing.T) {
+	t.Parallel()
+	p := newParts(false)
+	c := casstore.NewSplit(p)
+	now := time.UnixMilli(1_900_000_000_000)
+	ctx := hostclock.With(t.Context(), func() time.Time { return now })
+	req := request("orders")
+	req.Local = 0
+	require.NoError(t, c.Extras().Init(ctx, req))
+	g, err := c.Acquire(ctx, req)
+	require.NoError(t, err)
+	require.Equal(t, now.UnixMilli(), g.Now)
+	now = now.Add(time.Second)
+	g, err = c.Renew(ctx, g)
+	require.NoError(t, err)
+	require.Equal(t, now.UnixMilli(), g.Now)
+	require.Equal(t, 3, p.swaps, "Init, the borrow, and the renewal alone")
+}
+
+// The first call of a namespace finds nothing, and pauses before a write. Meanwhile the namespace
+// is used for an hour, and its records are lost again, so there is nothing as before. The
+// quarantine counts from after the pause.
+func TestPartsFirstCallPauses(t *testing.T) {
+	t.Parallel()
+	for _, at := range []struct {
+		write     int
+		announced bool // by another call, which failed then
+	}{{0, false}, {1, false}, {1, true}} {
+		p := newParts(true)
+		req := request("orders")
+		req.Last, req.Ahead = 0, req.MaxTTL
+		var live lease.Grant
+		p.before = func() {
+			pause := func() {
+				other, r := casstore.NewSplit(p), req
+				r.Owner = lease.NewOwner()
+				quarantine := (*lease.QuarantineError)(nil)
+				_, err := other.Acquire(t.Context(), r)
+				require.ErrorAs(t, err, &quarantine)
+				p.Sleep(quarantine.Wait())
+				live, err = other.Acquire(t.Context(), r)
+				require.NoError(t, err)
+				for range 120 {
+					p.Sleep(30 * time.Second)
+					live, err = other.Renew(t.Context(), live)
+					require.NoError(t, err)
+				}
+				p.Wipe(t)
+				if at.announced {
+					p.failure = errors.New("connection reset")
+					_, err = other.Acquire(t.Context(), r)
+					require.ErrorContains(t, err, "connection reset")
+				}
+			}
+			if at.write == 0 {
+				pause()
+			} else {
+				p.before = pause
+			}
+		}
+		quarantine := (*lease.QuarantineError)(nil)
+		_, err := casstore.NewSplit(p).Acquire(t.Context(), req)
+		require.ErrorAs(t, err, &quarantine)
+		require.NotZero(t, live)
+		p.Sleep(quarantine.Wait())
+		g, err := casstore.NewSplit(p).Acquire(t.Context(), req)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, g.Floor, live.Ceiling, "%+v", at)
+	}
 }
 
 func TestPartsOutcomeUnknown(t *testing.T) {
@@ -368,10 +516,10 @@ func TestPartsDamaged(t *testing.T) {
 		c, _ := lentByParts(t, p)
 		p.values["orders"][damage[0]] = damage[1]
 		_, err := c.Acquire(t.Context(), request("orders"))
-		require.ErrorIs(t, err, casstore.ErrDamaged, name)
+		require.ErrorIs(t, err, lease.ErrDamaged, name)
 		require.ErrorIs(t, err, lease.ErrSetup, name)
-		_, err = c.Slots(t.Context(), "orders")
-		require.ErrorIs(t, err, casstore.ErrDamaged, name)
+		_, err = c.Extras().Lister.Slots(t.Context(), "orders")
+		require.ErrorIs(t, err, lease.ErrDamaged, name)
 	}
 }
 
@@ -384,13 +532,13 @@ func TestClocksOfCallersMinutesApart(t *testing.T) {
 		owner          [16]byte
 	}
 	p, random := newParts(true), rand.New(rand.NewPCG(1, 2))
-	callers := make([]*casstore.Center, 5)
+	callers := make([]lease.Center, 5)
 	offsets := make([]time.Duration, len(callers))
 	for i := range callers {
 		callers[i] = casstore.NewSplit(apart{p, &offsets[i]})
 	}
 	req := request("orders")
-	require.NoError(t, callers[0].Init(t.Context(), req))
+	require.NoError(t, callers[0].Extras().Init(t.Context(), req))
 	lent := map[int64][]span{}
 	held := map[[16]byte]lease.Grant{}
 	note := func(g lease.Grant) {
@@ -458,7 +606,7 @@ func TestQuarantineByAFastCaller(t *testing.T) {
 	_, err = c.Acquire(t.Context(), req)
 	require.ErrorAs(t, err, &quarantine)
 	require.Greater(t, quarantine.Wait(), fast-time.Hour)
-	require.NoError(t, c.Mend(t.Context(), "orders", p.now.UnixMilli()))
+	require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", p.now.UnixMilli()))
 	p.Sleep(req.Skew + time.Millisecond)
 	_, err = c.Acquire(t.Context(), req)
 	require.NoError(t, err)
@@ -472,18 +620,35 @@ func TestMendByASlowCaller(t *testing.T) {
 	slow := -time.Hour
 	operator := casstore.NewSplit(apart{p, &slow})
 	_, g := lentByParts(t, p)
-	_, err := casstore.NewSplit(p).Quarantine(t.Context(), "orders", "restored")
+	_, err := casstore.NewSplit(p).Extras().Operator.Quarantine(t.Context(), "orders", "restored")
 	require.NoError(t, err)
-	before, err := casstore.NewSplit(p).Record(t.Context(), "orders")
+	before, err := casstore.NewSplit(p).Extras().Operator.Record(t.Context(), "orders")
 	require.NoError(t, err)
-	require.ErrorAs(t, operator.Mend(t.Context(), "orders", p.now.UnixMilli()), new(*lease.ClockError))
-	after, err := casstore.NewSplit(p).Record(t.Context(), "orders")
+	require.ErrorAs(t, operator.Extras().Operator.Mend(t.Context(), "orders", p.now.UnixMilli()), new(*lease.ClockError))
+	after, err := casstore.NewSplit(p).Extras().Operator.Record(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Equal(t, before.Quarantine, after.Quarantine)
-	require.NoError(t, operator.Mend(t.Context(), "orders", p.now.Add(slow).UnixMilli()), "its own clock shows nothing")
-	after, err = casstore.NewSplit(p).Record(t.Context(), "orders")
+	require.NoError(t, operator.Extras().Operator.Mend(t.Context(), "orders", p.now.Add(slow).UnixMilli()), "its own clock shows nothing")
+	after, err = casstore.NewSplit(p).Extras().Operator.Record(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Less(t, after.Quarantine, g.Ceiling)
+}
+
+// Without a clock of the store, Mend goes by that of this host, and a difference of more than
+// the skew from another one may lower what is in use.
+func TestMendWithoutAClockNeedsTheSkew(t *testing.T) {
+	t.Parallel()
+	c := casstore.NewSplit(newParts(false))
+	require.NoError(t, c.Extras().Init(t.Context(), request("orders")))
+	mend := func(off time.Duration) error {
+		return c.Extras().Operator.Mend(t.Context(), "orders", time.Now().Add(off).UnixMilli())
+	}
+	for _, off := range []time.Duration{5 * time.Second, -5 * time.Second, 4 * time.Minute} {
+		require.ErrorContains(t, mend(off), "more than 1s", "%v", off)
+	}
+	require.ErrorAs(t, mend(time.Hour), new(*lease.ClockError))
+	require.NoError(t, mend(0))
+	require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", 0), "no other clock is given")
 }
 
 // apart is a store by the clock of one caller.

@@ -30,6 +30,7 @@ import (
 	"github.com/snowlease/snowlease/console"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -244,6 +245,10 @@ func snapshots(t *testing.T) map[string]string {
 		Now: time.Now(), Ceiling: time.Now().Add(-time.Hour), FailingSince: time.Now().Add(-time.Hour), Err: lease.ErrLost, Error: strings.Repeat("x", 300),
 	}
 	add("several", console.New(fixed(t, snowflake.Layout{}), shown{&gone}, nil), "?worker=2")
+	away := segment.Status{State: segment.StateReady, Name: strings.Repeat("a-long-name-of-", 4), Remaining: 1200, Next: 1 << 60, Last: 1<<60 + 1199, FailingSince: time.Now(), Err: errAway, Error: strings.Repeat("x", 300)}
+	dry := away
+	dry.Name, dry.State, dry.Remaining = "invoices", segment.StateWaiting, 0
+	add("numbers", console.NewWithSegments(listOf{away, dry, {State: segment.StateReady, Name: "members", Remaining: 40, Next: 1, Last: 40}, {State: segment.StateClosed, Name: "tickets"}}, fixed(t, snowflake.Layout{})), "")
 	return pages
 }
 

@@ -46,11 +46,18 @@ type Worker interface {
 // The console is safe for concurrent use. Every 5 s it notes how many ids each worker has
 // issued, until the garbage collector finds it. It starts no goroutine that stays. Mount it
 // at any path that ends with a slash, with or without http.StripPrefix.
-func New(workers ...Worker) http.Handler {
+func New(workers ...Worker) http.Handler { return NewWithSegments(nil, workers...) }
+
+// NewWithSegments is New with a table of small numbers. With fx, idworker.Module provides the
+// segments. If s is nil, there is no table.
+func NewWithSegments(s Segments, workers ...Worker) http.Handler {
 	if len(workers) == 0 {
 		workers = []Worker{nil}
 	}
-	c := &console{build: readBuild()}
+	c := &console{build: readBuild(), segments: sequences{histories: map[string]*history{}}}
+	if !isNil(s) {
+		c.segments.Segments = s
+	}
 	for i, w := range workers {
 		if isNil(w) {
 			w = none{}
@@ -68,9 +75,10 @@ func New(workers ...Worker) http.Handler {
 }
 
 type console struct {
-	pages  *template.Template
-	panels []*panel
-	build  build
+	pages    *template.Template
+	panels   []*panel
+	segments sequences
+	build    build
 }
 
 // A panel shows one worker.
@@ -82,12 +90,12 @@ type panel struct {
 	history  history
 }
 
-// isNil reports whether w is nil or holds a nil pointer.
-func isNil(w Worker) bool {
-	if w == nil {
+// isNil reports whether x is nil or holds a nil pointer.
+func isNil(x any) bool {
+	if x == nil {
 		return true
 	}
-	v := reflect.ValueOf(w)
+	v := reflect.ValueOf(x)
 	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
@@ -151,6 +159,8 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusOK, c.workers(r.Context()))
 	case "api/status":
 		reply(w, http.StatusOK, c.status(r.Context(), p))
+	case "api/segments":
+		reply(w, http.StatusOK, c.segments.all())
 	case "api/slots":
 		p.serveSlots(w, r)
 	case "api/decode":
@@ -206,7 +216,7 @@ func (c *console) serveFile(w http.ResponseWriter, r *http.Request, p *panel, di
 	case file == "style.css" || file == "app.js":
 		http.ServeFileFS(w, r, assets, "assets/"+file)
 	default:
-		fail(w, http.StatusNotFound, "there is no such page; the console has its page, api/status, api/workers, api/slots and api/decode")
+		fail(w, http.StatusNotFound, "there is no such page; the console has its page, api/status, api/workers, api/segments, api/slots and api/decode")
 	}
 }
 
@@ -214,20 +224,27 @@ func (c *console) serveFile(w http.ResponseWriter, r *http.Request, p *panel, di
 type page struct {
 	Status  status
 	Workers []entry // the worst first; nil if there is only one
-	Worst   entry
-	N       int    // the worker shown
-	Query   string // "?worker=2", or empty for the only one
+	Worst   entry   // of the workers and segments
+	N       int     // the worker shown
+	Query   string  // "?worker=2", or empty for the only one
 	Pool    *pool
 	Decode  decoder
+
+	Segments []sequence
 }
 
-// Worse reports whether another worker needs more attention than the one shown.
+// Worse reports whether another worker or a segment needs more attention than the one shown.
 func (g page) Worse() bool { return g.Worst.Outlook.Level.rank() > g.Status.Outlook.Level.rank() }
 
 func (c *console) page(r *http.Request, p *panel) page {
 	all := c.workers(r.Context())
 	slices.SortStableFunc(all, func(a, b entry) int { return b.Outlook.Level.rank() - a.Outlook.Level.rank() })
-	g := page{Status: c.status(r.Context(), p), Worst: all[0], N: p.n}
+	g := page{Status: c.status(r.Context(), p), Worst: all[0], N: p.n, Segments: c.segments.all()}
+	for _, q := range g.Segments {
+		if q.Outlook.Level.rank() > g.Worst.Outlook.Level.rank() {
+			g.Worst = entry{Namespace: "segment " + q.Name, Outlook: q.Outlook}
+		}
+	}
 	if len(all) > 1 {
 		g.Workers, g.Query = all, "?worker="+strconv.Itoa(p.n)
 	}
@@ -242,6 +259,14 @@ type entry struct {
 	State     idworker.State `json:"state"`
 	Outlook   outlook        `json:"outlook"`
 	Error     string         `json:"error,omitempty"` // of the last attempt
+}
+
+// Word returns the level in a word.
+func (e entry) Word() string {
+	if e.N == 0 { // a segment
+		return wordOfNumbers(e.Outlook.Level)
+	}
+	return e.Outlook.Level.Word()
 }
 
 func (c *console) workers(ctx context.Context) []entry {

@@ -15,5 +15,8 @@ func Dress(h http.Handler, version, snowlease string, started time.Time) {
 // NewOutlook makes newOutlook available to tests.
 var NewOutlook = newOutlook
 
+// NewSegmentOutlook makes newSegmentOutlook available to tests.
+var NewSegmentOutlook = newSegmentOutlook
+
 // Links returns those of outlooks.
 func Links() []string { return append(slices.Collect(maps.Values(links)), lateTimes) }

@@ -34,6 +34,7 @@ func (c *console) sample() {
 		p.renewals.seen(st.Renewed.Round(0), st.Token)
 		p.history.add(sample{time.Now(), st.Issued, issues(st)})
 	}
+	c.segments.sample()
 }
 
 // A sample is how many ids a worker had issued at a time, and whether it could.
@@ -116,6 +117,18 @@ func (h *history) rate(issued int64) rate {
 		r.Peak, r.PeakAt = r.Now, r.until
 	}
 	return r
+}
+
+// lately returns how many numbers a second were issued in the last minute, as far as there
+// are samples, and 0 without any.
+func (h *history) lately(issued int64) float64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.samples) == 0 {
+		return 0
+	}
+	from := h.samples[max(0, len(h.samples)-int(time.Minute/sampleEvery))]
+	return float64(issued-from.issued) / max(time.Since(from.at).Seconds(), 1)
 }
 
 // perSecond returns the rate between two samples, with one decimal place.

@@ -39,7 +39,7 @@ func open(t testing.TB, c lease.Center, holder string) *idworker.IdWorker {
 	t.Helper()
 	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Holder: holder, Lease: idworker.LeaseConfig{Renew: "@every 1s"}}, idworker.WithCenter(c))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, w.Close(context.Background())) })
+	t.Cleanup(func() { require.NoError(t, w.Stop(context.Background())) })
 	return w
 }
 

@@ -54,7 +54,7 @@ type outlook struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// The paragraphs of the documentation, by kind.
+// The paragraphs of the documentation, by kind of outlook or problem with numbers.
 const (
 	docs      = "https://github.com/snowlease/snowlease/blob/main/docs/"
 	lateTimes = docs + "operations.md#times-that-no-process-can-have-written"
@@ -66,6 +66,11 @@ var links = map[string]string{
 	stopped: docs + "on-call.md#no-ids",
 	ahead:   docs + "on-call.md#ids-are-ahead-of-the-clock",
 	delayed: docs + "on-call.md#waiting-for-a-worker-id",
+
+	noNumbers:   docs + "operations.md#idworkersegmentissuesnothing",
+	fewNumbers:  docs + "operations.md#idworkersegmentwillstop",
+	lastNumbers: docs + "operations.md#idworkersegmentending",
+	lostNumbers: docs + "numbers.md#small-numbers",
 }
 
 // newOutlook returns the outlook of a worker. healthy is the error of Worker.Healthy, and
@@ -191,7 +196,7 @@ func (c circumstances) waits(o outlook) outlook {
 			}
 		}
 		if left > longestQuarantine {
-			o.Level, o.Do, o.Link = red, "Find out who wrote such a late time: no process can have. See \"snowlease doctor\".", lateTimes
+			o.Level, o.Do, o.Link = red, "Find out who wrote such a late time: a clock that was ahead, or another program. See \"snowlease doctor\".", lateTimes
 		}
 	case errors.As(c.Err, &full):
 		o.Text += fmt.Sprintf("all %s worker ids are lent; the first may be free in %s", thousands(full.Last-full.First+1), seconds(c.left(full.Soonest)))

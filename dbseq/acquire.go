@@ -9,7 +9,7 @@ import (
 
 // Acquire lends a free worker id: the one that a ticket chooses, or else the least
 // recently used. It takes 4 statements, and a fifth to delete the ticket of the former
-// holder; the first call takes more. Errors are those of lease.Center and ErrDamaged.
+// holder; the first call takes more. Errors are those of lease.Center.
 func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err

@@ -293,7 +293,7 @@ func TestMendChecksAllAgain(t *testing.T) {
 				between(t, s)
 				then = onRecord()
 			})
-			require.NoError(t, c.Mend(t.Context(), "orders", number(t, s.db, "SELECT ms FROM host")))
+			require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", number(t, s.db, "SELECT ms FROM host")))
 			require.NotNil(t, then)
 			require.Equal(t, then, onRecord())
 		})

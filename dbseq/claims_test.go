@@ -117,8 +117,8 @@ func everyStatement(t *testing.T, admin, db *gorm.DB) error {
 	}
 	rawExec(t, admin, "UPDATE snowlease_meta SET quarantine_ms = ?", g.Now)
 	g, err = c.Renew(ctx, g) // lends another range
-	_, err2 := c.Quarantine(ctx, "others", "by hand")
-	err = errors.Join(err, err2, c.Revoke(ctx, "others", g.Worker, g.Token), c.Retire(ctx, "others", "by hand"))
+	_, err2 := c.Extras().Operator.Quarantine(ctx, "others", "by hand")
+	err = errors.Join(err, err2, c.Extras().Operator.Revoke(ctx, "others", g.Worker, g.Token), c.Extras().Operator.Retire(ctx, "others", "by hand"))
 	n, err2 := dbseq.OpenSegments(driver, dsn)
 	if err := errors.Join(err, err2); err != nil {
 		return err

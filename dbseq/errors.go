@@ -13,9 +13,8 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// ErrDamaged is returned if a row holds a value that dbseq cannot have written. Nothing
-// is lent then.
-var ErrDamaged = errors.New("dbseq: a row is damaged: correct it or delete it; later grants lie above everything that it may have held")
+// errDamaged is returned if a row holds a value that dbseq cannot have written.
+var errDamaged = fmt.Errorf("%w: correct its row or delete it; later grants lie above everything that it may have held", lease.ErrDamaged)
 
 // Bounds of the numbers read. Tokens and versions start at the clock and rise by one.
 const (
@@ -27,15 +26,15 @@ const (
 // that no statement makes one of them too large for its column.
 var sound = fmt.Sprintf("ver BETWEEN 0 AND %d AND token BETWEEN 0 AND %[1]d AND expires_ms BETWEEN 0 AND %d AND hwm_ms BETWEEN 0 AND %[2]d", topToken, topTime)
 
-// within returns ErrDamaged unless n is 0 to most.
+// within returns errDamaged unless n is 0 to most.
 func within(what string, n, most int64) error {
 	if n < 0 || n > most {
-		return fmt.Errorf("%w: %s is %d, not 0 to %d", ErrDamaged, what, n, most)
+		return fmt.Errorf("%w: %s is %d, not 0 to %d", errDamaged, what, n, most)
 	}
 	return nil
 }
 
-// check returns ErrDamaged if a number of the slot is out of bounds.
+// check returns errDamaged if a number of the slot is out of bounds.
 func (r record) check() error {
 	of := func(column string) string { return fmt.Sprintf("%s of worker id %d", column, r.worker) }
 	return cmp.Or(

@@ -42,7 +42,7 @@ func TestStatementsOfAnUnknownServer(t *testing.T) {
 		c := center(t, e.db(t, dsn))
 		require.NoError(t, c.Ask(t.Context(), "clock"))
 		require.Error(t, c.Ask(t.Context(), "incarnation"))
-		_, err := c.Incarnation(t.Context(), "orders")
+		_, err := c.Extras().Operator.Incarnation(t.Context(), "orders")
 		require.NoError(t, err)
 		require.NoError(t, c.Ask(t.Context(), "incarnation"))
 	})

@@ -86,9 +86,9 @@ func TestPromotion(t *testing.T) {
 			replica.Follow(primary)
 			replica.CutLink()
 			if c.format != "STATEMENT" { // under STATEMENT, replicas record their own name with the primary's id
-				want, err := before.Incarnation(t.Context(), "renew")
+				want, err := before.Extras().Operator.Incarnation(t.Context(), "renew")
 				require.NoError(t, err)
-				r, err := after.Record(t.Context(), "renew")
+				r, err := after.Extras().Operator.Record(t.Context(), "renew")
 				require.NoError(t, err)
 				require.Equal(t, want, r.Incarnation, "rows are replicated, not statements")
 			}

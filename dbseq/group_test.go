@@ -95,7 +95,7 @@ func TestGroupReplication(t *testing.T) {
 		c := at(i, lease.QuarantineNever)
 		writers.Go(func() {
 			for range 20 {
-				_, err := c.Quarantine(t.Context(), "both", "by hand")
+				_, err := c.Extras().Operator.Quarantine(t.Context(), "both", "by hand")
 				if err != nil {
 					t.Error(err)
 					return

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/segment"
 )
@@ -76,7 +75,7 @@ func TestHarmedRows(t *testing.T) {
 			assert.Less(t, len(text), 1500, what)
 			assert.Equal(t, -1, strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }), "%s: %q", what, text)
 			assert.NotRegexp(t, absurd, text, what)
-			if errors.Is(err, dbseq.ErrDamaged) {
+			if errors.Is(err, lease.ErrDamaged) {
 				assert.Contains(t, text, "delete it", what)
 				assert.Equal(t, before, rows(), "%s: written to by what says that it is damaged", what)
 				return
@@ -93,7 +92,7 @@ func TestHarmedRows(t *testing.T) {
 				verb string
 				do   func(ctx context.Context) error
 			}{
-				{"record", func(ctx context.Context) error { _, err := c.Record(ctx, "orders"); return err }},
+				{"record", func(ctx context.Context) error { _, err := c.Extras().Operator.Record(ctx, "orders"); return err }},
 				{"slots", func(ctx context.Context) error { _, err := c.Slots(ctx, "orders"); return err }},
 				{"init", func(ctx context.Context) error { return c.Init(ctx, request("orders", 4)) }},
 				{"acquire", func(ctx context.Context) error {
@@ -122,11 +121,18 @@ func TestHarmedRows(t *testing.T) {
 					}
 					return err
 				}},
-				{"quarantine", func(ctx context.Context) error { _, err := c.Quarantine(ctx, "orders", "by hand"); return err }},
-				{"revoke", func(ctx context.Context) error { return c.Revoke(ctx, "orders", given.Worker, given.Token) }},
-				{"revoke another", func(ctx context.Context) error { return c.Revoke(ctx, "orders", held.Worker, g.Token) }},
+				{"quarantine", func(ctx context.Context) error {
+					_, err := c.Extras().Operator.Quarantine(ctx, "orders", "by hand")
+					return err
+				}},
+				{"revoke", func(ctx context.Context) error {
+					return c.Extras().Operator.Revoke(ctx, "orders", given.Worker, given.Token)
+				}},
+				{"revoke another", func(ctx context.Context) error {
+					return c.Extras().Operator.Revoke(ctx, "orders", held.Worker, g.Token)
+				}},
 				{"release", func(ctx context.Context) error { return c.Release(ctx, g, g.Now) }},
-				{"retire", func(ctx context.Context) error { return c.Retire(ctx, "orders", "by hand") }},
+				{"retire", func(ctx context.Context) error { return c.Extras().Operator.Retire(ctx, "orders", "by hand") }},
 			} {
 				call(what+": "+step.verb, rows(), step.do)
 			}

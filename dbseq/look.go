@@ -167,7 +167,7 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 // loss returns why grants may have been forgotten, or an empty string.
 func (k *call) loss(v view) string {
 	if !v.there && v.total == 0 {
-		return "nothing is on record for this namespace"
+		return lease.NothingOnRecord
 	}
 	var seen []string
 	if !v.there {

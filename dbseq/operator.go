@@ -9,7 +9,10 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-var _ lease.Operator = (*Center)(nil)
+// An operator is a center with the methods for maintenance, which lending does not need.
+type operator struct{ *Center }
+
+var _ lease.Operator = operator{}
 
 // operate checks the namespace, runs f, and wraps its error.
 func (c *Center) operate(ctx context.Context, what, namespace string, f func() error) error {
@@ -26,7 +29,7 @@ func (c *Center) operate(ctx context.Context, what, namespace string, f func() e
 }
 
 // Incarnation implements lease.Operator.
-func (c *Center) Incarnation(ctx context.Context, namespace string) (id string, err error) {
+func (c operator) Incarnation(ctx context.Context, namespace string) (id string, err error) {
 	err = c.operate(ctx, "read which server this is", namespace, func() (err error) {
 		id, err = c.identify(ctx)
 		return err
@@ -35,7 +38,7 @@ func (c *Center) Incarnation(ctx context.Context, namespace string) (id string, 
 }
 
 // Record implements lease.Operator.
-func (c *Center) Record(ctx context.Context, namespace string) (r lease.Record, err error) {
+func (c operator) Record(ctx context.Context, namespace string) (r lease.Record, err error) {
 	err = c.operate(ctx, "read the record of the namespace", namespace, func() (err error) {
 		r, err = c.onRecord(ctx, namespace)
 		return err
@@ -60,7 +63,7 @@ func (c *Center) onRecord(ctx context.Context, namespace string) (lease.Record, 
 }
 
 // Quarantine implements lease.Operator.
-func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (r lease.Record, err error) {
+func (c operator) Quarantine(ctx context.Context, namespace, reason string) (r lease.Record, err error) {
 	err = c.operate(ctx, "begin a quarantine", namespace, func() error {
 		for range rounds {
 			before, err := c.onRecord(ctx, namespace)
@@ -69,7 +72,7 @@ func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (r le
 			}
 			if err := before.Pin.Err(); err != nil {
 				if !before.Pin.Retired {
-					err = fmt.Errorf("%w: %w", ErrDamaged, err)
+					err = fmt.Errorf("%w: %w", errDamaged, err)
 				}
 				return err
 			}
@@ -92,7 +95,7 @@ func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (r le
 }
 
 // Revoke implements lease.Operator, in one statement.
-func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int64) error {
+func (c operator) Revoke(ctx context.Context, namespace string, worker, token int64) error {
 	return c.operate(ctx, "take back the worker id", namespace, func() error {
 		n, err := c.exec(ctx, "revoke", args{"ns": namespace, "slot": worker, "token": token})
 		if err == nil && n == 0 {
@@ -107,7 +110,7 @@ func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int
 
 // Mend implements lease.Operator. Each statement checks the rows that it changes, so it
 // undoes no concurrent grant or renewal.
-func (c *Center) Mend(ctx context.Context, namespace string, local int64) error {
+func (c operator) Mend(ctx context.Context, namespace string, local int64) error {
 	return c.operate(ctx, "mend the times", namespace, func() error {
 		before, err := c.onRecord(ctx, namespace)
 		if err != nil {
@@ -133,7 +136,7 @@ func (c *Center) Mend(ctx context.Context, namespace string, local int64) error 
 }
 
 // Retire implements lease.Operator.
-func (c *Center) Retire(ctx context.Context, namespace, reason string) error {
+func (c operator) Retire(ctx context.Context, namespace, reason string) error {
 	return c.operate(ctx, "retire the namespace", namespace, func() error {
 		for range rounds {
 			r, err := c.onRecord(ctx, namespace)

@@ -35,11 +35,11 @@ func TestOperator(t *testing.T) {
 func TestOperatorWithoutTables(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		c := center(t, e.db(t, dsn))
-		_, err := c.Record(t.Context(), "orders")
+		_, err := c.Extras().Operator.Record(t.Context(), "orders")
 		require.ErrorIs(t, err, lease.ErrUnknown)
 		require.ErrorContains(t, err, "there is no table snowlease_meta")
-		require.ErrorIs(t, c.Revoke(t.Context(), "orders", 0, 1), lease.ErrUnknown)
-		_, err = c.Quarantine(t.Context(), "orders", "by hand")
+		require.ErrorIs(t, c.Extras().Operator.Revoke(t.Context(), "orders", 0, 1), lease.ErrUnknown)
+		_, err = c.Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
 		require.ErrorIs(t, err, lease.ErrUnknown)
 	})
 }
@@ -58,8 +58,8 @@ func TestMend(t *testing.T) {
 			int64(year3000), int64(year3000), int64(year3000), int64(year3000), dead.Worker)
 		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = ? WHERE ns = 'orders' AND slot = ?", int64(year3000), live.Worker)
 
-		require.NoError(t, c.Mend(t.Context(), "orders", time.Now().UnixMilli()))
-		rec, err := c.Record(t.Context(), "orders")
+		require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", time.Now().UnixMilli()))
+		rec, err := c.Extras().Operator.Record(t.Context(), "orders")
 		require.NoError(t, err)
 		latest := rec.Now + (10 * time.Minute).Milliseconds()
 		require.LessOrEqual(t, rec.Quarantine, latest)
@@ -76,7 +76,7 @@ func TestMend(t *testing.T) {
 
 		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = ? WHERE ns = 'orders' AND slot = ?", rec.Now-1, dead.Worker)
 		rawExec(t, db, "UPDATE snowlease_meta SET quarantine_ms = ? WHERE ns = 'orders'", rec.Now-1)
-		require.NoError(t, c.Mend(t.Context(), "orders", time.Now().UnixMilli()))
+		require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", time.Now().UnixMilli()))
 		slots, err = c.Slots(t.Context(), "orders")
 		require.NoError(t, err)
 		now := slots[0].Now
@@ -102,7 +102,7 @@ func TestLongTexts(t *testing.T) {
 	g := first(t, c, request("orders", 2))
 	long := "\x1b[2J" + strings.Repeat("A", 1<<20)
 	rawExec(t, db, "UPDATE snowlease_meta SET reason = ?, former = ? WHERE ns = 'orders'", long, long)
-	rec, err := c.Record(t.Context(), "orders")
+	rec, err := c.Extras().Operator.Record(t.Context(), "orders")
 	require.NoError(t, err)
 	for _, s := range []string{rec.Reason, rec.Former} {
 		require.True(t, strings.HasPrefix(s, "?[2JAAA"))

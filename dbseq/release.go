@@ -7,7 +7,7 @@ import (
 )
 
 // Release gives g back. It takes 3 statements. Errors are those of lease.Center and
-// ErrDamaged.
+// lease.ErrDamaged.
 func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	if err := g.Validate(); err != nil {
 		return err

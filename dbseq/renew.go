@@ -8,7 +8,8 @@ import (
 
 // Renew raises the ceiling of g, in one statement while g is what the center has on
 // record. It does not look at the records of other worker ids: what was lost there shows
-// to their holders and to borrowers. Errors are those of lease.Center and ErrDamaged.
+// to their holders and to borrowers. Errors are those of lease.Center and
+// lease.ErrDamaged.
 func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
 	if err := g.Validate(); err != nil {
 		return lease.Grant{}, err

@@ -64,7 +64,7 @@ func TestInitWaitsForABorrow(t *testing.T) {
 		waitForLock(t, e, db)
 		require.NoError(t, tx.Commit().Error)
 		require.ErrorIs(t, <-done, lease.ErrExists)
-		rec, err := c.Record(t.Context(), "orders")
+		rec, err := c.Extras().Operator.Record(t.Context(), "orders")
 		require.NoError(t, err)
 		req := request("orders", 2)
 		require.Equal(t, req.Pin(), rec.Pin)

@@ -163,19 +163,19 @@ func TestIncarnationWhateverTheClock(t *testing.T) {
 			db := e.db(t, s.DSN())
 			c := center(t, db)
 			g := first(t, c, request("orders", 2))
-			want, err := c.Incarnation(t.Context(), "orders")
+			want, err := c.Extras().Operator.Incarnation(t.Context(), "orders")
 			require.NoError(t, err)
 			for _, off := range []time.Duration{time.Hour, 1500 * time.Millisecond, 0, -time.Second, -24 * time.Hour} {
 				s.ShiftClock(off)
 				for _, c := range []*dbseq.Center{c, center(t, db)} { // in this session, and in a new one
-					got, err := c.Incarnation(t.Context(), "orders")
+					got, err := c.Extras().Operator.Incarnation(t.Context(), "orders")
 					require.NoError(t, err)
 					require.Equal(t, want, got, "the clock is off by %v", off)
 				}
 			}
 			g, err = c.Renew(t.Context(), g) // with the clock before the start
 			require.NoError(t, err)
-			r, err := c.Record(t.Context(), "orders")
+			r, err := c.Extras().Operator.Record(t.Context(), "orders")
 			require.NoError(t, err)
 			require.Zero(t, r.Quarantine)
 			require.Equal(t, want, r.Incarnation)

@@ -65,7 +65,7 @@ func query[T any](ctx context.Context, on runner, s statement, a args, fields fu
 		var row T
 		if err := rows.Scan(fields(&row)...); err != nil {
 			if strings.HasPrefix(err.Error(), "sql: Scan error") {
-				err = fmt.Errorf("%w: %w", ErrDamaged, unread{err})
+				err = fmt.Errorf("%w: %w", errDamaged, unread{err})
 			}
 			return nil, err
 		}

@@ -21,13 +21,14 @@ var (
 //
 //	store, err := dbseq.OpenSegments("mysql", dsn)
 //	defer store.Close()
-//	orders, err := segment.Open(ctx, segment.Config{Name: "orders", Start: 1000}, store)
+//	orders, err := segment.Open(ctx, store, segment.Config{Name: "orders", Start: 1000})
 //
 // A reservation is one UPDATE that commits on its own. So no number is given twice, as
 // long as the database loses no acknowledged write. After restoring a backup, raise
 // max_id above all numbers in use before any process reserves: the table does not know
-// those given since the backup. A row that is lost is created again and starts over, unless
-// Create of segment.Config is never.
+// those given since the backup. If a row is lost, running processes get segment.ErrUnknown; one
+// that starts creates the row again, and numbers start over, unless Create of segment.Config
+// is never.
 //
 // The first use creates the table. If the account may not create tables, an
 // administrator runs the file dbseq/schema/segment_*.sql for the database once. The
@@ -57,9 +58,8 @@ func segmentsOn(c *conn, err error) (*Segments, error) {
 	return &Segments{conn: c}, nil
 }
 
-// Segments returns a store that shares the pool of c, at most two connections, with the
-// renewals. Use OpenSegments for concurrent calls. Closing the store does nothing.
-func (c *Center) Segments() *Segments { return &Segments{conn: c.conn, shared: true} }
+// segments returns a store that shares the pool of c. Closing the store does nothing.
+func (c *Center) segments() *Segments { return &Segments{conn: c.conn, shared: true} }
 
 // Close closes the pool, if the store opened it.
 func (s *Segments) Close() error {
@@ -70,7 +70,7 @@ func (s *Segments) Close() error {
 }
 
 // Reserve implements segment.Store. It takes one statement once the name exists. Errors
-// are those of segment.Store and ErrDamaged.
+// are those of segment.Store and lease.ErrDamaged.
 func (s *Segments) Reserve(ctx context.Context, r segment.Request) (got segment.Range, err error) {
 	if err := r.Validate(); err != nil {
 		return segment.Range{}, err

@@ -32,7 +32,7 @@ func segments(t testing.TB, db *gorm.DB, opts ...dbseq.Option) *dbseq.Segments {
 func issuer(t testing.TB, s segment.Store, cfg segment.Config) *segment.Issuer {
 	t.Helper()
 	cfg.Name = "orders"
-	i, err := segment.Open(t.Context(), cfg, s)
+	i, err := segment.Open(t.Context(), s, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, i.Close()) })
 	return i
@@ -228,6 +228,54 @@ func TestSegmentsOverAKilledServer(t *testing.T) {
 	all = append(all, dst...)
 	slices.Sort(all)
 	require.Len(t, slices.Compact(slices.Clone(all)), len(all))
+}
+
+// TestSegmentsWipedWhileRunning: two processes hold numbers when the table is wiped. Neither
+// creates the name again, because the other one's numbers would repeat. Both go on once it
+// exists above all numbers.
+func TestSegmentsWipedWhileRunning(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		for _, wipe := range []string{"DELETE FROM snowlease_segment", "DROP TABLE snowlease_segment"} {
+			db := e.db(t, dsn)
+			s := segments(t, db)
+			cfg := segment.Config{Step: 10, MaxStep: 10, Wait: 10 * time.Second}
+			strict := cfg
+			strict.Order = segment.OrderStrict
+			all := []*segment.Issuer{issuer(t, s, cfg), issuer(t, s, cfg), issuer(t, s, strict)}
+			seen := map[int64]bool{}
+			take := func(i *segment.Issuer) error {
+				n, err := i.NextID()
+				require.False(t, seen[n] && err == nil, "%d was issued before", n)
+				seen[n] = true
+				return err
+			}
+			for _, i := range all {
+				require.NoError(t, take(i))
+			}
+			last := int64(0)
+			for _, i := range all[:2] {
+				require.Eventually(t, func() bool { return i.Status().Reservations == 2 }, 10*time.Second, time.Millisecond, "it holds two segments")
+				last = max(last, i.Status().Last)
+			}
+			rawExec(t, db, wipe)
+			for n, i := range all {
+				var err error
+				for range 100 {
+					if err = take(i); err != nil {
+						break
+					}
+				}
+				require.ErrorIs(t, err, segment.ErrUnknown, "process %d after %s", n, wipe)
+				require.ErrorContains(t, err, "above all its numbers")
+			}
+			require.NoError(t, s.Create(t.Context(), "orders", max(last, all[2].Status().Last)+1))
+			for _, i := range all {
+				require.Eventually(t, func() bool { return take(i) == nil }, 10*time.Second, time.Millisecond)
+				require.NoError(t, i.Close())
+			}
+			rawExec(t, db, "DELETE FROM snowlease_segment")
+		}
+	})
 }
 
 // TestSegmentTableByHand: the files of dbseq/schema create the same table as the code.

@@ -35,7 +35,7 @@ func TestRestart(t *testing.T) {
 			other := acquire(t, center(t, db, dbseq.WithQuarantine(lease.QuarantineNever)), soon(request("orders", 4)))
 			renewed := renewSoon(t, c, g)
 			require.Equal(t, g.Worker, renewed.Worker)
-			r, err := c.Record(t.Context(), "orders")
+			r, err := c.Extras().Operator.Record(t.Context(), "orders")
 			require.NoError(t, err)
 			require.Contains(t, r.Reason, "incarnation of the store changed from")
 			require.GreaterOrEqual(t, renewed.Floor, r.Quarantine)
@@ -72,7 +72,7 @@ func TestIncarnationOfAClone(t *testing.T) {
 			s.db = db
 			records()
 			requireDisjoint(t, g, renewSoon(t, c, g))
-			r, err := c.Record(t.Context(), "orders")
+			r, err := c.Extras().Operator.Record(t.Context(), "orders")
 			require.NoError(t, err)
 			require.Contains(t, r.Reason, "incarnation of the store changed from")
 			require.NotEqual(t, path.Dir(r.Former), path.Dir(r.Incarnation), "without the seconds")
@@ -105,7 +105,7 @@ func TestPostgresIncarnation(t *testing.T) {
 
 	rawExec(t, db, "SELECT pg_promote()")
 	requireDisjoint(t, g, renewSoon(t, c, g))
-	r, err := c.Record(t.Context(), "orders")
+	r, err := c.Extras().Operator.Record(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Regexp(t, `changed from "\d+/00000001/\w+\.\d+/-" to "\d+/00000002/\w+\.\d+/0/\w+"`, r.Reason)
 }

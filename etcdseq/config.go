@@ -73,25 +73,33 @@ func (c Config) Validate() error {
 // 5 s. Otherwise it does no I/O but to read the files. The client leaves a member that hangs
 // for 13 s.
 func Open(c Config) (*clientv3.Client, error) {
-	if err := c.Validate(); err != nil {
+	cfg, err := c.client()
+	if err != nil {
 		return nil, err
-	}
-	cfg := clientv3.Config{
-		Endpoints: c.Endpoints, Username: c.Username, Password: string(c.Password),
-		DialTimeout:       5 * time.Second,
-		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second, // gRPC takes no less than 10 s
-		Logger: zap.NewNop(), // the keeper logs errors
-	}
-	if strings.HasPrefix(c.Endpoints[0], "https") {
-		info := transport.TLSInfo{TrustedCAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile}
-		var err error
-		if cfg.TLS, err = info.ClientConfig(); err != nil {
-			return nil, fmt.Errorf("etcdseq: config: read ca_file, cert_file and key_file: %w", err)
-		}
 	}
 	client, err := clientv3.New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("etcdseq: etcd at %s: %w: check that it runs, and username and password", strings.Join(c.Endpoints, ", "), err)
 	}
 	return client, nil
+}
+
+// client returns the configuration of a client for c.
+func (c Config) client() (cfg clientv3.Config, err error) {
+	if err = c.Validate(); err != nil {
+		return cfg, err
+	}
+	cfg = clientv3.Config{
+		Endpoints: c.Endpoints, Username: c.Username, Password: string(c.Password),
+		DialTimeout:       5 * time.Second,
+		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second, // gRPC takes no less than 10 s
+		Logger: zap.NewNop(), // the keeper logs errors
+	}
+	if strings.HasPrefix(c.Endpoints[0], "https://") {
+		info := transport.TLSInfo{TrustedCAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile}
+		if cfg.TLS, err = info.ClientConfig(); err != nil {
+			err = fmt.Errorf("etcdseq: config: read ca_file, cert_file and key_file: %w", err)
+		}
+	}
+	return cfg, err
 }

@@ -158,7 +158,7 @@ func (m *member) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) 
 
 func (m *member) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	if m.crashed.Load() {
-		return errors.New("crashed")
+		return fmt.Errorf("crashed: %w", lease.ErrSetup) // which the keeper does not try again
 	}
 	m.crew.mu.Lock() // it gives up what it has not used, before the center learns of it
 	for i, s := range m.crew.lent[g.Worker] {

@@ -5,8 +5,9 @@
 //	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"etcd-0:2379", "etcd-1:2379", "etcd-2:2379"}})
 //	center, err := etcdseq.New(client)
 //
-// In an fx application, add Module, and package idworker uses the center. Without fx, use
-// package lease/keeper or idworker.WithCenter. The package is a module of its own:
+// In an fx application, add Module, and package idworker uses the center; Client opens a client
+// from a Config. Without fx, use package lease/keeper or idworker.WithCenter. The package is a
+// module of its own:
 //
 //	go get github.com/snowlease/snowlease/etcdseq
 //
@@ -38,7 +39,9 @@
 //
 // Only Mend can repeat ids by a wrong clock. It lowers what is later than the caller's clock
 // allows, so it needs a clock that is right within the skew. Its argument local must come
-// from another host: the command snowlease-etcd takes it from a member.
+// from another host: the command snowlease-etcd takes it from a member. On the host of that
+// member, as with the endpoint 127.0.0.1, it compares the clock with itself. Mend refuses if
+// the two differ by more than the skew less half a second.
 //
 // # Loss of data
 //
@@ -47,7 +50,7 @@
 //
 //   - missing keys
 //   - another cluster id, as after a restore with another --initial-cluster-token
-//   - a raft term below the one on record, as after a restore of a cluster that had had
+//   - a raft term below the one on record, as after a restore of a cluster that had had more
 //     elections
 //   - a raft term or a revision below one that this process has seen
 //
@@ -55,8 +58,11 @@
 // service reaches the cluster (lease.Operator.Quarantine, or the command snowlease-etcd), or
 // a wait of MaxTTL and the skew after the last write that it lost. So do --force-new-cluster
 // on a member that lagged, and a member whose disk is lost and that starts under its former
-// id: remove it and add it anew. A cluster of one member loses acknowledged writes in a crash
-// before etcd 3.4.21 and 3.5.5 (etcd issue 14370), and nothing shows it.
+// id: remove it and add it anew.
+//
+// Use etcd 3.4.22, 3.5.6 or newer. Earlier releases can lose acknowledged writes, and nothing
+// above shows it: 3.5.0 to 3.5.2 if a member is killed (etcd issue 13766), 3.4.21 and 3.5.5
+// with users (14571), others if the only member crashes (14370).
 //
 // # When etcd is away
 //

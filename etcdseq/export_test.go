@@ -8,3 +8,6 @@ import (
 
 // NewStore returns the store of a center.
 func NewStore(client *clientv3.Client) casstore.SplitStore { return newStore(client) }
+
+// Client returns the configuration of a client for c.
+func (c Config) Client() (clientv3.Config, error) { return c.client() }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -142,10 +144,14 @@ func TestSwapAfterARestore(t *testing.T) {
 				return err == nil
 			}, 10*time.Second, 10*time.Millisecond)
 			require.NotEqual(t, own, written)
+			for range 5 { // others raise the revision above the one that was seen
+				e.Ctl(e.Nodes[0], "put", "other", "o")
+			}
 			parts, err := s.Load(t.Context(), "orders")
 			require.NoError(t, err)
 			require.Equal(t, "b", parts.Values["0"])
 			require.NotEqual(t, own, parts.Incarnation)
+			e.Ctl(e.Nodes[0], "put", "other", "o")
 			again, err := s.Load(t.Context(), "orders")
 			require.NoError(t, err)
 			require.Equal(t, parts.Incarnation, again.Incarnation, "it shows until it is on record")
@@ -204,6 +210,89 @@ func TestRestoreBelowTheTermThatWasSeen(t *testing.T) {
 	}, 20*time.Second, time.Millisecond)
 	next := borrow(t, c, first())
 	require.GreaterOrEqual(t, next.Floor, g.Ceiling, "a range was lent twice")
+}
+
+// intercepted dials a client whose calls pass through f.
+func intercepted(t *testing.T, url string, f grpc.UnaryClientInterceptor) *clientv3.Client {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(f)}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return client
+}
+
+// A process that has seen that the revision fell back knows it until that is on record, even
+// if others raise the revision right after it was read.
+func TestRestoreBelowTheRevisionThatWasSeen(t *testing.T) {
+	t.Parallel()
+	e := testserver.NewEtcd(t, 1)
+	url, latest := e.Nodes[0].DSN(), int64(0) // the latest revision before the restore
+	others := dial(t, url)
+	client := intercepted(t, url, func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		err := invoke(ctx, method, req, reply, conn, opts...)
+		if _, read := reply.(*etcdserverpb.RangeResponse); !read || err != nil {
+			return err
+		}
+		for revision := int64(0); revision < latest; {
+			resp, err := others.Put(ctx, "other", "o")
+			if err != nil {
+				return err
+			}
+			revision = resp.Header.Revision
+		}
+		return nil
+	})
+	c, err := etcdseq.New(client)
+	require.NoError(t, err)
+	require.NoError(t, c.Extras().Init(t.Context(), request()))
+	file := e.Save(e.Nodes[0])
+	g := borrow(t, open(t, url), first())
+	_, err = c.Extras().Lister.Slots(t.Context(), request().Namespace)
+	require.NoError(t, err)
+	resp, err := others.Get(t.Context(), "other")
+	require.NoError(t, err)
+	e.Restore(file, "")
+	latest = resp.Header.Revision + 10
+	require.Eventually(t, func() bool { // the client connects again
+		incarnation, err := c.Extras().Operator.Incarnation(t.Context(), request().Namespace)
+		return err == nil && strings.Contains(incarnation, "rolled back 1")
+	}, 10*time.Second, 10*time.Millisecond)
+	next := borrow(t, c, first())
+	require.GreaterOrEqual(t, next.Floor, g.Ceiling, "a range was lent twice")
+	record, err := c.Extras().Operator.Record(t.Context(), request().Namespace)
+	require.NoError(t, err)
+	require.Contains(t, record.Incarnation, "rolled back 1")
+}
+
+// A member tells an old term and refuses the write that would show whether it lags, as etcd
+// 3.4 does. A call to another member records no rollback.
+func TestOldTermInDoubt(t *testing.T) {
+	t.Parallel()
+	e := testserver.NewEtcd(t, 1)
+	var behind bool
+	s := etcdseq.NewStore(intercepted(t, e.Nodes[0].DSN(), func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if _, deletes := req.(*etcdserverpb.DeleteRangeRequest); behind && deletes {
+			return errors.New("refused")
+		}
+		err := invoke(ctx, method, req, reply, conn, opts...)
+		if r, read := reply.(*etcdserverpb.RangeResponse); behind && read && err == nil {
+			r.Header.RaftTerm--
+		}
+		return err
+	}))
+	parts, err := s.Load(t.Context(), "orders")
+	require.NoError(t, err)
+	own := parts.Incarnation
+	behind = true
+	_, err = s.Load(t.Context(), "orders")
+	require.ErrorContains(t, err, "refused")
+	behind = false
+	written, err := s.Swap(t.Context(), "orders", map[string]string{"0": ""}, map[string]string{"0": "a"})
+	require.NoError(t, err)
+	require.Equal(t, own, written)
+	parts, err = s.Load(t.Context(), "orders")
+	require.NoError(t, err)
+	require.Equal(t, own, parts.Incarnation)
 }
 
 // A member that caught up by a snapshot tells an old term until it applies an entry of the

@@ -91,6 +91,11 @@ func TestConfig(t *testing.T) {
 	client, err := etcdseq.Open(etcdseq.Config{Endpoints: []string{"https://a:1"}})
 	require.NoError(t, err)
 	require.NoError(t, client.Close())
+	for endpoint, secure := range map[string]bool{"https://a:1": true, "http://a:1": false, "https-gateway:1": false} {
+		cfg, err := etcdseq.Config{Endpoints: []string{endpoint}}.Client()
+		require.NoError(t, err)
+		require.Equal(t, secure, cfg.TLS != nil, endpoint)
+	}
 }
 
 // The client verifies the member by the authorities of the file, and shows its certificate.

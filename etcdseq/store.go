@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"strings"
 	"sync"
@@ -62,6 +63,10 @@ type moment struct {
 	revision  int64
 }
 
+// fell is the revision of a cluster that has fallen back. Every one is below it, so that the
+// rollback shows until it is on record, even if others write meanwhile.
+const fell = math.MaxInt64
+
 // before reports whether a cluster that was seen at b has fallen back to a.
 func (a moment) before(b moment) bool {
 	return a.rollbacks < b.rollbacks || a.rollbacks == b.rollbacks && (a.term < b.term || a.revision < b.revision)
@@ -81,12 +86,12 @@ func (s *store) String() string {
 
 // Load implements casstore.SplitStore by one linearizable read.
 func (s *store) Load(ctx context.Context, namespace string) (casstore.Parts, error) {
-	parts, fallen, err := s.load(ctx, namespace)
-	if err == nil && fallen {
+	parts, doubt, err := s.load(ctx, namespace, false)
+	if err == nil && doubt {
 		// A member that has just caught up by a snapshot tells an old term until it applies
 		// the next entry of the log. Deleting what is not there makes one.
 		if err = s.delete(ctx, s.prefix+namespace+"/nothing"); err == nil {
-			parts, _, err = s.load(ctx, namespace)
+			parts, _, err = s.load(ctx, namespace, true)
 		}
 	}
 	return parts, s.failure(err)
@@ -99,8 +104,9 @@ func (s *store) delete(ctx context.Context, key string) error {
 	return err
 }
 
-// load also reports whether the cluster has fallen back.
-func (s *store) load(ctx context.Context, namespace string) (parts casstore.Parts, fallen bool, err error) {
+// load also reports whether there is doubt: only the term shows that the cluster has fallen
+// back, and is not sure to be the latest.
+func (s *store) load(ctx context.Context, namespace string, sure bool) (parts casstore.Parts, doubt bool, err error) {
 	s.mu.Lock()
 	before := s.seen[namespace] // before the read: answers may overtake one another
 	s.mu.Unlock()
@@ -125,14 +131,21 @@ func (s *store) load(ctx context.Context, namespace string) (parts casstore.Part
 	}
 	now.is = cluster{ID: id(resp.Header), Term: resp.Header.RaftTerm, Rollbacks: now.was.Rollbacks}
 	now.latest = moment{now.was.Rollbacks, resp.Header.RaftTerm, resp.Header.Revision}
-	fallen = now.was.ID == now.is.ID && now.is.Term < now.was.Term ||
-		before.is.ID == now.is.ID && now.latest.before(before.latest)
+	then := moment{}
+	if before.is.ID == now.is.ID {
+		then = before.latest
+	}
+	fallen := now.was.ID == now.is.ID && now.is.Term < now.was.Term || now.latest.before(then)
+	if anyTerm := (moment{now.latest.rollbacks, then.term, now.latest.revision}); fallen && !sure && !anyTerm.before(then) {
+		return parts, true, nil
+	}
 	if fallen {
-		now.is.Rollbacks = max(now.was.Rollbacks, before.latest.rollbacks) + 1
+		now.is.Rollbacks = max(now.was.Rollbacks, then.rollbacks) + 1
+		now.latest.revision = fell
 	}
 	parts.Incarnation = now.is.incarnation()
 	s.see(namespace, now)
-	return parts, fallen, nil
+	return parts, false, nil
 }
 
 // Swap implements casstore.SplitStore by one transaction. It compares what is on record of
@@ -164,11 +177,19 @@ func (s *store) Swap(ctx context.Context, namespace string, was, is map[string]s
 	}
 	now := moment{before.is.Rollbacks, resp.Header.RaftTerm, resp.Header.Revision}
 	then := now
-	then.revision-- // before this write
+	if resp.Succeeded {
+		then.revision-- // before this write
+	}
+	// A member that lags may answer what writes nothing.
+	fallen := len(puts) > 0 && id(resp.Header) == before.is.ID && then.before(before.latest)
+	if fallen {
+		now.revision = fell
+		s.see(namespace, sight{before.text, before.was, before.is, now})
+	}
 	switch {
 	case !resp.Succeeded:
 		return "", casstore.ErrChanged
-	case id(resp.Header) != before.is.ID, then.before(before.latest):
+	case fallen, id(resp.Header) != before.is.ID:
 		return "another cluster", nil
 	}
 	s.see(namespace, sight{string(text), before.is, before.is, now})

@@ -18,8 +18,6 @@ import (
 	"github.com/snowlease/snowlease/lease/leasetest"
 )
 
-func TestMain(m *testing.M) { testserver.Main(m) }
-
 func dial(t testing.TB, urls ...string) *clientv3.Client {
 	t.Helper()
 	client, err := clientv3.New(clientv3.Config{Endpoints: urls, DialTimeout: 2 * time.Second, Logger: zap.NewNop(), DialKeepAliveTime: time.Second, DialKeepAliveTimeout: time.Second})

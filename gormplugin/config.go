@@ -25,8 +25,8 @@ const (
 	ScopeTagged Scope = "tagged"
 )
 
-// DefaultWait is the default of Config.Wait.
-const DefaultWait = 2 * time.Second
+// defaultWait is the default of Config.Wait.
+const defaultWait = 2 * time.Second
 
 // Config configures a Plugin. The zero Config has all defaults. fx applications may
 // supply one.
@@ -55,7 +55,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Scope = cmp.Or(c.Scope, ScopeAll)
-	c.Wait = cmp.Or(c.Wait, DefaultWait)
+	c.Wait = cmp.Or(c.Wait, defaultWait)
 	return c
 }
 
@@ -72,7 +72,7 @@ func (c Config) Validate() error {
 		}
 	}
 	if c.Wait < 0 {
-		errs = append(errs, fmt.Errorf("gormplugin: wait %v is negative; give a duration such as 2s, or none for the default of %v", c.Wait, DefaultWait))
+		errs = append(errs, fmt.Errorf("gormplugin: wait %v is negative; give a duration such as 2s, or none for the default of %v", c.Wait, defaultWait))
 	}
 	return errors.Join(errs...)
 }

@@ -25,7 +25,7 @@ import (
 //		},
 //		fx.ParamTags(`name:"archive"`, `name:"archive"`),
 //	))
-var Module = fx.Module("gormplugin", fx.Invoke(refusePointer, Register))
+var Module = fx.Module("gormplugin", fx.Invoke(refusePointer, use))
 
 // configs are the two types that to fx have nothing to do with each other.
 type configs struct {
@@ -44,20 +44,19 @@ func refusePointer(c configs) error {
 	return nil
 }
 
-// Params are what Register needs.
-type Params struct {
+// params are what use needs.
+type params struct {
 	fx.In
 
 	DB       *gorm.DB
-	Source   snowflake.Source `optional:"true"` // without one Register fails
+	Source   snowflake.Source `optional:"true"` // without one use fails
 	Config   Config           `optional:"true"`
 	Segments segment.Lookup   `optional:"true"`
 }
 
-// Register registers the plugin with db.Use; Module invokes it. It fails if DB or Source
-// is missing or Config is invalid, and with gorm.ErrRegistered if the database already has
-// the plugin.
-func Register(p Params) error {
+// use registers the plugin with db.Use. It fails if DB or Source is missing or Config
+// is invalid, and with gorm.ErrRegistered if the database already has the plugin.
+func use(p params) error {
 	if p.DB == nil {
 		return errors.New("gormplugin: the *gorm.DB is nil; configure the database, or leave gormplugin.Module out")
 	}

@@ -84,9 +84,9 @@ func (s *service) begin(name string, reserved int64) {
 		return
 	}
 	off := time.Duration(s.draw(-int(drift), int(drift)))
-	i, err := history.New(history.Config{
+	i, err := history.New(s.store, history.Config{
 		Namespace: name, Layout: fewIDs, Reserved: reserved, Every: 4 * time.Millisecond, Ahead: lead + 2*drift,
-	}, s.store)
+	})
 	require.NoError(s, err)
 	s.issuer = i.At(func() time.Time { return s.now.Add(off) })
 	_, err = s.issuer.Since(s.Context())

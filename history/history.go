@@ -1,7 +1,7 @@
 // Package history issues ids for past times: for late events, and for rows from an
 // archive, an import or another system that must sort where they belong.
 //
-//	past, err := history.New(history.Config{Namespace: "orders", Layout: layout, Reserved: 1}, store)
+//	past, err := history.New(store, history.Config{Namespace: "orders", Layout: layout, Reserved: 1})
 //	id, err := past.NextIDAt(ctx, event.Time)
 //	id, err = past.Backfill(founded).NextIDAt(ctx, row.CreatedAt)
 //
@@ -64,13 +64,13 @@ var (
 	ErrTime = errors.New("history: the time cannot be used")
 )
 
-// MaxNamespace is the maximum length of a namespace here, which is shorter than
+// maxNamespace is the maximum length of a namespace here, which is shorter than
 // elsewhere because names in the store contain it.
-const MaxNamespace = 48
+const maxNamespace = 48
 
 // Config configures an Issuer.
 type Config struct {
-	// Namespace is the namespace of the worker ids, 1 to MaxNamespace characters of A-Z
+	// Namespace is the namespace of the worker ids, 1 to 48 characters of A-Z
 	// a-z 0-9 . _ -
 	Namespace string
 	// Layout is the layout of the live ids.
@@ -119,7 +119,7 @@ type since struct {
 
 // New returns an Issuer that counts in store. It does not take over the store; closing
 // it is up to the caller. The error contains all faults of cfg.
-func New(cfg Config, store segment.Store) (*Issuer, error) {
+func New(store segment.Store, cfg Config) (*Issuer, error) {
 	cfg.Layout = cfg.Layout.WithDefaults()
 	if cfg.Every == 0 && cfg.Layout.TimeUnit > 0 {
 		short := time.Second * time.Duration(min(cfg.Layout.PerTick(), perSecond)) / perSecond
@@ -133,8 +133,8 @@ func New(cfg Config, store segment.Store) (*Issuer, error) {
 	if store == nil {
 		fault("the store is nil: give one, such as from dbseq.OpenSegments")
 	}
-	if err := segment.CheckName(cfg.Namespace); err != nil || len(cfg.Namespace) > MaxNamespace {
-		fault("namespace %q is not 1 to %d characters of A-Z a-z 0-9 . _ -", cfg.Namespace, MaxNamespace)
+	if err := segment.CheckName(cfg.Namespace); err != nil || len(cfg.Namespace) > maxNamespace {
+		fault("namespace %q is not 1 to %d characters of A-Z a-z 0-9 . _ -", cfg.Namespace, maxNamespace)
 	}
 	if n := cfg.Layout.Workers(); cfg.Reserved < 1 || cfg.Reserved >= n {
 		fault("reserved %d is not 1 to %d, all worker ids of the layout but one", cfg.Reserved, n-1)
@@ -156,7 +156,7 @@ func New(cfg Config, store segment.Store) (*Issuer, error) {
 	}, nil
 }
 
-// short hashes text, to keep names within segment.MaxName. Texts with equal hashes
+// short hashes text, to keep names within 64 characters. Texts with equal hashes
 // share counters, which does no harm.
 func short(text string) string {
 	h := fnv.New32a()

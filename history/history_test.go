@@ -35,7 +35,7 @@ func open(t testing.TB, driver, dsn string) *dbseq.Segments {
 func issuer(t testing.TB, store segment.Store, cfg history.Config) *history.Issuer {
 	t.Helper()
 	cfg.Namespace = "orders"
-	i, err := history.New(cfg, store)
+	i, err := history.New(store, cfg)
 	require.NoError(t, err)
 	return i
 }
@@ -250,12 +250,12 @@ func TestForABusinessNumber(t *testing.T) {
 
 func TestConfigsThatAreWrong(t *testing.T) {
 	t.Parallel()
-	_, err := history.New(history.Config{Reserved: 32, Every: 1500 * time.Microsecond, Ahead: -time.Second, Layout: snowflake.Layout{TimeBits: 62}}, nil)
+	_, err := history.New(nil, history.Config{Reserved: 32, Every: 1500 * time.Microsecond, Ahead: -time.Second, Layout: snowflake.Layout{TimeBits: 62}})
 	for _, want := range []string{"store is nil", `namespace ""`, "reserved 32 is not 1 to 31", "every 1.5ms", "ahead -1s", "84"} {
 		require.ErrorContains(t, err, want)
 	}
 	for _, reserved := range []int64{-1, 0} {
-		_, err := history.New(history.Config{Namespace: "orders", Reserved: reserved}, &segment.Memory{})
+		_, err := history.New(&segment.Memory{}, history.Config{Namespace: "orders", Reserved: reserved})
 		require.ErrorContains(t, err, fmt.Sprintf("reserved %d is not 1 to 31", reserved))
 	}
 }
@@ -278,7 +278,7 @@ func TestStoreDown(t *testing.T) {
 }
 
 func Example() {
-	past, err := history.New(history.Config{Namespace: "orders", Reserved: 1}, &segment.Memory{}) // dbseq.OpenSegments("mysql", dsn)
+	past, err := history.New(&segment.Memory{}, history.Config{Namespace: "orders", Reserved: 1}) // dbseq.OpenSegments("mysql", dsn)
 	if err != nil {
 		fmt.Println(err)
 		return

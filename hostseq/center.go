@@ -126,8 +126,8 @@ func (c *Center) String() string {
 // owner. It ignores req.Ahead and req.Local.
 //
 // Errors: *lease.NoFreeWorkerError if source lock or hash finds no worker id; ErrHeld;
-// ErrClockBehind; *lease.MismatchError; and, wrapped with lease.ErrSetup, ErrDamaged, or
-// the error for a missing directory or for a range without a worker id of the source.
+// ErrClockBehind; *lease.MismatchError; and, wrapped with lease.ErrSetup, lease.ErrDamaged,
+// or the error for a missing directory or for a range without a worker id of the source.
 func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err

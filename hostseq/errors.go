@@ -10,7 +10,4 @@ var (
 	// ErrClockBehind is returned while the clock of the host is behind the last use of
 	// a worker id by more than Config.MaxBehind and the lease's MaxTTL allow.
 	ErrClockBehind = errors.New("local: clock is behind the last use of the worker id")
-	// ErrDamaged is returned if the record of a worker id cannot be read. Such a record
-	// never counts as empty.
-	ErrDamaged = errors.New("local: record is damaged")
 )

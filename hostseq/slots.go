@@ -91,8 +91,10 @@ func (d slots) pin(req lease.Request) error {
 		return fmt.Errorf("local: pin of namespace %q: %w", req.Namespace, err)
 	}
 	if was := strings.TrimSuffix(string(stored), "\n"); was != req.Pin().String() {
-		err = &lease.MismatchError{Namespace: req.Namespace, Stored: lease.ParsePin(was), Asked: req.Pin()}
-		return fmt.Errorf("local: %w (to change it, stop all members, then delete %s)", err, path)
+		return &lease.MismatchError{
+			Namespace: req.Namespace, Stored: lease.ParsePin(was), Asked: req.Pin(),
+			Change: "to change the pin, stop all members and delete " + path,
+		}
 	}
 	return nil
 }
@@ -117,7 +119,7 @@ func (d slots) create(path string, content []byte) error {
 }
 
 // open locks the file of a worker id, which it creates if necessary, and reads its
-// record. Errors: ErrHeld, ErrDamaged.
+// record. Errors: ErrHeld, lease.ErrDamaged.
 func (d slots) open(namespace string, worker int64) (*os.File, record, error) {
 	path := d.path(namespace, worker)
 	f, err := openFile(path, os.O_RDWR)
@@ -149,7 +151,7 @@ func (d slots) claim(f *os.File, path, namespace string, worker int64) (record, 
 		return r, fmt.Errorf("local: %s was replaced or deleted meanwhile: its worker id may be in use until ttl has passed", path)
 	case damage != nil:
 		return r, fmt.Errorf("%w: %w: file %s: %w: the last use of the worker id is unknown; delete the file once the host's clock is right and has passed all ids of worker id %d",
-			lease.ErrSetup, ErrDamaged, path, damage, worker)
+			lease.ErrSetup, lease.ErrDamaged, path, damage, worker)
 	}
 	return r, nil
 }

@@ -115,7 +115,7 @@ func TestClockOfTheCenterSteps(t *testing.T) {
 
 			w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(c))
 			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, w.Close(context.Background())) })
+			t.Cleanup(func() { require.NoError(t, w.Stop(context.Background())) })
 			prev := int64(0)
 			next := func() error {
 				id, err := w.NextID()
@@ -156,7 +156,7 @@ func TestClockOfTheCenterSteps(t *testing.T) {
 			ceiling := w.Status().Ceiling
 			srv.ShiftClock(time.Hour)
 			until(func() bool { return w.Status().State == idworker.StateExpired })
-			require.ErrorAs(t, borrow(), new(*idworker.ClockError))
+			require.ErrorAs(t, borrow(), new(*lease.ClockError))
 			p, err := w.Decode(prev)
 			require.NoError(t, err)
 			require.WithinDuration(t, ceiling, p.Time, time.Minute, "no id is an hour ahead")
@@ -165,7 +165,7 @@ func TestClockOfTheCenterSteps(t *testing.T) {
 			require.NoError(t, borrow())
 
 			require.Zero(t, step(-time.Hour), "who holds a worker id goes on with it")
-			require.ErrorAs(t, borrow(), new(*idworker.ClockError))
+			require.ErrorAs(t, borrow(), new(*lease.ClockError))
 			require.Zero(t, step(0))
 
 			srv.Kill()
@@ -180,7 +180,7 @@ func TestClockOfTheCenterSteps(t *testing.T) {
 			require.NoError(t, borrow())
 			require.Zero(t, step(-4*time.Minute), "the ceiling stands, and ids stay below it")
 			if err := borrow(); err != nil { // by this clock the quarantine has not ended
-				require.ErrorAs(t, err, new(*idworker.QuarantineError))
+				require.ErrorAs(t, err, new(*lease.QuarantineError))
 			}
 			require.Zero(t, step(0))
 			require.NoError(t, borrow())

@@ -88,7 +88,7 @@ type Config struct {
 	// issues the numbers of strict order through Redis. With redis, create each name once
 	// by hand: Redis may have lost a name that it does not know. See package
 	// redisseq/segments. Default: auto.
-	SegmentStore string `yaml:"segment_store" json:"segment_store" koanf:"segment_store" mapstructure:"segment_store" env:"SEGMENT_STORE"`
+	SegmentStore SegmentStore `yaml:"segment_store" json:"segment_store" koanf:"segment_store" mapstructure:"segment_store" env:"SEGMENT_STORE"`
 }
 
 // LeaseConfig configures the lease of a worker id, in all modes except redis-sequence.
@@ -110,7 +110,7 @@ type LeaseConfig struct {
 	// OnLost is what happens when a lease is lost: continue borrows another worker id,
 	// shutdown also ends the fx application with exit code 1. Without fx, shutdown is an
 	// error. Default: continue.
-	OnLost string `yaml:"on_lost" json:"on_lost" koanf:"on_lost" mapstructure:"on_lost" env:"ON_LOST"`
+	OnLost OnLost `yaml:"on_lost" json:"on_lost" koanf:"on_lost" mapstructure:"on_lost" env:"ON_LOST"`
 }
 
 // StoreConfig describes what a database or Redis may forget and how to react, in all modes
@@ -156,18 +156,27 @@ type SequenceConfig struct {
 	MaxAge time.Duration `yaml:"max_age" json:"max_age" koanf:"max_age" mapstructure:"max_age" env:"MAX_AGE"`
 }
 
-// Values of LeaseConfig.OnLost and Config.SegmentStore, and defaults.
+// OnLost is what happens when a lease is lost.
+type OnLost string
+
+// The values of OnLost.
 const (
-	OnLostContinue = "continue"
-	OnLostShutdown = "shutdown"
-
-	SegmentStoreAuto    = "auto"
-	SegmentStoreDB      = "db"
-	SegmentStoreRedis   = "redis"
-	SegmentStoreDBRedis = "db+redis"
-
-	DefaultRenew = "@every 10s"
+	OnLostContinue OnLost = "continue" // borrow another worker id
+	OnLostShutdown OnLost = "shutdown" // also end the fx application
 )
+
+// SegmentStore is where Config.Segments are kept.
+type SegmentStore string
+
+// The values of SegmentStore.
+const (
+	SegmentStoreAuto    SegmentStore = "auto"     // the database, or Redis if there is none
+	SegmentStoreDB      SegmentStore = "db"       // the database
+	SegmentStoreRedis   SegmentStore = "redis"    // Redis
+	SegmentStoreDBRedis SegmentStore = "db+redis" // the database, with strict order through Redis
+)
+
+const defaultRenew = "@every 10s"
 
 // WithDefaults returns c with its zero fields set to their defaults, except Preset, Layout,
 // MaxAhead, Local and the fields of Segments, whose defaults depend on others or on the host.
@@ -191,7 +200,7 @@ func (c Config) WithDefaults() Config {
 func (c LeaseConfig) withDefaults() LeaseConfig {
 	c.TTL = cmp.Or(c.TTL, lease.DefaultTTL)
 	c.MaxTTL = cmp.Or(c.MaxTTL, max(c.TTL, lease.DefaultTTL))
-	c.Renew = cmp.Or(c.Renew, DefaultRenew)
+	c.Renew = cmp.Or(c.Renew, defaultRenew)
 	c.OnLost = cmp.Or(c.OnLost, OnLostContinue)
 	return c
 }

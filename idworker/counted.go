@@ -36,15 +36,12 @@ func (c counted) start(ctx context.Context) ([]any, error) {
 	defer cancel()
 	err := c.seq.Start(bounded)
 	if err != nil {
-		c.seq.Close()
+		_ = c.seq.Close() // always nil
 	}
 	return nil, err
 }
 
-func (c counted) stop(context.Context) error {
-	c.seq.Close()
-	return nil
-}
+func (c counted) stop(context.Context) error { return c.seq.Close() }
 
 // reset discards the ids reserved ahead: copies share nothing else.
 func (c counted) reset(context.Context) error {
@@ -65,7 +62,7 @@ func (c counted) status(st *Status) {
 	st.Sequence, st.Worker, st.Issued = &q, q.Worker, q.Issued
 	st.Pool.First, st.Pool.Last = q.Worker, q.Worker
 	err := c.seq.Err()
-	switch quarantine := (*QuarantineError)(nil); {
+	switch quarantine := (*lease.QuarantineError)(nil); {
 	case err == nil:
 		return
 	case errors.Is(err, snowflake.ErrStopped):

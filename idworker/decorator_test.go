@@ -36,14 +36,14 @@ func (m *memory) Load(_ context.Context, name string) (casstore.Record, error) {
 	return m.records[name], nil
 }
 
-func (m *memory) Swap(_ context.Context, name, version string, value []byte) error {
+func (m *memory) Swap(_ context.Context, name, version string, value []byte) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.records[name].Version != version {
-		return casstore.ErrChanged
+		return "", casstore.ErrChanged
 	}
 	m.records[name] = casstore.Record{Value: value, Version: version + "+"}
-	return nil
+	return "", nil
 }
 
 // A decorated center keeps everything that the center offers: its name, promise, warnings,
@@ -106,7 +106,7 @@ func TestDecoratedCenters(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, int64(31), rec.Pin.Pool)
 			}
-			require.NoError(t, w.Close(t.Context()))
+			require.NoError(t, w.Stop(t.Context()))
 			closing := wrapped.Extras().Close
 			require.Equal(t, c.closes, closing != nil)
 			if c.closes {

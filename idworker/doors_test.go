@@ -27,7 +27,7 @@ var doors = map[string]func(context.Context, lease.Center, snowflake.Layout) (do
 		if err != nil {
 			return door{}, err
 		}
-		return door{w, w.NextID, w.Close}, nil
+		return door{w, w.NextID, w.Stop}, nil
 	},
 	"keeper.Open": func(ctx context.Context, c lease.Center, l snowflake.Layout) (door, error) {
 		k, err := keeper.Open(ctx, keeper.Config{Center: c, Namespace: "orders", Layout: l})

@@ -79,7 +79,7 @@ func ExampleOpen() {
 	if err != nil {
 		panic(err)
 	}
-	defer w.Close(ctx)
+	defer func() { _ = w.Stop(ctx) }()
 	ids := make([]int64, 3)
 	fmt.Println(w.NextIDs(ctx, ids), ids[0] < ids[1] && ids[1] < ids[2])
 	// Output: <nil> true
@@ -91,7 +91,7 @@ func ExampleFixed() {
 	if err != nil {
 		panic(err)
 	}
-	defer w.Close(context.Background())
+	defer func() { _ = w.Stop(context.Background()) }()
 	id, _ := w.NextID()
 	p, _ := w.Decode(id)
 	fmt.Println(p.Worker)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/hostseq"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -25,10 +26,10 @@ type IdWorker struct {
 
 var _ snowflake.Source = (*IdWorker)(nil)
 
-// Open returns a worker that is ready to issue ids. It holds its worker id until Close:
+// Open returns a worker that is ready to issue ids. It holds its worker id until Stop:
 //
 //	w, err := idworker.Open(ctx, idworker.Config{Namespace: "orders"}, idworker.WithDB(db))
-//	defer w.Close(ctx)
+//	defer w.Stop(ctx)
 //
 // Open waits for a worker id as long as ctx and cfg.Wait allow. The first start in a
 // namespace waits for Skew, 2 s by default, and a moment. Init of lease.Extras avoids that,
@@ -36,8 +37,9 @@ var _ snowflake.Source = (*IdWorker)(nil)
 // opens: use segment.Open.
 //
 // Errors: a *ConfigError for each fault of cfg, a missing or ambiguous client,
-// *NoFreeWorkerError, *QuarantineError, *MismatchError, *ClockError, and errors of the
-// center. After an error there is nothing to close.
+// *lease.NoFreeWorkerError, *lease.QuarantineError, *lease.MismatchError,
+// *lease.ClockError, and other errors of the center. After an error there is nothing to
+// stop.
 func Open(ctx context.Context, cfg Config, opts ...Option) (*IdWorker, error) {
 	p, err := cfg.plan()
 	if err != nil {
@@ -53,7 +55,7 @@ func Open(ctx context.Context, cfg Config, opts ...Option) (*IdWorker, error) {
 // Fixed returns a worker with the given worker id, for tests and laptops. It has no center:
 // ids are unique only while no other process has that worker id and the host's clock does
 // not step back across a restart. It fails if the layout is invalid or has no such worker
-// id. The zero Layout is the default layout. Close is optional.
+// id. The zero Layout is the default layout. Stop is optional.
 func Fixed(layout snowflake.Layout, worker int64) (*IdWorker, error) {
 	p, err := Config{Mode: ModeLocal, Layout: layout, Local: hostseq.Config{Worker: &worker}}.plan()
 	if fault := new(ConfigError); errors.As(err, &fault) {
@@ -150,7 +152,7 @@ func (w *IdWorker) start(ctx context.Context) error {
 // remedy returns advice for a start that failed because of a quarantine or of a center that
 // is away.
 func (p plan) remedy(err error) string {
-	q, full := (*QuarantineError)(nil), (*NoFreeWorkerError)(nil)
+	q, full := (*lease.QuarantineError)(nil), (*lease.NoFreeWorkerError)(nil)
 	if away := net.Error(nil); !errors.As(err, &q) && !errors.As(err, &full) && errors.As(err, &away) {
 		return fmt.Sprintf(": check that the server runs, and that this host reaches it at this address; a start waits for it for up to wait (%v)", p.Wait)
 	}
@@ -164,25 +166,26 @@ func (p plan) remedy(err error) string {
 	return text
 }
 
-// Close stops issuing ids for good, gives the worker id back and closes what Open opened. It
+// Stop ends issuing for good, gives the worker id back and closes what Open opened. It
 // does not close clients and centers that the caller gave. It interrupts a start or Reset
 // under way. It takes up to 5 s, even if ctx has already ended. An error usually means that
 // the worker id was not given back; it is free again once its lease expires. With Module
-// and Named, fx calls Close. A second Close does nothing.
-func (w *IdWorker) Close(ctx context.Context) error { return w.source.stop(ctx) }
+// and Named, fx calls Stop. A second Stop does nothing.
+func (w *IdWorker) Stop(ctx context.Context) error { return w.source.stop(ctx) }
 
 // Reset borrows another worker id, for a process that may have been copied together with its
 // memory: a virtual machine restored from a snapshot, a checkpointed container, a function
 // resumed from a frozen image. All copies hold the old worker id, so Reset abandons it
 // without giving it back. Call it from the platform's resume hook, before the copy asks for
-// an id. No ids are issued until it returns. It waits as Open does. After an error, the
-// worker keeps trying to borrow in the background.
+// an id or stops: Stop would give back what the original uses. Ask for no id until Reset
+// returns. It waits as Open does. After an error, the worker keeps trying to borrow in the
+// background.
 //
 // In mode redis-sequence, Reset discards the ids reserved ahead and returns no error. Reset
 // does not reset segments in any mode: see Segments.Reset.
 //
 // Errors: those of Open for a center; an error in mode local, for a Fixed worker, before the
-// start and after Close.
+// start and after Stop.
 func (w *IdWorker) Reset(ctx context.Context) error {
 	if err := w.source.reset(ctx); err != nil {
 		return fmt.Errorf("idworker: reset: %w%s", err, w.plan.remedy(err))

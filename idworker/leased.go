@@ -84,14 +84,10 @@ func (l *leased) reset(ctx context.Context) error {
 	return l.keeper.Reset(ctx)
 }
 
-// explain adds the last error of the center, or else what to do.
+// explain says why there is no worker id, or else what to do.
 func (l *leased) explain(err error) error {
-	st := l.keeper.Status()
-	switch early := errors.Is(err, ErrNotStarted); {
-	case st.Err != nil && (early || errors.Is(err, ErrLeaseExpired)):
-		return fmt.Errorf("%w: %w", err, st.Err)
-	case early && st.State == keeper.Borrowing:
-		return fmt.Errorf("%w: it is being borrowed at this moment", err)
+	if why := l.keeper.Explain(err); why != err { //nolint:errorlint // whether the keeper adds something
+		return why
 	}
 	return advise(err)
 }

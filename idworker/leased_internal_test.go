@@ -49,12 +49,12 @@ func TestOwnedCenterIsClosedOnceAndLast(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, w.start(t.Context()))
 		require.Empty(t, events)
-		if err := w.Close(t.Context()); owns {
+		if err := w.Stop(t.Context()); owns {
 			require.ErrorIs(t, err, errClose)
 		} else {
 			require.NoError(t, err)
 		}
-		require.NoError(t, w.Close(t.Context()), "the second time")
+		require.NoError(t, w.Stop(t.Context()), "the second time")
 		if owns {
 			require.Equal(t, []string{"release", "close"}, events)
 		} else {

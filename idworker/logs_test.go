@@ -37,12 +37,12 @@ func TestOpenTakesALogger(t *testing.T) {
 	for _, opts := range [][]idworker.Option{nil, {idworker.WithLogger(nil)}} {
 		w, err := idworker.Open(t.Context(), cfg, append(opts, idworker.WithCenter(center))...)
 		require.NoError(t, err)
-		require.NoError(t, w.Close(t.Context()))
+		require.NoError(t, w.Stop(t.Context()))
 	}
 	var j journal
 	w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(center), idworker.WithLogger(j.logger()))
 	require.NoError(t, err)
-	require.NoError(t, w.Close(t.Context()))
+	require.NoError(t, w.Stop(t.Context()))
 	require.Equal(t, []string{"worker id borrowed", "idworker started", "worker id given back"}, events(t, &j))
 
 	client := newRedis(t, miniredis.RunT(t).Addr())
@@ -51,7 +51,7 @@ func TestOpenTakesALogger(t *testing.T) {
 	var s journal
 	w, err = idworker.Open(t.Context(), cfg, idworker.WithRedis(client), idworker.WithLogger(s.logger()))
 	require.NoError(t, err)
-	require.NoError(t, w.Close(t.Context()))
+	require.NoError(t, w.Stop(t.Context()))
 	require.Contains(t, events(t, &s), "idworker started")
 }
 
@@ -82,7 +82,7 @@ func TestSparseScheduleIsLogged(t *testing.T) {
 		var j journal
 		w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(center), idworker.WithLogger(j.logger()))
 		require.NoError(t, err)
-		require.NoError(t, w.Close(t.Context()))
+		require.NoError(t, w.Stop(t.Context()))
 		require.Equal(t, c.warns, strings.Contains(j.String(), `level=WARN msg="renew is sparser than a third of ttl; the lease is renewed after a third of ttl"`), "%+v: %s", c, &j)
 	}
 }
@@ -99,7 +99,7 @@ func TestOutageIsLogged(t *testing.T) {
 	require.NoError(t, store.Create(t.Context(), "orders", 1))
 	first, err := idworker.Open(t.Context(), cfg, idworker.WithRedis(client)) // sits out the first quarantine
 	require.NoError(t, err)
-	require.NoError(t, first.Close(t.Context()))
+	require.NoError(t, first.Stop(t.Context()))
 	cfg.Segments = []segment.Config{{Name: "orders", Order: segment.OrderStrict}}
 
 	var j journal
@@ -134,7 +134,7 @@ func TestOutageIsLogged(t *testing.T) {
 	require.Zero(t, w.Status().FailingSince)
 	for _, line := range []string{
 		`level=WARN msg="segment store failing" segment=orders`, `level=INFO msg="segment store answers again" segment=orders`,
-		`level=WARN msg="sequence unavailable" namespace=` + cfg.Namespace, `level=INFO msg="sequence issues again" namespace=` + cfg.Namespace,
+		`level=WARN msg="sequence unavailable" namespace=` + cfg.Namespace, `level=INFO msg="sequence issues ids" namespace=` + cfg.Namespace,
 	} {
 		require.Eventually(t, func() bool { return strings.Contains(j.String(), line) }, 10*time.Second, time.Millisecond, line)
 		require.Equal(t, 1, strings.Count(j.String(), line), j.String())

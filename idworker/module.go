@@ -118,7 +118,7 @@ func (c clients) worker(cfg Config) (*IdWorker, error) {
 			return []any{"gorm_keys", "not filled: gormplugin.Module is not listed"}
 		}
 	}
-	c.Lifecycle.Append(fx.Hook{OnStart: w.start, OnStop: w.Close})
+	c.Lifecycle.Append(fx.Hook{OnStart: w.start, OnStop: w.Stop})
 	return w, nil
 }
 

@@ -107,7 +107,7 @@ func TestFirstStartWithExactTimes(t *testing.T) {
 			clients := s.provide(t)
 			var w *idworker.IdWorker
 			err := app(t, &w, fx.Supply(cfg), clients).Start(t.Context())
-			var q *idworker.QuarantineError
+			var q *lease.QuarantineError
 			require.ErrorAs(t, err, &q)
 			for _, says := range []string{"until " + q.Until.UTC().Format(time.RFC3339Nano), "raise wait (2s)", "without exact_times"} {
 				require.ErrorContains(t, err, says)
@@ -234,9 +234,9 @@ func TestCenterDownIsExplained(t *testing.T) {
 		client fx.Option
 		want   string
 	}{
-		"redis":          {idworker.Config{}, universal(newRedis(t, "127.0.0.1:1")), `borrow a worker id of namespace "orders" from redis 127.0.0.1:1`},
+		"redis":          {idworker.Config{}, universal(newRedis(t, "127.0.0.1:1")), `acquire "orders" at redis 127.0.0.1:1 db 0`},
 		"redis-sequence": {idworker.Config{Mode: idworker.ModeRedisSequence}, universal(newRedis(t, "127.0.0.1:1")), `sequence of "orders" at redis 127.0.0.1:1`},
-		"mysql":          {idworker.Config{}, centered(away), `borrow a worker id of namespace "orders" from mysql 127.0.0.1:1`},
+		"mysql":          {idworker.Config{}, centered(away), `acquire a worker id on mysql 127.0.0.1:1/shop`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.cfg.Namespace, c.cfg.Wait = "orders", 100*time.Millisecond
@@ -281,7 +281,7 @@ func TestChoiceOfTheCenter(t *testing.T) {
 			a := fx.New(fx.NopLogger, c.opts, fx.Supply(idworker.Config{Namespace: "orders", Mode: c.mode}), idworker.Module, fx.Populate(&w, &lc))
 			if c.want == nil {
 				require.NoError(t, a.Err())
-				require.NoError(t, w.Close(t.Context()))
+				require.NoError(t, w.Stop(t.Context()))
 				return
 			}
 			for _, want := range c.want {
@@ -337,7 +337,7 @@ func TestOwnCenterComesFirst(t *testing.T) {
 			var w *idworker.IdWorker
 			app(t, &w, fx.Supply(cfg), universal(newRedis(t, "127.0.0.1:1")), fx.Provide(func() lease.Center { return memcenter.New() }))
 			require.NotContains(t, w.Status().Center, "memory")
-			require.NoError(t, w.Close(t.Context()))
+			require.NoError(t, w.Stop(t.Context()))
 		})
 	}
 }
@@ -406,7 +406,7 @@ func TestLocalMode(t *testing.T) {
 	after, err := next.NextID()
 	require.NoError(t, err)
 	require.Greater(t, after, id)
-	require.NoError(t, next.Close(t.Context()))
+	require.NoError(t, next.Stop(t.Context()))
 }
 
 func TestFixed(t *testing.T) {
@@ -426,8 +426,8 @@ func TestFixed(t *testing.T) {
 	require.Equal(t, one, back)
 	require.Equal(t, int64(3), w.Status().Worker)
 	require.ErrorContains(t, w.Reset(t.Context()), "a copied process")
-	require.NoError(t, w.Close(t.Context()))
-	require.NoError(t, w.Close(t.Context()))
+	require.NoError(t, w.Stop(t.Context()))
+	require.NoError(t, w.Stop(t.Context()))
 	require.ErrorIs(t, w.Healthy(t.Context()), idworker.ErrStopped)
 	_, err = idworker.Fixed(snowflake.Layout{}, 32)
 	require.EqualError(t, err, "idworker: fixed: worker 32 is not 0 to 31, which the layout's 5 worker bits hold")
@@ -448,7 +448,7 @@ func TestOpenWithoutFx(t *testing.T) {
 	next, err := w.NextID()
 	require.NoError(t, err)
 	require.Greater(t, next, id)
-	require.NoError(t, w.Close(t.Context()))
+	require.NoError(t, w.Stop(t.Context()))
 	require.ErrorContains(t, w.Reset(t.Context()), "stopped")
 
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders"})
@@ -466,8 +466,8 @@ func TestOpenWithoutFx(t *testing.T) {
 // A database serves without GORM: its center lends the worker ids and counts the ids for
 // times past, and its store of numbers takes the place of the *gorm.DB.
 func TestWithoutGORM(t *testing.T) {
-	for where, before := range map[string]string{"": "", "db": "", "db+redis": "redis"} {
-		t.Run(where, func(t *testing.T) {
+	for where, before := range map[idworker.SegmentStore]string{"": "", "db": "", "db+redis": "redis"} {
+		t.Run(string(where), func(t *testing.T) {
 			dsn := filepath.Join(t.TempDir(), "app.db") + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"
 			cfg := idworker.Config{
 				Namespace: "orders", Reserved: 1, SegmentStore: where, Store: idworker.StoreConfig{Skew: time.Millisecond},
@@ -589,7 +589,7 @@ func TestDoubleStartAndStop(t *testing.T) {
 	lc.RequireStart()
 	require.Error(t, lc.Start(t.Context()), "a second start is refused")
 	lc.RequireStop()
-	require.NoError(t, w.Close(t.Context()), "a second stop does nothing")
+	require.NoError(t, w.Stop(t.Context()), "a second stop does nothing")
 }
 
 // world is a center and a worker in a synctest bubble.
@@ -603,7 +603,7 @@ func world(t *testing.T, cfg idworker.Config, f func(t *testing.T, c *memcenter.
 		require.NoError(t, c.Init(t.Context(), req))
 		w, lc := started(t, cfg, centered(c))
 		f(t, c, w, lc)
-		require.NoError(t, w.Close(context.Background()))
+		require.NoError(t, w.Stop(context.Background()))
 	})
 }
 
@@ -638,7 +638,7 @@ func TestQuarantineAtStartWithExactTimes(t *testing.T) {
 		c.Wipe()
 		began := time.Now()
 		err := lc.Start(t.Context())
-		require.ErrorAs(t, err, new(*idworker.QuarantineError))
+		require.ErrorAs(t, err, new(*lease.QuarantineError))
 		require.ErrorContains(t, err, "until 2026-11-20T12:00:32.001Z")
 		require.ErrorContains(t, err, "start again then, or raise wait (10s)")
 		require.ErrorContains(t, err, "without exact_times")
@@ -662,7 +662,7 @@ func TestQuarantineAtReset(t *testing.T) {
 		require.Equal(t, idworker.StateQuarantined, w.Status().State)
 		_, err := w.NextID()
 		require.ErrorIs(t, err, idworker.ErrNotStarted)
-		var q *idworker.QuarantineError
+		var q *lease.QuarantineError
 		require.ErrorAs(t, err, &q)
 		require.ErrorAs(t, w.Healthy(t.Context()), &q)
 		require.NotEmpty(t, w.Status().Error)
@@ -684,7 +684,7 @@ func TestNextIDWaitAfterALoss(t *testing.T) {
 		time.Sleep(31 * time.Second) // the range is used up, the quarantine lasts
 		_, err = w.NextID()
 		require.ErrorIs(t, err, idworker.ErrLeaseExpired)
-		require.ErrorAs(t, err, new(*idworker.QuarantineError))
+		require.ErrorAs(t, err, new(*lease.QuarantineError))
 		id, err := w.NextIDWait(context.Background())
 		require.NoError(t, err)
 		require.Greater(t, id, before)
@@ -724,10 +724,10 @@ func TestCenterDownWhileRunning(t *testing.T) {
 
 func TestOnLost(t *testing.T) {
 	for _, c := range []struct {
-		onLost string
+		onLost idworker.OnLost
 		code   int
 	}{{idworker.OnLostContinue, -1}, {idworker.OnLostShutdown, 1}} {
-		t.Run(c.onLost, func(t *testing.T) {
+		t.Run(string(c.onLost), func(t *testing.T) {
 			center := memcenter.New()
 			cfg := idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{OnLost: c.onLost, TTL: 300 * time.Millisecond}, Store: idworker.StoreConfig{Skew: 10 * time.Millisecond}}
 			req, err := cfg.Request()
@@ -839,4 +839,25 @@ func TestServerHangsWhileRunning(t *testing.T) {
 			a.RequireStop()
 		})
 	}
+}
+
+// To fx, a center whose own dependency is missing is absent, so that the worker id comes from
+// the Redis of the graph. Whoever asks for the center gets the error.
+func TestModuleCenterWithAMissingDependency(t *testing.T) {
+	t.Parallel()
+	type missing struct{ lease.Center }
+	start := func(more ...fx.Option) (string, error) {
+		var w *idworker.IdWorker
+		app := fx.New(fx.Supply(idworker.Config{Namespace: "orders"}), universal(newRedis(t, "127.0.0.1:1")),
+			fx.Provide(func(m missing) lease.Center { return m }), idworker.Module, fx.Populate(&w), fx.NopLogger, fx.Options(more...))
+		if app.Err() != nil {
+			return "", app.Err()
+		}
+		return w.Status().Center, nil
+	}
+	center, err := start()
+	require.NoError(t, err)
+	require.Contains(t, center, "redis")
+	_, err = start(fx.Invoke(func(lease.Center) {}))
+	require.ErrorContains(t, err, "missing type: idworker_test.missing")
 }

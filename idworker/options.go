@@ -74,7 +74,7 @@ func optionsOf(opts []Option) options {
 
 // NewCenter returns the center that Open would create for cfg and opts; it ignores
 // WithCenter. Use it to wrap the center or to share it among several workers. It calls no
-// server. After closing the workers, call Extras().Close if that is set.
+// server. After stopping the workers, call Extras().Close if that is set.
 //
 // Errors: a *ConfigError for each fault of cfg, a missing or ambiguous client, and mode
 // redis-sequence, which has no center.

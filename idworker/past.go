@@ -51,9 +51,9 @@ func newPast(p plan, from source) (past, error) {
 	if none != "" {
 		return past{none: fmt.Errorf("%w: %s", ErrNoPast, none)}, nil
 	}
-	ids, err := history.New(history.Config{
+	ids, err := history.New(x.Past, history.Config{
 		Namespace: p.Namespace, Layout: p.layout, Reserved: p.Reserved, Business: p.Business, Ahead: p.Lease.MaxTTL + p.Store.Skew + clockFault,
-	}, x.Past)
+	})
 	return past{ids: ids, from: from, wait: p.Wait, turn: make(chan struct{}, 1)}, err
 }
 

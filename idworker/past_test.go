@@ -151,7 +151,7 @@ func borrow(t testing.TB, c *dbseq.Center, cfg idworker.Config) *idworker.IdWork
 	}
 	w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(c))
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = w.Close(context.Background()) })
+	t.Cleanup(func() { _ = w.Stop(context.Background()) })
 	return w
 }
 
@@ -184,7 +184,7 @@ func TestReservedOfALiveService(t *testing.T) {
 		}
 	}
 	for _, w := range live {
-		require.NoError(t, w.Close(t.Context()))
+		require.NoError(t, w.Stop(t.Context()))
 	}
 	w := borrow(t, c, idworker.Config{Namespace: "orders-2", Layout: few, Reserved: 1})
 	for id := range seen {
@@ -273,14 +273,14 @@ func TestPastAfterARestoredBackup(t *testing.T) {
 			c := sqlCenter(t, db)
 			cfg := idworker.Config{Namespace: "orders", Reserved: 1}
 			w := borrow(t, c, cfg)
-			require.NoError(t, w.Close(t.Context()))
+			require.NoError(t, w.Stop(t.Context()))
 			counting(t, db, time.Now().Add(-time.Hour))
 			backup := records(t, db)
 			w = borrow(t, c, cfg)
 			at := time.Now().Add(-time.Minute)
 			seen := map[int64]bool{}
 			fill(t, seen, &w.Stream, at, 10)
-			require.NoError(t, w.Close(t.Context()))
+			require.NoError(t, w.Stop(t.Context()))
 
 			copied(t, backup, db)
 			require.NoError(t, db.Exec(forget).Error)
@@ -288,7 +288,7 @@ func TestPastAfterARestoredBackup(t *testing.T) {
 			_, err := w.NextIDAt(t.Context(), at)
 			require.ErrorIs(t, err, idworker.ErrTime)
 			fill(t, seen, w.Backfill(at), at.Add(-time.Hour), 10)
-			require.NoError(t, w.Close(t.Context()))
+			require.NoError(t, w.Stop(t.Context()))
 		})
 	}
 }

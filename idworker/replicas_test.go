@@ -2,15 +2,21 @@ package idworker_test
 
 import (
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
 
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
 	redissegments "github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/segment"
@@ -57,12 +63,12 @@ func TestWaitReplicasOfSegments(t *testing.T) {
 	client := newRedis(t, testserver.Redis(t))
 	store, err := redissegments.New(client)
 	require.NoError(t, err)
-	for where, want := range map[string]error{
+	for where, want := range map[idworker.SegmentStore]error{
 		idworker.SegmentStoreRedis:   redisseq.ErrNotReplicated,
 		idworker.SegmentStoreDBRedis: nil,
 	} {
 		name := namespace(t)
-		t.Run(where, func(t *testing.T) {
+		t.Run(string(where), func(t *testing.T) {
 			g := segment.Config{Name: name, Order: segment.OrderStrict, Wait: 30 * time.Second}
 			if where == idworker.SegmentStoreRedis {
 				require.NoError(t, store.Create(t.Context(), g.Name, 1))
@@ -82,4 +88,52 @@ func TestWaitReplicasOfSegments(t *testing.T) {
 			a.RequireStop()
 		})
 	}
+}
+
+// The waits of new namespaces add up, since fx runs start hooks one after the other: with
+// seven, they take longer than its default timeout. Calls of Open wait at the same time.
+func TestNewNamespacesWaitInTurn(t *testing.T) {
+	const (
+		seven = 7
+		least = lease.DefaultSkew + 250*time.Millisecond // for each
+		most  = least + 200*time.Millisecond
+	)
+	configs := func(prefix string) (all []idworker.Config) {
+		for i := range seven {
+			all = append(all, idworker.Config{Namespace: fmt.Sprint(prefix, i)})
+		}
+		return all
+	}
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))) // after the layout's epoch
+		center := memcenter.New()
+		lc := fxtest.NewLifecycle(t)
+		options := []fx.Option{fx.NopLogger, centered(center), fx.Decorate(func() fx.Lifecycle { return lc })}
+		for _, cfg := range configs("fx") {
+			options = append(options, idworker.Named(cfg.Namespace, cfg),
+				fx.Invoke(fx.Annotate(func(*idworker.IdWorker) {}, fx.ParamTags(fmt.Sprintf("name:%q", cfg.Namespace)))))
+		}
+		require.NoError(t, fx.New(options...).Err())
+		began := time.Now()
+		require.NoError(t, lc.Start(t.Context()))
+		took := time.Since(began)
+		require.GreaterOrEqual(t, took, seven*least)
+		require.LessOrEqual(t, took, seven*most)
+		require.Greater(t, took, fx.DefaultTimeout)
+		require.Less(t, 6*most, fx.DefaultTimeout)
+		require.NoError(t, lc.Stop(t.Context()))
+
+		began = time.Now()
+		var all sync.WaitGroup
+		for _, cfg := range configs("open") {
+			all.Go(func() {
+				w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(center))
+				if assert.NoError(t, err) {
+					assert.NoError(t, w.Stop(t.Context()))
+				}
+			})
+		}
+		all.Wait()
+		require.LessOrEqual(t, time.Since(began), most)
+	})
 }

@@ -87,7 +87,7 @@ func (s *Segments) make(c Config, o options) error {
 		err    error
 	)
 	if where != SegmentStoreDB {
-		if client, err = o.needRedis("segment_store " + where); err != nil {
+		if client, err = o.needRedis("segment_store " + string(where)); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,7 @@ func (s *Segments) make(c Config, o options) error {
 		if err != nil {
 			return err
 		}
-		issuer, err := segment.New(g, store, segment.WithLogger(s.log))
+		issuer, err := segment.New(store, g, segment.WithLogger(s.log))
 		if err != nil {
 			return err
 		}

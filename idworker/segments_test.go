@@ -28,8 +28,10 @@ func TestSegments(t *testing.T) {
 	mariadb := func(t testing.TB) fx.Option { return fx.Supply(openDB(t, mysql.Open(testserver.MariaDB(t)))) }
 	server := func(t testing.TB) fx.Option { return universal(newRedis(t, testserver.Redis(t))) }
 	for _, c := range []struct {
-		name, store, shown string
-		clients            func(testing.TB) fx.Option
+		name    string
+		store   idworker.SegmentStore
+		shown   string
+		clients func(testing.TB) fx.Option
 	}{
 		{"sqlite", "", "sqlite", func(t testing.TB) fx.Option { return fx.Supply(newSQLite(t)) }},
 		{"mariadb", idworker.SegmentStoreDB, "mysql", mariadb},
@@ -148,7 +150,7 @@ func TestSegmentsWarn(t *testing.T) {
 	require.NoError(t, err)
 	pool.SetMaxOpenConns(1)
 	server := universal(newRedis(t, testserver.Redis(t)))
-	for _, where := range []string{idworker.SegmentStoreDB, idworker.SegmentStoreDBRedis} {
+	for _, where := range []idworker.SegmentStore{idworker.SegmentStoreDB, idworker.SegmentStoreDBRedis} {
 		var j journal
 		cfg := idworker.Config{SegmentStore: where, Segments: []segment.Config{
 			{Name: "orders", Order: segment.OrderStrict}, {Name: "members", Order: segment.OrderStrict},

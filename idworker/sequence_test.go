@@ -103,7 +103,7 @@ func TestSequenceModeRedisAway(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	w, err := idworker.Open(t.Context(), cfg, idworker.WithRedis(client))
 	require.NoError(t, err)
-	defer func() { require.NoError(t, w.Close(t.Context())) }()
+	defer func() { require.NoError(t, w.Stop(t.Context())) }()
 	_, err = w.NextID()
 	require.NoError(t, err)
 	m.SetError("LOADING away")
@@ -117,7 +117,7 @@ func TestSequenceModeRedisAway(t *testing.T) {
 	_, err = w.NextIDWait(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, idworker.StateReady, w.Status().State)
-	require.NoError(t, w.Close(t.Context()))
+	require.NoError(t, w.Stop(t.Context()))
 	_, err = w.NextID()
 	require.ErrorIs(t, err, idworker.ErrStopped)
 	require.Equal(t, idworker.StateStopped, w.Status().State)
@@ -137,7 +137,7 @@ func TestSequenceModeQuarantine(t *testing.T) {
 	require.ErrorIs(t, err, late, "a start whose context has ended starts nothing")
 
 	_, err = idworker.Open(t.Context(), cfg, idworker.WithRedis(client))
-	require.ErrorAs(t, err, new(*idworker.QuarantineError))
+	require.ErrorAs(t, err, new(*lease.QuarantineError))
 	require.ErrorContains(t, err, "raise wait (100ms)")
 	require.NotContains(t, err.Error(), "exact_times")
 	var j journal
@@ -165,7 +165,7 @@ func TestSequenceModeFirstStart(t *testing.T) {
 		}
 		require.NoError(t, err)
 		require.Greater(t, ahead(t, w), time.Duration(0))
-		require.NoError(t, w.Close(t.Context()))
+		require.NoError(t, w.Stop(t.Context()))
 	}
 }
 
@@ -197,7 +197,7 @@ func TestSequenceModeConcurrent(t *testing.T) {
 	for range 4 {
 		w, err := idworker.Open(t.Context(), cfg, idworker.WithRedis(client))
 		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, w.Close(t.Context())) })
+		t.Cleanup(func() { require.NoError(t, w.Stop(t.Context())) })
 		all.Go(func() {
 			for range 200 {
 				var ids [10]int64

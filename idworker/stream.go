@@ -34,7 +34,7 @@ func newStream(ids numbers, src source, p past, sizes *batches) *Stream {
 // layout. In mode redis-sequence, it may take a lock, and wait for Redis for up to 2 s.
 //
 // Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted; in mode redis-sequence
-// also *QuarantineError and errors of Redis. On error, the id is 0.
+// also *lease.QuarantineError and errors of Redis. On error, the id is 0.
 func (s *Stream) NextID() (id int64, err error) {
 	if s.gen != (snowflake.Stream{}) {
 		id, err = s.gen.NextID()
@@ -54,7 +54,7 @@ func (s *Stream) NextID() (id int64, err error) {
 //
 // Errors: ErrNotStarted before the start and ErrStopped, both at once; when ctx ends, its
 // cause together with ErrLeaseExpired, ErrExhausted or, after a Reset, ErrNotStarted; in mode
-// redis-sequence also *QuarantineError and errors of Redis. On error, the id is 0.
+// redis-sequence also *lease.QuarantineError and errors of Redis. On error, the id is 0.
 func (s *Stream) NextIDWait(ctx context.Context) (int64, error) {
 	id, err := s.ids.NextIDWait(ctx)
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 // A Center lends the worker ids of namespaces. It is safe for concurrent use and keeps no
 // state of holders in memory: a Grant carries everything it needs.
 //
-// Each method is a single attempt and returns an error as soon as the context ends. After an
-// error that is not documented here, the outcome is unknown: repeat the call with the same
-// arguments.
+// Each method is a single attempt. It must return soon after the context ends, with an error:
+// Stop and Reset of a keeper.Keeper wait for it. After an error that is not documented here,
+// the outcome is unknown: repeat the call with the same arguments.
 //
 // A decorator that embeds a Center keeps its Extras.
 type Center interface {
 	// Acquire lends a free worker id of req.First..req.Last to req.Owner. If the same owner
 	// asks again, it gets the same worker, token, floor and ceiling.
 	//
-	// Errors: *NoFreeWorkerError, *QuarantineError, *MismatchError, *ClockError; ErrSetup if
-	// trying again cannot succeed.
+	// Errors: *NoFreeWorkerError, *QuarantineError, *MismatchError, *ClockError; ErrDamaged;
+	// ErrSetup if trying again cannot succeed.
 	Acquire(ctx context.Context, req Request) (Grant, error)
 
 	// Renew raises the ceiling of g to at least TTL from the center's now and returns g with
@@ -90,7 +90,9 @@ type Request struct {
 	Layout string
 	// Holder tells people who asks: app, host, pid. At most MaxHolder bytes.
 	Holder string
-	// Owner is a random nonce, different for every borrow: see NewOwner. Not zero.
+	// Owner is a random nonce, different for every borrow: see NewOwner. Not zero. Repeat a
+	// borrow with it if the answer was lost, but not after a Release of what it was lent: that
+	// may be carried out late, and free what is in use.
 	Owner [16]byte
 	// Pool is the number of worker ids in the namespace, 1 to MaxPool. They are 0 to Pool-1.
 	// The center pins it.

@@ -45,8 +45,8 @@
 //	release  The grant is lost unless owner and token match. mark = lastUsed, clamped to
 //	         floor and ceiling. The worker id is free at once and most recently used.
 //
-// No ceiling is ever above now+MaxTTL. When a loss is noticed, the clock is at most skew
-// behind the latest time it ever showed. So every forgotten grant is at or below the
+// No ceiling is above the latest time the clock showed + MaxTTL. When a loss is noticed, the
+// clock is at most skew behind that time. So every forgotten grant is at or below the
 // quarantine, and every later grant is above it. A grant below the quarantine is never
 // extended: the time between may have been lent and forgotten too.
 //
@@ -57,6 +57,7 @@
 //	holder wakes after expiry         its range is still its own; renewal needs the owner
 //	lost or late reply                the same owner gets the recorded grant; renewals only raise marks
 //	release by a former holder        owner and token; the mark stays within the range
+//	release that arrives late         the next borrow has another owner
 //	center's clock steps back         floors come from marks, not from clocks
 //	center's clock far off            refused at acquire, before anything is written
 //	store empty, partly empty, stale  the next ranges are above the quarantine
@@ -72,6 +73,6 @@
 //     the latest time it showed before: a forgotten mark may be above the quarantine.
 //     Without a loss, clock steps are harmless. Note that only a borrow is refused if the
 //     clock is far off; a renewal raises its mark to whatever the clock shows.
-//   - A process that is cloned with its memory and continues before it calls
+//   - A process that is cloned with its memory, and issues an id or stops before it calls
 //     keeper.Keeper.Reset.
 package lease

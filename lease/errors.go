@@ -19,6 +19,10 @@ var (
 	ErrSetup = fault.ErrSetup
 	// ErrExists is returned by Extras.Init if it may not replace what exists of the namespace.
 	ErrExists = errors.New("lease: the namespace exists already")
+	// ErrDamaged is returned if a record of the store holds what no center can have written.
+	// Nothing is lent then: a damaged record never counts as empty. The error says which
+	// record it is and what to do. Stores of package segment return it too.
+	ErrDamaged = errors.New("lease: a record is damaged")
 )
 
 // hint returns advice if wait exceeds any MaxTTL and skew, or "".
@@ -46,12 +50,16 @@ func (e *NoFreeWorkerError) Error() string {
 // Wait returns how long after the center's answer the first worker id may become free.
 func (e *NoFreeWorkerError) Wait() time.Duration { return max(0, e.Soonest.Sub(e.Now)) }
 
+// NothingOnRecord is the Reason of a quarantine that begins without any record of the
+// namespace: the namespace is new, or the store was wiped.
+const NothingOnRecord = "nothing is on record for this namespace"
+
 // QuarantineError is returned while a center that may have forgotten grants lends nothing.
 // That takes MaxTTL + Skew less Request.Ahead: by default, the skew and a quarter of a
 // second.
 type QuarantineError struct {
 	Namespace string
-	Reason    string    // what happened: which records are missing, which incarnation changed
+	Reason    string    // what happened, such as NothingOnRecord, or which incarnation changed
 	Now       time.Time // the center's clock
 	Until     time.Time // when it lends again
 }
@@ -70,6 +78,9 @@ func (e *QuarantineError) Wait() time.Duration { return max(0, e.Until.Sub(e.Now
 type MismatchError struct {
 	Namespace     string
 	Stored, Asked Pin // of the namespace and of the caller
+	// Change says how to change the pin. Default: by "snowlease init", while no worker id
+	// was lent.
+	Change string
 }
 
 // Error returns both pins and what to do, or why the namespace was retired.
@@ -77,12 +88,15 @@ func (e *MismatchError) Error() string {
 	if e.Stored.Retired {
 		return fmt.Sprintf("lease: namespace %q is %s: give this process the configuration that replaces it", e.Namespace, printable.Text(e.Stored.String()))
 	}
-	advice := ""
-	if e.Asked.Err() == nil { // a pin of worker ids, as init writes it
-		advice = "; if no worker id was ever lent, \"snowlease init\" with the right configuration changes the pin"
+	change := e.Change
+	if change == "" && e.Asked.Err() == nil { // a pin of worker ids, as init writes it
+		change = "if no worker id was ever lent, \"snowlease init\" with the right configuration changes the pin"
+	}
+	if change != "" {
+		change = "; " + change
 	}
 	return fmt.Sprintf("lease: namespace %q is pinned to %s, but this process asks for %s: give all members of a namespace the same configuration, or give this process a namespace of its own%s",
-		e.Namespace, printable.Text(e.Stored.String()), e.Asked, advice)
+		e.Namespace, printable.Text(e.Stored.String()), e.Asked, change)
 }
 
 // ClockError is returned if the center's clock and the caller's differ by more than

@@ -51,8 +51,9 @@ type Operator interface {
 	//   - No process that borrowed or renewed such a worker id since is paused or cut off
 	//     from the store.
 	//
-	// local is the caller's wall clock, as in Request.Local. Errors: ErrUnknown, *ClockError,
-	// and one for a retired namespace.
+	// local is the caller's wall clock, as in Request.Local. If the store tells no time, so
+	// that the center goes by the caller's clock, take local from another host. Errors:
+	// ErrUnknown, *ClockError, and one for a retired namespace.
 	Mend(ctx context.Context, namespace string, local int64) error
 
 	// Retire ends a namespace for good, after its members have stopped and others use its

@@ -20,7 +20,8 @@ type Source = reading.Source
 // collectors of the registry then need.
 //
 // Registering the collector fails if a worker is nil, or if two workers have the same
-// namespace and center.
+// namespace and center. If these two have a collector each, without such a label, it fails
+// with a prometheus.AlreadyRegisteredError, which names neither of them.
 func NewCollector(workers ...Source) prometheus.Collector {
 	c := &collector{measures: reading.Measures()}
 	seen := map[[2]string]bool{}

@@ -75,7 +75,7 @@ func TestFixedWorker(t *testing.T) {
 	delete(got, "idworker_lead_seconds")
 	require.Equal(t, want, got, "and no series of a lease")
 
-	require.NoError(t, w.Close(t.Context()))
+	require.NoError(t, w.Stop(t.Context()))
 	got = gather(t, metrics.NewCollector(w))
 	require.Zero(t, got["idworker_issuing"])
 	require.EqualValues(t, 1, got["idworker_state/stopped"])
@@ -130,7 +130,7 @@ func TestLease(t *testing.T) {
 		require.Zero(t, got["idworker_failing_seconds"])
 		require.Positive(t, got["idworker_ids_stop_in_seconds"])
 	}, 30*time.Second, 20*time.Millisecond)
-	require.NoError(t, w.Close(t.Context()))
+	require.NoError(t, w.Stop(t.Context()))
 	require.NotContains(t, gather(t, c), "idworker_ids_stop_in_seconds", "they have stopped")
 }
 
@@ -194,6 +194,10 @@ func TestWorkersOfOneNamespace(t *testing.T) {
 	one, two := open(t, cfg, center), open(t, cfg, center)
 	reg := prometheus.NewPedanticRegistry()
 	require.ErrorContains(t, reg.Register(metrics.NewCollector(one, two)), `two workers of namespace "orders" and center "memory"`)
+
+	alone := prometheus.NewPedanticRegistry()
+	require.NoError(t, alone.Register(metrics.NewCollector(one)))
+	require.ErrorAs(t, alone.Register(metrics.NewCollector(two)), new(prometheus.AlreadyRegisteredError))
 
 	for use, w := range map[string]*idworker.IdWorker{"single": one, "bulk": two} {
 		reg.MustRegister(prometheus.WrapCollectorWith(prometheus.Labels{"use": use}, metrics.NewCollector(w)))

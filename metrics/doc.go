@@ -1,7 +1,7 @@
 // Package metrics exports the state of workers to Prometheus: whether they issue ids, when
 // ids stop, for how long renewals have failed, ids issued, and the lead over the clock.
 //
-//	registry.MustRegister(metrics.NewCollector(worker))
+//	err := registry.Register(metrics.NewCollector(worker))
 //
 // Counting adds no work to NextID. A scrape reads one snapshot, without I/O.
 //

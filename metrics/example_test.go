@@ -19,10 +19,12 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer func() { _ = worker.Close(context.Background()) }()
+	defer func() { _ = worker.Stop(context.Background()) }()
 
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(metrics.NewCollector(worker))
+	if err := registry.Register(metrics.NewCollector(worker)); err != nil {
+		panic(err)
+	}
 
 	if _, err := worker.NextID(); err != nil {
 		panic(err)

@@ -38,7 +38,7 @@ func fixed(t *testing.T, worker int64) *idworker.IdWorker {
 	t.Helper()
 	w, err := idworker.Fixed(snowflake.Layout{}, worker)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, w.Close(context.Background())) })
+	t.Cleanup(func() { require.NoError(t, w.Stop(context.Background())) })
 	return w
 }
 
@@ -46,7 +46,7 @@ func open(t *testing.T, cfg idworker.Config, center lease.Center) *idworker.IdWo
 	t.Helper()
 	w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(center))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, w.Close(context.Background())) })
+	t.Cleanup(func() { require.NoError(t, w.Stop(context.Background())) })
 	return w
 }
 

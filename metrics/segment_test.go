@@ -75,15 +75,21 @@ func TestSegments(t *testing.T) {
 	_, err = tickets.NextID()
 	require.ErrorContains(t, err, "LOADING away")
 
+	got := series(t, collector)
+	failing := got["idworker_segment_failing_seconds tickets"]
+	require.Positive(t, failing)
+	require.GreaterOrEqual(t, time.Since(s.Status()[1].FailingSince).Seconds(), failing)
+	delete(got, "idworker_segment_failing_seconds tickets")
 	require.Equal(t, map[string]float64{
-		"idworker_segment_issuing invoices": 1, "idworker_segment_issuing tickets": 0,
+		"idworker_segment_failing_seconds invoices": 0,
+		"idworker_segment_issuing invoices":         1, "idworker_segment_issuing tickets": 0,
 		"idworker_segment_remaining invoices": 16, "idworker_segment_remaining tickets": 0,
 		"idworker_segment_issued_total invoices": 4, "idworker_segment_issued_total tickets": 3,
 		"idworker_segment_reservations_total invoices": 2, "idworker_segment_reservations_total tickets": 1,
 		"idworker_segment_failures_total invoices": 0, "idworker_segment_failures_total tickets": 1,
 		"idworker_segment_waits_total invoices": 0, "idworker_segment_waits_total tickets": 0,
 		"idworker_segment_used_ratio invoices": 0.02, "idworker_segment_used_ratio tickets": 0.75,
-	}, series(t, collector))
+	}, got)
 	m.SetError("")
 
 	reg := prometheus.NewPedanticRegistry()

@@ -53,7 +53,7 @@ func TestTheStoryOfAnOutage(t *testing.T) {
 		w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders"}, idworker.WithCenter(store),
 			idworker.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 		require.NoError(t, err)
-		defer func() { require.NoError(t, w.Close(context.Background())) }()
+		defer func() { require.NoError(t, w.Stop(context.Background())) }()
 		page, collector := console.New(w), metrics.NewCollector(w)
 		first := w.Status().Worker
 

@@ -63,7 +63,7 @@ func Example_gorm() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	numbers, err := segment.Open(ctx, segment.Config{Name: "orders", Max: codec.Capacity()}, new(segment.Memory))
+	numbers, err := segment.Open(ctx, new(segment.Memory), segment.Config{Name: "orders", Max: codec.Capacity()})
 	if err != nil {
 		log.Fatal(err)
 	}

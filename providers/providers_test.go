@@ -232,7 +232,7 @@ func TestConfigValidate(t *testing.T) {
 		},
 	}.Validate()
 	for _, want := range []string{
-		"db.driver is empty and the dsn has the form of none: set", "db.dsn is empty: set", "db.max_open -1", "db.max_idle -2", "db.max_lifetime -1ns",
+		"db.driver is empty and the dsn has the form of none: write it like user:password@tcp(host:3306)/name, ", "db.dsn is empty: set", "db.max_open -1", "db.max_idle -2", "db.max_lifetime -1ns",
 		"db.max_idle_time -1ns", "db.connect_timeout 5ns is below 1ms", "db.slow_query -1ns",
 		`redis.addrs[0] is not host:port`, `redis.master "m" and cluster exclude each other`, "redis.db -1 is negative",
 		"redis.pool_size -1", "redis.connect_timeout -1ns", "redis.timeout 2ns is below 1ms",

@@ -348,7 +348,7 @@ func TestPoolLowered(t *testing.T) {
 	// Without the pin, the records still show the other pool.
 	require.NoError(t, s.Admin.Del(t.Context(), keys("orders")[3]).Err())
 	_, err = c.Acquire(t.Context(), request(pool(2)))
-	require.ErrorIs(t, err, redisseq.ErrDamaged)
+	require.ErrorIs(t, err, lease.ErrDamaged)
 }
 
 func TestClockFarOffWritesNothing(t *testing.T) {
@@ -438,7 +438,7 @@ func TestDamage(t *testing.T) {
 			require.NoError(t, harm())
 			before := s.Records(t)
 			g2, err := c.Acquire(ctx, request(func(r *lease.Request) { r.Last = 0 }))
-			require.ErrorIs(t, err, redisseq.ErrDamaged)
+			require.ErrorIs(t, err, lease.ErrDamaged)
 			require.Zero(t, g2)
 			require.Contains(t, err.Error(), "delete all four")
 			require.Contains(t, err.Error(), s.Addr)
@@ -447,13 +447,13 @@ func TestDamage(t *testing.T) {
 
 			// Renew and Release either find the damage or do not read the record.
 			if _, err = c.Renew(ctx, g); err != nil && !strings.Contains(err.Error(), lease.ErrLost.Error()) {
-				require.ErrorIs(t, err, redisseq.ErrDamaged)
+				require.ErrorIs(t, err, lease.ErrDamaged)
 			}
 			if err = c.Release(ctx, g, 0); err != nil && !strings.Contains(err.Error(), lease.ErrLost.Error()) {
-				require.ErrorIs(t, err, redisseq.ErrDamaged)
+				require.ErrorIs(t, err, lease.ErrDamaged)
 			}
 			if _, err = c.Slots(ctx, g.Namespace); err != nil {
-				require.ErrorIs(t, err, redisseq.ErrDamaged)
+				require.ErrorIs(t, err, lease.ErrDamaged)
 			}
 			require.ErrorIs(t, c.Init(ctx, request()), lease.ErrExists)
 		})

@@ -38,7 +38,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Center, error) {
 
 // Extras returns the name, the warnings, the lease.Lister, the lease.Operator and Init.
 func (c *Center) Extras() lease.Extras {
-	return lease.Extras{Name: c.String(), Warnings: c.Warnings(), Lister: c, Operator: c, Init: c.Init}
+	return lease.Extras{Name: c.String(), Warnings: c.Warnings(), Lister: c, Operator: operator{c}, Init: c.Init}
 }
 
 // String returns the name of the server without user and password, such as
@@ -49,7 +49,7 @@ func (c *Center) String() string { return c.conn.String() }
 func (c *Center) Warnings() []string { return c.conn.Warnings() }
 
 // Acquire lends a free worker id. Errors are those of lease.Center, and ErrRunID,
-// ErrVersion, ErrReplica, ErrNotReplicated and ErrDamaged.
+// ErrVersion, ErrReplica and ErrNotReplicated.
 func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err

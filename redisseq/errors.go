@@ -19,7 +19,4 @@ var (
 	// keeper.Keeper repeats the call with the same owner, and meanwhile stays below its old
 	// ceiling.
 	ErrNotReplicated = conn.ErrNotReplicated
-	// ErrDamaged is returned if a record holds what no script can have written. Nothing
-	// is lent then.
-	ErrDamaged = conn.ErrDamaged
 )

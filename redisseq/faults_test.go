@@ -414,7 +414,7 @@ func TestSentinel(t *testing.T) {
 	set.Master().Kill()
 	again := renewSoon(t, c, g)
 	require.Greater(t, again.Floor, g.Ceiling)
-	rec, err := c.Record(ctx, "orders")
+	rec, err := c.Extras().Operator.Record(ctx, "orders")
 	require.NoError(t, err)
 	require.Contains(t, rec.Reason, "incarnation of the store changed")
 	require.NoError(t, c.Release(ctx, again, again.Now))

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq"
 	"github.com/snowlease/snowlease/redisseq/internal/redistest"
 )
 
@@ -40,12 +39,12 @@ func harmedLeases(t *testing.T, h *redistest.Harmed) {
 		before := h.Records(t)
 		do := func(verb string, f func(ctx context.Context) error) error {
 			err := h.Call(what+": "+verb, before, f)
-			if !errors.Is(err, redisseq.ErrDamaged) {
+			if !errors.Is(err, lease.ErrDamaged) {
 				before = h.Records(t)
 			}
 			return err
 		}
-		_ = do("record", func(ctx context.Context) error { _, err := c.Record(ctx, "orders"); return err })
+		_ = do("record", func(ctx context.Context) error { _, err := c.Extras().Operator.Record(ctx, "orders"); return err })
 		_ = do("slots", func(ctx context.Context) error { _, err := c.Slots(ctx, "orders"); return err })
 		_ = do("init", func(ctx context.Context) error { return c.Init(ctx, request()) })
 		_ = do("init again", func(ctx context.Context) error { return c.Init(ctx, held.Request) })
@@ -73,10 +72,13 @@ func harmedLeases(t *testing.T, h *redistest.Harmed) {
 			}
 			return err
 		})
-		_ = do("quarantine", func(ctx context.Context) error { _, err := c.Quarantine(ctx, "orders", "by hand"); return err })
-		_ = do("revoke", func(ctx context.Context) error { return c.Revoke(ctx, "orders", 0, g.Token) })
+		_ = do("quarantine", func(ctx context.Context) error {
+			_, err := c.Extras().Operator.Quarantine(ctx, "orders", "by hand")
+			return err
+		})
+		_ = do("revoke", func(ctx context.Context) error { return c.Extras().Operator.Revoke(ctx, "orders", 0, g.Token) })
 		_ = do("release", func(ctx context.Context) error { return c.Release(ctx, g, g.Now) })
-		_ = do("retire", func(ctx context.Context) error { return c.Retire(ctx, "orders", "by hand") })
+		_ = do("retire", func(ctx context.Context) error { return c.Extras().Operator.Retire(ctx, "orders", "by hand") })
 	}
 	h.Each(fields, all)
 	h.Each([]string{k[0] + " 3 member", k[1] + " 3 name", k[2] + " 3 name"}, all)
@@ -101,7 +103,7 @@ func TestDamageBesideALoss(t *testing.T) {
 	require.NoError(t, s.Admin.HSet(t.Context(), k[1], "0", "-1").Err())
 	before := s.Records(t)
 	_, err := c.Renew(t.Context(), g)
-	require.ErrorIs(t, err, redisseq.ErrDamaged)
-	require.ErrorIs(t, c.Release(t.Context(), g, g.Now), redisseq.ErrDamaged)
+	require.ErrorIs(t, err, lease.ErrDamaged)
+	require.ErrorIs(t, c.Release(t.Context(), g, g.Now), lease.ErrDamaged)
 	require.Equal(t, before, s.Records(t))
 }

@@ -27,7 +27,7 @@ func (l *life) now() string {
 	require.NoError(l.t, err)
 	var id string
 	require.Eventually(l.t, func() bool {
-		id, err = c.Incarnation(l.t.Context(), "orders")
+		id, err = c.Extras().Operator.Incarnation(l.t.Context(), "orders")
 		return err == nil
 	}, time.Minute, 10*time.Millisecond)
 	return id

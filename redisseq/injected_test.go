@@ -234,7 +234,7 @@ func TestRepliesThatAreWrong(t *testing.T) {
 	c, err := redisseq.New(redistest.Foreign{Reply: []any{"MORE"}})
 	require.NoError(t, err)
 	_, err = c.Acquire(ctx, request())
-	require.ErrorIs(t, err, redisseq.ErrDamaged, "records that are made for ever")
+	require.ErrorIs(t, err, lease.ErrDamaged, "records that are made for ever")
 }
 
 // TestContextEndsWithTheReply: reply and end of the context may come in either order.

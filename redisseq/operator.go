@@ -10,10 +10,13 @@ import (
 	"github.com/snowlease/snowlease/redisseq/internal/conn"
 )
 
-var _ lease.Operator = (*Center)(nil)
+// An operator is a center with the methods for maintenance, which lending does not need.
+type operator struct{ *Center }
+
+var _ lease.Operator = operator{}
 
 // Incarnation implements lease.Operator. It returns the server's run_id/master_replid.
-func (c *Center) Incarnation(ctx context.Context, namespace string) (string, error) {
+func (c operator) Incarnation(ctx context.Context, namespace string) (string, error) {
 	if c.conn.Quarantine == lease.QuarantineNever {
 		return "", lease.CheckNamespace(namespace)
 	}
@@ -28,7 +31,7 @@ func (c *Center) Incarnation(ctx context.Context, namespace string) (string, err
 }
 
 // Record implements lease.Operator.
-func (c *Center) Record(ctx context.Context, namespace string) (lease.Record, error) {
+func (c operator) Record(ctx context.Context, namespace string) (lease.Record, error) {
 	r, err := c.run(ctx, record, lease.Request{Namespace: namespace})
 	if err != nil {
 		return lease.Record{}, err
@@ -44,7 +47,7 @@ func (c *Center) Record(ctx context.Context, namespace string) (lease.Record, er
 }
 
 // Quarantine implements lease.Operator.
-func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (lease.Record, error) {
+func (c operator) Quarantine(ctx context.Context, namespace, reason string) (lease.Record, error) {
 	err := c.pinned(ctx, namespace, func(rec lease.Record) error {
 		err := rec.Pin.Err()
 		if err != nil && !rec.Pin.Retired {
@@ -63,7 +66,7 @@ func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (leas
 }
 
 // pinned calls do with the record, and again if the pin has changed in the meantime.
-func (c *Center) pinned(ctx context.Context, namespace string, do func(lease.Record) error) (err error) {
+func (c operator) pinned(ctx context.Context, namespace string, do func(lease.Record) error) (err error) {
 	for range 10 {
 		var rec lease.Record
 		if rec, err = c.Record(ctx, namespace); err != nil {
@@ -77,13 +80,13 @@ func (c *Center) pinned(ctx context.Context, namespace string, do func(lease.Rec
 }
 
 // Revoke implements lease.Operator.
-func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int64) error {
+func (c operator) Revoke(ctx context.Context, namespace string, worker, token int64) error {
 	_, err := c.run(ctx, revoke, lease.Request{Namespace: namespace}, worker, token)
 	return err
 }
 
 // Mend implements lease.Operator. It runs a script for each 500 worker ids.
-func (c *Center) Mend(ctx context.Context, namespace string, local int64) error {
+func (c operator) Mend(ctx context.Context, namespace string, local int64) error {
 	start := time.Now()
 	rec, err := c.Record(ctx, namespace)
 	if err != nil {
@@ -107,7 +110,7 @@ func (c *Center) Mend(ctx context.Context, namespace string, local int64) error 
 }
 
 // Retire implements lease.Operator.
-func (c *Center) Retire(ctx context.Context, namespace, reason string) error {
+func (c operator) Retire(ctx context.Context, namespace, reason string) error {
 	return c.pinned(ctx, namespace, func(rec lease.Record) error {
 		if rec.Pin.Retired {
 			return nil

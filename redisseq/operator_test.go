@@ -38,18 +38,18 @@ func TestOperatorFindsDamage(t *testing.T) {
 	c := opened(t, s)
 	meta := keys("orders")[3]
 	require.NoError(t, s.Admin.HSet(t.Context(), meta, "pin", "mine").Err())
-	_, err := c.Quarantine(t.Context(), "orders", "by hand")
+	_, err := c.Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
 	require.ErrorContains(t, err, `"mine" is not a valid pin`)
 	require.NoError(t, s.Admin.HSet(t.Context(), meta, "quar", "soon").Err())
-	_, err = c.Record(t.Context(), "orders")
-	require.ErrorIs(t, err, redisseq.ErrDamaged)
+	_, err = c.Extras().Operator.Record(t.Context(), "orders")
+	require.ErrorIs(t, err, lease.ErrDamaged)
 	require.NoError(t, s.Admin.HSet(t.Context(), keys("orders")[2], "0", "me").Err())
-	require.ErrorIs(t, c.Revoke(t.Context(), "orders", 0, 1), redisseq.ErrDamaged)
+	require.ErrorIs(t, c.Extras().Operator.Revoke(t.Context(), "orders", 0, 1), lease.ErrDamaged)
 	require.NoError(t, s.Admin.Del(t.Context(), meta).Err())
 	require.NoError(t, s.Admin.Set(t.Context(), meta, "x", 0).Err())
-	_, err = c.Record(t.Context(), "orders")
-	require.ErrorIs(t, err, redisseq.ErrDamaged)
-	_, err = c.Quarantine(t.Context(), "orders", "by hand")
+	_, err = c.Extras().Operator.Record(t.Context(), "orders")
+	require.ErrorIs(t, err, lease.ErrDamaged)
+	_, err = c.Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
 	require.NotErrorIs(t, err, lease.ErrUnknown)
 }
 
@@ -71,8 +71,8 @@ func TestMend(t *testing.T) {
 		require.NoError(t, s.Admin.ZAdd(ctx, k[0], redis.Z{Member: live.Worker, Score: year3000}).Err())
 		require.NoError(t, s.Admin.HSet(ctx, k[2], dead.Worker, strings.Join([]string{"aa", far, far, far, "x"}, "|")).Err())
 
-		require.NoError(t, c.Mend(ctx, "orders", 0))
-		rec, err := c.Record(ctx, "orders")
+		require.NoError(t, c.Extras().Operator.Mend(ctx, "orders", 0))
+		rec, err := c.Extras().Operator.Record(ctx, "orders")
 		require.NoError(t, err)
 		hold := (live.MaxTTL + live.Skew).Milliseconds()
 		require.True(t, rec.Quarantined())
@@ -86,7 +86,7 @@ func TestMend(t *testing.T) {
 		require.Equal(t, int64(year3000), slots[dead.Worker].Mark, "its lease runs")
 
 		set(rec.Now-1, year3000, 0)
-		require.NoError(t, c.Mend(ctx, "orders", 0))
+		require.NoError(t, c.Extras().Operator.Mend(ctx, "orders", 0))
 		slots, err = c.Slots(ctx, "orders")
 		require.NoError(t, err)
 		slot := slots[dead.Worker]

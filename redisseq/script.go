@@ -37,7 +37,7 @@ var (
 )
 
 // errChanged is returned if the pin is not the one that was read before.
-var errChanged = fmt.Errorf("%w: the pin changes while it is read", ErrDamaged)
+var errChanged = fmt.Errorf("%w: the pin changes while it is read", lease.ErrDamaged)
 
 func load(names ...string) *redis.Script {
 	return redis.NewScript(conn.Lua(files, append([]string{"values.lua", "base.lua"}, names...)...))
@@ -70,7 +70,7 @@ func (c *Center) run(ctx context.Context, s script, req lease.Request, args ...a
 			return r, err
 		}
 	}
-	return nil, c.wrap(s, req.Namespace, fmt.Errorf("%w: records vanish while they are created", ErrDamaged))
+	return nil, c.wrap(s, req.Namespace, fmt.Errorf("%w: records vanish while they are created", lease.ErrDamaged))
 }
 
 func (c *Center) wrap(s script, namespace string, err error) error {

@@ -41,7 +41,7 @@ func TestTextsOfTheRecords(t *testing.T) {
 		if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
 			shown(field+" reason", q.Reason)
 		}
-		if rec, err := c.Record(t.Context(), "texts"); err != nil {
+		if rec, err := c.Extras().Operator.Record(t.Context(), "texts"); err != nil {
 			shown(field+" record", err.Error())
 		} else {
 			shown(field+" record", rec.Incarnation+rec.Former+rec.Reason)

@@ -92,11 +92,8 @@ func (g *generator) object(typ reflect.Type) *node {
 		p := g.value(f.Type)
 		p.Description = src.fields[typ.Name()+"."+f.Name]
 		require.NotEmpty(g.t, p.Description, "%v.%s has no comment", typ, f.Name)
-		if f.Type == reflect.TypeFor[string]() {
-			p.Enum = src.constants[f.Name]
-			if f.Name == "Preset" {
-				p.Enum = append([]string{""}, presets...)
-			}
+		if f.Name == "Preset" {
+			p.Enum = append([]string{""}, presets...)
 		}
 		n.Properties[key] = p
 	}
@@ -187,15 +184,11 @@ func (s *source) read(d *ast.GenDecl, spec ast.Spec) {
 		value, _ := strconv.Unquote(lit.Value)
 		if typ, ok := spec.Type.(*ast.Ident); ok {
 			s.add(typ.Name, value)
-			return
-		}
-		if strings.HasPrefix(spec.Names[0].Name, "OnLost") {
-			s.add("OnLost", value)
 		}
 	}
 }
 
-// add adds a value to those of a field, which may also be empty.
+// add adds a value to those of a type, which may also be empty.
 func (s *source) add(name, value string) {
 	if len(s.constants[name]) == 0 {
 		s.constants[name] = []string{""}

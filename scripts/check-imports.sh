@@ -73,6 +73,7 @@ floors() {
 
 floors <<'END'
 cmd examples internal/proof internal/test
+internal/cli
 console metrics
 idworker
 gormplugin
@@ -88,7 +89,7 @@ lease/leasetest
 lease
 segment
 snowflake
-internal/dsn internal/fault internal/printable internal/test/logtest internal/test/testserver schema
+internal/dsn internal/fault internal/hostclock internal/printable internal/test/logtest internal/test/testserver schema
 END
 standard snowflake
 standard lease
@@ -117,5 +118,7 @@ never providers/postgres "$mysql|$sqlite|$redis|$tests"
 never providers/sqlite "$mysql|$postgres|$redis|$tests"
 never providers/redis "$gorm|$tests"
 never providers "$tests"
+# Module etcdseq has a command too, without these.
+never internal/cli "$mysql|$postgres|$sqlite|gorm.io/gorm/callbacks|$tests"
 never cmd/snowlease "gorm.io/driver/|gorm.io/gorm/callbacks|$tests"
 exit $status

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Says which engines the tests did not run on because they could not be had.
+# Says which tests did not run, or not on which engines, because what they need cannot be had.
 cd "$(dirname "$0")/.." || exit
-for reason in .tools/engines/*/unavailable; do
-	[ ! -e "$reason" ] || echo "NOT RUN: $(basename "$(dirname "$reason")"): $(cat "$reason")"
+for reason in .tools/engines/*/unavailable .tools/not-run/*; do
+	[ ! -e "$reason" ] || echo "NOT RUN: $(basename "${reason%/unavailable}"): $(cat "$reason")"
 done

@@ -71,10 +71,12 @@ go mod init shop
 go get "$module@$version" "$module/metrics@$version" "$module/etcdseq@$version"
 go mod tidy
 go build -o "$temp/bin/" ./...
-go build "$module/metrics/..." "$module/etcdseq/..."
+go build "$module/metrics/..." "$module/etcdseq"
 (cd "$temp" && bin/shop)
 GOBIN="$temp/bin" go install "$module/cmd/snowlease@$version"
+GOBIN="$temp/bin" go install "$module/etcdseq/cmd/snowlease-etcd@$version" "$module/etcdseq/examples/orders@$version"
 "$temp/bin/snowlease" version
+"$temp/bin/snowlease-etcd" version
 cd "$temp/cache/$module@$version"
 go build ./... # what the programs do not import
 echo "release-check: $version can be released"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Checks that the programs which tests start are installed: MariaDB, PostgreSQL, Redis, etcd,
-# promtool and a headless Chromium. As root on Debian or Ubuntu it installs missing ones and
-# starts no system service. Elsewhere it says what to install or which variable to set.
-# A MySQL is unpacked by scripts/engines.sh, unless the machine has one. Tests run without
-# it if it cannot be had.
+# strace, promtool and a headless Chromium. As root on Debian or Ubuntu it installs missing
+# ones and starts no system service. Elsewhere it says what to install or which variable to
+# set. A MySQL is unpacked by scripts/engines.sh, unless the machine has one. Tests run
+# without it if it cannot be had.
 #
 # With CI=true a missing server is a failure even if a variable names another one, since the
 # tests that kill servers need their own.
@@ -29,6 +29,7 @@ missing() {
 	given SNOWLEASE_TEST_REDIS_ADDR || found redis-server || echo redis-server
 	found etcd || echo etcd-server
 	found etcdctl || echo etcd-client
+	found strace || echo strace
 	found pgbouncer || echo pgbouncer
 	found haproxy || echo haproxy
 	found promtool || echo prometheus

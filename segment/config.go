@@ -8,13 +8,22 @@ import (
 	"github.com/snowlease/snowlease/internal/fault"
 )
 
-// Values of Config.Order and Config.Create.
-const (
-	OrderProcess = "process"
-	OrderStrict  = "strict"
+// Order is how numbers ascend across processes.
+type Order string
 
-	CreateAuto  = "auto"
-	CreateNever = "never"
+// The orders.
+const (
+	OrderProcess Order = "process" // within a process only: each prefetches numbers
+	OrderStrict  Order = "strict"  // across all processes: each call asks the store
+)
+
+// Create says who creates a name that the store does not know.
+type Create string
+
+// The values of Create.
+const (
+	CreateAuto  Create = "auto"  // the first use
+	CreateNever Create = "never" // an administrator
 )
 
 // Config configures an Issuer. Zero fields take the default. A time.Duration is written
@@ -25,7 +34,7 @@ type Config struct {
 	Name string `yaml:"name" json:"name" koanf:"name" mapstructure:"name" env:"NAME"`
 	// Order is process, which prefetches numbers, or strict, which asks the store for
 	// each one. Default: process.
-	Order string `yaml:"order" json:"order" koanf:"order" mapstructure:"order" env:"ORDER"`
+	Order Order `yaml:"order" json:"order" koanf:"order" mapstructure:"order" env:"ORDER"`
 	// Start is the first number of a name that does not exist yet, 1 to Max. An
 	// existing name continues where it is. Default: 1.
 	Start int64 `yaml:"start" json:"start" koanf:"start" mapstructure:"start" env:"START"`
@@ -34,9 +43,10 @@ type Config struct {
 	// Default: 9223372036854775807.
 	Max int64 `yaml:"max" json:"max" koanf:"max" mapstructure:"max" env:"MAX"`
 	// Create is auto, which creates the name on first use, or never, which leaves that
-	// to an administrator. A store on Redis alone never creates names: see package
+	// to an administrator. Either way, an Issuer that has numbers does not create the name
+	// again if the store loses it. A store on Redis alone never creates names: see package
 	// redisseq/segments. Default: auto.
-	Create string `yaml:"create" json:"create" koanf:"create" mapstructure:"create" env:"CREATE"`
+	Create Create `yaml:"create" json:"create" koanf:"create" mapstructure:"create" env:"CREATE"`
 	// Step is the size of the first segment, MinStep to MaxStep. Default: 100, or the
 	// nearest value from MinStep to MaxStep.
 	Step int64 `yaml:"step" json:"step" koanf:"step" mapstructure:"step" env:"STEP"`
@@ -103,10 +113,12 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
-// Request returns a request by c for n numbers greater than above.
-func (c Config) Request(n, above int64) Request {
+// request returns a request by c for n numbers greater than above, which is 0 before the
+// first. Later requests do not create the name: a store that has lost it may have given
+// numbers above to other processes.
+func (c Config) request(n, above int64) Request {
 	c = c.WithDefaults()
-	return Request{Name: c.Name, N: n, Above: above, Max: c.Max, Start: c.Start, Create: c.Create == CreateAuto}
+	return Request{Name: c.Name, N: n, Above: above, Max: c.Max, Start: c.Start, Create: c.Create == CreateAuto && above == 0}
 }
 
 // NextStep returns the size of the next segment, after one of step numbers of which

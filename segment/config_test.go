@@ -71,7 +71,7 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 			for _, want := range c.want {
 				require.ErrorContains(t, err, want)
 			}
-			_, err = segment.Open(t.Context(), cfg, new(segment.Memory))
+			_, err = segment.Open(t.Context(), new(segment.Memory), cfg)
 			require.Error(t, err)
 		})
 	}
@@ -79,7 +79,7 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 	for _, field := range []string{"name", "order", "create", "start", "max", "step", "cover", "wait"} {
 		require.ErrorContains(t, err, field, "every fault at once")
 	}
-	_, err = segment.Open(t.Context(), segment.Config{Name: "orders"}, nil)
+	_, err = segment.Open(t.Context(), nil, segment.Config{Name: "orders"})
 	require.ErrorContains(t, err, "the store is nil")
 }
 

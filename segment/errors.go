@@ -8,8 +8,8 @@ import (
 
 var (
 	// ErrUnknown is returned if the name is not in the store and the store may not
-	// create it. A store that was wiped returns it, too: stop the processes that use the
-	// name, and create it above all its numbers.
+	// create it. An Issuer that has numbers returns it after a wipe of the store: stop the
+	// processes that use the name, and create it above all its numbers.
 	ErrUnknown = errors.New("segment: the name is not in the store")
 	// ErrExists is returned if the name to create already exists.
 	ErrExists = errors.New("segment: the name already exists in the store")

@@ -12,7 +12,7 @@ import (
 // store.
 func Example() {
 	ctx := context.Background()
-	orders, err := segment.Open(ctx, segment.Config{Name: "orders", Start: 1000}, new(segment.Memory))
+	orders, err := segment.Open(ctx, new(segment.Memory), segment.Config{Name: "orders", Start: 1000})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -41,12 +41,12 @@ func ExampleConfig_strict() {
 	ctx := context.Background()
 	store := new(segment.Memory)
 	cfg := segment.Config{Name: "invoices", Order: segment.OrderStrict}
-	one, err := segment.Open(ctx, cfg, store)
+	one, err := segment.Open(ctx, store, cfg)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer one.Close()
-	another, err := segment.Open(ctx, cfg, store)
+	another, err := segment.Open(ctx, store, cfg)
 	if err != nil {
 		log.Fatal(err)
 	}

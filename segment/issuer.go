@@ -58,8 +58,8 @@ type turn struct {
 
 // Open returns an Issuer of the numbers of cfg that has started: New, then Start. The
 // caller closes it, and closes the store after it.
-func Open(ctx context.Context, cfg Config, store Store, opts ...Option) (*Issuer, error) {
-	i, err := New(cfg, store, opts...)
+func Open(ctx context.Context, store Store, cfg Config, opts ...Option) (*Issuer, error) {
+	i, err := New(store, cfg, opts...)
 	if err == nil {
 		err = i.Start(ctx)
 	}
@@ -71,7 +71,7 @@ func Open(ctx context.Context, cfg Config, store Store, opts ...Option) (*Issuer
 
 // New returns an Issuer of the numbers of cfg. It issues none before Start, and New does
 // not contact the store. Errors: those of Config.Validate, and one for a nil store.
-func New(cfg Config, store Store, opts ...Option) (*Issuer, error) {
+func New(store Store, cfg Config, opts ...Option) (*Issuer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}

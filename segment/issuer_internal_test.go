@@ -9,7 +9,7 @@ import (
 // A caller who saw a used-up chunk before Close and goes on after it revives nothing.
 func TestSlowCallerAfterClose(t *testing.T) {
 	t.Parallel()
-	i, err := Open(t.Context(), Config{Name: "orders", Step: 10, MaxStep: 10}, new(Memory))
+	i, err := Open(t.Context(), new(Memory), Config{Name: "orders", Step: 10, MaxStep: 10})
 	require.NoError(t, err)
 	used := i.cur.Load()
 	require.NoError(t, i.NextIDs(t.Context(), make([]int64, 11)))

@@ -40,8 +40,8 @@ func TestNumbersStartWhereTheyShouldAndRiseByOne(t *testing.T) {
 // are left out.
 func TestManyIssuersAndCallers(t *testing.T) {
 	t.Parallel()
-	for _, order := range []string{segment.OrderProcess, segment.OrderStrict} {
-		t.Run(order, func(t *testing.T) {
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
+		t.Run(string(order), func(t *testing.T) {
 			t.Parallel()
 			const issuers, callers, rounds = 3, 4, 1000
 			s := &store{answer: func(call int64, _ segment.Request, got segment.Range, err error) (segment.Range, error) {
@@ -125,30 +125,41 @@ func TestLostRepliesSkipSegments(t *testing.T) {
 }
 
 // A store that went back learns what this process knows. If it does not, its answer is
-// refused.
+// refused. If it has lost the name, it is not created again.
 func TestStoreThatWentBack(t *testing.T) {
 	t.Parallel()
-	for _, order := range []string{segment.OrderProcess, segment.OrderStrict} {
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
 		s := &store{}
 		i := open(t, segment.Config{Order: order, Step: 10, MaxStep: 10}, s)
 		before := batch(t, i, 35)
-		s.memory.Store(new(segment.Memory))
+		s.memory.Store(begun(t, "orders"))
 		after := batch(t, i, 35)
 		require.Greater(t, after[0], before[34], order)
+
+		s.memory.Store(new(segment.Memory))
+		require.ErrorIs(t, i.NextIDs(t.Context(), make([]int64, 100)), segment.ErrUnknown, "other processes may have numbers above")
 
 		bad := open(t, segment.Config{Name: "bad", Order: order, Step: 10, MaxStep: 10}, forgetful{s})
 		batch(t, bad, 10)
 		require.Eventually(t, func() bool { // what was prefetched is issued still
-			s.memory.Store(new(segment.Memory))
+			s.memory.Store(begun(t, "bad"))
 			_, err := bad.NextID()
 			return errors.Is(err, segment.ErrStore) && errors.Is(err, segment.ErrUnavailable) && strings.Contains(err.Error(), `"bad"`)
 		}, 10*time.Second, time.Millisecond, order)
 	}
 }
 
+// begun returns a Memory in which the name begins.
+func begun(t *testing.T, name string) *segment.Memory {
+	t.Helper()
+	m := new(segment.Memory)
+	require.NoError(t, m.Create(t.Context(), name, 1))
+	return m
+}
+
 func TestEndOfTheRange(t *testing.T) {
 	t.Parallel()
-	for _, order := range []string{segment.OrderProcess, segment.OrderStrict} {
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
 		for _, last := range []int64{25, math.MaxInt64} {
 			i := open(t, segment.Config{Order: order, Start: last - 24, Max: last, Step: 10}, new(segment.Memory))
 			require.Equal(t, last, batch(t, i, 25)[24])
@@ -161,7 +172,7 @@ func TestEndOfTheRange(t *testing.T) {
 			}
 			require.Equal(t, segment.StateEnded, i.Status().State)
 			require.ErrorIs(t, i.Healthy(t.Context()), segment.ErrEnd)
-			_, err := segment.Open(t.Context(), segment.Config{Name: "orders", Start: 1, Max: 1}, faulty{segment.ErrEnd})
+			_, err := segment.Open(t.Context(), faulty{segment.ErrEnd}, segment.Config{Name: "orders", Start: 1, Max: 1})
 			require.ErrorIs(t, err, segment.ErrEnd)
 		}
 	}
@@ -177,7 +188,7 @@ func TestUnknownName(t *testing.T) {
 	t.Parallel()
 	m := new(segment.Memory)
 	cfg := segment.Config{Name: "orders", Create: segment.CreateNever}
-	_, err := segment.Open(t.Context(), cfg, m)
+	_, err := segment.Open(t.Context(), m, cfg)
 	require.ErrorIs(t, err, segment.ErrUnknown)
 	require.ErrorContains(t, err, `open "orders"`)
 	strict := cfg
@@ -195,7 +206,7 @@ func TestUnknownName(t *testing.T) {
 // A batch that fails leaves nothing behind that could pass for a number.
 func TestBatchThatFails(t *testing.T) {
 	t.Parallel()
-	for _, order := range []string{segment.OrderProcess, segment.OrderStrict} {
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
 		i := open(t, segment.Config{Order: order, Max: 25, Step: 10}, new(segment.Memory))
 		dst := slices.Repeat([]int64{7}, 26)
 		require.ErrorIs(t, i.NextIDs(t.Context(), dst), segment.ErrEnd)
@@ -205,7 +216,7 @@ func TestBatchThatFails(t *testing.T) {
 
 func TestClosed(t *testing.T) {
 	t.Parallel()
-	for _, order := range []string{segment.OrderProcess, segment.OrderStrict} {
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
 		i := open(t, segment.Config{Order: order}, new(segment.Memory))
 		next(t, i)
 		require.NoError(t, i.Healthy(t.Context()))
@@ -310,9 +321,9 @@ func TestNextIDAllocatesNothing(t *testing.T) {
 // or not.
 func TestNotStarted(t *testing.T) {
 	t.Parallel()
-	for _, order := range []string{segment.OrderProcess, segment.OrderStrict} {
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
 		cfg := segment.Config{Name: "orders", Order: order}
-		i, err := segment.New(cfg, &segment.Memory{})
+		i, err := segment.New(&segment.Memory{}, cfg)
 		require.NoError(t, err)
 		ids := []int64{7}
 		_, err = i.NextID()
@@ -337,7 +348,7 @@ func TestNotStarted(t *testing.T) {
 		require.NoError(t, i.Close())
 		require.ErrorIs(t, i.Start(t.Context()), segment.ErrClosed)
 
-		i, err = segment.New(cfg, &segment.Memory{})
+		i, err = segment.New(&segment.Memory{}, cfg)
 		require.NoError(t, err)
 		require.NoError(t, i.Close())
 		require.NoError(t, i.Close())

@@ -24,7 +24,7 @@ func openLogged(t *testing.T, cfg segment.Config, s segment.Store) (*segment.Iss
 	t.Helper()
 	cfg.Name = "orders"
 	var out bytes.Buffer
-	i, err := segment.Open(t.Context(), cfg, s, segment.WithLogger(slog.New(slog.NewTextHandler(&out, nil))))
+	i, err := segment.Open(t.Context(), s, cfg, segment.WithLogger(slog.New(slog.NewTextHandler(&out, nil))))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, i.Close()) })
 	return i, func() []string {
@@ -38,8 +38,8 @@ func openLogged(t *testing.T, cfg segment.Config, s segment.Store) (*segment.Iss
 // Each change is one line, however many attempts and calls fail.
 func TestOneLinePerChange(t *testing.T) {
 	t.Parallel()
-	for _, order := range []string{segment.OrderProcess, segment.OrderStrict} {
-		t.Run(order, func(t *testing.T) {
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
+		t.Run(string(order), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &store{}
@@ -106,7 +106,83 @@ func TestNoLogger(t *testing.T) {
 		}
 		return got, err
 	}}
-	i, err := segment.Open(t.Context(), segment.Config{Name: "orders"}, s, segment.WithLogger(nil))
+	i, err := segment.Open(t.Context(), s, segment.Config{Name: "orders"}, segment.WithLogger(nil))
 	require.NoError(t, err)
 	require.NoError(t, i.Close())
+}
+
+// FailingSince is when the first attempt after the last success began, whatever its error.
+func TestFailingSince(t *testing.T) {
+	t.Parallel()
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
+		t.Run(string(order), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &store{}
+				i := open(t, segment.Config{Name: "orders", Order: order, Step: 4, MaxStep: 4, Cover: time.Hour}, s)
+				batch(t, i, 4)
+				synctest.Wait()
+				require.Zero(t, i.Status().FailingSince)
+
+				s.slow(time.Hour) // each attempt hangs until it is given up
+				time.Sleep(time.Minute)
+				began := time.Now()
+				for range 20 {
+					_, _ = i.NextID()
+					time.Sleep(time.Second)
+				}
+				synctest.Wait()
+				st := i.Status()
+				require.WithinDuration(t, began, st.FailingSince, 0, "when the attempt began, not when it failed")
+				require.Greater(t, st.Failures, int64(1))
+
+				s.slow(0)
+				time.Sleep(10 * time.Second)
+				batch(t, i, 1)
+				require.Zero(t, i.Status().FailingSince)
+				s.down.Store(true)
+				again := time.Now()
+				_ = i.NextIDs(shortly(t), make([]int64, 9))
+				require.WithinDuration(t, again, i.Status().FailingSince, 0)
+				require.NoError(t, i.Close())
+				require.Zero(t, i.Status().FailingSince, "it needs no more numbers")
+			})
+		})
+	}
+}
+
+func shortly(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// In strict order only calls ask the store. An Issuer that is not ready may get none, so it
+// is ready again after a while, except at the end.
+func TestStrictIsReadyAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		i := open(t, segment.Config{Order: segment.OrderStrict, Max: 1}, s)
+		s.down.Store(true)
+		for range 3 {
+			began := time.Now()
+			_, err := i.NextID()
+			require.ErrorIs(t, err, errDown)
+			time.Sleep(9 * time.Second)
+			require.ErrorIs(t, i.Healthy(t.Context()), errDown)
+			require.Equal(t, segment.StateWaiting, i.Status().State)
+			time.Sleep(2 * time.Second)
+			require.NoError(t, i.Healthy(t.Context()))
+			require.False(t, i.Status().FailingSince.After(began), "it has not succeeded")
+		}
+		s.down.Store(false)
+		next(t, i)
+		_, err := i.NextID()
+		require.ErrorIs(t, err, segment.ErrEnd)
+		time.Sleep(time.Hour)
+		require.ErrorIs(t, i.Healthy(t.Context()), segment.ErrEnd)
+		require.Equal(t, segment.StateEnded, i.Status().State)
+	})
 }

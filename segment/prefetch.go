@@ -72,12 +72,13 @@ func (i *Issuer) obtain(ctx context.Context, step int64) (Range, bool) {
 // reserve asks the store once and records the outcome. own says that the end of ctx
 // means a slow store, not a caller who has left.
 func (i *Issuer) reserve(ctx context.Context, n int64, own bool) (Range, error) {
+	began := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	got, err := Reserve(bounded, i.store, i.cfg.Request(n, i.above.Load()))
+	got, err := Reserve(bounded, i.store, i.cfg.request(n, i.above.Load()))
 	for above := i.above.Load(); got.Last > above && !i.above.CompareAndSwap(above, got.Last); above = i.above.Load() {
 	}
-	i.count(err, err == nil || own || ctx.Err() == nil)
+	i.count(began, err, err == nil || own || ctx.Err() == nil)
 	return got, err
 }
 

@@ -200,7 +200,7 @@ func TestOpen(t *testing.T) {
 		s.down.Store(true)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		_, err := segment.Open(ctx, segment.Config{Name: "orders"}, s)
+		_, err := segment.Open(ctx, s, segment.Config{Name: "orders"})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, errDown)
 		require.ErrorContains(t, err, `segment: open "orders"`)
@@ -208,7 +208,7 @@ func TestOpen(t *testing.T) {
 		wrong := fmt.Errorf("wrong password: %w", lease.ErrSetup)
 		ctx, cancel = context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		_, err = segment.Open(ctx, segment.Config{Name: "orders"}, refusing{wrong})
+		_, err = segment.Open(ctx, refusing{wrong}, segment.Config{Name: "orders"})
 		require.ErrorIs(t, err, lease.ErrSetup)
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
 
@@ -217,7 +217,7 @@ func TestOpen(t *testing.T) {
 			s.down.Store(false)
 		}()
 		ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
-		i, err := segment.Open(ctx, segment.Config{Name: "orders"}, s)
+		i, err := segment.Open(ctx, s, segment.Config{Name: "orders"})
 		require.NoError(t, err)
 		cancel() // the issuer outlives the context that it was opened in
 		batch(t, i, 1000)

@@ -16,7 +16,7 @@ import (
 func TestResetGivesUpWhatIsPrefetched(t *testing.T) {
 	t.Parallel()
 	store := &segment.Memory{}
-	i, err := segment.Open(t.Context(), segment.Config{Name: "orders", Step: 10, MinStep: 10, MaxStep: 10}, store)
+	i, err := segment.Open(t.Context(), store, segment.Config{Name: "orders", Step: 10, MinStep: 10, MaxStep: 10})
 	require.NoError(t, err)
 	defer i.Close()
 	seen := map[int64]bool{}
@@ -57,9 +57,9 @@ func (l *late) Reserve(ctx context.Context, r segment.Request) (segment.Range, e
 // An answer under way at the reset belongs to the copies as well.
 func TestResetForgetsAnswersUnderWay(t *testing.T) {
 	t.Parallel()
-	for order, want := range map[string]int64{segment.OrderStrict: 2, segment.OrderProcess: 31} {
+	for order, want := range map[segment.Order]int64{segment.OrderStrict: 2, segment.OrderProcess: 31} {
 		store := &late{asked: make(chan struct{}), answer: make(chan struct{})}
-		i, err := segment.Open(t.Context(), segment.Config{Name: "orders", Order: order, Step: 10, MinStep: 10, MaxStep: 10}, store)
+		i, err := segment.Open(t.Context(), store, segment.Config{Name: "orders", Order: order, Step: 10, MinStep: 10, MaxStep: 10})
 		require.NoError(t, err)
 		first := make(chan int64, 1)
 		next := func() {

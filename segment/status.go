@@ -14,16 +14,20 @@ type State string
 const (
 	StateNotStarted State = "not_started"
 	StateReady      State = "ready"   // has prefetched numbers, or the store has not failed
-	StateWaiting    State = "waiting" // no number is prefetched, and the last answer of the store was an error
+	StateWaiting    State = "waiting" // no number is prefetched, and the last answer of the store was an error; in strict order within the last 10 s
 	StateEnded      State = "ended"   // no number up to Config.Max is left
 	StateClosed     State = "closed"
 )
+
+// doubt is how long an error in strict order means StateWaiting. Only calls ask the store
+// then, and readiness that stayed false would keep calls away.
+const doubt = 10 * time.Second
 
 // Status describes an Issuer at one moment.
 type Status struct {
 	State State  `json:"state"`
 	Name  string `json:"name"`  // Config.Name
-	Order string `json:"order"` // Config.Order
+	Order Order  `json:"order"` // Config.Order
 	Store string `json:"store"` // the name of the store
 	// Next is the number that NextID will return, or 0 if none is prefetched.
 	Next int64 `json:"next"`
@@ -44,6 +48,9 @@ type Status struct {
 	Failures     int64 `json:"failures"`
 	// Waits counts the calls that had to wait for the store.
 	Waits int64 `json:"waits"`
+	// FailingSince is when the first attempt after the last success began, if it failed, by
+	// the clock of this host. It is zero while the store provides numbers, and after Close.
+	FailingSince time.Time `json:"failing_since,omitzero"`
 	// Err is the error of the last answer of the store, or nil after a success.
 	Err error `json:"-"`
 	// Error is the text of Err.
@@ -52,21 +59,26 @@ type Status struct {
 
 type stats struct {
 	step, reservations, failures int64
-	reserved                     time.Time
+	reserved, failed             time.Time // the last success and failure
+	since                        time.Time // Status.FailingSince
 	err                          error
 	failing                      bool // as last logged
 }
 
-// count records an answer of the store. It logs a change if conclusive, which says that
-// the answer reflects the state of the store.
-func (i *Issuer) count(err error, conclusive bool) {
+// count records an answer of the store to an attempt that began at a time. It logs a change
+// if conclusive, which says that the answer reflects the state of the store.
+func (i *Issuer) count(began time.Time, err error, conclusive bool) {
 	i.mu.Lock()
 	i.stats.err = err
 	if err != nil {
 		i.stats.failures++
+		i.stats.failed = time.Now()
+		if i.stats.since.IsZero() {
+			i.stats.since = began
+		}
 	} else {
 		i.stats.reservations++
-		i.stats.reserved = time.Now()
+		i.stats.reserved, i.stats.since = time.Now(), time.Time{}
 	}
 	changed := conclusive && i.stats.failing != (err != nil)
 	if changed {
@@ -93,7 +105,7 @@ func (i *Issuer) Status() Status {
 	st := Status{
 		State: StateReady, Name: i.cfg.Name, Order: i.cfg.Order, Store: i.storeName(), Last: i.above.Load(), Max: i.cfg.Max,
 		Step: s.step, Issued: i.consumed() + i.direct.Load(), Reserved: s.reserved,
-		Reservations: s.reservations, Failures: s.failures, Waits: i.waits.Load(), Err: s.err,
+		Reservations: s.reservations, Failures: s.failures, Waits: i.waits.Load(), FailingSince: s.since, Err: s.err,
 	}
 	if s.err != nil {
 		st.Error = s.err.Error()
@@ -110,17 +122,18 @@ func (i *Issuer) Status() Status {
 	case errors.Is(i.turn.Load().err, ErrNotStarted):
 		st.State = StateNotStarted
 	case errors.Is(i.turn.Load().err, ErrClosed):
-		st.State = StateClosed
+		st.State, st.FailingSince = StateClosed, time.Time{}
 	case waiting && errors.Is(s.err, ErrEnd):
 		st.State = StateEnded
-	case waiting:
+	case waiting && (!i.strict() || time.Since(s.failed) < doubt):
 		st.State = StateWaiting
 	}
 	return st
 }
 
 // Healthy returns nil if NextID issues numbers, and otherwise the reason why it does
-// not. It does no I/O. If ctx has ended, it returns the error of ctx.
+// not. In strict order, where only calls ask the store, an error other than ErrEnd counts for
+// 10 s. Healthy does no I/O. If ctx has ended, it returns the error of ctx.
 func (i *Issuer) Healthy(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("segment: healthy: %w", err)

@@ -6,12 +6,10 @@ import (
 	"fmt"
 )
 
-const (
-	// MaxName is the maximum length of a name in characters.
-	MaxName = 64
-	// MaxReservation is the maximum count of numbers in one reservation.
-	MaxReservation = 1_000_000_000
-)
+// MaxReservation is the maximum count of numbers in one reservation.
+const MaxReservation = 1_000_000_000
+
+const maxName = 64 // characters
 
 // A Store reserves numbers. It is safe for concurrent use by any number of processes. A
 // Store may also implement Creator, and fmt.Stringer to name it in logs; that name must
@@ -38,7 +36,7 @@ type Creator interface {
 
 // Request asks for numbers.
 type Request struct {
-	// Name is 1 to MaxName characters of A-Z a-z 0-9 . _ -
+	// Name is 1 to 64 characters of A-Z a-z 0-9 . _ -
 	Name string
 	// N is the maximum count of numbers, 1 to MaxReservation.
 	N int64
@@ -79,16 +77,16 @@ type Range struct{ First, Last int64 }
 // Len returns the count of numbers in r.
 func (r Range) Len() int64 { return r.Last - r.First + 1 }
 
-// CheckName returns an error unless name is 1 to MaxName characters of
+// CheckName returns an error unless name is 1 to 64 characters of
 // A-Z a-z 0-9 . _ -
 func CheckName(name string) error {
-	ok := name != "" && len(name) <= MaxName
+	ok := name != "" && len(name) <= maxName
 	for i := 0; i < len(name) && ok; i++ {
 		c := name[i]
 		ok = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
 	}
 	if !ok {
-		return fmt.Errorf("the name %q is not 1 to %d characters of A-Z a-z 0-9 . _ -", name, MaxName)
+		return fmt.Errorf("the name %q is not 1 to %d characters of A-Z a-z 0-9 . _ -", name, maxName)
 	}
 	return nil
 }

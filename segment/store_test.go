@@ -65,7 +65,7 @@ func open(t testing.TB, cfg segment.Config, s segment.Store) *segment.Issuer {
 	if cfg.Name == "" {
 		cfg.Name = "orders"
 	}
-	i, err := segment.Open(t.Context(), cfg, s)
+	i, err := segment.Open(t.Context(), s, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, i.Close()) })
 	return i

@@ -175,9 +175,6 @@ func NewGenerator(l Layout, opts ...Option) (*Generator, error) {
 // Layout returns the generator's layout with its defaults filled in.
 func (g *Generator) Layout() Layout { return g.layout }
 
-// MaxAhead returns how far a burst may run ahead of the clock.
-func (g *Generator) MaxAhead() time.Duration { return time.Duration(g.ahead * g.unit) }
-
 // Elapsed returns the monotonic time since NewGenerator, for Range.At.
 func (g *Generator) Elapsed() time.Duration { return time.Duration(g.mono()) }
 

@@ -106,7 +106,7 @@ func TestCenterSetBack(t *testing.T) {
 					c.gap, c.made, c.offset = 0, 0, -back
 					begun := c.Elapsed()
 					// At least two thirds of TTL less MaxAhead are left of the range.
-					left := ttl - renewal - c.MaxAhead()
+					left := ttl - renewal - time.Duration(c.ahead*c.unit)
 					pace := float64(left) / float64(left+back)
 					step := unit * (1 + back/left/10)
 					for end := c.r.Ceiling; c.shows() < end; {

@@ -27,9 +27,6 @@ func (g *Generator) For(business int64) (Stream, error) {
 	return Stream{g, business << g.seqBits}, nil
 }
 
-// Business returns the business number.
-func (s Stream) Business() int64 { return s.prefix >> s.gen.seqBits }
-
 // NextID returns the next id: see Generator.NextID.
 func (s Stream) NextID() (int64, error) { return s.gen.next(s.prefix, false) }
 

@@ -5,7 +5,8 @@
 //	snowlease doctor --namespace orders --replicas 8
 //	snowlease workers --namespace orders --watch
 //
-// See "snowlease help" for the other commands, and "snowlease completion" for shells.
+// See "snowlease help" for the other commands, and "snowlease completion" for shells. For
+// etcd there is the command etcdseq/cmd/snowlease-etcd.
 //
 // Exit codes:
 //
@@ -18,144 +19,13 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"os/signal"
-	"regexp"
-	"slices"
-	"strings"
-	"syscall"
-
 	"github.com/redis/go-redis/v9/logging"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+
+	"github.com/snowlease/snowlease/internal/cli"
+	"github.com/snowlease/snowlease/internal/cli/sqlredis"
 )
 
 func main() {
 	logging.Disable() // go-redis logs what its errors already say
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
-
-const (
-	exitFailed = 1
-	exitUsage  = 2
-	exitNo     = 3
-)
-
-// A failure is an error of a command that was called correctly.
-type failure struct {
-	code int
-	err  error
-}
-
-func (f failure) Error() string { return f.err.Error() }
-func (f failure) Unwrap() error { return f.err }
-
-// run runs the program and returns its exit code.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := &cobra.Command{
-		Use:   "snowlease",
-		Short: "Decode snowflake ids, and manage the worker ids of a service",
-		Long: `Decode snowflake ids, and manage the worker ids of a service.
-
-Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answer is no
-(for example: faults were found, the namespace exists).`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-	}
-	root.AddGroup(
-		&cobra.Group{ID: "ids", Title: "Ids:"},
-		&cobra.Group{ID: "worker", Title: "Worker ids:"},
-	)
-	add := func(group string, commands ...*cobra.Command) {
-		for _, c := range commands {
-			c.GroupID = group
-		}
-		root.AddCommand(commands...)
-	}
-	//nolint:contextcheck // cobra hands the context to each command
-	{
-		add("ids", decodeCommand(), encodeCommand(), layoutCommand())
-		add("worker", workersCommand(), initCommand(), doctorCommand(), quarantineCommand(), releaseCommand(), mendCommand(), retireCommand())
-		add("", segmentCommand(), configCommand(), versionCommand())
-	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		// Do not print what follows a dash: -store=redis://user:password@host.
-		if e := (*pflag.NotExistError)(nil); errors.As(err, &e) && len(e.GetSpecifiedShortnames()) > 1 {
-			return fmt.Errorf("unknown shorthand flag %q: flags of more than one letter begin with two dashes", e.GetSpecifiedName())
-		}
-		if e := (*pflag.InvalidSyntaxError)(nil); errors.As(err, &e) {
-			return errors.New("bad flag syntax: write --name=value")
-		}
-		if strings.HasPrefix(err.Error(), "unknown flag") && cmd.HasAvailableSubCommands() {
-			// The flags belong to its commands, of which args may name one that does not exist.
-			if err := noArgs(cmd, cmd.Flags().Args()); err != nil {
-				return err
-			}
-			return fmt.Errorf("%w of %q: name a command first: %s", err, cmd.CommandPath(), commandsOf(cmd))
-		}
-		return err
-	})
-	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	cmd, err := root.ExecuteContextC(ctx)
-	if i := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") }); err != nil && cmd == root && i >= 0 {
-		err = noArgs(root, args[i:]) // cobra's error would print the argument
-	}
-	if err == nil {
-		return 0
-	}
-	fmt.Fprintln(stderr, "snowlease:", err)
-	if f := (failure{}); errors.As(err, &f) {
-		return f.code
-	}
-	fmt.Fprintf(stderr, "See %q.\n", cmd.CommandPath()+" --help")
-	return exitUsage
-}
-
-// noArgs is cobra.NoArgs, but prints the argument only if it looks like a command. It may be
-// a store with a password.
-func noArgs(cmd *cobra.Command, args []string) error {
-	switch {
-	case len(args) == 0:
-		return nil
-	case word.MatchString(args[0]) && cmd.HasAvailableSubCommands():
-		return fmt.Errorf("unknown command %q for %q: choose %s", args[0], cmd.CommandPath(), commandsOf(cmd))
-	case word.MatchString(args[0]) && cmd.Flags().Lookup("name") != nil:
-		return fmt.Errorf("unexpected argument %q: name the sequence with --name %s", args[0], args[0])
-	case word.MatchString(args[0]) && cmd.Flags().Lookup("namespace") != nil:
-		return fmt.Errorf("unexpected argument %q: name the namespace with --namespace %s", args[0], args[0])
-	case word.MatchString(args[0]):
-		return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
-	}
-	return fmt.Errorf("%s takes no arguments: use flags, and name the store with --store or %s", cmd.CommandPath(), envStore)
-}
-
-// commandsOf lists the commands below cmd.
-func commandsOf(cmd *cobra.Command) string {
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-var word = regexp.MustCompile(`^[a-z-]{1,20}$`)
-
-// failed gives err, if not nil, the exit code 1.
-func failed(err error) error {
-	if err == nil {
-		return nil
-	}
-	return failure{exitFailed, err}
+	cli.Main(sqlredis.Program)
 }

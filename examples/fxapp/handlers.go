@@ -39,7 +39,7 @@ func newHandler(s *store, w *idworker.IdWorker, segments *idworker.Segments, log
 		write(w, http.StatusOK, map[string]string{"status": "ok"}) // even without a lease, which no restart brings back
 	})
 	mux.HandleFunc("GET /readyz", h.readyz)
-	mux.Handle("/idworker/", console.New(w)) // for operators; a real service has it on a separate port
+	mux.Handle("/idworker/", console.NewWithSegments(segments, w)) // for operators; a real service has it on a separate port
 	mux.Handle("GET /{$}", http.RedirectHandler("/idworker/", http.StatusFound))
 	return http.MaxBytesHandler(mux, 64<<10)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -131,7 +132,9 @@ func tour(t *testing.T, url string) {
 	req.Close = true
 	page, err := http.DefaultClient.Do(req)
 	require.NoError(t, err)
-	require.NoError(t, page.Body.Close())
+	body, err := io.ReadAll(page.Body)
+	require.NoError(t, errors.Join(err, page.Body.Close()))
+	require.Contains(t, string(body), "fxapp.invoices</th>")
 	require.Equal(t, "/idworker/", page.Request.URL.Path, "a browser that is given the address alone finds the console")
 	require.Equal(t, http.StatusOK, page.StatusCode)
 	require.Equal(t, "ok", get(t, url+"/healthz", http.StatusOK)["status"])
@@ -245,7 +248,7 @@ func TestBadRequests(t *testing.T) {
 func TestNoIDs(t *testing.T) {
 	t.Parallel()
 	s := open(t, "-dsn", newFile(t))
-	require.NoError(t, s.worker.Close(context.WithoutCancel(t.Context())))
+	require.NoError(t, s.worker.Stop(context.WithoutCancel(t.Context())))
 	get(t, s.URL+"/healthz", http.StatusOK)
 	got := get(t, s.URL+"/readyz", http.StatusServiceUnavailable)
 	require.Equal(t, false, got["ready"])

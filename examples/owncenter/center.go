@@ -27,16 +27,16 @@ func (b bucket) Load(ctx context.Context, name string) (casstore.Record, error) 
 }
 
 // Swap puts the object if it still has that version.
-func (b bucket) Swap(ctx context.Context, name, version string, value []byte) error {
+func (b bucket) Swap(ctx context.Context, name, version string, value []byte) (incarnation string, err error) {
 	condition, tag := "If-Match", version
 	if version == "" {
 		condition, tag = "If-None-Match", "*"
 	}
 	status, _, _, err := b.call(ctx, http.MethodPut, name, condition, tag, value)
 	if err == nil && status >= http.StatusMultipleChoices {
-		return casstore.ErrChanged
+		return "", casstore.ErrChanged
 	}
-	return err
+	return "", err // the service loses no write
 }
 
 func (b bucket) call(ctx context.Context, method, name, header, tag string, body []byte) (int, string, []byte, error) {

@@ -58,7 +58,7 @@ func TestWrapped(t *testing.T) {
 	slots, err := w.Slots(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Len(t, slots, 32)
-	require.NoError(t, w.Close(t.Context()))
+	require.NoError(t, w.Stop(t.Context()))
 }
 
 // A fixture is a service with the faults of the suite. The service may lose objects, and
@@ -174,7 +174,7 @@ func TestServiceRefuses(t *testing.T) {
 	b := bucket{server.URL, server.Client()}
 	_, err := b.Load(t.Context(), "orders")
 	require.ErrorContains(t, err, "403 Forbidden: no signature")
-	err = b.Swap(t.Context(), "orders", `"1"`, nil)
+	_, err = b.Swap(t.Context(), "orders", `"1"`, nil)
 	require.ErrorContains(t, err, "PUT "+server.URL+"/orders: 403")
 	require.NotErrorIs(t, err, casstore.ErrChanged)
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/libtnb/sqlite"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/idworker"
@@ -26,6 +27,7 @@ import (
 var config = idworker.Config{Namespace: "plain"}
 
 func main() {
+	logging.Disable() // go-redis also returns the errors that it logs
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	dsn, addr := flag.String("db", "plain.db", "SQLite file"), flag.String("redis", "", "host:port of a Redis to use instead")
 	flag.Parse()
@@ -46,7 +48,7 @@ func main() {
 func onDatabase(ctx context.Context, dsn string, out io.Writer) error {
 	db, err := gorm.Open(sqlite.Open(dsn))
 	if err != nil {
-		return err
+		return fmt.Errorf("open the SQLite file %s, in a folder that exists: %w", dsn, err)
 	}
 	pool, err := db.DB()
 	if err != nil {
@@ -67,7 +69,7 @@ func issue(ctx context.Context, out io.Writer, config idworker.Config, store idw
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.Close(ctx)) }() // gives the worker id back
+	defer func() { err = errors.Join(err, w.Stop(ctx)) }() // gives the worker id back
 
 	id, err := w.NextIDWait(ctx) // NextID does not wait
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
@@ -35,4 +36,15 @@ func TestOnRedis(t *testing.T) {
 	config.Store.Quarantine = lease.QuarantineNever
 	require.NoError(t, onRedis(t.Context(), opt, &out, config))
 	require.Regexp(t, said, out.String())
+}
+
+// The errors of the likeliest mistakes say what to mend.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	dsn := filepath.Join(t.TempDir(), "none", "plain.db")
+	require.ErrorContains(t, onDatabase(t.Context(), dsn, nil), "open the SQLite file "+dsn+", in a folder that exists: ")
+	config := config
+	config.Wait = 100 * time.Millisecond
+	err := onRedis(t.Context(), &redis.Options{Addr: "127.0.0.1:1"}, nil, config)
+	require.ErrorContains(t, err, "check that the server runs, and that this host reaches it at this address")
 }

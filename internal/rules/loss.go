@@ -42,7 +42,7 @@ func (ns Namespace) mismatch(req lease.Request) error {
 // loss returns the evidence that grants may have been forgotten, or "".
 func (ns Namespace) loss(now int64, incarnation string, pool int64) string {
 	if ns.Empty() {
-		return "nothing is on record for this namespace"
+		return lease.NothingOnRecord
 	}
 	var seen []string
 	if ns.Meta.Pin == "" {
@@ -85,7 +85,8 @@ func (ns Namespace) flips(now int64, incarnation string) bool {
 	return incarnation == ns.Meta.Former && ns.Meta.Quarantine >= now
 }
 
-// quarantineEnd returns a time that no forgotten grant exceeds, whatever its TTL was.
+// quarantineEnd returns a time that no forgotten grant of the same pin exceeds, whatever its
+// TTL was.
 func quarantineEnd(now int64, req lease.Request) int64 { return now + ms(req.MaxTTL) + ms(req.Skew) }
 
 // quarantined refuses a floor that a quarantine has put too far ahead of the clock.

@@ -50,10 +50,16 @@ func (ns Namespace) Parts() (map[string]string, error) {
 			m.Lent = append(m.Lent, 0)
 		}
 		m.Lent[w/8] |= 1 << (w % 8)
-		if !s.HasLease || !s.HasMark { // the part is lost
+		if s == (Slot{}) { // the part is lost
 			continue
 		}
-		p := slotPart{&s.Expires, &s.Mark, ownerRecord{Holder: s.Holder, Token: s.Token, Since: s.Since, Floor: s.Floor}}
+		p := slotPart{ownerRecord: ownerRecord{Holder: s.Holder, Token: s.Token, Since: s.Since, Floor: s.Floor}}
+		if s.HasLease {
+			p.Expires = &s.Expires
+		}
+		if s.HasMark {
+			p.Mark = &s.Mark
+		}
 		if s.Owner != [16]byte{} {
 			p.Owner = hex.EncodeToString(s.Owner[:])
 		}
@@ -85,7 +91,7 @@ func OfParts(parts map[string]string) (Namespace, error) {
 				return ns, fmt.Errorf("its format is %d, not %d: another version wrote it", m.Format, format)
 			case m.Slots < 0 || m.Slots > lease.MaxPool || len(m.Lent) > (m.Slots+7)/8:
 				return ns, fmt.Errorf("it has %d slots, and %d bytes say which were lent", m.Slots, len(m.Lent))
-			case m.Pin == "":
+			case m.Pin == "" && m.Reason == "":
 				return ns, fmt.Errorf("it has no pin")
 			case q < 0 || q >= limit:
 				return ns, fmt.Errorf("the quarantine %d is not 0 to %d", q, int64(limit-1))

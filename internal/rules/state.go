@@ -1,6 +1,9 @@
 package rules
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Namespace is the records of a center for one namespace; the zero value is empty. It
 // is a value: no method changes its receiver.
@@ -32,9 +35,16 @@ type Slot struct {
 	Floor  int64
 }
 
-// Empty reports whether ns has no records.
+// Announced returns ns, which has no Meta, with one that only says that somebody is about to
+// create it. The nonce makes it differ from every other.
+func (ns Namespace) Announced(nonce [16]byte) Namespace {
+	ns.Meta.Reason = fmt.Sprintf("being created: %x", nonce)
+	return ns
+}
+
+// Empty reports whether ns has no records, or is only announced.
 func (ns Namespace) Empty() bool {
-	return ns.Meta == Meta{} && !slices.ContainsFunc(ns.Slots, func(s Slot) bool { return s != Slot{} })
+	return ns.Meta == Meta{Reason: ns.Meta.Reason} && !slices.ContainsFunc(ns.Slots, func(s Slot) bool { return s != Slot{} })
 }
 
 // Equal reports whether both have the same records.

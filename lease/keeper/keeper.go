@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -141,13 +143,15 @@ type Keeper struct {
 	cancel    context.CancelFunc // ends the loop
 	ended     chan struct{}      // closed when the loop has ended
 	stopping  bool               // Stop was called
-	interrupt context.CancelFunc // ends a Start or Reset under way
+	resets    int                // calls of Reset before which the process may have been copied
+	interrupt func(by string)    // ends a Start or Reset under way
 
 	early  time.Duration // how long before a time of Schedule to renew
 	outage outage
 
 	// Used only by the goroutine that borrows: the caller of Start or Reset, then the
 	// loop, then the caller of Stop.
+	owner [16]byte    // of the borrow under way; zero if the next has yet to begin
 	grant lease.Grant // zero if there is none to renew or give back
 	lent  snowflake.Range
 	pace  pace
@@ -229,10 +233,15 @@ func (k *Keeper) Now() time.Time {
 // Start borrows a worker id and begins to renew it. It waits until Wait has passed or
 // until slightly before ctx ends, because fx drops start errors after the deadline.
 //
+// If a worker id arrives when that time is up, Start gives it back, which takes at most 5 s
+// more.
+//
 // A Keeper starts only once. After an error, it holds nothing and may be started again.
 // Errors wrap those of Center.Acquire and name the center. Stop interrupts Start.
-func (k *Keeper) Start(ctx context.Context) error {
-	k.life <- struct{}{}
+func (k *Keeper) Start(ctx context.Context) (err error) {
+	if !k.enter(ctx) {
+		return fmt.Errorf("lease: keeper of namespace %q is busy with another Start, Reset or Stop: %w", k.cfg.Request.Namespace, context.Cause(ctx))
+	}
 	defer func() { <-k.life }()
 	k.mu.Lock()
 	if k.status.State != Idle {
@@ -244,26 +253,47 @@ func (k *Keeper) Start(ctx context.Context) error {
 
 	ctx, done := k.untilStop(ctx)
 	defer done()
-	if err := k.borrowAtStart(ctx); err != nil {
-		k.note(Idle, err)
+	started := false
+	defer func() {
+		if !started { // also if the center panics
+			k.note(Idle, err)
+		}
+	}()
+	if err = k.borrowAtStart(ctx); err != nil {
 		return err
 	}
+	started = true
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.begin(ctx)
 	return nil
 }
 
-// untilStop returns a copy of ctx that also ends when Stop is called.
+// enter waits for life. It reports false if ctx ended first.
+func (k *Keeper) enter(ctx context.Context) bool {
+	select {
+	case k.life <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case k.life <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// untilStop returns a copy of ctx that also ends when Stop is called, or by interrupt.
 func (k *Keeper) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.interrupt = func() {
-		cancel(fmt.Errorf("lease: keeper of namespace %q was stopped meanwhile", k.cfg.Request.Namespace))
+	k.interrupt = func(by string) {
+		cancel(fmt.Errorf("lease: keeper of namespace %q was %s meanwhile", k.cfg.Request.Namespace, by))
 	}
 	if k.stopping {
-		k.interrupt()
+		k.interrupt("stopped")
 	}
 	return ctx, func() { cancel(nil) }
 }
@@ -277,6 +307,7 @@ func (k *Keeper) begin(ctx context.Context) {
 
 func (k *Keeper) borrowAtStart(ctx context.Context) error {
 	began := time.Now()
+	k.began = began
 	if ctx.Err() != nil {
 		return k.attempted(began, context.Cause(ctx))
 	}
@@ -286,11 +317,13 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 	}
 	within, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	owner := lease.NewOwner()
+	k.owner = [16]byte{}
 	k.pace = newPace(k.cfg.Request.TTL)
 	var reason error // the last error other than that time is up
 	for {
-		final, err := k.borrow(within, owner)
+		// A call on a dead connection leaves time for another. It may take half of the
+		// time nevertheless, because the store may just be slow.
+		final, err := k.borrow(within, min(max(k.pace.patience, time.Until(deadline)/2), k.pace.maxPatience))
 		switch {
 		case err == nil:
 			return nil
@@ -309,7 +342,7 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 		most = min(most, max(time.Until(deadline)/2, firstPause))
 		again := k.jitter(min(least, most), most)
 		if !time.Now().Add(max(again, quarantined(err))).Before(deadline) || !sleep(within, again) {
-			return k.attempted(began, reason)
+			return k.attempted(began, errors.Join(reason, context.Cause(ctx)))
 		}
 	}
 }
@@ -323,29 +356,55 @@ func quarantined(err error) time.Duration {
 }
 
 func (k *Keeper) attempted(began time.Time, err error) error {
-	return fmt.Errorf("borrow a worker id of namespace %q from %s (tried for %v): %w",
-		k.cfg.Request.Namespace, lease.Name(k.cfg.Center), time.Since(began).Round(time.Millisecond), err)
+	return fmt.Errorf("borrow a worker id of namespace %q%s (tried for %v): %w",
+		k.cfg.Request.Namespace, k.named(" from ", err), time.Since(began).Round(time.Millisecond), err)
 }
 
-// borrow makes one attempt and installs the range in the generator. An error is final if
-// only a change of configuration helps.
-func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (final bool, err error) {
+// named returns the center after a preposition, unless err names it.
+func (k *Keeper) named(preposition string, err error) string {
+	name := lease.Name(k.cfg.Center)
+	if strings.Contains(err.Error(), name) {
+		return ""
+	}
+	return preposition + name
+}
+
+// borrow makes one attempt, which gets patience, and installs the range in the generator.
+// An error is final if only a change of configuration helps.
+//
+// The owner stays the same until a grant is used or given back, so that the attempt after a
+// lost answer gets the same grant. After that it is another: a release whose answer was lost
+// may still be under way, and would free what the same owner was lent again.
+func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool, err error) {
+	if k.owner == [16]byte{} { // not sooner: a copy of the process would have it too
+		k.owner = lease.NewOwner()
+	}
 	req := k.cfg.Request
 	k.began = time.Now()
-	req.Owner, req.Local = owner, k.began.UnixMilli()
-	g, err := k.cfg.Center.Acquire(ctx, req)
+	req.Owner, req.Local = k.owner, k.began.UnixMilli()
+	call, cancel := context.WithTimeout(ctx, patience)
+	g, err := k.cfg.Center.Acquire(call, req)
 	at := k.cfg.Generator.Elapsed()
-	if err != nil {
+	late := call.Err()
+	cancel()
+	if err == nil && g.Owner != req.Owner {
+		err = fmt.Errorf("%w: the center answered a borrow with a grant of another owner, worker id %d, token %d", lease.ErrSetup, g.Worker, g.Token)
+	}
+	switch {
+	case err != nil:
 		k.count(err)
 		return errors.As(err, new(*lease.MismatchError)) || errors.As(err, new(*lease.ClockError)) || errors.Is(err, lease.ErrSetup), err
+	case ctx.Err() != nil: // nobody waits for it
+		return true, errors.Join(ctx.Err(), k.decline(ctx, g))
+	case late != nil: // as if the answer were lost
+		k.count(late)
+		return false, late
 	}
 	lent := rangeOf(g, at)
-	if err = ctx.Err(); err == nil {
-		_, err = k.cfg.Generator.Adopt(lent)
+	if _, err = k.cfg.Generator.Adopt(lent); err != nil {
+		return true, errors.Join(err, k.decline(ctx, g))
 	}
-	if err != nil { // nobody waits for it, or the generator refuses it
-		return true, errors.Join(err, k.release(ctx, g, g.Floor))
-	}
+	k.owner = [16]byte{}
 	k.pace.success()
 	k.grant, k.lent = g, lent
 	former, _ := k.granted(g, at)
@@ -359,6 +418,19 @@ func (k *Keeper) borrow(ctx context.Context, owner [16]byte) (final bool, err er
 	k.cfg.Logger.Info("worker id borrowed", args...)
 	k.watch(ctx, lent)
 	return false, nil
+}
+
+// decline gives an unused grant back. Within Reset it does not: the grant may be that of
+// another process, of which this one is a copy.
+func (k *Keeper) decline(ctx context.Context, g lease.Grant) error {
+	k.owner = [16]byte{}
+	k.mu.Lock()
+	copied := k.resets > 0
+	k.mu.Unlock()
+	if copied {
+		return nil
+	}
+	return k.release(ctx, g, g.Floor)
 }
 
 // granted records a success, and at, the generator's clock at its answer. It returns the
@@ -390,17 +462,14 @@ func rangeOf(g lease.Grant, at time.Duration) snowflake.Range {
 
 func (k *Keeper) run(ctx context.Context) {
 	defer close(k.ended)
-	owner := lease.NewOwner()
 	for pause := time.Duration(0); ; {
 		if k.grant == (lease.Grant{}) {
 			if !sleep(ctx, pause) {
 				return
 			}
-			call, cancel := context.WithTimeout(ctx, k.pace.patience)
-			final, err := k.borrow(call, owner)
-			cancel()
+			final, err := k.borrow(ctx, k.pace.patience)
 			if err == nil {
-				owner, pause = lease.NewOwner(), 0
+				pause = 0
 				continue
 			}
 			k.failed(ctx, "worker id not borrowed; retrying", err)
@@ -497,29 +566,42 @@ func (k *Keeper) prospect(ctx context.Context) []any {
 	return args
 }
 
-// failed records an error. It logs the first error of a row as a warning, a quarantine at
-// info level, since it ends by itself, and the others at debug level.
+// failed records an error. It logs the first error of a row as a warning and the others at
+// debug level. A quarantine ends by itself, so that it is logged as a wait, at info level.
 func (k *Keeper) failed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return // stopping
 	}
 	k.mu.Lock()
-	first := k.status.Err == nil || errors.Is(k.status.Err, lease.ErrLost)
-	state := k.status.State
+	was, last := k.status.State, k.status.Err
 	k.mu.Unlock()
-	level := slog.LevelDebug
-	if first {
-		level = slog.LevelWarn
-	}
-	switch waits := errors.As(err, new(*lease.QuarantineError)); {
-	case state == Holding:
-	case waits:
-		state, level = Quarantined, min(level, slog.LevelInfo)
-	default:
-		state = Borrowing
+	q, state := (*lease.QuarantineError)(nil), Borrowing
+	switch {
+	case was == Holding:
+		state = Holding
+	case errors.As(err, &q):
+		state = Quarantined
 	}
 	k.note(state, err)
-	k.cfg.Logger.Log(ctx, level, what, append(k.prospect(ctx), "failing_since", k.Status().FailingSince, "err", err)...)
+	level := slog.LevelDebug
+	first := last == nil || errors.Is(last, lease.ErrLost) || state != was
+	if q == nil || q.Wait() > 2*(k.cfg.Request.MaxTTL+k.cfg.Request.Skew) { // no member causes such a long one
+		if first {
+			level = slog.LevelWarn
+		}
+		k.cfg.Logger.Log(ctx, level, what, append(k.prospect(ctx), "failing_since", k.Status().FailingSince, "err", err)...)
+		return
+	}
+	if first {
+		level = slog.LevelInfo
+	}
+	args := append(k.prospect(ctx), "wait", q.Wait())
+	if q.Reason == lease.NothingOnRecord && k.lent == (snowflake.Range{}) {
+		k.cfg.Logger.Log(ctx, level, "new namespace; waiting for its first worker id", args...)
+		return
+	}
+	k.cfg.Logger.Log(ctx, level, "the center may have forgotten grants; waiting for a worker id",
+		append(args, "until", time.Now().Add(q.Wait()), "reason", printable.Text(q.Reason))...)
 }
 
 func (k *Keeper) note(s State, err error) {
@@ -537,17 +619,29 @@ func (k *Keeper) note(s State, err error) {
 
 // Reset borrows another worker id for a process that may have been copied with its
 // memory, by a restored snapshot or a clone. The copies hold the same grant, so Reset
-// abandons it without giving it back. Ids stop at once and resume under the new worker
-// id. Reset waits like Start.
+// abandons it without giving it back. Ids stop and resume under the new worker id. Reset
+// waits like Start. If a Start or another Reset is under way, Reset waits for it, and
+// interrupts it when ctx ends.
 //
-// A copy must call Reset before it issues an id, because a Keeper cannot detect the
-// copy. The abandoned worker id becomes free when its lease expires.
+// A copy must call Reset before it issues an id or calls Stop, because a Keeper cannot
+// detect the copy, and must issue none until Reset returns. The abandoned worker id becomes
+// free when its lease expires.
 //
 // After an error, the Keeper keeps trying to borrow a worker id. Resetting a Keeper
 // that has not started, or has stopped, is an error.
 func (k *Keeper) Reset(ctx context.Context) error {
 	k.cfg.Generator.Drop()
-	k.life <- struct{}{}
+	k.reset(1)
+	abandoned := sync.OnceFunc(func() { k.reset(-1) })
+	defer abandoned()
+	if !k.enter(ctx) { // to return now would leave the grant in use
+		k.mu.Lock()
+		if k.interrupt != nil {
+			k.interrupt("reset")
+		}
+		k.mu.Unlock()
+		k.life <- struct{}{}
+	}
 	defer func() { <-k.life }()
 	k.mu.Lock()
 	state, cancel, ended := k.status.State, k.cancel, k.ended
@@ -559,6 +653,7 @@ func (k *Keeper) Reset(ctx context.Context) error {
 	defer done()
 	cancel()
 	<-ended // soon: a Center returns when its context ends
+	abandoned()
 	// Drop again: if the process was copied during a borrow, the copies may share its
 	// grant.
 	k.cfg.Generator.Drop()
@@ -582,6 +677,13 @@ func (k *Keeper) Reset(ctx context.Context) error {
 	return err
 }
 
+// reset counts the calls of Reset that have yet to end what ran before them.
+func (k *Keeper) reset(n int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.resets += n
+}
+
 // Stop ends renewing, then ends issuing for good, then gives the worker id back. It
 // takes at most 5 s, even if ctx has ended, and interrupts a Start or Reset under way.
 // An error means that the worker id was not given back; it becomes free when its lease
@@ -590,7 +692,7 @@ func (k *Keeper) Stop(ctx context.Context) error {
 	k.mu.Lock()
 	k.stopping = true
 	if k.interrupt != nil {
-		k.interrupt()
+		k.interrupt("stopped")
 	}
 	k.mu.Unlock()
 	// A Start or Reset that holds life has at most one release left to wait for. If it
@@ -627,7 +729,7 @@ func (k *Keeper) giveBack(ctx context.Context) error {
 	}
 	err := k.release(ctx, g, lastUsed)
 	if err != nil {
-		err = fmt.Errorf("give worker id %d of namespace %q back to %s: %w", g.Worker, g.Namespace, lease.Name(k.cfg.Center), err)
+		err = fmt.Errorf("give worker id %d of namespace %q back%s: %w", g.Worker, g.Namespace, k.named(" to ", err), err)
 		k.cfg.Logger.Warn("worker id not given back; free when its lease expires", "worker", g.Worker,
 			"namespace", g.Namespace, "expires", time.UnixMilli(g.Ceiling), "err", err)
 		return err
@@ -646,7 +748,7 @@ func (k *Keeper) release(ctx context.Context, g lease.Grant, lastUsed int64) err
 		if err == nil || errors.Is(err, lease.ErrLost) {
 			return nil
 		}
-		if errors.Is(err, lease.ErrSetup) || !sleep(call, k.jitter(pause/2, pause)) {
+		if errors.Is(err, lease.ErrSetup) || errors.As(err, new(*lease.MismatchError)) || !sleep(call, k.jitter(pause/2, pause)) {
 			return err
 		}
 	}

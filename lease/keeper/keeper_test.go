@@ -421,6 +421,44 @@ func TestCenterHangsAtStart(t *testing.T) {
 	})
 }
 
+// A start goes on after a call that hangs, as on a dead connection, and does not give up one
+// that takes up to half of its time. However long the start may take, a call ends after 10 s.
+func TestFirstCallOfAStartTakesHalfOfItsTime(t *testing.T) {
+	for _, tt := range []struct{ wait, takes, within time.Duration }{
+		{keeper.DefaultWait, 4900 * time.Millisecond, 4900 * time.Millisecond},
+		{keeper.DefaultWait, time.Hour, 6 * time.Second},
+		{time.Minute, time.Hour, 11 * time.Second},
+	} {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.member(func(c *keeper.Config) { c.Wait = tt.wait })
+			calls := 0
+			r.center.Intercept(func(ctx context.Context, verb string, after bool) error {
+				if verb == "acquire" && !after {
+					if calls++; calls == 1 {
+						sleepWithin(ctx, tt.takes)
+					}
+				}
+				return ctx.Err()
+			})
+			for _, call := range []func(context.Context) error{r.keeper.Start, r.keeper.Reset} {
+				calls = 0
+				began := time.Now()
+				require.NoError(t, call(t.Context()))
+				require.LessOrEqual(t, time.Since(began), tt.within)
+				require.Equal(t, tt.takes > tt.within, calls > 1)
+				r.next()
+			}
+		})
+	}
+}
+
+func sleepWithin(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
 func TestLostReplyOfABorrowLeaksNoSlot(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		lost := 0
@@ -699,7 +737,7 @@ func TestStopBesideAnythingOnAFrozenStore(t *testing.T) {
 			}
 			running(func() error { return r.keeper.Reset(ctx) })
 		},
-		"a reset that waits for a borrow to be given back": func(t *testing.T, r *rig, running func(func() error)) {
+		"a reset that waits for a borrow": func(t *testing.T, r *rig, running func(func() error)) {
 			c := &lateCenter{Center: r.center, before: func() {}}
 			r.member(func(cfg *keeper.Config) { cfg.Center = c })
 			r.start()
@@ -713,7 +751,6 @@ func TestStopBesideAnythingOnAFrozenStore(t *testing.T) {
 			r.expire(r.keeper.Status().Grant.Worker)
 			<-asked
 			running(func() error { return r.keeper.Reset(r.Context()) })
-			time.Sleep(time.Second)
 		},
 		"three resets": func(_ *testing.T, r *rig, running func(func() error)) {
 			r.start()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -201,6 +202,35 @@ func TestTheLogTellsWhenIdsStopped(t *testing.T) {
 	}
 }
 
+// A caller that gives the generator another range makes no timer run without a pause.
+func TestTheLogWaitsBesideAnotherRange(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		var looked atomic.Int64
+		r.member(func(c *keeper.Config) {
+			began := time.Now()
+			var err error
+			r.gen, err = snowflake.NewGenerator(layout, snowflake.WithClock(func() time.Duration {
+				if looked.Add(1) > 100_000 {
+					runtime.Goexit() // of the timer that looks without a pause
+				}
+				return time.Since(began)
+			}))
+			require.NoError(t, err)
+			c.Generator = r.gen
+		})
+		r.start()
+		g := r.keeper.Status().Grant
+		r.down()
+		_, err := r.gen.Adopt(snowflake.Range{
+			Worker: g.Worker + 1, Floor: g.Ceiling, Ceiling: g.Ceiling + time.Hour.Milliseconds(),
+			Now: time.Now().UnixMilli(), At: r.gen.Elapsed(),
+		})
+		require.NoError(t, err)
+		time.Sleep(10 * time.Minute)
+		require.Less(t, looked.Load(), int64(100_000))
+	})
+}
+
 // FailingSince is when the first of the failed attempts began, whatever the others say.
 func TestFailingSince(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -284,12 +314,77 @@ func TestFailingStart(t *testing.T) {
 			began = time.Now()
 		}
 	})
+}
+
+// A quarantine ends by itself, so that the log calls it a wait. The first start of a
+// namespace reads as a start, and a loss as a loss.
+func TestTheLogTellsAQuarantine(t *testing.T) {
+	const (
+		newcomer = "INFO new namespace; waiting for its first worker id"
+		lossy    = "INFO the center may have forgotten grants; waiting for a worker id"
+		borrowed = "INFO worker id borrowed"
+	)
+	// The lines since began, without their times.
+	lines := func(r *rig, began time.Time) (lines []string) {
+		for _, line := range r.story(began) {
+			_, line, _ = strings.Cut(line, " ")
+			lines = append(lines, line)
+		}
+		return lines
+	}
 	bubble(t, func(t *testing.T, r *rig) {
 		r.center.Wipe()
 		began := time.Now()
 		r.start()
-		require.Equal(t, "0.0 INFO worker id not borrowed; retrying", r.story(began)[0], "a quarantine ends by itself")
+		require.Equal(t, []string{newcomer, borrowed}, lines(r, began))
+		require.Regexp(t, `first worker id" namespace=orders center=memory wait=2\.251s\n`, r.log.String())
 		require.Regexp(t, `worker id borrowed" .* ids_ahead=29\.\d+s\n`, r.log.String())
+
+		// The process has had a worker id, so that nothing on record is a loss.
+		r.center.Wipe()
+		began = time.Now()
+		time.Sleep(20 * time.Second)
+		require.Equal(t, []string{"ERROR lease lost; borrowing another worker id", lossy, borrowed}, lines(r, began)[:3])
+		require.Regexp(t, `forgotten grants; waiting for a worker id" namespace=orders center=memory ids_stop_at=\S+ wait=2\.251s until=\S+ reason="nothing is on record for this namespace"\n`, r.log.String())
+	})
+	bubble(t, func(t *testing.T, r *rig) {
+		r.member(func(c *keeper.Config) { c.Jitter = longest })
+		r.center.Reincarnate("2")
+		up := r.down()
+		began := time.Now()
+		time.AfterFunc(500*time.Millisecond, up)
+		time.AfterFunc(2*time.Second, func() { r.down() })
+		time.AfterFunc(3*time.Second, up)
+		r.start()
+		require.Equal(t, []string{"WARN worker id not borrowed; retrying", lossy, "WARN worker id not borrowed; retrying", borrowed}, lines(r, began))
+		require.Regexp(t, `waiting for a worker id" namespace=orders center=memory wait=2\.251s until=\S+ reason="incarnation of the store changed from \\"0\\" to \\"2\\""\n`, r.log.String())
+	})
+	bubble(t, func(t *testing.T, r *rig) {
+		r.member(func(c *keeper.Config) { c.Wait, c.ExactTimes = time.Minute, true })
+		r.center.Wipe()
+		began := time.Now()
+		r.start()
+		require.Equal(t, []string{newcomer, borrowed}, lines(r, began))
+		require.Contains(t, r.log.String(), " wait=32.001s\n")
+	})
+	bubble(t, func(t *testing.T, r *rig) {
+		r.center.Intercept(func(context.Context, string, bool) error {
+			return &lease.QuarantineError{Reason: "\x1b]0;" + strings.Repeat("long ", 200), Now: time.Now(), Until: time.Now().Add(time.Second)}
+		})
+		time.AfterFunc(time.Second, func() { r.center.Intercept(nil) })
+		r.start()
+		require.Regexp(t, `reason="\?\]0;long .{480,500}\.\.\. \(1004 bytes\)"\n`, r.log.String(), "a text of the store")
+	})
+	bubble(t, func(t *testing.T, r *rig) {
+		r.center.Advance(48 * time.Hour) // so that a late time is on record
+		r.center.Reincarnate("2")
+		_, err := r.center.Acquire(t.Context(), request())
+		require.Error(t, err)
+		r.center.Advance(-48 * time.Hour)
+		began := time.Now()
+		require.ErrorContains(t, r.keeper.Start(t.Context()), "No process can have written such a late time")
+		require.Equal(t, []string{"WARN worker id not borrowed; retrying"}, lines(r, began))
+		require.Contains(t, r.log.String(), "No process can have written such a late time")
 	})
 }
 

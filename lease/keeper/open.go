@@ -47,7 +47,7 @@ var _ snowflake.Source = (*Keeper)(nil)
 func (k *Keeper) NextID() (int64, error) {
 	id, err := k.cfg.Generator.NextID()
 	if err != nil {
-		return 0, k.explain(err)
+		return 0, k.Explain(err)
 	}
 	return id, nil
 }
@@ -57,7 +57,7 @@ func (k *Keeper) NextID() (int64, error) {
 func (k *Keeper) NextIDWait(ctx context.Context) (int64, error) {
 	id, err := k.cfg.Generator.NextIDWait(ctx)
 	if err != nil {
-		return 0, k.explain(err)
+		return 0, k.Explain(err)
 	}
 	return id, nil
 }
@@ -66,15 +66,20 @@ func (k *Keeper) NextIDWait(ctx context.Context) (int64, error) {
 // snowflake.Generator.NextIDs. On error, dst is zeroed.
 func (k *Keeper) NextIDs(ctx context.Context, dst []int64) error {
 	if err := k.cfg.Generator.NextIDs(ctx, dst); err != nil {
-		return k.explain(err)
+		return k.Explain(err)
 	}
 	return nil
 }
 
-// explain adds the last error of the center to an error of the generator.
-func (k *Keeper) explain(err error) error {
-	if cause := k.Status().Err; cause != nil && (errors.Is(err, snowflake.ErrNotStarted) || errors.Is(err, snowflake.ErrLeaseExpired)) {
-		return fmt.Errorf("%w: %w", err, cause)
+// Explain adds to an error of the generator why there is no worker id, such as the last error
+// of the center. The Keeper's own methods do that; use it for streams of Generator.For.
+func (k *Keeper) Explain(err error) error {
+	early := errors.Is(err, snowflake.ErrNotStarted)
+	switch st := k.Status(); {
+	case st.Err != nil && (early || errors.Is(err, snowflake.ErrLeaseExpired)):
+		return fmt.Errorf("%w: %w", err, st.Err)
+	case early && st.State == Borrowing:
+		return fmt.Errorf("%w: it is being borrowed at this moment", err)
 	}
 	return err
 }

@@ -54,8 +54,8 @@ func (k *Keeper) expired() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch err := k.cfg.Generator.Err(); {
-	case err == nil: // extended meanwhile, or the generator's clock is slow
-		o.timer.Reset(k.left(o.lent))
+	case err == nil: // extended meanwhile, by the caller even; or the generator's clock is slow
+		o.timer.Reset(max(k.left(o.lent), time.Second/10))
 	case errors.Is(err, snowflake.ErrLeaseExpired) && o.since.IsZero():
 		o.since = time.Now().Add(min(0, k.left(o.lent))) // a paused process notices late
 		st := k.Status()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -173,6 +174,49 @@ func TestPausesDiffer(t *testing.T) {
 	})
 }
 
+// A center that returns is asked once by each keeper, or twice if the lease has expired, and
+// not by all at once, though the calls of all failed in the same instant.
+func TestReturnIsNoStampede(t *testing.T) {
+	for outage, calls := range map[time.Duration]int{25 * time.Second: 1, time.Minute: 2} {
+		bubble(t, func(t *testing.T, r *rig) {
+			began, many := time.Now(), int(layout.Workers())
+			for range many {
+				r.member(nil)
+				r.start()
+				defer func(k *keeper.Keeper) { _ = k.Stop(context.Background()) }(r.keeper)
+			}
+			var (
+				mu    sync.Mutex
+				asked []time.Duration // since began
+			)
+			r.center.Intercept(func(_ context.Context, verb string, after bool) error {
+				if verb == "release" || after {
+					return nil
+				}
+				mu.Lock()
+				asked = append(asked, time.Since(began))
+				mu.Unlock()
+				// No call has begun before 9 s or ends by itself before 11 s.
+				time.Sleep(time.Until(began.Add(10500 * time.Millisecond)))
+				if time.Since(began) < outage {
+					return errRefused
+				}
+				return nil
+			})
+			time.Sleep(outage + 3*time.Second)
+			mu.Lock()
+			defer mu.Unlock()
+			back := slices.IndexFunc(asked, func(d time.Duration) bool { return d >= outage })
+			require.LessOrEqual(t, back, 40*many, "while it was away")
+			asked = asked[back:]
+			require.Len(t, asked, calls*many)
+			for i := range len(asked) - calls*many/2 {
+				require.Greater(t, asked[i+calls*many/2]-asked[i], time.Second/4, "half of all in a quarter of a second")
+			}
+		})
+	}
+}
+
 // A start uses its time to the end.
 func TestStartTriesUntilItsTimeIsUp(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -201,8 +245,9 @@ func TestQuarantineIsNoFailure(t *testing.T) {
 // A stop tries again ever less often, and not at all what cannot get better.
 func TestReleasesBackOff(t *testing.T) {
 	for err, want := range map[error][]float64{
-		errRefused:                               {0.1, 0.2, 0.4, 0.8, 1, 1, 1},
-		fmt.Errorf("closed: %w", lease.ErrSetup): nil,
+		errRefused: {0.1, 0.2, 0.4, 0.8, 1, 1, 1},
+		&lease.MismatchError{Namespace: "orders"}: nil,
+		fmt.Errorf("closed: %w", lease.ErrSetup):  nil,
 	} {
 		t.Run(err.Error(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {

@@ -3,6 +3,7 @@ package keeper_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -16,15 +17,36 @@ import (
 // copied process would.
 type twin struct {
 	lease.Center
-	grant lease.Grant
+	grant lease.Grant // zero once it has answered
+	owner [16]byte    // of the grant
+	asked [16]byte    // by the Keeper that takes itself for the owner
 }
 
 func (c *twin) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
 	if g := c.grant; g != (lease.Grant{}) {
-		c.grant = lease.Grant{}
+		c.grant, c.owner, c.asked = lease.Grant{}, g.Owner, req.Owner
+		g.Owner = req.Owner
 		return g, nil
 	}
 	return c.Center.Acquire(ctx, req)
+}
+
+func (c *twin) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+	mine := g.Owner
+	g, err := c.Center.Renew(ctx, c.theirs(g))
+	g.Owner = mine
+	return g, err
+}
+
+func (c *twin) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
+	return c.Center.Release(ctx, c.theirs(g), lastUsed)
+}
+
+func (c *twin) theirs(g lease.Grant) lease.Grant {
+	if g.Owner == c.asked {
+		g.Owner = c.owner
+	}
+	return g
 }
 
 // batch is as many ids as fill a tick, so that processes that share a tick share ids.
@@ -60,7 +82,7 @@ func TestCopiesOfAProcessShareNoIDAfterReset(t *testing.T) {
 
 		var center *twin
 		r.member(func(cfg *keeper.Config) {
-			center = &twin{cfg.Center, original.Status().Grant}
+			center = &twin{Center: cfg.Center, grant: original.Status().Grant}
 			cfg.Center = center
 		})
 		r.start()
@@ -79,6 +101,117 @@ func TestCopiesOfAProcessShareNoIDAfterReset(t *testing.T) {
 		}
 		require.Zero(t, original.Status().Losses)
 		require.False(t, r.slot(worker).Free())
+	})
+}
+
+// A process may be copied while it borrows. Reset ends the borrow of the copy, whose answer
+// is the grant that the original uses: nothing gives that back.
+func TestResetGivesNoAnswerOfABorrowBack(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		original, gen := r.keeper, r.gen
+		defer func() { require.NoError(t, original.Stop(context.Background())) }()
+		g := original.Status().Grant
+
+		center := &twin{Center: r.center}
+		inHand := make(chan struct{})
+		c := &custodian{Center: center}
+		r.member(func(cfg *keeper.Config) { cfg.Center = c })
+		r.start()
+		c.answer = func(ctx context.Context, g lease.Grant) lease.Grant {
+			c.answer = nil
+			close(inHand)
+			<-ctx.Done()
+			return g
+		}
+		center.grant = g
+		r.expire(r.keeper.Status().Grant.Worker)
+		<-inHand
+		require.NoError(t, r.keeper.Reset(t.Context()))
+		require.NotEqual(t, g.Worker, r.keeper.Status().Grant.Worker)
+		require.False(t, r.slot(g.Worker).Free())
+		require.Zero(t, shared(batch(t, gen, r.gen)))
+		time.Sleep(time.Minute)
+		require.Zero(t, original.Status().Losses)
+	})
+}
+
+// The same for a copy whose call has run out of time, before anybody could call Reset.
+func TestCopyGivesNoLateAnswerOfABorrowBack(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		original := r.keeper
+		defer func() { require.NoError(t, original.Stop(context.Background())) }()
+		g := original.Status().Grant
+
+		center := &twin{Center: r.center}
+		c := &custodian{Center: center}
+		r.member(func(cfg *keeper.Config) { cfg.Center = c })
+		r.start()
+		c.answer = func(_ context.Context, g lease.Grant) lease.Grant {
+			c.answer = nil
+			time.Sleep(3 * time.Second)
+			return g
+		}
+		center.grant = g
+		r.expire(r.keeper.Status().Grant.Worker)
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		require.Zero(t, center.grant, "it was answered")
+		require.NoError(t, r.keeper.Reset(t.Context()))
+		require.False(t, r.slot(g.Worker).Free())
+		require.Zero(t, original.Status().Losses)
+	})
+}
+
+// A copy that stops without a Reset gives the grant of the original back; after a Reset, it
+// does not.
+func TestCopyIsResetBeforeItStops(t *testing.T) {
+	for _, reset := range []bool{false, true} {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.start()
+			original, gen := r.keeper, r.gen
+			defer func() { _ = original.Stop(context.Background()) }()
+			g := original.Status().Grant
+			r.member(func(cfg *keeper.Config) { cfg.Center = &twin{Center: r.center, grant: g} })
+			r.start()
+			time.Sleep(time.Second)
+			if reset {
+				require.NoError(t, r.keeper.Reset(t.Context()))
+			}
+			require.NoError(t, r.keeper.Stop(t.Context()))
+			require.Equal(t, reset, !r.slot(g.Worker).Free())
+			r.member(func(cfg *keeper.Config) { cfg.Request.First, cfg.Request.Last = g.Worker, g.Worker })
+			if reset {
+				require.ErrorAs(t, r.keeper.Start(t.Context()), new(*lease.NoFreeWorkerError))
+				return
+			}
+			r.start()
+			require.Positive(t, shared(batch(t, gen, r.gen)))
+		})
+	}
+}
+
+// A Reset whose context ends while another is under way still abandons the grant, and ends
+// soon.
+func TestResetBesideAnotherReset(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		old := r.keeper.Status().Grant
+		up := r.down()
+		first := make(chan error, 1)
+		go func() { first <- r.keeper.Reset(t.Context()) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		require.ErrorIs(t, r.keeper.Reset(ctx), context.DeadlineExceeded)
+		require.Equal(t, time.Second, time.Since(began))
+		require.ErrorContains(t, <-first, "was reset meanwhile")
+		up()
+		time.Sleep(3 * time.Second)
+		require.NotEqual(t, old.Worker, r.next().Worker)
+		require.NoError(t, r.keeper.Status().Err)
 	})
 }
 
@@ -147,5 +280,27 @@ func TestStopAfterAResetThatFailed(t *testing.T) {
 		require.ErrorIs(t, r.keeper.Reset(ctx), context.Canceled)
 		require.NoError(t, r.keeper.Stop(t.Context()))
 		up()
+	})
+}
+
+// Without an error of the center, a Keeper says what it does.
+func TestExplain(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		_, err := r.keeper.NextID()
+		require.EqualError(t, err, snowflake.ErrNotStarted.Error())
+		r.start()
+		r.freeze(false, "acquire")
+		done := make(chan error)
+		go func() { done <- r.keeper.Reset(t.Context()) }()
+		synctest.Wait()
+		stream, err := r.gen.For(0)
+		require.NoError(t, err)
+		_, err = stream.NextID()
+		require.EqualError(t, err, snowflake.ErrNotStarted.Error())
+		require.ErrorIs(t, r.keeper.Explain(err), snowflake.ErrNotStarted)
+		require.ErrorContains(t, r.keeper.Explain(err), "it is being borrowed at this moment")
+		require.ErrorIs(t, <-done, context.DeadlineExceeded)
+		require.ErrorIs(t, r.keeper.Explain(err), context.DeadlineExceeded, "the last error of the center")
+		require.NoError(t, r.keeper.Explain(nil))
 	})
 }

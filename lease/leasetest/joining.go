@@ -61,6 +61,7 @@ func mismatched(t *testing.T, b *bench) {
 		_, err := s.ask(req)
 		var mismatch *lease.MismatchError
 		require.ErrorAs(t, err, &mismatch, name)
+		mismatch.Change = ""
 		require.Equal(t, lease.MismatchError{Namespace: s.base.Namespace, Stored: s.base.Pin(), Asked: req.Pin()}, *mismatch, name)
 	}
 	s.renew(g)
@@ -266,6 +267,7 @@ func neverOpened(t *testing.T, b *bench) {
 	s := b.space(t, 2, maxTTL(short))
 	s.calls.Store(0) // the first call goes to the center that did not create the store
 	q := s.requireQuarantine()
+	require.Equal(t, lease.NothingOnRecord, q.Reason)
 	require.InDelta(t, q.Now.UnixMilli(), s.began(q), 1, "the quarantine starts now and lasts MaxTTL + skew")
 	s.Sleep(20 * time.Millisecond)
 	if later := (*lease.QuarantineError)(nil); errors.As(s.asked(), &later) {

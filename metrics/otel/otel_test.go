@@ -71,7 +71,7 @@ func TestRegister(t *testing.T) {
 	require.NoError(t, center.Init(t.Context(), req))
 	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders"}, idworker.WithCenter(center))
 	require.NoError(t, err)
-	defer func() { require.NoError(t, w.Close(context.Background())) }()
+	defer func() { require.NoError(t, w.Stop(context.Background())) }()
 	require.NoError(t, w.NextIDs(t.Context(), make([]int64, 10)))
 
 	reader := sdk.NewManualReader()

@@ -73,7 +73,7 @@ func TestRegisterSegments(t *testing.T) {
 	require.Equal(t, map[string]float64{
 		"idworker.segment.issuing tickets": 1, "idworker.segment.remaining tickets": 0, "idworker.segment.issued tickets": 3,
 		"idworker.segment.reservations tickets": 1, "idworker.segment.failures tickets": 0, "idworker.segment.waits tickets": 0,
-		"idworker.segment.used tickets": 0.75,
+		"idworker.segment.used tickets": 0.75, "idworker.segment.failing tickets": 0,
 	}, read())
 	require.NoError(t, reg.Unregister())
 	require.Empty(t, read())

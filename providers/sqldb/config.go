@@ -71,7 +71,7 @@ func (c Config) Validate() error {
 	}
 	switch {
 	case c.Driver == "":
-		fault("driver is empty and the dsn has the form of none: set mysql, postgres or sqlite")
+		fault("driver is empty and the dsn has the form of none: write it like user:password@tcp(host:3306)/name, postgres://user:password@host:5432/name or data/app.db, or set mysql, postgres or sqlite")
 	case strings.ContainsAny(c.Driver, ":/@= "):
 		// Do not show the value: it may include a password.
 		fault("driver is a DSN: set mysql, postgres or sqlite, and dsn")

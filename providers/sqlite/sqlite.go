@@ -37,7 +37,7 @@ func Driver() sqldb.Driver {
 	return sqldb.Driver{
 		Name: "sqlite",
 		Form: "data/orders.db or file:data/orders.db?_pragma=busy_timeout(5000)",
-		Hint: "that the folder of the file exists and is writable, and the parameters in db.dsn",
+		Hint: "that the folder of the file exists and is writable, that the file is a SQLite database, and the parameters in db.dsn",
 		Open: open,
 		Busy: busy,
 	}

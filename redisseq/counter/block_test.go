@@ -80,7 +80,7 @@ func given(t testing.TB, g *giver, cfg Config) *Counter {
 	s.mono = func() time.Duration { return time.Duration(g.now.Load()) }
 	s.begin(t.Context())
 	t.Cleanup(func() {
-		s.Close()
+		require.NoError(t, s.Close())
 		require.NoError(t, client.Close())
 	})
 	return s
@@ -156,7 +156,7 @@ func fuzzSequence(t *testing.T, data []byte) {
 		require.GreaterOrEqual(t, st.AtHand, int64(0))
 		require.LessOrEqual(t, st.Block, int64(64))
 	}
-	s.Close()
+	require.NoError(t, s.Close())
 	id, err := s.NextID()
 	require.ErrorIs(t, err, snowflake.ErrStopped)
 	require.Zero(t, id)

@@ -44,8 +44,8 @@ type Config struct {
 	// member without it ends the wait for all.
 	ExactTimes bool
 	// Logger gets a warning when Redis starts to fail, a warning when a quarantine
-	// starts, and a line when ids are issued again. That includes the first quarantine of
-	// a namespace, for which Start waits. Nil disables logging.
+	// starts, and a line when ids are issued again. The quarantine of a new namespace, for
+	// which Start waits, is no warning. Nil disables logging.
 	Logger *slog.Logger
 }
 

@@ -162,9 +162,9 @@ func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Co
 // returns snowflake.ErrStopped.
 //
 // These errors are returned at once: *lease.MismatchError, *lease.ClockError,
-// redisseq.ErrDamaged, and what wraps lease.ErrSetup, such as ErrTimeField or a refused
-// login. After other errors, such as a lost connection, Start tries again until ctx ends.
-// After an error, call Start again or Close.
+// lease.ErrDamaged, and what wraps lease.ErrSetup, such as a refused login or a clock of
+// Redis outside the layout's time field. After other errors, such as a lost connection,
+// Start tries again until ctx ends. After an error, call Start again or Close.
 //
 // If a quarantine lasts longer than ctx, Start returns *lease.QuarantineError, at once if
 // ctx has a deadline. The Counter has then started, and issues ids when the quarantine ends.
@@ -204,12 +204,12 @@ func (c *Counter) standing() error {
 }
 
 // Close stops the Counter for good. It discards ids that were reserved and not issued. It
-// does not close the client. A second Close does nothing.
-func (c *Counter) Close() {
+// does not close the client. A second Close does nothing. The error is always nil.
+func (c *Counter) Close() error {
 	c.mu.Lock()
 	if errors.Is(c.state, snowflake.ErrStopped) {
 		c.mu.Unlock()
-		return
+		return nil
 	}
 	c.state = snowflake.ErrStopped
 	c.drop()
@@ -220,6 +220,7 @@ func (c *Counter) Close() {
 		cancel()
 		<-c.ended
 	}
+	return nil
 }
 
 // Reset discards the ids that were reserved ahead. Call it in a process that may have

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // Script is the script of a Counter.
@@ -36,3 +38,6 @@ func Wait(err error) time.Duration {
 	}
 	return exhausted.wait
 }
+
+// Layout returns the layout of the ids with its defaults filled in.
+func (c *Counter) Layout() snowflake.Layout { return c.cfg.Layout }

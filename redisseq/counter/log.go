@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -40,10 +41,13 @@ func (c *Counter) conclude(began time.Time, err error) {
 	if c.cfg.Logger == nil || now == conditionOf(was.err) {
 		return
 	}
-	log := c.cfg.Logger.With("namespace", c.cfg.Namespace, "center", c.conn.String())
-	if now == issuing {
-		log.Info("sequence issues again")
-		return
+	q := (*lease.QuarantineError)(nil)
+	switch log := c.cfg.Logger.With("namespace", c.cfg.Namespace, "center", c.conn.String()); {
+	case now == issuing:
+		log.Info("sequence issues ids")
+	case errors.As(err, &q) && q.Reason == lease.NothingOnRecord && c.known.Load() == 0:
+		log.Info("new namespace; waiting for its first id", "wait", q.Wait())
+	default:
+		log.Warn("sequence unavailable", "failing_since", is.since, "err", err)
 	}
-	log.Warn("sequence unavailable", "failing_since", is.since, "err", err)
 }

@@ -25,11 +25,11 @@ func TestSequenceLogsChanges(t *testing.T) {
 			cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
 			seq, err := counter.New(s.Client(t), cfg)
 			require.NoError(t, err)
-			t.Cleanup(seq.Close)
+			t.Cleanup(func() { require.NoError(t, seq.Close()) })
 			require.NoError(t, seq.Start(t.Context()))
 			const (
 				unavailable = `^level=WARN msg="sequence unavailable" namespace=orders center="redis [^"]+" failing_since=\S+ err=`
-				again       = `^level=INFO msg="sequence issues again" namespace=orders center="redis [^"]+"$`
+				again       = `^level=INFO msg="sequence issues ids" namespace=orders center="redis [^"]+"$`
 			)
 			n := 0 // lines so far
 			logged := func(want ...string) {
@@ -41,7 +41,7 @@ func TestSequenceLogsChanges(t *testing.T) {
 					require.Regexp(t, want[i], line)
 				}
 			}
-			logged(unavailable+`.*quarantine`, again) // the first, which Start has waited for
+			logged(`^level=INFO msg="new namespace; waiting for its first id" namespace=orders center="redis [^"]+" wait=\S+$`, again)
 			for range 3 {
 				next(t, seq)
 			}
@@ -68,7 +68,7 @@ func TestSequenceLogsChanges(t *testing.T) {
 			for range 3 {
 				next(t, seq)
 			}
-			seq.Close()
+			require.NoError(t, seq.Close())
 			_, err = seq.NextID()
 			require.Error(t, err)
 			logged()

@@ -65,7 +65,7 @@ func TestSequenceLossToGrant(t *testing.T) {
 				newcomer := func() *counter.Counter {
 					s, err := counter.New(st.client(), sequenceConfig(strictly))
 					require.NoError(t, err)
-					t.Cleanup(s.Close)
+					t.Cleanup(func() { require.NoError(t, s.Close()) })
 					return s
 				}
 				var q *lease.QuarantineError

@@ -12,13 +12,12 @@ import (
 
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq"
 	"github.com/snowlease/snowlease/redisseq/internal/conn"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// ErrTimeField is returned if the clock of Redis is outside the layout's time field.
-var ErrTimeField = fmt.Errorf("redisseq: the server's clock is outside the layout's time field: %w", lease.ErrSetup)
+// errTimeField is returned if the clock of Redis is outside the layout's time field.
+var errTimeField = fmt.Errorf("redisseq: the server's clock is outside the layout's time field: %w", lease.ErrSetup)
 
 // callTime bounds one call of Redis, in case the server hangs.
 const callTime = 2 * time.Second
@@ -76,7 +75,7 @@ func (c *Counter) ask(ctx context.Context, n int64, caller time.Time) (first, go
 // or client may mix up replies.
 func (c *Counter) admit(known, n, first, got int64) error {
 	if first <= known || got < 1 || got > n {
-		return c.wrap(fmt.Errorf("%w: the reply gives %d values starting at %d, but the request was for %d above %d", redisseq.ErrDamaged, got, first, n, known))
+		return c.wrap(fmt.Errorf("%w: the reply gives %d values starting at %d, but the request was for %d above %d", lease.ErrDamaged, got, first, n, known))
 	}
 	for seen := c.known.Load(); first+got-1 > seen && !c.known.CompareAndSwap(seen, first+got-1); seen = c.known.Load() {
 	}
@@ -114,7 +113,7 @@ func (c *Counter) answer(r conn.Reply, caller time.Time) error {
 	case r[0] == "EXHAUSTED" && r.Ints(&n) == nil:
 		return &exhaustedError{time.Duration(min(n, math.MaxInt64/1000)) * time.Microsecond}
 	case r[0] == "TIME" && r.Ints(&n) == nil:
-		return c.wrap(fmt.Errorf("%w (%s): it is %s", ErrTimeField, c.cfg.Layout, time.UnixMilli(n).UTC().Format(time.RFC3339)))
+		return c.wrap(fmt.Errorf("%w (%s): it is %s", errTimeField, c.cfg.Layout, time.UnixMilli(n).UTC().Format(time.RFC3339)))
 	}
 	err := r.Answer(lease.Request{Namespace: c.cfg.Namespace, Local: caller.UnixMilli()}, lease.ParsePin(c.pin))
 	var q *lease.QuarantineError
@@ -179,6 +178,6 @@ func (c *Counter) final(err error) bool {
 	}
 	var mismatch *lease.MismatchError
 	var clock *lease.ClockError
-	return errors.As(err, &mismatch) || errors.As(err, &clock) || errors.Is(err, lease.ErrSetup) || errors.Is(err, redisseq.ErrDamaged) ||
+	return errors.As(err, &mismatch) || errors.As(err, &clock) || errors.Is(err, lease.ErrSetup) || errors.Is(err, lease.ErrDamaged) ||
 		errors.Is(err, snowflake.ErrNotStarted) || errors.Is(err, snowflake.ErrStopped)
 }

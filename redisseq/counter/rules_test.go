@@ -46,7 +46,7 @@ func (r rig) member(changes ...func(*counter.Config)) *counter.Counter {
 	m, err := counter.New(r.Client(r.t), sequenceConfig(changes...), r.Options...)
 	require.NoError(r.t, err)
 	m.Use(r.script)
-	r.t.Cleanup(m.Close)
+	r.t.Cleanup(func() { require.NoError(r.t, m.Close()) })
 	return m
 }
 
@@ -281,15 +281,18 @@ var sequenceRules = map[string]func(r rig){
 		_, last := r.reserve(m, 1<<20)
 		require.Equal(r.t, int64(1)<<(41+12)-1, last)
 		_, _, err := m.Reserve(r.t.Context(), 1)
-		require.ErrorIs(r.t, err, counter.ErrTimeField)
+		require.ErrorIs(r.t, err, lease.ErrSetup)
+		require.ErrorContains(r.t, err, "outside the layout's time field")
 		r.Sleep(time.Second)
 		_, _, err = m.Reserve(r.t.Context(), 0)
-		require.ErrorIs(r.t, err, counter.ErrTimeField)
+		require.ErrorIs(r.t, err, lease.ErrSetup)
+		require.ErrorContains(r.t, err, "outside the layout's time field")
 	},
 	"the time field has a start": func(r rig) {
 		r.Sleep(time.UnixMilli(phpLayout.Epoch).Sub(time.UnixMicro(r.now())) - 20*time.Millisecond)
 		_, _, err := r.member().Reserve(r.t.Context(), 1)
-		require.ErrorIs(r.t, err, counter.ErrTimeField)
+		require.ErrorIs(r.t, err, lease.ErrSetup)
+		require.ErrorContains(r.t, err, "outside the layout's time field")
 	},
 	"a clock that is set back": func(r rig) {
 		m := r.opened()
@@ -630,7 +633,7 @@ var sequenceRules = map[string]func(r rig){
 				require.NoError(r.t, r.Admin.HSet(r.t.Context(), sequenceKey, field, value).Err())
 				before := r.Records(r.t)
 				_, _, err := m.Reserve(r.t.Context(), 1)
-				require.ErrorIs(r.t, err, redisseq.ErrDamaged, "%s %q", field, value)
+				require.ErrorIs(r.t, err, lease.ErrDamaged, "%s %q", field, value)
 				require.ErrorContains(r.t, err, fmt.Sprintf("is %q", value))
 				require.ErrorContains(r.t, err, "delete it")
 				require.Equal(r.t, before, r.Records(r.t))
@@ -640,7 +643,7 @@ var sequenceRules = map[string]func(r rig){
 		r.Wipe(r.t)
 		require.NoError(r.t, r.Admin.Set(r.t.Context(), sequenceKey, "x", 0).Err())
 		_, _, err := m.Reserve(r.t.Context(), 1)
-		require.ErrorIs(r.t, err, redisseq.ErrDamaged)
+		require.ErrorIs(r.t, err, lease.ErrDamaged)
 		require.ErrorContains(r.t, err, "another type")
 	},
 }
@@ -668,7 +671,7 @@ func TestSequenceClockAtALoss(t *testing.T) {
 			m := r.opened(defaults)
 			r.Sleep(ahead)
 			first, last := r.reserve(m, 1<<30)
-			m.Close()
+			require.NoError(t, m.Close())
 			r.Sleep(-ahead)
 			r.Wipe(t)
 

@@ -79,9 +79,6 @@ func (c *Counter) Err() error {
 	return state
 }
 
-// Layout returns the layout of the ids with its defaults filled in.
-func (c *Counter) Layout() snowflake.Layout { return c.cfg.Layout }
-
 // String returns the name of the server, without user and password.
 func (c *Counter) String() string { return c.conn.String() }
 

@@ -27,9 +27,6 @@ func (c *Counter) For(business int64) (Stream, error) {
 	return Stream{c, business << c.seqBits}, nil
 }
 
-// Business returns the business number.
-func (s Stream) Business() int64 { return s.prefix >> s.of.seqBits }
-
 // NextID returns the next id. See Counter.NextID.
 func (s Stream) NextID() (int64, error) {
 	id, err := s.of.NextID()

@@ -30,7 +30,7 @@ var (
 //	cfg := segment.Config{Name: "orders", Order: segment.OrderStrict}
 //	dispenser, err := segments.NewDispenser(client, store, cfg)
 //	defer dispenser.Close()
-//	orders, err := segment.Open(ctx, cfg, dispenser)
+//	orders, err := segment.Open(ctx, dispenser, cfg)
 //
 // A number costs one round trip to Redis. All processes share the current segment and
 // the next one, so numbers ascend across all of them. When the next one becomes current,
@@ -127,7 +127,7 @@ func (d *Dispenser) Warnings() []string {
 
 // Reserve implements segment.Store. It waits for the store behind it if Redis has no
 // numbers left. Errors are those of segment.Store and of the store behind it,
-// segment.ErrClosed, and ErrRunID, ErrReplica and ErrDamaged of package redisseq.
+// segment.ErrClosed, lease.ErrDamaged, and ErrRunID and ErrReplica of package redisseq.
 func (d *Dispenser) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
 	if err := r.Validate(); err != nil {
 		return segment.Range{}, err

@@ -68,7 +68,7 @@ func dispenser(t testing.TB, client redis.UniversalClient, b segment.Store, cfg 
 
 func issuer(t testing.TB, s segment.Store, cfg segment.Config) *segment.Issuer {
 	t.Helper()
-	i, err := segment.Open(t.Context(), cfg, s)
+	i, err := segment.Open(t.Context(), s, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, i.Close()) })
 	return i
@@ -566,7 +566,7 @@ func TestDispenserRefusesDamage(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, s.Admin.HSet(t.Context(), key, field, value).Err())
 		_, err = d.Reserve(t.Context(), numbers(1))
-		require.ErrorIs(t, err, redisseq.ErrDamaged, field)
+		require.ErrorIs(t, err, lease.ErrDamaged, field)
 		require.ErrorContains(t, err, key)
 	}
 }

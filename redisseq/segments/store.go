@@ -32,7 +32,7 @@ var ErrChanged = fmt.Errorf("redisseq: the Redis has restarted or failed over, a
 //
 //	store, err := segments.New(client)
 //	err = store.Create(ctx, "orders", 1) // once, by an administrator
-//	orders, err := segment.Open(ctx, segment.Config{Name: "orders"}, store)
+//	orders, err := segment.Open(ctx, store, segment.Config{Name: "orders"})
 //
 // If you have a SQL database, use dbseq.OpenSegments, or NewDispenser in front of it,
 // because Redis can lose numbers. The greatest number given is in one hash,
@@ -82,7 +82,7 @@ func (s *Store) String() string { return s.conn.String() }
 func (s *Store) Warnings() []string { return s.conn.Warnings() }
 
 // Reserve implements segment.Store. Errors are those of segment.Store, ErrChanged, and
-// ErrRunID, ErrReplica, ErrNotReplicated and ErrDamaged of package redisseq.
+// lease.ErrDamaged, and ErrRunID, ErrReplica and ErrNotReplicated of package redisseq.
 func (s *Store) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
 	if err := r.Validate(); err != nil {
 		return segment.Range{}, err

@@ -152,13 +152,13 @@ func TestSegmentsRefuseDamage(t *testing.T) {
 		require.NoError(t, n.Create(t.Context(), "orders", 1))
 		require.NoError(t, s.Admin.HSet(t.Context(), key, "given", value).Err())
 		_, err := n.Reserve(t.Context(), numbers(1))
-		require.ErrorIs(t, err, redisseq.ErrDamaged, value)
+		require.ErrorIs(t, err, lease.ErrDamaged, value)
 		require.ErrorContains(t, err, key)
 		s.Wipe(t)
 	}
 	require.NoError(t, s.Admin.Set(t.Context(), key, "1", 0).Err())
 	_, err := n.Reserve(t.Context(), numbers(1))
-	require.ErrorIs(t, err, redisseq.ErrDamaged)
+	require.ErrorIs(t, err, lease.ErrDamaged)
 	require.ErrorContains(t, err, "another prefix")
 	require.ErrorIs(t, n.Create(t.Context(), "orders", 1), segment.ErrExists)
 

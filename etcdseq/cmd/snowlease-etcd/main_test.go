@@ -2,10 +2,16 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +19,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/snowlease/snowlease/etcdseq"
+	"github.com/snowlease/snowlease/internal/cli"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/keeper"
@@ -21,78 +28,219 @@ import (
 
 func TestMain(m *testing.M) { testserver.Main(m) }
 
+// call runs the program and returns its exit code and what it printed.
+func call(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = cli.Run(t.Context(), program, args, strings.NewReader(stdin), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// storeOf is the text of --store.
+func storeOf(urls ...string) string {
+	return "--store=etcd://" + strings.ReplaceAll(strings.Join(urls, ","), "http://", "")
+}
+
+func dial(t *testing.T, urls ...string) *clientv3.Client {
+	t.Helper()
+	client, err := etcdseq.Open(etcdseq.Config{Endpoints: urls})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return client
+}
+
+func request() lease.Request {
+	req := keeper.NewRequest("orders", snowflake.Layout{}.WithDefaults())
+	req.Owner, req.Holder = lease.NewOwner(), "app@host:1"
+	return req
+}
+
+// The commands are those of snowlease, with the same flags, output and exit codes.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	url := testserver.NewEtcd(t, 1).Nodes[0].DSN()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
-	require.NoError(t, err)
-	defer client.Close()
-	c, err := etcdseq.New(client)
-	require.NoError(t, err)
-	req := keeper.NewRequest("orders", snowflake.Layout{}.WithDefaults())
-	req.Owner, req.Holder = lease.NewOwner(), "app@host:1"
-	require.NoError(t, c.Extras().Init(t.Context(), req))
-	g, err := c.Acquire(t.Context(), req)
-	require.NoError(t, err)
+	do := func(stdin string, args ...string) (int, string, string) {
+		return call(t, stdin, append(args, storeOf(url)+"/team/ids", "--namespace=orders")...)
+	}
+	code, _, errs := do("", "workers")
+	require.Equal(t, 1, code)
+	require.Contains(t, errs, "snowlease-etcd: ")
+	require.Contains(t, errs, "nothing is on record")
+	code, out, errs := do("", "init")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, `created namespace "orders" at etcd at 127.0.0.1:`)
+	code, _, _ = do("", "init")
+	require.Equal(t, 3, code)
 
-	do := func(args ...string) (string, error) {
-		var out bytes.Buffer
-		err := run(t.Context(), append([]string{"-namespace", "orders"}, args...), func(name string) string {
-			return map[string]string{"ETCDCTL_ENDPOINTS": url}[name]
-		}, &out)
-		return out.String(), err
-	}
-	out, err := do("show")
+	c, err := etcdseq.New(dial(t, url), etcdseq.WithPrefix("team/ids/"))
 	require.NoError(t, err)
-	require.Contains(t, out, `"app@host:1"`)
-	require.NotContains(t, out, "quarantine")
-	out, err = do("quarantine", "restored from a backup")
+	g, err := c.Acquire(t.Context(), request())
 	require.NoError(t, err)
-	require.Contains(t, out, ": restored from a backup\n")
-	_, err = do("mend")
-	require.NoError(t, err)
-	_, err = do("release", fmt.Sprint(g.Worker), fmt.Sprint(g.Token+1))
-	require.ErrorIs(t, err, lease.ErrLost)
-	out, err = do("release", fmt.Sprint(g.Worker), fmt.Sprint(g.Token))
-	require.NoError(t, err)
-	require.NotContains(t, out, "app@host")
-	out, err = do("retire", "moved to orders-2")
-	require.NoError(t, err)
+	_, out, _ = do("", "workers")
+	require.Contains(t, out, "1 of 32 worker ids are lent")
+	require.Contains(t, out, "app@host:1")
+	_, out, _ = do("", "workers", "--json")
+	require.True(t, json.Valid([]byte(out)))
+
+	code, out, errs = do("", "quarantine", "--yes", "--reason=restored")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "lends only above")
+	code, out, _ = do("", "mend")
+	require.Zero(t, code)
+	require.Contains(t, out, "nothing to mend")
+	worker := fmt.Sprint("--worker=", g.Worker)
+	code, _, errs = do("", "release", "--yes", worker, "--token=1")
+	require.Equal(t, 3, code)
+	require.Contains(t, errs, `see "snowlease-etcd workers"`)
+	code, _, _ = do("no\n", "release", worker, fmt.Sprint("--token=", g.Token))
+	require.Equal(t, 3, code)
+	code, out, _ = do("yes\n", "release", worker, fmt.Sprint("--token=", g.Token))
+	require.Zero(t, code)
+	require.Contains(t, out, "it can be lent again after")
+	code, out, _ = do("", "retire", "--yes", "--reason=moved to orders-2")
+	require.Zero(t, code)
 	require.Contains(t, out, "retired: moved to orders-2")
-	for _, wrong := range [][]string{{}, {"quarantine"}, {"drop", "all"}, {"release", "1", "x"}, {"show", "-namespace", ""}} {
-		_, err := do(wrong...)
-		require.Error(t, err, "%v", wrong)
+
+	_, out, _ = call(t, "", "release", "--help")
+	require.Contains(t, out, "  snowlease-etcd release --namespace orders")
+	require.Contains(t, out, "ETCDCTL_ENDPOINTS")
+	require.NotContains(t, out, "redis")
+	code, _, errs = call(t, "", "segment", "create")
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, `unknown command "segment"`)
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{}
+	get := func(name string) string { return env[name] }
+	at := func(prefix string, c etcdseq.Config) place { return place{c, prefix} }
+	for text, want := range map[string]place{
+		"etcd://h":                       at("", etcdseq.Config{Endpoints: []string{"h:2379"}}),
+		"etcd://u:p%40w@a:1,b/team/ids/": at("team/ids/", etcdseq.Config{Endpoints: []string{"a:1", "b:2379"}, Username: "u", Password: "p@w"}),
+		"etcds://[::1]:1":                at("", etcdseq.Config{Endpoints: []string{"https://[::1]:1"}}),
+		"etcds://h?ca_file=a&cert_file=b&key_file=c": at("", etcdseq.Config{Endpoints: []string{"https://h:2379"}, CAFile: "a", CertFile: "b", KeyFile: "c"}),
+	} {
+		got, err := parse(text, get)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+		require.NoError(t, got.Validate())
+		require.NotContains(t, fmt.Sprintf("%v %+v %#v", got, got, got), "p@w")
 	}
-	_, err = do("-timeout", time.Nanosecond.String(), "show")
-	require.Error(t, err)
+	for text, want := range map[string]string{
+		"redis://u:s3cret@h":      "for SQL and Redis, use the command snowlease",
+		"s3cret":                  "--store is no etcd",
+		"etcd://user:s3cret":      "not host or host:port",
+		"etcd://u:s3cret/x@h":     `there is an "@" after the host`,
+		"etcd://h?s3cret=1":       "unknown setting: choose ca_file, cert_file, key_file",
+		"etcd://user:s3cret%zz@h": "not percent-encoded",
+	} {
+		_, err := parse(text, get)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "s3cret")
+	}
+	_, err := fromEnv(get)
+	require.ErrorContains(t, err, "--store is empty")
+
+	env = map[string]string{"ETCDCTL_ENDPOINTS": "a:1,b:2", "ETCDCTL_USER": "u:w", "ETCDCTL_CACERT": "ca.pem"}
+	want := at("", etcdseq.Config{Endpoints: []string{"https://a:1", "https://b:2"}, Username: "u", Password: "w", CAFile: "ca.pem"})
+	got, err := fromEnv(get)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	got, err = parse("etcd://x:y@c", get)
+	require.NoError(t, err)
+	require.Equal(t, at("", etcdseq.Config{Endpoints: []string{"https://c:2379"}, Username: "x", Password: "y", CAFile: "ca.pem"}), got)
+}
+
+func TestStoreOfTheEnvironment(t *testing.T) {
+	url := testserver.NewEtcd(t, 1).Nodes[0].DSN()
+	_, _, errs := call(t, "", "workers", "--namespace=orders")
+	require.Contains(t, errs, "--store is empty: give etcd://host:2379, or set ETCDCTL_ENDPOINTS")
+	t.Setenv("ETCDCTL_ENDPOINTS", url)
+	code, _, errs := call(t, "", "init", "--namespace=orders")
+	require.Zero(t, code, errs)
+	t.Setenv("ETCDCTL_ENDPOINTS", "http://app:s3cret@127.0.0.1:1")
+	_, _, errs = call(t, "", "workers", "--namespace=orders")
+	require.Contains(t, errs, "ETCDCTL_ENDPOINTS: etcdseq: config.endpoints[0] is not host:port")
+	require.NotContains(t, errs, "s3cret")
+	t.Setenv("SNOWLEASE_STORE", strings.TrimPrefix(storeOf(url), "--store="))
+	code, out, errs := call(t, "", "workers", "--namespace=orders")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "0 of 32 worker ids are lent")
+}
+
+// No error shows a password.
+func TestNoPasswordIsPrinted(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cretWord"
+	for _, store := range []string{"etcd://app:" + secret, "etcd://app:" + secret + "@127.0.0.1:1", "http://app:" + secret + "@h", secret, "etcd://h/?" + secret} {
+		for _, args := range [][]string{{"workers", "--namespace=a", "--store=" + store}, {"workers", store}, {store}} {
+			code, out, errs := call(t, "", args...)
+			require.NotZero(t, code, args)
+			require.NotContains(t, out+errs, secret, args)
+		}
+	}
+}
+
+// memberAhead is a member whose clock is off. It answers no other question.
+func memberAhead(t *testing.T, off time.Duration) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Date", time.Now().Add(off).UTC().Format(http.TimeFormat))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// The clock of a member is read by the TLS of the store.
+func TestClockByTLS(t *testing.T) {
+	t.Parallel()
+	member := httptest.NewUnstartedServer(http.NotFoundHandler())
+	member.Config.ErrorLog = log.New(io.Discard, "", 0)
+	member.StartTLS()
+	defer member.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: member.Certificate().Raw}), 0o600))
+	for query, fine := range map[string]bool{"": false, "?ca_file=" + ca: true} {
+		p, err := parse("etcds"+strings.TrimPrefix(member.URL, "https")+query, func(string) string { return "" })
+		require.NoError(t, err)
+		clock, err := p.clock(t.Context())
+		if !fine {
+			require.ErrorContains(t, err, "certificate signed by unknown authority")
+			continue
+		}
+		require.NoError(t, err)
+		require.WithinDuration(t, time.Now(), clock, time.Minute)
+	}
 }
 
 // The center goes by the clock of this host, so mend compares that with the clock of a member.
 func TestMendComparesClocks(t *testing.T) {
 	t.Parallel()
 	url := testserver.NewEtcd(t, 1).Nodes[0].DSN()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
-	require.NoError(t, err)
-	defer client.Close()
+	client := dial(t, url)
 	c, err := etcdseq.New(client)
 	require.NoError(t, err)
-	req := keeper.NewRequest("orders", snowflake.Layout{}.WithDefaults())
-	req.Owner = lease.NewOwner()
+	req := request()
 	require.NoError(t, c.Extras().Init(t.Context(), req))
-	var ahead time.Duration
-	member := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Date", time.Now().Add(ahead).UTC().Format(http.TimeFormat))
-	}))
-	defer member.Close()
-	mend := func() error {
-		return run(t.Context(), []string{"-namespace", "orders", "mend"}, func(name string) string {
-			// The first answers for the clock, the second for the keys.
-			return map[string]string{"ETCDCTL_ENDPOINTS": member.URL + "," + url}[name]
-		}, io.Discard)
+	g, err := c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+	far := g
+	far.Ceiling += time.Hour.Milliseconds()
+	_, err = c.Renew(t.Context(), far)
+	require.NoError(t, err)
+	require.NoError(t, c.Extras().Operator.Revoke(t.Context(), "orders", g.Worker, g.Token))
+	// The first answers for the clock, the second for the keys.
+	mend := func(off time.Duration) (int, string) {
+		code, out, errs := call(t, "", "mend", "--yes", "--namespace=orders", storeOf(memberAhead(t, off), url))
+		return code, out + errs
 	}
-	require.NoError(t, mend())
-	ahead = time.Hour
-	require.ErrorAs(t, mend(), new(*lease.ClockError))
-	member.Close()
-	require.NoError(t, mend(), "the clock of the next member counts")
+	for off, want := range map[time.Duration]string{time.Hour: "more than 5m0s", 10 * time.Second: "more than 1.5s"} {
+		code, text := mend(off)
+		require.Equal(t, 1, code)
+		require.Contains(t, text, want)
+	}
+	code, text := mend(0)
+	require.Zero(t, code, text)
+	require.Contains(t, text, "no recorded time is later than")
 }

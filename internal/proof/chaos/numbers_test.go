@@ -122,7 +122,7 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 		if err != nil {
 			return nil, end, err
 		}
-		ends = append(ends, seq.Close)
+		ends = append(ends, func() { _ = seq.Close() })
 		err = seq.Start(ctx)
 		if errors.As(err, new(*lease.QuarantineError)) {
 			err = nil
@@ -135,7 +135,7 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 	}
 	ends = append(ends, func() { _ = sql.Close() })
 	if o.Stream == past {
-		ids, err := history.New(history.Config{Namespace: namespace, Layout: layout, Reserved: reserved}, sql)
+		ids, err := history.New(sql, history.Config{Namespace: namespace, Layout: layout, Reserved: reserved})
 		if err != nil {
 			return nil, end, err
 		}
@@ -164,7 +164,7 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 		ends = append(ends, func() { _ = pool.Close() })
 		store = readThenWrite{sql, pool.ExecContext, pool.QueryRowContext}
 	}
-	issuer, err := segment.Open(ctx, cfg, store)
+	issuer, err := segment.Open(ctx, store, cfg)
 	if err != nil {
 		return nil, end, err
 	}
@@ -343,7 +343,7 @@ func counted(newArena func(*testing.T) *arena) func(*testing.T) *arena {
 				}
 				pause(ctx, 50*time.Millisecond)
 			}
-			seq.Close()
+			_ = seq.Close()
 			return client.Close()
 		}
 		return a

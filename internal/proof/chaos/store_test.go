@@ -163,7 +163,7 @@ func (o observed) note(g lease.Grant, err error) {
 	switch {
 	case errors.Is(err, hostseq.ErrClockBehind):
 		e.outcome = behind
-	case errors.Is(err, hostseq.ErrDamaged):
+	case errors.Is(err, lease.ErrDamaged):
 		e.outcome = damaged
 	case errors.As(err, new(*lease.NoFreeWorkerError)):
 		e.outcome = full

@@ -381,6 +381,7 @@ func TestBroken(t *testing.T) {
 		{config{Name: "M2 steal the least score", TTL: []int8{2, 2}, Ticks: 4}, stealLeast, duplicate},
 		{config{Name: "M4 renew unfenced", TTL: []int8{1, 1}, Ticks: 3}, unfencedRenew, duplicate},
 		{config{Name: "M5 release unfenced", TTL: []int8{1, 1, 1}, Ticks: 3}, unfencedRelease, duplicate},
+		{config{Name: "borrowed again by the owner that gave it back", TTL: []int8{2, 2}, Ticks: 4, Again: true}, nil, duplicate},
 		{config{Name: "release without clamp: the mark", TTL: []int8{2, 2}, Ticks: 4, Wild: true}, noClamp, fallen},
 		{config{Name: "release without clamp, clock back", TTL: []int8{1, 1, 1}, Ticks: 4, Back: 2, Steps: 1, Wild: true}, noClamp, duplicate},
 		{config{Name: "a late reply installed by a plain store", TTL: []int8{2, 2}, Ticks: 4, LateReplies: true, Revive: true}, nil, duplicate},

@@ -26,7 +26,8 @@
 //
 // A holder may use everything it was ever granted, at any later time, whether or not it
 // received the grant. So pauses, crashes and host clocks need no events of their own.
-// Only a holder that stops for good gives up what lies above its last use.
+// Only a holder that stops for good gives up what lies above its last use. Its owner asks for
+// nothing again, since its release may arrive late: TestBroken shows what happens otherwise.
 //
 // # What is checked
 //

@@ -28,6 +28,7 @@ type config struct {
 	Wild        bool   // lastUsed has any value
 	Revive      bool   // a late reply is installed by a plain store
 	Alone       bool   // a renewal does not look at the records of others
+	Again       bool   // a holder whose release is under way asks again as the same owner
 	Apart       []int8 // how far the clock of each holder is ahead, where the center asks the callers' clocks
 	Limit       int    // states; 0: no limit
 }
@@ -161,6 +162,14 @@ func (m *model) next(s *state, found func(step, state, *violation)) {
 			}
 		case stopped:
 			m.deliver(s, call{verb: release, who: i, grant: h.known[0], used: h.used}, "gave back (arrives)", emit)
+			if m.Again {
+				to := *s
+				to.holders[i].phase = asking
+				emit(step{what: "asks again", holder: i}, to, nil)
+			}
+		}
+		if m.Again && h.phase < stopped && h.used > 0 {
+			m.deliver(s, call{verb: release, who: i, grant: h.known[0], used: h.used}, "gave back (arrives late)", emit)
 		}
 		if h.pending[1].token != 0 && (m.Revive || h.phase == holding && h.known[0] == h.pending[0]) {
 			to := *s

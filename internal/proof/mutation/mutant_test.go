@@ -15,7 +15,7 @@ import (
 // A list is the mutants that the tests of one package kill.
 type list struct {
 	title   string
-	pkg     string // a directory of the module
+	pkg     string // a directory
 	killers string // prefix of the names of all killers
 	mutants []mutant
 	// loaders are where the package reads its embedded scripts. One test binary runs
@@ -131,8 +131,8 @@ func (l list) run(t testing.TB, m mutant, binary string) string {
 func (l list) goTest(t testing.TB, tests string, flags ...string) (out string, err error) {
 	t.Helper()
 	args := append([]string{"test", "-vet=off", "-count=1", "-timeout=2m", "-run=" + tests}, flags...)
-	cmd := exec.CommandContext(t.Context(), "go", append(args, "./"+l.pkg)...)
-	cmd.Dir = root(t, ".")
+	cmd := exec.CommandContext(t.Context(), "go", append(args, ".")...)
+	cmd.Dir = root(t, l.pkg) // which may be a module of its own
 	text, err := cmd.CombinedOutput()
 	return string(text), err
 }

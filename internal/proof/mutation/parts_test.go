@@ -10,11 +10,14 @@ const (
 var onParts = list{title: "parts", pkg: "casstore", killers: "Test", mutants: []mutant{
 	{"the record of the namespace is not compared", splitGo, `compared, changed := map[string]string{rules.MetaPart: was[rules.MetaPart]}, map[string]string{}`, `compared, changed := map[string]string{}, map[string]string{}`, "PartsMetaChanges"},
 	{"a worker id that is lent is not compared", splitGo, `compared[name], changed[name] = was[name], value`, `changed[name] = value`, "PartsLostRace"},
-	{"a lost part that was made whole is not written", splitGo, `if _, ok := parts[name]; !ok && value != rules.NeverLent {`, `if false {
-			_, ok := parts[name]
-			_ = ok`, "PartsAreMadeWhole"},
+	{"a lost part that was made whole is not written", splitGo, `!ok && s.HasMark && value != ""`, `!ok && s.HasMark && false`, "PartsAreMadeWhole"},
+	{"what an operator does makes lost parts whole", splitGo, `!ok && s.HasMark && value != ""`, `!ok && (s.HasMark || true) && value != ""`, "PartsLossOutlastsAnOperator"},
+	{"a part without a mark is written as lost altogether", partsGo, `if s == (Slot{}) {`, `if !s.HasLease || !s.HasMark {`, "PartsLossOutlastsAnOperator"},
 	{"a borrow on another server counts", splitGo, `if incarnation != before.incarnation {`, `if false {`, "PartsBorrowAcrossARestore"},
-	{"a borrow on another server stays on record", splitGo, `_, _, err := s.write(ctx, namespace, is, back)`, `_ = back`, "PartsBorrowAcrossARestore"},
+	{"a borrow on another server counts, in one record", "casstore/center.go", `incarnation != before.incarnation {`, `incarnation == "none" {`, "BorrowAcrossAFailover"},
+	{"what is not there is created in one step", "casstore/center.go", `announce := before.ns.Meta == rules.Meta{} && verb != "init"`, `announce := false`, "PartsFirstCallPauses"},
+	{"all announcements are alike", "internal/rules/state.go", `fmt.Sprintf("being created: %x", nonce)`, `fmt.Sprintf("being created: %x", [16]byte{})`, "PartsFirstCallPauses"},
+	{"a borrow that wrote to another server is repeated", "casstore/center.go", `for err == nil && g.Floor < ns.Meta.Quarantine {`, `for false {`, "PartsBorrowAboveAForgottenGrant"},
 	{"a renewal on another server counts", splitGo, `if err != nil || incarnation != k.incarnation {`, `if err != nil || incarnation == "" {`, "PartsRenewalOnAnotherServer"},
 	{"a renewal does not compare the record of the namespace", splitGo, `map[string]string{rules.MetaPart: k.meta, name: k.slot}, map[string]string{name: parts[name]})`, `map[string]string{name: k.slot}, map[string]string{name: parts[name]})`, "PartsRenewalAfterMetaChanges"},
 	{"a renewal does not compare its own record", splitGo, `map[string]string{rules.MetaPart: k.meta, name: k.slot}, map[string]string{name: parts[name]})`, `map[string]string{rules.MetaPart: k.meta}, map[string]string{name: parts[name]})`, "PartsRenewalAfterARestore"},
@@ -26,6 +29,7 @@ var onParts = list{title: "parts", pkg: "casstore", killers: "Test", mutants: []
 	{"a quarantine by hand without the skew", operatorGo, `now+ms(pin.MaxTTL+pin.Skew)`, `now+ms(pin.MaxTTL)`, "OperatorOfParts/operator/a quarantine by hand lasts, and holders continue above it"},
 	{"Mend lowers the mark of a lease that runs", operatorGo, `was.Expires < now && max(`, `max(`, "OperatorOfParts/operator/Mend lowers a mark that is too far ahead after its lease"},
 	{"Mend by a clock that is far off", operatorGo, `if err := clockVeto(now, req); err != nil {`, `if err := clockVeto(now, req); false {`, "OperatorOfParts/operator/Mend lowers a mark that is too far ahead after its lease"},
+	{"Mend by a clock that is behind by less than the veto", "casstore/operator.go", `if err := c.sameTime(ctx, namespace, local); err != nil {`, `if err := c.sameTime(ctx, namespace, 0); err != nil {`, "MendWithoutAClockNeedsTheSkew"},
 	{"Mend ends a quarantine", operatorGo, `ns.Meta.Quarantine = min(ns.Meta.Quarantine, latest)`, `ns.Meta.Quarantine = min(ns.Meta.Quarantine, now)`, "OperatorOfParts/operator/Mend leaves the records of members alone"},
 	{"another reason for a namespace that is retired", operatorGo, `if !lease.ParsePin(ns.Meta.Pin).Retired {`, `if true {`, "OperatorOfParts/operator/a retired namespace lends nothing and says why"},
 }}

@@ -20,8 +20,12 @@ var onSegment = list{title: "segment", pkg: "segment", mutants: []mutant{
 	{"what a batch took is not noted", issuerGo, `start := c.used.Add(want) - want`, `start := c.used.Load()`, "TestNumbersRiseWithinAProcess"},
 	{"a batch that fails is half there", issuerGo, `clear(dst)`, ``, "TestBatchThatFails"},
 	{"a slow caller brings back what was closed", issuerGo, `if i.cur.CompareAndSwap(c, next) {`, `if i.cur.Store(next); true {`, "TestSlowCallerAfterClose"},
-	{"a store is not told what this process knows", "segment/prefetch.go", `i.cfg.Request(n, i.above.Load())`, `i.cfg.Request(n, 0)`, "TestStoreThatWentBack"},
+	{"a store is not told what this process knows", "segment/prefetch.go", `i.cfg.request(n, i.above.Load())`, `i.cfg.request(n, 0)`, "TestStoreThatWentBack"},
+	{"who has numbers creates a name that is lost", "segment/config.go", `c.Create == CreateAuto && above == 0`, `c.Create == CreateAuto`, "TestStoreThatWentBack"},
 	{"a store that goes back is believed", segmentStoreGo, `got.First <= r.Above || got.Last < got.First`, `got.Last < got.First`, "TestStoreThatWentBack"},
+	{"attempts fail since the first one failed", "segment/status.go", `i.stats.since = began`, `i.stats.since = time.Now()`, "TestFailingSince"},
+	{"attempts fail though one succeeded", "segment/status.go", `i.stats.reserved, i.stats.since = time.Now(), time.Time{}`, `i.stats.reserved = time.Now()`, "TestFailingSince"},
+	{"strict order waits for calls that its state keeps away", "segment/status.go", ` && (!i.strict() || time.Since(s.failed) < doubt)`, ``, "TestStrictIsReadyAgain"},
 	{"a name that was not created is", segmentMemoryGo, `case !ok && !r.Create:`, `case false:`, "TestUnknownName"},
 	{"a number above the last", segmentMemoryGo, `min(r.N, r.Max-last)`, `r.N`, "TestMemoryKeepsTheContract"},
 }}
@@ -36,6 +40,7 @@ var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{
 	{"no end", segmentsSQL, ` AND MAX(max_id, ?4) < ?3`, ` AND ?3 > 0`, contractOnSQLite},
 	{"all names are one", segmentsSQL, `WHERE name = ?1 AND MAX`, `WHERE ?1 <> '' AND MAX`, "TestSegmentNamesAreApart/sqlite"},
 	{"who creates a name that is there begins anew", segmentsSQL, "ON CONFLICT DO NOTHING", "ON CONFLICT DO UPDATE SET max_id = excluded.max_id", contractOnSQLite},
+	{"who has numbers creates a name that is lost", "segment/config.go", `c.Create == CreateAuto && above == 0`, `c.Create == CreateAuto`, "TestSegmentsWipedWhileRunning/sqlite"},
 	{"a name that was not created is", "dbseq/segment.go", `case !r.Create:`, `case false:`, contractOnSQLite},
 }}
 

@@ -38,7 +38,7 @@ func TestControls(t *testing.T) {
 					require.Equal(t, trial.breaks(s.Name), cells[i][j] > 0, "%d duplicate ids; %v", cells[i][j], r.Violations)
 				})
 			}
-			for _, store := range []string{"redis", "sqlite"} {
+			for _, store := range []string{"redis", "sqlite", "etcd"} {
 				t.Run(trial.name+"/snowlease on "+store, func(t *testing.T) {
 					t.Parallel()
 					r := simulate.Run(t, trial.plan, stores[store])
@@ -79,7 +79,7 @@ func table(schemes []controls.Scheme, cells [][]int) string {
 	for _, s := range schemes {
 		fmt.Fprintf(&b, " %s |", s.Title)
 	}
-	b.WriteString(" snowlease (Redis, SQL) |\n|---|" + strings.Repeat("--:|", len(schemes)+1) + "\n")
+	b.WriteString(" snowlease (Redis, SQL, etcd) |\n|---|" + strings.Repeat("--:|", len(schemes)+1) + "\n")
 	b.WriteString("| known from |")
 	for _, s := range schemes {
 		fmt.Fprintf(&b, " %s |", s.Known)

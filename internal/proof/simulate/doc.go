@@ -14,6 +14,8 @@
 //
 //   - the Lua of redisseq on a miniredis behind a pipe
 //   - the SQL of dbseq on an in-memory SQLite
+//   - the transactions of etcdseq, by its real client without a connection, on the storage code
+//     of an etcd member
 //   - the locked files of hostseq in a directory
 //   - in memory, the rules that the model check explores
 //
@@ -42,6 +44,10 @@
 // In CalmPlans, hosts and network are healthy, a worker id is free, and the center loses
 // records every few seconds.
 //
+// EtcdPlans are for Etcd, where the center runs in the processes: the network carries the
+// requests of its client, and the clock of a host is the center's for that process. So plans
+// that lose records keep all these clocks within the skew.
+//
 // LocalPlans are for Local, where the processes share one host. The network is the host's
 // disk: calls are slow, fail, or fail after the write was done. No call is duplicated, and
 // none happens after its process has ended, because its locks end with it. The center's
@@ -62,7 +68,8 @@
 // one, within the time that leases, a quarantine and retries take.
 //
 // In calm plans, no holder may ever be without ids, and a process must have ids within the
-// skew plus one second of its start or of a later loss. Nodes with ExactTimes are exempt.
+// skew plus one second of its start or of a later loss. On etcd it may be half of MaxTTL more.
+// Nodes with ExactTimes are exempt.
 //
 // A Result holds the violations and the trace.
 //
@@ -80,7 +87,7 @@
 //	plan.go plans.go faults.go  plans, how they are drawn, and how faults are carried out
 //	workerids.go ledger.go calm.go        the subject WorkerIDs and its checks
 //	numbers.go numberwire.go past.go numberplans.go  the subject Numbers
-//	store.go memory.go redis.go sqlite.go local.go   the stores
+//	store.go memory.go redis.go sqlite.go etcd.go local.go   the stores
 //	trace.go tally.go           the outcome
 //	fleet_test.go               10,000 processes on a store that is away: how fast they recover
 //
@@ -107,7 +114,7 @@
 // # How it is used
 //
 // TestSeeds, TestCalm and TestSequenceSeeds play seeds and print how to rerun a seed that
-// fails. TestTeeth and TestSequenceTeeth break the protocol in some fifty ways and require
+// fails. TestTeeth and TestSequenceTeeth break the protocol in some sixty ways and require
 // that these seeds find each. TestShrink lets rapid shrink a failing plan. TestSoak, with
 // the build tag soak, plays as many seeds as its flags say.
 package simulate

@@ -121,6 +121,11 @@ func (w *world) harm(f Fault) error {
 		for _, s := range w.stores {
 			s.Step(f.By)
 		}
+		if _, near := w.stores[0].(nearby); near {
+			for _, n := range w.nodes {
+				n.clock.stepWall(f.By)
+			}
+		}
 		return nil
 	case Failover:
 		if err := w.kept[f.At](); err != nil {

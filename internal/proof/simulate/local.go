@@ -32,18 +32,24 @@ type Local struct {
 // maxBehind is short, so that the clocks of some plans lag by more.
 const maxBehind = time.Minute
 
-// NewLocal returns an empty directory, on a memory file system if there is one.
+// NewLocal returns an empty directory.
 func NewLocal() (Store, error) {
-	dir, err := os.MkdirTemp("/dev/shm", "simulate-*")
-	if err != nil {
-		dir, err = os.MkdirTemp("", "simulate-*")
-	}
+	dir, err := tempDir()
 	if err != nil {
 		return nil, err
 	}
 	l := &Local{Dir: dir, stale: true}
 	l.reader, err = hostseq.New(l.config(), snowflake.Layout{})
 	return l, err
+}
+
+// tempDir returns a directory, on a memory file system if there is one.
+func tempDir() (string, error) {
+	dir, err := os.MkdirTemp("/dev/shm", "simulate-*")
+	if err != nil {
+		dir, err = os.MkdirTemp("", "simulate-*")
+	}
+	return dir, err
 }
 
 func (l *Local) config() hostseq.Config {

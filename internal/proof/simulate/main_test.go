@@ -3,7 +3,7 @@ package simulate_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testserver.Main(m) }

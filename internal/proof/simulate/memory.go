@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"encoding/hex"
 	"strconv"
 	"time"
 
@@ -70,16 +69,4 @@ func (m *Memory) Lose(what Kind, worker int64) error {
 }
 
 // Slots reads the records.
-func (m *Memory) Slots() (slots []Slot, _ error) {
-	for _, s := range m.Records.Records(namespace).Slots {
-		slot := Slot{Mark: -1}
-		if s.HasMark {
-			slot.Mark = s.Mark
-		}
-		if s.Owner != [16]byte{} {
-			slot.Owner = hex.EncodeToString(s.Owner[:])
-		}
-		slots = append(slots, slot)
-	}
-	return slots, nil
-}
+func (m *Memory) Slots() ([]Slot, error) { return slotsOf(m.Records.Records(namespace)), nil }

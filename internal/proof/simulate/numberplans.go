@@ -132,7 +132,7 @@ func drawNumberPlan(d draws, source Source) Plan {
 		p.Faults = append(p.Faults, drawNumberLosses(d, p)...)
 	}
 	inOrder(p.Faults)
-	p.bound()
+	p.bound(p.loses(), p.Skew)
 	return p
 }
 

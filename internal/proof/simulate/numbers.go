@@ -317,7 +317,7 @@ func (b *issuer) source() (numberSource, error) {
 		if b.w.now() >= n.Raise {
 			cfg = n.raised()
 		}
-		ids, err := history.New(cfg, b.database())
+		ids, err := history.New(b.database(), cfg)
 		return &past{Issuer: ids, cfg: cfg, b: b, n: map[int64]int64{}}, err
 	}
 	s := &segments{cfg: n.Segments}
@@ -339,7 +339,7 @@ func (b *issuer) source() (numberSource, error) {
 type sequence struct{ *counter.Counter }
 
 func (s sequence) open(ctx context.Context) error { return s.Start(ctx) }
-func (s sequence) close()                         { s.Close() }
+func (s sequence) close()                         { _ = s.Close() }
 
 // segments issues through a segment.Issuer.
 type segments struct {
@@ -350,7 +350,7 @@ type segments struct {
 }
 
 func (s *segments) open(ctx context.Context) (err error) {
-	s.Issuer, err = segment.Open(ctx, s.cfg, s.store)
+	s.Issuer, err = segment.Open(ctx, s.store, s.cfg)
 	return err
 }
 

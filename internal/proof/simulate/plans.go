@@ -21,6 +21,10 @@ func PlanOf(seed int) Plan { return Plans().Example(seed) }
 // LocalPlans draws plans for Local. The clock steps by any amount, whatever else happens.
 func LocalPlans() *rapid.Generator[Plan] { return rapid.Custom(drawLocalPlan) }
 
+// EtcdPlans draws plans for Etcd, which loses no records when it restarts. In plans that lose
+// records, the clocks of all hosts differ by at most the skew, also from what they showed before.
+func EtcdPlans() *rapid.Generator[Plan] { return rapid.Custom(drawEtcdPlan) }
+
 // draws draws the values of a plan. rapid shrinks to small numbers and draws them more
 // often than great ones, so times are spread.
 type draws struct{ *rapid.T }
@@ -40,7 +44,30 @@ func (d draws) span(name string, limit time.Duration) time.Duration {
 
 func drawPlan(t *rapid.T) Plan {
 	p := draw(t, steady, lossy)
-	p.bound()
+	p.bound(p.loses(), p.Skew)
+	return p
+}
+
+func drawEtcdPlan(t *rapid.T) Plan {
+	p := draw(t, steadyEtcd, lossyEtcd)
+	p.Net.Double = 0 // gRPC sends no request twice
+	lossy := slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Kind.loses() && f.Kind != Restart })
+	apart := p.Skew / 2
+	p.bound(lossy, p.Skew-apart)
+	if !lossy {
+		return p
+	}
+	walls := make([]time.Duration, len(p.Nodes))
+	for i := range p.Nodes {
+		walls[i] = p.Nodes[i].Wall.Abs() % (apart + 1)
+		p.Nodes[i].Wall = walls[i]
+	}
+	for i := range p.Faults {
+		if f := &p.Faults[i]; f.Kind == StepWall {
+			is := (walls[f.Node] + f.By).Abs() % (apart + 1)
+			f.By, walls[f.Node] = is-walls[f.Node], is
+		}
+	}
 	return p
 }
 
@@ -119,6 +146,9 @@ var (
 		Down, Storm, Suspend, StepClock, Rate, Burst, Crash,
 	}
 	lossyLocal = []Kind{DropMark, DropLease}
+
+	steadyEtcd = append(slices.Clone(steady), Restart, StepWall)
+	lossyEtcd  = []Kind{Wipe, Failover, DropMark, DropMeta, Failover, DropLease, DropOwners}
 )
 
 // drawInARow makes losses more frequent. Some come two or three in a row: within a
@@ -185,10 +215,13 @@ func (p Plan) burst() int {
 	return 100
 }
 
+func (p *Plan) loses() bool {
+	return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Kind.loses() })
+}
+
 // bound limits the center's steps back to what the product promises to survive: with
-// any loss in the plan, the skew in total.
-func (p *Plan) bound() {
-	lossy := slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Kind.loses() })
+// any loss in the plan, the skew in total, of which most is left.
+func (p *Plan) bound(lossy bool, most time.Duration) {
 	latest, ahead := time.Duration(0), time.Duration(0) // of the center's clock, relative to the true time
 	for i := range p.Faults {
 		f := &p.Faults[i]
@@ -197,7 +230,7 @@ func (p *Plan) bound() {
 		}
 		latest = max(latest, f.At+ahead)
 		if f.By < 0 && lossy {
-			f.By = max(f.By, latest-p.Skew-f.At-ahead)
+			f.By = max(f.By, latest-most-f.At-ahead)
 		}
 		if p.Numbers != nil { // numbers fail when clocks are wrong by more
 			f.By = max(-2*time.Minute, min(2*time.Minute, ahead+f.By)) - ahead

@@ -20,25 +20,29 @@ var stores = map[string]simulate.WorkerIDs{
 	"memory": {Store: simulate.NewMemory},
 	"redis":  {Store: simulate.NewRedis},
 	"sqlite": {Store: simulate.NewSQLite},
+	"etcd":   {Store: simulate.NewEtcd},
 	"local":  {Store: simulate.NewLocal},
 }
 
 // central lists the stores that have the faults of a center.
-var central = []string{"memory", "redis", "sqlite"}
+var central = []string{"memory", "redis", "sqlite", "etcd"}
 
 // plansOf draws plans for a store.
 func plansOf(store string) *rapid.Generator[simulate.Plan] {
-	if store == "local" {
+	switch store {
+	case "local":
 		return simulate.LocalPlans()
+	case "etcd":
+		return simulate.EtcdPlans()
 	}
 	return simulate.Plans()
 }
 
-// seedsOf is the number of seeds that CI runs on each store: 2,000 in all on the central ones.
-var seedsOf = map[string]int{"memory": 1300, "redis": 400, "sqlite": 300, "local": 400}
+// seedsOf is the number of seeds that CI runs on each store: 2,300 in all on the central ones.
+var seedsOf = map[string]int{"memory": 1300, "redis": 400, "sqlite": 300, "etcd": 300, "local": 400}
 
 // calmSeedsOf is the number of calm seeds that CI runs on each store.
-var calmSeedsOf = map[string]int{"memory": 200, "redis": 40, "sqlite": 20}
+var calmSeedsOf = map[string]int{"memory": 200, "redis": 40, "sqlite": 20, "etcd": 20}
 
 // sources is the number of seeds that CI runs on each source of numbers.
 var sources = []struct {
@@ -61,7 +65,7 @@ func TestSeeds(t *testing.T) {
 }
 
 // TestCalm checks that losses alone leave no holder without ids, and no starting
-// process for longer than the skew plus one second.
+// process for longer than the skew plus one second, on etcd plus half of MaxTTL.
 func TestCalm(t *testing.T) {
 	for _, name := range central {
 		play(t, name, calmSeedsOf[name], simulate.CalmPlans(), stores[name])

@@ -13,7 +13,7 @@ const namespace = "sim"
 // A Store holds a center's records and plays the faults that it supports. It lives
 // within one bubble. Its clock is the bubble's plus its steps.
 type Store interface {
-	// Name returns memory, redis, sqlite or local.
+	// Name returns memory, redis, sqlite, etcd or local.
 	Name() string
 	// Center returns the product's center for one process.
 	Center(*Host) (lease.Center, error)
@@ -44,6 +44,10 @@ type Slot struct {
 
 // oneHost is a store whose processes run on one host.
 type oneHost interface{ oneHost() }
+
+// nearby is a store whose centers run in the processes, by the clocks of their hosts. The
+// network carries the requests of a center, each at most once.
+type nearby interface{ nearby() }
 
 // offset is a clock that is the bubble's plus steps. Only one goroutine runs at an
 // instant, and the network's gate orders readers and steps.

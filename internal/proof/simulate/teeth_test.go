@@ -54,6 +54,16 @@ func TestTeeth(t *testing.T) {
 		{"holders wait for exact times", center(exactHolder), simulate.Paused, calm},
 		{"a quarantine is said to last a second longer", center(slow), simulate.Late, calm},
 
+		// Transactions of etcd, and clusters.
+		{"holder ignores its ceiling, etcd", held(simulate.NewEtcd, pastCeiling), simulate.Duplicate, nil},
+		{"release says that nothing was used, etcd", held(simulate.NewEtcd, usedNothing), simulate.Overlap, nil},
+		{"transactions compare nothing", comparing(nothing), simulate.Duplicate, nil},
+		{"transactions do not compare the record of the namespace", comparing(butMeta), simulate.Overlap, firstBorrows},
+		{"transactions do not compare the record of the worker id", comparing(butWorker), simulate.Duplicate, nil},
+		{"acknowledged writes are lost", onEtcd(forgetful), simulate.Overlap, nil},
+		{"a restore that does not show, and no quarantine by hand", onEtcd(silent), simulate.Overlap, nil},
+		{"a write does not tell which cluster it reached", onEtcd(unmarked), simulate.Duplicate, betweenReadAndWrite},
+
 		// Hosts.
 		{"holder ignores its ceiling, local", held(simulate.NewLocal, pastCeiling), simulate.Duplicate, nil},
 		{"release says that nothing was used, local", held(simulate.NewLocal, usedNothing), simulate.Duplicate, nil},

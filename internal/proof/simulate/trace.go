@@ -59,7 +59,7 @@ const (
 	Foreign               // a number was not given to its process, or was given before the process was copied
 	Aged                  // a number was reserved for longer than MaxAge
 	Paused                // in a calm plan, a holder had no ids for a while
-	Late                  // in a calm plan, a process had no ids within the skew plus 1 s of its start or of a later loss
+	Late                  // in a calm plan, a process had no ids within the skew plus 1 s of its start or of a later loss; on etcd, plus half of MaxTTL
 	Rules
 )
 

@@ -71,12 +71,19 @@ func (p *process) fate(way way) fate {
 		p.node.deaf--
 		f.copies[0].mute = true
 	}
-	if _, disk := w.stores[0].(oneHost); percent(net.Double+w.storm) && !disk {
+	if percent(net.Double+w.storm) && !w.once() {
 		again := one()
 		again.there = p.travel(way.there, again.there+way.random(w.plan.MaxTTL*3/2))
 		f.copies = append(f.copies, again)
 	}
 	return f
+}
+
+// once reports whether no request arrives twice.
+func (w *world) once() bool {
+	_, disk := w.stores[0].(oneHost)
+	_, near := w.stores[0].(nearby)
+	return disk || near
 }
 
 type answer[T any] struct {

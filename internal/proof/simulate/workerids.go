@@ -14,7 +14,7 @@ import (
 // WorkerIDs is the subject of a run whose processes borrow worker ids and make ids
 // with them. A zero field other than Store selects the product's own.
 type WorkerIDs struct {
-	Store func() (Store, error) // NewMemory, NewRedis, NewSQLite, NewLocal
+	Store func() (Store, error) // NewMemory, NewRedis, NewSQLite, NewEtcd, NewLocal
 	// Center makes the center of one process. It runs beyond the network: a client of
 	// the store takes its round trips itself.
 	Center func(Store, *Host) (lease.Center, error)
@@ -296,7 +296,7 @@ func (f *far) Extras() lease.Extras { return lease.Extras{} }
 
 func (f *far) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
 	req.Local = f.b.node.clock.now().UnixMilli()
-	g, err := exchange(ctx, f.b.process, f.b.net, "acquire", func(ctx context.Context) (lease.Grant, error) {
+	g, err := reach(ctx, f, "acquire", func(ctx context.Context) (lease.Grant, error) {
 		g, err := f.center.Acquire(ctx, req)
 		f.b.answered("acquire", g, nil, err)
 		return g, err
@@ -305,7 +305,7 @@ func (f *far) Acquire(ctx context.Context, req lease.Request) (lease.Grant, erro
 }
 
 func (f *far) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
-	renewed, err := exchange(ctx, f.b.process, f.b.net, "renew", func(ctx context.Context) (lease.Grant, error) {
+	renewed, err := reach(ctx, f, "renew", func(ctx context.Context) (lease.Grant, error) {
 		renewed, err := f.center.Renew(ctx, g)
 		f.b.answered("renew", renewed, &g, err)
 		return renewed, err
@@ -322,7 +322,7 @@ func (f *far) Release(ctx context.Context, g lease.Grant, lastUsed int64) error 
 	}
 	w.mu.Unlock()
 	give := giving{g.Worker, ownerOf(g.Request), max(g.Floor, min(lastUsed, g.Ceiling))}
-	_, err := exchange(ctx, f.b.process, f.b.net, "release", func(ctx context.Context) (struct{}, error) {
+	_, err := reach(ctx, f, "release", func(ctx context.Context) (struct{}, error) {
 		w.mu.Lock()
 		ledger.giving = append(ledger.giving, give)
 		w.mu.Unlock()
@@ -334,6 +334,14 @@ func (f *far) Release(ctx context.Context, g lease.Grant, lastUsed int64) error 
 		return lease.ErrLost // no retry
 	}
 	return err
+}
+
+// reach calls the center, across the network unless the center runs in the process.
+func reach[T any](ctx context.Context, f *far, verb string, call func(context.Context) (T, error)) (T, error) {
+	if _, near := f.b.l.store.(nearby); near {
+		return call(f.b.near(ctx))
+	}
+	return exchange(ctx, f.b.process, f.b.net, verb, call)
 }
 
 // answered notes what the center did.

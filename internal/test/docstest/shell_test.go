@@ -178,7 +178,7 @@ func (s *shell) one(dir string, args []string, output string, alone bool) error 
 		return s.goCommand(dir, args[1:], output, alone)
 	case "make":
 		return target(args[1:])
-	case "snowlease":
+	case "snowlease", "snowlease-etcd": // the same commands and flags
 		return s.cli(args[1:], output, alone)
 	}
 	if !slices.Contains(foreign, args[0]) {

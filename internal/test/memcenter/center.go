@@ -1,4 +1,4 @@
-// Package memcenter lends worker ids from memory. Its Center is a casstore.Center on a Store
+// Package memcenter lends worker ids from memory. Its Center is one of casstore on a Store
 // that tests can delay, damage, replace and give another clock. It serves one process only.
 package memcenter
 
@@ -22,7 +22,7 @@ type Hook func(ctx context.Context, verb string, after bool) error
 // Center is a center and its store in one. It is safe for concurrent use. Create it with New.
 type Center struct {
 	*Store
-	cas  *casstore.Center
+	cas  lease.Center
 	mu   sync.Mutex
 	hook Hook
 }
@@ -63,13 +63,13 @@ func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 
 // Init opens a namespace that is known to be new.
 func (c *Center) Init(ctx context.Context, req lease.Request) error {
-	_, err := hooked(ctx, c, "init", func() (struct{}, error) { return struct{}{}, c.cas.Init(ctx, req) })
+	_, err := hooked(ctx, c, "init", func() (struct{}, error) { return struct{}{}, c.cas.Extras().Init(ctx, req) })
 	return err
 }
 
 // Slots lists the slots of a namespace, or none without records.
 func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
-	return hooked(ctx, c, "slots", func() ([]lease.Slot, error) { return c.cas.Slots(ctx, namespace) })
+	return hooked(ctx, c, "slots", func() ([]lease.Slot, error) { return c.cas.Extras().Lister.Slots(ctx, namespace) })
 }
 
 // hooked carries out a verb between the two calls of the hook.

@@ -42,14 +42,14 @@ func (s *Store) Load(_ context.Context, namespace string) (casstore.Record, erro
 }
 
 // Swap replaces the record of a namespace unless it has changed.
-func (s *Store) Swap(_ context.Context, namespace, version string, value []byte) error {
+func (s *Store) Swap(_ context.Context, namespace, version string, value []byte) (incarnation string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.records[namespace].Version != version {
-		return casstore.ErrChanged
+		return "", casstore.ErrChanged
 	}
 	s.put(namespace, value)
-	return nil
+	return s.incarnation, nil
 }
 
 // put gives each record a new version, even if its value existed before.
@@ -142,9 +142,6 @@ func (s *Store) Snapshot() (restore func()) {
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		clear(s.records)
-		for namespace, r := range kept {
-			s.put(namespace, r.Value)
-		}
+		s.records = maps.Clone(kept) // versions are replicated with the records
 	}
 }

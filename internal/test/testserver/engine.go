@@ -65,16 +65,25 @@ func installed(program string) (string, error) {
 	return "", fmt.Errorf("no program %s found", program)
 }
 
-// unpacked returns the folder into which scripts/engines.sh unpacks an engine. It is in a
-// folder above the one that a test runs in.
+// unpacked returns the folder into which scripts/engines.sh unpacks an engine.
 func unpacked(engine string) (string, error) {
+	dir, err := above(filepath.Join(".tools", "engines", engine))
+	if err != nil {
+		return "", fmt.Errorf("scripts/engines.sh did not unpack %s", engine)
+	}
+	return dir, nil
+}
+
+// above finds a path in a folder above the one that a test runs in.
+func above(path string) (string, error) {
 	dir, err := os.Getwd()
 	for ; err == nil; dir = filepath.Dir(dir) {
-		if path := filepath.Join(dir, ".tools", "engines", engine); isDir(path) {
-			return path, nil
+		full := filepath.Join(dir, path)
+		if _, missing := os.Stat(full); missing == nil {
+			return full, nil
 		}
 		if dir == filepath.Dir(dir) {
-			err = fmt.Errorf("scripts/engines.sh did not unpack %s", engine)
+			err = fmt.Errorf("no folder above has %s", path)
 		}
 	}
 	return "", err

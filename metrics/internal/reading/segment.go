@@ -1,6 +1,8 @@
 package reading
 
 import (
+	"time"
+
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -25,6 +27,16 @@ func SegmentMeasures() []SegmentMeasure {
 			Name: "idworker_segment_issuing", OTel: "idworker.segment.issuing", Unit: "1",
 			Help:  "1 while the segment issues numbers, else 0.",
 			Value: func(st segment.Status) (float64, bool) { return bit(st.State == segment.StateReady), true },
+		},
+		{
+			Name: "idworker_segment_failing_seconds", OTel: "idworker.segment.failing", Unit: "s",
+			Help: "Seconds since all reservations in the store fail, 0 if the last one succeeded.",
+			Value: func(st segment.Status) (float64, bool) {
+				if st.FailingSince.IsZero() {
+					return 0, true
+				}
+				return time.Since(st.FailingSince).Seconds(), true
+			},
 		},
 		{
 			Name: "idworker_segment_remaining", OTel: "idworker.segment.remaining", Unit: "{number}",

@@ -18,15 +18,14 @@ var (
 	ErrVersion       = fmt.Errorf("redisseq: the server is older than Redis 6.2: %w", lease.ErrSetup)
 	ErrReplica       = errors.New("redisseq: the server is a read-only replica: connect to the master (a Sentinel client without ReplicaOnly)")
 	ErrNotReplicated = errors.New("redisseq: too few replicas have the grant: check that they run and keep up (INFO replication), or lower wait_replicas")
-	ErrDamaged       = errors.New("redisseq: records are damaged")
 )
 
 // shown matches the error of damaged in values.lua, to which servers add more.
 var shown = regexp.MustCompile(`snowlease<(.*)> end`)
 
-// Damaged returns ErrDamaged with what is damaged and what to do.
+// Damaged returns lease.ErrDamaged with what is damaged and what to do.
 func Damaged(what, remedy string) error {
-	return fmt.Errorf("%w: %s: %s", ErrDamaged, what, remedy)
+	return fmt.Errorf("%w: %s: %s", lease.ErrDamaged, what, remedy)
 }
 
 // translate returns the error of this package for an error of the server or the client,

@@ -15,7 +15,6 @@ import (
 
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq/internal/conn"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -71,7 +70,7 @@ func (h *Harmed) Call(what string, before map[string]any, verb func(ctx context.
 	text := err.Error()
 	assert.Less(h.t, len(text), 1500, what)
 	assert.Equal(h.t, -1, strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }), "%s: %q", what, text)
-	if errors.Is(err, conn.ErrDamaged) {
+	if errors.Is(err, lease.ErrDamaged) {
 		assert.Regexp(h.t, `delete (it|all four)`, text, what)
 		assert.Contains(h.t, text, "snowlease:{", what)
 		assert.Equal(h.t, before, h.Records(h.t), "%s: written to by what says that it is damaged", what)

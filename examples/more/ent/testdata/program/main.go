@@ -43,7 +43,7 @@ func run(ctx context.Context, dsn string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, worker.Close(ctx)) }()
+	defer func() { err = errors.Join(err, worker.Stop(ctx)) }()
 	client.Use(ids.Hook(worker))
 
 	if err := client.Schema.Create(ctx); err != nil {

@@ -1,0 +1,134 @@
+package console
+
+import (
+	"errors"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/segment"
+)
+
+// Segments are the sequences of small numbers that the console shows. *idworker.Segments is
+// one. Status is called concurrently and must return at once.
+type Segments interface {
+	Status() []segment.Status
+}
+
+// The paragraphs of the documentation on numbers that do not go on.
+const (
+	noNumbers   = "numbers stopped"
+	fewNumbers  = "numbers stop soon"
+	lastNumbers = "numbers end"
+	lostNumbers = "the name is lost"
+)
+
+// sequences are the segments of a console, or none.
+type sequences struct {
+	Segments
+	mu        sync.Mutex
+	histories map[string]*history // by name
+}
+
+// sample adds to the histories.
+func (s *sequences) sample() {
+	if s.Segments == nil {
+		return
+	}
+	for _, st := range s.Status() {
+		s.history(st.Name).add(sample{time.Now(), st.Issued, st.State == segment.StateReady})
+	}
+}
+
+func (s *sequences) history(name string) *history {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h, ok := s.histories[name]
+	if !ok {
+		h = new(history)
+		s.histories[name] = h
+	}
+	return h
+}
+
+// sequence is a segment in api/segments, and a row of the page's table.
+type sequence struct {
+	segment.Status
+	Outlook outlook `json:"outlook"`
+	Rate    float64 `json:"rate"` // numbers per second in the last minute
+	// Lasts is how long the reserved numbers last at that rate, or 0 if that is unknown.
+	Lasts time.Duration `json:"lasts_ns,omitempty"`
+
+	Host time.Time `json:"-"` // this host's clock
+}
+
+// all returns the segments in their order.
+func (s *sequences) all() []sequence {
+	list := []sequence{}
+	if s.Segments == nil {
+		return list
+	}
+	for _, st := range s.Status() {
+		q := sequence{Status: st, Rate: s.history(st.Name).lately(st.Issued), Host: now()}
+		if lasts := float64(st.Remaining) / q.Rate * float64(time.Second); lasts < math.MaxInt64 { // false for 0/0
+			q.Lasts = time.Duration(lasts)
+		}
+		q.Outlook = newSegmentOutlook(st, q.Lasts, q.Host)
+		list = append(list, q)
+	}
+	return list
+}
+
+// Word returns the level in a word.
+func (q sequence) Word() string { return wordOfNumbers(q.Outlook.Level) }
+
+func wordOfNumbers(l level) string {
+	if l == red {
+		return "No numbers"
+	}
+	return l.Word()
+}
+
+// newSegmentOutlook returns the outlook of a segment, whose reserved numbers last for a time,
+// or 0 if that is unknown.
+func newSegmentOutlook(st segment.Status, lasts time.Duration, host time.Time) outlook {
+	o := outlookOfNumbers(st, moment(st.FailingSince, host)+" UTC")
+	if o.Level == amber || o.Level == red {
+		o.Since = st.FailingSince.UTC().Truncate(time.Millisecond)
+	}
+	if o.Level == amber && lasts > 0 {
+		o.Until = host.Add(lasts).UTC().Truncate(time.Millisecond)
+	}
+	return o
+}
+
+func outlookOfNumbers(st segment.Status, since string) outlook {
+	o := outlook{Level: red, Kind: stopped, Text: "no numbers: ", Link: links[noNumbers]}
+	switch {
+	case st.State == segment.StateNotStarted:
+		return outlook{Level: gray, Kind: off, Text: "not started", Do: "Nothing, while the program starts. Numbers are available from OnStart on."}
+	case st.State == segment.StateClosed:
+		return outlook{Level: gray, Kind: off, Text: "closed: issues no more numbers"}
+	case st.State == segment.StateReady && st.FailingSince.IsZero():
+		return outlook{Level: green, Kind: ok, Text: "issues numbers"}
+	case st.State == segment.StateReady && st.Remaining > 0:
+		o = outlook{Level: amber, Kind: failing, Text: "numbers stop after " + thousands(st.Remaining) + " more: ", Link: links[fewNumbers]}
+	case st.State == segment.StateReady: // in strict order
+		o = outlook{Level: amber, Kind: failing, Text: "the next call asks the store again: ", Link: links[noNumbers]}
+	}
+	switch {
+	case errors.Is(st.Err, segment.ErrEnd):
+		o.Text += "none is left up to " + thousands(st.Max)
+		o.Do, o.Link = "Raise max in all processes. If columns or clients cannot hold greater numbers, widen them first.", links[lastNumbers]
+		return o
+	case errors.Is(st.Err, segment.ErrUnknown):
+		o.Do, o.Link = "Create the name, as the error says.", links[lostNumbers]
+	case errors.Is(st.Err, lease.ErrSetup):
+		o.Do = "Change the setup of the store as the error says."
+	default:
+		o.Do = "Bring " + st.Store + " back, or the way to it. Numbers go on by themselves, without a restart."
+	}
+	o.Text += map[bool]string{false: "refills", true: "calls of the store"}[st.Order == segment.OrderStrict] + " have failed since " + since
+	return o
+}

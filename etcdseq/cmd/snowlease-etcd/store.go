@@ -1,0 +1,216 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/snowlease/snowlease/etcdseq"
+	"github.com/snowlease/snowlease/internal/cli/target"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/providers/secret"
+)
+
+var program = target.Program{
+	Name:  "snowlease-etcd",
+	Short: "Manage the worker ids of a service on etcd, and decode snowflake ids",
+	Else:  "$ETCDCTL_ENDPOINTS",
+	Stores: `
+Name the etcd with --store, or with ` + target.EnvStore + ` if it contains a password:
+
+  etcd://user:password@host1:2379,host2:2379       etcds:// with TLS
+  etcds://host/?ca_file=ca.pem&cert_file=client.pem&key_file=client.key
+  etcd://host/team/snowlease                       the prefix of the keys, as in WithPrefix
+
+Percent-encode reserved characters in a password. Passwords are never printed.
+
+Without both, it is ETCDCTL_ENDPOINTS. Of the other variables of etcdctl, ETCDCTL_USER,
+ETCDCTL_PASSWORD, ETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY give what --store does not.`,
+	Examines: `its members, their
+versions, clocks and space, alarms, the rights, and whether history is compacted`,
+	Parse: func(text string) (target.Target, error) { return parse(text, os.Getenv) },
+	Default: func() (target.Target, string, error) {
+		p, err := fromEnv(os.Getenv)
+		return p, "ETCDCTL_ENDPOINTS", err
+	},
+}
+
+// A place is an etcd, and the prefix of its keys.
+type place struct {
+	etcdseq.Config
+	Prefix string
+}
+
+// fromEnv reads the variables of etcdctl.
+func fromEnv(env func(string) string) (p place, err error) {
+	if text := env("ETCDCTL_ENDPOINTS"); text != "" {
+		p.Endpoints = strings.Split(text, ",")
+	} else {
+		err = errors.New("--store is empty: give etcd://host:2379, or set ETCDCTL_ENDPOINTS; if it contains a password, use " + target.EnvStore)
+	}
+	user, password, _ := strings.Cut(env("ETCDCTL_USER"), ":")
+	p.Username, p.Password = user, secret.String(cmp.Or(password, env("ETCDCTL_PASSWORD")))
+	p.CAFile, p.CertFile, p.KeyFile = env("ETCDCTL_CACERT"), env("ETCDCTL_CERT"), env("ETCDCTL_KEY")
+	return p.secured(), err
+}
+
+// parse reads the text of --store. Its errors contain no part of it.
+func parse(text string, env func(string) string) (place, error) {
+	scheme, rest, _ := strings.Cut(text, "://")
+	if scheme != "etcd" && scheme != "etcds" {
+		return place{}, errors.New("--store is no etcd: begin it with etcd:// or etcds://; for SQL and Redis, use the command snowlease")
+	}
+	a, err := target.ParseAuthority(rest)
+	if err != nil {
+		return place{}, err
+	}
+	p, _ := fromEnv(env)
+	p.Endpoints = a.WithPort("2379")
+	if scheme == "etcds" {
+		for i, h := range p.Endpoints {
+			p.Endpoints[i] = "https://" + h
+		}
+	}
+	if a.User != "" {
+		p.Username, p.Password = a.User, secret.String(a.Password)
+	}
+	if a.Path = strings.Trim(a.Path, "/"); a.Path != "" {
+		p.Prefix = a.Path + "/"
+	}
+	for key, values := range a.Query {
+		to := map[string]*string{"ca_file": &p.CAFile, "cert_file": &p.CertFile, "key_file": &p.KeyFile}[key]
+		if to == nil {
+			return place{}, errors.New("--store: unknown setting: choose ca_file, cert_file, key_file")
+		}
+		*to = values[len(values)-1]
+	}
+	return p.secured(), nil
+}
+
+// secured makes endpoints without a scheme https if there are files for TLS.
+func (p place) secured() place {
+	if p.CAFile+p.CertFile+p.KeyFile != "" {
+		for i, h := range p.Endpoints {
+			if !strings.Contains(h, "://") {
+				p.Endpoints[i] = "https://" + h
+			}
+		}
+	}
+	return p
+}
+
+// Open implements target.Target.
+func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened, err error) {
+	p.Prefix = cmp.Or(with.Prefix, p.Prefix, etcdseq.DefaultPrefix)
+	client, err := etcdseq.Open(p.Config)
+	if err != nil {
+		return nil, err
+	}
+	o := &target.Opened{Clock: p.clock, Closes: []func() error{client.Close}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.Close())
+		}
+	}()
+	c, err := etcdseq.New(client, etcdseq.WithPrefix(p.Prefix))
+	if err != nil {
+		return nil, err
+	}
+	o.Center, o.Operator = center{c, client, p}, c.Extras().Operator
+	if _, err := maintenance(client).Status(ctx, &etcdserverpb.StatusRequest{}); err != nil && !refused(err) {
+		return nil, fmt.Errorf("%s: cannot connect: %w: check that it runs and is reachable, and hosts, ports and TLS in %s", o.Center, err, with.From)
+	}
+	return o, nil
+}
+
+// Again implements target.Target.
+func (p place) Again(ctx context.Context, with target.Options) (*target.Opened, error) {
+	return p.Open(ctx, with)
+}
+
+// maintenance calls one of the members, once.
+func maintenance(client *clientv3.Client) etcdserverpb.MaintenanceClient {
+	return etcdserverpb.NewMaintenanceClient(client.ActiveConnection())
+}
+
+// refused reports whether a member answered that the user may not ask.
+func refused(err error) bool {
+	return slices.Contains([]codes.Code{codes.PermissionDenied, codes.Unauthenticated, codes.InvalidArgument}, status.Code(err))
+}
+
+// A center is that of etcdseq, for the command.
+type center struct {
+	lease.Center
+	client *clientv3.Client
+	at     place
+}
+
+func (c center) String() string { return lease.Name(c.Center) }
+
+func (c center) Init(ctx context.Context, req lease.Request) error {
+	return c.Extras().Init(ctx, req)
+}
+
+// clock returns the clock of the first member that answers, give or take half a second. The
+// center goes by the clock of this host, so only another one shows that it is off: a member
+// on this host shows nothing.
+func (p place) clock(ctx context.Context) (clock time.Time, err error) {
+	for _, endpoint := range p.Endpoints {
+		clock, _, failure := p.metrics(ctx, endpoint)
+		if failure == nil {
+			return clock, nil
+		}
+		err = errors.Join(err, fmt.Errorf("read the clock of the member at %s: %w", endpoint, failure))
+	}
+	return clock, err
+}
+
+// metrics returns the clock of a member, give or take half a second, and its metrics, if it
+// gives any.
+func (p place) metrics(ctx context.Context, endpoint string) (clock time.Time, text string, err error) {
+	transport := &http.Transport{DisableKeepAlives: true}
+	if strings.HasPrefix(endpoint, "https://") {
+		info := tlsInfo(p.Config)
+		if transport.TLSClientConfig, err = info.ClientConfig(); err != nil {
+			return clock, "", err
+		}
+	} else if !strings.Contains(endpoint, "://") {
+		endpoint = "http://" + endpoint
+	}
+	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint+"/metrics", nil)
+	if err != nil {
+		return clock, "", err
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return clock, "", err
+	}
+	defer resp.Body.Close()
+	if clock, err = http.ParseTime(resp.Header.Get("Date")); err != nil {
+		return clock, "", err
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<22))
+	return clock.Add(500 * time.Millisecond), string(body), err
+}
+
+func tlsInfo(c etcdseq.Config) transport.TLSInfo {
+	return transport.TLSInfo{TrustedCAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile}
+}
+
+// memberTimeout is how long a member may take to answer.
+const memberTimeout = 3 * time.Second

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+func decodeCommand(p program) *cobra.Command {
+	var (
+		layout layoutFlags
+		d      decoder
+	)
+	cmd := &cobra.Command{
+		Use:   "decode [flags] ID...|-",
+		Short: "Print the time, worker and sequence of ids",
+		Long: `Decode prints each ID with its decoded time, worker id, business number and sequence.
+If no flag names the layout, it is the default one, which a line below the table says.
+
+"-" reads IDs from the input, one a line. Decode reports an ID that cannot be decoded with
+its line or argument number, continues with the others and exits with 1.`,
+		Example: `  snowlease decode 175928847299117063 --preset discord
+  snowlease decode 912050440815641783 --config config.yaml
+  snowlease decode 1369734562062337 --epoch 2019-05-05T00:00:00+08:00 --bits 41/5/5/12
+  cut -d, -f1 orders.csv | snowlease decode --json -`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := layout.read(cmd)
+			if err != nil {
+				return err
+			}
+			if _, err := snowflake.ID(0).Format(d.base); err != nil {
+				return fmt.Errorf("--base: %w", err)
+			}
+			d.layout, d.assumed = l, layout.file == "" && !changed(cmd, layoutParts)
+			out := bufio.NewWriter(cmd.OutOrStdout())
+			d.name, d.out, d.faults = p.Name, out, cmd.ErrOrStderr()
+			return failed(errors.Join(d.all(args, cmd.InOrStdin()), out.Flush()))
+		},
+	}
+	layout.register(cmd)
+	layout.registerFile(cmd)
+	cmd.Flags().IntVar(&d.base, "base", 10, "base of the IDs: 10, 36, 58 or 62")
+	jsonFlag(cmd, &d.json)
+	completeBase(cmd)
+	return cmd
+}
+
+func completeBase(cmd *cobra.Command) {
+	must(cmd.RegisterFlagCompletionFunc("base", cobra.FixedCompletions([]string{"10", "36", "58", "62"}, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+type decoder struct {
+	layout      snowflake.Layout
+	base        int
+	name        string // of the program
+	json        bool
+	assumed     bool // no flag names the layout
+	out, faults io.Writer
+	good, bad   int
+}
+
+// all decodes the arguments, and the lines of stdin for each "-".
+func (d *decoder) all(args []string, stdin io.Reader) error {
+	for i, arg := range args {
+		if arg != "-" {
+			if err := d.one(arg, "argument", i+1); err != nil {
+				return err
+			}
+			continue
+		}
+		lines, n := bufio.NewScanner(stdin), 0
+		for lines.Scan() {
+			n++
+			if text := strings.TrimSpace(lines.Text()); text != "" {
+				if err := d.one(text, "line", n); err != nil {
+					return err
+				}
+			}
+		}
+		if err := lines.Err(); err != nil {
+			return fmt.Errorf("read line %d: %w", n+1, err)
+		}
+	}
+	if d.assumed && d.good > 0 && !d.json {
+		if _, err := fmt.Fprintf(d.out, "In the default layout, %s; for another, give --preset or --config.\n", d.layout.WithDefaults()); err != nil {
+			return err
+		}
+	}
+	if d.bad > 0 {
+		return fmt.Errorf("%d of %d ids could not be decoded", d.bad, d.bad+d.good)
+	}
+	return nil
+}
+
+const (
+	header = "%-19s  %-24s  %7s  %8s  %10s\n"
+	row    = "%-19s  %-24s  %7d  %8d  %10d\n"
+)
+
+// one prints a decoded id, or why it cannot be decoded. It returns only write errors.
+func (d *decoder) one(text, kind string, place int) error {
+	id, err := snowflake.ParseID(text, d.base)
+	var p snowflake.Parts
+	if err == nil {
+		p, err = d.layout.Decode(int64(id))
+	}
+	if err != nil {
+		d.bad++
+		_, err = fmt.Fprintf(d.faults, "%s: %s %d: %v\n", d.name, kind, place, err)
+		return err
+	}
+	d.good++
+	if d.json {
+		return json.NewEncoder(d.out).Encode(struct {
+			ID       snowflake.ID `json:"id"`
+			Time     string       `json:"time"`
+			Worker   int64        `json:"worker"`
+			Business int64        `json:"business"`
+			Sequence int64        `json:"sequence"`
+		}{id, p.Time.Format(stamp), p.Worker, p.Business, p.Sequence})
+	}
+	if d.good == 1 {
+		if _, err := fmt.Fprintf(d.out, header, "ID", "TIME", "WORKER", "BUSINESS", "SEQUENCE"); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(d.out, row, id, p.Time.Format(stamp), p.Worker, p.Business, p.Sequence)
+	return err
+}

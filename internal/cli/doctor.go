@@ -1,0 +1,292 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/cli/target"
+	"github.com/snowlease/snowlease/internal/findings"
+	"github.com/snowlease/snowlease/lease"
+)
+
+func doctorCommand(p program) *cobra.Command {
+	var (
+		store    storeFlags
+		request  requestFlags
+		replicas int64
+		waits    int
+		asJSON   bool
+	)
+	cmd := &cobra.Command{
+		Use:   "doctor [--namespace NS] [flags]",
+		Short: "Check a store, and say what to change",
+		Long: `Doctor checks a store the way the application would use it: ` + p.Examines + `.
+With a namespace, it also checks the pin, the layout and how long it lasts, the worker ids,
+and how many replicas they are sufficient for. It changes nothing, and does not see the
+settings of poolers and proxies.
+
+A fault must be fixed; a note is worth knowing. It exits with 3 if it finds faults.`,
+		Example: `  snowlease doctor --namespace orders --replicas 8
+  snowlease doctor --config config.yaml --replicas 8 --json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if replicas < 0 || waits < 0 {
+				return fmt.Errorf("--replicas %d or --wait-replicas %d is negative", replicas, waits)
+			}
+			if err := request.complete(cmd, &store); err != nil {
+				return err
+			}
+			if err := store.complete(cmd, true); err != nil {
+				return err
+			}
+			store.waits = max(waits, request.waitReplicas)
+			d := &doctor{store: &store, request: &request, replicas: replicas}
+			ctx, cancel := context.WithTimeout(cmd.Context(), store.timeout)
+			defer cancel()
+			d.examine(ctx)
+			if err := d.print(cmd, asJSON); err != nil {
+				return failed(err)
+			}
+			n := 0
+			for _, f := range d.List {
+				if f.Level == lease.LevelFault {
+					n++
+				}
+			}
+			if n > 0 {
+				return failure{exitNo, fmt.Errorf("the doctor found faults: %d", n)}
+			}
+			return nil
+		},
+	}
+	store.register(cmd, p)
+	request.register(cmd)
+	cmd.Flags().Int64Var(&replicas, "replicas", 0, "how many replicas of the service run at a time (default: not checked)")
+	if p.configures() {
+		cmd.Flags().IntVar(&waits, "wait-replicas", 0, "wait_replicas of the application's configuration")
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+type doctor struct {
+	store    *storeFlags
+	request  *requestFlags
+	replicas int64
+	findings.List
+}
+
+func (d *doctor) compares() bool { return d.store.quarantine == lease.QuarantineOnChange }
+
+func (d *doctor) examine(ctx context.Context) {
+	o, err := d.store.open(ctx)
+	if err != nil {
+		d.Fault("connect", err.Error(), "fix the cause of this error; nothing else could be checked")
+		return
+	}
+	defer func() {
+		if err := o.Close(); err != nil {
+			d.Unknown("close", err)
+		}
+	}()
+	d.OK("connect", o.String())
+	if d.request.file != "" {
+		d.OK("config", d.request.file)
+		d.mode(o)
+	}
+	found, err := o.Examine(ctx, d.name())
+	d.List = append(d.List, found...)
+	if err != nil {
+		d.Unknown("store", err)
+	}
+	if d.replicas > 1 && o.OneHost {
+		d.Note("hosts", fmt.Sprintf("%d replicas on one file", d.replicas), "run all of them on this host: SQLite does not lock across a network")
+	}
+	d.incarnation(ctx)
+	d.namespace(ctx, o)
+}
+
+// mode checks that the configuration uses a store of this kind. --store may name another.
+func (d *doctor) mode(o *target.Opened) {
+	text, err := os.ReadFile(d.request.file)
+	if err != nil {
+		d.Unknown("mode", err)
+		return
+	}
+	c, err := readFile(text, d.store.key)
+	if err != nil {
+		d.Unknown("mode", err)
+		return
+	}
+	if kind, why := c.uses(false); kind != "" && o.Mode != "" && kind != o.Mode {
+		d.Note("mode", fmt.Sprintf("%s has %s, so the application does not use this store, which --store or %s names", d.request.file, why, envStore),
+			"check the store that it uses: leave --store and "+envStore+" out, or name that store")
+	}
+}
+
+// name returns the namespace, or a placeholder if none is given.
+func (d *doctor) name() string { return cmp.Or(d.store.namespace, "snowlease-doctor") }
+
+// incarnation checks that several connections reach the same server.
+func (d *doctor) incarnation(ctx context.Context) {
+	const check = "incarnation"
+	if !d.compares() {
+		d.OK(check, "not compared (quarantine: never)")
+		return
+	}
+	ask := func() (string, error) {
+		o, err := d.store.at.Again(ctx, d.store.options())
+		if err != nil {
+			return "", err
+		}
+		id, err := o.Incarnation(ctx, d.name())
+		return id, errors.Join(err, o.Close())
+	}
+	seen := map[string]bool{}
+	last := ""
+	for range 4 {
+		id, err := ask()
+		if err != nil {
+			told := slices.ContainsFunc(d.List, func(f lease.Finding) bool { return f.Level == lease.LevelFault && f.Check == "rights" })
+			if errors.Is(err, lease.ErrSetup) && !told {
+				d.Fault(check, err.Error(), "no worker id can be borrowed until this is fixed")
+			} else {
+				d.Unknown(check, err)
+			}
+			return
+		}
+		seen[id], last = true, id
+	}
+	if len(seen) == 1 {
+		d.OK(check, last+", the same on 4 connections")
+		return
+	}
+	d.Fault(check, fmt.Sprintf("4 connections reached %d different servers, the last %s", len(seen), last),
+		"several servers answer at this address: make it lead to only one of them, the primary or one node of the cluster")
+}
+
+// namespace checks the records of the namespace, and the layout.
+func (d *doctor) namespace(ctx context.Context, o *target.Opened) {
+	members := d.request.request
+	source := ""
+	if !d.request.given {
+		source = "the default layout, "
+	}
+	if d.store.namespace != "" {
+		rec, err := o.Record(ctx, d.store.namespace)
+		switch {
+		case errors.Is(err, lease.ErrUnknown):
+			d.Note("namespace", "nothing is on record for "+d.store.namespace, "the first start creates the record; if there should be one, check --prefix and --store")
+		case err != nil:
+			d.Fault("namespace", err.Error(), "fix the cause of this error")
+		default:
+			if d.record(&members, rec) {
+				source = ""
+			}
+			d.workers(ctx, o, rec)
+		}
+	}
+	l, err := parseLayout(members.Layout)
+	if err != nil {
+		d.Fault("layout", err.Error(), "check whether another program wrote the record")
+		return
+	}
+	v := explain(l, time.Now())
+	seen := fmt.Sprintf("%s%s: until %s, %.0f ids a second for each worker id", source, v.Fingerprint, v.Ends, v.PerSecond)
+	switch {
+	case v.Fault != "":
+		d.Fault("layout", v.Fault, "choose another: see \"snowlease layout --years 30\"")
+	case v.YearsLeft < 5:
+		d.Note("layout", seen, "less than 5 years left: plan the change to another layout")
+	default:
+		d.OK("layout", seen)
+	}
+	if d.replicas > 0 {
+		good := idworker.Pool{Last: members.Pool - 1}.Replicas()
+		seen := fmt.Sprintf("%d replicas; %d worker ids, sufficient for %d", d.replicas, members.Pool, good)
+		switch advice := "choose a layout with more worker bits, such as wide: \"snowlease layout --replicas\" designs one"; {
+		case d.replicas > members.Pool:
+			d.Fault("pool", seen, "there are fewer worker ids than replicas: "+advice)
+		case d.replicas > good:
+			d.Fault("pool", seen, "a rolling deploy or crashed replicas can use up the worker ids: "+advice)
+		default:
+			d.OK("pool", seen)
+		}
+	}
+}
+
+// record compares the pin with the given configuration of the members. If none is given, it
+// takes the configuration from the pin and reports that.
+func (d *doctor) record(members *lease.Request, rec lease.Record) (taken bool) {
+	pin, err := rec.Pin, rec.Pin.Err()
+	switch {
+	case pin.Retired:
+		d.Fault("namespace", "it is "+pin.String(), "give processes that still use it the configuration that replaces it")
+	case err != nil:
+		d.Fault("namespace", err.Error(), "check whether another program wrote the record")
+	case d.request.given && pin != members.Pin():
+		d.Fault("namespace", "it is pinned to "+pin.String()+", but the configuration says "+members.Pin().String(),
+			"give all members the pinned configuration, or give the others a namespace of their own; if no worker id was ever lent, \"snowlease init\" with the right configuration changes the pin")
+	default:
+		d.OK("namespace", pin.String())
+	}
+	taken = err == nil && !d.request.given
+	if taken {
+		members.Layout, members.Pool, members.MaxTTL, members.Skew = pin.Layout, pin.Pool, pin.MaxTTL, pin.Skew
+	}
+	if rec.Quarantined() {
+		advice := "it ends on its own"
+		if l, err := late(rec, nil); err != nil || l.quarantine {
+			advice = "see the check of times"
+		}
+		d.Note("quarantine", lossOf(rec.Reason)+"; "+ahead(rec), advice)
+	}
+	return taken
+}
+
+func (d *doctor) workers(ctx context.Context, o *target.Opened, rec lease.Record) {
+	slots, err := o.Slots(ctx, d.store.namespace)
+	if err != nil {
+		d.Unknown("workers", err)
+		return
+	}
+	if l, err := late(rec, slots); err == nil && !l.none() {
+		d.Fault("times", l.String(), "the store's clock was ahead when they were written, or another program wrote them: fix that first; then wait if they pass soon, or run \"snowlease mend\"")
+	} else if err == nil {
+		d.OK("times", "no recorded time is later than members can write")
+	}
+	free := 0
+	for _, s := range slots {
+		if s.Free() {
+			free++
+		}
+	}
+	seen := fmt.Sprintf("%d of %d are free", free, len(slots))
+	if free*4 < len(slots) {
+		d.Note("workers", seen, "few are left: \"snowlease workers\" shows the holders")
+	} else {
+		d.OK("workers", seen)
+	}
+}
+
+func (d *doctor) print(cmd *cobra.Command, asJSON bool) error {
+	for _, f := range d.List {
+		f.Seen = plain(f.Seen)
+		text := fmt.Sprintf("%-5s  %-13s  %s\n", f.Level, f.Check, f.Seen)
+		if f.Advice != "" {
+			text += fmt.Sprintf("%22s-> %s\n", "", f.Advice)
+		}
+		if err := answer(cmd, asJSON, f, "%s", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,452 @@
+package cli
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// examine calls the doctor and returns its findings.
+func examine(t *testing.T, store string, args ...string) (code int, all []lease.Finding) {
+	t.Helper()
+	code, out, errs := call(t, "", append([]string{"doctor", "--json", "--store=" + store}, args...)...)
+	faults := 0
+	for line := range strings.Lines(out) {
+		var f lease.Finding
+		require.NoError(t, json.Unmarshal([]byte(line), &f))
+		if f.Level == lease.LevelFault {
+			faults++
+			require.NotEmpty(t, f.Advice, "%+v", f)
+		}
+		all = append(all, f)
+	}
+	require.NotEmpty(t, all, errs)
+	require.Equal(t, faults > 0, code == exitNo, "%d %+v %s", code, all, errs)
+	return code, all
+}
+
+// requireFinding checks that the finding is there, and that no other check has a fault.
+func requireFinding(t *testing.T, all []lease.Finding, level, check, seen string) {
+	t.Helper()
+	found := false
+	for _, f := range all {
+		if f.Level == level && f.Check == check && strings.Contains(f.Seen, seen) {
+			found = true
+		} else if f.Level == lease.LevelFault {
+			require.Equal(t, level+" "+check+" "+seen, f, "another fault")
+		}
+	}
+	require.True(t, found, "no %s of %s with %q: %+v", level, check, seen, all)
+}
+
+func redisURL(s *testserver.Server) string { return "redis://" + s.Addr() }
+
+// A persistent Redis. With replicas it uses snapshots: a Redis that rewrites its append-only
+// file keeps writing for a moment after it is killed.
+var (
+	kept  = []string{"--appendonly", "yes"}
+	saved = []string{"--save", "3600 1"}
+)
+
+func do(t *testing.T, s *testserver.Server, args ...any) {
+	t.Helper()
+	c := goredis.NewClient(&goredis.Options{Addr: s.Addr()})
+	require.NoError(t, c.Do(context.WithoutCancel(t.Context()), args...).Err())
+	require.NoError(t, c.Close())
+}
+
+func sqlDo(t *testing.T, driver, dsn string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	require.NoError(t, err)
+	defer db.Close()
+	for _, s := range statements {
+		_, err := db.ExecContext(t.Context(), s)
+		require.NoError(t, err, s)
+	}
+}
+
+func initialize(t *testing.T, store string, args ...string) {
+	t.Helper()
+	code, _, errs := call(t, "", append([]string{"init", "--namespace=orders", "--store=" + store}, args...)...)
+	require.Zero(t, code, errs)
+}
+
+// Well-configured stores have no faults, empty or in use.
+func TestDoctorFindsNothing(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*testing.T) string{
+		"redis":  func(t *testing.T) string { return redisURL(testserver.NewRedis(t, kept...)) },
+		"sqlite": sqliteURL,
+		"mariadb": func(t *testing.T) string {
+			return mysqlURL(t, testserver.NewMariaDB(t, "--innodb-flush-log-at-trx-commit=1").DSN())
+		},
+		"mysql": func(t *testing.T) string {
+			return mysqlURL(t, testserver.NewMySQL(t, "--innodb-flush-log-at-trx-commit=1").DSN())
+		},
+		"postgres": func(t *testing.T) string {
+			return testserver.NewPostgres(t, "-c", "fsync=on", "-c", "full_page_writes=on", "-c", "synchronous_commit=on").DSN()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := open(t)
+			code, all := examine(t, store)
+			require.Zero(t, code, all)
+			initialize(t, store)
+			code, all = examine(t, store, "--namespace=orders", "--replicas=16")
+			require.Zero(t, code, all)
+			for _, check := range []string{"clock", "incarnation", "rights", "namespace", "layout", "workers", "pool"} {
+				requireFinding(t, all, lease.LevelOK, check, "")
+			}
+			if name != "sqlite" {
+				return
+			}
+			_, all = examine(t, store, "--namespace=orders", "--replicas=17")
+			requireFinding(t, all, lease.LevelFault, "pool", "17 replicas; 32 worker ids, sufficient for 16")
+			_, all = examine(t, store, "--namespace=orders", "--replicas=33")
+			requireFinding(t, all, lease.LevelFault, "pool", "33 replicas")
+			_, all = examine(t, store, "--namespace=orders", "--preset=wide")
+			requireFinding(t, all, lease.LevelFault, "namespace", "bits=41/10/0/12")
+			_, all = examine(t, store, "--namespace=others")
+			requireFinding(t, all, lease.LevelNote, "namespace", "nothing is on record for others")
+			require.Zero(t, first(call(t, "", "quarantine", "--store="+store, "--namespace=orders", "--yes")))
+			_, all = examine(t, store, "--namespace=orders")
+			requireFinding(t, all, lease.LevelNote, "quarantine", "by hand")
+		})
+	}
+}
+
+// Without a configuration, the doctor judges what the namespace is pinned to.
+func TestDoctorReadsThePin(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, store, _ string, more ...string) {
+		var all []lease.Finding
+		look := func() { _, all = examine(t, store, append(more, "--namespace=orders", "--replicas=17")...) }
+		finding := func(check, want string) {
+			t.Helper()
+			i := slices.IndexFunc(all, func(f lease.Finding) bool { return f.Check == check })
+			require.GreaterOrEqual(t, i, 0, all)
+			require.Contains(t, all[i].Level+" "+all[i].Seen, want)
+		}
+		look()
+		finding("layout", "ok the default layout, epoch=1577808000000 unit=1ms bits=41/5/0/17: ")
+		finding("pool", "fault 17 replicas; 32 worker ids")
+		initialize(t, store, append(more, "--preset=wide")...)
+		look()
+		finding("layout", "ok epoch=1577808000000 unit=1ms bits=41/10/0/12: ")
+		finding("pool", "ok 17 replicas; 1024 worker ids")
+		finding("namespace", "ok layout={epoch=1577808000000 unit=1ms bits=41/10/0/12} pool=1024")
+	})
+}
+
+func TestDoctorOnRedis(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		server      []string
+		prepare     func(t *testing.T, s *testserver.Server) string // another URL
+		args        []string
+		check, seen string
+	}{
+		"evicts":         {server: []string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}, check: "eviction", seen: "allkeys-lru"},
+		"syncs too late": {args: []string{"--quarantine=never"}, check: "persistence", seen: "appendfsync everysec"},
+		"may not INFO": {prepare: func(t *testing.T, s *testserver.Server) string {
+			do(t, s, "ACL", "SETUSER", "app", "on", ">word", "~*", "+@all", "-info")
+			return "redis://app:word@" + s.Addr()
+		}, check: "incarnation", seen: "run_id"},
+		"may not write": {prepare: func(t *testing.T, s *testserver.Server) string {
+			do(t, s, "ACL", "SETUSER", "app", "on", ">word", "~snowlease:*", "+@all", "-zadd")
+			return "redis://app:word@" + s.Addr()
+		}, check: "rights", seen: "ZADD: "},
+		"other keys": {prepare: func(t *testing.T, s *testserver.Server) string {
+			do(t, s, "ACL", "SETUSER", "app", "on", ">word", "~orders:*", "+@all")
+			return "redis://app:word@" + s.Addr()
+		}, check: "rights", seen: "key"},
+		"clock":         {prepare: func(_ *testing.T, s *testserver.Server) string { s.ShiftClock(-8 * time.Hour); return "" }, check: "clock", seen: "-8h0m0"},
+		"no replicas":   {args: []string{"--wait-replicas=1"}, check: "replication", seen: "no replica is connected"},
+		"wrong address": {args: []string{"--timeout=100ms"}, prepare: func(*testing.T, *testserver.Server) string { return "redis://127.0.0.1:1" }, check: "connect", seen: "127.0.0.1:1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := testserver.NewRedis(t, append(append([]string{}, kept...), c.server...)...)
+			url := redisURL(s)
+			if c.prepare != nil {
+				if other := c.prepare(t, s); other != "" {
+					url = other
+				}
+			}
+			_, all := examine(t, url, append([]string{"--timeout=10s"}, c.args...)...)
+			requireFinding(t, all, lease.LevelFault, c.check, c.seen)
+		})
+	}
+	t.Run("keeps nothing", func(t *testing.T) {
+		t.Parallel()
+		none := []string{"--appendonly", "no", "--save", ""}
+		s := testserver.NewRedis(t, none...)
+		code, all := examine(t, redisURL(s))
+		require.Zero(t, code)
+		requireFinding(t, all, lease.LevelNote, "persistence", `save ""`)
+		testserver.NewRedisReplica(t, s, none...)
+		code, all = examine(t, redisURL(s))
+		require.Zero(t, code)
+		requireFinding(t, all, lease.LevelNote, "persistence", `save ""`)
+		_, all = examine(t, redisURL(s), "--quarantine=never")
+		require.Contains(t, all, lease.Finding{
+			Level: lease.LevelFault, Check: "persistence", Seen: `append-only file off, save ""`,
+			Advice: "quarantine: never requires that no acknowledged write is lost: set appendonly yes and appendfsync always, or quarantine: on-change",
+		})
+	})
+	t.Run("replica", func(t *testing.T) {
+		t.Parallel()
+		primary := testserver.NewRedis(t, saved...)
+		replica := testserver.NewRedisReplica(t, primary, saved...)
+		_, all := examine(t, redisURL(replica))
+		var checks []string
+		for _, f := range all {
+			if f.Level == lease.LevelFault {
+				checks = append(checks, f.Check)
+			}
+		}
+		require.Equal(t, []string{"rights", "replication"}, checks)
+		_, all = examine(t, redisURL(primary))
+		requireFinding(t, all, lease.LevelNote, "replication", "1 replicas, wait_replicas 0")
+		_, all = examine(t, redisURL(primary), "--wait-replicas=1")
+		requireFinding(t, all, lease.LevelOK, "replication", "1 replicas, wait_replicas 1")
+	})
+	t.Run("sentinel", func(t *testing.T) {
+		t.Parallel()
+		s := testserver.NewSentinels(t, saved...)
+		_, all := examine(t, "redis://"+strings.Join(s.Addrs(), ",")+"?master="+testserver.SentinelName)
+		requireFinding(t, all, lease.LevelOK, "rights", "")
+	})
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		cluster := testserver.NewCluster(t, saved...)
+		_, all := examine(t, "redis://"+strings.Join(cluster.Addrs(), ",")+"?cluster=true", "--namespace=orders")
+		requireFinding(t, all, lease.LevelOK, "rights", "")
+		_, all = examine(t, redisURL(cluster.Nodes[0]), "--namespace=orders")
+		found := false
+		for _, f := range all {
+			found = found || f.Level == lease.LevelFault && f.Check == "cluster"
+		}
+		require.True(t, found, all)
+	})
+}
+
+func TestDoctorOnMySQL(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{
+		"mariadb": testserver.NewMariaDBPrimary, "mysql": testserver.NewMySQLPrimary,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, "--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1")
+			url := mysqlURL(t, s.DSN())
+			initialize(t, url)
+			reader := strings.Replace(url, "snowlease:snowlease@", "reader:word@", 1)
+			type misconfiguration struct {
+				name               string
+				prepare, undo      []string
+				url                string
+				level, check, seen string
+			}
+			all := []misconfiguration{
+				{"commits late", []string{"SET GLOBAL innodb_flush_log_at_trx_commit = 2"}, []string{"SET GLOBAL innodb_flush_log_at_trx_commit = 1"}, url, lease.LevelFault, "durability", "is 2"},
+				{"syncs late", []string{"SET GLOBAL sync_binlog = 0"}, []string{"SET GLOBAL sync_binlog = 1"}, url, lease.LevelNote, "binlog", "sync_binlog is 0"},
+				{"read only", []string{"SET GLOBAL read_only = 1"}, []string{"SET GLOBAL read_only = 0"}, url, lease.LevelFault, "primary", "read_only is ON"},
+			}
+			session := "?tx_read_only=1" // of MariaDB before 11.1
+			if name == "mysql" {
+				session = "?transaction_read_only=1"
+			}
+			all = append(all, misconfiguration{"reads only", nil, nil, url + session, lease.LevelFault, "primary", "INSERT on snowlease_slot"})
+			if name == "mysql" {
+				all = append(
+					all,
+					misconfiguration{"super read only", []string{"SET GLOBAL super_read_only = 1"}, []string{"SET GLOBAL read_only = 0"}, url, lease.LevelFault, "primary", "super_read_only is ON"},
+					misconfiguration{"statements", []string{"SET GLOBAL binlog_format = 'STATEMENT'"}, []string{"SET GLOBAL binlog_format = 'ROW'"}, url, lease.LevelFault, "incarnation", "binlog_format is STATEMENT"},
+				)
+			}
+			for _, c := range append(
+				all,
+				misconfiguration{"may not write", []string{"CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'word'", "GRANT SELECT, INSERT, DELETE ON test.* TO reader@'127.0.0.1'"}, nil, reader, lease.LevelFault, "rights", "UPDATE on snowlease_slot"},
+				misconfiguration{"may not create", []string{"DROP TABLE snowlease_slot, snowlease_ticket, snowlease_meta"}, nil, reader, lease.LevelFault, "rights", "there is no table snowlease_slot"},
+				misconfiguration{"old engine", []string{"CREATE TABLE snowlease_meta (ns VARCHAR(64) PRIMARY KEY) ENGINE=MyISAM"}, []string{"DROP TABLE snowlease_meta"}, url, lease.LevelFault, "engine", "snowlease_meta is MyISAM"},
+			) {
+				sqlDo(t, "mysql", s.DSN(), c.prepare...)
+				_, all := examine(t, c.url)
+				requireFinding(t, all, c.level, c.check, c.seen)
+				sqlDo(t, "mysql", s.DSN(), c.undo...)
+			}
+			_, found := examine(t, url)
+			requireFinding(t, found, lease.LevelOK, "rights", "the account may create it: true")
+			requireFinding(t, found, lease.LevelOK, "primary", "read_only is OFF")
+		})
+	}
+}
+
+// The advice names the settings as the server does.
+func TestDoctorOnMySQLWithReplica(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		primary         func(testing.TB, ...string) *testserver.Server
+		replica         func(testing.TB, *testserver.Server, ...string) *testserver.Server
+		plugins, plugin string
+	}{
+		"mariadb": {testserver.NewMariaDBPrimary, testserver.NewMariaDBReplica, "", "rpl_semi_sync_master"},
+		"mysql":   {testserver.NewMySQLPrimary, testserver.NewMySQLReplica, "--plugin-load-add=semisync_source.so", "rpl_semi_sync_source"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := []string{"--innodb-flush-log-at-trx-commit=1"}
+			if c.plugins != "" {
+				args = append(args, c.plugins)
+			}
+			primary := c.primary(t, args...)
+			c.replica(t, primary)
+			url := mysqlURL(t, primary.DSN())
+			require.Eventually(t, func() bool {
+				_, all := examine(t, url)
+				return slices.ContainsFunc(all, func(f lease.Finding) bool { return f.Check == "replication" })
+			}, 30*time.Second, 100*time.Millisecond, "the replica connects")
+			for _, step := range []struct{ set, seen, advice string }{
+				{"", "1 replicas, semi-synchronous replication is off", c.plugin + "_enabled=ON"},
+				{c.plugin + "_enabled = ON, GLOBAL " + c.plugin + "_wait_point = 'AFTER_COMMIT'", "1 replicas, " + c.plugin + "_wait_point is AFTER_COMMIT", c.plugin + "_wait_point=AFTER_SYNC"},
+				{c.plugin + "_wait_point = 'AFTER_SYNC'", "1 replicas, " + c.plugin + "_timeout is 10000 ms", c.plugin + "_timeout of"},
+			} {
+				if step.set != "" {
+					sqlDo(t, "mysql", primary.DSN(), "SET GLOBAL "+step.set)
+				}
+				_, all := examine(t, url)
+				requireFinding(t, all, lease.LevelNote, "replication", step.seen)
+				_, all = examine(t, url, "--quarantine=never")
+				found := false
+				for _, f := range all {
+					found = found || f.Level == lease.LevelFault && f.Check == "replication" && strings.Contains(f.Seen, step.seen) && strings.Contains(f.Advice, step.advice)
+				}
+				require.True(t, found, "%s: %+v", step.seen, all)
+			}
+			sqlDo(t, "mysql", primary.DSN(), "SET GLOBAL "+c.plugin+"_timeout = 4294967295")
+			_, all := examine(t, url, "--quarantine=never")
+			for _, f := range all {
+				require.NotEqual(t, "replication", f.Check, f)
+			}
+		})
+	}
+}
+
+// A majority of a group acknowledges what is lent (TestGroupReplication in dbseq).
+func TestDoctorOnAGroup(t *testing.T) {
+	t.Parallel()
+	s := testserver.NewGroup(t, 1, "--innodb-flush-log-at-trx-commit=1").Nodes[0]
+	url := mysqlURL(t, s.DSN())
+	const seen = "group_replication_single_primary_mode is "
+	_, all := examine(t, url)
+	requireFinding(t, all, lease.LevelNote, "cluster", seen+"ON")
+	_, all = examine(t, url, "--quarantine=never")
+	requireFinding(t, all, lease.LevelNote, "cluster", seen+"ON")
+	sqlDo(t, "mysql", s.DSN(), "SELECT group_replication_switch_to_multi_primary_mode()")
+	_, all = examine(t, url)
+	requireFinding(t, all, lease.LevelNote, "cluster", seen+"OFF")
+	_, all = examine(t, url, "--quarantine=never")
+	requireFinding(t, all, lease.LevelFault, "cluster", seen+"OFF")
+}
+
+// Galera has lost writes that it had acknowledged (TestGalera in dbseq).
+func TestDoctorOnGalera(t *testing.T) {
+	t.Parallel()
+	url := mysqlURL(t, testserver.NewGalera(t, 1, "--innodb-flush-log-at-trx-commit=1").Nodes[0].DSN())
+	_, all := examine(t, url)
+	requireFinding(t, all, lease.LevelNote, "cluster", "Galera")
+	_, all = examine(t, url, "--quarantine=never")
+	requireFinding(t, all, lease.LevelFault, "cluster", "Galera")
+}
+
+func TestDoctorOnPostgres(t *testing.T) {
+	t.Parallel()
+	s := testserver.NewPostgres(t, "-c", "fsync=on", "-c", "full_page_writes=on", "-c", "synchronous_commit=on")
+	sqlDo(t, "pgx", s.DSN(), "CREATE ROLE app LOGIN PASSWORD 'word'", "GRANT ALL ON SCHEMA public TO app")
+	app := strings.ReplaceAll(strings.Replace(s.DSN(), "user=snowlease", "user=app", 1), "password=snowlease", "password=word")
+	require.NotEqual(t, s.DSN(), app)
+	for _, c := range []struct {
+		name        string
+		prepare     []string
+		undo        []string
+		check, seen string
+	}{
+		{"commits late", []string{"ALTER ROLE app SET synchronous_commit = off"}, []string{"ALTER ROLE app RESET synchronous_commit"}, "durability", "synchronous_commit is off"},
+		{"read only", []string{"ALTER ROLE app SET default_transaction_read_only = on"}, []string{"ALTER ROLE app RESET default_transaction_read_only"}, "primary", "default_transaction_read_only on"},
+		{"no incarnation", []string{"REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC"}, []string{"GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC"}, "incarnation", "pg_control_system"},
+		{"may not create", []string{"REVOKE ALL ON SCHEMA public FROM app", "GRANT USAGE ON SCHEMA public TO app"}, nil, "rights", "there is no table"},
+	} {
+		sqlDo(t, "pgx", s.DSN(), c.prepare...)
+		_, all := examine(t, app)
+		requireFinding(t, all, lease.LevelFault, c.check, c.seen)
+		sqlDo(t, "pgx", s.DSN(), c.undo...)
+	}
+	initialize(t, s.DSN()) // the tables are another's
+	_, all := examine(t, app, "--quarantine=never")
+	requireFinding(t, all, lease.LevelFault, "rights", "SELECT on snowlease_slot")
+}
+
+func TestDoctorOnSQLite(t *testing.T) {
+	t.Parallel()
+	url := sqliteURL(t)
+	_, all := examine(t, url+"?_pragma=synchronous(0)")
+	requireFinding(t, all, lease.LevelFault, "durability", "synchronous is OFF")
+	_, all = examine(t, "sqlite::memory:")
+	requireFinding(t, all, lease.LevelFault, "connect", "in memory")
+	_, all = examine(t, url, "--replicas=2")
+	requireFinding(t, all, lease.LevelNote, "hosts", "2 replicas")
+}
+
+// The doctor finds a layout whose time has run out after the namespace was created.
+func TestDoctorReadsTheLayoutOnRecord(t *testing.T) {
+	t.Parallel()
+	store := sqliteURL(t)
+	initialize(t, store)
+	old := snowflake.Layout{Epoch: time.Now().Add(-6 * 365 * 24 * time.Hour).UnixMilli(), TimeBits: 38, WorkerBits: 5, SequenceBits: 17}
+	db, err := sql.Open("sqlite", strings.TrimPrefix(store, "sqlite:"))
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "UPDATE snowlease_meta SET pin = ? WHERE ns = 'orders'", "layout={"+old.String()+"} pool=32 max_ttl=30s skew=2s")
+	require.NoError(t, errors.Join(err, db.Close()))
+	_, all := examine(t, store, "--namespace=orders")
+	requireFinding(t, all, lease.LevelNote, "layout", "bits=38/5/0/17")
+}
+
+func TestDoctorForPeople(t *testing.T) {
+	t.Parallel()
+	code, out, errs := call(t, "", "doctor", "--store="+sqliteURL(t), "--replicas=20")
+	require.Equal(t, exitNo, code)
+	require.Contains(t, out, "fault  pool           20 replicas; 32 worker ids, sufficient for 16\n                      -> ")
+	require.Contains(t, errs, "the doctor found faults: 1")
+}
+
+// Errors say what to do, and name a command of this program if one helps.
+func TestCommandsThatErrorsName(t *testing.T) {
+	t.Parallel()
+	late := time.Now().Add(1000 * time.Hour)
+	named := regexp.MustCompile(`"snowlease (\w+)"`)
+	for _, err := range []error{&lease.NoFreeWorkerError{Soonest: late}, &lease.QuarantineError{Until: late}, &lease.MismatchError{Asked: lease.Pin{Pool: 1}}} {
+		all := named.FindAllStringSubmatch(err.Error(), -1)
+		require.NotEmpty(t, all, err)
+		for _, m := range all {
+			code, out, errs := call(t, "", m[1], "--help")
+			require.Zero(t, code, errs)
+			require.Contains(t, out, "snowlease "+m[1]+" ")
+		}
+	}
+}

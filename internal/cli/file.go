@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/providers/redis"
+	"github.com/snowlease/snowlease/providers/sqldb"
+)
+
+// configFile is read by default.
+const configFile = "config.yaml"
+
+// A fileConfig is the part of an application's configuration that names the store.
+type fileConfig struct {
+	namespace  string
+	mode       idworker.Mode
+	numbers    string // segment_store
+	quarantine lease.Quarantine
+	db         sqldb.Config
+	redis      redis.Config
+}
+
+// readFile reads the configuration in a YAML text whose idworker part is at key. Its errors
+// show no value.
+func readFile(text []byte, key string) (c fileConfig, err error) {
+	config, around, _, err := find(text, key)
+	if err != nil {
+		return c, err
+	}
+	var ids struct {
+		Namespace    string        `yaml:"namespace"`
+		Mode         idworker.Mode `yaml:"mode"`
+		SegmentStore string        `yaml:"segment_store"`
+		Store        struct {
+			Quarantine lease.Quarantine `yaml:"quarantine"`
+		} `yaml:"store"`
+	}
+	_ = config.Decode(&ids) // faults are for those who read all of it
+	c.namespace, c.mode, c.numbers, c.quarantine = ids.Namespace, ids.Mode, ids.SegmentStore, ids.Store.Quarantine
+	for name, part := range map[string]any{"db": &c.db, "redis": &c.redis} {
+		if n := lookup(around, name); n != nil && n.Decode(part) != nil {
+			return c, fmt.Errorf("the values of %s are not of the types that package providers reads", name)
+		}
+	}
+	return c, nil
+}
+
+// uses returns what the configuration uses, and the setting that says so: the store of the
+// worker ids, or that of numbers. It returns "" if the file does not say.
+func (c fileConfig) uses(numbers bool) (kind idworker.Mode, why string) {
+	name, value := "mode", string(c.mode)
+	if numbers {
+		name, value = "segment_store", c.numbers
+	}
+	switch hasDB, hasRedis := c.db.DSN != "", len(c.redis.Addrs) > 0; {
+	case value == string(idworker.ModeDB), numbers && value == string(idworker.SegmentStoreDBRedis):
+		return idworker.ModeDB, name + ": " + value
+	case value == string(idworker.ModeRedis), !numbers && c.mode == idworker.ModeRedisSequence:
+		return idworker.ModeRedis, name + ": " + value
+	case hasDB && !hasRedis:
+		return idworker.ModeDB, "db"
+	case hasRedis && !hasDB:
+		return idworker.ModeRedis, "redis"
+	}
+	return "", name
+}
+
+// readConfig returns the idworker configuration at key in a YAML file.
+func readConfig(file, key string) (idworker.Config, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return idworker.Config{}, err
+	}
+	checked, err := checkConfig(text, key)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%s: %w", file, err)
+	case len(checked.faults) > 0:
+		err = fmt.Errorf("%s has faults: see \"snowlease config check %s\"; with --preset, its layout is not read", file, file)
+	}
+	return checked.config, err
+}
+
+// sameNamespace returns an error if --namespace differs from the namespace in a file.
+func (f *storeFlags) sameNamespace(file, namespace string) error {
+	if f.namespace == "" || namespace == "" || f.namespace == namespace {
+		return nil
+	}
+	hint := ""
+	if key := keyOf(file, f.namespace); key != "" {
+		hint = fmt.Sprintf(", or name its key: --config %s --key %s", file, key)
+	}
+	return fmt.Errorf("--namespace %q and the namespace %q of %s differ: leave one of them out%s", f.namespace, namespace, file, hint)
+}
+
+var errNoStore = errors.New("--store is empty: give redis://host:6379, mysql://user@host/name, postgres://user@host/name or sqlite:path; if it contains a password, use " + envStore + "; or give --config FILE of an application that configures db or redis")
+
+// noStore returns the error for a store that is named nowhere, with the key if configFile has
+// the namespace at another one. Without the key, its layout and quarantine would not be read.
+func (f *storeFlags) noStore() error {
+	if key := keyOf(configFile, f.namespace); key != "" {
+		return fmt.Errorf("--store is empty, and the namespace is not that of the key idworker in %s: name its key: --config %s --key %s", configFile, configFile, key)
+	}
+	if key := keyOf(configFile, ""); key != "" && f.namespace != "" {
+		return fmt.Errorf("--store is empty, and %s does not configure the namespace %q: name its store with --store or %s", configFile, f.namespace, envStore)
+	}
+	return errNoStore
+}
+
+// defaultFile returns configFile if the working directory has it and its key idworker
+// configures the namespace of f, or any if f has none, else "".
+func (f *storeFlags) defaultFile() string {
+	if f.key != "" {
+		return ""
+	}
+	text, err := os.ReadFile(configFile)
+	if err != nil {
+		return ""
+	}
+	_, _, key, err := find(text, "")
+	if err != nil || key == "" {
+		return ""
+	}
+	c, _ := readFile(text, "")
+	if c.namespace == "" || f.namespace != "" && f.namespace != c.namespace {
+		return ""
+	}
+	return configFile
+}
+
+// namespaceOfFile sets the namespace to that of the application's configuration, if there is one.
+func (f *storeFlags) namespaceOfFile() error {
+	file := cmp.Or(f.file, f.defaultFile())
+	if file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	c, err := readFile(text, f.key)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	f.namespace = c.namespace
+	return nil
+}
+
+// configured sets the store to db or redis of the application's configuration, and the
+// quarantine too if asked.
+func (f *storeFlags) configured(quarantine bool) error {
+	file := cmp.Or(f.file, f.defaultFile())
+	if file == "" {
+		return f.noStore()
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	c, err := readFile(text, f.key)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if err := f.sameNamespace(file, c.namespace); err != nil {
+		return err
+	}
+	if quarantine && c.quarantine != "" {
+		f.quarantine = c.quarantine
+	}
+	c.db = c.db.WithDefaults()
+	f.from = file
+	kind, why := c.uses(f.numbers)
+	switch {
+	case kind == "" && c.db.DSN != "":
+		return fmt.Errorf("--store is empty, and %s has both db and redis: name the one to use with %s: db or redis in the file, or with --store or %s", file, why, envStore)
+	case kind == "":
+		return fmt.Errorf("--store is empty, and %s has neither db nor redis: give --store or %s; environment variables of the application are not read", file, envStore)
+	case kind == idworker.ModeRedis && len(c.redis.Addrs) == 0, kind == idworker.ModeDB && c.db.DSN == "":
+		return fmt.Errorf("--store is empty, and %s has %s, but no %s: give --store or %s; environment variables of the application are not read", file, why, kind, envStore)
+	case kind == idworker.ModeRedis:
+		f.at = f.program.OnRedis(c.redis)
+	default:
+		driver := map[string]string{"mysql": "mysql", "postgres": "pgx", "sqlite": "sqlite"}[c.db.Driver]
+		if driver == "" {
+			return fmt.Errorf("%s: db.driver is none of mysql, postgres and sqlite, or the dsn has the form of none", file)
+		}
+		f.at = f.program.OnDB(driver, c.db.DSN)
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/require"
+)
+
+// Every command takes the store from db or redis of config.yaml. --store and the environment
+// win.
+func TestStoreFromTheConfigFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	srv := miniredis.RunT(t)
+	srv.RequireUserAuth("app", "s3cret")
+	write := func(name, text string) { require.NoError(t, os.WriteFile(name, []byte(text), 0o600)) }
+	fine := func(want string, args ...string) {
+		t.Helper()
+		code, out, errs := call(t, "", args...)
+		require.Zero(t, code, out+errs)
+		require.Contains(t, out, want)
+		require.NotContains(t, out+errs, "s3cret")
+	}
+	refused := func(want string, args ...string) {
+		t.Helper()
+		code, out, errs := call(t, "", args...)
+		require.NotZero(t, code, out)
+		require.Contains(t, out+errs, want)
+		require.NotContains(t, out+errs, "s3cret")
+	}
+	// miniredis does not tell its run_id, so quarantine is read from the file too.
+	ids := "idworker: {namespace: orders, preset: wide, store: {quarantine: never}}\n"
+	onRedis := "redis: {addrs: [" + srv.Addr() + "], username: app, password: s3cret, timeout: 1s}\n"
+	write(configFile, ids+onRedis)
+	fine(`created namespace "orders" at redis `+srv.Addr()+` db 0, which is now pinned to layout={epoch=1577808000000 unit=1ms bits=41/10/0/12}`, "init")
+	refused("ok     config         config.yaml", "doctor") // miniredis has no append-only file
+	fine("0 of 1024 worker ids are lent", "workers", "--namespace=orders")
+	fine("orders at redis "+srv.Addr(), "workers")
+	for _, verb := range []string{"quarantine", "retire", "mend", "release"} { // they write
+		args := []string{verb}
+		if verb == "release" {
+			args = append(args, "--worker=0", "--token=1")
+		}
+		refused("--namespace is empty", args...)
+	}
+	fine("created 1", "segment", "create", "--name=bills")
+	fine("goes on above 7", "segment", "resume", "--name=bills", "--above=7")
+	fine("", "retire", "--namespace=orders", "--yes", "--reason=moved")
+	refused(`config.yaml does not configure the namespace "bills": name its store with --store or `+envStore, "workers", "--namespace=bills")
+
+	write("app.yaml", "app:\n  ids: {namespace: bills}\n  db: {dsn: app.db, max_open: 3}\n"+onRedis)
+	app := []string{"--config=app.yaml", "--key=app.ids"}
+	fine(`created namespace "bills" at sqlite app.db`, append([]string{"init"}, app...)...)
+	fine("of 32 worker ids are lent", append([]string{"workers", "--namespace=bills"}, app...)...)
+	fine("bills at sqlite app.db", append([]string{"workers"}, app...)...)
+	fine("bills at sqlite app.db", append([]string{"workers", "--store=sqlite:app.db"}, app...)...)
+	refused("no such file", "workers", "--store=sqlite:app.db", "--config=none.yaml")
+	refused("differ", append([]string{"workers", "--namespace=orders"}, app...)...)
+	refused("no such file", "workers", "--namespace=orders", "--config=none.yaml")
+
+	// A flag and the environment win.
+	fine(`at sqlite flag.db`, "init", "--store=sqlite:flag.db")
+	t.Setenv(envStore, "sqlite:env.db")
+	fine(`at sqlite env.db`, "init")
+	fine("orders at sqlite env.db", "workers")
+	fine(`at sqlite flag2.db`, "init", "--store=sqlite:flag2.db")
+	t.Setenv(envStore, "")
+
+	for text, want := range map[string]string{
+		ids + onRedis + "db: {dsn: app.db}\n":                                      "--store is empty, and config.yaml has both db and redis: name the one to use with mode: db or redis in the file, or with --store or " + envStore,
+		"idworker: {namespace: orders, mode: redis-sequence}\ndb: {dsn: app.db}\n": "config.yaml has mode: redis-sequence, but no redis: give --store",
+		"idworker: {namespace: orders, mode: db}\n" + onRedis:                      "config.yaml has mode: db, but no db: give --store",
+		ids + "redis: {addrs: [], password: s3cret}\n":                             "config.yaml has neither db nor redis",
+		ids: "config.yaml has neither db nor redis",
+		ids + "redis: {addrs: ['app:s3cret@h:1']}\n":                       "config.yaml: providers: redis.addrs[0] is a URL",
+		ids + "redis: {addrs: [h:1], timeout: s3cret}\n":                   "config.yaml: the values of redis are not of the types",
+		ids + "db: s3cret\n":                                               "config.yaml: the values of db are not of the types",
+		ids + "db: {driver: oracle, dsn: 'oracle://app:s3cret@h/db'}\n":    "config.yaml: db.driver is none of mysql, postgres and sqlite",
+		ids + "db: {driver: postgres, dsn: 'postgres://app:s3cret/x@h'}\n": "config.yaml: the DSN is refused",
+		ids + "db: {dsn: 'app:s3cret@tcp(127.0.0.1:1)/app'}\n":             "mysql 127.0.0.1:1/app: cannot connect",
+		ids + "db: {dsn: 'postgres://app:s3cret@127.0.0.1:1/app'}\n":       "TLS in config.yaml",
+	} {
+		write(configFile, text)
+		refused(want, "workers", "--namespace=orders", "--timeout=5s")
+	}
+}
+
+// If the file has both stores, mode says which one has the worker ids, and segment_store
+// which one has the numbers. The doctor notes a --store of the other kind.
+func TestModeNamesTheStore(t *testing.T) {
+	t.Chdir(t.TempDir())
+	srv := miniredis.RunT(t)
+	stores := "db: {dsn: app.db}\nredis: {addrs: [" + srv.Addr() + "], timeout: 1s}\n"
+	inDB, inRedis := "at sqlite app.db", "at redis "+srv.Addr()
+	for _, c := range []struct{ settings, worker, numbers string }{
+		{"mode: db", inDB, "segment_store: db or redis in the file"},
+		{"mode: redis, segment_store: db", inRedis, inDB},
+		{"mode: db, segment_store: redis", inDB, inRedis},
+		{"mode: redis-sequence, segment_store: db+redis", inRedis, inDB},
+		{"mode: auto, segment_store: auto", "mode: db or redis in the file", "segment_store: db or redis in the file"},
+	} {
+		text := "idworker: {namespace: a, store: {quarantine: never}, " + c.settings + "}\n" + stores
+		require.NoError(t, os.WriteFile(configFile, []byte(text), 0o600))
+		_, out, errs := call(t, "", "init")
+		require.Contains(t, out+errs, c.worker, c.settings)
+		_, out, errs = call(t, "", "segment", "create", "--name=bills")
+		require.Contains(t, out+errs, c.numbers, c.settings)
+	}
+
+	url := sqliteURL(t)
+	for text, noted := range map[string]bool{
+		"idworker: {namespace: a, mode: redis-sequence}\n":  true,
+		"idworker: {namespace: a, mode: redis}\n" + stores:  true,
+		"idworker: {namespace: a}\nredis: {addrs: [h:1]}\n": true,
+		"idworker: {namespace: a, mode: db}\n" + stores:     false,
+		"idworker: {namespace: a}\n" + stores:               false,
+		"idworker: {namespace: a}\n":                        false,
+	} {
+		require.NoError(t, os.WriteFile("app.yaml", []byte(text), 0o600))
+		_, out, errs := call(t, "", "doctor", "--config=app.yaml", "--store="+url)
+		require.Contains(t, out, "ok     connect", errs)
+		require.Equal(t, noted, strings.Contains(out, "note   mode           app.yaml has "), "%s %s", text, out)
+	}
+	require.NoError(t, os.WriteFile("app.yaml", []byte("idworker: {namespace: a, mode: db}\n"), 0o600))
+	_, out, _ := call(t, "", "doctor", "--config=app.yaml", "--quarantine=never", "--store=redis://"+srv.Addr())
+	require.Contains(t, out, "note   mode           app.yaml has mode: db, so the application does not use this store, which --store or "+envStore+" names\n")
+}
+
+// A namespace at another key of config.yaml leads to an error that names the key.
+func TestNamespaceAtAnotherKey(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for text, key := range map[string]string{
+		"idworker: {namespace: orders}\naudit: {namespace: audit, preset: wide}\ndb: {dsn: app.db}\n":              "audit",
+		"metrics: {namespace: audit, port: 9}\napp: {second: {namespace: audit, preset: wide}}\ndb: {dsn: app.db}": "app.second",
+		"app:\n  idworker: {namespace: audit, preset: wide}\n  db: {dsn: app.db}\nredis: {addrs: ['h:1']}\n":       "app.idworker",
+	} {
+		require.NoError(t, os.WriteFile(configFile, []byte(text), 0o600))
+		named := "--config config.yaml --key " + key
+		for _, args := range [][]string{{"init"}, {"workers"}, {"retire", "--yes"}, {"workers", "--key=" + key}} {
+			code, _, errs := call(t, "", append(args, "--namespace=audit")...)
+			require.Equal(t, exitUsage, code, errs)
+			require.Contains(t, errs, named+"\n", "%s %v", text, args)
+		}
+		if key == "audit" {
+			_, _, errs := call(t, "", "workers", "--namespace=audit", "--config=config.yaml")
+			require.Contains(t, errs, "differ: leave one of them out, or name its key: "+named+"\n")
+		}
+		// The named flags work.
+		for _, verb := range []string{"init", "workers"} {
+			code, out, errs := call(t, "", append(strings.Fields(named), verb, "--namespace=audit")...)
+			require.Zero(t, code, errs)
+			require.Contains(t, out, "at sqlite app.db")
+			require.Contains(t, out, "1024")
+		}
+		require.NoError(t, os.Remove("app.db"))
+	}
+	code, _, errs := call(t, "", "workers", "--namespace=bills")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, `config.yaml does not configure the namespace "bills": name its store with --store`)
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+func TestEncode(t *testing.T) {
+	t.Parallel()
+	code, out, errs := call(t, "", "encode", "--preset=discord", "--time=2016-04-30T11:18:25.796Z", "--worker=32", "--sequence=7")
+	require.Zero(t, code, errs)
+	require.Equal(t, "175928847299117063\n", out)
+	_, out, _ = call(t, "", "encode", "--preset=discord", "--time=1462015105796", "--worker=32", "--sequence=7", "--base=58", "--json")
+	require.JSONEq(t, `{"id":"175928847299117063","text":"QgmVVkniES"}`, out)
+
+	ids := "175928847299117063\n1\n9223372036854775807\n"
+	_, parts, _ := call(t, ids, "decode", "--json", "--preset=discord", "-")
+	code, out, errs = call(t, parts, "encode", "--preset=discord", "-")
+	require.Zero(t, code, errs)
+	require.Equal(t, ids, out)
+
+	code, _, errs = call(t, `{"time":"2020-01-01T00:00:00Z","worker":1}{"worker":-1}`, "encode", "-")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errs, "object 2: ")
+	code, _, errs = call(t, "", "encode", "--worker=32")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errs, "worker 32 is not 0 to 31")
+}
+
+// decode, encode and layout take the layout of the application's configuration.
+func TestLayoutOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, `
+idworker: {namespace: orders, preset: discord}
+own: {ids: {namespace: bills, layout: {epoch: 1556985600000, worker_bits: 5, business_bits: 5, sequence_bits: 12}}}
+none: {namespace: notes}
+bad: {namespace: notes, preset: uuid}
+`)
+	for _, c := range []struct{ key, id, want string }{
+		{"", "175928847299117063", "2016-04-30T11:18:25.796Z       32         0           7"},
+		{"own.ids", "1369734562062337", "2019-05-08T10:42:50.168Z        1         2           1"},
+		{"none", "912050440815641783", "2026-11-21T10:42:50.168Z        7         0        1207"},
+	} {
+		args := []string{"--config=" + file, "--key=" + c.key}
+		code, out, errs := call(t, "", append([]string{"decode", c.id}, args...)...)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, c.want)
+		_, parts, _ := call(t, "", append([]string{"decode", "--json", c.id}, args...)...)
+		_, out, _ = call(t, parts, append([]string{"encode", "-"}, args...)...)
+		require.Equal(t, c.id+"\n", out)
+	}
+	_, out, _ := call(t, "", "layout", "--config="+file)
+	require.Contains(t, out, "epoch=1420070400000 unit=1ms bits=41/10/0/12")
+	code, _, errs := call(t, "", "decode", "1", "--config="+file, "--key=bad")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, "has faults")
+	_, _, errs = call(t, "", "decode", "1", "--config="+file, "--key=missing")
+	require.Contains(t, errs, file+": there is no key missing")
+}
+
+func TestLayoutIsExplained(t *testing.T) {
+	t.Parallel()
+	code, out, errs := call(t, "", "layout", "--preset=twitter")
+	require.Zero(t, code, errs)
+	for _, want := range []string{"epoch=1288834974657 unit=1ms bits=41/10/0/12", "1024, sufficient for 512 replicas", "4096 a tick, 4096000 a second", "no: send ids to JavaScript as strings", "2080-07-10T17:30:30Z"} {
+		require.Contains(t, out, want)
+	}
+	_, out, _ = call(t, "", "layout", "--preset=jssafe")
+	require.Regexp(t, `safe for JavaScript +yes`, out)
+	_, out, _ = call(t, "", "layout", "--bits=30/5/0/17")
+	require.Contains(t, out, "FAULT")
+}
+
+// A designed layout has the requested capacity and the finest possible ticks, and is a valid
+// configuration.
+func TestLayoutIsDesigned(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for _, years := range []float64{1, 30, 200} {
+		for _, replicas := range []int64{1, 2, 3, 16, 500, 1 << 19} {
+			for _, rate := range []int64{1, 999, 1000, 64_000, 10_000_000} {
+				for _, businesses := range []int64{1, 2, 100} {
+					for _, js := range []bool{false, true} {
+						w := wish{years, replicas, rate, businesses, js}
+						l, err := w.design(snowflake.DefaultEpoch, now)
+						if err != nil {
+							require.ErrorContains(t, err, "no layout of", "%+v", w)
+							continue
+						}
+						require.GreaterOrEqual(t, l.Workers(), 2*replicas, "%+v", w)
+						require.GreaterOrEqual(t, l.PerTick()*int64(time.Second/l.TimeUnit), rate, "%+v", w)
+						require.GreaterOrEqual(t, int64(1)<<l.BusinessBits, businesses, "%+v", w)
+						require.True(t, l.Ends().After(now.Add(time.Duration((years-0.01)*year))), "%+v", w)
+						require.LessOrEqual(t, l.Bits(), map[bool]int{false: 63, true: 53}[js], "%+v", w)
+					}
+				}
+			}
+		}
+	}
+	code, out, errs := call(t, "", "layout", "--js-safe", "--replicas=8", "--rate=5000")
+	require.Zero(t, code, errs)
+	require.Regexp(t, `safe for JavaScript +yes`, out)
+	config := out[strings.Index(out, "\nidworker:")+1:]
+	code, out, errs = call(t, strings.Replace(config, "idworker:\n", "idworker:\n  namespace: orders\n", 1), "config", "check", "-")
+	require.Zero(t, code, out+errs)
+	_, out, _ = call(t, "", "layout", "--years=50", "--json")
+	var v layoutView
+	require.NoError(t, json.Unmarshal([]byte(out), &v))
+	require.GreaterOrEqual(t, v.YearsLeft, 49.9)
+	require.Equal(t, 63, v.Bits)
+}
+
+func TestParseLayout(t *testing.T) {
+	t.Parallel()
+	for _, name := range presets {
+		l, err := snowflake.Preset(name)
+		require.NoError(t, err)
+		got, err := parseLayout(l.String())
+		require.NoError(t, err)
+		require.Equal(t, l.WithDefaults(), got)
+	}
+	for _, s := range []string{"", "41/5/0/17", "epoch=1 unit=1ms bits=41/5/0/17x", "epoch=x unit=1ms bits=41/5/0/17", "epoch=1 unit=s bits=41/5/0/17"} {
+		_, err := parseLayout(s)
+		require.Error(t, err, s)
+	}
+}
+
+func writeFile(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	return name
+}

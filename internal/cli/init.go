@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/internal/cli/target"
+	"github.com/snowlease/snowlease/lease"
+)
+
+func initCommand(p program) *cobra.Command {
+	var (
+		store   = storeFlags{creates: true}
+		request requestFlags
+		asJSON  bool
+	)
+	cmd := &cobra.Command{
+		Use:   "init --namespace NS [flags]",
+		Short: "Create a namespace with exact times from the first id on",
+		Long: `Init creates a namespace. It is optional. Without it, the first start of a service cannot
+tell a new namespace from a lost one: ids come after the skew and a quarter of a second,
+and carry times up to max-ttl ahead until the clock catches up. After init, the first ids
+come at once and carry exact times.
+
+Use it only for a namespace of which no process has ever held a worker id. Init pins the
+namespace to a layout, the number of worker ids, max-ttl and skew, and prints them. They
+must match the application's configuration: name its file with --config. The default is
+` + configFile + ` in the working directory, if it has the key idworker with this namespace.
+Environment variables of the application are not read.
+
+Call init again with another configuration to correct the pin. That works until the first
+worker id is lent, unless the store has lost records or restarted since. Otherwise, if
+anything of the namespace exists, init changes nothing and exits with 3.`,
+		Example: `  snowlease init --store redis://127.0.0.1:6379 --namespace orders
+  ` + envStore + `='mysql://app:word@db/orders' snowlease init --config orders.yaml`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := request.complete(cmd, &store); err != nil {
+				return err
+			}
+			if err := store.complete(cmd, false); err != nil {
+				return err
+			}
+			return store.with(cmd, func(ctx context.Context, o *target.Opened) error {
+				r := request.request
+				before, unknown := o.Record(ctx, r.Namespace)
+				was := plain(before.Pin.String())
+				err := o.Init(ctx, r)
+				if errors.Is(err, lease.ErrExists) {
+					err = fmt.Errorf("%w: namespace %q at %s; nothing changed", err, r.Namespace, o)
+					switch {
+					case unknown != nil || before.Pin == r.Pin():
+					case before.Pin.Err() != nil:
+						err = fmt.Errorf("%w: %w", err, before.Pin.Err())
+					default:
+						err = fmt.Errorf("%w: it stays pinned to %s, because a worker id was lent, or grants may have been forgotten: use another namespace for %s (by %s)", err, was, r.Pin(), request.from)
+					}
+					return failure{exitNo, err}
+				}
+				if err != nil {
+					return err
+				}
+				verb, instead := "created", ""
+				if unknown == nil {
+					verb, instead = "changed", ", instead of "+was
+				}
+				return answer(cmd, asJSON, map[string]string{"namespace": r.Namespace, "store": o.String(), "pin": r.Pin().String(), "from": request.from, "was": was},
+					"%s namespace %q at %s, which is now pinned to %s (by %s)%s\nUntil its first worker id is lent, init with another configuration changes that.\n",
+					verb, r.Namespace, o, r.Pin(), request.from, instead)
+			})
+		},
+	}
+	store.register(cmd, p)
+	request.register(cmd)
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}

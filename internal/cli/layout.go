@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// layoutFlags describe a layout: a preset and the differences from it, or the application's
+// configuration.
+type layoutFlags struct {
+	preset, epoch, bits string
+	unit                time.Duration
+	file, key           string
+}
+
+const keyHelp = "key of the idworker configuration in the file, such as app.idworker (default: idworker if the file has it, else the whole file)"
+
+// registerFile adds the flags of the application's configuration, for commands without a store.
+func (f *layoutFlags) registerFile(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.file, "config", "", "YAML file with the application's configuration, which has the layout")
+	cmd.Flags().StringVar(&f.key, "key", "", keyHelp)
+}
+
+var presets = []string{"default", "twitter", "discord", "wide", "yitter", "jssafe"}
+
+func (f *layoutFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.preset, "preset", "default", "preset of the layout: default, twitter, discord, wide, yitter or jssafe")
+	flags.StringVar(&f.epoch, "epoch", "", "start of time, Unix milliseconds or RFC 3339 (default: the preset's)")
+	flags.DurationVar(&f.unit, "unit", 0, "length of a tick (default: the preset's)")
+	flags.StringVar(&f.bits, "bits", "", "widths time/worker/business/sequence, such as 41/5/0/17 (default: the preset's)")
+	must(cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(presets, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// layoutParts are the flags that register adds.
+const layoutParts = "preset epoch unit bits"
+
+// read returns the layout of the file that registerFile's flags name, or else that of the
+// other flags.
+func (f *layoutFlags) read(cmd *cobra.Command) (snowflake.Layout, error) {
+	if f.file == "" && f.key != "" {
+		return snowflake.Layout{}, errors.New("--key is set without --config: name the file with --config")
+	}
+	if f.file == "" {
+		return f.layout()
+	}
+	if changed(cmd, layoutParts) {
+		return snowflake.Layout{}, errReplaced(layoutParts)
+	}
+	c, err := readConfig(f.file, f.key)
+	if err != nil || c.Preset == "" {
+		return c.Layout.WithDefaults(), err
+	}
+	return snowflake.Preset(c.Preset)
+}
+
+func (f *layoutFlags) layout() (snowflake.Layout, error) {
+	l, err := snowflake.Preset(f.preset)
+	if err != nil {
+		return l, err
+	}
+	if f.epoch != "" {
+		if l.Epoch, err = parseEpoch(f.epoch); err != nil {
+			return l, err
+		}
+	}
+	if f.unit != 0 {
+		l.TimeUnit = f.unit
+	}
+	if f.bits != "" {
+		if err := parseBits(f.bits, &l); err != nil {
+			return l, err
+		}
+	}
+	return l, l.Validate()
+}
+
+// parseTime reads Unix milliseconds or RFC 3339.
+func parseTime(s string) (time.Time, error) {
+	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return time.UnixMilli(ms), nil
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return t, fmt.Errorf("%q is neither Unix milliseconds nor a time like 2020-01-01T00:00:00Z", s)
+	}
+	return t, nil
+}
+
+func parseEpoch(s string) (int64, error) {
+	t, err := parseTime(s)
+	if err != nil {
+		return 0, fmt.Errorf("--epoch %w", err)
+	}
+	if t.UnixMilli() < 1 {
+		return 0, fmt.Errorf("--epoch %q is not after 1970", s)
+	}
+	return t.UnixMilli(), nil
+}
+
+func parseBits(s string, l *snowflake.Layout) error {
+	fields := []*uint8{&l.TimeBits, &l.WorkerBits, &l.BusinessBits, &l.SequenceBits}
+	parts := strings.Split(s, "/")
+	for i, part := range parts {
+		n, err := strconv.ParseUint(part, 10, 8)
+		if err != nil || len(parts) != len(fields) {
+			return fmt.Errorf("--bits %q is not time/worker/business/sequence, such as 41/5/0/17", s)
+		}
+		if n == 0 && i != 2 {
+			return fmt.Errorf("--bits %q: only the business field may have no bits", s)
+		}
+		*fields[i] = uint8(n)
+	}
+	return nil
+}
+
+// parseLayout reads the fingerprint of a layout, as pins contain it.
+func parseLayout(fingerprint string) (snowflake.Layout, error) {
+	var epoch, unit, bits string
+	if _, err := fmt.Sscanf(fingerprint, "epoch=%s unit=%s bits=%s", &epoch, &unit, &bits); err == nil {
+		if d, err := time.ParseDuration(unit); err == nil {
+			l, err := (&layoutFlags{epoch: epoch, unit: d, bits: bits}).layout()
+			if err == nil && l.String() == fingerprint {
+				return l, nil
+			}
+		}
+	}
+	return snowflake.Layout{}, fmt.Errorf("%q is not the fingerprint of a layout", fingerprint)
+}

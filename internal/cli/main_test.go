@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9/logging"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/cli/sqlredis"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+)
+
+func TestMain(m *testing.M) {
+	logging.Disable()
+	testserver.Main(m)
+}
+
+// run runs the command snowlease.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return Run(ctx, sqlredis.Program, args, stdin, stdout, stderr)
+}
+
+// call runs the program and returns its exit code and what it printed.
+func call(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, strings.NewReader(stdin), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		args  []string
+		stdin string
+		want  string
+	}{
+		{"discord", []string{"175928847299117063", "--preset", "discord"}, "", `
+ID                   TIME                       WORKER  BUSINESS    SEQUENCE
+175928847299117063   2016-04-30T11:18:25.796Z       32         0           7
+`},
+		{"own layout", []string{"--epoch=2019-05-05T00:00:00+08:00", "--bits=41/5/5/12", "1369734562062337"}, "", `
+ID                   TIME                       WORKER  BUSINESS    SEQUENCE
+1369734562062337     2019-05-08T10:42:50.168Z        1         2           1
+`},
+		{"epoch in ms, unit", []string{"--epoch=1577808000000", "--unit=10ms", "--bits=39/8/0/16", "33554433"}, "", `
+ID                   TIME                       WORKER  BUSINESS    SEQUENCE
+33554433             2019-12-31T16:00:00.020Z        0         0           1
+`},
+		{"base and input", []string{"--base=58", "-", "QgmVVkniES", "--preset=discord"}, "\n QgmVVkniES\r\n\n21\n", `
+ID                   TIME                       WORKER  BUSINESS    SEQUENCE
+175928847299117063   2016-04-30T11:18:25.796Z       32         0           7
+58                   2015-01-01T00:00:00.000Z        0         0          58
+175928847299117063   2016-04-30T11:18:25.796Z       32         0           7
+`},
+		{"json", []string{"--json", "175928847299117063", "1", "--preset=discord"}, "", `
+{"id":"175928847299117063","time":"2016-04-30T11:18:25.796Z","worker":32,"business":0,"sequence":7}
+{"id":"1","time":"2015-01-01T00:00:00.000Z","worker":0,"business":0,"sequence":1}
+`},
+		{"no layout", []string{"912050440815641783"}, "", `
+ID                   TIME                       WORKER  BUSINESS    SEQUENCE
+912050440815641783   2026-11-21T10:42:50.168Z        7         0        1207
+In the default layout, epoch=1577808000000 unit=1ms bits=41/5/0/17; for another, give --preset or --config.
+`},
+		{"named default", []string{"912050440815641783", "--preset=default"}, "", `
+ID                   TIME                       WORKER  BUSINESS    SEQUENCE
+912050440815641783   2026-11-21T10:42:50.168Z        7         0        1207
+`},
+		{"json, no layout", []string{"--json", "1"}, "", `
+{"id":"1","time":"2019-12-31T16:00:00.000Z","worker":0,"business":0,"sequence":1}
+`},
+		{"no input", []string{"-"}, "", "\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			code, out, errs := call(t, c.stdin, append([]string{"decode"}, c.args...)...)
+			require.Zero(t, code, errs)
+			require.Equal(t, strings.TrimPrefix(c.want, "\n"), out)
+			require.Empty(t, errs)
+		})
+	}
+}
+
+func TestDecodeNamesWhatIsBad(t *testing.T) {
+	t.Parallel()
+	code, out, errs := call(t, "12x\n1\n\n-3\n0\n", "decode", "7", "seven", "-")
+	require.Equal(t, exitFailed, code)
+	require.Equal(t, 4, strings.Count(out, "\n"), "the header, 7, 1 and the layout")
+	for _, want := range []string{
+		`argument 2: snowflake: parse id "seven" in base 10`, `line 1: snowflake: parse id "12x"`,
+		`line 4: snowflake: parse id "-3" in base 10: an id is not negative`, "line 5: snowflake: decode 0",
+		"snowlease: 4 of 6 ids could not be decoded",
+	} {
+		require.Contains(t, errs, want)
+	}
+	code, _, errs = call(t, strings.Repeat("9", 1<<17), "decode", "-")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errs, "read line 1: bufio.Scanner: token too long")
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("disk is full") }
+
+func TestDecodeReportsLostOutput(t *testing.T) {
+	t.Parallel()
+	var errs bytes.Buffer
+	code := run(t.Context(), []string{"decode", "7"}, strings.NewReader(""), brokenWriter{}, &errs)
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errs.String(), "disk is full")
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	store := "--store=redis://127.0.0.1:1"
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"count"}, `unknown command "count"`},
+		{[]string{"decode"}, "requires at least 1 arg"},
+		{[]string{"decode", "-5"}, "unknown shorthand flag"},
+		{[]string{"decode", "1", "--preset=uuid"}, `layout preset "uuid" is unknown: choose default`},
+		{[]string{"decode", "1", "--base=16"}, "--base: snowflake: base 16 is unknown: choose 10, 36, 58 or 62"},
+		{[]string{"decode", "1", "--bits=41/5/17"}, `--bits "41/5/17" is not time/worker/business/sequence`},
+		{[]string{"decode", "1", "--bits=41/5/0/17/1"}, "is not time/worker/business/sequence"},
+		{[]string{"decode", "1", "--bits=41/5/0/x"}, "is not time/worker/business/sequence"},
+		{[]string{"decode", "1", "--bits=41/0/0/17"}, "only the business field may have no bits"},
+		{[]string{"decode", "1", "--bits=42/10/0/12"}, "bits are 64: an id has 63"},
+		{[]string{"decode", "1", "--epoch=yesterday"}, `--epoch "yesterday" is neither`},
+		{[]string{"decode", "1", "--epoch=0"}, `--epoch "0" is not after 1970`},
+		{[]string{"decode", "1", "--unit=1us"}, "time unit 1µs"},
+		{[]string{"encode", "7"}, `argument "7" is not "-"`},
+		{[]string{"encode", "--time=now"}, `--time "now" is neither`},
+		{[]string{"encode", "--base=2"}, "base 2 is unknown"},
+		{[]string{"layout", "--years=30", "--bits=41/5/0/17"}, "leave one group out"},
+		{[]string{"layout", "--years=0"}, "give 1 to 200 --years"},
+		{[]string{"layout", "--years=200", "--js-safe", "--rate=1000000000"}, "no layout of 53 bits is large enough"},
+		{[]string{"init"}, "--store is empty"},
+		{[]string{"init", store}, "--namespace is empty"},
+		{[]string{"init", "--namespace=a b", store}, `namespace "a b"`},
+		{[]string{"init", "--namespace=a", store, "--ttl=1m", "--max-ttl=30s"}, "lease.max_ttl 30s is not from lease.ttl (1m0s)"},
+		{[]string{"init", "--namespace=a", store, "--skew=20s"}, "skew 20s"},
+		{[]string{"init", "--namespace=a", store, "--bits=30/5/0/17"}, "less than a year from now"},
+		{[]string{"init", "--namespace=a", store, "--quarantine=often"}, `quarantine "often" is unknown`},
+		{[]string{"init", "--namespace=a", store, "--config=no.yaml", "--ttl=1s"}, "leave one of them out"},
+		{[]string{"init", "--config=no.yaml"}, "no.yaml"},
+		{[]string{"init", "extra"}, `unexpected argument "extra": name the namespace with --namespace extra`},
+		{[]string{"workers", store}, "--namespace is empty"},
+		{[]string{"workers", store, "--namespace=a", "--every=1ms"}, "--every 1ms is less than 100ms"},
+		{[]string{"workers", store, "--namespace=a", "--quarantine=x"}, `--quarantine "x" is unknown`},
+		{[]string{"release", store, "--namespace=a"}, `required flag(s) "token", "worker" not set`},
+		{[]string{"doctor", store, "--replicas=-1"}, "is negative"},
+		{[]string{"segment", "list"}, `unknown command "list" for "snowlease segment": choose create, resume`},
+		{[]string{"segment", "list", store, "--json"}, `unknown command "list" for "snowlease segment": choose create, resume`},
+		{[]string{"segment", store, "list"}, `unknown flag: --store of "snowlease segment": name a command first: create, resume`},
+		{[]string{"segment", "--store", "redis://127.0.0.1:1"}, `name a command first: create, resume`},
+		{[]string{"config", "list"}, `unknown command "list" for "snowlease config": choose check, schema`},
+		{[]string{"segment", "create", store}, `--name: the name ""`},
+		{[]string{"segment", "create", store, "--name=a", "--start=0"}, "--start 0 is below 1"},
+		{[]string{"segment", "resume", store, "--name=a"}, `required flag(s) "above" not set`},
+		{[]string{"segment", "create", "invoices", store}, `unexpected argument "invoices": name the sequence with --name invoices`},
+		{[]string{"segment", "resume", "invoices", "--above=1"}, "--name invoices"},
+		{[]string{"config", "check"}, "name the file: snowlease config check config.yaml"},
+		{[]string{"config", "check", "a", "b"}, "accepts 1 arg(s), received 2"},
+		{[]string{"decode", "1", "--config=no.yaml", "--preset=wide"}, "leave one of them out"},
+		{[]string{"decode", "1", "--config=no.yaml"}, "no.yaml"},
+		{[]string{"encode", "--key=ids"}, "--key is set without --config"},
+		{[]string{"workers", store, "--namespace=a", "--key=ids"}, "--key is set without --config: name the file, as in --config config.yaml --key ids"},
+		{[]string{"segment", "create", store, "--name=a", "--key=ids"}, "--key is set without --config"},
+		{[]string{"layout", "--config=no.yaml", "--years=30"}, "leave one group out"},
+		{[]string{"version", "extra"}, `unknown command "extra"`},
+	} {
+		code, out, errs := call(t, "", c.args...)
+		require.Equal(t, exitUsage, code, "%v: %s", c.args, errs)
+		require.Contains(t, errs, c.want)
+		require.Contains(t, errs, `--help"`)
+		require.Empty(t, out)
+	}
+}
+
+func TestVersionAndHelp(t *testing.T) {
+	t.Parallel()
+	code, out, _ := call(t, "", "version")
+	require.Zero(t, code)
+	require.Regexp(t, `^snowlease \S+.* go1\.`, out)
+	for _, args := range [][]string{{}, {"--help"}, {"decode", "--help"}, {"init", "--help"}, {"segment"}, {"config"}, {"doctor", "--help"}} {
+		code, out, _ = call(t, "", args...)
+		require.Zero(t, code)
+		require.Contains(t, out, "Usage:")
+	}
+}
+
+func TestJSONIsValid(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"decode", "1"}, {"encode"}, {"layout"}, {"version"}} {
+		code, out, errs := call(t, "", append(args, "--json")...)
+		require.Zero(t, code, errs)
+		require.NotEmpty(t, out)
+		for line := range strings.Lines(out) {
+			require.True(t, json.Valid([]byte(line)), line)
+		}
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		code, out, _ := call(t, "", "completion", shell)
+		require.Zero(t, code)
+		require.Contains(t, out, "snowlease")
+	}
+	for flag, want := range map[string]string{"preset": "jssafe", "base": "62"} {
+		_, out, _ := call(t, "", "__complete", "decode", "--"+flag, "")
+		require.Contains(t, out, want)
+	}
+}

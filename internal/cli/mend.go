@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/internal/cli/target"
+	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// lateTimes are recorded times that no member can have written, by the store's clock:
+// leases, marks and quarantines end within max_ttl and skew.
+type lateTimes struct {
+	latest     int64 // the latest time that a member can have written
+	last       int64 // the latest time on record
+	quarantine bool
+	slots      []lease.Slot
+}
+
+func lateIn(ctx context.Context, o *target.Opened, namespace string) (lateTimes, error) {
+	rec, err := o.Record(ctx, namespace)
+	if err != nil {
+		return lateTimes{}, err
+	}
+	slots, err := o.Slots(ctx, namespace)
+	if err != nil {
+		return lateTimes{}, err
+	}
+	return late(rec, slots)
+}
+
+func late(rec lease.Record, slots []lease.Slot) (lateTimes, error) {
+	if err := rec.Pin.Err(); err != nil {
+		return lateTimes{}, err
+	}
+	hold := (rec.Pin.MaxTTL + rec.Pin.Skew).Milliseconds()
+	l := lateTimes{latest: rec.Now + hold, last: rec.Quarantine}
+	l.quarantine = rec.Quarantine > l.latest
+	for _, s := range slots {
+		if last := max(s.Since, s.Expires, s.Mark, s.Token); last > s.Now+hold {
+			l.slots, l.last = append(l.slots, s), max(l.last, last)
+		}
+	}
+	return l, nil
+}
+
+func (l lateTimes) none() bool { return !l.quarantine && len(l.slots) == 0 }
+
+// String describes the late times: "the quarantine and worker ids (3: 0, 1, 2): ...".
+func (l lateTimes) String() string {
+	var what []string
+	if l.quarantine {
+		what = append(what, "the quarantine")
+	}
+	if n := len(l.slots); n > 0 {
+		var names []string
+		for _, s := range l.slots[:min(n, 8)] {
+			names = append(names, fmt.Sprint(s.Worker))
+		}
+		if n > 8 {
+			names = append(names, "...")
+		}
+		what = append(what, fmt.Sprintf("worker ids (%d: %s)", n, strings.Join(names, ", ")))
+	}
+	return fmt.Sprintf("%s: recorded times reach %s, but members write none later than %s",
+		strings.Join(what, " and "), at(l.last), at(l.latest))
+}
+
+func mendCommand(p program) *cobra.Command {
+	var (
+		store       storeFlags
+		yes, asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "mend --namespace NS [flags]",
+		Short: "Lower times that no process can have written",
+		Long: `Mend lowers recorded times that no process of the namespace can have written: those more
+than max-ttl + skew ahead of the store's clock. It lowers them to that limit. Such times
+can block starts for a long time. They come from a store's clock that was ahead, or from
+another program that wrote to the store. "snowlease doctor" finds them.
+
+Mend refuses to run while the store's clock and this host's differ by more than 5 minutes.
+While the lease of a worker id runs, mend leaves its mark, names the holder and exits
+with 3. Stop that process, and mend again after its lease has ended.
+
+Mend cannot check two things. Make sure of both, or ids may be issued twice:
+
+  - No id with such a late time exists. One does if the store's clock was really ahead
+    and processes issued ids by it. Check your highest ids with "snowlease decode". If
+    you find one, do not mend: switch to a layout whose ids are above it.
+  - No process that held one of these worker ids is cut off from the store, paused, or
+    a snapshot that may be resumed. It could still use its range. End it.`,
+		Example: `  snowlease mend --namespace orders`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := store.complete(cmd, false); err != nil {
+				return err
+			}
+			var found lateTimes
+			look := func(ctx context.Context, o *target.Opened) (err error) {
+				found, err = lateIn(ctx, o, store.namespace)
+				return err
+			}
+			if err := store.with(cmd, look); err != nil {
+				return err
+			}
+			result := "nothing to mend"
+			if !found.none() {
+				if err := confirm(cmd, yes, "%s.\nAre you sure that no id with a later time exists, and that no process that held one of these worker ids is cut off or paused?", found); err != nil {
+					return err
+				}
+				result = "no recorded time is later than " + at(found.latest)
+				if err := store.with(cmd, func(ctx context.Context, o *target.Opened) error {
+					local := time.Now()
+					if o.Clock != nil {
+						var err error
+						if local, err = o.Clock(ctx); err != nil {
+							return err
+						}
+					}
+					if err := o.Mend(ctx, store.namespace, local.UnixMilli()); err != nil {
+						return err
+					}
+					return look(ctx, o)
+				}); err != nil {
+					return err
+				}
+			}
+			if len(found.slots) > 0 {
+				s := found.slots[0]
+				return failure{exitNo, fmt.Errorf("namespace %q: %d worker ids with a late mark are lent, the first (%d) to %q until %s: stop the holders, and mend again after that",
+					store.namespace, len(found.slots), s.Worker, printable.Text(s.Holder), at(s.Expires))}
+			}
+			return answer(cmd, asJSON, map[string]string{"namespace": store.namespace, "result": result},
+				"namespace %q: %s\n", store.namespace, result)
+		},
+	}
+	store.register(cmd, p)
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// The mark of one worker id is a century ahead. The doctor and workers report it. Mend refuses
+// while the worker id is lent, and lowers the mark afterwards.
+func TestMend(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, store, ns string, more ...string) {
+		args := func(verb string, a ...string) []string {
+			return append(append([]string{verb, "--store=" + store, "--namespace=" + ns}, more...), a...)
+		}
+		code, _, errs := call(t, "", args("mend", "--yes")...)
+		require.Equal(t, exitFailed, code)
+		require.Contains(t, errs, "nothing is on record")
+		require.Zero(t, first(call(t, "", args("init")...)))
+		c := openCenter(t, store, more...)
+		g := lend(t, c, ns)
+		code, out, errs := call(t, "", args("mend")...)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, "nothing to mend")
+
+		far := g
+		far.Ceiling += (100 * 365 * 24 * time.Hour).Milliseconds()
+		_, err := c.Renew(t.Context(), far)
+		require.NoError(t, err)
+		late := fmt.Sprintf("worker ids (1: %d): recorded times reach %s", g.Worker, at(far.Ceiling))
+		_, out, _ = call(t, "", args("workers")...)
+		require.Contains(t, out, "\n"+late)
+		_, out, _ = call(t, "", args("doctor")...)
+		require.Contains(t, out, "fault  times          "+late)
+		require.Contains(t, out, `or run "snowlease mend"`)
+
+		code, _, errs = call(t, "", args("mend")...)
+		require.Equal(t, exitNo, code)
+		require.Contains(t, errs, late)
+		require.Contains(t, errs, "not confirmed")
+		code, _, errs = call(t, "", args("mend", "--yes")...)
+		require.Equal(t, exitNo, code)
+		require.Contains(t, errs, fmt.Sprintf("1 worker ids with a late mark are lent, the first (%d) to ", g.Worker))
+		require.Contains(t, errs, "stop the holders")
+
+		require.NoError(t, c.Release(t.Context(), far, far.Ceiling))
+		code, out, errs = call(t, "yes\n", args("mend", "--json")...)
+		require.Zero(t, code, errs)
+		require.Contains(t, errs, late)
+		require.Contains(t, out, `"result":"no recorded time is later than `)
+		slots, err := c.Slots(t.Context(), ns)
+		require.NoError(t, err)
+		slot := slots[g.Worker]
+		require.Greater(t, slot.Mark, slot.Now)
+		require.LessOrEqual(t, slot.Mark, slot.Now+(g.MaxTTL+g.Skew).Milliseconds())
+		_, out, _ = call(t, "", args("doctor")...)
+		require.Contains(t, out, "ok     times ")
+	})
+}
+
+// The doctor does not promise that an impossibly late quarantine ends on its own.
+func TestMendQuarantine(t *testing.T) {
+	t.Parallel()
+	store := sqliteURL(t)
+	initialize(t, store)
+	sqlDo(t, "sqlite", strings.TrimPrefix(store, "sqlite:"), "UPDATE snowlease_meta SET quarantine_ms = 32503680000000, reason = 'x' WHERE ns = 'orders'")
+	_, all := examine(t, store, "--namespace=orders")
+	requireFinding(t, all, lease.LevelFault, "times", "the quarantine: recorded times reach 3000-01-01")
+	for _, f := range all {
+		require.NotEqual(t, "it ends on its own", f.Advice)
+	}
+	require.Zero(t, first(call(t, "", "mend", "--store="+store, "--namespace=orders", "--yes")))
+	_, all = examine(t, store, "--namespace=orders")
+	requireFinding(t, all, lease.LevelOK, "times", "")
+	requireFinding(t, all, lease.LevelNote, "quarantine", "possible loss of records: x; ids under newly lent worker ids carry times up to ")
+}

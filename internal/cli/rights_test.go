@@ -1,0 +1,329 @@
+package cli
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq"
+	rediscounter "github.com/snowlease/snowlease/redisseq/counter"
+	redissegments "github.com/snowlease/snowlease/redisseq/segments"
+	"github.com/snowlease/snowlease/segment"
+)
+
+// documented returns the commands in the line of docs/engines.md with the given beginning.
+func documented(t *testing.T, begin string) (line string, commands []string) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/engines.md")
+	require.NoError(t, err)
+	line = regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(begin) + `.*$`).FindString(string(text))
+	line = strings.ReplaceAll(line, `\|`, "|") // in a table
+	for _, m := range regexp.MustCompile(`\+([a-z|-]+)`).FindAllStringSubmatch(line, -1) {
+		commands = append(commands, m[1])
+	}
+	require.NotEmpty(t, commands, begin)
+	slices.Sort(commands)
+	return line, commands
+}
+
+// aclUser creates the user of docs/engines.md on servers, with additional rights.
+func aclUser(t *testing.T, servers []*testserver.Server, more ...string) {
+	t.Helper()
+	line, _ := documented(t, "ACL SETUSER orders ")
+	args := []any{}
+	for _, word := range append(strings.Fields(line), more...) {
+		args = append(args, word)
+	}
+	for _, s := range servers {
+		do(t, s, args...)
+		do(t, s, "CONFIG", "RESETSTAT")
+	}
+}
+
+// used returns the commands that ran since aclUser, and those that were refused.
+func used(t *testing.T, servers ...*testserver.Server) (ran, refused []string) {
+	t.Helper()
+	for _, s := range servers {
+		c := goredis.NewClient(&goredis.Options{Addr: s.Addr()})
+		stats, err := c.Info(t.Context(), "commandstats").Result()
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+		for _, m := range regexp.MustCompile(`cmdstat_([a-z|]+):calls=(\d+).*rejected_calls=(\d+)`).FindAllStringSubmatch(stats, -1) {
+			switch m[1] {
+			case "hello", "config|resetstat", "acl|setuser", "replconf", "psync": // connecting needs no right; the rest is of administrators
+				continue
+			}
+			if m[2] != "0" {
+				ran = append(ran, m[1])
+			}
+			if m[3] != "0" {
+				refused = append(refused, m[1])
+			}
+		}
+	}
+	slices.Sort(ran)
+	slices.Sort(refused)
+	return slices.Compact(ran), slices.Compact(refused)
+}
+
+// everyVerb runs every operation that Redis supports.
+func everyVerb(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option) {
+	t.Helper()
+	workerIDs(t, client, opts...)
+	sequence(t, client, opts...)
+	numbers(t, client, opts...)
+}
+
+func workerIDs(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option) {
+	t.Helper()
+	ctx := t.Context()
+	c, err := redisseq.New(client, opts...)
+	require.NoError(t, err)
+	request := func() lease.Request {
+		return lease.Request{Namespace: "rights", Layout: "l", Holder: "h", Owner: lease.NewOwner(), Pool: 2, Last: 1, TTL: time.Minute, MaxTTL: time.Minute, Skew: time.Second}
+	}
+	req := request()
+	require.NoError(t, c.Init(ctx, req))
+	require.NoError(t, c.Init(ctx, req))
+	require.ErrorIs(t, c.Init(ctx, request()), lease.ErrExists)
+	former := request()
+	former.Namespace, former.Pool, former.Last = "former", 1, 0
+	require.NoError(t, c.Init(ctx, former))
+	former.Pool, former.Owner = 2, lease.NewOwner()
+	require.NoError(t, c.Init(ctx, former))
+	g, err := c.Acquire(ctx, req)
+	require.NoError(t, err)
+	g, err = c.Renew(ctx, g)
+	require.NoError(t, err)
+	second, err := c.Acquire(ctx, request())
+	require.NoError(t, err)
+	_, err = c.Acquire(ctx, request())
+	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
+	require.NoError(t, c.Release(ctx, second, second.Now))
+	_, err = c.Slots(ctx, "rights")
+	require.NoError(t, err)
+	_, err = c.Extras().Operator.Quarantine(ctx, "rights", "by hand")
+	require.NoError(t, err)
+	require.NoError(t, c.Extras().Operator.Revoke(ctx, "rights", g.Worker, g.Token))
+	require.NoError(t, c.Extras().Operator.Retire(ctx, "rights", "by hand"))
+}
+
+func sequence(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option) {
+	t.Helper()
+	ctx := t.Context()
+	seq, err := rediscounter.New(client, rediscounter.Config{Namespace: "rights", Skew: time.Millisecond}, opts...)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, seq.Close()) }()
+	require.NoError(t, seq.Start(ctx))
+	_, err = seq.NextID()
+	require.NoError(t, err)
+}
+
+func numbers(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option) {
+	t.Helper()
+	ctx := t.Context()
+	n, err := redissegments.New(client, opts...)
+	require.NoError(t, err)
+	require.NoError(t, n.Create(ctx, "rights", 1))
+	require.ErrorIs(t, n.Create(ctx, "rights", 1), segment.ErrExists)
+	require.NoError(t, n.Resume(ctx, "rights", 5))
+	d, err := redissegments.NewDispenser(client, n, segment.Config{Name: "rights", Order: segment.OrderStrict}, opts...)
+	require.NoError(t, err)
+	_, err = d.Reserve(ctx, segment.Request{Name: "rights", N: 1, Start: 1, Max: 1 << 60})
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+}
+
+// The user of docs/engines.md has the rights it needs and no others.
+func TestRightsOnRedis(t *testing.T) {
+	t.Parallel()
+	as := func(t *testing.T, addr string) *goredis.Client {
+		client := goredis.NewClient(&goredis.Options{Addr: addr, Username: "orders", Password: "secret"})
+		t.Cleanup(func() { _ = client.Close() })
+		return client
+	}
+	line, base := documented(t, "ACL SETUSER orders ")
+	t.Run("single", func(t *testing.T) {
+		t.Parallel()
+		s := testserver.NewRedis(t, kept...)
+		aclUser(t, []*testserver.Server{s})
+		everyVerb(t, as(t, s.Addr()))
+		url := "--store=redis://orders:secret@" + s.Addr()
+		for _, args := range [][]string{
+			{"init", "--namespace=cli"},
+			{"workers", "--namespace=cli"},
+			{"quarantine", "--namespace=cli", "--reason=by hand", "--yes"},
+			{"segment", "create", "--name=cli"},
+			{"retire", "--namespace=cli", "--reason=by hand", "--yes"},
+		} {
+			code, _, errs := call(t, "", append(args, url)...)
+			require.Zero(t, code, "%v: %s", args, errs)
+		}
+		_, all := examine(t, "redis://orders:secret@"+s.Addr(), "--namespace=other")
+		requireFinding(t, all, lease.LevelOK, "rights", "may read and write")
+		ran, refused := used(t, s)
+		require.Equal(t, base, ran, "what docs/engines.md lists, and what is used")
+		require.Subset(t, []string{"config|get", "client|setinfo", "client|maint_notifications"}, refused)
+
+		fewer := []string{"init", "--namespace=fewer", url}
+		require.Zero(t, first(call(t, "", append(fewer, "--preset=wide")...)))
+		code, _, errs := call(t, "", fewer...)
+		require.Equal(t, exitFailed, code)
+		require.Contains(t, errs, "UNLINK")
+		_, more := documented(t, "| `snowlease init` again")
+		aclUser(t, []*testserver.Server{s}, plus(more)...)
+		require.Zero(t, first(call(t, "", fewer...)))
+		ran, _ = used(t, s)
+		require.Subset(t, ran, more)
+		aclUser(t, []*testserver.Server{s})
+
+		do(t, s, "ACL", "SETUSER", "poor", "on", ">secret", "~snowlease:*", "+ping", "+info", "+time")
+		_, all = examine(t, "redis://poor:secret@"+s.Addr())
+		advice := ""
+		for _, f := range all {
+			if f.Check == "rights" {
+				_, advice, _ = strings.Cut(f.Advice, "SETUSER name ")
+			}
+		}
+		require.Contains(t, advice, "~snowlease:* +eval")
+		require.Contains(t, line, advice, "what the doctor advises")
+
+		ctx, c := t.Context(), as(t, s.Addr())
+		for _, command := range [][]any{
+			{"FLUSHALL"},
+			{"FLUSHDB"},
+			{"SWAPDB", 0, 1},
+			{"SCRIPT", "FLUSH"},
+			{"FUNCTION", "FLUSH"},
+			{"SCAN", 0},
+			{"RANDOMKEY"},
+			{"KEYS", "*"},
+			{"DEL", "snowlease:{rights}:meta"},
+			{"CONFIG", "GET", "*"},
+			{"ACL", "LIST"},
+			{"MONITOR"},
+			{"SHUTDOWN"},
+			{"HGET", "orders:1", "a"},
+			{"EVAL", "return redis.call('FLUSHALL')", 0},
+			{"EVAL", "return redis.call('HSET', 'orders:1', 'a', 'b')", 0},
+		} {
+			err := c.Do(ctx, command...).Err()
+			require.Error(t, err, command)
+			require.Regexp(t, "NOPERM|can't run this command|can't access|no permissions", err.Error(), command)
+		}
+	})
+	for mode, run := range map[string]func(*testing.T, goredis.UniversalClient, ...redisseq.Option){
+		"| mode `redis`": workerIDs, "| mode `redis-sequence`": sequence, "| numbers": numbers,
+	} {
+		t.Run(strings.Trim(mode, "| `"), func(t *testing.T) {
+			t.Parallel()
+			_, listed := documented(t, mode)
+			s := testserver.NewRedis(t, kept...)
+			aclUser(t, []*testserver.Server{s})
+			run(t, as(t, s.Addr()))
+			ran, _ := used(t, s)
+			require.Equal(t, listed, ran, "what docs/engines.md lists, and what is used")
+		})
+	}
+	t.Run("wait_replicas", func(t *testing.T) {
+		t.Parallel()
+		_, more := documented(t, "| `store.wait_replicas`")
+		_, database := documented(t, "| a database other than 0")
+		more = append(more, database...)
+		primary := testserver.NewRedis(t, saved...)
+		testserver.NewRedisReplica(t, primary, saved...)
+		aclUser(t, []*testserver.Server{primary}, plus(more)...)
+		client := goredis.NewClient(&goredis.Options{Addr: primary.Addr(), Username: "orders", Password: "secret", DB: 1})
+		t.Cleanup(func() { _ = client.Close() })
+		everyVerb(t, client, redisseq.WithWaitReplicas(1, 2*time.Second))
+		ran, refused := used(t, primary)
+		require.Subset(t, append(more, base...), ran)
+		require.Subset(t, ran, more)
+		require.Empty(t, without(refused, "client|setinfo", "client|maint_notifications"))
+	})
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		_, more := documented(t, "| Cluster")
+		cluster := testserver.NewCluster(t)
+		aclUser(t, cluster.Nodes, plus(more)...)
+		client := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: cluster.Addrs(), Username: "orders", Password: "secret"})
+		defer client.Close()
+		everyVerb(t, client)
+		ran, refused := used(t, cluster.Nodes...)
+		require.Subset(t, append(more, base...), without(ran, "select", "ping", "multi", "exec")) // those of replication
+		require.Subset(t, ran, more)
+		require.Empty(t, without(refused, "client|setinfo", "client|maint_notifications"))
+	})
+}
+
+func sentinelRights(t *testing.T, set *testserver.Sentinels, rights []string) {
+	t.Helper()
+	for _, s := range set.Sentinels {
+		args := []any{"ACL", "SETUSER", "watcher", "reset", "on", ">secret", "&*"}
+		for _, r := range plus(rights) {
+			args = append(args, r)
+		}
+		do(t, s, args...)
+		do(t, s, "ACL", "LOG", "RESET")
+	}
+}
+
+func refusedBy(t *testing.T, set *testserver.Sentinels) (all []string) {
+	t.Helper()
+	for _, s := range set.Sentinels {
+		c := goredis.NewClient(&goredis.Options{Addr: s.Addr()})
+		log, err := c.ACLLog(t.Context(), 100).Result()
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+		for _, entry := range log {
+			all = append(all, entry.Object)
+		}
+	}
+	return without(all, "client|setinfo", "client|maint_notifications")
+}
+
+// The sentinel commands that docs/engines.md lists are sufficient, and each of them is
+// necessary.
+func TestRightsOnSentinels(t *testing.T) {
+	t.Parallel()
+	_, rights := documented(t, "| Sentinel")
+	set := testserver.NewSentinels(t, saved...)
+	aclUser(t, set.Redis)
+	open := func() *goredis.Client {
+		return goredis.NewFailoverClient(&goredis.FailoverOptions{
+			MasterName: testserver.SentinelName, SentinelAddrs: set.Addrs(), SentinelUsername: "watcher", SentinelPassword: "secret",
+			Username: "orders", Password: "secret",
+		})
+	}
+	sentinelRights(t, set, rights)
+	client := open()
+	everyVerb(t, client)
+	require.NoError(t, client.Close())
+	require.Empty(t, refusedBy(t, set))
+	for _, r := range rights {
+		sentinelRights(t, set, without(rights, r))
+		client := open()
+		_ = client.Ping(t.Context()).Err()
+		require.Eventually(t, func() bool { return slices.Contains(refusedBy(t, set), r) }, 20*time.Second, 50*time.Millisecond, r)
+		require.NoError(t, client.Close())
+	}
+}
+
+func plus(commands []string) (rights []string) {
+	for _, c := range commands {
+		rights = append(rights, "+"+c)
+	}
+	return rights
+}
+
+func without(list []string, some ...string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(some, s) })
+}

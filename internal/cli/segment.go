@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/internal/cli/target"
+	"github.com/snowlease/snowlease/segment"
+)
+
+func segmentCommand(p program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "segment",
+		Short: "Create number sequences, and resume them after a loss",
+		Long: `Segment manages the named sequences of numbers that package segment issues, in a SQL
+database or Redis.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(segmentCreateCommand(p), segmentResumeCommand(p))
+	return cmd
+}
+
+// withSegments runs do on the numbers of the store.
+func withSegments(cmd *cobra.Command, f *storeFlags, do func(context.Context, target.Segments) error) error {
+	return f.with(cmd, func(ctx context.Context, o *target.Opened) error {
+		s, err := o.Segments()
+		if err != nil {
+			return err
+		}
+		return do(ctx, s)
+	})
+}
+
+func segmentCreateCommand(p program) *cobra.Command {
+	var (
+		store  = storeFlags{creates: true}
+		name   string
+		start  int64
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "create --name NAME [flags]",
+		Short: "Create a sequence",
+		Long: `Create creates a sequence whose first number is --start. If the name exists, it changes
+nothing and exits with 3. After a loss of data, stop all processes that use the sequence,
+and start above all numbers in use and all numbers that were reserved ahead.`,
+		Example: `  snowlease segment create --name orders --start 1000`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := completeSegment(cmd, &store, name, start, "start"); err != nil {
+				return err
+			}
+			return withSegments(cmd, &store, func(ctx context.Context, s target.Segments) error {
+				err := s.Create(ctx, name, start)
+				if errors.Is(err, segment.ErrExists) {
+					return failure{exitNo, fmt.Errorf("%w at %s; nothing changed", err, s)}
+				}
+				if err != nil {
+					return err
+				}
+				return segmentDone(cmd, asJSON, s, name, "created", start)
+			})
+		},
+	}
+	segmentFlags(cmd, p, &store, &name, &asJSON)
+	cmd.Flags().Int64Var(&start, "start", 1, "the first number")
+	return cmd
+}
+
+func segmentResumeCommand(p program) *cobra.Command {
+	var (
+		store  storeFlags
+		name   string
+		above  int64
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "resume --name NAME --above N [flags]",
+		Short: "Continue a sequence above the numbers in use",
+		Long: `Resume continues a sequence above --above, the highest number in use anywhere. A sequence
+that is already higher stays there. Use it:
+
+  - after a Redis was restarted or failed over, and may have forgotten numbers it issued;
+  - after a database was restored from a backup, before any process reserves numbers.
+
+First stop the processes that have reserved numbers ahead, or leave room for their numbers.`,
+		Example: `  snowlease segment resume --name orders --above 48210`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := completeSegment(cmd, &store, name, above, "above"); err != nil {
+				return err
+			}
+			return withSegments(cmd, &store, func(ctx context.Context, s target.Segments) error {
+				var err error
+				if r, ok := s.(interface {
+					Resume(ctx context.Context, name string, above int64) error
+				}); ok {
+					err = r.Resume(ctx, name, above)
+				} else { // reserve one number and discard it
+					_, err = s.Reserve(ctx, segment.Request{Name: name, N: 1, Above: above, Start: 1, Max: math.MaxInt64})
+				}
+				if err != nil {
+					return err
+				}
+				return segmentDone(cmd, asJSON, s, name, "goes on above", above)
+			})
+		},
+	}
+	segmentFlags(cmd, p, &store, &name, &asJSON)
+	cmd.Flags().Int64Var(&above, "above", 0, "the highest number in use")
+	must(cmd.MarkFlagRequired("above"))
+	return cmd
+}
+
+func segmentFlags(cmd *cobra.Command, p program, store *storeFlags, name *string, asJSON *bool) {
+	store.numbers = true
+	store.register(cmd, p)
+	must(cmd.Flags().MarkHidden("namespace"))
+	cmd.Flags().StringVar(name, "name", "", "the name of the sequence (required)")
+	jsonFlag(cmd, asJSON)
+}
+
+func completeSegment(cmd *cobra.Command, store *storeFlags, name string, n int64, flag string) error {
+	if err := segment.CheckName(name); err != nil {
+		return fmt.Errorf("--name: %w", err)
+	}
+	if n < 1 {
+		return fmt.Errorf("--%s %d is below 1", flag, n)
+	}
+	return store.complete(cmd, true)
+}
+
+func segmentDone(cmd *cobra.Command, asJSON bool, s target.Segments, name, what string, n int64) error {
+	return answer(cmd, asJSON, map[string]any{"name": name, "store": s.String(), "what": what, "number": n},
+		"%q at %s: %s %d\n", name, s, what, n)
+}

@@ -1,0 +1,150 @@
+// Package sqlredis opens the stores of the command snowlease: SQL databases and Redis.
+package sqlredis
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql" // driver "mysql"
+	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
+	_ "modernc.org/sqlite"             // driver "sqlite"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/cli/target"
+	"github.com/snowlease/snowlease/providers/redis"
+	"github.com/snowlease/snowlease/providers/secret"
+	"github.com/snowlease/snowlease/redisseq"
+	redissegments "github.com/snowlease/snowlease/redisseq/segments"
+)
+
+// Program is the command snowlease.
+var Program = target.Program{
+	Name:  "snowlease",
+	Short: "Decode snowflake ids, and manage the worker ids of a service",
+	Stores: `
+Name the store with --store, or with ` + target.EnvStore + ` if it contains a password:
+
+  redis://user:password@host:6379/0         rediss:// with TLS
+  redis://host1,host2,host3/?cluster=true   a cluster
+  redis://host1:26379,host2:26379/?master=name&sentinel_password=...
+  mysql://user:password@host:3306/name      also MariaDB; or a go-sql-driver DSN
+  postgres://user:password@host:5432/name?sslmode=verify-full
+  sqlite:path/app.db
+
+Percent-encode reserved characters in a password. Passwords are never printed.
+
+Without both, it is db or redis of the application's configuration (package providers), which
+--config names. The default is config.yaml in the working directory, if it has the key idworker
+with this namespace. If it has both, mode says which (for numbers segment_store).`,
+	Else: "db or redis of --config",
+	Examines: `connection, write access and
+rights, durability of commits, replication, eviction and persistence, the identity of the
+server, and its clock`,
+	Parse:   func(text string) (target.Target, error) { return parseStore(text) },
+	OnDB:    func(driver string, dsn secret.String) target.Target { return place{Driver: driver, DSN: dsn} },
+	OnRedis: func(c redis.Config) target.Target { return place{Redis: c} },
+}
+
+// onRedis returns the options of a store in Redis.
+func onRedis(with target.Options) []redisseq.Option {
+	options := []redisseq.Option{redisseq.WithQuarantine(with.Quarantine), redisseq.WithWaitReplicas(with.WaitReplicas, time.Millisecond)}
+	if with.Prefix != "" {
+		options = append(options, redisseq.WithPrefix(with.Prefix))
+	}
+	return options
+}
+
+// onSQL returns the options of a store in a database.
+func onSQL(with target.Options) []dbseq.Option {
+	options := []dbseq.Option{dbseq.WithQuarantine(with.Quarantine)}
+	if with.Prefix != "" {
+		options = append(options, dbseq.WithTablePrefix(with.Prefix))
+	}
+	return options
+}
+
+// Open implements target.Target.
+func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened, err error) {
+	o := &target.Opened{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.Close())
+		}
+	}()
+	if p.Driver == "" {
+		client, err := redis.Open(ctx, p.Redis)
+		if err != nil {
+			return nil, err
+		}
+		o.Mode, o.Closes = idworker.ModeRedis, append(o.Closes, client.Close)
+		o.Segments = func() (target.Segments, error) { return redissegments.New(client, onRedis(with)...) }
+		c, err := redisseq.New(client, onRedis(with)...)
+		if err != nil {
+			return nil, err
+		}
+		o.Center, o.Operator = c, c.Extras().Operator
+		return o, nil
+	}
+	c, err := dbseq.Open(p.Driver, string(p.DSN), onSQL(with)...)
+	if err != nil {
+		return nil, err
+	}
+	o.Center, o.Operator, o.Closes = c, c.Extras().Operator, append(o.Closes, c.Close)
+	o.Mode, o.OneHost = idworker.ModeDB, p.Driver == "sqlite"
+	o.Segments = func() (target.Segments, error) {
+		s, err := dbseq.OpenSegments(p.Driver, string(p.DSN), onSQL(with)...)
+		if err == nil {
+			o.Closes = append(o.Closes, s.Close)
+		}
+		return s, err
+	}
+	if err := p.exists(with); err != nil {
+		return nil, err
+	}
+	if err := p.ping(ctx); err != nil {
+		return nil, fmt.Errorf("%s: cannot connect: %w: check that the server runs and is reachable, and user, password, name and TLS in %s", c, err, with.From)
+	}
+	return o, nil
+}
+
+// ping connects to the database within 5 s.
+func (p place) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	pool, err := sql.Open(p.Driver, string(p.DSN))
+	if err != nil {
+		return err
+	}
+	return errors.Join(pool.PingContext(ctx), pool.Close())
+}
+
+// Again implements target.Target. In SQL it is one connection alone: two would always reach
+// the same one of two servers that a proxy leads to in turn.
+func (p place) Again(ctx context.Context, with target.Options) (*target.Opened, error) {
+	if p.Driver == "" {
+		return p.Open(ctx, with)
+	}
+	c, err := dbseq.Open(p.Driver, string(p.DSN), onSQL(with)...)
+	if err != nil {
+		return nil, err
+	}
+	return &target.Opened{Center: c, Operator: c.Extras().Operator, Closes: []func() error{c.Close}}, nil
+}
+
+// exists returns an error if the SQLite file does not exist. Opening it would create it.
+func (p place) exists(with target.Options) error {
+	if with.Creates || p.Driver != "sqlite" {
+		return nil
+	}
+	path, _, _ := strings.Cut(strings.TrimPrefix(string(p.DSN), "file:"), "?")
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("%w: see %s; the application creates it", err, with.From)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/internal/cli/target"
+	"github.com/snowlease/snowlease/lease"
+)
+
+const envStore = target.EnvStore
+
+// storeFlags select a store and describe how the application uses it.
+type storeFlags struct {
+	program                  program
+	store, namespace, prefix string
+	file, key                string // of the application's configuration
+	quarantine               lease.Quarantine
+	timeout                  time.Duration
+	creates                  bool          // the command may create a SQLite file
+	waits                    int           // wait_replicas, for the doctor to check
+	numbers                  bool          // the command manages numbers, not worker ids
+	reads                    bool          // the command only reads: the file may name the namespace
+	at                       target.Target // set by complete
+	from                     string        // where at comes from, for errors
+}
+
+func (f *storeFlags) register(cmd *cobra.Command, p program) {
+	f.program = p
+	flags := cmd.Flags()
+	flags.StringVar(&f.store, "store", "", "where the store is (default: $"+envStore+", else "+p.Else+")")
+	flags.StringVar(&f.file, "config", "", "YAML file with the application's configuration (default: "+configFile+" if its idworker configures the namespace)")
+	flags.StringVar(&f.key, "key", "", keyHelp)
+	flags.StringVar(&f.namespace, "namespace", "", "the namespace")
+	flags.StringVar(&f.prefix, "prefix", "", "prefix of tables or keys, if the application sets one")
+	f.quarantine = lease.QuarantineOnChange
+	if f.program.configures() {
+		flags.StringVar((*string)(&f.quarantine), "quarantine", string(lease.QuarantineOnChange), "on-change or never, as in the application's configuration")
+		must(cmd.RegisterFlagCompletionFunc("quarantine", cobra.FixedCompletions([]string{string(lease.QuarantineOnChange), string(lease.QuarantineNever)}, cobra.ShellCompDirectiveNoFileComp)))
+	}
+	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "time limit of the command")
+	cmd.Long += "\n" + f.program.Stores
+}
+
+// must panics on errors that only a bug in this program can cause.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// complete checks the flags. A namespace is required unless optional is set.
+func (f *storeFlags) complete(cmd *cobra.Command, optional bool) (err error) {
+	if f.file == "" && f.key != "" {
+		return fmt.Errorf("--key is set without --config: name the file, as in --config %s --key %s", configFile, f.key)
+	}
+	if f.reads && f.namespace == "" {
+		if err := f.namespaceOfFile(); err != nil {
+			return err
+		}
+	}
+	f.from = "--store"
+	if text := cmp.Or(f.store, os.Getenv(envStore)); text != "" {
+		f.at, err = f.program.Parse(text)
+	} else if !f.program.configures() {
+		f.at, f.from, err = f.program.Default()
+	} else {
+		err = f.configured(!cmd.Flags().Changed("quarantine"))
+	}
+	if err != nil {
+		return err
+	}
+	if err := f.at.Validate(); err != nil {
+		return fmt.Errorf("%s: %w", f.from, err)
+	}
+	if f.quarantine.Validate() != nil {
+		return fmt.Errorf("--quarantine %q is unknown: choose %s or %s", f.quarantine, lease.QuarantineOnChange, lease.QuarantineNever)
+	}
+	if f.namespace == "" && optional {
+		return nil
+	}
+	if f.namespace == "" {
+		return errors.New("--namespace is empty: give the namespace of the application's configuration")
+	}
+	return lease.CheckNamespace(f.namespace)
+}
+
+// options say how the application uses the store.
+func (f *storeFlags) options() target.Options {
+	return target.Options{Prefix: f.prefix, Quarantine: f.quarantine, WaitReplicas: f.waits, Creates: f.creates, From: f.from}
+}
+
+func (f *storeFlags) open(ctx context.Context) (*target.Opened, error) {
+	return f.at.Open(ctx, f.options())
+}
+
+// with opens the store and runs do within the timeout.
+func (f *storeFlags) with(cmd *cobra.Command, do func(context.Context, *target.Opened) error) error {
+	ctx, cancel := context.WithTimeout(cmd.Context(), f.timeout)
+	defer cancel()
+	o, err := f.open(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	err = do(ctx, o)
+	if closing := o.Close(); closing != nil {
+		err = errors.Join(err, closing)
+	}
+	if errors.As(err, new(failure)) {
+		return err
+	}
+	return failed(err)
+}

@@ -1,0 +1,181 @@
+// Package target describes where the stores of the command are.
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/providers/redis"
+	"github.com/snowlease/snowlease/providers/secret"
+	"github.com/snowlease/snowlease/segment"
+)
+
+// EnvStore names the store like --store. Use it for a store with a password: other users of
+// the host can see arguments.
+const EnvStore = "SNOWLEASE_STORE"
+
+// A Program is the command for one kind of stores.
+type Program struct {
+	Name string
+	// Short is the help of the command in a line, Stores that of the flag --store, Else what
+	// its default is, and Examines what Center.Examine checks.
+	Short, Stores, Else, Examines string
+	// Parse reads the text of --store. Its errors contain no part of the text, which may hold
+	// a password.
+	Parse func(text string) (Target, error)
+	// Default returns the store without --store and EnvStore, and where it comes from. If it
+	// is nil, that is the one of the application's configuration: OnDB or OnRedis.
+	Default func() (t Target, from string, err error)
+	OnDB    func(driver string, dsn secret.String) Target
+	OnRedis func(redis.Config) Target
+}
+
+// A Target is where a store is. Package fmt prints no password of it.
+type Target interface {
+	// Validate returns an error if the client or the driver would refuse it. It shows no
+	// password.
+	Validate() error
+	// Open connects to the store.
+	Open(ctx context.Context, with Options) (*Opened, error)
+	// Again opens another connection to the store.
+	Again(ctx context.Context, with Options) (*Opened, error)
+}
+
+// Options say how the application uses a store.
+type Options struct {
+	Prefix       string // "" is the default
+	Quarantine   lease.Quarantine
+	WaitReplicas int
+	Creates      bool   // the command may create a SQLite file
+	From         string // where the Target comes from, for errors
+}
+
+// A Center is a lease.Center for the command, which takes the other verbs from its Extras.
+type Center interface {
+	lease.Center
+	fmt.Stringer
+	// Examine looks at the store and its server.
+	Examine(ctx context.Context, namespace string) ([]lease.Finding, error)
+	Init(ctx context.Context, req lease.Request) error
+}
+
+// Segments are what a store of numbers does.
+type Segments interface {
+	segment.Store
+	segment.Creator
+	fmt.Stringer
+}
+
+// An Opened store must be closed.
+type Opened struct {
+	Center
+	lease.Operator
+	// Mode uses such a store. It is empty if no mode does.
+	Mode idworker.Mode
+	// OneHost is whether the store serves processes of one host only.
+	OneHost bool
+	// Segments opens the numbers in the store.
+	Segments func() (Segments, error)
+	// Clock tells the time of another host, to compare with that of the store. If it is nil,
+	// the clock of this host will do.
+	Clock func(ctx context.Context) (time.Time, error)
+
+	Closes []func() error
+}
+
+// Close closes all, last first.
+func (o *Opened) Close() error {
+	var err error
+	for i := len(o.Closes) - 1; i >= 0; i-- {
+		err = errors.Join(err, o.Closes[i]())
+	}
+	return err
+}
+
+// An Authority is a URL after "://", with any number of hosts. Package net/url accepts only
+// one host.
+type Authority struct {
+	User, Password string
+	Hosts          []string
+	Path           string
+	Query          url.Values
+	RawQuery       string
+}
+
+// ParseAuthority parses a URL after "://". Its errors contain no part of it, which may hold a
+// password.
+func ParseAuthority(rest string) (a Authority, err error) {
+	host, after := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		host, after = rest[:i], rest[i:]
+	}
+	if strings.Contains(after, "@") {
+		return a, errors.New(`--store: there is an "@" after the host: percent-encode the reserved characters in user and password`)
+	}
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		user, password, _ := strings.Cut(host[:i], ":")
+		var err1, err2 error
+		a.User, err1 = url.PathUnescape(user)
+		a.Password, err2 = url.PathUnescape(password)
+		if err1 != nil || err2 != nil {
+			return a, errors.New("--store: user or password is not percent-encoded")
+		}
+		host = host[i+1:]
+	}
+	a.Hosts = strings.Split(host, ",")
+	for _, h := range a.Hosts {
+		if !isHost(h) {
+			return a, errors.New("--store: the text before the path is not host or host:port: write user:password@host:port")
+		}
+	}
+	a.Path, a.RawQuery, _ = strings.Cut(after, "?")
+	a.Path = strings.TrimPrefix(a.Path, "/")
+	if a.Query, err = url.ParseQuery(a.RawQuery); err != nil {
+		return a, errors.New("--store: the text after the ? is not key=value")
+	}
+	return a, nil
+}
+
+// isHost reports whether h is a host with an optional numeric port. It rejects a user and
+// password without a host.
+func isHost(h string) bool {
+	if inner, ok := strings.CutPrefix(h, "["); ok && strings.HasSuffix(inner, "]") {
+		_, err := netip.ParseAddr(strings.TrimSuffix(inner, "]"))
+		return err == nil
+	}
+	if !strings.Contains(h, ":") {
+		return true
+	}
+	host, port, err := net.SplitHostPort(h)
+	if err != nil {
+		return false
+	}
+	if _, err := netip.ParseAddr(host); err != nil && strings.Contains(host, ":") {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
+}
+
+// WithPort returns the hosts, with the default port for those without one.
+func (a Authority) WithPort(port string) []string {
+	var all []string
+	for _, h := range a.Hosts {
+		if _, _, err := net.SplitHostPort(h); err != nil && h != "" {
+			h = net.JoinHostPort(strings.Trim(h, "[]"), port)
+		}
+		if h != "" {
+			all = append(all, h)
+		}
+	}
+	return all
+}

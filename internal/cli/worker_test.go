@@ -1,0 +1,304 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// After init, a namespace lends at once. workers shows the holders, release takes a worker id
+// back without lowering its mark, and quarantine makes the namespace lend above everything
+// that may have been forgotten.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, store, ns string, more ...string) {
+		args := func(verb string, a ...string) []string {
+			return append(append([]string{verb, "--store=" + store, "--namespace=" + ns}, more...), a...)
+		}
+		code, _, errs := call(t, "", args("workers")...)
+		require.Equal(t, exitFailed, code)
+		require.Contains(t, errs, "nothing is on record")
+
+		code, out, errs := call(t, "", args("init")...)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, `created namespace "`+ns+`" at `)
+		require.Contains(t, out, "layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32 max_ttl=30s skew=2s")
+		code, out, errs = call(t, "", args("init")...)
+		require.Equal(t, exitNo, code)
+		require.Contains(t, errs, "exists already")
+		require.Contains(t, errs, "nothing changed")
+		require.Empty(t, out)
+
+		c := openCenter(t, store, more...)
+		g := lend(t, c, ns)
+		code, out, errs = call(t, "", args("workers")...)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, "1 of 32 worker ids are lent")
+		require.Contains(t, out, "orders@host:?[1m7", "no command to the terminal")
+		require.NotContains(t, out, "free")
+		code, out, _ = call(t, "", args("workers", "--all", "--json")...)
+		require.Zero(t, code)
+		var v workerView
+		require.NoError(t, json.Unmarshal([]byte(out), &v))
+		require.Len(t, v.Workers, 32)
+		require.Equal(t, workerLine{
+			Worker: g.Worker, State: "lent", Holder: "orders@host:?[1m7", Since: at(g.Since), Expires: at(g.Ceiling), Mark: at(g.Ceiling), Token: g.Token,
+		}, v.Workers[g.Worker])
+
+		release := args("release", fmt.Sprint("--worker=", g.Worker), fmt.Sprint("--token=", g.Token))
+		code, _, errs = call(t, "no\n", release...)
+		require.Equal(t, exitNo, code)
+		require.Contains(t, errs, "nothing changed")
+		code, _, errs = call(t, "", args("release", fmt.Sprint("--worker=", g.Worker), "--token=1", "--yes")...)
+		require.Equal(t, exitNo, code)
+		require.Contains(t, errs, "is not held under token 1")
+		code, _, _ = call(t, "", args("release", "--worker=99", "--token=1", "--yes")...)
+		require.Equal(t, exitNo, code)
+		code, out, errs = call(t, "yes\n", release...)
+		require.Zero(t, code, errs)
+		require.Contains(t, errs, "Take worker")
+		require.Contains(t, out, "it can be lent again after "+at(g.Ceiling))
+		code, _, _ = call(t, "yes\n", release...)
+		require.Equal(t, exitNo, code)
+		_, out, _ = call(t, "", args("workers")...)
+		require.Contains(t, out, "ahead")
+
+		code, _, _ = call(t, "", args("quarantine")...)
+		require.Equal(t, exitNo, code, "not confirmed")
+		code, out, errs = call(t, "", args("quarantine", "--yes", "--reason=backup restored", "--json")...)
+		require.Zero(t, code, errs)
+		var q struct{ Until time.Time }
+		require.NoError(t, json.Unmarshal([]byte(out), &q))
+		require.GreaterOrEqual(t, q.Until.UnixMilli(), g.Now+32_000)
+		_, out, _ = call(t, "", args("workers")...)
+		require.Contains(t, out, "\npossible loss of records: by hand: backup restored\nids under newly lent worker ids carry times up to ")
+		require.Contains(t, out, " ahead until "+q.Until.UTC().Format(stamp)+"; with exact_times, none is lent until then\n")
+
+		code, _, _ = call(t, "", args("retire")...)
+		require.Equal(t, exitNo, code, "not confirmed")
+		code, out, errs = call(t, "", args("retire", "--yes", "--reason=moved to orders-2")...)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, "is retired: moved to orders-2")
+		code, out, _ = call(t, "", args("retire", "--yes", "--json")...)
+		require.Zero(t, code)
+		require.Contains(t, out, `"pin":"retired: moved to orders-2"`, "the first reason stays")
+		_, out, _ = call(t, "", args("workers")...)
+		require.Contains(t, out, "retired: moved to orders-2\n")
+		_, out, _ = call(t, "", args("doctor")...)
+		require.Contains(t, out, "retired: moved to orders-2")
+
+		code, out, errs = call(t, "", append([]string{"segment", "create", "--store=" + store, "--name=" + ns, "--start=10"}, more...)...)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, "created 10")
+		code, _, errs = call(t, "", append([]string{"segment", "create", "--store=" + store, "--name=" + ns}, more...)...)
+		require.Equal(t, exitNo, code, errs)
+		code, out, errs = call(t, "", append([]string{"segment", "resume", "--store=" + store, "--name=" + ns, "--above=5000", "--json"}, more...)...)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, `"number":5000`)
+		code, _, errs = call(t, "", append([]string{"segment", "resume", "--store=" + store, "--name=" + ns + ".none", "--above=5000"}, more...)...)
+		require.Equal(t, exitFailed, code)
+		require.Contains(t, errs, "the name is not in the store")
+	})
+}
+
+// A first start leaves a reason that workers and doctor put in the past: by then, records
+// exist.
+func TestFirstStart(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, store, ns string, more ...string) {
+		r, err := idworker.Config{Namespace: ns}.Request()
+		require.NoError(t, err)
+		_, err = openCenter(t, store, more...).Acquire(t.Context(), r)
+		require.ErrorAs(t, err, new(*lease.QuarantineError))
+		const want = "possible loss of records: a process found nothing on record for this namespace (a first start looks the same)"
+		args := append([]string{"--store=" + store, "--namespace=" + ns}, more...)
+		_, out, errs := call(t, "", append([]string{"workers"}, args...)...)
+		require.Contains(t, out, "\n"+want+"\nids under newly lent", errs)
+		_, out, _ = call(t, "", append([]string{"doctor"}, args...)...)
+		require.Contains(t, out, "note   quarantine     "+want+"; ids under newly lent")
+	})
+}
+
+// init pins what an application with the same configuration asks for.
+func TestInitByConfig(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, "app:\n  ids:\n    namespace: orders\n    preset: wide\n    lease: {ttl: 1m}\n")
+	store := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
+	code, out, errs := call(t, "", "init", "--store="+store, "--config="+file, "--key=app.ids", "--json")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "bits=41/10/0/12} pool=1024 max_ttl=1m0s skew=2s")
+	code, _, errs = call(t, "", "init", "--store="+store, "--config="+file, "--key=app.ids", "--namespace=others")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, `--namespace "others" and the namespace "orders" of `+file+" differ: leave one of them out\n")
+	two := writeFile(t, "idworker: {namespace: orders}\naudit: {namespace: audit}\n")
+	_, _, errs = call(t, "", "init", "--store="+store, "--config="+two, "--namespace=audit")
+	require.Contains(t, errs, "differ: leave one of them out, or name its key: --config "+two+" --key audit\n")
+	code, _, errs = call(t, "", "init", "--store="+store, "--config="+two, "--namespace=audit", "--key=audit")
+	require.Zero(t, code, errs)
+	code, _, errs = call(t, "", "init", "--store="+store, "--config="+writeFile(t, "idworker: {namespace: a b}"))
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, "has faults")
+}
+
+// init corrects the pin until a worker id is lent.
+func TestInitAgain(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, store, ns string, more ...string) {
+		again := func(a ...string) (code int, out, errs string) {
+			return call(t, "", append(append([]string{"init", "--store=" + store, "--namespace=" + ns}, more...), a...)...)
+		}
+		_, out, _ := again()
+		require.Contains(t, out, "bits=41/5/0/17} pool=32 max_ttl=30s skew=2s (by the defaults, since there is neither --config nor config.yaml with this namespace)\n")
+		code, out, errs := again("--preset=wide")
+		require.Zero(t, code, errs)
+		require.Contains(t, out, `changed namespace "`+ns+`" at `)
+		require.Contains(t, out, "pool=1024 max_ttl=30s skew=2s (by the flags and the defaults), instead of layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32")
+		code, out, errs = again("--json", "--reserved=2")
+		require.Zero(t, code, errs)
+		require.Contains(t, out, `bits=41/5/0/17} pool=30 max_ttl=30s skew=2s","store"`)
+		require.Contains(t, out, `"was":"layout={epoch=1577808000000 unit=1ms bits=41/10/0/12} pool=1024 `)
+		_, out, _ = call(t, "", append([]string{"workers", "--store=" + store, "--namespace=" + ns}, more...)...)
+		require.Contains(t, out, "0 of 30 worker ids are lent")
+		code, _, errs = again()
+		require.Zero(t, code, errs)
+
+		c := openCenter(t, store, more...)
+		g := lend(t, c, ns)
+		require.Less(t, g.Floor, g.Now, "exact times")
+		refused := func() {
+			t.Helper()
+			code, _, errs := again("--preset=wide")
+			require.Equal(t, exitNo, code)
+			require.Contains(t, errs, "nothing changed: it stays pinned to layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32")
+		}
+		refused()
+		require.NoError(t, c.Release(t.Context(), g, g.Floor))
+		refused()
+		require.NoError(t, c.Retire(t.Context(), ns, "moved"))
+		code, _, errs = again("--preset=wide")
+		require.Equal(t, exitNo, code)
+		require.Contains(t, errs, "nothing changed: lease: the namespace is retired: moved")
+	})
+}
+
+// init and doctor read config.yaml in the working directory if it has the namespace.
+func TestDefaultConfigFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	store := "--store=sqlite:a.db"
+	write := func(text string) { require.NoError(t, os.WriteFile(configFile, []byte(text), 0o600)) }
+	write("listen: here\nidworker: {namespace: orders, preset: wide}\n")
+	code, out, errs := call(t, "", "init", store)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, `created namespace "orders"`)
+	require.Contains(t, out, "pool=1024 max_ttl=30s skew=2s (by config.yaml)\n")
+	code, out, errs = call(t, "", "doctor", store, "--namespace=orders")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "config         config.yaml\n")
+	_, out, _ = call(t, "", "init", store, "--namespace=bills")
+	require.Contains(t, out, "pool=32 max_ttl=30s skew=2s (by the defaults, since", "another namespace")
+	_, out, _ = call(t, "", "init", store, "--namespace=orders", "--preset=default")
+	require.Contains(t, out, "pool=32 max_ttl=30s skew=2s (by the flags", "a flag")
+	code, out, _ = call(t, "", "doctor", store)
+	require.Equal(t, exitNo, code)
+	require.Contains(t, out, "but the configuration says layout={epoch=1577808000000 unit=1ms bits=41/10/0/12}")
+	for _, foreign := range []string{"{{ template }}", "[]", "idworker: 5", "namespace: orders"} {
+		write(foreign)
+		code, _, errs = call(t, "", "init", store)
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, errs, "--namespace is empty", foreign)
+	}
+	write("idworker: {namespace: orders, prest: wide}\n")
+	code, _, errs = call(t, "", "init", store, "--namespace=orders")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, `config.yaml has faults: see "snowlease config check config.yaml"; with --preset, its layout is not read`)
+}
+
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	store := "redis://" + miniredis.RunT(t).Addr()
+	require.Zero(t, first(call(t, "", "init", "--store="+store, "--namespace=a", "--quarantine=never")))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := &counter{want: "0 of 32 worker ids are lent", done: cancel}
+	var errs strings.Builder
+	require.Zero(t, run(ctx, []string{"workers", "--store=" + store, "--namespace=a", "--quarantine=never", "--watch", "--every=100ms"}, strings.NewReader(""), out, &errs), errs.String())
+	require.GreaterOrEqual(t, out.n, 3)
+}
+
+// A counter calls done after the text it wants was written three times.
+type counter struct {
+	want string
+	n    int
+	done func()
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	if c.n += strings.Count(string(p), c.want); c.n >= 3 {
+		c.done()
+	}
+	return len(p), nil
+}
+
+func first(code int, _, _ string) int { return code }
+
+func TestNoSecretIsShown(t *testing.T) {
+	t.Parallel()
+	for _, store := range []string{
+		"redis://app:s3cret@127.0.0.1:1", "mysql://app:s3cret@127.0.0.1:1/app", "postgres://app:s3cret@127.0.0.1:1/app",
+		"app:s3cret@tcp(127.0.0.1:1)/app", "host=127.0.0.1 port=1 password=s3cret dbname=app",
+	} {
+		for _, verb := range []string{"init", "workers", "quarantine", "retire", "mend", "doctor"} {
+			args := []string{verb, "--namespace=a", "--timeout=100ms", "--store=" + store}
+			if verb == "quarantine" || verb == "retire" {
+				args = append(args, "--yes")
+			}
+			code, out, errs := call(t, "", args...)
+			require.NotZero(t, code)
+			require.Contains(t, out+errs, "127.0.0.1:1")
+			require.NotContains(t, out+errs, "s3cret")
+		}
+	}
+}
+
+// The store comes from the environment, and help does not print it.
+func TestStoreFromTheEnvironment(t *testing.T) {
+	srv := miniredis.RunT(t)
+	srv.RequireAuth("s3cret")
+	t.Setenv(envStore, "redis://:s3cret@"+srv.Addr())
+	code, _, errs := call(t, "", "init", "--namespace=a", "--quarantine=never")
+	require.Zero(t, code, errs)
+	_, out, _ := call(t, "", "init", "--help")
+	require.NotContains(t, out, "s3cret")
+}
+
+func TestStateOf(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "lent", stateOf(lease.Slot{Now: 5, Expires: 5}))
+	require.Equal(t, "ahead", stateOf(lease.Slot{Now: 5, Expires: 4, Mark: 5}))
+	require.Equal(t, "free", stateOf(lease.Slot{Now: 5, Expires: 4, Mark: 4}))
+}
+
+// JSON does not escape all control characters that a terminal obeys.
+func TestPinThatIsNotToBePrinted(t *testing.T) {
+	t.Parallel()
+	r := miniredis.RunT(t)
+	args := []string{"--store=redis://" + r.Addr(), "--namespace=a", "--quarantine=never"}
+	code, _, errs := call(t, "", append([]string{"init"}, args...)...)
+	require.Zero(t, code, errs)
+	r.HSet("snowlease:{a}:meta", "pin", "\u202e\u0085"+strings.Repeat("A", 1<<20))
+	code, out, errs := call(t, "", append([]string{"workers", "--json"}, args...)...)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, `"pin":"??AAA`)
+	require.Less(t, len(out), 1000)
+}

@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/internal/cli/target"
+	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/lease"
+)
+
+func workersCommand(p program) *cobra.Command {
+	var (
+		store       = storeFlags{reads: true}
+		asJSON, all bool
+		watch       bool
+		every       time.Duration
+	)
+	cmd := &cobra.Command{
+		Use:   "workers [--namespace NS] [flags]",
+		Short: "Show who holds which worker id",
+		Long: `Workers shows the worker ids of a namespace: the state, the holder and since when it holds
+the worker id, when the lease ends unless renewed, the mark (no id of the worker is above
+it), and the token for "snowlease release". Times are by the store's clock.
+The default namespace is that of the application's configuration.
+
+States: lent; ahead (given back, but its ids may carry times in the future); free.`,
+		Example: `  snowlease workers --namespace orders
+  snowlease workers --namespace orders --all --json
+  snowlease workers --namespace orders --watch --every 5s`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := store.complete(cmd, false); err != nil {
+				return err
+			}
+			if every < 100*time.Millisecond {
+				return fmt.Errorf("--every %v is less than 100ms", every)
+			}
+			show := func() error {
+				return store.with(cmd, func(ctx context.Context, o *target.Opened) error {
+					v, err := readWorkers(ctx, o, store.namespace, all)
+					if err != nil {
+						return err
+					}
+					if asJSON {
+						return printJSON(cmd.OutOrStdout(), v)
+					}
+					return v.print(cmd.OutOrStdout())
+				})
+			}
+			err := show()
+			for tick := time.NewTicker(every); watch; {
+				if err != nil { // it may be temporary
+					fmt.Fprintln(cmd.ErrOrStderr(), p.said(err))
+				}
+				select {
+				case <-cmd.Context().Done():
+					return nil
+				case <-tick.C:
+				}
+				if !asJSON {
+					fmt.Fprintln(cmd.OutOrStdout())
+				}
+				err = show()
+			}
+			return err
+		},
+	}
+	store.register(cmd, p)
+	jsonFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&all, "all", false, "include free worker ids")
+	cmd.Flags().BoolVar(&watch, "watch", false, "repeat until interrupted")
+	cmd.Flags().DurationVar(&every, "every", 2*time.Second, "how often, with --watch")
+	return cmd
+}
+
+// workerView is a snapshot of a namespace.
+type workerView struct {
+	Namespace  string `json:"namespace"`
+	Store      string `json:"store"`
+	Now        string `json:"now"`
+	Pin        string `json:"pin"`
+	Lent       int    `json:"lent"`
+	Pool       int    `json:"pool"`
+	Quarantine string `json:"quarantine_until,omitempty"`
+	Reason     string `json:"quarantine_reason,omitempty"`
+	ahead      string
+	retired    bool
+	Fault      string       `json:"fault,omitempty"`
+	Workers    []workerLine `json:"workers"`
+}
+
+type workerLine struct {
+	Worker  int64  `json:"worker"`
+	State   string `json:"state"`
+	Holder  string `json:"holder,omitempty"`
+	Since   string `json:"since,omitempty"`
+	Expires string `json:"expires,omitempty"`
+	Mark    string `json:"mark,omitempty"`
+	Token   int64  `json:"token"`
+}
+
+func stateOf(s lease.Slot) string {
+	switch {
+	case s.Expires >= s.Now:
+		return "lent"
+	case s.Free():
+		return "free"
+	}
+	return "ahead"
+}
+
+func readWorkers(ctx context.Context, o *target.Opened, namespace string, all bool) (v workerView, err error) {
+	rec, err := o.Record(ctx, namespace)
+	if errors.Is(err, lease.ErrUnknown) {
+		return v, fmt.Errorf("%w: see --namespace, --prefix and --store", err)
+	}
+	if err != nil {
+		return v, err
+	}
+	slots, err := o.Slots(ctx, namespace)
+	if err != nil {
+		return v, err
+	}
+	v = workerView{Namespace: namespace, Store: o.String(), Now: at(rec.Now), Pin: printable.Text(rec.Pin.String()), Pool: len(slots), Workers: []workerLine{}}
+	v.retired = rec.Pin.Retired
+	if rec.Quarantined() {
+		v.Quarantine, v.Reason, v.ahead = at(rec.Quarantine), printable.Text(rec.Reason), ahead(rec)
+	}
+	if l, err := late(rec, slots); err == nil && !l.none() {
+		v.Fault = l.String() + `: see "snowlease doctor"`
+	}
+	for _, s := range slots {
+		state := stateOf(s)
+		if state == "lent" {
+			v.Lent++
+		}
+		if state == "free" && !all {
+			continue
+		}
+		v.Workers = append(v.Workers, workerLine{
+			Worker: s.Worker, State: state, Holder: printable.Text(s.Holder), Since: at(s.Since), Expires: at(s.Expires), Mark: at(s.Mark), Token: s.Token,
+		})
+	}
+	return v, nil
+}
+
+// lossOf describes the reason of a quarantine. By then, records exist again.
+func lossOf(reason string) string {
+	if reason == lease.NothingOnRecord {
+		reason = "a process found nothing on record for this namespace (a first start looks the same)"
+	}
+	return "possible loss of records: " + reason
+}
+
+// ahead describes what a quarantine means for ids.
+func ahead(rec lease.Record) string {
+	d := time.Duration(rec.Quarantine-rec.Now) * time.Millisecond
+	if rec.Pin.Err() == nil {
+		d = min(d, rec.Pin.MaxTTL)
+	}
+	return fmt.Sprintf("ids under newly lent worker ids carry times up to %v ahead until %s; with exact_times, none is lent until then",
+		d.Round(100*time.Millisecond), at(rec.Quarantine))
+}
+
+func (v workerView) print(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "%s at %s: %d of %d worker ids are lent at %s\n", v.Namespace, v.Store, v.Lent, v.Pool, v.Now); err != nil {
+		return err
+	}
+	if v.retired {
+		if _, err := fmt.Fprintf(w, "it is %s\n", v.Pin); err != nil {
+			return err
+		}
+	}
+	if v.Quarantine != "" {
+		if _, err := fmt.Fprintf(w, "%s\n%s\n", lossOf(v.Reason), v.ahead); err != nil {
+			return err
+		}
+	}
+	if v.Fault != "" {
+		if _, err := fmt.Fprintln(w, v.Fault); err != nil {
+			return err
+		}
+	}
+	if len(v.Workers) == 0 {
+		return nil
+	}
+	rows := [][]string{{"WORKER", "STATE", "HOLDER", "SINCE", "EXPIRES", "MARK", "TOKEN"}}
+	for _, l := range v.Workers {
+		rows = append(rows, []string{strconv.FormatInt(l.Worker, 10), l.State, l.Holder, l.Since, l.Expires, l.Mark, strconv.FormatInt(l.Token, 10)})
+	}
+	return printTable(w, rows)
+}

@@ -1,0 +1,13 @@
+package mutation_test
+
+const etcdGo = "etcdseq/store.go"
+
+// onEtcd is what shows that a cluster of etcd has fallen back.
+var onEtcd = list{title: "etcd", pkg: "etcdseq", killers: "Test", mutants: []mutant{
+	{"a rollback is forgotten when others raise the revision", etcdGo, `now.latest.revision = fell`, ``, "RestoreBelowTheRevisionThatWasSeen"},
+	{"a lower revision is in doubt, as an old term", etcdGo, `fallen && !sure && !anyTerm.before(then) {`, `fallen && !sure && anyTerm != then {`, "RestoreBelowTheRevisionThatWasSeen"},
+	{"a rollback that a write showed is forgotten", etcdGo, `s.see(namespace, sight{before.text, before.was, before.is, now})`, ``, "SwapAfterARestore"},
+	{"an old term that is in doubt counts", etcdGo, `fallen && !sure && !anyTerm.before(then) {`, `false && anyTerm.before(then) {`, "OldTermInDoubt"},
+	{"a term below the one on record is not seen", etcdGo, `now.is.Term < now.was.Term ||`, `false ||`, "Restore"},
+	{"a count of rollbacks that fell is not seen", etcdGo, `a.rollbacks < b.rollbacks ||`, `false ||`, "RestoreTwice"},
+}}

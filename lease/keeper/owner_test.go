@@ -1,0 +1,248 @@
+package keeper_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	mathrand "math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+)
+
+// A custodian answers borrows as answer says, and notes who asked. While it is late, it
+// carries out a release only when arrive is called, long after its caller gave up.
+type custodian struct {
+	lease.Center
+	answer func(context.Context, lease.Grant) lease.Grant // nil: as it is
+	owners [][16]byte
+	lent   lease.Grant // the last, as the center knows it
+	late   bool
+	queue  []func() error
+}
+
+func (c *custodian) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
+	c.owners = append(c.owners, req.Owner)
+	g, err := c.Center.Acquire(ctx, req)
+	c.lent = g
+	if answer := c.answer; err == nil && answer != nil {
+		g = answer(ctx, g)
+	}
+	return g, err
+}
+
+func (c *custodian) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
+	if !c.late {
+		return c.Center.Release(ctx, g, lastUsed)
+	}
+	lent := c.lent
+	c.queue = append(c.queue, func() error { return c.Center.Release(context.Background(), lent, lastUsed) })
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (c *custodian) arrive() {
+	for _, release := range c.queue {
+		_ = release()
+	}
+}
+
+// What a Keeper has asked to give back may become free at any later time. It uses nothing of
+// it, even if the same owner would be lent it again.
+func TestReleaseThatArrivesLateFreesNothingInUse(t *testing.T) {
+	for name, spoil := range map[string]func(context.Context, lease.Grant) lease.Grant{
+		"the process pauses with the answer": func(_ context.Context, g lease.Grant) lease.Grant {
+			time.Sleep(3 * time.Second)
+			return g
+		},
+		"the generator refuses the range": func(_ context.Context, g lease.Grant) lease.Grant {
+			g.Worker = layout.Workers()
+			return g
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				c := &custodian{Center: r.center}
+				r.member(func(cfg *keeper.Config) { cfg.Center = c })
+				r.start()
+				first := r.keeper.Status().Grant
+				c.answer = func(ctx context.Context, g lease.Grant) lease.Grant {
+					c.answer, c.late = nil, true
+					return spoil(ctx, g)
+				}
+				r.expire(first.Worker)
+				time.Sleep(40 * time.Second)
+				synctest.Wait()
+				mine, gen, k := r.keeper.Status().Grant, r.gen, r.keeper
+				require.NotEqual(t, first.Token, mine.Token)
+				c.late = false
+				defer func() { _ = k.Stop(context.Background()) }()
+				c.arrive()
+
+				require.False(t, r.slot(mine.Worker).Free(), "it is in use")
+				r.member(func(cfg *keeper.Config) { cfg.Request.First, cfg.Request.Last = mine.Worker, mine.Worker })
+				if r.keeper.Start(t.Context()) == nil {
+					require.Zero(t, shared(batch(t, gen, r.gen)))
+				}
+			})
+		})
+	}
+}
+
+// An answer that comes when the call's time is up counts as lost: nothing is given back,
+// and the same owner asks again.
+func TestLateAnswerOfABorrowIsAskedForAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		c := &custodian{Center: r.center}
+		r.member(func(cfg *keeper.Config) { cfg.Center = c })
+		for range 2 { // at the start, and after a loss
+			c.owners = nil
+			c.answer = func(ctx context.Context, g lease.Grant) lease.Grant {
+				c.answer = nil
+				<-ctx.Done()
+				return g
+			}
+			if st := r.keeper.Status(); st.State == keeper.Idle {
+				r.start()
+			} else {
+				r.expire(st.Grant.Worker)
+				time.Sleep(20 * time.Second)
+				synctest.Wait()
+			}
+			require.Len(t, c.owners, 2)
+			require.Equal(t, c.owners[0], c.owners[1])
+			require.Equal(t, 1, r.lent())
+			r.next()
+		}
+		require.EqualValues(t, 2, r.keeper.Status().Failures)
+	})
+}
+
+// A process that is copied while it holds a lease has no owner yet for its next borrow, which
+// the copies would share.
+func TestOwnerIsMadeWhenItIsNeeded(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		made := &counted{}
+		former := rand.Reader
+		rand.Reader = made
+		defer func() { rand.Reader = former }()
+		for n := range 3 {
+			if n == 0 {
+				r.start()
+			} else {
+				r.expire(r.keeper.Status().Grant.Worker)
+			}
+			time.Sleep(time.Hour)
+			require.EqualValues(t, n+1, made.Load())
+			require.Equal(t, n, r.keeper.Status().Losses)
+		}
+		require.NoError(t, r.keeper.Stop(t.Context()))
+	})
+}
+
+// counted counts reads of random bytes.
+type counted struct{ atomic.Int64 }
+
+func (c *counted) Read(b []byte) (int, error) {
+	c.Add(1)
+	binary.LittleEndian.PutUint64(b, mathrand.Uint64())
+	binary.LittleEndian.PutUint64(b[8:], mathrand.Uint64())
+	return len(b), nil
+}
+
+// A center that answers with no grant, or with another owner's, is never believed, and what
+// it answered is not given back.
+func TestGrantOfAnotherOwnerIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		theirs, k := r.keeper.Status().Grant, r.keeper
+		defer func() { require.NoError(t, k.Stop(context.Background())) }()
+		for _, g := range []lease.Grant{{}, theirs} {
+			r.member(func(cfg *keeper.Config) {
+				cfg.Center = &custodian{Center: r.center, answer: func(context.Context, lease.Grant) lease.Grant { return g }}
+			})
+			released := r.calls("release")
+			began := time.Now()
+			err := r.keeper.Start(t.Context())
+			require.ErrorIs(t, err, lease.ErrSetup)
+			require.ErrorContains(t, err, "another owner")
+			require.Zero(t, time.Since(began))
+			require.Empty(t, *released)
+			require.Zero(t, r.keeper.Status().Grant)
+		}
+		require.False(t, r.slot(theirs.Worker).Free())
+	})
+}
+
+// A center that panics leaves a Keeper that can be started.
+func TestCenterPanicsAtStart(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.center.Intercept(func(context.Context, string, bool) error { panic("boom") })
+		require.PanicsWithValue(t, "boom", func() { _ = r.keeper.Start(t.Context()) })
+		require.Equal(t, keeper.Idle, r.keeper.Status().State)
+		require.ErrorContains(t, r.keeper.Reset(t.Context()), "nothing to reset")
+		r.center.Intercept(nil)
+		r.start()
+		r.next()
+
+		r.center.Intercept(func(context.Context, string, bool) error { panic("boom") })
+		require.PanicsWithValue(t, "boom", func() { _ = r.keeper.Reset(t.Context()) })
+		r.center.Intercept(nil)
+		require.NoError(t, r.keeper.Reset(t.Context()))
+		r.next()
+	})
+}
+
+// A Start whose time is up may still have to give a worker id back.
+func TestStartOutlastsItsTimeByARelease(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		c := &lateCenter{Center: r.center, before: func() { <-ctx.Done() }}
+		r.member(func(cfg *keeper.Config) { cfg.Center = c })
+		r.freeze(false, "release")
+		began := time.Now()
+		require.ErrorIs(t, r.keeper.Start(ctx), context.DeadlineExceeded)
+		require.Equal(t, 10*time.Second, time.Since(began))
+	})
+}
+
+// A Start that waits for another call ends with its context.
+func TestContextEndsBesideAnotherStart(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.freeze(false)
+		first := make(chan error, 1)
+		go func() { first <- r.keeper.Start(t.Context()) }()
+		time.Sleep(time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		err := r.keeper.Start(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorContains(t, err, "busy")
+		require.Equal(t, time.Second, time.Since(began))
+		require.ErrorIs(t, <-first, context.DeadlineExceeded)
+	})
+}
+
+// A Start with an ended context shows since when it fails.
+func TestStartWithAnEndedContext(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		gone := errors.New("the app gave up")
+		cancel(gone)
+		for range 20 { // it is no race with the wait for another Start
+			require.ErrorContains(t, r.keeper.Start(ctx), "borrow a worker id")
+		}
+		st := r.keeper.Status()
+		require.ErrorIs(t, st.Err, gone)
+		require.Equal(t, time.Now(), st.FailingSince)
+	})
+}
