@@ -145,7 +145,11 @@ func (c *center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 // Init opens a namespace that is known to be new.
 func (c *center) Init(ctx context.Context, req lease.Request) error {
 	return c.change(ctx, "init", req, func(ns rules.Namespace, _ int64, incarnation string) (rules.Namespace, error) {
-		return ns.Init(incarnation, req)
+		ns, err := ns.Init(incarnation, req)
+		if err == nil { // so that it differs from an Init before a loss
+			ns.Meta.Reason = fmt.Sprintf("created: %x", lease.NewOwner())
+		}
+		return ns, err
 	})
 }
 

@@ -662,3 +662,62 @@ func (a apart) Load(ctx context.Context, namespace string) (casstore.Parts, erro
 	all.Now = all.Now.Add(*a.offset)
 	return all, err
 }
+
+// All records are lost. A first call finds nothing, and does not get to decide. Init does not
+// take what it left for a new namespace.
+func TestPartsInitBesideAFirstCall(t *testing.T) {
+	t.Parallel()
+	p := newParts(true)
+	req := request("orders")
+	req.Last, req.Ahead = 0, req.MaxTTL
+	c := casstore.NewSplit(p)
+	require.NoError(t, c.Extras().Init(t.Context(), req))
+	live, err := c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+	p.Sleep(time.Second)
+	p.Wipe(t)
+	req.Owner = lease.NewOwner()
+	p.failure = errors.New("connection reset") // after the first write
+	_, err = c.Acquire(t.Context(), req)
+	require.ErrorContains(t, err, "connection reset")
+	require.ErrorIs(t, c.Extras().Init(t.Context(), req), lease.ErrExists)
+	quarantine := (*lease.QuarantineError)(nil)
+	_, err = c.Acquire(t.Context(), req)
+	require.ErrorAs(t, err, &quarantine)
+	p.Sleep(quarantine.Wait())
+	g, err := c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, g.Floor, live.Ceiling)
+}
+
+// A borrow pauses before its write. Meanwhile the namespace is used, lost, and created anew by
+// another Init. The write fails, although the record of the namespace says the same as before.
+func TestPartsBorrowAcrossTwoInits(t *testing.T) {
+	t.Parallel()
+	p := newParts(true)
+	req := request("orders")
+	req.Last = 0
+	c := casstore.NewSplit(p)
+	require.NoError(t, c.Extras().Init(t.Context(), req))
+	var last lease.Grant
+	p.before = func() {
+		other, r := casstore.NewSplit(p), req
+		r.Owner = lease.NewOwner()
+		p.Sleep(10 * time.Millisecond)
+		var err error
+		last, err = other.Acquire(t.Context(), r)
+		require.NoError(t, err)
+		for range 120 {
+			p.Sleep(10 * time.Second)
+			last, err = other.Renew(t.Context(), last)
+			require.NoError(t, err)
+		}
+		require.NoError(t, other.Release(t.Context(), last, last.Ceiling))
+		p.Sleep(24 * time.Hour)
+		p.Wipe(t)
+		require.NoError(t, other.Extras().Init(t.Context(), r))
+	}
+	g, err := c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, g.Floor, last.Ceiling)
+}

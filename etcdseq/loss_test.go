@@ -269,13 +269,16 @@ func TestRestoreBelowTheRevisionThatWasSeen(t *testing.T) {
 func TestOldTermInDoubt(t *testing.T) {
 	t.Parallel()
 	e := testserver.NewEtcd(t, 1)
-	var behind bool
+	var behind, late bool
 	s := etcdseq.NewStore(intercepted(t, e.Nodes[0].DSN(), func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		if _, deletes := req.(*etcdserverpb.DeleteRangeRequest); behind && deletes {
 			return errors.New("refused")
 		}
 		err := invoke(ctx, method, req, reply, conn, opts...)
 		if r, read := reply.(*etcdserverpb.RangeResponse); behind && read && err == nil {
+			r.Header.RaftTerm--
+		}
+		if r, write := reply.(*etcdserverpb.TxnResponse); late && write && err == nil {
 			r.Header.RaftTerm--
 		}
 		return err
@@ -293,6 +296,16 @@ func TestOldTermInDoubt(t *testing.T) {
 	parts, err = s.Load(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Equal(t, own, parts.Incarnation)
+
+	// A member answers a write before it sets its term.
+	late = true
+	written, err = s.Swap(t.Context(), "orders", map[string]string{"0": "a"}, map[string]string{"0": "b"})
+	require.NoError(t, err)
+	require.NotEqual(t, own, written, "the call fails")
+	late = false
+	parts, err = s.Load(t.Context(), "orders")
+	require.NoError(t, err)
+	require.Equal(t, own, parts.Incarnation, "nothing is remembered")
 }
 
 // A member that caught up by a snapshot tells an old term until it applies an entry of the

@@ -182,7 +182,8 @@ func (s *store) Swap(ctx context.Context, namespace string, was, is map[string]s
 	}
 	// A member that lags may answer what writes nothing.
 	fallen := len(puts) > 0 && id(resp.Header) == before.is.ID && then.before(before.latest)
-	if fallen {
+	// One that has just caught up may answer before it sets its term.
+	if anyTerm := (moment{then.rollbacks, before.latest.term, then.revision}); fallen && anyTerm.before(before.latest) {
 		now.revision = fell
 		s.see(namespace, sight{before.text, before.was, before.is, now})
 	}

@@ -158,6 +158,22 @@ func shortly(t *testing.T) context.Context {
 	return ctx
 }
 
+// The context of a caller who leaves says nothing of the store.
+func TestCallerWhoLeaves(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		i := open(t, segment.Config{Order: segment.OrderStrict}, s)
+		s.slow(time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Millisecond, cancel)
+		require.ErrorIs(t, i.NextIDs(ctx, make([]int64, 1)), context.Canceled)
+		require.NoError(t, i.Healthy(t.Context()))
+		require.Zero(t, i.Status().FailingSince)
+		require.Equal(t, segment.StateReady, i.Status().State)
+	})
+}
+
 // In strict order only calls ask the store. An Issuer that is not ready may get none, so it
 // is ready again after a while, except at the end.
 func TestStrictIsReadyAgain(t *testing.T) {

@@ -69,6 +69,11 @@ type stats struct {
 // if conclusive, which says that the answer reflects the state of the store.
 func (i *Issuer) count(began time.Time, err error, conclusive bool) {
 	i.mu.Lock()
+	if !conclusive && errors.Is(err, context.Canceled) { // its caller has left
+		i.stats.failures++
+		i.mu.Unlock()
+		return
+	}
 	i.stats.err = err
 	if err != nil {
 		i.stats.failures++

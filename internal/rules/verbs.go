@@ -109,7 +109,7 @@ func (ns Namespace) Release(now int64, incarnation string, g lease.Grant, lastUs
 
 // Init implements lease.Extras.Init for a valid request.
 func (ns Namespace) Init(incarnation string, req lease.Request) (Namespace, error) {
-	if !ns.Empty() && !ns.unused(incarnation, req) {
+	if (!ns.Empty() || ns.Meta.Reason != "") && !ns.unused(incarnation, req) {
 		return ns, lease.ErrExists
 	}
 	ns = Namespace{Meta: Meta{Pin: req.Pin().String(), Incarnation: incarnation}}

@@ -145,6 +145,7 @@ type Keeper struct {
 	stopping  bool               // Stop was called
 	resets    int                // calls of Reset before which the process may have been copied
 	interrupt func(by string)    // ends a Start or Reset under way
+	hurry     int                // calls of Reset that wait, and whose context has ended
 
 	early  time.Duration // how long before a time of Schedule to renew
 	outage outage
@@ -292,8 +293,11 @@ func (k *Keeper) untilStop(ctx context.Context) (context.Context, context.Cancel
 	k.interrupt = func(by string) {
 		cancel(fmt.Errorf("lease: keeper of namespace %q was %s meanwhile", k.cfg.Request.Namespace, by))
 	}
-	if k.stopping {
+	switch {
+	case k.stopping:
 		k.interrupt("stopped")
+	case k.hurry > 0:
+		k.interrupt("reset")
 	}
 	return ctx, func() { cancel(nil) }
 }
@@ -636,11 +640,15 @@ func (k *Keeper) Reset(ctx context.Context) error {
 	defer abandoned()
 	if !k.enter(ctx) { // to return now would leave the grant in use
 		k.mu.Lock()
+		k.hurry++
 		if k.interrupt != nil {
 			k.interrupt("reset")
 		}
 		k.mu.Unlock()
 		k.life <- struct{}{}
+		k.mu.Lock()
+		k.hurry--
+		k.mu.Unlock()
 	}
 	defer func() { <-k.life }()
 	k.mu.Lock()

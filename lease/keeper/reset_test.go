@@ -215,6 +215,30 @@ func TestResetBesideAnotherReset(t *testing.T) {
 	})
 }
 
+// Nor does it wait for another that gets its turn first.
+func TestResetBesideTwoOthers(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		up := r.down()
+		others := make(chan error, 2)
+		for range 2 {
+			go func() { others <- r.keeper.Reset(t.Context()) }()
+			synctest.Wait()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		require.ErrorIs(t, r.keeper.Reset(ctx), context.DeadlineExceeded)
+		require.Equal(t, time.Second, time.Since(began))
+		for range 2 {
+			require.ErrorContains(t, <-others, "was reset meanwhile")
+		}
+		up()
+		time.Sleep(3 * time.Second)
+		r.next()
+	})
+}
+
 func TestResetWhileTheCenterIsDown(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.start()

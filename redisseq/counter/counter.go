@@ -224,8 +224,8 @@ func (c *Counter) Close() error {
 }
 
 // Reset discards the ids that were reserved ahead. Call it in a process that may have
-// been copied with its memory; see idworker.IdWorker.Reset. With Prefetch 1 there are
-// none.
+// been copied with its memory; see idworker.IdWorker.Reset. With Prefetch 1 only calls under
+// way have ids; they ask again.
 func (c *Counter) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -287,8 +287,16 @@ func (c *Counter) more(ctx context.Context, want int64) (first, n int64, err err
 	if !c.strict {
 		return 0, 0, c.refill(ctx, want)
 	}
-	if err = c.standing(); err == nil {
+	c.mu.Lock()
+	copies, state := c.copies, c.state
+	c.mu.Unlock()
+	if err = state; err == nil {
 		first, n, err = c.source(ctx, min(want, maxCall))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if copies != c.copies { // a copy of the process may have this answer too
+		return 0, 0, err
 	}
 	c.direct.Add(n)
 	return first, n, err

@@ -17,6 +17,8 @@ var onParts = list{title: "parts", pkg: "casstore", killers: "Test", mutants: []
 	{"a borrow on another server counts, in one record", "casstore/center.go", `incarnation != before.incarnation {`, `incarnation == "none" {`, "BorrowAcrossAFailover"},
 	{"what is not there is created in one step", "casstore/center.go", `announce := before.ns.Meta == rules.Meta{} && verb != "init"`, `announce := false`, "PartsFirstCallPauses"},
 	{"all announcements are alike", "internal/rules/state.go", `fmt.Sprintf("being created: %x", nonce)`, `fmt.Sprintf("being created: %x", [16]byte{})`, "PartsFirstCallPauses"},
+	{"Init opens what is being created", "internal/rules/verbs.go", `if (!ns.Empty() || ns.Meta.Reason != "") && !`, `if !ns.Empty() && !`, "PartsInitBesideAFirstCall"},
+	{"a namespace that Init created is like the one before it", "casstore/center.go", `fmt.Sprintf("created: %x", lease.NewOwner())`, `""`, "PartsBorrowAcrossTwoInits"},
 	{"a borrow that wrote to another server is repeated", "casstore/center.go", `for err == nil && g.Floor < ns.Meta.Quarantine {`, `for false {`, "PartsBorrowAboveAForgottenGrant"},
 	{"a renewal on another server counts", splitGo, `if err != nil || incarnation != k.incarnation {`, `if err != nil || incarnation == "" {`, "PartsRenewalOnAnotherServer"},
 	{"a renewal does not compare the record of the namespace", splitGo, `map[string]string{rules.MetaPart: k.meta, name: k.slot}, map[string]string{name: parts[name]})`, `map[string]string{name: k.slot}, map[string]string{name: parts[name]})`, "PartsRenewalAfterMetaChanges"},
