@@ -80,8 +80,11 @@ func (c *center) sameTime(ctx context.Context, namespace string, local int64) er
 	}
 	off := v.now.Sub(time.UnixMilli(local).Add(time.Since(start)))
 	limit := max(lease.ParsePin(v.ns.Meta.Pin).Skew-500*time.Millisecond, time.Second)
-	if off.Abs() <= limit || off.Abs() > lease.MaxClockError { // a *ClockError says that
+	switch {
+	case off.Abs() <= limit:
 		return nil
+	case off.Abs() > lease.MaxClockError:
+		return c.operated("mend", namespace, &lease.ClockError{Namespace: namespace, Center: v.now, Local: time.UnixMilli(local)})
 	}
 	return c.operated("mend", namespace, fmt.Errorf("this host's clock and the other one differ by %v, more than %v, and the store has none: correct the wrong clock (NTP)", off.Round(time.Millisecond), limit))
 }

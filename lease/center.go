@@ -20,7 +20,8 @@ import (
 // A decorator that embeds a Center keeps its Extras.
 type Center interface {
 	// Acquire lends a free worker id of req.First..req.Last to req.Owner. If the same owner
-	// asks again, it gets the same worker, token, floor and ceiling.
+	// asks again, it gets the same worker, token, floor and ceiling, or if a quarantine has
+	// begun since, another grant above it.
 	//
 	// Errors: *NoFreeWorkerError, *QuarantineError, *MismatchError, *ClockError; ErrDamaged;
 	// ErrSetup if trying again cannot succeed.

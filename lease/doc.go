@@ -37,7 +37,8 @@
 //	         mark = ceiling = max(now+TTL, min(floor+TTL, now+MaxTTL))
 //	         expires = now+TTL, and token rises.
 //	         While quarantine >= now, ranges begin ahead of the clock: quarantine and mark
-//	         only have to be below now+Ahead. The same owner gets the same grant again.
+//	         only have to be below now+Ahead. The same owner gets the same grant again,
+//	         but need not if it is below a quarantine.
 //	renew    The grant is lost unless the owner matches and expires >= now+skew.
 //	         If floor < quarantine: floor, mark, token and expires as in acquire.
 //	         Otherwise: mark = max(mark, the holder's ceiling, ceiling as in acquire),
@@ -74,5 +75,5 @@
 //     Without a loss, clock steps are harmless. Note that only a borrow is refused if the
 //     clock is far off; a renewal raises its mark to whatever the clock shows.
 //   - A process that is cloned with its memory, and issues an id or stops before it calls
-//     keeper.Keeper.Reset.
+//     keeper.Keeper.Reset, or that is cloned within keeper.Keeper.Start.
 package lease

@@ -62,8 +62,8 @@ var script = conn.Lua(files, "counter.lua")
 //
 // The following can repeat ids:
 //
-//   - Two masters that accept writes at once, without redisseq.WithWaitReplicas. A Counter
-//     waits for these replicas with each reservation.
+//   - Two masters that accept writes at once. redisseq.WithWaitReplicas narrows this: a
+//     Counter waits for these replicas with each reservation.
 //   - A clock that is set back by more than Skew, followed by a loss of the records before
 //     ids are level with the clock again. That takes twice as long as the clock was set
 //     back by.

@@ -201,11 +201,12 @@ func (p place) metrics(ctx context.Context, endpoint string) (clock time.Time, t
 		return clock, "", err
 	}
 	defer resp.Body.Close()
+	told := time.Now()
 	if clock, err = http.ParseTime(resp.Header.Get("Date")); err != nil {
 		return clock, "", err
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<22))
-	return clock.Add(500 * time.Millisecond), string(body), err
+	return clock.Add(500*time.Millisecond + time.Since(told)), string(body), err
 }
 
 func tlsInfo(c etcdseq.Config) transport.TLSInfo {
