@@ -141,7 +141,10 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 }
 
 // forget deletes a used ticket and old ones that killed processes left. It ignores
-// errors, because nothing depends on tickets.
+// errors and soon gives up, because nothing depends on tickets, but a grant that is
+// answered late is lost.
 func (c *Center) forget(ctx context.Context, k *call, ticket, newest int64) {
+	ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
 	_, _ = c.execOn(ctx, c.pool(), "forget", k.args.with(args{"ticket": ticket, "old": newest - 100*k.req.Pool}))
 }

@@ -20,7 +20,7 @@ func newClocked(t testing.TB) clocked {
 
 func clockedOn(t testing.TB, s *store) clocked {
 	t.Helper()
-	rawExec(t, s.db, "CREATE TABLE host (ms INTEGER NOT NULL, number INTEGER NOT NULL)")
+	rawExec(t, s.db, "CREATE TABLE host (ms BIGINT NOT NULL, number INTEGER NOT NULL)")
 	rawExec(t, s.db, "INSERT INTO host VALUES (?, 1)", time.Now().UnixMilli())
 	return clocked{s}
 }
@@ -35,7 +35,7 @@ func (s clocked) center(t testing.TB) *dbseq.Center {
 
 // host makes a center read clock and incarnation from the store.
 func (s clocked) host(c *dbseq.Center) {
-	c.ReadFrom("(SELECT ms FROM host)", "(SELECT 'host ' || number FROM host)")
+	c.ReadFrom("(SELECT ms FROM host)", "(SELECT CONCAT('host ', number) FROM host)")
 }
 
 func (s clocked) Reincarnate(t testing.TB) { rawExec(t, s.db, "UPDATE host SET number = number + 1") }

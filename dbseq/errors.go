@@ -127,6 +127,7 @@ var (
 
 	transientSQLite = []int64{5, 6} // busy, locked
 	readOnlySQLite  = []int64{8}
+	movedSQLite     = int64(1032) // one of them; noticed only without WAL
 )
 
 func (c *conn) is(err error, mysqlCodes []int64, states []string, sqliteCodes []int64) bool {
@@ -179,6 +180,8 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 		setup = "name the database in the DSN, as in user:password@tcp(host:3306)/name"
 	case c.is(err, nil, nil, cannotOpen):
 		setup = "check that the folder of the file exists and can be written to"
+	case c.dialect == SQLite && numberOf(err) == movedSQLite:
+		hint = ": the file was deleted or replaced while it was in use: stop all processes before you do that"
 	case c.is(err, nil, nil, readOnlySQLite):
 		setup = "the file or the folder is read-only: make both writable, without mode=ro in the DSN"
 	case c.dialect == Postgres && poolerHint(err) != "":

@@ -42,6 +42,8 @@ func TestVariantsOfMySQL(t *testing.T) {
 		{map[string]string{"server_uuid": "u", "binlog_format": "STATEMENT"}, never, incarnationMySQL},
 		{map[string]string{"binlog_format": "STATEMENT"}, c, incarnationMariaDB},
 		{map[string]string{"server_uuid": "u", "autocommit": "OFF"}, c, "autocommit is off"},
+		{map[string]string{"completion_type": "CHAIN"}, never, "completion_type is CHAIN"},
+		{map[string]string{"completion_type": "RELEASE"}, c, incarnationMariaDB},
 	} {
 		got, err := v.center.variantOf(v.has)
 		if err != nil {

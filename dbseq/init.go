@@ -35,7 +35,7 @@ func (c *Center) open(ctx context.Context, k *call) error {
 	if err := k.refuse(v.now); err != nil {
 		return err
 	}
-	a := k.args.with(args{"hold": int64(0), "reason": ""})
+	a := k.args.with(args{"hold": int64(0), "least": -topTime, "reason": ""})
 	return c.atOnce(ctx, func(tx *sql.Tx) error {
 		// The loser of a race waits here and then finds the row.
 		_, done, err := c.changeOn(ctx, tx, "open", a)

@@ -85,7 +85,7 @@ func (k *call) ceiling(floor, now int64) int64 {
 // A view is what one statement saw of a namespace.
 type view struct {
 	now          int64
-	incarnation  string // of the server that answered
+	incarnation  string // of the server that answered, empty if it does not reveal it
 	there        bool   // the namespace has a record
 	pin          string
 	recorded     string // the incarnation on record
@@ -145,6 +145,12 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 		if v.there && v.pin != k.args["pin"] {
 			return v, &lease.MismatchError{Namespace: k.req.Namespace, Stored: lease.ParsePin(v.pin), Asked: k.req.Pin()}
 		}
+		if k.compares && v.incarnation == "" {
+			if _, err := c.identify(ctx); err != nil {
+				return v, err
+			}
+			continue // it may be another server
+		}
 		reason := k.loss(v)
 		if reason == "" {
 			return v, nil
@@ -188,23 +194,31 @@ func (k *call) loss(v view) string {
 
 // mourn starts a quarantine, creates missing slots, and updates v if it did. A change
 // takes effect only if the server that runs it sees the loss too, so a look at a replica
-// starts nothing. The quarantine is on record before any slot without a mark is.
+// starts nothing.
+//
+// Slots without a mark are created only while the quarantine covers all that was ever lent.
+// So if mourn pauses, and more is lost meanwhile, that shows at the next look. With a skew
+// below a second, slots are created for a second, since no quarantine covers that time.
 func (c *Center) mourn(ctx context.Context, k *call, v *view, reason string) (done bool, err error) {
 	k.clock()
 	reason = text(reason, 2000)
 	hold := ms(k.req.MaxTTL + k.req.Skew)
-	a := k.args.with(args{"reason": reason, "hold": hold})
+	a := k.args.with(args{"reason": reason, "hold": hold, "least": min(ms(k.req.MaxTTL), hold-1000)})
 	change := "lost"
 	if !v.there {
 		change = "open"
 	}
 	now, done, err := c.change(ctx, change, a)
+	if err != nil {
+		return false, err
+	}
+	// The quarantine may also be on record already.
+	filled, err := c.exec(ctx, "fill", a)
 	if err != nil || !done {
 		return false, err
 	}
 	v.now, v.quarantine, v.reason = now, max(v.quarantine, now+hold), reason
-	_, err = c.exec(ctx, "fill", a)
-	return true, err
+	return filled > 0 || v.known >= k.req.Pool, nil
 }
 
 // text returns s in at most n characters that every database stores.

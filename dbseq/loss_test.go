@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -241,4 +242,74 @@ func (f *fleet) stop() {
 	}
 	require.NotEmpty(f.t, f.lent)
 	requireDisjoint(f.t, slices.Collect(maps.Values(f.grants))...)
+}
+
+// TestSlotsCreatedLate: a first call notices a loss and pauses. Others lend until long
+// after the quarantine, and lose records again. If the call then created them, the second
+// loss would not show.
+func TestSlotsCreatedLate(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		s := clockedOn(t, &store{db: e.db(t, dsn)})
+		slow, n := counted(t, e, s.db, dsn)
+		other := center(t, s.db)
+		req := request("orders", 1)
+		s.host(slow)
+		s.host(other)
+		paused, resume, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		pause := sync.OnceFunc(func() {
+			close(paused)
+			<-resume
+		})
+		n.before = func(_ int64, query string) error {
+			if strings.HasPrefix(query, "INSERT") && strings.Contains(query, "INTO snowlease_slot") {
+				pause()
+			}
+			return nil
+		}
+		go func() {
+			_, err := slow.Acquire(t.Context(), req)
+			done <- err
+		}()
+		<-paused
+
+		_, err := other.Acquire(t.Context(), request("orders", 1))
+		require.ErrorAs(t, err, new(*lease.QuarantineError))
+		s.Sleep(req.MaxTTL + req.Skew + time.Millisecond)
+		held := acquire(t, other, request("orders", 1))
+		rawExec(t, s.db, "DELETE FROM snowlease_slot")
+		close(resume)
+		require.ErrorAs(t, <-done, new(*lease.QuarantineError))
+
+		_, err = other.Acquire(t.Context(), request("orders", 1))
+		q := (*lease.QuarantineError)(nil)
+		require.ErrorAs(t, err, &q)
+		s.Sleep(q.Wait())
+		requireDisjoint(t, held, acquire(t, other, request("orders", 1)))
+	})
+}
+
+// TestSlotsCreatedAfterAFailure: a process dies between the quarantine and the slots, and
+// the clock steps back. To MySQL, the next one changes nothing on record.
+func TestSlotsCreatedAfterAFailure(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		s := clockedOn(t, &store{db: e.db(t, dsn)})
+		c, n := counted(t, e, s.db, dsn)
+		s.host(c)
+		first(t, c, request("orders", 1))
+		rawExec(t, s.db, "DELETE FROM snowlease_slot")
+		n.before = func(_ int64, query string) error {
+			if strings.HasPrefix(query, "INSERT") && strings.Contains(query, "INTO snowlease_slot") {
+				return errors.New("the process died")
+			}
+			return nil
+		}
+		_, err := c.Acquire(t.Context(), request("orders", 1))
+		require.ErrorContains(t, err, "the process died")
+
+		n.before = nil
+		s.Sleep(-1500 * time.Millisecond)
+		_, err = c.Acquire(t.Context(), request("orders", 1))
+		require.ErrorAs(t, err, new(*lease.QuarantineError))
+		require.EqualValues(t, 1, number(t, s.db, "SELECT COUNT(*) FROM snowlease_slot"))
+	})
 }

@@ -196,7 +196,9 @@ func newConnector(d driver.Driver, dialect Dialect, dsn string) (connector, erro
 		dsn = mysqlDSN(dsn)
 		// Each renewal would spend most of its time on reading the start of a MariaDB. It
 		// cannot change during a session. MySQL takes /*M! ... */ for a remark.
-		setup = "SET @snowlease_start = COALESCE(NULL /*M!, " + startOf("information_schema") + " */)"
+		// With another completion_type, the first COMMIT may begin a transaction that
+		// never ends.
+		setup = "SET @snowlease_start = COALESCE(NULL /*M!, " + startOf("information_schema") + " */), completion_type = 0"
 	case Postgres:
 		dsn = postgresDSN(dsn, d)
 	case SQLite:

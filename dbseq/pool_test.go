@@ -2,6 +2,8 @@ package dbseq_test
 
 import (
 	"database/sql"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -183,6 +185,63 @@ func TestAutocommitOff(t *testing.T) {
 	}
 	_, err = own(dsn).Renew(t.Context(), first(t, own(dsn+"&autocommit=0"), request("orders", 4)))
 	require.NoError(t, err)
+}
+
+// TestCompletionChain: where each COMMIT begins another transaction, nothing is committed
+// after the first. A pool of that kind is refused; that of Open sets it right.
+func TestCompletionChain(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		if e.dialect != "mysql" {
+			return
+		}
+		pool, err := sql.Open("mysql", dsn+"&completion_type=CHAIN")
+		require.NoError(t, err)
+		defer pool.Close()
+		c, err := dbseq.New(pool, dbseq.MySQL)
+		require.NoError(t, err)
+		_, err = c.Acquire(t.Context(), request("orders", 1))
+		require.ErrorContains(t, err, "completion_type=0")
+		require.ErrorIs(t, err, lease.ErrSetup)
+
+		own, err := dbseq.Open("mysql", dsn+"&completion_type=CHAIN")
+		require.NoError(t, err)
+		defer own.Close()
+		g := first(t, own, request("orders", 1))
+		db := e.db(t, dsn)
+		require.Equal(t, g.Ceiling, number(t, db, "SELECT hwm_ms FROM snowlease_slot"), "others see it")
+	})
+}
+
+// TestSQLiteFileIsDeleted: an error says so, where SQLite notices.
+func TestSQLiteFileIsDeleted(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "app.db")
+	c, err := dbseq.Open("sqlite", "file:"+path+"?_pragma=journal_mode(DELETE)")
+	require.NoError(t, err)
+	defer c.Close()
+	g := first(t, c, request("orders", 1))
+	require.NoError(t, os.Rename(path, path+".old"))
+	_, err = c.Renew(t.Context(), g)
+	require.ErrorContains(t, err, "the file was deleted or replaced")
+	require.NotErrorIs(t, err, lease.ErrSetup, "the next connection opens the file that is there")
+	_, err = c.Renew(t.Context(), g)
+	require.ErrorIs(t, err, lease.ErrLost)
+}
+
+// TestFailoverToAServerThatHidesItsStart: the error says what to do.
+func TestFailoverToAServerThatHidesItsStart(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		s := clockedOn(t, &store{db: e.db(t, dsn)})
+		c := s.center(t)
+		g := first(t, c, request("orders", 1))
+		c.ReadFrom("(SELECT ms FROM host)", "NULL")
+		_, err := c.Renew(t.Context(), g)
+		require.ErrorContains(t, err, "read which server this is, to notice a failover: it is empty")
+		require.NotErrorIs(t, err, lease.ErrDamaged)
+		s.host(c)
+		_, err = c.Renew(t.Context(), g)
+		require.NoError(t, err)
+	})
 }
 
 func TestClose(t *testing.T) {

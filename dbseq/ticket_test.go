@@ -1,7 +1,9 @@
 package dbseq_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -44,4 +46,27 @@ func TestTicketIsTaken(t *testing.T) {
 	rawExec(t, db, "INSERT INTO snowlease_ticket (id, ns, owner) SELECT n, 'other', '' FROM generate_series(2, 4) AS n")
 	acquire(t, c, request("orders", 8))
 	acquire(t, c, request("orders", 8))
+}
+
+// TestTicketIsLocked: a ticket that cannot be deleted does not hold up a grant until the
+// caller has given up.
+func TestTicketIsLocked(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		if e.dialect == "sqlite" {
+			return // locks no rows
+		}
+		db := e.db(t, dsn)
+		c := center(t, db)
+		require.NoError(t, c.Init(t.Context(), request("orders", 1)))
+		rawExec(t, db, "INSERT INTO snowlease_ticket (id, ns, owner) VALUES (1000, 'orders', '')")
+		rawExec(t, db, "UPDATE snowlease_slot SET ticket = 1000")
+		other := db.Begin()
+		defer other.Rollback()
+		require.EqualValues(t, 1000, number(t, other, "SELECT id FROM snowlease_ticket WHERE id = 1000 FOR UPDATE"))
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, err := c.Acquire(ctx, request("orders", 1))
+		require.NoError(t, err)
+		require.NoError(t, ctx.Err())
+	})
 }

@@ -15,7 +15,7 @@ SELECT {now};
 -- settings()
 -- Tells MySQL and MariaDB apart, and has the settings that leases depend on.
 SHOW VARIABLES
- WHERE Variable_name IN ('server_uuid', 'autocommit', 'binlog_format', 'read_only', 'super_read_only', 'innodb_read_only',
+ WHERE Variable_name IN ('server_uuid', 'autocommit', 'completion_type', 'binlog_format', 'read_only', 'super_read_only', 'innodb_read_only',
                          'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'wsrep_on', 'group_replication_single_primary_mode')
     OR Variable_name LIKE 'rpl_semi_sync_%';
 
@@ -28,7 +28,7 @@ SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() A
 -- look(pool, first, last, first, last, ahead, owner, slot, skew, slot, ns, ns, ns)
 -- Reads the namespace and the owner's slot, before every change. If the parameter slot
 -- is below 0, that is a slot of the owner that does not expire within the skew.
-SELECT {now}, {incarnation},
+SELECT {now}, COALESCE({incarnation}, ''),
        m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
        COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
        s.total, s.known, s.soonest, s.ahead,
@@ -106,9 +106,10 @@ INSERT IGNORE INTO snowlease_meta (ns, pin, incarnation, former, quarantine_ms, 
 SELECT ?, ?, {incarnation}, '', CASE WHEN ? > 0 THEN LAST_INSERT_ID({now}) + ? ELSE 0 END, ?
   FROM (SELECT 1 AS one) AS one WHERE {now} BETWEEN ? AND ?;
 
--- fill(ns, pool)
--- Creates the missing slots, as never used. Their tokens and versions start above those
--- that were lost. The numbers below pool are composed of five hexadecimal digits.
+-- fill(ns, pool, ns, pin, least)
+-- Creates the missing slots, as never used, if the quarantine lies least above the clock.
+-- Their tokens and versions start above those that were lost.
+-- The numbers below pool are composed of five hexadecimal digits.
 INSERT IGNORE INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms)
 SELECT ?, n.slot, '', '', {now}, {now}, 0, {now}, 0, 0, 0, 0
   FROM (SELECT a.d + b.d + c.d + d.d + e.d AS slot, p.pool
@@ -134,7 +135,7 @@ SELECT ?, n.slot, '', '', {now}, {now}, 0, {now}, 0, 0, 0, 0
                 SELECT 524288 UNION ALL SELECT 589824 UNION ALL SELECT 655360 UNION ALL SELECT 720896 UNION ALL
                 SELECT 786432 UNION ALL SELECT 851968 UNION ALL SELECT 917504 UNION ALL SELECT 983040) AS e ON e.d < p.pool
        ) AS n
- WHERE n.slot < n.pool
+ WHERE n.slot < n.pool AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND quarantine_ms >= {now} + ?)
  ORDER BY n.slot;
 
 -- slots(ns)

@@ -17,7 +17,7 @@ SELECT CASE WHEN to_regclass($1::text) IS NULL THEN 0 ELSE 1 END;
 -- look(ns, pool, first, last, owner, skew, ahead, slot)
 -- Reads the namespace and the owner's slot, before every change. If the parameter slot
 -- is below 0, that is a slot of the owner that does not expire within the skew.
-SELECT {now}, {incarnation},
+SELECT {now}, COALESCE({incarnation}, ''),
        m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
        COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
        s.total, s.known, s.soonest, s.ahead,
@@ -101,12 +101,13 @@ SELECT $1::varchar, $2::varchar, {incarnation}, '', CASE WHEN $3::bigint > 0 THE
 ON CONFLICT DO NOTHING
 RETURNING {now};
 
--- fill(ns, pool)
--- Creates the missing slots, as never used. Their tokens and versions start above those
--- that were lost.
+-- fill(ns, pool, pin, least)
+-- Creates the missing slots, as never used, if the quarantine lies least above the clock.
+-- Their tokens and versions start above those that were lost.
 INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms)
 SELECT $1::varchar, n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, 0
   FROM generate_series(0, $2::bigint - 1) AS n
+ WHERE EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $1 AND pin = $3 AND quarantine_ms >= {now} + $4::bigint)
  ORDER BY n
 ON CONFLICT DO NOTHING;
 

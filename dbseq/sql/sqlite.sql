@@ -29,7 +29,7 @@ SELECT COUNT(*) FROM snowlease_probe WHERE n = ?1;
 -- look(ns, pool, first, last, owner, skew, ahead, slot)
 -- Reads the namespace and the owner's slot, before every change. If the parameter slot
 -- is below 0, that is a slot of the owner that does not expire within the skew.
-SELECT {now}, {incarnation},
+SELECT {now}, COALESCE({incarnation}, ''),
        m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
        COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
        s.total, s.known, s.soonest, s.ahead,
@@ -113,12 +113,13 @@ SELECT ?1, ?2, {incarnation}, '', CASE WHEN ?3 > 0 THEN {now} + ?3 ELSE 0 END, ?
 ON CONFLICT DO NOTHING
 RETURNING {now};
 
--- fill(ns, pool)
--- Creates the missing slots, as never used. Their tokens and versions start above those
--- that were lost.
+-- fill(ns, pool, pin, least)
+-- Creates the missing slots, as never used, if the quarantine lies least above the clock.
+-- Their tokens and versions start above those that were lost.
 INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms)
   WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ?2)
-SELECT ?1, n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, 0 FROM numbers WHERE true
+SELECT ?1, n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, 0 FROM numbers
+ WHERE EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ?1 AND pin = ?3 AND quarantine_ms >= {now} + ?4)
 ON CONFLICT DO NOTHING;
 
 -- slots(ns)
