@@ -304,18 +304,32 @@ func TestInstalledOnce(t *testing.T) {
 				before = s.Snapshot(t)
 				return got
 			}}
-			var all []int64
-			client, repeated := s.Client(t), 0
+			var (
+				mu       sync.Mutex // an install goes on beside calls
+				all      []int64
+				repeated int
+			)
+			client := s.Client(t)
 			other := issuer(t, dispenser(t, s.Client(t), &b.Memory, ordered(10)), ordered(10))
 			client.AddHook(repeating{script: "install", between: func() {
-				if repeated++; repeated == 1 {
-					all = append(all, take(t, other, 3)...) // of what was just installed
+				mu.Lock()
+				repeated++
+				first := repeated == 1
+				mu.Unlock()
+				if first {
+					others := take(t, other, 3) // of what was just installed
+					mu.Lock()
+					all = append(all, others...)
+					mu.Unlock()
 					lose(t, s, before)
 				}
 			}})
 			i := issuer(t, dispenser(t, client, b, ordered(10)), ordered(10))
-			all = append(all, take(t, i, 40)...)
+			own := take(t, i, 40)
+			mu.Lock()
+			defer mu.Unlock()
 			require.Positive(t, repeated)
+			all = append(all, own...)
 			slices.Sort(all)
 			require.Len(t, slices.Compact(slices.Clone(all)), len(all), "%v", all)
 		})
