@@ -215,31 +215,36 @@ func TestSequenceBlocksAreShared(t *testing.T) {
 // to a copy of the process too.
 func TestSequenceResetDuringAReservation(t *testing.T) {
 	t.Parallel()
-	var g giver
-	s := given(t, &g, Config{})
-	asked, answer := make(chan struct{}), make(chan struct{})
-	s.source = func(ctx context.Context, n int64) (int64, int64, error) {
-		first, got, err := g.reserve(ctx, n)
-		asked <- struct{}{}
-		<-answer
-		return first, got, err
+	for name, cfg := range map[string]Config{"reserved ahead": {}, "in strict order": {Prefetch: 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var g giver
+			s := given(t, &g, cfg)
+			asked, answer := make(chan struct{}), make(chan struct{})
+			s.source = func(ctx context.Context, n int64) (int64, int64, error) {
+				first, got, err := g.reserve(ctx, n)
+				asked <- struct{}{}
+				<-answer
+				return first, got, err
+			}
+			ids := make(chan int64, 1)
+			go func() {
+				id, err := s.NextID()
+				assertNil(t, err)
+				ids <- id
+			}()
+			<-asked
+			s.Reset()
+			answer <- struct{}{}
+			select {
+			case <-asked:
+				answer <- struct{}{}
+			case id := <-ids:
+				t.Fatalf("%d was issued, but it was requested before Reset", id)
+			}
+			require.Equal(t, s.id(2), <-ids)
+		})
 	}
-	ids := make(chan int64, 1)
-	go func() {
-		id, err := s.NextID()
-		assertNil(t, err)
-		ids <- id
-	}()
-	<-asked
-	s.Reset()
-	answer <- struct{}{}
-	select {
-	case <-asked:
-		answer <- struct{}{}
-	case id := <-ids:
-		t.Fatalf("%d was issued, but it was requested before Reset", id)
-	}
-	require.Equal(t, s.id(2), <-ids)
 }
 
 func assertNil(t testing.TB, err error) bool {
@@ -270,33 +275,5 @@ func TestSequenceBlockSize(t *testing.T) {
 		{"an endless rate", 1 << 20, 1 << 60, 1, 4096},
 	} {
 		require.Equal(t, c.want, blockSize(c.size, c.used, c.in, cover, 4096), c.name)
-	}
-}
-
-// Without prefetching, an answer that was asked for before Reset gives no id.
-func TestResetDropsAnAnswerUnderWay(t *testing.T) {
-	var g giver
-	s := given(t, &g, Config{Prefetch: 1})
-	asked, answer := make(chan struct{}), make(chan struct{})
-	s.source = func(ctx context.Context, n int64) (int64, int64, error) {
-		first, got, err := g.reserve(ctx, n)
-		asked <- struct{}{}
-		<-answer
-		return first, got, err
-	}
-	ids := make(chan int64, 1)
-	go func() {
-		id, err := s.NextID()
-		assertNil(t, err)
-		ids <- id
-	}()
-	<-asked
-	s.Reset()
-	answer <- struct{}{}
-	select {
-	case <-asked:
-		answer <- struct{}{}
-	case id := <-ids:
-		t.Fatalf("%d was issued, but it was requested before Reset", id)
 	}
 }
