@@ -1,6 +1,7 @@
 package etcdseq
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -70,15 +71,22 @@ func (c Config) Validate() error {
 }
 
 // Open returns a client for c, which the caller must close. With a Username it logs in, within
-// 5 s. Otherwise it does no I/O but to read the files. The client leaves a member that hangs
-// for 13 s.
-func Open(c Config) (*clientv3.Client, error) {
+// ctx and 5 s. Otherwise it does no I/O but to read the files. The client outlives ctx. It leaves
+// a member that hangs for 13 s.
+func Open(ctx context.Context, c Config) (*clientv3.Client, error) {
 	cfg, err := c.client()
 	if err != nil {
 		return nil, err
 	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	cfg.Context = life
+	opened := context.AfterFunc(ctx, end)
 	client, err := clientv3.New(cfg)
+	if !opened() && err == nil {
+		err = errors.Join(context.Cause(ctx), client.Close())
+	}
 	if err != nil {
+		end()
 		return nil, fmt.Errorf("etcdseq: etcd at %s: %w: check that it runs, and username and password", strings.Join(c.Endpoints, ", "), err)
 	}
 	return client, nil

@@ -46,7 +46,7 @@ func serve(file string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	client, err := etcdseq.Open(etcdseq.Config{Endpoints: strings.Split(os.Getenv(envURLs), ",")})
+	client, err := etcdseq.Open(ctx, etcdseq.Config{Endpoints: strings.Split(os.Getenv(envURLs), ",")})
 	if err != nil {
 		return err
 	}

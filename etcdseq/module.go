@@ -1,6 +1,7 @@
 package etcdseq
 
 import (
+	"context"
 	"errors"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -43,7 +44,7 @@ type clientParams struct {
 }
 
 func newClient(p clientParams) (*clientv3.Client, error) {
-	client, err := Open(p.Config)
+	client, err := Open(context.Background(), p.Config)
 	if err == nil {
 		p.Lifecycle.Append(fx.StopHook(client.Close))
 	}

@@ -86,9 +86,9 @@ func TestConfig(t *testing.T) {
 	require.ErrorContains(t, etcdseq.Config{Endpoints: []string{"a:1"}, CAFile: "ca.pem"}.Validate(), "need endpoints with https://")
 	require.NoError(t, etcdseq.Config{Endpoints: []string{"a:1", "[::1]:2379", "http://b:2"}, Username: "app", Password: "x"}.Validate())
 
-	_, err = etcdseq.Open(etcdseq.Config{Endpoints: []string{"https://a:1"}, CAFile: "/nowhere/ca.pem"})
+	_, err = etcdseq.Open(t.Context(), etcdseq.Config{Endpoints: []string{"https://a:1"}, CAFile: "/nowhere/ca.pem"})
 	require.ErrorContains(t, err, "/nowhere/ca.pem")
-	client, err := etcdseq.Open(etcdseq.Config{Endpoints: []string{"https://a:1"}})
+	client, err := etcdseq.Open(t.Context(), etcdseq.Config{Endpoints: []string{"https://a:1"}})
 	require.NoError(t, err)
 	require.NoError(t, client.Close())
 	for endpoint, secure := range map[string]bool{"https://a:1": true, "http://a:1": false, "https-gateway:1": false} {
@@ -96,6 +96,24 @@ func TestConfig(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, secure, cfg.TLS != nil, endpoint)
 	}
+}
+
+func TestOpenEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer silent.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		conn, err := silent.Accept()
+		cancel()
+		if err == nil {
+			_, _ = io.Copy(io.Discard, conn)
+			_ = conn.Close()
+		}
+	}()
+	_, err = etcdseq.Open(ctx, etcdseq.Config{Endpoints: []string{silent.Addr().String()}, Username: "app", Password: "app"})
+	require.ErrorIs(t, err, context.Canceled)
 }
 
 // The client verifies the member by the authorities of the file, and shows its certificate.
@@ -120,7 +138,7 @@ func TestTLS(t *testing.T) {
 	cert := file("cert.pem", "CERTIFICATE", member.Certificate().Raw)
 	for _, cfg := range []etcdseq.Config{{}, {CAFile: cert}, {CAFile: cert, CertFile: cert, KeyFile: file("key.pem", "PRIVATE KEY", key)}} {
 		cfg.Endpoints = []string{member.URL}
-		client, err := etcdseq.Open(cfg)
+		client, err := etcdseq.Open(t.Context(), cfg)
 		require.NoError(t, err)
 		c, err := etcdseq.New(client)
 		require.NoError(t, err)
@@ -203,9 +221,9 @@ func TestSetup(t *testing.T) {
 	} {
 		e.Ctl(e.Nodes[0], args...)
 	}
-	_, err = etcdseq.Open(etcdseq.Config{Endpoints: e.URLs(), Username: "app", Password: "wrong"})
+	_, err = etcdseq.Open(t.Context(), etcdseq.Config{Endpoints: e.URLs(), Username: "app", Password: "wrong"})
 	require.ErrorContains(t, err, "check that it runs, and username and password")
-	client, err := etcdseq.Open(etcdseq.Config{Endpoints: e.URLs(), Username: "app", Password: "app"})
+	client, err := etcdseq.Open(t.Context(), etcdseq.Config{Endpoints: e.URLs(), Username: "app", Password: "app"})
 	require.NoError(t, err)
 	defer client.Close()
 	denied, err := etcdseq.New(client)

@@ -105,13 +105,13 @@ func (x *examination) endpoint(endpoint string) {
 func (x *examination) status(endpoint string) (*etcdserverpb.StatusResponse, error) {
 	cfg := x.at.Config
 	cfg.Endpoints = []string{endpoint}
-	client, err := etcdseq.Open(cfg)
+	ctx, cancel := context.WithTimeout(x.ctx, memberTimeout)
+	defer cancel()
+	client, err := etcdseq.Open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(x.ctx, memberTimeout)
-	defer cancel()
 	return maintenance(client).Status(ctx, &etcdserverpb.StatusRequest{})
 }
 

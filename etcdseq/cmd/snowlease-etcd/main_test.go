@@ -43,7 +43,7 @@ func storeOf(urls ...string) string {
 
 func dial(t *testing.T, urls ...string) *clientv3.Client {
 	t.Helper()
-	client, err := etcdseq.Open(etcdseq.Config{Endpoints: urls})
+	client, err := etcdseq.Open(t.Context(), etcdseq.Config{Endpoints: urls})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	return client

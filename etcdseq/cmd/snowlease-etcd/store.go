@@ -115,7 +115,7 @@ func (p place) secured() place {
 // Open implements target.Target.
 func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened, err error) {
 	p.Prefix = cmp.Or(with.Prefix, p.Prefix, etcdseq.DefaultPrefix)
-	client, err := etcdseq.Open(p.Config)
+	client, err := etcdseq.Open(ctx, p.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func TestOrders(t *testing.T) {
 	require.NoError(t, app.Start(t.Context()))
 	require.Regexp(t, `^the first id of worker 0 is [1-9]\d{16,}\n$`, out.String())
 	slots := func() string {
-		client, err := etcdseq.Open(etcdseq.Config{Endpoints: []string{url}})
+		client, err := etcdseq.Open(t.Context(), etcdseq.Config{Endpoints: []string{url}})
 		require.NoError(t, err)
 		defer client.Close()
 		center, err := etcdseq.New(client)
