@@ -1,8 +1,10 @@
 package dbseq
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +34,7 @@ func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding
 		x.sqlite(has)
 	}
 	x.rights()
-	if c.dialect == MySQL {
+	if c.dialect != SQLite {
 		x.engines()
 	}
 	return x.List, nil
@@ -76,17 +78,24 @@ func (x *examination) mysql(has map[string]string) {
 	x.Judge(on, "primary", strings.Join(readOnly, ", "), useThePrimary)
 	flush := has["innodb_flush_log_at_trx_commit"]
 	x.Judge(flush != "1", "durability", "innodb_flush_log_at_trx_commit is "+flush, durable+"set it to 1")
+	if method := has["innodb_flush_method"]; method == "nosync" || method == "littlesync" {
+		x.Fault("durability", "innodb_flush_method is "+method, durable+"leave it out")
+	}
 	if has["log_bin"] == "ON" {
-		if sync := has["sync_binlog"]; sync != "1" {
-			x.Note("binlog", "sync_binlog is "+sync, "after a crash, replicas can be ahead of or behind the primary: set it to 1")
-		}
+		// The binary log then decides at recovery what was committed.
+		x.Judge(has["sync_binlog"] != "1", "durability", "sync_binlog is "+has["sync_binlog"], durable+"set it to 1")
 		x.semiSync(has)
+	}
+	if level := cmp.Or(has["transaction_isolation"], has["tx_isolation"]); level == "READ-UNCOMMITTED" {
+		x.Fault("isolation", level, "a repeated borrow could be answered by what is not committed: leave it out of the DSN, or set another for the account")
 	}
 	if mode := has["group_replication_single_primary_mode"]; mode != "" {
 		const seen = "the server is a member of a replication group, group_replication_single_primary_mode is "
 		switch {
 		case x.compares():
 			x.Note("cluster", seen+mode, "use the address of the primary, or of one member at a time: each change of the member starts a quarantine, which never ends if several members answer in turn")
+		case mode == "ON" && has["group_replication_consistency"] == "EVENTUAL":
+			x.Fault("cluster", seen+"ON, group_replication_consistency is EVENTUAL", "after a failover, a primary takes writes before it has all that was acknowledged: set it to BEFORE_ON_PRIMARY_FAILOVER, or set quarantine: on-change")
 		case mode == "ON":
 			x.Note("cluster", seen+mode, "a majority of members that fails at once loses writes that it has acknowledged: set quarantine: on-change if that can happen")
 		default:
@@ -94,6 +103,11 @@ func (x *examination) mysql(has map[string]string) {
 		}
 	}
 	if has["wsrep_on"] == "ON" {
+		for _, option := range []string{"pc.ignore_sb = true", "pc.ignore_quorum = true"} {
+			if strings.Contains(has["wsrep_provider_options"], option) {
+				x.Fault("cluster", option, "nodes that do not see each other lend the same worker ids: leave it out of wsrep_provider_options")
+			}
+		}
 		const seen = "the server is a node of a Galera cluster"
 		if x.compares() {
 			x.Note("cluster", seen, "use the address of one node at a time: each change of the node starts a quarantine, which never ends if several nodes answer in turn")
@@ -106,9 +120,9 @@ func (x *examination) mysql(has map[string]string) {
 // semiSync judges semi-synchronous replication, whose settings have other names on MySQL
 // than on MariaDB and before MySQL 8.0.26.
 func (x *examination) semiSync(has map[string]string) {
-	plugin := "rpl_semi_sync_source"
+	plugin, alone := "rpl_semi_sync_source", "_wait_no_replica"
 	if _, old := has["rpl_semi_sync_master_enabled"]; old || has["server_uuid"] == "" {
-		plugin = "rpl_semi_sync_master"
+		plugin, alone = "rpl_semi_sync_master", "_wait_no_slave"
 	}
 	if has[plugin+"_enabled"] != "ON" {
 		x.replication("replicas, semi-synchronous replication is off", "semi-synchronous replication ("+plugin+"_enabled=ON, "+plugin+"_wait_point=AFTER_SYNC)")
@@ -117,6 +131,14 @@ func (x *examination) semiSync(has map[string]string) {
 	if point := has[plugin+"_wait_point"]; point != "AFTER_SYNC" {
 		x.replication("replicas, "+plugin+"_wait_point is "+point+": others see a grant before a replica has it", plugin+"_wait_point=AFTER_SYNC")
 	}
+	if has[plugin+alone] == "OFF" {
+		x.replication("replicas, "+plugin+alone+" is OFF: without replicas, the server goes on without them", plugin+alone+"=ON")
+	}
+	status, _, err := one(x.ctx, x.conn, "semisync", nil, func(s *[2]string) []any { return []any{&s[0], &s[1]} })
+	if err == nil && status[1] == "OFF" {
+		x.replication("replicas, "+plugin+"_status is OFF: the server does not wait for them", "semi-synchronous replication on them too")
+	}
+	x.waits(cmp.Or(has["rpl_semi_sync_source_wait_for_replica_count"], has["rpl_semi_sync_master_wait_for_slave_count"])) // MariaDB has none
 	if timeout, err := strconv.ParseUint(has[plugin+"_timeout"], 10, 64); err != nil || timeout < week {
 		x.replication("replicas, "+plugin+"_timeout is "+has[plugin+"_timeout"]+" ms: without replicas for so long, the server goes on without them", "a "+plugin+"_timeout of a year")
 	}
@@ -133,10 +155,25 @@ func (x *examination) postgres(has map[string]string) {
 	for _, name := range []string{"synchronous_commit", "fsync", "full_page_writes"} {
 		x.Judge(has[name] == "off", "durability", name+" is "+has[name], durable+"set it to on (for synchronous_commit, at least for this account: ALTER ROLE name SET synchronous_commit = on)")
 	}
-	if has["synchronous_standby_names"] == "" {
+	names, commit := has["synchronous_standby_names"], has["synchronous_commit"]
+	waits := ""
+	if m := quorum.FindStringSubmatch(names); m != nil {
+		waits = m[1]
+	}
+	switch {
+	case names == "":
 		x.replication("standbys, none of them synchronous", "synchronous_standby_names")
+	case commit == "local":
+		x.loses("synchronous_commit is local, so commits wait for no standby", "synchronous_commit = on")
+	case commit == "remote_write" && !x.compares():
+		x.Note("replication", "synchronous_commit is remote_write", "grants are lost if primary and standby lose power at once: set it to on")
+	default:
+		x.waits(waits)
 	}
 }
+
+// quorum matches synchronous_standby_names if it has a number. Without one, that is 1.
+var quorum = regexp.MustCompile(`(?i)^\s*(?:(?:ANY|FIRST)\s*)?(\d+)\s*\(`)
 
 func (x *examination) sqlite(has map[string]string) {
 	x.Judge(has["file"] == "", "file", has["file"], "the database is in memory: other processes do not see it, and a restart loses it; give a path")
@@ -144,8 +181,9 @@ func (x *examination) sqlite(has map[string]string) {
 	level, journal := has["synchronous"], has["journal_mode"]
 	name := map[string]string{"0": "OFF", "1": "NORMAL", "2": "FULL", "3": "EXTRA"}[level]
 	late := level == "1" && journal == "wal"
-	x.Judge(level == "0" || late && !x.compares(), "durability", "synchronous is "+name+", journal_mode "+journal,
-		"a crash of the host loses acknowledged grants, and nothing shows it afterwards: set _pragma=synchronous(2) in the DSN")
+	broken := level == "0" || journal == "memory" || journal == "off"
+	x.Judge(broken || late && !x.compares(), "durability", "synchronous is "+name+", journal_mode "+journal,
+		"a crash of the host loses acknowledged grants or the file, and nothing shows it afterwards: set _pragma=synchronous(2) and _pragma=journal_mode(WAL) in the DSN")
 	if late && x.compares() {
 		x.Note("durability", "with NORMAL and wal, a power failure can lose the last commits", "set _pragma=synchronous(2) in the DSN if power can fail")
 	}
@@ -154,13 +192,24 @@ func (x *examination) sqlite(has map[string]string) {
 // replication judges asynchronous replicas, if there are any. It says nothing if the
 // account may not see them.
 func (x *examination) replication(seen, advice string) {
-	n, err := x.number(x.ctx, "replicas", nil)
-	seen = fmt.Sprint(n, " ", seen)
-	switch {
-	case err != nil || n == 0:
-	case x.compares():
+	if n, err := x.number(x.ctx, "replicas", nil); err == nil && n > 0 {
+		x.loses(fmt.Sprint(n, " ", seen), advice)
+	}
+}
+
+// waits notes replicas beyond those that a commit waits for: 1 if there is no number.
+func (x *examination) waits(number string) {
+	waits, err := strconv.ParseInt(cmp.Or(number, "1"), 10, 64)
+	if n, failed := x.number(x.ctx, "replicas", nil); err == nil && failed == nil && n > waits && !x.compares() {
+		x.Note("replication", fmt.Sprintf("%d replicas, commits wait for %d", n, waits), "a failover to one that lags loses acknowledged grants: promote the one that has received most, or let commits wait for all")
+	}
+}
+
+// loses adds that a failover loses acknowledged writes.
+func (x *examination) loses(seen, advice string) {
+	if x.compares() {
 		x.Note("replication", seen, "a failover may lose acknowledged grants: a quarantine follows, and ids stay unique unless two primaries run at once: "+advice+" avoids both")
-	default:
+	} else {
 		x.Fault("replication", seen, "quarantine: never promises that no acknowledged write is lost, and a failover here loses some: "+advice+", or set quarantine: on-change")
 	}
 }
@@ -210,7 +259,8 @@ func (x *examination) rights() {
 		"run the file of dbseq/schema for this database once by hand, and "+x.grants(leaseTables))
 }
 
-// engines checks the storage engines of the tables on MySQL.
+// engines checks the storage engines of the tables on MySQL, and that they are logged on
+// PostgreSQL.
 func (x *examination) engines() {
 	for _, name := range leaseTables.names {
 		table := x.set.Prefix + name
@@ -218,7 +268,8 @@ func (x *examination) engines() {
 		if err != nil {
 			x.Unknown("engine", err)
 		} else if there {
-			x.Fault("engine", table+" is "+engine, "it loses writes in a crash and locks whole tables: ALTER TABLE "+table+" ENGINE=InnoDB")
+			change := map[Dialect]string{MySQL: "ENGINE=InnoDB", Postgres: "SET LOGGED"}[x.dialect]
+			x.Fault("engine", table+" is "+engine, "it loses writes in a crash: ALTER TABLE "+table+" "+change)
 		}
 	}
 }

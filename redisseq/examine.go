@@ -1,9 +1,11 @@
 package redisseq
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,7 +62,11 @@ type examination struct {
 func (x *examination) server() {
 	text, err := x.node.Info(x.ctx).Result()
 	if err != nil {
-		x.Note("info", err.Error(), "grant the user the command INFO (ACL SETUSER name +info): version, memory, persistence and replication were not checked")
+		tell := x.Note
+		if !x.compares() { // only persistence keeps ids unique then
+			tell = x.Fault
+		}
+		tell("info", err.Error(), "grant the user the command INFO (ACL SETUSER name +info): version, memory, persistence and replication were not checked")
 		return
 	}
 	x.info = map[string]string{}
@@ -130,17 +136,21 @@ func (x *examination) memory() {
 func (x *examination) persistence() {
 	aof := x.info["aof_enabled"] == "1"
 	save, knowsSave := x.setting("save")
-	fsync, knowsFsync := x.setting("appendfsync")
+	fsync, _ := x.setting("appendfsync")
+	late, _ := x.setting("no-appendfsync-on-rewrite")
 	seen := "append-only file off"
 	if aof {
-		seen = "append-only file on, appendfsync " + fsync
+		seen = "append-only file on, appendfsync " + cmp.Or(fsync, "unknown")
+	}
+	if aof && late == "yes" {
+		seen += ", no-appendfsync-on-rewrite yes"
 	}
 	if knowsSave {
 		seen += fmt.Sprintf(", save %q", save)
 	}
 	switch {
-	case !x.compares() && (!aof || knowsFsync && fsync != "always"):
-		x.Fault("persistence", seen, "quarantine: never requires that no acknowledged write is lost: set appendonly yes and appendfsync always, or quarantine: on-change")
+	case !x.compares() && (!aof || fsync != "always" || late != "no"): // unknown is no promise
+		x.Fault("persistence", seen, "quarantine: never requires that no acknowledged write is lost: set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no, and let the doctor see them (ACL SETUSER name +config|get); or set quarantine: on-change")
 	case !aof && knowsSave && save == "":
 		x.Note("persistence", seen, "each restart forgets all leases, on the replicas too: ids stay unique, and carry times up to max_ttl ahead for a while; appendonly yes keeps the leases")
 	case !aof:
@@ -151,19 +161,20 @@ func (x *examination) persistence() {
 }
 
 func (x *examination) replication() {
-	replicas := x.info["connected_slaves"]
+	replicas, _ := strconv.Atoi(x.info["connected_slaves"])
+	seen := fmt.Sprintf("%d replicas, wait_replicas %d", replicas, x.conn.Replicas)
 	switch {
 	case x.info["role"] != "master":
 		x.Fault("replication", "the server is a replica of "+x.info["master_host"]+":"+x.info["master_port"], "connect to the master: by Sentinel (?master=name), or by the address of the master")
-	case replicas == "0" && x.conn.Replicas > 0:
-		x.Fault("replication", fmt.Sprintf("no replica is connected, and wait_replicas is %d", x.conn.Replicas), "nothing is lent until that many replicas answer: start them, or lower wait_replicas")
-	case replicas == "0":
+	case replicas < x.conn.Replicas:
+		x.Fault("replication", seen, "nothing is lent until that many replicas answer: start them, or lower wait_replicas")
+	case replicas == 0:
 		x.OK("replication", "no replicas")
 	case !x.compares():
-		x.Fault("replication", replicas+" replicas", "replication is asynchronous, so a failover can lose acknowledged grants, which quarantine: never does not notice: set quarantine: on-change")
-	case x.conn.Replicas == 0:
-		x.Note("replication", replicas+" replicas, wait_replicas 0", "in a split brain, two masters could lend the same worker id: wait_replicas: "+replicas+" prevents that")
+		x.Fault("replication", fmt.Sprintf("%d replicas", replicas), "replication is asynchronous, so a failover can lose acknowledged grants, which quarantine: never does not notice: set quarantine: on-change")
+	case x.conn.Replicas < replicas:
+		x.Note("replication", seen, fmt.Sprintf("in a split brain, two masters could lend the same worker id: wait_replicas: %d prevents that", replicas))
 	default:
-		x.OK("replication", fmt.Sprintf("%s replicas, wait_replicas %d", replicas, x.conn.Replicas))
+		x.OK("replication", seen)
 	}
 }

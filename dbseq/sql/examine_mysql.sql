@@ -6,6 +6,10 @@ SELECT CONCAT(@@global.time_zone, ', session ', @@session.time_zone);
 -- replicas()
 SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%';
 
+-- semisync()
+-- MySQL and MariaDB name it differently, and SHOW is what any account may read on both.
+SHOW GLOBAL STATUS WHERE Variable_name IN ('Rpl_semi_sync_source_status', 'Rpl_semi_sync_master_status');
+
 -- maycreate()
 SELECT (SELECT COUNT(*) FROM information_schema.user_privileges WHERE privilege_type = 'CREATE')
      + (SELECT COUNT(*) FROM information_schema.schema_privileges WHERE privilege_type = 'CREATE' AND DATABASE() LIKE table_schema);

@@ -12,3 +12,6 @@ SELECT COUNT(*) FROM pg_stat_replication;
 
 -- maycreate()
 SELECT CASE WHEN has_schema_privilege(current_schema(), 'CREATE') THEN 1 ELSE 0 END;
+
+-- engine(table)
+SELECT 'UNLOGGED' FROM pg_class WHERE oid = to_regclass($1) AND relpersistence <> 'p';

@@ -16,7 +16,8 @@ SELECT {now};
 -- Tells MySQL and MariaDB apart, and has the settings that leases depend on.
 SHOW VARIABLES
  WHERE Variable_name IN ('server_uuid', 'autocommit', 'completion_type', 'binlog_format', 'read_only', 'super_read_only', 'innodb_read_only',
-                         'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'wsrep_on', 'group_replication_single_primary_mode')
+                         'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'log_bin', 'sync_binlog', 'transaction_isolation', 'tx_isolation',
+                         'wsrep_on', 'wsrep_provider_options', 'group_replication_single_primary_mode', 'group_replication_consistency')
     OR Variable_name LIKE 'rpl_semi_sync_%';
 
 -- incarnation()

@@ -126,6 +126,13 @@ func (d *doctor) mode(o *target.Opened) {
 		d.Unknown("mode", err)
 		return
 	}
+	if d.request.mode == idworker.ModeLocal {
+		d.Note("mode", d.request.file+" has mode: local, so the application does not use this store for worker ids", "its namespace and worker ids were not checked")
+		return
+	}
+	if d.request.mode == idworker.ModeRedisSequence {
+		d.Note("mode", d.request.file+" has mode: redis-sequence, which lends no worker ids", "the records of the namespace were not checked, since no process uses them")
+	}
 	if kind, why := c.uses(false); kind != "" && o.Mode != "" && kind != o.Mode {
 		d.Note("mode", fmt.Sprintf("%s has %s, so the application does not use this store, which --store or %s names", d.request.file, why, envStore),
 			"check the store that it uses: leave --store and "+envStore+" out, or name that store")
@@ -180,7 +187,7 @@ func (d *doctor) namespace(ctx context.Context, o *target.Opened) {
 	if !d.request.given {
 		source = "the default layout, "
 	}
-	if d.store.namespace != "" {
+	if d.store.namespace != "" && d.request.lends() {
 		rec, err := o.Record(ctx, d.store.namespace)
 		switch {
 		case errors.Is(err, lease.ErrUnknown):
@@ -191,7 +198,7 @@ func (d *doctor) namespace(ctx context.Context, o *target.Opened) {
 			if d.record(&members, rec) {
 				source = ""
 			}
-			d.workers(ctx, o, rec)
+			d.workers(ctx, o, rec, members)
 		}
 	}
 	l, err := parseLayout(members.Layout)
@@ -209,11 +216,16 @@ func (d *doctor) namespace(ctx context.Context, o *target.Opened) {
 	default:
 		d.OK("layout", seen)
 	}
-	if d.replicas > 0 {
-		good := idworker.Pool{Last: members.Pool - 1}.Replicas()
-		seen := fmt.Sprintf("%d replicas; %d worker ids, sufficient for %d", d.replicas, members.Pool, good)
-		switch advice := "choose a layout with more worker bits, such as wide: \"snowlease layout --replicas\" designs one"; {
-		case d.replicas > members.Pool:
+	if d.replicas > 0 && d.request.lends() {
+		n := members.Last - members.First + 1
+		good := idworker.Pool{First: members.First, Last: members.Last}.Replicas()
+		seen := fmt.Sprintf("%d replicas; %d worker ids, sufficient for %d", d.replicas, n, good)
+		advice := "choose a layout with more worker bits, such as wide: \"snowlease layout --replicas\" designs one"
+		if n < members.Pool {
+			advice = "widen the range workers of the configuration"
+		}
+		switch {
+		case d.replicas > n:
 			d.Fault("pool", seen, "there are fewer worker ids than replicas: "+advice)
 		case d.replicas > good:
 			d.Fault("pool", seen, "a rolling deploy or crashed replicas can use up the worker ids: "+advice)
@@ -240,7 +252,7 @@ func (d *doctor) record(members *lease.Request, rec lease.Record) (taken bool) {
 	}
 	taken = err == nil && !d.request.given
 	if taken {
-		members.Layout, members.Pool, members.MaxTTL, members.Skew = pin.Layout, pin.Pool, pin.MaxTTL, pin.Skew
+		members.Layout, members.Pool, members.Last, members.MaxTTL, members.Skew = pin.Layout, pin.Pool, pin.Pool-1, pin.MaxTTL, pin.Skew
 	}
 	if rec.Quarantined() {
 		advice := "it ends on its own"
@@ -252,7 +264,7 @@ func (d *doctor) record(members *lease.Request, rec lease.Record) (taken bool) {
 	return taken
 }
 
-func (d *doctor) workers(ctx context.Context, o *target.Opened, rec lease.Record) {
+func (d *doctor) workers(ctx context.Context, o *target.Opened, rec lease.Record, members lease.Request) {
 	slots, err := o.Slots(ctx, d.store.namespace)
 	if err != nil {
 		d.Unknown("workers", err)
@@ -263,14 +275,18 @@ func (d *doctor) workers(ctx context.Context, o *target.Opened, rec lease.Record
 	} else if err == nil {
 		d.OK("times", "no recorded time is later than members can write")
 	}
-	free := 0
+	free, all := 0, 0
 	for _, s := range slots {
+		if s.Worker < members.First || s.Worker > members.Last {
+			continue
+		}
+		all++
 		if s.Free() {
 			free++
 		}
 	}
-	seen := fmt.Sprintf("%d of %d are free", free, len(slots))
-	if free*4 < len(slots) {
+	seen := fmt.Sprintf("%d of %d are free", free, all)
+	if free*4 < all {
 		d.Note("workers", seen, "few are left: \"snowlease workers\" shows the holders")
 	} else {
 		d.OK("workers", seen)

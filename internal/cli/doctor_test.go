@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
@@ -61,6 +62,9 @@ var (
 	saved = []string{"--save", "3600 1"}
 )
 
+// A MySQL or MariaDB that syncs what it commits. Test servers do not.
+var durable = []string{"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1", "--innodb-flush-method=fsync"}
+
 func do(t *testing.T, s *testserver.Server, args ...any) {
 	t.Helper()
 	c := goredis.NewClient(&goredis.Options{Addr: s.Addr()})
@@ -92,10 +96,10 @@ func TestDoctorFindsNothing(t *testing.T) {
 		"redis":  func(t *testing.T) string { return redisURL(testserver.NewRedis(t, kept...)) },
 		"sqlite": sqliteURL,
 		"mariadb": func(t *testing.T) string {
-			return mysqlURL(t, testserver.NewMariaDB(t, "--innodb-flush-log-at-trx-commit=1").DSN())
+			return mysqlURL(t, testserver.NewMariaDB(t, durable...).DSN())
 		},
 		"mysql": func(t *testing.T) string {
-			return mysqlURL(t, testserver.NewMySQL(t, "--innodb-flush-log-at-trx-commit=1").DSN())
+			return mysqlURL(t, testserver.NewMySQL(t, durable...).DSN())
 		},
 		"postgres": func(t *testing.T) string {
 			return testserver.NewPostgres(t, "-c", "fsync=on", "-c", "full_page_writes=on", "-c", "synchronous_commit=on").DSN()
@@ -163,6 +167,15 @@ func TestDoctorOnRedis(t *testing.T) {
 	}{
 		"evicts":         {server: []string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}, check: "eviction", seen: "allkeys-lru"},
 		"syncs too late": {args: []string{"--quarantine=never"}, check: "persistence", seen: "appendfsync everysec"},
+		"rewrites":       {server: []string{"--appendfsync", "always", "--no-appendfsync-on-rewrite", "yes"}, args: []string{"--quarantine=never"}, check: "persistence", seen: "no-appendfsync-on-rewrite yes"},
+		"may not CONFIG": {server: []string{"--appendfsync", "always"}, args: []string{"--quarantine=never"}, prepare: func(t *testing.T, s *testserver.Server) string {
+			aclUser(t, []*testserver.Server{s})
+			return "redis://orders:secret@" + s.Addr()
+		}, check: "persistence", seen: "appendfsync unknown"},
+		"may not INFO, never": {args: []string{"--quarantine=never"}, prepare: func(t *testing.T, s *testserver.Server) string {
+			do(t, s, "ACL", "SETUSER", "app", "on", ">word", "~*", "+@all", "-info")
+			return "redis://app:word@" + s.Addr()
+		}, check: "info", seen: "info"},
 		"may not INFO": {prepare: func(t *testing.T, s *testserver.Server) string {
 			do(t, s, "ACL", "SETUSER", "app", "on", ">word", "~*", "+@all", "-info")
 			return "redis://app:word@" + s.Addr()
@@ -176,7 +189,7 @@ func TestDoctorOnRedis(t *testing.T) {
 			return "redis://app:word@" + s.Addr()
 		}, check: "rights", seen: "key"},
 		"clock":         {prepare: func(_ *testing.T, s *testserver.Server) string { s.ShiftClock(-8 * time.Hour); return "" }, check: "clock", seen: "-8h0m0"},
-		"no replicas":   {args: []string{"--wait-replicas=1"}, check: "replication", seen: "no replica is connected"},
+		"no replicas":   {args: []string{"--wait-replicas=1"}, check: "replication", seen: "0 replicas, wait_replicas 1"},
 		"wrong address": {args: []string{"--timeout=100ms"}, prepare: func(*testing.T, *testserver.Server) string { return "redis://127.0.0.1:1" }, check: "connect", seen: "127.0.0.1:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,6 +205,11 @@ func TestDoctorOnRedis(t *testing.T) {
 			requireFinding(t, all, lease.LevelFault, c.check, c.seen)
 		})
 	}
+	t.Run("keeps all", func(t *testing.T) {
+		t.Parallel()
+		_, all := examine(t, redisURL(testserver.NewRedis(t, append([]string{"--appendfsync", "always"}, kept...)...)), "--quarantine=never")
+		requireFinding(t, all, lease.LevelOK, "persistence", "appendfsync always")
+	})
 	t.Run("keeps nothing", func(t *testing.T) {
 		t.Parallel()
 		none := []string{"--appendonly", "no", "--save", ""}
@@ -206,7 +224,7 @@ func TestDoctorOnRedis(t *testing.T) {
 		_, all = examine(t, redisURL(s), "--quarantine=never")
 		require.Contains(t, all, lease.Finding{
 			Level: lease.LevelFault, Check: "persistence", Seen: `append-only file off, save ""`,
-			Advice: "quarantine: never requires that no acknowledged write is lost: set appendonly yes and appendfsync always, or quarantine: on-change",
+			Advice: "quarantine: never requires that no acknowledged write is lost: set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no, and let the doctor see them (ACL SETUSER name +config|get); or set quarantine: on-change",
 		})
 	})
 	t.Run("replica", func(t *testing.T) {
@@ -225,6 +243,11 @@ func TestDoctorOnRedis(t *testing.T) {
 		requireFinding(t, all, lease.LevelNote, "replication", "1 replicas, wait_replicas 0")
 		_, all = examine(t, redisURL(primary), "--wait-replicas=1")
 		requireFinding(t, all, lease.LevelOK, "replication", "1 replicas, wait_replicas 1")
+		_, all = examine(t, redisURL(primary), "--wait-replicas=2")
+		requireFinding(t, all, lease.LevelFault, "replication", "1 replicas, wait_replicas 2")
+		testserver.NewRedisReplica(t, primary, saved...)
+		_, all = examine(t, redisURL(primary), "--wait-replicas=1")
+		requireFinding(t, all, lease.LevelNote, "replication", "2 replicas, wait_replicas 1")
 	})
 	t.Run("sentinel", func(t *testing.T) {
 		t.Parallel()
@@ -253,7 +276,7 @@ func TestDoctorOnMySQL(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, "--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1")
+			s := start(t, durable...)
 			url := mysqlURL(t, s.DSN())
 			initialize(t, url)
 			reader := strings.Replace(url, "snowlease:snowlease@", "reader:word@", 1)
@@ -265,14 +288,18 @@ func TestDoctorOnMySQL(t *testing.T) {
 			}
 			all := []misconfiguration{
 				{"commits late", []string{"SET GLOBAL innodb_flush_log_at_trx_commit = 2"}, []string{"SET GLOBAL innodb_flush_log_at_trx_commit = 1"}, url, lease.LevelFault, "durability", "is 2"},
-				{"syncs late", []string{"SET GLOBAL sync_binlog = 0"}, []string{"SET GLOBAL sync_binlog = 1"}, url, lease.LevelNote, "binlog", "sync_binlog is 0"},
+				{"syncs late", []string{"SET GLOBAL sync_binlog = 0"}, []string{"SET GLOBAL sync_binlog = 1"}, url, lease.LevelFault, "durability", "sync_binlog is 0"},
 				{"read only", []string{"SET GLOBAL read_only = 1"}, []string{"SET GLOBAL read_only = 0"}, url, lease.LevelFault, "primary", "read_only is ON"},
 			}
-			session := "?tx_read_only=1" // of MariaDB before 11.1
+			transaction := "?tx_" // of MariaDB before 11.1
 			if name == "mysql" {
-				session = "?transaction_read_only=1"
+				transaction = "?transaction_"
 			}
-			all = append(all, misconfiguration{"reads only", nil, nil, url + session, lease.LevelFault, "primary", "INSERT on snowlease_slot"})
+			all = append(
+				all,
+				misconfiguration{"reads only", nil, nil, url + transaction + "read_only=1", lease.LevelFault, "primary", "INSERT on snowlease_slot"},
+				misconfiguration{"reads uncommitted", nil, nil, url + transaction + "isolation=%27READ-UNCOMMITTED%27", lease.LevelFault, "isolation", "READ-UNCOMMITTED"},
+			)
 			if name == "mysql" {
 				all = append(
 					all,
@@ -305,27 +332,36 @@ func TestDoctorOnMySQLWithReplica(t *testing.T) {
 		primary         func(testing.TB, ...string) *testserver.Server
 		replica         func(testing.TB, *testserver.Server, ...string) *testserver.Server
 		plugins, plugin string
+		alone           string
 	}{
-		"mariadb": {testserver.NewMariaDBPrimary, testserver.NewMariaDBReplica, "", "rpl_semi_sync_master"},
-		"mysql":   {testserver.NewMySQLPrimary, testserver.NewMySQLReplica, "--plugin-load-add=semisync_source.so", "rpl_semi_sync_source"},
+		"mariadb": {testserver.NewMariaDBPrimary, testserver.NewMariaDBReplica, "", "rpl_semi_sync_master", "_wait_no_slave"},
+		"mysql":   {testserver.NewMySQLPrimary, testserver.NewMySQLReplica, "--plugin-load-add=semisync_source.so", "rpl_semi_sync_source", "_wait_no_replica"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			args := []string{"--innodb-flush-log-at-trx-commit=1"}
+			args := durable
 			if c.plugins != "" {
-				args = append(args, c.plugins)
+				args = append([]string{c.plugins}, durable...)
 			}
 			primary := c.primary(t, args...)
-			c.replica(t, primary)
+			_, found := examine(t, mysqlURL(t, c.replica(t, primary).DSN()))
+			require.True(t, slices.ContainsFunc(found, func(f lease.Finding) bool {
+				return f.Level == lease.LevelFault && f.Check == "durability" && f.Seen == "innodb_flush_method is nosync"
+			}), found)
 			url := mysqlURL(t, primary.DSN())
-			require.Eventually(t, func() bool {
-				_, all := examine(t, url)
-				return slices.ContainsFunc(all, func(f lease.Finding) bool { return f.Check == "replication" })
-			}, 30*time.Second, 100*time.Millisecond, "the replica connects")
+			connected := func(seen string) {
+				t.Helper()
+				require.Eventually(t, func() bool {
+					_, all := examine(t, url, "--quarantine=never")
+					return slices.ContainsFunc(all, func(f lease.Finding) bool { return f.Check == "replication" && strings.HasPrefix(f.Seen, seen) })
+				}, 30*time.Second, 100*time.Millisecond, "the replica connects")
+			}
+			connected("1 replicas")
 			for _, step := range []struct{ set, seen, advice string }{
 				{"", "1 replicas, semi-synchronous replication is off", c.plugin + "_enabled=ON"},
 				{c.plugin + "_enabled = ON, GLOBAL " + c.plugin + "_wait_point = 'AFTER_COMMIT'", "1 replicas, " + c.plugin + "_wait_point is AFTER_COMMIT", c.plugin + "_wait_point=AFTER_SYNC"},
-				{c.plugin + "_wait_point = 'AFTER_SYNC'", "1 replicas, " + c.plugin + "_timeout is 10000 ms", c.plugin + "_timeout of"},
+				{c.plugin + "_wait_point = 'AFTER_SYNC', GLOBAL " + c.plugin + c.alone + " = OFF", "1 replicas, " + c.plugin + c.alone + " is OFF", c.plugin + c.alone + "=ON"},
+				{c.plugin + c.alone + " = ON", "1 replicas, " + c.plugin + "_timeout is 10000 ms", c.plugin + "_timeout of"},
 			} {
 				if step.set != "" {
 					sqlDo(t, "mysql", primary.DSN(), "SET GLOBAL "+step.set)
@@ -339,11 +375,14 @@ func TestDoctorOnMySQLWithReplica(t *testing.T) {
 				}
 				require.True(t, found, "%s: %+v", step.seen, all)
 			}
-			sqlDo(t, "mysql", primary.DSN(), "SET GLOBAL "+c.plugin+"_timeout = 4294967295")
+			// The replica is not semi-synchronous, so the server has ceased to wait for it.
+			sqlDo(t, "mysql", primary.DSN(), "SET GLOBAL "+c.plugin+"_timeout = 1", "CREATE TABLE t (n INT)", "SET GLOBAL "+c.plugin+"_timeout = 4294967295")
 			_, all := examine(t, url, "--quarantine=never")
-			for _, f := range all {
-				require.NotEqual(t, "replication", f.Check, f)
-			}
+			requireFinding(t, all, lease.LevelFault, "replication", "1 replicas, "+c.plugin+"_status is OFF")
+			_, all = examine(t, url)
+			requireFinding(t, all, lease.LevelNote, "replication", "1 replicas, "+c.plugin+"_status is OFF")
+			c.replica(t, primary)
+			connected("2 replicas, commits wait for 1")
 		})
 	}
 }
@@ -351,13 +390,16 @@ func TestDoctorOnMySQLWithReplica(t *testing.T) {
 // A majority of a group acknowledges what is lent (TestGroupReplication in dbseq).
 func TestDoctorOnAGroup(t *testing.T) {
 	t.Parallel()
-	s := testserver.NewGroup(t, 1, "--innodb-flush-log-at-trx-commit=1").Nodes[0]
+	s := testserver.NewGroup(t, 1, durable...).Nodes[0]
 	url := mysqlURL(t, s.DSN())
 	const seen = "group_replication_single_primary_mode is "
 	_, all := examine(t, url)
 	requireFinding(t, all, lease.LevelNote, "cluster", seen+"ON")
 	_, all = examine(t, url, "--quarantine=never")
 	requireFinding(t, all, lease.LevelNote, "cluster", seen+"ON")
+	sqlDo(t, "mysql", s.DSN(), "SET GLOBAL group_replication_consistency = 'EVENTUAL'")
+	_, all = examine(t, url, "--quarantine=never")
+	requireFinding(t, all, lease.LevelFault, "cluster", "group_replication_consistency is EVENTUAL")
 	sqlDo(t, "mysql", s.DSN(), "SELECT group_replication_switch_to_multi_primary_mode()")
 	_, all = examine(t, url)
 	requireFinding(t, all, lease.LevelNote, "cluster", seen+"OFF")
@@ -368,11 +410,18 @@ func TestDoctorOnAGroup(t *testing.T) {
 // Galera has lost writes that it had acknowledged (TestGalera in dbseq).
 func TestDoctorOnGalera(t *testing.T) {
 	t.Parallel()
-	url := mysqlURL(t, testserver.NewGalera(t, 1, "--innodb-flush-log-at-trx-commit=1").Nodes[0].DSN())
+	s := testserver.NewGalera(t, 1, durable...).Nodes[0]
+	url := mysqlURL(t, s.DSN())
 	_, all := examine(t, url)
 	requireFinding(t, all, lease.LevelNote, "cluster", "Galera")
 	_, all = examine(t, url, "--quarantine=never")
 	requireFinding(t, all, lease.LevelFault, "cluster", "Galera")
+	for _, option := range []string{"pc.ignore_sb", "pc.ignore_quorum"} {
+		sqlDo(t, "mysql", s.DSN(), "SET GLOBAL wsrep_provider_options = '"+option+"=true'")
+		_, all = examine(t, url)
+		requireFinding(t, all, lease.LevelFault, "cluster", option+" = true")
+		sqlDo(t, "mysql", s.DSN(), "SET GLOBAL wsrep_provider_options = '"+option+"=false'")
+	}
 }
 
 func TestDoctorOnPostgres(t *testing.T) {
@@ -400,6 +449,52 @@ func TestDoctorOnPostgres(t *testing.T) {
 	initialize(t, s.DSN()) // the tables are another's
 	_, all := examine(t, app, "--quarantine=never")
 	requireFinding(t, all, lease.LevelFault, "rights", "SELECT on snowlease_slot")
+	sqlDo(t, "pgx", s.DSN(), "ALTER TABLE snowlease_meta SET UNLOGGED")
+	_, all = examine(t, s.DSN())
+	requireFinding(t, all, lease.LevelFault, "engine", "snowlease_meta is UNLOGGED")
+}
+
+func TestDoctorOnPostgresWithStandbys(t *testing.T) {
+	t.Parallel()
+	s := testserver.NewPostgres(t, "-c", "fsync=on", "-c", "full_page_writes=on")
+	look := func(level, seen string, args ...string) {
+		t.Helper()
+		_, all := examine(t, s.DSN(), args...)
+		if level != "" {
+			requireFinding(t, all, level, "replication", seen)
+		} else {
+			require.False(t, slices.ContainsFunc(all, func(f lease.Finding) bool { return f.Check == "replication" }), all)
+		}
+	}
+	look("", "")
+	for range 2 { // the server counts a client that may stream as a standby
+		standby, err := pgconn.Connect(t.Context(), s.DSN()+" replication=true")
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = standby.Close(context.WithoutCancel(t.Context())) })
+	}
+	const never = "--quarantine=never"
+	look(lease.LevelNote, "2 standbys, none of them synchronous")
+	look(lease.LevelFault, "2 standbys, none of them synchronous", never)
+	for _, c := range []struct{ names, commit, change, never, seen string }{
+		{"a", "local", lease.LevelNote, lease.LevelFault, "synchronous_commit is local"},
+		{"FIRST 2 (a, b)", "remote_write", "", lease.LevelNote, "synchronous_commit is remote_write"},
+		{"a, b", "on", "", lease.LevelNote, "2 replicas, commits wait for 1"},
+		{"ANY 1 (a, b)", "on", "", lease.LevelNote, "2 replicas, commits wait for 1"},
+		{"any 2 (a, b)", "on", "", "", ""},
+		{"2 (*)", "remote_apply", "", "", ""},
+	} {
+		sqlDo(t, "pgx", s.DSN(), "ALTER SYSTEM SET synchronous_standby_names = '"+c.names+"'", "ALTER SYSTEM SET synchronous_commit = "+c.commit, "SELECT pg_reload_conf()")
+		require.Eventually(t, func() bool {
+			db, err := sql.Open("pgx", s.DSN())
+			require.NoError(t, err)
+			defer db.Close()
+			var names, commit string
+			require.NoError(t, db.QueryRowContext(t.Context(), "SELECT current_setting('synchronous_standby_names'), current_setting('synchronous_commit')").Scan(&names, &commit))
+			return names == c.names && commit == c.commit
+		}, 30*time.Second, 10*time.Millisecond)
+		look(c.change, c.seen)
+		look(c.never, c.seen, never)
+	}
 }
 
 func TestDoctorOnSQLite(t *testing.T) {
@@ -407,6 +502,10 @@ func TestDoctorOnSQLite(t *testing.T) {
 	url := sqliteURL(t)
 	_, all := examine(t, url+"?_pragma=synchronous(0)")
 	requireFinding(t, all, lease.LevelFault, "durability", "synchronous is OFF")
+	for _, journal := range []string{"memory", "off"} {
+		_, all = examine(t, url+"?_pragma=synchronous(2)&_pragma=journal_mode("+journal+")")
+		requireFinding(t, all, lease.LevelFault, "durability", "journal_mode "+journal)
+	}
 	_, all = examine(t, "sqlite::memory:")
 	requireFinding(t, all, lease.LevelFault, "connect", "in memory")
 	_, all = examine(t, url, "--replicas=2")

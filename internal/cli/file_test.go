@@ -7,6 +7,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
 )
 
 // Every command takes the store from db or redis of config.yaml. --store and the environment
@@ -92,8 +94,9 @@ func TestStoreFromTheConfigFile(t *testing.T) {
 func TestModeNamesTheStore(t *testing.T) {
 	t.Chdir(t.TempDir())
 	srv := miniredis.RunT(t)
+	require.NoError(t, os.WriteFile("app.db", nil, 0o600))
 	stores := "db: {dsn: app.db}\nredis: {addrs: [" + srv.Addr() + "], timeout: 1s}\n"
-	inDB, inRedis := "at sqlite app.db", "at redis "+srv.Addr()
+	inDB, inRedis := "sqlite app.db", "redis "+srv.Addr()
 	for _, c := range []struct{ settings, worker, numbers string }{
 		{"mode: db", inDB, "segment_store: db or redis in the file"},
 		{"mode: redis, segment_store: db", inRedis, inDB},
@@ -103,7 +106,7 @@ func TestModeNamesTheStore(t *testing.T) {
 	} {
 		text := "idworker: {namespace: a, store: {quarantine: never}, " + c.settings + "}\n" + stores
 		require.NoError(t, os.WriteFile(configFile, []byte(text), 0o600))
-		_, out, errs := call(t, "", "init")
+		_, out, errs := call(t, "", "quarantine", "--namespace=a", "--yes")
 		require.Contains(t, out+errs, c.worker, c.settings)
 		_, out, errs = call(t, "", "segment", "create", "--name=bills")
 		require.Contains(t, out+errs, c.numbers, c.settings)
@@ -126,6 +129,49 @@ func TestModeNamesTheStore(t *testing.T) {
 	require.NoError(t, os.WriteFile("app.yaml", []byte("idworker: {namespace: a, mode: db}\n"), 0o600))
 	_, out, _ := call(t, "", "doctor", "--config=app.yaml", "--quarantine=never", "--store=redis://"+srv.Addr())
 	require.Contains(t, out, "note   mode           app.yaml has mode: db, so the application does not use this store, which --store or "+envStore+" names\n")
+}
+
+// Modes local and redis-sequence lend no worker ids, so init refuses them, and the doctor
+// judges the server alone.
+func TestModesWithoutWorkerIDs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for mode, noted := range map[string]string{
+		"local":          "app.yaml has mode: local, so the application does not use this store for worker ids",
+		"redis-sequence": "app.yaml has mode: redis-sequence, which lends no worker ids",
+	} {
+		text := "idworker: {namespace: a, mode: " + mode + "}\ndb: {dsn: app.db}\nredis: {addrs: [h:1]}\n"
+		require.NoError(t, os.WriteFile("app.yaml", []byte(text), 0o600))
+		for _, store := range [][]string{nil, {"--store=sqlite:app.db"}} {
+			code, out, errs := call(t, "", append([]string{"init", "--config=app.yaml"}, store...)...)
+			require.Equal(t, exitUsage, code, out)
+			require.Contains(t, errs, "app.yaml has mode: "+mode+", which lends no worker ids: there is no namespace to create")
+			require.NoFileExists(t, "app.db")
+		}
+		_, all := examine(t, sqliteURL(t), "--config=app.yaml", "--replicas=100")
+		requireFinding(t, all, lease.LevelNote, "mode", noted)
+		for _, f := range all {
+			require.NotContains(t, []string{"namespace", "pool", "workers", "times"}, f.Check)
+		}
+	}
+}
+
+// The doctor judges the worker ids that the configuration may borrow.
+func TestDoctorOnARangeOfWorkerIDs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("app.yaml", []byte("idworker: {namespace: a, workers: 4-7}\ndb: {dsn: app.db}\n"), 0o600))
+	code, _, errs := call(t, "", "init", "--config=app.yaml")
+	require.Zero(t, code, errs)
+	look := func(replicas string) []lease.Finding {
+		_, all := examine(t, "sqlite:app.db", "--config=app.yaml", "--replicas="+replicas)
+		return all
+	}
+	requireFinding(t, look("2"), lease.LevelOK, "pool", "2 replicas; 4 worker ids, sufficient for 2")
+	requireFinding(t, look("3"), lease.LevelFault, "pool", "3 replicas; 4 worker ids, sufficient for 2")
+	requireFinding(t, look("5"), lease.LevelFault, "pool", "5 replicas; 4 worker ids")
+	all := look("2")
+	requireFinding(t, all, lease.LevelOK, "workers", "4 of 4 are free")
+	sqlDo(t, "sqlite", "app.db", "UPDATE snowlease_slot SET owner = 'o', expires_ms = 1000 * (unixepoch() + 20) WHERE slot BETWEEN 3 AND 7")
+	requireFinding(t, look("2"), lease.LevelNote, "workers", "0 of 4 are free")
 }
 
 // A namespace at another key of config.yaml leads to an error that names the key.

@@ -41,6 +41,9 @@ anything of the namespace exists, init changes nothing and exits with 3.`,
 			if err := request.complete(cmd, &store); err != nil {
 				return err
 			}
+			if !request.lends() {
+				return fmt.Errorf("%s has mode: %s, which lends no worker ids: there is no namespace to create", request.file, request.mode)
+			}
 			if err := store.complete(cmd, false); err != nil {
 				return err
 			}

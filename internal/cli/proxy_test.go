@@ -20,7 +20,7 @@ var stores = map[string]struct {
 	},
 	"mysql": {
 		func(t *testing.T) *testserver.Server {
-			return testserver.NewMariaDB(t, "--innodb-flush-log-at-trx-commit=1")
+			return testserver.NewMariaDB(t, durable...)
 		},
 		func(t *testing.T, s *testserver.Server) string { return mysqlURL(t, s.DSN()) },
 	},

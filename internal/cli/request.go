@@ -25,7 +25,13 @@ type requestFlags struct {
 	from         string // where the request comes from
 	file         string // the same, if it is a file
 	request      lease.Request
+	mode         idworker.Mode // of the file
 	waitReplicas int
+}
+
+// lends reports whether the application borrows worker ids from a center.
+func (f *requestFlags) lends() bool {
+	return f.mode != idworker.ModeLocal && f.mode != idworker.ModeRedisSequence
 }
 
 func (f *requestFlags) register(cmd *cobra.Command) {
@@ -76,7 +82,7 @@ func (f *requestFlags) complete(cmd *cobra.Command, s *storeFlags) error {
 		if s.program.configures() && !changed(cmd, "quarantine") {
 			s.quarantine = c.WithDefaults().Store.Quarantine
 		}
-		f.waitReplicas = c.Store.WaitReplicas
+		f.mode, f.waitReplicas = c.Mode, c.Store.WaitReplicas
 		s.namespace = c.Namespace
 	} else {
 		l, err := f.layout.layout()

@@ -182,6 +182,22 @@ func TestDoctorSize(t *testing.T) {
 	require.Contains(t, found["rights"], "fault: ")
 }
 
+// A member that found that its data differs raises an alarm, and etcd then refuses reads and writes.
+func TestDoctorCorrupt(t *testing.T) {
+	t.Parallel()
+	e := testserver.NewEtcd(t, 1)
+	status, err := dial(t, e.URLs()...).Status(t.Context(), e.URLs()[0])
+	require.NoError(t, err)
+	_, err = maintenance(dial(t, e.URLs()...)).Alarm(t.Context(), &etcdserverpb.AlarmRequest{
+		Action: etcdserverpb.AlarmRequest_ACTIVATE, Alarm: etcdserverpb.AlarmType_CORRUPT, MemberID: status.Header.MemberId,
+	})
+	require.NoError(t, err)
+	code, found := examine(t, storeOf(e.URLs()...))
+	require.Equal(t, 3, code)
+	require.Contains(t, found["alarms"], fmt.Sprintf("fault: CORRUPT of member %x -> the members differ: replace the corrupt one", status.Header.MemberId))
+	require.Contains(t, found["rights"], "fault: ")
+}
+
 func TestDoctorHistory(t *testing.T) {
 	t.Parallel()
 	e := testserver.NewEtcd(t, 1)
