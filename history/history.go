@@ -8,7 +8,7 @@
 // These ids carry worker ids that no live process is ever given: the Reserved greatest
 // ones of the layout, which idworker.Config.Reserved keeps out of the pool. The store
 // makes the ids unique across processes and runs. It counts the ids issued so far, per
-// layout and time span (Config.Every), and each call takes the next ones in one atomic
+// layout and time span (Config.Every, which must not change), and each call takes the next ones in one atomic
 // step. All namespaces of a store that have the same layout share the counters, so a
 // service may change its namespace. The store must not lose what it has acknowledged:
 // use a database, not a cache.
@@ -25,8 +25,8 @@
 //     have counted. Backfill allows times before one for which the caller guarantees
 //     that neither happened. Other times are an ErrTime.
 //
-// A change of the namespace, of Reserved, of the layout or of the store begins a new
-// Since. Before it begins, every process that used the reserved worker ids under the old
+// A change of the namespace, of Reserved, of Every, of the layout or of the store begins a
+// new Since. Before it begins, every process that used the reserved worker ids under the old
 // settings must have stopped. The steps are in docs/upgrade.md and docs/growing.md in
 // the repository.
 //
@@ -83,7 +83,8 @@ type Config struct {
 	Business int64
 	// Every is the time span that one counter in the store covers, a whole number of
 	// the time units of the layout. A longer span needs fewer rows, but has no more
-	// ids. All processes must use the same value. Default: 1s, or less with few
+	// ids. All processes must use the same value. Counters of another value count the same
+	// ids, so for Backfill a new value is like another store. Default: 1s, or less with few
 	// sequence bits, so that each reserved worker id has 8,192 ids per second; at least
 	// one time unit.
 	Every time.Duration
@@ -152,7 +153,7 @@ func New(store segment.Store, cfg Config) (*Issuer, error) {
 	counting := fmt.Sprint(cfg.Layout, cfg.Every.Milliseconds())
 	return &Issuer{
 		cfg: cfg, store: store, now: time.Now, name: "past." + short(counting) + ".",
-		since: &since{name: "since." + short(fmt.Sprint(counting, cfg.Reserved)) + "." + cfg.Namespace},
+		since: &since{name: "since." + short(fmt.Sprint(counting, "/", cfg.Reserved)) + "." + cfg.Namespace},
 	}, nil
 }
 
@@ -183,12 +184,13 @@ func (i *Issuer) For(business int64) (*Issuer, error) {
 
 // Backfill returns an Issuer that also accepts times before a given time. The caller
 // guarantees: in no tick before that time is there an id with a reserved worker id,
-// except ids that this store has counted for the same layout.
+// except ids that this store has counted for the same layout and Config.Every.
 //
 // This holds
 //
 //   - for the time of the first id of the service;
-//   - for any time, if the worker ids were reserved when the service first started;
+//   - for any time, if the worker ids were reserved when the service first started and
+//     Config.Every is still the same;
 //   - after a move to another store, only if the counters were copied;
 //   - after a backup was restored, only for times before all those for which ids were
 //     issued since the backup.

@@ -151,6 +151,32 @@ func TestTimesThatAreNoPast(t *testing.T) {
 // Without Backfill, there are ids only for times from Since on, which is some minutes
 // after the first process asked. With it, there are ids for whole ticks before its time
 // too.
+// Each setting on which the ids depend begins a Since of its own.
+func TestSinceOfOtherSettings(t *testing.T) {
+	t.Parallel()
+	store := &counted{}
+	for _, cfg := range []history.Config{
+		{Reserved: 12, Every: time.Millisecond}, {Reserved: 2, Every: 11 * time.Millisecond}, {Reserved: 2, Every: time.Second}, {Reserved: 2},
+	} {
+		cfg.Namespace = "orders"
+		i, err := history.New(store, cfg)
+		require.NoError(t, err)
+		_, err = i.Since(t.Context())
+		require.NoError(t, err)
+	}
+	require.Len(t, store.names, 3, "the default of Every is a second")
+}
+
+type counted struct{ names map[string]bool }
+
+func (c *counted) Reserve(_ context.Context, r segment.Request) (segment.Range, error) {
+	if c.names == nil {
+		c.names = map[string]bool{}
+	}
+	c.names[r.Name] = true
+	return segment.Range{First: r.Start, Last: r.Start}, nil
+}
+
 func TestSince(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)

@@ -3,6 +3,7 @@ package migrate
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -21,8 +22,9 @@ type Plan struct {
 	// Seen lists the worker ids of the sample in ascending order.
 	Seen []int64
 	// NotBefore is the start of the tick after the latest id of the sample. No new
-	// process may start earlier. It is in the future if the old generator runs ahead of
-	// its clock.
+	// process may start earlier with a worker id that old ones had. It is in the future
+	// if the old generator runs ahead of its clock. Old processes that go on move it, so
+	// when the last one has stopped, make a plan from the largest id again.
 	NotBefore time.Time
 	// SideBySide reports that old and new processes may run together if the old ones
 	// keep to the worker ids Seen. Otherwise stop the last old process before you start
@@ -93,6 +95,10 @@ func (p *Plan) fit(now time.Time) error {
 	return nil
 }
 
+// again keeps new ids above those that old processes issue after the sample, with clocks
+// that may be fast.
+const again = "stop all old processes, make the plan again with the largest id, wait until its NotBefore,"
+
 // share looks for worker ids that the old processes do not use.
 func (p *Plan) share() {
 	l := &p.Layout
@@ -103,17 +109,17 @@ func (p *Plan) share() {
 		l.BusinessBits = 0
 		l.SequenceBits = low - l.WorkerBits
 		p.Workers = span(0, l.Workers()-1)
-		p.note("%s has the sequence above the worker id, so old and new ids of one tick can be equal; stop all old processes first", p.Source.Name)
+		p.note("%s has the sequence above the worker id, so old and new ids of one tick can be equal; "+again+" and start the new ones", p.Source.Name)
 		return
 	}
 	first, last := longestGap(p.Seen, l.Workers())
 	if last < first {
 		p.Workers = span(0, l.Workers()-1)
-		p.note("the sample has all %d worker ids, which leaves none for new processes; stop all old processes first", l.Workers())
+		p.note("the sample has all %d worker ids, which leaves none for new processes; "+again+" and start the new ones", l.Workers())
 		return
 	}
 	p.Workers, p.SideBySide = span(first, last), true
-	p.note("old processes must keep to the worker ids %s while new ones run; when the last old one has stopped, remove workers from the configuration", list(p.Seen))
+	p.note("old processes must keep to the worker ids %s while new ones run; "+again+" and remove workers from the configuration", list(p.Seen))
 	if n := (last - first + 1) / 2; n < int64(len(p.Seen)) {
 		p.note("%d worker ids suffice for %d replicas only", last-first+1, max(1, n))
 	}
@@ -174,7 +180,7 @@ func (p Plan) String() string {
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // Follows returns nil if every id of next from the time from on is larger than every id
-// of old before that time. A live system may then change its layout after the last
+// of old before that time. Next begins with its first tick that starts at from or later. A live system may then change its layout after the last
 // process with the old one has stopped. Otherwise the error wraps ErrNoPlan and names the
 // latest epoch that would work, if there is one.
 func Follows(next, old snowflake.Layout, from time.Time) error {
@@ -183,25 +189,26 @@ func Follows(next, old snowflake.Layout, from time.Time) error {
 	}
 	next, old = next.WithDefaults(), old.WithDefaults()
 	greatest := (tick(old, from.Add(-time.Millisecond))+1)<<below(old) - 1
-	least := tick(next, from) << below(next)
+	first, _ := next.Ticks(from.UnixMilli()-1, math.MaxInt64)
+	least := first << below(next)
 	if least > greatest {
 		return nil
 	}
-	// The first id must be at least this many ticks after the epoch.
-	need := greatest>>below(next) + 1
+	// The epoch must be more than this many ticks before the first id.
+	used := greatest >> below(next)
 	moved := next
-	moved.Epoch = from.UnixMilli() - need*next.TimeUnit.Milliseconds()
+	moved.Epoch = from.UnixMilli() - used*next.TimeUnit.Milliseconds() - 1
 	remedy := "no epoch puts them after; keep the number of bits below the time, or use a new column"
 	if moved.Validate() == nil && moved.Epoch > 0 && moved.CheckTime(from) == nil {
 		remedy = fmt.Sprintf("an epoch of %d or earlier puts them after", moved.Epoch)
 	}
 	return fmt.Errorf("%w: ids of %v start at %d at %s, but those of %v reach %d; %s",
-		ErrNoPlan, next, max(0, least), stamp(from), old, greatest, remedy)
+		ErrNoPlan, next, least, stamp(from), old, greatest, remedy)
 }
 
 func below(l snowflake.Layout) int { return l.Bits() - int(l.TimeBits) }
 
-// tick returns the tick of t, or -1 before the epoch.
+// tick returns the tick that t is in, or -1 before the epoch.
 func tick(l snowflake.Layout, t time.Time) int64 {
 	ms := t.UnixMilli() - l.Epoch
 	if ms < 0 {

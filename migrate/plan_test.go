@@ -152,11 +152,12 @@ func TestSamplesThatAreWrong(t *testing.T) {
 
 // Ids that Follows allows are in order, and it allows the epoch that it proposes.
 func FuzzFollows(f *testing.F) {
-	f.Add(uint8(5), uint8(17), uint8(10), uint8(12), int64(1577808000000), int64(1577808000000), uint16(1))
-	f.Add(uint8(10), uint8(12), uint8(5), uint8(8), int64(1577808000000), int64(1700000000000), uint16(10))
-	f.Fuzz(func(t *testing.T, w1, s1, w2, s2 uint8, e1, e2 int64, unit uint16) {
-		old := snowflake.Layout{Epoch: e1, WorkerBits: w1, SequenceBits: s1, TimeUnit: time.Duration(unit) * time.Millisecond}
-		next := snowflake.Layout{Epoch: e2, WorkerBits: w2, SequenceBits: s2, TimeUnit: time.Millisecond}
+	f.Add(uint8(5), uint8(17), uint8(10), uint8(12), int64(1577808000000), int64(1577808000000), uint16(1), uint16(1))
+	f.Add(uint8(10), uint8(12), uint8(5), uint8(8), int64(1577808000000), int64(1700000000000), uint16(10), uint16(1))
+	f.Add(uint8(2), uint8(6), uint8(4), uint8(4), int64(1577808000003), int64(1577808000003), uint16(10), uint16(10))
+	f.Fuzz(func(t *testing.T, w1, s1, w2, s2 uint8, e1, e2 int64, unit1, unit2 uint16) {
+		old := snowflake.Layout{Epoch: e1, WorkerBits: w1, SequenceBits: s1, TimeUnit: time.Duration(unit1) * time.Millisecond}
+		next := snowflake.Layout{Epoch: e2, WorkerBits: w2, SequenceBits: s2, TimeUnit: time.Duration(unit2) * time.Millisecond}
 		if old.Validate() != nil || next.Validate() != nil || old.CheckTime(now) != nil || next.CheckTime(now) != nil {
 			return
 		}
@@ -165,7 +166,8 @@ func FuzzFollows(f *testing.F) {
 			Time: now.Add(-time.Millisecond), Worker: old.Workers() - 1, Sequence: old.PerTick() - 1,
 		})
 		require.NoError(t, e)
-		first, e := next.Encode(snowflake.Parts{Time: now})
+		// As in Adopt, a tick that starts before now is not used.
+		first, e := next.Encode(snowflake.Parts{Time: now.Add(next.WithDefaults().TimeUnit - time.Millisecond)})
 		require.NoError(t, e)
 		require.Equal(t, first > last, err == nil, "%d %d", first, last)
 		var epoch int64
@@ -176,7 +178,7 @@ func FuzzFollows(f *testing.F) {
 			if n, _ := fmt.Sscanf(err.Error()[i:], "an epoch of %d or earlier", &epoch); n == 1 {
 				next.Epoch = epoch
 				require.NoError(t, migrate.Follows(next, old, now))
-				next.Epoch += next.TimeUnit.Milliseconds()
+				next.Epoch++
 				require.Error(t, migrate.Follows(next, old, now), "a later epoch would do")
 				return
 			}
@@ -198,5 +200,5 @@ func ExampleMake() {
 	// workers: 460-1023
 	// not before: 2025-11-19T11:47:36.602Z
 	// side by side: yes
-	// - old processes must keep to the worker ids 455, 459 while new ones run; when the last old one has stopped, remove workers from the configuration
+	// - old processes must keep to the worker ids 455, 459 while new ones run; stop all old processes, make the plan again with the largest id, wait until its NotBefore, and remove workers from the configuration
 }

@@ -168,6 +168,18 @@ func TestTake(t *testing.T) {
 }
 
 // A Take that fails leaves the old side as it was.
+// A side whose ticks are long begins with the first tick after the ids of the other.
+func TestTakeOfLongTicks(t *testing.T) {
+	t.Parallel()
+	bits := func(workers, sequence uint8) snowflake.Layout {
+		return snowflake.Layout{Epoch: 1577808000000, TimeUnit: time.Second, TimeBits: 39, WorkerBits: workers, SequenceBits: sequence}
+	}
+	old, _ := opened(t, "orders", bits(2, 8))
+	next, _ := opened(t, "orders-2", bits(4, 6))
+	_, err := takeover.Take(t.Context(), old, next)
+	require.NoError(t, err)
+}
+
 func TestTakeRefuses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
