@@ -54,7 +54,7 @@ func NewWithSegments(s Segments, workers ...Worker) http.Handler {
 	if len(workers) == 0 {
 		workers = []Worker{nil}
 	}
-	c := &console{build: readBuild(), segments: sequences{histories: map[string]*history{}}}
+	c := &console{process: thisProcess(), segments: sequences{histories: map[string]*history{}}}
 	if !isNil(s) {
 		c.segments.Segments = s
 	}
@@ -78,7 +78,7 @@ type console struct {
 	pages    *template.Template
 	panels   []*panel
 	segments sequences
-	build    build
+	process  process
 }
 
 // A panel shows one worker.

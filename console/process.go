@@ -4,23 +4,15 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/snowlease/snowlease/internal/printable"
 )
 
-// process tells which process this is.
+// process tells which process this is, by itself: what the center calls it need not.
 type process struct {
 	Program string `json:"program"`
 	Host    string `json:"host"`
 	PID     int    `json:"pid"`
-	build
-}
-
-// build is what all workers of the process have in common.
-type build struct {
 	// Version is the version of the program's module or, without one, the revision that it
 	// was built from, or "(devel)".
 	Version   string    `json:"version"`
@@ -34,12 +26,13 @@ var started = now().UTC()
 
 const module = "github.com/snowlease/snowlease"
 
-func readBuild() build {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return build{Version: "(unknown)", Snowlease: "(unknown)", Started: started}
+func thisProcess() process {
+	p := process{Program: filepath.Base(os.Args[0]), PID: os.Getpid(), Version: "(unknown)", Snowlease: "(unknown)", Started: started}
+	p.Host, _ = os.Hostname()
+	if info, ok := debug.ReadBuildInfo(); ok {
+		p.Version, p.Snowlease, p.Go = version(info), library(info), info.GoVersion
 	}
-	return build{Version: version(info), Snowlease: library(info), Go: info.GoVersion, Started: started}
+	return p
 }
 
 // library returns the version of this library.
@@ -73,18 +66,4 @@ func version(info *debug.BuildInfo) string {
 		}
 	}
 	return revision + modified
-}
-
-// process returns the names by which the center knows this process, if the holder is in
-// the form of idworker's default, program@host:pid.
-func (b build) process(holder string) process {
-	p := process{Program: filepath.Base(os.Args[0]), PID: os.Getpid(), build: b}
-	p.Host, _ = os.Hostname()
-	program, at, ok := strings.Cut(printable.Text(holder), "@")
-	if i := strings.LastIndexByte(at, ':'); ok && i > 0 {
-		if pid, err := strconv.Atoi(at[i+1:]); err == nil {
-			p.Program, p.Host, p.PID = program, at[:i], pid
-		}
-	}
-	return p
 }

@@ -78,7 +78,7 @@ func anight(t *testing.T, cfg idworker.Config, play func(*night)) {
 			n.worker = w // the last one
 		}
 		n.page = console.New(n.worker)
-		console.Dress(n.page, "v1.4.2", "v0.9.0", time.Now())
+		console.Dress(n.page, "orders-7d9f8c6b5-x2kqz", time.Now())
 		play(n)
 	})
 }
@@ -170,7 +170,7 @@ func (n *night) starts() {
 		require.NoError(n, app.Stop(context.Background()))
 	})
 	n.page = console.New(n.worker)
-	console.Dress(n.page, "v1.4.2", "v0.9.0", time.Now())
+	console.Dress(n.page, "orders-7d9f8c6b5-m5hvt", time.Now())
 }
 
 func failing(n *night) {

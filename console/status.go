@@ -36,7 +36,7 @@ func (p *panel) look(ctx context.Context) (idworker.Status, outlook, bool) {
 func (c *console) status(ctx context.Context, p *panel) status {
 	was, o, healthy := p.look(ctx)
 	st := status{
-		Outlook: o, Process: c.build.process(was.Holder), Status: was, Ready: healthy,
+		Outlook: o, Process: c.process, Status: was, Ready: healthy,
 		Ends: p.worker.Layout().Ends().UTC(), Rate: p.history.rate(was.Issued), Host: now(),
 	}
 	if st.Now.IsZero() {

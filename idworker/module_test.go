@@ -688,7 +688,7 @@ func TestNextIDWaitAfterALoss(t *testing.T) {
 		id, err := w.NextIDWait(context.Background())
 		require.NoError(t, err)
 		require.Greater(t, id, before)
-		require.Equal(t, 1, w.Status().Losses)
+		require.EqualValues(t, 1, w.Status().Losses)
 	})
 }
 
@@ -777,7 +777,7 @@ func TestRedisWipedUnderLoad(t *testing.T) {
 			prev = id
 		}
 	}
-	require.Equal(t, 4, w.Status().Losses)
+	require.EqualValues(t, 4, w.Status().Losses)
 	a.RequireStop()
 }
 

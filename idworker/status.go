@@ -66,7 +66,7 @@ type Status struct {
 	// attempt succeeds; in mode redis-sequence, when those reserved are used up.
 	FailingSince time.Time `json:"failing_since,omitzero"`
 	// Losses counts lost leases.
-	Losses int `json:"losses"`
+	Losses int64 `json:"losses"`
 	// Renewals counts successful renewals. Failures counts failed attempts to borrow or
 	// renew, without losses and quarantines.
 	Renewals int64 `json:"renewals"`

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -8,12 +9,18 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/metrics/internal/reading"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A Source is a worker to measure. *idworker.IdWorker is one.
-type Source = reading.Source
+// A Worker is what a collector measures. *idworker.IdWorker is one. Its methods are called
+// concurrently and must return at once.
+type Worker interface {
+	Status() idworker.Status
+	Healthy(ctx context.Context) error
+	Layout() snowflake.Layout
+}
 
-// NewCollector returns a collector of workers. It is safe for concurrent use.
+// NewCollector returns a collector of one or more workers. It is safe for concurrent use.
 //
 // Workers of one namespace and center, such as those that For makes, need a collector
 // each. Distinguish them by a label with prometheus.WrapCollectorWith, which all
@@ -22,11 +29,12 @@ type Source = reading.Source
 // Registering the collector fails if a worker is nil, or if two workers have the same
 // namespace and center. If these two have a collector each, without such a label, it fails
 // with a prometheus.AlreadyRegisteredError, which names neither of them.
-func NewCollector(workers ...Source) prometheus.Collector {
+func NewCollector(first Worker, more ...Worker) prometheus.Collector {
 	c := &collector{measures: reading.Measures()}
 	seen := map[[2]string]bool{}
+	workers := append([]Worker{first}, more...)
 	for i, w := range workers {
-		if isNil(w) {
+		if reading.IsNil(w) {
 			return invalid{fmt.Errorf("metrics: worker %d of %d is nil", i+1, len(workers))}
 		}
 		st := w.Status()
@@ -45,14 +53,9 @@ func NewCollector(workers ...Source) prometheus.Collector {
 	return c
 }
 
-func isNil(s Source) bool {
-	w, ok := s.(*idworker.IdWorker)
-	return s == nil || ok && w == nil
-}
-
 // labelsOf returns the labels of all series of a worker, which do not change.
 func labelsOf(st idworker.Status) prometheus.Labels {
-	return prometheus.Labels{"namespace": st.Namespace, "center": st.Center}
+	return prometheus.Labels{reading.Label(reading.Namespace): st.Namespace, reading.Label(reading.Center): st.Center}
 }
 
 type collector struct {
@@ -61,7 +64,7 @@ type collector struct {
 }
 
 type source struct {
-	worker Source
+	worker Worker
 	descs  []*prometheus.Desc // of the collector's measures, in their order
 }
 
@@ -97,7 +100,7 @@ func names(m reading.Measure) []string {
 	if m.Label == "" {
 		return nil
 	}
-	return []string{m.Label}
+	return []string{reading.Label(m.Label)}
 }
 
 // values returns the label values of each series of m.

@@ -19,7 +19,6 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics"
 )
@@ -38,7 +37,7 @@ func gather(t require.TestingT, cs ...prometheus.Collector) map[string]float64 {
 			name := f.GetName()
 			for _, l := range m.GetLabel() {
 				switch l.GetName() {
-				case "state", "result", "size":
+				case "idworker_state", "idworker_result", "idworker_size":
 					name += "/" + l.GetValue()
 				}
 			}
@@ -162,7 +161,7 @@ func TestScrape(t *testing.T) {
 	orders := open(t, idworker.Config{Namespace: "orders"}, center)
 	audit := open(t, idworker.Config{Namespace: "audit"}, center)
 	reg := prometheus.NewPedanticRegistry()
-	reg.MustRegister(metrics.NewCollector(orders, audit, fixed(t, 3)), metrics.NewPoolCollector(orders, center, 0))
+	reg.MustRegister(metrics.NewCollector(orders, audit, fixed(t, 3)), metrics.NewPoolCollector(orders, 0))
 	problems, err := testutil.GatherAndLint(reg)
 	require.NoError(t, err)
 	require.Empty(t, problems)
@@ -177,9 +176,9 @@ func TestScrape(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, resp.StatusCode, string(body))
 	for _, line := range []string{
-		`idworker_pool_used{center="memory",namespace="orders"} 1`,
-		`idworker_pool_size{center="memory",namespace="audit"} 32`,
-		`idworker_worker_id{center="fixed",namespace="local"} 3`,
+		`idworker_pool_used{idworker_center="memory",idworker_namespace="orders"} 1`,
+		`idworker_pool_size{idworker_center="memory",idworker_namespace="audit"} 32`,
+		`idworker_worker_id{idworker_center="fixed",idworker_namespace="local"} 3`,
 		`# TYPE idworker_ids_total counter`,
 	} {
 		require.Contains(t, strings.Split(string(body), "\n"), line)
@@ -209,11 +208,10 @@ func TestWorkersOfOneNamespace(t *testing.T) {
 func TestNilWorker(t *testing.T) {
 	t.Parallel()
 	for _, c := range []prometheus.Collector{
-		metrics.NewCollector(nil), metrics.NewCollector(fixed(t, 1), (*idworker.IdWorker)(nil)), metrics.NewPoolCollector(nil, memcenter.New(), 0),
+		metrics.NewCollector(nil), metrics.NewCollector(fixed(t, 1), (*idworker.IdWorker)(nil)), metrics.NewPoolCollector(nil, 0), metrics.NewPoolCollector((*idworker.IdWorker)(nil), 0),
 	} {
 		require.ErrorContains(t, prometheus.NewRegistry().Register(c), "is nil")
 	}
-	require.ErrorContains(t, prometheus.NewRegistry().Register(metrics.NewPoolCollector(fixed(t, 1), nil, 0)), "the center is nil")
 	_, err := testutil.CollectAndLint(metrics.NewCollector(nil))
 	require.Error(t, err, "whoever does not register it hears it too")
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics"
 )
 
@@ -23,33 +22,38 @@ const dashboards = "../deploy/dashboards"
 
 var metricName = regexp.MustCompile(`\bidworker_\w+`)
 
-// described returns the names of all metrics.
-func described(t *testing.T) map[string]bool {
+// described returns the names of all metrics, and of their labels.
+func described(t *testing.T) (names, labels map[string]bool) {
 	t.Helper()
 	w := fixed(t, 1)
 	ch := make(chan *prometheus.Desc, 100)
 	metrics.NewCollector(w).Describe(ch)
-	metrics.NewPoolCollector(w, center(t, lease.DefaultSkew), 0).Describe(ch)
+	metrics.NewPoolCollector(w, 0).Describe(ch)
 	metrics.NewSegmentCollector(new(idworker.Segments)).Describe(ch)
 	close(ch)
-	names := map[string]bool{}
+	names, labels = map[string]bool{}, map[string]bool{}
 	for d := range ch {
-		names[regexp.MustCompile(`fqName: "(\w+)"`).FindStringSubmatch(d.String())[1]] = true
+		m := regexp.MustCompile(`fqName: "(\w+)".*(constLabels: .*)`).FindStringSubmatch(d.String())
+		names[m[1]] = true
+		for _, l := range metricName.FindAllString(m[2], -1) {
+			labels[l] = true
+		}
 	}
 	require.Greater(t, len(names), 10)
-	return names
+	require.Len(t, labels, 7)
+	return names, labels
 }
 
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	promtool(t, nil, "check", "rules", "--lint-fatal", filepath.Join(dashboards, "alerts.yml"))
 	promtool(t, nil, "test", "rules", filepath.Join(dashboards, "alerts_test.yml"))
-	known := described(t)
+	known, labels := described(t)
 	for _, file := range []string{"alerts.yml", "alerts_test.yml"} {
 		text, err := os.ReadFile(filepath.Join(dashboards, file))
 		require.NoError(t, err)
 		for _, name := range metricName.FindAllString(string(text), -1) {
-			require.True(t, known[name], "%s uses %s, which is no metric", file, name)
+			require.True(t, known[name] || labels[name], "%s uses %s, which is no metric or label", file, name)
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(dashboards, "alerts.yml"))
@@ -116,7 +120,11 @@ func panels(t *testing.T) ([]panel, string) {
 // links lead to alerts' sections.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
-	all, _ := panels(t)
+	all, text := panels(t)
+	known, labels := described(t)
+	for _, name := range metricName.FindAllString(text, -1) {
+		require.True(t, known[name] || labels[name], "%s is no metric or label", name)
+	}
 	sections := map[string]bool{}
 	for _, r := range rules(t) {
 		sections[r.Annotations["runbook_url"]] = true
@@ -136,19 +144,21 @@ func TestDashboard(t *testing.T) {
 		}
 		for _, target := range p.Targets {
 			for _, name := range metricName.FindAllString(target.Expr, -1) {
-				shown[name] = true
+				if known[name] {
+					shown[name] = true
+				}
 			}
 		}
 		for _, l := range p.Links {
 			linked[l.URL] = true
 		}
 	}
-	require.Equal(t, described(t), shown)
+	require.Equal(t, known, shown)
 	require.Equal(t, sections, linked)
 }
 
 // While a process goes through all its states, the dashboard shows what will happen. Every
-// query of every panel yields something on the collectors' series.
+// query of every panel yields something, on the collectors' series and on the exporter's.
 func TestDashboardShowsStates(t *testing.T) {
 	t.Parallel()
 	all, text := panels(t)
@@ -165,50 +175,55 @@ func TestDashboardShowsStates(t *testing.T) {
 		return float64(m[1][0] - '0')
 	}
 	const interval = 5 * time.Second
-	var (
-		claims []claim
-		began  time.Duration
-	)
-	s := play(t, interval, 1, func(s *scene) {
-		see := func(state string) {
-			claims = append(claims, claim{"sum(" + table.Targets[0].Expr + ")", s.end(), shows(state)})
-		}
-		s.unopened = true
-		w := s.process(idworker.Config{Namespace: "orders"})
-		s.run(interval)
-		see("issues ids, ahead of the clock")
-		s.run(time.Minute)
-		see("issues ids")
-		s.down()
-		began = time.Duration(s.scrapes) * interval
-		s.run(20 * time.Second)
-		see("ids will stop")
-		for _, p := range all {
-			for _, target := range p.Targets {
-				claims = append(claims, claim{"count(" + target.Expr + ") > bool 0", s.end(), 1})
+	tests := ""
+	for _, phase := range []int{1, 2} {
+		var (
+			claims []claim
+			began  time.Duration
+		)
+		s := play(t, interval, phase, func(s *scene) {
+			see := func(state string) {
+				claims = append(claims, claim{"sum(" + table.Targets[0].Expr + ")", s.end(), shows(state)})
+			}
+			s.unopened = true
+			w := s.process(idworker.Config{Namespace: "orders"})
+			s.run(interval)
+			see("issues ids, ahead of the clock")
+			s.run(time.Minute)
+			see("issues ids")
+			s.down()
+			began = time.Duration(s.scrapes) * interval
+			s.run(20 * time.Second)
+			see("ids will stop")
+			for _, p := range all {
+				for _, target := range p.Targets {
+					claims = append(claims, claim{"count(" + target.Expr + ") > bool 0", s.end(), 1})
+				}
+			}
+			stop, since := "sum("+table.Targets[1].Expr+")", "sum("+table.Targets[2].Expr+") / 1000"
+			claims = append(claims, claim{stop + " > bool 0 and " + stop + " < bool 15", s.end(), 1},
+				claim{fmt.Sprintf("%s >= bool %v and %s <= bool %v", since, began.Seconds(), since, began.Seconds()+10), s.end(), 1})
+			s.run(20 * time.Second)
+			see("no ids")
+			ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+			defer cancel()
+			require.Error(s, w.Reset(ctx))
+			s.run(interval)
+			see("waits for a worker id")
+			s.up()
+			s.run(20 * time.Second)
+			see("issues ids")
+			require.NoError(s, w.Stop(s.Context()))
+			s.run(interval)
+			see("stopped")
+		})
+		names, _ := described(t)
+		for name := range names { // of segments, and of mode redis-sequence
+			if strings.Contains(name, "_segment_") || strings.Contains(name, "_sequence_") {
+				s.series[name+`{instance="0",job="shop",idworker_namespace="orders",idworker_segment_name="invoices",idworker_segment_store="redis"}`] = strings.Fields(strings.Repeat("1 ", s.scrapes))
 			}
 		}
-		stop, since := "sum("+table.Targets[1].Expr+")", "sum("+table.Targets[2].Expr+") / 1000"
-		claims = append(claims, claim{stop + " > bool 0 and " + stop + " < bool 15", s.end(), 1},
-			claim{fmt.Sprintf("%s >= bool %v and %s <= bool %v", since, began.Seconds(), since, began.Seconds()+10), s.end(), 1})
-		s.run(20 * time.Second)
-		see("no ids")
-		ctx, cancel := context.WithTimeout(s.Context(), time.Second)
-		defer cancel()
-		require.Error(s, w.Reset(ctx))
-		s.run(interval)
-		see("waits for a worker id")
-		s.up()
-		s.run(20 * time.Second)
-		see("issues ids")
-		require.NoError(s, w.Stop(s.Context()))
-		s.run(interval)
-		see("stopped")
-	})
-	for name := range described(t) { // of segments, and of mode redis-sequence
-		if strings.Contains(name, "_segment_") || strings.Contains(name, "_sequence_") {
-			s.series[name+`{instance="0",job="shop",namespace="orders",segment="invoices",store="redis"}`] = strings.Fields(strings.Repeat("1 ", s.scrapes))
-		}
+		tests += s.test(claims...)
 	}
-	checkTests(t, interval, s.test(claims...))
+	checkTests(t, interval, tests)
 }

@@ -10,8 +10,10 @@
 // Module puts the first two collectors into the group "metrics-collectors". Package
 // metrics/otel does the same for OpenTelemetry.
 //
-// Series of segments have the labels segment and store, all others namespace and center.
-// A worker without a center (idworker.Fixed) has no series of a lease.
+// Series of segments have the labels idworker_segment_name and idworker_segment_store, all
+// others idworker_namespace and idworker_center. A label "namespace" would clash with the
+// one that Prometheus gives to targets in Kubernetes. A worker without a center
+// (idworker.Fixed) has no series of a lease.
 //
 // The repository has alert rules and a Grafana dashboard in deploy/dashboards.
 package metrics

@@ -32,7 +32,7 @@ func Example() {
 	fmt.Println(testutil.GatherAndCompare(registry, strings.NewReader(`
 # HELP idworker_ids_total Ids issued by this process.
 # TYPE idworker_ids_total counter
-idworker_ids_total{center="fixed",namespace="local"} 1
+idworker_ids_total{idworker_center="fixed",idworker_namespace="local"} 1
 `), "idworker_ids_total"))
 	// Output: <nil>
 }

@@ -49,6 +49,6 @@ func collectorsOf(provider, tag string) any {
 			}
 			all[key] = provider
 		}
-		return []prometheus.Collector{NewCollector(w), NewPoolCollector(w, w, 0)}, nil
+		return []prometheus.Collector{NewCollector(w), NewPoolCollector(w, 0)}, nil
 	}, fx.ParamTags(tag, `optional:"true"`), fx.ResultTags(`group:"`+Group+`,flatten"`))
 }

@@ -14,28 +14,28 @@ import (
 	"github.com/snowlease/snowlease/metrics"
 )
 
-// counting is a center that counts the calls of Slots.
+// counting is a worker that counts the calls of Slots.
 type counting struct {
-	lease.Lister
+	*idworker.IdWorker
 	calls atomic.Int64
 }
 
 func (c *counting) Slots(ctx context.Context, ns string) ([]lease.Slot, error) {
 	c.calls.Add(1)
-	return c.Lister.Slots(ctx, ns)
+	return c.IdWorker.Slots(ctx, ns)
 }
 
 func TestPool(t *testing.T) {
 	t.Parallel()
 	center := center(t, lease.DefaultSkew, "orders")
-	lister := &counting{Lister: center}
 	cfg := idworker.Config{Namespace: "orders"}
 	w := open(t, cfg, center)
-	hourly, always := metrics.NewPoolCollector(w, lister, time.Hour), metrics.NewPoolCollector(w, center, time.Nanosecond)
+	counted := &counting{IdWorker: w}
+	hourly, always := metrics.NewPoolCollector(counted, time.Hour), metrics.NewPoolCollector(w, time.Nanosecond)
 	require.EqualValues(t, 1, gather(t, hourly)["idworker_pool_used"])
 	open(t, cfg, center)
 	require.EqualValues(t, 1, gather(t, hourly)["idworker_pool_used"], "the last count serves for an hour")
-	require.EqualValues(t, 1, lister.calls.Load())
+	require.EqualValues(t, 1, counted.calls.Load())
 	require.EqualValues(t, 2, gather(t, always)["idworker_pool_used"])
 
 	center.Intercept(func(_ context.Context, verb string, _ bool) error {
@@ -61,7 +61,7 @@ func TestPoolHangs(t *testing.T) {
 		}
 		return nil
 	})
-	got := gather(t, metrics.NewPoolCollector(w, center, 0), metrics.NewCollector(w))
+	got := gather(t, metrics.NewPoolCollector(w, 0), metrics.NewCollector(w))
 	require.NotContains(t, got, "idworker_pool_used")
 	require.EqualValues(t, 1, got["idworker_issuing"])
 }

@@ -5,32 +5,38 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/metrics/internal/reading"
+	"github.com/snowlease/snowlease/segment"
 )
 
-// NewSegmentCollector returns a collector of open segments, with the labels segment and
-// store. Before the application's start there are none. The collector is safe for
-// concurrent use. Registering it fails if s is nil.
+// Segments are what NewSegmentCollector measures. *idworker.Segments is one. Status is
+// called concurrently and must return at once.
+type Segments interface {
+	Status() []segment.Status
+}
+
+// NewSegmentCollector returns a collector of open segments, with the labels
+// idworker_segment_name and idworker_segment_store. Before the application's start there
+// are none. The collector is safe for concurrent use. Registering it fails if s is nil.
 //
 // With fx, put it into Group:
 //
-//	fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.ResultTags(`group:"metrics-collectors"`)))
+//	fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.From(new(*idworker.Segments)), fx.ResultTags(`group:"metrics-collectors"`)))
 //
 // The application then opens the segments at its start, even if nothing else uses them.
-func NewSegmentCollector(s *idworker.Segments) prometheus.Collector {
-	if s == nil {
+func NewSegmentCollector(s Segments) prometheus.Collector {
+	if reading.IsNil(s) {
 		return invalid{errors.New("metrics: the segments are nil")}
 	}
 	c := &segments{all: s, measures: reading.SegmentMeasures()}
 	for _, m := range c.measures {
-		c.descs = append(c.descs, prometheus.NewDesc(m.Name, m.Help, []string{"segment", "store"}, nil))
+		c.descs = append(c.descs, prometheus.NewDesc(m.Name, m.Help, []string{reading.Label(reading.Segment), reading.Label(reading.Store)}, nil))
 	}
 	return c
 }
 
 type segments struct {
-	all      *idworker.Segments
+	all      Segments
 	measures []reading.SegmentMeasure
 	descs    []*prometheus.Desc // of the measures, in their order
 }

@@ -57,8 +57,10 @@ func TestSegments(t *testing.T) {
 		require.NoError(t, store.Create(t.Context(), c.Name, 1))
 	}
 	var s *idworker.Segments
-	app := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg, client), fx.Populate(&s))
-	collector := metrics.NewSegmentCollector(s)
+	var collector prometheus.Collector
+	app := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg, client), fx.Populate(&s),
+		fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.From(new(*idworker.Segments)), fx.ResultTags(`group:"metrics-collectors"`))),
+		fx.Invoke(func(c collectors) { collector = c.All[0] }))
 	require.Empty(t, series(t, collector), "nothing is open yet")
 	app.RequireStart()
 	defer app.RequireStop()
@@ -97,5 +99,5 @@ func TestSegments(t *testing.T) {
 	problems, err := testutil.GatherAndLint(reg)
 	require.NoError(t, err)
 	require.Empty(t, problems)
-	require.ErrorContains(t, prometheus.NewRegistry().Register(metrics.NewSegmentCollector(nil)), "the segments are nil")
+	require.ErrorContains(t, prometheus.NewRegistry().Register(metrics.NewSegmentCollector((*idworker.Segments)(nil))), "the segments are nil")
 }

@@ -3,6 +3,7 @@ package segment_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"regexp"
 	"testing"
@@ -15,7 +16,7 @@ import (
 )
 
 const (
-	failing = `level=WARN msg="segment store failing" segment=orders store="faulty memory" err="the store is down"`
+	failing = `level=WARN msg="segment store failing" segment=orders store="faulty memory" failing_since=%s err="the store is down"`
 	answers = `level=INFO msg="segment store answers again" segment=orders store="faulty memory"`
 )
 
@@ -52,7 +53,8 @@ func TestOneLinePerChange(t *testing.T) {
 						_, _ = i.NextID()
 						time.Sleep(time.Second)
 					}
-					require.Equal(t, []string{failing}, lines())
+					since := i.Status().FailingSince.Format("2006-01-02T15:04:05.000Z07:00")
+					require.Equal(t, []string{fmt.Sprintf(failing, since)}, lines())
 					s.down.Store(false)
 					time.Sleep(3 * time.Second)
 					batch(t, i, 20)

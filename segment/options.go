@@ -1,6 +1,9 @@
 package segment
 
-import "log/slog"
+import (
+	"log/slog"
+	"time"
+)
 
 // An Option configures an Issuer in New and Open.
 type Option func(*Issuer)
@@ -16,10 +19,11 @@ func WithLogger(log *slog.Logger) Option {
 	}
 }
 
-// logChange logs that the store began to fail with err, or answers again if err is nil.
-func (i *Issuer) logChange(err error) {
+// logChange logs that the store has failed since then with err, or answers again if err is
+// nil.
+func (i *Issuer) logChange(since time.Time, err error) {
 	if err != nil {
-		i.log.Warn("segment store failing", "segment", i.cfg.Name, "store", i.storeName(), "err", err)
+		i.log.Warn("segment store failing", "segment", i.cfg.Name, "store", i.storeName(), "failing_since", since, "err", err)
 		return
 	}
 	i.log.Info("segment store answers again", "segment", i.cfg.Name, "store", i.storeName())

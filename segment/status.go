@@ -89,9 +89,10 @@ func (i *Issuer) count(began time.Time, err error, conclusive bool) {
 	if changed {
 		i.stats.failing = err != nil
 	}
+	since := i.stats.since
 	i.mu.Unlock()
 	if changed { // without the lock, because a log handler may call Status
-		i.logChange(err)
+		i.logChange(since, err)
 	}
 }
 

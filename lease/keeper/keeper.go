@@ -80,44 +80,26 @@ func NewRequest(namespace string, l snowflake.Layout) lease.Request {
 const DefaultWait = 10 * time.Second
 
 // State is the state of a Keeper.
-type State int
+type State string
 
 // The states of a Keeper.
 const (
-	Idle        State = iota // not started
-	Borrowing                // requests a worker id, at the start or after a loss
-	Quarantined              // requests one, but the center may have forgotten grants and lends none yet
-	Holding                  // has a worker id
-	Stopped                  // gave the worker id back
+	Idle        State = "idle"        // not started
+	Borrowing   State = "borrowing"   // requests a worker id, at the start or after a loss
+	Quarantined State = "quarantined" // requests one, but the center may have forgotten grants and lends none yet
+	Holding     State = "holding"     // has a worker id
+	Stopped     State = "stopped"     // gave the worker id back
 )
-
-// String returns the name of the state.
-func (s State) String() string {
-	switch s {
-	case Idle:
-		return "idle"
-	case Borrowing:
-		return "borrowing"
-	case Quarantined:
-		return "quarantined"
-	case Holding:
-		return "holding"
-	case Stopped:
-		return "stopped"
-	}
-	return fmt.Sprintf("State(%d)", int(s))
-}
 
 // Status describes a Keeper at one moment.
 type Status struct {
 	State   State
 	Grant   lease.Grant // the last one, or zero; after a loss its range may still be in use
 	Renewed time.Time   // when the center last granted it, by the local clock
-	Losses  int         // leases lost so far
-	// Renewals counts successful renewals. Failures counts failed attempts to borrow or
-	// renew, except losses and quarantines.
-	Renewals, Failures int64
-	Err                error // of the last attempt, or nil after a success
+	// Losses counts lost leases, and Renewals successful renewals. Failures counts failed
+	// attempts to borrow or renew, except losses and quarantines.
+	Losses, Renewals, Failures int64
+	Err                        error // of the last attempt, or nil after a success
 	// FailingSince is when the first attempt after the last success began, if it failed,
 	// by the local clock. It is zero while Err is nil.
 	FailingSince time.Time
@@ -198,7 +180,7 @@ func New(cfg Config) (*Keeper, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	k := &Keeper{cfg: cfg, life: make(chan struct{}, 1)}
+	k := &Keeper{cfg: cfg, status: Status{State: Idle}, life: make(chan struct{}, 1)}
 	if cfg.Schedule != nil {
 		k.early = req.TTL/3 - k.jitter(mostly(req.TTL/3))
 	}

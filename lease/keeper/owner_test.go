@@ -141,7 +141,7 @@ func TestOwnerIsMadeWhenItIsNeeded(t *testing.T) {
 			}
 			time.Sleep(time.Hour)
 			require.EqualValues(t, n+1, made.Load())
-			require.Equal(t, n, r.keeper.Status().Losses)
+			require.EqualValues(t, n, r.keeper.Status().Losses)
 		}
 		require.NoError(t, r.keeper.Stop(t.Context()))
 	})

@@ -4,8 +4,11 @@
 //	registration, err := otel.Register(worker)
 //
 // It depends only on the API of OpenTelemetry. Measuring adds no work to NextID, and each
-// collection reads one snapshot, without I/O. Points of a worker have the attributes
-// idworker.namespace and idworker.center.
+// collection reads one snapshot, without I/O; RegisterPool adds a query of the center.
+//
+// Points of a worker have the attributes idworker.namespace and idworker.center. In
+// Prometheus, metrics and attributes have the names that package metrics gives them, such as
+// idworker_namespace, so the alert rules and the dashboard suit both packages.
 package otel
 
 import (
@@ -21,105 +24,142 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics/internal/reading"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // scope is the import path, by which OpenTelemetry names instrumentation.
 const scope = "github.com/snowlease/snowlease/metrics/otel"
 
-// A Source is a worker to measure. *idworker.IdWorker is one.
-type Source = reading.Source
-
-// An Option configures Register and RegisterSegments.
-type Option func(*config) error
-
-type config struct {
-	provider metric.MeterProvider
-	pool     *reading.Pool
+// A Worker is what Register measures. *idworker.IdWorker is one. Its methods are called
+// concurrently and must return at once.
+type Worker interface {
+	Status() idworker.Status
+	Healthy(ctx context.Context) error
+	Layout() snowflake.Layout
 }
+
+// A PoolWorker is a Worker that lists the worker ids of its namespace.
+// *idworker.IdWorker is one.
+type PoolWorker interface {
+	Worker
+	lease.Lister
+}
+
+// An Option configures Register, RegisterPool and RegisterSegments.
+type Option func(*instruments) error
 
 // WithMeterProvider sets the destination of the measures. Default: the API's
 // otel.GetMeterProvider.
 func WithMeterProvider(p metric.MeterProvider) Option {
-	return func(c *config) error {
+	return func(i *instruments) error {
 		if p == nil {
 			return errors.New("the meter provider is nil; omit the option to use the global one")
 		}
-		c.provider = p
+		i.meter = p.Meter(scope)
 		return nil
-	}
-}
-
-// WithPool adds idworker.pool.used, the number of worker ids that the worker may borrow
-// and that are not free. metrics.NewPoolCollector documents its cost and every. Default:
-// not measured.
-func WithPool(lister lease.Lister, every time.Duration) Option {
-	return func(c *config) (err error) {
-		c.pool, err = reading.NewPool(lister, every)
-		return err
 	}
 }
 
 // Register observes w until Unregister is called on the registration. Workers of one
 // namespace and center need a provider each, since their attributes are equal. Register
 // fails on a nil worker, an invalid option, and errors of the provider.
-func Register(w Source, opts ...Option) (metric.Registration, error) {
-	if p, ok := w.(*idworker.IdWorker); w == nil || ok && p == nil {
-		return nil, errors.New("otel: the worker is nil")
+func Register(w Worker, opts ...Option) (metric.Registration, error) {
+	i, err := prepare("worker is", w, opts)
+	if err != nil {
+		return nil, err
 	}
-	c := config{provider: api.GetMeterProvider()}
-	for _, o := range opts {
-		if err := o(&c); err != nil {
-			return nil, fmt.Errorf("otel: %w", err)
-		}
-	}
-	meter := c.provider.Meter(scope)
-	var (
-		errs        []error
-		instruments []metric.Observable
-		observe     []func(context.Context, metric.Observer, reading.Reading)
-	)
-	st := w.Status()
-	labels := []attribute.KeyValue{attribute.String("idworker.namespace", st.Namespace), attribute.String("idworker.center", st.Center)}
-	attrs := metric.WithAttributeSet(attribute.NewSet(labels...))
+	labels := labelsOf(w)
+	var observe []func(metric.Observer, reading.Reading)
 	for _, m := range reading.Measures() {
-		inst, err := instrument(meter, m.OTel, m.Help, m.Unit, m.Counter)
-		errs, instruments = append(errs, err), append(instruments, inst)
+		inst := i.add(m.OTel, m.Help, m.Unit, m.Counter)
 		if m.Label == "" {
 			m.Values = []string{""}
 		}
 		for _, value := range m.Values {
-			attrs := attrs
+			of := labels
 			if m.Label != "" {
-				attrs = metric.WithAttributeSet(attribute.NewSet(append(labels[:2:2], attribute.String("idworker."+m.Label, value))...))
+				of = append(labels[:2:2], attribute.String(m.Label, value))
 			}
-			observe = append(observe, func(_ context.Context, o metric.Observer, r reading.Reading) {
+			attrs := metric.WithAttributeSet(attribute.NewSet(of...))
+			observe = append(observe, func(o metric.Observer, r reading.Reading) {
 				if v, ok := m.Value(r, value); ok {
 					o.ObserveFloat64(inst, v, attrs)
 				}
 			})
 		}
 	}
-	if c.pool != nil {
-		used, err := meter.Int64ObservableGauge("idworker.pool.used", metric.WithDescription(reading.PoolUsedHelp), metric.WithUnit("{worker}"))
-		errs, instruments = append(errs, err), append(instruments, used)
-		observe = append(observe, func(ctx context.Context, o metric.Observer, _ reading.Reading) {
-			if n, err := c.pool.Used(ctx, st); err == nil {
-				o.ObserveInt64(used, int64(n), attrs)
-			}
-		})
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("otel: %w", err)
-	}
-	reg, err := meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+	return i.register(func(_ context.Context, o metric.Observer) error {
 		r := reading.Of(w)
 		for _, f := range observe {
-			f(ctx, o, r)
+			f(o, r)
 		}
 		return nil
-	}, instruments...)
+	})
+}
+
+// RegisterPool observes idworker.pool.used, the number of worker ids that w may borrow and
+// that are not free. metrics.NewPoolCollector documents its cost and every. Workers and
+// errors are as in Register.
+func RegisterPool(w PoolWorker, every time.Duration, opts ...Option) (metric.Registration, error) {
+	i, err := prepare("worker is", w, opts)
 	if err != nil {
-		return nil, fmt.Errorf("otel: %w", err)
+		return nil, err
 	}
-	return reg, nil
+	used := i.add("idworker.pool.used", reading.PoolUsedHelp, "{worker}", false)
+	attrs := metric.WithAttributeSet(attribute.NewSet(labelsOf(w)...))
+	p := reading.NewPool(w.Status(), w, every)
+	return i.register(func(ctx context.Context, o metric.Observer) error {
+		if n, err := p.Used(ctx); err == nil {
+			o.ObserveFloat64(used, float64(n), attrs)
+		}
+		return nil
+	})
+}
+
+func labelsOf(w Worker) []attribute.KeyValue {
+	st := w.Status()
+	return []attribute.KeyValue{attribute.String(reading.Namespace, st.Namespace), attribute.String(reading.Center, st.Center)}
+}
+
+// instruments collects the instruments of a registration, and their errors.
+type instruments struct {
+	meter metric.Meter
+	all   []metric.Observable
+	errs  []error
+}
+
+// prepare returns the instruments for source, or says that source, with the verb, nil.
+func prepare(what string, source any, opts []Option) (*instruments, error) {
+	if reading.IsNil(source) {
+		return nil, fmt.Errorf("otel: the %s nil", what)
+	}
+	i := &instruments{meter: api.GetMeterProvider().Meter(scope)}
+	for _, o := range opts {
+		if err := o(i); err != nil {
+			return nil, fmt.Errorf("otel: %w", err)
+		}
+	}
+	return i, nil
+}
+
+func (i *instruments) add(name, help, unit string, counter bool) (inst metric.Float64Observable) {
+	var err error
+	if counter {
+		inst, err = i.meter.Float64ObservableCounter(name, metric.WithDescription(help), metric.WithUnit(unit))
+	} else {
+		inst, err = i.meter.Float64ObservableGauge(name, metric.WithDescription(help), metric.WithUnit(unit))
+	}
+	i.all, i.errs = append(i.all, inst), append(i.errs, err)
+	return inst
+}
+
+func (i *instruments) register(observe metric.Callback) (metric.Registration, error) {
+	err := errors.Join(i.errs...)
+	if err == nil {
+		var reg metric.Registration
+		if reg, err = i.meter.RegisterCallback(observe, i.all...); err == nil {
+			return reg, nil
+		}
+	}
+	return nil, fmt.Errorf("otel: %w", err)
 }

@@ -3,7 +3,6 @@ package otel_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
@@ -51,10 +50,6 @@ func collect(t *testing.T, reader sdk.Reader) map[string]float64 {
 				for _, p := range data.DataPoints {
 					put(m.Name, p.Attributes, p.Value)
 				}
-			case metricdata.Gauge[int64]:
-				for _, p := range data.DataPoints {
-					put(m.Name, p.Attributes, float64(p.Value))
-				}
 			default:
 				t.Fatalf("%s is a %T", m.Name, m.Data)
 			}
@@ -76,7 +71,9 @@ func TestRegister(t *testing.T) {
 
 	reader := sdk.NewManualReader()
 	provider := sdk.NewMeterProvider(sdk.WithReader(reader))
-	reg, err := otel.Register(w, otel.WithMeterProvider(provider), otel.WithPool(center, time.Minute))
+	reg, err := otel.Register(w, otel.WithMeterProvider(provider))
+	require.NoError(t, err)
+	pool, err := otel.RegisterPool(w, 0, otel.WithMeterProvider(provider))
 	require.NoError(t, err)
 	got := collect(t, reader)
 	for name, want := range map[string]float64{
@@ -92,7 +89,9 @@ func TestRegister(t *testing.T) {
 		require.Contains(t, got, name)
 	}
 	require.NoError(t, reg.Unregister())
-	require.NotContains(t, collect(t, reader), "idworker.issuing")
+	require.Len(t, collect(t, reader), 1)
+	require.NoError(t, pool.Unregister())
+	require.Empty(t, collect(t, reader))
 	require.NoError(t, provider.Shutdown(t.Context()))
 }
 
@@ -104,9 +103,8 @@ func TestRegisterRefuses(t *testing.T) {
 	require.NoError(t, err)
 	_, err = otel.Register(w, otel.WithMeterProvider(nil))
 	require.ErrorContains(t, err, "the meter provider is nil")
-	var none lease.Lister
-	_, err = otel.Register(w, otel.WithPool(none, 0))
-	require.ErrorContains(t, err, "the center is nil")
+	_, err = otel.RegisterPool(nil, 0)
+	require.ErrorContains(t, err, "the worker is nil")
 	reg, err := otel.Register(w)
 	require.NoError(t, err, "the global provider, which drops all by default")
 	require.NoError(t, reg.Unregister())

@@ -2,7 +2,6 @@ package otel_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
@@ -13,7 +12,6 @@ import (
 	"go.uber.org/fx/fxtest"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics/otel"
 	"github.com/snowlease/snowlease/redisseq"
@@ -49,7 +47,7 @@ func TestRegisterSegments(t *testing.T) {
 		got := map[string]float64{}
 		put := func(name string, points []metricdata.DataPoint[float64]) {
 			for _, p := range points {
-				segment, _ := p.Attributes.Value("idworker.segment")
+				segment, _ := p.Attributes.Value("idworker.segment.name")
 				store, _ := p.Attributes.Value("idworker.segment.store")
 				require.Contains(t, store.AsString(), "redis ")
 				got[name+" "+segment.AsString()] = p.Value
@@ -79,10 +77,8 @@ func TestRegisterSegments(t *testing.T) {
 	require.Empty(t, read())
 	require.NoError(t, provider.Shutdown(t.Context()))
 
-	_, err = otel.RegisterSegments(nil)
+	_, err = otel.RegisterSegments((*idworker.Segments)(nil))
 	require.ErrorContains(t, err, "the segments are nil")
 	_, err = otel.RegisterSegments(s, otel.WithMeterProvider(nil))
 	require.ErrorContains(t, err, "the meter provider is nil")
-	_, err = otel.RegisterSegments(s, otel.WithPool(memcenter.New(), time.Minute))
-	require.ErrorContains(t, err, "segments have no pool")
 }

@@ -123,7 +123,7 @@ type Report struct {
 	LastUsed int64  `json:"last_used,omitempty"`
 	Soonest  int64  `json:"soonest,omitempty"`
 	Issued   int64  `json:"issued,omitempty"` // ids in the file
-	Losses   int    `json:"losses,omitempty"` // leases lost
+	Losses   int64  `json:"losses,omitempty"` // leases lost
 	NoFree   bool   `json:"no_free,omitempty"`
 	Late     bool   `json:"late,omitempty"` // the worker id was not given back in time
 	Error    string `json:"error,omitempty"`

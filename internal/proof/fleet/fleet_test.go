@@ -196,7 +196,7 @@ func rolling(t *testing.T, program string, e engine) {
 	c.stop(serving...)
 	s := c.check()
 	require.GreaterOrEqual(t, s.ids, int64(ids))
-	losses := 0
+	losses := int64(0)
 	for _, m := range c.members {
 		done, _ := m.last(fleet.Done)
 		losses += done.Losses

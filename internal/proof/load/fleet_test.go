@@ -123,7 +123,7 @@ func (f *fleet) renewed(since time.Time) bool {
 	return !slices.ContainsFunc(f.keepers, func(k *keeper.Keeper) bool { return k.Status().Renewed.Before(since) })
 }
 
-func (f *fleet) losses() (n int) {
+func (f *fleet) losses() (n int64) {
 	for _, k := range f.keepers {
 		n += k.Status().Losses
 	}

@@ -3,7 +3,6 @@ package reading
 import (
 	"cmp"
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -11,22 +10,26 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// DefaultPoolEvery is how old the count of a Pool may get by default.
-const DefaultPoolEvery = time.Minute
+// poolEvery is how old the count of a Pool may get by default.
+const poolEvery = time.Minute
 
 // poolTimeout bounds a count, since a collection waits for it.
 const poolTimeout = 2 * time.Second
+
+// poolRetry is for how long a failure of the center spares it further queries.
+const poolRetry = 5 * time.Second
 
 // A Pool counts the worker ids that a worker may borrow and that are not free. It is safe
 // for concurrent use. Its calls of the center do not overlap.
 type Pool struct {
 	lister lease.Lister
+	worker idworker.Status // for its namespace and pool, which do not change
 	every  time.Duration
 
-	mu      sync.Mutex // held while the center is asked
-	counted time.Time
-	n       int
-	err     error
+	mu    sync.Mutex // held while the center is asked
+	until time.Time  // for which n and err hold
+	n     int
+	err   error
 }
 
 // The name and help text of a Pool's count.
@@ -35,29 +38,31 @@ const (
 	PoolUsedHelp = "Worker ids, of those that this process may borrow, that are lent or not yet free after their lease. Absent while the center does not answer."
 )
 
-// NewPool returns a Pool that calls lister at most once per every; 0 means
-// DefaultPoolEvery. It fails if lister is nil.
-func NewPool(lister lease.Lister, every time.Duration) (*Pool, error) {
-	if lister == nil {
-		return nil, errors.New("the center is nil; pass one that lists its slots, such as those of dbseq, redisseq and hostseq")
-	}
-	return &Pool{lister: lister, every: cmp.Or(every, DefaultPoolEvery)}, nil
+// NewPool returns a Pool of w, which calls lister at most once per every; 0 means a minute.
+func NewPool(w idworker.Status, lister lease.Lister, every time.Duration) *Pool {
+	return &Pool{lister: lister, worker: w, every: cmp.Or(every, poolEvery)}
 }
 
-// Used returns the count for w, or its error. It counts again if the last count is too
-// old.
-func (p *Pool) Used(ctx context.Context, w idworker.Status) (int, error) {
+// Used returns the count or the center's error. It asks the center again if the count is
+// older than every, or the error older than 5 s. The end of ctx stands for this call alone.
+func (p *Pool) Used(ctx context.Context) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.counted.IsZero() && time.Since(p.counted) < p.every {
+	if time.Now().Before(p.until) {
 		return p.n, p.err
 	}
-	ctx, cancel := context.WithTimeout(ctx, poolTimeout)
+	limited, cancel := context.WithTimeout(ctx, poolTimeout)
 	defer cancel()
-	slots, err := p.lister.Slots(ctx, w.Namespace)
-	p.counted, p.n, p.err = time.Now(), 0, err
+	slots, err := p.lister.Slots(limited, p.worker.Namespace)
+	if err != nil && ctx.Err() != nil {
+		return 0, err
+	}
+	p.n, p.err, p.until = 0, err, time.Now().Add(p.every)
+	if err != nil {
+		p.until = time.Now().Add(min(p.every, poolRetry))
+	}
 	for _, s := range slots {
-		if !s.Free() && s.Worker >= w.Pool.First && s.Worker <= w.Pool.Last {
+		if !s.Free() && s.Worker >= p.worker.Pool.First && s.Worker <= p.worker.Pool.Last {
 			p.n++
 		}
 	}

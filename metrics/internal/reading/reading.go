@@ -3,6 +3,8 @@ package reading
 
 import (
 	"context"
+	"reflect"
+	"strings"
 	"time"
 
 	"github.com/snowlease/snowlease/idworker"
@@ -10,8 +12,19 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A Source is a worker to measure. *idworker.IdWorker is one.
-type Source interface {
+// The attributes of all points of a worker, and of a segment.
+const (
+	Namespace = "idworker.namespace"
+	Center    = "idworker.center"
+	Segment   = "idworker.segment.name"
+	Store     = "idworker.segment.store"
+)
+
+// Label returns the name that an attribute of OpenTelemetry has as a label in Prometheus.
+func Label(attribute string) string { return strings.ReplaceAll(attribute, ".", "_") }
+
+// A Worker is what Of reads.
+type Worker interface {
 	Status() idworker.Status
 	Healthy(ctx context.Context) error
 	Layout() snowflake.Layout
@@ -24,19 +37,26 @@ type Reading struct {
 	now, ends time.Time
 }
 
-// Of reads s once.
-func Of(s Source) Reading {
-	return Reading{s.Status(), s.Healthy(context.Background()) == nil, time.Now(), s.Layout().Ends()}
+// Of reads w once.
+func Of(w Worker) Reading {
+	return Reading{w.Status(), w.Healthy(context.Background()) == nil, time.Now(), w.Layout().Ends()}
+}
+
+// IsNil reports whether a worker or segments are nil, or a nil pointer.
+func IsNil(v any) bool {
+	p := reflect.ValueOf(v)
+	return !p.IsValid() || p.Kind() == reflect.Pointer && p.IsNil()
 }
 
 // A Measure is one number of a reading.
 type Measure struct {
 	Name    string // for Prometheus
 	OTel    string // for OpenTelemetry
-	Unit    string // UCUM
+	Unit    string // UCUM; "1" is that of a fraction, which exporters call a ratio
 	Help    string
 	Counter bool // never falls
-	// Label and its Values make one series per value. Without a Label there is one series.
+	// Label, an attribute, and its Values make one series per value. Without a Label there is
+	// one series.
 	Label  string
 	Values []string
 	// Value returns the number for a value of Label, and whether there is one.
@@ -47,7 +67,7 @@ type Measure struct {
 func Measures() []Measure {
 	return []Measure{
 		{
-			Name: "idworker_state", OTel: "idworker.state", Unit: "1", Label: "state",
+			Name: "idworker_state", OTel: "idworker.state", Label: "idworker.state",
 			Values: []string{
 				string(idworker.StateNotStarted), string(idworker.StateQuarantined), string(idworker.StateReady), string(idworker.StateBorrowing),
 				string(idworker.StateExpired), string(idworker.StateStopped), string(idworker.StateUnavailable),
@@ -61,7 +81,7 @@ func Measures() []Measure {
 			Value: func(r Reading, _ string) (float64, bool) { return float64(r.Issued), true },
 		},
 		{
-			Name: "idworker_batches_total", OTel: "idworker.batches", Unit: "{batch}", Counter: true, Label: "size", Values: []string{"1-10", "11-100", "101-1000", "1001+"},
+			Name: "idworker_batches_total", OTel: "idworker.batches", Unit: "{batch}", Counter: true, Label: "idworker.size", Values: []string{"1-10", "11-100", "101-1000", "1001+"},
 			Help: "Calls of NextIDs, by the number of ids.",
 			Value: func(r Reading, size string) (float64, bool) {
 				b := r.Batches
@@ -74,14 +94,14 @@ func Measures() []Measure {
 			Value: func(r Reading, _ string) (float64, bool) { return r.Lead.Seconds(), true },
 		},
 		{
-			Name: "idworker_worker_id", OTel: "idworker.worker.id", Unit: "1",
+			Name: "idworker_worker_id", OTel: "idworker.worker.id",
 			Help: "The worker id in ids. Absent before the first one is borrowed, and in mode redis-sequence, where all processes share one.",
 			Value: func(r Reading, _ string) (float64, bool) {
 				return float64(r.Worker), r.Worker >= 0 && r.Sequence == nil
 			},
 		},
 		{
-			Name: "idworker_issuing", OTel: "idworker.issuing", Unit: "1",
+			Name: "idworker_issuing", OTel: "idworker.issuing",
 			Help:  "1 while the process issues ids, else 0.",
 			Value: func(r Reading, _ string) (float64, bool) { return bit(r.issuing), true },
 		},
@@ -110,7 +130,7 @@ func Measures() []Measure {
 			Value: func(r Reading, _ string) (float64, bool) { return float64(r.Losses), true },
 		},
 		{
-			Name: "idworker_renewals_total", OTel: "idworker.renewals", Unit: "{renewal}", Counter: true, Label: "result", Values: []string{"ok", "failed"},
+			Name: "idworker_renewals_total", OTel: "idworker.renewals", Unit: "{renewal}", Counter: true, Label: "idworker.result", Values: []string{"ok", "failed"},
 			Help: "Successful renewals (ok), and failed attempts to renew or borrow except lost leases (failed).",
 			Value: func(r Reading, result string) (float64, bool) {
 				if result == "ok" {

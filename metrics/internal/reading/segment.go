@@ -10,7 +10,7 @@ import (
 type SegmentMeasure struct {
 	Name    string // for Prometheus
 	OTel    string // for OpenTelemetry
-	Unit    string // UCUM
+	Unit    string // as in Measure
 	Help    string
 	Counter bool // never falls
 	// Value returns the number, and whether there is one.
@@ -24,7 +24,7 @@ func SegmentMeasures() []SegmentMeasure {
 	}
 	return []SegmentMeasure{
 		{
-			Name: "idworker_segment_issuing", OTel: "idworker.segment.issuing", Unit: "1",
+			Name: "idworker_segment_issuing", OTel: "idworker.segment.issuing",
 			Help:  "1 while the segment issues numbers, else 0.",
 			Value: func(st segment.Status) (float64, bool) { return bit(st.State == segment.StateReady), true },
 		},
