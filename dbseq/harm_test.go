@@ -159,6 +159,7 @@ func TestHarmedRows(t *testing.T) {
 				}
 				return err
 			})
+			call(what+": look", rows(), func(ctx context.Context) error { _, err := n.Given(ctx, "orders"); return err })
 			call(what+": create", rows(), func(ctx context.Context) error { return n.Create(ctx, "orders", 5) })
 		})
 	})

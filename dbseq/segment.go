@@ -96,6 +96,34 @@ func (s *Segments) Create(ctx context.Context, name string, start int64) error {
 	})
 }
 
+// Given returns the greatest number that a name has given, or 0. Errors: segment.ErrUnknown,
+// segment.ErrRequest, lease.ErrDamaged.
+func (s *Segments) Given(ctx context.Context, name string) (given int64, err error) {
+	if err := (segment.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
+		return 0, err
+	}
+	err = s.with(ctx, "look at %q", name, func() (err error) {
+		var there bool
+		if given, there, err = s.given(ctx, name); err == nil && !there {
+			err = noName(name)
+		}
+		return err
+	})
+	return given, err
+}
+
+func (s *Segments) given(ctx context.Context, name string) (given int64, there bool, err error) {
+	given, there, err = one(ctx, s.conn, "given", args{"name": name}, column[int64])
+	if err == nil && given < 0 {
+		err = within("max_id", given, math.MaxInt64)
+	}
+	return given, there, err
+}
+
+func noName(name string) error {
+	return fmt.Errorf("%w: %q: %s", segment.ErrUnknown, name, fault.CreateName(name))
+}
+
 func (s *Segments) reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
 	a := args{"name": r.Name, "n": r.N, "max": r.Max, "above": r.Above, "start": r.Start}
 	for range rounds {
@@ -106,17 +134,15 @@ func (s *Segments) reserve(ctx context.Context, r segment.Request) (segment.Rang
 		if done {
 			return segment.Range{First: first, Last: first + min(r.N-1, r.Max-first)}, nil
 		}
-		given, there, err := one(ctx, s.conn, "given", a, column[int64])
+		given, there, err := s.given(ctx, r.Name)
 		switch {
 		case err != nil:
 			return segment.Range{}, err
-		case given < 0:
-			return segment.Range{}, within("max_id", given, math.MaxInt64)
 		case there && max(given, r.Above) >= r.Max:
 			return segment.Range{}, fmt.Errorf("%w: %q is at %d of %d", segment.ErrEnd, r.Name, max(given, r.Above), r.Max)
 		case there: // created since the update
 		case !r.Create:
-			return segment.Range{}, fmt.Errorf("%w: %q: %s", segment.ErrUnknown, r.Name, fault.CreateName(r.Name))
+			return segment.Range{}, noName(r.Name)
 		case r.Above >= r.Max:
 			return segment.Range{}, fmt.Errorf("%w: %q is at %d of %d", segment.ErrEnd, r.Name, r.Above, r.Max)
 		default:

@@ -65,6 +65,10 @@ func TestSegmentUnknown(t *testing.T) {
 		require.ErrorIs(t, err, segment.ErrUnknown)
 		require.ErrorContains(t, err, "snowlease segment create --name orders --start N")
 		require.ErrorContains(t, err, "above all its numbers")
+		_, err = segments(t, e.db(t, dsn)).Given(t.Context(), "orders")
+		require.ErrorIs(t, err, segment.ErrUnknown)
+		_, err = segments(t, e.db(t, dsn)).Given(t.Context(), "or ders")
+		require.ErrorIs(t, err, segment.ErrRequest)
 	})
 }
 

@@ -46,7 +46,8 @@ type Operator interface {
 	// While a lease runs, its mark stays: call Mend again after the lease has ended.
 	//
 	// Mend repairs a store that another program wrote to, or whose clock was ahead. It can
-	// cause duplicate ids. Before calling it, make sure of two things that Mend cannot see:
+	// cause duplicate ids. Before calling it, make sure of three things that Mend cannot see:
+	//   - The center's clock is right, if local is by the same clock.
 	//   - No id with a later time exists.
 	//   - No process that borrowed or renewed such a worker id since is paused or cut off
 	//     from the store.

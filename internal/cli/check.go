@@ -152,7 +152,7 @@ func checkConfig(text []byte, key string) (c checkedConfig, err error) {
 		}
 	}
 	c.key = key
-	ck := checker{}
+	ck := checker{merged: map[merge]bool{}}
 	ck.check(root, s, key)
 	c.faults = ck.faults
 	if err := root.Decode(&c.config); err != nil {
@@ -240,7 +240,30 @@ func (s *jsonSchema) types() (all []string) {
 	return all
 }
 
-type checker struct{ faults []fault }
+type checker struct {
+	faults []fault
+	merged map[merge]bool
+}
+
+// A merge is a mapping that is merged into one of a schema.
+type merge struct {
+	from *yaml.Node
+	into *jsonSchema
+}
+
+// merge checks what << merges, once: a mapping may contain itself.
+func (c *checker) merge(v *yaml.Node, s *jsonSchema, key string) {
+	from := []*yaml.Node{v}
+	if list := resolve(v); list.Kind == yaml.SequenceNode {
+		from = list.Content
+	}
+	for _, v := range from {
+		if m := (merge{resolve(v), s}); !c.merged[m] {
+			c.merged[m] = true
+			c.check(v, s, key)
+		}
+	}
+}
 
 func (c *checker) fault(n *yaml.Node, key, format string, args ...any) {
 	c.faults = append(c.faults, fault{n.Line, n.Column, key, fmt.Sprintf(format, args...)})
@@ -268,7 +291,7 @@ func (c *checker) check(n *yaml.Node, s *jsonSchema, key string) {
 		for i := 0; i < len(n.Content); i += 2 {
 			k, v := n.Content[i], n.Content[i+1]
 			if k.ShortTag() == "!!merge" {
-				c.check(v, s, key)
+				c.merge(v, s, key)
 				continue
 			}
 			p := s.Properties[k.Value]

@@ -23,6 +23,7 @@ import (
 // Main runs a program with the arguments of this process, and ends it.
 func Main(p target.Program) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second signal kills
 	code := Run(ctx, p, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -114,7 +115,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 		return err
 	})
 	root.SetArgs(args)
-	root.SetIn(stdin)
+	root.SetIn(input{ctx, stdin})
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
@@ -162,6 +163,34 @@ func commandsOf(cmd *cobra.Command) string {
 }
 
 var word = regexp.MustCompile(`^[a-z-]{1,20}$`)
+
+var errInterrupted = errors.New("interrupted")
+
+// input is the standard input, whose reads end with ctx. It reads no more than it is asked for:
+// the rest belongs to the next program.
+type input struct {
+	ctx context.Context //nolint:containedctx // that of the program
+	io.Reader
+}
+
+func (in input) Read(p []byte) (int, error) {
+	type result struct {
+		bytes []byte
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		bytes := make([]byte, len(p))
+		n, err := in.Reader.Read(bytes)
+		done <- result{bytes[:n], err}
+	}()
+	select {
+	case r := <-done:
+		return copy(p, r.bytes), r.err
+	case <-in.ctx.Done():
+		return 0, errInterrupted
+	}
+}
 
 // failed gives err, if not nil, the exit code 1.
 func failed(err error) error {

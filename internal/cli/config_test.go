@@ -17,6 +17,11 @@ func TestConfigCheck(t *testing.T) {
 	require.Equal(t, "../../examples/fxapp/config.example.yaml: idworker is valid\n", out)
 	_, out, _ = call(t, "app: {ids: {namespace: a}}", "config", "check", "-", "--key=app.ids")
 	require.Equal(t, "-: app.ids is valid\n", out)
+	code, out, _ = call(t, "x: &x {preset: wide}\ny: &y {mode: db}\nidworker: {<<: [*x, *y, *x], namespace: a}\n", "config", "check", "-")
+	require.Zero(t, code, out)
+	code, _, errs = call(t, "idworker: &x\n  namespace: a\n  <<: *x\n", "config", "check", "-")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errs, "contains itself")
 	_, out, _ = call(t, "namespace: a", "config", "check", "-")
 	require.Equal(t, "-: the whole file is valid\n", out)
 
@@ -40,6 +45,7 @@ func TestConfigCheck(t *testing.T) {
 		"gone":           {"namespace: a\nstart: auto\n", `-:2:1: unknown key "start"`},
 		"by alias":       {"x: &x {mode: never}\nidworker: *x\n", `mode "never" is unknown`},
 		"merged":         {"x: &x {mode: never}\nidworker: {<<: *x, namespace: a}\n", `mode "never" is unknown`},
+		"merged list":    {"x: &x {preset: wide}\ny: &y {mode: never}\nidworker: {<<: [*x, *y], namespace: a}\n", `-:2:14: idworker.mode "never" is unknown`},
 		"no mapping":     {"idworker: 5\n", "idworker has the wrong type: it must be of type object"},
 		"preset, layout": {"namespace: a\npreset: wide\nlayout: {worker_bits: 3}\n", "-:3:1: layout and preset \"wide\" are both set: give one of them"},
 	} {

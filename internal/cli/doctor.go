@@ -31,7 +31,8 @@ func doctorCommand(p program) *cobra.Command {
 		Long: `Doctor checks a store the way the application would use it: ` + p.Examines + `.
 With a namespace, it also checks the pin, the layout and how long it lasts, the worker ids,
 and how many replicas they are sufficient for. It changes nothing, and does not see the
-settings of poolers and proxies.
+settings of poolers and proxies. Run it on another host than the store's, or the check of
+the clock compares a clock with itself.
 
 A fault must be fixed; a note is worth knowing. It exits with 3 if it finds faults.`,
 		Example: `  snowlease doctor --namespace orders --replicas 8
@@ -271,7 +272,7 @@ func (d *doctor) workers(ctx context.Context, o *target.Opened, rec lease.Record
 		return
 	}
 	if l, err := late(rec, slots); err == nil && !l.none() {
-		d.Fault("times", l.String(), "the store's clock was ahead when they were written, or another program wrote them: fix that first; then wait if they pass soon, or run \"snowlease mend\"")
+		d.Fault("times", l.String(), "the store's clock was ahead when they were written, or is behind now, or another program wrote them: compare it with the clock of another host, and fix the cause first; then wait if they pass soon, or run \"snowlease mend\"")
 	} else if err == nil {
 		d.OK("times", "no recorded time is later than members can write")
 	}

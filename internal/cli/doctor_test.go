@@ -85,7 +85,7 @@ func sqlDo(t *testing.T, driver, dsn string, statements ...string) {
 
 func initialize(t *testing.T, store string, args ...string) {
 	t.Helper()
-	code, _, errs := call(t, "", append([]string{"init", "--namespace=orders", "--store=" + store}, args...)...)
+	code, _, errs := call(t, "", append([]string{"init", "--yes", "--namespace=orders", "--store=" + store}, args...)...)
 	require.Zero(t, code, errs)
 }
 

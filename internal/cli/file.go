@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"reflect"
+	"slices"
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
@@ -23,6 +26,7 @@ type fileConfig struct {
 	quarantine lease.Quarantine
 	db         sqldb.Config
 	redis      redis.Config
+	unknown    map[idworker.Mode]string // a key of db or redis that is none of theirs
 }
 
 // readFile reads the configuration in a YAML text whose idworker part is at key. Its errors
@@ -42,12 +46,32 @@ func readFile(text []byte, key string) (c fileConfig, err error) {
 	}
 	_ = config.Decode(&ids) // faults are for those who read all of it
 	c.namespace, c.mode, c.numbers, c.quarantine = ids.Namespace, ids.Mode, ids.SegmentStore, ids.Store.Quarantine
-	for name, part := range map[string]any{"db": &c.db, "redis": &c.redis} {
-		if n := lookup(around, name); n != nil && n.Decode(part) != nil {
+	c.unknown = map[idworker.Mode]string{}
+	for name, part := range map[idworker.Mode]any{idworker.ModeDB: &c.db, idworker.ModeRedis: &c.redis} {
+		n := lookup(around, string(name))
+		if n == nil {
+			continue
+		}
+		if n.Decode(part) != nil {
 			return c, fmt.Errorf("the values of %s are not of the types that package providers reads", name)
+		}
+		var keys map[string]any
+		_ = n.Decode(&keys)
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			if !slices.Contains(keysOf(part), key) {
+				c.unknown[name] = key
+			}
 		}
 	}
 	return c, nil
+}
+
+// keysOf returns the YAML keys of a pointer to a struct.
+func keysOf(part any) (keys []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(part).Elem()) {
+		keys = append(keys, f.Tag.Get("yaml"))
+	}
+	return keys
 }
 
 // uses returns what the configuration uses, and the setting that says so: the store of the
@@ -139,16 +163,38 @@ func (f *storeFlags) namespaceOfFile() error {
 	if file == "" {
 		return nil
 	}
-	text, err := os.ReadFile(file)
+	c, err := f.config()
+	f.namespace = c.namespace
+	return err
+}
+
+// oneStore returns an error if the environment and the file of --config both name a store. A
+// variable left over from elsewhere must not beat a file that is named.
+func (f *storeFlags) oneStore() error {
+	if f.file == "" || !f.program.configures() {
+		return nil
+	}
+	c, err := f.config()
 	if err != nil {
 		return err
 	}
-	c, err := readFile(text, f.key)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+	if kind, _ := c.uses(f.numbers); kind == idworker.ModeDB && c.db.DSN != "" || kind == idworker.ModeRedis && len(c.redis.Addrs) > 0 {
+		return fmt.Errorf("%s and %s both name a store: unset %s to use that of the file, or name one with --store", envStore, f.file, envStore)
 	}
-	f.namespace = c.namespace
 	return nil
+}
+
+// config reads the application's configuration.
+func (f *storeFlags) config() (c fileConfig, err error) {
+	file := cmp.Or(f.file, f.defaultFile())
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return c, err
+	}
+	if c, err = readFile(text, f.key); err != nil {
+		err = fmt.Errorf("%s: %w", file, err)
+	}
+	return c, err
 }
 
 // configured sets the store to db or redis of the application's configuration, and the
@@ -158,13 +204,9 @@ func (f *storeFlags) configured(quarantine bool) error {
 	if file == "" {
 		return f.noStore()
 	}
-	text, err := os.ReadFile(file)
+	c, err := f.config()
 	if err != nil {
 		return err
-	}
-	c, err := readFile(text, f.key)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
 	}
 	if err := f.sameNamespace(file, c.namespace); err != nil {
 		return err
@@ -175,6 +217,9 @@ func (f *storeFlags) configured(quarantine bool) error {
 	c.db = c.db.WithDefaults()
 	f.from = file
 	kind, why := c.uses(f.numbers)
+	if key := c.unknown[kind]; key != "" { // a misspelled tls would be ignored
+		return fmt.Errorf("%s: unknown key %q of %s: correct it, or name the store with --store or %s if %s is not read by package providers", file, plain(key), kind, envStore, kind)
+	}
 	switch {
 	case kind == "" && c.db.DSN != "":
 		return fmt.Errorf("--store is empty, and %s has both db and redis: name the one to use with %s: db or redis in the file, or with --store or %s", file, why, envStore)

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
@@ -36,7 +38,7 @@ func TestStoreFromTheConfigFile(t *testing.T) {
 	ids := "idworker: {namespace: orders, preset: wide, store: {quarantine: never}}\n"
 	onRedis := "redis: {addrs: [" + srv.Addr() + "], username: app, password: s3cret, timeout: 1s}\n"
 	write(configFile, ids+onRedis)
-	fine(`created namespace "orders" at redis `+srv.Addr()+` db 0, which is now pinned to layout={epoch=1577808000000 unit=1ms bits=41/10/0/12}`, "init")
+	fine(`created namespace "orders" at redis `+srv.Addr()+` db 0, which is now pinned to layout={epoch=1577808000000 unit=1ms bits=41/10/0/12}`, "init", "--yes")
 	refused("ok     config         config.yaml", "doctor") // miniredis has no append-only file
 	fine("0 of 1024 worker ids are lent", "workers", "--namespace=orders")
 	fine("orders at redis "+srv.Addr(), "workers")
@@ -48,13 +50,13 @@ func TestStoreFromTheConfigFile(t *testing.T) {
 		refused("--namespace is empty", args...)
 	}
 	fine("created 1", "segment", "create", "--name=bills")
-	fine("goes on above 7", "segment", "resume", "--name=bills", "--above=7")
+	fine("goes on above 7", "segment", "resume", "--name=bills", "--above=7", "--yes")
 	fine("", "retire", "--namespace=orders", "--yes", "--reason=moved")
 	refused(`config.yaml does not configure the namespace "bills": name its store with --store or `+envStore, "workers", "--namespace=bills")
 
 	write("app.yaml", "app:\n  ids: {namespace: bills}\n  db: {dsn: app.db, max_open: 3}\n"+onRedis)
 	app := []string{"--config=app.yaml", "--key=app.ids"}
-	fine(`created namespace "bills" at sqlite app.db`, append([]string{"init"}, app...)...)
+	fine(`created namespace "bills" at sqlite app.db`, append([]string{"init", "--yes"}, app...)...)
 	fine("of 32 worker ids are lent", append([]string{"workers", "--namespace=bills"}, app...)...)
 	fine("bills at sqlite app.db", append([]string{"workers"}, app...)...)
 	fine("bills at sqlite app.db", append([]string{"workers", "--store=sqlite:app.db"}, app...)...)
@@ -63,11 +65,11 @@ func TestStoreFromTheConfigFile(t *testing.T) {
 	refused("no such file", "workers", "--namespace=orders", "--config=none.yaml")
 
 	// A flag and the environment win.
-	fine(`at sqlite flag.db`, "init", "--store=sqlite:flag.db")
+	fine(`at sqlite flag.db`, "init", "--yes", "--store=sqlite:flag.db")
 	t.Setenv(envStore, "sqlite:env.db")
-	fine(`at sqlite env.db`, "init")
+	fine(`at sqlite env.db`, "init", "--yes")
 	fine("orders at sqlite env.db", "workers")
-	fine(`at sqlite flag2.db`, "init", "--store=sqlite:flag2.db")
+	fine(`at sqlite flag2.db`, "init", "--yes", "--store=sqlite:flag2.db")
 	t.Setenv(envStore, "")
 
 	for text, want := range map[string]string{
@@ -78,6 +80,9 @@ func TestStoreFromTheConfigFile(t *testing.T) {
 		ids: "config.yaml has neither db nor redis",
 		ids + "redis: {addrs: ['app:s3cret@h:1']}\n":                       "config.yaml: providers: redis.addrs[0] is a URL",
 		ids + "redis: {addrs: [h:1], timeout: s3cret}\n":                   "config.yaml: the values of redis are not of the types",
+		ids + "redis: {addrs: [h:1], password: s3cret, tsl: true}\n":       `config.yaml: unknown key "tsl" of redis: correct it, or name the store with --store or ` + envStore + " if redis is not read by package providers",
+		"x: &x {max: 1}\n" + ids + "db: {<<: *x, dsn: app.db}\n":           `config.yaml: unknown key "max" of db: correct it`,
+		ids + "db: {dsn: '${DB_DSN}'}\n":                                   "config.yaml: the DSN is refused: it is not the path of a file; variables in it are not replaced",
 		ids + "db: s3cret\n":                                               "config.yaml: the values of db are not of the types",
 		ids + "db: {driver: oracle, dsn: 'oracle://app:s3cret@h/db'}\n":    "config.yaml: db.driver is none of mysql, postgres and sqlite",
 		ids + "db: {driver: postgres, dsn: 'postgres://app:s3cret/x@h'}\n": "config.yaml: the DSN is refused",
@@ -86,6 +91,7 @@ func TestStoreFromTheConfigFile(t *testing.T) {
 	} {
 		write(configFile, text)
 		refused(want, "workers", "--namespace=orders", "--timeout=5s")
+		fine("orders at sqlite flag.db", "workers", "--namespace=orders", "--store=sqlite:flag.db")
 	}
 }
 
@@ -159,7 +165,7 @@ func TestModesWithoutWorkerIDs(t *testing.T) {
 func TestDoctorOnARangeOfWorkerIDs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("app.yaml", []byte("idworker: {namespace: a, workers: 4-7}\ndb: {dsn: app.db}\n"), 0o600))
-	code, _, errs := call(t, "", "init", "--config=app.yaml")
+	code, _, errs := call(t, "", "init", "--yes", "--config=app.yaml")
 	require.Zero(t, code, errs)
 	look := func(replicas string) []lease.Finding {
 		_, all := examine(t, "sqlite:app.db", "--config=app.yaml", "--replicas="+replicas)
@@ -184,7 +190,7 @@ func TestNamespaceAtAnotherKey(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(configFile, []byte(text), 0o600))
 		named := "--config config.yaml --key " + key
-		for _, args := range [][]string{{"init"}, {"workers"}, {"retire", "--yes"}, {"workers", "--key=" + key}} {
+		for _, args := range [][]string{{"init", "--yes"}, {"workers"}, {"retire", "--yes"}, {"workers", "--key=" + key}} {
 			code, _, errs := call(t, "", append(args, "--namespace=audit")...)
 			require.Equal(t, exitUsage, code, errs)
 			require.Contains(t, errs, named+"\n", "%s %v", text, args)
@@ -195,7 +201,7 @@ func TestNamespaceAtAnotherKey(t *testing.T) {
 		}
 		// The named flags work.
 		for _, verb := range []string{"init", "workers"} {
-			code, out, errs := call(t, "", append(strings.Fields(named), verb, "--namespace=audit")...)
+			code, out, errs := call(t, "yes\n", append(strings.Fields(named), verb, "--namespace=audit")...)
 			require.Zero(t, code, errs)
 			require.Contains(t, out, "at sqlite app.db")
 			require.Contains(t, out, "1024")
@@ -205,4 +211,75 @@ func TestNamespaceAtAnotherKey(t *testing.T) {
 	code, _, errs := call(t, "", "workers", "--namespace=bills")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errs, `config.yaml does not configure the namespace "bills": name its store with --store`)
+}
+
+// A variable does not beat the store of a file that is named.
+func TestTwoStoresAreRefused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, db := range []string{"dev.db", "prod.db"} {
+		initialize(t, "sqlite:"+db)
+	}
+	require.NoError(t, os.WriteFile("prod.yaml", []byte("idworker: {namespace: orders}\ndb: {dsn: prod.db}\n"), 0o600))
+	require.NoError(t, os.WriteFile("ids.yaml", []byte("idworker: {namespace: orders}\n"), 0o600))
+	t.Setenv(envStore, "sqlite:dev.db")
+	for _, args := range [][]string{
+		{"quarantine", "--yes"},
+		{"retire", "--yes"},
+		{"mend", "--yes"},
+		{"release", "--yes", "--worker=0", "--token=1"},
+		{"init", "--yes"},
+		{"doctor"},
+		{"workers"},
+		{"segment", "create", "--name=a"},
+		{"segment", "resume", "--name=a", "--above=1"},
+	} {
+		if args[0] != "segment" {
+			args = append(args, "--namespace=orders")
+		}
+		code, _, errs := call(t, "", append(args, "--config=prod.yaml")...)
+		require.Equal(t, exitUsage, code, "%v: %s", args, errs)
+		require.Contains(t, errs, envStore+" and prod.yaml both name a store: unset "+envStore+" to use that of the file, or name one with --store\n")
+	}
+	for want, args := range map[string][]string{
+		"dev.db":  {"--config=ids.yaml"}, // names no store
+		"prod.db": {"--config=ids.yaml", "--store=sqlite:prod.db"},
+		"a.db":    {"--config=prod.yaml", "--store=sqlite:a.db"},
+	} {
+		_, out, errs := call(t, "", append([]string{"init", "--yes"}, args...)...)
+		require.Contains(t, out+errs, "at sqlite "+want)
+	}
+	t.Setenv(envStore, "")
+	code, out, errs := call(t, "", "quarantine", "--yes", "--namespace=orders", "--config=prod.yaml")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "at sqlite prod.db lends only above")
+}
+
+// Whoever answers a question sees which store it is about, and what named that.
+func TestQuestionsNameTheStore(t *testing.T) {
+	t.Chdir(t.TempDir())
+	srv := miniredis.RunT(t)
+	srv.RequireAuth("s3cret")
+	require.NoError(t, os.WriteFile(configFile, []byte("idworker: {namespace: orders, store: {quarantine: never}}\nredis: {addrs: ["+srv.Addr()+"], password: s3cret}\n"), 0o600))
+	asks := func(from string, args ...string) {
+		t.Helper()
+		code, _, errs := call(t, "", args...)
+		require.Equal(t, exitNo, code, errs)
+		require.Contains(t, errs, "Store: redis "+srv.Addr()+" db 0 (by "+from+")\n")
+		require.Contains(t, errs, " Type yes to continue: ")
+		require.NotContains(t, errs, "s3cret")
+	}
+	asks(configFile, "init")
+	require.Zero(t, first(call(t, "yes\n", "init")))
+	store := "redis://:s3cret@" + srv.Addr()
+	c := openCenter(t, store, "never")
+	g := lend(t, c, "orders")
+	far := g
+	far.Ceiling += (100 * 365 * 24 * time.Hour).Milliseconds()
+	_, err := c.Renew(t.Context(), far)
+	require.NoError(t, err)
+	asks(configFile, "quarantine", "--namespace=orders")
+	asks("--store", "retire", "--namespace=orders", "--store="+store)
+	t.Setenv(envStore, store)
+	asks(envStore, "mend", "--namespace=orders", "--quarantine=never")
+	asks(envStore, "release", "--namespace=orders", fmt.Sprint("--worker=", g.Worker), fmt.Sprint("--token=", g.Token), "--quarantine=never")
 }

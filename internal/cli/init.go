@@ -13,9 +13,9 @@ import (
 
 func initCommand(p program) *cobra.Command {
 	var (
-		store   = storeFlags{creates: true}
-		request requestFlags
-		asJSON  bool
+		store       storeFlags
+		request     requestFlags
+		yes, asJSON bool
 	)
 	cmd := &cobra.Command{
 		Use:   "init --namespace NS [flags]",
@@ -25,15 +25,20 @@ tell a new namespace from a lost one: ids come after the skew and a quarter of a
 and carry times up to max-ttl ahead until the clock catches up. After init, the first ids
 come at once and carry exact times.
 
-Use it only for a namespace of which no process has ever held a worker id. Init pins the
-namespace to a layout, the number of worker ids, max-ttl and skew, and prints them. They
-must match the application's configuration: name its file with --config. The default is
-` + configFile + ` in the working directory, if it has the key idworker with this namespace.
+Use it only for a namespace of which no process has ever held a worker id. If nothing is on
+record, init cannot tell a new namespace from a lost one, and asks. Never run init --yes in
+a script that runs again, such as that of a deploy: after the store was wiped, it lends the
+worker ids of running processes again at once, and ids are issued twice.
+
+Init pins the namespace to a layout, the number of worker ids, max-ttl and skew, and
+prints them. They must match the application's configuration: name its file with --config.
+The default is ` + configFile + ` in the working directory, if it has the key idworker with
+this namespace.
 Environment variables of the application are not read.
 
 Call init again with another configuration to correct the pin. That works until the first
-worker id is lent, unless the store has lost records or restarted since. Otherwise, if
-anything of the namespace exists, init changes nothing and exits with 3.`,
+worker id is lent, unless the store has restarted or failed over since. Otherwise, if
+anything of the namespace exists, init changes nothing and exits with 3, without asking.`,
 		Example: `  snowlease init --store redis://127.0.0.1:6379 --namespace orders
   ` + envStore + `='mysql://app:word@db/orders' snowlease init --config orders.yaml`,
 		Args: noArgs,
@@ -47,8 +52,25 @@ anything of the namespace exists, init changes nothing and exits with 3.`,
 			if err := store.complete(cmd, false); err != nil {
 				return err
 			}
+			r := request.request
+			err := store.with(cmd, func(ctx context.Context, o *target.Opened) error {
+				_, err := o.Record(ctx, r.Namespace)
+				return err
+			})
+			missing := (*target.MissingError)(nil)
+			switch {
+			case errors.As(err, &missing):
+				store.name = missing.Store
+			case err != nil && !errors.Is(err, lease.ErrUnknown):
+				return err
+			}
+			if err != nil {
+				if err := store.confirm(cmd, yes, "Nothing is on record for namespace %q. If the records were lost, init makes ids come twice.\nAre you sure that no process has ever held one of its worker ids?", r.Namespace); err != nil {
+					return err
+				}
+			}
+			store.creates = true
 			return store.with(cmd, func(ctx context.Context, o *target.Opened) error {
-				r := request.request
 				before, unknown := o.Record(ctx, r.Namespace)
 				was := plain(before.Pin.String())
 				err := o.Init(ctx, r)
@@ -78,6 +100,7 @@ anything of the namespace exists, init changes nothing and exits with 3.`,
 	}
 	store.register(cmd, p)
 	request.register(cmd)
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -1,22 +1,33 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"os/exec"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/cli/sqlredis"
+	"github.com/snowlease/snowlease/internal/cli/target"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(envMain) != "" { // started by TestSignals
+		Main(stuck)
+	}
 	logging.Disable()
 	testserver.Main(m)
 }
@@ -32,6 +43,98 @@ func call(t *testing.T, stdin string, args ...string) (code int, stdout, stderr 
 	var out, errs bytes.Buffer
 	code = run(t.Context(), args, strings.NewReader(stdin), &out, &errs)
 	return code, out.String(), errs.String()
+}
+
+const envMain = "SNOWLEASE_TEST_MAIN"
+
+// stuck is the command snowlease. To open the store "stuck" never ends.
+var stuck = func() target.Program {
+	p := sqlredis.Program
+	p.Parse = func(text string) (target.Target, error) {
+		if text == "stuck" {
+			return endless{}, nil
+		}
+		return sqlredis.Program.Parse(text)
+	}
+	return p
+}()
+
+type endless struct{ target.Target }
+
+func (endless) Validate() error { return nil }
+
+func (endless) Open(context.Context, target.Options) (*target.Opened, error) {
+	fmt.Fprintln(os.Stderr, "opening")
+	time.Sleep(time.Hour)
+	return nil, nil
+}
+
+// A signal ends what waits for input. A second one ends what the first does not.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows cannot send signals")
+	}
+	store := sqliteURL(t)
+	initialize(t, store)
+	start := func(args ...string) (cmd *exec.Cmd, errs *bufio.Reader) {
+		cmd = exec.CommandContext(t.Context(), os.Args[0], args...)
+		cmd.Env = append(os.Environ(), envMain+"=1")
+		_, err := cmd.StdinPipe() // stays open
+		require.NoError(t, err)
+		stderr, err := cmd.StderrPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		return cmd, bufio.NewReader(stderr)
+	}
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		cmd, errs := start("retire", "--namespace=orders", "--store="+store)
+		_, err := errs.ReadString('?')
+		require.NoError(t, err)
+		require.NoError(t, cmd.Process.Signal(sig))
+		said, err := io.ReadAll(errs)
+		require.NoError(t, err)
+		require.Contains(t, string(said), "snowlease: interrupted, nothing changed\n")
+		require.Error(t, cmd.Wait())
+		require.Equal(t, exitFailed, cmd.ProcessState.ExitCode())
+	}
+
+	cmd, errs := start("workers", "--namespace=orders", "--store=stuck")
+	_, err := errs.ReadString('\n')
+	require.NoError(t, err)
+	go func() { _, _ = io.Copy(io.Discard, errs) }()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	require.Eventually(t, func() bool {
+		_ = cmd.Process.Signal(os.Interrupt)
+		return len(ended) > 0
+	}, 20*time.Second, 50*time.Millisecond)
+	require.ErrorContains(t, <-ended, "signal: interrupt")
+}
+
+// All that reads the standard input ends with the context.
+func TestInterruptedInput(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"decode", "-"}, {"encode", "-"}, {"config", "check", "-"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		in, typed := io.Pipe()
+		reading := reads{in, cancel}
+		var out, errs bytes.Buffer
+		require.Equal(t, exitFailed, run(ctx, args, reading, &out, &errs))
+		require.Contains(t, errs.String(), "interrupted\n")
+		require.NoError(t, typed.Close())
+	}
+}
+
+// reads calls begins before each Read.
+type reads struct {
+	io.Reader
+	begins func()
+}
+
+func (r reads) Read(p []byte) (int, error) {
+	r.begins()
+	return r.Reader.Read(p)
 }
 
 func TestDecode(t *testing.T) {

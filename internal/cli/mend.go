@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 // lateTimes are recorded times that no member can have written, by the store's clock:
 // leases, marks and quarantines end within max_ttl and skew.
 type lateTimes struct {
+	now        int64 // by the store's clock
 	latest     int64 // the latest time that a member can have written
 	last       int64 // the latest time on record
 	quarantine bool
@@ -39,7 +41,7 @@ func late(rec lease.Record, slots []lease.Slot) (lateTimes, error) {
 		return lateTimes{}, err
 	}
 	hold := (rec.Pin.MaxTTL + rec.Pin.Skew).Milliseconds()
-	l := lateTimes{latest: rec.Now + hold, last: rec.Quarantine}
+	l := lateTimes{now: rec.Now, latest: rec.Now + hold, last: rec.Quarantine}
 	l.quarantine = rec.Quarantine > l.latest
 	for _, s := range slots {
 		if last := max(s.Since, s.Expires, s.Mark, s.Token); last > s.Now+hold {
@@ -67,8 +69,8 @@ func (l lateTimes) String() string {
 		}
 		what = append(what, fmt.Sprintf("worker ids (%d: %s)", n, strings.Join(names, ", ")))
 	}
-	return fmt.Sprintf("%s: recorded times reach %s, but members write none later than %s",
-		strings.Join(what, " and "), at(l.last), at(l.latest))
+	return fmt.Sprintf("%s: recorded times reach %s, but by the store's clock, which says %s, members write none later than %s",
+		strings.Join(what, " and "), at(l.last), at(l.now), at(l.latest))
 }
 
 func mendCommand(p program) *cobra.Command {
@@ -81,15 +83,17 @@ func mendCommand(p program) *cobra.Command {
 		Short: "Lower times that no process can have written",
 		Long: `Mend lowers recorded times that no process of the namespace can have written: those more
 than max-ttl + skew ahead of the store's clock. It lowers them to that limit. Such times
-can block starts for a long time. They come from a store's clock that was ahead, or from
-another program that wrote to the store. "snowlease doctor" finds them.
+can block starts for a long time. They come from a store's clock that was ahead or is behind
+now, or from another program that wrote to the store. "snowlease doctor" finds them.
 
 Mend refuses to run while the store's clock and this host's differ by more than 5 minutes.
-While the lease of a worker id runs, mend leaves its mark, names the holder and exits
+Run it on another host than the store's, or it compares a clock with itself. While the lease of a worker id runs, mend leaves its mark, names the holder and exits
 with 3. Stop that process, and mend again after its lease has ended.
 
-Mend cannot check two things. Make sure of both, or ids may be issued twice:
+Mend cannot check three things. Make sure of all, or ids may be issued twice:
 
+  - The store's clock is right, if mend runs on the host of the store, as it always does
+    with SQLite. By a clock that is behind, it lowers the marks of ids in use.
   - No id with such a late time exists. One does if the store's clock was really ahead
     and processes issued ids by it. Check your highest ids with "snowlease decode". If
     you find one, do not mend: switch to a layout whose ids are above it.
@@ -111,7 +115,7 @@ Mend cannot check two things. Make sure of both, or ids may be issued twice:
 			}
 			result := "nothing to mend"
 			if !found.none() {
-				if err := confirm(cmd, yes, "%s.\nAre you sure that no id with a later time exists, and that no process that held one of these worker ids is cut off or paused?", found); err != nil {
+				if err := store.confirm(cmd, yes, "%s.\nAre you sure that the store's clock is right, that no id with a later time exists, and that no process that held one of these worker ids is cut off or paused?", found); err != nil {
 					return err
 				}
 				result = "no recorded time is later than " + at(found.latest)
@@ -132,9 +136,16 @@ Mend cannot check two things. Make sure of both, or ids may be issued twice:
 				}
 			}
 			if len(found.slots) > 0 {
-				s := found.slots[0]
-				return failure{exitNo, fmt.Errorf("namespace %q: %d worker ids with a late mark are lent, the first (%d) to %q until %s: stop the holders, and mend again after that",
-					store.namespace, len(found.slots), s.Worker, printable.Text(s.Holder), at(s.Expires))}
+				s, do := found.slots[0], "mend again after that"
+				first := "was given back, by a clock that was ahead of this one, and its lease ends at"
+				if s.Holder != "" {
+					first = fmt.Sprintf("is lent to %q until", printable.Text(s.Holder))
+				}
+				if slices.ContainsFunc(found.slots, func(s lease.Slot) bool { return s.Holder != "" }) {
+					do = "stop the holders, and " + do
+				}
+				return failure{exitNo, fmt.Errorf("namespace %q: %d worker ids with a late mark have leases that run, and the first (%d) %s %s: %s",
+					store.namespace, len(found.slots), s.Worker, first, at(s.Expires), do)}
 			}
 			return answer(cmd, asJSON, map[string]string{"namespace": store.namespace, "result": result},
 				"namespace %q: %s\n", store.namespace, result)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func TestMend(t *testing.T) {
 		code, _, errs := call(t, "", args("mend", "--yes")...)
 		require.Equal(t, exitFailed, code)
 		require.Contains(t, errs, "nothing is on record")
-		require.Zero(t, first(call(t, "", args("init")...)))
+		require.Zero(t, first(call(t, "", args("init", "--yes")...)))
 		c := openCenter(t, store, more...)
 		g := lend(t, c, ns)
 		code, out, errs := call(t, "", args("mend")...)
@@ -46,7 +47,7 @@ func TestMend(t *testing.T) {
 		require.Contains(t, errs, "not confirmed")
 		code, _, errs = call(t, "", args("mend", "--yes")...)
 		require.Equal(t, exitNo, code)
-		require.Contains(t, errs, fmt.Sprintf("1 worker ids with a late mark are lent, the first (%d) to ", g.Worker))
+		require.Contains(t, errs, fmt.Sprintf("1 worker ids with a late mark have leases that run, and the first (%d) is lent to ", g.Worker))
 		require.Contains(t, errs, "stop the holders")
 
 		require.NoError(t, c.Release(t.Context(), far, far.Ceiling))
@@ -79,4 +80,46 @@ func TestMendQuarantine(t *testing.T) {
 	_, all = examine(t, store, "--namespace=orders")
 	requireFinding(t, all, lease.LevelOK, "times", "")
 	requireFinding(t, all, lease.LevelNote, "quarantine", "possible loss of records: x; ids under newly lent worker ids carry times up to ")
+}
+
+// True marks look late if the store's clock has been set back by two. The doctor
+// names that cause. It and the question show the clock. A worker id that was given back has no
+// holder to stop.
+func TestMendByAClockThatIsBehind(t *testing.T) {
+	t.Parallel()
+	store := sqliteURL(t)
+	initialize(t, store)
+	c := openCenter(t, store)
+	g := lend(t, c, "orders")
+	require.NoError(t, c.Release(t.Context(), g, g.Ceiling))
+	ahead := time.Hour.Milliseconds()
+	sqlDo(t, "sqlite", strings.TrimPrefix(store, "sqlite:"), fmt.Sprintf("UPDATE snowlease_slot SET expires_ms = expires_ms + %d, hwm_ms = hwm_ms + %[1]d WHERE ns = 'orders' AND slot = %d", ahead, g.Worker))
+
+	clock := regexp.MustCompile(`by the store's clock, which says (\S+Z), members write none later than `)
+	shown := func(text string) {
+		t.Helper()
+		found := clock.FindStringSubmatch(text)
+		require.NotNil(t, found, text)
+		now, err := time.Parse(stamp, found[1])
+		require.NoError(t, err)
+		require.WithinDuration(t, time.Now(), now, time.Minute)
+	}
+	_, all := examine(t, store, "--namespace=orders")
+	for _, f := range all {
+		if f.Check == "times" {
+			require.Contains(t, f.Advice, "or is behind now")
+			require.Contains(t, f.Advice, "compare it with the clock of another host")
+			shown(f.Seen)
+		}
+	}
+	requireFinding(t, all, lease.LevelFault, "times", "recorded times reach")
+	code, _, errs := call(t, "", "mend", "--store="+store, "--namespace=orders")
+	require.Equal(t, exitNo, code)
+	require.Contains(t, errs, "Are you sure that the store's clock is right, ")
+	shown(errs)
+	code, _, errs = call(t, "", "mend", "--store="+store, "--namespace=orders", "--yes")
+	require.Equal(t, exitNo, code)
+	require.Contains(t, errs, fmt.Sprintf("the first (%d) was given back, by a clock that was ahead of this one, and its lease ends at ", g.Worker))
+	require.NotContains(t, errs, "stop the holders")
+	require.Contains(t, errs, ": mend again after that\n")
 }

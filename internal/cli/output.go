@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -58,20 +56,4 @@ func plain(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// confirm asks a question and returns an error unless the answer is "yes".
-func confirm(cmd *cobra.Command, yes bool, format string, args ...any) error {
-	if yes {
-		return nil
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), format+" Type yes to continue: ", args...)
-	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return failed(fmt.Errorf("read the answer: %w", err))
-	}
-	if strings.TrimSpace(answer) != "yes" {
-		return failure{exitNo, errors.New("not confirmed, nothing changed (--yes confirms without asking)")}
-	}
-	return nil
 }

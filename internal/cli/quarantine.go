@@ -31,7 +31,7 @@ marks there may be too low. Failovers, restarts and lost records are detected wi
 			if err := store.complete(cmd, false); err != nil {
 				return err
 			}
-			if err := confirm(cmd, yes, "Put namespace %q in quarantine? New ids will carry times up to max-ttl ahead for a while.", store.namespace); err != nil {
+			if err := store.confirm(cmd, yes, "Put namespace %q in quarantine? New ids will carry times up to max-ttl ahead for a while.", store.namespace); err != nil {
 				return err
 			}
 			return store.with(cmd, func(ctx context.Context, o *target.Opened) error {

@@ -52,7 +52,7 @@ It exits with 3 if the worker id is not held under this token.`,
 			}); err != nil {
 				return err
 			}
-			if err := confirm(cmd, yes, "Take worker %d of %q from %q, who has held it since %s?", worker, store.namespace, printable.Text(slot.Holder), at(slot.Since)); err != nil {
+			if err := store.confirm(cmd, yes, "Take worker %d of %q from %q, who has held it since %s?", worker, store.namespace, printable.Text(slot.Holder), at(slot.Since)); err != nil {
 				return err
 			}
 			return store.with(cmd, func(ctx context.Context, o *target.Opened) error {

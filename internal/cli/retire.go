@@ -29,7 +29,7 @@ Processes that still hold a worker id continue up to their ceilings.`,
 			if err := store.complete(cmd, false); err != nil {
 				return err
 			}
-			if err := confirm(cmd, yes, "Retire namespace %q for good? It will lend no more worker ids.", store.namespace); err != nil {
+			if err := store.confirm(cmd, yes, "Retire namespace %q for good? It will lend no more worker ids.", store.namespace); err != nil {
 				return err
 			}
 			return store.with(cmd, func(ctx context.Context, o *target.Opened) error {

@@ -158,7 +158,7 @@ func TestRightsOnRedis(t *testing.T) {
 		everyVerb(t, as(t, s.Addr()))
 		url := "--store=redis://orders:secret@" + s.Addr()
 		for _, args := range [][]string{
-			{"init", "--namespace=cli"},
+			{"init", "--yes", "--namespace=cli"},
 			{"workers", "--namespace=cli"},
 			{"quarantine", "--namespace=cli", "--reason=by hand", "--yes"},
 			{"segment", "create", "--name=cli"},
@@ -173,7 +173,7 @@ func TestRightsOnRedis(t *testing.T) {
 		require.Equal(t, base, ran, "what docs/engines.md lists, and what is used")
 		require.Subset(t, []string{"config|get", "client|setinfo", "client|maint_notifications"}, refused)
 
-		fewer := []string{"init", "--namespace=fewer", url}
+		fewer := []string{"init", "--yes", "--namespace=fewer", url}
 		require.Zero(t, first(call(t, "", append(fewer, "--preset=wide")...)))
 		code, _, errs := call(t, "", fewer...)
 		require.Equal(t, exitFailed, code)

@@ -74,16 +74,16 @@ and start above all numbers in use and all numbers that were reserved ahead.`,
 
 func segmentResumeCommand(p program) *cobra.Command {
 	var (
-		store  storeFlags
-		name   string
-		above  int64
-		asJSON bool
+		store       storeFlags
+		name        string
+		above       int64
+		yes, asJSON bool
 	)
 	cmd := &cobra.Command{
 		Use:   "resume --name NAME --above N [flags]",
 		Short: "Continue a sequence above the numbers in use",
 		Long: `Resume continues a sequence above --above, the highest number in use anywhere. A sequence
-that is already higher stays there. Use it:
+that is already higher stays there. No command lowers it again. Use it:
 
   - after a Redis was restarted or failed over, and may have forgotten numbers it issued;
   - after a database was restored from a backup, before any process reserves numbers.
@@ -95,24 +95,42 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 			if err := completeSegment(cmd, &store, name, above, "above"); err != nil {
 				return err
 			}
+			if above == math.MaxInt64 {
+				return fmt.Errorf("--above %d leaves no number", above)
+			}
+			var given int64
+			if err := withSegments(cmd, &store, func(ctx context.Context, s target.Segments) (err error) {
+				given, err = s.Given(ctx, name)
+				return err
+			}); err != nil {
+				return err
+			}
+			if err := store.confirm(cmd, yes, "The greatest number of %q on record is %d. Continue above %d? Numbers up to there are never given again.", name, given, max(given, above)); err != nil {
+				return err
+			}
 			return withSegments(cmd, &store, func(ctx context.Context, s target.Segments) error {
-				var err error
 				if r, ok := s.(interface {
 					Resume(ctx context.Context, name string, above int64) error
 				}); ok {
-					err = r.Resume(ctx, name, above)
-				} else { // reserve one number and discard it
-					_, err = s.Reserve(ctx, segment.Request{Name: name, N: 1, Above: above, Start: 1, Max: math.MaxInt64})
+					if err := r.Resume(ctx, name, above); err != nil {
+						return err
+					}
+				} else if given < above { // reserve the number above and discard it
+					if _, err := s.Reserve(ctx, segment.Request{Name: name, N: 1, Above: above - 1, Start: 1, Max: math.MaxInt64}); err != nil {
+						return err
+					}
 				}
+				given, err := s.Given(ctx, name)
 				if err != nil {
 					return err
 				}
-				return segmentDone(cmd, asJSON, s, name, "goes on above", above)
+				return segmentDone(cmd, asJSON, s, name, "goes on above", given)
 			})
 		},
 	}
 	segmentFlags(cmd, p, &store, &name, &asJSON)
 	cmd.Flags().Int64Var(&above, "above", 0, "the highest number in use")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	must(cmd.MarkFlagRequired("above"))
 	return cmd
 }

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +31,8 @@ type storeFlags struct {
 	numbers                  bool          // the command manages numbers, not worker ids
 	reads                    bool          // the command only reads: the file may name the namespace
 	at                       target.Target // set by complete
-	from                     string        // where at comes from, for errors
+	from                     string        // where at comes from, for errors and questions
+	name                     string        // of the store, without secrets; set by with
 }
 
 func (f *storeFlags) register(cmd *cobra.Command, p program) {
@@ -66,6 +70,12 @@ func (f *storeFlags) complete(cmd *cobra.Command, optional bool) (err error) {
 		}
 	}
 	f.from = "--store"
+	if f.store == "" && os.Getenv(envStore) != "" {
+		f.from = envStore
+		if err := f.oneStore(); err != nil {
+			return err
+		}
+	}
 	if text := cmp.Or(f.store, os.Getenv(envStore)); text != "" {
 		f.at, err = f.program.Parse(text)
 	} else if !f.program.configures() {
@@ -108,6 +118,7 @@ func (f *storeFlags) with(cmd *cobra.Command, do func(context.Context, *target.O
 	if err != nil {
 		return failed(err)
 	}
+	f.name = o.String()
 	err = do(ctx, o)
 	if closing := o.Close(); closing != nil {
 		err = errors.Join(err, closing)
@@ -116,4 +127,29 @@ func (f *storeFlags) with(cmd *cobra.Command, do func(context.Context, *target.O
 		return err
 	}
 	return failed(err)
+}
+
+// confirm asks a question about the store, which it names, and returns an error unless the
+// answer is "yes".
+func (f *storeFlags) confirm(cmd *cobra.Command, yes bool, format string, args ...any) error {
+	if yes {
+		return nil
+	}
+	if f.name == "" { // reach the store before asking
+		if err := f.with(cmd, func(context.Context, *target.Opened) error { return nil }); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "Store: %s (by %s)\n"+format+" Type yes to continue: ", append([]any{f.name, f.from}, args...)...)
+	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+	if errors.Is(err, errInterrupted) {
+		return failed(fmt.Errorf("%w, nothing changed", err))
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return failed(fmt.Errorf("read the answer: %w", err))
+	}
+	if strings.TrimSpace(answer) != "yes" {
+		return failure{exitNo, errors.New("not confirmed, nothing changed (--yes confirms without asking)")}
+	}
+	return nil
 }

@@ -30,11 +30,11 @@ func TestOperations(t *testing.T) {
 		require.Equal(t, exitFailed, code)
 		require.Contains(t, errs, "nothing is on record")
 
-		code, out, errs := call(t, "", args("init")...)
+		code, out, errs := call(t, "", args("init", "--yes")...)
 		require.Zero(t, code, errs)
 		require.Contains(t, out, `created namespace "`+ns+`" at `)
 		require.Contains(t, out, "layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32 max_ttl=30s skew=2s")
-		code, out, errs = call(t, "", args("init")...)
+		code, out, errs = call(t, "", args("init", "--yes")...)
 		require.Equal(t, exitNo, code)
 		require.Contains(t, errs, "exists already")
 		require.Contains(t, errs, "nothing changed")
@@ -103,13 +103,66 @@ func TestOperations(t *testing.T) {
 		require.Contains(t, out, "created 10")
 		code, _, errs = call(t, "", append([]string{"segment", "create", "--store=" + store, "--name=" + ns}, more...)...)
 		require.Equal(t, exitNo, code, errs)
-		code, out, errs = call(t, "", append([]string{"segment", "resume", "--store=" + store, "--name=" + ns, "--above=5000", "--json"}, more...)...)
+		resume := func(answer string, a ...string) (code int, out, errs string) {
+			return call(t, answer, append(append([]string{"segment", "resume", "--store=" + store, "--name=" + ns}, a...), more...)...)
+		}
+		code, out, errs = resume("", "--above=5000")
+		require.Equal(t, exitNo, code)
+		require.Contains(t, errs, `The greatest number of "`+ns+`" on record is 9. Continue above 5000?`)
+		require.Empty(t, out)
+		code, out, errs = resume("yes\n", "--above=5000", "--json")
 		require.Zero(t, code, errs)
+		require.Contains(t, errs, `on record is 9.`, "not confirmed before")
 		require.Contains(t, out, `"number":5000`)
-		code, _, errs = call(t, "", append([]string{"segment", "resume", "--store=" + store, "--name=" + ns + ".none", "--above=5000"}, more...)...)
+		code, out, errs = resume("yes\n", "--above=10")
+		require.Zero(t, code, errs)
+		require.Contains(t, errs, `on record is 5000. Continue above 5000?`)
+		require.Contains(t, out, "goes on above 5000\n")
+		_, out, _ = resume("", "--above=10", "--yes")
+		require.Contains(t, out, "goes on above 5000\n", "no number is lost")
+		code, _, errs = resume("", "--yes", "--above=9223372036854775807")
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, errs, "--above 9223372036854775807 leaves no number")
+		code, _, errs = resume("", "--yes", "--above=5000", "--name="+ns+".none")
 		require.Equal(t, exitFailed, code)
 		require.Contains(t, errs, "the name is not in the store")
 	})
+}
+
+// init cannot tell a new namespace from a lost one, so it asks. Until it is answered, it
+// changes nothing. A namespace on record needs no question.
+func TestUnknownNamespaceIsAsked(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, func(t *testing.T, store, ns string, more ...string) {
+		args := func(verb string) []string {
+			return append([]string{verb, "--store=" + store, "--namespace=" + ns}, more...)
+		}
+		for _, answer := range []string{"", "no\n"} { // "" as in a script
+			code, out, errs := call(t, answer, args("init")...)
+			require.Equal(t, exitNo, code)
+			require.Contains(t, errs, `Nothing is on record for namespace "`+ns+`". If the records were lost, init makes ids come twice.`)
+			require.Contains(t, errs, "not confirmed, nothing changed (--yes confirms without asking)")
+			require.Empty(t, out)
+			_, _, errs = call(t, "", args("workers")...)
+			require.Contains(t, errs, "nothing is on record")
+		}
+		code, _, errs := call(t, "yes\n", args("init")...)
+		require.Zero(t, code, errs)
+		code, _, errs = call(t, "", append(args("init"), "--skew=3s")...)
+		require.Zero(t, code, errs)
+		require.NotContains(t, errs, "Type yes")
+		require.Zero(t, first(call(t, "", args("init")...)))
+		lend(t, openCenter(t, store, more...), ns)
+		code, _, errs = call(t, "", args("init")...)
+		require.Equal(t, exitNo, code)
+		require.Contains(t, errs, "exists already")
+		require.NotContains(t, errs, "Type yes")
+	})
+	path := filepath.Join(t.TempDir(), "new.db")
+	code, _, errs := call(t, "", "init", "--namespace=a", "--store=sqlite:"+path)
+	require.Equal(t, exitNo, code)
+	require.Contains(t, errs, "Store: sqlite "+path+" (by --store)\nNothing is on record")
+	require.NoFileExists(t, path)
 }
 
 // A first start leaves a reason that workers and doctor put in the past: by then, records
@@ -135,18 +188,18 @@ func TestInitByConfig(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t, "app:\n  ids:\n    namespace: orders\n    preset: wide\n    lease: {ttl: 1m}\n")
 	store := "sqlite:" + filepath.Join(t.TempDir(), "a.db")
-	code, out, errs := call(t, "", "init", "--store="+store, "--config="+file, "--key=app.ids", "--json")
+	code, out, errs := call(t, "", "init", "--yes", "--store="+store, "--config="+file, "--key=app.ids", "--json")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "bits=41/10/0/12} pool=1024 max_ttl=1m0s skew=2s")
-	code, _, errs = call(t, "", "init", "--store="+store, "--config="+file, "--key=app.ids", "--namespace=others")
+	code, _, errs = call(t, "", "init", "--yes", "--store="+store, "--config="+file, "--key=app.ids", "--namespace=others")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errs, `--namespace "others" and the namespace "orders" of `+file+" differ: leave one of them out\n")
 	two := writeFile(t, "idworker: {namespace: orders}\naudit: {namespace: audit}\n")
-	_, _, errs = call(t, "", "init", "--store="+store, "--config="+two, "--namespace=audit")
+	_, _, errs = call(t, "", "init", "--yes", "--store="+store, "--config="+two, "--namespace=audit")
 	require.Contains(t, errs, "differ: leave one of them out, or name its key: --config "+two+" --key audit\n")
-	code, _, errs = call(t, "", "init", "--store="+store, "--config="+two, "--namespace=audit", "--key=audit")
+	code, _, errs = call(t, "", "init", "--yes", "--store="+store, "--config="+two, "--namespace=audit", "--key=audit")
 	require.Zero(t, code, errs)
-	code, _, errs = call(t, "", "init", "--store="+store, "--config="+writeFile(t, "idworker: {namespace: a b}"))
+	code, _, errs = call(t, "", "init", "--yes", "--store="+store, "--config="+writeFile(t, "idworker: {namespace: a b}"))
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errs, "has faults")
 }
@@ -156,7 +209,7 @@ func TestInitAgain(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, store, ns string, more ...string) {
 		again := func(a ...string) (code int, out, errs string) {
-			return call(t, "", append(append([]string{"init", "--store=" + store, "--namespace=" + ns}, more...), a...)...)
+			return call(t, "", append(append([]string{"init", "--yes", "--store=" + store, "--namespace=" + ns}, more...), a...)...)
 		}
 		_, out, _ := again()
 		require.Contains(t, out, "bits=41/5/0/17} pool=32 max_ttl=30s skew=2s (by the defaults, since there is neither --config nor config.yaml with this namespace)\n")
@@ -198,28 +251,28 @@ func TestDefaultConfigFile(t *testing.T) {
 	store := "--store=sqlite:a.db"
 	write := func(text string) { require.NoError(t, os.WriteFile(configFile, []byte(text), 0o600)) }
 	write("listen: here\nidworker: {namespace: orders, preset: wide}\n")
-	code, out, errs := call(t, "", "init", store)
+	code, out, errs := call(t, "", "init", "--yes", store)
 	require.Zero(t, code, errs)
 	require.Contains(t, out, `created namespace "orders"`)
 	require.Contains(t, out, "pool=1024 max_ttl=30s skew=2s (by config.yaml)\n")
 	code, out, errs = call(t, "", "doctor", store, "--namespace=orders")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "config         config.yaml\n")
-	_, out, _ = call(t, "", "init", store, "--namespace=bills")
+	_, out, _ = call(t, "", "init", "--yes", store, "--namespace=bills")
 	require.Contains(t, out, "pool=32 max_ttl=30s skew=2s (by the defaults, since", "another namespace")
-	_, out, _ = call(t, "", "init", store, "--namespace=orders", "--preset=default")
+	_, out, _ = call(t, "", "init", "--yes", store, "--namespace=orders", "--preset=default")
 	require.Contains(t, out, "pool=32 max_ttl=30s skew=2s (by the flags", "a flag")
 	code, out, _ = call(t, "", "doctor", store)
 	require.Equal(t, exitNo, code)
 	require.Contains(t, out, "but the configuration says layout={epoch=1577808000000 unit=1ms bits=41/10/0/12}")
 	for _, foreign := range []string{"{{ template }}", "[]", "idworker: 5", "namespace: orders"} {
 		write(foreign)
-		code, _, errs = call(t, "", "init", store)
+		code, _, errs = call(t, "", "init", "--yes", store)
 		require.Equal(t, exitUsage, code)
 		require.Contains(t, errs, "--namespace is empty", foreign)
 	}
 	write("idworker: {namespace: orders, prest: wide}\n")
-	code, _, errs = call(t, "", "init", store, "--namespace=orders")
+	code, _, errs = call(t, "", "init", "--yes", store, "--namespace=orders")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errs, `config.yaml has faults: see "snowlease config check config.yaml"; with --preset, its layout is not read`)
 }
@@ -227,7 +280,7 @@ func TestDefaultConfigFile(t *testing.T) {
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	store := "redis://" + miniredis.RunT(t).Addr()
-	require.Zero(t, first(call(t, "", "init", "--store="+store, "--namespace=a", "--quarantine=never")))
+	require.Zero(t, first(call(t, "", "init", "--yes", "--store="+store, "--namespace=a", "--quarantine=never")))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out := &counter{want: "0 of 32 worker ids are lent", done: cancel}
@@ -276,7 +329,7 @@ func TestStoreFromTheEnvironment(t *testing.T) {
 	srv := miniredis.RunT(t)
 	srv.RequireAuth("s3cret")
 	t.Setenv(envStore, "redis://:s3cret@"+srv.Addr())
-	code, _, errs := call(t, "", "init", "--namespace=a", "--quarantine=never")
+	code, _, errs := call(t, "", "init", "--yes", "--namespace=a", "--quarantine=never")
 	require.Zero(t, code, errs)
 	_, out, _ := call(t, "", "init", "--help")
 	require.NotContains(t, out, "s3cret")
@@ -294,7 +347,7 @@ func TestPinThatIsNotToBePrinted(t *testing.T) {
 	t.Parallel()
 	r := miniredis.RunT(t)
 	args := []string{"--store=redis://" + r.Addr(), "--namespace=a", "--quarantine=never"}
-	code, _, errs := call(t, "", append([]string{"init"}, args...)...)
+	code, _, errs := call(t, "", append([]string{"init", "--yes"}, args...)...)
 	require.Zero(t, code, errs)
 	r.HSet("snowlease:{a}:meta", "pin", "\u202e\u0085"+strings.Repeat("A", 1<<20))
 	code, out, errs := call(t, "", append([]string{"workers", "--json"}, args...)...)

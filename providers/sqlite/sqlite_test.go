@@ -102,6 +102,8 @@ func TestUnreadableParameters(t *testing.T) {
 	t.Parallel()
 	_, err := open(t.Context(), "a.db?x=%zz", time.Second)
 	require.ErrorContains(t, err, "its parameters cannot be parsed")
+	_, err = open(t.Context(), "${DB_DSN}", time.Second)
+	require.ErrorContains(t, err, "it is not the path of a file", "no file of that name is created")
 }
 
 // Another process has locked the file. The pragma fails at once, but the ping waits for

@@ -61,6 +61,7 @@ func harmedNumbers(t *testing.T, h *redistest.Harmed) {
 			return err
 		})
 		do("create", func(ctx context.Context) error { return n.Create(ctx, "orders", 5) })
+		do("look", func(ctx context.Context) error { _, err := n.Given(ctx, "orders"); return err })
 		do("resume", func(ctx context.Context) error { return n.Resume(ctx, "orders", 5) })
 		d := dispenser()
 		do("dispense", func(ctx context.Context) error {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"embed"
 	"fmt"
+	"math"
 
 	"github.com/redis/go-redis/v9"
 
@@ -56,6 +57,7 @@ var files embed.FS
 var (
 	reserve  = load("reserve.lua")
 	create   = load("create.lua")
+	look     = load("given.lua")
 	dispense = load("dispense_base.lua", "dispense.lua")
 	install  = load("dispense_base.lua", "dispense_install.lua")
 )
@@ -114,7 +116,28 @@ func (s *Store) Create(ctx context.Context, name string, start int64) error {
 // Errors are segment.ErrUnknown, segment.ErrRequest for a number out of range, and those
 // of package redisseq.
 func (s *Store) Resume(ctx context.Context, name string, above int64) error {
+	if above == math.MaxInt64 {
+		return fmt.Errorf("%w: no number is above %d", segment.ErrRequest, above)
+	}
 	return s.make(ctx, "resume", name, above+1)
+}
+
+// Given returns the greatest number that a name has given, or 0, also after ErrChanged.
+// Errors are segment.ErrUnknown, segment.ErrRequest, lease.ErrDamaged, and those of package
+// redisseq.
+func (s *Store) Given(ctx context.Context, name string) (given int64, err error) {
+	if err := (segment.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
+		return 0, err
+	}
+	const verb = "look at"
+	got, err := deal(ctx, s.conn, conn.Call{Verb: verb, Name: name, Script: look}, "segment")
+	if err != nil {
+		return 0, err
+	}
+	if err := got.Ints(&given); err != nil {
+		return 0, s.conn.Wrap(verb, name, err)
+	}
+	return given, nil
 }
 
 func (s *Store) make(ctx context.Context, verb, name string, start int64) error {

@@ -2,6 +2,7 @@ package segments_test
 
 import (
 	"context"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,8 @@ func TestSegmentsAfterALoss(t *testing.T) {
 		const create = "snowlease segment create --name orders --start N"
 		require.ErrorContains(t, err, create)
 		require.ErrorContains(t, err, "above all its numbers", "start 1 repeats numbers after a wipe")
+		_, err = n.Given(t.Context(), "orders")
+		require.ErrorIs(t, err, segment.ErrUnknown)
 		err = n.Resume(t.Context(), "orders", 1)
 		require.ErrorIs(t, err, segment.ErrUnknown)
 		require.ErrorContains(t, err, create)
@@ -69,6 +72,14 @@ func TestSegmentsAfterALoss(t *testing.T) {
 			require.ErrorContains(t, err, "Store.Resume")
 		}
 		require.ErrorIs(t, n.Resume(t.Context(), "orders", -1), segment.ErrRequest)
+		err = n.Resume(t.Context(), "orders", math.MaxInt64)
+		require.ErrorIs(t, err, segment.ErrRequest)
+		require.ErrorContains(t, err, "no number is above 9223372036854775807")
+		given, err := n.Given(t.Context(), "orders")
+		require.NoError(t, err)
+		require.EqualValues(t, 10, given)
+		_, err = n.Reserve(t.Context(), numbers(1))
+		require.ErrorIs(t, err, segments.ErrChanged, "a look resumes nothing")
 		require.NoError(t, n.Resume(t.Context(), "orders", 3)) // less than is known
 		got, err := n.Reserve(t.Context(), numbers(5))
 		require.NoError(t, err)

@@ -55,7 +55,7 @@ func finds(t *testing.T, check, want string, args ...string) {
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	e := testserver.NewEtcd(t, 3)
-	code, _, errs := call(t, "", "init", "--namespace=orders", storeOf(e.URLs()...))
+	code, _, errs := call(t, "", "init", "--yes", "--namespace=orders", storeOf(e.URLs()...))
 	require.Zero(t, code, errs)
 	revision := func() int64 {
 		resp, err := dial(t, e.URLs()...).Get(t.Context(), "x")
@@ -232,7 +232,7 @@ func TestDoctorAfterARestore(t *testing.T) {
 	t.Parallel()
 	e := testserver.NewEtcd(t, 1)
 	args := []string{"--namespace=orders", storeOf(e.URLs()...)}
-	code, _, errs := call(t, "", append([]string{"init"}, args...)...)
+	code, _, errs := call(t, "", append([]string{"init", "--yes"}, args...)...)
 	require.Zero(t, code, errs)
 	e.Restore(e.Save(e.Nodes[0]), "another")
 	c, err := etcdseq.New(dial(t, e.URLs()...))

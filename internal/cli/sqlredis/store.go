@@ -104,7 +104,7 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 		}
 		return s, err
 	}
-	if err := p.exists(with); err != nil {
+	if err := p.exists(c.String(), with); err != nil {
 		return nil, err
 	}
 	if err := p.ping(ctx); err != nil {
@@ -138,13 +138,13 @@ func (p place) Again(ctx context.Context, with target.Options) (*target.Opened, 
 }
 
 // exists returns an error if the SQLite file does not exist. Opening it would create it.
-func (p place) exists(with target.Options) error {
+func (p place) exists(name string, with target.Options) error {
 	if with.Creates || p.Driver != "sqlite" {
 		return nil
 	}
 	path, _, _ := strings.Cut(strings.TrimPrefix(string(p.DSN), "file:"), "?")
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("%w: see %s; the application creates it", err, with.From)
+		return &target.MissingError{Store: name, Err: fmt.Errorf("%w: see %s; the application creates it", err, with.From)}
 	}
 	return nil
 }

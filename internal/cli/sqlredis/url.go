@@ -30,6 +30,10 @@ func (p place) Validate() (err error) {
 		_, err = mysqldsn.Parse(string(p.DSN))
 	case "pgx":
 		_, err = pgdsn.Parse(string(p.DSN))
+	case "sqlite":
+		if !sqlitedsn.IsPath(string(p.DSN)) {
+			err = errors.New("it is not the path of a file; variables in it are not replaced")
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("the DSN is refused: %w", err)

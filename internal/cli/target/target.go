@@ -59,6 +59,17 @@ type Options struct {
 	From         string // where the Target comes from, for errors
 }
 
+// A MissingError is returned by Target.Open for a SQLite file that does not exist, unless
+// the command may create it.
+type MissingError struct {
+	Store string // its name, without secrets
+	Err   error
+}
+
+func (e *MissingError) Error() string { return e.Err.Error() }
+
+func (e *MissingError) Unwrap() error { return e.Err }
+
 // A Center is a lease.Center for the command, which takes the other verbs from its Extras.
 type Center interface {
 	lease.Center
@@ -73,6 +84,8 @@ type Segments interface {
 	segment.Store
 	segment.Creator
 	fmt.Stringer
+	// Given returns the greatest number that a name has given.
+	Given(ctx context.Context, name string) (int64, error)
 }
 
 // An Opened store must be closed.

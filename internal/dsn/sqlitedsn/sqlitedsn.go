@@ -4,9 +4,10 @@ package sqlitedsn
 import "strings"
 
 // IsPath reports whether a DSN can name a file. It is false for DSNs of other databases,
-// since SQLite would create a file with the password in its name.
+// since SQLite would create a file with the password in its name, and for variables that
+// nobody replaced, such as ${DB_DSN}.
 func IsPath(dsn string) bool {
 	path, _, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
 	_, login, _ := strings.Cut(path, ":")
-	return !strings.Contains(path, "://") && !strings.Contains(login, "@") && !strings.Contains(path, "password=")
+	return !strings.Contains(path, "://") && !strings.Contains(login, "@") && !strings.Contains(path, "password=") && !strings.Contains(path, "${")
 }

@@ -1,0 +1,4 @@
+-- Returns the greatest number given.
+local given = redis.call('HGET', key, 'given')
+if not given then return { 'UNKNOWN' } end
+return { 'OK', decimal(given, 'the greatest number given') }
