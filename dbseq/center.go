@@ -53,7 +53,7 @@ func centerOn(c *conn, err error) (*Center, error) {
 // most two connections, with the renewals.
 func (c *Center) Extras() lease.Extras {
 	return lease.Extras{
-		Name: c.name, Warnings: c.Warnings(), Lister: c, Operator: operator{c}, Init: c.Init, Past: c.segments(), Close: c.Close,
+		Name: c.name, Warnings: c.Warnings(), Lister: c, Namespaces: c.namespaces, Operator: operator{c}, Init: c.Init, Past: c.segments(), Close: c.Close,
 	}
 }
 

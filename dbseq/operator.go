@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
@@ -60,6 +61,14 @@ func (c *Center) onRecord(ctx context.Context, namespace string) (lease.Record, 
 	}
 	r.Incarnation, r.Former, r.Reason = printable.Text(r.Incarnation), printable.Text(r.Former), printable.Text(r.Reason)
 	return r, err
+}
+
+// namespaces is the Namespaces of lease.Extras.
+func (c *Center) namespaces(ctx context.Context) (names []string, err error) {
+	if err = c.server(ctx, false); err == nil {
+		names, err = all(ctx, c.conn, "namespaces", nil, column[string])
+	}
+	return slices.DeleteFunc(names, func(n string) bool { return lease.CheckNamespace(n) != nil }), c.wrap(ctx, "list the namespaces", leaseTables, err)
 }
 
 // Quarantine implements lease.Operator.

@@ -121,7 +121,7 @@ func find(name, dsn string) (Dialect, driver.Driver, error) {
 	if !slices.Contains(sql.Drivers(), name) {
 		return "", nil, fmt.Errorf("dbseq: the program has no driver %q: add import _ %q", name, known.pkg)
 	}
-	if dialect == MySQL && strings.Contains(dsn, "://") {
+	if scheme, _, ok := strings.Cut(dsn, "://"); ok && dialect == MySQL && !strings.Contains(scheme, ":") {
 		return "", nil, errors.New("dbseq: the DSN is a URL, which the driver mysql does not read: write user:password@tcp(host:3306)/database")
 	}
 	pool, err := sql.Open(name, dsn)

@@ -53,6 +53,14 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// A password may hold what a URL begins with.
+func TestDSNWithSlashes(t *testing.T) {
+	t.Parallel()
+	c, err := dbseq.Open("mysql", "app:pass://word@tcp(127.0.0.1:3306)/app")
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+}
+
 // Connections to a database in memory each have one of their own, which would give the same
 // numbers and worker ids.
 func TestPoolOfSQLiteInMemory(t *testing.T) {

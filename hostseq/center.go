@@ -304,7 +304,8 @@ func (c *Center) intact(l *loan) bool {
 
 func (c *Center) letGo(l *loan) {
 	if l.file != nil {
-		_ = l.file.Close() // closing releases the lock
+		unlock(l.file)
+		_ = l.file.Close()
 	}
 	delete(c.held, holderOf(l.Request))
 }

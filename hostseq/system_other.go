@@ -15,6 +15,7 @@ func canLock() error {
 }
 
 func flock(*os.File) (bool, error)               { return false, canLock() }
+func unlock(*os.File)                            {}
 func openNoFollow(string, int) (*os.File, error) { return nil, canLock() }
 func syncDir(string) error                       { return canLock() }
 func private(fs.FileInfo) error                  { return canLock() }

@@ -29,6 +29,10 @@ func flock(f *os.File) (bool, error) {
 	}
 }
 
+// unlock releases the lock on f. Closing f is not enough while a process that this one
+// starts has its descriptors.
+func unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+
 // openNoFollow does not follow links that somebody else has made, nor block on a named pipe.
 func openNoFollow(path string, flag int) (*os.File, error) {
 	return os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)

@@ -15,6 +15,19 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
+// A process that is being started has the descriptors of this one for a moment.
+func TestReleaseWhileAProcessStarts(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.center(byHand(2))
+	g := s.acquire(c)
+	child, err := syscall.Dup(int(c.held[holderOf(g.Request)].file.Fd()))
+	require.NoError(t, err)
+	defer syscall.Close(child)
+	require.NoError(t, c.Release(t.Context(), g, 0))
+	s.acquire(c)
+}
+
 // Whatever somebody has put where a file belongs is neither followed nor waited
 // for, and its content is not shown.
 func TestWhatIsNoFileOfOurs(t *testing.T) {

@@ -27,6 +27,9 @@ func flock(f *os.File) (bool, error) {
 	return false, err
 }
 
+// unlock has nothing to do, because closing f releases the lock.
+func unlock(*os.File) {}
+
 // openNoFollow opens a link itself instead of what it points to. Unlike os.OpenFile, it
 // lets others remove the file, because create does so with its other name.
 func openNoFollow(path string, flag int) (*os.File, error) {

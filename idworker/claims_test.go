@@ -1,6 +1,7 @@
 package idworker_test
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,7 +50,20 @@ func TestFixedInBubble(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)))
 		w, err := idworker.Fixed(snowflake.Layout{}, 1)
 		require.NoError(t, err)
-		_, err = w.NextID()
-		require.NoError(t, err)
+		ids := make([]int64, 1<<17) // as many as a tick holds, since the first one is random
+		require.NoError(t, w.NextIDs(t.Context(), ids))
+
+		// In one process too, only workers with different worker ids are unique.
+		for worker, repeats := range map[int64]bool{1: true, 2: false} {
+			another, err := idworker.Fixed(snowflake.Layout{}, worker)
+			require.NoError(t, err)
+			again := make([]int64, len(ids))
+			require.NoError(t, another.NextIDs(t.Context(), again))
+			seen := map[int64]bool{}
+			for _, id := range ids {
+				seen[id] = true
+			}
+			require.Equal(t, repeats, slices.ContainsFunc(again, func(id int64) bool { return seen[id] }))
+		}
 	})
 }

@@ -53,8 +53,8 @@ func Open(ctx context.Context, cfg Config, opts ...Option) (*IdWorker, error) {
 }
 
 // Fixed returns a worker with the given worker id, for tests and laptops. It has no center:
-// ids are unique only while no other process has that worker id and the host's clock does
-// not step back across a restart. It fails if the layout is invalid or has no such worker
+// ids are unique only while no other worker has that worker id, in this process or another,
+// and the host's clock does not step back across a restart. It fails if the layout is invalid or has no such worker
 // id. The zero Layout is the default layout. Stop is optional.
 func Fixed(layout snowflake.Layout, worker int64) (*IdWorker, error) {
 	p, err := Config{Mode: ModeLocal, Layout: layout, Local: hostseq.Config{Worker: &worker}}.plan()
@@ -132,7 +132,7 @@ func (w *IdWorker) start(ctx context.Context) error {
 	}
 	facts, err := w.source.start(ctx)
 	if err != nil {
-		return fmt.Errorf("idworker: %w%s", err, w.plan.remedy(err))
+		return fmt.Errorf("idworker: %w%s", err, w.plan.remedy(ctx, err))
 	}
 	if w.plan.Reserved > 0 {
 		if err := w.past.start(ctx); err != nil {
@@ -150,8 +150,11 @@ func (w *IdWorker) start(ctx context.Context) error {
 }
 
 // remedy returns advice for a start that failed because of a quarantine or of a center that
-// is away.
-func (p plan) remedy(err error) string {
+// is away. There is none for a caller who gave up.
+func (p plan) remedy(ctx context.Context, err error) string {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ""
+	}
 	q, full := (*lease.QuarantineError)(nil), (*lease.NoFreeWorkerError)(nil)
 	if away := net.Error(nil); !errors.As(err, &q) && !errors.As(err, &full) && errors.As(err, &away) {
 		return fmt.Sprintf(": check that the server runs, and that this host reaches it at this address; a start waits for it for up to wait (%v)", p.Wait)
@@ -188,7 +191,7 @@ func (w *IdWorker) Stop(ctx context.Context) error { return w.source.stop(ctx) }
 // start and after Stop.
 func (w *IdWorker) Reset(ctx context.Context) error {
 	if err := w.source.reset(ctx); err != nil {
-		return fmt.Errorf("idworker: reset: %w%s", err, w.plan.remedy(err))
+		return fmt.Errorf("idworker: reset: %w%s", err, w.plan.remedy(ctx, err))
 	}
 	return nil
 }

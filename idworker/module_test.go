@@ -418,6 +418,7 @@ func TestFixed(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, one, ids[999])
 	require.Equal(t, "worker 3 of local, ready", w.String())
+	require.Equal(t, "worker 3 of local, ready", w.Status().String())
 	p, err := w.Decode(one)
 	require.NoError(t, err)
 	require.Equal(t, int64(3), p.Worker)
@@ -648,6 +649,20 @@ func TestQuarantineAtStartWithExactTimes(t *testing.T) {
 		c.Wipe()
 		require.NoError(t, lc.Start(t.Context()))
 		require.InDelta(t, 0, ahead(t, w), float64(2*time.Millisecond))
+	})
+}
+
+// An interrupted start says so in one line, and does not advise to wait longer.
+func TestInterruptedStart(t *testing.T) {
+	world(t, idworker.Config{}, func(t *testing.T, c *memcenter.Center, _ *idworker.IdWorker, lc *fxtest.Lifecycle) {
+		c.Wipe()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		terminated := errors.New("terminated signal received")
+		time.AfterFunc(time.Second, func() { cancel(terminated) })
+		err := lc.Start(ctx)
+		require.ErrorIs(t, err, terminated)
+		require.ErrorAs(t, err, new(*lease.QuarantineError))
+		require.Regexp(t, `^idworker: borrow a worker id of namespace "orders" from memory \(tried for 1s\): stopped while waiting: terminated signal received; the last answer was: lease: .* earlier grants may still be in use$`, err.Error())
 	})
 }
 

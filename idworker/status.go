@@ -98,9 +98,11 @@ type Pool struct {
 // since rolling deploys and crashed processes hold worker ids too.
 func (p Pool) Replicas() int64 { return max(1, (p.Last-p.First+1)/2) }
 
+// String returns the summary of the worker's Status.
+func (w *IdWorker) String() string { return w.Status().String() }
+
 // String returns a summary such as "worker 6 of orders, ready".
-func (w *IdWorker) String() string {
-	st := w.Status()
+func (st Status) String() string {
 	if st.Worker < 0 {
 		return fmt.Sprintf("no worker id of %s, %s", st.Namespace, st.State)
 	}

@@ -3,6 +3,7 @@ package lease
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
@@ -30,7 +31,7 @@ func hint(wait time.Duration) string {
 	if wait <= 36*time.Hour {
 		return ""
 	}
-	return ". No process can have written such a late time: see \"snowlease doctor\""
+	return ". No process can have written such a late time: run \"doctor\" of the snowlease CLI"
 }
 
 // NoFreeWorkerError is returned if every requested worker id is lent.
@@ -43,7 +44,7 @@ type NoFreeWorkerError struct {
 
 // Error returns the range, when the first worker id may become free, and what to do.
 func (e *NoFreeWorkerError) Error() string {
-	return fmt.Sprintf("lease: no free worker id: all %d (%d to %d) of namespace %q are lent; the first expires in %v (at %s) unless it is renewed: run fewer replicas or choose a layout with more worker bits; \"snowlease workers\" lists the holders%s",
+	return fmt.Sprintf("lease: no free worker id: all %d (%d to %d) of namespace %q are lent; the first expires in %v (at %s) unless it is renewed: run fewer replicas, widen \"workers\" if it is set, or choose a layout with more worker bits; \"workers\" of the snowlease CLI lists the holders%s",
 		e.Last-e.First+1, e.First, e.Last, e.Namespace, e.Wait(), e.Soonest.UTC().Format(time.RFC3339Nano), hint(e.Wait()))
 }
 
@@ -78,25 +79,53 @@ func (e *QuarantineError) Wait() time.Duration { return max(0, e.Until.Sub(e.Now
 type MismatchError struct {
 	Namespace     string
 	Stored, Asked Pin // of the namespace and of the caller
-	// Change says how to change the pin. Default: by "snowlease init", while no worker id
-	// was lent.
+	// Change says how to change the pin. Default: by "init" of the snowlease CLI, while no
+	// worker id was lent.
 	Change string
 }
 
-// Error returns both pins and what to do, or why the namespace was retired.
+// Error returns what differs and what to do, or why the namespace was retired.
 func (e *MismatchError) Error() string {
 	if e.Stored.Retired {
 		return fmt.Sprintf("lease: namespace %q is %s: give this process the configuration that replaces it", e.Namespace, printable.Text(e.Stored.String()))
 	}
 	change := e.Change
 	if change == "" && e.Asked.Err() == nil { // a pin of worker ids, as init writes it
-		change = "if no worker id was ever lent, \"snowlease init\" with the right configuration changes the pin"
+		change = "if no worker id was ever lent, \"init\" of the snowlease CLI with the right configuration changes the pin"
 	}
 	if change != "" {
 		change = "; " + change
 	}
+	stored, asked := differences(e.Stored.String(), e.Asked.String())
 	return fmt.Sprintf("lease: namespace %q is pinned to %s, but this process asks for %s: give all members of a namespace the same configuration, or give this process a namespace of its own%s",
-		e.Namespace, printable.Text(e.Stored.String()), e.Asked, change)
+		e.Namespace, printable.Text(stored), asked, change)
+}
+
+var setting = regexp.MustCompile(`(\w+)=(?:\{[^}]*\}|\S+)`)
+
+// origins say which keys of the configuration a setting of a pin comes from.
+var origins = map[string]string{
+	"max_ttl": " (lease.max_ttl, which a longer lease.ttl raises unless it is set)",
+	"pool":    " (the worker ids of the layout less reserved)",
+	"skew":    " (store.skew)",
+}
+
+// differences returns the settings in which two pins differ, of each, or both pins if they
+// do not have the same settings.
+func differences(stored, asked string) (a, b string) {
+	was, is := setting.FindAllStringSubmatch(stored, -1), setting.FindAllStringSubmatch(asked, -1)
+	for i := range was {
+		switch {
+		case len(was) != len(is) || was[i][1] != is[i][1]:
+			return stored, asked
+		case was[i][0] != is[i][0]:
+			a, b = a+" "+was[i][0], b+" "+is[i][0]+origins[is[i][1]]
+		}
+	}
+	if a == "" {
+		return stored, asked
+	}
+	return a[1:], b[1:]
 }
 
 // ClockError is returned if the center's clock and the caller's differ by more than

@@ -33,12 +33,49 @@ func TestErrorsWithTextsOfTheStore(t *testing.T) {
 // A pin of worker ids can be changed by init before the first is lent, others cannot.
 func TestMismatchNamesInit(t *testing.T) {
 	t.Parallel()
-	const want = `; if no worker id was ever lent, "snowlease init" with the right configuration changes the pin`
+	const want = `; if no worker id was ever lent, "init" of the snowlease CLI with the right configuration changes the pin`
 	five, ten := lease.Pin{Layout: "five", Pool: 32}, lease.Pin{Layout: "ten", Pool: 1024}
 	require.ErrorContains(t, &lease.MismatchError{Stored: five, Asked: ten}, want)
 	sequence := lease.ParsePin("layout={five} worker=1")
 	for _, err := range []error{&lease.MismatchError{Stored: sequence, Asked: sequence}, &lease.MismatchError{Stored: lease.Pin{Retired: true}, Asked: ten}} {
-		require.NotContains(t, err.Error(), "snowlease init")
+		require.NotContains(t, err.Error(), `"init"`)
+	}
+}
+
+// The range of worker ids is bounded by "workers" or by the layout, which the error cannot tell.
+func TestNoFreeWorkerNamesWhatBoundsTheRange(t *testing.T) {
+	t.Parallel()
+	require.ErrorContains(t, &lease.NoFreeWorkerError{Last: 1}, `run fewer replicas, widen "workers" if it is set, or choose a layout with more worker bits`)
+}
+
+// An error shows the settings that differ and where they come from, and no others.
+func TestMismatchNamesWhatDiffers(t *testing.T) {
+	t.Parallel()
+	pinned := lease.Pin{Layout: "epoch=1 bits=41/5/0/17", Pool: 32, MaxTTL: 30 * time.Second, Skew: 2 * time.Second}
+	longer, other := pinned, pinned
+	longer.MaxTTL = 2 * time.Minute
+	other.Layout, other.Pool, other.Skew = "epoch=1 bits=41/10/0/12", 1000, time.Second
+	sequence := func(worker string) lease.Pin {
+		return lease.ParsePin("layout={five bits} worker=" + worker + " max_ahead=1s skew=2s")
+	}
+	foreign := lease.ParsePin("layout={five bits} workers=3")
+	for _, c := range []struct {
+		stored, asked lease.Pin
+		was, is       string
+	}{
+		{pinned, longer, "max_ttl=30s", "max_ttl=2m0s (lease.max_ttl, which a longer lease.ttl raises unless it is set)"},
+		{
+			other, pinned, "layout={epoch=1 bits=41/10/0/12} pool=1000 skew=1s",
+			"layout={epoch=1 bits=41/5/0/17} pool=32 (the worker ids of the layout less reserved) skew=2s (store.skew)",
+		},
+		{sequence("1"), sequence("2"), "worker=1", "worker=2"},
+		{foreign, pinned, foreign.String(), pinned.String()},
+		{pinned, sequence("1"), pinned.String(), sequence("1").String()},
+		{lease.ParsePin(" " + pinned.String()), pinned, " " + pinned.String(), pinned.String()},
+		{lease.ParsePin("x"), pinned, "x", pinned.String()},
+	} {
+		err := &lease.MismatchError{Namespace: "orders", Stored: c.stored, Asked: c.asked}
+		require.ErrorContains(t, err, `namespace "orders" is pinned to `+c.was+", but this process asks for "+c.is+": give all members")
 	}
 }
 
@@ -51,7 +88,7 @@ func TestErrorsOfTimesThatNobodyWrites(t *testing.T) {
 			&lease.QuarantineError{Namespace: "orders", Now: now, Until: now.Add(d)},
 			&lease.NoFreeWorkerError{Namespace: "orders", Now: now, Soonest: now.Add(d)},
 		} {
-			require.Equal(t, want, strings.Contains(err.Error(), `"snowlease doctor"`), err)
+			require.Equal(t, want, strings.Contains(err.Error(), `"doctor"`), err)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func TestTheStoryOfAnOutage(t *testing.T) {
 			`INFO msg="idworker started" worker=0 `,
 			`WARN msg="lease not renewed; retrying" namespace=orders center=memory worker=0 ids_stop_at=\S+ failing_since=\S+ err="memcenter: renew: connection refused"$`,
 			`ERROR msg="ids stopped: the lease has expired" worker=0 .* failing_since=\S+ err=`,
-			`ERROR msg="lease lost; borrowing another worker id" namespace=orders center=memory worker=0 token=\d+ err="lease: lost: it expired, or the store has no record of it for this process"$`,
+			`WARN msg="lease lost; borrowing another worker id" namespace=orders center=memory worker=0 token=\d+ err="lease: lost: it expired, or the store has no record of it for this process"$`,
 			`INFO msg="worker id borrowed" worker=1 .* former_worker=0$`,
 			`INFO msg="ids resumed" worker=1 .* after=\S+$`,
 		} {

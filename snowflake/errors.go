@@ -10,7 +10,7 @@ var (
 	// ErrLeaseExpired is returned when time has passed the ceiling of the range,
 	// because the lease was not renewed in time. After the next renewal, there are ids
 	// again.
-	ErrLeaseExpired = errors.New("snowflake: lease expired: the time is past the ceiling of the worker id")
+	ErrLeaseExpired = errors.New("snowflake: lease expired: it was not renewed in time")
 	// ErrStopped is returned after Stop. It is permanent.
 	ErrStopped = errors.New("snowflake: stopped")
 	// ErrExhausted is returned when a burst has used up its lead over the clock and

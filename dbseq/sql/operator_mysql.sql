@@ -1,5 +1,8 @@
 -- The statements of lease.Operator on MySQL and MariaDB, in the format of mysql.sql.
 
+-- namespaces()
+SELECT ns FROM snowlease_meta ORDER BY ns LIMIT 20;
+
 -- record(ns)
 SELECT {now}, pin, incarnation, former, quarantine_ms, reason FROM snowlease_meta WHERE ns = ?;
 

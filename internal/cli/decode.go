@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -65,6 +66,7 @@ type decoder struct {
 	assumed     bool // no flag names the layout
 	out, faults io.Writer
 	good, bad   int
+	early       int // of the good ones, those that are probably ids of another layout, or none
 }
 
 // all decodes the arguments, and the lines of stdin for each "-".
@@ -94,6 +96,11 @@ func (d *decoder) all(args []string, stdin io.Reader) error {
 			return err
 		}
 	}
+	if d.early > 0 && !d.json {
+		if _, err := fmt.Fprintf(d.out, "Probably not of this layout, since their times are within a day of the epoch: %d of %d.\n", d.early, d.good); err != nil {
+			return err
+		}
+	}
 	if d.bad > 0 {
 		return fmt.Errorf("%d of %d ids could not be decoded", d.bad, d.bad+d.good)
 	}
@@ -118,6 +125,9 @@ func (d *decoder) one(text, kind string, place int) error {
 		return err
 	}
 	d.good++
+	if p.Time.Sub(d.layout.TickTime(0)) < 24*time.Hour {
+		d.early++
+	}
 	if d.json {
 		return json.NewEncoder(d.out).Encode(struct {
 			ID       snowflake.ID `json:"id"`

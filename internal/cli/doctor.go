@@ -90,7 +90,7 @@ func (d *doctor) compares() bool { return d.store.quarantine == lease.Quarantine
 func (d *doctor) examine(ctx context.Context) {
 	o, err := d.store.open(ctx)
 	if err != nil {
-		d.Fault("connect", err.Error(), "fix the cause of this error; nothing else could be checked")
+		d.Fault("connect", err.Error(), "nothing else could be checked")
 		return
 	}
 	defer func() {
@@ -192,9 +192,9 @@ func (d *doctor) namespace(ctx context.Context, o *target.Opened) {
 		rec, err := o.Record(ctx, d.store.namespace)
 		switch {
 		case errors.Is(err, lease.ErrUnknown):
-			d.Note("namespace", "nothing is on record for "+d.store.namespace, "the first start creates the record; if there should be one, check --prefix and --store")
+			d.Note("namespace", "nothing is on record for "+d.store.namespace, "the first start creates the record; if there should be one, check its spelling, --prefix and --store"+known(ctx, o))
 		case err != nil:
-			d.Fault("namespace", err.Error(), "fix the cause of this error")
+			d.Fault("namespace", err.Error(), "the worker ids were not checked")
 		default:
 			if d.record(&members, rec) {
 				source = ""

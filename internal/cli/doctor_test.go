@@ -127,6 +127,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 			requireFinding(t, all, lease.LevelFault, "namespace", "bits=41/10/0/12")
 			_, all = examine(t, store, "--namespace=others")
 			requireFinding(t, all, lease.LevelNote, "namespace", "nothing is on record for others")
+			require.Contains(t, all[slices.IndexFunc(all, func(f lease.Finding) bool { return f.Check == "namespace" })].Advice, "check its spelling, --prefix and --store; on record are orders")
 			require.Zero(t, first(call(t, "", "quarantine", "--store="+store, "--namespace=orders", "--yes")))
 			_, all = examine(t, store, "--namespace=orders")
 			requireFinding(t, all, lease.LevelNote, "quarantine", "by hand")
@@ -538,7 +539,7 @@ func TestDoctorForPeople(t *testing.T) {
 func TestCommandsThatErrorsName(t *testing.T) {
 	t.Parallel()
 	late := time.Now().Add(1000 * time.Hour)
-	named := regexp.MustCompile(`"snowlease (\w+)"`)
+	named := regexp.MustCompile(`"(\w+)" of the snowlease CLI`)
 	for _, err := range []error{&lease.NoFreeWorkerError{Soonest: late}, &lease.QuarantineError{Until: late}, &lease.MismatchError{Asked: lease.Pin{Pool: 1}}} {
 		all := named.FindAllStringSubmatch(err.Error(), -1)
 		require.NotEmpty(t, all, err)

@@ -156,12 +156,14 @@ ID                   TIME                       WORKER  BUSINESS    SEQUENCE
 		{"epoch in ms, unit", []string{"--epoch=1577808000000", "--unit=10ms", "--bits=39/8/0/16", "33554433"}, "", `
 ID                   TIME                       WORKER  BUSINESS    SEQUENCE
 33554433             2019-12-31T16:00:00.020Z        0         0           1
+Probably not of this layout, since their times are within a day of the epoch: 1 of 1.
 `},
 		{"base and input", []string{"--base=58", "-", "QgmVVkniES", "--preset=discord"}, "\n QgmVVkniES\r\n\n21\n", `
 ID                   TIME                       WORKER  BUSINESS    SEQUENCE
 175928847299117063   2016-04-30T11:18:25.796Z       32         0           7
 58                   2015-01-01T00:00:00.000Z        0         0          58
 175928847299117063   2016-04-30T11:18:25.796Z       32         0           7
+Probably not of this layout, since their times are within a day of the epoch: 1 of 3.
 `},
 		{"json", []string{"--json", "175928847299117063", "1", "--preset=discord"}, "", `
 {"id":"175928847299117063","time":"2016-04-30T11:18:25.796Z","worker":32,"business":0,"sequence":7}
@@ -195,7 +197,8 @@ func TestDecodeNamesWhatIsBad(t *testing.T) {
 	t.Parallel()
 	code, out, errs := call(t, "12x\n1\n\n-3\n0\n", "decode", "7", "seven", "-")
 	require.Equal(t, exitFailed, code)
-	require.Equal(t, 4, strings.Count(out, "\n"), "the header, 7, 1 and the layout")
+	require.Equal(t, 5, strings.Count(out, "\n"), "the header, 7, 1, the layout and what they are")
+	require.Contains(t, out, "Probably not of this layout, since their times are within a day of the epoch: 2 of 2.\n")
 	for _, want := range []string{
 		`argument 2: snowflake: parse id "seven" in base 10`, `line 1: snowflake: parse id "12x"`,
 		`line 4: snowflake: parse id "-3" in base 10: an id is not negative`, "line 5: snowflake: decode 0",

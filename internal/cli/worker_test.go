@@ -28,7 +28,8 @@ func TestOperations(t *testing.T) {
 		}
 		code, _, errs := call(t, "", args("workers")...)
 		require.Equal(t, exitFailed, code)
-		require.Contains(t, errs, "nothing is on record")
+		require.Contains(t, errs, "nothing is on record for the namespace")
+		require.Contains(t, errs, ": check the spelling of "+ns+", --prefix and --store")
 
 		code, out, errs := call(t, "", args("init", "--yes")...)
 		require.Zero(t, code, errs)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -317,7 +318,7 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 			reason = err
 		}
 		if ctx.Err() != nil {
-			return k.attempted(began, errors.Join(reason, context.Cause(ctx)))
+			return k.attempted(began, interrupted(ctx, reason))
 		}
 		if final {
 			return k.attempted(began, reason)
@@ -328,9 +329,17 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 		most = min(most, max(time.Until(deadline)/2, firstPause))
 		again := k.jitter(min(least, most), most)
 		if !time.Now().Add(max(again, quarantined(err))).Before(deadline) || !sleep(within, again) {
-			return k.attempted(began, errors.Join(reason, context.Cause(ctx)))
+			return k.attempted(began, interrupted(ctx, reason))
 		}
 	}
+}
+
+// interrupted adds to the last error of a start why its context has ended, if it has.
+func interrupted(ctx context.Context, last error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(last, cause) {
+		return fmt.Errorf("stopped while waiting: %w; the last answer was: %w", cause, last)
+	}
+	return last
 }
 
 // quarantined returns how long the quarantine reported by err lasts, or 0.
@@ -512,7 +521,7 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 		k.status.Losses++
 		k.mu.Unlock()
 		k.note(Borrowing, err)
-		k.cfg.Logger.Error("lease lost; borrowing another worker id", append(k.prospect(ctx), "token", k.grant.Token, "err", err)...)
+		k.cfg.Logger.Warn("lease lost; borrowing another worker id", append(k.prospect(ctx), "token", k.grant.Token, "err", err)...)
 		k.grant = lease.Grant{}
 		if k.cfg.OnLost != nil {
 			k.cfg.OnLost(err)
@@ -583,11 +592,32 @@ func (k *Keeper) failed(ctx context.Context, what string, err error) {
 	}
 	args := append(k.prospect(ctx), "wait", q.Wait())
 	if q.Reason == lease.NothingOnRecord && k.lent == (snowflake.Range{}) {
-		k.cfg.Logger.Log(ctx, level, "new namespace; waiting for its first worker id", args...)
+		if first {
+			args = append(args, k.others(ctx)...)
+		}
+		k.cfg.Logger.Log(ctx, level, "new namespace; waiting for its first worker id",
+			append(args, "hint", "if it is not new, check its spelling and which store this is")...)
 		return
 	}
 	k.cfg.Logger.Log(ctx, level, "the center may have forgotten grants; waiting for a worker id",
 		append(args, "until", time.Now().Add(q.Wait()), "reason", printable.Text(q.Reason))...)
+}
+
+// others returns an attribute for the log with the other namespaces of the center, if it
+// tells them soon.
+func (k *Keeper) others(ctx context.Context) []any {
+	list := k.cfg.Center.Extras().Namespaces
+	if list == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	names, err := list(ctx)
+	names = slices.DeleteFunc(names, func(n string) bool { return n == k.cfg.Request.Namespace })
+	if err != nil || len(names) == 0 {
+		return nil
+	}
+	return []any{"others", names}
 }
 
 func (k *Keeper) note(s State, err error) {

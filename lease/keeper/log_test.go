@@ -56,7 +56,7 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 			up()
 			time.Sleep(time.Minute)
 			require.Equal(t, []string{
-				"600.5 ERROR lease lost; borrowing another worker id",
+				"600.5 WARN lease lost; borrowing another worker id",
 				"600.5 INFO worker id borrowed",
 				"600.5 INFO ids resumed",
 			}, r.story(began)[3:])
@@ -97,7 +97,7 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 			time.Sleep(time.Minute)
 			require.Equal(t, []string{
 				"0.0 INFO worker id borrowed",
-				"10.0 ERROR lease lost; borrowing another worker id",
+				"10.0 WARN lease lost; borrowing another worker id",
 				"10.0 WARN worker id not borrowed; retrying",
 				"30.0 ERROR ids stopped: the lease has expired",
 				"60.5 INFO worker id borrowed",
@@ -337,14 +337,14 @@ func TestTheLogTellsAQuarantine(t *testing.T) {
 		began := time.Now()
 		r.start()
 		require.Equal(t, []string{newcomer, borrowed}, lines(r, began))
-		require.Regexp(t, `first worker id" namespace=orders center=memory wait=2\.251s\n`, r.log.String())
+		require.Regexp(t, `first worker id" namespace=orders center=memory wait=2\.251s hint="if it is not new, check its spelling and which store this is"\n`, r.log.String())
 		require.Regexp(t, `worker id borrowed" .* ids_ahead=29\.\d+s\n`, r.log.String())
 
 		// The process has had a worker id, so that nothing on record is a loss.
 		r.center.Wipe()
 		began = time.Now()
 		time.Sleep(20 * time.Second)
-		require.Equal(t, []string{"ERROR lease lost; borrowing another worker id", lossy, borrowed}, lines(r, began)[:3])
+		require.Equal(t, []string{"WARN lease lost; borrowing another worker id", lossy, borrowed}, lines(r, began)[:3])
 		require.Regexp(t, `forgotten grants; waiting for a worker id" namespace=orders center=memory ids_stop_at=\S+ wait=2\.251s until=\S+ reason="nothing is on record for this namespace"\n`, r.log.String())
 	})
 	bubble(t, func(t *testing.T, r *rig) {
@@ -365,7 +365,7 @@ func TestTheLogTellsAQuarantine(t *testing.T) {
 		began := time.Now()
 		r.start()
 		require.Equal(t, []string{newcomer, borrowed}, lines(r, began))
-		require.Contains(t, r.log.String(), " wait=32.001s\n")
+		require.Contains(t, r.log.String(), " wait=32.001s hint=")
 	})
 	bubble(t, func(t *testing.T, r *rig) {
 		r.center.Intercept(func(context.Context, string, bool) error {
@@ -422,5 +422,32 @@ func TestNow(t *testing.T) {
 		}
 		step.Store(int64(time.Minute)) // a suspended host
 		require.WithinDuration(t, time.Now().Add(time.Minute), r.keeper.Now(), time.Millisecond)
+	})
+}
+
+// listing is a center with namespaces on record.
+type listing struct {
+	lease.Center
+	calls int
+}
+
+func (c *listing) Extras() lease.Extras {
+	x := c.Center.Extras()
+	x.Namespaces = func(context.Context) ([]string, error) {
+		c.calls++
+		return []string{"audit", "orders", "shop"}, nil
+	}
+	return x
+}
+
+// The first start of a namespace asks once which others there are, and logs them.
+func TestFirstStartNamesOtherNamespaces(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.center.Wipe()
+		c := &listing{Center: r.center}
+		r.member(func(cfg *keeper.Config) { cfg.Center = c })
+		r.start()
+		require.Regexp(t, `first worker id" namespace=orders center=memory wait=2\.251s others="\[audit shop\]" hint=`, r.log.String())
+		require.Equal(t, 1, c.calls)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -76,7 +77,9 @@ func (k *Keeper) NextIDs(ctx context.Context, dst []int64) error {
 func (k *Keeper) Explain(err error) error {
 	early := errors.Is(err, snowflake.ErrNotStarted)
 	switch st := k.Status(); {
-	case st.Err != nil && (early || errors.Is(err, snowflake.ErrLeaseExpired)):
+	case st.Err != nil && errors.Is(err, snowflake.ErrLeaseExpired):
+		return fmt.Errorf("lease: not renewed since %s: %w: %w", st.Renewed.UTC().Format(time.RFC3339Nano), st.Err, err)
+	case st.Err != nil && early:
 		return fmt.Errorf("%w: %w", err, st.Err)
 	case early && st.State == Borrowing:
 		return fmt.Errorf("%w: it is being borrowed at this moment", err)

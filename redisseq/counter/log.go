@@ -46,7 +46,7 @@ func (c *Counter) conclude(began time.Time, err error) {
 	case now == issuing:
 		log.Info("sequence issues ids")
 	case errors.As(err, &q) && q.Reason == lease.NothingOnRecord && c.known.Load() == 0:
-		log.Info("new namespace; waiting for its first id", "wait", q.Wait())
+		log.Info("new namespace; waiting for its first id", "wait", q.Wait(), "hint", "if it is not new, check its spelling and which store this is")
 	default:
 		log.Warn("sequence unavailable", "failing_since", is.since, "err", err)
 	}

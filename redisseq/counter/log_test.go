@@ -41,7 +41,7 @@ func TestSequenceLogsChanges(t *testing.T) {
 					require.Regexp(t, want[i], line)
 				}
 			}
-			logged(`^level=INFO msg="new namespace; waiting for its first id" namespace=orders center="redis [^"]+" wait=\S+$`, again)
+			logged(`^level=INFO msg="new namespace; waiting for its first id" namespace=orders center="redis [^"]+" wait=\S+ hint="if it is not new, check its spelling and which store this is"$`, again)
 			for range 3 {
 				next(t, seq)
 			}
