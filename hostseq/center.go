@@ -46,14 +46,14 @@ type loan struct {
 // Option configures a Center in New.
 type Option func(*Center) error
 
-// WithMaxAhead sets how far a generator may run ahead of the clock, 0 to 1h. If no
+// WithMaxAhead sets how far a generator may run ahead of the clock, 0 to 2h. If no
 // record shows the last use of a worker id, ids start that far ahead. Set it to the
 // MaxAhead of the generators if that is not the default. Default:
 // snowflake.DefaultMaxAhead, or two time units of the layout if that is longer.
 func WithMaxAhead(d time.Duration) Option {
 	return func(c *Center) error {
-		if d < 0 || d > time.Hour {
-			return fmt.Errorf("local: MaxAhead %v is not from 0 to 1h", d)
+		if d < 0 || d > 2*time.Hour { // two of the longest time units
+			return fmt.Errorf("local: MaxAhead %v is not from 0 to 2h", d)
 		}
 		c.maxAhead = d
 		return nil

@@ -514,7 +514,7 @@ func TestAbandonedAcquire(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	for _, o := range []Option{WithMaxAhead(-1), WithMaxAhead(2 * time.Hour), WithClock(nil)} {
+	for _, o := range []Option{WithMaxAhead(-1), WithMaxAhead(3 * time.Hour), WithClock(nil)} {
 		_, err := New(Config{Dir: s.dir}, s.layout, o)
 		require.Error(t, err)
 	}

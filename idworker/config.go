@@ -61,8 +61,8 @@ type Config struct {
 	// 2^business_bits - 1. IdWorker.For issues ids with other numbers. Default: 0.
 	Business int64 `yaml:"business" json:"business" koanf:"business" mapstructure:"business" env:"BUSINESS"`
 	// MaxAhead is how far a burst of ids may run ahead of the clock, 2 time units of the
-	// layout to 1h. In mode redis-sequence, the namespace pins it. Default: the larger of
-	// 1s and 2 time units.
+	// layout to 1h, or to 2 time units if that is longer. In mode redis-sequence, the
+	// namespace pins it. Default: the larger of 1s and 2 time units.
 	MaxAhead time.Duration `yaml:"max_ahead" json:"max_ahead" koanf:"max_ahead" mapstructure:"max_ahead" env:"MAX_AHEAD"`
 	// Wait is how long a start waits for a free worker id, for a center that is down or
 	// for the end of a quarantine, and how long it waits for Segments, in whole

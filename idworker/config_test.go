@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/hostseq"
@@ -182,5 +183,23 @@ func TestTagsAgree(t *testing.T) {
 			env := strings.TrimSuffix(f.Tag.Get("env")+f.Tag.Get("envPrefix"), "_")
 			require.Equal(t, strings.ToUpper(name), env, f.Name)
 		}
+	}
+}
+
+// A layout whose ticks are longer than half an hour takes its default, two of them.
+func TestMaxAheadOfLongTicks(t *testing.T) {
+	t.Parallel()
+	cfg := idworker.Config{Namespace: "orders", Mode: idworker.ModeRedisSequence, Layout: snowflake.Layout{TimeUnit: time.Hour}, MaxAhead: 2 * time.Hour}
+	require.NoError(t, cfg.Validate())
+	cfg.MaxAhead = 3 * time.Hour
+	require.ErrorContains(t, cfg.Validate(), "max_ahead 3h0m0s is not from 2 time units of the layout (2h0m0s) to 2h0m0s")
+}
+
+// A nil client of any type counts as none.
+func TestNilRedisClients(t *testing.T) {
+	t.Parallel()
+	for _, client := range []redis.UniversalClient{nil, (*redis.Client)(nil), (*redis.ClusterClient)(nil), (*redis.Ring)(nil)} {
+		_, err := idworker.NewCenter(idworker.Config{Namespace: "orders"}, idworker.WithRedis(client))
+		require.ErrorContains(t, err, "that is nil counts as none")
 	}
 }

@@ -181,8 +181,9 @@ func (w *IdWorker) Stop(ctx context.Context) error { return w.source.stop(ctx) }
 // resumed from a frozen image. All copies hold the old worker id, so Reset abandons it
 // without giving it back. Call it from the platform's resume hook, before the copy asks for
 // an id or stops: Stop would give back what the original uses. Ask for no id until Reset
-// returns. It waits as Open does. After an error, the worker keeps trying to borrow in the
-// background.
+// returns. A call that waits when Reset begins shares nothing with a copy, but one that runs
+// while the process is copied may return the same id in both. Reset waits as Open does.
+// After an error, the worker keeps trying to borrow in the background.
 //
 // In mode redis-sequence, Reset discards the ids reserved ahead and returns no error. Reset
 // does not reset segments in any mode: see Segments.Reset.

@@ -37,7 +37,7 @@ func WithDB(db *gorm.DB) Option { return func(o *options) { o.db = db } }
 // nil client counts as none. Two different clients are an error if the mode needs one.
 func WithRedis(client redis.UniversalClient) Option {
 	return func(o *options) {
-		if c, ok := client.(*redis.Client); client == nil || ok && c == nil {
+		if isNil(client) {
 			return
 		}
 		if len(o.redis) == 0 || o.redis[0] != client {
@@ -51,14 +51,19 @@ func WithRedis(client redis.UniversalClient) Option {
 // worker. A nil center counts as none. The center has a quarantine of its own, such as that
 // of dbseq.WithQuarantine: Config.Store.Quarantine does not change it.
 func WithCenter(center lease.Center) Option {
-	if v := reflect.ValueOf(center); v.Kind() == reflect.Pointer && v.IsNil() {
+	if isNil(center) {
 		center = nil
 	}
 	return func(o *options) { o.center = center }
 }
 
-// WithLogger sets the logger. docs/operations.md lists the events. By default, and with a
-// nil log, nothing is logged.
+func isNil(v any) bool {
+	p := reflect.ValueOf(v)
+	return !p.IsValid() || p.Kind() == reflect.Pointer && p.IsNil()
+}
+
+// WithLogger sets the logger. docs/operations.md lists the events. Its handler must not block,
+// and must not call the worker. By default, and with a nil log, nothing is logged.
 func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log } }
 
 func optionsOf(opts []Option) options {

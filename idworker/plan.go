@@ -111,8 +111,9 @@ func (p *plan) planLayout(f *fault.List) {
 	if n := int64(1) << layout.BusinessBits; p.Business < 0 || p.Business >= n {
 		f.Add("business", p.Business, "is not 0 to %d, the range of the layout's %d business bits", n-1, layout.BusinessBits).Do("give a number in that range, or raise layout.business_bits")
 	}
-	if least := 2 * layout.TimeUnit; p.MaxAhead != 0 && (p.MaxAhead < least || p.MaxAhead > time.Hour) {
-		f.Add("max_ahead", p.MaxAhead, "is not from 2 time units of the layout (%v) to 1h", least)
+	least := 2 * layout.TimeUnit
+	if most := max(time.Hour, least); p.MaxAhead != 0 && (p.MaxAhead < least || p.MaxAhead > most) {
+		f.Add("max_ahead", p.MaxAhead, "is not from 2 time units of the layout (%v) to %v", least, most)
 		p.MaxAhead = 0
 	} else if p.MaxAhead != 0 {
 		p.options = append(p.options, snowflake.WithMaxAhead(p.MaxAhead))

@@ -10,7 +10,7 @@ import (
 
 // A Stream issues a worker's ids with one business number: see IdWorker.For. It shares the
 // worker id, the sequence and the lifetime of its worker. All methods are safe for
-// concurrent use.
+// concurrent use. The zero Stream is not usable.
 //
 // Most callers want NextID, which takes about as long as reading a clock, and less at high
 // rates. NextIDs fills a slice with one reservation. NextIDWait waits where NextID returns

@@ -35,7 +35,7 @@ type Issuer struct {
 	direct atomic.Int64 // numbers issued in strict order
 
 	copies  atomic.Int64 // how often Reset was called
-	dropped atomic.Int64 // numbers of the chain discarded by Reset
+	dropped atomic.Int64 // numbers discarded by Reset
 
 	mu    sync.Mutex
 	stats stats
@@ -138,7 +138,7 @@ func (i *Issuer) Close() error {
 	if !errors.Is(i.turn.Load().err, ErrClosed) {
 		i.cancel()
 		<-i.done
-		i.cur.Store(&chunk{prior: i.consumed()})
+		i.cur.Store(&chunk{prior: i.consumed() + i.dropped.Load()})
 		i.report(ErrClosed)
 	}
 	return nil
@@ -173,33 +173,41 @@ func (i *Issuer) NextIDWait(ctx context.Context) (int64, error) {
 
 // NextIDs fills dst with ascending numbers, which need not be consecutive. It waits
 // like NextIDWait and returns the same errors. On error, dst is zeroed and the numbers
-// taken for it are never issued.
+// taken for it are never issued. If Reset is called meanwhile, NextIDs starts again, since a
+// copy of the process may have what it has.
 func (i *Issuer) NextIDs(ctx context.Context, dst []int64) error { return i.issue(ctx, dst, false) }
 
 // issue fills dst. If hasty, it fails at the first failure of the store.
 func (i *Issuer) issue(ctx context.Context, dst []int64, hasty bool) error {
-	for rest := dst; len(rest) > 0; {
-		c := i.cur.Load()
-		first, n := c.take(int64(len(rest)))
-		for k := range rest[:n] {
-			rest[k] = first + int64(k)
-		}
-		if rest = rest[n:]; len(rest) == 0 {
-			return nil
-		}
-		var err error
-		if i.strict() {
-			n, err = i.ask(ctx, rest, hasty)
-			rest = rest[n:]
-		} else {
-			err = i.advance(ctx, c, int64(len(rest)), hasty)
-		}
+	for rest, copies := dst, i.copies.Load(); len(rest) > 0; {
+		n, err := i.some(ctx, rest, hasty)
 		if err != nil {
 			clear(dst)
 			return err
 		}
+		rest = rest[n:]
+		if now := i.copies.Load(); now != copies {
+			i.dropped.Add(int64(len(dst) - len(rest)))
+			rest, copies = dst, now
+		}
 	}
 	return nil
+}
+
+// some fills the beginning of dst and returns how many numbers that is. It may be 0.
+func (i *Issuer) some(ctx context.Context, dst []int64, hasty bool) (n int64, err error) {
+	if i.strict() {
+		return i.ask(ctx, dst, hasty)
+	}
+	c := i.cur.Load()
+	first, n := c.take(int64(len(dst)))
+	if n == 0 {
+		return 0, i.advance(ctx, c, int64(len(dst)), hasty)
+	}
+	for k := range dst[:n] {
+		dst[k] = first + int64(k)
+	}
+	return n, nil
 }
 
 // take reserves up to want numbers of c and returns the first one and their count.

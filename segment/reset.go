@@ -3,8 +3,8 @@ package segment
 // Reset discards the numbers that are reserved but not issued. It is for a process that
 // may have been copied with its memory, such as a virtual machine restored from a
 // snapshot or a checkpointed container, whose copies hold the same numbers. Call it
-// after the copy resumes and before it asks for a number. In strict order only calls in
-// progress hold numbers.
+// after the copy resumes and before it asks for a number. Calls in progress ask again; in
+// strict order only they hold numbers.
 func (i *Issuer) Reset() {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -2,6 +2,7 @@ package segment_test
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -52,6 +53,40 @@ func (l *late) Reserve(ctx context.Context, r segment.Request) (segment.Range, e
 		<-l.answer
 	}
 	return got, err
+}
+
+// A batch of several segments keeps nothing of those before the reset.
+func TestResetBetweenTheSegmentsOfABatch(t *testing.T) {
+	t.Parallel()
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
+		store := &late{asked: make(chan struct{}), answer: make(chan struct{})}
+		i, err := segment.Open(t.Context(), store, segment.Config{Name: "orders", Order: order, Step: 10, MinStep: 10, MaxStep: 10})
+		require.NoError(t, err)
+		out, done := make([]int64, 25), make(chan error, 1)
+		batch := func() { done <- i.NextIDs(context.Background(), out) }
+		if order == segment.OrderProcess { // 1 to 20 are there, and 21 to 30 are asked for
+			require.Eventually(t, func() bool { return i.Status().Reservations == 2 }, 30*time.Second, time.Millisecond)
+			store.hold.Store(true)
+			go batch()
+			<-store.asked
+			require.Eventually(t, func() bool { return i.Status().Waits > 0 }, 30*time.Second, time.Millisecond)
+		} else { // 1 to 20 are in the batch
+			store.hold.Store(true)
+			go batch()
+			<-store.asked
+			store.answer <- struct{}{}
+			<-store.asked
+		}
+		i.Reset()
+		store.hold.Store(false)
+		close(store.answer)
+		require.NoError(t, <-done)
+		require.True(t, slices.IsSorted(out))
+		require.Greater(t, out[0], int64(20))
+		require.EqualValues(t, len(out), i.Status().Issued)
+		require.NoError(t, i.Close())
+		require.EqualValues(t, len(out), i.Status().Issued)
+	}
 }
 
 // An answer under way at the reset belongs to the copies as well.

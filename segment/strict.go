@@ -12,12 +12,9 @@ func (i *Issuer) ask(ctx context.Context, dst []int64, hasty bool) (n int64, err
 		if err := i.turn.Load().err; errors.Is(err, ErrNotStarted) || errors.Is(err, ErrClosed) {
 			return 0, err
 		}
-		copies := i.copies.Load()
 		got, err := i.reserve(ctx, min(int64(len(dst)), i.cfg.MaxStep), hasty)
 		if err == nil {
-			if !i.current(copies, func() { i.direct.Add(got.Len()) }) {
-				continue
-			}
+			i.direct.Add(got.Len())
 			for k := range dst[:got.Len()] {
 				dst[k] = got.First + int64(k)
 			}

@@ -9,7 +9,7 @@ import (
 )
 
 // Generator issues ids. All methods are safe for concurrent use. NextID does not
-// allocate, lock or do I/O.
+// allocate, lock or do I/O. The zero Generator is not usable: call NewGenerator.
 //
 //	 63   62 ........ 22 21 .. 17 16 ....... 0
 //	+---+---------------+--------+------------+
@@ -93,18 +93,19 @@ const (
 type term struct {
 	Range
 	state  state
-	lo, hi int64 // the first and last value of last in the range; hi < 0 means none
-	prefix int64 // worker and business number in their places
-	raised int64 // the value of last until the first id of the term
-	first  int64 // low bits of the first id; random, since many processes issue only one
+	drops  uint32 // calls of Drop before it
+	lo, hi int64  // the first and last value of last in the range; hi < 0 means none
+	prefix int64  // worker and business number in their places
+	raised int64  // the value of last until the first id of the term
+	first  int64  // low bits of the first id; random, since many processes issue only one
 	pacer
 	ended chan struct{}
 	rush
 }
 
 // none returns a term without a range.
-func none(s state, p pacer) *term {
-	return &term{state: s, hi: -1, pacer: p, ended: make(chan struct{})}
+func none(s state, drops uint32, p pacer) *term {
+	return &term{state: s, drops: drops, hi: -1, pacer: p, ended: make(chan struct{})}
 }
 
 // DefaultMaxAhead is how far a burst may run ahead of the clock by default.
@@ -114,12 +115,12 @@ const DefaultMaxAhead = time.Second
 type Option func(*Generator) error
 
 // WithMaxAhead sets how far a burst may run ahead of the clock, from two time units of
-// the layout to one hour, rounded down to whole units. The default is DefaultMaxAhead, or
-// two time units if that is longer.
+// the layout to one hour, or to two time units if that is longer, rounded down to whole
+// units. The default is DefaultMaxAhead, or two time units if that is longer.
 func WithMaxAhead(d time.Duration) Option {
 	return func(g *Generator) error {
-		if d < time.Duration(2*g.unit) || d > time.Hour {
-			return fmt.Errorf("snowflake: MaxAhead %v is not from 2 time units (%v) to 1h", d, time.Duration(2*g.unit))
+		if least := time.Duration(2 * g.unit); d < least || d > max(time.Hour, least) {
+			return fmt.Errorf("snowflake: MaxAhead %v is not from 2 time units (%v) to %v", d, least, max(time.Hour, least))
 		}
 		g.ahead = int64(d) / g.unit
 		return nil
@@ -168,7 +169,7 @@ func NewGenerator(l Layout, opts ...Option) (*Generator, error) {
 			return nil, err
 		}
 	}
-	g.term.Store(none(notStarted, pacer{}))
+	g.term.Store(none(notStarted, 0, pacer{}))
 	return g, nil
 }
 
@@ -215,10 +216,15 @@ func (g *Generator) NextIDWait(ctx context.Context) (int64, error) {
 // NextIDs fills dst with ascending ids. It reserves the whole batch at once if the
 // batch fits within MaxAhead; otherwise it takes several reservations. It waits like
 // NextIDWait and returns the same errors. On error, dst is zeroed and the reserved ids are
-// never issued.
+// never issued. If Drop is called while it waits, it starts again, since a copy of the
+// process may have what it reserved.
 func (g *Generator) NextIDs(ctx context.Context, dst []int64) error {
+	drops := uint32(0)
 	for rest := dst; len(rest) > 0; {
 		v, n, t := g.take(int64(len(rest)))
+		if t.drops != drops {
+			drops, rest = t.drops, dst // n is at most len(rest) still
+		}
 		if n > 0 {
 			g.fill(t, v, rest[:n])
 			rest = rest[n:]
@@ -307,7 +313,8 @@ func (g *Generator) made() int64 {
 }
 
 // Issued returns how many ids were issued. Counting adds no work to NextID. The count
-// never falls. It may or may not include calls under way, even calls that then fail.
+// never falls. It may or may not include calls under way, even calls that then fail or start
+// again.
 func (g *Generator) Issued() int64 {
 	n := g.made()
 	for {

@@ -339,6 +339,10 @@ func TestRefusedRanges(t *testing.T) {
 func TestRefusedOptions(t *testing.T) {
 	_, err := NewGenerator(Layout{TimeUnit: time.Second}, WithMaxAhead(time.Second))
 	require.ErrorContains(t, err, "MaxAhead 1s")
+	_, err = NewGenerator(Layout{TimeUnit: time.Hour}, WithMaxAhead(2*time.Hour))
+	require.NoError(t, err, "the default")
+	_, err = NewGenerator(Layout{TimeUnit: time.Hour}, WithMaxAhead(3*time.Hour))
+	require.ErrorContains(t, err, "MaxAhead 3h0m0s is not from 2 time units (2h0m0s) to 2h0m0s")
 	_, err = NewGenerator(Layout{}, WithMaxAhead(2*time.Hour))
 	require.Error(t, err)
 	_, err = NewGenerator(Layout{WorkerBits: 40})

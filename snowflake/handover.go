@@ -20,15 +20,17 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	marker := none(swapping, pacer{})
 	old := g.term.Load()
+	marker := none(swapping, old.drops, pacer{})
 	for old.state == swapping || old.state != stopped && !g.term.CompareAndSwap(old, marker) {
 		runtime.Gosched()
 		old = g.term.Load()
+		marker.drops = old.drops
 	}
 	if old.state == stopped {
 		return 0, ErrStopped
 	}
+	t.drops = old.drops
 	g.pause(markedSwap)
 	// From here on nobody loads the old term. An issuer that loaded it earlier has its
 	// value already or gets none: take fails because last moves, and next because
@@ -62,7 +64,7 @@ func (g *Generator) Extend(prev, next Range) bool {
 	if err != nil {
 		return false
 	}
-	t.raised, t.first = cur.raised, cur.first
+	t.drops, t.raised, t.first = cur.drops, cur.raised, cur.first
 	g.setPace(t, cur.pacer)
 	g.pause(checkedExtend)
 	// A plain store could revive a generator that has stopped meanwhile.
@@ -78,7 +80,7 @@ func (g *Generator) Extend(prev, next Range) bool {
 // floor. It returns 0 if the generator had no range, was stopped before, or is within
 // Adopt, which then returns the last use.
 func (g *Generator) Stop() (lastUsed int64) {
-	old := g.term.Swap(none(stopped, pacer{}))
+	old := g.term.Swap(none(stopped, 0, pacer{}))
 	g.pause(markedStop)
 	// An issuer that has loaded the old term has its value already or gets none, as in
 	// Adopt. So used covers every id.
@@ -93,12 +95,12 @@ func (g *Generator) Stop() (lastUsed int64) {
 }
 
 // Drop takes the generator's range away. After it returns, no id of that range is
-// issued, and none at all until another range is adopted. Drop returns the last
-// millisecond used within the range, which is never below the range's floor, or 0 if
-// there was none.
+// issued, and none at all until another range is adopted. A NextIDs that waits starts again.
+// Drop returns the last millisecond used within the range, which is never below the range's
+// floor, or 0 if there was none.
 func (g *Generator) Drop() (lastUsed int64) {
 	old := g.term.Load()
-	for old.state != stopped && (old.state == swapping || !g.term.CompareAndSwap(old, none(notStarted, old.pacer))) {
+	for old.state != stopped && (old.state == swapping || !g.term.CompareAndSwap(old, none(notStarted, old.drops+1, old.pacer))) {
 		runtime.Gosched()
 		old = g.term.Load()
 	}

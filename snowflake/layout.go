@@ -129,7 +129,8 @@ func (l Layout) WithDefaults() Layout {
 }
 
 // Validate fills in defaults and returns all faults of l joined into one error, or nil.
-// It does not look at the clock: see CheckTime.
+// It does not look at the clock: see CheckTime. What the other methods return means nothing
+// if l is not valid.
 func (l Layout) Validate() error {
 	l = l.WithDefaults()
 	var errs []error
@@ -233,7 +234,8 @@ func (l Layout) TickTime(tick int64) time.Time {
 // may start below it.
 func (l Layout) endOf(tick int64) int64 { return l.Epoch + (tick+1)*l.unit() - 1 }
 
-func (l Layout) unit() int64 { return int64(l.TimeUnit / time.Millisecond) }
+// unit is at least 1, also in a layout that is not valid, since others divide by it.
+func (l Layout) unit() int64 { return max(1, int64(l.TimeUnit/time.Millisecond)) }
 
 // maxTick returns the last tick that fits the time field and ends within an int64 of
 // milliseconds.

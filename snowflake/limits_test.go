@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,6 +40,44 @@ func TestBatchThatFailsLeavesNothing(t *testing.T) {
 	require.ErrorIs(t, b.NextIDs(ctx, ids), ErrExhausted)
 	require.Equal(t, make([]int64, len(ids)), ids)
 	require.Greater(t, b.Issued(), int64(64*4), "part of it was reserved")
+}
+
+// A batch that waits when the range is dropped has nothing of that range, which a copy of the
+// process may have reserved too. Another range alone does not make it start again.
+func TestBatchStartsAgainAfterADrop(t *testing.T) {
+	for _, drop := range []bool{true, false} {
+		b := newBench(t, JSSafe(), WithMaxAhead(5*time.Millisecond))
+		b.adopt(t, lent(1, t0, time.Minute))
+		ids, done := make([]int64, 64*10), make(chan error, 1)
+		go func() { done <- b.NextIDs(t.Context(), ids) }()
+		require.Eventually(t, func() bool { return b.Waits() > 0 }, time.Minute, time.Millisecond)
+		if drop {
+			b.Drop()
+		}
+		b.adopt(t, lent(2, t0+1000, time.Minute))
+		b.Extend(b.term.Load().Range, b.term.Load().Range)
+		var err error
+		require.Eventually(t, func() bool {
+			b.advance(time.Millisecond)
+			select {
+			case err = <-done:
+				return true
+			default:
+				return false
+			}
+		}, time.Minute, time.Millisecond)
+		require.NoError(t, err)
+		require.True(t, slices.IsSorted(ids))
+		require.Len(t, slices.Compact(slices.Clone(ids)), len(ids))
+		workers := map[int64]int{}
+		for _, id := range ids {
+			p, err := b.layout.Decode(id)
+			require.NoError(t, err)
+			workers[p.Worker]++
+		}
+		require.Equal(t, drop, workers[1] == 0)
+		require.Positive(t, workers[2])
+	}
 }
 
 func TestExtendKeepsWorkerAndFloor(t *testing.T) {

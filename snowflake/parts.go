@@ -37,9 +37,8 @@ func (l Layout) Decode(id int64) (Parts, error) {
 // fails if a field does not fit the layout, or if the id would be 0.
 func (l Layout) Encode(p Parts) (int64, error) {
 	l = l.WithDefaults()
-	tick := floorDiv(p.Time.UnixMilli()-l.Epoch, l.unit())
-	switch {
-	case tick < 0 || tick > l.maxTick():
+	switch { // UnixMilli overflows in a time far from these
+	case p.Time.Before(l.TickTime(0)) || !p.Time.Before(l.Ends()):
 		return 0, fmt.Errorf("snowflake: encode: time %s is not within the layout's %s to %s",
 			stamp(p.Time), stamp(l.TickTime(0)), stamp(l.Ends()))
 	case p.Worker < 0 || p.Worker >= 1<<l.WorkerBits:
@@ -49,6 +48,7 @@ func (l Layout) Encode(p Parts) (int64, error) {
 	case p.Sequence < 0 || p.Sequence >= 1<<l.SequenceBits:
 		return 0, fmt.Errorf("snowflake: encode: sequence %d is not 0 to %d", p.Sequence, int64(1)<<l.SequenceBits-1)
 	}
+	tick := (p.Time.UnixMilli() - l.Epoch) / l.unit()
 	id := tick<<(l.WorkerBits+l.BusinessBits+l.SequenceBits) | p.Worker<<(l.BusinessBits+l.SequenceBits) |
 		p.Business<<l.SequenceBits | p.Sequence
 	if id == 0 {

@@ -70,6 +70,8 @@ func TestEncodeRefuses(t *testing.T) {
 		{"before the epoch", func(p *Parts) { p.Time = l.TickTime(0).Add(-1) }, "is not within the layout's 2019-05-04T16:00:00Z to 2089-"},
 		{"no time", func(p *Parts) { p.Time = time.Time{} }, "time 0001-01-01T00:00:00Z is not within"},
 		{"after the end", func(p *Parts) { p.Time = l.Ends() }, "is not within"},
+		{"after the end of an int64 of milliseconds", func(p *Parts) { p.Time = time.Unix(math.MaxUint64/1000+l.Epoch/1000+1, 0) }, "is not within"},
+		{"before the beginning of an int64 of milliseconds", func(p *Parts) { p.Time = time.Unix(-math.MaxUint64/1000+l.Epoch/1000+1, 0) }, "is not within"},
 		{"worker high", func(p *Parts) { p.Worker = 32 }, "worker 32 is not 0 to 31"},
 		{"worker negative", func(p *Parts) { p.Worker = -1 }, "worker -1 is not 0 to 31"},
 		{"business high", func(p *Parts) { p.Business = 32 }, "business number 32 is not 0 to 31"},
@@ -89,6 +91,23 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 	_, err := Layout{}.Encode(Parts{Time: time.Now(), Business: 1})
 	require.ErrorContains(t, err, "business number 1 is not 0 to 0")
+}
+
+// The methods of a layout that is not valid do not panic.
+func TestLayoutThatIsNotValid(t *testing.T) {
+	t.Parallel()
+	for _, l := range []Layout{{TimeUnit: 500 * time.Microsecond}, {TimeUnit: -time.Millisecond}, {TimeUnit: 1}, {WorkerBits: 200, SequenceBits: 200, TimeBits: 200}} {
+		require.Error(t, l.Validate())
+		require.NotPanics(t, func() {
+			l.Ends()
+			l.Ticks(0, 1)
+			l.TickTime(1)
+			_ = l.CheckTime(time.Now())
+			_ = l.String()
+			_, _ = l.Decode(912338055136935936)
+			_, _ = l.Encode(Parts{Time: time.Now()})
+		})
+	}
 }
 
 // A time within a tick is rounded down to the tick.

@@ -35,7 +35,8 @@ type Config struct {
 	Namespace string
 	// Layout is the layout of the ids. Set either Layout or Generator.
 	Layout snowflake.Layout
-	// Generator issues the ids. Default: a new one of Layout.
+	// Generator issues the ids. The Keeper owns it: do not call its Adopt, Extend, Drop or
+	// Stop, and give it to one Keeper only. Default: a new one of Layout.
 	Generator *snowflake.Generator
 	// Request says what to borrow. The Keeper sets Owner, Local and Ahead. Default:
 	// NewRequest(Namespace, Layout), held by DefaultHolder.
@@ -59,7 +60,8 @@ type Config struct {
 	// Jitter returns a delay of least to most, so that the replicas of a service do not
 	// act all at once. Tests and simulations set it. Default: at random.
 	Jitter func(least, most time.Duration) time.Duration
-	// Logger receives one line per change of state. Default: nothing is logged.
+	// Logger receives one line per change of state. Its handler must not block, and must not
+	// call the Keeper. Default: nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -88,7 +90,7 @@ const (
 	Idle        State = "idle"        // not started
 	Borrowing   State = "borrowing"   // requests a worker id, at the start or after a loss
 	Quarantined State = "quarantined" // requests one, but the center may have forgotten grants and lends none yet
-	Holding     State = "holding"     // has a worker id
+	Holding     State = "holding"     // has a worker id; without ids if its lease has expired: see Keeper.Err
 	Stopped     State = "stopped"     // gave the worker id back
 )
 
@@ -108,7 +110,8 @@ type Status struct {
 
 // A Keeper borrows a worker id for a generator, renews it and gives it back. Its own methods
 // issue the generator's ids, so it is a snowflake.Source. It runs one goroutine between
-// Start and Stop. All methods are safe for concurrent use.
+// Start and Stop. All methods are safe for concurrent use. The zero Keeper is not usable: call
+// New or Open.
 //
 // The loss of a lease does not stop ids at once: the generator may use up its range
 // while the Keeper borrows another worker id.
@@ -126,7 +129,7 @@ type Keeper struct {
 	cancel    context.CancelFunc // ends the loop
 	ended     chan struct{}      // closed when the loop has ended
 	stopping  bool               // Stop was called
-	resets    int                // calls of Reset before which the process may have been copied
+	resets    int                // calls of Reset
 	interrupt func(by string)    // ends a Start or Reset under way
 	hurry     int                // calls of Reset that wait, and whose context has ended
 
@@ -136,6 +139,7 @@ type Keeper struct {
 	// Used only by the goroutine that borrows: the caller of Start or Reset, then the
 	// loop, then the caller of Stop.
 	owner [16]byte    // of the borrow under way; zero if the next has yet to begin
+	asked int         // resets before the owner of the borrow or grant was made
 	grant lease.Grant // zero if there is none to renew or give back
 	lent  snowflake.Range
 	pace  pace
@@ -369,9 +373,13 @@ func (k *Keeper) named(preposition string, err error) string {
 //
 // The owner stays the same until a grant is used or given back, so that the attempt after a
 // lost answer gets the same grant. After that it is another: a release whose answer was lost
-// may still be under way, and would free what the same owner was lent again.
+// may still be under way, and would free what the same owner was lent again. After a Reset
+// it is another too.
 func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool, err error) {
-	if k.owner == [16]byte{} { // not sooner: a copy of the process would have it too
+	if k.owner == [16]byte{} || k.copied() { // not sooner: a copy of the process would have it too
+		k.mu.Lock()
+		k.asked = k.resets // before the owner is made
+		k.mu.Unlock()
 		k.owner = lease.NewOwner()
 	}
 	req := k.cfg.Request
@@ -396,8 +404,8 @@ func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool
 		return false, late
 	}
 	lent := rangeOf(g, at)
-	if _, err = k.cfg.Generator.Adopt(lent); err != nil {
-		return true, errors.Join(err, k.decline(ctx, g))
+	if err = k.adopt(lent); err != nil {
+		return !errors.Is(err, errReset), errors.Join(err, k.decline(ctx, g))
 	}
 	k.owner = [16]byte{}
 	k.pace.success()
@@ -415,17 +423,35 @@ func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool
 	return false, nil
 }
 
-// decline gives an unused grant back. Within Reset it does not: the grant may be that of
-// another process, of which this one is a copy.
+// decline gives an unused grant back, unless a copy of the process may use it.
 func (k *Keeper) decline(ctx context.Context, g lease.Grant) error {
 	k.owner = [16]byte{}
-	k.mu.Lock()
-	copied := k.resets > 0
-	k.mu.Unlock()
-	if copied {
+	if k.copied() {
 		return nil
 	}
 	return k.release(ctx, g, g.Floor)
+}
+
+// copied reports whether Reset was called since the owner of the borrow or grant was made. A
+// copy of the process may then have the same.
+func (k *Keeper) copied() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.resets != k.asked
+}
+
+var errReset = errors.New("lease: the keeper was reset meanwhile")
+
+// adopt gives the generator a range, unless a copy of the process may have it too: callers
+// that wait would get ids of it before Reset could take it away.
+func (k *Keeper) adopt(r snowflake.Range) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.resets != k.asked {
+		return errReset
+	}
+	_, err := k.cfg.Generator.Adopt(r)
+	return err
 }
 
 // granted records a success, and at, the generator's clock at its answer. It returns the
@@ -535,8 +561,7 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 
 func (k *Keeper) install(next snowflake.Range) error {
 	if next.Floor != k.lent.Floor {
-		_, err := k.cfg.Generator.Adopt(next)
-		return err
+		return k.adopt(next)
 	}
 	if !k.cfg.Generator.Extend(k.lent, next) {
 		// Somebody else stopped the generator or gave it another range.
@@ -640,16 +665,18 @@ func (k *Keeper) note(s State, err error) {
 // interrupts it when ctx ends.
 //
 // A copy must call Reset before it issues an id or calls Stop, because a Keeper cannot
-// detect the copy, and must issue none until Reset returns. The abandoned worker id becomes
-// free when its lease expires.
+// detect the copy, and must issue none until Reset returns. A call that waits when Reset
+// begins gets ids of the other worker id only; one that runs while the process is copied may
+// return the same id in both copies. The abandoned worker id becomes free when its lease
+// expires.
 //
 // After an error, the Keeper keeps trying to borrow a worker id. Resetting a Keeper
 // that has not started, or has stopped, is an error.
 func (k *Keeper) Reset(ctx context.Context) error {
+	k.mu.Lock()
+	k.resets++ // before Drop: no answer under way puts back what that takes away
+	k.mu.Unlock()
 	k.cfg.Generator.Drop()
-	k.reset(1)
-	abandoned := sync.OnceFunc(func() { k.reset(-1) })
-	defer abandoned()
 	if !k.enter(ctx) { // to return now would leave the grant in use
 		k.mu.Lock()
 		k.hurry++
@@ -673,35 +700,29 @@ func (k *Keeper) Reset(ctx context.Context) error {
 	defer done()
 	cancel()
 	<-ended // soon: a Center returns when its context ends
-	abandoned()
-	// Drop again: if the process was copied during a borrow, the copies may share its
-	// grant.
-	k.cfg.Generator.Drop()
-	forgotten := k.grant
-	k.grant = lease.Grant{}
+	k.abandon()
 	k.mu.Lock()
 	k.status.State, k.status.Grant, k.status.Err, k.status.FailingSince = Borrowing, lease.Grant{}, nil, time.Time{}
 	k.mu.Unlock()
-	k.cfg.Logger.Warn("reset; worker id abandoned, not given back", "worker", forgotten.Worker,
-		"namespace", k.cfg.Request.Namespace, "token", forgotten.Token)
-
+	defer func() { // also if the center panics
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if !k.stopping {
+			k.begin(ctx)
+		}
+	}()
 	err := k.borrowAtStart(ctx)
 	if err != nil {
 		k.note(Borrowing, err)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if !k.stopping {
-		k.begin(ctx)
-	}
 	return err
 }
 
-// reset counts the calls of Reset that have yet to end what ran before them.
-func (k *Keeper) reset(n int) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.resets += n
+// abandon forgets the grant, which a copy of the process may use.
+func (k *Keeper) abandon() {
+	k.cfg.Logger.Warn("reset; worker id abandoned, not given back", "worker", k.grant.Worker,
+		"namespace", k.cfg.Request.Namespace, "token", k.grant.Token)
+	k.grant = lease.Grant{}
 }
 
 // Stop ends renewing, then ends issuing for good, then gives the worker id back. It
@@ -737,16 +758,20 @@ func (k *Keeper) Stop(ctx context.Context) error {
 }
 
 func (k *Keeper) giveBack(ctx context.Context) error {
+	mine := k.cfg.Generator.Extend(k.lent, k.lent)
 	lastUsed := k.cfg.Generator.Stop()
 	g := k.grant
 	k.outage.end()
-	if g == (lease.Grant{}) {
+	switch {
+	case g == (lease.Grant{}):
 		return nil
+	case k.copied():
+		k.abandon()
+		return nil
+	case !mine || lastUsed == 0: // the caller stopped the generator, or gave it another range
+		lastUsed = g.Ceiling
 	}
 	k.grant = lease.Grant{}
-	if lastUsed == 0 {
-		lastUsed = g.Ceiling // the caller stopped the generator and has the last use
-	}
 	err := k.release(ctx, g, lastUsed)
 	if err != nil {
 		err = fmt.Errorf("give worker id %d of namespace %q back%s: %w", g.Worker, g.Namespace, k.named(" to ", err), err)

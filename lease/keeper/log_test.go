@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"regexp"
 	"runtime"
 	"strings"
@@ -32,6 +34,40 @@ func (r *rig) story(began time.Time) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// onError is a log handler that does something at each error.
+type onError struct {
+	slog.Handler
+	do func()
+}
+
+func (h onError) Handle(_ context.Context, line slog.Record) error {
+	if line.Level == slog.LevelError {
+		h.do()
+	}
+	return nil
+}
+
+// A handler may stop the Keeper when ids have stopped, though nobody should rely on it.
+func TestStopByTheLogOfAnOutage(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		stopped := make(chan struct{})
+		r.member(func(c *keeper.Config) {
+			c.Logger = slog.New(onError{slog.NewTextHandler(io.Discard, nil), func() {
+				_ = r.keeper.Stop(context.Background())
+				close(stopped)
+			}})
+		})
+		r.start()
+		defer r.down()()
+		time.Sleep(5 * time.Minute)
+		select {
+		case <-stopped:
+		default:
+			t.Error("Stop has not returned for minutes")
+		}
+	})
 }
 
 // The log reports an outage in order and with the right times, even if nobody asks for

@@ -72,6 +72,10 @@ func (k *Keeper) NextIDs(ctx context.Context, dst []int64) error {
 	return nil
 }
 
+// Err returns why NextID would fail now, or nil, for a readiness probe. It ignores a burst that
+// has used up its lead, and calls no center. Errors: those of NextID but ErrExhausted.
+func (k *Keeper) Err() error { return k.Explain(k.cfg.Generator.Err()) }
+
 // Explain adds to an error of the generator why there is no worker id, such as the last error
 // of the center. The Keeper's own methods do that; use it for streams of Generator.For.
 func (k *Keeper) Explain(err error) error {

@@ -117,15 +117,18 @@ func TestErrorsOfIdsNameTheCause(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		id, err := r.keeper.NextID()
 		require.ErrorIs(t, err, snowflake.ErrNotStarted)
+		require.ErrorIs(t, r.keeper.Err(), snowflake.ErrNotStarted)
 		require.Zero(t, id)
 		r.start()
+		require.NoError(t, r.keeper.Err())
 		defer r.down()()
 		time.Sleep(time.Minute)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, one := r.keeper.NextID()
 		_, waited := r.keeper.NextIDWait(ctx)
-		for _, err := range []error{one, waited, r.keeper.NextIDs(ctx, make([]int64, 2))} {
+		require.Equal(t, keeper.Holding, r.keeper.Status().State)
+		for _, err := range []error{one, waited, r.keeper.NextIDs(ctx, make([]int64, 2)), r.keeper.Err()} {
 			require.ErrorIs(t, err, snowflake.ErrLeaseExpired)
 			require.Regexp(t, `^lease: not renewed since 2026-11-20T12:00:\d\d(\.\d+)?Z: .*connection refused: snowflake: lease expired: it was not renewed in time`, err.Error())
 		}

@@ -14,7 +14,7 @@ import (
 // An outage logs when ids stop because the lease has expired, and when they resume. It
 // does so whatever the Keeper does meanwhile and even if nobody asks for an id.
 type outage struct {
-	mu    sync.Mutex // held while logging, to keep the lines in order
+	mu    sync.Mutex // not held while logging: a handler may call Stop, which waits for it
 	timer *time.Timer
 	lent  snowflake.Range
 	since time.Time // zero while ids are issued
@@ -27,17 +27,17 @@ func (k *Keeper) watch(ctx context.Context, lent snowflake.Range) {
 	}
 	o := &k.outage
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.lent = lent
-	if !o.since.IsZero() {
-		k.cfg.Logger.Info("ids resumed", "worker", lent.Worker, "namespace", k.cfg.Request.Namespace, "center", lease.Name(k.cfg.Center),
-			"after", time.Since(o.since).Round(time.Millisecond))
-		o.since = time.Time{}
-	}
+	since := o.since
+	o.lent, o.since = lent, time.Time{}
 	if o.timer == nil {
 		o.timer = time.AfterFunc(k.left(lent), k.expired)
 	} else {
 		o.timer.Reset(k.left(lent))
+	}
+	o.mu.Unlock()
+	if !since.IsZero() {
+		k.cfg.Logger.Info("ids resumed", "worker", lent.Worker, "namespace", k.cfg.Request.Namespace, "center", lease.Name(k.cfg.Center),
+			"after", time.Since(since).Round(time.Millisecond))
 	}
 }
 
@@ -50,7 +50,15 @@ func (k *Keeper) left(r snowflake.Range) time.Duration {
 
 // expired runs when ids should have stopped.
 func (k *Keeper) expired() {
-	o := &k.outage
+	if lent, stopped := k.outage.begin(k); stopped {
+		st := k.Status()
+		k.cfg.Logger.Error("ids stopped: the lease has expired", "worker", lent.Worker, "namespace", k.cfg.Request.Namespace,
+			"center", lease.Name(k.cfg.Center), "ceiling", time.UnixMilli(lent.Ceiling), "failing_since", st.FailingSince, "err", st.Err)
+	}
+}
+
+// begin reports whether ids have stopped by now, and of which range.
+func (o *outage) begin(k *Keeper) (lent snowflake.Range, stopped bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch err := k.cfg.Generator.Err(); {
@@ -58,10 +66,9 @@ func (k *Keeper) expired() {
 		o.timer.Reset(max(k.left(o.lent), time.Second/10))
 	case errors.Is(err, snowflake.ErrLeaseExpired) && o.since.IsZero():
 		o.since = time.Now().Add(min(0, k.left(o.lent))) // a paused process notices late
-		st := k.Status()
-		k.cfg.Logger.Error("ids stopped: the lease has expired", "worker", o.lent.Worker, "namespace", k.cfg.Request.Namespace,
-			"center", lease.Name(k.cfg.Center), "ceiling", time.UnixMilli(o.lent.Ceiling), "failing_since", st.FailingSince, "err", st.Err)
+		stopped = true
 	}
+	return o.lent, stopped
 }
 
 func (o *outage) end() {

@@ -181,8 +181,8 @@ func TestGrantOfAnotherOwnerIsRefused(t *testing.T) {
 	})
 }
 
-// A center that panics leaves a Keeper that can be started.
-func TestCenterPanicsAtStart(t *testing.T) {
+// A center that panics leaves a Keeper that can be started, or goes on after a Reset.
+func TestCenterPanics(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.center.Intercept(func(context.Context, string, bool) error { panic("boom") })
 		require.PanicsWithValue(t, "boom", func() { _ = r.keeper.Start(t.Context()) })
@@ -192,9 +192,15 @@ func TestCenterPanicsAtStart(t *testing.T) {
 		r.start()
 		r.next()
 
-		r.center.Intercept(func(context.Context, string, bool) error { panic("boom") })
+		r.center.Intercept(func(context.Context, string, bool) error {
+			r.center.Intercept(nil)
+			panic("boom")
+		})
 		require.PanicsWithValue(t, "boom", func() { _ = r.keeper.Reset(t.Context()) })
-		r.center.Intercept(nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := r.keeper.NextIDWait(ctx)
+		require.NoError(t, err, "it goes on borrowing")
 		require.NoError(t, r.keeper.Reset(t.Context()))
 		r.next()
 	})

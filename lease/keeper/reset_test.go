@@ -2,6 +2,8 @@ package keeper_test
 
 import (
 	"context"
+	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -161,6 +163,157 @@ func TestCopyGivesNoLateAnswerOfABorrowBack(t *testing.T) {
 		require.NoError(t, r.keeper.Reset(t.Context()))
 		require.False(t, r.slot(g.Worker).Free())
 		require.Zero(t, original.Status().Losses)
+	})
+}
+
+// leisurely is a log that takes its time, so that others run in between.
+type leisurely struct{}
+
+func (leisurely) Write(b []byte) (int, error) {
+	time.Sleep(time.Millisecond)
+	return len(b), nil
+}
+
+// waiter returns the worker id of the next id, for which a caller waits from now on.
+func (r *rig) waiter() (worker chan int64) {
+	worker = make(chan int64, 1)
+	go func() {
+		id, err := r.keeper.NextIDWait(context.Background())
+		if err != nil {
+			r.Error(err)
+		}
+		p, err := layout.Decode(id)
+		if err != nil {
+			r.Error(err)
+		}
+		worker <- p.Worker
+	}()
+	synctest.Wait()
+	return worker
+}
+
+// A process may be copied during a Reset, with a caller that waits for an id. When the copy is
+// reset, that caller gets nothing of what the first Reset borrowed.
+func TestWaiterGetsNothingBorrowedBeforeAReset(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		original := r.keeper
+		defer func() { _ = original.Stop(context.Background()) }()
+		g := original.Status().Grant
+
+		center := &twin{Center: r.center}
+		c := &custodian{Center: center}
+		r.member(func(cfg *keeper.Config) { cfg.Center, cfg.Logger = c, slog.New(slog.NewTextHandler(leisurely{}, nil)) })
+		r.start()
+		inHand := make(chan struct{})
+		c.answer = func(_ context.Context, g lease.Grant) lease.Grant {
+			c.answer = nil
+			close(inHand)
+			time.Sleep(time.Second)
+			return g
+		}
+		center.grant = g
+		first := make(chan error, 1)
+		go func() { first <- r.keeper.Reset(context.Background()) }()
+		<-inHand
+		worker := r.waiter()
+		require.NoError(t, r.keeper.Reset(t.Context()))
+		require.NoError(t, <-first, "it borrows again")
+		require.NotEqual(t, g.Worker, <-worker)
+		require.NotEqual(t, g.Worker, r.keeper.Status().Grant.Worker)
+		require.Zero(t, original.Status().Losses)
+		require.False(t, r.slot(g.Worker).Free(), "it is not given back either")
+	})
+}
+
+// The same with a renewal that answers with another range, as after a loss.
+func TestWaiterGetsNothingRenewedBeforeAReset(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		original := r.keeper
+		defer func() { _ = original.Stop(context.Background()) }()
+		g := original.Status().Grant
+
+		c := &lateRenewal{Center: &twin{Center: r.center, grant: g}}
+		r.member(func(cfg *keeper.Config) { cfg.Center, cfg.Logger = c, slog.New(slog.NewTextHandler(leisurely{}, nil)) })
+		r.start()
+		r.center.Reincarnate("another server")
+		time.Sleep(40 * time.Second) // the original gets another range; the copy uses up what it has
+		require.Greater(t, original.Status().Grant.Floor, g.Floor)
+		require.Equal(t, g.Worker, original.Status().Grant.Worker)
+		worker := r.waiter()
+		asked := make(chan struct{})
+		c.asked.Store(&asked)
+		<-asked
+		require.NoError(t, r.keeper.Reset(t.Context()))
+		require.NotEqual(t, g.Worker, <-worker)
+	})
+}
+
+// lateRenewal renews nothing until it is given a channel, which the next renewal closes. That
+// one is answered when its caller gives up.
+type lateRenewal struct {
+	lease.Center
+	asked atomic.Pointer[chan struct{}]
+}
+
+func (c *lateRenewal) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+	asked := c.asked.Swap(nil)
+	if asked == nil {
+		return lease.Grant{}, errRefused
+	}
+	close(*asked)
+	<-ctx.Done()
+	return c.Center.Renew(context.WithoutCancel(ctx), g)
+}
+
+// An owner that a copy may have too borrows nothing after a Reset, while another is under way.
+func TestOwnerOfABorrowBeforeAReset(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		c := &custodian{Center: r.center}
+		r.member(func(cfg *keeper.Config) { cfg.Center = c })
+		r.start()
+		up := r.down()
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { first <- r.keeper.Reset(context.Background()) }()
+		synctest.Wait()
+		copied := len(c.owners)
+		go func() { second <- r.keeper.Reset(context.Background()) }()
+		synctest.Wait()
+		up()
+		require.NoError(t, <-first)
+		require.NoError(t, <-second)
+		require.Equal(t, 2, copied, "at the start, and without success")
+		require.NotContains(t, c.owners[copied:], c.owners[1])
+	})
+}
+
+// Nor does a Stop under way at a Reset give back what another process may use.
+func TestStopUnderWayAtAResetGivesNothingBack(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		var released atomic.Bool
+		asked, answer := make(chan struct{}), make(chan struct{})
+		r.center.Intercept(func(_ context.Context, verb string, after bool) error {
+			if verb == "renew" && after {
+				close(asked)
+				<-answer
+			}
+			if verb == "release" {
+				released.Store(true)
+			}
+			return nil
+		})
+		<-asked
+		stopped, reset := make(chan error, 1), make(chan error, 1)
+		go func() { stopped <- r.keeper.Stop(t.Context()) }()
+		synctest.Wait()
+		go func() { reset <- r.keeper.Reset(t.Context()) }()
+		synctest.Wait()
+		close(answer)
+		require.NoError(t, <-stopped)
+		require.ErrorContains(t, <-reset, "stopped")
+		require.False(t, released.Load())
 	})
 }
 

@@ -156,9 +156,7 @@ func (c *Counter) reserveAhead(ctx context.Context) {
 	for {
 		select {
 		case f := <-c.asked:
-			c.mu.Lock()
-			copies := c.copies
-			c.mu.Unlock()
+			copies := c.copies.Load()
 			first, n, err := c.source(ctx, f.n)
 			c.land(f, &block{first: first, n: n, born: c.mono()}, copies, err)
 		case <-look.C:
@@ -179,13 +177,13 @@ func (c *Counter) reserveAhead(ctx context.Context) {
 
 // land ends a flight. It drops values if Reset was called since the launch, because a
 // copy of the process may have received them too.
-func (c *Counter) land(f *flight, b *block, copies int, err error) {
+func (c *Counter) land(f *flight, b *block, copies int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.state != nil:
 		err = c.state
-	case err == nil && copies == c.copies:
+	case err == nil && copies == c.copies.Load():
 		c.next = b
 	}
 	f.err, c.flight = err, nil

@@ -247,6 +247,41 @@ func TestSequenceResetDuringAReservation(t *testing.T) {
 	}
 }
 
+// TestSequenceResetBetweenReservations: a batch that needs several reservations keeps nothing
+// of those before Reset.
+func TestSequenceResetBetweenReservations(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range map[string]Config{"reserved ahead": {}, "in strict order": {Prefetch: 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := giver{half: true}
+			s := given(t, &g, cfg)
+			asked, answer := make(chan struct{}), make(chan struct{})
+			calls := 0
+			s.source = func(ctx context.Context, n int64) (int64, int64, error) {
+				if n == 0 {
+					return 0, 0, nil // a probe
+				}
+				if calls++; calls == 2 { // the batch has its first part
+					close(asked)
+					<-answer
+				}
+				return g.reserve(ctx, n)
+			}
+			ids, done := make([]int64, 8), make(chan error, 1)
+			go func() { done <- s.NextIDs(t.Context(), ids) }()
+			<-asked
+			before := s.id(g.last)
+			s.Reset()
+			close(answer)
+			require.NoError(t, <-done)
+			require.True(t, slices.IsSorted(ids))
+			require.Greater(t, ids[0], before)
+			require.EqualValues(t, len(ids), s.Status().Issued)
+		})
+	}
+}
+
 func assertNil(t testing.TB, err error) bool {
 	if err != nil {
 		t.Error(err)

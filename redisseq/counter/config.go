@@ -79,8 +79,9 @@ func (c Config) Validate() error {
 	if c.Worker < 0 || c.Worker >= c.Layout.Workers() {
 		f.Add("worker", c.Worker, "is not 0 to %d, which the layout's %d worker bits hold", c.Layout.Workers()-1, c.Layout.WorkerBits)
 	}
-	if c.MaxAhead < 2*c.Layout.TimeUnit || c.MaxAhead > max(time.Hour, 2*c.Layout.TimeUnit) {
-		f.Add("max_ahead", c.MaxAhead, "is not 2 time units (%v) to 1h", 2*c.Layout.TimeUnit)
+	least := 2 * c.Layout.TimeUnit
+	if most := max(time.Hour, least); c.MaxAhead < least || c.MaxAhead > most {
+		f.Add("max_ahead", c.MaxAhead, "is not 2 time units (%v) to %v", least, most)
 	}
 	if c.Skew < time.Millisecond || c.Skew > time.Hour {
 		f.Add("skew", c.Skew, "is not 1ms to 1h")

@@ -90,10 +90,11 @@ type Counter struct {
 	known   atomic.Int64 // the greatest value that Redis gave
 	calls   atomic.Int64
 	given   atomic.Int64 // values that Redis gave
-	direct  atomic.Int64 // ids issued without a block
+	direct  atomic.Int64 // ids issued without a block, less those that Reset discarded of batches
 	outcome atomic.Pointer[outcome]
 	doubt   atomic.Bool // a call ended without an outcome
 	cur     atomic.Pointer[block]
+	copies  atomic.Int64 // calls of Reset, made under mu
 
 	asked  chan *flight
 	halted chan struct{} // closed by Close
@@ -104,7 +105,6 @@ type Counter struct {
 	cancel  context.CancelFunc
 	next    *block  // nil if none
 	flight  *flight // nil if none
-	copies  int     // calls of Reset
 	short   int64   // ids that callers wait for
 	used    int64   // ids issued from blocks before cur
 	size    int64   // of a block, set by adapt
@@ -224,12 +224,12 @@ func (c *Counter) Close() error {
 }
 
 // Reset discards the ids that were reserved ahead. Call it in a process that may have
-// been copied with its memory; see idworker.IdWorker.Reset. With Prefetch 1 only calls under
-// way have ids; they ask again.
+// been copied with its memory; see idworker.IdWorker.Reset. Calls under way ask again; with
+// Prefetch 1 only they have ids.
 func (c *Counter) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.copies++
+	c.copies.Add(1)
 	c.drop()
 }
 
@@ -262,9 +262,10 @@ func (c *Counter) NextIDWait(ctx context.Context) (int64, error) {
 
 // NextIDs fills dst with ascending ids. It waits like NextIDWait and returns the same
 // errors. With Prefetch 1 it takes one call of Redis, or several for more ids than fit
-// within MaxAhead. On error, dst is zeroed and the reserved ids are discarded.
+// within MaxAhead. On error, dst is zeroed and the reserved ids are discarded. If Reset is
+// called meanwhile, NextIDs starts again, since a copy of the process may have what it has.
 func (c *Counter) NextIDs(ctx context.Context, dst []int64) error {
-	for rest := dst; len(rest) > 0; {
+	for rest, copies := dst, c.copies.Load(); len(rest) > 0; {
 		v, n := c.grab(int64(len(rest)))
 		if n == 0 {
 			err := c.try(ctx, func(ctx context.Context) (err error) {
@@ -278,6 +279,10 @@ func (c *Counter) NextIDs(ctx context.Context, dst []int64) error {
 		}
 		c.fill(v, rest[:n])
 		rest = rest[n:]
+		if now := c.copies.Load(); now != copies {
+			c.direct.Add(-int64(len(dst) - len(rest)))
+			rest, copies = dst, now
+		}
 	}
 	return nil
 }
@@ -287,16 +292,8 @@ func (c *Counter) more(ctx context.Context, want int64) (first, n int64, err err
 	if !c.strict {
 		return 0, 0, c.refill(ctx, want)
 	}
-	c.mu.Lock()
-	copies, state := c.copies, c.state
-	c.mu.Unlock()
-	if err = state; err == nil {
+	if err = c.standing(); err == nil {
 		first, n, err = c.source(ctx, min(want, maxCall))
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if copies != c.copies { // a copy of the process may have this answer too
-		return 0, 0, err
 	}
 	c.direct.Add(n)
 	return first, n, err

@@ -31,7 +31,7 @@ var onGenerator = list{title: "generator", pkg: "snowflake", mutants: []mutant{
 	{"the lead is measured from below the range", leadGo, `max(old.anchor+old.lead(mono), t.lo>>g.seqBits*g.unit)`, `old.anchor + old.lead(mono)`, "TestRangeAboveTheClock"},
 	{"a renewal forgets what the lead was measured from", handoverGo, `g.setPace(t, cur.pacer)`, `g.setPace(t, pacer{})`, "TestCenterSetBack"},
 	{"another range forgets what the lead was measured from", handoverGo, `g.setPace(t, old.pacer)`, `g.setPace(t, pacer{})`, "TestLeadGoesOnUnderAnotherRange/lost"},
-	{"a drop forgets what the lead was measured from", handoverGo, `none(notStarted, old.pacer)`, `none(notStarted, pacer{})`, "TestLeadGoesOnUnderAnotherRange/dropped"},
+	{"a drop forgets what the lead was measured from", handoverGo, `none(notStarted, old.drops+1, old.pacer)`, `none(notStarted, old.drops+1, pacer{})`, "TestLeadGoesOnUnderAnotherRange/dropped"},
 	{"who waits waits for the center's clock", leadGo, `mono = t.level - int64(float64(t.level-mono)/t.pace)`, ``, "TestWaitWhileTheCenterIsBehind"},
 	{"low rates all end alike", generatorGo, `low := (last + 1) & g.spread`, `low := int64(0)`, "TestLowRateSequencesSpread"},
 	{"all processes begin alike", generatorGo, `low = t.first`, `low = 0`, "TestFirstSequencesDiffer"},
@@ -86,8 +86,9 @@ var onGenerator = list{title: "generator", pkg: "snowflake", mutants: []mutant{
 	{"a renewal changes the floor", handoverGo, `|| next.Floor != prev.Floor ||`, `||`, "TestExtendKeepsWorkerAndFloor"},
 	// Stopping.
 	{"a stop moves nothing", handoverGo, raiseAtStop + "\tif old.state == stopped {", "used := g.last.Load()\n\tif old.state == stopped {", "TestEveryInterleavingOfIssuersAndAStop"},
-	{"a stop moves the last use before it takes the range away", handoverGo, "old := g.term.Swap(none(stopped, pacer{}))\n\tg.pause(markedStop)\n\t// An issuer that has loaded the old term has its value already or gets none, as in\n\t// Adopt. So used covers every id.\n\t" + raiseAtStop, raiseAtStop + "\tg.pause(markedStop)\n\told := g.term.Swap(none(stopped, pacer{}))\n", "TestEveryInterleavingOfIssuersAndAStop"},
-	{"a stop leaves the range", handoverGo, "old := g.term.Swap(none(stopped, pacer{}))", "old := g.term.Load()", "TestEveryInterleavingOfIssuersAndAStop"},
+	{"a stop moves the last use before it takes the range away", handoverGo, "old := g.term.Swap(none(stopped, 0, pacer{}))\n\tg.pause(markedStop)\n\t// An issuer that has loaded the old term has its value already or gets none, as in\n\t// Adopt. So used covers every id.\n\t" + raiseAtStop, raiseAtStop + "\tg.pause(markedStop)\n\told := g.term.Swap(none(stopped, 0, pacer{}))\n", "TestEveryInterleavingOfIssuersAndAStop"},
+	{"a stop leaves the range", handoverGo, "old := g.term.Swap(none(stopped, 0, pacer{}))", "old := g.term.Load()", "TestEveryInterleavingOfIssuersAndAStop"},
+	{"a batch goes on after a drop", generatorGo, `if t.drops != drops {`, `if false && t.drops != drops {`, "TestBatchStartsAgainAfterADrop"},
 	{"a drop moves nothing", handoverGo, "used := g.raise(func(last int64) int64 { return last + 1 }) // as in Stop", "used := g.last.Load()", "TestEveryInterleavingOfIssuersADropAndAnAdoption"},
 	// Milliseconds and ticks.
 	{"the first tick of a range begins before it", layoutGo, `first = ceilDiv(max(floor, l.Epoch-1)-l.Epoch+1, unit)`, `first = floorDiv(max(floor, l.Epoch-1)-l.Epoch+1, unit)`, "TestLastTickLiesWithinTheCeiling"},

@@ -10,16 +10,16 @@ const (
 // back.
 var onKeeper = list{title: "keeper", pkg: "lease/keeper", mutants: []mutant{
 	// Borrowing.
-	{"another owner at each retry of a start", keeperGo, `if k.owner == [16]byte{} {`, `if true {`, "TestLostReplyOfABorrowLeaksNoSlot"},
+	{"another owner at each retry of a start", keeperGo, `if k.owner == [16]byte{} || k.copied() {`, `if true {`, "TestLostReplyOfABorrowLeaksNoSlot"},
 	{"another owner at each retry after a loss", keeperGo, `final, err := k.borrow(ctx, k.pace.patience)`, "k.owner = lease.NewOwner()\n\t\t\tfinal, err := k.borrow(ctx, k.pace.patience)", "TestLostReplyOfABorrowAfterALossLeaksNoSlot"},
 	{"one owner for all borrows", keeperGo, "k.owner = [16]byte{}\n\tk.pace.success()", `k.pace.success()`, "TestEachBorrowHasAnOwnerOfItsOwn"},
 	{"the owner of the next borrow is made ahead, and copied", keeperGo, "k.owner = [16]byte{}\n\tk.pace.success()", "k.owner = lease.NewOwner()\n\tk.pace.success()", "TestOwnerIsMadeWhenItIsNeeded"},
-	{"asks again as the owner of what it gave back", keeperGo, "k.owner = [16]byte{}\n\tk.mu.Lock()", `k.mu.Lock()`, "TestReleaseThatArrivesLateFreesNothingInUse/the generator refuses the range"},
+	{"asks again as the owner of what it gave back", keeperGo, "k.owner = [16]byte{}\n\tif k.copied()", `if k.copied()`, "TestReleaseThatArrivesLateFreesNothingInUse/the generator refuses the range"},
 	{"gives back an answer that comes late, and asks again", keeperGo, `return false, late`, `return false, errors.Join(late, k.release(ctx, g, g.Floor))`, "TestReleaseThatArrivesLateFreesNothingInUse/the process pauses with the answer"},
 	{"asks again as another owner after a late answer", keeperGo, `return false, late`, "k.owner = [16]byte{}\n\t\treturn false, late", "TestLateAnswerOfABorrowIsAskedForAgain"},
 	{"uses the grant of another owner", keeperGo, `if err == nil && g.Owner != req.Owner {`, `if false {`, "TestGrantOfAnotherOwnerIsRefused"},
 	{"adopts what nobody waits for any more", keeperGo, "case ctx.Err() != nil: // nobody waits for it" + and + `case late != nil:`, `case false:` + and + `case false:`, "TestContextThatEndsDuringABorrowGivesTheSlotBack"},
-	{"does not give back what nobody waits for any more", keeperGo, `if copied {`, `if copied || true {`, "TestContextThatEndsDuringABorrowGivesTheSlotBack"},
+	{"does not give back what nobody waits for any more", keeperGo, "if k.copied() {\n\t\treturn nil", "if true {\n\t\treturn nil", "TestContextThatEndsDuringABorrowGivesTheSlotBack"},
 	{"gives back as used what nobody waits for any more", keeperGo, `k.release(ctx, g, g.Floor)`, `k.release(ctx, g, g.Ceiling)`, "TestContextThatEndsDuringABorrowGivesTheSlotBack"},
 	{"does not tell the center its clock", keeperGo, `req.Owner, req.Local = k.owner, k.began.UnixMilli()`, `req.Owner = k.owner`, "TestCentersClockFarOff"},
 	{"dates a borrow by when it was asked for", keeperGo, "g, err := k.cfg.Center.Acquire(call, req)\n\tat := k.cfg.Generator.Elapsed()", "at := k.cfg.Generator.Elapsed()\n\tg, err := k.cfg.Center.Acquire(call, req)", "TestSlowCenterSetsNoClockAhead"},
@@ -90,7 +90,7 @@ var onKeeper = list{title: "keeper", pkg: "lease/keeper", mutants: []mutant{
 	// What the log says.
 	{"ids stop without a word", outageGo, `errors.Is(err, snowflake.ErrLeaseExpired) &&`, `errors.Is(err, snowflake.ErrStopped) &&`, "TestTheLogTellsAnOutage/the center is away"},
 	{"says that ids stop while they go on", outageGo, `case err == nil:` + and + `case errors.Is(err, snowflake.ErrLeaseExpired) &&`, `case errors.Is(err, snowflake.ErrStopped):` + and + `case`, "TestTheLogTellsWhenIdsStopped/after the timer"},
-	{"ids resume without a word", outageGo, `if !o.since.IsZero() {`, `if false {`, "TestTheLogTellsAnOutage/the center is away"},
+	{"ids resume without a word", outageGo, `if !since.IsZero() {`, `if false {`, "TestTheLogTellsAnOutage/the center is away"},
 	{"tells one outage only", outageGo, "} else {\n\t\to.timer.Reset(k.left(lent))", "} else if false {", "TestTheLogTellsAnOutage/the center is away"},
 	{"a start that fails says so only at its end", keeperGo, "k.failed(ctx, \"worker id not borrowed; retrying\", err)\n\t\t// The end", "// The end", "TestFailingStart"},
 	{"a quarantine reads as a failure", keeperGo, `if q == nil || q.Wait() >`, `if q == nil || q != nil || q.Wait() >`, "TestTheLogTellsAQuarantine"},
@@ -104,9 +104,14 @@ var onKeeper = list{title: "keeper", pkg: "lease/keeper", mutants: []mutant{
 	{"says when ids stop after they have", keeperGo, `k.cfg.Generator.Err() == nil && left > 0`, `left != 0`, "TestTheLogTellsAnOutage/the center is away"},
 	{"the status has another clock than the ids", keeperGo, `Add(max(0, elapsed-k.at))`, `Add(min(0, elapsed) + time.Since(k.status.Renewed))`, "TestNow"},
 	// A process that was copied.
-	{"a copy gives back what both hold", keeperGo, "forgotten := k.grant\n\tk.grant = lease.Grant{}", "forgotten := k.grant\n\t_ = k.release(ctx, k.grant, 0)\n\tk.grant = lease.Grant{}", "TestResetDuringARenewal"},
-	{"a copy gives back what both borrow", keeperGo, `copied := k.resets > 0`, `copied := false`, "TestResetGivesNoAnswerOfABorrowBack"},
-	{"a copy goes on issuing", keeperGo, "func (k *Keeper) Reset(ctx context.Context) error {\n\tk.cfg.Generator.Drop()" + and + "k.cfg.Generator.Drop()\n\tforgotten", "func (k *Keeper) Reset(ctx context.Context) error {" + and + "forgotten", "TestResetWhileTheCenterIsDown"},
-	{"a copy renews what both hold", keeperGo, "forgotten := k.grant\n\tk.grant = lease.Grant{}", "forgotten := k.grant", "TestResetForgetsTheGrant"},
-	{"gives back a worker id as unused if the caller stopped the generator", keeperGo, `lastUsed = g.Ceiling`, `lastUsed = 0`, "TestNextHolderIsAboveAGeneratorThatTheCallerStopped"},
+	{"a copy gives back what both hold", keeperGo, "k.abandon()\n\tk.mu.Lock()", "_ = k.release(ctx, k.grant, 0)\n\tk.abandon()\n\tk.mu.Lock()", "TestResetDuringARenewal"},
+	{"a copy gives back what both borrow", keeperGo, "if k.copied() {\n\t\treturn nil", "if false {\n\t\treturn nil", "TestResetGivesNoAnswerOfABorrowBack"},
+	{"a copy that stops while it is reset gives back what both hold", keeperGo, `case k.copied():`, `case false:`, "TestStopUnderWayAtAResetGivesNothingBack"},
+	{"a copy goes on issuing", keeperGo, "k.mu.Unlock()\n\tk.cfg.Generator.Drop()", `k.mu.Unlock()`, "TestResetWhileTheCenterIsDown"},
+	{"a copy renews what both hold", keeperGo, "\"token\", k.grant.Token)\n\tk.grant = lease.Grant{}", `"token", k.grant.Token)`, "TestResetForgetsTheGrant"},
+	{"those who wait get of what a reset takes away", keeperGo, "if k.resets != k.asked {\n\t\treturn errReset", "if false {\n\t\treturn errReset", "TestWaiterGetsNothingBorrowedBeforeAReset"},
+	{"those who wait get of another range that a reset takes away", keeperGo, `return k.adopt(next)`, "_, err := k.cfg.Generator.Adopt(next)\n\t\treturn err", "TestWaiterGetsNothingRenewedBeforeAReset"},
+	{"borrows after a reset as the owner that a copy has too", keeperGo, `if k.owner == [16]byte{} || k.copied() {`, `if k.asked = k.resets; k.owner == [16]byte{} {`, "TestOwnerOfABorrowBeforeAReset"},
+	{"gives back a worker id as unused if the caller stopped the generator", keeperGo, `lastUsed = g.Ceiling`, `_ = lastUsed`, "TestNextHolderIsAboveAGeneratorThatTheCallerStopped/stop"},
+	{"gives back a worker id as unused if the caller gave the generator another range", keeperGo, `case !mine || lastUsed == 0:`, `case !mine && lastUsed == 0:`, "TestNextHolderIsAboveAGeneratorThatTheCallerStopped/adopt"},
 }}

@@ -28,6 +28,10 @@ var onSegment = list{title: "segment", pkg: "segment", mutants: []mutant{
 	{"strict order waits for calls that its state keeps away", "segment/status.go", ` && (!i.strict() || time.Since(s.failed) < doubt)`, ``, "TestStrictIsReadyAgain"},
 	{"a name that was not created is", segmentMemoryGo, `case !ok && !r.Create:`, `case false:`, "TestUnknownName"},
 	{"a number above the last", segmentMemoryGo, `min(r.N, r.Max-last)`, `r.N`, "TestMemoryKeepsTheContract"},
+	// A process that was copied.
+	{"a copy issues what it had of a batch", issuerGo, `now := i.copies.Load(); now != copies {`, `now := i.copies.Load(); now < copies {`, "TestResetBetweenTheSegmentsOfABatch"},
+	{"a copy issues what was asked for before", "segment/reset.go", `if i.copies.Load() != copies {`, `if i.copies.Load() < copies {`, "TestResetForgetsAnswersUnderWay"},
+	{"a copy issues what both hold", "segment/reset.go", `i.dropped.Add(c.drop())`, `_ = c`, "TestResetGivesUpWhatIsPrefetched"},
 }}
 
 // onSQLSegments are the statements of dbseq.Segments on SQLite.

@@ -48,8 +48,9 @@ var onSequence = list{title: "sequence", pkg: "redisseq/counter", loaders: []mut
 	{"what a process was given is not told to Redis", sequenceReserve, `c.known.CompareAndSwap(seen, first+got-1)`, `true`, ofSequences + "a caller that knows more starts a quarantine"},
 	{"a reply that is another's is taken", sequenceReserve, `first <= known || got < 1 || got > n`, `got < 1 || got > n`, "FuzzSequenceReply"},
 	{"handed out though too few replicas have it", "redisseq/internal/conn/run.go", `out.replicas < int64(c.Replicas)`, `false`, "TestSequenceWaitsForReplicas"},
-	{"a copy issues what was asked for before", sequenceBlock, `case err == nil && copies == c.copies:`, `case err == nil:`, "TestSequenceResetDuringAReservation"},
-	{"a copy issues what both hold", "redisseq/counter/counter.go", "c.copies++\n\tc.drop()", "c.copies++", "TestSequenceDropsWhatIsOld"},
+	{"a copy issues what was asked for before", sequenceBlock, `case err == nil && copies == c.copies.Load():`, `case err == nil:`, "TestSequenceResetDuringAReservation"},
+	{"a copy issues what it had of a batch", "redisseq/counter/counter.go", `now := c.copies.Load(); now != copies {`, `now := c.copies.Load(); now < copies {`, "TestSequenceResetBetweenReservations"},
+	{"a copy issues what both hold", "redisseq/counter/counter.go", "c.copies.Add(1)\n\tc.drop()", "c.copies.Add(1)", "TestSequenceDropsWhatIsOld"},
 	{"what is reserved does not grow old", sequenceBlock, `c.mono()-b.born > c.cfg.MaxAge`, `false`, "TestSequenceDropsWhatIsOld"},
 	{"more is taken of a block than it has", sequenceBlock, `n = min(want, b.n-at); n <= 0`, `n = want; n <= 0 || at >= b.n`, "FuzzSequence"},
 }}
