@@ -197,6 +197,9 @@ func TestCheckTableJavaScript(t *testing.T) {
 		if !want {
 			require.Zero(t, r.JavaScriptUntil)
 			require.Contains(t, r.String(), "JavaScript: NO, ids exceed 2^53")
+			require.Contains(t, r.String(), "choose `preset: jssafe`; foreign keys need the same")
+		} else {
+			require.Contains(t, r.String(), "JavaScript: ok, the key;")
 		}
 	}
 	r, err := gormplugin.CheckTable(t.Context(), db, &Old{}, snowflake.JSSafe(), gormplugin.Config{})

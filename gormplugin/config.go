@@ -20,7 +20,8 @@ const (
 	// ScopeAll fills every model whose key can hold an id. Models that opt out, and
 	// keys with another source, are left alone: see the package documentation.
 	ScopeAll Scope = "all"
-	// ScopeTagged fills only keys tagged `idworker:"true"` or `idworker:"segment=NAME"`.
+	// ScopeTagged fills only keys tagged `idworker:"true"` or `idworker:"segment=NAME"`, as
+	// that of a Model is.
 	// Begin with it if tables with other keys exist.
 	ScopeTagged Scope = "tagged"
 )

@@ -62,7 +62,7 @@
 // # What is left alone
 //
 //   - Keys tagged `idworker:"-"`, or in an embedded struct with that tag.
-//   - With ScopeTagged, keys without a tag.
+//   - With ScopeTagged, keys without a tag. That of a Model has one.
 //   - Tables in Config.Exclude, and sessions with SkipKey.
 //   - INSERTs that Omit the key, and keys that GORM may not write (`gorm:"<-:false"`).
 //   - Keys without a tag that have another source: a `default:` of the database, a
@@ -102,8 +102,18 @@
 // lease has expired, the statement waits for its renewal or another one until its
 // context ends or Config.Wait has passed. It holds no connection meanwhile, except for
 // associated rows and later batches, which GORM inserts in a transaction. A statement
-// reserves all of its ids at once. After a failed INSERT the values keep their ids, and
-// the next attempt uses them.
+// reserves all of its ids at once.
+//
+// If the INSERT fails, its values lose the ids that the plugin gave them, as with GORM
+// alone, when nothing was sent to the database (a hook or BEGIN failed), or when the error
+// is gorm.ErrDuplicatedKey, gorm.ErrForeignKeyViolated or gorm.ErrCheckConstraintViolated,
+// also without TranslateError. To GORM a value with a key is a row that exists: Save would
+// update it, without BeforeCreate. After any other error, such as a lost connection, the
+// row may be stored. The values keep their ids, so that another Create stores no second
+// row. If it fails with gorm.ErrDuplicatedKey, the first one may have succeeded.
+//
+// As with GORM alone, values also keep the ids of an INSERT that succeeded if a later hook,
+// association or statement fails and the transaction is rolled back.
 //
 // # Upserts
 //
@@ -119,7 +129,8 @@
 //   - If associations refer to them, the plugin looks for the rows that were found, with
 //     one SELECT and then a statement for each. For keys in text columns, the statement
 //     fails with gorm.ErrPrimaryKeyRequired instead, also for one row.
-//   - Otherwise a value keeps its new id, which no row has: reload the row by its other key.
+//   - Otherwise a value keeps its new id, which no row has: reload the row by its other key, into
+//     a new value: First and Find look for the key in the value too.
 //
 // On MySQL, maps keep the new id.
 //
@@ -140,9 +151,13 @@
 //     DO NOTHING they get only the key.
 //   - Select without the key omits it, so the stored key would differ from the value's.
 //     The plugin adds it.
-//   - After an INSERT of several rows of which DO NOTHING or a condition (OnConflict.Where)
-//     leaves some out, GORM assigns the rows that come back to the first values. With the
-//     plugin each value keeps its own key and gets its own row.
+//   - After an INSERT of several rows of which DO NOTHING, IGNORE or a condition
+//     (OnConflict.Where) leaves some out, GORM assigns the rows that come back to the first
+//     values. With the plugin each value gets its own row. One that a condition leaves out
+//     keeps a key that no row has, as with DO NOTHING.
+//   - After a condition, the plugin tells an updated row by OnConflict.Columns. If the
+//     stored text differs from the value's, as with a collation that ignores case, the
+//     value keeps its own key.
 //   - GORM inserts the rows of belongs-to and many2many associations with DO NOTHING and
 //     then refers to the key in the value. If the row exists under another unique key, the reference fails or dangles on
 //     PostgreSQL and SQLite: look the row up first.

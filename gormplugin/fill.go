@@ -7,24 +7,23 @@ import (
 	"slices"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/utils"
 )
 
 // fill is the callback of GORM. It sets the zero keys of one INSERT.
-func (p *Plugin) fill(db *gorm.DB) {
+func (f *filler) fill(db *gorm.DB) {
 	stmt := db.Statement
-	if db.Error != nil || stmt.Schema == nil || skipped(stmt) || p.excluded(stmt) {
+	if db.Error != nil || stmt.Schema == nil || skipped(stmt) || f.excluded(stmt) {
 		return
 	}
-	k := p.keyOf(stmt)
+	k := f.keyOf(stmt)
 	if k == nil || !k.insertedBy(stmt) {
 		return
 	}
 	var err error
 	if rows, ok := mapsOf(stmt.Dest); ok {
-		err = p.fillMaps(db, k, rows)
+		err = f.fillMaps(db, k, rows)
 	} else {
-		err = p.fillStructs(db, k)
+		err = f.fillStructs(db, k)
 	}
 	if err != nil {
 		_ = db.AddError(err)
@@ -68,18 +67,17 @@ func (p *Plugin) fillStructs(db *gorm.DB, k *key) error {
 	if empty > 0 && !addressable(rows) {
 		return fmt.Errorf("%w: the key of a %s passed by value cannot be set; pass a pointer", gorm.ErrInvalidValue, rows.Type())
 	}
-	b := p.batches.Get().(*batch)
-	defer p.release(b)
-	if err := p.reserve(db, k, b, empty); err != nil {
-		return err
-	}
 	if empty > 0 {
-		filled, err := visit(stmt.Context, rows, b.ids)
+		ids, err := p.reserve(db, k, empty)
+		if err != nil {
+			return err
+		}
+		filled, err := visit(stmt.Context, rows, ids)
 		if err != nil {
 			return err
 		}
 		if filled < empty && rows.Type().Elem().Kind() == reflect.Pointer {
-			if err := k.separate(stmt, b.ids[:filled], b.ids[filled:]); err != nil {
+			if err := k.separate(stmt, ids[:filled], ids[filled:]); err != nil {
 				return err
 			}
 			rows = stmt.ReflectValue
@@ -99,14 +97,7 @@ func (k *key) separate(stmt *gorm.Statement, ids, spare []int64) error {
 	if slices.Min(k.field.StructField.Index) < 0 {
 		return nil // a copy would share the embedded pointer that has the key
 	}
-	filled := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		v, err := k.value(id)
-		if err != nil {
-			return err
-		}
-		filled[utils.ToStringKey(v)] = true
-	}
+	filled := k.texts(ids)
 	_, conflict := conflictOf(stmt)
 	seen := map[uintptr]int{} // their places in list
 	list, changed := reflect.New(reflect.SliceOf(rows.Type().Elem())).Elem(), false

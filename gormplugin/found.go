@@ -8,7 +8,6 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-	"gorm.io/gorm/schema"
 )
 
 const foundKey = "idworker:found"
@@ -169,9 +168,4 @@ func (f *foundRows) session(db *gorm.DB) *gorm.DB {
 	tx.Statement.Selects = slices.Clone(stmt.Selects)
 	tx.Statement.Table, tx.Statement.TableExpr = stmt.Table, stmt.TableExpr
 	return tx
-}
-
-// text returns the row's key as text.
-func (k *key) text(stmt *gorm.Statement, row reflect.Value) string {
-	return identity(stmt, row, []*schema.Field{k.field})
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/gob"
 	"encoding/json"
+	"encoding/xml"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,12 +70,65 @@ func TestModelWithoutThePlugin(t *testing.T) {
 	require.NoError(t, db.Create(&ownKey{}).Error)
 }
 
+// A plugin that leaves a Model alone stores none with the key 0 either. ScopeTagged leaves
+// none alone.
+func TestModelWithThePlugin(t *testing.T) {
+	t.Parallel()
+	type (
+		Apart struct {
+			gormplugin.Model `idworker:"-"`
+		}
+		Numbered struct {
+			gorm.Model `idworker:"true"`
+		}
+	)
+	tagged := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Scope: gormplugin.ScopeTagged}), &guarded{}, &Plain{}, &Apart{}, &Numbered{})
+	rows := make([]guarded, 2)
+	require.NoError(t, tagged.Create(&rows).Error)
+	require.NotZero(t, rows[0].ID)
+	require.NotEqual(t, rows[0].ID, rows[1].ID)
+	numbered := Numbered{}
+	require.NoError(t, tagged.Create(&numbered).Error)
+	require.Greater(t, numbered.ID, uint(1<<40))
+	plain := Plain{}
+	require.NoError(t, tagged.Create(&plain).Error)
+	require.Zero(t, plain.ID)
+
+	excluding := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Exclude: []string{"guardeds"}}), &guarded{})
+	for name, insert := range map[string]*gorm.DB{
+		"tagged -": tagged.Create(&Apart{}),
+		"SkipKey":  tagged.Set(gormplugin.SkipKey, true).Create(&guarded{}),
+		"excluded": excluding.Create(&guarded{}),
+	} {
+		require.ErrorIs(t, insert.Error, gormplugin.ErrKey, name)
+		require.ErrorContains(t, insert.Error, "the plugin leaves it alone", name)
+		require.NotContains(t, insert.Error.Error(), "no plugin", name)
+	}
+	for _, own := range []error{
+		tagged.Create(&Apart{gormplugin.Model{ID: 5}}).Error,
+		excluding.Create(&guarded{Model: gormplugin.Model{ID: 5}}).Error,
+		excluding.Omit("ID").Create(&guarded{}).Error, // the database numbers the row
+		excluding.Select("Name").Create(&guarded{}).Error,
+	} {
+		require.NoError(t, own)
+	}
+}
+
 // The guard shows nowhere else.
 func TestModelEncodes(t *testing.T) {
 	t.Parallel()
 	text, err := json.Marshal(gormplugin.Model{ID: 1})
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "uard")
+	require.Regexp(t, `^{"id":"1","created_at":"[^"]+","updated_at":"[^"]+","deleted_at":null}$`, string(text))
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"id":5}`), &gormplugin.Model{}), "invalid use of ,string struct tag")
+	text, err = xml.Marshal(guarded{})
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "Guard>")
+	for _, format := range []string{"bson", "toml", "msgpack"} {
+		tag := reflect.TypeFor[gormplugin.Model]().Field(0).Tag.Get(format)
+		require.Equal(t, "-", tag, format)
+	}
 	var buf bytes.Buffer
 	require.NoError(t, gob.NewEncoder(&buf).Encode(guarded{Name: "a"}))
 	var back guarded

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,13 +48,13 @@ type key struct {
 }
 
 // keyOf returns the key of a model, or nil if the model is left alone. The map stays
-// small, since GORM keeps one Schema per model and database.
-func (p *Plugin) keyOf(stmt *gorm.Statement) *key {
+// small, since GORM keeps one Schema per model.
+func (f *filler) keyOf(stmt *gorm.Statement) *key {
 	s := stmt.Schema
-	if k, ok := p.keys.Load(s); ok {
+	if k, ok := f.keys.Load(s); ok {
 		return k.(*key)
 	}
-	k, _ := p.keys.LoadOrStore(s, p.newKey(s, stmt.Name()))
+	k, _ := f.keys.LoadOrStore(s, f.newKey(s, stmt.Name()))
 	return k.(*key)
 }
 
@@ -280,7 +281,20 @@ func (k *key) warn(db *gorm.DB) {
 		db.Logger.Warn(db.Statement.Context,
 			"gormplugin: %s of %s is AUTO_INCREMENT and also filled with ids; rows inserted without GORM get numbers that collide with later ids. "+
 				"Tag it `gorm:\"primaryKey;autoIncrement:false\"`, as in gormplugin.Model, and change a table that exists by hand; "+
-				"or leave the model alone with the tag `idworker:\"-\"` or Config.Exclude", k.field.Name, k.field.Schema)
+				"or leave the model alone with the tag `idworker:\"-\"` or Config.Exclude (inserted at %s)", k.field.Name, k.field.Schema, caller())
+	}
+}
+
+// caller returns the place of the statement in the application. The logger of GORM itself
+// would name a line of this package.
+func caller() string {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if !strings.HasPrefix(f.Function, "gorm.io/") && !strings.HasPrefix(f.Function, "github.com/snowlease/snowlease/gormplugin.") || !more {
+			return fmt.Sprintf("%s:%d", f.File, f.Line)
+		}
 	}
 }
 
@@ -328,7 +342,7 @@ func (p *Plugin) segment(name string) (snowflake.Source, error) {
 		return nil, errors.New("there are no segments; list them in idworker.Config.Segments, or set Config.Segments")
 	}
 	gen, err := p.cfg.Segments(name)
-	if err == nil && gen == nil {
+	if err == nil && absent(gen) {
 		err = errors.New("Config.Segments returned no generator of that name")
 	}
 	return gen, err

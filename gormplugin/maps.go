@@ -53,22 +53,23 @@ func (p *Plugin) fillMaps(db *gorm.DB, k *key, rows []map[string]any) error {
 			empty++
 		}
 	}
-	b := p.batches.Get().(*batch)
-	defer p.release(b)
-	if err := p.reserve(db, k, b, empty); err != nil {
-		return err
+	var ids []int64
+	if empty > 0 {
+		var err error
+		if ids, err = p.reserve(db, k, empty); err != nil {
+			return err
+		}
 	}
-	next := 0
 	for i, row := range rows {
 		if keys[i].value != nil {
 			continue
 		}
-		v, err := k.value(b.ids[next])
+		v, err := k.value(ids[0])
 		if err != nil {
 			return err
 		}
 		keys[i].value, row[keys[i].name] = v, v
-		next++
+		ids = ids[1:]
 	}
 	_, own := db.Statement.Clauses["RETURNING"]
 	rememberMaps(db, k, rows, keys, own, k.askBack(db.Statement, reflect.Value{}))

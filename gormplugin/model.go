@@ -11,22 +11,27 @@ import (
 )
 
 // Model is a base for models that replaces gorm.Model. It has the same columns and soft
-// delete, but the plugin fills the id instead of AUTO_INCREMENT. In JSON the id is a
-// string, since JavaScript rounds integers above 2^53.
+// delete, but the plugin fills the id instead of AUTO_INCREMENT, also with ScopeTagged.
+//
+// Its JSON differs from that of gorm.Model, in requests as in responses: the names are id,
+// created_at, updated_at and deleted_at, and the id is a string, since JavaScript rounds
+// integers above 2^53. For the same reason make foreign keys snowflake.IDs. To keep the
+// JSON of a model, keep its fields and tag its key as below, without json:"id,string".
 //
 //	type Order struct {
 //		gormplugin.Model
 //		Total int64
 //	}
 //
-// On a database without the plugin, an INSERT of a Model with a zero key fails with ErrKey.
+// An INSERT of a Model with a zero key that nothing fills, such as on a database without
+// the plugin, fails with ErrKey. After Unscoped, GORM skips this check.
 //
 // A model that needs only the key declares it, without that check:
 //
 //	ID int64 `gorm:"primaryKey;autoIncrement:false" json:"id,string"`
 type Model struct {
-	Guard     guard          `gorm:"-:all" json:"-" yaml:"-"` // empty, without a column
-	ID        int64          `gorm:"primaryKey;autoIncrement:false" json:"id,string"`
+	Guard     guard          `gorm:"-:all" json:"-" yaml:"-" xml:"-" bson:"-" toml:"-" msgpack:"-"` // empty, without a column
+	ID        int64          `gorm:"primaryKey;autoIncrement:false" json:"id,string" idworker:"true"`
 	CreatedAt time.Time      `json:"created_at"`
 	UpdatedAt time.Time      `json:"updated_at"`
 	DeletedAt gorm.DeletedAt `gorm:"index" json:"deleted_at"`
@@ -42,7 +47,7 @@ func (g guard) CreateClauses(*schema.Field) []clause.Interface { return []clause
 // ModifyStatement fails an INSERT that would store the key 0. It adds nothing to the SQL.
 func (guard) ModifyStatement(stmt *gorm.Statement) {
 	key := stmt.Schema.PrioritizedPrimaryField
-	if _, ok := stmt.Plugins[pluginName]; ok || key == nil || key.HasDefaultValue || key.FieldType.Kind() != reflect.Int64 {
+	if key == nil || key.HasDefaultValue || key.FieldType.Kind() != reflect.Int64 {
 		return
 	}
 	zero := func(row reflect.Value) bool {
@@ -62,14 +67,26 @@ func (guard) ModifyStatement(stmt *gorm.Statement) {
 	default:
 		missing = zero(rows)
 	}
-	if missing {
-		_ = stmt.AddError(fmt.Errorf("%w: %s has a zero key, and this *gorm.DB has no plugin to fill it: %s",
-			ErrKey, stmt.Schema.Name, register))
+	if !missing {
+		return
 	}
+	columns, restricted := stmt.SelectAndOmitColumns(true, false)
+	if inserted, named := columns[key.DBName]; named && !inserted || !named && restricted {
+		return
+	}
+	advice := unregistered
+	if _, ok := stmt.Plugins[pluginName]; ok {
+		advice = leftAlone
+	}
+	_ = stmt.AddError(fmt.Errorf("%w: %s has a zero key, and %s", ErrKey, stmt.Schema.Name, advice))
 }
 
-// register is the advice when a database has no plugin.
-const register = "add gormplugin.Module to the fx application, or call db.Use(gormplugin.New(worker, gormplugin.Config{}))"
+// The causes of a zero key, and what to do.
+const (
+	unregistered = "this *gorm.DB has no plugin to fill it: add gormplugin.Module to the fx application, " +
+		"or call db.Use(gormplugin.New(worker, gormplugin.Config{})), also for a second *gorm.DB beside the one that Module serves"
+	leftAlone = "the plugin leaves it alone: set the key, or remove what excludes it, which is Config.Exclude, SkipKey, the tag `idworker:\"-\"`, or a hook that makes the key zero"
+)
 
 // Name implements clause.Interface, and so do Build and MergeClause. GORM does not call them.
 func (guard) Name() string               { return "" }

@@ -2,6 +2,7 @@ package gormplugin_test
 
 import (
 	"database/sql"
+	"errors"
 	"time"
 
 	"gorm.io/gorm"
@@ -162,6 +163,25 @@ type (
 		Name         string
 		Before, Save int64 `gorm:"-"`
 	}
+	// Owner and Mate refuse rows in hooks. The key is AUTO_INCREMENT.
+	Owner struct {
+		gorm.Model
+		Name     string `gorm:"size:50;uniqueIndex"`
+		LeaderID *uint
+		Leader   *Mate  `gorm:"constraint:-"`
+		Mates    []Mate `gorm:"constraint:-"`
+		Seen     uint   `gorm:"-"`
+	}
+	Mate struct {
+		gorm.Model
+		Name    string `gorm:"size:50"`
+		OwnerID *uint
+	}
+	Nullable struct {
+		ID   int64   `gorm:"primaryKey;autoIncrement:false"`
+		Name *string `gorm:"size:50;uniqueIndex"`
+		Note string  `gorm:"size:50"`
+	}
 	// Draft stores a copy of itself first.
 	Draft struct {
 		gormplugin.Model
@@ -177,6 +197,29 @@ type (
 
 func (h *Hooked) BeforeCreate(*gorm.DB) error { h.Before = h.ID; return nil }
 func (h *Hooked) BeforeSave(*gorm.DB) error   { h.Save = h.ID; return nil }
+
+var errNoName = errors.New("a name is required")
+
+func (o *Owner) BeforeCreate(*gorm.DB) error {
+	o.Seen = o.ID
+	return named(o.Name)
+}
+
+func (o *Owner) AfterCreate(*gorm.DB) error {
+	if o.Name == "refused later" {
+		return errNoName
+	}
+	return nil
+}
+
+func (m *Mate) BeforeCreate(*gorm.DB) error { return named(m.Name) }
+
+func named(name string) error {
+	if name == "" {
+		return errNoName
+	}
+	return nil
+}
 
 func (d *Draft) BeforeCreate(tx *gorm.DB) error {
 	if d.Copy == nil {
@@ -335,7 +378,7 @@ func models() []any {
 		&Plain{}, &Based{}, &Auto{}, &Int{}, &Uint{}, &Uint64{}, &Typed{}, &Snow{}, &Text{}, &Base36{}, &Base62{}, &TypedU{}, &Bytes{},
 		&Pointed{}, &Null{}, &NullPointed{}, &Column{}, &Prefixed{}, &PointerBased{}, &Composite{}, &Chosen{},
 		&NamedBase{}, &Nested{}, &Serialized{}, &SerializedKey{}, &Post{}, &Comment{}, &Node{}, &Topic{}, &Article{}, &Wallet{}, &Entry{}, &Made{}, &MadeFilled{}, &Shelf{},
-		&Draft{}, &Declared{}, &DeclaredText{}, &DeclaredNumber{}, &DeclaredBase36{}, &Vet{}, &Pet{}, &PetFilled{}, &PetNamed{}, &Collar{}, &Toy{}, &Bell{}, &Treat{},
+		&Nullable{}, &Mate{}, &Owner{}, &Draft{}, &Declared{}, &DeclaredText{}, &DeclaredNumber{}, &DeclaredBase36{}, &Vet{}, &Pet{}, &PetFilled{}, &PetNamed{}, &Collar{}, &Toy{}, &Bell{}, &Treat{},
 		&Hooked{}, &Stubborn{}, &Product{}, &Tag{}, &Customer{}, &Profile{}, &Order{}, &Item{}, &CustomerTag{},
 	}
 }

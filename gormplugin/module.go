@@ -17,13 +17,14 @@ import (
 // supplies one. List it before every module that writes: see the package documentation. An
 // application that lists it borrows a worker id, even if it writes nothing.
 //
-// Wire a second database or worker by hand:
+// Wire a second database by hand. It may share the worker; one with a name of its own, by
+// idworker.Named, takes a second tag:
 //
 //	fx.Invoke(fx.Annotate(
 //		func(db *gorm.DB, w *idworker.IdWorker) error {
 //			return db.Use(gormplugin.New(w, gormplugin.Config{}))
 //		},
-//		fx.ParamTags(`name:"archive"`, `name:"archive"`),
+//		fx.ParamTags(`name:"archive"`),
 //	))
 var Module = fx.Module("gormplugin", fx.Invoke(refusePointer, use))
 

@@ -2,8 +2,8 @@ package gormplugin
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -31,7 +31,6 @@ type Plugin struct {
 	cfg     Config
 	waited  error // the cause of the end of a context after Config.Wait
 	exclude map[string]bool
-	keys    sync.Map  // *schema.Schema -> *key
 	batches sync.Pool // of *batch
 }
 
@@ -63,23 +62,38 @@ func (p *Plugin) Name() string { return pluginName }
 // Initialize registers the callbacks; db.Use calls it. It must not run concurrently with
 // statements on db, since GORM does not lock its callbacks.
 func (p *Plugin) Initialize(db *gorm.DB) error {
-	if p.source == nil {
-		return errors.New("gormplugin: the source of ids is nil; pass the *idworker.IdWorker")
+	if absent(p.source) {
+		return fmt.Errorf("gormplugin: the source of ids is nil (%T); pass the *idworker.IdWorker", p.source)
 	}
 	if err := p.cfg.Validate(); err != nil {
 		return err
 	}
+	f := &filler{Plugin: p}
 	// Before("*") runs before BEGIN, so that waiting for ids holds no connection. Other
 	// anchors are absent with SkipDefaultTransaction.
-	if err := db.Callback().Create().Before("*").Register("idworker:fill", p.fill); err != nil {
+	if err := db.Callback().Create().Before("*").Register("idworker:fill", f.fill); err != nil {
 		return err
 	}
 	// The keys must be right before GORM saves the rows that refer to them.
 	return db.Callback().Create().After("gorm:create").Before("gorm:save_after_associations").Register("idworker:settle", func(db *gorm.DB) {
 		settleMaps(db)
 		settleRows(db)
+		p.settleBatch(db)
 		settleFound(db)
 	})
+}
+
+// A filler is a Plugin on one database. What it keeps goes when the database does.
+type filler struct {
+	*Plugin
+	keys sync.Map // *schema.Schema -> *key
+}
+
+// absent reports whether a source is nil, or a nil pointer such as an *idworker.IdWorker
+// that is declared and never made.
+func absent(s snowflake.Source) bool {
+	v := reflect.ValueOf(s)
+	return s == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // excluded reports whether the statement inserts into a table of Config.Exclude.

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"log"
 	"math"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/libtnb/sqlite"
 	"github.com/stretchr/testify/require"
@@ -179,11 +181,35 @@ func TestUse(t *testing.T) {
 
 	fresh := openSQLite(t, nil)
 	require.ErrorContains(t, fresh.Use(gormplugin.New(nil, gormplugin.Config{})), "source of ids is nil")
+	var never *snowflake.Generator
+	require.ErrorContains(t, fresh.Use(gormplugin.New(never, gormplugin.Config{})), "source of ids is nil (*snowflake.Generator)")
 	err := fresh.Use(gormplugin.New(&counter{}, gormplugin.Config{Scope: "some", Exclude: []string{"a", " b"}, Wait: -1}))
 	require.ErrorContains(t, err, `scope "some"`)
 	require.ErrorContains(t, err, `exclude[1] " b"`)
 	require.ErrorContains(t, err, "wait -1ns")
 	require.NoError(t, fresh.Use(gormplugin.New(&counter{}, gormplugin.Config{Scope: gormplugin.ScopeTagged})), "faults register nothing")
+}
+
+// A plugin that serves databases which come and go keeps nothing of those that are gone.
+func TestPluginForgetsDatabases(t *testing.T) {
+	plugin := gormplugin.New(&counter{}, gormplugin.Config{})
+	gone := func() weak.Pointer[schema.Schema] {
+		db, err := gorm.Open(sqlite.Open(sqliteDSN(t)), &gorm.Config{Logger: logger.Discard})
+		require.NoError(t, err)
+		pool, err := db.DB()
+		require.NoError(t, err)
+		defer pool.Close()
+		require.NoError(t, db.Use(plugin))
+		require.NoError(t, db.AutoMigrate(&Plain{}))
+		tx := db.Create(&Plain{})
+		require.NoError(t, tx.Error)
+		return weak.Make(tx.Statement.Schema)
+	}()
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return gone.Value() == nil
+	}, time.Minute, time.Millisecond)
+	runtime.KeepAlive(plugin)
 }
 
 // Two databases may share a plugin or have one each.
@@ -232,6 +258,7 @@ func TestWarnsOnceOfAutoIncrement(t *testing.T) {
 	require.Equal(t, 1, bytes.Count(out.Bytes(), []byte("AUTO_INCREMENT")))
 	require.Contains(t, out.String(), `gorm:"primaryKey;autoIncrement:false"`)
 	require.Contains(t, out.String(), "gormplugin_test.Auto")
+	require.Regexp(t, `\(inserted at \S*/plugin_test\.go:\d+\)`, out.String()) // not a line of the plugin
 }
 
 // The plugin changes no schema, since GORM shares them between sessions without a lock.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/snowlease/snowlease/segment"
 	"github.com/snowlease/snowlease/snowflake"
@@ -15,36 +16,22 @@ import (
 
 const remedy = "insert in a start hook or later, not in fx.Invoke or a constructor, and list gormplugin.Module before every module that writes, so that the worker starts before them and stops after them"
 
-// maxKept is the size in ids above which a batch is not kept for later statements.
-const maxKept = 1 << 14
-
-// A batch holds the ids of one statement and is then reused.
-type batch struct{ ids []int64 }
-
-func (p *Plugin) release(b *batch) {
-	if cap(b.ids) <= maxKept {
-		p.batches.Put(b)
-	}
-}
-
-// reserve fills b with n ids in one reservation.
-func (p *Plugin) reserve(db *gorm.DB, k *key, b *batch, n int) error {
-	b.ids = b.ids[:0]
-	if n == 0 {
-		return nil
-	}
+// reserve returns n ids of one reservation, which it keeps for the end of the statement.
+func (p *Plugin) reserve(db *gorm.DB, k *key, n int) ([]int64, error) {
 	if k.err != nil {
-		return k.err
+		return nil, k.err
 	}
 	k.warn(db)
-	b.ids = slices.Grow(b.ids, n)[:n]
+	b := p.batches.Get().(*batch)
+	b.stmt, b.key, b.ids = db.Statement, k, slices.Grow(b.ids[:0], n)[:n]
+	b.stmt.Clauses[batchKey] = clause.Clause{Expression: b}
 	// A faulty generator must not leave ids of an earlier statement in place.
 	clear(b.ids)
 	err := p.await(db.Statement.Context, k.gen, b.ids)
 	if err == nil {
 		low := slices.Min(b.ids)
 		if low > 0 {
-			return k.holds(b.ids)
+			return b.ids, k.holds(b.ids)
 		}
 		err = fmt.Errorf("the generator returned %d, which is not an id", low)
 	}
@@ -53,7 +40,7 @@ func (p *Plugin) reserve(db *gorm.DB, k *key, b *batch, n int) error {
 	if caused := new(interface{ Unwrap() []error }); early && !errors.As(err, caused) {
 		err = fmt.Errorf("%w (%s)", err, remedy)
 	}
-	return fmt.Errorf("gormplugin: no ids for %d rows of %s: %w", n, db.Statement.Schema, err)
+	return nil, fmt.Errorf("gormplugin: no ids for %d rows of %s: %w", n, db.Statement.Schema, err)
 }
 
 // holds returns an error if a number is too large for the key or its column.

@@ -85,9 +85,10 @@ func TestSegmentKeys(t *testing.T) {
 func TestSegmentFaults(t *testing.T) {
 	t.Parallel()
 	for says, segments := range map[string]func(string) (snowflake.Source, error){
-		"there are no segments": nil,
-		"returned no generator": func(string) (snowflake.Source, error) { return nil, nil },
-		"closed for today":      func(string) (snowflake.Source, error) { return nil, errors.New("closed for today") },
+		"there are no segments":              nil,
+		"returned no generator":              func(string) (snowflake.Source, error) { return nil, nil },
+		"returned no generator of that name": func(string) (snowflake.Source, error) { return (*segment.Issuer)(nil), nil },
+		"closed for today":                   func(string) (snowflake.Source, error) { return nil, errors.New("closed for today") },
 	} {
 		db := openSQLite(t, gormplugin.New(&counter{}, gormplugin.Config{Segments: segments}), &Numbered{})
 		row := Numbered{}

@@ -3,6 +3,7 @@ package gormplugin
 import (
 	"reflect"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -22,6 +23,12 @@ func conflictOf(stmt *gorm.Statement) (conflict clause.OnConflict, ok bool) {
 		conflict, ok = c.Expression.(clause.OnConflict)
 	}
 	return conflict, ok
+}
+
+// ignores reports whether the statement is an INSERT IGNORE, or OR IGNORE.
+func ignores(stmt *gorm.Statement) bool {
+	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
+	return strings.Contains(strings.ToUpper(insert.Modifier), "IGNORE")
 }
 
 // updatesOther reports whether ON CONFLICT may update a row with another key than the
@@ -45,7 +52,8 @@ func updatesOther(stmt *gorm.Statement, conflict clause.OnConflict) bool {
 // structs, if there are any. It reports whether it added the clause.
 func (k *key) askBack(stmt *gorm.Statement, rows reflect.Value) bool {
 	conflict, ok := conflictOf(stmt)
-	if !ok || !slices.Contains(stmt.BuildClauses, returning) {
+	ignore := ignores(stmt)
+	if !ok && !ignore || !slices.Contains(stmt.BuildClauses, returning) {
 		return false
 	}
 	if _, own := stmt.Clauses[returning]; own {
@@ -56,6 +64,9 @@ func (k *key) askBack(stmt *gorm.Statement, rows reflect.Value) bool {
 		return false
 	}
 	r := returnedRows{rows: rows}
+	if len(conflict.Where.Exprs) > 0 {
+		r.unique = readable(stmt.Schema, conflict.Columns)
+	}
 	for _, f := range slices.Concat(stmt.Schema.PrimaryFields, stmt.Schema.FieldsWithDefaultDBValue) {
 		if f.Readable && !slices.Contains(r.fields, f) {
 			r.fields = append(r.fields, f)
@@ -65,10 +76,15 @@ func (k *key) askBack(stmt *gorm.Statement, rows reflect.Value) bool {
 	if len(r.fields) == 0 {
 		return false
 	}
+	for _, f := range r.unique {
+		if !slices.Contains(r.fields, f) {
+			r.Columns = append(r.Columns, clause.Column{Name: f.DBName})
+		}
+	}
 	// With UpdateAll, GORM may find that there is nothing to update and do nothing.
 	leavesOut := conflict.DoNothing || conflict.UpdateAll || len(conflict.Where.Exprs) > 0
 	switch {
-	case leavesOut && stmt.Name() != "mysql" && (rows.Kind() == reflect.Slice || rows.Kind() == reflect.Array):
+	case (ignore || leavesOut && stmt.Name() != "mysql") && (rows.Kind() == reflect.Slice || rows.Kind() == reflect.Array):
 		list := reflect.SliceOf(reflect.PointerTo(stmt.Schema.ModelType))
 		r.list = reflect.New(list).Elem()
 		r.list.Set(reflect.MakeSlice(list, 0, r.rows.Len()))
@@ -86,7 +102,8 @@ func (k *key) askBack(stmt *gorm.Statement, rows reflect.Value) bool {
 // the first values without a key. With this clause it scans them into a list.
 type returnedRows struct {
 	clause.Returning
-	fields []*schema.Field // of the columns
+	fields []*schema.Field // that the values get
+	unique []*schema.Field // by which the statement finds rows, to tell whose key a returned row has
 	rows   reflect.Value   // the statement's
 	list   reflect.Value
 }
@@ -97,8 +114,21 @@ func (r returnedRows) Build(builder clause.Builder) {
 	builder.(*gorm.Statement).ReflectValue = r.list
 }
 
+// readable returns the fields of the columns, or nil if one is not a field that GORM reads.
+func readable(s *schema.Schema, columns []clause.Column) []*schema.Field {
+	fields := make([]*schema.Field, len(columns))
+	for i, c := range columns {
+		f := s.LookUpField(c.Name)
+		if f == nil || !f.Readable {
+			return nil
+		}
+		fields[i] = f
+	}
+	return fields
+}
+
 // settleRows gives the values what the database returned for them. If it returned fewer
-// rows, they belong to the values with the same key.
+// rows, they belong to the values with the same key, or else to those that found them.
 func settleRows(db *gorm.DB) {
 	stmt := db.Statement
 	r, ok := stmt.Clauses[returning].Expression.(returnedRows)
@@ -107,23 +137,37 @@ func settleRows(db *gorm.DB) {
 	}
 	delete(stmt.Clauses, returning)
 	stmt.ReflectValue = r.rows
-	var byKey map[string][]reflect.Value
-	keys := stmt.Schema.PrimaryFields
-	if r.list.Len() != r.rows.Len() {
-		byKey, _ = schema.GetIdentityFieldValuesMap(stmt.Context, r.rows, keys)
+	if db.Error != nil {
+		return
 	}
+	set := func(row, from reflect.Value) {
+		for _, f := range r.fields {
+			f.ReflectValueOf(stmt.Context, row).Set(f.ReflectValueOf(stmt.Context, from))
+		}
+	}
+	if r.list.Len() == r.rows.Len() {
+		for i := range r.list.Len() {
+			set(r.rows.Index(i), r.list.Index(i))
+		}
+		return
+	}
+	keys := stmt.Schema.PrimaryFields
+	byKey, byUnique := map[string]reflect.Value{}, map[string]reflect.Value{}
 	for i := range r.list.Len() {
 		from := r.list.Index(i)
-		to := []reflect.Value{}
-		if byKey == nil {
-			to = append(to, r.rows.Index(i))
-		} else {
-			to = byKey[identity(stmt, from, keys)]
+		byKey[identity(stmt, from, keys)] = from
+		if len(r.unique) > 0 {
+			byUnique[identity(stmt, from, r.unique)] = from
 		}
-		for _, row := range to {
-			for _, f := range r.fields {
-				f.ReflectValueOf(stmt.Context, row).Set(f.ReflectValueOf(stmt.Context, from))
-			}
+	}
+	for i := range r.rows.Len() {
+		row := r.rows.Index(i)
+		from, ok := byKey[identity(stmt, row, keys)]
+		if !ok && len(r.unique) > 0 {
+			from, ok = byUnique[identity(stmt, row, r.unique)]
+		}
+		if ok {
+			set(row, from)
 		}
 	}
 }

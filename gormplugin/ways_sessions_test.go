@@ -148,16 +148,6 @@ func sessions() []way {
 			c.issuedBy(worker+1, others...)
 			c.holds("plains", "id", append(mine, others...)...)
 		}},
-		{"a failed INSERT keeps its id for the next try", func(c cell) {
-			first := Plain{ID: 1}
-			rows := []Plain{{}, {ID: 1}}
-			require.NoError(c, c.db.Create(&first).Error)
-			require.Error(c, c.db.Create(&rows).Error)
-			id := rows[0].ID
-			require.NoError(c, c.db.Create(&rows[0]).Error)
-			require.Equal(c, id, rows[0].ID)
-			c.holds("plains", "id", 1, id)
-		}},
 		{"many at once", func(c cell) {
 			rows := make([]Based, 64)
 			var wg sync.WaitGroup

@@ -132,6 +132,54 @@ func upserts() []way {
 			c.holds("shelves", "made_id", shelves[0].Made.ID, shelves[1].Made.ID)
 			c.holds("shelf_mades", "made_id", mades[0].ID, mades[1].ID)
 		}},
+		// The row that the condition leaves out is not returned.
+		{"upsert with a condition: an updated row's key, and its children", func(c cell) {
+			taken := []PetFilled{{Name: c.name()}, {Name: c.name()}, {Name: c.name()}}
+			require.NoError(c, c.db.Create(&taken).Error)
+			out := taken[1].ID
+			upsert := upsertByName
+			upsert.Where = clause.Where{Exprs: []clause.Expression{clause.Neq{Column: clause.Column{Table: "pet_filleds", Name: "id"}, Value: out}}}
+			rows := []*PetFilled{
+				{Name: c.name(), Toys: make([]Toy, 1)}, {Name: taken[1].Name}, {Name: taken[2].Name, Toys: make([]Toy, 1)}, {Name: taken[0].Name, Toys: make([]Toy, 1)},
+			}
+			require.NoError(c, c.db.Clauses(upsert).Create(rows).Error)
+			require.Equal(c, []int64{taken[2].ID, taken[0].ID}, []int64{rows[2].ID, rows[3].ID})
+			c.filled("pet_filleds", "id", rows[0].ID, out, taken[2].ID, taken[0].ID)
+			c.holds("toys", "pet_id", rows[0].ID, taken[2].ID, taken[0].ID)
+		}},
+		// NULLs do not conflict, so these values are rows of their own.
+		{"upsert with a condition: NULL in the unique column", func(c cell) {
+			name := c.name()
+			first := Nullable{Name: &name}
+			require.NoError(c, c.db.Create(&first).Error)
+			upsert := clause.OnConflict{Columns: upsertByName.Columns, DoUpdates: clause.AssignmentColumns([]string{"note"})}
+			upsert.Where = clause.Where{Exprs: []clause.Expression{clause.Eq{Column: clause.Column{Table: "nullables", Name: "note"}, Value: "x"}}}
+			rows := []Nullable{{Note: "a"}, {Name: &name, Note: "b"}, {Note: "c"}}
+			require.NoError(c, c.db.Clauses(upsert).Create(&rows).Error)
+			c.filled("nullables", "id", rows[0].ID, first.ID, rows[2].ID)
+			c.holds("nullables WHERE note = 'c'", "id", rows[2].ID)
+		}},
+		{"INSERT IGNORE", func(c cell) {
+			ignore := clause.Insert{Modifier: map[string]string{"mysql": "IGNORE", "sqlite": "OR IGNORE"}[c.db.Name()]}
+			if ignore.Modifier == "" { // PostgreSQL has none
+				return
+			}
+			taken := c.name()
+			require.NoError(c, c.db.Create(&Auto{Name: taken}).Error)
+			rows := []Auto{{Name: taken}, {Name: c.name()}, {Name: c.name()}}
+			tx := c.db.Clauses(ignore).Create(&rows)
+			require.NoError(c, tx.Error)
+			require.EqualValues(c, 2, tx.RowsAffected)
+			c.issued(ids(rows, autoID)...)
+			c.holds("autos WHERE name = '"+rows[1].Name+"'", "id", rows[1].ID)
+			c.holds("autos WHERE name = '"+rows[2].Name+"'", "id", rows[2].ID)
+			require.Equal(c, "new", rows[1].Status)
+			again := []*Auto{{Name: taken}, {Name: taken}}
+			tx = c.db.Clauses(ignore).Create(again)
+			require.NoError(c, tx.Error)
+			require.Zero(c, tx.RowsAffected)
+			c.issued(again[0].ID, again[1].ID)
+		}},
 		{"a child that is there already", func(c cell) {
 			first := Topic{Title: c.name()}
 			require.NoError(c, c.db.Create(&first).Error)

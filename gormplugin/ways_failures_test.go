@@ -1,0 +1,247 @@
+package gormplugin_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/snowlease/snowlease/gormplugin"
+)
+
+// failures lists what becomes of keys whose INSERT fails.
+func failures() []way {
+	return []way{
+		{"a refused row has no key", func(c cell) {
+			first := Based{Name: c.name()}
+			require.NoError(c, c.db.Create(&first).Error)
+			again := Based{Name: first.Name}
+			// With a key, Save would overwrite the first row on MySQL.
+			for range 2 {
+				require.ErrorIs(c, c.db.Save(&again).Error, gorm.ErrDuplicatedKey)
+				require.ErrorIs(c, c.db.Create(&again).Error, gorm.ErrDuplicatedKey)
+				require.Zero(c, again.ID)
+			}
+			// With a key, First would look for it too.
+			require.NoError(c, c.db.Where("name", first.Name).First(&again).Error)
+			require.Equal(c, first.ID, again.ID)
+			c.filled("baseds", "id", first.ID)
+		}},
+		{"a refused row has no key, errors not translated", func(c cell) {
+			db := open(c, c.dialector(), gormplugin.New(newGenerator(c), gormplugin.Config{}))
+			db.TranslateError = false
+			first := Based{Name: c.name()}
+			require.NoError(c, db.Create(&first).Error)
+			again := Based{Name: first.Name}
+			require.Error(c, db.Create(&again).Error)
+			require.Zero(c, again.ID)
+		}},
+		{"a reference that is refused", func(c cell) {
+			if c.db.Name() == "sqlite" { // checks foreign keys only on request
+				return
+			}
+			order := Order{CustomerID: 1}
+			require.ErrorIs(c, c.db.Create(&order).Error, gorm.ErrForeignKeyViolated)
+			require.Zero(c, order.ID)
+		}},
+		{"a row that a hook refuses", func(c cell) {
+			c.alike(func(db *gorm.DB) any { return saves(db, &Owner{}) }, func(db *gorm.DB) any { return saves(db, &Owner{}) })
+			row := Owner{}
+			require.ErrorIs(c, c.db.Create(&row).Error, errNoName)
+			c.issued(row.Seen)
+			require.Zero(c, row.ID)
+			c.holds("owners", "id")
+		}},
+		{"FirstOrCreate that comes second finds the row", func(c cell) {
+			name, other := c.name(), Based{}
+			db := open(c, c.dialector(), gormplugin.New(newGeneratorOf(c, worker+1), gormplugin.Config{}))
+			require.NoError(c, db.Callback().Create().Before("*").Register("race", func(*gorm.DB) {
+				if other.Name == "" {
+					other.Name = name
+					require.NoError(c, c.db.Create(&other).Error)
+				}
+			}))
+			var row Based
+			require.ErrorIs(c, db.FirstOrCreate(&row, Based{Name: name}).Error, gorm.ErrDuplicatedKey)
+			require.NoError(c, db.FirstOrCreate(&row, Based{Name: name}).Error)
+			require.Equal(c, other.ID, row.ID)
+		}},
+		// Nobody knows whether the row is stored. With the same key it cannot be stored twice.
+		{"a lost answer keeps the id for the next try", func(c cell) {
+			lost := lossy(c, true)
+			row, rows, m := Plain{}, []Auto{{Name: c.name()}, {Name: c.name()}}, map[string]any{"name": c.name()}
+			require.ErrorIs(c, lost.Create(&row).Error, io.ErrUnexpectedEOF)
+			require.ErrorIs(c, lost.Create(&rows).Error, io.ErrUnexpectedEOF)
+			require.ErrorIs(c, lost.Model(&Based{}).Create(m).Error, io.ErrUnexpectedEOF)
+			c.filled("plains", "id", row.ID)
+			c.filled("autos", "id", ids(rows, autoID)...)
+			c.filled("baseds", "id", m["id"])
+			id := row.ID
+			for range 2 { // the second statement did not make the key that it cannot store
+				require.ErrorIs(c, c.db.Create(&row).Error, gorm.ErrDuplicatedKey)
+				require.Equal(c, id, row.ID)
+			}
+			require.NoError(c, c.db.Save(&row).Error)
+			c.holds("plains", "id", id)
+		}},
+		{"a transaction that cannot begin", func(c cell) {
+			row := Plain{}
+			require.ErrorIs(c, lossy(c, false).Create(&row).Error, io.ErrUnexpectedEOF)
+			require.Zero(c, row.ID)
+		}},
+		{"a nil row in a list", func(c cell) {
+			rows := []*Plain{{}, nil}
+			require.ErrorIs(c, c.db.Create(rows).Error, gorm.ErrInvalidData)
+			require.Zero(c, rows[0].ID)
+			mades := []*Made{{Name: c.name()}, nil}
+			require.ErrorIs(c, c.db.Clauses(clause.OnConflict{DoNothing: true}).Create(mades).Error, gorm.ErrInvalidData)
+			require.Zero(c, mades[0].ID)
+		}},
+		{"keys of the application stay", func(c cell) {
+			rows := []Plain{{}, {ID: 11}, {}, {ID: 11}}
+			require.ErrorIs(c, c.db.Create(&rows).Error, gorm.ErrDuplicatedKey)
+			require.Equal(c, []any{int64(0), int64(11), int64(0), int64(11)}, ids(rows, plainID))
+			hooks := []Stubborn{{}, {}} // both get 7
+			require.ErrorIs(c, c.db.Create(&hooks).Error, gorm.ErrDuplicatedKey)
+			require.Equal(c, []Stubborn{{ID: 7}, {ID: 7}}, hooks)
+			require.NoError(c, c.db.Create(&rows[0]).Error)
+			c.filled("plains", "id", rows[0].ID)
+		}},
+		{"a pointer listed twice that is refused", func(c cell) {
+			row, taken := &Plain{}, &Plain{ID: 11}
+			require.ErrorIs(c, c.db.Create([]*Plain{row, taken, row, taken}).Error, gorm.ErrDuplicatedKey)
+			require.Equal(c, []any{int64(0), int64(11)}, ids([]*Plain{row, taken}, plainPointerID))
+		}},
+		{"keys of other kinds are refused", func(c cell) {
+			one, two := int64(11), int64(11)
+			text, bytes, base36 := []Text{{}, {ID: "11"}, {ID: "11"}}, []Bytes{{}, {ID: []byte("11")}, {ID: []byte("11")}}, []Base36{{}, {ID: "11"}, {ID: "11"}}
+			pointed, null := []Pointed{{}, {ID: &one}, {ID: &two}}, []Null{{}, {ID: sql.NullInt64{Int64: 11, Valid: true}}, {ID: sql.NullInt64{Int64: 11, Valid: true}}}
+			prefixed, embedded := []Prefixed{{}, {Base: Base{11}}, {Base: Base{11}}}, []*PointerBased{{}, {Base: &Base{11}}, {Base: &Base{11}}}
+			chosen, typed := []Chosen{{Tenant: 1}, {No: 11}, {No: 11}}, []*TypedU{{}, {ID: 11}, {ID: 11}}
+			for _, rows := range []any{&text, &bytes, &base36, &pointed, &null, &prefixed, &embedded, &chosen, &typed} {
+				require.ErrorIs(c, c.db.Create(rows).Error, gorm.ErrDuplicatedKey, "%T", rows)
+			}
+			require.Equal(c, []Text{{}, {ID: "11"}, {ID: "11"}}, text)
+			require.Nil(c, bytes[0].ID)
+			require.Equal(c, []byte("11"), bytes[1].ID)
+			require.Equal(c, []Base36{{}, {ID: "11"}, {ID: "11"}}, base36)
+			require.Equal(c, []Pointed{{}, {ID: &one}, {ID: &two}}, pointed)
+			require.Equal(c, []bool{false, true, true}, []bool{null[0].ID.Valid, null[1].ID.Valid, null[2].ID.Valid})
+			require.Equal(c, []Prefixed{{}, {Base: Base{11}}, {Base: Base{11}}}, prefixed)
+			require.Zero(c, embedded[0].ID)
+			require.EqualValues(c, 11, embedded[1].ID)
+			require.Equal(c, []Chosen{{Tenant: 1}, {No: 11}, {No: 11}}, chosen)
+			require.Equal(c, []*TypedU{{}, {ID: 11}, {ID: 11}}, typed)
+		}},
+		{"maps that are refused", func(c cell) {
+			first := Based{Name: c.name()}
+			require.NoError(c, c.db.Create(&first).Error)
+			require.NoError(c, c.db.Create(&Auto{Name: first.Name}).Error)
+			for _, model := range []any{&Based{}, &Auto{}} {
+				one, rows := map[string]any{"name": first.Name}, []map[string]any{{"name": c.name(), "ID": nil}, {"name": first.Name, "id": 11}}
+				require.ErrorIs(c, c.db.Model(model).Create(one).Error, gorm.ErrDuplicatedKey)
+				require.ErrorIs(c, c.db.Model(model).Create(&rows).Error, gorm.ErrDuplicatedKey)
+				require.NotContains(c, one, "id")
+				require.Nil(c, rows[0]["ID"])
+				require.Nil(c, rows[0]["id"])
+				require.Equal(c, 11, rows[1]["id"])
+			}
+		}},
+		// GORM alone gives the keys of rows that were inserted, also if the transaction is
+		// rolled back afterwards.
+		{"keys that a rollback leaves, as with GORM alone", func(c cell) {
+			for name, write := range map[string]func(*gorm.DB) string{
+				"hook after the INSERT": func(db *gorm.DB) string {
+					row := Owner{Name: "refused later"}
+					return fmt.Sprint(errors.Is(db.Create(&row).Error, errNoName), row.ID > 0)
+				},
+				"outer transaction": func(db *gorm.DB) string {
+					row := Owner{Name: c.name()}
+					err := db.Transaction(func(tx *gorm.DB) error { return errors.Join(tx.Create(&row).Error, errNoName) })
+					return fmt.Sprint(errors.Is(err, errNoName), row.ID > 0)
+				},
+				"child after its parent": func(db *gorm.DB) string {
+					row := Owner{Name: c.name(), Mates: []Mate{{Name: c.name()}, {}}}
+					return fmt.Sprint(errors.Is(db.Create(&row).Error, errNoName), row.ID > 0, row.Mates[0].ID > 0, row.Mates[1].ID > 0)
+				},
+				"parent after its child": func(db *gorm.DB) string {
+					name := c.name()
+					row := Owner{Name: name, Leader: &Mate{Name: c.name()}}
+					return fmt.Sprint(db.Create(&Owner{Name: name}).Error, errors.Is(db.Create(&row).Error, gorm.ErrDuplicatedKey), row.ID > 0, row.Leader.ID > 0, row.LeaderID != nil)
+				},
+				"parent before its child": func(db *gorm.DB) string {
+					row := Owner{Name: c.name(), Leader: &Mate{}}
+					return fmt.Sprint(errors.Is(db.Create(&row).Error, errNoName), row.ID > 0, row.Leader.ID > 0)
+				},
+				"batches": func(db *gorm.DB) string {
+					name := c.name()
+					rows := []Owner{{Name: c.name()}, {Name: name}, {Name: name}, {Name: c.name()}, {Name: c.name()}}
+					err := db.CreateInBatches(&rows, 2).Error
+					return fmt.Sprint(errors.Is(err, gorm.ErrDuplicatedKey), ids(rows, func(o Owner) bool { return o.ID > 0 }))
+				},
+				"savepoint": func(db *gorm.DB) string {
+					name := c.name()
+					one, two, three := Owner{Name: name}, Owner{Name: name}, Owner{Name: c.name()}
+					err := db.Transaction(func(tx *gorm.DB) error {
+						err := tx.Create(&one).Error
+						err2 := tx.Transaction(func(tx *gorm.DB) error { return tx.Create(&two).Error })
+						if !errors.Is(err2, gorm.ErrDuplicatedKey) {
+							return err2
+						}
+						return errors.Join(err, tx.Create(&three).Error)
+					})
+					return fmt.Sprint(err, one.ID > 0, two.ID > 0, three.ID > 0)
+				},
+			} {
+				alone := write(open(c, c.dialector(), nil))
+				require.Equal(c, alone, write(c.db), name)
+			}
+		}},
+	}
+}
+
+// saves saves a row twice, and describes what happened.
+func saves(db *gorm.DB, row *Owner) string {
+	first, second := db.Save(row).Error, db.Save(row).Error
+	var n int64
+	err := db.Model(row).Count(&n).Error
+	return fmt.Sprint(first, second, row.ID, n, err)
+}
+
+// lossy returns a database whose connection breaks after each statement, or, with begun
+// false, before each transaction.
+func lossy(c cell, begun bool) *gorm.DB {
+	db := open(c, c.dialector(), gormplugin.New(newGenerator(c), gormplugin.Config{}))
+	db.SkipDefaultTransaction = begun
+	pool, err := db.DB()
+	require.NoError(c, err)
+	db.Statement.ConnPool = lossyPool{pool}
+	return db
+}
+
+type lossyPool struct{ *sql.DB }
+
+func (l lossyPool) BeginTx(context.Context, *sql.TxOptions) (gorm.ConnPool, error) {
+	return nil, io.ErrUnexpectedEOF
+}
+
+func (l lossyPool) ExecContext(ctx context.Context, q string, args ...any) (sql.Result, error) {
+	_, err := l.DB.ExecContext(ctx, q, args...)
+	return nil, errors.Join(io.ErrUnexpectedEOF, err)
+}
+
+func (l lossyPool) QueryContext(ctx context.Context, q string, args ...any) (*sql.Rows, error) {
+	rows, err := l.DB.QueryContext(ctx, q, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() { // to the end of the statement
+	}
+	return nil, errors.Join(io.ErrUnexpectedEOF, rows.Err())
+}
