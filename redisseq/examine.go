@@ -173,7 +173,7 @@ func (x *examination) replication() {
 	case !x.compares():
 		x.Fault("replication", fmt.Sprintf("%d replicas", replicas), "replication is asynchronous, so a failover can lose acknowledged grants, which quarantine: never does not notice: set quarantine: on-change")
 	case x.conn.Replicas < replicas:
-		x.Note("replication", seen, fmt.Sprintf("in a split brain, two masters could lend the same worker id: wait_replicas: %d prevents that", replicas))
+		x.Note("replication", seen, fmt.Sprintf("in a split brain, two masters could lend the same worker id: wait_replicas: %d narrows that to a master chosen from replicas that did not acknowledge", replicas))
 	default:
 		x.OK("replication", seen)
 	}

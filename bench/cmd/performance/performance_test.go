@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,18 @@ func TestReport(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(svg), "</svg>")
 	}
+}
+
+// The page begins with the sentence of its results.
+func TestThroughput(t *testing.T) {
+	raw, err := os.ReadFile("../../../docs/performance/results.json")
+	require.NoError(t, err)
+	var r Results
+	require.NoError(t, json.Unmarshal(raw, &r))
+	text, err := os.ReadFile("../../../docs/performance.md")
+	require.NoError(t, err)
+	require.NotEmpty(t, r.Throughput())
+	require.True(t, strings.HasPrefix(string(text), "# Performance\n\n"+r.Throughput()+"\n"))
 }
 
 // The figures that the comparison quotes are those of the report.

@@ -243,6 +243,15 @@ func (r *Results) Fills() string {
 	return t.String()
 }
 
+// Throughput is the sentence that the page begins with.
+func (r *Results) Throughput() string {
+	f := r.figure(peers.IDWorker)
+	if f.Steady.IDs == 0 {
+		return ""
+	}
+	return fmt.Sprintf("One goroutine makes **%s ids a second** by an `*IdWorker` of the default layout, for as long as it asks: %s ns an id.", millions(1e9/f.sustained()), number(f.sustained()))
+}
+
 // Sustained is what is left of the speed after a second.
 func (r *Results) Sustained() string {
 	t := newTable(2, "what", "setting", "ids/s of the layout", "ids/s", "ns an id", "least ids in 0.1 s", "most", "out of order")
