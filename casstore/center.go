@@ -142,7 +142,8 @@ func (c *center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 	})
 }
 
-// Init opens a namespace that is known to be new.
+// Init opens a namespace that is known to be new. If it fails halfway, the namespace counts as
+// unknown: it starts with a quarantine, and Init returns lease.ErrExists.
 func (c *center) Init(ctx context.Context, req lease.Request) error {
 	return c.change(ctx, "init", req, func(ns rules.Namespace, _ int64, incarnation string) (rules.Namespace, error) {
 		ns, err := ns.Init(incarnation, req)
@@ -202,20 +203,26 @@ func (c *center) apply(ctx context.Context, verb, namespace string, decide rule)
 	case <-ctx.Done():
 		return fmt.Errorf("casstore: %s: %w", verb, ctx.Err())
 	}
+	var announced rules.Meta // by this call
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
 		before, err := c.look(ctx, verb, namespace)
 		if err != nil {
 			return err
 		}
-		after, answer := decide(before.ns, before.now.UnixMilli(), before.incarnation)
-		if after.Equal(before.ns) {
+		ns := before.ns
+		if ns.Meta == announced {
+			ns.Meta = rules.Meta{}
+		}
+		after, answer := decide(ns, before.now.UnixMilli(), before.incarnation)
+		if after.Equal(ns) {
 			return answer
 		}
 		// What is not there does not show whether it was there meanwhile, and is lost again. So
 		// create it in two steps: decide by the clock after the first, compare in the second.
-		announce := before.ns.Meta == rules.Meta{} && verb != "init"
+		announce := before.ns.Meta == rules.Meta{}
 		if announce {
-			after = before.ns.Announced(lease.NewOwner())
+			after = ns.Announced(lease.NewOwner())
+			announced = after.Meta
 		}
 		switch err := c.swap(ctx, namespace, before, after); {
 		case err == nil && announce:

@@ -17,7 +17,7 @@
 //   - A version stands for one content of one record. It does not recur if the record
 //     is deleted and created again, nor under another Record.Incarnation: put that into
 //     the version, so that no Swap writes to another server than Load read from.
-//   - An acknowledged Swap is not lost. If it can be, Record.Incarnation changes, or
+//   - A Swap that was acknowledged, or that a Load has shown, is not lost. If it can be, Record.Incarnation changes, or
 //     the whole record is gone. Later grants then lie above everything that may have
 //     been forgotten, and a call that wrote to another incarnation than it read from
 //     fails.

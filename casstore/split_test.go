@@ -428,7 +428,7 @@ func TestPartsHostClock(t *testing.T) {
 	g, err = c.Renew(ctx, g)
 	require.NoError(t, err)
 	require.Equal(t, now.UnixMilli(), g.Now)
-	require.Equal(t, 3, p.swaps, "Init, the borrow, and the renewal alone")
+	require.Equal(t, 4, p.swaps, "Init in two steps, the borrow, and the renewal alone")
 }
 
 // The first call of a namespace finds nothing, and pauses before a write. Meanwhile the namespace
@@ -688,6 +688,47 @@ func TestPartsInitBesideAFirstCall(t *testing.T) {
 	g, err := c.Acquire(t.Context(), req)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, g.Floor, live.Ceiling)
+}
+
+// Init finds nothing and pauses before a write. Others open the namespace and lend, and lose a
+// part of it. Init does not complete what is left.
+func TestPartsInitBesideAPartialLoss(t *testing.T) {
+	t.Parallel()
+	for _, pauses := range []int{1, 2} { // before which write
+		p := newParts(true)
+		req := request("orders")
+		var held lease.Grant
+		lose := func() {
+			other, r := casstore.NewSplit(p), req
+			r.First, r.Last, r.Owner = 0, 0, lease.NewOwner()
+			quarantine := (*lease.QuarantineError)(nil)
+			_, err := other.Acquire(t.Context(), r)
+			require.ErrorAs(t, err, &quarantine)
+			p.Sleep(quarantine.Wait())
+			held, err = other.Acquire(t.Context(), r)
+			require.NoError(t, err)
+			r.First, r.Last, r.Owner = 1, 1, lease.NewOwner()
+			_, err = other.Acquire(t.Context(), r)
+			require.NoError(t, err)
+			delete(p.values["orders"], "meta")
+			delete(p.values["orders"], "0")
+		}
+		p.before = lose
+		if pauses == 2 {
+			p.before = func() { p.before = lose }
+		}
+		c := casstore.NewSplit(p)
+		require.ErrorIs(t, c.Extras().Init(t.Context(), req), lease.ErrExists)
+
+		req.First, req.Last = 0, 0
+		quarantine := (*lease.QuarantineError)(nil)
+		_, err := c.Acquire(t.Context(), req)
+		require.ErrorAs(t, err, &quarantine)
+		p.Sleep(quarantine.Wait())
+		next, err := c.Acquire(t.Context(), req)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, next.Floor, held.Ceiling)
+	}
 }
 
 // A borrow pauses before its write. Meanwhile the namespace is used, lost, and created anew by

@@ -9,7 +9,7 @@ import (
 
 // Acquire lends a free worker id: the one that a ticket chooses, or else the least
 // recently used. It takes 4 statements, and a fifth to delete the ticket of the former
-// holder; the first call takes more. Errors are those of lease.Center.
+// holder; the first call takes more, a repeated one 2. Errors are those of lease.Center.
 func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err
@@ -59,7 +59,11 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 			return lease.Grant{}, err
 		}
 		if v.held.there && v.held.mark > v.held.floor {
-			return k.grant(v.held), nil // the reply to an earlier attempt was lost
+			// The reply to an earlier attempt was lost.
+			if g, done, err := c.again(ctx, k, v); err != nil || done {
+				return g, err
+			}
+			continue
 		}
 		if v.soonest >= v.now {
 			if err := within("the least of expires_ms and hwm_ms", v.soonest, topTime); err != nil {
@@ -86,6 +90,22 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 		Namespace: k.req.Namespace, First: k.req.First, Last: k.req.Last,
 		Now: time.UnixMilli(v.now), Soonest: time.UnixMilli(max(v.soonest+1, v.now)),
 	}
+}
+
+// again lends what is on record for the owner. It does so by a write, which raises nothing if the
+// grant lies above the quarantine: what a look shows may not be committed, or not be on the
+// standbys, but once the later write is, that is. done is false if the record has changed.
+func (c *Center) again(ctx context.Context, k *call, v view) (g lease.Grant, done bool, err error) {
+	r, here := v.held, *k
+	here.args = k.args.with(args{"slot": r.worker})
+	if r.floor < v.quarantine {
+		r, err = c.swap(ctx, &here, k.grant(r), v)
+		return k.grant(r), r.there, err
+	}
+	_, done, err = c.change(ctx, "renew", here.args.with(args{
+		"token": r.token, "floor": r.floor, "ceiling": r.mark, "ttl": int64(0), "maxttl": int64(0),
+	}))
+	return k.grant(r), done, err
 }
 
 func (k *call) grant(r record) lease.Grant {

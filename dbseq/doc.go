@@ -15,11 +15,10 @@
 // it on a pool of yours, such as that of stdlib.OpenDBFromPool for a pgxpool.Pool: renewals
 // then wait while all its connections are busy.
 //
-// Each statement commits on its own and reads the server's clock once, so the time zone of
-// the session does not matter, nor does the isolation level unless it is READ UNCOMMITTED:
-// a repeated Acquire would then return what may not be committed. A statement that loses
-// against another (deadlock, serialization failure, SQLITE_BUSY) is retried. A borrow
-// tries the next free worker id instead.
+// Each statement commits on its own and reads the server's clock once, so neither the time
+// zone of the session nor the isolation level matters. A statement that loses against another
+// (deadlock, serialization failure, SQLITE_BUSY) is retried. A borrow tries the next free
+// worker id instead.
 //
 // # Tables
 //

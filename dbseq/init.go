@@ -35,7 +35,7 @@ func (c *Center) open(ctx context.Context, k *call) error {
 	if err := k.refuse(v.now); err != nil {
 		return err
 	}
-	a := k.args.with(args{"hold": int64(0), "least": -topTime, "reason": ""})
+	a := k.args.with(args{"hold": int64(0), "reason": ""})
 	return c.atOnce(ctx, func(tx *sql.Tx) error {
 		// The loser of a race waits here and then finds the row.
 		_, done, err := c.changeOn(ctx, tx, "open", a)
@@ -43,7 +43,10 @@ func (c *Center) open(ctx context.Context, k *call) error {
 			err = lease.ErrExists
 		}
 		if err == nil {
-			_, err = c.execOn(ctx, tx, "fill", a)
+			var filled int64
+			if filled, err = c.execOn(ctx, tx, "fill", a); err == nil && filled != k.req.Pool {
+				err = lease.ErrExists // others opened the namespace since, and lost a part of it
+			}
 		}
 		return err
 	})

@@ -196,14 +196,13 @@ func (k *call) loss(v view) string {
 // takes effect only if the server that runs it sees the loss too, so a look at a replica
 // starts nothing.
 //
-// Slots without a mark are created only while the quarantine covers all that was ever lent.
-// So if mourn pauses, and more is lost meanwhile, that shows at the next look. With a skew
-// below a second, slots are created for a second, since no quarantine covers that time.
+// The quarantine does not cover what others lend and lose while mourn pauses. The marks of
+// the slots that it then creates do, by the clock of the statement that creates them.
 func (c *Center) mourn(ctx context.Context, k *call, v *view, reason string) (done bool, err error) {
 	k.clock()
 	reason = text(reason, 2000)
 	hold := ms(k.req.MaxTTL + k.req.Skew)
-	a := k.args.with(args{"reason": reason, "hold": hold, "least": min(ms(k.req.MaxTTL), hold-1000)})
+	a := k.args.with(args{"reason": reason, "hold": hold})
 	change := "lost"
 	if !v.there {
 		change = "open"
@@ -214,6 +213,15 @@ func (c *Center) mourn(ctx context.Context, k *call, v *view, reason string) (do
 	}
 	// The quarantine may also be on record already.
 	filled, err := c.exec(ctx, "fill", a)
+	if err == nil && filled > 0 {
+		// Raise the quarantine to the new marks, or borrowers would find no free slot at its end.
+		var later int64
+		var raised bool
+		later, raised, err = c.change(ctx, "lost", a.with(args{"pool": int64(lease.MaxPool + 1)})) // whatever is there
+		if raised {
+			now = later
+		}
+	}
 	if err != nil || !done {
 		return false, err
 	}

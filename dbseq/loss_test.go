@@ -244,47 +244,116 @@ func (f *fleet) stop() {
 	requireDisjoint(f.t, slices.Collect(maps.Values(f.grants))...)
 }
 
-// TestSlotsCreatedLate: a first call notices a loss and pauses. Others lend until long
-// after the quarantine, and lose records again. If the call then created them, the second
-// loss would not show.
+// TestSlotsCreatedLate: a first call notices a loss and pauses. Others lend, and lose records
+// again. Then the call creates the records, so the second loss does not show.
 func TestSlotsCreatedLate(t *testing.T) {
+	for name, at := range map[string]struct {
+		skew, lent, back time.Duration
+		dies             bool // the call, when the records are there
+	}{
+		"after the quarantine":       {2 * time.Second, time.Minute, 0, false},
+		"the clock has stepped back": {2 * time.Second, 2500 * time.Millisecond, 1500 * time.Millisecond, true},
+		"a skew below a second":      {100 * time.Millisecond, 500 * time.Millisecond, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, e engine, dsn string) {
+				s := clockedOn(t, &store{db: e.db(t, dsn)})
+				slow, n := counted(t, e, s.db, dsn)
+				other := center(t, s.db)
+				s.host(slow)
+				s.host(other)
+				req := func() lease.Request {
+					r := request("orders", 1)
+					r.Skew, r.Ahead = at.skew, r.MaxTTL-250*time.Millisecond
+					return r
+				}
+				if at.dies {
+					n.after = func(_ int64, query string) error {
+						if strings.HasPrefix(query, "INSERT") && strings.Contains(query, "INTO snowlease_slot") {
+							return errors.New("the process died")
+						}
+						return nil
+					}
+				}
+				resume := pausedBefore(t, n, "snowlease_slot", func() error {
+					_, err := slow.Acquire(t.Context(), req())
+					return err
+				})
+
+				_, err := other.Acquire(t.Context(), req())
+				require.ErrorAs(t, err, new(*lease.QuarantineError))
+				s.Sleep(at.lent)
+				held := acquire(t, other, req())
+				rawExec(t, s.db, "DELETE FROM snowlease_slot")
+				s.Sleep(-at.back)
+				err = resume()
+				if at.dies {
+					require.ErrorContains(t, err, "the process died")
+				} else {
+					require.ErrorAs(t, err, new(*lease.QuarantineError))
+					_, err = other.Acquire(t.Context(), req())
+					q := (*lease.QuarantineError)(nil)
+					require.ErrorAs(t, err, &q)
+					s.Sleep(q.Wait())
+				}
+				next, err := other.Acquire(t.Context(), req())
+				for end := 100; at.dies && err != nil && end > 0; end-- {
+					s.Sleep(100 * time.Millisecond)
+					next, err = other.Acquire(t.Context(), req())
+				}
+				require.NoError(t, err)
+				requireDisjoint(t, held, next)
+			})
+		})
+	}
+}
+
+// pausedBefore runs call up to where it inserts into a table. resume returns its error.
+func pausedBefore(t *testing.T, n *counter, table string, call func() error) (resume func() error) {
+	t.Helper()
+	paused, resumed, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	pause := sync.OnceFunc(func() {
+		close(paused)
+		<-resumed
+	})
+	n.before = func(_ int64, query string) error {
+		if strings.HasPrefix(query, "INSERT") && strings.Contains(query, "INTO "+table) {
+			pause()
+		}
+		return nil
+	}
+	go func() { done <- call() }()
+	before(t, paused, done)
+	return func() error {
+		close(resumed)
+		return <-done
+	}
+}
+
+// TestInitBesideAPartialLoss: Init finds nothing and pauses. Others open the namespace and lend,
+// and lose a part of it. Init does not complete what is left.
+func TestInitBesideAPartialLoss(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		s := clockedOn(t, &store{db: e.db(t, dsn)})
-		slow, n := counted(t, e, s.db, dsn)
+		// On SQLite the transaction, too, begins without a lock.
+		slow, n := counted(t, e, s.db, strings.Replace(dsn, "_txlock=immediate", "_txlock=deferred", 1))
 		other := center(t, s.db)
-		req := request("orders", 1)
 		s.host(slow)
 		s.host(other)
-		paused, resume, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-		pause := sync.OnceFunc(func() {
-			close(paused)
-			<-resume
-		})
-		n.before = func(_ int64, query string) error {
-			if strings.HasPrefix(query, "INSERT") && strings.Contains(query, "INTO snowlease_slot") {
-				pause()
-			}
-			return nil
-		}
-		go func() {
-			_, err := slow.Acquire(t.Context(), req)
-			done <- err
-		}()
-		<-paused
+		resume := pausedBefore(t, n, "snowlease_meta", func() error { return slow.Init(t.Context(), request("orders", 2)) })
 
-		_, err := other.Acquire(t.Context(), request("orders", 1))
-		require.ErrorAs(t, err, new(*lease.QuarantineError))
-		s.Sleep(req.MaxTTL + req.Skew + time.Millisecond)
-		held := acquire(t, other, request("orders", 1))
-		rawExec(t, s.db, "DELETE FROM snowlease_slot")
-		close(resume)
-		require.ErrorAs(t, <-done, new(*lease.QuarantineError))
+		held := first(t, other, request("orders", 2))
+		rawExec(t, s.db, "DELETE FROM snowlease_meta")
+		rawExec(t, s.db, "DELETE FROM snowlease_slot WHERE slot = ?", held.Worker)
+		require.ErrorIs(t, resume(), lease.ErrExists)
 
-		_, err = other.Acquire(t.Context(), request("orders", 1))
+		req := request("orders", 2)
+		req.First, req.Last = held.Worker, held.Worker
+		_, err := other.Acquire(t.Context(), req)
 		q := (*lease.QuarantineError)(nil)
 		require.ErrorAs(t, err, &q)
 		s.Sleep(q.Wait())
-		requireDisjoint(t, held, acquire(t, other, request("orders", 1)))
+		requireDisjoint(t, held, acquire(t, other, req))
 	})
 }
 

@@ -173,7 +173,7 @@ func (c *Center) repin(ctx context.Context, k *call, v view) error {
 	if err := k.refuse(v.now); err != nil {
 		return err
 	}
-	a := k.args.with(args{"old": v.pin, "oldpool": old.Pool, "least": -topTime})
+	a := k.args.with(args{"old": v.pin, "oldpool": old.Pool, "hold": int64(0)})
 	return c.atOnce(ctx, func(tx *sql.Tx) error {
 		for _, step := range []struct {
 			change string

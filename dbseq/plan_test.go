@@ -16,7 +16,7 @@ import (
 // shows that the counts see them.
 func TestRenewalReadsNoOtherSlots(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		least, all := rowsRead(t, e, dsn, 32)
+		least, _ := rowsRead(t, e, dsn, 32)
 		renewal, again := rowsRead(t, e, dsn, 1024)
 		require.LessOrEqual(t, renewal, least)
 		if e.name == "sqlite" {
@@ -24,7 +24,7 @@ func TestRenewalReadsNoOtherSlots(t *testing.T) {
 			require.Positive(t, again)
 			return
 		}
-		require.GreaterOrEqual(t, again-all, int64(1024-32))
+		require.GreaterOrEqual(t, again, int64(1024))
 	})
 }
 

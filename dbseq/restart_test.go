@@ -1,10 +1,12 @@
 package dbseq_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -182,4 +184,54 @@ func TestIncarnationWhateverTheClock(t *testing.T) {
 			require.NoError(t, c.Release(t.Context(), g, g.Now))
 		})
 	}
+}
+
+// TestBorrowThatNoStandbyHas: the caller of a borrow gives up while it waits for a standby, which
+// commits it on the primary alone. Asked again, the center does not lend what a failover loses.
+func TestBorrowThatNoStandbyHas(t *testing.T) {
+	t.Parallel()
+	e, srv := servers["postgres"].engine, testserver.NewPostgres(t)
+	db := e.db(t, srv.DSN())
+	rawExec(t, db, "CREATE TABLE waits (n INTEGER)")
+	c, n := counted(t, e, db, srv.DSN())
+	req := request("orders", 4)
+	require.NoError(t, c.Init(t.Context(), req))
+	hangs := func() bool { // every write
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		return db.WithContext(ctx).Exec("INSERT INTO waits VALUES (1)").Error != nil
+	}
+	n.before = func(_ int64, query string) error {
+		if strings.HasPrefix(query, "UPDATE snowlease_slot") {
+			n.before = nil
+			rawExec(t, db, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+			rawExec(t, db, "SELECT pg_reload_conf()")
+			require.Eventually(t, hangs, 20*time.Second, time.Millisecond)
+		}
+		return nil
+	}
+	giveUp := func() { // while it waits
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		done := make(chan error, 1)
+		go func() {
+			_, err := c.Acquire(ctx, req)
+			done <- err
+		}()
+		require.Eventually(t, func() bool {
+			return len(done) > 0 || number(t, db, "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE 'UPDATE snowlease_slot%'") > 0
+		}, time.Minute, 10*time.Millisecond)
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+	}
+	held := func() bool { return number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE owner <> ''") == 1 }
+	giveUp()
+	require.Eventually(t, held, 20*time.Second, 10*time.Millisecond, "committed on the primary")
+	giveUp()
+
+	rawExec(t, db, "ALTER SYSTEM RESET synchronous_standby_names")
+	rawExec(t, db, "SELECT pg_reload_conf()")
+	require.Eventually(t, func() bool { return !hangs() }, 20*time.Second, time.Millisecond)
+	acquire(t, c, req)
+	require.True(t, held(), "the same grant")
 }

@@ -264,6 +264,37 @@ func TestRestoreBelowTheRevisionThatWasSeen(t *testing.T) {
 	require.Contains(t, record.Incarnation, "rolled back 1")
 }
 
+// A process that another cluster has answered in between still knows the revision that it saw.
+func TestRestoreAfterAnotherClusterAnswered(t *testing.T) {
+	t.Parallel()
+	e := testserver.NewEtcd(t, 1)
+	url := e.Nodes[0].DSN()
+	client := dial(t, url)
+	c, err := etcdseq.New(client)
+	require.NoError(t, err)
+	require.NoError(t, c.Extras().Init(t.Context(), request()))
+	file := e.Save(e.Nodes[0])
+	g := borrow(t, open(t, url), first())
+	incarnation := func() string {
+		is, err := c.Extras().Operator.Incarnation(t.Context(), request().Namespace)
+		if err != nil {
+			return "" // the client connects again
+		}
+		return is
+	}
+	seen := incarnation()
+	require.NotEmpty(t, seen)
+	client.SetEndpoints(testserver.NewEtcd(t, 1).Nodes[0].DSN())
+	require.Eventually(t, func() bool { is := incarnation(); return is != "" && is != seen }, 20*time.Second, 10*time.Millisecond)
+	e.Restore(file, "")
+	client.SetEndpoints(url)
+	is := "" // its first answer
+	require.Eventually(t, func() bool { is = incarnation(); return strings.HasPrefix(is, seen) }, 20*time.Second, 10*time.Millisecond)
+	require.Contains(t, is, "rolled back 1")
+	next := borrow(t, c, first())
+	require.GreaterOrEqual(t, next.Floor, g.Ceiling, "a range was lent twice")
+}
+
 // A member tells an old term and refuses the write that would show whether it lags, as etcd
 // 3.4 does. A call to another member records no rollback.
 func TestOldTermInDoubt(t *testing.T) {

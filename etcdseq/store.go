@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"strings"
@@ -50,9 +51,9 @@ func (c cluster) incarnation() string {
 
 // A sight is what this process saw last of a namespace.
 type sight struct {
-	text    string  // on record of the cluster
-	was, is cluster // on record, and as it answered
-	latest  moment  // of this cluster
+	text    string            // on record of the cluster
+	was, is cluster           // on record, and as it answered
+	latest  map[string]moment // of each cluster by ID, since one may come back; never changed
 }
 
 // A moment is a point in the history of a cluster: the rollbacks on record, and what rises
@@ -130,21 +131,18 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts ca
 		}
 	}
 	now.is = cluster{ID: id(resp.Header), Term: resp.Header.RaftTerm, Rollbacks: now.was.Rollbacks}
-	now.latest = moment{now.was.Rollbacks, resp.Header.RaftTerm, resp.Header.Revision}
-	then := moment{}
-	if before.is.ID == now.is.ID {
-		then = before.latest
-	}
-	fallen := now.was.ID == now.is.ID && now.is.Term < now.was.Term || now.latest.before(then)
-	if anyTerm := (moment{now.latest.rollbacks, then.term, now.latest.revision}); fallen && !sure && !anyTerm.before(then) {
+	at := moment{now.was.Rollbacks, resp.Header.RaftTerm, resp.Header.Revision}
+	then := before.latest[now.is.ID]
+	fallen := now.was.ID == now.is.ID && now.is.Term < now.was.Term || at.before(then)
+	if anyTerm := (moment{at.rollbacks, then.term, at.revision}); fallen && !sure && !anyTerm.before(then) {
 		return parts, true, nil
 	}
 	if fallen {
 		now.is.Rollbacks = max(now.was.Rollbacks, then.rollbacks) + 1
-		now.latest.revision = fell
+		at.revision = fell
 	}
 	parts.Incarnation = now.is.incarnation()
-	s.see(namespace, now)
+	s.see(namespace, now, at)
 	return parts, false, nil
 }
 
@@ -181,11 +179,12 @@ func (s *store) Swap(ctx context.Context, namespace string, was, is map[string]s
 		then.revision-- // before this write
 	}
 	// A member that lags may answer what writes nothing.
-	fallen := len(puts) > 0 && id(resp.Header) == before.is.ID && then.before(before.latest)
+	latest := before.latest[before.is.ID]
+	fallen := len(puts) > 0 && id(resp.Header) == before.is.ID && then.before(latest)
 	// One that has just caught up may answer before it sets its term.
-	if anyTerm := (moment{then.rollbacks, before.latest.term, then.revision}); fallen && anyTerm.before(before.latest) {
+	if anyTerm := (moment{then.rollbacks, latest.term, then.revision}); fallen && anyTerm.before(latest) {
 		now.revision = fell
-		s.see(namespace, sight{before.text, before.was, before.is, now})
+		s.see(namespace, before, now)
 	}
 	switch {
 	case !resp.Succeeded:
@@ -193,22 +192,25 @@ func (s *store) Swap(ctx context.Context, namespace string, was, is map[string]s
 	case fallen, id(resp.Header) != before.is.ID:
 		return "another cluster", nil
 	}
-	s.see(namespace, sight{string(text), before.is, before.is, now})
+	s.see(namespace, sight{text: string(text), was: before.is, is: before.is}, now)
 	return before.is.incarnation(), nil
 }
 
-// see keeps a sight. A rollback shows by the latest moment until it is on record.
-func (s *store) see(namespace string, now sight) {
+// see keeps a sight of a cluster at a moment. A rollback shows by the latest moment until it
+// is on record.
+func (s *store) see(namespace string, now sight, at moment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch before := s.seen[namespace]; {
-	case before.is.ID != now.is.ID:
-	case before.latest.rollbacks > now.latest.rollbacks:
-		now.latest = before.latest
-	case before.latest.rollbacks == now.latest.rollbacks:
-		now.latest.term = max(now.latest.term, before.latest.term)
-		now.latest.revision = max(now.latest.revision, before.latest.revision)
+	latest := map[string]moment{}
+	maps.Copy(latest, s.seen[namespace].latest)
+	switch then := latest[now.is.ID]; {
+	case then.rollbacks > at.rollbacks:
+		at = then
+	case then.rollbacks == at.rollbacks:
+		at.term, at.revision = max(at.term, then.term), max(at.revision, then.revision)
 	}
+	latest[now.is.ID] = at
+	now.latest = latest
 	s.seen[namespace] = now
 }
 

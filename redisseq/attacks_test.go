@@ -1,6 +1,7 @@
 package redisseq_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -457,5 +458,64 @@ func TestDamage(t *testing.T) {
 			}
 			require.ErrorIs(t, c.Init(ctx, request()), lease.ErrExists)
 		})
+	}
+}
+
+// TestInitInSteps: Init creates a large pool in steps. Between two of them others lend, and
+// records are lost. Init does not hide that.
+func TestInitInSteps(t *testing.T) {
+	t.Parallel()
+	last := func(r *lease.Request) { r.Pool, r.First, r.Last = 9000, 8999, 8999 }
+	for name, lose := range map[string]func(*store) error{
+		"all":      func(s *store) error { return s.Admin.Del(t.Context(), keys("orders")...).Err() },
+		"but meta": func(s *store) error { return s.Admin.Del(t.Context(), keys("orders")[:3]...).Err() },
+		"a worker id": func(s *store) error {
+			k := keys("orders")
+			return errors.Join(s.Admin.ZRem(t.Context(), k[0], "8999").Err(), s.Admin.HDel(t.Context(), k[1], "8999").Err(), s.Admin.HDel(t.Context(), k[2], "8999").Err())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newMini(t)
+			other := s.center(t)
+			var held lease.Grant
+			client := s.Client(t)
+			client.AddHook(&afterAStep{do: func() {
+				s.Sleep(requireQuarantine(t, other, last).Wait())
+				held = acquire(t, other, last)
+				require.NoError(t, lose(s))
+			}})
+			c, err := redisseq.New(client)
+			require.NoError(t, err)
+			if err := c.Init(t.Context(), request(last)); err != nil {
+				require.ErrorIs(t, err, lease.ErrExists)
+			}
+			s.Sleep(requireQuarantine(t, other, last).Wait())
+			require.GreaterOrEqual(t, acquire(t, other, last).Floor, held.Ceiling)
+		})
+	}
+}
+
+// afterAStep runs do once, after the first reply that asks for another step.
+type afterAStep struct {
+	redis.Hook
+	do func()
+}
+
+func (*afterAStep) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (*afterAStep) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h *afterAStep) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if script, ok := cmd.(*redis.Cmd); ok && h.do != nil && fmt.Sprint(script.Val()) == "[MORE]" {
+			do := h.do
+			h.do = nil
+			do()
+		}
+		return err
 	}
 }

@@ -27,7 +27,11 @@ if again and redis.call('ZCARD', lease) > pool then
   if type(gone) == 'table' then return redis.error_reply('ERR UNLINK, to have fewer worker ids than before: ' .. gone.err) end
 end
 
-if redis.call('EXISTS', lease, mark, owners, meta) > 0 and not again then
+local there = redis.call('EXISTS', lease, mark, owners, meta) > 0
+-- What an earlier step of this call created is lost, and others may have used it meanwhile.
+if not there and ARGV[11] == 'more' then return { 'EXISTS' } end
+
+if there and not again then
   -- A repeated call, to continue after MORE or after a lost reply.
   if redis.call('TYPE', meta).ok ~= 'hash' or redis.call('HGET', meta, 'init') ~= owner then return { 'EXISTS' } end
   if redis.call('HGET', meta, 'made') == str(pool) then return { 'OK' } end

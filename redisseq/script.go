@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -65,7 +66,10 @@ func (c *Center) run(ctx context.Context, s script, req lease.Request, args ...a
 	}
 	// A large pool is created in steps, which reply MORE: see fill in base.lua.
 	const steps = lease.MaxPool/8192 + 1
-	for range steps {
+	for step := range steps {
+		if step == 1 {
+			call.Args = append(slices.Clone(args), "more")
+		}
 		if r, err := c.conn.Run(ctx, call); err != nil || r[0] != "MORE" {
 			return r, err
 		}

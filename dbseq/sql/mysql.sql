@@ -107,12 +107,12 @@ INSERT IGNORE INTO snowlease_meta (ns, pin, incarnation, former, quarantine_ms, 
 SELECT ?, ?, {incarnation}, '', CASE WHEN ? > 0 THEN LAST_INSERT_ID({now}) + ? ELSE 0 END, ?
   FROM (SELECT 1 AS one) AS one WHERE {now} BETWEEN ? AND ?;
 
--- fill(ns, pool, ns, pin, least)
--- Creates the missing slots, as never used, if the quarantine lies least above the clock.
--- Their tokens and versions start above those that were lost.
+-- fill(ns, hold, hold, pool, ns, pin)
+-- Creates the missing slots. Their marks lie above all that may have been forgotten when
+-- they are created, unless hold is 0; their tokens and versions above those that were lost.
 -- The numbers below pool are composed of five hexadecimal digits.
 INSERT IGNORE INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms)
-SELECT ?, n.slot, '', '', {now}, {now}, 0, {now}, 0, 0, 0, 0
+SELECT ?, n.slot, '', '', {now}, {now}, 0, {now}, 0, 0, 0, CASE WHEN ? > 0 THEN {now} + ? ELSE 0 END
   FROM (SELECT a.d + b.d + c.d + d.d + e.d AS slot, p.pool
           FROM (SELECT ? AS pool) AS p
           JOIN (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL
@@ -136,7 +136,7 @@ SELECT ?, n.slot, '', '', {now}, {now}, 0, {now}, 0, 0, 0, 0
                 SELECT 524288 UNION ALL SELECT 589824 UNION ALL SELECT 655360 UNION ALL SELECT 720896 UNION ALL
                 SELECT 786432 UNION ALL SELECT 851968 UNION ALL SELECT 917504 UNION ALL SELECT 983040) AS e ON e.d < p.pool
        ) AS n
- WHERE n.slot < n.pool AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND quarantine_ms >= {now} + ?)
+ WHERE n.slot < n.pool AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ?)
  ORDER BY n.slot;
 
 -- slots(ns)

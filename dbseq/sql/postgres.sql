@@ -101,13 +101,13 @@ SELECT $1::varchar, $2::varchar, {incarnation}, '', CASE WHEN $3::bigint > 0 THE
 ON CONFLICT DO NOTHING
 RETURNING {now};
 
--- fill(ns, pool, pin, least)
--- Creates the missing slots, as never used, if the quarantine lies least above the clock.
--- Their tokens and versions start above those that were lost.
+-- fill(ns, pool, pin, hold)
+-- Creates the missing slots. Their marks lie above all that may have been forgotten when
+-- they are created, unless hold is 0; their tokens and versions above those that were lost.
 INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms)
-SELECT $1::varchar, n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, 0
+SELECT $1::varchar, n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, CASE WHEN $4::bigint > 0 THEN {now} + $4::bigint ELSE 0 END
   FROM generate_series(0, $2::bigint - 1) AS n
- WHERE EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $1 AND pin = $3 AND quarantine_ms >= {now} + $4::bigint)
+ WHERE EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $1 AND pin = $3)
  ORDER BY n
 ON CONFLICT DO NOTHING;
 

@@ -113,13 +113,13 @@ SELECT ?1, ?2, {incarnation}, '', CASE WHEN ?3 > 0 THEN {now} + ?3 ELSE 0 END, ?
 ON CONFLICT DO NOTHING
 RETURNING {now};
 
--- fill(ns, pool, pin, least)
--- Creates the missing slots, as never used, if the quarantine lies least above the clock.
--- Their tokens and versions start above those that were lost.
+-- fill(ns, pool, pin, hold)
+-- Creates the missing slots. Their marks lie above all that may have been forgotten when
+-- they are created, unless hold is 0; their tokens and versions above those that were lost.
 INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms)
   WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ?2)
-SELECT ?1, n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, 0 FROM numbers
- WHERE EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ?1 AND pin = ?3 AND quarantine_ms >= {now} + ?4)
+SELECT ?1, n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, CASE WHEN ?4 > 0 THEN {now} + ?4 ELSE 0 END FROM numbers
+ WHERE EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ?1 AND pin = ?3)
 ON CONFLICT DO NOTHING;
 
 -- slots(ns)

@@ -46,6 +46,7 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"another pin though records are missing", "redisseq/init.lua", `marks == leases and owned == leases and`, `owned == leases and`, mini + "Init gives no namespace another pin after a loss"},
 	{"another pin in another incarnation", "redisseq/init.lua", `not (onChange and m[4] ~= id)`, `true`, mini + "Init gives no namespace another pin after a loss"},
 	{"another pin for fewer worker ids than there are records", "redisseq/init.lua", `if again and redis.call('ZCARD', lease) > pool then`, `if false then`, mini + "Init gives a namespace in which nothing was lent another pin"},
+	{"a step of Init begins anew", "redisseq/init.lua", `if not there and ARGV[11] == 'more' then`, `if false then`, "TestInitInSteps/all"},
 	{"an Init whose reply is lost is refused", "redisseq/init.lua", `if redis.call('TYPE', meta).ok ~= 'hash' or`, `if true or`, "TestEachScriptMayRunTwice/miniredis"},
 	// Who holds.
 	{"renewal is fenced by token alone", "redisseq/renew.lua", `rec.owner ~= owner or expires`, `expires`, mini + "renewal and release are fenced by owner and token"},

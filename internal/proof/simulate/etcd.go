@@ -310,9 +310,11 @@ func (e *Etcd) byHand() error {
 	if err != nil {
 		return err
 	}
-	_, err = c.Extras().Operator.Quarantine(hostclock.With(context.Background(), e.Now), namespace, "restored")
-	if errors.Is(err, lease.ErrUnknown) { // it was being created, which starts a quarantine
-		return nil
+	for range 2 { // an operator repeats what failed
+		_, err = c.Extras().Operator.Quarantine(hostclock.With(context.Background(), e.Now), namespace, "restored")
+		if err == nil || errors.Is(err, lease.ErrUnknown) { // it was being created, which starts a quarantine
+			return nil
+		}
 	}
 	return err
 }
