@@ -29,7 +29,7 @@ func (c *Center) open(ctx context.Context, k *call) error {
 	if err != nil {
 		return err
 	}
-	if v.there || v.total > 0 {
+	if v.there {
 		return c.repin(ctx, k, v)
 	}
 	if err := k.refuse(v.now); err != nil {
@@ -45,7 +45,7 @@ func (c *Center) open(ctx context.Context, k *call) error {
 		if err == nil {
 			var filled int64
 			if filled, err = c.execOn(ctx, tx, "fill", a); err == nil && filled != k.req.Pool {
-				err = lease.ErrExists // others opened the namespace since, and lost a part of it
+				err = lease.ErrExists // a part of it was there, of a namespace that lost the rest
 			}
 		}
 		return err

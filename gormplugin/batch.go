@@ -24,12 +24,13 @@ type batch struct {
 	stmt *gorm.Statement // whose it is: a copy of the statement refers to it too
 	key  *key
 	ids  []int64
+	rows []uintptr // the structs or maps that got ids, in the order of ids
 }
 
 // Build implements clause.Expression. GORM does not call it.
 func (*batch) Build(clause.Builder) {}
 
-// settleBatch runs after the INSERT. If it stored nothing for certain, the values lose the
+// settleBatch runs after the INSERT. If it was refused or not sent, the values lose the
 // ids that the plugin gave them: to GORM a value with a key is a row that exists, which
 // Save updates and First looks for. Otherwise the outcome may be unknown, and the values
 // keep their ids so that another attempt cannot store them twice.
@@ -48,7 +49,8 @@ func (p *Plugin) settleBatch(db *gorm.DB) {
 	}
 }
 
-// refused reports whether the statement's error says that the INSERT stored nothing.
+// refused reports whether the statement's error says that the INSERT stored nothing, on
+// tables with transactions. Others may have stored the rows before the one refused.
 func refused(db *gorm.DB) bool {
 	is := func(err error) bool {
 		return errors.Is(err, gorm.ErrDuplicatedKey) || errors.Is(err, gorm.ErrForeignKeyViolated) ||
@@ -61,13 +63,19 @@ func refused(db *gorm.DB) bool {
 	return ok && is(t.Translate(db.Error))
 }
 
-// takeBack makes the keys zero that still have an id of b. A hook may have replaced some.
+// takeBack makes the keys zero that b set. A hook may have replaced some, which stay.
 func (b *batch) takeBack(stmt *gorm.Statement) {
 	k := b.key
-	texts := k.texts(b.ids)
+	texts := make(map[uintptr]string, len(b.rows))
+	for i, row := range b.rows {
+		if v, err := k.value(b.ids[i]); err == nil {
+			texts[row] = utils.ToStringKey(v)
+		}
+	}
 	if rows, ok := mapsOf(stmt.Dest); ok {
 		for _, row := range rows {
-			if m := k.inMap(row); m.value != nil && texts[utils.ToStringKey(m.value)] {
+			text, ok := texts[reflect.ValueOf(row).Pointer()]
+			if m := k.inMap(row); ok && m.value != nil && text == utils.ToStringKey(m.value) {
 				delete(row, m.name)
 			}
 		}
@@ -76,7 +84,10 @@ func (b *batch) takeBack(stmt *gorm.Statement) {
 	rows := stmt.ReflectValue
 	for i := range length(rows) {
 		row := rowAt(rows, i)
-		if !row.IsValid() || !texts[k.text(stmt, row)] {
+		if !row.CanAddr() { // as a nil pointer
+			continue
+		}
+		if text, ok := texts[row.UnsafeAddr()]; !ok || text != k.text(stmt, row) {
 			continue
 		}
 		slot, _ := k.find(stmt.Context, row)
@@ -85,17 +96,6 @@ func (b *batch) takeBack(stmt *gorm.Statement) {
 		}
 		slot.SetZero()
 	}
-}
-
-// texts returns the values that keys have for the ids, as text.
-func (k *key) texts(ids []int64) map[string]bool {
-	texts := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		if v, err := k.value(id); err == nil { // otherwise no key has it
-			texts[utils.ToStringKey(v)] = true
-		}
-	}
-	return texts
 }
 
 // text returns the row's key as text.

@@ -105,12 +105,15 @@
 // reserves all of its ids at once.
 //
 // If the INSERT fails, its values lose the ids that the plugin gave them, as with GORM
-// alone, when nothing was sent to the database (a hook or BEGIN failed), or when the error
-// is gorm.ErrDuplicatedKey, gorm.ErrForeignKeyViolated or gorm.ErrCheckConstraintViolated,
-// also without TranslateError. To GORM a value with a key is a row that exists: Save would
-// update it, without BeforeCreate. After any other error, such as a lost connection, the
-// row may be stored. The values keep their ids, so that another Create stores no second
-// row. If it fails with gorm.ErrDuplicatedKey, the first one may have succeeded.
+// alone, when a hook or BEGIN failed, or when the error is gorm.ErrDuplicatedKey,
+// gorm.ErrForeignKeyViolated or gorm.ErrCheckConstraintViolated (which the driver for
+// PostgreSQL knows), also without TranslateError. To GORM a value with a key is a row that
+// exists: Save would update it, without BeforeCreate. A list on tables without transactions
+// (MyISAM, Aria) may be stored in part. Its values lose their ids all the same.
+//
+// After any other error the values keep their ids. The row may be stored, as after a lost
+// connection, and another Create stores no second one. If that fails with
+// gorm.ErrDuplicatedKey, the first one may have succeeded.
 //
 // As with GORM alone, values also keep the ids of an INSERT that succeeded if a later hook,
 // association or statement fails and the transaction is rolled back.

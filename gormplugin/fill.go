@@ -68,16 +68,16 @@ func (p *Plugin) fillStructs(db *gorm.DB, k *key) error {
 		return fmt.Errorf("%w: the key of a %s passed by value cannot be set; pass a pointer", gorm.ErrInvalidValue, rows.Type())
 	}
 	if empty > 0 {
-		ids, err := p.reserve(db, k, empty)
+		b, err := p.reserve(db, k, empty)
 		if err != nil {
 			return err
 		}
-		filled, err := visit(stmt.Context, rows, ids)
+		filled, err := visit(stmt.Context, rows, b)
 		if err != nil {
 			return err
 		}
 		if filled < empty && rows.Type().Elem().Kind() == reflect.Pointer {
-			if err := k.separate(stmt, ids[:filled], ids[filled:]); err != nil {
+			if err := k.separate(stmt, b); err != nil {
 				return err
 			}
 			rows = stmt.ReflectValue
@@ -92,19 +92,22 @@ func (p *Plugin) fillStructs(db *gorm.DB, k *key) error {
 // separate deals with pointers that are listed twice and took one id. An INSERT with ON
 // CONFLICT stores such a value once. Otherwise GORM stores it each time it is listed,
 // and here a copy with an id of its own takes its place, unless it had a key before.
-func (k *key) separate(stmt *gorm.Statement, ids, spare []int64) error {
+func (k *key) separate(stmt *gorm.Statement, b *batch) error {
 	rows := stmt.ReflectValue
 	if slices.Min(k.field.StructField.Index) < 0 {
 		return nil // a copy would share the embedded pointer that has the key
 	}
-	filled := k.texts(ids)
+	filled := make(map[uintptr]bool, len(b.rows))
+	for _, row := range b.rows {
+		filled[row] = true
+	}
 	_, conflict := conflictOf(stmt)
 	seen := map[uintptr]int{} // their places in list
 	list, changed := reflect.New(reflect.SliceOf(rows.Type().Elem())).Elem(), false
 	for i := range rows.Len() {
 		row := rows.Index(i)
 		place, again := seen[row.Pointer()]
-		if again && !row.IsNil() && filled[k.text(stmt, row)] {
+		if again && filled[row.Pointer()] {
 			changed = true
 			if conflict {
 				continue
@@ -113,11 +116,11 @@ func (k *key) separate(stmt *gorm.Statement, ids, spare []int64) error {
 			copied := reflect.New(row.Type().Elem())
 			copied.Elem().Set(row.Elem())
 			slot, _ := k.find(stmt.Context, copied.Elem())
-			if err := k.set(stmt.Context, slot, spare[0]); err != nil {
+			if err := k.set(stmt.Context, slot, b.ids[len(b.rows)]); err != nil {
 				return err
 			}
+			b.rows = append(b.rows, copied.Pointer())
 			list.Index(place).Set(copied)
-			spare = spare[1:]
 		}
 		seen[row.Pointer()] = list.Len()
 		list.Set(reflect.Append(list, row))
@@ -128,9 +131,9 @@ func (k *key) separate(stmt *gorm.Statement, ids, spare []int64) error {
 	return nil
 }
 
-// visit counts the rows with a zero key and, if there are ids, sets these keys in turn.
+// visit counts the rows with a zero key and, if there is a batch, sets these keys in turn.
 // A pointer that is listed twice takes one id.
-func (k *key) visit(ctx context.Context, rows reflect.Value, ids []int64) (empty int, err error) {
+func (k *key) visit(ctx context.Context, rows reflect.Value, b *batch) (empty int, err error) {
 	for i := range length(rows) {
 		row := rowAt(rows, i)
 		if !row.IsValid() {
@@ -140,46 +143,49 @@ func (k *key) visit(ctx context.Context, rows reflect.Value, ids []int64) (empty
 		if !zero {
 			continue
 		}
-		if empty++; len(ids) < empty {
+		if empty++; b == nil || len(b.ids) < empty {
 			continue
 		}
-		if err := k.set(ctx, slot, ids[empty-1]); err != nil {
+		if err := k.set(ctx, slot, b.ids[empty-1]); err != nil {
 			return empty, err
 		}
+		b.rows = append(b.rows, row.UnsafeAddr())
 	}
 	return empty, nil
 }
 
 // visitPlain is visit for lists of rows with a plain key, and takes a third of the time.
-// Without ids it counts all rows after the first zero key too, since most keys are
+// Without a batch it counts all rows after the first zero key too, since most keys are
 // zero. Ids that turn out to be too many are discarded.
-func (k *key) visitPlain(_ context.Context, rows reflect.Value, ids []int64) (empty int, err error) {
+func (k *key) visitPlain(_ context.Context, rows reflect.Value, b *batch) (empty int, err error) {
 	pointers := rows.Type().Elem().Kind() == reflect.Pointer
 	signed := k.kind == kindInt
 	for i := range rows.Len() {
-		slot := rows.Index(i)
+		row := rows.Index(i)
 		if pointers {
-			if slot = slot.Elem(); !slot.IsValid() {
+			if row = row.Elem(); !row.IsValid() {
 				continue
 			}
 		}
+		slot := row
 		for _, f := range k.index {
 			slot = slot.Field(f)
 		}
 		if signed && slot.Int() != 0 || !signed && slot.Uint() != 0 {
 			continue
 		}
-		if ids == nil {
+		if b == nil {
 			return rows.Len() - i, nil
 		}
-		if empty++; len(ids) < empty {
+		if empty++; len(b.ids) < empty {
 			continue
 		}
 		if signed {
-			slot.SetInt(ids[empty-1])
+			slot.SetInt(b.ids[empty-1])
 		} else {
-			slot.SetUint(uint64(ids[empty-1]))
+			slot.SetUint(uint64(b.ids[empty-1]))
 		}
+		b.rows = append(b.rows, row.UnsafeAddr())
 	}
 	return empty, nil
 }

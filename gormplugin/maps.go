@@ -53,10 +53,10 @@ func (p *Plugin) fillMaps(db *gorm.DB, k *key, rows []map[string]any) error {
 			empty++
 		}
 	}
-	var ids []int64
+	var b *batch
 	if empty > 0 {
 		var err error
-		if ids, err = p.reserve(db, k, empty); err != nil {
+		if b, err = p.reserve(db, k, empty); err != nil {
 			return err
 		}
 	}
@@ -64,12 +64,12 @@ func (p *Plugin) fillMaps(db *gorm.DB, k *key, rows []map[string]any) error {
 		if keys[i].value != nil {
 			continue
 		}
-		v, err := k.value(ids[0])
+		v, err := k.value(b.ids[len(b.rows)])
 		if err != nil {
 			return err
 		}
 		keys[i].value, row[keys[i].name] = v, v
-		ids = ids[1:]
+		b.rows = append(b.rows, reflect.ValueOf(row).Pointer())
 	}
 	_, own := db.Statement.Clauses["RETURNING"]
 	rememberMaps(db, k, rows, keys, own, k.askBack(db.Statement, reflect.Value{}))

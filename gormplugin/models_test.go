@@ -182,6 +182,10 @@ type (
 		Name *string `gorm:"size:50;uniqueIndex"`
 		Note string  `gorm:"size:50"`
 	}
+	Required struct {
+		ID   int64   `gorm:"primaryKey;autoIncrement:false"`
+		Name *string `gorm:"size:50;not null;check:required_name,name <> ''"`
+	}
 	// Draft stores a copy of itself first.
 	Draft struct {
 		gormplugin.Model
@@ -378,7 +382,7 @@ func models() []any {
 		&Plain{}, &Based{}, &Auto{}, &Int{}, &Uint{}, &Uint64{}, &Typed{}, &Snow{}, &Text{}, &Base36{}, &Base62{}, &TypedU{}, &Bytes{},
 		&Pointed{}, &Null{}, &NullPointed{}, &Column{}, &Prefixed{}, &PointerBased{}, &Composite{}, &Chosen{},
 		&NamedBase{}, &Nested{}, &Serialized{}, &SerializedKey{}, &Post{}, &Comment{}, &Node{}, &Topic{}, &Article{}, &Wallet{}, &Entry{}, &Made{}, &MadeFilled{}, &Shelf{},
-		&Nullable{}, &Mate{}, &Owner{}, &Draft{}, &Declared{}, &DeclaredText{}, &DeclaredNumber{}, &DeclaredBase36{}, &Vet{}, &Pet{}, &PetFilled{}, &PetNamed{}, &Collar{}, &Toy{}, &Bell{}, &Treat{},
+		&Nullable{}, &Required{}, &Mate{}, &Owner{}, &Draft{}, &Declared{}, &DeclaredText{}, &DeclaredNumber{}, &DeclaredBase36{}, &Vet{}, &Pet{}, &PetFilled{}, &PetNamed{}, &Collar{}, &Toy{}, &Bell{}, &Treat{},
 		&Hooked{}, &Stubborn{}, &Product{}, &Tag{}, &Customer{}, &Profile{}, &Order{}, &Item{}, &CustomerTag{},
 	}
 }

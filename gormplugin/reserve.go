@@ -16,14 +16,15 @@ import (
 
 const remedy = "insert in a start hook or later, not in fx.Invoke or a constructor, and list gormplugin.Module before every module that writes, so that the worker starts before them and stops after them"
 
-// reserve returns n ids of one reservation, which it keeps for the end of the statement.
-func (p *Plugin) reserve(db *gorm.DB, k *key, n int) ([]int64, error) {
+// reserve returns a batch with n ids of one reservation, which the statement keeps until
+// its end.
+func (p *Plugin) reserve(db *gorm.DB, k *key, n int) (*batch, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
 	k.warn(db)
 	b := p.batches.Get().(*batch)
-	b.stmt, b.key, b.ids = db.Statement, k, slices.Grow(b.ids[:0], n)[:n]
+	b.stmt, b.key, b.ids, b.rows = db.Statement, k, slices.Grow(b.ids[:0], n)[:n], slices.Grow(b.rows[:0], n)
 	b.stmt.Clauses[batchKey] = clause.Clause{Expression: b}
 	// A faulty generator must not leave ids of an earlier statement in place.
 	clear(b.ids)
@@ -31,7 +32,7 @@ func (p *Plugin) reserve(db *gorm.DB, k *key, n int) ([]int64, error) {
 	if err == nil {
 		low := slices.Min(b.ids)
 		if low > 0 {
-			return b.ids, k.holds(b.ids)
+			return b, k.holds(b.ids)
 		}
 		err = fmt.Errorf("the generator returned %d, which is not an id", low)
 	}

@@ -49,6 +49,37 @@ func failures() []way {
 			require.ErrorIs(c, c.db.Create(&order).Error, gorm.ErrForeignKeyViolated)
 			require.Zero(c, order.ID)
 		}},
+		// Of the drivers, only PostgreSQL's tells GORM of a CHECK, and none of NOT NULL.
+		{"a row refused for another reason keeps its id", func(c cell) {
+			empty, name := "", c.name()
+			checked := Required{Name: &empty}
+			err := c.db.Create(&checked).Error
+			require.Error(c, err)
+			require.Equal(c, c.db.Name() == "postgres", errors.Is(err, gorm.ErrCheckConstraintViolated))
+			require.Equal(c, c.db.Name() == "postgres", checked.ID == 0)
+			row, elsewhere := Required{}, Plain{}
+			require.Error(c, c.db.Create(&row).Error)
+			require.Error(c, c.db.Table("missing").Create(&elsewhere).Error)
+			c.holds("requireds", "id")
+			c.issued(row.ID, elsewhere.ID)
+			row.Name = &name
+			require.NoError(c, c.db.Create(&row).Error)
+			c.filled("requireds", "id", row.ID)
+		}},
+		// As with GORM alone, the value of a row that is stored loses its id.
+		{"a list refused in part, without transactions", func(c cell) {
+			if c.db.Name() != "mysql" {
+				return
+			}
+			require.NoError(c, c.db.Exec("CREATE TABLE parts (id BIGINT PRIMARY KEY, name VARCHAR(50) UNIQUE) ENGINE=MyISAM").Error)
+			name := c.name()
+			rows := []Plain{{Name: name}, {Name: name}}
+			require.ErrorIs(c, c.db.Table("parts").Create(&rows).Error, gorm.ErrDuplicatedKey)
+			require.Equal(c, []any{int64(0), int64(0)}, ids(rows, plainID))
+			var stored int64
+			require.NoError(c, c.db.Table("parts").Count(&stored).Error)
+			require.EqualValues(c, 1, stored)
+		}},
 		{"a row that a hook refuses", func(c cell) {
 			c.alike(func(db *gorm.DB) any { return saves(db, &Owner{}) }, func(db *gorm.DB) any { return saves(db, &Owner{}) })
 			row := Owner{}

@@ -186,7 +186,8 @@ func (w *IdWorker) Stop(ctx context.Context) error { return w.source.stop(ctx) }
 // After an error, the worker keeps trying to borrow in the background.
 //
 // In mode redis-sequence, Reset discards the ids reserved ahead and returns no error. Reset
-// does not reset segments in any mode: see Segments.Reset.
+// does not reset segments in any mode: see Segments.Reset. Nor does it reach calls of
+// NextIDAt and NextIDsAt: let none be under way when the process is copied.
 //
 // Errors: those of Open for a center; an error in mode local, for a Fixed worker, before the
 // start and after Stop.

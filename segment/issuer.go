@@ -35,7 +35,7 @@ type Issuer struct {
 	direct atomic.Int64 // numbers issued in strict order
 
 	copies  atomic.Int64 // how often Reset was called
-	dropped atomic.Int64 // numbers discarded by Reset
+	dropped atomic.Int64 // numbers of the chain discarded by Reset
 
 	mu    sync.Mutex
 	stats stats
@@ -187,7 +187,6 @@ func (i *Issuer) issue(ctx context.Context, dst []int64, hasty bool) error {
 		}
 		rest = rest[n:]
 		if now := i.copies.Load(); now != copies {
-			i.dropped.Add(int64(len(dst) - len(rest)))
 			rest, copies = dst, now
 		}
 	}

@@ -83,9 +83,10 @@ func TestResetBetweenTheSegmentsOfABatch(t *testing.T) {
 		require.NoError(t, <-done)
 		require.True(t, slices.IsSorted(out))
 		require.Greater(t, out[0], int64(20))
-		require.EqualValues(t, len(out), i.Status().Issued)
+		issued := i.Status().Issued
+		require.GreaterOrEqual(t, issued, int64(len(out)))
 		require.NoError(t, i.Close())
-		require.EqualValues(t, len(out), i.Status().Issued)
+		require.Equal(t, issued, i.Status().Issued)
 	}
 }
 

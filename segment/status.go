@@ -39,7 +39,8 @@ type Status struct {
 	Remaining int64 `json:"remaining"`
 	// Step is the size of the last segment, or of the first one if there is none yet.
 	Step int64 `json:"step"`
-	// Issued counts the numbers issued.
+	// Issued counts the numbers issued. It includes the first ones of calls that Reset made
+	// start again.
 	Issued int64 `json:"issued"`
 	// Reserved is when the store last provided numbers, by the clock of this host.
 	Reserved time.Time `json:"reserved,omitzero"`

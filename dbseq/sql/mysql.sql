@@ -47,13 +47,13 @@ SELECT {now}, COALESCE({incarnation}, ''),
 -- ticket(ns, owner)
 INSERT INTO snowlease_ticket (ns, owner) VALUES (?, ?);
 
--- free(ns, first, last, lead, slot)
--- Free slots: first the one that the ticket chooses, unless its mark lies ahead of the
--- clock, then the least recently used.
+-- free(ns, first, last, lead, slot, quarantine)
+-- Free slots: first the one that the ticket chooses, unless its mark would raise the
+-- floor, then the least recently used.
 SELECT slot, token, ver, ticket, hwm_ms, expires_ms
   FROM snowlease_slot
  WHERE ns = ? AND slot BETWEEN ? AND ? AND expires_ms < {now} AND hwm_ms < {now} + ?
- ORDER BY CASE WHEN slot = ? AND hwm_ms < {now} THEN 0 ELSE 1 END, expires_ms, slot
+ ORDER BY CASE WHEN slot = ? AND hwm_ms <= GREATEST({now} - 1, ?) THEN 0 ELSE 1 END, expires_ms, slot
  LIMIT 32;
 
 -- claim(owner, holder, ticket, quarantine, ttl, ttl, quarantine, ttl, maxttl, ns, slot, ver, lead, lo, hi, ns, pin, quarantine, ahead)

@@ -47,13 +47,13 @@ SELECT {now}, COALESCE({incarnation}, ''),
 -- ticket(ns, owner)
 INSERT INTO snowlease_ticket (ns, owner) VALUES (?1, ?2) RETURNING id;
 
--- free(ns, first, last, slot, lead)
--- Free slots: first the one that the ticket chooses, unless its mark lies ahead of the
--- clock, then the least recently used.
+-- free(ns, first, last, slot, lead, quarantine)
+-- Free slots: first the one that the ticket chooses, unless its mark would raise the
+-- floor, then the least recently used.
 SELECT slot, token, ver, ticket, hwm_ms, expires_ms
   FROM snowlease_slot
  WHERE ns = ?1 AND slot BETWEEN ?2 AND ?3 AND expires_ms < {now} AND hwm_ms < {now} + ?5
- ORDER BY CASE WHEN slot = ?4 AND hwm_ms < {now} THEN 0 ELSE 1 END, expires_ms, slot
+ ORDER BY CASE WHEN slot = ?4 AND hwm_ms <= MAX({now} - 1, ?6) THEN 0 ELSE 1 END, expires_ms, slot
  LIMIT 32;
 
 -- claim(owner, holder, ticket, ttl, ns, slot, ver, lo, hi, pin, quarantine, lead, maxttl, ahead)

@@ -96,7 +96,7 @@ func (d *decoder) all(args []string, stdin io.Reader) error {
 			return err
 		}
 	}
-	if d.early > 0 && !d.json {
+	if d.early > 0 && d.assumed && !d.json {
 		if _, err := fmt.Fprintf(d.out, "Probably not of this layout, since their times are within a day of the epoch: %d of %d.\n", d.early, d.good); err != nil {
 			return err
 		}

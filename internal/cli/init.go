@@ -40,7 +40,7 @@ Call init again with another configuration to correct the pin. That works until 
 worker id is lent, unless the store has restarted or failed over since. Otherwise, if
 anything of the namespace exists, init changes nothing and exits with 3, without asking.`,
 		Example: `  snowlease init --store redis://127.0.0.1:6379 --namespace orders
-  ` + envStore + `='mysql://app:word@db/orders' snowlease init --config orders.yaml`,
+  ` + envStore + `='mysql://app:word@db/orders' snowlease init --namespace orders`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := request.complete(cmd, &store); err != nil {

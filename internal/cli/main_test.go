@@ -102,9 +102,11 @@ func TestSignals(t *testing.T) {
 	cmd, errs := start("workers", "--namespace=orders", "--store=stuck")
 	_, err := errs.ReadString('\n')
 	require.NoError(t, err)
-	go func() { _, _ = io.Copy(io.Discard, errs) }()
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	go func() {
+		_, _ = io.Copy(io.Discard, errs)
+		ended <- cmd.Wait()
+	}()
 	require.Eventually(t, func() bool {
 		_ = cmd.Process.Signal(os.Interrupt)
 		return len(ended) > 0
@@ -156,14 +158,12 @@ ID                   TIME                       WORKER  BUSINESS    SEQUENCE
 		{"epoch in ms, unit", []string{"--epoch=1577808000000", "--unit=10ms", "--bits=39/8/0/16", "33554433"}, "", `
 ID                   TIME                       WORKER  BUSINESS    SEQUENCE
 33554433             2019-12-31T16:00:00.020Z        0         0           1
-Probably not of this layout, since their times are within a day of the epoch: 1 of 1.
 `},
 		{"base and input", []string{"--base=58", "-", "QgmVVkniES", "--preset=discord"}, "\n QgmVVkniES\r\n\n21\n", `
 ID                   TIME                       WORKER  BUSINESS    SEQUENCE
 175928847299117063   2016-04-30T11:18:25.796Z       32         0           7
 58                   2015-01-01T00:00:00.000Z        0         0          58
 175928847299117063   2016-04-30T11:18:25.796Z       32         0           7
-Probably not of this layout, since their times are within a day of the epoch: 1 of 3.
 `},
 		{"json", []string{"--json", "175928847299117063", "1", "--preset=discord"}, "", `
 {"id":"175928847299117063","time":"2016-04-30T11:18:25.796Z","worker":32,"business":0,"sequence":7}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -141,7 +140,7 @@ func (f *storeFlags) confirm(cmd *cobra.Command, yes bool, format string, args .
 		}
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "Store: %s (by %s)\n"+format+" Type yes to continue: ", append([]any{f.name, f.from}, args...)...)
-	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+	answer, err := line(cmd.InOrStdin())
 	if errors.Is(err, errInterrupted) {
 		return failed(fmt.Errorf("%w, nothing changed", err))
 	}
@@ -152,4 +151,14 @@ func (f *storeFlags) confirm(cmd *cobra.Command, yes bool, format string, args .
 		return failure{exitNo, errors.New("not confirmed, nothing changed (--yes confirms without asking)")}
 	}
 	return nil
+}
+
+// line reads a line of up to 100 bytes, and nothing after it.
+func line(in io.Reader) (text string, err error) {
+	for b := make([]byte, 1); err == nil && len(text) < 100 && !strings.HasSuffix(text, "\n"); {
+		var n int
+		n, err = in.Read(b)
+		text += string(b[:n])
+	}
+	return text, err
 }

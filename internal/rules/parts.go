@@ -80,6 +80,7 @@ func OfParts(parts map[string]string) (Namespace, error) {
 		ns    Namespace
 		m     metaPart
 		found = map[int]Slot{}
+		slots int
 	)
 	for name, text := range parts {
 		if name == MetaPart {
@@ -106,9 +107,9 @@ func OfParts(parts map[string]string) (Namespace, error) {
 		if found[w], err = decodeSlot(text); err != nil {
 			return Namespace{}, fmt.Errorf("worker id %d: %w", w, err)
 		}
-		m.Slots = max(m.Slots, w+1)
+		slots = max(slots, w+1)
 	}
-	ns.Slots = make([]Slot, m.Slots)
+	ns.Slots = make([]Slot, max(slots, m.Slots))
 	for w := range ns.Slots {
 		s, ok := found[w]
 		if !ok && (w/8 >= len(m.Lent) || m.Lent[w/8]>>(w%8)&1 == 0) {

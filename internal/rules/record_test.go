@@ -63,3 +63,15 @@ func FuzzRecord(f *testing.F) {
 		require.True(t, ns.Equal(got), "%s", again)
 	})
 }
+
+// A part that the part of the namespace does not count is there, in whatever order they come.
+func TestPartsBeyondThoseCounted(t *testing.T) {
+	meta, err := Namespace{}.Announced([16]byte{1}).Parts()
+	require.NoError(t, err)
+	meta["1"] = NeverLent
+	for range 100 {
+		ns, err := OfParts(meta)
+		require.NoError(t, err)
+		require.Len(t, ns.Slots, 2)
+	}
+}

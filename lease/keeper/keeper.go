@@ -758,7 +758,7 @@ func (k *Keeper) Stop(ctx context.Context) error {
 }
 
 func (k *Keeper) giveBack(ctx context.Context) error {
-	mine := k.cfg.Generator.Extend(k.lent, k.lent)
+	mine := k.cfg.Generator.Extend(k.lent, k.lent) // changes nothing, and fails if the range is another
 	lastUsed := k.cfg.Generator.Stop()
 	g := k.grant
 	k.outage.end()

@@ -14,7 +14,8 @@ import (
 // An outage logs when ids stop because the lease has expired, and when they resume. It
 // does so whatever the Keeper does meanwhile and even if nobody asks for an id.
 type outage struct {
-	mu    sync.Mutex // not held while logging: a handler may call Stop, which waits for it
+	lines sync.Mutex // keeps the lines in order; end does without it, so that a handler may call Stop
+	mu    sync.Mutex
 	timer *time.Timer
 	lent  snowflake.Range
 	since time.Time // zero while ids are issued
@@ -26,6 +27,8 @@ func (k *Keeper) watch(ctx context.Context, lent snowflake.Range) {
 		return
 	}
 	o := &k.outage
+	o.lines.Lock()
+	defer o.lines.Unlock()
 	o.mu.Lock()
 	since := o.since
 	o.lent, o.since = lent, time.Time{}
@@ -50,6 +53,8 @@ func (k *Keeper) left(r snowflake.Range) time.Duration {
 
 // expired runs when ids should have stopped.
 func (k *Keeper) expired() {
+	k.outage.lines.Lock()
+	defer k.outage.lines.Unlock()
 	if lent, stopped := k.outage.begin(k); stopped {
 		st := k.Status()
 		k.cfg.Logger.Error("ids stopped: the lease has expired", "worker", lent.Worker, "namespace", k.cfg.Request.Namespace,

@@ -64,7 +64,7 @@ func WithMeterProvider(p metric.MeterProvider) Option {
 // namespace and center need a provider each, since their attributes are equal. Register
 // fails on a nil worker, an invalid option, and errors of the provider.
 func Register(w Worker, opts ...Option) (metric.Registration, error) {
-	i, err := prepare("worker is", w, opts)
+	i, err := prepare("worker", w, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func Register(w Worker, opts ...Option) (metric.Registration, error) {
 // that are not free. metrics.NewPoolCollector documents its cost and every. Workers and
 // errors are as in Register.
 func RegisterPool(w PoolWorker, every time.Duration, opts ...Option) (metric.Registration, error) {
-	i, err := prepare("worker is", w, opts)
+	i, err := prepare("worker", w, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -128,10 +128,10 @@ type instruments struct {
 	errs  []error
 }
 
-// prepare returns the instruments for source, or says that source, with the verb, nil.
+// prepare returns the instruments for source, or an error if it is nil.
 func prepare(what string, source any, opts []Option) (*instruments, error) {
 	if reading.IsNil(source) {
-		return nil, fmt.Errorf("otel: the %s nil", what)
+		return nil, fmt.Errorf("otel: nil %s", what)
 	}
 	i := &instruments{meter: api.GetMeterProvider().Meter(scope)}
 	for _, o := range opts {

@@ -21,7 +21,7 @@ type Segments interface {
 // idworker.segment.store. RegisterSegments fails on nil segments, an invalid option, and
 // errors of the provider.
 func RegisterSegments(s Segments, opts ...Option) (metric.Registration, error) {
-	i, err := prepare("segments are", s, opts)
+	i, err := prepare("segments", s, opts)
 	if err != nil {
 		return nil, err
 	}

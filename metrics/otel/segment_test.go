@@ -78,7 +78,7 @@ func TestRegisterSegments(t *testing.T) {
 	require.NoError(t, provider.Shutdown(t.Context()))
 
 	_, err = otel.RegisterSegments((*idworker.Segments)(nil))
-	require.ErrorContains(t, err, "the segments are nil")
+	require.ErrorContains(t, err, "nil segments")
 	_, err = otel.RegisterSegments(s, otel.WithMeterProvider(nil))
 	require.ErrorContains(t, err, "the meter provider is nil")
 }

@@ -277,7 +277,7 @@ func TestSequenceResetBetweenReservations(t *testing.T) {
 			require.NoError(t, <-done)
 			require.True(t, slices.IsSorted(ids))
 			require.Greater(t, ids[0], before)
-			require.EqualValues(t, len(ids), s.Status().Issued)
+			require.GreaterOrEqual(t, s.Status().Issued, int64(len(ids)))
 		})
 	}
 }

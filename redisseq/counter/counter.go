@@ -90,7 +90,7 @@ type Counter struct {
 	known   atomic.Int64 // the greatest value that Redis gave
 	calls   atomic.Int64
 	given   atomic.Int64 // values that Redis gave
-	direct  atomic.Int64 // ids issued without a block, less those that Reset discarded of batches
+	direct  atomic.Int64 // ids issued without a block
 	outcome atomic.Pointer[outcome]
 	doubt   atomic.Bool // a call ended without an outcome
 	cur     atomic.Pointer[block]
@@ -280,7 +280,6 @@ func (c *Counter) NextIDs(ctx context.Context, dst []int64) error {
 		c.fill(v, rest[:n])
 		rest = rest[n:]
 		if now := c.copies.Load(); now != copies {
-			c.direct.Add(-int64(len(dst) - len(rest)))
 			rest, copies = dst, now
 		}
 	}

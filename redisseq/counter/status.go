@@ -16,7 +16,8 @@ type Status struct {
 	Worker    int64  `json:"worker"`
 	Strict    bool   `json:"strict"` // Prefetch is 1: ids ascend across processes
 	// Calls is the number of calls of Redis, Reserved the number of ids that they
-	// reserved, and Issued the number of ids issued.
+	// reserved, and Issued the number of ids issued, with the first ones of calls that Reset
+	// made start again.
 	Calls    int64 `json:"calls"`
 	Reserved int64 `json:"reserved"`
 	Issued   int64 `json:"issued"`

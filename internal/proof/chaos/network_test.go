@@ -52,7 +52,7 @@ func (n *network) routes(group int) map[string]string {
 func (n *network) lead(from, to string) (err error) {
 	for _, proxies := range n.groups {
 		p := proxies[from]
-		err = errors.Join(err, p.Update(&toxiproxy.Proxy{Listen: p.Listen, Upstream: to, Enabled: true}))
+		err = errors.Join(err, p.Update(&toxiproxy.Proxy{Listen: p.Listen, Upstream: to}), restart(p))
 	}
 	return err
 }
@@ -121,6 +121,7 @@ func (n *network) faults() []fault {
 	}
 }
 
+// restart tries again, since a process that is being started has the former listener for a moment.
 func restart(p *toxiproxy.Proxy) (err error) {
 	for range 50 {
 		if err = p.Start(); err == nil || errors.Is(err, toxiproxy.ErrProxyAlreadyStarted) {
