@@ -144,6 +144,18 @@ func TestOperatorOfParts(t *testing.T) {
 	leasetest.RunOperator(t, func(testing.TB) leasetest.Store { return newParts(true) })
 }
 
+// afterQuarantine borrows, is refused during a quarantine, and borrows at its end.
+func afterQuarantine(t *testing.T, p *parts, c lease.Center, req lease.Request) lease.Grant {
+	t.Helper()
+	quarantine := (*lease.QuarantineError)(nil)
+	_, err := c.Acquire(t.Context(), req)
+	require.ErrorAs(t, err, &quarantine)
+	p.Sleep(quarantine.Wait())
+	g, err := c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+	return g
+}
+
 // lentByParts returns a grant of an open namespace, and its center.
 func lentByParts(t *testing.T, p *parts) (lease.Center, lease.Grant) {
 	t.Helper()
@@ -448,12 +460,8 @@ func TestPartsFirstCallPauses(t *testing.T) {
 			pause := func() {
 				other, r := casstore.NewSplit(p), req
 				r.Owner = lease.NewOwner()
-				quarantine := (*lease.QuarantineError)(nil)
-				_, err := other.Acquire(t.Context(), r)
-				require.ErrorAs(t, err, &quarantine)
-				p.Sleep(quarantine.Wait())
-				live, err = other.Acquire(t.Context(), r)
-				require.NoError(t, err)
+				live = afterQuarantine(t, p, other, r)
+				var err error
 				for range 120 {
 					p.Sleep(30 * time.Second)
 					live, err = other.Renew(t.Context(), live)
@@ -681,12 +689,7 @@ func TestPartsInitBesideAFirstCall(t *testing.T) {
 	_, err = c.Acquire(t.Context(), req)
 	require.ErrorContains(t, err, "connection reset")
 	require.ErrorIs(t, c.Extras().Init(t.Context(), req), lease.ErrExists)
-	quarantine := (*lease.QuarantineError)(nil)
-	_, err = c.Acquire(t.Context(), req)
-	require.ErrorAs(t, err, &quarantine)
-	p.Sleep(quarantine.Wait())
-	g, err := c.Acquire(t.Context(), req)
-	require.NoError(t, err)
+	g := afterQuarantine(t, p, c, req)
 	require.GreaterOrEqual(t, g.Floor, live.Ceiling)
 }
 
@@ -701,14 +704,9 @@ func TestPartsInitBesideAPartialLoss(t *testing.T) {
 		lose := func() {
 			other, r := casstore.NewSplit(p), req
 			r.First, r.Last, r.Owner = 0, 0, lease.NewOwner()
-			quarantine := (*lease.QuarantineError)(nil)
-			_, err := other.Acquire(t.Context(), r)
-			require.ErrorAs(t, err, &quarantine)
-			p.Sleep(quarantine.Wait())
-			held, err = other.Acquire(t.Context(), r)
-			require.NoError(t, err)
+			held = afterQuarantine(t, p, other, r)
 			r.First, r.Last, r.Owner = 1, 1, lease.NewOwner()
-			_, err = other.Acquire(t.Context(), r)
+			_, err := other.Acquire(t.Context(), r)
 			require.NoError(t, err)
 			delete(p.values["orders"], "meta")
 			delete(p.values["orders"], "0")
@@ -721,12 +719,7 @@ func TestPartsInitBesideAPartialLoss(t *testing.T) {
 		require.ErrorIs(t, c.Extras().Init(t.Context(), req), lease.ErrExists)
 
 		req.First, req.Last = 0, 0
-		quarantine := (*lease.QuarantineError)(nil)
-		_, err := c.Acquire(t.Context(), req)
-		require.ErrorAs(t, err, &quarantine)
-		p.Sleep(quarantine.Wait())
-		next, err := c.Acquire(t.Context(), req)
-		require.NoError(t, err)
+		next := afterQuarantine(t, p, c, req)
 		require.GreaterOrEqual(t, next.Floor, held.Ceiling)
 	}
 }
