@@ -8,7 +8,7 @@ export GOFLAGS := $(filter-out -mod=%,$(GOFLAGS))
 
 FUZZTIME ?= 10s
 FUZZ ?= ^Fuzz
-TESTTIME ?= 20m
+export TESTTIME ?= 20m
 CHAOSTIME ?= 10m
 SEED ?= 0
 LOSSES ?= 1
@@ -32,7 +32,7 @@ build: ## compile all packages, and the programs into bin/
 
 .PHONY: lint
 lint: ## go vet, golangci-lint, gofmt, go mod tidy, imports, the API, types on other platforms
-	go vet ./...
+	go vet -tags prove ./...
 	scripts/golangci-lint.sh run --allow-parallel-runners
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:" $$unformatted; exit 1; fi
 	scripts/tidy.sh -diff
@@ -40,29 +40,19 @@ lint: ## go vet, golangci-lint, gofmt, go mod tidy, imports, the API, types on o
 	scripts/apidiff.sh
 	go run ./internal/test/platforms $(PLATFORMS)
 	go vet -tags gormsuite ./internal/test/gormsuite
-	@$(call in_modules,go vet ./...)
+	@$(call in_modules,go vet -tags prove ./...)
 
 .PHONY: test-deps
 test-deps: ## install the servers that tests start (as root on Debian or Ubuntu)
 	scripts/test-deps.sh
 
 .PHONY: test
-test: test-deps ## run every test with the race detector
-	@# -count=1, because go test caches results without regard to the servers.
-	go test -race -count=1 -p 2 -timeout $(TESTTIME) ./...
-	@# Chaos mostly waits.
-	@$(MAKE) --no-print-directory -j 2 test-modules test-chaos
-	@scripts/left-out.sh
+test: test-deps ## run the tests, with real servers and the race detector, in some minutes
+	scripts/stages.sh test
 
-# The simulation and the 48 processes of chaos run without the race detector, which makes
-# them ten times as slow.
-.PHONY: test-modules test-chaos
-test-modules: modules := $(filter-out internal/proof/chaos/,$(modules))
-test-modules:
-	@$(call in_modules,go test $$([[ $$module = internal/proof/simulate/ ]] || echo -race) -count=1 -timeout $(TESTTIME) ./...)
-
-test-chaos:
-	cd internal/proof/chaos && go test -count=1 -timeout $(TESTTIME) ./...
+.PHONY: prove
+prove: test-deps ## look for what breaks it: failovers, mutants, models, chaos; 15 to 20 minutes
+	scripts/stages.sh prove
 
 .PHONY: cover
 cover: test-deps ## run every test, write cover.out and show the total coverage
@@ -79,7 +69,7 @@ gorm-suite: test-deps ## run GORM's own tests with the plugin, from the checkout
 
 .PHONY: chaos
 chaos: test-deps ## inject faults into real servers, CHAOSTIME per store, with LOSSES times as many losses
-	cd internal/proof/chaos && for store in $(STORES); do \
+	cd proof/chaos && for store in $(STORES); do \
 		go test -count=1 -v -timeout 0 -run "TestChaos/$$store$$" . -chaos.duration=$(CHAOSTIME) -chaos.seed=$(SEED) -chaos.losses=$(LOSSES) -chaos.report="$$PWD/chaos-$$store.md"; \
 	done
 
@@ -89,7 +79,7 @@ engines: test-deps ## run the tests on each version of ENGINES and update docs/e
 
 .PHONY: soak
 soak: ## simulate SEEDS seeds (half an hour); continues a stopped run
-	cd internal/proof/simulate && go test -tags soak -count=1 -timeout 0 -v -run 'TestSoak$$' . -soak.seeds=$(SEEDS)
+	cd proof/simulate && go test -tags soak -count=1 -timeout 0 -v -run 'TestSoak$$' . -soak.seeds=$(SEEDS)
 
 .PHONY: fuzz
 fuzz: ## run each fuzz test that FUZZ matches for FUZZTIME

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/bounded"
+
 	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
@@ -55,7 +57,7 @@ var errReplaced = errors.New("another server answered in the middle of the call"
 
 // MaxPool is the largest pool of a namespace. It is limited because calls read all slots,
 // of up to 500 bytes each, and New's rewrite them.
-const MaxPool = 4096
+const MaxPool = rules.MaxPool
 
 // center lends worker ids from a store.
 type center struct {
@@ -195,6 +197,8 @@ func (c *center) change(ctx context.Context, verb string, req lease.Request, dec
 
 // apply applies a rule to the records, and again after a lost race.
 func (c *center) apply(ctx context.Context, verb, namespace string, decide rule) error {
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
 	only, _ := c.turns.LoadOrStore(namespace, make(chan struct{}, 1))
 	turn := only.(chan struct{})
 	select {
@@ -245,6 +249,8 @@ func (c *center) look(ctx context.Context, verb, namespace string) (v view, err 
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return v, err
 	}
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
 	if err = ctx.Err(); err == nil {
 		v, err = c.load(ctx, namespace)
 	}

@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -304,23 +305,22 @@ func TestBrowserStates(t *testing.T) {
 	}
 }
 
-// TestPictures writes the pictures of the documentation into the folder of -pictures:
+// TestPictures writes the pictures of the documentation into the folder of -pictures, or else
+// into one that it removes:
 //
 //	go test ./console -run TestPictures -pictures ../docs/pictures/console
 func TestPictures(t *testing.T) {
-	if *pictures == "" {
-		t.Skip("no -pictures")
-	}
+	folder := cmp.Or(*pictures, t.TempDir())
 	chromium := browser(t)
 	url, _ := exhibit(t)
-	require.NoError(t, os.MkdirAll(*pictures, 0o755))
+	require.NoError(t, os.MkdirAll(folder, 0o755))
 	for _, s := range scenes {
 		shot := filepath.Join(t.TempDir(), "shot.png")
 		dom, _ := visit(t, chromium, url+"/"+s.name, 720, 1200, false, "--virtual-time-budget=4000", "--screenshot="+shot)
 		var found struct{ LeaseEnds int }
 		noted(t, dom, "data-lease", &found)
 		require.Positive(t, found.LeaseEnds)
-		require.NoError(t, crop(shot, filepath.Join(*pictures, s.name+".png"), found.LeaseEnds+12))
+		require.NoError(t, crop(shot, filepath.Join(folder, s.name+".png"), found.LeaseEnds+12))
 	}
 }
 

@@ -32,7 +32,7 @@ func (c *console) sample() {
 	for _, p := range c.panels {
 		st := p.worker.Status()
 		p.renewals.seen(st.Renewed.Round(0), st.Token)
-		p.history.add(sample{time.Now(), st.Issued, issues(st)})
+		p.history.add(newSample(st, time.Now()))
 	}
 	c.segments.sample()
 }
@@ -42,6 +42,38 @@ type sample struct {
 	at     time.Time
 	issued int64
 	able   bool
+	since  time.Time // if able, the last renewal; otherwise the end of the lease; zero: not known
+}
+
+func newSample(st idworker.Status, at time.Time) sample {
+	s := sample{at: at, issued: st.Issued, able: issues(st)}
+	switch {
+	case s.able:
+		s.since = st.Renewed
+	case !st.Now.IsZero() && !st.Ceiling.IsZero():
+		s.since = circumstances{st, at, st.Now.Sub(at)}.local(st.Ceiling)
+	}
+	return s
+}
+
+// unable returns the time without ids between two samples. It is exact to the end of the
+// lease and to the renewal after it.
+func unable(before, s sample) (from, to time.Time) {
+	from, to = before.at.Round(0).UTC(), s.at.Round(0).UTC()
+	since := s.since.Round(0).UTC()
+	if since.Before(from) {
+		since = from
+	} else if since.After(to) {
+		since = to
+	}
+	switch {
+	case s.since.IsZero(): // not known
+	case before.able:
+		from = since
+	case s.able:
+		to = since
+	}
+	return from, to
 }
 
 // history has the samples of the last 10 minutes.
@@ -102,10 +134,13 @@ func (h *history) rate(issued int64) rate {
 		if p.rate > r.Peak {
 			r.Peak, r.PeakAt = p.rate, p.at
 		}
-		if s.issued > before.issued {
+		g := gap{before.at.Round(0).UTC(), p.at, before.able && s.able}
+		if g.Able && s.issued > before.issued {
 			continue
 		}
-		g := gap{before.at.Round(0).UTC(), p.at, before.able && s.able}
+		if !g.Able {
+			g.From, g.To = unable(before, s)
+		}
 		if last := len(r.Gaps) - 1; last >= 0 && r.Gaps[last].To.Equal(g.From) && r.Gaps[last].Able == g.Able {
 			r.Gaps[last].To = g.To
 		} else {

@@ -16,7 +16,7 @@ type level string
 
 const (
 	green level = "green" // ids are issued, and that goes on
-	amber level = "amber" // ids will stop if nothing changes or lie ahead of the clock, or the start waits for a countdown
+	amber level = "amber" // ids will stop if nothing changes, or the start waits for a countdown
 	red   level = "red"   // no ids
 	gray  level = "gray"  // no ids, as somebody wants it
 )
@@ -82,7 +82,7 @@ func newOutlook(st idworker.Status, healthy error, host time.Time) outlook {
 	}
 	o := c.outlook(healthy)
 	o.Link = cmp.Or(o.Link, links[o.Kind])
-	o.Since, o.Until = o.Since.UTC().Truncate(time.Millisecond), o.Until.UTC().Truncate(time.Millisecond)
+	o.Since, o.Until = printable.Time(o.Since.UnixMilli()).UTC(), printable.Time(o.Until.UnixMilli()).UTC()
 	return o
 }
 
@@ -120,13 +120,13 @@ func (c circumstances) outlook(healthy error) outlook {
 		}
 	case c.late():
 		return outlook{
-			Level: amber, Kind: failing, Text: c.stop() + "the lease has not been renewed since " + c.clock(c.Renewed),
+			Level: amber, Kind: failing, Text: c.stop() + "the lease was last renewed " + c.clock(c.Renewed),
 			Do: c.remedy("Renewals are tried again by themselves."), Since: c.Renewed, Until: c.local(c.Ceiling),
 		}
 	case c.Floor.After(c.Now):
 		return outlook{
-			Level: amber, Kind: ahead, Text: "ids lie ahead of the clock, which catches up in " + seconds(c.Floor.Sub(c.Now)) + ": the center may have forgotten grants",
-			Do: "Nothing: ids stay unique and rise.", Until: c.local(c.Floor),
+			Level: green, Kind: ahead, Until: c.local(c.Floor),
+			Text: "issues ids, whose times the clock reaches in " + seconds(c.Floor.Sub(c.Now)) + ": " + c.Center + " may have forgotten grants, as after a restart, and new ids lie above them",
 		}
 	}
 	return outlook{Level: green, Kind: ok, Text: "issues ids; the lease is renewed"}

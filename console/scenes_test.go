@@ -146,7 +146,7 @@ var scenes = []struct {
 		failing(n)
 		stopped(n)
 	}},
-	{"ahead", "amber", idworker.Config{}, func(n *night) {
+	{"ahead", "green", idworker.Config{}, func(n *night) {
 		n.until("23:08:40")
 		n.center.Reincarnate("9b31d870")
 		n.until("23:08:56")

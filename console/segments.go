@@ -37,7 +37,7 @@ func (s *sequences) sample() {
 		return
 	}
 	for _, st := range s.Status() {
-		s.history(st.Name).add(sample{time.Now(), st.Issued, st.State == segment.StateReady})
+		s.history(st.Name).add(sample{at: time.Now(), issued: st.Issued, able: st.State == segment.StateReady})
 	}
 }
 

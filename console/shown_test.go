@@ -75,12 +75,12 @@ func timeLine(t *testing.T) {
 	require.InDelta(t, 3, x(t, page, "edge"), 95)
 	require.Contains(t, page, ">floor<")
 	require.InDelta(t, 3, x(t, page, "spent"), 0.01)
-	require.NotContains(t, page, "which catches up")
+	require.NotContains(t, page, "the clock reaches")
 
 	st.State, st.Lead, st.Since, st.Renewed = idworker.StateReady, 20*time.Second, now, now
 	st.Floor, st.Ceiling = now.Add(20*time.Second), now.Add(30*time.Second)
 	page = get(t, console.New(shown{&st}), "/parts/live").Body.String()
-	require.Regexp(t, `the clock, which catches up in \d+.s: `, page)
+	require.Regexp(t, `whose times the clock reaches in \d+.s: `, page)
 	require.InDelta(t, 3, x(t, page, "now"), 0.01)
 	require.Greater(t, x(t, page, "spent"), 40.0)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -173,6 +174,9 @@ func newPool(st idworker.Status, list []lease.Slot, seen time.Time, err error) *
 	all := make([]slot, 0, len(list))
 	for _, s := range list {
 		v := view(s, st.Worker, st.Token)
+		if v.State == mine && st.Ceiling.After(v.Until) {
+			v.Until = st.Ceiling.UTC() // renewed since the list was read
+		}
 		p.Counts[v.State]++
 		all, p.Now = append(all, v), millis(s.Now)
 		switch {
@@ -182,17 +186,32 @@ func newPool(st idworker.Status, list []lease.Slot, seen time.Time, err error) *
 		default:
 			p.Left++
 		}
-		switch {
-		case v.State == free:
-		case len(p.Rows) == maxRows:
-			p.More++
-		default:
-			p.Rows = append(p.Rows, v)
-		}
 	}
+	p.Rows = rows(all)
+	p.More = max(0, len(p.Rows)-maxRows)
+	p.Rows = p.Rows[:len(p.Rows)-p.More]
 	p.InUse = p.Counts[mine] + p.Counts[lent] + p.Counts[waiting]
 	p.draw(all)
 	return p
+}
+
+// rows returns the slots of the table: those that are not free, then those not given back
+// whose holders have no other worker id.
+func rows(all []slot) []slot {
+	var taken, left []slot
+	has := map[string]bool{}
+	for _, s := range all {
+		switch s.State {
+		case mine, lent:
+			has[s.Holder] = true
+			fallthrough
+		case waiting:
+			taken = append(taken, s)
+		case lapsed:
+			left = append(left, s)
+		}
+	}
+	return append(taken, slices.DeleteFunc(left, func(s slot) bool { return has[s.Holder] })...)
 }
 
 func view(s lease.Slot, worker, token int64) slot {
@@ -228,7 +247,7 @@ func millis(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
 	}
-	return time.UnixMilli(ms).UTC()
+	return printable.Time(ms).UTC()
 }
 
 // serveSlots answers with 502 if the store does not answer, with the list as last seen.

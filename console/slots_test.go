@@ -41,3 +41,26 @@ func TestHoldersThatAreNotToBePrinted(t *testing.T) {
 	require.Less(t, len(v.Holder), 600)
 	require.Equal(t, "?h?[1m", v.Host)
 }
+
+// The table shows what is in use first, and of those not given back only holders that are
+// gone. The own lease ends as the worker knows, which has heard of renewals since.
+func TestRowsOfTheTable(t *testing.T) {
+	t.Parallel()
+	const now = 100_000
+	list := []lease.Slot{
+		{Worker: 0, Token: 1, Holder: "back@host:1", Expires: now - 9, Now: now},
+		{Worker: 1, Token: 2, Holder: "gone@host:1", Expires: now - 9, Now: now},
+		{Worker: 2, Token: 3, Holder: "back@host:1", Expires: now + 9, Now: now},
+		{Worker: 3, Token: 4, Holder: "gone@host:2", Expires: now - 9, Mark: now + 9, Now: now},
+		{Worker: 4, Now: now},
+		{Worker: 5, Token: 6, Holder: "own@host:1", Expires: now + 9, Now: now},
+	}
+	p := newPool(idworker.Status{Worker: 5, Token: 6, Ceiling: time.UnixMilli(now + 30)}, list, time.Time{}, nil)
+	var workers []int64
+	for _, s := range p.Rows {
+		workers = append(workers, s.Worker)
+	}
+	require.Equal(t, []int64{2, 3, 5, 1}, workers)
+	require.Equal(t, int64(now+30), p.Rows[2].Until.UnixMilli())
+	require.Equal(t, int64(now+9), p.Rows[0].Until.UnixMilli())
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 // status is the answer of api/status, and the data of the page's lease.
@@ -37,7 +38,7 @@ func (c *console) status(ctx context.Context, p *panel) status {
 	was, o, healthy := p.look(ctx)
 	st := status{
 		Outlook: o, Process: c.process, Status: was, Ready: healthy,
-		Ends: p.worker.Layout().Ends().UTC(), Rate: p.history.rate(was.Issued), Host: now(),
+		Ends: printable.Time(p.worker.Layout().Ends().UnixMilli()).UTC(), Rate: p.history.rate(was.Issued), Host: now(),
 	}
 	if st.Now.IsZero() {
 		st.Now = st.Host

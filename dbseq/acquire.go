@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/bounded"
+
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -15,7 +17,7 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant,
 		return lease.Grant{}, err
 	}
 	k := c.newCall(req, true)
-	err = c.verb(ctx, k, "acquire a worker id", func() (err error) {
+	err = c.verb(ctx, k, "acquire a worker id", func(ctx context.Context) (err error) {
 		g, err = c.acquire(ctx, k)
 		return err
 	})
@@ -25,16 +27,18 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant,
 	return g, nil
 }
 
-// verb prepares the tables and runs f. If a table has been dropped since, verb creates
+// verb prepares the tables and runs f, within bounded.Time if ctx has no deadline. If a table has been dropped since, verb creates
 // the tables again and repeats f.
-func (c *Center) verb(ctx context.Context, k *call, what string, f func() error) error {
+func (c *Center) verb(ctx context.Context, k *call, what string, f func(context.Context) error) error {
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
 	err := c.prepare(ctx, k)
 	if err == nil {
-		if err = f(); c.tableMissing(err) {
+		if err = f(ctx); c.tableMissing(err) {
 			if name, e := c.missing(ctx, leaseTables); e == nil && name != "" {
 				c.ready.Store(false)
 				if err = c.prepare(ctx, k); err == nil {
-					err = f()
+					err = f(ctx)
 				}
 			}
 		}
@@ -160,11 +164,11 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 	return record{}, nil
 }
 
-// forget deletes a used ticket and old ones that killed processes left. It ignores
-// errors and soon gives up, because nothing depends on tickets, but a grant that is
-// answered late is lost.
+// forget deletes a used ticket and some old ones that killed processes left. It ignores
+// errors and gives up after a second, because nothing depends on tickets, but a grant that
+// is answered late is lost.
 func (c *Center) forget(ctx context.Context, k *call, ticket, newest int64) {
-	ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	_, _ = c.execOn(ctx, c.pool(), "forget", k.args.with(args{"ticket": ticket, "old": newest - 100*k.req.Pool}))
 }

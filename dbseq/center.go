@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"sync/atomic"
 
+	"github.com/snowlease/snowlease/internal/bounded"
+
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -63,6 +65,8 @@ func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, err
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
 	slots, err := c.list(ctx, namespace)
 	return slots, c.wrap(ctx, "list worker ids", leaseTables, err)
 }
@@ -71,8 +75,12 @@ func (c *Center) list(ctx context.Context, namespace string) ([]lease.Slot, erro
 	if err := c.server(ctx, false); err != nil {
 		return nil, err
 	}
-	slots, err := all(ctx, c.conn, "slots", args{"ns": namespace}, func(s *lease.Slot) []any {
-		return []any{&s.Worker, &s.Token, &s.Holder, &s.Since, &s.Expires, &s.Mark, &s.Now}
+	pool := int64(lease.MaxPool)
+	if r, err := c.onRecord(ctx, namespace); err == nil && r.Pin.Err() == nil {
+		pool = min(pool, r.Pin.Pool) // others may have written rows beyond it
+	}
+	slots, err := all(ctx, c.conn, "slots", args{"ns": namespace, "pool": pool}, func(s *lease.Slot) []any {
+		return []any{&s.Worker, &s.Token, &s.Holder, &s.Since, &s.Expires, &s.Mark, (*clock)(&s.Now)}
 	})
 	for i, s := range slots {
 		slots[i].Holder = s.Holder[:min(len(s.Holder), lease.MaxHolder)]

@@ -53,9 +53,3 @@ func (s clocked) Sleep(d time.Duration) {
 		panic(err)
 	}
 }
-
-// TestContractByAClock runs the contract on a clock that only Sleep moves.
-func TestContractByAClock(t *testing.T) {
-	t.Parallel()
-	leasetest.Run(t, func(t testing.TB) leasetest.Store { return newClocked(t) })
-}

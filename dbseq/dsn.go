@@ -2,10 +2,13 @@ package dbseq
 
 import (
 	"database/sql/driver"
+	"errors"
 	"net/url"
 	"reflect"
 	"regexp"
 	"strings"
+
+	"github.com/snowlease/snowlease/internal/dsn/sqlitedsn"
 )
 
 // A Dialect is a kind of SQL database.
@@ -79,6 +82,32 @@ func inMemory(dialect Dialect, dsn string) bool {
 	}
 	path, query, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
 	return path == "" || strings.Contains(path, ":memory:") || strings.Contains(query, "mode=memory") || strings.Contains(query, "vfs=memdb")
+}
+
+// misread returns an error if a driver would take a part of the password for something else,
+// or create a file with the password in its name. It shows no part of the DSN.
+func misread(d Dialect, dsn string) error {
+	switch d {
+	case MySQL:
+		head := dsn[:strings.LastIndexByte(dsn, '/')+1]
+		switch scheme, _, ok := strings.Cut(dsn, "://"); {
+		case ok && !strings.Contains(scheme, ":"):
+			return errors.New("dbseq: the DSN is a URL, which the driver mysql does not read: write user:password@tcp(host:3306)/database")
+		case !strings.Contains(head, "@") && strings.Contains(strings.SplitN(head, "(", 2)[0], ":"):
+			return errors.New(`dbseq: the DSN has no "@" after user and password: write user:password@tcp(host:3306)/database`)
+		}
+	case Postgres:
+		if _, rest, ok := strings.Cut(dsn, "://"); ok {
+			if end := strings.IndexAny(rest, "/?#"); end >= 0 && strings.Contains(rest[end:], "@") {
+				return errors.New(`dbseq: the DSN has an "@" after the host: percent-encode the reserved characters of user and password`)
+			}
+		}
+	case SQLite:
+		if !sqlitedsn.IsPath(dsn) {
+			return errors.New("dbseq: the DSN is not the path of a file")
+		}
+	}
+	return nil
 }
 
 var (

@@ -3,18 +3,17 @@ package dbseq
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/segment"
 )
-
-// errDamaged is returned if a row holds a value that dbseq cannot have written.
-var errDamaged = fmt.Errorf("%w: correct its row or delete it; later grants lie above everything that it may have held", lease.ErrDamaged)
 
 // Bounds of the numbers read. Tokens and versions start at the clock and rise by one.
 const (
@@ -26,15 +25,24 @@ const (
 // that no statement makes one of them too large for its column.
 var sound = fmt.Sprintf("ver BETWEEN 0 AND %d AND token BETWEEN 0 AND %[1]d AND expires_ms BETWEEN 0 AND %d AND hwm_ms BETWEEN 0 AND %[2]d", topToken, topTime)
 
-// within returns errDamaged unless n is 0 to most.
+// within returns lease.ErrDamaged unless n is 0 to most.
 func within(what string, n, most int64) error {
 	if n < 0 || n > most {
-		return fmt.Errorf("%w: %s is %d, not 0 to %d", errDamaged, what, n, most)
+		return fmt.Errorf("%w: %s is %d, not 0 to %d", lease.ErrDamaged, what, n, most)
 	}
 	return nil
 }
 
-// check returns errDamaged if a number of the slot is out of bounds.
+// pinSize returns lease.ErrDamaged for a pin that is longer than any that dbseq has written, of
+// which only the begin was read.
+func pinSize(pin string) error {
+	if len(pin) > 1024 {
+		return fmt.Errorf("%w: the pin has more than 1024 bytes", lease.ErrDamaged)
+	}
+	return nil
+}
+
+// check returns lease.ErrDamaged if a number of the slot is out of bounds.
 func (r record) check() error {
 	of := func(column string) string { return fmt.Sprintf("%s of worker id %d", column, r.worker) }
 	return cmp.Or(
@@ -170,6 +178,8 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 	hint, setup := "", ""
 	switch {
 	case errors.As(err, new(advised)):
+	case errors.Is(err, lease.ErrDamaged):
+		hint = ": " + t.damaged
 	case strings.Contains(err.Error(), "sql: database is closed"): // database/sql exports no such error
 		setup = "it was closed before this call: close it after the last one"
 	case c.is(err, loginMySQL, loginState, nil):
@@ -196,7 +206,7 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 	if setup != "" {
 		err, hint = advised{err}, ": "+setup
 	}
-	return fmt.Errorf("dbseq: %s on %s: %w%s", what, c.name, err, hint)
+	return fmt.Errorf("dbseq: %s on %s: %w%s", what, c.name, dsn.Hide(err, ""), hint)
 }
 
 // poolerHints are remedies for errors of PgBouncer, and for those that its mixing of
@@ -222,6 +232,23 @@ func poolerHint(err error) string {
 type advised struct{ error }
 
 func (e advised) Unwrap() []error { return []error{e.error, lease.ErrSetup} }
+
+var errAutocommit = advised{errors.New("autocommit is off on a connection, so what it writes may never be committed: use a pool with autocommit=1 in its DSN, where nothing turns it off")}
+
+// A clock is where the server's clock is scanned to.
+type clock int64
+
+// Scan implements sql.Scanner. On MySQL, the clock is NULL if autocommit is off, so that
+// neither a condition nor a value can be computed from it.
+func (c *clock) Scan(v any) error {
+	if v == nil {
+		return errAutocommit
+	}
+	var n sql.NullInt64
+	err := n.Scan(v)
+	*c = clock(n.Int64)
+	return err
+}
 
 // answer reports whether err is an answer of the protocol, not a failure.
 func answer(err error) bool {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/bounded"
+
 	"github.com/snowlease/snowlease/internal/findings"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -20,6 +22,8 @@ func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
 	x := examination{conn: c.conn, ctx: ctx}
 	has, err := c.settings(ctx)
 	x.clock()
@@ -36,6 +40,7 @@ func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding
 	x.rights()
 	if c.dialect != SQLite {
 		x.engines()
+		x.encryption()
 	}
 	return x.List, nil
 }
@@ -49,10 +54,24 @@ type examination struct {
 
 func (x *examination) clock() {
 	before := time.Now()
-	if now, err := x.number(x.ctx, "clock", nil); err != nil {
+	if now, err := x.now(x.ctx); err != nil {
 		x.Unknown("clock", err)
 	} else {
 		x.Clock(time.UnixMilli(now), before, time.Now())
+	}
+}
+
+// encryption judges one connection of the pool.
+func (x *examination) encryption() {
+	cipher, _, err := one(x.ctx, x.conn, "cipher", nil, func(s *[2]string) []any { return []any{&s[0], &s[1]} })
+	client := ""
+	if err == nil {
+		client, _, err = one(x.ctx, x.conn, "client", nil, column[string])
+	}
+	if err != nil {
+		x.Unknown("encryption", err)
+	} else {
+		x.Encryption(cipher[1], client)
 	}
 }
 

@@ -1,3 +1,5 @@
+//go:build prove
+
 package dbseq_test
 
 import (
@@ -9,20 +11,6 @@ import (
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 )
-
-// requireDisjoint requires that no two grants, each as last renewed, share a millisecond
-// of a worker id.
-func requireDisjoint(t *testing.T, grants ...lease.Grant) {
-	t.Helper()
-	for i, a := range grants {
-		for _, b := range grants[:i] {
-			if a.Namespace == b.Namespace && a.Worker == b.Worker {
-				require.GreaterOrEqual(t, max(a.Floor, b.Floor), min(a.Ceiling, b.Ceiling),
-					"worker %d of %s: (%d, %d] and (%d, %d] overlap", a.Worker, a.Namespace, a.Floor, a.Ceiling, b.Floor, b.Ceiling)
-			}
-		}
-	}
-}
 
 func requireQuarantine(t *testing.T, c lease.Center, req lease.Request) *lease.QuarantineError {
 	t.Helper()

@@ -1,3 +1,5 @@
+//go:build prove
+
 package dbseq_test
 
 import (
@@ -5,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/snowlease/snowlease/internal/test/limit"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,7 +41,7 @@ func TestGalera(t *testing.T) {
 	// A power failure leaves only what is on disk at this point.
 	cluster.Kill()
 	for _, n := range cluster.Nodes {
-		require.NoError(t, exec.Command("cp", "-a", n.Dir(), n.Dir()+".kept").Run())
+		require.NoError(t, exec.CommandContext(limit.Context(t), "cp", "-a", n.Dir(), n.Dir()+".kept").Run())
 	}
 	cluster.Restart()
 	lent := acquire(t, at(0, lease.QuarantineNever), req("compared"))

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 
+	"github.com/snowlease/snowlease/internal/bounded"
+
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -15,6 +17,8 @@ func (c *Center) Init(ctx context.Context, req lease.Request) error {
 	if err := req.Validate(); err != nil {
 		return err
 	}
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
 	k := c.newCall(req, true)
 	err := c.prepare(ctx, k)
 	if err == nil {

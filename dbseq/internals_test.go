@@ -81,7 +81,7 @@ func TestConnector(t *testing.T) {
 	require.NoError(t, err, "nothing to set up")
 
 	closed := 0
-	require.NoError(t, connector{closing{closed: &closed}, ""}.Close())
+	require.NoError(t, connector{Connector: closing{closed: &closed}}.Close())
 	require.Equal(t, 1, closed)
 }
 

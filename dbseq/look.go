@@ -84,18 +84,19 @@ func (k *call) ceiling(floor, now int64) int64 {
 
 // A view is what one statement saw of a namespace.
 type view struct {
-	now          int64
-	incarnation  string // of the server that answered, empty if it does not reveal it
-	there        bool   // the namespace has a record
-	pin          string
-	recorded     string // the incarnation on record
-	former       string // the incarnation before
-	quarantine   int64
-	reason       string
-	total, known int64 // all slots, and those below Pool
-	soonest      int64 // the last millisecond before the first slot of the range is free
-	ahead        int64 // the same if ranges may begin ahead of the clock
-	held         record
+	now         int64
+	incarnation string // of the server that answered, empty if it does not reveal it
+	there       bool   // the namespace has a record
+	pin         string
+	recorded    string // the incarnation on record
+	former      string // the incarnation before
+	quarantine  int64
+	reason      string
+	known       int64 // slots below Pool
+	beyond      bool  // there are others
+	soonest     int64 // the last millisecond before the first slot of the range is free
+	ahead       int64 // the same if ranges may begin ahead of the clock
+	held        record
 }
 
 // A record is one slot.
@@ -113,8 +114,8 @@ func (k *call) unexpired(r record) bool { return r.there && r.expires >= r.now+m
 func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
 	v, _, err = one(ctx, c.conn, "look", k.args, func(v *view) []any {
 		return []any{
-			&v.now, &v.incarnation, &v.there, &v.pin, &v.recorded, &v.former, &v.quarantine, &v.reason,
-			&v.total, &v.known, &v.soonest, &v.ahead,
+			(*clock)(&v.now), &v.incarnation, &v.there, &v.pin, &v.recorded, &v.former, &v.quarantine, &v.reason,
+			&v.known, &v.beyond, &v.soonest, &v.ahead,
 			&v.held.there, &v.held.worker, &v.held.token, &v.held.ver, &v.held.ticket,
 			&v.held.since, &v.held.floor, &v.held.expires, &v.held.mark,
 		}
@@ -125,7 +126,7 @@ func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
 	}
 	v.held.now, k.args["quarantine"], k.args["lead"] = v.now, v.quarantine, lead
 	if err == nil {
-		err = cmp.Or(within("quarantine_ms", v.quarantine, topTime), v.held.check())
+		err = cmp.Or(pinSize(v.pin), within("quarantine_ms", v.quarantine, topTime), v.held.check())
 	}
 	return v, err
 }
@@ -172,7 +173,7 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 
 // loss returns why grants may have been forgotten, or an empty string.
 func (k *call) loss(v view) string {
-	if !v.there && v.total == 0 {
+	if !v.there && v.known == 0 && !v.beyond {
 		return lease.NothingOnRecord
 	}
 	var seen []string

@@ -1,11 +1,13 @@
 package dbseq
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"slices"
 
+	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -16,13 +18,15 @@ type operator struct{ *Center }
 var _ lease.Operator = operator{}
 
 // operate checks the namespace, runs f, and wraps its error.
-func (c *Center) operate(ctx context.Context, what, namespace string, f func() error) error {
+func (c *Center) operate(ctx context.Context, what, namespace string, f func(context.Context) error) error {
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return err
 	}
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
 	err := c.server(ctx, false)
 	if err == nil {
-		if err = f(); c.tableMissing(err) {
+		if err = f(ctx); c.tableMissing(err) {
 			err = fmt.Errorf("%w: %w", lease.ErrUnknown, c.noTable(leaseTables, "meta"))
 		}
 	}
@@ -31,7 +35,7 @@ func (c *Center) operate(ctx context.Context, what, namespace string, f func() e
 
 // Incarnation implements lease.Operator.
 func (c operator) Incarnation(ctx context.Context, namespace string) (id string, err error) {
-	err = c.operate(ctx, "read which server this is", namespace, func() (err error) {
+	err = c.operate(ctx, "read which server this is", namespace, func(ctx context.Context) (err error) {
 		id, err = c.identify(ctx)
 		return err
 	})
@@ -40,7 +44,7 @@ func (c operator) Incarnation(ctx context.Context, namespace string) (id string,
 
 // Record implements lease.Operator.
 func (c operator) Record(ctx context.Context, namespace string) (r lease.Record, err error) {
-	err = c.operate(ctx, "read the record of the namespace", namespace, func() (err error) {
+	err = c.operate(ctx, "read the record of the namespace", namespace, func(ctx context.Context) (err error) {
 		r, err = c.onRecord(ctx, namespace)
 		return err
 	})
@@ -50,7 +54,7 @@ func (c operator) Record(ctx context.Context, namespace string) (r lease.Record,
 func (c *Center) onRecord(ctx context.Context, namespace string) (lease.Record, error) {
 	var pin string
 	r, there, err := one(ctx, c.conn, "record", args{"ns": namespace}, func(r *lease.Record) []any {
-		return []any{&r.Now, &pin, &r.Incarnation, &r.Former, &r.Quarantine, &r.Reason}
+		return []any{(*clock)(&r.Now), &pin, &r.Incarnation, &r.Former, &r.Quarantine, &r.Reason}
 	})
 	r.Pin = lease.ParsePin(pin)
 	if err == nil && !there {
@@ -65,6 +69,8 @@ func (c *Center) onRecord(ctx context.Context, namespace string) (lease.Record, 
 
 // namespaces is the Namespaces of lease.Extras.
 func (c *Center) namespaces(ctx context.Context) (names []string, err error) {
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
 	if err = c.server(ctx, false); err == nil {
 		names, err = all(ctx, c.conn, "namespaces", nil, column[string])
 	}
@@ -73,7 +79,7 @@ func (c *Center) namespaces(ctx context.Context) (names []string, err error) {
 
 // Quarantine implements lease.Operator.
 func (c operator) Quarantine(ctx context.Context, namespace, reason string) (r lease.Record, err error) {
-	err = c.operate(ctx, "begin a quarantine", namespace, func() error {
+	err = c.operate(ctx, "begin a quarantine", namespace, func(ctx context.Context) error {
 		for range rounds {
 			before, err := c.onRecord(ctx, namespace)
 			if err != nil {
@@ -81,7 +87,7 @@ func (c operator) Quarantine(ctx context.Context, namespace, reason string) (r l
 			}
 			if err := before.Pin.Err(); err != nil {
 				if !before.Pin.Retired {
-					err = fmt.Errorf("%w: %w", errDamaged, err)
+					err = fmt.Errorf("%w: %w", lease.ErrDamaged, err)
 				}
 				return err
 			}
@@ -105,7 +111,7 @@ func (c operator) Quarantine(ctx context.Context, namespace, reason string) (r l
 
 // Revoke implements lease.Operator, in one statement.
 func (c operator) Revoke(ctx context.Context, namespace string, worker, token int64) error {
-	return c.operate(ctx, "take back the worker id", namespace, func() error {
+	return c.operate(ctx, "take back the worker id", namespace, func(ctx context.Context) error {
 		n, err := c.exec(ctx, "revoke", args{"ns": namespace, "slot": worker, "token": token})
 		if err == nil && n == 0 {
 			// It is free, lent under another token, or its row is damaged.
@@ -120,7 +126,7 @@ func (c operator) Revoke(ctx context.Context, namespace string, worker, token in
 // Mend implements lease.Operator. Each statement checks the rows that it changes, so it
 // undoes no concurrent grant or renewal.
 func (c operator) Mend(ctx context.Context, namespace string, local int64) error {
-	return c.operate(ctx, "mend the times", namespace, func() error {
+	return c.operate(ctx, "mend the times", namespace, func(ctx context.Context) error {
 		before, err := c.onRecord(ctx, namespace)
 		if err != nil {
 			return err
@@ -146,10 +152,13 @@ func (c operator) Mend(ctx context.Context, namespace string, local int64) error
 
 // Retire implements lease.Operator.
 func (c operator) Retire(ctx context.Context, namespace, reason string) error {
-	return c.operate(ctx, "retire the namespace", namespace, func() error {
+	return c.operate(ctx, "retire the namespace", namespace, func(ctx context.Context) error {
 		for range rounds {
 			r, err := c.onRecord(ctx, namespace)
 			if err != nil || r.Pin.Retired {
+				return err
+			}
+			if err := pinSize(r.Pin.String()); err != nil {
 				return err
 			}
 			a := args{"retired": text(lease.Pin{Retired: true, Reason: reason}.String(), 255), "ns": namespace, "pin": r.Pin.String()}
@@ -167,8 +176,13 @@ func (c operator) Retire(ctx context.Context, namespace, reason string) error {
 // fails, or its slot no longer counts as unused here.
 func (c *Center) repin(ctx context.Context, k *call, v view) error {
 	old := lease.ParsePin(v.pin)
-	if old.Err() != nil || old == k.req.Pin() || v.total != old.Pool {
+	if old.Err() != nil || old == k.req.Pin() {
 		return lease.ErrExists
+	}
+	before := *k
+	before.args = k.args.with(args{"pool": old.Pool})
+	if v, err := c.look(ctx, &before); err != nil || v.known != old.Pool || v.beyond {
+		return cmp.Or(err, lease.ErrExists)
 	}
 	if err := k.refuse(v.now); err != nil {
 		return err

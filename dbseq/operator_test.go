@@ -111,13 +111,13 @@ func TestMend(t *testing.T) {
 	})
 }
 
-// SQLite stores any text in any column; errors and records show little of it.
+// SQLite stores texts of any length; records show little of them.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
 	e := engines[0]
 	db := e.db(t, e.dsn(t))
 	c := center(t, db)
-	g := first(t, c, request("orders", 2))
+	first(t, c, request("orders", 2))
 	long := "\x1b[2J" + strings.Repeat("A", 1<<20)
 	rawExec(t, db, "UPDATE snowlease_meta SET reason = ?, former = ? WHERE ns = 'orders'", long, long)
 	rec, err := c.Extras().Operator.Record(t.Context(), "orders")
@@ -126,8 +126,4 @@ func TestLongTexts(t *testing.T) {
 		require.True(t, strings.HasPrefix(s, "?[2JAAA"))
 		require.Less(t, len(s), 600)
 	}
-	rawExec(t, db, "UPDATE snowlease_slot SET token = ? WHERE slot = ?", long, g.Worker)
-	_, err = c.Slots(t.Context(), "orders")
-	require.ErrorContains(t, err, "converting driver.Value")
-	require.Less(t, len(err.Error()), 1000)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// An Option configures Open, New, OpenSegments and NewSegments.
+// An Option configures Open, New, OpenSegments and NewSegments. A nil Option is ignored.
 type Option func(*option.Set) error
 
 var validPrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)

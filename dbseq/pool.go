@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/dbseq/internal/option"
+	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -36,6 +37,9 @@ func newConn(opts []Option) (*conn, error) {
 	c := &conn{set: option.Set{Prefix: "snowlease_", Quarantine: lease.QuarantineOnChange, Migrate: true}}
 	var errs []error
 	for _, opt := range opts {
+		if opt == nil {
+			continue
+		}
 		errs = append(errs, opt(&c.set))
 	}
 	return c, errors.Join(errs...)
@@ -43,7 +47,7 @@ func newConn(opts []Option) (*conn, error) {
 
 // connect prepares a pool of the center's own. So no busy pool, plugin, read replica or
 // transaction of the application interferes.
-func connect(driverName, dsn string, opts []Option) (*conn, error) {
+func connect(driverName, text string, opts []Option) (*conn, error) {
 	c, err := newConn(opts)
 	if err != nil {
 		return nil, err
@@ -51,15 +55,18 @@ func connect(driverName, dsn string, opts []Option) (*conn, error) {
 	var d driver.Driver
 	if app := c.set.App; app != nil {
 		c.dialect, d = Dialect(driverName), app.Driver()
-	} else if c.dialect, d, err = find(driverName, dsn); err != nil {
+	} else if c.dialect, d, err = find(driverName, text); err != nil {
 		return nil, err
 	}
 	if err := c.speak(); err != nil {
 		return nil, err
 	}
-	c.name = nameOf(c.dialect, dsn)
+	if err := misread(c.dialect, text); err != nil {
+		return nil, err
+	}
+	c.name = nameOf(c.dialect, text)
 	why := c.set.Share
-	if why == "" && inMemory(c.dialect, dsn) {
+	if why == "" && inMemory(c.dialect, text) {
 		why = "the database is in memory"
 	}
 	switch {
@@ -71,11 +78,11 @@ func connect(driverName, dsn string, opts []Option) (*conn, error) {
 			": renewals wait while all its connections are busy, and ids stop if that takes longer than the TTL: give dbseq.New a separate pool"
 		return c, nil
 	}
-	connector, err := newConnector(d, c.dialect, dsn)
+	connector, err := newConnector(d, c.dialect, text)
 	if err != nil {
 		return nil, fmt.Errorf("dbseq: open a connection pool: %w", err)
 	}
-	if err := connector.parse(dsn); err != nil {
+	if err := connector.parse(text); err != nil {
 		return nil, err
 	}
 	c.own = true
@@ -105,7 +112,7 @@ var drivers = map[string]struct {
 }
 
 // find returns a driver that is registered with database/sql.
-func find(name, dsn string) (Dialect, driver.Driver, error) {
+func find(name, text string) (Dialect, driver.Driver, error) {
 	known, ok := drivers[name]
 	dialect := known.Dialect
 	if !ok {
@@ -121,12 +128,12 @@ func find(name, dsn string) (Dialect, driver.Driver, error) {
 	if !slices.Contains(sql.Drivers(), name) {
 		return "", nil, fmt.Errorf("dbseq: the program has no driver %q: add import _ %q", name, known.pkg)
 	}
-	if scheme, _, ok := strings.Cut(dsn, "://"); ok && dialect == MySQL && !strings.Contains(scheme, ":") {
-		return "", nil, errors.New("dbseq: the DSN is a URL, which the driver mysql does not read: write user:password@tcp(host:3306)/database")
+	if err := misread(dialect, text); err != nil {
+		return "", nil, err
 	}
-	pool, err := sql.Open(name, dsn)
+	pool, err := sql.Open(name, text)
 	if err != nil {
-		return "", nil, fmt.Errorf("dbseq: %w", err)
+		return "", nil, fmt.Errorf("dbseq: %w", dsn.Hide(err, nameOf(dialect, text), text))
 	}
 	return dialect, pool.Driver(), pool.Close()
 }
@@ -186,31 +193,33 @@ func (c *conn) String() string { return c.name }
 // A connector opens connections with a driver.
 type connector struct {
 	driver.Connector
-	setup string // SQL to run on each new connection
+	setup string            // SQL to run on each new connection
+	hide  func(error) error // takes the secrets of the DSN from an error
 }
 
-func newConnector(d driver.Driver, dialect Dialect, dsn string) (connector, error) {
-	setup := ""
+func newConnector(d driver.Driver, dialect Dialect, text string) (connector, error) {
+	setup, given := "", text
+	hide := func(err error) error { return dsn.Hide(err, nameOf(dialect, given), given) }
 	switch dialect {
 	case MySQL:
-		dsn = mysqlDSN(dsn)
+		text = mysqlDSN(text)
 		// Each renewal would spend most of its time on reading the start of a MariaDB. It
 		// cannot change during a session. MySQL takes /*M! ... */ for a remark.
 		// With another completion_type, the first COMMIT may begin a transaction that
 		// never ends.
 		setup = "SET @snowlease_start = COALESCE(NULL /*M!, " + startOf("information_schema") + " */), completion_type = 0"
 	case Postgres:
-		dsn = postgresDSN(dsn, d)
+		text = postgresDSN(text, d)
 	case SQLite:
-		if !strings.Contains(dsn, "busy_timeout") {
+		if !strings.Contains(text, "busy_timeout") {
 			setup = "PRAGMA busy_timeout = 5000"
 		}
 	}
 	if dc, ok := d.(driver.DriverContext); ok {
-		c, err := dc.OpenConnector(dsn)
-		return connector{c, setup}, err
+		c, err := dc.OpenConnector(text)
+		return connector{c, setup, hide}, hide(err)
 	}
-	return connector{opener{d, dsn}, setup}, nil
+	return connector{opener{d, text}, setup, hide}, nil
 }
 
 // parse returns an error if pgx cannot parse the DSN. It parses only when it connects, and
@@ -243,11 +252,11 @@ func (c connector) parse(dsn string) error {
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil || c.setup == "" {
-		return conn, err
+		return conn, c.hide(err)
 	}
 	if x, ok := conn.(driver.ExecerContext); ok {
 		if _, err := x.ExecContext(ctx, c.setup, nil); err != nil {
-			return nil, errors.Join(err, conn.Close())
+			return nil, c.hide(errors.Join(err, conn.Close()))
 		}
 	}
 	return conn, nil

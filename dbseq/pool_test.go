@@ -33,7 +33,7 @@ func TestOpenRefuses(t *testing.T) {
 		"dsn":               {"mysql", "app:geheim@tcp(127.0.0.1/app", nil, "invalid DSN"},
 		"url":               {"mysql", "mysql://app:geheim@127.0.0.1/app", nil, "write user:password@tcp(host:3306)/database"},
 		"no dsn":            {"mysql", "geheim", nil, "invalid DSN"},
-		"pgx url":           {"pgx", "postgres://app:ge/heim@127.0.0.1/app", nil, "with reserved characters percent-encoded"},
+		"pgx url":           {"pgx", "postgres://app:ge/heim@127.0.0.1/app", nil, "percent-encode the reserved characters"},
 		"pgx pairs":         {"pgx", "host=127.0.0.1 user=app password=gehe im", nil, "the DSN cannot be parsed"},
 		"pgx port":          {"pgx/v5", "postgres://app:geheim@127.0.0.1:port/app", nil, "the DSN cannot be parsed"},
 		"pgx backslash":     {"pgx", `host=127.0.0.1 password='geheim\`, nil, "ends with a backslash"},

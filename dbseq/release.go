@@ -13,7 +13,7 @@ func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 		return err
 	}
 	k := c.newCall(g.Request, false)
-	return c.verb(ctx, k, "give back the worker id", func() error { return c.release(ctx, k, g, lastUsed) })
+	return c.verb(ctx, k, "give back the worker id", func(ctx context.Context) error { return c.release(ctx, k, g, lastUsed) })
 }
 
 func (c *Center) release(ctx context.Context, k *call, g lease.Grant, lastUsed int64) error {

@@ -15,7 +15,7 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant,
 		return lease.Grant{}, err
 	}
 	k := c.newCall(g.Request, false)
-	err = c.verb(ctx, k, "renew the worker id", func() (err error) {
+	err = c.verb(ctx, k, "renew the worker id", func(ctx context.Context) (err error) {
 		renewed, err = c.renew(ctx, k, g)
 		return err
 	})

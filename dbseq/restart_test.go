@@ -1,3 +1,5 @@
+//go:build prove
+
 package dbseq_test
 
 import (
@@ -9,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/test/limit"
 
 	"github.com/stretchr/testify/require"
 
@@ -56,7 +60,7 @@ func lendAll(t *testing.T, e engine, s *testserver.Server, forgotten ...lease.Gr
 func copyData(t *testing.T, from, to string) {
 	t.Helper()
 	require.NoError(t, os.RemoveAll(to))
-	out, err := exec.Command("cp", "-a", from, to).CombinedOutput()
+	out, err := exec.CommandContext(limit.Context(t), "cp", "-a", from, to).CombinedOutput()
 	require.NoError(t, err, string(out))
 }
 

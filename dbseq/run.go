@@ -3,12 +3,14 @@ package dbseq
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // A runner is a pool or a transaction.
@@ -52,6 +54,12 @@ func (c *conn) number(ctx context.Context, name string, a args) (int64, error) {
 	return n, err
 }
 
+// now reads the server's clock.
+func (c *conn) now(ctx context.Context) (int64, error) {
+	n, _, err := one(ctx, c, "clock", nil, column[clock])
+	return int64(n), err
+}
+
 func column[T any](to *T) []any { return []any{to} }
 
 // query runs a statement and reads it to the end, where an error of its commit shows.
@@ -64,8 +72,11 @@ func query[T any](ctx context.Context, on runner, s statement, a args, fields fu
 	for rows.Next() {
 		var row T
 		if err := rows.Scan(fields(&row)...); err != nil {
+			if errors.Is(err, errAutocommit) {
+				return nil, errAutocommit
+			}
 			if strings.HasPrefix(err.Error(), "sql: Scan error") {
-				err = fmt.Errorf("%w: %w", errDamaged, unread{err})
+				err = fmt.Errorf("%w: %w", lease.ErrDamaged, unread{err})
 			}
 			return nil, err
 		}
@@ -77,8 +88,8 @@ func query[T any](ctx context.Context, on runner, s statement, a args, fields fu
 	return found, rows.Close()
 }
 
-// unread is the error of a row that cannot be scanned. Its text quotes the value, which
-// in SQLite may be of any length and type, so it is made printable.
+// unread is the error of a row that cannot be scanned. Its text quotes the value, so it is
+// made printable.
 type unread struct{ error }
 
 func (e unread) Error() string { return printable.Text(e.error.Error()) }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/snowlease/snowlease/internal/bounded"
+
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/segment"
 )
@@ -23,7 +25,7 @@ var (
 //	defer store.Close()
 //	orders, err := segment.Open(ctx, store, segment.Config{Name: "orders", Start: 1000})
 //
-// A reservation is one UPDATE that commits on its own. So no number is given twice, as
+// A reservation is one UPDATE, committed on its own. So no number is given twice, as
 // long as the database loses no acknowledged write. After restoring a backup, raise
 // max_id above all numbers in use before any process reserves: the table does not know
 // those given since the backup. If a row is lost, running processes get segment.ErrUnknown; one
@@ -75,8 +77,9 @@ func (s *Segments) Reserve(ctx context.Context, r segment.Request) (got segment.
 	if err := r.Validate(); err != nil {
 		return segment.Range{}, err
 	}
-	err = s.with(ctx, "reserve numbers of %q", r.Name, func() (err error) {
-		got, err = s.reserve(ctx, r)
+	added := false // a name that is missing again was lost, perhaps after others had numbers
+	err = s.with(ctx, "reserve numbers of %q", r.Name, func(ctx context.Context) (err error) {
+		got, err = s.reserve(ctx, r, &added)
 		return err
 	})
 	return got, err
@@ -87,10 +90,12 @@ func (s *Segments) Create(ctx context.Context, name string, start int64) error {
 	if err := (segment.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
 		return err
 	}
-	return s.with(ctx, "create %q", name, func() error {
+	return s.with(ctx, "create %q", name, func(ctx context.Context) error {
 		n, err := s.exec(ctx, "add", args{"name": name, "start": start})
 		if err == nil && n == 0 {
-			err = fmt.Errorf("%w: %q", segment.ErrExists, name)
+			if _, _, err = s.given(ctx, name); err == nil {
+				err = fmt.Errorf("%w: %q", segment.ErrExists, name)
+			}
 		}
 		return err
 	})
@@ -102,7 +107,7 @@ func (s *Segments) Given(ctx context.Context, name string) (given int64, err err
 	if err := (segment.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
 		return 0, err
 	}
-	err = s.with(ctx, "look at %q", name, func() (err error) {
+	err = s.with(ctx, "look at %q", name, func(ctx context.Context) (err error) {
 		var there bool
 		if given, there, err = s.given(ctx, name); err == nil && !there {
 			err = noName(name)
@@ -113,7 +118,10 @@ func (s *Segments) Given(ctx context.Context, name string) (given int64, err err
 }
 
 func (s *Segments) given(ctx context.Context, name string) (given int64, there bool, err error) {
-	given, there, err = one(ctx, s.conn, "given", args{"name": name}, column[int64])
+	given, there, err = one(ctx, s.conn, "given", args{"name": name}, func(given *int64) []any { return []any{new(clock), given} })
+	if err == nil && !there { // no row that the clock could be read with
+		_, err = s.now(ctx)
+	}
 	if err == nil && given < 0 {
 		err = within("max_id", given, math.MaxInt64)
 	}
@@ -124,15 +132,26 @@ func noName(name string) error {
 	return fmt.Errorf("%w: %q: %s", segment.ErrUnknown, name, fault.CreateName(name))
 }
 
-func (s *Segments) reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (s *Segments) reserve(ctx context.Context, r segment.Request, added *bool) (segment.Range, error) {
 	a := args{"name": r.Name, "n": r.N, "max": r.Max, "above": r.Above, "start": r.Start}
+	statement := "reserve"
+	if r.Beside != "" {
+		statement, a = "reserve_beside", a.with(args{"beside": r.Beside, "from": r.Given.First, "to": r.Given.Last})
+	}
 	for range rounds {
-		first, done, err := s.change(ctx, "reserve", a)
+		first, done, err := s.change(ctx, statement, a)
 		if err != nil {
 			return segment.Range{}, err
 		}
 		if done {
 			return segment.Range{First: first, Last: first + min(r.N-1, r.Max-first)}, nil
+		}
+		if r.Beside != "" {
+			if given, there, err := s.given(ctx, r.Beside); err != nil {
+				return segment.Range{}, err
+			} else if !there || given < r.Given.First || given > r.Given.Last {
+				return segment.Range{}, fmt.Errorf("%w: %q has not given %d to %d", segment.ErrUnknown, r.Beside, r.Given.First, r.Given.Last)
+			}
 		}
 		given, there, err := s.given(ctx, r.Name)
 		switch {
@@ -141,11 +160,12 @@ func (s *Segments) reserve(ctx context.Context, r segment.Request) (segment.Rang
 		case there && max(given, r.Above) >= r.Max:
 			return segment.Range{}, fmt.Errorf("%w: %q is at %d of %d", segment.ErrEnd, r.Name, max(given, r.Above), r.Max)
 		case there: // created since the update
-		case !r.Create:
+		case !r.Create || *added:
 			return segment.Range{}, noName(r.Name)
 		case r.Above >= r.Max:
 			return segment.Range{}, fmt.Errorf("%w: %q is at %d of %d", segment.ErrEnd, r.Name, r.Above, r.Max)
 		default:
+			*added = true
 			if _, err := s.exec(ctx, "add", a); err != nil {
 				return segment.Range{}, err
 			}
@@ -156,12 +176,14 @@ func (s *Segments) reserve(ctx context.Context, r segment.Request) (segment.Rang
 
 // with runs f and wraps its error. If the table is missing, with creates it and repeats
 // f.
-func (s *Segments) with(ctx context.Context, what, name string, f func() error) error {
+func (s *Segments) with(ctx context.Context, what, name string, f func(context.Context) error) error {
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
 	err := s.server(ctx, false)
 	if err == nil {
-		if err = f(); s.tableMissing(err) {
+		if err = f(ctx); s.tableMissing(err) {
 			if err = s.create(ctx, segmentTables); err == nil {
-				err = f()
+				err = f(ctx)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // SQL expressions of the server's clock in Unix milliseconds, independent of the
 // session's time zone. All occurrences in a statement have the same value.
 var clocks = map[Dialect]string{
-	MySQL:    `(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000)`,
+	MySQL:    `IF(@@autocommit, TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000, NULL)`,
 	Postgres: `(EXTRACT(EPOCH FROM statement_timestamp()) * 1000)::bigint`,
 	SQLite:   `CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`,
 }
@@ -59,6 +59,11 @@ func (c *conn) server(ctx context.Context, again bool) error {
 			return err
 		}
 		if incarnation, err = c.variantOf(has); err != nil {
+			return err
+		}
+	}
+	if c.dialect == SQLite {
+		if err := c.onePath(ctx, "/proc/self/mountinfo"); err != nil {
 			return err
 		}
 	}
@@ -145,7 +150,7 @@ func (c *conn) settings(ctx context.Context) (map[string]string, error) {
 func (c *conn) variantOf(has map[string]string) (string, error) {
 	switch {
 	case has["autocommit"] == "OFF":
-		return "", advised{errors.New("autocommit is off, so leases would never be committed: use a pool with autocommit=1 in its DSN")}
+		return "", errAutocommit
 	case has["completion_type"] == "CHAIN":
 		return "", advised{errors.New("completion_type is CHAIN, so leases would never be committed after a transaction: use a pool with completion_type=0 in its DSN")}
 	case has["server_uuid"] != "" && has["binlog_format"] == "STATEMENT" && c.compares():

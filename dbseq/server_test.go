@@ -1,3 +1,5 @@
+//go:build prove
+
 package dbseq_test
 
 import (
@@ -10,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
@@ -108,25 +109,6 @@ func TestPostgresIncarnation(t *testing.T) {
 	r, err := c.Extras().Operator.Record(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Regexp(t, `changed from "\d+/00000001/\w+\.\d+/-" to "\d+/00000002/\w+\.\d+/0/\w+"`, r.Reason)
-}
-
-// renewSoon repeats a renewal while connections to the former server remain.
-func renewSoon(t *testing.T, c lease.Center, g lease.Grant) (renewed lease.Grant) {
-	t.Helper()
-	require.EventuallyWithT(t, func(ct *assert.CollectT) {
-		var err error
-		renewed, err = c.Renew(t.Context(), g)
-		require.NoError(ct, err)
-	}, 20*time.Second, 20*time.Millisecond)
-	return renewed
-}
-
-// readOnlyAdvice is part of the error of a database that cannot be written to.
-func readOnlyAdvice(e engine) string {
-	if e.dialect == "sqlite" {
-		return "the file or the folder is read-only"
-	}
-	return "use the DSN of the primary"
 }
 
 // TestReadOnlyServer: the error says which server to use.

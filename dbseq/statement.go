@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"embed"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -56,6 +57,9 @@ const unknown = "{incarnation}"
 // expressions. If incarnation is empty, statements do not compare it.
 func load(dialect Dialect, prefix, now, incarnation string) map[string]statement {
 	same := "incarnation = " + incarnation
+	if dialect == MySQL { // which ignores spaces at the end
+		same += " AND CHAR_LENGTH(incarnation) = CHAR_LENGTH(" + incarnation + ")"
+	}
 	if incarnation == "" {
 		incarnation, same = "''", "1 = 1"
 	}
@@ -69,6 +73,9 @@ func load(dialect Dialect, prefix, now, incarnation string) map[string]statement
 			}
 		}
 	}
+	reserve, beside := found["reserve"], found["beside"]
+	found["reserve_beside"] = statement{strings.Replace(reserve.text, "{beside}", beside.text, 1), slices.Concat(reserve.names, beside.names)}
+	found["reserve"] = statement{strings.Replace(reserve.text, " {beside}", "", 1), reserve.names}
 	return found
 }
 

@@ -1,6 +1,7 @@
 package dbseq_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"path/filepath"
@@ -222,14 +223,6 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestContractNever runs on one engine, because the statements differ little.
-func TestContractNever(t *testing.T) {
-	t.Parallel()
-	leasetest.Run(t, func(t testing.TB) leasetest.Store {
-		return newStore(t, engines[1], dbseq.WithQuarantine(lease.QuarantineNever))
-	})
-}
-
 // transaction adds a transaction setting to a DSN. Its name differs between MySQL and
 // MariaDB.
 func transaction(t testing.TB, dsn, setting, value string) string {
@@ -253,43 +246,77 @@ func (e engine) readOnly(t testing.TB, dsn string) string {
 	return dsn + "&mode=ro"
 }
 
-// TestContractOddSessions runs the contract under unusual session settings.
-func TestContractOddSessions(t *testing.T) {
-	with := func(e engine, settings func(t testing.TB) string) engine {
-		dsn := e.dsn
-		e.dsn = func(t testing.TB) string { return dsn(t) + settings(t) }
-		return e
-	}
-	isolation := func(t testing.TB, level string) string {
-		return transaction(t, testserver.MariaDB(t), "isolation", "'"+level+"'")
-	}
-	for name, e := range map[string]engine{
-		"mysql serializable, ansi, +09:00, increment 2": with(engines[1], func(t testing.TB) string {
-			return isolation(t, "SERIALIZABLE") + "&sql_mode='ANSI,TRADITIONAL'&time_zone='%2B09:00'&auto_increment_increment=2"
-		}),
-		"mysql read committed, prepared, found rows": with(engines[1], func(t testing.TB) string {
-			return isolation(t, "READ-COMMITTED") + "&interpolateParams=false&clientFoundRows=true"
-		}),
-		"postgres serializable, Tokyo": with(engines[2], func(testing.TB) string {
-			return " default_transaction_isolation=serializable TimeZone=Asia/Tokyo"
-		}),
-		"postgres repeatable read, simple": with(engines[2], func(testing.TB) string {
-			return " default_transaction_isolation='repeatable read' default_query_exec_mode=simple_protocol"
-		}),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			leasetest.Run(t, func(t testing.TB) leasetest.Store { return newStore(t, e) })
-		})
-	}
-	t.Run("mysql simultaneous assignment", func(t *testing.T) {
-		t.Parallel()
-		db := engines[1].db(t, testserver.MariaDB(t))
-		if db.Exec("SET sql_mode = 'SIMULTANEOUS_ASSIGNMENT'").Error != nil {
-			t.Log("left out: only MariaDB has this mode")
-			return
+// errReply is the error of a statement that is made to fail.
+var errReply = errors.New("connection lost")
+
+func quarantined(err error) bool {
+	var q *lease.QuarantineError
+	return errors.As(err, &q)
+}
+
+// once runs f before the first statement that begins with prefix.
+func once(prefix string, f func()) func(int64, string) error {
+	done := false
+	return func(_ int64, query string) error {
+		if !done && strings.HasPrefix(query, prefix) {
+			done = true
+			f()
 		}
-		e := with(engines[1], func(testing.TB) string { return "&sql_mode='SIMULTANEOUS_ASSIGNMENT'" })
-		leasetest.Run(t, func(t testing.TB) leasetest.Store { return newStore(t, e) })
-	})
+		return nil
+	}
+}
+
+// second passes on statements that begin with prefix, from the second one on.
+func second(prefix string, f func(int64, string) error) func(int64, string) error {
+	seen := false
+	return func(n int64, query string) error {
+		if !strings.HasPrefix(query, prefix) {
+			return nil
+		}
+		if !seen {
+			seen = true
+			return nil
+		}
+		return f(n, query)
+	}
+}
+
+// busy is SQLite's error after a lost race.
+type busy struct{}
+
+func (busy) Error() string { return "database is locked" }
+
+func (busy) Code() int { return 5 }
+
+// requireDisjoint requires that no two grants, each as last renewed, share a millisecond
+// of a worker id.
+func requireDisjoint(t *testing.T, grants ...lease.Grant) {
+	t.Helper()
+	for i, a := range grants {
+		for _, b := range grants[:i] {
+			if a.Namespace == b.Namespace && a.Worker == b.Worker {
+				require.GreaterOrEqual(t, max(a.Floor, b.Floor), min(a.Ceiling, b.Ceiling),
+					"worker %d of %s: (%d, %d] and (%d, %d] overlap", a.Worker, a.Namespace, a.Floor, a.Ceiling, b.Floor, b.Ceiling)
+			}
+		}
+	}
+}
+
+// renewSoon repeats a renewal while connections to the former server remain.
+func renewSoon(t *testing.T, c lease.Center, g lease.Grant) (renewed lease.Grant) {
+	t.Helper()
+	require.EventuallyWithT(t, func(ct *assert.CollectT) {
+		var err error
+		renewed, err = c.Renew(t.Context(), g)
+		require.NoError(ct, err)
+	}, 20*time.Second, 20*time.Millisecond)
+	return renewed
+}
+
+// readOnlyAdvice is part of the error of a database that cannot be written to.
+func readOnlyAdvice(e engine) string {
+	if e.dialect == "sqlite" {
+		return "the file or the folder is read-only"
+	}
+	return "use the DSN of the primary"
 }

@@ -23,7 +23,7 @@ func (c *Center) prepare(ctx context.Context, k *call) error {
 	if err := c.server(ctx, false); err != nil || c.ready.Load() {
 		return err
 	}
-	now, err := c.number(ctx, "clock", nil)
+	now, err := c.now(ctx)
 	if err != nil {
 		return err
 	}
@@ -42,14 +42,24 @@ func (c *Center) prepare(ctx context.Context, k *call) error {
 
 // tables are the tables that a file of schema creates.
 type tables struct {
-	file   string   // name of the file before the dialect
-	names  []string // without the prefix
-	rights string   // that the account needs
+	file    string   // name of the file before the dialect
+	names   []string // without the prefix
+	rights  string   // that the account needs
+	damaged string   // what to do about a row that dbseq cannot have written
 }
 
 var (
-	leaseTables   = tables{"", []string{"slot", "ticket", "meta"}, "SELECT, INSERT and UPDATE on the tables snowlease_slot and snowlease_meta, and SELECT, INSERT and DELETE on snowlease_ticket"}
-	segmentTables = tables{"segment_", []string{"segment"}, "SELECT, INSERT and UPDATE on the table snowlease_segment"}
+	leaseTables = tables{
+		names:   []string{"slot", "ticket", "meta"},
+		rights:  "SELECT, INSERT and UPDATE on the tables snowlease_slot and snowlease_meta, and SELECT, INSERT and DELETE on snowlease_ticket",
+		damaged: "correct its row or delete it; later grants lie above everything that it may have held",
+	}
+	segmentTables = tables{
+		file:    "segment_",
+		names:   []string{"segment"},
+		rights:  "SELECT, INSERT and UPDATE on the table snowlease_segment",
+		damaged: "set max_id of its row to the greatest number in use anywhere, or of ids for times past to the maximum; without the row, numbers would start over",
+	}
 )
 
 func (c *conn) definition(t tables) string {

@@ -1,13 +1,9 @@
 package dbseq_test
 
 import (
-	"errors"
-	"net"
 	"os"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
@@ -15,80 +11,6 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/lease"
 )
-
-// TestManyProcessesOnAnEmptyDatabase: they create the tables concurrently, and all grants
-// lie above any that may have been lost.
-func TestManyProcessesOnAnEmptyDatabase(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		const processes, pool = 40, 32
-		db := e.db(t, dsn)
-		req := soon(request("orders", pool))
-		lost := time.Now().Add(req.MaxTTL).UnixMilli() // the last range that may have been lent before
-		grants, errs := stampede(t, processes, func(int) lease.Center { return center(t, db) }, req)
-		requireDistinct(t, grants, errs, pool)
-		for i, g := range grants {
-			// A process that saw no slots yet may raise the quarantine above the first grants.
-			require.True(t, errs[i] != nil || g.Floor >= lost, "%d and %d", g.Floor, lost)
-		}
-		require.GreaterOrEqual(t, number(t, db, "SELECT quarantine_ms FROM snowlease_meta WHERE ns = 'orders'"), lost)
-		require.EqualValues(t, pool, number(t, db, "SELECT COUNT(*) FROM snowlease_ticket"), "who got nothing deleted the own ticket")
-	})
-}
-
-// TestStampede: 200 borrowers in 20 processes share tables in use.
-func TestStampede(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		var centers [20]lease.Center
-		for i := range centers {
-			centers[i] = center(t, db)
-		}
-		require.NoError(t, centers[0].Extras().Init(t.Context(), request("orders", 32)))
-		grants, errs := stampede(t, 200, func(i int) lease.Center { return centers[i%len(centers)] }, request("orders", 32))
-		requireDistinct(t, grants, errs, 32)
-	})
-}
-
-func stampede(t *testing.T, borrowers int, of func(i int) lease.Center, req lease.Request) ([]lease.Grant, []error) {
-	t.Helper()
-	grants, errs := make([]lease.Grant, borrowers), make([]error, borrowers)
-	centers := make([]lease.Center, borrowers)
-	for i := range centers {
-		centers[i] = of(i)
-	}
-	var wg sync.WaitGroup
-	for i, c := range centers {
-		wg.Go(func() {
-			req := req
-			req.Owner = lease.NewOwner()
-			for grants[i], errs[i] = c.Acquire(t.Context(), req); quarantined(errs[i]) || late(errs[i]); {
-				grants[i], errs[i] = c.Acquire(t.Context(), req)
-			}
-		})
-	}
-	wg.Wait()
-	return grants, errs
-}
-
-// late reports a timeout of the connection, after which a keeper asks again. On a loaded
-// machine pgx can return one although the context has no deadline.
-func late(err error) bool {
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
-}
-
-func requireDistinct(t *testing.T, grants []lease.Grant, errs []error, pool int) {
-	t.Helper()
-	workers := map[int64]bool{}
-	for i, err := range errs {
-		if full := (*lease.NoFreeWorkerError)(nil); !errors.As(err, &full) {
-			require.NoError(t, err)
-			require.False(t, workers[grants[i].Worker], "worker %d is lent twice", grants[i].Worker)
-			workers[grants[i].Worker] = true
-		}
-	}
-	require.Len(t, workers, pool)
-}
 
 // TestInitOnAnEmptyDatabase: Init creates the tables, opens its namespace, and fails the
 // second time. Another namespace waits.
@@ -106,7 +28,8 @@ func TestInitOnAnEmptyDatabase(t *testing.T) {
 	})
 }
 
-// TestLargePool: all slots of a pool are created, and the last one can be lent.
+// TestLargePool: all slots of a pool are created, the last one can be lent, and another
+// pin leaves the slots of its own pool.
 func TestLargePool(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
@@ -119,6 +42,9 @@ func TestLargePool(t *testing.T) {
 		require.NoError(t, c.Init(t.Context(), req))
 		require.Equal(t, pool, number(t, db, "SELECT COUNT(*) FROM snowlease_slot"))
 		require.Equal(t, pool-1, number(t, db, "SELECT MAX(slot) FROM snowlease_slot"))
+		require.NoError(t, c.Init(t.Context(), request("orders", 4)))
+		require.EqualValues(t, 4, number(t, db, "SELECT COUNT(*) FROM snowlease_slot"))
+		require.NoError(t, c.Init(t.Context(), req))
 		req.First = req.Last
 		require.Equal(t, pool-1, acquire(t, c, req).Worker)
 	})
@@ -315,6 +241,13 @@ func TestTicketsDoNotPileUp(t *testing.T) {
 			pass()
 		}
 		require.EqualValues(t, 2, number(t, db, "SELECT COUNT(*) FROM snowlease_ticket"))
+		for range 2 {
+			acquire(t, c, request("orders", 2))
+		}
+		_, err := c.Acquire(t.Context(), request("orders", 2))
+		require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
+		require.EqualValues(t, 2, number(t, db, "SELECT COUNT(*) FROM snowlease_ticket"), "who gets nothing deletes the own ticket")
+		pass()
 
 		for range 500 { // killed before it claimed a slot
 			rawExec(t, db, "INSERT INTO snowlease_ticket (ns, owner) VALUES ('orders', 'killed')")

@@ -40,7 +40,7 @@ func names(prefix string, typ reflect.Type, all map[string]bool) {
 // Every variable in the examples is a setting.
 func TestVariables(t *testing.T) {
 	t.Parallel()
-	known := map[string]bool{"FXAPP_LISTEN": true}
+	known := map[string]bool{"FXAPP_LISTEN": true, "FXAPP_OPERATORS": true, "FXAPP_HOSTS": true}
 	names("FXAPP_IDWORKER_", reflect.TypeFor[idworker.Config](), known)
 	names("FXAPP_", reflect.TypeFor[providers.Config](), known)
 	require.True(t, known["FXAPP_IDWORKER_LAYOUT_EPOCH"] && known["FXAPP_DB_DSN"], known)
@@ -61,14 +61,23 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-type probe struct {
-	HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
-}
+type (
+	get   struct{ Path, Port string }
+	probe struct {
+		HTTPGet get `yaml:"httpGet"`
+	}
+	port struct {
+		Name, Port string
+		TargetPort string `yaml:"targetPort"`
+	}
+)
 
 type workload struct {
 	Kind string
 	Spec struct {
 		Replicas int64
+		Ports    []port
+		Ingress  []struct{ Ports []port }
 		Template struct {
 			Spec struct {
 				Grace      int `yaml:"terminationGracePeriodSeconds"`
@@ -100,14 +109,19 @@ func TestKubernetes(t *testing.T) {
 		require.NoError(t, err)
 		kinds[w.Kind] = w
 	}
-	require.Len(t, kinds, 3)
+	require.Len(t, kinds, 4)
 	spec := kinds["Deployment"].Spec
 	pod := spec.Template.Spec
 	require.Len(t, pod.Containers, 1)
 	c := pod.Containers[0]
-	require.Equal(t, "/readyz", c.Readiness.HTTPGet.Path)
-	require.Equal(t, "/healthz", c.Liveness.HTTPGet.Path, "a restart brings no lease back")
-	require.Equal(t, "/healthz", c.Startup.HTTPGet.Path)
+	for _, line := range []string{"automountServiceAccountToken: false", "seccompProfile: {type: RuntimeDefault}", "capabilities: {drop: [ALL]}"} {
+		require.Contains(t, string(text), line)
+	}
+	probed := probe{HTTPGet: get{"/healthz", "operators"}}
+	require.Equal(t, []probe{probed, probed, probed}, []probe{c.Readiness, c.Liveness, c.Startup}, "a restart brings no lease back")
+	// Nothing but the kubelet reaches the operators' port.
+	require.Equal(t, []port{{Port: "http"}}, kinds["NetworkPolicy"].Spec.Ingress[0].Ports)
+	require.Equal(t, []port{{Name: "http", Port: "80", TargetPort: "http"}}, kinds["Service"].Spec.Ports)
 	require.Positive(t, c.Lifecycle.PreStop.Sleep.Seconds)
 	require.Greater(t, seconds(pod.Grace), seconds(c.Lifecycle.PreStop.Sleep.Seconds)+stop)
 
@@ -133,6 +147,9 @@ func TestCompose(t *testing.T) {
 		}
 	}
 	require.NoError(t, yaml.Unmarshal(text, &file))
+	for _, line := range []string{"cap_drop: [ALL]", "no-new-privileges:true"} {
+		require.Contains(t, string(text), line)
+	}
 	orders := file.Services["orders"]
 	require.Greater(t, orders.Grace, stop)
 	require.FileExists(t, filepath.Join("compose", orders.Build.Context, orders.Build.Dockerfile))

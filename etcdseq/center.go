@@ -15,7 +15,7 @@ import (
 // DefaultPrefix is what the keys begin with.
 const DefaultPrefix = "snowlease/"
 
-// An Option configures a center in New.
+// An Option configures a center in New. A nil Option is ignored.
 type Option func(*store) error
 
 // WithPrefix sets what the keys begin with, such as "team/snowlease/". All members of a
@@ -44,6 +44,9 @@ func New(client *clientv3.Client, opts ...Option) (lease.Center, error) {
 	}
 	s := newStore(client)
 	for _, o := range opts {
+		if o == nil {
+			continue
+		}
 		if err := o(s); err != nil {
 			return nil, err
 		}
@@ -54,7 +57,8 @@ func New(client *clientv3.Client, opts ...Option) (lease.Center, error) {
 func newStore(client *clientv3.Client) *store {
 	return &store{
 		// Without the client's retries of reads, which would be 40 a second, and without its
-		// options, by which a call waits for a connection and does not say why.
+		// options, by which a call waits for a connection and does not say why. So gRPC's 4 MiB
+		// bound what an answer costs.
 		kv:     clientv3.NewKVFromKVClient(etcdserverpb.NewKVClient(client.ActiveConnection()), nil),
 		client: client,
 		prefix: DefaultPrefix,

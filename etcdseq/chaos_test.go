@@ -1,3 +1,5 @@
+//go:build prove
+
 package etcdseq_test
 
 import (
@@ -9,10 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/test/limit"
+
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/etcdseq"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
@@ -23,12 +26,13 @@ var duration = flag.Duration("chaos.duration", 0, "how long TestChaos goes on af
 // TestChaos checks that ids stay unique while three members of etcd are killed, paused, cut
 // off, wiped, compacted and restored from an old snapshot.
 //
-//	go test -run TestChaos -v -timeout 0 . -chaos.duration=10m
+//	go test -tags prove -run TestChaos -v -timeout 0 . -chaos.duration=10m
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	e := testserver.NewEtcd(t, 3)
 	a := e.Nodes[0]
 	ctx, cancel := context.WithCancel(t.Context())
+	limit.Set(t, *duration+6*time.Minute)
 	c := newCrew(*duration + 5*time.Minute)
 	if *duration > 0 {
 		c.rest = 100 * time.Microsecond
@@ -115,13 +119,6 @@ func TestChaos(t *testing.T) {
 	cancel()
 	c.require(t)
 	t.Log(counts)
-}
-
-func open(t testing.TB, urls ...string) lease.Center {
-	t.Helper()
-	c, err := etcdseq.New(dial(t, urls...))
-	require.NoError(t, err)
-	return c
 }
 
 // TestPartition shows what a partition does that leaves two servers which believe to lead.

@@ -16,7 +16,7 @@
 // A namespace ns has the keys below snowlease/ns/: "meta", "cluster", and a number for each
 // worker id that was lent, each a JSON of some hundred bytes. No key has an etcd lease: a
 // worker id is lent again when its range has passed, not when a session ends. A user of etcd
-// needs a role that may read and write snowlease/.
+// needs a role that may read and write snowlease/orders/ for the namespace orders.
 //
 // A borrow is one read and one transaction, and a renewal one transaction. Each transaction
 // compares the values of the keys that its decision depends on. Every renewal makes a

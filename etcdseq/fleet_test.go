@@ -1,3 +1,5 @@
+//go:build prove
+
 package etcdseq_test
 
 import (
@@ -13,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/test/limit"
 
 	"github.com/stretchr/testify/require"
 
@@ -107,7 +111,7 @@ func (f *fleet) start(many int) []*process {
 	f.t.Helper()
 	dir := f.t.TempDir()
 	for i := range many {
-		p := &process{cmd: exec.CommandContext(f.t.Context(), os.Args[0]), ids: filepath.Join(dir, fmt.Sprint(i))}
+		p := &process{cmd: exec.CommandContext(limit.Context(f.t), os.Args[0]), ids: filepath.Join(dir, fmt.Sprint(i))}
 		p.cmd.Env = append(os.Environ(), envIDs+"="+p.ids, envPrefix+"="+f.prefix, envURLs+"="+strings.Join(f.urls, ","))
 		p.cmd.Stderr = &p.log
 		var err error

@@ -231,6 +231,26 @@ func TestSetup(t *testing.T) {
 	_, err = denied.Acquire(t.Context(), request())
 	require.ErrorIs(t, err, lease.ErrSetup)
 	require.ErrorContains(t, err, "permission denied")
+
+	// A role on the keys of one namespace is enough, and gives no other.
+	e.Ctl(e.Nodes[0], "--user=root:root", "del", "--prefix", "snowlease/")
+	e.Ctl(e.Nodes[0], "--user=root:root", "role", "grant-permission", "none", "readwrite", "--prefix=true", "snowlease/crew/")
+	allowed, err := etcdseq.New(client)
+	require.NoError(t, err)
+	require.NoError(t, allowed.Extras().Init(t.Context(), request()))
+	g, err := allowed.Acquire(t.Context(), request())
+	require.NoError(t, err)
+	g, err = allowed.Renew(t.Context(), g)
+	require.NoError(t, err)
+	_, err = allowed.Extras().Lister.Slots(t.Context(), "crew")
+	require.NoError(t, err)
+	require.NoError(t, allowed.Release(t.Context(), g, g.Now))
+	_, err = allowed.Extras().Operator.Quarantine(t.Context(), "crew", "by hand")
+	require.NoError(t, err)
+	other := request()
+	other.Namespace = "billing"
+	_, err = allowed.Acquire(t.Context(), other)
+	require.ErrorContains(t, err, "permission denied")
 }
 
 // Forty processes that start at once on a namespace of 32 worker ids get 32 of them.

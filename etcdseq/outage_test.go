@@ -1,3 +1,5 @@
+//go:build prove
+
 package etcdseq_test
 
 import (
@@ -85,7 +87,7 @@ func (a asked) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
 // TestOutage counts what forty keepers on a pool of 32 worker ids ask of etcd in a minute
 // without it, while they issue ids. Its time is virtual.
 //
-//	go test -run TestOutage -v .
+//	go test -tags prove -run TestOutage -v .
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	urls := testserver.NewEtcd(t, 3).URLs()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"net/url"
 	"strings"
 	"sync"
 
@@ -16,6 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/snowlease/snowlease/casstore"
+	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -77,13 +77,26 @@ func (a moment) before(b moment) bool {
 func (s *store) String() string {
 	var hosts []string
 	for _, endpoint := range s.client.Endpoints() {
-		if u, err := url.Parse(endpoint); err == nil && u.Host != "" {
-			endpoint = u.Host // without a password
+		if _, addr, ok := strings.Cut(endpoint, "://"); ok {
+			endpoint = addr[strings.LastIndexByte(addr, '@')+1:]
 		}
-		hosts = append(hosts, endpoint)
+		if host := dsn.Host(strings.TrimSuffix(endpoint, "/")); host != "" {
+			hosts = append(hosts, host)
+		}
+	}
+	if len(hosts) == 0 {
+		return "etcd"
 	}
 	return "etcd at " + strings.Join(hosts, ",")
 }
+
+// maxKeys is how many keys a namespace can have: its worker ids, and what is said about it and
+// about the cluster.
+const maxKeys = casstore.MaxPool + 2
+
+// maxRollbacks is far more than any cluster has. Counting ends there, so that nobody writes
+// what nobody reads.
+const maxRollbacks = 1 << 30
 
 // Load implements casstore.SplitStore by one linearizable read.
 func (s *store) Load(ctx context.Context, namespace string) (casstore.Parts, error) {
@@ -114,9 +127,12 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts ca
 	base := s.prefix + namespace + "/"
 	ctx, done := s.attempt(ctx)
 	defer done()
-	resp, err := s.kv.Get(ctx, base, clientv3.WithPrefix())
+	resp, err := s.kv.Get(ctx, base, clientv3.WithPrefix(), clientv3.WithLimit(maxKeys))
 	if err != nil {
 		return parts, false, err
+	}
+	if resp.More {
+		return parts, false, fmt.Errorf("there are %d keys below %s, more than %d: another program wrote them, so delete those that are not of this library: %w", resp.Count, base, maxKeys, lease.ErrDamaged)
 	}
 	now := sight{}
 	parts.Values = map[string]string{}
@@ -129,6 +145,9 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts ca
 		if err := json.Unmarshal(kv.Value, &now.was); err != nil {
 			return parts, false, fmt.Errorf("the key %s is not the JSON of a record: delete it: %w", kv.Key, lease.ErrSetup)
 		}
+		if n := now.was.Rollbacks; n < 0 || n > maxRollbacks { // before it is remembered
+			return parts, false, fmt.Errorf("the key %s counts %d rollbacks, which is not 0 to %d: delete it: %w", kv.Key, n, int64(maxRollbacks), lease.ErrDamaged)
+		}
 	}
 	now.is = cluster{ID: id(resp.Header), Term: resp.Header.RaftTerm, Rollbacks: now.was.Rollbacks}
 	at := moment{now.was.Rollbacks, resp.Header.RaftTerm, resp.Header.Revision}
@@ -138,7 +157,7 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts ca
 		return parts, true, nil
 	}
 	if fallen {
-		now.is.Rollbacks = max(now.was.Rollbacks, then.rollbacks) + 1
+		now.is.Rollbacks = min(max(now.was.Rollbacks, then.rollbacks)+1, maxRollbacks)
 		at.revision = fell
 	}
 	parts.Incarnation = now.is.incarnation()
@@ -237,6 +256,7 @@ func (s *store) failure(err error) error {
 	if err == nil {
 		return nil
 	}
+	err = dsn.Hide(err, s.String(), s.client.Endpoints()...)
 	if s.client.Ctx().Err() != nil {
 		return fmt.Errorf("the client of etcd is closed: %w", lease.ErrSetup)
 	}

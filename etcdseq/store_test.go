@@ -133,3 +133,10 @@ func TestContract(t *testing.T) {
 		})
 	}
 }
+
+func open(t testing.TB, urls ...string) lease.Center {
+	t.Helper()
+	c, err := etcdseq.New(dial(t, urls...))
+	require.NoError(t, err)
+	return c
+}

@@ -21,6 +21,9 @@ import (
 type records map[string]int64
 
 func (s records) Reserve(_ context.Context, r segment.Request) (segment.Range, error) {
+	if given := s[r.Beside]; r.Beside != "" && (given < r.Given.First || given > r.Given.Last) {
+		return segment.Range{}, segment.ErrUnknown
+	}
 	last, ok := s[r.Name]
 	if !ok {
 		last = r.Start - 1

@@ -10,8 +10,10 @@
 // makes the ids unique across processes and runs. It counts the ids issued so far, per
 // layout and time span (Config.Every, which must not change), and each call takes the next ones in one atomic
 // step. All namespaces of a store that have the same layout share the counters, so a
-// service may change its namespace. The store must not lose what it has acknowledged:
-// use a database, not a cache.
+// service may change its namespace. If the counters are lost or replaced, together with the
+// record of Since, a running Issuer makes no more ids: its calls fail with
+// segment.ErrUnknown until the process restarts. The store must not lose its last writes,
+// as in an asynchronous failover: that does not show. Use a database, not a cache.
 //
 // # Which times
 //
@@ -52,6 +54,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -113,10 +116,16 @@ type Issuer struct {
 	since  *since // shared with the issuers that Backfill and For return
 }
 
+// since is the record of Since: its Unix ms, times readers, and the number of readers before.
+// So it is never the same again once it was lost or replaced.
 type since struct {
 	name string
-	ms   atomic.Int64 // 0 means not known yet
+	own  atomic.Int64 // what the store gave this Issuer; 0 means nothing yet
 }
+
+// readers is how many Issuers may read Since while another one runs. It allows for times
+// until 2248.
+const readers = 1 << 20
 
 // New returns an Issuer that counts in store. It does not take over the store; closing
 // it is up to the caller. The error contains all faults of cfg.
@@ -129,9 +138,9 @@ func New(store segment.Store, cfg Config) (*Issuer, error) {
 	if cfg.Ahead == 0 {
 		cfg.Ahead = defaultAhead
 	}
-	errs := []error{cfg.Layout.Validate()}
+	errs, missing := []error{cfg.Layout.Validate()}, fault.Nil(store)
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if store == nil {
+	if missing {
 		fault("the store is nil: give one, such as from dbseq.OpenSegments")
 	}
 	if err := segment.CheckName(cfg.Namespace); err != nil || len(cfg.Namespace) > maxNamespace {
@@ -193,7 +202,9 @@ func (i *Issuer) For(business int64) (*Issuer, error) {
 //     Config.Every is still the same;
 //   - after a move to another store, only if the counters were copied;
 //   - after a backup was restored, only for times before all those for which ids were
-//     issued since the backup.
+//     issued since the backup;
+//   - after the counters were lost, only for times before all those for which ids were
+//     issued.
 func (i *Issuer) Backfill(before time.Time) *Issuer {
 	other := *i
 	other.before = before.UnixMilli()
@@ -204,18 +215,29 @@ func (i *Issuer) Backfill(before time.Time) *Issuer {
 // processes writes it into the store, as the clock of this host plus Config.Ahead; call
 // it when a service starts. Later calls of this Issuer do not contact the store.
 func (i *Issuer) Since(ctx context.Context) (time.Time, error) {
-	if ms := i.since.ms.Load(); ms != 0 {
-		return time.UnixMilli(ms), nil
-	}
-	// A store reveals a number only by giving out the next one, so each process gets a
-	// Since that is a millisecond later than the one before.
-	from := i.now().Add(i.cfg.Ahead).UnixMilli()
-	r, err := segment.Reserve(ctx, i.store, segment.Request{Name: i.since.name, N: 1, Start: from, Max: math.MaxInt64, Create: true})
+	own, err := i.own(ctx)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("history: read Since of namespace %q: %w", i.cfg.Namespace, err)
+		return time.Time{}, err
 	}
-	i.since.ms.Store(r.First)
-	return time.UnixMilli(r.First), nil
+	return time.UnixMilli(own / readers), nil
+}
+
+func (i *Issuer) own(ctx context.Context) (int64, error) {
+	if own := i.since.own.Load(); own != 0 {
+		return own, nil
+	}
+	// A store reveals a number only by giving out the next one.
+	from := i.now().Add(i.cfg.Ahead).UnixMilli()
+	r, err := segment.Reserve(ctx, i.store, segment.Request{Name: i.since.name, N: 1, Start: from * readers, Max: math.MaxInt64, Create: true})
+	if err != nil {
+		return 0, fmt.Errorf("history: read Since of namespace %q: %w", i.cfg.Namespace, err)
+	}
+	if r.First < max(i.cfg.Layout.Epoch, 1)*readers || r.First > math.MaxInt64-readers {
+		return 0, fmt.Errorf("history: %w: the counter %q of namespace %q has reached %d, which no process wrote; follow docs/operations.md#backup-and-restore",
+			segment.ErrStore, i.since.name, i.cfg.Namespace, r.First)
+	}
+	i.since.own.CompareAndSwap(0, r.First)
+	return i.since.own.Load(), nil
 }
 
 // PerSpan returns the number of ids in each span of Config.Every.
@@ -225,7 +247,9 @@ func (i *Issuer) PerSpan() int64 { return i.cfg.Reserved * i.cfg.Layout.PerTick(
 // one time ascend from call to call while their worker id stays the same.
 //
 // Errors: ErrTime for a time before the epoch of the layout, after now, or before Since
-// without Backfill; ErrFull; those of the store. The id is then 0.
+// without Backfill; ErrFull; segment.ErrUnknown if the counters were lost;
+// segment.ErrStore for a record of Since that no process wrote; those of the store. The id
+// is then 0.
 func (i *Issuer) NextIDAt(ctx context.Context, at time.Time) (int64, error) {
 	var dst [1]int64
 	err := i.NextIDsAt(ctx, at, dst[:])
@@ -252,14 +276,14 @@ func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
 		return fmt.Errorf("%w: %s is not from the layout's epoch %s to now (%s)", ErrTime, stamp(at), stamp(time.UnixMilli(l.Epoch)), stamp(now))
 	}
 	tick := at.UnixMilli() - (at.UnixMilli()-l.Epoch)%l.TimeUnit.Milliseconds()
+	own, err := i.own(ctx)
+	if err != nil {
+		return err
+	}
 	if tick+l.TimeUnit.Milliseconds() > i.before { // Backfill does not cover the whole tick
-		since, err := i.Since(ctx)
-		if err != nil {
-			return err
-		}
-		if tick < since.UnixMilli() {
+		if since := own / readers; tick < since {
 			return fmt.Errorf("%w: at %s a live process may have had the %d greatest worker ids, or another store may have counted, since namespace %q counts here from %s on; for rows older than the service's first id, use Backfill with the time of that id",
-				ErrTime, stamp(at), i.cfg.Reserved, i.cfg.Namespace, stamp(since))
+				ErrTime, stamp(at), i.cfg.Reserved, i.cfg.Namespace, stamp(time.UnixMilli(since)))
 		}
 	}
 	span := (at.UnixMilli() - l.Epoch) / i.cfg.Every.Milliseconds()
@@ -268,11 +292,14 @@ func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
 	for rest := dst; len(rest) > 0; {
 		r, err := segment.Reserve(ctx, i.store, segment.Request{
 			Name: name, N: min(int64(len(rest)), segment.MaxReservation), Above: after, Max: i.PerSpan(), Start: 1, Create: true,
+			Beside: i.since.name, Given: segment.Range{First: own, Last: own + readers - 1}, // the counters are those that Since belongs to
 		})
 		switch {
 		case errors.Is(err, segment.ErrEnd):
 			return fmt.Errorf("%w: fewer than %d of the %d ids of the %v from %s are left; spread the rows over nearby times, or reserve more worker ids with a new namespace (docs/upgrade.md): %w",
 				ErrFull, len(dst), i.PerSpan(), i.cfg.Every, stamp(time.UnixMilli(l.Epoch+span*i.cfg.Every.Milliseconds())), err)
+		case errors.Is(err, segment.ErrUnknown):
+			return fmt.Errorf("history: the counters of %q were lost or replaced while this process ran: follow docs/operations.md#backup-and-restore, then restart it: %w", i.cfg.Namespace, err)
 		case err != nil:
 			return fmt.Errorf("history: reserve ids of %q for %s: %w", i.cfg.Namespace, stamp(at), err)
 		}

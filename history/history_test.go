@@ -2,8 +2,10 @@ package history_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"sync"
@@ -16,6 +18,7 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/history"
 	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -318,4 +321,31 @@ func Example() {
 	parts, err := snowflake.Layout{}.Decode(id)
 	fmt.Println(id, parts.Time, parts.Worker, err)
 	// Output: 155299839217631232 2021-03-04 05:06:07 +0000 UTC 31 <nil>
+}
+
+// A record of Since that another program wrote: it was never a time of this layout.
+func TestSinceOfAStranger(t *testing.T) {
+	t.Parallel()
+	dsn := filepath.Join(t.TempDir(), "app.db")
+	store := open(t, "sqlite", dsn)
+	db, err := sql.Open("sqlite", dsn)
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = issuer(t, store, history.Config{Layout: layout, Reserved: 1}).Since(t.Context())
+	require.NoError(t, err)
+	for _, last := range []int64{math.MinInt64, -1, 0, 1, layout.Epoch<<20 - 2, math.MaxInt64 - 1<<20, math.MaxInt64 - 1, math.MaxInt64} {
+		_, err := db.ExecContext(t.Context(), "UPDATE snowlease_segment SET first_id = ?1, max_id = ?1 WHERE name LIKE 'since.%'", last)
+		require.NoError(t, err)
+		i := issuer(t, store, history.Config{Layout: layout, Reserved: 1})
+		id, err := i.NextIDAt(t.Context(), time.Now().Add(-time.Hour))
+		require.Zero(t, id)
+		switch {
+		case last < 0:
+			require.ErrorIs(t, err, lease.ErrDamaged, last) // says the store
+		case last == math.MaxInt64:
+			require.ErrorIs(t, err, segment.ErrEnd, last)
+		default:
+			require.ErrorIs(t, err, segment.ErrStore, last)
+		}
+	}
 }

@@ -43,7 +43,7 @@ type loan struct {
 	file *os.File // locked; nil if no record is kept
 }
 
-// Option configures a Center in New.
+// Option configures a Center in New. A nil Option is ignored.
 type Option func(*Center) error
 
 // WithMaxAhead sets how far a generator may run ahead of the clock, 0 to 2h. If no
@@ -96,6 +96,9 @@ func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*Ce
 		held:      map[holder]*loan{},
 	}
 	for _, o := range opts {
+		if o == nil {
+			continue
+		}
 		if err := o(c); err != nil {
 			return nil, err
 		}

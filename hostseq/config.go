@@ -34,7 +34,8 @@ type Config struct {
 	Worker *int64 `yaml:"worker" json:"worker" koanf:"worker" mapstructure:"worker" env:"WORKER"`
 	// Dir is the absolute path of the directory for locks and records, which the
 	// processes of the host share. It is created with mode 0700 if necessary, and
-	// refused if everyone can write to it, which is not checked on Windows. In a
+	// refused if everyone can write to it, or another user could put another directory in
+	// its place, which is not checked on Windows. Below /tmp it is a warning. In a
 	// container, source lock refuses the default, which other containers do not see,
 	// unless MachineBits is set. Default: /var/lib/snowlease for root, else
 	// $XDG_STATE_HOME/snowlease, ~/.local/state/snowlease, on macOS
@@ -42,8 +43,10 @@ type Config struct {
 	Dir string `yaml:"dir" json:"dir" koanf:"dir" mapstructure:"dir" env:"DIR"`
 	// MachineBits is how many of the upper bits of a worker id source lock takes from
 	// the end of the private address of the host. The other bits number the processes
-	// of the host. All hosts of a namespace must use the same value. At most the layout's
-	// worker bits. Only for source lock. Default: 0, for a single host.
+	// of the host. All hosts of a namespace must use the same value. Their addresses must
+	// differ in these bits: on Docker's default bridge, the first container of each host has
+	// 172.17.0.2. At most the layout's worker bits. Only for source lock. Default: 0, for a
+	// single host.
 	MachineBits uint8 `yaml:"machine_bits" json:"machine_bits" koanf:"machine_bits" mapstructure:"machine_bits" env:"MACHINE_BITS"`
 	// Network is the network of the address for MachineBits, such as "10.1.0.0/16".
 	// Default: the network of the private address from which the host reaches others,

@@ -21,6 +21,7 @@ type host struct {
 	container bool
 	dir       string // the default directory
 	dirErr    error
+	temp      []string // directories that hosts clean up
 }
 
 func inspect() host {
@@ -46,6 +47,7 @@ func inspect() host {
 	machine, _ := os.ReadFile("/etc/machine-id")
 	h.identity = strings.Join(append(macs, name, string(machine)), "\n")
 	h.dir, h.dirErr = defaultDir(runtime.GOOS, os.Geteuid(), os.Getenv)
+	h.temp = []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"}
 	return h
 }
 

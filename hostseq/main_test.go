@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/test/limit"
+
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -151,7 +153,7 @@ func start(t *testing.T, r role) *process {
 	require.NoError(t, err)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), self)
+	cmd := exec.CommandContext(limit.Context(t), self)
 	cmd.Env = append(os.Environ(), roleKey+"="+string(text))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -188,3 +190,6 @@ func (p *process) kill() {
 }
 
 func worker(n int64) *int64 { return &n }
+
+// narrow is a layout with four slots.
+var narrow = snowflake.Layout{WorkerBits: 2}.WithDefaults()

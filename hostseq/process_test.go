@@ -1,3 +1,5 @@
+//go:build prove
+
 package hostseq
 
 import (
@@ -7,12 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/snowlease/snowlease/snowflake"
 )
-
-// narrow is a layout with four slots.
-var narrow = snowflake.Layout{WorkerBits: 2}.WithDefaults()
 
 func TestProcessesGetSlotsOfTheirOwn(t *testing.T) {
 	t.Parallel()

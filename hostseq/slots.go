@@ -19,25 +19,30 @@ const maxPin = 1024 // bytes, several times the length of a pin
 
 type slots string
 
-// prepare creates the directory if necessary and checks that it is usable.
-func (d slots) prepare() error {
+// prepare creates the directory if necessary, checks that it is usable, and returns its path
+// without links.
+func (d slots) prepare() (string, error) {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
-		return fmt.Errorf("no directory for locks and records: %w: set dir to one that can be written to", err)
+		return "", fmt.Errorf("no directory for locks and records: %w: set dir to one that can be written to", err)
 	}
-	info, err := os.Stat(string(d))
+	path, err := resolve(string(d), ownedByOthers)
+	if err != nil {
+		return "", fmt.Errorf("directory %s for locks and records: %w: set dir to another, or correct owner and mode", d, err)
+	}
+	info, err := os.Stat(path)
 	if err == nil {
 		if err := private(info); err != nil {
-			return fmt.Errorf("directory %s for locks and records (%v): %w: set dir to another, or correct its owner and mode", d, info.Mode(), err)
+			return "", fmt.Errorf("directory %s for locks and records (%v): %w: set dir to another, or correct its owner and mode", d, info.Mode(), err)
 		}
 	}
-	f, err := os.CreateTemp(string(d), ".new-*")
+	f, err := os.CreateTemp(path, ".new-*")
 	if err == nil {
 		err = errors.Join(f.Close(), os.Remove(f.Name()))
 	}
 	if err != nil {
-		return fmt.Errorf("directory for locks and records: %w: set dir to one that can be written to", err)
+		return "", fmt.Errorf("directory for locks and records: %w: set dir to one that can be written to", err)
 	}
-	return nil
+	return path, nil
 }
 
 // openFile opens a file of the directory. It follows no links. Anything but a regular

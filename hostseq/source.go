@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -72,23 +73,35 @@ func (p place) remember(ch choice) (choice, error) {
 	if err := p.prepare(); err != nil {
 		return choice{}, fmt.Errorf("%w; or set stateless to rely on the clock", err)
 	}
-	ch.dir = slots(p.Dir)
+	ch.dir, ch.warnings = slots(p.Dir), append(ch.warnings, p.passing()...)
 	ch.promise += fmt.Sprintf("; only one process that shares directory %s holds it at a time, and a restart continues above what is recorded there", p.Dir)
 	return ch, nil
 }
 
-func (p place) prepare() error {
+// prepare creates the directory if necessary, and sets Dir to the path without links.
+func (p *place) prepare() (err error) {
 	switch {
 	case canLock() != nil:
 		return canLock()
 	case p.Dir == "":
 		return p.host.dirErr
 	}
-	return slots(p.Dir).prepare()
+	p.Dir, err = slots(p.Dir).prepare()
+	return err
+}
+
+// passing returns a warning if hosts clean the directory up, which loses the records.
+func (p place) passing() []string {
+	for _, temp := range p.host.temp {
+		if strings.HasPrefix(p.Dir, filepath.Clean(temp)+string(filepath.Separator)) {
+			return []string{"directory " + p.Dir + " for locks and records is below " + temp + ", which a restart or a cleanup of old files empties: set dir to one that is kept"}
+		}
+	}
+	return nil
 }
 
 func (p place) lock() (choice, error) {
-	ch := choice{slotBits: p.layout.WorkerBits - p.MachineBits, dir: slots(p.Dir)}
+	ch := choice{slotBits: p.layout.WorkerBits - p.MachineBits}
 	if p.host.container && p.ownDir && p.MachineBits == 0 {
 		return ch, fmt.Errorf("this is a container, and other containers do not see its directory %s: set dir to one that all of them mount, or machine_bits if the last bits of their addresses differ, or choose source %s or %s",
 			p.Dir, Explicit, Ordinal)
@@ -96,6 +109,8 @@ func (p place) lock() (choice, error) {
 	if err := p.prepare(); err != nil {
 		return ch, err
 	}
+	ch.dir = slots(p.Dir)
+	ch.warnings = p.passing()
 	ch.promise = fmt.Sprintf("unique among the processes that share directory %s (at most %d); a restart continues above what is recorded there",
 		p.Dir, int64(1)<<ch.slotBits)
 	if p.MachineBits == 0 {

@@ -3,9 +3,11 @@
 package hostseq
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -193,4 +195,56 @@ func TestDirectoryOfEveryone(t *testing.T) {
 	_, err := New(Config{Dir: dir}, narrow)
 	require.ErrorContains(t, err, "everyone")
 	require.ErrorContains(t, err, "chmod o-w")
+}
+
+// Whoever could lead a second process to another directory is refused.
+func TestDirectoryThatOthersCanRedirect(t *testing.T) {
+	t.Parallel()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	open, dir, link := filepath.Join(base, "open"), filepath.Join(base, "open", "dir"), filepath.Join(base, "link")
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	require.NoError(t, os.Symlink(dir, link))
+
+	got, err := resolve(link+"/../dir", ownedByOthers)
+	require.NoError(t, err)
+	require.Equal(t, dir, got)
+
+	stranger := errors.New("a stranger's")
+	_, err = resolve(link, func(info fs.FileInfo) error {
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return stranger
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, stranger, "a link of another user")
+
+	require.NoError(t, os.Chmod(open, 0o777))
+	for _, path := range []string{dir, link} {
+		_, err = New(Config{Dir: path}, narrow)
+		require.ErrorContains(t, err, "everyone can write to it", path)
+	}
+	require.NoError(t, os.Chmod(open, 0o777|fs.ModeSticky))
+	_, err = New(Config{Dir: link}, narrow)
+	require.NoError(t, err, "only the owner may rename what is in a sticky directory")
+
+	require.NoError(t, os.Symlink("self", filepath.Join(base, "self")))
+	_, err = resolve(filepath.Join(base, "self"), ownedByOthers)
+	require.Error(t, err)
+}
+
+// A link that changes later leads a process nowhere else.
+func TestDirectoryIsResolvedOnce(t *testing.T) {
+	t.Parallel()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	first, link := filepath.Join(base, "first"), filepath.Join(base, "link")
+	require.NoError(t, os.Mkdir(first, 0o700))
+	require.NoError(t, os.Symlink(first, link))
+	c, err := New(Config{Dir: link}, narrow)
+	require.NoError(t, err)
+	require.Contains(t, c.Extras().Promise, first)
+	if strings.HasPrefix(base, "/tmp/") {
+		require.Contains(t, strings.Join(c.Extras().Warnings, "\n"), "is below /tmp, which a restart")
+	}
 }

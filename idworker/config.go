@@ -140,6 +140,11 @@ type StoreConfig struct {
 	// Segments with segment_store redis wait too; those of db and db+redis do not, since the
 	// database keeps them. Modes redis, redis-sequence and auto only. Default: 0.
 	WaitReplicas int `yaml:"wait_replicas" json:"wait_replicas" koanf:"wait_replicas" mapstructure:"wait_replicas" env:"WAIT_REPLICAS"`
+	// TablePrefix is what the names of the tables in a database start with, 1 to 40
+	// characters of a-z 0-9 _ that start with no digit. Services with prefixes of their own
+	// need no rights on one another's tables. All members of a namespace need the same one.
+	// Default: snowlease_.
+	TablePrefix string `yaml:"table_prefix" json:"table_prefix" koanf:"table_prefix" mapstructure:"table_prefix" env:"TABLE_PREFIX"`
 }
 
 // SequenceConfig configures how mode redis-sequence counts ids in Redis.
@@ -208,6 +213,7 @@ func (c LeaseConfig) withDefaults() LeaseConfig {
 func (c StoreConfig) withDefaults() StoreConfig {
 	c.Skew = cmp.Or(c.Skew, lease.DefaultSkew)
 	c.Quarantine = cmp.Or(c.Quarantine, lease.QuarantineOnChange)
+	c.TablePrefix = cmp.Or(c.TablePrefix, "snowlease_")
 	return c
 }
 

@@ -2,6 +2,7 @@ package idworker_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -27,7 +28,10 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-func TestMain(m *testing.M) { testserver.Main(m) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // tests mostly wait; -parallel overrides this
+	testserver.Main(m)
+}
 
 // A store is a way to provide a center to fx.
 type store struct {
@@ -89,6 +93,14 @@ func openDB(t testing.TB, d gorm.Dialector) *gorm.DB {
 func newRedis(t testing.TB, addr string) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// closedRedis returns a client of a port where nobody listens. It asks once.
+func closedRedis(t testing.TB) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }

@@ -19,9 +19,8 @@ import (
 // one from Module, Named, Open or Fixed: the zero IdWorker is not usable.
 type IdWorker struct {
 	Stream
-	plan  plan
-	log   *slog.Logger
-	facts func() []any // more attributes of "idworker started"; may be nil
+	plan plan
+	log  *slog.Logger
 }
 
 var _ snowflake.Source = (*IdWorker)(nil)
@@ -138,9 +137,6 @@ func (w *IdWorker) start(ctx context.Context) error {
 		if err := w.past.start(ctx); err != nil {
 			w.log.Warn("no ids for times past", "namespace", w.plan.Namespace, "reserved", w.plan.Reserved, "err", err)
 		}
-	}
-	if w.facts != nil {
-		facts = append(facts, w.facts()...)
 	}
 	st := w.Status()
 	w.log.Info("idworker started", append([]any{

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/snowflake"
@@ -108,7 +109,7 @@ func (l *leased) status(st *Status) {
 	st.FailingSince, st.Now = k.FailingSince, l.keeper.Now()
 	if g := k.Grant; g != (lease.Grant{}) {
 		st.Worker, st.Token = g.Worker, g.Token
-		st.Floor, st.Ceiling, st.Since = time.UnixMilli(g.Floor), time.UnixMilli(g.Ceiling), time.UnixMilli(g.Since)
+		st.Floor, st.Ceiling, st.Since = printable.Time(g.Floor), printable.Time(g.Ceiling), printable.Time(g.Since)
 	}
 	switch k.State {
 	case keeper.Quarantined:

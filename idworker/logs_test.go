@@ -89,6 +89,7 @@ func TestSparseScheduleIsLogged(t *testing.T) {
 
 // An outage of the store of segments or counted ids is logged once, and so is its end.
 func TestOutageIsLogged(t *testing.T) {
+	t.Parallel()
 	m := miniredis.RunT(t)
 	client := redis.NewClient(&redis.Options{Addr: m.Addr(), MaxRetries: -1})
 	t.Cleanup(func() { _ = client.Close() })

@@ -1,6 +1,7 @@
 package idworker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -97,6 +98,15 @@ func provide(c clients, a *asked, given struct {
 	return nil, errors.New(`idworker: no idworker.Config in the fx graph (or an empty one): add fx.Supply(idworker.Config{Namespace: "orders"}), naming the service whose replicas share worker ids; if a constructor provides it, check that its own dependencies are provided`)
 }
 
+// failures returns where to log why the application does not start: with fx.NopLogger, fx
+// does not. Without a logger in the graph, that is left to fx.
+func (c clients) failures() *slog.Logger {
+	if c.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return c.Logger
+}
+
 // pluginName is the name of gormplugin.Plugin, which stands in db.Plugins from db.Use on.
 const pluginName = "idworker"
 
@@ -110,15 +120,17 @@ func (c clients) worker(cfg Config) (*IdWorker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if db := c.DB; db != nil {
-		w.facts = func() []any {
-			if _, ok := db.Plugins[pluginName]; ok {
-				return nil
-			}
-			return []any{"gorm_keys", "not filled: gormplugin.Module is not listed"}
+	c.Lifecycle.Append(fx.Hook{OnStart: func(ctx context.Context) error {
+		err := w.start(ctx)
+		switch {
+		case err != nil:
+			c.failures().Error("idworker did not start", "err", err)
+		case c.DB != nil && c.DB.Plugins[pluginName] == nil:
+			w.log.Warn("gormplugin.Module is not listed: no keys of GORM models are filled", "namespace", cfg.Namespace,
+				"hint", "list it in the fx graph, or use gormplugin.New")
 		}
-	}
-	c.Lifecycle.Append(fx.Hook{OnStart: w.start, OnStop: w.Stop})
+		return err
+	}, OnStop: w.Stop})
 	return w, nil
 }
 

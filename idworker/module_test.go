@@ -16,7 +16,6 @@ import (
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
 	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
@@ -32,8 +31,10 @@ import (
 )
 
 func TestStartAndStopOnEveryEngine(t *testing.T) {
+	t.Parallel()
 	for _, s := range stores() {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			for _, mode := range []idworker.Mode{idworker.ModeAuto, s.mode} {
 				cfg := idworker.Config{Namespace: namespace(t), Mode: mode, Store: idworker.StoreConfig{Quarantine: s.quarantine}}
 				var w *idworker.IdWorker
@@ -123,6 +124,7 @@ func TestFirstStartWithExactTimes(t *testing.T) {
 
 // Module creates its own center.
 func TestTwoOnOneDatabase(t *testing.T) {
+	t.Parallel()
 	cfg := idworker.Config{Namespace: "orders"}
 	db := newSQLite(t, cfg)
 	var w *idworker.IdWorker
@@ -161,11 +163,12 @@ func TestModuleAsksForNothingByItself(t *testing.T) {
 }
 
 // An application that lists Module and takes no ids may have forgotten gormplugin.Module. The
-// start says so. One that calls NextID itself reads about it in the line of the start only.
+// start says so, also if it takes ids by hand.
 func TestForgottenPlugin(t *testing.T) {
+	t.Parallel()
 	const (
 		nothing  = `level=WARN msg="nothing asks idworker.Module for ids" hint="to fill the keys of GORM models, list gormplugin.Module;`
-		unfilled = `gorm_keys="not filled: gormplugin.Module is not listed"`
+		unfilled = `level=WARN msg="gormplugin.Module is not listed: no keys of GORM models are filled" namespace=orders`
 	)
 	cfg := idworker.Config{Namespace: "orders"}
 	local := fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: new(int64), Stateless: true}})
@@ -192,6 +195,27 @@ func TestForgottenPlugin(t *testing.T) {
 				require.Equal(t, slices.Contains(c.want, says), strings.Contains(j.String(), says), "%s: %s", says, &j)
 			}
 		})
+	}
+}
+
+// With fx.NopLogger, fx tells nobody why an application does not start. The logger of the
+// application does.
+func TestFailedStartIsLogged(t *testing.T) {
+	t.Parallel()
+	cfg := idworker.Config{Namespace: "orders", Wait: time.Second, Segments: []segment.Config{{Name: "invoices", Create: segment.CreateNever}}}
+	other := cfg
+	other.Preset = "jssafe"
+	db := newSQLite(t, other)
+	for says, opt := range map[string]fx.Option{
+		`level=ERROR msg="idworker did not start" err="idworker: `:                       fx.Invoke(func(*idworker.IdWorker) {}),
+		`level=ERROR msg="idworker did not open its segments" err="idworker: segments: `: fx.Invoke(func(*idworker.Segments) {}),
+	} {
+		var j journal
+		a := fx.New(fx.NopLogger, fx.Supply(cfg, db), idworker.Module, j.provide(), opt)
+		err := a.Start(t.Context())
+		require.Error(t, err)
+		require.Contains(t, j.String(), says)
+		require.Equal(t, 1, strings.Count(j.String(), "level=ERROR"), &j)
 	}
 }
 
@@ -234,8 +258,8 @@ func TestCenterDownIsExplained(t *testing.T) {
 		client fx.Option
 		want   string
 	}{
-		"redis":          {idworker.Config{}, universal(newRedis(t, "127.0.0.1:1")), `acquire "orders" at redis 127.0.0.1:1 db 0`},
-		"redis-sequence": {idworker.Config{Mode: idworker.ModeRedisSequence}, universal(newRedis(t, "127.0.0.1:1")), `sequence of "orders" at redis 127.0.0.1:1`},
+		"redis":          {idworker.Config{}, universal(closedRedis(t)), `acquire "orders" at redis 127.0.0.1:1 db 0`},
+		"redis-sequence": {idworker.Config{Mode: idworker.ModeRedisSequence}, universal(closedRedis(t)), `sequence of "orders" at redis 127.0.0.1:1`},
 		"mysql":          {idworker.Config{}, centered(away), `acquire a worker id on mysql 127.0.0.1:1/shop`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -251,8 +275,8 @@ func TestCenterDownIsExplained(t *testing.T) {
 
 func TestChoiceOfTheCenter(t *testing.T) {
 	db := newSQLite(t)
-	client := newRedis(t, "127.0.0.1:1")
-	other := newRedis(t, "127.0.0.1:1")
+	client := closedRedis(t)
+	other := closedRedis(t)
 	other2 := func() redis.UniversalClient { return other }
 	for _, c := range []struct {
 		name string
@@ -311,7 +335,7 @@ func TestOwnCenterComesFirst(t *testing.T) {
 		fx.Option
 	}{
 		{"no client", fx.Options()},
-		{"both", fx.Options(fx.Supply(newSQLite(t)), universal(newRedis(t, "127.0.0.1:1")))},
+		{"both", fx.Options(fx.Supply(newSQLite(t)), universal(closedRedis(t)))},
 	} {
 		for _, mode := range []idworker.Mode{"", idworker.ModeAuto, idworker.ModeDB, idworker.ModeRedis} {
 			t.Run(clients.name+"/"+string(mode), func(t *testing.T) {
@@ -335,7 +359,7 @@ func TestOwnCenterComesFirst(t *testing.T) {
 	} {
 		t.Run("not in mode "+string(cfg.Mode), func(t *testing.T) {
 			var w *idworker.IdWorker
-			app(t, &w, fx.Supply(cfg), universal(newRedis(t, "127.0.0.1:1")), fx.Provide(func() lease.Center { return memcenter.New() }))
+			app(t, &w, fx.Supply(cfg), universal(closedRedis(t)), fx.Provide(func() lease.Center { return memcenter.New() }))
 			require.NotContains(t, w.Status().Center, "memory")
 			require.NoError(t, w.Stop(t.Context()))
 		})
@@ -383,6 +407,7 @@ func TestTwoNamedWorkers(t *testing.T) {
 }
 
 func TestLocalMode(t *testing.T) {
+	t.Parallel()
 	worker := int64(7)
 	var w *idworker.IdWorker
 	var j journal
@@ -467,6 +492,7 @@ func TestOpenWithoutFx(t *testing.T) {
 // A database serves without GORM: its center lends the worker ids and counts the ids for
 // times past, and its store of numbers takes the place of the *gorm.DB.
 func TestWithoutGORM(t *testing.T) {
+	t.Parallel()
 	for where, before := range map[idworker.SegmentStore]string{"": "", "db": "", "db+redis": "redis"} {
 		t.Run(string(where), func(t *testing.T) {
 			dsn := filepath.Join(t.TempDir(), "app.db") + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"
@@ -524,13 +550,14 @@ func TestWithoutGORM(t *testing.T) {
 
 // If the database is down, the error names it and comes before the start's context ends.
 func TestCenterDownAtStart(t *testing.T) {
+	t.Parallel()
 	dead := "nobody:secret@tcp(127.0.0.1:1)/app"
 	db, err := gorm.Open(mysql.New(mysql.Config{DSN: dead, SkipInitializeWithVersion: true}), &gorm.Config{DisableAutomaticPing: true})
 	require.NoError(t, err)
 	pool, _ := db.DB()
 	defer pool.Close()
 	for name, o := range map[string]fx.Option{
-		"127.0.0.1:1": universal(newRedis(t, "127.0.0.1:1")),
+		"127.0.0.1:1": universal(closedRedis(t)),
 		"mysql":       fx.Supply(db),
 	} {
 		var w *idworker.IdWorker
@@ -557,6 +584,7 @@ func TestDatabaseFileThatCannotBeOpened(t *testing.T) {
 
 // If a later hook fails, fx stops the worker, and the slot is free at once.
 func TestStartThatFailsLaterGivesTheWorkerIDBack(t *testing.T) {
+	t.Parallel()
 	for _, s := range stores() {
 		t.Run(s.name, func(t *testing.T) {
 			cfg := idworker.Config{Namespace: namespace(t), Store: idworker.StoreConfig{Quarantine: s.quarantine}}
@@ -689,24 +717,6 @@ func TestQuarantineAtReset(t *testing.T) {
 	})
 }
 
-// After a loss, NextIDWait waits while no worker id is free and through a quarantine.
-func TestNextIDWaitAfterALoss(t *testing.T) {
-	world(t, idworker.Config{Store: idworker.StoreConfig{ExactTimes: true}}, func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle) {
-		lc.RequireStart()
-		before, err := w.NextID()
-		require.NoError(t, err)
-		c.Wipe()
-		time.Sleep(31 * time.Second) // the range is used up, the quarantine lasts
-		_, err = w.NextID()
-		require.ErrorIs(t, err, idworker.ErrLeaseExpired)
-		require.ErrorAs(t, err, new(*lease.QuarantineError))
-		id, err := w.NextIDWait(context.Background())
-		require.NoError(t, err)
-		require.Greater(t, id, before)
-		require.EqualValues(t, 1, w.Status().Losses)
-	})
-}
-
 func TestCenterDownWhileRunning(t *testing.T) {
 	world(t, idworker.Config{}, func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle) {
 		lc.RequireStart()
@@ -764,93 +774,14 @@ func TestOnLost(t *testing.T) {
 				require.Greater(t, after, before)
 				require.Empty(t, done)
 			} else {
-				require.Equal(t, c.code, (<-done).ExitCode)
+				select {
+				case end := <-done:
+					require.Equal(t, c.code, end.ExitCode)
+				case <-time.After(30 * time.Second):
+					t.Fatal("the application goes on")
+				}
 				require.Contains(t, j.String(), "shutting down")
 			}
-			a.RequireStop()
-		})
-	}
-}
-
-// A real Redis is wiped repeatedly under load. Every worker uses up its range, then continues
-// with a range above everything that was forgotten.
-func TestRedisWipedUnderLoad(t *testing.T) {
-	srv := testserver.NewRedis(t)
-	client := newRedis(t, srv.Addr())
-	cfg := idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{TTL: 3 * time.Second}, Store: idworker.StoreConfig{Skew: 100 * time.Millisecond}}
-	var w *idworker.IdWorker
-	a := app(t, &w, fx.Supply(cfg), universal(client), opened())
-	a.RequireStart()
-	var prev int64
-	for wipes := 0; wipes < 4; wipes++ {
-		require.NoError(t, client.FlushAll(t.Context()).Err())
-		renewed := w.Status().Renewed
-		for w.Status().Renewed.Equal(renewed) {
-			id, err := w.NextID()
-			require.NoError(t, err)
-			require.Greater(t, id, prev)
-			prev = id
-		}
-	}
-	require.EqualValues(t, 4, w.Status().Losses)
-	a.RequireStop()
-}
-
-// A real server hangs for longer than the lease. Ids continue to the ceiling, then stop, and
-// resume with the server in the same process.
-func TestServerHangsWhileRunning(t *testing.T) {
-	for name, start := range map[string]func(testing.TB) (*testserver.Server, fx.Option){
-		"redis": func(t testing.TB) (*testserver.Server, fx.Option) {
-			srv := testserver.NewRedis(t)
-			return srv, universal(newRedis(t, srv.Addr()))
-		},
-		"mariadb": func(t testing.TB) (*testserver.Server, fx.Option) {
-			srv := testserver.NewMariaDB(t)
-			return srv, fx.Supply(openDB(t, mysql.Open(srv.DSN())))
-		},
-		"mysql": func(t testing.TB) (*testserver.Server, fx.Option) {
-			srv := testserver.NewMySQL(t)
-			return srv, fx.Supply(openDB(t, mysql.Open(srv.DSN())))
-		},
-		"postgres": func(t testing.TB) (*testserver.Server, fx.Option) {
-			srv := testserver.NewPostgres(t)
-			return srv, fx.Supply(openDB(t, postgres.Open(srv.DSN())))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			srv, client := start(t)
-			cfg := idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{TTL: 2 * time.Second}, Store: idworker.StoreConfig{Skew: 100 * time.Millisecond}}
-			var w *idworker.IdWorker
-			var c lease.Center
-			a := app(t, &w, fx.Supply(cfg), client, opened(), closing(), fx.Populate(&c))
-			a.RequireStart()
-			prev, err := w.NextID()
-			require.NoError(t, err)
-
-			srv.Pause()
-			ceiling := w.Status().Ceiling
-			var last int64
-			for err = nil; err == nil; time.Sleep(time.Millisecond) {
-				last = prev
-				var id int64
-				if id, err = w.NextID(); err == nil {
-					require.Greater(t, id, prev)
-					prev = id
-				}
-			}
-			require.ErrorIs(t, err, idworker.ErrLeaseExpired)
-			p, err := w.Decode(last)
-			require.NoError(t, err)
-			require.False(t, p.Time.After(w.Status().Ceiling), "none past the ceiling %v", ceiling)
-			require.Equal(t, idworker.StateExpired, w.Status().State)
-
-			srv.Resume()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			id, err := w.NextIDWait(ctx)
-			require.NoError(t, err)
-			require.Greater(t, id, prev)
-			require.True(t, ready(w))
 			a.RequireStop()
 		})
 	}
@@ -863,7 +794,7 @@ func TestModuleCenterWithAMissingDependency(t *testing.T) {
 	type missing struct{ lease.Center }
 	start := func(more ...fx.Option) (string, error) {
 		var w *idworker.IdWorker
-		app := fx.New(fx.Supply(idworker.Config{Namespace: "orders"}), universal(newRedis(t, "127.0.0.1:1")),
+		app := fx.New(fx.Supply(idworker.Config{Namespace: "orders"}), universal(closedRedis(t)),
 			fx.Provide(func(m missing) lease.Center { return m }), idworker.Module, fx.Populate(&w), fx.NopLogger, fx.Options(more...))
 		if app.Err() != nil {
 			return "", app.Err()

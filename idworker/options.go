@@ -17,7 +17,8 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// An Option configures Open or NewCenter. Clients that the mode does not need are ignored.
+// An Option configures Open or NewCenter. Clients that the mode does not need are ignored, and
+// so is a nil Option.
 type Option func(*options)
 
 type options struct {
@@ -69,6 +70,9 @@ func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log
 func optionsOf(opts []Option) options {
 	var o options
 	for _, set := range opts {
+		if set == nil {
+			continue
+		}
 		set(&o)
 	}
 	if o.log == nil {
@@ -120,7 +124,7 @@ func (p plan) newCenter(o options) (lease.Center, error) {
 		case p.Store.WaitReplicas > 0:
 			err = fmt.Errorf("store.wait_replicas %d: %s", p.Store.WaitReplicas, waitReplicasElsewhere)
 		default:
-			c, err = gormdb.Center(o.db, dbseq.WithQuarantine(p.Store.Quarantine))
+			c, err = gormdb.Center(o.db, dbseq.WithQuarantine(p.Store.Quarantine), dbseq.WithTablePrefix(p.Store.TablePrefix))
 		}
 	case ModeRedis:
 		client, none := o.needRedis("mode redis")

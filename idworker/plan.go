@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -172,9 +173,14 @@ func checkMillis(f *fault.List, key string, d time.Duration) bool {
 	return false
 }
 
+var tablePrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
+
 func (p *plan) planStore(f *fault.List) {
 	s := p.Store
 	fault.OneOf(f, "store.quarantine", s.Quarantine, lease.QuarantineOnChange, lease.QuarantineNever)
+	if !tablePrefix.MatchString(s.TablePrefix) {
+		f.Add("store.table_prefix", s.TablePrefix, "is not 1 to 40 characters of a-z 0-9 _ that start with no digit").Do("give one such as orders_")
+	}
 	switch {
 	case s.WaitReplicas < 0:
 		f.Add("store.wait_replicas", s.WaitReplicas, "is negative").Do("give the number of replicas that the Redis has, or 0 to wait for none")
@@ -185,7 +191,7 @@ func (p *plan) planStore(f *fault.List) {
 	case p.Mode == ModeLocal:
 		s.WaitReplicas = 0 // reported above
 		if len(p.Segments) > 0 {
-			s.Quarantine = "" // segments in Redis use it
+			s.Quarantine, s.TablePrefix = "", "" // segments use them
 		}
 		misplaced(p, f, "store", s, StoreConfig{}.withDefaults(), "has no store", "auto", "db", "redis or redis-sequence")
 		return

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
 
+	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/redisseq"
 	redissegments "github.com/snowlease/snowlease/redisseq/segments"
@@ -57,6 +58,7 @@ func newSegments(cfg Config, c clients, a *asked) (*Segments, error) {
 			err := s.start(ctx)
 			if err != nil { // fx stops no hook that failed to start
 				err = errors.Join(fmt.Errorf("idworker: segments: %w", err), s.close())
+				c.failures().Error("idworker did not open its segments", "err", err)
 			}
 			return err
 		},
@@ -95,7 +97,7 @@ func (s *Segments) make(c Config, o options) error {
 		if o.db == nil {
 			return fmt.Errorf("segment_store %s: no *gorm.DB and no segment.Store: %s", where, noNumbers)
 		}
-		own, err := gormdb.Segments(o.db)
+		own, err := gormdb.Segments(o.db, dbseq.WithTablePrefix(c.Store.TablePrefix))
 		if err != nil {
 			return err
 		}

@@ -25,6 +25,7 @@ import (
 
 // On every store, numbers continue across applications.
 func TestSegments(t *testing.T) {
+	t.Parallel()
 	mariadb := func(t testing.TB) fx.Option { return fx.Supply(openDB(t, mysql.Open(testserver.MariaDB(t)))) }
 	server := func(t testing.TB) fx.Option { return universal(newRedis(t, testserver.Redis(t))) }
 	for _, c := range []struct {
@@ -119,6 +120,7 @@ func TestSegments(t *testing.T) {
 
 // If the store is down, the error names it and comes before the start's context ends.
 func TestNumbersDownAtStart(t *testing.T) {
+	t.Parallel()
 	for _, cfg := range []idworker.Config{
 		{Mode: idworker.ModeLocal, Segments: []segment.Config{{Name: "orders"}}, SegmentStore: idworker.SegmentStoreRedis},
 		{Mode: idworker.ModeRedisSequence, Namespace: "orders"},
@@ -127,8 +129,8 @@ func TestNumbersDownAtStart(t *testing.T) {
 		if cfg.Mode == idworker.ModeRedisSequence {
 			invoke = fx.Invoke(func(*idworker.IdWorker) {})
 		}
-		a := fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), universal(newRedis(t, "127.0.0.1:1")), invoke)
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		a := fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), universal(closedRedis(t)), invoke)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		require.ErrorContains(t, a.Start(ctx), "connection refused", cfg.Mode)
 		require.NoError(t, ctx.Err(), "before the context ends")
 		cancel()
@@ -171,7 +173,7 @@ func TestSegmentsThatCannotBe(t *testing.T) {
 		cfg     idworker.Config
 		clients fx.Option
 	}{
-		{"idworker: segments: segment_store redis: there are both a redis", idworker.Config{Segments: orders}, fx.Options(fx.Supply(newRedis(t, "127.0.0.1:1")), client)},
+		{"idworker: segments: segment_store redis: there are both a redis", idworker.Config{Segments: orders}, fx.Options(fx.Supply(closedRedis(t)), client)},
 		{"segment_store auto: no *gorm.DB, redis.UniversalClient, *redis.Client or segment.Store: provide one to fx; without GORM, fx.Provide(fx.Annotate(newSegments, fx.As(new(segment.Store))))", idworker.Config{Segments: orders}, fx.Options()},
 		{"segment_store db: no *gorm.DB and no segment.Store: provide one", idworker.Config{Segments: orders, SegmentStore: "db"}, client},
 		{"segment_store redis: no redis", idworker.Config{Segments: orders, SegmentStore: "redis"}, db},

@@ -96,6 +96,7 @@ func TestSequenceMode(t *testing.T) {
 
 // An outage of Redis shows in Healthy and heals.
 func TestSequenceModeRedisAway(t *testing.T) {
+	t.Parallel()
 	m := miniredis.RunT(t)
 	cfg := counted(t)
 	cfg.Store.Quarantine, cfg.Sequence.Prefetch = lease.QuarantineNever, 1
@@ -125,6 +126,7 @@ func TestSequenceModeRedisAway(t *testing.T) {
 
 // A start fails if Wait is shorter than the quarantine.
 func TestSequenceModeQuarantine(t *testing.T) {
+	t.Parallel()
 	client := newRedis(t, testserver.Redis(t))
 	cfg := counted(t)
 	cfg.Store.Skew, cfg.Wait = 2*time.Second, 100*time.Millisecond

@@ -103,8 +103,9 @@ func (s *Stream) For(business int64) (*Stream, error) {
 // Times must be at least some minutes after the namespace's first start. Rows older than
 // that need Backfill. Package history says which times are safe.
 //
-// Errors: ErrNoPast, ErrNotStarted, ErrTime, ErrFull, the cause of ctx and errors of the
-// database. On error, the id is 0.
+// Errors: ErrNoPast, ErrNotStarted, ErrTime, ErrFull, segment.ErrUnknown if the database lost
+// the counters while the worker ran, the cause of ctx and errors of the database. On error,
+// the id is 0.
 func (s *Stream) NextIDAt(ctx context.Context, at time.Time) (int64, error) {
 	var dst [1]int64
 	err := s.NextIDsAt(ctx, at, dst[:])

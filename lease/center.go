@@ -14,7 +14,8 @@ import (
 // state of holders in memory: a Grant carries everything it needs.
 //
 // Each method is a single attempt. It must return soon after the context ends, with an error:
-// Stop and Reset of a keeper.Keeper wait for it. After an error that is not documented here,
+// Stop and Reset of a keeper.Keeper wait for it. Without a deadline, the centers of this
+// module give a call one minute. After an error that is not documented here,
 // the outcome is unknown: repeat the call with the same arguments.
 //
 // A decorator that embeds a Center keeps its Extras.

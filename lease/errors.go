@@ -113,6 +113,7 @@ var origins = map[string]string{
 // differences returns the settings in which two pins differ, of each, or both pins if they
 // do not have the same settings.
 func differences(stored, asked string) (a, b string) {
+	stored, asked = stored[:min(len(stored), maxPin)], asked[:min(len(asked), maxPin)]
 	was, is := setting.FindAllStringSubmatch(stored, -1), setting.FindAllStringSubmatch(asked, -1)
 	for i := range was {
 		switch {

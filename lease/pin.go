@@ -29,15 +29,23 @@ const retired = "retired: "
 
 var pinForm = regexp.MustCompile(`^layout=\{(.*)\} pool=(\d+) max_ttl=(\S+) skew=(\S+)$`)
 
-// ParsePin returns the Pin whose String is text. If text is not a valid pin, the Pin keeps
-// it and its Err is not nil.
+const maxPin = 1024 // bytes, several times the length of a pin
+
+// ParsePin returns the Pin whose String is text. If text is not the pin of a valid Request,
+// the Pin keeps it and its Err is not nil. A text of more than 1024 bytes is not valid, and
+// only its first 1025 bytes are kept.
 func ParsePin(text string) Pin {
+	if len(text) > maxPin {
+		return Pin{foreign: strings.Clone(text[:maxPin+1])}
+	}
 	if m := pinForm.FindStringSubmatch(text); m != nil {
 		pool, err1 := strconv.ParseInt(m[2], 10, 64)
 		maxTTL, err2 := time.ParseDuration(m[3])
 		skew, err3 := time.ParseDuration(m[4])
 		p := Pin{Layout: m[1], Pool: pool, MaxTTL: maxTTL, Skew: skew}
-		if err1 == nil && err2 == nil && err3 == nil && p.String() == text {
+		// Who mends or quarantines goes by these numbers.
+		valid := Request{Namespace: "any", Owner: [16]byte{1}, Layout: p.Layout, Pool: pool, TTL: maxTTL, MaxTTL: maxTTL, Skew: skew}.Validate() == nil
+		if err1 == nil && err2 == nil && err3 == nil && valid && p.String() == text {
 			return p
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/test/limit"
+
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -28,7 +30,7 @@ func promtool(t *testing.T, stdin []byte, args ...string) {
 		t.Skip("promtool is missing: install the package prometheus")
 	}
 	require.NoError(t, err, "install the package prometheus")
-	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd := exec.CommandContext(limit.Context(t), path, args...)
 	cmd.Stdin = bytes.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "promtool %v: %s", args, out)

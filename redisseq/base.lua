@@ -38,6 +38,12 @@ end
 
 local function record(worker) return parse(worker, redis.call('HGET', owners, worker)) end
 
+-- pinned reads the pin, which a client parses.
+local function pinned(value)
+  if value and #value > 1024 then damaged('the pin', value) end
+  return value
+end
+
 -- sizes counts the records. It fails on a key of another type, before any write.
 local function sizes()
   redis.call('HLEN', meta)

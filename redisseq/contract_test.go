@@ -3,9 +3,7 @@ package redisseq_test
 import (
 	"testing"
 
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
-	"github.com/snowlease/snowlease/redisseq"
 )
 
 func TestContract(t *testing.T) {
@@ -15,13 +13,4 @@ func TestContract(t *testing.T) {
 			leasetest.Run(t, func(t testing.TB) leasetest.Store { return engine(t) })
 		})
 	}
-}
-
-func TestContractWithoutIncarnation(t *testing.T) {
-	t.Parallel()
-	leasetest.Run(t, func(t testing.TB) leasetest.Store {
-		s := newMini(t, redisseq.WithQuarantine(lease.QuarantineNever))
-		s.withoutIncarnation = true
-		return s
-	})
 }

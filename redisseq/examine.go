@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/bounded"
 
 	"github.com/redis/go-redis/v9"
 
@@ -23,6 +26,8 @@ func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
 	keys := c.keys(namespace)
 	node, err := c.conn.Node(ctx, keys[0])
 	x := examination{ctx: ctx, conn: c.conn, node: node}
@@ -36,6 +41,7 @@ func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding
 	} else {
 		x.Clock(now, before, time.Now())
 	}
+	x.encryption()
 	x.server()
 	if x.info["cluster_enabled"] == "1" && !c.conn.Cluster() {
 		x.Fault("cluster", "the server is a node of a cluster, but the client is for a single server", "set ?cluster=true in the address, and cluster: true in the application's configuration")
@@ -56,6 +62,26 @@ type examination struct {
 	conn *conn.Conn
 	node redis.UniversalClient
 	info map[string]string // fields of INFO; nil if INFO is denied
+}
+
+// encryption judges the client's options.
+func (x *examination) encryption() {
+	client, ok := x.node.(*redis.Client)
+	if !ok {
+		return
+	}
+	cipher, opts := "", client.Options()
+	if opts.TLSConfig != nil {
+		cipher = "TLS"
+	}
+	host, _, err := net.SplitHostPort(opts.Addr)
+	switch {
+	case opts.Network == "unix":
+		host = "localhost"
+	case err != nil: // a client of Sentinels
+		host = "this host"
+	}
+	x.Encryption(cipher, host)
 }
 
 // server reads INFO and checks the version.
@@ -103,7 +129,7 @@ func (x *examination) rights(keys []string) {
 	case strings.Contains(err.Error(), "MISCONF") || strings.Contains(err.Error(), "NOREPLICAS") || strings.Contains(err.Error(), "OOM"):
 		x.Fault("rights", err.Error(), "the server accepts no writes: fix what its error says")
 	default:
-		x.Fault("rights", err.Error(), "grant the user these commands on these keys: ACL SETUSER name ~"+x.conn.Prefix+":* "+userRights)
+		x.Fault("rights", err.Error(), "grant the user these commands on these keys: ACL SETUSER name ~"+base+"* "+userRights)
 	}
 }
 
@@ -149,8 +175,10 @@ func (x *examination) persistence() {
 		seen += fmt.Sprintf(", save %q", save)
 	}
 	switch {
+	case !x.compares() && aof && fsync == "":
+		x.Note("persistence", seen, "quarantine: never requires appendfsync always and no-appendfsync-on-rewrite no, which were not checked: run the doctor with an account of an administrator, not that of the service: +config|get shows passwords of the server")
 	case !x.compares() && (!aof || fsync != "always" || late != "no"): // unknown is no promise
-		x.Fault("persistence", seen, "quarantine: never requires that no acknowledged write is lost: set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no, and let the doctor see them (ACL SETUSER name +config|get); or set quarantine: on-change")
+		x.Fault("persistence", seen, "quarantine: never requires that no acknowledged write is lost: set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no; or set quarantine: on-change")
 	case !aof && knowsSave && save == "":
 		x.Note("persistence", seen, "each restart forgets all leases, on the replicas too: ids stay unique, and carry times up to max_ttl ahead for a while; appendonly yes keeps the leases")
 	case !aof:

@@ -1,3 +1,5 @@
+//go:build prove
+
 package redisseq_test
 
 import (

@@ -13,7 +13,7 @@ for i = 1, 4 do redis.call('PERSIST', KEYS[i]) end
 
 local leases, marks, owned = sizes()
 local m = redis.call('HMGET', meta, 'pin', 'run', 'prev', 'quar', 'why', 'made')
-if m[1] and m[1] ~= pin then return { 'MISMATCH', m[1] } end
+if pinned(m[1]) and m[1] ~= pin then return { 'MISMATCH', m[1] } end
 if math.max(leases, marks, owned) > pool then
   damaged('the number of records for a pool of ' .. str(pool), str(math.max(leases, marks, owned)))
 end
@@ -66,7 +66,7 @@ local function note()
     redis.call('HSET', meta, 'pin', pin, 'pool', str(pool), 'run', run or '', 'prev', short(m[3]),
       'quar', str(quarantine), 'why', why)
   end
-  why = why or m[5] or 'the reason was not on record'
+  why = why or m[5] and short(m[5]) or 'the reason was not on record'
   return complete or fill(pool)
 end
 

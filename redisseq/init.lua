@@ -12,7 +12,7 @@ if onChange and not id then return { 'NORUNID' } end
 -- lent: the score of each worker id is its own number.
 local function unused()
   local m = redis.call('HMGET', meta, 'pin', 'pool', 'quar', 'run', 'made')
-  if not m[1] or m[1] == pin then return false end
+  if not pinned(m[1]) or m[1] == pin then return false end
   local leases, marks, owned = sizes()
   local count = str(leases)
   return marks == leases and owned == leases and m[2] == count and m[5] == count and

@@ -115,7 +115,7 @@ func (c operator) Retire(ctx context.Context, namespace, reason string) error {
 		if rec.Pin.Retired {
 			return nil
 		}
-		_, err := c.run(ctx, retire, lease.Request{Namespace: namespace}, rec.Pin.String(), lease.Pin{Retired: true, Reason: reason}.String())
+		_, err := c.run(ctx, retire, lease.Request{Namespace: namespace}, rec.Pin.String(), lease.Pin{Retired: true, Reason: printable.Text(reason)}.String())
 		return err
 	})
 }

@@ -2,6 +2,6 @@
 local pin, retired = ARGV[1], ARGV[2]
 local stored = redis.call('HGET', meta, 'pin')
 if not stored then return { 'UNKNOWN' } end
-if stored ~= pin then return { 'CHANGED' } end
+if pinned(stored) ~= pin then return { 'CHANGED' } end
 redis.call('HSET', meta, 'pin', retired)
 return { 'OK' }

@@ -9,7 +9,8 @@ import (
 	"github.com/snowlease/snowlease/redisseq/internal/conn"
 )
 
-// An Option configures New, counter.New, segments.New and segments.NewDispenser.
+// An Option configures New, counter.New, segments.New and segments.NewDispenser. A nil
+// Option is ignored.
 type Option = conn.Option
 
 // WithQuarantine sets what starts a quarantine, besides missing records. The default,

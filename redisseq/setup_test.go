@@ -27,7 +27,7 @@ func user(t *testing.T, s *store, rules ...any) {
 func TestStartFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newReal(t)
-	login, grant := "check the user name and the password", "grant the user the commands and the keys snowlease:*"
+	login, grant := "check the user name and the password", "grant the user the commands and the keys snowlease:{NAME}:*"
 	for name, c := range map[string]struct {
 		user, password string
 		rules          []any

@@ -1,8 +1,11 @@
--- Returns up to 500 slots, starting with the given one.
+-- Returns up to 500 slots of the pool that is pinned, starting with the given one.
 local from = tonumber(ARGV[1])
-local known = redis.call('HGET', meta, 'pool')
+local pin = pinned(redis.call('HGET', meta, 'pin'))
+local known = pin and string.match(pin, '} pool=(%d+) max_ttl=') or redis.call('HGET', meta, 'pool')
 local pool = known and num(known, 'the pool', 1048576) or redis.call('ZCARD', lease)
 if pool > 1048576 then damaged('the number of leases', str(pool)) end
+-- A large pool has its leases on record, so a number alone costs its readers little.
+pool = math.min(pool, math.max(redis.call('ZCARD', lease), 4096))
 local reply = { 'OK', str(now), str(pool) }
 if from >= pool then return reply end
 

@@ -1,3 +1,5 @@
+//go:build prove
+
 package redisseq_test
 
 import (
@@ -287,4 +289,13 @@ func TestWaitReplicasNeedsTheRight(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Acquire(t.Context(), request())
 	require.ErrorContains(t, err, "WAIT: NOPERM")
+}
+
+func TestContractWithoutIncarnation(t *testing.T) {
+	t.Parallel()
+	leasetest.Run(t, func(t testing.TB) leasetest.Store {
+		s := newMini(t, redisseq.WithQuarantine(lease.QuarantineNever))
+		s.withoutIncarnation = true
+		return s
+	})
 }

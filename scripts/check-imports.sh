@@ -10,7 +10,7 @@ postgres='github.com/jackc/|github.com/lib/pq|gorm.io/driver/postgres'
 sqlite='modernc.org/|github.com/libtnb/|github.com/glebarez/|github.com/ncruces/go-sqlite3|github.com/mattn/go-sqlite3|gorm.io/driver/sqlite'
 redis='github.com/redis/'
 gorm='gorm.io/'
-tests="testing|github.com/stretchr/|go.uber.org/goleak|go.uber.org/fx/fxtest|github.com/alicebob/|$module/internal/test/testserver"
+tests="testing|github.com/stretchr/|go.uber.org/goleak|go.uber.org/fx/fxtest|github.com/alicebob/|$module/internal/test/testserver|$module/internal/test/limit"
 status=0
 
 # never PACKAGE PATTERN fails if the path of a dependency of the package begins with the
@@ -72,7 +72,7 @@ floors() {
 }
 
 floors <<'END'
-cmd examples internal/proof internal/test
+cmd examples internal/test
 internal/cli
 console metrics
 idworker
@@ -89,7 +89,8 @@ lease/leasetest
 lease
 segment
 snowflake
-internal/dsn internal/fault internal/hostclock internal/printable internal/test/logtest internal/test/testserver schema
+internal/bounded internal/dsn internal/fault internal/hostclock internal/printable internal/test/logtest internal/test/testserver schema
+internal/test/limit
 END
 standard snowflake
 standard lease
@@ -100,7 +101,7 @@ standard migrate
 standard migrate/takeover
 standard segment
 standard history
-only "$gorm" 'gormplugin|idworker|providers|dbseq/gormdb|examples|internal/proof'
+only "$gorm" 'gormplugin|idworker|providers|dbseq/gormdb|examples'
 never idworker "$mysql|$postgres|$sqlite|$tests"
 never console "$mysql|$postgres|$sqlite|$tests"
 # keeper.Open with a center of dbseq or redisseq: no fx, no GORM, no YAML, no cron.

@@ -75,12 +75,15 @@ func New(store Store, cfg Config, opts ...Option) (*Issuer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if store == nil {
+	if fault.Nil(store) {
 		return nil, errors.New("segment: the store is nil: give one, such as from dbseq.OpenSegments")
 	}
 	i := &Issuer{cfg: cfg.WithDefaults(), store: store, kick: make(chan struct{}, 1), done: make(chan struct{})}
 	i.log = slog.New(slog.DiscardHandler)
 	for _, opt := range opts {
+		if opt == nil {
+			continue
+		}
 		opt(i)
 	}
 	i.cur.Store(&chunk{})

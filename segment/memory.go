@@ -28,6 +28,9 @@ func (m *Memory) Reserve(ctx context.Context, r Request) (Range, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if given, there := m.given[r.Beside]; r.Beside != "" && (!there || given < r.Given.First || given > r.Given.Last) {
+		return Range{}, fmt.Errorf("%w: %q has not given %d to %d", ErrUnknown, r.Beside, r.Given.First, r.Given.Last)
+	}
 	last, ok := m.given[r.Name]
 	switch {
 	case !ok && !r.Create:

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// An Option configures an Issuer in New and Open.
+// An Option configures an Issuer in New and Open. A nil Option is ignored.
 type Option func(*Issuer)
 
 // WithLogger logs changes in the state of the store: one warning when it begins to fail

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/fault"
 )
 
 // State is the state of an Issuer.
@@ -75,7 +77,7 @@ func (i *Issuer) count(began time.Time, err error, conclusive bool) {
 		i.mu.Unlock()
 		return
 	}
-	i.stats.err = err
+	i.stats.err = fault.Told(err)
 	if err != nil {
 		i.stats.failures++
 		i.stats.failed = time.Now()

@@ -49,6 +49,11 @@ type Request struct {
 	Start int64
 	// Create allows the store to create the name.
 	Create bool
+	// Beside, if not "", is another name of the store. Nothing is reserved, and the error is
+	// ErrUnknown, unless the greatest number that this name has given lies in Given. One step
+	// checks that and reserves. A store that cannot do that returns ErrRequest.
+	Beside string
+	Given  Range
 }
 
 // Validate returns all faults of r joined into one error, or nil. The error wraps

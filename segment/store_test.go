@@ -94,6 +94,7 @@ func TestMemoryKeepsTheContract(t *testing.T) {
 		return m.Create(t.Context(), name, start)
 	}))
 	require.NoError(t, segmentcheck.Create(t.Context(), m, "admin"))
+	require.NoError(t, segmentcheck.Beside(t.Context(), m))
 	require.Equal(t, "memory", m.String())
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/snowlease/snowlease/internal/test/limit"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,7 +22,7 @@ func TestCodeOfTheFastPath(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the test knows only amd64 instructions")
 	}
-	listing, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=-S", ".").CombinedOutput()
+	listing, err := exec.CommandContext(limit.Compiling(t), "go", "build", "-gcflags=-S", ".").CombinedOutput()
 	require.NoError(t, err, "%s", listing)
 	instruction := regexp.MustCompile(`^\t0x[0-9a-f]+ \d+ \(\S+\)\t([A-Z]+[A-Z0-9]*)\t?(.*)$`)
 	of := map[string][]string{} // by function

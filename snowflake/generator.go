@@ -111,7 +111,7 @@ func none(s state, drops uint32, p pacer) *term {
 // DefaultMaxAhead is how far a burst may run ahead of the clock by default.
 const DefaultMaxAhead = time.Second
 
-// Option configures a Generator in NewGenerator.
+// Option configures a Generator in NewGenerator. A nil Option is ignored.
 type Option func(*Generator) error
 
 // WithMaxAhead sets how far a burst may run ahead of the clock, from two time units of
@@ -165,6 +165,9 @@ func NewGenerator(l Layout, opts ...Option) (*Generator, error) {
 	}
 	g.ahead = max(2, int64(DefaultMaxAhead)/g.unit)
 	for _, o := range opts {
+		if o == nil {
+			continue
+		}
 		if err := o(g); err != nil {
 			return nil, err
 		}

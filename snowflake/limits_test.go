@@ -97,30 +97,6 @@ func TestExtendKeepsWorkerAndFloor(t *testing.T) {
 	require.EqualValues(t, 1, b.next(t).Worker)
 }
 
-// If the last use is the last value of its tick, ending the tick moves nothing.
-func TestEveryInterleavingAtTheEndOfATick(t *testing.T) {
-	n := explore(t, func(b *bench) (map[string]func(), func() error) {
-		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
-		b.adopt(t, old)
-		for b.last.Load()&b.seqMask != b.seqMask {
-			b.take(1)
-		}
-		l := &issueLog{b: b}
-		used := map[int64]int64{}
-		actors := map[string]func(){
-			"a": l.issue(1),
-			"b": l.issue(1),
-			"c": func() { used[9], _ = b.Adopt(next) },
-		}
-		return actors, func() error {
-			l.issue(1)()
-			return l.check(map[int64]Range{9: old, 2: next}, used)
-		}
-	})
-	t.Logf("%d interleavings", n)
-	require.Greater(t, n, 100)
-}
-
 // No id is 0, not even the first one of worker 0 in the first tick of the epoch.
 func TestNoIDIsZero(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,6 @@ package snowflake
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -386,73 +385,6 @@ func TestRushKeepsToTheLeadAndTheCeiling(t *testing.T) {
 	}
 }
 
-// rush returns the body of an actor that issues ids as NextID does, but does not wait.
-func (l *issueLog) rush(n int) func() {
-	return func() {
-		for range n {
-			var before int64
-			for _, id := range l.ids {
-				before = max(before, id)
-			}
-			id, _ := l.b.Generator.next(0, true)
-			if id == 0 {
-				continue
-			}
-			if id <= before {
-				l.faults = append(l.faults, fmt.Errorf("id %d was issued after %d", id, before))
-			}
-			l.ids = append(l.ids, id)
-		}
-	}
-}
-
-func TestEveryInterleavingOfARushAndASwapper(t *testing.T) {
-	n := explore(t, func(b *bench) (map[string]func(), func() error) {
-		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
-		b.adopt(t, old)
-		b.next(t)
-		b.rushing()
-		l := &issueLog{b: b}
-		used := map[int64]int64{}
-		actors := map[string]func(){
-			"a": l.rush(1),
-			"b": l.issue(3),
-			"c": func() { used[9], _ = b.Adopt(next) },
-		}
-		return actors, func() error {
-			l.rush(1)()
-			return l.check(map[int64]Range{9: old, 2: next}, used)
-		}
-	})
-	t.Logf("%d interleavings", n)
-	require.Greater(t, n, 5000)
-}
-
-func TestEveryInterleavingOfARushAndAStop(t *testing.T) {
-	n := explore(t, func(b *bench) (map[string]func(), func() error) {
-		r := lent(9, t0, time.Minute)
-		b.adopt(t, r)
-		b.next(t)
-		b.rushing()
-		b.last.Store(b.last.Load() | b.seqMask) // a value that is too late lies in another tick
-		l := &issueLog{b: b}
-		used := map[int64]int64{}
-		actors := map[string]func(){
-			"a": l.rush(2),
-			"b": l.rush(1),
-			"c": func() { used[9] = b.Stop() },
-		}
-		return actors, func() error {
-			if _, err := b.NextID(); !errors.Is(err, ErrStopped) {
-				return fmt.Errorf("an id after Stop: %w", err)
-			}
-			return l.check(map[int64]Range{9: r}, used)
-		}
-	})
-	t.Logf("%d interleavings", n)
-	require.Greater(t, n, 100)
-}
-
 // The next tick may lie beyond the range.
 func TestRushEntersNoTickBeyondTheRange(t *testing.T) {
 	b := newBench(t, Layout{})
@@ -465,86 +397,6 @@ func TestRushEntersNoTickBeyondTheRange(t *testing.T) {
 	b.last.Store(v)
 	_, got := b.turn(tm, v, tm.end.Load())
 	require.Nil(t, got)
-}
-
-// At the end of the range, no value beyond it becomes an id.
-func TestEveryInterleavingOfARushAtTheCeiling(t *testing.T) {
-	n := explore(t, func(b *bench) (map[string]func(), func() error) {
-		r := lent(9, t0, 3*time.Millisecond)
-		b.adopt(t, r)
-		b.next(t)
-		b.rushing()
-		b.last.Store(b.term.Load().hi - 1)
-		l := &issueLog{b: b}
-		used := map[int64]int64{}
-		actors := map[string]func(){"a": l.rush(1), "b": l.rush(1), "c": l.rush(1)}
-		return actors, func() error {
-			if len(l.ids) != 1 {
-				return fmt.Errorf("%d ids", len(l.ids))
-			}
-			used[9] = b.Stop()
-			return l.check(map[int64]Range{9: r}, used)
-		}
-	})
-	t.Logf("%d interleavings", n)
-	require.Greater(t, n, 1000)
-}
-
-// The rush moves on to the next tick while the range is taken away.
-func TestEveryInterleavingOfATurnAStopAndASwap(t *testing.T) {
-	n := explore(t, func(b *bench) (map[string]func(), func() error) {
-		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
-		b.adopt(t, old)
-		b.next(t)
-		b.rushing()
-		b.advance(time.Millisecond)
-		b.last.Store(b.last.Load() | (stride - 1)) // the next value reads the clock
-		l := &issueLog{b: b}
-		var adopted, stopped int64
-		actors := map[string]func(){
-			"a": l.rush(1),
-			"b": func() { adopted, _ = b.Adopt(next) },
-			"c": func() { stopped = b.Stop() },
-		}
-		return actors, func() error {
-			// Adopt or Stop returns the last use, whichever took the range away.
-			used := max(adopted, stopped)
-			return l.check(map[int64]Range{9: old, 2: next}, map[int64]int64{9: used, 2: used})
-		}
-	})
-	t.Logf("%d interleavings", n)
-	require.Greater(t, n, 100)
-}
-
-func TestEveryInterleavingOfARushARenewalADropAndAnAdoption(t *testing.T) {
-	n := explore(t, func(b *bench) (map[string]func(), func() error) {
-		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
-		b.adopt(t, old)
-		b.next(t)
-		b.rushing()
-		b.last.Store(b.last.Load() | b.seqMask)
-		l := &issueLog{b: b}
-		used := map[int64]int64{}
-		renewed := old
-		renewed.Ceiling += 60_000
-		actors := map[string]func(){
-			"a": l.rush(1),
-			"b": func() { b.Extend(old, renewed) },
-			"c": func() {
-				used[9] = b.Drop()
-				if id, _ := b.Generator.next(0, true); id > 0 {
-					l.faults = append(l.faults, fmt.Errorf("id %d after the drop", id))
-				}
-				_, _ = b.Adopt(next)
-			},
-		}
-		return actors, func() error {
-			l.rush(1)()
-			return l.check(map[int64]Range{9: renewed, 2: next}, used)
-		}
-	})
-	t.Logf("%d interleavings", n)
-	require.Greater(t, n, 1000)
 }
 
 // On the real clock, all kinds of callers run while the range is renewed again and

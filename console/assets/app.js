@@ -84,7 +84,7 @@
   $("pause").hidden = false;
   $("pause").addEventListener("click", () => {
     paused = !paused;
-    $("pause").textContent = paused ? "Resume" : "Pause";
+    $("pause").textContent = paused ? "Resume updates" : "Pause updates";
     paused ? clearTimeout(timer) : tick();
   });
   $("form").addEventListener("submit", decode);

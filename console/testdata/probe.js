@@ -77,12 +77,12 @@
     $("pause").click();
     const [before, label] = [$("issued").textContent, $("pause").textContent];
     await wait(2500);
-    notes.paused = label === "Resume" && $("issued").textContent === before;
+    notes.paused = label === "Resume updates" && $("issued").textContent === before;
     $("pause").click();
     $("lease").querySelector("details").open = true;
     await wait(2500);
     notes.open = $("lease").querySelector("details").open;
-    notes.live = $("pause").textContent === "Pause" && $("issued").textContent !== before;
+    notes.live = $("pause").textContent === "Pause updates" && $("issued").textContent !== before;
     document.documentElement.dataset.drive = JSON.stringify(notes);
   })();
 })();

@@ -24,7 +24,8 @@ CREATE TABLE snowlease_ticket (
   id    BIGINT      NOT NULL AUTO_INCREMENT,
   ns    VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   owner VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-  PRIMARY KEY (id)
+  PRIMARY KEY (id),
+  UNIQUE (ns, id) -- to find those of a namespace
 ) ENGINE=InnoDB;
 
 -- One row per namespace.

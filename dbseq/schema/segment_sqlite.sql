@@ -1,4 +1,4 @@
--- The table of dbseq.Segments on SQLite 3.35+. dbseq creates it on first use. Run this
+-- The table of dbseq.Segments on SQLite 3.37+. dbseq creates it on first use. Run this
 -- file by hand only with WithoutMigrate.
 
 -- One row per name. After restoring a backup, raise max_id by hand. Never lower it.
@@ -7,4 +7,4 @@ CREATE TABLE snowlease_segment (
   first_id INTEGER NOT NULL, -- the first number of the last reservation
   max_id   INTEGER NOT NULL, -- the greatest number given
   seen_ms  INTEGER NOT NULL  -- time of the last reservation, in Unix milliseconds
-);
+) STRICT;

@@ -1,4 +1,4 @@
--- The tables of dbseq on SQLite 3.35+. dbseq creates them. Run this file by hand only
+-- The tables of dbseq on SQLite 3.37+. dbseq creates them. Run this file by hand only
 -- with WithoutMigrate. Times are Unix milliseconds.
 
 -- One row per worker id, with its lease and its mark.
@@ -16,14 +16,15 @@ CREATE TABLE snowlease_slot (
   expires_ms INTEGER NOT NULL,
   hwm_ms     INTEGER NOT NULL, -- the mark: no id of this worker lies above it
   PRIMARY KEY (ns, slot)
-);
+) STRICT;
 
 -- Tickets, which spread borrowers over the slots.
 CREATE TABLE snowlease_ticket (
   id    INTEGER PRIMARY KEY AUTOINCREMENT,
   ns    TEXT NOT NULL,
-  owner TEXT NOT NULL
-);
+  owner TEXT NOT NULL,
+  UNIQUE (ns, id) -- to find those of a namespace
+) STRICT;
 
 -- One row per namespace.
 CREATE TABLE snowlease_meta (
@@ -33,4 +34,4 @@ CREATE TABLE snowlease_meta (
   former        TEXT    NOT NULL, -- the incarnation before
   quarantine_ms INTEGER NOT NULL, -- no grant starts at or below it
   reason        TEXT    NOT NULL
-);
+) STRICT;

@@ -16,3 +16,10 @@ SELECT (SELECT COUNT(*) FROM information_schema.user_privileges WHERE privilege_
 
 -- engine(table)
 SELECT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ? AND engine <> 'InnoDB';
+
+-- cipher()
+-- SHOW is what any account may read on MySQL and MariaDB.
+SHOW SESSION STATUS LIKE 'Ssl_cipher';
+
+-- client()
+SELECT SUBSTRING_INDEX(USER(), '@', -1);

@@ -15,3 +15,9 @@ SELECT CASE WHEN has_schema_privilege(current_schema(), 'CREATE') THEN 1 ELSE 0 
 
 -- engine(table)
 SELECT 'UNLOGGED' FROM pg_class WHERE oid = to_regclass($1) AND relpersistence <> 'p';
+
+-- cipher()
+SELECT 'cipher', COALESCE((SELECT cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl), '');
+
+-- client()
+SELECT COALESCE(host(inet_client_addr()), 'localhost');

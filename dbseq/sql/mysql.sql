@@ -1,7 +1,8 @@
 -- The statements of dbseq on MySQL and MariaDB. Each begins with its name and its
 -- parameters in the order of the question marks.
 --
--- {now} is the server's clock in Unix milliseconds, read once per statement.
+-- {now} is the server's clock in Unix milliseconds, read once per statement. It is NULL if
+-- autocommit is off, which makes every condition on it false.
 -- {incarnation} is the server that runs the statement.
 -- {same} is true if that is the server on record.
 --
@@ -26,21 +27,21 @@ SELECT {incarnation};
 -- table(table)
 SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?;
 
--- look(pool, first, last, first, last, ahead, owner, slot, skew, slot, ns, ns, ns)
+-- look(ns, ns, pool, first, last, first, last, ahead, owner, slot, skew, slot, ns, pool, ns, ns)
 -- Reads the namespace and the owner's slot, before every change. If the parameter slot
 -- is below 0, that is a slot of the owner that does not expire within the skew.
 SELECT {now}, COALESCE({incarnation}, ''),
-       m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
-       COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
-       s.total, s.known, s.soonest, s.ahead,
+       m.ns IS NOT NULL, COALESCE(LEFT(m.pin, 1025), ''), COALESCE(LEFT(m.incarnation, 512), ''), COALESCE(LEFT(m.former, 512), ''),
+       COALESCE(m.quarantine_ms, 0), COALESCE(LEFT(m.reason, 2000), ''),
+       s.known, s.beyond, s.soonest, s.ahead,
        h.slot IS NOT NULL, COALESCE(h.slot, 0), COALESCE(h.token, 0), COALESCE(h.ver, 0), COALESCE(h.ticket, 0),
        COALESCE(h.since_ms, 0), COALESCE(h.floor_ms, 0), COALESCE(h.expires_ms, 0), COALESCE(h.hwm_ms, 0)
-  FROM (SELECT COUNT(*) AS total,
-               COALESCE(SUM(CASE WHEN slot >= 0 AND slot < ? THEN 1 ELSE 0 END), 0) AS known,
+  FROM (SELECT COUNT(*) AS known,
+               EXISTS (SELECT 1 FROM snowlease_slot WHERE ns = ? AND slot < 0) OR EXISTS (SELECT 1 FROM snowlease_slot WHERE ns = ? AND slot >= ?) AS beyond,
                COALESCE(MIN(CASE WHEN slot BETWEEN ? AND ? THEN GREATEST(expires_ms, hwm_ms) END), 0) AS soonest,
                COALESCE(MIN(CASE WHEN slot BETWEEN ? AND ? THEN GREATEST(expires_ms, GREATEST(hwm_ms, 0) - ?) END), 0) AS ahead,
                MIN(CASE WHEN owner = ? AND CASE WHEN ? < 0 THEN expires_ms >= {now} + ? ELSE slot = ? END THEN slot END) AS held
-          FROM snowlease_slot WHERE ns = ?) AS s
+          FROM snowlease_slot WHERE ns = ? AND slot >= 0 AND slot < ?) AS s
   LEFT JOIN snowlease_meta AS m ON m.ns = ?
   LEFT JOIN snowlease_slot AS h ON h.ns = ? AND h.slot = s.held;
 
@@ -66,7 +67,7 @@ UPDATE snowlease_slot
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same} AND quarantine_ms = ? AND quarantine_ms < {now} + ?);
 
 -- forget(ns, ticket, old)
-DELETE FROM snowlease_ticket WHERE ns = ? AND (id = ? OR id < ?);
+DELETE FROM snowlease_ticket WHERE ns = ? AND (id = ? OR id < ?) ORDER BY id DESC LIMIT 1000;
 
 -- renew(ceiling, ttl, ttl, maxttl, ttl, ns, slot, owner, token, floor, skew, ns, pin, floor)
 -- Extends a range that lies above everything that may have been forgotten. It reads two
@@ -90,7 +91,7 @@ UPDATE snowlease_slot
 UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = {now} - 1, hwm_ms = ?
- WHERE ns = ? AND slot = ? AND owner = ? AND token = ?
+ WHERE ns = ? AND slot = ? AND owner = ? AND token = ? AND {now} > 0
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ? AND {same});
 
 -- lost(reason, hold, ns, pin, lo, hi, ns, pool, pool)
@@ -136,8 +137,8 @@ SELECT ?, n.slot, '', '', {now}, {now}, 0, {now}, 0, 0, 0, CASE WHEN ? > 0 THEN 
                 SELECT 524288 UNION ALL SELECT 589824 UNION ALL SELECT 655360 UNION ALL SELECT 720896 UNION ALL
                 SELECT 786432 UNION ALL SELECT 851968 UNION ALL SELECT 917504 UNION ALL SELECT 983040) AS e ON e.d < p.pool
        ) AS n
- WHERE n.slot < n.pool AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ?)
+ WHERE n.slot < n.pool AND {now} > 0 AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ?)
  ORDER BY n.slot;
 
--- slots(ns)
-SELECT slot, token, holder, since_ms, expires_ms, hwm_ms, {now} FROM snowlease_slot WHERE ns = ? ORDER BY slot;
+-- slots(ns, pool)
+SELECT slot, token, LEFT(holder, 255), since_ms, expires_ms, hwm_ms, {now} FROM snowlease_slot WHERE ns = ? AND slot >= 0 AND slot < ? ORDER BY slot;

@@ -1,20 +1,20 @@
 -- The statements of lease.Operator on MySQL and MariaDB, in the format of mysql.sql.
 
 -- namespaces()
-SELECT ns FROM snowlease_meta ORDER BY ns LIMIT 20;
+SELECT LEFT(ns, 65) FROM snowlease_meta ORDER BY ns LIMIT 20;
 
 -- record(ns)
-SELECT {now}, pin, incarnation, former, quarantine_ms, reason FROM snowlease_meta WHERE ns = ?;
+SELECT {now}, LEFT(pin, 1025), LEFT(incarnation, 512), LEFT(former, 512), quarantine_ms, LEFT(reason, 2000) FROM snowlease_meta WHERE ns = ?;
 
 -- quarantine(reason, hold, ns, pin)
-UPDATE snowlease_meta SET reason = ?, quarantine_ms = GREATEST(quarantine_ms, {now} + ?) WHERE ns = ? AND pin = ?;
+UPDATE snowlease_meta SET reason = ?, quarantine_ms = GREATEST(quarantine_ms, {now} + ?) WHERE ns = ? AND pin = ? AND {now} > 0;
 
 -- revoke(ns, slot, token)
 -- The mark stays.
 UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = LEAST(expires_ms, {now} - 1)
- WHERE ns = ? AND slot = ? AND token = ? AND owner <> '' AND {sound};
+ WHERE ns = ? AND slot = ? AND token = ? AND owner <> '' AND {now} > 0 AND {sound};
 
 -- retire(retired, ns, pin)
 UPDATE snowlease_meta SET pin = ? WHERE ns = ? AND pin = ?;
@@ -24,16 +24,16 @@ UPDATE snowlease_meta SET pin = ? WHERE ns = ? AND pin = ?;
 UPDATE snowlease_meta SET quarantine_ms = {now} + ?
  WHERE ns = ? AND pin = ? AND quarantine_ms = ? AND quarantine_ms > {now} + ? AND {now} BETWEEN ? AND ?;
 
--- mendleases(hold, ns, hold, lo, hi, ns, pin)
+-- mendleases(hold, ns, pool, hold, lo, hi, ns, pin)
 UPDATE snowlease_slot SET ver = ver + 1, expires_ms = {now} + ?
- WHERE ns = ? AND expires_ms > {now} + ? AND {now} BETWEEN ? AND ?
+ WHERE ns = ? AND slot >= 0 AND slot < ? AND expires_ms > {now} + ? AND {now} BETWEEN ? AND ?
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ?);
 
--- mendmarks(hold, ns, hold, lo, hi, ns, pin)
+-- mendmarks(hold, ns, pool, hold, lo, hi, ns, pin)
 UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, since_ms = 0, floor_ms = 0,
        token = LEAST(token, {now}), hwm_ms = LEAST(hwm_ms, {now} + ?)
- WHERE ns = ? AND expires_ms < {now} AND GREATEST(hwm_ms, token, since_ms) > {now} + ? AND {now} BETWEEN ? AND ?
+ WHERE ns = ? AND slot >= 0 AND slot < ? AND expires_ms < {now} AND GREATEST(hwm_ms, token, since_ms) > {now} + ? AND {now} BETWEEN ? AND ?
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ?);
 
 -- repinslots(ns, oldpool)

@@ -1,10 +1,10 @@
 -- The statements of lease.Operator on PostgreSQL, in the format of postgres.sql.
 
 -- namespaces()
-SELECT ns FROM snowlease_meta ORDER BY ns LIMIT 20;
+SELECT LEFT(ns, 65) FROM snowlease_meta ORDER BY ns LIMIT 20;
 
 -- record(ns)
-SELECT {now}, pin, incarnation, former, quarantine_ms, reason FROM snowlease_meta WHERE ns = $1;
+SELECT {now}, LEFT(pin, 1025), LEFT(incarnation, 512), LEFT(former, 512), quarantine_ms, LEFT(reason, 2000) FROM snowlease_meta WHERE ns = $1;
 
 -- quarantine(reason, hold, ns, pin)
 UPDATE snowlease_meta SET reason = $1, quarantine_ms = GREATEST(quarantine_ms, {now} + $2::bigint) WHERE ns = $3 AND pin = $4;
@@ -24,16 +24,16 @@ UPDATE snowlease_meta SET pin = $1 WHERE ns = $2 AND pin = $3;
 UPDATE snowlease_meta SET quarantine_ms = {now} + $3::bigint
  WHERE ns = $1 AND pin = $2 AND quarantine_ms = $6 AND quarantine_ms > {now} + $3::bigint AND {now} BETWEEN $4::bigint AND $5::bigint;
 
--- mendleases(ns, pin, hold, lo, hi)
+-- mendleases(ns, pin, hold, lo, hi, pool)
 UPDATE snowlease_slot SET ver = ver + 1, expires_ms = {now} + $3::bigint
- WHERE ns = $1 AND expires_ms > {now} + $3::bigint AND {now} BETWEEN $4::bigint AND $5::bigint
+ WHERE ns = $1 AND slot >= 0 AND slot < $6::bigint AND expires_ms > {now} + $3::bigint AND {now} BETWEEN $4::bigint AND $5::bigint
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $1 AND pin = $2);
 
--- mendmarks(ns, pin, hold, lo, hi)
+-- mendmarks(ns, pin, hold, lo, hi, pool)
 UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, since_ms = 0, floor_ms = 0,
        token = LEAST(token, {now}), hwm_ms = LEAST(hwm_ms, {now} + $3::bigint)
- WHERE ns = $1 AND expires_ms < {now} AND GREATEST(hwm_ms, token, since_ms) > {now} + $3::bigint AND {now} BETWEEN $4::bigint AND $5::bigint
+ WHERE ns = $1 AND slot >= 0 AND slot < $6::bigint AND expires_ms < {now} AND GREATEST(hwm_ms, token, since_ms) > {now} + $3::bigint AND {now} BETWEEN $4::bigint AND $5::bigint
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $1 AND pin = $2);
 
 -- repinslots(ns, oldpool)

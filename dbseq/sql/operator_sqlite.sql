@@ -1,10 +1,10 @@
 -- The statements of lease.Operator on SQLite, in the format of sqlite.sql.
 
 -- namespaces()
-SELECT ns FROM snowlease_meta ORDER BY ns LIMIT 20;
+SELECT SUBSTR(ns, 1, 65) FROM snowlease_meta ORDER BY ns LIMIT 20;
 
 -- record(ns)
-SELECT {now}, pin, incarnation, former, quarantine_ms, reason FROM snowlease_meta WHERE ns = ?1;
+SELECT {now}, SUBSTR(pin, 1, 1025), SUBSTR(incarnation, 1, 512), SUBSTR(former, 1, 512), quarantine_ms, SUBSTR(reason, 1, 2000) FROM snowlease_meta WHERE ns = ?1;
 
 -- quarantine(reason, hold, ns, pin)
 UPDATE snowlease_meta SET reason = ?1, quarantine_ms = MAX(quarantine_ms, {now} + ?2) WHERE ns = ?3 AND pin = ?4;
@@ -24,16 +24,16 @@ UPDATE snowlease_meta SET pin = ?1 WHERE ns = ?2 AND pin = ?3;
 UPDATE snowlease_meta SET quarantine_ms = {now} + ?3
  WHERE ns = ?1 AND pin = ?2 AND quarantine_ms = ?6 AND quarantine_ms > {now} + ?3 AND {now} BETWEEN ?4 AND ?5;
 
--- mendleases(ns, pin, hold, lo, hi)
+-- mendleases(ns, pin, hold, lo, hi, pool)
 UPDATE snowlease_slot SET ver = ver + 1, expires_ms = {now} + ?3
- WHERE ns = ?1 AND expires_ms > {now} + ?3 AND {now} BETWEEN ?4 AND ?5
+ WHERE ns = ?1 AND slot >= 0 AND slot < ?6 AND expires_ms > {now} + ?3 AND {now} BETWEEN ?4 AND ?5
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ?1 AND pin = ?2);
 
--- mendmarks(ns, pin, hold, lo, hi)
+-- mendmarks(ns, pin, hold, lo, hi, pool)
 UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, since_ms = 0, floor_ms = 0,
        token = MIN(token, {now}), hwm_ms = MIN(hwm_ms, {now} + ?3)
- WHERE ns = ?1 AND expires_ms < {now} AND MAX(hwm_ms, token, since_ms) > {now} + ?3 AND {now} BETWEEN ?4 AND ?5
+ WHERE ns = ?1 AND slot >= 0 AND slot < ?6 AND expires_ms < {now} AND MAX(hwm_ms, token, since_ms) > {now} + ?3 AND {now} BETWEEN ?4 AND ?5
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ?1 AND pin = ?2);
 
 -- repinslots(ns, oldpool)

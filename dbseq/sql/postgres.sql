@@ -18,17 +18,17 @@ SELECT CASE WHEN to_regclass($1::text) IS NULL THEN 0 ELSE 1 END;
 -- Reads the namespace and the owner's slot, before every change. If the parameter slot
 -- is below 0, that is a slot of the owner that does not expire within the skew.
 SELECT {now}, COALESCE({incarnation}, ''),
-       m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
-       COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
-       s.total, s.known, s.soonest, s.ahead,
+       m.ns IS NOT NULL, COALESCE(LEFT(m.pin, 1025), ''), COALESCE(LEFT(m.incarnation, 512), ''), COALESCE(LEFT(m.former, 512), ''),
+       COALESCE(m.quarantine_ms, 0), COALESCE(LEFT(m.reason, 2000), ''),
+       s.known, s.beyond, s.soonest, s.ahead,
        h.slot IS NOT NULL, COALESCE(h.slot, 0), COALESCE(h.token, 0), COALESCE(h.ver, 0), COALESCE(h.ticket, 0),
        COALESCE(h.since_ms, 0), COALESCE(h.floor_ms, 0), COALESCE(h.expires_ms, 0), COALESCE(h.hwm_ms, 0)
-  FROM (SELECT COUNT(*) AS total,
-               COUNT(*) FILTER (WHERE slot >= 0 AND slot < $2::bigint) AS known,
+  FROM (SELECT COUNT(*) AS known,
+               EXISTS (SELECT 1 FROM snowlease_slot WHERE ns = $1 AND slot < 0) OR EXISTS (SELECT 1 FROM snowlease_slot WHERE ns = $1 AND slot >= $2::bigint) AS beyond,
                COALESCE(MIN(GREATEST(expires_ms, hwm_ms)) FILTER (WHERE slot BETWEEN $3::bigint AND $4::bigint), 0) AS soonest,
                COALESCE(MIN(GREATEST(expires_ms, GREATEST(hwm_ms, 0) - $7::bigint)) FILTER (WHERE slot BETWEEN $3::bigint AND $4::bigint), 0) AS ahead,
                MIN(slot) FILTER (WHERE owner = $5 AND CASE WHEN $8::bigint < 0 THEN expires_ms >= {now} + $6::bigint ELSE slot = $8::bigint END) AS held
-          FROM snowlease_slot WHERE ns = $1) AS s
+          FROM snowlease_slot WHERE ns = $1 AND slot >= 0 AND slot < $2::bigint) AS s
   LEFT JOIN snowlease_meta AS m ON m.ns = $1
   LEFT JOIN snowlease_slot AS h ON h.ns = $1 AND h.slot = s.held;
 
@@ -55,7 +55,8 @@ UPDATE snowlease_slot
 RETURNING seen_ms;
 
 -- forget(ns, ticket, old)
-DELETE FROM snowlease_ticket WHERE ns = $1 AND (id = $2 OR id < $3);
+DELETE FROM snowlease_ticket
+ WHERE id IN (SELECT id FROM snowlease_ticket WHERE ns = $1 AND (id = $2 OR id < $3) ORDER BY id DESC LIMIT 1000);
 
 -- renew(ceiling, ttl, ns, slot, owner, token, skew, pin, maxttl, floor)
 -- Extends a range that lies above everything that may have been forgotten. It reads two
@@ -111,5 +112,5 @@ SELECT $1::varchar, n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, CASE WHEN $4::bi
  ORDER BY n
 ON CONFLICT DO NOTHING;
 
--- slots(ns)
-SELECT slot, token, holder, since_ms, expires_ms, hwm_ms, {now} FROM snowlease_slot WHERE ns = $1 ORDER BY slot;
+-- slots(ns, pool)
+SELECT slot, token, LEFT(holder, 255), since_ms, expires_ms, hwm_ms, {now} FROM snowlease_slot WHERE ns = $1 AND slot >= 0 AND slot < $2 ORDER BY slot;

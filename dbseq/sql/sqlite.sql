@@ -17,6 +17,9 @@ SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?1;
 -- The file of the database, empty if it is in memory.
 SELECT file FROM pragma_database_list WHERE name = 'main';
 
+-- journal()
+PRAGMA journal_mode;
+
 -- probe()
 CREATE TABLE IF NOT EXISTS snowlease_probe (n INTEGER);
 
@@ -30,17 +33,17 @@ SELECT COUNT(*) FROM snowlease_probe WHERE n = ?1;
 -- Reads the namespace and the owner's slot, before every change. If the parameter slot
 -- is below 0, that is a slot of the owner that does not expire within the skew.
 SELECT {now}, COALESCE({incarnation}, ''),
-       m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
-       COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
-       s.total, s.known, s.soonest, s.ahead,
+       m.ns IS NOT NULL, COALESCE(SUBSTR(m.pin, 1, 1025), ''), COALESCE(SUBSTR(m.incarnation, 1, 512), ''), COALESCE(SUBSTR(m.former, 1, 512), ''),
+       COALESCE(m.quarantine_ms, 0), COALESCE(SUBSTR(m.reason, 1, 2000), ''),
+       s.known, s.beyond, s.soonest, s.ahead,
        h.slot IS NOT NULL, COALESCE(h.slot, 0), COALESCE(h.token, 0), COALESCE(h.ver, 0), COALESCE(h.ticket, 0),
        COALESCE(h.since_ms, 0), COALESCE(h.floor_ms, 0), COALESCE(h.expires_ms, 0), COALESCE(h.hwm_ms, 0)
-  FROM (SELECT COUNT(*) AS total,
-               COUNT(*) FILTER (WHERE slot >= 0 AND slot < ?2) AS known,
+  FROM (SELECT COUNT(*) AS known,
+               EXISTS (SELECT 1 FROM snowlease_slot WHERE ns = ?1 AND slot < 0) OR EXISTS (SELECT 1 FROM snowlease_slot WHERE ns = ?1 AND slot >= ?2) AS beyond,
                COALESCE(MIN(MAX(expires_ms, hwm_ms)) FILTER (WHERE slot BETWEEN ?3 AND ?4), 0) AS soonest,
                COALESCE(MIN(MAX(expires_ms, MAX(hwm_ms, 0) - ?7)) FILTER (WHERE slot BETWEEN ?3 AND ?4), 0) AS ahead,
                MIN(slot) FILTER (WHERE owner = ?5 AND CASE WHEN ?8 < 0 THEN expires_ms >= {now} + ?6 ELSE slot = ?8 END) AS held
-          FROM snowlease_slot WHERE ns = ?1) AS s
+          FROM snowlease_slot WHERE ns = ?1 AND slot >= 0 AND slot < ?2) AS s
   LEFT JOIN snowlease_meta AS m ON m.ns = ?1
   LEFT JOIN snowlease_slot AS h ON h.ns = ?1 AND h.slot = s.held;
 
@@ -67,7 +70,8 @@ UPDATE snowlease_slot
 RETURNING seen_ms;
 
 -- forget(ns, ticket, old)
-DELETE FROM snowlease_ticket WHERE ns = ?1 AND (id = ?2 OR id < ?3);
+DELETE FROM snowlease_ticket
+ WHERE id IN (SELECT id FROM snowlease_ticket WHERE ns = ?1 AND (id = ?2 OR id < ?3) ORDER BY id DESC LIMIT 1000);
 
 -- renew(ceiling, ttl, ns, slot, owner, token, skew, pin, maxttl, floor)
 -- Extends a range that lies above everything that may have been forgotten. It reads two
@@ -122,5 +126,5 @@ SELECT ?1, n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, CASE WHEN ?4 > 0 THEN {no
  WHERE EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ?1 AND pin = ?3)
 ON CONFLICT DO NOTHING;
 
--- slots(ns)
-SELECT slot, token, holder, since_ms, expires_ms, hwm_ms, {now} FROM snowlease_slot WHERE ns = ?1 ORDER BY slot;
+-- slots(ns, pool)
+SELECT slot, token, SUBSTR(holder, 1, 255), since_ms, expires_ms, hwm_ms, {now} FROM snowlease_slot WHERE ns = ?1 AND slot >= 0 AND slot < ?2 ORDER BY slot;

@@ -42,6 +42,9 @@ func TestExampleFile(t *testing.T) {
 		c.IDWorker.MaxAhead = max(c.IDWorker.MaxAhead, time.Second)
 		c.GORMPlugin.Scope = max(c.GORMPlugin.Scope, "all")
 		c.GORMPlugin.Wait = max(c.GORMPlugin.Wait, 2*time.Second)
+		if len(c.Hosts) == 0 {
+			c.Hosts = nil
+		}
 		if len(c.GORMPlugin.Exclude) == 0 {
 			c.GORMPlugin.Exclude = nil
 		}

@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"mime"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.uber.org/fx"
@@ -29,32 +32,69 @@ type handler struct {
 	log      *slog.Logger
 }
 
-func newHandler(s *store, w *idworker.IdWorker, segments *idworker.Segments, log *slog.Logger) http.Handler {
+// handlers answer clients and operators. Without a port for operators, both are the same.
+type handlers struct{ clients, operators http.Handler }
+
+func newHandlers(cfg config, s *store, w *idworker.IdWorker, segments *idworker.Segments, log *slog.Logger) handlers {
 	h, mux := &handler{s, w, segments, log}, http.NewServeMux()
 	// {"customer":{"name":"Ada","email":"ada@example.org"},"items":[{"product":"tea","quantity":2,"price_cents":450}]}
 	mux.HandleFunc("POST /orders", h.answer(http.StatusCreated, h.postOrder))
 	mux.HandleFunc("GET /orders", h.answer(http.StatusOK, h.getOrders)) // newest first; ?limit= and ?before=ID
 	mux.HandleFunc("GET /orders/{id}", h.answer(http.StatusOK, h.getOrder))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+	operators := mux
+	if cfg.Operators != "" {
+		operators = http.NewServeMux()
+	}
+	operators.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, http.StatusOK, map[string]string{"status": "ok"}) // even without a lease, which no restart brings back
 	})
-	mux.HandleFunc("GET /readyz", h.readyz)
-	mux.Handle("/idworker/", console.NewWithSegments(segments, w)) // for operators; a real service has it on a separate port
-	mux.Handle("GET /{$}", http.RedirectHandler("/idworker/", http.StatusFound))
-	return http.MaxBytesHandler(mux, 64<<10)
+	operators.HandleFunc("GET /readyz", h.readyz)
+	operators.Handle("/idworker/", console.NewWithSegments(segments, w))
+	operators.Handle("GET /{$}", http.RedirectHandler("/idworker/", http.StatusFound))
+	guard := func(next http.Handler) http.Handler { return http.MaxBytesHandler(knownHosts(cfg.Hosts, next), 64<<10) }
+	return handlers{guard(mux), guard(operators)}
 }
 
-// serve answers requests while the application runs. It takes the port at once, before a
+// knownHosts refuses requests that name another host, such as those of a web page whose name
+// leads here (DNS rebinding).
+func knownHosts(hosts []string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		if host != "localhost" && net.ParseIP(strings.Trim(host, "[]")) == nil && !slices.Contains(hosts, host) {
+			write(w, http.StatusMisdirectedRequest, map[string]string{"error": "the Host header names a host that the setting hosts does not list"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// serve answers requests while the application runs. It takes the ports at once, before a
 // start hook borrows or writes anything.
-func serve(lc fx.Lifecycle, sh fx.Shutdowner, cfg config, h http.Handler, log *slog.Logger) error {
-	listener, err := net.Listen("tcp", cfg.Listen)
+func serve(lc fx.Lifecycle, sh fx.Shutdowner, cfg config, h handlers, log *slog.Logger) error {
+	clients, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
 		return fmt.Errorf("%w: choose another address with -listen, such as 127.0.0.1:0", err)
 	}
+	operators := clients
+	if cfg.Operators != "" {
+		if operators, err = net.Listen("tcp", cfg.Operators); err != nil {
+			return errors.Join(fmt.Errorf("%w: choose another address for the setting operators", err), clients.Close())
+		}
+		serveAt(lc, sh, operators, h.operators, log)
+	}
+	serveAt(lc, sh, clients, h.clients, log)
+	lc.Append(fx.StartHook(func() {
+		log.Info("fxapp: serving", "url", "http://"+clients.Addr().String()+"/orders", "console", "http://"+operators.Addr().String()+"/idworker/")
+	}))
+	return nil
+}
+
+func serveAt(lc fx.Lifecycle, sh fx.Shutdowner, listener net.Listener, h http.Handler, log *slog.Logger) {
 	server := &http.Server{Handler: h, ReadTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second}
 	lc.Append(fx.StartStopHook(func() {
-		url := "http://" + listener.Addr().String()
-		log.Info("fxapp: serving", "url", url+"/orders", "console", url+"/idworker/")
 		go func() {
 			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 				log.Error("fxapp: HTTP server", "err", err)
@@ -62,7 +102,6 @@ func serve(lc fx.Lifecycle, sh fx.Shutdowner, cfg config, h http.Handler, log *s
 			}
 		}()
 	}, server.Shutdown))
-	return nil
 }
 
 // answer writes what an endpoint returns: a body with the status, or an error.
@@ -98,13 +137,21 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func write(w http.ResponseWriter, status int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		status, text = http.StatusInternalServerError, []byte(`{"error": "the answer has no JSON"}`)
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // an error means that the client is gone
+	_, _ = w.Write(append(text, '\n')) // the client may be gone
 }
 
 func (h *handler) postOrder(w http.ResponseWriter, r *http.Request) (any, error) {
+	// A page of another site can send a form or plain text, but not this without being asked.
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, clientError{errors.New("the Content-Type is not application/json"), http.StatusUnsupportedMediaType}
+	}
 	var o Order
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()

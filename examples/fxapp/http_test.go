@@ -33,12 +33,12 @@ func open(t *testing.T, args ...string) *shop {
 	require.NoError(t, err)
 	var (
 		s   shop
-		h   http.Handler
+		h   handlers
 		log = slog.New(slog.DiscardHandler)
 	)
 	s.app = fxtest.New(t, wiring(cfg, io.Discard, log), fx.Populate(&h, &s.worker)).RequireStart()
 	t.Cleanup(s.app.RequireStop)
-	s.Server = httptest.NewServer(h)
+	s.Server = httptest.NewServer(h.clients)
 	t.Cleanup(s.Close)
 	return &s
 }
@@ -55,6 +55,9 @@ func do(t *testing.T, method, url, body string) (a answer) {
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	require.NoError(t, err)
 	req.Close = true // leaves no connection
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	resp, err := http.DefaultClient.Do(req)
 	require.NoError(t, err)
 	defer resp.Body.Close()
@@ -267,4 +270,54 @@ func TestExactTimes(t *testing.T) {
 	require.Equal(t, 1, p.wait())
 	require.Contains(t, lastLine(p), `namespace "fxapp" is in quarantine`)
 	require.Contains(t, lastLine(p), "raise wait (10s)")
+}
+
+// What a page of another site can send without being asked changes and shows nothing, on any
+// address.
+func TestOtherSites(t *testing.T) {
+	s := open(t, "-dsn", ":memory:", "-config", file(t, "hosts: [orders]"))
+	for _, c := range []struct {
+		method, path, host, kind string
+		status                   int
+	}{
+		{"POST", "/orders", "", "text/plain", http.StatusUnsupportedMediaType},
+		{"POST", "/orders", "", "", http.StatusUnsupportedMediaType},
+		{"POST", "/orders", "", "application/x-www-form-urlencoded", http.StatusUnsupportedMediaType},
+		{"POST", "/orders", "", "application/json; charset=utf-8", http.StatusCreated},
+		{"GET", "/orders", "evil.example", "", http.StatusMisdirectedRequest},
+		{"GET", "/readyz", "evil.example:8080", "", http.StatusMisdirectedRequest},
+		{"GET", "/orders", "localhost", "", http.StatusOK},
+		{"GET", "/orders", "[::1]:80", "", http.StatusOK},
+		{"GET", "/orders", "orders:80", "", http.StatusOK},
+	} {
+		require.Equal(t, c.status, ask(t, c.method, s.URL+c.path, c.host, c.kind), c)
+	}
+}
+
+// ask sends a request with headers of its own, and returns the status.
+func ask(t *testing.T, method, url, host, kind string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(aTea))
+	require.NoError(t, err)
+	req.Host, req.Close = host, true
+	req.Header.Set("Content-Type", kind)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	return resp.StatusCode
+}
+
+// With a port of their own, operators' pages are on no other, and it has no orders.
+func TestOperatorsPort(t *testing.T) {
+	t.Parallel()
+	p, clients := serving(t, t.TempDir(), "-config", file(t, "operators: 0.0.0.0:0"))
+	operators := "http://" + p.stderr.await(t, `console=http://([^/]+)/`, p.ended)
+	for _, path := range []string{"/idworker/", "/healthz", "/readyz"} {
+		require.Equal(t, http.StatusOK, ask(t, http.MethodGet, operators+path, "", ""), path)
+		require.Equal(t, http.StatusNotFound, ask(t, http.MethodGet, clients+path, "", ""), path)
+		require.Equal(t, http.StatusMisdirectedRequest, ask(t, http.MethodGet, operators+path, "evil.example", ""), path)
+	}
+	require.Equal(t, http.StatusOK, ask(t, http.MethodGet, clients+"/orders", "", ""))
+	require.Equal(t, http.StatusNotFound, ask(t, http.MethodGet, operators+"/orders", "", ""))
+	p.interrupt(t)
 }

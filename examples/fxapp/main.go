@@ -51,7 +51,7 @@ func main() {
 func wiring(cfg config, out io.Writer, log *slog.Logger) fx.Option {
 	options := []fx.Option{
 		fx.Supply(cfg, cfg.Providers, cfg.IDWorker, cfg.GORMPlugin, log, fx.Annotate(out, fx.As(new(io.Writer)))),
-		fx.Provide(newStore, newHandler),
+		fx.Provide(newStore, newHandlers),
 		providers.Module,  // *gorm.DB and redis.UniversalClient
 		idworker.Module,   // *idworker.IdWorker and *idworker.Segments
 		gormplugin.Module, // fills primary keys; must precede every module that writes

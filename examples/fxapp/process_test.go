@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/snowlease/snowlease/internal/test/limit"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -24,7 +26,7 @@ func spawn(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
 	exe, err := os.Executable()
 	require.NoError(t, err)
-	p := &process{cmd: exec.Command(exe, args...), stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
+	p := &process{cmd: exec.CommandContext(limit.Context(t), exe, args...), stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
 	p.cmd.Dir = dir
 	p.cmd.Env = append(os.Environ(), asProgram+"=1")
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr

@@ -88,7 +88,7 @@ to no store; "snowlease doctor --config FILE" does. It exits with 3 if it finds 
 				return failure{exitNo, fmt.Errorf("%s has faults: %d", args[0], n)}
 			}
 			if !asJSON {
-				_, err = fmt.Fprintf(out, "%s: %s is valid\n", args[0], cmp.Or(checked.key, "the whole file"))
+				_, err = fmt.Fprintf(out, "%s: %s is valid; \"snowlease doctor --config\" compares it with the namespace\n", args[0], cmp.Or(checked.key, "the whole file"))
 			}
 			return failed(err)
 		},

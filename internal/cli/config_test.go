@@ -14,16 +14,16 @@ func TestConfigCheck(t *testing.T) {
 	t.Parallel()
 	code, out, errs := call(t, "", "config", "check", "../../examples/fxapp/config.example.yaml")
 	require.Zero(t, code, out+errs)
-	require.Equal(t, "../../examples/fxapp/config.example.yaml: idworker is valid\n", out)
+	require.Equal(t, "../../examples/fxapp/config.example.yaml: idworker is valid; \"snowlease doctor --config\" compares it with the namespace\n", out)
 	_, out, _ = call(t, "app: {ids: {namespace: a}}", "config", "check", "-", "--key=app.ids")
-	require.Equal(t, "-: app.ids is valid\n", out)
+	require.Equal(t, "-: app.ids is valid; \"snowlease doctor --config\" compares it with the namespace\n", out)
 	code, out, _ = call(t, "x: &x {preset: wide}\ny: &y {mode: db}\nidworker: {<<: [*x, *y, *x], namespace: a}\n", "config", "check", "-")
 	require.Zero(t, code, out)
 	code, _, errs = call(t, "idworker: &x\n  namespace: a\n  <<: *x\n", "config", "check", "-")
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, errs, "contains itself")
 	_, out, _ = call(t, "namespace: a", "config", "check", "-")
-	require.Equal(t, "-: the whole file is valid\n", out)
+	require.Equal(t, "-: the whole file is valid; \"snowlease doctor --config\" compares it with the namespace\n", out)
 
 	for name, c := range map[string]struct{ text, want string }{
 		"unknown key":    {"namespace: a\nlease: {max-ttl: 1m}\n", `-:2:9: unknown key "max-ttl": choose max_ttl, on_lost, renew, ttl` + "\n"},

@@ -282,7 +282,8 @@ func (d *doctor) workers(ctx context.Context, o *target.Opened, rec lease.Record
 			continue
 		}
 		all++
-		if s.Free() {
+		// After a loss, marks without a holder lie ahead of the clock, and ranges above them are lent.
+		if s.Expires < s.Now && (s.Holder == "" || s.Mark < s.Now) {
 			free++
 		}
 	}

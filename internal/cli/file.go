@@ -24,6 +24,7 @@ type fileConfig struct {
 	mode       idworker.Mode
 	numbers    string // segment_store
 	quarantine lease.Quarantine
+	tables     string // table_prefix
 	db         sqldb.Config
 	redis      redis.Config
 	unknown    map[idworker.Mode]string // a key of db or redis that is none of theirs
@@ -41,11 +42,13 @@ func readFile(text []byte, key string) (c fileConfig, err error) {
 		Mode         idworker.Mode `yaml:"mode"`
 		SegmentStore string        `yaml:"segment_store"`
 		Store        struct {
-			Quarantine lease.Quarantine `yaml:"quarantine"`
+			Quarantine  lease.Quarantine `yaml:"quarantine"`
+			TablePrefix string           `yaml:"table_prefix"`
 		} `yaml:"store"`
 	}
 	_ = config.Decode(&ids) // faults are for those who read all of it
 	c.namespace, c.mode, c.numbers, c.quarantine = ids.Namespace, ids.Mode, ids.SegmentStore, ids.Store.Quarantine
+	c.tables = ids.Store.TablePrefix
 	c.unknown = map[idworker.Mode]string{}
 	for name, part := range map[idworker.Mode]any{idworker.ModeDB: &c.db, idworker.ModeRedis: &c.redis} {
 		n := lookup(around, string(name))
@@ -215,7 +218,7 @@ func (f *storeFlags) configured(quarantine bool) error {
 		f.quarantine = c.quarantine
 	}
 	c.db = c.db.WithDefaults()
-	f.from = file
+	f.from, f.tables = file, c.tables
 	kind, why := c.uses(f.numbers)
 	if key := c.unknown[kind]; key != "" { // a misspelled tls would be ignored
 		return fmt.Errorf("%s: unknown key %q of %s: correct it, or name the store with --store or %s if %s is not read by package providers", file, plain(key), kind, envStore, kind)

@@ -178,6 +178,11 @@ func TestDoctorOnARangeOfWorkerIDs(t *testing.T) {
 	requireFinding(t, all, lease.LevelOK, "workers", "4 of 4 are free")
 	sqlDo(t, "sqlite", "app.db", "UPDATE snowlease_slot SET owner = 'o', expires_ms = 1000 * (unixepoch() + 20) WHERE slot BETWEEN 3 AND 7")
 	requireFinding(t, look("2"), lease.LevelNote, "workers", "0 of 4 are free")
+	const left = "UPDATE snowlease_slot SET owner = '', holder = '%s', expires_ms = 0, hwm_ms = 1000 * (unixepoch() + 20)"
+	sqlDo(t, "sqlite", "app.db", fmt.Sprintf(left, "web-1"))
+	requireFinding(t, look("2"), lease.LevelNote, "workers", "0 of 4 are free")
+	sqlDo(t, "sqlite", "app.db", fmt.Sprintf(left, "")) // as in a new namespace
+	requireFinding(t, look("2"), lease.LevelOK, "workers", "4 of 4 are free")
 }
 
 // A namespace at another key of config.yaml leads to an error that names the key.

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/test/limit"
+
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/require"
 
@@ -78,7 +80,7 @@ func TestSignals(t *testing.T) {
 	store := sqliteURL(t)
 	initialize(t, store)
 	start := func(args ...string) (cmd *exec.Cmd, errs *bufio.Reader) {
-		cmd = exec.CommandContext(t.Context(), os.Args[0], args...)
+		cmd = exec.CommandContext(limit.Context(t), os.Args[0], args...)
 		cmd.Env = append(os.Environ(), envMain+"=1")
 		_, err := cmd.StdinPipe() // stays open
 		require.NoError(t, err)

@@ -22,12 +22,18 @@ type lateTimes struct {
 	last       int64 // the latest time on record
 	quarantine bool
 	slots      []lease.Slot
+	pin        lease.Pin
 }
 
-func lateIn(ctx context.Context, o *target.Opened, namespace string) (lateTimes, error) {
+// lateIn goes by the pin on record, which must be that of the configuration, if there is one.
+func lateIn(ctx context.Context, o *target.Opened, namespace string, members *requestFlags) (lateTimes, error) {
 	rec, err := o.Record(ctx, namespace)
 	if err != nil {
 		return lateTimes{}, err
+	}
+	if pin := members.request.Pin(); members.given && members.lends() && rec.Pin != pin && rec.Pin.Err() == nil {
+		return lateTimes{}, fmt.Errorf("namespace %q is pinned to %s, but %s says %s: by another max_ttl or skew, mend would lower times that are in use; correct the one that is wrong",
+			namespace, printable.Text(rec.Pin.String()), members.from, pin)
 	}
 	slots, err := o.Slots(ctx, namespace)
 	if err != nil {
@@ -41,7 +47,7 @@ func late(rec lease.Record, slots []lease.Slot) (lateTimes, error) {
 		return lateTimes{}, err
 	}
 	hold := (rec.Pin.MaxTTL + rec.Pin.Skew).Milliseconds()
-	l := lateTimes{now: rec.Now, latest: rec.Now + hold, last: rec.Quarantine}
+	l := lateTimes{pin: rec.Pin, now: rec.Now, latest: rec.Now + hold, last: rec.Quarantine}
 	l.quarantine = rec.Quarantine > l.latest
 	for _, s := range slots {
 		if last := max(s.Since, s.Expires, s.Mark, s.Token); last > s.Now+hold {
@@ -76,6 +82,7 @@ func (l lateTimes) String() string {
 func mendCommand(p program) *cobra.Command {
 	var (
 		store       storeFlags
+		members     requestFlags
 		yes, asJSON bool
 	)
 	cmd := &cobra.Command{
@@ -90,7 +97,7 @@ Mend refuses to run while the store's clock and this host's differ by more than 
 Run it on another host than the store's, or it compares a clock with itself. While the lease of a worker id runs, mend leaves its mark, names the holder and exits
 with 3. Stop that process, and mend again after its lease has ended.
 
-Mend cannot check three things. Make sure of all, or ids may be issued twice:
+Mend cannot check four things. Make sure of all, or ids may be issued twice:
 
   - The store's clock is right, if mend runs on the host of the store, as it always does
     with SQLite. By a clock that is behind, it lowers the marks of ids in use.
@@ -98,16 +105,21 @@ Mend cannot check three things. Make sure of all, or ids may be issued twice:
     and processes issued ids by it. Check your highest ids with "snowlease decode". If
     you find one, do not mend: switch to a layout whose ids are above it.
   - No process that held one of these worker ids is cut off from the store, paused, or
-    a snapshot that may be resumed. It could still use its range. End it.`,
+    a snapshot that may be resumed. It could still use its range. End it.
+  - The max-ttl and skew on record are those of the processes, if no configuration is
+    given. With one, mend compares them.`,
 		Example: `  snowlease mend --namespace orders`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := store.complete(cmd, false); err != nil {
 				return err
 			}
+			if err := members.complete(cmd, &store); err != nil {
+				return err
+			}
 			var found lateTimes
 			look := func(ctx context.Context, o *target.Opened) (err error) {
-				found, err = lateIn(ctx, o, store.namespace)
+				found, err = lateIn(ctx, o, store.namespace, &members)
 				return err
 			}
 			if err := store.with(cmd, look); err != nil {
@@ -115,7 +127,7 @@ Mend cannot check three things. Make sure of all, or ids may be issued twice:
 			}
 			result := "nothing to mend"
 			if !found.none() {
-				if err := store.confirm(cmd, yes, "%s.\nAre you sure that the store's clock is right, that no id with a later time exists, and that no process that held one of these worker ids is cut off or paused?", found); err != nil {
+				if err := store.confirm(cmd, yes, "%s.\nAre you sure that the store's clock is right, that no id with a later time exists, that no process that held one of these worker ids is cut off or paused, and that the processes have max_ttl %v and skew %v?", found, found.pin.MaxTTL, found.pin.Skew); err != nil {
 					return err
 				}
 				result = "no recorded time is later than " + at(found.latest)

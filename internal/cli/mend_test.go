@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -122,4 +124,26 @@ func TestMendByAClockThatIsBehind(t *testing.T) {
 	require.Contains(t, errs, fmt.Sprintf("the first (%d) was given back, by a clock that was ahead of this one, and its lease ends at ", g.Worker))
 	require.NotContains(t, errs, "stop the holders")
 	require.Contains(t, errs, ": mend again after that\n")
+}
+
+// By a max_ttl that is not that of the processes, times in use look late.
+func TestMendByAWrongPin(t *testing.T) {
+	t.Parallel()
+	store := sqliteURL(t)
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("namespace: orders\nmode: db\n"), 0o600))
+	initialize(t, store)
+	c := openCenter(t, store)
+	g := lend(t, c, "orders")
+	for pin, want := range map[string]string{"max_ttl=-30s": "is not a valid pin", "max_ttl=6s": "by another max_ttl or skew, mend would lower times that are in use"} {
+		sqlDo(t, "sqlite", strings.TrimPrefix(store, "sqlite:"), "UPDATE snowlease_meta SET pin = REPLACE(pin, 'max_ttl=30s', '"+pin+"')")
+		code, _, errs := call(t, "", "mend", "--store="+store, "--namespace=orders", "--config="+file, "--yes")
+		require.Equal(t, exitFailed, code, errs)
+		require.Contains(t, errs, want)
+		sqlDo(t, "sqlite", strings.TrimPrefix(store, "sqlite:"), "UPDATE snowlease_meta SET pin = REPLACE(pin, '"+pin+"', 'max_ttl=30s')")
+	}
+	slots, err := c.Slots(t.Context(), "orders")
+	require.NoError(t, err)
+	require.Equal(t, []int64{g.Ceiling, g.Ceiling}, []int64{slots[g.Worker].Mark, slots[g.Worker].Expires})
+	require.Zero(t, first(call(t, "", "mend", "--store="+store, "--namespace=orders", "--config="+file, "--yes")))
 }

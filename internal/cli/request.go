@@ -82,7 +82,7 @@ func (f *requestFlags) complete(cmd *cobra.Command, s *storeFlags) error {
 		if s.program.configures() && !changed(cmd, "quarantine") {
 			s.quarantine = c.WithDefaults().Store.Quarantine
 		}
-		f.mode, f.waitReplicas = c.Mode, c.Store.WaitReplicas
+		f.mode, f.waitReplicas, s.tables = c.Mode, c.Store.WaitReplicas, c.Store.TablePrefix
 		s.namespace = c.Namespace
 	} else {
 		l, err := f.layout.layout()

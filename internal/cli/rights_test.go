@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"os"
 	"regexp"
 	"slices"
@@ -34,10 +36,15 @@ func documented(t *testing.T, begin string) (line string, commands []string) {
 	return line, commands
 }
 
-// aclUser creates the user of docs/engines.md on servers, with additional rights.
+// aclUser creates the user of docs/engines.md on servers, with additional rights, and with a
+// pattern for each further namespace that the tests use.
 func aclUser(t *testing.T, servers []*testserver.Server, more ...string) {
 	t.Helper()
 	line, _ := documented(t, "ACL SETUSER orders ")
+	require.Contains(t, line, " ~snowlease:{orders}:* ")
+	for _, namespace := range []string{"former", "cli", "fewer", "other"} {
+		line += " ~snowlease:{" + namespace + "}:*"
+	}
 	args := []any{}
 	for _, word := range append(strings.Fields(line), more...) {
 		args = append(args, word)
@@ -88,7 +95,7 @@ func workerIDs(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Op
 	c, err := redisseq.New(client, opts...)
 	require.NoError(t, err)
 	request := func() lease.Request {
-		return lease.Request{Namespace: "rights", Layout: "l", Holder: "h", Owner: lease.NewOwner(), Pool: 2, Last: 1, TTL: time.Minute, MaxTTL: time.Minute, Skew: time.Second}
+		return lease.Request{Namespace: "orders", Layout: "l", Holder: "h", Owner: lease.NewOwner(), Pool: 2, Last: 1, TTL: time.Minute, MaxTTL: time.Minute, Skew: time.Second}
 	}
 	req := request()
 	require.NoError(t, c.Init(ctx, req))
@@ -108,18 +115,18 @@ func workerIDs(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Op
 	_, err = c.Acquire(ctx, request())
 	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
 	require.NoError(t, c.Release(ctx, second, second.Now))
-	_, err = c.Slots(ctx, "rights")
+	_, err = c.Slots(ctx, "orders")
 	require.NoError(t, err)
-	_, err = c.Extras().Operator.Quarantine(ctx, "rights", "by hand")
+	_, err = c.Extras().Operator.Quarantine(ctx, "orders", "by hand")
 	require.NoError(t, err)
-	require.NoError(t, c.Extras().Operator.Revoke(ctx, "rights", g.Worker, g.Token))
-	require.NoError(t, c.Extras().Operator.Retire(ctx, "rights", "by hand"))
+	require.NoError(t, c.Extras().Operator.Revoke(ctx, "orders", g.Worker, g.Token))
+	require.NoError(t, c.Extras().Operator.Retire(ctx, "orders", "by hand"))
 }
 
 func sequence(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option) {
 	t.Helper()
 	ctx := t.Context()
-	seq, err := rediscounter.New(client, rediscounter.Config{Namespace: "rights", Skew: time.Millisecond}, opts...)
+	seq, err := rediscounter.New(client, rediscounter.Config{Namespace: "orders", Skew: time.Millisecond}, opts...)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, seq.Close()) }()
 	require.NoError(t, seq.Start(ctx))
@@ -132,12 +139,12 @@ func numbers(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Opti
 	ctx := t.Context()
 	n, err := redissegments.New(client, opts...)
 	require.NoError(t, err)
-	require.NoError(t, n.Create(ctx, "rights", 1))
-	require.ErrorIs(t, n.Create(ctx, "rights", 1), segment.ErrExists)
-	require.NoError(t, n.Resume(ctx, "rights", 5))
-	d, err := redissegments.NewDispenser(client, n, segment.Config{Name: "rights", Order: segment.OrderStrict}, opts...)
+	require.NoError(t, n.Create(ctx, "orders", 1))
+	require.ErrorIs(t, n.Create(ctx, "orders", 1), segment.ErrExists)
+	require.NoError(t, n.Resume(ctx, "orders", 5))
+	d, err := redissegments.NewDispenser(client, n, segment.Config{Name: "orders", Order: segment.OrderStrict}, opts...)
 	require.NoError(t, err)
-	_, err = d.Reserve(ctx, segment.Request{Name: "rights", N: 1, Start: 1, Max: 1 << 60})
+	_, err = d.Reserve(ctx, segment.Request{Name: "orders", N: 1, Start: 1, Max: 1 << 60})
 	require.NoError(t, err)
 	require.NoError(t, d.Close())
 }
@@ -169,6 +176,7 @@ func TestRightsOnRedis(t *testing.T) {
 		}
 		_, all := examine(t, "redis://orders:secret@"+s.Addr(), "--namespace=other")
 		requireFinding(t, all, lease.LevelOK, "rights", "may read and write")
+		requireFinding(t, all, lease.LevelOK, "encryption", "none, within this host")
 		ran, refused := used(t, s)
 		require.Equal(t, base, ran, "what docs/engines.md lists, and what is used")
 		require.Subset(t, []string{"config|get", "client|setinfo", "client|maint_notifications"}, refused)
@@ -186,14 +194,14 @@ func TestRightsOnRedis(t *testing.T) {
 		aclUser(t, []*testserver.Server{s})
 
 		do(t, s, "ACL", "SETUSER", "poor", "on", ">secret", "~snowlease:*", "+ping", "+info", "+time")
-		_, all = examine(t, "redis://poor:secret@"+s.Addr())
+		_, all = examine(t, "redis://poor:secret@"+s.Addr(), "--namespace=orders")
 		advice := ""
 		for _, f := range all {
 			if f.Check == "rights" {
 				_, advice, _ = strings.Cut(f.Advice, "SETUSER name ")
 			}
 		}
-		require.Contains(t, advice, "~snowlease:* +eval")
+		require.Contains(t, advice, "~snowlease:{orders}:* +eval")
 		require.Contains(t, line, advice, "what the doctor advises")
 
 		ctx, c := t.Context(), as(t, s.Addr())
@@ -206,12 +214,14 @@ func TestRightsOnRedis(t *testing.T) {
 			{"SCAN", 0},
 			{"RANDOMKEY"},
 			{"KEYS", "*"},
-			{"DEL", "snowlease:{rights}:meta"},
+			{"DEL", "snowlease:{orders}:meta"},
 			{"CONFIG", "GET", "*"},
 			{"ACL", "LIST"},
 			{"MONITOR"},
 			{"SHUTDOWN"},
 			{"HGET", "orders:1", "a"},
+			{"HGET", "snowlease:{billing}:meta", "pin"},
+			{"EVAL", "return redis.call('HSET', 'snowlease:{billing}:meta', 'a', 'b')", 0},
 			{"EVAL", "return redis.call('FLUSHALL')", 0},
 			{"EVAL", "return redis.call('HSET', 'orders:1', 'a', 'b')", 0},
 		} {
@@ -219,6 +229,26 @@ func TestRightsOnRedis(t *testing.T) {
 			require.Error(t, err, command)
 			require.Regexp(t, "NOPERM|can't run this command|can't access|no permissions", err.Error(), command)
 		}
+	})
+	// SECURITY.md says so: no rights prevent it.
+	t.Run("a script without an end", func(t *testing.T) {
+		t.Parallel()
+		s := testserver.NewRedis(t, "--lua-time-limit", "10")
+		aclUser(t, []*testserver.Server{s})
+		c := goredis.NewClient(&goredis.Options{Addr: s.Addr(), Username: "orders", Password: "secret", MaxRetries: -1, ReadTimeout: time.Minute})
+		ended := make(chan error, 1)
+		go func() {
+			ended <- c.Eval(context.Background(), "redis.call('HSET', KEYS[1], 'a', 'b') while true do end", []string{"snowlease:{orders}:meta"}).Err()
+		}()
+		other := goredis.NewClient(&goredis.Options{Addr: s.Addr(), MaxRetries: -1})
+		require.Eventually(t, func() bool {
+			err := other.Ping(t.Context()).Err()
+			return err != nil && strings.HasPrefix(err.Error(), "BUSY")
+		}, 20*time.Second, 10*time.Millisecond)
+		require.ErrorContains(t, other.ScriptKill(t.Context()).Err(), "UNKILLABLE")
+		s.Kill()
+		require.Error(t, <-ended)
+		require.NoError(t, errors.Join(c.Close(), other.Close()))
 	})
 	for mode, run := range map[string]func(*testing.T, goredis.UniversalClient, ...redisseq.Option){
 		"| mode `redis`": workerIDs, "| mode `redis-sequence`": sequence, "| numbers": numbers,
@@ -288,33 +318,6 @@ func refusedBy(t *testing.T, set *testserver.Sentinels) (all []string) {
 		}
 	}
 	return without(all, "client|setinfo", "client|maint_notifications")
-}
-
-// The sentinel commands that docs/engines.md lists are sufficient, and each of them is
-// necessary.
-func TestRightsOnSentinels(t *testing.T) {
-	t.Parallel()
-	_, rights := documented(t, "| Sentinel")
-	set := testserver.NewSentinels(t, saved...)
-	aclUser(t, set.Redis)
-	open := func() *goredis.Client {
-		return goredis.NewFailoverClient(&goredis.FailoverOptions{
-			MasterName: testserver.SentinelName, SentinelAddrs: set.Addrs(), SentinelUsername: "watcher", SentinelPassword: "secret",
-			Username: "orders", Password: "secret",
-		})
-	}
-	sentinelRights(t, set, rights)
-	client := open()
-	everyVerb(t, client)
-	require.NoError(t, client.Close())
-	require.Empty(t, refusedBy(t, set))
-	for _, r := range rights {
-		sentinelRights(t, set, without(rights, r))
-		client := open()
-		_ = client.Ping(t.Context()).Err()
-		require.Eventually(t, func() bool { return slices.Contains(refusedBy(t, set), r) }, 20*time.Second, 50*time.Millisecond, r)
-		require.NoError(t, client.Close())
-	}
 }
 
 func plus(commands []string) (rights []string) {

@@ -22,6 +22,7 @@ const envStore = target.EnvStore
 type storeFlags struct {
 	program                  program
 	store, namespace, prefix string
+	tables                   string // table_prefix of the configuration
 	file, key                string // of the application's configuration
 	quarantine               lease.Quarantine
 	timeout                  time.Duration
@@ -102,7 +103,7 @@ func (f *storeFlags) complete(cmd *cobra.Command, optional bool) (err error) {
 
 // options say how the application uses the store.
 func (f *storeFlags) options() target.Options {
-	return target.Options{Prefix: f.prefix, Quarantine: f.quarantine, WaitReplicas: f.waits, Creates: f.creates, From: f.from}
+	return target.Options{Prefix: f.prefix, TablePrefix: f.tables, Quarantine: f.quarantine, WaitReplicas: f.waits, Creates: f.creates, From: f.from}
 }
 
 func (f *storeFlags) open(ctx context.Context) (*target.Opened, error) {

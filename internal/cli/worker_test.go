@@ -350,9 +350,15 @@ func TestPinThatIsNotToBePrinted(t *testing.T) {
 	args := []string{"--store=redis://" + r.Addr(), "--namespace=a", "--quarantine=never"}
 	code, _, errs := call(t, "", append([]string{"init", "--yes"}, args...)...)
 	require.Zero(t, code, errs)
-	r.HSet("snowlease:{a}:meta", "pin", "\u202e\u0085"+strings.Repeat("A", 1<<20))
+	r.HSet("snowlease:{a}:meta", "pin", "\u202e\u0085"+strings.Repeat("A", 900))
 	code, out, errs := call(t, "", append([]string{"workers", "--json"}, args...)...)
 	require.Zero(t, code, errs)
 	require.Contains(t, out, `"pin":"??AAA`)
 	require.Less(t, len(out), 1000)
+
+	r.HSet("snowlease:{a}:meta", "pin", strings.Repeat("A", 1<<20))
+	code, _, errs = call(t, "", append([]string{"workers", "--json"}, args...)...)
+	require.NotZero(t, code)
+	require.Contains(t, errs, "a record is damaged")
+	require.Less(t, len(errs), 1000)
 }

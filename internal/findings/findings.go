@@ -3,6 +3,7 @@ package findings
 
 import (
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
@@ -57,5 +58,19 @@ func (l *List) Clock(now, before, after time.Time) {
 		l.Note("clock", seen, "ids carry the store's time; "+advice)
 	default:
 		l.OK("clock", seen)
+	}
+}
+
+// Encryption judges a connection by its cipher, which is empty in plain text, and by the
+// host at its other end.
+func (l *List) Encryption(cipher, host string) {
+	ip := net.ParseIP(host)
+	switch {
+	case cipher != "":
+		l.OK("encryption", cipher)
+	case host == "localhost" || ip != nil && ip.IsLoopback():
+		l.OK("encryption", "none, within this host")
+	default:
+		l.Note("encryption", "none, between the store and "+host, "others on the network may read the password and write leases: turn TLS on (docs/engines.md, TLS)")
 	}
 }

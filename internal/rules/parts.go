@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/snowlease/snowlease/internal/printable"
-	"github.com/snowlease/snowlease/lease"
 )
 
 // MetaPart is the name of the part that has the Meta. Each other part is a slot, whose name
@@ -90,7 +89,7 @@ func OfParts(parts map[string]string) (Namespace, error) {
 			switch q := m.Quarantine; {
 			case m.Format != format:
 				return ns, fmt.Errorf("its format is %d, not %d: another version wrote it", m.Format, format)
-			case m.Slots < 0 || m.Slots > lease.MaxPool || len(m.Lent) > (m.Slots+7)/8:
+			case m.Slots < 0 || m.Slots > MaxPool || len(m.Lent) > (m.Slots+7)/8:
 				return ns, fmt.Errorf("it has %d slots, and %d bytes say which were lent", m.Slots, len(m.Lent))
 			case m.Pin == "" && m.Reason == "":
 				return ns, fmt.Errorf("it has no pin")
@@ -101,7 +100,7 @@ func OfParts(parts map[string]string) (Namespace, error) {
 			continue
 		}
 		w, err := strconv.Atoi(name)
-		if err != nil || w < 0 || w >= lease.MaxPool || strconv.Itoa(w) != name {
+		if err != nil || w < 0 || w >= MaxPool || strconv.Itoa(w) != name {
 			return Namespace{}, fmt.Errorf("there is a record %q: another program wrote it", printable.Text(name))
 		}
 		if found[w], err = decodeSlot(text); err != nil {

@@ -6,10 +6,12 @@ import (
 	"fmt"
 
 	"github.com/snowlease/snowlease/internal/printable"
-	"github.com/snowlease/snowlease/lease"
 )
 
 const format = 1
+
+// MaxPool is the largest pool that a record can have, so that none costs its readers much.
+const MaxPool = 4096
 
 // limit bounds times and tokens, which then may be added to.
 const limit = 1e15
@@ -84,8 +86,8 @@ func Decode(value []byte) (Namespace, error) {
 	switch {
 	case r.Format != format:
 		return ns, fmt.Errorf("its format is %d, not %d: another version wrote it", r.Format, format)
-	case n > lease.MaxPool:
-		return ns, fmt.Errorf("it has %d slots, more than %d", n, lease.MaxPool)
+	case n > MaxPool:
+		return ns, fmt.Errorf("it has %d slots, more than %d", n, MaxPool)
 	case r.Meta == nil && n == 0:
 		return ns, fmt.Errorf("there is nothing in it")
 	}

@@ -128,7 +128,7 @@ func (ns Namespace) unused(incarnation string, req lease.Request) bool {
 func (ns Namespace) List(now int64) []lease.Slot {
 	list := make([]lease.Slot, len(ns.Slots))
 	for w, s := range ns.Slots {
-		list[w] = lease.Slot{Worker: int64(w), Token: s.Token, Holder: s.Holder, Since: s.Since, Expires: s.Expires, Mark: s.Mark, Now: now}
+		list[w] = lease.Slot{Worker: int64(w), Token: s.Token, Holder: s.Holder[:min(len(s.Holder), lease.MaxHolder)], Since: s.Since, Expires: s.Expires, Mark: s.Mark, Now: now}
 	}
 	return list
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -403,6 +404,11 @@ func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool
 		k.count(late)
 		return false, late
 	}
+	if g, err = k.bounded(g, at); err != nil {
+		k.owner = [16]byte{} // it would get the same again
+		k.count(err)
+		return false, err
+	}
 	lent := rangeOf(g, at)
 	if err = k.adopt(lent); err != nil {
 		return !errors.Is(err, errReset), errors.Join(err, k.decline(ctx, g))
@@ -512,11 +518,18 @@ func (k *Keeper) run(ctx context.Context) {
 // renew makes one attempt and returns how long to wait before the next. It returns 0
 // after a success or a loss.
 func (k *Keeper) renew(ctx context.Context) time.Duration {
+	patience := k.pace.patience
+	if k.left(k.lent) > 0 { // once ids have stopped, there is nothing to hurry for
+		patience = min(patience, k.grant.TTL/3)
+	}
 	k.began = time.Now()
-	call, cancel := context.WithTimeout(ctx, min(k.pace.patience, k.grant.TTL/3))
+	call, cancel := context.WithTimeout(ctx, patience)
 	g, err := k.cfg.Center.Renew(call, k.grant)
 	at := k.cfg.Generator.Elapsed()
 	cancel()
+	if err == nil {
+		g, err = k.bounded(g, at)
+	}
 	switch {
 	case err == nil:
 		next := rangeOf(g, at)
@@ -542,7 +555,10 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 		k.cfg.Logger.Log(ctx, level, "lease renewed", "worker", g.Worker, "namespace", g.Namespace, "ceiling", time.UnixMilli(g.Ceiling))
 		k.watch(ctx, next)
 		return 0
-	case errors.Is(err, lease.ErrLost):
+	case errors.Is(err, lease.ErrLost), k.uncovered(err):
+		if k.uncovered(err) {
+			k.cfg.Generator.Drop()
+		}
 		k.mu.Lock()
 		k.status.Losses++
 		k.mu.Unlock()
@@ -557,6 +573,14 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 	k.count(err)
 	k.failed(ctx, "lease not renewed; retrying", err)
 	return k.jitter(k.pause(err))
+}
+
+// uncovered reports whether err says that the namespace was pinned anew, after a total loss,
+// by a member whose quarantine need not cover the range of this one. A pin without MaxTTL is
+// retired or unreadable, and no member lends under it.
+func (k *Keeper) uncovered(err error) bool {
+	var m *lease.MismatchError
+	return errors.As(err, &m) && m.Stored.MaxTTL > 0 && (m.Stored.MaxTTL < k.cfg.Request.MaxTTL || m.Stored.Skew < k.cfg.Request.Skew)
 }
 
 func (k *Keeper) install(next snowflake.Range) error {
@@ -649,7 +673,7 @@ func (k *Keeper) note(s State, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	st := &k.status
-	st.State, st.Err = s, err
+	st.State, st.Err = s, fault.Told(err)
 	switch {
 	case err == nil:
 		st.FailingSince = time.Time{}

@@ -2,7 +2,9 @@ package keeper_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -95,4 +97,57 @@ func TestShortRangeLastsUntilItsRenewal(t *testing.T) {
 			}
 		}
 	})
+}
+
+// After a total loss, a member with a lower MaxTTL asks first and pins anew. Its quarantine
+// does not cover the range of a holder under the former pin, so that one stops at its next
+// renewal. A pin that allows for as much, or a retired one, stops nobody.
+func TestHolderStopsBelowALowerPin(t *testing.T) {
+	for name, c := range map[string]struct {
+		maxTTL, skew time.Duration
+		stops        bool
+	}{
+		"lower max_ttl": {30 * time.Second, lease.DefaultSkew, true},
+		"lower skew":    {10 * time.Minute, lease.DefaultSkew / 2, true},
+		"higher":        {time.Hour, 10 * time.Second, false},
+		"retired":       {10 * time.Minute, lease.DefaultSkew, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.center.Wipe()
+				r.member(func(c *keeper.Config) { c.Request.TTL, c.Request.MaxTTL = 10*time.Minute, 10*time.Minute })
+				r.start()
+				r.next()
+				r.center.Wipe()
+				req := request()
+				req.TTL, req.MaxTTL, req.Skew = 30*time.Second, c.maxTTL, c.skew
+				_, err := r.center.Acquire(t.Context(), req)
+				require.ErrorAs(t, err, new(*lease.QuarantineError))
+				var renewals atomic.Int64
+				r.center.Intercept(func(_ context.Context, verb string, after bool) error {
+					if verb != "renew" || after {
+						return nil
+					}
+					renewals.Add(1)
+					if name == "retired" {
+						return &lease.MismatchError{Namespace: "orders", Stored: lease.Pin{Retired: true, Reason: "moved"}}
+					}
+					return nil
+				})
+				for renewals.Load() == 0 {
+					r.next()
+					time.Sleep(time.Second)
+				}
+				synctest.Wait()
+				_, err = r.gen.NextID()
+				if !c.stops {
+					require.NoError(t, err)
+					return
+				}
+				require.Error(t, err)
+				require.ErrorAs(t, r.keeper.Status().Err, new(*lease.MismatchError))
+				require.EqualValues(t, 1, r.keeper.Status().Losses)
+			})
+		})
+	}
 }

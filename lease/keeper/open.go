@@ -82,7 +82,8 @@ func (k *Keeper) Explain(err error) error {
 	early := errors.Is(err, snowflake.ErrNotStarted)
 	switch st := k.Status(); {
 	case st.Err != nil && errors.Is(err, snowflake.ErrLeaseExpired):
-		return fmt.Errorf("lease: not renewed since %s: %w: %w", st.Renewed.UTC().Format(time.RFC3339Nano), st.Err, err)
+		return fmt.Errorf("lease: last renewed %s, renewals have failed since %s: %w: %w",
+			st.Renewed.UTC().Format(time.RFC3339Nano), st.FailingSince.UTC().Format(time.RFC3339Nano), st.Err, err)
 	case st.Err != nil && early:
 		return fmt.Errorf("%w: %w", err, st.Err)
 	case early && st.State == Borrowing:

@@ -45,7 +45,7 @@ type PoolWorker interface {
 	lease.Lister
 }
 
-// An Option configures Register, RegisterPool and RegisterSegments.
+// An Option configures Register, RegisterPool and RegisterSegments. A nil Option is ignored.
 type Option func(*instruments) error
 
 // WithMeterProvider sets the destination of the measures. Default: the API's
@@ -135,6 +135,9 @@ func prepare(what string, source any, opts []Option) (*instruments, error) {
 	}
 	i := &instruments{meter: api.GetMeterProvider().Meter(scope)}
 	for _, o := range opts {
+		if o == nil {
+			continue
+		}
 		if err := o(i); err != nil {
 			return nil, fmt.Errorf("otel: %w", err)
 		}

@@ -1,13 +1,18 @@
 package takeover_test
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // driver "sqlite"
 
+	"github.com/snowlease/snowlease/casstore"
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/migrate/takeover"
 )
@@ -39,5 +44,70 @@ func TestTakeRetires(t *testing.T) {
 		require.ErrorContains(t, err, `"all" is retired: its worker ids were taken over by namespace "all-2" of sqlite`)
 		_, err = takeover.Take(t.Context(), side(center, namespace, narrow, 0, last), next)
 		require.ErrorContains(t, err, "is retired")
+	}
+}
+
+// slow pauses before it retires a namespace, as a process does that is stopped.
+type slow struct {
+	lease.Center
+	pause func()
+}
+
+func (s slow) Extras() lease.Extras {
+	extras := s.Center.Extras()
+	extras.Operator = slowOperator{extras.Operator, s.pause}
+	return extras
+}
+
+type slowOperator struct {
+	lease.Operator
+	pause func()
+}
+
+func (o slowOperator) Retire(ctx context.Context, namespace, reason string) error {
+	o.pause()
+	return o.Operator.Retire(ctx, namespace, reason)
+}
+
+// A process with the old configuration may start while Take is paused for longer than the TTL.
+// Nothing is lent on the new side within its range.
+func TestTakeIsPausedBeforeItRetires(t *testing.T) {
+	for name, patient := range map[string]bool{"waits": true, "may not wait": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				center := casstore.New(memcenter.NewStore())
+				old, next := side(center, "old", narrow, 0, 3), side(center, "new", narrow, 0, 3)
+				for _, s := range []takeover.Side{old, next} {
+					require.NoError(t, center.Extras().Init(t.Context(), s.Request))
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var late lease.Grant
+				old.Center = slow{center, func() {
+					time.Sleep(2 * old.Request.TTL)
+					req := old.Request
+					req.Owner, req.Holder = lease.NewOwner(), "late"
+					var err error
+					late, err = center.Acquire(t.Context(), req)
+					require.NoError(t, err)
+					if !patient {
+						time.AfterFunc(time.Second, cancel)
+					}
+				}}
+				r, err := takeover.Take(ctx, old, next)
+				if !patient {
+					require.ErrorIs(t, err, context.Canceled)
+					require.ErrorContains(t, err, `the old side is retired, but worker id 0 was lent to "late" meanwhile; start no new process before `+
+						time.UnixMilli(late.Ceiling+1).UTC().Format(time.RFC3339Nano))
+					return
+				}
+				require.NoError(t, err)
+				require.True(t, r.Retired)
+				g, err := center.Acquire(t.Context(), next.Request)
+				require.NoError(t, err)
+				require.Equal(t, late.Worker, g.Worker)
+				require.Greater(t, g.Floor, late.Ceiling, "the late process issues ids up to there")
+			})
+		})
 	}
 }

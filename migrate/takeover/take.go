@@ -56,10 +56,12 @@ func (e *LiveError) Error() string {
 //   - It retires the old namespace, if old.Request covers its whole pool and the old
 //     center has a lease.Operator, as those of dbseq and redisseq do. A process with the
 //     old configuration is then refused for good. Otherwise the center refuses it until
-//     Sealed only.
+//     Sealed only. If one has started in a Take that was paused, Take waits until the new
+//     side lies above its ids.
 //
 // ctx bounds the wait. If Take fails, the old side lends again, and Take can be called
-// again. Its errors are:
+// again, unless the error says that the old side is retired, and until when to wait. Its
+// errors are:
 //
 //   - *LiveError, if a worker id is in use.
 //   - *lease.MismatchError, if a side differs from what its namespace has pinned, or is
@@ -86,7 +88,37 @@ func Take(ctx context.Context, old, next Side) (r Report, err error) {
 	if err != nil {
 		return Report{}, errors.Join(err, old.unseal(ctx, held))
 	}
-	return r, nil
+	if r.Retired {
+		err = old.outlast(ctx, held, next, &r)
+	}
+	return r, err
+}
+
+// outlast raises the new side above the ids of processes that borrowed between sealed and
+// retire. Both need time, and a Take may be paused there for longer than a TTL.
+func (s Side) outlast(ctx context.Context, held []lease.Grant, next Side, r *Report) error {
+	lister := s.Center.Extras().Lister
+	if lister == nil {
+		return nil
+	}
+	slots, err := lister.Slots(ctx, s.Request.Namespace)
+	if err != nil {
+		return fmt.Errorf("takeover: the old side is retired, but its worker ids cannot be listed; a process may have started meanwhile, so start no new process for %v: %w", s.Request.MaxTTL, err)
+	}
+	var late lease.Slot
+	for _, slot := range slots {
+		if i := slot.Worker - s.Request.First; i >= 0 && i < int64(len(held)) && slot.Token != held[i].Token && max(slot.Expires, slot.Mark) > r.Mark {
+			late, r.Mark = slot, max(slot.Expires, slot.Mark)
+		}
+	}
+	if late.Token == 0 {
+		return nil
+	}
+	if err := next.raise(ctx, s, r); err != nil {
+		return fmt.Errorf("takeover: the old side is retired, but worker id %d was lent to %q meanwhile; start no new process before %s: %w",
+			late.Worker, late.Holder, time.UnixMilli(r.Mark+1).UTC().Format(time.RFC3339Nano), err)
+	}
+	return nil
 }
 
 // retire retires the namespace if the side has all of its worker ids. It reports whether

@@ -37,6 +37,12 @@ type Config struct {
 	// TLS encrypts connections and verifies servers with the host's certificate
 	// authorities. Default: false.
 	TLS bool `yaml:"tls" json:"tls" koanf:"tls" mapstructure:"tls" env:"TLS"`
+	// CAFile has the certificate authorities of the servers, in PEM, in place of the host's.
+	// CertFile and KeyFile are the certificate and the key of the client, in PEM. They need
+	// TLS. Default: none.
+	CAFile   string `yaml:"ca_file" json:"ca_file" koanf:"ca_file" mapstructure:"ca_file" env:"CA_FILE"`
+	CertFile string `yaml:"cert_file" json:"cert_file" koanf:"cert_file" mapstructure:"cert_file" env:"CERT_FILE"`
+	KeyFile  string `yaml:"key_file" json:"key_file" koanf:"key_file" mapstructure:"key_file" env:"KEY_FILE"`
 	// PoolSize is the maximum number of connections to each node. Default: that of
 	// go-redis, 10 per CPU.
 	PoolSize int `yaml:"pool_size" json:"pool_size" koanf:"pool_size" mapstructure:"pool_size" env:"POOL_SIZE"`
@@ -82,6 +88,12 @@ func (c Config) Validate() error {
 		case !isAddr(addr):
 			fault("addrs[%d] is not host:port: set one such as 127.0.0.1:6379", i)
 		}
+	}
+	if !c.TLS && c.CAFile+c.CertFile+c.KeyFile != "" {
+		fault("ca_file, cert_file and key_file need tls: set tls to true")
+	}
+	if (c.CertFile == "") != (c.KeyFile == "") {
+		fault("cert_file and key_file belong together: set both or none")
 	}
 	if c.Master != "" && c.Cluster {
 		fault("master %q and cluster exclude each other: set master for Sentinel, cluster for a cluster", c.Master)

@@ -15,9 +15,11 @@ package redis
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -89,10 +91,36 @@ func newClient(c Config) (redis.UniversalClient, error) {
 		// could outlast its lease.
 		ContextTimeoutEnabled: true,
 	}
-	if c.TLS {
-		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} // go-redis sets the server name for each address
+	var err error
+	if o.TLSConfig, err = c.tlsConfig(); err != nil {
+		return nil, err
 	}
 	return redis.NewUniversalClient(o), nil
+}
+
+// tlsConfig returns nil without TLS. go-redis sets the server name for each address.
+func (c Config) tlsConfig() (*tls.Config, error) {
+	if !c.TLS {
+		return nil, nil
+	}
+	t := &tls.Config{MinVersion: tls.VersionTLS12}
+	if c.CAFile != "" {
+		text, err := os.ReadFile(c.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("providers: redis.ca_file: %w", err)
+		}
+		if t.RootCAs = x509.NewCertPool(); !t.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("providers: redis.ca_file %s has no certificate in PEM", c.CAFile)
+		}
+	}
+	if c.CertFile != "" {
+		own, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("providers: redis.cert_file and key_file: %w", err)
+		}
+		t.Certificates = []tls.Certificate{own}
+	}
+	return t, nil
 }
 
 func ping(ctx context.Context, c Config, client redis.UniversalClient) error {

@@ -22,6 +22,8 @@ import (
 	"go.uber.org/fx"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
+
+	"github.com/snowlease/snowlease/internal/dsn"
 )
 
 // A Driver opens one kind of database. Packages mysql, postgres and sqlite each have one.
@@ -126,7 +128,7 @@ func open(ctx context.Context, c Config, log *slog.Logger, drivers []Driver) (*g
 		return nil, nil, fmt.Errorf("providers: db.dsn is not a %s DSN (%w): write it like %s", d.Name, err, d.Form)
 	}
 	unreachable := func(err error) error {
-		return fmt.Errorf("providers: %s at %s: cannot connect: %w: check %s", d.Name, t.Address, err, d.Hint)
+		return fmt.Errorf("providers: %s at %s: cannot connect: %w: check %s", d.Name, t.Address, dsn.Hide(err, t.Address, string(c.DSN)), d.Hint)
 	}
 	if t.Err != nil {
 		return nil, nil, unreachable(t.Err)

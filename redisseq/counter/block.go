@@ -3,6 +3,7 @@ package counter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"sync/atomic"
 	"time"
@@ -156,9 +157,9 @@ func (c *Counter) reserveAhead(ctx context.Context) {
 	for {
 		select {
 		case f := <-c.asked:
-			copies := c.copies.Load()
+			copies, asked := c.copies.Load(), c.mono() // Redis may reserve at once, and its reply be late
 			first, n, err := c.source(ctx, f.n)
-			c.land(f, &block{first: first, n: n, born: c.mono()}, copies, err)
+			c.land(f, &block{first: first, n: n, born: asked}, copies, err)
 		case <-look.C:
 			if c.doubt.Swap(false) || c.outcome.Load().err != nil {
 				_, _, _ = c.source(ctx, 0) // sets the outcome
@@ -183,6 +184,8 @@ func (c *Counter) land(f *flight, b *block, copies int64, err error) {
 	switch {
 	case c.state != nil:
 		err = c.state
+	case err == nil && c.old(b):
+		err = c.wrap(fmt.Errorf("the reply took longer than max_age (%v), so the ids are dropped: raise max_age if Redis is always as slow", c.cfg.MaxAge))
 	case err == nil && copies == c.copies.Load():
 		c.next = b
 	}

@@ -162,6 +162,28 @@ func fuzzSequence(t *testing.T, data []byte) {
 	require.Zero(t, id)
 }
 
+// TestLateReply: the age of what is reserved counts from before the call, since a process may
+// pause with the reply.
+func TestLateReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g giver
+		s := given(t, &g, Config{Prefetch: 64, Layout: snowflake.Layout{Epoch: 1}}) // before the bubble's time
+		s.source = func(ctx context.Context, n int64) (first, got int64, err error) {
+			first, got, err = g.reserve(ctx, n)
+			g.now.Add(int64(s.cfg.MaxAge) + 1)
+			return first, got, err
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := s.NextIDs(ctx, make([]int64, 1))
+		require.ErrorContains(t, err, "longer than max_age (1s)")
+		s.source = g.reserve
+		id, err := s.NextID()
+		require.NoError(t, err)
+		require.Equal(t, g.now.Load(), int64(g.of(t, id>>s.tsShift<<s.seqBits|id&s.seqMask).born))
+	})
+}
+
 // Status counts only reserved ids that are young enough to issue.
 func TestAtHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

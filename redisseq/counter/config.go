@@ -33,8 +33,9 @@ type Config struct {
 	// At a low rate, calls reserve fewer. With 1, calls reserve none ahead, and ids ascend
 	// across processes. Default: 4096.
 	Prefetch int64
-	// MaxAge is how long a reserved id may wait before it is issued, 10ms to 1h. Older
-	// ones are dropped. It bounds how far ids are out of order across processes. Default:
+	// MaxAge is how long a reserved id may wait before it is issued, from the call that
+	// reserves it on, 10ms to 1h. Older ones are dropped, so a Redis that takes longer to
+	// reply gives none. It bounds how far ids are out of order across processes. Default:
 	// 1s.
 	MaxAge time.Duration
 	// ExactTimes keeps ids from running ahead of the clock after a loss of records and in

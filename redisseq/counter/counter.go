@@ -67,6 +67,9 @@ var script = conn.Lua(files, "counter.lua")
 //   - A clock that is set back by more than Skew, followed by a loss of the records before
 //     ids are level with the clock again. That takes twice as long as the clock was set
 //     back by.
+//   - A clock of Redis that was more than 36 hours ahead while ids were made. When it is
+//     right again, calls return lease.ErrDamaged until somebody deletes the key. The same
+//     ids come again when the clock gets there.
 //   - Another source of ids with the same layout and worker id, such as a center that
 //     lends it, or a Counter of another namespace.
 //   - With prefetching, a process that is copied with its memory and does not call Reset

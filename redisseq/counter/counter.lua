@@ -34,7 +34,7 @@ local knownTick, knownSeq = tonumber(ARGV[3]), tonumber(ARGV[4])
 local onChange, caller, off = ARGV[5] == 'on-change', tonumber(ARGV[6]), tonumber(ARGV[7])
 local epoch, unit, last = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local per, spread = tonumber(ARGV[11]), tonumber(ARGV[12])
-local ahead, skew, exact = tonumber(ARGV[13]), tonumber(ARGV[14]), ARGV[15] == '1'
+local ahead, skew, exact, host = tonumber(ARGV[13]), tonumber(ARGV[14]), ARGV[15] == '1', tonumber(ARGV[16])
 
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
@@ -44,14 +44,21 @@ local function str(x) return string.format('%.0f', x) end
 
 local function tickOf(time) return math.floor((time - epoch) / unit) end
 
+-- No clock was this far ahead: values above it are damage. The caller's clock counts too,
+-- because TIME may be set back.
+local latest = math.max(now, host) + 36 * 3600 * 1000000
+local top = math.min(last, tickOf(latest) + ahead)
+
+-- damaged ends the script. The client shows the text between the brackets.
+local function damaged(what, value)
+  local shown = string.gsub(string.sub(value, 1, 60), '[^%w%p ]', '?')
+  error('snowlease<' .. what .. ' is "' .. shown .. '"> end', 0)
+end
+
 -- num reads a number that this script wrote: digits, exact, and at most most if given.
--- The client shows the text between the brackets.
 local function num(value, what, most)
   local n = #value <= 16 and string.find(value, '^%d+$') and tonumber(value)
-  if not n or n > math.min(most or 9e15, 9e15) then
-    local shown = string.gsub(string.sub(value, 1, 60), '[^%w%p ]', '?')
-    error('snowlease<' .. what .. ' is "' .. shown .. '"> end', 0)
-  end
+  if not n or n > math.min(most or 9e15, 9e15) then damaged(what, value) end
   return n
 end
 
@@ -72,6 +79,7 @@ redis.call('PERSIST', state)
 local pinned, run, quarantine, tick, seq, seen, at, prev, why =
   unpack(redis.call('HMGET', state, 'pin', 'run', 'quar', 'tick', 'seq', 'seen', 'at', 'prev', 'why'))
 run = run and string.sub(run, 1, 100)
+if pinned and #pinned > 1024 then damaged('the pin', pinned) end
 if pinned and pinned ~= pin then return { 'MISMATCH', pinned } end
 
 local loss
@@ -89,7 +97,8 @@ elseif onChange and run ~= id then
     loss = 'the incarnation of the store changed from ' .. run .. ' to ' .. id
   end
 end
-quarantine, tick, seq = num(quarantine or '0', 'the quarantine'), num(tick or '0', 'the last tick', last), num(seq or '0', 'the last sequence', per - 1)
+quarantine, tick = num(quarantine or '0', 'the quarantine', latest + skew + unit * (ahead + 1)), num(tick or '0', 'the last tick', top)
+seq = num(seq or '0', 'the last sequence', per - 1)
 seen, at = num(seen or str(now), 'the time of the last call'), num(at or '0', 'the clock of the lead')
 prev, why = string.sub(prev or '', 1, 100), string.sub(why or 'the reason was not on record', 1, 500)
 run = run or ''
@@ -101,10 +110,13 @@ if onChange and run ~= id then prev, run = run, id end
 -- counts, because runs in between may be forgotten.
 local step = now - seen
 if step > 0 and (step <= 1000000 or loss) then at = at + math.floor(step / 2) end
-at = math.max(at, now)
+at = num(str(math.max(at, now)), 'the clock of the lead', latest)
 
 -- A caller that knows a greater value than the record proves a loss, even if nothing else
--- shows it. Values below quar are already known to be forgotten.
+-- shows it. Values below quar are already known to be forgotten. A value above top came from
+-- a damaged record, and is not known any more.
+local forget = knownTick > top
+if forget then knownTick, knownSeq = 0, 0 end
 if knownTick >= tickOf(quarantine) and (knownTick > tick or (knownTick == tick and knownSeq > seq)) then
   at = math.max(at, epoch + (knownTick - ahead) * unit) -- at least that, when the value was given
   loss = loss or 'ids were given out that are not on record'
@@ -136,11 +148,11 @@ local ready = exact and quarantine + 1 or math.min(enters, now + 2 * (enters - a
 if quarantine > 0 and ready > now then
   return answer('QUARANTINE', str(math.floor(now / 1000)), str(math.ceil(ready / 1000)), why)
 end
-if n == 0 then return answer('OK', '0', '0', '0') end
+if n == 0 then return answer('OK', '0', '0', '0', '0') end
 
 local limit = math.min(tickOf(at) + ahead, last)
 if first > limit then return answer('EXHAUSTED', str(enters - at)) end
 tick, seq = first + math.floor((from + n - 1) / per), (from + n - 1) % per
 if tick > limit then tick, seq = limit, per - 1 end
 quarantine = 0 -- the last value lies above it
-return answer('OK', str(first), str(from), str((tick - first) * per + seq - from + 1))
+return answer('OK', str(first), str(from), str((tick - first) * per + seq - from + 1), forget and '1' or '0')

@@ -1,3 +1,5 @@
+//go:build prove
+
 package counter_test
 
 import (
@@ -17,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/test/limit"
+
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
@@ -29,15 +33,6 @@ import (
 // An issue is an id, and when it was requested and returned. Compared issues use the same
 // clock.
 type issue struct{ start, end, id int64 }
-
-// unique requires that no id repeats.
-func unique(t testing.TB, ids []int64) {
-	t.Helper()
-	ids = slices.Sorted(slices.Values(ids))
-	for i := 1; i < len(ids); i++ {
-		require.NotEqual(t, ids[i-1], ids[i])
-	}
-}
 
 // inOrder requires that an id requested after another was returned is greater.
 func inOrder(t testing.TB, issues []issue) {
@@ -264,7 +259,7 @@ func TestSequenceAcrossProcesses(t *testing.T) {
 			var ids []int64
 			var wg sync.WaitGroup
 			for range 4 {
-				cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSequenceProcess$")
+				cmd := exec.CommandContext(limit.Context(t), os.Args[0], "-test.run=^TestSequenceProcess$")
 				cmd.Env = append(os.Environ(), "SNOWLEASE_TEST_SEQUENCE="+s.Addr, "SNOWLEASE_TEST_PREFETCH="+prefetch)
 				out, err := cmd.StdoutPipe()
 				require.NoError(t, err)

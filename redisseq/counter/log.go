@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -31,8 +32,9 @@ func conditionOf(err error) condition {
 // conclude records how a call ended, and logs a change of condition.
 func (c *Counter) conclude(began time.Time, err error) {
 	var was, is *outcome
+	last := fault.Told(err)
 	for was == nil || !c.outcome.CompareAndSwap(was, is) {
-		was, is = c.outcome.Load(), &outcome{err: err}
+		was, is = c.outcome.Load(), &outcome{err: last}
 		if conditionOf(err) != issuing {
 			is.since = cmp.Or(was.since, began)
 		}

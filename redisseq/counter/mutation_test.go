@@ -1,3 +1,5 @@
+//go:build prove
+
 package counter_test
 
 import (
@@ -44,8 +46,8 @@ var sequenceMutants = []struct{ rule, instead, killer string }{
 	{`if step > 0 and`, `if`, "a clock that is set back"},
 	{`(step <= 1000000 or loss)`, `true`, "a clock that is set back and forth does not run ahead"},
 	{`(step <= 1000000 or loss)`, `step <= 1000000`, "another incarnation while the clock is behind"},
-	{`at = math.max(at, now)`, `at = now`, "a clock that is set back"},
-	{`at = math.max(at, now)`, ``, "values follow each other"},
+	{`str(math.max(at, now))`, `str(now)`, "a clock that is set back"},
+	{`str(math.max(at, now))`, `str(at)`, "values follow each other"},
 	{`'seen', str(now)`, `'seen', str(seen)`, "a clock that is set back"},
 	{`return answer('EXHAUSTED', str(enters - at))`, `return { 'EXHAUSTED', str(enters - at) }`, "an outage of the lead while the clock is behind ends"},
 	// Callers that are refused.
@@ -93,6 +95,13 @@ var sequenceMutants = []struct{ rule, instead, killer string }{
 	{`2 * (enters - at)`, `enters - at`, "a loss while the clock is behind"},
 	{`math.ceil(ready / 1000)`, `math.floor(ready / 1000)`, "exact times wait for MaxAhead too"},
 	{`quarantine = 0 --`, `--`, "a quarantine that is over stays so"},
+	// Times that no clock has shown.
+	{`'the quarantine', latest + skew + unit * (ahead + 1))`, `'the quarantine')`, "a time that no clock has shown is damage"},
+	{`'the last tick', top)`, `'the last tick', last)`, "a time that no clock has shown is damage"},
+	{`num(str(math.max(at, now)), 'the clock of the lead', latest)`, `math.max(at, now)`, "a time that no clock has shown is damage"},
+	{`math.max(now, host) + 36`, `now + 36`, "the caller's clock counts where TIME was set back"},
+	{`if forget then`, `if false then`, "deleting the key ends a time far ahead"},
+	{`forget and '1' or '0'`, `'0'`, "deleting the key ends a time far ahead"},
 	// What the caller knows.
 	{`(knownTick > tick or`, `(false or`, "a caller that knows more starts a quarantine"},
 	{`(knownTick == tick and knownSeq > seq)`, `false`, "a caller that knows more starts a quarantine"},

@@ -58,7 +58,7 @@ func (c *Counter) ask(ctx context.Context, n int64, caller time.Time) (first, go
 	began := time.Now()
 	known := c.known.Load()
 	if first, got, err = c.run(bounded, n, known, caller); err == nil && n > 0 {
-		err = c.admit(known, n, first, got)
+		err = c.admit(min(known, c.known.Load()), n, first, got) // less if the script forgot it
 	}
 	if ctx.Err() != nil { // the caller gave up, which says nothing about Redis
 		c.doubt.Store(true)
@@ -90,15 +90,19 @@ func (c *Counter) run(ctx context.Context, n, known int64, caller time.Time) (fi
 	}
 	call := c.call
 	call.Args = append([]any{c.pin, n, known >> c.seqBits, known & c.seqMask, string(c.conn.Quarantine), local}, c.args...)
+	call.Args = append(call.Args, c.wall().UnixMicro())
 	call.Waits = n > 0
 	call.Answer = func(r conn.Reply) error { return c.answer(r, caller) }
 	r, err := c.conn.Run(ctx, call)
 	if err != nil {
 		return 0, 0, err
 	}
-	var tick, seq int64
-	if err := r.Ints(&tick, &seq, &got); err != nil {
+	var tick, seq, forget int64
+	if err := r.Ints(&tick, &seq, &got, &forget); err != nil {
 		return 0, 0, c.wrap(err)
+	}
+	if forget == 1 {
+		c.known.CompareAndSwap(known, 0)
 	}
 	if tick < 0 || tick > c.last || seq < 0 || seq > c.seqMask {
 		return 0, 0, c.wrap(r.Unknown())

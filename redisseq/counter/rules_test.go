@@ -3,6 +3,7 @@ package counter_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -76,6 +77,11 @@ func (r rig) requireQuarantine(m *counter.Counter) *lease.QuarantineError {
 	var q *lease.QuarantineError
 	require.ErrorAs(r.t, err, &q)
 	return q
+}
+
+// sameWall gives m the clock of Redis.
+func (r rig) sameWall(m *counter.Counter) {
+	m.SetWall(func() time.Time { return time.UnixMicro(r.now()) })
 }
 
 // now returns the clock of Redis in microseconds.
@@ -625,6 +631,54 @@ var sequenceRules = map[string]func(r rig){
 		first, _ = r.reserve(m, 1)
 		require.Greater(r.t, first, last)
 	},
+	"a time that no clock has shown is damage": func(r rig) {
+		m := r.opened()
+		r.sameWall(m)
+		_, last := r.reserve(m, 1)
+		far := strconv.FormatInt(r.now()+37*3600*1_000_000, 10)
+		tick := strconv.FormatInt(r.tick()+37*3600*1000, 10)
+		for _, harm := range [][]any{{"at", far}, {"tick", tick}, {"tick", tick, "at", far}, {"quar", far}, {"seen", "0", "run", ""}, {"tick", tick, "at", far, "seen", far}} {
+			was := r.Admin.HGetAll(r.t.Context(), sequenceKey).Val()
+			require.NoError(r.t, r.Admin.HSet(r.t.Context(), sequenceKey, harm...).Err())
+			before := r.Records(r.t)
+			_, _, err := m.Reserve(r.t.Context(), 1)
+			require.ErrorIs(r.t, err, lease.ErrDamaged, "%v", harm)
+			require.ErrorContains(r.t, err, "delete it")
+			require.Equal(r.t, before, r.Records(r.t))
+			require.NoError(r.t, r.Admin.HSet(r.t.Context(), sequenceKey, was).Err())
+		}
+		first, _ := r.reserve(m, 1)
+		require.Equal(r.t, last+1, first)
+	},
+	"the caller's clock counts where TIME was set back": func(r rig) {
+		m := r.opened()
+		r.sameWall(m)
+		_, last := r.reserve(m, 1)
+		at := time.UnixMicro(r.now())
+		m.SetWall(func() time.Time { return at })
+		r.Sleep(-1000 * time.Hour)
+		first, _ := r.reserve(m, 1)
+		require.Equal(r.t, last+1, first)
+		m.SetWall(func() time.Time { return at.Add(-1000 * time.Hour) })
+		_, _, err := m.Reserve(r.t.Context(), 1)
+		require.ErrorIs(r.t, err, lease.ErrDamaged)
+	},
+	"deleting the key ends a time far ahead": func(r rig) {
+		m := r.opened()
+		r.sameWall(m)
+		r.Sleep(100 * 24 * time.Hour)
+		_, ahead := r.reserve(m, 1)
+		r.Sleep(-100 * 24 * time.Hour)
+		_, _, err := m.Reserve(r.t.Context(), 1)
+		require.ErrorIs(r.t, err, lease.ErrDamaged)
+		r.Wipe(r.t)
+		r.sitOut(m)
+		_, next := r.reserve(m, 1)
+		require.Less(r.t, next, ahead)
+		require.LessOrEqual(r.t, next/perTick, r.tick()+10)
+		again, _ := r.reserve(m, 1)
+		require.Equal(r.t, next+1, again)
+	},
 	"damage is told": func(r rig) {
 		m := r.opened()
 		for _, field := range []string{"quar", "tick", "seq", "seen", "at"} {
@@ -688,5 +742,14 @@ func TestSequenceClockAtALoss(t *testing.T) {
 			require.Less(t, first, next)
 			require.Less(t, next, last)
 		})
+	}
+}
+
+// unique requires that no id repeats.
+func unique(t testing.TB, ids []int64) {
+	t.Helper()
+	ids = slices.Sorted(slices.Values(ids))
+	for i := 1; i < len(ids); i++ {
+		require.NotEqual(t, ids[i-1], ids[i])
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -62,7 +63,7 @@ func (c *Counter) Status() Status {
 		st.Error = st.Err.Error()
 		var q *lease.QuarantineError
 		if errors.As(st.Err, &q) {
-			st.Quarantine = q.Until
+			st.Quarantine = printable.Time(q.Until.UnixMilli())
 		}
 	}
 	return st

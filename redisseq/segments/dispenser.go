@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/redisseq"
 	"github.com/snowlease/snowlease/redisseq/internal/conn"
 	"github.com/snowlease/snowlease/segment"
@@ -84,7 +85,7 @@ const (
 func NewDispenser(client redis.UniversalClient, store segment.Store, cfg segment.Config, opts ...redisseq.Option) (*Dispenser, error) {
 	c, err := conn.New(client, opts...)
 	errs := []error{err, cfg.Validate()}
-	if store == nil {
+	if fault.Nil(store) {
 		errs = append(errs, errors.New("redisseq: the store behind the dispenser is nil: pass one, such as from dbseq.OpenSegments"))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -129,7 +130,7 @@ func (d *Dispenser) Warnings() []string {
 // numbers left. Errors are those of segment.Store and of the store behind it,
 // segment.ErrClosed, lease.ErrDamaged, and ErrRunID and ErrReplica of package redisseq.
 func (d *Dispenser) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
-	if err := r.Validate(); err != nil {
+	if err := check(r); err != nil {
 		return segment.Range{}, err
 	}
 	const verb = "dispense numbers of"

@@ -1,3 +1,5 @@
+//go:build prove
+
 package segments_test
 
 import (

@@ -83,10 +83,18 @@ func (s *Store) String() string { return s.conn.String() }
 // Warnings returns what New could not check about the client, for the log.
 func (s *Store) Warnings() []string { return s.conn.Warnings() }
 
+// check refuses what Redis cannot do in one step: in a cluster, two names lie on two servers.
+func check(r segment.Request) error {
+	if r.Beside != "" {
+		return fmt.Errorf("%w: Redis does not look at a name beside another: use SQL", segment.ErrRequest)
+	}
+	return r.Validate()
+}
+
 // Reserve implements segment.Store. Errors are those of segment.Store, ErrChanged, and
 // lease.ErrDamaged, and ErrRunID, ErrReplica and ErrNotReplicated of package redisseq.
 func (s *Store) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
-	if err := r.Validate(); err != nil {
+	if err := check(r); err != nil {
 		return segment.Range{}, err
 	}
 	const verb = "reserve numbers of"

@@ -231,3 +231,18 @@ func TestWaitReplicasHoldsSegmentsBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(21), got.First, "what was refused is skipped")
 }
+
+// Redis cannot tie one name to another, so it refuses rather than reserve without it.
+func TestBesideIsRefused(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1}) // nobody is asked
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	store, err := segments.New(client)
+	require.NoError(t, err)
+	front := dispenser(t, client, &segment.Memory{}, ordered(10))
+	for _, s := range []segment.Store{store, front} {
+		_, err := s.Reserve(t.Context(), segment.Request{Name: "orders", N: 1, Start: 1, Max: 10, Create: true, Beside: "other"})
+		require.ErrorIs(t, err, segment.ErrRequest)
+		require.ErrorContains(t, err, "use SQL")
+	}
+}

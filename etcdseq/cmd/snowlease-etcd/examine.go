@@ -39,8 +39,9 @@ func (c center) Examine(ctx context.Context, namespace string) ([]lease.Finding,
 	x.members()
 	if x.led { // otherwise the rest only repeats that
 		x.alarms()
-		x.rights(c.at.Prefix + namespace + "/")
-		x.history()
+		base := c.at.Prefix + namespace + "/"
+		x.rights(base)
+		x.history(base)
 	}
 	return x.List, nil
 }
@@ -235,7 +236,7 @@ func (x *examination) rights(base string) {
 	case err == nil:
 		x.OK("rights", "may read and write "+base+"*")
 	case errors.Is(err, rpctypes.ErrPermissionDenied), errors.Is(err, rpctypes.ErrUserEmpty):
-		x.Fault("rights", err.Error(), "grant the user a role: etcdctl role grant-permission NAME readwrite --prefix=true "+x.at.Prefix)
+		x.Fault("rights", err.Error(), "grant the user a role: etcdctl role grant-permission NAME readwrite --prefix=true "+base)
 	default:
 		x.Fault("rights", err.Error(), "nothing is lent or renewed: fix what its error says")
 	}
@@ -244,12 +245,12 @@ func (x *examination) rights(base string) {
 // manyRevisions are as many as 32 worker ids make in an hour.
 const manyRevisions = 10_000
 
-func (x *examination) history() {
+func (x *examination) history(base string) {
 	ctx, cancel := x.short()
 	defer cancel()
-	latest, err := x.client.Get(ctx, x.at.Prefix, clientv3.WithCountOnly())
+	latest, err := x.client.Get(ctx, base, clientv3.WithCountOnly())
 	if err == nil {
-		_, err = x.client.Get(ctx, x.at.Prefix, clientv3.WithCountOnly(), clientv3.WithRev(1))
+		_, err = x.client.Get(ctx, base, clientv3.WithCountOnly(), clientv3.WithRev(1))
 	}
 	switch {
 	case errors.Is(err, rpctypes.ErrCompacted):

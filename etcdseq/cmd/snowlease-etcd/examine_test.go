@@ -122,15 +122,16 @@ func TestDoctorRights(t *testing.T) {
 	e := testserver.NewEtcd(t, 1)
 	for _, args := range [][]string{
 		{"user", "add", "root:root"}, {"user", "grant-role", "root", "root"},
-		{"role", "add", "reader"}, {"role", "grant-permission", "reader", "read", "--prefix=true", "snowlease/"},
+		{"role", "add", "reader"}, {"role", "grant-permission", "reader", "read", "--prefix=true", "snowlease/orders/"},
 		{"user", "add", "app:s3cret"}, {"user", "grant-role", "app", "reader"}, {"auth", "enable"},
 	} {
 		e.Ctl(e.Nodes[0], args...)
 	}
 	store := strings.Replace(storeOf(e.URLs()...), "://", "://app:s3cret@", 1)
-	finds(t, "rights", "grant-permission NAME readwrite --prefix=true snowlease/", store)
-	e.Ctl(e.Nodes[0], "--user=root:root", "role", "grant-permission", "reader", "readwrite", "--prefix=true", "snowlease/")
-	finds(t, "rights", "ok: ", store)
+	finds(t, "rights", "grant-permission NAME readwrite --prefix=true snowlease/orders/", store, "--namespace=orders")
+	e.Ctl(e.Nodes[0], "--user=root:root", "role", "grant-permission", "reader", "readwrite", "--prefix=true", "snowlease/orders/")
+	finds(t, "rights", "ok: ", store, "--namespace=orders")
+	finds(t, "history", "ok: ", store, "--namespace=orders")
 	_, found := examine(t, strings.Replace(store, "s3cret", "wrong", 1))
 	require.Contains(t, found["connect"], "check that it runs, and username and password")
 }

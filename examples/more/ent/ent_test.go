@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowlease/snowlease/internal/test/limit"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -32,7 +34,7 @@ func TestEnt(t *testing.T) {
 	copyFile("ent/schema/order.go", "ent/schema/order.go")
 	copyFile("ent/testdata/program/main.go", "ent/program/main.go")
 	run := func(args ...string) string {
-		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd := exec.CommandContext(limit.Compiling(t), "go", args...)
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "go %v: %s", args, out)

@@ -2,6 +2,7 @@
 package sqlredis
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -31,6 +32,7 @@ var Program = target.Program{
 Name the store with --store, or with ` + target.EnvStore + ` if it contains a password:
 
   redis://user:password@host:6379/0         rediss:// with TLS
+  rediss://host/?ca_file=ca.pem&cert_file=client.pem&key_file=client.key
   redis://host1,host2,host3/?cluster=true   a cluster
   redis://host1:26379,host2:26379/?master=name&sentinel_password=...
   mysql://user:password@host:3306/name      also MariaDB; or a go-sql-driver DSN
@@ -63,8 +65,8 @@ func onRedis(with target.Options) []redisseq.Option {
 // onSQL returns the options of a store in a database.
 func onSQL(with target.Options) []dbseq.Option {
 	options := []dbseq.Option{dbseq.WithQuarantine(with.Quarantine)}
-	if with.Prefix != "" {
-		options = append(options, dbseq.WithTablePrefix(with.Prefix))
+	if prefix := cmp.Or(with.Prefix, with.TablePrefix); prefix != "" {
+		options = append(options, dbseq.WithTablePrefix(prefix))
 	}
 	return options
 }

@@ -101,8 +101,14 @@ func parseRedis(scheme, rest string) (place, error) {
 			c.SentinelUsername = value
 		case "sentinel_password":
 			c.SentinelPassword = secret.String(value)
+		case "ca_file":
+			c.CAFile = value
+		case "cert_file":
+			c.CertFile = value
+		case "key_file":
+			c.KeyFile = value
 		default:
-			return place{}, errors.New("--store: unknown Redis setting: choose master, cluster, sentinel_username, sentinel_password")
+			return place{}, errors.New("--store: unknown Redis setting: choose master, cluster, sentinel_username, sentinel_password, ca_file, cert_file, key_file")
 		}
 	}
 	return place{Redis: c}, nil

@@ -53,6 +53,7 @@ type Target interface {
 // Options say how the application uses a store.
 type Options struct {
 	Prefix       string // "" is the default
+	TablePrefix  string // of the configuration, if Prefix is ""
 	Quarantine   lease.Quarantine
 	WaitReplicas int
 	Creates      bool   // the command may create a SQLite file

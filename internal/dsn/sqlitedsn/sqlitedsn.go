@@ -8,6 +8,6 @@ import "strings"
 // nobody replaced, such as ${DB_DSN}.
 func IsPath(dsn string) bool {
 	path, _, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
-	_, login, _ := strings.Cut(path, ":")
+	_, login, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), ":") // a "?" may be part of the password
 	return !strings.Contains(path, "://") && !strings.Contains(login, "@") && !strings.Contains(path, "password=") && !strings.Contains(path, "${")
 }

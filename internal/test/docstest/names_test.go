@@ -26,7 +26,7 @@ var (
 	firstRow = regexp.MustCompile("(?m)^\\| `([^`]+)`")
 )
 
-// tests maps each package to the names of its tests.
+// tests maps each package to the names of its tests, and whether they are behind the tag prove.
 type tests map[string]map[string]bool
 
 // sources returns the Go code of each package, and the names of its tests.
@@ -53,7 +53,7 @@ var sources = sync.OnceValues(func() (code map[string]string, names tests) {
 				if names[dir] == nil {
 					names[dir] = map[string]bool{}
 				}
-				names[dir][m[1]] = true
+				names[dir][m[1]] = strings.HasPrefix(string(text), "//go:build prove\n")
 			}
 		}
 		return err
@@ -97,6 +97,35 @@ func unknownTests(p page) (list []string) {
 		}
 	}
 	return list
+}
+
+var testCommand = regexp.MustCompile("(?:cd ([\\w/]+) && )?go (?:-C ([\\w/]+) )?test [^`\n]*")
+
+// TestCommandsForProofs checks that commands which name tests behind the tag prove have it.
+func TestCommandsForProofs(t *testing.T) {
+	t.Parallel()
+	_, names := sources()
+	seen := 0
+	for _, p := range pages(t) {
+		text := p.prose
+		for _, b := range p.blocks {
+			text += b.text + "\n"
+		}
+		for _, m := range testCommand.FindAllStringSubmatch(text, -1) {
+			for _, arg := range append(strings.Fields(m[0]), ".") {
+				if arg != "." && !strings.HasPrefix(arg, "./") {
+					continue
+				}
+				for _, name := range testFuncName.FindAllString(m[0], -1) {
+					if names[path.Join(m[1], m[2], strings.TrimSuffix(arg, "/..."))][name] {
+						seen++
+						require.Contains(t, m[0], "-tags prove", p.name)
+					}
+				}
+			}
+		}
+	}
+	require.NotZero(t, seen)
 }
 
 func (names tests) has(dir, name string, begins bool) bool {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowlease/snowlease/internal/test/limit"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -44,7 +46,7 @@ func runPrograms(t *testing.T, page string, programs int) {
 		require.Equal(t, "go run .", told[len(told)-1].line)
 		source, bin := filepath.Join(dir, fmt.Sprintf("main%d.go", n)), filepath.Join(dir, fmt.Sprint("main", n))
 		require.NoError(t, os.WriteFile(source, []byte(b.text), 0o600))
-		build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, source)
+		build := exec.CommandContext(limit.Compiling(t), "go", "build", "-o", bin, source)
 		out, err := build.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 
@@ -80,7 +82,7 @@ func TestReadmeWithoutARelease(t *testing.T) {
 	shop := filepath.Join(dir, "shop")
 	require.NoError(t, os.Mkdir(shop, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(shop, "main.go"), []byte(program), 0o600))
-	cmd := exec.CommandContext(t.Context(), "sh", "-ec", strings.Replace(setup, get, edit, 1)+" && go vet .")
+	cmd := exec.CommandContext(limit.Compiling(t), "sh", "-ec", strings.Replace(setup, get, edit, 1)+" && go vet .")
 	cmd.Dir = shop
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -89,7 +91,7 @@ func TestReadmeWithoutARelease(t *testing.T) {
 // play runs a program until it ends or fx reports that it is running.
 func play(t *testing.T, dir, bin string, stays bool) (string, error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), bin)
+	cmd := exec.CommandContext(limit.Context(t), bin)
 	cmd.Dir = dir
 	var stdout, told strings.Builder
 	cmd.Stdout = &stdout

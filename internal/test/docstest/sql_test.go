@@ -64,17 +64,3 @@ func TestSQL(t *testing.T) {
 	t.Parallel()
 	each(t, checkSQL, "sql")
 }
-
-func TestSQLFindsFaults(t *testing.T) {
-	t.Parallel()
-	for _, b := range []block{
-		{mark: "sqlite", text: "SELECT nope FROM snowlease_slot;"},
-		{mark: "mysql", text: "GRANT SELECT ON snowlease_nope TO app;"},
-		{mark: "mysql", text: "SELECT nope_ms FROM snowlease_slot;"},
-		{mark: "postgres", text: "SELECT 1"},
-		{text: "SELECT 1;"},
-	} {
-		require.Error(t, checkSQL(t, b), "%v", b)
-	}
-	require.NoError(t, checkSQL(t, block{mark: "postgres", text: "SELECT expires_ms FROM snowlease_slot; -- ok\n"}))
-}

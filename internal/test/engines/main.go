@@ -64,18 +64,18 @@ func (s server) suites() []suite {
 	add := func(name, folder string, args ...string) { all = append(all, suite{name, folder, args}) }
 	switch s.engine {
 	case "redis":
-		add(contract, ".", "./redisseq/...")
+		add(contract, ".", "-tags", "prove", "./redisseq/...")
 	case "galera":
-		add(contract, ".", "-run", "Galera", "./dbseq")
+		add(contract, ".", "-tags", "prove", "-run", "Galera", "./dbseq")
 	default:
-		add(contract, ".", "./dbseq/...")
-		add(gorm, ".", "./gormplugin/...")
+		add(contract, ".", "-tags", "prove", "./dbseq/...")
+		add(gorm, ".", "-tags", "prove", "./gormplugin/...")
 	}
 	if s.engine != "galera" && s.engine != "sqlite" {
-		add(fleet, ".", "-run", "^TestFleet$", "./internal/proof/fleet")
+		add(fleet, "proof", "-run", "^TestFleet$", "./fleet")
 	}
 	if s.engine != "sqlite" {
-		add(chaos, "internal/proof/chaos", "-run", "^TestChaos$/^"+s.engine+"$", ".", "-chaos.duration=1m")
+		add(chaos, "proof/chaos", "-run", "^TestChaos$/^"+s.engine+"$", ".", "-chaos.duration=1m")
 	}
 	return all
 }

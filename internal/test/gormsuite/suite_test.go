@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowlease/snowlease/internal/test/limit"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -82,7 +84,7 @@ func build(t *testing.T, checkout string) string {
 
 func command(t *testing.T, dir string, argv ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	cmd := exec.CommandContext(limit.Compiling(t), argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s\n%s", cmd, out)
@@ -91,7 +93,7 @@ func command(t *testing.T, dir string, argv ...string) {
 // run returns the output of each test that failed without a failed subtest, and the
 // number of tests that passed.
 func run(t *testing.T, program, dialect, dsn, plugin string) (failed map[string]string, passed int) {
-	cmd := exec.CommandContext(t.Context(), "go", "tool", "test2json", program, "-test.v=test2json")
+	cmd := exec.CommandContext(limit.Compiling(t), "go", "tool", "test2json", program, "-test.v=test2json")
 	cmd.Dir = filepath.Dir(program)
 	cmd.Env = append(os.Environ(), "GORM_DIALECT="+dialect, "GORM_DSN="+dsn, "GORM_SUITE_PLUGIN="+plugin, "TMPDIR="+t.TempDir(), "DEBUG=false")
 	out, err := cmd.Output() // the exit code is that of the suite

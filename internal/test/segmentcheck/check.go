@@ -73,6 +73,31 @@ func (c check) take(ctx context.Context, r segment.Request, n int64) (all []int6
 	return all, nil
 }
 
+// Beside returns the first violation of what Request.Beside asks for.
+func Beside(ctx context.Context, store segment.Store) error {
+	other := segment.Request{Name: "other", N: 5, Start: 46, Max: math.MaxInt64, Create: true}
+	if _, err := segment.Reserve(ctx, store, other); err != nil {
+		return err
+	}
+	r := segment.Request{Name: "beside", N: 2, Start: 1, Max: 4, Create: true, Beside: other.Name}
+	for _, want := range []segment.Range{{First: 1, Last: 2}, {First: 3, Last: 4}} {
+		for _, r.Given = range []segment.Range{{First: 40, Last: 49}, {First: 51, Last: 60}} {
+			if err := (check{store: store}).wants(ctx, r, segment.ErrUnknown); err != nil {
+				return err
+			}
+		}
+		r.Given = segment.Range{First: 50, Last: 51}
+		if got, err := segment.Reserve(ctx, store, r); err != nil || got != want {
+			return fmt.Errorf("%+v: got %v, want %v: %w", r, got, want, err)
+		}
+	}
+	if err := (check{store: store}).wants(ctx, r, segment.ErrEnd); err != nil {
+		return err
+	}
+	r.Beside, r.Max = "nobody", 100
+	return (check{store: store}).wants(ctx, r, segment.ErrUnknown)
+}
+
 func (c check) unknown(ctx context.Context) error {
 	return c.wants(ctx, segment.Request{Name: c.prefix + "nobody", N: 1, Start: 1, Max: 10}, segment.ErrUnknown)
 }

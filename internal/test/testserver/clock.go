@@ -18,8 +18,8 @@ var clockSource []byte
 // negative. It takes effect at once on a running server, and lasts until the next
 // ShiftClock, even across Stop, Kill and Start. The monotonic clock stays unchanged.
 //
-// The server sees the shift whenever it reads the time. A wait that it has begun until
-// some wall-clock time ends by the real clock.
+// The server sees the shift whenever it reads the time. Its waits last as long as they
+// would without it.
 func (s *Server) ShiftClock(d time.Duration) {
 	s.t.Helper()
 	if s.shim == "" {
@@ -59,7 +59,7 @@ var clockShim = sync.OnceValues(func() (string, error) {
 	if err := os.WriteFile(source, clockSource, 0o600); err != nil {
 		return "", err
 	}
-	if out, err := exec.Command(cc, "-O2", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, source, "-ldl").CombinedOutput(); err != nil {
+	if out, err := output(cc, "-O2", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, source, "-ldl"); err != nil {
 		return "", fmt.Errorf("compile the shim of the clock: %w\n%s", err, out)
 	}
 	for _, path := range []string{dir, library} { // servers run as other users

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // An engine describes how to run servers of one kind.
@@ -111,11 +112,22 @@ func (s *Server) run(argv ...string) error {
 	if err != nil {
 		return err
 	}
-	<-p.done
+	select {
+	case <-p.done:
+	case <-time.After(startTimeout):
+		return errors.Join(fmt.Errorf("%s: not done within %v\n%s", argv[0], startTimeout, tail(out.Name())), p.kill())
+	}
 	if !cmd.ProcessState.Success() {
 		return fmt.Errorf("%s: %v\n%s", argv[0], cmd.ProcessState, tail(out.Name()))
 	}
 	return nil
+}
+
+// output runs a program of the machine.
+func output(program string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	return exec.CommandContext(ctx, program, args...).CombinedOutput()
 }
 
 // exec prepares a command that ignores database settings in the caller's environment.

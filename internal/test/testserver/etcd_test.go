@@ -1,3 +1,5 @@
+//go:build prove
+
 package testserver
 
 import (
@@ -8,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/test/limit"
 )
 
 // A strace that traces nothing must not pass for one that does.
@@ -48,7 +52,7 @@ func TestNotRun(t *testing.T) {
 		}()
 		<-done
 		require.Equal(t, reason != nil, rec.skipped)
-		out, err := exec.Command(script).CombinedOutput()
+		out, err := exec.CommandContext(limit.Context(t), script).CombinedOutput()
 		require.NoError(t, err)
 		want := ""
 		if reason != nil {

@@ -23,14 +23,7 @@ var mariadb = engine{
 		if err := os.WriteFile(filepath.Join(s.dir, "init.sql"), []byte(initSQL), 0o644); err != nil {
 			return err
 		}
-		argv := []string{
-			mustLookup("mariadb-install-db"), "--no-defaults", "--datadir=" + s.data(), "--skip-test-db",
-			"--tmpdir=" + s.dir, // at its start a server removes the temporary tables there
-			"--auth-root-authentication-method=normal",
-			"--innodb-log-file-size=8M", "--innodb-flush-method=nosync", "--innodb-doublewrite=0",
-			"--innodb-use-native-aio=0", "--debug-no-sync",
-		}
-		return s.run(append(argv, s.asRoot()...)...)
+		return s.copy(mariadbTemplate)
 	},
 	command: func(s *Server) []string {
 		argv := []string{
@@ -46,7 +39,7 @@ var mariadb = engine{
 			"--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync",
 			"--debug-no-sync", "--innodb-doublewrite=0", "--innodb-use-native-aio=0",
 		}
-		return append(argv, s.asRoot()...)
+		return append(argv, asRoot(s.engine.runAs)...)
 	},
 	dsn: func(port int) string {
 		return fmt.Sprintf("snowlease:snowlease@tcp(127.0.0.1:%d)/test?parseTime=true", port)
@@ -59,6 +52,17 @@ var mariadb = engine{
 	replication: &mariadbReplication,
 }
 
+var mariadbTemplate = template(func(data, dir string) []string {
+	argv := []string{
+		mustLookup("mariadb-install-db"), "--no-defaults", "--datadir=" + data, "--skip-test-db",
+		"--tmpdir=" + dir, // at its start a server removes the temporary tables there
+		"--auth-root-authentication-method=normal",
+		"--innodb-log-file-size=8M", "--innodb-flush-method=nosync", "--innodb-doublewrite=0",
+		"--innodb-use-native-aio=0", "--debug-no-sync",
+	}
+	return append(argv, asRoot("")...)
+})
+
 // initSQL runs at each start, because the installation script cannot create accounts.
 // Replicas run it too.
 const initSQL = `SET SESSION sql_log_bin = 0;
@@ -67,8 +71,8 @@ GRANT ALL ON *.* TO 'snowlease'@'127.0.0.1' WITH GRANT OPTION;
 CREATE DATABASE IF NOT EXISTS test;
 `
 
-func (s *Server) asRoot() []string {
-	if os.Geteuid() == 0 && s.engine.runAs == "" {
+func asRoot(runAs string) []string {
+	if os.Geteuid() == 0 && runAs == "" {
 		return []string{"--user=root"}
 	}
 	return nil

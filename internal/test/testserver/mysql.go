@@ -32,11 +32,7 @@ var mysqlEngine = engine{
 		if i := slices.IndexFunc(s.args, func(a string) bool { return strings.HasPrefix(a, lowerCase) }); i >= 0 {
 			return s.run(append(mysqldCommand(s.data(), s.dir), "--initialize-insecure", s.args[i])...)
 		}
-		template, err := mysqlTemplate()
-		if err != nil {
-			return err
-		}
-		if err := s.run("cp", "-a", template, s.data()); err != nil {
+		if err := s.copy(mysqlTemplate); err != nil {
 			return err
 		}
 		return os.Remove(filepath.Join(s.data(), "auto.cnf")) // each server makes a server_uuid of its own
@@ -77,22 +73,46 @@ func mysqldCommand(data, tmp string) []string {
 	return argv
 }
 
-// mysqlTemplate returns a folder with the data of a new MySQL, which takes seconds to make.
-var mysqlTemplate = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "snowlease-test-")
-	if err != nil {
-		return "", err
-	}
-	state.Lock()
-	state.folders = append(state.folders, dir)
-	state.Unlock()
-	data := filepath.Join(dir, "data")
-	out, err := exec.Command(mustLookup("mysqld"), append(mysqldCommand(data, dir)[1:], "--initialize-insecure")...).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("mysqld --initialize-insecure: %w\n%s", err, out)
-	}
-	return data, nil
+var mysqlTemplate = template(func(data, dir string) []string {
+	return append(mysqldCommand(data, dir), "--initialize-insecure")
 })
+
+// template returns a function that returns a folder with the data of a new server, which take
+// seconds to make. The command makes them.
+func template(command func(data, dir string) []string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		dir, err := os.MkdirTemp("", "snowlease-test-")
+		if err != nil {
+			return "", err
+		}
+		state.Lock()
+		state.folders = append(state.folders, dir)
+		state.Unlock()
+		data := filepath.Join(dir, "data")
+		argv := command(data, dir)
+		out, err := output(argv[0], argv[1:]...)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w\n%s", argv[0], err, out)
+		}
+		return data, nil
+	})
+}
+
+// copy gives the server the data of a template.
+func (s *Server) copy(template func() (string, error)) error {
+	data, err := template()
+	if err != nil {
+		return err
+	}
+	argv := []string{"cp", "-a", data, s.data()}
+	if s.engine.runAs != "" && os.Geteuid() == 0 {
+		argv = []string{"sh", "-c", `cp -a "$0" "$1" && chown -R "$2" "$1"`, data, s.data(), s.engine.runAs}
+	}
+	if out, err := output(argv[0], argv[1:]...); err != nil {
+		return fmt.Errorf("copy %s: %w\n%s", data, err, out)
+	}
+	return nil
+}
 
 func isDir(path string) bool {
 	info, err := os.Stat(path)
@@ -187,7 +207,7 @@ var lookupMySQL = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	version, err := exec.Command(path, "--version").Output()
+	version, err := output(path, "--version")
 	if err == nil && strings.Contains(string(version), "MariaDB") {
 		err = fmt.Errorf("%s is MariaDB", path)
 	}

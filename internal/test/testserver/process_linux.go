@@ -145,12 +145,15 @@ func (p *process) kill() error {
 	if err := errors.Join(p.each(syscall.SIGKILL), p.signal(syscall.SIGKILL)); err != nil {
 		return err
 	}
-	<-p.done
-	for _, pid := range children {
-		for alive(pid) {
-			time.Sleep(time.Millisecond)
+	end := time.Now().Add(startTimeout)
+	for _, pid := range append(children, p.pid) {
+		for ; alive(pid); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				return fmt.Errorf("process %d did not end within %v of SIGKILL", pid, startTimeout)
+			}
 		}
 	}
+	<-p.done
 	return nil
 }
 

@@ -11,7 +11,10 @@ import (
 // Only Linux can tie a server's life to that of the tests.
 const canStart = false
 
-type process struct{ done chan struct{} }
+type process struct {
+	pid  int
+	done chan struct{}
+}
 
 func spawn(*exec.Cmd, string) (*process, error) { return nil, errors.ErrUnsupported }
 func stopSpawning()                             {}

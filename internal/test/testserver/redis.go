@@ -22,6 +22,9 @@ var redis = engine{
 	command: func(s *Server) []string {
 		return []string{
 			mustLookup("redis-server"), "--bind", "127.0.0.1", "--port", strconv.Itoa(s.port),
+			// A connection that finds the queue full waits for TCP, up to 7 s. A paused
+			// server gets a new one from each call whose deadline ends.
+			"--tcp-backlog", "4096",
 			"--dir", s.data(), "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",
 		}
 	},

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/test/limit"
 )
 
 // A Server is a database server for one test. It is running when it is returned, and
@@ -117,6 +119,7 @@ func newServer(t testing.TB, e *engine, args []string) *Server {
 		t.Fatal(err)
 	}
 	s.t = t
+	limit.Watch(t, s)
 	s.describe(t)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -188,24 +191,16 @@ func (s *Server) answers() bool {
 	return s.running() && !s.paused
 }
 
-var (
-	// errEnded reports that the server ended before it answered.
-	errEnded = errors.New("the server ended at once")
-	// errSilent reports that the server runs but does not answer.
-	errSilent = errors.New("no answer")
-)
+// errEnded reports that the server ended before it answered.
+var errEnded = errors.New("the server ended at once")
 
 const startTimeout = time.Minute
 
-// start starts the server, up to three times if it does not answer. MariaDB rarely misses
-// a wakeup while it starts. It would then wait until a time by its clock, which is hours
-// away if that clock is ahead of the machine's. A Galera node ends if it cannot get its
-// data from another node, and expects to be started again.
+// start starts the server. A Galera node ends if it cannot get its data from another node,
+// and expects to be started again.
 func (s *Server) start() (err error) {
 	for range 3 {
-		err = s.startOnce()
-		again := errors.Is(err, errSilent) || s.engine.joins && errors.Is(err, errEnded)
-		if !again {
+		if err = s.startOnce(); !s.engine.joins || !errors.Is(err, errEnded) {
 			return err
 		}
 	}
@@ -250,9 +245,14 @@ func (s *Server) startOnce() error {
 	return nil
 }
 
-// await returns once the server answers.
+// await returns once the server answers. Nodes of a Galera cluster get their data from
+// another node one after the other.
 func (s *Server) await() error {
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	timeout := startTimeout
+	if s.engine.joins {
+		timeout *= 3
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	for {
 		err := s.engine.ping(ctx, s)
@@ -266,7 +266,7 @@ func (s *Server) await() error {
 		case <-s.proc.done:
 			return errEnded
 		case <-ctx.Done():
-			return fmt.Errorf("%w within %v: %w", errSilent, startTimeout, err)
+			return fmt.Errorf("no answer within %v: %w", timeout, err)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/test/limit"
 )
 
 // sharedDSN returns the DSN in the variable or, if it is empty, that of the shared server.
@@ -22,6 +24,7 @@ func sharedDSN(t testing.TB, e *engine, variable string, server func() (*Server,
 	if err != nil {
 		t.Fatal(err)
 	}
+	limit.Watch(t, s)
 	s.describe(t)
 	return s.DSN()
 }

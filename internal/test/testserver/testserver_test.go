@@ -1,7 +1,8 @@
+//go:build prove
+
 package testserver
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"net"
@@ -17,6 +18,8 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/test/limit"
 )
 
 // childVariable makes this binary the child process of a test. One child starts servers,
@@ -124,56 +127,6 @@ func TestGivenServers(t *testing.T) {
 	})
 }
 
-func TestSQLServerKeepsCommitsOverKillUntilWiped(t *testing.T) {
-	t.Parallel()
-	for _, e := range sqlEngines {
-		t.Run(e.name, func(t *testing.T) {
-			t.Parallel()
-			srv := e.server(t)
-			addr := srv.Addr()
-			_, err := openSQL(t, e.driver, srv.DSN()).Exec("CREATE TABLE t AS SELECT 42 AS n")
-			require.NoError(t, err)
-
-			for _, end := range []func(){srv.Kill, srv.Stop} {
-				end()
-				require.Error(t, openSQL(t, e.driver, srv.DSN()).Ping())
-				srv.Start()
-				require.Equal(t, addr, srv.Addr())
-				var n int
-				require.NoError(t, openSQL(t, e.driver, srv.DSN()).QueryRow("SELECT n FROM t").Scan(&n))
-				require.Equal(t, 42, n)
-			}
-
-			srv.Kill()
-			srv.Wipe()
-			srv.Start()
-			require.Error(t, openSQL(t, e.driver, srv.DSN()).QueryRow("SELECT n FROM t").Scan(new(int)))
-		})
-	}
-}
-
-func TestPausedServerAnswersAfterResume(t *testing.T) {
-	t.Parallel()
-	for _, e := range sqlEngines {
-		t.Run(e.name, func(t *testing.T) {
-			t.Parallel()
-			srv := e.server(t)
-			db := openSQL(t, e.driver, srv.DSN())
-			require.NoError(t, db.Ping())
-			srv.Pause()
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer cancel()
-			_, err := db.ExecContext(ctx, "SELECT 1") // on an open connection
-			require.Error(t, err)
-			srv.Resume()
-			_, err = db.Exec("SELECT 1")
-			require.NoError(t, err)
-			srv.Pause() // Stop works on a paused server
-			srv.Stop()
-		})
-	}
-}
-
 func TestRedisServer(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -197,7 +150,11 @@ func TestRedisServer(t *testing.T) {
 			require.Equal(t, tt.kept, n == 1)
 
 			_ = c.Do(t.Context(), "SHUTDOWN", "NOSAVE") // the reply is the end of the connection
-			<-srv.proc.done
+			select {
+			case <-srv.proc.done:
+			case <-limit.Context(t).Done():
+				t.Fatal("it does not end")
+			}
 			srv.Wipe()
 			srv.Start()
 			n, err = c.DBSize(t.Context()).Result()
@@ -282,7 +239,7 @@ func TestLeavings(t *testing.T) {
 func TestMainClearsAway(t *testing.T) {
 	t.Parallel()
 	need(t, &redis, "")
-	cmd := exec.Command(os.Args[0], "-test.run=^TestLeavings$")
+	cmd := exec.CommandContext(limit.Context(t), os.Args[0], "-test.run=^TestLeavings$")
 	cmd.Env = append(os.Environ(), childVariable+"=leave")
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
@@ -316,7 +273,7 @@ func TestServersDieWithTheTests(t *testing.T) {
 	for _, e := range []*engine{&mariadb, &mysqlEngine, &postgres, &redis} {
 		need(t, e, "")
 	}
-	cmd := exec.Command(os.Args[0])
+	cmd := exec.CommandContext(limit.Context(t), os.Args[0])
 	cmd.Env = append(os.Environ(), childVariable+"=hang")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)

@@ -35,7 +35,7 @@ type Pool struct {
 // The name and help text of a Pool's count.
 const (
 	PoolUsed     = "idworker_pool_used"
-	PoolUsedHelp = "Worker ids, of those that this process may borrow, that are lent or not yet free after their lease. Absent while the center does not answer."
+	PoolUsedHelp = "Worker ids, of those that this process may borrow, that are lent, or were not given back and are not yet free. Absent while the center does not answer."
 )
 
 // NewPool returns a Pool of w, which calls lister at most once per every; 0 means a minute.
@@ -62,7 +62,9 @@ func (p *Pool) Used(ctx context.Context) (int, error) {
 		p.until = time.Now().Add(min(p.every, poolRetry))
 	}
 	for _, s := range slots {
-		if !s.Free() && s.Worker >= p.worker.Pool.First && s.Worker <= p.worker.Pool.Last {
+		// After a loss, marks without a holder lie ahead of the clock, and ranges above them are lent.
+		used := s.Expires >= s.Now || s.Holder != "" && s.Mark >= s.Now
+		if used && s.Worker >= p.worker.Pool.First && s.Worker <= p.worker.Pool.Last {
 			p.n++
 		}
 	}

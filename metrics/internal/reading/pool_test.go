@@ -58,3 +58,21 @@ func TestPoolRetries(t *testing.T) {
 		require.Equal(t, 2*time.Second, time.Since(began))
 	})
 }
+
+// In a new namespace and after a loss, all marks lie ahead of the clock, and no worker id
+// is used.
+func TestUsed(t *testing.T) {
+	const now = 1_000_000
+	n, err := reading.NewPool(idworker.Status{Pool: idworker.Pool{Size: 8, First: 1, Last: 6}}, lister(func(context.Context) ([]lease.Slot, error) {
+		return []lease.Slot{
+			{Worker: 0, Now: now, Holder: "outside", Expires: now + 5000, Mark: now + 5000},
+			{Worker: 1, Now: now, Holder: "lent", Expires: now + 5000, Mark: now + 5000},
+			{Worker: 2, Now: now, Holder: "killed", Expires: now - 1, Mark: now + 5000},
+			{Worker: 3, Now: now, Holder: "killed long ago", Expires: now - 5000, Mark: now - 1},
+			{Worker: 4, Now: now, Mark: now + 30_000}, // never lent, or given back
+			{Worker: 5, Now: now, Mark: now - 1},
+		}, nil
+	}), 0).Used(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/internal/dsn"
 )
 
 // inspect names the client and refuses one that could break uniqueness or hang. It
@@ -25,7 +27,8 @@ func (c *Conn) inspect() (read *time.Duration, err error) {
 			return nil, refuse("it is a nil *redis.Client")
 		}
 		o := client.Options()
-		c.name = fmt.Sprintf("redis %s db %d", o.Addr, o.DB)
+		c.addrs = []string{o.Addr}
+		c.name = strings.ReplaceAll(fmt.Sprintf("redis %s db %d", dsn.Host(o.Addr), o.DB), "  ", " ")
 		if o.Addr == "FailoverClient" { // set by NewFailoverClient
 			c.name = fmt.Sprintf("redis by sentinel db %d", o.DB)
 		}
@@ -35,10 +38,12 @@ func (c *Conn) inspect() (read *time.Duration, err error) {
 			return nil, refuse("it is a nil *redis.ClusterClient")
 		}
 		o := client.Options()
-		c.name = "redis cluster " + strings.Join(slices.Sorted(slices.Values(o.Addrs)), ",")
-		if len(o.Addrs) == 0 { // NewFailoverClusterClient, whose slots come from a function
-			c.name = "redis cluster"
+		c.addrs = o.Addrs // none after NewFailoverClusterClient, whose slots come from a function
+		var hosts []string
+		for _, addr := range slices.Sorted(slices.Values(o.Addrs)) {
+			hosts = append(hosts, dsn.Host(addr))
 		}
+		c.name = strings.TrimRight("redis cluster "+strings.Join(hosts, ","), ", ")
 		if o.ReadOnly || o.RouteByLatency || o.RouteRandomly {
 			return nil, refuse("%s: ReadOnly, RouteByLatency and RouteRandomly make it read from replicas, which may not know the latest grants: pass a client without them", c.name)
 		}

@@ -23,6 +23,7 @@ type Conn struct {
 
 	client   redis.UniversalClient
 	name     string
+	addrs    []string // which may have a password, if they are URLs by mistake
 	warnings []string
 }
 
@@ -35,6 +36,9 @@ func New(client redis.UniversalClient, opts ...Option) (*Conn, error) {
 	read, err := c.inspect()
 	errs := []error{err}
 	for _, opt := range opts {
+		if opt == nil {
+			continue
+		}
 		errs = append(errs, opt(c))
 	}
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -43,7 +44,7 @@ func (c *Conn) translate(err error, remedy string) error {
 	case redis.IsAuthError(err):
 		return setup{err, "check the user name and the password of the client"}
 	case Denied(err):
-		return setup{err, "grant the user the commands and the keys " + c.Prefix + ":*, as docs/engines.md lists them (ACL SETUSER)"}
+		return setup{err, "grant the user the commands and the keys " + c.Key("NAME", "*") + ", as docs/engines.md lists them (ACL SETUSER)"}
 	case errors.Is(err, redis.ErrClosed) && !c.Cluster(): // a cluster's client closes those of nodes that leave
 		return setup{err, "the client was closed before this call: close it after the last one"}
 	}
@@ -69,5 +70,5 @@ func (e setup) Unwrap() []error { return []error{e.error, lease.ErrSetup} }
 
 // Wrap adds to err what failed, for which name, and where.
 func (c *Conn) Wrap(verb, name string, err error) error {
-	return fmt.Errorf("redisseq: %s %q at %s: %w", verb, name, c, err)
+	return fmt.Errorf("redisseq: %s %q at %s: %w", verb, name, c, dsn.Hide(err, c.name, c.addrs...))
 }

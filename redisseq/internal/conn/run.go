@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/snowlease/snowlease/internal/bounded"
+
 	"github.com/redis/go-redis/v9"
 )
 
@@ -25,6 +27,8 @@ type Call struct {
 //
 // It returns when ctx ends, even if the client's call does not.
 func (c *Conn) Run(ctx context.Context, call Call) (Reply, error) {
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
 	out, err := within(ctx, func() (out answered, err error) {
 		if call.Waits && c.Replicas > 0 {
 			out, err = c.runAndWait(ctx, call.Script, call.Keys, call.Args)

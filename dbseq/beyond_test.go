@@ -1,0 +1,49 @@
+package dbseq_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// Rows beyond the pool, which another program wrote, are neither listed, counted nor mended.
+// They show that a namespace was in use.
+func TestSlotsBeyondThePool(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c := center(t, db)
+		first(t, c, request("orders", 4))
+		for _, slot := range []int64{-1, 4, 1 << 19} {
+			rawExec(t, db, `INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms)
+				VALUES ('orders', ?, '', '', 0, 0, 0, 0, 0, 0, 0, 0)`, slot)
+		}
+		const late = 32_503_680_000_000 // in the year 3000
+		slots, err := c.Slots(t.Context(), "orders")
+		require.NoError(t, err)
+		require.Len(t, slots, 4)
+
+		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = ? WHERE slot = 4", late)
+		rawExec(t, db, "UPDATE snowlease_slot SET hwm_ms = ? WHERE slot = -1", late)
+		require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", time.Now().UnixMilli()))
+		require.EqualValues(t, 2, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE (slot = 4 OR slot = -1) AND (expires_ms = ? OR hwm_ms = ?)", late, late))
+
+		rawExec(t, db, "DELETE FROM snowlease_slot WHERE slot = 2")
+		_, err = c.Acquire(t.Context(), request("orders", 4))
+		require.ErrorAs(t, err, new(*lease.QuarantineError), "they do not hide a loss")
+
+		rawExec(t, db, "DELETE FROM snowlease_meta")
+		rawExec(t, db, "DELETE FROM snowlease_slot WHERE slot BETWEEN 0 AND 3")
+		_, err = c.Acquire(t.Context(), request("orders", 4))
+		require.ErrorContains(t, err, "the record of the namespace was missing", "not a new namespace")
+
+		require.NoError(t, c.Init(t.Context(), request("bills", 4)))
+		rawExec(t, db, "UPDATE snowlease_slot SET ns = 'bills' WHERE ns = 'orders' AND slot = 4")
+		other := request("bills", 4)
+		other.Layout = "other"
+		require.ErrorIs(t, c.Init(t.Context(), other), lease.ErrExists, "not unused")
+	})
+}

@@ -1,0 +1,67 @@
+//go:build prove
+
+package dbseq_test
+
+import (
+	"testing"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/leasetest"
+)
+
+// TestContractByAClock runs the contract on a clock that only Sleep moves.
+func TestContractByAClock(t *testing.T) {
+	t.Parallel()
+	leasetest.Run(t, func(t testing.TB) leasetest.Store { return newClocked(t) })
+}
+
+// TestContractNever runs on one engine, because the statements differ little.
+func TestContractNever(t *testing.T) {
+	t.Parallel()
+	leasetest.Run(t, func(t testing.TB) leasetest.Store {
+		return newStore(t, engines[1], dbseq.WithQuarantine(lease.QuarantineNever))
+	})
+}
+
+// TestContractOddSessions runs the contract under unusual session settings.
+func TestContractOddSessions(t *testing.T) {
+	with := func(e engine, settings func(t testing.TB) string) engine {
+		dsn := e.dsn
+		e.dsn = func(t testing.TB) string { return dsn(t) + settings(t) }
+		return e
+	}
+	isolation := func(t testing.TB, level string) string {
+		return transaction(t, testserver.MariaDB(t), "isolation", "'"+level+"'")
+	}
+	for name, e := range map[string]engine{
+		"mysql serializable, ansi, +09:00, increment 2": with(engines[1], func(t testing.TB) string {
+			return isolation(t, "SERIALIZABLE") + "&sql_mode='ANSI,TRADITIONAL'&time_zone='%2B09:00'&auto_increment_increment=2"
+		}),
+		"mysql read committed, prepared, found rows": with(engines[1], func(t testing.TB) string {
+			return isolation(t, "READ-COMMITTED") + "&interpolateParams=false&clientFoundRows=true"
+		}),
+		"postgres serializable, Tokyo": with(engines[2], func(testing.TB) string {
+			return " default_transaction_isolation=serializable TimeZone=Asia/Tokyo"
+		}),
+		"postgres repeatable read, simple": with(engines[2], func(testing.TB) string {
+			return " default_transaction_isolation='repeatable read' default_query_exec_mode=simple_protocol"
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			leasetest.Run(t, func(t testing.TB) leasetest.Store { return newStore(t, e) })
+		})
+	}
+	t.Run("mysql simultaneous assignment", func(t *testing.T) {
+		t.Parallel()
+		db := engines[1].db(t, testserver.MariaDB(t))
+		if db.Exec("SET sql_mode = 'SIMULTANEOUS_ASSIGNMENT'").Error != nil {
+			t.Log("left out: only MariaDB has this mode")
+			return
+		}
+		e := with(engines[1], func(testing.TB) string { return "&sql_mode='SIMULTANEOUS_ASSIGNMENT'" })
+		leasetest.Run(t, func(t testing.TB) leasetest.Store { return newStore(t, e) })
+	})
+}

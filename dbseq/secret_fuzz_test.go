@@ -1,0 +1,119 @@
+package dbseq
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql" // driver "mysql"
+	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // driver "sqlite"
+
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/lease/keeper"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// chatty is a driver that parses when it connects, as github.com/lib/pq does, and shows what
+// it has read in its error.
+type chatty struct{}
+
+func (chatty) Open(dsn string) (driver.Conn, error) {
+	_, err := url.Parse(dsn)
+	return nil, fmt.Errorf("%w; missing %q in %v", err, dsn, strings.Fields(dsn))
+}
+
+var register = sync.OnceFunc(func() { sql.Register("postgres", chatty{}) })
+
+// forms are DSNs with a password at %s, right ones and such as people write by mistake. Nobody
+// listens at port 1.
+var forms = []struct{ driver, form string }{
+	{"mysql", "app:%s@tcp(127.0.0.1:1)/app"},
+	{"mysql", "app:%s(127.0.0.1:1)/app"},
+	{"mysql", "app:%s/app"},
+	{"mysql", "app:%s"},
+	{"mysql", "mysql://app:%s@127.0.0.1:1/app"},
+	{"mysql", "app@tcp(127.0.0.1:1)/app?password=%s"},
+	{"mysql", "app@tcp(127.0.0.1:1)/app?tls=%s"},
+	{"pgx", "postgres://app:%s@127.0.0.1:1/app?connect_timeout=1"},
+	{"pgx", "postgres://app:%s/x@127.0.0.1:1/app"},
+	{"pgx", "postgres://app@127.0.0.1:1/app?sslpassword=%s"},
+	{"pgx", "host=127.0.0.1 port=1 user=app password=%s"},
+	{"pgx", "host=127.0.0.1 port=1 user=app password='%s'"},
+	{"postgres", "postgres://app:%s@h/app"},
+	{"postgres", "postgres://app:%s/x@h/app"},
+	{"postgres", "postgres://app@h/app?password=%s"},
+	{"postgres", "host=h password=%s dbname=app"},
+	{"postgres", "host=h password='a %s' dbname=app"},
+	{"sqlite", "postgres://app:%s@h/app"},
+	{"sqlite", "app:%s@tcp(h)/app"},
+	{"sqlite", "host=h password=%s"},
+	{"sqlite", "file:/nowhere/app.db?_auth_pass=%s"},
+}
+
+// FuzzErrorShowsNoSecret: neither name nor error nor warning of a center shows the password,
+// and neither status nor log of a process that borrows from it.
+func FuzzErrorShowsNoSecret(f *testing.F) {
+	register()
+	for _, around := range [][2]string{{"", ""}, {"a ", " b"}, {"%zz", "%zz"}, {"a/", "?b"}, {"1:", "#"}, {"'", `\`}, {"a=", "=b"}, {"%41-", "-%41"}} {
+		f.Add(around[0], around[1])
+	}
+	f.Fuzz(func(t *testing.T, before, after string) {
+		if strings.Contains(before+after, secret) || strings.ContainsAny(before+after, "@(") || wordy(before, -1) || wordy(after, 0) {
+			return // another form, or another secret
+		}
+		for _, c := range forms {
+			text := strings.Replace(c.form, "%s", before+secret+after, 1)
+			shown := func() (shown string) {
+				center, err := Open(c.driver, text)
+				if err != nil {
+					return err.Error()
+				}
+				defer center.Close()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				_, err = center.Acquire(ctx, request)
+				require.Error(t, err)
+
+				g, wrong := snowflake.NewGenerator(snowflake.Wide())
+				require.NoError(t, wrong)
+				var log bytes.Buffer
+				k, wrong := keeper.New(keeper.Config{
+					Center: center, Generator: g, Request: keeper.NewRequest("orders", snowflake.Wide()), Wait: time.Millisecond,
+					Logger: slog.New(slog.NewTextHandler(&log, nil)),
+				})
+				require.NoError(t, wrong)
+				start := k.Start(ctx)
+				require.Error(t, start)
+				_, id := g.NextID()
+				return fmt.Sprint(err, center, center.Extras().Name, center.Warnings(), start, fmt.Sprintf("%+v", k.Status()), id, &log)
+			}()
+			require.NotContains(t, shown, secret, c)
+		}
+	})
+}
+
+var request = lease.Request{
+	Namespace: "orders", Layout: "l", Pool: 32, Last: 31, Owner: [16]byte{1}, Holder: "a", TTL: time.Minute, MaxTTL: time.Minute, Skew: time.Second,
+}
+
+// wordy reports whether the first or last byte of s continues a word.
+func wordy(s string, at int) bool {
+	if s == "" {
+		return false
+	}
+	if at < 0 {
+		at = len(s) - 1
+	}
+	b := s[at]
+	return b >= 128 || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+}

@@ -1,0 +1,113 @@
+package etcdseq_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/snowlease/snowlease/casstore"
+	"github.com/snowlease/snowlease/etcdseq"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// TestKeysOfAStranger: keys beyond the pool, and long ones, cost a process neither memory nor
+// time.
+func TestKeysOfAStranger(t *testing.T) {
+	t.Parallel()
+	server := testserver.NewEtcd(t, 1)
+	client, err := etcdseq.Open(t.Context(), etcdseq.Config{Endpoints: []string{strings.TrimPrefix(server.URLs()[0], "http://")}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	f := newFixture(t, client)
+	c := f.Center(t)
+	refused := func(namespace, text string, is ...error) {
+		t.Helper()
+		req := lease.Request{Namespace: namespace, Layout: "41/5/0/17", Holder: "test", Owner: lease.NewOwner(), Pool: 32, Last: 31, TTL: 30_000_000_000, MaxTTL: 30_000_000_000}
+		for name, call := range map[string]func(context.Context) error{
+			"Acquire": func(ctx context.Context) error { _, err := c.Acquire(ctx, req); return err },
+			"Slots":   func(ctx context.Context) error { _, err := c.Extras().Lister.Slots(ctx, namespace); return err },
+		} {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			err := call(t.Context())
+			runtime.ReadMemStats(&after)
+			require.ErrorContains(t, err, text, name)
+			for _, target := range is {
+				require.ErrorIs(t, err, target, name)
+			}
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20), name)
+		}
+	}
+
+	// The number of a worker id far beyond the pool.
+	_, err = client.Put(t.Context(), f.prefix+"far/1048575", `{"expires":1,"mark":1}`)
+	require.NoError(t, err)
+	refused("far", `there is a record "1048575"`, lease.ErrDamaged)
+
+	var ops []clientv3.Op
+	for i := range casstore.MaxPool + 3 {
+		ops = append(ops, clientv3.OpPut(fmt.Sprintf("%smany/x%d", f.prefix, i), "x"))
+	}
+	for len(ops) > 0 {
+		n := min(len(ops), 100)
+		_, err := client.Txn(t.Context()).Then(ops[:n]...).Commit()
+		require.NoError(t, err)
+		ops = ops[n:]
+	}
+	refused("many", "there are 4099 keys below", lease.ErrDamaged)
+
+	for i := range 32 {
+		_, err := client.Put(t.Context(), fmt.Sprintf("%slong/%d", f.prefix, i), strings.Repeat("x", 1<<20))
+		require.NoError(t, err)
+	}
+	refused("long", "received message larger than max")
+}
+
+// TestRollbacksOfAStranger: a number of rollbacks that nobody can have counted is refused, and
+// forgotten when the key is deleted.
+func TestRollbacksOfAStranger(t *testing.T) {
+	t.Parallel()
+	client := dial(t, testserver.NewEtcd(t, 1).URLs()...)
+	f := newFixture(t, client)
+	c := f.Center(t)
+	req := lease.Request{Namespace: "orders", Layout: "41/5/0/17", Holder: "test", Owner: lease.NewOwner(), Pool: 32, Last: 31, TTL: 30_000_000_000, MaxTTL: 30_000_000_000}
+	require.NoError(t, c.Extras().Init(t.Context(), req))
+	g, err := c.Acquire(t.Context(), req)
+	require.NoError(t, err)
+	key := f.prefix + "orders/cluster"
+	was := f.get(t, key)[""]
+	for _, n := range []string{"9223372036854775807", "9223372036854775806", "-1", "1073741825"} {
+		_, err := client.Put(t.Context(), key, fmt.Sprintf(`{"id":%q,"term":1,"rollbacks":%s}`, f.id(t), n))
+		require.NoError(t, err)
+		_, err = c.Renew(t.Context(), g)
+		require.ErrorIs(t, err, lease.ErrDamaged)
+		require.ErrorContains(t, err, "counts "+n+" rollbacks")
+		_, err = client.Put(t.Context(), key, was)
+		require.NoError(t, err)
+		g, err = c.Renew(t.Context(), g)
+		require.NoError(t, err, n)
+	}
+
+	// One that could have been counted is remembered, and no obstacle afterwards.
+	for _, n := range []string{"1073741823", "1073741824"} {
+		_, err := client.Put(t.Context(), key, fmt.Sprintf(`{"id":%q,"term":1,"rollbacks":%s}`, f.id(t), n))
+		require.NoError(t, err)
+		_, _ = c.Renew(t.Context(), g)
+		for range 3 {
+			_, err = client.Put(t.Context(), key, was)
+			require.NoError(t, err)
+			for range 3 {
+				_, err = c.Renew(t.Context(), g)
+				require.NotErrorIs(t, err, lease.ErrDamaged, n)
+				_, err = f.Center(t).Extras().Operator.Record(t.Context(), "orders")
+				require.NoError(t, err, "another process")
+			}
+		}
+	}
+}

@@ -1,0 +1,95 @@
+// Package dsn keeps passwords of data source names, addresses and endpoints out of names and
+// errors, whatever the driver. It links no driver.
+package dsn
+
+import (
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Host returns addr if it surely is host:port or the path of a socket, and otherwise "".
+func Host(addr string) string {
+	if strings.HasPrefix(addr, "/") && !strings.ContainsAny(addr, "@:") {
+		return addr
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if _, number := strconv.ParseUint(port, 10, 16); err != nil || number != nil || strings.ContainsAny(host, "@/%?#&=' ") {
+		return ""
+	}
+	return addr
+}
+
+// Hide returns err with stars in its text for each part of the texts that could be secret,
+// and for the logins of all URLs. The words of public are shown. The error wraps err.
+func Hide(err error, public string, texts ...string) error {
+	if err == nil {
+		return nil
+	}
+	before := err.Error()
+	if after := hide(before, public, texts); after != before {
+		return hidden{err, after}
+	}
+	return err
+}
+
+type hidden struct {
+	error
+	text string
+}
+
+func (h hidden) Error() string { return h.text }
+func (h hidden) Unwrap() error { return h.error }
+
+const stars = "***"
+
+var (
+	login = regexp.MustCompile(`://[^\s"]*@`)
+	// sqlite are parameters of SQLite that hold no secret.
+	sqlite = regexp.MustCompile(`[?&](_txlock=(deferred|immediate|exclusive)|_pragma=(busy_timeout|journal_mode|synchronous|foreign_keys|cache_size|temp_store|mmap_size)[(=]-?\w*\)?)(&|$)`)
+	// settings are words of a DSN that errors contain too.
+	settings = regexp.MustCompile(`^(postgres(ql)?|mysql|sqlite|file|redis|rediss|http|https|unix|host|port|user|password|dbname|database|sslmode|txlock|pragma|(ssl(root)?)?cert|sslkey|certs|certificates?|connect|timeout|parse(Time)?|true|false|disable|require|prefer|verify|full|ca|skip|localhost|\d\d?\d?)$`)
+)
+
+// hide replaces words of the texts, as they are and percent-decoded. A driver splits a DSN
+// at fewer characters than words does, so whatever it shows of one consists of whole words.
+func hide(text, public string, texts []string) string {
+	text = login.ReplaceAllString(text, "://"+stars+"@")
+	shown := map[string]bool{}
+	for _, w := range words(public) {
+		shown[w] = true
+	}
+	hidden := func(word string) bool { return !shown[word] && !settings.MatchString(word) }
+	for _, t := range texts {
+		for sqlite.MatchString(t) { // a match takes the & of the next
+			t = sqlite.ReplaceAllString(t, "$4")
+		}
+		all := words(t)
+		for _, part := range strings.FieldsFunc(t, func(r rune) bool { return strings.ContainsRune(":/@?&=() ", r) }) {
+			plain, err := url.QueryUnescape(part)
+			if err == nil && plain != part {
+				all = append(all, words(plain)...)
+			}
+			// A part may be of short words.
+			for _, whole := range []string{part, plain} {
+				if in := words(whole); len(whole) > 3 && len(in) > 1 && slices.ContainsFunc(in, hidden) {
+					text = strings.ReplaceAll(text, whole, stars)
+				}
+			}
+		}
+		for _, w := range all {
+			if len(w) > 3 && hidden(w) {
+				text = strings.ReplaceAll(text, w, stars)
+			}
+		}
+	}
+	return text
+}
+
+func words(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}

@@ -1,0 +1,18 @@
+package fault
+
+type told struct {
+	error
+	text string
+}
+
+func (t *told) Error() string { return t.text }
+func (t *told) Unwrap() error { return t.error }
+
+// Told returns err with its text computed once, or nil. A status is read often, and the text
+// may take long.
+func Told(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &told{err, err.Error()}
+}

@@ -1,9 +1,0 @@
-// Package mutation checks that every safety rule of this module is tested. It removes or
-// breaks the rules one at a time, a mutant each, and requires that a test fails.
-//
-//	SNOWLEASE_TEST_MUTATIONS=1 go test ./internal/proof/mutation
-//
-// Mutants are built with go test -overlay, so the product's code contains nothing of them.
-// Each list of mutants has a file of its own. A mutant that survives shows that a test is
-// missing.
-package mutation

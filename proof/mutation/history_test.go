@@ -1,0 +1,26 @@
+package mutation_test
+
+const historyGo = "history/history.go"
+
+// onHistory is ids for times past.
+var onHistory = list{title: "times past", pkg: "history", mutants: []mutant{
+	{"worker ids that live processes have", historyGo, `worker := l.Workers() - 1 - (n-1)/l.PerTick()`, `worker := (n - 1) / l.PerTick()`, "TestIDsForThePast/memory"},
+	{"reserved worker ids from the bottom up", historyGo, `worker := l.Workers() - 1 - (n-1)/l.PerTick()`, `worker := l.Workers() - i.cfg.Reserved + (n-1)/l.PerTick()`, "TestNoIDTwiceAcrossEras"},
+	{"each namespace has counters of its own", historyGo, `name: "past." + short(counting) + "."`, `name: cfg.Namespace + short(counting) + "."`, "TestNoIDTwiceAcrossEras"},
+	{"times at which the worker ids were lent", historyGo, `; tick < since {`, `; tick < since && false {`, "TestNoIDTwiceAcrossEras"},
+	{"since now, not since clocks and leads have passed", historyGo, `i.now().Add(i.cfg.Ahead).UnixMilli()`, `i.now().UnixMilli()`, "TestNoIDTwiceAcrossEras"},
+	{"all namespaces count since the first of them did", historyGo, `short(fmt.Sprint(counting, "/", cfg.Reserved)) + "." + cfg.Namespace`, `short(fmt.Sprint(counting, cfg.Reserved))`, "TestNoIDTwiceAcrossEras"},
+	{"more reserved worker ids under the old since", historyGo, `short(fmt.Sprint(counting, "/", cfg.Reserved))`, `short(counting)`, "TestSince"},
+	{"a tick that is only begun before the time of Backfill", historyGo, `tick+l.TimeUnit.Milliseconds() > i.before`, `at.UnixMilli() >= i.before`, "TestSince"},
+	{"a batch that falls from one worker id to the next", historyGo, `slices.Sort(dst)`, `_ = slices.Sort[[]int64]`, "TestEveryIDOfASecond"},
+	{"the ids of a second all end alike", historyGo, `Sequence: (n - 1) % l.PerTick()`, `Sequence: 0 * n`, "TestIDsForThePast/memory"},
+	{"more ids than a second has", historyGo, `Max: i.PerSpan()`, `Max: 2 * i.PerSpan()`, "TestEveryIDOfASecond"},
+	{"each batch begins with the first number", historyGo, `rest[n-r.First] = id`, `rest[0] = id`, "TestIDsForThePast/memory"},
+	{"a batch that fails is half there", historyGo, `clear(dst)`, ``, "TestEveryIDOfASecond"},
+	{"times to come", historyGo, ` || at.After(now)`, ``, "TestTimesThatAreNoPast"},
+	{"times before the epoch", historyGo, `at.UnixMilli() < l.Epoch || `, ``, "TestTimesThatAreNoPast"},
+	{"counters count on whatever became of Since", historyGo, `Beside: i.since.name, Given: segment.Range{First: own, Last: own + readers - 1},`, ``, "TestCountersLostWhileRunning/sqlite"},
+	{"a Since that was never a time", historyGo, `r.First < max(i.cfg.Layout.Epoch, 1)*readers || `, ``, "TestSinceOfAStranger"},
+	{"a Since that began later is the one known", historyGo, `Last: own + readers - 1}`, `Last: math.MaxInt64}`, "TestCountersLostWhileRunning/sqlite"},
+	{"no worker id is reserved", historyGo, `cfg.Reserved < 1 || `, ``, "TestConfigsThatAreWrong"},
+}}

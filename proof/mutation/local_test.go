@@ -1,0 +1,36 @@
+package mutation_test
+
+const (
+	localGo = "hostseq/center.go"
+	slotsGo = "hostseq/slots.go"
+)
+
+// onLocal is what makes the worker ids of a host unique: the lock, and the record of
+// what was used.
+var onLocal = list{title: "local", pkg: "hostseq", mutants: []mutant{
+	{"a record that is not on disk", slotsGo, "if err := f.Sync(); err != nil {", "if err := error(nil); err != nil {", "TestRecordIsSynced"},
+	// The record.
+	{"the ceiling is not on record before it is used", localGo, `if err := l.save(l.Ceiling); err != nil {`, `if err := l.save(l.Floor); err != nil {`, "TestGrant"},
+	{"a renewal's ceiling is not on record", localGo, `if err := l.save(ceiling); err != nil {`, `if err := l.save(l.Ceiling); err != nil {`, "TestGrant"},
+	{"a renewal that could not be recorded counts", localGo, "if err := l.save(ceiling); err != nil {\n\t\t\treturn lease.Grant{}, err\n\t\t}", "_ = l.save(ceiling)", "TestWriteFails"},
+	{"no floor at the record", localGo, `max(r.Mark, now-1)`, `now-1`, "TestCrashedSlotIsTheLastToBeTaken"},
+	{"a clock far behind the record is followed", localGo, `if r.Mark-now > (req.MaxTTL + c.maxBehind).Milliseconds() {`, `if false {`, "TestClockBehind"},
+	{"a clock far behind is measured without the bound", localGo, `(req.MaxTTL + c.maxBehind).Milliseconds()`, `req.MaxTTL.Milliseconds()`, "TestClockBehind"},
+	{"a worker id without a record begins at the clock", localGo, `if r.Token == 0 {`, `if false {`, "TestGrant"},
+	{"a renewal lowers the ceiling", localGo, `ceiling := max(l.Ceiling, l.Now+g.TTL.Milliseconds())`, `ceiling := l.Now + g.TTL.Milliseconds()`, "TestGrant"},
+	{"a ceiling from a clock that is behind the record", localGo, `max(now, l.Floor) + req.TTL`, `now + req.TTL`, "TestCrashedSlotIsTheLastToBeTaken"},
+	{"the last use is not held above the floor", localGo, `max(l.Floor, min(lastUsed, l.Ceiling))`, `min(lastUsed, l.Ceiling)`, "TestReleaseKeepsTheMarkWithinTheGrant"},
+	{"the last use is not held below the ceiling", localGo, `max(l.Floor, min(lastUsed, l.Ceiling))`, `max(l.Floor, lastUsed)`, "TestReleaseKeepsTheMarkWithinTheGrant"},
+	{"a damaged record is taken", slotsGo, `case damage != nil:`, `case false:`, "TestDamagedRecord"},
+	{"a checksum that is not compared", "hostseq/record.go", `sum(body) != binary.BigEndian.Uint32(b[len(body):])`, `false`, "TestRecordDamage"},
+	{"no pin", slotsGo, `was != req.Pin().String()`, `was == ""`, "TestPin"},
+	{"a hash without records makes a directory", "hostseq/source.go", `if p.Stateless || p.prepare() != nil {`, `if p.prepare() != nil || p.Stateless {`, "TestChoice/a stateless hash"},
+	// The lock.
+	{"a lock that another has is no hindrance", slotsGo, `case !locked:`, `case !locked && worker < 0:`, "TestHeld"},
+	{"the lock on a file that was replaced counts", slotsGo, `case !d.same(f, path):`, `case false:`, "TestFileReplacedWhileOpened"},
+	{"a holder whose file was taken away goes on", localGo, `if l.file == nil || c.dir.same(`, `if true || c.dir.same(`, "TestFilesTakenAway"},
+	{"lent twice within a process that keeps no records", localGo, `if l.Worker == w && l.Namespace == req.Namespace && c.dir == "" {`, `if false {`, "TestHeld"},
+	{"renewal and release are not fenced by the token", localGo, `|| l.Token != g.Token ||`, `||`, "TestFenced"},
+	{"renewal and release are not fenced by the worker id", localGo, `|| l.Worker != g.Worker ||`, `||`, "TestFenced"},
+	{"the lock is kept after it was given back", localGo, "\tc.letGo(l)\n\treturn nil\n", "\tdelete(c.held, holderOf(l.Request))\n\treturn nil\n", "TestHeld"},
+}}

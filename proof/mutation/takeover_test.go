@@ -1,0 +1,18 @@
+package mutation_test
+
+const (
+	takeGo  = "migrate/takeover/take.go"
+	apartGo = "migrate/takeover/apart.go"
+)
+
+// onTakeover is what lets worker ids change sides.
+var onTakeover = list{title: "takeover", pkg: "migrate/takeover", mutants: []mutant{
+	{"the old namespace lends on", takeGo, `r.Retired, err = old.retire(ctx, next)`, `r.Retired = true`, "TestTakeRetires"},
+	{"a namespace of which a part was taken over is retired", takeGo, ` || s.Request.First > 0 || s.Request.Last < s.Request.Pool-1`, ``, "TestTakeRetires"},
+	{"new floors below old marks", takeGo, `if g.Floor < r.Mark {`, `if false {`, "TestTake"},
+	{"a seal that was lost meanwhile", takeGo, `r.Sealed, err = old.sealed(ctx, held)`, `r.Sealed = held[0].Ceiling`, "TestTakeRefuses/old center lost the seal"},
+	{"a process that started before the old side was retired", takeGo, `err = old.outlast(ctx, held, next, &r)`, `_ = old.outlast`, "TestTakeIsPausedBeforeItRetires"},
+	{"a layout whose ids begin below the old ones", takeGo, `err = migrate.Follows(s.Layout, old.Layout, time.UnixMilli(max(g.Floor, r.Mark)+1))`, `_ = migrate.Follows`, "TestTakeRefuses/ids of the new layout below"},
+	{"ranges that share bits are apart", apartGo, `if lastA < firstB || lastB < firstA {`, `if lastA/2 < firstB || lastB/2 < firstA {`, "TestApart"},
+	{"layouts that put the time elsewhere are apart", apartGo, ` || low(a) != low(b)`, ``, "TestApart"},
+}}

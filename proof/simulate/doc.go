@@ -1,0 +1,121 @@
+// Package simulate runs a service of many processes in virtual time and checks after
+// each step that ids are unique. It uses the real generator, the real keeper and the real
+// centers, and exposes them to the faults of clocks, networks and stores. A seed
+// determines a run to its last step, on any machine.
+//
+//	plan := simulate.PlanOf(4711)
+//	result := simulate.Run(t, plan, simulate.WorkerIDs{Store: simulate.NewRedis})
+//
+// # What is real
+//
+// The keeper and the generator run unchanged, in goroutines within a testing/synctest
+// bubble, where time passes only while all of them wait. The center is the product's, on
+// one of these stores:
+//
+//   - the Lua of redisseq on a miniredis behind a pipe
+//   - the SQL of dbseq on an in-memory SQLite
+//   - the transactions of etcdseq, by its real client without a connection, on the storage code
+//     of an etcd member
+//   - the locked files of hostseq in a directory
+//   - in memory, the rules that the model check explores
+//
+// Only the environment of a process is simulated: its clocks (WithClock, Jitter), its
+// connection to the center, and the clock that the store answers with.
+//
+// # What happens
+//
+// A Plan says how many nodes there are, how bad the network is throughout, and which
+// Faults happen when:
+//
+//   - Requests and replies are delayed, reordered, lost or duplicated, or arrive long
+//     after their caller has gone.
+//   - Processes crash, stop cleanly, or freeze between reading the clock and using it.
+//     They wake in a hot loop, to outdated replies.
+//   - Host clocks are skewed, run fast, stop and step.
+//   - The center is unreachable, restarts, forgets some or all records, or is replaced by
+//     a replica that lags.
+//   - The center's clock steps. In plans that lose records it steps back by at most the
+//     skew, which is what the product promises to survive; TestLimits shows both sides of
+//     that bound. In other plans it steps by any amount.
+//
+// Losses come alone, or two and three in a row. At the end of a plan every fault is
+// mended. Some nodes use ExactTimes.
+//
+// In CalmPlans, hosts and network are healthy, a worker id is free, and the center loses
+// records every few seconds.
+//
+// EtcdPlans are for Etcd, where the center runs in the processes: the network carries the
+// requests of its client, and the clock of a host is the center's for that process. So plans
+// that lose records keep all these clocks within the skew.
+//
+// LocalPlans are for Local, where the processes share one host. The network is the host's
+// disk: calls are slow, fail, or fail after the write was done. No call is duplicated, and
+// none happens after its process has ended, because its locks end with it. The center's
+// clock is the host's, and steps by any amount. A restart is a reboot of the host. Records
+// are damaged. These plans do not lose the directory; TestLocalLimits does.
+//
+// # What is checked
+//
+// At each step:
+//
+//   - No id is issued twice.
+//   - Each id lies within its grant.
+//   - Ids rise within a process.
+//   - No two borrowers of a worker id share a millisecond.
+//   - A mark falls only by a release of its owner or a loss of records.
+//
+// Once all faults are mended, as many processes as there are worker ids must hold and use
+// one, within the time that leases, a quarantine and retries take.
+//
+// In calm plans, no holder may ever be without ids, and a process must have ids within the
+// skew plus one second of its start or of a later loss. On etcd it may be half of MaxTTL more.
+// Nodes with ExactTimes are exempt.
+//
+// A Result holds the violations and the trace.
+//
+// # How it repeats
+//
+// The runtime does not fix the order of goroutines that wake at the same instant, so no two
+// wake at the same instant (see lanes). All randomness comes from the plan's dice, separately
+// for each process and purpose. TestReproducible compares the whole traces of many seeds.
+//
+// # Where to find it
+//
+//	world.go                    a run: what happens, in which order, and how it ends
+//	clock.go lanes.go           time: host clocks, and when each goroutine wakes
+//	host.go process.go wire.go  nodes, the processes on them, and the network between
+//	plan.go plans.go faults.go  plans, how they are drawn, and how faults are carried out
+//	workerids.go ledger.go calm.go        the subject WorkerIDs and its checks
+//	numbers.go numberwire.go past.go numberplans.go  the subject Numbers
+//	store.go memory.go redis.go sqlite.go etcd.go local.go   the stores
+//	trace.go tally.go           the outcome
+//	fleet_test.go               10,000 processes on a store that is away: how fast they recover
+//
+// A subject defines what processes ask for and what they may get. Both subjects share the
+// rest of the world.
+//
+// # Numbers
+//
+// With Numbers, processes take numbers from a Source: a counter.Counter; segments in SQL
+// or Redis; a segments.Dispenser in front of SQL; or a history.Issuer, which makes ids for
+// times past. The checks are:
+//
+//   - No number is issued twice.
+//   - Numbers rise within a process and, in strict order, across all processes.
+//   - A process issues only numbers that were given to it, and after a copy of its memory
+//     only numbers given after the copy.
+//   - No number is older than MaxAge.
+//   - An id for a time past has that time and a reserved worker id, and rises in its span.
+//     Their counters are wiped, and restored as docs/operations.md says, under running processes.
+//   - All processes issue again once every fault is mended.
+//
+// Where the product chooses a moment at random, the simulation waits until the latest
+// moment (travel, patient).
+//
+// # How it is used
+//
+// TestSeeds, TestCalm and TestSequenceSeeds play seeds and print how to rerun a seed that
+// fails. TestTeeth and TestSequenceTeeth break the protocol in some sixty ways and require
+// that these seeds find each. TestShrink lets rapid shrink a failing plan. TestSoak, with
+// the build tag soak, plays as many seeds as its flags say.
+package simulate

@@ -1,0 +1,213 @@
+package simulate_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/proof/simulate"
+)
+
+// onEtcd is the product on a changed etcd.
+func onEtcd(change func(*simulate.Etcd)) simulate.WorkerIDs {
+	return simulate.WorkerIDs{Store: func() (simulate.Store, error) {
+		s, err := simulate.NewEtcd()
+		if err == nil {
+			change(s.(*simulate.Etcd))
+		}
+		return s, err
+	}}
+}
+
+// comparing is an etcd whose transactions compare only what is kept.
+func comparing(keep func(*pb.Compare) bool) simulate.WorkerIDs {
+	return onEtcd(func(e *simulate.Etcd) {
+		e.Handle = func(req proto.Message, next func(proto.Message) (proto.Message, error)) (proto.Message, error) {
+			if r, ok := req.(*pb.TxnRequest); ok {
+				less := &pb.TxnRequest{Success: r.Success, Failure: r.Failure}
+				for _, c := range r.Compare {
+					if keep(c) {
+						less.Compare = append(less.Compare, c)
+					}
+				}
+				req = less
+			}
+			return next(req)
+		}
+	})
+}
+
+func nothing(*pb.Compare) bool     { return false }
+func butMeta(c *pb.Compare) bool   { return !bytes.HasSuffix(c.Key, []byte("/meta")) }
+func butWorker(c *pb.Compare) bool { return !bytes.ContainsAny(c.Key[len(c.Key)-1:], "0123456789") }
+
+func silent(e *simulate.Etcd) { e.Silent = true }
+
+// forgetful acknowledges each twentieth write and loses it.
+func forgetful(e *simulate.Etcd) {
+	writes := 0
+	e.Handle = func(req proto.Message, next func(proto.Message) (proto.Message, error)) (proto.Message, error) {
+		r, ok := req.(*pb.TxnRequest)
+		if writes++; ok && writes%20 == 0 {
+			req = &pb.TxnRequest{Compare: r.Compare}
+		}
+		return next(req)
+	}
+}
+
+// unmarked answers a write as if it had reached the cluster that was read last.
+func unmarked(e *simulate.Etcd) {
+	last := &pb.ResponseHeader{}
+	e.Handle = func(req proto.Message, next func(proto.Message) (proto.Message, error)) (proto.Message, error) {
+		reply, err := next(req)
+		switch r := reply.(type) {
+		case *pb.RangeResponse:
+			last = r.Header
+		case *pb.TxnResponse:
+			r.Header.ClusterId, r.Header.RaftTerm = last.ClusterId, last.RaftTerm
+			r.Header.Revision = max(r.Header.Revision, last.Revision+1)
+		}
+		return reply, err
+	}
+}
+
+// betweenReadAndWrite is a plan in which restores forget borrows between the read and the
+// write of others, as a slow network makes likely.
+func betweenReadAndWrite(seed int) simulate.Plan {
+	random := rand.New(rand.NewPCG(uint64(seed), 0))
+	within := func(d time.Duration) time.Duration { return time.Duration(random.Int64N(int64(d))) }
+	p := fair(4, 1)
+	p.Dice, p.Net.Delay, p.Length = uint64(seed), second/5, 8*second
+	for i := range p.Nodes {
+		p.Nodes[i].Issue = second / 50
+	}
+	for at := second / 5; at < p.Length-second; at += second * 7 / 10 {
+		p.Faults = append(p.Faults, simulate.Fault{At: at + within(second*7/10), Kind: simulate.Failover, For: within(second / 5)})
+	}
+	return p
+}
+
+// firstBorrows is a plan in which the record of a worker id is lost while others are lent for
+// the first time, which changes the record of the namespace too.
+func firstBorrows(seed int) simulate.Plan {
+	random := rand.New(rand.NewPCG(uint64(seed), 0))
+	p := fair(4, 4)
+	p.Dice, p.Net.Delay, p.Length, p.MaxTTL = uint64(seed), second/5, 4*second, 3*second
+	for i := range p.Nodes {
+		p.Nodes[i].TTL = p.MaxTTL
+		if i > 0 {
+			p.Nodes[i].Start = second + time.Duration(random.Int64N(int64(second/2)))
+		}
+	}
+	p.Faults = []simulate.Fault{{At: second + time.Duration(random.Int64N(int64(second/2))), Kind: simulate.DropLease}}
+	return p
+}
+
+// TestBetweenReadAndWrite checks that who wrote to another cluster than it read from uses
+// nothing that this cluster had forgotten.
+func TestBetweenReadAndWrite(t *testing.T) {
+	for shard := range 4 {
+		t.Run(strconv.Itoa(shard), func(t *testing.T) {
+			t.Parallel()
+			n := 40
+			if *count > 0 {
+				n = *count
+			}
+			for seed := *first + shard; seed < *first+n; seed += 4 {
+				r := simulate.Run(t, betweenReadAndWrite(seed), stores["etcd"])
+				require.True(t, r.OK(), "seed %d: %s", seed, r)
+			}
+		})
+	}
+}
+
+// TestClocksApart shows that the clocks of two hosts may differ by the skew across a loss,
+// and by any time if there is none.
+func TestClocksApart(t *testing.T) {
+	loss := simulate.Fault{At: 3*second + 1, Kind: simulate.Wipe}
+	for _, test := range []struct {
+		name   string
+		apart  time.Duration
+		faults []simulate.Fault
+		unique bool
+	}{
+		{"by the skew across a loss", second / 10, []simulate.Fault{loss}, true},
+		{"by more across a loss", 5 * second, []simulate.Fault{loss}, false},
+		{"by minutes", 5 * time.Minute, nil, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			// The host that is ahead holds the worker id and freezes.
+			freeze := simulate.Fault{At: 3 * second, Kind: simulate.Freeze, Node: 0, For: 16 * second}
+			p := fair(2, 1, append([]simulate.Fault{freeze}, test.faults...)...)
+			p.Nodes[0].Wall = test.apart
+			r := simulate.Run(t, p, stores["etcd"])
+			require.NoError(t, r.Err)
+			require.Equal(t, test.unique, r.Broken[simulate.Duplicate] == 0, "%s", r)
+			require.Equal(t, test.unique, r.OK(), "%s", r)
+		})
+	}
+}
+
+// TestEtcdAnswers compares the answers of the simulated etcd with those of a real one, to
+// random requests like those of etcdseq.
+func TestEtcdAnswers(t *testing.T) {
+	server, err := clientv3.New(clientv3.Config{Endpoints: testserver.NewEtcd(t, 1).URLs(), Logger: zap.NewNop()})
+	require.NoError(t, err)
+	defer server.Close()
+	real := pb.NewKVClient(server.ActiveConnection())
+	e, err := simulate.NewEtcd()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, e.Close()) }()
+	random := rand.New(rand.NewPCG(1, 2))
+	text := func(from ...string) []byte { return []byte(from[random.IntN(len(from))]) }
+	key := func() []byte { return text("ns/0", "ns/1", "ns/meta", "ns/cluster") }
+	for range 1000 {
+		var request, want proto.Message
+		switch random.IntN(6) {
+		case 0:
+			r := &pb.RangeRequest{Key: []byte("ns/"), RangeEnd: []byte("ns0")}
+			request = r
+			want, err = real.Range(t.Context(), r)
+		case 1:
+			r := &pb.DeleteRangeRequest{Key: key()}
+			request = r
+			want, err = real.DeleteRange(t.Context(), r)
+		default:
+			r := &pb.TxnRequest{}
+			for range random.IntN(4) {
+				c := &pb.Compare{Key: key(), Target: pb.Compare_VALUE, TargetUnion: &pb.Compare_Value{Value: text("a", "b")}}
+				if random.IntN(3) == 0 {
+					c = &pb.Compare{Key: key(), Target: pb.Compare_CREATE, TargetUnion: &pb.Compare_CreateRevision{}}
+				}
+				r.Compare = append(r.Compare, c)
+			}
+			for _, k := range []string{"ns/0", "ns/1", "ns/meta"} {
+				if random.IntN(2) == 0 {
+					r.Success = append(r.Success, &pb.RequestOp{Request: &pb.RequestOp_RequestPut{
+						RequestPut: &pb.PutRequest{Key: []byte(k), Value: text("a", "b")},
+					}})
+				}
+			}
+			request = r
+			want, err = real.Txn(t.Context(), r)
+		}
+		require.NoError(t, err)
+		got, err := e.(*simulate.Etcd).Apply(request)
+		require.NoError(t, err)
+		for _, m := range []proto.Message{want, got} { // these differ between clusters
+			h := m.(interface{ GetHeader() *pb.ResponseHeader }).GetHeader()
+			h.ClusterId, h.MemberId, h.RaftTerm = 0, 0, 0
+		}
+		require.True(t, proto.Equal(want, got), "%v:\n%v, but a member answers\n%v", request, got, want)
+	}
+}

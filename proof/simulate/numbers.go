@@ -1,0 +1,377 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/history"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq/counter"
+	redissegments "github.com/snowlease/snowlease/redisseq/segments"
+	"github.com/snowlease/snowlease/segment"
+)
+
+// Numbers is the subject of a run whose processes take numbers from a Source. The zero
+// value is the product.
+type Numbers struct {
+	Script  func(lua string) string               // replaces a script that is sent to Redis
+	SQL     func(statement string) string         // replaces a statement that is sent to the database
+	Store   func(*SQLite, int) segment.Store      // replaces dbseq.Segments of a process
+	NoReset bool                                  // a copied process does not call Reset
+	Resume  func(given int64, issued int64) int64 // the greatest number in use, as an administrator determines it
+}
+
+// numbers is the state of a world with numbers.
+type numbers struct {
+	Numbers
+	NumberPlan
+	w     *world
+	redis *Redis  // or nil
+	sql   *SQLite // or nil
+	top   int64   // greatest number issued
+	given int64   // greatest number that a store gave
+
+	asked, safe time.Time // of Past: the earliest time asked for, and before a loss; w.mu guards them
+}
+
+// open makes what the source needs.
+func (s Numbers) open(w *world) (_ subject, err error) {
+	n := &numbers{Numbers: s, NumberPlan: *w.plan.Numbers, w: w}
+	if !n.Source.onSQL() {
+		if n.redis, err = newRedis(); err != nil {
+			return nil, err
+		}
+		w.stores = append(w.stores, n.redis)
+	}
+	if n.Source.onSQL() || n.Source == Dispenser {
+		if n.sql, err = newSQLite(s.SQL); err != nil {
+			return nil, err
+		}
+		w.stores = append(w.stores, n.sql)
+		n.sql.past, n.asked, n.safe = n.Source == Past, w.start, w.start
+		store, err := dbseq.NewSegments(n.sql.pool, dbseq.SQLite)
+		if err != nil {
+			return nil, err
+		}
+		return n, store.Create(context.Background(), "other", 1) // creates the table
+	}
+	if n.Source == RedisSegments {
+		return n, n.administer(func(r *redissegments.Store) error { return r.Create(context.Background(), namespace, 1) })
+	}
+	return n, nil
+}
+
+func (n *numbers) administer(do func(*redissegments.Store) error) error {
+	store, err := redissegments.New(n.redis.direct)
+	if err != nil {
+		return err
+	}
+	return do(store)
+}
+
+func (n *numbers) look(bool) {}
+
+// lost is when an operator learns which times have ids.
+func (n *numbers) lost() {
+	n.w.mu.Lock()
+	defer n.w.mu.Unlock()
+	n.safe = n.asked
+}
+
+func (n *numbers) room() int { return math.MaxInt }
+
+func (n *numbers) healed() {
+	if n.Source == RedisSegments {
+		n.resume()
+	}
+}
+
+func (n *numbers) follow(at func(time.Duration, func())) {
+	for _, f := range n.w.plan.Faults {
+		if f.Kind.loses() && n.Source == RedisSegments {
+			end := f.At
+			if f.Kind == Restart {
+				end += f.For
+			}
+			at(end+n.Noticed, n.resume)
+		}
+	}
+	if n.Source == Past {
+		at(n.Raise, n.raise)
+	}
+}
+
+// raise replaces all processes by ones with one more reserved worker id.
+func (n *numbers) raise() {
+	n.w.event(faultLane, Event{What: "one more worker id is reserved"})
+	for _, node := range n.w.nodes {
+		node.stop(0, 100*time.Millisecond)
+	}
+}
+
+// resume is what an administrator of a segments.Store does after a loss.
+func (n *numbers) resume() {
+	n.w.enter()
+	defer n.w.leave()
+	n.w.mu.Lock()
+	given := n.given
+	if n.Resume != nil {
+		given = n.Resume(n.given, n.top)
+	}
+	n.w.mu.Unlock()
+	n.w.event(faultLane, Event{What: "resumed above", First: given, Last: given, N: 1})
+	n.w.fail(n.administer(func(r *redissegments.Store) error {
+		ctx := context.Background()
+		err := r.Resume(ctx, namespace, given)
+		if errors.Is(err, segment.ErrUnknown) {
+			return r.Create(ctx, namespace, given+1)
+		}
+		return err
+	}))
+}
+
+// gave notes the greatest number that a store gave.
+func (n *numbers) gave(last int64) {
+	n.w.mu.Lock()
+	defer n.w.mu.Unlock()
+	n.given = max(n.given, last)
+}
+
+func (n *numbers) seqBits() uint { return uint(n.Sequence.Layout.WithDefaults().SequenceBits) }
+
+// value returns the position of an id in its sequence.
+func (n *numbers) value(id int64) int64 {
+	l := n.Sequence.Layout.WithDefaults()
+	return id>>(l.WorkerBits+l.BusinessBits+l.SequenceBits)<<l.SequenceBits | id&(l.PerTick()-1)
+}
+
+// A reservation is a range of a sequence that Redis gave.
+type reservation struct {
+	first, n int64
+	call     int // which call of its process
+	landed   time.Duration
+}
+
+// An issuer is a process with a record of what its source gave it. Its fields are
+// guarded by world.mu.
+type issuer struct {
+	*process
+	n            *numbers
+	from         numberSource
+	client       *redis.Client
+	sql, install way
+
+	calls       int // made so far
+	copiedAfter int // calls made when the process was copied
+	reserved    []reservation
+}
+
+func (n *numbers) program(p *process) (program, error) {
+	b := &issuer{process: p, n: n}
+	b.sql = way{dice: p.dice(4), store: len(n.w.stores) - 1, there: sqlRequestLane, back: sqlReplyLane}
+	b.install = way{dice: p.dice(5), there: installLane, back: installLane}
+	if n.redis != nil {
+		b.client = n.redis.connect(0)
+		b.client.AddHook(commands{b})
+	}
+	var err error
+	b.from, err = b.source()
+	return b, err
+}
+
+// Start tries until the source opens.
+func (b *issuer) Start(ctx context.Context) error {
+	for {
+		opening, cancel := b.within(ctx, 5*time.Second, 0)
+		err := b.from.open(opening)
+		cancel()
+		if err == nil || b.n.Source == Sequence && errors.As(err, new(*lease.QuarantineError)) {
+			return nil
+		}
+		if !b.awake() {
+			return errors.Join(err, b.Stop(ctx))
+		}
+		b.event(useLane, Event{What: "cannot start", Note: kindOf(err)})
+		b.w.sleep(b.node.lane(useLane), 200*time.Millisecond)
+	}
+}
+
+// Stop frees the resources of the process. After a crash it runs at the end of the run.
+func (b *issuer) Stop(context.Context) error {
+	b.from.close()
+	if b.client == nil {
+		return nil
+	}
+	return b.client.Close()
+}
+
+func (b *issuer) Holding() bool { return true }
+
+// within ends just before a line of the grid and whatever happens on it. Outer and
+// inner contexts, and those of different processes, end at different moments.
+func (b *issuer) within(ctx context.Context, d time.Duration, inner int) (context.Context, context.CancelFunc) {
+	now, grid := b.w.now(), b.w.plan.grid()
+	line := (now + d) / grid * grid
+	return context.WithTimeout(ctx, line-time.Duration(2*b.id+inner)*time.Microsecond-now)
+}
+
+// use requests numbers and checks them.
+func (b *issuer) use() {
+	many, copied := b.wanted()
+	if copied {
+		b.copy()
+	}
+	if many++; b.chance.IntN(5) == 0 {
+		many += b.chance.IntN(20)
+	}
+	w := b.w
+	w.mu.Lock()
+	before, mended := b.n.top, w.mended
+	w.mu.Unlock()
+	if b.n.Source == Past && mended > 0 && b.lastIssue > mended {
+		return // leaves others some of a span that is nearly full
+	}
+	ctx, cancel := b.within(b.ctx, 3*time.Second, 0)
+	defer cancel()
+	dst := make([]int64, many)
+	err := b.from.NextIDs(ctx, dst)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || b.dead {
+		return
+	}
+	if err != nil {
+		b.refused(err)
+		if b.n.Source == Past && errors.Is(err, segment.ErrUnknown) { // as its text advises
+			b.stopping, b.again = true, 100*time.Millisecond
+		}
+		return
+	}
+	past, _ := b.from.(*past)
+	b.issued(dst, past == nil)
+	if past != nil {
+		past.check(dst)
+		return
+	}
+	for _, id := range dst {
+		if b.n.Strict && id <= before {
+			w.broken(Disorder, "process %d issued %d, which it asked for after %d", b.id, id, before)
+		}
+		b.n.top = max(b.n.top, id)
+		if b.n.Source == Sequence {
+			b.check(id, many)
+		}
+	}
+}
+
+// copy notes that the process has a twin with the same memory; the process learns of it too.
+func (b *issuer) copy() {
+	if s, ok := b.from.(sequence); ok && !b.n.NoReset {
+		s.Reset()
+	}
+	b.w.mu.Lock()
+	defer b.w.mu.Unlock()
+	b.copiedAfter = b.calls
+	b.w.result.Copies++
+	b.eventLocked(useLane, Event{What: "was copied"})
+}
+
+// got notes that a reservation reached the process.
+func (b *issuer) got(r *reservation, call int) {
+	if r == nil {
+		return
+	}
+	b.w.mu.Lock()
+	defer b.w.mu.Unlock()
+	r.call, r.landed = call, b.w.now()
+	b.reserved = append(b.reserved, *r)
+}
+
+// check looks for the reservation of an id. The caller holds world.mu.
+func (b *issuer) check(id int64, n int) {
+	v := b.n.value(id)
+	for i := len(b.reserved) - 1; i >= 0; i-- {
+		r := b.reserved[i]
+		if v < r.first || v >= r.first+r.n {
+			continue
+		}
+		if r.call <= b.copiedAfter {
+			b.w.broken(Foreign, "process %d issued %d, which its copy has too", b.id, id)
+		}
+		if age := b.w.now() - r.landed; n == 1 && age > b.n.Sequence.MaxAge {
+			b.w.broken(Aged, "process %d issued %d after %v", b.id, id, age)
+		}
+		return
+	}
+	b.w.broken(Foreign, "process %d issued %d, which it was not given", b.id, id)
+}
+
+// A numberSource is what an issuer takes numbers from.
+type numberSource interface {
+	open(ctx context.Context) error
+	NextIDs(ctx context.Context, dst []int64) error
+	close()
+}
+
+// source makes the product.
+func (b *issuer) source() (numberSource, error) {
+	n := b.n
+	switch n.Source {
+	case Sequence:
+		s, err := counter.New(b.client, n.Sequence)
+		return sequence{s}, err
+	case Past:
+		cfg := n.Past
+		if b.w.now() >= n.Raise {
+			cfg = n.raised()
+		}
+		ids, err := history.New(b.database(), cfg)
+		return &past{Issuer: ids, cfg: cfg, b: b, n: map[int64]int64{}}, err
+	}
+	s := &segments{cfg: n.Segments}
+	var store segment.Store
+	var err error
+	switch n.Source {
+	case RedisSegments:
+		store, err = redissegments.New(b.client)
+	case Dispenser:
+		s.dispenser, err = redissegments.NewDispenser(b.client, b.database(), n.Segments)
+		store = s.dispenser
+	default:
+		store = b.database()
+	}
+	s.store = &patient{Store: store, b: b}
+	return s, err
+}
+
+type sequence struct{ *counter.Counter }
+
+func (s sequence) open(ctx context.Context) error { return s.Start(ctx) }
+func (s sequence) close()                         { _ = s.Close() }
+
+// segments issues through a segment.Issuer.
+type segments struct {
+	*segment.Issuer
+	cfg       segment.Config
+	store     segment.Store
+	dispenser *redissegments.Dispenser
+}
+
+func (s *segments) open(ctx context.Context) (err error) {
+	s.Issuer, err = segment.Open(ctx, s.store, s.cfg)
+	return err
+}
+
+func (s *segments) close() {
+	if s.Issuer != nil {
+		_ = s.Close() // always nil
+	}
+	if s.dispenser != nil {
+		_ = s.dispenser.Close()
+	}
+}

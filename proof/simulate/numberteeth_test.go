@@ -1,0 +1,170 @@
+package simulate_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/proof/simulate"
+	"github.com/snowlease/snowlease/segment"
+)
+
+// What a caller knows prevents many of these faults, so this check is disabled too.
+const (
+	known    = `if knownTick >= tickOf(quarantine) and (knownTick > tick or (knownTick == tick and knownSeq > seq)) then`
+	unheeded = `if false then`
+)
+
+// TestSequenceTeeth checks that the seeds of CI find each of these faults.
+func TestSequenceTeeth(t *testing.T) {
+	for _, tooth := range []struct {
+		name    string
+		source  simulate.Source
+		subject simulate.Numbers
+		rule    simulate.Rule
+		from    int // the first seed to try, which found the fault
+	}{
+		{"a key that is lost is taken for a new one", simulate.Sequence, lua(`loss = 'nothing is on record for this namespace'`, ``, known, unheeded), simulate.Duplicate, 60},
+		{"another server is not noticed", simulate.Sequence, lua(`elseif onChange and run ~= id then`, `elseif false then`, known, unheeded), simulate.Duplicate, 80},
+		{"ids after a loss without the lead", simulate.Sequence, lua(`(ahead + 1) * unit + skew`, `unit + skew`, known, unheeded), simulate.Duplicate, 55},
+		{"ids after a loss without the skew", simulate.Sequence, lua(`(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, known, unheeded), simulate.Duplicate, 110},
+		{"a lead without end", simulate.Sequence, lua(`tickOf(at) + ahead, last)`, `last)`, known, unheeded), simulate.Duplicate, 75},
+		{"the last value is given again", simulate.Sequence, lua(`tick, seq + 1`, `tick, seq`), simulate.Duplicate, 0},
+		{"a full tick goes on in the same", simulate.Sequence, lua(`first + math.floor((from + n - 1) / per), (from + n - 1) % per`, `first, (from + n - 1) % per`), simulate.Duplicate, 0},
+		{"a copy issues what both have", simulate.Sequence, simulate.Numbers{NoReset: true}, simulate.Foreign, 30},
+
+		{"a reservation that is not written", simulate.SQLSegments, simulate.Numbers{SQL: replaced(`MAX(max_id, ?4) + MIN(?2, ?3 - MAX(max_id, ?4))`, `MAX(max_id, ?4) + 1`)}, simulate.Duplicate, 0},
+		{"one statement reads and another writes", simulate.SQLSegments, simulate.Numbers{Store: readThenWrite}, simulate.Duplicate, 0},
+		{"a reservation for the past that is not written", simulate.Past, simulate.Numbers{SQL: replaced(`MAX(max_id, ?4) + MIN(?2, ?3 - MAX(max_id, ?4))`, `MAX(max_id, ?4) + 1`)}, simulate.Duplicate, 0},
+		{"one statement reads and another writes, past", simulate.Past, simulate.Numbers{Store: readThenWrite}, simulate.Duplicate, 0},
+		{"counters of a store that lost them", simulate.Past, simulate.Numbers{Store: countingAnyhow}, simulate.Duplicate, 0},
+		{"times at which a worker id was live", simulate.Past, simulate.Numbers{Store: countingAlways}, simulate.Duplicate, 0},
+		{"counters that stay behind when one more worker id is reserved", simulate.Past, simulate.Numbers{Store: leftBehind}, simulate.Duplicate, 0},
+
+		{"another server is not noticed, segments", simulate.RedisSegments, lua(`if onChange and h[2] ~= run then`, `if false then`), simulate.Duplicate, 40},
+		{"a name that is lost is made anew", simulate.RedisSegments, lua(`if not h[1] then return { 'UNKNOWN' } end`, `h[1], h[2] = h[1] or '0', h[2] or run`), simulate.Duplicate, 0},
+		{"a reservation that is half written", simulate.RedisSegments, lua(`redis.call('HSET', key, 'given', last)`, `redis.call('HSET', key, 'given', plus(given, 1))`), simulate.Duplicate, 0},
+		{"resumed above what is issued, not above what processes have ahead", simulate.RedisSegments, simulate.Numbers{
+			Resume: func(_, issued int64) int64 { return issued },
+		}, simulate.Duplicate, 30},
+
+		{"neither another server nor what a caller knows is heeded", simulate.Dispenser, lua(
+			`lost = lost or (onChange and h.run ~= run)`, ``,
+			`lost = not less(above, plus(h.first, h.used))`, ``,
+			`lost = not less(above, h.nfirst)`, ``,
+		), simulate.Duplicate, 0},
+		{"what is given is not noted", simulate.Dispenser, lua(`elseif count > 0 then redis.call('HSET', key, 'used', str(h.used)) end`, `end`), simulate.Duplicate, 0},
+	} {
+		t.Run(tooth.name, func(t *testing.T) {
+			t.Parallel()
+			n := 0
+			for _, s := range sources {
+				if s.of == tooth.source {
+					n = s.seeds
+				}
+			}
+			for i := range n {
+				seed := (max(tooth.from, 1)+i-1)%n + 1
+				r := simulate.Run(t, simulate.NumberPlans(tooth.source).Example(seed), tooth.subject)
+				if r.Err != nil {
+					t.Fatalf("seed %d:\n%s", seed, r)
+				}
+				if r.Broken[tooth.rule] > 0 {
+					t.Logf("seed %d: %v", seed, r.Violations)
+					return
+				}
+			}
+			t.Fatalf("not found in %d seeds", n)
+		})
+	}
+}
+
+// replaced returns a function that replaces rules in a text that contains them.
+func replaced(rules ...string) func(string) string { return strings.NewReplacer(rules...).Replace }
+
+// lua is the product with some rules of its scripts replaced.
+func lua(rules ...string) simulate.Numbers {
+	return simulate.Numbers{Script: replaced(rules...)}
+}
+
+// readThenWrite reserves as many programs do: it reads with one statement and writes
+// with another.
+func readThenWrite(db *simulate.SQLite, _ int) segment.Store { return twoStatements{db} }
+
+type twoStatements struct{ *simulate.SQLite }
+
+func (s twoStatements) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	var last int64
+	db := s.DB.WithContext(ctx)
+	if err := db.Exec("INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms) VALUES (?, ?, ?, 0) ON CONFLICT DO NOTHING", r.Name, r.Start, r.Start-1).Error; err != nil {
+		return segment.Range{}, err
+	}
+	if err := db.Raw("SELECT max_id FROM snowlease_segment WHERE name = ?", r.Name).Scan(&last).Error; err != nil {
+		return segment.Range{}, err
+	}
+	if last = max(last, r.Above); last >= r.Max {
+		return segment.Range{}, segment.ErrEnd
+	}
+	r.N = min(r.N, r.Max-last)
+	if err := db.Exec("UPDATE snowlease_segment SET max_id = ? WHERE name = ?", last+r.N, r.Name).Error; err != nil {
+		return segment.Range{}, err
+	}
+	return segment.Range{First: last + 1, Last: last + r.N}, nil
+}
+
+// countingAlways is a store that claims to have always counted ids for times past.
+func countingAlways(db *simulate.SQLite, _ int) segment.Store { return always{whole(db)} }
+
+type always struct{ segment.Store }
+
+func (s always) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	if strings.HasPrefix(r.Name, "since.") {
+		long := r.Start / 50 * 49 // months ago, and after the epoch of the layout
+		return segment.Range{First: long, Last: long}, nil
+	}
+	r.Beside = ""
+	return s.Store.Reserve(ctx, r)
+}
+
+// countingAnyhow is a store that counts ids for times past whatever became of Since.
+func countingAnyhow(db *simulate.SQLite, _ int) segment.Store { return anyhow{whole(db)} }
+
+type anyhow struct{ segment.Store }
+
+func (s anyhow) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	r.Beside = ""
+	return s.Store.Reserve(ctx, r)
+}
+
+// leftBehind starts a new count of ids for times past in a new namespace.
+func leftBehind(db *simulate.SQLite, _ int) segment.Store { return &behind{Store: whole(db)} }
+
+type behind struct {
+	segment.Store
+	prefix string
+}
+
+func (s *behind) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	if strings.HasSuffix(r.Name, "-2") {
+		s.prefix = "2."
+	}
+	r.Name = s.prefix + r.Name
+	if r.Beside != "" {
+		r.Beside = s.prefix + r.Beside
+	}
+	return s.Store.Reserve(ctx, r)
+}
+
+// whole is the product's unchanged store.
+func whole(db *simulate.SQLite) segment.Store {
+	pool, err := db.DB.DB()
+	if err != nil {
+		panic(err)
+	}
+	store, err := dbseq.NewSegments(pool, dbseq.SQLite)
+	if err != nil {
+		panic(err)
+	}
+	return store
+}

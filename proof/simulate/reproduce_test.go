@@ -1,0 +1,46 @@
+package simulate_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/snowlease/snowlease/proof/simulate"
+)
+
+// TestReproducible checks that the same seed yields the same run, to the last step.
+func TestReproducible(t *testing.T) {
+	for name, subject := range stores {
+		n := map[string]int{"memory": 60, "redis": 20, "sqlite": 10, "etcd": 20, "local": 60}[name]
+		repeat(t, name, n, plansOf(name), subject)
+	}
+}
+
+// TestSequencesReproducible checks the same for numbers.
+func TestSequencesReproducible(t *testing.T) {
+	for _, source := range sources {
+		repeat(t, source.name, 3, simulate.NumberPlans(source.of), simulate.Numbers{})
+	}
+}
+
+func repeat(t *testing.T, name string, n int, plans *rapid.Generator[simulate.Plan], subject simulate.Subject) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		if *count > 0 {
+			n = *count
+		}
+		for seed := *first; seed < *first+n; seed++ {
+			plan := plans.Example(seed)
+			a, b := simulate.Run(t, plan, subject).Events, simulate.Run(t, plan, subject).Events
+			if slices.Equal(a, b) {
+				continue
+			}
+			for i := range min(len(a), len(b)) {
+				require.Equal(t, a[i].String(), b[i].String(), "seed %d, event %d of %d and %d", seed, i, len(a), len(b))
+			}
+			t.Fatalf("seed %d: %d events, then %d", seed, len(a), len(b))
+		}
+	})
+}

@@ -1,0 +1,36 @@
+package simulate_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/proof/simulate"
+)
+
+// TestCenterSetBack checks that, after the center's clock was set back, its holder
+// still makes ids between renewals, at a pace that makes the range last.
+func TestCenterSetBack(t *testing.T) {
+	for _, back := range []time.Duration{second / 10, second / 2, second, 10 * second} {
+		for _, name := range central {
+			t.Run(back.String()+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				p := fair(1, 1, simulate.Fault{At: 5 * second, Kind: simulate.StepCenter, By: -back})
+				r := simulate.Run(t, p, stores[name])
+				require.True(t, r.OK(), "%s", r)
+				last, longest := 5*second, time.Duration(0)
+				for _, e := range r.Events {
+					if e.What == "issued" && e.At > last && e.At < p.Length {
+						longest, last = max(longest, e.At-last), e.At
+					}
+				}
+				// Two thirds of the TTL are left. At times 24 ids are wanted at once,
+				// a tick has 4, and for 10 ms none are wanted.
+				left := 2*p.MaxTTL/3 - p.Ahead
+				require.LessOrEqual(t, longest, 12*p.Layout.TimeUnit*(left+back)/left+20*time.Millisecond)
+				t.Logf("none for %v at most", longest)
+			})
+		}
+	}
+}

@@ -1,0 +1,479 @@
+package simulate_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/proof/simulate"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// TestTeeth checks that the seeds of CI find each of these faults.
+func TestTeeth(t *testing.T) {
+	for _, tooth := range []struct {
+		name    string
+		subject simulate.WorkerIDs
+		rule    simulate.Rule
+		plan    func(seed int) simulate.Plan // nil: the plan of the seeds that CI runs on the store
+	}{
+		// Holders.
+		{"holder ignores its ceiling", held(simulate.NewMemory, pastCeiling), simulate.Duplicate, nil},
+		{"holder ignores its ceiling, Redis", held(simulate.NewRedis, pastCeiling), simulate.Duplicate, nil},
+		{"holder ignores its ceiling, SQLite", held(simulate.NewSQLite, pastCeiling), simulate.Duplicate, nil},
+		{"holder ignores its floor", held(simulate.NewMemory, belowFloor), simulate.Outside, nil},
+		{"release says that nothing was used", held(simulate.NewMemory, usedNothing), simulate.Duplicate, nil},
+		{"release says that nothing was used, Redis", held(simulate.NewRedis, usedNothing), simulate.Overlap, nil},
+		{"release says that nothing was used, SQLite", held(simulate.NewSQLite, usedNothing), simulate.Overlap, nil},
+		{"loss is not taken for one", held(simulate.NewMemory, neverLost), simulate.Starved, nil},
+		{"batch in the wrong order", simulate.WorkerIDs{Store: simulate.NewMemory, Process: reversed}, simulate.Falls, nil},
+
+		// Centers.
+		{"no quarantine", center(noQuarantine), simulate.Duplicate, nil},
+		{"quarantine of half its length", center(shortQuarantine), simulate.Overlap, nil},
+		{"ceiling above what a quarantine covers", center(highCeiling), simulate.Overlap, nil},
+		{"lent from the clock on after a loss", center(atTheClock), simulate.Duplicate, nil},
+		{"extended below a quarantine", center(extendedBelow), simulate.Overlap, revivedBelow},
+		{"another server not noticed", simulate.WorkerIDs{Store: newUnnoticed}, simulate.Overlap, nil},
+		{"another server not noticed, Redis", simulate.WorkerIDs{Store: simulate.NewRedis, Center: neverRedis}, simulate.Overlap, nil},
+		{"another server not noticed, SQLite", simulate.WorkerIDs{Store: simulate.NewSQLite, Center: neverSQLite}, simulate.Overlap, nil},
+		{"least score is taken though it runs", center(leastScore), simulate.Duplicate, nil},
+		{"renewal by anybody", center(unfencedRenew), simulate.Duplicate, nil},
+		{"release by anybody", center(unfencedRelease), simulate.MarkFell, nil},
+		{"who is not on record takes a worker id anew", center(retake), simulate.Overlap, nil},
+		{"renewal lowers the mark", center(loweredMark), simulate.MarkFell, nil},
+		{"mark of a slot is forgotten when it is lent", center(forgottenMark), simulate.Duplicate, nil},
+
+		// Time without ids.
+		{"who starts waits for exact times", center(exactStart), simulate.Late, calm},
+		{"holders wait for exact times", center(exactHolder), simulate.Paused, calm},
+		{"a quarantine is said to last a second longer", center(slow), simulate.Late, calm},
+
+		// Transactions of etcd, and clusters.
+		{"holder ignores its ceiling, etcd", held(simulate.NewEtcd, pastCeiling), simulate.Duplicate, nil},
+		{"release says that nothing was used, etcd", held(simulate.NewEtcd, usedNothing), simulate.Overlap, nil},
+		{"transactions compare nothing", comparing(nothing), simulate.Duplicate, nil},
+		{"transactions do not compare the record of the namespace", comparing(butMeta), simulate.Overlap, firstBorrows},
+		{"transactions do not compare the record of the worker id", comparing(butWorker), simulate.Duplicate, nil},
+		{"acknowledged writes are lost", onEtcd(forgetful), simulate.Overlap, nil},
+		{"a restore that does not show, and no quarantine by hand", onEtcd(silent), simulate.Overlap, nil},
+		{"a write does not tell which cluster it reached", onEtcd(unmarked), simulate.Duplicate, betweenReadAndWrite},
+
+		// Hosts.
+		{"holder ignores its ceiling, local", held(simulate.NewLocal, pastCeiling), simulate.Duplicate, nil},
+		{"release says that nothing was used, local", held(simulate.NewLocal, usedNothing), simulate.Duplicate, nil},
+		{"each process has a directory", simulate.WorkerIDs{Store: newScattered}, simulate.Overlap, nil},
+		{"marks are forgotten", onDisk(oldMarks), simulate.Overlap, nil},
+		{"lock that locks nothing", onDisk(noLock), simulate.Overlap, nil},
+		{"damaged record is taken for none", onDisk(damagedIsNew), simulate.Overlap, nil},
+		{"clock is believed when it is behind the mark", onDisk(believed), simulate.Overlap, nil},
+		{"renewal is answered before it is written", onDisk(unwritten), simulate.Overlap, nil},
+	} {
+		t.Run(tooth.name, func(t *testing.T) {
+			t.Parallel()
+			store, err := tooth.subject.Store()
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := seedsOf[store.Name()]
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			plan := plansOf(store.Name()).Example
+			for seed := 1; seed <= n; seed++ {
+				if tooth.plan != nil {
+					plan = func(...int) simulate.Plan { return tooth.plan(seed) }
+				}
+				r := simulate.Run(t, plan(seed), tooth.subject)
+				if r.Err != nil {
+					t.Fatalf("seed %d:\n%s", seed, r)
+				}
+				if r.Broken[tooth.rule] > 0 {
+					t.Logf("seed %d: %v", seed, r.Violations)
+					return
+				}
+			}
+			t.Fatalf("not found in %d seeds", n)
+		})
+	}
+}
+
+func held(store func() (simulate.Store, error), holder func(lease.Center) lease.Center) simulate.WorkerIDs {
+	return simulate.WorkerIDs{Store: store, Holder: holder}
+}
+
+// odd is a center with some verbs replaced: those that are not nil.
+type odd struct {
+	lease.Center
+	acquire func(context.Context, lease.Request) (lease.Grant, error)
+	renew   func(context.Context, lease.Grant) (lease.Grant, error)
+	release func(context.Context, lease.Grant, int64) error
+}
+
+func (o odd) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
+	if o.acquire == nil {
+		return o.Center.Acquire(ctx, req)
+	}
+	return o.acquire(ctx, req)
+}
+
+func (o odd) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+	if o.renew == nil {
+		return o.Center.Renew(ctx, g)
+	}
+	return o.renew(ctx, g)
+}
+
+func (o odd) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
+	if o.release == nil {
+		return o.Center.Release(ctx, g, lastUsed)
+	}
+	return o.release(ctx, g, lastUsed)
+}
+
+// shown shows a process bounds that differ from those of its grant.
+func shown(c lease.Center, floor, ceiling int64) lease.Center {
+	change := func(g lease.Grant, err error) (lease.Grant, error) {
+		if err == nil {
+			g.Floor, g.Ceiling = g.Floor+floor, g.Ceiling+ceiling
+		}
+		return g, err
+	}
+	truth := func(g lease.Grant) lease.Grant {
+		g.Floor, g.Ceiling = g.Floor-floor, g.Ceiling-ceiling
+		return g
+	}
+	return odd{
+		Center:  c,
+		acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) { return change(c.Acquire(ctx, req)) },
+		renew:   func(ctx context.Context, g lease.Grant) (lease.Grant, error) { return change(c.Renew(ctx, truth(g))) },
+		release: func(ctx context.Context, g lease.Grant, used int64) error { return c.Release(ctx, truth(g), used) },
+	}
+}
+
+func pastCeiling(c lease.Center) lease.Center { return shown(c, 0, time.Hour.Milliseconds()) }
+func belowFloor(c lease.Center) lease.Center  { return shown(c, -time.Hour.Milliseconds(), 0) }
+
+func usedNothing(c lease.Center) lease.Center {
+	return odd{Center: c, release: func(ctx context.Context, g lease.Grant, _ int64) error { return c.Release(ctx, g, g.Floor) }}
+}
+
+func neverLost(c lease.Center) lease.Center {
+	return odd{Center: c, renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+		renewed, err := c.Renew(ctx, g)
+		if errors.Is(err, lease.ErrLost) {
+			err = errors.New("try again")
+		}
+		return renewed, err
+	}}
+}
+
+// reversed reverses batches.
+func reversed(h *simulate.Host) (simulate.Process, error) {
+	p, err := simulate.NewProcess(h)
+	return reverser{p}, err
+}
+
+type reverser struct{ simulate.Process }
+
+func (r reverser) Issue(ctx context.Context, dst []int64) error {
+	err := r.Process.Issue(ctx, dst)
+	slices.Reverse(dst)
+	return err
+}
+
+// unnoticed becomes another server without showing it.
+type unnoticed struct{ *simulate.Memory }
+
+func newUnnoticed() (simulate.Store, error) {
+	m, err := simulate.NewMemory()
+	return unnoticed{m.(*simulate.Memory)}, err
+}
+
+func (unnoticed) Reincarnate() error { return nil }
+
+func neverRedis(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
+	return redisseq.New(s.(*simulate.Redis).Client, redisseq.WithQuarantine(lease.QuarantineNever))
+}
+
+func neverSQLite(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
+	pool, err := s.(*simulate.SQLite).DB.DB()
+	if err != nil {
+		return nil, err
+	}
+	return dbseq.New(pool, dbseq.SQLite, dbseq.WithQuarantine(lease.QuarantineNever))
+}
+
+// A wrong center is the real one, with records changed before or after its verbs.
+type wrong struct {
+	lease.Center
+	store *simulate.Memory
+}
+
+func center(of func(wrong) odd) simulate.WorkerIDs {
+	return simulate.WorkerIDs{Store: simulate.NewMemory, Center: func(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
+		c, err := s.Center(nil)
+		o := of(wrong{c, s.(*simulate.Memory)})
+		o.Center = c
+		return o, err
+	}}
+}
+
+func (w wrong) change(f func(ns *rules.Namespace, now int64)) {
+	now := w.store.Now().UnixMilli()
+	w.store.Records.Change("sim", func(ns rules.Namespace) rules.Namespace {
+		ns.Slots = slices.Clone(ns.Slots)
+		f(&ns, now)
+		return ns
+	})
+}
+
+func (w wrong) slot(g lease.Grant, f func(s *rules.Slot, now int64)) {
+	w.change(func(ns *rules.Namespace, now int64) {
+		if int(g.Worker) < len(ns.Slots) {
+			f(&ns.Slots[g.Worker], now)
+		}
+	})
+}
+
+func quarantined(err error) bool { return errors.As(err, new(*lease.QuarantineError)) }
+
+func noQuarantine(w wrong) odd {
+	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
+		g, err := w.Acquire(ctx, req)
+		if !quarantined(err) {
+			return g, err
+		}
+		w.change(func(ns *rules.Namespace, _ int64) { ns.Meta.Quarantine = 0 })
+		return w.store.Records.Acquire(ctx, req)
+	}}
+}
+
+func shortQuarantine(w wrong) odd {
+	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
+		g, err := w.Acquire(ctx, req)
+		if quarantined(err) {
+			w.change(func(ns *rules.Namespace, now int64) {
+				ns.Meta.Quarantine = min(ns.Meta.Quarantine, now+(req.MaxTTL+req.Skew).Milliseconds()/2)
+			})
+		}
+		return g, err
+	}}
+}
+
+// look looks for a loss as the center does before each verb, and then calls then.
+func (w wrong) look(req lease.Request, then func(ns *rules.Namespace, was int64)) {
+	var was int64
+	w.change(func(ns *rules.Namespace, _ int64) { was = ns.Meta.Quarantine })
+	req.Owner = [16]byte{0xff}
+	_, _ = w.store.Records.Renew(context.Background(), lease.Grant{Request: req, Worker: req.First, Token: 1}) // nobody's
+	w.change(func(ns *rules.Namespace, _ int64) { then(ns, was) })
+}
+
+// lower makes each quarantine end earlier.
+func (w wrong) lower(by func(lease.Request) time.Duration) odd {
+	look := func(req lease.Request) {
+		w.look(req, func(ns *rules.Namespace, was int64) {
+			if ns.Meta.Quarantine > was {
+				ns.Meta.Quarantine = max(was, ns.Meta.Quarantine-by(req).Milliseconds())
+			}
+		})
+	}
+	return odd{
+		acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
+			look(req)
+			return w.Acquire(ctx, req)
+		},
+		renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+			look(g.Request)
+			return w.Renew(ctx, g)
+		},
+		release: func(ctx context.Context, g lease.Grant, lastUsed int64) error {
+			look(g.Request)
+			return w.Release(ctx, g, lastUsed)
+		},
+	}
+}
+
+func noSkew(w wrong) odd { return w.lower(func(req lease.Request) time.Duration { return req.Skew }) }
+
+func lowHorizon(w wrong) odd {
+	return w.lower(func(lease.Request) time.Duration { return time.Millisecond })
+}
+
+// unseen carries out a verb as if nothing had been lost.
+func (w wrong) unseen(req lease.Request, verb func()) {
+	var was int64
+	w.look(req, func(ns *rules.Namespace, _ int64) { was, ns.Meta.Quarantine = ns.Meta.Quarantine, 0 })
+	verb()
+	w.change(func(ns *rules.Namespace, _ int64) { ns.Meta.Quarantine = max(was, ns.Meta.Quarantine) })
+}
+
+// revivedBelow is a plan in which a slot is lost and its worker id lent above. Then a
+// failover restores the record of the former holder and forgets the other.
+func revivedBelow(seed int) simulate.Plan {
+	p := fair(2, 1,
+		simulate.Fault{At: 3 * second, Kind: simulate.DropLease},
+		simulate.Fault{At: 3 * second, Kind: simulate.Cut, Node: 0, For: 600 * time.Millisecond},
+		simulate.Fault{At: 3*second + 600*time.Millisecond, Kind: simulate.Failover, For: 650 * time.Millisecond},
+	)
+	p.Dice = uint64(seed)
+	return p
+}
+
+func calm(seed int) simulate.Plan { return simulate.CalmPlans().Example(seed) }
+
+func exactStart(w wrong) odd {
+	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
+		req.Ahead = 0
+		return w.Acquire(ctx, req)
+	}}
+}
+
+func exactHolder(w wrong) odd {
+	return odd{renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+		g.Ahead = 0
+		return w.Renew(ctx, g)
+	}}
+}
+
+// slow reports a quarantine that is one second longer than it is.
+func slow(w wrong) odd {
+	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
+		g, err := w.Acquire(ctx, req)
+		if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
+			q.Until = q.Until.Add(time.Second)
+		}
+		return g, err
+	}}
+}
+
+func atTheClock(w wrong) odd {
+	return odd{acquire: func(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
+		w.unseen(req, func() { g, err = w.Acquire(ctx, req) })
+		return g, err
+	}}
+}
+
+func extendedBelow(w wrong) odd {
+	return odd{renew: func(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
+		w.unseen(g.Request, func() { renewed, err = w.Renew(ctx, g) })
+		return renewed, err
+	}}
+}
+
+// highCeiling lends at once above a loss, with a ceiling as high as usual.
+func highCeiling(w wrong) odd {
+	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
+		g, err := w.Acquire(ctx, req)
+		if !quarantined(err) {
+			return g, err
+		}
+		var end int64
+		w.change(func(ns *rules.Namespace, _ int64) { end, ns.Meta.Quarantine = ns.Meta.Quarantine, 0 })
+		if g, err = w.store.Records.Acquire(ctx, req); err == nil {
+			g.Floor, g.Ceiling = end, end+req.TTL.Milliseconds()
+			w.slot(g, func(s *rules.Slot, _ int64) { s.Floor, s.Mark = g.Floor, g.Ceiling })
+		}
+		return g, err
+	}}
+}
+
+func leastScore(w wrong) odd {
+	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
+		g, err := w.Acquire(ctx, req)
+		if !errors.As(err, new(*lease.NoFreeWorkerError)) {
+			return g, err
+		}
+		w.change(func(ns *rules.Namespace, _ int64) {
+			least := slices.MinFunc(ns.Slots, func(a, b rules.Slot) int { return int(a.Expires - b.Expires) })
+			at := slices.Index(ns.Slots, least)
+			ns.Slots[at].Expires, ns.Slots[at].Mark = 0, 0
+		})
+		return w.store.Records.Acquire(ctx, req)
+	}}
+}
+
+// again renews once more after a change that allows it.
+func (w wrong) again(when func(rules.Slot) bool) odd {
+	return odd{renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+		renewed, err := w.Renew(ctx, g)
+		if !errors.Is(err, lease.ErrLost) {
+			return renewed, err
+		}
+		may := false
+		w.slot(g, func(s *rules.Slot, now int64) {
+			if may = when(*s); may {
+				s.Owner, s.Token, s.Floor = g.Owner, g.Token, g.Floor
+				s.Expires = now + g.TTL.Milliseconds()
+			}
+		})
+		if !may {
+			return renewed, err
+		}
+		return w.store.Records.Renew(ctx, g)
+	}}
+}
+
+func unfencedRenew(w wrong) odd {
+	return w.again(func(rules.Slot) bool { return true })
+}
+
+func retake(w wrong) odd {
+	return odd{renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+		renewed, err := w.Renew(ctx, g)
+		if !errors.Is(err, lease.ErrLost) {
+			return renewed, err
+		}
+		w.change(func(ns *rules.Namespace, now int64) {
+			s := &ns.Slots[g.Worker]
+			if ns.Meta.Quarantine >= now && s.Expires < now && g.Ceiling > now+g.Skew.Milliseconds() {
+				ceiling := max(s.Mark, g.Ceiling, now+g.TTL.Milliseconds())
+				s.Owner, s.Token, s.Floor = g.Owner, max(s.Token, g.Token, now)+1, g.Floor
+				s.Mark, s.Expires = ceiling, now+g.TTL.Milliseconds()
+				renewed, err = g, nil
+				renewed.Token, renewed.Now, renewed.Ceiling = s.Token, now, ceiling
+			}
+		})
+		return renewed, err
+	}}
+}
+
+func unfencedRelease(w wrong) odd {
+	return odd{release: func(ctx context.Context, g lease.Grant, lastUsed int64) error {
+		err := w.Release(ctx, g, lastUsed)
+		if errors.Is(err, lease.ErrLost) {
+			w.slot(g, func(s *rules.Slot, now int64) { s.Expires, s.Mark = now-1, lastUsed })
+		}
+		return err
+	}}
+}
+
+func loweredMark(w wrong) odd {
+	return odd{renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+		renewed, err := w.Renew(ctx, g)
+		if err == nil {
+			renewed.Ceiling = max(g.Ceiling, renewed.Now+g.TTL.Milliseconds())
+			w.slot(g, func(s *rules.Slot, _ int64) { s.Mark = renewed.Now + g.TTL.Milliseconds() })
+		}
+		return renewed, err
+	}}
+}
+
+func forgottenMark(w wrong) odd {
+	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
+		w.change(func(ns *rules.Namespace, _ int64) {
+			for i := range ns.Slots {
+				if s := &ns.Slots[i]; s.Owner == [16]byte{} {
+					s.Expires, s.Mark = 0, 0
+				}
+			}
+		})
+		return w.Acquire(ctx, req)
+	}}
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Usage: scripts/stages.sh test|prove
+#
+# Runs every stage of "make test" or "make prove" to its end, and then says how long each
+# took, which tests failed, and how to run one of them again.
+set -uo pipefail
+shopt -s nullglob
+cd "$(dirname "$0")/.."
+
+timeout=${TESTTIME:-10m}
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+trap 'trap - TERM; kill 0' INT TERM # also what runs in the background
+scripts/gotestsum.sh --version >/dev/null # built once, before stages run beside each other
+
+# stage NAME COMMAND...
+stage() {
+	local name=$1 start=$SECONDS result=passed
+	shift
+	echo "== $name"
+	"$@" || result=failed
+	printf '%-10s %-6s %4d s\n' "$name" $result $((SECONDS - start)) | tee -a "$logs/rows"
+}
+
+# gotest DIR ARGUMENT...: go test with the arguments in a folder. -count=1, because go test
+# caches results without regard to the servers. make lint vets the tests. Programs without
+# debugging information are linked faster.
+gotest() {
+	local dir=$1 json result=0 package test
+	json=$(mktemp -p "$logs")
+	shift
+	(cd "$dir" && "$OLDPWD/scripts/gotestsum.sh" --format pkgname --format-hide-empty-pkg --format-icons text --hide-summary skipped --jsonfile "$json" \
+		-- -count=1 -timeout "$timeout" -vet=off -ldflags='-s -w' "$@") </dev/null || result=1
+	local flags=()
+	[[ " $* " != *" -race "* ]] || flags+=(-race)
+	[[ " $* " != *" -tags prove "* ]] || flags+=(-tags prove)
+	grep -h '"Action":"fail"' "$json" 2>/dev/null | sed -nE 's/.*"Package":"([^"]*)".*"Test":"([^"/]*)".*/\1 \2/p; t; s/.*"Package":"([^"]*)".*/\1/p' | sort -u >"$json.failed"
+	while read -r package test; do
+		# A package fails with its tests.
+		[ -n "$test" ] || ! grep -q "^$package ." "$json.failed" || continue
+		echo "  go -C $dir test -count=1${flags[*]:+ ${flags[*]}}${test:+ -run '^$test\$'} $package" >>"$logs/failed"
+	done <"$json.failed"
+	return $result
+}
+
+# race is the race detector without SQLite, whose C code was translated to Go: with it the
+# tests on SQLite take three times as long.
+race=(-race -gcflags='modernc.org/...=-race=false')
+
+# proofs DIR: the tests behind the tag prove, which are among others of their packages. What
+# they look for is outside of the process, so they run without the race detector.
+proofs() {
+	local files names
+	mapfile -t files < <(cd "$1" && git grep -l '^//go:build prove' -- '*_test.go' ':!:proof' ':!:etcdseq')
+	names=$(cd "$1" && sed -nE 's/^func (Test[A-Za-z0-9_]*)\(.*/\1/p' "${files[@]}" | grep -vx TestMain | sort -u | paste -sd '|')
+	mapfile -t files < <(printf './%s\n' "${files[@]}" | xargs -n 1 dirname | sort -u)
+	gotest "$1" -tags prove -p 3 -run "^($names)\$" "${files[@]}"
+}
+
+# What reads the documentation has nothing to race. It runs beside the modules, and is printed
+# after them.
+modules() {
+	local module result=0
+	gotest . ./internal/test/docstest >"$logs/docs" 2>&1 &
+	for module in */go.mod */*/go.mod */*/*/go.mod; do
+		module=${module%/go.mod}
+		[[ $module = proof || $module = bench ]] || gotest "$module" "${race[@]}" ./... || result=1
+	done
+	wait $! || result=1
+	cat "$logs/docs"
+	return $result
+}
+
+case ${1:-} in
+test)
+	mapfile -t packages < <(go list ./... | grep -v /internal/test/docstest$)
+	stage modules modules &
+	stage library gotest . "${race[@]}" -p 3 "${packages[@]}"
+	wait
+	;;
+prove)
+	# Tests with servers mostly wait. What only computes gets the time that they leave.
+	(
+		renice -n 19 $BASHPID >/dev/null
+		stage models gotest proof ./model ./simulate
+		stage bench gotest bench ./...
+		# What people write by hand; the seeds of all others are part of make test.
+		stage fuzz scripts/fuzz.sh 50000x '^Fuzz(Config|ParseStore|Record)$' ./idworker ./internal/cli/sqlredis ./internal/rules ./hostseq
+	) &
+	stage stores proofs .
+	stage etcd proofs etcdseq
+	stage chaos gotest proof ./chaos
+	stage fleets gotest proof -p 2 ./controls ./fleet ./moving ./load
+	wait
+	stage mutants gotest proof ./mutation
+	;;
+*)
+	echo "usage: scripts/stages.sh test|prove" >&2
+	exit 2
+	;;
+esac
+
+echo "== $1"
+cat "$logs/rows"
+scripts/left-out.sh
+if [ -e "$logs/failed" ]; then
+	echo "failed; run one of them again with"
+	sort "$logs/failed" | head -n 12
+	[ "$(wc -l <"$logs/failed")" -le 12 ] || echo "  and $(($(wc -l <"$logs/failed") - 12)) more"
+fi
+! grep -q ' failed ' "$logs/rows"
