@@ -144,7 +144,7 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 		return record{}, err
 	}
 	for _, r := range free {
-		if err := r.check(); err != nil {
+		if err := r.lendable(); err != nil {
 			return record{}, err
 		}
 		k.clock()

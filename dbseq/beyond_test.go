@@ -21,7 +21,7 @@ func TestSlotsBeyondThePool(t *testing.T) {
 			rawExec(t, db, `INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms)
 				VALUES ('orders', ?, '', '', 0, 0, 0, 0, 0, 0, 0, 0)`, slot)
 		}
-		const late = 32_503_680_000_000 // in the year 3000
+		const late int64 = 32_503_680_000_000 // in the year 3000
 		slots, err := c.Slots(t.Context(), "orders")
 		require.NoError(t, err)
 		require.Len(t, slots, 4)
@@ -45,5 +45,46 @@ func TestSlotsBeyondThePool(t *testing.T) {
 		other := request("bills", 4)
 		other.Layout = "other"
 		require.ErrorIs(t, c.Init(t.Context(), other), lease.ErrExists, "not unused")
+	})
+}
+
+// A worker id whose token or version leaves no room for others is not lent, since what a borrow
+// would write could not be read or renewed. Mend makes it whole.
+func TestNumbersAtTheTop(t *testing.T) {
+	t.Parallel()
+	const top, lent int64 = 899_999_999_999_999, 899_998_999_999_999
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c := center(t, db)
+		require.NoError(t, c.Init(t.Context(), request("orders", 1)))
+		for _, column := range []string{"token", "ver"} {
+			set := "UPDATE snowlease_slot SET " + column + " = ?"
+			rawExec(t, db, set, lent)
+			g := acquire(t, c, request("orders", 1))
+			g, err := c.Renew(t.Context(), g)
+			require.NoError(t, err)
+			for _, n := range []int64{lent + 1, top} {
+				require.NoError(t, c.Release(t.Context(), g, g.Floor), column)
+				rawExec(t, db, set, n)
+				_, err = c.Acquire(t.Context(), request("orders", 1))
+				require.ErrorIs(t, err, lease.ErrDamaged, column)
+				require.ErrorContains(t, err, column+" of worker id 0 is ")
+				require.Equal(t, n, number(t, db, "SELECT "+column+" FROM snowlease_slot"), "written to")
+				require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", time.Now().UnixMilli()))
+				g = acquireSoon(t, c, request("orders", 1))
+				require.Less(t, number(t, db, "SELECT "+column+" FROM snowlease_slot"), time.Now().Add(time.Hour).UnixMilli(), column)
+				g, err = c.Renew(t.Context(), g)
+				require.NoError(t, err)
+			}
+			require.NoError(t, c.Release(t.Context(), g, g.Floor), column)
+		}
+
+		// Nor does its holder get another range.
+		g := acquire(t, c, request("orders", 1))
+		rawExec(t, db, "UPDATE snowlease_slot SET token = ?", top)
+		_, err := c.Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
+		require.NoError(t, err)
+		_, err = c.Renew(t.Context(), g)
+		require.ErrorIs(t, err, lease.ErrDamaged)
 	})
 }

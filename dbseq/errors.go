@@ -15,10 +15,12 @@ import (
 	"github.com/snowlease/snowlease/segment"
 )
 
-// Bounds of the numbers read. Tokens and versions start at the clock and rise by one.
+// Bounds of the numbers read. Tokens and versions start at the clock and rise by one, so a slot
+// is lent only while its own leave room for what its holder adds.
 const (
 	topTime  int64 = 999_999_999_999_999
 	topToken int64 = 899_999_999_999_999
+	topLent  int64 = topToken - 1_000_000_000
 )
 
 // sound is the SQL condition that the numbers of a slot are within their bounds, so
@@ -50,6 +52,12 @@ func (r record) check() error {
 		within(of("since_ms"), r.since, topTime), within(of("floor_ms"), r.floor, topTime),
 		within(of("expires_ms"), r.expires, topTime), within(of("hwm_ms"), r.mark, topTime),
 	)
+}
+
+// lendable is check for a slot that is about to get another token and version.
+func (r record) lendable() error {
+	of := func(column string) string { return fmt.Sprintf("%s of worker id %d", column, r.worker) }
+	return cmp.Or(r.check(), within(of("token"), r.token, topLent), within(of("ver"), r.ver, topLent))
 }
 
 // codeOf returns the number or SQLSTATE of a driver's error. It imports no driver, but

@@ -1,6 +1,7 @@
 package dbseq
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/snowlease/snowlease/lease"
@@ -66,7 +67,7 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 // since the look, or another server answers.
 func (c *Center) swap(ctx context.Context, k *call, g lease.Grant, v view) (record, error) {
 	r := v.held
-	if err := k.quarantined(v.now, max(r.mark, v.quarantine), v.reason); err != nil {
+	if err := cmp.Or(r.lendable(), k.quarantined(v.now, max(r.mark, v.quarantine), v.reason)); err != nil {
 		return record{}, err
 	}
 	now, done, err := c.change(ctx, "swap", k.args.with(args{"ver": r.ver, "token": g.Token, "ceiling": g.Ceiling}))

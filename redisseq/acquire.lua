@@ -69,4 +69,4 @@ if not decided or soonest == math.huge then sweep() end
 if not best then return { 'FULL', str(now), str(soonest + 1) } end
 
 local former, floor = record(best), floorOf(bestMark)
-return lend(best, former, math.max(former.token, now) + 1, floor, now, holder, ceilingOf(floor), now + ttl)
+return lend(best, former, nextToken(best, former.token, 0), floor, now, holder, ceilingOf(floor), now + ttl)

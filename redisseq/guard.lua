@@ -78,6 +78,13 @@ local function floorOf(value) return math.max(value, quarantine, now - 1) end
 -- exceeds now + MaxTTL, because a quarantine must cover every ceiling.
 local function ceilingOf(floor) return math.max(now + ttl, math.min(floor + ttl, now + wait - skew)) end
 
+-- nextToken returns a token above the present ones, unless none is left.
+local function nextToken(worker, one, other)
+  local token = math.max(one, other, now) + 1
+  if token > topToken then damaged('the token of worker ' .. worker, str(token - 1)) end
+  return token
+end
+
 -- lend records a grant in place of rec and returns it. It writes even if nothing changes,
 -- so that WAIT has a write to wait for.
 local function lend(worker, rec, token, floor, since, holder, ceiling, expires)

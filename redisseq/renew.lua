@@ -8,9 +8,8 @@ if rec.owner ~= owner or expires < now + skew then return { 'LOST', str(now) } e
 local token, floor = rec.token, rec.floor
 if floor < quarantine then
   -- Times below the quarantine may have been lent and forgotten.
-  floor = floorOf(value)
+  floor, token = floorOf(value), nextToken(worker, token, presented)
   if floor >= now + ahead then return { 'QUARANTINE', str(now), str(floor - ahead + 1), why } end
-  token = math.max(token, presented, now) + 1
 elseif token < presented then
   return { 'LOST', str(now) }
 end

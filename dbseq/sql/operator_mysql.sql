@@ -31,9 +31,9 @@ UPDATE snowlease_slot SET ver = ver + 1, expires_ms = {now} + ?
 
 -- mendmarks(hold, ns, pool, hold, lo, hi, ns, pin)
 UPDATE snowlease_slot
-   SET owner = '', holder = '', ver = ver + 1, ticket = 0, since_ms = 0, floor_ms = 0,
+   SET owner = '', holder = '', ver = LEAST(ver, {now}) + 1, ticket = 0, since_ms = 0, floor_ms = 0,
        token = LEAST(token, {now}), hwm_ms = LEAST(hwm_ms, {now} + ?)
- WHERE ns = ? AND slot >= 0 AND slot < ? AND expires_ms < {now} AND GREATEST(hwm_ms, token, since_ms) > {now} + ? AND {now} BETWEEN ? AND ?
+ WHERE ns = ? AND slot >= 0 AND slot < ? AND expires_ms < {now} AND GREATEST(hwm_ms, token, since_ms, ver) > {now} + ? AND {now} BETWEEN ? AND ?
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ? AND pin = ?);
 
 -- repinslots(ns, oldpool)

@@ -31,9 +31,9 @@ UPDATE snowlease_slot SET ver = ver + 1, expires_ms = {now} + $3::bigint
 
 -- mendmarks(ns, pin, hold, lo, hi, pool)
 UPDATE snowlease_slot
-   SET owner = '', holder = '', ver = ver + 1, ticket = 0, since_ms = 0, floor_ms = 0,
+   SET owner = '', holder = '', ver = LEAST(ver, {now}) + 1, ticket = 0, since_ms = 0, floor_ms = 0,
        token = LEAST(token, {now}), hwm_ms = LEAST(hwm_ms, {now} + $3::bigint)
- WHERE ns = $1 AND slot >= 0 AND slot < $6::bigint AND expires_ms < {now} AND GREATEST(hwm_ms, token, since_ms) > {now} + $3::bigint AND {now} BETWEEN $4::bigint AND $5::bigint
+ WHERE ns = $1 AND slot >= 0 AND slot < $6::bigint AND expires_ms < {now} AND GREATEST(hwm_ms, token, since_ms, ver) > {now} + $3::bigint AND {now} BETWEEN $4::bigint AND $5::bigint
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = $1 AND pin = $2);
 
 -- repinslots(ns, oldpool)

@@ -31,9 +31,9 @@ UPDATE snowlease_slot SET ver = ver + 1, expires_ms = {now} + ?3
 
 -- mendmarks(ns, pin, hold, lo, hi, pool)
 UPDATE snowlease_slot
-   SET owner = '', holder = '', ver = ver + 1, ticket = 0, since_ms = 0, floor_ms = 0,
+   SET owner = '', holder = '', ver = MIN(ver, {now}) + 1, ticket = 0, since_ms = 0, floor_ms = 0,
        token = MIN(token, {now}), hwm_ms = MIN(hwm_ms, {now} + ?3)
- WHERE ns = ?1 AND slot >= 0 AND slot < ?6 AND expires_ms < {now} AND MAX(hwm_ms, token, since_ms) > {now} + ?3 AND {now} BETWEEN ?4 AND ?5
+ WHERE ns = ?1 AND slot >= 0 AND slot < ?6 AND expires_ms < {now} AND MAX(hwm_ms, token, since_ms, ver) > {now} + ?3 AND {now} BETWEEN ?4 AND ?5
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ?1 AND pin = ?2);
 
 -- repinslots(ns, oldpool)

@@ -26,6 +26,9 @@ func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (N
 		if worker, free = ns.leastRecentlyUsed(now, req); !free {
 			return ns, lease.Grant{}, ns.noFreeWorker(now, req)
 		}
+		if err := ns.lendable(worker, req); err != nil {
+			return ns, lease.Grant{}, err
+		}
 		ns = ns.with(worker, func(s *Slot) {
 			s.Owner, s.Holder, s.Since = req.Owner, req.Holder, now
 			s.Token = nextToken(now, s.Token)
@@ -51,6 +54,9 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 		// Times between may have been lent and forgotten, so lend another range above
 		// them.
 		s.Floor = floorOf(s, ns.Meta.Quarantine, now)
+		if err := ns.lendable(g.Worker, g.Request); err != nil {
+			return ns, lease.Grant{}, err
+		}
 		if err := ns.quarantined(now, s.Floor, g.Request); err != nil {
 			return ns, lease.Grant{}, err
 		}

@@ -92,6 +92,7 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 
 // onLimits are the limits of the rules, to the millisecond.
 var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants: []mutant{
+	{"the last token is lent", "internal/rules/rules.go", `if token < limit-1 {`, `if true {`, "TestTokenAtTheTop"},
 	{"free in the last millisecond of its lease", "internal/rules/rules.go", `s.Expires < now && s.Mark < now+lead`, `s.Expires <= now && s.Mark < now+lead`, "TestBoundaries"},
 	{"free in the last millisecond of its mark", "internal/rules/rules.go", `s.Expires < now && s.Mark < now+lead`, `s.Expires < now && s.Mark <= now+lead`, "TestBoundaries"},
 	{"a quarantine that ends in the millisecond before", "internal/rules/loss.go", `now + ms(req.MaxTTL) + ms(req.Skew)`, `now + ms(req.MaxTTL) + ms(req.Skew) - 1`, "TestBoundaries"},

@@ -72,6 +72,8 @@ var onRedisSegments = list{title: "redis segments and dispenser", pkg: "redisseq
 	{"a promotion of the same process goes unseen, dispenser", "redisseq/internal/conn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/dispenser"},
 	{"another server's segments are gone on with", "redisseq/segments/dispense_base.lua", `lost = lost or (onChange and h.run ~= run)`, ``, "TestStaleReplica"},
 	{"what a caller knows is not heeded, dispenser", dispenseLua, `lost = not less(above, plus(h.first, h.used))`, ``, "TestStaleStateIsSeenByWhoKnowsMore"},
+	{"whatever Redis says is taken", "redisseq/segments/dispenser.go", `case top-got.Last > max(1000*d.cfg.MaxStep, segment.MaxReservation):`, `case false:`, "TestTopOfAStranger"},
+	{"a store that is behind gives what is taken", "redisseq/segments/dispenser.go", `got.First > top:`, `got.First > 0:`, "TestStoreBehindThatWentBack"},
 	{"more than a segment has", dispenseLua, `math.min(n, h.len - h.used)`, `n`, "TestDispenserKeepsTheContract"},
 	{"a segment is installed by anybody", installLua, `if lost or h.want ~= me then`, `if lost then`, "TestInstalledOnce/wiped, and another was told"},
 	{"a segment below the last is installed", installLua, `if not less(h.top, first) then`, `if false then`, "TestStoreBehindThatWentBack"},

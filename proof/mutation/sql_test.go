@@ -14,6 +14,9 @@ const (
 var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutants: []mutant{
 	// What is damaged.
 	{"numbers are taken as they are read", "dbseq/errors.go", `if n < 0 || n > most {`, `if false {`, "TestHarmedRows/sqlite"},
+	{"numbers at the top are lent", "dbseq/errors.go", `cmp.Or(r.check(), within(of("token"), r.token, topLent), within(of("ver"), r.ver, topLent))`, `r.check()`, "TestNumbersAtTheTop/sqlite"},
+	{"a version at the top is not mended", "dbseq/sql/operator_sqlite.sql", `MAX(hwm_ms, token, since_ms, ver)`, `MAX(hwm_ms, token, since_ms)`, "TestNumbersAtTheTop/sqlite"},
+	{"a mended version rises from where it was", "dbseq/sql/operator_sqlite.sql", `ver = MIN(ver, {now}) + 1`, `ver = ver + 1`, "TestNumbersAtTheTop/sqlite"},
 	{"a row whose numbers are out of bounds is taken back", "dbseq/statement.go", `"{sound}", sound,`, `"{sound}", "1 = 1",`, "TestHarmedRows/mariadb"},
 	{"rows beyond the pool count (sqlite)", "dbseq/sql/sqlite.sql", `slot >= 0 AND slot < ?2) AS s`, `slot > -9 + 0 * ?2) AS s`, "TestSlotsBeyondThePool/sqlite"},
 	{"rows beyond the pool count (postgres)", "dbseq/sql/postgres.sql", `slot >= 0 AND slot < $2::bigint) AS s`, `slot > -9 + 0 * $2::bigint) AS s`, "TestSlotsBeyondThePool/postgres"},

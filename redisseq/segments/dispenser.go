@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
 	"github.com/snowlease/snowlease/redisseq/internal/conn"
 	"github.com/snowlease/snowlease/segment"
@@ -128,7 +129,8 @@ func (d *Dispenser) Warnings() []string {
 
 // Reserve implements segment.Store. It waits for the store behind it if Redis has no
 // numbers left. Errors are those of segment.Store and of the store behind it,
-// segment.ErrClosed, lease.ErrDamaged, and ErrRunID and ErrReplica of package redisseq.
+// segment.ErrClosed, and lease.ErrDamaged, also if Redis or r.Above is further ahead of that store
+// than by what it can have lost: 1,000 of the largest segments, or 10^9 numbers if that is more; and ErrRunID and ErrReplica of package redisseq.
 func (d *Dispenser) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
 	if err := check(r); err != nil {
 		return segment.Range{}, err
@@ -233,7 +235,25 @@ func (d *Dispenser) reserve(ctx context.Context, r segment.Request, s state) (se
 	}
 	step = d.cfg.NextStep(step, s.used, time.Duration(s.ms)*time.Millisecond)
 	r.N = max(step, min(r.N, d.cfg.MaxStep)) // so that a batch is not split
-	r.Above = max(r.Above, s.top)
+	return d.above(ctx, r, max(r.Above, s.top))
+}
+
+// above reserves numbers greater than top, which a hash in Redis says are taken. The store
+// behind is asked first where it is: it gives no number twice, and what it lost is made up for by
+// another reservation, unless no store loses that many.
+func (d *Dispenser) above(ctx context.Context, r segment.Request, top int64) (segment.Range, error) {
+	create := r.Create
+	r.Above, r.Create = 0, create && top == 0
+	got, err := segment.Reserve(ctx, d.store, r)
+	switch {
+	case errors.Is(err, segment.ErrUnknown) && create: // it lost the name
+	case err != nil || got.First > top:
+		return got, err
+	case top-got.Last > max(1000*d.cfg.MaxStep, segment.MaxReservation):
+		return segment.Range{}, fmt.Errorf("%w: numbers of %q up to %d are said to be taken, but %s gave up to %d: resume the name if an old backup was restored there; otherwise delete %s and restart the processes",
+			lease.ErrDamaged, r.Name, top, d, got.Last, d.conn.Key(r.Name, "dispenser"))
+	}
+	r.Above, r.Create = top, create
 	return segment.Reserve(ctx, d.store, r)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -583,6 +584,59 @@ func TestDispenserRefusesDamage(t *testing.T) {
 		require.ErrorIs(t, err, lease.ErrDamaged, field)
 		require.ErrorContains(t, err, key)
 	}
+}
+
+// TestTopOfAStranger: what another program writes into the hash costs the store behind it no
+// numbers, and is forgotten with the hash.
+func TestTopOfAStranger(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t)
+	const key, largest = "snowlease:{orders}:dispenser", 1_000_000_000
+	var behind segment.Memory
+	d := dispenser(t, s.Client(t), &behind, ordered(10))
+	set := func(top int64) {
+		require.NoError(t, s.Admin.HSet(t.Context(), key, "top", top, "first", top-9, "len", 10, "used", 10, "nfirst", 0, "nlen", 0, "want", "").Err())
+	}
+	_, err := d.Reserve(t.Context(), numbers(1))
+	require.NoError(t, err)
+	given := func() int64 {
+		got, err := behind.Reserve(t.Context(), numbers(1))
+		require.NoError(t, err)
+		return got.Last
+	}
+
+	// As much as a store may lose is made up for.
+	top := given() + largest/2
+	set(top)
+	got, err := d.Reserve(t.Context(), numbers(1))
+	require.NoError(t, err)
+	require.Equal(t, top+1, got.First)
+
+	for _, top := range []int64{given() + largest + 100, math.MaxInt64} {
+		before := given()
+		set(top)
+		_, err = d.Reserve(t.Context(), numbers(1))
+		require.ErrorIs(t, err, lease.ErrDamaged)
+		require.ErrorContains(t, err, "delete "+key)
+		require.Less(t, given(), before+100, "no numbers are lost to it")
+		require.NoError(t, s.Admin.Del(t.Context(), key).Err())
+		got, err := d.Reserve(t.Context(), numbers(1))
+		require.NoError(t, err)
+		require.Greater(t, got.First, before)
+		require.Less(t, got.First, before+1000)
+	}
+
+	// A store that lost the name, and Redis that still has it.
+	top = given() + 2*largest
+	require.NoError(t, s.Admin.Del(t.Context(), key).Err())
+	_, err = d.Reserve(t.Context(), numbers(1))
+	require.NoError(t, err)
+	require.NoError(t, d.Close()) // and what it does in the background
+	set(top)
+	d = dispenser(t, s.Client(t), new(segment.Memory), ordered(10))
+	got, err = d.Reserve(t.Context(), numbers(1))
+	require.NoError(t, err)
+	require.Equal(t, top+1, got.First)
 }
 
 // BenchmarkDispenser measures strict order: a round trip to a real Redis.
