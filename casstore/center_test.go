@@ -2,7 +2,6 @@ package casstore_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -99,31 +98,8 @@ func (s *store) Reincarnate(testing.TB)               { s.become(s.run.Add(1)) }
 func (s *store) Flip(testing.TB)                      { s.become(s.run.Add(-1)) }
 func (s *store) become(n int64)                       { s.Store.Reincarnate(strconv.FormatInt(n, 10)) }
 
-// Drop replaces what is lost with null.
 func (s *store) Drop(t testing.TB, namespace string, what leasetest.Records) {
-	s.Rewrite(namespace, func(value []byte) []byte {
-		var r struct {
-			Format int               `json:"format"`
-			Meta   json.RawMessage   `json:"meta"`
-			Leases []json.RawMessage `json:"leases"`
-			Marks  []json.RawMessage `json:"marks"`
-			Owners []json.RawMessage `json:"owners"`
-		}
-		require.NoError(t, json.Unmarshal(value, &r))
-		switch what {
-		case leasetest.OneSlot:
-			r.Leases[0] = nil
-		case leasetest.OneMark:
-			r.Marks = r.Marks[:len(r.Marks)-1] // a missing value counts as null
-		case leasetest.Owners:
-			clear(r.Owners)
-		default:
-			r.Meta = nil
-		}
-		value, err := json.Marshal(r)
-		require.NoError(t, err)
-		return value
-	})
+	s.Rewrite(namespace, func(value []byte) []byte { return leasetest.DropRecord(t, value, what) })
 }
 
 func (s *store) Traits() leasetest.Traits {
@@ -338,23 +314,28 @@ func TestWhatCannotBe(t *testing.T) {
 
 	for name, value := range map[string]string{
 		"no JSON":             "x",
-		"other format":        `{"format":2,"marks":[1]}`,
-		"nothing":             `{"format":1}`,
-		"negative mark":       `{"format":1,"marks":[-1]}`,
-		"negative quarantine": `{"format":1,"meta":{"quarantine":-1}}`,
-		"endless quarantine":  `{"format":1,"meta":{"quarantine":9223372036854775807}}`,
-		"endless lease":       `{"format":1,"leases":[9223372036854775807]}`,
-		"endless mark":        `{"format":1,"marks":[1000000000000000]}`,
-		"last token":          `{"format":1,"owners":[{"token":9223372036854775807}]}`,
-		"negative floor":      `{"format":1,"owners":[{"floor":-9223372036854775808}]}`,
-		"2^63":                `{"format":1,"marks":[9223372036854775808]}`,
-		"float":               `{"format":1,"marks":[-1e17]}`,
-		"1 MB":                `{"format":1,"marks":[` + strings.Repeat("9", 1<<20) + `]}`,
-		"1 MB of text":        `{"format":1,"owners":[{"owner":"` + strings.Repeat("\u001b", 1<<20) + `"}]}`,
-		"short owner":         `{"format":1,"owners":[{"owner":"abcd","token":1}]}`,
-		"long owner":          `{"format":1,"owners":[{"owner":"0123456789abcdef0123456789abcdef00","token":1}]}`,
-		"odd owner":           `{"format":1,"owners":[{"owner":"012","token":1}]}`,
-		"no hex":              `{"format":1,"owners":[{"owner":"0123456789abcdef0123456789abcdeg","token":1}]}`,
+		"a list":              `[]`,
+		"an older record":     `{"format":1,"meta":{"pin":"p"},"leases":[1],"marks":[1],"owners":[null]}`,
+		"other format":        `{"meta":{"format":2,"pin":"p"}}`,
+		"no pin":              `{"meta":{"format":1}}`,
+		"null":                `{"meta":null}`,
+		"another name":        `{"x":{}}`,
+		"negative mark":       `{"0":{"mark":-1}}`,
+		"negative quarantine": `{"meta":{"format":1,"pin":"p","quarantine":-1}}`,
+		"endless quarantine":  `{"meta":{"format":1,"pin":"p","quarantine":9223372036854775807}}`,
+		"too many slots":      `{"meta":{"format":1,"pin":"p","slots":4097}}`,
+		"endless lease":       `{"0":{"expires":9223372036854775807}}`,
+		"endless mark":        `{"0":{"mark":1000000000000000}}`,
+		"last token":          `{"0":{"token":9223372036854775807}}`,
+		"negative floor":      `{"0":{"floor":-9223372036854775808}}`,
+		"2^63":                `{"0":{"mark":9223372036854775808}}`,
+		"float":               `{"0":{"mark":-1e17}}`,
+		"1 MB":                `{"0":{"mark":` + strings.Repeat("9", 1<<20) + `}}`,
+		"1 MB of text":        `{"0":{"owner":"` + strings.Repeat("\u001b", 1<<20) + `"}}`,
+		"short owner":         `{"0":{"owner":"abcd","token":1}}`,
+		"long owner":          `{"0":{"owner":"0123456789abcdef0123456789abcdef00","token":1}}`,
+		"odd owner":           `{"0":{"owner":"012","token":1}}`,
+		"no hex":              `{"0":{"owner":"0123456789abcdef0123456789abcdeg","token":1}}`,
 	} {
 		s.Rewrite("orders", func([]byte) []byte { return []byte(value) })
 		_, err := c.Acquire(t.Context(), request("orders"))

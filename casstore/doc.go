@@ -36,18 +36,14 @@
 //
 // # The record
 //
-// Each namespace has one JSON record. Times are Unix milliseconds. A value that is null
-// or missing counts as lost. A namespace that is being created has only a reason.
+// A namespace has a part "meta", and one for each worker id that was lent. New keeps all of
+// them as one JSON object, NewSplit each on its own. Times are Unix milliseconds.
 //
-//	{"format": 1,
-//	 "meta":   {"pin", "incarnation", "former", "quarantine", "reason"},
-//	 "leases": [when the lease of worker id 0 expires, ...],
-//	 "marks":  [no id of worker id 0 lies above this, ...],
-//	 "owners": [{"owner", "holder", "token", "since", "floor"}, ...]}
+//	{"meta": {"format": 1, "pin", "incarnation", "former", "quarantine", "reason",
+//	          "slots": the size of the pool, "lent": the worker ids that have parts},
+//	 "0":    {"expires": when its lease ends, "mark": no id of it lies above this,
+//	          "owner", "holder", "token", "since", "floor"}}
 //
-// NewSplit keeps "meta" and a part for each worker id that was lent:
-//
-//	meta: {"format": 1, "pin", "incarnation", "former", "quarantine", "reason",
-//	       "slots": the size of the pool, "lent": the worker ids that have parts}
-//	0:    {"expires", "mark", "owner", "holder", "token", "since", "floor"}
+// A part that "lent" names and that is missing counts as lost, and so do times that are null or
+// missing. A namespace that is being created has only a reason.
 package casstore

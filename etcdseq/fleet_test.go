@@ -264,6 +264,7 @@ func TestFleet(t *testing.T) {
 	// reply is late takes another worker id than the first, so there is one.
 	t.Run("two pools are found", func(t *testing.T) {
 		t.Parallel()
+		e := testserver.NewEtcd(t, 1)
 		f := &fleet{t: t, urls: e.URLs()}
 		for _, f.prefix = range []string{"one/", "other/"} {
 			center, err := etcdseq.New(dial(t, e.URLs()...), etcdseq.WithPrefix(f.prefix))

@@ -28,7 +28,7 @@ stage() {
 	local name=$1 start=$SECONDS result=passed
 	shift
 	echo "== $name"
-	"$@" || result=failed
+	"$@" 2>&1 | tee "$logs/stage.$name" || result=failed # pipefail
 	printf '%-10s %-6s %4d s\n' "$name" $result $((SECONDS - start)) | tee -a "$logs/rows"
 }
 
@@ -110,6 +110,10 @@ prove)
 	;;
 esac
 
+# What failed, shortly, because it stands between many lines of others.
+for log in "$logs"/stage.*; do
+	awk '/^=== FAIL: /, /^$/ { n = /^=== FAIL: / ? 0 : n + 1; if (n <= 20) print substr($0, 1, 300) }' "$log"
+done
 echo "== $1"
 cat "$logs/rows"
 scripts/left-out.sh

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -88,28 +87,11 @@ func (f *fixture) Wipe(testing.TB) {
 	clear(f.objects)
 }
 
-// Drop loses a part of an object: it is missing or null.
 func (f *fixture) Drop(t testing.TB, namespace string, what leasetest.Records) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	path := "/" + namespace
-	record := map[string]any{}
-	numbers := json.NewDecoder(bytes.NewReader(f.objects[path].value))
-	numbers.UseNumber()
-	require.NoError(t, numbers.Decode(&record))
-	switch what {
-	case leasetest.OneSlot:
-		record["leases"].([]any)[0] = nil
-	case leasetest.OneMark:
-		record["marks"].([]any)[0] = nil
-	case leasetest.Owners:
-		delete(record, "owners")
-	case leasetest.Meta:
-		delete(record, "meta")
-	}
-	value, err := json.Marshal(record)
-	require.NoError(t, err)
-	f.put(path, value)
+	f.put(path, leasetest.DropRecord(t, f.objects[path].value, what))
 }
 
 // Processes that start together on an empty service get distinct worker ids and issue

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/snowlease/snowlease/internal/printable"
 )
@@ -16,115 +17,186 @@ const MaxPool = 4096
 // limit bounds times and tokens, which then may be added to.
 const limit = 1e15
 
-// record is the JSON of a namespace.
-type record struct {
-	Format int            `json:"format"`
-	Meta   *metaRecord    `json:"meta"`
-	Leases []*int64       `json:"leases"`
-	Marks  []*int64       `json:"marks"`
-	Owners []*ownerRecord `json:"owners"`
-}
+// MetaPart is the name of the part that has the Meta. Each other part is a slot, whose name
+// is the worker id. A worker id that was never lent has no part.
+const MetaPart = "meta"
 
-type metaRecord struct {
+type metaPart struct {
+	Format      int    `json:"format"`
 	Pin         string `json:"pin"`
 	Incarnation string `json:"incarnation,omitempty"`
 	Former      string `json:"former,omitempty"`
 	Quarantine  int64  `json:"quarantine,omitempty"`
 	Reason      string `json:"reason,omitempty"`
+	Slots       int    `json:"slots"`
+	Lent        []byte `json:"lent,omitempty"` // the worker ids that have parts: worker id 0 is the lowest bit of the first byte
 }
 
-type ownerRecord struct {
-	Owner  string `json:"owner,omitempty"` // hex; empty: given back
-	Holder string `json:"holder,omitempty"`
-	Token  int64  `json:"token"`
-	Since  int64  `json:"since,omitempty"`
-	Floor  int64  `json:"floor,omitempty"`
+type slotPart struct {
+	Expires *int64 `json:"expires"` // null: lost, as the mark
+	Mark    *int64 `json:"mark"`
+	Owner   string `json:"owner,omitempty"` // hex; empty: given back
+	Holder  string `json:"holder,omitempty"`
+	Token   int64  `json:"token"`
+	Since   int64  `json:"since,omitempty"`
+	Floor   int64  `json:"floor,omitempty"`
 }
 
-// Encode writes what is on record as JSON, whose form package casstore describes.
+// NeverLent is the part of a worker id that was not lent since its part was lost.
+const NeverLent = `{"expires":0,"mark":0,"token":0}`
+
+// never is a slot that was never lent.
+var never = Slot{HasLease: true, HasMark: true}
+
+// Encode writes what is on record as one JSON text, whose form package casstore describes.
 func (ns Namespace) Encode() ([]byte, error) {
-	r := record{Format: format}
-	if ns.Meta != (Meta{}) {
-		m := metaRecord(ns.Meta)
-		r.Meta = &m
+	parts, err := ns.Parts()
+	if err != nil {
+		return nil, err
 	}
-	for _, s := range ns.Slots {
-		var expires, mark *int64
-		if s.HasLease {
-			expires = &s.Expires
-		}
-		if s.HasMark {
-			mark = &s.Mark
-		}
-		r.Leases, r.Marks = append(r.Leases, expires), append(r.Marks, mark)
-		o := ownerRecord{Holder: s.Holder, Token: s.Token, Since: s.Since, Floor: s.Floor}
-		if s.Owner != [16]byte{} {
-			o.Owner = hex.EncodeToString(s.Owner[:])
-		}
-		var written *ownerRecord
-		if o != (ownerRecord{}) {
-			written = &o
-		}
-		r.Owners = append(r.Owners, written)
+	record := map[string]json.RawMessage{}
+	for name, text := range parts {
+		record[name] = json.RawMessage(text)
 	}
-	return json.Marshal(r)
+	return json.Marshal(record)
 }
 
 // Decode reads what Encode wrote; an empty text has nothing on record.
 func Decode(value []byte) (Namespace, error) {
-	var (
-		r  record
-		ns Namespace
-	)
 	if len(value) == 0 {
-		return ns, nil
+		return Namespace{}, nil
 	}
-	if err := json.Unmarshal(value, &r); err != nil {
-		return ns, fmt.Errorf("it is not the JSON of a record: %s", printable.Text(err.Error()))
+	var record map[string]json.RawMessage
+	if err := decode(value, &record); err != nil {
+		return Namespace{}, err
 	}
-	n := max(len(r.Leases), len(r.Marks), len(r.Owners))
-	switch {
-	case r.Format != format:
-		return ns, fmt.Errorf("its format is %d, not %d: another version wrote it", r.Format, format)
-	case n > MaxPool:
-		return ns, fmt.Errorf("it has %d slots, more than %d", n, MaxPool)
-	case r.Meta == nil && n == 0:
-		return ns, fmt.Errorf("there is nothing in it")
+	if _, ok := record["format"]; ok {
+		return Namespace{}, fmt.Errorf("it has another format: another version wrote it")
 	}
-	if r.Meta != nil {
-		if q := r.Meta.Quarantine; q < 0 || q >= limit {
-			return ns, fmt.Errorf("the quarantine %d is not 0 to %d", q, int64(limit-1))
+	parts := map[string]string{}
+	for name, text := range record {
+		parts[name] = string(text)
+	}
+	return OfParts(parts)
+}
+
+// Parts writes what is on record as one JSON text for the namespace and one for each worker
+// id that was lent.
+func (ns Namespace) Parts() (map[string]string, error) {
+	parts := map[string]string{}
+	m := metaPart{
+		Format: format, Pin: ns.Meta.Pin, Incarnation: ns.Meta.Incarnation, Former: ns.Meta.Former,
+		Quarantine: ns.Meta.Quarantine, Reason: ns.Meta.Reason, Slots: len(ns.Slots),
+	}
+	put := func(name string, part any) error {
+		text, err := json.Marshal(part)
+		parts[name] = string(text)
+		return err
+	}
+	for w, s := range ns.Slots {
+		if s == never {
+			continue
 		}
-		ns.Meta = Meta(*r.Meta)
+		for len(m.Lent) <= w/8 {
+			m.Lent = append(m.Lent, 0)
+		}
+		m.Lent[w/8] |= 1 << (w % 8)
+		if s == (Slot{}) { // the part is lost
+			continue
+		}
+		p := slotPart{Holder: s.Holder, Token: s.Token, Since: s.Since, Floor: s.Floor}
+		if s.HasLease {
+			p.Expires = &s.Expires
+		}
+		if s.HasMark {
+			p.Mark = &s.Mark
+		}
+		if s.Owner != [16]byte{} {
+			p.Owner = hex.EncodeToString(s.Owner[:])
+		}
+		if err := put(strconv.Itoa(w), p); err != nil {
+			return nil, err
+		}
 	}
-	ns.Slots = make([]Slot, n)
-	for w := range ns.Slots {
-		if err := r.slot(w, &ns.Slots[w]); err != nil {
+	if ns.Meta == (Meta{}) {
+		return parts, nil
+	}
+	return parts, put(MetaPart, m)
+}
+
+// OfParts reads what Parts wrote. Which worker ids lost their parts is in the part of the
+// namespace; the loss of that part is evidence enough.
+func OfParts(parts map[string]string) (Namespace, error) {
+	var (
+		ns    Namespace
+		m     metaPart
+		found = map[int]Slot{}
+		slots int
+	)
+	for name, text := range parts {
+		if name == MetaPart {
+			if err := decode([]byte(text), &m); err != nil {
+				return ns, fmt.Errorf("%s: %w", name, err)
+			}
+			switch q := m.Quarantine; {
+			case m.Format != format:
+				return ns, fmt.Errorf("its format is %d, not %d: another version wrote it", m.Format, format)
+			case m.Slots < 0 || m.Slots > MaxPool || len(m.Lent) > (m.Slots+7)/8:
+				return ns, fmt.Errorf("it has %d slots, and %d bytes say which were lent", m.Slots, len(m.Lent))
+			case m.Pin == "" && m.Reason == "":
+				return ns, fmt.Errorf("it has no pin")
+			case q < 0 || q >= limit:
+				return ns, fmt.Errorf("the quarantine %d is not 0 to %d", q, int64(limit-1))
+			}
+			ns.Meta = Meta{Pin: m.Pin, Incarnation: m.Incarnation, Former: m.Former, Quarantine: m.Quarantine, Reason: m.Reason}
+			continue
+		}
+		w, err := strconv.Atoi(name)
+		if err != nil || w < 0 || w >= MaxPool || strconv.Itoa(w) != name {
+			return Namespace{}, fmt.Errorf("there is a record %q: another program wrote it", printable.Text(name))
+		}
+		if found[w], err = decodeSlot(text); err != nil {
 			return Namespace{}, fmt.Errorf("worker id %d: %w", w, err)
 		}
+		slots = max(slots, w+1)
+	}
+	ns.Slots = make([]Slot, max(slots, m.Slots))
+	for w := range ns.Slots {
+		s, ok := found[w]
+		if !ok && (w/8 >= len(m.Lent) || m.Lent[w/8]>>(w%8)&1 == 0) {
+			s = never
+		}
+		ns.Slots[w] = s
 	}
 	return ns, nil
 }
 
-// slot reads what there is of a worker id.
-func (r record) slot(w int, s *Slot) error {
-	if w < len(r.Leases) && r.Leases[w] != nil {
-		s.HasLease, s.Expires = true, *r.Leases[w]
+func decodeSlot(text string) (s Slot, err error) {
+	var p slotPart
+	if err := decode([]byte(text), &p); err != nil {
+		return s, err
 	}
-	if w < len(r.Marks) && r.Marks[w] != nil {
-		s.HasMark, s.Mark = true, *r.Marks[w]
+	s = Slot{HasLease: p.Expires != nil, HasMark: p.Mark != nil, Holder: p.Holder, Token: p.Token, Since: p.Since, Floor: p.Floor}
+	if s.HasLease {
+		s.Expires = *p.Expires
 	}
-	if w < len(r.Owners) && r.Owners[w] != nil {
-		o := r.Owners[w]
-		if n, err := hex.Decode(s.Owner[:], []byte(o.Owner[:min(len(o.Owner), 32)])); err != nil || len(o.Owner) != 2*n || n != 0 && n != 16 {
-			return fmt.Errorf("owner %q is not 32 hexadecimal digits", printable.Text(o.Owner))
-		}
-		s.Holder, s.Token, s.Since, s.Floor = o.Holder, o.Token, o.Since, o.Floor
+	if s.HasMark {
+		s.Mark = *p.Mark
+	}
+	if n, err := hex.Decode(s.Owner[:], []byte(p.Owner[:min(len(p.Owner), 32)])); err != nil || len(p.Owner) != 2*n || n != 0 && n != 16 {
+		return s, fmt.Errorf("owner %q is not 32 hexadecimal digits", printable.Text(p.Owner))
 	}
 	for _, n := range []int64{s.Expires, s.Mark, s.Token, s.Since, s.Floor} {
 		if n < 0 || n >= limit {
-			return fmt.Errorf("%d is not 0 to %d", n, int64(limit-1))
+			return s, fmt.Errorf("%d is not 0 to %d", n, int64(limit-1))
 		}
+	}
+	return s, nil
+}
+
+func decode(text []byte, to any) error {
+	if err := json.Unmarshal(text, to); err != nil {
+		return fmt.Errorf("it is not the JSON of a record: %s", printable.Text(err.Error()))
 	}
 	return nil
 }

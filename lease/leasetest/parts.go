@@ -9,6 +9,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// DropRecord is DropPart for the one record of a casstore.Store, which has all parts.
+func DropRecord(t testing.TB, value []byte, what Records) []byte {
+	t.Helper()
+	record, values := map[string]json.RawMessage{}, map[string]string{}
+	require.NoError(t, json.Unmarshal(value, &record))
+	for name, text := range record {
+		values[name] = string(text)
+	}
+	DropPart(t, values, what)
+	clear(record)
+	for name, text := range values {
+		record[name] = json.RawMessage(text)
+	}
+	value, err := json.Marshal(record)
+	require.NoError(t, err)
+	return value
+}
+
 // DropPart loses some of the parts of a namespace, as Store.Drop does. The values
 // are those of a casstore.SplitStore. If no worker id was lent yet, it loses what the first
 // one would have.

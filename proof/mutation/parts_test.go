@@ -2,7 +2,7 @@ package mutation_test
 
 const (
 	splitGo    = "casstore/split.go"
-	partsGo    = "internal/rules/parts.go"
+	partsGo    = "internal/rules/record.go"
 	operatorGo = "internal/rules/operator.go"
 )
 

@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
@@ -58,17 +57,6 @@ func (s *store) become(n int64) {
 	}
 }
 
-func (s *store) Drop(_ testing.TB, namespace string, what leasetest.Records) {
-	s.center.Change(namespace, func(ns rules.Namespace) rules.Namespace {
-		switch what {
-		case leasetest.OneSlot:
-			return ns.WithoutLease(0)
-		case leasetest.OneMark:
-			return ns.WithoutMark(0)
-		case leasetest.Owners:
-			return ns.WithoutOwners()
-		default:
-			return ns.WithoutMeta()
-		}
-	})
+func (s *store) Drop(t testing.TB, namespace string, what leasetest.Records) {
+	s.center.Rewrite(namespace, func(value []byte) []byte { return leasetest.DropRecord(t, value, what) })
 }

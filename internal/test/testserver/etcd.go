@@ -64,7 +64,7 @@ func NewEtcd(t testing.TB, members int, args ...string) *Etcd {
 		e.command = func(s *Server) []string {
 			return append(c.disk(s), append([]string{
 				mustLookup("etcd"), "--data-dir", s.data(), "--logger", "zap", "--log-level", "warn", "--log-outputs", "stderr",
-				"--heartbeat-interval", "50", "--election-timeout", "500", "--strict-reconfig-check=false",
+				"--strict-reconfig-check=false",
 				"--listen-client-urls", s.DSN(), "--advertise-client-urls", s.DSN(),
 				"--listen-peer-urls", fmt.Sprintf("http://127.0.0.1:%d", s.port+2), "--initial-cluster-state", c.state(s),
 			}, c.identity(s, all)...)...)

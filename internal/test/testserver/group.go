@@ -62,11 +62,17 @@ var group = func() engine {
 		}
 		return s.mysql(ctx, func(db *sql.Conn) error {
 			var state string
-			err := db.QueryRowContext(ctx, "SELECT member_state FROM performance_schema.replication_group_members WHERE member_id = @@server_uuid").Scan(&state)
-			if err == nil && state != "ONLINE" {
-				err = errors.New("the node is " + state)
+			var elected bool // a primary takes writes only some time after it is online
+			err := db.QueryRowContext(ctx, "SELECT member_state, member_role = 'PRIMARY' AND @@super_read_only FROM performance_schema.replication_group_members WHERE member_id = @@server_uuid").Scan(&state, &elected)
+			switch {
+			case err != nil:
+				return err
+			case state != "ONLINE":
+				return errors.New("the node is " + state)
+			case elected:
+				return errors.New("the node is to be the primary, and takes no writes yet")
 			}
-			return err
+			return nil
 		})
 	}
 	return e
