@@ -220,6 +220,9 @@ func TestEscapes(t *testing.T) {
 		require.NotRegexp(t, `<script>|<img|<[^>]*onerror=[^>]*>`, regexp.MustCompile(`"[^"]*"`).ReplaceAllString(page, `""`), target)
 		require.NotContains(t, page, bad[:10], target)
 	}
+	for _, target := range []string{"/?id=", "/parts/decode?id=", "/api/decode?id="} {
+		require.Less(t, get(t, h, target+strings.Repeat("9", 60_000)).Body.Len(), 40_000, target)
+	}
 	for _, target := range []string{"/api/slots", "/api/status", "/api/decode?id=" + url.QueryEscape(bad)} {
 		rec := get(t, h, target)
 		require.NotContains(t, rec.Body.String(), "<script>", "JSON must be harmless to a browser that takes it for HTML")

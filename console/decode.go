@@ -48,6 +48,9 @@ func decode(r *http.Request, w *panel) decoder {
 		st.Now = now()
 	}
 	d := decoder{Input: strings.TrimSpace(r.URL.Query().Get("id")), Layout: l.String()}
+	if len(d.Input) > 100 {
+		d.Input = strings.ToValidUTF8(d.Input[:100], "") + "..."
+	}
 	id := int64(0)
 	if d.Input == "" {
 		d.Example = true

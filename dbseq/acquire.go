@@ -123,7 +123,7 @@ func (k *call) grant(r record) lease.Grant {
 // spread borrowers over the slots.
 func (c *Center) draw(ctx context.Context, k *call) (ticket int64, err error) {
 	ticket, _, err = c.change(ctx, "ticket", k.args)
-	if err != nil && c.is(err, usedUpMySQL, usedUpState, usedUpSQLite) {
+	if c.is(err, c.dialect.usedUp) {
 		return 0, nil
 	}
 	return ticket, err

@@ -11,16 +11,6 @@ import (
 	"github.com/snowlease/snowlease/internal/dsn/sqlitedsn"
 )
 
-// A Dialect is a kind of SQL database.
-type Dialect string
-
-// The dialects.
-const (
-	MySQL    Dialect = "mysql" // also MariaDB
-	Postgres Dialect = "postgres"
-	SQLite   Dialect = "sqlite"
-)
-
 // mysqlDSN returns dsn with the settings that the statements need: autocommit, UTF-8
 // (the driver's default), and parameters that are interpolated, which saves a round
 // trip per statement.

@@ -82,9 +82,9 @@ func TestInMemory(t *testing.T) {
 // TestStatements: each dialect has all statements, with as many parameters as named.
 func TestStatements(t *testing.T) {
 	t.Parallel()
-	for dialect := range clocks {
+	for _, d := range dialects {
 		for _, incarnation := range []string{"", "'x'"} {
-			q := load(dialect, "pre_", clocks[dialect], incarnation)
+			q := load(d, "pre_", d.clock, incarnation)
 			for name, s := range q {
 				require.NotEmpty(t, s.text, name)
 				for _, left := range []string{"snowlease_", "{", "--", ";"} {

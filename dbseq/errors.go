@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/snowlease/snowlease/internal/dsn"
@@ -110,68 +109,20 @@ func integer(v reflect.Value) (int64, bool) {
 	return 0, false
 }
 
-// Error codes by the reaction to them.
-var (
-	// Deadlock, lock wait timeout, record has changed since last read; rolled back by group
-	// replication, and failed to commit, which is its deadlock too. A commit that fails for
-	// another reason may be repeated as well: every change but a ticket is
-	// conditional.
-	transientMySQL = []int64{1213, 1205, 1020, 3101, 1180}
-	readOnlyMySQL  = []int64{1290, 1792, 1836, 1015, 1036} // the last ones by innodb_read_only
-	deniedMySQL    = []int64{1044, 1142, 1143, 1227}
-
-	transientState = []string{"40001", "40P01", "55P03"} // serialization failure, deadlock, lock not available
-	readOnlyState  = []string{"25006"}
-	deniedState    = []string{"42501"}
-
-	// A start ends at once by these, as the application's own ping of the database does.
-	loginMySQL      = []int64{1045, 1698}        // 1698: MariaDB, of an account without a password
-	loginState      = []string{"28000", "28P01"} // 28000: an unknown account, or none that pg_hba.conf admits
-	noDatabaseMySQL = []int64{1049}
-	unnamedMySQL    = []int64{1046} // the DSN names no database
-	noDatabaseState = []string{"3D000"}
-	cannotOpen      = []int64{14}
-
-	unreadableMySQL = append([]int64{1109, 1146, 1193, 1370}, deniedMySQL...) // unknown table, unknown variable, routine denied
-	unreadableState = append([]string{"42883"}, deniedState...)               // unknown function
-
-	// MySQL: the id is taken, out of range, or cannot be read. PostgreSQL: the id is
-	// taken, or the sequence is at its end. SQLite: full, the code of a full disk too.
-	usedUpMySQL  = []int64{167, 1062, 1264, 1467}
-	usedUpState  = []string{"23505", "2200H"}
-	usedUpSQLite = []int64{13}
-
-	transientSQLite = []int64{5, 6} // busy, locked
-	readOnlySQLite  = []int64{8}
-	movedSQLite     = int64(1032) // one of them; noticed only without WAL
-)
-
-func (c *conn) is(err error, mysqlCodes []int64, states []string, sqliteCodes []int64) bool {
-	n, state := codeOf(err)
-	switch c.dialect {
-	case MySQL:
-		return slices.Contains(mysqlCodes, n)
-	case Postgres:
-		return slices.Contains(states, state)
-	}
-	return slices.Contains(sqliteCodes, n&0xff)
-}
-
 // transient reports whether a statement lost against another and changed nothing.
 func (c *conn) transient(err error) bool {
-	return err != nil && c.is(err, transientMySQL, transientState, transientSQLite)
+	return c.is(err, c.dialect.transient)
 }
 
-// tableMissing reports whether a table may be missing. SQLite has no specific code for
-// that.
+// tableMissing reports whether a table may be missing.
 func (c *conn) tableMissing(err error) bool {
-	return err != nil && c.is(err, []int64{1146}, []string{"42P01"}, []int64{1})
+	return c.is(err, c.dialect.noTable)
 }
 
 // readOnly reports whether the server refuses writes.
 func (c *conn) readOnly(err error) bool {
-	return c.is(err, readOnlyMySQL, readOnlyState, readOnlySQLite) ||
-		c.dialect == Postgres && strings.Contains(err.Error(), "recovery is in progress")
+	return c.is(err, c.dialect.readOnly) ||
+		c.dialect.name == Postgres && strings.Contains(err.Error(), "recovery is in progress")
 }
 
 // wrap adds to err what was attempted on which database, and what to do if that is
@@ -190,25 +141,25 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 		hint = ": " + t.damaged
 	case strings.Contains(err.Error(), "sql: database is closed"): // database/sql exports no such error
 		setup = "it was closed before this call: close it after the last one"
-	case c.is(err, loginMySQL, loginState, nil):
+	case c.is(err, c.dialect.login):
 		setup = "check the user and the password in the DSN"
-	case c.is(err, noDatabaseMySQL, noDatabaseState, nil):
+	case c.is(err, c.dialect.noDatabase):
 		setup = "create the database, or correct its name in the DSN"
-	case c.is(err, unnamedMySQL, nil, nil):
+	case c.is(err, c.dialect.unnamed):
 		setup = "name the database in the DSN, as in user:password@tcp(host:3306)/name"
-	case c.is(err, nil, nil, cannotOpen):
+	case c.is(err, c.dialect.cannotOpen):
 		setup = "check that the folder of the file exists and can be written to"
-	case c.dialect == SQLite && numberOf(err) == movedSQLite:
+	case c.dialect.name == SQLite && numberOf(err) == movedSQLite:
 		hint = ": the file was deleted or replaced while it was in use: stop all processes before you do that"
-	case c.is(err, nil, nil, readOnlySQLite):
+	case c.is(err, c.dialect.readOnlyFile):
 		setup = "the file or the folder is read-only: make both writable, without mode=ro in the DSN"
-	case c.dialect == Postgres && poolerHint(err) != "":
+	case c.dialect.name == Postgres && poolerHint(err) != "":
 		hint = ": " + poolerHint(err)
-	case c.dialect == SQLite && errors.Is(err, context.DeadlineExceeded):
+	case c.dialect.name == SQLite && errors.Is(err, context.DeadlineExceeded):
 		hint = ": on SQLite only one transaction writes at a time: do not call this within a transaction that writes"
 	case c.readOnly(err):
 		hint = ": the server is read-only or a replica: use the DSN of the primary"
-	case c.is(err, deniedMySQL, deniedState, nil):
+	case c.is(err, c.dialect.denied):
 		setup = fmt.Sprintf("%s; if it may not create tables, run %s once by hand", c.grants(t), c.definition(t))
 	}
 	if setup != "" {

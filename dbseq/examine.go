@@ -30,15 +30,15 @@ func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding
 	switch {
 	case err != nil:
 		x.Unknown("settings", err)
-	case c.dialect == MySQL:
+	case c.dialect.name == MySQL:
 		x.mysql(has)
-	case c.dialect == Postgres:
+	case c.dialect.name == Postgres:
 		x.postgres(has)
 	default:
 		x.sqlite(has)
 	}
 	x.rights()
-	if c.dialect != SQLite {
+	if c.dialect.name != SQLite {
 		x.engines()
 		x.encryption()
 	}
@@ -287,7 +287,7 @@ func (x *examination) engines() {
 		if err != nil {
 			x.Unknown("engine", err)
 		} else if there {
-			change := map[Dialect]string{MySQL: "ENGINE=InnoDB", Postgres: "SET LOGGED"}[x.dialect]
+			change := map[Dialect]string{MySQL: "ENGINE=InnoDB", Postgres: "SET LOGGED"}[x.dialect.name]
 			x.Fault("engine", table+" is "+engine, "it loses writes in a crash: ALTER TABLE "+table+" "+change)
 		}
 	}

@@ -105,7 +105,7 @@ func TestFaultsThatPass(t *testing.T) {
 		driver.ErrBadConn, context.DeadlineExceeded,
 	} {
 		for _, d := range []Dialect{MySQL, Postgres, SQLite} {
-			c := &conn{dialect: d}
+			c := &conn{dialect: dialects[d]}
 			require.NotErrorIs(t, c.wrap(t.Context(), "acquire", leaseTables, e), lease.ErrSetup, "%s %v", d, e)
 		}
 	}

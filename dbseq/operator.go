@@ -140,7 +140,7 @@ func (c operator) Mend(ctx context.Context, namespace string, local int64) error
 		if err := k.refuse(before.Now); err != nil {
 			return err
 		}
-		a := k.args.with(args{"hold": ms(req.MaxTTL + req.Skew), "old": before.Quarantine})
+		a := k.args.with(args{"hold": ms(req.MaxTTL + req.Skew), "quarantine": before.Quarantine})
 		for _, mend := range []string{"mendquarantine", "mendleases", "mendmarks"} {
 			if _, err := c.exec(ctx, mend, a); err != nil {
 				return err
@@ -187,7 +187,7 @@ func (c *Center) repin(ctx context.Context, k *call, v view) error {
 	if err := k.refuse(v.now); err != nil {
 		return err
 	}
-	a := k.args.with(args{"old": v.pin, "oldpool": old.Pool, "hold": int64(0)})
+	a := k.args.with(args{"oldpin": v.pin, "oldpool": old.Pool, "hold": int64(0)})
 	return c.atOnce(ctx, func(tx *sql.Tx) error {
 		for _, step := range []struct {
 			change string
@@ -203,7 +203,7 @@ func (c *Center) repin(ctx context.Context, k *call, v view) error {
 				continue
 			}
 			n, err := c.execOn(ctx, tx, step.change, a)
-			if step.change == "repindrop" && c.is(err, deniedMySQL, deniedState, nil) {
+			if step.change == "repindrop" && c.is(err, c.dialect.denied) {
 				return advised{fmt.Errorf("%w: to have fewer worker ids than before, the account also needs DELETE on the table %sslot", err, c.set.Prefix)}
 			}
 			if err != nil {

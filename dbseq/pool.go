@@ -23,7 +23,7 @@ import (
 // A conn is the connection of a Center or a Segments to its database.
 type conn struct {
 	set     option.Set
-	dialect Dialect
+	dialect *dialect
 	pool    func() *sql.DB // opened on first use, so an unused center needs no Close
 	own     bool           // whether Close closes the pool
 	name    string         // for logs, without secrets
@@ -52,21 +52,24 @@ func connect(driverName, text string, opts []Option) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	var d driver.Driver
+	var (
+		d    driver.Driver
+		name = Dialect(driverName)
+	)
 	if app := c.set.App; app != nil {
-		c.dialect, d = Dialect(driverName), app.Driver()
-	} else if c.dialect, d, err = find(driverName, text); err != nil {
+		d = app.Driver()
+	} else if name, d, err = find(driverName, text); err != nil {
 		return nil, err
 	}
-	if err := c.speak(); err != nil {
+	if err := c.speak(name); err != nil {
 		return nil, err
 	}
-	if err := misread(c.dialect, text); err != nil {
+	if err := misread(name, text); err != nil {
 		return nil, err
 	}
-	c.name = nameOf(c.dialect, text)
+	c.name = nameOf(name, text)
 	why := c.set.Share
-	if why == "" && inMemory(c.dialect, text) {
+	if why == "" && inMemory(name, text) {
 		why = "the database is in memory"
 	}
 	switch {
@@ -78,7 +81,7 @@ func connect(driverName, text string, opts []Option) (*conn, error) {
 			": renewals wait while all its connections are busy, and ids stop if that takes longer than the TTL: give dbseq.New a separate pool"
 		return c, nil
 	}
-	connector, err := newConnector(d, c.dialect, text)
+	connector, err := newConnector(d, name, text)
 	if err != nil {
 		return nil, fmt.Errorf("dbseq: open a connection pool: %w", err)
 	}
@@ -90,7 +93,7 @@ func connect(driverName, text string, opts []Option) (*conn, error) {
 		pool := sql.OpenDB(connector)
 		pool.SetMaxOpenConns(2)
 		pool.SetConnMaxLifetime(10 * time.Minute) // follows a host name that moves to another server
-		if c.dialect == SQLite {
+		if name == SQLite {
 			pool.SetMaxOpenConns(1)
 		}
 		return pool
@@ -147,17 +150,17 @@ func on(pool *sql.DB, dialect Dialect, opts []Option) (*conn, error) {
 	if pool == nil {
 		return nil, errors.New("dbseq: the pool is nil: give a *sql.DB, or call Open with a DSN")
 	}
-	c.dialect, c.name = dialect, string(dialect)
+	c.name = string(dialect)
 	c.pool = func() *sql.DB { return pool }
-	return c, c.speak()
+	return c, c.speak(dialect)
 }
 
 // speak prepares the statements of the dialect.
-func (c *conn) speak() error {
-	if _, ok := clocks[c.dialect]; !ok {
-		return fmt.Errorf("dbseq: the dialect %q is not supported: use %s, %s or %s", c.dialect, MySQL, Postgres, SQLite)
+func (c *conn) speak(name Dialect) error {
+	if c.dialect = dialects[name]; c.dialect == nil {
+		return fmt.Errorf("dbseq: the dialect %q is not supported: use %s, %s or %s", name, MySQL, Postgres, SQLite)
 	}
-	c.use(clocks[c.dialect], unknown)
+	c.use(c.dialect.clock, unknown)
 	return nil
 }
 
@@ -198,28 +201,13 @@ type connector struct {
 }
 
 func newConnector(d driver.Driver, dialect Dialect, text string) (connector, error) {
-	setup, given := "", text
-	hide := func(err error) error { return dsn.Hide(err, nameOf(dialect, given), given) }
-	switch dialect {
-	case MySQL:
-		text = mysqlDSN(text)
-		// Each renewal would spend most of its time on reading the start of a MariaDB. It
-		// cannot change during a session. MySQL takes /*M! ... */ for a remark.
-		// With another completion_type, the first COMMIT may begin a transaction that
-		// never ends.
-		setup = "SET @snowlease_start = COALESCE(NULL /*M!, " + startOf("information_schema") + " */), completion_type = 0"
-	case Postgres:
-		text = postgresDSN(text, d)
-	case SQLite:
-		if !strings.Contains(text, "busy_timeout") {
-			setup = "PRAGMA busy_timeout = 5000"
-		}
-	}
+	hide := func(err error) error { return dsn.Hide(err, nameOf(dialect, text), text) }
+	set, setup := dialects[dialect].session(text, d)
 	if dc, ok := d.(driver.DriverContext); ok {
-		c, err := dc.OpenConnector(text)
+		c, err := dc.OpenConnector(set)
 		return connector{c, setup, hide}, hide(err)
 	}
-	return connector{opener{d, text}, setup, hide}, nil
+	return connector{opener{d, set}, setup, hide}, nil
 }
 
 // parse returns an error if pgx cannot parse the DSN. It parses only when it connects, and

@@ -18,7 +18,7 @@ func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 
 func (c *Center) release(ctx context.Context, k *call, g lease.Grant, lastUsed int64) error {
 	k.args["slot"], k.args["token"] = g.Worker, g.Token
-	k.args["last"] = max(g.Floor, min(lastUsed, g.Ceiling))
+	k.args["used"] = max(g.Floor, min(lastUsed, g.Ceiling))
 	for range rounds {
 		v, err := c.survey(ctx, k)
 		if err != nil {

@@ -23,7 +23,7 @@ type runner interface {
 func (c *conn) named(name string) statement {
 	s, ok := (*c.statements.Load())[name]
 	if !ok {
-		panic("dbseq: no statement of " + string(c.dialect) + " is called " + name) // a bug in this package
+		panic("dbseq: no statement of " + string(c.dialect.name) + " is called " + name) // a bug in this package
 	}
 	return s
 }
@@ -109,7 +109,7 @@ func (c *conn) change(ctx context.Context, name string, a args) (n int64, done b
 // reserved number. done is false if no row was changed.
 func (c *conn) changeOn(ctx context.Context, on runner, name string, a args) (n int64, done bool, err error) {
 	s := c.named(name)
-	if c.dialect != MySQL { // has RETURNING
+	if c.dialect.returning {
 		found, err := query(ctx, on, s, a, column[int64])
 		if err != nil || len(found) == 0 {
 			return 0, false, err

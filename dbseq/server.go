@@ -11,49 +11,14 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// SQL expressions of the server's clock in Unix milliseconds, independent of the
-// session's time zone. All occurrences in a statement have the same value.
-var clocks = map[Dialect]string{
-	MySQL:    `IF(@@autocommit, TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000, NULL)`,
-	Postgres: `(EXTRACT(EPOCH FROM statement_timestamp()) * 1000)::bigint`,
-	SQLite:   `CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`,
-}
-
-// SQL expressions that identify the server process that runs a statement. Acknowledged
-// writes can be lost only if another process answers. An expression is NULL if the
-// server does not reveal a part of it.
-//
-// On MySQL, host name and port tell a server from its clone, which has the same
-// server_uuid. On MySQL and MariaDB, the start time is the time at which the statement began, less
-// the uptime: whole seconds, which clock steps do not change. The cast is for a negative
-// uptime, which is shown as an unsigned number. Session status avoids the sum over all
-// connections that global status takes.
-//
-// On PostgreSQL, a promotion changes the timeline in the names of the WAL files at once,
-// in the control file only later. If one backend crashes, the postmaster restarts the
-// others without changing its start time; then the end of the replayed WAL differs.
-var (
-	incarnationMySQL   = `CONCAT(@@server_uuid, '/', @@hostname, ':', @@port, '/', ` + startOf("performance_schema") + `)`
-	incarnationMariaDB = `CONCAT(@@server_id, '/', @@hostname, ':', @@port, '/', ` +
-		`CAST(COALESCE(@snowlease_start, ` + startOf("information_schema") + `) AS SIGNED))`
-	incarnationPostgres = `((pg_control_system()).system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/' ||` +
-		` to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS.US') || '/' ||` +
-		` COALESCE(pg_last_wal_replay_lsn()::text, '-'))`
-	incarnationSQLite = `'sqlite'`
-)
-
-func startOf(schema string) string {
-	return `(SELECT UNIX_TIMESTAMP() - CAST(variable_value AS SIGNED) FROM ` + schema + `.session_status WHERE variable_name = 'Uptime')`
-}
-
 // server finds out which kind of server it is, once or again, and loads the statements
 // for it.
 func (c *conn) server(ctx context.Context, again bool) error {
-	if c.known.Load() && (!again || c.dialect != MySQL) {
+	if c.known.Load() && (!again || c.dialect.name != MySQL) {
 		return nil
 	}
-	incarnation := map[Dialect]string{Postgres: incarnationPostgres, SQLite: incarnationSQLite}[c.dialect]
-	if c.dialect == MySQL {
+	incarnation := c.dialect.incarnation
+	if incarnation == "" {
 		has, err := c.settings(ctx)
 		if err != nil {
 			return err
@@ -62,12 +27,12 @@ func (c *conn) server(ctx context.Context, again bool) error {
 			return err
 		}
 	}
-	if c.dialect == SQLite {
+	if c.dialect.name == SQLite {
 		if err := c.onePath(ctx, "/proc/self/mountinfo"); err != nil {
 			return err
 		}
 	}
-	if c.dialect == SQLite && !c.own {
+	if c.dialect.name == SQLite && !c.own {
 		if err := c.oneDatabase(ctx); err != nil {
 			return err
 		}
@@ -75,7 +40,7 @@ func (c *conn) server(ctx context.Context, again bool) error {
 	if !c.compares() {
 		incarnation = ""
 	}
-	c.use(clocks[c.dialect], incarnation)
+	c.use(c.dialect.clock, incarnation)
 	return nil
 }
 
@@ -176,7 +141,7 @@ func (c *conn) identify(ctx context.Context) (string, error) {
 		return id.String, nil
 	case err == nil:
 		err = errors.New("it is empty")
-	case !c.is(err, unreadableMySQL, unreadableState, nil):
+	case !c.is(err, c.dialect.unreadable):
 		return "", err // of the connection or a starting server: it may pass
 	}
 	return "", advised{fmt.Errorf("read which server this is, to notice a failover: %w: let the account run %q, or set quarantine: never (dbseq.WithQuarantine) if the database loses no acknowledged write",

@@ -45,8 +45,9 @@ func (s statement) bind(a args) []any {
 }
 
 var (
-	heading = regexp.MustCompile(`(?m)^-- (\w+)\(([\w, ]*)\)$|^CREATE TABLE snowlease_(\w+)`)
-	remark  = regexp.MustCompile(`(?m)^--.*\n|[ \t]+-- .*$`)
+	heading  = regexp.MustCompile(`(?m)^-- name: (\w+)$|^CREATE TABLE snowlease_(\w+)`)
+	remark   = regexp.MustCompile(`(?m)^--.*\n|[ \t]+-- .*$`)
+	variable = regexp.MustCompile(`(^|[^:]):([a-z]+)`) // not a cast
 )
 
 // unknown stands for the incarnation expression until the kind of server is known. Every
@@ -55,28 +56,46 @@ const unknown = "{incarnation}"
 
 // load returns the statements of a dialect by name. now and incarnation are SQL
 // expressions. If incarnation is empty, statements do not compare it.
-func load(dialect Dialect, prefix, now, incarnation string) map[string]statement {
-	same := "incarnation = " + incarnation
-	if dialect == MySQL { // which ignores spaces at the end
-		same += " AND CHAR_LENGTH(incarnation) = CHAR_LENGTH(" + incarnation + ")"
-	}
+func load(d *dialect, prefix, now, incarnation string) map[string]statement {
+	same := d.same(incarnation)
 	if incarnation == "" {
 		incarnation, same = "''", "1 = 1"
 	}
 	fill := strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "{sound}", sound, "{top}", strconv.FormatInt(topToken, 10), "snowlease_", prefix)
-	found := map[string]statement{}
-	for _, file := range []string{"sql/", "sql/operator_", "sql/segment_", "sql/examine_", "schema/", "schema/segment_"} {
-		for part := range strings.SplitSeq(read(file+string(dialect)+".sql"), ";\n") {
+	texts := map[string]string{}
+	for _, file := range []string{"sql/lease", "sql/operator", "sql/segment", "sql/" + string(d.name), "schema/" + string(d.name), "schema/segment_" + string(d.name)} {
+		for part := range strings.SplitSeq(read(file+".sql"), ";\n") {
 			if m := heading.FindStringSubmatch(part); m != nil {
-				text := fill.Replace(strings.TrimSpace(remark.ReplaceAllString(part, "")))
-				found[cmp.Or(m[1], "create "+m[3])] = statement{text, strings.FieldsFunc(m[2], func(r rune) bool { return r == ',' || r == ' ' })}
+				texts[cmp.Or(m[1], "create "+m[2])] = strings.TrimSpace(remark.ReplaceAllString(part, ""))
 			}
 		}
 	}
-	reserve, beside := found["reserve"], found["beside"]
-	found["reserve_beside"] = statement{strings.Replace(reserve.text, "{beside}", beside.text, 1), slices.Concat(reserve.names, beside.names)}
-	found["reserve"] = statement{strings.Replace(reserve.text, " {beside}", "", 1), reserve.names}
+	texts["reserve_beside"] = strings.Replace(texts["reserve"], "{beside}", texts["beside"], 1)
+	texts["reserve"] = strings.Replace(texts["reserve"], " {beside}", "", 1)
+	delete(texts, "beside")
+	found := map[string]statement{}
+	for name, text := range texts {
+		text, names := d.bound(d.write(strings.Replace(text, "{numbers}", d.numbers, 1)))
+		found[name] = statement{fill.Replace(text), names}
+	}
 	return found
+}
+
+// bound puts the parameters of a dialect in place of :name, and returns their names in order.
+func (d *dialect) bound(text string) (bound string, names []string) {
+	bound = variable.ReplaceAllStringFunc(text, func(found string) string {
+		before, name, _ := strings.Cut(found, ":")
+		if d.parameter == nil {
+			names = append(names, name)
+			return before + "?"
+		}
+		n := slices.Index(names, name)
+		if n < 0 {
+			n, names = len(names), append(names, name)
+		}
+		return before + d.parameter(n+1, name)
+	})
+	return bound, names
 }
 
 func read(name string) string {

@@ -63,7 +63,7 @@ var (
 )
 
 func (c *conn) definition(t tables) string {
-	return "dbseq/schema/" + t.file + string(c.dialect) + ".sql"
+	return "dbseq/schema/" + t.file + string(c.dialect.name) + ".sql"
 }
 
 func (c *conn) grants(t tables) string {
@@ -133,7 +133,7 @@ func (c *conn) createTable(ctx context.Context, t tables, name string) error {
 // pool may do that for a reason.
 func (c *conn) creation(name string) string {
 	text := c.named("create " + name).text
-	if c.dialect != Postgres || !c.own {
+	if c.dialect.name != Postgres || !c.own {
 		return text
 	}
 	return `DO $snowlease$ BEGIN

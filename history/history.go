@@ -222,6 +222,9 @@ func (i *Issuer) Since(ctx context.Context) (time.Time, error) {
 	return time.UnixMilli(own / readers), nil
 }
 
+// latest is how far ahead of this process another one's clock may have been that wrote Since.
+const latest = 36 * time.Hour
+
 func (i *Issuer) own(ctx context.Context) (int64, error) {
 	if own := i.since.own.Load(); own != 0 {
 		return own, nil
@@ -232,7 +235,7 @@ func (i *Issuer) own(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("history: read Since of namespace %q: %w", i.cfg.Namespace, err)
 	}
-	if r.First < max(i.cfg.Layout.Epoch, 1)*readers || r.First > math.MaxInt64-readers {
+	if r.First < max(i.cfg.Layout.Epoch, 1)*readers || r.First > (from+latest.Milliseconds())*readers {
 		return 0, fmt.Errorf("history: %w: the counter %q of namespace %q has reached %d, which no process wrote; follow docs/operations.md#backup-and-restore",
 			segment.ErrStore, i.since.name, i.cfg.Namespace, r.First)
 	}

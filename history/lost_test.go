@@ -91,3 +91,31 @@ func TestCountersLostWhileRunning(t *testing.T) {
 		})
 	}
 }
+
+// A Since that is later than any process can have written it is damage: ids for times before
+// it would be refused until then.
+func TestSinceFarAhead(t *testing.T) {
+	t.Parallel()
+	dsn := filepath.Join(t.TempDir(), "app.db")
+	store := open(t, "sqlite", dsn)
+	db, err := sql.Open("sqlite", dsn)
+	require.NoError(t, err)
+	defer db.Close()
+	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	born := func() *history.Issuer {
+		return issuer(t, store, history.Config{Layout: layout, Reserved: 1, Ahead: time.Minute}).At(func() time.Time { return start })
+	}
+	since, err := born().Since(t.Context())
+	require.NoError(t, err)
+	for late, ok := range map[time.Duration]bool{36*time.Hour - time.Second: true, 36*time.Hour + time.Second: false, 170 * 365 * 24 * time.Hour: false} {
+		_, err = db.ExecContext(t.Context(), "UPDATE snowlease_segment SET max_id = ? WHERE name LIKE 'since.%'", since.Add(late).UnixMilli()<<20)
+		require.NoError(t, err)
+		_, err = born().Since(t.Context())
+		if ok {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, segment.ErrStore, "%v", late)
+		require.ErrorContains(t, err, "no process wrote")
+	}
+}

@@ -147,6 +147,9 @@ func (d slots) open(namespace string, worker int64) (*os.File, record, error) {
 func (d slots) claim(f *os.File, path, namespace string, worker int64) (record, error) {
 	locked, err := flock(f)
 	r, damage := read(f, worker)
+	if damage == nil && r.Token == maxNumber {
+		damage = fmt.Errorf("no token is left above %d", r.Token)
+	}
 	switch {
 	case err != nil:
 		return r, fmt.Errorf("local: lock %s: %w: set dir to a directory on a file system with locks", path, err)

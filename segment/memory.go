@@ -60,6 +60,17 @@ func (m *Memory) Create(_ context.Context, name string, start int64) error {
 	return nil
 }
 
+// Given returns the greatest number that a name has given, or 0. Errors: ErrUnknown.
+func (m *Memory) Given(_ context.Context, name string) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	given, ok := m.given[name]
+	if !ok {
+		return 0, fmt.Errorf("%w: %q", ErrUnknown, name)
+	}
+	return given, nil
+}
+
 // String returns "memory".
 func (m *Memory) String() string { return "memory" }
 

@@ -4,6 +4,7 @@ const historyGo = "history/history.go"
 
 // onHistory is ids for times past.
 var onHistory = list{title: "times past", pkg: "history", mutants: []mutant{
+	{"a Since of decades ahead counts", historyGo, `r.First > (from+latest.Milliseconds())*readers {`, `r.First > math.MaxInt64-readers {`, "TestSinceFarAhead"},
 	{"worker ids that live processes have", historyGo, `worker := l.Workers() - 1 - (n-1)/l.PerTick()`, `worker := (n - 1) / l.PerTick()`, "TestIDsForThePast/memory"},
 	{"reserved worker ids from the bottom up", historyGo, `worker := l.Workers() - 1 - (n-1)/l.PerTick()`, `worker := l.Workers() - i.cfg.Reserved + (n-1)/l.PerTick()`, "TestNoIDTwiceAcrossEras"},
 	{"each namespace has counters of its own", historyGo, `name: "past." + short(counting) + "."`, `name: cfg.Namespace + short(counting) + "."`, "TestNoIDTwiceAcrossEras"},

@@ -10,6 +10,7 @@ const (
 var onLocal = list{title: "local", pkg: "hostseq", mutants: []mutant{
 	{"a record that is not on disk", slotsGo, "if err := f.Sync(); err != nil {", "if err := error(nil); err != nil {", "TestRecordIsSynced"},
 	// The record.
+	{"the last token is lent", slotsGo, `if damage == nil && r.Token == maxNumber {`, `if false {`, "TestDamagedRecord"},
 	{"the ceiling is not on record before it is used", localGo, `if err := l.save(l.Ceiling); err != nil {`, `if err := l.save(l.Floor); err != nil {`, "TestGrant"},
 	{"a renewal's ceiling is not on record", localGo, `if err := l.save(ceiling); err != nil {`, `if err := l.save(l.Ceiling); err != nil {`, "TestGrant"},
 	{"a renewal that could not be recorded counts", localGo, "if err := l.save(ceiling); err != nil {\n\t\t\treturn lease.Grant{}, err\n\t\t}", "_ = l.save(ceiling)", "TestWriteFails"},

@@ -29,8 +29,8 @@ type list struct {
 // A mutant is the module with one rule replaced.
 type mutant struct {
 	without string // what is missing or wrong, for readers
-	file    string
-	rule    string // occurs in the file once
+	file    string // of a statement of SQL with #name
+	rule    string // occurs there once
 	instead string
 	killer  string // the test that must fail
 }
@@ -40,13 +40,23 @@ func (m mutant) source(t testing.TB) (product, mutated string) {
 	t.Helper()
 	text, err := os.ReadFile(root(t, m.file))
 	require.NoError(t, err)
-	product, mutated = string(text), string(text)
+	product = string(text)
+	before, within, after := "", product, ""
+	if _, section, ok := strings.Cut(m.file, "#"); ok {
+		heading := "-- name: " + section + "\n"
+		before, within, ok = strings.Cut(product, heading)
+		require.True(t, ok, "there is a statement %s", m.file)
+		before += heading
+		within, _, _ = strings.Cut(within, "\n-- name: ")
+		after = strings.TrimPrefix(product, before+within)
+	}
 	insteads := strings.Split(m.instead, and)
+	mutated = within
 	for i, rule := range strings.Split(m.rule, and) {
-		assert.Equal(t, 1, strings.Count(product, rule), "%q stands in %s once: adapt the mutant to the code", rule, m.file)
+		assert.Equal(t, 1, strings.Count(within, rule), "%q stands in %s once: adapt the mutant to the code", rule, m.file)
 		mutated = strings.Replace(mutated, rule, insteads[i], 1)
 	}
-	return product, mutated
+	return product, before + mutated + after
 }
 
 // and separates the parts of a rule that is spread over several places.
@@ -58,6 +68,7 @@ func (m mutant) embedded() bool { return filepath.Ext(m.file) != ".go" }
 // root returns the path of a file of the module.
 func root(t testing.TB, file string) string {
 	t.Helper()
+	file, _, _ = strings.Cut(file, "#")
 	path, err := filepath.Abs(filepath.Join("../..", file))
 	require.NoError(t, err)
 	return path

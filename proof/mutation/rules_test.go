@@ -53,7 +53,6 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 	{"given back, but its owner may renew", "internal/rules/verbs.go", `*s = Slot{HasLease: true, HasMark: true, Token: s.Token,`, `*s = Slot{HasLease: true, HasMark: true, Token: s.Token, Owner: s.Owner,`, "a released grant is lost"},
 	// What is lost.
 	{"an empty namespace lends at once", "internal/rules/loss.go", `reason := ns.loss(now, incarnation, req.Pool)`, "if ns.Empty() {\n\t\treturn ns.Init(incarnation, req)\n\t}\n\treason := ns.loss(now, incarnation, req.Pool)", "an unknown namespace starts in quarantine"},
-	{"the loss of a lease is not seen", "internal/rules/loss.go", `bool { return s.HasLease }`, `bool { return true }`, "the loss of a slot is seen by acquire"},
 	{"the loss of a mark is not seen", "internal/rules/loss.go", `bool { return s.HasMark }`, `bool { return true }`, "the loss of a mark is seen by acquire"},
 	{"the loss of the pin is not seen", "internal/rules/loss.go", `seen = append(seen, "the record of the namespace was missing")`, ``, "the loss of the record of the namespace is seen by acquire"},
 	{"renew does not look for a loss", "internal/rules/verbs.go", "ns, err := ns.look(now, incarnation, g.Request)\n\tif err != nil {\n\t\treturn ns, lease.Grant{}, err", "err := ns.mismatch(g.Request)\n\tif err != nil {\n\t\treturn ns, lease.Grant{}, err", "the loss of a mark is seen by renew"},
@@ -93,6 +92,7 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 // onLimits are the limits of the rules, to the millisecond.
 var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants: []mutant{
 	{"the last token is lent", "internal/rules/rules.go", `if token < limit-1 {`, `if true {`, "TestTokenAtTheTop"},
+	{"the loss of a lease is not seen", "internal/rules/loss.go", `bool { return s.HasLease }`, `bool { return true }`, "TestReasons"},
 	{"free in the last millisecond of its lease", "internal/rules/rules.go", `s.Expires < now && s.Mark < now+lead`, `s.Expires <= now && s.Mark < now+lead`, "TestBoundaries"},
 	{"free in the last millisecond of its mark", "internal/rules/rules.go", `s.Expires < now && s.Mark < now+lead`, `s.Expires < now && s.Mark <= now+lead`, "TestBoundaries"},
 	{"a quarantine that ends in the millisecond before", "internal/rules/loss.go", `now + ms(req.MaxTTL) + ms(req.Skew)`, `now + ms(req.MaxTTL) + ms(req.Skew) - 1`, "TestBoundaries"},

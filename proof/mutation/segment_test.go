@@ -4,7 +4,7 @@ const (
 	issuerGo         = "segment/issuer.go"
 	segmentStoreGo   = "segment/store.go"
 	segmentMemoryGo  = "segment/memory.go"
-	segmentsSQL      = "dbseq/sql/segment_sqlite.sql"
+	segmentsSQL      = "dbseq/sql/segment.sql"
 	contractOnSQLite = "TestSegmentsKeepTheContract/sqlite"
 	contractOnMini   = "TestSegmentsKeepTheContract/miniredis"
 	afterALoss       = "TestSegmentsAfterALoss/miniredis"
@@ -37,15 +37,15 @@ var onSegment = list{title: "segment", pkg: "segment", mutants: []mutant{
 
 // onSQLSegments are the statements of dbseq.Segments on SQLite.
 var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutants: []mutant{
-	{"what is reserved is not noted", segmentsSQL, `max_id = MAX(max_id, ?4) + MIN(?2, ?3 - MAX(max_id, ?4))`, `max_id = MAX(max_id, ?4) + MIN(1, ?2)`, contractOnSQLite},
-	{"what a caller knows is not heeded", segmentsSQL, `SET first_id = MAX(max_id, ?4) + 1,`, `SET first_id = max_id + 1,`, contractOnSQLite},
-	{"what a caller knows is not noted", segmentsSQL, `max_id = MAX(max_id, ?4) + MIN(?2, ?3 - MAX(max_id, ?4))`, `max_id = max_id + MIN(?2, ?3 - MAX(max_id, ?4))`, contractOnSQLite},
-	{"the last number is given again", segmentsSQL, `SET first_id = MAX(max_id, ?4) + 1,`, `SET first_id = MAX(max_id, ?4),`, contractOnSQLite},
-	{"numbers above the last", segmentsSQL, `MIN(?2, ?3 - MAX(max_id, ?4))`, `?2`, contractOnSQLite},
-	{"no end", segmentsSQL, ` AND MAX(max_id, ?4) < ?3`, ` AND ?3 > 0`, contractOnSQLite},
-	{"all names are one", segmentsSQL, `WHERE name = ?1 AND MAX`, `WHERE ?1 <> '' AND MAX`, "TestSegmentNamesAreApart/sqlite"},
-	{"whatever the name beside has given", segmentsSQL, ` AND b.max_id BETWEEN ?6 AND ?7`, ` AND ?6 <= ?7`, contractOnSQLite},
-	{"who creates a name that is there begins anew", segmentsSQL, "ON CONFLICT DO NOTHING", "ON CONFLICT DO UPDATE SET max_id = excluded.max_id", contractOnSQLite},
+	{"what is reserved is not noted", segmentsSQL + "#reserve", `max_id = GREATEST(max_id, :above) + LEAST(:n, :max - GREATEST(max_id, :above))`, `max_id = GREATEST(max_id, :above) + LEAST(1, :n)`, contractOnSQLite},
+	{"what a caller knows is not heeded", segmentsSQL + "#reserve", `SET first_id = REPLY(GREATEST(max_id, :above) + 1),`, `SET first_id = REPLY(max_id + 1),`, contractOnSQLite},
+	{"what a caller knows is not noted", segmentsSQL + "#reserve", `max_id = GREATEST(max_id, :above) + LEAST(:n, :max - GREATEST(max_id, :above))`, `max_id = max_id + LEAST(:n, :max - GREATEST(max_id, :above))`, contractOnSQLite},
+	{"the last number is given again", segmentsSQL + "#reserve", `SET first_id = REPLY(GREATEST(max_id, :above) + 1),`, `SET first_id = REPLY(GREATEST(max_id, :above)),`, contractOnSQLite},
+	{"numbers above the last", segmentsSQL + "#reserve", `LEAST(:n, :max - GREATEST(max_id, :above))`, `:n`, contractOnSQLite},
+	{"no end", segmentsSQL + "#reserve", ` AND GREATEST(max_id, :above) < :max`, ` AND :max > 0`, contractOnSQLite},
+	{"all names are one", segmentsSQL + "#reserve", `WHERE name = :name AND GREATEST`, `WHERE :name <> '' AND GREATEST`, "TestSegmentNamesAreApart/sqlite"},
+	{"whatever the name beside has given", segmentsSQL + "#beside", ` WHERE b.given BETWEEN :from AND :to`, ` WHERE :from <= :to`, contractOnSQLite},
+	{"who creates a name that is there begins anew", segmentsSQL + "#add", `ON CONFLICT DO NOTHING`, `ON CONFLICT DO UPDATE SET max_id = excluded.max_id`, contractOnSQLite},
 	{"who has numbers creates a name that is lost", "segment/config.go", `c.Create == CreateAuto && above == 0`, `c.Create == CreateAuto`, "TestSegmentsWipedWhileRunning/sqlite"},
 	{"a name that was not created is", "dbseq/segment.go", `case !r.Create || *added:`, `case *added:`, contractOnSQLite},
 	{"a call creates a name twice", "dbseq/segment.go", `case !r.Create || *added:`, `case !r.Create:`, "TestNameLostWhileItIsCreated/sqlite"},
@@ -72,8 +72,9 @@ var onRedisSegments = list{title: "redis segments and dispenser", pkg: "redisseq
 	{"a promotion of the same process goes unseen, dispenser", "redisseq/internal/conn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/dispenser"},
 	{"another server's segments are gone on with", "redisseq/segments/dispense_base.lua", `lost = lost or (onChange and h.run ~= run)`, ``, "TestStaleReplica"},
 	{"what a caller knows is not heeded, dispenser", dispenseLua, `lost = not less(above, plus(h.first, h.used))`, ``, "TestStaleStateIsSeenByWhoKnowsMore"},
-	{"whatever Redis says is taken", "redisseq/segments/dispenser.go", `case top-got.Last > max(1000*d.cfg.MaxStep, segment.MaxReservation):`, `case false:`, "TestTopOfAStranger"},
-	{"a store that is behind gives what is taken", "redisseq/segments/dispenser.go", `got.First > top:`, `got.First > 0:`, "TestStoreBehindThatWentBack"},
+	{"whatever Redis says is taken", "redisseq/segments/dispenser.go", `if r.Above-given <= min(max(1000*d.cfg.MaxStep, segment.MaxReservation), (r.Max-given)/10) {`, `if true {`, "TestTopOfAStranger"},
+	{"a name of few numbers is used up by what Redis says", "redisseq/segments/dispenser.go", `(r.Max-given)/10)`, `r.Max)`, "TestTopOfAStranger"},
+	{"a name that is not there yet is created above what Redis says", "redisseq/segments/dispenser.go", `given = r.Start - 1`, `return nil`, "TestTopOfAStranger"},
 	{"more than a segment has", dispenseLua, `math.min(n, h.len - h.used)`, `n`, "TestDispenserKeepsTheContract"},
 	{"a segment is installed by anybody", installLua, `if lost or h.want ~= me then`, `if lost then`, "TestInstalledOnce/wiped, and another was told"},
 	{"a segment below the last is installed", installLua, `if not less(h.top, first) then`, `if false then`, "TestStoreBehindThatWentBack"},

@@ -129,8 +129,9 @@ func (d *Dispenser) Warnings() []string {
 
 // Reserve implements segment.Store. It waits for the store behind it if Redis has no
 // numbers left. Errors are those of segment.Store and of the store behind it,
-// segment.ErrClosed, and lease.ErrDamaged, also if Redis or r.Above is further ahead of that store
-// than by what it can have lost: 1,000 of the largest segments, or 10^9 numbers if that is more; and ErrRunID and ErrReplica of package redisseq.
+// segment.ErrClosed, and lease.ErrDamaged, also if Redis or r.Above is ahead of that store by more
+// than a tenth of the numbers that are left, or than 1,000 of the largest segments and 10^9, if the
+// store has a method Given, as dbseq.Segments has; and ErrRunID and ErrReplica of package redisseq.
 func (d *Dispenser) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
 	if err := check(r); err != nil {
 		return segment.Range{}, err
@@ -235,26 +236,34 @@ func (d *Dispenser) reserve(ctx context.Context, r segment.Request, s state) (se
 	}
 	step = d.cfg.NextStep(step, s.used, time.Duration(s.ms)*time.Millisecond)
 	r.N = max(step, min(r.N, d.cfg.MaxStep)) // so that a batch is not split
-	return d.above(ctx, r, max(r.Above, s.top))
+	r.Above = max(r.Above, s.top)
+	if err := d.plausible(ctx, r); err != nil {
+		return segment.Range{}, err
+	}
+	return segment.Reserve(ctx, d.store, r)
 }
 
-// above reserves numbers greater than top, which a hash in Redis says are taken. The store
-// behind is asked first where it is: it gives no number twice, and what it lost is made up for by
-// another reservation, unless no store loses that many.
-func (d *Dispenser) above(ctx context.Context, r segment.Request, top int64) (segment.Range, error) {
-	create := r.Create
-	r.Above, r.Create = 0, create && top == 0
-	got, err := segment.Reserve(ctx, d.store, r)
-	switch {
-	case errors.Is(err, segment.ErrUnknown) && create: // it lost the name
-	case err != nil || got.First > top:
-		return got, err
-	case top-got.Last > max(1000*d.cfg.MaxStep, segment.MaxReservation):
-		return segment.Range{}, fmt.Errorf("%w: numbers of %q up to %d are said to be taken, but %s gave up to %d: resume the name if an old backup was restored there; otherwise delete %s and restart the processes",
-			lease.ErrDamaged, r.Name, top, d, got.Last, d.conn.Key(r.Name, "dispenser"))
+// plausible refuses numbers that Redis says are taken if no loss of the store behind explains why
+// it has not given them: another program that writes to Redis would use up a name.
+func (d *Dispenser) plausible(ctx context.Context, r segment.Request) error {
+	store, ok := d.store.(interface {
+		Given(ctx context.Context, name string) (int64, error)
+	})
+	if !ok || r.Above == 0 {
+		return nil
 	}
-	r.Above, r.Create = top, create
-	return segment.Reserve(ctx, d.store, r)
+	given, err := store.Given(ctx, r.Name)
+	switch {
+	case errors.Is(err, segment.ErrUnknown):
+		given = r.Start - 1
+	case err != nil:
+		return err
+	}
+	if r.Above-given <= min(max(1000*d.cfg.MaxStep, segment.MaxReservation), (r.Max-given)/10) {
+		return nil
+	}
+	return fmt.Errorf("%w: numbers of %q up to %d are said to be taken, but %s gave up to %d: if they are, create or resume the name above them; if not, delete %s and restart the processes",
+		lease.ErrDamaged, r.Name, r.Above, d, given, d.conn.Key(r.Name, "dispenser"))
 }
 
 func (d *Dispenser) install(ctx context.Context, name, me string, got segment.Range) error {

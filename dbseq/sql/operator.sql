@@ -1,0 +1,49 @@
+-- The statements of lease.Operator, in the format of lease.sql.
+
+-- name: namespaces
+SELECT LEFT(ns, 65) FROM snowlease_meta ORDER BY ns LIMIT 20;
+
+-- name: record
+SELECT {now}, LEFT(pin, 1025), LEFT(incarnation, 512), LEFT(former, 512), quarantine_ms, LEFT(reason, 2000) FROM snowlease_meta WHERE ns = :ns;
+
+-- name: quarantine
+UPDATE snowlease_meta SET reason = :reason, quarantine_ms = GREATEST(quarantine_ms, {now} + :hold) WHERE ns = :ns AND pin = :pin AND {now} > 0;
+
+-- name: revoke
+-- The mark stays.
+UPDATE snowlease_slot
+   SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
+       expires_ms = LEAST(expires_ms, {now} - 1)
+ WHERE ns = :ns AND slot = :slot AND token = :token AND owner <> '' AND {now} > 0 AND {sound};
+
+-- name: retire
+UPDATE snowlease_meta SET pin = :retired WHERE ns = :ns AND pin = :pin;
+
+-- name: mendquarantine
+-- A quarantine that has started since stays.
+UPDATE snowlease_meta SET quarantine_ms = {now} + :hold
+ WHERE ns = :ns AND pin = :pin AND quarantine_ms = :quarantine AND quarantine_ms > {now} + :hold AND {now} BETWEEN :lo AND :hi;
+
+-- name: mendleases
+UPDATE snowlease_slot SET ver = ver + 1, expires_ms = {now} + :hold
+ WHERE ns = :ns AND slot >= 0 AND slot < :pool AND expires_ms > {now} + :hold AND {now} BETWEEN :lo AND :hi
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin);
+
+-- name: mendmarks
+UPDATE snowlease_slot
+   SET owner = '', holder = '', ver = LEAST(ver, {now}) + 1, ticket = 0, since_ms = 0, floor_ms = 0,
+       token = LEAST(token, {now}), hwm_ms = LEAST(hwm_ms, {now} + :hold)
+ WHERE ns = :ns AND slot >= 0 AND slot < :pool AND expires_ms < {now} AND GREATEST(hwm_ms, token, since_ms, ver) > {now} + :hold AND {now} BETWEEN :lo AND :hi
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin);
+
+-- name: repinslots
+-- Counts the slots that were never lent, and defeats claims that have read them.
+UPDATE snowlease_slot SET ver = ver + 1
+ WHERE ns = :ns AND slot >= 0 AND slot < :oldpool AND owner = '' AND since_ms = 0 AND floor_ms = 0 AND expires_ms = 0 AND hwm_ms = 0;
+
+-- name: repin
+UPDATE snowlease_meta SET pin = :pin
+ WHERE ns = :ns AND pin = :oldpin AND quarantine_ms = 0 AND {same} AND {now} BETWEEN :lo AND :hi;
+
+-- name: repindrop
+DELETE FROM snowlease_slot WHERE ns = :ns AND slot >= :pool;

@@ -1,0 +1,21 @@
+-- The statements of Segments, in the format of lease.sql.
+
+-- name: reserve
+UPDATE snowlease_segment
+   SET first_id = REPLY(GREATEST(max_id, :above) + 1),
+       max_id = GREATEST(max_id, :above) + LEAST(:n, :max - GREATEST(max_id, :above)), seen_ms = {now}
+ WHERE name = :name AND GREATEST(max_id, :above) < :max AND max_id >= 0 AND {now} > 0 {beside}
+RETURNING first_id;
+
+-- name: beside
+-- The rest of a reserve that depends on another name. MySQL refuses the same table in a
+-- subquery, and takes a derived one that it cannot merge.
+AND EXISTS (SELECT 1 FROM (SELECT MAX(max_id) AS given FROM snowlease_segment WHERE name = :beside) AS b WHERE b.given BETWEEN :from AND :to);
+
+-- name: given
+SELECT {now}, max_id FROM snowlease_segment WHERE name = :name;
+
+-- name: add
+INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms)
+SELECT :name, :start, :start - 1, {now} FROM (SELECT 1 AS one) AS one WHERE {now} > 0
+ON CONFLICT DO NOTHING;
