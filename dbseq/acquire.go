@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/bounded"
-
+	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -59,7 +59,7 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 		if v, err = c.survey(ctx, k); err != nil {
 			return lease.Grant{}, err
 		}
-		if err := k.quarantined(v.now, v.quarantine, v.reason); err != nil {
+		if err := rules.Quarantined(v.reason, v.quarantine, v.now, k.req); err != nil {
 			return lease.Grant{}, err
 		}
 		if v.held.there && v.held.mark > v.held.floor {
@@ -151,12 +151,7 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 		now, won, err := c.changeOn(ctx, c.pool(), "claim", k.args.with(args{"slot": r.worker, "ver": r.ver, "ticket": ticket}))
 		switch {
 		case won:
-			// The update checked the version, so the row was as read, and its new values
-			// can be computed here.
-			r.there, r.now, r.since = true, now, now
-			r.token, r.floor = max(r.token, now)+1, max(r.mark, v.quarantine, now-1)
-			r.mark = k.ceiling(r.floor, now)
-			return r, nil
+			return r.lent(r.slot().Lent(v.quarantine, now, k.req), now), nil
 		case err != nil && !c.transient(err):
 			return record{}, c.checked(err)
 		}

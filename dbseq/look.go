@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
-	"fmt"
 	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -49,37 +48,10 @@ func (k *call) clock() {
 // refuse returns a *lease.ClockError if the caller's clock differs too much from now.
 func (k *call) refuse(now int64) error {
 	k.clock()
-	if !k.veto || k.args["lo"].(int64) <= now && now <= k.args["hi"].(int64) {
+	if !k.veto {
 		return nil
 	}
-	return &lease.ClockError{Namespace: k.req.Namespace, Center: time.UnixMilli(now), Local: time.UnixMilli(k.req.Local)}
-}
-
-// lead returns how far ahead of the clock the mark of a free slot may lie. Only while
-// the clock has not passed the quarantine, and so every range begins ahead of the
-// clock, is that more than zero.
-func (k *call) lead(v view) int64 {
-	if v.quarantine < v.now {
-		return 0
-	}
-	return ms(k.req.Ahead)
-}
-
-// quarantined refuses a floor that a quarantine puts too far ahead of the clock.
-func (k *call) quarantined(now, floor int64, reason string) error {
-	if floor < now+ms(k.req.Ahead) {
-		return nil
-	}
-	return &lease.QuarantineError{
-		Namespace: k.req.Namespace, Reason: printable.Text(reason),
-		Now: time.UnixMilli(now), Until: time.UnixMilli(floor - ms(k.req.Ahead) + 1),
-	}
-}
-
-// ceiling returns TTL from now, or from a floor that lies ahead of the clock. It never
-// exceeds now + MaxTTL, because a quarantine must cover every ceiling.
-func (k *call) ceiling(floor, now int64) int64 {
-	return max(now+ms(k.req.TTL), min(floor+ms(k.req.TTL), now+ms(k.req.MaxTTL)))
+	return rules.ClockVeto(now-time.Since(k.start).Milliseconds(), k.req)
 }
 
 // A view is what one statement saw of a namespace.
@@ -105,9 +77,17 @@ type record struct {
 	now, worker, token, ver, ticket, since, floor, expires, mark int64
 }
 
-// unexpired reports whether the lease runs for at least the skew. A lease with less left
-// may have expired before a failover that set the clock back and lost the next grant.
-func (k *call) unexpired(r record) bool { return r.there && r.expires >= r.now+ms(k.req.Skew) }
+// slot is what the rules decide on.
+func (r record) slot() rules.Slot {
+	return rules.Slot{HasLease: r.there, HasMark: r.there, Expires: r.expires, Mark: r.mark, Token: r.token, Since: r.since, Floor: r.floor}
+}
+
+// lent is r as a statement wrote it at a time. The statement checked that the record was as it
+// had been read, so the rules give here what it computed there.
+func (r record) lent(s rules.Slot, now int64) record {
+	r.there, r.now, r.token, r.floor, r.mark, r.since = true, now, s.Token, s.Floor, s.Mark, s.Since
+	return r
+}
 
 // look reads the namespace in one statement. Later changes depend on the quarantine
 // that it saw.
@@ -120,7 +100,7 @@ func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
 			&v.held.since, &v.held.floor, &v.held.expires, &v.held.mark,
 		}
 	})
-	lead := k.lead(v)
+	lead := rules.Lead(v.quarantine, v.now, k.req)
 	if lead > 0 {
 		v.soonest = v.ahead
 	}
@@ -171,26 +151,17 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 	return view{}, unsettled()
 }
 
-// loss returns why grants may have been forgotten, or an empty string.
+// loss returns why grants may have been forgotten, or an empty string. A row has the lease and
+// the mark of a worker id.
 func (k *call) loss(v view) string {
-	if !v.there && v.known == 0 && !v.beyond {
-		return lease.NothingOnRecord
+	e := rules.Evidence{
+		Meta:  rules.Meta{Pin: v.pin, Incarnation: v.recorded, Former: v.former, Quarantine: v.quarantine},
+		Empty: !v.there && v.known == 0 && !v.beyond, Pool: k.req.Pool, Leases: v.known, Marks: k.req.Pool, Now: v.now,
 	}
-	var seen []string
-	if !v.there {
-		seen = append(seen, "the record of the namespace was missing")
+	if k.compares {
+		e.Incarnation = v.incarnation
 	}
-	if v.known < k.req.Pool {
-		seen = append(seen, fmt.Sprintf("%d of %d slot records were missing", k.req.Pool-v.known, k.req.Pool))
-	}
-	if v.there && k.compares && v.incarnation != v.recorded {
-		change := fmt.Sprintf("incarnation of the store changed from %q to %q", printable.Text(v.recorded), v.incarnation)
-		if v.incarnation == v.former && v.quarantine >= v.now {
-			change += ", back and forth: several servers answer at one address: use the address of one of them (quarantine: never is only for a database that loses no acknowledged write, unlike a Galera cluster)"
-		}
-		seen = append(seen, change)
-	}
-	return strings.Join(seen, "; ")
+	return e.Loss()
 }
 
 // mourn starts a quarantine, creates missing slots, and updates v if it did. A change
@@ -202,7 +173,7 @@ func (k *call) loss(v view) string {
 func (c *Center) mourn(ctx context.Context, k *call, v *view, reason string) (done bool, err error) {
 	k.clock()
 	reason = text(reason, 2000)
-	hold := ms(k.req.MaxTTL + k.req.Skew)
+	hold := rules.QuarantineEnd(0, k.req)
 	a := k.args.with(args{"reason": reason, "hold": hold})
 	change := "lost"
 	if !v.there {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -37,7 +38,7 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 		}
 		if done {
 			// The update has stored at least this ceiling.
-			held.Now, held.Ceiling = now, max(held.Ceiling, k.ceiling(held.Floor, now))
+			held.Now, held.Ceiling = now, rules.Slot{Floor: held.Floor}.Extended(now, held).Mark
 			return held, nil
 		}
 		v, err := c.survey(ctx, k)
@@ -46,7 +47,7 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 		}
 		r := v.held
 		switch {
-		case !k.unexpired(r):
+		case !r.there || !r.slot().Unexpired(v.now, k.req):
 			return lease.Grant{}, lease.ErrLost
 		case r.floor < v.quarantine:
 			swapped, err := c.swap(ctx, k, g, v)
@@ -67,16 +68,12 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 // since the look, or another server answers.
 func (c *Center) swap(ctx context.Context, k *call, g lease.Grant, v view) (record, error) {
 	r := v.held
-	if err := cmp.Or(r.lendable(), k.quarantined(v.now, max(r.mark, v.quarantine), v.reason)); err != nil {
+	if err := cmp.Or(r.lendable(), rules.Quarantined(v.reason, max(r.mark, v.quarantine), v.now, k.req)); err != nil {
 		return record{}, err
 	}
 	now, done, err := c.change(ctx, "swap", k.args.with(args{"ver": r.ver, "token": g.Token, "ceiling": g.Ceiling}))
 	if err != nil || !done {
 		return record{}, err
 	}
-	// The update checked the version, so the row was as read, and its new values can be
-	// computed here.
-	r.now, r.token, r.floor = now, max(r.token, g.Token, now)+1, max(r.mark, v.quarantine, now-1)
-	r.mark = max(r.mark, g.Ceiling, k.ceiling(r.floor, now))
-	return r, nil
+	return r.lent(r.slot().Raised(v.quarantine, now, g).Extended(now, g), now), nil
 }

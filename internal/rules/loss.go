@@ -20,13 +20,13 @@ func (ns Namespace) look(now int64, incarnation string, req lease.Request) (Name
 	if reason == "" {
 		return ns, nil
 	}
-	if ns.reincarnated(incarnation) {
+	if ns.Meta.reincarnated(incarnation) {
 		ns.Meta.Former, ns.Meta.Incarnation = ns.Meta.Incarnation, incarnation
 	}
 	if ns.Meta.Pin == "" {
 		ns.Meta.Pin, ns.Meta.Incarnation = req.Pin().String(), incarnation
 	}
-	ns.Meta.Quarantine, ns.Meta.Reason = max(ns.Meta.Quarantine, quarantineEnd(now, req)), reason
+	ns.Meta.Quarantine, ns.Meta.Reason = max(ns.Meta.Quarantine, QuarantineEnd(now, req)), reason
 	return ns.whole(req.Pool), nil
 }
 
@@ -41,23 +41,42 @@ func (ns Namespace) mismatch(req lease.Request) error {
 
 // loss returns the evidence that grants may have been forgotten, or "".
 func (ns Namespace) loss(now int64, incarnation string, pool int64) string {
-	if ns.Empty() {
+	return Evidence{
+		Meta: ns.Meta, Empty: ns.Empty(), Pool: pool, Incarnation: incarnation, Now: now,
+		Leases: pool - ns.missing(pool, func(s Slot) bool { return s.HasLease }),
+		Marks:  pool - ns.missing(pool, func(s Slot) bool { return s.HasMark }),
+	}.Loss()
+}
+
+// Evidence is what a store shows of the records of a namespace.
+type Evidence struct {
+	Meta                Meta   // without a Pin if it is missing
+	Empty               bool   // there are no records
+	Pool, Leases, Marks int64  // worker ids, and how many of them have records
+	Incarnation         string // of the store; empty: not compared
+	Now                 int64
+}
+
+// Loss returns why grants may have been forgotten, or "".
+func (e Evidence) Loss() string {
+	if e.Empty {
 		return lease.NothingOnRecord
 	}
 	var seen []string
-	if ns.Meta.Pin == "" {
+	if e.Meta.Pin == "" {
 		seen = append(seen, "the record of the namespace was missing")
 	}
-	if n := ns.missing(pool, func(s Slot) bool { return s.HasLease }); n > 0 {
-		seen = append(seen, fmt.Sprintf("%d of %d slot records were missing", n, pool))
+	if n := e.Pool - e.Leases; n > 0 {
+		seen = append(seen, fmt.Sprintf("%d of %d slot records were missing", n, e.Pool))
 	}
-	if n := ns.missing(pool, func(s Slot) bool { return s.HasMark }); n > 0 {
-		seen = append(seen, fmt.Sprintf("%d of %d marks were missing", n, pool))
+	if n := e.Pool - e.Marks; n > 0 {
+		seen = append(seen, fmt.Sprintf("%d of %d marks were missing", n, e.Pool))
 	}
-	if ns.reincarnated(incarnation) {
-		change := fmt.Sprintf("incarnation of the store changed from %q to %q", printable.Text(ns.Meta.Incarnation), incarnation)
-		if ns.flips(now, incarnation) {
-			change += ", back and forth: several servers answer for it; if it loses no write, set quarantine: never"
+	if e.Meta.reincarnated(e.Incarnation) {
+		change := fmt.Sprintf("incarnation of the store changed from %q to %q", printable.Text(e.Meta.Incarnation), e.Incarnation)
+		// The store is the one before the last, and the quarantine of the last change lasts.
+		if e.Incarnation == e.Meta.Former && e.Meta.Quarantine >= e.Now {
+			change += ", back and forth: several servers answer at one address: use the address of one of them (quarantine: never is only for a store that loses no acknowledged write, unlike a Galera cluster)"
 		}
 		seen = append(seen, change)
 	}
@@ -75,27 +94,21 @@ func (ns Namespace) missing(pool int64, has func(Slot) bool) int64 {
 }
 
 // reincarnated reports whether the store is not the one on record.
-func (ns Namespace) reincarnated(incarnation string) bool {
-	return incarnation != "" && ns.Meta.Pin != "" && ns.Meta.Incarnation != incarnation
+func (m Meta) reincarnated(incarnation string) bool {
+	return incarnation != "" && m.Pin != "" && m.Incarnation != incarnation
 }
 
-// flips reports whether the store is the one before the last and the quarantine of the
-// last change still lasts.
-func (ns Namespace) flips(now int64, incarnation string) bool {
-	return incarnation == ns.Meta.Former && ns.Meta.Quarantine >= now
-}
-
-// quarantineEnd returns a time that no forgotten grant of the same pin exceeds, whatever its
+// QuarantineEnd returns a time that no forgotten grant of the same pin exceeds, whatever its
 // TTL was.
-func quarantineEnd(now int64, req lease.Request) int64 { return now + ms(req.MaxTTL) + ms(req.Skew) }
+func QuarantineEnd(now int64, req lease.Request) int64 { return now + ms(req.MaxTTL) + ms(req.Skew) }
 
-// quarantined refuses a floor that a quarantine has put too far ahead of the clock.
-func (ns Namespace) quarantined(now, floor int64, req lease.Request) error {
+// Quarantined refuses a floor that a quarantine has put too far ahead of the clock.
+func Quarantined(reason string, floor, now int64, req lease.Request) error {
 	if floor < now+ms(req.Ahead) {
 		return nil
 	}
 	return &lease.QuarantineError{
-		Namespace: req.Namespace, Reason: ns.Meta.Reason,
+		Namespace: req.Namespace, Reason: printable.Text(reason),
 		Now: time.UnixMilli(now), Until: time.UnixMilli(floor - ms(req.Ahead) + 1),
 	}
 }

@@ -54,10 +54,10 @@ func (ns Namespace) Mend(now, local int64, n int) (Namespace, error) {
 		return ns, err
 	}
 	req := lease.Request{MaxTTL: pin.MaxTTL, Skew: pin.Skew, Local: local}
-	if err := clockVeto(now, req); err != nil {
+	if err := ClockVeto(now, req); err != nil {
 		return ns, err
 	}
-	latest := quarantineEnd(now, req)
+	latest := QuarantineEnd(now, req)
 	ns.Meta.Quarantine = min(ns.Meta.Quarantine, latest)
 	for w, s := range ns.Slots {
 		was := s

@@ -7,22 +7,46 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// clockVeto refuses a borrower whose clock differs too much from the center's. A center
+// ClockVeto refuses a borrower whose clock differs too much from the center's. A center
 // far ahead of the true time would spoil the marks.
-func clockVeto(now int64, req lease.Request) error {
+func ClockVeto(now int64, req lease.Request) error {
 	if req.Local == 0 || max(now-req.Local, req.Local-now) <= ms(lease.MaxClockError) {
 		return nil
 	}
 	return &lease.ClockError{Namespace: req.Namespace, Center: time.UnixMilli(now), Local: time.UnixMilli(req.Local)}
 }
 
-// lead returns how far ahead of the clock a range may begin. It is 0 unless a
+// Lead returns how far ahead of the clock a range may begin. It is 0 unless a
 // quarantine lasts: only then does every range begin ahead of the clock.
-func (ns Namespace) lead(now int64, req lease.Request) int64 {
-	if ns.Meta.Quarantine < now {
+func Lead(quarantine, now int64, req lease.Request) int64 {
+	if quarantine < now {
 		return 0
 	}
 	return ms(req.Ahead)
+}
+
+// Lent returns s, which is free, as it is lent for a request.
+func (s Slot) Lent(quarantine, now int64, req lease.Request) Slot {
+	s.Owner, s.Holder, s.Since = req.Owner, req.Holder, now
+	s.Token = nextToken(now, s.Token)
+	s.Floor = floorOf(s, quarantine, now)
+	s.Mark = ceilingOf(s.Floor, now, req)
+	s.Expires = now + ms(req.TTL)
+	return s
+}
+
+// Raised returns s with another range for its holder, above a quarantine: times below it may
+// have been lent and forgotten. The range ends at its floor until it is Extended.
+func (s Slot) Raised(quarantine, now int64, g lease.Grant) Slot {
+	s.Floor, s.Token = floorOf(s, quarantine, now), nextToken(now, max(s.Token, g.Token))
+	return s
+}
+
+// Extended returns s with a later ceiling and expiry for its holder.
+func (s Slot) Extended(now int64, g lease.Grant) Slot {
+	s.Mark = max(s.Mark, g.Ceiling, ceilingOf(s.Floor, now, g.Request))
+	s.Expires = max(s.Expires, now+ms(g.TTL))
+	return s
 }
 
 // free reports whether s can be lent: its lease has ended, and times above its mark are
@@ -63,9 +87,9 @@ func (ns Namespace) lendable(worker int64, req lease.Request) error {
 // holds reports whether exactly this grant is on record for the slot.
 func holds(s Slot, g lease.Grant) bool { return s.Owner == g.Owner && s.Token == g.Token }
 
-// unexpired reports whether the lease lasts for at least the skew. A shorter one could
+// Unexpired reports whether the lease lasts for at least the skew. A shorter one could
 // belong to a former owner, revived by a failover.
-func unexpired(s Slot, now int64, req lease.Request) bool { return s.Expires >= now+ms(req.Skew) }
+func (s Slot) Unexpired(now int64, req lease.Request) bool { return s.Expires >= now+ms(req.Skew) }
 
 // extends reports whether the record is g or newer. If g is newer, its record was lost,
 // and so may be those of grants after it.
@@ -79,7 +103,7 @@ func clamp(lastUsed int64, g lease.Grant) int64 { return max(g.Floor, min(lastUs
 // lost. It ignores a slot whose mark was lost since: its grant cannot be repeated.
 func (ns Namespace) lentTo(now int64, req lease.Request) (int64, bool) {
 	for w, s := range ns.Slots {
-		if s.Owner == req.Owner && s.Mark > s.Floor && unexpired(s, now, req) {
+		if s.Owner == req.Owner && s.Mark > s.Floor && s.Unexpired(now, req) {
 			return int64(w), true
 		}
 	}
@@ -87,7 +111,7 @@ func (ns Namespace) lentTo(now int64, req lease.Request) (int64, bool) {
 }
 
 func (ns Namespace) leastRecentlyUsed(now int64, req lease.Request) (int64, bool) {
-	best, lead := int64(-1), ns.lead(now, req)
+	best, lead := int64(-1), Lead(ns.Meta.Quarantine, now, req)
 	for w := req.First; w <= req.Last; w++ {
 		if s := ns.Slots[w]; free(s, now, lead) && (best < 0 || s.Expires < ns.Slots[best].Expires) {
 			best = w
@@ -97,7 +121,7 @@ func (ns Namespace) leastRecentlyUsed(now int64, req lease.Request) (int64, bool
 }
 
 func (ns Namespace) noFreeWorker(now int64, req lease.Request) error {
-	lead := ns.lead(now, req)
+	lead := Lead(ns.Meta.Quarantine, now, req)
 	soonest := freeAt(ns.Slots[req.First], lead)
 	for _, s := range ns.Slots[req.First : req.Last+1] {
 		soonest = min(soonest, freeAt(s, lead))

@@ -36,7 +36,7 @@ func TestBoundaries(t *testing.T) {
 	lead := func(quarantine int64) int64 {
 		req := g.Request
 		req.Ahead = 5 * time.Second
-		return Namespace{Meta: Meta{Quarantine: quarantine}}.lead(now, req)
+		return Lead(quarantine, now, req)
 	}
 	for name, ok := range map[string]bool{
 		"free a millisecond after both":              free(at(now-1, now-1), now, 0),
@@ -50,8 +50,8 @@ func TestBoundaries(t *testing.T) {
 		"ranges begin ahead in a quarantine":         lead(now) == 5000,
 		"and not after":                              lead(now-1) == 0,
 		"given back is free at once":                 free(at(freed(now), now-1), now, 0),
-		"renewable when the skew is left":            unexpired(at(now+2000, 0), now, g.Request),
-		"not when less is left":                      !unexpired(at(now+1999, 0), now, g.Request),
+		"renewable when the skew is left":            at(now+2000, 0).Unexpired(now, g.Request),
+		"not when less is left":                      !at(now+1999, 0).Unexpired(now, g.Request),
 		"a grant on record is extended":              extends(Slot{Token: 7}, g),
 		"an older one too":                           extends(Slot{Token: 8}, g),
 		"not one that is forgotten":                  !extends(Slot{Token: 6}, g),
@@ -61,10 +61,10 @@ func TestBoundaries(t *testing.T) {
 		"the floor is above mark and quarantine":     floorOf(at(0, 5), 7, 7) == 7 && floorOf(at(0, 9), 7, 7) == 9,
 		"and not in the past":                        floorOf(at(0, 5), 7, 100) == 99,
 		"tokens rise though the clock went back":     nextToken(5, 10) == 11 && nextToken(10, 5) == 11,
-		"a clock 5 min off is borne":                 clockVeto(now, lease.Request{Local: now + 300_000}) == nil,
-		"a clock 5 min and 1 ms off is not":          clockVeto(now, lease.Request{Local: now + 300_001}) != nil,
-		"an unknown clock is no veto":                clockVeto(now, lease.Request{}) == nil,
-		"a quarantine outlasts the longest by skew":  quarantineEnd(now, g.Request) == now+32_000,
+		"a clock 5 min off is borne":                 ClockVeto(now, lease.Request{Local: now + 300_000}) == nil,
+		"a clock 5 min and 1 ms off is not":          ClockVeto(now, lease.Request{Local: now + 300_001}) != nil,
+		"an unknown clock is no veto":                ClockVeto(now, lease.Request{}) == nil,
+		"a quarantine outlasts the longest by skew":  QuarantineEnd(now, g.Request) == now+32_000,
 	} {
 		require.True(t, ok, name)
 	}
@@ -107,7 +107,7 @@ func TestReasons(t *testing.T) {
 		"all slots":        {Namespace{Meta: held.Meta}, now, "a", "2 of 2 slot records were missing; 2 of 2 marks were missing"},
 		"never":            {held.WithoutMark(1), now, "", "1 of 2 marks were missing"},
 		"changed":          {held, now, "b", `incarnation of the store changed from "a" to "b"`},
-		"flips":            {b, now + 2, "a", `incarnation of the store changed from "b" to "a", back and forth: several servers answer for it; if it loses no write, set quarantine: never`},
+		"flips":            {b, now + 2, "a", `incarnation of the store changed from "b" to "a", back and forth: several servers answer at one address: use the address of one of them (quarantine: never is only for a store that loses no acknowledged write, unlike a Galera cluster)`},
 		"back, much later": {b, now + 60_000, "a", `incarnation of the store changed from "b" to "a"`},
 		"a third":          {b, now + 2, "c", `incarnation of the store changed from "b" to "c"`},
 	} {

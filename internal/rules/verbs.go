@@ -10,14 +10,14 @@ import (
 // Acquire implements lease.Center.Acquire for a valid request. incarnation identifies
 // the store; the empty string is not compared.
 func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (Namespace, lease.Grant, error) {
-	if err := clockVeto(now, req); err != nil {
+	if err := ClockVeto(now, req); err != nil {
 		return ns, lease.Grant{}, err
 	}
 	ns, err := ns.look(now, incarnation, req)
 	if err != nil {
 		return ns, lease.Grant{}, err
 	}
-	if err := ns.quarantined(now, ns.Meta.Quarantine, req); err != nil {
+	if err := Quarantined(ns.Meta.Reason, ns.Meta.Quarantine, now, req); err != nil {
 		return ns, lease.Grant{}, err
 	}
 	worker, again := ns.lentTo(now, req)
@@ -29,13 +29,7 @@ func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (N
 		if err := ns.lendable(worker, req); err != nil {
 			return ns, lease.Grant{}, err
 		}
-		ns = ns.with(worker, func(s *Slot) {
-			s.Owner, s.Holder, s.Since = req.Owner, req.Holder, now
-			s.Token = nextToken(now, s.Token)
-			s.Floor = floorOf(*s, ns.Meta.Quarantine, now)
-			s.Mark = ceilingOf(s.Floor, now, req)
-			s.Expires = now + ms(req.TTL)
-		})
+		ns = ns.with(worker, func(s *Slot) { *s = s.Lent(ns.Meta.Quarantine, now, req) })
 	}
 	return ns, ns.granted(worker, now, req), nil
 }
@@ -47,28 +41,21 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 		return ns, lease.Grant{}, err
 	}
 	s := ns.Slots[g.Worker]
-	if s.Owner != g.Owner || !unexpired(s, now, g.Request) {
+	if s.Owner != g.Owner || !s.Unexpired(now, g.Request) {
 		return ns, lease.Grant{}, lease.ErrLost
 	}
 	if s.Floor < ns.Meta.Quarantine {
-		// Times between may have been lent and forgotten, so lend another range above
-		// them.
-		s.Floor = floorOf(s, ns.Meta.Quarantine, now)
 		if err := ns.lendable(g.Worker, g.Request); err != nil {
 			return ns, lease.Grant{}, err
 		}
-		if err := ns.quarantined(now, s.Floor, g.Request); err != nil {
+		s = s.Raised(ns.Meta.Quarantine, now, g)
+		if err := Quarantined(ns.Meta.Reason, s.Floor, now, g.Request); err != nil {
 			return ns, lease.Grant{}, err
 		}
-		s.Token = nextToken(now, max(s.Token, g.Token))
 	} else if !extends(s, g) {
 		return ns, lease.Grant{}, lease.ErrLost
 	}
-	ns = ns.with(g.Worker, func(to *Slot) {
-		*to = s
-		to.Mark = max(s.Mark, g.Ceiling, ceilingOf(s.Floor, now, g.Request))
-		to.Expires = max(s.Expires, now+ms(g.TTL))
-	})
+	ns = ns.with(g.Worker, func(to *Slot) { *to = s.Extended(now, g) })
 	return ns, ns.granted(g.Worker, now, g.Request), nil
 }
 
@@ -87,11 +74,11 @@ func (ns Namespace) RenewAlone(now int64, incarnation string, g lease.Grant) (Na
 
 // InOrder reports whether RenewAlone extends g without a look at other records.
 func (ns Namespace) InOrder(now int64, incarnation string, g lease.Grant) bool {
-	if ns.Meta.Pin != g.Pin().String() || ns.reincarnated(incarnation) || g.Floor < ns.Meta.Quarantine || g.Worker >= int64(len(ns.Slots)) {
+	if ns.Meta.Pin != g.Pin().String() || ns.Meta.reincarnated(incarnation) || g.Floor < ns.Meta.Quarantine || g.Worker >= int64(len(ns.Slots)) {
 		return false
 	}
 	s := ns.Slots[g.Worker]
-	return s.HasMark && holds(s, g) && s.Floor == g.Floor && unexpired(s, now, g.Request)
+	return s.HasMark && holds(s, g) && s.Floor == g.Floor && s.Unexpired(now, g.Request)
 }
 
 func (ns Namespace) granted(worker, now int64, req lease.Request) lease.Grant {

@@ -31,7 +31,7 @@ var onParts = list{title: "parts", pkg: "casstore", killers: "Test", mutants: []
 	{"revoked under any token", operatorGo, ` || ns.Slots[worker].Token != token {`, ` {`, "OperatorOfParts/operator/Revoke needs the token on record and works once"},
 	{"a quarantine by hand without the skew", operatorGo, `now+ms(pin.MaxTTL+pin.Skew)`, `now+ms(pin.MaxTTL)`, "OperatorOfParts/operator/a quarantine by hand lasts, and holders continue above it"},
 	{"Mend lowers the mark of a lease that runs", operatorGo, `was.Expires < now && max(`, `max(`, "OperatorOfParts/operator/Mend lowers a mark that is too far ahead after its lease"},
-	{"Mend by a clock that is far off", operatorGo, `if err := clockVeto(now, req); err != nil {`, `if err := clockVeto(now, req); false {`, "OperatorOfParts/operator/Mend lowers a mark that is too far ahead after its lease"},
+	{"Mend by a clock that is far off", operatorGo, `if err := ClockVeto(now, req); err != nil {`, `if err := ClockVeto(now, req); false {`, "OperatorOfParts/operator/Mend lowers a mark that is too far ahead after its lease"},
 	{"Mend by a clock that is behind by less than the veto", "casstore/operator.go", `if err := c.sameTime(ctx, namespace, local); err != nil {`, `if err := c.sameTime(ctx, namespace, 0); err != nil {`, "MendWithoutAClockNeedsTheSkew"},
 	{"Mend ends a quarantine", operatorGo, `ns.Meta.Quarantine = min(ns.Meta.Quarantine, latest)`, `ns.Meta.Quarantine = min(ns.Meta.Quarantine, now)`, "OperatorOfParts/operator/Mend leaves the records of members alone"},
 	{"another reason for a namespace that is retired", operatorGo, `if !lease.ParsePin(ns.Meta.Pin).Retired {`, `if true {`, "OperatorOfParts/operator/a retired namespace lends nothing and says why"},
