@@ -1,6 +1,13 @@
 package keeper
 
-import "time"
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/snowlease/snowlease/lease"
+)
 
 // A pace makes a store that is slow or away recover, however many processes use it.
 //
@@ -36,4 +43,76 @@ func (p *pace) failure() {
 func (p *pace) success() {
 	p.patience = max(p.patience*2/3, callTimeout)
 	p.pause = 0
+}
+
+// retry returns a delay that is short beside TTL.
+func (k *Keeper) retry() time.Duration { return min(time.Second, k.cfg.Request.TTL/10) }
+
+// pause returns the shortest and the longest pause after an error. A quarantine lasts
+// until it ends, plus what spreads the replicas. A Keeper that may borrow ahead of the
+// clock asks more often: the center notices another loss, and begins its quarantine,
+// only when somebody asks.
+func (k *Keeper) pause(err error) (least, most time.Duration) {
+	if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
+		longest := maxPause
+		if k.cfg.Request.Ahead > 0 {
+			longest = time.Second / 2
+		}
+		d := max(10*time.Millisecond, min(q.Wait(), longest))
+		return d, d + k.retry()/10
+	}
+	d := k.pace.pause
+	if full := (*lease.NoFreeWorkerError)(nil); errors.As(err, &full) {
+		d = max(d, min(full.Wait(), maxPause))
+	}
+	return d / 2, d
+}
+
+// untilRenewal returns how long to wait after a success. A range that begins ahead of
+// the clock is short at first and grows with each renewal until the clock catches up.
+func (k *Keeper) untilRenewal() time.Duration {
+	g := k.grant
+	left := time.Duration(g.Ceiling-max(g.Floor, g.Now)) * time.Millisecond
+	d := min(g.TTL/3, max(left/2, k.retry()/10))
+	if s := k.cfg.Schedule; s != nil {
+		// The schedule follows the wall clock, which may step. It never delays a
+		// renewal that the lease needs.
+		from := time.Now().Add(k.early)
+		if next := s.Next(from); next.After(from) && next.Sub(from) <= d {
+			return next.Sub(from) // no jitter, so that each point gets one renewal
+		}
+	}
+	return k.jitter(mostly(d))
+}
+
+// jitter is never 0, which would mean no pause.
+func (k *Keeper) jitter(least, most time.Duration) time.Duration {
+	return max(1, k.cfg.Jitter(least, most))
+}
+
+// mostly returns d less a tenth, and d.
+func mostly(d time.Duration) (least, most time.Duration) { return d - d/10, d }
+
+func between(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) }
+
+// sleep reports whether d passed before ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }

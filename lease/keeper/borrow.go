@@ -1,0 +1,135 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// quarantined returns how long the quarantine reported by err lasts, or 0.
+func quarantined(err error) time.Duration {
+	if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
+		return q.Wait()
+	}
+	return 0
+}
+
+// borrow makes one attempt, which gets patience, and installs the range in the generator.
+// An error is final if only a change of configuration helps.
+//
+// The owner stays the same until a grant is used or given back, so that the attempt after a
+// lost answer gets the same grant. After that it is another: a release whose answer was lost
+// may still be under way, and would free what the same owner was lent again. After a Reset
+// it is another too.
+func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool, err error) {
+	if k.owner == [16]byte{} || k.copied() { // not sooner: a copy of the process would have it too
+		k.mu.Lock()
+		k.asked = k.resets // before the owner is made
+		k.mu.Unlock()
+		k.owner = lease.NewOwner()
+	}
+	req := k.cfg.Request
+	k.began = time.Now()
+	req.Owner, req.Local = k.owner, k.began.UnixMilli()
+	call, cancel := context.WithTimeout(ctx, patience)
+	g, err := k.cfg.Center.Acquire(call, req)
+	at := k.cfg.Generator.Elapsed()
+	late := call.Err()
+	cancel()
+	if err == nil && g.Owner != req.Owner {
+		err = fmt.Errorf("%w: the center answered a borrow with a grant of another owner, worker id %d, token %d", lease.ErrSetup, g.Worker, g.Token)
+	}
+	switch {
+	case err != nil:
+		k.count(err)
+		return errors.As(err, new(*lease.MismatchError)) || errors.As(err, new(*lease.ClockError)) || errors.Is(err, lease.ErrSetup), err
+	case ctx.Err() != nil: // nobody waits for it
+		return true, errors.Join(ctx.Err(), k.decline(ctx, g))
+	case late != nil: // as if the answer were lost
+		k.count(late)
+		return false, late
+	}
+	if g, err = k.bounded(g, at); err != nil {
+		k.owner = [16]byte{} // it would get the same again
+		k.count(err)
+		return false, err
+	}
+	lent := rangeOf(g, at)
+	if err = k.adopt(lent); err != nil {
+		return !errors.Is(err, errReset), errors.Join(err, k.decline(ctx, g))
+	}
+	k.owner = [16]byte{}
+	k.pace.success()
+	k.grant, k.lent = g, lent
+	former, _ := k.granted(g, at)
+	args := []any{"worker", g.Worker, "namespace", g.Namespace, "center", lease.Name(k.cfg.Center), "token", g.Token, "ttl", g.TTL}
+	if former != (lease.Grant{}) && former.Worker != g.Worker {
+		args = append(args, "former_worker", former.Worker)
+	}
+	if g.Floor > g.Now { // until the clock has caught up
+		args = append(args, "ids_ahead", time.Duration(g.Floor-g.Now)*time.Millisecond)
+	}
+	k.cfg.Logger.Info("worker id borrowed", args...)
+	k.watch(ctx, lent)
+	return false, nil
+}
+
+// decline gives an unused grant back, unless a copy of the process may use it.
+func (k *Keeper) decline(ctx context.Context, g lease.Grant) error {
+	k.owner = [16]byte{}
+	if k.copied() {
+		return nil
+	}
+	return k.release(ctx, g, g.Floor)
+}
+
+// copied reports whether Reset was called since the owner of the borrow or grant was made. A
+// copy of the process may then have the same.
+func (k *Keeper) copied() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.resets != k.asked
+}
+
+// adopt gives the generator a range, unless a copy of the process may have it too: callers
+// that wait would get ids of it before Reset could take it away.
+func (k *Keeper) adopt(r snowflake.Range) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.resets != k.asked {
+		return errReset
+	}
+	_, err := k.cfg.Generator.Adopt(r)
+	return err
+}
+
+// granted records a success, and at, the generator's clock at its answer. It returns the
+// grant before, and the error of the last attempt.
+func (k *Keeper) granted(g lease.Grant, at time.Duration) (former lease.Grant, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	st := &k.status
+	former, err = st.Grant, st.Err
+	st.State, st.Grant, st.Renewed, st.Err, st.FailingSince = Holding, g, time.Now(), nil, time.Time{}
+	k.at = at
+	return former, err
+}
+
+// count counts a failure. A quarantine is not one: the center says how long to wait.
+func (k *Keeper) count(err error) {
+	if errors.As(err, new(*lease.QuarantineError)) {
+		return
+	}
+	k.pace.failure()
+	k.mu.Lock()
+	k.status.Failures++
+	k.mu.Unlock()
+}
+
+func rangeOf(g lease.Grant, at time.Duration) snowflake.Range {
+	return snowflake.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: at}
+}

@@ -1,0 +1,118 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+func (k *Keeper) attempted(began time.Time, err error) error {
+	return fmt.Errorf("borrow a worker id of namespace %q%s (tried for %v): %w",
+		k.cfg.Request.Namespace, k.named(" from ", err), time.Since(began).Round(time.Millisecond), err)
+}
+
+// named returns the center after a preposition, unless err names it.
+func (k *Keeper) named(preposition string, err error) string {
+	name := lease.Name(k.cfg.Center)
+	if strings.Contains(err.Error(), name) {
+		return ""
+	}
+	return preposition + name
+}
+
+// prospect returns attributes for the log: whose lease it is, and when ids stop if the
+// center does not answer.
+func (k *Keeper) prospect(ctx context.Context) []any {
+	if !k.cfg.Logger.Enabled(ctx, slog.LevelError) {
+		return nil
+	}
+	args := []any{"namespace", k.cfg.Request.Namespace, "center", lease.Name(k.cfg.Center)}
+	if k.grant != (lease.Grant{}) {
+		args = append(args, "worker", k.grant.Worker)
+	}
+	if left := k.left(k.lent); k.cfg.Generator.Err() == nil && left > 0 {
+		args = append(args, "ids_stop_at", time.Now().Add(left))
+	}
+	return args
+}
+
+// failed records an error. It logs the first error of a row as a warning and the others at
+// debug level. A quarantine ends by itself, so that it is logged as a wait, at info level.
+func (k *Keeper) failed(ctx context.Context, what string, err error) {
+	if ctx.Err() != nil {
+		return // stopping
+	}
+	k.mu.Lock()
+	was, last := k.status.State, k.status.Err
+	k.mu.Unlock()
+	q, state := (*lease.QuarantineError)(nil), Borrowing
+	switch {
+	case was == Holding:
+		state = Holding
+	case errors.As(err, &q):
+		state = Quarantined
+	}
+	k.note(state, err)
+	level := slog.LevelDebug
+	first := last == nil || errors.Is(last, lease.ErrLost) || state != was
+	if q == nil || q.Wait() > 2*(k.cfg.Request.MaxTTL+k.cfg.Request.Skew) { // no member causes such a long one
+		if first {
+			level = slog.LevelWarn
+		}
+		k.cfg.Logger.Log(ctx, level, what, append(k.prospect(ctx), "failing_since", k.Status().FailingSince, "err", err)...)
+		return
+	}
+	if first {
+		level = slog.LevelInfo
+	}
+	args := append(k.prospect(ctx), "wait", q.Wait())
+	if q.Reason == lease.NothingOnRecord && k.lent == (snowflake.Range{}) {
+		if first {
+			args = append(args, k.others(ctx)...)
+		}
+		k.cfg.Logger.Log(ctx, level, "new namespace; waiting for its first worker id",
+			append(args, "hint", "if it is not new, check its spelling and which store this is")...)
+		return
+	}
+	k.cfg.Logger.Log(ctx, level, "the center may have forgotten grants; waiting for a worker id",
+		append(args, "until", time.Now().Add(q.Wait()), "reason", printable.Text(q.Reason))...)
+}
+
+// others returns an attribute for the log with the other namespaces of the center, if it
+// tells them soon.
+func (k *Keeper) others(ctx context.Context) []any {
+	list := k.cfg.Center.Extras().Namespaces
+	if list == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	names, err := list(ctx)
+	names = slices.DeleteFunc(names, func(n string) bool { return n == k.cfg.Request.Namespace })
+	if err != nil || len(names) == 0 {
+		return nil
+	}
+	return []any{"others", names}
+}
+
+func (k *Keeper) note(s State, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	st := &k.status
+	st.State, st.Err = s, fault.Told(err)
+	switch {
+	case err == nil:
+		st.FailingSince = time.Time{}
+	case st.FailingSince.IsZero():
+		st.FailingSince = k.began
+	}
+}

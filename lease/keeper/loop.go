@@ -1,0 +1,119 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+func (k *Keeper) run(ctx context.Context) {
+	defer close(k.ended)
+	for pause := time.Duration(0); ; {
+		if k.grant == (lease.Grant{}) {
+			if !sleep(ctx, pause) {
+				return
+			}
+			final, err := k.borrow(ctx, k.pace.patience)
+			if err == nil {
+				pause = 0
+				continue
+			}
+			k.failed(ctx, "worker id not borrowed; retrying", err)
+			if pause = k.jitter(k.pause(err)); final {
+				pause = k.jitter(maxPause/2, maxPause)
+			}
+			continue
+		}
+		if pause == 0 {
+			pause = k.untilRenewal()
+		}
+		if !sleep(ctx, pause) {
+			return
+		}
+		pause = k.renew(ctx)
+	}
+}
+
+// renew makes one attempt and returns how long to wait before the next. It returns 0
+// after a success or a loss.
+func (k *Keeper) renew(ctx context.Context) time.Duration {
+	patience := k.pace.patience
+	if k.left(k.lent) > 0 { // once ids have stopped, there is nothing to hurry for
+		patience = min(patience, k.grant.TTL/3)
+	}
+	k.began = time.Now()
+	call, cancel := context.WithTimeout(ctx, patience)
+	g, err := k.cfg.Center.Renew(call, k.grant)
+	at := k.cfg.Generator.Elapsed()
+	cancel()
+	if err == nil {
+		g, err = k.bounded(g, at)
+	}
+	switch {
+	case err == nil:
+		next := rangeOf(g, at)
+		if err := k.install(next); err != nil {
+			k.pace.failure()
+			k.failed(ctx, "renewal not installed", err)
+			return k.jitter(k.pause(err))
+		}
+		k.pace.success()
+		if g.Floor != k.grant.Floor {
+			k.cfg.Logger.Warn("the center may have forgotten grants; ids continue above them", "worker", g.Worker, "namespace", g.Namespace,
+				"token", g.Token, "ahead", time.Duration(g.Floor-g.Now)*time.Millisecond)
+		}
+		k.grant, k.lent = g, next
+		_, before := k.granted(g, at)
+		k.mu.Lock()
+		k.status.Renewals++
+		k.mu.Unlock()
+		level := slog.LevelDebug
+		if before != nil {
+			level = slog.LevelInfo
+		}
+		k.cfg.Logger.Log(ctx, level, "lease renewed", "worker", g.Worker, "namespace", g.Namespace, "ceiling", time.UnixMilli(g.Ceiling))
+		k.watch(ctx, next)
+		return 0
+	case errors.Is(err, lease.ErrLost), k.uncovered(err):
+		if k.uncovered(err) {
+			k.cfg.Generator.Drop()
+		}
+		k.mu.Lock()
+		k.status.Losses++
+		k.mu.Unlock()
+		k.note(Borrowing, err)
+		k.cfg.Logger.Warn("lease lost; borrowing another worker id", append(k.prospect(ctx), "token", k.grant.Token, "err", err)...)
+		k.grant = lease.Grant{}
+		if k.cfg.OnLost != nil {
+			k.cfg.OnLost(err)
+		}
+		return 0
+	}
+	k.count(err)
+	k.failed(ctx, "lease not renewed; retrying", err)
+	return k.jitter(k.pause(err))
+}
+
+// uncovered reports whether err says that the namespace was pinned anew, after a total loss,
+// by a member whose quarantine need not cover the range of this one. A pin without MaxTTL is
+// retired or unreadable, and no member lends under it.
+func (k *Keeper) uncovered(err error) bool {
+	var m *lease.MismatchError
+	return errors.As(err, &m) && m.Stored.MaxTTL > 0 && (m.Stored.MaxTTL < k.cfg.Request.MaxTTL || m.Stored.Skew < k.cfg.Request.Skew)
+}
+
+func (k *Keeper) install(next snowflake.Range) error {
+	if next.Floor != k.lent.Floor {
+		return k.adopt(next)
+	}
+	if !k.cfg.Generator.Extend(k.lent, next) {
+		// Somebody else stopped the generator or gave it another range.
+		return fmt.Errorf("lease: renewed range %+v does not follow %+v", next, k.lent)
+	}
+	return nil
+}

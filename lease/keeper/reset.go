@@ -1,0 +1,76 @@
+package keeper
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// Reset borrows another worker id for a process that may have been copied with its
+// memory, by a restored snapshot or a clone. The copies hold the same grant, so Reset
+// abandons it without giving it back. Ids stop and resume under the new worker id. Reset
+// waits like Start. If a Start or another Reset is under way, Reset waits for it, and
+// interrupts it when ctx ends.
+//
+// A copy must call Reset before it issues an id or calls Stop, because a Keeper cannot
+// detect the copy, and must issue none until Reset returns. A call that waits when Reset
+// begins gets ids of the other worker id only; one that runs while the process is copied may
+// return the same id in both copies. The abandoned worker id becomes free when its lease
+// expires.
+//
+// After an error, the Keeper keeps trying to borrow a worker id. Resetting a Keeper
+// that has not started, or has stopped, is an error.
+func (k *Keeper) Reset(ctx context.Context) error {
+	k.mu.Lock()
+	k.resets++ // before Drop: no answer under way puts back what that takes away
+	k.mu.Unlock()
+	k.cfg.Generator.Drop()
+	if !k.enter(ctx) { // to return now would leave the grant in use
+		k.mu.Lock()
+		k.hurry++
+		if k.interrupt != nil {
+			k.interrupt("reset")
+		}
+		k.mu.Unlock()
+		k.life <- struct{}{}
+		k.mu.Lock()
+		k.hurry--
+		k.mu.Unlock()
+	}
+	defer func() { <-k.life }()
+	k.mu.Lock()
+	state, cancel, ended := k.status.State, k.cancel, k.ended
+	k.mu.Unlock()
+	if state == Idle || state == Stopped {
+		return fmt.Errorf("lease: keeper of namespace %q is %v: there is nothing to reset", k.cfg.Request.Namespace, state)
+	}
+	ctx, done := k.untilStop(ctx)
+	defer done()
+	cancel()
+	<-ended // soon: a Center returns when its context ends
+	k.abandon()
+	k.mu.Lock()
+	k.status.State, k.status.Grant, k.status.Err, k.status.FailingSince = Borrowing, lease.Grant{}, nil, time.Time{}
+	k.mu.Unlock()
+	defer func() { // also if the center panics
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if !k.stopping {
+			k.begin(ctx)
+		}
+	}()
+	err := k.borrowAtStart(ctx)
+	if err != nil {
+		k.note(Borrowing, err)
+	}
+	return err
+}
+
+// abandon forgets the grant, which a copy of the process may use.
+func (k *Keeper) abandon() {
+	k.cfg.Logger.Warn("reset; worker id abandoned, not given back", "worker", k.grant.Worker,
+		"namespace", k.cfg.Request.Namespace, "token", k.grant.Token)
+	k.grant = lease.Grant{}
+}

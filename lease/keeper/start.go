@@ -1,0 +1,136 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Start borrows a worker id and begins to renew it. It waits until Wait has passed or
+// until slightly before ctx ends, because fx drops start errors after the deadline.
+//
+// If a worker id arrives when that time is up, Start gives it back, which takes at most 5 s
+// more.
+//
+// A Keeper starts only once. After an error, it holds nothing and may be started again.
+// Errors wrap those of Center.Acquire and name the center. Stop interrupts Start.
+func (k *Keeper) Start(ctx context.Context) (err error) {
+	if !k.enter(ctx) {
+		return fmt.Errorf("lease: keeper of namespace %q is busy with another Start, Reset or Stop: %w", k.cfg.Request.Namespace, context.Cause(ctx))
+	}
+	defer func() { <-k.life }()
+	k.mu.Lock()
+	if k.status.State != Idle {
+		defer k.mu.Unlock()
+		return fmt.Errorf("lease: keeper of namespace %q is %v: a keeper starts only once", k.cfg.Request.Namespace, k.status.State)
+	}
+	k.status.State, k.status.Err, k.status.FailingSince = Borrowing, nil, time.Time{}
+	k.mu.Unlock()
+
+	ctx, done := k.untilStop(ctx)
+	defer done()
+	started := false
+	defer func() {
+		if !started { // also if the center panics
+			k.note(Idle, err)
+		}
+	}()
+	if err = k.borrowAtStart(ctx); err != nil {
+		return err
+	}
+	started = true
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.begin(ctx)
+	return nil
+}
+
+// enter waits for life. It reports false if ctx ended first.
+func (k *Keeper) enter(ctx context.Context) bool {
+	select {
+	case k.life <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case k.life <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// untilStop returns a copy of ctx that also ends when Stop is called, or by interrupt.
+func (k *Keeper) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.interrupt = func(by string) {
+		cancel(fmt.Errorf("lease: keeper of namespace %q was %s meanwhile", k.cfg.Request.Namespace, by))
+	}
+	switch {
+	case k.stopping:
+		k.interrupt("stopped")
+	case k.hurry > 0:
+		k.interrupt("reset")
+	}
+	return ctx, func() { cancel(nil) }
+}
+
+// begin starts the loop. The caller holds mu.
+func (k *Keeper) begin(ctx context.Context) {
+	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	k.cancel, k.ended = cancel, make(chan struct{})
+	go k.run(loop)
+}
+
+func (k *Keeper) borrowAtStart(ctx context.Context) error {
+	began := time.Now()
+	k.began = began
+	if ctx.Err() != nil {
+		return k.attempted(began, context.Cause(ctx))
+	}
+	deadline := began.Add(k.cfg.Wait)
+	if end, ok := ctx.Deadline(); ok {
+		deadline = earlier(deadline, end.Add(-min(500*time.Millisecond, time.Until(end)/10)))
+	}
+	within, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	k.owner = [16]byte{}
+	k.pace = newPace(k.cfg.Request.TTL)
+	var reason error // the last error other than that time is up
+	for {
+		// A call on a dead connection leaves time for another. It may take half of the
+		// time nevertheless, because the store may just be slow.
+		final, err := k.borrow(within, min(max(k.pace.patience, time.Until(deadline)/2), k.pace.maxPatience))
+		switch {
+		case err == nil:
+			return nil
+		case reason == nil || within.Err() == nil:
+			reason = err
+		}
+		if ctx.Err() != nil {
+			return k.attempted(began, interrupted(ctx, reason))
+		}
+		if final {
+			return k.attempted(began, reason)
+		}
+		k.failed(ctx, "worker id not borrowed; retrying", err)
+		// The end of the time is no reason to give up half a pause before it.
+		least, most := k.pause(err)
+		most = min(most, max(time.Until(deadline)/2, firstPause))
+		again := k.jitter(min(least, most), most)
+		if !time.Now().Add(max(again, quarantined(err))).Before(deadline) || !sleep(within, again) {
+			return k.attempted(began, interrupted(ctx, reason))
+		}
+	}
+}
+
+// interrupted adds to the last error of a start why its context has ended, if it has.
+func interrupted(ctx context.Context, last error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(last, cause) {
+		return fmt.Errorf("stopped while waiting: %w; the last answer was: %w", cause, last)
+	}
+	return last
+}

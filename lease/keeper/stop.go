@@ -1,0 +1,84 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// Stop ends renewing, then ends issuing for good, then gives the worker id back. It
+// takes at most 5 s, even if ctx has ended, and interrupts a Start or Reset under way.
+// An error means that the worker id was not given back; it becomes free when its lease
+// expires. A second Stop does nothing.
+func (k *Keeper) Stop(ctx context.Context) error {
+	k.mu.Lock()
+	k.stopping = true
+	if k.interrupt != nil {
+		k.interrupt("stopped")
+	}
+	k.mu.Unlock()
+	// A Start or Reset that holds life has at most one release left to wait for. If it
+	// waits for that, it leaves nothing to give back.
+	k.life <- struct{}{}
+	defer func() { <-k.life }()
+	k.mu.Lock()
+	state, cancel, ended := k.status.State, k.cancel, k.ended
+	k.status.State = Stopped
+	k.mu.Unlock()
+	if state == Stopped {
+		return nil
+	}
+	if cancel != nil {
+		cancel()
+		<-ended // soon: a Center returns when its context ends
+	}
+	k.began = time.Now()
+	err := k.giveBack(ctx)
+	k.note(Stopped, err)
+	return err
+}
+
+func (k *Keeper) giveBack(ctx context.Context) error {
+	mine := k.cfg.Generator.Extend(k.lent, k.lent) // changes nothing, and fails if the range is another
+	lastUsed := k.cfg.Generator.Stop()
+	g := k.grant
+	k.outage.end()
+	switch {
+	case g == (lease.Grant{}):
+		return nil
+	case k.copied():
+		k.abandon()
+		return nil
+	case !mine || lastUsed == 0: // the caller stopped the generator, or gave it another range
+		lastUsed = g.Ceiling
+	}
+	k.grant = lease.Grant{}
+	err := k.release(ctx, g, lastUsed)
+	if err != nil {
+		err = fmt.Errorf("give worker id %d of namespace %q back%s: %w", g.Worker, g.Namespace, k.named(" to ", err), err)
+		k.cfg.Logger.Warn("worker id not given back; free when its lease expires", "worker", g.Worker,
+			"namespace", g.Namespace, "expires", time.UnixMilli(g.Ceiling), "err", err)
+		return err
+	}
+	k.cfg.Logger.Info("worker id given back", "worker", g.Worker, "namespace", g.Namespace, "center", lease.Name(k.cfg.Center))
+	return nil
+}
+
+// release retries for releaseTimeout, even if ctx has ended: a stopping process has
+// little time. It does not retry what cannot get better.
+func (k *Keeper) release(ctx context.Context, g lease.Grant, lastUsed int64) error {
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, releaseTimeout/5) {
+		err := k.cfg.Center.Release(call, g, lastUsed)
+		if err == nil || errors.Is(err, lease.ErrLost) {
+			return nil
+		}
+		if errors.Is(err, lease.ErrSetup) || errors.As(err, new(*lease.MismatchError)) || !sleep(call, k.jitter(pause/2, pause)) {
+			return err
+		}
+	}
+}
