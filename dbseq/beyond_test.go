@@ -1,6 +1,7 @@
 package dbseq_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -79,10 +80,28 @@ func TestNumbersAtTheTop(t *testing.T) {
 			require.NoError(t, c.Release(t.Context(), g, g.Floor), column)
 		}
 
-		// Nor does its holder get another range.
+		// A greater one is named wherever the row is read, and mended beside a late lease.
+		rawExec(t, db, "UPDATE snowlease_slot SET ver = ?, expires_ms = ?", int64(math.MaxInt64), int64(32_503_680_000_000))
+		_, err := c.Slots(t.Context(), "orders")
+		require.ErrorIs(t, err, lease.ErrDamaged)
+		require.ErrorContains(t, err, "ver of worker id 0 is ")
+		require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", time.Now().UnixMilli()))
+		require.Less(t, number(t, db, "SELECT ver FROM snowlease_slot"), time.Now().Add(time.Hour).UnixMilli())
+		require.Less(t, number(t, db, "SELECT expires_ms FROM snowlease_slot"), time.Now().Add(time.Hour).UnixMilli())
+		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = 1, hwm_ms = 1")
+
+		// A holder whose version another program raised is told so.
 		g := acquire(t, c, request("orders", 1))
+		rawExec(t, db, "UPDATE snowlease_slot SET ver = ?", top-1)
+		g, err = c.Renew(t.Context(), g)
+		require.NoError(t, err)
+		_, err = c.Renew(t.Context(), g)
+		require.ErrorIs(t, err, lease.ErrDamaged)
+		rawExec(t, db, "UPDATE snowlease_slot SET ver = 1")
+
+		// Nor does its holder get another range.
 		rawExec(t, db, "UPDATE snowlease_slot SET token = ?", top)
-		_, err := c.Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
+		_, err = c.Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
 		require.NoError(t, err)
 		_, err = c.Renew(t.Context(), g)
 		require.ErrorIs(t, err, lease.ErrDamaged)

@@ -79,14 +79,20 @@ func (c *Center) list(ctx context.Context, namespace string) ([]lease.Slot, erro
 	if r, err := c.onRecord(ctx, namespace); err == nil && r.Pin.Err() == nil {
 		pool = min(pool, r.Pin.Pool) // others may have written rows beyond it
 	}
-	slots, err := all(ctx, c.conn, "slots", args{"ns": namespace, "pool": pool}, func(s *lease.Slot) []any {
-		return []any{&s.Worker, &s.Token, &s.Holder, &s.Since, &s.Expires, &s.Mark, (*clock)(&s.Now)}
+	type row struct {
+		lease.Slot
+		ver int64
+	}
+	rows, err := all(ctx, c.conn, "slots", args{"ns": namespace, "pool": pool}, func(s *row) []any {
+		return []any{&s.Worker, &s.Token, &s.ver, &s.Holder, &s.Since, &s.Expires, &s.Mark, (*clock)(&s.Now)}
 	})
-	for i, s := range slots {
-		slots[i].Holder = s.Holder[:min(len(s.Holder), lease.MaxHolder)]
-		if err := (record{worker: s.Worker, token: s.Token, since: s.Since, expires: s.Expires, mark: s.Mark}).check(); err != nil {
+	var slots []lease.Slot
+	for _, s := range rows {
+		s.Holder = s.Holder[:min(len(s.Holder), lease.MaxHolder)]
+		if err := (record{worker: s.Worker, token: s.Token, ver: s.ver, since: s.Since, expires: s.Expires, mark: s.Mark}).check(); err != nil {
 			return nil, err
 		}
+		slots = append(slots, s.Slot)
 	}
 	if c.tableMissing(err) {
 		err = c.noTable(leaseTables, "slot")

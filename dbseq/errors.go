@@ -47,7 +47,7 @@ func pinSize(pin string) error {
 func (r record) check() error {
 	of := func(column string) string { return fmt.Sprintf("%s of worker id %d", column, r.worker) }
 	return cmp.Or(
-		within("slot", r.worker, lease.MaxPool-1), within(of("token"), r.token, topToken), within(of("ver"), r.ver, topToken),
+		within("slot", r.worker, lease.MaxPool-1), within(of("token"), r.token, topToken), within(of("ver"), r.ver, topToken-1), // renewed while it is less
 		within(of("since_ms"), r.since, topTime), within(of("floor_ms"), r.floor, topTime),
 		within(of("expires_ms"), r.expires, topTime), within(of("hwm_ms"), r.mark, topTime),
 	)

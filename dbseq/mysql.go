@@ -26,9 +26,9 @@ var mysql = dialect{
 		// Each renewal would spend most of its time on reading the start of a MariaDB. It
 		// cannot change during a session. MySQL takes /*M! ... */ for a remark.
 		// With another completion_type, the first COMMIT may begin a transaction that
-		// never ends. The server goes on waiting for a lock after the client has given up, 50 s by
-		// default, in which a fleet would use up its connections.
-		return mysqlDSN(dsn), "SET @snowlease_start = COALESCE(NULL /*M!, " + startOf("information_schema") + " */), completion_type = 0, innodb_lock_wait_timeout = 1"
+		// never ends. The server goes on waiting for a lock after the client has given up, 50 s or a
+		// year by default, in which a fleet would use up its connections.
+		return mysqlDSN(dsn), "SET @snowlease_start = COALESCE(NULL /*M!, " + startOf("information_schema") + " */), completion_type = 0, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1"
 	},
 	codes: codes{
 		// Deadlock, lock wait timeout, record has changed since last read; rolled back by group

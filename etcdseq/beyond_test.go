@@ -2,6 +2,7 @@ package etcdseq_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -82,29 +83,42 @@ func TestRollbacksOfAStranger(t *testing.T) {
 	require.NoError(t, err)
 	key := f.prefix + "orders/cluster"
 	was := f.get(t, key)[""]
-	for _, n := range []string{"9223372036854775807", "9223372036854775806", "-1", "1073741825"} {
-		_, err := client.Put(t.Context(), key, fmt.Sprintf(`{"id":%q,"term":1,"rollbacks":%s}`, f.id(t), n))
+	put := func(term, rollbacks string) {
+		_, err := client.Put(t.Context(), key, fmt.Sprintf(`{"id":%q,"term":%s,"rollbacks":%s}`, f.id(t), term, rollbacks))
 		require.NoError(t, err)
-		_, err = c.Renew(t.Context(), g)
-		require.ErrorIs(t, err, lease.ErrDamaged)
-		require.ErrorContains(t, err, "counts "+n+" rollbacks")
-		_, err = client.Put(t.Context(), key, was)
-		require.NoError(t, err)
-		g, err = c.Renew(t.Context(), g)
-		require.NoError(t, err, n)
 	}
-
-	// One that could have been counted is remembered, and no obstacle afterwards.
-	for _, n := range []string{"1073741823", "1073741824"} {
-		_, err := client.Put(t.Context(), key, fmt.Sprintf(`{"id":%q,"term":1,"rollbacks":%s}`, f.id(t), n))
-		require.NoError(t, err)
-		_, _ = c.Renew(t.Context(), g)
-		for range 3 {
+	terms := []string{"1", "18446744073709551615"} // the greatest: as if the cluster had fallen back
+	for _, n := range []string{"9223372036854775807", "9223372036854775806", "-1", "1073741825", "1073741824"} {
+		for _, term := range terms {
+			put(term, n)
+			_, err = c.Renew(t.Context(), g)
+			require.ErrorIs(t, err, lease.ErrDamaged)
+			require.ErrorContains(t, err, "counts "+n+" rollbacks")
 			_, err = client.Put(t.Context(), key, was)
 			require.NoError(t, err)
-			for range 3 {
-				_, err = c.Renew(t.Context(), g)
-				require.NotErrorIs(t, err, lease.ErrDamaged, n)
+			g, err = c.Renew(t.Context(), g)
+			require.NoError(t, err, n)
+		}
+	}
+
+	// What could have been counted may begin a quarantine, and is no obstacle once it is restored
+	// or deleted.
+	for _, n := range []string{"1073741823", "1073741822", "1073741821"} {
+		for _, term := range terms {
+			put(term, n)
+			_, err = c.Renew(t.Context(), g)
+			require.Equal(t, n == "1073741823" && term == terms[1], errors.Is(err, lease.ErrDamaged), "only one more could not be read: %v", err)
+			for name, repair := range map[string]func() error{
+				"restored": func() error { _, err := client.Put(t.Context(), key, was); return err },
+				"deleted":  func() error { _, err := client.Delete(t.Context(), key); return err },
+			} {
+				require.NoError(t, repair())
+				for range 3 {
+					_, err = c.Renew(t.Context(), g)
+				}
+				if err != nil {
+					require.ErrorAs(t, err, new(*lease.QuarantineError), "%s, %s of term %s", name, n, term)
+				}
 				_, err = f.Center(t).Extras().Operator.Record(t.Context(), "orders")
 				require.NoError(t, err, "another process")
 			}

@@ -94,9 +94,21 @@ func (s *store) String() string {
 // about the cluster.
 const maxKeys = casstore.MaxPool + 2
 
-// maxRollbacks is far more than any cluster has. Counting ends there, so that nobody writes
-// what nobody reads.
+// maxRollbacks is far more than any cluster has. Fewer are counted.
 const maxRollbacks = 1 << 30
+
+func damaged(base string, rollbacks int) error {
+	return fmt.Errorf("the key %s counts %d rollbacks, which is not 0 to %d: delete it: %w", base+clusterKey, rollbacks, maxRollbacks-1, lease.ErrDamaged)
+}
+
+// last returns the latest moment at which a cluster was seen. One above which nothing can be
+// counted is what another program wrote, and is forgotten.
+func (s sight) last(id string) moment {
+	if at := s.latest[id]; at.rollbacks < maxRollbacks-1 {
+		return at
+	}
+	return moment{}
+}
 
 // Load implements casstore.SplitStore by one linearizable read.
 func (s *store) Load(ctx context.Context, namespace string) (casstore.Parts, error) {
@@ -145,20 +157,23 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts ca
 		if err := json.Unmarshal(kv.Value, &now.was); err != nil {
 			return parts, false, fmt.Errorf("the key %s is not the JSON of a record: delete it: %w", kv.Key, lease.ErrSetup)
 		}
-		if n := now.was.Rollbacks; n < 0 || n > maxRollbacks { // before it is remembered
-			return parts, false, fmt.Errorf("the key %s counts %d rollbacks, which is not 0 to %d: delete it: %w", kv.Key, n, int64(maxRollbacks), lease.ErrDamaged)
+		if n := now.was.Rollbacks; n < 0 || n >= maxRollbacks { // before it is remembered
+			return parts, false, damaged(base, n)
 		}
 	}
 	now.is = cluster{ID: id(resp.Header), Term: resp.Header.RaftTerm, Rollbacks: now.was.Rollbacks}
 	at := moment{now.was.Rollbacks, resp.Header.RaftTerm, resp.Header.Revision}
-	then := before.latest[now.is.ID]
+	then := before.last(now.is.ID)
 	fallen := now.was.ID == now.is.ID && now.is.Term < now.was.Term || at.before(then)
 	if anyTerm := (moment{at.rollbacks, then.term, at.revision}); fallen && !sure && !anyTerm.before(then) {
 		return parts, true, nil
 	}
 	if fallen {
-		now.is.Rollbacks = min(max(now.was.Rollbacks, then.rollbacks)+1, maxRollbacks)
+		now.is.Rollbacks = max(now.was.Rollbacks, then.rollbacks) + 1
 		at.revision = fell
+	}
+	if now.is.Rollbacks >= maxRollbacks { // nobody could read it
+		return parts, false, damaged(base, now.was.Rollbacks)
 	}
 	parts.Incarnation = now.is.incarnation()
 	s.see(namespace, now, at)
@@ -198,7 +213,7 @@ func (s *store) Swap(ctx context.Context, namespace string, was, is map[string]s
 		then.revision-- // before this write
 	}
 	// A member that lags may answer what writes nothing.
-	latest := before.latest[before.is.ID]
+	latest := before.last(before.is.ID)
 	fallen := len(puts) > 0 && id(resp.Header) == before.is.ID && then.before(latest)
 	// One that has just caught up may answer before it sets its term.
 	if anyTerm := (moment{then.rollbacks, latest.term, then.revision}); fallen && anyTerm.before(latest) {
@@ -222,7 +237,7 @@ func (s *store) see(namespace string, now sight, at moment) {
 	defer s.mu.Unlock()
 	latest := map[string]moment{}
 	maps.Copy(latest, s.seen[namespace].latest)
-	switch then := latest[now.is.ID]; {
+	switch then := s.seen[namespace].last(now.is.ID); {
 	case then.rollbacks > at.rollbacks:
 		at = then
 	case then.rollbacks == at.rollbacks:

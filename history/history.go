@@ -93,7 +93,7 @@ type Config struct {
 	Every time.Duration
 	// Ahead is how far Since lies ahead of the clock of this host when the first
 	// process asks. It must cover how far other clocks and the ids of live processes
-	// may be ahead. Default: 15m.
+	// may be ahead. At most 72h. Default: 15m.
 	Ahead time.Duration
 }
 
@@ -153,8 +153,8 @@ func New(store segment.Store, cfg Config) (*Issuer, error) {
 	if cfg.Every < cfg.Layout.TimeUnit || cfg.Layout.TimeUnit > 0 && cfg.Every%cfg.Layout.TimeUnit != 0 {
 		fault("every %v is not a whole number of the layout's time units of %v", cfg.Every, cfg.Layout.TimeUnit)
 	}
-	if cfg.Ahead < 0 {
-		fault("ahead %v is negative", cfg.Ahead)
+	if cfg.Ahead < 0 || cfg.Ahead > maxAhead {
+		fault("ahead %v is not 0 to %v", cfg.Ahead, maxAhead)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("history: config: %w", err)
@@ -222,22 +222,25 @@ func (i *Issuer) Since(ctx context.Context) (time.Time, error) {
 	return time.UnixMilli(own / readers), nil
 }
 
-// latest is how far ahead of this process another one's clock may have been that wrote Since.
-const latest = 36 * time.Hour
+// maxAhead is the maximum of Config.Ahead, and clockFault how far ahead of this process's clock
+// that of the process may have been that wrote Since.
+const maxAhead, clockFault = 72 * time.Hour, 36 * time.Hour
 
 func (i *Issuer) own(ctx context.Context) (int64, error) {
 	if own := i.since.own.Load(); own != 0 {
 		return own, nil
 	}
 	// A store reveals a number only by giving out the next one.
-	from := i.now().Add(i.cfg.Ahead).UnixMilli()
+	now := i.now()
+	from := now.Add(i.cfg.Ahead).UnixMilli()
 	r, err := segment.Reserve(ctx, i.store, segment.Request{Name: i.since.name, N: 1, Start: from * readers, Max: math.MaxInt64, Create: true})
-	if err != nil {
-		return 0, fmt.Errorf("history: read Since of namespace %q: %w", i.cfg.Namespace, err)
+	ended := errors.Is(err, segment.ErrEnd)
+	if err != nil && !ended {
+		return 0, fmt.Errorf("history: read Since of namespace %q, the counter %q: %w; if it is damaged, follow docs/operations.md#backup-and-restore", i.cfg.Namespace, i.since.name, err)
 	}
-	if r.First < max(i.cfg.Layout.Epoch, 1)*readers || r.First > (from+latest.Milliseconds())*readers {
-		return 0, fmt.Errorf("history: %w: the counter %q of namespace %q has reached %d, which no process wrote; follow docs/operations.md#backup-and-restore",
-			segment.ErrStore, i.since.name, i.cfg.Namespace, r.First)
+	if ended || r.First < max(i.cfg.Layout.Epoch, 1)*readers || r.First > now.Add(maxAhead+clockFault).UnixMilli()*readers {
+		return 0, errors.Join(err, fmt.Errorf("history: %w: the counter %q of namespace %q has reached %d, which no process wrote; follow docs/operations.md#backup-and-restore",
+			segment.ErrStore, i.since.name, i.cfg.Namespace, r.First))
 	}
 	i.since.own.CompareAndSwap(0, r.First)
 	return i.since.own.Load(), nil

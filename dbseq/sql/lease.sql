@@ -83,7 +83,7 @@ RETURNING seen_ms;
 
 -- name: release
 UPDATE snowlease_slot
-   SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
+   SET owner = '', holder = '', ver = CASE WHEN ver < {top} THEN ver + 1 ELSE {now} END, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = {now} - 1, hwm_ms = :used
  WHERE ns = :ns AND slot = :slot AND owner = :owner AND token = :token AND {now} > 0
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin AND {same});
@@ -116,4 +116,4 @@ SELECT :ns, numbers.n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, CASE WHEN :hold 
 ON CONFLICT DO NOTHING;
 
 -- name: slots
-SELECT slot, token, LEFT(holder, 255), since_ms, expires_ms, hwm_ms, {now} FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool ORDER BY slot;
+SELECT slot, token, ver, LEFT(holder, 255), since_ms, expires_ms, hwm_ms, {now} FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool ORDER BY slot;

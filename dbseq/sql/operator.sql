@@ -25,20 +25,20 @@ UPDATE snowlease_meta SET quarantine_ms = {now} + :hold
  WHERE ns = :ns AND pin = :pin AND quarantine_ms = :quarantine AND quarantine_ms > {now} + :hold AND {now} BETWEEN :lo AND :hi;
 
 -- name: mendleases
-UPDATE snowlease_slot SET ver = ver + 1, expires_ms = {now} + :hold
+UPDATE snowlease_slot SET ver = CASE WHEN ver <= {now} + :hold THEN ver + 1 ELSE {now} END, expires_ms = {now} + :hold
  WHERE ns = :ns AND slot >= 0 AND slot < :pool AND expires_ms > {now} + :hold AND {now} BETWEEN :lo AND :hi
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin);
 
 -- name: mendmarks
 UPDATE snowlease_slot
-   SET owner = '', holder = '', ver = LEAST(ver, {now}) + 1, ticket = 0, since_ms = 0, floor_ms = 0,
+   SET owner = '', holder = '', ver = CASE WHEN ver <= {now} + :hold THEN ver + 1 ELSE {now} END, ticket = 0, since_ms = 0, floor_ms = 0,
        token = LEAST(token, {now}), hwm_ms = LEAST(hwm_ms, {now} + :hold)
  WHERE ns = :ns AND slot >= 0 AND slot < :pool AND expires_ms < {now} AND GREATEST(hwm_ms, token, since_ms, ver) > {now} + :hold AND {now} BETWEEN :lo AND :hi
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin);
 
 -- name: repinslots
 -- Counts the slots that were never lent, and defeats claims that have read them.
-UPDATE snowlease_slot SET ver = ver + 1
+UPDATE snowlease_slot SET ver = CASE WHEN ver < {top} THEN ver + 1 ELSE {now} END
  WHERE ns = :ns AND slot >= 0 AND slot < :oldpool AND owner = '' AND since_ms = 0 AND floor_ms = 0 AND expires_ms = 0 AND hwm_ms = 0;
 
 -- name: repin

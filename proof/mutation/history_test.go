@@ -4,12 +4,12 @@ const historyGo = "history/history.go"
 
 // onHistory is ids for times past.
 var onHistory = list{title: "times past", pkg: "history", mutants: []mutant{
-	{"a Since of decades ahead counts", historyGo, `r.First > (from+latest.Milliseconds())*readers {`, `r.First > math.MaxInt64-readers {`, "TestSinceFarAhead"},
+	{"a Since of decades ahead counts", historyGo, `r.First > now.Add(maxAhead+clockFault).UnixMilli()*readers {`, `r.First > math.MaxInt64-readers {`, "TestSinceFarAhead"},
 	{"worker ids that live processes have", historyGo, `worker := l.Workers() - 1 - (n-1)/l.PerTick()`, `worker := (n - 1) / l.PerTick()`, "TestIDsForThePast/memory"},
 	{"reserved worker ids from the bottom up", historyGo, `worker := l.Workers() - 1 - (n-1)/l.PerTick()`, `worker := l.Workers() - i.cfg.Reserved + (n-1)/l.PerTick()`, "TestNoIDTwiceAcrossEras"},
 	{"each namespace has counters of its own", historyGo, `name: "past." + short(counting) + "."`, `name: cfg.Namespace + short(counting) + "."`, "TestNoIDTwiceAcrossEras"},
 	{"times at which the worker ids were lent", historyGo, `; tick < since {`, `; tick < since && false {`, "TestNoIDTwiceAcrossEras"},
-	{"since now, not since clocks and leads have passed", historyGo, `i.now().Add(i.cfg.Ahead).UnixMilli()`, `i.now().UnixMilli()`, "TestNoIDTwiceAcrossEras"},
+	{"since now, not since clocks and leads have passed", historyGo, `now.Add(i.cfg.Ahead).UnixMilli()`, `now.UnixMilli()`, "TestNoIDTwiceAcrossEras"},
 	{"all namespaces count since the first of them did", historyGo, `short(fmt.Sprint(counting, "/", cfg.Reserved)) + "." + cfg.Namespace`, `short(fmt.Sprint(counting, cfg.Reserved))`, "TestNoIDTwiceAcrossEras"},
 	{"more reserved worker ids under the old since", historyGo, `short(fmt.Sprint(counting, "/", cfg.Reserved))`, `short(counting)`, "TestSince"},
 	{"a tick that is only begun before the time of Backfill", historyGo, `tick+l.TimeUnit.Milliseconds() > i.before`, `at.UnixMilli() >= i.before`, "TestSince"},

@@ -17,14 +17,17 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"numbers are taken as they are read", "dbseq/errors.go", `if n < 0 || n > most {`, `if false {`, "TestHarmedRows/sqlite"},
 	{"numbers at the top are lent", "dbseq/errors.go", `within(of("token"), r.token, topLent), within(of("ver"), r.ver, topLent)`, `within(of("token"), r.token, topToken), within(of("ver"), r.ver, topToken)`, "TestNumbersAtTheTop/sqlite"},
 	{"a version at the top is not mended", operatorSQL + "#mendmarks", `GREATEST(hwm_ms, token, since_ms, ver)`, `GREATEST(hwm_ms, token, since_ms)`, "TestNumbersAtTheTop/sqlite"},
-	{"a mended version rises from where it was", operatorSQL + "#mendmarks", `ver = LEAST(ver, {now}) + 1`, `ver = ver + 1`, "TestNumbersAtTheTop/sqlite"},
+	{"a mended version rises from where it was, with its lease", operatorSQL + "#mendleases", `CASE WHEN ver <= {now} + :hold THEN ver + 1 ELSE {now} END`, `ver + 1`, "TestNumbersAtTheTop/sqlite"},
+	{"a version that no renewal can raise is taken for sound", "dbseq/errors.go", `r.ver, topToken-1)`, `r.ver, topToken)`, "TestNumbersAtTheTop/sqlite"},
+	{"a mended version rises from where it was", operatorSQL + "#mendmarks", `CASE WHEN ver <= {now} + :hold THEN ver + 1 ELSE {now} END`, `ver + 1`, "TestNumbersAtTheTop/sqlite"},
 	{"a row whose numbers are out of bounds is taken back", "dbseq/statement.go", `"{sound}", sound,`, `"{sound}", "1 = 1",`, "TestHarmedRows/mariadb"},
 	{"rows beyond the pool count", statements + "#look", `slot >= 0 AND slot < :pool) AS s`, `slot > -9 + 0 * :pool) AS s`, "TestSlotsBeyondThePool/sqlite"},
 	// What is committed.
 	{"writes with autocommit off", "dbseq/mysql.go", `IF(@@autocommit, TIME`, `IF(1, TIME`, "TestSharedPoolWithoutAutocommit/mariadb"},
 	{"reserves numbers with autocommit off", segmentsSQL + "#reserve", ` AND {now} > 0 {beside}`, ` {beside}`, "TestSharedPoolWithoutAutocommit/mysql"},
 	{"takes autocommit for on", "dbseq/errors.go", `if v == nil {`, `if false {`, "TestSharedPoolWithoutAutocommit/mariadb"},
-	{"a call that was given up goes on waiting for a lock", "dbseq/mysql.go", `, innodb_lock_wait_timeout = 1"`, `"`, "TestLockOfAnother/mariadb"},
+	{"a call that was given up goes on waiting for a lock", "dbseq/mysql.go", `, innodb_lock_wait_timeout = 1`, ``, "TestLockOfAnother/mariadb"},
+	{"a call that was given up goes on waiting for a lock of the table", "dbseq/mysql.go", `, lock_wait_timeout = 1"`, `"`, "TestLockOfAnother/mysql"},
 	// What is opened.
 	{"a file with hard links", "dbseq/paths.go", `n > 1 {`, `n > 2 {`, "TestSQLiteReachedByTwoPaths"},
 	{"a file that is mounted alone", "dbseq/paths.go", `mounted(file.String, mounts)`, `false`, "TestFileIsAMountPoint"},
@@ -70,7 +73,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"another pin though a worker id was lent meanwhile", "dbseq/operator.go", `if step.want >= 0 && n != step.want {`, `if n == 0 {`, "TestInitWaitsForABorrow/sqlite"},
 	{"another pin in another incarnation", operatorSQL + "#repin", `AND quarantine_ms = 0 AND {same} AND`, `AND quarantine_ms = 0 AND`, onTheClock + "Init gives no namespace another pin after a loss"},
 	{"another pin for a pool with a slot too many", operatorSQL + "#repindrop", `DELETE FROM snowlease_slot WHERE ns = :ns AND slot >= :pool`, `DELETE FROM snowlease_slot WHERE ns = :ns AND slot > :pool`, "TestLargePool/sqlite"},
-	{"a borrow by the former pin that waits for Init succeeds", operatorSQL + "#repinslots", "SET ver = ver + 1\n WHERE ns = :ns AND slot >= 0", "SET ver = ver\n WHERE ns = :ns AND slot >= 0", "TestBorrowWaitsForInit/postgres"},
+	{"a borrow by the former pin that waits for Init succeeds", operatorSQL + "#repinslots", "SET ver = CASE WHEN ver < {top} THEN ver + 1 ELSE {now} END\n WHERE ns = :ns AND slot >= 0", "SET ver = ver\n WHERE ns = :ns AND slot >= 0", "TestBorrowWaitsForInit/postgres"},
 	// Who holds.
 	{"holders are told apart by token alone", statements + "#look", `MIN(CASE WHEN owner = :owner AND CASE`, `MIN(CASE WHEN :owner <> '' AND CASE`, onTheClock + "renewal and release are fenced by owner and token"},
 	{"renewal is fenced by owner alone", "dbseq/renew.go", `case r.token < g.Token:`, `case false:`, onTheClock + "renewal and release are fenced by owner and token"},

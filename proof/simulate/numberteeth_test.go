@@ -34,9 +34,9 @@ func TestSequenceTeeth(t *testing.T) {
 		{"a full tick goes on in the same", simulate.Sequence, lua(`first + math.floor((from + n - 1) / per), (from + n - 1) % per`, `first, (from + n - 1) % per`), simulate.Duplicate, 0},
 		{"a copy issues what both have", simulate.Sequence, simulate.Numbers{NoReset: true}, simulate.Foreign, 30},
 
-		{"a reservation that is not written", simulate.SQLSegments, simulate.Numbers{SQL: replaced(`MAX(max_id, ?4) + MIN(?2, ?3 - MAX(max_id, ?4))`, `MAX(max_id, ?4) + 1`)}, simulate.Duplicate, 0},
+		{"a reservation that is not written", simulate.SQLSegments, simulate.Numbers{SQL: replaced(`MAX(max_id, ?1) + MIN(?2, ?3 - MAX(max_id, ?1))`, `MAX(max_id, ?1) + 1`)}, simulate.Duplicate, 0},
 		{"one statement reads and another writes", simulate.SQLSegments, simulate.Numbers{Store: readThenWrite}, simulate.Duplicate, 0},
-		{"a reservation for the past that is not written", simulate.Past, simulate.Numbers{SQL: replaced(`MAX(max_id, ?4) + MIN(?2, ?3 - MAX(max_id, ?4))`, `MAX(max_id, ?4) + 1`)}, simulate.Duplicate, 0},
+		{"a reservation for the past that is not written", simulate.Past, simulate.Numbers{SQL: replaced(`MAX(max_id, ?1) + MIN(?2, ?3 - MAX(max_id, ?1))`, `MAX(max_id, ?1) + 1`)}, simulate.Duplicate, 0},
 		{"one statement reads and another writes, past", simulate.Past, simulate.Numbers{Store: readThenWrite}, simulate.Duplicate, 0},
 		{"counters of a store that lost them", simulate.Past, simulate.Numbers{Store: countingAnyhow}, simulate.Duplicate, 0},
 		{"times at which a worker id was live", simulate.Past, simulate.Numbers{Store: countingAlways}, simulate.Duplicate, 0},

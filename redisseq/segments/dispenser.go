@@ -66,10 +66,11 @@ type Dispenser struct {
 	store segment.Store
 	cfg   segment.Config
 
-	mu     sync.Mutex
-	closed bool
-	stop   chan struct{} // closed by Close
-	fetchs sync.WaitGroup
+	mu      sync.Mutex
+	closed  bool
+	reaches map[string]int64
+	stop    chan struct{} // closed by Close
+	fetchs  sync.WaitGroup
 }
 
 const (
@@ -92,7 +93,7 @@ func NewDispenser(client redis.UniversalClient, store segment.Store, cfg segment
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return &Dispenser{conn: c, store: store, cfg: cfg.WithDefaults(), stop: make(chan struct{})}, nil
+	return &Dispenser{conn: c, store: store, cfg: cfg.WithDefaults(), stop: make(chan struct{}), reaches: map[string]int64{}}, nil
 }
 
 // Close cancels fetches from the store in progress and waits for them. Segments in Redis
@@ -156,7 +157,14 @@ func (d *Dispenser) Reserve(ctx context.Context, r segment.Request) (segment.Ran
 		case n > 0 && first > r.Max:
 			return segment.Range{}, fmt.Errorf("%w: %q at %s is at %d", segment.ErrEnd, r.Name, d, first)
 		case n > 0:
-			return segment.Range{First: first, Last: min(first+n-1, r.Max)}, nil
+			got := segment.Range{First: first, Last: min(first+n-1, r.Max)}
+			if r.Above = got.First - 1; r.Above > d.reach(r.Name) {
+				// Unlike a fetch, it needs no answer: what Redis has is valid while the store is away.
+				if err := d.plausible(ctx, r); errors.Is(err, lease.ErrDamaged) {
+					return segment.Range{}, err
+				}
+			}
+			return got, nil
 		}
 		if err := d.await(ctx, fetched); err != nil {
 			return segment.Range{}, err
@@ -259,11 +267,22 @@ func (d *Dispenser) plausible(ctx context.Context, r segment.Request) error {
 	case err != nil:
 		return err
 	}
-	if r.Above-given <= min(max(1000*d.cfg.MaxStep, segment.MaxReservation), (r.Max-given)/10) {
+	lost := min(max(1000*d.cfg.MaxStep, segment.MaxReservation), (r.Max-given)/10)
+	d.mu.Lock()
+	d.reaches[r.Name] = given + lost
+	d.mu.Unlock()
+	if r.Above-given <= lost {
 		return nil
 	}
 	return fmt.Errorf("%w: numbers of %q up to %d are said to be taken, but %s gave up to %d: if they are, create or resume the name above them; if not, delete %s and restart the processes",
 		lease.ErrDamaged, r.Name, r.Above, d, given, d.conn.Key(r.Name, "dispenser"))
+}
+
+// reach returns the greatest number of a name that was plausible when the store behind was asked.
+func (d *Dispenser) reach(name string) int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.reaches[name]
 }
 
 func (d *Dispenser) install(ctx context.Context, name, me string, got segment.Range) error {

@@ -360,12 +360,13 @@ func TestWhoFetchesDies(t *testing.T) {
 	take(t, i, 5)
 	key := "snowlease:{orders}:dispenser"
 	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), key, "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
-	all := take(t, i, 15)
+	all := take(t, i, 10) // five of the segment are left, so that the next one is beside it
 	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), key, "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
 	now := s.Admin.Time(t.Context()).Val().UnixMilli()
 	next, err := s.Admin.HGet(t.Context(), key, "nfirst").Int64()
 	require.NoError(t, err)
 	require.NoError(t, s.Admin.HSet(t.Context(), key, "nlen", "0", "top", next-1, "want", "DEAD", "at", now).Err())
+	all = append(all, take(t, i, 5)...)
 	_, err = i.NextID()
 	require.ErrorIs(t, err, segment.ErrUnavailable)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -634,6 +635,28 @@ func TestTopOfAStranger(t *testing.T) {
 					require.Equal(t, before+1, got.First)
 					require.NoError(t, d.Close()) // the hash stays, for what follows
 				}
+			}
+
+			// Nor are numbers given of a segment that the store behind never gave.
+			for _, known := range []bool{true, false} {
+				d := open()
+				if known {
+					_, err := d.Reserve(t.Context(), req)
+					require.NoError(t, err)
+				}
+				require.NoError(t, s.Admin.HSet(t.Context(), key, "top", limit, "first", limit-9, "len", 10, "used", 0, "nfirst", 0, "nlen", 0, "want", "").Err())
+				for range 20 {
+					_, err := d.Reserve(t.Context(), req)
+					require.ErrorIs(t, err, lease.ErrDamaged)
+				}
+				require.NoError(t, d.Close())
+				before := given()
+				require.NoError(t, s.Admin.Del(t.Context(), key).Err())
+				d = open()
+				got, err := d.Reserve(t.Context(), req)
+				require.NoError(t, err)
+				require.Equal(t, before+1, got.First)
+				require.NoError(t, d.Close())
 			}
 
 			// As much as a store may lose is made up for, also if it lost the name.

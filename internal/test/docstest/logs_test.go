@@ -15,7 +15,7 @@ import (
 )
 
 // A logged event is a call that writes one line. It has the keys, as far as the call
-// shows them, and all texts of the file.
+// shows them, and all texts of the folder.
 type logged struct {
 	keys  []string
 	texts map[string]bool
@@ -28,6 +28,7 @@ func events(t *testing.T) map[string]logged {
 	// The index of the message among the arguments.
 	message := map[string]int{"Debug": 0, "Info": 0, "Warn": 0, "Error": 0, "Log": 2, "failed": 1}
 	found := map[string]logged{}
+	folders := map[string]map[string]bool{} // the texts of each
 	for _, dir := range []string{"idworker", "lease", "segment", "hostseq", "dbseq", "redisseq"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "leasetest") {
@@ -35,7 +36,11 @@ func events(t *testing.T) map[string]logged {
 			}
 			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 			require.NoError(t, err)
-			texts := map[string]bool{}
+			texts := folders[filepath.Dir(path)]
+			if texts == nil {
+				texts = map[string]bool{}
+				folders[filepath.Dir(path)] = texts
+			}
 			ast.Inspect(file, func(n ast.Node) bool {
 				if text, ok := constant(n); ok {
 					texts[text] = true
