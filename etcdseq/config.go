@@ -20,15 +20,15 @@ import (
 // default.
 type Config struct {
 	// Endpoints are the members: host:port, or with TLS https://host:port. Required.
-	Endpoints []string `yaml:"endpoints" json:"endpoints" koanf:"endpoints" mapstructure:"endpoints" env:"ENDPOINTS"`
+	Endpoints []string `yaml:"endpoints" json:"endpoints" env:"ENDPOINTS"`
 	// Username and Password log in. Errors and logs never include the password. Default: none.
-	Username string        `yaml:"username" json:"username" koanf:"username" mapstructure:"username" env:"USERNAME"`
-	Password secret.String `yaml:"password" json:"password" koanf:"password" mapstructure:"password" env:"PASSWORD"`
+	Username string        `yaml:"username" json:"username" env:"USERNAME"`
+	Password secret.String `yaml:"password" json:"password" env:"PASSWORD"`
 	// CAFile has the certificate authorities of the members, in PEM. Default: those of the host.
-	CAFile string `yaml:"ca_file" json:"ca_file" koanf:"ca_file" mapstructure:"ca_file" env:"CA_FILE"`
+	CAFile string `yaml:"ca_file" json:"ca_file" env:"CA_FILE"`
 	// CertFile and KeyFile are the certificate and the key of the client, in PEM. Default: none.
-	CertFile string `yaml:"cert_file" json:"cert_file" koanf:"cert_file" mapstructure:"cert_file" env:"CERT_FILE"`
-	KeyFile  string `yaml:"key_file" json:"key_file" koanf:"key_file" mapstructure:"key_file" env:"KEY_FILE"`
+	CertFile string `yaml:"cert_file" json:"cert_file" env:"CERT_FILE"`
+	KeyFile  string `yaml:"key_file" json:"key_file" env:"KEY_FILE"`
 }
 
 // Validate returns one error with every fault of c, or nil.

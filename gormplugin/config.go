@@ -33,13 +33,13 @@ const defaultWait = 2 * time.Second
 // supply one.
 type Config struct {
 	// Scope selects the models whose keys are filled. Default: ScopeAll.
-	Scope Scope `yaml:"scope" json:"scope" koanf:"scope" mapstructure:"scope" env:"SCOPE"`
+	Scope Scope `yaml:"scope" json:"scope" env:"SCOPE"`
 	// Exclude names tables to leave alone, as the INSERT names them: with the database
 	// or schema only if the model's TableName includes it. Default: none.
-	Exclude []string `yaml:"exclude" json:"exclude" koanf:"exclude" mapstructure:"exclude" env:"EXCLUDE"`
+	Exclude []string `yaml:"exclude" json:"exclude" env:"EXCLUDE"`
 	// Wait is the longest that a statement waits for ids, for example while the lease has
 	// expired or in a burst. The statement's context may end the wait earlier. Default: 2s.
-	Wait time.Duration `yaml:"wait" json:"wait" koanf:"wait" mapstructure:"wait" env:"WAIT"`
+	Wait time.Duration `yaml:"wait" json:"wait" env:"WAIT"`
 	// Convert returns the value of a key that does not hold the plain id: text in
 	// another base, bytes, or a type of the application. A nil value without an error
 	// leaves the key to the plugin. The plugin tries Convert once per model, with the id
@@ -47,11 +47,11 @@ type Config struct {
 	// value is then an error. Convert must be safe for concurrent use. Text in a base
 	// above 36 needs a case-sensitive column, which is not MySQL's default. Default:
 	// none.
-	Convert func(key *schema.Field, id int64) (any, error) `yaml:"-" json:"-" koanf:"-" mapstructure:"-" env:"-"`
+	Convert func(key *schema.Field, id int64) (any, error) `yaml:"-" json:"-" env:"-"`
 	// Segments returns the source of a segment's numbers, for keys tagged
 	// `idworker:"segment=NAME"`. The plugin calls it once per model. Default: the one
 	// that idworker.Module provides to fx, or none without fx.
-	Segments segment.Lookup `yaml:"-" json:"-" koanf:"-" mapstructure:"-" env:"-"`
+	Segments segment.Lookup `yaml:"-" json:"-" env:"-"`
 }
 
 func (c Config) withDefaults() Config {

@@ -28,10 +28,10 @@ const DefaultMaxBehind = 5 * time.Minute
 type Config struct {
 	// Source is explicit, ordinal, lock or hash. Default: explicit if Worker is set,
 	// else lock.
-	Source Source `yaml:"source" json:"source" koanf:"source" mapstructure:"source" env:"SOURCE"`
+	Source Source `yaml:"source" json:"source" env:"SOURCE"`
 	// Worker is the worker id of source explicit, 0 to Layout.Workers()-1. Other sources
 	// refuse it.
-	Worker *int64 `yaml:"worker" json:"worker" koanf:"worker" mapstructure:"worker" env:"WORKER"`
+	Worker *int64 `yaml:"worker" json:"worker" env:"WORKER"`
 	// Dir is the absolute path of the directory for locks and records, which the
 	// processes of the host share. It is created with mode 0700 if necessary, and
 	// refused if everyone can write to it, or another user could put another directory in
@@ -40,28 +40,28 @@ type Config struct {
 	// unless MachineBits is set. Default: /var/lib/snowlease for root, else
 	// $XDG_STATE_HOME/snowlease, ~/.local/state/snowlease, on macOS
 	// ~/Library/Application Support/snowlease or, on Windows, %LocalAppData%\snowlease.
-	Dir string `yaml:"dir" json:"dir" koanf:"dir" mapstructure:"dir" env:"DIR"`
+	Dir string `yaml:"dir" json:"dir" env:"DIR"`
 	// MachineBits is how many of the upper bits of a worker id source lock takes from
 	// the end of the private address of the host. The other bits number the processes
 	// of the host. All hosts of a namespace must use the same value. Their addresses must
 	// differ in these bits: on Docker's default bridge, the first container of each host has
 	// 172.17.0.2. At most the layout's worker bits. Only for source lock. Default: 0, for a
 	// single host.
-	MachineBits uint8 `yaml:"machine_bits" json:"machine_bits" koanf:"machine_bits" mapstructure:"machine_bits" env:"MACHINE_BITS"`
+	MachineBits uint8 `yaml:"machine_bits" json:"machine_bits" env:"MACHINE_BITS"`
 	// Network is the network of the address for MachineBits, such as "10.1.0.0/16".
 	// Default: the network of the private address from which the host reaches others,
 	// or of its only private address.
-	Network string `yaml:"network" json:"network" koanf:"network" mapstructure:"network" env:"NETWORK"`
+	Network string `yaml:"network" json:"network" env:"NETWORK"`
 	// MaxBehind is how far the clock of the host may have been set back, at most 24h.
 	// Ids continue above the last use, ahead of the clock. The lease's MaxTTL is allowed
 	// on top, because a crash may leave the record of the last use that far ahead.
 	// Default: 5m.
-	MaxBehind time.Duration `yaml:"max_behind" json:"max_behind" koanf:"max_behind" mapstructure:"max_behind" env:"MAX_BEHIND"`
+	MaxBehind time.Duration `yaml:"max_behind" json:"max_behind" env:"MAX_BEHIND"`
 	// Stateless works without a directory, locks and records, on a host that has no
 	// place for them. It relies on the clock of the host, which must not be set back
 	// across a restart, and does not detect other processes. Source lock refuses it, and
 	// it excludes Dir. Default: false.
-	Stateless bool `yaml:"stateless" json:"stateless" koanf:"stateless" mapstructure:"stateless" env:"STATELESS"`
+	Stateless bool `yaml:"stateless" json:"stateless" env:"STATELESS"`
 }
 
 // WithDefaults returns c with its zero fields filled in, except Dir and Network, which

@@ -30,65 +30,64 @@ const (
 // Config configures a worker. A zero field means its default. A key that the mode does not
 // use is an error, unless it has its default value. The namespace pins some values: all its
 // members must agree on them, and the center refuses a member that does not. A
-// time.Duration is written "30s" in YAML, koanf and mapstructure, and as a number of
-// nanoseconds in JSON.
+// time.Duration is written "30s" in YAML, and is a number of nanoseconds in JSON.
 type Config struct {
 	// Namespace names the service whose replicas share one pool of worker ids: 1 to 64
 	// characters of A-Z a-z 0-9 . _ - . Required, except in mode local, where the default
 	// is "local".
-	Namespace string `yaml:"namespace" json:"namespace" koanf:"namespace" mapstructure:"namespace" env:"NAMESPACE"`
+	Namespace string `yaml:"namespace" json:"namespace" env:"NAMESPACE"`
 	// Mode is auto, db, redis, local or redis-sequence. auto takes the database or Redis,
 	// whichever client is given, and fails if both are. A lease.Center that the application
 	// provides takes precedence over auto, db and redis. Modes local and redis-sequence
 	// ignore it. Default: auto.
-	Mode Mode `yaml:"mode" json:"mode" koanf:"mode" mapstructure:"mode" env:"MODE"`
+	Mode Mode `yaml:"mode" json:"mode" env:"MODE"`
 	// Preset names a layout: default, twitter, discord, wide, yitter or jssafe. Set either
 	// Preset or Layout. Default: default.
-	Preset string `yaml:"preset" json:"preset" koanf:"preset" mapstructure:"preset" env:"PRESET"`
+	Preset string `yaml:"preset" json:"preset" env:"PRESET"`
 	// Layout describes the layout field by field.
-	Layout snowflake.Layout `yaml:"layout" json:"layout" koanf:"layout" mapstructure:"layout" envPrefix:"LAYOUT_"`
+	Layout snowflake.Layout `yaml:"layout" json:"layout" envPrefix:"LAYOUT_"`
 	// Workers is the range of worker ids that this process may borrow, such as
 	// "0-15". Disjoint ranges let two centers serve one stream of ids. NextIDAt needs a
 	// range that ends with the layout's last worker id. Not in mode redis-sequence.
 	// Default: all worker ids of the layout.
-	Workers string `yaml:"workers" json:"workers" koanf:"workers" mapstructure:"workers" env:"WORKERS"`
+	Workers string `yaml:"workers" json:"workers" env:"WORKERS"`
 	// Reserved is how many of the highest worker ids are kept for ids of past times
 	// (NextIDAt) and never lent. NextIDAt needs a database as the center and a Namespace of
 	// at most 48 characters. The namespace pins the number of worker ids that remain.
 	// Default: 0.
-	Reserved int64 `yaml:"reserved" json:"reserved" koanf:"reserved" mapstructure:"reserved" env:"RESERVED"`
+	Reserved int64 `yaml:"reserved" json:"reserved" env:"RESERVED"`
 	// Business is the business number that ids carry if the layout has business bits: 0 to
 	// 2^business_bits - 1. IdWorker.For issues ids with other numbers. Default: 0.
-	Business int64 `yaml:"business" json:"business" koanf:"business" mapstructure:"business" env:"BUSINESS"`
+	Business int64 `yaml:"business" json:"business" env:"BUSINESS"`
 	// MaxAhead is how far a burst of ids may run ahead of the clock, 2 time units of the
 	// layout to 1h, or to 2 time units if that is longer. In mode redis-sequence, the
 	// namespace pins it. Default: the larger of 1s and 2 time units.
-	MaxAhead time.Duration `yaml:"max_ahead" json:"max_ahead" koanf:"max_ahead" mapstructure:"max_ahead" env:"MAX_AHEAD"`
+	MaxAhead time.Duration `yaml:"max_ahead" json:"max_ahead" env:"MAX_AHEAD"`
 	// Wait is how long a start waits for a free worker id, for a center that is down or
 	// for the end of a quarantine, and how long it waits for Segments, in whole
 	// milliseconds. The start's context may end sooner. Default: 10s.
-	Wait time.Duration `yaml:"wait" json:"wait" koanf:"wait" mapstructure:"wait" env:"WAIT"`
+	Wait time.Duration `yaml:"wait" json:"wait" env:"WAIT"`
 	// Holder tells people which process has a worker id, at most 255 bytes. Default:
 	// program@host:pid.
-	Holder string `yaml:"holder" json:"holder" koanf:"holder" mapstructure:"holder" env:"HOLDER"`
+	Holder string `yaml:"holder" json:"holder" env:"HOLDER"`
 	// Lease configures the lease of a worker id. All modes except redis-sequence.
-	Lease LeaseConfig `yaml:"lease" json:"lease" koanf:"lease" mapstructure:"lease" envPrefix:"LEASE_"`
+	Lease LeaseConfig `yaml:"lease" json:"lease" envPrefix:"LEASE_"`
 	// Store describes what the database or Redis behind the worker ids may forget. All
 	// modes except local.
-	Store StoreConfig `yaml:"store" json:"store" koanf:"store" mapstructure:"store" envPrefix:"STORE_"`
+	Store StoreConfig `yaml:"store" json:"store" envPrefix:"STORE_"`
 	// Local says where mode local finds worker ids. Default: a slot of this host.
-	Local hostseq.Config `yaml:"local" json:"local" koanf:"local" mapstructure:"local" envPrefix:"LOCAL_"`
+	Local hostseq.Config `yaml:"local" json:"local" envPrefix:"LOCAL_"`
 	// Sequence configures how mode redis-sequence counts ids in Redis.
-	Sequence SequenceConfig `yaml:"sequence" json:"sequence" koanf:"sequence" mapstructure:"sequence" envPrefix:"SEQUENCE_"`
+	Sequence SequenceConfig `yaml:"sequence" json:"sequence" envPrefix:"SEQUENCE_"`
 	// Segments are sequences of small numbers in addition to the ids: see type Segments. The
 	// environment variables are SEGMENTS_0_NAME and so on. Default: none.
-	Segments []segment.Config `yaml:"segments" json:"segments" koanf:"segments" mapstructure:"segments" envPrefix:"SEGMENTS_"`
+	Segments []segment.Config `yaml:"segments" json:"segments" envPrefix:"SEGMENTS_"`
 	// SegmentStore is where Segments are kept: auto, db, redis or db+redis. auto takes the
 	// database, or Redis if there is no database. db+redis keeps them in the database and
 	// issues the numbers of strict order through Redis. With redis, create each name once
 	// by hand: Redis may have lost a name that it does not know. See package
 	// redisseq/segments. Default: auto.
-	SegmentStore SegmentStore `yaml:"segment_store" json:"segment_store" koanf:"segment_store" mapstructure:"segment_store" env:"SEGMENT_STORE"`
+	SegmentStore SegmentStore `yaml:"segment_store" json:"segment_store" env:"SEGMENT_STORE"`
 }
 
 // LeaseConfig configures the lease of a worker id, in all modes except redis-sequence.
@@ -96,21 +95,21 @@ type LeaseConfig struct {
 	// TTL is how long a lease lasts without renewal: how long ids continue while the center
 	// is unreachable, and how long a crashed process keeps its worker id. 100ms to MaxTTL in
 	// whole milliseconds, and at least 10 time units of the layout. Default: 30s.
-	TTL time.Duration `yaml:"ttl" json:"ttl" koanf:"ttl" mapstructure:"ttl" env:"TTL"`
+	TTL time.Duration `yaml:"ttl" json:"ttl" env:"TTL"`
 	// MaxTTL bounds the TTL of all members of the namespace, which pins it. It also bounds
 	// how far ids run ahead after a loss of records: see StoreConfig.ExactTimes. TTL to 24h
 	// in whole milliseconds. Default: the larger of TTL and 30s.
-	MaxTTL time.Duration `yaml:"max_ttl" json:"max_ttl" koanf:"max_ttl" mapstructure:"max_ttl" env:"MAX_TTL"`
+	MaxTTL time.Duration `yaml:"max_ttl" json:"max_ttl" env:"MAX_TTL"`
 	// Renew is the cron schedule of renewals, with optional seconds, or a descriptor such as
 	// "@every 10s". A renewal comes up to a thirtieth of TTL early, so that replicas spread.
 	// The lease is renewed after a third of TTL at the latest; a sparser schedule logs a
 	// warning at the start. Waiting uses the monotonic clock, so neither a step of the wall
 	// clock nor a sparse schedule loses a lease. Default: "@every 10s".
-	Renew string `yaml:"renew" json:"renew" koanf:"renew" mapstructure:"renew" env:"RENEW"`
+	Renew string `yaml:"renew" json:"renew" env:"RENEW"`
 	// OnLost is what happens when a lease is lost: continue borrows another worker id,
 	// shutdown also ends the fx application with exit code 1. Without fx, shutdown is an
 	// error. Default: continue.
-	OnLost OnLost `yaml:"on_lost" json:"on_lost" koanf:"on_lost" mapstructure:"on_lost" env:"ON_LOST"`
+	OnLost OnLost `yaml:"on_lost" json:"on_lost" env:"ON_LOST"`
 }
 
 // StoreConfig describes what a database or Redis may forget and how to react, in all modes
@@ -120,31 +119,31 @@ type StoreConfig struct {
 	// the store loses records. The namespace pins it. Whole milliseconds, at most half of
 	// the lease's TTL; in mode redis-sequence 1ms to 1h. Default: 2s, so set it if TTL is
 	// below 4s.
-	Skew time.Duration `yaml:"skew" json:"skew" koanf:"skew" mapstructure:"skew" env:"SKEW"`
+	Skew time.Duration `yaml:"skew" json:"skew" env:"SKEW"`
 	// ExactTimes chooses what happens when the store may have forgotten who holds which
 	// worker id: at the first start in a namespace, and after a wipe or a failover. If
 	// false, worker ids are lent again after Skew and a quarter of a second, and ids carry
 	// times up to MaxTTL ahead until the clock catches up. If true, none is lent for
 	// MaxTTL + Skew, and a start fails if Wait is shorter. In mode redis-sequence, MaxAhead
 	// replaces MaxTTL. Default: false.
-	ExactTimes bool `yaml:"exact_times" json:"exact_times" koanf:"exact_times" mapstructure:"exact_times" env:"EXACT_TIMES"`
+	ExactTimes bool `yaml:"exact_times" json:"exact_times" env:"EXACT_TIMES"`
 	// Quarantine is on-change or never. on-change starts a quarantine when the store's
 	// incarnation changes, such as after a failover. never is for a store that loses no
 	// acknowledged write. Mode local uses it for Segments kept in Redis. A center
 	// that you provide ignores it: see dbseq.WithQuarantine. Default: on-change.
-	Quarantine lease.Quarantine `yaml:"quarantine" json:"quarantine" koanf:"quarantine" mapstructure:"quarantine" env:"QUARANTINE"`
+	Quarantine lease.Quarantine `yaml:"quarantine" json:"quarantine" env:"QUARANTINE"`
 	// WaitReplicas is how many replicas of a Redis must acknowledge a grant before it is
 	// used. Set it to all of them against split brain. If fewer acknowledge within a sixth
 	// of the lease's TTL (at most 1s), the grant is not used, and ids continue to the
 	// ceiling of the last one. See redisseq.WithWaitReplicas.
 	// Segments with segment_store redis wait too; those of db and db+redis do not, since the
 	// database keeps them. Modes redis, redis-sequence and auto only. Default: 0.
-	WaitReplicas int `yaml:"wait_replicas" json:"wait_replicas" koanf:"wait_replicas" mapstructure:"wait_replicas" env:"WAIT_REPLICAS"`
+	WaitReplicas int `yaml:"wait_replicas" json:"wait_replicas" env:"WAIT_REPLICAS"`
 	// TablePrefix is what the names of the tables in a database start with, 1 to 40
 	// characters of a-z 0-9 _ that start with no digit. Services with prefixes of their own
 	// need no rights on one another's tables. All members of a namespace need the same one.
 	// Default: snowlease_.
-	TablePrefix string `yaml:"table_prefix" json:"table_prefix" koanf:"table_prefix" mapstructure:"table_prefix" env:"TABLE_PREFIX"`
+	TablePrefix string `yaml:"table_prefix" json:"table_prefix" env:"TABLE_PREFIX"`
 }
 
 // SequenceConfig configures how mode redis-sequence counts ids in Redis.
@@ -152,13 +151,13 @@ type SequenceConfig struct {
 	// Worker is the worker id that all ids of the namespace carry, below those that Reserved
 	// keeps. No other source of ids with the same layout may use it. The namespace pins it.
 	// Default: 0.
-	Worker int64 `yaml:"worker" json:"worker" koanf:"worker" mapstructure:"worker" env:"WORKER"`
+	Worker int64 `yaml:"worker" json:"worker" env:"WORKER"`
 	// Prefetch is the most ids that one call to Redis reserves, 1 to 1,048,576. With 1, ids
 	// ascend across processes. Default: 4096.
-	Prefetch int64 `yaml:"prefetch" json:"prefetch" koanf:"prefetch" mapstructure:"prefetch" env:"PREFETCH"`
+	Prefetch int64 `yaml:"prefetch" json:"prefetch" env:"PREFETCH"`
 	// MaxAge is how long a reserved id may wait to be issued, 10ms to 1h. It bounds how far
 	// ids are out of order across processes. Default: 1s.
-	MaxAge time.Duration `yaml:"max_age" json:"max_age" koanf:"max_age" mapstructure:"max_age" env:"MAX_AGE"`
+	MaxAge time.Duration `yaml:"max_age" json:"max_age" env:"MAX_AGE"`
 }
 
 // OnLost is what happens when a lease is lost.

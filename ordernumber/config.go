@@ -17,16 +17,16 @@ const (
 // that read each other's order numbers must use the same Config.
 type Config struct {
 	// Zone is the time zone of the date, such as "Asia/Shanghai". Default: "UTC".
-	Zone string `yaml:"zone" json:"zone" koanf:"zone" mapstructure:"zone" env:"ZONE"`
+	Zone string `yaml:"zone" json:"zone" env:"ZONE"`
 	// Digits is the width of the number, 1 to 19; 19 digits hold any id. Default: 8.
-	Digits int `yaml:"digits" json:"digits" koanf:"digits" mapstructure:"digits" env:"DIGITS"`
+	Digits int `yaml:"digits" json:"digits" env:"DIGITS"`
 	// Gene is the width of the shard gene, 1 to 9, or -1 for no gene. Default: 2.
-	Gene int `yaml:"gene" json:"gene" koanf:"gene" mapstructure:"gene" env:"GENE"`
+	Gene int `yaml:"gene" json:"gene" env:"GENE"`
 	// Shards is the modulus for user ids, 1 to 10^Gene. Default: 10^Gene.
-	Shards int64 `yaml:"shards" json:"shards" koanf:"shards" mapstructure:"shards" env:"SHARDS"`
+	Shards int64 `yaml:"shards" json:"shards" env:"SHARDS"`
 	// Check appends a check digit (Damm algorithm), for numbers that people type. It
 	// detects every single wrong digit and every swap of two neighbors. Default: false.
-	Check bool `yaml:"check" json:"check" koanf:"check" mapstructure:"check" env:"CHECK"`
+	Check bool `yaml:"check" json:"check" env:"CHECK"`
 }
 
 // WithDefaults returns c with its zero fields filled in.

@@ -17,9 +17,9 @@ type RedisConfig = redis.Config
 // a pointer. A zero DB or Redis is not configured.
 type Config struct {
 	// DB configures the database. Default: none.
-	DB DBConfig `yaml:"db" json:"db" koanf:"db" mapstructure:"db" envPrefix:"DB_"`
+	DB DBConfig `yaml:"db" json:"db" envPrefix:"DB_"`
 	// Redis configures the Redis client. Default: none.
-	Redis RedisConfig `yaml:"redis" json:"redis" koanf:"redis" mapstructure:"redis" envPrefix:"REDIS_"`
+	Redis RedisConfig `yaml:"redis" json:"redis" envPrefix:"REDIS_"`
 }
 
 // Validate returns one error with every fault of the configured parts, or nil. It is nil

@@ -86,9 +86,7 @@ func (g *generator) object(typ reflect.Type) *node {
 	for _, f := range reflect.VisibleFields(typ) {
 		key := f.Tag.Get("yaml")
 		require.NotEmpty(g.t, key, "%v.%s has no yaml tag", typ, f.Name)
-		for _, tag := range []string{"json", "koanf", "mapstructure"} {
-			require.Equal(g.t, key, f.Tag.Get(tag), "%v.%s: tag %s", typ, f.Name, tag)
-		}
+		require.Equal(g.t, key, f.Tag.Get("json"), "%v.%s", typ, f.Name)
 		p := g.value(f.Type)
 		p.Description = src.fields[typ.Name()+"."+f.Name]
 		require.NotEmpty(g.t, p.Description, "%v.%s has no comment", typ, f.Name)

@@ -27,42 +27,42 @@ const (
 )
 
 // Config configures an Issuer. Zero fields take the default. A time.Duration is written
-// as "30s" in YAML, koanf and mapstructure; in JSON it is a number of nanoseconds.
+// as "30s" in YAML; in JSON it is a number of nanoseconds.
 type Config struct {
 	// Name identifies the sequence of numbers: all Issuers of a name share it. 1 to 64
 	// characters of A-Z a-z 0-9 . _ - ; required.
-	Name string `yaml:"name" json:"name" koanf:"name" mapstructure:"name" env:"NAME"`
+	Name string `yaml:"name" json:"name" env:"NAME"`
 	// Order is process, which prefetches numbers, or strict, which asks the store for
 	// each one. Default: process.
-	Order Order `yaml:"order" json:"order" koanf:"order" mapstructure:"order" env:"ORDER"`
+	Order Order `yaml:"order" json:"order" env:"ORDER"`
 	// Start is the first number of a name that does not exist yet, 1 to Max. An
 	// existing name continues where it is. Default: 1.
-	Start int64 `yaml:"start" json:"start" koanf:"start" mapstructure:"start" env:"START"`
+	Start int64 `yaml:"start" json:"start" env:"START"`
 	// Max is the greatest number, such as 2147483647 for a 32-bit column or
 	// 9007199254740991 for JavaScript. All processes should use the same value.
 	// Default: 9223372036854775807.
-	Max int64 `yaml:"max" json:"max" koanf:"max" mapstructure:"max" env:"MAX"`
+	Max int64 `yaml:"max" json:"max" env:"MAX"`
 	// Create is auto, which creates the name on first use, or never, which leaves that
 	// to an administrator. Either way, an Issuer that has numbers does not create the name
 	// again if the store loses it. A store on Redis alone never creates names: see package
 	// redisseq/segments. Default: auto.
-	Create Create `yaml:"create" json:"create" koanf:"create" mapstructure:"create" env:"CREATE"`
+	Create Create `yaml:"create" json:"create" env:"CREATE"`
 	// Step is the size of the first segment, MinStep to MaxStep. Default: 100, or the
 	// nearest value from MinStep to MaxStep.
-	Step int64 `yaml:"step" json:"step" koanf:"step" mapstructure:"step" env:"STEP"`
+	Step int64 `yaml:"step" json:"step" env:"STEP"`
 	// MinStep is the minimum size of a segment, 1 to Step. What is left of a segment
 	// when the process ends is lost. Default: 10, or Step if that is less.
-	MinStep int64 `yaml:"min_step" json:"min_step" koanf:"min_step" mapstructure:"min_step" env:"MIN_STEP"`
+	MinStep int64 `yaml:"min_step" json:"min_step" env:"MIN_STEP"`
 	// MaxStep is the maximum size of a segment, Step to 1000000000. In strict order, it is
 	// the most numbers that one request asks for. Default: 1000000, or Step if that is
 	// greater.
-	MaxStep int64 `yaml:"max_step" json:"max_step" koanf:"max_step" mapstructure:"max_step" env:"MAX_STEP"`
+	MaxStep int64 `yaml:"max_step" json:"max_step" env:"MAX_STEP"`
 	// Cover is how long a segment should last at the current rate, 100ms to 24h.
 	// Default: 10s.
-	Cover time.Duration `yaml:"cover" json:"cover" koanf:"cover" mapstructure:"cover" env:"COVER"`
+	Cover time.Duration `yaml:"cover" json:"cover" env:"COVER"`
 	// Wait bounds how long NextID waits for the store. NextIDWait and NextIDs wait as long
 	// as their context instead. Default: 1s.
-	Wait time.Duration `yaml:"wait" json:"wait" koanf:"wait" mapstructure:"wait" env:"WAIT"`
+	Wait time.Duration `yaml:"wait" json:"wait" env:"WAIT"`
 }
 
 // WithDefaults returns c with its zero fields filled in.

@@ -27,20 +27,20 @@ const idBits = 63
 type Layout struct {
 	// Epoch is where time starts, in Unix milliseconds, at least 1. Default:
 	// 1577808000000, DefaultEpoch.
-	Epoch int64 `yaml:"epoch" json:"epoch" koanf:"epoch" mapstructure:"epoch" env:"EPOCH"`
+	Epoch int64 `yaml:"epoch" json:"epoch" env:"EPOCH"`
 	// TimeUnit is the length of a tick, in whole milliseconds, 1 ms to 1 h. Default: 1
 	// ms.
-	TimeUnit time.Duration `yaml:"time_unit" json:"time_unit" koanf:"time_unit" mapstructure:"time_unit" env:"TIME_UNIT"`
+	TimeUnit time.Duration `yaml:"time_unit" json:"time_unit" env:"TIME_UNIT"`
 	// TimeBits is the width of the tick count. Default: what the other fields leave of
 	// 63 bits.
-	TimeBits uint8 `yaml:"time_bits" json:"time_bits" koanf:"time_bits" mapstructure:"time_bits" env:"TIME_BITS"`
+	TimeBits uint8 `yaml:"time_bits" json:"time_bits" env:"TIME_BITS"`
 	// WorkerBits is the width of the worker id, 1 to 20. Default: 5.
-	WorkerBits uint8 `yaml:"worker_bits" json:"worker_bits" koanf:"worker_bits" mapstructure:"worker_bits" env:"WORKER_BITS"`
+	WorkerBits uint8 `yaml:"worker_bits" json:"worker_bits" env:"WORKER_BITS"`
 	// BusinessBits is the width of the business number, 0 to 20. Default: 0.
-	BusinessBits uint8 `yaml:"business_bits" json:"business_bits" koanf:"business_bits" mapstructure:"business_bits" env:"BUSINESS_BITS"`
+	BusinessBits uint8 `yaml:"business_bits" json:"business_bits" env:"BUSINESS_BITS"`
 	// SequenceBits is the width of the sequence within a tick, 1 to 31. Default: what
 	// worker and business leave of 22 bits. Required if they leave none.
-	SequenceBits uint8 `yaml:"sequence_bits" json:"sequence_bits" koanf:"sequence_bits" mapstructure:"sequence_bits" env:"SEQUENCE_BITS"`
+	SequenceBits uint8 `yaml:"sequence_bits" json:"sequence_bits" env:"SEQUENCE_BITS"`
 }
 
 const (

@@ -20,38 +20,38 @@ import (
 type Config struct {
 	// Addrs are host:port addresses of the server, of nodes of the cluster, or of
 	// Sentinels. Required.
-	Addrs []string `yaml:"addrs" json:"addrs" koanf:"addrs" mapstructure:"addrs" env:"ADDRS"`
+	Addrs []string `yaml:"addrs" json:"addrs" env:"ADDRS"`
 	// Master is the name of the master that the Sentinels watch. Default: no Sentinel.
-	Master string `yaml:"master" json:"master" koanf:"master" mapstructure:"master" env:"MASTER"`
+	Master string `yaml:"master" json:"master" env:"MASTER"`
 	// Cluster says that a single address is a node of a cluster. Default: false.
-	Cluster bool `yaml:"cluster" json:"cluster" koanf:"cluster" mapstructure:"cluster" env:"CLUSTER"`
+	Cluster bool `yaml:"cluster" json:"cluster" env:"CLUSTER"`
 	// DB is the number of the database; a cluster has 0 only. Default: 0.
-	DB int `yaml:"db" json:"db" koanf:"db" mapstructure:"db" env:"DB"`
+	DB int `yaml:"db" json:"db" env:"DB"`
 	// Username and Password log in to the server. Errors and logs never include the
 	// password.
-	Username string        `yaml:"username" json:"username" koanf:"username" mapstructure:"username" env:"USERNAME"`
-	Password secret.String `yaml:"password" json:"password" koanf:"password" mapstructure:"password" env:"PASSWORD"`
+	Username string        `yaml:"username" json:"username" env:"USERNAME"`
+	Password secret.String `yaml:"password" json:"password" env:"PASSWORD"`
 	// SentinelUsername and SentinelPassword log in to the Sentinels.
-	SentinelUsername string        `yaml:"sentinel_username" json:"sentinel_username" koanf:"sentinel_username" mapstructure:"sentinel_username" env:"SENTINEL_USERNAME"`
-	SentinelPassword secret.String `yaml:"sentinel_password" json:"sentinel_password" koanf:"sentinel_password" mapstructure:"sentinel_password" env:"SENTINEL_PASSWORD"`
+	SentinelUsername string        `yaml:"sentinel_username" json:"sentinel_username" env:"SENTINEL_USERNAME"`
+	SentinelPassword secret.String `yaml:"sentinel_password" json:"sentinel_password" env:"SENTINEL_PASSWORD"`
 	// TLS encrypts connections and verifies servers with the host's certificate
 	// authorities. Default: false.
-	TLS bool `yaml:"tls" json:"tls" koanf:"tls" mapstructure:"tls" env:"TLS"`
+	TLS bool `yaml:"tls" json:"tls" env:"TLS"`
 	// CAFile has the certificate authorities of the servers, in PEM, in place of the host's.
 	// CertFile and KeyFile are the certificate and the key of the client, in PEM. They need
 	// TLS. Default: none.
-	CAFile   string `yaml:"ca_file" json:"ca_file" koanf:"ca_file" mapstructure:"ca_file" env:"CA_FILE"`
-	CertFile string `yaml:"cert_file" json:"cert_file" koanf:"cert_file" mapstructure:"cert_file" env:"CERT_FILE"`
-	KeyFile  string `yaml:"key_file" json:"key_file" koanf:"key_file" mapstructure:"key_file" env:"KEY_FILE"`
+	CAFile   string `yaml:"ca_file" json:"ca_file" env:"CA_FILE"`
+	CertFile string `yaml:"cert_file" json:"cert_file" env:"CERT_FILE"`
+	KeyFile  string `yaml:"key_file" json:"key_file" env:"KEY_FILE"`
 	// PoolSize is the maximum number of connections to each node. Default: that of
 	// go-redis, 10 per CPU.
-	PoolSize int `yaml:"pool_size" json:"pool_size" koanf:"pool_size" mapstructure:"pool_size" env:"POOL_SIZE"`
+	PoolSize int `yaml:"pool_size" json:"pool_size" env:"POOL_SIZE"`
 	// ConnectTimeout bounds each attempt to connect, and the ping at the start.
 	// Default: 5s.
-	ConnectTimeout time.Duration `yaml:"connect_timeout" json:"connect_timeout" koanf:"connect_timeout" mapstructure:"connect_timeout" env:"CONNECT_TIMEOUT"`
+	ConnectTimeout time.Duration `yaml:"connect_timeout" json:"connect_timeout" env:"CONNECT_TIMEOUT"`
 	// Timeout bounds both the write of a command and the read of its reply. Keep it well
 	// below the interval of renewals, which is 10 s by default. Default: 2s.
-	Timeout time.Duration `yaml:"timeout" json:"timeout" koanf:"timeout" mapstructure:"timeout" env:"TIMEOUT"`
+	Timeout time.Duration `yaml:"timeout" json:"timeout" env:"TIMEOUT"`
 }
 
 // IsZero reports whether no field is set.

@@ -16,26 +16,26 @@ type Config struct {
 	// Driver is the name of a linked driver: mysql (also for MariaDB), postgres or
 	// sqlite. Default: the one whose form the DSN has, such as mysql for
 	// user:password@tcp(host:3306)/db.
-	Driver string `yaml:"driver" json:"driver" koanf:"driver" mapstructure:"driver" env:"DRIVER"`
+	Driver string `yaml:"driver" json:"driver" env:"DRIVER"`
 	// DSN is the driver's data source name: see packages mysql, postgres and sqlite.
 	// Errors and logs never include its password. Required.
-	DSN secret.String `yaml:"dsn" json:"dsn" koanf:"dsn" mapstructure:"dsn" env:"DSN"`
+	DSN secret.String `yaml:"dsn" json:"dsn" env:"DSN"`
 	// MaxOpen is the maximum number of connections. Default: 20.
-	MaxOpen int `yaml:"max_open" json:"max_open" koanf:"max_open" mapstructure:"max_open" env:"MAX_OPEN"`
+	MaxOpen int `yaml:"max_open" json:"max_open" env:"MAX_OPEN"`
 	// MaxIdle is the maximum number of idle connections to keep, at most MaxOpen.
 	// Default: 10, or MaxOpen if that is less.
-	MaxIdle int `yaml:"max_idle" json:"max_idle" koanf:"max_idle" mapstructure:"max_idle" env:"MAX_IDLE"`
+	MaxIdle int `yaml:"max_idle" json:"max_idle" env:"MAX_IDLE"`
 	// MaxLifetime is the age at which a connection is closed instead of reused, so that
 	// even a busy pool follows changes of the host's address. It interrupts no statement.
 	// Default: 30m.
-	MaxLifetime time.Duration `yaml:"max_lifetime" json:"max_lifetime" koanf:"max_lifetime" mapstructure:"max_lifetime" env:"MAX_LIFETIME"`
+	MaxLifetime time.Duration `yaml:"max_lifetime" json:"max_lifetime" env:"MAX_LIFETIME"`
 	// MaxIdleTime is how long a connection may be idle before it is closed. Default: 5m.
-	MaxIdleTime time.Duration `yaml:"max_idle_time" json:"max_idle_time" koanf:"max_idle_time" mapstructure:"max_idle_time" env:"MAX_IDLE_TIME"`
+	MaxIdleTime time.Duration `yaml:"max_idle_time" json:"max_idle_time" env:"MAX_IDLE_TIME"`
 	// ConnectTimeout bounds each attempt to connect, unless the DSN sets a timeout, and
 	// the ping at the start. Durations are at least 1ms. Default: 5s.
-	ConnectTimeout time.Duration `yaml:"connect_timeout" json:"connect_timeout" koanf:"connect_timeout" mapstructure:"connect_timeout" env:"CONNECT_TIMEOUT"`
+	ConnectTimeout time.Duration `yaml:"connect_timeout" json:"connect_timeout" env:"CONNECT_TIMEOUT"`
 	// SlowQuery is the duration above which a statement is logged as slow. Default: 200ms.
-	SlowQuery time.Duration `yaml:"slow_query" json:"slow_query" koanf:"slow_query" mapstructure:"slow_query" env:"SLOW_QUERY"`
+	SlowQuery time.Duration `yaml:"slow_query" json:"slow_query" env:"SLOW_QUERY"`
 }
 
 // forms are the forms of a DSN of each driver. No DSN has two of them.

@@ -8,32 +8,34 @@ import (
 	"testing"
 
 	"github.com/go-viper/mapstructure/v2"
-	"github.com/knadh/koanf/parsers/yaml"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/providers"
 )
 
-// settings are the library's parts of a configuration file.
+// settings are the library's parts of a configuration file. They are decoded as viper and koanf
+// do, by the yaml tags.
 type settings struct {
-	IDWorker   *idworker.Config       `mapstructure:"idworker"`
-	DB         *providers.DBConfig    `mapstructure:"db"`
-	Redis      *providers.RedisConfig `mapstructure:"redis"`
-	GORMPlugin *gormplugin.Config     `mapstructure:"gormplugin"`
-	Others     map[string]any         `mapstructure:",remain"`
+	IDWorker   *idworker.Config       `yaml:"idworker"`
+	DB         *providers.DBConfig    `yaml:"db"`
+	Redis      *providers.RedisConfig `yaml:"redis"`
+	GORMPlugin *gormplugin.Config     `yaml:"gormplugin"`
+	Others     map[string]any         `yaml:",remain"`
 }
 
 func checkYAML(text string) error {
 	for _, document := range strings.Split(text, "\n---\n") {
-		values, err := yaml.Parser().Unmarshal([]byte(document))
-		if err != nil {
+		var values map[string]any
+		if err := yaml.Unmarshal([]byte(document), &values); err != nil {
 			return err
 		}
 		var s settings
 		d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
 			DecodeHook:  mapstructure.StringToTimeDurationHookFunc(),
 			ErrorUnused: true,
+			TagName:     "yaml",
 			MatchName:   func(key, field string) bool { return key == field },
 			Result:      &s,
 		})
