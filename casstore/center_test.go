@@ -323,6 +323,8 @@ func TestWhatCannotBe(t *testing.T) {
 		"negative mark":       `{"0":{"mark":-1}}`,
 		"negative quarantine": `{"meta":{"format":1,"pin":"p","quarantine":-1}}`,
 		"endless quarantine":  `{"meta":{"format":1,"pin":"p","quarantine":9223372036854775807}}`,
+		"beyond the pool":     `{"meta":{"format":1,"pin":"p","slots":4},"4":{"expires":1,"mark":1,"token":1}}`,
+		"a long record":       `{"0":{"expires":1,"mark":1,"token":1,"holder":"` + strings.Repeat("x", 20_000) + `"}}`,
 		"too many slots":      `{"meta":{"format":1,"pin":"p","slots":4097}}`,
 		"endless lease":       `{"0":{"expires":9223372036854775807}}`,
 		"endless mark":        `{"0":{"mark":1000000000000000}}`,

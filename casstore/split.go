@@ -82,7 +82,7 @@ func (s *split) load(ctx context.Context, namespace string) (view, error) {
 // swap compares the parts that it writes and that of the namespace. Parts of other worker
 // ids may change meanwhile: a grant depends on none of them.
 func (s *split) swap(ctx context.Context, namespace string, before view, after rules.Namespace) error {
-	is, incarnation, err := s.write(ctx, namespace, before.parts, after)
+	is, meta, incarnation, err := s.write(ctx, namespace, before, after)
 	if err != nil {
 		return err
 	}
@@ -95,33 +95,43 @@ func (s *split) swap(ctx context.Context, namespace string, before view, after r
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for w := range after.Slots {
-		if name := strconv.Itoa(w); is[name] != before.parts[name] {
-			s.last[place{namespace, int64(w)}] = kept{is[rules.MetaPart], is[name], incarnation}
+		if text, ok := is[strconv.Itoa(w)]; ok {
+			s.last[place{namespace, int64(w)}] = kept{meta, text, incarnation}
 		}
 	}
 	return nil
 }
 
-// write writes what differs from was, and returns all parts.
-func (s *split) write(ctx context.Context, namespace string, was map[string]string, after rules.Namespace) (parts map[string]string, incarnation string, err error) {
-	if parts, err = after.Parts(); err != nil {
-		return nil, "", err
+// write writes what differs from before, and returns that and the part of the namespace. What was
+// lost is made whole some at a time; the rest counts as lost in the next call.
+func (s *split) write(ctx context.Context, namespace string, before view, after rules.Namespace) (changed map[string]string, meta, incarnation string, err error) {
+	parts, err := after.Parts()
+	if err != nil {
+		return nil, "", "", err
 	}
+	was, meta := before.parts, parts[rules.MetaPart]
 	compared, changed := map[string]string{rules.MetaPart: was[rules.MetaPart]}, map[string]string{}
-	for name, value := range parts {
-		if value != was[name] {
+	if meta != "" && meta != was[rules.MetaPart] {
+		changed[rules.MetaPart] = meta
+	}
+	for w, slot := range after.Slots {
+		var former, whole rules.Slot
+		if w < len(before.ns.Slots) {
+			former = before.ns.Slots[w]
+		}
+		whole = former
+		whole.HasLease, whole.HasMark = true, true
+		name := strconv.Itoa(w)
+		value, ok := parts[name]
+		if !ok && slot.HasMark && was[name] != "" && was[name] != rules.NeverLent {
+			value, ok = rules.NeverLent, true
+		}
+		if ok && (slot != whole || former != whole && len(changed) < 40) {
 			compared[name], changed[name] = was[name], value
 		}
 	}
-	for w, s := range after.Slots {
-		name := strconv.Itoa(w)
-		_, ok := parts[name]
-		if value := was[name]; !ok && s.HasMark && value != "" && value != rules.NeverLent { // made whole
-			compared[name], changed[name] = value, rules.NeverLent
-		}
-	}
 	incarnation, err = s.Swap(ctx, namespace, compared, changed)
-	return parts, incarnation, err
+	return changed, meta, incarnation, err
 }
 
 // renewAlone extends a grant by one Swap, without a Load, if nothing has happened to its

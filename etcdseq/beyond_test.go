@@ -125,3 +125,45 @@ func TestRollbacksOfAStranger(t *testing.T) {
 		}
 	}
 }
+
+// TestPartsOfAStranger: keys that another program put below a namespace are named, or rewritten by
+// whoever lends them.
+func TestPartsOfAStranger(t *testing.T) {
+	t.Parallel()
+	client := dial(t, testserver.NewEtcd(t, 1).URLs()...)
+	f := newFixture(t, client)
+	c := f.Center(t)
+	req := lease.Request{Namespace: "orders", Layout: "41/5/0/17", Holder: "test", Owner: lease.NewOwner(), Pool: 200, Last: 199, TTL: 30_000_000_000, MaxTTL: 30_000_000_000}
+	require.NoError(t, c.Extras().Init(t.Context(), req))
+	refused := func(key, value, text string) {
+		t.Helper()
+		_, err := client.Put(t.Context(), f.prefix+"orders/"+key, value)
+		require.NoError(t, err)
+		req.Owner = lease.NewOwner()
+		_, err = c.Acquire(t.Context(), req)
+		require.ErrorIs(t, err, lease.ErrDamaged)
+		require.ErrorContains(t, err, text)
+		_, err = client.Delete(t.Context(), f.prefix+"orders/"+key)
+		require.NoError(t, err)
+	}
+	refused("200", `{"expires":1,"mark":1,"token":1}`, `there is a record "200" beyond the 200`)
+	refused("199", `{"expires":1,"mark":1,"token":1,"holder":"`+strings.Repeat("x", 900_000)+`"}`, "199: it has 900")
+
+	// More than a transaction can write, in a form that no process writes. Their loss begins a quarantine.
+	for at, value := range []string{`{"token":1,"expires":1,"mark":1}`, `{"token":1}`} {
+		for i := range 190 {
+			_, err := client.Put(t.Context(), fmt.Sprintf("%sorders/%d", f.prefix, i), value)
+			require.NoError(t, err)
+		}
+		for range 10 {
+			req.Owner = lease.NewOwner()
+			g, err := c.Acquire(t.Context(), req)
+			if at == 0 {
+				require.NoError(t, err)
+				require.NoError(t, c.Release(t.Context(), g, g.Floor))
+			} else {
+				require.ErrorAs(t, err, new(*lease.QuarantineError))
+			}
+		}
+	}
+}

@@ -14,6 +14,10 @@ const format = 1
 // MaxPool is the largest pool that a record can have, so that none costs its readers much.
 const MaxPool = 4096
 
+// maxPart is more than a part has: a holder, a pin and a reason are a few hundred bytes, and a bit
+// says of each worker id whether it was lent.
+const maxPart = 16 << 10
+
 // limit bounds times and tokens, which then may be added to.
 const limit = 1e15
 
@@ -134,6 +138,9 @@ func OfParts(parts map[string]string) (Namespace, error) {
 		slots int
 	)
 	for name, text := range parts {
+		if len(text) > maxPart {
+			return Namespace{}, fmt.Errorf("%s: it has %d bytes, more than %d", printable.Text(name), len(text), maxPart)
+		}
 		if name == MetaPart {
 			if err := decode([]byte(text), &m); err != nil {
 				return ns, fmt.Errorf("%s: %w", name, err)
@@ -159,6 +166,9 @@ func OfParts(parts map[string]string) (Namespace, error) {
 			return Namespace{}, fmt.Errorf("worker id %d: %w", w, err)
 		}
 		slots = max(slots, w+1)
+	}
+	if m.Pin != "" && slots > m.Slots {
+		return Namespace{}, fmt.Errorf("there is a record %q beyond the %d of the namespace: another program wrote it", strconv.Itoa(slots-1), m.Slots)
 	}
 	ns.Slots = make([]Slot, max(slots, m.Slots))
 	for w := range ns.Slots {

@@ -10,9 +10,11 @@ const (
 var onParts = list{title: "parts", pkg: "casstore", killers: "Test", mutants: []mutant{
 	{"the record of the namespace is not compared", splitGo, `compared, changed := map[string]string{rules.MetaPart: was[rules.MetaPart]}, map[string]string{}`, `compared, changed := map[string]string{}, map[string]string{}`, "PartsMetaChanges"},
 	{"a worker id that is lent is not compared", splitGo, `compared[name], changed[name] = was[name], value`, `changed[name] = value`, "PartsLostRace"},
-	{"a lost part that was made whole is not written", splitGo, `!ok && s.HasMark && value != ""`, `!ok && s.HasMark && false`, "PartsAreMadeWhole"},
-	{"what an operator does makes lost parts whole", splitGo, `!ok && s.HasMark && value != ""`, `!ok && (s.HasMark || true) && value != ""`, "PartsLossOutlastsAnOperator"},
+	{"a lost part that was made whole is not written", splitGo, `!ok && slot.HasMark && was[name] != ""`, `!ok && slot.HasMark && false`, "PartsAreMadeWhole"},
+	{"what an operator does makes lost parts whole", splitGo, `!ok && slot.HasMark && was[name] != ""`, `!ok && (slot.HasMark || true) && was[name] != ""`, "PartsLossOutlastsAnOperator"},
 	{"a part without a mark is written as lost altogether", partsGo, `if s == (Slot{}) {`, `if !s.HasLease || !s.HasMark {`, "PartsLossOutlastsAnOperator"},
+	{"a record beyond the pool is read", partsGo, `if m.Pin != "" && slots > m.Slots {`, `if false {`, "WhatCannotBe"},
+	{"a record of any length is read", partsGo, `if len(text) > maxPart {`, `if false {`, "WhatCannotBe"},
 	{"a borrow on another server counts", splitGo, `if incarnation != before.incarnation {`, `if false {`, "PartsBorrowAcrossARestore"},
 	{"a borrow on another server counts, in one record", "casstore/center.go", `incarnation != before.incarnation {`, `incarnation == "none" {`, "BorrowAcrossAFailover"},
 	{"what is not there is created in one step", "casstore/center.go", `announce := before.ns.Meta == rules.Meta{}`, `announce := false`, "PartsFirstCallPauses"},

@@ -13,6 +13,7 @@ const (
 // onSequence is the script of a counter.Counter, of which TestSequenceRulesHaveTeeth
 // changes some eighty things, and what a process does with what it gives.
 var onSequence = list{title: "sequence", pkg: "redisseq/counter", loaders: []mutant{luaLoader}, mutants: []mutant{
+	{"a wait for late times does not see that they were put right", sequenceReserve, `time.NewTimer(min(wait, time.Second))`, `time.NewTimer(wait)`, "TestWaitEndsWithARepair"},
 	// What is reserved.
 	{"the last value is given again", sequenceLua, `local first, from = tick, seq + 1`, `local first, from = tick, seq`, ofSequences + "values follow each other"},
 	{"the sequence of the last value is forgotten", sequenceLua, `'tick', str(tick), 'seq', str(seq),`, `'tick', str(tick), 'seq', '0',`, ofSequences + "values follow each other"},

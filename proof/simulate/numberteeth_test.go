@@ -43,7 +43,7 @@ func TestSequenceTeeth(t *testing.T) {
 		{"counters that stay behind when one more worker id is reserved", simulate.Past, simulate.Numbers{Store: leftBehind}, simulate.Duplicate, 0},
 
 		{"another server is not noticed, segments", simulate.RedisSegments, lua(`if onChange and h[2] ~= run then`, `if false then`), simulate.Duplicate, 40},
-		{"a name that is lost is made anew", simulate.RedisSegments, lua(`if not h[1] then return { 'UNKNOWN' } end`, `h[1], h[2] = h[1] or '0', h[2] or run`), simulate.Duplicate, 0},
+		{"a name that is lost is made anew", simulate.RedisSegments, lua(`if not h[1] then return unknown() end`, `h[1], h[2] = h[1] or '0', h[2] or run`), simulate.Duplicate, 0},
 		{"a reservation that is half written", simulate.RedisSegments, lua(`redis.call('HSET', key, 'given', last)`, `redis.call('HSET', key, 'given', plus(given, 1))`), simulate.Duplicate, 0},
 		{"resumed above what is issued, not above what processes have ahead", simulate.RedisSegments, simulate.Numbers{
 			Resume: func(_, issued int64) int64 { return issued },

@@ -153,7 +153,7 @@ func (c *Counter) try(ctx context.Context, attempt func(context.Context) error) 
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
 			return err
 		}
-		timer := time.NewTimer(wait)
+		timer := time.NewTimer(min(wait, time.Second)) // the time may be put right meanwhile
 		select {
 		case <-timer.C:
 		case <-c.halted:

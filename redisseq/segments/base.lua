@@ -28,6 +28,12 @@ local function decimal(value, what)
   return value
 end
 
+-- unknown is the answer for a name without a number. A hash that has lost only that is damaged.
+local function unknown()
+  if redis.call('EXISTS', key) > 0 then damaged('the greatest number given', '') end
+  return { 'UNKNOWN' }
+end
+
 -- plus adds a Lua number n, 0 <= n < 1e15, to a.
 local function plus(a, n)
   local low = tonumber(string.sub(a, -9)) + n

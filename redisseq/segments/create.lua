@@ -3,7 +3,7 @@ local verb, given, by = ARGV[2], ARGV[3], ARGV[4]
 
 if verb == 'resume' then
   local old = redis.call('HGET', key, 'given')
-  if not old then return { 'UNKNOWN' } end
+  if not old then return unknown() end
   if less(given, decimal(old, 'the greatest number given')) then given = old end
 elseif redis.call('EXISTS', key) > 0 and (redis.call('TYPE', key).ok ~= 'hash' or redis.call('HGET', key, 'by') ~= by) then
   return { 'EXISTS' }

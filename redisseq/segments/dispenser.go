@@ -66,11 +66,11 @@ type Dispenser struct {
 	store segment.Store
 	cfg   segment.Config
 
-	mu      sync.Mutex
-	closed  bool
-	reaches map[string]int64
-	stop    chan struct{} // closed by Close
-	fetchs  sync.WaitGroup
+	mu     sync.Mutex
+	closed bool
+	given  map[string]int64 // by name, what the store behind had given when it was asked last
+	stop   chan struct{}    // closed by Close
+	fetchs sync.WaitGroup
 }
 
 const (
@@ -93,7 +93,7 @@ func NewDispenser(client redis.UniversalClient, store segment.Store, cfg segment
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return &Dispenser{conn: c, store: store, cfg: cfg.WithDefaults(), stop: make(chan struct{}), reaches: map[string]int64{}}, nil
+	return &Dispenser{conn: c, store: store, cfg: cfg.WithDefaults(), stop: make(chan struct{}), given: map[string]int64{}}, nil
 }
 
 // Close cancels fetches from the store in progress and waits for them. Segments in Redis
@@ -158,11 +158,8 @@ func (d *Dispenser) Reserve(ctx context.Context, r segment.Request) (segment.Ran
 			return segment.Range{}, fmt.Errorf("%w: %q at %s is at %d", segment.ErrEnd, r.Name, d, first)
 		case n > 0:
 			got := segment.Range{First: first, Last: min(first+n-1, r.Max)}
-			if r.Above = got.First - 1; r.Above > d.reach(r.Name) {
-				// Unlike a fetch, it needs no answer: what Redis has is valid while the store is away.
-				if err := d.plausible(ctx, r); errors.Is(err, lease.ErrDamaged) {
-					return segment.Range{}, err
-				}
+			if err := d.reserved(ctx, r, got.Last); err != nil {
+				return segment.Range{}, err
 			}
 			return got, nil
 		}
@@ -244,45 +241,74 @@ func (d *Dispenser) reserve(ctx context.Context, r segment.Request, s state) (se
 	}
 	step = d.cfg.NextStep(step, s.used, time.Duration(s.ms)*time.Millisecond)
 	r.N = max(step, min(r.N, d.cfg.MaxStep)) // so that a batch is not split
-	r.Above = max(r.Above, s.top)
-	if err := d.plausible(ctx, r); err != nil {
-		return segment.Range{}, err
+	if r.Above = max(r.Above, s.top); r.Above > d.least(r.Name, 0) {
+		if _, err := d.plausible(ctx, r); err != nil {
+			return segment.Range{}, err
+		}
 	}
-	return segment.Reserve(ctx, d.store, r)
+	return d.behind(ctx, r)
 }
 
-// plausible refuses numbers that Redis says are taken if no loss of the store behind explains why
-// it has not given them: another program that writes to Redis would use up a name.
-func (d *Dispenser) plausible(ctx context.Context, r segment.Request) error {
+// reserved makes sure that the store behind has reserved the numbers up to last, which Redis gave:
+// if it lost that, or another program wrote them into Redis, it would give them again. It asks
+// once for each segment of others. What Redis has is valid while the store is away.
+func (d *Dispenser) reserved(ctx context.Context, r segment.Request, last int64) error {
+	if last <= d.least(r.Name, 0) {
+		return nil
+	}
+	r.N, r.Above = 1, last
+	given, err := d.plausible(ctx, r)
+	switch {
+	case errors.Is(err, lease.ErrDamaged):
+		return err
+	case err != nil || given < 0 || last <= given:
+		return nil
+	}
+	_, err = d.behind(ctx, r)
+	return err
+}
+
+// behind reserves numbers in the store behind.
+func (d *Dispenser) behind(ctx context.Context, r segment.Request) (segment.Range, error) {
+	got, err := segment.Reserve(ctx, d.store, r)
+	if err == nil {
+		d.least(r.Name, got.Last)
+	}
+	return got, err
+}
+
+// least notes that the store behind has given a number, and returns the greatest of these.
+func (d *Dispenser) least(name string, given int64) int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.given[name] = max(d.given[name], given)
+	return d.given[name]
+}
+
+// plausible returns the greatest number that the store behind has given, or -1 if it does not tell.
+// It refuses numbers that Redis says are taken if no loss of that store explains why it has not
+// given them: another program that writes to Redis would use up a name.
+func (d *Dispenser) plausible(ctx context.Context, r segment.Request) (given int64, err error) {
 	store, ok := d.store.(interface {
 		Given(ctx context.Context, name string) (int64, error)
 	})
-	if !ok || r.Above == 0 {
-		return nil
+	if !ok {
+		return -1, nil
 	}
-	given, err := store.Given(ctx, r.Name)
+	given, err = store.Given(ctx, r.Name)
 	switch {
 	case errors.Is(err, segment.ErrUnknown):
 		given = r.Start - 1
 	case err != nil:
-		return err
+		return 0, err
+	default:
+		d.least(r.Name, given)
 	}
-	lost := min(max(1000*d.cfg.MaxStep, segment.MaxReservation), (r.Max-given)/10)
-	d.mu.Lock()
-	d.reaches[r.Name] = given + lost
-	d.mu.Unlock()
-	if r.Above-given <= lost {
-		return nil
+	if r.Above-given <= min(max(1000*d.cfg.MaxStep, segment.MaxReservation), (r.Max-given)/10) {
+		return given, nil
 	}
-	return fmt.Errorf("%w: numbers of %q up to %d are said to be taken, but %s gave up to %d: if they are, create or resume the name above them; if not, delete %s and restart the processes",
+	return given, fmt.Errorf("%w: numbers of %q up to %d are said to be taken, but %s gave up to %d: if they are, create or resume the name above them; if not, delete %s and restart the processes",
 		lease.ErrDamaged, r.Name, r.Above, d, given, d.conn.Key(r.Name, "dispenser"))
-}
-
-// reach returns the greatest number of a name that was plausible when the store behind was asked.
-func (d *Dispenser) reach(name string) int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.reaches[name]
 }
 
 func (d *Dispenser) install(ctx context.Context, name, me string, got segment.Range) error {

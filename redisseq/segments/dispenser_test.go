@@ -659,10 +659,32 @@ func TestTopOfAStranger(t *testing.T) {
 				require.NoError(t, d.Close())
 			}
 
-			// As much as a store may lose is made up for, also if it lost the name.
-			top := given() + lost/2
-			set(top, false)
+			// What is given of a segment that nobody reserved is not given again once the hash is deleted.
 			d := open()
+			_, err := d.Reserve(t.Context(), req)
+			require.NoError(t, err)
+			top := given() + 50
+			require.NoError(t, s.Admin.HSet(t.Context(), key, "top", top, "first", top-29, "len", 10, "used", 0, "nfirst", top-19, "nlen", 20, "want", "").Err())
+			seen := map[int64]bool{}
+			for range 5 {
+				got, err := d.Reserve(t.Context(), req)
+				require.NoError(t, err)
+				seen[got.First] = true
+			}
+			require.NoError(t, d.Close())
+			require.NoError(t, s.Admin.Del(t.Context(), key).Err())
+			d = open()
+			for range 60 {
+				got, err := d.Reserve(t.Context(), req)
+				require.NoError(t, err)
+				require.False(t, seen[got.First], "%d comes twice", got.First)
+			}
+			require.NoError(t, d.Close())
+
+			// As much as a store may lose is made up for, also if it lost the name.
+			top = given() + lost/2
+			set(top, false)
+			d = open()
 			got, err := d.Reserve(t.Context(), req)
 			require.NoError(t, err)
 			require.Equal(t, top+1, got.First)

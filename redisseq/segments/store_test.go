@@ -246,3 +246,19 @@ func TestBesideIsRefused(t *testing.T) {
 		require.ErrorContains(t, err, "use SQL")
 	}
 }
+
+// TestHashWithoutItsNumber: a hash that lost only the number is damaged, not a name that nobody
+// created: who is told to create it would be told that it exists.
+func TestHashWithoutItsNumber(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t)
+	n := newStore(t, s)
+	require.NoError(t, n.Create(t.Context(), "orders", 1))
+	require.NoError(t, s.Admin.HDel(t.Context(), "snowlease:{orders}:segment", "given").Err())
+	_, reserve := n.Reserve(t.Context(), numbers(1))
+	_, given := n.Given(t.Context(), "orders")
+	for _, err := range []error{reserve, given, n.Resume(t.Context(), "orders", 5)} {
+		require.ErrorIs(t, err, lease.ErrDamaged)
+		require.ErrorContains(t, err, "snowlease:{orders}:segment")
+	}
+}
