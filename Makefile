@@ -51,7 +51,7 @@ test: test-deps ## run the tests, with real servers and the race detector, in so
 	scripts/stages.sh test
 
 .PHONY: prove
-prove: test-deps ## look for what breaks it: failovers, mutants, models, chaos; 15 to 20 minutes
+prove: test-deps ## look for what breaks it: failovers, mutants, models, chaos; a quarter of an hour
 	scripts/stages.sh prove
 
 .PHONY: cover
