@@ -36,8 +36,9 @@ var (
 //
 // A number costs one round trip to Redis. All processes share the current segment and
 // the next one, so numbers ascend across all of them. When the next one becomes current,
-// one process fetches another in the background. At a steady rate no process waits for
-// the store.
+// one process fetches another in the background, so at a steady rate no process waits for
+// the store to reserve. Before a process gives the first number of a segment, it asks the store
+// whether that is reserved, if the store has a method Given, as dbseq.Segments has.
 //
 // The state is one hash, snowlease:{name}:dispenser, without a TTL. It may be deleted at
 // any time.
