@@ -8,6 +8,7 @@ import (
 	mathrand "math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -70,6 +71,7 @@ type Dispenser struct {
 	mu     sync.Mutex
 	closed bool
 	given  map[string]int64 // by name, what the store behind had given when it was asked last
+	away   atomic.Int64     // when it did not answer, in Unix ns
 	stop   chan struct{}    // closed by Close
 	fetchs sync.WaitGroup
 }
@@ -252,17 +254,23 @@ func (d *Dispenser) reserve(ctx context.Context, r segment.Request, s state) (se
 
 // reserved makes sure that the store behind has reserved the numbers up to last, which Redis gave:
 // if it lost that, or another program wrote them into Redis, it would give them again. It asks
-// once for each segment of others. What Redis has is valid while the store is away.
+// once for each segment of others. What Redis has is valid while the store is away, so it asks
+// shortly, and not again for some seconds.
 func (d *Dispenser) reserved(ctx context.Context, r segment.Request, last int64) error {
-	if last <= d.least(r.Name, 0) {
+	if last <= d.least(r.Name, 0) || time.Since(time.Unix(0, d.away.Load())) < fetchTime {
 		return nil
 	}
 	r.N, r.Above = 1, last
-	given, err := d.plausible(ctx, r)
+	short, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	given, err := d.plausible(short, r)
 	switch {
 	case errors.Is(err, lease.ErrDamaged):
 		return err
-	case err != nil || given < 0 || last <= given:
+	case err != nil:
+		d.away.Store(time.Now().UnixNano())
+		return nil
+	case given < 0 || last <= given:
 		return nil
 	}
 	_, err = d.behind(ctx, r)

@@ -587,6 +587,34 @@ func TestDispenserRefusesDamage(t *testing.T) {
 	}
 }
 
+// A silent store answers no question, but reserves.
+type silent struct {
+	segment.Memory
+	asked atomic.Int64
+}
+
+func (s *silent) Given(ctx context.Context, _ string) (int64, error) {
+	s.asked.Add(1)
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+// TestStoreBehindThatIsSilent: numbers that are in Redis are given though the store behind does not
+// say whether it has reserved them, and few calls wait for it.
+func TestStoreBehindThatIsSilent(t *testing.T) {
+	t.Parallel()
+	s, b := redistest.NewMini(t), new(silent)
+	one := issuer(t, dispenser(t, s.Client(t), b, ordered(100)), ordered(100))
+	other := issuer(t, dispenser(t, s.Client(t), b, ordered(100)), ordered(100))
+	began := time.Now()
+	all := take(t, one, 1)
+	for range 40 {
+		all = append(append(all, take(t, other, 1)...), take(t, one, 1)...)
+	}
+	requireRising(t, all)
+	require.LessOrEqual(t, b.asked.Load(), 3+int64(time.Since(began)/time.Second))
+}
+
 // TestTopOfAStranger: what another program writes into the hash costs the store behind it no more
 // numbers than a tenth, and is forgotten with the hash.
 func TestTopOfAStranger(t *testing.T) {
