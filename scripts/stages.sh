@@ -12,8 +12,8 @@ logs=$(mktemp -d)
 trap 'rm -rf "$logs" "${memory:-}"' EXIT
 trap 'trap - TERM; kill 0' INT TERM # also what runs in the background
 
-# What tests write goes to memory, if there are 4 GiB and programs may be run from it: how fast
-# a disk is decides no test then. The go command stays on the disk.
+# What test servers write goes to memory, if there are 4 GiB and programs may be run from it: how
+# fast a disk is decides no test of theirs then. The go command and t.TempDir stay on the disk.
 if [ -z "${TMPDIR:-}" ] && memory=$(mktemp -d -p /dev/shm snowlease-test-XXXXXX 2>/dev/null); then
 	printf '#!/bin/sh\n' >"$memory/program" && chmod 755 "$memory" "$memory/program"
 	if [ "$(df --output=avail -k "$memory" | tail -n 1)" -gt $((4 << 20)) ] && "$memory/program" 2>/dev/null; then
