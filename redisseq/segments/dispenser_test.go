@@ -51,6 +51,11 @@ func (b *behind) Reserve(ctx context.Context, r segment.Request) (segment.Range,
 	return got, err
 }
 
+// The stores that a configuration puts behind a dispenser answer its question.
+var _ interface {
+	Given(ctx context.Context, name string) (int64, error)
+} = (*dbseq.Segments)(nil)
+
 func ordered(steps ...int64) segment.Config {
 	cfg := segment.Config{Name: "orders", Order: segment.OrderStrict}
 	if len(steps) > 0 {
