@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -202,7 +205,11 @@ func CheckNamespace(ns string) error {
 		ok = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
 	}
 	if !ok {
-		return fmt.Errorf("lease: namespace %q is not 1 to %d characters of A-Z a-z 0-9 . _ -", ns, MaxNamespace)
+		shown := strconv.Quote(printable.Text(ns))
+		if strings.ContainsAny(ns, ":@/=") { // an address, with a password
+			shown = fmt.Sprintf("of %d bytes, which looks like an address,", len(ns))
+		}
+		return fmt.Errorf("lease: namespace %s is not 1 to %d characters of A-Z a-z 0-9 . _ -", shown, MaxNamespace)
 	}
 	return nil
 }

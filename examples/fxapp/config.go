@@ -89,7 +89,7 @@ func load(args, environ []string, out io.Writer) (config, error) {
 }
 
 // yamlValues matches the values that errors of package yaml quote. They may be secrets.
-var yamlValues = regexp.MustCompile("`.*`|anchor '.*'|:\\S* not found")
+var yamlValues = regexp.MustCompile("`.*`|anchor '.*'|[:@/=]\\S[^\\n]* not found")
 
 func (c *config) readFile(path string) error {
 	file, err := os.Open(path)

@@ -116,6 +116,7 @@ func TestBadConfig(t *testing.T) {
 		{name: "unknown keys", file: "idworker: {tll: 3s, TTL: 3s}\nlistn: x", want: []string{
 			"fxapp.yaml: yaml: ", "line 1: field tll not found", "line 1: field TTL not found", "line 2: field listn not found",
 		}},
+		{name: "a value for a key", file: "mysql://app:" + secret + "@db/shop: x\nhost=db password=" + secret + ": x", want: []string{"line 1: field mysql...", "line 2: field host..."}},
 		{name: "kinds", file: "listen: {}\nonce: maybe\nidworker: {lease: {ttl: soon}, sequence: {worker: x}}\ndb: sqlite\nredis: {addrs: {}, password: {a: " + secret + "}}", want: []string{
 			"line 2: cannot unmarshal !!str ... into bool", "line 3: cannot unmarshal !!str ... into time.Duration",
 			"line 3: cannot unmarshal !!str ... into int64", "line 4: cannot unmarshal !!str ... into", "line 5: cannot unmarshal !!map into",

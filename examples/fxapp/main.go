@@ -84,7 +84,9 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	background := context.WithoutCancel(ctx)
 	starting, cancel := context.WithTimeout(background, cfg.IDWorker.Wait+45*time.Second) // 45 s for the tables
 	defer cancel()
-	if err := app.Start(starting); err != nil {
+	if err := app.Start(starting); errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("cannot start within %v: a database or Redis does not answer: see the log: %w", cfg.IDWorker.Wait+45*time.Second, err)
+	} else if err != nil {
 		return fmt.Errorf("cannot start: %w", dig.RootCause(err))
 	}
 	if !cfg.Once {

@@ -267,6 +267,8 @@ func (d *Dispenser) reserved(ctx context.Context, r segment.Request, last int64)
 	switch {
 	case errors.Is(err, lease.ErrDamaged):
 		return err
+	case ctx.Err() != nil: // says nothing about the store
+		return context.Cause(ctx)
 	case err != nil:
 		d.away.Store(time.Now().UnixNano())
 		return nil

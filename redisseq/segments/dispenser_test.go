@@ -620,6 +620,21 @@ func TestStoreBehindThatIsSilent(t *testing.T) {
 	require.LessOrEqual(t, b.asked.Load(), 3+int64(time.Since(began)/time.Second))
 }
 
+// TestCallerThatGaveUp: a caller that does not wait for an answer says nothing about the store.
+func TestCallerThatGaveUp(t *testing.T) {
+	t.Parallel()
+	s, b := redistest.NewMini(t), new(silent)
+	take(t, issuer(t, dispenser(t, s.Client(t), b, ordered(100)), ordered(100)), 1)
+	d := dispenser(t, s.Client(t), b, ordered(100))
+	for n := range int64(3) {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		_, err := d.Reserve(ctx, segment.Request{Name: "orders", N: 1, Start: 1, Max: 1000})
+		cancel()
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, n+1, b.asked.Load())
+	}
+}
+
 // TestTopOfAStranger: what another program writes into the hash costs the store behind it no more
 // numbers than a tenth, and is forgotten with the hash.
 func TestTopOfAStranger(t *testing.T) {

@@ -170,7 +170,7 @@ func deal(ctx context.Context, c *conn.Conn, call conn.Call, what string) (conn.
 		case r[0] == "UNKNOWN":
 			return fmt.Errorf("%w: %q at %s: %s", segment.ErrUnknown, call.Name, c, fault.CreateName(call.Name))
 		case r[0] == "EXISTS":
-			return fmt.Errorf("%w: %q at %s", segment.ErrExists, call.Name, c)
+			return fmt.Errorf("%w: %q", segment.ErrExists, call.Name)
 		case r[0] == "END" && len(r) == 2:
 			return fmt.Errorf("%w: %q at %s is at %s", segment.ErrEnd, call.Name, c, r[1])
 		case r[0] == "CHANGED" && len(r) == 3:
