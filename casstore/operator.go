@@ -79,7 +79,7 @@ func (c *center) sameTime(ctx context.Context, namespace string, local int64) er
 		return err
 	}
 	off := v.now.Sub(time.UnixMilli(local).Add(time.Since(start)))
-	limit := max(lease.ParsePin(v.ns.Meta.Pin).Skew-500*time.Millisecond, time.Second)
+	limit := max(v.ns.Meta.Pin.Skew-500*time.Millisecond, time.Second)
 	switch {
 	case off.Abs() <= limit:
 		return nil

@@ -16,7 +16,7 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant,
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
-	k := c.newCall(req, true)
+	k := c.newCall(req, lease.Pin{}, true)
 	err = c.verb(ctx, k, "acquire a worker id", func(ctx context.Context) (err error) {
 		g, err = c.acquire(ctx, k)
 		return err
@@ -115,7 +115,7 @@ func (c *Center) again(ctx context.Context, k *call, v view) (g lease.Grant, don
 func (k *call) grant(r record) lease.Grant {
 	return lease.Grant{
 		Request: k.req, Worker: r.worker, Token: r.token,
-		Now: r.now, Floor: r.floor, Ceiling: r.mark, Since: r.since,
+		Now: r.now, Floor: r.floor, Ceiling: r.mark, Since: r.since, Pinned: k.pin,
 	}
 }
 

@@ -19,7 +19,7 @@ func (c *Center) Init(ctx context.Context, req lease.Request) error {
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	k := c.newCall(req, true)
+	k := c.newCall(req, lease.Pin{}, true)
 	err := c.prepare(ctx, k)
 	if err == nil {
 		err = c.open(ctx, k)
@@ -34,7 +34,7 @@ func (c *Center) open(ctx context.Context, k *call) error {
 		return err
 	}
 	if v.there {
-		return c.repin(ctx, k, v)
+		return c.reopen(ctx, k, v)
 	}
 	if err := k.refuse(v.now); err != nil {
 		return err

@@ -16,6 +16,8 @@ import (
 // A call is one Acquire, Renew, Release, Init or Mend.
 type call struct {
 	req   lease.Request
+	known lease.Pin // what was on record when the grant was lent
+	pin   lease.Pin // what is expected on record
 	start time.Time
 	args  args
 
@@ -24,17 +26,28 @@ type call struct {
 	compares bool // whether incarnations are compared
 }
 
-func (c *Center) newCall(req lease.Request, borrow bool) *call {
-	return &call{
-		req: req, start: time.Now(), borrow: borrow, veto: borrow && req.Local != 0, compares: c.compares(),
+func (c *Center) newCall(req lease.Request, known lease.Pin, borrow bool) *call {
+	k := &call{
+		req: req, known: known, start: time.Now(), borrow: borrow, veto: borrow && req.Local != 0, compares: c.compares(),
 		args: args{
-			"ns": req.Namespace, "pin": text(req.Pin().String(), 255), "pool": req.Pool, "first": req.First, "last": req.Last,
+			"ns": req.Namespace, "pool": req.Pool, "first": req.First, "last": req.Last,
 			"owner": hex.EncodeToString(req.Owner[:]), "holder": text(req.Holder, 255),
-			"ttl": ms(req.TTL), "maxttl": ms(req.MaxTTL), "skew": ms(req.Skew), "ahead": ms(req.Ahead),
+			"ttl": ms(req.TTL), "maxttl": ms(req.MaxTTL), "ahead": ms(req.Ahead),
 			"slot": int64(-1),
 			"lo":   int64(0), "hi": int64(math.MaxInt64),
 		},
 	}
+	pin, ok := known.Join(req)
+	if !ok {
+		pin = req.Pin()
+	}
+	k.pinned(pin)
+	return k
+}
+
+// pinned notes what is on record, and which all later changes expect there.
+func (k *call) pinned(pin lease.Pin) {
+	k.pin, k.args["pin"], k.args["skew"] = pin, pin.String(), ms(pin.Skew)
 }
 
 // clock bounds the server's clock by the caller's current time.
@@ -111,9 +124,9 @@ func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
 	return v, err
 }
 
-// survey reads the namespace and refuses a member with another pin. If records are
-// missing or another server answers, it starts a quarantine and reads again, until it
-// finds everything in order.
+// survey reads the namespace, refuses a member that may not join, and raises the pin to its
+// request. If records are missing or another server answers, it starts a quarantine and reads
+// again, until it finds everything in order.
 func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 	for range rounds {
 		v, err := c.look(ctx, k)
@@ -123,8 +136,10 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 		if err := k.refuse(v.now); err != nil {
 			return v, err
 		}
-		if v.there && v.pin != k.args["pin"] {
-			return v, &lease.MismatchError{Namespace: k.req.Namespace, Stored: lease.ParsePin(v.pin), Asked: k.req.Pin()}
+		if changed, err := c.join(ctx, k, v); err != nil {
+			return v, err
+		} else if changed {
+			continue
 		}
 		if k.compares && v.incarnation == "" {
 			if _, err := c.identify(ctx); err != nil {
@@ -151,11 +166,30 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 	return view{}, unsettled()
 }
 
+// join joins the namespace. It returns true if what k looked for was by another pin than the one
+// on record now.
+func (c *Center) join(ctx context.Context, k *call, v view) (changed bool, err error) {
+	before, stored := k.pin, lease.ParsePin(v.pin)
+	pin, more, err := rules.Joined(stored, k.known, k.req)
+	if v.there && v.pin == "" {
+		err = &lease.MismatchError{Namespace: k.req.Namespace, Stored: stored, Asked: k.req.Pin()}
+	}
+	if err != nil {
+		return false, err
+	}
+	k.pinned(pin)
+	if v.there && pin.String() != v.pin {
+		_, err = c.exec(ctx, "repin", k.args.with(args{"pin": v.pin, "newpin": pin.String(), "more": more}))
+		return true, err
+	}
+	return before != pin, nil
+}
+
 // loss returns why grants may have been forgotten, or an empty string. A row has the lease and
 // the mark of a worker id.
 func (k *call) loss(v view) string {
 	e := rules.Evidence{
-		Meta:  rules.Meta{Pin: v.pin, Incarnation: v.recorded, Former: v.former, Quarantine: v.quarantine},
+		Meta:  rules.Meta{Pin: lease.ParsePin(v.pin), Incarnation: v.recorded, Former: v.former, Quarantine: v.quarantine},
 		Empty: !v.there && v.known == 0 && !v.beyond, Pool: k.req.Pool, Leases: v.known, Marks: k.req.Pool, Now: v.now,
 	}
 	if k.compares {
@@ -173,7 +207,7 @@ func (k *call) loss(v view) string {
 func (c *Center) mourn(ctx context.Context, k *call, v *view, reason string) (done bool, err error) {
 	k.clock()
 	reason = text(reason, 2000)
-	hold := rules.QuarantineEnd(0, k.req)
+	hold := rules.QuarantineEnd(0, k.pin)
 	a := k.args.with(args{"reason": reason, "hold": hold})
 	change := "lost"
 	if !v.there {

@@ -91,7 +91,7 @@ func (c operator) Quarantine(ctx context.Context, namespace, reason string) (r l
 				}
 				return err
 			}
-			hold := ms(before.Pin.MaxTTL + before.Pin.Skew)
+			hold := ms(before.Pin.Hold())
 			if err := within("the end by the pin", before.Now+hold, topTime); err != nil {
 				return err
 			}
@@ -135,12 +135,12 @@ func (c operator) Mend(ctx context.Context, namespace string, local int64) error
 		if err := pin.Err(); err != nil {
 			return err
 		}
-		req := lease.Request{Namespace: namespace, Local: local, Layout: pin.Layout, Pool: pin.Pool, MaxTTL: pin.MaxTTL, Skew: pin.Skew}
-		k := c.newCall(req, true)
+		req := lease.Request{Namespace: namespace, Local: local, Pool: pin.Pool}
+		k := c.newCall(req, lease.Pin{}, true)
 		if err := k.refuse(before.Now); err != nil {
 			return err
 		}
-		a := k.args.with(args{"hold": ms(req.MaxTTL + req.Skew), "quarantine": before.Quarantine})
+		a := k.args.with(args{"pin": pin.String(), "hold": ms(pin.Hold()), "quarantine": before.Quarantine})
 		for _, mend := range []string{"mendquarantine", "mendleases", "mendmarks"} {
 			if _, err := c.exec(ctx, mend, a); err != nil {
 				return err
@@ -161,8 +161,8 @@ func (c operator) Retire(ctx context.Context, namespace, reason string) error {
 			if err := pinSize(r.Pin.String()); err != nil {
 				return err
 			}
-			a := args{"retired": text(lease.Pin{Retired: true, Reason: reason}.String(), 255), "ns": namespace, "pin": r.Pin.String()}
-			if _, err := c.exec(ctx, "retire", a); err != nil {
+			a := args{"newpin": text(lease.Pin{Retired: true, Reason: reason}.String(), 255), "more": int64(0), "ns": namespace, "pin": r.Pin.String()}
+			if _, err := c.exec(ctx, "repin", a); err != nil {
 				return err
 			}
 		}
@@ -170,11 +170,11 @@ func (c operator) Retire(ctx context.Context, namespace, reason string) error {
 	})
 }
 
-// repin replaces the pin of a namespace in which nothing was ever lent, for Init.
+// reopen replaces the pin of a namespace in which nothing was ever lent, for Init.
 //
 // It changes the version of every slot, so a claim by the former pin that runs meanwhile
 // fails, or its slot no longer counts as unused here.
-func (c *Center) repin(ctx context.Context, k *call, v view) error {
+func (c *Center) reopen(ctx context.Context, k *call, v view) error {
 	old := lease.ParsePin(v.pin)
 	if old.Err() != nil || old == k.req.Pin() {
 		return lease.ErrExists
@@ -194,16 +194,16 @@ func (c *Center) repin(ctx context.Context, k *call, v view) error {
 			want   int64 // rows, or -1
 			skip   bool
 		}{
-			{"repinslots", old.Pool, false},
-			{"repin", 1, false},
-			{"repindrop", -1, old.Pool <= k.req.Pool},
+			{"reopenslots", old.Pool, false},
+			{"reopen", 1, false},
+			{"reopendrop", -1, old.Pool <= k.req.Pool},
 			{"fill", -1, old.Pool >= k.req.Pool},
 		} {
 			if step.skip {
 				continue
 			}
 			n, err := c.execOn(ctx, tx, step.change, a)
-			if step.change == "repindrop" && c.is(err, c.dialect.denied) {
+			if step.change == "reopendrop" && c.is(err, c.dialect.denied) {
 				return advised{fmt.Errorf("%w: to have fewer worker ids than before, the account also needs DELETE on the table %sslot", err, c.set.Prefix)}
 			}
 			if err != nil {

@@ -37,7 +37,7 @@ var postgres = dialect{
 // typeOf returns the type of a parameter, which PostgreSQL infers otherwise from where it stands
 // first.
 func typeOf(parameter string) string {
-	if slices.Contains([]string{"ns", "pin", "oldpin", "retired", "owner", "holder", "reason", "name", "beside", "table"}, parameter) {
+	if slices.Contains([]string{"ns", "pin", "oldpin", "newpin", "owner", "holder", "reason", "name", "beside", "table"}, parameter) {
 		return "varchar"
 	}
 	return "bigint"

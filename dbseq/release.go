@@ -12,7 +12,7 @@ func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 	if err := g.Validate(); err != nil {
 		return err
 	}
-	k := c.newCall(g.Request, false)
+	k := c.newCall(g.Request, g.Pinned, false)
 	return c.verb(ctx, k, "give back the worker id", func(ctx context.Context) error { return c.release(ctx, k, g, lastUsed) })
 }
 

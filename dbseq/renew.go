@@ -16,7 +16,7 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant,
 	if err := g.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
-	k := c.newCall(g.Request, false)
+	k := c.newCall(g.Request, g.Pinned, false)
 	err = c.verb(ctx, k, "renew the worker id", func(ctx context.Context) (err error) {
 		renewed, err = c.renew(ctx, k, g)
 		return err
@@ -38,7 +38,7 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 		}
 		if done {
 			// The update has stored at least this ceiling.
-			held.Now, held.Ceiling = now, rules.Slot{Floor: held.Floor}.Extended(now, held).Mark
+			held.Pinned, held.Now, held.Ceiling = k.pin, now, rules.Slot{Floor: held.Floor}.Extended(now, held).Mark
 			return held, nil
 		}
 		v, err := c.survey(ctx, k)
@@ -47,7 +47,7 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 		}
 		r := v.held
 		switch {
-		case !r.there || !r.slot().Unexpired(v.now, k.req):
+		case !r.there || !r.slot().Unexpired(v.now, k.pin):
 			return lease.Grant{}, lease.ErrLost
 		case r.floor < v.quarantine:
 			swapped, err := c.swap(ctx, k, g, v)

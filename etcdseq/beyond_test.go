@@ -19,8 +19,9 @@ import (
 
 // TestKeysOfAStranger: keys beyond the pool, and long ones, cost a process neither memory nor
 // time.
+//
+// It runs alone, since it counts what the process allocates.
 func TestKeysOfAStranger(t *testing.T) {
-	t.Parallel()
 	server := testserver.NewEtcd(t, 1)
 	client, err := etcdseq.Open(t.Context(), etcdseq.Config{Endpoints: []string{strings.TrimPrefix(server.URLs()[0], "http://")}})
 	require.NoError(t, err)

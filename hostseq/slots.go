@@ -95,9 +95,10 @@ func (d slots) pin(req lease.Request) error {
 	if err != nil {
 		return fmt.Errorf("local: pin of namespace %q: %w", req.Namespace, err)
 	}
-	if was := strings.TrimSuffix(string(stored), "\n"); was != req.Pin().String() {
+	was := lease.ParsePin(strings.TrimSuffix(string(stored), "\n"))
+	if _, ok := was.Join(req); !ok { // nothing here goes by what joining raises
 		return &lease.MismatchError{
-			Namespace: req.Namespace, Stored: lease.ParsePin(was), Asked: req.Pin(),
+			Namespace: req.Namespace, Stored: was, Asked: req.Pin(),
 			Change: "to change the pin, stop all members and delete " + path,
 		}
 	}

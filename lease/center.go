@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/printable"
@@ -111,10 +109,10 @@ type Request struct {
 	// TTL is how long a grant lasts without renewal, MinTTL to MaxTTL.
 	TTL time.Duration
 	// MaxTTL bounds the TTL of every member of the namespace, and so how far ahead of its
-	// clock a forgotten grant can reach. At most 24h. The center pins it.
+	// clock a forgotten grant can reach. At most 24h. The center pins the greatest.
 	MaxTTL time.Duration
 	// Skew is how far behind the latest time it ever showed the center's clock may be when
-	// the center loses records. At most half of TTL. The center pins it.
+	// the center loses records. At most half of TTL. The center pins the greatest.
 	Skew time.Duration
 	// Ahead is how far ahead of the center's clock a range may begin after a loss of
 	// records. At most MaxTTL. With 0, times are exact: nothing is lent until the clock has
@@ -137,9 +135,9 @@ const (
 	DefaultSkew = 2 * time.Second
 )
 
-// Pin returns what all members of a namespace must agree on.
+// Pin returns the pin of a namespace that has r as its only member.
 func (r Request) Pin() Pin {
-	return Pin{Layout: r.Layout, Pool: r.Pool, MaxTTL: r.MaxTTL, Skew: r.Skew}
+	return Pin{Layout: r.Layout, Pool: r.Pool, MaxTTL: r.MaxTTL, Skew: r.Skew, TTL: r.TTL}
 }
 
 // Limits of a Request.
@@ -205,11 +203,7 @@ func CheckNamespace(ns string) error {
 		ok = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
 	}
 	if !ok {
-		shown := strconv.Quote(printable.Text(ns))
-		if strings.ContainsAny(ns, ":@/=") { // an address, with a password
-			shown = fmt.Sprintf("of %d bytes, which looks like an address,", len(ns))
-		}
-		return fmt.Errorf("lease: namespace %s is not 1 to %d characters of A-Z a-z 0-9 . _ -", shown, MaxNamespace)
+		return fmt.Errorf("lease: namespace %s is not 1 to %d characters of A-Z a-z 0-9 . _ -", printable.Quote(ns), MaxNamespace)
 	}
 	return nil
 }
@@ -225,6 +219,7 @@ type Grant struct {
 	Floor   int64 // all ids are above it
 	Ceiling int64 // no id is above it
 	Since   int64 // when the worker id was borrowed
+	Pinned  Pin   // what the namespace has on record; zero if the center does not tell
 }
 
 // A Slot is what the center has on record for one worker id. Times are Unix milliseconds of

@@ -74,8 +74,8 @@ func (e *QuarantineError) Error() string {
 // Wait returns how long after the center's answer the quarantine ends.
 func (e *QuarantineError) Wait() time.Duration { return max(0, e.Until.Sub(e.Now)) }
 
-// MismatchError is returned to a member whose layout, pool, MaxTTL or skew differs from the
-// namespace's pin, and to every member of a retired namespace.
+// MismatchError is returned to a member that may not join the namespace (see Pin.Join), and to
+// every member of a retired namespace.
 type MismatchError struct {
 	Namespace     string
 	Stored, Asked Pin // of the namespace and of the caller
@@ -88,6 +88,15 @@ type MismatchError struct {
 func (e *MismatchError) Error() string {
 	if e.Stored.Retired {
 		return fmt.Sprintf("lease: namespace %q is %s: give this process the configuration that replaces it", e.Namespace, printable.Text(e.Stored.String()))
+	}
+	if is, was := e.Asked, e.Stored; was.Err() == nil && is.Layout == was.Layout && is.Pool == was.Pool {
+		switch {
+		case is.MaxTTL < was.TTL:
+			return fmt.Sprintf("lease: namespace %q has members with a lease.ttl of %v, but lease.max_ttl of this process is %v: raise it to at least %v", e.Namespace, was.TTL, is.MaxTTL, was.TTL)
+		case is.TTL < 2*was.Skew:
+			return fmt.Sprintf("lease: namespace %q has members with a store.skew of %v, more than half of this process's lease.ttl, %v: raise that to at least %v", e.Namespace, was.Skew, is.TTL, 2*was.Skew)
+		}
+		return fmt.Sprintf("lease: namespace %q lost its records, and was opened again by a process with a lower lease.max_ttl or store.skew (%v, %v) than this one has (%v, %v): give all processes the same", e.Namespace, was.MaxTTL, was.Skew, is.MaxTTL, is.Skew)
 	}
 	change := e.Change
 	if change == "" && e.Asked.Err() == nil { // a pin of worker ids, as init writes it
@@ -103,11 +112,12 @@ func (e *MismatchError) Error() string {
 
 var setting = regexp.MustCompile(`(\w+)=(?:\{[^}]*\}|\S+)`)
 
-// origins say which keys of the configuration a setting of a pin comes from.
-var origins = map[string]string{
-	"max_ttl": " (lease.max_ttl, which a longer lease.ttl raises unless it is set)",
-	"pool":    " (the worker ids of the layout less reserved)",
-	"skew":    " (store.skew)",
+// origin says where a setting of a pin comes from, if its name does not.
+func origin(setting string) string {
+	if setting == "pool" {
+		return " (the worker ids of the layout less reserved)"
+	}
+	return ""
 }
 
 // differences returns the settings in which two pins differ, of each, or both pins if they
@@ -120,7 +130,7 @@ func differences(stored, asked string) (a, b string) {
 		case len(was) != len(is) || was[i][1] != is[i][1]:
 			return stored, asked
 		case was[i][0] != is[i][0]:
-			a, b = a+" "+was[i][0], b+" "+is[i][0]+origins[is[i][1]]
+			a, b = a+" "+was[i][0], b+" "+is[i][0]+origin(is[i][1])
 		}
 	}
 	if a == "" {

@@ -51,9 +51,8 @@ func TestNoFreeWorkerNamesWhatBoundsTheRange(t *testing.T) {
 // An error shows the settings that differ and where they come from, and no others.
 func TestMismatchNamesWhatDiffers(t *testing.T) {
 	t.Parallel()
-	pinned := lease.Pin{Layout: "epoch=1 bits=41/5/0/17", Pool: 32, MaxTTL: 30 * time.Second, Skew: 2 * time.Second}
-	longer, other := pinned, pinned
-	longer.MaxTTL = 2 * time.Minute
+	pinned := lease.Pin{Layout: "epoch=1 bits=41/5/0/17", Pool: 32, MaxTTL: 30 * time.Second, Skew: 2 * time.Second, TTL: 30 * time.Second}
+	other := pinned
 	other.Layout, other.Pool, other.Skew = "epoch=1 bits=41/10/0/12", 1000, time.Second
 	sequence := func(worker string) lease.Pin {
 		return lease.ParsePin("layout={five bits} worker=" + worker + " max_ahead=1s skew=2s")
@@ -63,10 +62,9 @@ func TestMismatchNamesWhatDiffers(t *testing.T) {
 		stored, asked lease.Pin
 		was, is       string
 	}{
-		{pinned, longer, "max_ttl=30s", "max_ttl=2m0s (lease.max_ttl, which a longer lease.ttl raises unless it is set)"},
 		{
 			other, pinned, "layout={epoch=1 bits=41/10/0/12} pool=1000 skew=1s",
-			"layout={epoch=1 bits=41/5/0/17} pool=32 (the worker ids of the layout less reserved) skew=2s (store.skew)",
+			"layout={epoch=1 bits=41/5/0/17} pool=32 (the worker ids of the layout less reserved) skew=2s",
 		},
 		{sequence("1"), sequence("2"), "worker=1", "worker=2"},
 		{foreign, pinned, foreign.String(), pinned.String()},
@@ -76,6 +74,21 @@ func TestMismatchNamesWhatDiffers(t *testing.T) {
 	} {
 		err := &lease.MismatchError{Namespace: "orders", Stored: c.stored, Asked: c.asked}
 		require.ErrorContains(t, err, `namespace "orders" is pinned to `+c.was+", but this process asks for "+c.is+": give all members")
+	}
+}
+
+// Among members of one layout, an error names the key to change.
+func TestMismatchNamesTheKey(t *testing.T) {
+	t.Parallel()
+	pin := func(maxTTL, skew, ttl time.Duration) lease.Pin {
+		return lease.Pin{Layout: "five", Pool: 32, MaxTTL: maxTTL, Skew: skew, TTL: ttl}
+	}
+	for want, c := range map[string][2]lease.Pin{
+		"lease.ttl of 1m0s, but lease.max_ttl of this process is 30s: raise it to at least 1m0s":                 {pin(time.Minute, time.Second, time.Minute), pin(30*time.Second, 0, 30*time.Second)},
+		"store.skew of 20s, more than half of this process's lease.ttl, 30s: raise that to at least 40s":         {pin(time.Minute, 20*time.Second, time.Minute), pin(time.Minute, 0, 30*time.Second)},
+		"by a process with a lower lease.max_ttl or store.skew (30s, 1s) than this one has (1m0s, 2s): give all": {pin(30*time.Second, time.Second, 30*time.Second), pin(time.Minute, 2*time.Second, 30*time.Second)},
+	} {
+		require.ErrorContains(t, &lease.MismatchError{Namespace: "orders", Stored: c[0], Asked: c[1]}, want)
 	}
 }
 

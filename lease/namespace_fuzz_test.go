@@ -15,7 +15,7 @@ func TestNamespaceThatIsAnAddress(t *testing.T) {
 	t.Parallel()
 	for _, ns := range []string{"mysql://app:s3cr3t@db/shop", "app:s3cr3t@tcp(db)/shop", "host=db password=s3cr3t"} {
 		err := lease.CheckNamespace(ns)
-		require.ErrorContains(t, err, "looks like an address")
+		require.ErrorContains(t, err, "look like an address")
 		require.NotContains(t, err.Error(), "s3cr3t")
 	}
 	require.ErrorContains(t, lease.CheckNamespace("my orders"), `"my orders" is not`)

@@ -1,5 +1,5 @@
 -- Lends the free worker id of first..last that was used least recently.
-local first, last, holder = tonumber(ARGV[11]), tonumber(ARGV[12]), ARGV[13]
+local first, last, holder = tonumber(ARGV[12]), tonumber(ARGV[13]), ARGV[14]
 
 if not onChange then
   local _, version = server()

@@ -3,10 +3,12 @@ package redisseq
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq/internal/conn"
 )
@@ -54,7 +56,7 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
-	return c.lend(ctx, acquire, req, append(c.args(req, req.Local), req.First, req.Last, req.Holder))
+	return c.lend(ctx, acquire, lease.Grant{Request: req}, req.Local, req.First, req.Last, req.Holder)
 }
 
 // Renew raises the ceiling of g or, after a loss, lends another range of its worker id.
@@ -63,20 +65,48 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) 
 	if err := check(g); err != nil {
 		return lease.Grant{}, err
 	}
-	return c.lend(ctx, renew, g.Request, append(c.args(g.Request, 0), g.Worker, g.Token, g.Ceiling))
+	return c.lend(ctx, renew, g, 0, g.Worker, g.Token, g.Ceiling)
 }
 
 // lend runs a script whose reply is a grant.
-func (c *Center) lend(ctx context.Context, s script, req lease.Request, args []any) (lease.Grant, error) {
-	r, err := c.run(ctx, s, req, args...)
+func (c *Center) lend(ctx context.Context, s script, was lease.Grant, local int64, args ...any) (lease.Grant, error) {
+	r, pin, err := c.join(ctx, s, was, local, args...)
 	if err != nil {
 		return lease.Grant{}, err
 	}
-	g := lease.Grant{Request: req}
+	g := lease.Grant{Request: was.Request, Pinned: pin}
 	if err := r.Ints(&g.Worker, &g.Token, &g.Now, &g.Floor, &g.Ceiling, &g.Since); err != nil {
-		return lease.Grant{}, c.wrap(s, req.Namespace, err)
+		return lease.Grant{}, c.wrap(s, g.Namespace, err)
 	}
 	return g, nil
+}
+
+// join runs a script by the pin on record, which it raises to the request of g. With local 0,
+// the caller's clock is not compared.
+func (c *Center) join(ctx context.Context, s script, g lease.Grant, local int64, args ...any) (conn.Reply, lease.Pin, error) {
+	pin, ok := g.Pinned.Join(g.Request)
+	if !ok {
+		pin = g.Request.Pin()
+	}
+	for range 10 {
+		r, err := c.run(ctx, s, g.Request, append(c.args(g.Request, pin, local), args...)...)
+		var other *lease.MismatchError
+		if !errors.As(err, &other) {
+			return r, pin, err
+		}
+		var more int64
+		if pin, more, err = rules.Joined(other.Stored, g.Pinned, g.Request); err != nil {
+			return nil, pin, err
+		}
+		if pin == other.Stored {
+			continue
+		}
+		_, err = c.run(ctx, repin, g.Request, other.Stored.String(), pin.String(), more)
+		if err != nil && !errors.Is(err, errChanged) && !errors.Is(err, lease.ErrUnknown) {
+			return nil, pin, err
+		}
+	}
+	return nil, pin, c.wrap(s, g.Namespace, errChanged)
 }
 
 // Release gives g back. Errors are lease.ErrLost, *lease.MismatchError, and those of this
@@ -85,8 +115,7 @@ func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 	if err := check(g); err != nil {
 		return err
 	}
-	_, err := c.run(ctx, release, g.Request, append(c.args(g.Request, 0),
-		g.Worker, g.Token, min(max(lastUsed, g.Floor), g.Ceiling))...)
+	_, _, err := c.join(ctx, release, g, 0, g.Worker, g.Token, min(max(lastUsed, g.Floor), g.Ceiling))
 	return err
 }
 
@@ -96,7 +125,7 @@ func (c *Center) Init(ctx context.Context, req lease.Request) error {
 	if err := req.Validate(); err != nil {
 		return err
 	}
-	_, err := c.run(ctx, opening, req, c.args(req, req.Local)...)
+	_, err := c.run(ctx, opening, req, c.args(req, req.Pin(), req.Local)...)
 	return err
 }
 
@@ -145,12 +174,11 @@ func readSlots(r conn.Reply, from int64) (slots []lease.Slot, pool int64, err er
 }
 
 // args returns the arguments that the scripts of Acquire, Renew, Release and Init share.
-// With local 0, the caller's clock is not compared.
-func (c *Center) args(req lease.Request, local int64) []any {
+func (c *Center) args(req lease.Request, pin lease.Pin, local int64) []any {
 	return []any{
-		req.Pin().String(), req.Pool, (req.MaxTTL + req.Skew).Milliseconds(), req.Skew.Milliseconds(),
+		pin.String(), req.Pool, pin.Hold().Milliseconds(), pin.Skew.Milliseconds(),
 		string(c.conn.Quarantine), local, lease.MaxClockError.Milliseconds(),
-		hex.EncodeToString(req.Owner[:]), req.TTL.Milliseconds(), req.Ahead.Milliseconds(),
+		hex.EncodeToString(req.Owner[:]), req.TTL.Milliseconds(), req.MaxTTL.Milliseconds(), req.Ahead.Milliseconds(),
 	}
 }
 

@@ -2,7 +2,7 @@
 -- writes, the pin, and whether records were lost.
 local pin, pool, wait, skew = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local onChange, caller, off = ARGV[5] == 'on-change', tonumber(ARGV[6]), tonumber(ARGV[7])
-local owner, ttl, ahead = ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
+local owner, ttl, maxTTL, ahead = ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
 
 if caller ~= 0 and math.abs(now - caller) > off then return { 'CLOCK', str(now) } end
 
@@ -76,7 +76,7 @@ local function floorOf(value) return math.max(value, quarantine, now - 1) end
 
 -- ceilingOf returns TTL from now, or from a floor that lies ahead of the clock. It never
 -- exceeds now + MaxTTL, because a quarantine must cover every ceiling.
-local function ceilingOf(floor) return math.max(now + ttl, math.min(floor + ttl, now + wait - skew)) end
+local function ceilingOf(floor) return math.max(now + ttl, math.min(floor + ttl, now + maxTTL)) end
 
 -- nextToken returns a token above the present ones, unless none is left.
 local function nextToken(worker, one, other)

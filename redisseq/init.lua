@@ -29,7 +29,7 @@ end
 
 local there = redis.call('EXISTS', lease, mark, owners, meta) > 0
 -- What an earlier step of this call created is lost, and others may have used it meanwhile.
-if not there and ARGV[11] == 'more' then return { 'EXISTS' } end
+if not there and ARGV[12] == 'more' then return { 'EXISTS' } end
 
 if there and not again then
   -- A repeated call, to continue after MORE or after a lost reply.

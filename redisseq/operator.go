@@ -56,7 +56,7 @@ func (c operator) Quarantine(ctx context.Context, namespace, reason string) (lea
 		if err != nil {
 			return c.wrap(quarantine, namespace, err)
 		}
-		_, err = c.run(ctx, quarantine, lease.Request{Namespace: namespace}, rec.Pin.String(), (rec.Pin.MaxTTL + rec.Pin.Skew).Milliseconds(), reason)
+		_, err = c.run(ctx, quarantine, lease.Request{Namespace: namespace}, rec.Pin.String(), rec.Pin.Hold().Milliseconds(), reason)
 		return err
 	})
 	if err != nil {
@@ -102,7 +102,7 @@ func (c operator) Mend(ctx context.Context, namespace string, local int64) error
 			req.Local = local + time.Since(start).Milliseconds()
 		}
 		if _, err := c.run(ctx, mend, req, pin.String(), pin.Pool,
-			(pin.MaxTTL + pin.Skew).Milliseconds(), req.Local, lease.MaxClockError.Milliseconds(), from); err != nil {
+			pin.Hold().Milliseconds(), req.Local, lease.MaxClockError.Milliseconds(), from); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (c operator) Retire(ctx context.Context, namespace, reason string) error {
 		if rec.Pin.Retired {
 			return nil
 		}
-		_, err := c.run(ctx, retire, lease.Request{Namespace: namespace}, rec.Pin.String(), lease.Pin{Retired: true, Reason: printable.Text(reason)}.String())
+		_, err := c.run(ctx, repin, lease.Request{Namespace: namespace}, rec.Pin.String(), lease.Pin{Retired: true, Reason: printable.Text(reason)}.String(), 0)
 		return err
 	})
 }

@@ -1,6 +1,6 @@
 -- Gives a worker id back. Its mark becomes the last use. It is free at once, and last in
 -- the order of use.
-local worker, presented, used = ARGV[11], tonumber(ARGV[12]), ARGV[13]
+local worker, presented, used = ARGV[12], tonumber(ARGV[13]), ARGV[14]
 
 local rec = known(worker)
 note()

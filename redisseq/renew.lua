@@ -1,5 +1,5 @@
 -- Raises the ceiling of a grant or, after a loss, lends another range above the quarantine.
-local worker, presented, ceiling = ARGV[11], tonumber(ARGV[12]), tonumber(ARGV[13])
+local worker, presented, ceiling = ARGV[12], tonumber(ARGV[13]), tonumber(ARGV[14])
 
 local rec, expires, value = known(worker)
 if not note() then return { 'MORE' } end

@@ -33,7 +33,7 @@ var (
 	record      = script{verb: "read the record of", lua: load("operator_record.lua")}
 	quarantine  = script{verb: "begin a quarantine of", lua: load("operator_quarantine.lua")}
 	revoke      = script{verb: "take back a worker id of", lua: load("operator_revoke.lua")}
-	retire      = script{verb: "retire", lua: load("operator_retire.lua")}
+	repin       = script{verb: "change the pin of", lua: load("repin.lua")}
 	mend        = script{verb: "mend the times of", lua: load("operator_mend.lua")}
 )
 

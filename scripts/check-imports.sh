@@ -89,8 +89,8 @@ lease/leasetest
 lease
 segment
 snowflake
-internal/bounded internal/dsn internal/fault internal/hostclock internal/printable internal/test/logtest internal/test/testserver schema
-internal/test/limit
+internal/bounded internal/dsn internal/fault internal/hostclock internal/test/logtest internal/test/testserver schema
+internal/printable internal/test/limit
 END
 standard snowflake
 standard lease

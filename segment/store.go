@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 // MaxReservation is the maximum count of numbers in one reservation.
@@ -91,7 +93,7 @@ func CheckName(name string) error {
 		ok = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
 	}
 	if !ok {
-		return fmt.Errorf("the name %q is not 1 to %d characters of A-Z a-z 0-9 . _ -", name, maxName)
+		return fmt.Errorf("the name %s is not 1 to %d characters of A-Z a-z 0-9 . _ -", printable.Quote(name), maxName)
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ UPDATE snowlease_slot
        expires_ms = LEAST(expires_ms, {now} - 1)
  WHERE ns = :ns AND slot = :slot AND token = :token AND owner <> '' AND {now} > 0 AND {sound};
 
--- name: retire
-UPDATE snowlease_meta SET pin = :retired WHERE ns = :ns AND pin = :pin;
+-- name: repin
+UPDATE snowlease_meta SET quarantine_ms = CASE WHEN quarantine_ms > 0 THEN quarantine_ms + :more ELSE 0 END, pin = :newpin WHERE ns = :ns AND pin = :pin;
 
 -- name: mendquarantine
 -- A quarantine that has started since stays.
@@ -36,14 +36,14 @@ UPDATE snowlease_slot
  WHERE ns = :ns AND slot >= 0 AND slot < :pool AND expires_ms < {now} AND GREATEST(hwm_ms, token, since_ms, ver) > {now} + :hold AND {now} BETWEEN :lo AND :hi
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin);
 
--- name: repinslots
+-- name: reopenslots
 -- Counts the slots that were never lent, and defeats claims that have read them.
 UPDATE snowlease_slot SET ver = CASE WHEN ver < {top} THEN ver + 1 ELSE {now} END
  WHERE ns = :ns AND slot >= 0 AND slot < :oldpool AND owner = '' AND since_ms = 0 AND floor_ms = 0 AND expires_ms = 0 AND hwm_ms = 0;
 
--- name: repin
+-- name: reopen
 UPDATE snowlease_meta SET pin = :pin
  WHERE ns = :ns AND pin = :oldpin AND quarantine_ms = 0 AND {same} AND {now} BETWEEN :lo AND :hi;
 
--- name: repindrop
+-- name: reopendrop
 DELETE FROM snowlease_slot WHERE ns = :ns AND slot >= :pool;

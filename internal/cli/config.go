@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/schema"
 )
 
@@ -87,7 +88,10 @@ to no store; "snowlease doctor --config FILE" does. It exits with 3 if it finds 
 			if n := len(checked.faults); n > 0 {
 				return failure{exitNo, fmt.Errorf("%s has faults: %d", args[0], n)}
 			}
-			if !asJSON {
+			if l := checked.config.WithDefaults().Lease; !asJSON && l.MaxTTL > lease.DefaultTTL {
+				_, err = fmt.Fprintf(out, "%s: in a namespace whose processes have a lower lease.max_ttl, give all of them lease.max_ttl: %v first, and a lease.ttl above theirs in a second rollout\n", args[0], l.MaxTTL)
+			}
+			if !asJSON && err == nil {
 				_, err = fmt.Fprintf(out, "%s: %s is valid; \"snowlease doctor --config\" compares it with the namespace\n", args[0], cmp.Or(checked.key, "the whole file"))
 			}
 			return failed(err)

@@ -240,12 +240,15 @@ func (d *doctor) namespace(ctx context.Context, o *target.Opened) {
 // takes the configuration from the pin and reports that.
 func (d *doctor) record(members *lease.Request, rec lease.Record) (taken bool) {
 	pin, err := rec.Pin, rec.Pin.Err()
+	joined, joins := pin.Join(*members)
 	switch {
 	case pin.Retired:
 		d.Fault("namespace", "it is "+pin.String(), "give processes that still use it the configuration that replaces it")
 	case err != nil:
 		d.Fault("namespace", err.Error(), "check whether another program wrote the record")
-	case d.request.given && pin != members.Pin():
+	case d.request.given && joins && joined != pin:
+		d.Note("namespace", pin.String(), "the configuration raises that to "+joined.String()+" when its first process starts")
+	case d.request.given && !joins:
 		d.Fault("namespace", "it is pinned to "+pin.String()+", but the configuration says "+members.Pin().String(),
 			"give all members the pinned configuration, or give the others a namespace of their own; if no worker id was ever lent, \"snowlease init\" with the right configuration changes the pin")
 	default:
@@ -267,6 +270,10 @@ func (d *doctor) record(members *lease.Request, rec lease.Record) (taken bool) {
 
 func (d *doctor) workers(ctx context.Context, o *target.Opened, rec lease.Record, members lease.Request) {
 	slots, err := o.Slots(ctx, d.store.namespace)
+	if errors.Is(err, lease.ErrDamaged) {
+		d.Fault("workers", err.Error(), "no worker id is lent by a damaged record: put it right, or delete it, which starts a quarantine")
+		return
+	}
 	if err != nil {
 		d.Unknown("workers", err)
 		return

@@ -180,7 +180,7 @@ func TestDoctorReadsTheLayoutOnRecord(t *testing.T) {
 	old := snowflake.Layout{Epoch: time.Now().Add(-6 * 365 * 24 * time.Hour).UnixMilli(), TimeBits: 38, WorkerBits: 5, SequenceBits: 17}
 	db, err := sql.Open("sqlite", strings.TrimPrefix(store, "sqlite:"))
 	require.NoError(t, err)
-	_, err = db.ExecContext(t.Context(), "UPDATE snowlease_meta SET pin = ? WHERE ns = 'orders'", "layout={"+old.String()+"} pool=32 max_ttl=30s skew=2s")
+	_, err = db.ExecContext(t.Context(), "UPDATE snowlease_meta SET pin = ? WHERE ns = 'orders'", "layout={"+old.String()+"} pool=32 max_ttl=30s skew=2s ttl=30s")
 	require.NoError(t, errors.Join(err, db.Close()))
 	_, all := examine(t, store, "--namespace=orders")
 	requireFinding(t, all, lease.LevelNote, "layout", "bits=38/5/0/17")

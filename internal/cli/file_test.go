@@ -36,7 +36,7 @@ func TestStoreFromTheConfigFile(t *testing.T) {
 	}
 	// miniredis does not tell its run_id, so quarantine is read from the file too.
 	ids := "idworker: {namespace: orders, preset: wide, store: {quarantine: never}}\n"
-	onRedis := "redis: {addrs: [" + srv.Addr() + "], username: app, password: s3cret, timeout: 1s}\n"
+	onRedis := "redis: {addrs: [" + srv.Addr() + "], username: app, password: s3cret, timeout: 20s}\n"
 	write(configFile, ids+onRedis)
 	fine(`created namespace "orders" at redis `+srv.Addr()+` db 0, which is now pinned to layout={epoch=1577808000000 unit=1ms bits=41/10/0/12}`, "init", "--yes")
 	refused("ok     config         config.yaml", "doctor") // miniredis has no append-only file

@@ -74,10 +74,11 @@ anything of the namespace exists, init changes nothing and exits with 3, without
 				before, unknown := o.Record(ctx, r.Namespace)
 				was := plain(before.Pin.String())
 				err := o.Init(ctx, r)
+				_, joins := before.Pin.Join(r)
 				if errors.Is(err, lease.ErrExists) {
 					err = fmt.Errorf("%w: namespace %q at %s; nothing changed", err, r.Namespace, o)
 					switch {
-					case unknown != nil || before.Pin == r.Pin():
+					case unknown != nil || joins:
 					case before.Pin.Err() != nil:
 						err = fmt.Errorf("%w: %w", err, before.Pin.Err())
 					default:

@@ -31,9 +31,11 @@ func lateIn(ctx context.Context, o *target.Opened, namespace string, members *re
 	if err != nil {
 		return lateTimes{}, err
 	}
-	if pin := members.request.Pin(); members.given && members.lends() && rec.Pin != pin && rec.Pin.Err() == nil {
-		return lateTimes{}, fmt.Errorf("namespace %q is pinned to %s, but %s says %s: by another max_ttl or skew, mend would lower times that are in use; correct the one that is wrong",
-			namespace, printable.Text(rec.Pin.String()), members.from, pin)
+	if members.given && members.lends() && rec.Pin.Err() == nil {
+		if pin, ok := rec.Pin.Join(members.request); !ok || pin.MaxTTL > rec.Pin.MaxTTL || pin.Skew > rec.Pin.Skew {
+			return lateTimes{}, fmt.Errorf("namespace %q is pinned to %s, but %s says %s: by a lower max_ttl or skew, mend would lower times that are in use; correct the one that is wrong",
+				namespace, printable.Text(rec.Pin.String()), members.from, members.request.Pin())
+		}
 	}
 	slots, err := o.Slots(ctx, namespace)
 	if err != nil {
@@ -46,7 +48,7 @@ func late(rec lease.Record, slots []lease.Slot) (lateTimes, error) {
 	if err := rec.Pin.Err(); err != nil {
 		return lateTimes{}, err
 	}
-	hold := (rec.Pin.MaxTTL + rec.Pin.Skew).Milliseconds()
+	hold := rec.Pin.Hold().Milliseconds()
 	l := lateTimes{pin: rec.Pin, now: rec.Now, latest: rec.Now + hold, last: rec.Quarantine}
 	l.quarantine = rec.Quarantine > l.latest
 	for _, s := range slots {
@@ -149,7 +151,10 @@ Mend cannot check four things. Make sure of all, or ids may be issued twice:
 			}
 			if len(found.slots) > 0 {
 				s, do := found.slots[0], "mend again after that"
-				first := "was given back, by a clock that was ahead of this one, and its lease ends at"
+				first := "has no holder by name, and its lease ends at"
+				if s.Holder == "" {
+					do += fmt.Sprintf("; if it ends later then, a process renews it: \"snowlease release --worker=%d --token=%d\" takes it away", s.Worker, s.Token)
+				}
 				if s.Holder != "" {
 					first = fmt.Sprintf("is lent to %q until", printable.Text(s.Holder))
 				}

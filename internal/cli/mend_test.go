@@ -121,9 +121,39 @@ func TestMendByAClockThatIsBehind(t *testing.T) {
 	shown(errs)
 	code, _, errs = call(t, "", "mend", "--store="+store, "--namespace=orders", "--yes")
 	require.Equal(t, exitNo, code)
-	require.Contains(t, errs, fmt.Sprintf("the first (%d) was given back, by a clock that was ahead of this one, and its lease ends at ", g.Worker))
+	require.Contains(t, errs, fmt.Sprintf("the first (%d) has no holder by name, and its lease ends at ", g.Worker))
 	require.NotContains(t, errs, "stop the holders")
-	require.Contains(t, errs, ": mend again after that\n")
+	require.Contains(t, errs, fmt.Sprintf(": mend again after that; if it ends later then, a process renews it: \"snowlease release --worker=%d --token=", g.Worker))
+}
+
+// Somebody else has removed the name of a holder that renews.
+func TestReleaseOfANamelessHolder(t *testing.T) {
+	t.Parallel()
+	store := sqliteURL(t)
+	initialize(t, store)
+	c := openCenter(t, store)
+	g := lend(t, c, "orders")
+	sqlDo(t, "sqlite", strings.TrimPrefix(store, "sqlite:"), "UPDATE snowlease_slot SET holder = '', floor_ms = 4102444800000, hwm_ms = 4102444805000 WHERE owner <> ''")
+	release := []string{"release", "--store=" + store, "--namespace=orders", fmt.Sprintf("--worker=%d", g.Worker), fmt.Sprintf("--token=%d", g.Token), "--yes"}
+	code, _, errs := call(t, "", release...)
+	require.Zero(t, code, errs)
+	_, err := c.Renew(t.Context(), g)
+	require.ErrorIs(t, err, lease.ErrLost)
+	code, _, _ = call(t, "", release...)
+	require.Equal(t, exitNo, code)
+	code, _, errs = call(t, "", "mend", "--store="+store, "--namespace=orders", "--yes")
+	require.Zero(t, code, errs)
+}
+
+// No process can start by damaged rows.
+func TestDoctorFindsDamagedSlots(t *testing.T) {
+	t.Parallel()
+	store := sqliteURL(t)
+	initialize(t, store)
+	sqlDo(t, "sqlite", strings.TrimPrefix(store, "sqlite:"), "UPDATE snowlease_slot SET expires_ms = -1")
+	code, all := examine(t, store, "--namespace=orders")
+	require.Equal(t, exitNo, code)
+	requireFinding(t, all, lease.LevelFault, "workers", "expires_ms of worker id 0 is -1")
 }
 
 // By a max_ttl that is not that of the processes, times in use look late.
@@ -135,12 +165,13 @@ func TestMendByAWrongPin(t *testing.T) {
 	initialize(t, store)
 	c := openCenter(t, store)
 	g := lend(t, c, "orders")
-	for pin, want := range map[string]string{"max_ttl=-30s": "is not a valid pin", "max_ttl=6s": "by another max_ttl or skew, mend would lower times that are in use"} {
-		sqlDo(t, "sqlite", strings.TrimPrefix(store, "sqlite:"), "UPDATE snowlease_meta SET pin = REPLACE(pin, 'max_ttl=30s', '"+pin+"')")
+	const pinned = "max_ttl=30s skew=2s ttl=30s"
+	for pin, want := range map[string]string{"max_ttl=-30s skew=2s ttl=30s": "is not a valid pin", "max_ttl=6s skew=2s ttl=6s": "by a lower max_ttl or skew, mend would lower times that are in use"} {
+		sqlDo(t, "sqlite", strings.TrimPrefix(store, "sqlite:"), "UPDATE snowlease_meta SET pin = REPLACE(pin, '"+pinned+"', '"+pin+"')")
 		code, _, errs := call(t, "", "mend", "--store="+store, "--namespace=orders", "--config="+file, "--yes")
 		require.Equal(t, exitFailed, code, errs)
 		require.Contains(t, errs, want)
-		sqlDo(t, "sqlite", strings.TrimPrefix(store, "sqlite:"), "UPDATE snowlease_meta SET pin = REPLACE(pin, '"+pin+"', 'max_ttl=30s')")
+		sqlDo(t, "sqlite", strings.TrimPrefix(store, "sqlite:"), "UPDATE snowlease_meta SET pin = REPLACE(pin, '"+pin+"', '"+pinned+"')")
 	}
 	slots, err := c.Slots(t.Context(), "orders")
 	require.NoError(t, err)

@@ -44,7 +44,7 @@ It exits with 3 if the worker id is not held under this token.`,
 				if err != nil {
 					return err
 				}
-				if worker < 0 || worker >= int64(len(slots)) || slots[worker].Token != token || slots[worker].Holder == "" {
+				if worker < 0 || worker >= int64(len(slots)) || slots[worker].Token != token || slots[worker].Holder == "" && slots[worker].Expires < slots[worker].Now {
 					return lost
 				}
 				slot = slots[worker]

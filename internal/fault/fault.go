@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 // ErrSetup is lease.ErrSetup, for package segment, which package lease imports.
@@ -39,11 +41,11 @@ func (f *Fault) Text() string {
 	var b strings.Builder
 	b.WriteString(f.Key)
 	if v := reflect.Indirect(reflect.ValueOf(f.Value)); v.IsValid() {
-		form := " %v"
 		if v.Kind() == reflect.String {
-			form = " %q"
+			b.WriteString(" " + printable.Quote(v.String()))
+		} else {
+			fmt.Fprintf(&b, " %v", v.Interface())
 		}
-		fmt.Fprintf(&b, form, v.Interface())
 	}
 	if f.Problem != "" {
 		b.WriteString(" " + f.Problem)

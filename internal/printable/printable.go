@@ -3,6 +3,8 @@ package printable
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -32,4 +34,15 @@ func Text(s string) string {
 		shown += fmt.Sprintf("... (%d bytes)", len(s))
 	}
 	return shown
+}
+
+var address = regexp.MustCompile(`://|:.*@|(?i)passw`)
+
+// Quote returns Text(s) in quotes, or how long s is if it looks like an address of a store,
+// which may have a password and is in the wrong place.
+func Quote(s string) string {
+	if address.MatchString(s) {
+		return fmt.Sprintf("(%d bytes, not shown: they look like an address)", len(s))
+	}
+	return strconv.Quote(Text(s))
 }

@@ -39,7 +39,7 @@ func TestRenewAlone(t *testing.T) {
 		"a quarantine from its floor on":  {lose: meta(func(m *Meta) { m.Quarantine = g.Floor }), want: true},
 		"a quarantine above its floor":    {lose: meta(func(m *Meta) { m.Quarantine = g.Floor + 1 })},
 		"the record of the namespace":     {lose: Namespace.WithoutMeta},
-		"another layout":                  {lose: meta(func(m *Meta) { m.Pin = "another" })},
+		"another layout":                  {lose: meta(func(m *Meta) { m.Pin.Layout = "another" })},
 		"another server":                  {inc: "b"},
 		"another server, not compared":    {lose: meta(func(m *Meta) { m.Incarnation = "" }), want: true, inc: " "},
 		"another owner":                   {lose: slot(func(s *Slot) { s.Owner[0]++ })},

@@ -26,7 +26,7 @@ func TestWorkerIDBeyondEveryPool(t *testing.T) {
 		_, err := OfParts(map[string]string{name: parts["0"]})
 		require.Equal(t, whole, err == nil, "%s: %v", name, err)
 	}
-	long, err := Namespace{Meta: Meta{Pin: "p"}, Slots: make([]Slot, MaxPool+1)}.Encode()
+	long, err := Namespace{Meta: Meta{Pin: lease.ParsePin("p")}, Slots: make([]Slot, MaxPool+1)}.Encode()
 	require.NoError(t, err)
 	_, err = Decode(long)
 	require.ErrorContains(t, err, "it has 4097 slots")

@@ -10,33 +10,51 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// look precedes every verb. It refuses a member whose configuration differs from the
-// pin. It starts a quarantine if records are missing or the store is a different one.
-func (ns Namespace) look(now int64, incarnation string, req lease.Request) (Namespace, error) {
-	if err := ns.mismatch(req); err != nil {
-		return ns, err
+// look precedes every verb. It refuses a member that may not join, and raises the pin to its
+// request. It starts a quarantine if records are missing or the store is a different one.
+func (ns Namespace) look(now int64, incarnation string, known lease.Pin, req lease.Request) (Namespace, lease.Pin, error) {
+	pin, more, err := Joined(ns.Meta.Pin, known, req)
+	if err != nil {
+		return ns, pin, err
+	}
+	if ns.Meta.Quarantine > 0 {
+		ns.Meta.Quarantine += more
 	}
 	reason := ns.loss(now, incarnation, req.Pool)
-	if reason == "" {
-		return ns, nil
-	}
 	if ns.Meta.reincarnated(incarnation) {
 		ns.Meta.Former, ns.Meta.Incarnation = ns.Meta.Incarnation, incarnation
 	}
-	if ns.Meta.Pin == "" {
-		ns.Meta.Pin, ns.Meta.Incarnation = req.Pin().String(), incarnation
+	if ns.Meta.Pin == noPin {
+		ns.Meta.Incarnation = incarnation
 	}
-	ns.Meta.Quarantine, ns.Meta.Reason = max(ns.Meta.Quarantine, QuarantineEnd(now, req)), reason
-	return ns.whole(req.Pool), nil
+	ns.Meta.Pin = pin
+	if reason == "" {
+		return ns, pin, nil
+	}
+	ns.Meta.Quarantine, ns.Meta.Reason = max(ns.Meta.Quarantine, QuarantineEnd(now, pin)), reason
+	return ns.whole(req.Pool), pin, nil
 }
 
-// mismatch refuses a member that would generate different ids, or rely on a shorter
-// quarantine.
-func (ns Namespace) mismatch(req lease.Request) error {
-	if ns.Meta.Pin == "" || ns.Meta.Pin == req.Pin().String() {
-		return nil
+// Joined returns the pin of a namespace once a member has joined it, and how many milliseconds
+// longer than before a quarantine lasts by that pin: what may have been forgotten when it began
+// may have been lent to members like this one. stored is what is on record, zero if nothing is.
+// known is what was on record when the member was lent its grant, if it has one: if the record
+// is not that of the member any more, others have opened the namespace anew, and their
+// quarantine need not cover the grant.
+func Joined(stored, known lease.Pin, req lease.Request) (pin lease.Pin, more int64, err error) {
+	before, joined := known.Join(req)
+	joined = joined && before == known
+	switch {
+	case stored == noPin && joined:
+		stored = known
+	case stored == noPin:
+		stored = req.Pin()
 	}
-	return &lease.MismatchError{Namespace: req.Namespace, Stored: lease.ParsePin(ns.Meta.Pin), Asked: req.Pin()}
+	pin, ok := stored.Join(req)
+	if !ok || joined && (stored.MaxTTL < req.MaxTTL || stored.Skew < req.Skew) {
+		return pin, 0, &lease.MismatchError{Namespace: req.Namespace, Stored: stored, Asked: req.Pin()}
+	}
+	return pin, ms(pin.Hold() - stored.Hold()), nil
 }
 
 // loss returns the evidence that grants may have been forgotten, or "".
@@ -63,7 +81,7 @@ func (e Evidence) Loss() string {
 		return lease.NothingOnRecord
 	}
 	var seen []string
-	if e.Meta.Pin == "" {
+	if e.Meta.Pin == noPin {
 		seen = append(seen, "the record of the namespace was missing")
 	}
 	if n := e.Pool - e.Leases; n > 0 {
@@ -95,12 +113,11 @@ func (ns Namespace) missing(pool int64, has func(Slot) bool) int64 {
 
 // reincarnated reports whether the store is not the one on record.
 func (m Meta) reincarnated(incarnation string) bool {
-	return incarnation != "" && m.Pin != "" && m.Incarnation != incarnation
+	return incarnation != "" && m.Pin != noPin && m.Incarnation != incarnation
 }
 
-// QuarantineEnd returns a time that no forgotten grant of the same pin exceeds, whatever its
-// TTL was.
-func QuarantineEnd(now int64, req lease.Request) int64 { return now + ms(req.MaxTTL) + ms(req.Skew) }
+// QuarantineEnd returns a time that no forgotten grant of the pin exceeds, whatever its TTL was.
+func QuarantineEnd(now int64, pin lease.Pin) int64 { return now + ms(pin.Hold()) }
 
 // Quarantined refuses a floor that a quarantine has put too far ahead of the clock.
 func Quarantined(reason string, floor, now int64, req lease.Request) error {

@@ -7,21 +7,20 @@ import (
 
 // pinned returns the pin, or an error if nothing is on record or the namespace is retired.
 func (ns Namespace) pinned() (lease.Pin, error) {
-	if ns.Meta.Pin == "" {
-		return lease.Pin{}, lease.ErrUnknown
+	if ns.Meta.Pin == noPin {
+		return noPin, lease.ErrUnknown
 	}
-	pin := lease.ParsePin(ns.Meta.Pin)
-	return pin, pin.Err()
+	return ns.Meta.Pin, ns.Meta.Pin.Err()
 }
 
 // Record implements lease.Operator.Record.
 func (ns Namespace) Record(now int64) (lease.Record, error) {
-	if ns.Meta.Pin == "" {
+	if ns.Meta.Pin == noPin {
 		return lease.Record{}, lease.ErrUnknown
 	}
 	m := ns.Meta
 	return lease.Record{
-		Pin: lease.ParsePin(m.Pin), Quarantine: m.Quarantine, Now: now,
+		Pin: m.Pin, Quarantine: m.Quarantine, Now: now,
 		Incarnation: printable.Text(m.Incarnation), Former: printable.Text(m.Former), Reason: printable.Text(m.Reason),
 	}, nil
 }
@@ -32,7 +31,7 @@ func (ns Namespace) Quarantined(now int64, reason string) (Namespace, error) {
 	if err != nil {
 		return ns, err
 	}
-	ns.Meta.Quarantine = max(ns.Meta.Quarantine, now+ms(pin.MaxTTL+pin.Skew))
+	ns.Meta.Quarantine = max(ns.Meta.Quarantine, QuarantineEnd(now, pin))
 	ns.Meta.Reason = printable.Text(reason)
 	return ns, nil
 }
@@ -53,11 +52,10 @@ func (ns Namespace) Mend(now, local int64, n int) (Namespace, error) {
 	if err != nil {
 		return ns, err
 	}
-	req := lease.Request{MaxTTL: pin.MaxTTL, Skew: pin.Skew, Local: local}
-	if err := ClockVeto(now, req); err != nil {
+	if err := ClockVeto(now, lease.Request{Local: local}); err != nil {
 		return ns, err
 	}
-	latest := QuarantineEnd(now, req)
+	latest := QuarantineEnd(now, pin)
 	ns.Meta.Quarantine = min(ns.Meta.Quarantine, latest)
 	for w, s := range ns.Slots {
 		was := s
@@ -75,11 +73,11 @@ func (ns Namespace) Mend(now, local int64, n int) (Namespace, error) {
 
 // Retire implements lease.Operator.Retire.
 func (ns Namespace) Retire(reason string) (Namespace, error) {
-	if ns.Meta.Pin == "" {
+	if ns.Meta.Pin == noPin {
 		return ns, lease.ErrUnknown
 	}
-	if !lease.ParsePin(ns.Meta.Pin).Retired {
-		ns.Meta.Pin = lease.Pin{Retired: true, Reason: printable.Text(reason)}.String()
+	if !ns.Meta.Pin.Retired {
+		ns.Meta.Pin = lease.Pin{Retired: true, Reason: printable.Text(reason)}
 	}
 	return ns, nil
 }

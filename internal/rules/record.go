@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/lease"
 )
 
 const format = 1
@@ -89,7 +90,7 @@ func Decode(value []byte) (Namespace, error) {
 func (ns Namespace) Parts() (map[string]string, error) {
 	parts := map[string]string{}
 	m := metaPart{
-		Format: format, Pin: ns.Meta.Pin, Incarnation: ns.Meta.Incarnation, Former: ns.Meta.Former,
+		Format: format, Pin: ns.Meta.Pin.String(), Incarnation: ns.Meta.Incarnation, Former: ns.Meta.Former,
 		Quarantine: ns.Meta.Quarantine, Reason: ns.Meta.Reason, Slots: len(ns.Slots),
 	}
 	put := func(name string, part any) error {
@@ -155,7 +156,7 @@ func OfParts(parts map[string]string) (Namespace, error) {
 			case q < 0 || q >= limit:
 				return ns, fmt.Errorf("the quarantine %d is not 0 to %d", q, int64(limit-1))
 			}
-			ns.Meta = Meta{Pin: m.Pin, Incarnation: m.Incarnation, Former: m.Former, Quarantine: m.Quarantine, Reason: m.Reason}
+			ns.Meta = Meta{Pin: lease.ParsePin(m.Pin), Incarnation: m.Incarnation, Former: m.Former, Quarantine: m.Quarantine, Reason: m.Reason}
 			continue
 		}
 		w, err := strconv.Atoi(name)

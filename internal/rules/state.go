@@ -3,7 +3,11 @@ package rules
 import (
 	"fmt"
 	"slices"
+
+	"github.com/snowlease/snowlease/lease"
 )
+
+var noPin lease.Pin
 
 // Namespace is the records of a center for one namespace; the zero value is empty. It
 // is a value: no method changes its receiver.
@@ -14,11 +18,11 @@ type Namespace struct {
 
 // Meta is the record of the namespace as a whole.
 type Meta struct {
-	Pin         string // lease.Request.Pin of its members; empty means no record
-	Incarnation string // of the store when last used
-	Former      string // the incarnation before
-	Quarantine  int64  // nothing is lent at or below it
-	Reason      string // of the quarantine
+	Pin         lease.Pin // zero means no record
+	Incarnation string    // of the store when last used
+	Former      string    // the incarnation before
+	Quarantine  int64     // nothing is lent at or below it
+	Reason      string    // of the quarantine
 }
 
 // Slot is the records of one worker id.

@@ -13,14 +13,14 @@ func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (N
 	if err := ClockVeto(now, req); err != nil {
 		return ns, lease.Grant{}, err
 	}
-	ns, err := ns.look(now, incarnation, req)
+	ns, pin, err := ns.look(now, incarnation, lease.Pin{}, req)
 	if err != nil {
 		return ns, lease.Grant{}, err
 	}
 	if err := Quarantined(ns.Meta.Reason, ns.Meta.Quarantine, now, req); err != nil {
 		return ns, lease.Grant{}, err
 	}
-	worker, again := ns.lentTo(now, req)
+	worker, again := ns.lentTo(req.Owner, now, pin)
 	if !again {
 		var free bool
 		if worker, free = ns.leastRecentlyUsed(now, req); !free {
@@ -31,17 +31,17 @@ func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (N
 		}
 		ns = ns.with(worker, func(s *Slot) { *s = s.Lent(ns.Meta.Quarantine, now, req) })
 	}
-	return ns, ns.granted(worker, now, req), nil
+	return ns, ns.granted(worker, now, req, pin), nil
 }
 
 // Renew implements lease.Center.Renew for a grant of a valid request.
 func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespace, lease.Grant, error) {
-	ns, err := ns.look(now, incarnation, g.Request)
+	ns, pin, err := ns.look(now, incarnation, g.Pinned, g.Request)
 	if err != nil {
 		return ns, lease.Grant{}, err
 	}
 	s := ns.Slots[g.Worker]
-	if s.Owner != g.Owner || !s.Unexpired(now, g.Request) {
+	if s.Owner != g.Owner || !s.Unexpired(now, pin) {
 		return ns, lease.Grant{}, lease.ErrLost
 	}
 	if s.Floor < ns.Meta.Quarantine {
@@ -56,7 +56,7 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 		return ns, lease.Grant{}, lease.ErrLost
 	}
 	ns = ns.with(g.Worker, func(to *Slot) { *to = s.Extended(now, g) })
-	return ns, ns.granted(g.Worker, now, g.Request), nil
+	return ns, ns.granted(g.Worker, now, g.Request, pin), nil
 }
 
 // RenewAlone is Renew by a center that reads no records of other worker ids while the
@@ -66,7 +66,7 @@ func (ns Namespace) RenewAlone(now int64, incarnation string, g lease.Grant) (Na
 	if !ns.InOrder(now, incarnation, g) {
 		return ns.Renew(now, incarnation, g)
 	}
-	g.Now, g.Ceiling = now, max(g.Ceiling, ceilingOf(g.Floor, now, g.Request))
+	g.Now, g.Ceiling, g.Pinned = now, max(g.Ceiling, ceilingOf(g.Floor, now, g.Request)), ns.Meta.Pin
 	return ns.with(g.Worker, func(s *Slot) {
 		s.Mark, s.Expires = max(s.Mark, g.Ceiling), max(s.Expires, now+ms(g.TTL))
 	}), g, nil
@@ -74,21 +74,22 @@ func (ns Namespace) RenewAlone(now int64, incarnation string, g lease.Grant) (Na
 
 // InOrder reports whether RenewAlone extends g without a look at other records.
 func (ns Namespace) InOrder(now int64, incarnation string, g lease.Grant) bool {
-	if ns.Meta.Pin != g.Pin().String() || ns.Meta.reincarnated(incarnation) || g.Floor < ns.Meta.Quarantine || g.Worker >= int64(len(ns.Slots)) {
+	pin, _, err := Joined(ns.Meta.Pin, lease.Pin{}, g.Request)
+	if err != nil || pin != ns.Meta.Pin || ns.Meta.reincarnated(incarnation) || g.Floor < ns.Meta.Quarantine || g.Worker >= int64(len(ns.Slots)) {
 		return false
 	}
 	s := ns.Slots[g.Worker]
-	return s.HasMark && holds(s, g) && s.Floor == g.Floor && s.Unexpired(now, g.Request)
+	return s.HasMark && holds(s, g) && s.Floor == g.Floor && s.Unexpired(now, pin)
 }
 
-func (ns Namespace) granted(worker, now int64, req lease.Request) lease.Grant {
+func (ns Namespace) granted(worker, now int64, req lease.Request, pin lease.Pin) lease.Grant {
 	s := ns.Slots[worker]
-	return lease.Grant{Request: req, Worker: worker, Token: s.Token, Now: now, Floor: s.Floor, Ceiling: s.Mark, Since: s.Since}
+	return lease.Grant{Request: req, Worker: worker, Token: s.Token, Now: now, Floor: s.Floor, Ceiling: s.Mark, Since: s.Since, Pinned: pin}
 }
 
 // Release implements lease.Center.Release for a grant of a valid request.
 func (ns Namespace) Release(now int64, incarnation string, g lease.Grant, lastUsed int64) (Namespace, error) {
-	ns, err := ns.look(now, incarnation, g.Request)
+	ns, _, err := ns.look(now, incarnation, g.Pinned, g.Request)
 	if err != nil {
 		return ns, err
 	}
@@ -105,14 +106,14 @@ func (ns Namespace) Init(incarnation string, req lease.Request) (Namespace, erro
 	if (!ns.Empty() || ns.Meta.Reason != "") && !ns.unused(incarnation, req) {
 		return ns, lease.ErrExists
 	}
-	ns = Namespace{Meta: Meta{Pin: req.Pin().String(), Incarnation: incarnation}}
+	ns = Namespace{Meta: Meta{Pin: req.Pin(), Incarnation: incarnation}}
 	return ns.whole(req.Pool), nil
 }
 
 // unused reports whether another pin may replace the one on record: all records are there,
 // show no loss, and nothing was ever lent.
 func (ns Namespace) unused(incarnation string, req lease.Request) bool {
-	pin := lease.ParsePin(ns.Meta.Pin)
+	pin := ns.Meta.Pin
 	return pin.Err() == nil && pin != req.Pin() && ns.Meta.Quarantine == 0 && ns.loss(0, incarnation, pin.Pool) == "" &&
 		!slices.ContainsFunc(ns.Slots, func(s Slot) bool { return s != Slot{HasLease: true, HasMark: true} })
 }

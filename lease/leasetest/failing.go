@@ -23,6 +23,7 @@ func failing() []promise {
 		{says: "another incarnation is seen by every verb", alone: true, prove: reincarnated},
 		{says: "the error names an incarnation that flips", alone: true, by: canFlip, prove: flips},
 		{says: "after a wipe holders borrow again, above all earlier ranges", alone: true, prove: wiped},
+		{says: "a holder learns that the namespace was opened anew by who allows for less", alone: true, prove: openedAnew},
 		{says: "a late copy of a request extends no range", prove: lateCopy},
 		{says: "after a failover holders continue above all earlier ranges", alone: true, by: looksAtIncarnation, prove: failedOver},
 		{says: "a holder that missed its next range gets it again", alone: true, by: looksAtIncarnation, prove: unheard},
@@ -213,4 +214,21 @@ func staleRecord(t *testing.T, b *bench) {
 	}
 	require.Greater(t, next.Now, former.Ceiling, "lent only after the stale lease")
 	require.GreaterOrEqual(t, next.Floor, s.horizon(q))
+}
+
+// openedAnew tests that a holder whose grant a quarantine need not cover is told so: it must
+// not use up its grant, as it may after lease.ErrLost.
+func openedAnew(t *testing.T, b *bench) {
+	for name, more := range map[string]change{
+		"MaxTTL": func(r *lease.Request) { r.MaxTTL = 2 * long },
+		"skew":   func(r *lease.Request) { r.Skew = 2 * skew },
+	} {
+		s := b.open(t, 2)
+		g := s.acquire(more)
+		s.stopped(g, g.Ceiling)
+		b.Wipe(t)
+		s.requireQuarantine(exact)
+		_, err := s.center().Renew(t.Context(), g)
+		require.ErrorAs(t, err, new(*lease.MismatchError), name)
+	}
 }

@@ -30,6 +30,7 @@ func joining() []promise {
 			}
 			s.requireFull()
 		}},
+		{says: "members raise what the namespace allows for", prove: raised},
 		{says: "a client whose clock is far off is refused before anything is written", prove: clockFarOff},
 		{says: "a call fails when its context has ended", prove: contextEnded},
 		{says: "invalid requests are refused before anything is written", prove: invalid},
@@ -48,14 +49,14 @@ func joining() []promise {
 }
 
 func mismatched(t *testing.T, b *bench) {
-	s := b.open(t, 4)
+	s := b.open(t, 4, func(r *lease.Request) { r.Skew = long / 2 })
 	g := s.acquire()
 	for name, differ := range map[string]change{
-		"layout":       func(r *lease.Request) { r.Layout = "41/10/0/12@0/1ms" },
-		"larger pool":  func(r *lease.Request) { r.Pool = 8 },
-		"smaller pool": func(r *lease.Request) { r.Pool, r.Last = 2, 1 },
-		"MaxTTL":       func(r *lease.Request) { r.MaxTTL += time.Second },
-		"skew":         func(r *lease.Request) { r.Skew += time.Millisecond },
+		"layout":                         func(r *lease.Request) { r.Layout = "41/10/0/12@0/1ms" },
+		"larger pool":                    func(r *lease.Request) { r.Pool = 8 },
+		"smaller pool":                   func(r *lease.Request) { r.Pool, r.Last = 2, 1 },
+		"a MaxTTL below the longest TTL": func(r *lease.Request) { r.TTL, r.MaxTTL, r.Skew = long-time.Millisecond, long-time.Millisecond, skew },
+		"a TTL below twice the skew":     func(r *lease.Request) { r.TTL, r.Skew = long-time.Millisecond, 0 },
 	} {
 		req := s.request(differ)
 		_, err := s.ask(req)
@@ -69,6 +70,42 @@ func mismatched(t *testing.T, b *bench) {
 		s.acquire()
 	}
 	s.requireFull()
+}
+
+// raised tests that a member with a greater MaxTTL and skew joins, and that others go on until
+// one of them has a TTL that theirs does not allow for.
+func raised(t *testing.T, b *bench) {
+	s := b.open(t, 4)
+	on := func(want lease.Pin) {
+		t.Helper()
+		if op := s.center().Extras().Operator; op != nil {
+			rec, err := op.Record(t.Context(), s.base.Namespace)
+			require.NoError(t, err)
+			require.Equal(t, want, rec.Pin)
+		}
+	}
+	former, pin := s.acquire(), s.base.Pin()
+	more := func(r *lease.Request) { r.MaxTTL, r.Skew = 2*long, 2*skew }
+	next := s.acquire(more)
+	pin.MaxTTL, pin.Skew = 2*long, 2*skew
+	on(pin)
+	former.Pinned = pin
+	former = s.renew(former)
+	last := s.acquire()
+	on(pin)
+	longer := s.acquire(more, func(r *lease.Request) { r.TTL += time.Second })
+	pin.TTL = long + time.Second
+	on(pin)
+	for _, g := range []lease.Grant{former, last} {
+		_, err := s.tryRenew(g)
+		require.ErrorAs(t, err, new(*lease.MismatchError), "its MaxTTL is below the longest TTL")
+	}
+	_, err := s.tryAcquire()
+	require.ErrorAs(t, err, new(*lease.MismatchError))
+	next.Pinned = pin
+	s.release(s.renew(next), next.Floor)
+	s.release(s.renew(longer), longer.Floor)
+	on(pin)
 }
 
 func clockFarOff(t *testing.T, b *bench) {

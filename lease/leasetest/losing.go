@@ -35,6 +35,7 @@ func losing() []promise {
 			}
 		}},
 		promise{says: "a quarantine covers the longest lease", prove: longestLease},
+		promise{says: "a quarantine covers members with a greater MaxTTL and skew", prove: longestMember},
 		promise{says: "exact times are lent after a quarantine", prove: quarantineEnds},
 		promise{says: "grants during a quarantine start above it", prove: lentAbove},
 		promise{says: "a range ahead of the clock grows until the clock has caught up", prove: grows},
@@ -158,6 +159,22 @@ func longestLease(t *testing.T, b *bench) {
 	q := s.requireQuarantine(ttl(short))
 	require.InDelta(t, q.Now.UnixMilli(), s.began(q), 1, "the quarantine lasts MaxTTL + skew, whatever the TTL of the request")
 	require.GreaterOrEqual(t, s.horizon(q), g.Ceiling+s.base.Skew.Milliseconds())
+}
+
+// longestMember tests that who notices a loss allows for what others asked for.
+func longestMember(t *testing.T, b *bench) {
+	s := b.open(t, 3)
+	a := s.acquire()
+	g := s.acquire(func(r *lease.Request) { r.MaxTTL, r.Skew = 2*long, 2*skew })
+	a.Pinned = g.Pinned
+	b.Drop(t, s.base.Namespace, OneMark)
+	q := s.requireQuarantine()
+	require.InDelta(t, q.Now.Add(2*long+2*skew).UnixMilli(), q.Until.UnixMilli()+s.base.Ahead.Milliseconds(), 2)
+	if _, err := s.tryRenew(a); err != nil {
+		requireKnown(t, err)
+	}
+	later := s.requireQuarantine(exact, func(r *lease.Request) { r.MaxTTL, r.Skew = 3*long, 3*skew })
+	require.Equal(t, q.Until.Add(s.base.Ahead+long+skew).UnixMilli(), later.Until.UnixMilli(), "and who allows for more prolongs it")
 }
 
 func quarantineEnds(t *testing.T, b *bench) {

@@ -32,14 +32,18 @@ func looked(ns rules.Namespace, now int64, incarnation string, req lease.Request
 
 // asIf calls f with times in the request that differ from the pinned ones.
 func asIf(ns rules.Namespace, req *lease.Request, times func(*lease.Request), f func(rules.Namespace) rules.Namespace) rules.Namespace {
-	pin, was := req.Pin().String(), *req
+	pin, was := ns.Meta.Pin, *req
+	if pin == (lease.Pin{}) {
+		pin = req.Pin()
+	}
 	times(req)
-	if ns.Meta.Pin != "" {
-		ns.Meta.Pin = req.Pin().String()
+	req.TTL = min(req.TTL, req.MaxTTL)
+	if ns.Meta.Pin != (lease.Pin{}) {
+		ns.Meta.Pin = req.Pin()
 	}
 	ns = f(ns)
-	if ns.Meta.Pin != "" {
-		ns.Meta.Pin = pin
+	if ns.Meta.Pin != (lease.Pin{}) {
+		ns.Meta.Pin, _ = pin.Join(was)
 	}
 	req.TTL, req.MaxTTL, req.Skew = was.TTL, was.MaxTTL, was.Skew
 	return ns
@@ -134,10 +138,22 @@ func atTheClock(v verbs) verbs {
 	return v
 }
 
+// quarantineOf has a quarantine last as by a pin with other times.
 func quarantineOf(times func(*lease.Request)) func(verbs) verbs {
+	return quarantineBy(func(_ lease.Pin, r *lease.Request) { times(r) })
+}
+
+// quarantineOnRecord ignores that the caller may allow for more than is on record.
+var quarantineOnRecord = quarantineBy(func(p lease.Pin, r *lease.Request) {
+	if p.MaxTTL > 0 {
+		r.MaxTTL = p.MaxTTL
+	}
+})
+
+func quarantineBy(times func(lease.Pin, *lease.Request)) func(verbs) verbs {
 	return func(v verbs) verbs {
 		look := func(ns rules.Namespace, now int64, inc string, req lease.Request) rules.Namespace {
-			return asIf(ns, &req, times, func(ns rules.Namespace) rules.Namespace { return looked(ns, now, inc, req) })
+			return asIf(ns, &req, func(r *lease.Request) { times(ns.Meta.Pin, r) }, func(ns rules.Namespace) rules.Namespace { return looked(ns, now, inc, req) })
 		}
 		return verbs{
 			func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
@@ -160,7 +176,7 @@ func blind(v verbs) verbs {
 		for w := range ns.Slots {
 			seen = change(seen, int64(w), func(s *rules.Slot) { s.HasLease, s.HasMark = true, true })
 		}
-		seen.Meta.Pin = g.Pin().String()
+		seen.Meta.Pin = g.Pin()
 		after, renewed, err := seen.Renew(now, "", g)
 		if err != nil {
 			return ns, renewed, err
@@ -341,7 +357,7 @@ var (
 	})
 	inAQuarantine = careless(func(ns *rules.Namespace, _ *rules.Slot, _ int64, _ string, _ lease.Grant) { ns.Meta.Quarantine = 0 })
 	withoutMeta   = careless(func(ns *rules.Namespace, _ *rules.Slot, _ int64, inc string, g lease.Grant) {
-		ns.Meta.Pin, ns.Meta.Incarnation = g.Pin().String(), inc
+		ns.Meta.Pin, ns.Meta.Incarnation = g.Pin(), inc
 	})
 	withoutItsSlot = careless(func(_ *rules.Namespace, s *rules.Slot, _ int64, _ string, _ lease.Grant) {
 		s.HasLease, s.HasMark = true, true
@@ -399,6 +415,17 @@ func TestBroken(t *testing.T) {
 		}(), nil, duplicate},
 		{config{Name: "no floor, callers' clocks apart", TTL: []int8{2, 2}, Ticks: 4, Apart: []int8{0, 3}}, noFloor, duplicate},
 		{wipe("wipe, quarantine of the newcomer's TTL", 3, 1), quarantineOf(func(r *lease.Request) { r.MaxTTL = r.TTL }), duplicate},
+		{config{Name: "a part lost twice, quarantine of who asks", TTL: []int8{1, 1, 1}, MaxTTL: []int8{3, 1, 1}, Ticks: 5, Parts: true, Losses: 2}, quarantineOf(func(*lease.Request) {}), duplicate},
+		{func() config {
+			c := failover("failover to before a member joined, quarantine of the record", 3, 3)
+			c.Opened = 1
+			return c
+		}(), quarantineOnRecord, duplicate},
+		{func() config {
+			c := wipe("not covered: wipe, seen by who allows for less", 3, 1)
+			c.MaxTTL = []int8{3, 1}
+			return c
+		}(), nil, duplicate},
 		{wipe("wipe, quarantine 1 ms too short", 2, 2), quarantineOf(func(r *lease.Request) { r.MaxTTL -= time.Millisecond }), duplicate},
 		{twice(wipe("W2 two wipes, a slot is taken anew by who is not on record", 2, 2, 2)), takeAnew, duplicate},
 		{config{Name: "F2 part lost, then failover, extended below the quarantine", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Failover: true, Losses: 2}, extendedBelow, duplicate},

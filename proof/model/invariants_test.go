@@ -48,7 +48,7 @@ func (m *model) disjoint(s *state) *violation {
 func (m *model) mayMiss(c call, r reply) bool {
 	s := &c.store.slots[c.grant.worker]
 	return m.Alone && c.verb == renew && r.answer == done && r.store.quarantine == c.store.quarantine &&
-		s.hasLease && s.hasMark && c.store.pinned && c.store.incarnation == c.incarnation
+		s.hasLease && s.hasMark && c.store.maxTTL > 0 && c.store.incarnation == c.incarnation
 }
 
 // check checks the effect of one verb.
@@ -81,7 +81,7 @@ func (m *model) check(from, to *state, c call, r reply) *violation {
 			}
 		}
 	}
-	if from.unseen && !to.unseen && to.store.quarantine < c.now+moment(m.maxTTL()+m.Skew) {
+	if from.unseen && !to.unseen && to.store.quarantine < c.now+moment(max(c.maxTTL, c.store.maxTTL)+m.Skew) {
 		return broken(unseen, "the loss was not seen: quarantine until %d", to.store.quarantine)
 	}
 	if r.answer != done || c.verb == release {
@@ -95,7 +95,7 @@ func (m *model) check(from, to *state, c call, r reply) *violation {
 		return broken(outside, "granted (%d,%d], on record is %+v", g.floor, g.ceiling, is)
 	case fresh && (g.floor < was.mark || g.floor < c.now-1 || g.floor < horizon):
 		return broken(outside, "lent (%d,%d] at %d above a mark of %d and a quarantine until %d", g.floor, g.ceiling, c.now, was.mark, horizon)
-	case is.mark > max(was.mark, c.grant.ceiling, c.now+moment(m.maxTTL())):
+	case is.mark > max(was.mark, c.grant.ceiling, c.now+moment(c.maxTTL)):
 		return broken(outside, "at %d a mark of %d", c.now, is.mark)
 	case c.verb == renew && (g.worker != c.grant.worker || g.floor < horizon):
 		return broken(outside, "(%d,%d] is renewed as (%d,%d] under a quarantine until %d", c.grant.floor, c.grant.ceiling, g.floor, g.ceiling, horizon)

@@ -73,7 +73,7 @@ type slot struct {
 
 // store is a rules.Namespace without the parts that only people read.
 type store struct {
-	pinned      bool
+	maxTTL, ttl int8 // of the pin; 0: not on record
 	incarnation int8
 	quarantine  moment
 	slots       [maxWorkers]slot
@@ -100,6 +100,7 @@ type holder struct {
 	may     [maxWorkers]span // all that it was granted and has not given back
 	phase   phase
 	ttl     int8
+	maxTTL  int8
 	apart   int8            // its clock, where the callers' clocks count
 	known   [maxKnown]grant // newest first; renewals of these may be under way
 	used    moment          // stopped: the last use in its release
@@ -162,7 +163,7 @@ func (s *state) append(buf []byte, m *model, moved [maxHolders]int8) []byte {
 }
 
 func (st *store) append(buf []byte, m *model) []byte {
-	buf = append(buf, b(st.pinned), byte(st.incarnation), byte(st.quarantine))
+	buf = append(buf, byte(st.maxTTL)|byte(st.ttl)<<4, byte(st.incarnation), byte(st.quarantine))
 	for _, t := range st.slots[:m.Workers] {
 		buf = append(buf, b(t.hasLease)|b(t.hasMark)<<1|byte(t.owner)<<2, byte(t.expires), byte(t.mark), byte(t.floor), byte(t.token))
 	}
@@ -170,7 +171,7 @@ func (st *store) append(buf []byte, m *model) []byte {
 }
 
 func (h *holder) append(buf []byte, m *model) []byte {
-	buf = append(buf, byte(h.phase)|byte(h.ttl)<<2, byte(h.used))
+	buf = append(buf, byte(h.phase)|byte(h.ttl)<<2|byte(h.maxTTL)<<4, byte(h.used))
 	if m.Apart != nil {
 		buf = append(buf, byte(h.apart))
 	}

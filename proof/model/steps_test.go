@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/snowlease/snowlease/internal/rules"
 )
@@ -11,7 +12,9 @@ import (
 type config struct {
 	Name        string
 	Workers     int    // default 1
-	TTL         []int8 // one for each holder; MaxTTL is the greatest
+	TTL         []int8 // one for each holder
+	MaxTTL      []int8 // the same; default: the greatest TTL
+	Opened      int8   // the TTL and MaxTTL of who opened the namespace; default: those of the first holder
 	Skew        int8
 	Ticks       int8   // how far the center's clock advances
 	Back        int8   // how far it steps back
@@ -38,7 +41,6 @@ type model struct {
 	config
 	verbs   verbs
 	only    kind // the violation to look for; 0: any
-	pin     string
 	answers map[call]reply
 	scratch [maxHolders][]byte
 }
@@ -50,19 +52,13 @@ func newModel(c config, v verbs) *model {
 	if c.Known == 0 {
 		c.Known = 2
 	}
-	m := &model{config: c, verbs: v, answers: map[call]reply{}}
-	m.pin = m.request(0, c.TTL[0]).Pin().String()
-	return m
+	if c.MaxTTL == nil {
+		c.MaxTTL = slices.Repeat([]int8{slices.Max(c.TTL)}, len(c.TTL))
+	}
+	return &model{config: c, verbs: v, answers: map[call]reply{}}
 }
 
 func (m *model) holders() int { return len(m.TTL) }
-
-func (m *model) maxTTL() (longest int8) {
-	for _, ttl := range m.TTL {
-		longest = max(longest, ttl)
-	}
-	return longest
-}
 
 func (m *model) now(s *state) moment { return start + moment(s.ticks) - moment(s.steps*m.Back) }
 
@@ -70,12 +66,16 @@ func (m *model) now(s *state) moment { return start + moment(s.ticks) - moment(s
 func (m *model) first() state {
 	var s state
 	for i, ttl := range m.TTL {
-		s.holders[i].ttl = ttl
+		s.holders[i].ttl, s.holders[i].maxTTL = ttl, m.MaxTTL[i]
 		if m.Apart != nil {
 			s.holders[i].apart = m.Apart[i]
 		}
 	}
-	ns, err := rules.Namespace{}.Init(m.name(0), m.request(0, m.TTL[0]))
+	opener := m.request(0, m.TTL[0], m.MaxTTL[0])
+	if m.Opened > 0 {
+		opener = m.request(0, m.Opened, m.Opened)
+	}
+	ns, err := rules.Namespace{}.Init(m.name(0), opener)
 	if err != nil {
 		panic(err)
 	}
@@ -220,7 +220,7 @@ func (h *holder) learn(g grant, n int) {
 // by any copy. The reply is lost, or reaches the holder if it still waits.
 func (m *model) deliver(s *state, c call, what string, emit func(step, state, *violation)) {
 	h := &s.holders[c.who]
-	c.store, c.now, c.incarnation, c.ttl = s.store, m.now(s), s.incarnation, h.ttl
+	c.store, c.now, c.incarnation, c.ttl, c.maxTTL = s.store, m.now(s), s.incarnation, h.ttl, h.maxTTL
 	if m.Apart != nil {
 		c.now += moment(h.apart)
 	}
@@ -241,7 +241,7 @@ func (m *model) deliver(s *state, c call, what string, emit func(step, state, *v
 	st.hears = true
 	waits := c.verb == acquire && h.phase == asking || c.verb == renew && h.phase == holding && c.grant == h.known[0]
 	switch {
-	case !waits || r.answer == mustWait || r.answer == isFull:
+	case !waits || r.answer == mustWait || r.answer == isFull || r.answer == refused:
 		return
 	case r.answer == isLost:
 		t.phase = lost

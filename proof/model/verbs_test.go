@@ -42,7 +42,8 @@ type call struct {
 	store       store
 	now         moment
 	incarnation int8
-	who, ttl    int8
+	who         int8
+	ttl, maxTTL int8
 	grant       grant
 	used        moment
 }
@@ -54,10 +55,11 @@ const (
 	isLost          // lease.ErrLost
 	mustWait        // *lease.QuarantineError
 	isFull          // *lease.NoFreeWorkerError
+	refused         // *lease.MismatchError
 )
 
 func (a answer) String() string {
-	return [...]string{"ok", "LOST", "QUARANTINE", "FULL"}[a]
+	return [...]string{"ok", "LOST", "QUARANTINE", "FULL", "REFUSED"}[a]
 }
 
 type reply struct {
@@ -75,7 +77,7 @@ func (m *model) ask(c call) reply {
 		g   lease.Grant
 		err error
 		ns  = m.namespace(c.store)
-		req = m.request(c.who, c.ttl)
+		req = m.request(c.who, c.ttl, c.maxTTL)
 		inc = m.name(c.incarnation)
 		now = c.now.ms()
 	)
@@ -95,6 +97,7 @@ func (m *model) ask(c call) reply {
 	var (
 		quarantine *lease.QuarantineError
 		full       *lease.NoFreeWorkerError
+		mismatch   *lease.MismatchError
 	)
 	switch {
 	case err == nil && c.verb != release:
@@ -106,6 +109,8 @@ func (m *model) ask(c call) reply {
 		r.answer = mustWait
 	case errors.As(err, &full):
 		r.answer = isFull
+	case errors.As(err, &mismatch):
+		r.answer = refused
 	default:
 		panic(fmt.Sprintf("model: %+v: %v", c, err))
 	}
@@ -115,15 +120,15 @@ func (m *model) ask(c call) reply {
 
 // request returns a request that is valid except for its times, which are too short.
 // The rules do not check them.
-func (m *model) request(who, ttl int8) lease.Request {
+func (m *model) request(who, ttl, maxTTL int8) lease.Request {
 	ms := func(n int8) time.Duration { return time.Duration(n) * time.Millisecond }
-	ahead := m.maxTTL()
+	ahead := maxTTL
 	if m.Exact && int(who) == m.holders()-1 {
 		ahead = 0
 	}
 	return lease.Request{
 		Namespace: "n", Layout: "l", Owner: [16]byte{byte(who) + 1}, Pool: int64(m.Workers), Last: int64(m.Workers) - 1,
-		TTL: ms(ttl), MaxTTL: ms(m.maxTTL()), Skew: ms(m.Skew), Ahead: ms(ahead),
+		TTL: ms(ttl), MaxTTL: ms(maxTTL), Skew: ms(m.Skew), Ahead: ms(ahead),
 	}
 }
 
@@ -136,8 +141,9 @@ func (m *model) name(incarnation int8) string {
 
 func (m *model) namespace(st store) rules.Namespace {
 	ns := rules.Namespace{Slots: make([]rules.Slot, m.Workers)}
-	if st.pinned {
-		ns.Meta = rules.Meta{Pin: m.pin, Incarnation: m.name(st.incarnation), Quarantine: st.quarantine.ms()}
+	if st.maxTTL > 0 {
+		pin := m.request(0, st.ttl, st.maxTTL).Pin()
+		ns.Meta = rules.Meta{Pin: pin, Incarnation: m.name(st.incarnation), Quarantine: st.quarantine.ms()}
 	}
 	for w, t := range st.slots[:m.Workers] {
 		ns.Slots[w] = rules.Slot{
@@ -149,8 +155,8 @@ func (m *model) namespace(st store) rules.Namespace {
 }
 
 func (m *model) storeOf(ns rules.Namespace) (st store) {
-	if ns.Meta.Pin != "" {
-		st.pinned, st.quarantine = true, momentOf(ns.Meta.Quarantine)
+	if pin := ns.Meta.Pin; pin != (lease.Pin{}) {
+		st.maxTTL, st.ttl, st.quarantine = int8(pin.MaxTTL.Milliseconds()), int8(pin.TTL.Milliseconds()), momentOf(ns.Meta.Quarantine)
 		if ns.Meta.Incarnation != "" {
 			n, err := strconv.Atoi(ns.Meta.Incarnation)
 			if err != nil {

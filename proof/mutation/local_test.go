@@ -24,7 +24,7 @@ var onLocal = list{title: "local", pkg: "hostseq", mutants: []mutant{
 	{"the last use is not held below the ceiling", localGo, `max(l.Floor, min(lastUsed, l.Ceiling))`, `max(l.Floor, lastUsed)`, "TestReleaseKeepsTheMarkWithinTheGrant"},
 	{"a damaged record is taken", slotsGo, `case damage != nil:`, `case false:`, "TestDamagedRecord"},
 	{"a checksum that is not compared", "hostseq/record.go", `sum(body) != binary.BigEndian.Uint32(b[len(body):])`, `false`, "TestRecordDamage"},
-	{"no pin", slotsGo, `was != req.Pin().String()`, `was == ""`, "TestPin"},
+	{"no pin", slotsGo, `_, ok := was.Join(req); !ok`, `was.Retired`, "TestPin"},
 	{"a hash without records makes a directory", "hostseq/source.go", `if p.Stateless || p.prepare() != nil {`, `if p.prepare() != nil || p.Stateless {`, "TestChoice/a stateless hash"},
 	// The lock.
 	{"a lock that another has is no hindrance", slotsGo, `case !locked:`, `case !locked && worker < 0:`, "TestHeld"},
