@@ -19,7 +19,7 @@
 // that borrow from it. For each slot, the center records expires, mark, owner, token and
 // floor. For each namespace it records
 //
-//   - the pin: what all members must agree on (Request.Pin);
+//   - the pin: what is known of the members, and what they must agree on (Pin);
 //   - the incarnation: the identity of the server that answers, which a restart or a
 //     failover changes;
 //   - a quarantine: grants at or below this time may have been forgotten.
