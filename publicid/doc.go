@@ -1,4 +1,4 @@
-// Package publicid writes ids for people and other programs: ord_06axs5y0w4001h instead of
+// Package publicid writes ids for people and other programs: ord_0saa6m2dr40006 instead of
 // 912338055136935936. The id stays an int64 in Go and a BIGINT in the database. Outside,
 // it is a text that names its kind, that JavaScript does not round, and that is opaque if
 // it is sealed with a secret.
@@ -6,7 +6,7 @@
 //	var orderIDs = publicid.Must(publicid.NewSealed("ord", []byte(os.Getenv("ID_SECRET"))))
 //
 //	type Order struct {
-//		ID    publicid.ID[Order] `json:"id"` // "ord_5r9mxe2rkjvq5xcezxvhwv2bge"
+//		ID    publicid.ID[Order] `json:"id"` // "ord_3z5h8216y10geyvz9xdn5qawmb"
 //		Total int64              `json:"total"`
 //	}
 //
