@@ -1,6 +1,7 @@
 package publicid_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -59,6 +60,9 @@ func TestCodec(t *testing.T) {
 			back, err := c.codec.Decode(text)
 			require.NoError(t, err)
 			require.Equal(t, id, back)
+			used, err := c.codec.AppendEncode(bytes.Repeat([]byte("x"), 100)[:0], id)
+			require.NoError(t, err)
+			require.Equal(t, text, string(used))
 			longer, err := c.codec.AppendEncode([]byte("/orders/"), id)
 			require.NoError(t, err)
 			require.Equal(t, "/orders/"+text, string(longer))
