@@ -3,7 +3,6 @@ package publicid_test
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -193,16 +192,14 @@ func TestRotation(t *testing.T) {
 func TestCodecKeepsItsSecret(t *testing.T) {
 	t.Parallel()
 	c := sealed(t, "ord", secret)
-	raw, err := json.Marshal(c)
-	require.NoError(t, err)
-	texts := []string{string(raw)}
+	var texts []string
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%t", "%c"} {
 		texts = append(texts, fmt.Sprintf(verb, c), fmt.Sprintf(verb, *c))
 	}
 	key := keyOf(t, "ord", secret)
 	for _, text := range texts {
 		for _, form := range []string{
-			secret, fmt.Sprintf("%x", secret), fmt.Sprint([]byte(secret)), fmt.Sprintf("%x", key), fmt.Sprint(key),
+			secret, fmt.Sprintf("%x", secret), fmt.Sprintf("%d", []byte(secret)), fmt.Sprintf("%x", key), fmt.Sprintf("%d", key),
 			fmt.Sprint(binary.BigEndian.Uint32(key)), fmt.Sprint(binary.LittleEndian.Uint32(key)),
 		} {
 			require.NotContains(t, text, form)
