@@ -41,7 +41,7 @@
 // A key may be:
 //
 //   - an int64 or uint64, an int or uint of 64 bits, or a type based on these, such as
-//     snowflake.ID;
+//     snowflake.ID or publicid.ID;
 //   - a string, which gets the id in decimal, up to 19 characters;
 //   - a type whose Scan takes an int64 and whose Value returns it, such as sql.NullInt64;
 //   - a pointer to one of these;

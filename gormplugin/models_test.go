@@ -374,7 +374,7 @@ func (CaseText) GormDBDataType(db *gorm.DB, _ *schema.Field) string {
 
 // joinTables lists the tables without a model.
 func joinTables() []string {
-	return []string{"article_topics", "node_friends", "shelf_mades", "pet_vets", "pet_filled_vets"}
+	return []string{"article_topics", "node_friends", "shelf_mades", "pet_vets", "pet_filled_vets", "public_customer_labels"}
 }
 
 func models() []any {
@@ -384,5 +384,6 @@ func models() []any {
 		&NamedBase{}, &Nested{}, &Serialized{}, &SerializedKey{}, &Post{}, &Comment{}, &Node{}, &Topic{}, &Article{}, &Wallet{}, &Entry{}, &Made{}, &MadeFilled{}, &Shelf{},
 		&Nullable{}, &Required{}, &Mate{}, &Owner{}, &Draft{}, &Declared{}, &DeclaredText{}, &DeclaredNumber{}, &DeclaredBase36{}, &Vet{}, &Pet{}, &PetFilled{}, &PetNamed{}, &Collar{}, &Toy{}, &Bell{}, &Treat{},
 		&Hooked{}, &Stubborn{}, &Product{}, &Tag{}, &Customer{}, &Profile{}, &Order{}, &Item{}, &CustomerTag{},
+		&PublicLabel{}, &PublicCustomer{}, &PublicOrder{}, &PublicLine{}, &PublicPointed{},
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/publicid"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -47,7 +48,7 @@ type story struct {
 
 var keyTypes = map[string]reflect.Type{
 	"int": reflect.TypeFor[int](), "uint": reflect.TypeFor[uint](), "int64": reflect.TypeFor[int64](), "uint64": reflect.TypeFor[uint64](),
-	"type of int64": reflect.TypeFor[OrderID](), "type of uint64": reflect.TypeFor[SKU](), "snowflake.ID": reflect.TypeFor[snowflake.ID](),
+	"type of int64": reflect.TypeFor[OrderID](), "type of uint64": reflect.TypeFor[SKU](), "snowflake.ID": reflect.TypeFor[snowflake.ID](), "publicid.ID": reflect.TypeFor[publicid.ID[PublicOrder]](),
 	"string": reflect.TypeFor[string](), "*int64": reflect.TypeFor[*int64](), "*string": reflect.TypeFor[*string](),
 	"sql.NullInt64": reflect.TypeFor[sql.NullInt64](), "sql.Null[int64]": reflect.TypeFor[sql.Null[int64]](), "[]byte": reflect.TypeFor[[]byte](),
 }

@@ -55,7 +55,7 @@ func mapID(m map[string]any) any    { return m["id"] }
 
 func ways() []way {
 	var all []way
-	for _, group := range [][]way{shapes(), finishers(), mapWays(), kinds(), sessions(), columns(), associations(), upserts(), found(), failures(), limits()} {
+	for _, group := range [][]way{shapes(), finishers(), mapWays(), kinds(), publicIDs(), sessions(), columns(), associations(), upserts(), found(), failures(), limits()} {
 		all = append(all, group...)
 	}
 	return all

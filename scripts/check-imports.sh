@@ -88,11 +88,12 @@ internal/rules internal/findings
 lease/leasetest
 lease
 segment
-snowflake
+snowflake publicid
 internal/bounded internal/dsn internal/fault internal/hostclock internal/test/logtest internal/test/testserver schema
 internal/printable internal/test/limit
 END
 standard snowflake
+standard publicid
 standard lease
 standard lease/keeper
 standard casstore

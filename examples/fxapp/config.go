@@ -19,19 +19,21 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/providers"
+	"github.com/snowlease/snowlease/providers/secret"
 	"github.com/snowlease/snowlease/segment"
 )
 
 // A config contains the configurations of the modules.
 type config struct {
-	Listen     string            `yaml:"listen" env:"LISTEN"`       // host:port of the HTTP server
-	Operators  string            `yaml:"operators" env:"OPERATORS"` // host:port of the console and the probes; "": that of Listen
-	Hosts      []string          `yaml:"hosts" env:"HOSTS"`         // names of this service in requests, besides localhost and addresses
-	LogLevel   slog.Level        `yaml:"log_level" env:"LOG_LEVEL"` // debug, info, warn or error
-	Once       bool              `yaml:"once" env:"ONCE"`           // exit after the sample orders
-	Providers  providers.Config  `yaml:",inline"`                   // db and redis
-	IDWorker   idworker.Config   `yaml:"idworker" envPrefix:"IDWORKER_"`
-	GORMPlugin gormplugin.Config `yaml:"gormplugin" envPrefix:"GORMPLUGIN_"`
+	Listen        string            `yaml:"listen" env:"LISTEN"`                   // host:port of the HTTP server
+	Operators     string            `yaml:"operators" env:"OPERATORS"`             // host:port of the console and the probes; "": that of Listen
+	Hosts         []string          `yaml:"hosts" env:"HOSTS"`                     // names of this service in requests, besides localhost and addresses
+	LogLevel      slog.Level        `yaml:"log_level" env:"LOG_LEVEL"`             // debug, info, warn or error
+	Once          bool              `yaml:"once" env:"ONCE"`                       // exit after the sample orders
+	OrderIDSecret secret.String     `yaml:"order_id_secret" env:"ORDER_ID_SECRET"` // seals the ids of orders; "": they show their time
+	Providers     providers.Config  `yaml:",inline"`                               // db and redis
+	IDWorker      idworker.Config   `yaml:"idworker" envPrefix:"IDWORKER_"`
+	GORMPlugin    gormplugin.Config `yaml:"gormplugin" envPrefix:"GORMPLUGIN_"`
 }
 
 func defaults() config {
@@ -85,7 +87,8 @@ func load(args, environ []string, out io.Writer) (config, error) {
 	if c.IDWorker.Mode == idworker.ModeLocal && c.IDWorker.Local.Dir == "" && !c.IDWorker.Local.Stateless {
 		c.IDWorker.Local.Dir, _ = filepath.Abs("fxapp.local") // empty on an error, which idworker reports
 	}
-	return c, errors.Join(c.IDWorker.Validate(), c.Providers.Validate(), c.GORMPlugin.Validate())
+	_, err := c.orderCodec()
+	return c, errors.Join(c.IDWorker.Validate(), c.Providers.Validate(), c.GORMPlugin.Validate(), err)
 }
 
 // yamlValues matches the values that errors of package yaml quote. They may be secrets.

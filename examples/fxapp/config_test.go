@@ -89,6 +89,20 @@ db: {max_open: 3}
 	require.Equal(t, 4, cfg.Providers.DB.MaxOpen)
 }
 
+// With a secret, the ids of orders are sealed.
+func TestOrderIDSecret(t *testing.T) {
+	t.Parallel()
+	for secret, want := range map[string]string{"": `^ord_\w{14}$`, "a secret of the tests, 32 bytes.": `^ord_\w{26}$`} {
+		cfg, err := load(nil, []string{"FXAPP_ORDER_ID_SECRET=" + secret}, io.Discard)
+		require.NoError(t, err)
+		codec, err := cfg.orderCodec()
+		require.NoError(t, err)
+		text, err := codec.Encode(5)
+		require.NoError(t, err)
+		require.Regexp(t, want, text)
+	}
+}
+
 func TestModes(t *testing.T) {
 	t.Parallel()
 	for dsn, driver := range map[string]string{
@@ -143,6 +157,7 @@ func TestBadConfig(t *testing.T) {
 		{name: "a password in braces", file: "redis:\n  password: {" + secret + "}", want: []string{"line 2: cannot unmarshal !!map into"}},
 		{name: "no blank behind the colon", file: "redis: {password:" + secret + "}", want: []string{"line 1: field password..."}},
 		{name: "no mapping but a text", file: secret, want: []string{"yaml: "}},
+		{name: "a short secret", env: []string{"FXAPP_ORDER_ID_SECRET=" + secret}, want: []string{"secret 1 of prefix ord has 11 bytes: use at least 32"}},
 		{name: "flag", args: []string{"-foo"}, want: []string{"not defined: -foo"}},
 		{name: "flag value", args: []string{"-log-level", "loud"}, want: []string{`"LogLevel"`, "loud"}},
 		{name: "argument", args: []string{"start"}, want: []string{`argument "start" is unknown`}},

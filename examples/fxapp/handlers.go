@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,7 +20,7 @@ import (
 
 	"github.com/snowlease/snowlease/console"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/snowflake"
+	"github.com/snowlease/snowlease/publicid"
 )
 
 // A handler serves the HTTP endpoints. It is safe for concurrent use.
@@ -165,32 +164,41 @@ func (h *handler) postOrder(w http.ResponseWriter, r *http.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	w.Header().Set("Location", fmt.Sprintf("/orders/%d", order.ID))
+	w.Header().Set("Location", "/orders/"+order.ID.String())
 	return order, nil
 }
 
 func (h *handler) getOrders(_ http.ResponseWriter, r *http.Request) (any, error) {
-	limit, limitErr := number(r, "limit", 20, 100)
-	before, beforeErr := number(r, "before", math.MaxInt64, math.MaxInt64)
-	if err := errors.Join(limitErr, beforeErr); err != nil {
-		return nil, err
+	limit, before := 20, publicid.ID[Order](math.MaxInt64)
+	query := r.URL.Query()
+	if text := query.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 100 {
+			return nil, clientError{fmt.Errorf("limit %.40q is not a number from 1 to 100", text), http.StatusBadRequest}
+		}
+		limit = n
+	}
+	if text := query.Get("before"); text != "" {
+		if err := before.UnmarshalText([]byte(text)); err != nil {
+			return nil, clientError{fmt.Errorf("before: %w", err), http.StatusBadRequest}
+		}
 	}
 	orders, err := h.store.page(r.Context(), before, limit)
 	page := map[string]any{"orders": orders}
-	if len(orders) == int(limit) {
-		page["next"] = snowflake.ID(orders[limit-1].ID) // "before" of the next page
+	if len(orders) == limit {
+		page["next"] = orders[limit-1].ID // "before" of the next page
 	}
 	return page, err
 }
 
 func (h *handler) getOrder(_ http.ResponseWriter, r *http.Request) (any, error) {
-	id, err := number(r, "id", 0, math.MaxInt64)
+	id, err := publicid.Parse[Order](r.PathValue("id"))
 	if err != nil {
-		return nil, err
+		return nil, clientError{err, http.StatusBadRequest}
 	}
 	order, err := h.store.order(r.Context(), id)
 	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return nil, clientError{fmt.Errorf("there is no order %d", id), http.StatusNotFound}
+		return nil, clientError{fmt.Errorf("there is no order %s", id), http.StatusNotFound}
 	}
 	return order, err
 }
@@ -206,17 +214,4 @@ func (h *handler) readyz(w http.ResponseWriter, r *http.Request) {
 
 func (h *handler) healthy(r *http.Request) error {
 	return errors.Join(h.worker.Healthy(r.Context()), h.segments.Healthy(r.Context()))
-}
-
-// number returns a parameter of the path or the query, or otherwise if it is absent.
-func number(r *http.Request, name string, otherwise, most int64) (int64, error) {
-	text := cmp.Or(r.PathValue(name), r.URL.Query().Get(name))
-	if text == "" {
-		return otherwise, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 || n > most {
-		return 0, clientError{fmt.Errorf("%s %.40q is not a number from 1 to %d", name, text, most), http.StatusBadRequest}
-	}
-	return n, nil
 }

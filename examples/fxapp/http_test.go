@@ -85,6 +85,7 @@ func tour(t *testing.T, url string) {
 	posted := first.body
 	require.Equal(t, http.StatusCreated, first.status, "%v", posted)
 	id := posted["id"].(string)
+	require.Regexp(t, `^ord_\w{14}$`, id)
 	require.Equal(t, "/orders/"+id, first.header.Get("Location"))
 	require.EqualValues(t, 900, posted["total_cents"])
 	customer := posted["customer"].(map[string]any)
@@ -104,9 +105,9 @@ func tour(t *testing.T, url string) {
 	again := do(t, http.MethodPost, url+"/orders", aTea).body
 	require.Equal(t, customer["id"], again["customer"].(map[string]any)["id"], "the same customer")
 
-	own := do(t, http.MethodPost, url+"/orders", strings.Replace(aTea, "{", `{"id":"5",`, 1))
+	own := do(t, http.MethodPost, url+"/orders", strings.Replace(aTea, "{", `{"id":"ord_0000000000005a",`, 1))
 	require.Equal(t, http.StatusCreated, own.status, "%v", own.body)
-	require.NotEqual(t, "5", own.body["id"], "a client does not choose the id")
+	require.NotEqual(t, "ord_0000000000005a", own.body["id"], "a client does not choose the id")
 	again = own.body
 
 	seen := map[any]bool{}
@@ -207,12 +208,13 @@ func TestBadRequests(t *testing.T) {
 	}{
 		{"GET", "/orders?limit=0", "", 400, `limit "0" is not a number from 1 to 100`},
 		{"GET", "/orders?limit=" + strings.Repeat("9", 999), "", 400, strings.Repeat("9", 40) + `" is not`},
-		{"GET", "/orders/9223372036854775808", "", 400, "to 9223372036854775807"},
-		{"GET", "/orders/-5", "", 400, `id "-5" is not`},
-		{"GET", "/orders/0", "", 400, `id "0" is not`},
-		{"GET", "/orders/7", "", 404, "there is no order 7"},
+		{"GET", "/orders/9223372036854775808", "", 400, "is not an id of kind ord"},
+		{"GET", "/orders/-5", "", 400, `"-5" is not an id of kind ord`},
+		{"GET", "/orders/0", "", 400, `"0" is not an id of kind ord`},
+		{"GET", "/orders/ord_0000000000005a", "", 404, "there is no order ord_0000000000005a"},
+		{"GET", "/orders/ord_0000000000005b", "", 400, "it is mistyped"},
 		{"GET", "/orders?limit=101", "", 400, `limit "101" is not a number from 1 to 100`},
-		{"GET", "/orders?before=x", "", 400, `before "x" is not`},
+		{"GET", "/orders?before=x", "", 400, `before: publicid: "x" is not an id`},
 		{"POST", "/orders", "", 400, "EOF"},
 		{"POST", "/orders", "{", 400, "unexpected EOF"},
 		{"POST", "/orders", "[]", 400, "cannot unmarshal array"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/ordernumber"
+	"github.com/snowlease/snowlease/publicid"
 	"github.com/snowlease/snowlease/segment"
 )
 
@@ -46,11 +47,16 @@ type store struct {
 	numbers  *ordernumber.Codec
 }
 
-func newStore(db *gorm.DB, segments *idworker.Segments) (*store, error) {
+func newStore(cfg config, db *gorm.DB, segments *idworker.Segments) (*store, error) {
 	invoices, err := segments.Of(invoiceSegment)
 	if err != nil {
 		return nil, err
 	}
+	codec, err := cfg.orderCodec()
+	if err != nil {
+		return nil, err
+	}
+	orderIDs.Store(codec)
 	numbers, err := ordernumber.New(ordernumber.Config{})
 	return &store{db: db, invoices: invoices, numbers: numbers}, err
 }
@@ -109,14 +115,14 @@ func (s *store) customer(ctx context.Context, c Customer) (found Customer, err e
 }
 
 // order returns the order with an id, or gorm.ErrRecordNotFound.
-func (s *store) order(ctx context.Context, id int64) (order Order, err error) {
+func (s *store) order(ctx context.Context, id publicid.ID[Order]) (order Order, err error) {
 	err = s.orders(ctx).Where("id = ?", id).Take(&order).Error
 	return order, err
 }
 
 // page returns up to limit orders with ids below before, newest first.
-func (s *store) page(ctx context.Context, before, limit int64) (orders []Order, err error) {
-	err = s.orders(ctx).Where("id < ?", before).Order("id DESC").Limit(int(limit)).Find(&orders).Error
+func (s *store) page(ctx context.Context, before publicid.ID[Order], limit int) (orders []Order, err error) {
+	err = s.orders(ctx).Where("id < ?", before).Order("id DESC").Limit(limit).Find(&orders).Error
 	return orders, err
 }
 
@@ -146,7 +152,7 @@ func insertSamples(lc fx.Lifecycle, s *store, w *idworker.IdWorker, out io.Write
 			if err != nil {
 				return fmt.Errorf("insert the sample orders: %w", err)
 			}
-			fmt.Fprintf(table, "%s\torder of %s, %s, invoice %s\n", decoded(w, o.ID), o.Customer.Name, money(o.TotalCents), o.Number)
+			fmt.Fprintf(table, "%s\torder of %s, %s, invoice %s\n", decoded(w, int64(o.ID)), o.Customer.Name, money(o.TotalCents), o.Number)
 			for _, i := range o.Items {
 				fmt.Fprintf(table, "%s\t- %d x %s at %s\n", decoded(w, i.ID), i.Quantity, i.Product, money(i.PriceCents))
 			}

@@ -71,25 +71,8 @@ type decoder struct {
 
 // all decodes the arguments, and the lines of stdin for each "-".
 func (d *decoder) all(args []string, stdin io.Reader) error {
-	for i, arg := range args {
-		if arg != "-" {
-			if err := d.one(arg, "argument", i+1); err != nil {
-				return err
-			}
-			continue
-		}
-		lines, n := bufio.NewScanner(stdin), 0
-		for lines.Scan() {
-			n++
-			if text := strings.TrimSpace(lines.Text()); text != "" {
-				if err := d.one(text, "line", n); err != nil {
-					return err
-				}
-			}
-		}
-		if err := lines.Err(); err != nil {
-			return fmt.Errorf("read line %d: %w", n+1, err)
-		}
+	if err := each(args, stdin, d.one); err != nil {
+		return err
 	}
 	if d.assumed && d.good > 0 && !d.json {
 		if _, err := fmt.Fprintf(d.out, "In the default layout, %s; for another, give --preset or --config.\n", d.layout.WithDefaults()); err != nil {
@@ -103,6 +86,31 @@ func (d *decoder) all(args []string, stdin io.Reader) error {
 	}
 	if d.bad > 0 {
 		return fmt.Errorf("%d of %d ids could not be decoded", d.bad, d.bad+d.good)
+	}
+	return nil
+}
+
+// each calls one with each argument, and with each line of stdin for "-".
+func each(args []string, stdin io.Reader, one func(text, kind string, place int) error) error {
+	for i, arg := range args {
+		if arg != "-" {
+			if err := one(arg, "argument", i+1); err != nil {
+				return err
+			}
+			continue
+		}
+		lines, n := bufio.NewScanner(stdin), 0
+		for lines.Scan() {
+			n++
+			if text := strings.TrimSpace(lines.Text()); text != "" {
+				if err := one(text, "line", n); err != nil {
+					return err
+				}
+			}
+		}
+		if err := lines.Err(); err != nil {
+			return fmt.Errorf("read line %d: %w", n+1, err)
+		}
 	}
 	return nil
 }

@@ -1,14 +1,20 @@
-// Gin is a web service with gin and fx whose orders have snowflake ids as primary keys.
+// Gin is a web service with gin and fx whose orders have snowflake ids as primary keys, and
+// opaque texts such as ord_3z5h8216y10geyvz9xdn5qawmb outside.
 //
 //	cd examples/more && go run ./gin        # SQLite in gin.db, HTTP on 127.0.0.1:8080
 //	curl -d '{"total":5}' 127.0.0.1:8080/orders
+//	curl 127.0.0.1:8080/orders/ord_...      # the id of the answer
 //	curl 127.0.0.1:8080/readyz
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	"errors"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -18,14 +24,21 @@ import (
 
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/snowflake"
+	"github.com/snowlease/snowlease/publicid"
 )
 
-// An Order has an id that is a string in JSON, because JavaScript rounds numbers of that size.
+// orderIDs seals ids with a secret that all replicas share. Without one, texts are valid
+// until the program ends.
+var orderIDs = publicid.Must(publicid.NewSealed("ord", []byte(cmp.Or(os.Getenv("ORDER_ID_SECRET"), rand.Text()+rand.Text()))))
+
+// An Order has an id that is a BIGINT in the database and ord_... in JSON and paths.
 type Order struct {
-	ID    snowflake.ID `gorm:"primaryKey" json:"id"`
-	Total int64        `json:"total" binding:"required"`
+	ID    publicid.ID[Order] `gorm:"primaryKey" json:"id"`
+	Total int64              `json:"total" binding:"required"`
 }
+
+// Codec returns the codec of order ids.
+func (Order) Codec() *publicid.Codec { return orderIDs }
 
 func main() { fx.New(wiring("gin.db"), fx.Invoke(serve)).Run() }
 
@@ -53,6 +66,22 @@ func routes(db *gorm.DB, worker *idworker.IdWorker) *gin.Engine {
 			return
 		}
 		c.JSON(http.StatusCreated, order)
+	})
+	r.GET("/orders/:id", func(c *gin.Context) {
+		id, err := publicid.Parse[Order](c.Param("id"))
+		if err != nil {
+			c.JSON(http.StatusNotFound, gin.H{"error": err.Error()})
+			return
+		}
+		var order Order
+		switch err := db.WithContext(c).First(&order, "id = ?", id).Error; {
+		case errors.Is(err, gorm.ErrRecordNotFound):
+			c.JSON(http.StatusNotFound, gin.H{"error": "there is no order " + id.String()})
+		case err != nil:
+			c.JSON(http.StatusInternalServerError, gin.H{"error": "see the log"})
+		default:
+			c.JSON(http.StatusOK, order)
+		}
 	})
 	// Readiness depends on the lease. Liveness must not: a restart does not bring the
 	// center back.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -26,10 +28,22 @@ func TestService(t *testing.T) {
 	app.RequireStart()
 	defer app.RequireStop()
 
-	first := call(http.MethodPost, "/orders", `{"total":5,"id":"7"}`)
+	first := call(http.MethodPost, "/orders", `{"total":5}`)
 	require.Equal(t, http.StatusCreated, first.Code)
-	require.Regexp(t, `^\{"id":"\d{18}","total":5\}$`, first.Body)
-	require.Greater(t, call(http.MethodPost, "/orders", `{"total":5}`).Body.String(), first.Body.String(), "ids rise")
+	require.Regexp(t, `^\{"id":"ord_\w{26}","total":5\}$`, first.Body)
+	var order Order
+	require.NoError(t, json.Unmarshal(first.Body.Bytes(), &order))
+	again := call(http.MethodGet, "/orders/"+order.ID.String(), "")
+	require.Equal(t, first.Body.String(), again.Body.String())
+	second := call(http.MethodPost, "/orders", first.Body.String())
+	require.Equal(t, http.StatusCreated, second.Code)
+	require.NotEqual(t, first.Body.String(), second.Body.String(), "a client does not choose the id")
+	for path, want := range map[string]string{fmt.Sprintf("%d", order.ID): "is not an id of kind ord", (order.ID + 999).String(): "there is no order ord_"} {
+		missing := call(http.MethodGet, "/orders/"+path, "")
+		require.Equal(t, http.StatusNotFound, missing.Code)
+		require.Contains(t, missing.Body.String(), want)
+	}
+	require.Equal(t, http.StatusBadRequest, call(http.MethodPost, "/orders", `{"total":5,"id":7}`).Code)
 	require.Equal(t, http.StatusBadRequest, call(http.MethodPost, "/orders", `{}`).Code)
 	ready := call(http.MethodGet, "/readyz", "")
 	require.Equal(t, http.StatusOK, ready.Code)

@@ -8,7 +8,7 @@ var packages = map[string]string{
 	"idworker": base + "/idworker", "lease": base + "/lease", "keeper": base + "/lease/keeper", "snowflake": base + "/snowflake",
 	"segment": base + "/segment", "hostseq": base + "/hostseq", "casstore": base + "/casstore", "history": base + "/history",
 	"migrate": base + "/migrate", "takeover": base + "/migrate/takeover", "ordernumber": base + "/ordernumber", "console": base + "/console",
-	"gormplugin": base + "/gormplugin", "yaml": "go.yaml.in/yaml/v3", "providers": base + "/providers",
+	"gormplugin": base + "/gormplugin", "publicid": base + "/publicid", "yaml": "go.yaml.in/yaml/v3", "providers": base + "/providers",
 	"leasetest": base + "/lease/leasetest", "testing": "testing",
 
 	// In other modules.

@@ -72,7 +72,7 @@ func TestReadmeWithoutARelease(t *testing.T) {
 	require.Contains(t, string(text), "`"+edit+"`")
 	var program, setup string
 	for _, b := range parsePage("README.md", string(text)).blocks {
-		if b.lang == "go" && program == "" {
+		if strings.HasPrefix(b.text, "package main\n") && program == "" {
 			program = b.text
 		} else if b.lang == "console" && setup == "" {
 			setup = commandsOf(b)[0].line

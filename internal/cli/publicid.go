@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/publicid"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// envSecrets has the secrets of public ids, one a line. They are no flag: other users of the
+// host can see arguments.
+const envSecrets = "SNOWLEASE_PUBLICID_SECRETS"
+
+func publicIDCommand(p program) *cobra.Command {
+	var (
+		prefix, file string
+		asJSON       bool
+	)
+	cmd := &cobra.Command{
+		Use:   "publicid --prefix PREFIX [flags] ID|TEXT...|-",
+		Short: "Translate ids to the texts that people see, and back",
+		Long: `Publicid prints the text of each ID in base 10 and the ID of each TEXT, as package
+publicid translates them. "-" reads them from the input, one a line.
+
+Texts are sealed if there are secrets, and otherwise plain. Secrets stand in the file that
+--secrets names or, without it, in the variable ` + envSecrets + `, one a line. The
+first seals, all open.`,
+		Example: `  snowlease publicid --prefix cus 912338055136935936
+  snowlease publicid --prefix ord --secrets /run/secrets/order-ids ord_3z5h8216y10geyvz9xdn5qawmb`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			codec, err := publicCodec(prefix, file)
+			if err != nil {
+				return err
+			}
+			out, good, bad := bufio.NewWriter(cmd.OutOrStdout()), 0, 0
+			err = each(args, cmd.InOrStdin(), func(text, kind string, place int) error {
+				id, public, err := publicID(codec, text)
+				if err != nil {
+					bad++
+					_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s %d: %v\n", p.Name, kind, place, err)
+					return err
+				}
+				good++
+				if asJSON {
+					return printJSON(out, map[string]string{"id": id.String(), "text": public})
+				}
+				answer := public
+				if text == public {
+					answer = id.String()
+				}
+				_, err = fmt.Fprintln(out, answer)
+				return err
+			})
+			if err == nil && bad > 0 {
+				err = fmt.Errorf("%d of %d could not be translated", bad, bad+good)
+			}
+			return failed(errors.Join(err, out.Flush()))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&prefix, "prefix", "", "the prefix of the texts, without \"_\"")
+	flags.StringVar(&file, "secrets", "", "`file` with the secrets, one a line (default: "+envSecrets+")")
+	must(cmd.MarkFlagRequired("prefix"))
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// publicID returns an id and its text. The text that is given may be either.
+func publicID(codec *publicid.Codec, text string) (id snowflake.ID, public string, err error) {
+	if strings.Trim(text, "0123456789") == "" {
+		if id, err = snowflake.ParseID(text, 10); err == nil {
+			public, err = codec.Encode(int64(id))
+		}
+		return id, public, err
+	}
+	n, err := codec.Decode(text)
+	return snowflake.ID(n), text, err
+}
+
+// publicCodec returns a plain codec, or a sealed one if there are secrets.
+func publicCodec(prefix, file string) (*publicid.Codec, error) {
+	text, from := os.Getenv(envSecrets), envSecrets
+	if file != "" {
+		b, err := os.ReadFile(file)
+		if e := (*fs.PathError)(nil); errors.As(err, &e) {
+			err = e.Err // the path may be a secret by mistake
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--secrets is not a file that can be read: %w", err)
+		}
+		text, from = string(b), file
+	}
+	var secrets [][]byte
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			secrets = append(secrets, []byte(line))
+		}
+	}
+	if len(secrets) == 0 {
+		if cmp.Or(file, text) != "" {
+			return nil, fmt.Errorf("%s has no secret: write one a line", from)
+		}
+		return publicid.New(prefix)
+	}
+	codec, err := publicid.NewSealed(prefix, secrets[0], secrets[1:]...)
+	if err != nil {
+		return nil, fmt.Errorf("with the secrets of %s: %w", from, err)
+	}
+	return codec, nil
+}

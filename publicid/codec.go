@@ -1,0 +1,209 @@
+package publicid
+
+import (
+	"crypto/aes"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	idDigits    = 13 // of 63 bits, so the first one is 7 at most
+	sealDigits  = 26 // of 128 bits, so the first one is 7 at most
+	plainDigits = idDigits + 1
+
+	maxPrefix = 32
+	minSecret = 32
+)
+
+// A Codec translates the ids of one kind to texts and back. Create it with New or
+// NewSealed. It is safe for concurrent use.
+type Codec struct {
+	head string // the prefix and "_"
+
+	// AES-256 with the key of the first secret, and of each. Without secrets they are nil.
+	// They are functions because package fmt would print a cipher.Block with its key.
+	seal func(dst, src []byte)
+	open []func(dst, src []byte)
+}
+
+// New returns a Codec of plain texts. They sort like their ids, and show the time, worker
+// and sequence of an id to everyone.
+//
+// The prefix has 1 to 32 characters of a-z, 0-9 and "_". It begins with a letter and does
+// not end with "_". Give each kind a prefix of its own.
+func New(prefix string) (*Codec, error) {
+	for i := range len(prefix) {
+		c := prefix[i]
+		letter := c >= 'a' && c <= 'z'
+		if !letter && (i == 0 || (c < '0' || c > '9') && (c != '_' || i == len(prefix)-1)) {
+			return nil, fmt.Errorf("publicid: prefix %.40q: character %q at %d: use a-z, 0-9 and _, beginning with a letter and not ending with _", prefix, c, i)
+		}
+	}
+	if prefix == "" || len(prefix) > maxPrefix {
+		return nil, fmt.Errorf("publicid: prefix %.40q has %d characters: use 1 to %d", prefix, len(prefix), maxPrefix)
+	}
+	return &Codec{head: prefix + "_"}, nil
+}
+
+// NewSealed returns a Codec of sealed texts, which show nothing but that two are equal. The
+// prefix is as for New.
+//
+// A secret has at least 32 bytes that nobody can guess, such as the output of
+// "openssl rand -base64 32". Secrets are not kept. Kinds may share one, since each prefix
+// derives a key of its own.
+//
+// The first secret seals. Texts sealed with an older one are still read. To replace a
+// secret while several processes run, first add the new one to all of them as the last,
+// then make it the first, and remove the old one when no text sealed with it is in use.
+func NewSealed(prefix string, secret []byte, older ...[]byte) (*Codec, error) {
+	c, err := New(prefix)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range append([][]byte{secret}, older...) {
+		if len(s) < minSecret {
+			return nil, fmt.Errorf("publicid: secret %d of prefix %s has %d bytes: use at least %d random ones, as openssl rand -base64 32 makes", i+1, prefix, len(s), minSecret)
+		}
+		key, err := hkdf.Key(sha256.New, s, nil, "snowlease publicid v1 "+prefix, 32)
+		if err != nil {
+			return nil, fmt.Errorf("publicid: derive the key of prefix %s: %w", prefix, err)
+		}
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, fmt.Errorf("publicid: prefix %s: %w", prefix, err)
+		}
+		if i == 0 {
+			c.seal = block.Encrypt
+		}
+		c.open = append(c.open, block.Decrypt)
+	}
+	return c, nil
+}
+
+// Must returns c, and panics if err is not nil. It is for package variables:
+//
+//	var orderIDs = publicid.Must(publicid.New("ord"))
+func Must(c *Codec, err error) *Codec {
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// Encode returns the text of id. It fails with ErrID if id is not positive, and with
+// ErrCodec if c is nil.
+func (c *Codec) Encode(id int64) (string, error) {
+	text, err := c.AppendEncode(nil, id)
+	return string(text), err
+}
+
+// AppendEncode appends the text of id to dst, without an allocation if dst has room. On an
+// error, which is one of Encode, it returns dst.
+func (c *Codec) AppendEncode(dst []byte, id int64) ([]byte, error) {
+	if c == nil || c.head == "" {
+		return dst, ErrCodec
+	}
+	if id <= 0 {
+		return dst, fmt.Errorf("%w, not %d", ErrID, id)
+	}
+	dst = slices.Grow(dst, len(c.head)+sealDigits)
+	dst = append(dst, c.head...)
+	digits := dst[len(dst) : len(dst)+sealDigits]
+	if c.seal == nil {
+		putDigits(digits[:idDigits], 0, uint64(id))
+		digits[idDigits] = checkOf(digits[:idDigits])
+		return dst[:len(dst)+plainDigits], nil
+	}
+	// The block is enciphered where its digits go, since a local array would escape.
+	block := digits[:aes.BlockSize]
+	clear(block[:8])
+	binary.BigEndian.PutUint64(block[8:], uint64(id))
+	c.seal(block, block)
+	putDigits(digits, binary.BigEndian.Uint64(block), binary.BigEndian.Uint64(block[8:]))
+	return dst[:len(dst)+sealDigits], nil
+}
+
+// Decode returns the id with a text that Encode made, with any of the secrets. It is
+// strict: neither upper case, nor spaces, nor another prefix. It fails with a *TextError,
+// or with ErrCodec if c is nil.
+func (c *Codec) Decode(text string) (int64, error) {
+	if c == nil || c.head == "" {
+		return 0, ErrCodec
+	}
+	digits, ok := strings.CutPrefix(text, c.head)
+	sealed := c.seal != nil
+	var (
+		hi, lo uint64
+		id     int64
+		reason string
+	)
+	switch {
+	case !ok:
+		reason = fmt.Sprintf("it does not begin with %q", c.head)
+	case sealed && len(digits) == plainDigits:
+		reason = "it is not sealed"
+	case !sealed && len(digits) == sealDigits:
+		reason = "it is sealed, and this codec has no secret"
+	case sealed:
+		if hi, lo, reason = c.read(digits, sealDigits); reason == "" {
+			if id = c.opened(hi, lo); id == 0 {
+				reason = "no secret opens it: it is mistyped or made up, or sealed with a secret that is not set"
+			}
+		}
+	default:
+		if hi, lo, reason = c.read(digits, plainDigits); reason == "" {
+			id = int64(hi<<59 | lo>>5) // without the check character
+			if checkOf(digits[:idDigits]) != digits[idDigits] {
+				reason = "its check character does not fit: it is mistyped"
+			} else if id == 0 {
+				reason = "it is zero"
+			}
+		}
+	}
+	if reason != "" {
+		const show = 40 // text may be untrusted input of any length
+		return 0, &TextError{Prefix: strings.TrimSuffix(c.head, "_"), Text: strings.Clone(text[:min(len(text), show)]), Reason: reason, size: len(text)}
+	}
+	return id, nil
+}
+
+// read returns the number hi * 2^64 + lo with n digits, or why these are not n digits.
+func (c *Codec) read(digits string, n int) (hi, lo uint64, reason string) {
+	if len(digits) != n {
+		return 0, 0, fmt.Sprintf("%d characters follow %q instead of %d", len(digits), c.head, n)
+	}
+	for i := range len(digits) {
+		v := values[digits[i]]
+		switch {
+		case v == noDigit:
+			r, _ := utf8.DecodeRuneInString(digits[i:])
+			return 0, 0, fmt.Sprintf("character %q at %d is not one of %s", r, len(c.head)+i, alphabet)
+		case i == 0 && v > 7:
+			return 0, 0, fmt.Sprintf("digit %q at %d is above 7", digits[0], len(c.head))
+		}
+		hi, lo = hi<<5|lo>>59, lo<<5|uint64(v)
+	}
+	return hi, lo, ""
+}
+
+// opened returns the id in a block, or 0 if no secret opens it. The zero bytes are compared as
+// one word, so the time taken does not show how many fit.
+func (c *Codec) opened(hi, lo uint64) int64 {
+	buf := make([]byte, 2*aes.BlockSize)
+	sealed, block := buf[:aes.BlockSize], buf[aes.BlockSize:]
+	binary.BigEndian.PutUint64(sealed, hi)
+	binary.BigEndian.PutUint64(sealed[8:], lo)
+	for _, open := range c.open {
+		open(block, sealed)
+		id := int64(binary.BigEndian.Uint64(block[8:]))
+		if binary.BigEndian.Uint64(block) == 0 && id > 0 {
+			return id
+		}
+	}
+	return 0
+}

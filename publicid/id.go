@@ -1,0 +1,138 @@
+package publicid
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+)
+
+// A Kind is what an ID belongs to, such as an application's type Order. Its method returns
+// the Codec of the kind and needs no more than the zero value:
+//
+//	func (Order) Codec() *publicid.Codec { return orderIDs }
+//
+// A kind is neither a pointer nor an interface.
+type Kind interface{ Codec() *Codec }
+
+// ID is an int64 whose text is that of the Codec of its kind K, so an ID[Order] cannot be
+// taken for an ID[Customer].
+//
+// It is text in JSON, in flags (flag.TextVar), in slog, with %v and wherever
+// encoding.TextMarshaler counts. In a database it is a BIGINT, and package gormplugin fills
+// it. Convert it to an int64 to get the number, which %d prints too.
+//
+// The zero ID means "none yet". Its text is "" and its JSON null. Reading "" is an error,
+// so a missing parameter is never taken for an id.
+type ID[K Kind] int64
+
+// Parse returns the id with this text. It fails with a *TextError, or with ErrCodec if the
+// kind has no Codec:
+//
+//	id, err := publicid.Parse[Order](r.PathValue("id"))
+func Parse[K Kind](text string) (ID[K], error) {
+	id, err := codecOf[K]().Decode(text)
+	return ID[K](id), err
+}
+
+// codecOf returns the Codec of a kind, or nil if there is none. The method of a nil pointer
+// or interface would panic.
+func codecOf[K Kind]() *Codec {
+	switch reflect.TypeFor[K]().Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return nil
+	}
+	var kind K
+	return kind.Codec()
+}
+
+// String returns the text of id, or "" if id is zero. If there is no text, it returns the
+// error in parentheses.
+func (id ID[K]) String() string {
+	text, err := id.MarshalText()
+	if err != nil {
+		return "(" + err.Error() + ")"
+	}
+	return string(text)
+}
+
+// MarshalText returns the text of id, or "" if id is zero. The errors are those of
+// Codec.Encode.
+func (id ID[K]) MarshalText() ([]byte, error) {
+	if id == 0 {
+		return []byte{}, nil
+	}
+	return codecOf[K]().AppendEncode(nil, int64(id))
+}
+
+// UnmarshalText reads what MarshalText wrote, except for "". The errors are those of Parse.
+func (id *ID[K]) UnmarshalText(text []byte) error {
+	parsed, err := Parse[K](string(text))
+	if err == nil {
+		*id = parsed
+	}
+	return err
+}
+
+// UnmarshalParam does the same. The binding of gin and of echo calls it; gin would
+// otherwise read a plain number.
+func (id *ID[K]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// MarshalJSON returns the text of id as a JSON string, or null if id is zero. Package json
+// reads it back with UnmarshalText, and leaves id as it is on null. Numbers are errors.
+func (id ID[K]) MarshalJSON() ([]byte, error) {
+	if id == 0 {
+		return []byte("null"), nil
+	}
+	b, err := codecOf[K]().AppendEncode([]byte{'"'}, int64(id))
+	if err != nil {
+		return nil, err
+	}
+	return append(b, '"'), nil
+}
+
+// Scan reads a BIGINT column, or its decimal digits, as some drivers return them. It does
+// not read the text of an id. NULL is an error; scan a nullable column into *ID or
+// sql.Null[ID].
+func (id *ID[K]) Scan(src any) error {
+	var n int64
+	switch v := src.(type) {
+	case int64:
+		n = v
+	case uint64:
+		if v > math.MaxInt64 {
+			return fmt.Errorf("publicid: scan id: %d is above 2^63-1", v)
+		}
+		n = int64(v)
+	case []byte:
+		return id.scanDecimal(string(v))
+	case string:
+		return id.scanDecimal(v)
+	case nil:
+		return errors.New("publicid: scan id: the column is NULL: scan into *ID or sql.Null[ID]")
+	default:
+		return fmt.Errorf("publicid: scan id: cannot read an id from a column of %T: use BIGINT", src)
+	}
+	if n < 0 {
+		return fmt.Errorf("publicid: scan id: %d is negative", n)
+	}
+	*id = ID[K](n)
+	return nil
+}
+
+func (id *ID[K]) scanDecimal(s string) error {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return fmt.Errorf("publicid: scan id: %.40q is not a number of 63 bits: use BIGINT", s)
+	}
+	return id.Scan(n)
+}
+
+// Value returns id as an int64.
+func (id ID[K]) Value() (driver.Value, error) { return int64(id), nil }
+
+// GormDataType makes a GORM column of this type a BIGINT in every dialect. Without it,
+// GORM would make a primary key of this type AUTO_INCREMENT.
+func (ID[K]) GormDataType() string { return "bigint" }

@@ -1,0 +1,104 @@
+package publicid_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite"
+
+	"github.com/snowlease/snowlease/internal/test/testserver"
+)
+
+func TestMain(m *testing.M) { testserver.Main(m) }
+
+const createRows = "CREATE TABLE publicid_rows (id BIGINT PRIMARY KEY, buyer BIGINT)"
+
+// In each database an ID is a BIGINT, as a parameter and as a column, prepared and not.
+func TestIDInDatabases(t *testing.T) {
+	t.Parallel()
+	for _, d := range []struct {
+		name, driver string
+		dsn          func(t *testing.T) string
+	}{
+		{"sqlite", "sqlite", func(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") }},
+		{"mariadb", "mysql", func(t *testing.T) string { return testserver.MariaDB(t) }},
+		{"mysql", "mysql", func(t *testing.T) string { return testserver.MySQL(t) }},
+		{"mysql without prepared statements", "mysql", func(t *testing.T) string { return testserver.MySQL(t) + "&interpolateParams=true" }},
+		{"postgres", "pgx", func(t *testing.T) string { return testserver.Postgres(t) }},
+		{"postgres, simple protocol", "pgx", func(t *testing.T) string { return testserver.Postgres(t) + " default_query_exec_mode=simple_protocol" }},
+	} {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			db, err := sql.Open(d.driver, d.dsn(t))
+			require.NoError(t, err)
+			defer db.Close()
+			q := func(query string) string {
+				if d.driver == "pgx" {
+					query = strings.Replace(strings.Replace(query, "?", "$1", 1), "?", "$2", 1)
+				}
+				return query
+			}
+			_, err = db.ExecContext(t.Context(), createRows)
+			require.NoError(t, err)
+			buyer := customerID(1<<62 + 1)
+			for _, row := range [][2]any{{orderID(someID), buyer}, {orderID(2), (*customerID)(nil)}, {orderID(3), sql.Null[customerID]{V: buyer, Valid: true}}} {
+				_, err = db.ExecContext(t.Context(), q("INSERT INTO publicid_rows VALUES (?, ?)"), row[0], row[1])
+				require.NoError(t, err)
+			}
+			var (
+				id     orderID
+				of     customerID
+				null   sql.Null[customerID]
+				none   *customerID
+				number int64
+			)
+			row := func(id any, dst ...any) error {
+				return db.QueryRowContext(t.Context(), q("SELECT id, buyer, buyer, buyer FROM publicid_rows WHERE id = ?"), id).Scan(dst...)
+			}
+			require.NoError(t, row(orderID(someID), &id, &of, &null, &number))
+			require.EqualValues(t, someID, id)
+			require.Equal(t, buyer, of)
+			require.Equal(t, sql.Null[customerID]{V: buyer, Valid: true}, null)
+			require.EqualValues(t, buyer, number)
+			require.NoError(t, row(orderID(2), &number, &null, &none, &none))
+			require.False(t, null.Valid)
+			require.Nil(t, none)
+			require.ErrorContains(t, row(orderID(2), &id, &of, &null, &none), "the column is NULL")
+			require.ErrorIs(t, row(orderID(4), &id, &of, &null, &none), sql.ErrNoRows)
+		})
+	}
+}
+
+// Pgx without database/sql takes IDs as parameters, in lists, in COPY and in structs.
+func TestIDInPgx(t *testing.T) {
+	t.Parallel()
+	conn, err := pgx.Connect(t.Context(), testserver.Postgres(t))
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	_, err = conn.Exec(t.Context(), createRows)
+	require.NoError(t, err)
+	n, err := conn.CopyFrom(t.Context(), pgx.Identifier{"publicid_rows"}, []string{"id", "buyer"}, pgx.CopyFromRows([][]any{{orderID(1), customerID(7)}, {orderID(2), nil}}))
+	require.NoError(t, err)
+	require.EqualValues(t, 2, n)
+	_, err = conn.Exec(t.Context(), "INSERT INTO publicid_rows VALUES ($1, $2)", orderID(someID), customerID(8))
+	require.NoError(t, err)
+	type row struct {
+		ID    orderID
+		Buyer *customerID
+	}
+	rows, err := conn.Query(t.Context(), "SELECT id, buyer FROM publicid_rows WHERE id = ANY($1) ORDER BY id", []orderID{1, 2, someID})
+	require.NoError(t, err)
+	got, err := pgx.CollectRows(rows, pgx.RowToStructByName[row])
+	require.NoError(t, err)
+	seven, eight := customerID(7), customerID(8)
+	require.Equal(t, []row{{1, &seven}, {2, nil}, {someID, &eight}}, got)
+	var ids []orderID
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT array_agg(id ORDER BY id) FROM publicid_rows").Scan(&ids))
+	require.Equal(t, []orderID{1, 2, someID}, ids)
+}
