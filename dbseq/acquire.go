@@ -138,7 +138,7 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 		at = -1 // the least recently used
 	}
 	free, err := all(ctx, c.conn, "free", k.args.with(args{"slot": at}), func(r *record) []any {
-		return []any{&r.worker, &r.token, &r.ver, &r.ticket, &r.mark, &r.expires}
+		return []any{(*clock)(&r.now), &r.worker, &r.token, &r.ver, &r.ticket, &r.mark, &r.expires}
 	})
 	if err != nil {
 		return record{}, err
@@ -147,11 +147,11 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 		if err := r.lendable(); err != nil {
 			return record{}, err
 		}
-		k.clock()
-		now, won, err := c.changeOn(ctx, c.pool(), "claim", k.args.with(args{"slot": r.worker, "ver": r.ver, "ticket": ticket}))
+		s := r.slot().Lent(v.quarantine, r.now, k.req)
+		n, err := c.execOn(ctx, c.pool(), "lend", k.lending(r, s, s.Expires-1, ticket))
 		switch {
-		case won:
-			return r.lent(r.slot().Lent(v.quarantine, now, k.req), now), nil
+		case n > 0:
+			return r.lent(s), nil
 		case err != nil && !c.transient(err):
 			return record{}, c.checked(err)
 		}

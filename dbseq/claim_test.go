@@ -44,6 +44,12 @@ func TestClaimChecksAllAgain(t *testing.T) {
 			g := acquire(t, s.center(t), request("orders", 1))
 			require.NoError(t, s.center(t).Release(t.Context(), g, g.Ceiling))
 		}, new(*lease.NoFreeWorkerError)},
+		"a lease of another program": {func(t *testing.T, s clocked) {
+			rawExec(t, s.db, "UPDATE snowlease_slot SET expires_ms = ?", time.Now().Add(time.Hour).UnixMilli())
+		}, new(*lease.NoFreeWorkerError)},
+		"a mark of another program": {func(t *testing.T, s clocked) {
+			rawExec(t, s.db, "UPDATE snowlease_slot SET hwm_ms = ?", time.Now().Add(time.Hour).UnixMilli())
+		}, new(*lease.NoFreeWorkerError)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,6 +65,8 @@ func TestClaimChecksAllAgain(t *testing.T) {
 	t.Run("a loan that was given back", func(t *testing.T) {
 		t.Parallel()
 		s, c, n := fresh(t)
+		before := acquire(t, c, request("orders", 1)) // so that only the version and the token differ after the next loan
+		require.NoError(t, c.Release(t.Context(), before, before.Floor))
 		var between lease.Grant
 		n.before = once("UPDATE snowlease_slot", func() {
 			between = acquire(t, s.center(t), request("orders", 1))

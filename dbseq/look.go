@@ -95,10 +95,20 @@ func (r record) slot() rules.Slot {
 	return rules.Slot{HasLease: r.there, HasMark: r.there, Expires: r.expires, Mark: r.mark, Token: r.token, Since: r.since, Floor: r.floor}
 }
 
-// lent is r as a statement wrote it at a time. The statement checked that the record was as it
-// had been read, so the rules give here what it computed there.
-func (r record) lent(s rules.Slot, now int64) record {
-	r.there, r.now, r.token, r.floor, r.mark, r.since = true, now, s.Token, s.Floor, s.Mark, s.Since
+// lending returns the arguments that write s in place of r, until the server's clock has passed
+// last.
+func (k *call) lending(r record, s rules.Slot, last, ticket int64) args {
+	k.clock()
+	return k.args.with(args{
+		"slot": r.worker, "ver": r.ver, "wasexpires": r.expires, "wasmark": r.mark,
+		"ticket": ticket, "since": s.Since, "token": s.Token, "floor": s.Floor, "expires": s.Expires, "mark": s.Mark,
+		"lo": max(k.args["lo"].(int64), r.now), "hi": min(k.args["hi"].(int64), last),
+	})
+}
+
+// lent is r with what was written of s.
+func (r record) lent(s rules.Slot) record {
+	r.there, r.token, r.floor, r.mark, r.since = true, s.Token, s.Floor, s.Mark, s.Since
 	return r
 }
 

@@ -235,6 +235,7 @@ func (m *member) mine(tick int64) bool {
 
 func (f *fleet) stop() {
 	f.t.Helper()
+	require.Eventually(f.t, func() bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.lent) > 0 }, 20*time.Second, time.Millisecond, "no id was drawn")
 	for _, m := range f.members {
 		close(m.quit)
 	}
@@ -242,7 +243,6 @@ func (f *fleet) stop() {
 	for _, m := range f.members {
 		require.NoError(f.t, m.keeper.Stop(f.t.Context()))
 	}
-	require.NotEmpty(f.t, f.lent)
 	requireDisjoint(f.t, slices.Collect(maps.Values(f.grants))...)
 }
 

@@ -71,9 +71,10 @@ func (c *Center) swap(ctx context.Context, k *call, g lease.Grant, v view) (reco
 	if err := cmp.Or(r.lendable(), rules.Quarantined(v.reason, max(r.mark, v.quarantine), v.now, k.req)); err != nil {
 		return record{}, err
 	}
-	now, done, err := c.change(ctx, "swap", k.args.with(args{"ver": r.ver, "token": g.Token, "ceiling": g.Ceiling}))
-	if err != nil || !done {
+	s := r.slot().Raised(v.quarantine, v.now, g).Extended(v.now, g)
+	n, err := c.exec(ctx, "lend", k.lending(r, s, r.expires-ms(k.pin.Skew), r.ticket))
+	if err != nil || n == 0 {
 		return record{}, err
 	}
-	return r.lent(r.slot().Raised(v.quarantine, now, g).Extended(now, g), now), nil
+	return r.lent(s), nil
 }

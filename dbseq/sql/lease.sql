@@ -41,21 +41,21 @@ RETURNING id;
 -- name: free
 -- Free slots: first the one that the ticket chooses, unless its mark would raise the
 -- floor, then the least recently used.
-SELECT slot, token, ver, ticket, hwm_ms, expires_ms
+SELECT {now}, slot, token, ver, ticket, hwm_ms, expires_ms
   FROM snowlease_slot
  WHERE ns = :ns AND slot BETWEEN :first AND :last AND expires_ms < {now} AND hwm_ms < {now} + :lead
  ORDER BY CASE WHEN slot = :slot AND hwm_ms <= GREATEST({now} - 1, :quarantine) THEN 0 ELSE 1 END, expires_ms, slot
  LIMIT 32;
 
--- name: claim
+-- name: lend
+-- Writes what the rules have decided from what was read, if nothing of that has changed since,
+-- and the clock has neither stepped back nor come too far.
 UPDATE snowlease_slot
-   SET owner = :owner, holder = :holder, ver = ver + 1, ticket = :ticket, seen_ms = REPLY({now}), since_ms = {now},
-       token = GREATEST(token, {now}) + 1, floor_ms = GREATEST(hwm_ms, :quarantine, {now} - 1), expires_ms = {now} + :ttl,
-       hwm_ms = GREATEST({now} + :ttl, LEAST(GREATEST(hwm_ms, :quarantine, {now} - 1) + :ttl, {now} + :maxttl))
- WHERE ns = :ns AND slot = :slot AND ver = :ver AND expires_ms < {now} AND hwm_ms < {now} + :lead
+   SET owner = :owner, holder = :holder, ver = ver + 1, ticket = :ticket, seen_ms = {now}, since_ms = :since,
+       token = :token, floor_ms = :floor, expires_ms = :expires, hwm_ms = :mark
+ WHERE ns = :ns AND slot = :slot AND ver = :ver AND expires_ms = :wasexpires AND hwm_ms = :wasmark
    AND {now} BETWEEN :lo AND :hi
-   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin AND {same} AND quarantine_ms = :quarantine AND quarantine_ms < {now} + :ahead)
-RETURNING seen_ms;
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin AND {same} AND quarantine_ms = :quarantine);
 
 -- name: forget
 DELETE FROM snowlease_ticket
@@ -69,16 +69,6 @@ UPDATE snowlease_slot
        hwm_ms = GREATEST(hwm_ms, :ceiling, {now} + :ttl, LEAST(floor_ms + :ttl, {now} + :maxttl))
  WHERE ns = :ns AND slot = :slot AND owner = :owner AND token = :token AND floor_ms = :floor AND ver < {top} AND expires_ms >= {now} + :skew
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin AND {same} AND quarantine_ms <= :floor)
-RETURNING seen_ms;
-
--- name: swap
--- Lends the slot to its holder again, above everything that may have been forgotten.
-UPDATE snowlease_slot
-   SET ver = ver + 1, seen_ms = REPLY({now}), expires_ms = GREATEST(expires_ms, {now} + :ttl),
-       token = GREATEST(token, :token, {now}) + 1, floor_ms = GREATEST(hwm_ms, :quarantine, {now} - 1),
-       hwm_ms = GREATEST(hwm_ms, :ceiling, {now} + :ttl, LEAST(GREATEST(hwm_ms, :quarantine, {now} - 1) + :ttl, {now} + :maxttl))
- WHERE ns = :ns AND slot = :slot AND owner = :owner AND ver = :ver AND expires_ms >= {now} + :skew AND hwm_ms < {now} + :ahead
-   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin AND {same} AND quarantine_ms = :quarantine AND quarantine_ms < {now} + :ahead)
 RETURNING seen_ms;
 
 -- name: release
