@@ -86,7 +86,7 @@ func (c *Center) lend(ctx context.Context, s script, was lease.Grant, local int6
 func (c *Center) join(ctx context.Context, s script, g lease.Grant, local int64, args ...any) (conn.Reply, lease.Pin, error) {
 	pin, ok := g.Pinned.Join(g.Request)
 	if !ok {
-		pin = g.Request.Pin()
+		pin = g.Pin()
 	}
 	for range 10 {
 		r, err := c.run(ctx, s, g.Request, append(c.args(g.Request, pin, local), args...)...)

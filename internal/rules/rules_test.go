@@ -50,8 +50,8 @@ func TestBoundaries(t *testing.T) {
 		"ranges begin ahead in a quarantine":         lead(now) == 5000,
 		"and not after":                              lead(now-1) == 0,
 		"given back is free at once":                 free(at(freed(now), now-1), now, 0),
-		"renewable when the skew is left":            at(now+2000, 0).Unexpired(now, g.Request.Pin()),
-		"not when less is left":                      !at(now+1999, 0).Unexpired(now, g.Request.Pin()),
+		"renewable when the skew is left":            at(now+2000, 0).Unexpired(now, g.Pin()),
+		"not when less is left":                      !at(now+1999, 0).Unexpired(now, g.Pin()),
 		"a grant on record is extended":              extends(Slot{Token: 7}, g),
 		"an older one too":                           extends(Slot{Token: 8}, g),
 		"not one that is forgotten":                  !extends(Slot{Token: 6}, g),
@@ -64,7 +64,7 @@ func TestBoundaries(t *testing.T) {
 		"a clock 5 min off is borne":                 ClockVeto(now, lease.Request{Local: now + 300_000}) == nil,
 		"a clock 5 min and 1 ms off is not":          ClockVeto(now, lease.Request{Local: now + 300_001}) != nil,
 		"an unknown clock is no veto":                ClockVeto(now, lease.Request{}) == nil,
-		"a quarantine outlasts the longest by skew":  QuarantineEnd(now, g.Request.Pin()) == now+32_000,
+		"a quarantine outlasts the longest by skew":  QuarantineEnd(now, g.Pin()) == now+32_000,
 	} {
 		require.True(t, ok, name)
 	}
