@@ -64,7 +64,7 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 		}
 		if v.held.there && v.held.mark > v.held.floor {
 			// The reply to an earlier attempt was lost.
-			if g, done, err := c.again(ctx, k, v); err != nil || done {
+			if g, done, err := c.lendAgain(ctx, k, v); err != nil || done {
 				return g, err
 			}
 			continue
@@ -96,10 +96,10 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 	}
 }
 
-// again lends what is on record for the owner. It does so by a write, which raises nothing if the
+// lendAgain lends what is on record for the owner. It does so by a write, which raises nothing if the
 // grant lies above the quarantine: what a look shows may not be committed, or not be on the
 // standbys, but once the later write is, that is. done is false if the record has changed.
-func (c *Center) again(ctx context.Context, k *call, v view) (g lease.Grant, done bool, err error) {
+func (c *Center) lendAgain(ctx context.Context, k *call, v view) (g lease.Grant, done bool, err error) {
 	r, here := v.held, *k
 	here.args = k.args.with(args{"slot": r.worker})
 	if r.floor < v.quarantine {

@@ -169,7 +169,7 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 		}
 		// A borrower is answered at once. A holder is answered by the new record, which
 		// the next look reads.
-		if done, err := c.mourn(ctx, k, &v, reason); err != nil || done && k.borrow {
+		if done, err := c.beginQuarantine(ctx, k, &v, reason); err != nil || done && k.borrow {
 			return v, err
 		}
 	}
@@ -208,13 +208,13 @@ func (k *call) loss(v view) string {
 	return e.Loss()
 }
 
-// mourn starts a quarantine, creates missing slots, and updates v if it did. A change
+// beginQuarantine starts a quarantine, creates missing slots, and updates v if it did. A change
 // takes effect only if the server that runs it sees the loss too, so a look at a replica
 // starts nothing.
 //
-// The quarantine does not cover what others lend and lose while mourn pauses. The marks of
+// The quarantine does not cover what others lend and lose while beginQuarantine pauses. The marks of
 // the slots that it then creates do, by the clock of the statement that creates them.
-func (c *Center) mourn(ctx context.Context, k *call, v *view, reason string) (done bool, err error) {
+func (c *Center) beginQuarantine(ctx context.Context, k *call, v *view, reason string) (done bool, err error) {
 	k.clock()
 	reason = text(reason, 2000)
 	hold := rules.QuarantineEnd(0, k.pin)

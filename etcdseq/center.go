@@ -62,6 +62,6 @@ func newStore(client *clientv3.Client) *store {
 		kv:     clientv3.NewKVFromKVClient(etcdserverpb.NewKVClient(client.ActiveConnection()), nil),
 		client: client,
 		prefix: DefaultPrefix,
-		seen:   map[string]sight{},
+		seen:   map[string]observed{},
 	}
 }

@@ -31,7 +31,7 @@ type store struct {
 	prefix string
 
 	mu   sync.Mutex
-	seen map[string]sight // by namespace
+	seen map[string]observed // by namespace
 }
 
 // A cluster is what a namespace has on record of the cluster that it is in.
@@ -49,8 +49,8 @@ func (c cluster) incarnation() string {
 	return fmt.Sprintf("%s, rolled back %d", c.ID, c.Rollbacks)
 }
 
-// A sight is what this process saw last of a namespace.
-type sight struct {
+// observed is what this process saw last of a namespace.
+type observed struct {
 	text    string            // on record of the cluster
 	was, is cluster           // on record, and as it answered
 	latest  map[string]moment // of each cluster by ID, since one may come back; never changed
@@ -64,9 +64,9 @@ type moment struct {
 	revision  int64
 }
 
-// fell is the revision of a cluster that has fallen back. Every one is below it, so that the
+// revisionOfARollback is that of a cluster that has fallen back. Every one is below it, so that the
 // rollback shows until it is on record, even if others write meanwhile.
-const fell = math.MaxInt64
+const revisionOfARollback = math.MaxInt64
 
 // before reports whether a cluster that was seen at b has fallen back to a.
 func (a moment) before(b moment) bool {
@@ -103,7 +103,7 @@ func damaged(base string, rollbacks int) error {
 
 // last returns the latest moment at which a cluster was seen. One above which nothing can be
 // counted is what another program wrote, and is forgotten.
-func (s sight) last(id string) moment {
+func (s observed) last(id string) moment {
 	if at := s.latest[id]; at.rollbacks < maxRollbacks-1 {
 		return at
 	}
@@ -146,7 +146,7 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts ca
 	if resp.More {
 		return parts, false, fmt.Errorf("there are %d keys below %s, more than %d: another program wrote them, so delete those that are not of this library: %w", resp.Count, base, maxKeys, lease.ErrDamaged)
 	}
-	now := sight{}
+	now := observed{}
 	parts.Values = map[string]string{}
 	for _, kv := range resp.Kvs {
 		if name := strings.TrimPrefix(string(kv.Key), base); name != clusterKey {
@@ -170,7 +170,7 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts ca
 	}
 	if fallen {
 		now.is.Rollbacks = max(now.was.Rollbacks, then.rollbacks) + 1
-		at.revision = fell
+		at.revision = revisionOfARollback
 	}
 	if now.is.Rollbacks >= maxRollbacks { // nobody could read it
 		return parts, false, damaged(base, now.was.Rollbacks)
@@ -217,7 +217,7 @@ func (s *store) Swap(ctx context.Context, namespace string, was, is map[string]s
 	fallen := len(puts) > 0 && id(resp.Header) == before.is.ID && then.before(latest)
 	// One that has just caught up may answer before it sets its term.
 	if anyTerm := (moment{then.rollbacks, latest.term, then.revision}); fallen && anyTerm.before(latest) {
-		now.revision = fell
+		now.revision = revisionOfARollback
 		s.see(namespace, before, now)
 	}
 	switch {
@@ -226,13 +226,13 @@ func (s *store) Swap(ctx context.Context, namespace string, was, is map[string]s
 	case fallen, id(resp.Header) != before.is.ID:
 		return "another cluster", nil
 	}
-	s.see(namespace, sight{text: string(text), was: before.is, is: before.is}, now)
+	s.see(namespace, observed{text: string(text), was: before.is, is: before.is}, now)
 	return before.is.incarnation(), nil
 }
 
-// see keeps a sight of a cluster at a moment. A rollback shows by the latest moment until it
+// see keeps what was observed of a cluster at a moment. A rollback shows by the latest moment until it
 // is on record.
-func (s *store) see(namespace string, now sight, at moment) {
+func (s *store) see(namespace string, now observed, at moment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	latest := map[string]moment{}

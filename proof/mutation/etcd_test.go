@@ -4,7 +4,7 @@ const etcdGo = "etcdseq/store.go"
 
 // onEtcd is what shows that a cluster of etcd has fallen back.
 var onEtcd = list{title: "etcd", pkg: "etcdseq", killers: "Test", mutants: []mutant{
-	{"a rollback is forgotten when others raise the revision", etcdGo, `at.revision = fell`, ``, "RestoreBelowTheRevisionThatWasSeen"},
+	{"a rollback is forgotten when others raise the revision", etcdGo, `at.revision = revisionOfARollback`, ``, "RestoreBelowTheRevisionThatWasSeen"},
 	{"a lower revision is in doubt, as an old term", etcdGo, `fallen && !sure && !anyTerm.before(then) {`, `fallen && !sure && anyTerm != then {`, "RestoreBelowTheRevisionThatWasSeen"},
 	{"a rollback that a write showed is forgotten", etcdGo, `s.see(namespace, before, now)`, ``, "SwapAfterARestore"},
 	{"what was seen of a cluster is forgotten when another one answers", etcdGo, `then := before.last(now.is.ID)`, `then := map[bool]moment{true: before.last(now.is.ID)}[before.is.ID == now.is.ID]`, "RestoreAfterAnotherClusterAnswered"},

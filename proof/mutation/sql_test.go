@@ -11,7 +11,7 @@ const (
 
 // onSQL are the statements of dbseq on SQLite, by a clock that the tests move, and what
 // it decides between them. A condition that only another one makes superfluous is left
-// out: the claim looks at all again that the list of free slots was made by.
+// out.
 var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutants: []mutant{
 	// What is damaged.
 	{"numbers are taken as they are read", "dbseq/errors.go", `if n < 0 || n > most {`, `if false {`, "TestHarmedRows/sqlite"},
@@ -101,7 +101,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"a release forgets the last use", statements + "#release", `hwm_ms = :used` + "\n", `hwm_ms = 0 * :used` + "\n", onTheClock + "a release clamps the last use to the grant"},
 	{"given back, but not free at once", statements + "#release", `expires_ms = {now} - 1,`, `expires_ms = {now} + 1000,`, onTheClock + "a release frees the worker id at once"},
 	{"given back, but its owner may renew", statements + "#release", `SET owner = '', holder = '',`, `SET holder = '',`, onTheClock + "a released grant is lost"},
-	{"asked again, answered by what was read", "dbseq/acquire.go", `if g, done, err := c.again(ctx, k, v); err != nil || done {`, `if g, done, err := k.grant(v.held), true, error(nil); err != nil || done {`, "TestBorrowThatNoStandbyHas"},
+	{"asked again, answered by what was read", "dbseq/acquire.go", `if g, done, err := c.lendAgain(ctx, k, v); err != nil || done {`, `if g, done, err := k.grant(v.held), true, error(nil); err != nil || done {`, "TestBorrowThatNoStandbyHas"},
 	{"asked again, refused below a quarantine", "dbseq/acquire.go", `if r.floor < v.quarantine {`, `if false {`, "TestStatementsPerVerb/sqlite"},
 	// What is lost.
 	{"acquire does not look for a loss", "dbseq/acquire.go", `c.survey(ctx, k)`, `c.look(ctx, k)`, onTheClock + "the loss of a slot is seen by acquire"},
