@@ -29,9 +29,9 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"a call that was given up goes on waiting for a lock", "dbseq/mysql.go", `, innodb_lock_wait_timeout = 1`, ``, "TestLockOfAnother/mariadb"},
 	{"a call that was given up goes on waiting for a lock of the table", "dbseq/mysql.go", `, lock_wait_timeout = 1"`, `"`, "TestLockOfAnother/mysql"},
 	// What is opened.
-	{"a file with hard links", "dbseq/paths.go", `n > 1 {`, `n > 2 {`, "TestSQLiteReachedByTwoPaths"},
-	{"a file that is mounted alone", "dbseq/paths.go", `mounted(file.String, mounts)`, `false`, "TestFileIsAMountPoint"},
-	{"no path is looked at", "dbseq/server.go", `if c.dialect.name == SQLite {`, `if false {`, "TestSQLiteReachedByTwoPaths"},
+	{"a file with hard links", "dbseq/sqlite.go", `n > 1 {`, `n > 2 {`, "TestSQLiteReachedByTwoPaths"},
+	{"a file that is mounted alone", "dbseq/sqlite.go", `mounted(file.String, mounts)`, `false`, "TestFileIsAMountPoint"},
+	{"no path is looked at", "dbseq/server.go", `if c.dialect.check != nil {`, `if false {`, "TestSQLiteReachedByTwoPaths"},
 	// What is lent.
 	{"free though its mark is ahead", statements, "hwm_ms < {now} + :lead\n ORDER", ":lead >= 0\n ORDER", onTheClock + "a worker id that was given back is not lent while its mark is ahead"},
 	{"lends what was read, whatever was lent meanwhile", statements + "#lend", `ver = :ver AND expires_ms = :wasexpires AND hwm_ms = :wasmark`, `:ver + :wasexpires + :wasmark >= 0`, atTheClaim + "a loan"},
@@ -114,7 +114,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"another incarnation is seen, not noted", statements + "#lost", `incarnation = CASE WHEN {same} THEN incarnation ELSE {incarnation} END`, `incarnation = incarnation`, onTheClock + "another incarnation is seen by every verb"},
 	{"an incarnation that flips is not named", statements + "#lost", `former = CASE WHEN {same} THEN former ELSE incarnation END`, `former = ''`, onTheClock + "the error names an incarnation that flips"},
 	{"MariaDB: a COMMIT that begins another transaction", "dbseq/mysql.go", `, completion_type = 0, `, `, `, "TestCompletionChain/mariadb"},
-	{"MariaDB: a pool of the caller on which a COMMIT begins another transaction", "dbseq/server.go", `has["completion_type"] == "CHAIN"`, `false`, "TestCompletionChain/mariadb"},
+	{"MariaDB: a pool of the caller on which a COMMIT begins another transaction", "dbseq/mysql.go", `has["completion_type"] == "CHAIN"`, `false`, "TestCompletionChain/mariadb"},
 	{"MariaDB: a restart is not seen", "dbseq/mysql.go", "`CAST(COALESCE(@snowlease_start, ` + startOf(\"information_schema\") + `) AS SIGNED))`", "`1)`", "TestFailoverThereAndBack/mariadb"},
 	{"MariaDB: a restart is not seen in a new session", "dbseq/mysql.go", "\" + startOf(\"information_schema\") + \"", "1", "TestFailoverThereAndBack/mariadb"},
 	{"MariaDB: an uptime below zero is read as a great one", "dbseq/mysql.go", `CAST(variable_value AS SIGNED)`, `variable_value`, "TestIncarnationWhateverTheClock/mariadb"},
