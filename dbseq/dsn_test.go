@@ -78,19 +78,3 @@ func TestInMemory(t *testing.T) {
 	}
 	require.Nil(t, mysql.inMemory, "whatever the DSN")
 }
-
-// TestStatements: each dialect has all statements, with as many parameters as named.
-func TestStatements(t *testing.T) {
-	t.Parallel()
-	for _, d := range dialects {
-		for _, incarnation := range []string{"", "'x'"} {
-			q := load(d, "pre_", d.clock, incarnation)
-			for name, s := range q {
-				require.NotEmpty(t, s.text, name)
-				for _, left := range []string{"snowlease_", "{", "--", ";"} {
-					require.NotContains(t, s.text, left, name)
-				}
-			}
-		}
-	}
-}
