@@ -65,10 +65,10 @@ func TestClockOfAStatement(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 1, n)
 
-		moving := map[string]string{
-			"mysql":    "SYSDATE(6)",
-			"postgres": "(SELECT clock_timestamp())", // one value in each place
-		}[e.speaks]
+		moving := map[dbseq.Dialect]string{
+			dbseq.MySQL:    "SYSDATE(6)",
+			dbseq.Postgres: "(SELECT clock_timestamp())", // one value in each place
+		}[e.dialect]
 		if moving != "" {
 			n, err = c.ClockValues(t.Context(), moving)
 			require.NoError(t, err)

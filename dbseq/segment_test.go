@@ -92,7 +92,7 @@ func TestStatementsPerReservation(t *testing.T) {
 		_, n := counted(t, e, e.db(t, dsn), dsn)
 		pool := sql.OpenDB(n)
 		t.Cleanup(func() { _ = pool.Close() })
-		s, err := dbseq.NewSegments(pool, dbseq.Dialect(e.db(t, dsn).Name()))
+		s, err := dbseq.NewSegments(pool, e.dialect)
 		require.NoError(t, err)
 		count := func(r segment.Request) int64 {
 			before := n.n.Load()
@@ -117,7 +117,7 @@ func TestLostRepliesOfReservations(t *testing.T) {
 		_, n := counted(t, e, e.db(t, dsn), dsn)
 		pool := sql.OpenDB(n)
 		t.Cleanup(func() { _ = pool.Close() })
-		s, err := dbseq.NewSegments(pool, dbseq.Dialect(e.db(t, dsn).Name()))
+		s, err := dbseq.NewSegments(pool, e.dialect)
 		require.NoError(t, err)
 		_, err = s.Reserve(t.Context(), reserve(10))
 		require.NoError(t, err)

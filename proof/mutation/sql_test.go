@@ -121,6 +121,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"MariaDB: two servers of one server_id are one", "dbseq/mysql.go", `@@server_id, '/', @@hostname, ':', @@port, '/',`, `@@server_id, '/',`, "TestIncarnationOfAClone/mariadb"},
 	{"MySQL: a restart is not seen", "dbseq/mysql.go", "@@port, '/', ` + startOf(\"performance_schema\") + `)`", "@@port, '/')`", "TestServerThatComesBackWithOlderData/mysql"},
 	{"MySQL: a clone with the same server_uuid is not seen", "dbseq/mysql.go", `@@server_uuid, '/', @@hostname, ':', @@port, '/',`, `@@server_uuid, '/',`, "TestIncarnationOfAClone/mysql"},
+	{"PostgreSQL: a clock that moves within a statement", "dbseq/postgres.go", `statement_timestamp()`, `clock_timestamp()`, "TestClockOfAStatement/postgres"},
 	{"PostgreSQL: a restart is not seen", "dbseq/postgres.go", `to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS.US')`, `'-'`, "TestServerThatComesBackWithOlderData/postgres"},
 	{"PostgreSQL: a crash under a parent that lives is not seen", "dbseq/postgres.go", `COALESCE(pg_last_wal_replay_lsn()::text, '-')`, `'-'`, "TestPostgresLosesItsLastCommits"},
 	{"no quarantine", "dbseq/acquire.go", `rules.Quarantined(v.reason, v.quarantine, v.now, k.req)`, `rules.Quarantined(v.reason, 0, v.now, k.req)`, onTheClock + "a quarantine holds to its last millisecond"},
