@@ -104,9 +104,9 @@ func TestFaultsThatPass(t *testing.T) {
 		numbered{1290},
 		driver.ErrBadConn, context.DeadlineExceeded,
 	} {
-		for _, d := range []Dialect{MySQL, Postgres, SQLite} {
-			c := &conn{dialect: dialects[d]}
-			require.NotErrorIs(t, c.wrap(t.Context(), "acquire", leaseTables, e), lease.ErrSetup, "%s %v", d, e)
+		for name, d := range dialects {
+			c := &conn{dialect: d}
+			require.NotErrorIs(t, c.wrap(t.Context(), "acquire", leaseTables, e), lease.ErrSetup, "%s %v", name, e)
 		}
 	}
 }
