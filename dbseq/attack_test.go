@@ -270,7 +270,7 @@ func TestTicketsStartAnew(t *testing.T) {
 				"sqlite":   "DELETE FROM sqlite_sequence",
 				"mysql":    "ALTER TABLE snowlease_ticket AUTO_INCREMENT = 1",
 				"postgres": "ALTER TABLE snowlease_ticket ALTER id RESTART",
-			}[e.dialect])
+			}[e.speaks])
 		}
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
@@ -52,4 +54,25 @@ func (s clocked) Sleep(d time.Duration) {
 	if err := s.db.Exec("UPDATE host SET ms = ms + ?", d.Milliseconds()).Error; err != nil {
 		panic(err)
 	}
+}
+
+// TestClockOfAStatement: the clock is one value within a statement, however often that reads
+// it and however long that takes.
+func TestClockOfAStatement(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		c := center(t, e.db(t, dsn))
+		n, err := c.ClockValues(t.Context(), "")
+		require.NoError(t, err)
+		require.EqualValues(t, 1, n)
+
+		moving := map[dbseq.Dialect]string{
+			dbseq.MySQL:    "SYSDATE(6)",
+			dbseq.Postgres: "(SELECT clock_timestamp())", // one value in each place
+		}[e.dialect]
+		if moving != "" {
+			n, err = c.ClockValues(t.Context(), moving)
+			require.NoError(t, err)
+			require.Greater(t, n, int64(1), "a clock that moves is seen")
+		}
+	})
 }

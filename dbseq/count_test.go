@@ -72,12 +72,12 @@ func counted(t testing.TB, e engine, db *gorm.DB, dsn string) (*dbseq.Center, *c
 	app, err := db.DB()
 	require.NoError(t, err)
 	n := &counter{driver: app.Driver(), dsn: dsn}
-	if e.dialect == "mysql" {
+	if e.speaks == "mysql" {
 		n.dsn += "&interpolateParams=true"
 	}
 	pool := sql.OpenDB(n)
 	t.Cleanup(func() { _ = pool.Close() })
-	c, err := dbseq.New(pool, dbseq.Dialect(db.Name()))
+	c, err := dbseq.New(pool, e.dialect)
 	require.NoError(t, err)
 	return c, n
 }

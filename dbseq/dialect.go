@@ -2,6 +2,7 @@ package dbseq
 
 import (
 	"cmp"
+	"context"
 	"database/sql/driver"
 	"slices"
 	"strconv"
@@ -20,15 +21,18 @@ const (
 // A dialect is what a kind of database has of its own. The statements of sql/lease.sql,
 // operator.sql and segment.sql are the same for all; those of sql/NAME.sql replace or complete
 // them, and schema/NAME.sql and schema/segment_NAME.sql create the tables. To add an engine, see
-// CONTRIBUTING.md.
+// CONTRIBUTING.md. TestDialects knows which fields each dialect needs; the others may be zero.
 type dialect struct {
 	name Dialect
+	file bool // which one connection writes to: no server, accounts or replicas
 
 	// SQL expressions. clock is the server's in Unix milliseconds, whatever the time zone of
 	// the session, and one value within a statement. incarnation identifies the process that
 	// runs a statement, since acknowledged writes can be lost only if another one answers; it
-	// is NULL if the server does not reveal a part of it. On MySQL it depends on the variant.
+	// is NULL if the server does not reveal a part of it.
 	clock, incarnation string
+	// variant returns the incarnation by the settings of the server, or why it cannot be used.
+	variant func(c *conn, has map[string]string) (incarnation string, err error)
 	// same compares an incarnation on record with the present one.
 	same func(incarnation string) string
 	// numbers selects n from 0 to :pool - 1, or more.
@@ -43,6 +47,31 @@ type dialect struct {
 	// session returns the DSN with the settings that the statements need, and SQL for each
 	// new connection.
 	session func(dsn string, d driver.Driver) (set, setup string)
+	// check refuses a database on which uniqueness would not hold.
+	check func(ctx context.Context, c *conn) error
+	// guard makes a statement that creates a table fail where others would not see the table. It
+	// is for a pool of the center's own.
+	guard func(create string) string
+
+	// drivers are the packages that register the drivers that Open knows. misnamed says what to
+	// give instead of another name, in lower case.
+	drivers, misnamed map[string]string
+	// misread returns an error if a driver would take a part of the password for something else,
+	// or create a file with the password in its name. It shows no part of the DSN.
+	misread func(dsn string) error
+	// place returns where the database is, for people, without user, password and parameters. It
+	// leaves out what it cannot parse with certainty.
+	place func(dsn string) string
+	// inMemory reports whether the database is in memory. A second connection would see another
+	// database, or none.
+	inMemory func(dsn string) bool
+
+	// examine judges the settings of the server.
+	examine func(x *examination, has map[string]string)
+	// crashSafe is by what ALTER TABLE makes a table survive a crash.
+	crashSafe string
+	// remedy returns what to do about an error, if no code says that.
+	remedy func(err error) string
 	codes
 }
 
@@ -52,16 +81,20 @@ type codes struct {
 	// Every change but a ticket is conditional, so a commit whose outcome is unknown is too.
 	transient []string
 	readOnly  []string // or a replica
-	denied    []string // to the account
-	noTable   []string
-	usedUp    []string // no ticket is left: the id is taken, out of range, or cannot be read
+	// readOnlyText is a part of the text of an error of a replica that has no such code.
+	readOnlyText string
+	denied       []string // to the account
+	noTable      []string
+	usedUp       []string // no ticket is left: the id is taken, out of range, or cannot be read
 	// unreadable: a part of the incarnation is unknown or denied.
 	unreadable []string
 
 	// A start ends at once by these, as the application's own ping of the database does.
 	login, noDatabase, unnamed, cannotOpen []string
-	// readOnlyFile is mended by no failover.
-	readOnlyFile []string
+	// readOnlyFile is mended by no failover. The file of movedFile was replaced while it was open.
+	readOnlyFile, movedFile []string
+	// extended: the last byte of a number is a code too, a more general one.
+	extended bool
 }
 
 // dialects are those that New and Open know.
@@ -73,8 +106,14 @@ func (c *conn) is(err error, codes []string) bool {
 		return false
 	}
 	number, state := codeOf(err)
-	if c.dialect.name == SQLite {
-		number &= 0xff // without what an extended code adds
+	return slices.Contains(codes, cmp.Or(state, strconv.FormatInt(number, 10))) ||
+		c.dialect.extended && slices.Contains(codes, strconv.FormatInt(number&0xff, 10))
+}
+
+// nameOf returns a name of the database for people.
+func (d *dialect) nameOf(dsn string) string {
+	if place := d.place(dsn); place != "" {
+		return string(d.name) + " " + place
 	}
-	return slices.Contains(codes, cmp.Or(state, strconv.FormatInt(number, 10)))
+	return string(d.name)
 }

@@ -46,15 +46,15 @@ func FuzzNameShowsNoSecret(f *testing.F) {
 			{Postgres, "postgres://app@db/app?password=" + password},
 			{Postgres, "host=db user=app password='" + password + "' dbname=app " + rest},
 		} {
-			require.NotContains(t, nameOf(c.dialect, c.dsn), secret, c.dsn)
+			require.NotContains(t, dialects[c.dialect].nameOf(c.dsn), secret, c.dsn)
 		}
 		// Without quotes, a password ends at the blank, and a setting follows.
 		if !strings.ContainsAny(strings.TrimLeft(before, " \t\n\r\v\f"), " \t\n\r\v\f") {
 			dsn := "host=db user=app password=" + password + " dbname=app"
-			require.NotContains(t, nameOf(Postgres, dsn), secret, dsn)
+			require.NotContains(t, postgres.nameOf(dsn), secret, dsn)
 		}
 		dsn := "file:/data/app.db?_auth_pass=" + password
-		require.NotContains(t, nameOf(SQLite, dsn), secret, dsn)
+		require.NotContains(t, sqlite.nameOf(dsn), secret, dsn)
 	})
 }
 
@@ -91,7 +91,7 @@ func FuzzDSN(f *testing.F) {
 				require.Equal(t, pgx.QueryExecModeExec, after.DefaultQueryExecMode)
 			}
 			if p := before.Password; len(p) >= 6 && !strings.Contains(before.Host+before.Database, p) {
-				require.NotContains(t, nameOf(Postgres, dsn), p)
+				require.NotContains(t, postgres.nameOf(dsn), p)
 			}
 		}
 	})

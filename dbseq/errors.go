@@ -61,7 +61,7 @@ func (r record) lendable() error {
 
 // codeOf returns the number or SQLSTATE of a driver's error. It imports no driver, but
 // looks for a method SQLState (pgx, lib/pq), a field Number (go-sql-driver/mysql), or a
-// method or field Code (SQLite).
+// method or field Code (modernc.org/sqlite, go-sqlite3).
 func codeOf(err error) (number int64, state string) {
 	var s interface{ SQLState() string }
 	if errors.As(err, &s) {
@@ -121,8 +121,8 @@ func (c *conn) tableMissing(err error) bool {
 
 // readOnly reports whether the server refuses writes.
 func (c *conn) readOnly(err error) bool {
-	return c.is(err, c.dialect.readOnly) ||
-		c.dialect.name == Postgres && strings.Contains(err.Error(), "recovery is in progress")
+	text := c.dialect.readOnlyText
+	return c.is(err, c.dialect.readOnly) || text != "" && strings.Contains(err.Error(), text)
 }
 
 // wrap adds to err what was attempted on which database, and what to do if that is
@@ -149,14 +149,12 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 		setup = "name the database in the DSN, as in user:password@tcp(host:3306)/name"
 	case c.is(err, c.dialect.cannotOpen):
 		setup = "check that the folder of the file exists and can be written to"
-	case c.dialect.name == SQLite && numberOf(err) == movedSQLite:
+	case c.is(err, c.dialect.movedFile):
 		hint = ": the file was deleted or replaced while it was in use: stop all processes before you do that"
 	case c.is(err, c.dialect.readOnlyFile):
 		setup = "the file or the folder is read-only: make both writable, without mode=ro in the DSN"
-	case c.dialect.name == Postgres && poolerHint(err) != "":
-		hint = ": " + poolerHint(err)
-	case c.dialect.name == SQLite && errors.Is(err, context.DeadlineExceeded):
-		hint = ": on SQLite only one transaction writes at a time: do not call this within a transaction that writes"
+	case c.dialect.remedy != nil && c.dialect.remedy(err) != "":
+		hint = ": " + c.dialect.remedy(err)
 	case c.readOnly(err):
 		hint = ": the server is read-only or a replica: use the DSN of the primary"
 	case c.is(err, c.dialect.denied):
@@ -166,25 +164,6 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 		err, hint = advised{err}, ": "+setup
 	}
 	return fmt.Errorf("dbseq: %s on %s: %w%s", what, c.name, dsn.Hide(err, ""), hint)
-}
-
-// poolerHints are remedies for errors of PgBouncer, and for those that its mixing of
-// sessions causes, by a part of their text.
-var poolerHints = [][2]string{
-	{"query_wait_timeout", "PgBouncer has no free connection to the server: raise default_pool_size, or give snowlease an account of its own, which gets a pool of its own"},
-	{"another search_path was set", "a pooler shares connections with a client that sets a search_path: give snowlease an account of its own, which gets a pool of its own"},
-	{"statement pooling mode", "set pool_mode = transaction (or session) in PgBouncer"},
-	{"unsupported startup parameter", "PgBouncer refuses this setting of the DSN: remove it there, and set it by ALTER ROLE"},
-	{`prepared statement "`, "a pooler mixes up prepared statements: set default_query_exec_mode=exec in the DSN"},
-}
-
-func poolerHint(err error) string {
-	for _, h := range poolerHints {
-		if strings.Contains(err.Error(), h[0]) {
-			return h[1]
-		}
-	}
-	return ""
 }
 
 // advised is a setup error whose text already says what to do.
@@ -197,8 +176,8 @@ var errAutocommit = advised{errors.New("autocommit is off on a connection, so wh
 // A clock is where the server's clock is scanned to.
 type clock int64
 
-// Scan implements sql.Scanner. On MySQL, the clock is NULL if autocommit is off, so that
-// neither a condition nor a value can be computed from it.
+// Scan implements sql.Scanner. The clock is NULL if autocommit is off, so that neither a
+// condition nor a value can be computed from it.
 func (c *clock) Scan(v any) error {
 	if v == nil {
 		return errAutocommit

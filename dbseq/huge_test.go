@@ -28,7 +28,7 @@ func TestHugeTexts(t *testing.T) {
 			restore := s.Snapshot(t)
 			columns := map[string]string{"pin": "meta", "incarnation": "meta", "former": "meta", "reason": "meta", "holder": "slot", "owner": "slot"}
 			for column, table := range columns {
-				switch e.dialect {
+				switch e.speaks {
 				case "mysql":
 					rawExec(t, db, "ALTER TABLE snowlease_"+table+" MODIFY "+column+" LONGTEXT NOT NULL")
 				case "postgres":
@@ -42,7 +42,7 @@ func TestHugeTexts(t *testing.T) {
 					size = 60 << 20
 				}
 				huge := fmt.Sprintf("REPEAT('9', %d)", size)
-				switch e.dialect {
+				switch e.speaks {
 				case "mysql":
 					huge = fmt.Sprintf("REPEAT('9', LEAST(%d, @@max_allowed_packet - 1))", size)
 				case "sqlite":

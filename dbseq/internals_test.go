@@ -68,14 +68,14 @@ func (refusing) Close() error { return nil }
 
 func TestConnector(t *testing.T) {
 	t.Parallel()
-	c, err := newConnector(oldDriver{}, SQLite, "app.db")
+	c, err := newConnector(oldDriver{}, &sqlite, "app.db")
 	require.NoError(t, err)
 	require.Equal(t, oldDriver{}, c.Driver())
 	_, err = c.Connect(t.Context())
 	require.ErrorIs(t, err, errRefused, "the connection cannot be set up")
 	require.NoError(t, c.Close())
 
-	c, err = newConnector(oldDriver{}, Postgres, "host=app")
+	c, err = newConnector(oldDriver{}, &postgres, "host=app")
 	require.NoError(t, err)
 	_, err = c.Connect(t.Context())
 	require.NoError(t, err, "nothing to set up")
@@ -104,9 +104,9 @@ func TestFaultsThatPass(t *testing.T) {
 		numbered{1290},
 		driver.ErrBadConn, context.DeadlineExceeded,
 	} {
-		for _, d := range []Dialect{MySQL, Postgres, SQLite} {
-			c := &conn{dialect: dialects[d]}
-			require.NotErrorIs(t, c.wrap(t.Context(), "acquire", leaseTables, e), lease.ErrSetup, "%s %v", d, e)
+		for name, d := range dialects {
+			c := &conn{dialect: d}
+			require.NotErrorIs(t, c.wrap(t.Context(), "acquire", leaseTables, e), lease.ErrSetup, "%s %v", name, e)
 		}
 	}
 }

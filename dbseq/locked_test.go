@@ -14,7 +14,7 @@ import (
 func TestLockOfAnother(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		if e.dialect != "mysql" {
+		if e.speaks != "mysql" {
 			return // the server cancels what the client gave up
 		}
 		db := e.db(t, dsn)

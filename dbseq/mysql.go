@@ -1,9 +1,12 @@
 package dbseq
 
 import (
+	"cmp"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -30,6 +33,27 @@ var mysql = dialect{
 		// year by default, in which a fleet would use up its connections.
 		return mysqlDSN(dsn), "SET @snowlease_start = COALESCE(NULL /*M!, " + startOf("information_schema") + " */), completion_type = 0, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1"
 	},
+	variant:  (*conn).variantOf,
+	drivers:  map[string]string{"mysql": "github.com/go-sql-driver/mysql"},
+	misnamed: map[string]string{"mariadb": `"mysql", the driver of MariaDB`},
+	misread: func(dsn string) error {
+		head := dsn[:strings.LastIndexByte(dsn, '/')+1]
+		switch scheme, _, ok := strings.Cut(dsn, "://"); {
+		case ok && !strings.Contains(scheme, ":"):
+			return errors.New("dbseq: the DSN is a URL, which the driver mysql does not read: write user:password@tcp(host:3306)/database")
+		case !strings.Contains(head, "@") && strings.Contains(strings.SplitN(head, "(", 2)[0], ":"):
+			return errors.New(`dbseq: the DSN has no "@" after user and password: write user:password@tcp(host:3306)/database`)
+		}
+		return nil
+	},
+	place: func(dsn string) string {
+		if m := mysqlName.FindStringSubmatch(dsn); m != nil {
+			return m[1] + "/" + m[2]
+		}
+		return ""
+	},
+	examine:   (*examination).mysql,
+	crashSafe: "ENGINE=InnoDB",
 	codes: codes{
 		// Deadlock, lock wait timeout, record has changed since last read; rolled back by group
 		// replication, and failed to commit, which is its deadlock too.
@@ -45,7 +69,10 @@ var mysql = dialect{
 	},
 }
 
-var returning = regexp.MustCompile(`\nRETURNING .*$`)
+var (
+	returning = regexp.MustCompile(`\nRETURNING .*$`)
+	mysqlName = regexp.MustCompile(`^(?:.*@)?(?:tcp|unix)?\(([\w.:\[\]/-]+)\)/([\w$-]*)(?:\?[^@]*)?$`)
+)
 
 // The incarnation of a server: host name and port tell it from its clone, which has the same
 // server_uuid. The start time is the time at which the statement began, less the uptime: whole
@@ -76,3 +103,137 @@ func hexadecimal() string {
 	}
 	return "SELECT " + sum + " AS n FROM " + from
 }
+
+// variantOf returns the incarnation expression for MySQL or MariaDB, by the variables of
+// the server.
+func (c *conn) variantOf(has map[string]string) (string, error) {
+	switch {
+	case has["autocommit"] == "OFF":
+		return "", errAutocommit
+	case has["completion_type"] == "CHAIN":
+		return "", advised{errors.New("completion_type is CHAIN, so leases would never be committed after a transaction: use a pool with completion_type=0 in its DSN")}
+	case has["server_uuid"] != "" && has["binlog_format"] == "STATEMENT" && c.compares():
+		// A replica that runs the statement again records its own server_uuid, and a
+		// promotion that loses grants would pass unnoticed. MariaDB replicates the
+		// primary's server_id.
+		return "", advised{errors.New("binlog_format is STATEMENT, so replicas would record themselves as the server that lent the worker ids: set it to ROW or MIXED, or set quarantine: never (dbseq.WithQuarantine) if the database loses no acknowledged write")}
+	case has["server_uuid"] != "":
+		return incarnationMySQL, nil
+	}
+	return incarnationMariaDB, nil
+}
+
+// mysqlDSN returns dsn with the settings that the statements need: autocommit, UTF-8
+// (the driver's default), and parameters that are interpolated, which saves a round
+// trip per statement.
+func mysqlDSN(dsn string) string {
+	slash := strings.LastIndexByte(dsn, '/')
+	if slash < 0 {
+		return dsn // the driver will report the error
+	}
+	head, query, _ := strings.Cut(dsn[slash:], "?")
+	head = dsn[:slash] + head
+	params := []string{"autocommit=1"}
+	interpolate := true
+	for _, p := range strings.Split(query, "&") {
+		key, _, _ := strings.Cut(p, "=")
+		switch key {
+		case "", "autocommit", "charset", "collation":
+			continue
+		case "interpolateParams":
+			interpolate = false
+		}
+		params = append(params, p)
+	}
+	if interpolate {
+		params = append(params, "interpolateParams=true")
+	}
+	return head + "?" + strings.Join(params, "&")
+}
+
+func (x *examination) mysql(has map[string]string) {
+	zone, _, err := one(x.ctx, x.conn, "timezone", nil, column[string])
+	if err != nil {
+		x.Unknown("time zone", err)
+	} else {
+		x.OK("time zone", zone+"; leases use UTC")
+	}
+	var readOnly []string
+	on := false
+	for _, name := range []string{"read_only", "super_read_only", "innodb_read_only"} {
+		if value, there := has[name]; there { // MariaDB has no super_read_only
+			on = on || value == "ON" || value == "1"
+			readOnly = append(readOnly, name+" is "+value)
+		}
+	}
+	x.Judge(on, "primary", strings.Join(readOnly, ", "), useThePrimary)
+	flush := has["innodb_flush_log_at_trx_commit"]
+	x.Judge(flush != "1", "durability", "innodb_flush_log_at_trx_commit is "+flush, durable+"set it to 1")
+	if method := has["innodb_flush_method"]; method == "nosync" || method == "littlesync" {
+		x.Fault("durability", "innodb_flush_method is "+method, durable+"leave it out")
+	}
+	if has["log_bin"] == "ON" {
+		// The binary log then decides at recovery what was committed.
+		x.Judge(has["sync_binlog"] != "1", "durability", "sync_binlog is "+has["sync_binlog"], durable+"set it to 1")
+		x.semiSync(has)
+	}
+	if level := cmp.Or(has["transaction_isolation"], has["tx_isolation"]); level == "READ-UNCOMMITTED" {
+		x.Fault("isolation", level, "a repeated borrow could be answered by what is not committed: leave it out of the DSN, or set another for the account")
+	}
+	if mode := has["group_replication_single_primary_mode"]; mode != "" {
+		const seen = "the server is a member of a replication group, group_replication_single_primary_mode is "
+		switch {
+		case x.compares():
+			x.Note("cluster", seen+mode, "use the address of the primary, or of one member at a time: each change of the member starts a quarantine, which never ends if several members answer in turn")
+		case mode == "ON" && has["group_replication_consistency"] == "EVENTUAL":
+			x.Fault("cluster", seen+"ON, group_replication_consistency is EVENTUAL", "after a failover, a primary takes writes before it has all that was acknowledged: set it to BEFORE_ON_PRIMARY_FAILOVER, or set quarantine: on-change")
+		case mode == "ON":
+			x.Note("cluster", seen+mode, "a majority of members that fails at once loses writes that it has acknowledged: set quarantine: on-change if that can happen")
+		default:
+			x.Fault("cluster", seen+mode, "members see one another's writes late: set quarantine: on-change, and use the address of one member at a time")
+		}
+	}
+	if has["wsrep_on"] == "ON" {
+		for _, option := range []string{"pc.ignore_sb = true", "pc.ignore_quorum = true"} {
+			if strings.Contains(has["wsrep_provider_options"], option) {
+				x.Fault("cluster", option, "nodes that do not see each other lend the same worker ids: leave it out of wsrep_provider_options")
+			}
+		}
+		const seen = "the server is a node of a Galera cluster"
+		if x.compares() {
+			x.Note("cluster", seen, "use the address of one node at a time: each change of the node starts a quarantine, which never ends if several nodes answer in turn")
+		} else {
+			x.Fault("cluster", seen, "a Galera cluster can lose writes that it has acknowledged: set quarantine: on-change, and use the address of one node at a time")
+		}
+	}
+}
+
+// semiSync judges semi-synchronous replication, whose settings have other names on MySQL
+// than on MariaDB and before MySQL 8.0.26.
+func (x *examination) semiSync(has map[string]string) {
+	plugin, alone := "rpl_semi_sync_source", "_wait_no_replica"
+	if _, old := has["rpl_semi_sync_master_enabled"]; old || has["server_uuid"] == "" {
+		plugin, alone = "rpl_semi_sync_master", "_wait_no_slave"
+	}
+	if has[plugin+"_enabled"] != "ON" {
+		x.replication("replicas, semi-synchronous replication is off", "semi-synchronous replication ("+plugin+"_enabled=ON, "+plugin+"_wait_point=AFTER_SYNC)")
+		return
+	}
+	if point := has[plugin+"_wait_point"]; point != "AFTER_SYNC" {
+		x.replication("replicas, "+plugin+"_wait_point is "+point+": others see a grant before a replica has it", plugin+"_wait_point=AFTER_SYNC")
+	}
+	if has[plugin+alone] == "OFF" {
+		x.replication("replicas, "+plugin+alone+" is OFF: without replicas, the server goes on without them", plugin+alone+"=ON")
+	}
+	status, _, err := one(x.ctx, x.conn, "semisync", nil, func(s *[2]string) []any { return []any{&s[0], &s[1]} })
+	if err == nil && status[1] == "OFF" {
+		x.replication("replicas, "+plugin+"_status is OFF: the server does not wait for them", "semi-synchronous replication on them too")
+	}
+	x.waits(cmp.Or(has["rpl_semi_sync_source_wait_for_replica_count"], has["rpl_semi_sync_master_wait_for_slave_count"])) // MariaDB has none
+	if timeout, err := strconv.ParseUint(has[plugin+"_timeout"], 10, 64); err != nil || timeout < week {
+		x.replication("replicas, "+plugin+"_timeout is "+has[plugin+"_timeout"]+" ms: without replicas for so long, the server goes on without them", "a "+plugin+"_timeout of a year")
+	}
+}
+
+// week is how many milliseconds a server should at least wait for its replicas.
+const week = 7 * 24 * 3600 * 1000

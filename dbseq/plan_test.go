@@ -19,7 +19,7 @@ func TestRenewalReadsNoOtherSlots(t *testing.T) {
 		least, _, _ := rowsRead(t, e, dsn, 32, 0)
 		renewal, again, _ := rowsRead(t, e, dsn, 1024, 0)
 		require.LessOrEqual(t, renewal, least)
-		if e.name == "sqlite" {
+		if e.speaks == "sqlite" {
 			require.Zero(t, renewal)
 			require.Positive(t, again)
 			return
@@ -31,7 +31,7 @@ func TestRenewalReadsNoOtherSlots(t *testing.T) {
 // Another program may have written any number of slots beyond the pool, and of tickets.
 func TestNoForeignRowsAreRead(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		if e.name == "sqlite" { // wideSteps fails there for a step without a bound
+		if e.speaks == "sqlite" { // wideSteps fails there for a step without a bound
 			rowsRead(t, e, dsn, 32, 0)
 			return
 		}
@@ -49,13 +49,13 @@ func rowsRead(t *testing.T, e engine, dsn string, pool, foreign int64) (renewal,
 	app, err := e.db(t, dsn).DB()
 	require.NoError(t, err)
 	n := &counter{driver: app.Driver(), dsn: dsn}
-	if e.dialect == "mysql" {
+	if e.speaks == "mysql" {
 		n.dsn += "&interpolateParams=true"
 	}
 	conn := sql.OpenDB(n)
 	defer conn.Close()
 	conn.SetMaxOpenConns(1) // MySQL counts by session
-	c, err := dbseq.New(conn, dbseq.Dialect(e.dialect))
+	c, err := dbseq.New(conn, e.dialect)
 	require.NoError(t, err)
 	g := first(t, c, request(fmt.Sprint("pool-", pool), pool))
 	for slot := range foreign {
@@ -66,7 +66,7 @@ func rowsRead(t *testing.T, e engine, dsn string, pool, foreign int64) (renewal,
 			require.NoError(t, err)
 		}
 	}
-	if e.dialect == "postgres" {
+	if e.speaks == "postgres" {
 		_, err := conn.ExecContext(t.Context(), "ANALYZE")
 		require.NoError(t, err)
 	}
@@ -91,7 +91,7 @@ func rowsRead(t *testing.T, e engine, dsn string, pool, foreign int64) (renewal,
 		return nil
 	}
 	var read func() int64
-	switch e.dialect {
+	switch e.speaks {
 	case "mysql":
 		read = func() int64 { return sum("SHOW SESSION STATUS LIKE 'Handler_read%'") }
 	case "postgres":

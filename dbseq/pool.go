@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -64,12 +65,12 @@ func connect(driverName, text string, opts []Option) (*conn, error) {
 	if err := c.speak(name); err != nil {
 		return nil, err
 	}
-	if err := misread(name, text); err != nil {
+	if err := c.dialect.misread(text); err != nil {
 		return nil, err
 	}
-	c.name = nameOf(name, text)
+	c.name = c.dialect.nameOf(text)
 	why := c.set.Share
-	if why == "" && inMemory(name, text) {
+	if why == "" && c.dialect.inMemory != nil && c.dialect.inMemory(text) {
 		why = "the database is in memory"
 	}
 	switch {
@@ -81,7 +82,7 @@ func connect(driverName, text string, opts []Option) (*conn, error) {
 			": renewals wait while all its connections are busy, and ids stop if that takes longer than the TTL: give dbseq.New a separate pool"
 		return c, nil
 	}
-	connector, err := newConnector(d, name, text)
+	connector, err := newConnector(d, c.dialect, text)
 	if err != nil {
 		return nil, fmt.Errorf("dbseq: open a connection pool: %w", err)
 	}
@@ -93,7 +94,7 @@ func connect(driverName, text string, opts []Option) (*conn, error) {
 		pool := sql.OpenDB(connector)
 		pool.SetMaxOpenConns(2)
 		pool.SetConnMaxLifetime(10 * time.Minute) // follows a host name that moves to another server
-		if name == SQLite {
+		if c.dialect.file {
 			pool.SetMaxOpenConns(1)
 		}
 		return pool
@@ -101,44 +102,37 @@ func connect(driverName, text string, opts []Option) (*conn, error) {
 	return c, nil
 }
 
-// drivers are the dialects of the drivers that Open knows, and packages that register them.
-var drivers = map[string]struct {
-	Dialect
-	pkg string
-}{
-	"mysql":    {MySQL, "github.com/go-sql-driver/mysql"},
-	"pgx":      {Postgres, "github.com/jackc/pgx/v5/stdlib"},
-	"pgx/v5":   {Postgres, "github.com/jackc/pgx/v5/stdlib"},
-	"postgres": {Postgres, "github.com/lib/pq"},
-	"sqlite":   {SQLite, "modernc.org/sqlite"},
-	"sqlite3":  {SQLite, "github.com/mattn/go-sqlite3"},
-}
-
 // find returns a driver that is registered with database/sql.
 func find(name, text string) (Dialect, driver.Driver, error) {
-	known, ok := drivers[name]
-	dialect := known.Dialect
-	if !ok {
-		other := ""
-		switch strings.ToLower(name) {
-		case "mariadb":
-			other = `: give "mysql", the driver of MariaDB`
-		case "postgresql", "pg":
-			other = `: give "pgx" or "postgres", the drivers of PostgreSQL`
+	var (
+		all   []string
+		known *dialect
+		other string
+	)
+	for _, d := range dialects {
+		all = slices.AppendSeq(all, maps.Keys(d.drivers))
+		if _, ok := d.drivers[name]; ok {
+			known = d
 		}
-		return "", nil, fmt.Errorf("dbseq: the driver %q is none of %q%s; for a driver of another name, call New with its pool and the dialect", name, slices.Sorted(maps.Keys(drivers)), other)
+		if use := d.misnamed[strings.ToLower(name)]; use != "" {
+			other = ": give " + use
+		}
+	}
+	if known == nil {
+		slices.Sort(all)
+		return "", nil, fmt.Errorf("dbseq: the driver %q is none of %q%s; for a driver of another name, call New with its pool and the dialect", name, all, other)
 	}
 	if !slices.Contains(sql.Drivers(), name) {
-		return "", nil, fmt.Errorf("dbseq: the program has no driver %q: add import _ %q", name, known.pkg)
+		return "", nil, fmt.Errorf("dbseq: the program has no driver %q: add import _ %q", name, known.drivers[name])
 	}
-	if err := misread(dialect, text); err != nil {
+	if err := known.misread(text); err != nil {
 		return "", nil, err
 	}
 	pool, err := sql.Open(name, text)
 	if err != nil {
-		return "", nil, fmt.Errorf("dbseq: %w", dsn.Hide(err, nameOf(dialect, text), text))
+		return "", nil, fmt.Errorf("dbseq: %w", dsn.Hide(err, known.nameOf(text), text))
 	}
-	return dialect, pool.Driver(), pool.Close()
+	return known.name, pool.Driver(), pool.Close()
 }
 
 // on uses a pool of the caller's.
@@ -158,7 +152,13 @@ func on(pool *sql.DB, dialect Dialect, opts []Option) (*conn, error) {
 // speak prepares the statements of the dialect.
 func (c *conn) speak(name Dialect) error {
 	if c.dialect = dialects[name]; c.dialect == nil {
-		return fmt.Errorf("dbseq: the dialect %q is not supported: use %s, %s or %s", name, MySQL, Postgres, SQLite)
+		var all []string
+		for name := range dialects {
+			all = append(all, string(name))
+		}
+		slices.Sort(all)
+		last := len(all) - 1
+		return fmt.Errorf("dbseq: the dialect %q is not supported: use %s or %s", name, strings.Join(all[:last], ", "), all[last])
 	}
 	c.use(c.dialect.clock, unknown)
 	return nil
@@ -200,9 +200,9 @@ type connector struct {
 	hide  func(error) error // takes the secrets of the DSN from an error
 }
 
-func newConnector(d driver.Driver, dialect Dialect, text string) (connector, error) {
-	hide := func(err error) error { return dsn.Hide(err, nameOf(dialect, text), text) }
-	set, setup := dialects[dialect].session(text, d)
+func newConnector(d driver.Driver, dialect *dialect, text string) (connector, error) {
+	hide := func(err error) error { return dsn.Hide(err, dialect.nameOf(text), text) }
+	set, setup := dialect.session(text, d)
 	if dc, ok := d.(driver.DriverContext); ok {
 		c, err := dc.OpenConnector(set)
 		return connector{c, setup, hide}, hide(err)
@@ -256,6 +256,14 @@ func (c connector) Close() error {
 		return x.Close()
 	}
 	return nil
+}
+
+func packageOf(d driver.Driver) string {
+	t := reflect.TypeOf(d)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.PkgPath()
 }
 
 // An opener is a connector for a driver without one.

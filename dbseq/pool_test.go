@@ -153,10 +153,10 @@ func TestNewSharesThePool(t *testing.T) {
 		db := e.db(t, dsn)
 		pool, err := db.DB()
 		require.NoError(t, err)
-		c, err := dbseq.New(pool, dbseq.Dialect(db.Name()))
+		c, err := dbseq.New(pool, e.dialect)
 		require.NoError(t, err)
 		require.Empty(t, c.Warnings(), "it was asked for")
-		require.Equal(t, db.Name(), c.String(), "the DSN is not known")
+		require.EqualValues(t, e.dialect, c.String(), "the DSN is not known")
 		g := first(t, c, request("orders", 4))
 		g, err = c.Renew(t.Context(), g)
 		require.NoError(t, err)
@@ -164,7 +164,7 @@ func TestNewSharesThePool(t *testing.T) {
 		require.NoError(t, c.Close())
 		require.NoError(t, pool.Ping(), "the pool is left open")
 
-		s, err := dbseq.NewSegments(pool, dbseq.Dialect(db.Name()))
+		s, err := dbseq.NewSegments(pool, e.dialect)
 		require.NoError(t, err)
 		_, err = s.Reserve(t.Context(), reserve(1))
 		require.NoError(t, err)
@@ -199,7 +199,7 @@ func TestAutocommitOff(t *testing.T) {
 // after the first. A pool of that kind is refused; that of Open sets it right.
 func TestCompletionChain(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		if e.dialect != "mysql" {
+		if e.speaks != "mysql" {
 			return
 		}
 		pool, err := sql.Open("mysql", dsn+"&completion_type=CHAIN")
@@ -262,7 +262,7 @@ func TestClose(t *testing.T) {
 		_, err := c.Renew(t.Context(), g)
 		require.ErrorContains(t, err, "sql: database is closed: it was closed before this call")
 		require.ErrorIs(t, err, lease.ErrSetup)
-		require.Contains(t, c.String(), e.dialect)
+		require.Contains(t, c.String(), string(e.dialect))
 		require.NotContains(t, c.String(), "snowlease:snowlease")
 	})
 }

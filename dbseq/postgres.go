@@ -2,7 +2,10 @@ package dbseq
 
 import (
 	"database/sql/driver"
+	"errors"
 	"fmt"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -22,9 +25,42 @@ var postgres = dialect{
 	parameter: func(n int, name string) string { return fmt.Sprintf("$%d::%s", n, typeOf(name)) },
 	returning: true,
 	session:   func(dsn string, d driver.Driver) (set, setup string) { return postgresDSN(dsn, d), "" },
+	// A pooler may hand out a connection on which another client has set a search_path. Tables in
+	// that schema would be empty: all worker ids would be lent, and all numbers given, a second
+	// time. So the statement fails if search_path was set since the session began.
+	guard: func(create string) string {
+		return `DO $snowlease$ BEGIN
+IF EXISTS (SELECT 1 FROM pg_settings WHERE name = 'search_path' AND setting <> reset_val) THEN
+  RAISE EXCEPTION 'snowlease: another search_path was set: %', current_setting('search_path');
+END IF;
+` + create + `;
+END $snowlease$`
+	},
+	drivers: map[string]string{
+		"pgx": "github.com/jackc/pgx/v5/stdlib", "pgx/v5": "github.com/jackc/pgx/v5/stdlib",
+		"postgres": "github.com/lib/pq",
+	},
+	misnamed: map[string]string{"postgresql": useDrivers, "pg": useDrivers},
+	misread: func(dsn string) error {
+		if _, rest, ok := strings.Cut(dsn, "://"); ok && atAfterHost(rest) {
+			return errors.New(`dbseq: the DSN has an "@" after the host: percent-encode the reserved characters of user and password`)
+		}
+		return nil
+	},
+	place:     postgresPlace,
+	examine:   (*examination).postgres,
+	crashSafe: "SET LOGGED",
+	remedy: func(err error) string {
+		for _, h := range poolerHints {
+			if strings.Contains(err.Error(), h[0]) {
+				return h[1]
+			}
+		}
+		return ""
+	},
 	codes: codes{
-		transient:  []string{"40001", "40P01", "55P03"}, // serialization failure, deadlock, lock not available
-		readOnly:   []string{"25006"},
+		transient: []string{"40001", "40P01", "55P03"}, // serialization failure, deadlock, lock not available
+		readOnly:  []string{"25006"}, readOnlyText: "recovery is in progress",
 		denied:     []string{"42501"},
 		noTable:    []string{"42P01"},
 		usedUp:     []string{"23505", "2200H"},
@@ -42,3 +78,92 @@ func typeOf(parameter string) string {
 	}
 	return "bigint"
 }
+
+const useDrivers = `"pgx" or "postgres", the drivers of PostgreSQL`
+
+// postgresDSN returns dsn with a query mode that prepares no statements on the server,
+// because a connection pooler (pgbouncer) would mix them up. Only pgx knows the
+// setting.
+func postgresDSN(dsn string, d driver.Driver) string {
+	const mode = "default_query_exec_mode"
+	if strings.Contains(dsn, mode) || !strings.Contains(packageOf(d), "jackc/pgx") {
+		return dsn
+	}
+	switch {
+	case !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://"):
+		return mode + "=exec " + dsn // in front, because an empty last value would swallow it
+	case strings.Contains(dsn, "?"):
+		return dsn + "&" + mode + "=exec"
+	}
+	return dsn + "?" + mode + "=exec"
+}
+
+// atAfterHost reports whether a URL without its scheme was cut at a "/", "?" or "#" in the
+// password.
+func atAfterHost(rest string) bool {
+	end := strings.IndexAny(rest, "/?#")
+	return end >= 0 && strings.Contains(rest[end:], "@")
+}
+
+var (
+	spaced       = regexp.MustCompile(`\s=|=\s`)
+	postgresPair = regexp.MustCompile(`(?:^|\s)(host|port|dbname)=([\w./-]+)`)
+)
+
+func postgresPlace(dsn string) string {
+	if _, rest, ok := strings.Cut(dsn, "://"); ok {
+		if u, err := url.Parse(dsn); err == nil && u.Host != "" && !atAfterHost(rest) {
+			return u.Host + u.Path
+		}
+		return ""
+	}
+	if strings.ContainsAny(dsn, `'"\`) || spaced.MatchString(dsn) {
+		return "" // an apparent setting could be part of a value
+	}
+	part := map[string]string{"port": "5432"}
+	for _, m := range postgresPair.FindAllStringSubmatch(dsn, -1) {
+		part[m[1]] = m[2]
+	}
+	if part["host"] == "" {
+		return ""
+	}
+	return part["host"] + ":" + part["port"] + "/" + part["dbname"]
+}
+
+// poolerHints are remedies for errors of PgBouncer, and for those that its mixing of
+// sessions causes, by a part of their text.
+var poolerHints = [][2]string{
+	{"query_wait_timeout", "PgBouncer has no free connection to the server: raise default_pool_size, or give snowlease an account of its own, which gets a pool of its own"},
+	{"another search_path was set", "a pooler shares connections with a client that sets a search_path: give snowlease an account of its own, which gets a pool of its own"},
+	{"statement pooling mode", "set pool_mode = transaction (or session) in PgBouncer"},
+	{"unsupported startup parameter", "PgBouncer refuses this setting of the DSN: remove it there, and set it by ALTER ROLE"},
+	{`prepared statement "`, "a pooler mixes up prepared statements: set default_query_exec_mode=exec in the DSN"},
+}
+
+func (x *examination) postgres(has map[string]string) {
+	x.OK("time zone", has["TimeZone"]+"; leases use UTC")
+	recovery, readOnly := has["pg_is_in_recovery"], has["default_transaction_read_only"]
+	x.Judge(recovery == "true" || readOnly == "on", "primary", "pg_is_in_recovery is "+recovery+", default_transaction_read_only "+readOnly,
+		useThePrimary)
+	for _, name := range []string{"synchronous_commit", "fsync", "full_page_writes"} {
+		x.Judge(has[name] == "off", "durability", name+" is "+has[name], durable+"set it to on (for synchronous_commit, at least for this account: ALTER ROLE name SET synchronous_commit = on)")
+	}
+	names, commit := has["synchronous_standby_names"], has["synchronous_commit"]
+	waits := ""
+	if m := quorum.FindStringSubmatch(names); m != nil {
+		waits = m[1]
+	}
+	switch {
+	case names == "":
+		x.replication("standbys, none of them synchronous", "synchronous_standby_names")
+	case commit == "local":
+		x.loses("synchronous_commit is local, so commits wait for no standby", "synchronous_commit = on")
+	case commit == "remote_write" && !x.compares():
+		x.Note("replication", "synchronous_commit is remote_write", "grants are lost if primary and standby lose power at once: set it to on")
+	default:
+		x.waits(waits)
+	}
+}
+
+// quorum matches synchronous_standby_names if it has a number. Without one, that is 1.
+var quorum = regexp.MustCompile(`(?i)^\s*(?:(?:ANY|FIRST)\s*)?(\d+)\s*\(`)

@@ -46,7 +46,7 @@ func newProxied(t testing.TB, e engine, server, proxy *testserver.Server) proxie
 	name := fmt.Sprint("db", databases.Add(1))
 	rawExec(t, e.db(t, server.DSN()), "CREATE DATABASE "+name)
 	in := func(dsn string) string {
-		if e.dialect == "mysql" {
+		if e.speaks == "mysql" {
 			return strings.Replace(dsn, "/test?", "/"+name+"?", 1)
 		}
 		return dsn + " dbname=" + name
@@ -82,8 +82,8 @@ func TestContractThroughProxies(t *testing.T) {
 			e := servers[p.engine]
 			srv := e.start(t)
 			proxy := p.start(t, srv)
-			require.NoError(t, segmentcheck.Run(t.Context(), segments(t, e.db(t, newProxied(t, e.engine, srv, proxy).dsn)), "", nil))
-			leasetest.Run(t, func(t testing.TB) leasetest.Store { return newProxied(t, e.engine, srv, proxy) })
+			require.NoError(t, segmentcheck.Run(t.Context(), segments(t, e.db(t, newProxied(t, e, srv, proxy).dsn)), "", nil))
+			leasetest.Run(t, func(t testing.TB) leasetest.Store { return newProxied(t, e, srv, proxy) })
 		})
 	}
 }
@@ -95,7 +95,7 @@ func TestLossToGrantThroughProxies(t *testing.T) {
 		t.Run(name+"/restart", func(t *testing.T) {
 			t.Parallel()
 			srv := e.start(t)
-			lossToGrant(t, e.engine, p.start(t, srv).DSN(), func(*testing.T, *gorm.DB) {
+			lossToGrant(t, e, p.start(t, srv).DSN(), func(*testing.T, *gorm.DB) {
 				srv.Kill()
 				srv.ShiftClock(time.Second) // MySQL knows seconds only
 				srv.Start()
@@ -134,7 +134,7 @@ func TestFailoverBehindHAProxy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := servers[name].engine
+			e := servers[name]
 			primary, replica, cut, promote := replicated(t)
 			proxy := testserver.NewHAProxy(t, []*testserver.Server{primary, replica})
 			lossToGrant(t, e, proxy.DSN(), func(t *testing.T, db *gorm.DB) {
@@ -175,10 +175,10 @@ func TestConnectionsThatAreCut(t *testing.T) {
 			srv := e.start(t)
 			proxy := p.start(t, srv)
 			db := e.db(t, srv.DSN())
-			c := through(t, e.engine, proxy.DSN())
+			c := through(t, e, proxy.DSN())
 			g := first(t, c, request("orders", 1))
 			for range 2 {
-				requireNoClients(t, e.engine, db)
+				requireNoClients(t, e, db)
 				var err error
 				g, err = c.Renew(t.Context(), g)
 				require.NoError(t, err, "the connection was idle")
@@ -197,7 +197,7 @@ func TestConnectionsThatAreCut(t *testing.T) {
 func requireNoClients(t *testing.T, e engine, db *gorm.DB) {
 	t.Helper()
 	query := "SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
-	if e.dialect == "mysql" {
+	if e.speaks == "mysql" {
 		query = "SELECT COUNT(*) FROM information_schema.processlist WHERE db = 'test' AND id <> CONNECTION_ID()"
 	}
 	require.Eventually(t, func() bool { return number(t, db, query) == 0 }, time.Minute, 10*time.Millisecond)
@@ -206,7 +206,7 @@ func requireNoClients(t *testing.T, e engine, db *gorm.DB) {
 // TestPgBouncerErrors: what PgBouncer refuses, and what it mixes up, comes with a remedy.
 func TestPgBouncerErrors(t *testing.T) {
 	t.Parallel()
-	e := servers["postgres"].engine
+	e := servers["postgres"]
 	srv := testserver.NewPostgres(t)
 	t.Run("statement mode", func(t *testing.T) { // has no transactions, which only Init needs
 		t.Parallel()
@@ -265,7 +265,7 @@ func TestPgBouncerErrors(t *testing.T) {
 // would seem new and its worker ids would be lent a second time.
 func TestSearchPathOfAnotherClient(t *testing.T) {
 	t.Parallel()
-	e := servers["postgres"].engine
+	e := servers["postgres"]
 	srv := testserver.NewPostgres(t)
 	s := newProxied(t, e, srv, testserver.NewPgBouncer(t, srv, "pool_mode = transaction", "default_pool_size = 1"))
 	rawExec(t, s.db, "CREATE SCHEMA tenant")

@@ -18,7 +18,7 @@ func waitForLock(t *testing.T, e engine, db *gorm.DB) {
 	query := map[string]string{
 		"postgres": "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
 		"mysql":    "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND command = 'Query' AND info LIKE 'UPDATE snowlease%'",
-	}[e.dialect]
+	}[e.speaks]
 	if query != "" {
 		require.Eventually(t, func() bool { return number(t, db, query) > 0 }, 20*time.Second, 5*time.Millisecond)
 	}
@@ -58,7 +58,7 @@ func TestInitWaitsForABorrow(t *testing.T) {
 		tx := db.Begin()
 		rawExec(t, tx, "UPDATE snowlease_slot SET owner = 'x', ver = ver + 1, hwm_ms = 1 WHERE ns = 'orders' AND slot = 1")
 		go func() { done <- c.Init(t.Context(), repinned()) }()
-		if e.dialect != "sqlite" { // whose transaction waits at its begin
+		if e.speaks != "sqlite" { // whose transaction waits at its begin
 			before(t, begun, done)
 		}
 		waitForLock(t, e, db)

@@ -22,14 +22,15 @@ import (
 )
 
 // servers are the engines whose servers a test can start.
-var servers = map[string]struct {
-	engine
-	start func(t testing.TB, args ...string) *testserver.Server
-}{
-	"mariadb":  {engines[1], testserver.NewMariaDB},
-	"postgres": {engines[2], testserver.NewPostgres},
-	"mysql":    {engines[3], testserver.NewMySQL},
-}
+var servers = func() map[string]engine {
+	found := map[string]engine{}
+	for _, e := range engines {
+		if e.start != nil {
+			found[e.name] = e
+		}
+	}
+	return found
+}()
 
 // asStandby are the arguments of a PostgreSQL standby that can be promoted.
 var asStandby = []string{"-c", "restore_command=/bin/false", "-c", "recovery_target_timeline=current", "-c", "hot_standby=on"}
@@ -77,12 +78,12 @@ func TestServerThatComesBackWithOlderData(t *testing.T) {
 			backup := filepath.Join(t.TempDir(), "data")
 			copyData(t, s.Dir(), backup)
 			s.Start()
-			grants := lendAll(t, e.engine, s)
+			grants := lendAll(t, e, s)
 			s.Stop()
 			copyData(t, backup, s.Dir())
 			s.ShiftClock(2 * time.Hour) // it starts at another time
 			s.Start()
-			requireDisjoint(t, append(grants, lendAll(t, e.engine, s, grants...)...)...)
+			requireDisjoint(t, append(grants, lendAll(t, e, s, grants...)...)...)
 		})
 	}
 }
@@ -122,7 +123,7 @@ func TestFailoverThereAndBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := servers[name].engine
+			e := servers[name]
 			primary, replica, promote := promoted(t)
 			require.NoError(t, center(t, e.db(t, primary.DSN())).Init(t.Context(), request("orders", 2)))
 			promote()
@@ -155,7 +156,7 @@ func TestPostgresLosesItsLastCommits(t *testing.T) {
 		return db.Raw("SELECT pg_postmaster_start_time()").Row().Scan(&again) == nil
 	}, 20*time.Second, 20*time.Millisecond)
 	require.Equal(t, started, again)
-	requireDisjoint(t, append(grants, lendAll(t, e.engine, s, grants...)...)...)
+	requireDisjoint(t, append(grants, lendAll(t, e, s, grants...)...)...)
 }
 
 // TestIncarnationWhateverTheClock: no clock step changes the incarnation, not even one to
@@ -194,7 +195,7 @@ func TestIncarnationWhateverTheClock(t *testing.T) {
 // commits it on the primary alone. Asked again, the center does not lend what a failover loses.
 func TestBorrowThatNoStandbyHas(t *testing.T) {
 	t.Parallel()
-	e, srv := servers["postgres"].engine, testserver.NewPostgres(t)
+	e, srv := servers["postgres"], testserver.NewPostgres(t)
 	db := e.db(t, srv.DSN())
 	rawExec(t, db, "CREATE TABLE waits (n INTEGER)")
 	c, n := counted(t, e, db, srv.DSN())

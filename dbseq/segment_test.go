@@ -51,7 +51,7 @@ func TestSegmentsKeepTheContract(t *testing.T) {
 		}))
 		require.NoError(t, segmentcheck.Create(t.Context(), s, "admin"))
 		require.NoError(t, segmentcheck.Beside(t.Context(), s))
-		require.True(t, strings.HasPrefix(s.String(), e.dialect))
+		require.True(t, strings.HasPrefix(s.String(), string(e.dialect)))
 	})
 }
 
@@ -92,7 +92,7 @@ func TestStatementsPerReservation(t *testing.T) {
 		_, n := counted(t, e, e.db(t, dsn), dsn)
 		pool := sql.OpenDB(n)
 		t.Cleanup(func() { _ = pool.Close() })
-		s, err := dbseq.NewSegments(pool, dbseq.Dialect(e.db(t, dsn).Name()))
+		s, err := dbseq.NewSegments(pool, e.dialect)
 		require.NoError(t, err)
 		count := func(r segment.Request) int64 {
 			before := n.n.Load()
@@ -117,7 +117,7 @@ func TestLostRepliesOfReservations(t *testing.T) {
 		_, n := counted(t, e, e.db(t, dsn), dsn)
 		pool := sql.OpenDB(n)
 		t.Cleanup(func() { _ = pool.Close() })
-		s, err := dbseq.NewSegments(pool, dbseq.Dialect(e.db(t, dsn).Name()))
+		s, err := dbseq.NewSegments(pool, e.dialect)
 		require.NoError(t, err)
 		_, err = s.Reserve(t.Context(), reserve(10))
 		require.NoError(t, err)
@@ -175,10 +175,10 @@ func TestSegmentTableByHand(t *testing.T) {
 		db := e.db(t, dsn)
 		s := segments(t, db, dbseq.WithoutMigrate())
 		_, err := s.Reserve(t.Context(), reserve(1))
-		require.ErrorContains(t, err, "dbseq/schema/segment_"+e.dialect+".sql", "the error says what to do")
+		require.ErrorContains(t, err, "dbseq/schema/segment_"+string(e.dialect)+".sql", "the error says what to do")
 		require.ErrorIs(t, err, lease.ErrSetup)
-		require.ErrorContains(t, s.Create(t.Context(), "orders", 1), "dbseq/schema/segment_"+e.dialect+".sql")
-		text, err := os.ReadFile("schema/segment_" + e.dialect + ".sql")
+		require.ErrorContains(t, s.Create(t.Context(), "orders", 1), "dbseq/schema/segment_"+string(e.dialect)+".sql")
+		text, err := os.ReadFile("schema/segment_" + string(e.dialect) + ".sql")
 		require.NoError(t, err)
 		rawExec(t, db, string(text))
 		got, err := s.Reserve(t.Context(), reserve(3))
@@ -232,7 +232,7 @@ func TestNameLostWhileItIsCreated(t *testing.T) {
 		_, n := counted(t, e, db, dsn)
 		pool := sql.OpenDB(n)
 		t.Cleanup(func() { _ = pool.Close() })
-		s, err := dbseq.NewSegments(pool, dbseq.Dialect(db.Name()))
+		s, err := dbseq.NewSegments(pool, e.dialect)
 		require.NoError(t, err)
 		for _, wipe := range []string{"DELETE FROM snowlease_segment", "DROP TABLE snowlease_segment"} {
 			wipes := 0

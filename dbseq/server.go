@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"time"
 
 	"github.com/snowlease/snowlease/lease"
 )
@@ -14,26 +12,21 @@ import (
 // server finds out which kind of server it is, once or again, and loads the statements
 // for it.
 func (c *conn) server(ctx context.Context, again bool) error {
-	if c.known.Load() && (!again || c.dialect.name != MySQL) {
+	if c.known.Load() && (!again || c.dialect.variant == nil) {
 		return nil
 	}
 	incarnation := c.dialect.incarnation
-	if incarnation == "" {
+	if c.dialect.variant != nil {
 		has, err := c.settings(ctx)
 		if err != nil {
 			return err
 		}
-		if incarnation, err = c.variantOf(has); err != nil {
+		if incarnation, err = c.dialect.variant(c, has); err != nil {
 			return err
 		}
 	}
-	if c.dialect.name == SQLite {
-		if err := c.onePath(ctx, "/proc/self/mountinfo"); err != nil {
-			return err
-		}
-	}
-	if c.dialect.name == SQLite && !c.own {
-		if err := c.oneDatabase(ctx); err != nil {
+	if c.dialect.check != nil {
+		if err := c.dialect.check(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -42,58 +35,6 @@ func (c *conn) server(ctx context.Context, again bool) error {
 	}
 	c.use(c.dialect.clock, incarnation)
 	return nil
-}
-
-// oneDatabase returns an error if two connections of the caller's pool see two databases
-// in memory. Each would lend the same worker ids and numbers.
-func (c *conn) oneDatabase(ctx context.Context) error {
-	file, _, err := one(ctx, c, "file", nil, column[sql.NullString])
-	if err != nil || file.String != "" || c.pool().Stats().MaxOpenConnections == 1 {
-		return err
-	}
-	conns, err := c.two(ctx)
-	if err != nil {
-		return err
-	}
-	defer conns[0].Close()
-	defer conns[1].Close()
-	// Others probe at the same time, so each call looks for a number of its own.
-	n := args{"n": rand.Int64()}
-	return c.patiently(ctx, func() error {
-		for _, name := range []string{"probe", "mark"} {
-			if _, err := c.execOn(ctx, conns[0], name, n); err != nil {
-				return err
-			}
-		}
-		seen, err := query(ctx, conns[1], c.named("marked"), n, column[int64])
-		if c.tableMissing(err) || err == nil && seen[0] == 0 {
-			err = advised{errors.New("each connection of the pool has a database in memory of its own: put the database in a file, or call SetMaxOpenConns(1) on the pool")}
-		}
-		return err
-	})
-}
-
-// two takes two connections from the pool. It holds one only for a moment while it waits
-// for the other, since others may do the same.
-func (c *conn) two(ctx context.Context) (conns [2]*sql.Conn, err error) {
-	for {
-		if conns[0], err = c.pool().Conn(ctx); err != nil {
-			return conns, err
-		}
-		short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
-		conns[1], err = c.pool().Conn(short)
-		cancel()
-		if err == nil {
-			return conns, nil
-		}
-		err = errors.Join(err, conns[0].Close())
-		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
-			return conns, err
-		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return conns, err
-		}
-	}
 }
 
 // compares reports whether another incarnation counts as a loss.
@@ -108,25 +49,6 @@ func (c *conn) settings(ctx context.Context) (map[string]string, error) {
 		has[s.name] = s.value
 	}
 	return has, err
-}
-
-// variantOf returns the incarnation expression for MySQL or MariaDB, by the variables of
-// the server.
-func (c *conn) variantOf(has map[string]string) (string, error) {
-	switch {
-	case has["autocommit"] == "OFF":
-		return "", errAutocommit
-	case has["completion_type"] == "CHAIN":
-		return "", advised{errors.New("completion_type is CHAIN, so leases would never be committed after a transaction: use a pool with completion_type=0 in its DSN")}
-	case has["server_uuid"] != "" && has["binlog_format"] == "STATEMENT" && c.compares():
-		// A replica that runs the statement again records its own server_uuid, and a
-		// promotion that loses grants would pass unnoticed. MariaDB replicates the
-		// primary's server_id.
-		return "", advised{errors.New("binlog_format is STATEMENT, so replicas would record themselves as the server that lent the worker ids: set it to ROW or MIXED, or set quarantine: never (dbseq.WithQuarantine) if the database loses no acknowledged write")}
-	case has["server_uuid"] != "":
-		return incarnationMySQL, nil
-	}
-	return incarnationMariaDB, nil
 }
 
 // identify reads the incarnation in a separate statement, so that the error can say what

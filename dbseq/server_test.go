@@ -122,7 +122,7 @@ func TestReadOnlyServer(t *testing.T) {
 			_, err := c.Acquire(t.Context(), request("orders", 4))
 			require.ErrorContains(t, err, want)
 			require.ErrorContains(t, err, "acquire a worker id on "+c.String())
-			require.Equal(t, e.dialect == "sqlite", errors.Is(err, lease.ErrSetup), "a failover ends it elsewhere: %v", err)
+			require.Equal(t, e.speaks == "sqlite", errors.Is(err, lease.ErrSetup), "a failover ends it elsewhere: %v", err)
 			_, err = c.Renew(t.Context(), g)
 			require.ErrorContains(t, err, want)
 		}

@@ -29,7 +29,7 @@ func newAccount(t *testing.T, e engine, dsn string) *account {
 	a := &account{t: t, e: e, dsn: dsn, admin: func(query string) { t.Helper(); rawExec(t, db, query) }}
 	a.user = "app_" + name[len(name)-12:]
 	a.name = a.user
-	if e.dialect == "mysql" {
+	if e.speaks == "mysql" {
 		a.name = "'" + a.user + "'@'%'"
 		a.admin("CREATE USER " + a.name + " IDENTIFIED BY 'right'")
 		a.admin("GRANT ALL ON " + name + ".* TO " + a.name)
@@ -37,7 +37,7 @@ func newAccount(t *testing.T, e engine, dsn string) *account {
 		a.admin("CREATE ROLE " + a.user + " LOGIN SUPERUSER PASSWORD 'right'")
 	}
 	t.Cleanup(func() {
-		if e.dialect == "postgres" {
+		if e.speaks == "postgres" {
 			db.Exec("DROP OWNED BY " + a.name)
 		}
 		db.Exec("DROP USER " + a.name)
@@ -48,7 +48,7 @@ func newAccount(t *testing.T, e engine, dsn string) *account {
 // as returns the DSN of the database for another user, and of another database unless name
 // is empty.
 func (a *account) as(user, password, name string) string {
-	if a.e.dialect == "postgres" {
+	if a.e.speaks == "postgres" {
 		dsn := a.dsn + " user=" + user + " password=" + password
 		if name != "" {
 			dsn += " dbname=" + name
@@ -64,7 +64,7 @@ func (a *account) as(user, password, name string) string {
 
 func (a *account) open(dsn string) *dbseq.Center {
 	a.t.Helper()
-	c, err := dbseq.Open(map[string]string{"mysql": "mysql", "postgres": "pgx"}[a.e.dialect], dsn)
+	c, err := dbseq.Open(a.e.driver, dsn)
 	require.NoError(a.t, err)
 	a.t.Cleanup(func() { require.NoError(a.t, c.Close()) })
 	return c
@@ -73,7 +73,7 @@ func (a *account) open(dsn string) *dbseq.Center {
 // password changes the password and ends all connections of the account.
 func (a *account) password(now string) {
 	a.t.Helper()
-	if a.e.dialect == "postgres" {
+	if a.e.speaks == "postgres" {
 		a.admin("ALTER ROLE " + a.name + " PASSWORD '" + now + "'")
 		a.admin("DO $$ BEGIN PERFORM pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '" + a.user + "'; END $$")
 		return
@@ -90,7 +90,7 @@ func (a *account) password(now string) {
 // onAccounts runs f for each engine with accounts.
 func onAccounts(t *testing.T, f func(t *testing.T, a *account)) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		if e.dialect != "sqlite" {
+		if e.speaks != "sqlite" {
 			f(t, newAccount(t, e, dsn))
 		}
 	})

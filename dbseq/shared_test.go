@@ -15,7 +15,7 @@ import (
 // shares gets errors, since what is written there may never be committed.
 func TestSharedPoolWithoutAutocommit(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		if e.dialect != "mysql" {
+		if e.speaks != "mysql" {
 			return // has no such setting
 		}
 		db := e.db(t, dsn)

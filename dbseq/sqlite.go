@@ -1,14 +1,25 @@
 package dbseq
 
 import (
+	"context"
+	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/dsn/sqlitedsn"
 )
 
 var sqlite = dialect{
 	name:        SQLite,
+	file:        true,
 	clock:       `CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`, // the host's
 	incarnation: `'sqlite'`,                                                          // there is only one file
 	same:        func(i string) string { return "incarnation = " + i },
@@ -24,16 +35,153 @@ var sqlite = dialect{
 		}
 		return dsn, setup
 	},
+	check: func(ctx context.Context, c *conn) error {
+		if err := c.onePath(ctx, "/proc/self/mountinfo"); err != nil || c.own {
+			return err
+		}
+		return c.oneDatabase(ctx)
+	},
+	drivers: map[string]string{"sqlite": "modernc.org/sqlite", "sqlite3": "github.com/mattn/go-sqlite3"},
+	misread: func(dsn string) error {
+		if !sqlitedsn.IsPath(dsn) {
+			return errors.New("dbseq: the DSN is not the path of a file")
+		}
+		return nil
+	},
+	place: func(dsn string) string {
+		path, _, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
+		return path
+	},
+	inMemory: func(dsn string) bool {
+		path, query, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
+		return path == "" || strings.Contains(path, ":memory:") || strings.Contains(query, "mode=memory") || strings.Contains(query, "vfs=memdb")
+	},
+	examine: (*examination).sqlite,
+	remedy: func(err error) string {
+		if errors.Is(err, context.DeadlineExceeded) {
+			return "on SQLite only one transaction writes at a time: do not call this within a transaction that writes"
+		}
+		return ""
+	},
 	codes: codes{
 		transient:    []string{"5", "6"}, // busy, locked
 		noTable:      []string{"1"},      // there is no code of its own
 		usedUp:       []string{"13"},     // full, the code of a full disk too
 		readOnly:     []string{"8"},
 		readOnlyFile: []string{"8"},
+		movedFile:    []string{"1032"}, // noticed only without WAL
+		extended:     true,
 		cannotOpen:   []string{"14"},
 	},
 }
 
 var left = regexp.MustCompile(`\bLEFT\(([\w.]+), `)
 
-const movedSQLite = int64(1032) // read-only, since the file was moved; noticed only without WAL
+// onePath returns an error if the file of a database in WAL mode can be reached by several
+// paths. SQLite keeps the WAL and its locks beside each path, so processes on two paths do
+// not see each other's changes, and each would lend the same worker ids and numbers.
+// A file mounted alone into a container also loses its WAL with the container. mounts lists
+// the mount points, as Linux does.
+func (c *conn) onePath(ctx context.Context, mounts string) error {
+	file, _, err := one(ctx, c, "file", nil, column[sql.NullString])
+	if err != nil || file.String == "" {
+		return err
+	}
+	mode, _, err := one(ctx, c, "journal", nil, column[string])
+	if err != nil || mode != "wal" {
+		return err
+	}
+	what := ""
+	if n := links(file.String); n > 1 {
+		what = fmt.Sprintf("has %d hard links: remove all but one", n)
+	} else if mounted(file.String, mounts) {
+		what = "is a mount point of its own: mount its folder"
+	}
+	if what == "" {
+		return nil
+	}
+	return advised{errors.New("the SQLite file is in WAL mode and " + what + ", or open it with journal_mode(DELETE) everywhere. Each path has a WAL of its own, so processes on two paths would lend the same worker ids")}
+}
+
+// mounted reports whether a file is one of the mount points. On systems without a list, it
+// is not.
+func mounted(file, mounts string) bool {
+	text, err := os.ReadFile(mounts)
+	if err != nil {
+		return false
+	}
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		file = target
+	}
+	point := strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`).Replace(file)
+	return slices.ContainsFunc(strings.Split(string(text), "\n"), func(line string) bool {
+		f := strings.Fields(line)
+		return len(f) > 4 && f[4] == point
+	})
+}
+
+// oneDatabase returns an error if two connections of the caller's pool see two databases
+// in memory. Each would lend the same worker ids and numbers.
+func (c *conn) oneDatabase(ctx context.Context) error {
+	file, _, err := one(ctx, c, "file", nil, column[sql.NullString])
+	if err != nil || file.String != "" || c.pool().Stats().MaxOpenConnections == 1 {
+		return err
+	}
+	conns, err := c.two(ctx)
+	if err != nil {
+		return err
+	}
+	defer conns[0].Close()
+	defer conns[1].Close()
+	// Others probe at the same time, so each call looks for a number of its own.
+	n := args{"n": rand.Int64()}
+	return c.patiently(ctx, func() error {
+		for _, name := range []string{"probe", "mark"} {
+			if _, err := c.execOn(ctx, conns[0], name, n); err != nil {
+				return err
+			}
+		}
+		seen, err := query(ctx, conns[1], c.named("marked"), n, column[int64])
+		if c.tableMissing(err) || err == nil && seen[0] == 0 {
+			err = advised{errors.New("each connection of the pool has a database in memory of its own: put the database in a file, or call SetMaxOpenConns(1) on the pool")}
+		}
+		return err
+	})
+}
+
+// two takes two connections from the pool. It holds one only for a moment while it waits
+// for the other, since others may do the same.
+func (c *conn) two(ctx context.Context) (conns [2]*sql.Conn, err error) {
+	for {
+		if conns[0], err = c.pool().Conn(ctx); err != nil {
+			return conns, err
+		}
+		short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+		conns[1], err = c.pool().Conn(short)
+		cancel()
+		if err == nil {
+			return conns, nil
+		}
+		err = errors.Join(err, conns[0].Close())
+		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return conns, err
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return conns, err
+		}
+	}
+}
+
+func (x *examination) sqlite(has map[string]string) {
+	x.Judge(has["file"] == "", "file", has["file"], "the database is in memory: other processes do not see it, and a restart loses it; give a path")
+	// synchronous is a setting of the connection, and the doctor uses the same DSN.
+	level, journal := has["synchronous"], has["journal_mode"]
+	name := map[string]string{"0": "OFF", "1": "NORMAL", "2": "FULL", "3": "EXTRA"}[level]
+	late := level == "1" && journal == "wal"
+	broken := level == "0" || journal == "memory" || journal == "off"
+	x.Judge(broken || late && !x.compares(), "durability", "synchronous is "+name+", journal_mode "+journal,
+		"a crash of the host loses acknowledged grants or the file, and nothing shows it afterwards: set _pragma=synchronous(2) and _pragma=journal_mode(WAL) in the DSN")
+	if late && x.compares() {
+		x.Note("durability", "with NORMAL and wal, a power failure can lose the last commits", "set _pragma=synchronous(2) in the DSN if power can fail")
+	}
+}

@@ -31,21 +31,42 @@ func TestMain(m *testing.M) {
 	testserver.Main(m, goleak.IgnoreTopFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1"))
 }
 
-// An engine opens databases of one kind.
+// An engine is a kind of database.
 type engine struct {
-	name, dialect string
+	name    string
+	dialect dbseq.Dialect
+	driver  string
+	// speaks is whose SQL and DSNs the tests may use: mysql, postgres or sqlite.
+	speaks string
 	// dsn returns the DSN of a new database.
 	dsn  func(t testing.TB) string
 	open func(dsn string) gorm.Dialector
+	// start starts a server, unless the database is a file.
+	start func(t testing.TB, args ...string) *testserver.Server
 }
 
 var engines = []engine{
-	{"sqlite", "sqlite", func(t testing.TB) string {
+	{"sqlite", dbseq.SQLite, "sqlite", "sqlite", func(t testing.TB) string {
 		return "file:" + filepath.Join(t.TempDir(), "app.db") + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"
-	}, libsqlite.Open},
-	{"mariadb", "mysql", testserver.MariaDB, mysql.Open},
-	{"postgres", "postgres", testserver.Postgres, postgres.Open},
-	{"mysql", "mysql", testserver.MySQL, mysql.Open},
+	}, libsqlite.Open, nil},
+	{"mariadb", dbseq.MySQL, "mysql", "mysql", testserver.MariaDB, mysql.Open, testserver.NewMariaDB},
+	{"postgres", dbseq.Postgres, "pgx", "postgres", testserver.Postgres, postgres.Open, testserver.NewPostgres},
+	{"mysql", dbseq.MySQL, "mysql", "mysql", testserver.MySQL, mysql.Open, testserver.NewMySQL},
+}
+
+// TestEngines: the tests run on each dialect, in SQL that they know. They restart its server,
+// so that they notice an incarnation that stays the same.
+func TestEngines(t *testing.T) {
+	t.Parallel()
+	files, tested := dbseq.Files(), map[dbseq.Dialect]bool{}
+	for _, e := range engines {
+		file, known := files[e.dialect]
+		require.True(t, known, "%s is not in dialects", e.dialect)
+		require.Equal(t, file, e.start == nil, "%s: tests cannot start a server", e.name)
+		require.Contains(t, []string{"mysql", "postgres", "sqlite"}, e.speaks, "tests that look at speaks lack a branch")
+		tested[e.dialect] = true
+	}
+	require.Len(t, tested, len(files), "a dialect has no engine")
 }
 
 // onEach runs f for each engine, each time on a new database.
@@ -62,7 +83,7 @@ func onEach(t *testing.T, f func(t *testing.T, e engine, dsn string)) {
 // db opens a *gorm.DB beside centers, to change and look at their tables.
 func (e engine) db(t testing.TB, dsn string) *gorm.DB {
 	t.Helper()
-	db, err := gorm.Open(e.open(dsn), &gorm.Config{Logger: logger.Discard})
+	db, err := gorm.Open(placed{e.open(dsn), e, dsn}, &gorm.Config{Logger: logger.Discard})
 	require.NoError(t, err)
 	pool, err := db.DB()
 	require.NoError(t, err)
@@ -70,15 +91,17 @@ func (e engine) db(t testing.TB, dsn string) *gorm.DB {
 	return db
 }
 
+// placed is GORM's dialect of a database that knows its place.
+type placed struct {
+	gorm.Dialector
+	engine engine
+	dsn    string
+}
+
 // place returns the driver and the DSN of db.
 func place(db *gorm.DB) (driver, dsn string) {
-	switch d := db.Dialector.(type) {
-	case *mysql.Dialector:
-		return "mysql", d.DSN
-	case *postgres.Dialector:
-		return "pgx", d.DSN
-	}
-	return "sqlite", db.Dialector.(*libsqlite.Dialector).DSN
+	p := db.Dialector.(placed)
+	return p.engine.driver, p.dsn
 }
 
 // center returns a center beside db.
@@ -88,6 +111,7 @@ func center(t testing.TB, db *gorm.DB, opts ...dbseq.Option) *dbseq.Center {
 	c, err := dbseq.Open(driver, dsn, opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	require.Equal(t, db.Dialector.(placed).engine.dialect, c.Dialect())
 	return c
 }
 
@@ -237,7 +261,7 @@ func transaction(t testing.TB, dsn, setting, value string) string {
 
 // readOnly returns dsn for read-only connections.
 func (e engine) readOnly(t testing.TB, dsn string) string {
-	switch e.dialect {
+	switch e.speaks {
 	case "mysql":
 		return dsn + transaction(t, dsn, "read_only", "1")
 	case "postgres":
@@ -315,7 +339,7 @@ func renewSoon(t *testing.T, c lease.Center, g lease.Grant) (renewed lease.Grant
 
 // readOnlyAdvice is part of the error of a database that cannot be written to.
 func readOnlyAdvice(e engine) string {
-	if e.dialect == "sqlite" {
+	if e.speaks == "sqlite" {
 		return "the file or the folder is read-only"
 	}
 	return "use the DSN of the primary"

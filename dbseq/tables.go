@@ -126,20 +126,12 @@ func (c *conn) createTable(ctx context.Context, t tables, name string) error {
 	}
 }
 
-// creation returns the statement that creates a table. A pooler may hand out a connection
-// on which another client has set a search_path. Tables in that schema would be empty: all
-// worker ids would be lent, and all numbers given, a second time. So on PostgreSQL the
-// statement fails if search_path was set since the session began. The application's own
-// pool may do that for a reason.
+// creation returns the statement that creates a table. The application's own pool may set a
+// search_path for a reason.
 func (c *conn) creation(name string) string {
 	text := c.named("create " + name).text
-	if c.dialect.name != Postgres || !c.own {
+	if c.dialect.guard == nil || !c.own {
 		return text
 	}
-	return `DO $snowlease$ BEGIN
-IF EXISTS (SELECT 1 FROM pg_settings WHERE name = 'search_path' AND setting <> reset_val) THEN
-  RAISE EXCEPTION 'snowlease: another search_path was set: %', current_setting('search_path');
-END IF;
-` + text + `;
-END $snowlease$`
+	return c.dialect.guard(text)
 }

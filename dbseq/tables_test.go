@@ -35,7 +35,7 @@ func TestLargePool(t *testing.T) {
 		db := e.db(t, dsn)
 		c := center(t, db)
 		pool := int64(1025)
-		if e.dialect == "mysql" { // fill counts with five hexadecimal digits
+		if e.speaks == "mysql" { // fill counts with five hexadecimal digits
 			pool = 0x10001
 		}
 		req := request("orders", pool)
@@ -58,7 +58,7 @@ func TestTablesByHand(t *testing.T) {
 
 		byHand := e.db(t, e.dsn(t))
 		_, err := dbseqWithout(t, byHand).Acquire(t.Context(), request("orders", 4))
-		require.ErrorContains(t, err, "dbseq/schema/"+e.dialect+".sql", "the error says what to do")
+		require.ErrorContains(t, err, "dbseq/schema/"+string(e.dialect)+".sql", "the error says what to do")
 		require.ErrorIs(t, err, lease.ErrSetup)
 		runFile(t, byHand, e)
 		require.Equal(t, describe(t, e, byCode), describe(t, e, byHand))
@@ -78,7 +78,7 @@ func dbseqWithout(t testing.TB, db *gorm.DB) *dbseq.Center {
 // runFile runs the DDL file as an administrator does.
 func runFile(t testing.TB, db *gorm.DB, e engine) {
 	t.Helper()
-	text, err := os.ReadFile("schema/" + e.dialect + ".sql")
+	text, err := os.ReadFile("schema/" + string(e.dialect) + ".sql")
 	require.NoError(t, err)
 	for _, ddl := range strings.SplitAfter(string(text), ";\n") {
 		if strings.TrimSpace(ddl) != "" {
@@ -95,9 +95,9 @@ func describe(t testing.TB, e engine, db *gorm.DB) (found []map[string]any) {
 		"mysql": `SELECT table_name, column_name, column_type, collation_name, column_key, is_nullable, extra
 			FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY 1, 2`,
 		"postgres": `SELECT table_name, column_name, data_type, character_maximum_length, collation_name, is_nullable, is_identity
-			FROM information_schema.columns WHERE table_schema = 'public'
-			UNION ALL SELECT indexname, indexdef, '', 0, '', '', '' FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1, 2`,
-	}[e.dialect]
+			FROM information_schema.columns WHERE table_schema = current_schema()
+			UNION ALL SELECT indexname, indexdef, '', 0, '', '', '' FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1, 2`,
+	}[e.speaks]
 	require.NoError(t, db.Raw(query).Scan(&found).Error)
 	require.NotEmpty(t, found)
 	return found
@@ -109,7 +109,7 @@ func TestAccountWithoutCreate(t *testing.T) {
 		admin := e.db(t, dsn)
 		var limited string
 		grant := func() {}
-		switch e.dialect {
+		switch e.speaks {
 		case "sqlite":
 			return // has no accounts
 		case "mysql":
@@ -135,10 +135,10 @@ func TestAccountWithoutCreate(t *testing.T) {
 		}
 		c := center(t, e.db(t, limited))
 		_, err := c.Acquire(t.Context(), request("orders", 4))
-		require.ErrorContains(t, err, "dbseq/schema/"+e.dialect+".sql", "no CREATE")
+		require.ErrorContains(t, err, "dbseq/schema/"+string(e.dialect)+".sql", "no CREATE")
 		require.ErrorIs(t, err, lease.ErrSetup)
 		runFile(t, admin, e)
-		if e.name == "postgres" { // MySQL hides tables from accounts without rights on them
+		if e.speaks == "postgres" { // MySQL hides tables from accounts without rights on them
 			_, err = c.Acquire(t.Context(), request("orders", 4))
 			require.ErrorContains(t, err, "grant the account SELECT, INSERT and UPDATE on the tables snowlease_slot and snowlease_meta, and SELECT, INSERT and DELETE on snowlease_ticket")
 		}
@@ -155,7 +155,7 @@ func TestAccountWithoutCreate(t *testing.T) {
 func TestNoDatabaseInTheDSN(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		if e.dialect != "mysql" {
+		if e.speaks != "mysql" {
 			return // PostgreSQL takes the name of the account, SQLite needs a file
 		}
 		slash, query := strings.LastIndex(dsn, "/"), strings.LastIndex(dsn, "?")

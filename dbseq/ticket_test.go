@@ -17,7 +17,7 @@ func TestTicketsAreUsedUp(t *testing.T) {
 		c := center(t, db)
 		held := map[int64]bool{first(t, c, request("orders", 8)).Worker: true}
 		rawExec(t, db, "INSERT INTO snowlease_ticket (id, ns, owner) VALUES (9223372036854775807, 'other', '')")
-		if e.name == "postgres" {
+		if e.speaks == "postgres" {
 			rawExec(t, db, "SELECT setval(pg_get_serial_sequence('snowlease_ticket', 'id'), 9223372036854775807)")
 		}
 		draw := db.Exec("INSERT INTO snowlease_ticket (ns, owner) VALUES ('other', '')")
@@ -52,7 +52,7 @@ func TestTicketIsTaken(t *testing.T) {
 // caller has given up.
 func TestTicketIsLocked(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		if e.dialect == "sqlite" {
+		if e.speaks == "sqlite" {
 			return // locks no rows
 		}
 		db := e.db(t, dsn)

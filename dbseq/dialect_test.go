@@ -1,0 +1,60 @@
+package dbseq
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestDialects: each dialect has what calls need of it, which they would otherwise notice at
+// run time.
+func TestDialects(t *testing.T) {
+	t.Parallel()
+	drivers := map[string]Dialect{}
+	for name, d := range dialects {
+		for driver := range d.drivers {
+			require.Empty(t, drivers[driver], "%s is a driver of %s too", driver, name)
+			drivers[driver] = name
+		}
+		t.Run(string(name), func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, name, d.name)
+			for what, has := range map[string]bool{
+				"clock": d.clock != "", "same": d.same != nil, "numbers": d.numbers != "", "write": d.write != nil, "session": d.session != nil,
+				"incarnation or variant": (d.incarnation != "") != (d.variant != nil),
+				"drivers":                len(d.drivers) > 0,
+				"misread":                d.misread != nil,
+				"place":                  d.place != nil,
+				"examine":                d.examine != nil,
+				"crashSafe":              d.file || d.crashSafe != "",
+				"transient":              len(d.transient) > 0,
+				"readOnly":               len(d.readOnly) > 0,
+				"noTable":                len(d.noTable) > 0,
+				"usedUp":                 len(d.usedUp) > 0,
+			} {
+				require.True(t, has, what)
+			}
+			needed := []string{"table", "settings", "maycreate"}
+			if !d.file {
+				needed = append(needed, "replicas", "engine", "cipher", "client")
+			}
+			for _, file := range []tables{leaseTables, segmentTables} {
+				for _, name := range file.names {
+					needed = append(needed, "create "+name)
+				}
+			}
+			for _, incarnation := range []string{"", "'x'"} {
+				q := load(d, "pre_", d.clock, incarnation)
+				for _, name := range needed {
+					require.NotEmpty(t, q[name].text, "no statement is called %s", name)
+				}
+				for name, s := range q {
+					require.NotEmpty(t, s.text, name)
+					for _, left := range []string{"snowlease_", "{", "--", ";"} {
+						require.NotContains(t, s.text, left, name)
+					}
+				}
+			}
+		})
+	}
+}
