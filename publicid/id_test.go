@@ -129,7 +129,7 @@ func TestIDJSON(t *testing.T) {
 
 	var escaped orderID
 	require.NoError(t, json.Unmarshal([]byte(`"\u006frd`+someText[3:]+`"`), &escaped))
-	require.EqualValues(t, someID, escaped)
+	require.EqualValues(t, int64(someID), escaped)
 	for text, want := range map[string]string{
 		`912338055136935936`: "cannot unmarshal number",
 		`5.0`:                "cannot unmarshal number",
@@ -161,8 +161,8 @@ func TestIDInFlagsLogsAndTemplates(t *testing.T) {
 	fs.TextVar(&missing, "other", orderID(someID), "")
 	require.Equal(t, someText, fs.Lookup("other").DefValue)
 	require.NoError(t, fs.Parse([]string{"-order", someText}))
-	require.EqualValues(t, someID, id)
-	require.EqualValues(t, someID, missing)
+	require.EqualValues(t, int64(someID), id)
+	require.EqualValues(t, int64(someID), missing)
 	require.ErrorContains(t, fs.Parse([]string{"-order", someCust}), `it does not begin with "ord_"`)
 
 	var out bytes.Buffer
@@ -181,7 +181,7 @@ func TestIDInFlagsLogsAndTemplates(t *testing.T) {
 	require.Equal(t, "<order><ID>"+someText+"</ID></order>", string(text))
 	var read order
 	require.NoError(t, xml.Unmarshal(text, &read))
-	require.EqualValues(t, someID, read.ID)
+	require.EqualValues(t, int64(someID), read.ID)
 }
 
 func TestIDInAPath(t *testing.T) {

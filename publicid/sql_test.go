@@ -62,7 +62,7 @@ func TestIDInDatabases(t *testing.T) {
 				return db.QueryRowContext(t.Context(), q("SELECT id, buyer, buyer, buyer FROM publicid_rows WHERE id = ?"), id).Scan(dst...)
 			}
 			require.NoError(t, row(orderID(someID), &id, &of, &null, &number))
-			require.EqualValues(t, someID, id)
+			require.EqualValues(t, int64(someID), id)
 			require.Equal(t, buyer, of)
 			require.Equal(t, sql.Null[customerID]{V: buyer, Valid: true}, null)
 			require.EqualValues(t, buyer, number)
