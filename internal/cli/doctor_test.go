@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -155,6 +157,33 @@ func TestDoctorReadsThePin(t *testing.T) {
 		finding("pool", "ok 17 replicas; 1024 worker ids")
 		finding("namespace", "ok layout={epoch=1577808000000 unit=1ms bits=41/10/0/12} pool=1024")
 	})
+}
+
+// What is on record may differ from the configuration, and say less or more.
+func TestDoctorComparesThePin(t *testing.T) {
+	t.Parallel()
+	store := sqliteURL(t)
+	initialize(t, store)
+	for text, c := range map[string]struct{ level, maxTTL, pin string }{
+		"max_ttl=30s skew=2s ttl=30s":                 {lease.LevelOK, "30s", "max_ttl=30s"},
+		"raises that to ":                             {lease.LevelNote, "1m", "max_ttl=30s"},
+		"it allows for more than the configuration":   {lease.LevelNote, "30s", "max_ttl=24h0m0s"},
+		"give all members the pinned configuration, ": {lease.LevelFault, "30s", "max_ttl=24h0m0s skew=16s"},
+	} {
+		pin := "layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32 " + c.pin
+		if !strings.Contains(pin, "skew") {
+			pin += " skew=2s"
+		}
+		pin += " ttl=" + map[bool]string{true: "1h0m0s", false: "30s"}[c.level == lease.LevelFault]
+		sqlDo(t, "sqlite", strings.TrimPrefix(store, "sqlite:"), "UPDATE snowlease_meta SET pin = '"+pin+"'")
+		file := filepath.Join(t.TempDir(), "app.yaml")
+		require.NoError(t, os.WriteFile(file, []byte("namespace: orders\nmode: db\nlease: {max_ttl: "+c.maxTTL+"}\n"), 0o600))
+		_, all := examine(t, store, "--namespace=orders", "--config="+file)
+		i := slices.IndexFunc(all, func(f lease.Finding) bool { return f.Check == "namespace" })
+		require.GreaterOrEqual(t, i, 0)
+		require.EqualValues(t, c.level, all[i].Level, text)
+		require.Contains(t, all[i].Seen+all[i].Advice, text)
+	}
 }
 
 func TestDoctorOnSQLite(t *testing.T) {

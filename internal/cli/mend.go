@@ -105,7 +105,7 @@ Mend cannot check four things. Make sure of all, or ids may be issued twice:
     with SQLite. By a clock that is behind, it lowers the marks of ids in use.
   - No id with such a late time exists. One does if the store's clock was really ahead
     and processes issued ids by it. Check your highest ids with "snowlease decode". If
-    you find one, do not mend: switch to a layout whose ids are above it.
+    you find one, do not mend: its worker id stays unused, and the others go on.
   - No process that held one of these worker ids is cut off from the store, paused, or
     a snapshot that may be resumed. It could still use its range. End it.
   - The max-ttl and skew on record are those of the processes, if no configuration is
