@@ -13,15 +13,16 @@ import (
 func TestGalera(t *testing.T) {
 	t.Parallel()
 	c := NewGalera(t, 3)
+	const synced = "&wsrep_sync_wait=7" // a node answers after all that others have acknowledged, also an INSERT
 	exec := func(n int, statement string) {
 		t.Helper()
-		_, err := openSQL(t, "mysql", c.Nodes[n].DSN()).ExecContext(t.Context(), statement)
+		_, err := openSQL(t, "mysql", c.Nodes[n].DSN()+synced).ExecContext(t.Context(), statement)
 		require.NoError(t, err)
 	}
 	rows := func(n, want int) {
 		t.Helper()
 		var got int
-		require.NoError(t, openSQL(t, "mysql", c.Nodes[n].DSN()+"&wsrep_sync_wait=1").QueryRow("SELECT COUNT(*) FROM t").Scan(&got))
+		require.NoError(t, openSQL(t, "mysql", c.Nodes[n].DSN()+synced).QueryRow("SELECT COUNT(*) FROM t").Scan(&got))
 		require.Equal(t, want, got)
 	}
 	exec(0, "CREATE TABLE t (id BIGINT PRIMARY KEY)")
