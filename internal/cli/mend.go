@@ -151,7 +151,7 @@ Mend cannot check four things. Make sure of all, or ids may be issued twice:
 			}
 			if len(found.slots) > 0 {
 				s, do := found.slots[0], "mend again after that"
-				first := "has no holder by name, and its lease ends at"
+				first := "has no name of a holder on record, and its lease ends at"
 				if s.Holder == "" {
 					do += fmt.Sprintf("; if it ends later then, a process renews it: \"snowlease release --worker=%d --token=%d\" takes it away", s.Worker, s.Token)
 				}

@@ -121,7 +121,7 @@ func TestMendByAClockThatIsBehind(t *testing.T) {
 	shown(errs)
 	code, _, errs = call(t, "", "mend", "--store="+store, "--namespace=orders", "--yes")
 	require.Equal(t, exitNo, code)
-	require.Contains(t, errs, fmt.Sprintf("the first (%d) has no holder by name, and its lease ends at ", g.Worker))
+	require.Contains(t, errs, fmt.Sprintf("the first (%d) has no name of a holder on record, and its lease ends at ", g.Worker))
 	require.NotContains(t, errs, "stop the holders")
 	require.Contains(t, errs, fmt.Sprintf(": mend again after that; if it ends later then, a process renews it: \"snowlease release --worker=%d --token=", g.Worker))
 }
