@@ -43,4 +43,5 @@ compare() {
 compare . ""
 compare metrics metrics/
 compare etcdseq etcdseq/
+compare entid entid/
 exit $status

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 module=github.com/snowlease/snowlease
-published=(. metrics etcdseq)
+published=(. metrics etcdseq entid)
 version=v$(sed -n 's/^## \[\([0-9][0-9.]*\)\].*/\1/p' CHANGELOG.md | head -n 1)
 [ "$version" != v ] || { echo "release-check: CHANGELOG.md names no version" >&2; exit 1; }
 
@@ -59,19 +59,20 @@ cat >"$temp/shop/meter/main.go" <<END
 package main
 
 import (
+	"$module/entid"
 	"$module/etcdseq"
 	"$module/metrics"
 	"$module/metrics/otel"
 )
 
-func main() { _, _, _ = metrics.Module, otel.Register, etcdseq.Module }
+func main() { _, _, _, _ = metrics.Module, otel.Register, etcdseq.Module, entid.Hook }
 END
 cd "$temp/shop"
 go mod init shop
-go get "$module@$version" "$module/metrics@$version" "$module/etcdseq@$version"
+go get "$module@$version" "$module/metrics@$version" "$module/etcdseq@$version" "$module/entid@$version"
 go mod tidy
 go build -o "$temp/bin/" ./...
-go build "$module/metrics/..." "$module/etcdseq"
+go build "$module/metrics/..." "$module/etcdseq" "$module/entid"
 (cd "$temp" && bin/shop)
 GOBIN="$temp/bin" go install "$module/cmd/snowlease@$version"
 GOBIN="$temp/bin" go install "$module/etcdseq/cmd/snowlease-etcd@$version" "$module/etcdseq/examples/orders@$version"
