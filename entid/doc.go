@@ -12,9 +12,10 @@
 //
 // # Ids that people see
 //
-// A Mixin takes a publicid.ID too. Ent's code calls it by an alias in the package of its
-// kind, whose name is that of the kind and ID. Give the kinds a package that imports nothing
-// of Ent's:
+// A Mixin takes a publicid.ID too. Ent prints what package reflect calls a type, which for a
+// generic type is no Go code. So the generated code uses an alias, which you declare beside
+// the kind and name after it. Give the kinds a package of their own, since that code imports
+// it:
 //
 //	package ids
 //
@@ -59,9 +60,9 @@
 //     AddGroups does with Through. If such a schema has an id of its own, the database
 //     refuses these rows: create them through the schema's own client, or give it a key of
 //     two fields (field.ID).
-//   - After an upsert of a row that exists, the entity has the row's key on databases with
-//     RETURNING. On MySQL and MariaDB the method ID is an error, and Save returns an entity
-//     with an id that no row has.
+//   - An upsert of a row that exists leaves it its key if it updates with UpdateNewValues.
+//     The upsert's method ID returns that key, except on MySQL and MariaDB, where it is an
+//     error: use Exec.
 //   - On MySQL and MariaDB, a bulk of entities whose key is a plain field.Int64 writes wrong
 //     keys for the edges to other tables, because Ent derives them from LAST_INSERT_ID. The
 //     types of Mixin are no numbers to Ent, so it does not.
