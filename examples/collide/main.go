@@ -192,9 +192,13 @@ func deploy(ctx context.Context, center lease.Center, n int, total *result) (err
 	return err
 }
 
-// open leases a worker id. A busy machine can take longer than the default of Wait.
+// open leases a worker id. On a busy machine the whole run can take a minute: no renewal falls
+// into it, since those of all processes would compete for the store's one record.
 func open(ctx context.Context, center lease.Center, namespace string) (*idworker.IdWorker, error) {
-	return idworker.Open(ctx, idworker.Config{Namespace: namespace, Preset: "wide", Wait: time.Minute}, idworker.WithCenter(center))
+	return idworker.Open(ctx, idworker.Config{
+		Namespace: namespace, Preset: "wide", Wait: time.Minute,
+		Lease: idworker.LeaseConfig{TTL: 3 * time.Minute, MaxTTL: 3 * time.Minute, Renew: "@every 1m"},
+	}, idworker.WithCenter(center))
 }
 
 // all calls do(0) to do(n-1) side by side.

@@ -16,6 +16,9 @@ type store struct {
 	version int
 }
 
+// String names the store in errors, which would otherwise print its records.
+func (*store) String() string { return "memory" }
+
 func (s *store) Load(_ context.Context, namespace string) (casstore.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
