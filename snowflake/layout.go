@@ -4,10 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
-
-	"github.com/snowlease/snowlease/internal/printable"
 )
 
 // DefaultEpoch is 2020-01-01 00:00:00 +08:00 in Unix milliseconds.
@@ -107,7 +106,11 @@ func Preset(name string) (Layout, error) {
 	case "jssafe":
 		return JSSafe(), nil
 	}
-	return Layout{}, fmt.Errorf("snowflake: layout preset %s is unknown: choose default, twitter, discord, wide, yitter or jssafe", printable.Quote(name))
+	shown := strconv.Quote(name)
+	if len(name) > 40 || strings.ContainsAny(name, ":=") { // it may be a DSN in the wrong place
+		shown = fmt.Sprintf("of %d bytes", len(name))
+	}
+	return Layout{}, fmt.Errorf("snowflake: layout preset %s is unknown: choose default, twitter, discord, wide, yitter or jssafe", shown)
 }
 
 // WithDefaults returns l with its zero fields filled in.
