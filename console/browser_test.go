@@ -28,8 +28,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/console"
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/segment"
 	"github.com/snowlease/snowlease/snowflake"
@@ -188,12 +188,12 @@ type follows struct {
 	began time.Time
 }
 
-func (f follows) Status() idworker.Status {
-	st := idworker.Status{State: idworker.StateReady, Namespace: "orders", Center: "memory", Worker: 1, Now: f.began, Ceiling: f.began.Add(time.Minute), Renewed: f.began}
+func (f follows) Status() snowlease.Status {
+	st := snowlease.Status{State: snowlease.StateReady, Namespace: "orders", Center: "memory", Worker: 1, Now: f.began, Ceiling: f.began.Add(time.Minute), Renewed: f.began}
 	if n := f.round.Load(); n > 2 {
 		st.Err, st.FailingSince, st.Ceiling = errAway, f.began.Add(-time.Minute), f.began.Add(time.Duration(6-n)*time.Second)
 		if n > 5 {
-			st.State = idworker.StateExpired
+			st.State = snowlease.StateExpired
 		}
 	}
 	return st
@@ -241,8 +241,8 @@ func snapshots(t *testing.T) map[string]string {
 			}
 		})
 	}
-	gone := idworker.Status{
-		State: idworker.StateExpired, Namespace: "billing-in-a-region-with-a-long-name", Center: "memory", Worker: 3,
+	gone := snowlease.Status{
+		State: snowlease.StateExpired, Namespace: "billing-in-a-region-with-a-long-name", Center: "memory", Worker: 3,
 		Now: time.Now(), Ceiling: time.Now().Add(-time.Hour), FailingSince: time.Now().Add(-time.Hour), Err: lease.ErrLost, Error: strings.Repeat("x", 300),
 	}
 	add("several", console.New(fixed(t, snowflake.Layout{}), shown{&gone}, nil), "?worker=2")

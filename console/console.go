@@ -19,7 +19,7 @@ import (
 	"time"
 	"weak"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -27,16 +27,16 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// A Worker is what the console shows. *idworker.IdWorker is one. Its methods are called
+// A Worker is what the console shows. *snowlease.Worker is one. Its methods are called
 // concurrently and must return at once.
 type Worker interface {
-	Status() idworker.Status
+	Status() snowlease.Status
 	Healthy(ctx context.Context) error
 	Layout() snowflake.Layout
 }
 
 // New returns the console of the workers of a process. A worker that is a lease.Lister, as
-// *idworker.IdWorker is, lists the worker ids of its namespace; the console asks it at most
+// *snowlease.Worker is, lists the worker ids of its namespace; the console asks it at most
 // once in 3 s, for all readers together, and waits 2 s for the answer. Meanwhile the page
 // has the last list, if there is one. To list them from elsewhere, or not at all, wrap the
 // worker in a type that has another method Slots, or none.
@@ -102,10 +102,10 @@ func isNil(x any) bool {
 // none stands for a worker that is nil.
 type none struct{}
 
-var errNone = errors.New("console.New was given no worker, or a nil one: pass it the *idworker.IdWorker")
+var errNone = errors.New("console.New was given no worker, or a nil one: pass it the *snowlease.Worker")
 
-func (none) Status() idworker.Status {
-	return idworker.Status{State: idworker.StateNotStarted, Namespace: "no worker", Center: "none", Worker: -1, Err: errNone, Error: errNone.Error()}
+func (none) Status() snowlease.Status {
+	return snowlease.Status{State: snowlease.StateNotStarted, Namespace: "no worker", Center: "none", Worker: -1, Err: errNone, Error: errNone.Error()}
 }
 func (none) Healthy(context.Context) error { return errNone }
 func (none) Layout() snowflake.Layout      { return snowflake.Layout{} }
@@ -253,12 +253,12 @@ func (c *console) page(r *http.Request, p *panel) page {
 
 // entry is a worker in api/workers.
 type entry struct {
-	N         int            `json:"n"` // for ?worker=
-	Namespace string         `json:"namespace"`
-	Worker    int64          `json:"worker"`
-	State     idworker.State `json:"state"`
-	Outlook   outlook        `json:"outlook"`
-	Error     string         `json:"error,omitempty"` // of the last attempt
+	N         int             `json:"n"` // for ?worker=
+	Namespace string          `json:"namespace"`
+	Worker    int64           `json:"worker"`
+	State     snowlease.State `json:"state"`
+	Outlook   outlook         `json:"outlook"`
+	Error     string          `json:"error,omitempty"` // of the last attempt
 }
 
 // Word returns the level in a word.

@@ -17,14 +17,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/console"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-func fixed(t testing.TB, l snowflake.Layout) *idworker.IdWorker {
+func fixed(t testing.TB, l snowflake.Layout) *snowlease.Worker {
 	t.Helper()
-	w, err := idworker.Fixed(l, 7)
+	w, err := snowlease.Fixed(l, 7)
 	require.NoError(t, err)
 	return w
 }
@@ -37,7 +38,7 @@ func TestStatusJSON(t *testing.T) {
 	require.Equal(t, http.StatusOK, rec.Code)
 	require.Equal(t, "application/json", rec.Header().Get("Content-Type"))
 	var got struct {
-		idworker.Status
+		snowlease.Status
 		Ready bool
 		Ends  time.Time
 		Seen  []time.Time `json:"renewals_seen"`
@@ -45,7 +46,7 @@ func TestStatusJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal(rec.Body.Bytes(), &got))
 	st := w.Status()
 	require.True(t, got.Ready)
-	require.Equal(t, idworker.StateReady, got.State)
+	require.Equal(t, snowlease.StateReady, got.State)
 	require.EqualValues(t, 42, got.Issued)
 	require.Equal(t, st.Worker, got.Worker)
 	require.NotEmpty(t, got.Seen)
@@ -340,7 +341,7 @@ func TestPageOfEveryState(t *testing.T) {
 	defer func() { require.NoError(t, quarantined.Stop(context.Background())) }()
 	c.Reincarnate("another")
 	require.Error(t, quarantined.Reset(t.Context()))
-	require.Eventually(t, func() bool { return quarantined.Status().State == idworker.StateQuarantined }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return quarantined.Status().State == snowlease.StateQuarantined }, time.Minute, time.Millisecond)
 	for want, w := range map[string]console.Worker{
 		"worker id was set by hand":          fixed(t, snowflake.JSSafe()),
 		"issues no more ids":                 stopped,

@@ -14,7 +14,7 @@
 //
 // The same data is available as JSON:
 //
-//	api/status           the outlook, the process, idworker.Status and more
+//	api/status           the outlook, the process, snowlease.Status and more
 //	api/slots            the worker ids of the namespace
 //	api/decode?id=123    the fields of an id
 //	api/workers          the outlook of each worker

@@ -5,14 +5,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/console"
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 // Mount the console on the port for operators, beside their other pages.
 func Example() {
-	worker, err := idworker.Fixed(snowflake.Layout{}, 3)
+	worker, err := snowlease.Fixed(snowflake.Layout{}, 3)
 	if err != nil {
 		panic(err)
 	}

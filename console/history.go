@@ -8,7 +8,7 @@ import (
 	"time"
 	"weak"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 )
 
 const (
@@ -45,7 +45,7 @@ type sample struct {
 	since  time.Time // if able, the last renewal; otherwise the end of the lease; zero: not known
 }
 
-func newSample(st idworker.Status, at time.Time) sample {
+func newSample(st snowlease.Status, at time.Time) sample {
 	s := sample{at: at, issued: st.Issued, able: issues(st)}
 	switch {
 	case s.able:
@@ -232,13 +232,13 @@ func (r rate) LastGaps() []gap {
 }
 
 // issues reports whether ids are issued in the state of st.
-func issues(st idworker.Status) bool {
+func issues(st snowlease.Status) bool {
 	switch st.State {
-	case idworker.StateReady, idworker.StateBorrowing:
+	case snowlease.StateReady, snowlease.StateBorrowing:
 		return true
-	case idworker.StateQuarantined: // after a loss, it uses up its range
+	case snowlease.StateQuarantined: // after a loss, it uses up its range
 		return st.Sequence == nil && st.Worker >= 0
-	case idworker.StateUnavailable:
+	case snowlease.StateUnavailable:
 		return st.Sequence != nil && st.Sequence.AtHand > 0
 	}
 	return false

@@ -11,10 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -35,7 +36,7 @@ func center(t testing.TB) *memcenter.Center {
 	return c
 }
 
-func open(t testing.TB, c lease.Center, holder string) *idworker.IdWorker {
+func open(t testing.TB, c lease.Center, holder string) *snowlease.Worker {
 	t.Helper()
 	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Holder: holder, Lease: idworker.LeaseConfig{Renew: "@every 1s"}}, idworker.WithCenter(c))
 	require.NoError(t, err)
@@ -44,7 +45,7 @@ func open(t testing.TB, c lease.Center, holder string) *idworker.IdWorker {
 }
 
 // crowd returns a center with slots of every state, and a worker that holds one of them.
-func crowd(t testing.TB) (*memcenter.Center, *idworker.IdWorker) {
+func crowd(t testing.TB) (*memcenter.Center, *snowlease.Worker) {
 	t.Helper()
 	c := center(t)
 	acquire := func(ttl time.Duration, holder string) lease.Grant {

@@ -17,10 +17,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/console"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq/counter"
 )
 
 // An outage of two minutes: the page says when ids stop before they do, then since when
@@ -133,25 +133,25 @@ func TestOutlook(t *testing.T) {
 	quarantine := &lease.QuarantineError{Namespace: "orders", Reason: "the run_id changed", Now: now, Until: late(1.8)}
 	forever := &lease.QuarantineError{Namespace: "orders", Reason: "a mark", Now: now, Until: now.AddDate(3, 0, 0)}
 	full := &lease.NoFreeWorkerError{Namespace: "orders", First: 0, Last: 31, Now: now, Soonest: late(12)}
-	held := idworker.Status{State: idworker.StateReady, Center: "mysql db", Worker: 3, Now: now, Floor: late(-900), Ceiling: late(22), Renewed: late(-8)}
-	with := func(st idworker.Status, change func(*idworker.Status)) idworker.Status {
+	held := snowlease.Status{State: snowlease.StateReady, Center: "mysql db", Worker: 3, Now: now, Floor: late(-900), Ceiling: late(22), Renewed: late(-8)}
+	with := func(st snowlease.Status, change func(*snowlease.Status)) snowlease.Status {
 		change(&st)
 		return st
 	}
-	failing := func(state idworker.State, ceiling float64, err error) idworker.Status {
-		return with(held, func(st *idworker.Status) {
+	failing := func(state snowlease.State, ceiling float64, err error) snowlease.Status {
+		return with(held, func(st *snowlease.Status) {
 			st.State, st.Ceiling, st.Err, st.FailingSince, st.Renewed = state, late(ceiling), err, late(-5), late(ceiling-30)
 		})
 	}
-	counted := func(state idworker.State, atHand int64, err error) idworker.Status {
-		st := idworker.Status{State: state, Center: "redis", Worker: 0, Sequence: &counter.Status{AtHand: atHand}, Err: err}
+	counted := func(state snowlease.State, atHand int64, err error) snowlease.Status {
+		st := snowlease.Status{State: state, Center: "redis", Worker: 0, Sequence: &snowlease.Sequence{AtHand: atHand}, Err: err}
 		if err != nil {
 			st.FailingSince = late(-5)
 		}
 		return st
 	}
 	for name, tt := range map[string]struct {
-		st      idworker.Status
+		st      snowlease.Status
 		healthy error
 		level   string
 		kind    string
@@ -159,43 +159,43 @@ func TestOutlook(t *testing.T) {
 		do      string // part of it
 	}{
 		"renewed":            {held, nil, "green", "ok", "issues ids; the lease is renewed", ""},
-		"healthy meanwhile":  {held, idworker.ErrLeaseExpired, "green", "ok", "issues ids; the lease is renewed", ""},
+		"healthy meanwhile":  {held, snowlease.ErrLeaseExpired, "green", "ok", "issues ids; the lease is renewed", ""},
 		"unknown":            {held, errors.New("the time field has ended"), "red", "stopped", "no ids: the time field has ended", ""},
-		"renewals fail":      {failing(idworker.StateReady, 7.5, away), nil, "amber", "failing", "ids stop in 8 s: renewals have failed since 23:08:47 UTC", "Bring mysql db back"},
-		"a call hangs":       {with(held, func(st *idworker.Status) { st.Renewed, st.Ceiling = late(-16), late(14) }), nil, "amber", "failing", "ids stop in 14 s: the lease was last renewed 23:08:36 UTC", "Bring mysql db back"},
-		"quarantined, holds": {failing(idworker.StateReady, 7.5, quarantine), nil, "amber", "failing", "ids stop in 8 s: the center lends again in 2 s: the run_id changed", "Nothing"},
-		"mismatch":           {failing(idworker.StateReady, 7.5, &lease.MismatchError{}), nil, "amber", "failing", "ids stop in 8 s: renewals have failed since 23:08:47 UTC", "one configuration"},
-		"clock":              {failing(idworker.StateBorrowing, 7.5, &lease.ClockError{}), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and attempts to borrow one have failed since 23:08:47 UTC", "NTP"},
-		"setup":              {failing(idworker.StateBorrowing, 7.5, lease.ErrSetup), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and attempts to borrow one have failed since 23:08:47 UTC", "setup"},
-		"lost":               {failing(idworker.StateBorrowing, 7.5, lease.ErrLost), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and the process borrows another worker id", "Nothing"},
-		"lost, full":         {failing(idworker.StateBorrowing, 7.5, full), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
-		"lost, quarantined":  {failing(idworker.StateQuarantined, 7.5, quarantine), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and the center lends again in 2 s: the run_id changed", "Nothing"},
-		"ahead":              {with(held, func(st *idworker.Status) { st.Floor, st.Ceiling = late(19.2), late(49) }), nil, "green", "ahead", "issues ids, whose times the clock reaches in 20 s: mysql db may have forgotten grants, as after a restart, and new ids lie above them", ""},
-		"expired":            {failing(idworker.StateExpired, -123, away), idworker.ErrLeaseExpired, "red", "stopped", "no ids since 23:06:49 UTC (2 min 3 s): the lease has expired; renewals have failed since 23:08:47 UTC", "Bring mysql db back"},
+		"renewals fail":      {failing(snowlease.StateReady, 7.5, away), nil, "amber", "failing", "ids stop in 8 s: renewals have failed since 23:08:47 UTC", "Bring mysql db back"},
+		"a call hangs":       {with(held, func(st *snowlease.Status) { st.Renewed, st.Ceiling = late(-16), late(14) }), nil, "amber", "failing", "ids stop in 14 s: the lease was last renewed 23:08:36 UTC", "Bring mysql db back"},
+		"quarantined, holds": {failing(snowlease.StateReady, 7.5, quarantine), nil, "amber", "failing", "ids stop in 8 s: the center lends again in 2 s: the run_id changed", "Nothing"},
+		"mismatch":           {failing(snowlease.StateReady, 7.5, &lease.MismatchError{}), nil, "amber", "failing", "ids stop in 8 s: renewals have failed since 23:08:47 UTC", "one configuration"},
+		"clock":              {failing(snowlease.StateBorrowing, 7.5, &lease.ClockError{}), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and attempts to borrow one have failed since 23:08:47 UTC", "NTP"},
+		"setup":              {failing(snowlease.StateBorrowing, 7.5, lease.ErrSetup), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and attempts to borrow one have failed since 23:08:47 UTC", "setup"},
+		"lost":               {failing(snowlease.StateBorrowing, 7.5, lease.ErrLost), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and the process borrows another worker id", "Nothing"},
+		"lost, full":         {failing(snowlease.StateBorrowing, 7.5, full), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
+		"lost, quarantined":  {failing(snowlease.StateQuarantined, 7.5, quarantine), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and the center lends again in 2 s: the run_id changed", "Nothing"},
+		"ahead":              {with(held, func(st *snowlease.Status) { st.Floor, st.Ceiling = late(19.2), late(49) }), nil, "green", "ahead", "issues ids, whose times the clock reaches in 20 s: mysql db may have forgotten grants, as after a restart, and new ids lie above them", ""},
+		"expired":            {failing(snowlease.StateExpired, -123, away), snowlease.ErrLeaseExpired, "red", "stopped", "no ids since 23:06:49 UTC (2 min 3 s): the lease has expired; renewals have failed since 23:08:47 UTC", "Bring mysql db back"},
 		"expired yesterday": {
-			with(failing(idworker.StateExpired, -86400, away), func(st *idworker.Status) { st.FailingSince = late(-86420) }), idworker.ErrLeaseExpired, "red", "stopped",
+			with(failing(snowlease.StateExpired, -86400, away), func(st *snowlease.Status) { st.FailingSince = late(-86420) }), snowlease.ErrLeaseExpired, "red", "stopped",
 			"no ids since 2026-11-19 23:08:52 UTC (24 h 0 min): the lease has expired; renewals have failed since 2026-11-19 23:08:32 UTC", "Bring mysql db back",
 		},
-		"frozen": {with(held, func(st *idworker.Status) {
-			st.State, st.Ceiling, st.Renewed = idworker.StateExpired, late(-3), late(-33)
-		}), idworker.ErrLeaseExpired, "red", "stopped", "no ids since 23:08:49 UTC (3 s): the lease has expired", "Bring mysql db back"},
-		"burst":                {with(held, func(st *idworker.Status) { st.State = idworker.StateExpired }), idworker.ErrLeaseExpired, "red", "stopped", "no ids: a burst has used up the lease up to its end, 23:09:14 UTC", "NextIDWait"},
-		"expired, full":        {failing(idworker.StateExpired, -3, full), idworker.ErrLeaseExpired, "red", "stopped", "no ids since 23:08:49 UTC (3 s): the lease was lost, and all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
-		"expired, quarantined": {failing(idworker.StateExpired, -3, quarantine), idworker.ErrLeaseExpired, "red", "waiting", "no ids since 23:08:49 UTC (3 s): the lease was lost, and the center lends again in 2 s: the run_id changed", "Nothing"},
-		"no id, away":          {idworker.Status{State: idworker.StateNotStarted, Center: "mysql db", Worker: -1, Err: away, FailingSince: late(-5)}, idworker.ErrNotStarted, "red", "waiting", "no worker id yet: attempts to borrow one have failed since 23:08:47 UTC", "Bring mysql db back"},
-		"no id, full":          {idworker.Status{State: idworker.StateNotStarted, Worker: -1, Err: full, FailingSince: late(-5)}, idworker.ErrNotStarted, "red", "waiting", "no worker id yet: all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
-		"quarantined":          {idworker.Status{State: idworker.StateQuarantined, Worker: -1, Err: quarantine, FailingSince: late(-5)}, idworker.ErrNotStarted, "amber", "waiting", "no worker id yet: the center lends again in 2 s: the run_id changed", "Nothing"},
-		"quarantined, reset":   {idworker.Status{State: idworker.StateQuarantined, Worker: -1, Err: quarantine, FailingSince: late(-5), Renewed: late(-9)}, idworker.ErrNotStarted, "red", "waiting", "no worker id yet: the center lends again in 2 s: the run_id changed", "Nothing"},
-		"late mark":            {idworker.Status{State: idworker.StateQuarantined, Worker: -1, Err: forever, FailingSince: late(-5)}, idworker.ErrNotStarted, "red", "waiting", "no worker id yet: the center lends again in 3.0 years: a mark", "doctor"},
-		"not started":          {idworker.Status{State: idworker.StateNotStarted, Worker: -1}, idworker.ErrNotStarted, "gray", "off", "not started: there is no worker id yet", "OnStart"},
-		"reset":                {idworker.Status{State: idworker.StateNotStarted, Worker: -1, Renewed: late(-9)}, idworker.ErrNotStarted, "red", "waiting", "no worker id yet: the process borrows another worker id", "Nothing"},
-		"closed":               {with(held, func(st *idworker.Status) { st.State = idworker.StateStopped }), idworker.ErrStopped, "gray", "off", "stopped: the worker was closed and issues no more ids", ""},
-		"fixed":                {idworker.Status{State: idworker.StateReady, Worker: 7}, nil, "green", "ok", "issues ids; the worker id was set by hand, so no lease can end", ""},
-		"counted":              {counted(idworker.StateReady, 0, nil), nil, "green", "ok", "issues ids; Redis counts them, so there is no lease", ""},
-		"counted, failing":     {counted(idworker.StateUnavailable, 1200, away), away, "amber", "failing", "ids stop soon: calls of Redis have failed since 23:08:47 UTC; the 1,200 ids reserved are still issued", "Bring redis back"},
-		"counted, stopped":     {counted(idworker.StateUnavailable, 0, away), away, "red", "stopped", "no ids: calls of Redis have failed since 23:08:47 UTC", "Bring redis back"},
-		"counted, lost":        {with(counted(idworker.StateQuarantined, 0, quarantine), func(st *idworker.Status) { st.Sequence.Reserved = 9 }), quarantine, "red", "waiting", "no ids: the center lends again in 2 s: the run_id changed", "Nothing"},
-		"counted, quarantined": {counted(idworker.StateQuarantined, 0, quarantine), quarantine, "amber", "waiting", "no ids: the center lends again in 2 s: the run_id changed", "Nothing"},
+		"frozen": {with(held, func(st *snowlease.Status) {
+			st.State, st.Ceiling, st.Renewed = snowlease.StateExpired, late(-3), late(-33)
+		}), snowlease.ErrLeaseExpired, "red", "stopped", "no ids since 23:08:49 UTC (3 s): the lease has expired", "Bring mysql db back"},
+		"burst":                {with(held, func(st *snowlease.Status) { st.State = snowlease.StateExpired }), snowlease.ErrLeaseExpired, "red", "stopped", "no ids: a burst has used up the lease up to its end, 23:09:14 UTC", "NextIDWait"},
+		"expired, full":        {failing(snowlease.StateExpired, -3, full), snowlease.ErrLeaseExpired, "red", "stopped", "no ids since 23:08:49 UTC (3 s): the lease was lost, and all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
+		"expired, quarantined": {failing(snowlease.StateExpired, -3, quarantine), snowlease.ErrLeaseExpired, "red", "waiting", "no ids since 23:08:49 UTC (3 s): the lease was lost, and the center lends again in 2 s: the run_id changed", "Nothing"},
+		"no id, away":          {snowlease.Status{State: snowlease.StateNotStarted, Center: "mysql db", Worker: -1, Err: away, FailingSince: late(-5)}, snowlease.ErrNotStarted, "red", "waiting", "no worker id yet: attempts to borrow one have failed since 23:08:47 UTC", "Bring mysql db back"},
+		"no id, full":          {snowlease.Status{State: snowlease.StateNotStarted, Worker: -1, Err: full, FailingSince: late(-5)}, snowlease.ErrNotStarted, "red", "waiting", "no worker id yet: all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
+		"quarantined":          {snowlease.Status{State: snowlease.StateQuarantined, Worker: -1, Err: quarantine, FailingSince: late(-5)}, snowlease.ErrNotStarted, "amber", "waiting", "no worker id yet: the center lends again in 2 s: the run_id changed", "Nothing"},
+		"quarantined, reset":   {snowlease.Status{State: snowlease.StateQuarantined, Worker: -1, Err: quarantine, FailingSince: late(-5), Renewed: late(-9)}, snowlease.ErrNotStarted, "red", "waiting", "no worker id yet: the center lends again in 2 s: the run_id changed", "Nothing"},
+		"late mark":            {snowlease.Status{State: snowlease.StateQuarantined, Worker: -1, Err: forever, FailingSince: late(-5)}, snowlease.ErrNotStarted, "red", "waiting", "no worker id yet: the center lends again in 3.0 years: a mark", "doctor"},
+		"not started":          {snowlease.Status{State: snowlease.StateNotStarted, Worker: -1}, snowlease.ErrNotStarted, "gray", "off", "not started: there is no worker id yet", "OnStart"},
+		"reset":                {snowlease.Status{State: snowlease.StateNotStarted, Worker: -1, Renewed: late(-9)}, snowlease.ErrNotStarted, "red", "waiting", "no worker id yet: the process borrows another worker id", "Nothing"},
+		"closed":               {with(held, func(st *snowlease.Status) { st.State = snowlease.StateStopped }), snowlease.ErrStopped, "gray", "off", "stopped: the worker was closed and issues no more ids", ""},
+		"fixed":                {snowlease.Status{State: snowlease.StateReady, Worker: 7}, nil, "green", "ok", "issues ids; the worker id was set by hand, so no lease can end", ""},
+		"counted":              {counted(snowlease.StateReady, 0, nil), nil, "green", "ok", "issues ids; Redis counts them, so there is no lease", ""},
+		"counted, failing":     {counted(snowlease.StateUnavailable, 1200, away), away, "amber", "failing", "ids stop soon: calls of Redis have failed since 23:08:47 UTC; the 1,200 ids reserved are still issued", "Bring redis back"},
+		"counted, stopped":     {counted(snowlease.StateUnavailable, 0, away), away, "red", "stopped", "no ids: calls of Redis have failed since 23:08:47 UTC", "Bring redis back"},
+		"counted, lost":        {with(counted(snowlease.StateQuarantined, 0, quarantine), func(st *snowlease.Status) { st.Sequence.Reserved = 9 }), quarantine, "red", "waiting", "no ids: the center lends again in 2 s: the run_id changed", "Nothing"},
+		"counted, quarantined": {counted(snowlease.StateQuarantined, 0, quarantine), quarantine, "amber", "waiting", "no ids: the center lends again in 2 s: the run_id changed", "Nothing"},
 	} {
 		o := console.NewOutlook(tt.st, tt.healthy, now)
 		require.Equal(t, []string{tt.level, tt.kind, tt.text}, []string{string(o.Level), o.Kind, o.Text}, name)
@@ -230,7 +230,7 @@ type counts struct {
 	calls *atomic.Int64
 }
 
-func (c counts) Status() idworker.Status {
+func (c counts) Status() snowlease.Status {
 	c.calls.Add(1)
 	return c.shown.Status()
 }
@@ -239,7 +239,7 @@ func (c counts) Status() idworker.Status {
 func TestSampling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := new(atomic.Int64)
-		h := console.New(counts{shown{new(idworker.Status)}, calls})
+		h := console.New(counts{shown{new(snowlease.Status)}, calls})
 		require.EqualValues(t, 1, calls.Load())
 		time.Sleep(time.Minute + time.Second)
 		require.EqualValues(t, 13, calls.Load())
@@ -256,7 +256,7 @@ type locked struct {
 	shown
 }
 
-func (l locked) Status() idworker.Status {
+func (l locked) Status() snowlease.Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.shown.Status()
@@ -265,17 +265,17 @@ func (l locked) Status() idworker.Status {
 // The rate is that of the last 10 minutes, whoever looks.
 func TestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := idworker.Status{State: idworker.StateReady, Namespace: "orders", Worker: 1, Ceiling: time.Now().Add(time.Hour)}
+		st := snowlease.Status{State: snowlease.StateReady, Namespace: "orders", Worker: 1, Ceiling: time.Now().Add(time.Hour)}
 		var mu sync.Mutex
 		h := console.New(locked{&mu, shown{&st}})
-		enter := func(state idworker.State) {
+		enter := func(state snowlease.State) {
 			mu.Lock()
 			defer mu.Unlock()
 			st.State = state
 			switch now := time.Now(); state {
-			case idworker.StateExpired: // the center's clock is a minute ahead
+			case snowlease.StateExpired: // the center's clock is a minute ahead
 				st.Ceiling = now.Add(time.Minute)
-			case idworker.StateReady:
+			case snowlease.StateReady:
 				st.Renewed = now
 			}
 		}
@@ -294,9 +294,9 @@ func TestRate(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		issue(5*time.Minute, 1000)
 		issue(20*time.Second, 0)
-		enter(idworker.StateExpired)
+		enter(snowlease.StateExpired)
 		issue(30*time.Second, 0)
-		enter(idworker.StateReady)
+		enter(snowlease.StateReady)
 		issue(time.Minute, 10)
 
 		type span struct {

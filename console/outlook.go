@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -75,7 +75,7 @@ var links = map[string]string{
 
 // newOutlook returns the outlook of a worker. healthy is the error of Worker.Healthy, and
 // host the time by this host's clock.
-func newOutlook(st idworker.Status, healthy error, host time.Time) outlook {
+func newOutlook(st snowlease.Status, healthy error, host time.Time) outlook {
 	c := circumstances{st, host, st.Now.Sub(host)}
 	if st.Now.IsZero() {
 		c.off = 0
@@ -88,7 +88,7 @@ func newOutlook(st idworker.Status, healthy error, host time.Time) outlook {
 
 // circumstances are what an outlook depends on.
 type circumstances struct {
-	idworker.Status
+	snowlease.Status
 	host time.Time
 	off  time.Duration // how far the center's clock is ahead of the host's
 }
@@ -97,9 +97,9 @@ func (c circumstances) outlook(healthy error) outlook {
 	switch {
 	case c.Err != nil && errors.Is(c.Err, errNone):
 		return outlook{Level: gray, Kind: off, Text: c.Error}
-	case c.State == idworker.StateStopped:
+	case c.State == snowlease.StateStopped:
 		return outlook{Level: gray, Kind: off, Text: "stopped: the worker was closed and issues no more ids"}
-	case c.State == idworker.StateNotStarted && c.Err == nil && !c.had():
+	case c.State == snowlease.StateNotStarted && c.Err == nil && !c.had():
 		return outlook{Level: gray, Kind: off, Text: "not started: there is no worker id yet", Do: "Nothing, while the program starts. Ids are available from OnStart on."}
 	case c.Sequence != nil:
 		return c.counted(healthy)
@@ -109,7 +109,7 @@ func (c circumstances) outlook(healthy error) outlook {
 		return outlook{Level: red, Kind: stopped, Text: "no ids: " + healthy.Error()}
 	case c.Ceiling.IsZero():
 		return outlook{Level: green, Kind: ok, Text: "issues ids; the worker id was set by hand, so no lease can end"}
-	case c.State != idworker.StateReady:
+	case c.State != snowlease.StateReady:
 		return c.waits(outlook{Level: amber, Kind: lost, Text: c.stop() + "the lease was lost, and ", Until: c.local(c.Ceiling), Since: c.FailingSince})
 	case errors.As(c.Err, new(*lease.QuarantineError)):
 		return c.waits(outlook{Level: amber, Kind: failing, Text: c.stop(), Until: c.local(c.Ceiling), Since: c.FailingSince})
@@ -134,7 +134,7 @@ func (c circumstances) outlook(healthy error) outlook {
 
 // unknown reports whether err is a reason for no ids that the state does not tell.
 func unknown(err error) bool {
-	return err != nil && !errors.Is(err, idworker.ErrLeaseExpired) && !errors.Is(err, idworker.ErrNotStarted) && !errors.Is(err, idworker.ErrStopped)
+	return err != nil && !errors.Is(err, snowlease.ErrLeaseExpired) && !errors.Is(err, snowlease.ErrNotStarted) && !errors.Is(err, snowlease.ErrStopped)
 }
 
 // late reports whether the lease has gone without a renewal for half its term. A call that
@@ -152,7 +152,7 @@ func (c circumstances) stop() string {
 // dry is the outlook without ids.
 func (c circumstances) dry() outlook {
 	o := outlook{Level: red, Kind: delayed, Text: "no worker id yet: ", Since: c.FailingSince}
-	if c.State != idworker.StateExpired {
+	if c.State != snowlease.StateExpired {
 		return c.waits(o)
 	}
 	end := c.local(c.Ceiling)
@@ -241,14 +241,14 @@ func (c circumstances) counted(healthy error) outlook {
 	since := c.FailingSince
 	o := outlook{Level: red, Kind: stopped, Text: "no ids: calls of Redis have failed since " + c.clock(since), Do: c.remedy("Ids resume by themselves, without a restart."), Since: since}
 	switch {
-	case c.State == idworker.StateQuarantined:
+	case c.State == snowlease.StateQuarantined:
 		o.Kind, o.Text = delayed, "no ids: "
 		return c.waits(o)
 	case !since.IsZero() && c.Sequence.AtHand > 0:
 		o.Level, o.Kind = amber, failing
 		o.Text = fmt.Sprintf("ids stop soon: calls of Redis have failed since %s; the %s ids reserved are still issued", c.clock(since), thousands(c.Sequence.AtHand))
 	case !since.IsZero():
-	case healthy != nil && c.State != idworker.StateReady:
+	case healthy != nil && c.State != snowlease.StateReady:
 		o.Text = "no ids: " + healthy.Error()
 	default:
 		return outlook{Level: green, Kind: ok, Text: "issues ids; Redis counts them, so there is no lease"}

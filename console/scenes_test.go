@@ -15,6 +15,7 @@ import (
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/console"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
@@ -52,7 +53,7 @@ func plain(err error) error {
 type night struct {
 	*testing.T
 	center *memcenter.Center
-	worker *idworker.IdWorker
+	worker *snowlease.Worker
 	page   http.Handler
 }
 

@@ -14,20 +14,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/console"
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq/counter"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 // shown is a worker with any status.
-type shown struct{ st *idworker.Status }
+type shown struct{ st *snowlease.Status }
 
-func (s shown) Status() idworker.Status { return *s.st }
+func (s shown) Status() snowlease.Status { return *s.st }
 func (s shown) Healthy(context.Context) error {
-	if s.st.State != idworker.StateReady {
-		return idworker.ErrNotStarted
+	if s.st.State != snowlease.StateReady {
+		return snowlease.ErrNotStarted
 	}
 	return nil
 }
@@ -50,8 +49,8 @@ func TestTimeLine(t *testing.T) {
 
 func timeLine(t *testing.T) {
 	now := time.Now()
-	st := idworker.Status{
-		State: idworker.StateReady, Namespace: "orders", Center: "somewhere", Worker: 3, Token: 9,
+	st := snowlease.Status{
+		State: snowlease.StateReady, Namespace: "orders", Center: "somewhere", Worker: 3, Token: 9,
 		Floor: now.Add(-3 * time.Hour), Since: now.Add(-3 * time.Hour), Renewed: now.Add(-10 * time.Second), Ceiling: now.Add(20 * time.Second),
 	}
 	page := get(t, console.New(shown{&st}), "/parts/live").Body.String()
@@ -67,7 +66,7 @@ func timeLine(t *testing.T) {
 	require.Greater(t, strings.Count(burst, `"spent"`), 0)
 	require.NotEqual(t, page, burst, "a burst has used time ahead of now")
 
-	st.State, st.Lead, st.Floor, st.Since = idworker.StateExpired, 0, now.Add(-50*time.Second), now.Add(-50*time.Second)
+	st.State, st.Lead, st.Floor, st.Since = snowlease.StateExpired, 0, now.Add(-50*time.Second), now.Add(-50*time.Second)
 	st.Renewed, st.Ceiling = now.Add(-40*time.Second), now.Add(-10*time.Second)
 	page = get(t, console.New(shown{&st}), "/parts/live").Body.String()
 	require.Contains(t, page, "no ids since ")
@@ -77,7 +76,7 @@ func timeLine(t *testing.T) {
 	require.InDelta(t, 3, x(t, page, "spent"), 0.01)
 	require.NotContains(t, page, "the clock reaches")
 
-	st.State, st.Lead, st.Since, st.Renewed = idworker.StateReady, 20*time.Second, now, now
+	st.State, st.Lead, st.Since, st.Renewed = snowlease.StateReady, 20*time.Second, now, now
 	st.Floor, st.Ceiling = now.Add(20*time.Second), now.Add(30*time.Second)
 	page = get(t, console.New(shown{&st}), "/parts/live").Body.String()
 	require.Regexp(t, `whose times the clock reaches in \d+.s: `, page)
@@ -92,7 +91,7 @@ func TestRenewals(t *testing.T) {
 }
 
 func renewals(t *testing.T) {
-	st := idworker.Status{State: idworker.StateReady, Worker: 3, Token: 9, Ceiling: time.Now().Add(time.Minute)}
+	st := snowlease.Status{State: snowlease.StateReady, Worker: 3, Token: 9, Ceiling: time.Now().Add(time.Minute)}
 	h := console.New(shown{&st})
 	seen := func() int {
 		var got struct {
@@ -113,8 +112,8 @@ func renewals(t *testing.T) {
 
 func TestRedisSequence(t *testing.T) {
 	t.Parallel()
-	page := get(t, console.New(shown{&idworker.Status{
-		State: idworker.StateReady, Namespace: "orders", Center: "redis", Sequence: &counter.Status{Calls: 1234567, AtHand: 99},
+	page := get(t, console.New(shown{&snowlease.Status{
+		State: snowlease.StateReady, Namespace: "orders", Center: "redis", Sequence: &snowlease.Sequence{Calls: 1234567, AtHand: 99},
 	}}), "/").Body.String()
 	require.Contains(t, page, "1,234,567")
 	require.Contains(t, page, "99 ids")
@@ -160,7 +159,7 @@ func TestLargePools(t *testing.T) {
 		{listing{1025, 3}, 513, 3, true, "A cell stands for 2 worker ids"},
 		{listing{1 << 17, 1 << 17}, 1024, 256, true, "workers 0 to 127: 128 in use"},
 	} {
-		page := get(t, console.New(listed{shown{&idworker.Status{Worker: -1}}, tt.listing}), "/parts/slots").Body.String()
+		page := get(t, console.New(listed{shown{&snowlease.Status{Worker: -1}}, tt.listing}), "/parts/slots").Body.String()
 		require.Equal(t, tt.cells, strings.Count(page, "<span "), tt)
 		require.Equal(t, tt.rows, strings.Count(page, "<th scope=\"row\""), tt)
 		require.Equal(t, tt.dense, strings.Contains(page, `class="map dense"`), tt)
@@ -179,7 +178,7 @@ func TestLargePoolsAsJSON(t *testing.T) {
 		{listing{1025, 3}, 3, 0, 1022},
 		{listing{300_000, 2_000}, 1024, 976, 298_000},
 	} {
-		rec := get(t, console.New(listed{shown{&idworker.Status{Worker: -1}}, tt.listing}), "/api/slots")
+		rec := get(t, console.New(listed{shown{&snowlease.Status{Worker: -1}}, tt.listing}), "/api/slots")
 		var got struct {
 			Size, Left int
 			Counts     map[string]int
@@ -225,7 +224,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(s)
 	}
 	var l snowflake.Layout
-	h := console.New(shown{new(idworker.Status)})
+	h := console.New(shown{new(snowlease.Status)})
 	f.Fuzz(func(t *testing.T, input string) {
 		rec := get(t, h, "/api/decode?id="+url.QueryEscape(input))
 		id, err := strconv.ParseInt(strings.ReplaceAll(strings.TrimSpace(input), ",", ""), 10, 64)

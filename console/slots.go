@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -44,7 +44,7 @@ type slots struct {
 }
 
 // soon is like of, but returns the last list if there is one and the answer takes long.
-func (s *slots) soon(ctx context.Context, st idworker.Status) *pool {
+func (s *slots) soon(ctx context.Context, st snowlease.Status) *pool {
 	last := s.last.Load()
 	if last == nil {
 		return s.of(ctx, st)
@@ -61,7 +61,7 @@ func (s *slots) soon(ctx context.Context, st idworker.Status) *pool {
 
 // of returns the slots of the namespace of st, at most slotsEvery old. Callers must not
 // change them.
-func (s *slots) of(ctx context.Context, st idworker.Status) *pool {
+func (s *slots) of(ctx context.Context, st snowlease.Status) *pool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ask(ctx, st.Namespace)
@@ -89,7 +89,7 @@ func (s *slots) ask(ctx context.Context, namespace string) {
 	switch {
 	case err == nil:
 		s.list, s.seen = list, now().UTC()
-	case errors.Is(err, idworker.ErrNoSlots):
+	case errors.Is(err, snowlease.ErrNoSlots):
 		s.err = errNoLister
 	}
 }
@@ -163,7 +163,7 @@ type cell struct {
 
 func (p *panel) pool(ctx context.Context) *pool { return p.slots.of(ctx, p.worker.Status()) }
 
-func newPool(st idworker.Status, list []lease.Slot, seen time.Time, err error) *pool {
+func newPool(st snowlease.Status, list []lease.Slot, seen time.Time, err error) *pool {
 	p := &pool{
 		Namespace: st.Namespace, Center: st.Center, Counts: map[string]int{}, Slots: []slot{}, Replicas: st.Pool.Replicas(),
 		Err: err, Size: len(list), Seen: seen,

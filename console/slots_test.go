@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -22,7 +22,7 @@ func (one) Slots(context.Context, string) ([]lease.Slot, error) {
 func TestDrawnAsSeldomAsAsked(t *testing.T) {
 	t.Parallel()
 	s := slots{lister: one{}}
-	st := idworker.Status{Worker: -1}
+	st := snowlease.Status{Worker: -1}
 	first := s.of(t.Context(), st)
 	s.read = time.Now().Add(time.Hour) // the answer does not age
 	require.Same(t, first, s.of(t.Context(), st))
@@ -30,7 +30,7 @@ func TestDrawnAsSeldomAsAsked(t *testing.T) {
 	st.Worker, st.Token = 0, 7
 	require.Equal(t, map[string]int{mine: 1}, s.of(t.Context(), st).Counts)
 	s.read = time.Now().Add(-time.Hour)
-	require.NotSame(t, first, s.of(t.Context(), idworker.Status{Worker: -1}))
+	require.NotSame(t, first, s.of(t.Context(), snowlease.Status{Worker: -1}))
 }
 
 // A holder written by a stranger is shortened and cannot reverse the text around it.
@@ -55,7 +55,7 @@ func TestRowsOfTheTable(t *testing.T) {
 		{Worker: 4, Now: now},
 		{Worker: 5, Token: 6, Holder: "own@host:1", Expires: now + 9, Now: now},
 	}
-	p := newPool(idworker.Status{Worker: 5, Token: 6, Ceiling: time.UnixMilli(now + 30)}, list, time.Time{}, nil)
+	p := newPool(snowlease.Status{Worker: 5, Token: 6, Ceiling: time.UnixMilli(now + 30)}, list, time.Time{}, nil)
 	var workers []int64
 	for _, s := range p.Rows {
 		workers = append(workers, s.Worker)

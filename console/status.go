@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/printable"
 )
 
@@ -13,7 +13,7 @@ import (
 type status struct {
 	Outlook outlook `json:"outlook"`
 	Process process `json:"process"`
-	idworker.Status
+	snowlease.Status
 	Ready bool `json:"ready"`
 	// Ends is when the layout's time field runs out.
 	Ends time.Time `json:"ends"`
@@ -28,7 +28,7 @@ type status struct {
 }
 
 // look returns what the worker is doing, what will happen, and whether it is healthy.
-func (p *panel) look(ctx context.Context) (idworker.Status, outlook, bool) {
+func (p *panel) look(ctx context.Context) (snowlease.Status, outlook, bool) {
 	err := p.worker.Healthy(context.WithoutCancel(ctx))
 	st := p.worker.Status()
 	return st, newOutlook(st, err, now()), err == nil

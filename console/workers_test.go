@@ -13,16 +13,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/console"
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 // namespaced returns a worker of a namespace in a state.
-func namespaced(namespace string, state idworker.State) shown {
-	return shown{&idworker.Status{
-		State: state, Namespace: namespace, Center: "memory", Worker: 3, Error: map[bool]string{true: "connection refused"}[state == idworker.StateExpired], Issued: int64(len(namespace)),
-		Now: time.Now(), Ceiling: time.Now().Add(map[bool]time.Duration{false: time.Hour, true: -time.Hour}[state == idworker.StateExpired]),
+func namespaced(namespace string, state snowlease.State) shown {
+	return shown{&snowlease.Status{
+		State: state, Namespace: namespace, Center: "memory", Worker: 3, Error: map[bool]string{true: "connection refused"}[state == snowlease.StateExpired], Issued: int64(len(namespace)),
+		Now: time.Now(), Ceiling: time.Now().Add(map[bool]time.Duration{false: time.Hour, true: -time.Hour}[state == snowlease.StateExpired]),
 	}}
 }
 
@@ -30,7 +30,7 @@ func namespaced(namespace string, state idworker.State) shown {
 // number or its namespace.
 func TestSeveralWorkers(t *testing.T) {
 	t.Parallel()
-	h := console.New(namespaced("orders", idworker.StateReady), listed{namespaced("billing", idworker.StateExpired), listing{8, 3}}, fixed(t, snowflake.JSSafe()))
+	h := console.New(namespaced("orders", snowlease.StateReady), listed{namespaced("billing", snowlease.StateExpired), listing{8, 3}}, fixed(t, snowflake.JSSafe()))
 
 	var all []struct {
 		N                int
@@ -44,7 +44,7 @@ func TestSeveralWorkers(t *testing.T) {
 	require.Equal(t, "connection refused", all[1].Error)
 
 	for query, want := range map[string]string{"": "orders", "?worker=1": "orders", "?worker=2": "billing", "?worker=billing": "billing", "?worker=3": "local"} {
-		var st idworker.Status
+		var st snowlease.Status
 		require.NoError(t, json.Unmarshal(get(t, h, "/api/status"+query).Body.Bytes(), &st), query)
 		require.Equal(t, want, st.Namespace, query)
 		page := get(t, h, "/"+query).Body.String()
@@ -78,7 +78,7 @@ func TestSeveralWorkers(t *testing.T) {
 // With one worker nothing on the page speaks of several.
 func TestOneWorker(t *testing.T) {
 	t.Parallel()
-	h := console.New(namespaced("orders", idworker.StateReady))
+	h := console.New(namespaced("orders", snowlease.StateReady))
 	page := get(t, h, "/").Body.String()
 	require.NotRegexp(t, `<nav|worker=`, page)
 	require.Equal(t, http.StatusOK, get(t, h, "/?worker=orders").Code)
@@ -89,13 +89,13 @@ func TestOneWorker(t *testing.T) {
 func TestNoWorker(t *testing.T) {
 	t.Parallel()
 	for name, h := range map[string]http.Handler{
-		"none": console.New(), "nil": console.New(nil), "a nil pointer": console.New((*idworker.IdWorker)(nil)),
+		"none": console.New(), "nil": console.New(nil), "a nil pointer": console.New((*snowlease.Worker)(nil)),
 	} {
 		page := get(t, h, "/")
 		require.Equal(t, http.StatusOK, page.Code, name)
 		require.Contains(t, page.Body.String(), "console.New was given no worker", name)
 		var st struct {
-			idworker.Status
+			snowlease.Status
 			Ready   bool
 			Outlook outlook
 		}
@@ -112,12 +112,12 @@ func TestNoWorker(t *testing.T) {
 // The decoder shows an example only of an id that the worker can make.
 func TestExample(t *testing.T) {
 	t.Parallel()
-	for state, shows := range map[idworker.State]bool{
-		idworker.StateReady: true, idworker.StateBorrowing: true, idworker.StateExpired: false, idworker.StateStopped: false,
-		idworker.StateNotStarted: false, idworker.StateQuarantined: false, idworker.StateUnavailable: false,
+	for state, shows := range map[snowlease.State]bool{
+		snowlease.StateReady: true, snowlease.StateBorrowing: true, snowlease.StateExpired: false, snowlease.StateStopped: false,
+		snowlease.StateNotStarted: false, snowlease.StateQuarantined: false, snowlease.StateUnavailable: false,
 	} {
 		w := namespaced("orders", state)
-		if state == idworker.StateQuarantined || state == idworker.StateNotStarted {
+		if state == snowlease.StateQuarantined || state == snowlease.StateNotStarted {
 			w.st.Worker = -1
 		}
 		page := get(t, console.New(w), "/").Body.String()
@@ -127,7 +127,7 @@ func TestExample(t *testing.T) {
 	}
 
 	// While ids lie ahead of the clock, so does the example.
-	w := namespaced("orders", idworker.StateReady)
+	w := namespaced("orders", snowlease.StateReady)
 	w.st.Floor = w.st.Now.Add(time.Minute)
 	found := regexp.MustCompile(`Example: (\d+),`).FindStringSubmatch(get(t, console.New(w), "/").Body.String())
 	require.NotNil(t, found)
@@ -150,7 +150,7 @@ func TestProcess(t *testing.T) {
 		require.NoError(t, json.Unmarshal(get(t, console.New(w), "/api/status").Body.Bytes(), &st))
 		return p
 	}
-	w := namespaced("orders", idworker.StateReady)
+	w := namespaced("orders", snowlease.StateReady)
 	w.st.Holder = "orders@pod-7:8081" // as in deploy/systemd, with a port
 	p := read(w)
 	host, err := os.Hostname()

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // driver "sqlite"
 
+	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/providers"
 )
@@ -205,5 +206,5 @@ func requireValid(t *testing.T, env map[string]string, replicas int64) {
 	require.NoError(t, d.Decode(&c))
 	r, err := c.Request()
 	require.NoError(t, err)
-	require.LessOrEqual(t, replicas, idworker.Pool{Last: r.Pool - 1}.Replicas())
+	require.LessOrEqual(t, replicas, snowlease.Pool{Last: r.Pool - 1}.Replicas())
 }

@@ -6,7 +6,7 @@
 //	center, err := etcdseq.New(client)
 //
 // In an fx application, add Module, and package idworker uses the center; Client opens a client
-// from a Config. Without fx, use package lease/keeper or idworker.WithCenter. The package is a
+// from a Config. Without fx, use snowlease.Open. The package is a
 // module of its own:
 //
 //	go get github.com/snowlease/snowlease/etcdseq
@@ -68,6 +68,6 @@
 //
 // A call is one attempt, which ends with its context. The center does not use the client's
 // retries of reads, and a member without a leader refuses at once. So does a client that is
-// not connected, which then connects again. Package lease/keeper repeats calls with growing
+// not connected, which then connects again. A worker repeats calls with growing
 // pauses. Meanwhile ids go on to the end of their range.
 package etcdseq

@@ -8,9 +8,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/fx"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/etcdseq"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/lease/keeper"
 )
 
 func ExampleNew() {
@@ -24,7 +24,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ids, err := keeper.Open(ctx, keeper.Config{Center: center, Namespace: "orders"})
+	ids, err := snowlease.Open(ctx, center, snowlease.Config{Namespace: "orders"})
 	if err != nil {
 		log.Fatal(err)
 	}

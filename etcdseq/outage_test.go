@@ -18,9 +18,9 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/snowlease/snowlease/etcdseq"
+	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/lease/keeper"
 )
 
 // An outage is what forty keepers ask of an etcd that is away.

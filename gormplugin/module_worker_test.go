@@ -10,6 +10,7 @@ import (
 	"go.uber.org/fx/fxtest"
 	"gorm.io/gorm"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/snowflake"
@@ -46,7 +47,7 @@ func TestModuleWithWorker(t *testing.T) {
 // *idworker.IdWorker only, it is another type to fx, and the error names both ways out.
 func TestModuleWithASuppliedWorker(t *testing.T) {
 	t.Parallel()
-	w, err := idworker.Fixed(snowflake.Layout{}, worker)
+	w, err := snowlease.Fixed(snowflake.Layout{}, worker)
 	require.NoError(t, err)
 	says := fx.New(fx.NopLogger, fx.Supply(w), gormplugin.Module, database(t)).Err()
 	for advice, supply := range map[string]fx.Option{

@@ -36,7 +36,7 @@ type Plugin struct {
 
 var _ gorm.Plugin = (*Plugin)(nil)
 
-// New returns a plugin that takes ids from source, such as an *idworker.IdWorker. db.Use
+// New returns a plugin that takes ids from source, such as an *snowlease.Worker. db.Use
 // reports a nil source and an invalid cfg:
 //
 //	err := db.Use(gormplugin.New(worker, gormplugin.Config{}))
@@ -63,7 +63,7 @@ func (p *Plugin) Name() string { return pluginName }
 // statements on db, since GORM does not lock its callbacks.
 func (p *Plugin) Initialize(db *gorm.DB) error {
 	if absent(p.source) {
-		return fmt.Errorf("gormplugin: the source of ids is nil (%T); pass the *idworker.IdWorker", p.source)
+		return fmt.Errorf("gormplugin: the source of ids is nil (%T); pass the *snowlease.Worker", p.source)
 	}
 	if err := p.cfg.Validate(); err != nil {
 		return err
@@ -89,7 +89,7 @@ type filler struct {
 	keys sync.Map // *schema.Schema -> *key
 }
 
-// absent reports whether a source is nil, or a nil pointer such as an *idworker.IdWorker
+// absent reports whether a source is nil, or a nil pointer such as an *snowlease.Worker
 // that is declared and never made.
 func absent(s snowflake.Source) bool {
 	v := reflect.ValueOf(s)

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/fx/fxtest"
 	"gorm.io/gorm"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/segment"
@@ -110,7 +111,7 @@ func TestSegmentModule(t *testing.T) {
 	require.NoError(t, db.AutoMigrate(&Numbered{}, &SegmentLine{}, &Member{}))
 	row := Numbered{}
 	err := db.WithContext(context.Background()).Create(&row).Error
-	require.ErrorIs(t, err, idworker.ErrNotStarted)
+	require.ErrorIs(t, err, snowlease.ErrNotStarted)
 	require.ErrorContains(t, err, "list gormplugin.Module before")
 	app.RequireStart()
 	require.NoError(t, db.Create(&row).Error)

@@ -95,6 +95,11 @@ type Config struct {
 	// process asks. It must cover how far other clocks and the ids of live processes
 	// may be ahead. At most 72h. Default: 15m.
 	Ahead time.Duration
+	// Ready returns an error while no ids may be made, such as until the namespace's center
+	// has lent this process a worker id: it has then pinned a pool without the reserved
+	// worker ids, and found the clock of this host near its own. Calls for ids return that
+	// error. Default: ids may always be made.
+	Ready func() error
 }
 
 // perSecond is the default minimum of ids per second of the past for each reserved
@@ -106,14 +111,17 @@ const perSecond = 8192
 const defaultAhead = 15 * time.Minute
 
 // An Issuer issues ids for past times. It is safe for concurrent use by any number of
-// processes.
+// processes. It and the Issuers of its For and Backfill make one call of the store at a time.
+// So a store that shares two connections with a center leaves one for renewals.
 type Issuer struct {
 	cfg    Config
 	store  segment.Store
 	now    func() time.Time
 	name   string // prefix of the counter names; the span number follows
 	before int64  // the time given to Backfill, Unix ms
-	since  *since // shared with the issuers that Backfill and For return
+	// Shared with the issuers that Backfill and For return.
+	since *since
+	turn  chan struct{} // has an element while ids are made
 }
 
 // since is the record of Since: its Unix ms, times readers, and the number of readers before.
@@ -163,6 +171,7 @@ func New(store segment.Store, cfg Config) (*Issuer, error) {
 	return &Issuer{
 		cfg: cfg, store: store, now: time.Now, name: "past." + short(counting) + ".",
 		since: &since{name: "since." + short(fmt.Sprint(counting, "/", cfg.Reserved)) + "." + cfg.Namespace},
+		turn:  make(chan struct{}, 1),
 	}, nil
 }
 
@@ -254,8 +263,8 @@ func (i *Issuer) PerSpan() int64 { return i.cfg.Reserved * i.cfg.Layout.PerTick(
 //
 // Errors: ErrTime for a time before the epoch of the layout, after now, or before Since
 // without Backfill; ErrFull; segment.ErrUnknown if the counters were lost;
-// segment.ErrStore for a record of Since that no process wrote; those of the store. The id
-// is then 0.
+// segment.ErrStore for a record of Since that no process wrote; the cause of ctx; those of
+// Config.Ready and of the store. The id is then 0.
 func (i *Issuer) NextIDAt(ctx context.Context, at time.Time) (int64, error) {
 	var dst [1]int64
 	err := i.NextIDsAt(ctx, at, dst[:])
@@ -268,12 +277,27 @@ func (i *Issuer) NextIDsAt(ctx context.Context, at time.Time, dst []int64) error
 	if len(dst) == 0 {
 		return nil
 	}
-	if err := i.fill(ctx, at, dst); err != nil {
+	if err := i.inTurn(ctx, at, dst); err != nil {
 		clear(dst)
 		return err
 	}
 	slices.Sort(dst)
 	return nil
+}
+
+func (i *Issuer) inTurn(ctx context.Context, at time.Time, dst []int64) error {
+	if i.cfg.Ready != nil {
+		if err := i.cfg.Ready(); err != nil {
+			return err
+		}
+	}
+	select {
+	case i.turn <- struct{}{}:
+		defer func() { <-i.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("history: %w", context.Cause(ctx))
+	}
+	return i.fill(ctx, at, dst)
 }
 
 func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {

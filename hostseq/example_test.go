@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -27,13 +27,13 @@ func Example() {
 	}
 	defer center.Close()
 
-	k, err := keeper.Open(ctx, keeper.Config{Center: center, Namespace: "orders", Layout: layout})
+	w, err := snowlease.Open(ctx, center, snowlease.Config{Namespace: "orders", Layout: layout})
 	if err != nil {
 		panic(err)
 	}
-	id, err := k.NextID()
+	id, err := w.NextID()
 	fmt.Println(id > 0, err, center.Source())
-	fmt.Println(k.Stop(ctx))
+	fmt.Println(w.Stop(ctx))
 	// Output:
 	// true <nil> lock
 	// <nil>
@@ -53,8 +53,10 @@ func ExampleConfig_explicit() {
 		panic(err)
 	}
 	defer center.Close()
-	req := keeper.NewRequest("orders", snowflake.Layout{})
-	req.Owner = lease.NewOwner()
+	req, err := snowlease.Config{Namespace: "orders"}.Request()
+	if err != nil {
+		panic(err)
+	}
 	g, err := center.Acquire(context.Background(), req)
 	fmt.Println(g.Worker, err)
 

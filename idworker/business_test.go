@@ -7,6 +7,7 @@ import (
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -21,7 +22,7 @@ func TestBusinessNumbers(t *testing.T) {
 	refunds, err := w.For(2) // before the start
 	require.NoError(t, err)
 	_, err = refunds.NextID()
-	require.ErrorIs(t, err, idworker.ErrNotStarted)
+	require.ErrorIs(t, err, snowlease.ErrNotStarted)
 	a.RequireStart()
 	number := func(id int64, err error) int64 {
 		t.Helper()
@@ -34,7 +35,7 @@ func TestBusinessNumbers(t *testing.T) {
 	require.Equal(t, int64(1), number(w.NextID()))
 	require.Equal(t, int64(2), number(refunds.NextID()))
 	require.Equal(t, int64(2), number(refunds.NextIDWait(t.Context())))
-	last, err := refunds.For(31)
+	last, err := w.For(31)
 	require.NoError(t, err)
 	require.Equal(t, int64(31), number(last.NextID()))
 	ids := make([]int64, 5)
@@ -50,7 +51,7 @@ func TestBusinessNumbers(t *testing.T) {
 	require.ErrorContains(t, err, "0 to 31")
 	a.RequireStop()
 	id, err := refunds.NextID()
-	require.ErrorIs(t, err, idworker.ErrStopped)
+	require.ErrorIs(t, err, snowlease.ErrStopped)
 	require.Zero(t, id)
 
 	err = idworker.Config{Namespace: "orders", Business: 1}.Validate()

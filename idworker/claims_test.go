@@ -1,14 +1,13 @@
 package idworker_test
 
 import (
-	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/snowflake"
@@ -37,33 +36,7 @@ func TestTimeFieldThatEnds(t *testing.T) {
 		a.RequireStop()
 
 		layout.Epoch -= (time.Duration(c.years) * 365 * 24 * time.Hour).Milliseconds() - 200*24*time.Hour.Milliseconds()
-		_, err := idworker.Fixed(layout, 1)
+		_, err := snowlease.Fixed(layout, 1)
 		require.ErrorContains(t, err, "year")
 	}
-}
-
-// The guide says how a bubble gets a Fixed worker.
-func TestFixedInBubble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, err := idworker.Fixed(snowflake.Layout{}, 1)
-		require.ErrorContains(t, err, "lies after now (2000-01-01T00:00:00Z)")
-		time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)))
-		w, err := idworker.Fixed(snowflake.Layout{}, 1)
-		require.NoError(t, err)
-		ids := make([]int64, 1<<17) // as many as a tick holds, since the first one is random
-		require.NoError(t, w.NextIDs(t.Context(), ids))
-
-		// In one process too, only workers with different worker ids are unique.
-		for worker, repeats := range map[int64]bool{1: true, 2: false} {
-			another, err := idworker.Fixed(snowflake.Layout{}, worker)
-			require.NoError(t, err)
-			again := make([]int64, len(ids))
-			require.NoError(t, another.NextIDs(t.Context(), again))
-			seen := map[int64]bool{}
-			for _, id := range ids {
-				seen[id] = true
-			}
-			require.Equal(t, repeats, slices.ContainsFunc(again, func(id int64) bool { return seen[id] }))
-		}
-	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -157,7 +158,7 @@ func TestClockOfTheCenterSteps(t *testing.T) {
 			require.NoError(t, borrow())
 			ceiling := w.Status().Ceiling
 			srv.ShiftClock(time.Hour)
-			until(func() bool { return w.Status().State == idworker.StateExpired })
+			until(func() bool { return w.Status().State == snowlease.StateExpired })
 			require.ErrorAs(t, borrow(), new(*lease.ClockError))
 			p, err := w.Decode(prev)
 			require.NoError(t, err)

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/hostseq"
+	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/redisseq/counter"
 	"github.com/snowlease/snowlease/segment"
 	"github.com/snowlease/snowlease/snowflake"
@@ -47,12 +47,12 @@ type Config struct {
 	// Layout describes the layout field by field.
 	Layout snowflake.Layout `yaml:"layout" json:"layout" envPrefix:"LAYOUT_"`
 	// Workers is the range of worker ids that this process may borrow, such as
-	// "0-15". Disjoint ranges let two centers serve one stream of ids. NextIDAt needs a
-	// range that ends with the layout's last worker id. Not in mode redis-sequence.
+	// "0-15". Disjoint ranges let two centers serve one stream of ids. Backdated ids
+	// need a range that ends with the layout's last worker id. Not in mode redis-sequence.
 	// Default: all worker ids of the layout.
 	Workers string `yaml:"workers" json:"workers" env:"WORKERS"`
-	// Reserved is how many of the highest worker ids are kept for ids of past times
-	// (NextIDAt) and never lent. NextIDAt needs a database as the center and a Namespace of
+	// Reserved is how many of the highest worker ids are kept for backdated ids
+	// (package history) and never lent. Those need a database as the center and a Namespace of
 	// at most 48 characters. The namespace pins the number of worker ids that remain.
 	// Default: 0.
 	Reserved int64 `yaml:"reserved" json:"reserved" env:"RESERVED"`
@@ -234,5 +234,8 @@ func (c Config) Validate() error {
 // and Local. In mode redis-sequence, no center gets it. Errors: those of Validate.
 func (c Config) Request() (lease.Request, error) {
 	p, err := c.plan()
-	return p.request, err
+	if err != nil {
+		return lease.Request{}, err
+	}
+	return p.core.Request()
 }

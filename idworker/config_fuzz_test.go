@@ -79,20 +79,24 @@ func FuzzConfig(f *testing.F) {
 			}
 			return
 		}
+		last := p.core.Workers.First + p.core.Workers.Count - 1
 		if p.Mode != ModeRedisSequence { // which borrows nothing
-			require.NoError(t, p.request.Validate())
+			request, err := p.core.Request()
+			require.NoError(t, err)
+			require.NoError(t, request.Validate())
 			require.NotNil(t, p.schedule)
+			require.Equal(t, p.layout.String(), request.Layout)
+			require.Equal(t, last, request.Last)
 		}
 		require.NoError(t, p.Validate(), "defaults are valid")
-		require.Equal(t, p.layout.String(), p.request.Layout)
-		g, err := snowflake.NewGenerator(p.layout, p.options...)
+		g, err := snowflake.NewGenerator(p.layout)
 		require.NoError(t, err)
 		_, err = g.For(p.Business)
 		require.NoError(t, err)
-		id, err := p.layout.Encode(snowflake.Parts{Time: p.layout.TickTime(1), Worker: p.request.Last, Business: p.Business})
+		id, err := p.layout.Encode(snowflake.Parts{Time: p.layout.TickTime(1), Worker: last, Business: p.Business})
 		require.NoError(t, err)
 		parts, err := p.layout.Decode(id)
 		require.NoError(t, err)
-		require.Equal(t, []int64{p.request.Last, p.Business}, []int64{parts.Worker, parts.Business})
+		require.Equal(t, []int64{last, p.Business}, []int64{parts.Worker, parts.Business})
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/internal/source"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
 	"github.com/snowlease/snowlease/redisseq/counter"
@@ -31,7 +33,7 @@ func newCounted(p plan, o options) (counted, error) {
 	return counted{seq, p}, nil
 }
 
-func (c counted) start(ctx context.Context) ([]any, error) {
+func (c counted) Start(ctx context.Context) ([]any, error) {
 	bounded, cancel := within(ctx, c.plan.Wait)
 	defer cancel()
 	err := c.seq.Start(bounded)
@@ -41,24 +43,22 @@ func (c counted) start(ctx context.Context) ([]any, error) {
 	return nil, err
 }
 
-func (c counted) stop(context.Context) error { return c.seq.Close() }
+func (c counted) Stop(context.Context) error { return c.seq.Close() }
 
-// reset discards the ids reserved ahead: copies share nothing else.
-func (c counted) reset(context.Context) error {
+// Reset discards the ids reserved ahead: copies share nothing else.
+func (c counted) Reset(context.Context) error {
 	c.seq.Reset()
 	return nil
 }
 
-func (c counted) stream(business int64) (numbers, error) { return c.seq.For(business) }
+func (c counted) For(business int64) (source.Stream, error) { return c.seq.For(business) }
 
-func (c counted) err() error { return c.seq.Err() }
+func (c counted) Err() error { return c.seq.Err() }
 
-func (counted) explain(err error) error { return advise(err) }
+func (counted) Explain(err error) error { return err }
 
-func (counted) lent() error { return nil }
-
-func (c counted) status(st *Status) {
-	q := c.seq.Status()
+func (c counted) Report(st *snowlease.Status) {
+	q := snowlease.Sequence(c.seq.Status())
 	st.Sequence, st.Worker, st.Issued = &q, q.Worker, q.Issued
 	st.Pool.First, st.Pool.Last = q.Worker, q.Worker
 	err := c.seq.Err()
@@ -66,17 +66,17 @@ func (c counted) status(st *Status) {
 	case err == nil:
 		return
 	case errors.Is(err, snowflake.ErrStopped):
-		st.State = StateStopped
+		st.State = snowlease.StateStopped
 	case errors.As(err, &quarantine):
-		st.State = StateQuarantined
+		st.State = snowlease.StateQuarantined
 	case errors.Is(err, snowflake.ErrNotStarted):
-		st.State = StateNotStarted
+		st.State = snowlease.StateNotStarted
 	default:
-		st.State = StateUnavailable
+		st.State = snowlease.StateUnavailable
 	}
 	st.Err, st.FailingSince = q.Err, q.FailingSince
 }
 
-func (c counted) extras() lease.Extras {
+func (c counted) Extras() lease.Extras {
 	return lease.Extras{Name: c.seq.String(), Warnings: c.seq.Warnings()}
 }

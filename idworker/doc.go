@@ -1,6 +1,6 @@
-// Package idworker issues unique, time-ordered 64-bit snowflake ids. Every process leases
-// a worker id of its own from the database or Redis that its service already runs. Ids
-// stay unique through paused processes, clock steps, crashes and failovers.
+// Package idworker is package snowlease for fx and for configuration files. It chooses the
+// center, the database or Redis that lends the worker id, by Config.Mode and by what the
+// application has. Module provides an *IdWorker, which is the worker of package snowlease:
 //
 //	fx.New(
 //		fx.Supply(idworker.Config{Namespace: "orders"}),
@@ -11,9 +11,8 @@
 //
 // Ids are available from OnStart on, not in constructors or fx.Invoke.
 //
-// Without fx, use Open; in tests and on laptops, use Fixed. To link only one backend, use
-// keeper.Open of package lease/keeper. Ids have gaps: do not use them where numbers must be
-// consecutive.
+// Open does the same without fx. A program that has a center and needs no configuration file
+// uses snowlease.Open, which links that center only. Tests use snowlease.Fixed.
 //
 // A worker id is borrowed when the application starts, renewed on a cron schedule and given
 // back when the application stops. If no worker id is free, the start waits for

@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -29,12 +29,12 @@ var doors = map[string]func(context.Context, lease.Center, snowflake.Layout) (do
 		}
 		return door{w, w.NextID, w.Stop}, nil
 	},
-	"keeper.Open": func(ctx context.Context, c lease.Center, l snowflake.Layout) (door, error) {
-		k, err := keeper.Open(ctx, keeper.Config{Center: c, Namespace: "orders", Layout: l})
+	"snowlease.Open": func(ctx context.Context, c lease.Center, l snowflake.Layout) (door, error) {
+		w, err := snowlease.Open(ctx, c, snowlease.Config{Namespace: "orders", Layout: l})
 		if err != nil {
 			return door{}, err
 		}
-		return door{k, k.NextID, k.Stop}, nil
+		return door{w, w.NextID, w.Stop}, nil
 	},
 }
 
@@ -73,7 +73,7 @@ func TestDoorsAgree(t *testing.T) {
 			require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = d.next() }))
 			require.NoError(t, d.close(t.Context()))
 			id, err = d.next()
-			require.ErrorIs(t, err, idworker.ErrStopped)
+			require.ErrorIs(t, err, snowlease.ErrStopped)
 			require.Zero(t, id)
 			o.request.Owner, o.request.Local = [16]byte{}, 0
 			requests = append(requests, o.request)

@@ -11,7 +11,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // database stands for the database that the application already has.
@@ -83,17 +82,4 @@ func ExampleOpen() {
 	ids := make([]int64, 3)
 	fmt.Println(w.NextIDs(ctx, ids), ids[0] < ids[1] && ids[1] < ids[2])
 	// Output: <nil> true
-}
-
-// A unit test needs no database.
-func ExampleFixed() {
-	w, err := idworker.Fixed(snowflake.Layout{}, 3)
-	if err != nil {
-		panic(err)
-	}
-	defer func() { _ = w.Stop(context.Background()) }()
-	id, _ := w.NextID()
-	p, _ := w.Decode(id)
-	fmt.Println(p.Worker)
-	// Output: 3
 }

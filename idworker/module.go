@@ -11,6 +11,7 @@ import (
 	"go.uber.org/fx"
 	"gorm.io/gorm"
 
+	"github.com/snowlease/snowlease/history"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/segment"
 	"github.com/snowlease/snowlease/snowflake"
@@ -27,13 +28,15 @@ import (
 // OnStart borrows the worker id within Config.Wait and the start's context, and OnStop gives
 // it back. The application closes the clients, the center and the store that it supplies. An
 // application that asks for no ids takes no lease, and logs a warning, since it may have
-// forgotten gormplugin.Module. To use a worker of your own, such as Fixed in a test, add
-// fx.Replace(worker) instead of a Config.
+// forgotten gormplugin.Module. To use a worker of your own, such as one of snowlease.Fixed in a
+// test, add fx.Replace(worker) instead of a Config.
 //
-// Module also provides *Segments for Config.Segments, and what gormplugin.Module needs: a
-// snowflake.Source and a segment.Lookup.
-var Module = fx.Module("idworker", fx.Provide(func() *asked { return new(asked) }, fx.Private), fx.Invoke(warnIfUnasked), fx.Provide(
-	provide,
+// Module also provides a *history.Issuer of backdated ids, for a Config with Reserved,
+// *Segments for Config.Segments, and what gormplugin.Module needs: a snowflake.Source and a
+// segment.Lookup.
+var Module = fx.Module("idworker", fx.Provide(func() *asked { return new(asked) }, provide, fx.Private), fx.Invoke(warnIfUnasked), fx.Provide(
+	func(b *built) *IdWorker { return b.worker },
+	func(b *built) (*history.Issuer, error) { return b.past, b.none },
 	func(w *IdWorker, a *asked) snowflake.Source { a.ids = true; return w },
 	newSegments,
 	func(s *Segments) segment.Lookup {
@@ -87,10 +90,10 @@ func provide(c clients, a *asked, given struct {
 	Config  Config  `optional:"true"`
 	Pointer *Config `optional:"true"` // a common mistake, which deserves an error of its own
 },
-) (*IdWorker, error) {
+) (*built, error) {
 	a.ids = true
 	if !reflect.ValueOf(given.Config).IsZero() {
-		return c.worker(given.Config)
+		return c.build(given.Config)
 	}
 	if given.Pointer != nil {
 		return nil, errors.New("idworker: the fx graph has a *idworker.Config, but idworker needs an idworker.Config: supply the value, fx.Supply(*cfg)")
@@ -110,28 +113,28 @@ func (c clients) failures() *slog.Logger {
 // pluginName is the name of gormplugin.Plugin, which stands in db.Plugins from db.Use on.
 const pluginName = "idworker"
 
-// worker returns a worker that starts and stops with the application.
-func (c clients) worker(cfg Config) (*IdWorker, error) {
+// build returns a worker that starts and stops with the application.
+func (c clients) build(cfg Config) (*built, error) {
 	p, err := cfg.plan()
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWorker(p, c.options())
+	b, err := p.build(c.options())
 	if err != nil {
 		return nil, err
 	}
 	c.Lifecycle.Append(fx.Hook{OnStart: func(ctx context.Context) error {
-		err := w.start(ctx)
+		err := b.start(ctx)
 		switch {
 		case err != nil:
 			c.failures().Error("idworker did not start", "err", err)
 		case c.DB != nil && c.DB.Plugins[pluginName] == nil:
-			w.log.Warn("gormplugin.Module is not listed: no keys of GORM models are filled", "namespace", cfg.Namespace,
+			b.log.Warn("gormplugin.Module is not listed: no keys of GORM models are filled", "namespace", cfg.Namespace,
 				"hint", "list it in the fx graph, or use gormplugin.New")
 		}
 		return err
-	}, OnStop: w.Stop})
-	return w, nil
+	}, OnStop: b.worker.Stop})
+	return b, nil
 }
 
 // Named provides a second *IdWorker under a name, with a Config of its own:
@@ -143,7 +146,8 @@ func (c clients) worker(cfg Config) (*IdWorker, error) {
 //		Worker *idworker.IdWorker `name:"audit"`
 //	}
 //
-// It takes the same clients as Module. To lease from another database or Redis, give the
+// It also provides a *history.Issuer under the name. It takes the same clients as Module. To
+// lease from another database or Redis, give the
 // worker a lease.Center of its own: see docs/guide.md. It is an error to set Config.Segments
 // here: set them in the Config of Module.
 func Named(name string, cfg Config) fx.Option {
@@ -153,14 +157,21 @@ func Named(name string, cfg Config) fx.Option {
 	if len(cfg.Segments) > 0 {
 		return fx.Error(fmt.Errorf("idworker: named %q: segments are set, but only Module opens segments: set them in the Config of Module, or use segment.Open", name))
 	}
-	return fx.Module("idworker."+name, fx.Provide(fx.Annotate(
-		func(c clients) (*IdWorker, error) {
-			w, err := c.worker(cfg)
-			if err != nil {
-				return nil, fmt.Errorf("idworker %q: %w", name, err)
+	tag := fx.ResultTags(fmt.Sprintf("name:%q", name))
+	build := func(c clients) (*built, error) {
+		b, err := c.build(cfg)
+		if err != nil {
+			return nil, fmt.Errorf("idworker %q: %w", name, err)
+		}
+		return b, nil
+	}
+	return fx.Module("idworker."+name, fx.Provide(build, fx.Private), fx.Provide(
+		fx.Annotate(func(b *built) *IdWorker { return b.worker }, tag),
+		fx.Annotate(func(b *built) (*history.Issuer, error) {
+			if b.none != nil {
+				return nil, fmt.Errorf("idworker %q: %w", name, b.none)
 			}
-			return w, nil
-		},
-		fx.ResultTags(fmt.Sprintf("name:%q", name)),
-	)))
+			return b.past, nil
+		}, tag),
+	))
 }

@@ -18,9 +18,11 @@ import (
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/history"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
@@ -42,9 +44,9 @@ func TestStartAndStopOnEveryEngine(t *testing.T) {
 				var j journal
 				a := app(t, &w, fx.Supply(cfg), s.provide(t), opened(), closing(), j.provide(), fx.Populate(&c))
 				_, err := w.NextID()
-				require.ErrorIs(t, err, idworker.ErrNotStarted)
+				require.ErrorIs(t, err, snowlease.ErrNotStarted)
 				require.False(t, ready(w))
-				require.Equal(t, idworker.StateNotStarted, w.Status().State)
+				require.Equal(t, snowlease.StateNotStarted, w.Status().State)
 				a.RequireStart()
 
 				require.NoError(t, w.Healthy(t.Context()))
@@ -54,7 +56,7 @@ func TestStartAndStopOnEveryEngine(t *testing.T) {
 				require.NoError(t, err)
 				require.WithinDuration(t, time.Now(), p.Time, time.Minute)
 				st := w.Status()
-				require.Equal(t, idworker.StateReady, st.State)
+				require.Equal(t, snowlease.StateReady, st.State)
 				require.Equal(t, p.Worker, st.Worker)
 				require.Equal(t, cfg.Namespace, st.Namespace)
 				require.Equal(t, int64(1), st.Issued)
@@ -66,8 +68,8 @@ func TestStartAndStopOnEveryEngine(t *testing.T) {
 
 				a.RequireStop()
 				_, err = w.NextID()
-				require.ErrorIs(t, err, idworker.ErrStopped)
-				require.Equal(t, idworker.StateStopped, w.Status().State)
+				require.ErrorIs(t, err, snowlease.ErrStopped)
+				require.Equal(t, snowlease.StateStopped, w.Status().State)
 				for _, want := range []string{"worker id borrowed", "idworker started", "good_for_replicas=16", cfg.Namespace, "worker id given back"} {
 					require.Contains(t, j.String(), want)
 				}
@@ -86,7 +88,7 @@ func TestFirstStart(t *testing.T) {
 			var w *idworker.IdWorker
 			a := app(t, &w, fx.Supply(idworker.Config{Namespace: namespace(t), Mode: s.mode, Store: idworker.StoreConfig{Quarantine: s.quarantine}}), s.provide(t), j.provide())
 			a.RequireStart()
-			require.Equal(t, idworker.StateReady, w.Status().State)
+			require.Equal(t, snowlease.StateReady, w.Status().State)
 			require.Greater(t, w.Status().Floor, w.Status().Since)
 			require.Less(t, ahead(t, w), 30*time.Second)
 			require.Regexp(t, `msg="idworker started" .* ids_ahead=\d+\.\d+s`, j.String())
@@ -207,7 +209,7 @@ func TestFailedStartIsLogged(t *testing.T) {
 	other.Preset = "jssafe"
 	db := newSQLite(t, other)
 	for says, opt := range map[string]fx.Option{
-		`level=ERROR msg="idworker did not start" err="idworker: `:                       fx.Invoke(func(*idworker.IdWorker) {}),
+		`level=ERROR msg="idworker did not start" err="snowlease: `:                      fx.Invoke(func(*idworker.IdWorker) {}),
 		`level=ERROR msg="idworker did not open its segments" err="idworker: segments: `: fx.Invoke(func(*idworker.Segments) {}),
 	} {
 		var j journal
@@ -238,12 +240,12 @@ func TestErrorsSayWhenToAsk(t *testing.T) {
 					require.ErrorContains(t, err, says)
 				}
 			}
-			asks(idworker.ErrNotStarted, "ids are available from OnStart on, not in constructors or fx.Invoke; list idworker.Module before the modules that ask")
+			asks(snowlease.ErrNotStarted, "ids are available from OnStart on, not in constructors or fx.Invoke; list idworker.Module before the modules that ask")
 			a.RequireStart()
 			_, err := w.NextIDWait(context.Background())
 			require.NoError(t, err)
 			a.RequireStop()
-			asks(idworker.ErrStopped, "the fx application has stopped: list idworker.Module before the modules that ask for ids in stop hooks")
+			asks(snowlease.ErrStopped, "the fx application has stopped: list idworker.Module before the modules that ask for ids in stop hooks")
 		})
 	}
 }
@@ -434,31 +436,6 @@ func TestLocalMode(t *testing.T) {
 	require.NoError(t, next.Stop(t.Context()))
 }
 
-func TestFixed(t *testing.T) {
-	w, err := idworker.Fixed(snowflake.Layout{}, 3)
-	require.NoError(t, err)
-	ids := make([]int64, 1000)
-	require.NoError(t, w.NextIDs(t.Context(), ids))
-	one, err := w.NextIDWait(t.Context())
-	require.NoError(t, err)
-	require.Greater(t, one, ids[999])
-	require.Equal(t, "worker 3 of local, ready", w.String())
-	require.Equal(t, "worker 3 of local, ready", w.Status().String())
-	p, err := w.Decode(one)
-	require.NoError(t, err)
-	require.Equal(t, int64(3), p.Worker)
-	back, err := w.Encode(p)
-	require.NoError(t, err)
-	require.Equal(t, one, back)
-	require.Equal(t, int64(3), w.Status().Worker)
-	require.ErrorContains(t, w.Reset(t.Context()), "a copied process")
-	require.NoError(t, w.Stop(t.Context()))
-	require.NoError(t, w.Stop(t.Context()))
-	require.ErrorIs(t, w.Healthy(t.Context()), idworker.ErrStopped)
-	_, err = idworker.Fixed(snowflake.Layout{}, 32)
-	require.EqualError(t, err, "idworker: fixed: worker 32 is not 0 to 31, which the layout's 5 worker bits hold")
-}
-
 func TestOpenWithoutFx(t *testing.T) {
 	cfg := idworker.Config{Namespace: "orders"}
 	c, err := gormdb.Center(newSQLite(t, cfg))
@@ -506,11 +483,12 @@ func TestWithoutGORM(t *testing.T) {
 			}
 			var (
 				w       *idworker.IdWorker
+				past    *history.Issuer
 				s       *idworker.Segments
 				center  lease.Center
 				numbers segment.Store
 			)
-			a := app(t, &w, fx.Supply(cfg), clients, fx.Populate(&s, &center, &numbers), fx.Provide(
+			a := app(t, &w, fx.Supply(cfg), clients, fx.Populate(&past, &s, &center, &numbers), fx.Provide(
 				func(lc fx.Lifecycle) (lease.Center, error) {
 					c, err := dbseq.Open("sqlite", dsn)
 					lc.Append(fx.StopHook(c.Close))
@@ -528,7 +506,7 @@ func TestWithoutGORM(t *testing.T) {
 			require.Positive(t, id)
 			require.Contains(t, w.Status().Center, "sqlite")
 			at := time.Now().Add(-time.Hour)
-			_, err = w.Backfill(at.Add(time.Minute)).NextIDAt(t.Context(), at)
+			_, err = past.Backfill(at.Add(time.Minute)).NextIDAt(t.Context(), at)
 			require.NoError(t, err)
 			bills, err := s.Of("bills")
 			require.NoError(t, err)
@@ -600,7 +578,7 @@ func TestStartThatFailsLaterGivesTheWorkerIDBack(t *testing.T) {
 			for _, s := range slots {
 				require.Empty(t, s.Holder)
 			}
-			require.Equal(t, idworker.StateStopped, w.Status().State)
+			require.Equal(t, snowlease.StateStopped, w.Status().State)
 			if closing := c.Extras().Close; closing != nil {
 				require.NoError(t, closing())
 			}
@@ -690,7 +668,7 @@ func TestInterruptedStart(t *testing.T) {
 		err := lc.Start(ctx)
 		require.ErrorIs(t, err, terminated)
 		require.ErrorAs(t, err, new(*lease.QuarantineError))
-		require.Regexp(t, `^idworker: borrow a worker id of namespace "orders" from memory \(tried for 1s\): stopped while waiting: terminated signal received; the last answer was: lease: .* earlier grants may still be in use$`, err.Error())
+		require.Regexp(t, `^snowlease: borrow a worker id of namespace "orders" from memory \(tried for 1s\): stopped while waiting: terminated signal received; the last answer was: lease: .* earlier grants may still be in use$`, err.Error())
 	})
 }
 
@@ -702,9 +680,9 @@ func TestQuarantineAtReset(t *testing.T) {
 		require.ErrorContains(t, w.Reset(t.Context()), "raise wait (1s)")
 		synctest.Wait()
 		require.False(t, ready(w))
-		require.Equal(t, idworker.StateQuarantined, w.Status().State)
+		require.Equal(t, snowlease.StateQuarantined, w.Status().State)
 		_, err := w.NextID()
-		require.ErrorIs(t, err, idworker.ErrNotStarted)
+		require.ErrorIs(t, err, snowlease.ErrNotStarted)
 		var q *lease.QuarantineError
 		require.ErrorAs(t, err, &q)
 		require.ErrorAs(t, w.Healthy(t.Context()), &q)
@@ -726,12 +704,12 @@ func TestCenterDownWhileRunning(t *testing.T) {
 		require.Contains(t, w.Status().Error, "connection refused")
 		time.Sleep(10 * time.Second)
 		_, err := w.NextID()
-		require.ErrorIs(t, err, idworker.ErrLeaseExpired)
+		require.ErrorIs(t, err, snowlease.ErrLeaseExpired)
 		require.ErrorContains(t, err, "connection refused")
-		require.Equal(t, idworker.StateExpired, w.Status().State)
+		require.Equal(t, snowlease.StateExpired, w.Status().State)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		require.ErrorIs(t, w.NextIDs(ctx, make([]int64, 3)), idworker.ErrLeaseExpired)
+		require.ErrorIs(t, w.NextIDs(ctx, make([]int64, 3)), snowlease.ErrLeaseExpired)
 
 		waiting := make(chan error)
 		go func() {

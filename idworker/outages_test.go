@@ -13,6 +13,7 @@ import (
 	"gorm.io/driver/mysql"
 	"gorm.io/driver/postgres"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -85,11 +86,11 @@ func TestServerHangsWhileRunning(t *testing.T) {
 					prev = id
 				}
 			}
-			require.ErrorIs(t, err, idworker.ErrLeaseExpired)
+			require.ErrorIs(t, err, snowlease.ErrLeaseExpired)
 			p, err := w.Decode(last)
 			require.NoError(t, err)
 			require.False(t, p.Time.After(w.Status().Ceiling), "none past the ceiling %v", ceiling)
-			require.Equal(t, idworker.StateExpired, w.Status().State)
+			require.Equal(t, snowlease.StateExpired, w.Status().State)
 
 			srv.Resume()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -112,7 +113,7 @@ func TestNextIDWaitAfterALoss(t *testing.T) {
 		c.Wipe()
 		time.Sleep(31 * time.Second) // the range is used up, the quarantine lasts
 		_, err = w.NextID()
-		require.ErrorIs(t, err, idworker.ErrLeaseExpired)
+		require.ErrorIs(t, err, snowlease.ErrLeaseExpired)
 		require.ErrorAs(t, err, new(*lease.QuarantineError))
 		id, err := w.NextIDWait(context.Background())
 		require.NoError(t, err)

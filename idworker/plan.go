@@ -11,8 +11,10 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/settings"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq/counter"
 	"github.com/snowlease/snowlease/snowflake"
@@ -21,15 +23,35 @@ import (
 // A plan is a valid Config with everything derived from it.
 type plan struct {
 	Config
+	core     snowlease.Config // without OnLost and Logger
 	layout   snowflake.Layout
-	request  lease.Request
 	schedule cron.Schedule
 	// renewGiven is whether LeaseConfig.Renew was set. Only then does a sparse schedule
 	// deserve a warning: the default suits the default TTL, not shorter ones.
 	renewGiven  bool
-	options     []snowflake.Option
 	sequence    counter.Config // for mode redis-sequence
 	hasReserved bool           // the reserved worker ids are among Workers
+}
+
+// keyOf returns the path in YAML of a field of snowlease.Config.
+func keyOf(field string) string {
+	switch field {
+	case "Namespace", "Layout", "Workers", "Reserved", "Business", "Wait", "Holder":
+		return strings.ToLower(field)
+	case "Layout.BusinessBits":
+		return "layout.business_bits"
+	case "MaxAhead":
+		return "max_ahead"
+	case "TTL":
+		return "lease.ttl"
+	case "MaxTTL":
+		return "lease.max_ttl"
+	case "Skew":
+		return "store.skew"
+	case "ExactTimes":
+		return "exact_times"
+	}
+	return field
 }
 
 // plan fills in the defaults of c and checks each part. A faulty part is replaced by its
@@ -37,23 +59,29 @@ type plan struct {
 func (c Config) plan() (plan, error) {
 	p := plan{Config: c.WithDefaults(), renewGiven: c.Lease.Renew != ""}
 	f := new(fault.List)
-	p.planCommon(f)
-	p.planLayout(f)
-	pool, first, last := p.planWorkers(f)
-	p.planLease(f)
-	p.planStore(f)
+	check := settings.Check{List: f, Name: keyOf}
+	fault.OneOf(f, "mode", p.Mode, ModeAuto, ModeDB, ModeRedis, ModeLocal, ModeRedisSequence)
+	check.Namespace(p.Namespace)
+	check.Holder(p.Holder)
+	p.planLayout(check)
+	pool, first, last := p.planWorkers(check)
+	p.planLease(check)
+	p.planStore(check)
 	p.planLocal(f)
 	p.planSequence(f, pool)
 	p.planSegments(f)
 	if err := configErrors(f); err != nil {
 		return plan{}, err
 	}
-	p.request = lease.Request{
-		Namespace: p.Namespace, Layout: p.layout.String(), Holder: p.Holder, Owner: lease.NewOwner(),
-		Pool: pool, First: first, Last: last, TTL: p.Lease.TTL, MaxTTL: p.Lease.MaxTTL, Skew: p.Store.Skew,
+	p.core = snowlease.Config{
+		Namespace: p.Namespace, Layout: p.layout, Workers: snowlease.Workers{First: first, Count: last - first + 1}, Reserved: p.Reserved,
+		Business: p.Business, MaxAhead: p.MaxAhead, Wait: p.Wait, Holder: p.Holder, ExactTimes: p.Store.ExactTimes,
+	}
+	if p.Mode != ModeRedisSequence {
+		p.core.TTL, p.core.MaxTTL, p.core.Skew, p.core.Schedule = p.Lease.TTL, p.Lease.MaxTTL, p.Store.Skew, p.schedule
 	}
 	if p.Mode == ModeLocal { // skew cannot be set: keep the default valid for a short TTL
-		p.request.Skew = min(p.Store.Skew, p.Lease.TTL/2).Truncate(time.Millisecond)
+		p.core.Skew = min(p.Store.Skew, p.Lease.TTL/2).Truncate(time.Millisecond)
 	}
 	return p, nil
 }
@@ -71,112 +99,59 @@ func misplaced[T any](p *plan, f *fault.List, block string, values, defaults T, 
 	}
 }
 
-// planCommon checks the keys of all modes, except layout and workers.
-func (p *plan) planCommon(f *fault.List) {
-	fault.OneOf(f, "mode", p.Mode, ModeAuto, ModeDB, ModeRedis, ModeLocal, ModeRedisSequence)
-	if p.Namespace == "" {
-		f.Add("namespace", nil, "is empty").Do(`name the service, such as "orders"; all its replicas use the same namespace`)
-	} else if lease.CheckNamespace(p.Namespace) != nil {
-		f.Add("namespace", p.Namespace, "is not a valid name").Do("give 1 to %d characters of A-Z a-z 0-9 . _ -", lease.MaxNamespace)
-	}
-	if len(p.Holder) > lease.MaxHolder {
-		f.Add("holder", p.Holder, "has %d bytes", len(p.Holder)).Do("give at most %d", lease.MaxHolder)
-	}
-}
-
 // planLayout chooses the layout and checks business and max_ahead, whose ranges depend on it.
-func (p *plan) planLayout(f *fault.List) {
-	key, layout, err := "layout", p.Layout, error(nil)
-	switch {
-	case p.Preset == "":
-		layout = layout.WithDefaults()
-	case layout != (snowflake.Layout{}):
-		f.Add("layout", nil, "and preset %q are both set", p.Preset).Do("give one of them")
-		layout = layout.WithDefaults()
-	default:
-		key = "preset"
-		layout, err = snowflake.Preset(p.Preset)
+func (p *plan) planLayout(check settings.Check) {
+	named, layout := check, p.Layout
+	if p.Preset != "" {
+		if layout != (snowflake.Layout{}) {
+			check.Add("layout", nil, "and preset %q are both set", p.Preset).Do("give one of them")
+		} else {
+			var err error
+			named.Name = func(string) string { return "preset" }
+			if layout, err = snowflake.Preset(p.Preset); err != nil {
+				check.Take(err, named.Name)
+				layout = snowflake.Layout{}
+			}
+		}
 	}
-	if err == nil {
-		err = layout.Validate()
-	}
-	if err == nil {
-		err = layout.CheckTime(time.Now())
-	}
-	if err != nil {
-		f.Take(err, func(string) string { return key })
-		layout = snowflake.Layout{}.WithDefaults()
-	}
-	p.layout = layout
-
-	if n := int64(1) << layout.BusinessBits; p.Business < 0 || p.Business >= n {
-		f.Add("business", p.Business, "is not 0 to %d, the range of the layout's %d business bits", n-1, layout.BusinessBits).Do("give a number in that range, or raise layout.business_bits")
-	}
-	least := 2 * layout.TimeUnit
-	if most := max(time.Hour, least); p.MaxAhead != 0 && (p.MaxAhead < least || p.MaxAhead > most) {
-		f.Add("max_ahead", p.MaxAhead, "is not from 2 time units of the layout (%v) to %v", least, most)
-		p.MaxAhead = 0
-	} else if p.MaxAhead != 0 {
-		p.options = append(p.options, snowflake.WithMaxAhead(p.MaxAhead))
-	}
+	p.layout = named.Layout(layout)
+	check.Business(p.Business, p.layout)
+	p.MaxAhead = check.MaxAhead(p.MaxAhead, p.layout)
 }
 
 // planWorkers returns the size of the pool and the range of worker ids for this process.
-func (p *plan) planWorkers(f *fault.List) (pool, first, last int64) {
-	all := p.layout.Workers()
-	pool = all - p.Reserved
-	if p.Reserved < 0 || pool < 1 {
-		f.Add("reserved", p.Reserved, "is not 0 to %d, one less than the layout's worker ids", all-1)
-		pool = all
-	}
-	first, last, err := workers(p.Workers, pool, all)
+func (p *plan) planWorkers(check settings.Check) (pool, first, last int64) {
+	pool = check.Reserved(p.Reserved, p.layout)
+	first, last, err := workers(p.Workers, pool, p.layout.Workers())
 	if p.Mode == ModeRedisSequence && p.Workers != "" {
-		f.Add("workers", p.Workers, "is set, but in mode %s all ids carry one worker id", p.Mode).Do("leave it out, or set sequence.worker")
+		check.Add("workers", p.Workers, "is set, but in mode %s all ids carry one worker id", p.Mode).Do("leave it out, or set sequence.worker")
 	} else if err != nil {
-		f.Take(err, func(key string) string { return key })
+		check.Take(err, func(key string) string { return key })
 	}
 	p.hasReserved = last >= pool
 	return pool, first, min(last, pool-1)
 }
 
-func (p *plan) planLease(f *fault.List) {
+func (p *plan) planLease(check settings.Check) {
 	if p.Mode == ModeRedisSequence {
 		defaults := LeaseConfig{TTL: p.Lease.TTL}.withDefaults()
 		defaults.TTL = lease.DefaultTTL
-		misplaced(p, f, "lease", p.Lease, defaults, "lends no worker ids", "auto", "db", "redis or local")
+		misplaced(p, check.List, "lease", p.Lease, defaults, "lends no worker ids", "auto", "db", "redis or local")
 		return
 	}
 	l := p.Lease
-	if least := 10 * p.layout.TimeUnit; !checkMillis(f, "lease.ttl", l.TTL) {
-		p.Lease.TTL = lease.DefaultTTL
-	} else if l.TTL < lease.MinTTL || l.TTL < least {
-		f.Add("lease.ttl", l.TTL, "is too short").Do("give at least %v and 10 time units of the layout (%v)", lease.MinTTL, least)
-		p.Lease.TTL = lease.DefaultTTL
-	}
-	if l.MaxTTL < l.TTL || l.MaxTTL > 24*time.Hour {
-		f.Add("lease.max_ttl", l.MaxTTL, "is not from lease.ttl (%v) to 24h", l.TTL).Do("choose a value in that range for all members of the namespace")
-	}
-	checkMillis(f, "lease.max_ttl", l.MaxTTL)
-	fault.OneOf(f, "lease.on_lost", l.OnLost, OnLostContinue, OnLostShutdown)
+	p.Lease.TTL = check.TTL(l.TTL, l.MaxTTL, p.layout)
+	fault.OneOf(check.List, "lease.on_lost", l.OnLost, OnLostContinue, OnLostShutdown)
 	var err error
 	if p.schedule, err = parseSchedule(l.Renew); err != nil {
-		f.Add("lease.renew", l.Renew, "is not a cron schedule").By(err).Do(`give "@every 10s", or fields such as "*/10 * * * * *" (the seconds are optional)`)
+		check.Add("lease.renew", l.Renew, "is not a cron schedule").By(err).Do(`give "@every 10s", or fields such as "*/10 * * * * *" (the seconds are optional)`)
 	}
-}
-
-// checkMillis adds a fault unless d is in whole milliseconds.
-func checkMillis(f *fault.List, key string, d time.Duration) bool {
-	if d%time.Millisecond == 0 {
-		return true
-	}
-	f.Add(key, d, "is finer than a millisecond").Do("give whole milliseconds; a number without a unit is nanoseconds")
-	return false
 }
 
 var tablePrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 
-func (p *plan) planStore(f *fault.List) {
-	s := p.Store
+func (p *plan) planStore(check settings.Check) {
+	f, s := check.List, p.Store
 	fault.OneOf(f, "store.quarantine", s.Quarantine, lease.QuarantineOnChange, lease.QuarantineNever)
 	if !tablePrefix.MatchString(s.TablePrefix) {
 		f.Add("store.table_prefix", s.TablePrefix, "is not 1 to 40 characters of a-z 0-9 _ that start with no digit").Do("give one such as orders_")
@@ -187,20 +162,18 @@ func (p *plan) planStore(f *fault.List) {
 	case s.WaitReplicas > 0 && (p.Mode == ModeDB || p.Mode == ModeLocal):
 		f.Add("store.wait_replicas", s.WaitReplicas, "is set, but mode %s waits for no replicas", p.Mode).Do("%s", waitReplicasElsewhere)
 	}
-	switch half := p.Lease.TTL / 2; {
-	case p.Mode == ModeLocal:
+	switch p.Mode {
+	case ModeLocal:
 		s.WaitReplicas = 0 // reported above
 		if len(p.Segments) > 0 {
 			s.Quarantine, s.TablePrefix = "", "" // segments use them
 		}
 		misplaced(p, f, "store", s, StoreConfig{}.withDefaults(), "has no store", "auto", "db", "redis or redis-sequence")
-		return
-	case p.Mode != ModeRedisSequence && s.Skew == lease.DefaultSkew && s.Skew > half:
-		f.Add("lease.ttl", p.Lease.TTL, "is less than twice store.skew (%v, the default)", s.Skew).Do("raise it, or set store.skew to at most %v in all members of the namespace", half)
-	case p.Mode != ModeRedisSequence && (s.Skew < 0 || s.Skew > half):
-		f.Add("store.skew", s.Skew, "is not from 0 to half of lease.ttl (%v)", half).Do("lower it, or raise lease.ttl")
+	case ModeRedisSequence:
+		check.Millis("Skew", s.Skew) // planSequence checks its range
+	default:
+		check.Skew(s.Skew, p.Lease.TTL)
 	}
-	checkMillis(f, "store.skew", s.Skew)
 }
 
 const waitReplicasElsewhere = "leave it out; configure the database to wait for its replicas: semi-synchronous replication in MySQL and MariaDB, synchronous_standby_names with synchronous_commit in PostgreSQL"
@@ -243,11 +216,7 @@ func (p *plan) planSequence(f *fault.List, pool int64) {
 
 // planSegments checks all that newSegments uses: Segments, SegmentStore and Wait.
 func (c Config) planSegments(f *fault.List) {
-	if c.Wait < 0 {
-		f.Add("wait", c.Wait, "is negative").Do("give a duration such as 10s")
-	} else {
-		checkMillis(f, "wait", c.Wait)
-	}
+	settings.Check{List: f, Name: keyOf}.Wait(c.Wait)
 	fault.OneOf(f, "segment_store", c.SegmentStore, SegmentStoreAuto, SegmentStoreDB, SegmentStoreRedis, SegmentStoreDBRedis)
 	for i, s := range c.Segments {
 		at := fmt.Sprintf("segments[%d]", i)
@@ -293,7 +262,7 @@ func workers(s string, pool, all int64) (first, last int64, err error) {
 	case last >= pool && last < all-1:
 		return 0, 0, &fault.Fault{
 			Key: "workers", Value: s, Problem: fmt.Sprintf("ends among the reserved worker ids, %d to %d", pool, all-1),
-			Fix: fmt.Sprintf("let it end at %d to leave them out, or at %d to use NextIDAt here", pool-1, all-1),
+			Fix: fmt.Sprintf("let it end at %d to leave them out, or at %d to make backdated ids here", pool-1, all-1),
 		}
 	}
 	return first, last, nil

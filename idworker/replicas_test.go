@@ -13,6 +13,7 @@ import (
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -36,11 +37,11 @@ func TestWaitReplicas(t *testing.T) {
 	require.NoError(t, err)
 
 	replica.Pause()
-	require.Eventually(t, func() bool { return w.Status().State == idworker.StateExpired }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return w.Status().State == snowlease.StateExpired }, time.Minute, time.Millisecond)
 	require.Eventually(t, func() bool { return errors.Is(w.Status().Err, redisseq.ErrNotReplicated) }, time.Minute, time.Millisecond)
 	require.Less(t, w.Status().Ceiling, time.Now().Add(time.Second), "no ceiling was used that the replica may not have")
 	_, err = w.NextID()
-	require.ErrorIs(t, err, idworker.ErrLeaseExpired)
+	require.ErrorIs(t, err, snowlease.ErrLeaseExpired)
 
 	replica.Resume()
 	after, err := w.NextIDWait(t.Context())

@@ -15,6 +15,7 @@ import (
 	"gorm.io/driver/mysql"
 	"gorm.io/driver/postgres"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
@@ -80,9 +81,9 @@ func TestSegments(t *testing.T) {
 				g, err := s.Of(orders)
 				require.NoError(t, err)
 				_, err = g.NextID()
-				require.ErrorIs(t, err, idworker.ErrNotStarted)
+				require.ErrorIs(t, err, snowlease.ErrNotStarted)
 				require.ErrorContains(t, err, "issues from Start on, which is OnStart with fx")
-				require.ErrorIs(t, s.Healthy(t.Context()), idworker.ErrNotStarted)
+				require.ErrorIs(t, s.Healthy(t.Context()), snowlease.ErrNotStarted)
 				require.Empty(t, s.Status())
 				a.RequireStart()
 				require.NoError(t, s.Healthy(t.Context()))

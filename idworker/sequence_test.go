@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
@@ -40,8 +41,8 @@ func TestSequenceMode(t *testing.T) {
 		}
 		a := app(t, &workers[i], fx.Supply(cfg), client)
 		_, err := workers[i].NextID()
-		require.ErrorIs(t, err, idworker.ErrNotStarted)
-		require.Equal(t, idworker.StateNotStarted, workers[i].Status().State)
+		require.ErrorIs(t, err, snowlease.ErrNotStarted)
+		require.Equal(t, snowlease.StateNotStarted, workers[i].Status().State)
 		a.RequireStart()
 		t.Cleanup(a.RequireStop)
 	}
@@ -84,7 +85,7 @@ func TestSequenceMode(t *testing.T) {
 	require.ErrorContains(t, err, "0 to 31")
 
 	st := workers[0].Status()
-	require.Equal(t, idworker.StateReady, st.State)
+	require.Equal(t, snowlease.StateReady, st.State)
 	require.Equal(t, int64(7), st.Worker)
 	require.NotNil(t, st.Sequence)
 	require.True(t, st.Sequence.Strict)
@@ -111,17 +112,17 @@ func TestSequenceModeRedisAway(t *testing.T) {
 	id, err := w.NextID()
 	require.Zero(t, id)
 	require.ErrorContains(t, err, "LOADING away")
-	require.Equal(t, idworker.StateUnavailable, w.Status().State)
+	require.Equal(t, snowlease.StateUnavailable, w.Status().State)
 	require.ErrorContains(t, w.Healthy(t.Context()), "LOADING away")
 	require.False(t, ready(w))
 	m.SetError("")
 	_, err = w.NextIDWait(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, idworker.StateReady, w.Status().State)
+	require.Equal(t, snowlease.StateReady, w.Status().State)
 	require.NoError(t, w.Stop(t.Context()))
 	_, err = w.NextID()
-	require.ErrorIs(t, err, idworker.ErrStopped)
-	require.Equal(t, idworker.StateStopped, w.Status().State)
+	require.ErrorIs(t, err, snowlease.ErrStopped)
+	require.Equal(t, snowlease.StateStopped, w.Status().State)
 }
 
 // A start fails if Wait is shorter than the quarantine.
@@ -148,7 +149,7 @@ func TestSequenceModeQuarantine(t *testing.T) {
 	a.RequireStart()
 	require.Contains(t, j.String(), "idworker started")
 	require.NotContains(t, j.String(), "good_for_replicas", "any number of them share the worker number")
-	require.Equal(t, idworker.StateReady, w.Status().State)
+	require.Equal(t, snowlease.StateReady, w.Status().State)
 	a.RequireStop()
 }
 

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
@@ -157,7 +158,7 @@ func reach(t *testing.T, c idworker.Config) (seen string) {
 		var lead time.Duration
 		for n := range 20_000 { // more than a second holds
 			if _, err := w.NextID(); err != nil {
-				require.ErrorIs(t, err, idworker.ErrExhausted)
+				require.ErrorIs(t, err, snowlease.ErrExhausted)
 			}
 			if n%16 == 15 { // a tick
 				lead = max(lead, w.Status().Lead)

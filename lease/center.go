@@ -15,7 +15,7 @@ import (
 // state of holders in memory: a Grant carries everything it needs.
 //
 // Each method is a single attempt. It must return soon after the context ends, with an error:
-// Stop and Reset of a keeper.Keeper wait for it. Without a deadline, the centers of this
+// Stop and Reset of a worker wait for it. Without a deadline, the centers of this
 // module give a call one minute. After an error that is not documented here,
 // the outcome is unknown: repeat the call with the same arguments.
 //
@@ -72,7 +72,7 @@ type Extras struct {
 	// replaces the pin. Otherwise, if anything of the namespace exists, Init changes nothing
 	// and returns ErrExists.
 	Init func(ctx context.Context, req Request) error
-	// Past counts the ids for past times that package history makes. It must not lose
+	// Past counts the backdated ids that package history makes. It must not lose
 	// acknowledged writes.
 	Past segment.Store
 	// Close frees what the center opened. Call it after the last use of the center. It does
@@ -85,7 +85,7 @@ type Lister interface {
 	Slots(ctx context.Context, namespace string) ([]Slot, error)
 }
 
-// Request asks for a worker id. It fills in no defaults: keeper.NewRequest does. Durations
+// Request asks for a worker id. It fills in no defaults: Request of snowlease.Config does. Durations
 // are whole milliseconds.
 type Request struct {
 	// Namespace names the service whose replicas share one pool of worker ids: 1 to 64

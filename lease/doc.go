@@ -1,9 +1,7 @@
 // Package lease lends snowflake worker ids so that ids stay unique whatever happens to the
 // processes that hold them. A Center in front of a store lends worker ids; package
-// lease/keeper borrows, renews and gives them back.
-//
-// Most programs use it through package idworker. Others call keeper.Open with a Center of
-// dbseq or redisseq, as the example there does. A lease is not a lock: two live processes
+// snowlease, at the root of the module, borrows, renews and gives them back. A lease is not a
+// lock: two live processes
 // can hold the same worker id. They only never share a millisecond of it.
 //
 // # The protocol
@@ -75,5 +73,5 @@
 //     Without a loss, clock steps are harmless. Note that only a borrow is refused if the
 //     clock is far off; a renewal raises its mark to whatever the clock shows.
 //   - A process that is cloned with its memory, and issues an id or stops before it calls
-//     keeper.Keeper.Reset, or that is cloned within keeper.Keeper.Start.
+//     Worker.Reset of package snowlease, or that is cloned within Worker.Start.
 package lease

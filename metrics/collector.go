@@ -7,15 +7,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/metrics/internal/reading"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A Worker is what a collector measures. *idworker.IdWorker is one. Its methods are called
+// A Worker is what a collector measures. *snowlease.Worker is one. Its methods are called
 // concurrently and must return at once.
 type Worker interface {
-	Status() idworker.Status
+	Status() snowlease.Status
 	Healthy(ctx context.Context) error
 	Layout() snowflake.Layout
 }
@@ -54,7 +54,7 @@ func NewCollector(first Worker, more ...Worker) prometheus.Collector {
 }
 
 // labelsOf returns the labels of all series of a worker, which do not change.
-func labelsOf(st idworker.Status) prometheus.Labels {
+func labelsOf(st snowlease.Status) prometheus.Labels {
 	return prometheus.Labels{reading.Label(reading.Namespace): st.Namespace, reading.Label(reading.Center): st.Center}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics"
@@ -119,7 +120,7 @@ func TestLease(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	_, err := w.NextIDWait(ctx)
-	require.ErrorIs(t, err, idworker.ErrLeaseExpired)
+	require.ErrorIs(t, err, snowlease.ErrLeaseExpired)
 	require.InDelta(t, waits+1, gather(t, c)["idworker_waits_total"], 0)
 
 	center.Intercept(nil)
@@ -140,7 +141,7 @@ func TestQuarantine(t *testing.T) {
 	w := open(t, cfg, center)
 	center.Reincarnate("another")
 	require.Error(t, w.Reset(t.Context()))
-	require.Eventually(t, func() bool { return w.Status().State == idworker.StateQuarantined }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return w.Status().State == snowlease.StateQuarantined }, 10*time.Second, time.Millisecond)
 	got := gather(t, metrics.NewCollector(w))
 	require.EqualValues(t, 1, got["idworker_state/quarantined"])
 	require.Zero(t, got["idworker_issuing"])

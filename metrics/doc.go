@@ -13,7 +13,7 @@
 // Series of segments have the labels idworker_segment_name and idworker_segment_store, all
 // others idworker_namespace and idworker_center. A label "namespace" would clash with the
 // one that Prometheus gives to targets in Kubernetes. A worker without a center
-// (idworker.Fixed) has no series of a lease.
+// (snowlease.Fixed) has no series of a lease.
 //
 // The repository has alert rules and a Grafana dashboard in deploy/dashboards.
 package metrics

@@ -8,14 +8,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/metrics"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 // The application registers the collectors, and serves its registry with promhttp.
 func Example() {
-	worker, err := idworker.Fixed(snowflake.Layout{}, 3)
+	worker, err := snowlease.Fixed(snowflake.Layout{}, 3)
 	if err != nil {
 		panic(err)
 	}

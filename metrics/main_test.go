@@ -8,15 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/test/limit"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -38,7 +39,7 @@ func promtool(t *testing.T, stdin []byte, args ...string) {
 
 func fixed(t *testing.T, worker int64) *idworker.IdWorker {
 	t.Helper()
-	w, err := idworker.Fixed(snowflake.Layout{}, worker)
+	w, err := snowlease.Fixed(snowflake.Layout{}, worker)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.Stop(context.Background())) })
 	return w

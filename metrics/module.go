@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/fx"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 )
 
 // Group is the fx value group of the collectors. The application registers them:
@@ -40,7 +40,7 @@ type workers map[[2]string]string
 // collectorsOf returns the constructor of the collectors of the worker that provider
 // provides with the tag.
 func collectorsOf(provider, tag string) any {
-	return fx.Annotate(func(w *idworker.IdWorker, all workers) ([]prometheus.Collector, error) {
+	return fx.Annotate(func(w *snowlease.Worker, all workers) ([]prometheus.Collector, error) {
 		if w != nil && all != nil {
 			st := w.Status()
 			key := [2]string{st.Namespace, st.Center}

@@ -12,7 +12,7 @@ import (
 )
 
 // A PoolWorker is a Worker that lists the worker ids of its namespace.
-// *idworker.IdWorker is one.
+// *snowlease.Worker is one.
 type PoolWorker interface {
 	Worker
 	lease.Lister
@@ -26,7 +26,7 @@ type PoolWorker interface {
 // up to 2 s. If the center fails, there is no series, and a scrape at least 5 s later
 // queries it again.
 //
-// A worker without slots (mode redis-sequence, idworker.Fixed) has no series. Registering
+// A worker without slots (mode redis-sequence, snowlease.Fixed) has no series. Registering
 // the collector fails if w is nil.
 func NewPoolCollector(w PoolWorker, every time.Duration) prometheus.Collector {
 	if reading.IsNil(w) {

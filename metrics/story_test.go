@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/console"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/logtest"
@@ -80,7 +81,7 @@ func TestTheStoryOfAnOutage(t *testing.T) {
 				require.NoError(t, err)
 				m.worker = p.Worker
 			} else {
-				require.ErrorIs(t, err, idworker.ErrLeaseExpired)
+				require.ErrorIs(t, err, snowlease.ErrLeaseExpired)
 			}
 			switch {
 			case !m.issuing && stopped.IsZero():

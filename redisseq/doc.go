@@ -2,8 +2,7 @@
 // go-redis client for a single server, Sentinel or Cluster. It needs Redis 6.2 or
 // newer, or Valkey.
 //
-// Applications use it through package idworker, and small programs through keeper.Open of
-// package lease/keeper. If the service also has a SQL database, prefer
+// Give the center to snowlease.Open, or use it through package idworker. If the service also has a SQL database, prefer
 // package dbseq: commits are durable there, but the durability of Redis depends on its
 // settings.
 //

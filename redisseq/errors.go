@@ -16,7 +16,7 @@ var (
 	ErrReplica = conn.ErrReplica
 	// ErrNotReplicated is returned if fewer replicas than WithWaitReplicas asks for have
 	// acknowledged a grant in time. The grant must not be used, but may be on record. A
-	// keeper.Keeper repeats the call with the same owner, and meanwhile stays below its old
+	// worker repeats the call with the same owner, and meanwhile stays below its old
 	// ceiling.
 	ErrNotReplicated = conn.ErrNotReplicated
 )

@@ -29,7 +29,7 @@ never() {
 # this module and what begins with the pattern.
 standard() {
 	local hits
-	hits=$(go list -deps -f '{{if not .Standard}}{{.ImportPath}}{{end}}' "./$1" | grep -vE "^($module/${2:+|$2})" || true)
+	hits=$(go list -deps -f '{{if not .Standard}}{{.ImportPath}}{{end}}' "./$1" | grep -vE "^($module(/|\$)${2:+|$2})" || true)
 	if [ -n "$hits" ]; then
 		printf '%s must depend on the standard library%s only, not on:\n%s\n' "$1" "${2:+ and $2}" "$hits" >&2
 		status=1
@@ -61,6 +61,8 @@ floors() {
 			}
 			NR == FNR { for (i = 1; i <= NF; i++) floors[$i] = FNR; next }
 			sub("^" module "/?", "", $1) && sub("^" module "/?", "", $2) {
+				if ($1 == "") $1 = "." # the root
+				if ($2 == "") $2 = "."
 				above = floor($1); from = folder; below = floor($2)
 				if (!above || !below) print ($1 && above ? $2 : $1) " is missing in the list of layers"
 				else if (above >= below && !(above == below && from == folder)) print $1 " imports " $2
@@ -83,7 +85,9 @@ redisseq/counter redisseq/segments dbseq/gormdb
 dbseq redisseq hostseq casstore
 redisseq/internal
 history ordernumber
-lease/keeper
+.
+internal/keeper
+internal/settings internal/source
 internal/rules internal/findings
 lease/leasetest
 lease
@@ -95,7 +99,7 @@ END
 standard snowflake
 standard publicid
 standard lease
-standard lease/keeper
+standard .
 standard casstore
 standard hostseq
 standard migrate
@@ -104,8 +108,8 @@ standard segment
 standard history
 only "$gorm" 'gormplugin|idworker|providers|dbseq/gormdb|examples'
 never idworker "$mysql|$postgres|$sqlite|$tests"
-never console "$mysql|$postgres|$sqlite|$tests"
-# keeper.Open with a center of dbseq or redisseq: no fx, no GORM, no YAML, no cron.
+never console "$mysql|$postgres|$sqlite|$tests|$redis|$gorm|go.uber.org/|$module/idworker"
+# snowlease.Open with a center of dbseq or redisseq: no fx, no GORM, no YAML, no cron.
 standard dbseq
 standard redisseq "$redis|github.com/cespare/xxhash/|go.uber.org/atomic$|golang.org/x/sys/cpu$"
 never dbseq "$tests"

@@ -6,7 +6,7 @@
 //	number, err := issuer.NextID()
 //
 // The store is dbseq.OpenSegments for a SQL database, package redisseq/segments for Redis, or
-// Memory for tests. If numbers need not be small, use package idworker: its ids need no
+// Memory for tests. If numbers need not be small, use package snowlease: its ids need no
 // round trip and carry their time.
 //
 // # Guarantees

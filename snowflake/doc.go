@@ -4,5 +4,5 @@
 // A Generator issues ids of one worker id within a range of time. No other process may use
 // that worker id in that range: package lease makes sure of it, and without package lease
 // the caller of Adopt must. A Generator cannot detect a conflict. Applications use the
-// generator through package idworker.
+// generator through package snowlease.
 package snowflake

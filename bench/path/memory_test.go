@@ -8,10 +8,11 @@ import (
 	"github.com/sony/sonyflake/v2"
 	"github.com/yitter/idgenerator-go/idgen"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -29,7 +30,7 @@ func BenchmarkMemory(b *testing.B) {
 		open func(b *testing.B) any
 	}{
 		{"Generator", func(*testing.B) any { return must(snowflake.NewGenerator(layout)) }},
-		{"IdWorker, fixed", func(*testing.B) any { return must(idworker.Fixed(layout, 1)) }},
+		{"IdWorker, fixed", func(*testing.B) any { return must(snowlease.Fixed(layout, 1)) }},
 		{"IdWorker with a lease", func(b *testing.B) any {
 			return must(idworker.Open(b.Context(), idworker.Config{Namespace: "bench", Layout: layout}, idworker.WithCenter(center)))
 		}},

@@ -227,7 +227,7 @@ func TestFull(t *testing.T) {
 	p := start(t, nil, "-dsn", file, "-listen", "127.0.0.1:0", "-wait", "2s")
 	require.Equal(t, 1, p.wait())
 	last := lastLine(p)
-	require.Regexp(t, `^fxapp: cannot start: idworker: borrow a worker id of namespace "fxapp" from sqlite .*: lease: no free worker id: all 32 \(0 to 31\) .* the first expires in \S+s \(at \S+Z\) unless it is renewed: run fewer replicas`, last)
+	require.Regexp(t, `^fxapp: cannot start: snowlease: borrow a worker id of namespace "fxapp" from sqlite .*: lease: no free worker id: all 32 \(0 to 31\) .* the first expires in \S+s \(at \S+Z\) unless it is renewed: run fewer replicas`, last)
 	require.NotContains(t, last, ".go:", "no trace")
 	require.Empty(t, p.stdout.String())
 }

@@ -16,15 +16,17 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/libtnb/sqlite"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
-	"gorm.io/gorm"
+	_ "modernc.org/sqlite" // driver "sqlite"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq"
 )
 
-var config = idworker.Config{Namespace: "plain"}
+var config = snowlease.Config{Namespace: "plain"}
 
 func main() {
 	logging.Disable() // go-redis also returns the errors that it logs
@@ -35,7 +37,7 @@ func main() {
 	if *addr != "" {
 		err = onRedis(ctx, &redis.Options{Addr: *addr}, os.Stdout, config)
 	} else {
-		err = onDatabase(ctx, *dsn, os.Stdout)
+		err = onDatabase(ctx, *dsn, os.Stdout, config)
 	}
 	stop()
 	if err != nil {
@@ -44,28 +46,29 @@ func main() {
 	}
 }
 
-// onDatabase borrows from tables that the worker creates in the application's database.
-func onDatabase(ctx context.Context, dsn string, out io.Writer) error {
-	db, err := gorm.Open(sqlite.Open(dsn))
-	if err != nil {
-		return fmt.Errorf("open the SQLite file %s, in a folder that exists: %w", dsn, err)
-	}
-	pool, err := db.DB()
+// onDatabase borrows from tables that the center creates in the database. With a *sql.DB of
+// the application, the center is that of dbseq.New.
+func onDatabase(ctx context.Context, dsn string, out io.Writer, config snowlease.Config) error {
+	center, err := dbseq.Open("sqlite", dsn)
 	if err != nil {
 		return err
 	}
-	return errors.Join(issue(ctx, out, config, idworker.WithDB(db)), pool.Close())
+	return errors.Join(issue(ctx, out, center, config), center.Close())
 }
 
-// onRedis borrows with the application's client, which the worker does not close.
-func onRedis(ctx context.Context, opt *redis.Options, out io.Writer, config idworker.Config) error {
+// onRedis borrows with the application's client.
+func onRedis(ctx context.Context, opt *redis.Options, out io.Writer, config snowlease.Config, opts ...redisseq.Option) error {
 	client := redis.NewClient(opt)
-	return errors.Join(issue(ctx, out, config, idworker.WithRedis(client)), client.Close())
+	center, err := redisseq.New(client, opts...)
+	if err == nil {
+		err = issue(ctx, out, center, config)
+	}
+	return errors.Join(err, client.Close())
 }
 
 // issue makes ids with a worker.
-func issue(ctx context.Context, out io.Writer, config idworker.Config, store idworker.Option) (err error) {
-	w, err := idworker.Open(ctx, config, store)
+func issue(ctx context.Context, out io.Writer, center lease.Center, config snowlease.Config) (err error) {
+	w, err := snowlease.Open(ctx, center, config)
 	if err != nil {
 		return err
 	}

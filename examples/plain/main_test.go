@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/redisseq"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,7 +24,7 @@ func TestOnDatabase(t *testing.T) {
 	dsn := filepath.Join(t.TempDir(), "plain.db")
 	for range 2 { // the second run finds the tables, with a worker id that was given back
 		var out bytes.Buffer
-		require.NoError(t, onDatabase(t.Context(), dsn, &out))
+		require.NoError(t, onDatabase(t.Context(), dsn, &out, config))
 		require.Regexp(t, said, out.String())
 	}
 }
@@ -32,9 +33,7 @@ func TestOnRedis(t *testing.T) {
 	t.Parallel()
 	opt := &redis.Options{Addr: miniredis.RunT(t).Addr()}
 	var out bytes.Buffer // the embedded server has no run_id, so there is no quarantine
-	config := config
-	config.Store.Quarantine = lease.QuarantineNever
-	require.NoError(t, onRedis(t.Context(), opt, &out, config))
+	require.NoError(t, onRedis(t.Context(), opt, &out, config, redisseq.WithQuarantine(lease.QuarantineNever)))
 	require.Regexp(t, said, out.String())
 }
 
@@ -42,9 +41,9 @@ func TestOnRedis(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	dsn := filepath.Join(t.TempDir(), "none", "plain.db")
-	require.ErrorContains(t, onDatabase(t.Context(), dsn, nil), "open the SQLite file "+dsn+", in a folder that exists: ")
 	config := config
 	config.Wait = 100 * time.Millisecond
+	require.ErrorContains(t, onDatabase(t.Context(), dsn, nil, config), "unable to open database file")
 	err := onRedis(t.Context(), &redis.Options{Addr: "127.0.0.1:1"}, nil, config)
 	require.ErrorContains(t, err, "check that the server runs, and that this host reaches it at this address")
 }

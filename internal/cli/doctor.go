@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/cli/target"
 	"github.com/snowlease/snowlease/internal/findings"
@@ -219,7 +220,7 @@ func (d *doctor) namespace(ctx context.Context, o *target.Opened) {
 	}
 	if d.replicas > 0 && d.request.lends() {
 		n := members.Last - members.First + 1
-		good := idworker.Pool{First: members.First, Last: members.Last}.Replicas()
+		good := snowlease.Pool{First: members.First, Last: members.Last}.Replicas()
 		seen := fmt.Sprintf("%d replicas; %d worker ids, sufficient for %d", d.replicas, n, good)
 		advice := "choose a layout with more worker bits, such as wide: \"snowlease layout --replicas\" designs one"
 		if n < members.Pool {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -130,7 +130,7 @@ func explain(l snowflake.Layout, now time.Time) layoutView {
 		Fingerprint: l.String(), Bits: l.Bits(), JSSafe: l.Bits() <= 53,
 		Epoch: at(l.Epoch), Unit: l.TimeUnit.String(), Ends: l.Ends().UTC().Format(time.RFC3339),
 		YearsLeft: float64(l.Ends().UnixMilli()-now.UnixMilli()) * float64(time.Millisecond) / year,
-		Workers:   l.Workers(), Replicas: idworker.Pool{Last: l.Workers() - 1}.Replicas(), Business: 1 << l.BusinessBits,
+		Workers:   l.Workers(), Replicas: snowlease.Pool{Last: l.Workers() - 1}.Replicas(), Business: 1 << l.BusinessBits,
 		PerTick: l.PerTick(), PerSecond: float64(l.PerTick()) * float64(time.Second) / float64(l.TimeUnit),
 	}
 	v.Digits = len(strconv.FormatUint(1<<l.Bits()-1, 10))

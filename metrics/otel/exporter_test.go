@@ -12,19 +12,18 @@ import (
 	exporter "go.opentelemetry.io/otel/exporters/prometheus"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics"
 	"github.com/snowlease/snowlease/metrics/otel"
-	"github.com/snowlease/snowlease/redisseq/counter"
 	"github.com/snowlease/snowlease/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 // shown is a worker with the status.
-type shown struct{ status idworker.Status }
+type shown struct{ status snowlease.Status }
 
-func (s shown) Status() idworker.Status     { return s.status }
+func (s shown) Status() snowlease.Status    { return s.status }
 func (shown) Healthy(context.Context) error { return nil }
 func (shown) Layout() snowflake.Layout      { return snowflake.Layout{}.WithDefaults() }
 func (shown) Slots(context.Context, string) ([]lease.Slot, error) {
@@ -40,12 +39,12 @@ func (n numbers) Status() []segment.Status { return n }
 func TestExporter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // so that all times are one
-		leased := shown{idworker.Status{
-			State: idworker.StateReady, Namespace: "orders", Center: "mysql db:3306/shop", Worker: 3, Losses: 2, Renewals: 7, Failures: 5, Issued: 40, Waits: 6,
-			Batches: idworker.Batches{UpTo10: 1, UpTo100: 2, UpTo1000: 3, More: 4}, Lead: time.Second, Pool: idworker.Pool{Size: 32, First: 0, Last: 31},
+		leased := shown{snowlease.Status{
+			State: snowlease.StateReady, Namespace: "orders", Center: "mysql db:3306/shop", Worker: 3, Losses: 2, Renewals: 7, Failures: 5, Issued: 40, Waits: 6,
+			Batches: snowlease.Batches{UpTo10: 1, UpTo100: 2, UpTo1000: 3, More: 4}, Lead: time.Second, Pool: snowlease.Pool{Size: 32, First: 0, Last: 31},
 			Now: time.Now(), Ceiling: time.Now().Add(20 * time.Second), FailingSince: time.Now().Add(-time.Second),
 		}}
-		sequence := shown{idworker.Status{State: idworker.StateReady, Namespace: "items", Center: "redis", Sequence: &counter.Status{Calls: 3, Reserved: 30, AtHand: 4}}}
+		sequence := shown{snowlease.Status{State: snowlease.StateReady, Namespace: "items", Center: "redis", Sequence: &snowlease.Sequence{Calls: 3, Reserved: 30, AtHand: 4}}}
 		tickets := numbers{{State: segment.StateReady, Name: "tickets", Store: "redis", Last: 50, Max: 100, Remaining: 10, Issued: 40, Reservations: 5, Failures: 2, Waits: 3}}
 
 		direct := prometheus.NewPedanticRegistry()

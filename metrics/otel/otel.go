@@ -21,7 +21,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics/internal/reading"
 	"github.com/snowlease/snowlease/snowflake"
@@ -30,16 +30,16 @@ import (
 // scope is the import path, by which OpenTelemetry names instrumentation.
 const scope = "github.com/snowlease/snowlease/metrics/otel"
 
-// A Worker is what Register measures. *idworker.IdWorker is one. Its methods are called
+// A Worker is what Register measures. *snowlease.Worker is one. Its methods are called
 // concurrently and must return at once.
 type Worker interface {
-	Status() idworker.Status
+	Status() snowlease.Status
 	Healthy(ctx context.Context) error
 	Layout() snowflake.Layout
 }
 
 // A PoolWorker is a Worker that lists the worker ids of its namespace.
-// *idworker.IdWorker is one.
+// *snowlease.Worker is one.
 type PoolWorker interface {
 	Worker
 	lease.Lister

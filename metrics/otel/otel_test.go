@@ -10,10 +10,11 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/goleak"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/metrics/otel"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -97,9 +98,9 @@ func TestRegister(t *testing.T) {
 
 func TestRegisterRefuses(t *testing.T) {
 	t.Parallel()
-	_, err := otel.Register((*idworker.IdWorker)(nil))
+	_, err := otel.Register((*snowlease.Worker)(nil))
 	require.ErrorContains(t, err, "nil worker")
-	w, err := idworker.Fixed(snowflake.Layout{}, 1)
+	w, err := snowlease.Fixed(snowflake.Layout{}, 1)
 	require.NoError(t, err)
 	_, err = otel.Register(w, otel.WithMeterProvider(nil))
 	require.ErrorContains(t, err, "the meter provider is nil")

@@ -23,5 +23,7 @@ var onHistory = list{title: "times past", pkg: "history", mutants: []mutant{
 	{"counters count on whatever became of Since", historyGo, `Beside: i.since.name, Given: segment.Range{First: own, Last: own + readers - 1},`, ``, "TestCountersLostWhileRunning/sqlite"},
 	{"a Since that was never a time", historyGo, `r.First < max(i.cfg.Layout.Epoch, 1)*readers || `, ``, "TestSinceOfAStranger"},
 	{"a Since that began later is the one known", historyGo, `Last: own + readers - 1}`, `Last: math.MaxInt64}`, "TestCountersLostWhileRunning/sqlite"},
+	{"ids before they may be made", historyGo, `if i.cfg.Ready != nil {`, `if false {`, "TestNotReady"},
+	{"calls of the store all at once", historyGo, `turn:  make(chan struct{}, 1),`, `turn:  make(chan struct{}, 1000),`, "TestOneCallAtATime"},
 	{"no worker id is reserved", historyGo, `cfg.Reserved < 1 || `, ``, "TestConfigsThatAreWrong"},
 }}

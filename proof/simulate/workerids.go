@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

@@ -227,7 +227,7 @@ func (c *Counter) Close() error {
 }
 
 // Reset discards the ids that were reserved ahead. Call it in a process that may have
-// been copied with its memory; see idworker.IdWorker.Reset. Calls under way ask again; with
+// been copied with its memory; see snowlease.Worker.Reset. Calls under way ask again; with
 // Prefetch 1 only they have ids.
 func (c *Counter) Reset() {
 	c.mu.Lock()

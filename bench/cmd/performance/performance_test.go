@@ -117,8 +117,8 @@ func TestPageForUsers(t *testing.T) {
 		"sonyflake v2, default":                                  {"sony/sonyflake/v2 | default: 10 ms, 16 machine and 8 sequence bits |"},
 		"UUIDv7 of google/uuid":                                  {"google/uuid v7 | default |"},
 		"Redis":                                                  {"Redis | 0"}, "MariaDB": {"MariaDB | 1"}, "PostgreSQL": {"PostgreSQL | 2"},
-		"plain Go and MySQL":               {"**snowlease**, `keeper.Open` | MySQL |"},
-		"plain Go and Redis":               {"**snowlease**, `keeper.Open` | Redis |"},
+		"plain Go and MySQL":               {"**snowlease**, `snowlease.Open` | MySQL |"},
+		"plain Go and Redis":               {"**snowlease**, `snowlease.Open` | Redis |"},
 		"fx, GORM and MySQL":               {"**snowlease**, `idworker.Module` with fx | MySQL by GORM |"},
 		"GORM and MySQL without snowlease": {"GORM alone, for comparison | MySQL by GORM |"},
 	} {

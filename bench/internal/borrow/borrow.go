@@ -5,18 +5,18 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/lease/keeper"
 )
 
 // Print borrows a worker id from center, prints an id and gives the worker id back. It
-// does so through keeper.Open.
+// does so through snowlease.Open.
 func Print(center lease.Center) error {
 	ctx := context.Background()
-	k, err := keeper.Open(ctx, keeper.Config{Center: center, Namespace: "bench"})
+	w, err := snowlease.Open(ctx, center, snowlease.Config{Namespace: "bench"})
 	if err != nil {
 		return err
 	}
-	fmt.Println(k.NextID())
-	return k.Stop(ctx)
+	fmt.Println(w.NextID())
+	return w.Stop(ctx)
 }

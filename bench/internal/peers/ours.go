@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -33,7 +33,7 @@ func ours() []Maker {
 		{
 			Name: "snowlease *IdWorker", Setting: "default",
 			Kind: Ours, Rises: true, ByTime: true, Bits: 63, Layout: standard, Open: func() (Source, error) {
-				w, err := idworker.Fixed(snowflake.Layout{}, 1)
+				w, err := snowlease.Fixed(snowflake.Layout{}, 1)
 				if err != nil {
 					return Source{}, err
 				}

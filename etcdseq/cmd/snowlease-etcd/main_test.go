@@ -20,9 +20,9 @@ import (
 
 	"github.com/snowlease/snowlease/etcdseq"
 	"github.com/snowlease/snowlease/internal/cli"
+	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

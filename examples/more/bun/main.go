@@ -15,8 +15,8 @@ import (
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 	_ "modernc.org/sqlite" // driver "sqlite"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -48,7 +48,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, center.Close()) }()
-	worker, err := idworker.Open(ctx, idworker.Config{Namespace: "bun-orders"}, idworker.WithCenter(center))
+	worker, err := snowlease.Open(ctx, center, snowlease.Config{Namespace: "bun-orders"})
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/jmoiron/sqlx"
 	_ "modernc.org/sqlite" // driver "sqlite"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -44,7 +44,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, center.Close()) }()
-	worker, err := idworker.Open(ctx, idworker.Config{Namespace: "sqlx-orders"}, idworker.WithCenter(center))
+	worker, err := snowlease.Open(ctx, center, snowlease.Config{Namespace: "sqlx-orders"})
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -23,7 +23,7 @@ const poolRetry = 5 * time.Second
 // for concurrent use. Its calls of the center do not overlap.
 type Pool struct {
 	lister lease.Lister
-	worker idworker.Status // for its namespace and pool, which do not change
+	worker snowlease.Status // for its namespace and pool, which do not change
 	every  time.Duration
 
 	mu    sync.Mutex // held while the center is asked
@@ -39,7 +39,7 @@ const (
 )
 
 // NewPool returns a Pool of w, which calls lister at most once per every; 0 means a minute.
-func NewPool(w idworker.Status, lister lease.Lister, every time.Duration) *Pool {
+func NewPool(w snowlease.Status, lister lease.Lister, every time.Duration) *Pool {
 	return &Pool{lister: lister, worker: w, every: cmp.Or(every, poolEvery)}
 }
 

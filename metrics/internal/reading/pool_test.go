@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics/internal/reading"
 )
@@ -26,7 +26,7 @@ func TestPoolRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, down := 0, errors.New("down")
 		answer := func(context.Context) error { return down }
-		p := reading.NewPool(idworker.Status{Pool: idworker.Pool{Last: 31}}, lister(func(ctx context.Context) ([]lease.Slot, error) {
+		p := reading.NewPool(snowlease.Status{Pool: snowlease.Pool{Last: 31}}, lister(func(ctx context.Context) ([]lease.Slot, error) {
 			calls++
 			return []lease.Slot{{Worker: 1, Expires: 2, Now: 1}, {Worker: 32, Expires: 2, Now: 1}}, answer(ctx)
 		}), time.Hour)
@@ -63,7 +63,7 @@ func TestPoolRetries(t *testing.T) {
 // is used.
 func TestUsed(t *testing.T) {
 	const now = 1_000_000
-	n, err := reading.NewPool(idworker.Status{Pool: idworker.Pool{Size: 8, First: 1, Last: 6}}, lister(func(context.Context) ([]lease.Slot, error) {
+	n, err := reading.NewPool(snowlease.Status{Pool: snowlease.Pool{Size: 8, First: 1, Last: 6}}, lister(func(context.Context) ([]lease.Slot, error) {
 		return []lease.Slot{
 			{Worker: 0, Now: now, Holder: "outside", Expires: now + 5000, Mark: now + 5000},
 			{Worker: 1, Now: now, Holder: "lent", Expires: now + 5000, Mark: now + 5000},

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/redisseq/counter"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -25,14 +24,14 @@ func Label(attribute string) string { return strings.ReplaceAll(attribute, ".", 
 
 // A Worker is what Of reads.
 type Worker interface {
-	Status() idworker.Status
+	Status() snowlease.Status
 	Healthy(ctx context.Context) error
 	Layout() snowflake.Layout
 }
 
 // A Reading is a snapshot of a worker, from which all measures are taken.
 type Reading struct {
-	idworker.Status
+	snowlease.Status
 	issuing   bool
 	now, ends time.Time
 }
@@ -69,8 +68,8 @@ func Measures() []Measure {
 		{
 			Name: "idworker_state", OTel: "idworker.state", Label: "idworker.state",
 			Values: []string{
-				string(idworker.StateNotStarted), string(idworker.StateQuarantined), string(idworker.StateReady), string(idworker.StateBorrowing),
-				string(idworker.StateExpired), string(idworker.StateStopped), string(idworker.StateUnavailable),
+				string(snowlease.StateNotStarted), string(snowlease.StateQuarantined), string(snowlease.StateReady), string(snowlease.StateBorrowing),
+				string(snowlease.StateExpired), string(snowlease.StateStopped), string(snowlease.StateUnavailable),
 			},
 			Help:  "1 for the state that the worker is in, 0 for the others.",
 			Value: func(r Reading, state string) (float64, bool) { return bit(string(r.State) == state), true },
@@ -109,7 +108,7 @@ func Measures() []Measure {
 			Name: "idworker_ids_stop_in_seconds", OTel: "idworker.ids_stop_in", Unit: "s",
 			Help: "Seconds until ids stop unless the lease is renewed, negative after they have stopped. Absent without a lease.",
 			Value: func(r Reading, _ string) (float64, bool) {
-				return r.Ceiling.Sub(r.Now).Seconds(), !r.Ceiling.IsZero() && r.State != idworker.StateStopped
+				return r.Ceiling.Sub(r.Now).Seconds(), !r.Ceiling.IsZero() && r.State != snowlease.StateStopped
 			},
 		},
 		{
@@ -157,16 +156,16 @@ func Measures() []Measure {
 			Value: func(r Reading, _ string) (float64, bool) { return r.ends.Sub(r.now).Seconds(), true },
 		},
 		sequence("idworker_sequence_calls_total", "idworker.sequence.calls", "{call}", true,
-			"Calls to Redis for ids, in mode redis-sequence.", func(s *counter.Status) int64 { return s.Calls }),
+			"Calls to Redis for ids, in mode redis-sequence.", func(s *snowlease.Sequence) int64 { return s.Calls }),
 		sequence("idworker_sequence_reserved_total", "idworker.sequence.reserved", "{id}", true,
-			"Ids reserved in Redis, issued or not, in mode redis-sequence.", func(s *counter.Status) int64 { return s.Reserved }),
+			"Ids reserved in Redis, issued or not, in mode redis-sequence.", func(s *snowlease.Sequence) int64 { return s.Reserved }),
 		sequence("idworker_sequence_at_hand", "idworker.sequence.at_hand", "{id}", false,
-			"Ids reserved and not yet issued, in mode redis-sequence.", func(s *counter.Status) int64 { return s.AtHand }),
+			"Ids reserved and not yet issued, in mode redis-sequence.", func(s *snowlease.Sequence) int64 { return s.AtHand }),
 	}
 }
 
 // sequence returns a measure that only mode redis-sequence has.
-func sequence(name, otel, unit string, counter bool, help string, value func(*counter.Status) int64) Measure {
+func sequence(name, otel, unit string, counter bool, help string, value func(*snowlease.Sequence) int64) Measure {
 	return Measure{Name: name, OTel: otel, Unit: unit, Help: help, Counter: counter, Value: func(r Reading, _ string) (float64, bool) {
 		if r.Sequence == nil {
 			return 0, false

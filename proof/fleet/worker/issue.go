@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/proof/fleet"
 )
@@ -44,7 +45,7 @@ func issue(w *idworker.IdWorker, order fleet.Order) (r result) {
 		}
 		r.n += int64(n)
 		switch {
-		case errors.Is(err, idworker.ErrStopped):
+		case errors.Is(err, snowlease.ErrStopped):
 			return r
 		case err != nil:
 			return result{r.n, fmt.Errorf("issue: %w", err)}
@@ -57,7 +58,7 @@ func issue(w *idworker.IdWorker, order fleet.Order) (r result) {
 func each(w *idworker.IdWorker, ids []int64) (n int, err error) {
 	for n = range ids {
 		ids[n], err = w.NextID()
-		if errors.Is(err, idworker.ErrExhausted) || errors.Is(err, idworker.ErrLeaseExpired) {
+		if errors.Is(err, snowlease.ErrExhausted) || errors.Is(err, snowlease.ErrLeaseExpired) {
 			ids[n], err = w.NextIDWait(context.Background()) // ends when the worker stops
 		}
 		if err != nil {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/lease/keeper"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

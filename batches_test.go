@@ -1,11 +1,11 @@
-package idworker_test
+package snowlease_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -13,18 +13,18 @@ import (
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	layout := snowflake.Layout{WorkerBits: 5, SequenceBits: 12, BusinessBits: 2}
-	w, err := idworker.Fixed(layout, 1)
+	w, err := snowlease.Fixed(layout, 1)
 	require.NoError(t, err)
 	other, err := w.For(3)
 	require.NoError(t, err)
-	for n, by := range map[int]*idworker.Stream{0: &w.Stream, 1: &w.Stream, 10: other, 11: &w.Stream, 100: &w.Stream, 101: other, 1000: &w.Stream, 1001: &w.Stream} {
+	for n, by := range map[int]snowflake.Source{0: w, 1: w, 10: other, 11: w, 100: w, 101: other, 1000: w, 1001: w} {
 		require.NoError(t, by.NextIDs(t.Context(), make([]int64, n)))
 	}
 	_, err = w.NextIDWait(t.Context())
 	require.NoError(t, err)
-	want := idworker.Batches{UpTo10: 2, UpTo100: 2, UpTo1000: 2, More: 1}
+	want := snowlease.Batches{UpTo10: 2, UpTo100: 2, UpTo1000: 2, More: 1}
 	require.Equal(t, want, w.Status().Batches)
 	require.NoError(t, w.Stop(t.Context()))
-	require.ErrorIs(t, w.NextIDs(t.Context(), make([]int64, 5)), idworker.ErrStopped)
+	require.ErrorIs(t, w.NextIDs(t.Context(), make([]int64, 5)), snowlease.ErrStopped)
 	require.Equal(t, want, w.Status().Batches)
 }

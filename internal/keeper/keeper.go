@@ -1,6 +1,6 @@
 // Package keeper keeps a snowflake.Generator supplied with a worker id: it borrows one
-// from a lease.Center, renews it and gives it back. Open is the way to ids that links the
-// least: package idworker adds configuration files, fx, GORM and the choice of a center.
+// from a lease.Center, renews it and gives it back. Package snowlease gives it a
+// configuration.
 package keeper
 
 import (

@@ -1,17 +1,17 @@
-package idworker_test
+package snowlease_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 // BenchmarkNextID compares the worker with its bare generator.
 func BenchmarkNextID(b *testing.B) {
-	w, err := idworker.Fixed(snowflake.Layout{WorkerBits: 1, SequenceBits: 22}, 1)
+	w, err := snowlease.Fixed(snowflake.Layout{WorkerBits: 1, SequenceBits: 22}, 1)
 	require.NoError(b, err)
 	b.Run("serial", func(b *testing.B) {
 		for b.Loop() {

@@ -1,4 +1,4 @@
-package idworker
+package snowlease
 
 import "sync/atomic"
 

@@ -1,13 +1,11 @@
-package idworker
+package snowlease
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq/counter"
 )
 
 // State is what a worker is doing.
@@ -36,7 +34,7 @@ type Status struct {
 	// Holder names this process in the center: Config.Holder, by default
 	// program@host:pid.
 	Holder string `json:"holder"`
-	// Promise says in mode local how far worker ids are unique.
+	// Promise says how far worker ids are unique, if that depends on the host.
 	Promise string `json:"promise,omitempty"`
 	// Layout is the layout's fingerprint, such as "epoch=1577808000000 unit=1ms
 	// bits=41/5/0/17".
@@ -71,7 +69,7 @@ type Status struct {
 	// renew, without losses and quarantines.
 	Renewals int64 `json:"renewals"`
 	Failures int64 `json:"failures"`
-	// Issued counts the ids of the worker and its Streams, without those of NextIDAt.
+	// Issued counts the ids of the worker and its Streams, without backdated ones.
 	Issued int64 `json:"issued"`
 	// Batches counts calls of NextIDs by size.
 	Batches Batches `json:"batches"`
@@ -83,7 +81,39 @@ type Status struct {
 	// Pool is the pool of worker ids; in mode redis-sequence, its range is the one worker id.
 	Pool Pool `json:"pool"`
 	// Sequence is the status of mode redis-sequence, nil in other modes.
-	Sequence *counter.Status `json:"sequence,omitempty"`
+	Sequence *Sequence `json:"sequence,omitempty"`
+}
+
+// Sequence describes how Redis counts ids, in mode redis-sequence of package idworker. It is
+// the Status of package redisseq/counter.
+type Sequence struct {
+	Namespace string `json:"namespace"`
+	Center    string `json:"center"` // the name of the server
+	Layout    string `json:"layout"` // the layout's fingerprint
+	Worker    int64  `json:"worker"`
+	Strict    bool   `json:"strict"` // ids ascend across processes
+	// Calls is the number of calls of Redis, Reserved the number of ids that they
+	// reserved, and Issued the number of ids issued, with the first ones of calls that Reset
+	// made start again.
+	Calls    int64 `json:"calls"`
+	Reserved int64 `json:"reserved"`
+	Issued   int64 `json:"issued"`
+	// Block is how many ids a call requests at the current rate.
+	Block int64 `json:"block"`
+	// AtHand is how many ids are reserved, not issued, and not too old to be.
+	AtHand int64 `json:"at_hand"`
+	// Last is the time of the last reserved id, or zero before the first.
+	Last time.Time `json:"last,omitzero"`
+	// Quarantine is the end of the quarantine that the last call met, by the clock of
+	// Redis. It is zero if there was none.
+	Quarantine time.Time `json:"quarantine,omitzero"`
+	// FailingSince is when the first call after the last success began, if it failed, by
+	// this host's clock. It is zero while Redis reserves ids.
+	FailingSince time.Time `json:"failing_since,omitzero"`
+	// Err is the error of the last call, or nil if it succeeded.
+	Err error `json:"-"`
+	// Error is the text of Err.
+	Error string `json:"error,omitempty"`
 }
 
 // Pool describes the worker ids of a namespace, 0 to Size-1, and the range First to Last
@@ -99,7 +129,7 @@ type Pool struct {
 func (p Pool) Replicas() int64 { return max(1, (p.Last-p.First+1)/2) }
 
 // String returns the summary of the worker's Status.
-func (w *IdWorker) String() string { return w.Status().String() }
+func (w *Worker) String() string { return w.Status().String() }
 
 // String returns a summary such as "worker 6 of orders, ready".
 func (st Status) String() string {
@@ -109,32 +139,25 @@ func (st Status) String() string {
 	return fmt.Sprintf("worker %d of %s, %s", st.Worker, st.Namespace, st.State)
 }
 
-func poolOf(p plan) Pool {
-	return Pool{Size: p.request.Pool, First: p.request.First, Last: p.request.Last}
-}
-
 // Status returns a snapshot of the worker. It does no I/O.
-func (w *IdWorker) Status() Status {
-	p, x := w.plan, w.source.extras()
+func (w *Worker) Status() Status {
+	x := w.source.Extras()
 	st := Status{
-		State: StateReady, Namespace: p.Namespace, Center: x.Name, Holder: p.Holder, Promise: x.Promise, Layout: p.layout.String(),
-		Worker: -1, Business: p.Business, Pool: poolOf(p), Batches: w.sizes.load(),
+		State: StateReady, Namespace: w.cfg.Namespace, Center: x.Name, Holder: w.cfg.Holder, Promise: x.Promise, Layout: w.cfg.Layout.String(),
+		Worker: -1, Business: w.cfg.Business, Pool: w.pool, Batches: w.sizes.load(),
 	}
-	w.source.status(&st)
+	w.source.Report(&st)
 	if st.Err != nil {
 		st.Error = st.Err.Error()
 	}
 	return st
 }
 
-// ErrNoSlots is returned by Slots if the worker has no center that lists them.
-var ErrNoSlots = errors.New("idworker: no slots to show: the worker has no center (mode redis-sequence, Fixed), or the center's Extras have no Lister")
-
 // Slots asks the center for all worker ids of a namespace, such as Status().Namespace, and
 // who holds them. It is meant for people and metrics, and may read many rows. Errors:
 // ErrNoSlots and those of the center.
-func (w *IdWorker) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
-	lister := w.source.extras().Lister
+func (w *Worker) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
+	lister := w.source.Extras().Lister
 	if lister == nil {
 		return nil, ErrNoSlots
 	}
@@ -144,12 +167,12 @@ func (w *IdWorker) Slots(ctx context.Context, namespace string) ([]lease.Slot, e
 // Healthy returns nil if NextID can issue ids, or the reason why it cannot. Use it for
 // readiness, not for liveness: a restart does not bring the center back. It does no I/O. If
 // ctx has ended, it returns the error of ctx.
-func (w *IdWorker) Healthy(ctx context.Context) error {
+func (w *Worker) Healthy(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("idworker: healthy: %w", err)
+		return fmt.Errorf("snowlease: healthy: %w", err)
 	}
-	if err := w.source.err(); err != nil {
-		return w.source.explain(err)
+	if err := w.source.Err(); err != nil {
+		return w.explain(err)
 	}
 	return nil
 }

@@ -12,17 +12,23 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
 	"gorm.io/driver/mysql"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
+	"github.com/snowlease/snowlease/history"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
+
+// backdated populates the issuer of backdated ids.
+func backdated(i **history.Issuer) fx.Option { return fx.Populate(i) }
 
 // Ids for past times are unique across workers and restarts. They carry worker ids that are
 // never lent.
@@ -33,16 +39,17 @@ func TestNextIDAt(t *testing.T) {
 	seen := make(map[int64]bool)
 	for range 2 {
 		var w, other *idworker.IdWorker
-		a, b := app(t, &w, fx.Supply(cfg, db)), app(t, &other, fx.Supply(cfg, db))
-		_, err := w.NextIDAt(t.Context(), at)
-		require.ErrorIs(t, err, idworker.ErrNotStarted)
+		var past, others *history.Issuer
+		a, b := app(t, &w, fx.Supply(cfg, db), backdated(&past)), app(t, &other, fx.Supply(cfg, db), backdated(&others))
+		_, err := past.NextIDAt(t.Context(), at)
+		require.ErrorIs(t, err, snowlease.ErrNotStarted)
 		a.RequireStart()
 		b.RequireStart()
-		refunds, err := w.For(2)
+		refunds, err := past.For(2)
 		require.NoError(t, err)
-		for i, s := range []*idworker.Stream{&w.Stream, &other.Stream, refunds} {
+		for i, s := range []*history.Issuer{past, others, refunds} {
 			_, err := s.NextIDAt(t.Context(), at)
-			require.ErrorIs(t, err, idworker.ErrTime)
+			require.ErrorIs(t, err, history.ErrTime)
 			s = s.Backfill(at.Add(time.Hour))
 			ids := make([]int64, 20)
 			require.NoError(t, s.NextIDsAt(t.Context(), at, ids))
@@ -59,35 +66,62 @@ func TestNextIDAt(t *testing.T) {
 			}
 		}
 		require.Less(t, w.Status().Worker, int64(30))
-		_, err = w.NextIDAt(t.Context(), time.Now().Add(time.Hour))
-		require.ErrorIs(t, err, idworker.ErrTime)
+		_, err = past.NextIDAt(t.Context(), time.Now().Add(time.Hour))
+		require.ErrorIs(t, err, history.ErrTime)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err = w.Backfill(at.Add(time.Hour)).NextIDAt(ended, at)
+		_, err = past.Backfill(at.Add(time.Hour)).NextIDAt(ended, at)
 		require.ErrorIs(t, err, context.Canceled)
 		a.RequireStop()
 		b.RequireStop()
-		_, err = w.Backfill(at.Add(time.Hour)).NextIDAt(t.Context(), at)
-		require.ErrorIs(t, err, idworker.ErrStopped)
+		_, err = past.Backfill(at.Add(time.Hour)).NextIDAt(t.Context(), at)
+		require.ErrorIs(t, err, snowlease.ErrStopped)
 	}
+}
+
+// Named provides the issuer under its name.
+func TestNamedHistory(t *testing.T) {
+	cfg := idworker.Config{Namespace: "archive", Reserved: 1}
+	var past *history.Issuer
+	a := fxtest.New(t, fx.NopLogger, fx.Supply(newSQLite(t, cfg)), fx.Options(idworker.Named("archive", cfg)),
+		fx.Populate(fx.Annotate(&past, fx.ParamTags(`name:"archive"`))))
+	a.RequireStart()
+	defer a.RequireStop()
+	_, err := past.Backfill(time.Now()).NextIDAt(t.Context(), time.Now().Add(-time.Hour))
+	require.NoError(t, err)
+
+	cfg.Reserved = 0
+	err = fx.New(fx.NopLogger, fx.Supply(newSQLite(t, cfg)), fx.Options(idworker.Named("archive", cfg)),
+		fx.Populate(fx.Annotate(&past, fx.ParamTags(`name:"archive"`)))).Err()
+	require.ErrorContains(t, err, `idworker "archive": idworker: no ids for times past: reserved is 0`)
 }
 
 func TestNextIDAtNeedsConfiguration(t *testing.T) {
 	c := sqlCenter(t, newSQLite(t))
-	w := borrow(t, c, idworker.Config{Namespace: "orders"})
-	fixed, err := idworker.Fixed(snowflake.Layout{}, 1)
+	cfg := idworker.Config{Namespace: "orders"}
+	w := borrow(t, c, cfg)
+	fixed, err := snowlease.Fixed(snowflake.Layout{}, 1)
 	require.NoError(t, err)
-	for _, s := range []*idworker.Stream{&w.Stream, &fixed.Stream, w.Backfill(time.Now())} {
-		id, err := s.NextIDAt(t.Context(), time.Now())
-		require.ErrorIs(t, err, idworker.ErrNoPast)
-		require.ErrorContains(t, err, "reserved is 0")
-		require.Zero(t, id)
+	for _, w := range []*idworker.IdWorker{w, fixed} {
+		past, err := idworker.History(cfg, w)
+		require.ErrorContains(t, err, "no ids for times past: reserved is 0")
+		require.Nil(t, past)
 	}
+	var past *history.Issuer
+	err = fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), centered(c), backdated(&past)).Err()
+	require.ErrorContains(t, err, "no ids for times past: reserved is 0")
+
+	cfg.Reserved = 1
+	_, err = idworker.History(cfg, fixed)
+	require.ErrorContains(t, err, "fixed cannot count them in a SQL database")
+	cfg.Mode = "x"
+	_, err = idworker.History(cfg, w)
+	require.ErrorAs(t, err, new(*idworker.ConfigError))
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "a-namespace-of-more-than-forty-eight-characters-in-all", Reserved: 1}, idworker.WithCenter(c))
 	require.ErrorContains(t, err, "1 to 48")
 }
 
-// Without a database that counts, the start logs a warning and NextIDAt fails.
+// Without a database that counts, the start logs a warning, and there is no issuer.
 func TestReservedWithoutDatabase(t *testing.T) {
 	for mode, provided := range map[idworker.Mode]func(testing.TB) fx.Option{
 		idworker.ModeRedis:         func(t testing.TB) fx.Option { return universal(newRedis(t, miniredis.RunT(t).Addr())) },
@@ -107,8 +141,11 @@ func TestReservedWithoutDatabase(t *testing.T) {
 			a.RequireStart()
 			defer a.RequireStop()
 			require.Regexp(t, `level=WARN msg="no ids for times past" namespace=orders reserved=1 err=".*set mode db.*leave reserved out"`, j.String())
-			_, err := w.NextIDAt(t.Context(), time.Now())
-			require.ErrorIs(t, err, idworker.ErrNoPast)
+			_, err := idworker.History(cfg, w)
+			require.ErrorContains(t, err, "no ids for times past: "+w.Status().Center+" cannot count them")
+			require.ErrorContains(t, err, "set mode db")
+			var past *history.Issuer
+			err = fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), provided(t), backdated(&past)).Err()
 			require.ErrorContains(t, err, "set mode db")
 		})
 	}
@@ -123,15 +160,16 @@ func TestNextIDAtWithoutItsTable(t *testing.T) {
 	require.NoError(t, db.Exec("CREATE TABLE snowlease_segment (name TEXT PRIMARY KEY)").Error)
 	var j journal
 	var w *idworker.IdWorker
-	a := app(t, &w, fx.Supply(cfg, db), j.provide())
+	var past *history.Issuer
+	a := app(t, &w, fx.Supply(cfg, db), j.provide(), backdated(&past))
 	a.RequireStart()
 	defer a.RequireStop()
 	require.Contains(t, j.String(), `level=WARN msg="no ids for times past" namespace=orders reserved=1 err="the next NextIDAt tries again: `)
-	_, err := w.NextIDAt(t.Context(), time.Now())
+	_, err := past.NextIDAt(t.Context(), time.Now())
 	require.ErrorContains(t, err, "max_id")
 	require.NoError(t, db.Exec("DROP TABLE snowlease_segment").Error)
-	_, err = w.NextIDAt(t.Context(), time.Now())
-	require.ErrorIs(t, err, idworker.ErrTime)
+	_, err = past.NextIDAt(t.Context(), time.Now())
+	require.ErrorIs(t, err, history.ErrTime)
 }
 
 func sqlCenter(t testing.TB, db *gorm.DB) *dbseq.Center {
@@ -155,8 +193,16 @@ func borrow(t testing.TB, c *dbseq.Center, cfg idworker.Config) *idworker.IdWork
 	return w
 }
 
+// issuer borrows a worker id, and returns the issuer beside it.
+func issuer(t testing.TB, c *dbseq.Center, cfg idworker.Config) *history.Issuer {
+	t.Helper()
+	i, err := idworker.History(cfg, borrow(t, c, cfg))
+	require.NoError(t, err)
+	return i
+}
+
 // fill takes n ids for a time and checks that they are new.
-func fill(t testing.TB, seen map[int64]bool, s *idworker.Stream, at time.Time, n int) {
+func fill(t testing.TB, seen map[int64]bool, s *history.Issuer, at time.Time, n int) {
 	t.Helper()
 	ids := make([]int64, n)
 	require.NoError(t, s.NextIDsAt(t.Context(), at, ids))
@@ -186,16 +232,16 @@ func TestReservedOfALiveService(t *testing.T) {
 	for _, w := range live {
 		require.NoError(t, w.Stop(t.Context()))
 	}
-	w := borrow(t, c, idworker.Config{Namespace: "orders-2", Layout: few, Reserved: 1})
+	past := issuer(t, c, idworker.Config{Namespace: "orders-2", Layout: few, Reserved: 1})
 	for id := range seen {
-		p, err := w.Decode(id)
+		p, err := few.Decode(id)
 		require.NoError(t, err)
-		for _, s := range []*idworker.Stream{&w.Stream, w.Backfill(founded)} {
+		for _, s := range []*history.Issuer{past, past.Backfill(founded)} {
 			_, err = s.NextIDAt(t.Context(), p.Time)
-			require.ErrorIs(t, err, idworker.ErrTime)
+			require.ErrorIs(t, err, history.ErrTime)
 		}
 	}
-	fill(t, seen, w.Backfill(founded), founded.Add(-time.Millisecond), 8192)
+	fill(t, seen, past.Backfill(founded), founded.Add(-time.Millisecond), 8192)
 }
 
 // ErrFull advises more reserved worker ids under another namespace. The counters carry over,
@@ -204,18 +250,18 @@ func TestMoreReserved(t *testing.T) {
 	c := sqlCenter(t, newSQLite(t))
 	founded := time.Now()
 	at := founded.Add(-24 * time.Hour)
-	one := borrow(t, c, idworker.Config{Namespace: "orders", Layout: few, Reserved: 1}).Backfill(founded)
+	one := issuer(t, c, idworker.Config{Namespace: "orders", Layout: few, Reserved: 1}).Backfill(founded)
 	seen := map[int64]bool{}
 	fill(t, seen, one, at, 8192)
 	_, err := one.NextIDAt(t.Context(), at)
-	require.ErrorIs(t, err, idworker.ErrFull)
+	require.ErrorIs(t, err, history.ErrFull)
 	for _, want := range []string{"the 8192 ids of the 1s", "spread", "reserve more worker ids with a new namespace"} {
 		require.ErrorContains(t, err, want)
 	}
-	two := borrow(t, c, idworker.Config{Namespace: "orders-2", Layout: few, Reserved: 2}).Backfill(founded)
+	two := issuer(t, c, idworker.Config{Namespace: "orders-2", Layout: few, Reserved: 2}).Backfill(founded)
 	fill(t, seen, two, at, 8192)
 	_, err = two.NextIDAt(t.Context(), at)
-	require.ErrorIs(t, err, idworker.ErrFull)
+	require.ErrorIs(t, err, history.ErrFull)
 }
 
 // Old and new processes run side by side on two databases, as in docs/growing.md. Only
@@ -226,31 +272,32 @@ func TestPastMovesToAnotherDatabase(t *testing.T) {
 	at := founded.Add(-24 * time.Hour)
 	seen := map[int64]bool{}
 	cfg := idworker.Config{Namespace: "orders", Reserved: 1}
-	fill(t, seen, borrow(t, sqlCenter(t, from), cfg).Backfill(founded), at, 100)
+	fill(t, seen, issuer(t, sqlCenter(t, from), cfg).Backfill(founded), at, 100)
 	counting(t, from, time.Now().Add(-time.Hour))
-	late := borrow(t, sqlCenter(t, from), cfg)
-	fill(t, seen, &late.Stream, time.Now().Add(-time.Minute), 100)
+	late := issuer(t, sqlCenter(t, from), cfg)
+	fill(t, seen, late, time.Now().Add(-time.Minute), 100)
 	recent := time.Now().Add(-time.Minute)
-	fill(t, seen, &late.Stream, recent, 100)
+	fill(t, seen, late, recent, 100)
 
 	cfg.Workers = "0-15"
 	old := borrow(t, sqlCenter(t, from), cfg)
-	_, err := old.NextIDAt(t.Context(), recent)
-	require.ErrorIs(t, err, idworker.ErrNoPast)
-	require.ErrorContains(t, err, `workers "0-15" leaves out the reserved worker ids, 31 to 31`)
+	_, err := idworker.History(cfg, old)
+	require.ErrorContains(t, err, `no ids for times past: workers "0-15" leaves out the reserved worker ids, 31 to 31`)
 
 	cfg.Workers = "16-31"
-	next := borrow(t, sqlCenter(t, to), cfg)
-	require.Less(t, next.Status().Pool.Last, int64(31))
+	w := borrow(t, sqlCenter(t, to), cfg)
+	require.Less(t, w.Status().Pool.Last, int64(31))
+	next, err := idworker.History(cfg, w)
+	require.NoError(t, err)
 	for _, at := range []time.Time{recent, at} {
 		_, err = next.NextIDAt(t.Context(), at)
-		require.ErrorIs(t, err, idworker.ErrTime)
+		require.ErrorIs(t, err, history.ErrTime)
 	}
 
 	// Once the table is copied, they continue where the old ones stopped.
 	copied(t, records(t, from), to)
-	next = borrow(t, sqlCenter(t, to), cfg)
-	fill(t, seen, &next.Stream, recent, 100)
+	next = issuer(t, sqlCenter(t, to), cfg)
+	fill(t, seen, next, recent, 100)
 	fill(t, seen, next.Backfill(founded), at, 100)
 }
 
@@ -278,17 +325,21 @@ func TestPastAfterARestoredBackup(t *testing.T) {
 			counting(t, db, time.Now().Add(-time.Hour))
 			backup := records(t, db)
 			w = borrow(t, c, cfg)
+			past, err := idworker.History(cfg, w)
+			require.NoError(t, err)
 			at := time.Now().Add(-time.Minute)
 			seen := map[int64]bool{}
-			fill(t, seen, &w.Stream, at, 10)
+			fill(t, seen, past, at, 10)
 			require.NoError(t, w.Stop(t.Context()))
 
 			copied(t, backup, db)
 			require.NoError(t, db.Exec(forget).Error)
 			w = borrow(t, c, cfg)
-			_, err := w.NextIDAt(t.Context(), at)
-			require.ErrorIs(t, err, idworker.ErrTime)
-			fill(t, seen, w.Backfill(at), at.Add(-time.Hour), 10)
+			past, err = idworker.History(cfg, w)
+			require.NoError(t, err)
+			_, err = past.NextIDAt(t.Context(), at)
+			require.ErrorIs(t, err, history.ErrTime)
+			fill(t, seen, past.Backfill(at), at.Add(-time.Hour), 10)
 			require.NoError(t, w.Stop(t.Context()))
 		})
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/internal/source"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -40,14 +42,20 @@ func TestOwnedCenterIsClosedOnceAndLast(t *testing.T) {
 		p, err := Config{Namespace: "orders"}.plan()
 		require.NoError(t, err)
 		memory := memcenter.New()
-		require.NoError(t, memory.Init(t.Context(), p.request))
+		req, err := p.core.Request()
+		require.NoError(t, err)
+		require.NoError(t, memory.Init(t.Context(), req))
 		var events []string
 		o := optionsOf(nil)
-		l, err := newLeased(p, struct{ lease.Center }{watched{memory, &events}}, owns, o)
+		center := struct{ lease.Center }{watched{memory, &events}}
+		var setup source.Setup[snowlease.Status]
+		if owns {
+			setup.Close = center.Extras().Close
+		}
+		b, err := p.assemble(center, setup, o)
 		require.NoError(t, err)
-		w, err := workerOf(p, l, o)
-		require.NoError(t, err)
-		require.NoError(t, w.start(t.Context()))
+		w := b.worker
+		require.NoError(t, b.start(t.Context()))
 		require.Empty(t, events)
 		if err := w.Stop(t.Context()); owns {
 			require.ErrorIs(t, err, errClose)

@@ -1,0 +1,137 @@
+package snowlease
+
+import (
+	"cmp"
+	"log/slog"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/settings"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// Config configures a Worker. A zero field means its default. The namespace pins some values:
+// all its members must agree on them, and the center refuses a member that does not.
+type Config struct {
+	// Namespace names the service whose replicas share one pool of worker ids: 1 to 64
+	// characters of A-Z a-z 0-9 . _ - . Required.
+	Namespace string
+	// Layout is the layout of the ids. The namespace pins it. Default: the default layout of
+	// package snowflake.
+	Layout snowflake.Layout
+	// Workers is the range of worker ids that this process may borrow. Disjoint ranges let
+	// two centers serve one stream of ids. Default: all worker ids of the pool.
+	Workers Workers
+	// Reserved is how many of the highest worker ids are kept out of the pool, such as for
+	// package history. The namespace pins the number of worker ids that remain. Default: 0.
+	Reserved int64
+	// Business is the business number that ids carry if the layout has business bits: 0 to
+	// 2^BusinessBits - 1. Worker.For issues ids with other numbers. Default: 0.
+	Business int64
+	// MaxAhead is how far a burst of ids may run ahead of the clock, 2 time units of the
+	// layout to 1h, or to 2 time units if that is longer. Default: the larger of 1s and 2
+	// time units.
+	MaxAhead time.Duration
+	// Wait is how long a start waits for a free worker id, for a center that is down or for
+	// the end of a quarantine, in whole milliseconds. The start's context may end sooner.
+	// Default: 10s.
+	Wait time.Duration
+	// Holder tells people which process has a worker id, at most 255 bytes. Default:
+	// program@host:pid.
+	Holder string
+	// TTL is how long a lease lasts without renewal: how long ids continue while the center
+	// is unreachable, and how long a crashed process keeps its worker id. 100ms to MaxTTL in
+	// whole milliseconds, and at least 10 time units of the layout. Default: 30s.
+	TTL time.Duration
+	// MaxTTL bounds the TTL of all members of the namespace, which keeps the greatest on
+	// record. Give all of them a greater one before you give one a longer TTL. It also bounds
+	// how far ids run ahead after a loss of records: see ExactTimes. TTL to 24h in whole
+	// milliseconds. Default: the larger of TTL and 30s.
+	MaxTTL time.Duration
+	// Skew is how far behind the latest time it ever showed the center's clock may be when
+	// the center loses records. The namespace pins it. Whole milliseconds, at most half of
+	// TTL. Default: 2s, so set it if TTL is below 4s.
+	Skew time.Duration
+	// ExactTimes chooses what happens when the center may have forgotten who holds which
+	// worker id: at the first start in a namespace, and after a wipe or a failover. If false,
+	// worker ids are lent again after Skew and a quarter of a second, and ids carry times up
+	// to MaxTTL ahead until the clock catches up. If true, none is lent for MaxTTL + Skew,
+	// and a start fails if Wait is shorter. Default: false.
+	ExactTimes bool
+	// Schedule adds renewals to those that the lease needs, which come every third of TTL.
+	// Default: none.
+	Schedule Schedule
+	// OnLost is called after each loss of a lease, while the worker borrows another worker
+	// id. It must not block, and must not call the worker. Default: none.
+	OnLost func(cause error)
+	// Logger receives one line per change of state. docs/operations.md lists the events. Its
+	// handler must not block, and must not call the worker. Default: nothing is logged.
+	Logger *slog.Logger
+}
+
+// Workers is a range of worker ids.
+type Workers struct {
+	First int64 // the first worker id
+	Count int64 // how many from First on; 0 means all of the pool
+}
+
+// A Schedule says when to renew. Next returns the next time after t, or the zero time for
+// never. Schedules of robfig/cron implement it.
+type Schedule interface {
+	Next(t time.Time) time.Time
+}
+
+// Request returns the request that c makes to a center, with a new Owner and without Ahead
+// and Local, such as for Init of lease.Extras. The error joins all faults of c.
+func (c Config) Request() (lease.Request, error) {
+	f := &fault.List{In: "snowlease: config"}
+	_, r := c.plan(f, itself, true)
+	if err := f.Err(); err != nil {
+		return lease.Request{}, err
+	}
+	return r, nil
+}
+
+func (c Config) withDefaults() Config {
+	c.Wait = cmp.Or(c.Wait, keeper.DefaultWait)
+	c.Holder = cmp.Or(c.Holder, keeper.DefaultHolder())
+	c.TTL = cmp.Or(c.TTL, lease.DefaultTTL)
+	c.MaxTTL = cmp.Or(c.MaxTTL, max(c.TTL, lease.DefaultTTL))
+	c.Skew = cmp.Or(c.Skew, lease.DefaultSkew)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// itself is the name of a field in errors.
+func itself(field string) string { return field }
+
+// plan returns c with its defaults, and its request. A faulty field is replaced by its
+// default, so that the faults of other fields are found too. Without a lease, its fields are
+// not checked.
+func (c Config) plan(f *fault.List, name func(field string) string, leased bool) (Config, lease.Request) {
+	c = c.withDefaults()
+	check := settings.Check{List: f, Name: name}
+	check.Namespace(c.Namespace)
+	check.Holder(c.Holder)
+	c.Layout = check.Layout(c.Layout)
+	check.Business(c.Business, c.Layout)
+	c.MaxAhead = check.MaxAhead(c.MaxAhead, c.Layout)
+	check.Wait(c.Wait)
+	if leased {
+		c.TTL = check.TTL(c.TTL, c.MaxTTL, c.Layout)
+		check.Skew(c.Skew, c.TTL)
+	}
+	pool := check.Reserved(c.Reserved, c.Layout)
+	count := cmp.Or(c.Workers.Count, pool-c.Workers.First)
+	if first := c.Workers.First; first < 0 || first >= pool || count < 1 || count > pool-first {
+		f.Add(name("Workers"), c.Workers, "is not a range of worker ids").Do("choose from 0 to %d", pool-1)
+	}
+	return c, lease.Request{
+		Namespace: c.Namespace, Layout: c.Layout.String(), Holder: c.Holder, Owner: lease.NewOwner(),
+		Pool: pool, First: c.Workers.First, Last: c.Workers.First + count - 1, TTL: c.TTL, MaxTTL: c.MaxTTL, Skew: c.Skew,
+	}
+}

@@ -1,0 +1,159 @@
+package snowlease_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/internal/test/logtest"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+func TestOpenReportsEveryFault(t *testing.T) {
+	_, err := snowlease.Open(t.Context(), nil, snowlease.Config{
+		Layout: snowflake.Layout{Epoch: -1, WorkerBits: 21}, Wait: -1, Business: 1, MaxAhead: -1, Holder: strings.Repeat("h", 256),
+		Reserved: -1, Workers: snowlease.Workers{First: 3, Count: 60}, TTL: 1, Skew: -1, MaxTTL: 48 * time.Hour,
+	})
+	for _, want := range []string{
+		"the center is nil", "Namespace is empty", "epoch -1", "worker bits 21", "Wait -1ns", "Business 1", "MaxAhead -1ns", "Holder", "Reserved -1",
+		"Workers {3 60}", "TTL 1ns", "Skew -1ns", "MaxTTL 48h0m0s is not from TTL",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	require.NotContains(t, err.Error(), "lease.ttl")
+	_, err = snowlease.New((*memcenter.Center)(nil), snowlease.Config{Namespace: "orders"})
+	require.EqualError(t, err, "snowlease: the center is nil: give one, such as from dbseq.Open, redisseq.New or hostseq.New")
+	_, err = snowlease.New(memcenter.New(), snowlease.Config{Namespace: "orders", TTL: 3 * time.Second})
+	require.EqualError(t, err, "snowlease: config: TTL 3s is less than twice Skew (2s, the default): raise it, or set Skew to at most 1.5s in all members of the namespace")
+}
+
+func TestRangeOfWorkers(t *testing.T) {
+	for workers, want := range map[snowlease.Workers][2]int64{
+		{}: {0, 29}, {First: 16}: {16, 29}, {Count: 1}: {0, 0}, {First: 3, Count: 5}: {3, 7}, {First: 29, Count: 1}: {29, 29},
+	} {
+		r, err := snowlease.Config{Namespace: "orders", Reserved: 2, Workers: workers}.Request()
+		require.NoError(t, err)
+		require.NoError(t, r.Validate())
+		require.Equal(t, want, [2]int64{r.First, r.Last})
+		require.EqualValues(t, 30, r.Pool)
+	}
+	for _, workers := range []snowlease.Workers{{First: -1}, {First: 30}, {Count: 31}, {Count: -1}, {First: 29, Count: 2}} {
+		_, err := snowlease.Config{Namespace: "orders", Reserved: 2, Workers: workers}.Request()
+		require.ErrorContains(t, err, "is not a range of worker ids: choose from 0 to 29")
+	}
+}
+
+// Each field of Config reaches what it is for.
+func TestEveryFieldHasAnEffect(t *testing.T) {
+	request := func(t *testing.T, cfg snowlease.Config) lease.Request {
+		t.Helper()
+		o := &observed{Center: memcenter.New()}
+		w, err := snowlease.Open(t.Context(), o, cfg)
+		require.NoError(t, err)
+		require.NoError(t, w.Stop(t.Context()))
+		return o.request
+	}
+	asks := func(change func(*snowlease.Config), got func(lease.Request) any, want any) func(t *testing.T) {
+		return func(t *testing.T) {
+			cfg := snowlease.Config{Namespace: "orders", Wait: time.Hour}
+			require.NotEqual(t, want, got(request(t, cfg)))
+			change(&cfg)
+			require.Equal(t, want, got(request(t, cfg)))
+		}
+	}
+	cases := map[string]func(t *testing.T){
+		"Namespace":  asks(func(c *snowlease.Config) { c.Namespace = "bills" }, func(r lease.Request) any { return r.Namespace }, "bills"),
+		"Layout":     asks(func(c *snowlease.Config) { c.Layout = snowflake.Wide() }, func(r lease.Request) any { return r.Layout }, snowflake.Wide().String()),
+		"Workers":    asks(func(c *snowlease.Config) { c.Workers.First = 16 }, func(r lease.Request) any { return r.First }, int64(16)),
+		"Reserved":   asks(func(c *snowlease.Config) { c.Reserved = 2 }, func(r lease.Request) any { return r.Pool }, int64(30)),
+		"Holder":     asks(func(c *snowlease.Config) { c.Holder = "me" }, func(r lease.Request) any { return r.Holder }, "me"),
+		"TTL":        asks(func(c *snowlease.Config) { c.TTL = time.Minute }, func(r lease.Request) any { return r.TTL }, time.Minute),
+		"MaxTTL":     asks(func(c *snowlease.Config) { c.MaxTTL = time.Minute }, func(r lease.Request) any { return r.MaxTTL }, time.Minute),
+		"Skew":       asks(func(c *snowlease.Config) { c.Skew = time.Second }, func(r lease.Request) any { return r.Skew }, time.Second),
+		"ExactTimes": asks(func(c *snowlease.Config) { c.ExactTimes = true }, func(r lease.Request) any { return r.Ahead }, time.Duration(0)),
+		"Business": func(t *testing.T) {
+			w, err := snowlease.Open(t.Context(), memcenter.New(), snowlease.Config{Namespace: "orders", Business: 3, Layout: snowflake.Layout{WorkerBits: 5, BusinessBits: 5, SequenceBits: 12}})
+			require.NoError(t, err)
+			id, err := w.NextID()
+			require.NoError(t, err)
+			p, err := w.Decode(id)
+			require.NoError(t, err)
+			require.EqualValues(t, 3, p.Business)
+			require.NoError(t, w.Stop(t.Context()))
+		},
+		"MaxAhead": func(t *testing.T) {
+			lead := func(ahead time.Duration) time.Duration {
+				center := memcenter.New()
+				r, err := snowlease.Config{Namespace: "orders"}.Request()
+				require.NoError(t, err)
+				require.NoError(t, center.Init(t.Context(), r))
+				w, err := snowlease.Open(t.Context(), center, snowlease.Config{Namespace: "orders", MaxAhead: ahead})
+				require.NoError(t, err)
+				defer func() { _ = w.Stop(t.Context()) }()
+				require.NoError(t, w.NextIDs(t.Context(), make([]int64, 3<<17)))
+				return w.Status().Lead
+			}
+			require.LessOrEqual(t, lead(2*time.Millisecond), 2*time.Millisecond)
+			require.Greater(t, lead(0), 2*time.Millisecond)
+		},
+		"Wait": func(t *testing.T) {
+			w, err := snowlease.Open(t.Context(), memcenter.New(), snowlease.Config{Namespace: "orders", Wait: time.Second})
+			if err == nil {
+				err = errors.Join(errors.New("it waited for longer"), w.Stop(t.Context()))
+			}
+			require.ErrorContains(t, err, "raise Wait (1s)")
+		},
+		"Schedule": func(t *testing.T) {
+			w, err := snowlease.Open(t.Context(), memcenter.New(), snowlease.Config{Namespace: "orders", Schedule: each(time.Second)})
+			require.NoError(t, err)
+			before := w.Status().Renewals
+			time.Sleep(time.Minute)
+			require.GreaterOrEqual(t, w.Status().Renewals-before, int64(59))
+			require.NoError(t, w.Stop(t.Context()))
+		},
+		"OnLost": func(t *testing.T) {
+			center := memcenter.New()
+			lost := make(chan error, 100)
+			w, err := snowlease.Open(t.Context(), losing{center}, snowlease.Config{Namespace: "orders", OnLost: func(err error) { lost <- err }})
+			require.NoError(t, err)
+			time.Sleep(time.Minute)
+			require.NoError(t, w.Stop(t.Context()))
+			require.NotEmpty(t, lost)
+			require.ErrorIs(t, <-lost, lease.ErrLost)
+		},
+		"Logger": func(t *testing.T) {
+			var log logtest.Journal
+			w, err := snowlease.Open(t.Context(), memcenter.New(), snowlease.Config{Namespace: "orders", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			require.NoError(t, err)
+			require.NoError(t, w.Stop(t.Context()))
+			require.Contains(t, log.String(), "worker id given back")
+		},
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[snowlease.Config]()) {
+		require.Contains(t, cases, f.Name)
+	}
+	for name, f := range cases {
+		t.Run(name, func(t *testing.T) { bubble(t, f) })
+	}
+}
+
+// losing is a center that loses each lease at its first renewal.
+type losing struct{ lease.Center }
+
+func (losing) Renew(context.Context, lease.Grant) (lease.Grant, error) {
+	return lease.Grant{}, lease.ErrLost
+}
+
+// each is a schedule.
+type each time.Duration
+
+func (e each) Next(t time.Time) time.Time { return t.Truncate(time.Duration(e)).Add(time.Duration(e)) }

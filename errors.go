@@ -1,0 +1,26 @@
+package snowlease
+
+import (
+	"errors"
+
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// Errors of a Worker. Test for them with errors.Is.
+var (
+	// ErrNotStarted is returned before the start, and during a Reset until there is a worker
+	// id; NextIDWait and NextIDs wait for the end of a Reset. The error also wraps the last
+	// error of the center, if any.
+	ErrNotStarted = snowflake.ErrNotStarted
+	// ErrLeaseExpired is returned if the center has not renewed the lease in time. The error
+	// also wraps the last error of the center, such as lease.ErrLost.
+	ErrLeaseExpired = snowflake.ErrLeaseExpired
+	// ErrStopped is returned after Stop.
+	ErrStopped = snowflake.ErrStopped
+	// ErrExhausted is returned if callers ask for ids faster than the layout provides them.
+	ErrExhausted = snowflake.ErrExhausted
+	// ErrNoSlots is returned by Slots if the worker has no center that lists them.
+	ErrNoSlots = errors.New("snowlease: no slots to show: the worker has no center, or the center's Extras have no Lister")
+
+	errCopies = errors.New("a copied process may have the same worker id as the original: give each copy a worker id of its own, or use a center that all hosts share")
+)

@@ -1,0 +1,69 @@
+package snowlease
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/source"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// Fixed returns a worker with the given worker id, for tests and laptops. It has no center:
+// ids are unique only while no other worker has that worker id, in this process or another,
+// and the host's clock does not step back across a restart. It fails if the layout is invalid
+// or has no such worker id. The zero Layout is the default layout. Stop is optional.
+func Fixed(layout snowflake.Layout, worker int64) (*Worker, error) {
+	layout = layout.WithDefaults()
+	err := layout.Validate()
+	if err == nil {
+		err = layout.CheckTime(time.Now())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("snowlease: fixed: %w", err)
+	}
+	if worker < 0 || worker >= layout.Workers() {
+		return nil, fmt.Errorf("snowlease: fixed: worker %d is not 0 to %d, which the layout's %d worker bits hold", worker, layout.Workers()-1, layout.WorkerBits)
+	}
+	cfg := Config{Namespace: "local", Layout: layout}
+	gen, err := newGenerator(cfg)
+	if err != nil {
+		return nil, err
+	}
+	w, err := Assemble(nil, cfg, source.Setup[Status]{Source: fixed{gen, worker}})
+	if err != nil {
+		return nil, err
+	}
+	return w, w.Start(context.Background())
+}
+
+// fixed issues ids under a given worker id, without a center.
+type fixed struct {
+	generated
+	worker int64
+}
+
+func (f fixed) Start(context.Context) ([]any, error) {
+	now := time.Now().UnixMilli()
+	_, err := f.gen.Adopt(snowflake.Range{
+		Worker: f.worker, Floor: now - 1, Ceiling: f.gen.Layout().Ends().UnixMilli() - 1, Now: now, At: f.gen.Elapsed(),
+	})
+	return nil, err
+}
+
+func (f fixed) Stop(context.Context) error {
+	f.gen.Stop()
+	return nil
+}
+
+func (fixed) Reset(context.Context) error { return errCopies }
+
+func (fixed) Explain(err error) error { return err }
+
+func (f fixed) Report(st *Status) {
+	st.Worker = f.worker
+	f.report(st)
+}
+
+func (fixed) Extras() lease.Extras { return lease.Extras{Name: "fixed"} }

@@ -1,0 +1,82 @@
+package snowlease_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+func TestFixed(t *testing.T) {
+	w, err := snowlease.Fixed(snowflake.Layout{}, 3)
+	require.NoError(t, err)
+	ids := make([]int64, 1000)
+	require.NoError(t, w.NextIDs(t.Context(), ids))
+	one, err := w.NextIDWait(t.Context())
+	require.NoError(t, err)
+	require.Greater(t, one, ids[999])
+	require.Equal(t, "worker 3 of local, ready", w.String())
+	require.Equal(t, "worker 3 of local, ready", w.Status().String())
+	p, err := w.Decode(one)
+	require.NoError(t, err)
+	require.Equal(t, int64(3), p.Worker)
+	back, err := w.Encode(p)
+	require.NoError(t, err)
+	require.Equal(t, one, back)
+	require.Equal(t, int64(3), w.Status().Worker)
+	require.ErrorContains(t, w.Reset(t.Context()), "a copied process")
+	require.NoError(t, w.Stop(t.Context()))
+	require.NoError(t, w.Stop(t.Context()))
+	require.ErrorIs(t, w.Healthy(t.Context()), snowlease.ErrStopped)
+	require.ErrorIs(t, w.Start(t.Context()), snowlease.ErrStopped)
+	require.Nil(t, w.Center())
+	_, err = w.Slots(t.Context(), "local")
+	require.ErrorIs(t, err, snowlease.ErrNoSlots)
+	_, err = snowlease.Fixed(snowflake.Layout{}, 32)
+	require.EqualError(t, err, "snowlease: fixed: worker 32 is not 0 to 31, which the layout's 5 worker bits hold")
+}
+
+// A layout of long ticks has no lease that it could be too long for.
+func TestFixedOfLongTicks(t *testing.T) {
+	w, err := snowlease.Fixed(snowflake.Layout{TimeUnit: time.Hour}, 3)
+	require.NoError(t, err)
+	_, err = w.NextID()
+	require.NoError(t, err)
+	for _, l := range []snowflake.Layout{{Epoch: -1}, {WorkerBits: 60}} {
+		_, err = snowlease.Fixed(l, 3)
+		require.ErrorContains(t, err, "snowlease: fixed: ")
+	}
+	_, err = snowlease.Fixed(snowflake.Layout{}, -1)
+	require.ErrorContains(t, err, "worker -1 is not 0 to 31")
+}
+
+// The guide says how a bubble gets a Fixed worker.
+func TestFixedInBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := snowlease.Fixed(snowflake.Layout{}, 1)
+		require.ErrorContains(t, err, "lies after now (2000-01-01T00:00:00Z)")
+		time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)))
+		w, err := snowlease.Fixed(snowflake.Layout{}, 1)
+		require.NoError(t, err)
+		ids := make([]int64, 1<<17) // as many as a tick holds, since the first one is random
+		require.NoError(t, w.NextIDs(t.Context(), ids))
+
+		// In one process too, only workers with different worker ids are unique.
+		for worker, repeats := range map[int64]bool{1: true, 2: false} {
+			another, err := snowlease.Fixed(snowflake.Layout{}, worker)
+			require.NoError(t, err)
+			again := make([]int64, len(ids))
+			require.NoError(t, another.NextIDs(t.Context(), again))
+			seen := map[int64]bool{}
+			for _, id := range ids {
+				seen[id] = true
+			}
+			require.Equal(t, repeats, slices.ContainsFunc(again, func(id int64) bool { return seen[id] }))
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package idworker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/history"
+)
+
+// clockFault is how far the clocks of two hosts with worker ids may be apart: each may
+// differ from its center's by lease.MaxClockError, 5 minutes.
+const clockFault = 10 * time.Minute
+
+var errNoPast = errors.New("idworker: no ids for times past")
+
+// History returns an issuer of backdated ids, for a worker of Open with the same cfg. With fx,
+// Module and Named provide it. Its ids carry one of the cfg.Reserved highest worker ids, which
+// are never lent. They are unique across processes and restarts: the database counts them.
+//
+// The issuer works once the worker has borrowed a worker id, even if it loses that later, and
+// until the worker stops. Without a database as the center, and for a range of worker ids
+// that leaves out the reserved ones, there is none: the error says what to set.
+//
+// The start of a worker with Reserved records since when the database counts. Times must be
+// at least some minutes after the namespace's first such start; rows older than that need
+// Backfill. Package history says which times are safe.
+func History(cfg Config, w *IdWorker) (*history.Issuer, error) {
+	p, err := cfg.plan()
+	if err != nil {
+		return nil, err
+	}
+	if why := p.noHistory(w); why != "" {
+		return nil, fmt.Errorf("%w: %s", errNoPast, why)
+	}
+	return p.history(w)
+}
+
+// noHistory returns why the worker has no issuer of backdated ids, or "".
+func (p plan) noHistory(w *IdWorker) string {
+	top := p.layout.Workers() - 1
+	switch c := w.Center(); {
+	case p.Reserved == 0:
+		return "reserved is 0: use mode db and set it to the number of worker ids to keep for them, 1 or more"
+	case c == nil || c.Extras().Past == nil:
+		return w.Status().Center + " cannot count them in a SQL database: set mode db, or give the center Extras with a Past, such as dbseq.OpenSegments; if you need none, leave reserved out"
+	case !p.hasReserved:
+		return fmt.Sprintf("workers %q leaves out the reserved worker ids, %d to %d, which another database may use: if this database counts them, let the range end at %d",
+			p.Workers, p.layout.Workers()-p.Reserved, top, top)
+	}
+	return ""
+}
+
+func (p plan) history(w *IdWorker) (*history.Issuer, error) {
+	i, err := history.New(w.Center().Extras().Past, history.Config{
+		Namespace: p.Namespace, Layout: p.layout, Reserved: p.Reserved, Business: p.Business, Ahead: p.Lease.MaxTTL + p.Store.Skew + clockFault,
+		Ready: func() error { return lent(w) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("idworker: %w", err)
+	}
+	return i, nil
+}
+
+// lent returns an error until the center has lent the first worker id, and after Stop.
+func lent(w *IdWorker) error {
+	st := w.Status()
+	if st.Token != 0 && st.State != snowlease.StateStopped {
+		return nil
+	}
+	if err := w.Healthy(context.Background()); err != nil {
+		return err
+	}
+	return snowlease.ErrNotStarted
+}

@@ -1,0 +1,82 @@
+// Package snowlease issues unique, time-ordered 64-bit ids. Every process leases a snowflake
+// worker id of its own from the database, Redis or etcd that its service already runs. Ids
+// stay unique through paused processes, clock steps, crashes and failovers.
+//
+//	center, err := dbseq.Open("mysql", dsn) // or redisseq.New(client), hostseq.New(cfg, layout)
+//	w, err := snowlease.Open(ctx, center, snowlease.Config{Namespace: "orders"})
+//	defer w.Stop(ctx)
+//	id, err := w.NextID()
+//
+// Tests and laptops use Fixed, which needs no center. Package idworker is the same for fx, with
+// configuration files and a choice of the center. Ids have gaps: do not use them where numbers
+// must be consecutive.
+//
+// Open borrows a worker id from the center and renews the lease in the background; Stop gives
+// the worker id back. If no worker id is free, Open waits for Config.Wait and then fails. It
+// never falls back to a default or shared worker id.
+//
+// While the center is unreachable, ids continue to the ceiling of the lease: the latest time
+// that they may carry, Config.TTL after the last renewal. Then NextID returns ErrLeaseExpired
+// until the center is back. If a lease is lost, the process borrows another worker id.
+//
+// Package lease describes the protocol, the threats it covers and those it does not.
+package snowlease
+
+import (
+	"context"
+	"errors"
+
+	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/source"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// Open returns a worker that is ready to issue ids. It holds its worker id until Stop. The
+// caller closes the center after that.
+//
+// Open waits for a worker id as long as ctx and cfg.Wait allow. The first start in a namespace
+// waits about 2.3 s with the defaults; Init of lease.Extras avoids that.
+//
+// Errors: all faults of cfg joined in one, *lease.NoFreeWorkerError, *lease.QuarantineError,
+// *lease.MismatchError, *lease.ClockError, and other errors of the center. After an error
+// there is nothing to stop.
+func Open(ctx context.Context, center lease.Center, cfg Config) (*Worker, error) {
+	w, err := New(center, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Start(ctx); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// New returns a worker that Worker.Start starts, for programs that build all their parts
+// before they start any. It does no I/O. The error joins all faults of cfg.
+func New(center lease.Center, cfg Config) (*Worker, error) {
+	return Assemble(center, cfg, source.Setup[Status]{})
+}
+
+// Assemble is New for the other packages of this module: the type of its last parameter is
+// internal.
+func Assemble(center lease.Center, cfg Config, s source.Setup[Status]) (*Worker, error) {
+	if s.Name == nil {
+		s.Name = itself
+	}
+	f := &fault.List{In: "snowlease: config"}
+	cfg, req := cfg.plan(f, s.Name, s.Source == nil)
+	err := f.Err()
+	if s.Source == nil && fault.Nil(center) {
+		err = errors.Join(errors.New("snowlease: the center is nil: give one, such as from dbseq.Open, redisseq.New or hostseq.New"), err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w := &Worker{cfg: cfg, pool: Pool{Size: req.Pool, First: req.First, Last: req.Last}, center: center, setup: s, source: s.Source}
+	if w.source == nil {
+		if w.source, err = newLeased(center, cfg, req); err != nil {
+			return nil, err
+		}
+	}
+	return w, w.bind()
+}

@@ -1,0 +1,155 @@
+package snowlease_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/internal/test/logtest"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// wordy is a center with a warning.
+type wordy struct{ lease.Center }
+
+func (w wordy) Extras() lease.Extras {
+	x := w.Center.Extras()
+	x.Warnings = []string{"it is wordy"}
+	return x
+}
+
+// bubble runs f at noon, when no clock but that of the test moves.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
+		f(t)
+	})
+}
+
+// Open needs a center and a namespace. A namespace that is new makes it wait, and no more.
+func TestOpen(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var log logtest.Journal
+		center := memcenter.New()
+		began := time.Now()
+		w, err := snowlease.Open(t.Context(), wordy{center}, snowlease.Config{
+			Namespace: "orders", Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		require.NoError(t, err)
+		// Also if the test fails, since a bubble cannot end before its goroutines.
+		defer func() { _ = w.Stop(context.Background()) }()
+		require.Less(t, time.Since(began), 3*time.Second)
+		require.Contains(t, log.String(), "it is wordy")
+		require.Contains(t, log.String(), `msg="idworker started" worker=`)
+		first, err := w.NextID()
+		require.NoError(t, err)
+		ids := make([]int64, 3)
+		require.NoError(t, w.NextIDs(t.Context(), ids))
+		last, err := w.NextIDWait(t.Context())
+		require.NoError(t, err)
+		require.IsIncreasing(t, []int64{first, ids[0], ids[1], ids[2], last})
+
+		st := w.Status()
+		require.Equal(t, snowlease.StateReady, st.State)
+		require.Equal(t, snowlease.Pool{Size: 32, Last: 31}, st.Pool)
+		require.Equal(t, snowflake.Layout{}.WithDefaults().String(), st.Layout)
+		require.Equal(t, wordy{center}, w.Center())
+		holder := func() string {
+			slots, err := w.Slots(t.Context(), "orders")
+			require.NoError(t, err)
+			return slots[st.Worker].Holder
+		}
+		require.Equal(t, st.Holder, holder())
+		require.NoError(t, w.Stop(t.Context()))
+		require.Empty(t, holder(), "given back")
+		id, err := w.NextID()
+		require.ErrorIs(t, err, snowlease.ErrStopped)
+		require.Zero(t, id)
+		require.ErrorIs(t, w.Healthy(t.Context()), snowlease.ErrStopped)
+	})
+}
+
+// A worker of New issues ids from Start on, and may be started again after an error.
+func TestStart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		down := errors.New("connection refused")
+		o := &observed{Center: memcenter.New(), err: down}
+		w, err := snowlease.New(o, snowlease.Config{Namespace: "orders"})
+		require.NoError(t, err)
+		_, err = w.NextIDWait(t.Context())
+		require.ErrorIs(t, err, snowlease.ErrNotStarted)
+		require.Equal(t, "no worker id of orders, not_started", w.String())
+		require.ErrorIs(t, w.Start(t.Context()), down)
+		o.err = nil
+		require.NoError(t, w.Start(t.Context()))
+		defer func() { _ = w.Stop(context.Background()) }()
+		require.ErrorContains(t, w.Start(t.Context()), "starts only once")
+		_, err = w.NextID()
+		require.NoError(t, err)
+		worker := w.Status().Worker
+		require.NoError(t, w.Reset(t.Context()))
+		require.NotEqual(t, worker, w.Status().Worker)
+	})
+}
+
+// observed keeps the last request.
+type observed struct {
+	lease.Center
+	request lease.Request
+	err     error
+}
+
+func (o *observed) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	if o.request = r; o.err != nil {
+		return lease.Grant{}, o.err
+	}
+	return o.Center.Acquire(ctx, r)
+}
+
+// An open that fails leaves nothing behind; TestMain looks for goroutines. Its error says how
+// long it waited for what.
+func TestOpenFails(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		center := memcenter.New()
+		_, err := snowlease.Open(t.Context(), center, snowlease.Config{Namespace: "orders", Wait: time.Second})
+		require.ErrorAs(t, err, new(*lease.QuarantineError))
+		require.ErrorContains(t, err, "raise Wait (1s) and the timeout of the start above that")
+		require.NotContains(t, err.Error(), "ExactTimes")
+		_, err = snowlease.Open(t.Context(), center, snowlease.Config{Namespace: "orders", ExactTimes: true})
+		require.ErrorContains(t, err, "without ExactTimes it lends sooner")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		gone := errors.New("gone")
+		cancel(gone)
+		_, err = snowlease.Open(ctx, center, snowlease.Config{Namespace: "orders"})
+		require.ErrorIs(t, err, gone)
+	})
+}
+
+// The worker ids of one host may be those of the copy too.
+func TestResetOfAHostsCenter(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w, err := snowlease.Open(t.Context(), promising{memcenter.New()}, snowlease.Config{Namespace: "orders"})
+		require.NoError(t, err)
+		defer func() { _ = w.Stop(context.Background()) }()
+		require.ErrorContains(t, w.Reset(t.Context()), "a copied process may have the same worker id")
+		require.NoError(t, w.Healthy(t.Context()))
+	})
+}
+
+type promising struct{ lease.Center }
+
+func (p promising) Extras() lease.Extras {
+	return lease.Extras{Promise: "unique on this host"}
+}

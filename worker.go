@@ -1,0 +1,182 @@
+package snowlease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/source"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// A Worker issues ids under a worker id of its own. Its methods issue ids with the business
+// number Config.Business; For has others. All methods are safe for concurrent use. Get one
+// from Open, New or Fixed, or from package idworker: the zero Worker is not usable.
+//
+// Most callers want NextID, which takes about as long as reading a clock, and less at high
+// rates. NextIDs fills a slice with one reservation. NextIDWait waits where NextID returns
+// an error.
+type Worker struct {
+	own    Stream
+	cfg    Config // defaults filled in
+	pool   Pool
+	center lease.Center // nil if the source is another
+	source source.Source[Status]
+	setup  source.Setup[Status]
+	sizes  batches
+	closed sync.Once
+}
+
+var _ snowflake.Source = (*Worker)(nil)
+
+// bind makes the stream of the worker's own business number.
+func (w *Worker) bind() error {
+	ids, err := w.source.For(w.cfg.Business)
+	if err != nil {
+		return fmt.Errorf("snowlease: %w", err)
+	}
+	w.own = newStream(ids, w)
+	return nil
+}
+
+// NextID returns the next id, which is greater than all ids with the same business number
+// that this worker issued before the call. It does no I/O, takes no lock and allocates
+// nothing. If a burst has reached Config.MaxAhead, it sleeps for at most one tick of the
+// layout. If Redis counts the ids (mode redis-sequence of package idworker), it may take a
+// lock, and wait for Redis for up to 2 s.
+//
+// Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted; in mode redis-sequence
+// also *lease.QuarantineError and errors of Redis. On error, the id is 0.
+func (w *Worker) NextID() (id int64, err error) {
+	if s := &w.own; s.gen != (snowflake.Stream{}) { // as Stream.NextID, without another call
+		id, err = s.gen.NextID()
+	} else {
+		id, err = s.ids.NextID()
+	}
+	if err != nil {
+		return 0, w.explain(err)
+	}
+	return id, nil
+}
+
+// NextIDWait returns the next id. After a burst, while the lease has expired or another
+// worker id is being borrowed, after a loss or a Reset, it waits until there is one or ctx
+// ends. In mode redis-sequence, it also waits for Redis and for the end of a quarantine, and
+// returns at once if the deadline of ctx comes before that.
+//
+// Errors: ErrNotStarted before the start and ErrStopped, both at once; when ctx ends, its
+// cause together with ErrLeaseExpired, ErrExhausted or, after a Reset, ErrNotStarted; in mode
+// redis-sequence also *lease.QuarantineError and errors of Redis. On error, the id is 0.
+func (w *Worker) NextIDWait(ctx context.Context) (int64, error) { return w.own.NextIDWait(ctx) }
+
+// NextIDs fills dst with ascending ids. It reserves the whole batch at once if the batch
+// fits within Config.MaxAhead. It waits like NextIDWait and returns the same errors. On
+// error, dst is zeroed, and the reserved ids are discarded.
+func (w *Worker) NextIDs(ctx context.Context, dst []int64) error { return w.own.NextIDs(ctx, dst) }
+
+// explain adds to an error of an id why there is none, or else what to do.
+func (w *Worker) explain(err error) error {
+	if why := w.source.Explain(err); why != err || w.setup.Advise == nil { //nolint:errorlint // whether the source adds something
+		return why
+	}
+	return w.setup.Advise(err)
+}
+
+// Layout returns the layout of the ids.
+func (w *Worker) Layout() snowflake.Layout { return w.cfg.Layout }
+
+// Center returns the center that lends to the worker. It is nil for a Fixed worker and in
+// mode redis-sequence.
+func (w *Worker) Center() lease.Center { return w.center }
+
+// Decode returns the parts of an id of this layout. During a burst, an id's time runs up to
+// Config.MaxAhead ahead of the clock. For a while after the first start of a namespace, or
+// after the center lost records, it runs up to Config.MaxTTL ahead: see Config.ExactTimes.
+// Errors are those of snowflake.Layout.Decode.
+func (w *Worker) Decode(id int64) (snowflake.Parts, error) { return w.cfg.Layout.Decode(id) }
+
+// Encode returns the id of this layout with the given parts, for bounds of queries and for
+// tests. The same id may also be issued. Errors are those of snowflake.Layout.Encode.
+func (w *Worker) Encode(p snowflake.Parts) (int64, error) { return w.cfg.Layout.Encode(p) }
+
+// Start borrows the worker id, for a worker of New. It waits as Open does, and ends slightly
+// before ctx does, so that its error reaches a caller that gives up at the deadline. A worker
+// starts once. After an error it holds nothing, and may be started again.
+//
+// Errors: those of Open for a center.
+func (w *Worker) Start(ctx context.Context) error {
+	x, log := w.source.Extras(), w.cfg.Logger
+	for _, text := range x.Warnings {
+		log.Warn("lease center", "center", x.Name, "warning", text)
+	}
+	if left := time.Until(w.cfg.Layout.Ends()); left < 5*snowflake.MinLife {
+		log.Warn("the layout's time field ends within five years", "ends", w.cfg.Layout.Ends().UTC(), "layout", w.cfg.Layout.String())
+	}
+	facts, err := w.source.Start(ctx)
+	if err != nil {
+		return fmt.Errorf("snowlease: %w%s", err, w.remedy(ctx, err))
+	}
+	st := w.Status()
+	log.Info("idworker started", append([]any{
+		"worker", st.Worker, "namespace", st.Namespace, "center", st.Center, "state", st.State, "layout", st.Layout,
+	}, facts...)...)
+	return nil
+}
+
+// remedy returns advice for a start that failed because of a quarantine or of a center that
+// is away. There is none for a caller who gave up.
+func (w *Worker) remedy(ctx context.Context, err error) string {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ""
+	}
+	q, full, wait := (*lease.QuarantineError)(nil), (*lease.NoFreeWorkerError)(nil), w.setup.Name("Wait")
+	if away := net.Error(nil); !errors.As(err, &q) && !errors.As(err, &full) && errors.As(err, &away) {
+		return fmt.Sprintf(": check that the server runs, and that this host reaches it at this address; a start waits for it for up to %s (%v)", wait, w.cfg.Wait)
+	}
+	if q == nil || q.Wait() > 36*time.Hour { // too long to wait for: the error says what to do
+		return ""
+	}
+	text := fmt.Sprintf(": start again then, or raise %s (%v) and the timeout of the start above that", wait, w.cfg.Wait)
+	if w.cfg.ExactTimes {
+		text += "; without " + w.setup.Name("ExactTimes") + " it lends sooner"
+	}
+	return text
+}
+
+// Stop ends issuing for good and gives the worker id back. It interrupts a start or Reset
+// under way. It takes up to 5 s, even if ctx has already ended. An error usually means that
+// the worker id was not given back; it is free again once its lease expires. Stop does not
+// close a center that the caller gave. A second Stop does nothing.
+func (w *Worker) Stop(ctx context.Context) error {
+	err := w.source.Stop(ctx)
+	if w.setup.Close != nil {
+		w.closed.Do(func() { err = errors.Join(err, w.setup.Close()) })
+	}
+	return err
+}
+
+// Reset borrows another worker id, for a process that may have been copied together with its
+// memory: a virtual machine restored from a snapshot, a checkpointed container, a function
+// resumed from a frozen image. All copies hold the old worker id, so Reset abandons it
+// without giving it back. Call it from the platform's resume hook, before the copy asks for
+// an id or stops: Stop would give back what the original uses. Ask for no id until Reset
+// returns. A call that waits when Reset begins shares nothing with a copy, but one that runs
+// while the process is copied may return the same id in both. Reset waits as Open does.
+// After an error, the worker keeps trying to borrow in the background.
+//
+// In mode redis-sequence, Reset discards the ids reserved ahead and returns no error. Reset
+// reaches the ids of this worker only: see Segments.Reset of package idworker, and let no
+// call of a history.Issuer be under way when the process is copied.
+//
+// Errors: those of Open for a center; an error for a center whose worker ids belong to this
+// host and for a Fixed worker, before the start and after Stop.
+func (w *Worker) Reset(ctx context.Context) error {
+	if err := w.source.Reset(ctx); err != nil {
+		return fmt.Errorf("snowlease: reset: %w%s", err, w.remedy(ctx, err))
+	}
+	return nil
+}
