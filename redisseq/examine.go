@@ -111,13 +111,13 @@ func (x *examination) server() {
 }
 
 // userRights are the rights of the user in docs/engines.md.
-const userRights = "+eval +evalsha +time +info +ping +persist +exists +type +hget +hmget +hset +hdel +hlen +zadd +zcard +zscore +zmscore +zrangebyscore"
+const userRights = "+eval +evalsha +select +time +info +ping +persist +exists +type +hget +hmget +hset +hdel +hlen +zadd +zcard +zscore +zmscore +zrangebyscore"
 
 var tryRights = redis.NewScript(conn.Lua(files, "rights.lua"))
 
 func (x *examination) rights(keys []string) {
 	base := strings.TrimSuffix(keys[0], "lease")
-	reply, err := tryRights.Run(x.ctx, x.node, keys).Text()
+	reply, err := tryRights.Run(x.ctx, x.node, keys, x.conn.Database).Text()
 	if err == nil && reply != "OK" {
 		err = errors.New(reply)
 	}

@@ -266,8 +266,6 @@ func TestRightsOnRedis(t *testing.T) {
 	t.Run("wait_replicas", func(t *testing.T) {
 		t.Parallel()
 		_, more := documented(t, "| `store.wait_replicas`")
-		_, database := documented(t, "| a database other than 0")
-		more = append(more, database...)
 		primary := testserver.NewRedis(t, saved...)
 		testserver.NewRedisReplica(t, primary, saved...)
 		aclUser(t, []*testserver.Server{primary}, plus(more)...)

@@ -29,6 +29,7 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"a retried acquire without its mark", "redisseq/acquire.lua", `and ceiling > rec.floor and`, `and`, "TestRepeatedWithoutItsMark"},
 	{"a retried acquire revives what has expired", "redisseq/acquire.lua", `and expires >= now + skew then`, `then`, "TestRecordOfAnOwnerThatOthersTookOver"},
 	{"a retried acquire without the margin of the skew", "redisseq/acquire.lua", `and expires >= now + skew then`, `and expires >= now then`, mini + "a grant is repeated until the skew before its end"},
+	{"the database that the application chose", "redisseq/internal/conn/run.go", `append(slices.Clip(call.Args), c.Database)`, `append(slices.Clip(call.Args), "")`, "TestApplicationSelectsADatabase/miniredis"},
 	{"handed out though too few replicas have it", "redisseq/internal/conn/run.go", `out.replicas < int64(c.Replicas)`, `false`, "TestWaitReplicasLendsNothingWithoutThem"},
 	// What is damaged.
 	{"numbers are read as Lua reads them", "redisseq/internal/conn/values.lua", `string.find(value, '^%d+$') and tonumber(value)`, `tonumber(value)`, "TestDamage"},

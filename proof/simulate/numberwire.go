@@ -156,7 +156,7 @@ func isLook(args []any) bool {
 
 // isInstall reports whether the call is a Dispenser's, in the background.
 func isInstall(args []any) bool {
-	if len(args) < 6 {
+	if len(args) < 7 {
 		return false
 	}
 	_, is := args[5].(string)

@@ -144,7 +144,7 @@ func (h repeating) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 
 func (h repeating) repeats(cmd redis.Cmder) bool {
-	args := cmd.Args()
+	args := cmd.Args()[:len(cmd.Args())-1] // without the database
 	switch h.script {
 	case "create": // evalsha sha 1 key mode verb given by
 		return len(args) == 8 && args[5] == "create"

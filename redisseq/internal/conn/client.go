@@ -3,6 +3,7 @@ package conn
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ func (c *Conn) inspect() (read *time.Duration, err error) {
 			return nil, refuse("it is a nil *redis.Client")
 		}
 		o := client.Options()
-		c.addrs = []string{o.Addr}
+		c.Database, c.addrs = strconv.Itoa(o.DB), []string{o.Addr}
 		c.name = strings.ReplaceAll(fmt.Sprintf("redis %s db %d", dsn.Host(o.Addr), o.DB), "  ", " ")
 		if o.Addr == "FailoverClient" { // set by NewFailoverClient
 			c.name = fmt.Sprintf("redis by sentinel db %d", o.DB)
