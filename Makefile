@@ -31,11 +31,12 @@ build: ## compile all packages, and the programs into bin/
 	go build -o bin/ ./cmd/...
 
 .PHONY: lint
-lint: ## go vet, golangci-lint, gofmt, go mod tidy, imports, the API, types on other platforms
+lint: ## go vet, golangci-lint, gofmt, go mod tidy, versions, imports, the API, types on other platforms
 	go vet -tags prove ./...
 	scripts/golangci-lint.sh run --allow-parallel-runners
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:" $$unformatted; exit 1; fi
 	scripts/tidy.sh -diff
+	scripts/version.sh
 	scripts/check-imports.sh
 	scripts/apidiff.sh
 	go run ./internal/test/platforms $(PLATFORMS)

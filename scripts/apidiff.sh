@@ -41,6 +41,5 @@ compare() {
 }
 
 compare . ""
-compare metrics metrics/
-compare etcdseq etcdseq/
+for dir in $(git ls-files '*/go.work' | xargs -r dirname); do compare "$dir" "$dir/"; done
 exit $status
