@@ -13,6 +13,7 @@ CHAOSTIME ?= 10m
 SEED ?= 0
 LOSSES ?= 1
 SEEDS ?= 100000
+ATTACK ?=
 STORES ?= redis mariadb mysql galera postgres local numbers
 ENGINES ?= mysql mariadb galera postgresql sqlite redis valkey
 PLATFORMS ?= linux/386 linux/arm linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64
@@ -73,6 +74,10 @@ chaos: test-deps ## inject faults into real servers, CHAOSTIME per store, with L
 	cd proof/chaos && for store in $(STORES); do \
 		go test -count=1 -v -timeout 0 -run "TestChaos/$$store$$" . -chaos.duration=$(CHAOSTIME) -chaos.seed=$(SEED) -chaos.losses=$(LOSSES) -chaos.report="$$PWD/chaos-$$store.md"; \
 	done
+
+.PHONY: attack
+attack: ## harm processes and records, by default on SQLite, and look for duplicate ids: ATTACK="-for 10m -redis redis://..."
+	go run ./examples/attack $(ATTACK)
 
 .PHONY: engines
 engines: test-deps ## run the tests on each version of ENGINES and update docs/engines.md (half an hour)
