@@ -32,7 +32,7 @@ build: ## compile all packages, and the programs into bin/
 	go build -o bin/ ./cmd/...
 
 .PHONY: lint
-lint: ## go vet, golangci-lint, gofmt, go mod tidy, versions, imports, the API, types on other platforms
+lint: ## go vet, golangci-lint, gofmt, go mod tidy, versions, imports, the API, workflows, types on other platforms
 	go vet -tags prove ./...
 	scripts/golangci-lint.sh run --allow-parallel-runners
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:" $$unformatted; exit 1; fi
@@ -40,6 +40,7 @@ lint: ## go vet, golangci-lint, gofmt, go mod tidy, versions, imports, the API, 
 	scripts/version.sh
 	scripts/check-imports.sh
 	scripts/apidiff.sh
+	scripts/actionlint.sh
 	go run ./internal/test/platforms $(PLATFORMS)
 	go vet -tags gormsuite ./internal/test/gormsuite
 	@$(call in_modules,go vet -tags prove ./...)
@@ -92,7 +93,7 @@ fuzz: ## run each fuzz test that FUZZ matches for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: release-check
-release-check: ## build the programs of README from the modules as they would be released, a minute or more
+release-check: ## rehearse a release and print what it would publish, some minutes
 	scripts/release-check.sh
 
 .PHONY: tidy
@@ -102,5 +103,5 @@ tidy: ## run go mod tidy and format the code
 
 .PHONY: clean
 clean: ## remove build products
-	rm -rf bin .tools cover.out
+	rm -rf bin dist .tools cover.out
 	find . -name '*.test' -not -path './.git/*' -delete
