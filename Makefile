@@ -63,8 +63,8 @@ cover: test-deps ## run every test, write cover.out and show the total coverage
 	go tool cover -func=cover.out | tail -n 1
 
 .PHONY: bench
-bench: test-deps ## compare with other generators and update docs/performance.md (ten minutes)
-	cd bench && go run ./cmd/performance -out ../docs
+bench: test-deps ## compare with other generators and update docs/design/performance.md (ten minutes)
+	cd bench && go run ./cmd/performance -out ../docs/design
 
 .PHONY: gorm-suite
 gorm-suite: test-deps ## run GORM's own tests with the plugin, from the checkout GORM_SUITE

@@ -93,11 +93,15 @@ func New(s Store) lease.Center {
 
 // Extras implements lease.Center.
 func (c *center) Extras() lease.Extras {
-	x := lease.Extras{Name: fmt.Sprintf("%T", c.store), Lister: c, Operator: c, Init: c.Init}
+	return lease.Extras{Name: c.name(), Lister: c, Operator: c, Init: c.Init}
+}
+
+// name names the store without its fields, which may have secrets.
+func (c *center) name() string {
 	if s, ok := c.store.(fmt.Stringer); ok {
-		x.Name = s.String()
+		return s.String()
 	}
-	return x
+	return fmt.Sprintf("%T", c.store)
 }
 
 // Acquire lends the least recently used free worker id.
@@ -122,7 +126,7 @@ func (c *center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant,
 	}
 	if s, ok := c.records.(*split); ok {
 		if renewed, done, err := s.renewAlone(ctx, g); err != nil {
-			return lease.Grant{}, fmt.Errorf("casstore: renew: write the record of namespace %q to %v: %w", g.Namespace, c.store, err)
+			return lease.Grant{}, fmt.Errorf("casstore: renew: write the record of namespace %q to %s: %w", g.Namespace, c.name(), err)
 		} else if done {
 			return renewed, nil
 		}
@@ -234,12 +238,12 @@ func (c *center) apply(ctx context.Context, verb, namespace string, decide rule)
 		case err == nil:
 			return answer
 		case !errors.Is(err, ErrChanged):
-			return fmt.Errorf("casstore: %s: write the record of namespace %q to %v: %w", verb, namespace, c.store, err)
+			return fmt.Errorf("casstore: %s: write the record of namespace %q to %s: %w", verb, namespace, c.name(), err)
 		}
 		select {
 		case <-time.After(rand.N(wait)):
 		case <-ctx.Done():
-			return fmt.Errorf("casstore: %s: lost every race to change the record of namespace %q in %v: %w", verb, namespace, c.store, ctx.Err())
+			return fmt.Errorf("casstore: %s: lost every race to change the record of namespace %q in %s: %w", verb, namespace, c.name(), ctx.Err())
 		}
 	}
 }
@@ -256,9 +260,9 @@ func (c *center) look(ctx context.Context, verb, namespace string) (v view, err 
 	}
 	switch damage := (damagedError{}); {
 	case errors.As(err, &damage):
-		return v, fmt.Errorf("%w: namespace %q in %v: %w: restore it, or delete it, which starts a quarantine: %w", lease.ErrDamaged, namespace, c.store, damage.error, lease.ErrSetup)
+		return v, fmt.Errorf("%w: namespace %q in %s: %w: restore it, or delete it, which starts a quarantine: %w", lease.ErrDamaged, namespace, c.name(), damage.error, lease.ErrSetup)
 	case err != nil:
-		return v, fmt.Errorf("casstore: read the record of namespace %q from %v: %w (%s)", namespace, c.store, err, verb)
+		return v, fmt.Errorf("casstore: read the record of namespace %q from %s: %w (%s)", namespace, c.name(), err, verb)
 	}
 	if v.clock = !v.now.IsZero(); !v.clock {
 		v.now = hostclock.Now(ctx)

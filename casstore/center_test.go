@@ -356,3 +356,25 @@ func TestWhatCannotBe(t *testing.T) {
 }
 
 type unnamed struct{ casstore.Store }
+
+// A secretive store is no fmt.Stringer, and fails.
+type secretive struct{ dsn string }
+
+func (secretive) Load(context.Context, string) (casstore.Record, error) {
+	return casstore.Record{}, errors.New("down")
+}
+
+func (secretive) Swap(context.Context, string, string, []byte) (string, error) {
+	return "", errors.New("down")
+}
+
+// Errors name the type of such a store, and show nothing of its fields.
+func TestErrorsShowNoFieldOfAStore(t *testing.T) {
+	t.Parallel()
+	c := casstore.New(secretive{"app:s3cr3t@tcp(db)/shop"})
+	_, err := c.Acquire(t.Context(), request("orders"))
+	require.ErrorContains(t, err, "casstore_test.secretive")
+	require.NotContains(t, err.Error(), "s3cr3t")
+	_, err = c.Extras().Operator.Record(t.Context(), "orders")
+	require.NotContains(t, err.Error(), "s3cr3t")
+}

@@ -116,7 +116,7 @@ func (c *conn) variantOf(has map[string]string) (string, error) {
 		// A replica that runs the statement again records its own server_uuid, and a
 		// promotion that loses grants would pass unnoticed. MariaDB replicates the
 		// primary's server_id.
-		return "", advised{errors.New("binlog_format is STATEMENT, so replicas would record themselves as the server that lent the worker ids: set it to ROW or MIXED, or set quarantine: never (dbseq.WithQuarantine) if the database loses no acknowledged write")}
+		return "", advised{errors.New("binlog_format is STATEMENT, so a replica would record itself as the lender: set it to ROW or MIXED, or quarantine: never (dbseq.WithQuarantine) if the database loses no acknowledged write")}
 	case has["server_uuid"] != "":
 		return incarnationMySQL, nil
 	}

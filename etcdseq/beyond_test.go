@@ -52,6 +52,10 @@ func TestKeysOfAStranger(t *testing.T) {
 	require.NoError(t, err)
 	refused("far", `there is a record "1048575"`, lease.ErrDamaged)
 
+	_, err = client.Put(t.Context(), f.prefix+"stuffed/cluster", "{"+strings.Repeat(" ", 1024)+"}")
+	require.NoError(t, err)
+	refused("stuffed", f.prefix+"stuffed/cluster has 1026 bytes", lease.ErrDamaged)
+
 	var ops []clientv3.Op
 	for i := range casstore.MaxPool + 3 {
 		ops = append(ops, clientv3.OpPut(fmt.Sprintf("%smany/x%d", f.prefix, i), "x"))

@@ -27,7 +27,7 @@
 //
 // etcd tells no time, so the clock of the caller decides, as in mode local. Ranges of one
 // worker id are disjoint whatever the clocks of the callers show, because each begins above
-// all earlier ones: see "A center on etcd" in docs/protocol.md. A clock that is wrong by
+// all earlier ones: see "A center on etcd" in docs/design/protocol.md. A clock that is wrong by
 // minutes costs something else:
 //
 //   - Ids carry its time.

@@ -94,6 +94,9 @@ func (s *store) String() string {
 // about the cluster.
 const maxKeys = casstore.MaxPool + 2
 
+// maxCluster is more than what is said about the cluster has. Each borrow sends it back.
+const maxCluster = 1024 // bytes
+
 // maxRollbacks is far more than any cluster has. Fewer are counted.
 const maxRollbacks = 1 << 30
 
@@ -152,6 +155,9 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts ca
 		if name := strings.TrimPrefix(string(kv.Key), base); name != clusterKey {
 			parts.Values[name] = string(kv.Value)
 			continue
+		}
+		if n := len(kv.Value); n > maxCluster {
+			return parts, false, fmt.Errorf("the key %s has %d bytes, more than %d: another program wrote it, so delete it: %w", kv.Key, n, maxCluster, lease.ErrDamaged)
 		}
 		now.text = string(kv.Value)
 		if err := json.Unmarshal(kv.Value, &now.was); err != nil {

@@ -270,7 +270,7 @@ func (c *Center) take(req lease.Request, w int64) (lease.Grant, error) {
 	now := c.now().UnixMilli()
 	if r.Mark-now > (req.MaxTTL + c.maxBehind).Milliseconds() {
 		_ = l.file.Close()
-		return lease.Grant{}, fmt.Errorf("%w: worker id %d of namespace %q was used up to %s, and the host's clock shows %s, %v less; it was set back, or there were many crashes in a row: correct the clock (NTP), or wait; if it is right and was wrong before, delete %s once no id of this worker id lies above the clock",
+		return lease.Grant{}, fmt.Errorf("%w: worker id %d of namespace %q was used up to %s, %[6]v after the host's clock (%[5]s): correct the clock or wait; if it is right now, delete %[7]s once it has passed all ids of this worker id",
 			ErrClockBehind, w, req.Namespace, stamp(r.Mark), stamp(now), time.UnixMilli(r.Mark).Sub(time.UnixMilli(now)), c.dir.path(req.Namespace, w))
 	}
 	l.Token, l.Now, l.Since, l.Floor = r.Token+1, now, now, max(r.Mark, now-1)

@@ -273,7 +273,7 @@ func TestClockBehind(t *testing.T) {
 	s.ms.Store(g.Ceiling - bound.Milliseconds() - 1)
 	_, err := s.center(byHand(2)).Acquire(t.Context(), s.request())
 	require.ErrorIs(t, err, ErrClockBehind)
-	require.ErrorContains(t, err, "5m30.001s less")
+	require.ErrorContains(t, err, "5m30.001s after")
 	require.NotErrorIs(t, err, lease.ErrSetup, "the clock may be set right soon")
 	s.ms.Store(-1 << 60)
 	_, err = s.center(byHand(2)).Acquire(t.Context(), s.request())

@@ -46,12 +46,13 @@ cat >"$temp/shop/meter/main.go" <<END
 package main
 
 import (
+	"$module/entid"
 	"$module/etcdseq"
 	"$module/metrics"
 	"$module/metrics/otel"
 )
 
-func main() { _, _, _ = metrics.Module, otel.Register, etcdseq.Module }
+func main() { _, _, _, _ = metrics.Module, otel.Register, etcdseq.Module, entid.Hook }
 END
 cd "$temp/shop"
 go mod init shop

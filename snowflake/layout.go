@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 // DefaultEpoch is 2020-01-01 00:00:00 +08:00 in Unix milliseconds.
@@ -105,7 +107,7 @@ func Preset(name string) (Layout, error) {
 	case "jssafe":
 		return JSSafe(), nil
 	}
-	return Layout{}, fmt.Errorf("snowflake: layout preset %q is unknown: choose default, twitter, discord, wide, yitter or jssafe", name)
+	return Layout{}, fmt.Errorf("snowflake: layout preset %s is unknown: choose default, twitter, discord, wide, yitter or jssafe", printable.Quote(name))
 }
 
 // WithDefaults returns l with its zero fields filled in.

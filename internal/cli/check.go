@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/schema"
 )
 
@@ -296,7 +297,8 @@ func (c *checker) check(n *yaml.Node, s *jsonSchema, key string) {
 			}
 			p := s.Properties[k.Value]
 			if p == nil {
-				c.fault(k, join(key, k.Value), "unknown key %q: choose %s", k.Value, strings.Join(slices.Sorted(maps.Keys(s.Properties)), ", "))
+				name := printable.Quote(k.Value)
+				c.fault(k, join(key, strings.Trim(name, `"`)), "unknown key %s: choose %s", name, strings.Join(slices.Sorted(maps.Keys(s.Properties)), ", "))
 				continue
 			}
 			c.check(v, p, join(key, k.Value))
@@ -307,10 +309,10 @@ func (c *checker) check(n *yaml.Node, s *jsonSchema, key string) {
 		}
 	case "string":
 		if len(s.Enum) > 0 && !slices.Contains(s.Enum, n.Value) {
-			c.fault(at, key, "%s %q is unknown: choose %s", key, n.Value, strings.Join(slices.DeleteFunc(slices.Clone(s.Enum), func(v string) bool { return v == "" }), ", "))
+			c.fault(at, key, "%s %s is unknown: choose %s", key, printable.Quote(n.Value), strings.Join(slices.DeleteFunc(slices.Clone(s.Enum), func(v string) bool { return v == "" }), ", "))
 		}
 		if s.Pattern != "" && !regexp.MustCompile(s.Pattern).MatchString(n.Value) {
-			c.fault(at, key, "%s %q is not a duration such as 30s", key, n.Value)
+			c.fault(at, key, "%s %s is not a duration such as 30s", key, printable.Quote(n.Value))
 		}
 	case "integer":
 		var v int64

@@ -125,7 +125,7 @@ func (f *storeFlags) sameNamespace(file, namespace string) error {
 	return fmt.Errorf("--namespace %q and the namespace %q of %s differ: leave one of them out%s", f.namespace, namespace, file, hint)
 }
 
-var errNoStore = errors.New("--store is empty: give redis://host:6379, mysql://user@host/name, postgres://user@host/name or sqlite:path; if it contains a password, use " + envStore + "; or give --config FILE of an application that configures db or redis")
+var errNoStore = errors.New("--store is empty: give redis://host:6379, mysql://user@host/name, postgres://user@host/name or sqlite:path, with a password by " + envStore + ", or --config FILE that configures db or redis")
 
 // noStore returns the error for a store that is named nowhere, with the key if configFile has
 // the namespace at another one. Without the key, its layout and quarantine would not be read.

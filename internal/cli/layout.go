@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -89,7 +90,7 @@ func parseTime(s string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		return t, fmt.Errorf("%q is neither Unix milliseconds nor a time like 2020-01-01T00:00:00Z", s)
+		return t, fmt.Errorf("%s is neither Unix milliseconds nor a time like 2020-01-01T00:00:00Z", printable.Quote(s))
 	}
 	return t, nil
 }
@@ -111,7 +112,7 @@ func parseBits(s string, l *snowflake.Layout) error {
 	for i, part := range parts {
 		n, err := strconv.ParseUint(part, 10, 8)
 		if err != nil || len(parts) != len(fields) {
-			return fmt.Errorf("--bits %q is not time/worker/business/sequence, such as 41/5/0/17", s)
+			return fmt.Errorf("--bits %s is not time/worker/business/sequence, such as 41/5/0/17", printable.Quote(s))
 		}
 		if n == 0 && i != 2 {
 			return fmt.Errorf("--bits %q: only the business field may have no bits", s)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +72,7 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(store, secret, "PW"), func(t *testing.T) {
 			t.Setenv(envStore, store)
+			file := writeFile(t, fmt.Sprintf("idworker:\n  %q: x\n  mode: %[1]q\n  wait: %[1]q\n  preset: %[1]q\n", store))
 			for _, args := range [][]string{
 				{"workers", "--namespace=a", "--timeout=100ms"},
 				{"doctor", "--namespace=a", "--timeout=100ms"},
@@ -82,6 +84,11 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 				{"config", store},
 				{"segment", store},
 				{"segment", "list", store},
+				{"layout", "--preset=" + store},
+				{"layout", "--bits=" + store},
+				{"layout", "--epoch=" + store},
+				{"config", "check", file},
+				{"config", "check", file, "--json"},
 			} {
 				code, out, errs := call(t, "", args...)
 				require.NotZero(t, code, args)

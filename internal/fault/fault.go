@@ -17,7 +17,7 @@ var ErrSetup = errors.New("lease: trying again does not help before the setup is
 // CreateName returns what to do about a name of package segment that is not in its store.
 // The store cannot know whether it has lost the name or never had it.
 func CreateName(name string) string {
-	return fmt.Sprintf("create it with snowlease segment create --name %s --start N; N is 1 only if no number was ever issued: otherwise, such as after a wipe, stop the processes that use the name, and choose N above all its numbers", name)
+	return fmt.Sprintf("snowlease segment create --name %s --start N creates it; N is 1 only if no number was ever issued: otherwise stop the processes that use it, and choose N above all its numbers", name)
 }
 
 // A Fault is what is wrong with one key of a configuration.

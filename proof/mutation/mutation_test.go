@@ -94,14 +94,14 @@ func TestKilled(t *testing.T) {
 	require.Equal(t, "TestContract/lease/a_b", list{killers: "TestContract/lease/"}.test("a b"))
 }
 
-var update = flag.Bool("update", false, "write the table of mutants into docs/reliability.md")
+var update = flag.Bool("update", false, "write the table of mutants into docs/design/proof.md")
 
 // TestTable checks that the documentation has the right number of mutants for each
 // list.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	const begin, end = "<!-- mutants: begin -->\n", "<!-- mutants: end -->"
-	file := root(t, "docs/reliability.md")
+	file := root(t, "docs/design/proof.md")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	before, rest, begun := strings.Cut(string(text), begin)
@@ -112,7 +112,7 @@ func TestTable(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(want), 0o600))
 		return
 	}
-	require.True(t, want == string(text), "docs/reliability.md does not count the mutants as they are: go -C proof test ./mutation -run TestTable -update")
+	require.True(t, want == string(text), "docs/design/proof.md does not count the mutants as they are: go -C proof test ./mutation -run TestTable -update")
 }
 
 // table returns a row for each list.
@@ -121,7 +121,7 @@ func table() string {
 	all := 0
 	for _, l := range lists {
 		all += len(l.mutants)
-		fmt.Fprintf(&rows, "| %s | %d | [`%s`](../%[3]s) |\n", l.title, len(l.mutants), l.pkg)
+		fmt.Fprintf(&rows, "| %s | %d | [`%s`](../../%[3]s) |\n", l.title, len(l.mutants), l.pkg)
 	}
 	return fmt.Sprintf("| of | mutants | killed by the tests of |\n|---|--:|---|\n%s| all | %d | |\n", rows.String(), all)
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/snowlease/snowlease/proof/simulate"
 )
 
-var update = flag.Bool("update", false, "write the table of TestControls into docs/reliability.md")
+var update = flag.Bool("update", false, "write the table of TestControls into docs/design/proof.md")
 
-const reliability = "../../docs/reliability.md"
+const proofPage = "../../docs/design/proof.md"
 
 // TestControls puts the product and widely used schemes through the same trials. The
 // product passes each trial. Each scheme issues duplicate ids in the trials that name it.
@@ -59,17 +59,17 @@ func TestControls(t *testing.T) {
 		require.Less(t, broken, len(trials), "%s is broken by everything, good weather too: it shows nothing", s.Name)
 	}
 
-	text, err := os.ReadFile(reliability)
+	text, err := os.ReadFile(proofPage)
 	require.NoError(t, err)
 	before, rest, begun := strings.Cut(string(text), "<!-- controls: begin -->\n")
 	_, after, ended := strings.Cut(rest, "<!-- controls: end -->")
 	require.True(t, begun && ended, "the marks of the table are gone")
 	want := before + "<!-- controls: begin -->\n" + table(schemes, cells) + "<!-- controls: end -->" + after
 	if *update {
-		require.NoError(t, os.WriteFile(reliability, []byte(want), 0o644))
+		require.NoError(t, os.WriteFile(proofPage, []byte(want), 0o644))
 		return
 	}
-	require.Equal(t, want, string(text), "docs/reliability.md is not what came out: go test -run TestControls -update .")
+	require.Equal(t, want, string(text), "docs/design/proof.md is not what came out: go test -run TestControls -update .")
 }
 
 // table has a row for each trial and a column for each scheme.

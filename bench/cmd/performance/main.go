@@ -1,7 +1,7 @@
-// Performance measures everything and writes docs/performance.md.
+// Performance measures everything and writes docs/design/performance.md.
 //
-//	go run ./cmd/performance -out ../docs   # about ten minutes; make bench does it
-//	go run ./cmd/performance -quick         # about two, into a temporary folder
+//	go run ./cmd/performance -out ../docs/design   # about ten minutes; make bench does it
+//	go run ./cmd/performance -quick                # about two, into a temporary folder
 //
 // Each sample is a process of its own, and samples of all generators take turns, so
 // that whatever else the machine does falls on all of them.

@@ -53,11 +53,11 @@ func TestReport(t *testing.T) {
 
 // The page begins with the sentence of its results.
 func TestThroughput(t *testing.T) {
-	raw, err := os.ReadFile("../../../docs/performance/results.json")
+	raw, err := os.ReadFile("../../../docs/design/performance/results.json")
 	require.NoError(t, err)
 	var r Results
 	require.NoError(t, json.Unmarshal(raw, &r))
-	text, err := os.ReadFile("../../../docs/performance.md")
+	text, err := os.ReadFile("../../../docs/design/performance.md")
 	require.NoError(t, err)
 	require.NotEmpty(t, r.Throughput())
 	require.True(t, strings.HasPrefix(string(text), "# Performance\n\n"+r.Throughput()+"\n"))
@@ -65,7 +65,7 @@ func TestThroughput(t *testing.T) {
 
 // The figures that the comparison quotes are those of the report.
 func TestComparison(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/performance.md")
+	text, err := os.ReadFile("../../../docs/design/performance.md")
 	require.NoError(t, err)
 	_, report, found := strings.Cut(string(text), "\n## Sustained\n")
 	require.True(t, found)
@@ -94,6 +94,47 @@ func TestComparison(t *testing.T) {
 	}
 	best := cell(report, "bwmarrin/snowflake | best: 5 node and 17 step bits", 4)
 	require.Contains(t, string(comparison), "With the default's 5 and 17 bits bwmarrin takes "+best+" ns")
+}
+
+// Each figure in the tables of the page for users stands in the report, in a line of the same thing.
+func TestPageForUsers(t *testing.T) {
+	report, err := os.ReadFile("../../../docs/design/performance.md")
+	require.NoError(t, err)
+	page, err := os.ReadFile("../../../docs/performance.md")
+	require.NoError(t, err)
+	figures := func(line string) []string {
+		var list []string
+		for _, cell := range strings.Split(line, "|") {
+			cell, _, _ = strings.Cut(strings.TrimSpace(cell), " (") // the spread
+			list = append(list, strings.TrimSuffix(cell, " million"))
+		}
+		return list
+	}
+	for row, sources := range map[string][]string{
+		"**snowlease**, a worker":                                {"**snowlease *IdWorker** | default |"},
+		"bwmarrin/snowflake, default":                            {"bwmarrin/snowflake | default: 10 node and 12 step bits |"},
+		"bwmarrin/snowflake, with as many bits for the sequence": {"bwmarrin/snowflake | best: 5 node and 17 step bits |"},
+		"sonyflake v2, default":                                  {"sony/sonyflake/v2 | default: 10 ms, 16 machine and 8 sequence bits |"},
+		"UUIDv7 of google/uuid":                                  {"google/uuid v7 | default |"},
+		"Redis":                                                  {"Redis | 0"}, "MariaDB": {"MariaDB | 1"}, "PostgreSQL": {"PostgreSQL | 2"},
+		"plain Go and MySQL":               {"**snowlease**, `keeper.Open` | MySQL |"},
+		"plain Go and Redis":               {"**snowlease**, `keeper.Open` | Redis |"},
+		"fx, GORM and MySQL":               {"**snowlease**, `idworker.Module` with fx | MySQL by GORM |"},
+		"GORM and MySQL without snowlease": {"GORM alone, for comparison | MySQL by GORM |"},
+	} {
+		var known []string
+		for line := range strings.Lines(string(report)) {
+			for _, source := range sources {
+				if strings.HasPrefix(line, "| "+source) {
+					known = append(known, figures(line)...)
+				}
+			}
+		}
+		_, line, found := strings.Cut(string(page), "\n| "+row+" |")
+		require.True(t, found, row)
+		line, _, _ = strings.Cut(line, "\n")
+		require.Subset(t, known, figures(line), row)
+	}
 }
 
 func TestParse(t *testing.T) {

@@ -48,6 +48,7 @@ func TestShellFindsFaults(t *testing.T) {
 		{line: "snowlease decode 1 --preset nope"},
 		{line: "snowlease decode 1", output: "something else\n"},
 		{line: "go run ./examples/fxapp -nope"},
+		{line: "go run ./examples/collide -deployments 1", output: "something else\n"},
 		{line: "FXAPP_IDWORKER_PRESET=nope go run ./examples/fxapp -once"},
 	} {
 		require.Error(t, s.check(c), "%v", c)

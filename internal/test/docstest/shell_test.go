@@ -117,7 +117,7 @@ var built = sync.OnceValues(func() (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", dir+"/", "./cmd/snowlease", "./examples/fxapp")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", dir+"/", "./cmd/snowlease", "./examples/fxapp", "./examples/collide")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
@@ -247,6 +247,8 @@ func (s *shell) goCommand(dir string, args []string, output string, alone bool) 
 			args = append(args, "-help")
 		}
 		return s.run(s.program("fxapp"), args[2:], output)
+	case args[0] == "run" && len(args) > 1 && args[1] == "./examples/collide":
+		return s.run(s.program("collide"), args[2:], output)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func TestDefaultsTable(t *testing.T) {
 		}
 	}
 	walk(reflect.ValueOf(config), "")
-	for _, name := range []string{"docs/configuration.md", "docs/zh-CN/configuration.md"} {
+	for _, name := range []string{"docs/configuration.md"} {
 		var told []string
 		n := 0
 		for _, first := range []string{"namespace", "lease.ttl", "store.skew", "local.source", "sequence.worker"} {

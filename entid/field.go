@@ -1,0 +1,92 @@
+package entid
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"go/token"
+	"path"
+	"strings"
+	"unicode"
+
+	"entgo.io/ent"
+	"entgo.io/ent/dialect"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/mixin"
+)
+
+// key is snowflake.ID or a publicid.ID.
+type key interface {
+	~int64
+	driver.Valuer
+}
+
+// Mixin gives a schema the field id of type T, which is snowflake.ID or a publicid.ID. In the
+// database it is a BIGINT that is not numbered: a row without an id is refused.
+type Mixin[T key] struct{ mixin.Schema }
+
+// Fields returns the field.
+func (Mixin[T]) Fields() []ent.Field {
+	return []ent.Field{Field[T](field.Int64("id").Immutable())}
+}
+
+// Field gives an Int64 without a default or a validator the type T, such as the field of an
+// edge to an entity with a Mixin:
+//
+//	entid.Field[ids.CustomerID](field.Int64("customer_id").Optional())
+func Field[T key](f ent.Field) ent.Field {
+	d := *f.Descriptor()
+	if d.Err == nil {
+		d.Err = retype(&d, field.Other(d.Name, *new(T)).Descriptor().Info)
+	}
+	return described{&d}
+}
+
+// described is a field that is complete.
+type described struct{ d *field.Descriptor }
+
+// Descriptor implements ent.Field.
+func (f described) Descriptor() *field.Descriptor { return f.d }
+
+// retype gives the field d the type info, which is no number to Ent. For numbers, Ent takes
+// what MySQL says of LAST_INSERT_ID in place of the ids that it has sent.
+func retype(d *field.Descriptor, info *field.TypeInfo) error {
+	switch {
+	case d.Info.Type != field.TypeInt64 || d.Info.RType != nil:
+		return fmt.Errorf("entid: field %s has the type %s: pass a field.Int64 without a GoType", d.Name, d.Info)
+	case d.Default != nil || d.UpdateDefault != nil || len(d.Validators) > 0:
+		return fmt.Errorf("entid: field %s has a default or a validator for an int64: remove it", d.Name)
+	}
+	if err := nameKind(info); err != nil {
+		return fmt.Errorf("entid: field %s: %w", d.Name, err)
+	}
+	d.Info = info
+	if d.SchemaType == nil {
+		d.SchemaType = map[string]string{dialect.MySQL: "bigint", dialect.Postgres: "bigint", dialect.SQLite: "bigint"}
+	}
+	return nil
+}
+
+// nameKind calls a publicid.ID[ids.Order] ids.OrderID. Ent would print the name that package
+// reflect has for it, with the path of its kind, which does not compile.
+func nameKind(info *field.TypeInfo) error {
+	_, kind, generic := strings.Cut(info.RType.Name, "[")
+	if !generic {
+		return nil
+	}
+	kind = strings.TrimSuffix(kind, "]")
+	dot := strings.LastIndexByte(kind, '.')
+	if dot < 0 || !token.IsIdentifier(kind[dot+1:]) || kind[:dot] == "main" {
+		return fmt.Errorf("no other package can name the kind %s: declare it as a type of a package that is not main", kind)
+	}
+	info.PkgPath = kind[:dot]
+	// The name of the package alone could be that of a variable in Ent's code, such as ids.
+	info.PkgName = "kind" + strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, path.Base(info.PkgPath))
+	info.Ident = info.PkgName + kind[dot:] + "ID"
+	info.RType.Ident, info.RType.PkgPath = info.Ident, info.PkgPath
+	return nil
+}

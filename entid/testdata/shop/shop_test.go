@@ -1,0 +1,448 @@
+// Package shop_test runs the code that Ent generates on the database that SHOP_DRIVER and
+// SHOP_DSN name. The test of package entid generates and starts it.
+package shop_test
+
+import (
+	"context"
+	stdsql "database/sql"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"entgo.io/ent/dialect"
+	"entgo.io/ent/dialect/sql"
+	_ "github.com/go-sql-driver/mysql" // driver "mysql"
+	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // driver "sqlite"
+
+	"github.com/snowlease/snowlease/entid"
+	"github.com/snowlease/snowlease/publicid"
+	"github.com/snowlease/snowlease/snowflake"
+
+	"shop/ent"
+	"shop/ent/customer"
+	"shop/ent/order"
+	"shop/ent/rating"
+	"shop/ent/tag"
+	"shop/ids"
+)
+
+// reserving is a source that counts its calls.
+type reserving struct {
+	ids snowflake.Source
+
+	mu    sync.Mutex
+	calls []int // how many ids each call reserved
+}
+
+func (s *reserving) NextIDs(ctx context.Context, dst []int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, len(dst))
+	return s.ids.NextIDs(ctx, dst)
+}
+
+// taken returns the calls since the last one.
+func (s *reserving) taken() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	calls := s.calls
+	s.calls = nil
+	return calls
+}
+
+func generator(t *testing.T) *snowflake.Generator {
+	g, err := snowflake.NewGenerator(snowflake.Layout{})
+	require.NoError(t, err)
+	return g
+}
+
+// workers has the worker id of the last generator. Two with the same one would repeat ids.
+var workers atomic.Int64
+
+func started(t *testing.T) *snowflake.Generator {
+	g, now := generator(t), time.Now().UnixMilli()
+	_, err := g.Adopt(snowflake.Range{Worker: workers.Add(1), Floor: now - 1, Ceiling: now + 1e9, Now: now, At: g.Elapsed()})
+	require.NoError(t, err)
+	return g
+}
+
+// shop is a client without a hook.
+type shop struct {
+	*ent.Client
+	db      *stdsql.DB
+	dialect string
+}
+
+func open(t *testing.T) shop {
+	driver, dsn := os.Getenv("SHOP_DRIVER"), os.Getenv("SHOP_DSN")
+	s := shop{dialect: map[string]string{"sqlite": dialect.SQLite, "mysql": dialect.MySQL, "pgx": dialect.Postgres}[driver]}
+	if s.dialect == "" {
+		t.Skip("SHOP_DRIVER names no database")
+	}
+	db, err := stdsql.Open(driver, dsn)
+	require.NoError(t, err)
+	s.db, s.Client = db, ent.NewClient(ent.Driver(sql.OpenDB(s.dialect, db)))
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	require.NoError(t, s.Schema.Create(t.Context()))
+	return s
+}
+
+// filled is a client with the hook.
+func filled(t *testing.T) (shop, *reserving) {
+	s, source := open(t), &reserving{ids: started(t)}
+	s.Use(entid.Hook(source))
+	return s, source
+}
+
+func (s shop) customer(t *testing.T) *ent.Customer {
+	c, err := s.Customer.Create().SetEmail(t.Name()).Save(t.Context())
+	require.NoError(t, err)
+	return c
+}
+
+// The second migration finds nothing to change, and no column numbers rows.
+func TestSchema(t *testing.T) {
+	s := open(t)
+	var changes strings.Builder
+	require.NoError(t, s.Schema.WriteTo(t.Context(), &changes))
+	require.NotContains(t, changes.String(), "TABLE")
+	query := map[string]string{
+		dialect.SQLite:   "SELECT type FROM pragma_table_info('orders') WHERE name LIKE '%id'",
+		dialect.MySQL:    "SELECT concat(data_type, extra) FROM information_schema.columns WHERE table_schema = database() AND table_name = 'orders' AND column_name LIKE '%id'",
+		dialect.Postgres: "SELECT concat(data_type, column_default) FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = 'orders' AND column_name LIKE '%id'",
+	}[s.dialect]
+	rows, err := s.db.QueryContext(t.Context(), query)
+	require.NoError(t, err)
+	defer rows.Close()
+	var types []string
+	for rows.Next() {
+		var typ string
+		require.NoError(t, rows.Scan(&typ))
+		types = append(types, typ)
+	}
+	require.NoError(t, rows.Err())
+	require.Equal(t, []string{"bigint", "bigint", "bigint"}, types)
+}
+
+func TestCreate(t *testing.T) {
+	s, source := filled(t)
+	ctx := t.Context()
+	buyer := s.customer(t)
+	first, err := s.Order.Create().SetTotal(5).SetCustomer(buyer).Save(ctx)
+	require.NoError(t, err)
+	second, err := s.Order.Create().SetTotal(6).SetCustomerID(buyer.ID).SetReplaces(first).Save(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 1, 1}, source.taken())
+	require.Greater(t, second.ID, first.ID)
+	require.Greater(t, int64(first.ID), int64(buyer.ID))
+
+	text, err := json.Marshal(second)
+	require.NoError(t, err)
+	var seen struct {
+		ID         string `json:"id"`
+		CustomerID string `json:"customer_id"`
+		ReplacesID string `json:"replaces_id"`
+	}
+	require.NoError(t, json.Unmarshal(text, &seen))
+	require.Equal(t, buyer.ID.String(), seen.CustomerID)
+	require.Equal(t, first.ID.String(), seen.ReplacesID)
+	require.Regexp(t, "^ord_[0-9a-z]{26}$", seen.ID)
+	id, err := publicid.Parse[ids.Order](seen.ID)
+	require.NoError(t, err)
+
+	found, err := s.Order.Query().Where(order.IDIn(id)).WithCustomer().WithReplaces().Only(ctx)
+	require.NoError(t, err)
+	require.Equal(t, second.ID, found.ID)
+	require.Equal(t, buyer.ID, found.Edges.Customer.ID)
+	require.Equal(t, first.ID, found.Edges.Replaces.ID)
+	found, err = s.Order.Get(ctx, first.ID)
+	require.NoError(t, err)
+	require.Nil(t, found.ReplacesID)
+	newer, err := s.Order.Query().Where(order.IDGT(first.ID), order.CustomerID(buyer.ID)).IDs(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []ids.OrderID{second.ID}, newer)
+	replacing, err := buyer.QueryOrders().Where(order.ReplacesID(first.ID)).OnlyID(ctx)
+	require.NoError(t, err)
+	require.Equal(t, second.ID, replacing)
+
+	// Updates and deletes take no ids.
+	require.NoError(t, second.Update().SetTotal(7).ClearReplaces().Exec(ctx))
+	require.NoError(t, s.Order.DeleteOneID(second.ID).Exec(ctx))
+	require.Empty(t, source.taken())
+}
+
+// A key that the caller set stays, and a key that the database numbers is left to it.
+func TestOtherKeys(t *testing.T) {
+	s, source := filled(t)
+	buyer, err := s.Customer.Create().SetID(7).SetEmail(t.Name()).Save(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 7, buyer.ID)
+	parcel, err := s.Parcel.Create().Save(t.Context())
+	require.NoError(t, err)
+	require.Less(t, parcel.ID, 100)
+	require.Empty(t, source.taken())
+	label, err := s.Tag.Create().SetName(t.Name()).Save(t.Context()) // a plain int64
+	require.NoError(t, err)
+	require.Greater(t, label.ID, int64(1<<40))
+}
+
+// bulk creates orders with edges to tags and parcels, whose rows are written after the orders.
+func (s shop) bulk(t *testing.T, n int) (orders []*ent.OrderCreate, tags []*ent.Tag) {
+	buyer := s.customer(t)
+	for i := range n {
+		name := t.Name() + string(rune('a'+i))
+		label, err := s.Tag.Create().SetName(name).Save(t.Context())
+		require.NoError(t, err)
+		parcel, err := s.Parcel.Create().Save(t.Context())
+		require.NoError(t, err)
+		tags = append(tags, label)
+		orders = append(orders, s.Order.Create().SetTotal(int64(i)).SetCustomer(buyer).AddTags(label).AddParcels(parcel))
+	}
+	return orders, tags
+}
+
+// stored checks that the orders have the edges that bulk gave them.
+func (s shop) stored(t *testing.T, orders []*ent.Order, tags []*ent.Tag) {
+	for i, o := range orders {
+		row, err := s.Order.Query().Where(order.ID(o.ID)).WithTags().WithParcels().Only(t.Context())
+		require.NoError(t, err)
+		require.EqualValues(t, i, row.Total)
+		require.Len(t, row.Edges.Parcels, 1)
+		require.Len(t, row.Edges.Tags, 1)
+		require.Equal(t, tags[i].ID, row.Edges.Tags[0].ID)
+		require.True(t, i == 0 || o.ID > orders[i-1].ID)
+	}
+}
+
+// The hook reserves an id for each entity of a bulk.
+func TestBulk(t *testing.T) {
+	s, source := filled(t)
+	orders, tags := s.bulk(t, 3)
+	source.taken()
+	rows, err := s.Order.CreateBulk(orders...).Save(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 1, 1}, source.taken())
+	s.stored(t, rows, tags)
+}
+
+// Fill reserves all ids of a bulk at once, and leaves the hook none to fill.
+func TestFill(t *testing.T) {
+	s, source := filled(t)
+	ctx := t.Context()
+	orders, tags := s.bulk(t, 4)
+	source.taken()
+	require.NoError(t, entid.Fill(ctx, source, orders...))
+	require.NoError(t, entid.Fill(ctx, source, orders...)) // they have ids
+	rows, err := s.Order.CreateBulk(orders...).Save(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []int{4}, source.taken())
+	s.stored(t, rows, tags)
+
+	some := []*ent.CustomerCreate{s.Customer.Create().SetEmail("a"), s.Customer.Create().SetEmail("b").SetID(8), s.Customer.Create().SetEmail("c")}
+	require.NoError(t, entid.Fill(ctx, source, some...))
+	buyers, err := s.Customer.CreateBulk(some...).Save(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []int{2}, source.taken())
+	require.EqualValues(t, 8, buyers[1].ID)
+	require.Greater(t, buyers[2].ID, buyers[0].ID)
+	require.NoError(t, entid.Fill(ctx, source, s.Tag.Create())) // a plain int64
+
+	// MapCreateBulk has no builders yet.
+	numbers := make([]int64, 3)
+	require.NoError(t, source.NextIDs(ctx, numbers))
+	source.taken()
+	rows, err = s.Order.MapCreateBulk(numbers, func(c *ent.OrderCreate, i int) {
+		c.SetID(ids.OrderID(numbers[i])).SetTotal(int64(i)).SetCustomer(buyers[0])
+	}).Save(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, numbers[2], rows[2].ID)
+	require.Empty(t, source.taken())
+}
+
+// Without ids nothing is written, and the error is that of the source.
+func TestErrors(t *testing.T) {
+	s := open(t)
+	ctx, none, broken := t.Context(), generator(t), errors.New("no ids today")
+	source := &reserving{ids: none}
+	s.Use(entid.Hook(source))
+	create := s.Customer.Create().SetEmail(t.Name())
+	_, err := create.Save(ctx)
+	require.ErrorIs(t, err, snowflake.ErrNotStarted)
+	require.ErrorContains(t, err, "entid: no id for a new Customer: ")
+	bulk := []*ent.CustomerCreate{s.Customer.Create().SetEmail("d"), s.Customer.Create().SetEmail("e")}
+	require.ErrorIs(t, s.Customer.CreateBulk(bulk...).Exec(ctx), snowflake.ErrNotStarted)
+	require.ErrorIs(t, entid.Fill(ctx, source, bulk...), snowflake.ErrNotStarted)
+
+	source.ids = &failing{err: broken}
+	require.ErrorIs(t, create.Exec(ctx), broken)
+	require.ErrorIs(t, s.Customer.CreateBulk(bulk...).Exec(ctx), broken)
+	source.ids = &failing{Source: started(t), calls: 1, err: broken}
+	require.ErrorIs(t, s.Customer.CreateBulk(bulk...).Exec(ctx), broken)
+	stopped := started(t)
+	stopped.Stop()
+	source.ids = stopped
+	require.ErrorIs(t, create.Exec(ctx), snowflake.ErrStopped)
+	count, err := s.Customer.Query().Where(customer.EmailIn(t.Name(), "d", "e")).Count(ctx)
+	require.NoError(t, err)
+	require.Zero(t, count)
+
+	// The builders can be saved again. One whose INSERT fails keeps its id.
+	source.ids = started(t)
+	require.NoError(t, create.Exec(ctx))
+	twice := s.Customer.Create().SetEmail(t.Name())
+	require.True(t, ent.IsConstraintError(twice.Exec(ctx)))
+	source.taken()
+	require.True(t, ent.IsConstraintError(twice.Exec(ctx)))
+	require.Empty(t, source.taken())
+	require.NoError(t, s.Customer.CreateBulk(bulk...).Exec(ctx))
+}
+
+// failing has ids for some calls.
+type failing struct {
+	snowflake.Source
+	calls int
+	err   error
+}
+
+func (f *failing) NextIDs(ctx context.Context, dst []int64) error {
+	if f.calls--; f.calls < 0 {
+		return f.err
+	}
+	return f.Source.NextIDs(ctx, dst)
+}
+
+// A hook also works in a transaction. What is rolled back is not stored, and its id is not
+// issued again.
+func TestTransactions(t *testing.T) {
+	s, _ := filled(t)
+	ctx := t.Context()
+	buyer := s.customer(t)
+	tx, err := s.Tx(ctx)
+	require.NoError(t, err)
+	builder := tx.Order.Create().SetTotal(1).SetCustomer(buyer)
+	gone, err := builder.Save(ctx)
+	require.NoError(t, err)
+	_, err = tx.Order.CreateBulk(tx.Order.Create().SetTotal(2).SetCustomer(buyer)).Save(ctx)
+	require.NoError(t, err)
+	require.NoError(t, tx.Rollback())
+	count, err := buyer.QueryOrders().Count(ctx)
+	require.NoError(t, err)
+	require.Zero(t, count)
+
+	tx, err = s.Tx(ctx)
+	require.NoError(t, err)
+	kept, err := tx.Order.Create().SetTotal(3).SetCustomer(buyer).Save(ctx)
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit())
+	require.Greater(t, kept.ID, gone.ID)
+	only, err := buyer.QueryOrders().OnlyID(ctx)
+	require.NoError(t, err)
+	require.Equal(t, kept.ID, only)
+
+	// A transaction that failed for want of an id can go on: nothing was sent.
+	tx, err = s.Tx(ctx)
+	require.NoError(t, err)
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	tx.Order.Use(entid.Hook(generator(t)))
+	require.Error(t, tx.Order.Create().SetTotal(4).SetCustomer(buyer).Exec(ended))
+	require.NoError(t, tx.Order.Create().SetID(9).SetTotal(4).SetCustomer(buyer).Exec(ctx))
+	require.NoError(t, tx.Commit())
+}
+
+// A row that an upsert finds keeps its key. Ent learns it where the database has RETURNING.
+func TestUpserts(t *testing.T) {
+	s, source := filled(t)
+	ctx := t.Context()
+	was := s.customer(t)
+	upsert := func() *ent.CustomerUpsertOne {
+		conflict := []sql.ConflictOption{sql.ConflictColumns(customer.FieldEmail)}
+		if s.dialect == dialect.MySQL {
+			conflict[0] = sql.ConflictColumns()
+		}
+		return s.Customer.Create().SetEmail(was.Email).SetVisits(2).OnConflict(conflict...).UpdateNewValues()
+	}
+	require.NoError(t, upsert().Exec(ctx))
+	id, err := upsert().ID(ctx)
+	if s.dialect == dialect.MySQL {
+		require.ErrorContains(t, err, "not supported by MySQL")
+	} else {
+		require.NoError(t, err)
+		require.Equal(t, was.ID, id)
+	}
+	source.taken()
+
+	builders := []*ent.CustomerCreate{s.Customer.Create().SetEmail(was.Email).SetVisits(3), s.Customer.Create().SetEmail(t.Name() + "new")}
+	require.NoError(t, entid.Fill(ctx, source, builders...))
+	require.NoError(t, s.Customer.CreateBulk(builders...).OnConflict(sql.ConflictColumns(customer.FieldEmail)).UpdateNewValues().Exec(ctx))
+	require.Equal(t, []int{2}, source.taken())
+	now, err := s.Customer.Query().Where(customer.Email(was.Email)).Only(ctx)
+	require.NoError(t, err)
+	require.Equal(t, was.ID, now.ID)
+	require.Equal(t, 3, now.Visits)
+	added, err := s.Customer.Query().Where(customer.Email(t.Name() + "new")).Only(ctx)
+	require.NoError(t, err)
+	require.Greater(t, added.ID, was.ID)
+}
+
+// An edge schema with a key of two fields needs no id. One with an id of its own gets it from
+// the hook if its rows are created, and not if they come with an edge: Ent runs no hooks then,
+// and the database refuses the row.
+func TestEdgeSchemas(t *testing.T) {
+	s, source := filled(t)
+	ctx := t.Context()
+	buyer := s.customer(t)
+	label, err := s.Tag.Create().SetName(t.Name()).Save(ctx)
+	require.NoError(t, err)
+	source.taken()
+	require.NoError(t, buyer.Update().AddWatched(label).Exec(ctx))
+	require.NoError(t, s.Watch.Create().SetCustomer(s.Customer.Create().SetEmail(t.Name()+"2").SaveX(ctx)).SetTag(label).Exec(ctx))
+	watchers, err := label.QueryWatchers().Count(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 2, watchers)
+	require.Equal(t, []int{1}, source.taken()) // of the customer
+
+	require.Error(t, buyer.Update().AddRated(label).Exec(ctx))
+	require.NoError(t, s.Rating.Create().SetCustomer(buyer).SetTag(label).Exec(ctx))
+	id, err := s.Rating.Query().Where(rating.HasTagWith(tag.ID(label.ID))).OnlyID(ctx)
+	require.NoError(t, err)
+	require.Greater(t, id, buyer.ID)
+}
+
+// Without a hook the database refuses a row, in place of numbering it.
+func TestWithoutHook(t *testing.T) {
+	s := open(t)
+	require.Error(t, s.Customer.Create().SetEmail(t.Name()).Exec(t.Context()))
+	require.Error(t, s.Customer.CreateBulk(s.Customer.Create().SetEmail(t.Name())).Exec(t.Context()))
+	found, err := s.Customer.Query().Where(customer.Email(t.Name())).Exist(t.Context())
+	require.NoError(t, err)
+	require.False(t, found)
+}
+
+// A hook of one type leaves the others alone.
+func TestHookOfOneType(t *testing.T) {
+	s := open(t)
+	s.Customer.Use(entid.Hook(started(t)))
+	buyer := s.customer(t)
+	require.Error(t, s.Order.Create().SetTotal(1).SetCustomer(buyer).Exec(t.Context()))
+}
+
+// Ent mistakes keys that are numbers to it in a bulk with edges on MySQL. If this test fails
+// on a newer Ent, the limit is gone.
+func TestBulkOfNumbers(t *testing.T) {
+	s, _ := filled(t)
+	o := s.Order.Create().SetTotal(1).SetCustomer(s.customer(t)).SaveX(t.Context())
+	err := s.Tag.CreateBulk(s.Tag.Create().SetName(t.Name()).AddOrders(o), s.Tag.Create().SetName(t.Name()+"2").AddOrders(o)).Exec(t.Context())
+	if s.dialect == dialect.MySQL {
+		require.True(t, ent.IsConstraintError(err), "%v", err)
+	} else {
+		require.NoError(t, err)
+	}
+}
