@@ -13,6 +13,7 @@ CHAOSTIME ?= 10m
 SEED ?= 0
 LOSSES ?= 1
 SEEDS ?= 100000
+ATTACK ?=
 STORES ?= redis mariadb mysql galera postgres local numbers
 ENGINES ?= mysql mariadb galera postgresql sqlite redis valkey
 PLATFORMS ?= linux/386 linux/arm linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64
@@ -31,13 +32,15 @@ build: ## compile all packages, and the programs into bin/
 	go build -o bin/ ./cmd/...
 
 .PHONY: lint
-lint: ## go vet, golangci-lint, gofmt, go mod tidy, imports, the API, types on other platforms
+lint: ## go vet, golangci-lint, gofmt, go mod tidy, versions, imports, the API, workflows, types on other platforms
 	go vet -tags prove ./...
 	scripts/golangci-lint.sh run --allow-parallel-runners
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:" $$unformatted; exit 1; fi
 	scripts/tidy.sh -diff
+	scripts/version.sh
 	scripts/check-imports.sh
 	scripts/apidiff.sh
+	scripts/actionlint.sh
 	go run ./internal/test/platforms $(PLATFORMS)
 	go vet -tags gormsuite ./internal/test/gormsuite
 	@$(call in_modules,go vet -tags prove ./...)
@@ -73,6 +76,10 @@ chaos: test-deps ## inject faults into real servers, CHAOSTIME per store, with L
 		go test -count=1 -v -timeout 0 -run "TestChaos/$$store$$" . -chaos.duration=$(CHAOSTIME) -chaos.seed=$(SEED) -chaos.losses=$(LOSSES) -chaos.report="$$PWD/chaos-$$store.md"; \
 	done
 
+.PHONY: attack
+attack: ## harm processes and records, by default on SQLite, and look for duplicate ids: ATTACK="-for 10m -redis redis://..."
+	go run ./examples/attack $(ATTACK)
+
 .PHONY: engines
 engines: test-deps ## run the tests on each version of ENGINES and update docs/engines.md (half an hour)
 	go run ./internal/test/engines $(ENGINES)
@@ -86,7 +93,7 @@ fuzz: ## run each fuzz test that FUZZ matches for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: release-check
-release-check: ## build the programs of README from the modules as they would be released, a minute or more
+release-check: ## rehearse a release and print what it would publish, some minutes
 	scripts/release-check.sh
 
 .PHONY: tidy
@@ -96,5 +103,5 @@ tidy: ## run go mod tidy and format the code
 
 .PHONY: clean
 clean: ## remove build products
-	rm -rf bin .tools cover.out
+	rm -rf bin dist .tools cover.out
 	find . -name '*.test' -not -path './.git/*' -delete

@@ -16,7 +16,7 @@ require (
 	github.com/redis/go-redis/v9 v9.22.0
 	github.com/rs/xid v1.6.0
 	github.com/segmentio/ksuid v1.0.4
-	github.com/snowlease/snowlease v0.0.0
+	github.com/snowlease/snowlease v0.1.0
 	github.com/sony/sonyflake v1.2.0
 	github.com/sony/sonyflake/v2 v2.2.0
 	github.com/sqids/sqids-go v0.4.1

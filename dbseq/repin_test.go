@@ -108,3 +108,21 @@ func (tx lateTx) Commit() error {
 	tx.wait()
 	return tx.Tx.Commit()
 }
+
+// A pin of a form that only another version knows refuses every member, and stays.
+func TestPinOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c, _ := counted(t, e, db, dsn)
+		require.NoError(t, c.Init(t.Context(), request("orders", 2)))
+		const pin = "form=2 layout={other}"
+		rawExec(t, db, "UPDATE snowlease_meta SET pin = ? WHERE ns = 'orders'", pin)
+		_, err := c.Acquire(t.Context(), request("orders", 2))
+		var mismatch *lease.MismatchError
+		require.ErrorAs(t, err, &mismatch)
+		rec, err := c.Extras().Operator.Record(t.Context(), "orders")
+		require.NoError(t, err)
+		require.Equal(t, pin, rec.Pin.String())
+	})
+}

@@ -321,13 +321,17 @@ func TestDirectoryIsGone(t *testing.T) {
 func TestDamagedRecord(t *testing.T) {
 	t.Parallel()
 	damages := map[string]func(b []byte) []byte{
-		"empty":      func([]byte) []byte { return nil },
-		"cut":        func(b []byte) []byte { return b[:100] },
-		"longer":     func(b []byte) []byte { return append(b, 0) },
-		"zeros":      func(b []byte) []byte { return make([]byte, len(b)) },
-		"bit":        func(b []byte) []byte { b[20] ^= 1; return b },
-		"half new":   func(b []byte) []byte { return append(b[:256:256], record{Worker: 2}.encode()[256:]...) },
-		"another's":  func([]byte) []byte { return record{Worker: 3}.encode() },
+		"empty":     func([]byte) []byte { return nil },
+		"cut":       func(b []byte) []byte { return b[:100] },
+		"longer":    func(b []byte) []byte { return append(b, 0) },
+		"zeros":     func(b []byte) []byte { return make([]byte, len(b)) },
+		"bit":       func(b []byte) []byte { b[20] ^= 1; return b },
+		"half new":  func(b []byte) []byte { return append(b[:256:256], record{Worker: 2}.encode()[256:]...) },
+		"another's": func([]byte) []byte { return record{Worker: 3}.encode() },
+		"of another version": func(b []byte) []byte {
+			b = append([]byte("another "), b[8:recordSize-4]...)
+			return append(b, encodeSum(b)...)
+		},
 		"at the top": func([]byte) []byte { return record{Worker: 2, Token: maxNumber, Mark: 1}.encode() },
 	}
 	for name, damage := range damages {

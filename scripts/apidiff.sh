@@ -41,7 +41,5 @@ compare() {
 }
 
 compare . ""
-compare metrics metrics/
-compare etcdseq etcdseq/
-compare entid entid/
+for dir in $(git ls-files '*/go.work' | xargs -r dirname); do compare "$dir" "$dir/"; done
 exit $status

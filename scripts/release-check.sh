@@ -1,49 +1,36 @@
 #!/usr/bin/env bash
-# Checks what "go get" and "go install" get once this checkout is tagged: builds the
-# zip files of the published modules as a module proxy serves them, and the programs of
-# README.md from them, in an empty directory and with an empty module cache. Files that
-# git does not track are in no release. The version is the newest one of CHANGELOG.md.
+# Rehearses a release of this checkout: builds what it would publish with scripts/release.sh,
+# in a clone that has the tags, and checks what "go get" and "go install" get. The programs of README.md
+# are built from the modules, in an empty directory and with an empty module cache. Files
+# that git does not track are in no release.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-module=github.com/snowlease/snowlease
-published=(. metrics etcdseq entid)
-version=v$(sed -n 's/^## \[\([0-9][0-9.]*\)\].*/\1/p' CHANGELOG.md | head -n 1)
-[ "$version" != v ] || { echo "release-check: CHANGELOG.md names no version" >&2; exit 1; }
-
+version=$(scripts/version.sh)
+module=$(sed -n 's/^module //p' go.mod)
+mapfile -t published < <(git ls-files '*/go.work' | xargs -r dirname)
 temp=$(mktemp -d)
 trap 'rm -rf "$temp"' EXIT
+fail() { echo "release-check: $*" >&2; exit 1; }
+
 # The tracked files, as they are now.
 cp "$(git rev-parse --git-path index)" "$temp/index"
 GIT_INDEX_FILE=$temp/index git add -u
 tree=$(GIT_INDEX_FILE=$temp/index git write-tree)
-
-nested=()
-for mod in $(git ls-files '*/go.mod'); do
-	nested+=(":(exclude)$(dirname "$mod")")
-done
-for dir in "${published[@]}"; do
-	path=$module
-	files=(. "${nested[@]}")
-	if [ "$dir" != . ]; then
-		path=$module/$dir
-		files=(.)
-	fi
-	if go -C "$dir" mod edit -json | grep -q '"Replace": \['; then
-		echo "release-check: $dir/go.mod has a replace, which does not hold for those who require it" >&2
-		exit 1
-	fi
-	at=$temp/proxy/$path/@v
-	mkdir -p "$at"
-	cp "$dir/go.mod" "$at/$version.mod"
-	echo "$version" >"$at/list"
-	echo "{\"Version\":\"$version\"}" >"$at/$version.info"
-	git archive --format=zip --prefix="$path@$version/" -o "$at/$version.zip" "$tree:${dir#.}" "${files[@]}"
-done
+commit=$(git rev-parse HEAD)
+[ "$tree" = "$(git rev-parse 'HEAD^{tree}')" ] ||
+	commit=$(git -c user.name=release-check -c user.email=release-check commit-tree "$tree" -p HEAD -m release-check)
+git clone -q --shared --no-checkout . "$temp/clone"
+git -C "$temp/clone" checkout -q --detach "$commit"
+mkdir -p .tools && ln -s "$PWD/.tools" "$temp/clone/.tools"
+for dir in "${published[@]}"; do git -C "$temp/clone" tag -f "$dir/$version" >/dev/null; done
+git -C "$temp/clone" tag -f "$version" >/dev/null
+"$temp/clone/scripts/release.sh" "$temp/dist" >"$temp/table"
+(cd "$temp/dist/files" && sha256sum --quiet -c checksums.txt)
 
 # Other modules come from the module cache, or from the proxy. Nothing is written to
 # the cache: the version that is checked is no release.
-GOPROXY="file://$temp/proxy,file://$(go env GOMODCACHE)/cache/download,$(go env GOPROXY)"
+GOPROXY="file://$temp/dist/proxy,file://$(go env GOMODCACHE)/cache/download,$(go env GOPROXY)"
 export GOPROXY GOMODCACHE="$temp/cache" GOFLAGS="-modcacherw -trimpath" GOWORK=off GOSUMDB=off
 
 # program N: the Nth block of Go in README.md.
@@ -69,15 +56,23 @@ func main() { _, _, _, _ = metrics.Module, otel.Register, etcdseq.Module, entid.
 END
 cd "$temp/shop"
 go mod init shop
-go get "$module@$version" "$module/metrics@$version" "$module/etcdseq@$version" "$module/entid@$version"
+for dir in "${published[@]}"; do go get "$module/$dir/...@$version"; done
+for dir in "${published[@]}"; do go build "$module/$dir/..."; done
+go get "$module@$version"
 go mod tidy
 go build -o "$temp/bin/" ./...
-go build "$module/metrics/..." "$module/etcdseq" "$module/entid"
 (cd "$temp" && bin/shop)
 GOBIN="$temp/bin" go install "$module/cmd/snowlease@$version"
 GOBIN="$temp/bin" go install "$module/etcdseq/cmd/snowlease-etcd@$version" "$module/etcdseq/examples/orders@$version"
-"$temp/bin/snowlease" version
-"$temp/bin/snowlease-etcd" version
 cd "$temp/cache/$module@$version"
 go build ./... # what the programs do not import
+
+# What was installed knows its version, and what is released its commit too.
+for name in snowlease snowlease-etcd; do
+	"$temp/bin/$name" version | grep -F "$name $version go" || fail "$name does not know its version"
+	tar -xzf "$temp/dist/files/${name}_${version#v}_$(go env GOOS)_$(go env GOARCH).tar.gz" -C "$temp"
+	"$temp/${name}_${version#v}_$(go env GOOS)_$(go env GOARCH)/$name" version | grep -F "$name $version $commit go" || fail "$name does not know its commit"
+done
+
+cat "$temp/table"
 echo "release-check: $version can be released"

@@ -10,7 +10,7 @@ require (
 	github.com/jmoiron/sqlx v1.4.0
 	github.com/labstack/echo/v4 v4.13.4
 	github.com/libtnb/sqlite v1.0.1
-	github.com/snowlease/snowlease v0.0.0-00010101000000-000000000000
+	github.com/snowlease/snowlease v0.1.0
 	github.com/stretchr/testify v1.12.1
 	github.com/uptrace/bun v1.3.0
 	github.com/uptrace/bun/dialect/sqlitedialect v1.3.0

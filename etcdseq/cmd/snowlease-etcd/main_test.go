@@ -55,6 +55,13 @@ func request() lease.Request {
 	return req
 }
 
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	code, out, _ := call(t, "", "version")
+	require.Zero(t, code)
+	require.Regexp(t, `^snowlease-etcd \S+.* go1\.`, out)
+}
+
 // The commands are those of snowlease, with the same flags, output and exit codes.
 func TestCommands(t *testing.T) {
 	t.Parallel()

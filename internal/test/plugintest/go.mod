@@ -4,7 +4,7 @@ go 1.25.0
 
 require (
 	github.com/libtnb/sqlite v1.0.1
-	github.com/snowlease/snowlease v0.0.0
+	github.com/snowlease/snowlease v0.1.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
 	gorm.io/gorm v1.31.2
