@@ -133,6 +133,11 @@ func (w *Worker) remedy(ctx context.Context, err error) string {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ""
 	}
+	if w.setup.Remedy != nil {
+		if text := w.setup.Remedy(err); text != "" {
+			return text
+		}
+	}
 	q, full, wait := (*lease.QuarantineError)(nil), (*lease.NoFreeWorkerError)(nil), w.setup.Name("Wait")
 	if away := net.Error(nil); !errors.As(err, &q) && !errors.As(err, &full) && errors.As(err, &away) {
 		return fmt.Sprintf(": check that the server runs, and that this host reaches it at this address; a start waits for it for up to %s (%v)", wait, w.cfg.Wait)

@@ -64,7 +64,7 @@ func (p plan) build(o options) (*built, error) {
 	if p.Lease.OnLost == OnLostShutdown && o.shutdown == nil {
 		return nil, errors.New(`idworker: lease.on_lost "shutdown" needs an fx application to end: choose "continue" and watch Healthy`)
 	}
-	setup := source.Setup[snowlease.Status]{Name: keyOf, Advise: advise}
+	setup := source.Setup[snowlease.Status]{Name: keyOf, Advise: advise, Remedy: remedy}
 	var center lease.Center
 	var err error
 	switch {

@@ -31,7 +31,7 @@ func hint(wait time.Duration) string {
 	if wait <= 36*time.Hour {
 		return ""
 	}
-	return ". No process can have written such a late time: run \"doctor\" of the snowlease CLI"
+	return "; no process can have written such a late time: Operator.Mend lowers it"
 }
 
 // NoFreeWorkerError is returned if every requested worker id is lent.
@@ -44,7 +44,7 @@ type NoFreeWorkerError struct {
 
 // Error returns the range, when the first worker id may become free, and what to do.
 func (e *NoFreeWorkerError) Error() string {
-	return fmt.Sprintf("lease: no free worker id: all %d (%d to %d) of namespace %q are lent; the first expires in %v (at %s) unless it is renewed: run fewer replicas, widen \"workers\" if it is set, or choose a layout with more worker bits; \"workers\" of the snowlease CLI lists the holders%s",
+	return fmt.Sprintf("lease: no free worker id: all %d (%d to %d) of namespace %q are lent; the first expires in %v (at %s) unless it is renewed: run fewer replicas, or choose a layout with more worker bits%s",
 		e.Last-e.First+1, e.First, e.Last, e.Namespace, e.Wait(), e.Soonest.UTC().Format(time.RFC3339Nano), hint(e.Wait()))
 }
 
@@ -79,8 +79,7 @@ func (e *QuarantineError) Wait() time.Duration { return max(0, e.Until.Sub(e.Now
 type MismatchError struct {
 	Namespace     string
 	Stored, Asked Pin // of the namespace and of the caller
-	// Change says how to change the pin. Default: by "init" of the snowlease CLI, while no
-	// worker id was lent.
+	// Change says how to change the pin. Default: by Init of Extras, while no worker id was lent.
 	Change string
 }
 
@@ -92,21 +91,21 @@ func (e *MismatchError) Error() string {
 	if is, was := e.Asked, e.Stored; was.Err() == nil && is.Layout == was.Layout && is.Pool == was.Pool {
 		switch {
 		case is.MaxTTL < was.TTL:
-			return fmt.Sprintf("lease: namespace %q has members with a lease.ttl of %v, but lease.max_ttl of this process is %v: raise it to at least %v", e.Namespace, was.TTL, is.MaxTTL, was.TTL)
+			return fmt.Sprintf("lease: namespace %q has members with a TTL of %v, but MaxTTL of this process is %v: raise it to at least %v", e.Namespace, was.TTL, is.MaxTTL, was.TTL)
 		case is.TTL < 2*was.Skew:
-			return fmt.Sprintf("lease: namespace %q has members with a store.skew of %v, more than half of this process's lease.ttl, %v: raise that to at least %v", e.Namespace, was.Skew, is.TTL, 2*was.Skew)
+			return fmt.Sprintf("lease: namespace %q has members with a Skew of %v, more than half of this process's TTL, %v: raise that to at least %v", e.Namespace, was.Skew, is.TTL, 2*was.Skew)
 		}
-		return fmt.Sprintf("lease: namespace %q lost its records, and was opened again by a process with a lower lease.max_ttl or store.skew (%v, %v) than this one has (%v, %v): give all processes the same", e.Namespace, was.MaxTTL, was.Skew, is.MaxTTL, is.Skew)
+		return fmt.Sprintf("lease: namespace %q lost its records, and was opened again by a process with a lower MaxTTL or Skew (%v, %v) than this one has (%v, %v): give all the same", e.Namespace, was.MaxTTL, was.Skew, is.MaxTTL, is.Skew)
 	}
 	change := e.Change
 	if change == "" && e.Asked.Err() == nil { // a pin of worker ids, as init writes it
-		change = "if no worker id was ever lent, \"init\" of the snowlease CLI with the right configuration changes the pin"
+		change = "if no worker id was ever lent, Init with the right configuration changes the pin"
 	}
 	if change != "" {
 		change = "; " + change
 	}
 	stored, asked := differences(e.Stored.String(), e.Asked.String())
-	return fmt.Sprintf("lease: namespace %q is pinned to %s, but this process asks for %s: give all members of a namespace the same configuration, or give this process a namespace of its own%s",
+	return fmt.Sprintf("lease: namespace %q is pinned to %s, but this process asks for %s: give all members the same configuration, or this process another namespace%s",
 		e.Namespace, printable.Text(stored), asked, change)
 }
 

@@ -1,0 +1,25 @@
+package idworker
+
+import (
+	"errors"
+	"time"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// late is longer than any process can have taken a worker id for.
+const late = 36 * time.Hour
+
+// remedy names the command that helps with an error of a start.
+func remedy(err error) string {
+	full, q, other := (*lease.NoFreeWorkerError)(nil), (*lease.QuarantineError)(nil), (*lease.MismatchError)(nil)
+	switch {
+	case errors.As(err, &full) && full.Wait() > late, errors.As(err, &q) && q.Wait() > late:
+		return `: run "snowlease doctor"`
+	case errors.As(err, &full):
+		return `, widen "workers" if it is set; "snowlease workers" lists the holders`
+	case errors.As(err, &other) && other.Change == "" && !other.Stored.Retired && (other.Stored.Layout != other.Asked.Layout || other.Stored.Pool != other.Asked.Pool):
+		return ` ("snowlease init")`
+	}
+	return ""
+}
