@@ -62,7 +62,7 @@ func use(p params) error {
 		return errors.New("gormplugin: the *gorm.DB is nil; configure the database, or leave gormplugin.Module out")
 	}
 	if p.Source == nil {
-		return errors.New("gormplugin: there is no snowflake.Source in the fx graph: add idworker.Module; if the graph has a worker of yours, such as fx.Supply(worker), write fx.Replace(worker) beside idworker.Module, or supply it as both types, fx.Supply(worker, fx.Annotate(worker, fx.As(new(snowflake.Source))))")
+		return errors.New("gormplugin: no snowflake.Source in the fx graph: add idworker.Module, with fx.Replace(worker) for a worker of yours, or fx.Supply(worker, fx.Annotate(worker, fx.As(new(snowflake.Source))))")
 	}
 	if p.Config.Segments == nil {
 		p.Config.Segments = p.Segments

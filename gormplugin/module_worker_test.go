@@ -51,7 +51,7 @@ func TestModuleWithASuppliedWorker(t *testing.T) {
 	require.NoError(t, err)
 	says := fx.New(fx.NopLogger, fx.Supply(w), gormplugin.Module, database(t)).Err()
 	for advice, supply := range map[string]fx.Option{
-		"fx.Replace(worker) beside idworker.Module":                            fx.Options(idworker.Module, fx.Replace(w)),
+		"add idworker.Module, with fx.Replace(worker)":                         fx.Options(idworker.Module, fx.Replace(w)),
 		"fx.Supply(worker, fx.Annotate(worker, fx.As(new(snowflake.Source))))": fx.Supply(w, fx.Annotate(w, fx.As(new(snowflake.Source)))),
 	} {
 		require.ErrorContains(t, says, advice)

@@ -312,7 +312,7 @@ func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
 	}
 	if tick+l.TimeUnit.Milliseconds() > i.before { // Backfill does not cover the whole tick
 		if since := own / readers; tick < since {
-			return fmt.Errorf("%w: at %s a live process may have had the %d greatest worker ids, or another store may have counted, since namespace %q counts here from %s on; for rows older than the service's first id, use Backfill with the time of that id",
+			return fmt.Errorf("%w: at %s others may have used the %d greatest worker ids: namespace %q counts here from %s on; for rows older than the service's first id, use Backfill",
 				ErrTime, stamp(at), i.cfg.Reserved, i.cfg.Namespace, stamp(time.UnixMilli(since)))
 		}
 	}

@@ -199,7 +199,7 @@ func TestSince(t *testing.T) {
 		require.ErrorIs(t, err, want, at)
 	}
 	_, err = i.NextIDAt(t.Context(), start)
-	for _, want := range []string{"at 2026-07-01T12:00:00.000Z a live process", "from 2026-07-01T12:01:00.000Z on", "Backfill"} {
+	for _, want := range []string{"at 2026-07-01T12:00:00.000Z others", "from 2026-07-01T12:01:00.000Z on", "Backfill"} {
 		require.ErrorContains(t, err, want)
 	}
 	old := i.Backfill(start.Add(-995 * time.Millisecond))

@@ -98,7 +98,7 @@ func provide(c clients, a *asked, given struct {
 	if given.Pointer != nil {
 		return nil, errors.New("idworker: the fx graph has a *idworker.Config, but idworker needs an idworker.Config: supply the value, fx.Supply(*cfg)")
 	}
-	return nil, errors.New(`idworker: no idworker.Config in the fx graph (or an empty one): add fx.Supply(idworker.Config{Namespace: "orders"}), naming the service whose replicas share worker ids; if a constructor provides it, check that its own dependencies are provided`)
+	return nil, errors.New(`idworker: no idworker.Config in the fx graph (or an empty one): add fx.Supply(idworker.Config{Namespace: "orders"}); if a constructor provides it, check its own dependencies`)
 }
 
 // failures returns where to log why the application does not start: with fx.NopLogger, fx

@@ -286,19 +286,19 @@ func TestChoiceOfTheCenter(t *testing.T) {
 		opts fx.Option
 		want []string // of the error; none: it is built
 	}{
-		{"no client", "", fx.Options(), []string{"no *gorm.DB", "redis.UniversalClient", "or lease.Center in the fx graph: provide one", "newCenter calls dbseq.Open", "name tag"}},
+		{"no client", "", fx.Options(), []string{"no *gorm.DB", "redis.UniversalClient", "or lease.Center in the fx graph: provide one", "name tag"}},
 		{"a *dbseq.Center without fx.As", "", fx.Provide(func() (*dbseq.Center, error) { return gormdb.Center(db) }), []string{"To fx, a *dbseq.Center,", "fx.Provide(fx.Annotate(newCenter, fx.As(new(lease.Center))))"}},
 		{"both clients", "", fx.Options(fx.Supply(db), universal(client)), []string{"both", `"db"`, `"redis"`}},
 		{"both clients, mode db", "db", fx.Options(fx.Supply(db), universal(client)), nil},
 		{"both clients, mode redis", "redis", fx.Options(fx.Supply(db), universal(client)), nil},
-		{"mode db without one", "db", universal(client), []string{"mode db: no *gorm.DB and no lease.Center", "dbseq.Open"}},
+		{"mode db without one", "db", universal(client), []string{"mode db: no *gorm.DB and no lease.Center", "newCenter"}},
 		{"mode redis without one", "redis", fx.Supply(db), []string{"mode redis", "redis.UniversalClient"}},
-		{"nil clients count as none", "", fx.Provide(func() (*gorm.DB, redis.UniversalClient) { return nil, nil }), []string{"no *gorm.DB", "that the Config of providers.Module has it"}},
+		{"nil clients count as none", "", fx.Provide(func() (*gorm.DB, redis.UniversalClient) { return nil, nil }), []string{"no *gorm.DB", "that is not nil"}},
 		{"nil client beside one", "", fx.Options(fx.Supply(db), fx.Provide(func() redis.UniversalClient { return nil })), nil},
 		{"*redis.Client", "", fx.Supply(client), nil},
 		{"one client by two types", "", fx.Options(fx.Supply(client), universal(client)), nil},
 		{"two Redis clients", "", fx.Options(fx.Supply(client), fx.Provide(other2)), []string{"both a redis.UniversalClient"}},
-		{"a client whose own dependency is missing", "", fx.Provide(func(missing) *gorm.DB { return db }), []string{"own dependencies are provided"}},
+		{"a client whose own dependency is missing", "", fx.Provide(func(missing) *gorm.DB { return db }), []string{"with its dependencies"}},
 		{"pointer to Config", "", fx.Options(fx.Supply(db)), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

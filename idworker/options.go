@@ -173,7 +173,5 @@ func (o options) absent(what, with string) error {
 	if o.shutdown == nil {
 		return fmt.Errorf("%s: give %s; one that is nil counts as none", what, with)
 	}
-	return fmt.Errorf("%s in the fx graph: provide one. To fx, a *dbseq.Center, *redisseq.Center or *sql.DB is another type, and so is a client with a name tag: "+
-		"make a center of it with fx.Provide(fx.Annotate(newCenter, fx.As(new(lease.Center)))), where newCenter calls dbseq.Open, dbseq.New, gormdb.Center or redisseq.New. "+
-		"If something does provide it, check that its own dependencies are provided, and that the Config of providers.Module has it", what)
+	return fmt.Errorf("%s in the fx graph: provide one that is not nil, with its dependencies. To fx, a *dbseq.Center and a client with a name tag are other types: fx.Provide(fx.Annotate(newCenter, fx.As(new(lease.Center))))", what)
 }

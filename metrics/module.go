@@ -45,7 +45,7 @@ func collectorsOf(provider, tag string) any {
 			st := w.Status()
 			key := [2]string{st.Namespace, st.Center}
 			if other, ok := all[key]; ok {
-				return nil, fmt.Errorf("metrics: the workers of %s and %s both have namespace %q and center %q: give each a namespace of its own, or register all collectors without metrics.Module and metrics.Named, each with a label by prometheus.WrapCollectorWith", other, provider, st.Namespace, st.Center)
+				return nil, fmt.Errorf("metrics: the workers of %s and %s both have namespace %q and center %q: give each its own, or register the collectors yourself, each with a label by prometheus.WrapCollectorWith", other, provider, st.Namespace, st.Center)
 			}
 			all[key] = provider
 		}
