@@ -5,10 +5,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -22,23 +24,41 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// afterIDs returns h, which does nothing before the first process has made ids.
+func afterIDs(h harm) harm {
+	return harm{h.name, func(ctx context.Context, a *attack) error {
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			if info, err := os.Stat(filepath.Join(a.dir, "0.ids")); err == nil && info.Size() >= 16 {
+				return h.do(ctx, a)
+			}
+			if time.Now().After(deadline) {
+				return errors.New("no ids within a minute")
+			}
+		}
+	}}
+}
+
 func TestAttack(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), []string{"-for", "8s", "-processes", "4"}, &out, harms), &out)
+	var late []harm
+	for _, h := range harms {
+		late = append(late, afterIDs(h))
+	}
+	require.NoError(t, run(t.Context(), []string{"-for", "8s", "-processes", "4"}, &out, late), &out)
 	require.Regexp(t, `\n[1-9]\d* ids of [1-9]\d* processes, 0 issued twice\n$`, out.String())
 }
 
 // A process that makes the ids of another one again is found.
 func TestPlantedDuplicate(t *testing.T) {
 	t.Parallel()
-	plant := harm{"repeat ids", func(_ context.Context, a *attack) error {
+	plant := afterIDs(harm{"repeat ids", func(_ context.Context, a *attack) error {
 		raw, err := os.ReadFile(filepath.Join(a.dir, "0.ids"))
-		if err != nil || len(raw) < 16 {
+		if err != nil {
 			return err
 		}
 		return os.WriteFile(filepath.Join(a.dir, "planted.ids"), raw[:16], 0o600)
-	}}
+	}})
 	var out bytes.Buffer
 	err := run(t.Context(), []string{"-for", "5s", "-processes", "2", "-every", "200ms"}, &out, []harm{plant})
 	require.EqualError(t, err, "2 ids were issued twice", &out)
