@@ -82,7 +82,7 @@ func TestRestartWithTheClockBehind(t *testing.T) {
 			r.Offset = -time.Hour
 			far := start(t, r).do("acquire", 0)
 			require.True(t, far.Behind, far.Err)
-			require.Regexp(t, `\d+m.* less; .*: correct the clock .*delete .*orders\.7\.slot`, far.Err)
+			require.Regexp(t, `\d+m.* after the host.s clock .*: correct the clock .*delete .*orders\.7\.slot`, far.Err)
 		})
 	}
 }
