@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/snowlease/snowlease/internal/dsn"
 )
 
 var postgres = dialect{
@@ -107,27 +109,27 @@ func atAfterHost(rest string) bool {
 
 var (
 	spaced       = regexp.MustCompile(`\s=|=\s`)
-	postgresPair = regexp.MustCompile(`(?:^|\s)(host|port|dbname)=([\w./-]+)`)
+	postgresPair = regexp.MustCompile(`(?:^|\s)(host|port|dbname)=(\S+)`)
 )
 
-func postgresPlace(dsn string) string {
-	if _, rest, ok := strings.Cut(dsn, "://"); ok {
-		if u, err := url.Parse(dsn); err == nil && u.Host != "" && !atAfterHost(rest) {
-			return u.Host + u.Path
+func postgresPlace(text string) string {
+	if _, rest, ok := strings.Cut(text, "://"); ok {
+		if u, err := url.Parse(text); err == nil && u.Host != "" && !atAfterHost(rest) {
+			return dsn.Place(u.Host, strings.TrimPrefix(u.Path, "/"))
 		}
 		return ""
 	}
-	if strings.ContainsAny(dsn, `'"\`) || spaced.MatchString(dsn) {
+	if strings.ContainsAny(text, `'"\`) || spaced.MatchString(text) {
 		return "" // an apparent setting could be part of a value
 	}
 	part := map[string]string{"port": "5432"}
-	for _, m := range postgresPair.FindAllStringSubmatch(dsn, -1) {
+	for _, m := range postgresPair.FindAllStringSubmatch(text, -1) {
 		part[m[1]] = m[2]
 	}
 	if part["host"] == "" {
 		return ""
 	}
-	return part["host"] + ":" + part["port"] + "/" + part["dbname"]
+	return dsn.Place(part["host"]+":"+part["port"], part["dbname"])
 }
 
 // poolerHints are remedies for errors of PgBouncer, and for those that its mixing of
