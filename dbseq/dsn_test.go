@@ -27,6 +27,11 @@ func TestNameShowsNoSecret(t *testing.T) {
 		{Postgres, "host=db password='a host=secret' dbname=app", "postgres"},
 		{Postgres, "host=db password = host=secret", "postgres"},
 		{Postgres, "user=app password=secret", "postgres"},
+		{Postgres, "postgres://app@db/app&password=secret", "postgres db"},
+		{Postgres, "postgres://app@db:1,db2:2/app-$.1", "postgres db:1,db2:2/app-$.1"},
+		{Postgres, "postgres://db/app user=app password=secret", "postgres db"},
+		{Postgres, "host=db dbname=app;password=secret", "postgres db:5432"},
+		{Postgres, "host=db;password=secret dbname=app", "postgres"},
 		{SQLite, "file:/data/app.db?_auth_pass=secret", "sqlite /data/app.db"},
 		{SQLite, "", "sqlite"},
 	} {

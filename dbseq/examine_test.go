@@ -1,6 +1,7 @@
 package dbseq_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,6 +34,36 @@ func TestExamine(t *testing.T) {
 		}
 		_, err := c.Examine(t.Context(), "no namespace")
 		require.ErrorContains(t, err, "no namespace")
+	})
+}
+
+// On PostgreSQL, the doctor names the roles that may create in the schema of the tables.
+func TestExamineSchema(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		if e.speaks != "postgres" {
+			return
+		}
+		db := e.db(t, dsn)
+		user := db.Migrator().CurrentDatabase() + "_c"
+		rawExec(t, db, "CREATE ROLE "+user+" LOGIN PASSWORD 'pw'")
+		t.Cleanup(func() { db.Exec("DROP OWNED BY " + user); db.Exec("DROP ROLE " + user) })
+		seen := func(dsn string) lease.Finding {
+			all, err := center(t, e.db(t, dsn)).Examine(t.Context(), "orders")
+			require.NoError(t, err)
+			i := slices.IndexFunc(all, func(f lease.Finding) bool { return f.Check == "schema" })
+			require.GreaterOrEqual(t, i, 0, all)
+			return all[i]
+		}
+		rawExec(t, db, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+		require.Equal(t, lease.LevelOK, seen(dsn).Level)
+		rawExec(t, db, "GRANT CREATE ON SCHEMA public TO "+user)
+		require.Equal(t, lease.LevelNote, seen(dsn).Level)
+		require.Equal(t, user+" may create in the schema of the tables", seen(dsn).Seen)
+		require.Equal(t, lease.LevelOK, seen(dsn+" user="+user+" password=pw").Level, "its own right")
+		rawExec(t, db, "GRANT CREATE ON SCHEMA public TO PUBLIC")
+		require.Equal(t, "PUBLIC, "+user+" may create in the schema of the tables", seen(dsn).Seen)
+		require.Contains(t, seen(dsn).Advice, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
 	})
 }
 

@@ -8,6 +8,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 var postgres = dialect{
@@ -107,27 +110,27 @@ func atAfterHost(rest string) bool {
 
 var (
 	spaced       = regexp.MustCompile(`\s=|=\s`)
-	postgresPair = regexp.MustCompile(`(?:^|\s)(host|port|dbname)=([\w./-]+)`)
+	postgresPair = regexp.MustCompile(`(?:^|\s)(host|port|dbname)=(\S+)`)
 )
 
-func postgresPlace(dsn string) string {
-	if _, rest, ok := strings.Cut(dsn, "://"); ok {
-		if u, err := url.Parse(dsn); err == nil && u.Host != "" && !atAfterHost(rest) {
-			return u.Host + u.Path
+func postgresPlace(text string) string {
+	if _, rest, ok := strings.Cut(text, "://"); ok {
+		if u, err := url.Parse(text); err == nil && u.Host != "" && !atAfterHost(rest) {
+			return dsn.Place(u.Host, strings.TrimPrefix(u.Path, "/"))
 		}
 		return ""
 	}
-	if strings.ContainsAny(dsn, `'"\`) || spaced.MatchString(dsn) {
+	if strings.ContainsAny(text, `'"\`) || spaced.MatchString(text) {
 		return "" // an apparent setting could be part of a value
 	}
 	part := map[string]string{"port": "5432"}
-	for _, m := range postgresPair.FindAllStringSubmatch(dsn, -1) {
+	for _, m := range postgresPair.FindAllStringSubmatch(text, -1) {
 		part[m[1]] = m[2]
 	}
 	if part["host"] == "" {
 		return ""
 	}
-	return part["host"] + ":" + part["port"] + "/" + part["dbname"]
+	return dsn.Place(part["host"]+":"+part["port"], part["dbname"])
 }
 
 // poolerHints are remedies for errors of PgBouncer, and for those that its mixing of
@@ -145,6 +148,7 @@ func (x *examination) postgres(has map[string]string) {
 	recovery, readOnly := has["pg_is_in_recovery"], has["default_transaction_read_only"]
 	x.Judge(recovery == "true" || readOnly == "on", "primary", "pg_is_in_recovery is "+recovery+", default_transaction_read_only "+readOnly,
 		useThePrimary)
+	x.schema()
 	for _, name := range []string{"synchronous_commit", "fsync", "full_page_writes"} {
 		x.Judge(has[name] == "off", "durability", name+" is "+has[name], durable+"set it to on (for synchronous_commit, at least for this account: ALTER ROLE name SET synchronous_commit = on)")
 	}
@@ -162,6 +166,20 @@ func (x *examination) postgres(has map[string]string) {
 		x.Note("replication", "synchronous_commit is remote_write", "grants are lost if primary and standby lose power at once: set it to on")
 	default:
 		x.waits(waits)
+	}
+}
+
+// schema notes who else may create in the schema. What they create there can be called in place
+// of what is built in, where that fits the types of the arguments less well.
+func (x *examination) schema() {
+	others, err := all(x.ctx, x.conn, "others", nil, column[string])
+	switch {
+	case err != nil:
+		x.Unknown("schema", err)
+	case len(others) > 0:
+		x.Note("schema", printable.Text(strings.Join(others, ", "))+" may create in the schema of the tables", "they can make operators and functions that run with the rights of this account: REVOKE CREATE ON SCHEMA public FROM PUBLIC, or from a role that is not trusted with that")
+	default:
+		x.OK("schema", "only its owner, superusers and this account may create in it")
 	}
 }
 

@@ -58,6 +58,23 @@ var forms = []struct{ driver, form string }{
 	{"sqlite", "app:%s@tcp(h)/app"},
 	{"sqlite", "host=h password=%s"},
 	{"sqlite", "file:/nowhere/app.db?_auth_pass=%s"},
+	// A setting that is not behind a "?" or a blank is a part of the name of the database.
+	{"mysql", "app@tcp(127.0.0.1:1)/app&password=%s"},
+	{"mysql", "app@tcp(127.0.0.1:1)/app;password=%s"},
+	{"pgx", "postgres://app@127.0.0.1:1/app&password=%s"},
+	{"pgx", "postgres://app@127.0.0.1:1/app;password=%s"},
+	{"pgx", "postgres://127.0.0.1:1/app user=app password=%s"},
+	{"pgx", "postgres://127.0.0.1:1/app,user=app,password=%s"},
+	{"pgx", "postgres://127.0.0.1:1/app:%s"},
+	{"pgx", "postgres://127.0.0.1:1,app:%s,127.0.0.1:1/app"},
+	{"pgx", "host=127.0.0.1 port=1 dbname=app;password=%s"},
+	{"pgx", "host=127.0.0.1 port=1 dbname=app&password=%s user=app"},
+	{"pgx", "host=127.0.0.1;password=%s port=1 dbname=app"},
+	{"postgres", "postgres://app@h/app&password=%s"},
+	{"postgres", "host=h dbname=app;password=%s"},
+	{"sqlite", "file:/nowhere/app.db&_auth_pass=%s"},
+	{"sqlite", "/nowhere/app.db;key=%s"},
+	{"sqlite", "/nowhere/app.db&_pragma=key('%s')"},
 }
 
 // FuzzErrorShowsNoSecret: neither name nor error nor warning of a center shows the password,

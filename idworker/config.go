@@ -83,10 +83,12 @@ type Config struct {
 	// environment variables are SEGMENTS_0_NAME and so on. Default: none.
 	Segments []segment.Config `yaml:"segments" json:"segments" envPrefix:"SEGMENTS_"`
 	// SegmentStore is where Segments are kept: auto, db, redis or db+redis. auto takes the
-	// database, or Redis if there is no database. db+redis keeps them in the database and
-	// issues the numbers of strict order through Redis. With redis, create each name once
-	// by hand: Redis may have lost a name that it does not know. See package
-	// redisseq/segments. Default: auto.
+	// database or Redis, whichever client is given, and fails if both are. A segment.Store
+	// that the application provides takes the place of the database, and auto takes it.
+	// db+redis keeps them in the database and issues the numbers of strict order through
+	// Redis. With redis, create each name once by hand: Redis may have lost a name that it
+	// does not know. See package redisseq/segments. In another store numbers begin anew: to
+	// move them, see docs/growing.md. Default: auto.
 	SegmentStore SegmentStore `yaml:"segment_store" json:"segment_store" env:"SEGMENT_STORE"`
 }
 
@@ -175,7 +177,7 @@ type SegmentStore string
 
 // The values of SegmentStore.
 const (
-	SegmentStoreAuto    SegmentStore = "auto"     // the database, or Redis if there is none
+	SegmentStoreAuto    SegmentStore = "auto"     // the database or Redis, whichever client is given
 	SegmentStoreDB      SegmentStore = "db"       // the database
 	SegmentStoreRedis   SegmentStore = "redis"    // Redis
 	SegmentStoreDBRedis SegmentStore = "db+redis" // the database, with strict order through Redis

@@ -39,7 +39,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 		inRedis  = idworker.Config{Namespace: "orders", Mode: idworker.ModeRedis, Store: idworker.StoreConfig{Skew: time.Millisecond, Quarantine: lease.QuarantineNever}}
 		stored   = idworker.Config{Namespace: "orders", Mode: idworker.ModeDB}
 		seventh  = int64(7)
-		numbered = idworker.Config{Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever}, Segments: []segment.Config{{Name: "order_no", Order: segment.OrderStrict}}}
+		numbered = idworker.Config{SegmentStore: idworker.SegmentStoreDB, Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever}, Segments: []segment.Config{{Name: "order_no", Order: segment.OrderStrict}}}
 	)
 	for _, k := range []struct {
 		key    string

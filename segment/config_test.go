@@ -14,7 +14,9 @@ import (
 
 func TestZeroConfigButNameIsValid(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, segment.Config{Name: "orders"}.Validate())
+	for _, name := range []string{"orders", "since", "past", "sincere.a", "orders.since.x"} {
+		require.NoError(t, segment.Config{Name: name}.Validate(), name)
+	}
 	require.Equal(t, segment.Config{
 		Name: "orders", Order: "process", Start: 1, Max: math.MaxInt64, Create: "auto",
 		Step: 100, MinStep: 10, MaxStep: 1_000_000, Cover: 10 * time.Second, Wait: time.Second,
@@ -49,6 +51,8 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"name empty", func(c *segment.Config) { c.Name = "" }, []string{"name is empty", "such as"}},
 		{"name odd", func(c *segment.Config) { c.Name = "a:b" }, []string{`"a:b"`, "A-Z a-z"}},
 		{"name long", func(c *segment.Config) { c.Name = strings.Repeat("a", 65) }, []string{"1 to 64"}},
+		{"name of a counter", func(c *segment.Config) { c.Name = "since.launch" }, []string{`name "since.launch" begins`, "package history", "neither since. nor past."}},
+		{"name of a counter, in another case", func(c *segment.Config) { c.Name = "PAST.orders" }, []string{`name "PAST.orders" begins`, "package history"}},
 		{"order", func(c *segment.Config) { c.Order = "total" }, []string{`order "total"`, "process, strict"}},
 		{"create", func(c *segment.Config) { c.Create = "maybe" }, []string{`create "maybe"`, "auto, never"}},
 		{"start", func(c *segment.Config) { c.Start = -1 }, []string{"start -1", "from 1"}},

@@ -24,3 +24,10 @@ SELECT 'cipher', COALESCE((SELECT cipher FROM pg_stat_ssl WHERE pid = pg_backend
 
 -- name: client
 SELECT COALESCE(host(inet_client_addr()), 'localhost');
+
+-- name: others
+SELECT CASE WHEN grantee = '0'::oid THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)::text) END
+  FROM pg_namespace, LATERAL aclexplode(COALESCE(nspacl, acldefault('n'::"char", nspowner)))
+ WHERE nspname = current_schema() AND privilege_type = 'CREATE' AND grantee <> nspowner
+   AND NOT EXISTS (SELECT 1 FROM pg_roles WHERE pg_roles.oid = grantee AND (rolsuper OR rolname = current_user))
+ ORDER BY grantee;

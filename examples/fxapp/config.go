@@ -42,7 +42,8 @@ func defaults() config {
 		Providers: providers.Config{DB: providers.DBConfig{DSN: "fxapp.db"}},
 		IDWorker: idworker.Config{
 			Namespace: "fxapp", Mode: idworker.ModeDB,
-			Segments: []segment.Config{{Name: invoiceSegment, Order: segment.OrderStrict, Max: 99_999_999}},
+			Segments:     []segment.Config{{Name: invoiceSegment, Order: segment.OrderStrict, Max: 99_999_999}},
+			SegmentStore: idworker.SegmentStoreDB, // auto fails where both a database and Redis are configured
 		},
 	}
 }

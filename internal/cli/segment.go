@@ -105,7 +105,7 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 			}); err != nil {
 				return err
 			}
-			if err := store.confirm(cmd, yes, "The greatest number of %q on record is %d. Continue above %d? Numbers up to there are never given again.", name, given, max(given, above)); err != nil {
+			if err := store.confirm(cmd, yes, "The greatest number of %q on record is %d. Continue above %d? Numbers up to there are never given again. Stop the processes that use it first, or leave room: twice max_step for each.", name, given, max(given, above)); err != nil {
 				return err
 			}
 			return withSegments(cmd, &store, func(ctx context.Context, s target.Segments) error {

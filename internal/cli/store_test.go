@@ -69,6 +69,10 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 		"postgres://root:" + secret + "/db", "postgres://root:" + secret + "@127.0.0.1:1/db", "host=127.0.0.1 port=1 password=" + secret, "host=127.0.0.1 port=x password=" + secret,
 		"sqlite:root:" + secret + "@127.0.0.1/db", "sqlite://root:" + secret + "@h/db", "oracle://root:" + secret + "@h/db", "redis://[root:" + secret + "]", "redis://[root:" + secret + "]:1", "file:root:" + secret + "@h/db", "sqlite:user=u password=" + secret, "user=u password=" + secret,
 		"root:" + secret + "@h/db",
+		"root@tcp(127.0.0.1:1)/db&password=" + secret, "mysql://root@127.0.0.1:1/db;password=" + secret,
+		"postgres://root@127.0.0.1:1/db&password=" + secret, "postgres://root@127.0.0.1:1/db;password=" + secret,
+		"postgres://127.0.0.1:1/db user=root password=" + secret, "host=127.0.0.1 port=1 dbname=db;password=" + secret,
+		"sqlite:db&_auth_pass=" + secret, "file:db;key=" + secret,
 	} {
 		t.Run(strings.ReplaceAll(store, secret, "PW"), func(t *testing.T) {
 			t.Setenv(envStore, store)

@@ -110,6 +110,7 @@ func TestOperations(t *testing.T) {
 		code, out, errs = resume("", "--above=5000")
 		require.Equal(t, exitNo, code)
 		require.Contains(t, errs, `The greatest number of "`+ns+`" on record is 9. Continue above 5000?`)
+		require.Contains(t, errs, "Stop the processes that use it first, or leave room: twice max_step for each.")
 		require.Empty(t, out)
 		code, out, errs = resume("yes\n", "--above=5000", "--json")
 		require.Zero(t, code, errs)

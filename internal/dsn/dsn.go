@@ -24,6 +24,24 @@ func Host(addr string) string {
 	return addr
 }
 
+var (
+	hosts    = regexp.MustCompile(`^(([\w./-]*|\[[[:xdigit:]:.]*\])(:\d*)?(,|$))*$`)
+	database = regexp.MustCompile(`^[\w$.-]*$`)
+)
+
+// Place returns hosts/database, where hosts are host:port or paths of sockets, with a comma
+// between them. It leaves out the database if it may not be the name of one, such as
+// "shop&password=x", and returns "" if hosts may not be any.
+func Place(host, name string) string {
+	switch {
+	case host == "" || !hosts.MatchString(host):
+		return ""
+	case !database.MatchString(name):
+		return host
+	}
+	return host + "/" + name
+}
+
 // Hide returns err with stars in its text for each part of the texts that could be secret,
 // and for the logins of all URLs. The words of public are shown. The error wraps err.
 func Hide(err error, public string, texts ...string) error {

@@ -22,6 +22,26 @@ func TestHost(t *testing.T) {
 	}
 }
 
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][3]string{
+		{"h:1", "shop", "h:1/shop"},
+		{"h", "", "h/"},
+		{"a-b.c:1,[::1]:2,d", "shop_2.x-$", "a-b.c:1,[::1]:2,d/shop_2.x-$"},
+		{"/run/postgresql:5432", "shop", "/run/postgresql:5432/shop"},
+		{"h:1", "shop&password=geheim", "h:1"},
+		{"h:1", "shop;password=geheim", "h:1"},
+		{"h:1", "shop user=app password=geheim", "h:1"},
+		{"h:1", "app:geheim", "h:1"},
+		{"h,password=geheim", "shop", ""},
+		{"app:geheim,h:1", "shop", ""},
+		{"h;geheim", "shop", ""},
+		{"", "shop", ""},
+	} {
+		require.Equal(t, c[2], dsn.Place(c[0], c[1]), c)
+	}
+}
+
 func TestHide(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, dsn.Hide(nil, "", "a"))

@@ -36,7 +36,7 @@ func Text(s string) string {
 	return shown
 }
 
-var address = regexp.MustCompile(`://|:.*@|(?i)passw`)
+var address = regexp.MustCompile(`://|:.*@|(?i)(passw|pass=|key=)`)
 
 // Quote returns Text(s) in quotes, or how long s is if it looks like an address of a store,
 // which may have a password and is in the wrong place.

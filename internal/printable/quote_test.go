@@ -15,7 +15,7 @@ func TestQuote(t *testing.T) {
 		require.Equal(t, `"`+s+`"`, printable.Quote(s))
 	}
 	require.Equal(t, `"a?b"`, printable.Quote("a\x1bb"))
-	for _, s := range []string{"redis://app:s3cr3t@db", "app:s3cr3t@tcp(db)/shop", "host=db password=s3cr3t"} {
+	for _, s := range []string{"redis://app:s3cr3t@db", "app:s3cr3t@tcp(db)/shop", "host=db password=s3cr3t", "app.db&_auth_pass=s3cr3t", "app.db;key=s3cr3t"} {
 		require.NotContains(t, printable.Quote(s), "s3cr3t")
 	}
 }

@@ -48,7 +48,7 @@ func open(ctx context.Context, dsn string, connect time.Duration) (sqldb.Target,
 	if _, query, _ := strings.Cut(dsn[strings.LastIndexByte(dsn, '/')+1:], "?"); !strings.Contains(query, "parseTime=") {
 		c.ParseTime = true
 	}
-	t := sqldb.Target{Address: c.Addr + "/" + c.DBName}
+	t := sqldb.Target{Address: mysqldsn.Place(c)}
 	probe, err := sql.Open("mysql", c.FormatDSN())
 	if err != nil {
 		return sqldb.Target{}, errors.New("it cannot be parsed")

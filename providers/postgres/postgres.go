@@ -42,7 +42,7 @@ func open(_ context.Context, dsn string, connect time.Duration) (sqldb.Target, e
 		dsn = with(dsn, fmt.Sprintf("connect_timeout=%d", max(1, (connect+time.Second-1)/time.Second)))
 	}
 	return sqldb.Target{
-		Address:   fmt.Sprintf("%s:%d/%s", c.Host, c.Port, c.Database),
+		Address:   pgdsn.Place(c),
 		Dialector: postgres.Open(dsn),
 	}, nil
 }

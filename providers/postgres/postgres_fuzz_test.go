@@ -26,6 +26,11 @@ func FuzzDSN(f *testing.F) {
 		{"password=", "", " host=db user="},
 		{"postgres://app:", "", "@db:x/app"},
 		{"postgres://u:", "", "@db/a?connect_timeout=1"},
+		{"postgres://app@db/app&password=", "", ""},
+		{"postgres://app@db/app;password=", "", ""},
+		{"postgres://db/app user=app password=", "", ""},
+		{"host=db dbname=app;password=", "", " user=app"},
+		{"host=db;password=", "", " dbname=app"},
 		{"host=db password='", "", `\`},
 		{"host=db password=", "", `\`},
 	} {
@@ -45,7 +50,7 @@ func FuzzDSN(f *testing.F) {
 		}
 		want, err := pgx.ParseConfig(dsn)
 		require.NoError(t, err)
-		if strings.Contains(want.Password, secret) {
+		if strings.Contains(want.Password, secret) || strings.HasSuffix(before, "password=") {
 			require.NotContains(t, target.Address, secret)
 		}
 		got, err := pgx.ParseConfig(target.Dialector.(*postgres.Dialector).DSN)

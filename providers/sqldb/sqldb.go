@@ -12,6 +12,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +129,7 @@ func open(ctx context.Context, c Config, log *slog.Logger, drivers []Driver) (*g
 		return nil, nil, fmt.Errorf("providers: db.dsn is not a %s DSN (%w): write it like %s", d.Name, err, d.Form)
 	}
 	unreachable := func(err error) error {
-		return fmt.Errorf("providers: %s at %s: cannot connect: %w: check %s", d.Name, t.Address, dsn.Hide(err, t.Address, string(c.DSN)), d.Hint)
+		return fmt.Errorf("providers: %s at %s: cannot connect: %w: check %s", d.Name, cmp.Or(t.Address, "the host of db.dsn"), dsn.Hide(err, t.Address, string(c.DSN)), d.Hint)
 	}
 	if t.Err != nil {
 		return nil, nil, unreachable(t.Err)

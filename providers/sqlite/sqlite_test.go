@@ -104,6 +104,10 @@ func TestUnreadableParameters(t *testing.T) {
 	require.ErrorContains(t, err, "its parameters cannot be parsed")
 	_, err = open(t.Context(), "${DB_DSN}", time.Second)
 	require.ErrorContains(t, err, "it is not the path of a file", "no file of that name is created")
+	for _, dsn := range []string{"a.db&_auth_pass=word", "file:a.db;key=word", "a.db&_pragma=key('word')", "host=h password=word"} {
+		_, err := open(t.Context(), dsn, 0)
+		require.EqualError(t, err, "it is not the path of a file", dsn)
+	}
 }
 
 // Another process has locked the file. The pragma fails at once, but the ping waits for

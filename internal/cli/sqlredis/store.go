@@ -18,6 +18,7 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/cli/target"
+	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/providers/redis"
 	"github.com/snowlease/snowlease/providers/secret"
 	"github.com/snowlease/snowlease/redisseq"
@@ -110,7 +111,7 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 		return nil, err
 	}
 	if err := p.ping(ctx); err != nil {
-		return nil, fmt.Errorf("%s: cannot connect: %w: check that the server runs and is reachable, and user, password, name and TLS in %s", c, err, with.From)
+		return nil, fmt.Errorf("%s: cannot connect: %w: check that the server runs and is reachable, and user, password, name and TLS in %s", c, dsn.Hide(err, c.String(), string(p.DSN)), with.From)
 	}
 	return o, nil
 }

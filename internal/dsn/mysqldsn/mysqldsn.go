@@ -6,12 +6,17 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/snowlease/snowlease/internal/dsn"
 )
+
+// Place returns where the database of c is, for people.
+func Place(c *mysql.Config) string { return dsn.Place(c.Addr, c.DBName) }
 
 // Parse parses a DSN in the form of github.com/go-sql-driver/mysql. Its error shows no part
 // of the DSN.
-func Parse(dsn string) (*mysql.Config, error) {
-	c, err := mysql.ParseDSN(dsn)
+func Parse(text string) (*mysql.Config, error) {
+	c, err := mysql.ParseDSN(text)
 	if err != nil || strings.Contains(c.Net, ":") {
 		// The driver's error may include a part of the password. So may the network, if
 		// the "@" is missing.

@@ -8,18 +8,20 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/snowlease/snowlease/internal/dsn"
 )
 
 // Parse parses a DSN in a form of github.com/jackc/pgx. Its error shows no part of the DSN
 // but the name of a file.
-func Parse(dsn string) (*pgx.ConnConfig, error) {
-	if misread(dsn) {
+func Parse(text string) (*pgx.ConnConfig, error) {
+	if misread(text) {
 		return nil, errors.New(`an "@" follows the host; percent-encode the reserved characters of user and password`)
 	}
-	if !IsURL(dsn) && strings.HasSuffix(dsn, `\`) {
+	if !IsURL(text) && strings.HasSuffix(text, `\`) {
 		return nil, errors.New("it ends with a backslash") // pgx would panic
 	}
-	c, err := pgx.ParseConfig(dsn)
+	c, err := pgx.ParseConfig(text)
 	if err != nil {
 		if file := new(fs.PathError); errors.As(err, &file) {
 			return nil, fmt.Errorf("it names a file that cannot be read: %w", file)
@@ -28,6 +30,15 @@ func Parse(dsn string) (*pgx.ConnConfig, error) {
 		return nil, errors.New("it cannot be parsed")
 	}
 	return c, nil
+}
+
+// Place returns where the database of c is, for people.
+func Place(c *pgx.ConnConfig) string {
+	host := fmt.Sprintf("%s:%d", c.Host, c.Port)
+	if strings.Contains(c.Host, ":") { // IPv6
+		host = fmt.Sprintf("[%s]:%d", c.Host, c.Port)
+	}
+	return dsn.Place(host, c.Database)
 }
 
 // misread reports whether pgx would misread a URL because its password has a "/", "?" or
