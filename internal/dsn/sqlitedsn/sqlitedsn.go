@@ -1,7 +1,10 @@
 // Package sqlitedsn looks at DSNs of SQLite.
 package sqlitedsn
 
-import "strings"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // IsPath reports whether a DSN can name a file. It is false for DSNs of other databases,
 // since SQLite would create a file with the password in its name, and for variables that
@@ -10,4 +13,24 @@ func IsPath(dsn string) bool {
 	path, _, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
 	_, login, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), ":") // a "?" may be part of the password
 	return !strings.Contains(path, "://") && !strings.Contains(login, "@") && !strings.Contains(path, "password=") && !strings.Contains(path, "${")
+}
+
+// Absolute returns dsn with the path made absolute, so that a later os.Chdir leads to no other
+// file. It changes none that is in memory or of another VFS.
+func Absolute(dsn string) string {
+	whole, query, _ := strings.Cut(dsn, "?")
+	path, isURI := strings.CutPrefix(whole, "file:")
+	if path == "" || filepath.IsAbs(path) || strings.HasPrefix(path, "/") || strings.Contains(path, ":memory:") ||
+		strings.Contains(query, "mode=memory") || strings.Contains(query, "vfs=") || isURI && filepath.Separator != '/' {
+		return dsn
+	}
+	folder, err := filepath.Abs(".")
+	if err != nil || !isURI && strings.Contains(folder, "?") { // where the drivers would cut it
+		return dsn
+	}
+	if isURI {
+		folder = "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(folder)
+	}
+	// No filepath.Join, since "link/../app.db" may not be "app.db".
+	return folder + string(filepath.Separator) + strings.TrimPrefix(dsn, "file:")
 }
