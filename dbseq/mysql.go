@@ -30,8 +30,9 @@ var mysql = dialect{
 		// cannot change during a session. MySQL takes /*M! ... */ for a remark.
 		// With another completion_type, the first COMMIT may begin a transaction that
 		// never ends. The server goes on waiting for a lock after the client has given up, 50 s or a
-		// year by default, in which a fleet would use up its connections.
-		return mysqlDSN(dsn), "SET @snowlease_start = COALESCE(NULL /*M!, " + startOf("information_schema") + " */), completion_type = 0, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1"
+		// year by default, in which a fleet would use up its connections. A sql_select_limit would cut
+		// lists, and DEFAULT is the server's.
+		return mysqlDSN(dsn), "SET @snowlease_start = COALESCE(NULL /*M!, " + startOf("information_schema") + " */), completion_type = 0, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, sql_select_limit = 18446744073709551615"
 	},
 	variant:  (*conn).variantOf,
 	drivers:  map[string]string{"mysql": "github.com/go-sql-driver/mysql"},
@@ -109,6 +110,8 @@ func hexadecimal() string {
 func (c *conn) variantOf(has map[string]string) (string, error) {
 	switch {
 	case has["autocommit"] == "OFF":
+	case cmp.Or(has["transaction_isolation"], has["tx_isolation"]) == "": // the last one that every server has
+		return "", advised{errors.New("the server does not show all of its settings: use a pool without sql_select_limit in its DSN, and set it for no account")}
 		return "", errAutocommit
 	case has["completion_type"] == "CHAIN":
 		return "", advised{errors.New("completion_type is CHAIN, so leases would never be committed after a transaction: use a pool with completion_type=0 in its DSN")}

@@ -27,7 +27,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"reserves numbers with autocommit off", segmentsSQL + "#reserve", ` AND {now} > 0 {beside}`, ` {beside}`, "TestSharedPoolWithoutAutocommit/mysql"},
 	{"takes autocommit for on", "dbseq/errors.go", `if v == nil {`, `if false {`, "TestSharedPoolWithoutAutocommit/mariadb"},
 	{"a call that was given up goes on waiting for a lock", "dbseq/mysql.go", `, innodb_lock_wait_timeout = 1`, ``, "TestLockOfAnother/mariadb"},
-	{"a call that was given up goes on waiting for a lock of the table", "dbseq/mysql.go", `, lock_wait_timeout = 1"`, `"`, "TestLockOfAnother/mysql"},
+	{"a call that was given up goes on waiting for a lock of the table", "dbseq/mysql.go", `, lock_wait_timeout = 1, sql`, `, sql`, "TestLockOfAnother/mysql"},
 	// What is opened.
 	{"a file with hard links", "dbseq/sqlite.go", `n > 1 {`, `n > 2 {`, "TestSQLiteReachedByTwoPaths"},
 	{"a file that is mounted alone", "dbseq/sqlite.go", `mounted(file.String, mounts)`, `false`, "TestFileIsAMountPoint"},
