@@ -38,6 +38,12 @@ func Open(driverName, dsn string, opts ...Option) (*Center, error) {
 // connection: renewals wait while all are busy, and ids stop if that takes longer than the
 // TTL. Closing the center leaves the pool open.
 //
+// Nothing may move a connection of the pool to another database (USE) or to other schemas (SET
+// search_path). On one that was moved, statements change nothing and calls fail with
+// lease.ErrSetup. If the first connection that the center gets was moved before, and no other one
+// differs from it, that is not noticed: the namespace may seem new, and worker ids that are in use
+// are lent again.
+//
 // New opens no connection, as Open. It returns an error if an option is invalid, the pool
 // is nil or the dialect is unknown.
 func New(pool *sql.DB, dialect Dialect, opts ...Option) (*Center, error) {
@@ -94,8 +100,11 @@ func (c *Center) list(ctx context.Context, namespace string) ([]lease.Slot, erro
 		}
 		slots = append(slots, s.Slot)
 	}
-	if c.tableMissing(err) {
-		err = c.noTable(leaseTables, "slot")
+	missing := c.tableMissing(err)
+	if missing || err == nil && len(slots) == 0 {
+		if _, err = c.now(ctx); err == nil && missing {
+			err = c.noTable(leaseTables, "slot")
+		}
 	}
 	return slots, err
 }

@@ -1,6 +1,7 @@
 package dbseq
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,7 +37,7 @@ func TestDialects(t *testing.T) {
 			}
 			needed := []string{"table", "settings", "maycreate"}
 			if !d.file {
-				needed = append(needed, "replicas", "engine", "cipher", "client")
+				needed = append(needed, "home", "replicas", "engine", "cipher", "client")
 			}
 			for _, file := range []tables{leaseTables, segmentTables} {
 				for _, name := range file.names {
@@ -50,6 +51,9 @@ func TestDialects(t *testing.T) {
 				}
 				for name, s := range q {
 					require.NotEmpty(t, s.text, name)
+					if d.home != "" && strings.Contains(s.text, "pre_") && !strings.HasPrefix(name, "create ") {
+						require.Contains(t, s.text, d.clock, "%s would run where a connection was moved to", name)
+					}
 					for _, left := range []string{"snowlease_", "{", "--", ";"} {
 						require.NotContains(t, s.text, left, name)
 					}

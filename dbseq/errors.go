@@ -134,6 +134,11 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w (%w)", cause, err)
 	}
+	if c.home.Load() != nil && c.tableMissing(err) { // perhaps only where the connection was moved to
+		if _, e := c.now(ctx); errors.Is(e, lease.ErrSetup) {
+			err = e
+		}
+	}
 	hint, setup := "", ""
 	switch {
 	case errors.As(err, new(advised)):
@@ -173,14 +178,17 @@ func (e advised) Unwrap() []error { return []error{e.error, lease.ErrSetup} }
 
 var errAutocommit = advised{errors.New("autocommit is off on a connection, so what it writes may never be committed: use a pool with autocommit=1 in its DSN, where nothing turns it off")}
 
+// errNoClock is a clock that is NULL, which noClock explains.
+var errNoClock = errors.New("the clock is NULL")
+
 // A clock is where the server's clock is scanned to.
 type clock int64
 
-// Scan implements sql.Scanner. The clock is NULL if autocommit is off, so that neither a
-// condition nor a value can be computed from it.
+// Scan implements sql.Scanner. The clock is NULL if autocommit is off or the connection was moved,
+// so that neither a condition nor a value can be computed from it.
 func (c *clock) Scan(v any) error {
 	if v == nil {
-		return errAutocommit
+		return errNoClock
 	}
 	var n sql.NullInt64
 	err := n.Scan(v)

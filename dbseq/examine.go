@@ -103,7 +103,7 @@ func (x *examination) rights() {
 	var missing []string
 	for _, name := range leaseTables.names {
 		table := x.set.Prefix + name
-		ok, err := x.hasTable(x.ctx, name)
+		ok, err := x.hasTable(x.ctx, x.pool(), name)
 		if err != nil {
 			x.Unknown("rights", err)
 			return

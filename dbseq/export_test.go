@@ -18,6 +18,12 @@ func (c *Center) Ask(ctx context.Context, name string) error {
 	return err
 }
 
+// CreateOn creates a table, without a look at the pool before.
+func (c *Center) CreateOn(ctx context.Context, name string) error { return c.createOn(ctx, name) }
+
+// Creation returns the statement that creates a table.
+func (c *Center) Creation(name string) string { return c.creation(name) }
+
 // Dialect returns the dialect that c speaks.
 func (c *Center) Dialect() Dialect { return c.dialect.name }
 

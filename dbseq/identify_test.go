@@ -45,6 +45,9 @@ func TestVariantsOfMySQL(t *testing.T) {
 		{map[string]string{"completion_type": "CHAIN"}, never, "completion_type is CHAIN"},
 		{map[string]string{"completion_type": "RELEASE"}, c, incarnationMariaDB},
 	} {
+		_, err := v.center.variantOf(v.has)
+		require.ErrorContains(t, err, "without sql_select_limit", "some are not shown")
+		v.has["tx_isolation"] = "REPEATABLE-READ"
 		got, err := v.center.variantOf(v.has)
 		if err != nil {
 			require.ErrorIs(t, err, lease.ErrSetup)

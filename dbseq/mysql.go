@@ -14,6 +14,7 @@ var mysql = dialect{
 	name: MySQL,
 	// NULL if autocommit is off, so that no condition or value can be computed from it.
 	clock: `IF(@@autocommit, TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000, NULL)`,
+	home:  `HEX(DATABASE())`,
 	same: func(i string) string {
 		return "incarnation = " + i + " AND CHAR_LENGTH(incarnation) = CHAR_LENGTH(" + i + ")"
 	}, // = ignores spaces at the end
@@ -30,8 +31,9 @@ var mysql = dialect{
 		// cannot change during a session. MySQL takes /*M! ... */ for a remark.
 		// With another completion_type, the first COMMIT may begin a transaction that
 		// never ends. The server goes on waiting for a lock after the client has given up, 50 s or a
-		// year by default, in which a fleet would use up its connections.
-		return mysqlDSN(dsn), "SET @snowlease_start = COALESCE(NULL /*M!, " + startOf("information_schema") + " */), completion_type = 0, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1"
+		// year by default, in which a fleet would use up its connections. A sql_select_limit would cut
+		// lists, and DEFAULT is the server's.
+		return mysqlDSN(dsn), "SET @snowlease_start = COALESCE(NULL /*M!, " + startOf("information_schema") + " */), completion_type = 0, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, sql_select_limit = 18446744073709551615"
 	},
 	variant:  (*conn).variantOf,
 	drivers:  map[string]string{"mysql": "github.com/go-sql-driver/mysql"},
@@ -61,7 +63,7 @@ var mysql = dialect{
 		readOnly:   []string{"1290", "1792", "1836", "1015", "1036"}, // the last ones by innodb_read_only
 		denied:     []string{"1044", "1142", "1143", "1227"},
 		noTable:    []string{"1146"},
-		usedUp:     []string{"167", "1062", "1264", "1467"},
+		usedUp:     []string{"167", "1062", "1264", "1467", "1048"},
 		unreadable: []string{"1109", "1146", "1193", "1370", "1044", "1142", "1143", "1227"}, // unknown table, unknown variable, routine denied
 		login:      []string{"1045", "1698"},                                                 // 1698: MariaDB, of an account without a password
 		noDatabase: []string{"1049"},
@@ -108,6 +110,8 @@ func hexadecimal() string {
 // the server.
 func (c *conn) variantOf(has map[string]string) (string, error) {
 	switch {
+	case cmp.Or(has["transaction_isolation"], has["tx_isolation"]) == "": // the last one that every server has
+		return "", advised{errors.New("the server does not show all of its settings: use a pool without sql_select_limit in its DSN, and set it for no account")}
 	case has["autocommit"] == "OFF":
 		return "", errAutocommit
 	case has["completion_type"] == "CHAIN":

@@ -4,6 +4,7 @@ package dbseq_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
@@ -114,5 +115,52 @@ func TestSemiSynchronousFailover(t *testing.T) {
 	for _, g := range grants {
 		_, err := after.Renew(t.Context(), g)
 		require.NoError(t, err)
+	}
+}
+
+// TestSelectLimit: a sql_select_limit of the server cuts no list of a center with a pool of its
+// own. On a shared pool it cuts the settings, so the pool is refused.
+func TestSelectLimit(t *testing.T) {
+	t.Parallel()
+	for _, e := range engines {
+		if e.speaks != "mysql" {
+			continue
+		}
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			srv := e.start(t)
+			rawExec(t, e.db(t, srv.DSN()), "SET GLOBAL sql_select_limit = 3")
+			c, err := dbseq.Open("mysql", srv.DSN())
+			require.NoError(t, err)
+			defer c.Close()
+			first(t, c, request("orders", 8))
+			slots, err := c.Slots(t.Context(), "orders")
+			require.NoError(t, err)
+			require.Len(t, slots, 8)
+
+			pool, err := sql.Open("mysql", srv.DSN())
+			require.NoError(t, err)
+			defer pool.Close()
+			shared, err := dbseq.New(pool, dbseq.MySQL)
+			require.NoError(t, err)
+			_, err = shared.Slots(t.Context(), "orders")
+			require.ErrorIs(t, err, lease.ErrSetup)
+			require.ErrorContains(t, err, "sql_select_limit")
+
+			// Only later is it set on a connection, which already has its settings read.
+			own, err := sql.Open("mysql", srv.DSN()+"&sql_select_limit=18446744073709551615")
+			require.NoError(t, err)
+			defer own.Close()
+			own.SetMaxOpenConns(1)
+			shared, err = dbseq.New(own, dbseq.MySQL)
+			require.NoError(t, err)
+			_, err = shared.Slots(t.Context(), "orders")
+			require.NoError(t, err)
+			_, err = own.ExecContext(t.Context(), "SET sql_select_limit = 3")
+			require.NoError(t, err)
+			slots, err = shared.Slots(t.Context(), "orders")
+			require.NoError(t, err)
+			require.Len(t, slots, 8)
+		})
 	}
 }

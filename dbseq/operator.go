@@ -27,7 +27,9 @@ func (c *Center) operate(ctx context.Context, what, namespace string, f func(con
 	err := c.server(ctx, false)
 	if err == nil {
 		if err = f(ctx); c.tableMissing(err) {
-			err = fmt.Errorf("%w: %w", lease.ErrUnknown, c.noTable(leaseTables, "meta"))
+			if _, err = c.now(ctx); err == nil {
+				err = fmt.Errorf("%w: %w", lease.ErrUnknown, c.noTable(leaseTables, "meta"))
+			}
 		}
 	}
 	return c.wrap(ctx, what, leaseTables, err)
@@ -57,8 +59,10 @@ func (c *Center) onRecord(ctx context.Context, namespace string) (lease.Record, 
 		return []any{(*clock)(&r.Now), &pin, &r.Incarnation, &r.Former, &r.Quarantine, &r.Reason}
 	})
 	r.Pin = lease.ParsePin(pin)
-	if err == nil && !there {
-		err = fmt.Errorf("%w: %q", lease.ErrUnknown, namespace)
+	if err == nil && !there { // no row that the clock could be read with
+		if _, err = c.now(ctx); err == nil {
+			err = fmt.Errorf("%w: %q", lease.ErrUnknown, namespace)
+		}
 	}
 	if err == nil {
 		err = within("quarantine_ms", r.Quarantine, topTime)
@@ -72,7 +76,10 @@ func (c *Center) namespaces(ctx context.Context) (names []string, err error) {
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
 	if err = c.server(ctx, false); err == nil {
-		names, err = all(ctx, c.conn, "namespaces", nil, column[string])
+		names, err = all(ctx, c.conn, "namespaces", nil, func(name *string) []any { return []any{new(clock), name} })
+		if err == nil && len(names) == 0 {
+			_, err = c.now(ctx)
+		}
 	}
 	return slices.DeleteFunc(names, func(n string) bool { return lease.CheckNamespace(n) != nil }), c.wrap(ctx, "list the namespaces", leaseTables, err)
 }

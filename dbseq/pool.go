@@ -30,6 +30,7 @@ type conn struct {
 	name    string         // for logs, without secrets
 	warning string
 
+	home       atomic.Pointer[string] // where the first connection of a shared pool found its tables
 	statements atomic.Pointer[map[string]statement]
 	known      atomic.Bool // statements fit the server
 }
@@ -165,8 +166,11 @@ func (c *conn) speak(name Dialect) error {
 }
 
 // use loads the statements with the SQL expressions of the server's clock and
-// incarnation.
+// incarnation. The clock is NULL where home is another.
 func (c *conn) use(now, incarnation string) {
+	if home := c.home.Load(); home != nil {
+		now = "CASE WHEN " + c.dialect.home + " = '" + *home + "' THEN " + now + " END"
+	}
 	all := load(c.dialect, c.set.Prefix, now, incarnation)
 	c.statements.Store(&all)
 	c.known.Store(incarnation != unknown)

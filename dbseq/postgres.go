@@ -1,6 +1,7 @@
 package dbseq
 
 import (
+	"cmp"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -22,6 +23,9 @@ var postgres = dialect{
 	incarnation: `((pg_control_system()).system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/' ||` +
 		` to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS.US') || '/' ||` +
 		` COALESCE(pg_last_wal_replay_lsn()::text, '-'))`,
+	// All of the path counts, since the tables may be in a later schema than the first. As a
+	// subquery, it is evaluated once per statement.
+	home:      `(SELECT encode(convert_to(current_schemas(false)::text, 'UTF8'), 'hex'))`,
 	same:      func(i string) string { return "incarnation = " + i },
 	numbers:   `SELECT generate_series(0, :pool - 1) AS n`,
 	write:     func(text string) string { return strings.ReplaceAll(text, "REPLY(", "(") },
@@ -31,9 +35,9 @@ var postgres = dialect{
 	// A pooler may hand out a connection on which another client has set a search_path. Tables in
 	// that schema would be empty: all worker ids would be lent, and all numbers given, a second
 	// time. So the statement fails if search_path was set since the session began.
-	guard: func(create string) string {
+	guard: func(create, moved string) string {
 		return `DO $snowlease$ BEGIN
-IF EXISTS (SELECT 1 FROM pg_settings WHERE name = 'search_path' AND setting <> reset_val) THEN
+IF ` + cmp.Or(moved, `EXISTS (SELECT 1 FROM pg_settings WHERE name = 'search_path' AND setting <> reset_val)`) + ` THEN
   RAISE EXCEPTION 'snowlease: another search_path was set: %', current_setting('search_path');
 END IF;
 ` + create + `;
@@ -66,7 +70,7 @@ END $snowlease$`
 		readOnly:  []string{"25006"}, readOnlyText: "recovery is in progress",
 		denied:     []string{"42501"},
 		noTable:    []string{"42P01"},
-		usedUp:     []string{"23505", "2200H"},
+		usedUp:     []string{"23505", "2200H", "23502"},
 		unreadable: []string{"42883", "42501"}, // unknown function
 		login:      []string{"28000", "28P01"}, // 28000: an unknown account, or none that pg_hba.conf admits
 		noDatabase: []string{"3D000"},

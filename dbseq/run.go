@@ -31,9 +31,15 @@ func (c *conn) named(name string) statement {
 // all runs a statement on the pool, patiently, and returns its rows. fields returns
 // where to scan the columns of a row.
 func all[T any](ctx context.Context, c *conn, name string, a args, fields func(*T) []any) ([]T, error) {
+	return allOn(ctx, c, c.pool(), name, a, fields)
+}
+
+func allOn[T any](ctx context.Context, c *conn, on runner, name string, a args, fields func(*T) []any) ([]T, error) {
 	var found []T
 	err := c.patiently(ctx, func() (err error) {
-		found, err = query(ctx, c.pool(), c.named(name), a, fields)
+		if found, err = query(ctx, on, c.named(name), a, fields); errors.Is(err, errNoClock) {
+			err = c.noClock(ctx, on)
+		}
 		return err
 	})
 	return found, err
@@ -72,8 +78,8 @@ func query[T any](ctx context.Context, on runner, s statement, a args, fields fu
 	for rows.Next() {
 		var row T
 		if err := rows.Scan(fields(&row)...); err != nil {
-			if errors.Is(err, errAutocommit) {
-				return nil, errAutocommit
+			if errors.Is(err, errNoClock) {
+				return nil, errNoClock
 			}
 			if strings.HasPrefix(err.Error(), "sql: Scan error") {
 				err = fmt.Errorf("%w: %w", lease.ErrDamaged, unread{err})

@@ -3,9 +3,14 @@ package dbseq
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
+	"time"
 
+	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -14,6 +19,9 @@ import (
 func (c *conn) server(ctx context.Context, again bool) error {
 	if c.known.Load() && (!again || c.dialect.variant == nil) {
 		return nil
+	}
+	if err := c.settle(ctx); err != nil {
+		return err
 	}
 	incarnation := c.dialect.incarnation
 	if c.dialect.variant != nil {
@@ -35,6 +43,79 @@ func (c *conn) server(ctx context.Context, again bool) error {
 	}
 	c.use(c.dialect.clock, incarnation)
 	return nil
+}
+
+// settle notes where a connection of a shared pool finds tables. The application may move
+// another one, as with USE or SET search_path, to where the namespace seems new and worker
+// ids that are in use would be lent again.
+func (c *conn) settle(ctx context.Context) error {
+	if c.own || c.dialect.home == "" || c.home.Load() != nil {
+		return nil
+	}
+	found, _, err := one(ctx, c, "home", nil, column[sql.NullString])
+	if err != nil {
+		return err
+	}
+	if !found.Valid {
+		return advised{errors.New("no database is selected: use a pool that names it in the DSN, as in user:password@tcp(host:3306)/name")}
+	}
+	if err := c.compareHomes(ctx, found.String); err != nil {
+		return err
+	}
+	c.home.CompareAndSwap(nil, &found.String)
+	return nil
+}
+
+// compareHomes looks at two connections at once, of which one is probably new. It ignores
+// errors, since the pool may have no second one to give.
+func (c *conn) compareHomes(ctx context.Context, home string) error {
+	if c.pool().Stats().MaxOpenConnections == 1 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	first, err := c.pool().Conn(ctx)
+	if err != nil {
+		return nil
+	}
+	defer first.Close()
+	second, err := c.pool().Conn(ctx)
+	if err != nil {
+		return nil
+	}
+	defer second.Close()
+	for _, on := range []runner{first, second} {
+		if found, err := query(ctx, on, c.named("home"), nil, column[sql.NullString]); err == nil && found[0].String != home {
+			return movedFrom(home, found[0].String)
+		}
+	}
+	return nil
+}
+
+// noClock returns why a clock was NULL.
+func (c *conn) noClock(ctx context.Context, on runner) error {
+	home := c.home.Load()
+	if home == nil {
+		return errAutocommit
+	}
+	found, err := query(ctx, on, c.named("home"), nil, column[sql.NullString])
+	if err != nil {
+		return err
+	}
+	if found[0].String == *home && c.dialect.name == MySQL {
+		return errAutocommit
+	}
+	return movedFrom(*home, found[0].String)
+}
+
+func movedFrom(home, found string) error {
+	return advised{fmt.Errorf("a connection of the pool is in %s, the first one was in %s: use a pool where nothing changes that, or dbseq.Open", homeName(found), homeName(home))}
+}
+
+// homeName returns the database or the schemas of a home, for people.
+func homeName(home string) string {
+	name, _ := hex.DecodeString(home) // what the server has encoded
+	return strconv.Quote(text(printable.Text(strings.Trim(string(name), "{}")), 40))
 }
 
 // compares reports whether another incarnation counts as a loss.

@@ -33,7 +33,7 @@ var sqlite = dialect{
 		if !strings.Contains(dsn, "busy_timeout") {
 			setup = "PRAGMA busy_timeout = 5000"
 		}
-		return dsn, setup
+		return sqlitedsn.Absolute(dsn), setup
 	},
 	check: func(ctx context.Context, c *conn) error {
 		if err := c.onePath(ctx, "/proc/self/mountinfo"); err != nil || c.own {

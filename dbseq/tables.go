@@ -2,9 +2,12 @@ package dbseq
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/snowlease/snowlease/lease"
 )
 
 // prepare makes the center ready for k. It identifies the server, refuses one with a
@@ -70,15 +73,15 @@ func (c *conn) grants(t tables) string {
 	return "grant the account " + strings.ReplaceAll(t.rights, "snowlease_", c.set.Prefix)
 }
 
-func (c *conn) hasTable(ctx context.Context, name string) (bool, error) {
-	n, err := c.number(ctx, "table", args{"table": c.set.Prefix + name})
-	return n > 0, err
+func (c *conn) hasTable(ctx context.Context, on runner, name string) (bool, error) {
+	n, err := allOn(ctx, c, on, "table", args{"table": c.set.Prefix + name}, func(n *int64) []any { return []any{new(clock), n} })
+	return err == nil && n[0] > 0, err
 }
 
 // missing returns the name of the first missing table.
 func (c *conn) missing(ctx context.Context, t tables) (string, error) {
 	for _, name := range t.names {
-		if ok, err := c.hasTable(ctx, name); err != nil || !ok {
+		if ok, err := c.hasTable(ctx, c.pool(), name); err != nil || !ok {
 			return name, err
 		}
 	}
@@ -102,19 +105,19 @@ func (c *conn) create(ctx context.Context, t tables) error {
 // createTable creates a table unless it exists.
 func (c *conn) createTable(ctx context.Context, t tables, name string) error {
 	for i := 1; ; i++ {
-		if ok, err := c.hasTable(ctx, name); err != nil || ok {
+		if ok, err := c.hasTable(ctx, c.pool(), name); err != nil || ok {
 			return err
 		}
 		if !c.set.Migrate {
 			return advised{c.noTable(t, name)}
 		}
-		_, failure := c.pool().ExecContext(ctx, c.creation(name))
-		if failure == nil {
-			return nil
+		failure := c.createOn(ctx, name)
+		if failure == nil || errors.Is(failure, lease.ErrSetup) {
+			return failure
 		}
 		// Another process may have been first. Each engine reports that differently, so
 		// look for the table.
-		if ok, err := c.hasTable(ctx, name); err == nil && ok {
+		if ok, err := c.hasTable(ctx, c.pool(), name); err == nil && ok {
 			return nil
 		}
 		if i == patience || !c.transient(failure) {
@@ -126,12 +129,36 @@ func (c *conn) createTable(ctx context.Context, t tables, name string) error {
 	}
 }
 
-// creation returns the statement that creates a table. The application's own pool may set a
-// search_path for a reason.
+// createOn creates a table on a connection. In a shared pool, that is one on which the table
+// was looked for, since others may have been moved.
+func (c *conn) createOn(ctx context.Context, name string) (err error) {
+	if c.own {
+		_, err := c.pool().ExecContext(ctx, c.creation(name))
+		return err
+	}
+	on, err := c.pool().Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer on.Close()
+	if ok, err := c.hasTable(ctx, on, name); err != nil || ok {
+		return err
+	}
+	_, err = on.ExecContext(ctx, c.creation(name))
+	return err
+}
+
+// creation returns the statement that creates a table. The application's pool may set a
+// search_path for a reason, but keeps that of its first connection. A pooler may move a
+// connection between two statements.
 func (c *conn) creation(name string) string {
 	text := c.named("create " + name).text
-	if c.dialect.guard == nil || !c.own {
+	if c.dialect.guard == nil {
 		return text
 	}
-	return c.dialect.guard(text)
+	moved := ""
+	if home := c.home.Load(); home != nil {
+		moved = c.dialect.home + " <> '" + *home + "'"
+	}
+	return c.dialect.guard(text, moved)
 }

@@ -8,7 +8,8 @@
 // replica, transaction or busy pool of the application interferes with renewals. If gorm
 // was opened on a connection instead of a DSN, or on an in-memory database, the center
 // shares the application's pool and says so in Warnings: renewals then wait while all its
-// connections are busy. dbseq.New sets another pool.
+// connections are busy, and nothing may move a connection to another database or to other
+// schemas, which may go unnoticed at the start: see dbseq.New, which takes another pool.
 package gormdb
 
 import (

@@ -3,7 +3,9 @@
 -- its own file.
 --
 -- {now} is the server's clock in Unix milliseconds, read once per statement. On MySQL and
--- MariaDB it is NULL if autocommit is off, which makes every condition on it false.
+-- MariaDB it is NULL if autocommit is off, and in a shared pool if the connection shows another
+-- database or other schemas than the first one. That makes every condition on it false, so each
+-- statement on the tables has one, or selects it.
 -- {incarnation} is the server that runs the statement.
 -- {same} is true if that is the server on record.
 --
@@ -35,7 +37,7 @@ SELECT {now}, COALESCE({incarnation}, ''),
   LEFT JOIN snowlease_slot AS h ON h.ns = :ns AND h.slot = s.held;
 
 -- name: ticket
-INSERT INTO snowlease_ticket (ns, owner) VALUES (:ns, :owner)
+INSERT INTO snowlease_ticket (ns, owner) VALUES (CASE WHEN {now} > 0 THEN :ns END, :owner)
 RETURNING id;
 
 -- name: free
@@ -59,7 +61,7 @@ UPDATE snowlease_slot
 
 -- name: forget
 DELETE FROM snowlease_ticket
- WHERE id IN (SELECT id FROM snowlease_ticket WHERE ns = :ns AND (id = :ticket OR id < :old) ORDER BY id DESC LIMIT 1000);
+ WHERE id IN (SELECT id FROM snowlease_ticket WHERE ns = :ns AND (id = :ticket OR id < :old) AND {now} > 0 ORDER BY id DESC LIMIT 1000);
 
 -- name: renew
 -- Extends a range that lies above everything that may have been forgotten. It reads two
@@ -106,4 +108,4 @@ SELECT :ns, numbers.n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, CASE WHEN :hold 
 ON CONFLICT DO NOTHING;
 
 -- name: slots
-SELECT slot, token, ver, LEFT(holder, 255), since_ms, expires_ms, hwm_ms, {now} FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool ORDER BY slot;
+SELECT slot, token, ver, LEFT(holder, 255), since_ms, expires_ms, hwm_ms, {now} FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool ORDER BY slot LIMIT :pool;

@@ -1,11 +1,14 @@
 -- What MySQL and MariaDB have of their own, in the format of lease.sql.
 
 -- name: table
-SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = :table;
+SELECT {now}, COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = :table;
+
+-- name: home
+SELECT {home};
 
 -- name: forget
 -- A subquery may not read the table.
-DELETE FROM snowlease_ticket WHERE ns = :ns AND (id = :ticket OR id < :old) ORDER BY id DESC LIMIT 1000;
+DELETE FROM snowlease_ticket WHERE ns = :ns AND (id = :ticket OR id < :old) AND {now} > 0 ORDER BY id DESC LIMIT 1000;
 
 -- name: settings
 -- Tells MySQL and MariaDB apart, and has the settings that leases depend on.

@@ -1,7 +1,7 @@
 -- The statements of lease.Operator, in the format of lease.sql.
 
 -- name: namespaces
-SELECT LEFT(ns, 65) FROM snowlease_meta ORDER BY ns LIMIT 20;
+SELECT {now}, LEFT(ns, 65) FROM snowlease_meta ORDER BY ns LIMIT 20;
 
 -- name: record
 SELECT {now}, LEFT(pin, 1025), LEFT(incarnation, 512), LEFT(former, 512), quarantine_ms, LEFT(reason, 2000) FROM snowlease_meta WHERE ns = :ns;
@@ -17,7 +17,7 @@ UPDATE snowlease_slot
  WHERE ns = :ns AND slot = :slot AND token = :token AND owner <> '' AND {now} > 0 AND {sound};
 
 -- name: repin
-UPDATE snowlease_meta SET quarantine_ms = CASE WHEN quarantine_ms > 0 THEN quarantine_ms + :more ELSE 0 END, pin = :newpin WHERE ns = :ns AND pin = :pin;
+UPDATE snowlease_meta SET quarantine_ms = CASE WHEN quarantine_ms > 0 THEN quarantine_ms + :more ELSE 0 END, pin = :newpin WHERE ns = :ns AND pin = :pin AND {now} > 0;
 
 -- name: mendquarantine
 -- A quarantine that has started since stays.
@@ -39,11 +39,11 @@ UPDATE snowlease_slot
 -- name: reopenslots
 -- Counts the slots that were never lent, and defeats claims that have read them.
 UPDATE snowlease_slot SET ver = CASE WHEN ver < {top} THEN ver + 1 ELSE {now} END
- WHERE ns = :ns AND slot >= 0 AND slot < :oldpool AND owner = '' AND since_ms = 0 AND floor_ms = 0 AND expires_ms = 0 AND hwm_ms = 0;
+ WHERE ns = :ns AND slot >= 0 AND slot < :oldpool AND owner = '' AND since_ms = 0 AND floor_ms = 0 AND expires_ms = 0 AND hwm_ms = 0 AND {now} > 0;
 
 -- name: reopen
 UPDATE snowlease_meta SET pin = :pin
  WHERE ns = :ns AND pin = :oldpin AND quarantine_ms = 0 AND {same} AND {now} BETWEEN :lo AND :hi;
 
 -- name: reopendrop
-DELETE FROM snowlease_slot WHERE ns = :ns AND slot >= :pool;
+DELETE FROM snowlease_slot WHERE ns = :ns AND slot >= :pool AND {now} > 0;

@@ -1,7 +1,10 @@
 -- What PostgreSQL has of its own, in the format of lease.sql.
 
 -- name: table
-SELECT CASE WHEN to_regclass(:table) IS NULL THEN 0 ELSE 1 END;
+SELECT {now}, CASE WHEN to_regclass(:table) IS NULL THEN 0 ELSE 1 END;
+
+-- name: home
+SELECT {home};
 
 -- name: settings
 SELECT name, setting

@@ -1,7 +1,7 @@
 -- What SQLite has of its own, in the format of lease.sql.
 
 -- name: table
-SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = :table;
+SELECT {now}, COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = :table;
 
 -- name: file
 -- The file of the database, empty if it is in memory.

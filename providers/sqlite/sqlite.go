@@ -71,7 +71,7 @@ func open(_ context.Context, dsn string, _ time.Duration) (sqldb.Target, error) 
 	if len(params) > 0 {
 		path += "?" + strings.Join(params, "&")
 	}
-	return sqldb.Target{Address: name, Dialector: sqlite.Open(path), Single: memory}, nil
+	return sqldb.Target{Address: name, Dialector: sqlite.Open(sqlitedsn.Absolute(path)), Single: memory}, nil
 }
 
 // defaults returns the parameters to add to those in set.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/libtnb/sqlite"
 	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/dsn/sqlitedsn"
 )
 
 // FuzzDSN checks that parameters are only added: the file and given parameters stay.
@@ -22,7 +24,9 @@ func FuzzDSN(f *testing.F) {
 		}
 		before, query, _ := strings.Cut(dsn, "?")
 		after, added, _ := strings.Cut(target.Dialector.(*sqlite.Dialector).DSN, "?")
-		require.Equal(t, before, after)
+		whole, _, _ := strings.Cut(sqlitedsn.Absolute(dsn), "?")
+		require.Equal(t, whole, after)
+		require.True(t, strings.HasSuffix(after, strings.TrimPrefix(before, "file:")))
 		require.NotContains(t, target.Address, "?")
 		set, err := url.ParseQuery(query)
 		require.NoError(t, err)

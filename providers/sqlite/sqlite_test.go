@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -20,16 +21,18 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestDSN(t *testing.T) {
 	t.Parallel()
 	const busy, wal, tx = "_pragma=busy_timeout(5000)", "_pragma=journal_mode(WAL)", "_txlock=immediate"
+	folder, err := os.Getwd()
+	require.NoError(t, err)
 	for _, c := range []struct {
 		dsn, want, address string
 		single             bool
 	}{
-		{"a.db", "a.db?" + busy + "&" + wal + "&" + tx, "a.db", false},
+		{"a.db", folder + "/a.db?" + busy + "&" + wal + "&" + tx, "a.db", false},
 		{"file:/x/a.db", "file:/x/a.db?" + busy + "&" + wal + "&" + tx, "/x/a.db", false},
-		{"a.db?cache=private", "a.db?cache=private&" + busy + "&" + wal + "&" + tx, "a.db", false},
-		{"a.db?_pragma=busy_timeout(1)&_txlock=deferred", "a.db?_pragma=busy_timeout(1)&_txlock=deferred&" + wal, "a.db", false},
-		{"a.db?_pragma=Journal_Mode=DELETE&_pragma=busy_timeout%3d1&_txlock=exclusive", "a.db?_pragma=Journal_Mode=DELETE&_pragma=busy_timeout%3d1&_txlock=exclusive", "a.db", false},
-		{"file:a.db?mode=ro", "file:a.db?mode=ro&" + busy, "a.db", false},
+		{"a.db?cache=private", folder + "/a.db?cache=private&" + busy + "&" + wal + "&" + tx, "a.db", false},
+		{"a.db?_pragma=busy_timeout(1)&_txlock=deferred", folder + "/a.db?_pragma=busy_timeout(1)&_txlock=deferred&" + wal, "a.db", false},
+		{"a.db?_pragma=Journal_Mode=DELETE&_pragma=busy_timeout%3d1&_txlock=exclusive", folder + "/a.db?_pragma=Journal_Mode=DELETE&_pragma=busy_timeout%3d1&_txlock=exclusive", "a.db", false},
+		{"file:a.db?mode=ro", "file:" + folder + "/a.db?mode=ro&" + busy, "a.db", false},
 		{":memory:", ":memory:?" + busy + "&" + tx, ":memory:", true},
 		{"file::memory:?cache=shared", "file::memory:?cache=shared&" + busy + "&" + tx, ":memory:", true},
 		{"file:x?mode=memory", "file:x?mode=memory&" + busy + "&" + tx, "x", true},

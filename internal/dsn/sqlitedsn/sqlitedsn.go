@@ -2,6 +2,7 @@
 package sqlitedsn
 
 import (
+	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -16,4 +17,24 @@ func IsPath(dsn string) bool {
 	path, _, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
 	_, login, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), ":") // a "?" may be part of the password
 	return !strings.Contains(path, "://") && !strings.Contains(login, "@") && !setting.MatchString(path) && !strings.Contains(path, "${")
+}
+
+// Absolute returns dsn with the path made absolute, so that a later os.Chdir leads to no other
+// file. It changes none that is in memory or of another VFS.
+func Absolute(dsn string) string {
+	whole, query, _ := strings.Cut(dsn, "?")
+	path, isURI := strings.CutPrefix(whole, "file:")
+	if path == "" || filepath.IsAbs(path) || strings.HasPrefix(path, "/") || strings.Contains(path, ":memory:") ||
+		strings.Contains(query, "mode=memory") || strings.Contains(query, "vfs=") || isURI && filepath.Separator != '/' {
+		return dsn
+	}
+	folder, err := filepath.Abs(".")
+	if err != nil || !isURI && strings.Contains(folder, "?") { // where the drivers would cut it
+		return dsn
+	}
+	if isURI {
+		folder = "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(folder)
+	}
+	// No filepath.Join, since "link/../app.db" may not be "app.db".
+	return folder + string(filepath.Separator) + strings.TrimPrefix(dsn, "file:")
 }
