@@ -287,7 +287,7 @@ func TestChoiceOfTheCenter(t *testing.T) {
 		want []string // of the error; none: it is built
 	}{
 		{"no client", "", fx.Options(), []string{"no *gorm.DB", "redis.UniversalClient", "or lease.Center in the fx graph: provide one", "name tag"}},
-		{"a *dbseq.Center without fx.As", "", fx.Provide(func() (*dbseq.Center, error) { return gormdb.Center(db) }), []string{"To fx, a *dbseq.Center,", "fx.Provide(fx.Annotate(newCenter, fx.As(new(lease.Center))))"}},
+		{"a *dbseq.Center without fx.As", "", fx.Provide(func() (*dbseq.Center, error) { return gormdb.Center(db) }), []string{"To fx, a *dbseq.Center and", "fx.Provide(fx.Annotate(newCenter, fx.As(new(lease.Center))))"}},
 		{"both clients", "", fx.Options(fx.Supply(db), universal(client)), []string{"both", `"db"`, `"redis"`}},
 		{"both clients, mode db", "db", fx.Options(fx.Supply(db), universal(client)), nil},
 		{"both clients, mode redis", "redis", fx.Options(fx.Supply(db), universal(client)), nil},

@@ -68,7 +68,7 @@ func newSegments(cfg Config, c clients, a *asked) (*Segments, error) {
 }
 
 // noNumbers is the advice when the store of the numbers is missing.
-const noNumbers = "provide one to fx; without GORM, fx.Provide(fx.Annotate(newSegments, fx.As(new(segment.Store)))), where newSegments calls dbseq.OpenSegments: to fx, a *dbseq.Segments is another type. If something does provide it, check that its own dependencies are provided"
+const noNumbers = "provide one that is not nil, with its dependencies. To fx, a *dbseq.Segments is another type: fx.Provide(fx.Annotate(newSegments, fx.As(new(segment.Store))))"
 
 // make chooses the store among the clients and creates the issuers. It does no I/O.
 func (s *Segments) make(c Config, o options) error {
