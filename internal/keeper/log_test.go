@@ -418,9 +418,9 @@ func TestTheLogTellsAQuarantine(t *testing.T) {
 		require.Error(t, err)
 		r.center.Advance(-48 * time.Hour)
 		began := time.Now()
-		require.ErrorContains(t, r.keeper.Start(t.Context()), "No process can have written such a late time")
+		require.ErrorContains(t, r.keeper.Start(t.Context()), "no process can have written such a late time")
 		require.Equal(t, []string{"WARN worker id not borrowed; retrying"}, lines(r, began))
-		require.Contains(t, r.log.String(), "No process can have written such a late time")
+		require.Contains(t, r.log.String(), "no process can have written such a late time")
 	})
 }
 
