@@ -84,14 +84,14 @@ type Status struct {
 	Sequence *Sequence `json:"sequence,omitempty"`
 }
 
-// Sequence describes how Redis counts ids, in mode redis-sequence of package idworker. It is
-// the Status of package redisseq/counter.
+// Sequence describes how Redis counts ids, in mode redis-sequence of package idworker, by
+// package redisseq/counter.
 type Sequence struct {
 	Namespace string `json:"namespace"`
 	Center    string `json:"center"` // the name of the server
 	Layout    string `json:"layout"` // the layout's fingerprint
 	Worker    int64  `json:"worker"`
-	Strict    bool   `json:"strict"` // ids ascend across processes
+	Strict    bool   `json:"strict"` // Prefetch is 1: ids ascend across processes
 	// Calls is the number of calls of Redis, Reserved the number of ids that they
 	// reserved, and Issued the number of ids issued, with the first ones of calls that Reset
 	// made start again.

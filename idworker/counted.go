@@ -58,7 +58,7 @@ func (c counted) Err() error { return c.seq.Err() }
 func (counted) Explain(err error) error { return err }
 
 func (c counted) Report(st *snowlease.Status) {
-	q := snowlease.Sequence(c.seq.Status())
+	q := c.seq.Status()
 	st.Sequence, st.Worker, st.Issued = &q, q.Worker, q.Issued
 	st.Pool.First, st.Pool.Last = q.Worker, q.Worker
 	err := c.seq.Err()
