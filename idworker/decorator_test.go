@@ -51,30 +51,30 @@ func (m *memory) Swap(_ context.Context, name, version string, value []byte) (st
 func TestDecoratedCenters(t *testing.T) {
 	cfg := idworker.Config{Namespace: "orders", Reserved: 1}
 	for name, c := range map[string]struct {
-		open             func() (lease.Center, error)
+		open             func(*testing.T) (lease.Center, error)
 		slots            int
 		warns, past, ops bool
 		promise, closes  bool
 	}{
-		"dbseq": {func() (lease.Center, error) {
+		"dbseq": {func(t *testing.T) (lease.Center, error) {
 			db := openDB(t, sqlite.Open(":memory:"))
 			pool, err := db.DB()
 			require.NoError(t, err)
 			pool.SetMaxOpenConns(1)
 			return gormdb.Center(db)
 		}, 31, true, true, true, false, true},
-		"redisseq": {func() (lease.Center, error) {
+		"redisseq": {func(t *testing.T) (lease.Center, error) {
 			return redisseq.New(newRedis(t, testserver.Redis(t)))
 		}, 31, false, false, true, false, false},
-		"hostseq": {func() (lease.Center, error) {
+		"hostseq": {func(t *testing.T) (lease.Center, error) {
 			return hostseq.New(hostseq.Config{Source: hostseq.Hash, Dir: t.TempDir()}, snowflake.Layout{})
 		}, 1, true, false, false, true, true},
-		"casstore": {func() (lease.Center, error) {
+		"casstore": {func(t *testing.T) (lease.Center, error) {
 			return casstore.New(&memory{records: map[string]casstore.Record{}}), nil
 		}, 31, false, false, true, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			center, err := c.open()
+			center, err := c.open(t)
 			require.NoError(t, err)
 			if init := center.Extras().Init; init != nil {
 				req, err := cfg.Request()

@@ -413,7 +413,7 @@ func TestLocalMode(t *testing.T) {
 	worker := int64(7)
 	var w *idworker.IdWorker
 	var j journal
-	cfg := idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: &worker, Dir: t.TempDir()}}
+	cfg := idworker.Config{Mode: idworker.ModeLocal, Wait: time.Second, Local: hostseq.Config{Worker: &worker, Dir: t.TempDir()}}
 	a := app(t, &w, fx.Supply(cfg, newSQLite(t)), j.provide())
 	a.RequireStart()
 	id, err := w.NextID()

@@ -26,7 +26,7 @@ func TestAddressShowsNoSecret(t *testing.T) {
 		} {
 			c, err := redisseq.New(client)
 			require.NoError(t, err)
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			_, err = c.Acquire(ctx, request())
 			cancel()
 			require.Error(t, err)
