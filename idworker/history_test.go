@@ -20,10 +20,10 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
-	"github.com/snowlease/snowlease/history"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

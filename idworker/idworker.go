@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease"
-	"github.com/snowlease/snowlease/history"
 	"github.com/snowlease/snowlease/internal/source"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/history"
 )
 
 // IdWorker is the worker of package snowlease, where its methods are: NextID, NextIDWait,

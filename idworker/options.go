@@ -13,8 +13,8 @@ import (
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/redisseq"
-	"github.com/snowlease/snowlease/segment"
 )
 
 // An Option configures Open or NewCenter. Clients that the mode does not need are ignored, and

@@ -20,12 +20,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/history"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq/counter"
-	redissegments "github.com/snowlease/snowlease/redisseq/segments"
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/counter"
+	"github.com/snowlease/snowlease/numbers/history"
+	"github.com/snowlease/snowlease/numbers/redissegments"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // A stream is a source of numbers for a process.

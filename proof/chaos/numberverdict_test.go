@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // A numberRun is consecutive numbers that one process got.

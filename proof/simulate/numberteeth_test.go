@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/proof/simulate"
-	"github.com/snowlease/snowlease/segment"
 )
 
 // What a caller knows prevents many of these faults, so this check is disabled too.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/snowlease/snowlease/history"
+	"github.com/snowlease/snowlease/numbers/history"
 )
 
 // past issues ids for times past, mostly for two ticks of a recent span. At times it takes
