@@ -95,10 +95,8 @@ type Request struct {
 	Layout string
 	// Holder tells people who asks: app, host, pid. At most MaxHolder bytes.
 	Holder string
-	// Owner is a random nonce, different for every borrow: see NewOwner. Not zero. Repeat a
-	// borrow with it if the answer was lost, but not after a Release of what it was lent: that
-	// may be carried out late, and free what is in use.
-	Owner [16]byte
+	// Owner is the borrow. Not zero.
+	Owner Owner
 	// Pool is the number of worker ids in the namespace, 1 to MaxPool. They are 0 to Pool-1.
 	// The center pins it.
 	Pool int64

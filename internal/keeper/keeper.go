@@ -134,7 +134,7 @@ type Keeper struct {
 
 	// Used only by the goroutine that borrows: the caller of Start or Reset, then the
 	// loop, then the caller of Stop.
-	owner [16]byte    // of the borrow under way; zero if the next has yet to begin
+	owner lease.Owner // of the borrow under way; zero if the next has yet to begin
 	asked int         // resets before the owner of the borrow or grant was made
 	grant lease.Grant // zero if there is none to renew or give back
 	lent  snowflake.Range
