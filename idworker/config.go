@@ -88,7 +88,7 @@ type Config struct {
 	// db+redis keeps them in the database and issues the numbers of strict order through
 	// Redis. With redis, create each name once by hand: Redis may have lost a name that it
 	// does not know. See package redisseq/segments. In another store numbers begin anew: to
-	// move them, see docs/growing.md. Default: auto.
+	// move them, see docs/upgrade.md. Default: auto.
 	SegmentStore SegmentStore `yaml:"segment_store" json:"segment_store" env:"SEGMENT_STORE"`
 }
 
