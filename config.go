@@ -66,7 +66,7 @@ type Config struct {
 	// OnLost is called after each loss of a lease, while the worker borrows another worker
 	// id. It must not block, and must not call the worker. Default: none.
 	OnLost func(cause error)
-	// Logger receives one line per change of state. docs/operations.md lists the events. Its
+	// Logger receives one line per change of state. docs/design/log.md lists the events. Its
 	// handler must not block, and must not call the worker. Default: nothing is logged.
 	Logger *slog.Logger
 }

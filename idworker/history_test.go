@@ -264,7 +264,7 @@ func TestMoreReserved(t *testing.T) {
 	require.ErrorIs(t, err, history.ErrFull)
 }
 
-// Old and new processes run side by side on two databases, as in docs/growing.md. Only
+// Old and new processes run side by side on two databases, as in docs/upgrade.md. Only
 // processes whose workers end with the layout's last worker id make ids for past times.
 func TestPastMovesToAnotherDatabase(t *testing.T) {
 	from, to := newSQLite(t), newSQLite(t)

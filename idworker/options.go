@@ -63,7 +63,7 @@ func isNil(v any) bool {
 	return !p.IsValid() || p.Kind() == reflect.Pointer && p.IsNil()
 }
 
-// WithLogger sets the logger. docs/operations.md lists the events. Its handler must not block,
+// WithLogger sets the logger. docs/design/log.md lists the events. Its handler must not block,
 // and must not call the worker. By default, and with a nil log, nothing is logged.
 func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log } }
 

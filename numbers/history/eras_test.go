@@ -156,10 +156,10 @@ func TestNoIDTwiceAcrossEras(t *testing.T) {
 				}
 			case what == 6: // docs/upgrade.md: a new namespace
 				s.begin(namespace(), int64(s.draw(0, 3)))
-			case what == 7 && s.dice.IntN(2) == 0: // docs/growing.md, the counters left behind
+			case what == 7 && s.dice.IntN(2) == 0: // docs/upgrade.md, the counters left behind
 				s.store, s.backup, s.safe = records{}, nil, time.UnixMilli(0)
 				s.begin("orders-1", s.reserved)
-			case what == 7: // docs/growing.md, the counters copied
+			case what == 7: // docs/upgrade.md, the counters copied
 				s.store, s.backup = maps.Clone(s.store), nil
 				s.begin(namespace(), s.reserved)
 			case what == 8:

@@ -29,8 +29,7 @@
 //
 // A change of the namespace, of Reserved, of Every, of the layout or of the store begins a
 // new Since. Before it begins, every process that used the reserved worker ids under the old
-// settings must have stopped. The steps are in docs/upgrade.md and docs/growing.md in
-// the repository.
+// settings must have stopped. The steps are in docs/upgrade.md in the repository.
 //
 // # Rates
 //

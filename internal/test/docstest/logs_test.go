@@ -94,7 +94,7 @@ func constant(n ast.Node) (string, bool) {
 // with its keys.
 func TestLogEvents(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(root, "docs", "operations.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", "design", "log.md"))
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(text), "\n## Log events\n")
 	require.True(t, found)
@@ -110,7 +110,7 @@ func TestLogEvents(t *testing.T) {
 	for what, event := range written {
 		keys, ok := told[what]
 		if !ok {
-			t.Errorf("docs/operations.md has no log event %q", what)
+			t.Errorf("docs/design/log.md has no log event %q", what)
 			continue
 		}
 		words := strings.FieldsFunc(keys, func(r rune) bool { return (r < 'a' || r > 'z') && r != '_' })
@@ -124,7 +124,7 @@ func TestLogEvents(t *testing.T) {
 	}
 	for what := range told {
 		if _, ok := written[what]; !ok {
-			t.Errorf("docs/operations.md: nobody logs %q", what)
+			t.Errorf("docs/design/log.md: nobody logs %q", what)
 		}
 	}
 }
