@@ -87,7 +87,7 @@ type Config struct {
 	// that the application provides takes the place of the database, and auto takes it.
 	// db+redis keeps them in the database and issues the numbers of strict order through
 	// Redis. With redis, create each name once by hand: Redis may have lost a name that it
-	// does not know. See package redisseq/segments. In another store numbers begin anew: to
+	// does not know. See package numbers/redissegments. In another store numbers begin anew: to
 	// move them, see docs/upgrade.md. Default: auto.
 	SegmentStore SegmentStore `yaml:"segment_store" json:"segment_store" env:"SEGMENT_STORE"`
 }
