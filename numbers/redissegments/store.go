@@ -25,7 +25,7 @@ var (
 
 // ErrChanged is returned by a Store if another server answers than before, which may have
 // lost numbers that were given: after a restart, a failover, or what looks like one
-// (docs/engines.md, Redis). Nothing was reserved.
+// (see "Loss of data" in package redisseq). Nothing was reserved.
 var ErrChanged = fmt.Errorf("redisseq: the Redis restarted or failed over, and may have lost numbers: stop the processes, or allow twice max_step for each, and call Store.Resume with a number above all in use: %w", lease.ErrSetup)
 
 // A Store reserves numbers on Redis alone. It is a segment.Store. It is safe for
