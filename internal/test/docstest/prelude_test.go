@@ -10,7 +10,7 @@ var packages = map[string]string{
 	"migrate": base + "/migrate", "takeover": base + "/migrate/takeover", "ordernumber": base + "/ordernumber", "console": base + "/console",
 	"gormplugin": base + "/gormplugin", "publicid": base + "/publicid", "yaml": "go.yaml.in/yaml/v3", "providers": base + "/providers",
 	"leasetest": base + "/lease/leasetest", "testing": "testing",
-	"gormdb": base + "/dbseq/gormdb", "sql": "database/sql", "stdlib": "github.com/jackc/pgx/v5/stdlib", "pgxpool": "github.com/jackc/pgx/v5/pgxpool",
+	"gormdb": base + "/dbseq/gormdb", "sql": "database/sql", "json": "encoding/json", "stdlib": "github.com/jackc/pgx/v5/stdlib", "pgxpool": "github.com/jackc/pgx/v5/pgxpool",
 
 	// In other modules.
 	"metrics": base + "/metrics", "prometheus": "github.com/prometheus/client_golang/prometheus",
