@@ -231,7 +231,7 @@ func TestSince(t *testing.T) {
 }
 
 // The default number of ids per second of the past with one reserved worker id.
-// docs/sizing.md has this table.
+// docs/configuration.md has the spans.
 func TestIDsASecond(t *testing.T) {
 	t.Parallel()
 	for preset, want := range map[string]string{
