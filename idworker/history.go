@@ -16,7 +16,7 @@ import (
 // differ from its center's by lease.MaxClockError, 5 minutes.
 const clockFault = 10 * time.Minute
 
-var errNoPast = errors.New("idworker: no ids for times past")
+var errNoPast = errors.New("idworker: no backdated ids")
 
 // History returns an issuer of backdated ids, for a worker of Open with the same cfg. With fx,
 // Module and Named provide it. Its ids carry one of the cfg.Reserved highest worker ids, which

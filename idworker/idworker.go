@@ -130,7 +130,7 @@ func (b *built) start(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		b.log.Warn("no ids for times past", "namespace", b.Namespace, "reserved", b.Reserved, "err", err)
+		b.log.Warn("no backdated ids", "namespace", b.Namespace, "reserved", b.Reserved, "err", err)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package history issues ids for past times: for late events, and for rows from an
-// archive, an import or another system that must sort where they belong.
+// Package history issues backdated ids, which carry times of the past: for late events, and for
+// rows from an archive, an import or another system that must sort where they belong.
 //
 //	past, err := history.New(store, history.Config{Namespace: "orders", Layout: layout, Reserved: 1})
 //	id, err := past.NextIDAt(ctx, event.Time)
@@ -109,7 +109,7 @@ const perSecond = 8192
 // clocks that are 5 min off each, the most that a center accepts.
 const defaultAhead = 15 * time.Minute
 
-// An Issuer issues ids for past times. It is safe for concurrent use by any number of
+// An Issuer issues backdated ids. It is safe for concurrent use by any number of
 // processes. It and the Issuers of its For and Backfill make one call of the store at a time.
 // So a store that shares two connections with a center leaves one for renewals.
 type Issuer struct {

@@ -120,7 +120,7 @@ func TestEveryIDOfASecond(t *testing.T) {
 	require.NoError(t, i.NextIDsAt(t.Context(), at, nil))
 }
 
-// Ids for past times sort among the live ids by time and equal none of them.
+// Backdated ids sort among the live ids by time and equal none of them.
 func TestPastAndLive(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
