@@ -104,7 +104,7 @@ func TestPresetTable(t *testing.T) {
 // TestLoadTable checks that the figures of load on the page for users are those of the benchmark.
 func TestLoadTable(t *testing.T) {
 	t.Parallel()
-	figures := rows(t, "docs/design/proof.md", "redis")
+	figures := rows(t, "docs/design/proof.md", "redis | 1,000 start at once")
 	for _, row := range rows(t, "docs/reliability.md", "Redis") {
 		want := []string{row[0]}
 		for _, cell := range []struct {
