@@ -101,6 +101,26 @@ func TestPresetTable(t *testing.T) {
 	}
 }
 
+// TestLoadTable checks that the figures of load on the page for users are those of the benchmark.
+func TestLoadTable(t *testing.T) {
+	t.Parallel()
+	figures := rows(t, "docs/design/proof.md", "redis | 1,000 start at once")
+	for _, row := range rows(t, "docs/reliability.md", "Redis") {
+		want := []string{row[0]}
+		for _, cell := range []struct {
+			load   string
+			column int
+		}{{"1,000 start at once", 2}, {"1,024 hold", 10}, {"1,000 recover", 2}, {"1,024 renew", 3}} {
+			for _, f := range figures {
+				if f[0] == strings.ToLower(row[0]) && strings.HasPrefix(f[1], cell.load) {
+					want = append(want, f[cell.column])
+				}
+			}
+		}
+		require.Equal(t, want, row)
+	}
+}
+
 func thousands(n int64) string {
 	if n < 1000 {
 		return fmt.Sprint(n)
