@@ -1,4 +1,4 @@
-// Package conn runs Lua scripts on Redis for redisseq and the packages below it. It
+// Package redisconn runs Lua scripts on Redis for redisseq and the packages below it. It
 // loads scripts, waits for replicas, follows a cluster's masters, and translates replies
 // and errors.
 package redisconn
