@@ -61,7 +61,7 @@ type Config struct {
 	// and a start fails if Wait is shorter. Default: false.
 	ExactTimes bool
 	// Schedule adds renewals to those that the lease needs, which come every third of TTL.
-	// Default: none.
+	// Default: every 10 seconds.
 	Schedule Schedule
 	// OnLost is called after each loss of a lease, while the worker borrows another worker
 	// id. It must not block, and must not call the worker. Default: none.
