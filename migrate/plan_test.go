@@ -6,8 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-viper/mapstructure/v2"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
+	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/migrate"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -45,10 +48,7 @@ func issue(t *testing.T, p migrate.Plan, worker int64, from time.Time, n int) []
 
 func TestEveryKnownSource(t *testing.T) {
 	t.Parallel()
-	for _, s := range []migrate.Source{
-		migrate.Bwmarrin(), migrate.CosID(), migrate.CosIDJavaScript(), migrate.Leaf(),
-		migrate.Sonyflake(), migrate.SonyflakeV2(), migrate.Yitter(),
-	} {
+	for _, s := range migrate.Sources() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			// Workers 1 to 3 make ids in the last minute, up to the current tick.
@@ -88,8 +88,47 @@ func TestEveryKnownSource(t *testing.T) {
 			}
 			require.Equal(t, s.SequenceFirst, !p.SideBySide)
 			require.Contains(t, p.String(), p.Workers)
+			sameInYAML(t, p)
 		})
 	}
+}
+
+// sameInYAML decodes the YAML of p strictly, as the tests of the documentation do.
+func sameInYAML(t *testing.T, p migrate.Plan) {
+	t.Helper()
+	var values map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(p.YAML("orders")), &values))
+	var file struct {
+		IDWorker idworker.Config `yaml:"idworker"`
+	}
+	d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
+		DecodeHook:  mapstructure.StringToTimeDurationHookFunc(),
+		ErrorUnused: true,
+		TagName:     "yaml",
+		MatchName:   func(key, field string) bool { return key == field },
+		Result:      &file,
+	})
+	require.NoError(t, err)
+	require.NoError(t, d.Decode(values))
+	require.NoError(t, file.IDWorker.Validate())
+	require.Equal(t, "orders", file.IDWorker.Namespace)
+	require.Equal(t, p.Layout, file.IDWorker.Layout)
+	require.Equal(t, p.Workers, file.IDWorker.Workers)
+}
+
+// The configuration in YAML is valid with a single worker id, business bits and ticks of an hour.
+func TestYAML(t *testing.T) {
+	t.Parallel()
+	hours := migrate.Source{Name: "hours", Layout: snowflake.Layout{TimeUnit: time.Hour, TimeBits: 30, WorkerBits: 1, BusinessBits: 2, SequenceBits: 20}}
+	p, err := migrate.Make(hours, []int64{encode(t, hours, now, 1, 5)}, now)
+	require.NoError(t, err)
+	sameInYAML(t, p)
+	require.Equal(t, `idworker:
+  namespace: "orders"
+  layout: {epoch: 1577808000000, time_unit: 1h0m0s, time_bits: 30, worker_bits: 1, business_bits: 2, sequence_bits: 20}
+  workers: 0-0 # until the old processes have stopped
+  lease: {ttl: 10h0m0s}
+`, p.YAML("orders"))
 }
 
 func TestAllWorkersSeen(t *testing.T) {

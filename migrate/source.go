@@ -56,6 +56,11 @@ func CosIDJavaScript() Source {
 	}}
 }
 
+// Sources returns all sources of this package, sorted by name.
+func Sources() []Source {
+	return []Source{Bwmarrin(), CosID(), CosIDJavaScript(), Leaf(), Sonyflake(), SonyflakeV2(), Yitter()}
+}
+
 // Decode returns the parts of an old id.
 func (s Source) Decode(id int64) (snowflake.Parts, error) {
 	p, err := s.Layout.Decode(id)

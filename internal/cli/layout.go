@@ -32,12 +32,17 @@ func (f *layoutFlags) registerFile(cmd *cobra.Command) {
 var presets = []string{"default", "twitter", "discord", "wide", "yitter", "jssafe"}
 
 func (f *layoutFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&f.preset, "preset", "default", "preset of the layout: default, twitter, discord, wide, yitter or jssafe")
-	flags.StringVar(&f.epoch, "epoch", "", "start of time, Unix milliseconds or RFC 3339 (default: the preset's)")
-	flags.DurationVar(&f.unit, "unit", 0, "length of a tick (default: the preset's)")
-	flags.StringVar(&f.bits, "bits", "", "widths time/worker/business/sequence, such as 41/5/0/17 (default: the preset's)")
+	cmd.Flags().StringVar(&f.preset, "preset", "default", "preset of the layout: default, twitter, discord, wide, yitter or jssafe")
+	f.registerParts(cmd, "the preset's")
 	must(cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(presets, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// registerParts adds the flags of a layout without the preset.
+func (f *layoutFlags) registerParts(cmd *cobra.Command, otherwise string) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.epoch, "epoch", "", "start of time, Unix milliseconds or RFC 3339 (default: "+otherwise+")")
+	flags.DurationVar(&f.unit, "unit", 0, "length of a tick (default: "+otherwise+")")
+	flags.StringVar(&f.bits, "bits", "", "widths time/worker/business/sequence, such as 41/5/0/17 (default: "+otherwise+")")
 }
 
 // layoutParts are the flags that register adds.
@@ -67,6 +72,11 @@ func (f *layoutFlags) layout() (snowflake.Layout, error) {
 	if err != nil {
 		return l, err
 	}
+	return f.over(l)
+}
+
+// over returns l with the parts that flags set.
+func (f *layoutFlags) over(l snowflake.Layout) (_ snowflake.Layout, err error) {
 	if f.epoch != "" {
 		if l.Epoch, err = parseEpoch(f.epoch); err != nil {
 			return l, err

@@ -119,7 +119,7 @@ func TestSignals(t *testing.T) {
 // All that reads the standard input ends with the context.
 func TestInterruptedInput(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"decode", "-"}, {"encode", "-"}, {"config", "check", "-"}} {
+	for _, args := range [][]string{{"decode", "-"}, {"encode", "-"}, {"inspect", "-"}, {"config", "check", "-"}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		in, typed := io.Pipe()
 		reading := reads{in, cancel}
@@ -284,6 +284,18 @@ func TestUsage(t *testing.T) {
 		{[]string{"workers", store, "--namespace=a", "--key=ids"}, "--key is set without --config: name the file, as in --config config.yaml --key ids"},
 		{[]string{"segment", "create", store, "--name=a", "--key=ids"}, "--key is set without --config"},
 		{[]string{"layout", "--config=no.yaml", "--years=30"}, "leave one group out"},
+		{[]string{"inspect"}, `give a FILE with ids, "-" for the input, or --table`},
+		{[]string{"inspect", store}, "give a FILE with ids"},
+		{[]string{"inspect", "a", "b"}, "accepts at most 1 arg(s), received 2"},
+		{[]string{"inspect", "-", "--limit=5"}, "--table is empty"},
+		{[]string{"inspect", "-", "--table=orders"}, "leave out FILE and --ordered"},
+		{[]string{"inspect", "--ordered", "--table=orders"}, "leave out FILE and --ordered"},
+		{[]string{"inspect", "--table=orders; DROP TABLE orders", store}, `--table "orders; DROP TABLE orders" is not the name of a table`},
+		{[]string{"inspect", "--table=orders", "--column=id` --", store}, "--column"},
+		{[]string{"inspect", "--table=a..b", store}, "is not the name of a table"},
+		{[]string{"inspect", "--table=orders", "--limit=0", store}, "--limit 0 is not 1 to 10000000"},
+		{[]string{"inspect", "-", "--source=uuid"}, "--source is unknown: choose bwmarrin, cosid, cosid-js, leaf, sonyflake, sonyflake2, yitter, default"},
+		{[]string{"inspect", "-", "--bits=41/5/17"}, "is not time/worker/business/sequence"},
 		{[]string{"version", "extra"}, `unknown command "extra"`},
 	} {
 		code, out, errs := call(t, "", c.args...)

@@ -107,6 +107,9 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 		}
 		return s, err
 	}
+	o.Rows = func(ctx context.Context, t target.Table, each func(int64) error) error {
+		return p.rows(ctx, c.String(), t, each)
+	}
 	if err := p.exists(c.String(), with); err != nil {
 		return nil, err
 	}

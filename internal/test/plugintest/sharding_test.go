@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -8,7 +9,9 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/sharding"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 type Order struct {
@@ -81,5 +84,57 @@ func TestSharding(t *testing.T) {
 			require.NoError(t, db.Where("user_id = ?", int64(5)).Take(&back, "id = ?", row.ID).Error)
 			require.Equal(t, row.ID, back.ID)
 		})
+	}
+}
+
+// Unnumbered has no id of its own when it is inserted.
+type Unnumbered struct {
+	ID     int64
+	UserID int64
+}
+
+// TestShardInTheKey: rows with keys of PKSnowflake, and those with ids that have the shard in
+// the same bits, are found by the key alone.
+func TestShardInTheKey(t *testing.T) {
+	t.Parallel()
+	dsn, other := newDatabase(t)
+	for i := range shards {
+		require.NoError(t, open(t, dsn).Table(fmt.Sprintf("unnumbereds_%d", i)).AutoMigrate(&Unnumbered{}))
+	}
+	layout := snowflake.Twitter()
+	layout.WorkerBits, layout.BusinessBits = 8, 2
+	w, err := snowlease.Fixed(layout, 1)
+	require.NoError(t, err)
+	old := sharding.Config{ShardingKey: "user_id", NumberOfShards: shards, PrimaryKeyGenerator: sharding.PKSnowflake}
+	next := old
+	next.PrimaryKeyGenerator = sharding.PKCustom
+	next.PrimaryKeyGeneratorFn = func(shard int64) int64 {
+		s, err := w.For(shard)
+		require.NoError(t, err)
+		id, err := s.NextID()
+		require.NoError(t, err)
+		return id
+	}
+	next.ShardingAlgorithmByPrimaryKey = func(id int64) string { return fmt.Sprintf("_%d", id>>12&(shards-1)) }
+	db := open(t, dsn)
+	for _, c := range []sharding.Config{old, next} {
+		db = open(t, dsn)
+		require.NoError(t, db.Use(sharding.Register(c, "unnumbereds")))
+		for user := range int64(8) {
+			require.NoError(t, db.Create([]Unnumbered{{UserID: user}, {UserID: user}}).Error)
+		}
+	}
+	for shard := range shards {
+		rows, err := other.Query(fmt.Sprintf("SELECT id, user_id FROM unnumbereds_%d", shard))
+		require.NoError(t, err)
+		n := 0
+		for ; rows.Next(); n++ {
+			var want, got Unnumbered
+			require.NoError(t, rows.Scan(&want.ID, &want.UserID))
+			require.NoError(t, db.Take(&got, "id = ?", want.ID).Error)
+			require.Equal(t, want, got)
+		}
+		require.NoError(t, errors.Join(rows.Err(), rows.Close()))
+		require.Equal(t, 8, n)
 	}
 }
