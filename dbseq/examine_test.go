@@ -57,6 +57,9 @@ func TestExamineSchema(t *testing.T) {
 		}
 		rawExec(t, db, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
 		require.Equal(t, lease.LevelOK, seen(dsn).Level)
+		rawExec(t, db, "GRANT CREATE ON DATABASE "+db.Migrator().CurrentDatabase()+" TO "+user)
+		require.Equal(t, user+" may create a schema that comes before that of the tables", seen(dsn).Seen)
+		require.Equal(t, lease.LevelOK, seen(dsn+" search_path=public").Level, "no schema comes before it")
 		rawExec(t, db, "GRANT CREATE ON SCHEMA public TO "+user)
 		require.Equal(t, lease.LevelNote, seen(dsn).Level)
 		require.Equal(t, user+" may create in the schema of the tables", seen(dsn).Seen)
@@ -64,6 +67,9 @@ func TestExamineSchema(t *testing.T) {
 		rawExec(t, db, "GRANT CREATE ON SCHEMA public TO PUBLIC")
 		require.Equal(t, "PUBLIC, "+user+" may create in the schema of the tables", seen(dsn).Seen)
 		require.Contains(t, seen(dsn).Advice, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+		rawExec(t, db, "REVOKE CREATE ON SCHEMA public FROM PUBLIC, "+user)
+		rawExec(t, db, "CREATE SCHEMA theirs AUTHORIZATION "+user)
+		require.Equal(t, user+" may create in the schema of the tables", seen(dsn+" search_path=theirs").Seen, "as its owner")
 	})
 }
 

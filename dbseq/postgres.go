@@ -175,16 +175,20 @@ func (x *examination) postgres(has map[string]string) {
 	}
 }
 
-// schema notes who else may create in the schema. Whoever creates the tables owns them.
+// schema notes who else may create tables that this account would take for its own: in the schema
+// of the tables, or in one that comes before it.
 func (x *examination) schema() {
 	others, err := all(x.ctx, x.conn, "others", nil, column[string])
+	before, err2 := all(x.ctx, x.conn, "schemas", nil, column[string])
 	switch {
-	case err != nil:
-		x.Unknown("schema", err)
+	case err != nil || err2 != nil:
+		x.Unknown("schema", errors.Join(err, err2))
 	case len(others) > 0:
 		x.Note("schema", printable.Text(strings.Join(others, ", "))+" may create in the schema of the tables", "they can create its tables first, and operators that the application's own statements call: REVOKE CREATE ON SCHEMA public FROM PUBLIC, or from a role that is not trusted with that")
+	case len(before) > 0:
+		x.Note("schema", printable.Text(strings.Join(before, ", "))+" may create a schema that comes before that of the tables", "name the schema of the tables alone: ALTER ROLE name SET search_path = public")
 	default:
-		x.OK("schema", "only its owner, superusers and this account may create in it")
+		x.OK("schema", "only the owner of the database, superusers and this account may create in it, or put another before it")
 	}
 }
 

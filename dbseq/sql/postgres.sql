@@ -29,8 +29,19 @@ SELECT 'cipher', COALESCE((SELECT cipher FROM pg_stat_ssl WHERE pid = pg_backend
 SELECT COALESCE(host(inet_client_addr()), 'localhost');
 
 -- name: others
+-- Who else may create in the schema of the tables, but for the owner of the database.
 SELECT CASE WHEN grantee = '0'::oid THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)::text) END
   FROM pg_namespace, LATERAL aclexplode(COALESCE(nspacl, acldefault('n'::"char", nspowner)))
- WHERE nspname = current_schema() AND privilege_type = 'CREATE' AND grantee <> nspowner
+ WHERE nspname = current_schema() AND privilege_type = 'CREATE'
+   AND NOT EXISTS (SELECT 1 FROM pg_roles WHERE pg_roles.oid = grantee AND (rolsuper OR rolname = current_user OR rolname = 'pg_database_owner'))
+   AND NOT EXISTS (SELECT 1 FROM pg_database WHERE datname = current_database() AND datdba = grantee)
+ ORDER BY grantee;
+
+-- name: schemas
+-- Who else may create a schema with the name of this account, which then comes before that of the tables.
+SELECT CASE WHEN grantee = '0'::oid THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)::text) END
+  FROM pg_database, LATERAL aclexplode(COALESCE(datacl, acldefault('d'::"char", datdba)))
+ WHERE datname = current_database() AND privilege_type = 'CREATE' AND grantee <> datdba
+   AND current_setting('search_path') LIKE '%$user%' AND current_schema() <> current_user
    AND NOT EXISTS (SELECT 1 FROM pg_roles WHERE pg_roles.oid = grantee AND (rolsuper OR rolname = current_user))
  ORDER BY grantee;
