@@ -170,6 +170,7 @@ func (c cell) issuedBy(worker int64, keys ...any) {
 	for _, key := range keys {
 		id, err := snowflake.ParseID(fmt.Sprint(key), 10)
 		require.NoError(c, err)
+		require.NotZero(c, id, "the key was not filled")
 		p, err := snowflake.Layout{}.Decode(int64(id))
 		require.NoError(c, err)
 		require.EqualValues(c, worker, p.Worker)

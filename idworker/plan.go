@@ -49,7 +49,7 @@ func keyOf(field string) string {
 	case "Skew":
 		return "store.skew"
 	case "ExactTimes":
-		return "exact_times"
+		return "store.exact_times"
 	}
 	return field
 }

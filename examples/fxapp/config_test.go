@@ -60,7 +60,7 @@ func TestExampleFile(t *testing.T) {
 	whole, err := yaml.Marshal(with)
 	require.NoError(t, err)
 	for _, key := range regexp.MustCompile(`(?m)^[ -]*(\w+):`).FindAllStringSubmatch(string(whole), -1) {
-		require.Regexp(t, `(?m)^[ -]*`+key[1]+`:`, string(text))
+		require.True(t, regexp.MustCompile(`(?m)^[ -]*`+key[1]+`:`).Match(text), "config.example.yaml lacks %s", key[1])
 	}
 }
 

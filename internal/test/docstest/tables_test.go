@@ -71,7 +71,7 @@ func TestDefaultsTable(t *testing.T) {
 				value, closed := strings.CutSuffix(value, "`")
 				if code && closed && !strings.Contains(value, "`") || shown != "" && strings.Trim(shown, "0123456789") == "" { // other values are prose
 					n++
-					require.Equal(t, want[key], value, "%s: %s", name, key)
+					require.Equal(t, want[key], value, "%s: %s; an empty default is an empty cell", name, key)
 				}
 			}
 		}
