@@ -97,7 +97,7 @@ func (p *Plan) fit(now time.Time) error {
 
 // again keeps new ids above those that old processes issue after the sample, with clocks
 // that may be fast.
-const again = "stop all old processes, make the plan again with the largest id, wait until its NotBefore,"
+const again = "stop all old processes, plan again with the ids they made, wait until the new \"not before\","
 
 // share looks for worker ids that the old processes do not use.
 func (p *Plan) share() {

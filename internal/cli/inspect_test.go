@@ -92,7 +92,7 @@ layout: epoch=1288834974657 unit=1ms bits=41/10/0/12, until 2080-07-10T17:30:30.
 workers: 460-1023
 not before: 2025-11-19T11:47:36.602Z
 side by side: yes
-- old processes must keep to the worker ids 455, 459 while new ones run; stop all old processes, make the plan again with the largest id, wait until its NotBefore, and remove workers from the configuration
+- old processes must keep to the worker ids 455, 459 while new ones run; stop all old processes, plan again with the ids they made, wait until the new "not before", and remove workers from the configuration
 
 idworker:
   namespace: "orders"
