@@ -2,6 +2,8 @@
 // worker id of its own from the database, Redis or etcd that its service already runs. Ids
 // stay unique through paused processes, clock steps, crashes and failovers.
 //
+// A center lends the worker ids:
+//
 //	center, err := dbseq.Open("mysql", dsn) // or redisseq.New(client), hostseq.New(cfg, layout)
 //	w, err := snowlease.Open(ctx, center, snowlease.Config{Namespace: "orders"})
 //	defer w.Stop(ctx)
@@ -13,7 +15,9 @@
 //
 // Open borrows a worker id from the center and renews the lease in the background; Stop gives
 // the worker id back. If no worker id is free, Open waits for Config.Wait and then fails. It
-// never falls back to a default or shared worker id.
+// never falls back to a default or shared worker id. The first ids of a namespace carry times up
+// to Config.MaxTTL ahead, 30 s by default, until the clock has caught up. Worker.Decode tells the
+// time, worker id and sequence of an id.
 //
 // While the center is unreachable, ids continue to the ceiling of the lease: the latest time
 // that they may carry, Config.TTL after the last renewal. Then NextID returns ErrLeaseExpired
@@ -35,7 +39,10 @@ import (
 // caller closes the center after that.
 //
 // Open waits for a worker id as long as ctx and cfg.Wait allow. The first start in a namespace
-// waits about 2.3 s with the defaults; Init of lease.Extras avoids that.
+// waits about 2.3 s with the defaults. To avoid that for a namespace that was never used:
+//
+//	req, err := cfg.Request()
+//	err = center.Extras().Init(ctx, req)
 //
 // Errors: all faults of cfg joined in one, *lease.NoFreeWorkerError, *lease.QuarantineError,
 // *lease.MismatchError, *lease.ClockError, and other errors of the center. After an error
