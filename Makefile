@@ -101,7 +101,11 @@ tidy: ## run go mod tidy and format the code
 	scripts/tidy.sh
 	scripts/golangci-lint.sh fmt
 
+.PHONY: site
+site: ## build the documentation as a web site in site/.vitepress/dist (needs Node 20)
+	cd site && npm ci && npm run build
+
 .PHONY: clean
 clean: ## remove build products
-	rm -rf bin dist .tools cover.out
+	rm -rf bin dist .tools cover.out site/node_modules site/.vitepress/{cache,dist,.temp}
 	find . -name '*.test' -not -path './.git/*' -delete

@@ -61,12 +61,12 @@ type Config struct {
 	// and a start fails if Wait is shorter. Default: false.
 	ExactTimes bool
 	// Schedule adds renewals to those that the lease needs, which come every third of TTL.
-	// Default: none.
+	// Default: every 10 seconds.
 	Schedule Schedule
 	// OnLost is called after each loss of a lease, while the worker borrows another worker
 	// id. It must not block, and must not call the worker. Default: none.
 	OnLost func(cause error)
-	// Logger receives one line per change of state. docs/operations.md lists the events. Its
+	// Logger receives one line per change of state. docs/design/log.md lists the events. Its
 	// handler must not block, and must not call the worker. Default: nothing is logged.
 	Logger *slog.Logger
 }

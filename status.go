@@ -85,7 +85,7 @@ type Status struct {
 }
 
 // Sequence describes how Redis counts ids, in mode redis-sequence of package idworker, by
-// package redisseq/counter.
+// package numbers/counter.
 type Sequence struct {
 	Namespace string `json:"namespace"`
 	Center    string `json:"center"` // the name of the server

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // Segments are the sequences of small numbers that the console shows. *idworker.Segments is

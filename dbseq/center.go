@@ -57,11 +57,10 @@ func centerOn(c *conn, err error) (*Center, error) {
 	return &Center{conn: c, gate: make(chan struct{}, 1)}, nil
 }
 
-// Extras returns all fields of lease.Extras except Promise. Past shares the pool of c, at
-// most two connections, with the renewals.
+// Extras returns all fields of lease.Extras except Promise.
 func (c *Center) Extras() lease.Extras {
 	return lease.Extras{
-		Name: c.name, Warnings: c.Warnings(), Lister: c, Namespaces: c.namespaces, Operator: operator{c}, Init: c.Init, Past: c.segments(), Close: c.Close,
+		Name: c.name, Warnings: c.Warnings(), Lister: c, Namespaces: c.namespaces, Operator: operator{c}, Init: c.Init, Base: c, Close: c.Close,
 	}
 }
 

@@ -20,6 +20,12 @@
 // (deadlock, serialization failure, SQLITE_BUSY) is retried. A borrow tries the next free
 // worker id instead.
 //
+// On MySQL and MariaDB, the sessions of Open have autocommit on, completion_type 0, lock
+// wait timeouts of 1 s, no sql_select_limit, and UTF-8. All else in the DSN stays. New
+// refuses a pool with autocommit off or completion_type CHAIN. A statement that lends or
+// reserves checks autocommit again: while it is off, the statement changes nothing and
+// fails.
+//
 // # Tables
 //
 // The first Acquire or Init creates the tables snowlease_slot, snowlease_ticket and
@@ -30,6 +36,20 @@
 // Empty tables may have been dropped or emptied while processes held worker ids.
 // Therefore the first borrow in a namespace is treated as one after a loss, unless Init
 // has opened the namespace.
+//
+// # Loss of data
+//
+// With lease.QuarantineOnChange, another incarnation than the one on record counts as a
+// loss. Any account may read it, unless that was revoked:
+//
+//   - MySQL: server_uuid, hostname, port, and the second of the start, which is the time
+//     less Uptime, so that clock steps do not change it. A copy of a data folder has the same
+//     server_uuid, but another host name or port.
+//   - MariaDB: the same with server_id. The start is read once per connection of Open.
+//   - PostgreSQL: system identifier, timeline, pg_postmaster_start_time and
+//     pg_last_wal_replay_lsn. They change at each start and promotion, and when the
+//     server recovers from the crash of one of its processes.
+//   - SQLite: nothing.
 //
 // # Borrowing
 //

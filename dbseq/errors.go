@@ -11,7 +11,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // Bounds of the numbers read. Tokens and versions start at the clock and rise by one, so a slot

@@ -19,7 +19,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // harms are bad values for a column, as far as its type allows them.

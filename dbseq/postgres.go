@@ -14,20 +14,22 @@ import (
 	"github.com/snowlease/snowlease/internal/printable"
 )
 
+// Operators and functions are called with the very types that pg_catalog has them for. Otherwise
+// PostgreSQL would prefer one that somebody else has created in the schema of the tables.
 var postgres = dialect{
 	name:  Postgres,
-	clock: `(EXTRACT(EPOCH FROM statement_timestamp()) * 1000)::bigint`,
+	clock: `(EXTRACT(EPOCH FROM statement_timestamp())::numeric * 1000::numeric)::bigint`,
 	// A promotion changes the timeline in the names of the WAL files at once, in the control file
 	// only later. If one backend crashes, the postmaster restarts the others without changing its
 	// start time; then the end of the replayed WAL differs.
-	incarnation: `((pg_control_system()).system_identifier || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/' ||` +
+	incarnation: `((pg_control_system()).system_identifier::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/' ||` +
 		` to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS.US') || '/' ||` +
 		` COALESCE(pg_last_wal_replay_lsn()::text, '-'))`,
 	// All of the path counts, since the tables may be in a later schema than the first. As a
 	// subquery, it is evaluated once per statement.
-	home:      `(SELECT encode(convert_to(current_schemas(false)::text, 'UTF8'), 'hex'))`,
+	home:      `(SELECT encode(convert_to(current_schemas(false)::text, 'UTF8'::name), 'hex'))`,
 	same:      func(i string) string { return "incarnation = " + i },
-	numbers:   `SELECT generate_series(0, :pool - 1) AS n`,
+	numbers:   `SELECT generate_series(0::bigint, :pool - 1) AS n`,
 	write:     func(text string) string { return strings.ReplaceAll(text, "REPLY(", "(") },
 	parameter: func(n int, name string) string { return fmt.Sprintf("$%d::%s", n, typeOf(name)) },
 	returning: true,
@@ -81,7 +83,7 @@ END $snowlease$`
 // first.
 func typeOf(parameter string) string {
 	if slices.Contains([]string{"ns", "pin", "oldpin", "newpin", "owner", "holder", "reason", "name", "beside", "table"}, parameter) {
-		return "varchar"
+		return "text"
 	}
 	return "bigint"
 }
@@ -173,15 +175,14 @@ func (x *examination) postgres(has map[string]string) {
 	}
 }
 
-// schema notes who else may create in the schema. What they create there can be called in place
-// of what is built in, where that fits the types of the arguments less well.
+// schema notes who else may create in the schema. Whoever creates the tables owns them.
 func (x *examination) schema() {
 	others, err := all(x.ctx, x.conn, "others", nil, column[string])
 	switch {
 	case err != nil:
 		x.Unknown("schema", err)
 	case len(others) > 0:
-		x.Note("schema", printable.Text(strings.Join(others, ", "))+" may create in the schema of the tables", "they can make operators and functions that run with the rights of this account: REVOKE CREATE ON SCHEMA public FROM PUBLIC, or from a role that is not trusted with that")
+		x.Note("schema", printable.Text(strings.Join(others, ", "))+" may create in the schema of the tables", "they can create its tables first, and operators that the application's own statements call: REVOKE CREATE ON SCHEMA public FROM PUBLIC, or from a role that is not trusted with that")
 	default:
 		x.OK("schema", "only its owner, superusers and this account may create in it")
 	}

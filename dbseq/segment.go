@@ -9,7 +9,7 @@ import (
 	"github.com/snowlease/snowlease/internal/bounded"
 
 	"github.com/snowlease/snowlease/internal/fault"
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 var (
@@ -60,8 +60,9 @@ func segmentsOn(c *conn, err error) (*Segments, error) {
 	return &Segments{conn: c}, nil
 }
 
-// segments returns a store that shares the pool of c. Closing the store does nothing.
-func (c *Center) segments() *Segments { return &Segments{conn: c.conn, shared: true} }
+// Past returns what counts the backdated ids of package history. It shares the pool of c, at most
+// two connections, with the renewals.
+func (c *Center) Past() segment.Store { return &Segments{conn: c.conn, shared: true} }
 
 // Close closes the pool, if the store opened it.
 func (s *Segments) Close() error {

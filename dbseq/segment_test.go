@@ -16,7 +16,7 @@ import (
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 func segments(t testing.TB, db *gorm.DB, opts ...dbseq.Option) *dbseq.Segments {

@@ -61,7 +61,7 @@ var (
 		file:    "segment_",
 		names:   []string{"segment"},
 		rights:  "SELECT, INSERT and UPDATE on the table snowlease_segment",
-		damaged: "set max_id of its row to the greatest number in use anywhere, or of ids for times past to the maximum; without the row, numbers would start over",
+		damaged: "set max_id of its row to the greatest number in use anywhere, or of backdated ids to the maximum; without the row, numbers would start over",
 	}
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"gorm.io/gorm/schema"
 
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // Scope selects the models whose keys are filled.

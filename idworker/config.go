@@ -7,8 +7,8 @@ import (
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq/counter"
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/counter"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -22,7 +22,7 @@ const (
 	ModeRedis Mode = "redis" // a redis.UniversalClient or *redis.Client
 	ModeLocal Mode = "local" // Config.Local: no center; how unique ids are depends on the source
 	// ModeRedisSequence counts ids in Redis. Any number of processes share one worker id
-	// and, with Prefetch 1, one order: see package redisseq/counter. There is no lease. Each
+	// and, with Prefetch 1, one order: see package numbers/counter. There is no lease. Each
 	// id, or block of ids, costs a round trip.
 	ModeRedisSequence Mode = "redis-sequence"
 )
@@ -87,8 +87,8 @@ type Config struct {
 	// that the application provides takes the place of the database, and auto takes it.
 	// db+redis keeps them in the database and issues the numbers of strict order through
 	// Redis. With redis, create each name once by hand: Redis may have lost a name that it
-	// does not know. See package redisseq/segments. In another store numbers begin anew: to
-	// move them, see docs/growing.md. Default: auto.
+	// does not know. See package numbers/redissegments. In another store numbers begin anew: to
+	// move them, see docs/upgrade.md. Default: auto.
 	SegmentStore SegmentStore `yaml:"segment_store" json:"segment_store" env:"SEGMENT_STORE"`
 }
 

@@ -47,7 +47,7 @@ func (m *memory) Swap(_ context.Context, name, version string, value []byte) (st
 }
 
 // A decorated center keeps everything that the center offers: its name, promise, warnings,
-// slots, ids for past times, and the verbs of operators.
+// slots, backdated ids, and the verbs of operators.
 func TestDecoratedCenters(t *testing.T) {
 	cfg := idworker.Config{Namespace: "orders", Reserved: 1}
 	for name, c := range map[string]struct {
@@ -99,7 +99,7 @@ func TestDecoratedCenters(t *testing.T) {
 				_, err = past.Backfill(time.Now()).NextIDAt(t.Context(), time.Now().Add(-time.Hour))
 				require.NoError(t, err)
 			} else {
-				require.ErrorContains(t, err, "no ids for times past")
+				require.ErrorContains(t, err, "no backdated ids")
 			}
 			op := wrapped.Extras().Operator
 			require.Equal(t, c.ops, op != nil)

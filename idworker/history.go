@@ -7,14 +7,16 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease"
-	"github.com/snowlease/snowlease/history"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/history"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // clockFault is how far the clocks of two hosts with worker ids may be apart: each may
 // differ from its center's by lease.MaxClockError, 5 minutes.
 const clockFault = 10 * time.Minute
 
-var errNoPast = errors.New("idworker: no ids for times past")
+var errNoPast = errors.New("idworker: no backdated ids")
 
 // History returns an issuer of backdated ids, for a worker of Open with the same cfg. With fx,
 // Module and Named provide it. Its ids carry one of the cfg.Reserved highest worker ids, which
@@ -44,8 +46,8 @@ func (p plan) noHistory(w *IdWorker) string {
 	switch c := w.Center(); {
 	case p.Reserved == 0:
 		return "reserved is 0: use mode db and set it to the number of worker ids to keep for them, 1 or more"
-	case c == nil || c.Extras().Past == nil:
-		return w.Status().Center + " cannot count them in a SQL database: set mode db, or give the center Extras with a Past, such as dbseq.OpenSegments; if you need none, leave reserved out"
+	case past(c) == nil:
+		return w.Status().Center + " cannot count them in a SQL database: set mode db, or give the center an Extras.Base with a method Past, as dbseq has; if you need none, leave reserved out"
 	case !p.hasReserved:
 		return fmt.Sprintf("workers %q leaves out the reserved worker ids, %d to %d, which another database may use: if this database counts them, let the range end at %d",
 			p.Workers, p.layout.Workers()-p.Reserved, top, top)
@@ -54,7 +56,7 @@ func (p plan) noHistory(w *IdWorker) string {
 }
 
 func (p plan) history(w *IdWorker) (*history.Issuer, error) {
-	i, err := history.New(w.Center().Extras().Past, history.Config{
+	i, err := history.New(past(w.Center()), history.Config{
 		Namespace: p.Namespace, Layout: p.layout, Reserved: p.Reserved, Business: p.Business, Ahead: p.Lease.MaxTTL + p.Store.Skew + clockFault,
 		Ready: func() error { return lent(w) },
 	})
@@ -62,6 +64,17 @@ func (p plan) history(w *IdWorker) (*history.Issuer, error) {
 		return nil, fmt.Errorf("idworker: %w", err)
 	}
 	return i, nil
+}
+
+// past returns what counts backdated ids beside the leases of a center, or nil.
+func past(c lease.Center) segment.Store {
+	if c == nil {
+		return nil
+	}
+	if base, ok := c.Extras().Base.(interface{ Past() segment.Store }); ok {
+		return base.Past()
+	}
+	return nil
 }
 
 // lent returns an error until the center has lent the first worker id, and after Stop.

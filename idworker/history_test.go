@@ -20,17 +20,17 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
-	"github.com/snowlease/snowlease/history"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 // backdated populates the issuer of backdated ids.
 func backdated(i **history.Issuer) fx.Option { return fx.Populate(i) }
 
-// Ids for past times are unique across workers and restarts. They carry worker ids that are
+// Backdated ids are unique across workers and restarts. They carry worker ids that are
 // never lent.
 func TestNextIDAt(t *testing.T) {
 	cfg := idworker.Config{Namespace: "archive", Layout: business, Business: 1, Reserved: 2}
@@ -93,7 +93,7 @@ func TestNamedHistory(t *testing.T) {
 	cfg.Reserved = 0
 	err = fx.New(fx.NopLogger, fx.Supply(newSQLite(t, cfg)), fx.Options(idworker.Named("archive", cfg)),
 		fx.Populate(fx.Annotate(&past, fx.ParamTags(`name:"archive"`)))).Err()
-	require.ErrorContains(t, err, `idworker "archive": idworker: no ids for times past: reserved is 0`)
+	require.ErrorContains(t, err, `idworker "archive": idworker: no backdated ids: reserved is 0`)
 }
 
 func TestNextIDAtNeedsConfiguration(t *testing.T) {
@@ -104,12 +104,12 @@ func TestNextIDAtNeedsConfiguration(t *testing.T) {
 	require.NoError(t, err)
 	for _, w := range []*idworker.IdWorker{w, fixed} {
 		past, err := idworker.History(cfg, w)
-		require.ErrorContains(t, err, "no ids for times past: reserved is 0")
+		require.ErrorContains(t, err, "no backdated ids: reserved is 0")
 		require.Nil(t, past)
 	}
 	var past *history.Issuer
 	err = fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), centered(c), backdated(&past)).Err()
-	require.ErrorContains(t, err, "no ids for times past: reserved is 0")
+	require.ErrorContains(t, err, "no backdated ids: reserved is 0")
 
 	cfg.Reserved = 1
 	_, err = idworker.History(cfg, fixed)
@@ -140,9 +140,9 @@ func TestReservedWithoutDatabase(t *testing.T) {
 			a := app(t, &w, fx.Supply(cfg), provided(t), j.provide())
 			a.RequireStart()
 			defer a.RequireStop()
-			require.Regexp(t, `level=WARN msg="no ids for times past" namespace=orders reserved=1 err=".*set mode db.*leave reserved out"`, j.String())
+			require.Regexp(t, `level=WARN msg="no backdated ids" namespace=orders reserved=1 err=".*set mode db.*leave reserved out"`, j.String())
 			_, err := idworker.History(cfg, w)
-			require.ErrorContains(t, err, "no ids for times past: "+w.Status().Center+" cannot count them")
+			require.ErrorContains(t, err, "no backdated ids: "+w.Status().Center+" cannot count them")
 			require.ErrorContains(t, err, "set mode db")
 			var past *history.Issuer
 			err = fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), provided(t), backdated(&past)).Err()
@@ -164,7 +164,7 @@ func TestNextIDAtWithoutItsTable(t *testing.T) {
 	a := app(t, &w, fx.Supply(cfg, db), j.provide(), backdated(&past))
 	a.RequireStart()
 	defer a.RequireStop()
-	require.Contains(t, j.String(), `level=WARN msg="no ids for times past" namespace=orders reserved=1 err="the next NextIDAt tries again: `)
+	require.Contains(t, j.String(), `level=WARN msg="no backdated ids" namespace=orders reserved=1 err="the next NextIDAt tries again: `)
 	_, err := past.NextIDAt(t.Context(), time.Now())
 	require.ErrorContains(t, err, "max_id")
 	require.NoError(t, db.Exec("DROP TABLE snowlease_segment").Error)
@@ -264,8 +264,8 @@ func TestMoreReserved(t *testing.T) {
 	require.ErrorIs(t, err, history.ErrFull)
 }
 
-// Old and new processes run side by side on two databases, as in docs/growing.md. Only
-// processes whose workers end with the layout's last worker id make ids for past times.
+// Old and new processes run side by side on two databases, as in docs/upgrade.md. Only
+// processes whose workers end with the layout's last worker id make backdated ids.
 func TestPastMovesToAnotherDatabase(t *testing.T) {
 	from, to := newSQLite(t), newSQLite(t)
 	founded := time.Now()
@@ -282,7 +282,7 @@ func TestPastMovesToAnotherDatabase(t *testing.T) {
 	cfg.Workers = "0-15"
 	old := borrow(t, sqlCenter(t, from), cfg)
 	_, err := idworker.History(cfg, old)
-	require.ErrorContains(t, err, `no ids for times past: workers "0-15" leaves out the reserved worker ids, 31 to 31`)
+	require.ErrorContains(t, err, `no backdated ids: workers "0-15" leaves out the reserved worker ids, 31 to 31`)
 
 	cfg.Workers = "16-31"
 	w := borrow(t, sqlCenter(t, to), cfg)

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease"
-	"github.com/snowlease/snowlease/history"
 	"github.com/snowlease/snowlease/internal/source"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/history"
 )
 
 // IdWorker is the worker of package snowlease, where its methods are: NextID, NextIDWait,
@@ -130,7 +130,7 @@ func (b *built) start(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		b.log.Warn("no ids for times past", "namespace", b.Namespace, "reserved", b.Reserved, "err", err)
+		b.log.Warn("no backdated ids", "namespace", b.Namespace, "reserved", b.Reserved, "err", err)
 	}
 	return nil
 }

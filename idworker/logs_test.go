@@ -15,9 +15,9 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/redissegments"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/redisseq"
-	redissegments "github.com/snowlease/snowlease/redisseq/segments"
-	"github.com/snowlease/snowlease/segment"
 )
 
 // WithLogger makes Open log the same events as fx.

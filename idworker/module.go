@@ -11,9 +11,9 @@ import (
 	"go.uber.org/fx"
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/history"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/history"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/history"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/numbers/counter"
+	"github.com/snowlease/snowlease/numbers/history"
+	"github.com/snowlease/snowlease/numbers/redissegments"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/redisseq"
-	"github.com/snowlease/snowlease/redisseq/counter"
-	"github.com/snowlease/snowlease/redisseq/segments"
-	"github.com/snowlease/snowlease/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -30,7 +30,7 @@ func TestNil(t *testing.T) {
 	require.NoError(t, err)
 	_, err = redisseq.New(client, nil)
 	require.NoError(t, err)
-	_, err = segments.New(client, nil)
+	_, err = redissegments.New(client, nil)
 	require.NoError(t, err)
 	_, err = counter.New(client, counter.Config{Namespace: "orders"}, nil)
 	require.NoError(t, err)
@@ -41,12 +41,12 @@ func TestNil(t *testing.T) {
 	_, err = idworker.NewCenter(idworker.Config{}, nil)
 	require.Error(t, err)
 
-	for _, store := range []segment.Store{nil, (*dbseq.Segments)(nil), (*segments.Store)(nil)} {
+	for _, store := range []segment.Store{nil, (*dbseq.Segments)(nil), (*redissegments.Store)(nil)} {
 		_, err = segment.New(store, segment.Config{Name: "orders"}, nil)
 		require.ErrorContains(t, err, "the store is nil")
 		_, err = history.New(store, history.Config{Namespace: "orders", Reserved: 1})
 		require.ErrorContains(t, err, "the store is nil")
-		_, err = segments.NewDispenser(client, store, segment.Config{Name: "orders"}, nil)
+		_, err = redissegments.NewDispenser(client, store, segment.Config{Name: "orders"}, nil)
 		require.ErrorContains(t, err, "nil")
 	}
 }

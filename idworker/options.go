@@ -13,8 +13,8 @@ import (
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/redisseq"
-	"github.com/snowlease/snowlease/segment"
 )
 
 // An Option configures Open or NewCenter. Clients that the mode does not need are ignored, and
@@ -63,7 +63,7 @@ func isNil(v any) bool {
 	return !p.IsValid() || p.Kind() == reflect.Pointer && p.IsNil()
 }
 
-// WithLogger sets the logger. docs/operations.md lists the events. Its handler must not block,
+// WithLogger sets the logger. docs/design/log.md lists the events. Its handler must not block,
 // and must not call the worker. By default, and with a nil log, nothing is logged.
 func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log } }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/settings"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq/counter"
+	"github.com/snowlease/snowlease/numbers/counter"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

@@ -18,9 +18,9 @@ import (
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/redissegments"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/redisseq"
-	redissegments "github.com/snowlease/snowlease/redisseq/segments"
-	"github.com/snowlease/snowlease/segment"
 )
 
 // A replica whose acknowledgment is required hangs. Ids continue to the ceiling and resume

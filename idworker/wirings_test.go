@@ -23,7 +23,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -65,7 +65,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 		{"store.quarantine", stored, func(c *idworker.Config) { c.Store.Quarantine = lease.QuarantineNever }, afterAFailover, "no quarantine"},
 		{"store.quarantine", inRedis, func(c *idworker.Config) { c.Store.Quarantine = "" }, onMiniredis, "run_id"},
 
-		{"store.wait_replicas", inRedis, func(c *idworker.Config) { c.Store.WaitReplicas, c.Wait = 1, time.Second }, onMiniredis, "replica"},
+		{"store.wait_replicas", inRedis, func(c *idworker.Config) { c.Store.WaitReplicas, c.Wait = 1, 3*time.Second }, onMiniredis, "replica"},
 
 		{"local", local, func(c *idworker.Config) {
 			c.Local = hostseq.Config{Source: hostseq.Explicit, Worker: &seventh, Stateless: true}
@@ -83,7 +83,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 		{"sequence.max_age", counted, func(c *idworker.Config) { c.Sequence.MaxAge = 200 * time.Millisecond }, onMiniredis, "0 kept"},
 		{"sequence: business", counted, func(c *idworker.Config) { c.Business = 3 }, onMiniredis, "business 3"},
 		{"sequence: store.exact_times", counted, func(c *idworker.Config) { c.Store.ExactTimes, c.MaxAhead = true, time.Hour }, onMiniredis, "quarantine"},
-		{"sequence: store.wait_replicas", counted, func(c *idworker.Config) { c.Store.WaitReplicas, c.Wait = 1, time.Second }, onMiniredis, "replica"},
+		{"sequence: store.wait_replicas", counted, func(c *idworker.Config) { c.Store.WaitReplicas, c.Wait = 1, 3*time.Second }, onMiniredis, "replica"},
 
 		{"segments", numbered, func(c *idworker.Config) { c.Segments[0].Start = 700 }, numbers, "order_no 700"},
 		{"segment_store", numbered, func(c *idworker.Config) { c.SegmentStore = idworker.SegmentStoreRedis }, numbers, "not in the store: \"order_no\" at redis"},

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/printable"
-	"github.com/snowlease/snowlease/segment"
 )
 
 // A Center lends the worker ids of namespaces. It is safe for concurrent use and keeps no
@@ -72,9 +71,9 @@ type Extras struct {
 	// replaces the pin. Otherwise, if anything of the namespace exists, Init changes nothing
 	// and returns ErrExists.
 	Init func(ctx context.Context, req Request) error
-	// Past counts the backdated ids that package history makes. It must not lose
-	// acknowledged writes.
-	Past segment.Store
+	// Base is the center below its decorators. Other packages look there for methods that this
+	// one does not know, such as the Past of dbseq, which counts backdated ids.
+	Base any
 	// Close frees what the center opened. Call it after the last use of the center. It does
 	// not give worker ids back.
 	Close func() error
@@ -96,10 +95,8 @@ type Request struct {
 	Layout string
 	// Holder tells people who asks: app, host, pid. At most MaxHolder bytes.
 	Holder string
-	// Owner is a random nonce, different for every borrow: see NewOwner. Not zero. Repeat a
-	// borrow with it if the answer was lost, but not after a Release of what it was lent: that
-	// may be carried out late, and free what is in use.
-	Owner [16]byte
+	// Owner is the borrow. Not zero.
+	Owner Owner
 	// Pool is the number of worker ids in the namespace, 1 to MaxPool. They are 0 to Pool-1.
 	// The center pins it.
 	Pool int64

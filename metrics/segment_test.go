@@ -16,9 +16,9 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics"
+	"github.com/snowlease/snowlease/numbers/redissegments"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/redisseq"
-	"github.com/snowlease/snowlease/redisseq/segments"
-	"github.com/snowlease/snowlease/segment"
 )
 
 // series returns the values by metric and segment.
@@ -47,7 +47,7 @@ func TestSegments(t *testing.T) {
 	m := miniredis.RunT(t)
 	client := redis.NewClient(&redis.Options{Addr: m.Addr(), MaxRetries: -1})
 	defer func() { require.NoError(t, client.Close()) }()
-	store, err := segments.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
+	store, err := redissegments.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
 	require.NoError(t, err)
 	cfg := idworker.Config{Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever}, Segments: []segment.Config{
 		{Name: "invoices", Max: 1000, Step: 10, MaxStep: 10},

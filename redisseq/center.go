@@ -8,9 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq/internal/conn"
 )
 
 // A Center lends worker ids from Redis. It is safe for concurrent use. It keeps no
@@ -21,7 +21,7 @@ import (
 // deadlines only with ContextTimeoutEnabled, and never a cancellation while it waits for
 // a reply.) The call then ends within the client's timeouts. Its outcome is dropped, as
 // if the reply had been lost.
-type Center struct{ conn *conn.Conn }
+type Center struct{ conn *redisconn.Conn }
 
 var _ lease.Center = (*Center)(nil)
 
@@ -31,7 +31,7 @@ var _ lease.Center = (*Center)(nil)
 // *redis.Ring, one that reads from replicas, or one that may wait for a reply forever. It
 // also fails if an option is invalid or does not suit the client.
 func New(client redis.UniversalClient, opts ...Option) (*Center, error) {
-	c, err := conn.New(client, opts...)
+	c, err := redisconn.New(client, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (c *Center) lend(ctx context.Context, s script, was lease.Grant, local int6
 
 // join runs a script by the pin on record, which it raises to the request of g. With local 0,
 // the caller's clock is not compared.
-func (c *Center) join(ctx context.Context, s script, g lease.Grant, local int64, args ...any) (conn.Reply, lease.Pin, error) {
+func (c *Center) join(ctx context.Context, s script, g lease.Grant, local int64, args ...any) (redisconn.Reply, lease.Pin, error) {
 	pin, ok := g.Pinned.Join(g.Request)
 	if !ok {
 		pin = g.Pin()
@@ -151,7 +151,7 @@ func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, err
 }
 
 // readSlots parses the slots that start with worker id from, and the size of the pool.
-func readSlots(r conn.Reply, from int64) (slots []lease.Slot, pool int64, err error) {
+func readSlots(r redisconn.Reply, from int64) (slots []lease.Slot, pool int64, err error) {
 	var now int64
 	const width = 5
 	if len(r) < 3 || (len(r)-3)%width != 0 {

@@ -32,6 +32,22 @@
 // failover to a replica and back to the same process. Later grants, to holders too, then
 // lie above everything that may have been forgotten.
 //
+//	event                                                  run_id   master_replid
+//	restart, whatever it loads                             new      new
+//	a replica is promoted (REPLICAOF NO ONE, FAILOVER)     another  new
+//	failover and back, the old master followed meanwhile   same     new
+//	first replica attached; first after repl-backlog-ttl   same     new, no loss
+//	no replica for repl-backlog-ttl (an hour)              same     new, no loss
+//	REPLICAOF to itself, then NO ONE                       same     new, no loss
+//	more replicas, broken links, resyncs                   same     same, no loss
+//	FLUSHALL, evicted or deleted keys                      same     same: missing records
+//	failover and back, the old master stayed one           same     same: unnoticed
+//	old data loaded into the running server                same     same: unnoticed
+//
+// A changed master_replid may come from a promotion whose backlog was released since, so
+// changes without a loss count too. To have none of those, attach the first replica before
+// the first start, and set repl-backlog-ttl 0.
+//
 // For this the Redis user of the client needs the right to INFO (ACL SETUSER name +info);
 // without it the center returns ErrRunID. If Redis never loses an acknowledged write,
 // WithQuarantine turns the comparison off.

@@ -15,8 +15,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowlease/snowlease/internal/findings"
+	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq/internal/conn"
 )
 
 // Examine checks the server that has the keys of a namespace and its settings, for
@@ -59,7 +59,7 @@ func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding
 type examination struct {
 	findings.List
 	ctx  context.Context //nolint:containedctx // lives as long as one call of Examine
-	conn *conn.Conn
+	conn *redisconn.Conn
 	node redis.UniversalClient
 	info map[string]string // fields of INFO; nil if INFO is denied
 }
@@ -113,7 +113,7 @@ func (x *examination) server() {
 // userRights are the rights of the user in docs/engines.md.
 const userRights = "+eval +evalsha +select +time +info +ping +persist +exists +type +hget +hmget +hset +hdel +hlen +zadd +zcard +zscore +zmscore +zrangebyscore"
 
-var tryRights = redis.NewScript(conn.Lua(files, "rights.lua"))
+var tryRights = redis.NewScript(redisconn.Lua(files, "rights.lua"))
 
 func (x *examination) rights(keys []string) {
 	base := strings.TrimSuffix(keys[0], "lease")

@@ -11,12 +11,12 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/redissegments"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/redisseq"
-	"github.com/snowlease/snowlease/redisseq/internal/redistest"
-	"github.com/snowlease/snowlease/redisseq/segments"
-	"github.com/snowlease/snowlease/segment"
 )
 
 // Tests on real servers. They use short times and wait for them.
@@ -371,7 +371,7 @@ func TestClusterLosesAMaster(t *testing.T) {
 	// A client that must discover the failover on its own.
 	alone := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ClusterStateReloadInterval: time.Hour})
 	t.Cleanup(func() { _ = alone.Close() })
-	dispenser, err := segments.NewDispenser(alone, &segment.Memory{}, segment.Config{Name: "orders"})
+	dispenser, err := redissegments.NewDispenser(alone, &segment.Memory{}, segment.Config{Name: "orders"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, dispenser.Close()) })
 	one := segment.Request{Name: "orders", N: 1, Start: 1, Max: 1 << 60, Create: true}

@@ -47,7 +47,7 @@ func (l *life) isAnother(event string) {
 	l.last = id
 }
 
-// TestIncarnation: what changes the incarnation, as in docs/engines.md.
+// TestIncarnation: what changes the incarnation, as in doc.go.
 func TestIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

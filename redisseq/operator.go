@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq/internal/conn"
 )
 
 // An operator is a center with the methods for maintenance, which lending does not need.
@@ -51,7 +51,7 @@ func (c operator) Quarantine(ctx context.Context, namespace, reason string) (lea
 	err := c.pinned(ctx, namespace, func(rec lease.Record) error {
 		err := rec.Pin.Err()
 		if err != nil && !rec.Pin.Retired {
-			err = conn.Damaged(err.Error(), c.remedy(namespace))
+			err = redisconn.Damaged(err.Error(), c.remedy(namespace))
 		}
 		if err != nil {
 			return c.wrap(quarantine, namespace, err)

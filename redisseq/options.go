@@ -5,13 +5,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq/internal/conn"
 )
 
 // An Option configures New, counter.New, segments.New and segments.NewDispenser. A nil
 // Option is ignored.
-type Option = conn.Option
+type Option = redisconn.Option
 
 // WithQuarantine sets what starts a quarantine, besides missing records. The default,
 // lease.QuarantineOnChange, compares the run_id and master_replid of the server with those
@@ -20,7 +20,7 @@ type Option = conn.Option
 // always, and without failover to a stale replica. All members of a namespace should use
 // the same value.
 func WithQuarantine(q lease.Quarantine) Option {
-	return func(c *conn.Conn) error {
+	return func(c *redisconn.Conn) error {
 		if err := q.Validate(); err != nil {
 			return fmt.Errorf("redisseq: WithQuarantine: %w", err)
 		}
@@ -34,7 +34,7 @@ func WithQuarantine(q lease.Quarantine) Option {
 // The default is "snowlease", for keys such as snowlease:{ns}:lease. All members of a
 // namespace must use the same prefix.
 func WithPrefix(prefix string) Option {
-	return func(c *conn.Conn) error {
+	return func(c *redisconn.Conn) error {
 		odd := func(r rune) bool { return r <= ' ' || r > '~' || r == '{' || r == '}' }
 		if prefix == "" || len(prefix) > 128 || strings.ContainsFunc(prefix, odd) {
 			return fmt.Errorf("redisseq: prefix %q is not 1 to 128 printable ASCII characters without spaces and braces", prefix)
@@ -66,7 +66,7 @@ const maxWait = 2 * time.Second
 // The client must be a *redis.Client or a *redis.ClusterClient whose ReadTimeout is
 // longer than timeout.
 func WithWaitReplicas(n int, timeout time.Duration) Option {
-	return func(c *conn.Conn) error {
+	return func(c *redisconn.Conn) error {
 		if n < 0 || n > 0 && (timeout < time.Millisecond || timeout > maxWait) {
 			return fmt.Errorf("redisseq: WithWaitReplicas(%d, %v): give 0 replicas, or more and a timeout of 1ms to %v", n, timeout, maxWait)
 		}

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
+	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/redisseq"
-	"github.com/snowlease/snowlease/redisseq/internal/redistest"
-	"github.com/snowlease/snowlease/redisseq/segments"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -41,7 +41,7 @@ func newProxied(t testing.TB) *store {
 
 func TestContractThroughHAProxy(t *testing.T) {
 	t.Parallel()
-	n, err := segments.New(newProxied(t).Client(t))
+	n, err := redissegments.New(newProxied(t).Client(t))
 	require.NoError(t, err)
 	require.NoError(t, segmentcheck.Run(t.Context(), n, "", func(name string, start int64) error {
 		return n.Create(t.Context(), name, start)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq/internal/conn"
 )
 
 //go:embed *.lua
@@ -41,19 +41,19 @@ var (
 var errChanged = fmt.Errorf("%w: the pin changes while it is read", lease.ErrDamaged)
 
 func load(names ...string) *redis.Script {
-	return redis.NewScript(conn.Lua(files, append([]string{"values.lua", "base.lua"}, names...)...))
+	return redis.NewScript(redisconn.Lua(files, append([]string{"values.lua", "base.lua"}, names...)...))
 }
 
 // run runs a script and returns its reply, or the error that the reply stands for. It
 // returns errors of package lease as they are, and adds verb, namespace and server to
 // others. For a script without a pin, req needs only a Namespace.
-func (c *Center) run(ctx context.Context, s script, req lease.Request, args ...any) (conn.Reply, error) {
+func (c *Center) run(ctx context.Context, s script, req lease.Request, args ...any) (redisconn.Reply, error) {
 	if err := lease.CheckNamespace(req.Namespace); err != nil {
 		return nil, err
 	}
-	call := conn.Call{
+	call := redisconn.Call{
 		Verb: s.verb, Name: req.Namespace, Script: s.lua, Keys: c.keys(req.Namespace), Args: args, Waits: s.lends, Remedy: c.remedy(req.Namespace),
-		Answer: func(r conn.Reply) error {
+		Answer: func(r redisconn.Reply) error {
 			switch r[0] {
 			case "CHANGED":
 				return c.wrap(s, req.Namespace, errChanged)

@@ -81,17 +81,17 @@ idworker
 gormplugin
 migrate
 providers
-redisseq/counter redisseq/segments dbseq/gormdb
+numbers/counter numbers/redissegments dbseq/gormdb
 dbseq redisseq hostseq casstore
-redisseq/internal
-history ordernumber
+internal/redisconn
+numbers/history numbers/ordernumber
 .
 internal/keeper
 internal/settings internal/source
 internal/rules internal/findings
 lease/leasetest
 lease
-segment
+numbers/segment
 snowflake publicid
 internal/bounded internal/dsn internal/fault internal/hostclock internal/test/logtest internal/test/testserver schema
 internal/printable internal/test/limit
@@ -104,8 +104,8 @@ standard casstore
 standard hostseq
 standard migrate
 standard migrate/takeover
-standard segment
-standard history
+standard numbers/segment
+standard numbers/history
 only "$gorm" 'gormplugin|idworker|providers|dbseq/gormdb|examples'
 never idworker "$mysql|$postgres|$sqlite|$tests"
 never console "$mysql|$postgres|$sqlite|$tests|$redis|$gorm|go.uber.org/|$module/idworker"
@@ -115,8 +115,8 @@ standard redisseq "$redis|github.com/cespare/xxhash/|go.uber.org/atomic$|golang.
 never dbseq "$tests"
 never dbseq/gormdb "$mysql|$postgres|$sqlite|$redis|$tests"
 never redisseq "$tests"
-never redisseq/counter "$gorm|$tests"
-never redisseq/segments "$gorm|$tests"
+never numbers/counter "$gorm|$tests"
+never numbers/redissegments "$gorm|$tests"
 never gormplugin "$mysql|$postgres|$sqlite|$redis|$tests"
 never providers/sqldb "$mysql|$postgres|$sqlite|$redis|$tests"
 never providers/mysql "$postgres|$sqlite|$redis|$tests"

@@ -11,7 +11,7 @@ import (
 	"github.com/edwingeng/slog"
 	"github.com/edwingeng/wuid/callback/wuid"
 
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // A way returns what issues the next number.

@@ -4,7 +4,7 @@
 
 -- One row per name. After restoring a backup, raise max_id by hand. Never lower it.
 CREATE TABLE snowlease_segment (
-  name     VARCHAR(64) COLLATE "C" PRIMARY KEY,
+  name     TEXT COLLATE "C" PRIMARY KEY,
   first_id BIGINT NOT NULL, -- the first number of the last reservation
   max_id   BIGINT NOT NULL, -- the greatest number given
   seen_ms  BIGINT NOT NULL  -- time of the last reservation, in Unix milliseconds

@@ -17,10 +17,10 @@ SELECT 'pg_is_in_recovery', pg_is_in_recovery()::text;
 SELECT COUNT(*) FROM pg_stat_replication;
 
 -- name: maycreate
-SELECT CASE WHEN has_schema_privilege(current_schema(), 'CREATE') THEN 1 ELSE 0 END;
+SELECT CASE WHEN has_schema_privilege(current_schema()::text, 'CREATE') THEN 1 ELSE 0 END;
 
 -- name: engine
-SELECT 'UNLOGGED' FROM pg_class WHERE oid = to_regclass(:table) AND relpersistence <> 'p';
+SELECT 'UNLOGGED' FROM pg_class WHERE oid = to_regclass(:table)::oid AND relpersistence <> 'p';
 
 -- name: cipher
 SELECT 'cipher', COALESCE((SELECT cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl), '');

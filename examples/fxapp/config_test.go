@@ -15,8 +15,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/providers"
-	"github.com/snowlease/snowlease/segment"
 )
 
 func file(t *testing.T, text string) string {

@@ -14,9 +14,9 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/ordernumber"
+	"github.com/snowlease/snowlease/numbers/ordernumber"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/publicid"
-	"github.com/snowlease/snowlease/segment"
 )
 
 var (

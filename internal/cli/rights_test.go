@@ -15,10 +15,10 @@ import (
 
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
+	rediscounter "github.com/snowlease/snowlease/numbers/counter"
+	"github.com/snowlease/snowlease/numbers/redissegments"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/redisseq"
-	rediscounter "github.com/snowlease/snowlease/redisseq/counter"
-	redissegments "github.com/snowlease/snowlease/redisseq/segments"
-	"github.com/snowlease/snowlease/segment"
 )
 
 // documented returns the commands in the line of docs/engines.md with the given beginning.

@@ -39,7 +39,7 @@ type Config struct {
 	Request lease.Request
 	// Schedule adds renewals to those that the lease needs, which come every third of
 	// TTL. Each time of Schedule gets one renewal, a constant time earlier: what Jitter
-	// takes off a third of TTL when it is called once. Default: none.
+	// takes off a third of TTL when it is called once. Default: every 10 s.
 	Schedule Schedule
 	// Wait bounds how long Start waits for a free worker id, for a center that is down,
 	// or for a quarantine. The context of Start bounds it too. Default: 10s.
@@ -134,7 +134,7 @@ type Keeper struct {
 
 	// Used only by the goroutine that borrows: the caller of Start or Reset, then the
 	// loop, then the caller of Stop.
-	owner [16]byte    // of the borrow under way; zero if the next has yet to begin
+	owner lease.Owner // of the borrow under way; zero if the next has yet to begin
 	asked int         // resets before the owner of the borrow or grant was made
 	grant lease.Grant // zero if there is none to renew or give back
 	lent  snowflake.Range

@@ -141,6 +141,21 @@ func TestKeeperRenewsUntilItStops(t *testing.T) {
 	})
 }
 
+// An outage finds nearly all of a long lease left, without a schedule too.
+func TestLongLeasesAreRenewedOften(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		const ttl = 6 * time.Minute
+		r.member(func(c *keeper.Config) { c.Request.Namespace, c.Request.TTL, c.Request.MaxTTL = "long", ttl, ttl })
+		req := request()
+		req.Namespace, req.TTL, req.MaxTTL = "long", ttl, ttl
+		require.NoError(t, r.center.Init(t.Context(), req))
+		n := r.renewals()
+		r.start()
+		time.Sleep(20 * ttl)
+		require.GreaterOrEqual(t, n.Load(), int64(20*ttl/(10*time.Second)))
+	})
+}
+
 type schedule func(time.Time) time.Time
 
 func (s schedule) Next(t time.Time) time.Time { return s(t) }

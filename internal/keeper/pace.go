@@ -68,6 +68,10 @@ func (k *Keeper) pause(err error) (least, most time.Duration) {
 	return d / 2, d
 }
 
+// often is how long a renewal waits without a Schedule, so that an outage finds nearly all of a long
+// lease left.
+const often = 10 * time.Second
+
 // untilRenewal returns how long to wait after a success. A range that begins ahead of
 // the clock is short at first and grows with each renewal until the clock catches up.
 func (k *Keeper) untilRenewal() time.Duration {
@@ -81,6 +85,8 @@ func (k *Keeper) untilRenewal() time.Duration {
 		if next := s.Next(from); next.After(from) && next.Sub(from) <= d {
 			return next.Sub(from) // no jitter, so that each point gets one renewal
 		}
+	} else {
+		d = min(d, often)
 	}
 	return k.jitter(mostly(d))
 }

@@ -101,7 +101,7 @@ func clamp(lastUsed int64, g lease.Grant) int64 { return max(g.Floor, min(lastUs
 
 // lentTo returns the slot that the owner already holds, because the first reply was
 // lost. It ignores a slot whose mark was lost since: its grant cannot be repeated.
-func (ns Namespace) lentTo(owner [16]byte, now int64, pin lease.Pin) (int64, bool) {
+func (ns Namespace) lentTo(owner lease.Owner, now int64, pin lease.Pin) (int64, bool) {
 	for w, s := range ns.Slots {
 		if s.Owner == owner && s.Mark > s.Floor && s.Unexpired(now, pin) {
 			return int64(w), true

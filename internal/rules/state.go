@@ -32,7 +32,7 @@ type Slot struct {
 	Expires  int64
 	Mark     int64
 
-	Owner  [16]byte // zero: nobody
+	Owner  lease.Owner // zero: nobody
 	Holder string
 	Token  int64
 	Since  int64

@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/snowlease/snowlease/metrics/internal/reading"
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // Segments are what RegisterSegments measures. *idworker.Segments is one. Status is called

@@ -14,16 +14,16 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics/otel"
+	"github.com/snowlease/snowlease/numbers/redissegments"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/redisseq"
-	"github.com/snowlease/snowlease/redisseq/segments"
-	"github.com/snowlease/snowlease/segment"
 )
 
 func TestRegisterSegments(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
 	defer func() { require.NoError(t, client.Close()) }()
-	store, err := segments.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
+	store, err := redissegments.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
 	require.NoError(t, err)
 	require.NoError(t, store.Create(t.Context(), "tickets", 1))
 	var s *idworker.Segments

@@ -7,7 +7,7 @@
 //	err := takeover.Apart(old, next)                // before the first new process starts
 //	report, err := takeover.Take(ctx, old, next)    // after the last old one has stopped
 //
-// docs/growing.md describes the steps. A Request comes from idworker.Config.Request.
+// docs/upgrade.md describes the steps. A Request comes from idworker.Config.Request.
 //
 // Do not start a process with the old configuration after Take. The old center refuses
 // it, unless

@@ -20,12 +20,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/history"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq/counter"
-	redissegments "github.com/snowlease/snowlease/redisseq/segments"
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/counter"
+	"github.com/snowlease/snowlease/numbers/history"
+	"github.com/snowlease/snowlease/numbers/redissegments"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // A stream is a source of numbers for a process.
@@ -38,7 +38,7 @@ const (
 	segments       stream = "segments"
 	strictSegments stream = "segments, strict"
 	dispenser      stream = "dispenser"
-	past           stream = "ids for times past"
+	past           stream = "backdated ids"
 
 	careless  stream = "segments that are read, then written" // broken on purpose
 	forgetful stream = "INCRBY"                               // too: what Redis forgets, it issues again
@@ -172,10 +172,10 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 	return issuer, end, nil
 }
 
-// reserved is the number of worker ids for times past.
+// reserved is the number of worker ids for backdated ids.
 const reserved = 2
 
-// pastIDs numbers ids for times past: the position of an id in its second, after all
+// pastIDs numbers backdated ids: the position of an id in its second, after all
 // ids of earlier seconds.
 type pastIDs struct {
 	*history.Issuer

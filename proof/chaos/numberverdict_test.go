@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // A numberRun is consecutive numbers that one process got.
@@ -157,11 +157,11 @@ func TestJudgeNumbers(t *testing.T) {
 		"strict and prefetched": {"", [][]numberRun{
 			{{asked: 1, there: 9, first: 5, count: 1}}, {{asked: 3, there: 4, first: 5, count: 1}},
 		}, found{ids: 2, duplicates: 1}},
-		"of times past": {past, [][]numberRun{
+		"of backdated ids": {past, [][]numberRun{
 			{{asked: 1, there: 2, first: second + 5, count: 2}, {asked: 5, there: 6, first: 7, count: 1}}, // of an earlier second
 			{{asked: 3, there: 4, first: 8, count: 1}},
 		}, found{ids: 4, disordered: 1}},
-		"of times past, falling": {past, [][]numberRun{
+		"of backdated ids, falling": {past, [][]numberRun{
 			{{first: second + 5, count: 1}, {first: 7, count: 1}, {first: second + 4, count: 1}},
 		}, found{ids: 3, falling: 1}},
 	} {

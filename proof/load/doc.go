@@ -3,9 +3,9 @@
 // they can, 1,000 that start at once, and 1,000 whose server stood still for a minute.
 //
 // Its tests check that all worker ids are distinct and that none is lost. Its benchmarks
-// measure, and write the table in docs/reliability.md (ten minutes):
+// measure, and write the table in docs/design/proof.md (ten minutes):
 //
-//	go -C proof test -run '^$' -bench Load -benchtime 1x ./load -load.report ../../docs/reliability.md
+//	go -C proof test -run '^$' -bench Load -benchtime 1x ./load -load.report ../../docs/design/proof.md
 //
 // The keepers are real and use real connections. All of them run in one process, which shares
 // the machine with the server, so the figures are a lower bound of what a server can do.

@@ -1,9 +1,9 @@
 package mutation_test
 
-const historyGo = "history/history.go"
+const historyGo = "numbers/history/history.go"
 
-// onHistory is ids for times past.
-var onHistory = list{title: "times past", pkg: "history", mutants: []mutant{
+// onHistory is backdated ids.
+var onHistory = list{title: "backdated ids", pkg: "numbers/history", mutants: []mutant{
 	{"a Since of decades ahead counts", historyGo, `r.First > now.Add(maxAhead+clockFault).UnixMilli()*readers {`, `r.First > math.MaxInt64-readers {`, "TestSinceFarAhead"},
 	{"worker ids that live processes have", historyGo, `worker := l.Workers() - 1 - (n-1)/l.PerTick()`, `worker := (n - 1) / l.PerTick()`, "TestIDsForThePast/memory"},
 	{"reserved worker ids from the bottom up", historyGo, `worker := l.Workers() - 1 - (n-1)/l.PerTick()`, `worker := l.Workers() - i.cfg.Reserved + (n-1)/l.PerTick()`, "TestNoIDTwiceAcrossEras"},

@@ -29,10 +29,10 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"a retried acquire without its mark", "redisseq/acquire.lua", `and ceiling > rec.floor and`, `and`, "TestRepeatedWithoutItsMark"},
 	{"a retried acquire revives what has expired", "redisseq/acquire.lua", `and expires >= now + skew then`, `then`, "TestRecordOfAnOwnerThatOthersTookOver"},
 	{"a retried acquire without the margin of the skew", "redisseq/acquire.lua", `and expires >= now + skew then`, `and expires >= now then`, mini + "a grant is repeated until the skew before its end"},
-	{"the database that the application chose", "redisseq/internal/conn/run.go", `append(slices.Clip(call.Args), c.Database)`, `append(slices.Clip(call.Args), "")`, "TestApplicationSelectsADatabase/miniredis"},
-	{"handed out though too few replicas have it", "redisseq/internal/conn/run.go", `out.replicas < int64(c.Replicas)`, `false`, "TestWaitReplicasLendsNothingWithoutThem"},
+	{"the database that the application chose", "internal/redisconn/run.go", `append(slices.Clip(call.Args), c.Database)`, `append(slices.Clip(call.Args), "")`, "TestApplicationSelectsADatabase/miniredis"},
+	{"handed out though too few replicas have it", "internal/redisconn/run.go", `out.replicas < int64(c.Replicas)`, `false`, "TestWaitReplicasLendsNothingWithoutThem"},
 	// What is damaged.
-	{"numbers are read as Lua reads them", "redisseq/internal/conn/values.lua", `string.find(value, '^%d+$') and tonumber(value)`, `tonumber(value)`, "TestDamage"},
+	{"numbers are read as Lua reads them", "internal/redisconn/values.lua", `string.find(value, '^%d+$') and tonumber(value)`, `tonumber(value)`, "TestDamage"},
 	{"a loss is written down before a damaged record is found", "redisseq/renew.lua", "local rec, expires, value = known(worker)\nif not note() then return { 'MORE' } end", "note()\nlocal rec, expires, value = known(worker)", "TestDamageBesideALoss"},
 	{"a floor above its ceiling is told", "redisseq/renew.lua", `if floor >= ceiling then`, `if false then`, "TestHarmedRecords/miniredis"},
 	// Who may ask.
@@ -85,9 +85,9 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"the loss of the pin is not seen", "redisseq/guard.lua", `elseif not (m[1] and m[4]) then`, `elseif false then`, mini + "the loss of the record of the namespace is seen by acquire"},
 	{"incarnations are not compared", "redisseq/guard.lua", `if m[1] and run ~= id then`, `if false then`, mini + "another incarnation is seen by every verb"},
 	{"another incarnation is seen, not noted", "redisseq/guard.lua", "\n  run = id\n", "\n", mini + "another incarnation is seen by every verb"},
-	{"a promotion of the same process goes unseen", "redisseq/internal/conn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/leases"},
-	{"a restart under the same master_replid goes unseen", "redisseq/internal/conn/server.lua", `return run and replid and run .. '/' .. replid,`, `return replid,`, mini + "another incarnation is seen by every verb"},
-	{"a server that tells half of its incarnation is believed", "redisseq/internal/conn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run and run .. '/' .. (replid or ''),`, "TestServerThatDoesNotTellItsRunID/a run_id alone"},
+	{"a promotion of the same process goes unseen", "internal/redisconn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/leases"},
+	{"a restart under the same master_replid goes unseen", "internal/redisconn/server.lua", `return run and replid and run .. '/' .. replid,`, `return replid,`, mini + "another incarnation is seen by every verb"},
+	{"a server that tells half of its incarnation is believed", "internal/redisconn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run and run .. '/' .. (replid or ''),`, "TestServerThatDoesNotTellItsRunID/a run_id alone"},
 	{"a server that does not tell its incarnation is taken as unchanged", "redisseq/guard.lua", `if not id then return { 'NORUNID' } end`, `id = id or run or '?'`, "TestServerThatDoesNotTellItsRunID"},
 	{"an incarnation that flips is not named", "redisseq/guard.lua", `elseif m[3] == id and quarantine >= now then`, `elseif false then`, "TestIncarnationThatFlips"},
 	{"no quarantine", "redisseq/acquire.lua", `if quarantine >= now + ahead then`, `if false then`, mini + "exact times are lent after a quarantine"},
@@ -117,7 +117,7 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 
 // luaLoader is for all scripts of redisseq and of the packages below it.
 var luaLoader = mutant{
-	file: "redisseq/internal/conn/script.go", rule: `strings.Join(texts, `, instead: `strings.Join(mutated(texts...), `,
+	file: "internal/redisconn/script.go", rule: `strings.Join(texts, `, instead: `strings.Join(mutated(texts...), `,
 }
 
 const (

@@ -1,38 +1,38 @@
 package mutation_test
 
 const (
-	issuerGo         = "segment/issuer.go"
-	segmentStoreGo   = "segment/store.go"
-	segmentMemoryGo  = "segment/memory.go"
+	issuerGo         = "numbers/segment/issuer.go"
+	segmentStoreGo   = "numbers/segment/store.go"
+	segmentMemoryGo  = "numbers/segment/memory.go"
 	segmentsSQL      = "dbseq/sql/segment.sql"
 	contractOnSQLite = "TestSegmentsKeepTheContract/sqlite"
 	contractOnMini   = "TestSegmentsKeepTheContract/miniredis"
 	afterALoss       = "TestSegmentsAfterALoss/miniredis"
-	reserveLua       = "redisseq/segments/reserve.lua"
-	dispenseLua      = "redisseq/segments/dispense.lua"
-	installLua       = "redisseq/segments/dispense_install.lua"
+	reserveLua       = "numbers/redissegments/reserve.lua"
+	dispenseLua      = "numbers/redissegments/dispense.lua"
+	installLua       = "numbers/redissegments/dispense_install.lua"
 )
 
 // onSegment is how a process issues what it has reserved.
-var onSegment = list{title: "segment", pkg: "segment", mutants: []mutant{
+var onSegment = list{title: "segment", pkg: "numbers/segment", mutants: []mutant{
 	{"one number more than a segment has", issuerGo, `k <= c.n {`, `k <= c.n+1 {`, "TestNumbersStartWhereTheyShouldAndRiseByOne"},
 	{"a batch crosses the end of a segment", issuerGo, `max(0, min(want, c.n-start))`, `want`, "TestLostRepliesSkipSegments"},
 	{"what a batch took is not noted", issuerGo, `start := c.used.Add(want) - want`, `start := c.used.Load()`, "TestNumbersRiseWithinAProcess"},
 	{"a batch that fails is half there", issuerGo, `clear(dst)`, ``, "TestBatchThatFails"},
 	{"a slow caller brings back what was closed", issuerGo, `if i.cur.CompareAndSwap(c, next) {`, `if i.cur.Store(next); true {`, "TestSlowCallerAfterClose"},
-	{"a store is not told what this process knows", "segment/prefetch.go", `i.cfg.request(n, i.above.Load())`, `i.cfg.request(n, 0)`, "TestStoreThatWentBack"},
-	{"who has numbers creates a name that is lost", "segment/config.go", `c.Create == CreateAuto && above == 0`, `c.Create == CreateAuto`, "TestStoreThatWentBack"},
+	{"a store is not told what this process knows", "numbers/segment/prefetch.go", `i.cfg.request(n, i.above.Load())`, `i.cfg.request(n, 0)`, "TestStoreThatWentBack"},
+	{"who has numbers creates a name that is lost", "numbers/segment/config.go", `c.Create == CreateAuto && above == 0`, `c.Create == CreateAuto`, "TestStoreThatWentBack"},
 	{"a store that goes back is believed", segmentStoreGo, `got.First <= r.Above || got.Last < got.First`, `got.Last < got.First`, "TestStoreThatWentBack"},
-	{"attempts fail since the first one failed", "segment/status.go", `i.stats.since = began`, `i.stats.since = time.Now()`, "TestFailingSince"},
-	{"attempts fail though one succeeded", "segment/status.go", `i.stats.reserved, i.stats.since = time.Now(), time.Time{}`, `i.stats.reserved = time.Now()`, "TestFailingSince"},
-	{"strict order waits for calls that its state keeps away", "segment/status.go", ` && (!i.strict() || time.Since(s.failed) < doubt)`, ``, "TestStrictIsReadyAgain"},
+	{"attempts fail since the first one failed", "numbers/segment/status.go", `i.stats.since = began`, `i.stats.since = time.Now()`, "TestFailingSince"},
+	{"attempts fail though one succeeded", "numbers/segment/status.go", `i.stats.reserved, i.stats.since = time.Now(), time.Time{}`, `i.stats.reserved = time.Now()`, "TestFailingSince"},
+	{"strict order waits for calls that its state keeps away", "numbers/segment/status.go", ` && (!i.strict() || time.Since(s.failed) < doubt)`, ``, "TestStrictIsReadyAgain"},
 	{"a name that was not created is", segmentMemoryGo, `case !ok && !r.Create:`, `case false:`, "TestUnknownName"},
 	{"a number above the last", segmentMemoryGo, `min(r.N, r.Max-last)`, `r.N`, "TestMemoryKeepsTheContract"},
 	{"whatever the name beside has given", segmentMemoryGo, `given < r.Given.First || given > r.Given.Last`, `given < 0`, "TestMemoryKeepsTheContract"},
 	// A process that was copied.
 	{"a copy issues what it had of a batch", issuerGo, `now := i.copies.Load(); now != copies {`, `now := i.copies.Load(); now < copies {`, "TestResetBetweenTheSegmentsOfABatch"},
-	{"a copy issues what was asked for before", "segment/reset.go", `if i.copies.Load() != copies {`, `if i.copies.Load() < copies {`, "TestResetForgetsAnswersUnderWay"},
-	{"a copy issues what both hold", "segment/reset.go", `i.dropped.Add(c.drop())`, `_ = c`, "TestResetGivesUpWhatIsPrefetched"},
+	{"a copy issues what was asked for before", "numbers/segment/reset.go", `if i.copies.Load() != copies {`, `if i.copies.Load() < copies {`, "TestResetForgetsAnswersUnderWay"},
+	{"a copy issues what both hold", "numbers/segment/reset.go", `i.dropped.Add(c.drop())`, `_ = c`, "TestResetGivesUpWhatIsPrefetched"},
 }}
 
 // onSQLSegments are the statements of dbseq.Segments on SQLite.
@@ -46,37 +46,37 @@ var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{
 	{"all names are one", segmentsSQL + "#reserve", `WHERE name = :name AND GREATEST`, `WHERE :name <> '' AND GREATEST`, "TestSegmentNamesAreApart/sqlite"},
 	{"whatever the name beside has given", segmentsSQL + "#beside", ` WHERE b.given BETWEEN :from AND :to`, ` WHERE :from <= :to`, contractOnSQLite},
 	{"who creates a name that is there begins anew", segmentsSQL + "#add", `ON CONFLICT DO NOTHING`, `ON CONFLICT DO UPDATE SET max_id = excluded.max_id`, contractOnSQLite},
-	{"who has numbers creates a name that is lost", "segment/config.go", `c.Create == CreateAuto && above == 0`, `c.Create == CreateAuto`, "TestSegmentsWipedWhileRunning/sqlite"},
+	{"who has numbers creates a name that is lost", "numbers/segment/config.go", `c.Create == CreateAuto && above == 0`, `c.Create == CreateAuto`, "TestSegmentsWipedWhileRunning/sqlite"},
 	{"a name that was not created is", "dbseq/segment.go", `case !r.Create || *added:`, `case *added:`, contractOnSQLite},
 	{"a call creates a name twice", "dbseq/segment.go", `case !r.Create || *added:`, `case !r.Create:`, "TestNameLostWhileItIsCreated/sqlite"},
 }}
 
-// onRedisSegments are the scripts of package redisseq/segments, of its Store and of its Dispenser.
-var onRedisSegments = list{title: "redis segments and dispenser", pkg: "redisseq/segments", loaders: []mutant{luaLoader}, mutants: []mutant{
+// onRedisSegments are the scripts of package numbers/redissegments, of its Store and of its Dispenser.
+var onRedisSegments = list{title: "redis segments and dispenser", pkg: "numbers/redissegments", loaders: []mutant{luaLoader}, mutants: []mutant{
 	// Segments.
-	{"a name beside is not looked at", "redisseq/segments/store.go", `if r.Beside != "" {`, `if false {`, "TestBesideIsRefused"},
+	{"a name beside is not looked at", "numbers/redissegments/store.go", `if r.Beside != "" {`, `if false {`, "TestBesideIsRefused"},
 	{"what is reserved is not noted", reserveLua, `redis.call('HSET', key, 'given', last)`, ``, contractOnMini},
 	{"what a caller knows is not heeded", reserveLua, `if less(given, above) then given = above end`, ``, contractOnMini},
 	{"numbers above the last", reserveLua, `if less(max, last) then last = max end`, ``, contractOnMini},
 	{"no end", reserveLua, `if not less(given, max) then return { 'END', given } end`, ``, contractOnMini},
 	{"a name that is lost is made anew", reserveLua, `if not h[1] then return unknown() end`, `h[1], h[2] = h[1] or '0', h[2] or run`, afterALoss},
-	{"a promotion of the same process goes unseen", "redisseq/internal/conn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/segments"},
+	{"a promotion of the same process goes unseen", "internal/redisconn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/segments"},
 	{"another server goes unseen", reserveLua, `if onChange and h[2] ~= run then`, `if false then`, afterALoss},
-	{"resumed below what is on record", "redisseq/segments/create.lua", `if less(given, decimal(old, 'the greatest number given')) then given = old end`, ``, afterALoss},
-	{"a name that is there is created", "redisseq/segments/create.lua", `return { 'EXISTS' }`, ``, contractOnMini},
-	{"a Create whose reply is lost is refused", "redisseq/segments/create.lua", `redis.call('HGET', key, 'by') ~= by`, `true`, "TestCreateRepeated"},
-	{"numbers compare as texts do", "redisseq/segments/base.lua", `if #a ~= #b then return #a < #b end`, ``, contractOnMini},
-	{"sums as exact as those of Lua", "redisseq/segments/base.lua", `local low = tonumber(string.sub(a, -9)) + n`, "do return str(tonumber(a) + n) end\n  local low = tonumber(string.sub(a, -9)) + n", contractOnMini},
+	{"resumed below what is on record", "numbers/redissegments/create.lua", `if less(given, decimal(old, 'the greatest number given')) then given = old end`, ``, afterALoss},
+	{"a name that is there is created", "numbers/redissegments/create.lua", `return { 'EXISTS' }`, ``, contractOnMini},
+	{"a Create whose reply is lost is refused", "numbers/redissegments/create.lua", `redis.call('HGET', key, 'by') ~= by`, `true`, "TestCreateRepeated"},
+	{"numbers compare as texts do", "numbers/redissegments/base.lua", `if #a ~= #b then return #a < #b end`, ``, contractOnMini},
+	{"sums as exact as those of Lua", "numbers/redissegments/base.lua", `local low = tonumber(string.sub(a, -9)) + n`, "do return str(tonumber(a) + n) end\n  local low = tonumber(string.sub(a, -9)) + n", contractOnMini},
 	// The dispenser.
 	{"what is given is not noted", dispenseLua, `redis.call('HSET', key, 'used', str(h.used))`, ``, "TestStrictOrder"},
-	{"a promotion of the same process goes unseen, dispenser", "redisseq/internal/conn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/dispenser"},
-	{"another server's segments are gone on with", "redisseq/segments/dispense_base.lua", `lost = lost or (onChange and h.run ~= run)`, ``, "TestStaleReplica"},
+	{"a promotion of the same process goes unseen, dispenser", "internal/redisconn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/dispenser"},
+	{"another server's segments are gone on with", "numbers/redissegments/dispense_base.lua", `lost = lost or (onChange and h.run ~= run)`, ``, "TestStaleReplica"},
 	{"what a caller knows is not heeded, dispenser", dispenseLua, `lost = not less(above, plus(h.first, h.used))`, ``, "TestStaleStateIsSeenByWhoKnowsMore"},
-	{"whatever Redis says is taken", "redisseq/segments/dispenser.go", `if r.Above-given <= min(max(1000*d.cfg.MaxStep, segment.MaxReservation), (r.Max-given)/10) {`, `if true {`, "TestTopOfAStranger"},
-	{"a name of few numbers is used up by what Redis says", "redisseq/segments/dispenser.go", `(r.Max-given)/10)`, `r.Max)`, "TestTopOfAStranger"},
-	{"a segment that nobody reserved is given", "redisseq/segments/dispenser.go", `if err := d.reserved(ctx, r, got.Last); err != nil {`, `if err := error(nil); err != nil {`, "TestTopOfAStranger"},
-	{"numbers that nobody reserved are given again when the hash is deleted", "redisseq/segments/dispenser.go", "\t_, err = d.behind(ctx, r)\n\treturn err", "\treturn nil", "TestTopOfAStranger"},
-	{"a name that is not there yet is created above what Redis says", "redisseq/segments/dispenser.go", `given = r.Start - 1`, `return -1, nil`, "TestTopOfAStranger"},
+	{"whatever Redis says is taken", "numbers/redissegments/dispenser.go", `if r.Above-given <= min(max(1000*d.cfg.MaxStep, segment.MaxReservation), (r.Max-given)/10) {`, `if true {`, "TestTopOfAStranger"},
+	{"a name of few numbers is used up by what Redis says", "numbers/redissegments/dispenser.go", `(r.Max-given)/10)`, `r.Max)`, "TestTopOfAStranger"},
+	{"a segment that nobody reserved is given", "numbers/redissegments/dispenser.go", `if err := d.reserved(ctx, r, got.Last); err != nil {`, `if err := error(nil); err != nil {`, "TestTopOfAStranger"},
+	{"numbers that nobody reserved are given again when the hash is deleted", "numbers/redissegments/dispenser.go", "\t_, err = d.behind(ctx, r)\n\treturn err", "\treturn nil", "TestTopOfAStranger"},
+	{"a name that is not there yet is created above what Redis says", "numbers/redissegments/dispenser.go", `given = r.Start - 1`, `return -1, nil`, "TestTopOfAStranger"},
 	{"more than a segment has", dispenseLua, `math.min(n, h.len - h.used)`, `n`, "TestDispenserKeepsTheContract"},
 	{"a segment is installed by anybody", installLua, `if lost or h.want ~= me then`, `if lost then`, "TestInstalledOnce/wiped, and another was told"},
 	{"a segment below the last is installed", installLua, `if not less(h.top, first) then`, `if false then`, "TestStoreBehindThatWentBack"},

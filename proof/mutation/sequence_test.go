@@ -1,9 +1,9 @@
 package mutation_test
 
 const (
-	sequenceLua     = "redisseq/counter/counter.lua"
-	sequenceReserve = "redisseq/counter/reserve.go"
-	sequenceBlock   = "redisseq/counter/block.go"
+	sequenceLua     = "numbers/counter/counter.lua"
+	sequenceReserve = "numbers/counter/reserve.go"
+	sequenceBlock   = "numbers/counter/block.go"
 	ofSequences     = "TestSequenceRules/"
 
 	onReady = `ready > now then`
@@ -12,7 +12,7 @@ const (
 
 // onSequence is the script of a counter.Counter, of which TestSequenceRulesHaveTeeth
 // changes some eighty things, and what a process does with what it gives.
-var onSequence = list{title: "sequence", pkg: "redisseq/counter", loaders: []mutant{luaLoader}, mutants: []mutant{
+var onSequence = list{title: "sequence", pkg: "numbers/counter", loaders: []mutant{luaLoader}, mutants: []mutant{
 	{"a wait for late times does not see that they were put right", sequenceReserve, `time.NewTimer(min(wait, time.Second))`, `time.NewTimer(wait)`, "TestWaitEndsWithARepair"},
 	// What is reserved.
 	{"the last value is given again", sequenceLua, `local first, from = tick, seq + 1`, `local first, from = tick, seq`, ofSequences + "values follow each other"},
@@ -24,7 +24,7 @@ var onSequence = list{title: "sequence", pkg: "redisseq/counter", loaders: []mut
 	{"a lead that does not end with the time field", sequenceLua, `tickOf(at) + ahead, last)`, `tickOf(at) + ahead)`, ofSequences + "the time field has an end"},
 	{"the lead runs at full pace while the clock is behind", sequenceLua, `at = at + math.floor(step / 2)`, `at = at + step`, ofSequences + "a clock that is set back"},
 	{"a clock that is set back and forth runs ahead", sequenceLua, `(step <= 1000000 or loss)`, `true`, ofSequences + "a clock that is set back and forth does not run ahead"},
-	{"the age of what is reserved counts from the reply", "redisseq/counter/block.go", `born: asked`, `born: max(asked, c.mono())`, "TestLateReply"},
+	{"the age of what is reserved counts from the reply", "numbers/counter/block.go", `born: asked`, `born: max(asked, c.mono())`, "TestLateReply"},
 	// Who may ask.
 	{"a clock far off is not refused", sequenceLua, `if caller ~= 0 and`, `if false and`, ofSequences + "a clock far off is refused before anything is written"},
 	{"a last tick decades ahead counts", sequenceLua, `'the last tick', top)`, `'the last tick', last)`, ofSequences + "a time that no clock has shown is damage"},
@@ -38,7 +38,7 @@ var onSequence = list{title: "sequence", pkg: "redisseq/counter", loaders: []mut
 	{"a key that is lost is a new one", sequenceLua, `loss = 'nothing is on record for this namespace'`, ``, ofSequences + "a new namespace waits for Skew and the end of a tick"},
 	{"a part of the key that is lost goes unseen", sequenceLua, `loss = 'the record of the namespace was incomplete'`, ``, ofSequences + "what is lost starts a quarantine"},
 	{"incarnations are not compared", sequenceLua, `elseif onChange and run ~= id then`, `elseif false then`, ofSequences + "another incarnation starts a quarantine"},
-	{"a promotion of the same process goes unseen", "redisseq/internal/conn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/sequence"},
+	{"a promotion of the same process goes unseen", "internal/redisconn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/sequence"},
 	{"a server that does not tell its incarnation is taken as unchanged", sequenceLua, `if onChange and not id then return { 'NORUNID' } end`, `id = id or '?'`, ofSequences + "a server that does not tell its run_id"},
 	{"ids after a loss are not above it", sequenceLua, `math.max(current, tickOf(quarantine))`, `current`, ofSequences + "loss after loss"},
 	{"ids after a loss begin one tick lower", sequenceLua, `(ahead + 1) * unit + skew`, `ahead * unit + skew`, ofSequences + "loss after loss"},
@@ -54,10 +54,10 @@ var onSequence = list{title: "sequence", pkg: "redisseq/counter", loaders: []mut
 	// What a process does with it.
 	{"what a process was given is not told to Redis", sequenceReserve, `c.known.CompareAndSwap(seen, first+got-1)`, `true`, ofSequences + "a caller that knows more starts a quarantine"},
 	{"a reply that is another's is taken", sequenceReserve, `first <= known || got < 1 || got > n`, `got < 1 || got > n`, "FuzzSequenceReply"},
-	{"handed out though too few replicas have it", "redisseq/internal/conn/run.go", `out.replicas < int64(c.Replicas)`, `false`, "TestSequenceWaitsForReplicas"},
+	{"handed out though too few replicas have it", "internal/redisconn/run.go", `out.replicas < int64(c.Replicas)`, `false`, "TestSequenceWaitsForReplicas"},
 	{"a copy issues what was asked for before", sequenceBlock, `case err == nil && copies == c.copies.Load():`, `case err == nil:`, "TestSequenceResetDuringAReservation"},
-	{"a copy issues what it had of a batch", "redisseq/counter/counter.go", `now := c.copies.Load(); now != copies {`, `now := c.copies.Load(); now < copies {`, "TestSequenceResetBetweenReservations"},
-	{"a copy issues what both hold", "redisseq/counter/counter.go", "c.copies.Add(1)\n\tc.drop()", "c.copies.Add(1)", "TestSequenceDropsWhatIsOld"},
+	{"a copy issues what it had of a batch", "numbers/counter/counter.go", `now := c.copies.Load(); now != copies {`, `now := c.copies.Load(); now < copies {`, "TestSequenceResetBetweenReservations"},
+	{"a copy issues what both hold", "numbers/counter/counter.go", "c.copies.Add(1)\n\tc.drop()", "c.copies.Add(1)", "TestSequenceDropsWhatIsOld"},
 	{"what is reserved does not grow old", sequenceBlock, `c.mono()-b.born > c.cfg.MaxAge`, `false`, "TestSequenceDropsWhatIsOld"},
 	{"more is taken of a block than it has", sequenceBlock, `n = min(want, b.n-at); n <= 0`, `n = want; n <= 0 || at >= b.n`, "FuzzSequence"},
 }}

@@ -2,7 +2,7 @@ package mutation_test
 
 // onWorker is how a worker of an application uses its parts.
 var onWorker = list{title: "worker", pkg: "idworker", mutants: []mutant{
-	{"both sides of a move make ids for times past", "idworker/history.go", `case !p.hasReserved:`, `case false:`, "TestPastMovesToAnotherDatabase"},
+	{"both sides of a move make backdated ids", "idworker/history.go", `case !p.hasReserved:`, `case false:`, "TestPastMovesToAnotherDatabase"},
 	{"ids before the center has seen the pool and the clock", "idworker/history.go", `Ready: func() error { return lent(w) },`, ``, "TestNextIDAt"},
 	{"the center is closed before the worker id is given back", "worker.go", "err := w.source.Stop(ctx)\n\tif w.setup.Close != nil {\n\t\tw.closed.Do(func() { err = errors.Join(err, w.setup.Close()) })\n\t}\n\treturn err", "var err error\n\tif w.setup.Close != nil {\n\t\tw.closed.Do(func() { err = w.setup.Close() })\n\t}\n\treturn errors.Join(err, w.source.Stop(ctx))", "TestOwnedCenterIsClosedOnceAndLast"},
 	{"what is reserved is lent", "idworker/plan.go", `return pool, first, min(last, pool-1)`, `return pool, first, last`, "TestPastMovesToAnotherDatabase"},

@@ -6,9 +6,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/snowlease/snowlease/history"
-	"github.com/snowlease/snowlease/redisseq/counter"
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/counter"
+	"github.com/snowlease/snowlease/numbers/history"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

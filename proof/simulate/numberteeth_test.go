@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/proof/simulate"
-	"github.com/snowlease/snowlease/segment"
 )
 
 // What a caller knows prevents many of these faults, so this check is disabled too.
@@ -113,7 +113,7 @@ func (s twoStatements) Reserve(ctx context.Context, r segment.Request) (segment.
 	return segment.Range{First: last + 1, Last: last + r.N}, nil
 }
 
-// countingAlways is a store that claims to have always counted ids for times past.
+// countingAlways is a store that claims to have always counted backdated ids.
 func countingAlways(db *simulate.SQLite, _ int) segment.Store { return always{whole(db)} }
 
 type always struct{ segment.Store }
@@ -127,7 +127,7 @@ func (s always) Reserve(ctx context.Context, r segment.Request) (segment.Range, 
 	return s.Store.Reserve(ctx, r)
 }
 
-// countingAnyhow is a store that counts ids for times past whatever became of Since.
+// countingAnyhow is a store that counts backdated ids whatever became of Since.
 func countingAnyhow(db *simulate.SQLite, _ int) segment.Store { return anyhow{whole(db)} }
 
 type anyhow struct{ segment.Store }
@@ -137,7 +137,7 @@ func (s anyhow) Reserve(ctx context.Context, r segment.Request) (segment.Range, 
 	return s.Store.Reserve(ctx, r)
 }
 
-// leftBehind starts a new count of ids for times past in a new namespace.
+// leftBehind starts a new count of backdated ids in a new namespace.
 func leftBehind(db *simulate.SQLite, _ int) segment.Store { return &behind{Store: whole(db)} }
 
 type behind struct {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/snowlease/snowlease/history"
+	"github.com/snowlease/snowlease/numbers/history"
 )
 
-// past issues ids for times past, mostly for two ticks of a recent span. At times it takes
+// past issues backdated ids, mostly for two ticks of a recent span. At times it takes
 // one of a few spans before the run, which all processes use up; then many calls ask for
 // the same time. After a loss these are spans that had no ids before. Until the raise, all worker ids that are not reserved count as live and
 // may issue any ids.

@@ -19,10 +19,10 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/cli/target"
 	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/providers/redis"
 	"github.com/snowlease/snowlease/providers/secret"
 	"github.com/snowlease/snowlease/redisseq"
-	redissegments "github.com/snowlease/snowlease/redisseq/segments"
 )
 
 // Program is the command snowlease.

@@ -16,9 +16,9 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/providers/redis"
 	"github.com/snowlease/snowlease/providers/secret"
-	"github.com/snowlease/snowlease/segment"
 )
 
 // EnvStore names the store like --store. Use it for a store with a password: other users of

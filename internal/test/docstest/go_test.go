@@ -70,7 +70,7 @@ func own(t *testing.T) *universe {
 
 // others reports whether the package belongs to another module, or needs one.
 func others(path string) bool {
-	for _, part := range []string{"/metrics", "/prometheus", "go.uber.org/zap"} {
+	for _, part := range []string{"/metrics", "/prometheus", "go.uber.org/zap", "/etcdseq"} {
 		if strings.Contains(path, part) {
 			return true
 		}

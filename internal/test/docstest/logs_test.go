@@ -29,7 +29,7 @@ func events(t *testing.T) map[string]logged {
 	message := map[string]int{"Debug": 0, "Info": 0, "Warn": 0, "Error": 0, "Log": 2, "failed": 1}
 	found := map[string]logged{}
 	folders := map[string]map[string]bool{} // the texts of each
-	for _, dir := range []string{".", "idworker", "internal/keeper", "segment", "hostseq", "dbseq", "redisseq"} {
+	for _, dir := range []string{".", "idworker", "internal/keeper", "numbers", "hostseq", "dbseq", "redisseq"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
 			if dir == "." && d.IsDir() && path != root { // the root's own files only
 				return fs.SkipDir
@@ -94,7 +94,7 @@ func constant(n ast.Node) (string, bool) {
 // with its keys.
 func TestLogEvents(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(root, "docs", "operations.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", "design", "log.md"))
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(text), "\n## Log events\n")
 	require.True(t, found)
@@ -110,7 +110,7 @@ func TestLogEvents(t *testing.T) {
 	for what, event := range written {
 		keys, ok := told[what]
 		if !ok {
-			t.Errorf("docs/operations.md has no log event %q", what)
+			t.Errorf("docs/design/log.md has no log event %q", what)
 			continue
 		}
 		words := strings.FieldsFunc(keys, func(r rune) bool { return (r < 'a' || r > 'z') && r != '_' })
@@ -124,7 +124,7 @@ func TestLogEvents(t *testing.T) {
 	}
 	for what := range told {
 		if _, ok := written[what]; !ok {
-			t.Errorf("docs/operations.md: nobody logs %q", what)
+			t.Errorf("docs/design/log.md: nobody logs %q", what)
 		}
 	}
 }

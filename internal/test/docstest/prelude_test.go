@@ -6,14 +6,16 @@ var packages = map[string]string{
 	"fx": "go.uber.org/fx", "gorm": "gorm.io/gorm", "redis": "github.com/redis/go-redis/v9",
 	"sqlite": "github.com/libtnb/sqlite", "dbseq": base + "/dbseq", "redisseq": base + "/redisseq",
 	"idworker": base + "/idworker", "lease": base + "/lease", "snowlease": base, "snowflake": base + "/snowflake",
-	"segment": base + "/segment", "hostseq": base + "/hostseq", "casstore": base + "/casstore", "history": base + "/history",
-	"migrate": base + "/migrate", "takeover": base + "/migrate/takeover", "ordernumber": base + "/ordernumber", "console": base + "/console",
+	"segment": base + "/numbers/segment", "hostseq": base + "/hostseq", "casstore": base + "/casstore", "history": base + "/numbers/history",
+	"migrate": base + "/migrate", "takeover": base + "/migrate/takeover", "ordernumber": base + "/numbers/ordernumber", "console": base + "/console",
 	"gormplugin": base + "/gormplugin", "publicid": base + "/publicid", "yaml": "go.yaml.in/yaml/v3", "providers": base + "/providers",
 	"leasetest": base + "/lease/leasetest", "testing": "testing",
+	"gormdb": base + "/dbseq/gormdb", "sql": "database/sql", "json": "encoding/json", "stdlib": "github.com/jackc/pgx/v5/stdlib", "pgxpool": "github.com/jackc/pgx/v5/pgxpool",
 
 	// In other modules.
 	"metrics": base + "/metrics", "prometheus": "github.com/prometheus/client_golang/prometheus",
 	"zap": "go.uber.org/zap", "zapslog": "go.uber.org/zap/exp/zapslog",
+	"etcdseq": base + "/etcdseq",
 }
 
 const base = "github.com/snowlease/snowlease"
@@ -22,6 +24,9 @@ const base = "github.com/snowlease/snowlease"
 var prelude = map[string]string{
 	"ctx":        "var ctx context.Context",
 	"db":         "var db *gorm.DB",
+	"sqlDB":      "var sqlDB *sql.DB",
+	"pool":       "var pool *pgxpool.Pool",
+	"dsn":        "var dsn string",
 	"client":     "var client redis.UniversalClient",
 	"worker":     "var worker *idworker.IdWorker",
 	"w":          "var w *idworker.IdWorker",

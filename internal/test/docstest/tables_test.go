@@ -101,6 +101,26 @@ func TestPresetTable(t *testing.T) {
 	}
 }
 
+// TestLoadTable checks that the figures of load on the page for users are those of the benchmark.
+func TestLoadTable(t *testing.T) {
+	t.Parallel()
+	figures := rows(t, "docs/design/proof.md", "redis | 1,000 start at once")
+	for _, row := range rows(t, "docs/reliability.md", "Redis") {
+		want := []string{row[0]}
+		for _, cell := range []struct {
+			load   string
+			column int
+		}{{"1,000 start at once", 2}, {"1,024 hold", 10}, {"1,000 recover", 2}, {"1,024 renew", 3}} {
+			for _, f := range figures {
+				if f[0] == strings.ToLower(row[0]) && strings.HasPrefix(f[1], cell.load) {
+					want = append(want, f[cell.column])
+				}
+			}
+		}
+		require.Equal(t, want, row)
+	}
+}
+
 func thousands(n int64) string {
 	if n < 1000 {
 		return fmt.Sprint(n)
@@ -108,26 +128,17 @@ func thousands(n int64) string {
 	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
 
-// TestYearsTable checks that docs/sizing.md has the years that the code computes for
-// each number of time bits.
-func TestYearsTable(t *testing.T) {
+// TestYears checks the years of 41 bits of 1 ms, of another bit, and of a unit twice as long.
+func TestYears(t *testing.T) {
 	t.Parallel()
-	for _, row := range rows(t, "docs/sizing.md", "39") {
-		var bits uint8
-		_, err := fmt.Sscan(row[0], &bits)
-		require.NoError(t, err)
-		for i, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
-			told := row[i+1]
-			var number float64
-			if n, err := fmt.Sscan(strings.ReplaceAll(told, ",", ""), &number); n == 0 || err != nil {
-				continue // far longer than needed
-			}
-			l := snowflake.Layout{Epoch: 1, TimeUnit: unit, TimeBits: bits}
-			days := float64(l.Ends().UnixMilli()) / 1000 / 86400
-			if !strings.HasSuffix(told, "days") {
-				days /= 365.25
-			}
-			require.InEpsilon(t, days, number, 0.01, "%d bits of %v: %s", bits, unit, told)
-		}
+	text, err := os.ReadFile(filepath.Join(root, "docs", "configuration.md"))
+	require.NoError(t, err)
+	years := func(bits uint8, unit time.Duration) float64 {
+		l := snowflake.Layout{Epoch: 1, TimeUnit: unit, TimeBits: bits}
+		return float64(l.Ends().UnixMilli()) / 1000 / 86400 / 365.25
 	}
+	one := years(41, time.Millisecond)
+	require.Contains(t, string(text), fmt.Sprintf(" 41 bits of 1 ms last %.1f years;", one))
+	require.InEpsilon(t, 2*one, years(42, time.Millisecond), 0.001)
+	require.InEpsilon(t, 2*one, years(41, 2*time.Millisecond), 0.001)
 }

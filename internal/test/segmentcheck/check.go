@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // Run returns the first violation of the contract, or nil. It uses names that begin

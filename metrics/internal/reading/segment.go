@@ -3,7 +3,7 @@ package reading
 import (
 	"time"
 
-	"github.com/snowlease/snowlease/segment"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // A SegmentMeasure is one number of a segment.

@@ -1,0 +1,61 @@
+// Package redisconn runs Lua scripts on Redis for redisseq and the packages below it. It
+// loads scripts, waits for replicas, follows a cluster's masters, and translates replies
+// and errors.
+package redisconn
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// A Conn runs scripts on a client. Options set its exported fields before New returns.
+// It is safe for concurrent use.
+type Conn struct {
+	Prefix      string // of all keys
+	Quarantine  lease.Quarantine
+	Replicas    int // that must acknowledge what a script wrote; see Call.Waits
+	WaitTimeout time.Duration
+	Database    string // of the client; empty for a cluster, and if it cannot be read
+
+	client   redis.UniversalClient
+	name     string
+	addrs    []string // which may have a password, if they are URLs by mistake
+	warnings []string
+}
+
+// An Option configures a Conn.
+type Option func(*Conn) error
+
+// New returns a Conn on client. It does not connect.
+func New(client redis.UniversalClient, opts ...Option) (*Conn, error) {
+	c := &Conn{Prefix: "snowlease", Quarantine: lease.QuarantineOnChange, client: client}
+	read, err := c.inspect()
+	errs := []error{err}
+	for _, opt := range opts {
+		if opt == nil {
+			continue
+		}
+		errs = append(errs, opt(c))
+	}
+	if err == nil {
+		errs = append(errs, c.canWait(read))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// String returns the name of the server, without user and password.
+func (c *Conn) String() string { return c.name }
+
+// Warnings returns what New could not check about the client.
+func (c *Conn) Warnings() []string { return slices.Clone(c.warnings) }
+
+// Key returns a key of a name. All keys of a name are in one hash slot.
+func (c *Conn) Key(name, what string) string { return c.Prefix + ":{" + name + "}:" + what }

@@ -1,0 +1,74 @@
+package redisconn
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// The errors of package redisseq. They are documented there.
+var (
+	ErrClient        = errors.New("redisseq: the client cannot be used")
+	ErrRunID         = fmt.Errorf("redisseq: the user may not read run_id and master_replid, which show a restart or failover: ACL SETUSER name +info, or set quarantine: never if this Redis loses no acknowledged write: %w", lease.ErrSetup)
+	ErrVersion       = fmt.Errorf("redisseq: the server is older than Redis 6.2: %w", lease.ErrSetup)
+	ErrReplica       = errors.New("redisseq: the server is a read-only replica: connect to the master (a Sentinel client without ReplicaOnly)")
+	ErrNotReplicated = errors.New("redisseq: too few replicas have the grant: check that they run and keep up (INFO replication), or lower wait_replicas")
+)
+
+// shown matches the error of damaged in values.lua, to which servers add more.
+var shown = regexp.MustCompile(`snowlease<(.*)> end`)
+
+// Damaged returns lease.ErrDamaged with what is damaged and what to do.
+func Damaged(what, remedy string) error {
+	return fmt.Errorf("%w: %s: %s", lease.ErrDamaged, what, remedy)
+}
+
+// translate returns the error of this package for an error of the server or the client,
+// if there is one.
+func (c *Conn) translate(err error, remedy string) error {
+	text := err.Error()
+	if m := shown.FindStringSubmatch(text); m != nil {
+		return Damaged(m[1], remedy)
+	}
+	switch {
+	case strings.Contains(text, "WRONGTYPE"):
+		return fmt.Errorf("%w: %w", Damaged("a key is of another type", remedy), err)
+	case redis.IsReadOnlyError(err) || strings.Contains(text, "READONLY"):
+		return fmt.Errorf("%w: %w", ErrReplica, err)
+	case redis.IsAuthError(err):
+		return setup{err, "check the user name and the password of the client"}
+	case Denied(err):
+		return setup{err, "grant the user the commands and the keys " + c.Key("NAME", "*") + ", as docs/engines.md lists them (ACL SETUSER)"}
+	case errors.Is(err, redis.ErrClosed) && !c.Cluster(): // a cluster's client closes those of nodes that leave
+		return setup{err, "the client was closed before this call: close it after the last one"}
+	}
+	return err
+}
+
+// Denied reports whether the server refuses a command or a key to the user. Servers word
+// that in several ways for a command within a script.
+func Denied(err error) bool {
+	text := err.Error()
+	return redis.IsPermissionError(err) || strings.Contains(text, "NOPERM") ||
+		strings.Contains(text, "The user executing the script can't") || strings.Contains(text, "has no permissions to")
+}
+
+// A setup is an error by which a start ends, with what to do.
+type setup struct {
+	error
+	advice string
+}
+
+func (e setup) Error() string   { return e.error.Error() + ": " + e.advice }
+func (e setup) Unwrap() []error { return []error{e.error, lease.ErrSetup} }
+
+// Wrap adds to err what failed, for which name, and where.
+func (c *Conn) Wrap(verb, name string, err error) error {
+	return fmt.Errorf("redisseq: %s %q at %s: %w", verb, name, c, dsn.Hide(err, c.name, c.addrs...))
+}

@@ -1,0 +1,77 @@
+package counter_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/test/logtest"
+	"github.com/snowlease/snowlease/internal/test/redistest"
+	"github.com/snowlease/snowlease/numbers/counter"
+)
+
+// TestSequenceLogsChanges: one line per change, with and without prefetching.
+func TestSequenceLogsChanges(t *testing.T) {
+	t.Parallel()
+	for name, prefetch := range map[string]int64{"strict": 1, "prefetching": 64} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, srv := redistest.StartReal(t)
+			log := new(logtest.Journal)
+			cfg := sequenceConfig(quick, func(c *counter.Config) { c.Prefetch, c.MaxAge = prefetch, 10*time.Millisecond })
+			cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
+			seq, err := counter.New(s.Client(t), cfg)
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, seq.Close()) })
+			require.NoError(t, seq.Start(t.Context()))
+			const (
+				unavailable = `^level=WARN msg="sequence unavailable" namespace=orders center="redis [^"]+" failing_since=\S+ err=`
+				again       = `^level=INFO msg="sequence issues ids" namespace=orders center="redis [^"]+"$`
+			)
+			n := 0 // lines so far
+			logged := func(want ...string) {
+				t.Helper()
+				n += len(want)
+				got := log.Lines()
+				require.Len(t, got, n, got)
+				for i, line := range got[n-len(want):] {
+					require.Regexp(t, want[i], line)
+				}
+			}
+			logged(`^level=INFO msg="new namespace; waiting for its first id" namespace=orders center="redis [^"]+" wait=\S+ hint="if it is not new, check its spelling and which store this is"$`, again)
+			for range 3 {
+				next(t, seq)
+			}
+			logged()
+			for range 2 {
+				srv.Kill()
+				for failed := 0; failed < 3; { // once what was reserved is too old
+					ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+					if _, err := seq.NextIDWait(ctx); err != nil {
+						failed++
+					}
+					cancel()
+				}
+				require.Eventually(t, func() bool { return len(log.Lines()) > n }, 30*time.Second, 10*time.Millisecond)
+				logged(unavailable)
+				srv.Start() // another run_id
+				_, err = seq.NextIDWait(t.Context())
+				require.NoError(t, err)
+				logged(unavailable+`.*quarantine`, again)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, _ = seq.NextIDWait(ctx) // a caller that gave up says nothing about Redis
+			for range 3 {
+				next(t, seq)
+			}
+			require.NoError(t, seq.Close())
+			_, err = seq.NextID()
+			require.Error(t, err)
+			logged()
+		})
+	}
+}

@@ -1,0 +1,348 @@
+// Package history issues backdated ids, which carry times of the past: for late events, and for
+// rows from an archive, an import or another system that must sort where they belong.
+//
+//	past, err := history.New(store, history.Config{Namespace: "orders", Layout: layout, Reserved: 1})
+//	id, err := past.NextIDAt(ctx, event.Time)
+//	id, err = past.Backfill(founded).NextIDAt(ctx, row.CreatedAt)
+//
+// These ids carry worker ids that no live process is ever given: the Reserved greatest
+// ones of the layout, which idworker.Config.Reserved keeps out of the pool. The store
+// makes the ids unique across processes and runs. It counts the ids issued so far, per
+// layout and time span (Config.Every, which must not change), and each call takes the next ones in one atomic
+// step. All namespaces of a store that have the same layout share the counters, so a
+// service may change its namespace. If the counters are lost or replaced, together with the
+// record of Since, a running Issuer makes no more ids: its calls fail with
+// segment.ErrUnknown until the process restarts. The store must not lose its last writes,
+// as in an asynchronous failover: that does not show. Use a database, not a cache.
+//
+// # Which times
+//
+// A store cannot know what other namespaces and stores did before it was first asked. So
+// there are two kinds of times:
+//
+//   - From Since on, no live process has the reserved worker ids and no other store
+//     counts. The first process that asks writes Since into the store, some minutes
+//     ahead of its clock.
+//   - Before Since, a live process may have had these worker ids, or another store may
+//     have counted. Backfill allows times before one for which the caller guarantees
+//     that neither happened. Other times are an ErrTime.
+//
+// A change of the namespace, of Reserved, of Every, of the layout or of the store begins a
+// new Since. Before it begins, every process that used the reserved worker ids under the old
+// settings must have stopped. The steps are in docs/upgrade.md in the repository.
+//
+// # Rates
+//
+// Each call is one round trip; NextIDsAt issues many ids in one. A span has Reserved *
+// 2^SequenceBits ids for all of its ticks together, and one row in the store. By default
+// a span is one second. If a tick has fewer than 8,192 ids, a span is shorter, so that
+// each reserved worker id has at least 8,192 ids per second of the past: 131,072 in one
+// second of the default layout, 4,096 in 500 ms of wide, 64 in 7 ms of yitter and
+// jssafe. A span is never shorter than a tick. When it has too few ids left, calls fail
+// with ErrFull.
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+var (
+	// ErrFull is returned if a span has too few ids left.
+	ErrFull = errors.New("history: no id is left for that time")
+	// ErrTime is returned for a time that is not a past time of the layout, or for
+	// which the reserved worker ids may have issued ids elsewhere.
+	ErrTime = errors.New("history: the time cannot be used")
+)
+
+// maxNamespace is the maximum length of a namespace here, which is shorter than
+// elsewhere because names in the store contain it.
+const maxNamespace = 48
+
+// Config configures an Issuer.
+type Config struct {
+	// Namespace is the namespace of the worker ids, 1 to 48 characters of A-Z
+	// a-z 0-9 . _ -
+	Namespace string
+	// Layout is the layout of the live ids.
+	Layout snowflake.Layout
+	// Reserved is how many of the greatest worker ids are for past times, from 1 to all
+	// but one. All processes of the namespace must keep that many out of their pool.
+	Reserved int64
+	// Business is the business number in ids, 0 to 2^BusinessBits - 1 of the layout.
+	// Issuers of different business numbers share the ids of a span. Default: 0.
+	Business int64
+	// Every is the time span that one counter in the store covers, a whole number of
+	// the time units of the layout. A longer span needs fewer rows, but has no more
+	// ids. All processes must use the same value. Counters of another value count the same
+	// ids, so for Backfill a new value is like another store. Default: 1s, or less with few
+	// sequence bits, so that each reserved worker id has 8,192 ids per second; at least
+	// one time unit.
+	Every time.Duration
+	// Ahead is how far Since lies ahead of the clock of this host when the first
+	// process asks. It must cover how far other clocks and the ids of live processes
+	// may be ahead. At most 72h. Default: 15m.
+	Ahead time.Duration
+	// Ready returns an error while no ids may be made, such as until the namespace's center
+	// has lent this process a worker id: it has then pinned a pool without the reserved
+	// worker ids, and found the clock of this host near its own. Calls for ids return that
+	// error. Default: ids may always be made.
+	Ready func() error
+}
+
+// perSecond is the default minimum of ids per second of the past for each reserved
+// worker id.
+const perSecond = 8192
+
+// defaultAhead is the default of Config.Ahead. It covers leases of up to 5 min and two
+// clocks that are 5 min off each, the most that a center accepts.
+const defaultAhead = 15 * time.Minute
+
+// An Issuer issues backdated ids. It is safe for concurrent use by any number of
+// processes. It and the Issuers of its For and Backfill make one call of the store at a time.
+// So a store that shares two connections with a center leaves one for renewals.
+type Issuer struct {
+	cfg    Config
+	store  segment.Store
+	now    func() time.Time
+	name   string // prefix of the counter names; the span number follows
+	before int64  // the time given to Backfill, Unix ms
+	// Shared with the issuers that Backfill and For return.
+	since *since
+	turn  chan struct{} // has an element while ids are made
+}
+
+// since is the record of Since: its Unix ms, times readers, and the number of readers before.
+// So it is never the same again once it was lost or replaced.
+type since struct {
+	name string
+	own  atomic.Int64 // what the store gave this Issuer; 0 means nothing yet
+}
+
+// readers is how many Issuers may read Since while another one runs. It allows for times
+// until 2248.
+const readers = 1 << 20
+
+// New returns an Issuer that counts in store. It does not take over the store; closing
+// it is up to the caller. The error contains all faults of cfg.
+func New(store segment.Store, cfg Config) (*Issuer, error) {
+	cfg.Layout = cfg.Layout.WithDefaults()
+	if cfg.Every == 0 && cfg.Layout.TimeUnit > 0 {
+		short := time.Second * time.Duration(min(cfg.Layout.PerTick(), perSecond)) / perSecond
+		cfg.Every = max(short.Truncate(cfg.Layout.TimeUnit), cfg.Layout.TimeUnit)
+	}
+	if cfg.Ahead == 0 {
+		cfg.Ahead = defaultAhead
+	}
+	errs, missing := []error{cfg.Layout.Validate()}, fault.Nil(store)
+	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if missing {
+		fault("the store is nil: give one, such as from dbseq.OpenSegments")
+	}
+	if err := segment.CheckName(cfg.Namespace); err != nil || len(cfg.Namespace) > maxNamespace {
+		fault("namespace %q is not 1 to %d characters of A-Z a-z 0-9 . _ -", cfg.Namespace, maxNamespace)
+	}
+	if n := cfg.Layout.Workers(); cfg.Reserved < 1 || cfg.Reserved >= n {
+		fault("reserved %d is not 1 to %d, all worker ids of the layout but one", cfg.Reserved, n-1)
+	}
+	errs = append(errs, cfg.checkBusiness())
+	if cfg.Every < cfg.Layout.TimeUnit || cfg.Layout.TimeUnit > 0 && cfg.Every%cfg.Layout.TimeUnit != 0 {
+		fault("every %v is not a whole number of the layout's time units of %v", cfg.Every, cfg.Layout.TimeUnit)
+	}
+	if cfg.Ahead < 0 || cfg.Ahead > maxAhead {
+		fault("ahead %v is not 0 to %v", cfg.Ahead, maxAhead)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("history: config: %w", err)
+	}
+	counting := fmt.Sprint(cfg.Layout, cfg.Every.Milliseconds())
+	return &Issuer{
+		cfg: cfg, store: store, now: time.Now, name: "past." + short(counting) + ".",
+		since: &since{name: "since." + short(fmt.Sprint(counting, "/", cfg.Reserved)) + "." + cfg.Namespace},
+		turn:  make(chan struct{}, 1),
+	}, nil
+}
+
+// short hashes text, to keep names within 64 characters. Texts with equal hashes
+// share counters, which does no harm.
+func short(text string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(text)) // never an error
+	return strconv.FormatUint(uint64(h.Sum32()), 36)
+}
+
+func (c Config) checkBusiness() error {
+	if n := int64(1) << c.Layout.BusinessBits; c.Business < 0 || c.Business >= n {
+		return fmt.Errorf("business %d is not 0 to %d, the values of the layout's %d business bits", c.Business, n-1, c.Layout.BusinessBits)
+	}
+	return nil
+}
+
+// For returns an Issuer like i for another business number.
+func (i *Issuer) For(business int64) (*Issuer, error) {
+	other := *i
+	other.cfg.Business = business
+	if err := other.cfg.checkBusiness(); err != nil {
+		return nil, fmt.Errorf("history: %w", err)
+	}
+	return &other, nil
+}
+
+// Backfill returns an Issuer that also accepts times before a given time. The caller
+// guarantees: in no tick before that time is there an id with a reserved worker id,
+// except ids that this store has counted for the same layout and Config.Every.
+//
+// This holds
+//
+//   - for the time of the first id of the service;
+//   - for any time, if the worker ids were reserved when the service first started and
+//     Config.Every is still the same;
+//   - after a move to another store, only if the counters were copied;
+//   - after a backup was restored, only for times before all those for which ids were
+//     issued since the backup;
+//   - after the counters were lost, only for times before all those for which ids were
+//     issued.
+func (i *Issuer) Backfill(before time.Time) *Issuer {
+	other := *i
+	other.before = before.UnixMilli()
+	return &other
+}
+
+// Since returns the time from which ids need no Backfill. The first call of all
+// processes writes it into the store, as the clock of this host plus Config.Ahead; call
+// it when a service starts. Later calls of this Issuer do not contact the store.
+func (i *Issuer) Since(ctx context.Context) (time.Time, error) {
+	own, err := i.own(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.UnixMilli(own / readers), nil
+}
+
+// maxAhead is the maximum of Config.Ahead, and clockFault how far ahead of this process's clock
+// that of the process may have been that wrote Since.
+const maxAhead, clockFault = 72 * time.Hour, 36 * time.Hour
+
+func (i *Issuer) own(ctx context.Context) (int64, error) {
+	if own := i.since.own.Load(); own != 0 {
+		return own, nil
+	}
+	// A store reveals a number only by giving out the next one.
+	now := i.now()
+	from := now.Add(i.cfg.Ahead).UnixMilli()
+	r, err := segment.Reserve(ctx, i.store, segment.Request{Name: i.since.name, N: 1, Start: from * readers, Max: math.MaxInt64, Create: true})
+	ended := errors.Is(err, segment.ErrEnd)
+	if err != nil && !ended {
+		return 0, fmt.Errorf("history: read Since of namespace %q, the counter %q: %w; if it is damaged, follow docs/operations.md#backup-and-restore", i.cfg.Namespace, i.since.name, err)
+	}
+	if ended || r.First < max(i.cfg.Layout.Epoch, 1)*readers || r.First > now.Add(maxAhead+clockFault).UnixMilli()*readers {
+		return 0, errors.Join(err, fmt.Errorf("history: %w: the counter %q of namespace %q has reached %d, which no process wrote; follow docs/operations.md#backup-and-restore",
+			segment.ErrStore, i.since.name, i.cfg.Namespace, r.First))
+	}
+	i.since.own.CompareAndSwap(0, r.First)
+	return i.since.own.Load(), nil
+}
+
+// PerSpan returns the number of ids in each span of Config.Every.
+func (i *Issuer) PerSpan() int64 { return i.cfg.Reserved * i.cfg.Layout.PerTick() }
+
+// NextIDAt returns an id for the time at, rounded down to a tick of the layout. Ids for
+// one time ascend from call to call while their worker id stays the same.
+//
+// Errors: ErrTime for a time before the epoch of the layout, after now, or before Since
+// without Backfill; ErrFull; segment.ErrUnknown if the counters were lost;
+// segment.ErrStore for a record of Since that no process wrote; the cause of ctx; those of
+// Config.Ready and of the store. The id is then 0.
+func (i *Issuer) NextIDAt(ctx context.Context, at time.Time) (int64, error) {
+	var dst [1]int64
+	err := i.NextIDsAt(ctx, at, dst[:])
+	return dst[0], err
+}
+
+// NextIDsAt fills dst with ascending ids for one time, with one reservation. On error,
+// dst is zeroed and the reserved ids are never issued.
+func (i *Issuer) NextIDsAt(ctx context.Context, at time.Time, dst []int64) error {
+	if len(dst) == 0 {
+		return nil
+	}
+	if err := i.inTurn(ctx, at, dst); err != nil {
+		clear(dst)
+		return err
+	}
+	slices.Sort(dst)
+	return nil
+}
+
+func (i *Issuer) inTurn(ctx context.Context, at time.Time, dst []int64) error {
+	if i.cfg.Ready != nil {
+		if err := i.cfg.Ready(); err != nil {
+			return err
+		}
+	}
+	select {
+	case i.turn <- struct{}{}:
+		defer func() { <-i.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("history: %w", context.Cause(ctx))
+	}
+	return i.fill(ctx, at, dst)
+}
+
+func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
+	l := i.cfg.Layout
+	if now := i.now(); at.UnixMilli() < l.Epoch || at.After(now) {
+		return fmt.Errorf("%w: %s is not from the layout's epoch %s to now (%s)", ErrTime, stamp(at), stamp(time.UnixMilli(l.Epoch)), stamp(now))
+	}
+	tick := at.UnixMilli() - (at.UnixMilli()-l.Epoch)%l.TimeUnit.Milliseconds()
+	own, err := i.own(ctx)
+	if err != nil {
+		return err
+	}
+	if tick+l.TimeUnit.Milliseconds() > i.before { // Backfill does not cover the whole tick
+		if since := own / readers; tick < since {
+			return fmt.Errorf("%w: at %s others may have used the %d greatest worker ids: namespace %q counts here from %s on; for rows older than the service's first id, use Backfill",
+				ErrTime, stamp(at), i.cfg.Reserved, i.cfg.Namespace, stamp(time.UnixMilli(since)))
+		}
+	}
+	span := (at.UnixMilli() - l.Epoch) / i.cfg.Every.Milliseconds()
+	name := i.name + strconv.FormatInt(span, 36)
+	var after int64 // the greatest number that this call took
+	for rest := dst; len(rest) > 0; {
+		r, err := segment.Reserve(ctx, i.store, segment.Request{
+			Name: name, N: min(int64(len(rest)), segment.MaxReservation), Above: after, Max: i.PerSpan(), Start: 1, Create: true,
+			Beside: i.since.name, Given: segment.Range{First: own, Last: own + readers - 1}, // the counters are those that Since belongs to
+		})
+		switch {
+		case errors.Is(err, segment.ErrEnd):
+			return fmt.Errorf("%w: fewer than %d of the %d ids of the %v from %s are left; spread the rows over nearby times, or reserve more worker ids with a new namespace (docs/upgrade.md): %w",
+				ErrFull, len(dst), i.PerSpan(), i.cfg.Every, stamp(time.UnixMilli(l.Epoch+span*i.cfg.Every.Milliseconds())), err)
+		case errors.Is(err, segment.ErrUnknown):
+			return fmt.Errorf("history: the counters of %q were lost or replaced while this process ran: follow docs/operations.md#backup-and-restore, then restart it: %w", i.cfg.Namespace, err)
+		case err != nil:
+			return fmt.Errorf("history: reserve ids of %q for %s: %w", i.cfg.Namespace, stamp(at), err)
+		}
+		for n := r.First; n <= r.Last; n++ {
+			worker := l.Workers() - 1 - (n-1)/l.PerTick() // from the top, so that raising Reserved keeps earlier counts valid
+			id, err := l.Encode(snowflake.Parts{Time: at, Worker: worker, Business: i.cfg.Business, Sequence: (n - 1) % l.PerTick()})
+			if err != nil {
+				return fmt.Errorf("history: %w", err)
+			}
+			rest[n-r.First] = id
+		}
+		rest, after = rest[r.Len():], r.Last
+	}
+	return nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,351 @@
+package history_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // driver "sqlite"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/history"
+	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+func TestMain(m *testing.M) { testserver.Main(m) }
+
+var layout = snowflake.Layout{}.WithDefaults()
+
+func open(t testing.TB, driver, dsn string) *dbseq.Segments {
+	t.Helper()
+	s, err := dbseq.OpenSegments(driver, dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func issuer(t testing.TB, store segment.Store, cfg history.Config) *history.Issuer {
+	t.Helper()
+	cfg.Namespace = "orders"
+	i, err := history.New(store, cfg)
+	require.NoError(t, err)
+	return i
+}
+
+// Several processes and runs issue ids for the same and for neighboring times. All are
+// unique, have the requested time, and carry only reserved worker ids.
+func TestIDsForThePast(t *testing.T) {
+	t.Parallel()
+	for name, store := range map[string]func(t *testing.T) segment.Store{
+		"memory": func(*testing.T) segment.Store { return &segment.Memory{} },
+		"sqlite": func(t *testing.T) segment.Store {
+			return open(t, "sqlite", filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)")
+		},
+		"mysql":    func(t *testing.T) segment.Store { return open(t, "mysql", testserver.MySQL(t)) },
+		"postgres": func(t *testing.T) segment.Store { return open(t, "pgx", testserver.Postgres(t)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := store(t)
+			past := time.Date(2021, 3, 4, 5, 6, 7, 890e6, time.UTC)
+			var mu sync.Mutex
+			seen := map[int64]bool{}
+			var wg sync.WaitGroup
+			for range 4 {
+				run := issuer(t, s, history.Config{Layout: layout, Reserved: 2}).Backfill(past.Add(time.Second))
+				wg.Go(func() {
+					for range 25 {
+						at := past.Add(time.Duration(rand.IntN(3)) * time.Millisecond)
+						ids := make([]int64, 1+rand.IntN(50))
+						if err := run.NextIDsAt(context.Background(), at, ids); err != nil {
+							t.Error(err)
+							return
+						}
+						mu.Lock()
+						for _, id := range ids {
+							p, err := layout.Decode(id)
+							if err != nil || seen[id] || !p.Time.Equal(at) || p.Worker < 30 {
+								t.Errorf("id %d for %v: %+v, %v, seen before: %v", id, at, p, err, seen[id])
+							}
+							seen[id] = true
+						}
+						mu.Unlock()
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+func TestEveryIDOfASecond(t *testing.T) {
+	t.Parallel()
+	small := snowflake.Layout{WorkerBits: 2, SequenceBits: 3}
+	at := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
+	i := issuer(t, &segment.Memory{}, history.Config{Layout: small, Reserved: 3, Every: time.Second}).Backfill(at.Add(time.Minute))
+	require.Equal(t, int64(24), i.PerSpan())
+	seen := map[int64]bool{}
+	workers := map[int64]int{}
+	for n := range 24 {
+		id, err := i.NextIDAt(t.Context(), at.Add(time.Duration(n)*40*time.Millisecond))
+		require.NoError(t, err)
+		require.False(t, seen[id])
+		seen[id] = true
+		p, err := small.Decode(id)
+		require.NoError(t, err)
+		workers[p.Worker]++
+	}
+	require.Equal(t, map[int64]int{1: 8, 2: 8, 3: 8}, workers)
+	batch := make([]int64, 24)
+	require.NoError(t, i.NextIDsAt(t.Context(), at.Add(2*time.Second), batch))
+	require.IsIncreasing(t, batch, "over all worker ids")
+	id, err := i.NextIDAt(t.Context(), at)
+	require.ErrorIs(t, err, history.ErrFull)
+	require.Zero(t, id)
+	_, err = i.NextIDAt(t.Context(), at.Add(time.Second))
+	require.NoError(t, err)
+	ids := make([]int64, 24)
+	require.ErrorIs(t, i.NextIDsAt(t.Context(), at.Add(time.Second), ids), history.ErrFull)
+	require.Equal(t, make([]int64, 24), ids, "nothing is half-written")
+	require.NoError(t, i.NextIDsAt(t.Context(), at, nil))
+}
+
+// Backdated ids sort among the live ids by time and equal none of them.
+func TestPastAndLive(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
+	g, err := snowflake.NewGenerator(layout, snowflake.WithClock(func() time.Duration { return 0 }))
+	require.NoError(t, err)
+	_, err = g.Adopt(snowflake.Range{Worker: 30, Floor: at.UnixMilli() - 1, Ceiling: at.UnixMilli() + 1000, Now: at.UnixMilli()})
+	require.NoError(t, err)
+	live, err := g.NextID()
+	require.NoError(t, err)
+	i := issuer(t, &segment.Memory{}, history.Config{Layout: layout, Reserved: 1}).Backfill(at.Add(time.Second))
+	before, err := i.NextIDAt(t.Context(), at.Add(-time.Millisecond))
+	require.NoError(t, err)
+	after, err := i.NextIDAt(t.Context(), at.Add(time.Millisecond))
+	require.NoError(t, err)
+	require.Less(t, before, live)
+	require.Greater(t, after, live)
+}
+
+func TestTimesThatAreNoPast(t *testing.T) {
+	t.Parallel()
+	i := issuer(t, &segment.Memory{}, history.Config{Layout: layout, Reserved: 1}).Backfill(time.Now().Add(2 * time.Hour))
+	for _, at := range []time.Time{time.Now().Add(time.Hour), time.Date(2019, 12, 31, 0, 0, 0, 0, time.UTC), {}} {
+		id, err := i.NextIDAt(t.Context(), at)
+		require.ErrorIs(t, err, history.ErrTime)
+		require.Zero(t, id)
+	}
+	_, err := i.NextIDAt(t.Context(), time.Now())
+	require.NoError(t, err)
+}
+
+// Without Backfill, there are ids only for times from Since on, which is some minutes
+// after the first process asked. With it, there are ids for whole ticks before its time
+// too.
+// Each setting on which the ids depend begins a Since of its own.
+func TestSinceOfOtherSettings(t *testing.T) {
+	t.Parallel()
+	store := &counted{}
+	for _, cfg := range []history.Config{
+		{Reserved: 12, Every: time.Millisecond}, {Reserved: 2, Every: 11 * time.Millisecond}, {Reserved: 2, Every: time.Second}, {Reserved: 2},
+	} {
+		cfg.Namespace = "orders"
+		i, err := history.New(store, cfg)
+		require.NoError(t, err)
+		_, err = i.Since(t.Context())
+		require.NoError(t, err)
+	}
+	require.Len(t, store.names, 3, "the default of Every is a second")
+}
+
+type counted struct{ names map[string]bool }
+
+func (c *counted) Reserve(_ context.Context, r segment.Request) (segment.Range, error) {
+	if c.names == nil {
+		c.names = map[string]bool{}
+	}
+	c.names[r.Name] = true
+	return segment.Range{First: r.Start, Last: r.Start}, nil
+}
+
+func TestSince(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	now := start
+	cfg := history.Config{Layout: snowflake.Layout{TimeUnit: 10 * time.Millisecond}, Reserved: 1, Ahead: time.Minute}
+	store := &segment.Memory{}
+	i := issuer(t, store, cfg).At(func() time.Time { return now })
+	since, err := i.Since(t.Context())
+	require.NoError(t, err)
+	require.True(t, since.Equal(start.Add(time.Minute)), since)
+
+	now = start.Add(time.Hour)
+	for at, want := range map[time.Duration]error{
+		-time.Hour: history.ErrTime, 0: history.ErrTime, time.Minute - 1: history.ErrTime, time.Minute: nil, time.Hour: nil,
+	} {
+		_, err := i.NextIDAt(t.Context(), start.Add(at))
+		require.ErrorIs(t, err, want, at)
+	}
+	_, err = i.NextIDAt(t.Context(), start)
+	for _, want := range []string{"at 2026-07-01T12:00:00.000Z others", "from 2026-07-01T12:01:00.000Z on", "Backfill"} {
+		require.ErrorContains(t, err, want)
+	}
+	old := i.Backfill(start.Add(-995 * time.Millisecond))
+	_, err = old.NextIDAt(t.Context(), start.Add(-1001*time.Millisecond))
+	require.NoError(t, err)
+	_, err = old.NextIDAt(t.Context(), start.Add(-996*time.Millisecond))
+	require.ErrorIs(t, err, history.ErrTime, "ids of the time that was given may be of the same tick")
+	_, err = old.NextIDAt(t.Context(), start.Add(time.Minute))
+	require.NoError(t, err)
+
+	// A process that starts later reads Since from the store.
+	later := issuer(t, store, cfg).At(func() time.Time { return now })
+	_, err = later.NextIDAt(t.Context(), start.Add(time.Minute+time.Second))
+	require.NoError(t, err)
+
+	// Another number of reserved worker ids, another layout or another span begins its
+	// own Since.
+	for _, change := range []func(*history.Config){
+		func(c *history.Config) { c.Reserved = 2 },
+		func(c *history.Config) { c.Layout.WorkerBits = 6 },
+		func(c *history.Config) { c.Every = 500 * time.Millisecond },
+	} {
+		other := cfg
+		change(&other)
+		since, err := issuer(t, store, other).At(func() time.Time { return now }).Since(t.Context())
+		require.NoError(t, err)
+		require.True(t, since.Equal(now.Add(time.Minute)), since)
+	}
+}
+
+// The default number of ids per second of the past with one reserved worker id.
+// docs/configuration.md has the spans.
+func TestIDsASecond(t *testing.T) {
+	t.Parallel()
+	for preset, want := range map[string]string{
+		"default": "131072 in 1s", "twitter": "4096 in 500ms", "discord": "4096 in 500ms", "wide": "4096 in 500ms", "yitter": "64 in 7ms", "jssafe": "64 in 7ms",
+	} {
+		l, err := snowflake.Preset(preset)
+		require.NoError(t, err)
+		at := time.UnixMilli(l.Epoch) // where a span begins
+		i := issuer(t, &segment.Memory{}, history.Config{Layout: l, Reserved: 1}).Backfill(time.Now())
+		n, every := 0, time.Duration(0)
+		for ; ; every += l.TimeUnit {
+			ids := make([]int64, i.PerSpan())
+			if errors.Is(i.NextIDsAt(t.Context(), at.Add(every), ids), history.ErrFull) {
+				continue
+			}
+			if n > 0 { // the next span
+				break
+			}
+			n = len(ids)
+		}
+		require.Equal(t, want, fmt.Sprintf("%d in %v", n, every), preset)
+		require.GreaterOrEqual(t, int64(n)*int64(time.Second/every), int64(8192), preset)
+	}
+}
+
+// Business numbers share the ids of a span.
+func TestForABusinessNumber(t *testing.T) {
+	t.Parallel()
+	l := snowflake.Layout{WorkerBits: 3, BusinessBits: 2, SequenceBits: 4}
+	at := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
+	i := issuer(t, &segment.Memory{}, history.Config{Layout: l, Reserved: 1}).Backfill(at.Add(time.Second))
+	other, err := i.For(3)
+	require.NoError(t, err)
+	for n := range int64(4) {
+		from := []*history.Issuer{i, other}[n%2]
+		id, err := from.NextIDAt(t.Context(), at)
+		require.NoError(t, err)
+		p, err := l.Decode(id)
+		require.NoError(t, err)
+		require.Equal(t, snowflake.Parts{Time: p.Time, Worker: 7, Business: 3 * (n % 2), Sequence: n}, p)
+	}
+	_, err = i.For(4)
+	require.ErrorContains(t, err, "business 4 is not 0 to 3")
+}
+
+func TestConfigsThatAreWrong(t *testing.T) {
+	t.Parallel()
+	_, err := history.New(nil, history.Config{Reserved: 32, Every: 1500 * time.Microsecond, Ahead: -time.Second, Layout: snowflake.Layout{TimeBits: 62}})
+	for _, want := range []string{"store is nil", `namespace ""`, "reserved 32 is not 1 to 31", "every 1.5ms", "ahead -1s", "84"} {
+		require.ErrorContains(t, err, want)
+	}
+	for _, reserved := range []int64{-1, 0} {
+		_, err := history.New(&segment.Memory{}, history.Config{Namespace: "orders", Reserved: reserved})
+		require.ErrorContains(t, err, fmt.Sprintf("reserved %d is not 1 to 31", reserved))
+	}
+}
+
+// down is a store that always fails.
+type down struct{}
+
+func (down) Reserve(context.Context, segment.Request) (segment.Range, error) {
+	return segment.Range{}, errors.New("connection refused")
+}
+
+func TestStoreDown(t *testing.T) {
+	t.Parallel()
+	i := issuer(t, down{}, history.Config{Layout: layout, Reserved: 1})
+	for _, i := range []*history.Issuer{i, i.Backfill(time.Now().Add(time.Hour))} {
+		ids := []int64{7, 7}
+		require.ErrorContains(t, i.NextIDsAt(t.Context(), time.Now(), ids), "connection refused")
+		require.Equal(t, []int64{0, 0}, ids)
+	}
+}
+
+func Example() {
+	past, err := history.New(&segment.Memory{}, history.Config{Namespace: "orders", Reserved: 1}) // dbseq.OpenSegments("mysql", dsn)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	founded := time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC) // before the service's first id
+	id, err := past.Backfill(founded).NextIDAt(context.Background(), time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	parts, err := snowflake.Layout{}.Decode(id)
+	fmt.Println(id, parts.Time, parts.Worker, err)
+	// Output: 155299839217631232 2021-03-04 05:06:07 +0000 UTC 31 <nil>
+}
+
+// A record of Since that another program wrote: it was never a time of this layout.
+func TestSinceOfAStranger(t *testing.T) {
+	t.Parallel()
+	dsn := filepath.Join(t.TempDir(), "app.db")
+	store := open(t, "sqlite", dsn)
+	db, err := sql.Open("sqlite", dsn)
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = issuer(t, store, history.Config{Layout: layout, Reserved: 1}).Since(t.Context())
+	require.NoError(t, err)
+	for _, last := range []int64{math.MinInt64, -1, 0, 1, layout.Epoch<<20 - 2, math.MaxInt64 - 1<<20, math.MaxInt64 - 1, math.MaxInt64} {
+		_, err := db.ExecContext(t.Context(), "UPDATE snowlease_segment SET first_id = ?1, max_id = ?1 WHERE name LIKE 'since.%'", last)
+		require.NoError(t, err)
+		i := issuer(t, store, history.Config{Layout: layout, Reserved: 1})
+		id, err := i.NextIDAt(t.Context(), time.Now().Add(-time.Hour))
+		require.Zero(t, id)
+		switch {
+		case last < 0:
+			require.ErrorIs(t, err, lease.ErrDamaged, last) // says the store
+		case last == math.MaxInt64:
+			require.ErrorIs(t, err, segment.ErrEnd, last)
+		default:
+			require.ErrorIs(t, err, segment.ErrStore, last)
+		}
+	}
+}

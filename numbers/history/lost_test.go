@@ -1,0 +1,121 @@
+package history_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/numbers/history"
+	"github.com/snowlease/snowlease/numbers/segment"
+)
+
+// Processes run while their counters are lost or replaced by older ones. None of them issues
+// an id again, also if another process has begun to count meanwhile.
+func TestCountersLostWhileRunning(t *testing.T) {
+	t.Parallel()
+	const backup, restore = "CREATE TABLE kept AS SELECT * FROM snowlease_segment", "INSERT INTO snowlease_segment SELECT * FROM kept"
+	for name, server := range map[string]struct {
+		driver string
+		dsn    func(testing.TB) string
+	}{
+		"sqlite":   {"sqlite", func(t testing.TB) string { return filepath.Join(t.TempDir(), "app.db") }},
+		"mariadb":  {"mysql", testserver.MariaDB},
+		"mysql":    {"mysql", testserver.MySQL},
+		"postgres": {"pgx", testserver.Postgres},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for how, loss := range map[string][]string{
+				"deleted":  {"DELETE FROM snowlease_segment"},
+				"dropped":  {"DROP TABLE snowlease_segment"},
+				"restored": {"DELETE FROM snowlease_segment", restore, "DELETE FROM snowlease_segment WHERE name LIKE 'since.%'"},
+			} {
+				dsn := server.dsn(t)
+				db, err := sql.Open(server.driver, dsn)
+				require.NoError(t, err)
+				run := func(text string) {
+					_, err := db.ExecContext(t.Context(), text)
+					require.NoError(t, err, text)
+				}
+				store := open(t, server.driver, dsn)
+				start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+				now := start
+				at := start.Add(2 * time.Minute) // after Since
+				born := func() *history.Issuer {
+					i := issuer(t, store, history.Config{Layout: layout, Reserved: 1, Ahead: time.Minute}).At(func() time.Time { return now })
+					_, err := i.Since(t.Context())
+					require.NoError(t, err)
+					return i
+				}
+				first, second := born(), born()
+				now = start.Add(time.Hour)
+				seen := map[int64]bool{}
+				take := func(i *history.Issuer, at time.Time) error {
+					id, err := i.NextIDAt(t.Context(), at)
+					require.False(t, seen[id] && err == nil, "%s: %d comes twice", how, id)
+					seen[id] = true
+					return err
+				}
+				old := func(i *history.Issuer) *history.Issuer { return i.Backfill(start) }
+				require.NoError(t, take(first, at))
+				run(backup)
+				for range 2 {
+					require.NoError(t, take(first, at))
+					require.NoError(t, take(second, at))
+					require.NoError(t, take(old(second), start.Add(-time.Hour)))
+				}
+				for _, text := range loss {
+					run(text)
+				}
+				for round := range 2 {
+					for _, i := range []*history.Issuer{first, second} {
+						for _, err := range []error{take(i, at), take(i, at.Add(time.Minute)), take(old(i), start.Add(-time.Hour)), take(old(i), start.Add(-2*time.Hour))} {
+							require.ErrorIs(t, err, segment.ErrUnknown, "%s, round %d", how, round)
+							require.ErrorContains(t, err, "restart")
+						}
+					}
+					// A process that starts counts anew, for times to come and for times of which its caller
+					// knows that they have no ids.
+					third := born()
+					require.NoError(t, take(old(third), start.Add(-2*time.Hour)))
+					require.ErrorIs(t, take(third, at), history.ErrTime)
+				}
+				require.NoError(t, db.Close())
+			}
+		})
+	}
+}
+
+// A Since that is later than any process can have written it is damage: ids for times before
+// it would be refused until then.
+func TestSinceFarAhead(t *testing.T) {
+	t.Parallel()
+	dsn := filepath.Join(t.TempDir(), "app.db")
+	store := open(t, "sqlite", dsn)
+	db, err := sql.Open("sqlite", dsn)
+	require.NoError(t, err)
+	defer db.Close()
+	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	born := func() *history.Issuer {
+		return issuer(t, store, history.Config{Layout: layout, Reserved: 1, Ahead: time.Minute}).At(func() time.Time { return start })
+	}
+	since, err := born().Since(t.Context())
+	require.NoError(t, err)
+	for late, ok := range map[time.Duration]bool{107 * time.Hour: true, 108 * time.Hour: false, 170 * 365 * 24 * time.Hour: false} {
+		_, err = db.ExecContext(t.Context(), "UPDATE snowlease_segment SET max_id = ? WHERE name LIKE 'since.%'", since.Add(late).UnixMilli()<<20)
+		require.NoError(t, err)
+		_, err = born().Since(t.Context())
+		if ok {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, segment.ErrStore, "%v", late)
+		require.ErrorContains(t, err, "no process wrote")
+	}
+}

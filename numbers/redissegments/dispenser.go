@@ -1,0 +1,332 @@
+package redissegments
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/redisconn"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+var (
+	_ segment.Store = (*Dispenser)(nil)
+	_ fmt.Stringer  = (*Dispenser)(nil)
+)
+
+// Dispenser hands out numbers in strict order through Redis, from segments that it
+// reserves in another store, usually dbseq.Segments. It is a segment.Store for
+// segment.OrderStrict, and safe for concurrent use.
+//
+//	store, err := dbseq.OpenSegments("mysql", dsn)
+//	cfg := segment.Config{Name: "orders", Order: segment.OrderStrict}
+//	dispenser, err := segments.NewDispenser(client, store, cfg)
+//	defer dispenser.Close()
+//	orders, err := segment.Open(ctx, dispenser, cfg)
+//
+// A number costs one round trip to Redis. All processes share the current segment and
+// the next one, so numbers ascend across all of them. When the next one becomes current,
+// one process fetches another in the background, so at a steady rate no process waits for
+// the store to reserve. Before a process gives the first number of a segment, it asks the store
+// whether that is reserved, if the store has a method Given, as dbseq.Segments has.
+//
+// The state is one hash, snowlease:{name}:dispenser, without a TTL. It may be deleted at
+// any time.
+//
+// # Uniqueness
+//
+// Whatever Redis loses, no number is given twice as long as the store keeps acknowledged
+// reservations. The store reserves each number once, and each reservation is installed in
+// Redis at most once: only by the caller that the script told to fetch it, and only in the
+// same state of the same server.
+//
+// After Redis was wiped, restarted or replaced by a replica, even briefly, the script
+// drops its segments and continues with a new one above them. Numbers are skipped, and
+// never go back. This needs the right to INFO; see package redisseq. If Redis never loses
+// an acknowledged write, redisseq.WithQuarantine turns the comparison off. A loss of all
+// data is noticed even then.
+//
+// # Limits
+//
+//   - Old data loaded into a running Redis (RESTORE, DEBUG RELOAD NOSAVE) is not noticed
+//     by processes that have no numbers yet. Delete the hash afterwards.
+//   - While two masters accept writes at once, each hands out its own segments. Numbers
+//     are still unique, but not in order.
+type Dispenser struct {
+	conn  *redisconn.Conn
+	store segment.Store
+	cfg   segment.Config
+
+	mu     sync.Mutex
+	closed bool
+	given  map[string]int64 // by name, what the store behind had given when it was asked last
+	away   atomic.Int64     // when it did not answer, in Unix ns
+	stop   chan struct{}    // closed by Close
+	fetchs sync.WaitGroup
+}
+
+const (
+	// fetchTime bounds how long the store may take for a segment. patience, after which
+	// another process fetches, is longer, so that requests to a slow store do not pile up.
+	fetchTime = 3 * time.Second
+	patience  = 4 * time.Second
+)
+
+// NewDispenser returns a dispenser on client in front of store. It does not connect. The
+// caller closes the dispenser, then client and store. Segments have the steps and the cover
+// of cfg, whatever their name. Clients and options are those of redisseq.New, and so are
+// errors, besides those of cfg.Validate; WithWaitReplicas has no effect.
+func NewDispenser(client redis.UniversalClient, store segment.Store, cfg segment.Config, opts ...redisseq.Option) (*Dispenser, error) {
+	c, err := redisconn.New(client, opts...)
+	errs := []error{err, cfg.Validate()}
+	if fault.Nil(store) {
+		errs = append(errs, errors.New("redisseq: the store behind the dispenser is nil: pass one, such as from dbseq.OpenSegments"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return &Dispenser{conn: c, store: store, cfg: cfg.WithDefaults(), stop: make(chan struct{}), given: map[string]int64{}}, nil
+}
+
+// Close cancels fetches from the store in progress and waits for them. Segments in Redis
+// stay for other processes. It closes neither the client nor the store. The error is always
+// nil.
+func (d *Dispenser) Close() error {
+	d.mu.Lock()
+	if !d.closed {
+		d.closed = true
+		close(d.stop)
+	}
+	d.mu.Unlock()
+	d.fetchs.Wait()
+	return nil
+}
+
+// String returns the names of the Redis and of the store behind it.
+func (d *Dispenser) String() string {
+	if named, ok := d.store.(fmt.Stringer); ok {
+		return d.conn.String() + " before " + named.String()
+	}
+	return fmt.Sprintf("%s before %T", d.conn, d.store)
+}
+
+// Warnings returns what NewDispenser could not check about the client, and the warnings
+// of the store behind it, for the log.
+func (d *Dispenser) Warnings() []string {
+	warnings := d.conn.Warnings()
+	if s, ok := d.store.(interface{ Warnings() []string }); ok {
+		warnings = append(slices.Clip(warnings), s.Warnings()...)
+	}
+	return warnings
+}
+
+// Reserve implements segment.Store. It waits for the store behind it if Redis has no
+// numbers left. Errors are those of segment.Store and of the store behind it,
+// segment.ErrClosed, and lease.ErrDamaged, also if Redis or r.Above is ahead of that store by more
+// than a tenth of the numbers that are left, or than 1,000 of the largest segments and 10^9, if the
+// store has a method Given, as dbseq.Segments has; and ErrRunID and ErrReplica of package redisseq.
+func (d *Dispenser) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	if err := check(r); err != nil {
+		return segment.Range{}, err
+	}
+	const verb = "dispense numbers of"
+	for {
+		me := rand.Text()
+		got, err := d.deal(ctx, redisconn.Call{Verb: verb, Name: r.Name, Script: dispense, Args: []any{r.N, r.Above, me, patience.Milliseconds()}})
+		if err != nil {
+			return segment.Range{}, err
+		}
+		var first, n, fetch int64
+		state := state{me: me}
+		if err := got.Ints(&first, &n, &fetch, &state.top, &state.step, &state.used, &state.ms); err != nil {
+			return segment.Range{}, d.conn.Wrap(verb, r.Name, err)
+		}
+		var fetched <-chan error
+		if fetch == 1 {
+			fetched = d.fetch(ctx, r, state)
+		}
+		switch {
+		case n > 0 && first > r.Max:
+			return segment.Range{}, fmt.Errorf("%w: %q at %s is at %d", segment.ErrEnd, r.Name, d, first)
+		case n > 0:
+			got := segment.Range{First: first, Last: min(first+n-1, r.Max)}
+			if err := d.reserved(ctx, r, got.Last); err != nil {
+				return segment.Range{}, err
+			}
+			return got, nil
+		}
+		if err := d.await(ctx, fetched); err != nil {
+			return segment.Range{}, err
+		}
+	}
+}
+
+// deal waits for no replicas, because the store behind it makes numbers unique.
+func (d *Dispenser) deal(ctx context.Context, call redisconn.Call) (redisconn.Reply, error) {
+	return deal(ctx, d.conn, call, "dispenser")
+}
+
+// await waits for the segment that this process fetches, or else for a moment.
+func (d *Dispenser) await(ctx context.Context, fetched <-chan error) error {
+	var moment <-chan time.Time
+	if fetched == nil {
+		timer := time.NewTimer(2*time.Millisecond + mathrand.N(10*time.Millisecond))
+		defer timer.Stop()
+		moment = timer.C
+	}
+	select {
+	case err := <-fetched:
+		return err
+	case <-moment:
+		return nil
+	case <-d.stop:
+		return segment.ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// A state is what a caller needs to fetch a segment.
+type state struct {
+	me             string
+	top            int64 // the segment must lie above it
+	step, used, ms int64 // size of the current segment, and used numbers in ms milliseconds
+}
+
+// fetch gets a segment from the store and installs it in the background, because the
+// caller may already have its numbers.
+func (d *Dispenser) fetch(ctx context.Context, r segment.Request, s state) <-chan error {
+	done := make(chan error, 1)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		done <- segment.ErrClosed
+		return done
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
+	d.fetchs.Go(func() {
+		select {
+		case <-d.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	d.fetchs.Go(func() {
+		defer cancel()
+		got, err := d.reserve(ctx, r, s)
+		if err == nil {
+			done <- d.install(ctx, r.Name, s.me, got)
+			return
+		}
+		// Let another caller try. ctx may have ended.
+		say, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
+		defer cancel()
+		done <- errors.Join(err, d.install(say, r.Name, s.me, segment.Range{First: 1})) // empty
+	})
+	return done
+}
+
+func (d *Dispenser) reserve(ctx context.Context, r segment.Request, s state) (segment.Range, error) {
+	step := s.step
+	if step == 0 {
+		step = d.cfg.Step
+	}
+	step = d.cfg.NextStep(step, s.used, time.Duration(s.ms)*time.Millisecond)
+	r.N = max(step, min(r.N, d.cfg.MaxStep)) // so that a batch is not split
+	if r.Above = max(r.Above, s.top); r.Above > d.least(r.Name, 0) {
+		if _, err := d.plausible(ctx, r); err != nil {
+			return segment.Range{}, err
+		}
+	}
+	return d.behind(ctx, r)
+}
+
+// reserved makes sure that the store behind has reserved the numbers up to last, which Redis gave:
+// if it lost that, or another program wrote them into Redis, it would give them again. It asks
+// once for each segment of others. What Redis has is valid while the store is away, so it asks
+// shortly, and not again for some seconds.
+func (d *Dispenser) reserved(ctx context.Context, r segment.Request, last int64) error {
+	if last <= d.least(r.Name, 0) || time.Since(time.Unix(0, d.away.Load())) < fetchTime {
+		return nil
+	}
+	r.N, r.Above = 1, last
+	short, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	given, err := d.plausible(short, r)
+	switch {
+	case errors.Is(err, lease.ErrDamaged):
+		return err
+	case ctx.Err() != nil: // says nothing about the store
+		return context.Cause(ctx)
+	case err != nil:
+		d.away.Store(time.Now().UnixNano())
+		return nil
+	case given < 0 || last <= given:
+		return nil
+	}
+	_, err = d.behind(ctx, r)
+	return err
+}
+
+// behind reserves numbers in the store behind.
+func (d *Dispenser) behind(ctx context.Context, r segment.Request) (segment.Range, error) {
+	got, err := segment.Reserve(ctx, d.store, r)
+	if err == nil {
+		d.least(r.Name, got.Last)
+	}
+	return got, err
+}
+
+// least notes that the store behind has given a number, and returns the greatest of these.
+func (d *Dispenser) least(name string, given int64) int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.given[name] = max(d.given[name], given)
+	return d.given[name]
+}
+
+// plausible returns the greatest number that the store behind has given, or -1 if it does not tell.
+// It refuses numbers that Redis says are taken if no loss of that store explains why it has not
+// given them: another program that writes to Redis would use up a name.
+func (d *Dispenser) plausible(ctx context.Context, r segment.Request) (given int64, err error) {
+	store, ok := d.store.(interface {
+		Given(ctx context.Context, name string) (int64, error)
+	})
+	if !ok {
+		return -1, nil
+	}
+	given, err = store.Given(ctx, r.Name)
+	switch {
+	case errors.Is(err, segment.ErrUnknown):
+		given = r.Start - 1
+	case err != nil:
+		return 0, err
+	default:
+		d.least(r.Name, given)
+	}
+	if r.Above-given <= min(max(1000*d.cfg.MaxStep, segment.MaxReservation), (r.Max-given)/10) {
+		return given, nil
+	}
+	return given, fmt.Errorf("%w: numbers of %q up to %d are said to be taken, but %s gave up to %d: if they are, create or resume the name above them; if not, delete %s and restart the processes",
+		lease.ErrDamaged, r.Name, r.Above, d, given, d.conn.Key(r.Name, "dispenser"))
+}
+
+func (d *Dispenser) install(ctx context.Context, name, me string, got segment.Range) error {
+	const verb = "install numbers of"
+	r, err := d.deal(ctx, redisconn.Call{Verb: verb, Name: name, Script: install, Args: []any{me, got.First, got.Last, got.Len()}})
+	if err == nil && r[0] == "BACK" {
+		err = d.conn.Wrap(verb, name, fmt.Errorf("%w: it reserved %d to %d, not above %v", segment.ErrStore, got.First, got.Last, r[1:]))
+	}
+	return err // LATE: another caller fetches, or Redis lost its state; the segment is skipped
+}

@@ -1,0 +1,798 @@
+package redissegments_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // driver "sqlite"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/test/redistest"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/redissegments"
+	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// A behind is the store behind a dispenser, with injected faults.
+type behind struct {
+	segment.Memory
+	calls atomic.Int64
+	last  atomic.Int64 // size of the last request
+	fault func(ctx context.Context, call int64) error
+	after func(call int64, got segment.Range) segment.Range
+}
+
+func (b *behind) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	call := b.calls.Add(1)
+	b.last.Store(r.N)
+	if b.fault != nil {
+		if err := b.fault(ctx, call); err != nil {
+			return segment.Range{}, err
+		}
+	}
+	got, err := b.Memory.Reserve(ctx, r)
+	if err == nil && b.after != nil {
+		got = b.after(call, got)
+	}
+	return got, err
+}
+
+// The stores that a configuration puts behind a dispenser answer its question.
+var _ interface {
+	Given(ctx context.Context, name string) (int64, error)
+} = (*dbseq.Segments)(nil)
+
+func ordered(steps ...int64) segment.Config {
+	cfg := segment.Config{Name: "orders", Order: segment.OrderStrict}
+	if len(steps) > 0 {
+		cfg.Step, cfg.MinStep, cfg.MaxStep = steps[0], steps[0], steps[0]
+	}
+	return cfg
+}
+
+func dispenser(t testing.TB, client redis.UniversalClient, b segment.Store, cfg segment.Config, opts ...redisseq.Option) *redissegments.Dispenser {
+	t.Helper()
+	d, err := redissegments.NewDispenser(client, b, cfg, opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	return d
+}
+
+func issuer(t testing.TB, s segment.Store, cfg segment.Config) *segment.Issuer {
+	t.Helper()
+	i, err := segment.Open(t.Context(), s, cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, i.Close()) })
+	return i
+}
+
+// take reserves n numbers, one by one.
+func take(t testing.TB, i *segment.Issuer, n int) (all []int64) {
+	t.Helper()
+	// A dispenser that does not heed what the issuer knows gives it useless numbers for half
+	// a minute.
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second+time.Duration(n)*20*time.Millisecond)
+	defer cancel()
+	for range n {
+		v, err := i.NextIDWait(ctx)
+		require.NoError(t, err)
+		all = append(all, v)
+	}
+	return all
+}
+
+// letTimePass makes the clock of s go until the test ends. A caller that has given up may be told to
+// fetch, and does not hear it: then another fetches after some seconds.
+func letTimePass(t testing.TB, s *redistest.Store) {
+	t.Helper()
+	const tick = 50 * time.Millisecond
+	ticker, stop, ended := time.NewTicker(tick), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-ticker.C:
+				s.Sleep(tick)
+			case <-stop:
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		ticker.Stop()
+		close(stop)
+		<-ended
+	})
+}
+
+func requireRising(t testing.TB, all []int64) {
+	t.Helper()
+	for k := 1; k < len(all); k++ {
+		require.Less(t, all[k-1], all[k], "at %d of %v", k, all)
+	}
+}
+
+// A counterCheck requires that a number requested after another was given is greater,
+// across all callers.
+type counterCheck struct {
+	sync.Mutex
+	given []int64
+	last  int64
+}
+
+func (c *counterCheck) next(ctx context.Context, i *segment.Issuer) error {
+	c.Lock()
+	before := c.last
+	c.Unlock()
+	n, err := i.NextIDWait(ctx)
+	if err != nil {
+		return err
+	}
+	c.Lock()
+	defer c.Unlock()
+	c.given = append(c.given, n)
+	c.last = max(c.last, n)
+	if n <= before {
+		return fmt.Errorf("%d after %d", n, before)
+	}
+	return nil
+}
+
+func (c *counterCheck) requireDistinct(t testing.TB) {
+	t.Helper()
+	slices.Sort(c.given)
+	require.Len(t, slices.Compact(slices.Clone(c.given)), len(c.given), "no number twice")
+}
+
+func TestDispenserKeepsTheContract(t *testing.T) {
+	t.Parallel()
+	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
+		for _, cfg := range []segment.Config{ordered(), ordered(7)} {
+			d := dispenser(t, s.Client(t), new(segment.Memory), cfg)
+			require.NoError(t, segmentcheck.Run(t.Context(), d, fmt.Sprint("a", cfg.Step), nil))
+			require.Equal(t, "redis "+s.Addr+" db 0 before memory", d.String())
+		}
+		for key := range s.Records(t) {
+			require.EqualValues(t, -1, s.Admin.TTL(t.Context(), key).Val(), key)
+		}
+	})
+}
+
+// TestStrictOrder: numbers rise by one across all processes and segments, and processes do
+// not wait for the store.
+func TestStrictOrder(t *testing.T) {
+	t.Parallel()
+	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
+		const processes, each = 8, 60
+		b, check := new(behind), new(counterCheck)
+		var wg sync.WaitGroup
+		for range processes {
+			i := issuer(t, dispenser(t, s.Client(t), b, ordered(20)), ordered(20))
+			wg.Go(func() {
+				for range each {
+					if err := check.next(t.Context(), i); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		check.requireDistinct(t)
+		require.EqualValues(t, processes*each, check.last, "no number is left out")
+		require.LessOrEqual(t, b.calls.Load(), int64(processes*each/20+2), "one process fetches a segment, not all")
+	})
+}
+
+// TestFaultsOfRedis: whatever Redis loses, no number repeats and none is below an earlier
+// one.
+func TestFaultsOfRedis(t *testing.T) {
+	t.Parallel()
+	key := "snowlease:{orders}:dispenser"
+	for name, fault := range map[string]func(t testing.TB, s *redistest.Store){
+		"wiped": func(t testing.TB, s *redistest.Store) { s.Wipe(t) },
+		"deleted": func(t testing.TB, s *redistest.Store) {
+			require.NoError(t, s.Admin.Del(context.Background(), key).Err())
+		},
+		"another server": func(t testing.TB, s *redistest.Store) { s.Reincarnate(t) },
+		"fields deleted": func(t testing.TB, s *redistest.Store) {
+			require.NoError(t, s.Admin.HDel(context.Background(), key, "used", "top").Err())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, b, check := redistest.NewMini(t), new(behind), new(counterCheck)
+			var wg sync.WaitGroup
+			for range 4 {
+				i := issuer(t, dispenser(t, s.Client(t), b, ordered(15)), ordered(15))
+				wg.Go(func() {
+					for range 80 {
+						if err := check.next(t.Context(), i); err != nil {
+							t.Error(err)
+							return
+						}
+					}
+				})
+			}
+			for range 10 {
+				time.Sleep(10 * time.Millisecond)
+				fault(t, s)
+			}
+			wg.Wait()
+			check.requireDistinct(t)
+		})
+	}
+}
+
+// TestLostRedisSkipsASegment: after a Redis loses its data, the segment in use and the one
+// fetched ahead are skipped.
+func TestLostRedisSkipsASegment(t *testing.T) {
+	t.Parallel()
+	s, b := redistest.NewMini(t), new(behind)
+	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
+	require.Equal(t, []int64{1, 2, 3}, take(t, i, 3))
+	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), "snowlease:{orders}:dispenser", "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
+	s.Wipe(t)
+	require.Equal(t, []int64{21, 22, 23}, take(t, i, 3))
+}
+
+// TestNoNumberIsMissingBetweenSegments: neither at the ends of a segment nor at the start,
+// with a database alone and with a dispenser before it.
+func TestNoNumberIsMissingBetweenSegments(t *testing.T) {
+	t.Parallel()
+	const step = 512
+	want := make([]int64, 3*step)
+	for i := range want {
+		want[i] = int64(i) + 1
+	}
+	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
+		behind, err := dbseq.OpenSegments("sqlite", filepath.Join(t.TempDir(), "app.db"))
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, behind.Close()) })
+
+		invoices := ordered(step)
+		require.Equal(t, want, take(t, issuer(t, dispenser(t, s.Client(t), behind, invoices), invoices), len(want)), "strict order")
+		members := segment.Config{Name: "members", Step: step, MinStep: step, MaxStep: step}
+		require.Equal(t, want, take(t, issuer(t, behind, members), len(want)), "order within the process")
+	})
+}
+
+// TestStaleReplica: another server has an older state, in which given numbers look
+// available.
+func TestStaleReplica(t *testing.T) {
+	t.Parallel()
+	s, b := redistest.NewMini(t), new(behind)
+	i := issuer(t, dispenser(t, s.Client(t), b, ordered(50)), ordered(50))
+	all := take(t, i, 10)
+	stale := s.Snapshot(t)
+	all = append(all, take(t, i, 20)...)
+	stale()
+	s.Reincarnate(t)
+	another := issuer(t, dispenser(t, s.Client(t), b, ordered(50)), ordered(50))
+	all = append(all, take(t, another, 10)...)
+	requireRising(t, all)
+}
+
+// TestStaleStateIsSeenByWhoKnowsMore: even if incarnations are not compared, a process
+// gets no number at or below one that it was given.
+func TestStaleStateIsSeenByWhoKnowsMore(t *testing.T) {
+	t.Parallel()
+	s, b := redistest.NewMini(t), new(behind)
+	d := dispenser(t, s.Client(t), b, ordered(50), redisseq.WithQuarantine(lease.QuarantineNever))
+	i := issuer(t, d, ordered(50))
+	all := take(t, i, 10)
+	stale := s.Snapshot(t)
+	all = append(all, take(t, i, 20)...)
+	stale()
+	all = append(all, take(t, i, 20)...)
+	requireRising(t, all)
+}
+
+// TestInstalledOnce: a client repeats a call whose reply was lost. A segment that was
+// installed and then lost is not installed again.
+func TestInstalledOnce(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(t *testing.T, s *redistest.Store, before func()){
+		"wiped": func(t *testing.T, s *redistest.Store, _ func()) { s.Wipe(t) },
+		"stale replica": func(t *testing.T, s *redistest.Store, before func()) {
+			before()
+			s.Reincarnate(t)
+		},
+		"wiped, and another was told": func(t *testing.T, s *redistest.Store, _ func()) {
+			s.Wipe(t)
+			told := make(chan struct{})
+			slow := &behind{fault: func(ctx context.Context, _ int64) error {
+				close(told)
+				<-ctx.Done()
+				return ctx.Err()
+			}}
+			d := dispenser(t, s.Client(t), slow, ordered(10))
+			go func() { _, _ = d.Reserve(t.Context(), numbers(1)) }()
+			<-told
+		},
+		"nothing lost": func(*testing.T, *redistest.Store, func()) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.NewMini(t)
+			var before func() // restores the state before the segment was installed
+			b := &behind{after: func(_ int64, got segment.Range) segment.Range {
+				before = s.Snapshot(t)
+				return got
+			}}
+			var (
+				mu       sync.Mutex // an install goes on beside calls
+				all      []int64
+				repeated int
+			)
+			client := s.Client(t)
+			other := issuer(t, dispenser(t, s.Client(t), &b.Memory, ordered(10)), ordered(10))
+			client.AddHook(repeating{script: "install", between: func() {
+				mu.Lock()
+				repeated++
+				first := repeated == 1
+				mu.Unlock()
+				if first {
+					others := take(t, other, 3) // of what was just installed
+					mu.Lock()
+					all = append(all, others...)
+					mu.Unlock()
+					lose(t, s, before)
+				}
+			}})
+			i := issuer(t, dispenser(t, client, b, ordered(10)), ordered(10))
+			own := take(t, i, 40)
+			mu.Lock()
+			defer mu.Unlock()
+			require.Positive(t, repeated)
+			all = append(all, own...)
+			slices.Sort(all)
+			require.Len(t, slices.Compact(slices.Clone(all)), len(all), "%v", all)
+		})
+	}
+}
+
+// TestLateInstall: Redis loses its state while a segment is fetched.
+func TestLateInstall(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t)
+	b := &behind{after: func(call int64, got segment.Range) segment.Range {
+		if call%2 == 1 {
+			_ = s.Admin.FlushAll(context.Background()).Err() // the test may have ended
+		}
+		return got
+	}}
+	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
+	requireRising(t, take(t, i, 100))
+}
+
+// TestWhoFetchesDies: if the fetching process dies or is late, another takes over after some time,
+// and the late segment is not installed.
+func TestWhoFetchesDies(t *testing.T) {
+	t.Parallel()
+	s, b := redistest.NewMini(t), new(behind)
+	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
+	take(t, i, 5)
+	key := "snowlease:{orders}:dispenser"
+	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), key, "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
+	all := take(t, i, 10) // five of the segment are left, so that the next one is beside it
+	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), key, "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
+	now := s.Admin.Time(t.Context()).Val().UnixMilli()
+	first, err := s.Admin.HGet(t.Context(), key, "first").Int64()
+	require.NoError(t, err)
+	// A fetch that took long has left a gap before the next segment.
+	require.NoError(t, s.Admin.HSet(t.Context(), key, "nlen", "0", "top", first+9, "want", "DEAD", "at", now).Err())
+	all = append(all, take(t, i, 5)...)
+	_, err = i.NextID()
+	require.ErrorIs(t, err, segment.ErrUnavailable)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	s.Sleep(5 * time.Second)
+	letTimePass(t, s)
+	requireRising(t, append(all, take(t, i, 30)...))
+}
+
+// TestStoreBehindFails: numbers continue while Redis has some, then callers get the
+// store's error, until the store recovers.
+func TestStoreBehindFails(t *testing.T) {
+	t.Parallel()
+	s, down := redistest.NewMini(t), atomic.Bool{}
+	refused := errors.New("connection refused")
+	b := &behind{fault: func(context.Context, int64) error {
+		if down.Load() {
+			return refused
+		}
+		return nil
+	}}
+	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
+	all := take(t, i, 1)
+	key := "snowlease:{orders}:dispenser"
+	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), key, "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
+	down.Store(true)
+	all = append(all, take(t, i, 19)...)
+	require.Eventually(t, func() bool {
+		s.Sleep(150 * time.Millisecond)
+		_, err := i.NextID()
+		return errors.Is(err, refused) && errors.Is(err, segment.ErrUnavailable)
+	}, 10*time.Second, time.Millisecond)
+	down.Store(false)
+	letTimePass(t, s)
+	requireRising(t, append(all, take(t, i, 30)...))
+}
+
+// TestNobodyWaitsForTheStoreBehind: starting a segment fetches the next.
+func TestNobodyWaitsForTheStoreBehind(t *testing.T) {
+	t.Parallel()
+	s, gate := redistest.NewMini(t), make(chan struct{})
+	b := &behind{fault: func(ctx context.Context, call int64) error {
+		if call <= 2 {
+			return nil
+		}
+		select {
+		case <-gate:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}}
+	i := issuer(t, dispenser(t, s.Client(t), b, ordered(40)), ordered(40))
+	take(t, i, 1)
+	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), "snowlease:{orders}:dispenser", "nlen").Val() == "40" }, 5*time.Second, time.Millisecond)
+	take(t, i, 60) // the third segment is requested, and does not come
+	require.Eventually(t, func() bool { return b.calls.Load() == 3 }, 5*time.Second, time.Millisecond)
+	take(t, i, 15)
+	close(gate)
+	requireRising(t, take(t, i, 100))
+}
+
+// TestStoreBehindThatWentBack: no segment below given numbers is installed.
+func TestStoreBehindThatWentBack(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t)
+	b := &behind{after: func(call int64, got segment.Range) segment.Range {
+		if call > 2 {
+			return segment.Range{First: 1, Last: got.Len()}
+		}
+		return got
+	}}
+	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
+	all := take(t, i, 20)
+	requireRising(t, all)
+	fails := func(i *segment.Issuer, why string) {
+		require.Eventually(t, func() bool {
+			s.Sleep(150 * time.Millisecond)
+			_, err := i.NextID()
+			return errors.Is(err, segment.ErrStore) && strings.Contains(err.Error(), why)
+		}, 10*time.Second, time.Millisecond)
+	}
+	fails(i, "asked for 10 numbers")
+
+	// Meanwhile Redis learns of greater numbers.
+	s.Wipe(t)
+	grows := &behind{after: func(_ int64, got segment.Range) segment.Range {
+		_ = s.Admin.HSet(context.Background(), "snowlease:{orders}:dispenser", "top", "1000000").Err() // the test may have ended
+		return got
+	}}
+	fails(issuer(t, dispenser(t, s.Client(t), grows, ordered(10)), ordered(10)), "install numbers of")
+}
+
+// TestDispenserStepFollowsTheRate: the step follows the total rate, by the clock of Redis.
+func TestDispenserStepFollowsTheRate(t *testing.T) {
+	t.Parallel()
+	s, b := redistest.NewMini(t), new(behind)
+	cfg := ordered()
+	i := issuer(t, dispenser(t, s.Client(t), b, cfg), cfg)
+	other := issuer(t, dispenser(t, s.Client(t), b, cfg), cfg)
+	dst := make([]int64, 20)
+	for range 125 { // 50 a second
+		for _, i := range []*segment.Issuer{i, other} {
+			require.NoError(t, i.NextIDs(t.Context(), dst))
+			requireRising(t, dst)
+			s.Sleep(400 * time.Millisecond)
+		}
+	}
+	require.InDelta(t, 500, b.last.Load(), 50)
+}
+
+// TestStampede: all processes use an empty Redis at once.
+func TestStampedeOnADispenser(t *testing.T) {
+	t.Parallel()
+	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
+		b := &behind{fault: func(context.Context, int64) error { time.Sleep(20 * time.Millisecond); return nil }}
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		var all []int64
+		for range 20 {
+			d := dispenser(t, s.Client(t), b, ordered(100))
+			wg.Go(func() {
+				got, err := d.Reserve(t.Context(), numbers(2))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				all = append(all, got.First, got.Last)
+			})
+		}
+		wg.Wait()
+		slices.Sort(all)
+		require.Len(t, slices.Compact(all), 40)
+		require.EqualValues(t, 40, all[len(all)-1])
+		require.LessOrEqual(t, b.calls.Load(), int64(2))
+	})
+}
+
+// TestDispenserOnServers runs on real servers. The Redis is killed and restarts empty
+// during the test.
+func TestDispenserOnServers(t *testing.T) {
+	t.Parallel()
+	s, srv := redistest.StartReal(t)
+	dsn := testserver.MariaDB(t)
+	check := new(counterCheck)
+	var wg sync.WaitGroup
+	var running atomic.Int64
+	for range 4 {
+		b, err := dbseq.OpenSegments("mysql", dsn)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, b.Close()) })
+		i := issuer(t, dispenser(t, s.Client(t), b, ordered(30)), ordered(30))
+		running.Add(1)
+		wg.Go(func() {
+			defer running.Add(-1)
+			for range 500 {
+				if err := check.next(t.Context(), i); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 3 {
+		time.Sleep(50 * time.Millisecond)
+		srv.Kill()
+		srv.Start()
+	}
+	wg.Wait()
+	check.requireDistinct(t)
+	require.Len(t, check.given, 2000)
+}
+
+func TestDispenserClosed(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t)
+	b := &behind{fault: func(ctx context.Context, _ int64) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	d := dispenser(t, s.Client(t), b, ordered())
+	errs := make(chan error)
+	go func() {
+		_, err := d.Reserve(t.Context(), numbers(1))
+		errs <- err
+	}()
+	require.Eventually(t, func() bool { return b.calls.Load() == 1 }, 5*time.Second, time.Millisecond)
+	require.NoError(t, d.Close())
+	require.Error(t, <-errs)
+	s.Sleep(time.Second)
+	_, err := d.Reserve(t.Context(), numbers(1))
+	require.ErrorIs(t, err, segment.ErrClosed)
+}
+
+func TestNewDispenserRefuses(t *testing.T) {
+	t.Parallel()
+	_, err := redissegments.NewDispenser(nil, nil, segment.Config{})
+	require.ErrorIs(t, err, redisseq.ErrClient)
+	require.ErrorContains(t, err, "the store behind the dispenser is nil")
+	require.ErrorContains(t, err, "name is empty")
+	_, err = redissegments.New(nil)
+	require.ErrorIs(t, err, redisseq.ErrClient)
+}
+
+func TestDispenserRefusesDamage(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t)
+	d := dispenser(t, s.Client(t), new(segment.Memory), ordered())
+	key := "snowlease:{orders}:dispenser"
+	for field, value := range map[string]string{"used": "-1", "first": "x", "top": "", "nfirst": "00", "len": strings.Repeat("1", 16)} {
+		s.Wipe(t)
+		_, err := d.Reserve(t.Context(), numbers(1))
+		require.NoError(t, err)
+		require.NoError(t, s.Admin.HSet(t.Context(), key, field, value).Err())
+		_, err = d.Reserve(t.Context(), numbers(1))
+		require.ErrorIs(t, err, lease.ErrDamaged, field)
+		require.ErrorContains(t, err, key)
+	}
+}
+
+// A silent store answers no question, but reserves.
+type silent struct {
+	segment.Memory
+	asked atomic.Int64
+}
+
+func (s *silent) Given(ctx context.Context, _ string) (int64, error) {
+	s.asked.Add(1)
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+// TestStoreBehindThatIsSilent: numbers that are in Redis are given though the store behind does not
+// say whether it has reserved them, and few calls wait for it.
+func TestStoreBehindThatIsSilent(t *testing.T) {
+	t.Parallel()
+	s, b := redistest.NewMini(t), new(silent)
+	one := issuer(t, dispenser(t, s.Client(t), b, ordered(100)), ordered(100))
+	other := issuer(t, dispenser(t, s.Client(t), b, ordered(100)), ordered(100))
+	began := time.Now()
+	all := take(t, one, 1)
+	for range 40 {
+		all = append(append(all, take(t, other, 1)...), take(t, one, 1)...)
+	}
+	requireRising(t, all)
+	require.LessOrEqual(t, b.asked.Load(), 3+int64(time.Since(began)/time.Second))
+}
+
+// TestCallerThatGaveUp: a caller that does not wait for an answer says nothing about the store.
+func TestCallerThatGaveUp(t *testing.T) {
+	t.Parallel()
+	s, b := redistest.NewMini(t), new(silent)
+	take(t, issuer(t, dispenser(t, s.Client(t), b, ordered(100)), ordered(100)), 1)
+	d := dispenser(t, s.Client(t), b, ordered(100))
+	for n := range int64(3) {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			for b.asked.Load() <= n && ctx.Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			cancel()
+		}()
+		_, err := d.Reserve(ctx, segment.Request{Name: "orders", N: 1, Start: 1, Max: 1000})
+		cancel()
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, n+1, b.asked.Load())
+	}
+}
+
+// TestTopOfAStranger: what another program writes into the hash costs the store behind it no more
+// numbers than a tenth, and is forgotten with the hash.
+func TestTopOfAStranger(t *testing.T) {
+	t.Parallel()
+	const key = "snowlease:{orders}:dispenser"
+	for name, limit := range map[string]int64{"eight digits": 99_999_999, "all": math.MaxInt64} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.NewMini(t)
+			var behind segment.Memory
+			open := func() *redissegments.Dispenser { return dispenser(t, s.Client(t), &behind, ordered(10)) }
+			req := numbers(1)
+			req.Max = limit
+			given := func() int64 {
+				n, err := behind.Given(t.Context(), "orders")
+				if err != nil {
+					require.ErrorIs(t, err, segment.ErrUnknown)
+				}
+				return n
+			}
+			set := func(top int64, whole bool) {
+				fields := []any{"top", top}
+				if whole {
+					fields = append(fields, "first", top-9, "len", 10, "used", 10, "nfirst", 0, "nlen", 0, "want", "")
+				} else {
+					require.NoError(t, s.Admin.Del(t.Context(), key).Err())
+				}
+				require.NoError(t, s.Admin.HSet(t.Context(), key, fields...).Err())
+			}
+			lost := min(segment.MaxReservation, limit/10)
+			for _, top := range []int64{lost + 100, limit - 10, limit} {
+				for _, whole := range []bool{false, true} {
+					before, d := given(), open()
+					set(top, whole)
+					for range 200 { // nobody waits between attempts
+						_, err := d.Reserve(t.Context(), req)
+						require.ErrorIs(t, err, lease.ErrDamaged, "%d", top)
+						require.ErrorContains(t, err, "delete "+key)
+					}
+					require.NoError(t, d.Close()) // and what it does in the background
+					require.Equal(t, before, given(), "%d", top)
+					require.NoError(t, s.Admin.Del(t.Context(), key).Err())
+					d = open()
+					got, err := d.Reserve(t.Context(), req)
+					require.NoError(t, err)
+					require.Equal(t, before+1, got.First)
+					require.NoError(t, d.Close()) // the hash stays, for what follows
+				}
+			}
+
+			// Nor are numbers given of a segment that the store behind never gave.
+			for _, known := range []bool{true, false} {
+				d := open()
+				if known {
+					_, err := d.Reserve(t.Context(), req)
+					require.NoError(t, err)
+				}
+				require.NoError(t, s.Admin.HSet(t.Context(), key, "top", limit, "first", limit-9, "len", 10, "used", 0, "nfirst", 0, "nlen", 0, "want", "").Err())
+				for range 20 {
+					_, err := d.Reserve(t.Context(), req)
+					require.ErrorIs(t, err, lease.ErrDamaged)
+				}
+				require.NoError(t, d.Close())
+				before := given()
+				require.NoError(t, s.Admin.Del(t.Context(), key).Err())
+				d = open()
+				got, err := d.Reserve(t.Context(), req)
+				require.NoError(t, err)
+				require.Equal(t, before+1, got.First)
+				require.NoError(t, d.Close())
+			}
+
+			// What is given of a segment that nobody reserved is not given again once the hash is deleted.
+			d := open()
+			_, err := d.Reserve(t.Context(), req)
+			require.NoError(t, err)
+			top := given() + 50
+			require.NoError(t, s.Admin.HSet(t.Context(), key, "top", top, "first", top-29, "len", 10, "used", 0, "nfirst", top-19, "nlen", 20, "want", "").Err())
+			seen := map[int64]bool{}
+			for range 5 {
+				got, err := d.Reserve(t.Context(), req)
+				require.NoError(t, err)
+				seen[got.First] = true
+			}
+			require.NoError(t, d.Close())
+			require.NoError(t, s.Admin.Del(t.Context(), key).Err())
+			d = open()
+			for range 60 {
+				got, err := d.Reserve(t.Context(), req)
+				require.NoError(t, err)
+				require.False(t, seen[got.First], "%d comes twice", got.First)
+			}
+			require.NoError(t, d.Close())
+
+			// As much as a store may lose is made up for, also if it lost the name.
+			top = given() + lost/2
+			set(top, false)
+			d = open()
+			got, err := d.Reserve(t.Context(), req)
+			require.NoError(t, err)
+			require.Equal(t, top+1, got.First)
+			require.NoError(t, d.Close())
+			behind = segment.Memory{}
+			set(top, false)
+			got, err = open().Reserve(t.Context(), req)
+			require.NoError(t, err)
+			require.Equal(t, top+1, got.First)
+		})
+	}
+}
+
+// BenchmarkDispenser measures strict order: a round trip to a real Redis.
+func BenchmarkDispenser(b *testing.B) {
+	s := &redistest.Store{Addr: testserver.Redis(b)}
+	for name, opts := range map[string][]redisseq.Option{"compared": nil, "never": {redisseq.WithQuarantine(lease.QuarantineNever)}} {
+		b.Run(name, func(b *testing.B) {
+			cfg := segment.Config{Name: fmt.Sprint("bench-", name, time.Now().UnixNano()), Order: segment.OrderStrict}
+			i := issuer(b, dispenser(b, s.Client(b), new(segment.Memory), cfg, opts...), cfg)
+			b.RunParallel(func(p *testing.PB) {
+				for p.Next() {
+					if _, err := i.NextIDWait(b.Context()); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,9 @@
+package redissegments_test
+
+import (
+	"testing"
+
+	"github.com/snowlease/snowlease/internal/test/testserver"
+)
+
+func TestMain(m *testing.M) { testserver.Main(m) }

@@ -1,0 +1,182 @@
+package redissegments
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"fmt"
+	"math"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/internal/redisconn"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+var (
+	_ segment.Store   = (*Store)(nil)
+	_ segment.Creator = (*Store)(nil)
+	_ fmt.Stringer    = (*Store)(nil)
+)
+
+// ErrChanged is returned by a Store if another server answers than before, which may have
+// lost numbers that were given: after a restart, a failover, or what looks like one
+// (see "Loss of data" in package redisseq). Nothing was reserved.
+var ErrChanged = fmt.Errorf("redisseq: the Redis restarted or failed over, and may have lost numbers: stop the processes, or allow twice max_step for each, and call Store.Resume with a number above all in use: %w", lease.ErrSetup)
+
+// A Store reserves numbers on Redis alone. It is a segment.Store. It is safe for
+// concurrent use.
+//
+//	store, err := segments.New(client)
+//	err = store.Create(ctx, "orders", 1) // once, by an administrator
+//	orders, err := segment.Open(ctx, store, segment.Config{Name: "orders"})
+//
+// If you have a SQL database, use dbseq.OpenSegments, or NewDispenser in front of it,
+// because Redis can lose numbers. The greatest number given is in one hash,
+// snowlease:{name}:segment. A loss that goes unnoticed repeats numbers, so the hash is
+// never created again on its own:
+//
+//   - An administrator creates each name with Create; Create and Start of segment.Config
+//     have no effect. If the hash is missing later, because it was wiped, evicted or
+//     deleted, Reserve returns segment.ErrUnknown. The administrator then creates the name
+//     above all numbers in use or reserved ahead.
+//   - On another server than the one on record, Reserve returns ErrChanged until Resume is
+//     called. If Redis loses no acknowledged write, redisseq.WithQuarantine turns this
+//     check off.
+//   - Each request contains the greatest number that the process was given, and the Store
+//     continues above it.
+type Store struct{ conn *redisconn.Conn }
+
+//go:embed *.lua
+var files embed.FS
+
+var (
+	reserve  = load("reserve.lua")
+	create   = load("create.lua")
+	look     = load("given.lua")
+	dispense = load("dispense_base.lua", "dispense.lua")
+	install  = load("dispense_base.lua", "dispense_install.lua")
+)
+
+func load(names ...string) *redis.Script {
+	return redis.NewScript(redisconn.Lua(files, append([]string{"values.lua", "base.lua"}, names...)...))
+}
+
+// New returns a store on client. It does not connect, and the caller closes client.
+// Clients and options are those of redisseq.New. With WithWaitReplicas, numbers are given
+// only when that many replicas have the reservation.
+func New(client redis.UniversalClient, opts ...redisseq.Option) (*Store, error) {
+	c, err := redisconn.New(client, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{c}, nil
+}
+
+// String returns the name of the server, such as "redis 127.0.0.1:6379 db 0".
+func (s *Store) String() string { return s.conn.String() }
+
+// Warnings returns what New could not check about the client, for the log.
+func (s *Store) Warnings() []string { return s.conn.Warnings() }
+
+// check refuses what Redis cannot do in one step: in a cluster, two names lie on two servers.
+func check(r segment.Request) error {
+	if r.Beside != "" {
+		return fmt.Errorf("%w: Redis does not look at a name beside another: use SQL", segment.ErrRequest)
+	}
+	return r.Validate()
+}
+
+// Reserve implements segment.Store. Errors are those of segment.Store, ErrChanged, and
+// lease.ErrDamaged, and ErrRunID, ErrReplica and ErrNotReplicated of package redisseq.
+func (s *Store) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	if err := check(r); err != nil {
+		return segment.Range{}, err
+	}
+	const verb = "reserve numbers of"
+	got, err := deal(ctx, s.conn, redisconn.Call{Verb: verb, Name: r.Name, Script: reserve, Args: []any{r.N, r.Above, r.Max}, Waits: true}, "segment")
+	if err != nil {
+		return segment.Range{}, err
+	}
+	var given, last int64
+	if err := got.Ints(&given, &last); err != nil {
+		return segment.Range{}, s.conn.Wrap(verb, r.Name, err)
+	}
+	return segment.Range{First: given + 1, Last: last}, nil
+}
+
+// Create implements segment.Creator. After a loss of data, stop running processes first,
+// and choose start above all numbers in use or reserved ahead. Errors are those of
+// segment.Creator and of package redisseq.
+func (s *Store) Create(ctx context.Context, name string, start int64) error {
+	return s.make(ctx, "create", name, start)
+}
+
+// Resume continues a name after ErrChanged, above the given number. Choose it above all
+// numbers in use or reserved ahead. Running processes have reserved at most two segments
+// each: stop them first, or leave room for that. Resume creates no name, because a
+// misspelled one would leave the right one behind.
+//
+// Errors are segment.ErrUnknown, segment.ErrRequest for a number out of range, and those
+// of package redisseq.
+func (s *Store) Resume(ctx context.Context, name string, above int64) error {
+	if above == math.MaxInt64 {
+		return fmt.Errorf("%w: no number is above %d", segment.ErrRequest, above)
+	}
+	return s.make(ctx, "resume", name, above+1)
+}
+
+// Given returns the greatest number that a name has given, or 0, also after ErrChanged.
+// Errors are segment.ErrUnknown, segment.ErrRequest, lease.ErrDamaged, and those of package
+// redisseq.
+func (s *Store) Given(ctx context.Context, name string) (given int64, err error) {
+	if err := (segment.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
+		return 0, err
+	}
+	const verb = "look at"
+	got, err := deal(ctx, s.conn, redisconn.Call{Verb: verb, Name: name, Script: look}, "segment")
+	if err != nil {
+		return 0, err
+	}
+	if err := got.Ints(&given); err != nil {
+		return 0, s.conn.Wrap(verb, name, err)
+	}
+	return given, nil
+}
+
+func (s *Store) make(ctx context.Context, verb, name string, start int64) error {
+	if err := (segment.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
+		return err
+	}
+	_, err := deal(ctx, s.conn, redisconn.Call{Verb: verb, Name: name, Script: create, Args: []any{verb, start - 1, rand.Text()}, Waits: true}, "segment")
+	return err
+}
+
+// deal runs a script on the key of a name.
+func deal(ctx context.Context, c *redisconn.Conn, call redisconn.Call, what string) (redisconn.Reply, error) {
+	key := c.Key(call.Name, what)
+	call.Keys, call.Args = []string{key}, append([]any{string(c.Quarantine)}, call.Args...)
+	call.Remedy = fmt.Sprintf("give the key %s another prefix if it is not snowlease's; if it is, delete it", key)
+	if what == "segment" {
+		call.Remedy += ", and create the name anew above all numbers in use"
+	}
+	call.Passes = []string{"LATE", "BACK"}
+	call.Answer = func(r redisconn.Reply) error {
+		switch {
+		case r[0] == "UNKNOWN":
+			return fmt.Errorf("%w: %q at %s: %s", segment.ErrUnknown, call.Name, c, fault.CreateName(call.Name))
+		case r[0] == "EXISTS":
+			return fmt.Errorf("%w: %q", segment.ErrExists, call.Name)
+		case r[0] == "END" && len(r) == 2:
+			return fmt.Errorf("%w: %q at %s is at %s", segment.ErrEnd, call.Name, c, r[1])
+		case r[0] == "CHANGED" && len(r) == 3:
+			return c.Wrap(call.Verb, call.Name, fmt.Errorf("%w: it was %q and is %q", ErrChanged, printable.Text(r[1]), printable.Text(r[2])))
+		}
+		return nil
+	}
+	return c.Run(ctx, call)
+}

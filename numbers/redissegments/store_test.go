@@ -1,0 +1,264 @@
+package redissegments_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/test/redistest"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/redissegments"
+	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+func newStore(t testing.TB, s *redistest.Store) *redissegments.Store {
+	t.Helper()
+	n, err := redissegments.New(s.Client(t), s.Options...)
+	require.NoError(t, err)
+	return n
+}
+
+// numbers returns a request for n numbers of "orders".
+func numbers(n int64) segment.Request {
+	return segment.Request{Name: "orders", N: n, Start: 1, Max: 1 << 60, Create: true}
+}
+
+func TestSegmentsKeepTheContract(t *testing.T) {
+	t.Parallel()
+	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
+		n := newStore(t, s)
+		require.NoError(t, segmentcheck.Run(t.Context(), n, "", func(name string, start int64) error {
+			return n.Create(t.Context(), name, start)
+		}))
+		require.NoError(t, segmentcheck.Create(t.Context(), n, "admin"))
+		require.Empty(t, n.Warnings())
+		for key := range s.Records(t) {
+			require.EqualValues(t, -1, s.Admin.TTL(t.Context(), key).Val(), key)
+		}
+	})
+}
+
+// TestSegmentsAfterALoss: a request does not create a name that may have been lost.
+func TestSegmentsAfterALoss(t *testing.T) {
+	t.Parallel()
+	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
+		n := newStore(t, s)
+		_, err := n.Reserve(t.Context(), numbers(1))
+		require.ErrorIs(t, err, segment.ErrUnknown)
+		const create = "snowlease segment create --name orders --start N"
+		require.ErrorContains(t, err, create)
+		require.ErrorContains(t, err, "above all its numbers", "start 1 repeats numbers after a wipe")
+		_, err = n.Given(t.Context(), "orders")
+		require.ErrorIs(t, err, segment.ErrUnknown)
+		err = n.Resume(t.Context(), "orders", 1)
+		require.ErrorIs(t, err, segment.ErrUnknown)
+		require.ErrorContains(t, err, create)
+		require.NoError(t, n.Create(t.Context(), "orders", 1))
+		_, err = n.Reserve(t.Context(), numbers(10))
+		require.NoError(t, err)
+
+		s.Reincarnate(t)
+		for range 2 {
+			_, err = n.Reserve(t.Context(), numbers(1))
+			require.ErrorIs(t, err, redissegments.ErrChanged)
+			require.ErrorIs(t, err, lease.ErrSetup)
+			require.ErrorContains(t, err, "Store.Resume")
+		}
+		require.ErrorIs(t, n.Resume(t.Context(), "orders", -1), segment.ErrRequest)
+		err = n.Resume(t.Context(), "orders", math.MaxInt64)
+		require.ErrorIs(t, err, segment.ErrRequest)
+		require.ErrorContains(t, err, "no number is above 9223372036854775807")
+		given, err := n.Given(t.Context(), "orders")
+		require.NoError(t, err)
+		require.EqualValues(t, 10, given)
+		_, err = n.Reserve(t.Context(), numbers(1))
+		require.ErrorIs(t, err, redissegments.ErrChanged, "a look resumes nothing")
+		require.NoError(t, n.Resume(t.Context(), "orders", 3)) // less than is known
+		got, err := n.Reserve(t.Context(), numbers(5))
+		require.NoError(t, err)
+		require.Equal(t, segment.Range{First: 11, Last: 15}, got)
+		s.Reincarnate(t)
+		require.NoError(t, n.Resume(t.Context(), "orders", 100))
+		got, err = n.Reserve(t.Context(), numbers(5))
+		require.NoError(t, err)
+		require.Equal(t, segment.Range{First: 101, Last: 105}, got)
+
+		s.Wipe(t)
+		_, err = n.Reserve(t.Context(), numbers(1))
+		require.ErrorIs(t, err, segment.ErrUnknown)
+	})
+}
+
+func TestSegmentsThatLoseNothing(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t, redisseq.WithQuarantine(lease.QuarantineNever), redisseq.WithPrefix("app"))
+	n := newStore(t, s)
+	require.NoError(t, n.Create(t.Context(), "orders", 1))
+	s.Reincarnate(t)
+	_, err := n.Reserve(t.Context(), numbers(1))
+	require.NoError(t, err)
+	require.Contains(t, s.Records(t), "app:{orders}:segment")
+}
+
+// TestCreateRepeated: a Create repeated after a lost reply succeeds.
+func TestCreateRepeated(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t)
+	client := s.Client(t)
+	client.AddHook(repeating{between: func() {}, script: "create"})
+	n, err := redissegments.New(client)
+	require.NoError(t, err)
+	require.NoError(t, n.Create(t.Context(), "orders", 1))
+	require.ErrorIs(t, n.Create(t.Context(), "orders", 1), segment.ErrExists)
+}
+
+// repeating is a client that sends a script twice: create or install.
+type repeating struct {
+	script  string
+	between func()
+}
+
+func (h repeating) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (h repeating) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h repeating) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if err := next(ctx, cmd); err != nil {
+			return err
+		}
+		if !h.repeats(cmd) {
+			return nil
+		}
+		h.between()
+		return next(ctx, cmd)
+	}
+}
+
+func (h repeating) repeats(cmd redis.Cmder) bool {
+	args := cmd.Args()[:len(cmd.Args())-1] // without the database
+	switch h.script {
+	case "create": // evalsha sha 1 key mode verb given by
+		return len(args) == 8 && args[5] == "create"
+	default: // install: evalsha sha 1 key mode me first last len
+		_, install := args[min(5, len(args)-1)].(string)
+		return len(args) == 9 && install && args[8] != int64(0)
+	}
+}
+
+func TestSegmentsRefuseDamage(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t)
+	n := newStore(t, s)
+	key := "snowlease:{orders}:segment"
+	for _, value := range []string{"", "x", "-1", "007", "1e3", strings.Repeat("9", 20)} {
+		require.NoError(t, n.Create(t.Context(), "orders", 1))
+		require.NoError(t, s.Admin.HSet(t.Context(), key, "given", value).Err())
+		_, err := n.Reserve(t.Context(), numbers(1))
+		require.ErrorIs(t, err, lease.ErrDamaged, value)
+		require.ErrorContains(t, err, key)
+		s.Wipe(t)
+	}
+	require.NoError(t, s.Admin.Set(t.Context(), key, "1", 0).Err())
+	_, err := n.Reserve(t.Context(), numbers(1))
+	require.ErrorIs(t, err, lease.ErrDamaged)
+	require.ErrorContains(t, err, "another prefix")
+	require.ErrorIs(t, n.Create(t.Context(), "orders", 1), segment.ErrExists)
+
+	s.Admin.Shutdown(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = n.Reserve(ctx, numbers(1))
+	require.Error(t, err)
+}
+
+// TestSegmentsOfAUserWithoutInfo: without INFO, a change of the server would pass unnoticed.
+func TestSegmentsOfAUserWithoutInfo(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewReal(t)
+	require.NoError(t, s.Admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~snowlease:*", "+@all", "-info").Err())
+	client := redis.NewClient(&redis.Options{Addr: s.Addr, Username: "app", Password: "secret"})
+	t.Cleanup(func() { _ = client.Close() })
+	n, err := redissegments.New(client)
+	require.NoError(t, err)
+	require.ErrorIs(t, n.Create(t.Context(), "orders", 1), redisseq.ErrRunID)
+	d, err := redissegments.NewDispenser(client, new(segment.Memory), segment.Config{Name: "orders"})
+	require.NoError(t, err)
+	_, err = d.Reserve(t.Context(), numbers(1))
+	require.ErrorIs(t, err, redisseq.ErrRunID)
+	require.NoError(t, d.Close())
+}
+
+// TestReplicaReservesNothing: the error says which server to use.
+func TestReplicaReservesNothing(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewReal(t)
+	n := newStore(t, s)
+	require.NoError(t, n.Create(t.Context(), "orders", 1))
+	require.NoError(t, s.Admin.Do(t.Context(), "REPLICAOF", "127.0.0.1", "1").Err())
+	_, err := n.Reserve(t.Context(), numbers(1))
+	require.ErrorIs(t, err, redisseq.ErrReplica)
+}
+
+// Without WAIT, two masters in a split brain would give the same numbers.
+func TestWaitReplicasHoldsSegmentsBack(t *testing.T) {
+	t.Parallel()
+	s, _, replica := redistest.StartReplicated(t)
+	patient, err := redissegments.New(s.Client(t), redisseq.WithWaitReplicas(1, 2*time.Second))
+	require.NoError(t, err)
+	require.NoError(t, patient.Create(t.Context(), "orders", 1))
+	req := segment.Request{Name: "orders", N: 10, Max: 1000, Start: 1}
+	got, err := patient.Reserve(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, segment.Range{First: 1, Last: 10}, got)
+
+	replica.Pause()
+	quick, err := redissegments.New(s.Client(t), redisseq.WithWaitReplicas(1, 50*time.Millisecond))
+	require.NoError(t, err)
+	got, err = quick.Reserve(t.Context(), req)
+	require.ErrorIs(t, err, redisseq.ErrNotReplicated)
+	require.Zero(t, got)
+	replica.Resume()
+	got, err = patient.Reserve(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, int64(21), got.First, "what was refused is skipped")
+}
+
+// Redis cannot tie one name to another, so it refuses rather than reserve without it.
+func TestBesideIsRefused(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1}) // nobody is asked
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	store, err := redissegments.New(client)
+	require.NoError(t, err)
+	front := dispenser(t, client, &segment.Memory{}, ordered(10))
+	for _, s := range []segment.Store{store, front} {
+		_, err := s.Reserve(t.Context(), segment.Request{Name: "orders", N: 1, Start: 1, Max: 10, Create: true, Beside: "other"})
+		require.ErrorIs(t, err, segment.ErrRequest)
+		require.ErrorContains(t, err, "use SQL")
+	}
+}
+
+// TestHashWithoutItsNumber: a hash that lost only the number is damaged, not a name that nobody
+// created: who is told to create it would be told that it exists.
+func TestHashWithoutItsNumber(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t)
+	n := newStore(t, s)
+	require.NoError(t, n.Create(t.Context(), "orders", 1))
+	require.NoError(t, s.Admin.HDel(t.Context(), "snowlease:{orders}:segment", "given").Err())
+	_, reserve := n.Reserve(t.Context(), numbers(1))
+	_, given := n.Given(t.Context(), "orders")
+	for _, err := range []error{reserve, given, n.Resume(t.Context(), "orders", 5)} {
+		require.ErrorIs(t, err, lease.ErrDamaged)
+		require.ErrorContains(t, err, "snowlease:{orders}:segment")
+	}
+}

@@ -1,0 +1,143 @@
+package segment
+
+import (
+	"cmp"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/fault"
+)
+
+// Order is how numbers ascend across processes.
+type Order string
+
+// The orders.
+const (
+	OrderProcess Order = "process" // within a process only: each prefetches numbers
+	OrderStrict  Order = "strict"  // across all processes: each call asks the store
+)
+
+// Create says who creates a name that the store does not know.
+type Create string
+
+// The values of Create.
+const (
+	CreateAuto  Create = "auto"  // the first use
+	CreateNever Create = "never" // an administrator
+)
+
+// Config configures an Issuer. Zero fields take the default. A time.Duration is written
+// as "30s" in YAML; in JSON it is a number of nanoseconds.
+type Config struct {
+	// Name identifies the sequence of numbers: all Issuers of a name share it. 1 to 64
+	// characters of A-Z a-z 0-9 . _ - that do not begin with "since." or "past.", in any
+	// case, as the counters of package history do; required.
+	Name string `yaml:"name" json:"name" env:"NAME"`
+	// Order is process, which prefetches numbers, or strict, which asks the store for
+	// each one. Default: process.
+	Order Order `yaml:"order" json:"order" env:"ORDER"`
+	// Start is the first number of a name that does not exist yet, 1 to Max. An
+	// existing name continues where it is. Default: 1.
+	Start int64 `yaml:"start" json:"start" env:"START"`
+	// Max is the greatest number, such as 2147483647 for a 32-bit column or
+	// 9007199254740991 for JavaScript. All processes should use the same value.
+	// Default: 9223372036854775807.
+	Max int64 `yaml:"max" json:"max" env:"MAX"`
+	// Create is auto, which creates the name on first use, or never, which leaves that
+	// to an administrator. Either way, an Issuer that has numbers does not create the name
+	// again if the store loses it. A store on Redis alone never creates names: see package
+	// numbers/redissegments. Default: auto.
+	Create Create `yaml:"create" json:"create" env:"CREATE"`
+	// Step is the size of the first segment, MinStep to MaxStep. Default: 100, or the
+	// nearest value from MinStep to MaxStep.
+	Step int64 `yaml:"step" json:"step" env:"STEP"`
+	// MinStep is the minimum size of a segment, 1 to Step. What is left of a segment
+	// when the process ends is lost. Default: 10, or Step if that is less.
+	MinStep int64 `yaml:"min_step" json:"min_step" env:"MIN_STEP"`
+	// MaxStep is the maximum size of a segment, Step to 1000000000. In strict order, it is
+	// the most numbers that one request asks for. Default: 1000000, or Step if that is
+	// greater.
+	MaxStep int64 `yaml:"max_step" json:"max_step" env:"MAX_STEP"`
+	// Cover is how long a segment should last at the current rate, 100ms to 24h.
+	// Default: 10s.
+	Cover time.Duration `yaml:"cover" json:"cover" env:"COVER"`
+	// Wait bounds how long NextID waits for the store. NextIDWait and NextIDs wait as long
+	// as their context instead. Default: 1s.
+	Wait time.Duration `yaml:"wait" json:"wait" env:"WAIT"`
+}
+
+// WithDefaults returns c with its zero fields filled in.
+func (c Config) WithDefaults() Config {
+	c.Order = cmp.Or(c.Order, OrderProcess)
+	c.Start = cmp.Or(c.Start, 1)
+	c.Max = cmp.Or(c.Max, math.MaxInt64)
+	c.Create = cmp.Or(c.Create, CreateAuto)
+	if c.Step == 0 { // 100, or the nearest value that the other two allow
+		c.Step = max(100, c.MinStep)
+		if c.MaxStep != 0 {
+			c.Step = min(c.Step, c.MaxStep)
+		}
+	}
+	c.MinStep = cmp.Or(c.MinStep, min(10, c.Step))
+	c.MaxStep = cmp.Or(c.MaxStep, max(1_000_000, c.Step))
+	c.Cover = cmp.Or(c.Cover, 10*time.Second)
+	c.Wait = cmp.Or(c.Wait, time.Second)
+	return c
+}
+
+// Validate fills in defaults and returns all faults of c joined into one error, or nil.
+func (c Config) Validate() error {
+	c = c.WithDefaults()
+	f := fault.List{In: "segment: config"}
+	if c.Name == "" {
+		f.Add("name", nil, "is empty").Do(`name what shares one sequence of numbers, such as "orders"`)
+	} else {
+		f.Take(CheckName(c.Name), func(string) string { return "name" })
+		// After a restore, counters are deleted by their prefix, which a database may compare
+		// without regard to case.
+		if name := strings.ToLower(c.Name); strings.HasPrefix(name, "since.") || strings.HasPrefix(name, "past.") {
+			f.Add("name", c.Name, "begins as the counters of package history do").Do("begin it with neither since. nor past.")
+		}
+	}
+	fault.OneOf(&f, "order", c.Order, OrderProcess, OrderStrict)
+	fault.OneOf(&f, "create", c.Create, CreateAuto, CreateNever)
+	if c.Max < 1 {
+		f.Add("max", c.Max, "is no number that can be issued").Do("give at least 1, or none for %d", int64(math.MaxInt64))
+	}
+	if c.Start < 1 || c.Start > max(c.Max, 1) {
+		f.Add("start", c.Start, "is not from 1 to max (%d)", c.Max)
+	}
+	if c.MinStep < 1 || c.Step < c.MinStep || c.MaxStep < c.Step || c.MaxStep > MaxReservation {
+		f.Add("step", c.Step, "with min_step %d and max_step %d is out of order", c.MinStep, c.MaxStep).Do("give 1 <= min_step <= step <= max_step <= %d", MaxReservation)
+	}
+	if c.Cover < 100*time.Millisecond || c.Cover > 24*time.Hour {
+		f.Add("cover", c.Cover, "is not from 100ms to 24h")
+	}
+	if c.Wait < 0 {
+		f.Add("wait", c.Wait, "is negative").Do("give how long NextID may wait for the store, such as 1s")
+	}
+	return f.Err()
+}
+
+// request returns a request by c for n numbers greater than above, which is 0 before the
+// first. Later requests do not create the name: a store that has lost it may have given
+// numbers above to other processes.
+func (c Config) request(n, above int64) Request {
+	c = c.WithDefaults()
+	return Request{Name: c.Name, N: n, Above: above, Max: c.Max, Start: c.Start, Create: c.Create == CreateAuto && above == 0}
+}
+
+// NextStep returns the size of the next segment, after one of step numbers of which
+// used were issued within the given time. The next segment should last for Cover at
+// that rate. It is at most eight times and at least half of step, and within MinStep
+// and MaxStep. Sizes grow faster than they shrink, because a small segment makes
+// callers wait, while a large one only leaves a gap.
+func (c Config) NextStep(step, used int64, in time.Duration) int64 {
+	c = c.WithDefaults()
+	if used > 0 {
+		want := float64(used) * float64(c.Cover) / float64(max(in, 1))
+		step = int64(min(max(want, float64(step)/2), float64(step)*8, MaxReservation))
+	}
+	return min(max(step, c.MinStep), c.MaxStep)
+}

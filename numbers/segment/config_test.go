@@ -1,0 +1,124 @@
+package segment_test
+
+import (
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/numbers/segment"
+)
+
+func TestZeroConfigButNameIsValid(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"orders", "since", "past", "sincere.a", "orders.since.x"} {
+		require.NoError(t, segment.Config{Name: name}.Validate(), name)
+	}
+	require.Equal(t, segment.Config{
+		Name: "orders", Order: "process", Start: 1, Max: math.MaxInt64, Create: "auto",
+		Step: 100, MinStep: 10, MaxStep: 1_000_000, Cover: 10 * time.Second, Wait: time.Second,
+	}, segment.Config{Name: "orders"}.WithDefaults())
+}
+
+// TestStepsFitEachOther checks that setting only one of the step fields is valid.
+func TestStepsFitEachOther(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ give, want [3]int64 }{
+		{[3]int64{5, 0, 0}, [3]int64{5, 5, 1_000_000}},
+		{[3]int64{2_000_000, 0, 0}, [3]int64{2_000_000, 10, 2_000_000}},
+		{[3]int64{0, 500, 0}, [3]int64{500, 500, 1_000_000}},
+		{[3]int64{0, 0, 50}, [3]int64{50, 10, 50}},
+		{[3]int64{0, 0, 3}, [3]int64{3, 3, 3}},
+		{[3]int64{0, 200, 300}, [3]int64{200, 200, 300}},
+	} {
+		cfg := segment.Config{Name: "orders", Step: c.give[0], MinStep: c.give[1], MaxStep: c.give[2]}
+		require.NoError(t, cfg.Validate(), c.give)
+		cfg = cfg.WithDefaults()
+		require.Equal(t, c.want, [3]int64{cfg.Step, cfg.MinStep, cfg.MaxStep}, c.give)
+	}
+}
+
+func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(*segment.Config)
+		want   []string
+	}{
+		{"name empty", func(c *segment.Config) { c.Name = "" }, []string{"name is empty", "such as"}},
+		{"name odd", func(c *segment.Config) { c.Name = "a:b" }, []string{`"a:b"`, "A-Z a-z"}},
+		{"name long", func(c *segment.Config) { c.Name = strings.Repeat("a", 65) }, []string{"1 to 64"}},
+		{"name of a counter", func(c *segment.Config) { c.Name = "since.launch" }, []string{`name "since.launch" begins`, "package history", "neither since. nor past."}},
+		{"name of a counter, in another case", func(c *segment.Config) { c.Name = "PAST.orders" }, []string{`name "PAST.orders" begins`, "package history"}},
+		{"order", func(c *segment.Config) { c.Order = "total" }, []string{`order "total"`, "process, strict"}},
+		{"create", func(c *segment.Config) { c.Create = "maybe" }, []string{`create "maybe"`, "auto, never"}},
+		{"start", func(c *segment.Config) { c.Start = -1 }, []string{"start -1", "from 1"}},
+		{"start and max", func(c *segment.Config) { c.Start, c.Max = 10, 9 }, []string{"start 10", "max (9)"}},
+		{"max", func(c *segment.Config) { c.Max = -5 }, []string{"max -5", "at least 1"}},
+		{"step negative", func(c *segment.Config) { c.Step = -1 }, []string{"step -1", "1 <= min_step"}},
+		{"step below min", func(c *segment.Config) { c.Step, c.MinStep = 5, 6 }, []string{"min_step 6", "step 5"}},
+		{"step above max", func(c *segment.Config) { c.Step, c.MaxStep = 7, 6 }, []string{"step 7", "max_step 6"}},
+		{"max_step", func(c *segment.Config) { c.MaxStep = segment.MaxReservation + 1 }, []string{"max_step 1000000001", "1000000000"}},
+		{"cover short", func(c *segment.Config) { c.Cover = time.Millisecond }, []string{"cover 1ms", "100ms"}},
+		{"cover long", func(c *segment.Config) { c.Cover = 25 * time.Hour }, []string{"cover 25h", "24h"}},
+		{"wait", func(c *segment.Config) { c.Wait = -1 }, []string{"wait -1ns", "such as 1s"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := segment.Config{Name: "orders"}
+			c.change(&cfg)
+			err := cfg.Validate()
+			require.Error(t, err)
+			for _, want := range c.want {
+				require.ErrorContains(t, err, want)
+			}
+			_, err = segment.Open(t.Context(), new(segment.Memory), cfg)
+			require.Error(t, err)
+		})
+	}
+	err := segment.Config{Order: "x", Create: "x", Start: -1, Max: -1, Step: -1, Cover: -1, Wait: -1}.Validate()
+	for _, field := range []string{"name", "order", "create", "start", "max", "step", "cover", "wait"} {
+		require.ErrorContains(t, err, field, "every fault at once")
+	}
+	_, err = segment.Open(t.Context(), nil, segment.Config{Name: "orders"})
+	require.ErrorContains(t, err, "the store is nil")
+}
+
+// All tags of a field have the same name, in snake_case.
+func TestTagsAgree(t *testing.T) {
+	t.Parallel()
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[segment.Config]()) {
+		name := f.Tag.Get("yaml")
+		require.Regexp(t, "^[a-z]+(_[a-z]+)*$", name, f.Name)
+		require.Equal(t, name, f.Tag.Get("json"), f.Name)
+		require.Equal(t, strings.ToUpper(name), f.Tag.Get("env"), f.Name)
+	}
+}
+
+func TestNextStep(t *testing.T) {
+	t.Parallel()
+	cfg := segment.Config{Name: "orders", MaxStep: 50_000}
+	for _, c := range []struct {
+		name       string
+		step, used int64
+		in         time.Duration
+		want       int64
+	}{
+		{"as it is", 1000, 1000, 10 * time.Second, 1000},
+		{"faster", 1000, 1000, 5 * time.Second, 2000},
+		{"much faster", 1000, 1000, time.Millisecond, 8000},
+		{"no time at all", 1000, 1000, 0, 8000},
+		{"slower", 1000, 1000, 15 * time.Second, 666},
+		{"much slower", 1000, 1000, time.Hour, 500},
+		{"nothing is known", 1000, 0, time.Hour, 1000},
+		{"not below the least", 15, 15, time.Hour, 10},
+		{"not above the most", 10_000, 10_000, time.Second, 50_000},
+		{"nor where nothing is known", 100_000, 0, 0, 50_000},
+		{"of any size", math.MaxInt64, math.MaxInt64, 1, 50_000},
+	} {
+		require.Equal(t, c.want, cfg.NextStep(c.step, c.used, c.in), c.name)
+	}
+}

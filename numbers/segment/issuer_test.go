@@ -1,0 +1,359 @@
+package segment_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/numbers/segment"
+)
+
+func TestNumbersStartWhereTheyShouldAndRiseByOne(t *testing.T) {
+	t.Parallel()
+	m := new(segment.Memory)
+	i := open(t, segment.Config{Start: 1000, Step: 3}, m)
+	for want := int64(1000); want < 1010; want++ {
+		require.Equal(t, want, next(t, i))
+	}
+	n, err := i.NextIDWait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(1010), n)
+	require.Equal(t, []int64{1011, 1012, 1013, 1014, 1015, 1016, 1017, 1018}, batch(t, i, 8), "over several segments")
+	require.Empty(t, batch(t, i, 0))
+	require.Equal(t, int64(19), i.Status().Issued)
+
+	require.NoError(t, i.Close())
+	again := open(t, segment.Config{Start: 1000}, m)
+	require.Greater(t, next(t, again), int64(1018), "a process that starts again goes on, with a gap")
+	require.Equal(t, int64(1), next(t, open(t, segment.Config{Name: "other"}, m)))
+}
+
+// No number is issued twice, those of each caller ascend, and only prefetched numbers
+// are left out.
+func TestManyIssuersAndCallers(t *testing.T) {
+	t.Parallel()
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
+		t.Run(string(order), func(t *testing.T) {
+			t.Parallel()
+			const issuers, callers, rounds = 3, 4, 1000
+			s := &store{answer: func(call int64, _ segment.Request, got segment.Range, err error) (segment.Range, error) {
+				if call%40 == 3 {
+					return segment.Range{}, errDown // the reply is lost
+				}
+				return got, err
+			}}
+			var wg sync.WaitGroup
+			var mu sync.Mutex
+			var all []int64
+			for range issuers {
+				i := open(t, segment.Config{Order: order, Step: 50, MaxStep: 400}, s)
+				for c := range callers {
+					wg.Go(func() {
+						var got []int64
+						dst := make([]int64, 1+c*7)
+						for range rounds / len(dst) {
+							err := i.NextIDs(t.Context(), dst)
+							if err != nil {
+								t.Error(err)
+								return
+							}
+							got = append(got, dst...)
+						}
+						if !slices.IsSorted(got) {
+							t.Error("the numbers of one caller do not ascend")
+						}
+						mu.Lock()
+						all = append(all, got...)
+						mu.Unlock()
+					})
+				}
+			}
+			wg.Wait()
+			slices.Sort(all)
+			require.Len(t, slices.Compact(slices.Clone(all)), len(all), "no number twice")
+			require.Positive(t, all[0])
+		})
+	}
+}
+
+// A number requested after another was issued is greater, whoever requests it.
+func TestNumbersRiseWithinAProcess(t *testing.T) {
+	t.Parallel()
+	i := open(t, segment.Config{Step: 5, MaxStep: 5}, new(segment.Memory))
+	var mu sync.Mutex
+	var last int64 // what some caller was given before the next one asks
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 5000 {
+				mu.Lock()
+				before := last
+				mu.Unlock()
+				n, err := i.NextIDWait(t.Context())
+				if err != nil || n <= before {
+					t.Errorf("%d after %d: %v", n, before, err)
+					return
+				}
+				mu.Lock()
+				last = max(last, n)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	require.Equal(t, int64(20_000), last, "none is left out")
+}
+
+func TestLostRepliesSkipSegments(t *testing.T) {
+	t.Parallel()
+	s := &store{answer: func(call int64, _ segment.Request, got segment.Range, err error) (segment.Range, error) {
+		if call == 2 {
+			err, got = errDown, segment.Range{}
+		}
+		return got, err
+	}}
+	i := open(t, segment.Config{Step: 4, MaxStep: 4}, s)
+	require.Equal(t, []int64{1, 2, 3, 4, 9, 10, 11, 12, 13}, batch(t, i, 9))
+}
+
+// A store that went back learns what this process knows. If it does not, its answer is
+// refused. If it has lost the name, it is not created again.
+func TestStoreThatWentBack(t *testing.T) {
+	t.Parallel()
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
+		s := &store{}
+		i := open(t, segment.Config{Order: order, Step: 10, MaxStep: 10}, s)
+		before := batch(t, i, 35)
+		s.memory.Store(begun(t, "orders"))
+		after := batch(t, i, 35)
+		require.Greater(t, after[0], before[34], order)
+
+		s.memory.Store(new(segment.Memory))
+		require.ErrorIs(t, i.NextIDs(t.Context(), make([]int64, 100)), segment.ErrUnknown, "other processes may have numbers above")
+
+		bad := open(t, segment.Config{Name: "bad", Order: order, Step: 10, MaxStep: 10}, forgetful{s})
+		batch(t, bad, 10)
+		require.Eventually(t, func() bool { // what was prefetched is issued still
+			s.memory.Store(begun(t, "bad"))
+			_, err := bad.NextID()
+			return errors.Is(err, segment.ErrStore) && errors.Is(err, segment.ErrUnavailable) && strings.Contains(err.Error(), `"bad"`)
+		}, 10*time.Second, time.Millisecond, order)
+	}
+}
+
+// begun returns a Memory in which the name begins.
+func begun(t *testing.T, name string) *segment.Memory {
+	t.Helper()
+	m := new(segment.Memory)
+	require.NoError(t, m.Create(t.Context(), name, 1))
+	return m
+}
+
+func TestEndOfTheRange(t *testing.T) {
+	t.Parallel()
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
+		for _, last := range []int64{25, math.MaxInt64} {
+			i := open(t, segment.Config{Order: order, Start: last - 24, Max: last, Step: 10}, new(segment.Memory))
+			require.Equal(t, last, batch(t, i, 25)[24])
+			for range 3 {
+				_, err := i.NextID()
+				require.ErrorIs(t, err, segment.ErrEnd)
+				require.NotErrorIs(t, err, segment.ErrUnavailable)
+				_, err = i.NextIDWait(t.Context())
+				require.ErrorIs(t, err, segment.ErrEnd, "no wait for what will not come")
+			}
+			require.Equal(t, segment.StateEnded, i.Status().State)
+			require.ErrorIs(t, i.Healthy(t.Context()), segment.ErrEnd)
+			_, err := segment.Open(t.Context(), faulty{segment.ErrEnd}, segment.Config{Name: "orders", Start: 1, Max: 1})
+			require.ErrorIs(t, err, segment.ErrEnd)
+		}
+	}
+}
+
+type faulty struct{ err error }
+
+func (f faulty) Reserve(context.Context, segment.Request) (segment.Range, error) {
+	return segment.Range{}, f.err
+}
+
+func TestUnknownName(t *testing.T) {
+	t.Parallel()
+	m := new(segment.Memory)
+	cfg := segment.Config{Name: "orders", Create: segment.CreateNever}
+	_, err := segment.Open(t.Context(), m, cfg)
+	require.ErrorIs(t, err, segment.ErrUnknown)
+	require.ErrorContains(t, err, `open "orders"`)
+	strict := cfg
+	strict.Order = segment.OrderStrict
+	i := open(t, strict, m)
+	_, err = i.NextIDWait(t.Context())
+	require.ErrorIs(t, err, segment.ErrUnknown)
+	require.Equal(t, segment.StateWaiting, i.Status().State)
+
+	require.NoError(t, m.Create(t.Context(), "orders", 50))
+	require.Equal(t, int64(50), next(t, i))
+	require.Equal(t, int64(51), next(t, open(t, cfg, m)))
+}
+
+// A batch that fails leaves nothing behind that could pass for a number.
+func TestBatchThatFails(t *testing.T) {
+	t.Parallel()
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
+		i := open(t, segment.Config{Order: order, Max: 25, Step: 10}, new(segment.Memory))
+		dst := slices.Repeat([]int64{7}, 26)
+		require.ErrorIs(t, i.NextIDs(t.Context(), dst), segment.ErrEnd)
+		require.Equal(t, make([]int64, 26), dst)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
+		i := open(t, segment.Config{Order: order}, new(segment.Memory))
+		next(t, i)
+		require.NoError(t, i.Healthy(t.Context()))
+		require.NoError(t, i.Healthy(t.Context()))
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				for {
+					if _, err := i.NextID(); err != nil {
+						if !errors.Is(err, segment.ErrClosed) {
+							t.Error(err)
+						}
+						return
+					}
+				}
+			})
+		}
+		require.NoError(t, i.Close())
+		require.NoError(t, i.Close())
+		wg.Wait()
+		_, err := i.NextID()
+		require.Equal(t, segment.ErrClosed, err)
+		require.Equal(t, segment.ErrClosed, i.NextIDs(t.Context(), make([]int64, 3)))
+		require.Error(t, i.Healthy(t.Context()))
+		require.Equal(t, segment.ErrClosed, i.Healthy(t.Context()))
+		st := i.Status()
+		require.Equal(t, segment.StateClosed, st.State)
+		require.Zero(t, st.Remaining)
+		require.Zero(t, st.Next)
+		require.Positive(t, st.Issued)
+	}
+}
+
+// Close wakes callers who wait and ends a reservation under way.
+func TestCloseWhileWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		i := open(t, segment.Config{Step: 10, MaxStep: 10}, s)
+		batch(t, i, 20)
+		synctest.Wait()
+		s.slow(time.Hour)
+		batch(t, i, 10) // the reservation hangs from here on
+		errs := make(chan error)
+		go func() { errs <- i.NextIDs(t.Context(), make([]int64, 30)) }()
+		synctest.Wait()
+		require.NoError(t, i.Close())
+		require.ErrorIs(t, <-errs, segment.ErrClosed)
+	})
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		i := open(t, segment.Config{Start: 500, Step: 20}, s)
+		synctest.Wait()
+		before := time.Now()
+		require.Equal(t, segment.Status{
+			State: segment.StateReady, Name: "orders", Order: "process", Store: "faulty memory",
+			Next: 500, Last: 539, Max: math.MaxInt64, Remaining: 40, Step: 20, Reserved: before, Reservations: 2,
+		}, i.Status())
+		batch(t, i, 25)
+		synctest.Wait()
+		st := i.Status()
+		require.Equal(t, int64(25), st.Issued)
+		require.Equal(t, int64(525), st.Next)
+		require.Equal(t, int64(15+160), st.Remaining)
+		require.Equal(t, int64(160), st.Step)
+		require.Zero(t, st.Waits)
+
+		s.down.Store(true)
+		batch(t, i, 175)
+		_, err := i.NextID()
+		require.ErrorIs(t, err, segment.ErrUnavailable)
+		require.ErrorIs(t, err, errDown)
+		st = i.Status()
+		require.Equal(t, segment.StateWaiting, st.State)
+		require.Equal(t, errDown.Error(), st.Error)
+		require.Positive(t, st.Failures)
+		require.Error(t, i.Healthy(t.Context()))
+		require.ErrorIs(t, i.Healthy(t.Context()), errDown)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, i.Healthy(ended), context.Canceled)
+
+		strict := open(t, segment.Config{Name: "strict", Order: segment.OrderStrict}, forgetful{new(segment.Memory)})
+		next(t, strict)
+		st = strict.Status()
+		require.Equal(t, "segment_test.forgetful", st.Store)
+		require.Equal(t, int64(1), st.Issued)
+		require.Equal(t, segment.StateReady, st.State)
+	})
+}
+
+func TestNextIDAllocatesNothing(t *testing.T) {
+	i := open(t, segment.Config{Step: 1_000_000}, new(segment.Memory))
+	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = i.NextID() }))
+}
+
+// An Issuer issues from its Start on, which is one, and ends by Close, whether it started
+// or not.
+func TestNotStarted(t *testing.T) {
+	t.Parallel()
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
+		cfg := segment.Config{Name: "orders", Order: order}
+		i, err := segment.New(&segment.Memory{}, cfg)
+		require.NoError(t, err)
+		ids := []int64{7}
+		_, err = i.NextID()
+		require.ErrorIs(t, err, segment.ErrNotStarted)
+		_, err = i.NextIDWait(t.Context())
+		require.ErrorIs(t, err, segment.ErrNotStarted)
+		require.ErrorIs(t, i.NextIDs(t.Context(), ids), segment.ErrNotStarted)
+		require.Zero(t, ids[0])
+		require.ErrorIs(t, i.Healthy(t.Context()), segment.ErrNotStarted)
+		require.Equal(t, segment.StateNotStarted, i.Status().State)
+		require.Zero(t, i.Status().Issued)
+		i.Reset()
+
+		require.NoError(t, i.Start(t.Context()))
+		n, err := i.NextID()
+		require.NoError(t, err)
+		require.Equal(t, int64(1), n)
+		require.ErrorContains(t, i.Start(t.Context()), "it has started before")
+		n, err = i.NextID()
+		require.NoError(t, err, "a second start is no end")
+		require.Equal(t, int64(2), n)
+		require.NoError(t, i.Close())
+		require.ErrorIs(t, i.Start(t.Context()), segment.ErrClosed)
+
+		i, err = segment.New(&segment.Memory{}, cfg)
+		require.NoError(t, err)
+		require.NoError(t, i.Close())
+		require.NoError(t, i.Close())
+		require.ErrorIs(t, i.Start(t.Context()), segment.ErrClosed)
+		_, err = i.NextID()
+		require.ErrorIs(t, err, segment.ErrClosed)
+	}
+}

@@ -1,0 +1,206 @@
+package segment_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/numbers/segment"
+)
+
+const (
+	failing = `level=WARN msg="segment store failing" segment=orders store="faulty memory" failing_since=%s err="the store is down"`
+	answers = `level=INFO msg="segment store answers again" segment=orders store="faulty memory"`
+)
+
+// openLogged also returns a function that returns the lines logged since its last call.
+func openLogged(t *testing.T, cfg segment.Config, s segment.Store) (*segment.Issuer, func() []string) {
+	t.Helper()
+	cfg.Name = "orders"
+	var out bytes.Buffer
+	i, err := segment.Open(t.Context(), s, cfg, segment.WithLogger(slog.New(slog.NewTextHandler(&out, nil))))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, i.Close()) })
+	return i, func() []string {
+		synctest.Wait()
+		text := out.String()
+		out.Reset()
+		return regexp.MustCompile(`level=.*`).FindAllString(text, -1)
+	}
+}
+
+// Each change is one line, however many attempts and calls fail.
+func TestOneLinePerChange(t *testing.T) {
+	t.Parallel()
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
+		t.Run(string(order), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &store{}
+				i, lines := openLogged(t, segment.Config{Order: order, Step: 4, MaxStep: 4}, s)
+				batch(t, i, 20)
+				require.Empty(t, lines())
+				for range 2 {
+					s.down.Store(true)
+					for range 50 {
+						_, _ = i.NextID()
+						time.Sleep(time.Second)
+					}
+					since := i.Status().FailingSince.Format("2006-01-02T15:04:05.000Z07:00")
+					require.Equal(t, []string{fmt.Sprintf(failing, since)}, lines())
+					s.down.Store(false)
+					time.Sleep(3 * time.Second)
+					batch(t, i, 20)
+					require.Equal(t, []string{answers}, lines())
+				}
+				require.NoError(t, i.Close())
+				_, err := i.NextID()
+				require.ErrorIs(t, err, segment.ErrClosed)
+				require.Empty(t, lines())
+			})
+		})
+	}
+}
+
+// A caller or a Close that does not wait for the store is not logged; a NextID that
+// waited for Config.Wait is.
+func TestImpatienceIsNotLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		i, lines := openLogged(t, segment.Config{Order: segment.OrderStrict, Wait: time.Second}, s)
+		s.slow(2 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := i.NextIDWait(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Empty(t, lines(), "the store may be well")
+		_, err = i.NextID()
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		got := lines()
+		require.Len(t, got, 1, "it is slower than Config.Wait")
+		require.Contains(t, got[0], "segment store failing")
+		batch(t, i, 1)
+		require.Equal(t, []string{answers}, lines())
+
+		s.slow(0)
+		prefetching, lines := openLogged(t, segment.Config{Step: 4, MaxStep: 4}, s)
+		synctest.Wait()
+		s.slow(4 * time.Second)
+		batch(t, prefetching, 5)
+		require.NoError(t, prefetching.Close(), "while it asks")
+		require.Empty(t, lines())
+	})
+}
+
+func TestNoLogger(t *testing.T) {
+	t.Parallel()
+	s := &store{answer: func(call int64, _ segment.Request, got segment.Range, err error) (segment.Range, error) {
+		if call == 1 {
+			return segment.Range{}, errDown
+		}
+		return got, err
+	}}
+	i, err := segment.Open(t.Context(), s, segment.Config{Name: "orders"}, segment.WithLogger(nil))
+	require.NoError(t, err)
+	require.NoError(t, i.Close())
+}
+
+// FailingSince is when the first attempt after the last success began, whatever its error.
+func TestFailingSince(t *testing.T) {
+	t.Parallel()
+	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
+		t.Run(string(order), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &store{}
+				i := open(t, segment.Config{Name: "orders", Order: order, Step: 4, MaxStep: 4, Cover: time.Hour}, s)
+				batch(t, i, 4)
+				synctest.Wait()
+				require.Zero(t, i.Status().FailingSince)
+
+				s.slow(time.Hour) // each attempt hangs until it is given up
+				time.Sleep(time.Minute)
+				began := time.Now()
+				for range 20 {
+					_, _ = i.NextID()
+					time.Sleep(time.Second)
+				}
+				synctest.Wait()
+				st := i.Status()
+				require.WithinDuration(t, began, st.FailingSince, 0, "when the attempt began, not when it failed")
+				require.Greater(t, st.Failures, int64(1))
+
+				s.slow(0)
+				time.Sleep(10 * time.Second)
+				batch(t, i, 1)
+				require.Zero(t, i.Status().FailingSince)
+				s.down.Store(true)
+				again := time.Now()
+				_ = i.NextIDs(shortly(t), make([]int64, 9))
+				require.WithinDuration(t, again, i.Status().FailingSince, 0)
+				require.NoError(t, i.Close())
+				require.Zero(t, i.Status().FailingSince, "it needs no more numbers")
+			})
+		})
+	}
+}
+
+func shortly(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// The context of a caller who leaves says nothing of the store.
+func TestCallerWhoLeaves(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		i := open(t, segment.Config{Order: segment.OrderStrict}, s)
+		s.slow(time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Millisecond, cancel)
+		require.ErrorIs(t, i.NextIDs(ctx, make([]int64, 1)), context.Canceled)
+		require.NoError(t, i.Healthy(t.Context()))
+		require.Zero(t, i.Status().FailingSince)
+		require.Equal(t, segment.StateReady, i.Status().State)
+	})
+}
+
+// In strict order only calls ask the store. An Issuer that is not ready may get none, so it
+// is ready again after a while, except at the end.
+func TestStrictIsReadyAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		i := open(t, segment.Config{Order: segment.OrderStrict, Max: 1}, s)
+		s.down.Store(true)
+		for range 3 {
+			began := time.Now()
+			_, err := i.NextID()
+			require.ErrorIs(t, err, errDown)
+			time.Sleep(9 * time.Second)
+			require.ErrorIs(t, i.Healthy(t.Context()), errDown)
+			require.Equal(t, segment.StateWaiting, i.Status().State)
+			time.Sleep(2 * time.Second)
+			require.NoError(t, i.Healthy(t.Context()))
+			require.False(t, i.Status().FailingSince.After(began), "it has not succeeded")
+		}
+		s.down.Store(false)
+		next(t, i)
+		_, err := i.NextID()
+		require.ErrorIs(t, err, segment.ErrEnd)
+		time.Sleep(time.Hour)
+		require.ErrorIs(t, i.Healthy(t.Context()), segment.ErrEnd)
+		require.Equal(t, segment.StateEnded, i.Status().State)
+	})
+}

@@ -1,0 +1,146 @@
+package segment_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
+	"github.com/snowlease/snowlease/numbers/segment"
+)
+
+var errDown = errors.New("the store is down")
+
+// A store is a Memory with faults.
+type store struct {
+	memory  atomic.Pointer[segment.Memory]
+	latency atomic.Int64 // ns
+	down    atomic.Bool
+	calls   atomic.Int64
+	largest atomic.Int64 // the largest request
+
+	// answer replaces an answer, after the reservation.
+	answer func(call int64, r segment.Request, got segment.Range, err error) (segment.Range, error)
+}
+
+func (s *store) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	call := s.calls.Add(1)
+	s.largest.Store(max(s.largest.Load(), r.N))
+	if latency := time.Duration(s.latency.Load()); latency > 0 {
+		select {
+		case <-time.After(latency):
+		case <-ctx.Done():
+			return segment.Range{}, ctx.Err()
+		}
+	}
+	if s.down.Load() {
+		return segment.Range{}, errDown
+	}
+	got, err := s.current().Reserve(ctx, r)
+	if s.answer != nil {
+		return s.answer(call, r, got, err)
+	}
+	return got, err
+}
+
+// slow makes each answer take d.
+func (s *store) slow(d time.Duration) *store {
+	s.latency.Store(int64(d))
+	return s
+}
+
+func (s *store) current() *segment.Memory {
+	s.memory.CompareAndSwap(nil, new(segment.Memory))
+	return s.memory.Load()
+}
+
+func (s *store) String() string { return "faulty memory" }
+
+func open(t testing.TB, cfg segment.Config, s segment.Store) *segment.Issuer {
+	t.Helper()
+	if cfg.Name == "" {
+		cfg.Name = "orders"
+	}
+	i, err := segment.Open(t.Context(), s, cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, i.Close()) })
+	return i
+}
+
+func next(t testing.TB, i *segment.Issuer) int64 {
+	t.Helper()
+	n, err := i.NextID()
+	require.NoError(t, err)
+	return n
+}
+
+// batch takes n numbers at once.
+func batch(t testing.TB, i *segment.Issuer, n int) []int64 {
+	t.Helper()
+	dst := make([]int64, n)
+	require.NoError(t, i.NextIDs(t.Context(), dst))
+	return dst
+}
+
+func TestMemoryKeepsTheContract(t *testing.T) {
+	t.Parallel()
+	m := new(segment.Memory)
+	require.NoError(t, segmentcheck.Run(t.Context(), m, "auto", nil))
+	require.NoError(t, segmentcheck.Run(t.Context(), m, "made", func(name string, start int64) error {
+		return m.Create(t.Context(), name, start)
+	}))
+	require.NoError(t, segmentcheck.Create(t.Context(), m, "admin"))
+	require.NoError(t, segmentcheck.Beside(t.Context(), m))
+	require.Equal(t, "memory", m.String())
+}
+
+// TestContractNoticesFaults checks that the contract test can fail.
+func TestContractNoticesFaults(t *testing.T) {
+	t.Parallel()
+	type answer = func(int64, segment.Request, segment.Range, error) (segment.Range, error)
+	for name, fault := range map[string]answer{
+		"a number twice": func(_ int64, _ segment.Request, got segment.Range, err error) (segment.Range, error) {
+			if got.First > 20 && got.First%17 == 0 {
+				got.First--
+			}
+			return got, err
+		},
+		"too many": func(_ int64, r segment.Request, got segment.Range, err error) (segment.Range, error) {
+			if err == nil {
+				got.Last = got.First + r.N
+			}
+			return got, err
+		},
+		"no end": func(_ int64, r segment.Request, got segment.Range, err error) (segment.Range, error) {
+			if errors.Is(err, segment.ErrEnd) {
+				return segment.Range{First: r.Max, Last: r.Max}, nil
+			}
+			return got, err
+		},
+		"another error": func(_ int64, _ segment.Request, got segment.Range, err error) (segment.Range, error) {
+			if errors.Is(err, segment.ErrUnknown) {
+				err = errDown
+			}
+			return got, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Error(t, segmentcheck.Run(t.Context(), &store{answer: fault}, "", nil))
+		})
+	}
+	t.Run("above", func(t *testing.T) {
+		require.Error(t, segmentcheck.Run(t.Context(), forgetful{new(segment.Memory)}, "", nil))
+	})
+}
+
+// A forgetful store ignores Above.
+type forgetful struct{ segment.Store }
+
+func (f forgetful) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	r.Above = 0
+	return f.Store.Reserve(ctx, r)
+}
