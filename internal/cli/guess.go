@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +15,7 @@ import (
 
 const (
 	// chunkLen is how many ids are compared with one another.
-	chunkLen = 1 << 23
+	chunkLen = 1 << 22
 	// early is how long after its epoch a generator makes no ids.
 	early = 30 * 24 * time.Hour
 	// maxAhead is how far ids may be ahead of the clock.
@@ -40,20 +41,18 @@ type inspector struct {
 // A guess is a source that may have made the ids.
 type guess struct {
 	migrate.Source
-	from               int64 // no id of it is smaller
-	ids, last          int64 // that fit, and the greatest of them
-	first              int64
+	from, to           int64   // where its ids lie
+	ids, first, last   int64   // how many fit, the least and the greatest
 	sequences          float64 // their sum
 	workers            []tally
-	late, firstLate    int64
-	strays, firstStray int64
+	late, firstLate    int64 // below an earlier id of their worker
+	strays, firstStray int64 // that do not fit
 }
 
 // A tally is about the ids of a worker.
 type tally struct{ ids, greatest int64 }
 
-// everySource returns the sources of package migrate and the presets. The same layout under several
-// names is one source.
+// everySource returns the sources of package migrate and the presets.
 func everySource() (list []migrate.Source) {
 	all := migrate.Sources()
 	for _, name := range presets {
@@ -73,8 +72,9 @@ func sourceNames() (names []string) {
 	return names
 }
 
-// guessesOf returns the sources to try. The parts of a layout that flags set replace theirs.
-func guessesOf(source string, f *layoutFlags) (list []*guess, err error) {
+// guessesOf returns the sources to try. The parts of a layout that flags set replace theirs. The
+// same layout under several names is one guess.
+func guessesOf(source string, f *layoutFlags, now time.Time) (list []*guess, err error) {
 	for _, s := range everySource() {
 		if source != "" && source != s.Name {
 			continue
@@ -88,11 +88,15 @@ func guessesOf(source string, f *layoutFlags) (list []*guess, err error) {
 			}
 			continue
 		}
-		g := &guess{Source: s, from: 1, workers: make([]tally, s.Layout.Workers())}
-		if f.epoch == "" {
-			if id, err := s.Layout.Encode(snowflake.Parts{Time: s.Layout.TickTime(0).Add(early)}); err == nil {
-				g.from = id
-			}
+		g := &guess{Source: s, from: 1, to: math.MaxInt64, workers: make([]tally, s.Layout.Workers())}
+		epoch := s.Layout.TickTime(0)
+		if id, err := s.Layout.Encode(snowflake.Parts{Time: epoch.Add(early)}); err == nil && f.epoch == "" {
+			g.from = id
+		}
+		if id, err := s.Layout.Encode(snowflake.Parts{Time: now.Add(maxAhead)}); err == nil {
+			g.to = id
+		} else if now.Before(epoch) {
+			g.to = 0
 		}
 		list = append(list, g)
 	}
@@ -122,7 +126,7 @@ func (in *inspector) add(id int64) error {
 		return nil
 	}
 	for _, g := range in.guesses {
-		g.add(id, in.now)
+		g.add(id)
 	}
 	return nil
 }
@@ -151,9 +155,15 @@ func (in *inspector) compare() {
 	in.chunks++
 }
 
-func (g *guess) add(id int64, now time.Time) {
-	p, err := g.Decode(id)
-	if err != nil || id < g.from || p.Time.Sub(now) > maxAhead {
+func (g *guess) add(id int64) {
+	var p snowflake.Parts
+	fits := g.from <= id && id <= g.to
+	if fits {
+		var err error
+		p, err = g.Decode(id)
+		fits = err == nil
+	}
+	if !fits {
 		if g.strays++; g.strays == 1 {
 			g.firstStray = id
 		}

@@ -49,8 +49,9 @@ Inspect exits with 3 if no layout fits, or new ids cannot continue the old ones.
   snowlease inspect --source bwmarrin --epoch 2020-01-01T00:00:00Z ids.txt`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			guesses, err := guessesOf(source, &layout)
-			in := inspector{guesses: guesses, now: time.Now(), ordered: ordered}
+			now := time.Now()
+			guesses, err := guessesOf(source, &layout, now)
+			in := inspector{guesses: guesses, now: now, ordered: ordered}
 			switch {
 			case err != nil:
 				return err
@@ -166,7 +167,7 @@ func (in *inspector) answer(cmd *cobra.Command, asJSON bool, t target.Table) err
 	}
 	in.compare()
 	fits := in.fits()
-	found := inspection{IDs: in.ids, Least: snowflake.ID(in.least), Greatest: snowflake.ID(in.greatest), Numbers: in.numbers, Repeated: in.repeated, Repeats: in.repeats, Fits: []fit{}}
+	found := inspection{IDs: in.ids, Least: snowflake.ID(in.least), Greatest: snowflake.ID(in.greatest), Numbers: in.numbers, Repeated: in.repeated, Repeats: append([]snowflake.ID{}, in.repeats...), Fits: []fit{}}
 	for _, g := range fits {
 		found.Fits = append(found.Fits, g.fit(in.ordered))
 	}
@@ -243,7 +244,7 @@ func (in *inspector) print(out io.Writer, found inspection, fits []*guess, t tar
 
 func (f inspection) repeated(chunks bool) string {
 	if f.Repeated == 0 && chunks {
-		return fmt.Sprintf("none among %d in a row", chunkLen)
+		return fmt.Sprintf("none in any block of %d ids", chunkLen)
 	}
 	if f.Repeated == 0 {
 		return "none"

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -156,9 +157,10 @@ func TestInspectSays(t *testing.T) {
 // Equal ids of different chunks are not compared.
 func TestInspectChunks(t *testing.T) {
 	t.Parallel()
-	guesses, err := guessesOf("", &layoutFlags{})
+	now := time.Now()
+	guesses, err := guessesOf("", &layoutFlags{}, now)
 	require.NoError(t, err)
-	in := inspector{guesses: guesses, now: time.Now()}
+	in := inspector{guesses: guesses, now: now}
 	for _, id := range []int64{5, 7, 5, 5} {
 		require.NoError(t, in.add(id))
 	}
@@ -167,7 +169,7 @@ func TestInspectChunks(t *testing.T) {
 	in.compare()
 	require.Equal(t, int64(2), in.repeated)
 	require.Equal(t, []snowflake.ID{5}, in.repeats)
-	require.Equal(t, "none among 8388608 in a row", inspection{}.repeated(true))
+	require.Equal(t, "none in any block of 4194304 ids", inspection{}.repeated(true))
 }
 
 // A table is read, and nothing else, from both ends.
@@ -200,7 +202,7 @@ func TestInspectTable(t *testing.T) {
 			quoted := c.quote + table + c.quote
 			_, err = db.ExecContext(t.Context(), fmt.Sprintf("CREATE TABLE %s (%s BIGINT)", quoted, c.quote+column+c.quote))
 			require.NoError(t, err)
-			t.Cleanup(func() { _, _ = db.Exec("DROP TABLE " + quoted) }) //nolint:noctx // the test's has ended
+			t.Cleanup(func() { _, _ = db.Exec("DROP TABLE " + quoted) }) // the test's context has ended
 			ids := idsOf(t, migrate.Bwmarrin(), time.Now())
 			_, err = db.ExecContext(t.Context(), "INSERT INTO "+quoted+" VALUES (NULL), ("+strings.ReplaceAll(lines(ids), "\n", "), (")+")")
 			require.NoError(t, err)
@@ -255,4 +257,8 @@ func TestInspectStore(t *testing.T) {
 	after, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, before, after)
+
+	code, _, errs = call(t, "", "inspect", "--store=redis://"+miniredis.RunT(t).Addr(), "--table=orders")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, errs, "has no tables: name the database of --table with --store")
 }
