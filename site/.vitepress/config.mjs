@@ -25,9 +25,9 @@ function locate(page, link) {
 }
 
 // sidebar lists the pages of docs with their first headings. Groups and order are those of
-// the table in the README; what it does not list follows.
+// the table that ends the README; what it does not list follows.
 function sidebar(readme, more, design) {
-  const text = read(readme)
+  const text = read(readme).split('\n## ').at(-1)
   const groups = {}
   for (const [folder, rest] of [['docs', more], ['docs/design', design]]) {
     const pages = readdirSync(join(top, folder)).filter((name) => name.endsWith('.md')).map((name) => {
@@ -38,7 +38,7 @@ function sidebar(readme, more, design) {
       return { page, at: at < 0 ? text.length : at, group: folder === 'docs' && at >= 0 && row ? row[1] : rest }
     })
     for (const { page, group } of pages.sort((a, b) => a.at - b.at)) {
-      (groups[group] ??= []).push({ text: read(page).match(/^# (.+)/)[1], link: `/${rewrite(page)}` })
+      (groups[group] ??= []).push({ text: read(page).match(/^# (.+)/m)[1], link: `/${rewrite(page)}` })
     }
   }
   return Object.entries(groups).map(([text, items]) => ({ text, items }))
