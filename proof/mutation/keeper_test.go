@@ -37,7 +37,8 @@ var onKeeper = list{title: "keeper", pkg: "internal/keeper", mutants: []mutant{
 	{"all replicas ask in the millisecond in which the center lends", "internal/keeper/pace.go", `return d, d + k.retry()/10`, `return d, d`, "TestReplicasSpreadAfterAQuarantine"},
 	{"shows no quarantine", "internal/keeper/log.go", `state = Quarantined`, `state = Borrowing`, "TestExactTimes"},
 	// Renewing.
-	{"renews too late", "internal/keeper/pace.go", `d := min(g.TTL/3, max(`, `d := min(g.TTL, max(g.TTL, `, "TestKeeperRenewsUntilItStops"},
+	{"renews too late", "internal/keeper/pace.go", `d := min(g.TTL/3, max(`, `d := min(g.TTL, max(g.TTL, `, "TestScheduleNeverMakesARenewalLate"},
+	{"a long lease is renewed seldom", "internal/keeper/pace.go", `d = min(d, often)`, `d = min(d, time.Hour)`, "TestLongLeasesAreRenewedOften"},
 	{"renews a short range as late as a long one", "internal/keeper/pace.go", `min(g.TTL/3, max(left/2, k.retry()/10))`, `min(g.TTL/3, max(left, g.TTL/3))`, "TestShortRangeLastsUntilItsRenewal"},
 	{"renews a range that lies ahead without end", "internal/keeper/pace.go", `min(g.TTL/3, max(left/2, k.retry()/10))`, `min(left, k.retry()/10)`, "TestFailoverPausesNoHolder"},
 	{"takes a range that lies ahead for a long one", "internal/keeper/pace.go", `g.Ceiling-max(g.Floor, g.Now)`, `g.Ceiling-g.Now`, "TestShortRangeLastsUntilItsRenewal"},
