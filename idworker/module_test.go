@@ -112,7 +112,7 @@ func TestFirstStartWithExactTimes(t *testing.T) {
 			err := app(t, &w, fx.Supply(cfg), clients).Start(t.Context())
 			var q *lease.QuarantineError
 			require.ErrorAs(t, err, &q)
-			for _, says := range []string{"until " + q.Until.UTC().Format(time.RFC3339Nano), "raise wait (2s)", "without exact_times"} {
+			for _, says := range []string{"until " + q.Until.UTC().Format(time.RFC3339Nano), "raise wait (2s)", "without store.exact_times"} {
 				require.ErrorContains(t, err, says)
 			}
 			cfg.Wait = time.Minute
@@ -648,7 +648,7 @@ func TestQuarantineAtStartWithExactTimes(t *testing.T) {
 		require.ErrorAs(t, err, new(*lease.QuarantineError))
 		require.ErrorContains(t, err, "until 2026-11-20T12:00:32.001Z")
 		require.ErrorContains(t, err, "start again then, or raise wait (10s)")
-		require.ErrorContains(t, err, "without exact_times")
+		require.ErrorContains(t, err, "without store.exact_times")
 		require.Zero(t, time.Since(began), "at once")
 	})
 	world(t, idworker.Config{Store: idworker.StoreConfig{ExactTimes: true}, Wait: time.Minute}, func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle) {

@@ -163,7 +163,7 @@ func TestSequenceModeFirstStart(t *testing.T) {
 		cfg.MaxAhead, cfg.Store.ExactTimes = time.Minute, exact
 		w, err := idworker.Open(t.Context(), cfg, idworker.WithRedis(client))
 		if exact {
-			require.ErrorContains(t, err, "without exact_times")
+			require.ErrorContains(t, err, "without store.exact_times")
 			continue
 		}
 		require.NoError(t, err)
