@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Rehearses a release of this checkout: builds what it would publish with scripts/release.sh,
-# in a clone that has the tags, and checks what "go get" and "go install" get. The programs of README.md
+# in a clone that has the tags, and checks what "go get" and "go install" get. The programs of README.md and docs/guide.md
 # are built from the modules, in an empty directory and with an empty module cache. Files
 # that git does not track are in no release.
 set -euo pipefail
@@ -33,15 +33,15 @@ git -C "$temp/clone" tag -f "$version" >/dev/null
 GOPROXY="file://$temp/dist/proxy,file://$(go env GOMODCACHE)/cache/download,$(go env GOPROXY)"
 export GOPROXY GOMODCACHE="$temp/cache" GOFLAGS="-modcacherw -trimpath" GOWORK=off GOSUMDB=off
 
-# program N: the Nth block of Go in README.md.
+# program FILE: the first block of Go in a page that is a program.
 program() {
-	awk -v n="$1" '/^```go$/ { inside = ++count == n; next } /^```/ { inside = 0 } inside' README.md
+	awk '/^```/ { inside = 0 } $0 == "package main" && last == "```go" { inside = !count++ } inside { print } { last = $0 }' "$1"
 }
 
 mkdir "$temp/shop"
-program 1 >"$temp/shop/main.go"
+program README.md >"$temp/shop/main.go"
 mkdir "$temp/shop/fx" "$temp/shop/meter"
-program 2 >"$temp/shop/fx/main.go"
+program docs/guide.md >"$temp/shop/fx/main.go"
 cat >"$temp/shop/meter/main.go" <<END
 package main
 
