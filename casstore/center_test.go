@@ -3,6 +3,7 @@ package casstore_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,7 +20,10 @@ import (
 	"github.com/snowlease/snowlease/lease/leasetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // tests mostly wait; -parallel overrides this
+	goleak.VerifyTestMain(m)
+}
 
 // A store is a Store with the faults of leasetest.
 type store struct {

@@ -533,21 +533,24 @@ func TestCenterDownAtStart(t *testing.T) {
 	db, err := gorm.Open(mysql.New(mysql.Config{DSN: dead, SkipInitializeWithVersion: true}), &gorm.Config{DisableAutomaticPing: true})
 	require.NoError(t, err)
 	pool, _ := db.DB()
-	defer pool.Close()
+	t.Cleanup(func() { pool.Close() })
 	for name, o := range map[string]fx.Option{
 		"127.0.0.1:1": universal(closedRedis(t)),
 		"mysql":       fx.Supply(db),
 	} {
-		var w *idworker.IdWorker
-		a := app(t, &w, fx.Supply(idworker.Config{Namespace: "orders"}), o)
-		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
-		err := a.Start(ctx)
-		require.ErrorContains(t, err, name)
-		require.ErrorContains(t, err, "connection refused")
-		require.NotContains(t, err.Error(), "secret")
-		require.NoError(t, ctx.Err(), "before the context ends")
-		cancel()
-		a.RequireStop()
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var w *idworker.IdWorker
+			a := app(t, &w, fx.Supply(idworker.Config{Namespace: "orders"}), o)
+			ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+			defer cancel()
+			err := a.Start(ctx)
+			require.ErrorContains(t, err, name)
+			require.ErrorContains(t, err, "connection refused")
+			require.NotContains(t, err.Error(), "secret")
+			require.NoError(t, ctx.Err(), "before the context ends")
+			a.RequireStop()
+		})
 	}
 }
 

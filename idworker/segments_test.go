@@ -130,11 +130,14 @@ func TestNumbersDownAtStart(t *testing.T) {
 		if cfg.Mode == idworker.ModeRedisSequence {
 			invoke = fx.Invoke(func(*idworker.IdWorker) {})
 		}
-		a := fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), universal(closedRedis(t)), invoke)
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		require.ErrorContains(t, a.Start(ctx), "connection refused", cfg.Mode)
-		require.NoError(t, ctx.Err(), "before the context ends")
-		cancel()
+		t.Run(string(cfg.Mode), func(t *testing.T) {
+			t.Parallel()
+			a := fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), universal(closedRedis(t)), invoke)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			require.ErrorContains(t, a.Start(ctx), "connection refused")
+			require.NoError(t, ctx.Err(), "before the context ends")
+		})
 	}
 }
 

@@ -277,6 +277,7 @@ func TestExactTimes(t *testing.T) {
 // What a page of another site can send without being asked changes and shows nothing, on any
 // address.
 func TestOtherSites(t *testing.T) {
+	t.Parallel()
 	s := open(t, "-dsn", ":memory:", "-config", file(t, "hosts: [orders]"))
 	for _, c := range []struct {
 		method, path, host, kind string

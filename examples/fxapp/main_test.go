@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,6 +36,7 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	}
+	_ = flag.Set("test.parallel", "8") // tests mostly wait; -parallel overrides this
 	testserver.Main(m)
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	_ = flag.Set("test.parallel", "8") // tests mostly wait; -parallel overrides this
 	goleak.VerifyTestMain(m)
 }
 
