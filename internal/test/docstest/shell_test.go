@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -126,6 +127,7 @@ var built = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // programs mostly wait; -parallel overrides this
 	code := m.Run()
 	if dir, err := built(); err == nil {
 		_ = os.RemoveAll(dir)
@@ -287,20 +289,22 @@ func alike(want, got string) bool {
 
 func TestShell(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
 	seen := map[command]bool{}
-	each(t, func(_ *testing.T, b block) error {
+	each(t, func(t *testing.T, b block) error {
 		list := commandsOf(b)
 		if len(list) == 0 {
 			return errors.New("there is no command")
 		}
-		var errs []error
 		for _, c := range list {
-			if !seen[c] {
-				seen[c] = true
-				errs = append(errs, s.check(c))
+			if seen[c] {
+				continue
 			}
+			seen[c] = true
+			t.Run(fmt.Sprintf("block in line %d", b.line), func(t *testing.T) {
+				t.Parallel()
+				require.NoError(t, newShell(t).check(c))
+			})
 		}
-		return errors.Join(errs...)
+		return nil
 	}, "sh", "console")
 }
