@@ -81,6 +81,7 @@ func TestStartAndStopOnEveryEngine(t *testing.T) {
 // A start in a namespace that is new, or may have been lost, issues ids within Wait. They are
 // up to MaxTTL ahead of the clock.
 func TestFirstStart(t *testing.T) {
+	t.Parallel()
 	for _, s := range stores() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -100,6 +101,7 @@ func TestFirstStart(t *testing.T) {
 // With exact_times, a first start fails during the quarantine and says when it ends and which
 // key to change. A start that waits long enough issues exact times.
 func TestFirstStartWithExactTimes(t *testing.T) {
+	t.Parallel()
 	for _, s := range stores() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
