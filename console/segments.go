@@ -129,6 +129,6 @@ func outlookOfNumbers(st segment.Status, since string) outlook {
 	default:
 		o.Do = "Bring " + st.Store + " back, or the way to it. Numbers go on by themselves, without a restart."
 	}
-	o.Text += map[bool]string{false: "refills", true: "calls of the store"}[st.Order == segment.OrderStrict] + " have failed since " + since
+	o.Text += map[bool]string{false: "refills", true: "calls of the store"}[st.Order != segment.OrderProcess] + " have failed since " + since
 	return o
 }

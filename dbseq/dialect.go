@@ -44,6 +44,9 @@ type dialect struct {
 	write func(text string) string
 	// parameter is the n-th parameter, counted from 1. Without it, each use is a question mark.
 	parameter func(n int, name string) string
+	// gaps reports whether an UPDATE of a missing row locks the gap that it would be in, so that
+	// two transactions that then insert it wait for each other.
+	gaps bool
 	// returning reports whether the server has RETURNING.
 	returning bool
 

@@ -204,7 +204,7 @@ func answer(err error) bool {
 		mismatch   *lease.MismatchError
 		clock      *lease.ClockError
 	)
-	for _, e := range []error{lease.ErrLost, lease.ErrExists, segment.ErrUnknown, segment.ErrEnd, segment.ErrExists} {
+	for _, e := range []error{lease.ErrLost, lease.ErrExists, segment.ErrUnknown, segment.ErrEnd, segment.ErrExists, segment.ErrClock} {
 		if errors.Is(err, e) {
 			return true
 		}

@@ -252,6 +252,50 @@ func TestMovedLaterSchema(t *testing.T) {
 	})
 }
 
+// TestSchemaOfTheAccount: somebody creates a schema with the name of the account, which then comes
+// before that of the tables. A process that runs follows it with no statement.
+func TestSchemaOfTheAccount(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		if e.speaks != "postgres" {
+			return // has one database at a time
+		}
+		c, err := dbseq.Open(e.driver, dsn)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		numbers, err := dbseq.OpenSegments(e.driver, dsn)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = numbers.Close() })
+		g := first(t, c, request("orders", 2))
+		reserve := segment.Request{Name: "orders", N: 5, Start: 1, Max: 100, Create: true}
+		_, err = numbers.Reserve(t.Context(), reserve)
+		require.NoError(t, err)
+
+		db := e.db(t, dsn)
+		var account string
+		require.NoError(t, db.Raw("SELECT quote_ident(current_user)").Row().Scan(&account))
+		rawExec(t, db, "CREATE SCHEMA "+account)
+		runFile(t, db, e)
+		runSegmentFile(t, db, e)
+		for what, do := range map[string]func() error{
+			"acquire": func() error { _, err := c.Acquire(t.Context(), request("orders", 2)); return err },
+			"renew":   func() error { _, err := c.Renew(t.Context(), g); return err },
+			"reserve": func() error { _, err := numbers.Reserve(t.Context(), reserve); return err },
+			"create":  func() error { return numbers.Create(t.Context(), "bills", 1) },
+		} {
+			err := do()
+			require.ErrorIs(t, err, lease.ErrSetup, what)
+			require.ErrorContains(t, err, "ALTER ROLE", what)
+			require.NotErrorIs(t, err, lease.ErrLost, what)
+		}
+		rawExec(t, db, "DROP SCHEMA "+account+" CASCADE")
+		_, err = c.Renew(t.Context(), g)
+		require.NoError(t, err)
+		got, err := numbers.Reserve(t.Context(), reserve)
+		require.NoError(t, err)
+		require.Equal(t, segment.Range{First: 6, Last: 10}, got)
+	})
+}
+
 // TestMovedKeeper: a running keeper loses nothing while a connection is moved, and learns of no
 // other worker id. It goes on when the connection is back.
 func TestMovedKeeper(t *testing.T) {

@@ -19,6 +19,7 @@ var mysql = dialect{
 		return "incarnation = " + i + " AND CHAR_LENGTH(incarnation) = CHAR_LENGTH(" + i + ")"
 	}, // = ignores spaces at the end
 	numbers: hexadecimal(),
+	gaps:    true,
 	write: func(text string) string {
 		text = strings.ReplaceAll(text, "REPLY(", "LAST_INSERT_ID(")
 		if whole, ok := strings.CutSuffix(returning.ReplaceAllString(text, ""), "\nON CONFLICT DO NOTHING"); ok {

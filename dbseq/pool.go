@@ -30,7 +30,7 @@ type conn struct {
 	name    string         // for logs, without secrets
 	warning string
 
-	home       atomic.Pointer[string] // where the first connection of a shared pool found its tables
+	home       atomic.Pointer[string] // where the first connection found its tables
 	statements atomic.Pointer[map[string]statement]
 	known      atomic.Bool // statements fit the server
 }

@@ -3,6 +3,7 @@ package dbseq
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math"
 
@@ -15,6 +16,7 @@ import (
 var (
 	_ segment.Store   = (*Segments)(nil)
 	_ segment.Creator = (*Segments)(nil)
+	_ segment.InTx    = (*Segments)(nil)
 	_ fmt.Stringer    = (*Segments)(nil)
 )
 
@@ -80,10 +82,71 @@ func (s *Segments) Reserve(ctx context.Context, r segment.Request) (got segment.
 	}
 	added := false // a name that is missing again was lost, perhaps after others had numbers
 	err = s.with(ctx, "reserve numbers of %q", r.Name, func(ctx context.Context) (err error) {
-		got, err = s.reserve(ctx, r, &added)
+		got, err = s.reserve(ctx, nil, r, &added)
 		return err
 	})
 	return got, err
+}
+
+// In returns a store that reserves in a transaction of the application, so that a rollback takes
+// the numbers back: they have no gaps. Until the transaction ends, all others wait who ask for
+// numbers of the same name. The transaction must be of the database of s, which must have
+// answered before, as to Given. A statement that fails, as after a deadlock, may end the
+// transaction, and is not repeated.
+func (s *Segments) In(tx segment.Tx) segment.Reader { return inTx{s, tx} }
+
+// inTx is Segments in a transaction.
+type inTx struct {
+	store *Segments
+	tx    segment.Tx
+}
+
+// Reserve implements segment.Store.
+func (t inTx) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	if err := r.Validate(); err != nil {
+		return segment.Range{}, err
+	}
+	err := t.add(ctx, r)
+	var got segment.Range
+	if err == nil {
+		got, err = t.store.reserve(ctx, t.tx, r, new(bool))
+	}
+	return got, t.wrap(ctx, "reserve numbers of %q in a transaction", r.Name, err)
+}
+
+// add creates the name outside of the transaction if two that create it could lock each other out.
+func (t inTx) add(ctx context.Context, r segment.Request) error {
+	if !t.store.dialect.gaps || !r.Create || t.store.pool().Stats().MaxOpenConnections == 1 {
+		return nil
+	}
+	_, there, err := t.store.given(ctx, t.tx, r.Name)
+	if err == nil && !there {
+		err = t.store.Create(ctx, r.Name, r.Start)
+	}
+	if errors.Is(err, segment.ErrExists) {
+		return nil
+	}
+	return err
+}
+
+// Given is Given of Segments.
+func (t inTx) Given(ctx context.Context, name string) (int64, error) {
+	if err := segment.CheckName(name); err != nil {
+		return 0, fmt.Errorf("%w: %w", segment.ErrRequest, err)
+	}
+	row, there, err := t.store.given(ctx, t.tx, name)
+	if err == nil && !there {
+		err = noName(name)
+	}
+	return row.id, t.wrap(ctx, "look at %q in a transaction", name, err)
+}
+
+// wrap asks nothing on the pool, whose only connection the transaction may have.
+func (t inTx) wrap(ctx context.Context, what, name string, err error) error {
+	if t.store.tableMissing(err) {
+		err = advised{t.store.noTable(segmentTables, "segment")}
+	}
+	return t.store.wrap(ctx, fmt.Sprintf(what, name), segmentTables, err)
 }
 
 // Create implements segment.Creator.
@@ -92,9 +155,9 @@ func (s *Segments) Create(ctx context.Context, name string, start int64) error {
 		return err
 	}
 	return s.with(ctx, "create %q", name, func(ctx context.Context) error {
-		n, err := s.exec(ctx, "add", args{"name": name, "start": start})
+		n, err := s.exec(ctx, "add", args{"name": name, "start": start}.with(anyTime))
 		if err == nil && n == 0 {
-			if _, _, err = s.given(ctx, name); err == nil {
+			if _, _, err = s.given(ctx, nil, name); err == nil {
 				err = fmt.Errorf("%w: %q", segment.ErrExists, name)
 			}
 		}
@@ -109,38 +172,75 @@ func (s *Segments) Given(ctx context.Context, name string) (given int64, err err
 		return 0, err
 	}
 	err = s.with(ctx, "look at %q", name, func(ctx context.Context) (err error) {
-		var there bool
-		if given, there, err = s.given(ctx, name); err == nil && !there {
+		row, there, err := s.given(ctx, nil, name)
+		if err == nil && !there {
 			err = noName(name)
 		}
+		given = row.id
 		return err
 	})
 	return given, err
 }
 
-func (s *Segments) given(ctx context.Context, name string) (given int64, there bool, err error) {
-	given, there, err = one(ctx, s.conn, "given", args{"name": name}, func(given *int64) []any { return []any{new(clock), given} })
-	if err == nil && !there { // no row that the clock could be read with
-		_, err = s.now(ctx)
+// try runs f on the pool, patiently, or once in a transaction, which a failed statement may end.
+func (s *Segments) try(ctx context.Context, tx runner, f func(on runner) error) error {
+	if tx != nil {
+		return f(tx)
 	}
-	if err == nil && given < 0 {
-		err = within("max_id", given, math.MaxInt64)
+	return s.patiently(ctx, func() error { return f(s.pool()) })
+}
+
+// given is the greatest number given, and the clock that it was read at.
+type given struct{ now, id int64 }
+
+func (s *Segments) given(ctx context.Context, tx runner, name string) (row given, there bool, err error) {
+	err = s.try(ctx, tx, func(on runner) error {
+		rows, err := query(ctx, on, s.named("given"), args{"name": name}, func(g *given) []any { return []any{(*clock)(&g.now), &g.id} })
+		if there = len(rows) > 0; there {
+			row = rows[0]
+		} else if err == nil { // no row that the clock could be read with
+			var now []clock
+			if now, err = query(ctx, on, s.named("clock"), nil, column[clock]); err == nil {
+				row.now = int64(now[0])
+			}
+		}
+		if errors.Is(err, errNoClock) {
+			err = s.noClock(ctx, on)
+		}
+		return err
+	})
+	if err == nil && row.id < 0 {
+		err = within("max_id", row.id, math.MaxInt64)
 	}
-	return given, there, err
+	return row, there, err
 }
 
 func noName(name string) error {
 	return fmt.Errorf("%w: %q: %s", segment.ErrUnknown, name, fault.CreateName(name))
 }
 
-func (s *Segments) reserve(ctx context.Context, r segment.Request, added *bool) (segment.Range, error) {
-	a := args{"name": r.Name, "n": r.N, "max": r.Max, "above": r.Above, "start": r.Start}
+// anyTime are the parameters of a request without bounds on the clock.
+var anyTime = args{"notbefore": int64(1), "notafter": int64(math.MaxInt64)}
+
+// reserve reserves in a transaction, or else on the pool.
+func (s *Segments) reserve(ctx context.Context, tx runner, r segment.Request, added *bool) (segment.Range, error) {
+	a := args{"name": r.Name, "n": r.N, "max": r.Max, "above": r.Above, "start": r.Start}.with(anyTime)
+	if r.NotAfter > 0 {
+		a["notbefore"], a["notafter"] = r.NotBefore, r.NotAfter
+	}
 	statement := "reserve"
 	if r.Beside != "" {
 		statement, a = "reserve_beside", a.with(args{"beside": r.Beside, "from": r.Given.First, "to": r.Given.Last})
 	}
 	for range rounds {
-		first, done, err := s.change(ctx, statement, a)
+		var (
+			first int64
+			done  bool
+		)
+		err := s.try(ctx, tx, func(on runner) (err error) {
+			first, done, err = s.changeOn(ctx, on, statement, a)
+			return err
+		})
 		if err != nil {
 			return segment.Range{}, err
 		}
@@ -148,18 +248,20 @@ func (s *Segments) reserve(ctx context.Context, r segment.Request, added *bool) 
 			return segment.Range{First: first, Last: first + min(r.N-1, r.Max-first)}, nil
 		}
 		if r.Beside != "" {
-			if given, there, err := s.given(ctx, r.Beside); err != nil {
+			if beside, there, err := s.given(ctx, tx, r.Beside); err != nil {
 				return segment.Range{}, err
-			} else if !there || given < r.Given.First || given > r.Given.Last {
+			} else if !there || beside.id < r.Given.First || beside.id > r.Given.Last {
 				return segment.Range{}, fmt.Errorf("%w: %q has not given %d to %d", segment.ErrUnknown, r.Beside, r.Given.First, r.Given.Last)
 			}
 		}
-		given, there, err := s.given(ctx, r.Name)
+		row, there, err := s.given(ctx, tx, r.Name)
 		switch {
 		case err != nil:
 			return segment.Range{}, err
-		case there && max(given, r.Above) >= r.Max:
-			return segment.Range{}, fmt.Errorf("%w: %q is at %d of %d", segment.ErrEnd, r.Name, max(given, r.Above), r.Max)
+		case r.CheckClock(row.now) != nil:
+			return segment.Range{}, r.CheckClock(row.now)
+		case there && max(row.id, r.Above) >= r.Max:
+			return segment.Range{}, fmt.Errorf("%w: %q is at %d of %d", segment.ErrEnd, r.Name, max(row.id, r.Above), r.Max)
 		case there: // created since the update
 		case !r.Create || *added:
 			return segment.Range{}, noName(r.Name)
@@ -167,7 +269,7 @@ func (s *Segments) reserve(ctx context.Context, r segment.Request, added *bool) 
 			return segment.Range{}, fmt.Errorf("%w: %q is at %d of %d", segment.ErrEnd, r.Name, r.Above, r.Max)
 		default:
 			*added = true
-			if _, err := s.exec(ctx, "add", a); err != nil {
+			if err := s.try(ctx, tx, func(on runner) error { _, err := s.execOn(ctx, on, "add", a); return err }); err != nil {
 				return segment.Range{}, err
 			}
 		}

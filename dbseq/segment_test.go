@@ -51,6 +51,7 @@ func TestSegmentsKeepTheContract(t *testing.T) {
 		}))
 		require.NoError(t, segmentcheck.Create(t.Context(), s, "admin"))
 		require.NoError(t, segmentcheck.Beside(t.Context(), s))
+		require.NoError(t, segmentcheck.Clock(t.Context(), s))
 		require.True(t, strings.HasPrefix(s.String(), string(e.dialect)))
 	})
 }

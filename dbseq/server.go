@@ -45,11 +45,12 @@ func (c *conn) server(ctx context.Context, again bool) error {
 	return nil
 }
 
-// settle notes where a connection of a shared pool finds tables. The application may move
-// another one, as with USE or SET search_path, to where the namespace seems new and worker
+// settle notes where the first connection finds tables. Another one, or a transaction that
+// numbers are taken in, may be elsewhere: after USE or SET search_path of the application, or
+// since somebody created a schema in the search_path. There the namespace seems new, and worker
 // ids that are in use would be lent again.
 func (c *conn) settle(ctx context.Context) error {
-	if c.own || c.dialect.home == "" || c.home.Load() != nil {
+	if c.dialect.home == "" || c.home.Load() != nil {
 		return nil
 	}
 	found, _, err := one(ctx, c, "home", nil, column[sql.NullString])
@@ -69,7 +70,7 @@ func (c *conn) settle(ctx context.Context) error {
 // compareHomes looks at two connections at once, of which one is probably new. It ignores
 // errors, since the pool may have no second one to give.
 func (c *conn) compareHomes(ctx context.Context, home string) error {
-	if c.pool().Stats().MaxOpenConnections == 1 {
+	if c.own || c.pool().Stats().MaxOpenConnections == 1 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
@@ -86,7 +87,7 @@ func (c *conn) compareHomes(ctx context.Context, home string) error {
 	defer second.Close()
 	for _, on := range []runner{first, second} {
 		if found, err := query(ctx, on, c.named("home"), nil, column[sql.NullString]); err == nil && found[0].String != home {
-			return movedFrom(home, found[0].String)
+			return c.movedFrom(home, found[0].String)
 		}
 	}
 	return nil
@@ -105,11 +106,15 @@ func (c *conn) noClock(ctx context.Context, on runner) error {
 	if found[0].String == *home && c.dialect.name == MySQL {
 		return errAutocommit
 	}
-	return movedFrom(*home, found[0].String)
+	return c.movedFrom(*home, found[0].String)
 }
 
-func movedFrom(home, found string) error {
-	return advised{fmt.Errorf("a connection of the pool is in %s, the first one was in %s: use a pool where nothing changes that, or dbseq.Open", homeName(found), homeName(home))}
+func (c *conn) movedFrom(home, found string) error {
+	do := "use a pool where nothing changes that, or dbseq.Open"
+	if c.own {
+		do = "give it transactions of its own database only, and the account one search_path, with ALTER ROLE"
+	}
+	return advised{fmt.Errorf("a connection of the pool is in %s, the first one was in %s: %s", homeName(found), homeName(home), do)}
 }
 
 // homeName returns the database or the schemas of a home, for people.

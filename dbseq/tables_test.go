@@ -76,9 +76,15 @@ func dbseqWithout(t testing.TB, db *gorm.DB) *dbseq.Center {
 }
 
 // runFile runs the DDL file as an administrator does.
-func runFile(t testing.TB, db *gorm.DB, e engine) {
+func runFile(t testing.TB, db *gorm.DB, e engine) { runSchema(t, db, string(e.dialect)) }
+
+func runSegmentFile(t testing.TB, db *gorm.DB, e engine) {
+	runSchema(t, db, "segment_"+string(e.dialect))
+}
+
+func runSchema(t testing.TB, db *gorm.DB, name string) {
 	t.Helper()
-	text, err := os.ReadFile("schema/" + string(e.dialect) + ".sql")
+	text, err := os.ReadFile("schema/" + name + ".sql")
 	require.NoError(t, err)
 	for _, ddl := range strings.SplitAfter(string(text), ";\n") {
 		if strings.TrimSpace(ddl) != "" {

@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers/series"
 )
 
 // Scope selects the models whose keys are filled.
@@ -52,6 +53,9 @@ type Config struct {
 	// `idworker:"segment=NAME"`. The plugin calls it once per model. Default: the one
 	// that idworker.Module provides to fx, or none without fx.
 	Segments segment.Lookup `yaml:"-" json:"-" env:"-"`
+	// Series returns a series by its name, for fields tagged `idworker:"series=NAME"`. The
+	// plugin calls it once per field. Default: as for Segments.
+	Series series.Lookup `yaml:"-" json:"-" env:"-"`
 }
 
 func (c Config) withDefaults() Config {

@@ -71,11 +71,18 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	f := &filler{Plugin: p}
 	// Before("*") runs before BEGIN, so that waiting for ids holds no connection. Other
 	// anchors are absent with SkipDefaultTransaction.
-	if err := db.Callback().Create().Before("*").Register("idworker:fill", f.fill); err != nil {
+	if err := db.Callback().Create().Before("*").Register("idworker:fill", func(db *gorm.DB) {
+		f.fill(db)
+		f.numberEarly(db)
+	}); err != nil {
+		return err
+	}
+	if err := db.Callback().Create().After("gorm:save_before_associations").Before("gorm:create").Register("idworker:number", f.numberLate); err != nil {
 		return err
 	}
 	// The keys must be right before GORM saves the rows that refer to them.
 	return db.Callback().Create().After("gorm:create").Before("gorm:save_after_associations").Register("idworker:settle", func(db *gorm.DB) {
+		settleNumbered(db)
 		settleMaps(db)
 		settleRows(db)
 		p.settleBatch(db)
@@ -86,7 +93,8 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 // A filler is a Plugin on one database. What it keeps goes when the database does.
 type filler struct {
 	*Plugin
-	keys sync.Map // *schema.Schema -> *key
+	keys     sync.Map // *schema.Schema -> *key
+	numbered sync.Map // *schema.Schema -> []*numbered
 }
 
 // absent reports whether a source is nil, or a nil pointer such as an *snowlease.Worker

@@ -9,6 +9,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/counter"
 	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -82,6 +83,10 @@ type Config struct {
 	// Segments are sequences of small numbers in addition to the ids: see type Segments. The
 	// environment variables are SEGMENTS_0_NAME and so on. Default: none.
 	Segments []segment.Config `yaml:"segments" json:"segments" envPrefix:"SEGMENTS_"`
+	// Series are numbers that begin anew with each period and count for each tenant, with or
+	// without gaps: see Segments.Series. They are kept in the database, whatever SegmentStore
+	// says. Default: none.
+	Series []series.Config `yaml:"series" json:"series" envPrefix:"SERIES_"`
 	// SegmentStore is where Segments are kept: auto, db, redis or db+redis. auto takes the
 	// database or Redis, whichever client is given, and fails if both are. A segment.Store
 	// that the application provides takes the place of the database, and auto takes it.
@@ -197,6 +202,9 @@ func (c Config) WithDefaults() Config {
 	c.Lease = c.Lease.withDefaults()
 	c.Store = c.Store.withDefaults()
 	c.Sequence = c.Sequence.withDefaults()
+	if len(c.Series) == 0 {
+		c.Series = nil
+	}
 	if len(c.Segments) == 0 {
 		c.Segments = nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -32,8 +33,8 @@ import (
 // test, add fx.Replace(worker) instead of a Config.
 //
 // Module also provides a *history.Issuer of backdated ids, for a Config with Reserved,
-// *Segments for Config.Segments, and what gormplugin.Module needs: a snowflake.Source and a
-// segment.Lookup.
+// *Segments for Config.Segments and Series, and what gormplugin.Module needs: a
+// snowflake.Source, a segment.Lookup and a series.Lookup.
 var Module = fx.Module("idworker", fx.Provide(func() *asked { return new(asked) }, provide, fx.Private), fx.Invoke(warnIfUnasked), fx.Provide(
 	func(b *built) *IdWorker { return b.worker },
 	func(b *built) (*history.Issuer, error) { return b.past, b.none },
@@ -42,6 +43,7 @@ var Module = fx.Module("idworker", fx.Provide(func() *asked { return new(asked) 
 	func(s *Segments) segment.Lookup {
 		return func(name string) (snowflake.Source, error) { return s.Of(name) }
 	},
+	func(s *Segments) series.Lookup { return s.Series },
 ))
 
 // asked is whether anything in the application takes ids from Module, known at the start.
@@ -149,13 +151,13 @@ func (c clients) build(cfg Config) (*built, error) {
 // It also provides a *history.Issuer under the name. It takes the same clients as Module. To
 // lease from another database or Redis, give the
 // worker a lease.Center of its own: see docs/guide.md. It is an error to set Config.Segments
-// here: set them in the Config of Module.
+// or Series here: set them in the Config of Module.
 func Named(name string, cfg Config) fx.Option {
 	if name == "" {
 		return fx.Error(errors.New("idworker: named: the name is empty: give the name that the name tag has"))
 	}
-	if len(cfg.Segments) > 0 {
-		return fx.Error(fmt.Errorf("idworker: named %q: segments are set, but only Module opens segments: set them in the Config of Module, or use segment.Open", name))
+	if len(cfg.Segments)+len(cfg.Series) > 0 {
+		return fx.Error(fmt.Errorf("idworker: named %q: segments or series are set, but only Module opens segments: set them in the Config of Module, or use segment.Open", name))
 	}
 	tag := fx.ResultTags(fmt.Sprintf("name:%q", name))
 	build := func(c clients) (*built, error) {

@@ -218,14 +218,26 @@ func (p *plan) planSequence(f *fault.List, pool int64) {
 func (c Config) planSegments(f *fault.List) {
 	settings.Check{List: f, Name: keyOf}.Wait(c.Wait)
 	fault.OneOf(f, "segment_store", c.SegmentStore, SegmentStoreAuto, SegmentStoreDB, SegmentStoreRedis, SegmentStoreDBRedis)
+	names := map[string]bool{}
+	add := func(list string, i int, name string, err error) {
+		at := fmt.Sprintf("%s[%d]", list, i)
+		f.Take(err, func(key string) string { return strings.TrimSuffix(at+"."+key, ".") })
+		if name != "" && names[name] {
+			f.Add(at+".name", name, "is used twice").Do("give each of segments and series a name of its own")
+		}
+		names[name] = true
+	}
 	for i, s := range c.Segments {
-		at := fmt.Sprintf("segments[%d]", i)
-		f.Take(s.Validate(), func(key string) string { return strings.TrimSuffix(at+"."+key, ".") })
-		for _, other := range c.Segments[:i] {
-			if s.Name != "" && other.Name == s.Name {
-				f.Add(at+".name", s.Name, "is used twice").Do("give each segment a name of its own")
-				break
-			}
+		add("segments", i, s.Name, s.Validate())
+	}
+	scopes := map[string]bool{}
+	for i, s := range c.Series {
+		add("series", i, s.Name, s.Validate())
+		scopes[s.Name] = true
+	}
+	for i, s := range c.Segments {
+		if of, _, dot := strings.Cut(s.Name, "."); dot && scopes[of] {
+			f.Add(fmt.Sprintf("segments[%d].name", i), s.Name, "is that of a scope of the series %s", of).Do("choose another")
 		}
 	}
 }

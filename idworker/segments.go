@@ -16,6 +16,7 @@ import (
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -28,10 +29,12 @@ import (
 //		return &Invoices{numbers: numbers}, err
 //	}
 //
-// The tag `idworker:"segment=invoices"` fills the key of a GORM model. All methods are safe
-// for concurrent use.
+// The tag `idworker:"segment=invoices"` fills the key of a GORM model. It also holds the series of
+// Config.Series, and `idworker:"series=invoices,scope=TenantID"` fills any other field from one. All
+// methods are safe for concurrent use.
 type Segments struct {
 	byName map[string]*segment.Issuer
+	series map[string]*series.Series
 	stores []io.Closer
 	log    *slog.Logger
 }
@@ -44,8 +47,8 @@ func newSegments(cfg Config, c clients, a *asked) (*Segments, error) {
 	if err := cfg.checkSegments(); err != nil {
 		return nil, err
 	}
-	s := &Segments{byName: make(map[string]*segment.Issuer), log: o.log}
-	if len(cfg.Segments) == 0 {
+	s := &Segments{byName: make(map[string]*segment.Issuer), series: make(map[string]*series.Series), log: o.log}
+	if len(cfg.Segments)+len(cfg.Series) == 0 {
 		return s, nil
 	}
 	if err := s.make(cfg, o); err != nil {
@@ -73,6 +76,9 @@ const noNumbers = "provide one that is not nil, with its dependencies. To fx, a 
 // make chooses the store among the clients and creates the issuers. It does no I/O.
 func (s *Segments) make(c Config, o options) error {
 	where := c.SegmentStore
+	if len(c.Segments) == 0 { // series are in SQL
+		where = SegmentStoreDB
+	}
 	if where == SegmentStoreAuto {
 		switch {
 		case o.numbers != nil:
@@ -97,9 +103,13 @@ func (s *Segments) make(c Config, o options) error {
 			return err
 		}
 	}
-	if where != SegmentStoreRedis && db == nil {
+	if (where != SegmentStoreRedis || len(c.Series) > 0) && db == nil {
 		if o.db == nil {
-			return fmt.Errorf("segment_store %s: no *gorm.DB and no segment.Store: %s", where, noNumbers)
+			what := "segment_store " + string(where)
+			if len(c.Series) > 0 {
+				what = "series"
+			}
+			return fmt.Errorf("%s: no *gorm.DB and no segment.Store: %s", what, noNumbers)
 		}
 		own, err := gormdb.Segments(o.db, dbseq.WithTablePrefix(c.Store.TablePrefix))
 		if err != nil {
@@ -138,6 +148,22 @@ func (s *Segments) make(c Config, o options) error {
 			}
 		}
 	}
+	return s.makeSeries(c, db)
+}
+
+// makeSeries creates the series of c, which are in SQL.
+func (s *Segments) makeSeries(c Config, db segment.Store) error {
+	for _, cfg := range c.Series {
+		store, ok := db.(segment.Reader)
+		if !ok {
+			return fmt.Errorf("series %s: %T does not say what it has given: provide a *gorm.DB, or the segment.Store of dbseq.OpenSegments", cfg.Name, db)
+		}
+		one, err := series.New(store, cfg)
+		if err != nil {
+			return err
+		}
+		s.series[cfg.Name] = one
+	}
 	return nil
 }
 
@@ -148,6 +174,13 @@ func (s *Segments) start(ctx context.Context) error {
 			return err
 		}
 		st := issuer.Status()
+		s.log.Info("idworker segment opened", "segment", name, "store", st.Store, "order", st.Order)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.series)) {
+		if err := s.series[name].Start(ctx); err != nil {
+			return err
+		}
+		st := s.series[name].Status()
 		s.log.Info("idworker segment opened", "segment", name, "store", st.Store, "order", st.Order)
 	}
 	return nil
@@ -174,34 +207,56 @@ func (s *Segments) Of(name string) (*segment.Issuer, error) {
 	return nil, fmt.Errorf("idworker: segment %q is not configured (configured: %q): add it to Config.Segments", name, s.Names())
 }
 
-// Names returns the configured names, sorted.
+// Series returns the named series, or an error if Config.Series has no such name. Before the
+// start, it returns segment.ErrNotStarted for each number.
+func (s *Segments) Series(name string) (*series.Series, error) {
+	if one, ok := s.series[name]; ok {
+		return one, nil
+	}
+	return nil, fmt.Errorf("idworker: series %q is not configured (configured: %q): add it to Config.Series", name, slices.Sorted(maps.Keys(s.series)))
+}
+
+// Names returns the names of Config.Segments, sorted.
 func (s *Segments) Names() []string { return slices.Sorted(maps.Keys(s.byName)) }
 
-// Status returns the status of each segment that has started, sorted by name. It does no I/O.
+// Status returns the status of each segment that has started, then of each series, sorted by name.
+// It does no I/O.
 func (s *Segments) Status() []segment.Status {
 	var list []segment.Status
-	for _, name := range s.Names() {
-		if st := s.byName[name].Status(); st.State != segment.StateNotStarted {
+	add := func(st segment.Status) {
+		if st.State != segment.StateNotStarted {
 			list = append(list, st)
 		}
+	}
+	for _, name := range s.Names() {
+		add(s.byName[name].Status())
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.series)) {
+		add(s.series[name].Status())
 	}
 	return list
 }
 
-// Reset discards the numbers that all segments have reserved ahead. Call it together with
+// Reset discards the numbers that all segments and series have reserved ahead. Call it together with
 // IdWorker.Reset in a process that may have been copied with its memory.
 func (s *Segments) Reset() {
 	for _, issuer := range s.byName {
 		issuer.Reset()
 	}
+	for _, one := range s.series {
+		one.Reset()
+	}
 }
 
-// Healthy returns nil if all segments can issue numbers, or the reasons why some cannot. It
-// does no I/O.
+// Healthy returns nil if all segments and series can issue numbers, or the reasons why some
+// cannot. It does no I/O.
 func (s *Segments) Healthy(ctx context.Context) error {
 	var errs []error
 	for _, name := range s.Names() {
 		errs = append(errs, s.byName[name].Healthy(ctx))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.series)) {
+		errs = append(errs, s.series[name].Healthy(ctx))
 	}
 	return errors.Join(errs...)
 }

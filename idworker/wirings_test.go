@@ -24,6 +24,7 @@ import (
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -39,6 +40,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 		inRedis  = idworker.Config{Namespace: "orders", Mode: idworker.ModeRedis, Store: idworker.StoreConfig{Skew: time.Millisecond, Quarantine: lease.QuarantineNever}}
 		stored   = idworker.Config{Namespace: "orders", Mode: idworker.ModeDB}
 		seventh  = int64(7)
+		serial   = idworker.Config{Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever}, Series: []series.Config{{Name: "orders"}}}
 		numbered = idworker.Config{SegmentStore: idworker.SegmentStoreDB, Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever}, Segments: []segment.Config{{Name: "order_no", Order: segment.OrderStrict}}}
 	)
 	for _, k := range []struct {
@@ -86,6 +88,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 		{"sequence: store.wait_replicas", counted, func(c *idworker.Config) { c.Store.WaitReplicas, c.Wait = 1, 3*time.Second }, onMiniredis, "replica"},
 
 		{"segments", numbered, func(c *idworker.Config) { c.Segments[0].Start = 700 }, numbers, "order_no 700"},
+		{"series", serial, func(c *idworker.Config) { c.Series[0].Start = 700 }, serials, "orders 000700"},
 		{"segment_store", numbered, func(c *idworker.Config) { c.SegmentStore = idworker.SegmentStoreRedis }, numbers, "not in the store: \"order_no\" at redis"},
 	} {
 		t.Run(k.key, func(t *testing.T) {
@@ -254,6 +257,19 @@ func numbers(t *testing.T, c idworker.Config) string {
 		return err.Error()
 	}
 	return fmt.Sprint("order_no ", n)
+}
+
+// serials returns the first number of a series.
+func serials(t *testing.T, c idworker.Config) string {
+	var s *idworker.Segments
+	a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(c, newSQLite(t)), fx.Populate(&s))
+	a.RequireStart()
+	defer a.RequireStop()
+	one, err := s.Series("orders")
+	require.NoError(t, err)
+	n, err := one.Next(t.Context(), "")
+	require.NoError(t, err)
+	return "orders " + n.String()
 }
 
 // TestEveryKeyIsTested looks for keys that no row of TestEveryKeyHasAnEffect changes, and

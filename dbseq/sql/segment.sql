@@ -4,7 +4,7 @@
 UPDATE snowlease_segment
    SET first_id = REPLY(GREATEST(max_id, :above) + 1),
        max_id = GREATEST(max_id, :above) + LEAST(:n, :max - GREATEST(max_id, :above)), seen_ms = {now}
- WHERE name = :name AND GREATEST(max_id, :above) < :max AND max_id >= 0 AND {now} > 0 {beside}
+ WHERE name = :name AND GREATEST(max_id, :above) < :max AND max_id >= 0 AND {now} BETWEEN :notbefore AND :notafter {beside}
 RETURNING first_id;
 
 -- name: beside
@@ -17,5 +17,5 @@ SELECT {now}, max_id FROM snowlease_segment WHERE name = :name;
 
 -- name: add
 INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms)
-SELECT :name, :start, :start - 1, {now} FROM (SELECT 1 AS one) AS one WHERE {now} > 0
+SELECT :name, :start, :start - 1, {now} FROM (SELECT 1 AS one) AS one WHERE {now} BETWEEN :notbefore AND :notafter
 ON CONFLICT DO NOTHING;

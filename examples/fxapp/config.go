@@ -18,7 +18,7 @@ import (
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/providers"
 	"github.com/snowlease/snowlease/providers/secret"
 )
@@ -42,8 +42,7 @@ func defaults() config {
 		Providers: providers.Config{DB: providers.DBConfig{DSN: "fxapp.db"}},
 		IDWorker: idworker.Config{
 			Namespace: "fxapp", Mode: idworker.ModeDB,
-			Segments:     []segment.Config{{Name: invoiceSegment, Order: segment.OrderStrict, Max: 99_999_999}},
-			SegmentStore: idworker.SegmentStoreDB, // auto fails where both a database and Redis are configured
+			Series: []series.Config{{Name: "invoices", Period: series.Month, Format: "INV-{2006}-{01}-{000000}", Gapless: true}},
 		},
 	}
 }

@@ -57,12 +57,13 @@ func newHandlers(cfg config, s *store, w *idworker.IdWorker, segments *idworker.
 // knownHosts refuses requests that name another host, such as those of a web page whose name
 // leads here (DNS rebinding).
 func knownHosts(hosts []string, next http.Handler) http.Handler {
+	hosts = append([]string{"localhost"}, hosts...)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
 		if name, _, err := net.SplitHostPort(host); err == nil {
 			host = name
 		}
-		if host != "localhost" && net.ParseIP(strings.Trim(host, "[]")) == nil && !slices.Contains(hosts, host) {
+		if net.ParseIP(strings.Trim(host, "[]")) == nil && !slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
 			write(w, http.StatusMisdirectedRequest, map[string]string{"error": "the Host header names a host that the setting hosts does not list"})
 			return
 		}

@@ -138,7 +138,7 @@ func tour(t *testing.T, url string) {
 	require.NoError(t, err)
 	body, err := io.ReadAll(page.Body)
 	require.NoError(t, errors.Join(err, page.Body.Close()))
-	require.Contains(t, string(body), "fxapp.invoices</th>")
+	require.Contains(t, string(body), "invoices</th>")
 	require.Equal(t, "/idworker/", page.Request.URL.Path, "a browser that is given the address alone finds the console")
 	require.Equal(t, http.StatusOK, page.StatusCode)
 	require.Equal(t, "ok", get(t, url+"/healthz", http.StatusOK)["status"])
@@ -290,6 +290,7 @@ func TestOtherSites(t *testing.T) {
 		{"GET", "/orders", "evil.example", "", http.StatusMisdirectedRequest},
 		{"GET", "/readyz", "evil.example:8080", "", http.StatusMisdirectedRequest},
 		{"GET", "/orders", "localhost", "", http.StatusOK},
+		{"GET", "/orders", "LOCALHOST:80", "", http.StatusOK},
 		{"GET", "/orders", "[::1]:80", "", http.StatusOK},
 		{"GET", "/orders", "orders:80", "", http.StatusOK},
 	} {

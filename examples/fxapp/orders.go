@@ -14,8 +14,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/numbers/ordernumber"
-	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/publicid"
 )
 
@@ -37,28 +35,13 @@ func check(o Order) error {
 	return nil
 }
 
-// invoiceSegment is the name of the segment that numbers the invoices.
-const invoiceSegment = "fxapp.invoices"
-
 // A store keeps orders in the database. It is safe for concurrent use.
-type store struct {
-	db       *gorm.DB
-	invoices *segment.Issuer
-	numbers  *ordernumber.Codec
-}
+type store struct{ db *gorm.DB }
 
-func newStore(cfg config, db *gorm.DB, segments *idworker.Segments) (*store, error) {
-	invoices, err := segments.Of(invoiceSegment)
-	if err != nil {
-		return nil, err
-	}
+func newStore(cfg config, db *gorm.DB) (*store, error) {
 	codec, err := cfg.orderCodec()
-	if err != nil {
-		return nil, err
-	}
 	orderIDs.Store(codec)
-	numbers, err := ordernumber.New(ordernumber.Config{})
-	return &store{db: db, invoices: invoices, numbers: numbers}, err
+	return &store{db}, err
 }
 
 // createTables creates missing tables when the application starts. It retries, since
@@ -78,23 +61,14 @@ func createTables(lc fx.Lifecycle, db *gorm.DB) {
 	}))
 }
 
-// place stores the customer and the items of o as a new order. GORM's plugin fills the ids
-// of all rows.
+// place stores the customer and the items of o as a new order. GORM's plugin fills the ids of all
+// rows, and the number of the invoice, in one transaction with them.
 func (s *store) place(ctx context.Context, o Order) (Order, error) {
 	customer, err := s.customer(ctx, o.Customer)
 	if err != nil {
 		return Order{}, fmt.Errorf("store the customer: %w", err)
 	}
-	// Take the number before Create, which begins a transaction: a SQLite file then takes no other write.
-	invoice, err := s.invoices.NextIDWait(ctx)
-	if err != nil {
-		return Order{}, fmt.Errorf("number the invoice: %w", err)
-	}
-	number, err := s.numbers.Format(time.Now(), invoice, customer.ID)
-	if err != nil {
-		return Order{}, fmt.Errorf("number the invoice: %w", err)
-	}
-	order := Order{Number: number, CustomerID: customer.ID, Customer: customer}
+	order := Order{CustomerID: customer.ID, Customer: customer}
 	for _, i := range o.Items {
 		order.Items = append(order.Items, Item{Product: i.Product, Quantity: i.Quantity, PriceCents: i.PriceCents})
 		order.TotalCents += i.Quantity * i.PriceCents

@@ -83,10 +83,13 @@ func (s *Store) String() string { return s.conn.String() }
 // Warnings returns what New could not check about the client, for the log.
 func (s *Store) Warnings() []string { return s.conn.Warnings() }
 
-// check refuses what Redis cannot do in one step: in a cluster, two names lie on two servers.
+// check refuses what only SQL does. In a cluster, two names lie on two servers.
 func check(r segment.Request) error {
 	if r.Beside != "" {
 		return fmt.Errorf("%w: Redis does not look at a name beside another: use SQL", segment.ErrRequest)
+	}
+	if r.NotAfter != 0 {
+		return fmt.Errorf("%w: Redis reserves at any time: use SQL", segment.ErrRequest)
 	}
 	return r.Validate()
 }

@@ -15,6 +15,8 @@ var (
 	ErrExists = errors.New("segment: the name already exists in the store")
 	// ErrEnd is returned if no number up to Config.Max is left.
 	ErrEnd = errors.New("segment: no number is left up to the maximum")
+	// ErrClock is returned if the clock of the store is not where the request allows it.
+	ErrClock = errors.New("segment: the clocks of this process and of the store differ")
 	// ErrUnavailable is returned if no number is prefetched and the store provides none,
 	// because it is down or slower than the caller waits. The error also wraps that of the
 	// store or of the caller's context.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 )
 
 var (
@@ -33,6 +34,8 @@ func (m *Memory) Reserve(ctx context.Context, r Request) (Range, error) {
 	}
 	last, ok := m.given[r.Name]
 	switch {
+	case r.CheckClock(time.Now().UnixMilli()) != nil:
+		return Range{}, r.CheckClock(time.Now().UnixMilli())
 	case !ok && !r.Create:
 		return Range{}, fmt.Errorf("%w: %q", ErrUnknown, r.Name)
 	case !ok:

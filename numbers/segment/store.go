@@ -2,8 +2,10 @@ package segment
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/snowlease/snowlease/internal/printable"
 )
@@ -23,7 +25,7 @@ type Store interface {
 	// r.N is not an error.
 	//
 	// Each call is one attempt and returns when ctx ends. Errors: ErrUnknown, ErrEnd,
-	// ErrRequest; nothing was reserved. After any other error the outcome is unknown, and
+	// ErrClock, ErrRequest; nothing was reserved. After any other error the outcome is unknown, and
 	// numbers may have been reserved that nobody gets.
 	Reserve(ctx context.Context, r Request) (Range, error)
 }
@@ -56,6 +58,44 @@ type Request struct {
 	// checks that and reserves. A store that cannot do that returns ErrRequest.
 	Beside string
 	Given  Range
+	// NotBefore and NotAfter, if NotAfter is not 0, are Unix milliseconds of the store's clock.
+	// Nothing is reserved, and the error is ErrClock, unless it lies between them, inclusive. A
+	// store that cannot check that in the same step returns ErrRequest.
+	NotBefore, NotAfter int64
+}
+
+// A Reader is a Store that says what it has given.
+type Reader interface {
+	Store
+	// Given returns the greatest number that a name has given, or 0. Errors: ErrUnknown,
+	// ErrRequest.
+	Given(ctx context.Context, name string) (int64, error)
+}
+
+// InTx is a Reader that can reserve in a transaction of the application, so that a rollback takes
+// the numbers back.
+type InTx interface {
+	Reader
+	// In returns a store for the time of a transaction. It creates no table.
+	In(tx Tx) Reader
+}
+
+// Tx is a transaction of database/sql: a *sql.Tx, what embeds one, as those of sqlx and bun do,
+// or the ConnPool of a *gorm.DB in a transaction.
+type Tx interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	Commit() error
+	Rollback() error
+}
+
+// CheckClock returns an ErrClock unless the store's clock, in Unix milliseconds, allows r.
+func (r Request) CheckClock(now int64) error {
+	if r.NotAfter == 0 || now >= r.NotBefore && now <= r.NotAfter {
+		return nil
+	}
+	at := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
+	return fmt.Errorf("%w: %q is asked for a number between %s and %s, and the clock of the store is at %s: set the clocks by NTP", ErrClock, r.Name, at(r.NotBefore), at(r.NotAfter), at(now))
 }
 
 // Validate returns all faults of r joined into one error, or nil. The error wraps
@@ -68,6 +108,9 @@ func (r Request) Validate() error {
 	}
 	if r.Start < 1 || r.Max < r.Start {
 		fault("start %d and maximum %d: give 1 <= start <= maximum", r.Start, r.Max)
+	}
+	if r.NotBefore < 0 || r.NotAfter < r.NotBefore {
+		fault("the clock is to be between %d and %d", r.NotBefore, r.NotAfter)
 	}
 	if r.Above < 0 {
 		fault("above %d is negative", r.Above)

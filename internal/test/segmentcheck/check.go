@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
@@ -97,6 +98,27 @@ func Beside(ctx context.Context, store segment.Store) error {
 	}
 	r.Beside, r.Max = "nobody", 100
 	return (check{store: store}).wants(ctx, r, segment.ErrUnknown)
+}
+
+// Clock returns the first violation of what Request.NotBefore and NotAfter ask for.
+func Clock(ctx context.Context, store segment.Store) error {
+	now := time.Now().UnixMilli() // also the store's, but for some seconds
+	const minute = 60_000
+	r := segment.Request{Name: "clocked", N: 1, Start: 1, Max: 100, Create: true}
+	for range 2 { // the first request creates the name
+		for _, bounds := range [][2]int64{{now + 10*minute, now + 20*minute}, {1, now - 10*minute}, {now - 20*minute, now - 10*minute}} {
+			r.NotBefore, r.NotAfter = bounds[0], bounds[1]
+			if err := (check{store: store}).wants(ctx, r, segment.ErrClock); err != nil {
+				return err
+			}
+		}
+		r.NotBefore, r.NotAfter = now-10*minute, now+10*minute
+		if _, err := segment.Reserve(ctx, store, r); err != nil {
+			return err
+		}
+	}
+	r.NotBefore, r.NotAfter = now+1, now
+	return (check{store: store}).wants(ctx, r, segment.ErrRequest)
 }
 
 func (c check) unknown(ctx context.Context) error {

@@ -1,0 +1,300 @@
+package dbseq_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers/series"
+)
+
+// pool opens the pool of an application.
+func (e engine) pool(t testing.TB, dsn string) *sql.DB {
+	t.Helper()
+	pool, err := sql.Open(e.driver, dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = pool.Close() })
+	return pool
+}
+
+func openSeries(t testing.TB, store segment.Reader, cfg series.Config, opts ...series.Option) *series.Series {
+	t.Helper()
+	cfg.Name = "invoices"
+	s, err := series.Open(t.Context(), store, cfg, opts...)
+	require.NoError(t, err)
+	return s
+}
+
+// within runs f in a transaction, and commits if f returns nil.
+func within(t testing.TB, pool *sql.DB, f func(tx *sql.Tx) error) error {
+	t.Helper()
+	tx, err := pool.BeginTx(t.Context(), nil)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// TestSeriesByPeriodAndTenant: numbers begin anew each day and count per tenant, in each order.
+func TestSeriesByPeriodAndTenant(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		store := segments(t, e.db(t, dsn))
+		today := time.Now().UTC()
+		for _, prefetch := range []int64{1, 10} {
+			name := fmt.Sprint("orders", prefetch)
+			for i, want := range []string{"a-1", "a-2", "b-1", "a-3", "b-2"} {
+				s, err := series.Open(t.Context(), store, series.Config{Name: name, Period: series.Day, Prefetch: prefetch, Format: "{20060102}-{scope}-{0}"})
+				require.NoError(t, err)
+				if prefetch > 1 { // another process begins behind what this one had
+					want = []string{"a-1", "a-11", "b-1", "a-21", "b-11"}[i]
+				}
+				n, err := s.Next(t.Context(), want[:1])
+				require.NoError(t, err)
+				require.Equal(t, n.Period.Format("20060102")+"-"+want, n.String())
+				require.WithinDuration(t, today, n.Period, 25*time.Hour)
+			}
+		}
+		_, err := openSeries(t, store, series.Config{Period: series.Year}, series.WithClock(func() time.Time { return today.AddDate(1, 0, 0) })).Next(t.Context(), "a")
+		require.ErrorIs(t, err, segment.ErrClock)
+	})
+}
+
+// TestGapless: many take the numbers of some tenants and give some back. Each tenant has them from
+// the first on and without gaps.
+func TestGapless(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		pool := e.pool(t, dsn)
+		store, err := dbseq.NewSegments(pool, e.dialect)
+		require.NoError(t, err)
+		s := openSeries(t, store, series.Config{Period: series.Month, Format: "INV-{2006}-{01}-{000}", Gapless: true})
+		rawExec(t, e.db(t, dsn), "CREATE TABLE invoice (tenant VARCHAR(36) NOT NULL, number VARCHAR(36) NOT NULL, PRIMARY KEY (tenant, number))")
+		insert := "INSERT INTO invoice VALUES (?, ?)"
+		if e.speaks == "postgres" {
+			insert = "INSERT INTO invoice VALUES ($1, $2)"
+		}
+		tenants := []string{"a", "b", "c"}
+		errBack := errors.New("rolled back")
+		var wg sync.WaitGroup
+		for range 6 {
+			wg.Go(func() {
+				for range 12 {
+					tenant, back := tenants[rand.IntN(len(tenants))], rand.IntN(3) == 0
+					err := within(t, pool, func(tx *sql.Tx) error {
+						n, err := s.In(tx).Next(t.Context(), tenant)
+						if err != nil {
+							return err
+						}
+						if _, err := tx.ExecContext(t.Context(), insert, tenant, n.String()); err != nil {
+							return err
+						}
+						if back {
+							return errBack
+						}
+						return nil
+					})
+					if err != nil && !errors.Is(err, errBack) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for _, tenant := range tenants {
+			var numbers []string
+			require.NoError(t, e.db(t, dsn).Raw("SELECT number FROM invoice WHERE tenant = ? ORDER BY number", tenant).Scan(&numbers).Error)
+			require.NotEmpty(t, numbers)
+			for i, n := range numbers {
+				require.Equal(t, fmt.Sprintf("%s%03d", numbers[0][:12], i+1), n, tenant)
+			}
+		}
+	})
+}
+
+// TestGaplessFirstNumbers: transactions that take the first numbers of the same and of neighboring
+// tenants at once wait for each other, but not in a circle.
+func TestGaplessFirstNumbers(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		pool := e.pool(t, dsn)
+		store, err := dbseq.NewSegments(pool, e.dialect)
+		require.NoError(t, err)
+		s := openSeries(t, store, series.Config{Gapless: true})
+		var (
+			wg  sync.WaitGroup
+			mu  sync.Mutex
+			all = map[string][]int64{}
+		)
+		for i := range 12 {
+			wg.Go(func() {
+				for round := range 5 {
+					tenant := fmt.Sprint(round, "-", i/4)
+					err := within(t, pool, func(tx *sql.Tx) error {
+						n, err := s.In(tx).Next(t.Context(), tenant)
+						mu.Lock()
+						defer mu.Unlock()
+						all[tenant] = append(all[tenant], n.Value)
+						return err
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		require.Len(t, all, 15)
+		for tenant, numbers := range all {
+			slices.Sort(numbers)
+			require.Equal(t, []int64{1, 2, 3, 4}, numbers, tenant)
+		}
+	})
+}
+
+// TestGaplessBatch: a batch is one request, and a rollback gives it back.
+func TestGaplessBatch(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		pool := e.pool(t, dsn)
+		store, err := dbseq.NewSegments(pool, e.dialect)
+		require.NoError(t, err)
+		s := openSeries(t, store, series.Config{Gapless: true})
+		for _, back := range []bool{true, false} {
+			_ = within(t, pool, func(tx *sql.Tx) error {
+				var some [100]series.Number
+				require.NoError(t, s.In(tx).Fill(t.Context(), "a", some[:]))
+				require.EqualValues(t, 1, some[0].Value)
+				require.EqualValues(t, 100, some[99].Value)
+				if back {
+					return errors.New("rolled back")
+				}
+				return nil
+			})
+		}
+		given, err := store.Given(t.Context(), "invoices.a")
+		require.NoError(t, err)
+		require.EqualValues(t, 100, given)
+		_, err = s.Next(t.Context(), "a")
+		require.ErrorIs(t, err, series.ErrTransaction)
+		_, err = s.In(nil).Next(t.Context(), "a")
+		require.ErrorIs(t, err, series.ErrTransaction)
+		_, err = s.In((*sql.Tx)(nil)).Next(t.Context(), "a")
+		require.ErrorIs(t, err, series.ErrTransaction)
+		require.NoError(t, within(t, pool, func(tx *sql.Tx) error {
+			_, err := openSeries(t, store, series.Config{}).In(tx).Next(t.Context(), "a")
+			require.ErrorIs(t, err, series.ErrTransaction)
+			return nil
+		}))
+	})
+}
+
+// TestGaplessOnOneConnection: the pool has no connection but that of the transaction.
+func TestGaplessOnOneConnection(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		pool := e.pool(t, dsn)
+		pool.SetMaxOpenConns(1)
+		store, err := dbseq.NewSegments(pool, e.dialect)
+		require.NoError(t, err)
+		s := openSeries(t, store, series.Config{Gapless: true, Max: 2})
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		require.NoError(t, within(t, pool, func(tx *sql.Tx) error {
+			for _, scope := range []string{"a", "b", "a"} {
+				if _, err := s.In(tx).Next(ctx, scope); err != nil {
+					return err
+				}
+			}
+			_, err := s.In(tx).Next(ctx, "a")
+			require.ErrorIs(t, err, segment.ErrEnd)
+			return nil
+		}))
+	})
+}
+
+// TestGaplessWithoutTheTable: it is missing since the series has started. The error says so.
+func TestGaplessWithoutTheTable(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		pool := e.pool(t, dsn)
+		pool.SetMaxOpenConns(1)
+		store, err := dbseq.NewSegments(pool, e.dialect)
+		require.NoError(t, err)
+		s := openSeries(t, store, series.Config{Gapless: true})
+		_, err = pool.ExecContext(t.Context(), "DROP TABLE snowlease_segment")
+		require.NoError(t, err)
+		err = within(t, pool, func(tx *sql.Tx) error {
+			_, err := s.In(tx).Next(t.Context(), "a")
+			return err
+		})
+		require.ErrorContains(t, err, "there is no table snowlease_segment")
+		require.ErrorIs(t, err, lease.ErrSetup)
+	})
+}
+
+// TestTransactionOfAnotherDatabase: a transaction of another database or schema than that of the
+// store gets no numbers, with a pool of the application or one of the store's own.
+func TestTransactionOfAnotherDatabase(t *testing.T) {
+	onEachTenancy(t, func(t *testing.T, s tenancy) {
+		runSegmentFile(t, s.tenantDB, s.engine)
+		shared, err := dbseq.NewSegments(s.pool, s.engine.dialect)
+		require.NoError(t, err)
+		theirs, err := s.tenantDB.DB()
+		require.NoError(t, err)
+		for what, store := range map[string]*dbseq.Segments{"shared": shared, "own": segments(t, s.db)} {
+			numbers := openSeries(t, store, series.Config{Gapless: true})
+			err := within(t, theirs, func(tx *sql.Tx) error {
+				_, err := numbers.In(tx).Next(t.Context(), "a")
+				return err
+			})
+			require.ErrorIs(t, err, lease.ErrSetup, what)
+			require.ErrorContains(t, err, "tenant'7", what)
+			require.NoError(t, within(t, s.pool, func(tx *sql.Tx) error {
+				_, err := numbers.In(tx).Next(t.Context(), "a")
+				return err
+			}))
+		}
+		require.EqualValues(t, 0, number(t, s.tenantDB, "SELECT COUNT(*) FROM snowlease_segment"))
+	})
+}
+
+// BenchmarkGapless measures numbers in transactions of their own, by one caller and by eight that
+// share a tenant.
+func BenchmarkGapless(b *testing.B) {
+	for _, e := range engines {
+		for _, callers := range []int{1, 8} {
+			b.Run(fmt.Sprintf("%s/%d", e.name, callers), func(b *testing.B) {
+				pool := e.pool(b, e.dsn(b))
+				store, err := dbseq.NewSegments(pool, e.dialect)
+				require.NoError(b, err)
+				s := openSeries(b, store, series.Config{Gapless: true})
+				var wg sync.WaitGroup
+				b.ResetTimer()
+				for i := range callers {
+					wg.Go(func() {
+						for k := i; k < b.N; k += callers {
+							err := within(b, pool, func(tx *sql.Tx) error {
+								_, err := s.In(tx).Next(b.Context(), "a")
+								return err
+							})
+							if err != nil {
+								b.Error(err)
+							}
+						}
+					})
+				}
+				wg.Wait()
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "numbers/s")
+			})
+		}
+	}
+}

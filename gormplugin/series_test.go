@@ -1,0 +1,249 @@
+package gormplugin_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/snowlease/snowlease/dbseq/gormdb"
+	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/numbers/series"
+)
+
+type (
+	// An Bill is numbered without gaps, and counted per customer.
+	Bill struct {
+		ID      int64  `gorm:"primaryKey"`
+		PayerID int64  `gorm:"uniqueIndex:number"`
+		Number  string `gorm:"size:36;uniqueIndex:number" idworker:"series=invoices,scope=PayerID"`
+		Text    string `gorm:"size:36"`
+		Refuse  bool   `gorm:"-"`
+	}
+	Payer struct {
+		Name  string
+		ID    int64  `gorm:"primaryKey"`
+		Bills []Bill `gorm:"constraint:-"`
+	}
+	// A Receipt belongs to a customer that is saved before it.
+	Receipt struct {
+		ID      int64 `gorm:"primaryKey"`
+		PayerID int64
+		Payer   Payer `gorm:"constraint:-"`
+		Number  int64 `idworker:"series=receipts,scope=PayerID"`
+	}
+)
+
+// A Ticket has a number with gaps.
+type Ticket struct {
+	ID     int64  `gorm:"primaryKey"`
+	Shop   string `gorm:"size:36"`
+	Number *int   `idworker:"series=all,scope=Shop"`
+}
+
+func (i *Ticket) BeforeCreate(*gorm.DB) error {
+	i.Shop = cmp.Or(i.Shop, "hooked")
+	return nil
+}
+
+func (i *Bill) AfterCreate(*gorm.DB) error {
+	if i.Refuse {
+		return errors.New("refused")
+	}
+	return nil
+}
+
+// A registry has the series of a database.
+type registry struct{ all map[string]*series.Series }
+
+func openRegistry(t testing.TB, db *gorm.DB) registry {
+	t.Helper()
+	store, err := gormdb.Segments(db)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	r := registry{all: map[string]*series.Series{}}
+	for _, cfg := range []series.Config{
+		{Name: "invoices", Format: "INV-{scope}-{000}", Gapless: true},
+		{Name: "receipts", Gapless: true}, {Name: "all", Prefetch: 5},
+	} {
+		r.all[cfg.Name], err = series.Open(t.Context(), store, cfg)
+		require.NoError(t, err)
+	}
+	return r
+}
+
+func (r registry) of(name string) (*series.Series, error) {
+	if s, ok := r.all[name]; ok {
+		return s, nil
+	}
+	return nil, fmt.Errorf("%q is unknown", name)
+}
+
+// onEachSeries runs f on each dialect with a plugin that knows the series.
+func onEachSeries(t *testing.T, f func(t *testing.T, db *gorm.DB)) {
+	t.Helper()
+	for _, d := range dialects() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			open1, _ := d.open(t)
+			var r registry
+			db := open(t, open1(), gormplugin.New(newGenerator(t), gormplugin.Config{Series: func(name string) (*series.Series, error) { return r.of(name) }}),
+				&Payer{}, &Bill{}, &Receipt{})
+			r = openRegistry(t, db)
+			f(t, db)
+		})
+	}
+}
+
+// numbersOf returns the stored numbers of a customer, sorted.
+func numbersOf(t *testing.T, db *gorm.DB, customer int64) (numbers []string) {
+	t.Helper()
+	require.NoError(t, db.Model(&Bill{}).Where("payer_id = ?", customer).Order("number").Pluck("number", &numbers).Error)
+	return numbers
+}
+
+// TestSeriesWithoutGaps: each way to create rows numbers them per customer, from the first number
+// on and in their order, and what fails leaves no gap.
+func TestSeriesWithoutGaps(t *testing.T) {
+	t.Parallel()
+	onEachSeries(t, func(t *testing.T, db *gorm.DB) {
+		one := Bill{PayerID: 7}
+		require.NoError(t, db.Create(&one).Error)
+		require.Equal(t, "INV-7-001", one.Number)
+
+		refused := Bill{PayerID: 7, Refuse: true}
+		require.ErrorContains(t, db.Create(&refused).Error, "refused")
+		require.Equal(t, "INV-7-002", refused.Number, "of a transaction that was rolled back")
+
+		batch := []*Bill{{PayerID: 8}, {PayerID: 7}, {PayerID: 8}, {PayerID: 7, Number: "INV-7-002"}}
+		require.NoError(t, db.Create(&batch).Error)
+		require.Equal(t, []string{"INV-8-001", "INV-7-002", "INV-8-002", "INV-7-003"}, []string{batch[0].Number, batch[1].Number, batch[2].Number, batch[3].Number})
+
+		refused.Refuse = false
+		require.NoError(t, db.Create(&refused).Error, "again, with the number that another row has by now")
+		require.Equal(t, "INV-7-004", refused.Number)
+
+		rows := make([]Bill, 5)
+		for i := range rows {
+			rows[i].PayerID = 7
+		}
+		require.NoError(t, db.CreateInBatches(&rows, 2).Error)
+		require.ErrorContains(t, db.Transaction(func(tx *gorm.DB) error {
+			require.NoError(t, tx.Create(&Bill{PayerID: 7}).Error)
+			return errors.New("rolled back")
+		}), "rolled back")
+		require.NoError(t, db.Transaction(func(tx *gorm.DB) error {
+			_ = tx.Transaction(func(tx *gorm.DB) error { // a savepoint
+				require.NoError(t, tx.Create(&Bill{PayerID: 7}).Error)
+				return errors.New("rolled back")
+			})
+			return tx.Create(&Bill{PayerID: 7}).Error
+		}))
+		require.NoError(t, db.Session(&gorm.Session{PrepareStmt: true}).Create(&Bill{PayerID: 7}).Error)
+		family := Payer{ID: 7, Bills: make([]Bill, 2)}
+		require.NoError(t, db.Create(&family).Error)
+		var want []string
+		for i := range 13 {
+			want = append(want, fmt.Sprintf("INV-7-%03d", i+1))
+		}
+		require.Equal(t, want, numbersOf(t, db, 7))
+		require.Equal(t, want[11:], []string{family.Bills[0].Number, family.Bills[1].Number})
+
+		receipt := Receipt{Payer: Payer{Name: "Ada"}}
+		require.NoError(t, db.Create(&receipt).Error)
+		require.EqualValues(t, 1, receipt.Number)
+	})
+}
+
+// TestSeriesWithGaps: a series with gaps fills what has no number yet, before the transaction, or in
+// it where only a hook knows the scope.
+func TestSeriesWithGaps(t *testing.T) {
+	t.Parallel()
+	onEachSeries(t, func(t *testing.T, db *gorm.DB) {
+		require.NoError(t, db.AutoMigrate(&Ticket{}))
+		number := 70
+		rows := []Ticket{{Shop: "a"}, {Shop: "b", Number: &number}, {Shop: "a"}, {Shop: "b"}}
+		require.NoError(t, db.Create(&rows).Error)
+		require.Equal(t, []int{1, 70, 2, 1}, []int{*rows[0].Number, *rows[1].Number, *rows[2].Number, *rows[3].Number})
+		if db.Name() == "sqlite" { // whose only lock the transaction has
+			return
+		}
+		hooked := Ticket{}
+		require.NoError(t, db.Create(&hooked).Error)
+		require.Equal(t, "hooked", hooked.Shop)
+		require.Equal(t, 1, *hooked.Number)
+	})
+}
+
+// TestSeriesThatWouldGap: what would leave a gap or number a row apart fails, and takes no number.
+func TestSeriesThatWouldGap(t *testing.T) {
+	t.Parallel()
+	onEachSeries(t, func(t *testing.T, db *gorm.DB) {
+		require.NoError(t, db.Create(&Bill{ID: 5, PayerID: 7}).Error)
+		for says, err := range map[string]error{
+			"an upsert would replace":       db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&Bill{ID: 5, PayerID: 7}).Error,
+			"1 of 2 rows were not inserted": db.Clauses(clause.OnConflict{DoNothing: true}).Create(&[]Bill{{ID: 5, PayerID: 7}, {PayerID: 7}}).Error,
+			"PayerID, which says whose":     db.Create(&Bill{}).Error,
+			"a map cannot be numbered":      db.Model(&Bill{}).Create(map[string]any{"PayerID": 7}).Error,
+			"use db.Transaction":            db.Session(&gorm.Session{SkipDefaultTransaction: true}).Create(&Bill{PayerID: 7}).Error,
+		} {
+			require.ErrorIs(t, err, gormplugin.ErrSeries, says)
+			require.ErrorContains(t, err, says)
+			require.ErrorContains(t, err, "Bill.Number", says)
+		}
+		require.ErrorContains(t, db.Transaction(func(tx *gorm.DB) error {
+			return tx.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"text"})}).Create(&Bill{ID: 5, PayerID: 7}).Error
+		}), "1 of 1 rows were not inserted")
+		require.NoError(t, db.Session(&gorm.Session{SkipDefaultTransaction: true}).Transaction(func(tx *gorm.DB) error {
+			return tx.Create(&Bill{PayerID: 7}).Error
+		}))
+		imported := Bill{PayerID: 7, Number: "INV-7-000"}
+		require.NoError(t, db.Set(gormplugin.SkipKey, true).Create(&imported).Error)
+		require.Equal(t, []string{"INV-7-000", "INV-7-001", "INV-7-002"}, numbersOf(t, db, 7))
+		require.NoError(t, db.Session(&gorm.Session{DryRun: true}).Create(&Bill{PayerID: 7}).Error)
+		ended, end := context.WithCancel(t.Context())
+		end()
+		require.ErrorIs(t, db.WithContext(ended).Create(&Bill{PayerID: 7}).Error, context.Canceled)
+		require.NoError(t, db.Create(&Bill{PayerID: 7}).Error)
+		require.Equal(t, "INV-7-003", numbersOf(t, db, 7)[3])
+	})
+}
+
+// TestSeriesTags: a tag that cannot be followed is an error of the statement.
+func TestSeriesTags(t *testing.T) {
+	t.Parallel()
+	type (
+		Unknown struct {
+			ID     int64
+			Number string `idworker:"series=nobody"`
+		}
+		Scopeless struct {
+			ID     int64
+			Number string `idworker:"series=all,scope=Nobody"`
+		}
+		Truth struct {
+			ID     int64
+			Number bool `idworker:"series=all"`
+		}
+		Keyed struct {
+			Number string `gorm:"primaryKey" idworker:"series=all"`
+		}
+	)
+	models := map[string]any{
+		`series "nobody"`: &Unknown{}, `no field "Nobody"`: &Scopeless{}, "neither a text nor": &Truth{}, `"series=all"`: &Keyed{},
+	}
+	var r registry
+	db := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Series: func(name string) (*series.Series, error) { return r.of(name) }}))
+	r = openRegistry(t, db)
+	for says, model := range models {
+		require.NoError(t, db.AutoMigrate(model))
+		require.ErrorContains(t, db.Create(model).Error, says)
+	}
+	without := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{}), &Unknown{})
+	require.ErrorContains(t, without.Create(&Unknown{}).Error, "there are no series")
+}

@@ -1,0 +1,89 @@
+package idworker_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxtest"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers/series"
+)
+
+// TestSeries: the series of a Config number rows by gormplugin.Module, are asked for by name, and
+// show in the status, next to segments.
+func TestSeries(t *testing.T) {
+	t.Parallel()
+	type Bill struct {
+		ID     int64
+		Tenant string
+		Number string `idworker:"series=bills,scope=Tenant"`
+	}
+	cfg := idworker.Config{
+		Namespace: namespace(t), Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever},
+		Segments: []segment.Config{{Name: "members"}},
+		Series:   []series.Config{{Name: "bills", Format: "B{000}", Gapless: true}, {Name: "orders", Prefetch: 10}},
+	}
+	db := newSQLite(t, cfg)
+	var s *idworker.Segments
+	a := fxtest.New(t, fx.NopLogger, idworker.Module, gormplugin.Module, fx.Supply(cfg, db), fx.Populate(&s))
+	orders, err := s.Series("orders")
+	require.NoError(t, err)
+	_, err = orders.Next(t.Context(), "")
+	require.ErrorIs(t, err, segment.ErrNotStarted)
+	require.ErrorIs(t, s.Healthy(t.Context()), segment.ErrNotStarted)
+	a.RequireStart()
+	defer a.RequireStop()
+	require.NoError(t, db.AutoMigrate(&Bill{}))
+	require.ErrorContains(t, db.Transaction(func(tx *gorm.DB) error {
+		require.NoError(t, tx.Create(&Bill{Tenant: "a"}).Error)
+		return errors.New("rolled back")
+	}), "rolled back")
+	bills := []Bill{{Tenant: "a"}, {Tenant: "b"}, {Tenant: "a"}}
+	require.NoError(t, db.Create(&bills).Error)
+	require.Equal(t, []string{"B001", "B001", "B002"}, []string{bills[0].Number, bills[1].Number, bills[2].Number})
+	n, err := orders.Next(t.Context(), "")
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n.Value)
+	s.Reset()
+	n, err = orders.Next(t.Context(), "")
+	require.NoError(t, err)
+	require.EqualValues(t, 11, n.Value)
+
+	var names []string
+	for _, st := range s.Status() {
+		names = append(names, st.Name+" "+string(st.Order))
+	}
+	require.Equal(t, []string{"members process", "bills gapless", "orders process"}, names)
+	require.NoError(t, s.Healthy(t.Context()))
+	_, err = s.Series("nobody")
+	require.ErrorContains(t, err, `series "nobody" is not configured (configured: ["bills" "orders"])`)
+}
+
+// TestSeriesFaults: what Module cannot open is an error of the graph, by its key.
+func TestSeriesFaults(t *testing.T) {
+	t.Parallel()
+	for says, cfg := range map[string]idworker.Config{
+		`series[0].period "hour" is unknown`:                        {Series: []series.Config{{Name: "a", Period: "hour"}}},
+		`series[1].name "a" is used twice`:                          {Series: []series.Config{{Name: "a"}, {Name: "a"}}},
+		`series[0].name "b" is used twice`:                          {Segments: []segment.Config{{Name: "b"}}, Series: []series.Config{{Name: "b"}}},
+		`segments[0].name "a.b" is that of a scope of the series a`: {Segments: []segment.Config{{Name: "a.b"}}, Series: []series.Config{{Name: "a"}}},
+		"series: no *gorm.DB":                                       {Mode: idworker.ModeLocal, Series: []series.Config{{Name: "a"}}},
+	} {
+		cfg.Namespace = "orders"
+		err := fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), fx.Invoke(func(*idworker.Segments) {})).Err()
+		require.ErrorContains(t, err, says)
+	}
+	err := fx.New(fx.NopLogger, idworker.Module, fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Series: []series.Config{{Name: "a"}}}),
+		fx.Provide(func() segment.Store { return onlyStore{} }), fx.Invoke(func(*idworker.Segments) {})).Err()
+	require.ErrorContains(t, err, "does not say what it has given")
+	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("a", idworker.Config{Series: []series.Config{{Name: "a"}}})).Err(), "only Module opens")
+}
+
+type onlyStore struct{ segment.Store }

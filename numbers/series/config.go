@@ -1,0 +1,142 @@
+package series
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/fault"
+)
+
+const (
+	maxName     = 18
+	maxScope    = 36             // a UUID
+	perPeriod   = 10_000_000_000 // a period and its numbers share an int64
+	maxPrefetch = 1_000_000
+	maxScopes   = 1_000_000
+)
+
+// Config configures a Series. Zero fields take the default.
+type Config struct {
+	// Name identifies the series: all processes that use it share its numbers. 1 to 18
+	// characters of A-Z a-z 0-9 _ -, but not "since" or "past"; required.
+	Name string `yaml:"name" json:"name" env:"NAME"`
+	// Period is after what time numbers begin anew: day, week (ISO 8601, from Monday), month,
+	// year, or none. A series whose period is changed to a longer one gives no numbers until
+	// that begins. Default: none.
+	Period Period `yaml:"period" json:"period" env:"PERIOD"`
+	// Zone is the time zone in which periods begin, by its IANA name, such as Europe/Berlin. A
+	// machine without time zones needs a program that imports time/tzdata. Default: UTC.
+	Zone string `yaml:"zone" json:"zone" env:"ZONE"`
+	// Format is how a number is printed. Braces hold zeros for the number, filled up to that
+	// width; 2006, 06, 01 and 02, or several of them, for year, month and day; W for the ISO
+	// week, whose year 2006 then is; or scope. It must tell periods apart, unless there are
+	// none. Default: {000000}, behind {20060102}-, {2006}W{W}-, {200601}- or {2006}- by the
+	// period.
+	Format string `yaml:"format" json:"format" env:"FORMAT"`
+	// Start is the first number of each period, 1 to Max. Default: 1.
+	Start int64 `yaml:"start" json:"start" env:"START"`
+	// Max is the greatest number of a period, up to 9999999999. Default: 9999999999.
+	Max int64 `yaml:"max" json:"max" env:"MAX"`
+	// Gapless takes each number in a transaction of the application: see Series.In.
+	Gapless bool `yaml:"gapless" json:"gapless" env:"GAPLESS"`
+	// Prefetch is how many numbers of a scope a process takes at once, 1 to 1000000, and 1 if
+	// Gapless. With 1, each number is a round trip, and numbers rise across all processes. With
+	// more, they rise within a process. Default: 1.
+	Prefetch int64 `yaml:"prefetch" json:"prefetch" env:"PREFETCH"`
+	// Scopes is of how many scopes a process keeps prefetched numbers, 1 to 1000000, at some 200
+	// bytes each. Those of the least recently used scope go first, and leave a gap. Default:
+	// 10000.
+	Scopes int `yaml:"scopes" json:"scopes" env:"SCOPES"`
+}
+
+// WithDefaults returns c with its zero fields filled in.
+func (c Config) WithDefaults() Config {
+	if c.Period == "" {
+		c.Period = None
+	}
+	if c.Zone == "" {
+		c.Zone = "UTC"
+	}
+	if c.Format == "" {
+		c.Format = c.Period.format()
+	}
+	if c.Start == 0 {
+		c.Start = 1
+	}
+	if c.Max == 0 {
+		c.Max = perPeriod - 1
+	}
+	if c.Prefetch == 0 {
+		c.Prefetch = 1
+	}
+	if c.Scopes == 0 {
+		c.Scopes = 10_000
+	}
+	return c
+}
+
+// Validate fills in defaults and returns all faults of c joined into one error, or nil.
+func (c Config) Validate() error {
+	_, err := c.parse()
+	return err
+}
+
+// A plan is a Config that is valid.
+type plan struct {
+	Config
+	zone *time.Location
+	text format
+}
+
+func (c Config) parse() (p plan, err error) {
+	c = c.WithDefaults()
+	p.Config = c
+	list := fault.List{In: "series"}
+	if !word(c.Name, maxName) || c.Name == "" {
+		list.Add("name", c.Name, "is not 1 to %d characters of A-Z a-z 0-9 _ -", maxName)
+	}
+	if slices.Contains([]string{"since", "past"}, strings.ToLower(c.Name)) {
+		list.Add("name", c.Name, "is for backdated ids").Do("choose another")
+	}
+	fault.OneOf(&list, "period", c.Period, None, Day, Week, Month, Year)
+	if p.zone, err = time.LoadLocation(c.Zone); err != nil || c.Zone == "Local" {
+		list.Add("zone", c.Zone, "is not a time zone that this machine knows").Do(`give a name such as Europe/Berlin; import _ "time/tzdata" where the machine has no time zones`)
+	}
+	if p.text, err = parseFormat(c.Format, c.Period); err != nil {
+		list.Add("format", c.Format, "%v", err)
+	}
+	if c.Start < 1 || c.Start > c.Max {
+		list.Add("start", c.Start, "is not 1 to max, which is %d", c.Max)
+	}
+	if c.Max < 1 || c.Max >= perPeriod {
+		list.Add("max", c.Max, "is not 1 to %d", int64(perPeriod-1))
+	}
+	if c.Prefetch < 1 || c.Prefetch > maxPrefetch {
+		list.Add("prefetch", c.Prefetch, "is not 1 to %d", maxPrefetch)
+	}
+	if c.Gapless && c.Prefetch > 1 {
+		list.Add("prefetch", c.Prefetch, "leaves gaps").Do("remove it, or gapless")
+	}
+	if c.Scopes < 1 || c.Scopes > maxScopes {
+		list.Add("scopes", c.Scopes, "is not 1 to %d", maxScopes)
+	}
+	return p, list.Err()
+}
+
+// word reports whether s is at most max characters of A-Z a-z 0-9 _ -
+func word(s string, max int) bool {
+	return len(s) <= max && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
+
+// ErrScope is returned for a scope that is not up to 36 characters of A-Z a-z 0-9 _ -
+var ErrScope = errors.New("series: the scope is not valid")
+
+func checkScope(scope string) error {
+	if !word(scope, maxScope) {
+		return fmt.Errorf("%w: %.60q is not up to %d characters of A-Z a-z 0-9 _ -", ErrScope, scope, maxScope)
+	}
+	return nil
+}

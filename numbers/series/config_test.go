@@ -1,0 +1,71 @@
+package series_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/numbers/series"
+)
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	for _, c := range []series.Config{
+		{Name: "a"}, {Name: "Aa0_-23456789abcdef"[:18], Period: series.Week, Zone: "Asia/Kolkata", Max: 9_999_999_999, Start: 9_999_999_999},
+		{Name: "a", Format: "{0}"}, {Name: "a", Period: series.Day, Format: "{02}.{01}.{06}/{scope}/{0000}"}, {Name: "a", Period: series.Month, Format: "{scope}{0601}{0}!"},
+		{Name: "a", Period: series.Year, Format: "R{2006}{00}"}, {Name: "a", Gapless: true, Prefetch: 1}, {Name: "a", Prefetch: 1_000_000, Scopes: 1},
+	} {
+		require.NoError(t, c.Validate(), c)
+	}
+	for says, c := range map[string]series.Config{
+		`name "" is not 1 to 18`:              {},
+		`name "a.b" is not`:                   {Name: "a.b"},
+		"is not 1 to 18 characters":           {Name: "nineteen-characters"},
+		"is for backdated ids":                {Name: "Since"},
+		`period "hour" is unknown`:            {Name: "a", Period: "hour"},
+		`zone "Mars" is not a time zone`:      {Name: "a", Zone: "Mars"},
+		`zone "Local" is not a time zone`:     {Name: "a", Zone: "Local"},
+		"start -1 is not 1 to max":            {Name: "a", Start: -1},
+		"start 8 is not 1 to max, which is 7": {Name: "a", Start: 8, Max: 7},
+		"max 10000000000 is not":              {Name: "a", Max: 10_000_000_000},
+		"prefetch 1000001 is not":             {Name: "a", Prefetch: 1_000_001},
+		"prefetch 2 leaves gaps":              {Name: "a", Prefetch: 2, Gapless: true},
+		"scopes -1 is not":                    {Name: "a", Scopes: -1},
+		"has no number":                       {Name: "a", Format: "INV"},
+		"has {0} twice":                       {Name: "a", Format: "{0}{00}"},
+		"has a { without its }":               {Name: "a", Format: "{0"},
+		"has a } without its {":               {Name: "a", Format: "0}{0}"},
+		"has {} without a name":               {Name: "a", Format: "{}{0}", Period: series.Day},
+		"has {2006}, which is unknown":        {Name: "a", Format: "{2006}{0}"},
+		"has {tenant}, which is unknown":      {Name: "a", Format: "{tenant}{0}"},
+		"has {01}, which is unknown":          {Name: "a", Format: "{2006}{01}{W}{0}", Period: series.Week},
+		"numbers of each day alike: add {01}": {Name: "a", Format: "{2006}{02}{0}", Period: series.Day},
+		"each month alike: add {01}":          {Name: "a", Format: "{2006}{0}", Period: series.Month},
+		"each month alike: add {2006}":        {Name: "a", Format: "{01}{0}", Period: series.Month},
+		"each week alike: add {W}":            {Name: "a", Format: "{2006}{0}", Period: series.Week},
+		"each year alike: add {2006}":         {Name: "a", Format: "{0}", Period: series.Year},
+	} {
+		require.ErrorContains(t, c.Validate(), says)
+	}
+}
+
+// FuzzFormat: a format that is accepted tells the numbers of two periods apart.
+func FuzzFormat(f *testing.F) {
+	for _, text := range []string{"INV-{2006}-{01}-{000000}", "{0601}{0}", "{2006}W{W}{0}", "{scope}{20060102}{00}", "{", "}{0}"} {
+		f.Add(text, uint8(0))
+	}
+	periods := []series.Period{series.Day, series.Week, series.Month, series.Year}
+	f.Fuzz(func(t *testing.T, text string, kind uint8) {
+		cfg := series.Config{Name: "a", Format: text, Period: periods[int(kind)%len(periods)]}
+		if cfg.Validate() != nil {
+			return
+		}
+		clock := at("2026-11-24T00:00:00Z")
+		s := open(t, new(store), clock, cfg)
+		first := next(t, s, "a", 1)[0]
+		clock.set("2028-01-08T00:00:00Z")
+		if second := next(t, s, "a", 1)[0]; second == first {
+			t.Errorf("%q prints %q twice", text, first)
+		}
+	})
+}

@@ -1,0 +1,36 @@
+// Package series issues numbers that begin anew with each period and count for each tenant by
+// themselves, with or without gaps, such as INV-2026-11-000042.
+//
+//	invoices, err := series.Open(ctx, store, series.Config{
+//		Name: "invoices", Period: series.Month, Zone: "Europe/Berlin",
+//		Format: "INV-{2006}-{01}-{000000}", Gapless: true,
+//	})
+//	...
+//	number, err := invoices.In(tx).Next(ctx, "tenant-7") // and the invoice in the same tx
+//
+// The store is dbseq.OpenSegments or dbseq.NewSegments, or segment.Memory for tests without
+// Gapless. Each scope, such as a tenant, has one row in the table snowlease_segment, however many
+// periods pass: the row holds the period and the number as one, such as 202611010000000042, so a
+// new period needs no new row, and a past one leaves none behind.
+//
+// # Guarantees
+//
+// No number of a scope is issued twice in a period, by any process, as long as the database loses
+// no acknowledged write. A series never goes back: once one process has taken a number of a
+// period, nobody gets one of an earlier period, whatever their clocks say. A process asks for the
+// period that its own clock is in. The database refuses that with segment.ErrClock if its own
+// clock is more than five minutes outside of the period, so no process takes a series into the
+// next year.
+//
+// With Gapless, a number is taken in the transaction that uses it, and a rollback takes it back.
+// So numbers have no gaps, rise in the order of commits, and are lost or restored together with
+// the rows that they are in. The price is a row lock: until the transaction ends, all others wait
+// who ask for a number of the same scope. Take it late in the transaction, and the scopes of one
+// transaction in ascending order, so that two transactions do not wait for each other.
+//
+// Without Gapless, a number that was taken and not used leaves a gap, as do those that a process
+// has prefetched when it ends.
+//
+// If the table loses rows that the application's tables have not lost, a scope starts over. A
+// unique index on tenant and number turns that into an error of the insert, so have one.
+package series

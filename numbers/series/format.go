@@ -1,0 +1,142 @@
+package series
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A format is the parsed Config.Format: functions that append a part each.
+type format []func(to []byte, n Number) []byte
+
+var defaults = [...]struct {
+	period Period
+	before string
+	tells  [][]string // what a format needs to tell periods apart, one of each
+}{
+	{None, "", nil},
+	{Day, "{20060102}-", [][]string{{"2006", "06"}, {"01"}, {"02"}}},
+	{Week, "{2006}W{W}-", [][]string{{"2006", "06"}, {"W"}}},
+	{Month, "{200601}-", [][]string{{"2006", "06"}, {"01"}}},
+	{Year, "{2006}-", [][]string{{"2006", "06"}}},
+}
+
+func (p Period) format() string {
+	for _, d := range defaults {
+		if d.period == p {
+			return d.before + "{000000}"
+		}
+	}
+	return ""
+}
+
+func parseFormat(text string, p Period) (f format, err error) {
+	seen := map[string]bool{}
+	for rest := text; rest != ""; {
+		before, more, found := strings.Cut(rest, "{")
+		if strings.Contains(before, "}") {
+			return nil, errors.New("has a } without its {")
+		}
+		f = append(f, func(to []byte, _ Number) []byte { return append(to, before...) })
+		if !found {
+			break
+		}
+		part, after, closed := strings.Cut(more, "}")
+		if !closed {
+			return nil, errors.New("has a { without its }")
+		}
+		rest = after
+		one, names, err := parsePart(part, p)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if seen[name] {
+				return nil, fmt.Errorf("has {%s} twice", name)
+			}
+			seen[name] = true
+		}
+		f = append(f, one)
+	}
+	if !seen["0"] {
+		return nil, errors.New("has no number: write zeros in braces, such as {000000}")
+	}
+	for _, d := range defaults {
+		for _, names := range d.tells {
+			if d.period == p && !slices.ContainsFunc(names, func(name string) bool { return seen[name] }) {
+				return nil, fmt.Errorf("prints the numbers of each %s alike: add {%s}", p, names[0])
+			}
+		}
+	}
+	return f, nil
+}
+
+// parsePart returns what prints a part, and what that is.
+func parsePart(part string, p Period) (one func(to []byte, n Number) []byte, names []string, err error) {
+	switch {
+	case part != "" && strings.Trim(part, "0") == "" && len(part) <= 18:
+		return func(to []byte, n Number) []byte {
+			digits := strconv.FormatInt(n.Value, 10)
+			for range len(part) - len(digits) {
+				to = append(to, '0')
+			}
+			return append(to, digits...)
+		}, []string{"0"}, nil
+	case part == "scope":
+		return func(to []byte, n Number) []byte { return append(to, n.Scope...) }, []string{part}, nil
+	case part == "W" && p == Week:
+		return func(to []byte, n Number) []byte {
+			_, week := n.Period.ISOWeek()
+			return fmt.Appendf(to, "%02d", week)
+		}, []string{part}, nil
+	}
+	for rest := part; rest != ""; {
+		name := ""
+		for _, known := range []string{"2006", "06", "01", "02"} {
+			if strings.HasPrefix(rest, known) && name == "" {
+				name = known
+			}
+		}
+		if name == "" || p == None || p == Week && name[0] == '0' && name != "06" {
+			return nil, nil, fmt.Errorf("has {%s}, which is unknown to a series by %s", part, p)
+		}
+		names, rest = append(names, name), rest[len(name):]
+	}
+	if len(names) == 0 {
+		return nil, nil, errors.New("has {} without a name")
+	}
+	return func(to []byte, n Number) []byte {
+		day := n.Period
+		if p == Week { // the ISO year is that of the week's Thursday
+			day = day.AddDate(0, 0, 3)
+		}
+		return day.AppendFormat(to, part)
+	}, names, nil
+}
+
+// A Number is a number of a Series.
+type Number struct {
+	// Period is the first day of the period, at midnight UTC; zero if the series has none.
+	Period time.Time
+	// Scope is what the number was asked for.
+	Scope string
+	// Value counts from Config.Start in each period.
+	Value int64
+
+	text string
+}
+
+// String returns the number in the format of its series.
+func (n Number) String() string { return n.text }
+
+func (f format) print(n Number) Number {
+	var text []byte
+	for _, one := range f {
+		text = one(text, n)
+	}
+	n.text = string(text)
+	return n
+}

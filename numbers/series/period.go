@@ -1,0 +1,77 @@
+package series
+
+import "time"
+
+// A Period is after what time numbers begin anew.
+type Period string
+
+// The periods.
+const (
+	None  Period = "none"
+	Day   Period = "day"
+	Week  Period = "week" // ISO 8601, from Monday
+	Month Period = "month"
+	Year  Period = "year"
+)
+
+// begin returns the first day of the period of a time, as a date: midnight UTC. It is zero without
+// periods.
+func (p Period) begin(at time.Time) time.Time {
+	year, month, day := at.Date()
+	switch p {
+	case None:
+		return time.Time{}
+	case Week:
+		day -= (int(at.Weekday()) + 6) % 7
+	case Month:
+		day = 1
+	case Year:
+		month, day = 1, 1
+	}
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+}
+
+// after returns the first day of the next period.
+func (p Period) after(begin time.Time) time.Time {
+	switch p {
+	case Day:
+		return begin.AddDate(0, 0, 1)
+	case Week:
+		return begin.AddDate(0, 0, 7)
+	case Month:
+		return begin.AddDate(0, 1, 0)
+	default:
+		return begin.AddDate(1, 0, 0)
+	}
+}
+
+// midnight returns when a date begins in a zone. Where the clocks skip midnight, that is later.
+func midnight(date time.Time, zone *time.Location) time.Time {
+	year, month, day := date.Date()
+	t := time.Date(year, month, day, 0, 0, 0, 0, zone)
+	for range 4 {
+		if t.Day() == day {
+			break
+		}
+		t = t.Add(30 * time.Minute)
+	}
+	return t
+}
+
+// base returns the number before the first of a period: the digits of its first day, and ten zeros.
+func base(begin time.Time) int64 {
+	if begin.IsZero() {
+		return 0
+	}
+	year, month, day := begin.Date()
+	return int64(year*10_000+int(month)*100+day) * perPeriod
+}
+
+// beginOf returns the first day of the period that a number is in.
+func beginOf(number int64) time.Time {
+	date := int(number / perPeriod)
+	if date == 0 {
+		return time.Time{}
+	}
+	return time.Date(date/10_000, time.Month(date/100%100), date%100, 0, 0, 0, 0, time.UTC)
+}

@@ -1,0 +1,257 @@
+package series
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/bounded"
+	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/segment"
+)
+
+// A Series issues numbers. It is safe for concurrent use.
+type Series struct {
+	plan
+	store segment.Reader
+	tx    bool // store is a transaction
+	now   func() time.Time
+	*shared
+}
+
+// shared is what a Series has in common with what In returns.
+type shared struct {
+	scopes  *scopes
+	started atomic.Bool
+	issued  atomic.Int64
+	resets  atomic.Int64
+	name    string // of the store
+
+	mu    sync.Mutex
+	stats stats
+}
+
+// An Option configures a Series in New and Open. A nil Option is ignored.
+type Option func(*Series)
+
+// WithClock reads the time from now instead of time.Now.
+func WithClock(now func() time.Time) Option {
+	return func(s *Series) { s.now = now }
+}
+
+// New returns the series of cfg. It issues no number before Start, and New does not contact the
+// store. Errors: those of Config.Validate, and one for a store that cannot do what cfg asks for.
+func New(store segment.Reader, cfg Config, opts ...Option) (*Series, error) {
+	p, err := cfg.parse()
+	if err != nil {
+		return nil, err
+	}
+	if fault.Nil(store) {
+		return nil, fmt.Errorf("series: the store is nil (%T): give dbseq.NewSegments or dbseq.OpenSegments", store)
+	}
+	if _, ok := store.(segment.InTx); p.Gapless && !ok {
+		return nil, fmt.Errorf("series: %T has no transactions, which gapless numbers need: use dbseq.NewSegments or dbseq.OpenSegments", store)
+	}
+	s := &Series{plan: p, store: store, now: time.Now, shared: &shared{scopes: newScopes(p.Scopes), name: fmt.Sprintf("%T", store)}}
+	if named, ok := store.(fmt.Stringer); ok {
+		s.name = named.String()
+	}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(s)
+		}
+	}
+	return s, nil
+}
+
+// Open returns the series of cfg, started.
+func Open(ctx context.Context, store segment.Reader, cfg Config, opts ...Option) (*Series, error) {
+	s, err := New(store, cfg, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Start(ctx)
+}
+
+// Start contacts the store, which then has its table. A call whose context has no deadline ends
+// after a minute, like all calls of a Series.
+func (s *Series) Start(ctx context.Context) error {
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
+	if _, err := s.store.Given(ctx, s.key("")); err != nil && !errors.Is(err, segment.ErrUnknown) {
+		return s.wrap(err)
+	}
+	s.started.Store(true)
+	return nil
+}
+
+// Name returns Config.Name.
+func (s *Series) Name() string { return s.Config.Name }
+
+// Gapless returns Config.Gapless.
+func (s *Series) Gapless() bool { return s.Config.Gapless }
+
+// In returns the series for the time of a transaction, for Config.Gapless. The transaction must
+// be of the database of the store. After an error, roll it back.
+func (s *Series) In(tx segment.Tx) *Series {
+	in := *s
+	in.tx = !fault.Nil(tx)
+	if store, ok := s.store.(segment.InTx); ok && in.tx {
+		in.store = store.In(tx)
+	}
+	return &in
+}
+
+// Next returns the next number of a scope, such as a tenant: up to 36 characters of
+// A-Z a-z 0-9 _ -, and "" if there is only one.
+//
+// Errors: ErrScope, ErrTransaction, segment.ErrEnd, segment.ErrClock, segment.ErrUnknown if the
+// store has lost the scope since this process had a number of it, segment.ErrNotStarted, and those
+// of the store.
+func (s *Series) Next(ctx context.Context, scope string) (Number, error) {
+	var one [1]Number
+	err := s.Fill(ctx, scope, one[:])
+	return one[0], err
+}
+
+// ErrTransaction is returned if a number is asked for in a transaction without Config.Gapless, or
+// without one with it.
+var ErrTransaction = errors.New("series: wrong use of transactions")
+
+// Fill fills dst with the next numbers of a scope, which rise, in as few requests as there are
+// ranges in the store: one, with Gapless. Errors are those of Next; dst is then zero, and what was
+// taken for it is a gap, unless a transaction is rolled back.
+func (s *Series) Fill(ctx context.Context, scope string, dst []Number) error {
+	err := s.fill(ctx, scope, dst)
+	if err != nil {
+		clear(dst)
+		return s.wrap(err)
+	}
+	s.issued.Add(int64(len(dst)))
+	return nil
+}
+
+func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
+	if err := checkScope(scope); err != nil {
+		return err
+	}
+	switch {
+	case s.Config.Gapless && !s.tx:
+		return fmt.Errorf("%w: series %q is gapless: call In with a transaction first", ErrTransaction, s.Config.Name)
+	case !s.Config.Gapless && s.tx:
+		return fmt.Errorf("%w: series %q is not gapless, so a rollback does not take its numbers back: leave In out, or set gapless", ErrTransaction, s.Config.Name)
+	case !s.started.Load():
+		return segment.ErrNotStarted
+	case len(dst) == 0:
+		return nil
+	}
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
+	if s.tx {
+		return s.take(ctx, scope, dst, new(scopeState))
+	}
+	for {
+		resets := s.resets.Load()
+		if err := s.share(ctx, scope, dst); err != nil || resets == s.resets.Load() {
+			return err
+		}
+	}
+}
+
+// share takes numbers from what all callers share.
+func (s *Series) share(ctx context.Context, scope string, dst []Number) error {
+	state := s.scopes.of(scope)
+	select {
+	case state.turn <- struct{}{}:
+		defer func() { <-state.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", segment.ErrUnavailable, context.Cause(ctx))
+	}
+	return s.take(ctx, scope, dst, &state.scopeState)
+}
+
+// take fills dst from what a process has of a scope, and then from the store.
+func (s *Series) take(ctx context.Context, scope string, dst []Number, has *scopeState) error {
+	for i := 0; i < len(dst); {
+		period := s.Config.Period.begin(s.now().In(s.zone))
+		if has.next == 0 || has.next > has.last || has.last < base(period) { // none, or of a period that has passed
+			got, err := s.reserve(ctx, scope, period, int64(len(dst)-i), has.last)
+			if err != nil {
+				return err
+			}
+			has.next, has.last = got.First, got.Last
+		}
+		for ; i < len(dst) && has.next <= has.last; i++ {
+			dst[i] = s.text.print(Number{Period: beginOf(has.next), Scope: scope, Value: has.next % perPeriod})
+			has.next++
+		}
+	}
+	return nil
+}
+
+// reserve asks the store for numbers of a period, or of a later one that the scope is in.
+func (s *Series) reserve(ctx context.Context, scope string, period time.Time, n, known int64) (segment.Range, error) {
+	if later := beginOf(known); later.After(period) {
+		period = later
+	}
+	for again := true; ; again = false {
+		r := s.request(scope, period, n, known)
+		began := time.Now()
+		got, err := segment.Reserve(ctx, s.store, r)
+		s.count(began, err)
+		if !again || !errors.Is(err, segment.ErrEnd) {
+			return got, err
+		}
+		given, lookErr := s.store.Given(ctx, r.Name)
+		if lookErr != nil {
+			return got, lookErr
+		}
+		later := beginOf(given)
+		switch {
+		case !later.After(period):
+			return got, err
+		case s.Config.Period == None || !s.Config.Period.begin(later).Equal(later):
+			return got, fmt.Errorf("%w: %q counts by another period than %s: give the series another name", segment.ErrEnd, r.Name, s.Config.Period)
+		}
+		period = later
+	}
+}
+
+func (s *Series) request(scope string, period time.Time, n, known int64) segment.Request {
+	from := base(period)
+	r := segment.Request{
+		Name:   s.key(scope),
+		N:      max(n, s.Prefetch),
+		Above:  max(from+s.Config.Start-1, known),
+		Max:    from + s.Max,
+		Start:  from + s.Config.Start,
+		Create: known == 0,
+	}
+	if s.Config.Period != None {
+		r.NotBefore = max(1, midnight(period, s.zone).Add(-lease.MaxClockError).UnixMilli())
+		r.NotAfter = max(1, midnight(s.Config.Period.after(period), s.zone).Add(lease.MaxClockError).UnixMilli())
+	}
+	return r
+}
+
+// Reset forgets the prefetched numbers. It is for a process that may have been copied with its
+// memory, such as a virtual machine restored from a snapshot: the copies hold the same numbers.
+// Call it after the copy resumes and before it asks for a number. Calls in progress ask again.
+func (s *Series) Reset() {
+	s.resets.Add(1)
+	s.scopes.forget()
+}
+
+// key returns the name of a scope in the store.
+func (s *Series) key(scope string) string { return s.Config.Name + "." + scope }
+
+func (s *Series) wrap(err error) error {
+	if err == nil || errors.Is(err, ErrScope) || errors.Is(err, ErrTransaction) {
+		return err
+	}
+	return fmt.Errorf("series %q: %w", s.Config.Name, err)
+}

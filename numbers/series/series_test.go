@@ -1,0 +1,369 @@
+package series_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers/series"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A store is a segment.Memory with faults. Its clock is of no interest to it unless strict.
+type store struct {
+	segment.Memory
+	strict bool
+	mu     sync.Mutex
+	asked  []segment.Request
+	fails  error
+}
+
+func (s *store) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	s.mu.Lock()
+	s.asked = append(s.asked, r)
+	fails := s.fails
+	s.mu.Unlock()
+	if fails != nil {
+		return segment.Range{}, fails
+	}
+	if !s.strict {
+		r.NotBefore, r.NotAfter = 0, 0
+	}
+	return s.Memory.Reserve(ctx, r)
+}
+
+func (s *store) requests() []segment.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
+// A clock is the clock of a process.
+type clock struct{ at time.Time }
+
+func at(text string) *clock {
+	c := &clock{}
+	c.set(text)
+	return c
+}
+
+func (c *clock) set(text string) {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		panic(err)
+	}
+	c.at = t
+}
+
+func (c *clock) now() time.Time { return c.at }
+
+func open(t *testing.T, store segment.Reader, c *clock, cfg series.Config) *series.Series {
+	t.Helper()
+	if cfg.Name == "" {
+		cfg.Name = "invoices"
+	}
+	s, err := series.Open(t.Context(), store, cfg, series.WithClock(c.now))
+	require.NoError(t, err)
+	return s
+}
+
+// next returns the next numbers of a scope as texts.
+func next(t *testing.T, s *series.Series, scope string, n int) []string {
+	t.Helper()
+	texts := make([]string, n)
+	for i := range texts {
+		number, err := s.Next(t.Context(), scope)
+		require.NoError(t, err)
+		require.Equal(t, scope, number.Scope)
+		texts[i] = number.String()
+	}
+	return texts
+}
+
+// TestPeriods: numbers begin anew with each period, by the calendar of the zone.
+func TestPeriods(t *testing.T) {
+	t.Parallel()
+	type step struct{ at, want string }
+	for name, c := range map[string]struct {
+		cfg   series.Config
+		steps []step
+	}{
+		"none": {series.Config{}, []step{{"2026-12-31T23:59:59Z", "000001"}, {"2027-01-01T00:00:00Z", "000002"}}},
+		"day": {series.Config{Period: series.Day}, []step{
+			{"2028-02-28T23:59:59Z", "20280228-000001"}, {"2028-02-29T00:00:00Z", "20280229-000001"},
+			{"2028-02-29T23:59:59Z", "20280229-000002"}, {"2028-03-01T00:00:00Z", "20280301-000001"},
+		}},
+		"week": {series.Config{Period: series.Week}, []step{
+			{"2026-12-27T23:59:59Z", "2026W52-000001"}, {"2026-12-28T00:00:00Z", "2026W53-000001"},
+			{"2027-01-01T00:00:00Z", "2026W53-000002"}, {"2027-01-04T00:00:00Z", "2027W01-000001"},
+			{"2024-12-30T00:00:00Z", "2027W01-000002"},
+		}},
+		"week that begins in the year before": {series.Config{Period: series.Week}, []step{{"2024-12-30T00:00:00Z", "2025W01-000001"}}},
+		"month": {series.Config{Period: series.Month, Format: "INV-{2006}-{01}-{000}", Start: 10}, []step{
+			{"2026-11-30T23:59:59Z", "INV-2026-11-010"}, {"2026-12-01T00:00:00Z", "INV-2026-12-010"}, {"2027-01-01T00:00:00Z", "INV-2027-01-010"},
+		}},
+		"year": {series.Config{Period: series.Year, Format: "{06}/{0}"}, []step{{"2026-12-31T23:59:59Z", "26/1"}, {"2027-01-01T00:00:00Z", "27/1"}, {"2027-06-01T00:00:00Z", "27/2"}}},
+		"east": {series.Config{Period: series.Day, Zone: "Asia/Shanghai"}, []step{{"2026-11-24T15:59:59Z", "20261124-000001"}, {"2026-11-24T16:00:00Z", "20261125-000001"}}},
+		// In Beirut, 31 March 2024 began at 01:00.
+		"no midnight": {series.Config{Period: series.Day, Zone: "Asia/Beirut"}, []step{
+			{"2024-03-30T21:59:59Z", "20240330-000001"}, {"2024-03-30T22:00:00Z", "20240331-000001"}, {"2024-03-31T20:59:59Z", "20240331-000002"}, {"2024-03-31T21:00:00Z", "20240401-000001"},
+		}},
+		// In Havana, 3 November 2024 had two midnights.
+		"two midnights": {series.Config{Period: series.Day, Zone: "America/Havana"}, []step{
+			{"2024-11-03T03:59:59Z", "20241102-000001"}, {"2024-11-03T04:00:00Z", "20241103-000001"}, {"2024-11-03T05:30:00Z", "20241103-000002"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := at(c.steps[0].at)
+			s := open(t, new(store), clock, c.cfg)
+			for _, step := range c.steps {
+				clock.set(step.at)
+				require.Equal(t, []string{step.want}, next(t, s, "", 1), step.at)
+			}
+		})
+	}
+}
+
+// TestBoundsOfThePeriod: the store is told when the period begins and ends, with five minutes for
+// clocks that differ.
+func TestBoundsOfThePeriod(t *testing.T) {
+	t.Parallel()
+	for zone, want := range map[string][2]string{
+		"UTC":           {"2024-03-30T23:55:00Z", "2024-04-01T00:05:00Z"},
+		"Europe/Berlin": {"2024-03-30T22:55:00Z", "2024-03-31T22:05:00Z"}, // 23 hours
+		"Asia/Beirut":   {"2024-03-30T21:55:00Z", "2024-03-31T21:05:00Z"}, // from 01:00
+	} {
+		m := new(store)
+		next(t, open(t, m, at("2024-03-31T12:00:00Z"), series.Config{Period: series.Day, Zone: zone}), "", 1)
+		r := m.requests()[0]
+		for i, ms := range []int64{r.NotBefore, r.NotAfter} {
+			require.Equal(t, want[i], time.UnixMilli(ms).UTC().Format(time.RFC3339), zone)
+		}
+	}
+}
+
+// TestClocksThatDiffer: the store refuses a process whose clock is in another period than its own.
+func TestClocksThatDiffer(t *testing.T) {
+	t.Parallel()
+	m := &store{strict: true}
+	clock := &clock{time.Now()}
+	s := open(t, m, clock, series.Config{Period: series.Month})
+	next(t, s, "a", 1)
+	for _, years := range []int{1, -1} {
+		clock.at = time.Now().AddDate(years, 0, 0)
+		_, err := s.Next(t.Context(), "b")
+		require.ErrorIs(t, err, segment.ErrClock)
+		require.ErrorContains(t, err, "NTP")
+	}
+	clock.at = time.Now()
+	require.Equal(t, time.Now().UTC().Format("200601")+"-000001", next(t, s, "b", 1)[0])
+}
+
+// TestTwoProcessesAroundMidnight: the one whose clock is behind goes on in the period that the
+// other one has begun, and so does one whose clock steps back.
+func TestTwoProcessesAroundMidnight(t *testing.T) {
+	t.Parallel()
+	m := new(store)
+	cfg := series.Config{Period: series.Month, Format: "{2006}-{01}-{0}", Prefetch: 3}
+	ahead, behind := at("2026-12-01T00:00:01Z"), at("2026-11-30T23:59:58Z")
+	a, b := open(t, m, ahead, cfg), open(t, m, behind, cfg)
+	require.Equal(t, []string{"2026-11-1", "2026-11-2"}, next(t, b, "", 2))
+	require.Equal(t, []string{"2026-12-1"}, next(t, a, "", 1))
+	require.Equal(t, []string{"2026-11-3", "2026-12-4"}, next(t, b, "", 2), "what it has, then what follows")
+	behind.set("2026-12-01T00:00:00Z")
+	require.Equal(t, []string{"2026-12-5"}, next(t, b, "", 1))
+	ahead.set("2026-11-30T23:00:00Z")
+	require.Equal(t, []string{"2026-12-2", "2026-12-3", "2026-12-7"}, next(t, a, "", 3))
+	for _, c := range []*clock{ahead, behind} {
+		c.set("2027-01-01T00:00:00Z")
+	}
+	require.Equal(t, []string{"2027-01-1"}, next(t, b, "", 1), "of a period that has passed, nothing is used up")
+}
+
+// TestScopes: each scope counts for itself, however many there are, and a process remembers only
+// some of them.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	m := new(store)
+	s := open(t, m, at("2026-11-24T00:00:00Z"), series.Config{Prefetch: 10, Scopes: 2, Format: "{scope}-{0}"})
+	require.Equal(t, []string{"a-1", "a-2"}, next(t, s, "a", 2))
+	require.Equal(t, []string{"b-1"}, next(t, s, "b", 1))
+	require.Equal(t, []string{"a-3"}, next(t, s, "a", 1))
+	require.Equal(t, []string{"c-1"}, next(t, s, "c", 1), "b was not used for the longest time")
+	require.Equal(t, []string{"a-4"}, next(t, s, "a", 1))
+	require.Equal(t, []string{"b-11"}, next(t, s, "b", 1))
+	require.EqualValues(t, 7, s.Status().Issued)
+}
+
+// TestManyAtOnce: callers of one scope get each number once.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, prefetch := range []int64{1, 7} {
+		s := open(t, new(store), at("2026-11-24T00:00:00Z"), series.Config{Prefetch: prefetch, Format: "{0}"})
+		var wg sync.WaitGroup
+		var seen sync.Map
+		for range 8 {
+			wg.Go(func() {
+				var some [25]series.Number
+				if err := s.Fill(t.Context(), "a", some[:]); err != nil {
+					t.Error(err)
+				}
+				for i, n := range some {
+					if _, twice := seen.LoadOrStore(n.Value, true); twice || i > 0 && n.Value <= some[i-1].Value {
+						t.Errorf("%d after %d, twice: %v", n.Value, some[max(0, i-1)].Value, twice)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		_, all := seen.Load(int64(200))
+		require.True(t, all, "none was left out")
+	}
+}
+
+// TestEndOfAPeriod: a scope that is used up waits for the next period.
+func TestEndOfAPeriod(t *testing.T) {
+	t.Parallel()
+	clock := at("2026-11-24T00:00:00Z")
+	s := open(t, new(store), clock, series.Config{Period: series.Day, Start: 5, Max: 6, Prefetch: 10})
+	require.Equal(t, []string{"20261124-000005", "20261124-000006"}, next(t, s, "", 2))
+	_, err := s.Next(t.Context(), "")
+	require.ErrorIs(t, err, segment.ErrEnd)
+	var three [3]series.Number
+	require.ErrorIs(t, s.Fill(t.Context(), "other", three[:]), segment.ErrEnd)
+	require.Equal(t, [3]series.Number{}, three)
+	clock.set("2026-11-25T00:00:00Z")
+	require.Equal(t, []string{"20261125-000005"}, next(t, s, "", 1))
+}
+
+// TestOtherPeriod: a series whose period changes goes on when a period begins that is later than
+// all before it, and gives no number until then.
+func TestOtherPeriod(t *testing.T) {
+	t.Parallel()
+	m, clock := new(store), at("2026-11-24T00:00:00Z")
+	next(t, open(t, m, clock, series.Config{Period: series.Day}), "", 1)
+	for _, p := range []series.Period{series.None, series.Month, series.Year} {
+		_, err := open(t, m, clock, series.Config{Period: p}).Next(t.Context(), "")
+		require.ErrorIs(t, err, segment.ErrEnd)
+		require.ErrorContains(t, err, "another period")
+	}
+	clock.set("2026-12-01T00:00:00Z")
+	require.Equal(t, []string{"202612-000001"}, next(t, open(t, m, clock, series.Config{Period: series.Month}), "", 1))
+}
+
+// TestLostStore: a process that had numbers of a scope does not begin it anew.
+func TestLostStore(t *testing.T) {
+	t.Parallel()
+	m, clock := new(store), at("2026-11-24T00:00:00Z")
+	s := open(t, m, clock, series.Config{Period: series.Month})
+	next(t, s, "a", 2)
+	m.Memory = segment.Memory{} //nolint:govet // the store is wiped
+	_, err := s.Next(t.Context(), "a")
+	require.ErrorIs(t, err, segment.ErrUnknown)
+	require.NoError(t, m.Create(t.Context(), "invoices.a", 202611010000000001))
+	require.Equal(t, []string{"202611-000003"}, next(t, s, "a", 1), "above what it knows")
+}
+
+func TestStoreFails(t *testing.T) {
+	t.Parallel()
+	m := new(store)
+	s := open(t, m, at("2026-11-24T00:00:00Z"), series.Config{})
+	m.fails = errors.New("no route to host")
+	some := make([]series.Number, 2)
+	err := s.Fill(t.Context(), "a", some)
+	require.ErrorIs(t, err, m.fails)
+	require.ErrorContains(t, err, `series "invoices"`)
+	require.Equal(t, make([]series.Number, 2), some)
+	st := s.Status()
+	require.Zero(t, st.Issued)
+	require.Equal(t, segment.StateWaiting, st.State)
+	require.Equal(t, "no route to host", st.Error)
+	m.fails = nil
+	next(t, s, "a", 1)
+	st = s.Status()
+	require.Equal(t, segment.StateReady, st.State)
+	require.Zero(t, st.FailingSince)
+	require.Equal(t, []int64{1, 1, 1}, []int64{st.Issued, st.Reservations, st.Failures})
+}
+
+func TestWrongUse(t *testing.T) {
+	t.Parallel()
+	_, err := series.New(nil, series.Config{Name: "a"})
+	require.ErrorContains(t, err, "nil")
+	_, err = series.New((*segment.Memory)(nil), series.Config{Name: "a"})
+	require.ErrorContains(t, err, "nil")
+	_, err = series.New(new(segment.Memory), series.Config{Name: "a", Gapless: true})
+	require.ErrorContains(t, err, "transactions")
+	s, err := series.New(new(segment.Memory), series.Config{Name: "a"}, nil)
+	require.NoError(t, err)
+	_, err = s.Next(t.Context(), "")
+	require.ErrorIs(t, err, segment.ErrNotStarted)
+	require.NoError(t, s.Start(t.Context()))
+	for _, scope := range []string{"a b", "a.b", "\u00e4", fmt.Sprintf("%037d", 1)} {
+		_, err = s.Next(t.Context(), scope)
+		require.ErrorIs(t, err, series.ErrScope, scope)
+	}
+	n, err := s.Next(t.Context(), "6f9619ff-8b86-d011-b42d-00cf4fc964ff")
+	require.NoError(t, err)
+	require.Equal(t, "000001", n.String())
+	require.NoError(t, s.Fill(t.Context(), "", nil))
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err = s.Next(ended, "")
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// TestReset: a copy of a process gives none of the numbers that both hold.
+func TestReset(t *testing.T) {
+	t.Parallel()
+	s := open(t, new(store), at("2026-11-24T00:00:00Z"), series.Config{Prefetch: 10, Format: "{0}"})
+	require.Equal(t, []string{"1"}, next(t, s, "a", 1))
+	s.Reset()
+	require.Equal(t, []string{"11"}, next(t, s, "a", 1))
+}
+
+// resetting calls Reset while a request is under way.
+type resetting struct {
+	store
+	reset func()
+}
+
+func (s *resetting) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+	got, err := s.store.Reserve(ctx, r)
+	if reset := s.reset; reset != nil {
+		s.reset = nil
+		reset()
+	}
+	return got, err
+}
+
+func TestResetForgetsAnswersUnderWay(t *testing.T) {
+	t.Parallel()
+	m := new(resetting)
+	s := open(t, m, at("2026-11-24T00:00:00Z"), series.Config{Prefetch: 10, Format: "{0}"})
+	m.reset = s.Reset
+	require.Equal(t, []string{"11", "12"}, next(t, s, "a", 2))
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	for want, cfg := range map[segment.Order]series.Config{segment.OrderStrict: {}, segment.OrderProcess: {Prefetch: 2}} {
+		cfg.Name = "invoices"
+		s, err := series.New(new(segment.Memory), cfg)
+		require.NoError(t, err)
+		st := s.Status()
+		require.Equal(t, segment.StateNotStarted, st.State)
+		require.Equal(t, want, st.Order)
+		require.Equal(t, "invoices", st.Name)
+		require.Equal(t, "memory", st.Store)
+	}
+}

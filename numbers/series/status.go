@@ -1,0 +1,95 @@
+package series
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/numbers/segment"
+)
+
+// orderGapless is the Status.Order of a gapless series.
+const orderGapless segment.Order = "gapless"
+
+// doubt is how long an error means that a series waits, since only calls ask the store.
+const doubt = 10 * time.Second
+
+// stats are the answers of the store so far.
+type stats struct {
+	reservations, failures int64
+	reserved, failed       time.Time // the last success and failure
+	since                  time.Time // the first failure since then
+	err                    error     // of the last answer
+}
+
+// count notes an answer of the store to a request that began at a time. What concerns one scope or
+// one caller says nothing about the store.
+func (s *Series) count(began time.Time, err error) {
+	for _, own := range []error{segment.ErrEnd, segment.ErrUnknown, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, own) {
+			return
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stats.err = fault.Told(err)
+	if err == nil {
+		s.stats.reservations++
+		s.stats.reserved, s.stats.since = time.Now(), time.Time{}
+		return
+	}
+	s.stats.failures++
+	s.stats.failed = time.Now()
+	if s.stats.since.IsZero() {
+		s.stats.since = began
+	}
+}
+
+// Healthy returns nil if the store gives numbers, as far as calls have seen, and otherwise the reason
+// why it does not. An error counts for 10 s, since only calls ask the store. Healthy does no I/O. If
+// ctx has ended, it returns the error of ctx.
+func (s *Series) Healthy(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("series: healthy: %w", err)
+	}
+	switch st := s.Status(); st.State {
+	case segment.StateReady:
+		return nil
+	case segment.StateNotStarted:
+		return s.wrap(segment.ErrNotStarted)
+	default:
+		return s.wrap(fmt.Errorf("%w: %w", segment.ErrUnavailable, st.Err))
+	}
+}
+
+// Status returns the status of the series in this process, over all scopes. Its order is gapless,
+// strict, or process with Config.Prefetch. What only a single sequence has is zero: Next, Last and
+// Remaining. Issued counts numbers of transactions that were rolled back, too. Status does no I/O.
+func (s *Series) Status() segment.Status {
+	s.mu.Lock()
+	now := s.stats
+	s.mu.Unlock()
+	st := segment.Status{
+		State: segment.StateReady, Name: s.Config.Name, Order: segment.OrderStrict, Store: s.shared.name, Max: math.MaxInt64, Step: s.Prefetch,
+		Issued: s.issued.Load(), Reserved: now.reserved, Reservations: now.reservations, Failures: now.failures, FailingSince: now.since, Err: now.err,
+	}
+	switch {
+	case s.Config.Gapless:
+		st.Order = orderGapless
+	case s.Prefetch > 1:
+		st.Order = segment.OrderProcess
+	}
+	if now.err != nil {
+		st.Error = now.err.Error()
+	}
+	switch {
+	case !s.started.Load():
+		st.State = segment.StateNotStarted
+	case now.err != nil && time.Since(now.failed) < doubt:
+		st.State = segment.StateWaiting
+	}
+	return st
+}
