@@ -82,7 +82,6 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 		{"sequence: store.skew", counted, func(c *idworker.Config) { c.Store.Skew = 7 * time.Millisecond }, onMiniredis, "skew=7"},
 		{"sequence: store.quarantine", counted, func(c *idworker.Config) { c.Store.Quarantine = "" }, onMiniredis, "run_id"},
 		{"sequence.prefetch", counted, func(c *idworker.Config) { c.Sequence.Prefetch = 1 }, onMiniredis, "strict true"},
-		{"sequence.max_age", counted, func(c *idworker.Config) { c.Sequence.MaxAge = 200 * time.Millisecond }, onMiniredis, "0 kept"},
 		{"sequence: business", counted, func(c *idworker.Config) { c.Business = 3 }, onMiniredis, "business 3"},
 		{"sequence: store.exact_times", counted, func(c *idworker.Config) { c.Store.ExactTimes, c.MaxAhead = true, time.Hour }, onMiniredis, "quarantine"},
 		{"sequence: store.wait_replicas", counted, func(c *idworker.Config) { c.Store.WaitReplicas, c.Wait = 1, 3*time.Second }, onMiniredis, "replica"},
@@ -214,24 +213,38 @@ func onMiniredis(t *testing.T, c idworker.Config) string {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(c.Wait, 10*time.Second))
 	defer cancel()
-	var id int64
-	for range 10_000 { // until some are at hand, if that can be
-		if id, err = w.NextIDWait(ctx); err != nil {
-			return err.Error()
-		}
-		if w.Status().Sequence.AtHand > 0 || c.Sequence.Prefetch == 1 {
-			break
-		}
-	}
-	if c.Sequence.MaxAge < time.Second {
-		time.Sleep(c.Sequence.MaxAge)
+	id, err := w.NextIDWait(ctx)
+	if err != nil {
+		return err.Error()
 	}
 	status := w.Status()
 	decoded, err := c.Layout.Decode(id)
 	require.NoError(t, err)
-	kept := min(status.Sequence.AtHand, 1)
 	key := "snowlease:{" + c.Namespace + "}:sequence"
-	return fmt.Sprintf("%s: %s strict %t, %d kept, worker %d, business %d", key, server.HGet(key, "pin"), status.Sequence.Strict, kept, decoded.Worker, decoded.Business)
+	return fmt.Sprintf("%s: %s strict %t, worker %d, business %d", key, server.HGet(key, "pin"), status.Sequence.Strict, decoded.Worker, decoded.Business)
+}
+
+// TestMaxAge: sequence.max_age is how long reserved ids are kept.
+func TestMaxAge(t *testing.T) {
+	t.Parallel()
+	for age, keeps := range map[time.Duration]bool{time.Hour: true, 200 * time.Millisecond: false} {
+		t.Run(age.String(), func(t *testing.T) {
+			t.Parallel()
+			w, err := idworker.Open(t.Context(), idworker.Config{
+				Namespace: "orders", Mode: idworker.ModeRedisSequence, Sequence: idworker.SequenceConfig{MaxAge: age}, Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever},
+			}, idworker.WithRedis(newRedis(t, miniredis.RunT(t).Addr())))
+			require.NoError(t, err)
+			defer func() { require.NoError(t, w.Stop(context.WithoutCancel(t.Context()))) }()
+			atHand := func() bool { return w.Status().Sequence.AtHand > 0 }
+			require.Eventually(t, func() bool { _, err := w.NextID(); return err == nil && atHand() }, 10*time.Second, time.Millisecond)
+			if keeps {
+				time.Sleep(1500 * time.Millisecond) // longer than by default
+				require.True(t, atHand())
+				return
+			}
+			require.Eventually(t, func() bool { return !atHand() }, 10*time.Second, 10*time.Millisecond)
+		})
+	}
 }
 
 // onThisHost says which worker id a process on this host gets.
@@ -279,6 +292,7 @@ func TestEveryKeyIsTested(t *testing.T) {
 		"mode":               "TestLocalMode",
 		"lease.renew":        "TestRenewDrivesRenewals",
 		"lease.on_lost":      "TestOnLost",
+		"sequence.max_age":   "TestMaxAge",
 		"store.table_prefix": "TestTablePrefix",
 	}
 	files, err := filepath.Glob("*_test.go")

@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/providers"
 )
 
@@ -38,7 +38,7 @@ func TestExampleFile(t *testing.T) {
 			c.Providers.Redis = providers.RedisConfig{}
 		}
 		c.IDWorker = c.IDWorker.WithDefaults()
-		c.IDWorker.Segments = []segment.Config{c.IDWorker.Segments[0].WithDefaults()}
+		c.IDWorker.Series = []series.Config{c.IDWorker.Series[0].WithDefaults()}
 		c.IDWorker.MaxAhead = max(c.IDWorker.MaxAhead, time.Second)
 		c.GORMPlugin.Scope = max(c.GORMPlugin.Scope, "all")
 		c.GORMPlugin.Wait = max(c.GORMPlugin.Wait, 2*time.Second)

@@ -98,7 +98,7 @@ func tour(t *testing.T, url string) {
 	got := get(t, url+"/orders/"+id, http.StatusOK)
 	require.Equal(t, id, got["id"])
 	require.Equal(t, posted["number"], got["number"])
-	require.Regexp(t, `^20\d{6}\d{8}\d\d$`, got["number"])
+	require.Regexp(t, `^INV-20\d\d-\d\d-\d{6}$`, got["number"])
 	require.Equal(t, "Zoë", got["customer"].(map[string]any)["name"])
 	require.Equal(t, "tea 茶", got["items"].([]any)[0].(map[string]any)["product"])
 

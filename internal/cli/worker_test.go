@@ -357,7 +357,7 @@ func TestPinThatIsNotToBePrinted(t *testing.T) {
 	require.Contains(t, out, `"pin":"??AAA`)
 	require.Less(t, len(out), 1000)
 
-	r.HSet("snowlease:{a}:meta", "pin", strings.Repeat("A", 1<<20))
+	r.HSet("snowlease:{a}:meta", "pin", strings.Repeat("A", 64<<10))
 	code, _, errs = call(t, "", append([]string{"workers", "--json"}, args...)...)
 	require.NotZero(t, code)
 	require.Contains(t, errs, "a record is damaged")
