@@ -61,23 +61,24 @@ func (i *Bill) AfterCreate(*gorm.DB) error {
 // A registry has the series of a database.
 type registry struct{ all map[string]*series.Series }
 
-func openRegistry(t testing.TB, db *gorm.DB) registry {
+// open opens the series on a database.
+func (r *registry) open(t testing.TB, db *gorm.DB) {
 	t.Helper()
 	store, err := gormdb.Segments(db)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	r := registry{all: map[string]*series.Series{}}
+	r.all = map[string]*series.Series{}
 	for _, cfg := range []series.Config{
 		{Name: "invoices", Format: "INV-{scope}-{000}", Gapless: true},
-		{Name: "receipts", Gapless: true}, {Name: "all", Prefetch: 5},
+		{Name: "receipts", Gapless: true},
+		{Name: "all", Prefetch: 5},
 	} {
 		r.all[cfg.Name], err = series.Open(t.Context(), store, cfg)
 		require.NoError(t, err)
 	}
-	return r
 }
 
-func (r registry) of(name string) (*series.Series, error) {
+func (r *registry) of(name string) (*series.Series, error) {
 	if s, ok := r.all[name]; ok {
 		return s, nil
 	}
@@ -92,9 +93,9 @@ func onEachSeries(t *testing.T, f func(t *testing.T, db *gorm.DB)) {
 			t.Parallel()
 			open1, _ := d.open(t)
 			var r registry
-			db := open(t, open1(), gormplugin.New(newGenerator(t), gormplugin.Config{Series: func(name string) (*series.Series, error) { return r.of(name) }}),
+			db := open(t, open1(), gormplugin.New(newGenerator(t), gormplugin.Config{Series: r.of}),
 				&Payer{}, &Bill{}, &Receipt{})
-			r = openRegistry(t, db)
+			r.open(t, db)
 			f(t, db)
 		})
 	}
@@ -238,8 +239,8 @@ func TestSeriesTags(t *testing.T) {
 		`series "nobody"`: &Unknown{}, `no field "Nobody"`: &Scopeless{}, "neither a text nor": &Truth{}, `"series=all"`: &Keyed{},
 	}
 	var r registry
-	db := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Series: func(name string) (*series.Series, error) { return r.of(name) }}))
-	r = openRegistry(t, db)
+	db := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Series: r.of}))
+	r.open(t, db)
 	for says, model := range models {
 		require.NoError(t, db.AutoMigrate(model))
 		require.ErrorContains(t, db.Create(model).Error, says)

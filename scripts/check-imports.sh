@@ -84,7 +84,7 @@ providers
 numbers/counter numbers/redissegments dbseq/gormdb
 dbseq redisseq hostseq casstore
 internal/redisconn
-numbers/history numbers/ordernumber
+numbers/history numbers/ordernumber numbers/series
 .
 internal/keeper
 internal/settings internal/source
@@ -106,6 +106,7 @@ standard migrate
 standard migrate/takeover
 standard numbers/segment
 standard numbers/history
+standard numbers/series
 only "$gorm" 'gormplugin|idworker|providers|dbseq/gormdb|examples'
 never idworker "$mysql|$postgres|$sqlite|$tests"
 never console "$mysql|$postgres|$sqlite|$tests|$redis|$gorm|go.uber.org/|$module/idworker"

@@ -86,14 +86,14 @@ func (c Config) Validate() error {
 
 // A plan is a Config that is valid.
 type plan struct {
-	Config
+	cfg  Config
 	zone *time.Location
 	text format
 }
 
 func (c Config) parse() (p plan, err error) {
 	c = c.WithDefaults()
-	p.Config = c
+	p.cfg = c
 	list := fault.List{In: "series"}
 	if !word(c.Name, maxName) || c.Name == "" {
 		list.Add("name", c.Name, "is not 1 to %d characters of A-Z a-z 0-9 _ -", maxName)
@@ -126,9 +126,9 @@ func (c Config) parse() (p plan, err error) {
 	return p, list.Err()
 }
 
-// word reports whether s is at most max characters of A-Z a-z 0-9 _ -
-func word(s string, max int) bool {
-	return len(s) <= max && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+// word reports whether s is at most so many characters of A-Z a-z 0-9 _ -
+func word(s string, most int) bool {
+	return len(s) <= most && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
 // ErrScope is returned for a scope that is not up to 36 characters of A-Z a-z 0-9 _ -

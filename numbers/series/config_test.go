@@ -11,9 +11,14 @@ import (
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	for _, c := range []series.Config{
-		{Name: "a"}, {Name: "Aa0_-23456789abcdef"[:18], Period: series.Week, Zone: "Asia/Kolkata", Max: 9_999_999_999, Start: 9_999_999_999},
-		{Name: "a", Format: "{0}"}, {Name: "a", Period: series.Day, Format: "{02}.{01}.{06}/{scope}/{0000}"}, {Name: "a", Period: series.Month, Format: "{scope}{0601}{0}!"},
-		{Name: "a", Period: series.Year, Format: "R{2006}{00}"}, {Name: "a", Gapless: true, Prefetch: 1}, {Name: "a", Prefetch: 1_000_000, Scopes: 1},
+		{Name: "a"},
+		{Name: "Aa0_-23456789abcdef"[:18], Period: series.Week, Zone: "Asia/Kolkata", Max: 9_999_999_999, Start: 9_999_999_999},
+		{Name: "a", Format: "{0}"},
+		{Name: "a", Period: series.Day, Format: "{02}.{01}.{06}/{scope}/{0000}"},
+		{Name: "a", Period: series.Month, Format: "{scope}{0601}{0}!"},
+		{Name: "a", Period: series.Year, Format: "R{2006}{00}"},
+		{Name: "a", Gapless: true, Prefetch: 1},
+		{Name: "a", Prefetch: 1_000_000, Scopes: 1},
 	} {
 		require.NoError(t, c.Validate(), c)
 	}

@@ -25,11 +25,11 @@ type Series struct {
 
 // shared is what a Series has in common with what In returns.
 type shared struct {
-	scopes  *scopes
-	started atomic.Bool
-	issued  atomic.Int64
-	resets  atomic.Int64
-	name    string // of the store
+	scopes    *scopes
+	started   atomic.Bool
+	issued    atomic.Int64
+	resets    atomic.Int64
+	storeName string
 
 	mu    sync.Mutex
 	stats stats
@@ -53,12 +53,12 @@ func New(store segment.Reader, cfg Config, opts ...Option) (*Series, error) {
 	if fault.Nil(store) {
 		return nil, fmt.Errorf("series: the store is nil (%T): give dbseq.NewSegments or dbseq.OpenSegments", store)
 	}
-	if _, ok := store.(segment.InTx); p.Gapless && !ok {
+	if _, ok := store.(segment.InTx); p.cfg.Gapless && !ok {
 		return nil, fmt.Errorf("series: %T has no transactions, which gapless numbers need: use dbseq.NewSegments or dbseq.OpenSegments", store)
 	}
-	s := &Series{plan: p, store: store, now: time.Now, shared: &shared{scopes: newScopes(p.Scopes), name: fmt.Sprintf("%T", store)}}
+	s := &Series{plan: p, store: store, now: time.Now, shared: &shared{scopes: newScopes(p.cfg.Scopes), storeName: fmt.Sprintf("%T", store)}}
 	if named, ok := store.(fmt.Stringer); ok {
-		s.name = named.String()
+		s.storeName = named.String()
 	}
 	for _, opt := range opts {
 		if opt != nil {
@@ -90,10 +90,10 @@ func (s *Series) Start(ctx context.Context) error {
 }
 
 // Name returns Config.Name.
-func (s *Series) Name() string { return s.Config.Name }
+func (s *Series) Name() string { return s.cfg.Name }
 
 // Gapless returns Config.Gapless.
-func (s *Series) Gapless() bool { return s.Config.Gapless }
+func (s *Series) Gapless() bool { return s.cfg.Gapless }
 
 // In returns the series for the time of a transaction, for Config.Gapless. The transaction must
 // be of the database of the store. After an error, roll it back.
@@ -140,10 +140,10 @@ func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
 		return err
 	}
 	switch {
-	case s.Config.Gapless && !s.tx:
-		return fmt.Errorf("%w: series %q is gapless: call In with a transaction first", ErrTransaction, s.Config.Name)
-	case !s.Config.Gapless && s.tx:
-		return fmt.Errorf("%w: series %q is not gapless, so a rollback does not take its numbers back: leave In out, or set gapless", ErrTransaction, s.Config.Name)
+	case s.cfg.Gapless && !s.tx:
+		return fmt.Errorf("%w: series %q is gapless: call In with a transaction first", ErrTransaction, s.cfg.Name)
+	case !s.cfg.Gapless && s.tx:
+		return fmt.Errorf("%w: series %q is not gapless, so a rollback does not take its numbers back: leave In out, or set gapless", ErrTransaction, s.cfg.Name)
 	case !s.started.Load():
 		return segment.ErrNotStarted
 	case len(dst) == 0:
@@ -177,7 +177,7 @@ func (s *Series) share(ctx context.Context, scope string, dst []Number) error {
 // take fills dst from what a process has of a scope, and then from the store.
 func (s *Series) take(ctx context.Context, scope string, dst []Number, has *scopeState) error {
 	for i := 0; i < len(dst); {
-		period := s.Config.Period.begin(s.now().In(s.zone))
+		period := s.cfg.Period.begin(s.now().In(s.zone))
 		if has.next == 0 || has.next > has.last || has.last < base(period) { // none, or of a period that has passed
 			got, err := s.reserve(ctx, scope, period, int64(len(dst)-i), has.last)
 			if err != nil {
@@ -214,8 +214,8 @@ func (s *Series) reserve(ctx context.Context, scope string, period time.Time, n,
 		switch {
 		case !later.After(period):
 			return got, err
-		case s.Config.Period == None || !s.Config.Period.begin(later).Equal(later):
-			return got, fmt.Errorf("%w: %q counts by another period than %s: give the series another name", segment.ErrEnd, r.Name, s.Config.Period)
+		case s.cfg.Period == None || !s.cfg.Period.begin(later).Equal(later):
+			return got, fmt.Errorf("%w: %q counts by another period than %s: give the series another name", segment.ErrEnd, r.Name, s.cfg.Period)
 		}
 		period = later
 	}
@@ -225,15 +225,15 @@ func (s *Series) request(scope string, period time.Time, n, known int64) segment
 	from := base(period)
 	r := segment.Request{
 		Name:   s.key(scope),
-		N:      max(n, s.Prefetch),
-		Above:  max(from+s.Config.Start-1, known),
-		Max:    from + s.Max,
-		Start:  from + s.Config.Start,
+		N:      max(n, s.cfg.Prefetch),
+		Above:  max(from+s.cfg.Start-1, known),
+		Max:    from + s.cfg.Max,
+		Start:  from + s.cfg.Start,
 		Create: known == 0,
 	}
-	if s.Config.Period != None {
+	if s.cfg.Period != None {
 		r.NotBefore = max(1, midnight(period, s.zone).Add(-lease.MaxClockError).UnixMilli())
-		r.NotAfter = max(1, midnight(s.Config.Period.after(period), s.zone).Add(lease.MaxClockError).UnixMilli())
+		r.NotAfter = max(1, midnight(s.cfg.Period.after(period), s.zone).Add(lease.MaxClockError).UnixMilli())
 	}
 	return r
 }
@@ -247,11 +247,11 @@ func (s *Series) Reset() {
 }
 
 // key returns the name of a scope in the store.
-func (s *Series) key(scope string) string { return s.Config.Name + "." + scope }
+func (s *Series) key(scope string) string { return s.cfg.Name + "." + scope }
 
 func (s *Series) wrap(err error) error {
 	if err == nil || errors.Is(err, ErrScope) || errors.Is(err, ErrTransaction) {
 		return err
 	}
-	return fmt.Errorf("series %q: %w", s.Config.Name, err)
+	return fmt.Errorf("series %q: %w", s.cfg.Name, err)
 }

@@ -98,12 +98,16 @@ func TestPeriods(t *testing.T) {
 	}{
 		"none": {series.Config{}, []step{{"2026-12-31T23:59:59Z", "000001"}, {"2027-01-01T00:00:00Z", "000002"}}},
 		"day": {series.Config{Period: series.Day}, []step{
-			{"2028-02-28T23:59:59Z", "20280228-000001"}, {"2028-02-29T00:00:00Z", "20280229-000001"},
-			{"2028-02-29T23:59:59Z", "20280229-000002"}, {"2028-03-01T00:00:00Z", "20280301-000001"},
+			{"2028-02-28T23:59:59Z", "20280228-000001"},
+			{"2028-02-29T00:00:00Z", "20280229-000001"},
+			{"2028-02-29T23:59:59Z", "20280229-000002"},
+			{"2028-03-01T00:00:00Z", "20280301-000001"},
 		}},
 		"week": {series.Config{Period: series.Week}, []step{
-			{"2026-12-27T23:59:59Z", "2026W52-000001"}, {"2026-12-28T00:00:00Z", "2026W53-000001"},
-			{"2027-01-01T00:00:00Z", "2026W53-000002"}, {"2027-01-04T00:00:00Z", "2027W01-000001"},
+			{"2026-12-27T23:59:59Z", "2026W52-000001"},
+			{"2026-12-28T00:00:00Z", "2026W53-000001"},
+			{"2027-01-01T00:00:00Z", "2026W53-000002"},
+			{"2027-01-04T00:00:00Z", "2027W01-000001"},
 			{"2024-12-30T00:00:00Z", "2027W01-000002"},
 		}},
 		"week that begins in the year before": {series.Config{Period: series.Week}, []step{{"2024-12-30T00:00:00Z", "2025W01-000001"}}},
@@ -266,7 +270,7 @@ func TestLostStore(t *testing.T) {
 	m, clock := new(store), at("2026-11-24T00:00:00Z")
 	s := open(t, m, clock, series.Config{Period: series.Month})
 	next(t, s, "a", 2)
-	m.Memory = segment.Memory{} //nolint:govet // the store is wiped
+	m.Memory = segment.Memory{}
 	_, err := s.Next(t.Context(), "a")
 	require.ErrorIs(t, err, segment.ErrUnknown)
 	require.NoError(t, m.Create(t.Context(), "invoices.a", 202611010000000001))

@@ -73,13 +73,13 @@ func (s *Series) Status() segment.Status {
 	now := s.stats
 	s.mu.Unlock()
 	st := segment.Status{
-		State: segment.StateReady, Name: s.Config.Name, Order: segment.OrderStrict, Store: s.shared.name, Max: math.MaxInt64, Step: s.Prefetch,
+		State: segment.StateReady, Name: s.cfg.Name, Order: segment.OrderStrict, Store: s.storeName, Max: math.MaxInt64, Step: s.cfg.Prefetch,
 		Issued: s.issued.Load(), Reserved: now.reserved, Reservations: now.reservations, Failures: now.failures, FailingSince: now.since, Err: now.err,
 	}
 	switch {
-	case s.Config.Gapless:
+	case s.cfg.Gapless:
 		st.Order = orderGapless
-	case s.Prefetch > 1:
+	case s.cfg.Prefetch > 1:
 		st.Order = segment.OrderProcess
 	}
 	if now.err != nil {
