@@ -155,7 +155,7 @@ func (s *Segments) Create(ctx context.Context, name string, start int64) error {
 		return err
 	}
 	return s.with(ctx, "create %q", name, func(ctx context.Context) error {
-		n, err := s.exec(ctx, "add", args{"name": name, "start": start}.with(anyTime))
+		n, err := s.exec(ctx, "add", args{"name": name, "start": start})
 		if err == nil && n == 0 {
 			if _, _, err = s.given(ctx, nil, name); err == nil {
 				err = fmt.Errorf("%w: %q", segment.ErrExists, name)
@@ -219,12 +219,9 @@ func noName(name string) error {
 	return fmt.Errorf("%w: %q: %s", segment.ErrUnknown, name, fault.CreateName(name))
 }
 
-// anyTime are the parameters of a request without bounds on the clock.
-var anyTime = args{"notbefore": int64(1), "notafter": int64(math.MaxInt64)}
-
 // reserve reserves in a transaction, or else on the pool.
 func (s *Segments) reserve(ctx context.Context, tx runner, r segment.Request, added *bool) (segment.Range, error) {
-	a := args{"name": r.Name, "n": r.N, "max": r.Max, "above": r.Above, "start": r.Start}.with(anyTime)
+	a := args{"name": r.Name, "n": r.N, "max": r.Max, "above": r.Above, "start": r.Start, "notbefore": int64(1), "notafter": int64(math.MaxInt64)}
 	if r.NotAfter > 0 {
 		a["notbefore"], a["notafter"] = r.NotBefore, r.NotAfter
 	}

@@ -17,5 +17,5 @@ SELECT {now}, max_id FROM snowlease_segment WHERE name = :name;
 
 -- name: add
 INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms)
-SELECT :name, :start, :start - 1, {now} FROM (SELECT 1 AS one) AS one WHERE {now} BETWEEN :notbefore AND :notafter
+SELECT :name, :start, :start - 1, {now} FROM (SELECT 1 AS one) AS one WHERE {now} > 0
 ON CONFLICT DO NOTHING;

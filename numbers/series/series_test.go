@@ -145,9 +145,13 @@ func TestBoundsOfThePeriod(t *testing.T) {
 		"UTC":           {"2024-03-30T23:55:00Z", "2024-04-01T00:05:00Z"},
 		"Europe/Berlin": {"2024-03-30T22:55:00Z", "2024-03-31T22:05:00Z"}, // 23 hours
 		"Asia/Beirut":   {"2024-03-30T21:55:00Z", "2024-03-31T21:05:00Z"}, // from 01:00
+		// From 01:00 on 8 September.
+		"America/Santiago": {"2024-09-08T03:55:00Z", "2024-09-09T03:05:00Z"},
 	} {
 		m := new(store)
-		next(t, open(t, m, at("2024-03-31T12:00:00Z"), series.Config{Period: series.Day, Zone: zone}), "", 1)
+		end, err := time.Parse(time.RFC3339, want[1])
+		require.NoError(t, err)
+		next(t, open(t, m, &clock{end.Add(-12 * time.Hour)}, series.Config{Period: series.Day, Zone: zone}), "", 1)
 		r := m.requests()[0]
 		for i, ms := range []int64{r.NotBefore, r.NotAfter} {
 			require.Equal(t, want[i], time.UnixMilli(ms).UTC().Format(time.RFC3339), zone)

@@ -48,7 +48,28 @@ var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{
 	{"who creates a name that is there begins anew", segmentsSQL + "#add", `ON CONFLICT DO NOTHING`, `ON CONFLICT DO UPDATE SET max_id = excluded.max_id`, contractOnSQLite},
 	{"who has numbers creates a name that is lost", "numbers/segment/config.go", `c.Create == CreateAuto && above == 0`, `c.Create == CreateAuto`, "TestSegmentsWipedWhileRunning/sqlite"},
 	{"a name that was not created is", "dbseq/segment.go", `case !r.Create || *added:`, `case *added:`, contractOnSQLite},
+	{"whatever the clock says", segmentsSQL + "#reserve", `{now} BETWEEN :notbefore AND :notafter`, `{now} > 0 AND :notbefore <= :notafter`, contractOnSQLite},
+	{"a rollback leaves a gap", "dbseq/segment.go", "\t\treturn f(tx)\n", "", "TestGaplessBatch/sqlite"},
+	{"gapless numbers outside of a transaction", seriesGo, `case s.cfg.Gapless && !s.tx:`, `case false:`, "TestGaplessBatch/sqlite"},
+	{"numbers with gaps in a transaction", seriesGo, `case !s.cfg.Gapless && s.tx:`, `case false:`, "TestGaplessBatch/sqlite"},
 	{"a call creates a name twice", "dbseq/segment.go", `case !r.Create || *added:`, `case !r.Create:`, "TestNameLostWhileItIsCreated/sqlite"},
+}}
+
+const seriesGo = "numbers/series/series.go"
+
+// onSeries is how a process numbers by period and scope.
+var onSeries = list{title: "series", pkg: "numbers/series", mutants: []mutant{
+	{"who had numbers of a scope creates it again", seriesGo, `Create: known == 0,`, `Create: true,`, "TestLostStore"},
+	{"numbers of a period that has passed", seriesGo, ` || has.last < base(period) {`, ` {`, "TestTwoProcessesAroundMidnight"},
+	{"who is behind gets no number", seriesGo, `if !again || !errors.Is(err, segment.ErrEnd) {`, `if !again || true {`, "TestTwoProcessesAroundMidnight"},
+	{"numbers of one period in another", seriesGo, `|| !s.cfg.Period.begin(later).Equal(later):`, `:`, "TestOtherPeriod"},
+	{"whatever the clock of the store says", seriesGo, `if s.cfg.Period != None {`, `if false {`, "TestClocksThatDiffer"},
+	{"no room for clocks that differ", seriesGo, `Add(-lease.MaxClockError)`, `Add(0)`, "TestBoundsOfThePeriod"},
+	{"periods begin where the host is", seriesGo, `s.now().In(s.zone)`, `s.now()`, "TestPeriods/east"},
+	{"a period begins before its day", "numbers/series/period.go", `if t.Day() == day {`, `if true {`, "TestBoundsOfThePeriod"},
+	{"a copy issues what both hold", seriesGo, "\ts.scopes.forget()\n}", "}", "TestReset"},
+	{"a copy issues what was asked for before", seriesGo, `resets == s.resets.Load()`, `resets <= s.resets.Load()`, "TestResetForgetsAnswersUnderWay"},
+	{"a format that prints two periods alike", "numbers/series/format.go", `if d.period == p && !slices`, `if false && !slices`, "TestConfig"},
 }}
 
 // onRedisSegments are the scripts of package numbers/redissegments, of its Store and of its Dispenser.
