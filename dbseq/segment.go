@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/snowlease/snowlease/internal/bounded"
 
@@ -106,6 +107,9 @@ func (t inTx) Reserve(ctx context.Context, r segment.Request) (segment.Range, er
 	if err := r.Validate(); err != nil {
 		return segment.Range{}, err
 	}
+	if fault.Nil(t.tx) {
+		return segment.Range{}, fmt.Errorf("%w: the transaction is nil (%T)", segment.ErrRequest, t.tx)
+	}
 	err := t.add(ctx, r)
 	var got segment.Range
 	if err == nil {
@@ -119,20 +123,28 @@ func (t inTx) add(ctx context.Context, r segment.Request) error {
 	if !t.store.dialect.gaps || !r.Create || t.store.pool().Stats().MaxOpenConnections == 1 {
 		return nil
 	}
-	_, there, err := t.store.given(ctx, t.tx, r.Name)
-	if err == nil && !there {
-		err = t.store.Create(ctx, r.Name, r.Start)
+	row, there, err := t.store.given(ctx, t.tx, r.Name)
+	if err != nil || there {
+		return err
 	}
-	if errors.Is(err, segment.ErrExists) {
-		return nil
+	if err := r.CheckClock(row.now); err != nil {
+		return err
 	}
-	return err
+	// The pool may have no connection to give, or wait for a lock of this transaction. Then the
+	// transaction creates the name.
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_ = t.store.Create(ctx, r.Name, r.Start)
+	return nil
 }
 
 // Given is Given of Segments.
 func (t inTx) Given(ctx context.Context, name string) (int64, error) {
 	if err := segment.CheckName(name); err != nil {
 		return 0, fmt.Errorf("%w: %w", segment.ErrRequest, err)
+	}
+	if fault.Nil(t.tx) {
+		return 0, fmt.Errorf("%w: the transaction is nil (%T)", segment.ErrRequest, t.tx)
 	}
 	row, there, err := t.store.given(ctx, t.tx, name)
 	if err == nil && !there {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -189,6 +190,12 @@ func TestGaplessBatch(t *testing.T) {
 		require.ErrorIs(t, err, series.ErrTransaction)
 		_, err = s.In(nil).Next(t.Context(), "a")
 		require.ErrorIs(t, err, series.ErrTransaction)
+		for _, tx := range []segment.Tx{nil, (*sql.Tx)(nil)} {
+			_, err = store.In(tx).Reserve(t.Context(), segment.Request{Name: "a", N: 1, Start: 1, Max: 9, Create: true})
+			require.ErrorIs(t, err, segment.ErrRequest)
+			_, err = store.In(tx).Given(t.Context(), "a")
+			require.ErrorIs(t, err, segment.ErrRequest)
+		}
 		_, err = s.In((*sql.Tx)(nil)).Next(t.Context(), "a")
 		require.ErrorIs(t, err, series.ErrTransaction)
 		require.NoError(t, within(t, pool, func(tx *sql.Tx) error {
@@ -264,6 +271,93 @@ func TestTransactionOfAnotherDatabase(t *testing.T) {
 			}))
 		}
 		require.EqualValues(t, 0, number(t, s.tenantDB, "SELECT COUNT(*) FROM snowlease_segment"))
+	})
+}
+
+// TestGaplessFirstNumberByAWrongClock: a process whose clock is decades ahead asks first. Others then
+// get their numbers.
+func TestGaplessFirstNumberByAWrongClock(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		pool := e.pool(t, dsn)
+		store, err := dbseq.NewSegments(pool, e.dialect)
+		require.NoError(t, err)
+		cfg := series.Config{Period: series.Year, Gapless: true, Format: "{2006}-{0}"}
+		now := time.Now().UTC()
+		for _, years := range []int{70, -20, 0} {
+			s := openSeries(t, store, cfg, series.WithClock(func() time.Time { return now.AddDate(years, 0, 0) }))
+			err := within(t, pool, func(tx *sql.Tx) error {
+				n, err := s.In(tx).Next(t.Context(), "a")
+				if err == nil {
+					require.EqualValues(t, 1, n.Value)
+				}
+				return err
+			})
+			if years == 0 {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, segment.ErrClock)
+			}
+		}
+	})
+}
+
+// TestGaplessFirstNumbersOfABusyPool: all connections are in transactions that each take the first
+// number of a tenant of their own.
+func TestGaplessFirstNumbersOfABusyPool(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		if e.speaks == "sqlite" {
+			return // writes one transaction after another
+		}
+		pool := e.pool(t, dsn)
+		pool.SetMaxOpenConns(3)
+		store, err := dbseq.NewSegments(pool, e.dialect)
+		require.NoError(t, err)
+		s := openSeries(t, store, series.Config{Gapless: true})
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		var begun, wg sync.WaitGroup
+		begun.Add(3)
+		for i := range 3 {
+			wg.Go(func() {
+				err := within(t, pool, func(tx *sql.Tx) error {
+					begun.Done()
+					begun.Wait()
+					_, err := s.In(tx).Next(ctx, fmt.Sprint("tenant", i*1000))
+					return err
+				})
+				if err != nil && !transient(e, err) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		require.NoError(t, ctx.Err())
+	})
+}
+
+// transient reports whether a transaction lost against another, and is to be repeated.
+func transient(e engine, err error) bool {
+	return strings.Contains(err.Error(), map[string]string{"mysql": "Error 1213", "postgres": "40P01"}[e.speaks])
+}
+
+// TestGaplessSerializable: the first number, in a transaction that locks what it reads.
+func TestGaplessSerializable(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		if e.speaks == "sqlite" {
+			return // knows no other
+		}
+		pool := e.pool(t, dsn)
+		store, err := dbseq.NewSegments(pool, e.dialect)
+		require.NoError(t, err)
+		s := openSeries(t, store, series.Config{Gapless: true})
+		for want := range int64(2) {
+			tx, err := pool.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
+			require.NoError(t, err)
+			n, err := s.In(tx).Next(t.Context(), "a")
+			require.NoError(t, err)
+			require.Equal(t, want+1, n.Value)
+			require.NoError(t, tx.Commit())
+		}
 	})
 }
 

@@ -2,11 +2,13 @@ package gormplugin
 
 import (
 	"cmp"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -31,14 +33,6 @@ func (n *numbered) fault(format string, args ...any) error {
 	return fmt.Errorf("%w: %s.%s: %s", ErrSeries, n.field.Schema.Name, n.field.Name, fmt.Sprintf(format, args...))
 }
 
-// numberedBy returns the series in a tag such as "series=invoices,scope=TenantID", and the field
-// that has the scope.
-func numberedBy(tag string) (name, scope string, ok bool) {
-	name, ok = strings.CutPrefix(tag, "series=")
-	name, scope, _ = strings.Cut(name, ",scope=")
-	return name, scope, ok
-}
-
 // numberedOf returns the fields of the statement's model that series fill.
 func (f *filler) numberedOf(stmt *gorm.Statement) []*numbered {
 	if list, ok := f.numbered.Load(stmt.Schema); ok {
@@ -46,15 +40,22 @@ func (f *filler) numberedOf(stmt *gorm.Statement) []*numbered {
 	}
 	var list []*numbered
 	for _, field := range stmt.Schema.Fields {
-		if name, scope, ok := numberedBy(field.Tag.Get("idworker")); ok {
-			list = append(list, f.newNumbered(field, name, scope))
+		tag := field.Tag.Get("idworker")
+		name, ok := strings.CutPrefix(tag, "series=")
+		switch name, scope, scoped := strings.Cut(name, ",scope="); {
+		case ok:
+			list = append(list, f.newNumbered(field, name, scope, scoped))
+		case strings.Contains(strings.ToLower(tag), "series"):
+			n := &numbered{field: field}
+			n.err = n.fault("the tag idworker:%q is unknown: write series=NAME,scope=FIELD", tag)
+			list = append(list, n)
 		}
 	}
 	kept, _ := f.numbered.LoadOrStore(stmt.Schema, list)
 	return kept.([]*numbered) //nolint:forcetypeassert // as above
 }
 
-func (p *Plugin) newNumbered(field *schema.Field, name, scope string) *numbered {
+func (p *Plugin) newNumbered(field *schema.Field, name, scope string, scoped bool) *numbered {
 	n := &numbered{field: field, text: field.IndirectFieldType.Kind() == reflect.String}
 	switch {
 	case p.cfg.Series == nil:
@@ -63,13 +64,18 @@ func (p *Plugin) newNumbered(field *schema.Field, name, scope string) *numbered 
 		n.err = n.fault("a series fills no primary key, since its numbers repeat for each scope: add a column")
 	case !n.text && field.DataType != schema.Int && field.DataType != schema.Uint:
 		n.err = n.fault("its type %s holds neither a text nor a whole number", field.FieldType)
+	case !field.Creatable:
+		n.err = n.fault("it is not written by Create: change its tag <- or ->")
 	default:
 		var err error
-		if n.series, err = p.cfg.Series(name); err != nil {
+		if n.series, err = p.cfg.Series(name); err == nil && n.series == nil {
+			err = errors.New("Config.Series returned no series of that name")
+		}
+		if err != nil {
 			n.err = fmt.Errorf("%w: %w", n.fault("series %q", name), err)
 		}
 	}
-	if n.scope = field.Schema.LookUpField(scope); scope != "" && n.scope == nil && n.err == nil {
+	if n.scope = field.Schema.LookUpField(scope); scoped && n.scope == nil && n.err == nil {
 		n.err = n.fault("the model has no field %q for the scope", scope)
 	}
 	return n
@@ -104,6 +110,9 @@ func (n *numbered) fill(db *gorm.DB, early bool) error {
 	if n.err != nil {
 		return n.err
 	}
+	if inserted, err := n.insertedBy(stmt); err != nil || !inserted {
+		return err
+	}
 	if _, ok := mapsOf(stmt.Dest); ok {
 		return n.fault("a map cannot be numbered: create a %s", n.field.Schema.Name)
 	}
@@ -122,7 +131,6 @@ func (n *numbered) fill(db *gorm.DB, early bool) error {
 	if err != nil {
 		return err
 	}
-	var list []numbersOf
 	for first := 0; first < len(rows); {
 		last := first
 		for last < len(rows) && rows[last].scope == rows[first].scope {
@@ -132,53 +140,99 @@ func (n *numbered) fill(db *gorm.DB, early bool) error {
 		if err := from.Fill(stmt.Context, rows[first].scope, numbers); err != nil {
 			return err
 		}
-		of := numbersOf{field: n.field, scope: n.scope}
-		if n.scope != nil {
-			of.of, _ = n.scope.ValueOf(stmt.Context, rows[first].row)
-		}
 		for i, number := range numbers {
-			var value any = number.Value
-			if n.text {
-				value = number.String()
+			if err := n.set(stmt, rows[first+i].row, number); err != nil {
+				return err
 			}
-			if err := n.field.Set(stmt.Context, rows[first+i].row, value); err != nil {
-				return fmt.Errorf("%w: %w", n.fault("it cannot hold %v", value), err)
-			}
-			of.numbers = append(of.numbers, value)
 		}
-		list = append(list, of)
 		first = last
+	}
+	if early {
+		db.InstanceSet(n.key(), rows)
 	}
 	if _, conflict := conflictOf(stmt); from.Gapless() && (conflict || ignores(stmt)) {
 		before, _ := db.InstanceGet(numberedRows)
-		all, _ := before.([]numbersOf)
-		db.InstanceSet(numberedRows, append(all, list...))
+		all, _ := before.([]promised)
+		db.InstanceSet(numberedRows, append(all, promised{n, rows}))
 	}
 	return nil
+}
+
+// key is under what a statement has the rows that were numbered early.
+func (n *numbered) key() string { return "idworker:early:" + n.field.Name }
+
+// set puts a number into the field, and checks that the field holds it.
+func (n *numbered) set(stmt *gorm.Statement, row reflect.Value, number series.Number) error {
+	var value any = number.Value
+	if n.text {
+		value = number.String()
+	}
+	if err := n.field.Set(stmt.Context, row, value); err != nil {
+		return fmt.Errorf("%w: %w", n.fault("it cannot hold %v", value), err)
+	}
+	held, _ := n.field.ValueOf(stmt.Context, row)
+	if text, ok := plain(held); !ok || text != fmt.Sprint(value) || n.text && n.field.Size > 0 && utf8.RuneCountInString(text) > n.field.Size {
+		return n.fault("it is too small for %v", value)
+	}
+	return nil
+}
+
+// plain returns a text or a whole number as text.
+func plain(value any) (text string, ok bool) {
+	v := reflect.ValueOf(value)
+	if s, ok := value.(fmt.Stringer); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
+		return s.String(), true
+	}
+	v = reflect.Indirect(v)
+	switch v.Kind() {
+	case reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return fmt.Sprint(v.Interface()), true
+	}
+	if valuer, ok := value.(driver.Valuer); ok {
+		if inner, err := valuer.Value(); err == nil && inner != nil && inner != value {
+			return plain(inner)
+		}
+	}
+	return "", false
+}
+
+// insertedBy reports whether the INSERT has the field. Omit drops it. Select does not, as with a
+// key.
+func (n *numbered) insertedBy(stmt *gorm.Statement) (bool, error) {
+	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
+		return true, nil
+	}
+	columns, restricted := stmt.SelectAndOmitColumns(true, false)
+	inserted, named := columns[n.field.DBName]
+	if named && !inserted {
+		return false, nil
+	}
+	if n.scope != nil {
+		if inserted, named := columns[n.scope.DBName]; named && !inserted || !named && restricted {
+			return false, n.fault("%s, which says whose number it is, is not inserted", n.scope.Name)
+		}
+	}
+	if !named && restricted {
+		stmt.Selects = append(slices.Clip(stmt.Selects), n.field.DBName) // clipped, since sessions share the array
+	}
+	return true, nil
 }
 
 // replacedBy reports whether the statement would give a row that is there another number.
 func (n *numbered) replacedBy(stmt *gorm.Statement) bool {
 	conflict, _ := conflictOf(stmt)
-	return conflict.UpdateAll || slices.ContainsFunc(conflict.DoUpdates, func(a clause.Assignment) bool { return a.Column.Name == n.field.DBName })
-}
-
-// keeps reports whether a number that a row has is its own. That of a gapless series may be one of
-// a transaction that was rolled back, which another row has by now, unless the statement updates
-// rows that are there, as GORM does with the children of a row.
-func (n *numbered) keeps(stmt *gorm.Statement) bool {
-	conflict, _ := conflictOf(stmt)
-	return !n.series.Gapless() || len(conflict.DoUpdates) > 0
+	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
+	return conflict.UpdateAll || strings.Contains(strings.ToUpper(insert.Modifier), "REPLACE") ||
+		slices.ContainsFunc(conflict.DoUpdates, func(a clause.Assignment) bool { return a.Column.Name == n.field.DBName })
 }
 
 // numberedRows are the gapless numbers of a statement that may not insert all rows.
 const numberedRows = "idworker:numbered"
 
-// numbersOf are the numbers of a scope.
-type numbersOf struct {
-	field, scope *schema.Field
-	of           any
-	numbers      []any
+// promised are rows that a statement must store with their numbers.
+type promised struct {
+	*numbered
+	rows []numberedRow
 }
 
 // A numberedRow is a row to be numbered.
@@ -191,18 +245,27 @@ type numberedRow struct {
 // them; early, those whose scope is known.
 func (n *numbered) rows(db *gorm.DB, early bool) (rows []numberedRow, err error) {
 	stmt := db.Statement
+	seen := map[uintptr]bool{}
+	before := map[uintptr]string{} // the scopes of rows that were numbered early
+	if list, ok := db.InstanceGet(n.key()); ok {
+		for _, r := range list.([]numberedRow) { //nolint:forcetypeassert // nothing else is stored
+			before[r.row.Addr().Pointer()] = r.scope
+		}
+	}
 	for i := range length(stmt.ReflectValue) {
 		row := rowAt(stmt.ReflectValue, i)
-		if !row.IsValid() {
+		switch {
+		case !row.IsValid():
 			continue // GORM reports it
-		}
-		if _, zero := n.field.ValueOf(stmt.Context, row); !zero && n.keeps(stmt) {
-			continue
-		}
-		if !row.CanAddr() {
+		case row.Type() != n.field.Schema.ModelType:
+			return nil, n.fault("a %s cannot be numbered: create a %s", row.Type(), n.field.Schema.ModelType)
+		case !row.CanAddr():
 			return nil, n.fault("a %s passed by value cannot be set: pass a pointer", row.Type())
+		case seen[row.Addr().Pointer()]:
+			return nil, n.fault("a row is listed twice")
 		}
-		scope := ""
+		seen[row.Addr().Pointer()] = true
+		r := numberedRow{row: row}
 		if n.scope != nil {
 			value, zero := n.scope.ValueOf(stmt.Context, row)
 			if zero && early {
@@ -211,12 +274,64 @@ func (n *numbered) rows(db *gorm.DB, early bool) (rows []numberedRow, err error)
 			if zero {
 				return nil, n.fault("%s, which says whose number it is, is zero", n.scope.Name)
 			}
-			scope = fmt.Sprint(reflect.Indirect(reflect.ValueOf(value)).Interface())
+			var ok bool
+			if r.scope, ok = plain(value); !ok {
+				return nil, n.fault("%s, which says whose number it is, is neither a text nor a whole number", n.scope.Name)
+			}
 		}
-		rows = append(rows, numberedRow{row, scope})
+		kept, err := n.keeps(db, r, before)
+		if err != nil {
+			return nil, err
+		}
+		if !kept {
+			rows = append(rows, r)
+		}
 	}
 	slices.SortStableFunc(rows, func(a, b numberedRow) int { return cmp.Compare(a.scope, b.scope) })
 	return rows, nil
+}
+
+// keeps reports whether the number that a row has is its own: with gaps, unless it was taken early
+// for another scope, which a hook or a parent has replaced since; without, if it is stored, as that
+// of a child may be. Otherwise it may be one of a transaction that was rolled back, which another
+// row has by now.
+func (n *numbered) keeps(db *gorm.DB, r numberedRow, before map[uintptr]string) (bool, error) {
+	if _, zero := n.field.ValueOf(db.Statement.Context, r.row); zero {
+		return false, nil
+	}
+	if !n.series.Gapless() {
+		scope, taken := before[r.row.Addr().Pointer()]
+		return !taken || scope == r.scope, nil
+	}
+	if conflict, _ := conflictOf(db.Statement); len(conflict.DoUpdates) == 0 {
+		return false, nil
+	}
+	there, err := n.stored(db, []numberedRow{r})
+	return there == 1, err
+}
+
+// stored counts the rows that are in the table with their keys, scopes and numbers.
+func (n *numbered) stored(db *gorm.DB, rows []numberedRow) (there int64, err error) {
+	ctx := db.Statement.Context
+	for chunk := range slices.Chunk(rows, 100) {
+		var each []clause.Expression
+		for _, r := range chunk {
+			var all []clause.Expression
+			for _, f := range append([]*schema.Field{n.field, n.scope}, n.field.Schema.PrimaryFields...) {
+				if f != nil {
+					value, _ := f.ValueOf(ctx, r.row)
+					all = append(all, clause.Eq{Column: clause.Column{Name: f.DBName}, Value: value})
+				}
+			}
+			each = append(each, clause.And(all...))
+		}
+		var count int64
+		if err := db.Session(&gorm.Session{NewDB: true}).Table(db.Statement.Table).Where(clause.Or(each...)).Count(&count).Error; err != nil {
+			return 0, err
+		}
+		there += count
+	}
+	return there, nil
 }
 
 // settleNumbered fails a statement that did not insert each row with its gapless number, as ON
@@ -226,18 +341,13 @@ func settleNumbered(db *gorm.DB) {
 	if !ok || db.Error != nil {
 		return
 	}
-	for _, of := range list.([]numbersOf) { //nolint:forcetypeassert // nothing else is stored
-		query := db.Session(&gorm.Session{NewDB: true}).Table(db.Statement.Table).Where(clause.IN{Column: clause.Column{Name: of.field.DBName}, Values: of.numbers})
-		if of.scope != nil {
-			query = query.Where(clause.Eq{Column: clause.Column{Name: of.scope.DBName}, Value: of.of})
+	for _, p := range list.([]promised) { //nolint:forcetypeassert // nothing else is stored
+		there, err := p.stored(db, p.rows)
+		if n := int64(len(p.rows)); err == nil && there < n {
+			err = p.fault("%d of %d rows were not inserted, and their numbers would be gaps", n-there, n)
 		}
-		var there int64
-		if err := query.Count(&there).Error; err != nil {
+		if err != nil {
 			_ = db.AddError(err)
-			return
-		}
-		if n := int64(len(of.numbers)); there < n {
-			_ = db.AddError(fmt.Errorf("%w: %s.%s: %d of %d rows were not inserted, and their numbers would be gaps", ErrSeries, of.field.Schema.Name, of.field.Name, n-there, n))
 			return
 		}
 	}

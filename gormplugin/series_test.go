@@ -1,10 +1,10 @@
 package gormplugin_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,7 +47,7 @@ type Ticket struct {
 }
 
 func (i *Ticket) BeforeCreate(*gorm.DB) error {
-	i.Shop = cmp.Or(i.Shop, "hooked")
+	i.Shop = map[string]string{"": "hooked", "moves": "moved"}[i.Shop] + strings.TrimPrefix(i.Shop, "moves")
 	return nil
 }
 
@@ -79,7 +79,7 @@ func (r *registry) open(t testing.TB, db *gorm.DB) {
 }
 
 func (r *registry) of(name string) (*series.Series, error) {
-	if s, ok := r.all[name]; ok {
+	if s, ok := r.all[name]; ok || name == "nil" {
 		return s, nil
 	}
 	return nil, fmt.Errorf("%q is unknown", name)
@@ -104,7 +104,7 @@ func onEachSeries(t *testing.T, f func(t *testing.T, db *gorm.DB)) {
 // numbersOf returns the stored numbers of a customer, sorted.
 func numbersOf(t *testing.T, db *gorm.DB, customer int64) (numbers []string) {
 	t.Helper()
-	require.NoError(t, db.Model(&Bill{}).Where("payer_id = ?", customer).Order("number").Pluck("number", &numbers).Error)
+	require.NoError(t, db.Model(&Bill{}).Where("payer_id = ? AND number IS NOT NULL", customer).Order("number").Pluck("number", &numbers).Error)
 	return numbers
 }
 
@@ -215,6 +215,97 @@ func TestSeriesThatWouldGap(t *testing.T) {
 	})
 }
 
+// TestSeriesOfChildren: a child that is not stored with its number gets another one, such as one of a
+// transaction that was rolled back, or one that came with a request. A child that is stored keeps
+// its number, and its payer.
+func TestSeriesOfChildren(t *testing.T) {
+	t.Parallel()
+	onEachSeries(t, func(t *testing.T, db *gorm.DB) {
+		family := Payer{ID: 7, Bills: make([]Bill, 2)}
+		require.ErrorContains(t, db.Transaction(func(tx *gorm.DB) error {
+			require.NoError(t, tx.Create(&family).Error)
+			return errors.New("rolled back")
+		}), "rolled back")
+		require.NoError(t, db.Create(&Bill{PayerID: 7}).Error)
+		require.NoError(t, db.Create(&family).Error)
+		require.Equal(t, []string{"INV-7-002", "INV-7-003"}, []string{family.Bills[0].Number, family.Bills[1].Number})
+		require.NoError(t, db.Create(&Bill{PayerID: 7}).Error)
+		require.Equal(t, []string{"INV-7-001", "INV-7-002", "INV-7-003", "INV-7-004"}, numbersOf(t, db, 7))
+
+		asked := Payer{ID: 8, Bills: []Bill{{Number: "INV-7-001"}, {Number: "INV-8-999"}, {}}}
+		require.NoError(t, db.Create(&asked).Error)
+		require.Equal(t, []string{"INV-8-001", "INV-8-002", "INV-8-003"}, numbersOf(t, db, 8))
+
+		asked.Bills = append(asked.Bills, Bill{})
+		require.NoError(t, db.Session(&gorm.Session{FullSaveAssociations: false}).Save(&asked).Error)
+		require.Equal(t, []string{"INV-8-001", "INV-8-002", "INV-8-003", "INV-8-004"}, numbersOf(t, db, 8))
+		moved := Payer{ID: 9, Bills: asked.Bills[:1]}
+		require.ErrorIs(t, db.Create(&moved).Error, gormplugin.ErrSeries)
+		require.Equal(t, []string{"INV-8-001", "INV-8-002", "INV-8-003", "INV-8-004"}, numbersOf(t, db, 8))
+	})
+}
+
+// TestSeriesColumns: a number is taken only for a column that is inserted, and for a row that is
+// listed once.
+func TestSeriesColumns(t *testing.T) {
+	t.Parallel()
+	onEachSeries(t, func(t *testing.T, db *gorm.DB) {
+		omitted := Bill{PayerID: 7}
+		require.NoError(t, db.Omit("Number").Create(&omitted).Error)
+		require.Empty(t, omitted.Number)
+		require.NoError(t, db.Select("PayerID", "Text").Create(&Bill{PayerID: 7}).Error)
+		require.ErrorContains(t, db.Omit("PayerID").Create(&Bill{PayerID: 7}).Error, "PayerID, which says whose number it is, is not inserted")
+		require.ErrorContains(t, db.Select("Number").Create(&Bill{PayerID: 7}).Error, "PayerID")
+		twice := &Bill{ID: 1, PayerID: 7}
+		require.ErrorContains(t, db.Create(&[]*Bill{twice, twice}).Error, "listed twice")
+		require.NoError(t, db.Create(&Bill{PayerID: 7}).Error)
+		require.Equal(t, []string{"INV-7-001", "INV-7-002"}, numbersOf(t, db, 7))
+	})
+}
+
+// TestSeriesByHooks: a hook that changes the scope of a row that has a number by then gives it one
+// of its own.
+func TestSeriesByHooks(t *testing.T) {
+	t.Parallel()
+	onEachSeries(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() == "sqlite" { // whose only lock the transaction has
+			return
+		}
+		require.NoError(t, db.AutoMigrate(&Ticket{}))
+		rows := []Ticket{{Shop: "moves"}, {Shop: "moved"}}
+		require.NoError(t, db.Create(&rows).Error)
+		require.Equal(t, "moved", rows[0].Shop)
+		require.NotEqual(t, *rows[0].Number, *rows[1].Number)
+	})
+}
+
+// TestSeriesThatDoNotFit: a number that the field cannot hold is an error.
+func TestSeriesThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	type (
+		Small struct {
+			ID     int64
+			Number int8 `idworker:"series=receipts"`
+		}
+		Short struct {
+			ID     int64
+			Number string `gorm:"size:5" idworker:"series=receipts"`
+		}
+		Pointed struct {
+			ID     int64
+			Shop   []byte
+			Number int64 `idworker:"series=receipts,scope=Shop"`
+		}
+	)
+	var r registry
+	db := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Series: r.of}), &Small{}, &Short{}, &Pointed{})
+	r.open(t, db)
+	require.ErrorContains(t, db.Create(&[]Small{127: {}}).Error, "too small for 128")
+	require.ErrorContains(t, db.Create(&Short{}).Error, "too small for 000001")
+	require.ErrorContains(t, db.Create(&Pointed{Shop: []byte("a")}).Error, "neither a text nor a whole number")
+	require.ErrorContains(t, db.Model(&Small{}).Create(&Short{}).Error, "")
+}
+
 // TestSeriesTags: a tag that cannot be followed is an error of the statement.
 func TestSeriesTags(t *testing.T) {
 	t.Parallel()
@@ -231,12 +322,28 @@ func TestSeriesTags(t *testing.T) {
 			ID     int64
 			Number bool `idworker:"series=all"`
 		}
+		Turned struct {
+			ID     int64
+			Number string `idworker:"scope=ID,series=all"`
+		}
+		Loose struct {
+			ID     int64
+			Number string `idworker:"series=all,scope="`
+		}
+		Late struct {
+			ID     int64
+			Number string `gorm:"<-:update" idworker:"series=all"`
+		}
+		Nothing struct {
+			ID     int64
+			Number string `idworker:"series=nil"`
+		}
 		Keyed struct {
 			Number string `gorm:"primaryKey" idworker:"series=all"`
 		}
 	)
 	models := map[string]any{
-		`series "nobody"`: &Unknown{}, `no field "Nobody"`: &Scopeless{}, "neither a text nor": &Truth{}, `"series=all"`: &Keyed{},
+		`series "nobody"`: &Unknown{}, `no field "Nobody"`: &Scopeless{}, "neither a text nor": &Truth{}, "write series=NAME": &Turned{}, `no field ""`: &Loose{}, "not written by Create": &Late{}, "returned no series": &Nothing{}, `"series=all"`: &Keyed{},
 	}
 	var r registry
 	db := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Series: r.of}))

@@ -88,7 +88,10 @@ that is already higher stays there. No command lowers it again. Use it:
   - after a Redis was restarted or failed over, and may have forgotten numbers it issued;
   - after a database was restored from a backup, before any process reserves numbers.
 
-First stop the processes that have reserved numbers ahead, or leave room for their numbers.`,
+First stop the processes that have reserved numbers ahead, or leave room for their numbers.
+
+A series has a name for each of its scopes, such as invoices.acme, and its numbers are the
+first day of a period and ten digits, such as 202611010000000042.`,
 		Example: `  snowlease segment resume --name orders --above 48210`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -104,6 +107,9 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 				return err
 			}); err != nil {
 				return err
+			}
+			if given >= 10_000_101*seriesPeriod && above < seriesPeriod { // of a series
+				return fmt.Errorf("%q is of a series, whose numbers are the first day of a period and ten digits: %d is on record, so give --above %d", name, given, given/seriesPeriod*seriesPeriod+above)
 			}
 			if err := store.confirm(cmd, yes, "The greatest number of %q on record is %d. Continue above %d? Numbers up to there are never given again. Stop the processes that use it first, or leave room: twice max_step for each.", name, given, max(given, above)); err != nil {
 				return err
@@ -134,6 +140,9 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 	must(cmd.MarkFlagRequired("above"))
 	return cmd
 }
+
+// seriesPeriod is the numbers of a period of a series: the first day, as yyyymmdd, stands before them.
+const seriesPeriod = 10_000_000_000
 
 func segmentFlags(cmd *cobra.Command, p program, store *storeFlags, name *string, asJSON *bool) {
 	store.numbers = true

@@ -16,11 +16,12 @@
 // # Guarantees
 //
 // No number of a scope is issued twice in a period, by any process, as long as the database loses
-// no acknowledged write. A series never goes back: once one process has taken a number of a
-// period, nobody gets one of an earlier period, whatever their clocks say. A process asks for the
-// period that its own clock is in. The database refuses that with segment.ErrClock if its own
-// clock is more than five minutes outside of the period, so no process takes a series into the
-// next year.
+// no acknowledged write. A scope never goes back: once a process has taken a number of a period,
+// the database gives none of an earlier one, whatever the clocks say. Only what a process has
+// prefetched by then it still issues, until its own clock is in the next period. A process asks for
+// the period that its clock is in. The database refuses that with segment.ErrClock if its own clock
+// is more than five minutes outside of the period, so a wrong clock takes no scope into the next
+// year.
 //
 // With Gapless, a number is taken in the transaction that uses it, and a rollback takes it back.
 // So numbers have no gaps, rise in the order of commits, and are lost or restored together with

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // A format is the parsed Config.Format: functions that append a part each.
@@ -35,6 +36,12 @@ func (p Period) format() string {
 
 func parseFormat(text string, p Period) (f format, err error) {
 	seen := map[string]bool{}
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return nil, errors.New("has control characters")
+	}
+	if strings.Contains(text, "{scope}{") || strings.Contains(text, "}{scope}") {
+		return nil, errors.New("prints two scopes alike: put a character such as - beside {scope}")
+	}
 	for rest := text; rest != ""; {
 		before, more, found := strings.Cut(rest, "{")
 		if strings.Contains(before, "}") {

@@ -40,7 +40,11 @@ type Option func(*Series)
 
 // WithClock reads the time from now instead of time.Now.
 func WithClock(now func() time.Time) Option {
-	return func(s *Series) { s.now = now }
+	return func(s *Series) {
+		if now != nil {
+			s.now = now
+		}
+	}
 }
 
 // New returns the series of cfg. It issues no number before Start, and New does not contact the
@@ -109,9 +113,9 @@ func (s *Series) In(tx segment.Tx) *Series {
 // Next returns the next number of a scope, such as a tenant: up to 36 characters of
 // A-Z a-z 0-9 _ -, and "" if there is only one.
 //
-// Errors: ErrScope, ErrTransaction, segment.ErrEnd, segment.ErrClock, segment.ErrUnknown if the
-// store has lost the scope since this process had a number of it, segment.ErrNotStarted, and those
-// of the store.
+// Errors: ErrScope, ErrTransaction, segment.ErrEnd, segment.ErrClock, segment.ErrNotStarted, those
+// of the store, and, with gaps, segment.ErrUnknown if the store has lost the scope since this process
+// had a number of it.
 func (s *Series) Next(ctx context.Context, scope string) (Number, error) {
 	var one [1]Number
 	err := s.Fill(ctx, scope, one[:])
@@ -252,6 +256,10 @@ func (s *Series) key(scope string) string { return s.cfg.Name + "." + scope }
 func (s *Series) wrap(err error) error {
 	if err == nil || errors.Is(err, ErrScope) || errors.Is(err, ErrTransaction) {
 		return err
+	}
+	if errors.Is(err, segment.ErrUnknown) && s.cfg.Period != None {
+		at := s.cfg.Period.begin(s.now().In(s.zone))
+		err = fmt.Errorf("%w (a number is the first day of its period and ten digits, such as %d)", err, base(at)+s.cfg.Start)
 	}
 	return fmt.Errorf("series %q: %w", s.cfg.Name, err)
 }

@@ -277,6 +277,7 @@ func TestLostStore(t *testing.T) {
 	m.Memory = segment.Memory{}
 	_, err := s.Next(t.Context(), "a")
 	require.ErrorIs(t, err, segment.ErrUnknown)
+	require.ErrorContains(t, err, "such as 202611010000000001")
 	require.NoError(t, m.Create(t.Context(), "invoices.a", 202611010000000001))
 	require.Equal(t, []string{"202611-000003"}, next(t, s, "a", 1), "above what it knows")
 }

@@ -33,6 +33,9 @@ func (s *Series) count(began time.Time, err error) {
 			return
 		}
 	}
+	if s.tx && err != nil { // perhaps of the transaction
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.err = fault.Told(err)
