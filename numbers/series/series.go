@@ -207,6 +207,9 @@ func (s *Series) reserve(ctx context.Context, scope string, period time.Time, n,
 		began := time.Now()
 		got, err := segment.Reserve(ctx, s.store, r)
 		s.count(began, err)
+		if !again && errors.Is(err, segment.ErrClock) {
+			return got, fmt.Errorf("%w: %q is on record in a period that has not begun, after %d: correct its row in the table", segment.ErrClock, r.Name, base(period))
+		}
 		if !again || !errors.Is(err, segment.ErrEnd) {
 			return got, err
 		}
@@ -219,7 +222,7 @@ func (s *Series) reserve(ctx context.Context, scope string, period time.Time, n,
 		case !later.After(period):
 			return got, err
 		case s.cfg.Period == None || !s.cfg.Period.begin(later).Equal(later):
-			return got, fmt.Errorf("%w: %q counts by another period than %s: give the series another name", segment.ErrEnd, r.Name, s.cfg.Period)
+			return got, fmt.Errorf("%w: %q is on record at %d, which is in no %s: correct its row in the table, or give the series another name if it has counted by another period", segment.ErrEnd, r.Name, given, s.cfg.Period)
 		}
 		period = later
 	}

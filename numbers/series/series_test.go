@@ -262,10 +262,20 @@ func TestOtherPeriod(t *testing.T) {
 	for _, p := range []series.Period{series.None, series.Month, series.Year} {
 		_, err := open(t, m, clock, series.Config{Period: p}).Next(t.Context(), "")
 		require.ErrorIs(t, err, segment.ErrEnd)
-		require.ErrorContains(t, err, "another period")
+		require.ErrorContains(t, err, "has counted by another period")
 	}
 	clock.set("2026-12-01T00:00:00Z")
 	require.Equal(t, []string{"202612-000001"}, next(t, open(t, m, clock, series.Config{Period: series.Month}), "", 1))
+}
+
+// TestRecordAhead: somebody has created a scope in a period that has not begun.
+func TestRecordAhead(t *testing.T) {
+	t.Parallel()
+	m := &store{strict: true}
+	require.NoError(t, m.Create(t.Context(), "invoices.a", 209912010000000501))
+	_, err := open(t, m, &clock{time.Now()}, series.Config{Period: series.Month}).Next(t.Context(), "a")
+	require.ErrorIs(t, err, segment.ErrClock)
+	require.ErrorContains(t, err, "a period that has not begun, after 209912010000000000: correct its row")
 }
 
 // TestLostStore: a process that had numbers of a scope does not begin it anew.
