@@ -58,7 +58,7 @@ func (c *conn) settle(ctx context.Context) error {
 		return err
 	}
 	if !found.Valid {
-		return advised{errors.New("no database is selected: use a pool that names it in the DSN, as in user:password@tcp(host:3306)/name")}
+		return advised{errors.New("no database is selected: name the database in the DSN, as in user:password@tcp(host:3306)/name")}
 	}
 	if err := c.compareHomes(ctx, found.String); err != nil {
 		return err
