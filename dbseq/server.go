@@ -1,6 +1,7 @@
 package dbseq
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/hex"
@@ -60,6 +61,11 @@ func (c *conn) settle(ctx context.Context) error {
 	if !found.Valid {
 		return advised{errors.New("no database is selected: name the database in the DSN, as in user:password@tcp(host:3306)/name")}
 	}
+	if c.own && c.dialect.name == Postgres { // of a pooler, which may share it with another client
+		if n, err := c.number(ctx, "path", nil); err != nil || n > 0 {
+			return cmp.Or(err, errors.New("another search_path was set on a connection"))
+		}
+	}
 	if err := c.compareHomes(ctx, found.String); err != nil {
 		return err
 	}
@@ -112,7 +118,7 @@ func (c *conn) noClock(ctx context.Context, on runner) error {
 func (c *conn) movedFrom(home, found string) error {
 	do := "use a pool where nothing changes that, or dbseq.Open"
 	if c.own {
-		do = "give it transactions of its own database only, and the account one search_path, with ALTER ROLE"
+		do = "give it transactions of its own database only, behind a pooler an account of its own, and the account one search_path, with ALTER ROLE"
 	}
 	return advised{fmt.Errorf("a connection of the pool is in %s, the first one was in %s: %s", homeName(found), homeName(home), do)}
 }

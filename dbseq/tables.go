@@ -148,7 +148,7 @@ func (c *conn) createOn(ctx context.Context, name string) (err error) {
 	return err
 }
 
-// creation returns the statement that creates a table. The application's pool may set a
+// creation returns the statement that creates a table. A pool of the application may set a
 // search_path for a reason, but keeps that of its first connection. A pooler may move a
 // connection between two statements.
 func (c *conn) creation(name string) string {
@@ -157,7 +157,7 @@ func (c *conn) creation(name string) string {
 		return text
 	}
 	moved := ""
-	if home := c.home.Load(); home != nil {
+	if home := c.home.Load(); home != nil && !c.own {
 		moved = c.dialect.home + " <> '" + *home + "'"
 	}
 	return c.dialect.guard(text, moved)

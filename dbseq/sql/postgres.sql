@@ -6,6 +6,10 @@ SELECT {now}, CASE WHEN to_regclass(:table) IS NULL THEN 0 ELSE 1 END;
 -- name: home
 SELECT {home};
 
+-- name: path
+-- Whether search_path was set since the session began.
+SELECT COUNT(*) FROM pg_settings WHERE name = 'search_path' AND setting <> reset_val;
+
 -- name: settings
 SELECT name, setting
   FROM pg_settings
