@@ -76,7 +76,7 @@ const durable = "a crash loses acknowledged writes, which repeats numbers of seg
 // replication judges asynchronous replicas, if there are any. It says nothing if the
 // account may not see them.
 func (x *examination) replication(seen, advice string) {
-	if n, err := x.number(x.ctx, "replicas", nil); err == nil && n > 0 {
+	if n, err := x.number(x.ctx, "replicas"); err == nil && n > 0 {
 		x.loses(fmt.Sprint(n, " ", seen), advice)
 	}
 }
@@ -84,7 +84,7 @@ func (x *examination) replication(seen, advice string) {
 // waits notes replicas beyond those that a commit waits for: 1 if there is no number.
 func (x *examination) waits(number string) {
 	waits, err := strconv.ParseInt(cmp.Or(number, "1"), 10, 64)
-	if n, failed := x.number(x.ctx, "replicas", nil); err == nil && failed == nil && n > waits && !x.compares() {
+	if n, failed := x.number(x.ctx, "replicas"); err == nil && failed == nil && n > waits && !x.compares() {
 		x.Note("replication", fmt.Sprintf("%d replicas, commits wait for %d", n, waits), "a failover to one that lags loses acknowledged grants: promote the one that has received most, or let commits wait for all")
 	}
 }
@@ -134,7 +134,7 @@ func (x *examination) rights() {
 		x.OK("rights", "the account may read and write the tables")
 		return
 	}
-	may, err := x.number(x.ctx, "maycreate", nil)
+	may, err := x.number(x.ctx, "maycreate")
 	if err != nil {
 		x.Unknown("rights", err)
 		return

@@ -55,8 +55,8 @@ func one[T any](ctx context.Context, c *conn, name string, a args, fields func(*
 }
 
 // number is one for a row that is a number.
-func (c *conn) number(ctx context.Context, name string, a args) (int64, error) {
-	n, _, err := one(ctx, c, name, a, column[int64])
+func (c *conn) number(ctx context.Context, name string) (int64, error) {
+	n, _, err := one(ctx, c, name, nil, column[int64])
 	return n, err
 }
 

@@ -62,7 +62,7 @@ func (c *conn) settle(ctx context.Context) error {
 		return advised{errors.New("no database is selected: name the database in the DSN, as in user:password@tcp(host:3306)/name")}
 	}
 	if c.own && c.dialect.name == Postgres { // of a pooler, which may share it with another client
-		if n, err := c.number(ctx, "path", nil); err != nil || n > 0 {
+		if n, err := c.number(ctx, "path"); err != nil || n > 0 {
 			return cmp.Or(err, errors.New("another search_path was set on a connection"))
 		}
 	}

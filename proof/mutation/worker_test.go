@@ -34,7 +34,7 @@ var onWorker = list{title: "worker", pkg: "idworker", mutants: []mutant{
 	{"redis-sequence: the layout is the default", "idworker/plan.go", `Layout: p.layout, Worker: p.Sequence.Worker`, `Worker: p.Sequence.Worker`, "TestEveryKeyHasAnEffect/sequence: layout"},
 	{"redis-sequence: the worker is the default", "idworker/plan.go", `Worker: p.Sequence.Worker, `, ``, "TestEveryKeyHasAnEffect/sequence.worker"},
 	{"redis-sequence: prefetch is the default", "idworker/plan.go", `Prefetch: p.Sequence.Prefetch, `, ``, "TestEveryKeyHasAnEffect/sequence.prefetch"},
-	{"redis-sequence: max_age is the default", "idworker/plan.go", `MaxAge: p.Sequence.MaxAge,`, ``, "TestEveryKeyHasAnEffect/sequence.max_age"},
+	{"redis-sequence: max_age is the default", "idworker/plan.go", `MaxAge: p.Sequence.MaxAge,`, ``, "TestMaxAge"},
 	{"redis-sequence: max_ahead is the default", "idworker/plan.go", `MaxAhead: p.MaxAhead, Skew`, `Skew`, "TestEveryKeyHasAnEffect/sequence: max_ahead"},
 	{"redis-sequence: skew is the default", "idworker/plan.go", `MaxAhead: p.MaxAhead, Skew: p.Store.Skew,`, `MaxAhead: p.MaxAhead,`, "TestEveryKeyHasAnEffect/sequence: store.skew"},
 	{"redis-sequence: exact_times is not asked for", "idworker/plan.go", `Skew: p.Store.Skew, ExactTimes: p.Store.ExactTimes,`, `Skew: p.Store.Skew,`, "TestEveryKeyHasAnEffect/sequence: store.exact_times"},
