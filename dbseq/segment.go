@@ -110,6 +110,8 @@ func (t inTx) Reserve(ctx context.Context, r segment.Request) (segment.Range, er
 	if fault.Nil(t.tx) {
 		return segment.Range{}, fmt.Errorf("%w: the transaction is nil (%T)", segment.ErrRequest, t.tx)
 	}
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
 	err := t.add(ctx, r)
 	var got segment.Range
 	if err == nil {
@@ -146,6 +148,8 @@ func (t inTx) Given(ctx context.Context, name string) (int64, error) {
 	if fault.Nil(t.tx) {
 		return 0, fmt.Errorf("%w: the transaction is nil (%T)", segment.ErrRequest, t.tx)
 	}
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
 	row, there, err := t.store.given(ctx, t.tx, name)
 	if err == nil && !there {
 		err = noName(name)

@@ -81,7 +81,8 @@ func (p *Plugin) newNumbered(field *schema.Field, name, scope string, scoped boo
 	return n
 }
 
-// numberEarly fills the fields of one INSERT from series with gaps, before BEGIN, so that waiting for numbers holds no connection, and no lock of a SQLite file.
+// numberEarly fills the fields of one INSERT from series with gaps, before BEGIN, so that waiting
+// for numbers holds no connection, and no lock of a SQLite file.
 func (f *filler) numberEarly(db *gorm.DB) { f.number(db, true) }
 
 // numberLate is the callback that fills the others, in the transaction of the statement, when hooks
