@@ -119,7 +119,10 @@ func TestMovedConnection(t *testing.T) {
 				"init":    func() error { return c.Init(t.Context(), request("bills", 2)) },
 				"reserve": func() error { _, err := numbers.Reserve(t.Context(), reserve); return err },
 				"given":   func() error { _, err := numbers.Given(t.Context(), "orders"); return err },
-				"create":  func() error { return numbers.Create(t.Context(), "bills", 1) },
+				"names": func() error {
+					return numbers.Names(t.Context(), "", func(string, int64) error { return nil })
+				},
+				"create": func() error { return numbers.Create(t.Context(), "bills", 1) },
 			} {
 				err := do()
 				if err == nil {

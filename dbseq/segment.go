@@ -198,6 +198,44 @@ func (s *Segments) Given(ctx context.Context, name string) (given int64, err err
 	return given, err
 }
 
+// Names calls each with the names that begin with prefix, sorted, and the greatest number that
+// each has given. It reads 1000 at a time, ends with the first error of each, and creates no
+// table.
+func (s *Segments) Names(ctx context.Context, prefix string, each func(name string, given int64) error) error {
+	from, below := prefix, "{" // no name has a character from { on
+	if end := len(prefix) - 1; end >= 0 {
+		if err := segment.CheckName(prefix); err != nil {
+			return fmt.Errorf("%w: %w", segment.ErrRequest, err)
+		}
+		below = prefix[:end] + string(rune(prefix[end]+1))
+	}
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
+	type row struct {
+		name string
+		id   int64
+	}
+	err := s.server(ctx, false)
+	for more := err == nil; more; {
+		var rows []row
+		rows, err = all(ctx, s.conn, "names", args{"from": from, "below": below}, func(r *row) []any { return []any{new(clock), &r.name, &r.id} })
+		for _, r := range rows {
+			if err := each(r.name, r.id); err != nil {
+				return err
+			}
+			from = r.name + "-" // the next: no character is below -
+		}
+		if err == nil && len(rows) == 0 { // no row that the clock could be read with
+			_, err = s.now(ctx)
+		}
+		more = len(rows) == 1000
+	}
+	if err = s.wrap(ctx, "list the names of numbers", segmentTables, err); s.tableMissing(err) {
+		return nil // nothing was ever given
+	}
+	return err
+}
+
 // try runs f on the pool, patiently, or once in a transaction, which a failed statement may end.
 func (s *Segments) try(ctx context.Context, tx runner, f func(on runner) error) error {
 	if tx != nil {

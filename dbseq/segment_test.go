@@ -3,6 +3,7 @@ package dbseq_test
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -88,6 +89,55 @@ func TestSegmentNamesAreApart(t *testing.T) {
 }
 
 // TestStatementsPerReservation: one statement, once the name exists.
+// TestNames: names come sorted, in pages of 1000, without those that no Create would take.
+func TestNames(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		s := segments(t, db)
+		list := func(prefix string) (names []string, last int64) {
+			require.NoError(t, s.Names(t.Context(), prefix, func(name string, given int64) error {
+				names, last = append(names, name), given
+				return nil
+			}))
+			return names, last
+		}
+		none, _ := list("")
+		require.Empty(t, none)
+		require.False(t, db.Migrator().HasTable("snowlease_segment"))
+
+		outside := []string{"Bills", "bill", "bills", "bills-2", "bills/a", "bills_2", "zz.a"}
+		for i, name := range outside {
+			if name != "bills/a" {
+				require.NoError(t, s.Create(t.Context(), name, int64(i)+1))
+			}
+		}
+		for _, name := range []string{"bills/a", strings.Repeat("b", 64)} {
+			rawExec(t, db, "INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms) VALUES (?, 0, 6, 0)", name)
+		}
+		all, last := list("")
+		require.Equal(t, []string{"Bills", strings.Repeat("b", 64), "bill", "bills", "bills-2", "bills/a", "bills_2", "zz.a"}, all)
+		require.Equal(t, int64(6), last)
+
+		var scopes []string
+		var rows []string
+		for i := range 2001 {
+			scopes = append(scopes, fmt.Sprintf("bills.%04d", i))
+			rows = append(rows, fmt.Sprintf("('%s', 0, %d, 0)", scopes[i], i))
+		}
+		rawExec(t, db, "INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms) VALUES "+strings.Join(rows, ", "))
+		got, last := list("bills.")
+		require.Equal(t, scopes, got)
+		require.Equal(t, int64(2000), last)
+		got, last = list("bills.19")
+		require.Equal(t, scopes[1900:2000], got)
+		require.Equal(t, int64(1999), last)
+
+		enough := errors.New("enough")
+		require.ErrorIs(t, s.Names(t.Context(), "bills.", func(string, int64) error { return enough }), enough)
+		require.ErrorIs(t, s.Names(t.Context(), "a b", func(string, int64) error { return nil }), segment.ErrRequest)
+	})
+}
+
 func TestStatementsPerReservation(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		_, n := counted(t, e, e.db(t, dsn), dsn)

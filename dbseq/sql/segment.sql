@@ -15,6 +15,11 @@ AND EXISTS (SELECT 1 FROM (SELECT MAX(max_id) AS given FROM snowlease_segment WH
 -- name: given
 SELECT {now}, max_id FROM snowlease_segment WHERE name = :name;
 
+-- name: names
+-- Other programs may have written longer names.
+SELECT {now}, name, max_id FROM snowlease_segment
+ WHERE name >= :from AND name < :below AND LENGTH(name) <= 64 ORDER BY name LIMIT 1000;
+
 -- name: add
 INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms)
 SELECT :name, :start, :start - 1, {now} FROM (SELECT 1 AS one) AS one WHERE {now} > 0

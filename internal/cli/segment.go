@@ -5,23 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/snowlease/snowlease/internal/cli/target"
+	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 func segmentCommand(p program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "segment",
-		Short: "Create number sequences, and resume them after a loss",
+		Short: "List number sequences, create them, and resume them after a loss",
 		Long: `Segment manages the named sequences of numbers that package segment issues, in a SQL
 database or Redis.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(segmentCreateCommand(p), segmentResumeCommand(p))
+	cmd.AddCommand(segmentListCommand(p), segmentCreateCommand(p), segmentResumeCommand(p))
 	return cmd
 }
 
@@ -34,6 +37,85 @@ func withSegments(cmd *cobra.Command, f *storeFlags, do func(context.Context, ta
 		}
 		return do(ctx, s)
 	})
+}
+
+func segmentListCommand(p program) *cobra.Command {
+	var (
+		store  storeFlags
+		series string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "list [--series NAME] [flags]",
+		Short: "List the sequences of a database, or the scopes of a series",
+		Long: `List shows the greatest number that each sequence has given, and for a scope of a series,
+such as invoices.acme, the first day of the period that it counts in.`,
+		Example: `  snowlease segment list
+  snowlease segment list --series invoices`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			prefix := ""
+			if cmd.Flags().Changed("series") {
+				prefix = series + "."
+				if err := segment.CheckName(prefix); err != nil || series == "" {
+					return fmt.Errorf("--series %s is not the name of a series, such as invoices", printable.Quote(series))
+				}
+			}
+			if err := store.complete(cmd, true); err != nil {
+				return err
+			}
+			return withSegments(cmd, &store, func(ctx context.Context, s target.Segments) error {
+				list, ok := s.(interface {
+					Names(ctx context.Context, prefix string, each func(name string, given int64) error) error
+				})
+				if !ok {
+					return fmt.Errorf("%s has no list of its sequences: a SQL database has one", s)
+				}
+				none, out := true, cmd.OutOrStdout()
+				err := list.Names(ctx, prefix, func(name string, given int64) error {
+					line := lineOf(name, given)
+					if asJSON {
+						return printJSON(out, line)
+					}
+					if none {
+						fmt.Fprintf(out, segmentColumns, "NUMBER", "PERIOD", "NAME")
+					}
+					none = false
+					_, err := fmt.Fprintf(out, segmentColumns, strconv.FormatInt(line.Number, 10), line.Period, line.Name)
+					return err
+				})
+				if err == nil && none && !asJSON {
+					_, err = fmt.Fprintf(out, "no sequences at %s\n", s)
+				}
+				return err
+			})
+		},
+	}
+	store.numbers = true
+	store.register(cmd, p)
+	must(cmd.Flags().MarkHidden("namespace"))
+	cmd.Flags().StringVar(&series, "series", "", "only the scopes of this series")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+const segmentColumns = "%19s  %-10s  %s\n"
+
+type segmentLine struct {
+	Name   string `json:"name"`
+	Given  int64  `json:"given"`            // as it is on record
+	Period string `json:"period,omitempty"` // of a series: its first day
+	Number int64  `json:"number"`           // the greatest of the period
+}
+
+func lineOf(name string, given int64) segmentLine {
+	l := segmentLine{Name: printable.Text(name), Given: given, Number: given}
+	if strings.Contains(name, ".") && given >= firstPeriod {
+		day := given / seriesPeriod
+		l.Period = fmt.Sprintf("%04d-%02d-%02d", day/10_000, day/100%100, day%100)
+		l.Number = given % seriesPeriod
+	}
+	return l
 }
 
 func segmentCreateCommand(p program) *cobra.Command {
@@ -108,7 +190,7 @@ first day of a period and ten digits, such as 202611010000000042.`,
 			}); err != nil {
 				return err
 			}
-			if given >= 10_000_101*seriesPeriod && above < seriesPeriod { // of a series
+			if given >= firstPeriod && above < seriesPeriod { // of a series
 				return fmt.Errorf("%q is of a series, whose numbers are the first day of a period and ten digits: %d is on record, so give --above %d", name, given, given/seriesPeriod*seriesPeriod+above)
 			}
 			if err := store.confirm(cmd, yes, "The greatest number of %q on record is %d. Continue above %d? Numbers up to there are never given again. Stop the processes that use it first, or leave room: twice max_step for each.", name, given, max(given, above)); err != nil {
@@ -141,8 +223,11 @@ first day of a period and ten digits, such as 202611010000000042.`,
 	return cmd
 }
 
-// seriesPeriod is the numbers of a period of a series: the first day, as yyyymmdd, stands before them.
-const seriesPeriod = 10_000_000_000
+const (
+	// seriesPeriod is the numbers of a period of a series: the first day, as yyyymmdd, stands before them.
+	seriesPeriod = 10_000_000_000
+	firstPeriod  = 1000_01_01 * seriesPeriod
+)
 
 func segmentFlags(cmd *cobra.Command, p program, store *storeFlags, name *string, asJSON *bool) {
 	store.numbers = true

@@ -88,6 +88,8 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 				{"config", store},
 				{"segment", store},
 				{"segment", "list", store},
+				{"segment", "list", "--series=" + store},
+				{"segment", "list", "--timeout=100ms"},
 				{"inspect", store},
 				{"inspect", "--table=" + store},
 				{"inspect", "--table=t", "--column=" + store},

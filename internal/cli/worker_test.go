@@ -128,6 +128,26 @@ func TestOperations(t *testing.T) {
 		code, _, errs = resume("", "--yes", "--above=5000", "--name="+ns+".none")
 		require.Equal(t, exitFailed, code)
 		require.Contains(t, errs, "the name is not in the store")
+
+		list := func(a ...string) (code int, out, errs string) {
+			return call(t, "", append(append([]string{"segment", "list", "--store=" + store}, a...), more...)...)
+		}
+		code, out, errs = list()
+		if strings.HasPrefix(store, "redis:") {
+			require.Equal(t, exitFailed, code, out)
+			require.Contains(t, errs, "has no list of its sequences: a SQL database has one")
+			return
+		}
+		require.Zero(t, code, errs)
+		require.Contains(t, out, fmt.Sprintf("NUMBER  PERIOD      NAME\n%19d  %-10s  %s\n", 5000, "", ns))
+		_, out, _ = list("--series=" + ns)
+		require.Contains(t, out, "no sequences at ")
+		code, _, errs = call(t, "", append([]string{"segment", "create", "--store=" + store, "--name=" + ns + ".acme", "--start=202611010000000043"}, more...)...)
+		require.Zero(t, code, errs)
+		_, out, _ = list("--series=" + ns)
+		require.Equal(t, fmt.Sprintf("%19s  %-10s  %s\n%19d  %s  %s\n", "NUMBER", "PERIOD", "NAME", 42, "2026-11-01", ns+".acme"), out)
+		_, out, _ = list("--series="+ns, "--json")
+		require.JSONEq(t, fmt.Sprintf(`{"name":"%s.acme","given":202611010000000042,"period":"2026-11-01","number":42}`, ns), out)
 	})
 }
 

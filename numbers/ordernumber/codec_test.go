@@ -189,6 +189,7 @@ func TestBadConfig(t *testing.T) {
 	}{
 		{ordernumber.Config{Zone: "Mars/Olympus"}, []string{`zone "Mars/Olympus"`, "Asia/Shanghai"}},
 		{ordernumber.Config{Zone: "Local"}, []string{`zone "Local"`, "host to host"}},
+		{ordernumber.Config{Zone: "localtime"}, []string{`zone "localtime"`, "host to host"}},
 		{ordernumber.Config{Digits: -1}, []string{"digits -1", "1 to 19"}},
 		{ordernumber.Config{Digits: 20}, []string{"digits 20"}},
 		{ordernumber.Config{Gene: 10}, []string{"gene 10", "1 to 9"}},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -47,7 +48,7 @@ func (c Config) Validate() error {
 	fault := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("ordernumber: config: "+format, args...))
 	}
-	if c.Zone == "Local" {
+	if slices.Contains([]string{"Local", "localtime", "posixrules"}, c.Zone) {
 		fault("zone %q differs from host to host: give a name such as \"Asia/Shanghai\"", c.Zone)
 	} else if _, err := time.LoadLocation(c.Zone); err != nil {
 		fault("zone %q is unknown here (%w): give a name such as \"Asia/Shanghai\"; if this host has no time zone database, import time/tzdata", c.Zone, err)

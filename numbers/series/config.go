@@ -102,8 +102,8 @@ func (c Config) parse() (p plan, err error) {
 		list.Add("name", c.Name, "is for backdated ids").Do("choose another")
 	}
 	fault.OneOf(&list, "period", c.Period, None, Day, Week, Month, Year)
-	if p.zone, err = time.LoadLocation(c.Zone); err != nil || c.Zone == "Local" {
-		list.Add("zone", c.Zone, "is not a time zone that this machine knows").Do(`give a name such as Europe/Berlin; import _ "time/tzdata" where the machine has no time zones`)
+	if p.zone, err = time.LoadLocation(c.Zone); err != nil || slices.Contains([]string{"Local", "localtime", "posixrules"}, c.Zone) {
+		list.Add("zone", c.Zone, "is not a time zone that all machines know alike").Do(`give a name such as Europe/Berlin; import _ "time/tzdata" where the machine has no time zones`)
 	}
 	if p.text, err = parseFormat(c.Format, c.Period); err != nil {
 		list.Add("format", c.Format, "%v", err)

@@ -30,6 +30,7 @@ func TestConfig(t *testing.T) {
 		`period "hour" is unknown`:            {Name: "a", Period: "hour"},
 		`zone "Mars" is not a time zone`:      {Name: "a", Zone: "Mars"},
 		`zone "Local" is not a time zone`:     {Name: "a", Zone: "Local"},
+		`zone "localtime" is not a time zone`: {Name: "a", Zone: "localtime"},
 		"start -1 is not 1 to max":            {Name: "a", Start: -1},
 		"start 8 is not 1 to max, which is 7": {Name: "a", Start: 8, Max: 7},
 		"max 10000000000 is not":              {Name: "a", Max: 10_000_000_000},

@@ -66,10 +66,10 @@
 //
 // TestChaos/numbers does the same to processes that issue numbers in the other ways: from
 // a numbers/counter.Counter, prefetched and strict; from segments in PostgreSQL; from a
-// dispenser; and for times past. They use a Redis with a replica, and a PostgreSQL that is
-// killed, hangs and turns read-only, but loses nothing, which segments require. Counters
-// also run on Sentinel and on a cluster. Each process keeps a journal of what it asked for
-// and got, and when.
+// dispenser; for times past; and of a gapless series, each in a transaction. They use a
+// Redis with a replica, and a PostgreSQL that is killed, hangs and turns read-only, but
+// loses nothing, which segments require. Counters also run on Sentinel and on a cluster.
+// Each process keeps a journal of what it asked for and got, and when.
 //
 //   - No number is in two runs, also of a prefetched and a strict Counter of one namespace.
 //   - Numbers rise within a process.

@@ -3,6 +3,7 @@ package chaos
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ import (
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers/series"
 )
 
 // A stream is a source of numbers for a process.
@@ -39,15 +41,18 @@ const (
 	strictSegments stream = "segments, strict"
 	dispenser      stream = "dispenser"
 	past           stream = "backdated ids"
+	gapless        stream = "gapless series"
 
 	careless  stream = "segments that are read, then written" // broken on purpose
 	forgetful stream = "INCRBY"                               // too: what Redis forgets, it issues again
 )
 
 // streams has each stream, those with fewer numbers more often.
-var streams = []stream{sequence, strictSequence, segments, dispenser, strictSegments, dispenser, past}
+var streams = []stream{sequence, strictSequence, segments, dispenser, strictSegments, dispenser, past, gapless}
 
-func (s stream) strict() bool { return s == strictSequence || s == strictSegments || s == dispenser }
+func (s stream) strict() bool {
+	return s == strictSequence || s == strictSegments || s == dispenser || s == gapless
+}
 
 // ordered reports whether the numbers of s rise across processes, within a span.
 func (s stream) ordered() bool { return s.strict() || s == careless || s == past }
@@ -129,6 +134,19 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 		}
 		return seq, end, err
 	}
+	if o.Stream == gapless {
+		pool, err := o.Behind.pool()
+		if err != nil {
+			return nil, end, err
+		}
+		ends = append(ends, func() { _ = pool.Close() })
+		store, err := dbseq.NewSegments(pool, dbseq.Postgres)
+		if err != nil {
+			return nil, end, err
+		}
+		s, err := series.Open(ctx, store, series.Config{Name: "invoices", Period: series.Year, Gapless: true})
+		return inTransactions{s, pool}, end, err
+	}
 	sql, err := dbseq.OpenSegments(o.Behind.driver(), o.Behind.DSN)
 	if err != nil {
 		return nil, end, err
@@ -201,6 +219,29 @@ func (p pastIDs) NextIDs(ctx context.Context, dst []int64) error {
 	}
 	slices.Sort(dst) // numbers fall as worker ids rise
 	return nil
+}
+
+// inTransactions takes numbers of a gapless series, each time in a transaction.
+type inTransactions struct {
+	*series.Series
+	pool *sql.DB
+}
+
+// NextIDs fills dst with years and numbers. Without an answer to the commit it has none.
+func (t inTransactions) NextIDs(ctx context.Context, dst []int64) error {
+	tx, err := t.pool.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	numbers := make([]series.Number, len(dst))
+	if err := t.In(tx).Fill(ctx, "", numbers); err != nil {
+		return err
+	}
+	for i, n := range numbers {
+		dst[i] = int64(n.Period.Year())*10_000_000_000 + n.Value
+	}
+	return tx.Commit()
 }
 
 // issueNumbers is the main function of a process with a stream.

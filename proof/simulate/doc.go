@@ -86,7 +86,7 @@
 //	host.go process.go wire.go  nodes, the processes on them, and the network between
 //	plan.go plans.go faults.go  plans, how they are drawn, and how faults are carried out
 //	workerids.go ledger.go calm.go        the subject WorkerIDs and its checks
-//	numbers.go numberwire.go past.go numberplans.go  the subject Numbers
+//	numbers.go numberwire.go past.go series.go numberplans.go  the subject Numbers
 //	store.go memory.go redis.go sqlite.go etcd.go local.go   the stores
 //	trace.go tally.go           the outcome
 //	fleet_test.go               10,000 processes on a store that is away: how fast they recover
@@ -97,8 +97,8 @@
 // # Numbers
 //
 // With Numbers, processes take numbers from a Source: a counter.Counter; segments in SQL
-// or Redis; a segments.Dispenser in front of SQL; or a history.Issuer, which makes ids for
-// times past. The checks are:
+// or Redis; a segments.Dispenser in front of SQL; a history.Issuer, which makes ids for
+// times past; or a series.Series around a midnight. The checks are:
 //
 //   - No number is issued twice.
 //   - Numbers rise within a process and, in strict order, across all processes.

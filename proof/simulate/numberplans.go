@@ -22,10 +22,11 @@ const (
 	RedisSegments               // segments.Store of redisseq
 	Dispenser                   // segments.Dispenser before dbseq.Segments
 	Past                        // history.Issuer on dbseq.Segments
+	Series                      // series.Series on dbseq.Segments, around a midnight
 )
 
 // onSQL reports whether the source uses only SQL.
-func (s Source) onSQL() bool { return s == SQLSegments || s == Past }
+func (s Source) onSQL() bool { return s == SQLSegments || s == Past || s == Series }
 
 // A NumberPlan is the part of a Plan that concerns numbers.
 type NumberPlan struct {
@@ -73,7 +74,8 @@ var faultsOf = [...]struct{ losses, others []Kind }{
 	Dispenser: {[]Kind{Failover, Wipe, Restart, DropMeta}, []Kind{
 		LoseReply, Burst, Crash, Behind, Storm, Freeze, Stop, Down, Cut, StepCenter,
 	}},
-	Past: {[]Kind{Wipe, Failover}, []Kind{Crash, LoseReply, Burst, Stop, Freeze, Storm, Down, Cut, StepCenter}},
+	Series: {nil, []Kind{Crash, LoseReply, Burst, Stop, Freeze, Storm, Down, Cut, StepCenter}},
+	Past:   {[]Kind{Wipe, Failover}, []Kind{Crash, LoseReply, Burst, Stop, Freeze, Storm, Down, Cut, StepCenter}},
 }
 
 func drawNumberPlan(d draws, source Source) Plan {

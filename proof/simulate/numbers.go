@@ -325,6 +325,8 @@ func (b *issuer) source() (numberSource, error) {
 	case Sequence:
 		s, err := counter.New(b.client, n.Sequence)
 		return sequence{s}, err
+	case Series:
+		return b.daily()
 	case Past:
 		cfg := n.Past
 		if b.w.now() >= n.Raise {

@@ -12,7 +12,7 @@ import (
 )
 
 // database returns a SQL store behind the network.
-func (b *issuer) database() segment.Store {
+func (b *issuer) database() remote {
 	if b.n.Store != nil {
 		return remote{b.n.Store(b.n.sql, b.id), b}
 	}

@@ -55,6 +55,7 @@ var sources = []struct {
 	{"redis segments", simulate.RedisSegments, 60},
 	{"dispenser", simulate.Dispenser, 60},
 	{"past", simulate.Past, 40},
+	{"series", simulate.Series, 40},
 }
 
 // TestSeeds checks that no seed breaks a rule.
