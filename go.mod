@@ -3,26 +3,26 @@ module github.com/snowlease/snowlease
 go 1.25.0
 
 require (
-	github.com/alicebob/miniredis/v2 v2.40.0
-	github.com/caarlos0/env/v11 v11.4.1
-	github.com/go-sql-driver/mysql v1.8.1
-	github.com/go-viper/mapstructure/v2 v2.4.0
-	github.com/jackc/pgx/v5 v5.10.0
-	github.com/libtnb/sqlite v1.0.1
-	github.com/redis/go-redis/v9 v9.22.0
-	github.com/robfig/cron/v3 v3.0.1
-	github.com/spf13/cobra v1.10.2
-	github.com/spf13/pflag v1.0.9
-	github.com/stretchr/testify v1.12.1
-	go.uber.org/dig v1.19.0
-	go.uber.org/fx v1.24.0
-	go.uber.org/goleak v1.3.0
-	go.yaml.in/yaml/v3 v3.0.5
-	gorm.io/driver/mysql v1.6.0
-	gorm.io/driver/postgres v1.6.3
-	gorm.io/gorm v1.31.2
-	modernc.org/sqlite v1.47.0
-	pgregory.net/rapid v1.3.0
+	github.com/alicebob/miniredis/v2 v2.40.0 // tests and examples: a Redis in the process
+	github.com/caarlos0/env/v11 v11.4.1 // examples/fxapp: configuration from the environment
+	github.com/go-sql-driver/mysql v1.8.1 // DSNs; providers and the command: the driver
+	github.com/go-viper/mapstructure/v2 v2.4.0 // tests: files decoded as viper and koanf do
+	github.com/jackc/pgx/v5 v5.10.0 // DSNs; providers and the command: the driver
+	github.com/libtnb/sqlite v1.0.1 // providers: GORM on SQLite without cgo
+	github.com/redis/go-redis/v9 v9.22.0 // redisseq and small numbers in Redis
+	github.com/robfig/cron/v3 v3.0.1 // idworker: lease.renew
+	github.com/spf13/cobra v1.10.2 // the command
+	github.com/spf13/pflag v1.0.9 // the command: errors of cobra
+	github.com/stretchr/testify v1.12.1 // tests
+	go.uber.org/dig v1.19.0 // examples/fxapp: errors of fx
+	go.uber.org/fx v1.24.0 // idworker and providers: modules
+	go.uber.org/goleak v1.3.0 // tests
+	go.yaml.in/yaml/v3 v3.0.5 // the command and examples: configuration from a file
+	gorm.io/driver/mysql v1.6.0 // providers/mysql
+	gorm.io/driver/postgres v1.6.3 // providers/postgres
+	gorm.io/gorm v1.31.2 // gormplugin, dbseq/gormdb, idworker
+	modernc.org/sqlite v1.47.0 // the command and tests: SQLite without cgo
+	pgregory.net/rapid v1.3.0 // tests: properties
 )
 
 require (

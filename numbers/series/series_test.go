@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -312,6 +313,37 @@ func TestStoreFails(t *testing.T) {
 	require.Equal(t, segment.StateReady, st.State)
 	require.Zero(t, st.FailingSince)
 	require.Equal(t, []int64{1, 1, 1}, []int64{st.Issued, st.Reservations, st.Failures})
+}
+
+// hanging is a store that does not answer.
+type hanging struct{ store }
+
+func (*hanging) Reserve(ctx context.Context, _ segment.Request) (segment.Range, error) {
+	<-ctx.Done()
+	return segment.Range{}, ctx.Err()
+}
+
+// TestStoreHangs: a store is failing if it has not answered within a second. A caller in a hurry
+// says nothing about it.
+func TestStoreHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := series.Open(t.Context(), new(hanging), series.Config{Name: "invoices"})
+		require.NoError(t, err)
+		ask := func(within time.Duration) {
+			ctx, cancel := context.WithTimeout(t.Context(), within)
+			defer cancel()
+			_, err := s.Next(ctx, "")
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		}
+		ask(900 * time.Millisecond)
+		require.NoError(t, s.Healthy(t.Context()))
+		ask(time.Second)
+		require.ErrorIs(t, s.Healthy(t.Context()), segment.ErrUnavailable)
+		require.EqualValues(t, 1, s.Status().Failures)
+		time.Sleep(10 * time.Second)
+		require.NoError(t, s.Healthy(t.Context()))
+	})
 }
 
 func TestWrongUse(t *testing.T) {

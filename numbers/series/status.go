@@ -17,6 +17,9 @@ const orderGapless segment.Order = "gapless"
 // doubt is how long an error means that a series waits, since only calls ask the store.
 const doubt = 10 * time.Second
 
+// patience is how long a call waits until it says of the store that it does not answer.
+const patience = time.Second
+
 // stats are the answers of the store so far.
 type stats struct {
 	reservations, failures int64
@@ -28,10 +31,13 @@ type stats struct {
 // count notes an answer of the store to a request that began at a time. What concerns one scope or
 // one caller says nothing about the store.
 func (s *Series) count(began time.Time, err error) {
-	for _, own := range []error{segment.ErrEnd, segment.ErrUnknown, context.Canceled, context.DeadlineExceeded} {
+	for _, own := range []error{segment.ErrEnd, segment.ErrUnknown, context.Canceled} {
 		if errors.Is(err, own) {
 			return
 		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) && time.Since(began) < patience {
+		return
 	}
 	if s.tx && err != nil { // perhaps of the transaction
 		return
