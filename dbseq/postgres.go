@@ -82,7 +82,7 @@ END $snowlease$`
 // typeOf returns the type of a parameter, which PostgreSQL infers otherwise from where it stands
 // first.
 func typeOf(parameter string) string {
-	if slices.Contains([]string{"ns", "pin", "oldpin", "newpin", "owner", "holder", "reason", "name", "beside", "table"}, parameter) {
+	if slices.Contains([]string{"ns", "pin", "oldpin", "newpin", "owner", "holder", "reason", "name", "below", "beside", "table"}, parameter) {
 		return "text"
 	}
 	return "bigint"

@@ -218,7 +218,7 @@ func (s *Segments) Names(ctx context.Context, prefix string, each func(name stri
 	err := s.server(ctx, false)
 	for more := err == nil; more; {
 		var rows []row
-		rows, err = all(ctx, s.conn, "names", args{"from": from, "below": below}, func(r *row) []any { return []any{new(clock), &r.name, &r.id} })
+		rows, err = all(ctx, s.conn, "names", args{"name": from, "below": below}, func(r *row) []any { return []any{new(clock), &r.name, &r.id} })
 		for _, r := range rows {
 			if err := each(r.name, r.id); err != nil {
 				return err

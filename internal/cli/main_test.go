@@ -268,7 +268,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"doctor", store, "--replicas=-1"}, "is negative"},
 		{[]string{"segment", "show"}, `unknown command "show" for "snowlease segment": choose create, list, resume`},
 		{[]string{"segment", "show", store, "--json"}, `unknown command "show" for "snowlease segment": choose create, list, resume`},
-		{[]string{"segment", store, "list"}, `unknown flag: --store of "snowlease segment": name a command first: create, list, resume`},
+		{[]string{"segment", store, "show"}, `unknown flag: --store of "snowlease segment": name a command first: create, list, resume`},
 		{[]string{"segment", "--store", "redis://127.0.0.1:1"}, `name a command first: create, list, resume`},
 		{[]string{"segment", "list", store, "--series="}, `--series "" is not the name of a series`},
 		{[]string{"segment", "list", store, "--series=a b"}, `--series "a b" is not the name of a series`},
