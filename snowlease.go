@@ -14,10 +14,10 @@
 // must be consecutive.
 //
 // Open borrows a worker id from the center and renews the lease in the background; Stop gives
-// the worker id back. If no worker id is free, Open waits for Config.Wait and then fails. It
-// never falls back to a default or shared worker id. The first ids of a namespace carry times up
-// to Config.MaxTTL ahead, 30 s by default, until the clock has caught up. Worker.Decode tells the
-// time, worker id and sequence of an id.
+// the worker id back, so catch SIGTERM, as by signal.NotifyContext. If no worker id is free, Open
+// waits for Config.Wait and then fails. It never falls back to a default or shared worker id. The
+// first ids of a namespace carry times up to Config.MaxTTL ahead, 30 s by default, until the clock
+// has caught up. Worker.Decode tells the time, worker id and sequence of an id.
 //
 // While the center is unreachable, ids continue to the ceiling of the lease: the latest time
 // that they may carry, Config.TTL after the last renewal. Then NextID returns ErrLeaseExpired
@@ -35,18 +35,20 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Open returns a worker that is ready to issue ids. It holds its worker id until Stop. The
-// caller closes the center after that.
+// Open returns a worker that is ready to issue ids. It holds its worker id until Stop, also
+// after ctx has ended. The caller closes the center after that.
 //
-// Open waits for a worker id as long as ctx and cfg.Wait allow. The first start in a namespace
+// Open waits for a worker id as long as ctx and cfg.Wait allow, and then returns an error that
+// wraps the cause. The first start in a namespace
 // waits about 2.3 s with the defaults. To avoid that for a namespace that was never used:
 //
 //	req, err := cfg.Request()
 //	err = center.Extras().Init(ctx, req)
 //
-// Errors: all faults of cfg joined in one, *lease.NoFreeWorkerError, *lease.QuarantineError,
-// *lease.MismatchError, *lease.ClockError, and other errors of the center. After an error
-// there is nothing to stop.
+// Errors, to tell apart with errors.As and errors.Is: all faults of cfg joined in one,
+// *lease.NoFreeWorkerError, *lease.QuarantineError, *lease.MismatchError, *lease.ClockError,
+// lease.ErrSetup for what a new start cannot mend, such as a missing right or a wrong password,
+// lease.ErrDamaged, and other errors of the center. After an error there is nothing to stop.
 func Open(ctx context.Context, center lease.Center, cfg Config) (*Worker, error) {
 	w, err := New(center, cfg)
 	if err != nil {

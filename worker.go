@@ -153,8 +153,8 @@ func (w *Worker) remedy(ctx context.Context, err error) string {
 }
 
 // Stop ends issuing for good and gives the worker id back. It interrupts a start or Reset
-// under way. It takes up to 5 s, even if ctx has already ended. An error usually means that
-// the worker id was not given back; it is free again once its lease expires. Stop does not
+// under way. It takes up to 5 s, even if ctx has already ended. After an error
+// the worker id may still be lent, until its lease ends. Stop does not
 // close a center that the caller gave. A second Stop does nothing.
 func (w *Worker) Stop(ctx context.Context) error {
 	err := w.source.Stop(ctx)

@@ -2,7 +2,9 @@
 // uses: MySQL, MariaDB, PostgreSQL or SQLite. The Center is a lease.Center, and package
 // lease documents what that guarantees.
 //
-//	center, err := dbseq.Open("mysql", dsn) // as sql.Open
+//	import _ "github.com/go-sql-driver/mysql" // or pgx/v5/stdlib, modernc.org/sqlite
+//
+//	center, err := dbseq.Open("mysql", dsn) // or "pgx", "sqlite"; as sql.Open
 //	defer center.Close()
 //
 // If the application has a *gorm.DB, use package gormdb. In an fx application, use package

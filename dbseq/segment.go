@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/bounded"
@@ -41,6 +42,7 @@ var (
 type Segments struct {
 	*conn
 	shared bool // conn belongs to a Center, which closes it
+	seen   names
 }
 
 // OpenSegments returns a store with a pool of its own. It opens no connection; the first
@@ -121,23 +123,49 @@ func (t inTx) Reserve(ctx context.Context, r segment.Request) (segment.Range, er
 }
 
 // add creates the name outside of the transaction if two that create it could lock each other out.
+// The transaction does not look, since its first SELECT would decide which rows it sees: with
+// innodb_snapshot_isolation, MariaDB then refuses to change what others have changed since.
 func (t inTx) add(ctx context.Context, r segment.Request) error {
-	if !t.store.dialect.gaps || !r.Create || t.store.pool().Stats().MaxOpenConnections == 1 {
+	s := t.store
+	if !s.dialect.gaps || !r.Create || s.pool().Stats().MaxOpenConnections == 1 || s.seen.has(r.Name) {
 		return nil
-	}
-	row, there, err := t.store.given(ctx, t.tx, r.Name)
-	if err != nil || there {
-		return err
-	}
-	if err := r.CheckClock(row.now); err != nil {
-		return err
 	}
 	// The pool may have no connection to give, or wait for a lock of this transaction. Then the
 	// transaction creates the name.
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_ = t.store.Create(ctx, r.Name, r.Start)
+	row, there, err := s.given(ctx, nil, r.Name)
+	if err == nil && !there {
+		if err := r.CheckClock(row.now); err != nil {
+			return err
+		}
+		err = s.Create(ctx, r.Name, r.Start)
+	}
+	if err == nil || errors.Is(err, segment.ErrExists) {
+		s.seen.add(r.Name)
+	}
 	return nil
+}
+
+// names are some that the table has.
+type names struct {
+	mu  sync.Mutex
+	all map[string]bool
+}
+
+func (n *names) has(name string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.all[name]
+}
+
+func (n *names) add(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.all == nil || len(n.all) >= 10_000 { // bounds the memory; who is forgotten is looked for again
+		n.all = map[string]bool{}
+	}
+	n.all[name] = true
 }
 
 // Given is Given of Segments.

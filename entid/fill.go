@@ -8,7 +8,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Fill gives the entities that builders create ids from source, unless they have one. It makes
+// Fill gives the entities that builders create ids from source, unless they have one that is not 0. It makes
 // one reservation for all, and the ids rise in the order of the builders. On an error, no
 // builder is changed.
 //
@@ -24,7 +24,7 @@ func Fill[B interface{ Mutation() M }, M interface {
 }, T ~int64](ctx context.Context, source snowflake.Source, builders ...B) error {
 	var open []M
 	for _, b := range builders {
-		if _, set := b.Mutation().ID(); !set {
+		if id, set := b.Mutation().ID(); !set || id == 0 {
 			open = append(open, b.Mutation())
 		}
 	}

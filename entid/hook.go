@@ -7,11 +7,12 @@ import (
 
 	"entgo.io/ent"
 
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 // Hook returns a hook that gives new entities ids from source: those whose schema declares a
-// key of a type based on int64, unless the key is set. Without an id, the entity is not
+// key of a type based on int64, unless the key is set to another value than 0. Without an id, the entity is not
 // created, and the error wraps that of source.
 func Hook(source snowflake.Source) ent.Hook {
 	return func(next ent.Mutator) ent.Mutator {
@@ -33,7 +34,7 @@ func fill(ctx context.Context, source snowflake.Source, m ent.Mutation) error {
 	if !get.IsValid() || !set.IsValid() || set.Type().NumIn() != 1 || set.Type().In(0).Kind() != reflect.Int64 {
 		return nil
 	}
-	if found := get.Call(nil); len(found) != 2 || found[1].Bool() {
+	if found := get.Call(nil); len(found) != 2 || found[1].Bool() && !found[0].IsZero() {
 		return nil
 	}
 	ids, err := reserve(ctx, source, 1, m.Type())
@@ -44,6 +45,9 @@ func fill(ctx context.Context, source snowflake.Source, m ent.Mutation) error {
 }
 
 func reserve(ctx context.Context, source snowflake.Source, n int, entity string) ([]int64, error) {
+	if fault.Nil(source) {
+		return nil, fmt.Errorf("entid: no id for a new %s: the source of ids is nil (%T): give the *snowlease.Worker", entity, source)
+	}
 	ids := make([]int64, n)
 	if err := source.NextIDs(ctx, ids); err != nil {
 		return nil, fmt.Errorf("entid: no id for a new %s: %w", entity, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -178,21 +179,30 @@ func (n *numbered) set(stmt *gorm.Statement, row reflect.Value, number series.Nu
 	return nil
 }
 
-// plain returns a text or a whole number as text.
+// plain returns a text or a whole number as text, as it is stored: what a value prints may change, as
+// that of a publicid.ID does with its secret.
 func plain(value any) (text string, ok bool) {
 	v := reflect.ValueOf(value)
-	if s, ok := value.(fmt.Stringer); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
-		return s.String(), true
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		return "", false
 	}
-	v = reflect.Indirect(v)
-	switch v.Kind() {
-	case reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return fmt.Sprint(v.Interface()), true
-	}
-	if valuer, ok := value.(driver.Valuer); ok {
-		if inner, err := valuer.Value(); err == nil && inner != nil && inner != value {
-			return plain(inner)
+	if _, ok := value.(driver.Valuer); ok {
+		stored, err := driver.DefaultParameterConverter.ConvertValue(value)
+		if err != nil {
+			return "", false
 		}
+		if raw, ok := stored.([]byte); ok {
+			return string(raw), true
+		}
+		v = reflect.ValueOf(stored)
+	}
+	switch v = reflect.Indirect(v); {
+	case v.Kind() == reflect.String:
+		return v.String(), true
+	case v.CanInt():
+		return strconv.FormatInt(v.Int(), 10), true
+	case v.CanUint():
+		return strconv.FormatUint(v.Uint(), 10), true
 	}
 	return "", false
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +15,7 @@ import (
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/numbers/series"
+	"github.com/snowlease/snowlease/publicid"
 )
 
 type (
@@ -354,4 +356,36 @@ func TestSeriesTags(t *testing.T) {
 	}
 	without := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{}), &Unknown{})
 	require.ErrorContains(t, without.Create(&Unknown{}).Error, "there are no series")
+}
+
+type (
+	rotatedPayer struct{}
+	rotatedBill  struct {
+		ID      int64 `gorm:"primaryKey;autoIncrement:false"`
+		PayerID publicid.ID[rotatedPayer]
+		Number  int64 `idworker:"series=receipts,scope=PayerID"`
+	}
+)
+
+var rotatedCodec atomic.Pointer[publicid.Codec]
+
+func (rotatedPayer) Codec() *publicid.Codec { return rotatedCodec.Load() }
+
+// TestScopeOfAReplacedSecret: a tenant is known by what is stored, not by a text that changes with a
+// secret.
+func TestScopeOfAReplacedSecret(t *testing.T) {
+	older, newer := []byte("an old secret of the tests, 32 b"), []byte("a new secret of the tests, 32 by")
+	var r registry
+	db := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Series: r.of}), &rotatedBill{})
+	r.open(t, db)
+
+	rotatedCodec.Store(publicid.Must(publicid.NewSealed("p", older, newer)))
+	first := rotatedBill{PayerID: 7}
+	require.NoError(t, db.Create(&first).Error)
+	require.EqualValues(t, 1, first.Number)
+
+	rotatedCodec.Store(publicid.Must(publicid.NewSealed("p", newer, older)))
+	second := rotatedBill{PayerID: 7}
+	require.NoError(t, db.Create(&second).Error)
+	require.EqualValues(t, 2, second.Number)
 }

@@ -1,4 +1,4 @@
--- Every script of a center starts with internal/conn/values.lua and this file. One
+-- Every script of a center starts with internal/redisconn/values.lua and this file. One
 -- script is one atomic step of the protocol in lease/doc.go.
 --
 -- lease  ZSET  worker id -> when its lease expires (its own number if never lent)

@@ -27,6 +27,7 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+	_ "time/tzdata" // the image has no time zones
 
 	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/dig"

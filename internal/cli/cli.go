@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	_ "time/tzdata" // configurations name time zones
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

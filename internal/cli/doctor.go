@@ -135,7 +135,7 @@ func (d *doctor) mode(o *target.Opened) {
 	if d.request.mode == idworker.ModeRedisSequence {
 		d.Note("mode", d.request.file+" has mode: redis-sequence, which lends no worker ids", "the records of the namespace were not checked, since no process uses them")
 	}
-	if kind, why := c.uses(false); kind != "" && o.Mode != "" && kind != o.Mode {
+	if kind, why := c.uses(false, false); kind != "" && o.Mode != "" && kind != o.Mode {
 		d.Note("mode", fmt.Sprintf("%s has %s, so the application does not use this store, which --store or %s names", d.request.file, why, envStore),
 			"check the store that it uses: leave --store and "+envStore+" out, or name that store")
 	}

@@ -78,10 +78,13 @@ func keysOf(part any) (keys []string) {
 }
 
 // uses returns what the configuration uses, and the setting that says so: the store of the
-// worker ids, or that of numbers. It returns "" if the file does not say.
-func (c fileConfig) uses(numbers bool) (kind idworker.Mode, why string) {
+// worker ids, that of numbers, or that of series. It returns "" if the file does not say.
+func (c fileConfig) uses(numbers, series bool) (kind idworker.Mode, why string) {
 	name, value := "mode", string(c.mode)
-	if numbers {
+	switch {
+	case series:
+		return idworker.ModeDB, "a series"
+	case numbers:
 		name, value = "segment_store", c.numbers
 	}
 	switch hasDB, hasRedis := c.db.DSN != "", len(c.redis.Addrs) > 0; {
@@ -181,7 +184,7 @@ func (f *storeFlags) oneStore() error {
 	if err != nil {
 		return err
 	}
-	if kind, _ := c.uses(f.numbers); kind == idworker.ModeDB && c.db.DSN != "" || kind == idworker.ModeRedis && len(c.redis.Addrs) > 0 {
+	if kind, _ := c.uses(f.numbers, f.series); kind == idworker.ModeDB && c.db.DSN != "" || kind == idworker.ModeRedis && len(c.redis.Addrs) > 0 {
 		return fmt.Errorf("%s and %s both name a store: unset %s to use that of the file, or name one with --store", envStore, f.file, envStore)
 	}
 	return nil
@@ -219,7 +222,7 @@ func (f *storeFlags) configured(quarantine bool) error {
 	}
 	c.db = c.db.WithDefaults()
 	f.from, f.tables = file, c.tables
-	kind, why := c.uses(f.numbers)
+	kind, why := c.uses(f.numbers, f.series)
 	if key := c.unknown[kind]; key != "" { // a misspelled tls would be ignored
 		return fmt.Errorf("%s: unknown key %q of %s: correct it, or name the store with --store or %s if %s is not read by package providers", file, plain(key), kind, envStore, kind)
 	}

@@ -51,9 +51,7 @@ func TestStoreFromTheConfigFile(t *testing.T) {
 	}
 	fine("created 1", "segment", "create", "--name=bills")
 	fine("goes on above 7", "segment", "resume", "--name=bills", "--above=7", "--yes")
-	fine("", "segment", "create", "--name=bills.acme", "--start=202611010000000021")
-	refused("give --above 202611010000000042", "segment", "resume", "--name=bills.acme", "--above=42", "--yes")
-	fine("goes on above 202611010000000042", "segment", "resume", "--name=bills.acme", "--above=202611010000000042", "--yes")
+	refused("and redis "+srv.Addr()+" db 0 is none: name the database with --store", "segment", "create", "--store=redis://app:s3cret@"+srv.Addr(), "--name=bills.acme", "--period=2026-11-01", "--start=21")
 	fine("", "retire", "--namespace=orders", "--yes", "--reason=moved")
 	refused(`config.yaml does not configure the namespace "bills": name its store with --store or `+envStore, "workers", "--namespace=bills")
 

@@ -77,6 +77,7 @@ Inspect exits with 3 if no layout fits, or new ids cannot continue the old ones.
 				if err := o.Rows(ctx, t, in.add); err != nil {
 					return err
 				}
+				in.now = time.Now() // rows were written meanwhile
 				return in.answer(cmd, asJSON, t)
 			})
 		},

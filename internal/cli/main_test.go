@@ -270,6 +270,8 @@ func TestUsage(t *testing.T) {
 		{[]string{"segment", "show", store, "--json"}, `unknown command "show" for "snowlease segment": choose create, list, resume`},
 		{[]string{"segment", store, "show"}, `unknown flag: --store of "snowlease segment": name a command first: create, list, resume`},
 		{[]string{"segment", "--store", "redis://127.0.0.1:1"}, `name a command first: create, list, resume`},
+		{[]string{"segment", "create", store, "--name=a.b", "--start=7", "--period=November"}, `--period "November" is neither a day such as 2026-11-01 nor none`},
+		{[]string{"segment", "create", store, "--name=a.b", "--start=10000000000", "--period=2026-11-01"}, "--start 10000000000 is not a number of a period"},
 		{[]string{"segment", "list", store, "--series="}, `--series "" is not the name of a series`},
 		{[]string{"segment", "list", store, "--series=a b"}, `--series "a b" is not the name of a series`},
 		{[]string{"config", "list"}, `unknown command "list" for "snowlease config": choose check, schema`},

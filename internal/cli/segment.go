@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,12 +29,20 @@ database or Redis.`,
 	return cmd
 }
 
+// A lister is a database, which knows its names.
+type lister interface {
+	Names(ctx context.Context, prefix string, each func(name string, given int64) error) error
+}
+
 // withSegments runs do on the numbers of the store.
 func withSegments(cmd *cobra.Command, f *storeFlags, do func(context.Context, target.Segments) error) error {
 	return f.with(cmd, func(ctx context.Context, o *target.Opened) error {
 		s, err := o.Segments()
 		if err != nil {
 			return err
+		}
+		if _, ok := s.(lister); !ok && f.series {
+			return fmt.Errorf("the numbers of a series are in a database, and %s is none: name the database with --store", s)
 		}
 		return do(ctx, s)
 	})
@@ -56,6 +65,7 @@ such as invoices.acme, the first day of the period that it counts in.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			prefix := ""
 			if cmd.Flags().Changed("series") {
+				store.series = true
 				prefix = series + "."
 				if err := segment.CheckName(prefix); err != nil || series == "" {
 					return fmt.Errorf("--series %s is not the name of a series, such as invoices", printable.Quote(series))
@@ -65,9 +75,7 @@ such as invoices.acme, the first day of the period that it counts in.`,
 				return err
 			}
 			return withSegments(cmd, &store, func(ctx context.Context, s target.Segments) error {
-				list, ok := s.(interface {
-					Names(ctx context.Context, prefix string, each func(name string, given int64) error) error
-				})
+				list, ok := s.(lister)
 				if !ok {
 					return fmt.Errorf("%s has no list of its sequences: a SQL database has one", s)
 				}
@@ -108,20 +116,32 @@ type segmentLine struct {
 	Number int64  `json:"number"`           // the greatest of the period
 }
 
+// String returns the number, with its period.
+func (l segmentLine) String() string {
+	if l.Period == "" {
+		return strconv.FormatInt(l.Number, 10)
+	}
+	return fmt.Sprintf("%d in the period from %s on", l.Number, l.Period)
+}
+
 func lineOf(name string, given int64) segmentLine {
 	l := segmentLine{Name: printable.Text(name), Given: given, Number: given}
-	if strings.Contains(name, ".") && given >= firstPeriod {
-		day := given / seriesPeriod
-		l.Period = fmt.Sprintf("%04d-%02d-%02d", day/10_000, day/100%100, day%100)
-		l.Number = given % seriesPeriod
+	if period, ok := periodOf(name, given); ok {
+		l.Period, l.Number = period, given%seriesPeriod
 	}
 	return l
+}
+
+// periodOf returns the first day of the period of a number, if it has the form of one of a series.
+func periodOf(name string, number int64) (day string, ok bool) {
+	t, err := time.Parse("20060102", strconv.FormatInt(number/seriesPeriod, 10))
+	return t.Format(time.DateOnly), err == nil && strings.Contains(name, ".") && number >= firstPeriod
 }
 
 func segmentCreateCommand(p program) *cobra.Command {
 	var (
 		store  = storeFlags{creates: true}
-		name   string
+		name   numberFlags
 		start  int64
 		asJSON bool
 	)
@@ -130,22 +150,25 @@ func segmentCreateCommand(p program) *cobra.Command {
 		Short: "Create a sequence",
 		Long: `Create creates a sequence whose first number is --start. If the name exists, it changes
 nothing and exits with 3. After a loss of data, stop all processes that use the sequence,
-and start above all numbers in use and all numbers that were reserved ahead.`,
-		Example: `  snowlease segment create --name orders --start 1000`,
-		Args:    noArgs,
+and start above all numbers in use and all numbers that were reserved ahead.
+` + ofSeries,
+		Example: `  snowlease segment create --name orders --start 1000
+  snowlease segment create --name invoices.acme --period 2026-11-01 --start 501`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := completeSegment(cmd, &store, name, start, "start"); err != nil {
+			start, err := name.complete(cmd, &store, start, "start")
+			if err != nil {
 				return err
 			}
 			return withSegments(cmd, &store, func(ctx context.Context, s target.Segments) error {
-				err := s.Create(ctx, name, start)
+				err := s.Create(ctx, name.name, start)
 				if errors.Is(err, segment.ErrExists) {
 					return failure{exitNo, fmt.Errorf("%w at %s; nothing changed", err, s)}
 				}
 				if err != nil {
 					return err
 				}
-				return segmentDone(cmd, asJSON, s, name, "created", start)
+				return segmentDone(cmd, asJSON, s, name.name, "created", start)
 			})
 		},
 	}
@@ -157,7 +180,7 @@ and start above all numbers in use and all numbers that were reserved ahead.`,
 func segmentResumeCommand(p program) *cobra.Command {
 	var (
 		store       storeFlags
-		name        string
+		name        numberFlags
 		above       int64
 		yes, asJSON bool
 	)
@@ -171,13 +194,13 @@ that is already higher stays there. No command lowers it again. Use it:
   - after a database was restored from a backup, before any process reserves numbers.
 
 First stop the processes that have reserved numbers ahead, or leave room for their numbers.
-
-A series has a name for each of its scopes, such as invoices.acme, and its numbers are the
-first day of a period and ten digits, such as 202611010000000042.`,
-		Example: `  snowlease segment resume --name orders --above 48210`,
-		Args:    noArgs,
+` + ofSeries,
+		Example: `  snowlease segment resume --name orders --above 48210
+  snowlease segment resume --name invoices.acme --period 2026-11-01 --above 42`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := completeSegment(cmd, &store, name, above, "above"); err != nil {
+			above, err := name.complete(cmd, &store, above, "above")
+			if err != nil {
 				return err
 			}
 			if above == math.MaxInt64 {
@@ -185,34 +208,35 @@ first day of a period and ten digits, such as 202611010000000042.`,
 			}
 			var given int64
 			if err := withSegments(cmd, &store, func(ctx context.Context, s target.Segments) (err error) {
-				given, err = s.Given(ctx, name)
+				given, err = s.Given(ctx, name.name)
 				return err
 			}); err != nil {
 				return err
 			}
-			if given >= firstPeriod && above < seriesPeriod { // of a series
-				return fmt.Errorf("%q is of a series, whose numbers are the first day of a period and ten digits: %d is on record, so give --above %d", name, given, given/seriesPeriod*seriesPeriod+above)
+			if day, is := periodOf(name.name, given); is && above < seriesPeriod {
+				return fmt.Errorf("%q counts in the period from %s on: give --period, the first day of the period that %d is of", name.name, day, above)
 			}
-			if err := store.confirm(cmd, yes, "The greatest number of %q on record is %d. Continue above %d? Numbers up to there are never given again. Stop the processes that use it first, or leave room: twice max_step for each.", name, given, max(given, above)); err != nil {
+			if err := store.confirm(cmd, yes, "The greatest number of %q on record is %s. Continue above %s? Numbers up to there are never given again. Stop the processes that use it first, or leave room: twice max_step for each.",
+				name.name, lineOf(name.name, given), lineOf(name.name, max(given, above))); err != nil {
 				return err
 			}
 			return withSegments(cmd, &store, func(ctx context.Context, s target.Segments) error {
 				if r, ok := s.(interface {
 					Resume(ctx context.Context, name string, above int64) error
 				}); ok {
-					if err := r.Resume(ctx, name, above); err != nil {
+					if err := r.Resume(ctx, name.name, above); err != nil {
 						return err
 					}
 				} else if given < above { // reserve the number above and discard it
-					if _, err := s.Reserve(ctx, segment.Request{Name: name, N: 1, Above: above - 1, Start: 1, Max: math.MaxInt64}); err != nil {
+					if _, err := s.Reserve(ctx, segment.Request{Name: name.name, N: 1, Above: above - 1, Start: 1, Max: math.MaxInt64}); err != nil {
 						return err
 					}
 				}
-				given, err := s.Given(ctx, name)
+				given, err := s.Given(ctx, name.name)
 				if err != nil {
 					return err
 				}
-				return segmentDone(cmd, asJSON, s, name, "goes on above", given)
+				return segmentDone(cmd, asJSON, s, name.name, "goes on above", given)
 			})
 		},
 	}
@@ -229,25 +253,50 @@ const (
 	firstPeriod  = 1000_01_01 * seriesPeriod
 )
 
-func segmentFlags(cmd *cobra.Command, p program, store *storeFlags, name *string, asJSON *bool) {
+// ofSeries is the help on numbers of a series.
+const ofSeries = `
+A series has a name for each of its scopes, such as invoices.acme. Its numbers begin anew in
+each period, so --period says which one the number is of.`
+
+// numberFlags name a sequence, and the period of a number.
+type numberFlags struct{ name, period string }
+
+func segmentFlags(cmd *cobra.Command, p program, store *storeFlags, n *numberFlags, asJSON *bool) {
 	store.numbers = true
 	store.register(cmd, p)
 	must(cmd.Flags().MarkHidden("namespace"))
-	cmd.Flags().StringVar(name, "name", "", "the name of the sequence (required)")
+	cmd.Flags().StringVar(&n.name, "name", "", "the name of the sequence (required)")
+	cmd.Flags().StringVar(&n.period, "period", "", "of a series: the first day of the period of the number, such as 2026-11-01, or none")
 	jsonFlag(cmd, asJSON)
 }
 
-func completeSegment(cmd *cobra.Command, store *storeFlags, name string, n int64, flag string) error {
-	if err := segment.CheckName(name); err != nil {
-		return fmt.Errorf("--name: %w", err)
+// complete checks the flags, and returns the number as the store has it.
+func (n numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int64, flag string) (int64, error) {
+	if err := segment.CheckName(n.name); err != nil {
+		return 0, fmt.Errorf("--name: %w", err)
 	}
-	if n < 1 {
-		return fmt.Errorf("--%s %d is below 1", flag, n)
+	if number < 1 {
+		return 0, fmt.Errorf("--%s %d is below 1", flag, number)
 	}
-	return store.complete(cmd, true)
+	_, whole := periodOf(n.name, number)
+	switch day, err := time.Parse(time.DateOnly, n.period); {
+	case n.period == "none", n.period == "" && (whole || !strings.Contains(n.name, ".")):
+	case n.period == "":
+		return 0, fmt.Errorf("%q may be of a series: add --period, the first day of the period that --%s %d is of, such as 2026-11-01, or --period none", n.name, flag, number)
+	case err != nil || day.Year() < 1000:
+		return 0, fmt.Errorf("--period %s is neither a day such as 2026-11-01 nor none", printable.Quote(n.period))
+	case number >= seriesPeriod:
+		return 0, fmt.Errorf("--%s %d is not a number of a period, which has at most ten digits", flag, number)
+	default:
+		year, month, date := day.Date()
+		number += int64(year*10_000+int(month)*100+date) * seriesPeriod
+		whole = true
+	}
+	store.series = whole
+	return number, store.complete(cmd, true)
 }
 
 func segmentDone(cmd *cobra.Command, asJSON bool, s target.Segments, name, what string, n int64) error {
 	return answer(cmd, asJSON, map[string]any{"name": name, "store": s.String(), "what": what, "number": n},
-		"%q at %s: %s %d\n", name, s, what, n)
+		"%q at %s: %s %s\n", name, s, what, lineOf(name, n))
 }

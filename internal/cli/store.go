@@ -29,6 +29,7 @@ type storeFlags struct {
 	creates                  bool          // the command may create a SQLite file
 	waits                    int           // wait_replicas, for the doctor to check
 	numbers                  bool          // the command manages numbers, not worker ids
+	series                   bool          // they are of a series, which only a database has
 	reads                    bool          // the command only reads: the file may name the namespace
 	at                       target.Target // set by complete
 	from                     string        // where at comes from, for errors and questions

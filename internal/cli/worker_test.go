@@ -125,7 +125,7 @@ func TestOperations(t *testing.T) {
 		code, _, errs = resume("", "--yes", "--above=9223372036854775807")
 		require.Equal(t, exitUsage, code)
 		require.Contains(t, errs, "--above 9223372036854775807 leaves no number")
-		code, _, errs = resume("", "--yes", "--above=5000", "--name="+ns+".none")
+		code, _, errs = resume("", "--yes", "--above=5000", "--period=none", "--name="+ns+".none")
 		require.Equal(t, exitFailed, code)
 		require.Contains(t, errs, "the name is not in the store")
 
@@ -142,8 +142,27 @@ func TestOperations(t *testing.T) {
 		require.Contains(t, out, fmt.Sprintf("NUMBER  PERIOD      NAME\n%19d  %-10s  %s\n", 5000, "", ns))
 		_, out, _ = list("--series=" + ns)
 		require.Contains(t, out, "no sequences at ")
-		code, _, errs = call(t, "", append([]string{"segment", "create", "--store=" + store, "--name=" + ns + ".acme", "--start=202611010000000043"}, more...)...)
-		require.Zero(t, code, errs)
+		scope := func(verb string, a ...string) (code int, text string) {
+			code, out, errs := call(t, "", append(append([]string{"segment", verb, "--store=" + store, "--name=" + ns + ".acme"}, a...), more...)...)
+			return code, out + errs
+		}
+		code, text := scope("create", "--start=43")
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, text, "may be of a series: add --period, the first day of the period that --start 43 is of")
+		code, text = scope("create", "--period=2026-11-01", "--start=31")
+		require.Zero(t, code, text)
+		require.Contains(t, text, "created 31 in the period from 2026-11-01 on")
+		code, text = scope("resume", "--period=none", "--above=42", "--yes")
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, text, "counts in the period from 2026-11-01 on: give --period, the first day of the period that 42 is of")
+		for _, above := range []string{"202611010000000041", "42"} {
+			code, text = scope("resume", "--period=2026-11-01", "--above="+above, "--yes")
+			require.Equal(t, above == "42", code == 0, text)
+		}
+		require.Contains(t, text, "goes on above 42 in the period from 2026-11-01 on")
+		code, text = scope("resume", "--above=202611010000000041", "--yes")
+		require.Zero(t, code, text)
+		require.Contains(t, text, "goes on above 42 in")
 		_, out, _ = list("--series=" + ns)
 		require.Equal(t, fmt.Sprintf("%19s  %-10s  %s\n%19d  %s  %s\n", "NUMBER", "PERIOD", "NAME", 42, "2026-11-01", ns+".acme"), out)
 		_, out, _ = list("--series="+ns, "--json")

@@ -304,6 +304,30 @@ func TestSequenceResetBetweenReservations(t *testing.T) {
 	}
 }
 
+// A batch that begins while Reset runs takes nothing of what that discards.
+func TestBatchDuringReset(t *testing.T) {
+	t.Parallel()
+	var g giver
+	s := given(t, &g, Config{})
+	_, err := s.NextID() // has more reserved
+	require.NoError(t, err)
+	before := s.id(g.last)
+	s.mu.Lock()
+	s.copies.Add(1)
+	ids, done := make([]int64, 2), make(chan error, 1)
+	go func() { done <- s.NextIDs(t.Context(), ids) }()
+	select {
+	case <-done:
+		t.Error("it has ended before Reset")
+	case <-time.After(20 * time.Millisecond):
+	}
+	s.drop()
+	s.copies.Add(1)
+	s.mu.Unlock()
+	require.NoError(t, <-done)
+	require.Greater(t, ids[0], before)
+}
+
 func assertNil(t testing.TB, err error) bool {
 	if err != nil {
 		t.Error(err)

@@ -97,7 +97,7 @@ type Counter struct {
 	outcome atomic.Pointer[outcome]
 	doubt   atomic.Bool // a call ended without an outcome
 	cur     atomic.Pointer[block]
-	copies  atomic.Int64 // calls of Reset, made under mu
+	copies  atomic.Int64 // calls of Reset, times two; odd while one runs, under mu
 
 	asked  chan *flight
 	halted chan struct{} // closed by Close
@@ -234,6 +234,17 @@ func (c *Counter) Reset() {
 	defer c.mu.Unlock()
 	c.copies.Add(1)
 	c.drop()
+	c.copies.Add(1)
+}
+
+// resets returns copies, after a Reset that is under way.
+func (c *Counter) resets() int64 {
+	if n := c.copies.Load(); n%2 == 0 {
+		return n
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.copies.Load()
 }
 
 // NextID returns the next id, which is greater than all that this Counter issued before
@@ -268,7 +279,7 @@ func (c *Counter) NextIDWait(ctx context.Context) (int64, error) {
 // within MaxAhead. On error, dst is zeroed and the reserved ids are discarded. If Reset is
 // called meanwhile, NextIDs starts again, since a copy of the process may have what it has.
 func (c *Counter) NextIDs(ctx context.Context, dst []int64) error {
-	for rest, copies := dst, c.copies.Load(); len(rest) > 0; {
+	for rest, copies := dst, c.resets(); len(rest) > 0; {
 		v, n := c.grab(int64(len(rest)))
 		if n == 0 {
 			err := c.try(ctx, func(ctx context.Context) (err error) {
@@ -283,7 +294,7 @@ func (c *Counter) NextIDs(ctx context.Context, dst []int64) error {
 		c.fill(v, rest[:n])
 		rest = rest[n:]
 		if now := c.copies.Load(); now != copies {
-			rest, copies = dst, now
+			rest, copies = dst, c.resets()
 		}
 	}
 	return nil

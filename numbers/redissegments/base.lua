@@ -1,4 +1,4 @@
--- Every script of this package starts with internal/conn/values.lua and this file.
+-- Every script of this package starts with internal/redisconn/values.lua and this file.
 -- KEYS[1] is a hash. ARGV[1] says whether incarnations are compared.
 --
 -- Numbers are decimal strings, because Lua's numbers are exact only up to 2^53.

@@ -34,7 +34,7 @@ type Issuer struct {
 	above  atomic.Int64 // the greatest number from the store
 	direct atomic.Int64 // numbers issued in strict order
 
-	copies  atomic.Int64 // how often Reset was called
+	copies  atomic.Int64 // how often Reset was called, times two; odd while it runs, under mu
 	dropped atomic.Int64 // numbers of the chain discarded by Reset
 
 	mu    sync.Mutex
@@ -182,7 +182,7 @@ func (i *Issuer) NextIDs(ctx context.Context, dst []int64) error { return i.issu
 
 // issue fills dst. If hasty, it fails at the first failure of the store.
 func (i *Issuer) issue(ctx context.Context, dst []int64, hasty bool) error {
-	for rest, copies := dst, i.copies.Load(); len(rest) > 0; {
+	for rest, copies := dst, i.resets(); len(rest) > 0; {
 		n, err := i.some(ctx, rest, hasty)
 		if err != nil {
 			clear(dst)
@@ -190,7 +190,7 @@ func (i *Issuer) issue(ctx context.Context, dst []int64, hasty bool) error {
 		}
 		rest = rest[n:]
 		if now := i.copies.Load(); now != copies {
-			rest, copies = dst, now
+			rest, copies = dst, i.resets()
 		}
 	}
 	return nil

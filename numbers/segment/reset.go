@@ -12,6 +12,17 @@ func (i *Issuer) Reset() {
 	for c := i.cur.Load(); c != nil; c = c.next.Load() {
 		i.dropped.Add(c.drop())
 	}
+	i.copies.Add(1)
+}
+
+// resets returns copies, after a Reset that is under way.
+func (i *Issuer) resets() int64 {
+	if n := i.copies.Load(); n%2 == 0 {
+		return n
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.copies.Load()
 }
 
 // drop uses up c and returns how many numbers that discards.

@@ -38,6 +38,8 @@ func TestConfig(t *testing.T) {
 		"prefetch 2 leaves gaps":              {Name: "a", Prefetch: 2, Gapless: true},
 		"scopes -1 is not":                    {Name: "a", Scopes: -1},
 		"prints two scopes alike":             {Name: "a", Format: "{scope}{0}"},
+		"prints two scopes alike: put":        {Name: "a", Format: "{scope}1{0}"},
+		"scopes alike: put":                   {Name: "a", Format: "{0}0{scope}"},
 		"has control characters":              {Name: "a", Format: "{0}\n"},
 		"has no number":                       {Name: "a", Format: "INV"},
 		"has {0} twice":                       {Name: "a", Format: "{0}{00}"},

@@ -3,6 +3,7 @@ package series
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,12 +35,16 @@ func (p Period) format() string {
 	return ""
 }
 
+// alike is a format in which the digits of a number or of a date may be the end or the beginning of
+// a scope.
+var alike = regexp.MustCompile(`\{scope\}[0-9]*\{|\}[0-9]*\{scope\}`)
+
 func parseFormat(text string, p Period) (f format, err error) {
 	seen := map[string]bool{}
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		return nil, errors.New("has control characters")
 	}
-	if strings.Contains(text, "{scope}{") || strings.Contains(text, "}{scope}") {
+	if alike.MatchString(text) {
 		return nil, errors.New("prints two scopes alike: put a character such as - beside {scope}")
 	}
 	for rest := text; rest != ""; {

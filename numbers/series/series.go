@@ -28,7 +28,6 @@ type shared struct {
 	scopes    *scopes
 	started   atomic.Bool
 	issued    atomic.Int64
-	resets    atomic.Int64
 	storeName string
 
 	mu    sync.Mutex
@@ -159,23 +158,22 @@ func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
 		return s.take(ctx, scope, dst, new(scopeState))
 	}
 	for {
-		resets := s.resets.Load()
-		if err := s.share(ctx, scope, dst); err != nil || resets == s.resets.Load() {
+		if era, err := s.share(ctx, scope, dst); err != nil || era == s.scopes.now() {
 			return err
 		}
 	}
 }
 
-// share takes numbers from what all callers share.
-func (s *Series) share(ctx context.Context, scope string, dst []Number) error {
-	state := s.scopes.of(scope)
+// share takes numbers from what all callers share, and returns the era that they are of.
+func (s *Series) share(ctx context.Context, scope string, dst []Number) (int64, error) {
+	state, era := s.scopes.of(scope)
 	select {
 	case state.turn <- struct{}{}:
 		defer func() { <-state.turn }()
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", segment.ErrUnavailable, context.Cause(ctx))
+		return era, fmt.Errorf("%w: %w", segment.ErrUnavailable, context.Cause(ctx))
 	}
-	return s.take(ctx, scope, dst, &state.scopeState)
+	return era, s.take(ctx, scope, dst, &state.scopeState)
 }
 
 // take fills dst from what a process has of a scope, and then from the store.
@@ -206,7 +204,9 @@ func (s *Series) reserve(ctx context.Context, scope string, period time.Time, n,
 		r := s.request(scope, period, n, known)
 		began := time.Now()
 		got, err := segment.Reserve(ctx, s.store, r)
-		s.count(began, err)
+		if again || !errors.Is(err, segment.ErrClock) { // of one scope's record
+			s.count(began, err)
+		}
 		if !again && errors.Is(err, segment.ErrClock) {
 			return got, fmt.Errorf("%w: %q is on record in a period that has not begun, after %d: correct its row in the table", segment.ErrClock, r.Name, base(period))
 		}
@@ -248,10 +248,7 @@ func (s *Series) request(scope string, period time.Time, n, known int64) segment
 // Reset forgets the prefetched numbers. It is for a process that may have been copied with its
 // memory, such as a virtual machine restored from a snapshot: the copies hold the same numbers.
 // Call it after the copy resumes and before it asks for a number. Calls in progress ask again.
-func (s *Series) Reset() {
-	s.resets.Add(1)
-	s.scopes.forget()
-}
+func (s *Series) Reset() { s.scopes.forget() }
 
 // key returns the name of a scope in the store.
 func (s *Series) key(scope string) string { return s.cfg.Name + "." + scope }

@@ -315,6 +315,19 @@ func TestStoreFails(t *testing.T) {
 	require.Equal(t, []int64{1, 1, 1}, []int64{st.Issued, st.Reservations, st.Failures})
 }
 
+// One tenant is on record in a period that has not begun. The store answers, and others get numbers.
+func TestOneScopeSaysNothingAboutTheStore(t *testing.T) {
+	t.Parallel()
+	m := &store{strict: true}
+	require.NoError(t, m.Create(t.Context(), "invoices.early", 209912010000000501))
+	s := open(t, m, &clock{time.Now()}, series.Config{Period: series.Month})
+	next(t, s, "b", 1)
+	require.NoError(t, s.Healthy(t.Context()))
+	_, err := s.Next(t.Context(), "early")
+	require.ErrorIs(t, err, segment.ErrClock)
+	require.NoError(t, s.Healthy(t.Context()), "the process is taken out of service by one tenant")
+}
+
 // hanging is a store that does not answer.
 type hanging struct{ store }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
@@ -31,7 +32,7 @@ type stats struct {
 // count notes an answer of the store to a request that began at a time. What concerns one scope or
 // one caller says nothing about the store.
 func (s *Series) count(began time.Time, err error) {
-	for _, own := range []error{segment.ErrEnd, segment.ErrUnknown, context.Canceled} {
+	for _, own := range []error{segment.ErrEnd, segment.ErrUnknown, lease.ErrDamaged, context.Canceled} {
 		if errors.Is(err, own) {
 			return
 		}

@@ -67,8 +67,8 @@ var onSeries = list{title: "series", pkg: "numbers/series", mutants: []mutant{
 	{"no room for clocks that differ", seriesGo, `Add(-lease.MaxClockError)`, `Add(0)`, "TestBoundsOfThePeriod"},
 	{"periods begin where the host is", seriesGo, `period := s.cfg.Period.begin(s.now().In(s.zone))`, `period := s.cfg.Period.begin(s.now())`, "TestPeriods/east"},
 	{"a period begins before its day", "numbers/series/period.go", `if t.Day() == day {`, `if true {`, "TestBoundsOfThePeriod"},
-	{"a copy issues what both hold", seriesGo, "\ts.scopes.forget()\n}", "}", "TestReset"},
-	{"a copy issues what was asked for before", seriesGo, `resets == s.resets.Load()`, `resets <= s.resets.Load()`, "TestResetForgetsAnswersUnderWay"},
+	{"a copy issues what both hold", seriesGo, "{ s.scopes.forget() }", "{}", "TestReset"},
+	{"a copy issues what was asked for before", seriesGo, `era == s.scopes.now()`, `era <= s.scopes.now()`, "TestResetForgetsAnswersUnderWay"},
 	{"a format that prints two periods alike", "numbers/series/format.go", `if d.period == p && !slices`, `if false && !slices`, "TestConfig"},
 }}
 
