@@ -127,12 +127,15 @@ func (t inTx) Reserve(ctx context.Context, r segment.Request) (segment.Range, er
 // innodb_snapshot_isolation, MariaDB then refuses to change what others have changed since.
 func (t inTx) add(ctx context.Context, r segment.Request) error {
 	s := t.store
-	if !s.dialect.gaps || !r.Create || s.pool().Stats().MaxOpenConnections == 1 || s.seen.has(r.Name) {
+	if !s.dialect.gaps || !r.Create || s.seen.has(r.Name) {
 		return nil
 	}
-	// The pool may have no connection to give, or wait for a lock of this transaction. Then the
-	// transaction creates the name.
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	// The transaction creates the name if the pool has no other connection to give, or if creating
+	// it waits for a lock of this transaction.
+	if pool := s.pool().Stats(); pool.MaxOpenConnections > 0 && pool.InUse >= pool.MaxOpenConnections {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	row, there, err := s.given(ctx, nil, r.Name)
 	if err == nil && !there {
