@@ -1,6 +1,6 @@
--- The statements of a center, for all engines. dialect.go says what becomes of them: :name is a
--- parameter, REPLY(x) is x, which the reply has, and what an engine writes otherwise stands in
--- its own file.
+-- The statements of a center, for all engines: :name is a parameter, REPLY(x) is x, which the
+-- reply has, and what an engine writes otherwise stands in its own file, or in the field write of
+-- its dialect.
 --
 -- {now} is the server's clock in Unix milliseconds, read once per statement. On MySQL and
 -- MariaDB it is NULL if autocommit is off, and in a shared pool if the connection shows another

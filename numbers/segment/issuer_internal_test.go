@@ -33,8 +33,8 @@ func TestBatchDuringReset(t *testing.T) {
 	ids, done := make([]int64, 2), make(chan error, 1)
 	go func() { done <- i.NextIDs(t.Context(), ids) }()
 	select {
-	case <-done:
-		t.Error("it has ended before Reset")
+	case err := <-done:
+		t.Error("it has ended before Reset", err)
 	case <-time.After(20 * time.Millisecond):
 	}
 	for c := i.cur.Load(); c != nil; c = c.next.Load() {
