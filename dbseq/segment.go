@@ -135,7 +135,7 @@ func (t inTx) add(ctx context.Context, r segment.Request) error {
 	if pool := s.pool().Stats(); pool.MaxOpenConnections > 0 && pool.InUse >= pool.MaxOpenConnections {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	row, there, err := s.given(ctx, nil, r.Name)
 	if err == nil && !there {

@@ -34,7 +34,7 @@ func open(t *testing.T, args ...string) *shop {
 	var (
 		s   shop
 		h   handlers
-		log = slog.New(slog.DiscardHandler)
+		log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	)
 	s.app = fxtest.New(t, wiring(cfg, io.Discard, log), fx.Populate(&h, &s.worker)).RequireStart()
 	t.Cleanup(s.app.RequireStop)
