@@ -211,7 +211,7 @@ func newConnector(d driver.Driver, dialect *dialect, text string) (connector, er
 		c, err := dc.OpenConnector(set)
 		return connector{c, setup, hide}, hide(err)
 	}
-	return connector{opener{d, set}, setup, hide}, nil
+	return connector{opener{d, set, !dialect.file}, setup, hide}, nil
 }
 
 // parse returns an error if pgx cannot parse the DSN. It parses only when it connects, and
@@ -269,12 +269,3 @@ func packageOf(d driver.Driver) string {
 	}
 	return t.PkgPath()
 }
-
-// An opener is a connector for a driver without one.
-type opener struct {
-	driver driver.Driver
-	dsn    string
-}
-
-func (o opener) Connect(context.Context) (driver.Conn, error) { return o.driver.Open(o.dsn) }
-func (o opener) Driver() driver.Driver                        { return o.driver }

@@ -130,9 +130,9 @@ func (t inTx) add(ctx context.Context, r segment.Request) error {
 	if !s.dialect.gaps || !r.Create || s.seen.has(r.Name) {
 		return nil
 	}
-	// The transaction creates the name if the pool has no other connection to give, or if creating
+	// The transaction creates the name if its pool has no other connection to give, or if creating
 	// it waits for a lock of this transaction.
-	if pool := s.pool().Stats(); pool.MaxOpenConnections > 0 && pool.InUse >= pool.MaxOpenConnections {
+	if pool := s.pool().Stats(); !s.own && pool.MaxOpenConnections > 0 && pool.InUse >= pool.MaxOpenConnections {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

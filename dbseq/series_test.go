@@ -396,6 +396,60 @@ func TestGaplessBySnapshotIsolation(t *testing.T) {
 	require.NoError(t, <-waits)
 }
 
+// TestGaplessFirstNumbersWithAPoolOfItsOwn: the store has two connections of its own, as by fx, which the
+// transactions do not use.
+func TestGaplessFirstNumbersWithAPoolOfItsOwn(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		if e.speaks != "mysql" {
+			return
+		}
+		pool := e.pool(t, dsn)
+		s := openSeries(t, segments(t, e.db(t, dsn)), series.Config{Gapless: true})
+		for round := range 5 {
+			var begun, wg sync.WaitGroup
+			begun.Add(24)
+			for i := range 24 {
+				wg.Go(func() {
+					err := within(t, pool, func(tx *sql.Tx) error {
+						begun.Done()
+						begun.Wait()
+						_, err := s.In(tx).Next(t.Context(), fmt.Sprint(round, "-", i))
+						return err
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+		}
+	})
+}
+
+// TestGaplessSeriesThatIssuesNothing: the table is gone, which is no fault of a transaction.
+func TestGaplessSeriesThatIssuesNothing(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		pool, err := db.DB()
+		require.NoError(t, err)
+		s := openSeries(t, segments(t, db), series.Config{Gapless: true})
+		_, err = pool.ExecContext(t.Context(), "DROP TABLE snowlease_segment")
+		require.NoError(t, err)
+		for range 3 {
+			err := within(t, pool, func(tx *sql.Tx) error {
+				_, err := s.In(tx).Next(t.Context(), "a")
+				return err
+			})
+			require.ErrorIs(t, err, lease.ErrSetup)
+		}
+		st := s.Status()
+		require.NotZero(t, st.Failures)
+		require.False(t, st.FailingSince.IsZero())
+		require.Equal(t, segment.StateWaiting, st.State)
+		require.Error(t, s.Healthy(t.Context()))
+	})
+}
+
 // BenchmarkGapless measures numbers in transactions of their own, by one caller and by eight that
 // share a tenant.
 func BenchmarkGapless(b *testing.B) {

@@ -5,11 +5,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -27,6 +27,7 @@ type numbered struct {
 	field, scope *schema.Field // scope may be nil
 	series       *series.Series
 	text         bool // the field holds the printed number
+	column       column
 	err          error
 }
 
@@ -45,7 +46,7 @@ func (f *filler) numberedOf(stmt *gorm.Statement) []*numbered {
 		name, ok := strings.CutPrefix(tag, "series=")
 		switch name, scope, scoped := strings.Cut(name, ",scope="); {
 		case ok:
-			list = append(list, f.newNumbered(field, name, scope, scoped))
+			list = append(list, f.newNumbered(stmt.Name(), field, name, scope, scoped))
 		case strings.Contains(strings.ToLower(tag), "series"):
 			n := &numbered{field: field}
 			n.err = n.fault("the tag idworker:%q is unknown: write series=NAME,scope=FIELD", tag)
@@ -56,14 +57,15 @@ func (f *filler) numberedOf(stmt *gorm.Statement) []*numbered {
 	return kept.([]*numbered) //nolint:forcetypeassert // as above
 }
 
-func (p *Plugin) newNumbered(field *schema.Field, name, scope string, scoped bool) *numbered {
+func (p *Plugin) newNumbered(dialect string, field *schema.Field, name, scope string, scoped bool) *numbered {
 	n := &numbered{field: field, text: field.IndirectFieldType.Kind() == reflect.String}
+	n.column = n.columnOf(dialect)
 	switch {
 	case p.cfg.Series == nil:
 		n.err = n.fault("there are no series: list them in idworker.Config.Series, or set Config.Series")
 	case field.PrimaryKey:
 		n.err = n.fault("a series fills no primary key, since its numbers repeat for each scope: add a column")
-	case !n.text && field.DataType != schema.Int && field.DataType != schema.Uint:
+	case !n.text && field.GORMDataType != schema.Int && field.GORMDataType != schema.Uint:
 		n.err = n.fault("its type %s holds neither a text nor a whole number", field.FieldType)
 	case !field.Creatable:
 		n.err = n.fault("it is not written by Create: change its tag <- or ->")
@@ -80,6 +82,24 @@ func (p *Plugin) newNumbered(field *schema.Field, name, scope string, scoped boo
 		n.err = n.fault("the model has no field %q for the scope", scope)
 	}
 	return n
+}
+
+// columnOf returns what the column can hold, as its tags declare.
+func (n *numbered) columnOf(dialect string) column {
+	if c, declared := declaredColumn(dialect, n.field); declared {
+		return c
+	}
+	c := column{text: n.text, max: math.MaxInt64}
+	switch size := n.field.Size; {
+	case size <= 0 || !n.text && size >= 64:
+	case n.text:
+		c.max = int64(size)
+	case n.field.GORMDataType == schema.Int:
+		c.max = 1<<(size-1) - 1
+	default:
+		c.max = 1<<size - 1
+	}
+	return c
 }
 
 // numberEarly fills the fields of one INSERT from series with gaps, before BEGIN, so that waiting
@@ -173,7 +193,7 @@ func (n *numbered) set(stmt *gorm.Statement, row reflect.Value, number series.Nu
 		return fmt.Errorf("%w: %w", n.fault("it cannot hold %v", value), err)
 	}
 	held, _ := n.field.ValueOf(stmt.Context, row)
-	if text, ok := plain(held); !ok || text != fmt.Sprint(value) || n.text && n.field.Size > 0 && utf8.RuneCountInString(text) > n.field.Size {
+	if text, ok := plain(held); !ok || text != fmt.Sprint(value) || !n.column.holds(value) {
 		return n.fault("it is too small for %v", value)
 	}
 	return nil
@@ -304,7 +324,7 @@ func (n *numbered) rows(db *gorm.DB, early bool) (rows []numberedRow, err error)
 
 // keeps reports whether the number that a row has is its own: with gaps, unless it was taken early
 // for another scope, which a hook or a parent has replaced since; without, if it is stored, as that
-// of a child may be. Otherwise it may be one of a transaction that was rolled back, which another
+// of a child or a parent may be, which GORM saves with ON CONFLICT. Otherwise it may be one of a transaction that was rolled back, which another
 // row has by now.
 func (n *numbered) keeps(db *gorm.DB, r numberedRow, before map[uintptr]string) (bool, error) {
 	if _, zero := n.field.ValueOf(db.Statement.Context, r.row); zero {
@@ -314,7 +334,7 @@ func (n *numbered) keeps(db *gorm.DB, r numberedRow, before map[uintptr]string) 
 		scope, taken := before[r.row.Addr().Pointer()]
 		return !taken || scope == r.scope, nil
 	}
-	if conflict, _ := conflictOf(db.Statement); len(conflict.DoUpdates) == 0 {
+	if _, conflict := conflictOf(db.Statement); !conflict && !ignores(db.Statement) {
 		return false, nil
 	}
 	there, err := n.stored(db, []numberedRow{r})

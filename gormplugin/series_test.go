@@ -389,3 +389,64 @@ func TestScopeOfAReplacedSecret(t *testing.T) {
 	require.NoError(t, db.Create(&second).Error)
 	require.EqualValues(t, 2, second.Number)
 }
+
+// A row that belongs to a stored row with a gapless number: GORM saves the parent with DO NOTHING.
+type paidBill struct {
+	ID     int64 `gorm:"primaryKey"`
+	Text   string
+	BillID int64
+	Bill   *Bill `gorm:"constraint:-"`
+}
+
+// TestStoredParentKeepsItsNumber: GORM saves a parent with DO NOTHING, also one that is stored.
+func TestStoredParentKeepsItsNumber(t *testing.T) {
+	t.Parallel()
+	var r registry
+	db := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Series: r.of}), &Payer{}, &Bill{}, &paidBill{})
+	r.open(t, db)
+	bill := Bill{PayerID: 7}
+	require.NoError(t, db.Create(&bill).Error)
+	require.Equal(t, "INV-7-001", bill.Number)
+
+	err := db.Create(&paidBill{Bill: &bill}).Error
+	require.Equal(t, "INV-7-001", bill.Number)
+	require.NoError(t, err)
+
+	var paid paidBill
+	require.NoError(t, db.Preload("Bill").Take(&paid).Error)
+	paid.Text = "changed"
+	require.NoError(t, db.Save(&paid).Error)
+	require.Equal(t, "INV-7-001", paid.Bill.Number)
+	require.Equal(t, []string{"INV-7-001"}, numbersOf(t, db, 7))
+}
+
+type (
+	narrowNumber struct {
+		ID     int64 `gorm:"primaryKey;autoIncrement:false"`
+		Number int64 `gorm:"size:8" idworker:"series=receipts"`
+	}
+	narrowText struct {
+		ID     int64  `gorm:"primaryKey;autoIncrement:false"`
+		Number string `gorm:"type:varchar(7)" idworker:"series=invoices"` // INV--001 has eight
+	}
+	declared struct {
+		ID     int64 `gorm:"primaryKey;autoIncrement:false"`
+		Number int64 `gorm:"type:bigint" idworker:"series=receipts"`
+	}
+)
+
+// TestSeriesInANarrowColumn: MySQL without a strict sql_mode would store the greatest number that the
+// column holds, or a part of the text, again and again.
+func TestSeriesInANarrowColumn(t *testing.T) {
+	t.Parallel()
+	onEachSeries(t, func(t *testing.T, db *gorm.DB) {
+		require.NoError(t, db.AutoMigrate(&narrowNumber{}, &narrowText{}, &declared{}))
+		if db.Name() != "sqlite" { // whose texts have no limit
+			require.ErrorIs(t, db.Create(&narrowText{}).Error, gormplugin.ErrSeries)
+		}
+		rows := make([]narrowNumber, 127)
+		require.NoError(t, db.Create(&rows).Error)
+		require.ErrorIs(t, db.Create(&narrowNumber{}).Error, gormplugin.ErrSeries)
+		require.NoError(t, db.Create(&declared{}).Error)
+	})
+}

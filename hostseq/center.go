@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -418,6 +419,8 @@ func work[T any](ctx context.Context, c *Center, f func() (T, error), undo func(
 		err   error
 	}
 	var none T
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
 	if err := ctx.Err(); err != nil {
 		return none, err
 	}

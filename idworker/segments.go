@@ -155,8 +155,8 @@ func (s *Segments) make(c Config, o options) error {
 func (s *Segments) makeSeries(c Config, db segment.Store) error {
 	for _, cfg := range c.Series {
 		store, ok := db.(segment.Reader)
-		if !ok {
-			return fmt.Errorf("series %s: %T does not say what it has given: provide a *gorm.DB, or the segment.Store of dbseq.OpenSegments", cfg.Name, db)
+		if _, onRedis := db.(*redissegments.Store); !ok || onRedis {
+			return fmt.Errorf("series %s: %T is no database: provide a *gorm.DB, or the segment.Store of dbseq.OpenSegments", cfg.Name, db)
 		}
 		one, err := series.New(store, cfg)
 		if err != nil {

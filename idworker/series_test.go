@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
@@ -12,8 +13,10 @@ import (
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/series"
+	"github.com/snowlease/snowlease/redisseq"
 )
 
 // TestSeries: the series of a Config number rows by gormplugin.Module, are asked for by name, and
@@ -82,8 +85,21 @@ func TestSeriesFaults(t *testing.T) {
 	}
 	err := fx.New(fx.NopLogger, idworker.Module, fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Series: []series.Config{{Name: "a"}}}),
 		fx.Provide(func() segment.Store { return onlyStore{} }), fx.Invoke(func(*idworker.Segments) {})).Err()
-	require.ErrorContains(t, err, "does not say what it has given")
+	require.ErrorContains(t, err, "is no database")
 	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("a", idworker.Config{Series: []series.Config{{Name: "a"}}})).Err(), "only Module opens")
 }
 
 type onlyStore struct{ segment.Store }
+
+// Series are in a database, whatever segment.Store the graph has.
+func TestSeriesRefuseAStoreOnRedis(t *testing.T) {
+	t.Parallel()
+	client := newRedis(t, miniredis.RunT(t).Addr())
+	var s *idworker.Segments
+	app := fx.New(fx.NopLogger, idworker.Module, fx.Populate(&s),
+		fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Series: []series.Config{{Name: "orders", Period: series.Day}}}),
+		fx.Provide(func() (segment.Store, error) {
+			return redissegments.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
+		}))
+	require.ErrorContains(t, app.Err(), "series orders: *redissegments.Store is no database")
+}

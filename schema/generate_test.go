@@ -38,7 +38,9 @@ func TestUpToDate(t *testing.T) {
 		require.NoError(t, os.WriteFile("snowlease.schema.json", want.Bytes(), 0o644))
 		return
 	}
-	require.Equal(t, want.String(), schema.Config(), "run go generate ./schema")
+	if want.String() != schema.Config() { // both are long
+		t.Error("snowlease.schema.json is not the schema of idworker.Config: run go generate ./schema")
+	}
 }
 
 func TestPresets(t *testing.T) {

@@ -25,6 +25,7 @@ type fileConfig struct {
 	numbers    string // segment_store
 	quarantine lease.Quarantine
 	tables     string // table_prefix
+	series     []string
 	db         sqldb.Config
 	redis      redis.Config
 	unknown    map[idworker.Mode]string // a key of db or redis that is none of theirs
@@ -41,7 +42,10 @@ func readFile(text []byte, key string) (c fileConfig, err error) {
 		Namespace    string        `yaml:"namespace"`
 		Mode         idworker.Mode `yaml:"mode"`
 		SegmentStore string        `yaml:"segment_store"`
-		Store        struct {
+		Series       []struct {
+			Name string `yaml:"name"`
+		} `yaml:"series"`
+		Store struct {
 			Quarantine  lease.Quarantine `yaml:"quarantine"`
 			TablePrefix string           `yaml:"table_prefix"`
 		} `yaml:"store"`
@@ -49,6 +53,9 @@ func readFile(text []byte, key string) (c fileConfig, err error) {
 	_ = config.Decode(&ids) // faults are for those who read all of it
 	c.namespace, c.mode, c.numbers, c.quarantine = ids.Namespace, ids.Mode, ids.SegmentStore, ids.Store.Quarantine
 	c.tables = ids.Store.TablePrefix
+	for _, s := range ids.Series {
+		c.series = append(c.series, s.Name)
+	}
 	c.unknown = map[idworker.Mode]string{}
 	for name, part := range map[idworker.Mode]any{idworker.ModeDB: &c.db, idworker.ModeRedis: &c.redis} {
 		n := lookup(around, string(name))
@@ -171,6 +178,35 @@ func (f *storeFlags) namespaceOfFile() error {
 	}
 	c, err := f.config()
 	f.namespace = c.namespace
+	return err
+}
+
+// isSeries reports whether the application's configuration, if there is one, has a series of that
+// name.
+func (f *storeFlags) isSeries(name string) (bool, error) {
+	if cmp.Or(f.file, f.defaultFile()) == "" || !f.program.configures() {
+		return false, nil
+	}
+	c, err := f.config()
+	if f.file == "" {
+		err = nil // the file may be of another application
+	}
+	return slices.Contains(c.series, name), err
+}
+
+// prefixOfFile takes the table_prefix from the application's configuration, for a store that is
+// named otherwise.
+func (f *storeFlags) prefixOfFile() error {
+	if !f.program.configures() || f.file == "" && (f.namespace == "" || f.defaultFile() == "") {
+		return nil
+	}
+	c, err := f.config()
+	if err == nil {
+		err = f.sameNamespace(cmp.Or(f.file, configFile), c.namespace)
+	}
+	if f.tables = c.tables; f.file == "" {
+		err = nil // the file may be of another application
+	}
 	return err
 }
 

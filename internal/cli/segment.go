@@ -280,7 +280,9 @@ func (n numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int6
 	}
 	_, whole := periodOf(n.name, number)
 	switch day, err := time.Parse(time.DateOnly, n.period); {
-	case n.period == "none", n.period == "" && (whole || !strings.Contains(n.name, ".")):
+	case n.period == "none":
+		whole = false
+	case n.period == "" && (whole || !strings.Contains(n.name, ".")):
 	case n.period == "":
 		return 0, fmt.Errorf("%q may be of a series: add --period, the first day of the period that --%s %d is of, such as 2026-11-01, or --period none", n.name, flag, number)
 	case err != nil || day.Year() < 1000:
@@ -291,6 +293,12 @@ func (n numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int6
 		year, month, date := day.Date()
 		number += int64(year*10_000+int(month)*100+date) * seriesPeriod
 		whole = true
+	}
+	if scope := strings.Index(n.name, "."); scope > 0 && !whole {
+		var err error
+		if whole, err = store.isSeries(n.name[:scope]); err != nil {
+			return 0, err
+		}
 	}
 	store.series = whole
 	return number, store.complete(cmd, true)

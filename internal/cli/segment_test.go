@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"database/sql"
 	"os"
 	"testing"
 
@@ -27,4 +28,38 @@ func TestLineOfBackdatedIDs(t *testing.T) {
 	t.Parallel()
 	given := int64(1_795_000_000_000) << 20
 	require.Equal(t, segmentLine{Name: "since.abc.orders", Given: given, Number: given}, lineOf("since.abc.orders", given))
+}
+
+// --config names a file with store.table_prefix and no DSN, which comes from SNOWLEASE_STORE.
+func TestTablePrefixOfTheNamedFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("prod.yaml", []byte("idworker:\n  namespace: orders\n  store: {table_prefix: orders_}\n  segments: [{name: members}]\n"), 0o600))
+	t.Setenv(envStore, "sqlite:app.db")
+	code, _, errs := call(t, "", "init", "--yes", "--config=prod.yaml", "--namespace=orders")
+	require.Zero(t, code, errs)
+	code, out, errs := call(t, "", "segment", "create", "--config=prod.yaml", "--name=members", "--start=501")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "created 501")
+	pool, err := sql.Open("sqlite", "app.db")
+	require.NoError(t, err)
+	defer pool.Close()
+	var tables string
+	require.NoError(t, pool.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(name) FROM sqlite_master WHERE name LIKE '%segment'").Scan(&tables))
+	require.Equal(t, "orders_segment", tables)
+	code, _, errs = call(t, "", "quarantine", "--yes", "--config=prod.yaml", "--namespace=orders")
+	require.Zero(t, code, errs)
+}
+
+// A series without periods, too, is in the database whatever segment_store says.
+func TestSeriesWithoutPeriodIsInTheDatabase(t *testing.T) {
+	t.Chdir(t.TempDir())
+	srv := miniredis.RunT(t)
+	require.NoError(t, os.WriteFile("app.db", nil, 0o600))
+	require.NoError(t, os.WriteFile(configFile, []byte("idworker:\n  namespace: a\n  mode: db\n  segment_store: redis\n"+
+		"  store: {quarantine: never}\n  segments: [{name: members}]\n  series: [{name: receipts, gapless: true}]\n"+
+		"db: {dsn: app.db}\nredis: {addrs: ["+srv.Addr()+"], timeout: 1s}\n"), 0o600))
+	code, out, errs := call(t, "", "segment", "create", "--name=receipts.acme", "--period=none", "--start=501")
+	require.Empty(t, srv.Keys(), out+errs)
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "sqlite app.db")
 }

@@ -78,7 +78,9 @@ func (f *storeFlags) complete(cmd *cobra.Command, optional bool) (err error) {
 		}
 	}
 	if text := cmp.Or(f.store, os.Getenv(envStore)); text != "" {
-		f.at, err = f.program.Parse(text)
+		if f.at, err = f.program.Parse(text); err == nil {
+			err = f.prefixOfFile()
+		}
 	} else if !f.program.configures() {
 		f.at, f.from, err = f.program.Default()
 	} else {

@@ -4,6 +4,8 @@ package testserver
 
 import (
 	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -34,11 +36,15 @@ func TestMain(m *testing.M) {
 }
 
 // openSQL returns a pool that is closed before its database is dropped.
-func openSQL(t *testing.T, driver, dsn string) *sql.DB {
+func openSQL(t *testing.T, name, dsn string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open(driver, dsn)
+	db, err := sql.Open(name, dsn)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	t.Cleanup(func() {
+		if err := db.Close(); !errors.Is(err, driver.ErrBadConn) { // which the server has closed
+			require.NoError(t, err)
+		}
+	})
 	return db
 }
 
