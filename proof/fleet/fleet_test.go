@@ -66,7 +66,7 @@ func TestFleet(t *testing.T) {
 // stampede starts 40 processes at once on an empty database. 32 get a worker id of
 // their own, and 8 an error that none is free.
 func stampede(t *testing.T, program string, e engine) {
-	c := newCrew(t, program, e, idworker.Config{Wait: 10 * time.Second})
+	c := newCrew(t, program, e, idworker.Config{Wait: 30 * time.Second}) // 160 processes start at once
 	all := c.enlist(40, func(o *fleet.Order) { o.Limit = 1000 })
 	c.begin(all...)
 	var (
