@@ -12,8 +12,10 @@ import (
 
 // Fixed returns a worker with the given worker id, for tests and laptops. It has no center:
 // ids are unique only while no other worker has that worker id, in this process or another,
-// and the host's clock does not step back across a restart. It fails if the layout is invalid
-// or has no such worker id. The zero Layout is the default layout. Stop is optional.
+// and the host's clock does not step back across a restart. A burst may run up to a second ahead
+// of the clock: Stop waits until the clock has passed the last id, for at most a second, so that the
+// next worker repeats none. After a crash, wait that second. It fails if the layout is invalid or has no such worker
+// id. The zero Layout is the default layout.
 func Fixed(layout snowflake.Layout, worker int64) (*Worker, error) {
 	layout = layout.WithDefaults()
 	err := layout.Validate()
@@ -52,9 +54,17 @@ func (f fixed) Start(context.Context) ([]any, error) {
 	return nil, err
 }
 
-func (f fixed) Stop(context.Context) error {
-	f.gen.Stop()
-	return nil
+// Stop waits until the clock has passed the last id, for at most a second.
+func (f fixed) Stop(ctx context.Context) error {
+	last := time.UnixMilli(f.gen.Stop() + 1)
+	timer := time.NewTimer(min(time.Until(last), snowflake.DefaultMaxAhead))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("snowlease: fixed: stopped while ids are ahead of the clock, up to %v: %w", last, context.Cause(ctx))
+	}
 }
 
 func (fixed) Reset(context.Context) error { return errCopies }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -79,4 +80,41 @@ func TestFixedInBubble(t *testing.T) {
 			require.Equal(t, repeats, slices.ContainsFunc(again, func(id int64) bool { return seen[id] }))
 		}
 	})
+}
+
+// TestRestartAfterABurst: the next worker with a worker id set by hand repeats no id, although those
+// of the former one ran ahead of the clock.
+func TestRestartAfterABurst(t *testing.T) {
+	const starts, each = 3, 2_000 // 2,000 ids of jssafe are 32 ms
+	layout := snowflake.JSSafe()
+	for name, open := range map[string]func() (*snowlease.Worker, error){
+		"stateless": func() (*snowlease.Worker, error) {
+			one := int64(1)
+			center, err := hostseq.New(hostseq.Config{Worker: &one, Stateless: true}, layout)
+			if err != nil {
+				return nil, err
+			}
+			return snowlease.Open(t.Context(), center, snowlease.Config{Namespace: "orders", Layout: layout})
+		},
+		"fixed": func() (*snowlease.Worker, error) { return snowlease.Fixed(layout, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			seen, twice := map[int64]bool{}, 0
+			for range starts {
+				w, err := open()
+				require.NoError(t, err)
+				ids := make([]int64, each)
+				require.NoError(t, w.NextIDs(t.Context(), ids))
+				require.NoError(t, w.Stop(t.Context()))
+				for _, id := range ids {
+					if seen[id] {
+						twice++
+					}
+					seen[id] = true
+				}
+			}
+			require.Zero(t, twice, "of %d ids", starts*each)
+		})
+	}
 }

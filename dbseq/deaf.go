@@ -3,6 +3,8 @@ package dbseq
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,7 +15,12 @@ type opener struct {
 	driver driver.Driver
 	dsn    string
 	deaf   bool // it may be
+	opens  *atomic.Int64
 }
+
+// mostOpens is how many connections may be being opened. A pool of dbseq.Open has two; more are those
+// of calls that ended before.
+const mostOpens = 2
 
 func (o opener) Driver() driver.Driver { return o.driver }
 
@@ -21,7 +28,14 @@ func (o opener) Connect(ctx context.Context) (driver.Conn, error) {
 	if !o.deaf {
 		return o.driver.Open(o.dsn)
 	}
-	conn, err := heed(ctx, func() (driver.Conn, error) { return o.driver.Open(o.dsn) }, func(late driver.Conn) { _ = late.Close() })
+	if o.opens.Add(1) > mostOpens {
+		o.opens.Add(-1)
+		return nil, fmt.Errorf("dbseq: the last %d attempts to connect go on after their end: the server does not answer", mostOpens)
+	}
+	conn, _, err := heed(ctx, func() (driver.Conn, error) {
+		defer o.opens.Add(-1)
+		return o.driver.Open(o.dsn)
+	}, func(late driver.Conn) { _ = late.Close() })
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +47,7 @@ const lateness = time.Second
 
 // heed returns what f does, or the error of ctx if f goes on after its end; then late gets what f
 // returns without an error.
-func heed[T any](ctx context.Context, f func() (T, error), late func(T)) (T, error) {
+func heed[T any](ctx context.Context, f func() (T, error), late func(T)) (v T, goesOn bool, err error) {
 	type answer struct {
 		value T
 		err   error
@@ -45,14 +59,14 @@ func heed[T any](ctx context.Context, f func() (T, error), late func(T)) (T, err
 	}()
 	select {
 	case a := <-done:
-		return a.value, a.err
+		return a.value, false, a.err
 	case <-ctx.Done():
 	}
 	timer := time.NewTimer(lateness)
 	defer timer.Stop()
 	select {
 	case a := <-done:
-		return a.value, a.err
+		return a.value, false, a.err
 	case <-timer.C:
 	}
 	go func() {
@@ -60,8 +74,7 @@ func heed[T any](ctx context.Context, f func() (T, error), late func(T)) (T, err
 			late(a.value)
 		}
 	}()
-	var none T
-	return none, ctx.Err()
+	return v, true, ctx.Err()
 }
 
 // A deafConn is a connection of an opener. One goroutine at a time uses it.
@@ -73,13 +86,11 @@ type deafConn struct {
 // answered is heed for a call on the connection, which is lost if that goes on.
 func answered[T any](ctx context.Context, c *deafConn, f func() (T, error)) (T, error) {
 	returned := make(chan struct{})
-	v, err := heed(ctx, func() (T, error) {
+	v, goesOn, err := heed(ctx, func() (T, error) {
 		defer close(returned)
 		return f()
 	}, func(T) {})
-	select {
-	case <-returned:
-	default:
+	if goesOn {
 		c.lost = returned
 	}
 	return v, err
@@ -138,12 +149,37 @@ func (c *deafConn) QueryContext(ctx context.Context, query string, args []driver
 
 // BeginTx implements driver.ConnBeginTx.
 func (c *deafConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	return answered(ctx, c, func() (driver.Tx, error) {
+	tx, err := answered(ctx, c, func() (driver.Tx, error) {
 		if x, ok := c.Conn.(driver.ConnBeginTx); ok {
 			return x.BeginTx(ctx, opts)
 		}
 		return c.Conn.Begin() //nolint:staticcheck // the driver has no other
 	})
+	if err != nil {
+		return nil, err
+	}
+	return deafTx{tx, c, ctx}, nil
+}
+
+// deafTx is a transaction of a deafConn.
+type deafTx struct {
+	driver.Tx
+	conn *deafConn
+	ctx  context.Context //nolint:containedctx // of the transaction
+}
+
+// Commit implements driver.Tx.
+func (t deafTx) Commit() error { return t.end(t.Tx.Commit) }
+
+// Rollback implements driver.Tx.
+func (t deafTx) Rollback() error { return t.end(t.Tx.Rollback) }
+
+func (t deafTx) end(f func() error) error {
+	if t.conn.lost != nil {
+		return driver.ErrBadConn
+	}
+	_, err := answered(t.ctx, t.conn, func() (struct{}, error) { return struct{}{}, f() })
+	return err
 }
 
 // deafRows are rows of a deafConn.

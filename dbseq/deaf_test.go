@@ -15,8 +15,9 @@ import (
 
 // deaf is a driver that heeds no context, as lib/pq does not while a server is paused.
 type deaf struct {
-	hangs  atomic.Value // where: "open", "query", "row", "exec"
+	hangs  atomic.Value // where: "open", "query", "row", "begin", "exec", "commit"
 	until  chan struct{}
+	opens  atomic.Int64
 	closed atomic.Int64
 }
 
@@ -29,6 +30,8 @@ func (d *deaf) at(where string) error {
 }
 
 func (d *deaf) Open(string) (driver.Conn, error) {
+	d.opens.Add(1)
+	defer d.opens.Add(-1)
 	if err := d.at("open"); err != nil {
 		return nil, err
 	}
@@ -38,7 +41,7 @@ func (d *deaf) Open(string) (driver.Conn, error) {
 type deafServer struct{ d *deaf }
 
 func (deafServer) Prepare(string) (driver.Stmt, error) { return nil, errors.New("unused") }
-func (deafServer) Begin() (driver.Tx, error)           { return nil, errors.New("unused") }
+func (s deafServer) Begin() (driver.Tx, error)         { return deafTransaction(s), s.d.at("begin") }
 func (s deafServer) Close() error                      { s.d.closed.Add(1); return nil }
 
 func (s deafServer) ExecContext(context.Context, string, []driver.NamedValue) (driver.Result, error) {
@@ -48,6 +51,11 @@ func (s deafServer) ExecContext(context.Context, string, []driver.NamedValue) (d
 func (s deafServer) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
 	return &deafAnswer{d: s.d}, s.d.at("query")
 }
+
+type deafTransaction struct{ d *deaf }
+
+func (x deafTransaction) Commit() error { return x.d.at("commit") }
+func (deafTransaction) Rollback() error { return nil }
 
 type deafAnswer struct {
 	d    *deaf
@@ -69,7 +77,7 @@ func (a *deafAnswer) Next(dest []driver.Value) error {
 // one gets another connection.
 func TestDeafDriver(t *testing.T) {
 	t.Parallel()
-	for _, where := range []string{"open", "query", "row", "exec"} {
+	for _, where := range []string{"open", "query", "row", "begin", "exec", "commit"} {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
 			d := &deaf{until: make(chan struct{})}
@@ -85,8 +93,15 @@ func TestDeafDriver(t *testing.T) {
 				if err := pool.QueryRowContext(ctx, "SELECT 7").Scan(&n); err != nil {
 					return err
 				}
-				_, err := pool.ExecContext(ctx, "UPDATE")
-				return err
+				tx, err := pool.BeginTx(ctx, nil)
+				if err != nil {
+					return err
+				}
+				defer func() { _ = tx.Rollback() }()
+				if _, err := tx.ExecContext(ctx, "UPDATE"); err != nil {
+					return err
+				}
+				return tx.Commit()
 			}
 			done := make(chan error, 1)
 			go func() { done <- do(100 * time.Millisecond) }()
@@ -103,4 +118,25 @@ func TestDeafDriver(t *testing.T) {
 			require.Eventually(t, func() bool { return d.closed.Load() > 0 }, 30*time.Second, time.Millisecond)
 		})
 	}
+}
+
+// TestDeafOpens: while a server answers nothing, calls do not leave ever more connections behind
+// that are being opened.
+func TestDeafOpens(t *testing.T) {
+	t.Parallel()
+	d := &deaf{until: make(chan struct{})}
+	d.hangs.Store("open")
+	c, err := newConnector(d, dialects[Postgres], "host=db dbname=app")
+	require.NoError(t, err)
+	pool := sql.OpenDB(c)
+	for range 5 {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		require.Error(t, pool.PingContext(ctx))
+		cancel()
+	}
+	require.LessOrEqual(t, d.opens.Load(), int64(mostOpens))
+	d.hangs.Store("nowhere")
+	close(d.until)
+	require.Eventually(t, func() bool { return pool.PingContext(t.Context()) == nil }, 30*time.Second, time.Millisecond)
+	require.NoError(t, pool.Close())
 }

@@ -211,7 +211,7 @@ func newConnector(d driver.Driver, dialect *dialect, text string) (connector, er
 		c, err := dc.OpenConnector(set)
 		return connector{c, setup, hide}, hide(err)
 	}
-	return connector{opener{d, set, !dialect.file}, setup, hide}, nil
+	return connector{opener{d, set, !dialect.file, new(atomic.Int64)}, setup, hide}, nil
 }
 
 // parse returns an error if pgx cannot parse the DSN. It parses only when it connects, and

@@ -1,6 +1,7 @@
 package dbseq_test
 
 import (
+	"context"
 	"database/sql/driver"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/migrate/takeover"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // waitForLock waits until a statement waits for a lock of another, where the server shows it.
@@ -124,5 +127,61 @@ func TestPinOfAnotherVersion(t *testing.T) {
 		rec, err := c.Extras().Operator.Record(t.Context(), "orders")
 		require.NoError(t, err)
 		require.Equal(t, pin, rec.Pin.String())
+	})
+}
+
+// pausing retires a namespace after pause.
+type pausing struct {
+	lease.Operator
+	pause func()
+}
+
+func (p pausing) Retire(ctx context.Context, namespace, reason string) error {
+	p.pause()
+	return p.Operator.Retire(ctx, namespace, reason)
+}
+
+// pausingCenter is a center with a pausing operator.
+type pausingCenter struct {
+	lease.Center
+	pause func()
+}
+
+func (p pausingCenter) Extras() lease.Extras {
+	extras := p.Center.Extras()
+	extras.Operator = pausing{extras.Operator, p.pause}
+	return extras
+}
+
+// A takeover that is paused before it retires a namespace sees a borrow that was sent then and
+// is committed afterwards.
+func TestTakeoverSeesALateBorrow(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		c, n := counted(t, e, db, dsn)
+		layout := snowflake.Layout{}.WithDefaults()
+		side := func(c lease.Center, namespace string) takeover.Side {
+			req := request(namespace, 2)
+			req.Layout = layout.String()
+			require.NoError(t, c.Extras().Init(t.Context(), req))
+			return takeover.Side{Center: c, Request: req, Layout: layout}
+		}
+		late := time.Now().Add(3 * time.Second).UnixMilli()
+		old := side(pausingCenter{c, func() {
+			tx := db.Begin()
+			rawExec(t, tx, "UPDATE snowlease_slot SET owner = 'x', ver = ver + 1, token = token + 1, expires_ms = ?, hwm_ms = ? WHERE ns = 'orders' AND slot = 1", late, late)
+			if e.speaks == "sqlite" { // others wait to write
+				require.NoError(t, tx.Commit().Error)
+				return
+			}
+			t.Cleanup(func() { tx.Rollback() })
+			n.before = once("UPDATE snowlease_slot", func() { require.NoError(t, tx.Commit().Error) })
+		}}, "orders")
+		r, err := takeover.Take(t.Context(), old, side(c, "orders-2"))
+		require.NoError(t, err)
+		require.True(t, r.Retired)
+		require.GreaterOrEqual(t, r.Mark, late)
+		require.GreaterOrEqual(t, r.Floor, late)
 	})
 }

@@ -314,7 +314,7 @@ func (s *Segments) reserve(ctx context.Context, tx runner, r segment.Request, ad
 	if r.Beside != "" {
 		statement, a = "reserve_beside", a.with(args{"beside": r.Beside, "from": r.Given.First, "to": r.Given.Last})
 	}
-	for range rounds {
+	for round := range rounds {
 		var (
 			first int64
 			done  bool
@@ -344,6 +344,8 @@ func (s *Segments) reserve(ctx context.Context, tx runner, r segment.Request, ad
 			return segment.Range{}, r.CheckClock(row.now)
 		case there && max(row.id, r.Above) >= r.Max:
 			return segment.Range{}, fmt.Errorf("%w: %q is at %d of %d", segment.ErrEnd, r.Name, max(row.id, r.Above), r.Max)
+		case there && tx != nil && round > 0: // by REPEATABLE READ of MySQL, a change sees more than a SELECT
+			return segment.Range{}, fmt.Errorf("%w: others have changed %q since the transaction first read: run it again", segment.ErrUnavailable, r.Name)
 		case there: // created since the update
 		case !r.Create || *added:
 			return segment.Range{}, noName(r.Name)

@@ -42,6 +42,9 @@ func (f *filler) numberedOf(stmt *gorm.Statement) []*numbered {
 	}
 	var list []*numbered
 	for _, field := range stmt.Schema.Fields {
+		if shadowed(field) {
+			continue
+		}
 		tag := field.Tag.Get("idworker")
 		name, ok := strings.CutPrefix(tag, "series=")
 		switch name, scope, scoped := strings.Cut(name, ",scope="); {
@@ -55,6 +58,11 @@ func (f *filler) numberedOf(stmt *gorm.Statement) []*numbered {
 	}
 	kept, _ := f.numbered.LoadOrStore(stmt.Schema, list)
 	return kept.([]*numbered) //nolint:forcetypeassert // as above
+}
+
+// shadowed reports whether the column of an embedded field is that of a nearer one.
+func shadowed(field *schema.Field) bool {
+	return field.DBName != "" && field.Schema.FieldsByDBName[field.DBName] != field
 }
 
 func (p *Plugin) newNumbered(dialect string, field *schema.Field, name, scope string, scoped bool) *numbered {
@@ -78,10 +86,32 @@ func (p *Plugin) newNumbered(dialect string, field *schema.Field, name, scope st
 			n.err = fmt.Errorf("%w: %w", n.fault("series %q", name), err)
 		}
 	}
-	if n.scope = field.Schema.LookUpField(scope); scoped && n.scope == nil && n.err == nil {
-		n.err = n.fault("the model has no field %q for the scope", scope)
+	if scoped && n.err == nil {
+		n.scope, n.err = n.scopeField(scope)
 	}
 	return n
+}
+
+// scopeField returns the field of that name beside the number, or else the next one outwards. GORM
+// itself takes the last one of the model.
+func (n *numbered) scopeField(name string) (*schema.Field, error) {
+	model := n.field.Schema
+	for up := len(n.field.BindNames) - 1; up >= 0; up-- {
+		path := strings.Join(append(slices.Clone(n.field.BindNames[:up]), name), ".")
+		if field := model.FieldsByBindName[path]; field != nil && !shadowed(field) {
+			return field, nil
+		}
+	}
+	field := model.LookUpField(name)
+	if field == nil {
+		return nil, n.fault("the model has no field %q for the scope", name)
+	}
+	if field.Name == name && slices.ContainsFunc(model.Fields, func(other *schema.Field) bool {
+		return other.Name == name && other != field && !shadowed(other)
+	}) {
+		return nil, n.fault("the model has several fields %q for the scope: name a column", name)
+	}
+	return field, nil
 }
 
 // columnOf returns what the column can hold, as its tags declare.
@@ -138,20 +168,20 @@ func (n *numbered) fill(db *gorm.DB, early bool) error {
 	if _, ok := mapsOf(stmt.Dest); ok {
 		return n.fault("a map cannot be numbered: create a %s", n.field.Schema.Name)
 	}
+	rows, err := n.rows(db, early)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
 	from := n.series
 	if from.Gapless() {
 		if n.replacedBy(stmt) {
 			return n.fault("an upsert would replace the number of a row that is there, which leaves a gap")
 		}
-		tx, ok := stmt.ConnPool.(segment.Tx)
+		tx, ok := transactionOf(stmt.ConnPool)
 		if !ok {
-			return n.fault("series %q is gapless: use db.Transaction, as GORM begins none with SkipDefaultTransaction", from.Name())
+			return n.fault("series %q is gapless: use db.Transaction, as GORM begins none with SkipDefaultTransaction or gorm.io/sharding", from.Name())
 		}
 		from = from.In(tx)
-	}
-	rows, err := n.rows(db, early)
-	if err != nil {
-		return err
 	}
 	for first := 0; first < len(rows); {
 		last := first
@@ -180,8 +210,35 @@ func (n *numbered) fill(db *gorm.DB, early bool) error {
 	return nil
 }
 
+// transactionOf returns the transaction of a statement, if there is one. What begins transactions is
+// none itself, but may wrap one: gorm.io/sharding wraps the pool of each statement.
+func transactionOf(pool gorm.ConnPool) (segment.Tx, bool) {
+	for {
+		_, begins := pool.(gorm.TxBeginner)
+		if !begins {
+			_, begins = pool.(gorm.ConnPoolBeginner)
+		}
+		if !begins {
+			tx, ok := pool.(segment.Tx)
+			return tx, ok
+		}
+		outer := reflect.Indirect(reflect.ValueOf(pool))
+		if outer.Kind() != reflect.Struct {
+			return nil, false
+		}
+		inner := outer.FieldByName("ConnPool")
+		if !inner.IsValid() || !inner.CanInterface() {
+			return nil, false
+		}
+		var ok bool
+		if pool, ok = inner.Interface().(gorm.ConnPool); !ok {
+			return nil, false
+		}
+	}
+}
+
 // key is under what a statement has the rows that were numbered early.
-func (n *numbered) key() string { return "idworker:early:" + n.field.Name }
+func (n *numbered) key() string { return "idworker:early:" + n.field.DBName }
 
 // set puts a number into the field, and checks that the field holds it.
 func (n *numbered) set(stmt *gorm.Statement, row reflect.Value, number series.Number) error {
@@ -254,7 +311,9 @@ func (n *numbered) replacedBy(stmt *gorm.Statement) bool {
 	conflict, _ := conflictOf(stmt)
 	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
 	return conflict.UpdateAll || strings.Contains(strings.ToUpper(insert.Modifier), "REPLACE") ||
-		slices.ContainsFunc(conflict.DoUpdates, func(a clause.Assignment) bool { return a.Column.Name == n.field.DBName })
+		slices.ContainsFunc(conflict.DoUpdates, func(a clause.Assignment) bool {
+			return strings.EqualFold(a.Column.Name, n.field.DBName) || a.Column.Name == n.field.Name
+		})
 }
 
 // numberedRows are the gapless numbers of a statement that may not insert all rows.
@@ -276,6 +335,11 @@ type numberedRow struct {
 // them; early, those whose scope is known.
 func (n *numbered) rows(db *gorm.DB, early bool) (rows []numberedRow, err error) {
 	stmt := db.Statement
+	switch stmt.ReflectValue.Kind() {
+	case reflect.Struct, reflect.Slice, reflect.Array:
+	default:
+		return nil, nil // GORM reports it
+	}
 	seen := map[uintptr]bool{}
 	before := map[uintptr]string{} // the scopes of rows that were numbered early
 	if list, ok := db.InstanceGet(n.key()); ok {
@@ -357,7 +421,9 @@ func (n *numbered) stored(db *gorm.DB, rows []numberedRow) (there int64, err err
 			each = append(each, clause.And(all...))
 		}
 		var count int64
-		if err := db.Session(&gorm.Session{NewDB: true}).Table(db.Statement.Table).Where(clause.Or(each...)).Count(&count).Error; err != nil {
+		tx := db.Session(&gorm.Session{NewDB: true}).Where(clause.Or(each...))
+		tx.Statement.Table, tx.Statement.TableExpr = db.Statement.Table, db.Statement.TableExpr
+		if err := tx.Count(&count).Error; err != nil {
 			return 0, err
 		}
 		there += count

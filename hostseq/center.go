@@ -25,11 +25,20 @@ type Center struct {
 	maxAhead  time.Duration
 	now       func() time.Time
 
-	turn chan struct{} // has an element while a call uses held
+	turn chan struct{} // has an element while a call uses what follows
 	held map[holder]*loan
+	// Without records:
+	asked time.Time      // when a worker id was first asked for
+	used  map[slot]int64 // up to when this process has used worker ids
 }
 
 var _ lease.Center = (*Center)(nil)
+
+// A slot is a worker id of a namespace.
+type slot struct {
+	namespace string
+	id        int64
+}
 
 type holder struct {
 	namespace string
@@ -95,6 +104,7 @@ func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*Ce
 		now:       time.Now,
 		turn:      make(chan struct{}, 1),
 		held:      map[holder]*loan{},
+		used:      map[slot]int64{},
 	}
 	for _, o := range opts {
 		if o == nil {
@@ -139,6 +149,9 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 	lent := false
 	return work(ctx, c, func() (lease.Grant, error) {
 		if l := c.held[holderOf(req)]; l != nil && c.intact(l) {
+			if err := l.save(l.Ceiling); err != nil { // a release may have failed after its write
+				return lease.Grant{}, err
+			}
 			l.Now = c.now().UnixMilli()
 			return l.Grant, nil
 		}
@@ -158,6 +171,9 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 
 func (c *Center) lend(req lease.Request) (lease.Grant, error) {
 	first, last, err := c.workers(req)
+	if err == nil && c.dir == "" {
+		err = c.outlast(req)
+	}
 	if err != nil {
 		return lease.Grant{}, err
 	}
@@ -185,6 +201,23 @@ func (c *Center) lend(req lease.Request) (lease.Grant, error) {
 		}
 	}
 	return lease.Grant{}, fmt.Errorf("local: %v: %w", c, err)
+}
+
+// outlast lets no range begin, without records, before the clock has passed what a predecessor may
+// have used ahead of it. The range cannot begin ahead of the clock instead: a generator's MaxAhead
+// counts from there, so the next process would have to begin further ahead.
+func (c *Center) outlast(req lease.Request) error {
+	now := c.now()
+	if c.asked.IsZero() {
+		c.asked = now
+	}
+	if until := c.asked.Add(c.maxAhead + 2*time.Millisecond); now.Before(until) {
+		return &lease.QuarantineError{
+			Namespace: req.Namespace, Now: now, Until: until,
+			Reason: "no record shows what was used before, and a former process may have run ahead of the clock",
+		}
+	}
+	return nil
 }
 
 func latest(a, b time.Time) time.Time {
@@ -268,6 +301,9 @@ func (c *Center) take(req lease.Request, w int64) (lease.Grant, error) {
 			return lease.Grant{}, err
 		}
 	}
+	if c.dir == "" {
+		r.Mark = c.used[slot{req.Namespace, w}]
+	}
 	now := c.now().UnixMilli()
 	if r.Mark-now > (req.MaxTTL + c.maxBehind).Milliseconds() {
 		_ = l.file.Close()
@@ -275,7 +311,7 @@ func (c *Center) take(req lease.Request, w int64) (lease.Grant, error) {
 			ErrClockBehind, w, req.Namespace, stamp(r.Mark), stamp(now), time.UnixMilli(r.Mark).Sub(time.UnixMilli(now)), c.dir.path(req.Namespace, w))
 	}
 	l.Token, l.Now, l.Since, l.Floor = r.Token+1, now, now, max(r.Mark, now-1)
-	if r.Token == 0 {
+	if r.Token == 0 && c.dir != "" {
 		l.Floor += c.maxAhead.Milliseconds()
 	}
 	l.Ceiling = max(now, l.Floor) + req.TTL.Milliseconds()
@@ -360,8 +396,12 @@ func (c *Center) giveBack(g lease.Grant, lastUsed int64) error {
 	}
 	back := *l
 	back.Owner, back.Holder, back.Since = [16]byte{}, "", 0
-	if err := back.save(max(l.Floor, min(lastUsed, l.Ceiling))); err != nil {
+	mark := max(l.Floor, min(lastUsed, l.Ceiling))
+	if err := back.save(mark); err != nil {
 		return err
+	}
+	if c.dir == "" {
+		c.used[slot{l.Namespace, l.Worker}] = mark
 	}
 	c.letGo(l)
 	return nil

@@ -2,6 +2,7 @@ package hostseq
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -61,6 +62,10 @@ func (s *site) acquire(c *Center) lease.Grant {
 	s.Helper()
 	req := s.request()
 	g, err := c.Acquire(s.Context(), req)
+	if until := (*lease.QuarantineError)(nil); errors.As(err, &until) && c.dir == "" {
+		s.ms.Store(until.Until.UnixMilli())
+		g, err = c.Acquire(s.Context(), req)
+	}
 	require.NoError(s, err)
 	require.Equal(s, req, g.Request)
 	require.GreaterOrEqual(s, g.Floor, g.Now-1)
@@ -249,11 +254,11 @@ func TestHeld(t *testing.T) {
 		c := s.center(change)
 		g := s.acquire(c)
 		for _, rival := range []*Center{c, s.center(change)} {
-			_, err := rival.Acquire(t.Context(), s.request())
 			if c.dir == "" && rival != c {
-				require.NoError(t, err, "nothing is kept, so nothing is seen of others")
+				s.acquire(rival) // nothing is kept, so nothing is seen of others
 				continue
 			}
+			_, err := rival.Acquire(t.Context(), s.request())
 			require.ErrorIs(t, err, ErrHeld)
 			require.NotErrorIs(t, err, lease.ErrSetup, "it may be given back soon")
 			require.ErrorContains(t, err, `"shop"`)
@@ -435,13 +440,18 @@ func TestStateless(t *testing.T) {
 	s := newSite(t)
 	c := s.center(stateless, byHand(2))
 	require.Equal(t, "local (explicit)", c.String())
+	began := s.ms.Load()
 	g := s.acquire(c)
-	require.Equal(t, s.ms.Load()-1+ahead, g.Floor)
+	require.Greater(t, s.ms.Load(), began+ahead, "a process before may have run ahead")
+	require.Equal(t, s.ms.Load()-1, g.Floor)
 	s.pass(10 * time.Second)
 	g, err := c.Renew(t.Context(), g)
 	require.NoError(t, err)
 	require.Equal(t, s.ms.Load(), g.Now)
-	require.NoError(t, c.Release(t.Context(), g, g.Now))
+	require.NoError(t, c.Release(t.Context(), g, g.Now+500))
+	again := s.acquire(c)
+	require.Equal(t, g.Now+500, again.Floor, "what this process has used")
+	require.NoError(t, c.Release(t.Context(), again, again.Floor))
 	_, err = c.Renew(t.Context(), g)
 	require.ErrorIs(t, err, lease.ErrLost)
 	entries, err := os.ReadDir(s.dir)
@@ -527,8 +537,10 @@ func TestOptions(t *testing.T) {
 	}
 	c, err := New(Config{Worker: worker(0), Stateless: true}, s.layout, WithMaxAhead(3*time.Second))
 	require.NoError(t, err)
-	before := time.Now().UnixMilli()
-	require.GreaterOrEqual(t, s.acquire(c).Floor, before-1+3000)
+	_, err = c.Acquire(t.Context(), s.request())
+	var wait *lease.QuarantineError
+	require.ErrorAs(t, err, &wait)
+	require.Greater(t, wait.Until.Sub(wait.Now), 2*time.Second)
 	// Two ticks of a coarse layout are more than a second.
 	c, err = New(Config{Worker: worker(0), Stateless: true}, snowflake.Layout{TimeUnit: time.Minute, SequenceBits: 10})
 	require.NoError(t, err)
@@ -551,9 +563,8 @@ func TestWriteFails(t *testing.T) {
 	require.ErrorContains(t, err, "write record")
 	require.NotErrorIs(t, err, lease.ErrLost, "to be tried again")
 	require.Error(t, c.Release(t.Context(), g, g.Now))
-	again, err := c.Acquire(t.Context(), g.Request)
-	require.NoError(t, err)
-	require.Equal(t, g.Ceiling, again.Ceiling, "the old ceiling stands")
+	_, err = c.Acquire(t.Context(), g.Request)
+	require.ErrorContains(t, err, "write record", "the release may have lowered the mark")
 	require.Equal(t, g.Ceiling, s.mark(2))
 	require.NoError(t, l.file.Close())
 	l.file = locked
@@ -645,5 +656,59 @@ func TestKeeper(t *testing.T) {
 		require.Eventually(t, func() bool { return keeper.Status().Grant.Ceiling > first }, 10*time.Second, 5*time.Millisecond)
 		require.NoError(t, keeper.Stop(t.Context()))
 		require.NoError(t, center.Close())
+	}
+}
+
+// TestStatelessAfterABurst: a process repeats no id of one before it whose ids ran ahead of the clock.
+func TestStatelessAfterABurst(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		layout snowflake.Layout
+		ids    int
+		ahead  time.Duration
+		again  time.Duration // until the next process has its range
+	}{
+		{"jssafe, 5,000 ids, 50 ms", snowflake.JSSafe(), 5_000, snowflake.DefaultMaxAhead, 50 * time.Millisecond},
+		{"jssafe, 60,000 ids, 900 ms", snowflake.JSSafe(), 60_000, snowflake.DefaultMaxAhead, 900 * time.Millisecond},
+		{"wide, 500,000 ids, 50 ms", snowflake.Wide(), 500_000, snowflake.DefaultMaxAhead, 50 * time.Millisecond},
+		{"jssafe, max_ahead 10 s, 300,000 ids, 4 s", snowflake.JSSafe(), 300_000, 10 * time.Second, 4 * time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.layout = test.layout
+			process := func() []int64 {
+				cfg := Config{}
+				stateless(&cfg)
+				byHand(2)(&cfg)
+				c, err := New(cfg, s.layout, WithMaxAhead(test.ahead), WithClock(func() time.Time { return time.UnixMilli(s.ms.Load()) }))
+				require.NoError(t, err)
+				defer func() { require.NoError(t, c.Close()) }()
+				began := s.ms.Load()
+				gen, err := snowflake.NewGenerator(s.layout, snowflake.WithMaxAhead(test.ahead),
+					snowflake.WithClock(func() time.Duration { return time.Duration(s.ms.Load()-began) * time.Millisecond }))
+				require.NoError(t, err)
+				g := s.acquire(c)
+				_, err = gen.Adopt(rangeOf(g, gen.Elapsed()))
+				require.NoError(t, err)
+				ids := make([]int64, test.ids)
+				require.NoError(t, gen.NextIDs(t.Context(), ids))
+				require.NoError(t, c.Release(t.Context(), g, gen.Stop()))
+				return ids
+			}
+			seen := map[int64]bool{}
+			for _, id := range process() {
+				seen[id] = true
+			}
+			s.pass(test.again) // forward
+			twice := 0
+			for _, id := range process() {
+				if seen[id] {
+					twice++
+				}
+			}
+			require.Zero(t, twice, "ids repeated; the clock was never set back")
+		})
 	}
 }

@@ -46,11 +46,14 @@
 // its worker id. A power loss during a write leaves the previous record, because a
 // record is one disk sector.
 //
-// If there is no file yet, or none is kept (Config.Stateless, or source hash without a
-// usable directory), a new host looks like one that has lost its records. Ids then
+// If there is no file yet, a new host looks like one that has lost its records. Ids then
 // start WithMaxAhead above the clock, because a predecessor may have run that far
 // ahead. After a crash, or if the clock was set back, it may have run further: see
 // Limits.
+//
+// If no files are kept (Config.Stateless, or source hash without a usable directory), the first
+// borrow of a process waits for WithMaxAhead, so that the clock has passed what a predecessor
+// used.
 //
 // # Limits
 //
@@ -58,8 +61,8 @@
 //
 //   - Files deleted while a process holds them. Its next renewal notices, but until its
 //     ceiling another process may use the same times.
-//   - A lost directory, such as that of a recreated container, if the clock was set back
-//     or a process crashed in the last minutes. A process that starts after a crash is
+//   - A lost directory, such as that of a recreated container, if in the last minutes the clock
+//     was set back, a process crashed, or one that had started there used up MaxAhead. A process that starts after a crash is
 //     up to a TTL ahead of the clock until the clock has caught up.
 //   - Network file systems. Their locks may hold on one host only, or be lost when the
 //     server restarts, and nothing detects that. Dir belongs on a local disk.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -271,6 +272,7 @@ func TestHostsWhoseHashAgrees(t *testing.T) {
 		require.NoError(t, err)
 		defer c.Close()
 		request.Owner = lease.NewOwner()
+		c.asked = time.Now().Add(-time.Hour)
 		g, err := c.Acquire(t.Context(), request)
 		require.NoError(t, err)
 		return g.Worker

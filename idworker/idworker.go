@@ -26,7 +26,8 @@ type IdWorker = snowlease.Worker
 // Stop also closes what Open opened, and no client or center of the caller. Open waits for a
 // worker id as long as ctx and cfg.Wait allow. The first start in a namespace waits about
 // 2.3 s with the defaults. Init of lease.Extras avoids that, and mode local has no such wait.
-// It is an error to set Config.Segments, which only Module opens: use segment.Open.
+// It is an error to set Config.Segments or Series, which only Module opens: use segment.Open and
+// series.Open.
 //
 // A program with a center and no configuration file uses snowlease.Open, which links less.
 //
@@ -37,8 +38,8 @@ func Open(ctx context.Context, cfg Config, opts ...Option) (*IdWorker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(cfg.Segments) > 0 {
-		return nil, errors.New("idworker: open: segments are set, but only Module opens segments: use segment.Open, and give Open a Config without them")
+	if len(cfg.Segments)+len(cfg.Series) > 0 {
+		return nil, errors.New("idworker: open: segments or series are set, but only Module opens them: use segment.Open and series.Open, and give Open a Config without them")
 	}
 	b, err := p.build(optionsOf(opts)) //nolint:contextcheck // build does no I/O
 	if err != nil {

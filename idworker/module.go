@@ -27,7 +27,9 @@ import (
 //   - optionally a *slog.Logger.
 //
 // OnStart borrows the worker id within Config.Wait and the start's context, and OnStop gives
-// it back. The application closes the clients, the center and the store that it supplies. An
+// it back. The application closes the clients, the center and the store that it supplies. To fx, a
+// center or a segment.Store whose constructor lacks a dependency is absent, and another store takes
+// its place: fx.Invoke(func(lease.Center, segment.Store) {}) makes that an error. An
 // application that asks for no ids takes no lease, and logs a warning, since it may have
 // forgotten gormplugin.Module. To use a worker of your own, such as one of snowlease.Fixed in a
 // test, add fx.Replace(worker) instead of a Config.

@@ -29,6 +29,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -465,7 +466,9 @@ func TestOpenWithoutFx(t *testing.T) {
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{OnLost: "shutdown"}}, idworker.WithCenter(c))
 	require.ErrorContains(t, err, "on_lost")
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Segments: []segment.Config{{Name: "bills"}}}, idworker.WithCenter(c))
-	require.ErrorContains(t, err, "segments are set, but only Module opens segments: use segment.Open")
+	require.ErrorContains(t, err, "only Module opens them: use segment.Open")
+	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Series: []series.Config{{Name: "bills"}}}, idworker.WithCenter(c))
+	require.ErrorContains(t, err, "only Module opens them")
 }
 
 // A database serves without GORM: its center lends the worker ids and counts the ids for
@@ -788,5 +791,7 @@ func TestModuleCenterWithAMissingDependency(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, center, "redis")
 	_, err = start(fx.Invoke(func(lease.Center) {}))
+	require.ErrorContains(t, err, "missing type: idworker_test.missing")
+	_, err = start(fx.Provide(func(missing) segment.Store { return nil }), fx.Invoke(func(segment.Store) {}))
 	require.ErrorContains(t, err, "missing type: idworker_test.missing")
 }

@@ -166,7 +166,10 @@ func (p *plan) planStore(check settings.Check) {
 	case ModeLocal:
 		s.WaitReplicas = 0 // reported above
 		if len(p.Segments) > 0 {
-			s.Quarantine, s.TablePrefix = "", "" // segments use them
+			s.Quarantine = "" // segments on Redis use it
+		}
+		if len(p.Segments)+len(p.Series) > 0 {
+			s.TablePrefix = ""
 		}
 		misplaced(p, f, "store", s, StoreConfig{}.withDefaults(), "has no store", "auto", "db", "redis or redis-sequence")
 	case ModeRedisSequence:

@@ -186,11 +186,14 @@ func (s *Segments) start(ctx context.Context) error {
 	return nil
 }
 
-// close closes the issuers, then their stores in reverse order.
+// close closes the issuers and series, then their stores in reverse order.
 func (s *Segments) close() error {
 	var errs []error
 	for _, issuer := range s.byName {
 		errs = append(errs, issuer.Close())
+	}
+	for _, one := range s.series {
+		errs = append(errs, one.Close())
 	}
 	for _, store := range slices.Backward(s.stores) {
 		errs = append(errs, store.Close())

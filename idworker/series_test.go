@@ -42,7 +42,6 @@ func TestSeries(t *testing.T) {
 	require.ErrorIs(t, err, segment.ErrNotStarted)
 	require.ErrorIs(t, s.Healthy(t.Context()), segment.ErrNotStarted)
 	a.RequireStart()
-	defer a.RequireStop()
 	require.NoError(t, db.AutoMigrate(&Bill{}))
 	require.ErrorContains(t, db.Transaction(func(tx *gorm.DB) error {
 		require.NoError(t, tx.Create(&Bill{Tenant: "a"}).Error)
@@ -67,6 +66,22 @@ func TestSeries(t *testing.T) {
 	require.NoError(t, s.Healthy(t.Context()))
 	_, err = s.Series("nobody")
 	require.ErrorContains(t, err, `series "nobody" is not configured (configured: ["bills" "orders"])`)
+	a.RequireStop()
+	_, err = orders.Next(t.Context(), "")
+	require.ErrorIs(t, err, segment.ErrClosed, "although it has numbers left")
+	require.ErrorIs(t, orders.Healthy(t.Context()), segment.ErrClosed)
+}
+
+// Mode local has no tables of its own, but numbers in a database have.
+func TestTablePrefixOfNumbersInModeLocal(t *testing.T) {
+	t.Parallel()
+	cfg := idworker.Config{Mode: idworker.ModeLocal, Store: idworker.StoreConfig{TablePrefix: "orders_"}}
+	require.ErrorContains(t, cfg.Validate(), "store.table_prefix")
+	withSegments, withSeries := cfg, cfg
+	withSegments.Segments = []segment.Config{{Name: "members"}}
+	withSeries.Series = []series.Config{{Name: "invoices"}}
+	require.NoError(t, withSegments.Validate())
+	require.NoError(t, withSeries.Validate())
 }
 
 // TestSeriesFaults: what Module cannot open is an error of the graph, by its key.

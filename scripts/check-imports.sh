@@ -75,7 +75,7 @@ floors() {
 
 floors <<'END'
 cmd examples internal/test
-internal/cli
+cmd/internal/cli
 console metrics
 idworker
 gormplugin
@@ -126,6 +126,6 @@ never providers/sqlite "$mysql|$postgres|$redis|$tests"
 never providers/redis "$gorm|$tests"
 never providers "$tests"
 # Module etcdseq has a command too, without these.
-never internal/cli "$mysql|$postgres|$sqlite|gorm.io/gorm/callbacks|$tests"
+never cmd/internal/cli "$mysql|$postgres|$sqlite|gorm.io/gorm/callbacks|$tests"
 never cmd/snowlease "gorm.io/driver/|gorm.io/gorm/callbacks|$tests"
 exit $status

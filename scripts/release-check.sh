@@ -62,8 +62,7 @@ go get "$module@$version"
 go mod tidy
 go build -o "$temp/bin/" ./...
 (cd "$temp" && bin/shop)
-GOBIN="$temp/bin" go install "$module/cmd/snowlease@$version"
-GOBIN="$temp/bin" go install "$module/etcdseq/cmd/snowlease-etcd@$version" "$module/etcdseq/examples/orders@$version"
+for command in cmd/snowlease cmd/snowlease-etcd etcdseq/examples/orders; do GOBIN="$temp/bin" go install "$module/$command@$version"; done
 cd "$temp/cache/$module@$version"
 go build ./... # what the programs do not import
 

@@ -10,7 +10,8 @@
 #   image/   the context of deploy/image/Dockerfile
 #   notes.md what CHANGELOG.md says of the version
 #
-# Two builds of a commit with one version of Go give the same files.
+# Two builds of a commit with one version of Go give the same files, but for the machine's CA
+# certificates in image/.
 set -euo pipefail
 shopt -s nullglob
 cd "$(dirname "$0")/.."
@@ -29,6 +30,13 @@ mkdir "$out/files" "$out/image"
 # path DIRECTORY and tag DIRECTORY: the path of the module there, and the tag of its version.
 path() { if [ "$1" = . ]; then echo "$module"; else echo "$module/$1"; fi; }
 tag() { if [ "$1" = . ]; then echo "$version"; else echo "$1/$version"; fi; }
+
+# commands DIRECTORY prints the folders of the commands in the module there.
+commands() {
+	git ls-files "$1/main.go" "$1/cmd/*/main.go" | xargs -r dirname | while read -r command; do
+		[ "$command" != "$1" ] && [ -e "$command/go.mod" ] || echo "$command"
+	done
+}
 
 nested=()
 for mod in $(git ls-files '*/go.mod'); do
@@ -66,10 +74,11 @@ licenses() {
 	done
 }
 
-# build DIRECTORY COMMAND PLATFORM: the modules' own go.sum cannot know the version that is
-# built with it, so a copy gets that line.
+# build MODULE COMMAND PLATFORM, both folders: the modules' own go.sum cannot know the version
+# that is built with it, so a copy gets that line.
 build() {
-	local dir=$1 name=$2 os=${3%/*} arch=${3#*/} full program
+	local dir=$1 name os=${3%/*} arch=${3#*/} full program
+	name=$(basename "$2")
 	full=${name}_${version#v}_${os}_$arch
 	program=$temp/$full/$name
 	[ "$os" != windows ] || program+=.exe
@@ -77,7 +86,7 @@ build() {
 	cp LICENSE "$temp/$full/"
 	cp "$dir/go.mod" "$temp/copy.mod"
 	cp "$dir/go.sum" "$temp/copy.sum"
-	GOOS=$os GOARCH=$arch go -C "$dir" build -mod=mod -modfile="$temp/copy.mod" -trimpath -buildvcs=true -ldflags='-s -w' -o "$program" "./cmd/$name"
+	GOOS=$os GOARCH=$arch go -C "$dir" build -mod=mod -modfile="$temp/copy.mod" -trimpath -buildvcs=true -ldflags='-s -w' -o "$program" "$PWD/$2"
 	licenses "$program" >"$temp/$full/THIRD-PARTY.txt"
 	tar --sort=name --mtime="@$(git log -1 --format=%ct)" --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw,a-s -C "$temp" -c "$full" | gzip -9n >"$out/files/$full.tar.gz"
 	scripts/tool.sh github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 bin -json -noserial -notimestamp -version "$version" -output "$out/files/$full.cdx.json" "$program" 2>"$temp/sbom.log" ||
@@ -90,9 +99,9 @@ build() {
 }
 
 for dir in "${published[@]}"; do
-	for command in "$dir"/cmd/*/; do
+	for command in $(commands "$dir"); do
 		for platform in "${platforms[@]}"; do
-			build "$dir" "$(basename "$command")" "$platform"
+			build "$dir" "$command" "$platform"
 		done
 	done
 done
@@ -105,7 +114,7 @@ row module tag artifact bytes "SHA-256, of a module as in go.sum"
 for dir in "${published[@]}"; do
 	sum=$(go mod download -json "$(path "$dir")@$version" | sed -n 's/^\t"Sum": "\(.*\)",$/\1/p')
 	row "$(path "$dir")" "$(tag "$dir")" "module" "$(stat -c %s "$out/proxy/$(path "$dir")/@v/$version.zip")" "$sum"
-	for command in "$dir"/cmd/*/; do
+	for command in $(commands "$dir"); do
 		for file in "$out/files/$(basename "$command")_"*; do
 			row "$(path "$dir")" "$(tag "$dir")" "$(basename "$file")" "$(stat -c %s "$file")" "$(sha256sum <"$file" | cut -d' ' -f1)"
 		done

@@ -95,7 +95,7 @@ prove)
 		stage models gotest proof ./model ./simulate
 		stage bench gotest bench ./...
 		# What people write by hand; the seeds of all others are part of make test.
-		stage fuzz scripts/fuzz.sh 50000x '^Fuzz(Config|ParseStore|Record|Decode)$' ./idworker ./internal/cli/sqlredis ./internal/rules ./hostseq ./publicid
+		stage fuzz scripts/fuzz.sh 50000x '^Fuzz(Config|ParseStore|Record|Decode)$' ./idworker ./cmd/internal/cli/sqlredis ./internal/rules ./hostseq ./publicid
 	) &
 	stage stores proofs .
 	stage etcd proofs etcdseq

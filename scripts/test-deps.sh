@@ -46,9 +46,9 @@ install() (
 		if [ -e "$keep/policy" ] || [ -L "$keep/policy" ]; then mv "$keep/policy" "$policy"; fi
 		rmdir "$keep"
 	}
+	if [ -e "$policy" ] || [ -L "$policy" ]; then mv "$policy" "$keep/policy" || exit; fi
 	trap restore EXIT
 	trap 'exit 130' INT TERM
-	if [ -e "$policy" ] || [ -L "$policy" ]; then mv "$policy" "$keep/policy" || exit; fi
 	printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy" || exit
 
 	export DEBIAN_FRONTEND=noninteractive

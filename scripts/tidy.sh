@@ -16,10 +16,10 @@ for mod in $(git ls-files '*go.mod'); do
 		temp=$(mktemp -d)
 		trap 'rm -rf "$temp"' EXIT
 		cp go.mod go.sum "$temp"
-		replace=github.com/snowlease/snowlease
-		GOWORK=off go mod edit -replace "$replace=.." "$temp/go.mod"
+		mapfile -t replaced < <(sed -nE 's/^(replace)?[[:space:]]*([^ ]+) => (.*)$/\2=\3/p' go.work)
+		for module in "${replaced[@]}"; do GOWORK=off go mod edit -replace "$module" "$temp/go.mod"; done
 		GOWORK=off go mod tidy -modfile="$temp/go.mod" "$@"
-		go mod edit -dropreplace "$replace" "$temp/go.mod"
+		for module in "${replaced[@]}"; do go mod edit -dropreplace "${module%%=*}" "$temp/go.mod"; done
 		cp "$temp/go.sum" go.sum
 		cmp -s "$temp/go.mod" go.mod || cp "$temp/go.mod" go.mod
 	)

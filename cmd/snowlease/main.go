@@ -6,7 +6,7 @@
 //	snowlease workers --namespace orders --watch
 //
 // See "snowlease help" for the other commands, and "snowlease completion" for shells. For
-// etcd there is the command etcdseq/cmd/snowlease-etcd.
+// etcd there is the command snowlease-etcd.
 //
 // Exit codes:
 //
@@ -21,8 +21,8 @@ package main
 import (
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/snowlease/snowlease/internal/cli"
-	"github.com/snowlease/snowlease/internal/cli/sqlredis"
+	"github.com/snowlease/snowlease/cmd/internal/cli"
+	"github.com/snowlease/snowlease/cmd/internal/cli/sqlredis"
 )
 
 func main() {

@@ -97,11 +97,7 @@ func Take(ctx context.Context, old, next Side) (r Report, err error) {
 // outlast raises the new side above the ids of processes that borrowed between sealed and
 // retire. Both need time, and a Take may be paused there for longer than a TTL.
 func (s Side) outlast(ctx context.Context, held []lease.Grant, next Side, r *Report) error {
-	lister := s.Center.Extras().Lister
-	if lister == nil {
-		return nil
-	}
-	slots, err := lister.Slots(ctx, s.Request.Namespace)
+	slots, err := s.settled(ctx, held)
 	if err != nil {
 		return fmt.Errorf("takeover: the old side is retired, but its worker ids cannot be listed; a process may have started meanwhile, so start no new process for %v: %w", s.Request.MaxTTL, err)
 	}
@@ -119,6 +115,18 @@ func (s Side) outlast(ctx context.Context, held []lease.Grant, next Side, r *Rep
 			late.Worker, late.Holder, time.UnixMilli(r.Mark+1).UTC().Format(time.RFC3339Nano), err)
 	}
 	return nil
+}
+
+// settled lists the worker ids of a retired side. A borrow that was sent to a database before
+// may be carried out afterwards; it fails once its worker id was revoked.
+func (s Side) settled(ctx context.Context, held []lease.Grant) ([]lease.Slot, error) {
+	op := s.Center.Extras().Operator
+	for _, g := range held {
+		if err := op.Revoke(ctx, s.Request.Namespace, g.Worker, g.Token); err != nil && !errors.Is(err, lease.ErrLost) {
+			return nil, err
+		}
+	}
+	return op.Slots(ctx, s.Request.Namespace)
 }
 
 // retire retires the namespace if the side has all of its worker ids. It reports whether

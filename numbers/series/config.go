@@ -47,8 +47,8 @@ type Config struct {
 	// more, they rise within a process. Default: 1.
 	Prefetch int64 `yaml:"prefetch" json:"prefetch" env:"PREFETCH"`
 	// Scopes is of how many scopes a process keeps prefetched numbers, 1 to 1000000, at some 200
-	// bytes each. Those of the least recently used scope go first, and leave a gap. Default:
-	// 10000.
+	// bytes each. Those of the least recently used scope go first, and leave a gap; if the store
+	// loses its table, that scope begins anew. Default: 10000.
 	Scopes int `yaml:"scopes" json:"scopes" env:"SCOPES"`
 }
 

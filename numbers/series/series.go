@@ -27,6 +27,7 @@ type Series struct {
 type shared struct {
 	scopes    *scopes
 	started   atomic.Bool
+	closed    atomic.Bool
 	issued    atomic.Int64
 	storeName string
 
@@ -92,6 +93,12 @@ func (s *Series) Start(ctx context.Context) error {
 	return nil
 }
 
+// Close ends the series: calls return segment.ErrClosed. It does no I/O, and returns nil.
+func (s *Series) Close() error {
+	s.closed.Store(true)
+	return nil
+}
+
 // Name returns Config.Name.
 func (s *Series) Name() string { return s.cfg.Name }
 
@@ -112,8 +119,8 @@ func (s *Series) In(tx segment.Tx) *Series {
 // Next returns the next number of a scope, such as a tenant: up to 36 characters of
 // A-Z a-z 0-9 _ -, and "" if there is only one.
 //
-// Errors: ErrScope, ErrTransaction, segment.ErrEnd, segment.ErrClock, segment.ErrNotStarted, those
-// of the store, and, with gaps, segment.ErrUnknown if the store has lost the scope since this process
+// Errors: ErrScope, ErrTransaction, segment.ErrEnd, segment.ErrClock, segment.ErrNotStarted,
+// segment.ErrClosed, those of the store, and, with gaps, segment.ErrUnknown if the store has lost the scope since this process
 // had a number of it.
 func (s *Series) Next(ctx context.Context, scope string) (Number, error) {
 	var one [1]Number
@@ -147,6 +154,8 @@ func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
 		return fmt.Errorf("%w: series %q is gapless: call In with a transaction first", ErrTransaction, s.cfg.Name)
 	case !s.cfg.Gapless && s.tx:
 		return fmt.Errorf("%w: series %q is not gapless, so a rollback does not take its numbers back: leave In out, or set gapless", ErrTransaction, s.cfg.Name)
+	case s.closed.Load():
+		return segment.ErrClosed
 	case !s.started.Load():
 		return segment.ErrNotStarted
 	case len(dst) == 0:
@@ -247,7 +256,8 @@ func (s *Series) request(scope string, period time.Time, n, known int64) segment
 
 // Reset forgets the prefetched numbers. It is for a process that may have been copied with its
 // memory, such as a virtual machine restored from a snapshot: the copies hold the same numbers.
-// Call it after the copy resumes and before it asks for a number. Calls in progress ask again.
+// Call it after the copy resumes and before it asks for a number. Calls in progress ask again. If the
+// store has lost its table by then, numbers begin anew, as in a process that starts.
 func (s *Series) Reset() { s.scopes.forget() }
 
 // key returns the name of a scope in the store.

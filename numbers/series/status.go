@@ -70,6 +70,8 @@ func (s *Series) Healthy(ctx context.Context) error {
 		return nil
 	case segment.StateNotStarted:
 		return s.wrap(segment.ErrNotStarted)
+	case segment.StateClosed:
+		return s.wrap(segment.ErrClosed)
 	default:
 		return s.wrap(fmt.Errorf("%w: %w", segment.ErrUnavailable, st.Err))
 	}
@@ -96,6 +98,8 @@ func (s *Series) Status() segment.Status {
 		st.Error = now.err.Error()
 	}
 	switch {
+	case s.closed.Load():
+		st.State = segment.StateClosed
 	case !s.started.Load():
 		st.State = segment.StateNotStarted
 	case now.err != nil && time.Since(now.failed) < doubt:

@@ -38,18 +38,22 @@ type Config struct {
 	SlowQuery time.Duration `yaml:"slow_query" json:"slow_query" env:"SLOW_QUERY"`
 }
 
-// forms are the forms of a DSN of each driver. No DSN has two of them.
-var forms = map[string]*regexp.Regexp{
-	"sqlite":   regexp.MustCompile(`^((file:)?[^=:@]+|:memory:)(\?|$)`),
-	"mysql":    regexp.MustCompile(`@(tcp\(|unix\(|/)`),
-	"postgres": regexp.MustCompile(`^postgres(ql)?://|host=|dbname=|password=`),
+// forms are the forms of a DSN of each driver. The first one counts: a password may look like the
+// form of another.
+var forms = []struct {
+	driver string
+	form   *regexp.Regexp
+}{
+	{"postgres", regexp.MustCompile(`^(postgres(ql)?://|\s*\w+\s*=)`)},
+	{"mysql", regexp.MustCompile(`@(tcp\(|unix\(|/)`)},
+	{"sqlite", regexp.MustCompile(`^((file:)?[^=:@]+|:memory:)(\?|$)`)},
 }
 
 // WithDefaults returns c with defaults for its zero fields, except DSN, which has none.
 func (c Config) WithDefaults() Config {
-	for driver, form := range forms {
-		if c.Driver == "" && form.MatchString(string(c.DSN)) {
-			c.Driver = driver
+	for _, f := range forms {
+		if c.Driver == "" && f.form.MatchString(string(c.DSN)) {
+			c.Driver = f.driver
 		}
 	}
 	c.MaxOpen = cmp.Or(c.MaxOpen, 20)

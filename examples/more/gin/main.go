@@ -2,7 +2,7 @@
 // opaque texts such as ord_3z5h8216y10geyvz9xdn5qawmb outside.
 //
 //	cd examples/more && go run ./gin        # SQLite in gin.db, HTTP on 127.0.0.1:8080
-//	curl -d '{"total":5}' 127.0.0.1:8080/orders
+//	curl -H 'Content-Type: application/json' -d '{"total":5}' 127.0.0.1:8080/orders
 //	curl 127.0.0.1:8080/orders/ord_...      # the id of the answer
 //	curl 127.0.0.1:8080/readyz
 package main
@@ -55,6 +55,11 @@ func routes(db *gorm.DB, worker *idworker.IdWorker) *gin.Engine {
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
 	r.POST("/orders", func(c *gin.Context) {
+		// A page of another site can send forms and texts, but no JSON.
+		if c.ContentType() != gin.MIMEJSON {
+			c.JSON(http.StatusUnsupportedMediaType, gin.H{"error": "send application/json"})
+			return
+		}
 		var order Order
 		if err := c.ShouldBindJSON(&order); err != nil {
 			c.JSON(http.StatusBadRequest, gin.H{"error": err.Error()})
@@ -62,7 +67,8 @@ func routes(db *gorm.DB, worker *idworker.IdWorker) *gin.Engine {
 		}
 		order.ID = 0 // clients must not choose it
 		if err := db.WithContext(c).Create(&order).Error; err != nil {
-			c.JSON(http.StatusServiceUnavailable, gin.H{"error": err.Error()})
+			_ = c.Error(err) // for the log, as of gin.Logger
+			c.JSON(http.StatusServiceUnavailable, gin.H{"error": "try again"})
 			return
 		}
 		c.JSON(http.StatusCreated, order)

@@ -19,9 +19,12 @@ func TestService(t *testing.T) {
 	t.Parallel()
 	var engine *gin.Engine
 	app := fxtest.New(t, wiring(filepath.Join(t.TempDir(), "gin.db")), fx.Populate(&engine))
+	contentType := "application/json"
 	call := func(method, path, body string) *httptest.ResponseRecorder {
 		answer := httptest.NewRecorder()
-		engine.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body)))
+		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+		r.Header.Set("Content-Type", contentType)
+		engine.ServeHTTP(answer, r)
 		return answer
 	}
 	require.Equal(t, http.StatusServiceUnavailable, call(http.MethodGet, "/readyz", "").Code, "before the start")
@@ -38,6 +41,9 @@ func TestService(t *testing.T) {
 	second := call(http.MethodPost, "/orders", first.Body.String())
 	require.Equal(t, http.StatusCreated, second.Code)
 	require.NotEqual(t, first.Body.String(), second.Body.String(), "a client does not choose the id")
+	contentType = "text/plain"
+	require.Equal(t, http.StatusUnsupportedMediaType, call(http.MethodPost, "/orders", `{"total":5}`).Code, "by another site")
+	contentType = "application/json"
 	for path, want := range map[string]string{fmt.Sprintf("%d", order.ID): "is not an id of kind ord", (order.ID + 999).String(): "there is no order ord_"} {
 		missing := call(http.MethodGet, "/orders/"+path, "")
 		require.Equal(t, http.StatusNotFound, missing.Code)

@@ -18,7 +18,7 @@ import (
 func main() { fx.New(wiring(zap.NewProduction, "")).Run() }
 
 // wiring returns an application that borrows a worker id of this host. dir holds the
-// host's records; "" means the user's cache directory.
+// host's records; "" means the user's state directory.
 func wiring(logger func(...zap.Option) (*zap.Logger, error), dir string) fx.Option {
 	return fx.Options(
 		fx.Provide(

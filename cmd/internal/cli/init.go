@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/snowlease/snowlease/internal/cli/target"
+	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -64,7 +64,8 @@ anything of the namespace exists, init changes nothing and exits with 3, without
 			case err != nil && !errors.Is(err, lease.ErrUnknown):
 				return err
 			}
-			if err != nil {
+			asked := err != nil
+			if asked {
 				if err := store.confirm(cmd, yes, "Nothing is on record for namespace %q. If the records were lost, init makes ids come twice.\nAre you sure that no process of snowlease has ever held one of its worker ids?", r.Namespace); err != nil {
 					return err
 				}
@@ -73,6 +74,9 @@ anything of the namespace exists, init changes nothing and exits with 3, without
 			return store.with(cmd, func(ctx context.Context, o *target.Opened) error {
 				before, unknown := o.Record(ctx, r.Namespace)
 				was := plain(before.Pin.String())
+				if errors.Is(unknown, lease.ErrUnknown) && !asked && !yes {
+					return failure{exitNo, fmt.Errorf("the records of namespace %q at %s were there a moment ago, and are not now; nothing changed", r.Namespace, o)}
+				}
 				err := o.Init(ctx, r)
 				_, joins := before.Pin.Join(r)
 				if errors.Is(err, lease.ErrExists) {

@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"bytes"
 	"database/sql"
 	"os"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // Series are always in the database (docs/configuration.md, segment_store), whatever segment_store says.
@@ -62,4 +66,40 @@ func TestSeriesWithoutPeriodIsInTheDatabase(t *testing.T) {
 	require.Empty(t, srv.Keys(), out+errs)
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "sqlite app.db")
+}
+
+// busyReader is a terminal at which somebody thinks while numbers are taken.
+type busyReader struct {
+	meanwhile func()
+	rest      *bytes.Reader
+}
+
+func (r *busyReader) Read(p []byte) (int, error) {
+	if r.meanwhile != nil {
+		r.meanwhile()
+		r.meanwhile = nil
+	}
+	return r.rest.Read(p)
+}
+
+// A sequence that is above --above by the time of the answer stays there.
+func TestResumeOfABusySeries(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("app.db", nil, 0o600))
+	store, err := dbseq.OpenSegments("sqlite", "app.db")
+	require.NoError(t, err)
+	defer store.Close()
+	const period = 202611010000000000
+	take := func(n int64) {
+		_, err := store.Reserve(t.Context(), segment.Request{Name: "bills.acme", N: n, Start: period + 1, Above: period, Max: period + 9_999_999_999, Create: true})
+		require.NoError(t, err)
+	}
+	take(40)
+	var out, errs bytes.Buffer
+	stdin := &busyReader{func() { take(5) }, bytes.NewReader([]byte("yes\n"))}
+	code := run(t.Context(), []string{"segment", "resume", "--store=sqlite:app.db", "--name=bills.acme", "--period=2026-11-01", "--above=42"}, stdin, &out, &errs)
+	require.Zero(t, code, errs.String())
+	given, err := store.Given(t.Context(), "bills.acme")
+	require.NoError(t, err)
+	require.EqualValues(t, period+45, given)
 }

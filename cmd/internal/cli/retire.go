@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 
-	"github.com/snowlease/snowlease/internal/cli/target"
+	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/spf13/cobra"
 )
@@ -40,7 +40,7 @@ Processes that still hold a worker id continue up to their ceilings.`,
 				if err != nil {
 					return err
 				}
-				return answer(cmd, asJSON, map[string]string{"namespace": store.namespace, "store": o.String(), "pin": rec.Pin.String()},
+				return answer(cmd, asJSON, map[string]string{"namespace": store.namespace, "store": o.String(), "pin": plain(rec.Pin.String())},
 					"namespace %q at %s is %s\n", store.namespace, o, printable.Text(rec.Pin.String()))
 			})
 		},

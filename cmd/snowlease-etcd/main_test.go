@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/snowlease/snowlease/cmd/internal/cli"
 	"github.com/snowlease/snowlease/etcdseq"
-	"github.com/snowlease/snowlease/internal/cli"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"

@@ -10,6 +10,6 @@
 // ETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY. See "snowlease-etcd help".
 package main
 
-import "github.com/snowlease/snowlease/internal/cli"
+import "github.com/snowlease/snowlease/cmd/internal/cli"
 
 func main() { cli.Main(program) }

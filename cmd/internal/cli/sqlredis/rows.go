@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/snowlease/snowlease/internal/cli/target"
+	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/internal/dsn"
 )
 

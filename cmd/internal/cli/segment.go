@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/snowlease/snowlease/internal/cli/target"
+	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
@@ -228,7 +228,8 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 						return err
 					}
 				} else if given < above { // reserve the number above and discard it
-					if _, err := s.Reserve(ctx, segment.Request{Name: name.name, N: 1, Above: above - 1, Start: 1, Max: math.MaxInt64}); err != nil {
+					_, err := s.Reserve(ctx, segment.Request{Name: name.name, N: 1, Above: above - 1, Start: 1, Max: above})
+					if err != nil && !errors.Is(err, segment.ErrEnd) { // it went on since
 						return err
 					}
 				}

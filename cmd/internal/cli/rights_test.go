@@ -24,7 +24,7 @@ import (
 // documented returns the commands in the line of docs/engines.md with the given beginning.
 func documented(t *testing.T, begin string) (line string, commands []string) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/engines.md")
+	text, err := os.ReadFile("../../../docs/engines.md")
 	require.NoError(t, err)
 	line = regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(begin) + `.*$`).FindString(string(text))
 	line = strings.ReplaceAll(line, `\|`, "|") // in a table

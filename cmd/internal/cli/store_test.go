@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/cmd/internal/cli/sqlredis"
+	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/internal/cli/sqlredis"
-	"github.com/snowlease/snowlease/internal/cli/target"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 )

@@ -220,7 +220,8 @@ func (f *storeFlags) oneStore() error {
 	if err != nil {
 		return err
 	}
-	if kind, _ := c.uses(f.numbers, f.series); kind == idworker.ModeDB && c.db.DSN != "" || kind == idworker.ModeRedis && len(c.redis.Addrs) > 0 {
+	hasDB, hasRedis := c.db.DSN != "", len(c.redis.Addrs) > 0
+	if kind, _ := c.uses(f.numbers, f.series); hasDB && kind != idworker.ModeRedis || hasRedis && kind != idworker.ModeDB {
 		return fmt.Errorf("%s and %s both name a store: unset %s to use that of the file, or name one with --store", envStore, f.file, envStore)
 	}
 	return nil

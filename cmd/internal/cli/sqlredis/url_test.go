@@ -36,7 +36,7 @@ func TestParseStore(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"s3cret":                    "--store is unknown",
-		"etcd://u:s3cret@h":         "go run github.com/snowlease/snowlease/etcdseq/cmd/snowlease-etcd@latest",
+		"etcd://u:s3cret@h":         "go run github.com/snowlease/snowlease/cmd/snowlease-etcd@latest",
 		"http://s3cret@h":           "--store is unknown",
 		"redis://u:s3cret/x@h":      `there is an "@" after the host`,
 		"redis://u:s3cret%zz@h":     "not percent-encoded",

@@ -18,8 +18,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/etcdseq"
-	"github.com/snowlease/snowlease/internal/cli/target"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/providers/secret"
 )

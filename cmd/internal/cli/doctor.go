@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/internal/cli/target"
 	"github.com/snowlease/snowlease/internal/findings"
 	"github.com/snowlease/snowlease/lease"
 )

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/snowlease/snowlease/internal/cli/target"
+	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/internal/dsn/mysqldsn"
 	"github.com/snowlease/snowlease/internal/dsn/pgdsn"
 	"github.com/snowlease/snowlease/internal/dsn/sqlitedsn"
@@ -47,7 +47,7 @@ func parseStore(text string) (place, error) {
 	scheme, rest, isURL := strings.Cut(text, "://")
 	switch {
 	case isURL && (scheme == "etcd" || scheme == "etcds"):
-		return place{}, errors.New("--store is an etcd, which has a command of its own: go run github.com/snowlease/snowlease/etcdseq/cmd/snowlease-etcd@latest, with the same commands and flags")
+		return place{}, errors.New("--store is an etcd, which has a command of its own: go run github.com/snowlease/snowlease/cmd/snowlease-etcd@latest, with the same commands and flags")
 	case isURL && (scheme == "redis" || scheme == "rediss"):
 		return parseRedis(scheme, rest)
 	case isURL && (scheme == "mysql" || scheme == "mariadb"):

@@ -1,5 +1,5 @@
 // Package cli has the commands that decode ids and manage the worker ids of a service. Which
-// stores they know is up to the program: cmd/snowlease, or snowlease-etcd of module etcdseq.
+// stores they know is up to the program: cmd/snowlease, or cmd/snowlease-etcd.
 package cli
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/snowlease/snowlease/internal/cli/target"
+	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 )
 
 // Main runs a program with the arguments of this process, and ends it.

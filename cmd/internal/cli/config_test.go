@@ -12,9 +12,9 @@ import (
 
 func TestConfigCheck(t *testing.T) {
 	t.Parallel()
-	code, out, errs := call(t, "", "config", "check", "../../examples/fxapp/config.example.yaml")
+	code, out, errs := call(t, "", "config", "check", "../../../examples/fxapp/config.example.yaml")
 	require.Zero(t, code, out+errs)
-	require.Equal(t, "../../examples/fxapp/config.example.yaml: idworker is valid; \"snowlease doctor --config\" compares it with the namespace\n", out)
+	require.Equal(t, "../../../examples/fxapp/config.example.yaml: idworker is valid; \"snowlease doctor --config\" compares it with the namespace\n", out)
 	_, out, _ = call(t, "app: {ids: {namespace: a}}", "config", "check", "-", "--key=app.ids")
 	require.Equal(t, "-: app.ids is valid; \"snowlease doctor --config\" compares it with the namespace\n", out)
 	code, out, _ = call(t, "x: &x {preset: wide}\ny: &y {mode: db}\nidworker: {<<: [*x, *y, *x], namespace: a}\n", "config", "check", "-")

@@ -1,0 +1,166 @@
+package gormplugin_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/snowlease/snowlease/gormplugin"
+)
+
+type (
+	// NumberedBase is a base whose field Number an outer field of the same name replaces: to GORM the
+	// nearer one is the column. (It is exported, since GORM skips embedded structs that are not.)
+	NumberedBase struct {
+		PayerID int64
+		Number  string `gorm:"size:36" idworker:"series=invoices,scope=PayerID"`
+	}
+	shadowedNumber struct {
+		ID int64 `gorm:"primaryKey;autoIncrement:false"`
+		NumberedBase
+		Number string `gorm:"size:40"`
+	}
+	shadowedTwice struct {
+		ID int64 `gorm:"primaryKey;autoIncrement:false"`
+		NumberedBase
+		Number string `gorm:"size:40" idworker:"series=invoices,scope=PayerID"`
+	}
+)
+
+// TestSeriesOfAShadowedField: a field whose column is that of a nearer one takes no number.
+func TestSeriesOfAShadowedField(t *testing.T) {
+	t.Parallel()
+	var r registry
+	db := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Series: r.of}), &Payer{}, &Bill{}, &shadowedNumber{}, &shadowedTwice{})
+	r.open(t, db)
+	require.NoError(t, db.Create(&shadowedNumber{NumberedBase: NumberedBase{PayerID: 7}}).Error)
+	one := Bill{PayerID: 7}
+	require.NoError(t, db.Create(&one).Error)
+	require.Equal(t, "INV-7-001", one.Number, "a row without a numbered column has taken a gapless number")
+
+	var got []string
+	for range 2 {
+		row := shadowedTwice{NumberedBase: NumberedBase{PayerID: 8}}
+		require.NoError(t, db.Create(&row).Error)
+		got = append(got, row.Number)
+	}
+	require.Equal(t, []string{"INV-8-001", "INV-8-002"}, got)
+}
+
+// NumberedRef is a base with a prefix, which has a field of the same name as the model.
+type (
+	NumberedRef struct {
+		PayerID int64
+	}
+	sameName struct {
+		ID      int64 `gorm:"primaryKey;autoIncrement:false"`
+		PayerID int64
+		Number  string      `gorm:"size:36" idworker:"series=invoices,scope=PayerID"`
+		Ref     NumberedRef `gorm:"embedded;embeddedPrefix:ref_"` // behind PayerID: GORM's FieldsByName has this one
+	}
+)
+
+// TestSeriesScopeOfTheSameName: the scope is the field beside the number, not another of its name.
+func TestSeriesScopeOfTheSameName(t *testing.T) {
+	t.Parallel()
+	var r registry
+	db := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Series: r.of}), &sameName{})
+	r.open(t, db)
+	row := sameName{PayerID: 7, Ref: NumberedRef{PayerID: 99}}
+	if err := db.Create(&row).Error; err != nil {
+		require.ErrorIs(t, err, gormplugin.ErrSeries) // a clear refusal is fine too
+		return
+	}
+	require.Equal(t, "INV-7-001", row.Number)
+}
+
+// TestSeriesSaveOfAStoredRow: on MySQL, GORM upserts a row that an UPDATE does not change; it upserts lists
+// and associations everywhere. A stored row keeps its number.
+func TestSeriesSaveOfAStoredRow(t *testing.T) {
+	t.Parallel()
+	onEachSeries(t, func(t *testing.T, db *gorm.DB) {
+		require.NoError(t, db.Create(&Bill{ID: 5, PayerID: 7}).Error)
+		var bill Bill
+		require.NoError(t, db.Take(&bill, 5).Error)
+		require.NoError(t, db.Save(&bill).Error, "Save of a row that is stored as it is")
+		require.Equal(t, "INV-7-001", bill.Number)
+
+		family := Payer{ID: 7, Name: "Ada", Bills: []Bill{bill}}
+		require.NoError(t, db.Session(&gorm.Session{FullSaveAssociations: true}).Create(&family).Error, "a stored child, with FullSaveAssociations")
+		require.NoError(t, db.Save(&[]Bill{bill}).Error, "Save of a list of stored rows")
+		require.Equal(t, []string{"INV-7-001"}, numbersOf(t, db, 7))
+	})
+}
+
+// namedMap is what gin.H, echo.Map and bson.M are.
+type namedMap map[string]any
+
+// TestSeriesOfNoStruct: what is no struct is an error, and holds no connection.
+func TestSeriesOfNoStruct(t *testing.T) {
+	t.Parallel()
+	onEachSeries(t, func(t *testing.T, db *gorm.DB) {
+		require.NoError(t, db.AutoMigrate(&Ticket{}))
+		pool, err := db.DB()
+		require.NoError(t, err)
+		pool.SetMaxOpenConns(1)
+		try := func(model, value any) (err error) {
+			defer func() {
+				if p := recover(); p != nil { // as net/http and gin recover
+					t.Errorf("%T: panic: %v", model, p)
+					err = errors.New("panic")
+				}
+			}()
+			return db.Model(model).Create(value).Error
+		}
+		require.Error(t, try(&Ticket{}, namedMap{"shop": "a"}))
+		require.Error(t, try(&Bill{}, namedMap{"payer_id": 7}))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		require.NoError(t, db.WithContext(ctx).Create(&Bill{PayerID: 7}).Error, "the connection was not given back")
+	})
+}
+
+type qualifiedBill struct {
+	ID      int64 `gorm:"primaryKey;autoIncrement:false"`
+	PayerID int64
+	Number  string `gorm:"size:36" idworker:"series=invoices,scope=PayerID"`
+}
+
+func (qualifiedBill) TableName() string { return "books.qualified" }
+
+// TestSeriesOfAQualifiedTable: rows of a table in another schema, inserted with ON CONFLICT as
+// associations are, are found there.
+func TestSeriesOfAQualifiedTable(t *testing.T) {
+	t.Parallel()
+	onEachSeries(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() != "postgres" { // SQLite and MySQL have other files and databases
+			return
+		}
+		require.NoError(t, db.Exec("CREATE SCHEMA books").Error)
+		for _, table := range []string{"books.qualified", "qualified"} {
+			require.NoError(t, db.Exec("CREATE TABLE "+table+" (id BIGINT PRIMARY KEY, payer_id BIGINT, number TEXT)").Error)
+		}
+		row := qualifiedBill{PayerID: 7}
+		require.NoError(t, db.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error)
+		require.Equal(t, "INV-7-001", row.Number)
+	})
+}
+
+// TestSeriesUpsertByAnotherCase: columns have no case on MySQL and SQLite.
+func TestSeriesUpsertByAnotherCase(t *testing.T) {
+	t.Parallel()
+	onEachSeries(t, func(t *testing.T, db *gorm.DB) {
+		require.NoError(t, db.Create(&Bill{ID: 5, PayerID: 7}).Error)
+		err := db.Clauses(clause.OnConflict{
+			Columns:   []clause.Column{{Name: "id"}},
+			DoUpdates: clause.AssignmentColumns([]string{"Number"}),
+		}).Create(&Bill{ID: 5, PayerID: 7}).Error
+		require.Error(t, err)
+		require.Equal(t, []string{"INV-7-001"}, numbersOf(t, db, 7))
+	})
+}

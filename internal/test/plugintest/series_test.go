@@ -1,0 +1,57 @@
+package plugintest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/numbers/series"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+type shardedNeighbor struct {
+	ID     int64 `gorm:"primaryKey;autoIncrement:false"`
+	Number int64 `idworker:"series=bills"`
+}
+
+// gorm.io/sharding wraps the pool of each statement, and takes GORM's own transaction from it. A gapless
+// number needs one of the application.
+func TestGaplessBesideSharding(t *testing.T) {
+	t.Parallel()
+	dsn, _ := newDatabase(t)
+	db := open(t, dsn)
+	require.NoError(t, db.AutoMigrate(&shardedNeighbor{})) // not sharded itself
+	store, err := dbseq.OpenSegments("sqlite", dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = store.Close() })
+	bills, err := series.Open(t.Context(), store, series.Config{Name: "bills", Gapless: true})
+	require.NoError(t, err)
+
+	g, err := snowflake.NewGenerator(snowflake.Layout{})
+	require.NoError(t, err)
+	now := time.Now().UnixMilli()
+	_, err = g.Adopt(snowflake.Range{Worker: worker, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()})
+	require.NoError(t, err)
+	plugin := gormplugin.New(g, gormplugin.Config{Series: func(string) (*series.Series, error) { return bills, nil }})
+	for _, p := range []gorm.Plugin{plugin, shardBy("orders")} {
+		require.NoError(t, db.Use(p))
+	}
+
+	require.ErrorIs(t, db.Create(&shardedNeighbor{ID: 1}).Error, gormplugin.ErrSeries, "GORM begins no transaction")
+	for id := range int64(2) {
+		row := shardedNeighbor{ID: 1}
+		err := db.Transaction(func(tx *gorm.DB) error { return tx.Create(&row).Error })
+		if id > 0 {
+			require.NotErrorIs(t, err, gormplugin.ErrSeries)
+			require.Error(t, err, "a duplicate key, whose number is taken back")
+			row.ID = 2
+			err = db.Transaction(func(tx *gorm.DB) error { return tx.Create(&row).Error })
+		}
+		require.NoError(t, err)
+		require.Equal(t, id+1, row.Number)
+	}
+}
