@@ -502,7 +502,7 @@ func TestSeriesBehindASnapshot(t *testing.T) {
 		defer func() { _ = tx.Rollback() }()
 		var n int
 		require.NoError(t, tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM snowlease_segment").Scan(&n))
-		require.NoError(t, within(t, pool, take))                                                             // 2, the last
+		require.NoError(t, within(t, pool, take)) // 2, the last
 		require.ErrorContains(t, take(tx), "run it again")
 	})
 }

@@ -149,7 +149,8 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 	lent := false
 	return work(ctx, c, func() (lease.Grant, error) {
 		if l := c.held[holderOf(req)]; l != nil && c.intact(l) {
-			if err := l.save(l.Ceiling); err != nil { // a release may have failed after its write
+			err := l.save(l.Ceiling) // a release may have lowered it and failed
+			if err != nil {
 				return lease.Grant{}, err
 			}
 			l.Now = c.now().UnixMilli()
