@@ -12,10 +12,10 @@ import (
 
 // Fixed returns a worker with the given worker id, for tests and laptops. It has no center:
 // ids are unique only while no other worker has that worker id, in this process or another,
-// and the host's clock does not step back across a restart. A burst may run up to a second ahead
-// of the clock: Stop waits until the clock has passed the last id, for at most a second, so that the
-// next worker repeats none. After a crash, wait that second. It fails if the layout is invalid or has no such worker
-// id. The zero Layout is the default layout.
+// and the host's clock does not step back across a restart. A burst may run ahead of the clock, by a
+// second or two ticks. Stop waits until the clock has passed the last id, for at most 5 s, so that the
+// next worker repeats none; after a crash, wait that long. Fixed fails if the layout is invalid or has
+// no such worker id. The zero Layout is the default layout.
 func Fixed(layout snowflake.Layout, worker int64) (*Worker, error) {
 	layout = layout.WithDefaults()
 	err := layout.Validate()
@@ -54,18 +54,14 @@ func (f fixed) Start(context.Context) ([]any, error) {
 	return nil, err
 }
 
-// Stop waits until the clock has passed the last id, for at most a second.
-func (f fixed) Stop(ctx context.Context) error {
-	last := time.UnixMilli(f.gen.Stop() + 1)
-	timer := time.NewTimer(min(time.Until(last), snowflake.DefaultMaxAhead))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("snowlease: fixed: stopped while ids are ahead of the clock, up to %v: %w", last, context.Cause(ctx))
-	}
+// Stop waits until the clock has passed the last id.
+func (f fixed) Stop(context.Context) error {
+	time.Sleep(min(time.Until(time.UnixMilli(f.gen.Stop()+1)), maxStop))
+	return nil
 }
+
+// maxStop is how long Worker.Stop may take.
+const maxStop = 5 * time.Second
 
 func (fixed) Reset(context.Context) error { return errCopies }
 

@@ -1,6 +1,7 @@
 package snowlease_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -87,6 +88,8 @@ func TestFixedInBubble(t *testing.T) {
 func TestRestartAfterABurst(t *testing.T) {
 	const starts, each = 3, 2_000 // 2,000 ids of jssafe are 32 ms
 	layout := snowflake.JSSafe()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
 	for name, open := range map[string]func() (*snowlease.Worker, error){
 		"stateless": func() (*snowlease.Worker, error) {
 			one := int64(1)
@@ -106,7 +109,7 @@ func TestRestartAfterABurst(t *testing.T) {
 				require.NoError(t, err)
 				ids := make([]int64, each)
 				require.NoError(t, w.NextIDs(t.Context(), ids))
-				require.NoError(t, w.Stop(t.Context()))
+				require.NoError(t, w.Stop(ended), "as after SIGTERM")
 				for _, id := range ids {
 					if seen[id] {
 						twice++
@@ -117,4 +120,18 @@ func TestRestartAfterABurst(t *testing.T) {
 			require.Zero(t, twice, "of %d ids", starts*each)
 		})
 	}
+}
+
+// TestRestartOfLongTicks: two ticks may be more than a second.
+func TestRestartOfLongTicks(t *testing.T) {
+	t.Parallel()
+	layout := snowflake.Layout{TimeUnit: time.Second, WorkerBits: 5, SequenceBits: 6, TimeBits: 41}
+	first, second := make([]int64, 100), make([]int64, 1) // 64 a tick
+	for _, ids := range [][]int64{first, second} {
+		w, err := snowlease.Fixed(layout, 1)
+		require.NoError(t, err)
+		require.NoError(t, w.NextIDs(t.Context(), ids))
+		require.NoError(t, w.Stop(t.Context()))
+	}
+	require.Greater(t, second[0], first[99])
 }

@@ -78,6 +78,8 @@ func (c Config) Validate() error {
 	}
 	if c.Wait < 0 {
 		errs = append(errs, fmt.Errorf("gormplugin: wait %v is negative; give a duration such as 2s, or none for the default of %v", c.Wait, defaultWait))
+	} else if c.Wait%time.Millisecond != 0 {
+		errs = append(errs, fmt.Errorf("gormplugin: wait %v is finer than a millisecond; a number without a unit is nanoseconds", c.Wait))
 	}
 	return errors.Join(errs...)
 }

@@ -187,6 +187,7 @@ func TestUse(t *testing.T) {
 	require.ErrorContains(t, err, `scope "some"`)
 	require.ErrorContains(t, err, `exclude[1] " b"`)
 	require.ErrorContains(t, err, "wait -1ns")
+	require.ErrorContains(t, fresh.Use(gormplugin.New(&counter{}, gormplugin.Config{Wait: 2})), "wait 2ns is finer than a millisecond")
 	require.NoError(t, fresh.Use(gormplugin.New(&counter{}, gormplugin.Config{Scope: gormplugin.ScopeTagged})), "faults register nothing")
 }
 

@@ -119,6 +119,8 @@ func (c Config) Validate(l snowflake.Layout) error {
 	}
 	if c.MaxBehind < 0 || c.MaxBehind > 24*time.Hour {
 		f.Add("max_behind", c.MaxBehind, "is not 0 to 24h")
+	} else if c.MaxBehind%time.Millisecond != 0 {
+		f.Add("max_behind", c.MaxBehind, "is finer than a millisecond").Do("give whole milliseconds; a number without a unit is nanoseconds")
 	}
 	if c.Stateless && c.Source == Lock {
 		f.Add("stateless", nil, "leaves source %s without its locks", Lock).Do("choose another source, or leave stateless out")

@@ -387,6 +387,7 @@ func TestValidate(t *testing.T) {
 		"without machine_bits":               {Network: "10.0.0.0/8"},
 		"max_behind -1s":                     {MaxBehind: -1e9},
 		"max_behind 25h":                     {MaxBehind: 25 * 3600e9},
+		"max_behind 300ns is finer":          {MaxBehind: 300},
 		"stateless leaves source lock":       {Stateless: true},
 		"stateless keeps nothing in dir":     {Stateless: true, Dir: "/x", Worker: worker(1)},
 	} {
@@ -396,7 +397,7 @@ func TestValidate(t *testing.T) {
 	for _, want := range []string{"worker bits 60", "disk", "run", "max_behind"} {
 		require.ErrorContains(t, err, want, "every fault is told")
 	}
-	for _, good := range []Config{{}, {Worker: worker(31)}, {Source: Explicit, Worker: worker(1)}, {MachineBits: 5, Network: "fd00::/8", MaxBehind: 1}} {
+	for _, good := range []Config{{}, {Worker: worker(31)}, {Source: Explicit, Worker: worker(1)}, {MachineBits: 5, Network: "fd00::/8", MaxBehind: time.Millisecond}} {
 		require.NoError(t, good.Validate(snowflake.Layout{}))
 	}
 }

@@ -186,6 +186,9 @@ func (p *plan) planLocal(f *fault.List) {
 		misplaced(p, f, "local", p.Local, hostseq.Config{MaxBehind: hostseq.DefaultMaxBehind}, "gets worker ids from a center", "local")
 		return
 	}
+	if p.Local.Stateless && p.Wait > 0 && p.Wait <= p.MaxAhead {
+		f.Add("wait", p.Wait, "is not above max_ahead (%v), for which a start with local.stateless waits", p.MaxAhead).Do("raise wait, or lower max_ahead")
+	}
 	f.Take(p.Local.Validate(p.layout), func(key string) string { return strings.TrimSuffix("local."+key, ".") })
 }
 

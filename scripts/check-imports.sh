@@ -125,7 +125,7 @@ never providers/postgres "$mysql|$sqlite|$redis|$tests"
 never providers/sqlite "$mysql|$postgres|$redis|$tests"
 never providers/redis "$gorm|$tests"
 never providers "$tests"
-# Module etcdseq has a command too, without these.
+# snowlease-etcd has it too, without these.
 never cmd/internal/cli "$mysql|$postgres|$sqlite|gorm.io/gorm/callbacks|$tests"
 never cmd/snowlease "gorm.io/driver/|gorm.io/gorm/callbacks|$tests"
 exit $status

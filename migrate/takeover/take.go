@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
@@ -97,7 +98,7 @@ func Take(ctx context.Context, old, next Side) (r Report, err error) {
 // outlast raises the new side above the ids of processes that borrowed between sealed and
 // retire. Both need time, and a Take may be paused there for longer than a TTL.
 func (s Side) outlast(ctx context.Context, held []lease.Grant, next Side, r *Report) error {
-	slots, err := s.settled(ctx, held)
+	slots, err := s.settled(ctx)
 	if err != nil {
 		return fmt.Errorf("takeover: the old side is retired, but its worker ids cannot be listed; a process may have started meanwhile, so start no new process for %v: %w", s.Request.MaxTTL, err)
 	}
@@ -117,16 +118,35 @@ func (s Side) outlast(ctx context.Context, held []lease.Grant, next Side, r *Rep
 	return nil
 }
 
-// settled lists the worker ids of a retired side. A borrow that was sent to a database before
-// may be carried out afterwards; it fails once its worker id was revoked.
-func (s Side) settled(ctx context.Context, held []lease.Grant) ([]lease.Slot, error) {
+// settled lists the worker ids of a retired side. A borrow or a renewal that was sent to a database
+// before may be carried out afterwards; it fails once its worker id was revoked. So settled revokes
+// what it lists until nothing has changed since.
+func (s Side) settled(ctx context.Context) (slots []lease.Slot, err error) {
 	op := s.Center.Extras().Operator
-	for _, g := range held {
-		if err := op.Revoke(ctx, s.Request.Namespace, g.Worker, g.Token); err != nil && !errors.Is(err, lease.ErrLost) {
+	holders := map[int64]string{} // by token: a worker id that was revoked has none
+	for range 10 {
+		before := slots
+		if slots, err = op.Slots(ctx, s.Request.Namespace); err != nil {
 			return nil, err
 		}
+		same := before != nil && slices.EqualFunc(before, slots, func(a, b lease.Slot) bool { return a.Worker == b.Worker && a.Token == b.Token && a.Mark == b.Mark })
+		for i, slot := range slots {
+			if slot.Holder == "" {
+				slots[i].Holder = holders[slot.Token]
+			}
+			holders[slot.Token] = slots[i].Holder
+			if same || slot.Since == 0 {
+				continue
+			}
+			if err := op.Revoke(ctx, s.Request.Namespace, slot.Worker, slot.Token); err != nil && !errors.Is(err, lease.ErrLost) {
+				return nil, err
+			}
+		}
+		if same {
+			return slots, nil
+		}
 	}
-	return op.Slots(ctx, s.Request.Namespace)
+	return nil, errors.New("its records went on changing after it was retired")
 }
 
 // retire retires the namespace if the side has all of its worker ids. It reports whether

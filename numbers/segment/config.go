@@ -116,6 +116,8 @@ func (c Config) Validate() error {
 	}
 	if c.Wait < 0 {
 		f.Add("wait", c.Wait, "is negative").Do("give how long NextID may wait for the store, such as 1s")
+	} else if c.Wait%time.Millisecond != 0 {
+		f.Add("wait", c.Wait, "is finer than a millisecond").Do("give whole milliseconds; a number without a unit is nanoseconds")
 	}
 	return f.Err()
 }

@@ -53,6 +53,7 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"name long", func(c *segment.Config) { c.Name = strings.Repeat("a", 65) }, []string{"1 to 64"}},
 		{"name of a counter", func(c *segment.Config) { c.Name = "since.launch" }, []string{`name "since.launch" begins`, "package history", "neither since. nor past."}},
 		{"name of a counter, in another case", func(c *segment.Config) { c.Name = "PAST.orders" }, []string{`name "PAST.orders" begins`, "package history"}},
+		{"wait", func(c *segment.Config) { c.Wait = 1 }, []string{"wait 1ns", "a number without a unit is nanoseconds"}},
 		{"order", func(c *segment.Config) { c.Order = "total" }, []string{`order "total"`, "process, strict"}},
 		{"create", func(c *segment.Config) { c.Create = "maybe" }, []string{`create "maybe"`, "auto, never"}},
 		{"start", func(c *segment.Config) { c.Start = -1 }, []string{"start -1", "from 1"}},

@@ -254,3 +254,22 @@ func TestCommandsThatErrorsName(t *testing.T) {
 		}
 	}
 }
+
+// A file of a mode without a center has settings that no center takes.
+func TestDoctorOnAValidFileOfAnotherMode(t *testing.T) {
+	t.Chdir(t.TempDir())
+	url := sqliteURL(t)
+	for _, ids := range []string{
+		"{namespace: a, mode: local, local: {worker: 3, dir: /var/lib/snowlease}}",
+		"{namespace: a, mode: local, lease: {ttl: 3s}}",
+		"{namespace: a, mode: redis-sequence, store: {skew: 20s}}",
+	} {
+		require.NoError(t, os.WriteFile("app.yaml", []byte("idworker: "+ids+"\n"), 0o600))
+		code, out, errs := call(t, "", "config", "check", "app.yaml")
+		require.Zero(t, code, out+errs)
+		_, out, errs = call(t, "", "doctor", "--config=app.yaml", "--store="+url)
+		require.Contains(t, out, "note   mode           app.yaml has mode: ", errs)
+		_, _, errs = call(t, "", "init", "--config=app.yaml", "--store="+url)
+		require.Contains(t, errs, "which lends no worker ids: there is no namespace to create")
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -92,6 +93,10 @@ func (f *requestFlags) complete(cmd *cobra.Command, s *storeFlags) error {
 		c = idworker.Config{Layout: l, Lease: idworker.LeaseConfig{TTL: f.ttl, MaxTTL: f.max}, Store: idworker.StoreConfig{Skew: f.skew}, Reserved: f.reserved}
 	}
 	c.Mode, c.Store.WaitReplicas, c.Sequence = idworker.ModeAuto, 0, idworker.SequenceConfig{} // --store decides
+	if !f.lends() {
+		// Its settings are not those of a center.
+		c.Lease, c.Local, c.Store.Skew = idworker.LeaseConfig{}, hostseq.Config{}, 0
+	}
 	c.Namespace, c.Store.Quarantine = s.namespace, s.quarantine
 	if c.Namespace == "" {
 		c.Namespace = "unnamed" // for commands that need none

@@ -89,7 +89,7 @@ func TestResumeOfABusySeries(t *testing.T) {
 	store, err := dbseq.OpenSegments("sqlite", "app.db")
 	require.NoError(t, err)
 	defer store.Close()
-	const period = 202611010000000000
+	const period int64 = 202611010000000000
 	take := func(n int64) {
 		_, err := store.Reserve(t.Context(), segment.Request{Name: "bills.acme", N: n, Start: period + 1, Above: period, Max: period + 9_999_999_999, Create: true})
 		require.NoError(t, err)
