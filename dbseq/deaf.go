@@ -15,12 +15,13 @@ type opener struct {
 	driver driver.Driver
 	dsn    string
 	deaf   bool // it may be
-	opens  *atomic.Int64
+	// hanging counts the connections that are being opened, and those of calls that go on.
+	hanging *atomic.Int64
 }
 
-// mostOpens is how many connections may be being opened. A pool of dbseq.Open has two; more are those
-// of calls that ended before.
-const mostOpens = 2
+// mostHanging bounds opener.hanging. A pool of dbseq.Open has two connections; more are those of calls
+// that ended before.
+const mostHanging = 2
 
 func (o opener) Driver() driver.Driver { return o.driver }
 
@@ -28,18 +29,18 @@ func (o opener) Connect(ctx context.Context) (driver.Conn, error) {
 	if !o.deaf {
 		return o.driver.Open(o.dsn)
 	}
-	if o.opens.Add(1) > mostOpens {
-		o.opens.Add(-1)
-		return nil, fmt.Errorf("dbseq: the last %d attempts to connect go on after their end: the server does not answer", mostOpens)
+	if o.hanging.Add(1) > mostHanging {
+		o.hanging.Add(-1)
+		return nil, fmt.Errorf("dbseq: %d calls go on after their end: the server does not answer", mostHanging)
 	}
 	conn, _, err := heed(ctx, func() (driver.Conn, error) {
-		defer o.opens.Add(-1)
+		defer o.hanging.Add(-1)
 		return o.driver.Open(o.dsn)
 	}, func(late driver.Conn) { _ = late.Close() })
 	if err != nil {
 		return nil, err
 	}
-	return &deafConn{Conn: conn}, nil
+	return &deafConn{Conn: conn, hanging: o.hanging}, nil
 }
 
 // lateness is how long after the end of its context a call may return by itself.
@@ -80,7 +81,8 @@ func heed[T any](ctx context.Context, f func() (T, error), late func(T)) (v T, g
 // A deafConn is a connection of an opener. One goroutine at a time uses it.
 type deafConn struct {
 	driver.Conn
-	lost chan struct{} // closed when the call that goes on returns
+	lost    chan struct{} // closed when the call that goes on returns
+	hanging *atomic.Int64 // of the opener
 }
 
 // answered is heed for a call on the connection, which is lost if that goes on.
@@ -92,6 +94,11 @@ func answered[T any](ctx context.Context, c *deafConn, f func() (T, error)) (T, 
 	}, func(T) {})
 	if goesOn {
 		c.lost = returned
+		c.hanging.Add(1)
+		go func() {
+			<-returned
+			c.hanging.Add(-1)
+		}()
 	}
 	return v, err
 }

@@ -72,7 +72,7 @@
 // replaces the number, or that finds a row instead of inserting it, and a session with
 // SkipDefaultTransaction, or with gorm.io/sharding, outside of a transaction. A statement that fails in
 // a transaction of the application has taken its number: roll back, as far as a savepoint, which nested
-// calls of db.Transaction set.
+// calls of db.Transaction set. A callback that sets the scope is registered before the plugin.
 //
 // A series with gaps numbers the fields that have no number yet, before the transaction if the scope
 // is set by then. In a transaction on the same SQLite file it cannot, like a segment.

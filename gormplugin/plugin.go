@@ -90,7 +90,7 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	}
 	// The keys must be right before GORM saves the rows that refer to them.
 	return db.Callback().Create().After("gorm:create").Before("gorm:save_after_associations").Register("idworker:settle", func(db *gorm.DB) {
-		settleNumbered(db)
+		f.settleNumbered(db)
 		settleMaps(db)
 		settleRows(db)
 		p.settleBatch(db)

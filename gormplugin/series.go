@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -50,7 +51,7 @@ func (f *filler) numberedOf(stmt *gorm.Statement) []*numbered {
 		switch name, scope, scoped := strings.Cut(name, ",scope="); {
 		case ok:
 			list = append(list, f.newNumbered(stmt.Name(), field, name, scope, scoped))
-		case strings.Contains(strings.ToLower(tag), "series"):
+		case tag != "" && tag != "-" && tag != "true" && !strings.HasPrefix(tag, "segment="):
 			n := &numbered{field: field}
 			n.err = n.fault("the tag idworker:%q is unknown: write series=NAME,scope=FIELD", tag)
 			list = append(list, n)
@@ -199,15 +200,23 @@ func (n *numbered) fill(db *gorm.DB, early bool) error {
 		}
 		first = last
 	}
-	if early {
-		db.InstanceSet(n.key(), rows)
+	all := n.numbered(db)
+	for _, r := range rows {
+		value, _ := n.field.ValueOf(stmt.Context, r.row)
+		r.number, _ = plain(value)
+		all[r.row.Addr().Pointer()] = r
 	}
-	if _, conflict := conflictOf(stmt); from.Gapless() && (conflict || ignores(stmt)) {
-		before, _ := db.InstanceGet(numberedRows)
-		all, _ := before.([]promised)
-		db.InstanceSet(numberedRows, append(all, promised{n, rows}))
-	}
+	db.InstanceSet(n.key(), all)
 	return nil
+}
+
+// numbered returns the rows that the statement has numbered, by their addresses.
+func (n *numbered) numbered(db *gorm.DB) map[uintptr]numberedRow {
+	v, _ := db.InstanceGet(n.key())
+	if all, ok := v.(map[uintptr]numberedRow); ok {
+		return all
+	}
+	return map[uintptr]numberedRow{}
 }
 
 // transactionOf returns the transaction of a statement, if there is one. What begins transactions is
@@ -237,8 +246,8 @@ func transactionOf(pool gorm.ConnPool) (segment.Tx, bool) {
 	}
 }
 
-// key is under what a statement has the rows that were numbered early.
-func (n *numbered) key() string { return "idworker:early:" + n.field.DBName }
+// key is under what a statement has the rows that were numbered.
+func (n *numbered) key() string { return "idworker:numbered:" + n.field.DBName }
 
 // set puts a number into the field, and checks that the field holds it.
 func (n *numbered) set(stmt *gorm.Statement, row reflect.Value, number series.Number) error {
@@ -316,19 +325,10 @@ func (n *numbered) replacedBy(stmt *gorm.Statement) bool {
 		})
 }
 
-// numberedRows are the gapless numbers of a statement that may not insert all rows.
-const numberedRows = "idworker:numbered"
-
-// promised are rows that a statement must store with their numbers.
-type promised struct {
-	*numbered
-	rows []numberedRow
-}
-
-// A numberedRow is a row to be numbered.
+// A numberedRow is a row to be numbered, or one with its number.
 type numberedRow struct {
-	row   reflect.Value
-	scope string
+	row           reflect.Value
+	scope, number string
 }
 
 // rows returns the rows to number by their scopes, in the order in which transactions should lock
@@ -341,12 +341,7 @@ func (n *numbered) rows(db *gorm.DB, early bool) (rows []numberedRow, err error)
 		return nil, nil // GORM reports it
 	}
 	seen := map[uintptr]bool{}
-	before := map[uintptr]string{} // the scopes of rows that were numbered early
-	if list, ok := db.InstanceGet(n.key()); ok {
-		for _, r := range list.([]numberedRow) { //nolint:forcetypeassert // nothing else is stored
-			before[r.row.Addr().Pointer()] = r.scope
-		}
-	}
+	before := n.numbered(db) // early
 	for i := range length(stmt.ReflectValue) {
 		row := rowAt(stmt.ReflectValue, i)
 		switch {
@@ -390,13 +385,13 @@ func (n *numbered) rows(db *gorm.DB, early bool) (rows []numberedRow, err error)
 // for another scope, which a hook or a parent has replaced since; without, if it is stored, as that
 // of a child or a parent may be, which GORM saves with ON CONFLICT. Otherwise it may be one of a transaction that was rolled back, which another
 // row has by now.
-func (n *numbered) keeps(db *gorm.DB, r numberedRow, before map[uintptr]string) (bool, error) {
+func (n *numbered) keeps(db *gorm.DB, r numberedRow, before map[uintptr]numberedRow) (bool, error) {
 	if _, zero := n.field.ValueOf(db.Statement.Context, r.row); zero {
 		return false, nil
 	}
 	if !n.series.Gapless() {
-		scope, taken := before[r.row.Addr().Pointer()]
-		return !taken || scope == r.scope, nil
+		early, taken := before[r.row.Addr().Pointer()]
+		return !taken || early.scope == r.scope, nil
 	}
 	if _, conflict := conflictOf(db.Statement); !conflict && !ignores(db.Statement) {
 		return false, nil
@@ -431,21 +426,42 @@ func (n *numbered) stored(db *gorm.DB, rows []numberedRow) (there int64, err err
 	return there, nil
 }
 
-// settleNumbered fails a statement that did not insert each row with its gapless number, as ON
-// CONFLICT may do, so that the transaction takes the number back.
-func settleNumbered(db *gorm.DB) {
-	list, ok := db.InstanceGet(numberedRows)
-	if !ok || db.Error != nil {
+// settleNumbered fails a statement that stored a row with another number than its own or for another
+// scope, as after a callback that ran between, or that did not insert each row with its gapless number, as
+// ON CONFLICT may do. The transaction then takes the number back.
+func (f *filler) settleNumbered(db *gorm.DB) {
+	stmt := db.Statement
+	if db.Error != nil || stmt.Schema == nil {
 		return
 	}
-	for _, p := range list.([]promised) { //nolint:forcetypeassert // nothing else is stored
-		there, err := p.stored(db, p.rows)
-		if n := int64(len(p.rows)); err == nil && there < n {
-			err = p.fault("%d of %d rows were not inserted, and their numbers would be gaps", n-there, n)
-		}
-		if err != nil {
+	for _, n := range f.numberedOf(stmt) {
+		rows := slices.Collect(maps.Values(n.numbered(db)))
+		stmt.Settings.Delete(fmt.Sprintf("%p", stmt) + n.key())
+		if err := n.settle(db, rows); err != nil {
 			_ = db.AddError(err)
 			return
 		}
 	}
+}
+
+func (n *numbered) settle(db *gorm.DB, rows []numberedRow) error {
+	for _, r := range rows {
+		for field, was := range map[*schema.Field]string{n.field: r.number, n.scope: r.scope} {
+			if field == nil {
+				continue
+			}
+			value, _ := field.ValueOf(db.Statement.Context, r.row)
+			if is, _ := plain(value); is != was {
+				return n.fault("a callback has changed %s after the row was numbered: register it before the plugin", field.Name)
+			}
+		}
+	}
+	if _, conflict := conflictOf(db.Statement); len(rows) == 0 || !n.series.Gapless() || !conflict && !ignores(db.Statement) {
+		return nil
+	}
+	there, err := n.stored(db, rows)
+	if missing := int64(len(rows)) - there; err == nil && missing > 0 {
+		err = n.fault("%d of %d rows were not inserted, and their numbers would be gaps", missing, len(rows))
+	}
+	return err
 }

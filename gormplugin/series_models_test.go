@@ -164,3 +164,24 @@ func TestSeriesUpsertByAnotherCase(t *testing.T) {
 		require.Equal(t, []string{"INV-7-001"}, numbersOf(t, db, 7))
 	})
 }
+
+// TestSeriesTenantOfACallback: a callback that is registered after the plugin, with the anchor that is
+// usual, changes the tenant of a row that has its number.
+func TestSeriesTenantOfACallback(t *testing.T) {
+	t.Parallel()
+	var r registry
+	db := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Series: r.of}), &Payer{}, &Bill{})
+	r.open(t, db)
+	// The tenant of the request is what counts, whatever the body says.
+	require.NoError(t, db.Callback().Create().Before("gorm:create").Register("tenant", func(db *gorm.DB) {
+		if db.Error == nil && db.Statement.Schema != nil && db.Statement.Schema.LookUpField("PayerID") != nil {
+			db.Statement.SetColumn("PayerID", int64(8))
+		}
+	}))
+	bill := Bill{PayerID: 7} // from the body
+	require.ErrorIs(t, db.Create(&bill).Error, gormplugin.ErrSeries)
+	require.Empty(t, numbersOf(t, db, 8))
+	require.NoError(t, db.Callback().Create().Remove("tenant"))
+	require.NoError(t, db.Create(&Bill{PayerID: 7}).Error)
+	require.Equal(t, []string{"INV-7-001"}, numbersOf(t, db, 7), "no gap")
+}

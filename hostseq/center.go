@@ -23,6 +23,7 @@ type Center struct {
 	choice
 	maxBehind time.Duration
 	maxAhead  time.Duration
+	unit      time.Duration // of the layout
 	now       func() time.Time
 
 	turn chan struct{} // has an element while a call uses what follows
@@ -101,6 +102,7 @@ func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*Ce
 	c := &Center{
 		maxBehind: p.MaxBehind,
 		maxAhead:  max(snowflake.DefaultMaxAhead, 2*p.layout.TimeUnit),
+		unit:      p.layout.TimeUnit,
 		now:       time.Now,
 		turn:      make(chan struct{}, 1),
 		held:      map[holder]*loan{},
@@ -208,17 +210,22 @@ func (c *Center) lend(req lease.Request) (lease.Grant, error) {
 // have used ahead of it. The range cannot begin ahead of the clock instead: a generator's MaxAhead
 // counts from there, so the next process would have to begin further ahead.
 func (c *Center) outlast(req lease.Request) error {
-	now := c.now()
 	if c.asked.IsZero() {
-		c.asked = now
+		c.asked = c.now()
 	}
-	if until := c.asked.Add(c.maxAhead + 2*time.Millisecond); now.Before(until) {
-		return &lease.QuarantineError{
-			Namespace: req.Namespace, Now: now, Until: until,
-			Reason: "no record shows what was used before, and a former process may have run ahead of the clock",
-		}
+	return c.notBefore(req, c.asked.Add(c.maxAhead+2*c.unit))
+}
+
+// notBefore refuses a borrow until a time has come.
+func (c *Center) notBefore(req lease.Request, until time.Time) error {
+	now := c.now()
+	if !now.Before(until) {
+		return nil
 	}
-	return nil
+	return &lease.QuarantineError{
+		Namespace: req.Namespace, Now: now, Until: until,
+		Reason: "without records, a range begins when the clock has passed what was used before",
+	}
 }
 
 func latest(a, b time.Time) time.Time {
@@ -303,7 +310,9 @@ func (c *Center) take(req lease.Request, w int64) (lease.Grant, error) {
 		}
 	}
 	if c.dir == "" {
-		r.Mark = c.used[slot{req.Namespace, w}]
+		if err := c.notBefore(req, time.UnixMilli(c.used[slot{req.Namespace, w}]+1)); err != nil {
+			return lease.Grant{}, err
+		}
 	}
 	now := c.now().UnixMilli()
 	if r.Mark-now > (req.MaxTTL + c.maxBehind).Milliseconds() {

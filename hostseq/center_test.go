@@ -450,7 +450,7 @@ func TestStateless(t *testing.T) {
 	require.Equal(t, s.ms.Load(), g.Now)
 	require.NoError(t, c.Release(t.Context(), g, g.Now+500))
 	again := s.acquire(c)
-	require.Equal(t, g.Now+500, again.Floor, "what this process has used")
+	require.GreaterOrEqual(t, again.Floor, g.Now+500, "what this process has used")
 	require.NoError(t, c.Release(t.Context(), again, again.Floor))
 	_, err = c.Renew(t.Context(), g)
 	require.ErrorIs(t, err, lease.ErrLost)

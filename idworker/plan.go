@@ -186,8 +186,8 @@ func (p *plan) planLocal(f *fault.List) {
 		misplaced(p, f, "local", p.Local, hostseq.Config{MaxBehind: hostseq.DefaultMaxBehind}, "gets worker ids from a center", "local")
 		return
 	}
-	if p.Local.Stateless && p.Wait > 0 && p.Wait <= p.MaxAhead {
-		f.Add("wait", p.Wait, "is not above max_ahead (%v), for which a start with local.stateless waits", p.MaxAhead).Do("raise wait, or lower max_ahead")
+	if p.Local.Stateless && p.Wait > 0 && p.Wait <= p.MaxAhead+2*p.layout.TimeUnit {
+		f.Add("wait", p.Wait, "is not above max_ahead (%v) and two ticks, for which a start with local.stateless waits", p.MaxAhead).Do("raise wait, or lower max_ahead")
 	}
 	f.Take(p.Local.Validate(p.layout), func(key string) string { return strings.TrimSuffix("local."+key, ".") })
 }

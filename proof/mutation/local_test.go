@@ -19,7 +19,7 @@ var onLocal = list{title: "local", pkg: "hostseq", mutants: []mutant{
 	{"a clock far behind is measured without the bound", localGo, `(req.MaxTTL + c.maxBehind).Milliseconds()`, `req.MaxTTL.Milliseconds()`, "TestClockBehind"},
 	{"a worker id without a record begins at the clock", localGo, `if r.Token == 0 && c.dir != "" {`, `if false {`, "TestGrant"},
 	{"without records, ids begin at once", localGo, `if err == nil && c.dir == "" {`, `if false {`, "TestStatelessAfterABurst"},
-	{"without records, a process forgets what it has used itself", localGo, `r.Mark = c.used[slot{req.Namespace, w}]`, `r.Mark = 0`, "TestStateless"},
+	{"without records, a process forgets what it has used itself", localGo, `c.used[slot{req.Namespace, w}]+1`, `0`, "TestStateless"},
 	{"a renewal lowers the ceiling", localGo, `ceiling := max(l.Ceiling, l.Now+g.TTL.Milliseconds())`, `ceiling := l.Now + g.TTL.Milliseconds()`, "TestGrant"},
 	{"a ceiling from a clock that is behind the record", localGo, `max(now, l.Floor) + req.TTL`, `now + req.TTL`, "TestCrashedSlotIsTheLastToBeTaken"},
 	{"the last use is not held above the floor", localGo, `max(l.Floor, min(lastUsed, l.Ceiling))`, `min(lastUsed, l.Ceiling)`, "TestReleaseKeepsTheMarkWithinTheGrant"},

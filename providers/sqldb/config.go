@@ -44,7 +44,7 @@ var forms = []struct {
 	driver string
 	form   *regexp.Regexp
 }{
-	{"postgres", regexp.MustCompile(`^(postgres(ql)?://|\s*\w+\s*=)`)},
+	{"postgres", regexp.MustCompile(`^postgres(ql)?://|^\s*(\w+\s*=.*\s)?(host|dbname|password)\s*=`)},
 	{"mysql", regexp.MustCompile(`@(tcp\(|unix\(|/)`)},
 	{"sqlite", regexp.MustCompile(`^((file:)?[^=:@]+|:memory:)(\?|$)`)},
 }
