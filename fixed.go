@@ -12,10 +12,11 @@ import (
 
 // Fixed returns a worker with the given worker id, for tests and laptops. It has no center:
 // ids are unique only while no other worker has that worker id, in this process or another,
-// and the host's clock does not step back across a restart. A burst may run ahead of the clock, by a
-// second or two ticks. Stop waits until the clock has passed the last id, for at most 5 s, so that the
-// next worker repeats none; after a crash, wait that long. Fixed fails if the layout is invalid or has
-// no such worker id. The zero Layout is the default layout.
+// and the host's clock does not step back across a restart. A burst may run ahead of the clock, by
+// a second or two ticks. Stop waits until the clock has passed the last id, so that the next worker
+// repeats none, and returns an error if that takes more than 5 s. After a crash, wait that long.
+// Fixed fails if the layout is invalid or has no such worker id. The zero Layout is the default
+// layout.
 func Fixed(layout snowflake.Layout, worker int64) (*Worker, error) {
 	layout = layout.WithDefaults()
 	err := layout.Validate()
@@ -56,7 +57,11 @@ func (f fixed) Start(context.Context) ([]any, error) {
 
 // Stop waits until the clock has passed the last id.
 func (f fixed) Stop(context.Context) error {
-	time.Sleep(min(time.Until(time.UnixMilli(f.gen.Stop()+1)), maxStop))
+	last := time.UnixMilli(f.gen.Stop() + 1)
+	time.Sleep(min(time.Until(last), maxStop))
+	if time.Until(last) > 0 {
+		return fmt.Errorf("snowlease: fixed: the last id is ahead of the clock: start no worker with this worker id before %s", last.UTC().Format(time.RFC3339Nano))
+	}
 	return nil
 }
 

@@ -49,6 +49,7 @@ func TestFixedOfLongTicks(t *testing.T) {
 	require.NoError(t, err)
 	_, err = w.NextID()
 	require.NoError(t, err)
+	require.ErrorContains(t, w.Stop(t.Context()), "start no worker with this worker id before")
 	for _, l := range []snowflake.Layout{{Epoch: -1}, {WorkerBits: 60}} {
 		_, err = snowlease.Fixed(l, 3)
 		require.ErrorContains(t, err, "snowlease: fixed: ")

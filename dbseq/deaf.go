@@ -19,9 +19,9 @@ type opener struct {
 	hanging *atomic.Int64
 }
 
-// mostHanging bounds opener.hanging. A pool of dbseq.Open has two connections; more are those of calls
-// that ended before.
-const mostHanging = 2
+// mostHanging bounds opener.hanging. It is far above the two connections of a pool, so that a server that
+// is back is reached while calls to the former one go on, for as long as TCP takes.
+const mostHanging = 32
 
 func (o opener) Driver() driver.Driver { return o.driver }
 

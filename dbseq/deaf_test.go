@@ -6,10 +6,12 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -129,11 +131,13 @@ func TestDeafOpens(t *testing.T) {
 	c, err := newConnector(d, dialects[Postgres], "host=db dbname=app")
 	require.NoError(t, err)
 	pool := sql.OpenDB(c)
-	for range 5 {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		require.Error(t, pool.PingContext(ctx))
-		cancel()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	var calls sync.WaitGroup
+	for range mostHanging + 5 {
+		calls.Go(func() { assert.Error(t, pool.PingContext(ctx)) })
 	}
+	calls.Wait()
 	require.LessOrEqual(t, d.opens.Load(), int64(mostHanging))
 	d.hangs.Store("nowhere")
 	close(d.until)

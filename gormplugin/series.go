@@ -48,10 +48,11 @@ func (f *filler) numberedOf(stmt *gorm.Statement) []*numbered {
 		}
 		tag := field.Tag.Get("idworker")
 		name, ok := strings.CutPrefix(tag, "series=")
+		_, segmented := segmentOf(tag)
 		switch name, scope, scoped := strings.Cut(name, ",scope="); {
 		case ok:
 			list = append(list, f.newNumbered(stmt.Name(), field, name, scope, scoped))
-		case tag != "" && tag != "-" && tag != "true" && !strings.HasPrefix(tag, "segment="):
+		case tag != "" && tag != "-" && tag != "true" && !segmented:
 			n := &numbered{field: field}
 			n.err = n.fault("the tag idworker:%q is unknown: write series=NAME,scope=FIELD", tag)
 			list = append(list, n)
@@ -194,25 +195,24 @@ func (n *numbered) fill(db *gorm.DB, early bool) error {
 			return err
 		}
 		for i, number := range numbers {
-			if err := n.set(stmt, rows[first+i].row, number); err != nil {
+			r := &rows[first+i]
+			if r.number, err = n.set(stmt, r.row, number); err != nil {
 				return err
 			}
 		}
 		first = last
 	}
-	all := n.numbered(db)
+	all := n.numbered(stmt)
 	for _, r := range rows {
-		value, _ := n.field.ValueOf(stmt.Context, r.row)
-		r.number, _ = plain(value)
 		all[r.row.Addr().Pointer()] = r
 	}
-	db.InstanceSet(n.key(), all)
+	stmt.Settings.Store(n.key(stmt), all)
 	return nil
 }
 
 // numbered returns the rows that the statement has numbered, by their addresses.
-func (n *numbered) numbered(db *gorm.DB) map[uintptr]numberedRow {
-	v, _ := db.InstanceGet(n.key())
+func (n *numbered) numbered(stmt *gorm.Statement) map[uintptr]numberedRow {
+	v, _ := stmt.Settings.Load(n.key(stmt))
 	if all, ok := v.(map[uintptr]numberedRow); ok {
 		return all
 	}
@@ -246,23 +246,30 @@ func transactionOf(pool gorm.ConnPool) (segment.Tx, bool) {
 	}
 }
 
-// key is under what a statement has the rows that were numbered.
-func (n *numbered) key() string { return "idworker:numbered:" + n.field.DBName }
+// key is under what a statement has the rows that were numbered. InstanceSet would clone the statement
+// of a session, as a scope may return it.
+func (n *numbered) key(stmt *gorm.Statement) string {
+	return fmt.Sprintf("%p idworker:numbered:%s", stmt, n.field.DBName)
+}
 
-// set puts a number into the field, and checks that the field holds it.
-func (n *numbered) set(stmt *gorm.Statement, row reflect.Value, number series.Number) error {
+// set puts a number into the field, checks that the field holds it, and returns it as text.
+func (n *numbered) set(stmt *gorm.Statement, row reflect.Value, number series.Number) (string, error) {
 	var value any = number.Value
 	if n.text {
 		value = number.String()
 	}
+	if n.field.FieldType.Kind() == reflect.Pointer { // a copy of the row may share what it points to
+		n.field.ReflectValueOf(stmt.Context, row).SetZero()
+	}
 	if err := n.field.Set(stmt.Context, row, value); err != nil {
-		return fmt.Errorf("%w: %w", n.fault("it cannot hold %v", value), err)
+		return "", fmt.Errorf("%w: %w", n.fault("it cannot hold %v", value), err)
 	}
 	held, _ := n.field.ValueOf(stmt.Context, row)
-	if text, ok := plain(held); !ok || text != fmt.Sprint(value) || !n.column.holds(value) {
-		return n.fault("it is too small for %v", value)
+	text := fmt.Sprint(value)
+	if is, ok := plain(held); !ok || is != text || !n.column.holds(value) {
+		return "", n.fault("it is too small for %v", value)
 	}
-	return nil
+	return text, nil
 }
 
 // plain returns a text or a whole number as text, as it is stored: what a value prints may change, as
@@ -341,7 +348,7 @@ func (n *numbered) rows(db *gorm.DB, early bool) (rows []numberedRow, err error)
 		return nil, nil // GORM reports it
 	}
 	seen := map[uintptr]bool{}
-	before := n.numbered(db) // early
+	before := n.numbered(stmt) // early
 	for i := range length(stmt.ReflectValue) {
 		row := rowAt(stmt.ReflectValue, i)
 		switch {
@@ -407,7 +414,7 @@ func (n *numbered) stored(db *gorm.DB, rows []numberedRow) (there int64, err err
 		var each []clause.Expression
 		for _, r := range chunk {
 			var all []clause.Expression
-			for _, f := range append([]*schema.Field{n.field, n.scope}, n.field.Schema.PrimaryFields...) {
+			for _, f := range slices.Concat([]*schema.Field{n.field, n.scope}, n.field.Schema.PrimaryFields) {
 				if f != nil {
 					value, _ := f.ValueOf(ctx, r.row)
 					all = append(all, clause.Eq{Column: clause.Column{Name: f.DBName}, Value: value})
@@ -426,17 +433,17 @@ func (n *numbered) stored(db *gorm.DB, rows []numberedRow) (there int64, err err
 	return there, nil
 }
 
-// settleNumbered fails a statement that stored a row with another number than its own or for another
-// scope, as after a callback that ran between, or that did not insert each row with its gapless number, as
-// ON CONFLICT may do. The transaction then takes the number back.
+// settleNumbered fails a statement that stored a row for another scope than it was numbered for, as after
+// a callback that ran between, or that did not insert each row with its gapless number, as ON CONFLICT
+// may do. The transaction then takes the number back.
 func (f *filler) settleNumbered(db *gorm.DB) {
 	stmt := db.Statement
-	if db.Error != nil || stmt.Schema == nil {
+	if db.Error != nil || stmt.Schema == nil || stmt.DryRun || skipped(stmt) || f.excluded(stmt) {
 		return
 	}
 	for _, n := range f.numberedOf(stmt) {
-		rows := slices.Collect(maps.Values(n.numbered(db)))
-		stmt.Settings.Delete(fmt.Sprintf("%p", stmt) + n.key())
+		rows := slices.Collect(maps.Values(n.numbered(stmt)))
+		stmt.Settings.Delete(n.key(stmt))
 		if err := n.settle(db, rows); err != nil {
 			_ = db.AddError(err)
 			return
@@ -445,23 +452,40 @@ func (f *filler) settleNumbered(db *gorm.DB) {
 }
 
 func (n *numbered) settle(db *gorm.DB, rows []numberedRow) error {
-	for _, r := range rows {
-		for field, was := range map[*schema.Field]string{n.field: r.number, n.scope: r.scope} {
-			if field == nil {
-				continue
-			}
-			value, _ := field.ValueOf(db.Statement.Context, r.row)
-			if is, _ := plain(value); is != was {
-				return n.fault("a callback has changed %s after the row was numbered: register it before the plugin", field.Name)
-			}
-		}
-	}
-	if _, conflict := conflictOf(db.Statement); len(rows) == 0 || !n.series.Gapless() || !conflict && !ignores(db.Statement) {
+	if len(rows) == 0 {
 		return nil
 	}
-	there, err := n.stored(db, rows)
-	if missing := int64(len(rows)) - there; err == nil && missing > 0 {
-		err = n.fault("%d of %d rows were not inserted, and their numbers would be gaps", missing, len(rows))
+	_, conflict := conflictOf(db.Statement)
+	conflict = conflict || ignores(db.Statement)
+	if n.series.Gapless() && (conflict || db.RowsAffected < int64(len(rows))) {
+		there, err := n.stored(db, rows)
+		if missing := int64(len(rows)) - there; err == nil && missing > 0 {
+			err = n.fault("%d of %d rows were not inserted, and their numbers would be gaps", missing, len(rows))
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	if conflict && !n.series.Gapless() {
+		return nil // the values may be those of other rows, which RETURNING found
+	}
+	for _, r := range rows {
+		// A hook may have replaced a number that has gaps.
+		switch own := n.holds(db, n.field, r.row, r.number); {
+		case own && n.holds(db, n.scope, r.row, r.scope):
+		case own || n.series.Gapless():
+			return n.fault("a callback has changed the row after it was numbered: register it before the plugin")
+		}
+	}
+	return nil
+}
+
+// holds reports whether the field of a row has a value, which is given as text. A nil field has any.
+func (n *numbered) holds(db *gorm.DB, field *schema.Field, row reflect.Value, text string) bool {
+	if field == nil {
+		return true
+	}
+	value, _ := field.ValueOf(db.Statement.Context, row)
+	is, _ := plain(value)
+	return is == text
 }

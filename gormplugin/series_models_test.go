@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/numbers/series"
 )
 
 type (
@@ -184,4 +185,133 @@ func TestSeriesTenantOfACallback(t *testing.T) {
 	require.NoError(t, db.Callback().Create().Remove("tenant"))
 	require.NoError(t, db.Create(&Bill{PayerID: 7}).Error)
 	require.Equal(t, []string{"INV-7-001"}, numbersOf(t, db, 7), "no gap")
+}
+
+type (
+	emailOrder struct {
+		ID     int64  `gorm:"primaryKey;autoIncrement:false"`
+		Email  string `gorm:"size:50;uniqueIndex"`
+		Name   string `gorm:"size:50"`
+		Number int64  `idworker:"series=all"` // with gaps
+	}
+	decorated struct {
+		ID     int64  `gorm:"primaryKey;autoIncrement:false"`
+		Shop   string `gorm:"size:36"`
+		Number string `gorm:"size:60" idworker:"series=all,scope=Shop"`
+	}
+	pointedBill struct {
+		ID      int64 `gorm:"primaryKey;autoIncrement:false"`
+		PayerID int64
+		Text    string  `gorm:"size:50"`
+		Number  *string `gorm:"size:36" idworker:"series=invoices,scope=PayerID"` // gapless
+	}
+)
+
+func (d *decorated) BeforeCreate(*gorm.DB) error {
+	d.Number = "X-" + d.Number
+	return nil
+}
+
+func openNumbered(t *testing.T, models ...any) *gorm.DB {
+	t.Helper()
+	var r registry
+	db := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Series: r.of}), models...)
+	r.open(t, db)
+	return db
+}
+
+// Series with gaps: RETURNING may put what is stored into the values.
+func TestGapsUpsertReturning(t *testing.T) {
+	t.Parallel()
+	db := openNumbered(t, &emailOrder{})
+	first := emailOrder{Email: "a@b", Name: "Ada"}
+	require.NoError(t, db.Create(&first).Error)
+	again := emailOrder{Email: "a@b", Name: "Bea"}
+	require.NoError(t, db.Clauses(clause.OnConflict{
+		Columns:   []clause.Column{{Name: "email"}},
+		DoUpdates: clause.AssignmentColumns([]string{"name"}),
+	}, clause.Returning{}).Create(&again).Error)
+	require.Equal(t, first.Number, again.Number, "the row keeps its number, and RETURNING tells it")
+	require.Equal(t, first.ID, again.ID)
+}
+
+func TestGapsIgnoredRowsReturning(t *testing.T) {
+	t.Parallel()
+	db := openNumbered(t, &emailOrder{})
+	require.NoError(t, db.Create(&emailOrder{Email: "a@b"}).Error)
+	rows := []emailOrder{{Email: "a@b"}, {Email: "c@d"}}
+	require.NoError(t, db.Clauses(clause.OnConflict{DoNothing: true}, clause.Returning{}).Create(&rows).Error)
+}
+
+// A hook may change a number that has gaps.
+func TestGapsHookDecoratesNumber(t *testing.T) {
+	t.Parallel()
+	db := openNumbered(t, &decorated{})
+	row := decorated{Shop: "s"}
+	require.NoError(t, db.Create(&row).Error)
+	require.Equal(t, "X-000001", row.Number)
+}
+
+// Copies of a row share what its pointers point to.
+func TestGaplessCopiesShareAPointer(t *testing.T) {
+	t.Parallel()
+	db := openNumbered(t, &pointedBill{})
+	require.NoError(t, db.Create(&pointedBill{PayerID: 7}).Error)
+	var template pointedBill
+	require.NoError(t, db.Take(&template).Error)
+	rows := []pointedBill{template, template, template}
+	for i := range rows {
+		rows[i].ID = 0
+	}
+	require.NoError(t, db.Create(&rows).Error)
+	var numbers []string
+	require.NoError(t, db.Model(&pointedBill{}).Order("number").Pluck("number", &numbers).Error)
+	require.Equal(t, []string{"INV-7-001", "INV-7-002", "INV-7-003", "INV-7-004"}, numbers)
+}
+
+func TestGaplessCopyChangesItsOriginal(t *testing.T) {
+	t.Parallel()
+	db := openNumbered(t, &pointedBill{})
+	require.NoError(t, db.Create(&pointedBill{PayerID: 7}).Error)
+	var original pointedBill
+	require.NoError(t, db.Take(&original).Error)
+	duplicate := original
+	duplicate.ID = 0
+	require.NoError(t, db.Create(&duplicate).Error)
+	original.Text = "was copied"
+	require.NoError(t, db.Save(&original).Error)
+	var numbers []string
+	require.NoError(t, db.Model(&pointedBill{}).Order("number").Pluck("number", &numbers).Error)
+	require.Equal(t, []string{"INV-7-001", "INV-7-002"}, numbers)
+}
+
+// A scope may return a session.
+func TestGaplessScopeWithASession(t *testing.T) {
+	t.Parallel()
+	db := openNumbered(t, &Payer{}, &Bill{})
+	require.NoError(t, db.Create(&Bill{ID: 5, PayerID: 7}).Error)
+	_ = db.Transaction(func(tx *gorm.DB) error {
+		err := tx.Scopes(func(tx *gorm.DB) *gorm.DB { return tx.Debug() }).
+			Clauses(clause.OnConflict{DoNothing: true}).Create(&Bill{ID: 5, PayerID: 7}).Error
+		require.ErrorIs(t, err, gormplugin.ErrSeries)
+		return err
+	})
+	require.NoError(t, db.Create(&Bill{PayerID: 7}).Error)
+	require.Equal(t, []string{"INV-7-001", "INV-7-002"}, numbersOf(t, db, 7))
+}
+
+// A statement that skips the plugin asks for no series, so it keeps no error of one.
+func TestSkippedStatementFindsNoSeries(t *testing.T) {
+	t.Parallel()
+	var r registry
+	lookup := func(name string) (*series.Series, error) {
+		if r.all == nil {
+			return nil, errors.New("not yet")
+		}
+		return r.of(name)
+	}
+	db := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Series: lookup}), &Payer{}, &Bill{})
+	require.NoError(t, db.Set(gormplugin.SkipKey, true).Create(&Bill{ID: 1, PayerID: 7, Number: "INV-7-000"}).Error)
+	r.open(t, db)
+	require.NoError(t, db.Create(&Bill{PayerID: 7}).Error)
 }

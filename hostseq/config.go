@@ -59,8 +59,8 @@ type Config struct {
 	MaxBehind time.Duration `yaml:"max_behind" json:"max_behind" env:"MAX_BEHIND"`
 	// Stateless works without a directory, locks and records, on a host that has no
 	// place for them. It relies on the clock of the host, which must not be set back
-	// across a restart, and does not detect other processes. A start waits for MaxAhead, 1s by
-	// default, because a process before may have run that far ahead of the clock. Source lock
+	// across a restart, and does not detect other processes. A start waits for WithMaxAhead and two
+	// ticks, because a process before may have run that far ahead of the clock. Source lock
 	// refuses it, and it excludes Dir. Default: false.
 	Stateless bool `yaml:"stateless" json:"stateless" env:"STATELESS"`
 }

@@ -1,6 +1,7 @@
 package idworker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -186,8 +187,10 @@ func (p *plan) planLocal(f *fault.List) {
 		misplaced(p, f, "local", p.Local, hostseq.Config{MaxBehind: hostseq.DefaultMaxBehind}, "gets worker ids from a center", "local")
 		return
 	}
-	if p.Local.Stateless && p.Wait > 0 && p.Wait <= p.MaxAhead+2*p.layout.TimeUnit {
-		f.Add("wait", p.Wait, "is not above max_ahead (%v) and two ticks, for which a start with local.stateless waits", p.MaxAhead).Do("raise wait, or lower max_ahead")
+	ticks := 2 * p.layout.TimeUnit
+	ahead := cmp.Or(p.MaxAhead, max(snowflake.DefaultMaxAhead, ticks))
+	if p.Local.Stateless && p.Wait > 0 && p.Wait <= ahead+ticks {
+		f.Add("wait", p.Wait, "is not above max_ahead (%v) and two ticks, for which a start with local.stateless waits", ahead).Do("raise wait, or lower max_ahead")
 	}
 	f.Take(p.Local.Validate(p.layout), func(key string) string { return strings.TrimSuffix("local."+key, ".") })
 }

@@ -123,7 +123,8 @@ func (s Side) outlast(ctx context.Context, held []lease.Grant, next Side, r *Rep
 // what it lists until nothing has changed since.
 func (s Side) settled(ctx context.Context) (slots []lease.Slot, err error) {
 	op := s.Center.Extras().Operator
-	holders := map[int64]string{} // by token: a worker id that was revoked has none
+	type grant struct{ worker, token int64 }
+	holders := map[grant]string{} // a worker id that was revoked has none
 	for range 10 {
 		before := slots
 		if slots, err = op.Slots(ctx, s.Request.Namespace); err != nil {
@@ -131,10 +132,11 @@ func (s Side) settled(ctx context.Context) (slots []lease.Slot, err error) {
 		}
 		same := before != nil && slices.EqualFunc(before, slots, func(a, b lease.Slot) bool { return a.Worker == b.Worker && a.Token == b.Token && a.Mark == b.Mark })
 		for i, slot := range slots {
+			g := grant{slot.Worker, slot.Token}
 			if slot.Holder == "" {
-				slots[i].Holder = holders[slot.Token]
+				slots[i].Holder = holders[g]
 			}
-			holders[slot.Token] = slots[i].Holder
+			holders[g] = slots[i].Holder
 			if same || slot.Since == 0 {
 				continue
 			}
