@@ -144,3 +144,32 @@ func TestDeafOpens(t *testing.T) {
 	require.Eventually(t, func() bool { return pool.PingContext(t.Context()) == nil }, 30*time.Second, time.Millisecond)
 	require.NoError(t, pool.Close())
 }
+
+// TestPoolAfterACutWithWaiters: database/sql opens a connection for a caller that waits without a
+// deadline. Such openings do not keep the pool when the server is back.
+func TestPoolAfterACutWithWaiters(t *testing.T) {
+	t.Parallel()
+	d := &deaf{until: make(chan struct{})}
+	d.hangs.Store("open")
+	c, err := newConnector(d, dialects[Postgres], "host=db dbname=app")
+	require.NoError(t, err)
+	pool := sql.OpenDB(c)
+	pool.SetMaxOpenConns(2) // as connect does
+	var calls sync.WaitGroup
+	call := func(within time.Duration) {
+		calls.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), within)
+			defer cancel()
+			assert.Error(t, pool.PingContext(ctx))
+		})
+	}
+	call(100 * time.Millisecond) // metrics: holds a slot
+	call(100 * time.Millisecond) // console: holds the other
+	require.Eventually(t, func() bool { return pool.Stats().OpenConnections == 2 }, 10*time.Second, time.Millisecond)
+	call(4 * time.Second) // a keeper: waits for a slot while the others fail
+	calls.Wait()
+	d.hangs.Store("nowhere") // the server is back; the former dials go on
+	require.Eventually(t, func() bool { return pool.PingContext(t.Context()) == nil }, 30*time.Second, time.Millisecond)
+	close(d.until)
+	require.NoError(t, pool.Close())
+}

@@ -240,8 +240,17 @@ func (c connector) parse(dsn string) error {
 	return errors.New("dbseq: the DSN cannot be parsed: write it like postgres://user:password@host:5432/name, with reserved characters percent-encoded, or host=host port=5432 user=user password=password dbname=name")
 }
 
+// openTime bounds what opens a connection without a deadline: database/sql does for a caller that waits
+// for one, and a server that was cut off would keep the pool until TCP gives up.
+const openTime = 10 * time.Second
+
 // Connect opens a connection.
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, openTime)
+		defer cancel()
+	}
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil || c.setup == "" {
 		return conn, c.hide(err)

@@ -326,7 +326,7 @@ func (n *numbered) insertedBy(stmt *gorm.Statement) (bool, error) {
 func (n *numbered) replacedBy(stmt *gorm.Statement) bool {
 	conflict, _ := conflictOf(stmt)
 	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
-	return conflict.UpdateAll || strings.Contains(strings.ToUpper(insert.Modifier), "REPLACE") ||
+	return conflict.UpdateAll && n.field.Updatable || strings.Contains(strings.ToUpper(insert.Modifier), "REPLACE") ||
 		slices.ContainsFunc(conflict.DoUpdates, func(a clause.Assignment) bool {
 			return strings.EqualFold(a.Column.Name, n.field.DBName) || a.Column.Name == n.field.Name
 		})
@@ -389,19 +389,21 @@ func (n *numbered) rows(db *gorm.DB, early bool) (rows []numberedRow, err error)
 }
 
 // keeps reports whether the number that a row has is its own: with gaps, unless it was taken early
-// for another scope, which a hook or a parent has replaced since; without, if it is stored, as that
-// of a child or a parent may be, which GORM saves with ON CONFLICT. Otherwise it may be one of a transaction that was rolled back, which another
-// row has by now.
+// for another scope, which a hook or a parent has replaced since; without, if it is stored, or the row is
+// stored without one, as a child or a parent may be, which GORM saves with ON CONFLICT. Otherwise it may
+// be one of a transaction that was rolled back, which another row has by now.
 func (n *numbered) keeps(db *gorm.DB, r numberedRow, before map[uintptr]numberedRow) (bool, error) {
-	if _, zero := n.field.ValueOf(db.Statement.Context, r.row); zero {
-		return false, nil
-	}
+	stmt, row := db.Statement, r.row.Addr().Pointer()
+	_, zero := n.field.ValueOf(stmt.Context, r.row)
 	if !n.series.Gapless() {
-		early, taken := before[r.row.Addr().Pointer()]
-		return !taken || early.scope == r.scope, nil
+		early, taken := before[row]
+		return !zero && (!taken || early.scope == r.scope), nil
 	}
-	if _, conflict := conflictOf(db.Statement); !conflict && !ignores(db.Statement) {
+	if _, conflict := conflictOf(stmt); !conflict && !ignores(stmt) {
 		return false, nil
+	}
+	if b, ok := stmt.Clauses[batchKey].Expression.(*batch); ok && b.stmt == stmt && slices.Contains(b.rows, row) {
+		return false, nil // its key is new
 	}
 	there, err := n.stored(db, []numberedRow{r})
 	return there == 1, err
@@ -416,8 +418,12 @@ func (n *numbered) stored(db *gorm.DB, rows []numberedRow) (there int64, err err
 			var all []clause.Expression
 			for _, f := range slices.Concat([]*schema.Field{n.field, n.scope}, n.field.Schema.PrimaryFields) {
 				if f != nil {
-					value, _ := f.ValueOf(ctx, r.row)
-					all = append(all, clause.Eq{Column: clause.Column{Name: f.DBName}, Value: value})
+					value, zero := f.ValueOf(ctx, r.row)
+					is := clause.Expression(clause.Eq{Column: clause.Column{Name: f.DBName}, Value: value})
+					if zero {
+						is = clause.Or(is, clause.Eq{Column: clause.Column{Name: f.DBName}})
+					}
+					all = append(all, is)
 				}
 			}
 			each = append(each, clause.And(all...))
@@ -457,8 +463,12 @@ func (n *numbered) settle(db *gorm.DB, rows []numberedRow) error {
 	}
 	_, conflict := conflictOf(db.Statement)
 	conflict = conflict || ignores(db.Statement)
-	if n.series.Gapless() && (conflict || db.RowsAffected < int64(len(rows))) {
+	inserted := db.RowsAffected >= int64(len(rows))
+	if n.series.Gapless() && (conflict || !inserted) {
 		there, err := n.stored(db, rows)
+		if nothing, _ := conflictOf(db.Statement); nothing.DoNothing && !inserted { // the table may have others of these numbers, of a former period
+			there = min(there, db.RowsAffected)
+		}
 		if missing := int64(len(rows)) - there; err == nil && missing > 0 {
 			err = n.fault("%d of %d rows were not inserted, and their numbers would be gaps", missing, len(rows))
 		}

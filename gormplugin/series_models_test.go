@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/numbers/series"
 )
@@ -314,4 +315,72 @@ func TestSkippedStatementFindsNoSeries(t *testing.T) {
 	require.NoError(t, db.Set(gormplugin.SkipKey, true).Create(&Bill{ID: 1, PayerID: 7, Number: "INV-7-000"}).Error)
 	r.open(t, db)
 	require.NoError(t, db.Create(&Bill{PayerID: 7}).Error)
+}
+
+type immutableBill struct {
+	ID      int64 `gorm:"primaryKey;autoIncrement:false"`
+	PayerID int64
+	Number  string `gorm:"<-:create;size:36" idworker:"series=invoices,scope=PayerID"`
+}
+
+// GORM saves lists by an upsert of all columns, but for those that are not updated.
+func TestGaplessNumberThatIsNotUpdated(t *testing.T) {
+	t.Parallel()
+	onEachSeries(t, func(t *testing.T, db *gorm.DB) {
+		require.NoError(t, db.AutoMigrate(&immutableBill{}))
+		require.NoError(t, db.Save(&[]immutableBill{{PayerID: 7}, {PayerID: 7}}).Error)
+		require.NoError(t, db.Save(&immutableBill{ID: 99, PayerID: 7}).Error)
+		require.ErrorIs(t, db.Save(&[]immutableBill{{ID: 99, PayerID: 7}}).Error, gormplugin.ErrSeries, "its number was not loaded")
+		var numbers []string
+		require.NoError(t, db.Model(&immutableBill{}).Order("number").Pluck("number", &numbers).Error)
+		require.Equal(t, []string{"INV-7-001", "INV-7-002", "INV-7-003"}, numbers)
+	})
+}
+
+// Rows that are stored without a number, as drafts and those from before the field was added, keep none
+// when they are saved again.
+func TestStoredRowsWithoutANumber(t *testing.T) {
+	t.Parallel()
+	onEachSeries(t, func(t *testing.T, db *gorm.DB) {
+		require.NoError(t, db.AutoMigrate(&paidBill{}))
+		draft, old := Bill{PayerID: 7}, Bill{ID: 4, PayerID: 8}
+		require.NoError(t, db.Omit("Number").Create(&draft).Error)
+		require.NoError(t, db.Set(gormplugin.SkipKey, true).Create(&Bill{ID: 4, PayerID: 8}).Error)
+		require.NoError(t, db.Create(&paidBill{Bill: &draft}).Error)
+		require.NoError(t, db.Save(&[]Bill{draft, old}).Error)
+		require.Empty(t, draft.Number)
+		require.NoError(t, db.Create(&Bill{PayerID: 7}).Error)
+		var n int64
+		require.NoError(t, db.Model(&Bill{}).Where("number = ?", "INV-7-001").Count(&n).Error)
+		require.EqualValues(t, 1, n, "none was taken before")
+	})
+}
+
+// A number of another period may be the same.
+func TestGaplessEqualNumberOfAnotherPeriod(t *testing.T) {
+	t.Parallel()
+	type daily struct {
+		ID     int64  `gorm:"primaryKey;autoIncrement:false"`
+		Shop   string `gorm:"size:36"`
+		Number int64  `idworker:"series=daily,scope=Shop"`
+	}
+	var s *series.Series
+	db := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Series: func(string) (*series.Series, error) { return s, nil }}), &daily{})
+	store, err := gormdb.Segments(db)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = store.Close() })
+	s, err = series.Open(t.Context(), store, series.Config{Name: "daily", Period: series.Day, Gapless: true})
+	require.NoError(t, err)
+	// What yesterday's Create stored.
+	require.NoError(t, db.Set(gormplugin.SkipKey, true).Create(&daily{ID: 5, Shop: "a", Number: 1}).Error)
+	err = db.Clauses(clause.OnConflict{DoNothing: true}).Create(&daily{ID: 5, Shop: "a"}).Error
+	require.ErrorIs(t, err, gormplugin.ErrSeries, "the row was not inserted, and number 1 of today would be a gap")
+}
+
+// A nil pointer to a map is GORM's error.
+func TestNilMapPointer(t *testing.T) {
+	t.Parallel()
+	db := openNumbered(t, &Payer{}, &Bill{})
+	require.ErrorIs(t, db.Model(&Bill{}).Create((*map[string]any)(nil)).Error, gorm.ErrInvalidValue)
+	require.ErrorIs(t, db.Model(&Bill{}).Create((*[]map[string]any)(nil)).Error, gorm.ErrInvalidValue)
 }
