@@ -96,7 +96,7 @@ func TestRestore(t *testing.T) {
 	unaware := open(t, url)
 	again, err := unaware.Acquire(t.Context(), req())
 	require.NoError(t, err, "nothing shows")
-	require.Less(t, again.Floor, g.Ceiling, "so a range is lent twice")
+	require.Less(t, again.Floor, max(g.Ceiling, again.Now), "so a range is lent twice, unless that took longer than the lease")
 	require.NoError(t, unaware.Release(t.Context(), again, again.Ceiling))
 	g = lost(unaware, "")
 	_, err = open(t, url).Extras().Operator.Quarantine(t.Context(), request().Namespace, "restored from a backup")

@@ -78,6 +78,9 @@ func play(text string) error {
 	}
 	p := player{Center: center, gen: gen, req: keeper.NewRequest("orders", r.Layout)}
 	p.req.Holder = fmt.Sprint("pid ", os.Getpid())
+	if !r.Frozen.IsZero() {
+		p.thaw = func(t time.Time) { r.Frozen = t }
+	}
 	in, out := json.NewDecoder(bufio.NewReader(os.Stdin)), json.NewEncoder(os.Stdout)
 	for {
 		var o order
@@ -104,6 +107,7 @@ type player struct {
 	req  lease.Request
 	lent snowflake.Range
 	g    lease.Grant
+	thaw func(time.Time) // sets a clock that stands still
 }
 
 func (p *player) obey(o order, a *answer) (err error) {
@@ -112,7 +116,12 @@ func (p *player) obey(o order, a *answer) (err error) {
 	switch o.Verb {
 	case "acquire":
 		p.req.Owner = lease.NewOwner()
-		if p.g, err = p.Acquire(ctx, p.req); err != nil {
+		p.g, err = p.Acquire(ctx, p.req)
+		if wait := (*lease.QuarantineError)(nil); errors.As(err, &wait) && p.thaw != nil {
+			p.thaw(wait.Until)
+			p.g, err = p.Acquire(ctx, p.req)
+		}
+		if err != nil {
 			return err
 		}
 		p.lent = rangeOf(p.g, p.gen.Elapsed())

@@ -11,8 +11,8 @@ import (
 // and up to 2 h by its MaxAhead.
 const behind = 26 * time.Hour
 
-// bounded returns g with a ceiling at most MaxTTL above the center's clock, or above its floor at a
-// borrow, unless that of the range in use is later. No center lends above that, and no quarantine covers it, so somebody
+// bounded returns g with a ceiling at most MaxTTL above the center's clock, unless that of the
+// range in use is later. No center lends above that, and no quarantine covers it, so somebody
 // else has raised the mark. If a floor lies further ahead than any center lends, ids would leap
 // there: it returns lease.ErrDamaged.
 //
@@ -25,8 +25,6 @@ func (k *Keeper) bounded(g lease.Grant, at time.Duration) (lease.Grant, error) {
 		latest = max(latest, k.lent.Now+(at-k.lent.At).Milliseconds())
 		slack -= behind
 		g.Ceiling = min(g.Ceiling, max(k.lent.Ceiling, latest+reach))
-	} else {
-		g.Ceiling = min(g.Ceiling, max(g.Floor, latest)+reach)
 	}
 	if g.Floor != k.lent.Floor && g.Floor > latest+reach+slack.Milliseconds() {
 		return g, fmt.Errorf("%w: worker id %d of namespace %q got the floor %s: find out what else writes to the store and undo it; this process goes on by itself then",

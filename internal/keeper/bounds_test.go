@@ -134,33 +134,3 @@ func TestRangeAboveALossWhileTheClockIsSetBack(t *testing.T) {
 		})
 	}
 }
-
-// TestBorrowedCeilingFarAheadIsCut: the answer of a borrow is lost, another program raises the mark,
-// and the same owner asks again.
-func TestBorrowedCeilingFarAheadIsCut(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		c := &custodian{Center: r.center}
-		c.answer = func(ctx context.Context, g lease.Grant) lease.Grant {
-			c.answer = nil
-			r.center.Change("orders", func(ns rules.Namespace) rules.Namespace {
-				slots := append([]rules.Slot(nil), ns.Slots...)
-				slots[g.Worker].Mark = in2080
-				ns.Slots = slots
-				return ns
-			})
-			<-ctx.Done() // the answer is lost
-			return g
-		}
-		r.member(func(cfg *keeper.Config) { cfg.Center = c })
-		r.start()
-		st := r.keeper.Status()
-		require.Len(t, c.owners, 2)
-		require.Equal(t, c.owners[0], c.owners[1])
-		require.LessOrEqual(t, st.Grant.Ceiling, st.Grant.Now+lease.DefaultTTL.Milliseconds())
-
-		r.down()
-		time.Sleep(time.Minute)
-		_, err := r.gen.NextID()
-		require.ErrorIs(t, err, snowflake.ErrLeaseExpired)
-	})
-}
