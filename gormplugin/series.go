@@ -420,7 +420,7 @@ func (n *numbered) stored(db *gorm.DB, rows []numberedRow) (there int64, err err
 				if f != nil {
 					value, zero := f.ValueOf(ctx, r.row)
 					is := clause.Expression(clause.Eq{Column: clause.Column{Name: f.DBName}, Value: value})
-					if zero {
+					if zero && f == n.field { // stored without a number
 						is = clause.Or(is, clause.Eq{Column: clause.Column{Name: f.DBName}})
 					}
 					all = append(all, is)

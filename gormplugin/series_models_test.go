@@ -331,6 +331,7 @@ func TestGaplessNumberThatIsNotUpdated(t *testing.T) {
 		require.NoError(t, db.Save(&[]immutableBill{{PayerID: 7}, {PayerID: 7}}).Error)
 		require.NoError(t, db.Save(&immutableBill{ID: 99, PayerID: 7}).Error)
 		require.ErrorIs(t, db.Save(&[]immutableBill{{ID: 99, PayerID: 7}}).Error, gormplugin.ErrSeries, "its number was not loaded")
+		require.ErrorIs(t, db.Save(&[]Bill{{PayerID: 7}}).Error, gormplugin.ErrSeries, "an upsert may replace this one")
 		var numbers []string
 		require.NoError(t, db.Model(&immutableBill{}).Order("number").Pluck("number", &numbers).Error)
 		require.Equal(t, []string{"INV-7-001", "INV-7-002", "INV-7-003"}, numbers)
@@ -383,4 +384,17 @@ func TestNilMapPointer(t *testing.T) {
 	db := openNumbered(t, &Payer{}, &Bill{})
 	require.ErrorIs(t, db.Model(&Bill{}).Create((*map[string]any)(nil)).Error, gorm.ErrInvalidValue)
 	require.ErrorIs(t, db.Model(&Bill{}).Create((*[]map[string]any)(nil)).Error, gorm.ErrInvalidValue)
+}
+
+// A nested transaction that fails gives its number back, and the outer one goes on.
+func TestGaplessInANestedTransaction(t *testing.T) {
+	t.Parallel()
+	onEachSeries(t, func(t *testing.T, db *gorm.DB) {
+		require.NoError(t, db.Create(&Bill{ID: 5, PayerID: 7}).Error)
+		require.NoError(t, db.Transaction(func(tx *gorm.DB) error {
+			require.Error(t, tx.Transaction(func(tx *gorm.DB) error { return tx.Create(&Bill{ID: 5, PayerID: 7}).Error }), "a duplicate key")
+			return tx.Create(&Bill{PayerID: 7}).Error
+		}))
+		require.Equal(t, []string{"INV-7-001", "INV-7-002"}, numbersOf(t, db, 7))
+	})
 }

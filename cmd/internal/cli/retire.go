@@ -40,7 +40,7 @@ Processes that still hold a worker id continue up to their ceilings.`,
 				if err != nil {
 					return err
 				}
-				return answer(cmd, asJSON, map[string]string{"namespace": store.namespace, "store": o.String(), "pin": plain(rec.Pin.String())},
+				return answer(cmd, asJSON, map[string]string{"namespace": store.namespace, "store": o.String(), "pin": printable.Text(rec.Pin.String())},
 					"namespace %q at %s is %s\n", store.namespace, o, printable.Text(rec.Pin.String()))
 			})
 		},
