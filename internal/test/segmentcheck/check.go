@@ -20,12 +20,20 @@ import (
 // number; a nil prepare leaves that to the requests.
 func Run(ctx context.Context, store segment.Store, prefix string, prepare func(name string, start int64) error) error {
 	c := check{store, prefix, prepare}
-	for what, f := range map[string]func(context.Context) error{
-		"unknown names": c.unknown, "first numbers": c.first, "numbers known to be given": c.above,
-		"the end": c.end, "bad requests": c.bad, "many at once": c.many, "ended contexts": c.ended,
+	for _, part := range []struct {
+		of    string
+		check func(context.Context) error
+	}{
+		{"unknown names", c.unknown},
+		{"first numbers", c.first},
+		{"numbers known to be given", c.above},
+		{"the end", c.end},
+		{"bad requests", c.bad},
+		{"many at once", c.many},
+		{"ended contexts", c.ended},
 	} {
-		if err := f(ctx); err != nil {
-			return fmt.Errorf("%s: %w", what, err)
+		if err := part.check(ctx); err != nil {
+			return fmt.Errorf("%s: %w", part.of, err)
 		}
 	}
 	return nil
@@ -62,8 +70,8 @@ func (c check) take(ctx context.Context, r segment.Request, n int64) (all []int6
 		if err != nil {
 			return nil, err
 		}
-		if got.First <= r.Above || got.Len() < 1 || got.Len() > r.N || got.Last > r.Max {
-			return nil, fmt.Errorf("%+v: got %v", r, got)
+		if err := within(r, got); err != nil {
+			return nil, err
 		}
 		for k := range got.Len() {
 			all = append(all, got.First+k)
@@ -73,6 +81,15 @@ func (c check) take(ctx context.Context, r segment.Request, n int64) (all []int6
 		return nil, fmt.Errorf("%v do not rise", all)
 	}
 	return all, nil
+}
+
+// within returns an error unless r may be answered with got. Lengths are not looked at
+// before the order is: they wrap around as the numbers do.
+func within(r segment.Request, got segment.Range) error {
+	if got.First <= r.Above || got.Last < got.First || got.Last > r.Max || got.Len() > r.N {
+		return fmt.Errorf("%+v: got %v", r, got)
+	}
+	return nil
 }
 
 // Beside returns the first violation of what Request.Beside asks for.
@@ -194,8 +211,8 @@ func (c check) end(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if rest.First <= got[len(got)-1] || rest.Len() < 1 || rest.Last > last {
-				return fmt.Errorf("up to %d: got %v after %v", last, rest, got)
+			if err := within(r, rest); err != nil || rest.First <= got[len(got)-1] {
+				return fmt.Errorf("up to %d: got %v after %v: %w", last, rest, got, err)
 			}
 			got = append(got, rest.Last)
 		}
