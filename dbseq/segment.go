@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"sync"
 	"time"
 
@@ -95,8 +96,23 @@ func (s *Segments) Reserve(ctx context.Context, r segment.Request) (got segment.
 // the numbers back: they have no gaps. Until the transaction ends, all others wait who ask for
 // numbers of the same name. The transaction must be of the database of s, which must have
 // answered before, as to Given. A statement that fails, as after a deadlock, may end the
-// transaction, and is not repeated.
-func (s *Segments) In(tx segment.Tx) segment.Reader { return inTx{s, tx} }
+// transaction, and is not repeated. Statements go to the *sql.Tx that tx is or embeds.
+func (s *Segments) In(tx segment.Tx) segment.Reader { return inTx{s, plainTx(tx)} }
+
+// plainTx returns the *sql.Tx that a transaction embeds: bun's replaces placeholders, of its own form alone.
+func plainTx(tx segment.Tx) segment.Tx {
+	for outer := reflect.Indirect(reflect.ValueOf(tx)); outer.Kind() == reflect.Struct; {
+		field, ok := outer.Type().FieldByName("Tx")
+		if !ok || !field.Anonymous || len(field.Index) > 1 {
+			break
+		}
+		if inner, ok := outer.FieldByIndex(field.Index).Interface().(*sql.Tx); ok && field.Type == reflect.TypeFor[*sql.Tx]() {
+			return inner
+		}
+		outer = reflect.Indirect(outer.FieldByIndex(field.Index))
+	}
+	return tx
+}
 
 // inTx is Segments in a transaction.
 type inTx struct {
@@ -106,7 +122,11 @@ type inTx struct {
 
 // Reserve implements segment.Store.
 func (t inTx) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
-	if err := r.Validate(); err != nil {
+	valid := r
+	if r.N == 0 {
+		valid.N = 1
+	}
+	if err := valid.Validate(); err != nil {
 		return segment.Range{}, err
 	}
 	if fault.Nil(t.tx) {
@@ -116,7 +136,11 @@ func (t inTx) Reserve(ctx context.Context, r segment.Request) (segment.Range, er
 	defer cancel()
 	err := t.add(ctx, r)
 	var got segment.Range
-	if err == nil {
+	switch {
+	case err != nil:
+	case r.N == 0:
+		got, err = t.lock(ctx, r)
+	default:
 		got, err = t.store.reserve(ctx, t.tx, r, new(bool))
 	}
 	return got, t.wrap(ctx, "reserve numbers of %q in a transaction", r.Name, err)
@@ -148,6 +172,25 @@ func (t inTx) add(ctx context.Context, r segment.Request) error {
 		s.seen.add(r.Name)
 	}
 	return nil
+}
+
+// lock locks the name, and creates it in the transaction if add has not.
+func (t inTx) lock(ctx context.Context, r segment.Request) (segment.Range, error) {
+	s := t.store
+	for again := r.Create; ; again = false {
+		given, err := query(ctx, t.tx, s.named("lock"), args{"name": r.Name}, column[int64])
+		switch {
+		case err != nil:
+			return segment.Range{}, err
+		case len(given) > 0:
+			return segment.Range{First: given[0] + 1, Last: given[0]}, nil
+		case !again:
+			return segment.Range{}, noName(r.Name)
+		}
+		if _, err := s.execOn(ctx, t.tx, "add", args{"name": r.Name, "start": r.Start}); err != nil {
+			return segment.Range{}, err
+		}
+	}
 }
 
 // names are some that the table has.

@@ -362,6 +362,40 @@ func TestGaplessSerializable(t *testing.T) {
 	})
 }
 
+// A wrappedTx embeds one, as those of bun and sqlx do, and rewrites statements.
+type wrappedTx struct{ *sql.Tx }
+
+func (wrappedTx) ExecContext(context.Context, string, ...any) (sql.Result, error) {
+	return nil, errors.New("rewritten")
+}
+
+func (wrappedTx) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
+	return nil, errors.New("rewritten")
+}
+
+// TestGaplessInAWrappedTransaction: an empty Fill locks the scope, again and again, and takes no number.
+func TestGaplessInAWrappedTransaction(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		pool := e.pool(t, dsn)
+		store, err := dbseq.NewSegments(pool, e.dialect)
+		require.NoError(t, err)
+		s := openSeries(t, store, series.Config{Gapless: true, Period: series.Day})
+		for want := range int64(2) {
+			require.NoError(t, within(t, pool, func(tx *sql.Tx) error {
+				in := s.In(wrappedTx{tx})
+				for range 200 {
+					require.NoError(t, in.Fill(t.Context(), "a", nil))
+				}
+				n, err := in.Next(t.Context(), "a")
+				require.Equal(t, want+1, n.Value)
+				return err
+			}))
+		}
+		_, err = s.In(wrappedTx{}).Next(t.Context(), "a")
+		require.ErrorIs(t, err, segment.ErrRequest)
+	})
+}
+
 // TestGaplessBySnapshotIsolation: MariaDB refuses by default since 11.6.2 to change a row that others
 // have changed since the transaction first read. A number that is asked for first does not fail.
 func TestGaplessBySnapshotIsolation(t *testing.T) {

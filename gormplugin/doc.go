@@ -70,9 +70,13 @@
 // of the statement, after hooks and parents, and replaces a number that the field has, which may be
 // that of a transaction that was rolled back. What would leave a gap is an ErrSeries: an upsert that
 // replaces the number, or that finds a row instead of inserting it, and a session with
-// SkipDefaultTransaction, or with gorm.io/sharding, outside of a transaction. A statement that fails in
-// a transaction of the application has taken its number: roll back, as far as a savepoint, which nested
-// calls of db.Transaction set. A callback that sets the scope is registered before the plugin.
+// SkipDefaultTransaction, or with gorm.io/sharding, outside of a transaction. A callback that sets the
+// scope is registered before the plugin.
+//
+// A statement that fails gives the field its former value again. In a transaction of the application it
+// has taken its number: roll back, as far as a savepoint, which nested calls of db.Transaction set. If
+// what fails comes later, the value keeps a number that the next row gets: tag the field
+// gorm:"<-:create", so that no UPDATE writes it.
 //
 // A series with gaps numbers the fields that have no number yet, before the transaction if the scope
 // is set by then. In a transaction on the same SQLite file it cannot, like a segment.

@@ -10,7 +10,7 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-const foundKey = "idworker:found"
+const foundKey = "found"
 
 // foundRows is the state of an INSERT with ON CONFLICT on MySQL. MySQL has no RETURNING:
 // it tells of a row that it finds by another unique key only by LAST_INSERT_ID.
@@ -52,7 +52,7 @@ func (k *key) watch(db *gorm.DB, rows reflect.Value) {
 	if f.result {
 		stmt.Result = gorm.WithResult()
 	}
-	db.InstanceSet(foundKey, f)
+	stmt.Settings.Store(ownKey(stmt, foundKey), f)
 }
 
 // referred reports whether other rows will refer to the keys of these: rows that the
@@ -80,12 +80,12 @@ func settleFound(db *gorm.DB) {
 	if _, ok := conflictOf(stmt); !ok || stmt.Name() != "mysql" {
 		return
 	}
-	v, _ := db.InstanceGet(foundKey)
+	v, _ := stmt.Settings.Load(ownKey(stmt, foundKey))
 	f, ok := v.(*foundRows)
 	if !ok {
 		return
 	}
-	stmt.Settings.Delete(fmt.Sprintf("%p", stmt) + foundKey)
+	stmt.Settings.Delete(ownKey(stmt, foundKey))
 	stmt.AddClause(f.conflict)
 	result := stmt.Result
 	if f.result {

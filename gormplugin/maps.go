@@ -9,7 +9,7 @@ import (
 	"gorm.io/gorm"
 )
 
-const mapsKey = "idworker:maps"
+const mapsKey = "maps"
 
 // mapKey is the name under which a map holds its key, and the key.
 type mapKey struct {
@@ -131,7 +131,7 @@ func rememberMaps(db *gorm.DB, k *key, rows []map[string]any, keys []mapKey, own
 			return
 		}
 	}
-	db.InstanceSet(mapsKey, f)
+	stmt.Settings.Store(ownKey(stmt, mapsKey), f)
 }
 
 // settleMaps runs after the INSERT and gives the caller's maps the stored keys.
@@ -139,7 +139,7 @@ func settleMaps(db *gorm.DB) {
 	if _, ok := mapsOf(db.Statement.Dest); !ok {
 		return
 	}
-	v, _ := db.InstanceGet(mapsKey)
+	v, _ := db.Statement.Settings.Load(ownKey(db.Statement, mapsKey))
 	f, ok := v.(*filledMaps)
 	if !ok {
 		return

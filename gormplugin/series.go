@@ -148,7 +148,17 @@ func (f *filler) number(db *gorm.DB, early bool) {
 	if db.Error != nil || stmt.Schema == nil || stmt.DryRun || skipped(stmt) || f.excluded(stmt) {
 		return
 	}
-	for _, n := range f.numberedOf(stmt) {
+	fields := f.numberedOf(stmt)
+	for _, n := range fields {
+		if early {
+			break
+		}
+		if err := n.lock(db); err != nil {
+			_ = db.AddError(err)
+			return
+		}
+	}
+	for _, n := range fields {
 		if early && n.err == nil && n.series.Gapless() {
 			continue
 		}
@@ -157,6 +167,38 @@ func (f *filler) number(db *gorm.DB, early bool) {
 			return
 		}
 	}
+}
+
+// lock locks the scopes of rows that have no number yet, if the statement has to look which rows are
+// stored. A transaction that reads first may not change later what others have changed meanwhile, with
+// innodb_snapshot_isolation of MariaDB and on SQLite.
+func (n *numbered) lock(db *gorm.DB) error {
+	stmt := db.Statement
+	if n.err != nil || !n.series.Gapless() || !mayMeet(stmt) {
+		return nil // fill reports it
+	}
+	tx, ok := transactionOf(stmt.ConnPool)
+	if _, isMap := mapsOf(stmt.Dest); !ok || isMap {
+		return nil
+	}
+	if inserted, err := n.insertedBy(stmt); err != nil || !inserted {
+		return err
+	}
+	rows, err := n.scopes(db, false)
+	if err != nil || !slices.ContainsFunc(rows, func(r numberedRow) bool { return !n.newKey(stmt, r.row) }) {
+		return err
+	}
+	in, locked := n.series.In(tx), map[string]bool{}
+	for _, r := range rows {
+		if _, zero := n.field.ValueOf(stmt.Context, r.row); !zero || locked[r.scope] {
+			continue
+		}
+		locked[r.scope] = true
+		if err := in.Fill(stmt.Context, r.scope, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (n *numbered) fill(db *gorm.DB, early bool) error {
@@ -185,6 +227,8 @@ func (n *numbered) fill(db *gorm.DB, early bool) error {
 		}
 		from = from.In(tx)
 	}
+	all := n.numbered(stmt)
+	stmt.Settings.Store(n.key(stmt), all)
 	for first := 0; first < len(rows); {
 		last := first
 		for last < len(rows) && rows[last].scope == rows[first].scope {
@@ -196,18 +240,30 @@ func (n *numbered) fill(db *gorm.DB, early bool) error {
 		}
 		for i, number := range numbers {
 			r := &rows[first+i]
-			if r.number, err = n.set(stmt, r.row, number); err != nil {
+			r.key, r.former = keyValues(stmt, r.row), copied(n.field.ReflectValueOf(stmt.Context, r.row))
+			r.number, err = n.set(stmt, r.row, number)
+			if all[r.row.Addr().Pointer()] = *r; err != nil {
 				return err
 			}
 		}
 		first = last
 	}
-	all := n.numbered(stmt)
-	for _, r := range rows {
-		all[r.row.Addr().Pointer()] = r
-	}
-	stmt.Settings.Store(n.key(stmt), all)
 	return nil
+}
+
+// keyValues returns the values of the primary key of a row.
+func keyValues(stmt *gorm.Statement, row reflect.Value) (values []any) {
+	for _, f := range stmt.Schema.PrimaryFields {
+		value, _ := f.ValueOf(stmt.Context, row)
+		values = append(values, value)
+	}
+	return values
+}
+
+func copied(v reflect.Value) reflect.Value {
+	c := reflect.New(v.Type()).Elem()
+	c.Set(v)
+	return c
 }
 
 // numbered returns the rows that the statement has numbered, by their addresses.
@@ -246,10 +302,13 @@ func transactionOf(pool gorm.ConnPool) (segment.Tx, bool) {
 	}
 }
 
-// key is under what a statement has the rows that were numbered. InstanceSet would clone the statement
-// of a session, as a scope may return it.
-func (n *numbered) key(stmt *gorm.Statement) string {
-	return fmt.Sprintf("%p idworker:numbered:%s", stmt, n.field.DBName)
+// key is under what a statement has the rows that were numbered.
+func (n *numbered) key(stmt *gorm.Statement) string { return ownKey(stmt, "numbered:"+n.field.DBName) }
+
+// ownKey is under what a statement keeps something of its own. InstanceSet would clone the statement of
+// a session, as a scope may return it.
+func ownKey(stmt *gorm.Statement, what string) string {
+	return fmt.Sprintf("%p idworker:%s", stmt, what)
 }
 
 // set puts a number into the field, checks that the field holds it, and returns it as text.
@@ -336,11 +395,29 @@ func (n *numbered) replacedBy(stmt *gorm.Statement) bool {
 type numberedRow struct {
 	row           reflect.Value
 	scope, number string
+	key           []any         // before the INSERT
+	former        reflect.Value // of the field, before it was numbered
 }
 
-// rows returns the rows to number by their scopes, in the order in which transactions should lock
-// them; early, those whose scope is known.
+// rows returns the rows to number, as scopes does.
 func (n *numbered) rows(db *gorm.DB, early bool) (rows []numberedRow, err error) {
+	all, err := n.scopes(db, early)
+	before := n.numbered(db.Statement) // early
+	for _, r := range all {
+		var kept bool
+		if kept, err = n.keeps(db, r, before); err != nil {
+			return nil, err
+		}
+		if !kept {
+			rows = append(rows, r)
+		}
+	}
+	return rows, err
+}
+
+// scopes returns the rows with their scopes, in the order in which transactions should lock these;
+// early, those whose scope is known.
+func (n *numbered) scopes(db *gorm.DB, early bool) (rows []numberedRow, err error) {
 	stmt := db.Statement
 	switch stmt.ReflectValue.Kind() {
 	case reflect.Struct, reflect.Slice, reflect.Array:
@@ -348,7 +425,6 @@ func (n *numbered) rows(db *gorm.DB, early bool) (rows []numberedRow, err error)
 		return nil, nil // GORM reports it
 	}
 	seen := map[uintptr]bool{}
-	before := n.numbered(stmt) // early
 	for i := range length(stmt.ReflectValue) {
 		row := rowAt(stmt.ReflectValue, i)
 		switch {
@@ -376,13 +452,7 @@ func (n *numbered) rows(db *gorm.DB, early bool) (rows []numberedRow, err error)
 				return nil, n.fault("%s, which says whose number it is, is neither a text nor a whole number", n.scope.Name)
 			}
 		}
-		kept, err := n.keeps(db, r, before)
-		if err != nil {
-			return nil, err
-		}
-		if !kept {
-			rows = append(rows, r)
-		}
+		rows = append(rows, r)
 	}
 	slices.SortStableFunc(rows, func(a, b numberedRow) int { return cmp.Compare(a.scope, b.scope) })
 	return rows, nil
@@ -399,24 +469,45 @@ func (n *numbered) keeps(db *gorm.DB, r numberedRow, before map[uintptr]numbered
 		early, taken := before[row]
 		return !zero && (!taken || early.scope == r.scope), nil
 	}
-	if _, conflict := conflictOf(stmt); !conflict && !ignores(stmt) {
+	if !mayMeet(stmt) || n.newKey(stmt, r.row) {
 		return false, nil
 	}
-	if b, ok := stmt.Clauses[batchKey].Expression.(*batch); ok && b.stmt == stmt && slices.Contains(b.rows, row) {
-		return false, nil // its key is new
+	if there, err := n.stored(db, []numberedRow{r}); err != nil || there == 0 {
+		return false, err
 	}
-	there, err := n.stored(db, []numberedRow{r})
-	return there == 1, err
+	there, err := n.stored(db, []numberedRow{r}, n.field, n.scope)
+	if err == nil && there == 0 { // it would not be inserted, and its number be a gap
+		err = n.fault("a row with the key %v is stored with another number, or for somebody else: load it first", keyValues(stmt, r.row))
+	}
+	return there > 0, err
 }
 
-// stored counts the rows that are in the table with their keys, scopes and numbers.
-func (n *numbered) stored(db *gorm.DB, rows []numberedRow) (there int64, err error) {
+// newKey reports whether no row is stored with the key, which is none yet, or made for this statement.
+func (n *numbered) newKey(stmt *gorm.Statement, row reflect.Value) bool {
+	if !slices.ContainsFunc(stmt.Schema.PrimaryFields, func(f *schema.Field) bool {
+		_, zero := f.ValueOf(stmt.Context, row)
+		return !zero
+	}) {
+		return true
+	}
+	b, ok := stmt.Clauses[batchKey].Expression.(*batch)
+	return ok && b.stmt == stmt && slices.Contains(b.rows, row.Addr().Pointer())
+}
+
+// mayMeet reports whether the statement may come upon rows that are stored, without an error.
+func mayMeet(stmt *gorm.Statement) bool {
+	_, conflict := conflictOf(stmt)
+	return conflict || ignores(stmt)
+}
+
+// stored counts the rows that are in the table with their keys, and with the values of these fields.
+func (n *numbered) stored(db *gorm.DB, rows []numberedRow, also ...*schema.Field) (there int64, err error) {
 	ctx := db.Statement.Context
 	for chunk := range slices.Chunk(rows, 100) {
 		var each []clause.Expression
 		for _, r := range chunk {
 			var all []clause.Expression
-			for _, f := range slices.Concat([]*schema.Field{n.field, n.scope}, n.field.Schema.PrimaryFields) {
+			for _, f := range slices.Concat(also, n.field.Schema.PrimaryFields) {
 				if f != nil {
 					value, zero := f.ValueOf(ctx, r.row)
 					is := clause.Expression(clause.Eq{Column: clause.Column{Name: f.DBName}, Value: value})
@@ -444,15 +535,20 @@ func (n *numbered) stored(db *gorm.DB, rows []numberedRow) (there int64, err err
 // may do. The transaction then takes the number back.
 func (f *filler) settleNumbered(db *gorm.DB) {
 	stmt := db.Statement
-	if db.Error != nil || stmt.Schema == nil || stmt.DryRun || skipped(stmt) || f.excluded(stmt) {
+	if stmt.Schema == nil || stmt.DryRun || skipped(stmt) || f.excluded(stmt) {
 		return
 	}
 	for _, n := range f.numberedOf(stmt) {
 		rows := slices.Collect(maps.Values(n.numbered(stmt)))
 		stmt.Settings.Delete(n.key(stmt))
-		if err := n.settle(db, rows); err != nil {
-			_ = db.AddError(err)
-			return
+		if db.Error == nil {
+			_ = db.AddError(n.settle(db, rows)) // which ignores nil
+		}
+		if db.Error == nil || n.err != nil || !n.series.Gapless() {
+			continue
+		}
+		for _, r := range rows { // the number goes back with the transaction, and the next row gets it
+			n.field.ReflectValueOf(stmt.Context, r.row).Set(r.former)
 		}
 	}
 }
@@ -461,14 +557,10 @@ func (n *numbered) settle(db *gorm.DB, rows []numberedRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	_, conflict := conflictOf(db.Statement)
-	conflict = conflict || ignores(db.Statement)
-	inserted := db.RowsAffected >= int64(len(rows))
-	if n.series.Gapless() && (conflict || !inserted) {
-		there, err := n.stored(db, rows)
-		if nothing, _ := conflictOf(db.Statement); nothing.DoNothing && !inserted { // the table may have others of these numbers, of a former period
-			there = min(there, db.RowsAffected)
-		}
+	conflict := mayMeet(db.Statement)
+	if n.series.Gapless() && (conflict || db.RowsAffected < int64(len(rows))) {
+		own := slices.DeleteFunc(slices.Clone(rows), func(r numberedRow) bool { return n.found(db.Statement, r) })
+		there, err := n.stored(db, own, n.field, n.scope)
 		if missing := int64(len(rows)) - there; err == nil && missing > 0 {
 			err = n.fault("%d of %d rows were not inserted, and their numbers would be gaps", missing, len(rows))
 		}
@@ -488,6 +580,18 @@ func (n *numbered) settle(db *gorm.DB, rows []numberedRow) error {
 		}
 	}
 	return nil
+}
+
+// found reports whether RETURNING has given a row another key: that of a row that was there. Its number
+// may be the same by chance, of a former period.
+func (n *numbered) found(stmt *gorm.Statement, r numberedRow) bool {
+	now := keyValues(stmt, r.row)
+	for i, before := range r.key {
+		if v := reflect.ValueOf(before); v.IsValid() && !v.IsZero() && !reflect.DeepEqual(now[i], before) {
+			return true
+		}
+	}
+	return false
 }
 
 // holds reports whether the field of a row has a value, which is given as text. A nil field has any.

@@ -6,12 +6,15 @@ import (
 	"testing"
 	"time"
 
+	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
+	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/numbers/series"
 )
 
@@ -364,6 +367,7 @@ func TestGaplessEqualNumberOfAnotherPeriod(t *testing.T) {
 		ID     int64  `gorm:"primaryKey;autoIncrement:false"`
 		Shop   string `gorm:"size:36"`
 		Number int64  `idworker:"series=daily,scope=Shop"`
+		Mail   string `gorm:"size:36;unique"`
 	}
 	var s *series.Series
 	db := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Series: func(string) (*series.Series, error) { return s, nil }}), &daily{})
@@ -373,9 +377,77 @@ func TestGaplessEqualNumberOfAnotherPeriod(t *testing.T) {
 	s, err = series.Open(t.Context(), store, series.Config{Name: "daily", Period: series.Day, Gapless: true})
 	require.NoError(t, err)
 	// What yesterday's Create stored.
-	require.NoError(t, db.Set(gormplugin.SkipKey, true).Create(&daily{ID: 5, Shop: "a", Number: 1}).Error)
-	err = db.Clauses(clause.OnConflict{DoNothing: true}).Create(&daily{ID: 5, Shop: "a"}).Error
-	require.ErrorIs(t, err, gormplugin.ErrSeries, "the row was not inserted, and number 1 of today would be a gap")
+	require.NoError(t, db.Set(gormplugin.SkipKey, true).Create(&daily{ID: 5, Shop: "a", Number: 1, Mail: "a"}).Error)
+	for _, conflict := range []clause.OnConflict{
+		{DoNothing: true},
+		{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"mail"})},
+	} {
+		err = db.Clauses(conflict).Create(&daily{ID: 5, Shop: "a"}).Error
+		require.ErrorIs(t, err, gormplugin.ErrSeries, "the row is not inserted, and number 1 of today would be a gap")
+	}
+	update := clause.OnConflict{Columns: []clause.Column{{Name: "mail"}}, DoUpdates: clause.AssignmentColumns([]string{"shop"})}
+	err = db.Clauses(update, clause.Returning{}).Create(&daily{Shop: "a", Mail: "a"}).Error
+	require.ErrorIs(t, err, gormplugin.ErrSeries, "the row has the key of another one by now")
+	next := daily{Shop: "a", Mail: "b"}
+	require.NoError(t, db.Create(&next).Error)
+	require.EqualValues(t, 1, next.Number)
+}
+
+// A Create that fails takes its number back with its key: the next row gets it. Otherwise an UPDATE
+// with the same struct would store it.
+func TestGaplessNumberOfAFailedCreate(t *testing.T) {
+	t.Parallel()
+	onEachSeries(t, func(t *testing.T, db *gorm.DB) {
+		require.NoError(t, db.AutoMigrate(&mailedBill{}))
+		require.NoError(t, db.Create(&mailedBill{PayerID: 7, Mail: "a"}).Error)
+		twice := mailedBill{PayerID: 7, Mail: "a", Text: "6"}
+		require.Error(t, db.Create(&twice).Error, "the mail is there")
+		require.Empty(t, twice.Number)
+		require.NoError(t, db.Model(&mailedBill{}).Where("mail = ?", "a").Updates(&twice).Error)
+		var stored mailedBill
+		require.NoError(t, db.Take(&stored, "mail = ?", "a").Error)
+		require.Equal(t, "INV-7-001", stored.Number)
+
+		require.Error(t, db.Create(&stored).Error, "as after an answer that was lost")
+		require.Equal(t, "INV-7-001", stored.Number)
+		found := mailedBill{PayerID: 7, Mail: "a"}
+		require.ErrorIs(t, db.Clauses(clause.OnConflict{DoNothing: true}).Create(&found).Error, gormplugin.ErrSeries)
+		require.Empty(t, found.Number)
+		last := mailedBill{PayerID: 7, Mail: "b"}
+		require.NoError(t, db.Create(&last).Error)
+		require.Equal(t, "INV-7-002", last.Number)
+	})
+}
+
+// With innodb_snapshot_isolation, MariaDB's default since 11.6.2, a transaction may not change what others
+// have changed since it first read. So the scope is locked before rows are looked for.
+func TestGaplessBySnapshotIsolation(t *testing.T) {
+	t.Parallel()
+	cfg, err := mysqldriver.ParseDSN(testserver.MariaDB(t))
+	require.NoError(t, err)
+	cfg.Params = map[string]string{"innodb_snapshot_isolation": "1"}
+	var r registry
+	db := open(t, mysql.Open(cfg.FormatDSN()), gormplugin.New(newGenerator(t), gormplugin.Config{Series: r.of}), &Payer{}, &Bill{}, &Receipt{})
+	r.open(t, db)
+	require.NoError(t, db.Clauses(clause.OnConflict{DoNothing: true}).Create(&Bill{ID: 101, PayerID: 70}).Error, "its tenant's first number")
+	require.NoError(t, db.Create(&Payer{ID: 71, Bills: []Bill{{ID: 102}}}).Error)
+
+	require.NoError(t, db.Create(&Payer{ID: 7, Bills: make([]Bill, 1)}).Error)
+	var family Payer
+	require.NoError(t, db.Preload("Bills").Take(&family, 7).Error)
+	family.Bills = append(family.Bills, Bill{})
+	holds := db.Begin()
+	require.NoError(t, holds.Create(&Bill{PayerID: 7}).Error)
+	waits := make(chan error, 1)
+	go func() { waits <- db.Save(&family).Error }()
+	require.Eventually(t, func() bool {
+		var n int64
+		require.NoError(t, db.Raw("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'").Scan(&n).Error)
+		return n > 0
+	}, 30*time.Second, 200*time.Millisecond) // the table is refreshed if nobody has read it for 100 ms
+	require.NoError(t, holds.Commit().Error)
+	require.NoError(t, <-waits)
+	require.Equal(t, []string{"INV-7-001", "INV-7-002", "INV-7-003"}, numbersOf(t, db, 7))
 }
 
 // A nil pointer to a map is GORM's error.

@@ -76,7 +76,8 @@ type Reader interface {
 // the numbers back.
 type InTx interface {
 	Reader
-	// In returns a store for the time of a transaction. It creates no table.
+	// In returns a store for the time of a transaction. It creates no table. A Reserve with N = 0
+	// locks the name until the transaction ends, as others do, and returns an empty Range.
 	In(tx Tx) Reader
 }
 

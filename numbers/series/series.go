@@ -134,7 +134,8 @@ var ErrTransaction = errors.New("series: wrong use of transactions")
 
 // Fill fills dst with the next numbers of a scope, which rise, in as few requests as there are
 // ranges in the store: one, with Gapless. Errors are those of Next; dst is then zero, and what was
-// taken for it is a gap, unless a transaction is rolled back.
+// taken for it is a gap, unless a transaction is rolled back. With Gapless, an empty dst locks the
+// scope, so that the transaction may read before it takes a number.
 func (s *Series) Fill(ctx context.Context, scope string, dst []Number) error {
 	err := s.fill(ctx, scope, dst)
 	if err != nil {
@@ -158,12 +159,15 @@ func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
 		return segment.ErrClosed
 	case !s.started.Load():
 		return segment.ErrNotStarted
-	case len(dst) == 0:
+	case len(dst) == 0 && !s.tx:
 		return nil
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	if s.tx {
+	switch {
+	case s.tx && len(dst) == 0:
+		return s.lock(ctx, scope)
+	case s.tx:
 		return s.take(ctx, scope, dst, new(scopeState))
 	}
 	for {
@@ -171,6 +175,14 @@ func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
 			return err
 		}
 	}
+}
+
+// lock locks a scope by taking no number of it.
+func (s *Series) lock(ctx context.Context, scope string) error {
+	r := s.request(scope, s.cfg.Period.begin(s.now().In(s.zone)), 0, 0)
+	r.N = 0
+	_, err := s.store.Reserve(ctx, r)
+	return err
 }
 
 // share takes numbers from what all callers share, and returns the era that they are of.

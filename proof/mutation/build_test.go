@@ -93,6 +93,9 @@ func (l list) command(t testing.TB, b build, m *mutant, tests string) *exec.Cmd 
 	t.Helper()
 	cmd := exec.CommandContext(limit.Context(t), b.binary, "-test.run="+tests, "-test.timeout=2m", "-test.v")
 	cmd.Dir, cmd.Env = root(t, l.pkg), os.Environ()
+	if m != nil {
+		cmd.Args = append(cmd.Args, "-test.failfast") // one test is enough for a kill
+	}
 	switch {
 	case m == nil:
 	case m.embedded():

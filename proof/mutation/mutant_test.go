@@ -102,7 +102,7 @@ func (l list) run(t testing.TB, b build, m mutant) string {
 		return string(out)
 	}
 	_, text := m.source(t)
-	cmd := exec.CommandContext(limit.Compiling(t), "go", "test", "-tags=prove", "-vet=off", "-ldflags=-s -w", "-count=1", "-timeout=2m", "-run="+test, "-v",
+	cmd := exec.CommandContext(limit.Compiling(t), "go", "test", "-tags=prove", "-vet=off", "-ldflags=-s -w", "-count=1", "-timeout=2m", "-failfast", "-run="+test, "-v",
 		overlay(t, t.TempDir(), map[string]string{m.file: text}), ".")
 	cmd.Dir = root(t, l.pkg) // which may be a module of its own
 	out, _ := cmd.CombinedOutput()
