@@ -21,12 +21,15 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-var duration = flag.Duration("chaos.duration", 0, "how long TestChaos goes on after each fault was played once")
+var (
+	duration = flag.Duration("chaos.duration", 0, "how long TestChaos goes on after each fault was played once")
+	losses   = flag.Int("chaos.losses", 1, "how many times as often as another fault it restores an old snapshot")
+)
 
 // TestChaos checks that ids stay unique while three members of etcd are killed, paused, cut
 // off, wiped, compacted and restored from an old snapshot.
 //
-//	go test -tags prove -run TestChaos -v -timeout 0 . -chaos.duration=10m
+//	go test -tags prove -run TestChaos -v -timeout 0 . -chaos.duration=10m -chaos.losses=10
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	e := testserver.NewEtcd(t, 3)
@@ -105,7 +108,7 @@ func TestChaos(t *testing.T) {
 		play(i)
 	}
 	for end := time.Now().Add(*duration); time.Now().Before(end); {
-		play(rand.N(len(faults)))
+		play(min(rand.N(len(faults)-1+*losses), len(faults)-1))
 	}
 	c.await(t, 16)
 	var record lease.Record

@@ -1,6 +1,7 @@
 package publicid
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/hkdf"
 	"crypto/sha256"
@@ -54,8 +55,8 @@ func New(prefix string) (*Codec, error) {
 // prefix is as for New.
 //
 // A secret has at least 32 bytes that nobody can guess, such as the output of
-// "openssl rand -base64 32". Secrets are not kept. Kinds may share one, since each prefix
-// derives a key of its own.
+// "openssl rand -base64 32". A text has no line break, with which a file may end. Secrets are not
+// kept. Kinds may share one, since each prefix derives a key of its own.
 //
 // The first secret seals. Texts sealed with an older one are still read. To replace a
 // secret while several processes run, first add the new one to all of them as the last,
@@ -68,6 +69,9 @@ func NewSealed(prefix string, secret []byte, older ...[]byte) (*Codec, error) {
 	for i, s := range append([][]byte{secret}, older...) {
 		if len(s) < minSecret {
 			return nil, fmt.Errorf("publicid: secret %d of prefix %s has %d bytes: use at least %d random ones, as openssl rand -base64 32 makes", i+1, prefix, len(s), minSecret)
+		}
+		if brokenText(s) {
+			return nil, fmt.Errorf("publicid: secret %d of prefix %s has line breaks, as the end of a file: remove them", i+1, prefix)
 		}
 		key, err := hkdf.Key(sha256.New, s, nil, "snowlease publicid v1 "+prefix, 32)
 		if err != nil {
@@ -83,6 +87,13 @@ func NewSealed(prefix string, secret []byte, older ...[]byte) (*Codec, error) {
 		c.open = append(c.open, block.Decrypt)
 	}
 	return c, nil
+}
+
+// brokenText reports whether a secret is a text with line breaks, which the program and an environment
+// variable would not have alike.
+func brokenText(secret []byte) bool {
+	binary := bytes.ContainsFunc(secret, func(r rune) bool { return (r < ' ' || r > '~') && r != '\n' && r != '\r' })
+	return !binary && bytes.ContainsAny(secret, "\r\n")
 }
 
 // Must returns c, and panics if err is not nil. It is for package variables:

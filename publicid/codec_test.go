@@ -104,6 +104,13 @@ func TestConstructorsRefuse(t *testing.T) {
 		require.ErrorContains(t, err, fmt.Sprintf("secret %d of prefix ord has %d bytes: use at least 32", len(secrets), len(secrets[len(secrets)-1])))
 		require.NotContains(t, err.Error(), "short-and")
 	}
+	for _, broken := range []string{secret + "\n", secret + "\r\n", secret + "\n" + secret} {
+		_, err := publicid.NewSealed("ord", []byte(secret), []byte(broken))
+		require.ErrorContains(t, err, "secret 2 of prefix ord has line breaks")
+		require.NotContains(t, err.Error(), secret)
+	}
+	_, err := publicid.NewSealed("ord", append(bytes.Repeat([]byte{7}, 31), '\n'))
+	require.NoError(t, err, "random bytes")
 	require.PanicsWithError(t, `publicid: prefix "" has 0 characters: use 1 to 32`, func() { publicid.Must(publicid.New("")) })
 }
 

@@ -18,6 +18,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
@@ -107,7 +108,7 @@ func (c Config) tlsConfig() (*tls.Config, error) {
 	if c.CAFile != "" {
 		text, err := os.ReadFile(c.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("providers: redis.ca_file: %w", err)
+			return nil, fmt.Errorf("providers: redis.ca_file: %w", pathOnly(err))
 		}
 		if t.RootCAs = x509.NewCertPool(); !t.RootCAs.AppendCertsFromPEM(text) {
 			return nil, fmt.Errorf("providers: redis.ca_file %s has no certificate in PEM", c.CAFile)
@@ -116,11 +117,19 @@ func (c Config) tlsConfig() (*tls.Config, error) {
 	if c.CertFile != "" {
 		own, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("providers: redis.cert_file and key_file: %w", err)
+			return nil, fmt.Errorf("providers: redis.cert_file and key_file: %w", pathOnly(err))
 		}
 		t.Certificates = []tls.Certificate{own}
 	}
 	return t, nil
+}
+
+// pathOnly keeps out of an error what is no path, but the key itself by mistake.
+func pathOnly(err error) error {
+	if e := (*fs.PathError)(nil); errors.As(err, &e) && strings.ContainsAny(e.Path, "\r\n") {
+		return fmt.Errorf("the path has line breaks, as if it were the file itself: %w", e.Err)
+	}
+	return err
 }
 
 func ping(ctx context.Context, c Config, client redis.UniversalClient) error {

@@ -50,6 +50,7 @@ func TestTLS(t *testing.T) {
 				"need tls":                          func(c *Config) { c.TLS = false },
 				"belong together":                   func(c *Config) { c.KeyFile = "" },
 				"has no certificate":                func(c *Config) { c.CAFile = clientKey },
+				"as if it were the file itself":     func(c *Config) { c.KeyFile = "-----BEGIN PRIVATE KEY-----\nMC4C\n-----END PRIVATE KEY-----\n" },
 				"redis.ca_file: open":               func(c *Config) { c.CAFile += ".none" },
 				"redis.cert_file and key_file: tls": func(c *Config) { c.CertFile = serverCert },
 			} {
@@ -57,6 +58,7 @@ func TestTLS(t *testing.T) {
 				change(&c)
 				_, err := Open(t.Context(), c)
 				require.ErrorContains(t, err, want)
+				require.NotContains(t, err.Error(), "PRIVATE KEY")
 			}
 		})
 	}

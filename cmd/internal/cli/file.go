@@ -197,7 +197,7 @@ func (f *storeFlags) isSeries(name string) (bool, error) {
 // prefixOfFile takes the table_prefix from the application's configuration, for a store that is
 // named otherwise.
 func (f *storeFlags) prefixOfFile() error {
-	if !f.program.configures() || f.file == "" && (f.namespace == "" || f.defaultFile() == "") {
+	if !f.program.configures() || f.file == "" && (f.namespace == "" && !f.numbers || f.defaultFile() == "") {
 		return nil
 	}
 	c, err := f.config()

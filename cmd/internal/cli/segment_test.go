@@ -54,6 +54,33 @@ func TestTablePrefixOfTheNamedFile(t *testing.T) {
 	require.Zero(t, code, errs)
 }
 
+// The default file says it too, as it does to init.
+func TestTablePrefixOfTheDefaultFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile(configFile, []byte("idworker:\n  namespace: shop\n  store: {table_prefix: shop_}\n"+
+		"  segments: [{name: members}]\n  series: [{name: invoices, period: month, gapless: true}]\n"), 0o600))
+	t.Setenv(envStore, "sqlite:app.db")
+	code, _, errs := call(t, "", "init", "--yes")
+	require.Zero(t, code, errs)
+	for _, args := range [][]string{
+		{"--name=members", "--start=48211"},
+		{"--name=invoices.acme", "--period=2026-11-01", "--start=501"},
+	} {
+		code, out, errs := call(t, "", append([]string{"segment", "create"}, args...)...)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, "created")
+	}
+	pool, err := sql.Open("sqlite", "app.db")
+	require.NoError(t, err)
+	defer pool.Close()
+	var tables string
+	require.NoError(t, pool.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(name) FROM sqlite_master WHERE type = 'table' AND name LIKE '%segment'").Scan(&tables))
+	require.Equal(t, "shop_segment", tables)
+	code, out, errs := call(t, "", "segment", "list")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "invoices.acme")
+}
+
 // A series without periods, too, is in the database whatever segment_store says.
 func TestSeriesWithoutPeriodIsInTheDatabase(t *testing.T) {
 	t.Chdir(t.TempDir())
