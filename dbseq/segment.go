@@ -8,6 +8,7 @@ import (
 	"math"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/bounded"
@@ -44,6 +45,8 @@ type Segments struct {
 	*conn
 	shared bool // conn belongs to a Center, which closes it
 	seen   names
+	// isolates is what inTx.isolated has found out.
+	isolates atomic.Pointer[bool]
 }
 
 // OpenSegments returns a store with a pool of its own. It opens no connection; the first
@@ -134,13 +137,22 @@ func (t inTx) Reserve(ctx context.Context, r segment.Request) (segment.Range, er
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	err := t.add(ctx, r)
-	var got segment.Range
+	var (
+		got   segment.Range
+		reads = r.N == 0
+		err   error
+	)
+	if reads {
+		reads, err = t.isolated(ctx)
+	}
+	if err == nil && (reads || r.N > 0) {
+		err = t.add(ctx, r)
+	}
 	switch {
 	case err != nil:
-	case r.N == 0:
+	case reads:
 		got, err = t.lock(ctx, r)
-	default:
+	case r.N > 0:
 		got, err = t.store.reserve(ctx, t.tx, r, new(bool))
 	}
 	return got, t.wrap(ctx, "reserve numbers of %q in a transaction", r.Name, err)
@@ -174,6 +186,24 @@ func (t inTx) add(ctx context.Context, r segment.Request) error {
 	return nil
 }
 
+// isolated reports whether a transaction that has read may not change what others have changed since:
+// on MariaDB with innodb_snapshot_isolation.
+func (t inTx) isolated(ctx context.Context) (bool, error) {
+	s := t.store
+	if !s.dialect.gaps {
+		return false, nil
+	}
+	if known := s.isolates.Load(); known != nil {
+		return *known, nil
+	}
+	values, err := query(ctx, t.tx, s.named("isolation"), nil, func(v *string) []any { return []any{new(string), v} })
+	isolates := len(values) > 0 && values[0] == "ON"
+	if err == nil {
+		s.isolates.Store(&isolates)
+	}
+	return isolates, err
+}
+
 // lock locks the name, and creates it in the transaction if add has not.
 func (t inTx) lock(ctx context.Context, r segment.Request) (segment.Range, error) {
 	s := t.store
@@ -187,7 +217,14 @@ func (t inTx) lock(ctx context.Context, r segment.Request) (segment.Range, error
 		case !again:
 			return segment.Range{}, noName(r.Name)
 		}
-		if _, err := s.execOn(ctx, t.tx, "add", args{"name": r.Name, "start": r.Start}); err != nil {
+		row, _, err := s.given(ctx, t.tx, r.Name)
+		if err == nil {
+			err = r.CheckClock(row.now)
+		}
+		if err == nil {
+			_, err = s.execOn(ctx, t.tx, "add", args{"name": r.Name, "start": r.Start})
+		}
+		if err != nil {
 			return segment.Range{}, err
 		}
 	}

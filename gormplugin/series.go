@@ -169,9 +169,8 @@ func (f *filler) number(db *gorm.DB, early bool) {
 	}
 }
 
-// lock locks the scopes of rows that have no number yet, if the statement has to look which rows are
-// stored. A transaction that reads first may not change later what others have changed meanwhile, with
-// innodb_snapshot_isolation of MariaDB and on SQLite.
+// lock has the series make sure that the transaction may look which rows are stored before it takes
+// numbers, for the scopes of rows that have none yet.
 func (n *numbered) lock(db *gorm.DB) error {
 	stmt := db.Statement
 	if n.err != nil || !n.series.Gapless() || !mayMeet(stmt) {
@@ -194,7 +193,7 @@ func (n *numbered) lock(db *gorm.DB) error {
 			continue
 		}
 		locked[r.scope] = true
-		if err := in.Fill(stmt.Context, r.scope, nil); err != nil {
+		if err := in.Fill(stmt.Context, r.scope, nil); err != nil && !errors.Is(err, series.ErrScope) { // of a row that is stored, maybe
 			return err
 		}
 	}
@@ -258,6 +257,11 @@ func keyValues(stmt *gorm.Statement, row reflect.Value) (values []any) {
 		values = append(values, value)
 	}
 	return values
+}
+
+func isZero(value any) bool {
+	v := reflect.ValueOf(value)
+	return !v.IsValid() || v.IsZero()
 }
 
 func copied(v reflect.Value) reflect.Value {
@@ -472,12 +476,12 @@ func (n *numbered) keeps(db *gorm.DB, r numberedRow, before map[uintptr]numbered
 	if !mayMeet(stmt) || n.newKey(stmt, r.row) {
 		return false, nil
 	}
-	if there, err := n.stored(db, []numberedRow{r}); err != nil || there == 0 {
+	if there, err := n.stored(db, []numberedRow{r}, n.scope); err != nil || there == 0 {
 		return false, err
 	}
-	there, err := n.stored(db, []numberedRow{r}, n.field, n.scope)
+	there, err := n.stored(db, []numberedRow{r}, n.scope, n.field)
 	if err == nil && there == 0 { // it would not be inserted, and its number be a gap
-		err = n.fault("a row with the key %v is stored with another number, or for somebody else: load it first", keyValues(stmt, r.row))
+		err = n.fault("a row with the key %v is stored with another number: load it first", keyValues(stmt, r.row))
 	}
 	return there > 0, err
 }
@@ -507,9 +511,12 @@ func (n *numbered) stored(db *gorm.DB, rows []numberedRow, also ...*schema.Field
 		var each []clause.Expression
 		for _, r := range chunk {
 			var all []clause.Expression
-			for _, f := range slices.Concat(also, n.field.Schema.PrimaryFields) {
+			for i, f := range slices.Concat(n.field.Schema.PrimaryFields, also) {
 				if f != nil {
 					value, zero := f.ValueOf(ctx, r.row)
+					if i < len(r.key) && !isZero(r.key[i]) { // which RETURNING may have replaced by that of a row that was there
+						value = r.key[i]
+					}
 					is := clause.Expression(clause.Eq{Column: clause.Column{Name: f.DBName}, Value: value})
 					if zero && f == n.field { // stored without a number
 						is = clause.Or(is, clause.Eq{Column: clause.Column{Name: f.DBName}})
@@ -538,18 +545,19 @@ func (f *filler) settleNumbered(db *gorm.DB) {
 	if stmt.Schema == nil || stmt.DryRun || skipped(stmt) || f.excluded(stmt) {
 		return
 	}
-	for _, n := range f.numberedOf(stmt) {
-		rows := slices.Collect(maps.Values(n.numbered(stmt)))
-		stmt.Settings.Delete(n.key(stmt))
+	fields := f.numberedOf(stmt)
+	for _, n := range fields {
 		if db.Error == nil {
-			_ = db.AddError(n.settle(db, rows)) // which ignores nil
+			_ = db.AddError(n.settle(db, slices.Collect(maps.Values(n.numbered(stmt))))) // which ignores nil
 		}
-		if db.Error == nil || n.err != nil || !n.series.Gapless() {
-			continue
+	}
+	for _, n := range fields {
+		for _, r := range n.numbered(stmt) {
+			if db.Error != nil && n.series.Gapless() { // the number goes back with the transaction, and the next row gets it
+				n.field.ReflectValueOf(stmt.Context, r.row).Set(r.former)
+			}
 		}
-		for _, r := range rows { // the number goes back with the transaction, and the next row gets it
-			n.field.ReflectValueOf(stmt.Context, r.row).Set(r.former)
-		}
+		stmt.Settings.Delete(n.key(stmt))
 	}
 }
 
@@ -559,8 +567,7 @@ func (n *numbered) settle(db *gorm.DB, rows []numberedRow) error {
 	}
 	conflict := mayMeet(db.Statement)
 	if n.series.Gapless() && (conflict || db.RowsAffected < int64(len(rows))) {
-		own := slices.DeleteFunc(slices.Clone(rows), func(r numberedRow) bool { return n.found(db.Statement, r) })
-		there, err := n.stored(db, own, n.field, n.scope)
+		there, err := n.stored(db, rows, n.scope, n.field)
 		if missing := int64(len(rows)) - there; err == nil && missing > 0 {
 			err = n.fault("%d of %d rows were not inserted, and their numbers would be gaps", missing, len(rows))
 		}
@@ -580,18 +587,6 @@ func (n *numbered) settle(db *gorm.DB, rows []numberedRow) error {
 		}
 	}
 	return nil
-}
-
-// found reports whether RETURNING has given a row another key: that of a row that was there. Its number
-// may be the same by chance, of a former period.
-func (n *numbered) found(stmt *gorm.Statement, r numberedRow) bool {
-	now := keyValues(stmt, r.row)
-	for i, before := range r.key {
-		if v := reflect.ValueOf(before); v.IsValid() && !v.IsZero() && !reflect.DeepEqual(now[i], before) {
-			return true
-		}
-	}
-	return false
 }
 
 // holds reports whether the field of a row has a value, which is given as text. A nil field has any.

@@ -419,6 +419,25 @@ func TestGaplessNumberOfAFailedCreate(t *testing.T) {
 	})
 }
 
+// A stored row that has no number, and is saved as a parent, asks for none, and waits for nobody.
+func TestStoredRowWithoutANumberWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	onEachSeries(t, func(t *testing.T, db *gorm.DB) {
+		if db.Name() == "sqlite" { // whose only lock each transaction has
+			return
+		}
+		require.NoError(t, db.AutoMigrate(&paidBill{}))
+		draft := Bill{PayerID: 7}
+		require.NoError(t, db.Omit("Number").Create(&draft).Error)
+		holds := db.Begin()
+		defer holds.Rollback()
+		require.NoError(t, holds.Create(&Bill{PayerID: 7}).Error)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		require.NoError(t, db.WithContext(ctx).Create(&paidBill{Bill: &draft}).Error)
+	})
+}
+
 // With innodb_snapshot_isolation, MariaDB's default since 11.6.2, a transaction may not change what others
 // have changed since it first read. So the scope is locked before rows are looked for.
 func TestGaplessBySnapshotIsolation(t *testing.T) {
@@ -431,6 +450,11 @@ func TestGaplessBySnapshotIsolation(t *testing.T) {
 	r.open(t, db)
 	require.NoError(t, db.Clauses(clause.OnConflict{DoNothing: true}).Create(&Bill{ID: 101, PayerID: 70}).Error, "its tenant's first number")
 	require.NoError(t, db.Create(&Payer{ID: 71, Bills: []Bill{{ID: 102}}}).Error)
+
+	old := legacyBill{ID: 4, Tenant: "acme.example"} // of a tenant that no series has
+	require.NoError(t, db.AutoMigrate(&legacyBill{}, &legacyItem{}))
+	require.NoError(t, db.Set(gormplugin.SkipKey, true).Create(&old).Error)
+	require.NoError(t, db.Create(&legacyItem{LegacyBill: &old}).Error)
 
 	require.NoError(t, db.Create(&Payer{ID: 7, Bills: make([]Bill, 1)}).Error)
 	var family Payer
@@ -449,6 +473,19 @@ func TestGaplessBySnapshotIsolation(t *testing.T) {
 	require.NoError(t, <-waits)
 	require.Equal(t, []string{"INV-7-001", "INV-7-002", "INV-7-003"}, numbersOf(t, db, 7))
 }
+
+type (
+	legacyBill struct {
+		ID     int64  `gorm:"primaryKey;autoIncrement:false"`
+		Tenant string `gorm:"size:36"`
+		Number string `gorm:"<-:create;size:60" idworker:"series=invoices,scope=Tenant"`
+	}
+	legacyItem struct {
+		ID           int64 `gorm:"primaryKey;autoIncrement:false"`
+		LegacyBillID int64
+		LegacyBill   *legacyBill `gorm:"constraint:-"`
+	}
+)
 
 // A nil pointer to a map is GORM's error.
 func TestNilMapPointer(t *testing.T) {

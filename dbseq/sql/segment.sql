@@ -15,9 +15,6 @@ AND EXISTS (SELECT 1 FROM (SELECT MAX(max_id) AS given FROM snowlease_segment WH
 -- name: given
 SELECT {now}, max_id FROM snowlease_segment WHERE name = :name;
 
--- name: lock
-UPDATE snowlease_segment SET seen_ms = seen_ms WHERE name = :name AND {now} > 0 RETURNING max_id;
-
 -- name: names
 -- Other programs may have written longer names.
 SELECT {now}, name, max_id FROM snowlease_segment

@@ -3,6 +3,7 @@ package redissegments_test
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,24 @@ func TestSegmentsKeepTheContract(t *testing.T) {
 		for key := range s.Records(t) {
 			require.EqualValues(t, -1, s.Admin.TTL(t.Context(), key).Val(), key)
 		}
+	})
+}
+
+// TestSegmentsComparedFromNowOn: a name that was used without comparing incarnations goes on when they are.
+func TestSegmentsComparedFromNowOn(t *testing.T) {
+	t.Parallel()
+	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
+		never, err := redissegments.New(s.Client(t), append(slices.Clone(s.Options), redisseq.WithQuarantine(lease.QuarantineNever))...)
+		require.NoError(t, err)
+		require.NoError(t, never.Create(t.Context(), "orders", 1))
+		compared := newStore(t, s)
+		for _, n := range []*redissegments.Store{never, compared, never, compared} {
+			_, err := n.Reserve(t.Context(), numbers(10))
+			require.NoError(t, err)
+		}
+		s.Reincarnate(t)
+		_, err = compared.Reserve(t.Context(), numbers(1))
+		require.ErrorIs(t, err, redissegments.ErrChanged)
 	})
 }
 

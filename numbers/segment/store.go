@@ -77,7 +77,7 @@ type Reader interface {
 type InTx interface {
 	Reader
 	// In returns a store for the time of a transaction. It creates no table. A Reserve with N = 0
-	// locks the name until the transaction ends, as others do, and returns an empty Range.
+	// lets the transaction read before it reserves, by a lock if need be, and returns an empty Range.
 	In(tx Tx) Reader
 }
 

@@ -134,8 +134,9 @@ var ErrTransaction = errors.New("series: wrong use of transactions")
 
 // Fill fills dst with the next numbers of a scope, which rise, in as few requests as there are
 // ranges in the store: one, with Gapless. Errors are those of Next; dst is then zero, and what was
-// taken for it is a gap, unless a transaction is rolled back. With Gapless, an empty dst locks the
-// scope, so that the transaction may read before it takes a number.
+// taken for it is a gap, unless a transaction is rolled back. With Gapless, an empty dst lets the
+// transaction read before it takes a number: it locks the scope where reading first makes that fail,
+// which is MariaDB with innodb_snapshot_isolation.
 func (s *Series) Fill(ctx context.Context, scope string, dst []Number) error {
 	err := s.fill(ctx, scope, dst)
 	if err != nil {
@@ -177,7 +178,7 @@ func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
 	}
 }
 
-// lock locks a scope by taking no number of it.
+// lock takes no number of a scope.
 func (s *Series) lock(ctx context.Context, scope string) error {
 	r := s.request(scope, s.cfg.Period.begin(s.now().In(s.zone)), 0, 0)
 	r.N = 0

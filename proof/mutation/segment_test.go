@@ -76,13 +76,15 @@ var onSeries = list{title: "series", pkg: "numbers/series", mutants: []mutant{
 var onRedisSegments = list{title: "redis segments and dispenser", pkg: "numbers/redissegments", loaders: []mutant{luaLoader}, mutants: []mutant{
 	// Segments.
 	{"a name beside is not looked at", "numbers/redissegments/store.go", `if r.Beside != "" {`, `if false {`, "TestBesideIsRefused"},
-	{"what is reserved is not noted", reserveLua, `redis.call('HSET', key, 'given', last)`, ``, contractOnMini},
+	{"what is reserved is not noted", reserveLua, `'given', last, 'run'`, `'run'`, contractOnMini},
 	{"what a caller knows is not heeded", reserveLua, `if less(given, above) then given = above end`, ``, contractOnMini},
 	{"numbers above the last", reserveLua, `if less(max, last) then last = max end`, ``, contractOnMini},
 	{"no end", reserveLua, `if not less(given, max) then return { 'END', given } end`, ``, contractOnMini},
 	{"a name that is lost is made anew", reserveLua, `if not h[1] then return unknown() end`, `h[1], h[2] = h[1] or '0', h[2] or run`, afterALoss},
 	{"a promotion of the same process goes unseen", "internal/redisconn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/segments"},
-	{"another server goes unseen", reserveLua, `if onChange and h[2] ~= run then`, `if false then`, afterALoss},
+	{"a name that was not compared is taken for changed", reserveLua, `h[2] ~= '' and `, ``, "TestSegmentsComparedFromNowOn/miniredis"},
+	{"a name is never compared", reserveLua, `onChange and run or h[2] or ''`, `h[2] or ''`, "TestSegmentsComparedFromNowOn/miniredis"},
+	{"another server goes unseen", reserveLua, `and h[2] ~= run then`, `and false then`, afterALoss},
 	{"resumed below what is on record", "numbers/redissegments/create.lua", `if less(given, decimal(old, 'the greatest number given')) then given = old end`, ``, afterALoss},
 	{"a name that is there is created", "numbers/redissegments/create.lua", `return { 'EXISTS' }`, ``, contractOnMini},
 	{"a Create whose reply is lost is refused", "numbers/redissegments/create.lua", `redis.call('HGET', key, 'by') ~= by`, `true`, "TestCreateRepeated"},

@@ -57,7 +57,7 @@ func TestTranslation(t *testing.T) {
 			translations[name] = p.name
 		}
 	}
-	for _, name := range []string{"README.md", "docs/guide.md", "docs/engines.md", "docs/numbers.md", "docs/on-call.md"} {
+	for _, name := range []string{"README.md", "docs/guide.md", "docs/engines.md", "docs/numbers.md", "docs/on-call.md", "docs/why.md", "docs/publicid.md"} {
 		require.Contains(t, translations, name)
 	}
 	for name, translation := range translations {

@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -17,6 +18,19 @@ type shardedNeighbor struct {
 	ID     int64 `gorm:"primaryKey;autoIncrement:false"`
 	Number int64 `idworker:"series=bills"`
 }
+
+type (
+	shardedBill struct {
+		ID     int64 `gorm:"primaryKey;autoIncrement:false"`
+		UserID int64
+		Number int64 `gorm:"<-:create" idworker:"series=bills,scope=UserID"`
+	}
+	shardedItem struct { // not sharded itself
+		ID            int64 `gorm:"primaryKey;autoIncrement:false"`
+		ShardedBillID int64
+		ShardedBill   *shardedBill `gorm:"constraint:-"`
+	}
+)
 
 // gorm.io/sharding wraps the pool of each statement, and takes GORM's own transaction from it. A gapless
 // number needs one of the application.
@@ -37,9 +51,19 @@ func TestGaplessBesideSharding(t *testing.T) {
 	_, err = g.Adopt(snowflake.Range{Worker: worker, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()})
 	require.NoError(t, err)
 	plugin := gormplugin.New(g, gormplugin.Config{Series: func(string) (*series.Series, error) { return bills, nil }})
-	for _, p := range []gorm.Plugin{plugin, shardBy("orders")} {
+	require.NoError(t, db.AutoMigrate(&shardedItem{}))
+	for i := range shards {
+		require.NoError(t, db.Table(fmt.Sprintf("sharded_bills_%d", i)).AutoMigrate(&shardedBill{}))
+	}
+	for _, p := range []gorm.Plugin{plugin, shardBy("sharded_bills")} {
 		require.NoError(t, db.Use(p))
 	}
+	stored := shardedBill{UserID: 5}
+	require.NoError(t, db.Transaction(func(tx *gorm.DB) error { return tx.Create(&stored).Error }))
+	require.NoError(t, db.Transaction(func(tx *gorm.DB) error { return tx.Create(&shardedItem{ShardedBill: &stored}).Error }), "which looks in its shard")
+	require.EqualValues(t, 1, stored.Number)
+	bills, err = series.Open(t.Context(), store, series.Config{Name: "neighbors", Gapless: true})
+	require.NoError(t, err)
 
 	require.ErrorIs(t, db.Create(&shardedNeighbor{ID: 1}).Error, gormplugin.ErrSeries, "GORM begins no transaction")
 	for id := range int64(2) {
