@@ -218,11 +218,11 @@ func newConnector(d driver.Driver, dialect *dialect, text string) (connector, er
 // its own error may show parts of the password.
 //
 //nolint:contextcheck,nolintlint // the context has ended; contextcheck reports the callers
-func (c connector) parse(dsn string) error {
+func (c connector) parse(text string) error {
 	if !strings.Contains(packageOf(c.Driver()), "jackc/pgx") {
 		return nil
 	}
-	if strings.HasSuffix(dsn, `\`) {
+	if strings.HasSuffix(text, `\`) {
 		return errors.New("dbseq: the DSN ends with a backslash") // pgx may panic
 	}
 	ended, cancel := context.WithCancel(context.Background())
@@ -235,7 +235,7 @@ func (c connector) parse(dsn string) error {
 	case !strings.HasPrefix(err.Error(), "cannot parse"):
 		return nil // parsed
 	case errors.As(err, &file):
-		return fmt.Errorf("dbseq: the DSN names a file that cannot be read: %w", file)
+		return fmt.Errorf("dbseq: the DSN names a file that cannot be read: %w", dsn.File(file))
 	}
 	return errors.New("dbseq: the DSN cannot be parsed: write it like postgres://user:password@host:5432/name, with reserved characters percent-encoded, or host=host port=5432 user=user password=password dbname=name")
 }

@@ -38,6 +38,7 @@ func TestOpenRefuses(t *testing.T) {
 		"pgx port":          {"pgx/v5", "postgres://app:geheim@127.0.0.1:port/app", nil, "the DSN cannot be parsed"},
 		"pgx backslash":     {"pgx", `host=127.0.0.1 password='geheim\`, nil, "ends with a backslash"},
 		"pgx file":          {"pgx", "host=127.0.0.1 password=geheim sslmode=verify-full sslrootcert=/nowhere/ca", nil, "the DSN names a file that cannot be read: open /nowhere/ca"},
+		"pgx key":           {"pgx", "host=127.0.0.1 sslmode=require sslcert=/nowhere/cert sslkey='-----BEGIN PRIVATE KEY-----\ngeheim\n'", nil, "as if it were the file itself"},
 		"prefix":            {"sqlite", file, []dbseq.Option{dbseq.WithTablePrefix("a; DROP")}, `"a; DROP"`},
 		"empty":             {"sqlite", file, []dbseq.Option{dbseq.WithTablePrefix("")}, "1 to 40 characters"},
 		"quarantine":        {"sqlite", file, []dbseq.Option{dbseq.WithQuarantine("sometimes")}, `"sometimes" is neither`},

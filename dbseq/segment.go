@@ -138,7 +138,7 @@ func (t inTx) Reserve(ctx context.Context, r segment.Request) (segment.Range, er
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
 	var (
-		got   segment.Range
+		got   = segment.Range{First: 1} // empty
 		reads = r.N == 0
 		err   error
 	)
@@ -150,6 +150,7 @@ func (t inTx) Reserve(ctx context.Context, r segment.Request) (segment.Range, er
 	}
 	switch {
 	case err != nil:
+		got = segment.Range{}
 	case reads:
 		got, err = t.lock(ctx, r)
 	case r.N > 0:

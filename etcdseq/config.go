@@ -13,6 +13,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/providers/secret"
 )
 
@@ -106,7 +107,7 @@ func (c Config) client() (cfg clientv3.Config, err error) {
 	if strings.HasPrefix(c.Endpoints[0], "https://") {
 		info := transport.TLSInfo{TrustedCAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile}
 		if cfg.TLS, err = info.ClientConfig(); err != nil {
-			err = fmt.Errorf("etcdseq: config: read ca_file, cert_file and key_file: %w", err)
+			err = fmt.Errorf("etcdseq: config: read ca_file, cert_file and key_file: %w", dsn.File(err))
 		}
 	}
 	return cfg, err

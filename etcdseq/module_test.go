@@ -148,6 +148,9 @@ func TestTLS(t *testing.T) {
 		require.Equal(t, cfg.CertFile != "", known.Load() > 0)
 		require.NoError(t, client.Close())
 	}
+	_, err = etcdseq.Open(t.Context(), etcdseq.Config{Endpoints: []string{member.URL}, CAFile: cert, CertFile: cert, KeyFile: "-----BEGIN PRIVATE KEY-----\nMC4C\n"})
+	require.ErrorContains(t, err, "as if it were the file itself")
+	require.NotContains(t, err.Error(), "PRIVATE KEY")
 }
 
 func TestNew(t *testing.T) {

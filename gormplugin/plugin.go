@@ -73,8 +73,9 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	//  1. Fill. key.go finds the key of the model and column.go what it can hold; fill.go and
 	//     maps.go count the zero keys and set them, reserve.go takes the ids, batch.go remembers
 	//     whose they are. upsert.go and found.go prepare for rows that are there already.
-	//  2. Number, in the transaction: series.go.
-	//  3. Settle: series.go checks what was stored, maps.go, upsert.go and found.go give values
+	//  2. Number, in the transaction: series.go has the fields and number.go their numbers,
+	//     stored.go says which rows have one.
+	//  3. Settle: stored.go checks what was stored, maps.go, upsert.go and found.go give values
 	//     the keys of their rows, batch.go takes back ids that no row has.
 	f := &filler{Plugin: p}
 	// Before("*") runs before BEGIN, so that waiting for ids holds no connection. Other

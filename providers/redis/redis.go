@@ -18,13 +18,14 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
+
+	"github.com/snowlease/snowlease/internal/dsn"
 )
 
 // Module provides a redis.UniversalClient from a Config.
@@ -108,7 +109,7 @@ func (c Config) tlsConfig() (*tls.Config, error) {
 	if c.CAFile != "" {
 		text, err := os.ReadFile(c.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("providers: redis.ca_file: %w", pathOnly(err))
+			return nil, fmt.Errorf("providers: redis.ca_file: %w", dsn.File(err))
 		}
 		if t.RootCAs = x509.NewCertPool(); !t.RootCAs.AppendCertsFromPEM(text) {
 			return nil, fmt.Errorf("providers: redis.ca_file %s has no certificate in PEM", c.CAFile)
@@ -117,19 +118,11 @@ func (c Config) tlsConfig() (*tls.Config, error) {
 	if c.CertFile != "" {
 		own, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("providers: redis.cert_file and key_file: %w", pathOnly(err))
+			return nil, fmt.Errorf("providers: redis.cert_file and key_file: %w", dsn.File(err))
 		}
 		t.Certificates = []tls.Certificate{own}
 	}
 	return t, nil
-}
-
-// pathOnly keeps out of an error what is no path, but the key itself by mistake.
-func pathOnly(err error) error {
-	if e := (*fs.PathError)(nil); errors.As(err, &e) && strings.ContainsAny(e.Path, "\r\n") {
-		return fmt.Errorf("the path has line breaks, as if it were the file itself: %w", e.Err)
-	}
-	return err
 }
 
 func ping(ctx context.Context, c Config, client redis.UniversalClient) error {
