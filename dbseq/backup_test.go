@@ -36,7 +36,7 @@ func TestBackupStepsLeaveTheTables(t *testing.T) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, m := range regexp.MustCompile(`CREATE TABLE snowlease_(\w+)`).FindAllStringSubmatch(string(text), -1) {
-			require.Regexp(t, `(?m)^mysql scratch -e "DROP TABLE IF EXISTS .*\$\{PREFIX\}`+m[1]+`\b`, steps)
+			require.Regexp(t, `(?m)^  mysql scratch -e "DROP TABLE IF EXISTS .*\$\{PREFIX\}`+m[1]+`\b`, steps)
 		}
 	}
 	for _, e := range engines {
@@ -46,7 +46,7 @@ func TestBackupStepsLeaveTheTables(t *testing.T) {
 		for _, prefix := range []string{"snowlease_", "orders_"} {
 			t.Run(e.name+" "+prefix, func(t *testing.T) {
 				t.Parallel()
-				dsn, script := e.dsn(t), steps
+				dsn, script, name := e.dsn(t), steps, ""
 				db := e.db(t, dsn)
 				c := center(t, db, dbseq.WithTablePrefix(prefix))
 				first(t, c, soon(request("orders", 4)))
@@ -58,7 +58,7 @@ func TestBackupStepsLeaveTheTables(t *testing.T) {
 				dir := t.TempDir()
 				dump, programs := `pg_dump -Fc -d "$DSN" -f shop.dump`, []string{"sh", "pg_dump", "pg_restore"}
 				if e.speaks == "postgres" {
-					script = strings.ReplaceAll(regexp.MustCompile(`(?m)^mysql.*\n`).ReplaceAllString(script, ""), "-d shop ", `-d "$DSN" `)
+					script = strings.ReplaceAll(regexp.MustCompile(`(?ms)^if grep.*^fi\n`).ReplaceAllString(script, ""), "-d shop ", `-d "$DSN" `)
 				} else {
 					cfg, err := mysqldriver.ParseDSN(dsn)
 					require.NoError(t, err)
@@ -66,12 +66,12 @@ func TestBackupStepsLeaveTheTables(t *testing.T) {
 					require.NoError(t, err)
 					login := "[client]\nhost=" + host + "\nport=" + port + "\nuser=" + cfg.User + "\npassword=" + cfg.Passwd + "\nprotocol=tcp\n"
 					require.NoError(t, os.WriteFile(filepath.Join(dir, ".my.cnf"), []byte(login), 0o600))
-					scratch := cfg.DBName + "_scratch"
-					rawExec(t, db, "CREATE DATABASE "+scratch)
+					name = cfg.DBName
+					scratch := name + "_scratch"
 					t.Cleanup(func() { rawExec(t, db, "DROP DATABASE "+scratch) })
-					dump, programs = "mysqldump "+cfg.DBName+" > shop.sql", []string{"sh", "mysql", "mysqldump"}
+					dump, programs = "mysqldump "+name+" > shop.sql", []string{"sh", "mysql", "mysqldump"}
 					script = regexp.MustCompile(`(?m)^pg_.*\n`).ReplaceAllString(script, "")
-					script = strings.NewReplacer("mysql scratch", "mysql "+scratch, "mysqldump scratch", "mysqldump "+scratch, "mysql shop", "mysql "+cfg.DBName).Replace(script)
+					script = strings.NewReplacer("CREATE DATABASE scratch", "CREATE DATABASE "+scratch, "mysql scratch", "mysql "+scratch, "mysqldump scratch", "mysqldump "+scratch, "| mysql shop", "| mysql "+name).Replace(script)
 				}
 				for _, program := range programs {
 					if _, err := exec.LookPath(program); err != nil {
@@ -88,6 +88,10 @@ func TestBackupStepsLeaveTheTables(t *testing.T) {
 						t.Skip("pg_dump is older than the server")
 					}
 					require.NoError(t, err, string(out))
+				}
+				if e.speaks == "mysql" {
+					shell("mysqldump --databases " + name + " > shop.sql\n" + script)
+					require.Equal(t, int64(0), number(t, db, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = '"+name+"_scratch'"), "it was refused")
 				}
 				shell(dump)
 				rawExec(t, db, "DELETE FROM "+prefix+"slots")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -40,6 +41,25 @@ func TestPlace(t *testing.T) {
 	} {
 		require.Equal(t, c[2], dsn.Place(c[0], c[1]), c)
 	}
+}
+
+func TestFile(t *testing.T) {
+	t.Parallel()
+	for path, shown := range map[string]bool{
+		"/etc/tls/key.pem": true,
+		"-----BEGIN PRIVATE KEY-----\nsecret\n-----END PRIVATE KEY-----": false,
+		`-----BEGIN PRIVATE KEY-----\nsecret`:                            false,
+		"secret\r":                                                       false,
+		strings.Repeat("secret/+", 60):                                   false,
+		strings.Repeat("/directory", 30):                                 true,
+	} {
+		_, err := os.ReadFile(path)
+		require.Error(t, err)
+		err = dsn.File(fmt.Errorf("start: %w", err))
+		require.Equal(t, shown, strings.Contains(err.Error(), path), path)
+		require.NotContains(t, err.Error(), "secret")
+	}
+	require.NoError(t, dsn.File(nil))
 }
 
 func TestHide(t *testing.T) {

@@ -106,6 +106,7 @@ func grow(t *testing.T, program string, old, next place) {
 	require.ErrorIs(t, takeover.Apart(s.side(old, "0-3"), s.side(next, "")), takeover.ErrNotApart)
 	require.ErrorIs(t, takeover.Apart(s.side(old, "0-3"), s.side(next, "15-31")), takeover.ErrNotApart)
 	require.NoError(t, takeover.Apart(s.side(old, "0-3"), s.side(next, "16-31")))
+	s.take(old, "4-7", next, "16-31") // above what the old processes did with the others
 	moved := s.start(next.order("16-31"), 3)
 	s.issue(some, append(halved, moved...)...)
 
@@ -138,13 +139,20 @@ func move(t *testing.T, program string, old, next place) {
 	s.open(next)
 	require.ErrorIs(t, takeover.Apart(s.side(old, ""), s.side(next, "16-31")), takeover.ErrNotApart)
 	require.NoError(t, takeover.Apart(s.side(old, "0-15"), s.side(next, "16-31")))
+	before := s.start(old.order("16-31"), processes)
+	s.issue(some, before...)
 	serving := s.start(old.order("0-15"), processes)
+	_, err := takeover.Take(s.ctx, s.side(old, "16-31"), s.side(next, "16-31"))
+	live := (*takeover.LiveError)(nil)
+	require.ErrorAs(t, err, &live, "it is too early")
+	s.end(syscall.SIGTERM, before[1:]...)
+	s.end(syscall.SIGKILL, before[0])
+	s.take(old, "16-31", next, "16-31")
 	for i, m := range serving {
 		s.issue(some, serving...)
 		serving[i] = s.start(next.order("16-31"), 1)[0]
 		if i == processes-1 {
 			_, err := takeover.Take(s.ctx, s.side(old, ""), s.side(next, "0-15"))
-			live := (*takeover.LiveError)(nil)
 			require.ErrorAs(t, err, &live)
 		}
 		sig := syscall.SIGTERM
@@ -184,13 +192,14 @@ func (s *service) take(old place, oldWorkers string, next place, workers string)
 		for _, id := range m.ids(s.t) {
 			p, err := old.layout.Decode(id)
 			require.NoError(s.t, err)
-			greatest = max(greatest, p.Time.UnixMilli())
+			if p.Worker >= from.Request.First && p.Worker <= from.Request.Last {
+				greatest = max(greatest, p.Time.UnixMilli())
+			}
 		}
 	}
-	require.Positive(s.t, greatest)
 	require.GreaterOrEqual(s.t, r.Mark, greatest, "no old id lies above the mark")
 	require.GreaterOrEqual(s.t, r.Floor, r.Mark)
-	require.True(s.t, r.Retired)
+	require.Equal(s.t, oldWorkers == "", r.Retired)
 	slots, err := to.Center.Extras().Lister.Slots(s.ctx, next.namespace)
 	require.NoError(s.t, err)
 	for _, slot := range slots[to.Request.First : to.Request.Last+1] {

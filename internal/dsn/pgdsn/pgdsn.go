@@ -24,7 +24,7 @@ func Parse(text string) (*pgx.ConnConfig, error) {
 	c, err := pgx.ParseConfig(text)
 	if err != nil {
 		if file := new(fs.PathError); errors.As(err, &file) {
-			return nil, fmt.Errorf("it names a file that cannot be read: %w", file)
+			return nil, fmt.Errorf("it names a file that cannot be read: %w", dsn.File(file))
 		}
 		// The error of pgx may include a part of the password.
 		return nil, errors.New("it cannot be parsed")
