@@ -256,8 +256,8 @@ const (
 
 // ofSeries is the help on numbers of a series.
 const ofSeries = `
-A series has a name for each of its scopes, such as invoices.acme. Its numbers begin anew in
-each period, so --period says which one the number is of.`
+A series has a name for each of its scopes, such as invoices.acme, and invoices. without one.
+Its numbers begin anew in each period, so --period says which one the number is of.`
 
 // numberFlags name a sequence, and the period of a number.
 type numberFlags struct{ name, period string }
@@ -278,6 +278,9 @@ func (n numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int6
 	}
 	if number < 1 {
 		return 0, fmt.Errorf("--%s %d is below 1", flag, number)
+	}
+	if err := n.scoped(store); err != nil {
+		return 0, err
 	}
 	_, whole := periodOf(n.name, number)
 	switch day, err := time.Parse(time.DateOnly, n.period); {
@@ -303,6 +306,21 @@ func (n numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int6
 	}
 	store.series = whole
 	return number, store.complete(cmd, true)
+}
+
+// scoped returns an error for the name of a series without a dot, where no series looks.
+func (n numberFlags) scoped(store *storeFlags) (err error) {
+	if strings.Contains(n.name, ".") {
+		return nil
+	}
+	series := n.period != "" && n.period != "none"
+	if !series {
+		series, err = store.isSeries(n.name)
+	}
+	if err == nil && series {
+		err = fmt.Errorf("--name %s is that of a series: its numbers are named %[1]s.SCOPE, or %[1]s. without a scope", n.name)
+	}
+	return err
 }
 
 func segmentDone(cmd *cobra.Command, asJSON bool, s target.Segments, name, what string, n int64) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
@@ -79,6 +80,27 @@ func TestTablePrefixOfTheDefaultFile(t *testing.T) {
 	code, out, errs := call(t, "", "segment", "list")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "invoices.acme")
+}
+
+// A series without a scope has a name with a dot at its end.
+func TestSeriesWithoutAScope(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile(configFile, []byte("idworker:\n  namespace: shop\n  series: [{name: invoices, gapless: true}]\n"), 0o600))
+	require.NoError(t, os.WriteFile("app.db", nil, 0o600))
+	t.Setenv(envStore, "sqlite:app.db")
+	for _, args := range [][]string{
+		{"create", "--name=bills", "--period=2026-11-01", "--start=501"},
+		{"create", "--name=invoices", "--start=501"},
+		{"create", "--name=invoices", "--period=none", "--start=501"},
+		{"resume", "--name=invoices", "--above=42", "--yes"},
+	} {
+		code, out, errs := call(t, "", append([]string{"segment"}, args...)...)
+		require.NotZero(t, code, out)
+		require.Contains(t, errs, "or "+strings.TrimPrefix(args[1], "--name=")+". without a scope")
+	}
+	code, out, errs := call(t, "", "segment", "create", "--name=invoices.", "--period=none", "--start=501")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "created 501")
 }
 
 // A series without periods, too, is in the database whatever segment_store says.
