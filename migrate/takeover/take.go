@@ -80,7 +80,16 @@ func Take(ctx context.Context, old, next Side) (r Report, err error) {
 	if err != nil {
 		return Report{}, errors.Join(err, old.unseal(ctx, held))
 	}
-	if err = next.raise(ctx, old, &r); err == nil {
+	renewed := time.Now()
+	keep := func() error { // a store can be slow, or its clock behind
+		if time.Since(renewed) < old.Request.TTL/4 {
+			return nil
+		}
+		renewed = time.Now()
+		_, err := old.sealed(ctx, held)
+		return err
+	}
+	if err = next.raise(ctx, old, &r, keep); err == nil {
 		r.Sealed, err = old.sealed(ctx, held)
 	}
 	if err == nil {
@@ -111,7 +120,7 @@ func (s Side) outlast(ctx context.Context, held []lease.Grant, next Side, r *Rep
 	if late.Token == 0 {
 		return nil
 	}
-	if err := next.raise(ctx, s, r); err != nil {
+	if err := next.raise(ctx, s, r, func() error { return nil }); err != nil {
 		return fmt.Errorf("takeover: the old side is retired, but worker id %d was lent to %q meanwhile; start no new process before %s: %w",
 			late.Worker, late.Holder, time.UnixMilli(r.Mark+1).UTC().Format(time.RFC3339Nano), err)
 	}
@@ -185,7 +194,7 @@ func (s Side) sealed(ctx context.Context, held []lease.Grant) (until int64, err 
 	for i, g := range held {
 		if held[i], err = s.Center.Renew(ctx, g); err != nil {
 			held[i] = g
-			return 0, fmt.Errorf("takeover: worker id %d of the old side could not be kept meanwhile; call Take again with a longer TTL: %w", g.Worker, err)
+			return 0, fmt.Errorf("takeover: worker id %d of the old side could not be kept meanwhile; call Take again: %w", g.Worker, err)
 		}
 		if i == 0 || held[i].Ceiling < until {
 			until = held[i].Ceiling
@@ -207,9 +216,12 @@ func (s Side) unseal(ctx context.Context, held []lease.Grant) error {
 	return errors.Join(errs...)
 }
 
-// raise raises the marks of all worker ids to r.Mark at least.
-func (s Side) raise(ctx context.Context, old Side, r *Report) error {
+// raise raises the marks of all worker ids to r.Mark at least. Between two of them it calls keep.
+func (s Side) raise(ctx context.Context, old Side, r *Report, keep func() error) error {
 	for w := s.Request.First; w <= s.Request.Last; {
+		if err := keep(); err != nil {
+			return err
+		}
 		g, err := s.borrow(ctx, "new", w)
 		if err != nil {
 			return err
@@ -222,7 +234,8 @@ func (s Side) raise(ctx context.Context, old Side, r *Report) error {
 		}
 		if g.Floor < r.Mark {
 			// The new center's clock is behind.
-			if err := sleep(ctx, time.Duration(r.Mark-g.Floor+1)*time.Millisecond); err != nil {
+			behind := time.Duration(r.Mark-g.Floor+1) * time.Millisecond
+			if err := sleep(ctx, min(behind, old.Request.TTL/4)); err != nil {
 				return err
 			}
 			continue

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -167,7 +168,25 @@ func TestTake(t *testing.T) {
 	require.GreaterOrEqual(t, full.Soonest.UnixMilli(), r.Mark)
 }
 
-// A Take that fails leaves the old side as it was.
+// A Take that lasts for longer than a TTL keeps what it has borrowed.
+func TestSlowTake(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		old, _ := opened(t, "a", narrow)
+		next, to := opened(t, "b", wide)
+		to.Advance(-old.Request.TTL)
+		to.Intercept(func(_ context.Context, verb string, after bool) error {
+			if verb == "acquire" && !after {
+				time.Sleep(old.Request.TTL / 10) // of 16 worker ids
+			}
+			return nil
+		})
+		r, err := takeover.Take(t.Context(), old, next)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, r.Floor, r.Mark)
+	})
+}
+
 // A side whose ticks are long begins with the first tick after the ids of the other.
 func TestTakeOfLongTicks(t *testing.T) {
 	t.Parallel()
@@ -180,6 +199,7 @@ func TestTakeOfLongTicks(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A Take that fails leaves the old side as it was.
 func TestTakeRefuses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

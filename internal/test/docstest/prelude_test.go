@@ -34,6 +34,7 @@ var prelude = map[string]string{
 	"cfg":        "var cfg idworker.Config",
 	"center":     "var center lease.Center",
 	"layout":     "var layout snowflake.Layout",
+	"next":       "var next snowflake.Layout",
 	"sample":     "var sample []int64",
 	"ids":        "var ids [100]int64",
 	"id":         "var id int64",
