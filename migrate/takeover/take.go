@@ -76,51 +76,49 @@ func Take(ctx context.Context, old, next Side) (r Report, err error) {
 	if err := errors.Join(old.check("old"), next.check("new")); err != nil {
 		return r, err
 	}
-	held, err := old.seal(ctx, &r)
-	if err != nil {
-		return Report{}, errors.Join(err, old.unseal(ctx, held))
+	held := &hold{Side: old}
+	if err = held.seal(ctx, &r); err == nil {
+		err = next.raise(ctx, held, &r)
 	}
-	renewed := time.Now()
-	keep := func() error { // a store can be slow, or its clock behind
-		if time.Since(renewed) < old.Request.TTL/4 {
-			return nil
-		}
-		renewed = time.Now()
-		_, err := old.sealed(ctx, held)
-		return err
-	}
-	if err = next.raise(ctx, old, &r, keep); err == nil {
-		r.Sealed, err = old.sealed(ctx, held)
+	if err == nil {
+		r.Sealed, err = held.sealed(ctx)
 	}
 	if err == nil {
 		r.Retired, err = old.retire(ctx, next)
 	}
 	if err != nil {
-		return Report{}, errors.Join(err, old.unseal(ctx, held))
+		return Report{}, errors.Join(err, held.unseal(ctx))
 	}
 	if r.Retired {
-		err = old.outlast(ctx, held, next, &r)
+		err = held.outlast(ctx, next, &r)
 	}
 	return r, err
 }
 
+// A hold is what Take has borrowed of the old side.
+type hold struct {
+	Side
+	grants  []lease.Grant
+	renewed []time.Time
+}
+
 // outlast raises the new side above the ids of processes that borrowed between sealed and
 // retire. Both need time, and a Take may be paused there for longer than a TTL.
-func (s Side) outlast(ctx context.Context, held []lease.Grant, next Side, r *Report) error {
-	slots, err := s.settled(ctx)
+func (h *hold) outlast(ctx context.Context, next Side, r *Report) error {
+	slots, err := h.settled(ctx)
 	if err != nil {
-		return fmt.Errorf("takeover: the old side is retired, but its worker ids cannot be listed; a process may have started meanwhile, so start no new process for %v: %w", s.Request.MaxTTL, err)
+		return fmt.Errorf("takeover: the old side is retired, but its worker ids cannot be listed; a process may have started meanwhile, so start no new process for %v: %w", h.Request.MaxTTL, err)
 	}
 	var late lease.Slot
 	for _, slot := range slots {
-		if i := slot.Worker - s.Request.First; i >= 0 && i < int64(len(held)) && slot.Token != held[i].Token && max(slot.Expires, slot.Mark) > r.Mark {
+		if i := slot.Worker - h.Request.First; i >= 0 && i < int64(len(h.grants)) && slot.Token != h.grants[i].Token && max(slot.Expires, slot.Mark) > r.Mark {
 			late, r.Mark = slot, max(slot.Expires, slot.Mark)
 		}
 	}
 	if late.Token == 0 {
 		return nil
 	}
-	if err := next.raise(ctx, s, r, func() error { return nil }); err != nil {
+	if err := next.raise(ctx, &hold{Side: h.Side}, r); err != nil {
 		return fmt.Errorf("takeover: the old side is retired, but worker id %d was lent to %q meanwhile; start no new process before %s: %w",
 			late.Worker, late.Holder, time.UnixMilli(r.Mark+1).UTC().Format(time.RFC3339Nano), err)
 	}
@@ -174,52 +172,76 @@ func (s Side) retire(ctx context.Context, next Side) (bool, error) {
 	return true, nil
 }
 
-// seal borrows all worker ids, so that nobody else can. On an error, held has those that
-// it borrowed.
-func (s Side) seal(ctx context.Context, r *Report) (held []lease.Grant, err error) {
-	for w := s.Request.First; w <= s.Request.Last; w++ {
-		g, err := s.borrow(ctx, "old", w)
-		if err != nil {
-			return held, err
+// seal borrows all worker ids, so that nobody else can.
+func (h *hold) seal(ctx context.Context, r *Report) error {
+	for w := h.Request.First; w <= h.Request.Last; w++ {
+		if err := h.keep(ctx); err != nil {
+			return err
 		}
-		held = append(held, g)
+		began := time.Now()
+		g, err := h.borrow(ctx, "old", w)
+		if err != nil {
+			return err
+		}
+		h.grants, h.renewed = append(h.grants, g), append(h.renewed, began)
 		r.Mark = max(r.Mark, g.Floor)
 	}
-	return held, nil
+	return nil
+}
+
+// keep renews what has not been renewed for half a TTL: a store can be slow, or its clock behind.
+func (h *hold) keep(ctx context.Context) error {
+	for i, at := range h.renewed {
+		if time.Since(at) >= h.Request.TTL/2 {
+			if err := h.renew(ctx, i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (h *hold) renew(ctx context.Context, i int) error {
+	began := time.Now()
+	g, err := h.Center.Renew(ctx, h.grants[i])
+	if err != nil {
+		return fmt.Errorf("takeover: worker id %d of the old side could not be kept meanwhile; call Take again, near the store, or for some of the worker ids at a time: %w", h.grants[i].Worker, err)
+	}
+	h.grants[i], h.renewed[i] = g, began
+	return nil
 }
 
 // sealed renews what is held, which proves that nobody else had it meanwhile. It returns
 // until when nobody else can.
-func (s Side) sealed(ctx context.Context, held []lease.Grant) (until int64, err error) {
-	for i, g := range held {
-		if held[i], err = s.Center.Renew(ctx, g); err != nil {
-			held[i] = g
-			return 0, fmt.Errorf("takeover: worker id %d of the old side could not be kept meanwhile; call Take again: %w", g.Worker, err)
+func (h *hold) sealed(ctx context.Context) (until int64, err error) {
+	for i := range h.grants {
+		if err = h.renew(ctx, i); err != nil {
+			return 0, err
 		}
-		if i == 0 || held[i].Ceiling < until {
-			until = held[i].Ceiling
+		if i == 0 || h.grants[i].Ceiling < until {
+			until = h.grants[i].Ceiling
 		}
 	}
 	return until, nil
 }
 
-// unseal gives worker ids back unused, even after ctx has ended.
-func (s Side) unseal(ctx context.Context, held []lease.Grant) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+// unseal gives worker ids back unused, even after ctx has ended, but not for longer than they are lent.
+func (h *hold) unseal(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(5*time.Second, h.Request.TTL))
 	defer cancel()
 	var errs []error
-	for _, g := range held {
-		if err := s.Center.Release(ctx, g, g.Floor); err != nil && !errors.Is(err, lease.ErrLost) {
-			errs = append(errs, fmt.Errorf("takeover: give back worker id %d of the old side, which is now not lent for %v: %w", g.Worker, s.Request.TTL, err))
+	for _, g := range h.grants {
+		if err := h.Center.Release(ctx, g, g.Floor); err != nil && !errors.Is(err, lease.ErrLost) {
+			errs = append(errs, fmt.Errorf("takeover: give back worker id %d of the old side, which is now not lent for %v: %w", g.Worker, h.Request.TTL, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// raise raises the marks of all worker ids to r.Mark at least. Between two of them it calls keep.
-func (s Side) raise(ctx context.Context, old Side, r *Report, keep func() error) error {
+// raise raises the marks of all worker ids to r.Mark at least, and keeps what is held.
+func (s Side) raise(ctx context.Context, old *hold, r *Report) error {
 	for w := s.Request.First; w <= s.Request.Last; {
-		if err := keep(); err != nil {
+		if err := old.keep(ctx); err != nil {
 			return err
 		}
 		g, err := s.borrow(ctx, "new", w)

@@ -172,15 +172,19 @@ func TestTake(t *testing.T) {
 func TestSlowTake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		old, _ := opened(t, "a", narrow)
+		old, from := opened(t, "a", wide)
 		next, to := opened(t, "b", wide)
 		to.Advance(-old.Request.TTL)
-		to.Intercept(func(_ context.Context, verb string, after bool) error {
-			if verb == "acquire" && !after {
-				time.Sleep(old.Request.TTL / 10) // of 16 worker ids
-			}
-			return nil
-		})
+		slow := func(c *memcenter.Center, by time.Duration) { // of 16 worker ids
+			c.Intercept(func(_ context.Context, _ string, after bool) error {
+				if !after {
+					time.Sleep(by)
+				}
+				return nil
+			})
+		}
+		slow(from, old.Request.TTL/35)
+		slow(to, old.Request.TTL/10)
 		r, err := takeover.Take(t.Context(), old, next)
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, r.Floor, r.Mark)

@@ -168,7 +168,7 @@ and start above all numbers in use and all numbers that were reserved ahead.
 				if err != nil {
 					return err
 				}
-				return segmentDone(cmd, asJSON, s, name.name, "created", start)
+				return segmentDone(cmd, asJSON, &store, s, name.name, "created", start)
 			})
 		},
 	}
@@ -237,7 +237,7 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 				if err != nil {
 					return err
 				}
-				return segmentDone(cmd, asJSON, s, name.name, "goes on above", given)
+				return segmentDone(cmd, asJSON, &store, s, name.name, "goes on above", given)
 			})
 		},
 	}
@@ -323,7 +323,11 @@ func (n numberFlags) scoped(store *storeFlags) (err error) {
 	return err
 }
 
-func segmentDone(cmd *cobra.Command, asJSON bool, s target.Segments, name, what string, n int64) error {
-	return answer(cmd, asJSON, map[string]any{"name": name, "store": s.String(), "what": what, "number": n},
-		"%q at %s: %s %s\n", name, s, what, lineOf(name, n))
+func segmentDone(cmd *cobra.Command, asJSON bool, f *storeFlags, s target.Segments, name, what string, n int64) error {
+	where := s.String()
+	if f.tables != "" {
+		where += ", tables " + f.tables + "*"
+	}
+	return answer(cmd, asJSON, map[string]any{"name": name, "store": s.String(), "table_prefix": f.tables, "what": what, "number": n},
+		"%q at %s: %s %s\n", name, where, what, lineOf(name, n))
 }

@@ -69,7 +69,7 @@ func TestTablePrefixOfTheDefaultFile(t *testing.T) {
 	} {
 		code, out, errs := call(t, "", append([]string{"segment", "create"}, args...)...)
 		require.Zero(t, code, errs)
-		require.Contains(t, out, "created")
+		require.Contains(t, out, ", tables shop_*: created")
 	}
 	pool, err := sql.Open("sqlite", "app.db")
 	require.NoError(t, err)
