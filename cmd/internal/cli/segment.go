@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -324,10 +325,10 @@ func (n numberFlags) scoped(store *storeFlags) (err error) {
 }
 
 func segmentDone(cmd *cobra.Command, asJSON bool, f *storeFlags, s target.Segments, name, what string, n int64) error {
-	where := s.String()
-	if f.tables != "" {
-		where += ", tables " + f.tables + "*"
+	where, tables := s.String(), cmp.Or(f.prefix, f.tables)
+	if _, isSQL := s.(lister); isSQL && tables != "" {
+		where += ", tables " + tables + "*"
 	}
-	return answer(cmd, asJSON, map[string]any{"name": name, "store": s.String(), "table_prefix": f.tables, "what": what, "number": n},
+	return answer(cmd, asJSON, map[string]any{"name": name, "store": where, "what": what, "number": n},
 		"%q at %s: %s %s\n", name, where, what, lineOf(name, n))
 }
