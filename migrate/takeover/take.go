@@ -66,8 +66,9 @@ func (e *LiveError) Error() string {
 //
 //   - *LiveError, if a worker id is in use.
 //   - *lease.MismatchError, if a side differs from what its namespace has pinned, or is
-//     retired. If it was retired for the new namespace, an earlier Take has succeeded
-//     although its answer was lost.
+//     retired. If the old one was retired for the new namespace, by a Take that failed or whose
+//     answer was lost, that is no error: Take raises the new side above all that old processes
+//     may have used since.
 //   - *lease.QuarantineError, if a center may have lost records of grants.
 //   - migrate.ErrNoPlan, if the layout changes and new ids would not all be larger than
 //     old ones.
@@ -77,7 +78,15 @@ func Take(ctx context.Context, old, next Side) (r Report, err error) {
 		return r, err
 	}
 	held := &hold{Side: old}
-	if err = held.seal(ctx, &r); err == nil {
+	err = held.seal(ctx, &r)
+	if m := (*lease.MismatchError)(nil); errors.As(err, &m) && m.Stored.Retired && m.Stored.Reason == next.reason() {
+		if late := held.outlast(ctx, next, &r); late != nil {
+			return Report{}, errors.Join(err, late)
+		}
+		r.Retired = true
+		return r, nil
+	}
+	if err == nil {
 		err = next.raise(ctx, held, &r)
 	}
 	if err == nil {
@@ -111,7 +120,9 @@ func (h *hold) outlast(ctx context.Context, next Side, r *Report) error {
 	}
 	var late lease.Slot
 	for _, slot := range slots {
-		if i := slot.Worker - h.Request.First; i >= 0 && i < int64(len(h.grants)) && slot.Token != h.grants[i].Token && max(slot.Expires, slot.Mark) > r.Mark {
+		i := slot.Worker - h.Request.First
+		own := i >= 0 && i < int64(len(h.grants)) && slot.Token == h.grants[i].Token
+		if !own && i >= 0 && slot.Worker <= h.Request.Last && max(slot.Expires, slot.Mark) > r.Mark {
 			late, r.Mark = slot, max(slot.Expires, slot.Mark)
 		}
 	}
@@ -165,11 +176,16 @@ func (s Side) retire(ctx context.Context, next Side) (bool, error) {
 	if op == nil || s.Request.First > 0 || s.Request.Last < s.Request.Pool-1 {
 		return false, nil
 	}
-	err := op.Retire(ctx, s.Request.Namespace, fmt.Sprintf("its worker ids were taken over by namespace %q of %s", next.Request.Namespace, lease.Name(next.Center)))
+	err := op.Retire(ctx, s.Request.Namespace, next.reason())
 	if err != nil {
 		return false, fmt.Errorf("takeover: %w", err)
 	}
 	return true, nil
+}
+
+// reason is why the old side is retired for s.
+func (s Side) reason() string {
+	return fmt.Sprintf("its worker ids were taken over by namespace %q of %s", s.Request.Namespace, lease.Name(s.Center))
 }
 
 // seal borrows all worker ids, so that nobody else can.
@@ -189,10 +205,10 @@ func (h *hold) seal(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// keep renews what has not been renewed for half a TTL: a store can be slow, or its clock behind.
+// keep renews in time what is held: a store can be slow, or its clock behind.
 func (h *hold) keep(ctx context.Context) error {
 	for i, at := range h.renewed {
-		if time.Since(at) >= h.Request.TTL/2 {
+		if time.Since(at) >= h.pace() {
 			if err := h.renew(ctx, i); err != nil {
 				return err
 			}
@@ -201,11 +217,20 @@ func (h *hold) keep(ctx context.Context) error {
 	return nil
 }
 
+// pace is after how long a grant is renewed. With less than the skew left, it would be lost.
+func (h *hold) pace() time.Duration {
+	skew := h.Request.Skew
+	if len(h.grants) > 0 {
+		skew = max(skew, h.grants[0].Pinned.Skew)
+	}
+	return (h.Request.TTL - skew) / 2
+}
+
 func (h *hold) renew(ctx context.Context, i int) error {
 	began := time.Now()
 	g, err := h.Center.Renew(ctx, h.grants[i])
 	if err != nil {
-		return fmt.Errorf("takeover: worker id %d of the old side could not be kept meanwhile; call Take again, near the store, or for some of the worker ids at a time: %w", h.grants[i].Worker, err)
+		return fmt.Errorf("takeover: worker id %d of the old side could not be kept meanwhile; call Take again, nearer to its store: %w", h.grants[i].Worker, err)
 	}
 	h.grants[i], h.renewed[i] = g, began
 	return nil
@@ -255,10 +280,9 @@ func (s Side) raise(ctx context.Context, old *hold, r *Report) error {
 			return errors.Join(err, back)
 		}
 		if g.Floor < r.Mark {
-			// The new center's clock is behind.
 			behind := time.Duration(r.Mark-g.Floor+1) * time.Millisecond
-			if err := sleep(ctx, min(behind, old.Request.TTL/4)); err != nil {
-				return err
+			if err := sleep(ctx, min(behind, old.pace()/2)); err != nil {
+				return fmt.Errorf("takeover: the new center's clock is behind the old side's latest time by %v: %w", behind, err)
 			}
 			continue
 		}
@@ -277,7 +301,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("takeover: the new center's clock is behind the old side's latest time by %v: %w", d, ctx.Err())
+		return ctx.Err()
 	}
 }
 

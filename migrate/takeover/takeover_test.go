@@ -171,24 +171,32 @@ func TestTake(t *testing.T) {
 // A Take that lasts for longer than a TTL keeps what it has borrowed.
 func TestSlowTake(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		old, from := opened(t, "a", wide)
-		next, to := opened(t, "b", wide)
-		to.Advance(-old.Request.TTL)
-		slow := func(c *memcenter.Center, by time.Duration) { // of 16 worker ids
-			c.Intercept(func(_ context.Context, _ string, after bool) error {
-				if !after {
-					time.Sleep(by)
+	for name, skew := range map[string]time.Duration{"short skew": time.Second, "longest skew": 30 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				from := memcenter.New()
+				old := side(from, "a", wide, 0, 15)
+				old.Request.Skew = skew
+				require.NoError(t, from.Init(t.Context(), old.Request))
+				next, to := opened(t, "b", wide)
+				to.Advance(-old.Request.TTL)
+				slow := func(c *memcenter.Center, by time.Duration) { // of 16 worker ids
+					c.Intercept(func(_ context.Context, _ string, after bool) error {
+						if !after {
+							time.Sleep(by)
+						}
+						return nil
+					})
 				}
-				return nil
+				slow(from, old.Request.TTL/100)
+				slow(to, old.Request.TTL/10)
+				r, err := takeover.Take(t.Context(), old, next)
+				require.NoError(t, err)
+				require.GreaterOrEqual(t, r.Floor, r.Mark)
 			})
-		}
-		slow(from, old.Request.TTL/35)
-		slow(to, old.Request.TTL/10)
-		r, err := takeover.Take(t.Context(), old, next)
-		require.NoError(t, err)
-		require.GreaterOrEqual(t, r.Floor, r.Mark)
-	})
+		})
+	}
 }
 
 // A side whose ticks are long begins with the first tick after the ids of the other.
