@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
@@ -79,9 +80,9 @@ func Take(ctx context.Context, old, next Side) (r Report, err error) {
 	}
 	held := &hold{Side: old}
 	err = held.seal(ctx, &r)
-	if m := (*lease.MismatchError)(nil); errors.As(err, &m) && m.Stored.Retired && m.Stored.Reason == next.reason() {
+	if old.retiredFor(next, err) {
 		if late := held.outlast(ctx, next, &r); late != nil {
-			return Report{}, errors.Join(err, late)
+			return Report{}, fmt.Errorf("%w; if a Take has returned no error, there is nothing to do; otherwise stop the new processes and call Take again: %w", err, late)
 		}
 		r.Retired = true
 		return r, nil
@@ -118,15 +119,18 @@ func (h *hold) outlast(ctx context.Context, next Side, r *Report) error {
 	if err != nil {
 		return fmt.Errorf("takeover: the old side is retired, but its worker ids cannot be listed; a process may have started meanwhile, so start no new process for %v: %w", h.Request.MaxTTL, err)
 	}
-	var late lease.Slot
+	var (
+		late  lease.Slot
+		found bool
+	)
 	for _, slot := range slots {
 		i := slot.Worker - h.Request.First
 		own := i >= 0 && i < int64(len(h.grants)) && slot.Token == h.grants[i].Token
 		if !own && i >= 0 && slot.Worker <= h.Request.Last && max(slot.Expires, slot.Mark) > r.Mark {
-			late, r.Mark = slot, max(slot.Expires, slot.Mark)
+			late, found, r.Mark = slot, true, max(slot.Expires, slot.Mark)
 		}
 	}
-	if late.Token == 0 {
+	if !found {
 		return nil
 	}
 	if err := next.raise(ctx, &hold{Side: h.Side}, r); err != nil {
@@ -141,6 +145,9 @@ func (h *hold) outlast(ctx context.Context, next Side, r *Report) error {
 // what it lists until nothing has changed since.
 func (s Side) settled(ctx context.Context) (slots []lease.Slot, err error) {
 	op := s.Center.Extras().Operator
+	if op == nil {
+		return nil, fmt.Errorf("%T has no operator", s.Center)
+	}
 	type grant struct{ worker, token int64 }
 	holders := map[grant]string{} // a worker id that was revoked has none
 	for range 10 {
@@ -173,7 +180,7 @@ func (s Side) settled(ctx context.Context) (slots []lease.Slot, err error) {
 // it did.
 func (s Side) retire(ctx context.Context, next Side) (bool, error) {
 	op := s.Center.Extras().Operator
-	if op == nil || s.Request.First > 0 || s.Request.Last < s.Request.Pool-1 {
+	if op == nil || !s.whole() {
 		return false, nil
 	}
 	err := op.Retire(ctx, s.Request.Namespace, next.reason())
@@ -181,6 +188,20 @@ func (s Side) retire(ctx context.Context, next Side) (bool, error) {
 		return false, fmt.Errorf("takeover: %w", err)
 	}
 	return true, nil
+}
+
+// whole reports whether the side has all of its worker ids.
+func (s Side) whole() bool { return s.Request.First <= 0 && s.Request.Last >= s.Request.Pool-1 }
+
+// retiredFor reports whether err says that a Take to next has retired the whole side. Centers cut long
+// reasons, some with dots.
+func (s Side) retiredFor(next Side, err error) bool {
+	m := (*lease.MismatchError)(nil)
+	if !errors.As(err, &m) || !m.Stored.Retired || !s.whole() {
+		return false
+	}
+	is, _, cut := strings.Cut(m.Stored.Reason, "...")
+	return is == next.reason() || (cut || len(is) > 200) && strings.HasPrefix(next.reason(), is)
 }
 
 // reason is why the old side is retired for s.

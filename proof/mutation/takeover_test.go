@@ -8,7 +8,7 @@ const (
 // onTakeover is what lets worker ids change sides.
 var onTakeover = list{title: "takeover", pkg: "migrate/takeover", mutants: []mutant{
 	{"the old namespace lends on", takeGo, `r.Retired, err = old.retire(ctx, next)`, `r.Retired = true`, "TestTakeRetires"},
-	{"a namespace of which a part was taken over is retired", takeGo, ` || s.Request.First > 0 || s.Request.Last < s.Request.Pool-1`, ``, "TestTakeRetires"},
+	{"a namespace of which a part was taken over is retired", takeGo, `op == nil || !s.whole()`, `op == nil`, "TestTakeRetires"},
 	{"new floors below old marks", takeGo, `if g.Floor < r.Mark {`, `if false {`, "TestTake"},
 	{"a seal that was lost meanwhile", takeGo, `r.Sealed, err = held.sealed(ctx)`, `r.Sealed = held.grants[0].Ceiling`, "TestTakeRefuses/old center lost the seal"},
 	{"what is borrowed is not renewed", takeGo, `if err := old.keep(ctx); err != nil {`, `if err := ctx.Err(); err != nil {`, "TestSlowTake"},
