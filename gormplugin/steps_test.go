@@ -56,11 +56,11 @@ func TestFromAutoIncrement(t *testing.T) {
 				// Widen: a foreign key is in the way.
 				exec("ALTER TABLE moving MODIFY id INT NOT NULL AUTO_INCREMENT")
 				exec("CREATE TABLE referring (moving_id INT NOT NULL, CONSTRAINT fk FOREIGN KEY (moving_id) REFERENCES moving (id))")
-				require.Regexp(t, "Error (1833|3780)", old.Exec("ALTER TABLE moving MODIFY id BIGINT NOT NULL AUTO_INCREMENT").Error)
-				require.Regexp(t, "Error (1832|3780)", old.Exec("ALTER TABLE referring MODIFY moving_id BIGINT NOT NULL").Error)
+				require.Regexp(t, "Error (1833|3780)", old.Exec("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT").Error)
+				require.Regexp(t, "Error (1832|3780)", old.Exec("ALTER TABLE referring MODIFY moving_id BIGINT UNSIGNED NOT NULL").Error)
 				exec("ALTER TABLE referring DROP FOREIGN KEY fk")
-				exec("ALTER TABLE moving MODIFY id BIGINT NOT NULL AUTO_INCREMENT")
-				exec("ALTER TABLE referring MODIFY moving_id BIGINT NOT NULL")
+				exec("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT")
+				exec("ALTER TABLE referring MODIFY moving_id BIGINT UNSIGNED NOT NULL")
 				exec("ALTER TABLE referring ADD CONSTRAINT fk FOREIGN KEY (moving_id) REFERENCES moving (id)")
 			}
 			require.EqualValues(t, 1, numbered())
@@ -107,10 +107,14 @@ func TestFromAutoIncrement(t *testing.T) {
 				exec("ALTER TABLE moving ALTER COLUMN id DROP IDENTITY")
 				require.ErrorContains(t, past(), "null value")
 			default:
-				unchecked("ALTER TABLE moving MODIFY id BIGINT NOT NULL")
+				require.Regexp(t, "Error (1025|1833|3780)", old.Connection(func(tx *gorm.DB) error {
+					return errors.Join(tx.Exec("SET foreign_key_checks = 0").Error, tx.Exec("ALTER TABLE moving MODIFY id BIGINT NOT NULL").Error,
+						tx.Exec("SET foreign_key_checks = 1").Error)
+				}), "its type stays")
+				unchecked("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL")
 				require.ErrorContains(t, past(), "default value")
 				id = filled()
-				unchecked("ALTER TABLE moving MODIFY id BIGINT NOT NULL AUTO_INCREMENT")
+				unchecked("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT")
 				require.Equal(t, id+1, numbered())
 			}
 		})
@@ -164,7 +168,7 @@ func TestSideBySideWithAutoIncrement(t *testing.T) {
 			// As long as the column is too small, there is no such number.
 			exec("ALTER TABLE moving MODIFY id INT NOT NULL AUTO_INCREMENT")
 			require.Zero(t, check().NumberFrom)
-			exec("ALTER TABLE moving MODIFY id BIGINT NOT NULL AUTO_INCREMENT")
+			exec("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT")
 			r := check()
 			parts, err := r.Layout.Decode(r.NumberFrom)
 			require.NoError(t, err)
@@ -182,9 +186,9 @@ func TestSideBySideWithAutoIncrement(t *testing.T) {
 
 			// Back, when a day has passed since the last old instance.
 			exec("DELETE FROM moving WHERE name = 'old'")
-			exec("ALTER TABLE moving MODIFY id BIGINT NOT NULL")
+			exec("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL")
 			require.NoError(t, db.Create(&After{Name: "new"}).Error)
-			exec("ALTER TABLE moving MODIFY id BIGINT NOT NULL AUTO_INCREMENT")
+			exec("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT")
 			separate()
 			sideBySide()
 		})

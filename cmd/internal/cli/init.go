@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -77,6 +78,7 @@ anything of the namespace exists, init changes nothing and exits with 3, without
 				if errors.Is(unknown, lease.ErrUnknown) && !asked && !yes {
 					return failure{exitNo, fmt.Errorf("the records of namespace %q at %s were there a moment ago, and are not now; nothing changed", r.Namespace, o)}
 				}
+				r.Local = time.Now().UnixMilli() // the answer may have taken minutes
 				err := o.Init(ctx, r)
 				_, joins := before.Pin.Join(r)
 				if errors.Is(err, lease.ErrExists) {

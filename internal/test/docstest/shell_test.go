@@ -98,7 +98,7 @@ var (
 	continued  = regexp.MustCompile(`\s*\\\n\s*`)
 	assignment = regexp.MustCompile(`^[A-Z_]+=`)
 	// foreign are programs that readers may have. They are not run.
-	foreign = []string{"git", "curl", "docker", "kubectl", "redis-cli", "mysql", "psql", "cut", "sed", "grep", "systemctl", "sudo", "export", "cp", "pg_restore", "mysqldump"}
+	foreign = []string{"git", "curl", "docker", "kubectl", "redis-cli", "mysql", "psql", "cut", "sed", "grep", "systemctl", "sudo", "export", "cp", "pg_restore", "mysqldump", "!"}
 )
 
 func newShell(t *testing.T) *shell {
