@@ -36,7 +36,7 @@ func TestBackupStepsLeaveTheTables(t *testing.T) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, m := range regexp.MustCompile(`CREATE TABLE snowlease_(\w+)`).FindAllStringSubmatch(string(text), -1) {
-			require.Regexp(t, `(?m)^  mysql scratch -e "DROP TABLE IF EXISTS .*\$\{PREFIX\}`+m[1]+`\b`, steps)
+			require.Regexp(t, `(?m)^  mysql scratch -e "DROP TABLE IF EXISTS .*\$\{PREFIX:\?\}`+m[1]+`\b`, steps)
 		}
 	}
 	for _, e := range engines {
@@ -68,10 +68,10 @@ func TestBackupStepsLeaveTheTables(t *testing.T) {
 					require.NoError(t, os.WriteFile(filepath.Join(dir, ".my.cnf"), []byte(login), 0o600))
 					name = cfg.DBName
 					scratch := name + "_scratch"
-					t.Cleanup(func() { rawExec(t, db, "DROP DATABASE "+scratch) })
+					t.Cleanup(func() { rawExec(t, db, "DROP DATABASE IF EXISTS "+scratch) })
 					dump, programs = "mysqldump "+name+" > shop.sql", []string{"sh", "mysql", "mysqldump"}
 					script = regexp.MustCompile(`(?m)^pg_.*\n`).ReplaceAllString(script, "")
-					script = strings.NewReplacer("CREATE DATABASE scratch", "CREATE DATABASE "+scratch, "mysql scratch", "mysql "+scratch, "mysqldump scratch", "mysqldump "+scratch, "| mysql shop", "| mysql "+name).Replace(script)
+					script = strings.NewReplacer("DATABASE scratch", "DATABASE "+scratch, "mysql scratch", "mysql "+scratch, "mysqldump scratch", "mysqldump "+scratch, "| mysql shop", "| mysql "+name).Replace(script)
 				}
 				for _, program := range programs {
 					if _, err := exec.LookPath(program); err != nil {

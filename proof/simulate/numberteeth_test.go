@@ -45,9 +45,9 @@ func TestSequenceTeeth(t *testing.T) {
 		{"a reservation of a series that is not written", simulate.Series, simulate.Numbers{SQL: replaced(`MAX(max_id, ?1) + MIN(?2, ?3 - MAX(max_id, ?1))`, `MAX(max_id, ?1) + 1`)}, simulate.Duplicate, 0},
 		{"a series that begins anew for each process of a new day", simulate.Series, simulate.Numbers{SQL: replaced(`MAX(max_id, ?1)`, `?1`)}, simulate.Duplicate, 0},
 
-		{"another server is not noticed, segments", simulate.RedisSegments, lua(`if onChange and h[2] ~= run then`, `if false then`), simulate.Duplicate, 40},
+		{"another server is not noticed, segments", simulate.RedisSegments, lua(`and h[2] ~= run then`, `and false then`), simulate.Duplicate, 40},
 		{"a name that is lost is made anew", simulate.RedisSegments, lua(`if not h[1] then return unknown() end`, `h[1], h[2] = h[1] or '0', h[2] or run`), simulate.Duplicate, 0},
-		{"a reservation that is half written", simulate.RedisSegments, lua(`redis.call('HSET', key, 'given', last)`, `redis.call('HSET', key, 'given', plus(given, 1))`), simulate.Duplicate, 0},
+		{"a reservation that is half written", simulate.RedisSegments, lua(`'given', last, 'run'`, `'given', plus(given, 1), 'run'`), simulate.Duplicate, 0},
 		{"resumed above what is issued, not above what processes have ahead", simulate.RedisSegments, simulate.Numbers{
 			Resume: func(_, issued int64) int64 { return issued },
 		}, simulate.Duplicate, 30},
