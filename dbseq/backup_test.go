@@ -71,7 +71,7 @@ func TestBackupStepsLeaveTheTables(t *testing.T) {
 					t.Cleanup(func() { rawExec(t, db, "DROP DATABASE IF EXISTS "+scratch) })
 					dump, programs = "mysqldump "+name+" > shop.sql", []string{"sh", "mysql", "mysqldump"}
 					script = regexp.MustCompile(`(?m)^pg_.*\n`).ReplaceAllString(script, "")
-					script = strings.NewReplacer("DATABASE scratch", "DATABASE "+scratch, "mysql scratch", "mysql "+scratch, "mysqldump scratch", "mysqldump "+scratch, "| mysql shop", "| mysql "+name).Replace(script)
+					script = strings.NewReplacer("DATABASE scratch", "DATABASE "+scratch, "mysql scratch", "mysql "+scratch, "mysqldump scratch", "mysqldump "+scratch, "mysql shop", "mysql "+name).Replace(script)
 				}
 				for _, program := range programs {
 					if _, err := exec.LookPath(program); err != nil {
