@@ -28,13 +28,12 @@ func (f *filler) number(db *gorm.DB, early bool) {
 		return
 	}
 	fields := f.numberedOf(stmt)
-	for _, n := range fields {
-		if early {
-			break
-		}
-		if err := n.lock(db); err != nil {
-			_ = db.AddError(err)
-			return
+	if !early { // all, before the first one looks
+		for _, n := range fields {
+			if err := n.lock(db); err != nil {
+				_ = db.AddError(err)
+				return
+			}
 		}
 	}
 	for _, n := range fields {
