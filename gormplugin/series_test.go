@@ -200,17 +200,19 @@ func TestSeriesThatWouldGap(t *testing.T) {
 		require.NoError(t, db.AutoMigrate(&mailedBill{}))
 		require.NoError(t, db.Set(gormplugin.SkipKey, true).Create(&mailedBill{ID: 5, PayerID: 7, Mail: "a"}).Error)
 		for says, err := range map[string]error{
-			"an upsert would replace":       db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&Bill{ID: 6, PayerID: 7}).Error,
-			"a row with the key [5] is":     db.Clauses(clause.OnConflict{DoNothing: true}).Create(&[]Bill{{ID: 5, PayerID: 7}, {PayerID: 7}}).Error,
-			"1 of 2 rows were not inserted": db.Clauses(clause.OnConflict{DoNothing: true}).Create(&[]mailedBill{{PayerID: 7, Mail: "a"}, {PayerID: 7, Mail: "b"}}).Error,
-			"PayerID, which says whose":     db.Create(&Bill{}).Error,
-			"a map cannot be numbered":      db.Model(&Bill{}).Create(map[string]any{"PayerID": 7}).Error,
-			"use db.Transaction":            db.Session(&gorm.Session{SkipDefaultTransaction: true}).Create(&Bill{PayerID: 7}).Error,
+			"an upsert would replace":   db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&Bill{ID: 6, PayerID: 7}).Error,
+			"a row with the key [5] is": db.Clauses(clause.OnConflict{DoNothing: true}).Create(&[]Bill{{ID: 5, PayerID: 7}, {PayerID: 7}}).Error,
+			"PayerID, which says whose": db.Create(&Bill{}).Error,
+			"a map cannot be numbered":  db.Model(&Bill{}).Create(map[string]any{"PayerID": 7}).Error,
+			"use db.Transaction":        db.Session(&gorm.Session{SkipDefaultTransaction: true}).Create(&Bill{PayerID: 7}).Error,
 		} {
 			require.ErrorIs(t, err, gormplugin.ErrSeries, says)
 			require.ErrorContains(t, err, says)
-			require.ErrorContains(t, err, "ill.Number", says)
+			require.ErrorContains(t, err, "Bill.Number", says)
 		}
+		err := db.Clauses(clause.OnConflict{DoNothing: true}).Create(&[]mailedBill{{PayerID: 7, Mail: "a"}, {PayerID: 7, Mail: "b"}}).Error
+		require.ErrorIs(t, err, gormplugin.ErrSeries)
+		require.ErrorContains(t, err, "mailedBill.Number: 1 of 2 rows were not inserted")
 		require.ErrorContains(t, db.Transaction(func(tx *gorm.DB) error {
 			return tx.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"text"})}).Create(&Bill{ID: 5, PayerID: 7}).Error
 		}), "a row with the key [5] is stored with another number")
