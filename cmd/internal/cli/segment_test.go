@@ -35,6 +35,16 @@ func TestLineOfBackdatedIDs(t *testing.T) {
 	require.Equal(t, segmentLine{Name: "since.abc.orders", Given: given, Number: given}, lineOf("since.abc.orders", given))
 }
 
+// segmentTables returns the tables of numbers in app.db.
+func segmentTables(t *testing.T) (tables string) {
+	t.Helper()
+	pool, err := sql.Open("sqlite", "app.db")
+	require.NoError(t, err)
+	defer pool.Close()
+	require.NoError(t, pool.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(name) FROM sqlite_master WHERE type = 'table' AND name LIKE '%segment'").Scan(&tables))
+	return tables
+}
+
 // --config names a file with store.table_prefix and no DSN, which comes from SNOWLEASE_STORE.
 func TestTablePrefixOfTheNamedFile(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -45,12 +55,7 @@ func TestTablePrefixOfTheNamedFile(t *testing.T) {
 	code, out, errs := call(t, "", "segment", "create", "--config=prod.yaml", "--name=members", "--start=501")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "created 501")
-	pool, err := sql.Open("sqlite", "app.db")
-	require.NoError(t, err)
-	defer pool.Close()
-	var tables string
-	require.NoError(t, pool.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(name) FROM sqlite_master WHERE name LIKE '%segment'").Scan(&tables))
-	require.Equal(t, "orders_segment", tables)
+	require.Equal(t, "orders_segment", segmentTables(t))
 	code, _, errs = call(t, "", "quarantine", "--yes", "--config=prod.yaml", "--namespace=orders")
 	require.Zero(t, code, errs)
 }
@@ -71,12 +76,7 @@ func TestTablePrefixOfTheDefaultFile(t *testing.T) {
 		require.Zero(t, code, errs)
 		require.Contains(t, out, ", tables shop_*: created")
 	}
-	pool, err := sql.Open("sqlite", "app.db")
-	require.NoError(t, err)
-	defer pool.Close()
-	var tables string
-	require.NoError(t, pool.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(name) FROM sqlite_master WHERE type = 'table' AND name LIKE '%segment'").Scan(&tables))
-	require.Equal(t, "shop_segment", tables)
+	require.Equal(t, "shop_segment", segmentTables(t))
 	code, out, errs := call(t, "", "segment", "list")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "invoices.acme")
