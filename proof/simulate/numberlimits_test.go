@@ -69,9 +69,9 @@ func TestSequenceLossesInARow(t *testing.T) {
 	)
 	for name, subject := range map[string]simulate.Numbers{
 		"nothing":       {},
-		"the wait":      lua(`ready > now then`, `false then`, lead, `local limit = math.max(tickOf(at) + ahead, quarantine > 0 and first or 0)`, known, unheeded),
-		"the last tick": lua(`(ahead + 1) * unit + skew`, `ahead * unit + skew`, known, unheeded),
-		"the skew":      lua(`(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, known, unheeded),
+		"the wait":      lua(t, `ready > now then`, `false then`, lead, `local limit = math.max(tickOf(at) + ahead, quarantine > 0 and first or 0)`, known, unheeded),
+		"the last tick": lua(t, `(ahead + 1) * unit + skew`, `ahead * unit + skew`, known, unheeded),
+		"the skew":      lua(t, `(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, known, unheeded),
 	} {
 		t.Run("without "+name, func(t *testing.T) {
 			t.Parallel()

@@ -2,8 +2,12 @@ package simulate_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/numbers/segment"
@@ -25,13 +29,13 @@ func TestSequenceTeeth(t *testing.T) {
 		rule    simulate.Rule
 		from    int // the first seed to try, which found the fault
 	}{
-		{"a key that is lost is taken for a new one", simulate.Sequence, lua(`loss = 'nothing is on record for this namespace'`, ``, known, unheeded), simulate.Duplicate, 60},
-		{"another server is not noticed", simulate.Sequence, lua(`elseif onChange and run ~= id then`, `elseif false then`, known, unheeded), simulate.Duplicate, 80},
-		{"ids after a loss without the lead", simulate.Sequence, lua(`(ahead + 1) * unit + skew`, `unit + skew`, known, unheeded), simulate.Duplicate, 55},
-		{"ids after a loss without the skew", simulate.Sequence, lua(`(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, known, unheeded), simulate.Duplicate, 110},
-		{"a lead without end", simulate.Sequence, lua(`tickOf(at) + ahead, last)`, `last)`, known, unheeded), simulate.Duplicate, 75},
-		{"the last value is given again", simulate.Sequence, lua(`tick, seq + 1`, `tick, seq`), simulate.Duplicate, 0},
-		{"a full tick goes on in the same", simulate.Sequence, lua(`first + math.floor((from + n - 1) / per), (from + n - 1) % per`, `first, (from + n - 1) % per`), simulate.Duplicate, 0},
+		{"a key that is lost is taken for a new one", simulate.Sequence, lua(t, `loss = 'nothing is on record for this namespace'`, ``, known, unheeded), simulate.Duplicate, 60},
+		{"another server is not noticed", simulate.Sequence, lua(t, `elseif onChange and run ~= id then`, `elseif false then`, known, unheeded), simulate.Duplicate, 80},
+		{"ids after a loss without the lead", simulate.Sequence, lua(t, `(ahead + 1) * unit + skew`, `unit + skew`, known, unheeded), simulate.Duplicate, 55},
+		{"ids after a loss without the skew", simulate.Sequence, lua(t, `(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, known, unheeded), simulate.Duplicate, 110},
+		{"a lead without end", simulate.Sequence, lua(t, `tickOf(at) + ahead, last)`, `last)`, known, unheeded), simulate.Duplicate, 75},
+		{"the last value is given again", simulate.Sequence, lua(t, `tick, seq + 1`, `tick, seq`), simulate.Duplicate, 0},
+		{"a full tick goes on in the same", simulate.Sequence, lua(t, `first + math.floor((from + n - 1) / per), (from + n - 1) % per`, `first, (from + n - 1) % per`), simulate.Duplicate, 0},
 		{"a copy issues what both have", simulate.Sequence, simulate.Numbers{NoReset: true}, simulate.Foreign, 30},
 
 		{"a reservation that is not written", simulate.SQLSegments, simulate.Numbers{SQL: replaced(`MAX(max_id, ?1) + MIN(?2, ?3 - MAX(max_id, ?1))`, `MAX(max_id, ?1) + 1`)}, simulate.Duplicate, 0},
@@ -45,19 +49,19 @@ func TestSequenceTeeth(t *testing.T) {
 		{"a reservation of a series that is not written", simulate.Series, simulate.Numbers{SQL: replaced(`MAX(max_id, ?1) + MIN(?2, ?3 - MAX(max_id, ?1))`, `MAX(max_id, ?1) + 1`)}, simulate.Duplicate, 0},
 		{"a series that begins anew for each process of a new day", simulate.Series, simulate.Numbers{SQL: replaced(`MAX(max_id, ?1)`, `?1`)}, simulate.Duplicate, 0},
 
-		{"another server is not noticed, segments", simulate.RedisSegments, lua(`and h[2] ~= run then`, `and false then`), simulate.Duplicate, 40},
-		{"a name that is lost is made anew", simulate.RedisSegments, lua(`if not h[1] then return unknown() end`, `h[1], h[2] = h[1] or '0', h[2] or run`), simulate.Duplicate, 0},
-		{"a reservation that is half written", simulate.RedisSegments, lua(`'given', last, 'run'`, `'given', plus(given, 1), 'run'`), simulate.Duplicate, 0},
+		{"another server is not noticed, segments", simulate.RedisSegments, lua(t, `and h[2] ~= run then`, `and false then`), simulate.Duplicate, 40},
+		{"a name that is lost is made anew", simulate.RedisSegments, lua(t, `if not h[1] then return unknown() end`, `h[1], h[2] = h[1] or '0', h[2] or run`), simulate.Duplicate, 0},
+		{"a reservation that is half written", simulate.RedisSegments, lua(t, `'given', last, 'run'`, `'given', plus(given, 1), 'run'`), simulate.Duplicate, 0},
 		{"resumed above what is issued, not above what processes have ahead", simulate.RedisSegments, simulate.Numbers{
 			Resume: func(_, issued int64) int64 { return issued },
 		}, simulate.Duplicate, 30},
 
-		{"neither another server nor what a caller knows is heeded", simulate.Dispenser, lua(
+		{"neither another server nor what a caller knows is heeded", simulate.Dispenser, lua(t,
 			`lost = lost or (onChange and h.run ~= run)`, ``,
 			`lost = not less(above, plus(h.first, h.used))`, ``,
 			`lost = not less(above, h.nfirst)`, ``,
 		), simulate.Duplicate, 0},
-		{"what is given is not noted", simulate.Dispenser, lua(`elseif count > 0 then redis.call('HSET', key, 'used', str(h.used)) end`, `end`), simulate.Duplicate, 0},
+		{"what is given is not noted", simulate.Dispenser, lua(t, `elseif count > 0 then redis.call('HSET', key, 'used', str(h.used)) end`, `end`), simulate.Duplicate, 0},
 	} {
 		t.Run(tooth.name, func(t *testing.T) {
 			t.Parallel()
@@ -87,8 +91,28 @@ func TestSequenceTeeth(t *testing.T) {
 func replaced(rules ...string) func(string) string { return strings.NewReplacer(rules...).Replace }
 
 // lua is the product with some rules of its scripts replaced.
-func lua(rules ...string) simulate.Numbers {
+func lua(t *testing.T, rules ...string) simulate.Numbers {
+	t.Helper()
+	for i := 0; i < len(rules); i += 2 {
+		if !strings.Contains(scripts(t), rules[i]) {
+			t.Fatalf("%q stands in no script: adapt the broken variant to the code", rules[i])
+		}
+	}
 	return simulate.Numbers{Script: replaced(rules...)}
+}
+
+// scripts returns the scripts that count numbers.
+func scripts(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob("../../numbers/*/*.lua")
+	require.NoError(t, err)
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		all.Write(text)
+	}
+	return all.String()
 }
 
 // readThenWrite reserves as many programs do: it reads with one statement and writes
