@@ -3,7 +3,7 @@ package snowlease
 import (
 	"errors"
 
-	"github.com/snowlease/snowlease/snowflake"
+	"github.com/snowlease/snowlease/internal/generator"
 )
 
 // Errors of a Worker. Test for them with errors.Is.
@@ -11,14 +11,14 @@ var (
 	// ErrNotStarted is returned before the start, and during a Reset until there is a worker
 	// id; NextIDWait and NextIDs wait for the end of a Reset. The error also wraps the last
 	// error of the center, if any.
-	ErrNotStarted = snowflake.ErrNotStarted
+	ErrNotStarted = generator.ErrNotStarted
 	// ErrLeaseExpired is returned if the center has not renewed the lease in time. The error
 	// also wraps the last error of the center, such as lease.ErrLost.
-	ErrLeaseExpired = snowflake.ErrLeaseExpired
+	ErrLeaseExpired = generator.ErrLeaseExpired
 	// ErrStopped is returned after Stop.
-	ErrStopped = snowflake.ErrStopped
+	ErrStopped = generator.ErrStopped
 	// ErrExhausted is returned if callers ask for ids faster than the layout provides them.
-	ErrExhausted = snowflake.ErrExhausted
+	ErrExhausted = generator.ErrExhausted
 	// ErrNoSlots is returned by Slots if the worker has no center that lists them.
 	ErrNoSlots = errors.New("snowlease: no slots to show: the worker has no center, or the center's Extras have no Lister")
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/source"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -49,7 +50,7 @@ type fixed struct {
 
 func (f fixed) Start(context.Context) ([]any, error) {
 	now := time.Now().UnixMilli()
-	_, err := f.gen.Adopt(snowflake.Range{
+	_, err := f.gen.Adopt(generator.Range{
 		Worker: f.worker, Floor: now - 1, Ceiling: f.gen.Layout().Ends().UnixMilli() - 1, Now: now, At: f.gen.Elapsed(),
 	})
 	return nil, err

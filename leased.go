@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/internal/source"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // leased issues ids under a worker id lent by a center.
@@ -82,14 +82,14 @@ func (l *leased) Report(st *Status) {
 func (l *leased) Extras() lease.Extras { return l.center }
 
 // generated is what leased and fixed have in common.
-type generated struct{ gen *snowflake.Generator }
+type generated struct{ gen *generator.Generator }
 
 func newGenerator(cfg Config) (generated, error) {
-	var opts []snowflake.Option
+	var opts []generator.Option
 	if cfg.MaxAhead > 0 {
-		opts = append(opts, snowflake.WithMaxAhead(cfg.MaxAhead))
+		opts = append(opts, generator.WithMaxAhead(cfg.MaxAhead))
 	}
-	gen, err := snowflake.NewGenerator(cfg.Layout, opts...)
+	gen, err := generator.New(cfg.Layout, opts...)
 	if err != nil {
 		return generated{}, fmt.Errorf("snowlease: %w", err)
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/source"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // A Stream issues a worker's ids with one business number: see Worker.For. It shares the
@@ -13,18 +13,18 @@ import (
 // concurrent use. The zero Stream is not usable.
 type Stream struct {
 	ids source.Stream
-	gen snowflake.Stream // ids, if they are of that type, for direct calls
+	gen generator.Stream // ids, if they are of that type, for direct calls
 	of  *Worker
 }
 
 func newStream(ids source.Stream, of *Worker) Stream {
-	gen, _ := ids.(snowflake.Stream)
+	gen, _ := ids.(generator.Stream)
 	return Stream{ids, gen, of}
 }
 
 // NextID is Worker.NextID for the business number of s.
 func (s *Stream) NextID() (id int64, err error) {
-	if s.gen != (snowflake.Stream{}) {
+	if s.gen != (generator.Stream{}) {
 		id, err = s.gen.NextID()
 	} else {
 		id, err = s.ids.NextID()

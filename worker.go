@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/source"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -52,7 +53,7 @@ func (w *Worker) bind() error {
 // Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted; in mode redis-sequence
 // also *lease.QuarantineError and errors of Redis. On error, the id is 0.
 func (w *Worker) NextID() (id int64, err error) {
-	if s := &w.own; s.gen != (snowflake.Stream{}) { // as Stream.NextID, without another call
+	if s := &w.own; s.gen != (generator.Stream{}) { // as Stream.NextID, without another call
 		id, err = s.gen.NextID()
 	} else {
 		id, err = s.ids.NextID()

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -139,7 +140,7 @@ type member struct {
 	lease.Center
 	fleet     *fleet
 	keeper    *keeper.Keeper
-	generator *snowflake.Generator
+	generator *generator.Generator
 	refused   atomic.Pointer[lease.QuarantineError] // the refusal at its start
 	quit      chan struct{}
 }
@@ -152,7 +153,7 @@ func (f *fleet) request() lease.Request {
 
 func (f *fleet) member() *member {
 	f.t.Helper()
-	g, err := snowflake.NewGenerator(layout)
+	g, err := generator.New(layout)
 	require.NoError(f.t, err)
 	m := &member{Center: center(f.t, f.db), fleet: f, generator: g, quit: make(chan struct{})}
 	m.keeper, err = keeper.New(keeper.Config{Center: m, Generator: g, Request: f.request(), Schedule: often{}, Wait: 30 * time.Second})

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // driver "sqlite"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -101,7 +102,7 @@ func FuzzErrorShowsNoSecret(f *testing.F) {
 				_, err = center.Acquire(ctx, request)
 				require.Error(t, err)
 
-				g, wrong := snowflake.NewGenerator(snowflake.Wide())
+				g, wrong := generator.New(snowflake.Wide())
 				require.NoError(t, wrong)
 				var log bytes.Buffer
 				k, wrong := keeper.New(keeper.Config{

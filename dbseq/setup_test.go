@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -140,7 +141,7 @@ func TestFolderOfSQLite(t *testing.T) {
 func TestPasswordWrongForAWhile(t *testing.T) {
 	onAccounts(t, func(t *testing.T, a *account) {
 		c := a.open(a.as(a.user, "right", ""))
-		g, err := snowflake.NewGenerator(snowflake.Layout{})
+		g, err := generator.New(snowflake.Layout{})
 		require.NoError(t, err)
 		req := keeper.NewRequest("orders", g.Layout())
 		req.TTL, req.Skew, req.Owner = 3*time.Second, time.Second, lease.NewOwner()

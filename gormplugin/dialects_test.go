@@ -21,6 +21,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -101,13 +102,13 @@ func openSQLite(t testing.TB, p *gormplugin.Plugin, models ...any) *gorm.DB {
 const worker = 21
 
 // newGenerator returns a real generator with a lease of an hour.
-func newGenerator(t require.TestingT) *snowflake.Generator { return newGeneratorOf(t, worker) }
+func newGenerator(t require.TestingT) *generator.Generator { return newGeneratorOf(t, worker) }
 
-func newGeneratorOf(t require.TestingT, worker int64) *snowflake.Generator {
-	g, err := snowflake.NewGenerator(snowflake.Layout{})
+func newGeneratorOf(t require.TestingT, worker int64) *generator.Generator {
+	g, err := generator.New(snowflake.Layout{})
 	require.NoError(t, err)
 	now := time.Now().UnixMilli()
-	_, err = g.Adopt(snowflake.Range{Worker: worker, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()})
+	_, err = g.Adopt(generator.Range{Worker: worker, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()})
 	require.NoError(t, err)
 	return g
 }

@@ -24,7 +24,7 @@
 //
 // fx runs start hooks in the order in which it builds values, and stop hooks in reverse.
 // With this order, modules can insert in their start and stop hooks. In the other order
-// these INSERTs fail with snowflake.ErrNotStarted or snowflake.ErrStopped, and the error
+// these INSERTs fail with snowlease.ErrNotStarted or snowlease.ErrStopped, and the error
 // says what to do.
 //
 // # What is filled

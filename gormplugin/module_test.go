@@ -10,7 +10,9 @@ import (
 	"go.uber.org/fx/fxtest"
 	"gorm.io/gorm"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -18,19 +20,19 @@ import (
 // start hook to its stop hook.
 func workers() fx.Option {
 	return fx.Module("workers", fx.Provide(
-		func(lc fx.Lifecycle) (*snowflake.Generator, error) {
-			g, err := snowflake.NewGenerator(snowflake.Layout{})
+		func(lc fx.Lifecycle) (*generator.Generator, error) {
+			g, err := generator.New(snowflake.Layout{})
 			lc.Append(fx.StartStopHook(
 				func() error {
 					now := time.Now().UnixMilli()
-					_, err := g.Adopt(snowflake.Range{Worker: worker, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()})
+					_, err := g.Adopt(generator.Range{Worker: worker, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()})
 					return err
 				},
 				func() { g.Stop() },
 			))
 			return g, err
 		},
-		func(g *snowflake.Generator) snowflake.Source { return g },
+		func(g *generator.Generator) snowflake.Source { return g },
 	))
 }
 
@@ -66,8 +68,8 @@ func TestModuleOrder(t *testing.T) {
 		t.Parallel()
 		var started, stopped error
 		fxtest.New(t, workers(), database(t), writes(&started, &stopped), gormplugin.Module).RequireStart().RequireStop()
-		require.ErrorIs(t, started, snowflake.ErrNotStarted)
-		require.ErrorIs(t, stopped, snowflake.ErrStopped)
+		require.ErrorIs(t, started, snowlease.ErrNotStarted)
+		require.ErrorIs(t, stopped, snowlease.ErrStopped)
 		for _, err := range []error{started, stopped} {
 			require.ErrorContains(t, err, "list gormplugin.Module before every module that writes")
 		}
@@ -92,7 +94,7 @@ func TestModule(t *testing.T) {
 	cell{T: t}.issued(plain.ID)
 	require.EqualValues(t, 1, auto.ID)
 	app.RequireStop()
-	require.ErrorIs(t, db.Create(&Plain{}).Error, snowflake.ErrStopped)
+	require.ErrorIs(t, db.Create(&Plain{}).Error, snowlease.ErrStopped)
 
 	for _, tt := range []struct {
 		name string

@@ -38,8 +38,8 @@ func TestModuleWithWorker(t *testing.T) {
 			require.NoError(t, stopped)
 			continue
 		}
-		require.ErrorIs(t, started, snowflake.ErrNotStarted)
-		require.ErrorIs(t, stopped, snowflake.ErrStopped)
+		require.ErrorIs(t, started, snowlease.ErrNotStarted)
+		require.ErrorIs(t, stopped, snowlease.ErrStopped)
 	}
 }
 

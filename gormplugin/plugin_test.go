@@ -22,7 +22,9 @@ import (
 	"gorm.io/gorm/logger"
 	"gorm.io/gorm/schema"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -89,14 +91,14 @@ func TestOneReservationPerStatement(t *testing.T) {
 
 func TestGeneratorFails(t *testing.T) {
 	t.Parallel()
-	notStarted, err := snowflake.NewGenerator(snowflake.Layout{})
+	notStarted, err := generator.New(snowflake.Layout{})
 	require.NoError(t, err)
 	stopped := newGenerator(t)
 	stopped.Stop()
-	expired, err := snowflake.NewGenerator(snowflake.Layout{})
+	expired, err := generator.New(snowflake.Layout{})
 	require.NoError(t, err)
 	now := time.Now().UnixMilli()
-	_, err = expired.Adopt(snowflake.Range{Floor: now - 1000, Ceiling: now - 500, Now: now})
+	_, err = expired.Adopt(generator.Range{Floor: now - 1000, Ceiling: now - 500, Now: now})
 	require.NoError(t, err)
 	own := errors.New("own fault")
 	canceled, cancel := context.WithCancel(context.Background())
@@ -112,16 +114,16 @@ func TestGeneratorFails(t *testing.T) {
 		says string
 	}{
 		{"in quarantine", generatorFunc(func(context.Context, []int64) error {
-			return fmt.Errorf("%w: %w", snowflake.ErrNotStarted, own)
-		}), nil, []error{snowflake.ErrNotStarted, own}, "no worker id yet: own fault"},
-		{"not started", notStarted, nil, []error{snowflake.ErrNotStarted}, "list gormplugin.Module before every module that writes"},
-		{"stopped", stopped, nil, []error{snowflake.ErrStopped}, "stops after them"},
-		{"expired", expired, nil, []error{snowflake.ErrLeaseExpired, context.DeadlineExceeded}, "no ids within the 50ms of gormplugin.Config.Wait"},
+			return fmt.Errorf("%w: %w", snowlease.ErrNotStarted, own)
+		}), nil, []error{snowlease.ErrNotStarted, own}, "no worker id yet: own fault"},
+		{"not started", notStarted, nil, []error{snowlease.ErrNotStarted}, "list gormplugin.Module before every module that writes"},
+		{"stopped", stopped, nil, []error{snowlease.ErrStopped}, "stops after them"},
+		{"expired", expired, nil, []error{snowlease.ErrLeaseExpired, context.DeadlineExceeded}, "no ids within the 50ms of gormplugin.Config.Wait"},
 		{"statement canceled before", newGenerator(t), canceled, []error{context.Canceled}, "no ids for 2 rows"},
 		{"statement canceled while waiting", generatorFunc(func(ctx context.Context, _ []int64) error {
 			end()
 			<-ctx.Done()
-			return snowflake.ErrLeaseExpired
+			return snowlease.ErrLeaseExpired
 		}), waiting, []error{context.Canceled}, ""},
 		{"own generator's error", generatorFunc(func(context.Context, []int64) error { return own }), nil, []error{own}, "Plain"},
 		{"own generator that gives nothing", generatorFunc(func(context.Context, []int64) error { return nil }), nil, nil, "returned 0, which is not an id"},
@@ -159,16 +161,16 @@ func TestGeneratorFails(t *testing.T) {
 
 func TestWaitsForLease(t *testing.T) {
 	t.Parallel()
-	gen, err := snowflake.NewGenerator(snowflake.Layout{})
+	gen, err := generator.New(snowflake.Layout{})
 	require.NoError(t, err)
 	now := time.Now().UnixMilli()
-	_, err = gen.Adopt(snowflake.Range{Worker: 1, Floor: now - 1000, Ceiling: now - 500, Now: now, At: gen.Elapsed()})
+	_, err = gen.Adopt(generator.Range{Worker: 1, Floor: now - 1000, Ceiling: now - 500, Now: now, At: gen.Elapsed()})
 	require.NoError(t, err)
 	db := openSQLite(t, gormplugin.New(gen, gormplugin.Config{Wait: time.Minute}), &Plain{})
 	done := make(chan error)
 	row := Plain{}
 	go func() { done <- db.Create(&row).Error }()
-	_, err = gen.Adopt(snowflake.Range{Worker: 2, Floor: now - 500, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: gen.Elapsed()})
+	_, err = gen.Adopt(generator.Range{Worker: 2, Floor: now - 500, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: gen.Elapsed()})
 	require.NoError(t, err)
 	require.NoError(t, <-done)
 	require.NotZero(t, row.ID)
@@ -181,8 +183,8 @@ func TestUse(t *testing.T) {
 
 	fresh := openSQLite(t, nil)
 	require.ErrorContains(t, fresh.Use(gormplugin.New(nil, gormplugin.Config{})), "source of ids is nil")
-	var never *snowflake.Generator
-	require.ErrorContains(t, fresh.Use(gormplugin.New(never, gormplugin.Config{})), "source of ids is nil (*snowflake.Generator)")
+	var never *generator.Generator
+	require.ErrorContains(t, fresh.Use(gormplugin.New(never, gormplugin.Config{})), "source of ids is nil (*generator.Generator)")
 	err := fresh.Use(gormplugin.New(&counter{}, gormplugin.Config{Scope: "some", Exclude: []string{"a", " b"}, Wait: -1}))
 	require.ErrorContains(t, err, `scope "some"`)
 	require.ErrorContains(t, err, `exclude[1] " b"`)

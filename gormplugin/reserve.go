@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -36,7 +37,7 @@ func (p *Plugin) reserve(db *gorm.DB, k *key, n int) (*batch, error) {
 		}
 		err = fmt.Errorf("the generator returned %d, which is not an id", low)
 	}
-	early := errors.Is(err, snowflake.ErrNotStarted) || errors.Is(err, snowflake.ErrStopped) || errors.Is(err, segment.ErrClosed)
+	early := errors.Is(err, generator.ErrNotStarted) || errors.Is(err, generator.ErrStopped) || errors.Is(err, segment.ErrClosed)
 	// An error with a second cause, such as a quarantine, is not about the order of modules.
 	if caused := new(interface{ Unwrap() []error }); early && !errors.As(err, caused) {
 		err = fmt.Errorf("%w (%s)", err, remedy)

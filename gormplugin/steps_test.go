@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -133,14 +134,14 @@ func TestSideBySideWithAutoIncrement(t *testing.T) {
 				return // has no such statement
 			}
 			dialector, _ := d.open(t)
-			generator, err := snowflake.NewGenerator(snowflake.Layout{})
+			gen, err := generator.New(snowflake.Layout{})
 			require.NoError(t, err)
 			now := time.Now().UnixMilli()
 			ahead := now + time.Hour.Milliseconds()
-			_, err = generator.Adopt(snowflake.Range{Worker: worker, Floor: ahead, Ceiling: ahead + 1000, Now: now, At: generator.Elapsed()})
+			_, err = gen.Adopt(generator.Range{Worker: worker, Floor: ahead, Ceiling: ahead + 1000, Now: now, At: gen.Elapsed()})
 			require.NoError(t, err)
 			old := open(t, dialector(), nil, &Before{})
-			db := open(t, dialector(), gormplugin.New(generator, gormplugin.Config{Scope: gormplugin.ScopeTagged}))
+			db := open(t, dialector(), gormplugin.New(gen, gormplugin.Config{Scope: gormplugin.ScopeTagged}))
 			require.NoError(t, old.Create(&Before{Name: "first"}).Error)
 
 			exec := func(statement string) { require.NoError(t, old.Exec(statement).Error) }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/bounded"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -57,10 +58,10 @@ type loan struct {
 // Option configures a Center in New. A nil Option is ignored.
 type Option func(*Center) error
 
-// WithMaxAhead sets how far a generator may run ahead of the clock, 0 to 2h. If no
-// record shows the last use of a worker id, ids start that far ahead. Set it to the
-// MaxAhead of the generators if that is not the default. Default:
-// snowflake.DefaultMaxAhead, or two time units of the layout if that is longer.
+// WithMaxAhead sets how far ids may run ahead of the clock, 0 to 2h. If no record shows the
+// last use of a worker id, ids start that far ahead. Set it to Config.MaxAhead of package
+// snowlease if that is not the default. Default: 1s, or two time units of the layout if that
+// is longer.
 func WithMaxAhead(d time.Duration) Option {
 	return func(c *Center) error {
 		if d < 0 || d > 2*time.Hour { // two of the longest time units
@@ -101,7 +102,7 @@ func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*Ce
 	p.Dir = cmp.Or(p.Dir, h.dir)
 	c := &Center{
 		maxBehind: p.MaxBehind,
-		maxAhead:  max(snowflake.DefaultMaxAhead, 2*p.layout.TimeUnit),
+		maxAhead:  max(generator.DefaultMaxAhead, 2*p.layout.TimeUnit),
 		unit:      p.layout.TimeUnit,
 		now:       time.Now,
 		turn:      make(chan struct{}, 1),

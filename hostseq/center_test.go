@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -86,7 +87,7 @@ func (s *site) mark(w int64) int64 {
 	return -1
 }
 
-const ahead = 1000 // ms, snowflake.DefaultMaxAhead
+const ahead = 1000 // ms, generator.DefaultMaxAhead
 
 func TestGrant(t *testing.T) {
 	t.Parallel()
@@ -639,7 +640,7 @@ func TestKeeper(t *testing.T) {
 	for i := range 3 {
 		center, err := New(Config{Dir: dir, Worker: worker(9)}, layout)
 		require.NoError(t, err)
-		gen, err := snowflake.NewGenerator(layout)
+		gen, err := generator.New(layout)
 		require.NoError(t, err)
 		req := keeper.NewRequest("orders", layout)
 		req.TTL, req.Skew = 200*time.Millisecond, 0
@@ -669,9 +670,9 @@ func TestStatelessAfterABurst(t *testing.T) {
 		ahead  time.Duration
 		again  time.Duration // until the next process has its range
 	}{
-		{"jssafe, 5,000 ids, 50 ms", snowflake.JSSafe(), 5_000, snowflake.DefaultMaxAhead, 50 * time.Millisecond},
-		{"jssafe, 60,000 ids, 900 ms", snowflake.JSSafe(), 60_000, snowflake.DefaultMaxAhead, 900 * time.Millisecond},
-		{"wide, 500,000 ids, 50 ms", snowflake.Wide(), 500_000, snowflake.DefaultMaxAhead, 50 * time.Millisecond},
+		{"jssafe, 5,000 ids, 50 ms", snowflake.JSSafe(), 5_000, generator.DefaultMaxAhead, 50 * time.Millisecond},
+		{"jssafe, 60,000 ids, 900 ms", snowflake.JSSafe(), 60_000, generator.DefaultMaxAhead, 900 * time.Millisecond},
+		{"wide, 500,000 ids, 50 ms", snowflake.Wide(), 500_000, generator.DefaultMaxAhead, 50 * time.Millisecond},
 		{"jssafe, max_ahead 10 s, 300,000 ids, 4 s", snowflake.JSSafe(), 300_000, 10 * time.Second, 4 * time.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -686,8 +687,8 @@ func TestStatelessAfterABurst(t *testing.T) {
 				require.NoError(t, err)
 				defer func() { require.NoError(t, c.Close()) }()
 				began := s.ms.Load()
-				gen, err := snowflake.NewGenerator(s.layout, snowflake.WithMaxAhead(test.ahead),
-					snowflake.WithClock(func() time.Duration { return time.Duration(s.ms.Load()-began) * time.Millisecond }))
+				gen, err := generator.New(s.layout, generator.WithMaxAhead(test.ahead),
+					generator.WithClock(func() time.Duration { return time.Duration(s.ms.Load()-began) * time.Millisecond }))
 				require.NoError(t, err)
 				g := s.acquire(c)
 				_, err = gen.Adopt(rangeOf(g, gen.Elapsed()))

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/test/limit"
 
 	"github.com/stretchr/testify/require"
@@ -72,7 +73,7 @@ func play(text string) error {
 		return err
 	}
 	began := now()
-	gen, err := snowflake.NewGenerator(r.Layout, snowflake.WithClock(func() time.Duration { return now().Sub(began) }))
+	gen, err := generator.New(r.Layout, generator.WithClock(func() time.Duration { return now().Sub(began) }))
 	if err != nil {
 		return err
 	}
@@ -103,9 +104,9 @@ func play(text string) error {
 // A player is a process that has a generator.
 type player struct {
 	*Center
-	gen  *snowflake.Generator
+	gen  *generator.Generator
 	req  lease.Request
-	lent snowflake.Range
+	lent generator.Range
 	g    lease.Grant
 	thaw func(time.Time) // sets a clock that stands still
 }
@@ -145,8 +146,8 @@ func (p *player) obey(o order, a *answer) (err error) {
 	return err
 }
 
-func rangeOf(g lease.Grant, at time.Duration) snowflake.Range {
-	return snowflake.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: at}
+func rangeOf(g lease.Grant, at time.Duration) generator.Range {
+	return generator.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: at}
 }
 
 type process struct {

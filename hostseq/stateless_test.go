@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -21,7 +22,7 @@ func burst(t *testing.T, s *site, loans, ids int) []int64 {
 	var all []int64
 	for range loans {
 		began := s.ms.Load()
-		gen, err := snowflake.NewGenerator(s.layout, snowflake.WithClock(func() time.Duration { return time.Duration(s.ms.Load()-began) * time.Millisecond }))
+		gen, err := generator.New(s.layout, generator.WithClock(func() time.Duration { return time.Duration(s.ms.Load()-began) * time.Millisecond }))
 		require.NoError(t, err)
 		g := s.acquire(c)
 		_, err = gen.Adopt(rangeOf(g, gen.Elapsed()))

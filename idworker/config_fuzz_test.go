@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -89,7 +90,7 @@ func FuzzConfig(f *testing.F) {
 			require.Equal(t, last, request.Last)
 		}
 		require.NoError(t, p.Validate(), "defaults are valid")
-		g, err := snowflake.NewGenerator(p.layout)
+		g, err := generator.New(p.layout)
 		require.NoError(t, err)
 		_, err = g.For(p.Business)
 		require.NoError(t, err)

@@ -10,7 +10,6 @@ import (
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/counter"
 	"github.com/snowlease/snowlease/redisseq"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // counted issues ids that Redis counts, in mode redis-sequence.
@@ -65,11 +64,11 @@ func (c counted) Report(st *snowlease.Status) {
 	switch quarantine := (*lease.QuarantineError)(nil); {
 	case err == nil:
 		return
-	case errors.Is(err, snowflake.ErrStopped):
+	case errors.Is(err, snowlease.ErrStopped):
 		st.State = snowlease.StateStopped
 	case errors.As(err, &quarantine):
 		st.State = snowlease.StateQuarantined
-	case errors.Is(err, snowflake.ErrNotStarted):
+	case errors.Is(err, snowlease.ErrNotStarted):
 		st.State = snowlease.StateNotStarted
 	default:
 		st.State = snowlease.StateUnavailable

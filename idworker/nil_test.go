@@ -9,6 +9,7 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/numbers/counter"
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/redissegments"
@@ -24,7 +25,7 @@ func TestNil(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	t.Cleanup(func() { _ = client.Close() })
 
-	_, err := snowflake.NewGenerator(layout, nil)
+	_, err := generator.New(layout, nil)
 	require.NoError(t, err)
 	_, err = hostseq.New(hostseq.Config{Dir: t.TempDir()}, layout, nil)
 	require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/settings"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/counter"
@@ -188,7 +189,7 @@ func (p *plan) planLocal(f *fault.List) {
 		return
 	}
 	ticks := 2 * p.layout.TimeUnit
-	ahead := cmp.Or(p.MaxAhead, max(snowflake.DefaultMaxAhead, ticks))
+	ahead := cmp.Or(p.MaxAhead, max(generator.DefaultMaxAhead, ticks))
 	if p.Local.Stateless && p.Wait > 0 && p.Wait <= ahead+ticks {
 		f.Add("wait", p.Wait, "is not above max_ahead (%v) and two ticks, for which a start with local.stateless waits", ahead).Do("raise wait, or lower max_ahead")
 	}

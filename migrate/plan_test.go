@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/migrate"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -36,10 +37,10 @@ func encode(t *testing.T, s migrate.Source, at time.Time, worker, sequence int64
 // issue makes ids from a time on, as a process with the plan's configuration does.
 func issue(t *testing.T, p migrate.Plan, worker int64, from time.Time, n int) []int64 {
 	t.Helper()
-	g, err := snowflake.NewGenerator(p.Layout, snowflake.WithClock(func() time.Duration { return 0 }))
+	g, err := generator.New(p.Layout, generator.WithClock(func() time.Duration { return 0 }))
 	require.NoError(t, err)
 	ms := from.UnixMilli()
-	_, err = g.Adopt(snowflake.Range{Worker: worker, Floor: ms - 1, Ceiling: ms + 600_000, Now: ms})
+	_, err = g.Adopt(generator.Range{Worker: worker, Floor: ms - 1, Ceiling: ms + 600_000, Now: ms})
 	require.NoError(t, err)
 	ids := make([]int64, n)
 	require.NoError(t, g.NextIDs(t.Context(), ids))

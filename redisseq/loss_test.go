@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -88,7 +89,7 @@ func (f *fleet) process(refused chan *lease.QuarantineError) (*keeper.Keeper, fu
 	f.t.Cleanup(func() { _ = client.Close() })
 	c, err := redisseq.New(client)
 	require.NoError(f.t, err)
-	gen, err := snowflake.NewGenerator(snowflake.Layout{})
+	gen, err := generator.New(snowflake.Layout{})
 	require.NoError(f.t, err)
 	cfg := keeper.Config{Center: watched{c, f, refused}, Generator: gen, Request: keeper.NewRequest("orders", gen.Layout())}
 	if refused == nil {
@@ -106,7 +107,7 @@ func (f *fleet) process(refused chan *lease.QuarantineError) (*keeper.Keeper, fu
 }
 
 // issue issues ids until the end. None may fail.
-func (f *fleet) issue(gen *snowflake.Generator) {
+func (f *fleet) issue(gen *generator.Generator) {
 	var ids []int64
 	pace := time.NewTicker(time.Millisecond)
 	defer pace.Stop()
@@ -240,7 +241,7 @@ func TestLossToGrant(t *testing.T) {
 				f.s, f.srv = startReal(t)
 				f.addr.Store(f.srv.Addr())
 				if c.holders > 0 {
-					gen, err := snowflake.NewGenerator(snowflake.Layout{})
+					gen, err := generator.New(snowflake.Layout{})
 					require.NoError(t, err)
 					req := keeper.NewRequest("orders", gen.Layout())
 					req.Owner = lease.NewOwner()

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
@@ -57,7 +58,7 @@ func TestFailoverBehindHAProxy(t *testing.T) {
 	f.s, f.srv = startReal(t)
 	f.replica = testserver.NewRedisReplica(t, f.srv)
 	f.addr.Store(testserver.NewHAProxy(t, []*testserver.Server{f.srv, f.replica}).Addr())
-	gen, err := snowflake.NewGenerator(snowflake.Layout{})
+	gen, err := generator.New(snowflake.Layout{})
 	require.NoError(t, err)
 	req := keeper.NewRequest("orders", gen.Layout())
 	req.Owner = lease.NewOwner()

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
@@ -74,7 +75,7 @@ func TestPasswordWrongForAWhile(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	c, err := redisseq.New(client)
 	require.NoError(t, err)
-	g, err := snowflake.NewGenerator(snowflake.Layout{})
+	g, err := generator.New(snowflake.Layout{})
 	require.NoError(t, err)
 	req := keeper.NewRequest("orders", g.Layout())
 	req.TTL, req.Skew, req.Owner = 3*time.Second, time.Second, lease.NewOwner()

@@ -92,11 +92,13 @@ internal/rules internal/findings
 lease/leasetest
 lease
 numbers/segment
+internal/generator
 snowflake publicid
 internal/bounded internal/dsn internal/fault internal/hostclock internal/test/logtest internal/test/testserver schema
 internal/printable internal/test/limit
 END
 standard snowflake
+standard internal/generator
 standard publicid
 standard lease
 standard .

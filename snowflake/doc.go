@@ -1,8 +1,3 @@
-// Package snowflake generates time-ordered 64-bit ids and decodes them. Generating an
-// id takes no lock and costs about as much as reading a clock, and less at high rates.
-//
-// A Generator issues ids of one worker id within a range of time. No other process may use
-// that worker id in that range: package lease makes sure of it, and without package lease
-// the caller of Adopt must. A Generator cannot detect a conflict. Applications use the
-// generator through package snowlease.
+// Package snowflake describes and decodes time-ordered 64-bit ids: the Layout of their fields,
+// and ID, an id with text, JSON and SQL forms. Package snowlease issues them.
 package snowflake

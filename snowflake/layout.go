@@ -235,10 +235,6 @@ func (l Layout) TickTime(tick int64) time.Time {
 	return time.UnixMilli(l.Epoch + tick*l.unit())
 }
 
-// endOf returns the last millisecond of the tick. Once the tick was used, no successor
-// may start below it.
-func (l Layout) endOf(tick int64) int64 { return l.Epoch + (tick+1)*l.unit() - 1 }
-
 // unit is at least 1, also in a layout that is not valid, since others divide by it.
 func (l Layout) unit() int64 { return max(1, int64(l.TimeUnit/time.Millisecond)) }
 

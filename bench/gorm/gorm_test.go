@@ -17,6 +17,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -53,9 +54,9 @@ var ways = []way{
 func ptr[T any](v T) *T { return &v }
 
 func newPlugin(t testing.TB) gorm.Plugin {
-	g := must(snowflake.NewGenerator(snowflake.Layout{}))
+	g := must(generator.New(snowflake.Layout{}))
 	now := time.Now().UnixMilli()
-	must(g.Adopt(snowflake.Range{Worker: 1, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()}))
+	must(g.Adopt(generator.Range{Worker: 1, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()}))
 	return gormplugin.New(g, gormplugin.Config{})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
@@ -29,7 +30,7 @@ func BenchmarkMemory(b *testing.B) {
 		name string
 		open func(b *testing.B) any
 	}{
-		{"Generator", func(*testing.B) any { return must(snowflake.NewGenerator(layout)) }},
+		{"Generator", func(*testing.B) any { return must(generator.New(layout)) }},
 		{"IdWorker, fixed", func(*testing.B) any { return must(snowlease.Fixed(layout, 1)) }},
 		{"IdWorker with a lease", func(b *testing.B) any {
 			return must(idworker.Open(b.Context(), idworker.Config{Namespace: "bench", Layout: layout}, idworker.WithCenter(center)))

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // quarantined returns how long the quarantine reported by err lasts, or 0.
@@ -97,7 +97,7 @@ func (k *Keeper) copied() bool {
 
 // adopt gives the generator a range, unless a copy of the process may have it too: callers
 // that wait would get ids of it before Reset could take it away.
-func (k *Keeper) adopt(r snowflake.Range) error {
+func (k *Keeper) adopt(r generator.Range) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.resets != k.asked {
@@ -130,6 +130,6 @@ func (k *Keeper) count(err error) {
 	k.mu.Unlock()
 }
 
-func rangeOf(g lease.Grant, at time.Duration) snowflake.Range {
-	return snowflake.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: at}
+func rangeOf(g lease.Grant, at time.Duration) generator.Range {
+	return generator.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: at}
 }

@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // damage changes the slot of the rig's grant, as another program may.
@@ -55,7 +55,7 @@ func TestFloorFarAheadIsNotAdopted(t *testing.T) {
 				}
 				time.Sleep(time.Until(time.UnixMilli(held.Ceiling)) + time.Second)
 				_, err := r.gen.NextID()
-				require.ErrorIs(t, err, snowflake.ErrLeaseExpired)
+				require.ErrorIs(t, err, generator.ErrLeaseExpired)
 
 				require.NoError(t, r.keeper.Stop(t.Context()))
 				require.LessOrEqual(t, r.slot(held.Worker).Mark, held.Ceiling, "giving it back mends the record")
@@ -79,7 +79,7 @@ func TestCeilingFarAheadIsCut(t *testing.T) {
 		r.down()
 		time.Sleep(time.Minute)
 		_, err := r.gen.NextID()
-		require.ErrorIs(t, err, snowflake.ErrLeaseExpired)
+		require.ErrorIs(t, err, generator.ErrLeaseExpired)
 	})
 }
 

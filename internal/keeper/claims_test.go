@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // A process keeps its lease while the clocks of its host and the center drift apart.
@@ -20,7 +20,7 @@ func TestHostsClockVetoesABorrow(t *testing.T) {
 		r.center.Advance(10 * time.Minute)
 		time.Sleep(2 * time.Minute)
 		_, err := r.gen.NextID()
-		require.ErrorIs(t, err, snowflake.ErrLeaseExpired)
+		require.ErrorIs(t, err, generator.ErrLeaseExpired)
 		var c *lease.ClockError
 		require.ErrorAs(t, r.keeper.Status().Err, &c)
 		r.center.Advance(-10 * time.Minute)

@@ -1,4 +1,4 @@
-// Package keeper keeps a snowflake.Generator supplied with a worker id: it borrows one
+// Package keeper keeps a generator.Generator supplied with a worker id: it borrows one
 // from a lease.Center, renews it and gives it back. Package snowlease gives it a
 // configuration.
 package keeper
@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -33,7 +34,7 @@ type Config struct {
 	Layout snowflake.Layout
 	// Generator issues the ids. The Keeper owns it: do not call its Adopt, Extend, Drop or
 	// Stop, and give it to one Keeper only. Default: a new one of Layout.
-	Generator *snowflake.Generator
+	Generator *generator.Generator
 	// Request says what to borrow. The Keeper sets Owner, Local and Ahead. Default:
 	// NewRequest(Namespace, Layout), held by DefaultHolder.
 	Request lease.Request
@@ -137,7 +138,7 @@ type Keeper struct {
 	owner lease.Owner // of the borrow under way; zero if the next has yet to begin
 	asked int         // resets before the owner of the borrow or grant was made
 	grant lease.Grant // zero if there is none to renew or give back
-	lent  snowflake.Range
+	lent  generator.Range
 	pace  pace
 	began time.Time // the attempt
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/rules"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // expire ends the lease of a holder but keeps its mark, as a failover to a stale
@@ -60,7 +60,7 @@ func TestNothingIsIssuedWhenAWorkerIDIsGivenBack(t *testing.T) {
 			if verb == "release" && !after {
 				released = true
 				_, err := r.gen.NextID()
-				require.ErrorIs(t, err, snowflake.ErrStopped, "the generator stops first")
+				require.ErrorIs(t, err, generator.ErrStopped, "the generator stops first")
 			}
 			return nil
 		})
@@ -72,12 +72,12 @@ func TestNothingIsIssuedWhenAWorkerIDIsGivenBack(t *testing.T) {
 // A caller may stop or drop the generator before the Keeper does, or give it another range.
 // The Keeper cannot know the last use then.
 func TestNextHolderIsAboveAGeneratorThatTheCallerStopped(t *testing.T) {
-	for name, end := range map[string]func(*snowflake.Generator) int64{
-		"stop": (*snowflake.Generator).Stop,
-		"drop": (*snowflake.Generator).Drop,
-		"adopt": func(g *snowflake.Generator) int64 {
+	for name, end := range map[string]func(*generator.Generator) int64{
+		"stop": (*generator.Generator).Stop,
+		"drop": (*generator.Generator).Drop,
+		"adopt": func(g *generator.Generator) int64 {
 			now := time.Now().UnixMilli()
-			used, _ := g.Adopt(snowflake.Range{Worker: 9, Floor: now - 3000, Ceiling: now - 2000, Now: now, At: g.Elapsed()})
+			used, _ := g.Adopt(generator.Range{Worker: 9, Floor: now - 3000, Ceiling: now - 2000, Now: now, At: g.Elapsed()})
 			return used
 		},
 	} {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/logtest"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
@@ -33,7 +34,7 @@ var layout = snowflake.Layout{}.WithDefaults()
 type rig struct {
 	*testing.T
 	center *memcenter.Center
-	gen    *snowflake.Generator
+	gen    *generator.Generator
 	keeper *keeper.Keeper
 	losses atomic.Int32 // by OnLost
 	log    logtest.Journal
@@ -62,7 +63,7 @@ func request() lease.Request {
 func (r *rig) member(change func(*keeper.Config)) {
 	r.Helper()
 	var err error
-	r.gen, err = snowflake.NewGenerator(layout)
+	r.gen, err = generator.New(layout)
 	require.NoError(r, err)
 	cfg := keeper.Config{
 		Center:    r.center,
@@ -130,7 +131,7 @@ func TestKeeperRenewsUntilItStops(t *testing.T) {
 
 		require.NoError(t, r.keeper.Stop(t.Context()))
 		_, err := r.gen.NextID()
-		require.ErrorIs(t, err, snowflake.ErrStopped)
+		require.ErrorIs(t, err, generator.ErrStopped)
 		slot := r.slot(last.Worker)
 		require.Empty(t, slot.Holder)
 		require.Equal(t, last.Time.UnixMilli(), slot.Mark, "the mark is the last use, not the ceiling")
@@ -269,7 +270,7 @@ func TestCenterDownThenUp(t *testing.T) {
 		require.LessOrEqual(t, r.next().Time.UnixMilli(), ceiling, "ids go on to the ceiling")
 		time.Sleep(12 * time.Second)
 		_, err := r.gen.NextID()
-		require.ErrorIs(t, err, snowflake.ErrLeaseExpired)
+		require.ErrorIs(t, err, generator.ErrLeaseExpired)
 		st := r.keeper.Status()
 		require.ErrorContains(t, st.Err, "connection refused")
 		up()
@@ -411,7 +412,7 @@ func TestCenterDownAtStart(t *testing.T) {
 		require.ErrorContains(t, err, `borrow a worker id of namespace "orders" from memory`)
 		require.ErrorContains(t, err, "connection refused")
 		_, err = r.gen.NextID()
-		require.ErrorIs(t, err, snowflake.ErrNotStarted)
+		require.ErrorIs(t, err, generator.ErrNotStarted)
 		go func() {
 			time.Sleep(5 * time.Second)
 			up()
@@ -509,7 +510,7 @@ func TestContextThatEndsDuringABorrowGivesTheSlotBack(t *testing.T) {
 			require.True(t, r.slot(w).Free() || r.slot(w).Expires == 0, "worker %d", w)
 		}
 		_, err = r.gen.NextID()
-		require.ErrorIs(t, err, snowflake.ErrNotStarted)
+		require.ErrorIs(t, err, generator.ErrNotStarted)
 	})
 }
 
@@ -550,7 +551,7 @@ func TestStartAfterALossWithCoarseTicks(t *testing.T) {
 			coarse := snowflake.Layout{TimeUnit: unit, TimeBits: 38}.WithDefaults()
 			r.member(func(c *keeper.Config) {
 				var err error
-				r.gen, err = snowflake.NewGenerator(coarse)
+				r.gen, err = generator.New(coarse)
 				require.NoError(t, err)
 				c.Generator = r.gen
 				c.Request = keeper.NewRequest("coarse", coarse)
@@ -576,7 +577,7 @@ func TestRateAfterALoss(t *testing.T) {
 		small, err := snowflake.Preset("jssafe")
 		require.NoError(t, err)
 		r.member(func(c *keeper.Config) {
-			r.gen, err = snowflake.NewGenerator(small)
+			r.gen, err = generator.New(small)
 			require.NoError(t, err)
 			c.Generator = r.gen
 			c.Request = keeper.NewRequest("small", small)
@@ -610,7 +611,7 @@ func TestExactTimes(t *testing.T) {
 		r.center.Reincarnate("2") // a holder waits too once its range is used up
 		time.Sleep(lease.DefaultTTL + time.Second)
 		_, err = r.gen.NextID()
-		require.ErrorIs(t, err, snowflake.ErrLeaseExpired)
+		require.ErrorIs(t, err, generator.ErrLeaseExpired)
 		require.Equal(t, keeper.Quarantined, r.keeper.Status().State)
 		time.Sleep(lease.DefaultTTL / 2)
 		require.Less(t, r.lead(), time.Millisecond)
@@ -664,7 +665,7 @@ func TestCentersClockStepsWhileHolding(t *testing.T) {
 					require.Greater(t, id, r.prev)
 					r.prev = id
 				} else {
-					require.ErrorIs(t, err, snowflake.ErrLeaseExpired)
+					require.ErrorIs(t, err, generator.ErrLeaseExpired)
 				}
 			}
 			r.center.Advance(-step)
@@ -686,7 +687,7 @@ func TestStopWhileTheCenterIsDown(t *testing.T) {
 		require.ErrorContains(t, err, "memory")
 		require.LessOrEqual(t, time.Since(began), 6*time.Second)
 		_, err = r.gen.NextID()
-		require.ErrorIs(t, err, snowflake.ErrStopped)
+		require.ErrorIs(t, err, generator.ErrStopped)
 	})
 }
 
@@ -798,7 +799,7 @@ func TestStopBesideAnythingOnAFrozenStore(t *testing.T) {
 				_ = r.keeper.Stop(ctx)
 				require.LessOrEqual(t, time.Since(began), 5*time.Second)
 				_, err := r.gen.NextID()
-				require.ErrorIs(t, err, snowflake.ErrStopped)
+				require.ErrorIs(t, err, generator.ErrStopped)
 				others.Wait()
 				require.LessOrEqual(t, time.Since(began), 5*time.Second, "and ends the others")
 				require.Equal(t, keeper.Stopped, r.keeper.Status().State)
@@ -819,7 +820,7 @@ func TestStopDuringARenewal(t *testing.T) {
 		time.Sleep(lease.DefaultTTL/3 + time.Millisecond) // a renewal is under way
 		require.NoError(t, r.keeper.Stop(t.Context()))
 		_, err := r.gen.NextID()
-		require.ErrorIs(t, err, snowflake.ErrStopped)
+		require.ErrorIs(t, err, generator.ErrStopped)
 	})
 }
 
@@ -842,7 +843,7 @@ func TestNewKeeperReportsEveryFault(t *testing.T) {
 	for _, want := range []string{"Center is nil", "Wait -1ns", "namespace", "pool 0", "TTL 0s"} {
 		require.ErrorContains(t, err, want)
 	}
-	gen, err := snowflake.NewGenerator(snowflake.Layout{TimeUnit: 10 * time.Second, SequenceBits: 20})
+	gen, err := generator.New(snowflake.Layout{TimeUnit: 10 * time.Second, SequenceBits: 20})
 	require.NoError(t, err)
 	req := keeper.NewRequest("orders", snowflake.Wide())
 	_, err = keeper.New(keeper.Config{Center: memcenter.New(), Generator: gen, Request: req})

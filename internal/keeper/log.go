@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 func (k *Keeper) attempted(began time.Time, err error) error {
@@ -75,7 +75,7 @@ func (k *Keeper) failed(ctx context.Context, what string, err error) {
 		level = slog.LevelInfo
 	}
 	args := append(k.prospect(ctx), "wait", q.Wait())
-	if q.Reason == lease.NothingOnRecord && k.lent == (snowflake.Range{}) {
+	if q.Reason == lease.NothingOnRecord && k.lent == (generator.Range{}) {
 		if first {
 			args = append(args, k.others(ctx)...)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -180,7 +181,7 @@ func TestTheLogTellsAnOutageOfCoarseTicks(t *testing.T) {
 		coarse := snowflake.Layout{TimeUnit: 700 * time.Millisecond, TimeBits: 38}.WithDefaults()
 		r.member(func(c *keeper.Config) {
 			var err error
-			r.gen, err = snowflake.NewGenerator(coarse)
+			r.gen, err = generator.New(coarse)
 			require.NoError(t, err)
 			c.Generator = r.gen
 			c.Request = keeper.NewRequest("coarse", coarse)
@@ -209,7 +210,7 @@ func TestTheLogTellsWhenIdsStopped(t *testing.T) {
 				r.member(func(c *keeper.Config) {
 					began := time.Now()
 					var err error
-					r.gen, err = snowflake.NewGenerator(layout, snowflake.WithClock(func() time.Duration {
+					r.gen, err = generator.New(layout, generator.WithClock(func() time.Duration {
 						return time.Since(began) + time.Duration(step.Load())
 					}))
 					require.NoError(t, err)
@@ -245,7 +246,7 @@ func TestTheLogWaitsBesideAnotherRange(t *testing.T) {
 		r.member(func(c *keeper.Config) {
 			began := time.Now()
 			var err error
-			r.gen, err = snowflake.NewGenerator(layout, snowflake.WithClock(func() time.Duration {
+			r.gen, err = generator.New(layout, generator.WithClock(func() time.Duration {
 				if looked.Add(1) > 100_000 {
 					runtime.Goexit() // of the timer that looks without a pause
 				}
@@ -257,7 +258,7 @@ func TestTheLogWaitsBesideAnotherRange(t *testing.T) {
 		r.start()
 		g := r.keeper.Status().Grant
 		r.down()
-		_, err := r.gen.Adopt(snowflake.Range{
+		_, err := r.gen.Adopt(generator.Range{
 			Worker: g.Worker + 1, Floor: g.Ceiling, Ceiling: g.Ceiling + time.Hour.Milliseconds(),
 			Now: time.Now().UnixMilli(), At: r.gen.Elapsed(),
 		})
@@ -444,7 +445,7 @@ func TestNow(t *testing.T) {
 		began := time.Now()
 		r.member(func(c *keeper.Config) {
 			var err error
-			r.gen, err = snowflake.NewGenerator(layout, snowflake.WithClock(func() time.Duration {
+			r.gen, err = generator.New(layout, generator.WithClock(func() time.Duration {
 				return time.Since(began) + time.Duration(step.Load())
 			}))
 			require.NoError(t, err)

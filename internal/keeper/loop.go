@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 func (k *Keeper) run(ctx context.Context) {
@@ -107,7 +107,7 @@ func (k *Keeper) uncovered(err error) bool {
 	return errors.As(err, &m) && m.Stored.MaxTTL > 0 && (m.Stored.MaxTTL < k.cfg.Request.MaxTTL || m.Stored.Skew < k.cfg.Request.Skew)
 }
 
-func (k *Keeper) install(next snowflake.Range) error {
+func (k *Keeper) install(next generator.Range) error {
 	if next.Floor != k.lent.Floor {
 		return k.adopt(next)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -82,7 +83,7 @@ func TestShortRangeLastsUntilItsRenewal(t *testing.T) {
 		narrow := snowflake.Layout{WorkerBits: 2, SequenceBits: 2}.WithDefaults()
 		r.member(func(c *keeper.Config) {
 			var err error
-			r.gen, err = snowflake.NewGenerator(narrow)
+			r.gen, err = generator.New(narrow)
 			require.NoError(t, err)
 			c.Generator, c.Request = r.gen, keeper.NewRequest("narrow", narrow)
 		})

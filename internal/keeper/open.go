@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -40,10 +41,10 @@ func Open(ctx context.Context, cfg Config) (*Keeper, error) {
 
 var _ snowflake.Source = (*Keeper)(nil)
 
-// NextID returns the next id of the generator: see snowflake.Generator.NextID. It does no
+// NextID returns the next id of the generator: see generator.Generator.NextID. It does no
 // I/O, takes no lock and allocates nothing.
 //
-// Errors: snowflake.ErrNotStarted, ErrLeaseExpired, ErrStopped and ErrExhausted; the first
+// Errors: generator.ErrNotStarted, ErrLeaseExpired, ErrStopped and ErrExhausted; the first
 // two together with the last error of the center. On error, the id is 0.
 func (k *Keeper) NextID() (int64, error) {
 	id, err := k.cfg.Generator.NextID()
@@ -54,7 +55,7 @@ func (k *Keeper) NextID() (int64, error) {
 }
 
 // NextIDWait is NextID, but waits while the lease has expired or a burst has used up all
-// ids: see snowflake.Generator.NextIDWait.
+// ids: see generator.Generator.NextIDWait.
 func (k *Keeper) NextIDWait(ctx context.Context) (int64, error) {
 	id, err := k.cfg.Generator.NextIDWait(ctx)
 	if err != nil {
@@ -64,7 +65,7 @@ func (k *Keeper) NextIDWait(ctx context.Context) (int64, error) {
 }
 
 // NextIDs fills dst with ascending ids, and waits like NextIDWait: see
-// snowflake.Generator.NextIDs. On error, dst is zeroed.
+// generator.Generator.NextIDs. On error, dst is zeroed.
 func (k *Keeper) NextIDs(ctx context.Context, dst []int64) error {
 	if err := k.cfg.Generator.NextIDs(ctx, dst); err != nil {
 		return k.Explain(err)
@@ -79,9 +80,9 @@ func (k *Keeper) Err() error { return k.Explain(k.cfg.Generator.Err()) }
 // Explain adds to an error of the generator why there is no worker id, such as the last error
 // of the center. The Keeper's own methods do that; use it for streams of Generator.For.
 func (k *Keeper) Explain(err error) error {
-	early := errors.Is(err, snowflake.ErrNotStarted)
+	early := errors.Is(err, generator.ErrNotStarted)
 	switch st := k.Status(); {
-	case st.Err != nil && errors.Is(err, snowflake.ErrLeaseExpired):
+	case st.Err != nil && errors.Is(err, generator.ErrLeaseExpired):
 		return fmt.Errorf("lease: last renewed %s, renewals have failed since %s: %w: %w",
 			st.Renewed.UTC().Format(time.RFC3339Nano), st.FailingSince.UTC().Format(time.RFC3339Nano), st.Err, err)
 	case st.Err != nil && early:
@@ -103,7 +104,7 @@ func (c Config) withDefaults() (Config, []error) {
 	switch {
 	case c.Generator == nil:
 		var err error
-		if c.Generator, err = snowflake.NewGenerator(layout); err != nil {
+		if c.Generator, err = generator.New(layout); err != nil {
 			errs = append(errs, err)
 			layout = snowflake.Layout{}
 		}

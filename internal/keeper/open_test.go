@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/logtest"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
@@ -56,7 +57,7 @@ func TestOpen(t *testing.T) {
 		require.NoError(t, k.Stop(t.Context()))
 		require.Empty(t, holder(), "given back")
 		id, err := k.NextID()
-		require.ErrorIs(t, err, snowflake.ErrStopped)
+		require.ErrorIs(t, err, generator.ErrStopped)
 		require.Zero(t, id)
 	})
 }
@@ -70,7 +71,7 @@ func TestOpenReportsEveryFault(t *testing.T) {
 	_, err = keeper.Open(t.Context(), keeper.Config{Center: (*memcenter.Center)(nil), Namespace: "orders"})
 	require.ErrorContains(t, err, "Center is nil")
 
-	gen, err := snowflake.NewGenerator(snowflake.Wide())
+	gen, err := generator.New(snowflake.Wide())
 	require.NoError(t, err)
 	_, err = keeper.Open(t.Context(), keeper.Config{
 		Center: memcenter.New(), Namespace: "orders", Layout: snowflake.Wide(), Generator: gen, Request: request(),
@@ -82,7 +83,7 @@ func TestOpenReportsEveryFault(t *testing.T) {
 
 // The layout is that of the generator, and the request asks for all of its worker ids.
 func TestOpenFillsInARequestForTheGenerator(t *testing.T) {
-	gen, err := snowflake.NewGenerator(snowflake.Wide())
+	gen, err := generator.New(snowflake.Wide())
 	require.NoError(t, err)
 	for _, cfg := range []keeper.Config{{Generator: gen}, {Layout: snowflake.Wide()}} {
 		center := memcenter.New()
@@ -116,8 +117,8 @@ func TestOpenFails(t *testing.T) {
 func TestErrorsOfIdsNameTheCause(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		id, err := r.keeper.NextID()
-		require.ErrorIs(t, err, snowflake.ErrNotStarted)
-		require.ErrorIs(t, r.keeper.Err(), snowflake.ErrNotStarted)
+		require.ErrorIs(t, err, generator.ErrNotStarted)
+		require.ErrorIs(t, r.keeper.Err(), generator.ErrNotStarted)
 		require.Zero(t, id)
 		r.start()
 		require.NoError(t, r.keeper.Err())
@@ -129,7 +130,7 @@ func TestErrorsOfIdsNameTheCause(t *testing.T) {
 		_, waited := r.keeper.NextIDWait(ctx)
 		require.Equal(t, keeper.Holding, r.keeper.Status().State)
 		for _, err := range []error{one, waited, r.keeper.NextIDs(ctx, make([]int64, 2)), r.keeper.Err()} {
-			require.ErrorIs(t, err, snowflake.ErrLeaseExpired)
+			require.ErrorIs(t, err, generator.ErrLeaseExpired)
 			require.Regexp(t, `^lease: last renewed 2026-11-20T12:00:\d\d(\.\d+)?Z, renewals have failed since 2026-11-20T12:00:\d\d(\.\d+)?Z: .*connection refused: snowflake: lease expired: it was not renewed in time`, err.Error())
 		}
 	})

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // An outage logs when ids stop because the lease has expired, and when they resume. It
@@ -17,12 +17,12 @@ type outage struct {
 	lines sync.Mutex // keeps the lines in order; end does without it, so that a handler may call Stop
 	mu    sync.Mutex
 	timer *time.Timer
-	lent  snowflake.Range
+	lent  generator.Range
 	since time.Time // zero while ids are issued
 }
 
 // watch starts waiting for the end of the generator's new range.
-func (k *Keeper) watch(ctx context.Context, lent snowflake.Range) {
+func (k *Keeper) watch(ctx context.Context, lent generator.Range) {
 	if !k.cfg.Logger.Enabled(ctx, slog.LevelError) {
 		return
 	}
@@ -45,7 +45,7 @@ func (k *Keeper) watch(ctx context.Context, lent snowflake.Range) {
 }
 
 // left returns how long a range still yields ids, by the clock of the generator.
-func (k *Keeper) left(r snowflake.Range) time.Duration {
+func (k *Keeper) left(r generator.Range) time.Duration {
 	l := k.cfg.Generator.Layout()
 	_, last := l.Ticks(r.Floor, r.Ceiling)
 	return time.Duration(l.TickTime(last+1).UnixMilli()-r.Now)*time.Millisecond - (k.cfg.Generator.Elapsed() - r.At)
@@ -63,13 +63,13 @@ func (k *Keeper) expired() {
 }
 
 // begin reports whether ids have stopped by now, and of which range.
-func (o *outage) begin(k *Keeper) (lent snowflake.Range, stopped bool) {
+func (o *outage) begin(k *Keeper) (lent generator.Range, stopped bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch err := k.cfg.Generator.Err(); {
 	case err == nil: // extended meanwhile, by the caller even; or the generator's clock is slow
 		o.timer.Reset(max(k.left(o.lent), time.Second/10))
-	case errors.Is(err, snowflake.ErrLeaseExpired) && o.since.IsZero():
+	case errors.Is(err, generator.ErrLeaseExpired) && o.since.IsZero():
 		o.since = time.Now().Add(min(0, k.left(o.lent))) // a paused process notices late
 		stopped = true
 	}

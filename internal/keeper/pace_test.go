@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 func longest(_, most time.Duration) time.Duration { return most }
@@ -281,7 +281,7 @@ func TestIDsResumeSoon(t *testing.T) {
 				r.start()
 				r.failing("renew", tt.hang, context.DeadlineExceeded)
 				time.Sleep(outage)
-				require.ErrorIs(t, r.gen.Err(), snowflake.ErrLeaseExpired)
+				require.ErrorIs(t, r.gen.Err(), generator.ErrLeaseExpired)
 				if tt.wiped {
 					r.center.Wipe()
 				}

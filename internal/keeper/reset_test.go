@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // twin answers the first borrow with the grant of another Keeper, as the memory of a
@@ -52,7 +52,7 @@ func (c *twin) theirs(g lease.Grant) lease.Grant {
 }
 
 // batch is as many ids as fill a tick, so that processes that share a tick share ids.
-func batch(t *testing.T, gens ...*snowflake.Generator) (ids [][]int64) {
+func batch(t *testing.T, gens ...*generator.Generator) (ids [][]int64) {
 	t.Helper()
 	for _, g := range gens {
 		some := make([]int64, layout.PerTick())
@@ -400,10 +400,10 @@ func TestResetWhileTheCenterIsDown(t *testing.T) {
 		require.ErrorContains(t, r.keeper.Reset(t.Context()), "connection refused")
 		require.Equal(t, keeper.Borrowing, r.keeper.Status().State)
 		_, err := r.gen.NextID()
-		require.ErrorIs(t, err, snowflake.ErrNotStarted)
+		require.ErrorIs(t, err, generator.ErrNotStarted)
 		time.Sleep(time.Minute)
 		_, err = r.gen.NextID()
-		require.ErrorIs(t, err, snowflake.ErrNotStarted)
+		require.ErrorIs(t, err, generator.ErrNotStarted)
 		up()
 		time.Sleep(3 * time.Second)
 		r.next()
@@ -444,7 +444,7 @@ func TestResetOfWhatDoesNotRun(t *testing.T) {
 		require.NoError(t, r.keeper.Stop(t.Context()))
 		require.ErrorContains(t, r.keeper.Reset(t.Context()), "stopped")
 		_, err := r.gen.NextID()
-		require.ErrorIs(t, err, snowflake.ErrStopped)
+		require.ErrorIs(t, err, generator.ErrStopped)
 	})
 }
 
@@ -464,7 +464,7 @@ func TestStopAfterAResetThatFailed(t *testing.T) {
 func TestExplain(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		_, err := r.keeper.NextID()
-		require.EqualError(t, err, snowflake.ErrNotStarted.Error())
+		require.EqualError(t, err, generator.ErrNotStarted.Error())
 		r.start()
 		r.freeze(false, "acquire")
 		done := make(chan error)
@@ -473,8 +473,8 @@ func TestExplain(t *testing.T) {
 		stream, err := r.gen.For(0)
 		require.NoError(t, err)
 		_, err = stream.NextID()
-		require.EqualError(t, err, snowflake.ErrNotStarted.Error())
-		require.ErrorIs(t, r.keeper.Explain(err), snowflake.ErrNotStarted)
+		require.EqualError(t, err, generator.ErrNotStarted.Error())
+		require.ErrorIs(t, r.keeper.Explain(err), generator.ErrNotStarted)
 		require.ErrorContains(t, r.keeper.Explain(err), "it is being borrowed at this moment")
 		require.ErrorIs(t, <-done, context.DeadlineExceeded)
 		require.ErrorIs(t, r.keeper.Explain(err), context.DeadlineExceeded, "the last error of the center")

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/snowlease/snowlease/snowflake"
+	"github.com/snowlease/snowlease/internal/generator"
 )
 
 // A block is a run of consecutive values that one call reserved.
@@ -168,7 +168,7 @@ func (c *Counter) reserveAhead(ctx context.Context) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			if c.flight != nil { // launched before Close
-				c.flight.err = snowflake.ErrStopped
+				c.flight.err = generator.ErrStopped
 				close(c.flight.done)
 			}
 			return

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -158,7 +159,7 @@ func fuzzSequence(t *testing.T, data []byte) {
 	}
 	require.NoError(t, s.Close())
 	id, err := s.NextID()
-	require.ErrorIs(t, err, snowflake.ErrStopped)
+	require.ErrorIs(t, err, generator.ErrStopped)
 	require.Zero(t, id)
 }
 

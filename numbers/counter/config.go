@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -59,7 +60,7 @@ const (
 // WithDefaults returns c with its zero fields filled in.
 func (c Config) WithDefaults() Config {
 	c.Layout = c.Layout.WithDefaults()
-	c.MaxAhead = cmp.Or(c.MaxAhead, max(snowflake.DefaultMaxAhead, 2*c.Layout.TimeUnit))
+	c.MaxAhead = cmp.Or(c.MaxAhead, max(generator.DefaultMaxAhead, 2*c.Layout.TimeUnit))
 	c.Skew = cmp.Or(c.Skew, lease.DefaultSkew)
 	c.Prefetch = cmp.Or(c.Prefetch, DefaultPrefetch)
 	c.MaxAge = cmp.Or(c.MaxAge, DefaultMaxAge)

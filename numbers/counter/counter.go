@@ -11,10 +11,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 //go:embed *.lua
@@ -27,7 +27,7 @@ var script = redisconn.Lua(files, "counter.lua")
 // ids from Start to Close.
 //
 // Use it if ids must ascend across processes, or if there are more processes than worker
-// ids. Otherwise use a snowflake.Generator with a lease: it needs no round trip, is many
+// ids. Otherwise lease a worker id: it needs no round trip, is many
 // times faster, and continues during an outage of Redis.
 //
 // # Order
@@ -146,7 +146,7 @@ func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Co
 		},
 		wall: time.Now, mono: func() time.Duration { return time.Since(base) },
 		asked: make(chan *flight, 1), halted: make(chan struct{}), ended: make(chan struct{}),
-		state: snowflake.ErrNotStarted, size: 1,
+		state: generator.ErrNotStarted, size: 1,
 	}
 	key := k.Key(cfg.Namespace, "sequence")
 	c.call = redisconn.Call{
@@ -162,7 +162,7 @@ func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Co
 // Start waits within ctx until ids can be issued: for Redis, and for the end of a
 // quarantine. It refuses a Redis whose clock differs from this host's by more than
 // lease.MaxClockError. It reserves nothing. A second Start does nothing, and after Close it
-// returns snowflake.ErrStopped.
+// returns generator.ErrStopped.
 //
 // These errors are returned at once: *lease.MismatchError, *lease.ClockError,
 // lease.ErrDamaged, and what wraps lease.ErrSetup, such as a refused login or a clock of
@@ -172,7 +172,7 @@ func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Co
 // If a quarantine lasts longer than ctx, Start returns *lease.QuarantineError, at once if
 // ctx has a deadline. The Counter has then started, and issues ids when the quarantine ends.
 func (c *Counter) Start(ctx context.Context) error {
-	if state := c.standing(); !errors.Is(state, snowflake.ErrNotStarted) {
+	if state := c.standing(); !errors.Is(state, generator.ErrNotStarted) {
 		return state
 	}
 	return c.try(ctx, func(ctx context.Context) error {
@@ -180,7 +180,7 @@ func (c *Counter) Start(ctx context.Context) error {
 		if err == nil || inQuarantine(err) {
 			c.begin(ctx)
 		}
-		if state := c.standing(); errors.Is(state, snowflake.ErrStopped) {
+		if state := c.standing(); errors.Is(state, generator.ErrStopped) {
 			return state
 		}
 		return err
@@ -190,7 +190,7 @@ func (c *Counter) Start(ctx context.Context) error {
 func (c *Counter) begin(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !errors.Is(c.state, snowflake.ErrNotStarted) {
+	if !errors.Is(c.state, generator.ErrNotStarted) {
 		return
 	}
 	c.state = nil
@@ -210,11 +210,11 @@ func (c *Counter) standing() error {
 // does not close the client. A second Close does nothing. The error is always nil.
 func (c *Counter) Close() error {
 	c.mu.Lock()
-	if errors.Is(c.state, snowflake.ErrStopped) {
+	if errors.Is(c.state, generator.ErrStopped) {
 		c.mu.Unlock()
 		return nil
 	}
-	c.state = snowflake.ErrStopped
+	c.state = generator.ErrStopped
 	c.drop()
 	cancel := c.cancel
 	c.mu.Unlock()

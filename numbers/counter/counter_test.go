@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/counter"
@@ -116,7 +117,7 @@ func TestSequenceBeforeStartAndAfterClose(t *testing.T) {
 			require.ErrorIs(t, business.NextIDs(t.Context(), []int64{1}), want)
 			require.ErrorIs(t, s.Err(), want)
 		}
-		refuses(snowflake.ErrNotStarted)
+		refuses(generator.ErrNotStarted)
 		require.Zero(t, s.Status().Calls)
 		require.NoError(t, s.Start(t.Context()))
 		require.NoError(t, s.Start(t.Context()), "a second time")
@@ -132,14 +133,14 @@ func TestSequenceBeforeStartAndAfterClose(t *testing.T) {
 		require.NoError(t, s.Err(), "which says nothing of Redis")
 		require.NoError(t, s.Close())
 		require.NoError(t, s.Close())
-		refuses(snowflake.ErrStopped)
-		require.ErrorIs(t, s.Start(t.Context()), snowflake.ErrStopped)
+		refuses(generator.ErrStopped)
+		require.ErrorIs(t, s.Start(t.Context()), generator.ErrStopped)
 		require.Zero(t, s.Status().AtHand)
 	}
 	s, err := counter.New(opening(t).Admin, sequenceConfig())
 	require.NoError(t, err)
 	require.NoError(t, s.Close()) // before Start
-	require.ErrorIs(t, s.Start(t.Context()), snowflake.ErrStopped)
+	require.ErrorIs(t, s.Start(t.Context()), generator.ErrStopped)
 }
 
 func TestSequenceBusinessNumbers(t *testing.T) {
@@ -387,11 +388,11 @@ func TestSequenceExhausted(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("tired"))
 		defer cancel()
 		err := s.NextIDs(ctx, ids)
-		require.ErrorIs(t, err, snowflake.ErrExhausted)
+		require.ErrorIs(t, err, generator.ErrExhausted)
 		require.Zero(t, ids[0])
 		require.Zero(t, ids[len(ids)-1])
 		_, err = s.NextID()
-		require.ErrorIs(t, err, snowflake.ErrExhausted)
+		require.ErrorIs(t, err, generator.ErrExhausted)
 		require.NoError(t, s.Err(), "which passes")
 		store.Sleep(time.Second)
 		next(t, s)
@@ -421,7 +422,7 @@ func TestSequenceGivesUp(t *testing.T) {
 		calls := s.Status().Calls
 		require.Eventually(t, func() bool { return s.Status().Calls > calls }, time.Minute, time.Millisecond)
 		require.NoError(t, s.Close())
-		require.ErrorIs(t, <-failed, snowflake.ErrStopped)
+		require.ErrorIs(t, <-failed, generator.ErrStopped)
 	}
 }
 
@@ -485,7 +486,7 @@ func TestSequenceServersThatRefuse(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorAs(t, other.Start(ctx), new(*lease.MismatchError))
 	_, err = other.NextID()
-	require.ErrorIs(t, err, snowflake.ErrNotStarted)
+	require.ErrorIs(t, err, generator.ErrNotStarted)
 }
 
 func TestSequencePrefix(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // A condition is the state of a Counter that its log shows.
@@ -21,7 +21,7 @@ const (
 
 func conditionOf(err error) condition {
 	switch {
-	case err == nil, errors.Is(err, snowflake.ErrExhausted): // a burst, so Redis works
+	case err == nil, errors.Is(err, generator.ErrExhausted): // a burst, so Redis works
 		return issuing
 	case inQuarantine(err):
 		return waiting

@@ -10,10 +10,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // errTimeField is returned if the clock of Redis is outside the layout's time field.
@@ -22,11 +22,11 @@ var errTimeField = fmt.Errorf("redisseq: the server's clock is outside the layou
 // callTime bounds one call of Redis, in case the server hangs.
 const callTime = 2 * time.Second
 
-// exhaustedError is snowflake.ErrExhausted with the time until another id is allowed.
+// exhaustedError is generator.ErrExhausted with the time until another id is allowed.
 type exhaustedError struct{ wait time.Duration }
 
-func (e *exhaustedError) Error() string { return snowflake.ErrExhausted.Error() }
-func (e *exhaustedError) Unwrap() error { return snowflake.ErrExhausted }
+func (e *exhaustedError) Error() string { return generator.ErrExhausted.Error() }
+func (e *exhaustedError) Unwrap() error { return generator.ErrExhausted }
 
 // quarantinedError is a lease.QuarantineError with a text about a sequence.
 type quarantinedError struct{ cause *lease.QuarantineError }
@@ -158,7 +158,7 @@ func (c *Counter) try(ctx context.Context, attempt func(context.Context) error) 
 		case <-timer.C:
 		case <-c.halted:
 			timer.Stop()
-			return snowflake.ErrStopped
+			return generator.ErrStopped
 		case <-ctx.Done():
 			timer.Stop()
 			return ended(ctx, err)
@@ -183,5 +183,5 @@ func (c *Counter) final(err error) bool {
 	var mismatch *lease.MismatchError
 	var clock *lease.ClockError
 	return errors.As(err, &mismatch) || errors.As(err, &clock) || errors.Is(err, lease.ErrSetup) || errors.Is(err, lease.ErrDamaged) ||
-		errors.Is(err, snowflake.ErrNotStarted) || errors.Is(err, snowflake.ErrStopped)
+		errors.Is(err, generator.ErrNotStarted) || errors.Is(err, generator.ErrStopped)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/counter"
@@ -118,7 +119,7 @@ func (r rig) useUp(m *counter.Counter) int64 {
 func (r rig) exhausted(m *counter.Counter) {
 	r.t.Helper()
 	_, _, err := m.Reserve(r.t.Context(), 1)
-	require.ErrorIs(r.t, err, snowflake.ErrExhausted)
+	require.ErrorIs(r.t, err, generator.ErrExhausted)
 }
 
 // start starts m within a second, because a quarantine never ends on a stopped clock.

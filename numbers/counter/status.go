@@ -4,9 +4,9 @@ import (
 	"errors"
 
 	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // Status is a snapshot of a Counter.
@@ -44,10 +44,10 @@ func (c *Counter) Status() Status {
 // Err returns why no ids can be issued, as far as is known without a call of Redis, or
 // nil. A burst that has used up MaxAhead is not an error.
 //
-// Errors are snowflake.ErrNotStarted, snowflake.ErrStopped, and that of the last call.
+// Errors are generator.ErrNotStarted, generator.ErrStopped, and that of the last call.
 func (c *Counter) Err() error {
 	state := c.standing()
-	if err := c.outcome.Load().err; state == nil && !errors.Is(err, snowflake.ErrExhausted) {
+	if err := c.outcome.Load().err; state == nil && !errors.Is(err, generator.ErrExhausted) {
 		return err
 	}
 	return state

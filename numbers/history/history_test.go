@@ -16,6 +16,7 @@ import (
 	_ "modernc.org/sqlite" // driver "sqlite"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/history"
@@ -124,9 +125,9 @@ func TestEveryIDOfASecond(t *testing.T) {
 func TestPastAndLive(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
-	g, err := snowflake.NewGenerator(layout, snowflake.WithClock(func() time.Duration { return 0 }))
+	g, err := generator.New(layout, generator.WithClock(func() time.Duration { return 0 }))
 	require.NoError(t, err)
-	_, err = g.Adopt(snowflake.Range{Worker: 30, Floor: at.UnixMilli() - 1, Ceiling: at.UnixMilli() + 1000, Now: at.UnixMilli()})
+	_, err = g.Adopt(generator.Range{Worker: 30, Floor: at.UnixMilli() - 1, Ceiling: at.UnixMilli() + 1000, Now: at.UnixMilli()})
 	require.NoError(t, err)
 	live, err := g.NextID()
 	require.NoError(t, err)

@@ -3,7 +3,7 @@ package segment
 import (
 	"errors"
 
-	"github.com/snowlease/snowlease/snowflake"
+	"github.com/snowlease/snowlease/internal/generator"
 )
 
 var (
@@ -22,7 +22,7 @@ var (
 	// store or of the caller's context.
 	ErrUnavailable = errors.New("segment: no number available")
 	// ErrNotStarted is returned before Start.
-	ErrNotStarted = snowflake.ErrNotStarted
+	ErrNotStarted = generator.ErrNotStarted
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("segment: closed")
 	// ErrRequest is returned for a request that no store can serve, such as one for

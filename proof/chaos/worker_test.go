@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -55,7 +56,7 @@ type report struct {
 type worker struct {
 	order
 	*journal
-	generator *snowflake.Generator
+	generator *generator.Generator
 	random    *rand.Rand
 	hot       atomic.Bool
 }
@@ -80,7 +81,7 @@ func work(text string) int {
 	if err != nil {
 		return fail(err)
 	}
-	g, err := snowflake.NewGenerator(layout)
+	g, err := generator.New(layout)
 	if err != nil {
 		return fail(err)
 	}
@@ -222,7 +223,7 @@ func (w *worker) issue(k *keeper.Keeper) {
 		} else if o := why(err); had && without.IsZero() && (o == expired || o == notStarted) {
 			without = time.Now()
 		}
-		stopped := errors.Is(err, snowflake.ErrStopped)
+		stopped := errors.Is(err, generator.ErrStopped)
 		if err != nil && !stopped {
 			errs[why(err)]++
 		}
@@ -261,7 +262,7 @@ func (w *worker) issue(k *keeper.Keeper) {
 // why returns why a caller got no id.
 func why(err error) outcome {
 	for o, target := range map[outcome]error{
-		notStarted: snowflake.ErrNotStarted, expired: snowflake.ErrLeaseExpired, exhausted: snowflake.ErrExhausted,
+		notStarted: generator.ErrNotStarted, expired: generator.ErrLeaseExpired, exhausted: generator.ErrExhausted,
 	} {
 		if errors.Is(err, target) {
 			return o

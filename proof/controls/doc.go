@@ -6,7 +6,7 @@
 // one that makes fewer duplicates is implemented. Two things are kinder than in the
 // original systems:
 //
-//   - Ids come from a snowflake.Generator, which never steps back within a process.
+//   - Ids come from a generator.Generator, which never steps back within a process.
 //   - A fixed time of the original (a key that expires after 15 s, a guard of 5 min)
 //     becomes a multiple of the request's TTL, so that all schemes are measured alike.
 //

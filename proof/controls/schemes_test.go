@@ -18,6 +18,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
@@ -153,7 +154,7 @@ func (w *world) goodCase(t *testing.T) {
 		keepers [pool]*keeper.Keeper
 	)
 	for i := range keepers {
-		g, err := snowflake.NewGenerator(layout())
+		g, err := generator.New(layout())
 		require.NoError(t, err)
 		k, err := keeper.New(keeper.Config{Center: w.process(nil), Generator: g, Request: request()})
 		require.NoError(t, err)

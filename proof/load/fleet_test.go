@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
@@ -39,7 +40,7 @@ type fleet struct {
 	centers []*watched
 	closers []io.Closer
 	keepers []*keeper.Keeper
-	ids     []*snowflake.Generator
+	ids     []*generator.Generator
 }
 
 // newFleet starts a server and makes keepers, which it does not start.
@@ -62,7 +63,7 @@ func (f *fleet) hire(t testing.TB, keepers int, ttl time.Duration, schedule keep
 	t.Helper()
 	f.keepers, f.ids = nil, nil
 	for i := range keepers {
-		g, err := snowflake.NewGenerator(snowflake.Wide())
+		g, err := generator.New(snowflake.Wide())
 		require.NoError(t, err)
 		k, err := keeper.New(keeper.Config{
 			Center: f.centers[i%processes], Generator: g, Request: request(ttl), Schedule: schedule, Wait: 3 * time.Minute,
@@ -142,7 +143,7 @@ func (f *fleet) renewals() (took []time.Duration, errs []error) {
 
 // issuing reports whether all have ids.
 func (f *fleet) issuing() bool {
-	return !slices.ContainsFunc(f.ids, func(g *snowflake.Generator) bool { return g.Err() != nil })
+	return !slices.ContainsFunc(f.ids, func(g *generator.Generator) bool { return g.Err() != nil })
 }
 
 // busiest returns how often the keepers called within the busiest second since the last

@@ -1,18 +1,18 @@
 package mutation_test
 
 const (
-	generatorGo = "snowflake/generator.go"
-	handoverGo  = "snowflake/handover.go"
-	leadGo      = "snowflake/lead.go"
+	generatorGo = "internal/generator/generator.go"
+	handoverGo  = "internal/generator/handover.go"
+	leadGo      = "internal/generator/lead.go"
 	layoutGo    = "snowflake/layout.go"
-	rushGo      = "snowflake/rush.go"
+	rushGo      = "internal/generator/rush.go"
 
 	raiseAtStop = "used := g.raise(func(last int64) int64 { return last + 1 })\n"
 )
 
 // onGenerator is the order of the generator's loads and stores, which every order of
 // running its callers is tried against, and what it compares an id with.
-var onGenerator = list{title: "generator", pkg: "snowflake", mutants: []mutant{
+var onGenerator = list{title: "generator", pkg: "internal/generator", mutants: []mutant{
 	// Issuing.
 	{"the range is loaded before the last use", generatorGo, "last := g.last.Load()\n\t\tg.pause(loadedLast)\n\t\tt = g.term.Load()", "t = g.term.Load()\n\t\tg.pause(loadedLast)\n\t\tlast := g.last.Load()", "TestEveryInterleavingOfIssuersAndASwapper"},
 	{"the range is loaded before the last use, and then it stops", generatorGo, "last := g.last.Load()\n\t\tg.pause(loadedLast)\n\t\tt = g.term.Load()", "t = g.term.Load()\n\t\tg.pause(loadedLast)\n\t\tlast := g.last.Load()", "TestEveryInterleavingOfIssuersAndAStop"},
@@ -76,7 +76,7 @@ var onGenerator = list{title: "generator", pkg: "snowflake", mutants: []mutant{
 	{"a swap ends by a plain store", handoverGo, `installed := g.term.CompareAndSwap(marker, t)`, "installed := true\n\tg.term.Store(t)", "TestEveryInterleavingOfALateRenewalAStopAndASwap"},
 	{"the last use is that of the next range", handoverGo, "return g.lastUsed(old, used), err", "return g.lastUsed(old, max(used, g.last.Load()+1)), err", "TestSwapToALowerWorkerRises"},
 	{"a swap that a stop interrupts forgets the last use", handoverGo, "err = ErrStopped\n", "return 0, ErrStopped\n", "TestEveryInterleavingOfATurnAStopAndASwap"},
-	{"the last use is the start of its tick", layoutGo, `return l.Epoch + (tick+1)*l.unit() - 1`, `return l.Epoch + tick*l.unit()`, "TestLastUsedIsTheEndOfTheLastTick"},
+	{"the last use is the start of its tick", handoverGo, `>>g.seqBits+1).UnixMilli() - 1`, `>>g.seqBits).UnixMilli()`, "TestLastUsedIsTheEndOfTheLastTick"},
 	// Renewing.
 	{"a renewal is installed by a plain store", handoverGo, `if !g.term.CompareAndSwap(cur, t) {`, "g.term.Store(t)\n\tif true {\n\t\treturn true\n\t}\n\tif cur == nil {", "TestEveryInterleavingOfALateRenewalAStopAndASwap"},
 	{"a late renewal is installed", handoverGo, `cur.state != held || cur.Range != prev ||`, `cur.state != held ||`, "TestExtendOnlyWhatItRenewed"},
@@ -93,6 +93,10 @@ var onGenerator = list{title: "generator", pkg: "snowflake", mutants: []mutant{
 	// Milliseconds and ticks.
 	{"the first tick of a range begins before it", layoutGo, `first = ceilDiv(max(floor, l.Epoch-1)-l.Epoch+1, unit)`, `first = floorDiv(max(floor, l.Epoch-1)-l.Epoch+1, unit)`, "TestLastTickLiesWithinTheCeiling"},
 	{"the last tick of a range ends after it", layoutGo, `-l.Epoch+1, unit)-1)`, `-l.Epoch+1, unit))`, "TestLastTickLiesWithinTheCeiling"},
+}}
+
+// onLayout is the ticks of a range of milliseconds.
+var onLayout = list{title: "layout", pkg: "snowflake", mutants: []mutant{
 	{"the floor itself is used", layoutGo, `first = ceilDiv(max(floor, l.Epoch-1)-l.Epoch+1, unit)`, `first = ceilDiv(max(floor, l.Epoch-1)-l.Epoch, unit)`, "TestTicks"},
 	{"a time field that overflows", layoutGo, `last = min(l.maxTick(), floorDiv(max(ceiling, l.Epoch-1)-l.Epoch+1, unit)-1)`, `last = floorDiv(max(ceiling, l.Epoch-1)-l.Epoch+1, unit) - 1`, "TestTicks"},
 }}

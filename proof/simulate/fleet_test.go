@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -160,17 +161,17 @@ func (*queue) Extras() lease.Extras { return lease.Extras{Name: "queue"} }
 // A member is one process. start and stop are those of a Keeper, or of what a Keeper is
 // compared with.
 type member struct {
-	ids         *snowflake.Generator
+	ids         *generator.Generator
 	start, stop func(context.Context) error
 }
 
-func kept(q *queue, ids *snowflake.Generator, req lease.Request) (member, error) {
+func kept(q *queue, ids *generator.Generator, req lease.Request) (member, error) {
 	k, err := keeper.New(keeper.Config{Center: q, Generator: ids, Request: req, Wait: 5 * time.Minute})
 	return member{ids, k.Start, k.Stop}, err
 }
 
 // fixed gives each renewal 2 s and each later borrow 10 s, and repeats it after 1 s.
-func fixed(q *queue, ids *snowflake.Generator, req lease.Request) (member, error) {
+func fixed(q *queue, ids *generator.Generator, req lease.Request) (member, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	attempt := func(patience time.Duration, call func(context.Context) (lease.Grant, error)) lease.Grant {
@@ -180,7 +181,7 @@ func fixed(q *queue, ids *snowflake.Generator, req lease.Request) (member, error
 			at := ids.Elapsed()
 			cancel()
 			if err == nil {
-				r := snowflake.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: at}
+				r := generator.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: at}
 				_, _ = ids.Adopt(r)
 				return g
 			}
@@ -221,7 +222,7 @@ const never = 2 * time.Minute
 
 // endure starts the members, takes the store away for as long as it says and lets it come
 // back.
-func endure(t *testing.T, q *queue, spread time.Duration, process func(*queue, *snowflake.Generator, lease.Request) (member, error)) (o outcome) {
+func endure(t *testing.T, q *queue, spread time.Duration, process func(*queue, *generator.Generator, lease.Request) (member, error)) (o outcome) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
@@ -230,7 +231,7 @@ func endure(t *testing.T, q *queue, spread time.Duration, process func(*queue, *
 		q.gone, q.rate = time.Now().Add(time.Hour), map[int64]int{}
 		fleet := make([]member, q.members)
 		for i := range fleet {
-			ids, err := snowflake.NewGenerator(layout)
+			ids, err := generator.New(layout)
 			require.NoError(t, err)
 			fleet[i], err = process(q, ids, keeper.NewRequest("fleet", layout))
 			require.NoError(t, err)

@@ -23,7 +23,7 @@ type Plan struct {
 
 	Pool   int64
 	Layout snowflake.Layout
-	Ahead  time.Duration // snowflake.WithMaxAhead
+	Ahead  time.Duration // generator.WithMaxAhead
 	New    bool          // nobody has opened the namespace
 	Calm   bool          // only losses, starts and ends; checks that ids continue and are available soon
 }

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -253,7 +254,7 @@ func drawCalmPlan(t *rapid.T) Plan {
 		Skew:   time.Duration(d.one("skew", 2000, 1000, 100, 0)) * time.Millisecond,
 		New:    d.yes("new"),
 		Layout: snowflake.Layout{Epoch: 915148800000, WorkerBits: 4, SequenceBits: 4}.WithDefaults(),
-		Ahead:  snowflake.DefaultMaxAhead,
+		Ahead:  generator.DefaultMaxAhead,
 		Net:    Net{Delay: time.Duration(d.one("delay", 2, 10)) * time.Millisecond},
 	}
 	every := p.Skew + 4*time.Second // one more loss, or several within a second

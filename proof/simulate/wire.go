@@ -6,11 +6,11 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 var (
@@ -324,10 +324,10 @@ func kindOf(err error) string {
 		{errDead, "dead"},
 		{context.DeadlineExceeded, "timeout"},
 		{context.Canceled, "canceled"},
-		{snowflake.ErrLeaseExpired, "expired"},
-		{snowflake.ErrExhausted, "exhausted"},
-		{snowflake.ErrNotStarted, "not started"},
-		{snowflake.ErrStopped, "stopped"},
+		{generator.ErrLeaseExpired, "expired"},
+		{generator.ErrExhausted, "exhausted"},
+		{generator.ErrNotStarted, "not started"},
+		{generator.ErrStopped, "stopped"},
 	} {
 		if errors.Is(err, kind.err) {
 			return kind.name

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -59,13 +60,13 @@ func (h *Host) Jitter(least, most time.Duration) time.Duration { return h.p.jitt
 
 // worker is the product: a generator and its keeper.
 type worker struct {
-	generator *snowflake.Generator
+	generator *generator.Generator
 	keeper    *keeper.Keeper
 }
 
 // NewProcess returns the product: a generator and its keeper.
 func NewProcess(h *Host) (Process, error) {
-	g, err := snowflake.NewGenerator(h.Layout, snowflake.WithClock(h.Elapsed), snowflake.WithMaxAhead(h.Ahead))
+	g, err := generator.New(h.Layout, generator.WithClock(h.Elapsed), generator.WithMaxAhead(h.Ahead))
 	if err != nil {
 		return nil, err
 	}

@@ -383,7 +383,7 @@ func (r *Results) Renewals() string {
 // program says what a program of the folder programs is, and which store it asks.
 var program = []struct{ name, what, store string }{
 	{"hello", "a program that prints a number", ""},
-	{"core", "**snowlease**, `snowflake` alone: a worker id by hand", ""},
+	{"core", "**snowlease**, its generator alone: a worker id by hand", ""},
 	{"redis", "**snowlease**, `snowlease.Open`", "Redis"},
 	{"mysql", "**snowlease**, `snowlease.Open`", "MySQL"},
 	{"postgres", "**snowlease**, `snowlease.Open`", "PostgreSQL"},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -20,11 +21,11 @@ func ours() []Maker {
 	return []Maker{
 		{
 			Name: "snowlease Generator", Setting: "default: 5 worker and 17 sequence bits",
-			Kind: Ours, Rises: true, ByTime: true, Bits: 63, Layout: standard, Open: generator(snowflake.Layout{}),
+			Kind: Ours, Rises: true, ByTime: true, Bits: 63, Layout: standard, Open: generated(snowflake.Layout{}),
 		},
 		{
 			Name: "snowlease Generator", Setting: "Twitter's 10 worker and 12 sequence bits",
-			Kind: Ours, Rises: true, ByTime: true, Bits: 63, Layout: Equal, Open: generator(snowflake.Twitter()),
+			Kind: Ours, Rises: true, ByTime: true, Bits: 63, Layout: Equal, Open: generated(snowflake.Twitter()),
 		},
 		{
 			Name: "snowlease Generator", Setting: "default; each goroutine has blocks of 64",
@@ -58,19 +59,19 @@ func ours() []Maker {
 var standard = Layout{5, 17, time.Millisecond}
 
 // NewGenerator returns a generator that has a worker id for the rest of its life.
-func NewGenerator(l snowflake.Layout) (*snowflake.Generator, error) {
-	g, err := snowflake.NewGenerator(l)
+func NewGenerator(l snowflake.Layout) (*generator.Generator, error) {
+	g, err := generator.New(l)
 	if err != nil {
 		return nil, err
 	}
 	now := time.Now().UnixMilli()
-	_, err = g.Adopt(snowflake.Range{
+	_, err = g.Adopt(generator.Range{
 		Worker: 1, Floor: now - 1, Ceiling: g.Layout().Ends().UnixMilli() - 1, Now: now, At: g.Elapsed(),
 	})
 	return g, err
 }
 
-func generator(l snowflake.Layout) func() (Source, error) {
+func generated(l snowflake.Layout) func() (Source, error) {
 	return func() (Source, error) {
 		g, err := NewGenerator(l)
 		if err != nil {
@@ -94,7 +95,7 @@ func generator(l snowflake.Layout) func() (Source, error) {
 // A block is the issuer of one goroutine, which takes 64 ids at a time from a source
 // that all share. Its ids ascend, but not those of several goroutines together.
 type block struct {
-	source snowflake.Source // shared: an *idworker.IdWorker, a *snowflake.Generator
+	source snowflake.Source // shared: such as an *idworker.IdWorker
 	ids    [64]int64
 	rest   []int64
 }

@@ -1,4 +1,4 @@
-// Core prints an id of package snowflake, under a worker id set by hand.
+// Core prints an id of the generator alone, under a worker id set by hand.
 package main
 
 import (
@@ -6,16 +6,17 @@ import (
 	"log"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 func main() {
-	g, err := snowflake.NewGenerator(snowflake.Layout{})
+	g, err := generator.New(snowflake.Layout{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	now := time.Now().UnixMilli()
-	if _, err := g.Adopt(snowflake.Range{Worker: 1, Floor: now - 1, Ceiling: now + 60_000, Now: now, At: g.Elapsed()}); err != nil {
+	if _, err := g.Adopt(generator.Range{Worker: 1, Floor: now - 1, Ceiling: now + 60_000, Now: now, At: g.Elapsed()}); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(g.NextID())

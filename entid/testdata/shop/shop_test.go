@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
@@ -21,6 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // driver "sqlite"
 
+	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/entid"
 	"github.com/snowlease/snowlease/publicid"
 	"github.com/snowlease/snowlease/snowflake"
@@ -57,20 +58,21 @@ func (s *reserving) taken() []int {
 	return calls
 }
 
-func generator(t *testing.T) *snowflake.Generator {
-	g, err := snowflake.NewGenerator(snowflake.Layout{})
+func notStarted(t *testing.T) *snowlease.Worker {
+	center, err := dbseq.Open("sqlite", t.TempDir()+"/ids.db")
 	require.NoError(t, err)
-	return g
+	w, err := snowlease.New(center, snowlease.Config{Namespace: "shop"})
+	require.NoError(t, err)
+	return w
 }
 
-// workers has the worker id of the last generator. Two with the same one would repeat ids.
+// workers has the worker id of the last worker. Two with the same one would repeat ids.
 var workers atomic.Int64
 
-func started(t *testing.T) *snowflake.Generator {
-	g, now := generator(t), time.Now().UnixMilli()
-	_, err := g.Adopt(snowflake.Range{Worker: workers.Add(1), Floor: now - 1, Ceiling: now + 1e9, Now: now, At: g.Elapsed()})
+func started(t *testing.T) *snowlease.Worker {
+	w, err := snowlease.Fixed(snowflake.Layout{}, workers.Add(1))
 	require.NoError(t, err)
-	return g
+	return w
 }
 
 // shop is a client without a hook.
@@ -269,16 +271,16 @@ func TestFill(t *testing.T) {
 // Without ids nothing is written, and the error is that of the source.
 func TestErrors(t *testing.T) {
 	s := open(t)
-	ctx, none, broken := t.Context(), generator(t), errors.New("no ids today")
+	ctx, none, broken := t.Context(), notStarted(t), errors.New("no ids today")
 	source := &reserving{ids: none}
 	s.Use(entid.Hook(source))
 	create := s.Customer.Create().SetEmail(t.Name())
 	_, err := create.Save(ctx)
-	require.ErrorIs(t, err, snowflake.ErrNotStarted)
+	require.ErrorIs(t, err, snowlease.ErrNotStarted)
 	require.ErrorContains(t, err, "entid: no id for a new Customer: ")
 	bulk := []*ent.CustomerCreate{s.Customer.Create().SetEmail("d"), s.Customer.Create().SetEmail("e")}
-	require.ErrorIs(t, s.Customer.CreateBulk(bulk...).Exec(ctx), snowflake.ErrNotStarted)
-	require.ErrorIs(t, entid.Fill(ctx, source, bulk...), snowflake.ErrNotStarted)
+	require.ErrorIs(t, s.Customer.CreateBulk(bulk...).Exec(ctx), snowlease.ErrNotStarted)
+	require.ErrorIs(t, entid.Fill(ctx, source, bulk...), snowlease.ErrNotStarted)
 
 	source.ids = &failing{err: broken}
 	require.ErrorIs(t, create.Exec(ctx), broken)
@@ -286,9 +288,9 @@ func TestErrors(t *testing.T) {
 	source.ids = &failing{Source: started(t), calls: 1, err: broken}
 	require.ErrorIs(t, s.Customer.CreateBulk(bulk...).Exec(ctx), broken)
 	stopped := started(t)
-	stopped.Stop()
+	require.NoError(t, stopped.Stop(ctx))
 	source.ids = stopped
-	require.ErrorIs(t, create.Exec(ctx), snowflake.ErrStopped)
+	require.ErrorIs(t, create.Exec(ctx), snowlease.ErrStopped)
 	count, err := s.Customer.Query().Where(customer.EmailIn(t.Name(), "d", "e")).Count(ctx)
 	require.NoError(t, err)
 	require.Zero(t, count)
@@ -351,7 +353,7 @@ func TestTransactions(t *testing.T) {
 	require.NoError(t, err)
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	tx.Order.Use(entid.Hook(generator(t)))
+	tx.Order.Use(entid.Hook(notStarted(t)))
 	require.Error(t, tx.Order.Create().SetTotal(4).SetCustomer(buyer).Exec(ended))
 	require.NoError(t, tx.Order.Create().SetID(9).SetTotal(4).SetCustomer(buyer).Exec(ctx))
 	require.NoError(t, tx.Commit())

@@ -14,6 +14,7 @@ import (
 
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -40,7 +41,7 @@ func rows(t *testing.T, name, first string) (table [][]string) {
 func TestDefaultsTable(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
-		"preset": "default", "holder": "program@host:pid", "max_ahead": fmt.Sprint(snowflake.DefaultMaxAhead), "local.max_behind": strings.TrimSuffix(fmt.Sprint(hostseq.DefaultMaxBehind), "0s"),
+		"preset": "default", "holder": "program@host:pid", "max_ahead": fmt.Sprint(generator.DefaultMaxAhead), "local.max_behind": strings.TrimSuffix(fmt.Sprint(hostseq.DefaultMaxBehind), "0s"),
 	}
 	config := idworker.Config{Namespace: "orders"}.WithDefaults()
 	var keys []string

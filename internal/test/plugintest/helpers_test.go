@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -19,10 +20,10 @@ const worker = 21
 
 // newPlugin returns the plugin with a real generator that holds a lease for an hour.
 func newPlugin(t *testing.T) *gormplugin.Plugin {
-	g, err := snowflake.NewGenerator(snowflake.Layout{})
+	g, err := generator.New(snowflake.Layout{})
 	require.NoError(t, err)
 	now := time.Now().UnixMilli()
-	_, err = g.Adopt(snowflake.Range{Worker: worker, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()})
+	_, err = g.Adopt(generator.Range{Worker: worker, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()})
 	require.NoError(t, err)
 	return gormplugin.New(g, gormplugin.Config{})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -45,10 +46,10 @@ func TestGaplessBesideSharding(t *testing.T) {
 	bills, err := series.Open(t.Context(), store, series.Config{Name: "bills", Gapless: true})
 	require.NoError(t, err)
 
-	g, err := snowflake.NewGenerator(snowflake.Layout{})
+	g, err := generator.New(snowflake.Layout{})
 	require.NoError(t, err)
 	now := time.Now().UnixMilli()
-	_, err = g.Adopt(snowflake.Range{Worker: worker, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()})
+	_, err = g.Adopt(generator.Range{Worker: worker, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()})
 	require.NoError(t, err)
 	plugin := gormplugin.New(g, gormplugin.Config{Series: func(string) (*series.Series, error) { return bills, nil }})
 	require.NoError(t, db.AutoMigrate(&shardedItem{}))

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // harms are bad values for a field.
@@ -83,7 +83,7 @@ func (h *Harmed) Call(what string, before map[string]any, verb func(ctx context.
 		}
 	}
 	if errors.As(err, new(*lease.QuarantineError)) || errors.As(err, new(*lease.MismatchError)) || errors.As(err, new(*lease.NoFreeWorkerError)) ||
-		errors.Is(err, snowflake.ErrExhausted) {
+		errors.Is(err, generator.ErrExhausted) {
 		return err
 	}
 	assert.Fail(h.t, "neither an answer nor damage", "%s: %v", what, err)

@@ -1,4 +1,4 @@
-package snowflake
+package generator
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowlease/snowlease/snowflake"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,9 +23,9 @@ func TestIDsFitJavaScriptForDecades(t *testing.T) {
 		"yitter": time.Date(2089, 10, 26, 10, 7, 37, 551e6, time.UTC),
 		"jssafe": time.Date(2089, 9, 6, 7, 47, 35, 551e6, time.UTC),
 	} {
-		l, err := Preset(name)
+		l, err := snowflake.Preset(name)
 		require.NoError(t, err)
-		last := Parts{Time: until, Worker: l.Workers() - 1, Sequence: l.PerTick() - 1}
+		last := snowflake.Parts{Time: until, Worker: l.Workers() - 1, Sequence: l.PerTick() - 1}
 		id, err := l.Encode(last)
 		require.NoError(t, err)
 		require.Equal(t, maxSafe, id, "the last id is the greatest safe integer")
@@ -34,7 +35,7 @@ func TestIDsFitJavaScriptForDecades(t *testing.T) {
 		last.Time = l.Ends()
 		_, err = l.Encode(last)
 		require.Error(t, err, "no id beyond the end")
-		t.Logf("%s: ids below 2^53 until %s", name, stamp(until))
+		t.Logf("%s: ids below 2^53 until %s", name, until.Format(time.RFC3339))
 
 		// A generator that reaches the end stops below 2^53.
 		b := newBench(t, l)
@@ -66,7 +67,7 @@ func rising(t testing.TB, ids []int64) {
 // this one takes 8 s, more than a lead of 7 s allows.
 func TestBurstRunsAhead(t *testing.T) {
 	t.Parallel()
-	short := newBench(t, Yitter(), WithMaxAhead(7*time.Second))
+	short := newBench(t, snowflake.Yitter(), WithMaxAhead(7*time.Second))
 	short.adopt(t, lent(1, t0, time.Minute))
 	n, err := 0, error(nil)
 	for ; err == nil && n <= burst; n++ {
@@ -75,7 +76,7 @@ func TestBurstRunsAhead(t *testing.T) {
 	require.ErrorIs(t, err, ErrExhausted)
 	require.Less(t, n, burst)
 
-	for name, l := range map[string]Layout{"yitter": Yitter(), "default": {}} {
+	for name, l := range map[string]snowflake.Layout{"yitter": snowflake.Yitter(), "default": {}} {
 		b := newBench(t, l, WithMaxAhead(8*time.Second))
 		b.adopt(t, lent(1, t0, time.Minute))
 		ids := make([]int64, burst)
@@ -104,9 +105,9 @@ func TestBurstRunsAhead(t *testing.T) {
 func TestBurstWaitsForTheLead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := Yitter()
+		l := snowflake.Yitter()
 		l.Epoch = time.Now().Add(-time.Hour).UnixMilli() // the clock here begins in 2000
-		g, err := NewGenerator(l)
+		g, err := New(l)
 		require.NoError(t, err)
 		begun := time.Now()
 		_, err = g.Adopt(lent(1, begun.UnixMilli(), time.Minute))
@@ -148,7 +149,7 @@ func rollbacks() map[string]func() time.Duration {
 func TestRollbacks(t *testing.T) {
 	t.Parallel()
 	for name, step := range rollbacks() {
-		for _, l := range []Layout{Yitter(), {}} {
+		for _, l := range []snowflake.Layout{snowflake.Yitter(), {}} {
 			t.Run(name+"/"+l.String(), func(t *testing.T) {
 				t.Parallel()
 				b := newBench(t, l)
@@ -198,7 +199,7 @@ func TestRollbacksOfTheCenter(t *testing.T) {
 	for name, step := range rollbacks() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, Yitter())
+			b := newBench(t, snowflake.Yitter())
 			r := lent(1, t0, 200*time.Hour)
 			b.adopt(t, r)
 			var ids []int64
@@ -236,12 +237,12 @@ func TestRollbacksOfTheCenter(t *testing.T) {
 func TestSixtyFourWorkersAtOnce(t *testing.T) {
 	t.Parallel()
 	const each = 5_000
-	workers := Yitter().Workers()
+	workers := snowflake.Yitter().Workers()
 	require.EqualValues(t, 64, workers)
 	all := make([]int64, workers*each)
 	var wg sync.WaitGroup
 	for w := range workers {
-		b := newBench(t, Yitter())
+		b := newBench(t, snowflake.Yitter())
 		b.adopt(t, lent(w, t0, time.Minute))
 		ids := all[w*each : (w+1)*each]
 		for half := range 2 { // two callers of each

@@ -1,4 +1,4 @@
-package snowflake
+package generator
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowlease/snowlease/snowflake"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,11 +23,11 @@ type bench struct {
 	elapsed atomic.Int64 // ns
 }
 
-func newBench(t testing.TB, l Layout, opts ...Option) *bench {
+func newBench(t testing.TB, l snowflake.Layout, opts ...Option) *bench {
 	t.Helper()
 	b := &bench{}
 	clock := WithClock(func() time.Duration { return time.Duration(b.elapsed.Load()) })
-	g, err := NewGenerator(l, append(opts, clock)...)
+	g, err := New(l, append(opts, clock)...)
 	require.NoError(t, err)
 	b.Generator = g
 	return b
@@ -47,7 +48,7 @@ func lent(worker, now int64, ttl time.Duration) Range {
 	return Range{Worker: worker, Floor: now - 1, Ceiling: now + ttl.Milliseconds(), Now: now}
 }
 
-func (b *bench) next(t testing.TB) Parts {
+func (b *bench) next(t testing.TB) snowflake.Parts {
 	t.Helper()
 	id, err := b.NextID()
 	require.NoError(t, err)
@@ -57,7 +58,7 @@ func (b *bench) next(t testing.TB) Parts {
 }
 
 func TestNextIDCarriesTimeAndWorker(t *testing.T) {
-	b := newBench(t, Layout{})
+	b := newBench(t, snowflake.Layout{})
 	b.adopt(t, lent(7, t0, time.Minute))
 	b.advance(1500 * time.Millisecond)
 	p := b.next(t)
@@ -67,7 +68,7 @@ func TestNextIDCarriesTimeAndWorker(t *testing.T) {
 }
 
 func TestErrorsNameTheState(t *testing.T) {
-	b := newBench(t, Layout{})
+	b := newBench(t, snowflake.Layout{})
 	_, err := b.NextID()
 	require.ErrorIs(t, err, ErrNotStarted)
 
@@ -87,7 +88,7 @@ func TestErrorsNameTheState(t *testing.T) {
 func TestLastTickLiesWithinTheCeiling(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
 		for phase := range int64(25) {
-			b := newBench(t, Layout{TimeUnit: unit, SequenceBits: 8})
+			b := newBench(t, snowflake.Layout{TimeUnit: unit, SequenceBits: 8})
 			r := Range{Worker: 1, Floor: t0 + phase*97, Ceiling: t0 + phase*97 + 30_001 + phase*13, Now: t0 + phase*97}
 			b.adopt(t, r)
 			var ids int
@@ -111,7 +112,7 @@ func TestLastTickLiesWithinTheCeiling(t *testing.T) {
 }
 
 func TestLowRateSequencesSpread(t *testing.T) {
-	for _, l := range []Layout{{}, JSSafe(), {SequenceBits: 1, TimeBits: 41}} {
+	for _, l := range []snowflake.Layout{{}, snowflake.JSSafe(), {SequenceBits: 1, TimeBits: 41}} {
 		b := newBench(t, l)
 		b.adopt(t, lent(1, t0, time.Hour))
 		seen := map[int64]int{}
@@ -132,7 +133,7 @@ func TestLowRateSequencesSpread(t *testing.T) {
 func TestFirstSequencesDiffer(t *testing.T) {
 	first, again := map[int64]bool{}, map[int64]bool{}
 	for range 200 {
-		b := newBench(t, Layout{})
+		b := newBench(t, snowflake.Layout{})
 		b.adopt(t, lent(1, t0, time.Minute))
 		b.advance(time.Millisecond)
 		first[b.next(t).Sequence&1] = true
@@ -145,7 +146,7 @@ func TestFirstSequencesDiffer(t *testing.T) {
 }
 
 func TestLeadIsBounded(t *testing.T) {
-	b := newBench(t, JSSafe(), WithMaxAhead(10*time.Millisecond))
+	b := newBench(t, snowflake.JSSafe(), WithMaxAhead(10*time.Millisecond))
 	b.adopt(t, lent(1, t0, time.Minute))
 	ids := make([]int64, 11*64) // ticks 0..10 whole
 	ctx, cancel := context.WithCancel(t.Context())
@@ -174,7 +175,7 @@ func TestLeadIsBounded(t *testing.T) {
 }
 
 func TestBatchIsOneReservation(t *testing.T) {
-	b := newBench(t, Layout{})
+	b := newBench(t, snowflake.Layout{})
 	b.adopt(t, lent(3, t0, time.Minute))
 	var cas int
 	b.at = func(p point) {
@@ -201,7 +202,7 @@ func TestBatchIsOneReservation(t *testing.T) {
 // TestBatchOfAnyLength checks that a batch takes consecutive values, however much of a
 // tick is left.
 func TestBatchOfAnyLength(t *testing.T) {
-	b := newBench(t, Layout{WorkerBits: 3, SequenceBits: 4})
+	b := newBench(t, snowflake.Layout{WorkerBits: 3, SequenceBits: 4})
 	b.adopt(t, lent(3, t0, time.Minute))
 	for n := range 40 {
 		last := b.last.Load()
@@ -220,7 +221,7 @@ func TestBatchOfAnyLength(t *testing.T) {
 }
 
 func TestBatchBeyondTheLeadIsSplit(t *testing.T) {
-	g, err := NewGenerator(JSSafe(), WithMaxAhead(5*time.Millisecond))
+	g, err := New(snowflake.JSSafe(), WithMaxAhead(5*time.Millisecond))
 	require.NoError(t, err)
 	_, err = g.Adopt(Range{Worker: 1, Floor: t0 - 1, Ceiling: t0 + 60_000, Now: t0, At: g.Elapsed()})
 	require.NoError(t, err)
@@ -233,7 +234,7 @@ func TestBatchBeyondTheLeadIsSplit(t *testing.T) {
 }
 
 func TestWaitersGoOnWithARenewal(t *testing.T) {
-	b := newBench(t, Layout{})
+	b := newBench(t, snowflake.Layout{})
 	r := lent(1, t0, time.Second)
 	b.adopt(t, r)
 	b.advance(2 * time.Second)
@@ -256,7 +257,7 @@ func TestWaitersGoOnWithARenewal(t *testing.T) {
 }
 
 func TestStopEndsWaiters(t *testing.T) {
-	b := newBench(t, Layout{})
+	b := newBench(t, snowflake.Layout{})
 	b.adopt(t, lent(1, t0, time.Second))
 	b.advance(2 * time.Second)
 	got := make(chan error, 1)
@@ -269,7 +270,7 @@ func TestStopEndsWaiters(t *testing.T) {
 }
 
 func TestExtendOnlyWhatItRenewed(t *testing.T) {
-	b := newBench(t, Layout{})
+	b := newBench(t, snowflake.Layout{})
 	r := lent(1, t0, time.Second)
 	b.adopt(t, r)
 	next := r
@@ -293,7 +294,7 @@ func TestExtendOnlyWhatItRenewed(t *testing.T) {
 }
 
 func TestSwapToALowerWorkerRises(t *testing.T) {
-	b := newBench(t, Layout{})
+	b := newBench(t, snowflake.Layout{})
 	b.adopt(t, lent(20, t0, time.Minute))
 	before, err := b.NextID()
 	require.NoError(t, err)
@@ -305,7 +306,7 @@ func TestSwapToALowerWorkerRises(t *testing.T) {
 }
 
 func TestLastUsedIsTheEndOfTheLastTick(t *testing.T) {
-	b := newBench(t, Layout{TimeUnit: 10 * time.Millisecond})
+	b := newBench(t, snowflake.Layout{TimeUnit: 10 * time.Millisecond})
 	r := lent(1, t0, time.Minute)
 	b.adopt(t, r)
 	b.advance(125 * time.Millisecond)
@@ -315,14 +316,14 @@ func TestLastUsedIsTheEndOfTheLastTick(t *testing.T) {
 	first, _ := b.layout.Ticks(used, used+1000)
 	require.Greater(t, b.layout.TickTime(first), p.Time, "a successor has a later tick")
 
-	unused := newBench(t, Layout{})
+	unused := newBench(t, snowflake.Layout{})
 	unused.adopt(t, r)
 	require.Equal(t, r.Floor, unused.Stop(), "nothing used: the floor")
-	require.Zero(t, newBench(t, Layout{}).Stop(), "never lent: nothing")
+	require.Zero(t, newBench(t, snowflake.Layout{}).Stop(), "never lent: nothing")
 }
 
 func TestRefusedRanges(t *testing.T) {
-	b := newBench(t, Layout{TimeUnit: time.Second})
+	b := newBench(t, snowflake.Layout{TimeUnit: time.Second})
 	for name, r := range map[string]Range{
 		"worker too great": lent(32, t0, time.Minute),
 		"worker negative":  lent(-1, t0, time.Minute),
@@ -339,22 +340,22 @@ func TestRefusedRanges(t *testing.T) {
 }
 
 func TestRefusedOptions(t *testing.T) {
-	_, err := NewGenerator(Layout{TimeUnit: time.Second}, WithMaxAhead(time.Second))
+	_, err := New(snowflake.Layout{TimeUnit: time.Second}, WithMaxAhead(time.Second))
 	require.ErrorContains(t, err, "MaxAhead 1s")
-	_, err = NewGenerator(Layout{TimeUnit: time.Hour}, WithMaxAhead(2*time.Hour))
+	_, err = New(snowflake.Layout{TimeUnit: time.Hour}, WithMaxAhead(2*time.Hour))
 	require.NoError(t, err, "the default")
-	_, err = NewGenerator(Layout{TimeUnit: time.Hour}, WithMaxAhead(3*time.Hour))
+	_, err = New(snowflake.Layout{TimeUnit: time.Hour}, WithMaxAhead(3*time.Hour))
 	require.ErrorContains(t, err, "MaxAhead 3h0m0s is not from 2 time units (2h0m0s) to 2h0m0s")
-	_, err = NewGenerator(Layout{}, WithMaxAhead(2*time.Hour))
+	_, err = New(snowflake.Layout{}, WithMaxAhead(2*time.Hour))
 	require.Error(t, err)
-	_, err = NewGenerator(Layout{WorkerBits: 40})
+	_, err = New(snowflake.Layout{WorkerBits: 40})
 	require.Error(t, err)
-	_, err = NewGenerator(Layout{TimeBits: 30})
+	_, err = New(snowflake.Layout{TimeBits: 30})
 	require.ErrorContains(t, err, "end")
 }
 
 func TestNextIDAllocatesNothing(t *testing.T) {
-	g, err := NewGenerator(Layout{})
+	g, err := New(snowflake.Layout{})
 	require.NoError(t, err)
 	_, err = g.Adopt(Range{Worker: 1, Floor: t0, Ceiling: t0 + 1e9, Now: t0})
 	require.NoError(t, err)
@@ -367,7 +368,7 @@ func TestNextIDAllocatesNothing(t *testing.T) {
 // Issuers, batches, renewals, swaps and a stop run at once. Every id is issued once,
 // lies in a lent range, and ascends within its goroutine.
 func TestConcurrentIssueAndHandover(t *testing.T) {
-	g, err := NewGenerator(Layout{SequenceBits: 12})
+	g, err := New(snowflake.Layout{SequenceBits: 12})
 	require.NoError(t, err)
 	now := int64(t0)
 	cur := Range{Worker: 1, Floor: now - 1, Ceiling: now + 50, Now: now, At: g.Elapsed()}
@@ -471,7 +472,7 @@ func FuzzGenerator(f *testing.F) {
 	f.Add([]byte{6, 100, 0, 8, 6, 200, 0, 255, 6, 255, 3, 140, 6, 90, 2, 130, 6, 255, 4, 1, 1, 5})
 	f.Add([]byte{2, 200, 0, 1, 2, 1, 0, 1, 1, 255, 0, 0, 5, 5, 3, 3, 4, 4})
 	f.Fuzz(func(t *testing.T, ops []byte) {
-		b := newBench(t, Layout{SequenceBits: 3, TimeBits: 41})
+		b := newBench(t, snowflake.Layout{SequenceBits: 3, TimeBits: 41})
 		cur := lent(1, t0, 100*time.Millisecond)
 		b.adopt(t, cur)
 		cur.At = b.Elapsed()

@@ -1,4 +1,4 @@
-package snowflake
+package generator
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowlease/snowlease/snowflake"
 	"github.com/stretchr/testify/require"
 )
 
@@ -27,7 +28,7 @@ type lender struct {
 	gap     time.Duration // the longest time without a value
 }
 
-func newLender(t testing.TB, l Layout, ttl time.Duration, opts ...Option) *lender {
+func newLender(t testing.TB, l snowflake.Layout, ttl time.Duration, opts ...Option) *lender {
 	c := &lender{bench: newBench(t, l, opts...), t: t, ttl: ttl}
 	c.r = lent(1, t0, ttl)
 	c.adopt(t, c.r)
@@ -87,7 +88,7 @@ func (c *lender) want(n int64) {
 func TestCenterSetBack(t *testing.T) {
 	t.Parallel()
 	const ttl, renewal = 30 * time.Second, 10 * time.Second
-	for name, l := range map[string]Layout{"default": {}, "jssafe": JSSafe(), "yitter": Yitter(), "10ms": {TimeUnit: 10 * time.Millisecond, SequenceBits: 8}} {
+	for name, l := range map[string]snowflake.Layout{"default": {}, "jssafe": snowflake.JSSafe(), "yitter": snowflake.Yitter(), "10ms": {TimeUnit: 10 * time.Millisecond, SequenceBits: 8}} {
 		for _, back := range []time.Duration{
 			5 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond, time.Second, 1500 * time.Millisecond,
 			2 * time.Second, 3 * time.Second, 10 * time.Second, 26 * time.Second, time.Minute, time.Hour,
@@ -133,7 +134,7 @@ func (c *lender) lend(worker int64, floor, ceiling int64) {
 // A range may begin above the center's clock and grow as the clock advances. Ids start
 // at its beginning, at a pace that the growth sustains.
 func TestRangeAboveTheClock(t *testing.T) {
-	c := newLender(t, JSSafe(), 30*time.Second)
+	c := newLender(t, snowflake.JSSafe(), 30*time.Second)
 	c.lend(2, t0+29_750, t0+30_000)
 	for c.shows() < c.r.Floor+60_000 {
 		c.pass(time.Second, time.Millisecond, 10)
@@ -143,7 +144,7 @@ func TestRangeAboveTheClock(t *testing.T) {
 	require.Zero(t, c.Lead())
 
 	// Take everything that is available.
-	c = newLender(t, JSSafe(), 30*time.Second)
+	c = newLender(t, snowflake.JSSafe(), 30*time.Second)
 	c.lend(2, t0+29_750, t0+30_000)
 	c.want(1 << 20)
 	require.GreaterOrEqual(t, c.made, int64(64*249))
@@ -163,7 +164,7 @@ func TestLeadGoesOnUnderAnotherRange(t *testing.T) {
 		"dropped": func(c *lender) { c.Drop() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newLender(t, JSSafe(), 30*time.Second)
+			c := newLender(t, snowflake.JSSafe(), 30*time.Second)
 			c.pass(20*time.Second, time.Millisecond, 128)
 			c.renew()
 			c.pass(time.Second, time.Millisecond, 128)
@@ -180,9 +181,9 @@ func TestLeadGoesOnUnderAnotherRange(t *testing.T) {
 // A waiter wakes up when the lead clock has advanced by a tick, and not before.
 func TestWaitWhileTheCenterIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := JSSafe()
+		l := snowflake.JSSafe()
 		l.Epoch = time.Now().Add(-time.Hour).UnixMilli() // the clock here begins in 2000
-		g, err := NewGenerator(l)
+		g, err := New(l)
 		require.NoError(t, err)
 		r := lent(1, time.Now().UnixMilli(), 30*time.Second)
 		_, err = g.Adopt(r)
@@ -214,7 +215,7 @@ func FuzzCenterSetBack(f *testing.F) {
 		}
 		f.Add(ops)
 	}
-	layouts := []Layout{{}, JSSafe(), {TimeUnit: 10 * time.Millisecond, SequenceBits: 8}, {SequenceBits: 1, TimeBits: 41}}
+	layouts := []snowflake.Layout{{}, snowflake.JSSafe(), {TimeUnit: 10 * time.Millisecond, SequenceBits: 8}, {SequenceBits: 1, TimeBits: 41}}
 	f.Fuzz(func(t *testing.T, ops []byte) {
 		if len(ops) < 2 {
 			return

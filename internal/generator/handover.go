@@ -1,4 +1,4 @@
-package snowflake
+package generator
 
 import (
 	"fmt"
@@ -133,7 +133,7 @@ func (g *Generator) lastUsed(t *term, used int64) int64 {
 	if t.state != held {
 		return 0
 	}
-	return g.layout.endOf(min(used, t.hi) >> g.seqBits)
+	return g.layout.TickTime(min(used, t.hi)>>g.seqBits+1).UnixMilli() - 1
 }
 
 func (g *Generator) newTerm(r Range) (*term, error) {

@@ -1,4 +1,4 @@
-package snowflake
+package generator
 
 import (
 	"context"
@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowlease/snowlease/snowflake"
 	"github.com/stretchr/testify/require"
 )
 
 // The lead of a burst ends at the ceiling, however much of it is left. The time in the
 // id counts, not the clock.
 func TestLeadEndsAtTheCeiling(t *testing.T) {
-	b := newBench(t, JSSafe())
+	b := newBench(t, snowflake.JSSafe())
 	r := Range{Worker: 1, Floor: t0 - 1, Ceiling: t0 + 4, Now: t0}
 	b.adopt(t, r)
 	got := 0
@@ -32,7 +33,7 @@ func TestLeadEndsAtTheCeiling(t *testing.T) {
 }
 
 func TestBatchThatFailsLeavesNothing(t *testing.T) {
-	b := newBench(t, JSSafe(), WithMaxAhead(5*time.Millisecond))
+	b := newBench(t, snowflake.JSSafe(), WithMaxAhead(5*time.Millisecond))
 	b.adopt(t, lent(1, t0, time.Minute))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -46,7 +47,7 @@ func TestBatchThatFailsLeavesNothing(t *testing.T) {
 // process may have reserved too. Another range alone does not make it start again.
 func TestBatchStartsAgainAfterADrop(t *testing.T) {
 	for _, drop := range []bool{true, false} {
-		b := newBench(t, JSSafe(), WithMaxAhead(5*time.Millisecond))
+		b := newBench(t, snowflake.JSSafe(), WithMaxAhead(5*time.Millisecond))
 		b.adopt(t, lent(1, t0, time.Minute))
 		ids, done := make([]int64, 64*10), make(chan error, 1)
 		go func() { done <- b.NextIDs(t.Context(), ids) }()
@@ -81,7 +82,7 @@ func TestBatchStartsAgainAfterADrop(t *testing.T) {
 }
 
 func TestExtendKeepsWorkerAndFloor(t *testing.T) {
-	b := newBench(t, Layout{})
+	b := newBench(t, snowflake.Layout{})
 	r := lent(1, t0, time.Second)
 	b.adopt(t, r)
 	for name, change := range map[string]func(*Range){
@@ -101,7 +102,7 @@ func TestExtendKeepsWorkerAndFloor(t *testing.T) {
 func TestNoIDIsZero(t *testing.T) {
 	t.Parallel()
 	for range 100 {
-		b := newBench(t, Layout{SequenceBits: 1})
+		b := newBench(t, snowflake.Layout{SequenceBits: 1})
 		b.layout.Epoch = t0
 		b.adopt(t, Range{Worker: 0, Floor: t0 - 1, Ceiling: t0 + 1000, Now: t0, At: b.Elapsed()})
 		id, err := b.NextID()

@@ -1,10 +1,11 @@
-package snowflake
+package generator
 
 import (
 	"context"
 	"testing"
 	"time"
 
+	"github.com/snowlease/snowlease/snowflake"
 	"github.com/stretchr/testify/require"
 )
 
@@ -55,9 +56,15 @@ func TestStreamsRefuse(t *testing.T) {
 	require.ErrorIs(t, s.NextIDs(context.Background(), ids), ErrNotStarted)
 	require.Zero(t, ids[0])
 
-	plain := newBench(t, Layout{})
+	plain := newBench(t, snowflake.Layout{})
 	_, err = plain.For(1)
 	require.ErrorContains(t, err, "0 business bits")
 	_, err = plain.For(0)
 	require.NoError(t, err)
+}
+
+// The layout of a known issuer with a business number: 5 server bits, 5 business bits,
+// 12 sequence bits, epoch 2019-05-05 +08:00.
+func serverBusiness() snowflake.Layout {
+	return snowflake.Layout{Epoch: 1556985600000, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 5, BusinessBits: 5, SequenceBits: 12}
 }

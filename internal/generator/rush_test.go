@@ -1,4 +1,4 @@
-package snowflake
+package generator
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowlease/snowlease/snowflake"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,7 +23,7 @@ func (r *rush) on() bool { return r.end.Load() != 0 }
 
 // hurried returns a generator on the real clock and its range.
 func hurried(t *testing.T) (*Generator, Range) {
-	g, err := NewGenerator(Layout{})
+	g, err := New(snowflake.Layout{})
 	require.NoError(t, err)
 	now := time.Now().UnixMilli()
 	r := Range{Worker: 1, Floor: now - 1, Ceiling: now + 60_000, Now: now, At: g.Elapsed()}
@@ -74,7 +75,7 @@ func TestRushEndsWithItsTerm(t *testing.T) {
 // A rush reads the clock for one id in stride and for the first id of a tick.
 func TestRushReadsTheClock(t *testing.T) {
 	reads := 0
-	g, err := NewGenerator(Layout{}, WithClock(func() time.Duration { reads++; return 0 }))
+	g, err := New(snowflake.Layout{}, WithClock(func() time.Duration { reads++; return 0 }))
 	require.NoError(t, err)
 	b := &bench{Generator: g}
 	b.adopt(t, lent(1, t0, time.Minute))
@@ -93,7 +94,7 @@ func TestRushReadsTheClock(t *testing.T) {
 // A rush goes on as the clock moves the lead on, and reads the clock no more often.
 func TestRushGoesOnBeyondItsFirstLead(t *testing.T) {
 	reads, elapsed := 0, time.Duration(0)
-	g, err := NewGenerator(Twitter(), WithMaxAhead(2*time.Millisecond), WithClock(func() time.Duration { reads++; return elapsed }))
+	g, err := New(snowflake.Twitter(), WithMaxAhead(2*time.Millisecond), WithClock(func() time.Duration { reads++; return elapsed }))
 	require.NoError(t, err)
 	b := &bench{Generator: g}
 	b.adopt(t, lent(1, t0, time.Minute))
@@ -113,7 +114,7 @@ func TestRushGoesOnBeyondItsFirstLead(t *testing.T) {
 
 // Callers that exceed the lead end the rush, so that those who wait use up no values.
 func TestRushEndsWithTheLead(t *testing.T) {
-	b := newBench(t, Twitter(), WithMaxAhead(2*time.Millisecond))
+	b := newBench(t, snowflake.Twitter(), WithMaxAhead(2*time.Millisecond))
 	b.adopt(t, lent(1, t0, time.Minute))
 	b.next(t)
 	b.rushing()
@@ -146,7 +147,7 @@ func TestRushEndsWithTheLead(t *testing.T) {
 
 // A rush may take values beyond the range. They become no ids, and do not count as used.
 func TestRushBeyondTheRange(t *testing.T) {
-	b := newBench(t, Twitter())
+	b := newBench(t, snowflake.Twitter())
 	r := lent(1, t0, 5*time.Millisecond)
 	b.adopt(t, r)
 	b.next(t)
@@ -164,7 +165,7 @@ func TestRushBeyondTheRange(t *testing.T) {
 // Several callers may see the first id of a new tick. One of them moves the generator
 // there.
 func TestRushEntersATickOnce(t *testing.T) {
-	b := newBench(t, Layout{})
+	b := newBench(t, snowflake.Layout{})
 	b.adopt(t, lent(1, t0, time.Minute))
 	b.next(t)
 	b.rushing()
@@ -188,7 +189,7 @@ func TestRushEntersATickOnce(t *testing.T) {
 func TestRushEntersATickLate(t *testing.T) {
 	var elapsed time.Duration
 	var meanwhile func()
-	g, err := NewGenerator(Layout{}, WithClock(func() time.Duration {
+	g, err := New(snowflake.Layout{}, WithClock(func() time.Duration {
 		read, pause := elapsed, meanwhile
 		if meanwhile = nil; pause != nil {
 			pause()
@@ -203,7 +204,7 @@ func TestRushEntersATickLate(t *testing.T) {
 	b.last.Store(b.last.Load() | (stride - 1))
 	made := b.Issued()
 	elapsed += time.Millisecond
-	var others Parts
+	var others snowflake.Parts
 	var last int64
 	meanwhile = func() {
 		elapsed += time.Millisecond
@@ -220,7 +221,7 @@ func TestRushEntersATickLate(t *testing.T) {
 
 // A batch gets through although others add all the time: it ends the rush.
 func TestRushEndsForABatch(t *testing.T) {
-	b := newBench(t, Layout{})
+	b := newBench(t, snowflake.Layout{})
 	b.adopt(t, lent(1, t0, time.Minute))
 	b.next(t)
 	b.rushing()
@@ -239,7 +240,7 @@ func TestRushEndsForABatch(t *testing.T) {
 // A caller may wake under a range whose clock was set back. It does not move the
 // generator to the former clock.
 func TestRushForgetsTheFormerClock(t *testing.T) {
-	b := newBench(t, Layout{})
+	b := newBench(t, snowflake.Layout{})
 	r := lent(1, t0, time.Minute)
 	b.adopt(t, r)
 	b.next(t)
@@ -257,7 +258,7 @@ func TestRushForgetsTheFormerClock(t *testing.T) {
 
 // With WithClock there is no rush.
 func TestNoRushByAnotherClock(t *testing.T) {
-	b := newBench(t, Layout{})
+	b := newBench(t, snowflake.Layout{})
 	b.adopt(t, lent(1, t0, time.Minute))
 	for range 2 * rushBegin {
 		b.next(t)
@@ -268,7 +269,7 @@ func TestNoRushByAnotherClock(t *testing.T) {
 // The clock ends a rush even if the watching goroutine never runs: at most stride-1 ids
 // are older than a tick.
 func TestRushEndsByTheClock(t *testing.T) {
-	b := newBench(t, Layout{})
+	b := newBench(t, snowflake.Layout{})
 	b.adopt(t, lent(1, t0, time.Minute))
 	b.next(t)
 	b.rushing()
@@ -287,7 +288,7 @@ func TestRushEndsByTheClock(t *testing.T) {
 // resumes before the watcher does. When they are over, there is none.
 func TestRushesHaveOneWatcher(t *testing.T) {
 	var elapsed, reads atomic.Int64
-	g, err := NewGenerator(Layout{}, WithClock(func() time.Duration { reads.Add(1); return time.Duration(elapsed.Load()) }))
+	g, err := New(snowflake.Layout{}, WithClock(func() time.Duration { reads.Add(1); return time.Duration(elapsed.Load()) }))
 	require.NoError(t, err)
 	b := &bench{Generator: g}
 	b.adopt(t, lent(1, t0, time.Minute))
@@ -331,7 +332,7 @@ func TestRushesHaveOneWatcher(t *testing.T) {
 // A rush may begin again just when the goroutine that watched the last one is about to
 // leave. It watches this one too.
 func TestRushBeginsAsItsWatcherLeaves(t *testing.T) {
-	b := newBench(t, Layout{})
+	b := newBench(t, snowflake.Layout{})
 	b.adopt(t, lent(1, t0, time.Minute))
 	b.next(t)
 	tm := b.term.Load()
@@ -366,7 +367,7 @@ func TestRushKeepsToTheLeadAndTheCeiling(t *testing.T) {
 		t.Run(ttl.String(), func(t *testing.T) {
 			var ends [2]int64
 			for i := range ends {
-				b := newBench(t, Twitter(), WithMaxAhead(10*time.Millisecond))
+				b := newBench(t, snowflake.Twitter(), WithMaxAhead(10*time.Millisecond))
 				b.adopt(t, lent(1, t0, ttl))
 				if i == 1 {
 					b.rushing()
@@ -387,7 +388,7 @@ func TestRushKeepsToTheLeadAndTheCeiling(t *testing.T) {
 
 // The next tick may lie beyond the range.
 func TestRushEntersNoTickBeyondTheRange(t *testing.T) {
-	b := newBench(t, Layout{})
+	b := newBench(t, snowflake.Layout{})
 	b.adopt(t, lent(1, t0, time.Millisecond))
 	b.next(t)
 	b.rushing()
@@ -404,7 +405,7 @@ func TestRushEntersNoTickBeyondTheRange(t *testing.T) {
 // ranges begin ahead of the clock.
 func TestRushAcrossHandovers(t *testing.T) {
 	const grants, batch, calls = 30, stride - 1, 60_000
-	g, err := NewGenerator(Layout{TimeBits: 40, WorkerBits: 10, BusinessBits: 1, SequenceBits: 12})
+	g, err := New(snowflake.Layout{TimeBits: 40, WorkerBits: 10, BusinessBits: 1, SequenceBits: 12})
 	require.NoError(t, err)
 	var begun atomic.Int64
 	g.at = func(p point) {

@@ -1,4 +1,4 @@
-package snowflake
+package generator
 
 import (
 	"bytes"
@@ -47,7 +47,7 @@ func TestCodeOfTheFastPath(t *testing.T) {
 		}
 		return n
 	}
-	const next, wrapper = "snowflake.(*Generator).next", "snowflake.(*Generator).NextID"
+	const next, wrapper = "generator.(*Generator).next", "generator.(*Generator).NextID"
 	path := []string{next, wrapper}
 	require.Equal(t, 1, count("LOCK ", path...), "atomic instructions that write")
 	require.Zero(t, count("XCHGQ ", path...), "atomic instructions that write")

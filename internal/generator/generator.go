@@ -1,4 +1,4 @@
-package snowflake
+package generator
 
 import (
 	"context"
@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // Generator issues ids. All methods are safe for concurrent use. NextID does not
-// allocate, lock or do I/O. The zero Generator is not usable: call NewGenerator.
+// allocate, lock or do I/O. The zero Generator is not usable: call New.
 //
 //	 63   62 ........ 22 21 .. 17 16 ....... 0
 //	+---+---------------+--------+------------+
@@ -30,7 +32,7 @@ import (
 // NextID suits most callers. NextIDs fills a slice, for bulk inserts. NextIDWait waits
 // where NextID fails.
 type Generator struct {
-	layout  Layout
+	layout  snowflake.Layout
 	unit    int64 // ns
 	seqBits uint
 	tsShift uint
@@ -111,7 +113,7 @@ func none(s state, drops uint32, p pacer) *term {
 // DefaultMaxAhead is how far a burst may run ahead of the clock by default.
 const DefaultMaxAhead = time.Second
 
-// Option configures a Generator in NewGenerator. A nil Option is ignored.
+// Option configures a Generator in New. A nil Option is ignored.
 type Option func(*Generator) error
 
 // WithMaxAhead sets how far a burst may run ahead of the clock, from two time units of
@@ -141,10 +143,10 @@ func WithClock(sinceStart func() time.Duration) Option {
 	}
 }
 
-// NewGenerator returns a Generator without a worker id, which issues ids after the
+// New returns a Generator without a worker id, which issues ids after the
 // first Adopt. It fails if an option is invalid, or if the layout is invalid, begins in
 // the future or ends within a year.
-func NewGenerator(l Layout, opts ...Option) (*Generator, error) {
+func New(l snowflake.Layout, opts ...Option) (*Generator, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
@@ -177,9 +179,9 @@ func NewGenerator(l Layout, opts ...Option) (*Generator, error) {
 }
 
 // Layout returns the generator's layout with its defaults filled in.
-func (g *Generator) Layout() Layout { return g.layout }
+func (g *Generator) Layout() snowflake.Layout { return g.layout }
 
-// Elapsed returns the monotonic time since NewGenerator, for Range.At.
+// Elapsed returns the monotonic time since New, for Range.At.
 func (g *Generator) Elapsed() time.Duration { return time.Duration(g.mono()) }
 
 func (g *Generator) mono() int64 {

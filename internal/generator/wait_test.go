@@ -1,4 +1,4 @@
-package snowflake
+package generator
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowlease/snowlease/snowflake"
 	"github.com/stretchr/testify/require"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestNextIDWaitAfterDrop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.UnixMilli(t0)))
-		b := newBench(t, Layout{})
+		b := newBench(t, snowflake.Layout{})
 		b.Drop()
 		_, err := b.NextIDWait(context.Background())
 		require.ErrorIs(t, err, ErrNotStarted)

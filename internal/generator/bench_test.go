@@ -1,4 +1,4 @@
-package snowflake
+package generator
 
 import (
 	"context"
@@ -6,15 +6,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowlease/snowlease/snowflake"
 	"github.com/stretchr/testify/require"
 )
 
 func BenchmarkNextID(b *testing.B) {
 	for _, l := range []struct {
 		name string
-		Layout
-	}{{"default", Layout{}}, {"wide", Wide()}} {
-		g, err := NewGenerator(l.Layout)
+		snowflake.Layout
+	}{{"default", snowflake.Layout{}}, {"wide", snowflake.Wide()}} {
+		g, err := New(l.Layout)
 		require.NoError(b, err)
 		now := time.Now().UnixMilli()
 		_, err = g.Adopt(Range{Worker: 1, Floor: now, Ceiling: now + 1e9, Now: now, At: g.Elapsed()})
@@ -60,7 +61,7 @@ func BenchmarkNextID(b *testing.B) {
 }
 
 func BenchmarkNextIDs(b *testing.B) {
-	g, err := NewGenerator(Layout{SequenceBits: 20, TimeBits: 38})
+	g, err := New(snowflake.Layout{SequenceBits: 20, TimeBits: 38})
 	require.NoError(b, err)
 	now := time.Now().UnixMilli()
 	_, err = g.Adopt(Range{Worker: 1, Floor: now, Ceiling: now + 1e9, Now: now, At: g.Elapsed()})
@@ -77,7 +78,7 @@ func BenchmarkNextIDs(b *testing.B) {
 // BenchmarkSteady issues 2,000 ids per millisecond from two goroutines and reports how
 // often a rush begins.
 func BenchmarkSteady(b *testing.B) {
-	g, err := NewGenerator(Layout{})
+	g, err := New(snowflake.Layout{})
 	require.NoError(b, err)
 	var begun atomic.Int64
 	g.at = func(p point) {

@@ -1,8 +1,15 @@
-package snowflake
+package generator
 
 import (
 	"context"
 	"fmt"
+
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+var (
+	_ snowflake.Source = (*Generator)(nil)
+	_ snowflake.Source = Stream{}
 )
 
 // A Stream issues ids of one business number under the worker id of its generator. It

@@ -1,6 +1,6 @@
 //go:build prove
 
-package snowflake
+package generator
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowlease/snowlease/snowflake"
 	"github.com/stretchr/testify/require"
 )
 
@@ -24,7 +25,7 @@ func explore(t *testing.T, setup func(g *bench) (actors map[string]func(), check
 	t.Helper()
 	orders := 0
 	for plan := []int{}; ; orders++ {
-		b := newBench(t, Layout{SequenceBits: 4, TimeBits: 41})
+		b := newBench(t, snowflake.Layout{SequenceBits: 4, TimeBits: 41})
 		var current *actor
 		b.at = func(point) {
 			if a := current; a != nil {
