@@ -1,4 +1,4 @@
-package simulate_test
+package simulate
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/proof/controls"
-	"github.com/snowlease/snowlease/proof/simulate"
 )
 
 var update = flag.Bool("update", false, "write the table of TestControls into docs/design/proof.md")
@@ -31,17 +30,17 @@ func TestControls(t *testing.T) {
 			for j, s := range schemes {
 				t.Run(trial.name+"/"+s.Name, func(t *testing.T) {
 					t.Parallel()
-					r := simulate.Run(t, trial.plan, control(s))
+					r := Run(t, trial.plan, control(s))
 					require.NoError(t, r.Err)
 					require.NotZero(t, r.IDs)
-					cells[i][j] = r.Broken[simulate.Duplicate]
+					cells[i][j] = r.Broken[Duplicate]
 					require.Equal(t, trial.breaks(s.Name), cells[i][j] > 0, "%d duplicate ids; %v", cells[i][j], r.Violations)
 				})
 			}
 			for _, store := range []string{"redis", "sqlite", "etcd"} {
 				t.Run(trial.name+"/snowlease on "+store, func(t *testing.T) {
 					t.Parallel()
-					r := simulate.Run(t, trial.plan, stores[store])
+					r := Run(t, trial.plan, stores[store])
 					require.True(t, r.OK(), "%s", r)
 				})
 			}
@@ -101,17 +100,17 @@ func table(schemes []controls.Scheme, cells [][]int) string {
 
 // control makes a scheme the subject of a run. Its processes use the wall clocks of
 // their hosts.
-func control(s controls.Scheme) simulate.WorkerIDs {
-	subject := simulate.WorkerIDs{
-		Store: simulate.NewRedis,
-		Center: func(store simulate.Store, h *simulate.Host) (lease.Center, error) {
-			return s.New(controls.Backend{Redis: store.(*simulate.Redis).Client}, h.Wall), nil
+func control(s controls.Scheme) WorkerIDs {
+	subject := WorkerIDs{
+		Store: NewRedis,
+		Center: func(store Store, h *Host) (lease.Center, error) {
+			return s.New(controls.Backend{Redis: store.(*Redis).Client}, h.Wall), nil
 		},
 		Process: walled,
 	}
 	if s.Store == controls.SQL {
 		subject.Store = newTickets
-		subject.Center = func(store simulate.Store, h *simulate.Host) (lease.Center, error) {
+		subject.Center = func(store Store, h *Host) (lease.Center, error) {
 			return s.New(controls.Backend{DB: store.(tickets).DB}, h.Wall), nil
 		}
 	}
@@ -120,7 +119,7 @@ func control(s controls.Scheme) simulate.WorkerIDs {
 
 // walled is a process whose grants carry the host's time of their arrival there, not
 // of the reply.
-func walled(h *simulate.Host) (simulate.Process, error) {
+func walled(h *Host) (Process, error) {
 	c := h.Center
 	now := func(g lease.Grant, err error) (lease.Grant, error) {
 		g.Now = h.Wall().UnixMilli()
@@ -131,23 +130,23 @@ func walled(h *simulate.Host) (simulate.Process, error) {
 		acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) { return now(c.Acquire(ctx, req)) },
 		renew:   func(ctx context.Context, g lease.Grant) (lease.Grant, error) { return now(c.Renew(ctx, g)) },
 	}
-	return simulate.NewProcess(h)
+	return NewProcess(h)
 }
 
 // tickets is SQLite with the table of the scheme that uses one.
-type tickets struct{ *simulate.SQLite }
+type tickets struct{ *SQLite }
 
-func newTickets() (simulate.Store, error) {
-	s, err := simulate.NewSQLite()
+func newTickets() (Store, error) {
+	s, err := NewSQLite()
 	if err != nil {
 		return nil, err
 	}
-	return tickets{s.(*simulate.SQLite)}, nil
+	return tickets{s.(*SQLite)}, nil
 }
 
-func (s tickets) Lose(what simulate.Kind, worker int64) error {
+func (s tickets) Lose(what Kind, worker int64) error {
 	err := s.SQLite.Lose(what, worker)
-	if what == simulate.Wipe { // as TRUNCATE does
+	if what == Wipe { // as TRUNCATE does
 		err = errors.Join(err, s.DB.Exec("DELETE FROM controls_ticket").Error,
 			s.DB.Exec("DELETE FROM sqlite_sequence WHERE name = 'controls_ticket'").Error)
 	}

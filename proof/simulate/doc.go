@@ -3,8 +3,8 @@
 // centers, and exposes them to the faults of clocks, networks and stores. A seed
 // determines a run to its last step, on any machine.
 //
-//	plan := simulate.PlanOf(4711)
-//	result := simulate.Run(t, plan, simulate.WorkerIDs{Store: simulate.NewRedis})
+//	plan := PlanOf(4711)
+//	result := Run(t, plan, WorkerIDs{Store: NewRedis})
 //
 // # What is real
 //
@@ -81,15 +81,17 @@
 //
 // # Where to find it
 //
-//	world.go                    a run: what happens, in which order, and how it ends
-//	clock.go lanes.go           time: host clocks, and when each goroutine wakes
-//	host.go process.go wire.go  nodes, the processes on them, and the network between
-//	plan.go plans.go faults.go  plans, how they are drawn, and how faults are carried out
-//	workerids.go ledger.go calm.go        the subject WorkerIDs and its checks
-//	numbers.go numberwire.go past.go series.go numberplans.go  the subject Numbers
-//	store.go memory.go redis.go sqlite.go etcd.go local.go   the stores
-//	trace.go tally.go           the outcome
-//	fleet_test.go               10,000 processes on a store that is away: how fast they recover
+//	world                     a run: what happens, in which order, and how it ends
+//	clock, lanes              time: host clocks, and when each goroutine wakes
+//	host, process, wire       nodes, the processes on them, and the network between
+//	plan, plans, faults       plans, how they are drawn, and how faults are carried out
+//	workerids, ledger, calm   the subject WorkerIDs and its checks
+//	numbers, numberwire, past, series, numberplans   the subject Numbers
+//	store, memory, redis, sqlite, etcdstore, localstore   the stores
+//	trace, tally              the outcome
+//	fleet                     10,000 processes on a store that is away: how fast they recover
+//
+// All of them end in _test.go, since nothing but tests uses them.
 //
 // A subject defines what processes ask for and what they may get. Both subjects share the
 // rest of the world.

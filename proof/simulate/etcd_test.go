@@ -1,4 +1,4 @@
-package simulate_test
+package simulate
 
 import (
 	"bytes"
@@ -14,23 +14,22 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/snowlease/snowlease/internal/test/testserver"
-	"github.com/snowlease/snowlease/proof/simulate"
 )
 
 // onEtcd is the product on a changed etcd.
-func onEtcd(change func(*simulate.Etcd)) simulate.WorkerIDs {
-	return simulate.WorkerIDs{Store: func() (simulate.Store, error) {
-		s, err := simulate.NewEtcd()
+func onEtcd(change func(*Etcd)) WorkerIDs {
+	return WorkerIDs{Store: func() (Store, error) {
+		s, err := NewEtcd()
 		if err == nil {
-			change(s.(*simulate.Etcd))
+			change(s.(*Etcd))
 		}
 		return s, err
 	}}
 }
 
 // comparing is an etcd whose transactions compare only what is kept.
-func comparing(keep func(*pb.Compare) bool) simulate.WorkerIDs {
-	return onEtcd(func(e *simulate.Etcd) {
+func comparing(keep func(*pb.Compare) bool) WorkerIDs {
+	return onEtcd(func(e *Etcd) {
 		e.Handle = func(req proto.Message, next func(proto.Message) (proto.Message, error)) (proto.Message, error) {
 			if r, ok := req.(*pb.TxnRequest); ok {
 				less := &pb.TxnRequest{Success: r.Success, Failure: r.Failure}
@@ -50,10 +49,10 @@ func nothing(*pb.Compare) bool     { return false }
 func butMeta(c *pb.Compare) bool   { return !bytes.HasSuffix(c.Key, []byte("/meta")) }
 func butWorker(c *pb.Compare) bool { return !bytes.ContainsAny(c.Key[len(c.Key)-1:], "0123456789") }
 
-func silent(e *simulate.Etcd) { e.Silent = true }
+func silent(e *Etcd) { e.Silent = true }
 
 // forgetful acknowledges each twentieth write and loses it.
-func forgetful(e *simulate.Etcd) {
+func forgetful(e *Etcd) {
 	writes := 0
 	e.Handle = func(req proto.Message, next func(proto.Message) (proto.Message, error)) (proto.Message, error) {
 		r, ok := req.(*pb.TxnRequest)
@@ -65,7 +64,7 @@ func forgetful(e *simulate.Etcd) {
 }
 
 // unmarked answers a write as if it had reached the cluster that was read last.
-func unmarked(e *simulate.Etcd) {
+func unmarked(e *Etcd) {
 	last := &pb.ResponseHeader{}
 	e.Handle = func(req proto.Message, next func(proto.Message) (proto.Message, error)) (proto.Message, error) {
 		reply, err := next(req)
@@ -82,7 +81,7 @@ func unmarked(e *simulate.Etcd) {
 
 // betweenReadAndWrite is a plan in which restores forget borrows between the read and the
 // write of others, as a slow network makes likely.
-func betweenReadAndWrite(seed int) simulate.Plan {
+func betweenReadAndWrite(seed int) Plan {
 	random := rand.New(rand.NewPCG(uint64(seed), 0))
 	within := func(d time.Duration) time.Duration { return time.Duration(random.Int64N(int64(d))) }
 	p := fair(4, 1)
@@ -91,14 +90,14 @@ func betweenReadAndWrite(seed int) simulate.Plan {
 		p.Nodes[i].Issue = second / 50
 	}
 	for at := second / 5; at < p.Length-second; at += second * 7 / 10 {
-		p.Faults = append(p.Faults, simulate.Fault{At: at + within(second*7/10), Kind: simulate.Failover, For: within(second / 5)})
+		p.Faults = append(p.Faults, Fault{At: at + within(second*7/10), Kind: Failover, For: within(second / 5)})
 	}
 	return p
 }
 
 // firstBorrows is a plan in which the record of a worker id is lost while others are lent for
 // the first time, which changes the record of the namespace too.
-func firstBorrows(seed int) simulate.Plan {
+func firstBorrows(seed int) Plan {
 	random := rand.New(rand.NewPCG(uint64(seed), 0))
 	p := fair(4, 4)
 	p.Dice, p.Net.Delay, p.Length, p.MaxTTL = uint64(seed), second/5, 4*second, 3*second
@@ -108,7 +107,7 @@ func firstBorrows(seed int) simulate.Plan {
 			p.Nodes[i].Start = second + time.Duration(random.Int64N(int64(second/2)))
 		}
 	}
-	p.Faults = []simulate.Fault{{At: second + time.Duration(random.Int64N(int64(second/2))), Kind: simulate.DropLease}}
+	p.Faults = []Fault{{At: second + time.Duration(random.Int64N(int64(second/2))), Kind: DropLease}}
 	return p
 }
 
@@ -123,7 +122,7 @@ func TestBetweenReadAndWrite(t *testing.T) {
 				n = *count
 			}
 			for seed := *first + shard; seed < *first+n; seed += 4 {
-				r := simulate.Run(t, betweenReadAndWrite(seed), stores["etcd"])
+				r := Run(t, betweenReadAndWrite(seed), stores["etcd"])
 				require.True(t, r.OK(), "seed %d: %s", seed, r)
 			}
 		})
@@ -133,26 +132,26 @@ func TestBetweenReadAndWrite(t *testing.T) {
 // TestClocksApart shows that the clocks of two hosts may differ by the skew across a loss,
 // and by any time if there is none.
 func TestClocksApart(t *testing.T) {
-	loss := simulate.Fault{At: 3*second + 1, Kind: simulate.Wipe}
+	loss := Fault{At: 3*second + 1, Kind: Wipe}
 	for _, test := range []struct {
 		name   string
 		apart  time.Duration
-		faults []simulate.Fault
+		faults []Fault
 		unique bool
 	}{
-		{"by the skew across a loss", second / 10, []simulate.Fault{loss}, true},
-		{"by more across a loss", 5 * second, []simulate.Fault{loss}, false},
+		{"by the skew across a loss", second / 10, []Fault{loss}, true},
+		{"by more across a loss", 5 * second, []Fault{loss}, false},
 		{"by minutes", 5 * time.Minute, nil, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			// The host that is ahead holds the worker id and freezes.
-			freeze := simulate.Fault{At: 3 * second, Kind: simulate.Freeze, Node: 0, For: 16 * second}
-			p := fair(2, 1, append([]simulate.Fault{freeze}, test.faults...)...)
+			freeze := Fault{At: 3 * second, Kind: Freeze, Node: 0, For: 16 * second}
+			p := fair(2, 1, append([]Fault{freeze}, test.faults...)...)
 			p.Nodes[0].Wall = test.apart
-			r := simulate.Run(t, p, stores["etcd"])
+			r := Run(t, p, stores["etcd"])
 			require.NoError(t, r.Err)
-			require.Equal(t, test.unique, r.Broken[simulate.Duplicate] == 0, "%s", r)
+			require.Equal(t, test.unique, r.Broken[Duplicate] == 0, "%s", r)
 			require.Equal(t, test.unique, r.OK(), "%s", r)
 		})
 	}
@@ -165,7 +164,7 @@ func TestEtcdAnswers(t *testing.T) {
 	require.NoError(t, err)
 	defer server.Close()
 	real := pb.NewKVClient(server.ActiveConnection())
-	e, err := simulate.NewEtcd()
+	e, err := NewEtcd()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, e.Close()) }()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -202,7 +201,7 @@ func TestEtcdAnswers(t *testing.T) {
 			want, err = real.Txn(t.Context(), r)
 		}
 		require.NoError(t, err)
-		got, err := e.(*simulate.Etcd).Apply(request)
+		got, err := e.(*Etcd).Apply(request)
 		require.NoError(t, err)
 		for _, m := range []proto.Message{want, got} { // these differ between clusters
 			h := m.(interface{ GetHeader() *pb.ResponseHeader }).GetHeader()

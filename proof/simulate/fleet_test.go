@@ -1,4 +1,4 @@
-package simulate_test
+package simulate
 
 import (
 	"container/heap"

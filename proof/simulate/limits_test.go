@@ -1,4 +1,4 @@
-package simulate_test
+package simulate
 
 import (
 	"testing"
@@ -6,32 +6,31 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/proof/simulate"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 const second = time.Second
 
 // fair is a plan without trouble: TTL 1 s, skew 100 ms, a fast network.
-func fair(nodes int, pool int64, faults ...simulate.Fault) simulate.Plan {
-	p := simulate.Plan{
+func fair(nodes int, pool int64, faults ...Fault) Plan {
+	p := Plan{
 		Pool: pool, MaxTTL: second, Skew: second / 10, Wait: 10 * second, Length: 20 * second, Faults: faults,
 		Layout: snowflake.Layout{Epoch: 915148800000, WorkerBits: 2, SequenceBits: 2}.WithDefaults(),
-		Ahead:  5 * time.Millisecond, Net: simulate.Net{Delay: time.Millisecond},
+		Ahead:  5 * time.Millisecond, Net: Net{Delay: time.Millisecond},
 	}
 	for i := range nodes {
-		p.Nodes = append(p.Nodes, simulate.Node{Start: time.Duration(i) * second / 10, TTL: second, Rate: 100, Issue: 5 * time.Millisecond})
+		p.Nodes = append(p.Nodes, Node{Start: time.Duration(i) * second / 10, TTL: second, Rate: 100, Issue: 5 * time.Millisecond})
 	}
 	return p
 }
 
 // across is a plan in which the only holder freezes, the center's clock steps back,
 // and the records are lost.
-func across(back time.Duration) simulate.Plan {
+func across(back time.Duration) Plan {
 	return fair(2, 1,
-		simulate.Fault{At: 3 * second, Kind: simulate.Freeze, Node: 0, For: 16 * second},
-		simulate.Fault{At: 3*second + 1, Kind: simulate.StepCenter, By: -back},
-		simulate.Fault{At: 3*second + 2, Kind: simulate.Wipe},
+		Fault{At: 3 * second, Kind: Freeze, Node: 0, For: 16 * second},
+		Fault{At: 3*second + 1, Kind: StepCenter, By: -back},
+		Fault{At: 3*second + 2, Kind: Wipe},
 	)
 }
 
@@ -41,20 +40,20 @@ func TestLimits(t *testing.T) {
 	// Two former holders are frozen while the records are lost. Nobody borrows the
 	// worker id after the quarantine. The clock steps back before the time of either.
 	// The one that lost it first wakes first.
-	after := func(back time.Duration) simulate.Plan {
+	after := func(back time.Duration) Plan {
 		p := fair(3, 1,
-			simulate.Fault{At: 2 * second, Kind: simulate.Freeze, Node: 0, For: 10 * second},
-			simulate.Fault{At: 5 * second, Kind: simulate.Freeze, Node: 1, For: 14 * second},
-			simulate.Fault{At: 5*second + 1, Kind: simulate.Wipe},
-			simulate.Fault{At: 5*second + second/2, Kind: simulate.Cut, Node: 2, For: 14 * second},
-			simulate.Fault{At: 8 * second, Kind: simulate.StepCenter, By: -back},
+			Fault{At: 2 * second, Kind: Freeze, Node: 0, For: 10 * second},
+			Fault{At: 5 * second, Kind: Freeze, Node: 1, For: 14 * second},
+			Fault{At: 5*second + 1, Kind: Wipe},
+			Fault{At: 5*second + second/2, Kind: Cut, Node: 2, For: 14 * second},
+			Fault{At: 8 * second, Kind: StepCenter, By: -back},
 		)
 		p.Nodes[2].Start = 5*second + second/10 // notices the loss
 		return p
 	}
 	for _, test := range []struct {
 		name   string
-		plan   simulate.Plan
+		plan   Plan
 		unique bool
 	}{
 		{"clock back by the skew across a loss", across(second / 10), true},
@@ -65,12 +64,12 @@ func TestLimits(t *testing.T) {
 		for _, name := range central {
 			t.Run(test.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				r := simulate.Run(t, test.plan, stores[name])
+				r := Run(t, test.plan, stores[name])
 				require.NoError(t, r.Err)
 				if test.unique {
 					require.True(t, r.OK(), "%s", r)
 				} else {
-					require.NotZero(t, r.Broken[simulate.Duplicate], "%s", r)
+					require.NotZero(t, r.Broken[Duplicate], "%s", r)
 				}
 			})
 		}
@@ -83,7 +82,7 @@ func TestLimitToTheMillisecond(t *testing.T) {
 	// The time of the holder's last reply and the time when the loss is noticed are
 	// the same in all runs, since both were sent before the step.
 	var last, noticed time.Duration
-	for _, e := range simulate.Run(t, across(0), stores["memory"]).Events {
+	for _, e := range Run(t, across(0), stores["memory"]).Events {
 		switch {
 		case e.At < 3*second && e.Ceiling > 0:
 			last = e.At
@@ -93,10 +92,10 @@ func TestLimitToTheMillisecond(t *testing.T) {
 	}
 	require.Greater(t, noticed, 3*second)
 	back := noticed.Truncate(time.Millisecond) - last.Truncate(time.Millisecond) + second/10
-	overlaps := func(back time.Duration, s simulate.WorkerIDs) bool {
-		r := simulate.Run(t, across(back), s)
+	overlaps := func(back time.Duration, s WorkerIDs) bool {
+		r := Run(t, across(back), s)
 		require.NoError(t, r.Err)
-		return r.Broken[simulate.Overlap] > 0
+		return r.Broken[Overlap] > 0
 	}
 	require.False(t, overlaps(back, stores["memory"]))
 	require.True(t, overlaps(back+time.Millisecond, stores["memory"]))
@@ -111,7 +110,7 @@ func TestRevived(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range 8 {
-				r := simulate.Run(t, revivedBelow(seed), stores[name])
+				r := Run(t, revivedBelow(seed), stores[name])
 				require.True(t, r.OK(), "%s", r)
 			}
 		})

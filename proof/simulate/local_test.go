@@ -1,4 +1,4 @@
-package simulate_test
+package simulate
 
 import (
 	"context"
@@ -13,39 +13,38 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/proof/simulate"
 )
 
 // TestLocalLimits checks when the loss of the directory does no harm: nobody holds a
 // worker id, the clock was not set back, and no crash has made ids run ahead of it.
 func TestLocalLimits(t *testing.T) {
-	restart := func(at time.Duration) simulate.Fault {
-		return simulate.Fault{At: at, Kind: simulate.Restart, For: second / 5}
+	restart := func(at time.Duration) Fault {
+		return Fault{At: at, Kind: Restart, For: second / 5}
 	}
-	wipe := func(at time.Duration) simulate.Fault { return simulate.Fault{At: at, Kind: simulate.Wipe} }
+	wipe := func(at time.Duration) Fault { return Fault{At: at, Kind: Wipe} }
 	for _, test := range []struct {
 		name   string
 		unique bool
-		faults []simulate.Fault
+		faults []Fault
 	}{
-		{"gone while the host restarts", true, []simulate.Fault{restart(3 * second), wipe(3*second + second/10)}},
-		{"gone, and the clock is set back", false, []simulate.Fault{
-			restart(3 * second), wipe(3*second + second/10), {At: 3*second + second/10, Kind: simulate.StepCenter, By: -2 * second},
+		{"gone while the host restarts", true, []Fault{restart(3 * second), wipe(3*second + second/10)}},
+		{"gone, and the clock is set back", false, []Fault{
+			restart(3 * second), wipe(3*second + second/10), {At: 3*second + second/10, Kind: StepCenter, By: -2 * second},
 		}},
-		{"gone while in use", false, []simulate.Fault{
-			{At: 3 * second, Kind: simulate.Cut, Node: 0, For: 5 * second}, wipe(3 * second),
+		{"gone while in use", false, []Fault{
+			{At: 3 * second, Kind: Cut, Node: 0, For: 5 * second}, wipe(3 * second),
 		}},
 		// After a crash, ids begin above the ceiling and so ahead of the clock, which
 		// has to catch up.
-		{"gone after a crash", false, []simulate.Fault{
+		{"gone after a crash", false, []Fault{
 			restart(3 * second), restart(3*second + second/2), wipe(3*second + second*6/10),
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			r := simulate.Run(t, fair(2, 1, test.faults...), stores["local"])
+			r := Run(t, fair(2, 1, test.faults...), stores["local"])
 			require.NoError(t, r.Err)
-			require.Equal(t, test.unique, r.Broken[simulate.Duplicate] == 0, "%v", r.Violations)
+			require.Equal(t, test.unique, r.Broken[Duplicate] == 0, "%v", r.Violations)
 		})
 	}
 }
@@ -53,14 +52,14 @@ func TestLocalLimits(t *testing.T) {
 // A disk is the center of one process and the directory.
 type disk struct {
 	lease.Center
-	*simulate.Local
+	*Local
 }
 
 // onDisk is the product with some verbs replaced.
-func onDisk(of func(disk) odd) simulate.WorkerIDs {
-	return simulate.WorkerIDs{Store: simulate.NewLocal, Center: func(s simulate.Store, h *simulate.Host) (lease.Center, error) {
+func onDisk(of func(disk) odd) WorkerIDs {
+	return WorkerIDs{Store: NewLocal, Center: func(s Store, h *Host) (lease.Center, error) {
 		c, err := s.Center(h)
-		o := of(disk{c, s.(*simulate.Local)})
+		o := of(disk{c, s.(*Local)})
 		o.Center = c
 		return o, err
 	}}
@@ -160,20 +159,20 @@ func unwritten(d disk) odd {
 
 // scattered is a host whose processes have a directory each.
 type scattered struct {
-	*simulate.Local
-	others []simulate.Store
+	*Local
+	others []Store
 }
 
-func newScattered() (simulate.Store, error) {
-	l, err := simulate.NewLocal()
+func newScattered() (Store, error) {
+	l, err := NewLocal()
 	if err != nil {
 		return nil, err
 	}
-	return &scattered{Local: l.(*simulate.Local)}, nil
+	return &scattered{Local: l.(*Local)}, nil
 }
 
-func (s *scattered) Center(h *simulate.Host) (lease.Center, error) {
-	other, err := simulate.NewLocal()
+func (s *scattered) Center(h *Host) (lease.Center, error) {
+	other, err := NewLocal()
 	if err != nil {
 		return nil, err
 	}

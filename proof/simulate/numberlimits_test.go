@@ -1,4 +1,4 @@
-package simulate_test
+package simulate
 
 import (
 	"testing"
@@ -7,14 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/numbers/counter"
-	"github.com/snowlease/snowlease/proof/simulate"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 // strictly is a plan for a Sequence in strict order on a fast network.
-func strictly(unit, skew time.Duration) simulate.Plan {
-	p := (&simulate.NumberPlan{
-		Source: simulate.Sequence, Strict: true,
+func strictly(unit, skew time.Duration) Plan {
+	p := (&NumberPlan{
+		Source: Sequence, Strict: true,
 		Sequence: counter.Config{
 			Namespace: "sim", MaxAhead: 200 * time.Millisecond, Skew: skew, Prefetch: 1,
 			Layout: snowflake.Layout{Epoch: 915148800000, TimeUnit: unit, WorkerBits: 2, SequenceBits: 2},
@@ -44,16 +43,16 @@ func TestSequenceLimits(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			p := strictly(100*ms, 100*ms)
-			p.Length, p.Faults = 20*second, []simulate.Fault{{Kind: simulate.StepCenter, At: 5*second - ms, By: -test.back}}
+			p.Length, p.Faults = 20*second, []Fault{{Kind: StepCenter, At: 5*second - ms, By: -test.back}}
 			for i := range 3 {
-				p.Nodes = append(p.Nodes, simulate.Node{Start: 100 * ms, Issue: 20 * ms})
-				p.Faults = append(p.Faults, simulate.Fault{Kind: simulate.Crash, Node: i, At: test.loss, For: 50 * ms})
+				p.Nodes = append(p.Nodes, Node{Start: 100 * ms, Issue: 20 * ms})
+				p.Faults = append(p.Faults, Fault{Kind: Crash, Node: i, At: test.loss, For: 50 * ms})
 			}
-			p.Faults = append(p.Faults, simulate.Fault{Kind: simulate.Wipe, At: test.loss + ms})
-			r := simulate.Run(t, p, simulate.Numbers{})
+			p.Faults = append(p.Faults, Fault{Kind: Wipe, At: test.loss + ms})
+			r := Run(t, p, Numbers{})
 			require.NoError(t, r.Err)
 			require.Equal(t, test.unique, r.OK(), "%s", r)
-			require.Equal(t, test.unique, r.Broken[simulate.Duplicate] == 0)
+			require.Equal(t, test.unique, r.Broken[Duplicate] == 0)
 		})
 	}
 }
@@ -67,7 +66,7 @@ func TestSequenceLossesInARow(t *testing.T) {
 		skew = 100 * ms
 		lead = `local limit = math.min(tickOf(at) + ahead, last)`
 	)
-	for name, subject := range map[string]simulate.Numbers{
+	for name, subject := range map[string]Numbers{
 		"nothing":       {},
 		"the wait":      lua(t, `ready > now then`, `false then`, lead, `local limit = math.max(tickOf(at) + ahead, quarantine > 0 and first or 0)`, known, unheeded),
 		"the last tick": lua(t, `(ahead + 1) * unit + skew`, `ahead * unit + skew`, known, unheeded),
@@ -80,20 +79,20 @@ func TestSequenceLossesInARow(t *testing.T) {
 				p := strictly(50*ms, skew)
 				p.Length = 7 * second
 				for range 3 {
-					p.Nodes = append(p.Nodes, simulate.Node{Start: 100 * ms, Issue: 5 * ms})
+					p.Nodes = append(p.Nodes, Node{Start: 100 * ms, Issue: 5 * ms})
 				}
 				for at := second; at < 6*second; at += second {
 					back := skew // later also by what the clock has caught up
 					for n := range time.Duration(4) {
 						loss := at + n*between
-						p.Faults = append(p.Faults, simulate.Fault{Kind: simulate.StepCenter, At: loss - ms, By: -back}, simulate.Fault{Kind: simulate.Wipe, At: loss})
+						p.Faults = append(p.Faults, Fault{Kind: StepCenter, At: loss - ms, By: -back}, Fault{Kind: Wipe, At: loss})
 						back = min(skew, between)
 					}
 				}
-				r := simulate.Run(t, p, subject)
+				r := Run(t, p, subject)
 				require.NoError(t, r.Err)
 				require.Greater(t, r.IDs, 100)
-				twice += r.Broken[simulate.Duplicate]
+				twice += r.Broken[Duplicate]
 				require.True(t, r.OK() || name != "nothing", "%s", r)
 			}
 			require.Equal(t, name != "nothing", twice > 0)

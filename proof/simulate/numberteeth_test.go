@@ -1,4 +1,4 @@
-package simulate_test
+package simulate
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/proof/simulate"
 )
 
 // What a caller knows prevents many of these faults, so this check is disabled too.
@@ -24,44 +23,44 @@ const (
 func TestSequenceTeeth(t *testing.T) {
 	for _, tooth := range []struct {
 		name    string
-		source  simulate.Source
-		subject simulate.Numbers
-		rule    simulate.Rule
+		source  Source
+		subject Numbers
+		rule    Rule
 		from    int // the first seed to try, which found the fault
 	}{
-		{"a key that is lost is taken for a new one", simulate.Sequence, lua(t, `loss = 'nothing is on record for this namespace'`, ``, known, unheeded), simulate.Duplicate, 60},
-		{"another server is not noticed", simulate.Sequence, lua(t, `elseif onChange and run ~= id then`, `elseif false then`, known, unheeded), simulate.Duplicate, 80},
-		{"ids after a loss without the lead", simulate.Sequence, lua(t, `(ahead + 1) * unit + skew`, `unit + skew`, known, unheeded), simulate.Duplicate, 55},
-		{"ids after a loss without the skew", simulate.Sequence, lua(t, `(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, known, unheeded), simulate.Duplicate, 110},
-		{"a lead without end", simulate.Sequence, lua(t, `tickOf(at) + ahead, last)`, `last)`, known, unheeded), simulate.Duplicate, 75},
-		{"the last value is given again", simulate.Sequence, lua(t, `tick, seq + 1`, `tick, seq`), simulate.Duplicate, 0},
-		{"a full tick goes on in the same", simulate.Sequence, lua(t, `first + math.floor((from + n - 1) / per), (from + n - 1) % per`, `first, (from + n - 1) % per`), simulate.Duplicate, 0},
-		{"a copy issues what both have", simulate.Sequence, simulate.Numbers{NoReset: true}, simulate.Foreign, 30},
+		{"a key that is lost is taken for a new one", Sequence, lua(t, `loss = 'nothing is on record for this namespace'`, ``, known, unheeded), Duplicate, 60},
+		{"another server is not noticed", Sequence, lua(t, `elseif onChange and run ~= id then`, `elseif false then`, known, unheeded), Duplicate, 80},
+		{"ids after a loss without the lead", Sequence, lua(t, `(ahead + 1) * unit + skew`, `unit + skew`, known, unheeded), Duplicate, 55},
+		{"ids after a loss without the skew", Sequence, lua(t, `(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, known, unheeded), Duplicate, 110},
+		{"a lead without end", Sequence, lua(t, `tickOf(at) + ahead, last)`, `last)`, known, unheeded), Duplicate, 75},
+		{"the last value is given again", Sequence, lua(t, `tick, seq + 1`, `tick, seq`), Duplicate, 0},
+		{"a full tick goes on in the same", Sequence, lua(t, `first + math.floor((from + n - 1) / per), (from + n - 1) % per`, `first, (from + n - 1) % per`), Duplicate, 0},
+		{"a copy issues what both have", Sequence, Numbers{NoReset: true}, Foreign, 30},
 
-		{"a reservation that is not written", simulate.SQLSegments, simulate.Numbers{SQL: replaced(`MAX(max_id, ?1) + MIN(?2, ?3 - MAX(max_id, ?1))`, `MAX(max_id, ?1) + 1`)}, simulate.Duplicate, 0},
-		{"one statement reads and another writes", simulate.SQLSegments, simulate.Numbers{Store: readThenWrite}, simulate.Duplicate, 0},
-		{"a reservation for the past that is not written", simulate.Past, simulate.Numbers{SQL: replaced(`MAX(max_id, ?1) + MIN(?2, ?3 - MAX(max_id, ?1))`, `MAX(max_id, ?1) + 1`)}, simulate.Duplicate, 0},
-		{"one statement reads and another writes, past", simulate.Past, simulate.Numbers{Store: readThenWrite}, simulate.Duplicate, 0},
-		{"counters of a store that lost them", simulate.Past, simulate.Numbers{Store: countingAnyhow}, simulate.Duplicate, 0},
-		{"times at which a worker id was live", simulate.Past, simulate.Numbers{Store: countingAlways}, simulate.Duplicate, 0},
-		{"counters that stay behind when one more worker id is reserved", simulate.Past, simulate.Numbers{Store: leftBehind}, simulate.Duplicate, 0},
+		{"a reservation that is not written", SQLSegments, Numbers{SQL: replaced(`MAX(max_id, ?1) + MIN(?2, ?3 - MAX(max_id, ?1))`, `MAX(max_id, ?1) + 1`)}, Duplicate, 0},
+		{"one statement reads and another writes", SQLSegments, Numbers{Store: readThenWrite}, Duplicate, 0},
+		{"a reservation for the past that is not written", Past, Numbers{SQL: replaced(`MAX(max_id, ?1) + MIN(?2, ?3 - MAX(max_id, ?1))`, `MAX(max_id, ?1) + 1`)}, Duplicate, 0},
+		{"one statement reads and another writes, past", Past, Numbers{Store: readThenWrite}, Duplicate, 0},
+		{"counters of a store that lost them", Past, Numbers{Store: countingAnyhow}, Duplicate, 0},
+		{"times at which a worker id was live", Past, Numbers{Store: countingAlways}, Duplicate, 0},
+		{"counters that stay behind when one more worker id is reserved", Past, Numbers{Store: leftBehind}, Duplicate, 0},
 
-		{"a reservation of a series that is not written", simulate.Series, simulate.Numbers{SQL: replaced(`MAX(max_id, ?1) + MIN(?2, ?3 - MAX(max_id, ?1))`, `MAX(max_id, ?1) + 1`)}, simulate.Duplicate, 0},
-		{"a series that begins anew for each process of a new day", simulate.Series, simulate.Numbers{SQL: replaced(`MAX(max_id, ?1)`, `?1`)}, simulate.Duplicate, 0},
+		{"a reservation of a series that is not written", Series, Numbers{SQL: replaced(`MAX(max_id, ?1) + MIN(?2, ?3 - MAX(max_id, ?1))`, `MAX(max_id, ?1) + 1`)}, Duplicate, 0},
+		{"a series that begins anew for each process of a new day", Series, Numbers{SQL: replaced(`MAX(max_id, ?1)`, `?1`)}, Duplicate, 0},
 
-		{"another server is not noticed, segments", simulate.RedisSegments, lua(t, `and h[2] ~= run then`, `and false then`), simulate.Duplicate, 40},
-		{"a name that is lost is made anew", simulate.RedisSegments, lua(t, `if not h[1] then return unknown() end`, `h[1], h[2] = h[1] or '0', h[2] or run`), simulate.Duplicate, 0},
-		{"a reservation that is half written", simulate.RedisSegments, lua(t, `'given', last, 'run'`, `'given', plus(given, 1), 'run'`), simulate.Duplicate, 0},
-		{"resumed above what is issued, not above what processes have ahead", simulate.RedisSegments, simulate.Numbers{
+		{"another server is not noticed, segments", RedisSegments, lua(t, `and h[2] ~= run then`, `and false then`), Duplicate, 40},
+		{"a name that is lost is made anew", RedisSegments, lua(t, `if not h[1] then return unknown() end`, `h[1], h[2] = h[1] or '0', h[2] or run`), Duplicate, 0},
+		{"a reservation that is half written", RedisSegments, lua(t, `'given', last, 'run'`, `'given', plus(given, 1), 'run'`), Duplicate, 0},
+		{"resumed above what is issued, not above what processes have ahead", RedisSegments, Numbers{
 			Resume: func(_, issued int64) int64 { return issued },
-		}, simulate.Duplicate, 30},
+		}, Duplicate, 30},
 
-		{"neither another server nor what a caller knows is heeded", simulate.Dispenser, lua(t,
+		{"neither another server nor what a caller knows is heeded", Dispenser, lua(t,
 			`lost = lost or (onChange and h.run ~= run)`, ``,
 			`lost = not less(above, plus(h.first, h.used))`, ``,
 			`lost = not less(above, h.nfirst)`, ``,
-		), simulate.Duplicate, 0},
-		{"what is given is not noted", simulate.Dispenser, lua(t, `elseif count > 0 then redis.call('HSET', key, 'used', str(h.used)) end`, `end`), simulate.Duplicate, 0},
+		), Duplicate, 0},
+		{"what is given is not noted", Dispenser, lua(t, `elseif count > 0 then redis.call('HSET', key, 'used', str(h.used)) end`, `end`), Duplicate, 0},
 	} {
 		t.Run(tooth.name, func(t *testing.T) {
 			t.Parallel()
@@ -73,7 +72,7 @@ func TestSequenceTeeth(t *testing.T) {
 			}
 			for i := range n {
 				seed := (max(tooth.from, 1)+i-1)%n + 1
-				r := simulate.Run(t, simulate.NumberPlans(tooth.source).Example(seed), tooth.subject)
+				r := Run(t, NumberPlans(tooth.source).Example(seed), tooth.subject)
 				if r.Err != nil {
 					t.Fatalf("seed %d:\n%s", seed, r)
 				}
@@ -91,14 +90,14 @@ func TestSequenceTeeth(t *testing.T) {
 func replaced(rules ...string) func(string) string { return strings.NewReplacer(rules...).Replace }
 
 // lua is the product with some rules of its scripts replaced.
-func lua(t *testing.T, rules ...string) simulate.Numbers {
+func lua(t *testing.T, rules ...string) Numbers {
 	t.Helper()
 	for i := 0; i < len(rules); i += 2 {
 		if !strings.Contains(scripts(t), rules[i]) {
 			t.Fatalf("%q stands in no script: adapt the broken variant to the code", rules[i])
 		}
 	}
-	return simulate.Numbers{Script: replaced(rules...)}
+	return Numbers{Script: replaced(rules...)}
 }
 
 // scripts returns the scripts that count numbers.
@@ -117,9 +116,9 @@ func scripts(t *testing.T) string {
 
 // readThenWrite reserves as many programs do: it reads with one statement and writes
 // with another.
-func readThenWrite(db *simulate.SQLite, _ int) segment.Store { return twoStatements{db} }
+func readThenWrite(db *SQLite, _ int) segment.Store { return twoStatements{db} }
 
-type twoStatements struct{ *simulate.SQLite }
+type twoStatements struct{ *SQLite }
 
 func (s twoStatements) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
 	var last int64
@@ -141,7 +140,7 @@ func (s twoStatements) Reserve(ctx context.Context, r segment.Request) (segment.
 }
 
 // countingAlways is a store that claims to have always counted backdated ids.
-func countingAlways(db *simulate.SQLite, _ int) segment.Store { return always{whole(db)} }
+func countingAlways(db *SQLite, _ int) segment.Store { return always{whole(db)} }
 
 type always struct{ segment.Store }
 
@@ -155,7 +154,7 @@ func (s always) Reserve(ctx context.Context, r segment.Request) (segment.Range, 
 }
 
 // countingAnyhow is a store that counts backdated ids whatever became of Since.
-func countingAnyhow(db *simulate.SQLite, _ int) segment.Store { return anyhow{whole(db)} }
+func countingAnyhow(db *SQLite, _ int) segment.Store { return anyhow{whole(db)} }
 
 type anyhow struct{ segment.Store }
 
@@ -165,7 +164,7 @@ func (s anyhow) Reserve(ctx context.Context, r segment.Request) (segment.Range, 
 }
 
 // leftBehind starts a new count of backdated ids in a new namespace.
-func leftBehind(db *simulate.SQLite, _ int) segment.Store { return &behind{Store: whole(db)} }
+func leftBehind(db *SQLite, _ int) segment.Store { return &behind{Store: whole(db)} }
 
 type behind struct {
 	segment.Store
@@ -184,7 +183,7 @@ func (s *behind) Reserve(ctx context.Context, r segment.Request) (segment.Range,
 }
 
 // whole is the product's unchanged store.
-func whole(db *simulate.SQLite) segment.Store {
+func whole(db *SQLite) segment.Store {
 	pool, err := db.DB.DB()
 	if err != nil {
 		panic(err)

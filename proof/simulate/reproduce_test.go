@@ -1,4 +1,4 @@
-package simulate_test
+package simulate
 
 import (
 	"slices"
@@ -6,8 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/snowlease/snowlease/proof/simulate"
 )
 
 // TestReproducible checks that the same seed yields the same run, to the last step.
@@ -21,11 +19,11 @@ func TestReproducible(t *testing.T) {
 // TestSequencesReproducible checks the same for numbers.
 func TestSequencesReproducible(t *testing.T) {
 	for _, source := range sources {
-		repeat(t, source.name, 3, simulate.NumberPlans(source.of), simulate.Numbers{})
+		repeat(t, source.name, 3, NumberPlans(source.of), Numbers{})
 	}
 }
 
-func repeat(t *testing.T, name string, n int, plans *rapid.Generator[simulate.Plan], subject simulate.Subject) {
+func repeat(t *testing.T, name string, n int, plans *rapid.Generator[Plan], subject Subject) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
 		if *count > 0 {
@@ -33,7 +31,7 @@ func repeat(t *testing.T, name string, n int, plans *rapid.Generator[simulate.Pl
 		}
 		for seed := *first; seed < *first+n; seed++ {
 			plan := plans.Example(seed)
-			a, b := simulate.Run(t, plan, subject).Events, simulate.Run(t, plan, subject).Events
+			a, b := Run(t, plan, subject).Events, Run(t, plan, subject).Events
 			if slices.Equal(a, b) {
 				continue
 			}

@@ -1,4 +1,4 @@
-package simulate_test
+package simulate
 
 import (
 	"flag"
@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/snowlease/snowlease/proof/simulate"
 )
 
 var (
@@ -16,26 +14,26 @@ var (
 	count = flag.Int("count", 0, "how many seeds on each store; 0: as many as CI runs")
 )
 
-var stores = map[string]simulate.WorkerIDs{
-	"memory": {Store: simulate.NewMemory},
-	"redis":  {Store: simulate.NewRedis},
-	"sqlite": {Store: simulate.NewSQLite},
-	"etcd":   {Store: simulate.NewEtcd},
-	"local":  {Store: simulate.NewLocal},
+var stores = map[string]WorkerIDs{
+	"memory": {Store: NewMemory},
+	"redis":  {Store: NewRedis},
+	"sqlite": {Store: NewSQLite},
+	"etcd":   {Store: NewEtcd},
+	"local":  {Store: NewLocal},
 }
 
 // central lists the stores that have the faults of a center.
 var central = []string{"memory", "redis", "sqlite", "etcd"}
 
 // plansOf draws plans for a store.
-func plansOf(store string) *rapid.Generator[simulate.Plan] {
+func plansOf(store string) *rapid.Generator[Plan] {
 	switch store {
 	case "local":
-		return simulate.LocalPlans()
+		return LocalPlans()
 	case "etcd":
-		return simulate.EtcdPlans()
+		return EtcdPlans()
 	}
-	return simulate.Plans()
+	return Plans()
 }
 
 // seedsOf is the number of seeds that CI runs on each store: 2,300 in all on the central ones.
@@ -47,15 +45,15 @@ var calmSeedsOf = map[string]int{"memory": 200, "redis": 40, "sqlite": 20, "etcd
 // sources is the number of seeds that CI runs on each source of numbers.
 var sources = []struct {
 	name  string
-	of    simulate.Source
+	of    Source
 	seeds int
 }{
-	{"sequence", simulate.Sequence, 120},
-	{"sql segments", simulate.SQLSegments, 40},
-	{"redis segments", simulate.RedisSegments, 60},
-	{"dispenser", simulate.Dispenser, 60},
-	{"past", simulate.Past, 40},
-	{"series", simulate.Series, 40},
+	{"sequence", Sequence, 120},
+	{"sql segments", SQLSegments, 40},
+	{"redis segments", RedisSegments, 60},
+	{"dispenser", Dispenser, 60},
+	{"past", Past, 40},
+	{"series", Series, 40},
 }
 
 // TestSeeds checks that no seed breaks a rule.
@@ -69,19 +67,19 @@ func TestSeeds(t *testing.T) {
 // process for longer than the skew plus one second, on etcd plus half of MaxTTL.
 func TestCalm(t *testing.T) {
 	for _, name := range central {
-		play(t, name, calmSeedsOf[name], simulate.CalmPlans(), stores[name])
+		play(t, name, calmSeedsOf[name], CalmPlans(), stores[name])
 	}
 }
 
 // TestSequenceSeeds checks that no seed breaks a rule for numbers.
 func TestSequenceSeeds(t *testing.T) {
 	for _, source := range sources {
-		play(t, source.name, source.seeds, simulate.NumberPlans(source.of), simulate.Numbers{})
+		play(t, source.name, source.seeds, NumberPlans(source.of), Numbers{})
 	}
 }
 
 // play runs n seeds, or as many as the flags say.
-func play(t *testing.T, name string, n int, plans *rapid.Generator[simulate.Plan], subject simulate.Subject) {
+func play(t *testing.T, name string, n int, plans *rapid.Generator[Plan], subject Subject) {
 	const shards = 4
 	if *count > 0 {
 		n = *count
@@ -89,9 +87,9 @@ func play(t *testing.T, name string, n int, plans *rapid.Generator[simulate.Plan
 	for shard := range min(shards, n) {
 		t.Run(fmt.Sprintf("%s/%d", name, shard), func(t *testing.T) {
 			t.Parallel()
-			var sum simulate.Tally
+			var sum Tally
 			for seed := *first + shard; seed < *first+n; seed += shards {
-				r := simulate.Run(t, plans.Example(seed), subject)
+				r := Run(t, plans.Example(seed), subject)
 				if sum.Add(r.Tally); !r.OK() {
 					t.Fatal(report(t.Name(), seed, r))
 				}
@@ -102,7 +100,7 @@ func play(t *testing.T, name string, n int, plans *rapid.Generator[simulate.Plan
 }
 
 // report describes a run that broke a rule.
-func report(test string, seed int, r simulate.Result) string {
+func report(test string, seed int, r Result) string {
 	test = test[:strings.LastIndex(test, "/")]
 	text := fmt.Sprintf("seed %d on %s\nthis run alone: go test -run '%s' . -args -first %[1]d -count 1\n", seed, r.Store, test)
 	if store, ok := strings.CutPrefix(test, "TestSeeds/"); ok {

@@ -1,12 +1,10 @@
-package simulate_test
+package simulate
 
 import (
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/snowlease/snowlease/proof/simulate"
 )
 
 // TestCenterSetBack checks that, after the center's clock was set back, its holder
@@ -16,8 +14,8 @@ func TestCenterSetBack(t *testing.T) {
 		for _, name := range central {
 			t.Run(back.String()+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				p := fair(1, 1, simulate.Fault{At: 5 * second, Kind: simulate.StepCenter, By: -back})
-				r := simulate.Run(t, p, stores[name])
+				p := fair(1, 1, Fault{At: 5 * second, Kind: StepCenter, By: -back})
+				r := Run(t, p, stores[name])
 				require.True(t, r.OK(), "%s", r)
 				last, longest := 5*second, time.Duration(0)
 				for _, e := range r.Events {

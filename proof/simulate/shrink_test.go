@@ -1,4 +1,4 @@
-package simulate_test
+package simulate
 
 import (
 	"flag"
@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/snowlease/snowlease/proof/simulate"
 )
 
 // TestShrink plays random plans and shrinks a plan that breaks a rule.
@@ -20,7 +18,7 @@ func TestShrink(t *testing.T) {
 				set(t, "rapid.checks", map[string]string{"memory": "100", "redis": "20", "sqlite": "5", "etcd": "20", "local": "20"}[name])
 			}
 			rapid.Check(t, func(rt *rapid.T) {
-				if r := simulate.Run(t, plansOf(name).Draw(rt, "plan"), subject); !r.OK() {
+				if r := Run(t, plansOf(name).Draw(rt, "plan"), subject); !r.OK() {
 					rt.Fatalf("%s", r)
 				}
 			})
@@ -31,26 +29,26 @@ func TestShrink(t *testing.T) {
 // TestShrinks checks that rapid begins with the plan of its seed and reduces a failing
 // plan to what makes it fail.
 func TestShrinks(t *testing.T) {
-	breaks := func(p simulate.Plan) bool {
-		return simulate.Run(t, p, center(noQuarantine)).Broken[simulate.Overlap] > 0
+	breaks := func(p Plan) bool {
+		return Run(t, p, center(noQuarantine)).Broken[Overlap] > 0
 	}
 	seed := 1
-	for plan := simulate.PlanOf(seed); len(plan.Faults) < 5 || !breaks(plan); plan = simulate.PlanOf(seed) {
+	for plan := PlanOf(seed); len(plan.Faults) < 5 || !breaks(plan); plan = PlanOf(seed) {
 		seed++
 	}
 	set(t, "rapid.seed", strconv.Itoa(seed))
 	set(t, "rapid.nofailfile", "true")
 	set(t, "rapid.shrinktime", "5s")
-	var plans []simulate.Plan // plans that failed
+	var plans []Plan // plans that failed
 	tb := &recorder{TB: t}
 	tb.check(func(rt *rapid.T) {
-		if plan := simulate.Plans().Draw(rt, "plan"); breaks(plan) {
+		if plan := Plans().Draw(rt, "plan"); breaks(plan) {
 			plans = append(plans, plan)
 			rt.Fatal("broken")
 		}
 	})
 	require.True(t, tb.failed)
-	require.Equal(t, simulate.PlanOf(seed), plans[0])
+	require.Equal(t, PlanOf(seed), plans[0])
 	least := plans[len(plans)-1]
 	require.Less(t, len(least.Faults), len(plans[0].Faults), "%v", least)
 	t.Logf("of %d faults are left: %v", len(plans[0].Faults), least)

@@ -1,6 +1,6 @@
 //go:build soak
 
-package simulate_test
+package simulate
 
 import (
 	"encoding/json"
@@ -17,8 +17,6 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/stretchr/testify/require"
-
-	"github.com/snowlease/snowlease/proof/simulate"
 )
 
 var (
@@ -31,7 +29,7 @@ var (
 type soak struct {
 	Next   int // the next seed
 	Spent  time.Duration
-	Stores map[string]*simulate.Tally
+	Stores map[string]*Tally
 	Broken []string // reports
 }
 
@@ -50,7 +48,7 @@ func storeOf(seed int) string {
 
 // TestSoak runs many seeds, each on one store. It continues where an earlier run ended.
 func TestSoak(t *testing.T) {
-	s := soak{Next: 1, Stores: map[string]*simulate.Tally{"memory": {}, "redis": {}, "sqlite": {}, "etcd": {}}}
+	s := soak{Next: 1, Stores: map[string]*Tally{"memory": {}, "redis": {}, "sqlite": {}, "etcd": {}}}
 	text, err := os.ReadFile(*soakState)
 	if err == nil {
 		err = json.Unmarshal(text, &s)
@@ -77,7 +75,7 @@ func TestSoak(t *testing.T) {
 	require.NoError(t, bar.Finish())
 
 	summary := fmt.Sprintf("%s %s/%s, %d processors, seeds 1 to %d in %v.\n\n%s", runtime.Version(), runtime.GOOS, runtime.GOARCH,
-		runtime.NumCPU(), s.Next-1, s.Spent.Round(time.Second), simulate.Table([]string{"memory", "redis", "sqlite", "etcd"}, s.Stores))
+		runtime.NumCPU(), s.Next-1, s.Spent.Round(time.Second), Table([]string{"memory", "redis", "sqlite", "etcd"}, s.Stores))
 	require.NoError(t, os.MkdirAll(filepath.Dir(*soakReport), 0o755))
 	require.NoError(t, os.WriteFile(*soakReport, []byte(summary), 0o644))
 	t.Log(summary)
@@ -105,9 +103,9 @@ func (s *soak) run(t *testing.T, from, end int, bar *progressbar.ProgressBar) {
 				name := storeOf(seed)
 				plans, test := plansOf(name), "TestSeeds"
 				if seed%10 == 5 { // on the fastest store; TestCalm covers the others
-					plans, test = simulate.CalmPlans(), "TestCalm"
+					plans, test = CalmPlans(), "TestCalm"
 				}
-				r := simulate.Run(t, plans.Example(seed), stores[name])
+				r := Run(t, plans.Example(seed), stores[name])
 				mu.Lock()
 				s.Stores[name].Add(r.Tally)
 				if !r.OK() {

@@ -1,4 +1,4 @@
-package simulate_test
+package simulate
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/proof/simulate"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -18,61 +17,61 @@ import (
 func TestTeeth(t *testing.T) {
 	for _, tooth := range []struct {
 		name    string
-		subject simulate.WorkerIDs
-		rule    simulate.Rule
-		plan    func(seed int) simulate.Plan // nil: the plan of the seeds that CI runs on the store
+		subject WorkerIDs
+		rule    Rule
+		plan    func(seed int) Plan // nil: the plan of the seeds that CI runs on the store
 	}{
 		// Holders.
-		{"holder ignores its ceiling", held(simulate.NewMemory, pastCeiling), simulate.Duplicate, nil},
-		{"holder ignores its ceiling, Redis", held(simulate.NewRedis, pastCeiling), simulate.Duplicate, nil},
-		{"holder ignores its ceiling, SQLite", held(simulate.NewSQLite, pastCeiling), simulate.Duplicate, nil},
-		{"holder ignores its floor", held(simulate.NewMemory, belowFloor), simulate.Outside, nil},
-		{"release says that nothing was used", held(simulate.NewMemory, usedNothing), simulate.Duplicate, nil},
-		{"release says that nothing was used, Redis", held(simulate.NewRedis, usedNothing), simulate.Overlap, nil},
-		{"release says that nothing was used, SQLite", held(simulate.NewSQLite, usedNothing), simulate.Overlap, nil},
-		{"loss is not taken for one", held(simulate.NewMemory, neverLost), simulate.Starved, nil},
-		{"batch in the wrong order", simulate.WorkerIDs{Store: simulate.NewMemory, Process: reversed}, simulate.Falls, nil},
+		{"holder ignores its ceiling", held(NewMemory, pastCeiling), Duplicate, nil},
+		{"holder ignores its ceiling, Redis", held(NewRedis, pastCeiling), Duplicate, nil},
+		{"holder ignores its ceiling, SQLite", held(NewSQLite, pastCeiling), Duplicate, nil},
+		{"holder ignores its floor", held(NewMemory, belowFloor), Outside, nil},
+		{"release says that nothing was used", held(NewMemory, usedNothing), Duplicate, nil},
+		{"release says that nothing was used, Redis", held(NewRedis, usedNothing), Overlap, nil},
+		{"release says that nothing was used, SQLite", held(NewSQLite, usedNothing), Overlap, nil},
+		{"loss is not taken for one", held(NewMemory, neverLost), Starved, nil},
+		{"batch in the wrong order", WorkerIDs{Store: NewMemory, Process: reversed}, Falls, nil},
 
 		// Centers.
-		{"no quarantine", center(noQuarantine), simulate.Duplicate, nil},
-		{"quarantine of half its length", center(shortQuarantine), simulate.Overlap, nil},
-		{"ceiling above what a quarantine covers", center(highCeiling), simulate.Overlap, nil},
-		{"lent from the clock on after a loss", center(atTheClock), simulate.Duplicate, nil},
-		{"extended below a quarantine", center(extendedBelow), simulate.Overlap, revivedBelow},
-		{"another server not noticed", simulate.WorkerIDs{Store: newUnnoticed}, simulate.Overlap, nil},
-		{"another server not noticed, Redis", simulate.WorkerIDs{Store: simulate.NewRedis, Center: neverRedis}, simulate.Overlap, nil},
-		{"another server not noticed, SQLite", simulate.WorkerIDs{Store: simulate.NewSQLite, Center: neverSQLite}, simulate.Overlap, nil},
-		{"least score is taken though it runs", center(leastScore), simulate.Duplicate, nil},
-		{"renewal by anybody", center(unfencedRenew), simulate.Duplicate, nil},
-		{"release by anybody", center(unfencedRelease), simulate.MarkFell, nil},
-		{"who is not on record takes a worker id anew", center(retake), simulate.Overlap, nil},
-		{"renewal lowers the mark", center(loweredMark), simulate.MarkFell, nil},
-		{"mark of a slot is forgotten when it is lent", center(forgottenMark), simulate.Duplicate, nil},
+		{"no quarantine", center(noQuarantine), Duplicate, nil},
+		{"quarantine of half its length", center(shortQuarantine), Overlap, nil},
+		{"ceiling above what a quarantine covers", center(highCeiling), Overlap, nil},
+		{"lent from the clock on after a loss", center(atTheClock), Duplicate, nil},
+		{"extended below a quarantine", center(extendedBelow), Overlap, revivedBelow},
+		{"another server not noticed", WorkerIDs{Store: newUnnoticed}, Overlap, nil},
+		{"another server not noticed, Redis", WorkerIDs{Store: NewRedis, Center: neverRedis}, Overlap, nil},
+		{"another server not noticed, SQLite", WorkerIDs{Store: NewSQLite, Center: neverSQLite}, Overlap, nil},
+		{"least score is taken though it runs", center(leastScore), Duplicate, nil},
+		{"renewal by anybody", center(unfencedRenew), Duplicate, nil},
+		{"release by anybody", center(unfencedRelease), MarkFell, nil},
+		{"who is not on record takes a worker id anew", center(retake), Overlap, nil},
+		{"renewal lowers the mark", center(loweredMark), MarkFell, nil},
+		{"mark of a slot is forgotten when it is lent", center(forgottenMark), Duplicate, nil},
 
 		// Time without ids.
-		{"who starts waits for exact times", center(exactStart), simulate.Late, calm},
-		{"holders wait for exact times", center(exactHolder), simulate.Paused, calm},
-		{"a quarantine is said to last a second longer", center(slow), simulate.Late, calm},
+		{"who starts waits for exact times", center(exactStart), Late, calm},
+		{"holders wait for exact times", center(exactHolder), Paused, calm},
+		{"a quarantine is said to last a second longer", center(slow), Late, calm},
 
 		// Transactions of etcd, and clusters.
-		{"holder ignores its ceiling, etcd", held(simulate.NewEtcd, pastCeiling), simulate.Duplicate, nil},
-		{"release says that nothing was used, etcd", held(simulate.NewEtcd, usedNothing), simulate.Overlap, nil},
-		{"transactions compare nothing", comparing(nothing), simulate.Duplicate, nil},
-		{"transactions do not compare the record of the namespace", comparing(butMeta), simulate.Overlap, firstBorrows},
-		{"transactions do not compare the record of the worker id", comparing(butWorker), simulate.Duplicate, nil},
-		{"acknowledged writes are lost", onEtcd(forgetful), simulate.Overlap, nil},
-		{"a restore that does not show, and no quarantine by hand", onEtcd(silent), simulate.Overlap, nil},
-		{"a write does not tell which cluster it reached", onEtcd(unmarked), simulate.Duplicate, betweenReadAndWrite},
+		{"holder ignores its ceiling, etcd", held(NewEtcd, pastCeiling), Duplicate, nil},
+		{"release says that nothing was used, etcd", held(NewEtcd, usedNothing), Overlap, nil},
+		{"transactions compare nothing", comparing(nothing), Duplicate, nil},
+		{"transactions do not compare the record of the namespace", comparing(butMeta), Overlap, firstBorrows},
+		{"transactions do not compare the record of the worker id", comparing(butWorker), Duplicate, nil},
+		{"acknowledged writes are lost", onEtcd(forgetful), Overlap, nil},
+		{"a restore that does not show, and no quarantine by hand", onEtcd(silent), Overlap, nil},
+		{"a write does not tell which cluster it reached", onEtcd(unmarked), Duplicate, betweenReadAndWrite},
 
 		// Hosts.
-		{"holder ignores its ceiling, local", held(simulate.NewLocal, pastCeiling), simulate.Duplicate, nil},
-		{"release says that nothing was used, local", held(simulate.NewLocal, usedNothing), simulate.Duplicate, nil},
-		{"each process has a directory", simulate.WorkerIDs{Store: newScattered}, simulate.Overlap, nil},
-		{"marks are forgotten", onDisk(oldMarks), simulate.Overlap, nil},
-		{"lock that locks nothing", onDisk(noLock), simulate.Overlap, nil},
-		{"damaged record is taken for none", onDisk(damagedIsNew), simulate.Overlap, nil},
-		{"clock is believed when it is behind the mark", onDisk(believed), simulate.Overlap, nil},
-		{"renewal is answered before it is written", onDisk(unwritten), simulate.Overlap, nil},
+		{"holder ignores its ceiling, local", held(NewLocal, pastCeiling), Duplicate, nil},
+		{"release says that nothing was used, local", held(NewLocal, usedNothing), Duplicate, nil},
+		{"each process has a directory", WorkerIDs{Store: newScattered}, Overlap, nil},
+		{"marks are forgotten", onDisk(oldMarks), Overlap, nil},
+		{"lock that locks nothing", onDisk(noLock), Overlap, nil},
+		{"damaged record is taken for none", onDisk(damagedIsNew), Overlap, nil},
+		{"clock is believed when it is behind the mark", onDisk(believed), Overlap, nil},
+		{"renewal is answered before it is written", onDisk(unwritten), Overlap, nil},
 	} {
 		t.Run(tooth.name, func(t *testing.T) {
 			t.Parallel()
@@ -87,9 +86,9 @@ func TestTeeth(t *testing.T) {
 			plan := plansOf(store.Name()).Example
 			for seed := 1; seed <= n; seed++ {
 				if tooth.plan != nil {
-					plan = func(...int) simulate.Plan { return tooth.plan(seed) }
+					plan = func(...int) Plan { return tooth.plan(seed) }
 				}
-				r := simulate.Run(t, plan(seed), tooth.subject)
+				r := Run(t, plan(seed), tooth.subject)
 				if r.Err != nil {
 					t.Fatalf("seed %d:\n%s", seed, r)
 				}
@@ -103,8 +102,8 @@ func TestTeeth(t *testing.T) {
 	}
 }
 
-func held(store func() (simulate.Store, error), holder func(lease.Center) lease.Center) simulate.WorkerIDs {
-	return simulate.WorkerIDs{Store: store, Holder: holder}
+func held(store func() (Store, error), holder func(lease.Center) lease.Center) WorkerIDs {
+	return WorkerIDs{Store: store, Holder: holder}
 }
 
 // odd is a center with some verbs replaced: those that are not nil.
@@ -174,12 +173,12 @@ func neverLost(c lease.Center) lease.Center {
 }
 
 // reversed reverses batches.
-func reversed(h *simulate.Host) (simulate.Process, error) {
-	p, err := simulate.NewProcess(h)
+func reversed(h *Host) (Process, error) {
+	p, err := NewProcess(h)
 	return reverser{p}, err
 }
 
-type reverser struct{ simulate.Process }
+type reverser struct{ Process }
 
 func (r reverser) Issue(ctx context.Context, dst []int64) error {
 	err := r.Process.Issue(ctx, dst)
@@ -188,21 +187,21 @@ func (r reverser) Issue(ctx context.Context, dst []int64) error {
 }
 
 // unnoticed becomes another server without showing it.
-type unnoticed struct{ *simulate.Memory }
+type unnoticed struct{ *Memory }
 
-func newUnnoticed() (simulate.Store, error) {
-	m, err := simulate.NewMemory()
-	return unnoticed{m.(*simulate.Memory)}, err
+func newUnnoticed() (Store, error) {
+	m, err := NewMemory()
+	return unnoticed{m.(*Memory)}, err
 }
 
 func (unnoticed) Reincarnate() error { return nil }
 
-func neverRedis(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
-	return redisseq.New(s.(*simulate.Redis).Client, redisseq.WithQuarantine(lease.QuarantineNever))
+func neverRedis(s Store, _ *Host) (lease.Center, error) {
+	return redisseq.New(s.(*Redis).Client, redisseq.WithQuarantine(lease.QuarantineNever))
 }
 
-func neverSQLite(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
-	pool, err := s.(*simulate.SQLite).DB.DB()
+func neverSQLite(s Store, _ *Host) (lease.Center, error) {
+	pool, err := s.(*SQLite).DB.DB()
 	if err != nil {
 		return nil, err
 	}
@@ -212,13 +211,13 @@ func neverSQLite(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
 // A wrong center is the real one, with records changed before or after its verbs.
 type wrong struct {
 	lease.Center
-	store *simulate.Memory
+	store *Memory
 }
 
-func center(of func(wrong) odd) simulate.WorkerIDs {
-	return simulate.WorkerIDs{Store: simulate.NewMemory, Center: func(s simulate.Store, _ *simulate.Host) (lease.Center, error) {
+func center(of func(wrong) odd) WorkerIDs {
+	return WorkerIDs{Store: NewMemory, Center: func(s Store, _ *Host) (lease.Center, error) {
 		c, err := s.Center(nil)
-		o := of(wrong{c, s.(*simulate.Memory)})
+		o := of(wrong{c, s.(*Memory)})
 		o.Center = c
 		return o, err
 	}}
@@ -316,17 +315,17 @@ func (w wrong) unseen(req lease.Request, verb func()) {
 
 // revivedBelow is a plan in which a slot is lost and its worker id lent above. Then a
 // failover restores the record of the former holder and forgets the other.
-func revivedBelow(seed int) simulate.Plan {
+func revivedBelow(seed int) Plan {
 	p := fair(2, 1,
-		simulate.Fault{At: 3 * second, Kind: simulate.DropLease},
-		simulate.Fault{At: 3 * second, Kind: simulate.Cut, Node: 0, For: 600 * time.Millisecond},
-		simulate.Fault{At: 3*second + 600*time.Millisecond, Kind: simulate.Failover, For: 650 * time.Millisecond},
+		Fault{At: 3 * second, Kind: DropLease},
+		Fault{At: 3 * second, Kind: Cut, Node: 0, For: 600 * time.Millisecond},
+		Fault{At: 3*second + 600*time.Millisecond, Kind: Failover, For: 650 * time.Millisecond},
 	)
 	p.Dice = uint64(seed)
 	return p
 }
 
-func calm(seed int) simulate.Plan { return simulate.CalmPlans().Example(seed) }
+func calm(seed int) Plan { return CalmPlans().Example(seed) }
 
 func exactStart(w wrong) odd {
 	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
