@@ -13,7 +13,7 @@ type process struct {
 	w      *world
 	node   *node
 	id     int
-	ctx    context.Context //nolint:containedctx // of Start; a stop cancels it
+	ctx    context.Context // of Start; a stop cancels it
 	cancel context.CancelFunc
 
 	net            way

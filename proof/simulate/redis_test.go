@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"        //nolint:depguard // this package serves tests only
-	"github.com/alicebob/miniredis/v2/server" //nolint:depguard // this package serves tests only
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 

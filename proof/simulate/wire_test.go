@@ -215,7 +215,7 @@ type passageKey struct{}
 type passage struct {
 	p        *process
 	way      way
-	caller   context.Context //nolint:containedctx // who waits for the call
+	caller   context.Context // who waits for the call
 	original bool
 	steps    int
 }

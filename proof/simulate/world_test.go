@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"testing"          //nolint:depguard // this package serves tests only
-	"testing/synctest" //nolint:depguard // this package serves tests only
+	"testing"
+	"testing/synctest"
 	"time"
 )
 
