@@ -84,8 +84,7 @@ type Status struct {
 	Sequence *Sequence `json:"sequence,omitempty"`
 }
 
-// Sequence describes how Redis counts ids, in mode redis-sequence of package idworker, by
-// package numbers/counter.
+// Sequence describes how Redis counts ids, in mode redis-sequence of package idworker.
 type Sequence struct {
 	Namespace string `json:"namespace"`
 	Center    string `json:"center"` // the name of the server

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/hostseq"
+	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/counter"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/snowflake"
@@ -22,9 +22,10 @@ const (
 	ModeDB    Mode = "db"    // a *gorm.DB, or a center of dbseq.Open
 	ModeRedis Mode = "redis" // a redis.UniversalClient or *redis.Client
 	ModeLocal Mode = "local" // Config.Local: no center; how unique ids are depends on the source
-	// ModeRedisSequence counts ids in Redis. Any number of processes share one worker id
-	// and, with Prefetch 1, one order: see package numbers/counter. There is no lease. Each
-	// id, or block of ids, costs a round trip.
+	// ModeRedisSequence counts ids in Redis: see Config.Sequence. There is no lease. Each id,
+	// or block of ids, costs a round trip. It is for ids that must ascend across processes,
+	// and for more processes than worker ids. What can repeat ids is in
+	// docs/design/protocol.md#mode-redis-sequence in the repository.
 	ModeRedisSequence Mode = "redis-sequence"
 )
 
@@ -154,7 +155,8 @@ type StoreConfig struct {
 	TablePrefix string `yaml:"table_prefix" json:"table_prefix" env:"TABLE_PREFIX"`
 }
 
-// SequenceConfig configures how mode redis-sequence counts ids in Redis.
+// SequenceConfig configures how mode redis-sequence counts ids in Redis. Any number of
+// processes share one worker id and, with Prefetch 1, one order.
 type SequenceConfig struct {
 	// Worker is the worker id that all ids of the namespace carry, below those that Reserved
 	// keeps. No other source of ids with the same layout may use it. The namespace pins it.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/internal/source"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/counter"
 	"github.com/snowlease/snowlease/redisseq"
 )
 

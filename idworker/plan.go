@@ -14,11 +14,11 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/hostseq"
+	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/settings"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/counter"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

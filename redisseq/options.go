@@ -9,13 +9,13 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// An Option configures New, counter.New, segments.New and segments.NewDispenser. A nil
+// An Option configures New, redissegments.New and redissegments.NewDispenser. A nil
 // Option is ignored.
 type Option = redisconn.Option
 
 // WithQuarantine sets what starts a quarantine, besides missing records. The default,
 // lease.QuarantineOnChange, compares the run_id and master_replid of the server with those
-// on record. In a segments.Store, a difference is ErrChanged instead. Use
+// on record. In a redissegments.Store, a difference is ErrChanged instead. Use
 // lease.QuarantineNever only if no acknowledged write is ever lost: with appendfsync
 // always, and without failover to a stale replica. All members of a namespace should use
 // the same value.

@@ -81,7 +81,7 @@ idworker
 gormplugin
 migrate
 providers
-numbers/counter numbers/redissegments dbseq/gormdb
+internal/counter numbers/redissegments dbseq/gormdb
 dbseq redisseq hostseq casstore
 internal/redisconn
 numbers/history numbers/ordernumber numbers/series
@@ -118,7 +118,7 @@ standard redisseq "$redis|github.com/cespare/xxhash/|go.uber.org/atomic$|golang.
 never dbseq "$tests"
 never dbseq/gormdb "$mysql|$postgres|$sqlite|$redis|$tests"
 never redisseq "$tests"
-never numbers/counter "$gorm|$tests"
+never internal/counter "$gorm|$tests"
 never numbers/redissegments "$gorm|$tests"
 never gormplugin "$mysql|$postgres|$sqlite|$redis|$tests"
 never providers/sqldb "$mysql|$postgres|$sqlite|$redis|$tests"

@@ -65,7 +65,7 @@
 // # Numbers
 //
 // TestChaos/numbers does the same to processes that issue numbers in the other ways: from
-// a numbers/counter.Counter, prefetched and strict; from segments in PostgreSQL; from a
+// a counter.Counter, prefetched and strict; from segments in PostgreSQL; from a
 // dispenser; for times past; and of a gapless series, each in a transaction. They use a
 // Redis with a replica, and a PostgreSQL that is killed, hangs and turns read-only, but
 // loses nothing, which segments require. Counters also run on Sentinel and on a cluster.

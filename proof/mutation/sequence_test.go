@@ -1,9 +1,9 @@
 package mutation_test
 
 const (
-	sequenceLua     = "numbers/counter/counter.lua"
-	sequenceReserve = "numbers/counter/reserve.go"
-	sequenceBlock   = "numbers/counter/block.go"
+	sequenceLua     = "internal/counter/counter.lua"
+	sequenceReserve = "internal/counter/reserve.go"
+	sequenceBlock   = "internal/counter/block.go"
 	ofSequences     = "TestSequenceRules/"
 
 	onReady = `ready > now then`
@@ -12,7 +12,7 @@ const (
 
 // onSequence is the script of a counter.Counter, of which TestSequenceRulesHaveTeeth
 // changes some eighty things, and what a process does with what it gives.
-var onSequence = list{title: "sequence", pkg: "numbers/counter", loaders: []mutant{luaLoader}, mutants: []mutant{
+var onSequence = list{title: "sequence", pkg: "internal/counter", loaders: []mutant{luaLoader}, mutants: []mutant{
 	{"a wait for late times does not see that they were put right", sequenceReserve, `time.NewTimer(min(wait, time.Second))`, `time.NewTimer(wait)`, "TestWaitEndsWithARepair"},
 	// What is reserved.
 	{"the last value is given again", sequenceLua, `local first, from = tick, seq + 1`, `local first, from = tick, seq`, ofSequences + "values follow each other"},
@@ -24,7 +24,7 @@ var onSequence = list{title: "sequence", pkg: "numbers/counter", loaders: []muta
 	{"a lead that does not end with the time field", sequenceLua, `tickOf(at) + ahead, last)`, `tickOf(at) + ahead)`, ofSequences + "the time field has an end"},
 	{"the lead runs at full pace while the clock is behind", sequenceLua, `at = at + math.floor(step / 2)`, `at = at + step`, ofSequences + "a clock that is set back"},
 	{"a clock that is set back and forth runs ahead", sequenceLua, `(step <= 1000000 or loss)`, `true`, ofSequences + "a clock that is set back and forth does not run ahead"},
-	{"the age of what is reserved counts from the reply", "numbers/counter/block.go", `born: asked`, `born: max(asked, c.mono())`, "TestLateReply"},
+	{"the age of what is reserved counts from the reply", "internal/counter/block.go", `born: asked`, `born: max(asked, c.mono())`, "TestLateReply"},
 	// Who may ask.
 	{"a clock far off is not refused", sequenceLua, `if caller ~= 0 and`, `if false and`, ofSequences + "a clock far off is refused before anything is written"},
 	{"a last tick decades ahead counts", sequenceLua, `'the last tick', top)`, `'the last tick', last)`, ofSequences + "a time that no clock has shown is damage"},
@@ -56,8 +56,8 @@ var onSequence = list{title: "sequence", pkg: "numbers/counter", loaders: []muta
 	{"a reply that is another's is taken", sequenceReserve, `first <= known || got < 1 || got > n`, `got < 1 || got > n`, "FuzzSequenceReply"},
 	{"handed out though too few replicas have it", "internal/redisconn/run.go", `out.replicas < int64(c.Replicas)`, `false`, "TestSequenceWaitsForReplicas"},
 	{"a copy issues what was asked for before", sequenceBlock, `case err == nil && copies == c.copies.Load():`, `case err == nil:`, "TestSequenceResetDuringAReservation"},
-	{"a copy issues what it had of a batch", "numbers/counter/counter.go", `now := c.copies.Load(); now != copies {`, `now := c.copies.Load(); now < copies {`, "TestSequenceResetBetweenReservations"},
-	{"a copy issues what both hold", "numbers/counter/counter.go", "c.copies.Add(1)\n\tc.drop()", "c.copies.Add(1)", "TestSequenceDropsWhatIsOld"},
+	{"a copy issues what it had of a batch", "internal/counter/counter.go", `now := c.copies.Load(); now != copies {`, `now := c.copies.Load(); now < copies {`, "TestSequenceResetBetweenReservations"},
+	{"a copy issues what both hold", "internal/counter/counter.go", "c.copies.Add(1)\n\tc.drop()", "c.copies.Add(1)", "TestSequenceDropsWhatIsOld"},
 	{"what is reserved does not grow old", sequenceBlock, `c.mono()-b.born > c.cfg.MaxAge`, `false`, "TestSequenceDropsWhatIsOld"},
 	{"more is taken of a block than it has", sequenceBlock, `n = min(want, b.n-at); n <= 0`, `n = want; n <= 0 || at >= b.n`, "FuzzSequence"},
 }}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/numbers/counter"
+	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/snowlease/snowlease/numbers/counter"
+	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
@@ -19,7 +19,7 @@ type Source int
 const (
 	Sequence      Source = iota // counter.Counter
 	SQLSegments                 // dbseq.Segments
-	RedisSegments               // segments.Store of redisseq
+	RedisSegments               // redissegments.Store
 	Dispenser                   // segments.Dispenser before dbseq.Segments
 	Past                        // history.Issuer on dbseq.Segments
 	Series                      // series.Series on dbseq.Segments, around a midnight

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/counter"
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/numbers/segment"
@@ -114,7 +114,7 @@ func (n *numbers) raise() {
 	}
 }
 
-// resume is what an administrator of a segments.Store does after a loss.
+// resume is what an administrator of a redissegments.Store does after a loss.
 func (n *numbers) resume() {
 	n.w.enter()
 	defer n.w.leave()

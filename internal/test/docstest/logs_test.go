@@ -29,7 +29,7 @@ func events(t *testing.T) map[string]logged {
 	message := map[string]int{"Debug": 0, "Info": 0, "Warn": 0, "Error": 0, "Log": 2, "failed": 1}
 	found := map[string]logged{}
 	folders := map[string]map[string]bool{} // the texts of each
-	for _, dir := range []string{".", "idworker", "internal/keeper", "numbers", "hostseq", "dbseq", "redisseq"} {
+	for _, dir := range []string{".", "idworker", "internal/counter", "internal/keeper", "numbers", "hostseq", "dbseq", "redisseq"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
 			if dir == "." && d.IsDir() && path != root { // the root's own files only
 				return fs.SkipDir

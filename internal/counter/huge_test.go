@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/internal/test/redistest"
-	"github.com/snowlease/snowlease/numbers/counter"
 )
 
 // TestHugeTexts: a text of 60 MB in any field costs a process neither memory nor time.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/internal/test/redistest"
-	"github.com/snowlease/snowlease/numbers/counter"
 )
 
 // TestFailoverThereAndBack: a master loses acknowledged writes when it becomes the replica

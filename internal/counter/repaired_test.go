@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/internal/test/redistest"
-	"github.com/snowlease/snowlease/numbers/counter"
 )
 
 // TestWaitEndsWithARepair: who waits for times that another program wrote 30 hours ahead goes on

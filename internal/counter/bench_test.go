@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/internal/test/redistest"
-	"github.com/snowlease/snowlease/numbers/counter"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
