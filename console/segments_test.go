@@ -18,6 +18,7 @@ import (
 
 	"github.com/snowlease/snowlease/console"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
@@ -25,13 +26,13 @@ import (
 
 // numbers is a store of numbers that looks like a database to people, and may be away.
 type numbers struct {
-	segment.Memory
+	numberstore.Memory
 	away atomic.Bool
 }
 
-func (n *numbers) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (n *numbers) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	if n.away.Load() {
-		return segment.Range{}, errAway
+		return numberstore.Range{}, errAway
 	}
 	return n.Memory.Reserve(ctx, r)
 }

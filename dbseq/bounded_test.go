@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // silent is a server that never answers.
@@ -52,7 +52,7 @@ func TestServerNeverAnswers(t *testing.T) {
 			"Create":      func(ctx context.Context) error { return numbers.Create(ctx, "invoices", 1) },
 			"Given":       func(ctx context.Context) error { _, err := numbers.Given(ctx, "invoices"); return err },
 			"Reserve": func(ctx context.Context) error {
-				_, err := numbers.Reserve(ctx, segment.Request{Name: "invoices", N: 1, Start: 1, Max: 9})
+				_, err := numbers.Reserve(ctx, numberstore.Request{Name: "invoices", N: 1, Start: 1, Max: 9})
 				return err
 			},
 		} {

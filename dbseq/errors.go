@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // Bounds of the numbers read. Tokens and versions start at the clock and rise by one, so a slot
@@ -204,7 +204,7 @@ func answer(err error) bool {
 		mismatch   *lease.MismatchError
 		clock      *lease.ClockError
 	)
-	for _, e := range []error{lease.ErrLost, lease.ErrExists, segment.ErrUnknown, segment.ErrEnd, segment.ErrExists, segment.ErrClock} {
+	for _, e := range []error{lease.ErrLost, lease.ErrExists, numberstore.ErrUnknown, numberstore.ErrEnd, numberstore.ErrExists, numberstore.ErrClock} {
 		if errors.Is(err, e) {
 			return true
 		}

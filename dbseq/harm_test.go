@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
 
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
@@ -40,7 +41,7 @@ func TestHarmedRows(t *testing.T) {
 		held := first(t, c, request("orders", 4))
 		given := acquire(t, c, request("orders", 4))
 		require.NoError(t, c.Release(t.Context(), given, given.Floor))
-		numbers := segment.Request{Name: "orders", N: 10, Start: 100, Max: 1 << 60, Create: true}
+		numbers := numberstore.Request{Name: "orders", N: 10, Start: 100, Max: 1 << 60, Create: true}
 		first, err := n.Reserve(t.Context(), numbers)
 		require.NoError(t, err)
 		slots := s.Snapshot(t)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -99,7 +99,7 @@ func TestMovedConnection(t *testing.T) {
 		_, err = c.Slots(t.Context(), "unknown")
 		require.NoError(t, err)
 
-		reserve := segment.Request{Name: "orders", N: 5, Start: 1, Max: 100, Create: true}
+		reserve := numberstore.Request{Name: "orders", N: 5, Start: 1, Max: 100, Create: true}
 		s.run(t, s.move)
 		refused := func(when string) {
 			for what, do := range map[string]func() error{
@@ -166,7 +166,7 @@ func TestMovedConnection(t *testing.T) {
 		require.NoError(t, err)
 		got, err := numbers.Reserve(t.Context(), reserve)
 		require.NoError(t, err)
-		require.Equal(t, segment.Range{First: 1, Last: 5}, got)
+		require.Equal(t, numberstore.Range{First: 1, Last: 5}, got)
 	})
 }
 
@@ -269,7 +269,7 @@ func TestSchemaOfTheAccount(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = numbers.Close() })
 		g := first(t, c, request("orders", 2))
-		reserve := segment.Request{Name: "orders", N: 5, Start: 1, Max: 100, Create: true}
+		reserve := numberstore.Request{Name: "orders", N: 5, Start: 1, Max: 100, Create: true}
 		_, err = numbers.Reserve(t.Context(), reserve)
 		require.NoError(t, err)
 
@@ -295,7 +295,7 @@ func TestSchemaOfTheAccount(t *testing.T) {
 		require.NoError(t, err)
 		got, err := numbers.Reserve(t.Context(), reserve)
 		require.NoError(t, err)
-		require.Equal(t, segment.Range{First: 6, Last: 10}, got)
+		require.Equal(t, numberstore.Range{First: 6, Last: 10}, got)
 	})
 }
 

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
-	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // TestContractOnAnOddMySQL runs the contract on a server with unusual settings, through
@@ -67,9 +67,9 @@ func TestNamesByCase(t *testing.T) {
 		c, n := center(t, db), segments(t, db)
 		for _, name := range []string{"orders", "Orders"} {
 			require.Zero(t, first(t, c, request(name, 1)).Worker)
-			got, err := n.Reserve(t.Context(), segment.Request{Name: name, N: 5, Max: 100, Start: 1, Create: true})
+			got, err := n.Reserve(t.Context(), numberstore.Request{Name: name, N: 5, Max: 100, Start: 1, Create: true})
 			require.NoError(t, err)
-			require.Equal(t, segment.Range{First: 1, Last: 5}, got)
+			require.Equal(t, numberstore.Range{First: 1, Last: 5}, got)
 		}
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 func TestOpenRefuses(t *testing.T) {
@@ -91,7 +91,7 @@ func TestPoolOfSQLiteInMemory(t *testing.T) {
 				numbers, err := dbseq.NewSegments(pool, dbseq.SQLite)
 				require.NoError(t, err)
 				all.Go(func() {
-					_, err := numbers.Reserve(t.Context(), segment.Request{Name: "orders", N: 1, Start: 1, Max: 10, Create: true})
+					_, err := numbers.Reserve(t.Context(), numberstore.Request{Name: "orders", N: 1, Start: 1, Max: 10, Create: true})
 					mu.Lock()
 					defer mu.Unlock()
 					errs = append(errs, err)

@@ -12,16 +12,15 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/bounded"
-
 	"github.com/snowlease/snowlease/internal/fault"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/internal/numberstore"
 )
 
 var (
-	_ segment.Store   = (*Segments)(nil)
-	_ segment.Creator = (*Segments)(nil)
-	_ segment.InTx    = (*Segments)(nil)
-	_ fmt.Stringer    = (*Segments)(nil)
+	_ numberstore.Store   = (*Segments)(nil)
+	_ numberstore.Creator = (*Segments)(nil)
+	_ numberstore.InTx    = (*Segments)(nil)
+	_ fmt.Stringer        = (*Segments)(nil)
 )
 
 // Segments reserves numbers in the table snowlease_segment, which has one row per
@@ -71,7 +70,7 @@ func segmentsOn(c *conn, err error) (*Segments, error) {
 
 // Past returns what counts the backdated ids of package history. It shares the pool of c, at most
 // two connections, with the renewals.
-func (c *Center) Past() segment.Store { return &Segments{conn: c.conn, shared: true} }
+func (c *Center) Past() numberstore.Store { return &Segments{conn: c.conn, shared: true} }
 
 // Close closes the pool, if the store opened it.
 func (s *Segments) Close() error {
@@ -81,11 +80,11 @@ func (s *Segments) Close() error {
 	return s.conn.Close()
 }
 
-// Reserve implements segment.Store. It takes one statement once the name exists. Errors
-// are those of segment.Store and lease.ErrDamaged.
-func (s *Segments) Reserve(ctx context.Context, r segment.Request) (got segment.Range, err error) {
+// Reserve implements segment.Store. It takes one statement once the name exists. Errors:
+// segment.ErrUnknown, segment.ErrEnd, segment.ErrClock, segment.ErrRequest, lease.ErrDamaged.
+func (s *Segments) Reserve(ctx context.Context, r numberstore.Request) (got numberstore.Range, err error) {
 	if err := r.Validate(); err != nil {
-		return segment.Range{}, err
+		return numberstore.Range{}, err
 	}
 	added := false // a name that is missing again was lost, perhaps after others had numbers
 	err = s.with(ctx, "reserve numbers of %q", r.Name, func(ctx context.Context) (err error) {
@@ -100,10 +99,10 @@ func (s *Segments) Reserve(ctx context.Context, r segment.Request) (got segment.
 // numbers of the same name. The transaction must be of the database of s, which must have
 // answered before, as to Given. A statement that fails, as after a deadlock, may end the
 // transaction, and is not repeated. Statements go to the *sql.Tx that tx is or embeds.
-func (s *Segments) In(tx segment.Tx) segment.Reader { return inTx{s, plainTx(tx)} }
+func (s *Segments) In(tx numberstore.Tx) numberstore.Reader { return inTx{s, plainTx(tx)} }
 
 // plainTx returns the *sql.Tx that a transaction embeds: bun's replaces placeholders, of its own form alone.
-func plainTx(tx segment.Tx) segment.Tx {
+func plainTx(tx numberstore.Tx) numberstore.Tx {
 	for outer := reflect.Indirect(reflect.ValueOf(tx)); outer.Kind() == reflect.Struct; {
 		field, ok := outer.Type().FieldByName("Tx")
 		if !ok || !field.Anonymous || len(field.Index) > 1 {
@@ -120,25 +119,25 @@ func plainTx(tx segment.Tx) segment.Tx {
 // inTx is Segments in a transaction.
 type inTx struct {
 	store *Segments
-	tx    segment.Tx
+	tx    numberstore.Tx
 }
 
 // Reserve implements segment.Store.
-func (t inTx) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (t inTx) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	valid := r
 	if r.N == 0 {
 		valid.N = 1
 	}
 	if err := valid.Validate(); err != nil {
-		return segment.Range{}, err
+		return numberstore.Range{}, err
 	}
 	if fault.Nil(t.tx) {
-		return segment.Range{}, fmt.Errorf("%w: the transaction is nil (%T)", segment.ErrRequest, t.tx)
+		return numberstore.Range{}, fmt.Errorf("%w: the transaction is nil (%T)", numberstore.ErrRequest, t.tx)
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
 	var (
-		got   = segment.Range{First: 1} // empty
+		got   = numberstore.Range{First: 1} // empty
 		reads = r.N == 0
 		err   error
 	)
@@ -150,7 +149,7 @@ func (t inTx) Reserve(ctx context.Context, r segment.Request) (segment.Range, er
 	}
 	switch {
 	case err != nil:
-		got = segment.Range{}
+		got = numberstore.Range{}
 	case reads:
 		got, err = t.lock(ctx, r)
 	case r.N > 0:
@@ -162,7 +161,7 @@ func (t inTx) Reserve(ctx context.Context, r segment.Request) (segment.Range, er
 // add creates the name outside of the transaction if two that create it could lock each other out.
 // The transaction does not look, since its first SELECT would decide which rows it sees: with
 // innodb_snapshot_isolation, MariaDB then refuses to change what others have changed since.
-func (t inTx) add(ctx context.Context, r segment.Request) error {
+func (t inTx) add(ctx context.Context, r numberstore.Request) error {
 	s := t.store
 	if !s.dialect.gaps || !r.Create || s.seen.has(r.Name) {
 		return nil
@@ -181,7 +180,7 @@ func (t inTx) add(ctx context.Context, r segment.Request) error {
 		}
 		err = s.Create(ctx, r.Name, r.Start)
 	}
-	if err == nil || errors.Is(err, segment.ErrExists) {
+	if err == nil || errors.Is(err, numberstore.ErrExists) {
 		s.seen.add(r.Name)
 	}
 	return nil
@@ -206,17 +205,17 @@ func (t inTx) isolated(ctx context.Context) (bool, error) {
 }
 
 // lock locks the name, and creates it in the transaction if add has not.
-func (t inTx) lock(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (t inTx) lock(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	s := t.store
 	for again := r.Create; ; again = false {
 		given, err := query(ctx, t.tx, s.named("lock"), args{"name": r.Name}, column[int64])
 		switch {
 		case err != nil:
-			return segment.Range{}, err
+			return numberstore.Range{}, err
 		case len(given) > 0:
-			return segment.Range{First: given[0] + 1, Last: given[0]}, nil
+			return numberstore.Range{First: given[0] + 1, Last: given[0]}, nil
 		case !again:
-			return segment.Range{}, noName(r.Name)
+			return numberstore.Range{}, noName(r.Name)
 		}
 		row, _, err := s.given(ctx, t.tx, r.Name)
 		if err == nil {
@@ -226,7 +225,7 @@ func (t inTx) lock(ctx context.Context, r segment.Request) (segment.Range, error
 			_, err = s.execOn(ctx, t.tx, "add", args{"name": r.Name, "start": r.Start})
 		}
 		if err != nil {
-			return segment.Range{}, err
+			return numberstore.Range{}, err
 		}
 	}
 }
@@ -254,11 +253,11 @@ func (n *names) add(name string) {
 
 // Given is Given of Segments.
 func (t inTx) Given(ctx context.Context, name string) (int64, error) {
-	if err := segment.CheckName(name); err != nil {
-		return 0, fmt.Errorf("%w: %w", segment.ErrRequest, err)
+	if err := numberstore.CheckName(name); err != nil {
+		return 0, fmt.Errorf("%w: %w", numberstore.ErrRequest, err)
 	}
 	if fault.Nil(t.tx) {
-		return 0, fmt.Errorf("%w: the transaction is nil (%T)", segment.ErrRequest, t.tx)
+		return 0, fmt.Errorf("%w: the transaction is nil (%T)", numberstore.ErrRequest, t.tx)
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
@@ -277,16 +276,17 @@ func (t inTx) wrap(ctx context.Context, what, name string, err error) error {
 	return t.store.wrap(ctx, fmt.Sprintf(what, name), segmentTables, err)
 }
 
-// Create implements segment.Creator.
+// Create creates a name whose first number is start, at least 1, for administrators. Errors:
+// segment.ErrExists, segment.ErrRequest.
 func (s *Segments) Create(ctx context.Context, name string, start int64) error {
-	if err := (segment.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
+	if err := (numberstore.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
 		return err
 	}
 	return s.with(ctx, "create %q", name, func(ctx context.Context) error {
 		n, err := s.exec(ctx, "add", args{"name": name, "start": start})
 		if err == nil && n == 0 {
 			if _, _, err = s.given(ctx, nil, name); err == nil {
-				err = fmt.Errorf("%w: %q", segment.ErrExists, name)
+				err = fmt.Errorf("%w: %q", numberstore.ErrExists, name)
 			}
 		}
 		return err
@@ -296,7 +296,7 @@ func (s *Segments) Create(ctx context.Context, name string, start int64) error {
 // Given returns the greatest number that a name has given, or 0. Errors: segment.ErrUnknown,
 // segment.ErrRequest, lease.ErrDamaged.
 func (s *Segments) Given(ctx context.Context, name string) (given int64, err error) {
-	if err := (segment.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
+	if err := (numberstore.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
 		return 0, err
 	}
 	err = s.with(ctx, "look at %q", name, func(ctx context.Context) (err error) {
@@ -316,8 +316,8 @@ func (s *Segments) Given(ctx context.Context, name string) (given int64, err err
 func (s *Segments) Names(ctx context.Context, prefix string, each func(name string, given int64) error) error {
 	from, below := prefix, "{" // no name has a character from { on
 	if end := len(prefix) - 1; end >= 0 {
-		if err := segment.CheckName(prefix); err != nil {
-			return fmt.Errorf("%w: %w", segment.ErrRequest, err)
+		if err := numberstore.CheckName(prefix); err != nil {
+			return fmt.Errorf("%w: %w", numberstore.ErrRequest, err)
 		}
 		below = prefix[:end] + string(rune(prefix[end]+1))
 	}
@@ -382,11 +382,11 @@ func (s *Segments) given(ctx context.Context, tx runner, name string) (row given
 }
 
 func noName(name string) error {
-	return fmt.Errorf("%w: %q: %s", segment.ErrUnknown, name, fault.CreateName(name))
+	return fmt.Errorf("%w: %q: %s", numberstore.ErrUnknown, name, fault.CreateName(name))
 }
 
 // reserve reserves in a transaction, or else on the pool.
-func (s *Segments) reserve(ctx context.Context, tx runner, r segment.Request, added *bool) (segment.Range, error) {
+func (s *Segments) reserve(ctx context.Context, tx runner, r numberstore.Request, added *bool) (numberstore.Range, error) {
 	a := args{"name": r.Name, "n": r.N, "max": r.Max, "above": r.Above, "start": r.Start, "notbefore": int64(1), "notafter": int64(math.MaxInt64)}
 	if r.NotAfter > 0 {
 		a["notbefore"], a["notafter"] = r.NotBefore, r.NotAfter
@@ -405,41 +405,41 @@ func (s *Segments) reserve(ctx context.Context, tx runner, r segment.Request, ad
 			return err
 		})
 		if err != nil {
-			return segment.Range{}, err
+			return numberstore.Range{}, err
 		}
 		if done {
-			return segment.Range{First: first, Last: first + min(r.N-1, r.Max-first)}, nil
+			return numberstore.Range{First: first, Last: first + min(r.N-1, r.Max-first)}, nil
 		}
 		if r.Beside != "" {
 			if beside, there, err := s.given(ctx, tx, r.Beside); err != nil {
-				return segment.Range{}, err
+				return numberstore.Range{}, err
 			} else if !there || beside.id < r.Given.First || beside.id > r.Given.Last {
-				return segment.Range{}, fmt.Errorf("%w: %q has not given %d to %d", segment.ErrUnknown, r.Beside, r.Given.First, r.Given.Last)
+				return numberstore.Range{}, fmt.Errorf("%w: %q has not given %d to %d", numberstore.ErrUnknown, r.Beside, r.Given.First, r.Given.Last)
 			}
 		}
 		row, there, err := s.given(ctx, tx, r.Name)
 		switch {
 		case err != nil:
-			return segment.Range{}, err
+			return numberstore.Range{}, err
 		case r.CheckClock(row.now) != nil:
-			return segment.Range{}, r.CheckClock(row.now)
+			return numberstore.Range{}, r.CheckClock(row.now)
 		case there && max(row.id, r.Above) >= r.Max:
-			return segment.Range{}, fmt.Errorf("%w: %q is at %d of %d", segment.ErrEnd, r.Name, max(row.id, r.Above), r.Max)
+			return numberstore.Range{}, fmt.Errorf("%w: %q is at %d of %d", numberstore.ErrEnd, r.Name, max(row.id, r.Above), r.Max)
 		case there && tx != nil && round > 0: // by REPEATABLE READ of MySQL, a change sees more than a SELECT
-			return segment.Range{}, fmt.Errorf("%w: others have changed %q since the transaction first read: run it again", segment.ErrUnavailable, r.Name)
+			return numberstore.Range{}, fmt.Errorf("%w: others have changed %q since the transaction first read: run it again", numberstore.ErrUnavailable, r.Name)
 		case there: // created since the update
 		case !r.Create || *added:
-			return segment.Range{}, noName(r.Name)
+			return numberstore.Range{}, noName(r.Name)
 		case r.Above >= r.Max:
-			return segment.Range{}, fmt.Errorf("%w: %q is at %d of %d", segment.ErrEnd, r.Name, r.Above, r.Max)
+			return numberstore.Range{}, fmt.Errorf("%w: %q is at %d of %d", numberstore.ErrEnd, r.Name, r.Above, r.Max)
 		default:
 			*added = true
 			if err := s.try(ctx, tx, func(on runner) error { _, err := s.execOn(ctx, on, "add", a); return err }); err != nil {
-				return segment.Range{}, err
+				return numberstore.Range{}, err
 			}
 		}
 	}
-	return segment.Range{}, unsettled()
+	return numberstore.Range{}, unsettled()
 }
 
 // with runs f and wraps its error. If the table is missing, with creates it and repeats

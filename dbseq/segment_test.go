@@ -14,6 +14,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
@@ -39,8 +40,8 @@ func issuer(t testing.TB, s segment.Store, cfg segment.Config) *segment.Issuer {
 }
 
 // reserve asks for n numbers of "orders".
-func reserve(n int64) segment.Request {
-	return segment.Request{Name: "orders", N: n, Start: 1, Max: 1 << 40, Create: true}
+func reserve(n int64) numberstore.Request {
+	return numberstore.Request{Name: "orders", N: n, Start: 1, Max: 1 << 40, Create: true}
 }
 
 func TestSegmentsKeepTheContract(t *testing.T) {
@@ -78,9 +79,9 @@ func TestSegmentUnknown(t *testing.T) {
 func TestSegmentNamesAreApart(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		s := segments(t, e.db(t, dsn))
-		for _, want := range []segment.Range{{First: 1, Last: 5}, {First: 6, Last: 10}} {
+		for _, want := range []numberstore.Range{{First: 1, Last: 5}, {First: 6, Last: 10}} {
 			for _, name := range []string{"a", "b"} {
-				got, err := s.Reserve(t.Context(), segment.Request{Name: name, N: 5, Max: 100, Start: 1, Create: true})
+				got, err := s.Reserve(t.Context(), numberstore.Request{Name: name, N: 5, Max: 100, Start: 1, Create: true})
 				require.NoError(t, err)
 				require.Equal(t, want, got, name)
 			}
@@ -145,7 +146,7 @@ func TestStatementsPerReservation(t *testing.T) {
 		t.Cleanup(func() { _ = pool.Close() })
 		s, err := dbseq.NewSegments(pool, e.dialect)
 		require.NoError(t, err)
-		count := func(r segment.Request) int64 {
+		count := func(r numberstore.Request) int64 {
 			before := n.n.Load()
 			_, err := s.Reserve(t.Context(), r)
 			require.NoError(t, err)
@@ -180,7 +181,7 @@ func TestLostRepliesOfReservations(t *testing.T) {
 		n.after = nil
 		got, err := s.Reserve(t.Context(), reserve(10))
 		require.NoError(t, err)
-		require.Equal(t, segment.Range{First: 21, Last: 30}, got)
+		require.Equal(t, numberstore.Range{First: 21, Last: 30}, got)
 	})
 }
 
@@ -234,7 +235,7 @@ func TestSegmentTableByHand(t *testing.T) {
 		rawExec(t, db, string(text))
 		got, err := s.Reserve(t.Context(), reserve(3))
 		require.NoError(t, err)
-		require.Equal(t, segment.Range{First: 1, Last: 3}, got)
+		require.Equal(t, numberstore.Range{First: 1, Last: 3}, got)
 		require.EqualValues(t, 3, number(t, db, "SELECT max_id FROM snowlease_segment WHERE name = 'orders'"))
 	})
 }
@@ -300,7 +301,7 @@ func TestNameLostWhileItIsCreated(t *testing.T) {
 			n.after = nil
 			got, err := s.Reserve(t.Context(), reserve(1))
 			require.NoError(t, err)
-			require.Equal(t, segment.Range{First: 1, Last: 1}, got)
+			require.Equal(t, numberstore.Range{First: 1, Last: 1}, got)
 			rawExec(t, db, "DELETE FROM snowlease_segment")
 		}
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/series"
@@ -30,7 +31,7 @@ func (e engine) pool(t testing.TB, dsn string) *sql.DB {
 	return pool
 }
 
-func openSeries(t testing.TB, store segment.Reader, cfg series.Config, opts ...series.Option) *series.Series {
+func openSeries(t testing.TB, store numberstore.Reader, cfg series.Config, opts ...series.Option) *series.Series {
 	t.Helper()
 	cfg.Name = "invoices"
 	s, err := series.Open(t.Context(), store, cfg, opts...)
@@ -191,8 +192,8 @@ func TestGaplessBatch(t *testing.T) {
 		require.ErrorIs(t, err, series.ErrTransaction)
 		_, err = s.In(nil).Next(t.Context(), "a")
 		require.ErrorIs(t, err, series.ErrTransaction)
-		for _, tx := range []segment.Tx{nil, (*sql.Tx)(nil)} {
-			_, err = store.In(tx).Reserve(t.Context(), segment.Request{Name: "a", N: 1, Start: 1, Max: 9, Create: true})
+		for _, tx := range []numberstore.Tx{nil, (*sql.Tx)(nil)} {
+			_, err = store.In(tx).Reserve(t.Context(), numberstore.Request{Name: "a", N: 1, Start: 1, Max: 9, Create: true})
 			require.ErrorIs(t, err, segment.ErrRequest)
 			_, err = store.In(tx).Given(t.Context(), "a")
 			require.ErrorIs(t, err, segment.ErrRequest)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // TestSharedPoolWithoutAutocommit: an application that turns autocommit off on a pool that it
@@ -37,7 +37,7 @@ func TestSharedPoolWithoutAutocommit(t *testing.T) {
 			require.NoError(t, err)
 		}
 		autocommit("0")
-		reserve := segment.Request{Name: "orders", N: 5, Start: 1, Max: 100}
+		reserve := numberstore.Request{Name: "orders", N: 5, Start: 1, Max: 100}
 		for what, do := range map[string]func() error{
 			"acquire": func() error { _, err := c.Acquire(t.Context(), request("orders", 2)); return err },
 			"renew":   func() error { _, err := c.Renew(t.Context(), g); return err },
@@ -67,6 +67,6 @@ func TestSharedPoolWithoutAutocommit(t *testing.T) {
 		require.NoError(t, err)
 		got, err := numbers.Reserve(t.Context(), reserve)
 		require.NoError(t, err)
-		require.Equal(t, segment.Range{First: 1, Last: 5}, got)
+		require.Equal(t, numberstore.Range{First: 1, Last: 5}, got)
 	})
 }

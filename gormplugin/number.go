@@ -9,7 +9,6 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/series"
 )
 
@@ -255,14 +254,14 @@ func (n *numbered) set(stmt *gorm.Statement, row reflect.Value, number series.Nu
 
 // transactionOf returns the transaction of a statement, if there is one. What begins transactions is
 // none itself, but may wrap one: gorm.io/sharding wraps the pool of each statement.
-func transactionOf(pool gorm.ConnPool) (segment.Tx, bool) {
+func transactionOf(pool gorm.ConnPool) (series.Tx, bool) {
 	for {
 		_, begins := pool.(gorm.TxBeginner)
 		if !begins {
 			_, begins = pool.(gorm.ConnPoolBeginner)
 		}
 		if !begins {
-			tx, ok := pool.(segment.Tx)
+			tx, ok := pool.(series.Tx)
 			return tx, ok
 		}
 		outer := reflect.Indirect(reflect.ValueOf(pool))

@@ -24,6 +24,7 @@ import (
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
@@ -525,7 +526,7 @@ func TestWithoutGORM(t *testing.T) {
 			a.RequireStop()
 			_, err = center.(*dbseq.Center).Slots(context.Background(), "orders")
 			require.ErrorContains(t, err, "closed", "the application has closed its center")
-			_, err = numbers.Reserve(context.Background(), segment.Request{Name: "bills", N: 1, Start: 1, Max: 9})
+			_, err = numbers.Reserve(context.Background(), numberstore.Request{Name: "bills", N: 1, Start: 1, Max: 9})
 			require.ErrorContains(t, err, "closed")
 		})
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/series"
@@ -154,11 +155,11 @@ func (s *Segments) make(c Config, o options) error {
 // makeSeries creates the series of c, which are in SQL.
 func (s *Segments) makeSeries(c Config, db segment.Store) error {
 	for _, cfg := range c.Series {
-		store, ok := db.(segment.Reader)
+		_, ok := db.(numberstore.Reader)
 		if _, onRedis := db.(*redissegments.Store); !ok || onRedis {
 			return fmt.Errorf("series %s: %T is no database: provide a *gorm.DB, or the segment.Store of dbseq.OpenSegments", cfg.Name, db)
 		}
-		one, err := series.New(store, cfg)
+		one, err := series.New(db, cfg)
 		if err != nil {
 			return err
 		}

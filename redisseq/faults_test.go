@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
@@ -371,10 +372,10 @@ func TestClusterLosesAMaster(t *testing.T) {
 	// A client that must discover the failover on its own.
 	alone := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ClusterStateReloadInterval: time.Hour})
 	t.Cleanup(func() { _ = alone.Close() })
-	dispenser, err := redissegments.NewDispenser(alone, &segment.Memory{}, segment.Config{Name: "orders"})
+	dispenser, err := redissegments.NewDispenser(alone, &numberstore.Memory{}, segment.Config{Name: "orders"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, dispenser.Close()) })
-	one := segment.Request{Name: "orders", N: 1, Start: 1, Max: 1 << 60, Create: true}
+	one := numberstore.Request{Name: "orders", N: 1, Start: 1, Max: 1 << 60, Create: true}
 	number, err := dispenser.Reserve(t.Context(), one)
 	require.NoError(t, err)
 

@@ -94,7 +94,7 @@ lease
 numbers/segment
 internal/generator
 snowflake publicid
-internal/bounded internal/dsn internal/fault internal/hostclock internal/test/logtest internal/test/testserver schema
+internal/bounded internal/dsn internal/fault internal/hostclock internal/numberstore internal/test/logtest internal/test/testserver schema
 internal/printable internal/test/limit
 END
 standard snowflake

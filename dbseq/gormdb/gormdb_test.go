@@ -17,9 +17,9 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 func TestMain(m *testing.M) {
@@ -90,9 +90,9 @@ func lendAndReserve(t testing.TB, db *gorm.DB) []string {
 
 	s, err := gormdb.Segments(db)
 	require.NoError(t, err)
-	got, err := s.Reserve(t.Context(), segment.Request{Name: "orders", N: 5, Start: 1, Max: 100, Create: true})
+	got, err := s.Reserve(t.Context(), numberstore.Request{Name: "orders", N: 5, Start: 1, Max: 100, Create: true})
 	require.NoError(t, err)
-	require.Equal(t, segment.Range{First: 1, Last: 5}, got)
+	require.Equal(t, numberstore.Range{First: 1, Last: 5}, got)
 	require.Equal(t, c.Warnings(), s.Warnings())
 	require.NoError(t, s.Close())
 	return c.Warnings()

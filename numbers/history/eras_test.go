@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
@@ -20,18 +21,18 @@ import (
 // records is a store that can be copied and restored.
 type records map[string]int64
 
-func (s records) Reserve(_ context.Context, r segment.Request) (segment.Range, error) {
+func (s records) Reserve(_ context.Context, r numberstore.Request) (numberstore.Range, error) {
 	if given := s[r.Beside]; r.Beside != "" && (given < r.Given.First || given > r.Given.Last) {
-		return segment.Range{}, segment.ErrUnknown
+		return numberstore.Range{}, segment.ErrUnknown
 	}
 	last, ok := s[r.Name]
 	if !ok {
 		last = r.Start - 1
 	}
 	if last = max(last, r.Above); last >= r.Max {
-		return segment.Range{}, segment.ErrEnd
+		return numberstore.Range{}, segment.ErrEnd
 	}
-	got := segment.Range{First: last + 1, Last: last + min(r.N, r.Max-last)}
+	got := numberstore.Range{First: last + 1, Last: last + min(r.N, r.Max-last)}
 	s[r.Name] = got.Last
 	return got, nil
 }

@@ -54,6 +54,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -150,7 +151,7 @@ func New(store segment.Store, cfg Config) (*Issuer, error) {
 	if missing {
 		fault("the store is nil: give one, such as from dbseq.OpenSegments")
 	}
-	if err := segment.CheckName(cfg.Namespace); err != nil || len(cfg.Namespace) > maxNamespace {
+	if err := numberstore.CheckName(cfg.Namespace); err != nil || len(cfg.Namespace) > maxNamespace {
 		fault("namespace %q is not 1 to %d characters of A-Z a-z 0-9 . _ -", cfg.Namespace, maxNamespace)
 	}
 	if n := cfg.Layout.Workers(); cfg.Reserved < 1 || cfg.Reserved >= n {
@@ -241,7 +242,7 @@ func (i *Issuer) own(ctx context.Context) (int64, error) {
 	// A store reveals a number only by giving out the next one.
 	now := i.now()
 	from := now.Add(i.cfg.Ahead).UnixMilli()
-	r, err := segment.Reserve(ctx, i.store, segment.Request{Name: i.since.name, N: 1, Start: from * readers, Max: math.MaxInt64, Create: true})
+	r, err := numberstore.Reserve(ctx, i.store, numberstore.Request{Name: i.since.name, N: 1, Start: from * readers, Max: math.MaxInt64, Create: true})
 	ended := errors.Is(err, segment.ErrEnd)
 	if err != nil && !ended {
 		return 0, fmt.Errorf("history: read Since of namespace %q, the counter %q: %w; if it is damaged, follow docs/operations.md#backup-and-restore", i.cfg.Namespace, i.since.name, err)
@@ -319,9 +320,9 @@ func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
 	name := i.name + strconv.FormatInt(span, 36)
 	var after int64 // the greatest number that this call took
 	for rest := dst; len(rest) > 0; {
-		r, err := segment.Reserve(ctx, i.store, segment.Request{
-			Name: name, N: min(int64(len(rest)), segment.MaxReservation), Above: after, Max: i.PerSpan(), Start: 1, Create: true,
-			Beside: i.since.name, Given: segment.Range{First: own, Last: own + readers - 1}, // the counters are those that Since belongs to
+		r, err := numberstore.Reserve(ctx, i.store, numberstore.Request{
+			Name: name, N: min(int64(len(rest)), numberstore.MaxReservation), Above: after, Max: i.PerSpan(), Start: 1, Create: true,
+			Beside: i.since.name, Given: numberstore.Range{First: own, Last: own + readers - 1}, // the counters are those that Since belongs to
 		})
 		switch {
 		case errors.Is(err, segment.ErrEnd):

@@ -17,6 +17,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/generator"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/history"
@@ -49,7 +50,7 @@ func issuer(t testing.TB, store segment.Store, cfg history.Config) *history.Issu
 func TestIDsForThePast(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]func(t *testing.T) segment.Store{
-		"memory": func(*testing.T) segment.Store { return &segment.Memory{} },
+		"memory": func(*testing.T) segment.Store { return &numberstore.Memory{} },
 		"sqlite": func(t *testing.T) segment.Store {
 			return open(t, "sqlite", filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)")
 		},
@@ -93,7 +94,7 @@ func TestEveryIDOfASecond(t *testing.T) {
 	t.Parallel()
 	small := snowflake.Layout{WorkerBits: 2, SequenceBits: 3}
 	at := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
-	i := issuer(t, &segment.Memory{}, history.Config{Layout: small, Reserved: 3, Every: time.Second}).Backfill(at.Add(time.Minute))
+	i := issuer(t, &numberstore.Memory{}, history.Config{Layout: small, Reserved: 3, Every: time.Second}).Backfill(at.Add(time.Minute))
 	require.Equal(t, int64(24), i.PerSpan())
 	seen := map[int64]bool{}
 	workers := map[int64]int{}
@@ -131,7 +132,7 @@ func TestPastAndLive(t *testing.T) {
 	require.NoError(t, err)
 	live, err := g.NextID()
 	require.NoError(t, err)
-	i := issuer(t, &segment.Memory{}, history.Config{Layout: layout, Reserved: 1}).Backfill(at.Add(time.Second))
+	i := issuer(t, &numberstore.Memory{}, history.Config{Layout: layout, Reserved: 1}).Backfill(at.Add(time.Second))
 	before, err := i.NextIDAt(t.Context(), at.Add(-time.Millisecond))
 	require.NoError(t, err)
 	after, err := i.NextIDAt(t.Context(), at.Add(time.Millisecond))
@@ -142,7 +143,7 @@ func TestPastAndLive(t *testing.T) {
 
 func TestTimesThatAreNoPast(t *testing.T) {
 	t.Parallel()
-	i := issuer(t, &segment.Memory{}, history.Config{Layout: layout, Reserved: 1}).Backfill(time.Now().Add(2 * time.Hour))
+	i := issuer(t, &numberstore.Memory{}, history.Config{Layout: layout, Reserved: 1}).Backfill(time.Now().Add(2 * time.Hour))
 	for _, at := range []time.Time{time.Now().Add(time.Hour), time.Date(2019, 12, 31, 0, 0, 0, 0, time.UTC), {}} {
 		id, err := i.NextIDAt(t.Context(), at)
 		require.ErrorIs(t, err, history.ErrTime)
@@ -173,12 +174,12 @@ func TestSinceOfOtherSettings(t *testing.T) {
 
 type counted struct{ names map[string]bool }
 
-func (c *counted) Reserve(_ context.Context, r segment.Request) (segment.Range, error) {
+func (c *counted) Reserve(_ context.Context, r numberstore.Request) (numberstore.Range, error) {
 	if c.names == nil {
 		c.names = map[string]bool{}
 	}
 	c.names[r.Name] = true
-	return segment.Range{First: r.Start, Last: r.Start}, nil
+	return numberstore.Range{First: r.Start, Last: r.Start}, nil
 }
 
 func TestSince(t *testing.T) {
@@ -186,7 +187,7 @@ func TestSince(t *testing.T) {
 	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	now := start
 	cfg := history.Config{Layout: snowflake.Layout{TimeUnit: 10 * time.Millisecond}, Reserved: 1, Ahead: time.Minute}
-	store := &segment.Memory{}
+	store := &numberstore.Memory{}
 	i := issuer(t, store, cfg).At(func() time.Time { return now })
 	since, err := i.Since(t.Context())
 	require.NoError(t, err)
@@ -241,7 +242,7 @@ func TestIDsASecond(t *testing.T) {
 		l, err := snowflake.Preset(preset)
 		require.NoError(t, err)
 		at := time.UnixMilli(l.Epoch) // where a span begins
-		i := issuer(t, &segment.Memory{}, history.Config{Layout: l, Reserved: 1}).Backfill(time.Now())
+		i := issuer(t, &numberstore.Memory{}, history.Config{Layout: l, Reserved: 1}).Backfill(time.Now())
 		n, every := 0, time.Duration(0)
 		for ; ; every += l.TimeUnit {
 			ids := make([]int64, i.PerSpan())
@@ -263,7 +264,7 @@ func TestForABusinessNumber(t *testing.T) {
 	t.Parallel()
 	l := snowflake.Layout{WorkerBits: 3, BusinessBits: 2, SequenceBits: 4}
 	at := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
-	i := issuer(t, &segment.Memory{}, history.Config{Layout: l, Reserved: 1}).Backfill(at.Add(time.Second))
+	i := issuer(t, &numberstore.Memory{}, history.Config{Layout: l, Reserved: 1}).Backfill(at.Add(time.Second))
 	other, err := i.For(3)
 	require.NoError(t, err)
 	for n := range int64(4) {
@@ -285,7 +286,7 @@ func TestConfigsThatAreWrong(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	for _, reserved := range []int64{-1, 0} {
-		_, err := history.New(&segment.Memory{}, history.Config{Namespace: "orders", Reserved: reserved})
+		_, err := history.New(&numberstore.Memory{}, history.Config{Namespace: "orders", Reserved: reserved})
 		require.ErrorContains(t, err, fmt.Sprintf("reserved %d is not 1 to 31", reserved))
 	}
 }
@@ -293,8 +294,8 @@ func TestConfigsThatAreWrong(t *testing.T) {
 // down is a store that always fails.
 type down struct{}
 
-func (down) Reserve(context.Context, segment.Request) (segment.Range, error) {
-	return segment.Range{}, errors.New("connection refused")
+func (down) Reserve(context.Context, numberstore.Request) (numberstore.Range, error) {
+	return numberstore.Range{}, errors.New("connection refused")
 }
 
 func TestStoreDown(t *testing.T) {
@@ -308,7 +309,7 @@ func TestStoreDown(t *testing.T) {
 }
 
 func Example() {
-	past, err := history.New(&segment.Memory{}, history.Config{Namespace: "orders", Reserved: 1}) // dbseq.OpenSegments("mysql", dsn)
+	past, err := history.New(&numberstore.Memory{}, history.Config{Namespace: "orders", Reserved: 1}) // dbseq.OpenSegments("mysql", dsn)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/numbers/history"
-	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // Calls return the error of Ready until there is none, whatever they are for.
@@ -19,7 +19,7 @@ func TestNotReady(t *testing.T) {
 	t.Parallel()
 	early := errors.New("no worker id yet")
 	ready := early
-	i := issuer(t, &segment.Memory{}, history.Config{Layout: layout, Reserved: 1, Ready: func() error { return ready }})
+	i := issuer(t, &numberstore.Memory{}, history.Config{Layout: layout, Reserved: 1, Ready: func() error { return ready }})
 	_, err := i.Since(t.Context())
 	require.NoError(t, err)
 	other := i.Backfill(time.Now())
@@ -38,11 +38,11 @@ func TestNotReady(t *testing.T) {
 
 // slow is a store that notes how many calls it has at once.
 type slow struct {
-	segment.Memory
+	numberstore.Memory
 	calls, most atomic.Int64
 }
 
-func (s *slow) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (s *slow) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	s.most.Store(max(s.most.Load(), s.calls.Add(1)))
 	defer s.calls.Add(-1)
 	time.Sleep(time.Second)

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
@@ -132,25 +133,25 @@ func (d *Dispenser) Warnings() []string {
 }
 
 // Reserve implements segment.Store. It waits for the store behind it if Redis has no
-// numbers left. Errors are those of segment.Store and of the store behind it,
+// numbers left. Errors are segment.ErrEnd and segment.ErrRequest, those of the store behind it,
 // segment.ErrClosed, and lease.ErrDamaged, also if Redis or r.Above is ahead of that store by more
 // than a tenth of the numbers that are left, or than 1,000 of the largest segments and 10^9, if the
 // store has a method Given, as dbseq.Segments has; and ErrRunID and ErrReplica of package redisseq.
-func (d *Dispenser) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	if err := check(r); err != nil {
-		return segment.Range{}, err
+		return numberstore.Range{}, err
 	}
 	const verb = "dispense numbers of"
 	for {
 		me := rand.Text()
 		got, err := d.deal(ctx, redisconn.Call{Verb: verb, Name: r.Name, Script: dispense, Args: []any{r.N, r.Above, me, patience.Milliseconds()}})
 		if err != nil {
-			return segment.Range{}, err
+			return numberstore.Range{}, err
 		}
 		var first, n, fetch int64
 		state := state{me: me}
 		if err := got.Ints(&first, &n, &fetch, &state.top, &state.step, &state.used, &state.ms); err != nil {
-			return segment.Range{}, d.conn.Wrap(verb, r.Name, err)
+			return numberstore.Range{}, d.conn.Wrap(verb, r.Name, err)
 		}
 		var fetched <-chan error
 		if fetch == 1 {
@@ -158,16 +159,16 @@ func (d *Dispenser) Reserve(ctx context.Context, r segment.Request) (segment.Ran
 		}
 		switch {
 		case n > 0 && first > r.Max:
-			return segment.Range{}, fmt.Errorf("%w: %q at %s is at %d", segment.ErrEnd, r.Name, d, first)
+			return numberstore.Range{}, fmt.Errorf("%w: %q at %s is at %d", segment.ErrEnd, r.Name, d, first)
 		case n > 0:
-			got := segment.Range{First: first, Last: min(first+n-1, r.Max)}
+			got := numberstore.Range{First: first, Last: min(first+n-1, r.Max)}
 			if err := d.reserved(ctx, r, got.Last); err != nil {
-				return segment.Range{}, err
+				return numberstore.Range{}, err
 			}
 			return got, nil
 		}
 		if err := d.await(ctx, fetched); err != nil {
-			return segment.Range{}, err
+			return numberstore.Range{}, err
 		}
 	}
 }
@@ -206,7 +207,7 @@ type state struct {
 
 // fetch gets a segment from the store and installs it in the background, because the
 // caller may already have its numbers.
-func (d *Dispenser) fetch(ctx context.Context, r segment.Request, s state) <-chan error {
+func (d *Dispenser) fetch(ctx context.Context, r numberstore.Request, s state) <-chan error {
 	done := make(chan error, 1)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -232,21 +233,21 @@ func (d *Dispenser) fetch(ctx context.Context, r segment.Request, s state) <-cha
 		// Let another caller try. ctx may have ended.
 		say, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
 		defer cancel()
-		done <- errors.Join(err, d.install(say, r.Name, s.me, segment.Range{First: 1})) // empty
+		done <- errors.Join(err, d.install(say, r.Name, s.me, numberstore.Range{First: 1})) // empty
 	})
 	return done
 }
 
-func (d *Dispenser) reserve(ctx context.Context, r segment.Request, s state) (segment.Range, error) {
+func (d *Dispenser) reserve(ctx context.Context, r numberstore.Request, s state) (numberstore.Range, error) {
 	step := s.step
 	if step == 0 {
 		step = d.cfg.Step
 	}
-	step = d.cfg.NextStep(step, s.used, time.Duration(s.ms)*time.Millisecond)
+	step = numberstore.Steps{Min: d.cfg.MinStep, Max: d.cfg.MaxStep, Cover: d.cfg.Cover}.Next(step, s.used, time.Duration(s.ms)*time.Millisecond)
 	r.N = max(step, min(r.N, d.cfg.MaxStep)) // so that a batch is not split
 	if r.Above = max(r.Above, s.top); r.Above > d.least(r.Name, 0) {
 		if _, err := d.plausible(ctx, r); err != nil {
-			return segment.Range{}, err
+			return numberstore.Range{}, err
 		}
 	}
 	return d.behind(ctx, r)
@@ -256,7 +257,7 @@ func (d *Dispenser) reserve(ctx context.Context, r segment.Request, s state) (se
 // if it lost that, or another program wrote them into Redis, it would give them again. It asks
 // once for each segment of others. What Redis has is valid while the store is away, so it asks
 // shortly, and not again for some seconds.
-func (d *Dispenser) reserved(ctx context.Context, r segment.Request, last int64) error {
+func (d *Dispenser) reserved(ctx context.Context, r numberstore.Request, last int64) error {
 	if last <= d.least(r.Name, 0) || time.Since(time.Unix(0, d.away.Load())) < fetchTime {
 		return nil
 	}
@@ -280,8 +281,8 @@ func (d *Dispenser) reserved(ctx context.Context, r segment.Request, last int64)
 }
 
 // behind reserves numbers in the store behind.
-func (d *Dispenser) behind(ctx context.Context, r segment.Request) (segment.Range, error) {
-	got, err := segment.Reserve(ctx, d.store, r)
+func (d *Dispenser) behind(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
+	got, err := numberstore.Reserve(ctx, d.store, r)
 	if err == nil {
 		d.least(r.Name, got.Last)
 	}
@@ -299,7 +300,7 @@ func (d *Dispenser) least(name string, given int64) int64 {
 // plausible returns the greatest number that the store behind has given, or -1 if it does not tell.
 // It refuses numbers that Redis says are taken if no loss of that store explains why it has not
 // given them: another program that writes to Redis would use up a name.
-func (d *Dispenser) plausible(ctx context.Context, r segment.Request) (given int64, err error) {
+func (d *Dispenser) plausible(ctx context.Context, r numberstore.Request) (given int64, err error) {
 	store, ok := d.store.(interface {
 		Given(ctx context.Context, name string) (int64, error)
 	})
@@ -315,14 +316,14 @@ func (d *Dispenser) plausible(ctx context.Context, r segment.Request) (given int
 	default:
 		d.least(r.Name, given)
 	}
-	if r.Above-given <= min(max(1000*d.cfg.MaxStep, segment.MaxReservation), (r.Max-given)/10) {
+	if r.Above-given <= min(max(1000*d.cfg.MaxStep, numberstore.MaxReservation), (r.Max-given)/10) {
 		return given, nil
 	}
 	return given, fmt.Errorf("%w: numbers of %q up to %d are said to be taken, but %s gave up to %d: if they are, create or resume the name above them; if not, delete %s and restart the processes",
 		lease.ErrDamaged, r.Name, r.Above, d, given, d.conn.Key(r.Name, "dispenser"))
 }
 
-func (d *Dispenser) install(ctx context.Context, name, me string, got segment.Range) error {
+func (d *Dispenser) install(ctx context.Context, name, me string, got numberstore.Range) error {
 	const verb = "install numbers of"
 	r, err := d.deal(ctx, redisconn.Call{Verb: verb, Name: name, Script: install, Args: []any{me, got.First, got.Last, got.Len()}})
 	if err == nil && r[0] == "BACK" {

@@ -18,6 +18,7 @@ import (
 	_ "modernc.org/sqlite" // driver "sqlite"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -29,19 +30,19 @@ import (
 
 // A behind is the store behind a dispenser, with injected faults.
 type behind struct {
-	segment.Memory
+	numberstore.Memory
 	calls atomic.Int64
 	last  atomic.Int64 // size of the last request
 	fault func(ctx context.Context, call int64) error
-	after func(call int64, got segment.Range) segment.Range
+	after func(call int64, got numberstore.Range) numberstore.Range
 }
 
-func (b *behind) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (b *behind) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	call := b.calls.Add(1)
 	b.last.Store(r.N)
 	if b.fault != nil {
 		if err := b.fault(ctx, call); err != nil {
-			return segment.Range{}, err
+			return numberstore.Range{}, err
 		}
 	}
 	got, err := b.Memory.Reserve(ctx, r)
@@ -162,7 +163,7 @@ func TestDispenserKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
 		for _, cfg := range []segment.Config{ordered(), ordered(7)} {
-			d := dispenser(t, s.Client(t), new(segment.Memory), cfg)
+			d := dispenser(t, s.Client(t), segment.NewMemory(), cfg)
 			require.NoError(t, segmentcheck.Run(t.Context(), d, fmt.Sprint("a", cfg.Step), nil))
 			require.Equal(t, "redis "+s.Addr+" db 0 before memory", d.String())
 		}
@@ -330,7 +331,7 @@ func TestInstalledOnce(t *testing.T) {
 			t.Parallel()
 			s := redistest.NewMini(t)
 			var before func() // restores the state before the segment was installed
-			b := &behind{after: func(_ int64, got segment.Range) segment.Range {
+			b := &behind{after: func(_ int64, got numberstore.Range) numberstore.Range {
 				before = s.Snapshot(t)
 				return got
 			}}
@@ -370,7 +371,7 @@ func TestInstalledOnce(t *testing.T) {
 func TestLateInstall(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewMini(t)
-	b := &behind{after: func(call int64, got segment.Range) segment.Range {
+	b := &behind{after: func(call int64, got numberstore.Range) numberstore.Range {
 		if call%2 == 1 {
 			_ = s.Admin.FlushAll(context.Background()).Err() // the test may have ended
 		}
@@ -462,9 +463,9 @@ func TestNobodyWaitsForTheStoreBehind(t *testing.T) {
 func TestStoreBehindThatWentBack(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewMini(t)
-	b := &behind{after: func(call int64, got segment.Range) segment.Range {
+	b := &behind{after: func(call int64, got numberstore.Range) numberstore.Range {
 		if call > 2 {
-			return segment.Range{First: 1, Last: got.Len()}
+			return numberstore.Range{First: 1, Last: got.Len()}
 		}
 		return got
 	}}
@@ -482,7 +483,7 @@ func TestStoreBehindThatWentBack(t *testing.T) {
 
 	// Meanwhile Redis learns of greater numbers.
 	s.Wipe(t)
-	grows := &behind{after: func(_ int64, got segment.Range) segment.Range {
+	grows := &behind{after: func(_ int64, got numberstore.Range) numberstore.Range {
 		_ = s.Admin.HSet(context.Background(), "snowlease:{orders}:dispenser", "top", "1000000").Err() // the test may have ended
 		return got
 	}}
@@ -605,7 +606,7 @@ func TestNewDispenserRefuses(t *testing.T) {
 func TestDispenserRefusesDamage(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewMini(t)
-	d := dispenser(t, s.Client(t), new(segment.Memory), ordered())
+	d := dispenser(t, s.Client(t), segment.NewMemory(), ordered())
 	key := "snowlease:{orders}:dispenser"
 	for field, value := range map[string]string{"used": "-1", "first": "x", "top": "", "nfirst": "00", "len": strings.Repeat("1", 16)} {
 		s.Wipe(t)
@@ -620,7 +621,7 @@ func TestDispenserRefusesDamage(t *testing.T) {
 
 // A silent store answers no question, but reserves.
 type silent struct {
-	segment.Memory
+	numberstore.Memory
 	asked atomic.Int64
 }
 
@@ -660,7 +661,7 @@ func TestCallerThatGaveUp(t *testing.T) {
 			}
 			cancel()
 		}()
-		_, err := d.Reserve(ctx, segment.Request{Name: "orders", N: 1, Start: 1, Max: 1000})
+		_, err := d.Reserve(ctx, numberstore.Request{Name: "orders", N: 1, Start: 1, Max: 1000})
 		cancel()
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, n+1, b.asked.Load())
@@ -676,7 +677,7 @@ func TestTopOfAStranger(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := redistest.NewMini(t)
-			var behind segment.Memory
+			var behind numberstore.Memory
 			open := func() *redissegments.Dispenser { return dispenser(t, s.Client(t), &behind, ordered(10)) }
 			req := numbers(1)
 			req.Max = limit
@@ -696,7 +697,7 @@ func TestTopOfAStranger(t *testing.T) {
 				}
 				require.NoError(t, s.Admin.HSet(t.Context(), key, fields...).Err())
 			}
-			lost := min(segment.MaxReservation, limit/10)
+			lost := min(numberstore.MaxReservation, limit/10)
 			for _, top := range []int64{lost + 100, limit - 10, limit} {
 				for _, whole := range []bool{false, true} {
 					before, d := given(), open()
@@ -769,7 +770,7 @@ func TestTopOfAStranger(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, top+1, got.First)
 			require.NoError(t, d.Close())
-			behind = segment.Memory{}
+			behind = numberstore.Memory{}
 			set(top, false)
 			got, err = open().Reserve(t.Context(), req)
 			require.NoError(t, err)
@@ -784,7 +785,7 @@ func BenchmarkDispenser(b *testing.B) {
 	for name, opts := range map[string][]redisseq.Option{"compared": nil, "never": {redisseq.WithQuarantine(lease.QuarantineNever)}} {
 		b.Run(name, func(b *testing.B) {
 			cfg := segment.Config{Name: fmt.Sprint("bench-", name, time.Now().UnixNano()), Order: segment.OrderStrict}
-			i := issuer(b, dispenser(b, s.Client(b), new(segment.Memory), cfg, opts...), cfg)
+			i := issuer(b, dispenser(b, s.Client(b), segment.NewMemory(), cfg, opts...), cfg)
 			b.RunParallel(func(p *testing.PB) {
 				for p.Next() {
 					if _, err := i.NextIDWait(b.Context()); err != nil {

@@ -33,7 +33,7 @@ func TestFailoverThereAndBack(t *testing.T) {
 			require.Equal(t, given.Last+1, again.First)
 		},
 		"dispenser": func(t *testing.T, p redistest.Pair) {
-			b := new(segment.Memory)
+			b := segment.NewMemory()
 			process := func() *segment.Issuer {
 				return issuer(t, dispenser(t, p.Client(t), b, ordered(100)), ordered(100))
 			}

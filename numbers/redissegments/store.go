@@ -10,17 +10,17 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
 var (
-	_ segment.Store   = (*Store)(nil)
-	_ segment.Creator = (*Store)(nil)
-	_ fmt.Stringer    = (*Store)(nil)
+	_ numberstore.Store   = (*Store)(nil)
+	_ numberstore.Creator = (*Store)(nil)
+	_ fmt.Stringer        = (*Store)(nil)
 )
 
 // ErrChanged is returned by a Store if another server answers than before, which may have
@@ -84,37 +84,39 @@ func (s *Store) String() string { return s.conn.String() }
 func (s *Store) Warnings() []string { return s.conn.Warnings() }
 
 // check refuses what only SQL does. In a cluster, two names lie on two servers.
-func check(r segment.Request) error {
+func check(r numberstore.Request) error {
 	if r.Beside != "" {
-		return fmt.Errorf("%w: Redis does not look at a name beside another: use SQL", segment.ErrRequest)
+		return fmt.Errorf("%w: Redis does not look at a name beside another: use SQL", numberstore.ErrRequest)
 	}
 	if r.NotAfter != 0 {
-		return fmt.Errorf("%w: Redis reserves at any time: use SQL", segment.ErrRequest)
+		return fmt.Errorf("%w: Redis reserves at any time: use SQL", numberstore.ErrRequest)
 	}
 	return r.Validate()
 }
 
-// Reserve implements segment.Store. Errors are those of segment.Store, ErrChanged, and
-// lease.ErrDamaged, and ErrRunID, ErrReplica and ErrNotReplicated of package redisseq.
-func (s *Store) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+// Reserve implements segment.Store. Errors are segment.ErrUnknown, segment.ErrEnd,
+// segment.ErrRequest, ErrChanged, and lease.ErrDamaged, and ErrRunID, ErrReplica and
+// ErrNotReplicated of package redisseq.
+func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	if err := check(r); err != nil {
-		return segment.Range{}, err
+		return numberstore.Range{}, err
 	}
 	const verb = "reserve numbers of"
 	got, err := deal(ctx, s.conn, redisconn.Call{Verb: verb, Name: r.Name, Script: reserve, Args: []any{r.N, r.Above, r.Max}, Waits: true}, "segment")
 	if err != nil {
-		return segment.Range{}, err
+		return numberstore.Range{}, err
 	}
 	var given, last int64
 	if err := got.Ints(&given, &last); err != nil {
-		return segment.Range{}, s.conn.Wrap(verb, r.Name, err)
+		return numberstore.Range{}, s.conn.Wrap(verb, r.Name, err)
 	}
-	return segment.Range{First: given + 1, Last: last}, nil
+	return numberstore.Range{First: given + 1, Last: last}, nil
 }
 
-// Create implements segment.Creator. After a loss of data, stop running processes first,
-// and choose start above all numbers in use or reserved ahead. Errors are those of
-// segment.Creator and of package redisseq.
+// Create creates a name whose first number is start, at least 1, for administrators. After
+// a loss of data, stop running processes first, and choose start above all numbers in use or
+// reserved ahead. Errors are segment.ErrExists, segment.ErrRequest, and those of package
+// redisseq.
 func (s *Store) Create(ctx context.Context, name string, start int64) error {
 	return s.make(ctx, "create", name, start)
 }
@@ -128,7 +130,7 @@ func (s *Store) Create(ctx context.Context, name string, start int64) error {
 // of package redisseq.
 func (s *Store) Resume(ctx context.Context, name string, above int64) error {
 	if above == math.MaxInt64 {
-		return fmt.Errorf("%w: no number is above %d", segment.ErrRequest, above)
+		return fmt.Errorf("%w: no number is above %d", numberstore.ErrRequest, above)
 	}
 	return s.make(ctx, "resume", name, above+1)
 }
@@ -137,7 +139,7 @@ func (s *Store) Resume(ctx context.Context, name string, above int64) error {
 // Errors are segment.ErrUnknown, segment.ErrRequest, lease.ErrDamaged, and those of package
 // redisseq.
 func (s *Store) Given(ctx context.Context, name string) (given int64, err error) {
-	if err := (segment.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
+	if err := (numberstore.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
 		return 0, err
 	}
 	const verb = "look at"
@@ -152,7 +154,7 @@ func (s *Store) Given(ctx context.Context, name string) (given int64, err error)
 }
 
 func (s *Store) make(ctx context.Context, verb, name string, start int64) error {
-	if err := (segment.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
+	if err := (numberstore.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
 		return err
 	}
 	_, err := deal(ctx, s.conn, redisconn.Call{Verb: verb, Name: name, Script: create, Args: []any{verb, start - 1, rand.Text()}, Waits: true}, "segment")
@@ -171,11 +173,11 @@ func deal(ctx context.Context, c *redisconn.Conn, call redisconn.Call, what stri
 	call.Answer = func(r redisconn.Reply) error {
 		switch {
 		case r[0] == "UNKNOWN":
-			return fmt.Errorf("%w: %q at %s: %s", segment.ErrUnknown, call.Name, c, fault.CreateName(call.Name))
+			return fmt.Errorf("%w: %q at %s: %s", numberstore.ErrUnknown, call.Name, c, fault.CreateName(call.Name))
 		case r[0] == "EXISTS":
-			return fmt.Errorf("%w: %q", segment.ErrExists, call.Name)
+			return fmt.Errorf("%w: %q", numberstore.ErrExists, call.Name)
 		case r[0] == "END" && len(r) == 2:
-			return fmt.Errorf("%w: %q at %s is at %s", segment.ErrEnd, call.Name, c, r[1])
+			return fmt.Errorf("%w: %q at %s is at %s", numberstore.ErrEnd, call.Name, c, r[1])
 		case r[0] == "CHANGED" && len(r) == 3:
 			return c.Wrap(call.Verb, call.Name, fmt.Errorf("%w: it was %q and is %q", ErrChanged, printable.Text(r[1]), printable.Text(r[2])))
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/lease"
@@ -27,8 +28,8 @@ func newStore(t testing.TB, s *redistest.Store) *redissegments.Store {
 }
 
 // numbers returns a request for n numbers of "orders".
-func numbers(n int64) segment.Request {
-	return segment.Request{Name: "orders", N: n, Start: 1, Max: 1 << 60, Create: true}
+func numbers(n int64) numberstore.Request {
+	return numberstore.Request{Name: "orders", N: n, Start: 1, Max: 1 << 60, Create: true}
 }
 
 func TestSegmentsKeepTheContract(t *testing.T) {
@@ -102,12 +103,12 @@ func TestSegmentsAfterALoss(t *testing.T) {
 		require.NoError(t, n.Resume(t.Context(), "orders", 3)) // less than is known
 		got, err := n.Reserve(t.Context(), numbers(5))
 		require.NoError(t, err)
-		require.Equal(t, segment.Range{First: 11, Last: 15}, got)
+		require.Equal(t, numberstore.Range{First: 11, Last: 15}, got)
 		s.Reincarnate(t)
 		require.NoError(t, n.Resume(t.Context(), "orders", 100))
 		got, err = n.Reserve(t.Context(), numbers(5))
 		require.NoError(t, err)
-		require.Equal(t, segment.Range{First: 101, Last: 105}, got)
+		require.Equal(t, numberstore.Range{First: 101, Last: 105}, got)
 
 		s.Wipe(t)
 		_, err = n.Reserve(t.Context(), numbers(1))
@@ -209,7 +210,7 @@ func TestSegmentsOfAUserWithoutInfo(t *testing.T) {
 	n, err := redissegments.New(client)
 	require.NoError(t, err)
 	require.ErrorIs(t, n.Create(t.Context(), "orders", 1), redisseq.ErrRunID)
-	d, err := redissegments.NewDispenser(client, new(segment.Memory), segment.Config{Name: "orders"})
+	d, err := redissegments.NewDispenser(client, segment.NewMemory(), segment.Config{Name: "orders"})
 	require.NoError(t, err)
 	_, err = d.Reserve(t.Context(), numbers(1))
 	require.ErrorIs(t, err, redisseq.ErrRunID)
@@ -234,10 +235,10 @@ func TestWaitReplicasHoldsSegmentsBack(t *testing.T) {
 	patient, err := redissegments.New(s.Client(t), redisseq.WithWaitReplicas(1, 2*time.Second))
 	require.NoError(t, err)
 	require.NoError(t, patient.Create(t.Context(), "orders", 1))
-	req := segment.Request{Name: "orders", N: 10, Max: 1000, Start: 1}
+	req := numberstore.Request{Name: "orders", N: 10, Max: 1000, Start: 1}
 	got, err := patient.Reserve(t.Context(), req)
 	require.NoError(t, err)
-	require.Equal(t, segment.Range{First: 1, Last: 10}, got)
+	require.Equal(t, numberstore.Range{First: 1, Last: 10}, got)
 
 	replica.Pause()
 	quick, err := redissegments.New(s.Client(t), redisseq.WithWaitReplicas(1, 50*time.Millisecond))
@@ -258,9 +259,9 @@ func TestBesideIsRefused(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	store, err := redissegments.New(client)
 	require.NoError(t, err)
-	front := dispenser(t, client, &segment.Memory{}, ordered(10))
+	front := dispenser(t, client, &numberstore.Memory{}, ordered(10))
 	for _, s := range []segment.Store{store, front} {
-		_, err := s.Reserve(t.Context(), segment.Request{Name: "orders", N: 1, Start: 1, Max: 10, Create: true, Beside: "other"})
+		_, err := s.Reserve(t.Context(), numberstore.Request{Name: "orders", N: 1, Start: 1, Max: 10, Create: true, Beside: "other"})
 		require.ErrorIs(t, err, segment.ErrRequest)
 		require.ErrorContains(t, err, "use SQL")
 	}

@@ -11,7 +11,7 @@ import (
 
 // BenchmarkNextID compares NextID with the atomic add that it cannot beat.
 func BenchmarkNextID(b *testing.B) {
-	i := open(b, segment.Config{Step: 1_000_000}, new(segment.Memory))
+	i := open(b, segment.Config{Step: 1_000_000}, segment.NewMemory())
 	var n atomic.Int64
 	for _, way := range []struct {
 		name string
@@ -43,7 +43,7 @@ func BenchmarkNextID(b *testing.B) {
 func BenchmarkNextIDs(b *testing.B) {
 	for _, size := range []int{10, 1000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			i := open(b, segment.Config{Step: 1_000_000}, new(segment.Memory))
+			i := open(b, segment.Config{Step: 1_000_000}, segment.NewMemory())
 			dst := make([]int64, size)
 			for range b.N {
 				if err := i.NextIDs(context.Background(), dst); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/numberstore"
 )
 
 // Order is how numbers ascend across processes.
@@ -93,7 +94,7 @@ func (c Config) Validate() error {
 	if c.Name == "" {
 		f.Add("name", nil, "is empty").Do(`name what shares one sequence of numbers, such as "orders"`)
 	} else {
-		f.Take(CheckName(c.Name), func(string) string { return "name" })
+		f.Take(numberstore.CheckName(c.Name), func(string) string { return "name" })
 		// After a restore, counters are deleted by their prefix, which a database may compare
 		// without regard to case.
 		if name := strings.ToLower(c.Name); strings.HasPrefix(name, "since.") || strings.HasPrefix(name, "past.") {
@@ -108,8 +109,8 @@ func (c Config) Validate() error {
 	if c.Start < 1 || c.Start > max(c.Max, 1) {
 		f.Add("start", c.Start, "is not from 1 to max (%d)", c.Max)
 	}
-	if c.MinStep < 1 || c.Step < c.MinStep || c.MaxStep < c.Step || c.MaxStep > MaxReservation {
-		f.Add("step", c.Step, "with min_step %d and max_step %d is out of order", c.MinStep, c.MaxStep).Do("give 1 <= min_step <= step <= max_step <= %d", MaxReservation)
+	if c.MinStep < 1 || c.Step < c.MinStep || c.MaxStep < c.Step || c.MaxStep > numberstore.MaxReservation {
+		f.Add("step", c.Step, "with min_step %d and max_step %d is out of order", c.MinStep, c.MaxStep).Do("give 1 <= min_step <= step <= max_step <= %d", numberstore.MaxReservation)
 	}
 	if c.Cover < 100*time.Millisecond || c.Cover > 24*time.Hour {
 		f.Add("cover", c.Cover, "is not from 100ms to 24h")
@@ -125,21 +126,7 @@ func (c Config) Validate() error {
 // request returns a request by c for n numbers greater than above, which is 0 before the
 // first. Later requests do not create the name: a store that has lost it may have given
 // numbers above to other processes.
-func (c Config) request(n, above int64) Request {
+func (c Config) request(n, above int64) numberstore.Request {
 	c = c.WithDefaults()
-	return Request{Name: c.Name, N: n, Above: above, Max: c.Max, Start: c.Start, Create: c.Create == CreateAuto && above == 0}
-}
-
-// NextStep returns the size of the next segment, after one of step numbers of which
-// used were issued within the given time. The next segment should last for Cover at
-// that rate. It is at most eight times and at least half of step, and within MinStep
-// and MaxStep. Sizes grow faster than they shrink, because a small segment makes
-// callers wait, while a large one only leaves a gap.
-func (c Config) NextStep(step, used int64, in time.Duration) int64 {
-	c = c.WithDefaults()
-	if used > 0 {
-		want := float64(used) * float64(c.Cover) / float64(max(in, 1))
-		step = int64(min(max(want, float64(step)/2), float64(step)*8, MaxReservation))
-	}
-	return min(max(step, c.MinStep), c.MaxStep)
+	return numberstore.Request{Name: c.Name, N: n, Above: above, Max: c.Max, Start: c.Start, Create: c.Create == CreateAuto && above == 0}
 }

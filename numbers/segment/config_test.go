@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
@@ -62,7 +63,7 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"step negative", func(c *segment.Config) { c.Step = -1 }, []string{"step -1", "1 <= min_step"}},
 		{"step below min", func(c *segment.Config) { c.Step, c.MinStep = 5, 6 }, []string{"min_step 6", "step 5"}},
 		{"step above max", func(c *segment.Config) { c.Step, c.MaxStep = 7, 6 }, []string{"step 7", "max_step 6"}},
-		{"max_step", func(c *segment.Config) { c.MaxStep = segment.MaxReservation + 1 }, []string{"max_step 1000000001", "1000000000"}},
+		{"max_step", func(c *segment.Config) { c.MaxStep = numberstore.MaxReservation + 1 }, []string{"max_step 1000000001", "1000000000"}},
 		{"cover short", func(c *segment.Config) { c.Cover = time.Millisecond }, []string{"cover 1ms", "100ms"}},
 		{"cover long", func(c *segment.Config) { c.Cover = 25 * time.Hour }, []string{"cover 25h", "24h"}},
 		{"wait", func(c *segment.Config) { c.Wait = -1 }, []string{"wait -1ns", "such as 1s"}},
@@ -76,7 +77,7 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 			for _, want := range c.want {
 				require.ErrorContains(t, err, want)
 			}
-			_, err = segment.Open(t.Context(), new(segment.Memory), cfg)
+			_, err = segment.Open(t.Context(), segment.NewMemory(), cfg)
 			require.Error(t, err)
 		})
 	}
@@ -96,30 +97,5 @@ func TestTagsAgree(t *testing.T) {
 		require.Regexp(t, "^[a-z]+(_[a-z]+)*$", name, f.Name)
 		require.Equal(t, name, f.Tag.Get("json"), f.Name)
 		require.Equal(t, strings.ToUpper(name), f.Tag.Get("env"), f.Name)
-	}
-}
-
-func TestNextStep(t *testing.T) {
-	t.Parallel()
-	cfg := segment.Config{Name: "orders", MaxStep: 50_000}
-	for _, c := range []struct {
-		name       string
-		step, used int64
-		in         time.Duration
-		want       int64
-	}{
-		{"as it is", 1000, 1000, 10 * time.Second, 1000},
-		{"faster", 1000, 1000, 5 * time.Second, 2000},
-		{"much faster", 1000, 1000, time.Millisecond, 8000},
-		{"no time at all", 1000, 1000, 0, 8000},
-		{"slower", 1000, 1000, 15 * time.Second, 666},
-		{"much slower", 1000, 1000, time.Hour, 500},
-		{"nothing is known", 1000, 0, time.Hour, 1000},
-		{"not below the least", 15, 15, time.Hour, 10},
-		{"not above the most", 10_000, 10_000, time.Second, 50_000},
-		{"nor where nothing is known", 100_000, 0, 0, 50_000},
-		{"of any size", math.MaxInt64, math.MaxInt64, 1, 50_000},
-	} {
-		require.Equal(t, c.want, cfg.NextStep(c.step, c.used, c.in), c.name)
 	}
 }

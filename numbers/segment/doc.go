@@ -6,7 +6,7 @@
 //	number, err := issuer.NextID()
 //
 // The store is dbseq.OpenSegments for a SQL database, package numbers/redissegments for Redis, or
-// Memory for tests. If numbers need not be small, use package snowlease: its ids need no
+// NewMemory for tests. If numbers need not be small, use package snowlease: its ids need no
 // round trip and carry their time.
 //
 // # Guarantees

@@ -4,33 +4,34 @@ import (
 	"errors"
 
 	"github.com/snowlease/snowlease/internal/generator"
+	"github.com/snowlease/snowlease/internal/numberstore"
 )
 
 var (
 	// ErrUnknown is returned if the name is not in the store and the store may not
 	// create it. An Issuer that has numbers returns it after a wipe of the store: stop the
 	// processes that use the name, and create it above all its numbers.
-	ErrUnknown = errors.New("segment: the name is not in the store")
+	ErrUnknown = numberstore.ErrUnknown
 	// ErrExists is returned if the name to create already exists.
-	ErrExists = errors.New("segment: the name already exists in the store")
+	ErrExists = numberstore.ErrExists
 	// ErrEnd is returned if no number up to Config.Max is left.
-	ErrEnd = errors.New("segment: no number is left up to the maximum")
+	ErrEnd = numberstore.ErrEnd
 	// ErrClock is returned if the clock of the store is not where the request allows it.
-	ErrClock = errors.New("segment: the clocks of this process and of the store differ")
+	ErrClock = numberstore.ErrClock
 	// ErrUnavailable is returned if no number is prefetched and the store provides none,
 	// because it is down or slower than the caller waits. The error also wraps that of the
 	// store or of the caller's context.
-	ErrUnavailable = errors.New("segment: no number available")
+	ErrUnavailable = numberstore.ErrUnavailable
 	// ErrNotStarted is returned before Start.
 	ErrNotStarted = generator.ErrNotStarted
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("segment: closed")
 	// ErrRequest is returned for a request that no store can serve, such as one for
 	// zero numbers. Nothing was reserved.
-	ErrRequest = errors.New("segment: the request is not valid")
-	// ErrStore is returned by Reserve if a store breaks its contract, with numbers that it
+	ErrRequest = numberstore.ErrRequest
+	// ErrStore is returned if a store breaks its contract, with numbers that it
 	// gave before or that were not requested. None of them is issued; an Issuer asks again.
-	ErrStore = errors.New("segment: the store's answer is wrong")
+	ErrStore = numberstore.ErrStore
 )
 
 // final reports whether retrying is useless until somebody changes something.

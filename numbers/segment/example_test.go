@@ -12,7 +12,7 @@ import (
 // store.
 func Example() {
 	ctx := context.Background()
-	orders, err := segment.Open(ctx, new(segment.Memory), segment.Config{Name: "orders", Start: 1000})
+	orders, err := segment.Open(ctx, segment.NewMemory(), segment.Config{Name: "orders", Start: 1000})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func Example() {
 // In strict order, two processes share one sequence.
 func ExampleConfig_strict() {
 	ctx := context.Background()
-	store := new(segment.Memory)
+	store := segment.NewMemory()
 	cfg := segment.Config{Name: "invoices", Order: segment.OrderStrict}
 	one, err := segment.Open(ctx, store, cfg)
 	if err != nil {

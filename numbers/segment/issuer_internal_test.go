@@ -10,7 +10,7 @@ import (
 // A caller who saw a used-up chunk before Close and goes on after it revives nothing.
 func TestSlowCallerAfterClose(t *testing.T) {
 	t.Parallel()
-	i, err := Open(t.Context(), new(Memory), Config{Name: "orders", Step: 10, MaxStep: 10})
+	i, err := Open(t.Context(), NewMemory(), Config{Name: "orders", Step: 10, MaxStep: 10})
 	require.NoError(t, err)
 	used := i.cur.Load()
 	require.NoError(t, i.NextIDs(t.Context(), make([]int64, 11)))
@@ -25,7 +25,7 @@ func TestSlowCallerAfterClose(t *testing.T) {
 // A batch that begins while Reset runs takes nothing of what that discards.
 func TestBatchDuringReset(t *testing.T) {
 	t.Parallel()
-	i, err := Open(t.Context(), new(Memory), Config{Name: "orders", Step: 10, MinStep: 10, MaxStep: 10})
+	i, err := Open(t.Context(), NewMemory(), Config{Name: "orders", Step: 10, MinStep: 10, MaxStep: 10})
 	require.NoError(t, err)
 	defer i.Close()
 	i.mu.Lock()

@@ -13,12 +13,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 func TestNumbersStartWhereTheyShouldAndRiseByOne(t *testing.T) {
 	t.Parallel()
-	m := new(segment.Memory)
+	m := new(numberstore.Memory)
 	i := open(t, segment.Config{Start: 1000, Step: 3}, m)
 	for want := int64(1000); want < 1010; want++ {
 		require.Equal(t, want, next(t, i))
@@ -44,9 +45,9 @@ func TestManyIssuersAndCallers(t *testing.T) {
 		t.Run(string(order), func(t *testing.T) {
 			t.Parallel()
 			const issuers, callers, rounds = 3, 4, 1000
-			s := &store{answer: func(call int64, _ segment.Request, got segment.Range, err error) (segment.Range, error) {
+			s := &store{answer: func(call int64, _ numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error) {
 				if call%40 == 3 {
-					return segment.Range{}, errDown // the reply is lost
+					return numberstore.Range{}, errDown // the reply is lost
 				}
 				return got, err
 			}}
@@ -87,7 +88,7 @@ func TestManyIssuersAndCallers(t *testing.T) {
 // A number requested after another was issued is greater, whoever requests it.
 func TestNumbersRiseWithinAProcess(t *testing.T) {
 	t.Parallel()
-	i := open(t, segment.Config{Step: 5, MaxStep: 5}, new(segment.Memory))
+	i := open(t, segment.Config{Step: 5, MaxStep: 5}, segment.NewMemory())
 	var mu sync.Mutex
 	var last int64 // what some caller was given before the next one asks
 	var wg sync.WaitGroup
@@ -114,9 +115,9 @@ func TestNumbersRiseWithinAProcess(t *testing.T) {
 
 func TestLostRepliesSkipSegments(t *testing.T) {
 	t.Parallel()
-	s := &store{answer: func(call int64, _ segment.Request, got segment.Range, err error) (segment.Range, error) {
+	s := &store{answer: func(call int64, _ numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error) {
 		if call == 2 {
-			err, got = errDown, segment.Range{}
+			err, got = errDown, numberstore.Range{}
 		}
 		return got, err
 	}}
@@ -136,7 +137,7 @@ func TestStoreThatWentBack(t *testing.T) {
 		after := batch(t, i, 35)
 		require.Greater(t, after[0], before[34], order)
 
-		s.memory.Store(new(segment.Memory))
+		s.memory.Store(new(numberstore.Memory))
 		require.ErrorIs(t, i.NextIDs(t.Context(), make([]int64, 100)), segment.ErrUnknown, "other processes may have numbers above")
 
 		bad := open(t, segment.Config{Name: "bad", Order: order, Step: 10, MaxStep: 10}, forgetful{s})
@@ -150,9 +151,9 @@ func TestStoreThatWentBack(t *testing.T) {
 }
 
 // begun returns a Memory in which the name begins.
-func begun(t *testing.T, name string) *segment.Memory {
+func begun(t *testing.T, name string) *numberstore.Memory {
 	t.Helper()
-	m := new(segment.Memory)
+	m := new(numberstore.Memory)
 	require.NoError(t, m.Create(t.Context(), name, 1))
 	return m
 }
@@ -161,7 +162,7 @@ func TestEndOfTheRange(t *testing.T) {
 	t.Parallel()
 	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
 		for _, last := range []int64{25, math.MaxInt64} {
-			i := open(t, segment.Config{Order: order, Start: last - 24, Max: last, Step: 10}, new(segment.Memory))
+			i := open(t, segment.Config{Order: order, Start: last - 24, Max: last, Step: 10}, segment.NewMemory())
 			require.Equal(t, last, batch(t, i, 25)[24])
 			for range 3 {
 				_, err := i.NextID()
@@ -180,13 +181,13 @@ func TestEndOfTheRange(t *testing.T) {
 
 type faulty struct{ err error }
 
-func (f faulty) Reserve(context.Context, segment.Request) (segment.Range, error) {
-	return segment.Range{}, f.err
+func (f faulty) Reserve(context.Context, numberstore.Request) (numberstore.Range, error) {
+	return numberstore.Range{}, f.err
 }
 
 func TestUnknownName(t *testing.T) {
 	t.Parallel()
-	m := new(segment.Memory)
+	m := new(numberstore.Memory)
 	cfg := segment.Config{Name: "orders", Create: segment.CreateNever}
 	_, err := segment.Open(t.Context(), m, cfg)
 	require.ErrorIs(t, err, segment.ErrUnknown)
@@ -207,7 +208,7 @@ func TestUnknownName(t *testing.T) {
 func TestBatchThatFails(t *testing.T) {
 	t.Parallel()
 	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
-		i := open(t, segment.Config{Order: order, Max: 25, Step: 10}, new(segment.Memory))
+		i := open(t, segment.Config{Order: order, Max: 25, Step: 10}, segment.NewMemory())
 		dst := slices.Repeat([]int64{7}, 26)
 		require.ErrorIs(t, i.NextIDs(t.Context(), dst), segment.ErrEnd)
 		require.Equal(t, make([]int64, 26), dst)
@@ -217,7 +218,7 @@ func TestBatchThatFails(t *testing.T) {
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
-		i := open(t, segment.Config{Order: order}, new(segment.Memory))
+		i := open(t, segment.Config{Order: order}, segment.NewMemory())
 		next(t, i)
 		require.NoError(t, i.Healthy(t.Context()))
 		require.NoError(t, i.Healthy(t.Context()))
@@ -303,7 +304,7 @@ func TestStatus(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, i.Healthy(ended), context.Canceled)
 
-		strict := open(t, segment.Config{Name: "strict", Order: segment.OrderStrict}, forgetful{new(segment.Memory)})
+		strict := open(t, segment.Config{Name: "strict", Order: segment.OrderStrict}, forgetful{segment.NewMemory()})
 		next(t, strict)
 		st = strict.Status()
 		require.Equal(t, "segment_test.forgetful", st.Store)
@@ -313,7 +314,7 @@ func TestStatus(t *testing.T) {
 }
 
 func TestNextIDAllocatesNothing(t *testing.T) {
-	i := open(t, segment.Config{Step: 1_000_000}, new(segment.Memory))
+	i := open(t, segment.Config{Step: 1_000_000}, segment.NewMemory())
 	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = i.NextID() }))
 }
 
@@ -323,7 +324,7 @@ func TestNotStarted(t *testing.T) {
 	t.Parallel()
 	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
 		cfg := segment.Config{Name: "orders", Order: order}
-		i, err := segment.New(&segment.Memory{}, cfg)
+		i, err := segment.New(&numberstore.Memory{}, cfg)
 		require.NoError(t, err)
 		ids := []int64{7}
 		_, err = i.NextID()
@@ -348,7 +349,7 @@ func TestNotStarted(t *testing.T) {
 		require.NoError(t, i.Close())
 		require.ErrorIs(t, i.Start(t.Context()), segment.ErrClosed)
 
-		i, err = segment.New(&segment.Memory{}, cfg)
+		i, err = segment.New(&numberstore.Memory{}, cfg)
 		require.NoError(t, err)
 		require.NoError(t, i.Close())
 		require.NoError(t, i.Close())

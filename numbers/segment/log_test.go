@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
@@ -102,9 +103,9 @@ func TestImpatienceIsNotLogged(t *testing.T) {
 
 func TestNoLogger(t *testing.T) {
 	t.Parallel()
-	s := &store{answer: func(call int64, _ segment.Request, got segment.Range, err error) (segment.Range, error) {
+	s := &store{answer: func(call int64, _ numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error) {
 		if call == 1 {
-			return segment.Range{}, errDown
+			return numberstore.Range{}, errDown
 		}
 		return got, err
 	}}

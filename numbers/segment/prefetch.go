@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/numberstore"
 )
 
 const (
@@ -19,6 +21,7 @@ const (
 // the chain.
 func (i *Issuer) prefetch(ctx context.Context, tail *chunk) {
 	defer close(i.done)
+	steps := numberstore.Steps{Min: i.cfg.MinStep, Max: i.cfg.MaxStep, Cover: i.cfg.Cover}
 	step, used, at := i.cfg.Step, int64(0), time.Now()
 	for {
 		for i.cur.Load() != tail {
@@ -30,7 +33,7 @@ func (i *Issuer) prefetch(ctx context.Context, tail *chunk) {
 		}
 		// Once per chunk, not per attempt: an outage says nothing about the rate.
 		now, n := time.Now(), i.consumed()
-		step = i.cfg.NextStep(step, n-used, now.Sub(at))
+		step = steps.Next(step, n-used, now.Sub(at))
 		used, at = n, now
 		var next *chunk
 		for linked := false; !linked; {
@@ -49,7 +52,7 @@ func (i *Issuer) prefetch(ctx context.Context, tail *chunk) {
 
 // obtain reserves numbers and retries until it succeeds. It returns false if ctx has
 // ended or no number will ever be left.
-func (i *Issuer) obtain(ctx context.Context, step int64) (Range, bool) {
+func (i *Issuer) obtain(ctx context.Context, step int64) (numberstore.Range, bool) {
 	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
 		n := max(step, min(i.short.Load(), i.cfg.MaxStep))
 		got, err := i.reserve(ctx, n, false)
@@ -60,22 +63,22 @@ func (i *Issuer) obtain(ctx context.Context, step int64) (Range, bool) {
 			return got, true
 		}
 		if ctx.Err() != nil {
-			return Range{}, false
+			return numberstore.Range{}, false
 		}
 		i.report(err)
 		if errors.Is(err, ErrEnd) || pause(ctx, delay/2+rand.N(delay)) != nil {
-			return Range{}, false
+			return numberstore.Range{}, false
 		}
 	}
 }
 
 // reserve asks the store once and records the outcome. own says that the end of ctx
 // means a slow store, not a caller who has left.
-func (i *Issuer) reserve(ctx context.Context, n int64, own bool) (Range, error) {
+func (i *Issuer) reserve(ctx context.Context, n int64, own bool) (numberstore.Range, error) {
 	began := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	got, err := Reserve(bounded, i.store, i.cfg.request(n, i.above.Load()))
+	got, err := numberstore.Reserve(bounded, i.store, i.cfg.request(n, i.above.Load()))
 	for above := i.above.Load(); got.Last > above && !i.above.CompareAndSwap(above, got.Last); above = i.above.Load() {
 	}
 	i.count(began, err, err == nil || own || ctx.Err() == nil)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
@@ -54,7 +55,7 @@ func TestStepFollowsTheRate(t *testing.T) {
 func TestStepBounds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		i := open(t, segment.Config{MinStep: 50, Step: 60, MaxStep: 70}, new(segment.Memory))
+		i := open(t, segment.Config{MinStep: 50, Step: 60, MaxStep: 70}, segment.NewMemory())
 		use(t, i, 1000, 10*time.Second)
 		require.Equal(t, int64(70), i.Status().Step)
 		use(t, i, 1, 10*time.Minute)
@@ -167,8 +168,8 @@ func TestLargeBatch(t *testing.T) {
 // A refusing store has one error for all.
 type refusing struct{ err error }
 
-func (s refusing) Reserve(context.Context, segment.Request) (segment.Range, error) {
-	return segment.Range{}, s.err
+func (s refusing) Reserve(context.Context, numberstore.Request) (numberstore.Range, error) {
+	return numberstore.Range{}, s.err
 }
 
 // TestSetupWrongForAWhile: only a start ends by it.
@@ -176,9 +177,9 @@ func TestSetupWrongForAWhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var wrong atomic.Bool
-		s := &store{answer: func(_ int64, _ segment.Request, got segment.Range, err error) (segment.Range, error) {
+		s := &store{answer: func(_ int64, _ numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error) {
 			if wrong.Load() {
-				return segment.Range{}, lease.ErrSetup
+				return numberstore.Range{}, lease.ErrSetup
 			}
 			return got, err
 		}}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
@@ -16,7 +17,7 @@ import (
 // both, so it may not go on with what it held.
 func TestResetGivesUpWhatIsPrefetched(t *testing.T) {
 	t.Parallel()
-	store := &segment.Memory{}
+	store := &numberstore.Memory{}
 	i, err := segment.Open(t.Context(), store, segment.Config{Name: "orders", Step: 10, MinStep: 10, MaxStep: 10})
 	require.NoError(t, err)
 	defer i.Close()
@@ -31,7 +32,7 @@ func TestResetGivesUpWhatIsPrefetched(t *testing.T) {
 	require.Equal(t, int64(1), next())
 	for round := range int64(20) {
 		// The greatest number reserved by anybody before the reset.
-		r, err := store.Reserve(t.Context(), segment.Request{Name: "orders", N: 1, Max: 1 << 40, Start: 1})
+		r, err := store.Reserve(t.Context(), numberstore.Request{Name: "orders", N: 1, Max: 1 << 40, Start: 1})
 		require.NoError(t, err)
 		i.Reset()
 		require.Greater(t, next(), r.First)
@@ -41,12 +42,12 @@ func TestResetGivesUpWhatIsPrefetched(t *testing.T) {
 
 // late is a store whose answers can be held up.
 type late struct {
-	segment.Memory
+	numberstore.Memory
 	hold          atomic.Bool
 	asked, answer chan struct{}
 }
 
-func (l *late) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (l *late) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	got, err := l.Memory.Reserve(ctx, r)
 	if l.hold.Load() {
 		l.asked <- struct{}{}

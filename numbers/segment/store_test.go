@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
@@ -17,28 +18,28 @@ var errDown = errors.New("the store is down")
 
 // A store is a Memory with faults.
 type store struct {
-	memory  atomic.Pointer[segment.Memory]
+	memory  atomic.Pointer[numberstore.Memory]
 	latency atomic.Int64 // ns
 	down    atomic.Bool
 	calls   atomic.Int64
 	largest atomic.Int64 // the largest request
 
 	// answer replaces an answer, after the reservation.
-	answer func(call int64, r segment.Request, got segment.Range, err error) (segment.Range, error)
+	answer func(call int64, r numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error)
 }
 
-func (s *store) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (s *store) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	call := s.calls.Add(1)
 	s.largest.Store(max(s.largest.Load(), r.N))
 	if latency := time.Duration(s.latency.Load()); latency > 0 {
 		select {
 		case <-time.After(latency):
 		case <-ctx.Done():
-			return segment.Range{}, ctx.Err()
+			return numberstore.Range{}, ctx.Err()
 		}
 	}
 	if s.down.Load() {
-		return segment.Range{}, errDown
+		return numberstore.Range{}, errDown
 	}
 	got, err := s.current().Reserve(ctx, r)
 	if s.answer != nil {
@@ -53,8 +54,8 @@ func (s *store) slow(d time.Duration) *store {
 	return s
 }
 
-func (s *store) current() *segment.Memory {
-	s.memory.CompareAndSwap(nil, new(segment.Memory))
+func (s *store) current() *numberstore.Memory {
+	s.memory.CompareAndSwap(nil, new(numberstore.Memory))
 	return s.memory.Load()
 }
 
@@ -88,7 +89,7 @@ func batch(t testing.TB, i *segment.Issuer, n int) []int64 {
 
 func TestMemoryKeepsTheContract(t *testing.T) {
 	t.Parallel()
-	m := new(segment.Memory)
+	m := new(numberstore.Memory)
 	require.NoError(t, segmentcheck.Run(t.Context(), m, "auto", nil))
 	require.NoError(t, segmentcheck.Run(t.Context(), m, "made", func(name string, start int64) error {
 		return m.Create(t.Context(), name, start)
@@ -101,27 +102,27 @@ func TestMemoryKeepsTheContract(t *testing.T) {
 // TestContractNoticesFaults checks that the contract test can fail.
 func TestContractNoticesFaults(t *testing.T) {
 	t.Parallel()
-	type answer = func(int64, segment.Request, segment.Range, error) (segment.Range, error)
+	type answer = func(int64, numberstore.Request, numberstore.Range, error) (numberstore.Range, error)
 	for name, fault := range map[string]answer{
-		"a number twice": func(_ int64, _ segment.Request, got segment.Range, err error) (segment.Range, error) {
+		"a number twice": func(_ int64, _ numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error) {
 			if got.First > 20 && got.First%17 == 0 {
 				got.First--
 			}
 			return got, err
 		},
-		"too many": func(_ int64, r segment.Request, got segment.Range, err error) (segment.Range, error) {
+		"too many": func(_ int64, r numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error) {
 			if err == nil {
 				got.Last = got.First + r.N
 			}
 			return got, err
 		},
-		"no end": func(_ int64, r segment.Request, got segment.Range, err error) (segment.Range, error) {
+		"no end": func(_ int64, r numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error) {
 			if errors.Is(err, segment.ErrEnd) {
-				return segment.Range{First: r.Max, Last: r.Max}, nil
+				return numberstore.Range{First: r.Max, Last: r.Max}, nil
 			}
 			return got, err
 		},
-		"another error": func(_ int64, _ segment.Request, got segment.Range, err error) (segment.Range, error) {
+		"another error": func(_ int64, _ numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error) {
 			if errors.Is(err, segment.ErrUnknown) {
 				err = errDown
 			}
@@ -133,14 +134,14 @@ func TestContractNoticesFaults(t *testing.T) {
 		})
 	}
 	t.Run("above", func(t *testing.T) {
-		require.Error(t, segmentcheck.Run(t.Context(), forgetful{new(segment.Memory)}, "", nil))
+		require.Error(t, segmentcheck.Run(t.Context(), forgetful{segment.NewMemory()}, "", nil))
 	})
 }
 
 // A forgetful store ignores Above.
 type forgetful struct{ segment.Store }
 
-func (f forgetful) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (f forgetful) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	r.Above = 0
 	return f.Store.Reserve(ctx, r)
 }

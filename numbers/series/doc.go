@@ -8,7 +8,7 @@
 //	...
 //	number, err := invoices.In(tx).Next(ctx, "tenant-7") // and the invoice in the same tx
 //
-// The store is dbseq.OpenSegments or dbseq.NewSegments, or segment.Memory for tests without
+// The store is dbseq.OpenSegments or dbseq.NewSegments, or segment.NewMemory for tests without
 // Gapless. Each scope, such as a tenant, has one row in the table snowlease_segment, however many
 // periods pass: the row holds the period and the number as one, such as 202611010000000042, so a
 // new period needs no new row, and a past one leaves none behind.

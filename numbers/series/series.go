@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
@@ -17,7 +18,7 @@ import (
 // A Series issues numbers. It is safe for concurrent use.
 type Series struct {
 	plan
-	store segment.Reader
+	store numberstore.Reader
 	tx    bool // store is a transaction
 	now   func() time.Time
 	*shared
@@ -49,7 +50,7 @@ func WithClock(now func() time.Time) Option {
 
 // New returns the series of cfg. It issues no number before Start, and New does not contact the
 // store. Errors: those of Config.Validate, and one for a store that cannot do what cfg asks for.
-func New(store segment.Reader, cfg Config, opts ...Option) (*Series, error) {
+func New(store segment.Store, cfg Config, opts ...Option) (*Series, error) {
 	p, err := cfg.parse()
 	if err != nil {
 		return nil, err
@@ -57,10 +58,14 @@ func New(store segment.Reader, cfg Config, opts ...Option) (*Series, error) {
 	if fault.Nil(store) {
 		return nil, fmt.Errorf("series: the store is nil (%T): give dbseq.NewSegments or dbseq.OpenSegments", store)
 	}
-	if _, ok := store.(segment.InTx); p.cfg.Gapless && !ok {
+	reader, ok := store.(numberstore.Reader)
+	if !ok {
+		return nil, fmt.Errorf("series: %T does not say what it has given: use dbseq.NewSegments or dbseq.OpenSegments", store)
+	}
+	if _, ok := store.(numberstore.InTx); p.cfg.Gapless && !ok {
 		return nil, fmt.Errorf("series: %T has no transactions, which gapless numbers need: use dbseq.NewSegments or dbseq.OpenSegments", store)
 	}
-	s := &Series{plan: p, store: store, now: time.Now, shared: &shared{scopes: newScopes(p.cfg.Scopes), storeName: fmt.Sprintf("%T", store)}}
+	s := &Series{plan: p, store: reader, now: time.Now, shared: &shared{scopes: newScopes(p.cfg.Scopes), storeName: fmt.Sprintf("%T", store)}}
 	if named, ok := store.(fmt.Stringer); ok {
 		s.storeName = named.String()
 	}
@@ -73,7 +78,7 @@ func New(store segment.Reader, cfg Config, opts ...Option) (*Series, error) {
 }
 
 // Open returns the series of cfg, started.
-func Open(ctx context.Context, store segment.Reader, cfg Config, opts ...Option) (*Series, error) {
+func Open(ctx context.Context, store segment.Store, cfg Config, opts ...Option) (*Series, error) {
 	s, err := New(store, cfg, opts...)
 	if err != nil {
 		return nil, err
@@ -105,12 +110,16 @@ func (s *Series) Name() string { return s.cfg.Name }
 // Gapless returns Config.Gapless.
 func (s *Series) Gapless() bool { return s.cfg.Gapless }
 
+// Tx is a transaction of database/sql: a *sql.Tx, what embeds one, as those of sqlx and bun do,
+// or the ConnPool of a *gorm.DB in a transaction.
+type Tx = numberstore.Tx
+
 // In returns the series for the time of a transaction, for Config.Gapless. The transaction must
 // be of the database of the store. After an error, roll it back.
-func (s *Series) In(tx segment.Tx) *Series {
+func (s *Series) In(tx Tx) *Series {
 	in := *s
 	in.tx = !fault.Nil(tx)
-	if store, ok := s.store.(segment.InTx); ok && in.tx {
+	if store, ok := s.store.(numberstore.InTx); ok && in.tx {
 		in.store = store.In(tx)
 	}
 	return &in
@@ -218,14 +227,14 @@ func (s *Series) take(ctx context.Context, scope string, dst []Number, has *scop
 }
 
 // reserve asks the store for numbers of a period, or of a later one that the scope is in.
-func (s *Series) reserve(ctx context.Context, scope string, period time.Time, n, known int64) (segment.Range, error) {
+func (s *Series) reserve(ctx context.Context, scope string, period time.Time, n, known int64) (numberstore.Range, error) {
 	if later := beginOf(known); later.After(period) {
 		period = later
 	}
 	for again := true; ; again = false {
 		r := s.request(scope, period, n, known)
 		began := time.Now()
-		got, err := segment.Reserve(ctx, s.store, r)
+		got, err := numberstore.Reserve(ctx, s.store, r)
 		if again || !errors.Is(err, segment.ErrClock) { // of one scope's record
 			s.count(began, err)
 		}
@@ -250,9 +259,9 @@ func (s *Series) reserve(ctx context.Context, scope string, period time.Time, n,
 	}
 }
 
-func (s *Series) request(scope string, period time.Time, n, known int64) segment.Request {
+func (s *Series) request(scope string, period time.Time, n, known int64) numberstore.Request {
 	from := base(period)
-	r := segment.Request{
+	r := numberstore.Request{
 		Name:   s.key(scope),
 		N:      max(n, s.cfg.Prefetch),
 		Above:  max(from+s.cfg.Start-1, known),

@@ -12,28 +12,29 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/series"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A store is a segment.Memory with faults. Its clock is of no interest to it unless strict.
+// A store is a numberstore.Memory with faults. Its clock is of no interest to it unless strict.
 type store struct {
-	segment.Memory
+	numberstore.Memory
 	strict bool
 	mu     sync.Mutex
-	asked  []segment.Request
+	asked  []numberstore.Request
 	fails  error
 }
 
-func (s *store) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (s *store) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	s.mu.Lock()
 	s.asked = append(s.asked, r)
 	fails := s.fails
 	s.mu.Unlock()
 	if fails != nil {
-		return segment.Range{}, fails
+		return numberstore.Range{}, fails
 	}
 	if !s.strict {
 		r.NotBefore, r.NotAfter = 0, 0
@@ -41,7 +42,7 @@ func (s *store) Reserve(ctx context.Context, r segment.Request) (segment.Range, 
 	return s.Memory.Reserve(ctx, r)
 }
 
-func (s *store) requests() []segment.Request {
+func (s *store) requests() []numberstore.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked
@@ -66,7 +67,7 @@ func (c *clock) set(text string) {
 
 func (c *clock) now() time.Time { return c.at }
 
-func open(t *testing.T, store segment.Reader, c *clock, cfg series.Config) *series.Series {
+func open(t *testing.T, store numberstore.Reader, c *clock, cfg series.Config) *series.Series {
 	t.Helper()
 	if cfg.Name == "" {
 		cfg.Name = "invoices"
@@ -285,7 +286,7 @@ func TestLostStore(t *testing.T) {
 	m, clock := new(store), at("2026-11-24T00:00:00Z")
 	s := open(t, m, clock, series.Config{Period: series.Month})
 	next(t, s, "a", 2)
-	m.Memory = segment.Memory{}
+	m.Memory = numberstore.Memory{}
 	_, err := s.Next(t.Context(), "a")
 	require.ErrorIs(t, err, segment.ErrUnknown)
 	require.ErrorContains(t, err, "such as 202611010000000001")
@@ -331,9 +332,9 @@ func TestOneScopeSaysNothingAboutTheStore(t *testing.T) {
 // hanging is a store that does not answer.
 type hanging struct{ store }
 
-func (*hanging) Reserve(ctx context.Context, _ segment.Request) (segment.Range, error) {
+func (*hanging) Reserve(ctx context.Context, _ numberstore.Request) (numberstore.Range, error) {
 	<-ctx.Done()
-	return segment.Range{}, ctx.Err()
+	return numberstore.Range{}, ctx.Err()
 }
 
 // TestStoreHangs: a store is failing if it has not answered within a second. A caller in a hurry
@@ -363,11 +364,13 @@ func TestWrongUse(t *testing.T) {
 	t.Parallel()
 	_, err := series.New(nil, series.Config{Name: "a"})
 	require.ErrorContains(t, err, "nil")
-	_, err = series.New((*segment.Memory)(nil), series.Config{Name: "a"})
+	_, err = series.New((*numberstore.Memory)(nil), series.Config{Name: "a"})
 	require.ErrorContains(t, err, "nil")
-	_, err = series.New(new(segment.Memory), series.Config{Name: "a", Gapless: true})
+	_, err = series.New(struct{ segment.Store }{segment.NewMemory()}, series.Config{Name: "a"})
+	require.ErrorContains(t, err, "does not say what it has given")
+	_, err = series.New(segment.NewMemory(), series.Config{Name: "a", Gapless: true})
 	require.ErrorContains(t, err, "transactions")
-	s, err := series.New(new(segment.Memory), series.Config{Name: "a"}, nil)
+	s, err := series.New(segment.NewMemory(), series.Config{Name: "a"}, nil)
 	require.NoError(t, err)
 	_, err = s.Next(t.Context(), "")
 	require.ErrorIs(t, err, segment.ErrNotStarted)
@@ -401,7 +404,7 @@ type resetting struct {
 	reset func()
 }
 
-func (s *resetting) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (s *resetting) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	got, err := s.store.Reserve(ctx, r)
 	if reset := s.reset; reset != nil {
 		s.reset = nil
@@ -422,7 +425,7 @@ func TestStatus(t *testing.T) {
 	t.Parallel()
 	for want, cfg := range map[segment.Order]series.Config{segment.OrderStrict: {}, segment.OrderProcess: {Prefetch: 2}} {
 		cfg.Name = "invoices"
-		s, err := series.New(new(segment.Memory), cfg)
+		s, err := series.New(segment.NewMemory(), cfg)
 		require.NoError(t, err)
 		st := s.Status()
 		require.Equal(t, segment.StateNotStarted, st.State)

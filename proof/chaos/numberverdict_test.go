@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
@@ -202,14 +203,14 @@ type readThenWrite struct {
 	row  func(context.Context, string, ...any) *sql.Row
 }
 
-func (s readThenWrite) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (s readThenWrite) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	var last int64
 	if err := s.row(ctx, "SELECT max_id FROM snowlease_segment WHERE name = $1", r.Name).Scan(&last); err != nil {
 		return s.Store.Reserve(ctx, r) // creates the table and the name
 	}
 	last = max(last, r.Above)
 	if _, err := s.exec(ctx, "UPDATE snowlease_segment SET max_id = $1 WHERE name = $2", last+r.N, r.Name); err != nil {
-		return segment.Range{}, err
+		return numberstore.Range{}, err
 	}
-	return segment.Range{First: last + 1, Last: last + r.N}, nil
+	return numberstore.Range{First: last + 1, Last: last + r.N}, nil
 }

@@ -20,7 +20,7 @@ var onHistory = list{title: "backdated ids", pkg: "numbers/history", mutants: []
 	{"a batch that fails is half there", historyGo, `clear(dst)`, ``, "TestEveryIDOfASecond"},
 	{"times to come", historyGo, ` || at.After(now)`, ``, "TestTimesThatAreNoPast"},
 	{"times before the epoch", historyGo, `at.UnixMilli() < l.Epoch || `, ``, "TestTimesThatAreNoPast"},
-	{"counters count on whatever became of Since", historyGo, `Beside: i.since.name, Given: segment.Range{First: own, Last: own + readers - 1},`, ``, "TestCountersLostWhileRunning/sqlite"},
+	{"counters count on whatever became of Since", historyGo, `Beside: i.since.name, Given: numberstore.Range{First: own, Last: own + readers - 1},`, ``, "TestCountersLostWhileRunning/sqlite"},
 	{"a Since that was never a time", historyGo, `r.First < max(i.cfg.Layout.Epoch, 1)*readers || `, ``, "TestSinceOfAStranger"},
 	{"a Since that began later is the one known", historyGo, `Last: own + readers - 1}`, `Last: math.MaxInt64}`, "TestCountersLostWhileRunning/sqlite"},
 	{"ids before they may be made", historyGo, `if i.cfg.Ready != nil {`, `if false {`, "TestNotReady"},

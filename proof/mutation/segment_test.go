@@ -2,8 +2,8 @@ package mutation_test
 
 const (
 	issuerGo         = "numbers/segment/issuer.go"
-	segmentStoreGo   = "numbers/segment/store.go"
-	segmentMemoryGo  = "numbers/segment/memory.go"
+	segmentStoreGo   = "internal/numberstore/store.go"
+	segmentMemoryGo  = "internal/numberstore/memory.go"
 	segmentsSQL      = "dbseq/sql/segment.sql"
 	contractOnSQLite = "TestSegmentsKeepTheContract/sqlite"
 	contractOnMini   = "TestSegmentsKeepTheContract/miniredis"
@@ -95,7 +95,7 @@ var onRedisSegments = list{title: "redis segments and dispenser", pkg: "numbers/
 	{"a promotion of the same process goes unseen, dispenser", "internal/redisconn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/dispenser"},
 	{"another server's segments are gone on with", "numbers/redissegments/dispense_base.lua", `lost = lost or (onChange and h.run ~= run)`, ``, "TestStaleReplica"},
 	{"what a caller knows is not heeded, dispenser", dispenseLua, `lost = not less(above, plus(h.first, h.used))`, ``, "TestStaleStateIsSeenByWhoKnowsMore"},
-	{"whatever Redis says is taken", "numbers/redissegments/dispenser.go", `if r.Above-given <= min(max(1000*d.cfg.MaxStep, segment.MaxReservation), (r.Max-given)/10) {`, `if true {`, "TestTopOfAStranger"},
+	{"whatever Redis says is taken", "numbers/redissegments/dispenser.go", `if r.Above-given <= min(max(1000*d.cfg.MaxStep, numberstore.MaxReservation), (r.Max-given)/10) {`, `if true {`, "TestTopOfAStranger"},
 	{"a name of few numbers is used up by what Redis says", "numbers/redissegments/dispenser.go", `(r.Max-given)/10)`, `r.Max)`, "TestTopOfAStranger"},
 	{"a segment that nobody reserved is given", "numbers/redissegments/dispenser.go", `if err := d.reserved(ctx, r, got.Last); err != nil {`, `if err := error(nil); err != nil {`, "TestTopOfAStranger"},
 	{"numbers that nobody reserved are given again when the hash is deleted", "numbers/redissegments/dispenser.go", "\t_, err = d.behind(ctx, r)\n\treturn err", "\treturn nil", "TestTopOfAStranger"},

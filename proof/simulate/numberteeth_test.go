@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
@@ -121,23 +122,23 @@ func readThenWrite(db *SQLite, _ int) segment.Store { return twoStatements{db} }
 
 type twoStatements struct{ *SQLite }
 
-func (s twoStatements) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (s twoStatements) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	var last int64
 	db := s.DB.WithContext(ctx)
 	if err := db.Exec("INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms) VALUES (?, ?, ?, 0) ON CONFLICT DO NOTHING", r.Name, r.Start, r.Start-1).Error; err != nil {
-		return segment.Range{}, err
+		return numberstore.Range{}, err
 	}
 	if err := db.Raw("SELECT max_id FROM snowlease_segment WHERE name = ?", r.Name).Scan(&last).Error; err != nil {
-		return segment.Range{}, err
+		return numberstore.Range{}, err
 	}
 	if last = max(last, r.Above); last >= r.Max {
-		return segment.Range{}, segment.ErrEnd
+		return numberstore.Range{}, segment.ErrEnd
 	}
 	r.N = min(r.N, r.Max-last)
 	if err := db.Exec("UPDATE snowlease_segment SET max_id = ? WHERE name = ?", last+r.N, r.Name).Error; err != nil {
-		return segment.Range{}, err
+		return numberstore.Range{}, err
 	}
-	return segment.Range{First: last + 1, Last: last + r.N}, nil
+	return numberstore.Range{First: last + 1, Last: last + r.N}, nil
 }
 
 // countingAlways is a store that claims to have always counted backdated ids.
@@ -145,10 +146,10 @@ func countingAlways(db *SQLite, _ int) segment.Store { return always{whole(db)} 
 
 type always struct{ segment.Store }
 
-func (s always) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (s always) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	if strings.HasPrefix(r.Name, "since.") {
 		long := r.Start / 50 * 49 // months ago, and after the epoch of the layout
-		return segment.Range{First: long, Last: long}, nil
+		return numberstore.Range{First: long, Last: long}, nil
 	}
 	r.Beside = ""
 	return s.Store.Reserve(ctx, r)
@@ -159,7 +160,7 @@ func countingAnyhow(db *SQLite, _ int) segment.Store { return anyhow{whole(db)} 
 
 type anyhow struct{ segment.Store }
 
-func (s anyhow) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (s anyhow) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	r.Beside = ""
 	return s.Store.Reserve(ctx, r)
 }
@@ -172,7 +173,7 @@ type behind struct {
 	prefix string
 }
 
-func (s *behind) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (s *behind) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	if strings.HasSuffix(r.Name, "-2") {
 		s.prefix = "2."
 	}

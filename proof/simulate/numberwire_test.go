@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
@@ -26,8 +27,8 @@ type remote struct {
 	b *issuer
 }
 
-func (r remote) Reserve(ctx context.Context, req segment.Request) (segment.Range, error) {
-	return exchange(ctx, r.b.process, r.b.sql, "sql", func(ctx context.Context) (segment.Range, error) {
+func (r remote) Reserve(ctx context.Context, req numberstore.Request) (numberstore.Range, error) {
+	return exchange(ctx, r.b.process, r.b.sql, "sql", func(ctx context.Context) (numberstore.Range, error) {
 		got, err := r.Store.Reserve(ctx, req)
 		r.b.event(sqlRequestLane, Event{What: "sql", Note: kindOf(err)})
 		if err == nil && r.b.n.Source == SQLSegments {
@@ -46,7 +47,7 @@ type patient struct {
 	next  time.Duration
 }
 
-func (s *patient) Reserve(ctx context.Context, r segment.Request) (segment.Range, error) {
+func (s *patient) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	w := s.b.w
 	if wait := s.next - w.now(); wait > 0 {
 		timer := time.NewTimer(w.after(s.b.node.lane(retryLane), wait))
@@ -54,7 +55,7 @@ func (s *patient) Reserve(ctx context.Context, r segment.Request) (segment.Range
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			return segment.Range{}, ctx.Err()
+			return numberstore.Range{}, ctx.Err()
 		}
 	}
 	ctx, cancel := s.b.within(ctx, 1900*time.Millisecond, 1) // before the Issuer's own deadline

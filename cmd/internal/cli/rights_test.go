@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	rediscounter "github.com/snowlease/snowlease/internal/counter"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/redissegments"
@@ -144,7 +145,7 @@ func numbers(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Opti
 	require.NoError(t, n.Resume(ctx, "orders", 5))
 	d, err := redissegments.NewDispenser(client, n, segment.Config{Name: "orders", Order: segment.OrderStrict}, opts...)
 	require.NoError(t, err)
-	_, err = d.Reserve(ctx, segment.Request{Name: "orders", N: 1, Start: 1, Max: 1 << 60})
+	_, err = d.Reserve(ctx, numberstore.Request{Name: "orders", N: 1, Start: 1, Max: 1 << 60})
 	require.NoError(t, err)
 	require.NoError(t, d.Close())
 }

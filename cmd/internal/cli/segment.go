@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
@@ -68,7 +69,7 @@ such as invoices.acme, the first day of the period that it counts in.`,
 			if cmd.Flags().Changed("series") {
 				store.series = true
 				prefix = series + "."
-				if err := segment.CheckName(prefix); err != nil || series == "" {
+				if err := numberstore.CheckName(prefix); err != nil || series == "" {
 					return fmt.Errorf("--series %s is not the name of a series, such as invoices", printable.Quote(series))
 				}
 			}
@@ -229,7 +230,7 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 						return err
 					}
 				} else if given < above { // reserve the number above and discard it
-					_, err := s.Reserve(ctx, segment.Request{Name: name.name, N: 1, Above: above - 1, Start: 1, Max: above})
+					_, err := s.Reserve(ctx, numberstore.Request{Name: name.name, N: 1, Above: above - 1, Start: 1, Max: above})
 					if err != nil && !errors.Is(err, segment.ErrEnd) { // it went on since
 						return err
 					}
@@ -274,7 +275,7 @@ func segmentFlags(cmd *cobra.Command, p program, store *storeFlags, n *numberFla
 
 // complete checks the flags, and returns the number as the store has it.
 func (n numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int64, flag string) (int64, error) {
-	if err := segment.CheckName(n.name); err != nil {
+	if err := numberstore.CheckName(n.name); err != nil {
 		return 0, fmt.Errorf("--name: %w", err)
 	}
 	if number < 1 {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/internal/numberstore"
 )
 
 // Series are always in the database (docs/configuration.md, segment_store), whatever segment_store says.
@@ -140,7 +140,7 @@ func TestResumeOfABusySeries(t *testing.T) {
 	defer store.Close()
 	const period int64 = 202611010000000000
 	take := func(n int64) {
-		_, err := store.Reserve(t.Context(), segment.Request{Name: "bills.acme", N: n, Start: period + 1, Above: period, Max: period + 9_999_999_999, Create: true})
+		_, err := store.Reserve(t.Context(), numberstore.Request{Name: "bills.acme", N: n, Start: period + 1, Above: period, Max: period + 9_999_999_999, Create: true})
 		require.NoError(t, err)
 	}
 	take(40)

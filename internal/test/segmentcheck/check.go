@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
@@ -46,24 +47,24 @@ type check struct {
 }
 
 // request returns a request for n numbers of a name that starts at start.
-func (c check) request(name string, n, start int64) (segment.Request, error) {
-	r := segment.Request{Name: c.prefix + name, N: n, Start: start, Max: math.MaxInt64, Create: c.prepare == nil}
+func (c check) request(name string, n, start int64) (numberstore.Request, error) {
+	r := numberstore.Request{Name: c.prefix + name, N: n, Start: start, Max: math.MaxInt64, Create: c.prepare == nil}
 	if c.prepare != nil {
 		return r, c.prepare(r.Name, start)
 	}
 	return r, nil
 }
 
-func (c check) wants(ctx context.Context, r segment.Request, want error) error {
+func (c check) wants(ctx context.Context, r numberstore.Request, want error) error {
 	got, err := c.store.Reserve(ctx, r)
-	if !errors.Is(err, want) || got != (segment.Range{}) {
+	if !errors.Is(err, want) || got != (numberstore.Range{}) {
 		return fmt.Errorf("%+v: got %v and the error %w, want %w", r, got, err, want)
 	}
 	return nil
 }
 
 // take reserves n numbers, in as many ranges as the store chooses.
-func (c check) take(ctx context.Context, r segment.Request, n int64) (all []int64, err error) {
+func (c check) take(ctx context.Context, r numberstore.Request, n int64) (all []int64, err error) {
 	for int64(len(all)) < n {
 		r.N = n - int64(len(all))
 		got, err := c.store.Reserve(ctx, r)
@@ -85,7 +86,7 @@ func (c check) take(ctx context.Context, r segment.Request, n int64) (all []int6
 
 // within returns an error unless r may be answered with got. Lengths are not looked at
 // before the order is: they wrap around as the numbers do.
-func within(r segment.Request, got segment.Range) error {
+func within(r numberstore.Request, got numberstore.Range) error {
 	if got.First <= r.Above || got.Last < got.First || got.Last > r.Max || got.Len() > r.N {
 		return fmt.Errorf("%+v: got %v", r, got)
 	}
@@ -94,19 +95,19 @@ func within(r segment.Request, got segment.Range) error {
 
 // Beside returns the first violation of what Request.Beside asks for.
 func Beside(ctx context.Context, store segment.Store) error {
-	other := segment.Request{Name: "other", N: 5, Start: 46, Max: math.MaxInt64, Create: true}
-	if _, err := segment.Reserve(ctx, store, other); err != nil {
+	other := numberstore.Request{Name: "other", N: 5, Start: 46, Max: math.MaxInt64, Create: true}
+	if _, err := numberstore.Reserve(ctx, store, other); err != nil {
 		return err
 	}
-	r := segment.Request{Name: "beside", N: 2, Start: 1, Max: 4, Create: true, Beside: other.Name}
-	for _, want := range []segment.Range{{First: 1, Last: 2}, {First: 3, Last: 4}} {
-		for _, r.Given = range []segment.Range{{First: 40, Last: 49}, {First: 51, Last: 60}} {
+	r := numberstore.Request{Name: "beside", N: 2, Start: 1, Max: 4, Create: true, Beside: other.Name}
+	for _, want := range []numberstore.Range{{First: 1, Last: 2}, {First: 3, Last: 4}} {
+		for _, r.Given = range []numberstore.Range{{First: 40, Last: 49}, {First: 51, Last: 60}} {
 			if err := (check{store: store}).wants(ctx, r, segment.ErrUnknown); err != nil {
 				return err
 			}
 		}
-		r.Given = segment.Range{First: 50, Last: 51}
-		if got, err := segment.Reserve(ctx, store, r); err != nil || got != want {
+		r.Given = numberstore.Range{First: 50, Last: 51}
+		if got, err := numberstore.Reserve(ctx, store, r); err != nil || got != want {
 			return fmt.Errorf("%+v: got %v, want %v: %w", r, got, want, err)
 		}
 	}
@@ -121,7 +122,7 @@ func Beside(ctx context.Context, store segment.Store) error {
 func Clock(ctx context.Context, store segment.Store) error {
 	now := time.Now().UnixMilli() // also the store's, but for some seconds
 	const minute = 60_000
-	r := segment.Request{Name: "clocked", N: 1, Start: 1, Max: 100, Create: true}
+	r := numberstore.Request{Name: "clocked", N: 1, Start: 1, Max: 100, Create: true}
 	for range 2 { // the first request creates the name
 		for _, bounds := range [][2]int64{{now + 10*minute, now + 20*minute}, {1, now - 10*minute}, {now - 20*minute, now - 10*minute}} {
 			r.NotBefore, r.NotAfter = bounds[0], bounds[1]
@@ -130,7 +131,7 @@ func Clock(ctx context.Context, store segment.Store) error {
 			}
 		}
 		r.NotBefore, r.NotAfter = now-10*minute, now+10*minute
-		if _, err := segment.Reserve(ctx, store, r); err != nil {
+		if _, err := numberstore.Reserve(ctx, store, r); err != nil {
 			return err
 		}
 	}
@@ -139,7 +140,7 @@ func Clock(ctx context.Context, store segment.Store) error {
 }
 
 func (c check) unknown(ctx context.Context) error {
-	return c.wants(ctx, segment.Request{Name: c.prefix + "nobody", N: 1, Start: 1, Max: 10}, segment.ErrUnknown)
+	return c.wants(ctx, numberstore.Request{Name: c.prefix + "nobody", N: 1, Start: 1, Max: 10}, segment.ErrUnknown)
 }
 
 func (c check) first(ctx context.Context) error {
@@ -235,15 +236,15 @@ func (c check) end(ctx context.Context) error {
 }
 
 func (c check) bad(ctx context.Context) error {
-	good := segment.Request{Name: c.prefix + "bad", N: 1, Start: 1, Max: 10, Create: true}
-	for _, change := range []func(*segment.Request){
-		func(r *segment.Request) { r.Name = "" },
-		func(r *segment.Request) { r.Name = "a b" },
-		func(r *segment.Request) { r.N = 0 },
-		func(r *segment.Request) { r.N = segment.MaxReservation + 1 },
-		func(r *segment.Request) { r.Start = 0 },
-		func(r *segment.Request) { r.Max = 0 },
-		func(r *segment.Request) { r.Above = -1 },
+	good := numberstore.Request{Name: c.prefix + "bad", N: 1, Start: 1, Max: 10, Create: true}
+	for _, change := range []func(*numberstore.Request){
+		func(r *numberstore.Request) { r.Name = "" },
+		func(r *numberstore.Request) { r.Name = "a b" },
+		func(r *numberstore.Request) { r.N = 0 },
+		func(r *numberstore.Request) { r.N = numberstore.MaxReservation + 1 },
+		func(r *numberstore.Request) { r.Start = 0 },
+		func(r *numberstore.Request) { r.Max = 0 },
+		func(r *numberstore.Request) { r.Above = -1 },
 	} {
 		r := good
 		change(&r)
@@ -310,7 +311,7 @@ func (c check) ended(ctx context.Context) error {
 }
 
 // Create returns a Creator's first violation of its contract, or nil.
-func Create(ctx context.Context, c segment.Creator, name string) error {
+func Create(ctx context.Context, c numberstore.Creator, name string) error {
 	if err := c.Create(ctx, name, 5); err != nil {
 		return err
 	}

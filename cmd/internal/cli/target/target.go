@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
@@ -85,7 +86,7 @@ type Center interface {
 // Segments are what a store of numbers does.
 type Segments interface {
 	segment.Store
-	segment.Creator
+	numberstore.Creator
 	fmt.Stringer
 	// Given returns the greatest number that a name has given.
 	Given(ctx context.Context, name string) (int64, error)

@@ -1,4 +1,4 @@
-package segment
+package numberstore
 
 import (
 	"context"
@@ -8,12 +8,11 @@ import (
 )
 
 var (
-	_ Store   = (*Memory)(nil)
+	_ Reader  = (*Memory)(nil)
 	_ Creator = (*Memory)(nil)
 )
 
-// Memory is a Store in memory, for tests and for single-process programs that may start
-// over. The zero Memory is ready to use. It is safe for concurrent use.
+// Memory is a Store in memory. The zero Memory is ready to use.
 type Memory struct {
 	mu    sync.Mutex
 	given map[string]int64 // the greatest number reserved, by name

@@ -1,0 +1,159 @@
+// Package numberstore is the contract between the packages that issue small numbers, such as
+// numbers/segment, and the stores that reserve them.
+package numberstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/printable"
+)
+
+// MaxReservation is the maximum count of numbers in one reservation.
+const MaxReservation = 1_000_000_000
+
+const maxName = 64 // characters
+
+// A Store reserves numbers. It is safe for concurrent use by any number of processes. A
+// Store may also implement Creator, and fmt.Stringer to name it in logs; that name must
+// not contain secrets.
+type Store interface {
+	// Reserve takes numbers of r.Name for the caller alone, in one atomic step. It
+	// returns 1 to r.N consecutive numbers. All are greater than r.Above and than any
+	// number that the name has given before, and none is greater than r.Max. Fewer than
+	// r.N is not an error.
+	//
+	// Each call is one attempt and returns when ctx ends. Errors: ErrUnknown, ErrEnd,
+	// ErrClock, ErrRequest; nothing was reserved. After any other error the outcome is
+	// unknown, and numbers may have been reserved that nobody gets.
+	Reserve(ctx context.Context, r Request) (Range, error)
+}
+
+// A Creator creates names, for administrators.
+type Creator interface {
+	// Create creates a name whose first number is start, at least 1.
+	//
+	// Errors: ErrExists, ErrRequest.
+	Create(ctx context.Context, name string, start int64) error
+}
+
+// Request asks for numbers.
+type Request struct {
+	// Name is 1 to 64 characters of A-Z a-z 0-9 . _ -
+	Name string
+	// N is the maximum count of numbers, 1 to MaxReservation.
+	N int64
+	// Above is the greatest number that the caller knows to be taken, or 0. It brings a
+	// store up to date that has lost reservations. A dispenser refuses one that no loss explains.
+	Above int64
+	// Max is the greatest number allowed, at least Start.
+	Max int64
+	// Start is the first number if this request creates the name, at least 1.
+	Start int64
+	// Create allows the store to create the name.
+	Create bool
+	// Beside, if not "", is another name of the store. Nothing is reserved, and the error is
+	// ErrUnknown, unless the greatest number that this name has given lies in Given. One step
+	// checks that and reserves. A store that cannot do that returns ErrRequest.
+	Beside string
+	Given  Range
+	// NotBefore and NotAfter, if NotAfter is not 0, are Unix milliseconds of the store's clock.
+	// Nothing is reserved, and the error is ErrClock, unless it lies between them, inclusive. A
+	// store that cannot check that in the same step returns ErrRequest.
+	NotBefore, NotAfter int64
+}
+
+// A Reader is a Store that says what it has given.
+type Reader interface {
+	Store
+	// Given returns the greatest number that a name has given, or 0. Errors: ErrUnknown,
+	// ErrRequest.
+	Given(ctx context.Context, name string) (int64, error)
+}
+
+// InTx is a Reader that can reserve in a transaction of the application, so that a rollback takes
+// the numbers back.
+type InTx interface {
+	Reader
+	// In returns a store for the time of a transaction. It creates no table. A Reserve with N = 0
+	// lets the transaction read before it reserves, by a lock if need be, and returns an empty Range.
+	In(tx Tx) Reader
+}
+
+// Tx is a transaction of database/sql: a *sql.Tx, what embeds one, as those of sqlx and bun do,
+// or the ConnPool of a *gorm.DB in a transaction.
+type Tx interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	Commit() error
+	Rollback() error
+}
+
+// CheckClock returns an ErrClock unless the store's clock, in Unix milliseconds, allows r.
+func (r Request) CheckClock(now int64) error {
+	if r.NotAfter == 0 || now >= r.NotBefore && now <= r.NotAfter {
+		return nil
+	}
+	at := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
+	return fmt.Errorf("%w: %q is asked for a number between %s and %s, and the clock of the store is at %s: set the clocks by NTP", ErrClock, r.Name, at(r.NotBefore), at(r.NotAfter), at(now))
+}
+
+// Validate returns all faults of r joined into one error, or nil. The error wraps
+// ErrRequest.
+func (r Request) Validate() error {
+	errs := []error{CheckName(r.Name)}
+	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if r.N < 1 || r.N > MaxReservation {
+		fault("%d numbers are requested: request 1 to %d", r.N, MaxReservation)
+	}
+	if r.Start < 1 || r.Max < r.Start {
+		fault("start %d and maximum %d: give 1 <= start <= maximum", r.Start, r.Max)
+	}
+	if r.NotBefore < 0 || r.NotAfter < r.NotBefore {
+		fault("the clock is to be between %d and %d", r.NotBefore, r.NotAfter)
+	}
+	if r.Above < 0 {
+		fault("above %d is negative", r.Above)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("%w: %w", ErrRequest, err)
+	}
+	return nil
+}
+
+// A Range is the numbers from First to Last, inclusive.
+type Range struct{ First, Last int64 }
+
+// Len returns the count of numbers in r.
+func (r Range) Len() int64 { return r.Last - r.First + 1 }
+
+// CheckName returns an error unless name is 1 to 64 characters of
+// A-Z a-z 0-9 . _ -
+func CheckName(name string) error {
+	ok := name != "" && len(name) <= maxName
+	for i := 0; i < len(name) && ok; i++ {
+		c := name[i]
+		ok = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
+	}
+	if !ok {
+		return fmt.Errorf("the name %s is not 1 to %d characters of A-Z a-z 0-9 . _ -", printable.Quote(name), maxName)
+	}
+	return nil
+}
+
+// Reserve calls store.Reserve and checks its answer, for stores that wrap another. Errors
+// are those of the store, and ErrStore if its answer breaks the contract.
+func Reserve(ctx context.Context, store Store, r Request) (Range, error) {
+	got, err := store.Reserve(ctx, r)
+	if err != nil {
+		return Range{}, err
+	}
+	if got.First <= r.Above || got.Last < got.First || got.Len() > r.N || got.Last > r.Max {
+		return Range{}, fmt.Errorf("%w: asked for %d numbers of %q above %d and up to %d, it returned %d to %d",
+			ErrStore, r.N, r.Name, r.Above, r.Max, got.First, got.Last)
+	}
+	return got, nil
+}
