@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
@@ -31,10 +32,10 @@ func (e engine) pool(t testing.TB, dsn string) *sql.DB {
 	return pool
 }
 
-func openSeries(t testing.TB, store numberstore.Reader, cfg series.Config, opts ...series.Option) *series.Series {
+func openSeries(t testing.TB, store numberstore.Reader, cfg series.Config) *series.Series {
 	t.Helper()
 	cfg.Name = "invoices"
-	s, err := series.Open(t.Context(), store, cfg, opts...)
+	s, err := series.Open(t.Context(), store, cfg)
 	require.NoError(t, err)
 	return s
 }
@@ -71,7 +72,8 @@ func TestSeriesByPeriodAndTenant(t *testing.T) {
 				require.WithinDuration(t, today, n.Period, 25*time.Hour)
 			}
 		}
-		_, err := openSeries(t, store, series.Config{Period: series.Year}, series.WithClock(func() time.Time { return today.AddDate(1, 0, 0) })).Next(t.Context(), "a")
+		ahead := hostclock.With(t.Context(), func() time.Time { return today.AddDate(1, 0, 0) })
+		_, err := openSeries(t, store, series.Config{Period: series.Year}).Next(ahead, "a")
 		require.ErrorIs(t, err, segment.ErrClock)
 	})
 }
@@ -286,9 +288,9 @@ func TestGaplessFirstNumberByAWrongClock(t *testing.T) {
 		cfg := series.Config{Period: series.Year, Gapless: true, Format: "{2006}-{0}"}
 		now := time.Now().UTC()
 		for _, years := range []int{70, -20, 0} {
-			s := openSeries(t, store, cfg, series.WithClock(func() time.Time { return now.AddDate(years, 0, 0) }))
+			s, off := openSeries(t, store, cfg), hostclock.With(t.Context(), func() time.Time { return now.AddDate(years, 0, 0) })
 			err := within(t, pool, func(tx *sql.Tx) error {
-				n, err := s.In(tx).Next(t.Context(), "a")
+				n, err := s.In(tx).Next(off, "a")
 				if err == nil {
 					require.EqualValues(t, 1, n.Value)
 				}
@@ -412,8 +414,8 @@ func TestGaplessLockByAWrongClock(t *testing.T) {
 		require.NoError(t, err)
 		cfg := series.Config{Period: series.Year, Gapless: true, Format: "{2006}-{0}"}
 		right := openSeries(t, store, cfg)
-		wrong := openSeries(t, store, cfg, series.WithClock(func() time.Time { return time.Now().AddDate(70, 0, 0) }))
-		err = within(t, pool, func(tx *sql.Tx) error { return wrong.In(tx).Fill(t.Context(), "a", nil) })
+		wrong, off := openSeries(t, store, cfg), hostclock.With(t.Context(), func() time.Time { return time.Now().AddDate(70, 0, 0) })
+		err = within(t, pool, func(tx *sql.Tx) error { return wrong.In(tx).Fill(off, "a", nil) })
 		if e.name == "mariadb" {
 			require.ErrorIs(t, err, segment.ErrClock)
 		} else {

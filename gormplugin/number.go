@@ -99,7 +99,7 @@ func (n *numbered) fill(db *gorm.DB, early bool) error {
 		}
 		tx, ok := transactionOf(stmt.ConnPool)
 		if !ok {
-			return n.fault("series %q is gapless: use db.Transaction, as GORM begins none with SkipDefaultTransaction or gorm.io/sharding", from.Name())
+			return n.fault("series %q is gapless: use db.Transaction, as GORM begins none with SkipDefaultTransaction or gorm.io/sharding", from.Status().Name)
 		}
 		from = from.In(tx)
 	}

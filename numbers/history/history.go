@@ -255,8 +255,8 @@ func (i *Issuer) own(ctx context.Context) (int64, error) {
 	return i.since.own.Load(), nil
 }
 
-// PerSpan returns the number of ids in each span of Config.Every.
-func (i *Issuer) PerSpan() int64 { return i.cfg.Reserved * i.cfg.Layout.PerTick() }
+// perSpan returns the number of ids in each span of Config.Every.
+func (i *Issuer) perSpan() int64 { return i.cfg.Reserved * i.cfg.Layout.PerTick() }
 
 // NextIDAt returns an id for the time at, rounded down to a tick of the layout. Ids for
 // one time ascend from call to call while their worker id stays the same.
@@ -321,13 +321,13 @@ func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
 	var after int64 // the greatest number that this call took
 	for rest := dst; len(rest) > 0; {
 		r, err := numberstore.Reserve(ctx, i.store, numberstore.Request{
-			Name: name, N: min(int64(len(rest)), numberstore.MaxReservation), Above: after, Max: i.PerSpan(), Start: 1, Create: true,
+			Name: name, N: min(int64(len(rest)), numberstore.MaxReservation), Above: after, Max: i.perSpan(), Start: 1, Create: true,
 			Beside: i.since.name, Given: numberstore.Range{First: own, Last: own + readers - 1}, // the counters are those that Since belongs to
 		})
 		switch {
 		case errors.Is(err, segment.ErrEnd):
 			return fmt.Errorf("%w: fewer than %d of the %d ids of the %v from %s are left; spread the rows over nearby times, or reserve more worker ids with a new namespace (docs/upgrade.md): %w",
-				ErrFull, len(dst), i.PerSpan(), i.cfg.Every, stamp(time.UnixMilli(l.Epoch+span*i.cfg.Every.Milliseconds())), err)
+				ErrFull, len(dst), i.perSpan(), i.cfg.Every, stamp(time.UnixMilli(l.Epoch+span*i.cfg.Every.Milliseconds())), err)
 		case errors.Is(err, segment.ErrUnknown):
 			return fmt.Errorf("history: the counters of %q were lost or replaced while this process ran: follow docs/operations.md#backup-and-restore, then restart it: %w", i.cfg.Namespace, err)
 		case err != nil:

@@ -39,7 +39,7 @@ func New(cfg Config) (*Codec, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Codec{cfg: cfg.WithDefaults(), capacity: math.MaxInt64}
+	c := &Codec{cfg: cfg.withDefaults(), capacity: math.MaxInt64}
 	if c.cfg.Digits < maxDigits {
 		c.capacity = pow10(c.cfg.Digits) - 1
 	}
@@ -73,13 +73,11 @@ func (c *Codec) Format(at time.Time, number, user int64) (string, error) {
 		return "", fmt.Errorf("%w: user %d is negative", ErrArgument, user)
 	}
 	year, month, day := at.In(c.zone).Date()
-	return c.Join(Parts{Year: year, Month: month, Day: day, Number: number, Gene: c.Gene(max(0, user))})
+	return c.join(Parts{Year: year, Month: month, Day: day, Number: number, Gene: c.Gene(max(0, user))})
 }
 
-// Join is the inverse of Parse.
-//
-// Errors: ErrCapacity, ErrArgument.
-func (c *Codec) Join(p Parts) (string, error) {
+// join is the inverse of Parse.
+func (c *Codec) join(p Parts) (string, error) {
 	switch date := time.Date(p.Year, p.Month, p.Day, 0, 0, 0, 0, time.UTC); {
 	case p.Number > c.capacity:
 		return "", fmt.Errorf("%w: %d is above %d, the greatest number of %d digits: raise Config.Digits for new order numbers, or begin a new sequence",

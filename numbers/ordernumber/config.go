@@ -30,8 +30,8 @@ type Config struct {
 	Check bool `yaml:"check" json:"check" env:"CHECK"`
 }
 
-// WithDefaults returns c with its zero fields filled in.
-func (c Config) WithDefaults() Config {
+// withDefaults returns c with its zero fields filled in.
+func (c Config) withDefaults() Config {
 	c.Zone = cmp.Or(c.Zone, "UTC")
 	c.Digits = cmp.Or(c.Digits, 8)
 	c.Gene = cmp.Or(c.Gene, 2)
@@ -43,7 +43,7 @@ func (c Config) WithDefaults() Config {
 
 // Validate fills in defaults and returns all faults of c joined into one error, or nil.
 func (c Config) Validate() error {
-	c = c.WithDefaults()
+	c = c.withDefaults()
 	var errs []error
 	fault := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("ordernumber: config: "+format, args...))

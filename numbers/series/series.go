@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
@@ -20,7 +21,6 @@ type Series struct {
 	plan
 	store numberstore.Reader
 	tx    bool // store is a transaction
-	now   func() time.Time
 	*shared
 }
 
@@ -36,21 +36,9 @@ type shared struct {
 	stats stats
 }
 
-// An Option configures a Series in New and Open. A nil Option is ignored.
-type Option func(*Series)
-
-// WithClock reads the time from now instead of time.Now.
-func WithClock(now func() time.Time) Option {
-	return func(s *Series) {
-		if now != nil {
-			s.now = now
-		}
-	}
-}
-
 // New returns the series of cfg. It issues no number before Start, and New does not contact the
 // store. Errors: those of Config.Validate, and one for a store that cannot do what cfg asks for.
-func New(store segment.Store, cfg Config, opts ...Option) (*Series, error) {
+func New(store segment.Store, cfg Config) (*Series, error) {
 	p, err := cfg.parse()
 	if err != nil {
 		return nil, err
@@ -65,21 +53,16 @@ func New(store segment.Store, cfg Config, opts ...Option) (*Series, error) {
 	if _, ok := store.(numberstore.InTx); p.cfg.Gapless && !ok {
 		return nil, fmt.Errorf("series: %T has no transactions, which gapless numbers need: use dbseq.NewSegments or dbseq.OpenSegments", store)
 	}
-	s := &Series{plan: p, store: reader, now: time.Now, shared: &shared{scopes: newScopes(p.cfg.Scopes), storeName: fmt.Sprintf("%T", store)}}
+	s := &Series{plan: p, store: reader, shared: &shared{scopes: newScopes(p.cfg.Scopes), storeName: fmt.Sprintf("%T", store)}}
 	if named, ok := store.(fmt.Stringer); ok {
 		s.storeName = named.String()
-	}
-	for _, opt := range opts {
-		if opt != nil {
-			opt(s)
-		}
 	}
 	return s, nil
 }
 
 // Open returns the series of cfg, started.
-func Open(ctx context.Context, store segment.Store, cfg Config, opts ...Option) (*Series, error) {
-	s, err := New(store, cfg, opts...)
+func Open(ctx context.Context, store segment.Store, cfg Config) (*Series, error) {
+	s, err := New(store, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +75,7 @@ func (s *Series) Start(ctx context.Context) error {
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
 	if _, err := s.store.Given(ctx, s.key("")); err != nil && !errors.Is(err, segment.ErrUnknown) {
-		return s.wrap(err)
+		return s.wrap(ctx, err)
 	}
 	s.started.Store(true)
 	return nil
@@ -103,9 +86,6 @@ func (s *Series) Close() error {
 	s.closed.Store(true)
 	return nil
 }
-
-// Name returns Config.Name.
-func (s *Series) Name() string { return s.cfg.Name }
 
 // Gapless returns Config.Gapless.
 func (s *Series) Gapless() bool { return s.cfg.Gapless }
@@ -150,7 +130,7 @@ func (s *Series) Fill(ctx context.Context, scope string, dst []Number) error {
 	err := s.fill(ctx, scope, dst)
 	if err != nil {
 		clear(dst)
-		return s.wrap(err)
+		return s.wrap(ctx, err)
 	}
 	s.issued.Add(int64(len(dst)))
 	return nil
@@ -189,7 +169,7 @@ func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
 
 // lock takes no number of a scope.
 func (s *Series) lock(ctx context.Context, scope string) error {
-	r := s.request(scope, s.cfg.Period.begin(s.now().In(s.zone)), 0, 0)
+	r := s.request(scope, s.begin(ctx), 0, 0)
 	r.N = 0
 	_, err := s.store.Reserve(ctx, r)
 	return err
@@ -210,7 +190,7 @@ func (s *Series) share(ctx context.Context, scope string, dst []Number) (int64, 
 // take fills dst from what a process has of a scope, and then from the store.
 func (s *Series) take(ctx context.Context, scope string, dst []Number, has *scopeState) error {
 	for i := 0; i < len(dst); {
-		period := s.cfg.Period.begin(s.now().In(s.zone))
+		period := s.begin(ctx)
 		if has.next == 0 || has.next > has.last || has.last < base(period) { // none, or of a period that has passed
 			got, err := s.reserve(ctx, scope, period, int64(len(dst)-i), has.last)
 			if err != nil {
@@ -259,6 +239,11 @@ func (s *Series) reserve(ctx context.Context, scope string, period time.Time, n,
 	}
 }
 
+// begin returns the beginning of the period that the clock of this host is in.
+func (s *Series) begin(ctx context.Context) time.Time {
+	return s.cfg.Period.begin(hostclock.Now(ctx).In(s.zone))
+}
+
 func (s *Series) request(scope string, period time.Time, n, known int64) numberstore.Request {
 	from := base(period)
 	r := numberstore.Request{
@@ -285,12 +270,12 @@ func (s *Series) Reset() { s.scopes.forget() }
 // key returns the name of a scope in the store.
 func (s *Series) key(scope string) string { return s.cfg.Name + "." + scope }
 
-func (s *Series) wrap(err error) error {
+func (s *Series) wrap(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, ErrScope) || errors.Is(err, ErrTransaction) {
 		return err
 	}
 	if errors.Is(err, segment.ErrUnknown) && s.cfg.Period != None {
-		at := s.cfg.Period.begin(s.now().In(s.zone))
+		at := s.begin(ctx)
 		err = fmt.Errorf("%w (a number is the first day of its period and ten digits, such as %d)", err, base(at)+s.cfg.Start)
 	}
 	return fmt.Errorf("series %q: %w", s.cfg.Name, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/series"
@@ -67,18 +68,32 @@ func (c *clock) set(text string) {
 
 func (c *clock) now() time.Time { return c.at }
 
-func open(t *testing.T, store numberstore.Reader, c *clock, cfg series.Config) *series.Series {
+// clocked is a Series in a process with a clock of its own.
+type clocked struct {
+	*series.Series
+	clock *clock
+}
+
+func (s clocked) Next(ctx context.Context, scope string) (series.Number, error) {
+	return s.Series.Next(hostclock.With(ctx, s.clock.now), scope)
+}
+
+func (s clocked) Fill(ctx context.Context, scope string, dst []series.Number) error {
+	return s.Series.Fill(hostclock.With(ctx, s.clock.now), scope, dst)
+}
+
+func open(t *testing.T, store numberstore.Reader, c *clock, cfg series.Config) clocked {
 	t.Helper()
 	if cfg.Name == "" {
 		cfg.Name = "invoices"
 	}
-	s, err := series.Open(t.Context(), store, cfg, series.WithClock(c.now))
+	s, err := series.Open(t.Context(), store, cfg)
 	require.NoError(t, err)
-	return s
+	return clocked{s, c}
 }
 
 // next returns the next numbers of a scope as texts.
-func next(t *testing.T, s *series.Series, scope string, n int) []string {
+func next(t *testing.T, s clocked, scope string, n int) []string {
 	t.Helper()
 	texts := make([]string, n)
 	for i := range texts {
@@ -370,7 +385,7 @@ func TestWrongUse(t *testing.T) {
 	require.ErrorContains(t, err, "does not say what it has given")
 	_, err = series.New(segment.NewMemory(), series.Config{Name: "a", Gapless: true})
 	require.ErrorContains(t, err, "transactions")
-	s, err := series.New(segment.NewMemory(), series.Config{Name: "a"}, nil)
+	s, err := series.New(segment.NewMemory(), series.Config{Name: "a"})
 	require.NoError(t, err)
 	_, err = s.Next(t.Context(), "")
 	require.ErrorIs(t, err, segment.ErrNotStarted)

@@ -69,11 +69,11 @@ func (s *Series) Healthy(ctx context.Context) error {
 	case segment.StateReady:
 		return nil
 	case segment.StateNotStarted:
-		return s.wrap(segment.ErrNotStarted)
+		return s.wrap(ctx, segment.ErrNotStarted)
 	case segment.StateClosed:
-		return s.wrap(segment.ErrClosed)
+		return s.wrap(ctx, segment.ErrClosed)
 	default:
-		return s.wrap(fmt.Errorf("%w: %w", segment.ErrUnavailable, st.Err))
+		return s.wrap(ctx, fmt.Errorf("%w: %w", segment.ErrUnavailable, st.Err))
 	}
 }
 

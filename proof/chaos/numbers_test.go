@@ -215,7 +215,7 @@ func (p pastIDs) NextIDs(ctx context.Context, dst []int64) error {
 		if err != nil || !parts.Time.Equal(at) || nth >= reserved {
 			panic(fmt.Sprintf("id %d for %v is %+v: %v", id, at, parts, err))
 		}
-		dst[i] = second*p.PerSpan() + nth*layout.PerTick() + parts.Sequence
+		dst[i] = second*reserved*layout.PerTick() + nth*layout.PerTick() + parts.Sequence
 	}
 	slices.Sort(dst) // numbers fall as worker ids rise
 	return nil

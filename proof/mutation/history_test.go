@@ -15,7 +15,7 @@ var onHistory = list{title: "backdated ids", pkg: "numbers/history", mutants: []
 	{"a tick that is only begun before the time of Backfill", historyGo, `tick+l.TimeUnit.Milliseconds() > i.before`, `at.UnixMilli() >= i.before`, "TestSince"},
 	{"a batch that falls from one worker id to the next", historyGo, `slices.Sort(dst)`, `_ = slices.Sort[[]int64]`, "TestEveryIDOfASecond"},
 	{"the ids of a second all end alike", historyGo, `Sequence: (n - 1) % l.PerTick()`, `Sequence: 0 * n`, "TestIDsForThePast/memory"},
-	{"more ids than a second has", historyGo, `Max: i.PerSpan()`, `Max: 2 * i.PerSpan()`, "TestEveryIDOfASecond"},
+	{"more ids than a second has", historyGo, `Max: i.perSpan()`, `Max: 2 * i.perSpan()`, "TestEveryIDOfASecond"},
 	{"each batch begins with the first number", historyGo, `rest[n-r.First] = id`, `rest[0] = id`, "TestIDsForThePast/memory"},
 	{"a batch that fails is half there", historyGo, `clear(dst)`, ``, "TestEveryIDOfASecond"},
 	{"times to come", historyGo, ` || at.After(now)`, ``, "TestTimesThatAreNoPast"},

@@ -65,7 +65,7 @@ var onSeries = list{title: "series", pkg: "numbers/series", mutants: []mutant{
 	{"numbers of one period in another", seriesGo, `|| !s.cfg.Period.begin(later).Equal(later):`, `:`, "TestOtherPeriod"},
 	{"whatever the clock of the store says", seriesGo, `if s.cfg.Period != None {`, `if false {`, "TestClocksThatDiffer"},
 	{"no room for clocks that differ", seriesGo, `Add(-lease.MaxClockError)`, `Add(0)`, "TestBoundsOfThePeriod"},
-	{"periods begin where the host is", seriesGo, `period := s.cfg.Period.begin(s.now().In(s.zone))`, `period := s.cfg.Period.begin(s.now())`, "TestPeriods/east"},
+	{"periods begin where the host is", seriesGo, `hostclock.Now(ctx).In(s.zone)`, `hostclock.Now(ctx)`, "TestPeriods/east"},
 	{"a period begins before its day", "numbers/series/period.go", `if t.Day() == day {`, `if true {`, "TestBoundsOfThePeriod"},
 	{"a copy issues what both hold", seriesGo, "{ s.scopes.forget() }", "{}", "TestReset"},
 	{"a copy issues what was asked for before", seriesGo, `era == s.scopes.now()`, `era <= s.scopes.now()`, "TestResetForgetsAnswersUnderWay"},

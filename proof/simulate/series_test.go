@@ -4,22 +4,25 @@ import (
 	"context"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/numbers/series"
 )
 
 // daily issues from a series by day. The run begins at midnight, and the clock of each node is
 // late by another second or two, so processes of both days meet. An id is the day and the number.
-type daily struct{ *series.Series }
+type daily struct {
+	*series.Series
+	late time.Duration
+}
 
 func (b *issuer) daily() (daily, error) {
 	cfg := series.Config{Name: namespace, Period: series.Day, Prefetch: b.n.Segments.Step}
 	if b.n.Strict {
 		cfg.Prefetch = 1
 	}
-	late := time.Duration(2*b.node.index+1) * time.Second
-	s, err := series.New(b.database(), cfg, series.WithClock(func() time.Time { return time.Now().Add(-late) }))
-	return daily{s}, err
+	s, err := series.New(b.database(), cfg)
+	return daily{s, time.Duration(2*b.node.index+1) * time.Second}, err
 }
 
 func (d daily) open(ctx context.Context) error { return d.Start(ctx) }
@@ -27,6 +30,7 @@ func (daily) close()                           {}
 
 func (d daily) NextIDs(ctx context.Context, dst []int64) error {
 	numbers := make([]series.Number, len(dst))
+	ctx = hostclock.With(ctx, func() time.Time { return time.Now().Add(-d.late) })
 	if err := d.Fill(ctx, "", numbers); err != nil {
 		return err
 	}

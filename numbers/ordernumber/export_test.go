@@ -1,0 +1,3 @@
+package ordernumber
+
+func (c *Codec) Join(p Parts) (string, error) { return c.join(p) }
