@@ -130,7 +130,7 @@ func TestSequenceModeQuarantine(t *testing.T) {
 	t.Parallel()
 	client := newRedis(t, testserver.Redis(t))
 	cfg := counted(t)
-	cfg.Store.Skew, cfg.Wait = 2*time.Second, 100*time.Millisecond
+	cfg.Store.Skew, cfg.Wait = 4*time.Second, time.Second
 	ended, cancel := context.WithCancelCause(t.Context())
 	waiting := cfg
 	waiting.Wait = time.Minute
@@ -141,7 +141,7 @@ func TestSequenceModeQuarantine(t *testing.T) {
 
 	_, err = idworker.Open(t.Context(), cfg, idworker.WithRedis(client))
 	require.ErrorAs(t, err, new(*lease.QuarantineError))
-	require.ErrorContains(t, err, "raise wait (100ms)")
+	require.ErrorContains(t, err, "raise wait (1s)")
 	require.NotContains(t, err.Error(), "exact_times")
 	var j journal
 	var w *idworker.IdWorker
