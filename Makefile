@@ -81,7 +81,7 @@ attack: ## harm processes and records, by default on SQLite, and look for duplic
 	go run ./examples/attack $(ATTACK)
 
 .PHONY: engines
-engines: test-deps ## run the tests on each version of ENGINES and update docs/engines.md (half an hour)
+engines: test-deps ## run the tests on each version of ENGINES and update docs/design/proof.md (half an hour)
 	go run ./internal/test/engines $(ENGINES)
 
 .PHONY: soak

@@ -1,5 +1,5 @@
 // Engines runs the tests on each version of each database server that can be had, and
-// writes what passed into docs/engines.md.
+// writes what passed into docs/design/proof.md.
 //
 //	go run ./internal/test/engines                  # half an hour; make engines does it
 //	go run ./internal/test/engines mysql valkey     # these; the results of the others stay

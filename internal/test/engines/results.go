@@ -76,7 +76,7 @@ func (all *Results) put(r Result) {
 	slices.SortFunc(all.Runs, func(a, b Result) int { return position(a) - position(b) })
 }
 
-// write writes the results, and the tables of the documents.
+// write writes the results, and the table of the document.
 func (all *Results) write(root string) error {
 	text, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
@@ -88,75 +88,54 @@ func (all *Results) write(root string) error {
 	if err := os.WriteFile(filepath.Join(root, resultsFile), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
-	for _, l := range languages {
-		file := filepath.Join(root, l.file)
-		page, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		changed, err := l.replace(string(page), all)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(file, []byte(changed), 0o644); err != nil {
-			return err
-		}
+	file := filepath.Join(root, tablePage)
+	page, err := os.ReadFile(file)
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-// A language is a page that has the table.
-type language struct {
-	file, header                    string
-	notRun, failed, skipped, minute string
-	least                           string // marks a least version that was not run
-}
-
-var languages = []language{
-	{
-		file: "docs/engines.md", header: "| server | package | contract | GORM | fleet | chaos | date |",
-		notRun: "not run: %s", failed: "**FAILED**: ", skipped: "%d, %d skipped", minute: "a minute", least: "not run by us",
-	},
-	{
-		file: "docs/zh-CN/engines.md", header: "| 服务器 | 软件包 | 契约 | GORM | 多进程 | 混沌 | 日期 |",
-		notRun: "未运行：%s", failed: "**失败**：", skipped: "%d，跳过 %d", minute: "一分钟", least: "我们没有跑过",
-	},
+	changed, err := all.replace(string(page))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(changed), 0o644)
 }
 
 const (
+	tablePage = "docs/design/proof.md"
+
 	begin = "<!-- make engines writes this table -->\n"
-	end   = "<!-- end -->\n"
+	end   = "<!-- servers: end -->\n"
 )
 
 // replace puts the table between the markers of the page.
-func (l language) replace(page string, all *Results) (string, error) {
+func (all *Results) replace(page string) (string, error) {
 	before, rest, found := strings.Cut(page, begin)
 	_, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		return "", fmt.Errorf("%s: no %s... %s", l.file, begin, end)
+		return "", fmt.Errorf("%s: no %s... %s", tablePage, begin, end)
 	}
-	return before + begin + l.table(all) + end + after, nil
+	return before + begin + all.table() + end + after, nil
 }
 
 // table returns what was run, a row for each server.
-func (l language) table(all *Results) string {
+func (all *Results) table() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n|%s\n", l.header, strings.Repeat("---|", strings.Count(l.header, "|")-1))
+	b.WriteString("| server | package | contract | GORM | fleet | chaos | date |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range all.Runs {
 		pkg, _, _ := strings.Cut(r.Package, ", SHA-256")
 		if r.Missing != "" {
-			pkg = fmt.Sprintf(l.notRun, r.Missing)
+			pkg = "not run: " + r.Missing
 		}
 		cells := []string{r.title(), pkg}
 		for _, column := range columns {
-			cells = append(cells, l.cell(r, column))
+			cells = append(cells, r.cell(column))
 		}
 		fmt.Fprintf(&b, "| %s | %s |\n", strings.Join(cells, " | "), r.Date)
 	}
 	return b.String()
 }
 
-func (l language) cell(r Result, column string) string {
+func (r Result) cell(column string) string {
 	i := slices.IndexFunc(r.Suites, func(c Count) bool { return c.Suite == column })
 	if i < 0 {
 		return "–"
@@ -164,11 +143,11 @@ func (l language) cell(r Result, column string) string {
 	c := r.Suites[i]
 	switch {
 	case len(c.Failed) > 0:
-		return l.failed + "`" + strings.Join(c.Failed, "`, `") + "`"
+		return "**FAILED**: `" + strings.Join(c.Failed, "`, `") + "`"
 	case c.Skipped > 0:
-		return fmt.Sprintf(l.skipped, c.Passed, c.Skipped)
+		return fmt.Sprintf("%d, %d skipped", c.Passed, c.Skipped)
 	case column == chaos:
-		return l.minute
+		return "a minute"
 	}
 	return fmt.Sprint(c.Passed)
 }
