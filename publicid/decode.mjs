@@ -1,4 +1,4 @@
-// decode returns the id, as a BigInt, that has this text: see docs/publicid.md. Texts without
+// decode returns the id, as a BigInt, that has this text: see docs/design/publicid.md. Texts without
 // secrets are plain. Secrets are strings, or Uint8Arrays if they are no UTF-8. They belong
 // on a server: whoever has one reads every text.
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";

@@ -33,7 +33,7 @@
 // sealed text has 26 digits, which are one block of AES-256: 8 zero bytes and the id
 // (encode-then-encipher: Bellare and Rogaway, 2000). Each prefix has a key of its own, by
 // HKDF-SHA256 from the secret, so a text with another prefix does not open. The page
-// docs/publicid.md has the format for other languages.
+// docs/design/publicid.md has the format for other languages.
 //
 // # What sealing does not do
 //

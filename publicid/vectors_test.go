@@ -53,7 +53,7 @@ func keyOf(t testing.TB, prefix, secret string) []byte {
 }
 
 // TestVectors checks the vectors in both directions, and what they show of the way. Its
-// arithmetic is that of docs/publicid.md, not that of the package.
+// arithmetic is that of docs/design/publicid.md, not that of the package.
 //
 //	go test ./publicid -run TestVectors -update
 func TestVectors(t *testing.T) {
