@@ -106,7 +106,7 @@ func TestPresetTable(t *testing.T) {
 func TestLoadTable(t *testing.T) {
 	t.Parallel()
 	figures := rows(t, "docs/design/proof.md", "redis | 1,000 start at once")
-	for _, row := range rows(t, "docs/reliability.md", "Redis") {
+	for _, row := range rows(t, "docs/performance.md", "| 1,000 start at once")[2:] {
 		want := []string{row[0]}
 		for _, cell := range []struct {
 			load   string
