@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,12 +23,14 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// documented returns the commands in the line of docs/engines.md with the given beginning.
+// documented returns the commands in the line of docs/engines.md or SECURITY.md with the given beginning.
 func documented(t *testing.T, begin string) (line string, commands []string) {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/engines.md")
-	require.NoError(t, err)
-	line = regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(begin) + `.*$`).FindString(string(text))
+	for _, page := range []string{"docs/engines.md", "SECURITY.md"} {
+		text, err := os.ReadFile(filepath.Join("../../..", page))
+		require.NoError(t, err)
+		line += regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(begin) + `.*$`).FindString(string(text))
+	}
 	line = strings.ReplaceAll(line, `\|`, "|") // in a table
 	for _, m := range regexp.MustCompile(`\+([a-z|-]+)`).FindAllStringSubmatch(line, -1) {
 		commands = append(commands, m[1])
@@ -261,7 +264,7 @@ func TestRightsOnRedis(t *testing.T) {
 			aclUser(t, []*testserver.Server{s})
 			run(t, as(t, s.Addr()))
 			ran, _ := used(t, s)
-			require.Equal(t, listed, ran, "what docs/engines.md lists, and what is used")
+			require.Equal(t, listed, ran, "what SECURITY.md lists, and what is used")
 		})
 	}
 	t.Run("wait_replicas", func(t *testing.T) {
