@@ -70,11 +70,13 @@
 // of the statement, after hooks and parents, and replaces a number that the field has, which may be
 // that of a transaction that was rolled back. What would leave a gap is an ErrSeries: an upsert that
 // replaces the number, or that finds a row instead of inserting it, and a session with
-// SkipDefaultTransaction, or with gorm.io/sharding, outside of a transaction. A callback that sets the
-// scope is registered before the plugin.
+// SkipDefaultTransaction, or with gorm.io/sharding, outside of a transaction. A Save of a list and
+// FullSaveAssociations are upserts: they number new rows only if the field has the tag gorm:"<-:create".
+// A callback that sets the scope is registered before the plugin.
 //
 // A statement that fails gives the field its former value again. In a transaction of the application it
-// has taken its number: roll back, as far as a savepoint, which nested calls of db.Transaction set. If
+// has taken its number: roll back, as far as a savepoint, which nested calls of db.Transaction set, but
+// not with DisableNestedTransaction, nor after a deadlock of MySQL, which ends the whole transaction. If
 // what fails comes later, the value keeps a number that the next row gets: tag the field
 // gorm:"<-:create", so that no UPDATE writes it.
 //
