@@ -121,7 +121,7 @@
 //
 // Without ids, a statement fails before BEGIN and before any SQL, and its values do not
 // change. The error wraps that of the source (ErrNotStarted, ErrLeaseExpired,
-// ErrStopped or ErrExhausted of package snowflake; for a segment, an error of package
+// ErrStopped or ErrExhausted of package snowlease; for a segment, an error of package
 // segment) or the context's error. A key that cannot be filled is an ErrKey. If the
 // lease has expired, the statement waits for its renewal or another one until its
 // context ends or Config.Wait has passed. It holds no connection meanwhile, except for

@@ -293,7 +293,7 @@ func TestClockBehind(t *testing.T) {
 }
 
 // A clock that is set back while the worker id is held does not affect the lease.
-// TestCenterSetBack of package snowflake shows what the generator does then.
+// TestCenterSetBack of package generator shows what the generator does then.
 func TestClockSetBackWhileHeld(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
