@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // State is what a worker is doing.
@@ -126,6 +127,14 @@ type Pool struct {
 // Replicas returns how many replicas the range is sufficient for: half of its worker ids,
 // since rolling deploys and crashed processes hold worker ids too.
 func (p Pool) Replicas() int64 { return max(1, (p.Last-p.First+1)/2) }
+
+// Monitored is a worker as the console and the metrics take it. *Worker is one. Its methods
+// are called concurrently and must return at once.
+type Monitored interface {
+	Status() Status
+	Healthy(ctx context.Context) error
+	Layout() snowflake.Layout
+}
 
 // String returns the summary of the worker's Status.
 func (w *Worker) String() string { return w.Status().String() }

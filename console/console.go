@@ -21,19 +21,12 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 //go:embed assets
 var assets embed.FS
-
-// A Worker is what the console shows. *snowlease.Worker is one. Its methods are called
-// concurrently and must return at once.
-type Worker interface {
-	Status() snowlease.Status
-	Healthy(ctx context.Context) error
-	Layout() snowflake.Layout
-}
 
 // New returns the console of the workers of a process. A worker that is a lease.Lister, as
 // *snowlease.Worker is, lists the worker ids of its namespace; the console asks it at most
@@ -46,17 +39,18 @@ type Worker interface {
 // The console is safe for concurrent use. Every 5 s it notes how many ids each worker has
 // issued, until the garbage collector finds it. It starts no goroutine that stays. Mount it
 // at any path that ends with a slash, with or without http.StripPrefix.
-func New(workers ...Worker) http.Handler { return NewWithSegments(nil, workers...) }
+func New(workers ...snowlease.Monitored) http.Handler { return NewWithSegments(nil, workers...) }
 
 // NewWithSegments is New with a table of small numbers. With fx, idworker.Module provides the
-// segments. If s is nil, there is no table.
-func NewWithSegments(s Segments, workers ...Worker) http.Handler {
+// segments. If s is nil, there is no table. Its method is called concurrently and must return
+// at once.
+func NewWithSegments(s interface{ Status() []segment.Status }, workers ...snowlease.Monitored) http.Handler {
 	if len(workers) == 0 {
-		workers = []Worker{nil}
+		workers = []snowlease.Monitored{nil}
 	}
 	c := &console{process: thisProcess(), segments: sequences{histories: map[string]*history{}}}
 	if !isNil(s) {
-		c.segments.Segments = s
+		c.segments.source = s
 	}
 	for i, w := range workers {
 		if isNil(w) {
@@ -84,7 +78,7 @@ type console struct {
 // A panel shows one worker.
 type panel struct {
 	n        int // its number, from 1
-	worker   Worker
+	worker   snowlease.Monitored
 	slots    slots
 	renewals renewals
 	history  history

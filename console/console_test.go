@@ -344,7 +344,7 @@ func TestPageOfEveryState(t *testing.T) {
 	defer cancel()
 	require.Error(t, quarantined.Reset(short))
 	require.Eventually(t, func() bool { return quarantined.Status().State == snowlease.StateQuarantined }, time.Minute, time.Millisecond)
-	for want, w := range map[string]console.Worker{
+	for want, w := range map[string]snowlease.Monitored{
 		"worker id was set by hand":          fixed(t, snowflake.JSSafe()),
 		"issues no more ids":                 stopped,
 		"no worker id yet: the center lends": quarantined,

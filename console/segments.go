@@ -10,12 +10,6 @@ import (
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
-// Segments are the sequences of small numbers that the console shows. *idworker.Segments is
-// one. Status is called concurrently and must return at once.
-type Segments interface {
-	Status() []segment.Status
-}
-
 // The paragraphs of the documentation on numbers that do not go on.
 const (
 	noNumbers   = "numbers stopped"
@@ -26,17 +20,17 @@ const (
 
 // sequences are the segments of a console, or none.
 type sequences struct {
-	Segments
+	source    interface{ Status() []segment.Status }
 	mu        sync.Mutex
 	histories map[string]*history // by name
 }
 
 // sample adds to the histories.
 func (s *sequences) sample() {
-	if s.Segments == nil {
+	if s.source == nil {
 		return
 	}
-	for _, st := range s.Status() {
+	for _, st := range s.source.Status() {
 		s.history(st.Name).add(sample{at: time.Now(), issued: st.Issued, able: st.State == segment.StateReady})
 	}
 }
@@ -66,10 +60,10 @@ type sequence struct {
 // all returns the segments in their order.
 func (s *sequences) all() []sequence {
 	list := []sequence{}
-	if s.Segments == nil {
+	if s.source == nil {
 		return list
 	}
-	for _, st := range s.Status() {
+	for _, st := range s.source.Status() {
 		q := sequence{Status: st, Rate: s.history(st.Name).lately(st.Issued), Host: now()}
 		if lasts := float64(st.Remaining) / q.Rate * float64(time.Second); lasts < math.MaxInt64 { // false for 0/0
 			q.Lasts = time.Duration(lasts)

@@ -122,7 +122,7 @@ func TestRedisSequence(t *testing.T) {
 }
 
 // unlisted hides the method Slots of a worker.
-type unlisted struct{ console.Worker }
+type unlisted struct{ snowlease.Monitored }
 
 // listed is a worker whose slots come from elsewhere.
 type listed struct {

@@ -139,7 +139,7 @@ func TestExample(t *testing.T) {
 // The page names the process itself, whatever its name in the center looks like.
 func TestProcess(t *testing.T) {
 	t.Parallel()
-	read := func(w console.Worker) (p struct {
+	read := func(w snowlease.Monitored) (p struct {
 		Program, Host, Version, Snowlease, Go string
 		PID                                   int
 		Started                               time.Time

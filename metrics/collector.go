@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -9,16 +8,7 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/metrics/internal/reading"
-	"github.com/snowlease/snowlease/snowflake"
 )
-
-// A Worker is what a collector measures. *snowlease.Worker is one. Its methods are called
-// concurrently and must return at once.
-type Worker interface {
-	Status() snowlease.Status
-	Healthy(ctx context.Context) error
-	Layout() snowflake.Layout
-}
 
 // NewCollector returns a collector of one or more workers. It is safe for concurrent use.
 //
@@ -29,10 +19,10 @@ type Worker interface {
 // Registering the collector fails if a worker is nil, or if two workers have the same
 // namespace and center. If these two have a collector each, without such a label, it fails
 // with a prometheus.AlreadyRegisteredError, which names neither of them.
-func NewCollector(first Worker, more ...Worker) prometheus.Collector {
+func NewCollector(first snowlease.Monitored, more ...snowlease.Monitored) prometheus.Collector {
 	c := &collector{measures: reading.Measures()}
 	seen := map[[2]string]bool{}
-	workers := append([]Worker{first}, more...)
+	workers := append([]snowlease.Monitored{first}, more...)
 	for i, w := range workers {
 		if reading.IsNil(w) {
 			return invalid{fmt.Errorf("metrics: worker %d of %d is nil", i+1, len(workers))}
@@ -64,7 +54,7 @@ type collector struct {
 }
 
 type source struct {
-	worker Worker
+	worker snowlease.Monitored
 	descs  []*prometheus.Desc // of the collector's measures, in their order
 }
 

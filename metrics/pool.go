@@ -7,16 +7,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics/internal/reading"
 )
-
-// A PoolWorker is a Worker that lists the worker ids of its namespace.
-// *snowlease.Worker is one.
-type PoolWorker interface {
-	Worker
-	lease.Lister
-}
 
 // NewPoolCollector returns a collector of the number of worker ids that w may borrow and
 // that are not free. It is safe for concurrent use.
@@ -28,7 +22,11 @@ type PoolWorker interface {
 //
 // A worker without slots (mode redis-sequence, snowlease.Fixed) has no series. Registering
 // the collector fails if w is nil.
-func NewPoolCollector(w PoolWorker, every time.Duration) prometheus.Collector {
+func NewPoolCollector(w interface {
+	snowlease.Monitored
+	lease.Lister
+}, every time.Duration,
+) prometheus.Collector {
 	if reading.IsNil(w) {
 		return invalid{errors.New("metrics: pool: the worker is nil")}
 	}

@@ -9,22 +9,17 @@ import (
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
-// Segments are what NewSegmentCollector measures. *idworker.Segments is one. Status is
-// called concurrently and must return at once.
-type Segments interface {
-	Status() []segment.Status
-}
-
 // NewSegmentCollector returns a collector of open segments, with the labels
 // idworker_segment_name and idworker_segment_store. Before the application's start there
-// are none. The collector is safe for concurrent use. Registering it fails if s is nil.
+// are none. The collector is safe for concurrent use, calls s concurrently, and s must return
+// at once. Registering it fails if s is nil.
 //
 // With fx, put it into Group:
 //
 //	fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.From(new(*idworker.Segments)), fx.ResultTags(`group:"metrics-collectors"`)))
 //
 // The application then opens the segments at its start, even if nothing else uses them.
-func NewSegmentCollector(s Segments) prometheus.Collector {
+func NewSegmentCollector(s interface{ Status() []segment.Status }) prometheus.Collector {
 	if reading.IsNil(s) {
 		return invalid{errors.New("metrics: the segments are nil")}
 	}
@@ -36,7 +31,7 @@ func NewSegmentCollector(s Segments) prometheus.Collector {
 }
 
 type segments struct {
-	all      Segments
+	all      interface{ Status() []segment.Status }
 	measures []reading.SegmentMeasure
 	descs    []*prometheus.Desc // of the measures, in their order
 }

@@ -54,7 +54,7 @@ func TestExporter(t *testing.T) {
 		reader, err := exporter.New(exporter.WithRegisterer(exported))
 		require.NoError(t, err)
 		provider := otel.WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader)))
-		for _, w := range []otel.Worker{leased, sequence} {
+		for _, w := range []snowlease.Monitored{leased, sequence} {
 			_, err = otel.Register(w, provider)
 			require.NoError(t, err)
 		}

@@ -24,26 +24,10 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics/internal/reading"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // scope is the import path, by which OpenTelemetry names instrumentation.
 const scope = "github.com/snowlease/snowlease/metrics/otel"
-
-// A Worker is what Register measures. *snowlease.Worker is one. Its methods are called
-// concurrently and must return at once.
-type Worker interface {
-	Status() snowlease.Status
-	Healthy(ctx context.Context) error
-	Layout() snowflake.Layout
-}
-
-// A PoolWorker is a Worker that lists the worker ids of its namespace.
-// *snowlease.Worker is one.
-type PoolWorker interface {
-	Worker
-	lease.Lister
-}
 
 // An Option configures Register, RegisterPool and RegisterSegments. A nil Option is ignored.
 type Option func(*instruments) error
@@ -63,7 +47,7 @@ func WithMeterProvider(p metric.MeterProvider) Option {
 // Register observes w until Unregister is called on the registration. Workers of one
 // namespace and center need a provider each, since their attributes are equal. Register
 // fails on a nil worker, an invalid option, and errors of the provider.
-func Register(w Worker, opts ...Option) (metric.Registration, error) {
+func Register(w snowlease.Monitored, opts ...Option) (metric.Registration, error) {
 	i, err := prepare("worker", w, opts)
 	if err != nil {
 		return nil, err
@@ -100,7 +84,11 @@ func Register(w Worker, opts ...Option) (metric.Registration, error) {
 // RegisterPool observes idworker.pool.used, the number of worker ids that w may borrow and
 // that are not free. metrics.NewPoolCollector documents its cost and every. Workers and
 // errors are as in Register.
-func RegisterPool(w PoolWorker, every time.Duration, opts ...Option) (metric.Registration, error) {
+func RegisterPool(w interface {
+	snowlease.Monitored
+	lease.Lister
+}, every time.Duration, opts ...Option,
+) (metric.Registration, error) {
 	i, err := prepare("worker", w, opts)
 	if err != nil {
 		return nil, err
@@ -116,7 +104,7 @@ func RegisterPool(w PoolWorker, every time.Duration, opts ...Option) (metric.Reg
 	})
 }
 
-func labelsOf(w Worker) []attribute.KeyValue {
+func labelsOf(w snowlease.Monitored) []attribute.KeyValue {
 	st := w.Status()
 	return []attribute.KeyValue{attribute.String(reading.Namespace, st.Namespace), attribute.String(reading.Center, st.Center)}
 }

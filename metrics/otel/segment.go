@@ -10,17 +10,11 @@ import (
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
-// Segments are what RegisterSegments measures. *idworker.Segments is one. Status is called
-// concurrently and must return at once.
-type Segments interface {
-	Status() []segment.Status
-}
-
 // RegisterSegments observes the open segments of s until Unregister is called on the
 // registration. Points have the attributes idworker.segment.name and
 // idworker.segment.store. RegisterSegments fails on nil segments, an invalid option, and
-// errors of the provider.
-func RegisterSegments(s Segments, opts ...Option) (metric.Registration, error) {
+// errors of the provider. It calls s concurrently, and s must return at once.
+func RegisterSegments(s interface{ Status() []segment.Status }, opts ...Option) (metric.Registration, error) {
 	i, err := prepare("segments", s, opts)
 	if err != nil {
 		return nil, err

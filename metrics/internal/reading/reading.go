@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // The attributes of all points of a worker, and of a segment.
@@ -22,13 +21,6 @@ const (
 // Label returns the name that an attribute of OpenTelemetry has as a label in Prometheus.
 func Label(attribute string) string { return strings.ReplaceAll(attribute, ".", "_") }
 
-// A Worker is what Of reads.
-type Worker interface {
-	Status() snowlease.Status
-	Healthy(ctx context.Context) error
-	Layout() snowflake.Layout
-}
-
 // A Reading is a snapshot of a worker, from which all measures are taken.
 type Reading struct {
 	snowlease.Status
@@ -37,7 +29,7 @@ type Reading struct {
 }
 
 // Of reads w once.
-func Of(w Worker) Reading {
+func Of(w snowlease.Monitored) Reading {
 	return Reading{w.Status(), w.Healthy(context.Background()) == nil, time.Now(), w.Layout().Ends()}
 }
 
