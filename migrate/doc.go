@@ -2,7 +2,8 @@
 // layout and worker ids with which new ids neither collide with old ones nor sort before
 // them, and says whether old and new processes may run side by side.
 //
-//	plan, err := migrate.Make(migrate.Bwmarrin(), ids, time.Now())
+//	source, err := migrate.Named("bwmarrin") // or a Source of your own
+//	plan, err := migrate.Make(source, ids, time.Now())
 //	fmt.Println(plan)
 //	cfg := idworker.Config{Namespace: "orders", Layout: plan.Layout, Workers: plan.Workers}
 //

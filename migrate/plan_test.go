@@ -34,6 +34,13 @@ func encode(t *testing.T, s migrate.Source, at time.Time, worker, sequence int64
 	return id
 }
 
+func named(t *testing.T, name string) migrate.Source {
+	t.Helper()
+	s, err := migrate.Named(name)
+	require.NoError(t, err)
+	return s
+}
+
 // issue makes ids from a time on, as a process with the plan's configuration does.
 func issue(t *testing.T, p migrate.Plan, worker int64, from time.Time, n int) []int64 {
 	t.Helper()
@@ -136,16 +143,16 @@ func TestAllWorkersSeen(t *testing.T) {
 	t.Parallel()
 	var sample []int64
 	for w := range int64(64) {
-		sample = append(sample, encode(t, migrate.Yitter(), now, w, 5))
+		sample = append(sample, encode(t, named(t, "yitter"), now, w, 5))
 	}
-	p, err := migrate.Make(migrate.Yitter(), sample, now)
+	p, err := migrate.Make(named(t, "yitter"), sample, now)
 	require.NoError(t, err)
 	require.False(t, p.SideBySide)
 	require.Equal(t, "0-63", p.Workers)
 	require.Contains(t, p.String(), "stop the old processes first")
 	require.Contains(t, p.String(), "worker ids 0-63")
 
-	p, err = migrate.Make(migrate.Yitter(), sample[:60], now)
+	p, err = migrate.Make(named(t, "yitter"), sample[:60], now)
 	require.NoError(t, err)
 	require.Equal(t, "60-63", p.Workers)
 	require.Contains(t, p.String(), "suffice for 2 replicas only")
@@ -154,8 +161,8 @@ func TestAllWorkersSeen(t *testing.T) {
 // Generators that borrow from the future have ids ahead of the clock.
 func TestOldIDsAheadOfNow(t *testing.T) {
 	t.Parallel()
-	ahead := encode(t, migrate.Yitter(), now.Add(time.Hour), 1, 5)
-	p, err := migrate.Make(migrate.Yitter(), []int64{ahead}, now)
+	ahead := encode(t, named(t, "yitter"), now.Add(time.Hour), 1, 5)
+	p, err := migrate.Make(named(t, "yitter"), []int64{ahead}, now)
 	require.NoError(t, err)
 	require.Equal(t, now.Add(time.Hour+time.Millisecond), p.NotBefore)
 	require.Contains(t, p.String(), "are ahead of now by 1h0m0.001s")
@@ -182,9 +189,11 @@ func TestTimeFieldThatEnds(t *testing.T) {
 
 func TestSamplesThatAreWrong(t *testing.T) {
 	t.Parallel()
-	_, err := migrate.Make(migrate.Leaf(), nil, now)
+	_, err := migrate.Named("snowlease")
+	require.EqualError(t, err, `migrate: no source "snowlease": use bwmarrin, cosid, cosid-js, leaf, sonyflake, sonyflake2, yitter`)
+	_, err = migrate.Make(named(t, "leaf"), nil, now)
 	require.ErrorContains(t, err, "SELECT MAX(id)")
-	_, err = migrate.Make(migrate.Yitter(), []int64{1, 1 << 60}, now)
+	_, err = migrate.Make(named(t, "yitter"), []int64{1, 1 << 60}, now)
 	require.ErrorContains(t, err, "is not one of yitter")
 	_, err = migrate.Make(migrate.Source{Name: "x", Layout: snowflake.Layout{TimeBits: 60, WorkerBits: 20}}, []int64{1}, now)
 	require.ErrorContains(t, err, "layout of x")
@@ -228,7 +237,12 @@ func FuzzFollows(f *testing.F) {
 
 func ExampleMake() {
 	old := []int64{1991111111111111111, 1991111111111131113} // SELECT id FROM orders ORDER BY id DESC LIMIT 1000
-	plan, err := migrate.Make(migrate.Bwmarrin(), old, time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
+	source, err := migrate.Named("bwmarrin")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	plan, err := migrate.Make(source, old, time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
 	if err != nil {
 		fmt.Println(err)
 		return

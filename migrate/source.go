@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/snowlease/snowlease/snowflake"
@@ -16,49 +17,43 @@ type Source struct {
 	SequenceFirst bool
 }
 
-// Bwmarrin is github.com/bwmarrin/snowflake with its defaults: 41/10/12 from Twitter's
-// epoch.
-func Bwmarrin() Source { return Source{Name: "bwmarrin", Layout: snowflake.Twitter()} }
-
-// Leaf is Meituan's Leaf in snowflake mode: 41/10/12 from Twitter's epoch.
-func Leaf() Source { return Source{Name: "leaf", Layout: snowflake.Twitter()} }
-
-// Sonyflake is github.com/sony/sonyflake with its defaults: 39 bits of 10 ms from
-// 2014-09-01, 8 of sequence, 16 of machine id.
-func Sonyflake() Source { return sonyflake("sonyflake", time.Date(2014, 9, 1, 0, 0, 0, 0, time.UTC)) }
-
-// SonyflakeV2 is github.com/sony/sonyflake/v2 with its defaults: the bits of Sonyflake,
-// from 2025-01-01.
-func SonyflakeV2() Source {
-	return sonyflake("sonyflake2", time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC))
+// Sources returns the sources that this package knows, sorted by name: other generators with
+// their defaults.
+func Sources() []Source {
+	// CosId counts milliseconds from 2019-12-24T16:00Z.
+	cosid := snowflake.Twitter()
+	cosid.Epoch = 1577203200000
+	return []Source{
+		{Name: "bwmarrin", Layout: snowflake.Twitter()}, // github.com/bwmarrin/snowflake
+		{Name: "cosid", Layout: cosid},
+		{Name: "cosid-js", Layout: snowflake.Layout{ // CosId for JavaScript numbers
+			Epoch: cosid.Epoch, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 3, SequenceBits: 9,
+		}},
+		{Name: "leaf", Layout: snowflake.Twitter()}, // Meituan's Leaf in snowflake mode
+		sonyflake("sonyflake", time.Date(2014, 9, 1, 0, 0, 0, 0, time.UTC)),
+		sonyflake("sonyflake2", time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)), // github.com/sony/sonyflake/v2
+		{Name: "yitter", Layout: snowflake.Yitter()},                         // yitter/IdGenerator
+	}
 }
 
+// sonyflake is github.com/sony/sonyflake with its defaults, from another start in v2.
 func sonyflake(name string, start time.Time) Source {
 	return Source{name, snowflake.Layout{
 		Epoch: start.UnixMilli(), TimeUnit: 10 * time.Millisecond, TimeBits: 39, WorkerBits: 16, SequenceBits: 8,
 	}, true}
 }
 
-// Yitter is yitter/IdGenerator with its defaults: 6 bits of worker, 6 of sequence.
-func Yitter() Source { return Source{Name: "yitter", Layout: snowflake.Yitter()} }
-
-// CosID is CosId's snowflake in milliseconds: 41/10/12 from 2019-12-24T16:00Z.
-func CosID() Source {
-	l := snowflake.Twitter()
-	l.Epoch = 1577203200000
-	return Source{Name: "cosid", Layout: l}
-}
-
-// CosIDJavaScript is CosId's snowflake for JavaScript numbers: 41/3/9.
-func CosIDJavaScript() Source {
-	return Source{Name: "cosid-js", Layout: snowflake.Layout{
-		Epoch: 1577203200000, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 3, SequenceBits: 9,
-	}}
-}
-
-// Sources returns all sources of this package, sorted by name.
-func Sources() []Source {
-	return []Source{Bwmarrin(), CosID(), CosIDJavaScript(), Leaf(), Sonyflake(), SonyflakeV2(), Yitter()}
+// Named returns the one of Sources with that name.
+func Named(name string) (Source, error) {
+	all := Sources()
+	names := make([]string, len(all))
+	for i, s := range all {
+		if s.Name == name {
+			return s, nil
+		}
+		names[i] = s.Name
+	}
+	return Source{}, fmt.Errorf("migrate: no source %q: use %s", name, strings.Join(names, ", "))
 }
 
 // Decode returns the parts of an old id.

@@ -22,7 +22,7 @@ import (
 
 // A stream is a library with its default layout.
 type stream struct {
-	source migrate.Source
+	source string // the name of its migrate.Source
 	// start returns what makes the next id of a process.
 	start func(t *testing.T, worker int64) func() int64
 	// decode is the library's own.
@@ -31,7 +31,7 @@ type stream struct {
 
 var streams = []stream{
 	{
-		migrate.Bwmarrin(),
+		"bwmarrin",
 		func(t *testing.T, worker int64) func() int64 {
 			node, err := bwmarrin.NewNode(worker)
 			require.NoError(t, err)
@@ -43,7 +43,7 @@ var streams = []stream{
 		},
 	},
 	{
-		migrate.Sonyflake(),
+		"sonyflake",
 		func(t *testing.T, worker int64) func() int64 {
 			sf, err := sonyflake1.New(sonyflake1.Settings{MachineID: func() (uint16, error) { return uint16(worker), nil }})
 			require.NoError(t, err)
@@ -62,7 +62,7 @@ var streams = []stream{
 		},
 	},
 	{
-		migrate.SonyflakeV2(),
+		"sonyflake2",
 		func(t *testing.T, worker int64) func() int64 {
 			sf := newSonyflake(t, worker)
 			return func() int64 {
@@ -78,7 +78,7 @@ var streams = []stream{
 		},
 	},
 	{
-		migrate.Yitter(),
+		"yitter",
 		func(_ *testing.T, worker int64) func() int64 {
 			return idgen.NewDefaultIdGenerator(idgen.NewIdGeneratorOptions(uint16(worker))).NewLong
 		},
@@ -114,13 +114,15 @@ func open(t *testing.T, p migrate.Plan) *idworker.IdWorker {
 func TestGoesOnWithTheStreamOf(t *testing.T) {
 	const n = 1000
 	for _, s := range streams {
-		t.Run(s.source.Name, func(t *testing.T) {
+		t.Run(s.source, func(t *testing.T) {
+			source, err := migrate.Named(s.source)
+			require.NoError(t, err)
 			old := []func() int64{s.start(t, 3), s.start(t, 7)}
 			var theirs []int64
 			for range n {
 				theirs = append(theirs, old[0](), old[1]())
 			}
-			plan, err := migrate.Make(s.source, theirs, time.Now())
+			plan, err := migrate.Make(source, theirs, time.Now())
 			require.NoError(t, err)
 			require.Equal(t, []int64{3, 7}, plan.Seen)
 			greatest := slices.Max(theirs)
@@ -128,7 +130,7 @@ func TestGoesOnWithTheStreamOf(t *testing.T) {
 
 			// The source is read as the library reads it.
 			for _, id := range theirs {
-				parts, err := s.source.Decode(id)
+				parts, err := source.Decode(id)
 				require.NoError(t, err)
 				require.Equal(t, decoded(s.decode(t, id)), decoded(parts))
 			}
@@ -174,9 +176,11 @@ func decoded(p snowflake.Parts) [3]int64 { return [3]int64{p.Time.UnixMilli(), p
 // from theirs, and the test above sees when they do not.
 func TestTheSameWorkerIDIsNotSideBySide(t *testing.T) {
 	for _, s := range streams {
-		t.Run(s.source.Name, func(t *testing.T) {
+		t.Run(s.source, func(t *testing.T) {
+			source, err := migrate.Named(s.source)
+			require.NoError(t, err)
 			id := s.start(t, 3)()
-			plan, err := migrate.Make(s.source, []int64{id}, time.Now())
+			plan, err := migrate.Make(source, []int64{id}, time.Now())
 			require.NoError(t, err)
 			equal, err := plan.Layout.Encode(s.decode(t, id))
 			if plan.SideBySide {

@@ -203,7 +203,9 @@ func TestInspectTable(t *testing.T) {
 			_, err = db.ExecContext(t.Context(), fmt.Sprintf("CREATE TABLE %s (%s BIGINT)", quoted, c.quote+column+c.quote))
 			require.NoError(t, err)
 			t.Cleanup(func() { _, _ = db.Exec("DROP TABLE " + quoted) }) // the test's context has ended
-			ids := idsOf(t, migrate.Bwmarrin(), time.Now())
+			source, err := migrate.Named("bwmarrin")
+			require.NoError(t, err)
+			ids := idsOf(t, source, time.Now())
 			_, err = db.ExecContext(t.Context(), "INSERT INTO "+quoted+" VALUES (NULL), ("+strings.ReplaceAll(lines(ids), "\n", "), (")+")")
 			require.NoError(t, err)
 
