@@ -4,10 +4,9 @@
 //
 //	center := casstore.New(store) // to fx: fx.Provide(func() lease.Center { return center })
 //
-// New rewrites the record of all slots in each call. NewSplit is for stores that change
-// several records in one step: it keeps a record for each worker id, and a renewal is one
-// write. If you have SQL, Redis or etcd, use dbseq, redisseq or etcdseq instead. Package
-// leasetest tests a center, and examples/owncenter is a complete one.
+// Each call rewrites the record of all slots. If you have SQL, Redis or etcd, use dbseq,
+// redisseq or etcdseq instead. Package leasetest tests a center, and examples/owncenter is a
+// complete one.
 //
 // # Requirements on the store
 //
@@ -36,8 +35,8 @@
 //
 // # The record
 //
-// A namespace has a part "meta", and one for each worker id that was lent. New keeps all of
-// them as one JSON object, NewSplit each on its own. Times are Unix milliseconds.
+// The record is a JSON object with a part "meta", and one for each worker id that was lent.
+// Times are Unix milliseconds.
 //
 //	{"meta": {"format": 1, "pin", "incarnation", "former", "quarantine", "reason",
 //	          "slots": the size of the pool, "lent": the worker ids that have parts},

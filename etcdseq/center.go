@@ -8,7 +8,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/snowlease/snowlease/casstore"
+	"github.com/snowlease/snowlease/internal/casengine"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -51,7 +51,7 @@ func New(client *clientv3.Client, opts ...Option) (lease.Center, error) {
 			return nil, err
 		}
 	}
-	return casstore.NewSplit(s), nil
+	return casengine.NewSplit(s), nil
 }
 
 func newStore(client *clientv3.Client) *store {

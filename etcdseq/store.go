@@ -14,12 +14,13 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/snowlease/snowlease/casstore"
+	"github.com/snowlease/snowlease/internal/casengine"
 	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
 )
 
-var _ casstore.SplitStore = (*store)(nil)
+var _ casengine.SplitStore = (*store)(nil)
 
 // clusterKey is the key of a namespace that has its cluster. It is none of the parts.
 const clusterKey = "cluster"
@@ -92,7 +93,7 @@ func (s *store) String() string {
 
 // maxKeys is how many keys a namespace can have: its worker ids, and what is said about it and
 // about the cluster.
-const maxKeys = casstore.MaxPool + 2
+const maxKeys = rules.MaxPool + 2
 
 // maxCluster is more than what is said about the cluster has. Each borrow sends it back.
 const maxCluster = 1024 // bytes
@@ -113,8 +114,8 @@ func (s observed) last(id string) moment {
 	return moment{}
 }
 
-// Load implements casstore.SplitStore by one linearizable read.
-func (s *store) Load(ctx context.Context, namespace string) (casstore.Parts, error) {
+// Load implements casengine.SplitStore by one linearizable read.
+func (s *store) Load(ctx context.Context, namespace string) (casengine.Parts, error) {
 	parts, doubt, err := s.load(ctx, namespace, false)
 	if err == nil && doubt {
 		// A member that has just caught up by a snapshot tells an old term until it applies
@@ -135,7 +136,7 @@ func (s *store) delete(ctx context.Context, key string) error {
 
 // load also reports whether there is doubt: only the term shows that the cluster has fallen
 // back, and is not sure to be the latest.
-func (s *store) load(ctx context.Context, namespace string, sure bool) (parts casstore.Parts, doubt bool, err error) {
+func (s *store) load(ctx context.Context, namespace string, sure bool) (parts casengine.Parts, doubt bool, err error) {
 	s.mu.Lock()
 	before := s.seen[namespace] // before the read: answers may overtake one another
 	s.mu.Unlock()
@@ -186,7 +187,7 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts ca
 	return parts, false, nil
 }
 
-// Swap implements casstore.SplitStore by one transaction. It compares what is on record of
+// Swap implements casengine.SplitStore by one transaction. It compares what is on record of
 // the cluster too, and keeps that up to date.
 func (s *store) Swap(ctx context.Context, namespace string, was, is map[string]string) (incarnation string, err error) {
 	s.mu.Lock()
@@ -228,7 +229,7 @@ func (s *store) Swap(ctx context.Context, namespace string, was, is map[string]s
 	}
 	switch {
 	case !resp.Succeeded:
-		return "", casstore.ErrChanged
+		return "", casengine.ErrChanged
 	case fallen, id(resp.Header) != before.is.ID:
 		return "another cluster", nil
 	}

@@ -83,7 +83,7 @@ migrate
 providers
 internal/counter numbers/redissegments dbseq/gormdb
 dbseq redisseq hostseq casstore
-internal/redisconn
+internal/casengine internal/redisconn
 numbers/history numbers/ordernumber numbers/series
 .
 internal/keeper

@@ -28,7 +28,7 @@ func DropRecord(t testing.TB, value []byte, what Records) []byte {
 }
 
 // DropPart loses some of the parts of a namespace, as Store.Drop does. The values
-// are those of a casstore.SplitStore. If no worker id was lent yet, it loses what the first
+// are texts by name, as in etcdseq. If no worker id was lent yet, it loses what the first
 // one would have.
 func DropPart(t testing.TB, values map[string]string, what Records) {
 	t.Helper()

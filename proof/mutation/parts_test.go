@@ -1,28 +1,25 @@
 package mutation_test
 
 const (
-	splitGo    = "casstore/split.go"
+	splitGo    = "internal/casengine/split.go"
 	partsGo    = "internal/rules/record.go"
 	operatorGo = "internal/rules/operator.go"
 )
 
 // onParts is what keeps a namespace in parts, as the center on etcd does.
-var onParts = list{title: "parts", pkg: "casstore", killers: "Test", mutants: []mutant{
+var onParts = list{title: "parts", pkg: "internal/casengine", killers: "Test", mutants: []mutant{
 	{"the record of the namespace is not compared", splitGo, `compared, changed := map[string]string{rules.MetaPart: was[rules.MetaPart]}, map[string]string{}`, `compared, changed := map[string]string{}, map[string]string{}`, "PartsMetaChanges"},
 	{"a worker id that is lent is not compared", splitGo, `compared[name], changed[name] = was[name], value`, `changed[name] = value`, "PartsLostRace"},
 	{"a lost part that was made whole is not written", splitGo, `!ok && slot.HasMark && was[name] != ""`, `!ok && slot.HasMark && false`, "PartsAreMadeWhole"},
 	{"what an operator does makes lost parts whole", splitGo, `!ok && slot.HasMark && was[name] != ""`, `!ok && (slot.HasMark || true) && was[name] != ""`, "PartsLossOutlastsAnOperator"},
 	{"a part without a mark is written as lost altogether", partsGo, `if s == (Slot{}) {`, `if !s.HasLease || !s.HasMark {`, "PartsLossOutlastsAnOperator"},
-	{"a record beyond the pool is read", partsGo, `if m.Pin != "" && slots > m.Slots {`, `if false {`, "WhatCannotBe"},
-	{"a record of any length is read", partsGo, `if len(text) > maxPart {`, `if false {`, "WhatCannotBe"},
 	{"a borrow on another server counts", splitGo, `if incarnation != before.incarnation {`, `if false {`, "PartsBorrowAcrossARestore"},
-	{"a borrow on another server counts, in one record", "casstore/center.go", `incarnation != before.incarnation {`, `incarnation == "none" {`, "BorrowAcrossAFailover"},
-	{"what is not there is created in one step", "casstore/center.go", `announce := before.ns.Meta == rules.Meta{}`, `announce := false`, "PartsFirstCallPauses"},
-	{"Init creates what is not there in one step", "casstore/center.go", `announce := before.ns.Meta == rules.Meta{}`, `announce := before.ns.Meta == rules.Meta{} && verb != "init"`, "PartsInitBesideAPartialLoss"},
+	{"what is not there is created in one step", "internal/casengine/center.go", `announce := before.ns.Meta == rules.Meta{}`, `announce := false`, "PartsFirstCallPauses"},
+	{"Init creates what is not there in one step", "internal/casengine/center.go", `announce := before.ns.Meta == rules.Meta{}`, `announce := before.ns.Meta == rules.Meta{} && verb != "init"`, "PartsInitBesideAPartialLoss"},
 	{"all announcements are alike", "internal/rules/state.go", `fmt.Sprintf("being created: %x", nonce)`, `fmt.Sprintf("being created: %x", [16]byte{})`, "PartsFirstCallPauses"},
 	{"Init opens what is being created", "internal/rules/verbs.go", `if (!ns.Empty() || ns.Meta.Reason != "") && !`, `if !ns.Empty() && !`, "PartsInitBesideAFirstCall"},
-	{"a namespace that Init created is like the one before it", "casstore/center.go", `fmt.Sprintf("created: %x", lease.NewOwner())`, `""`, "PartsBorrowAcrossTwoInits"},
-	{"a borrow that wrote to another server is repeated", "casstore/center.go", `for err == nil && g.Floor < ns.Meta.Quarantine {`, `for false {`, "PartsBorrowAboveAForgottenGrant"},
+	{"a namespace that Init created is like the one before it", "internal/casengine/center.go", `fmt.Sprintf("created: %x", lease.NewOwner())`, `""`, "PartsBorrowAcrossTwoInits"},
+	{"a borrow that wrote to another server is repeated", "internal/casengine/center.go", `for err == nil && g.Floor < ns.Meta.Quarantine {`, `for false {`, "PartsBorrowAboveAForgottenGrant"},
 	{"a renewal on another server counts", splitGo, `if err != nil || incarnation != k.incarnation {`, `if err != nil || incarnation == "" {`, "PartsRenewalOnAnotherServer"},
 	{"a renewal does not compare the record of the namespace", splitGo, `map[string]string{rules.MetaPart: k.meta, name: k.slot}, map[string]string{name: parts[name]})`, `map[string]string{name: k.slot}, map[string]string{name: parts[name]})`, "PartsRenewalAfterMetaChanges"},
 	{"a renewal does not compare its own record", splitGo, `map[string]string{rules.MetaPart: k.meta, name: k.slot}, map[string]string{name: parts[name]})`, `map[string]string{rules.MetaPart: k.meta}, map[string]string{name: parts[name]})`, "PartsRenewalAfterARestore"},
@@ -34,7 +31,14 @@ var onParts = list{title: "parts", pkg: "casstore", killers: "Test", mutants: []
 	{"a quarantine by hand without the skew", operatorGo, `max(ns.Meta.Quarantine, QuarantineEnd(now, pin))`, `now+ms(pin.MaxTTL)`, "OperatorOfParts/operator/a quarantine by hand lasts, and holders continue above it"},
 	{"Mend lowers the mark of a lease that runs", operatorGo, `was.Expires < now && max(`, `max(`, "OperatorOfParts/operator/Mend lowers a mark that is too far ahead after its lease"},
 	{"Mend by a clock that is far off", operatorGo, `if err := ClockVeto(now, lease.Request{Local: local}); err != nil {`, `if err := ClockVeto(now, lease.Request{Local: local}); false {`, "OperatorOfParts/operator/Mend lowers a mark that is too far ahead after its lease"},
-	{"Mend by a clock that is behind by less than the veto", "casstore/operator.go", `if err := c.sameTime(ctx, namespace, local); err != nil {`, `if err := c.sameTime(ctx, namespace, 0); err != nil {`, "MendWithoutAClockNeedsTheSkew"},
+	{"Mend by a clock that is behind by less than the veto", "internal/casengine/operator.go", `if err := c.sameTime(ctx, namespace, local); err != nil {`, `if err := c.sameTime(ctx, namespace, 0); err != nil {`, "MendWithoutAClockNeedsTheSkew"},
 	{"Mend ends a quarantine", operatorGo, `ns.Meta.Quarantine = min(ns.Meta.Quarantine, latest)`, `ns.Meta.Quarantine = min(ns.Meta.Quarantine, now)`, "OperatorOfParts/operator/Mend leaves the records of members alone"},
 	{"another reason for a namespace that is retired", operatorGo, `if !ns.Meta.Pin.Retired {`, `if true {`, "OperatorOfParts/operator/a retired namespace lends nothing and says why"},
+}}
+
+// onRecord is what keeps a namespace in one record.
+var onRecord = list{title: "one record", pkg: "casstore", killers: "Test", mutants: []mutant{
+	{"a record beyond the pool is read", partsGo, `if m.Pin != "" && slots > m.Slots {`, `if false {`, "WhatCannotBe"},
+	{"a record of any length is read", partsGo, `if len(text) > maxPart {`, `if false {`, "WhatCannotBe"},
+	{"a borrow on another server counts", "internal/casengine/center.go", `incarnation != before.incarnation {`, `incarnation == "none" {`, "BorrowAcrossAFailover"},
 }}

@@ -1,4 +1,4 @@
-package casstore
+package casengine
 
 import (
 	"context"
@@ -52,7 +52,7 @@ func (c *center) Mend(ctx context.Context, namespace string, local int64) error 
 	if err := c.sameTime(ctx, namespace, local); err != nil {
 		return err
 	}
-	for range MaxPool/50 + 1 {
+	for range rules.MaxPool/50 + 1 {
 		changed := false
 		if err := c.operate(ctx, "mend", namespace, func(ns rules.Namespace, now int64) (rules.Namespace, error) {
 			clock := local

@@ -1,8 +1,9 @@
-package casstore_test
+package casengine_test
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"maps"
 	"math/rand/v2"
 	"strconv"
@@ -12,12 +13,25 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
-	"github.com/snowlease/snowlease/casstore"
+	"github.com/snowlease/snowlease/internal/casengine"
 	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
 )
+
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // tests mostly wait; -parallel overrides this
+	goleak.VerifyTestMain(m)
+}
+
+func request(namespace string) lease.Request {
+	return lease.Request{
+		Namespace: namespace, Layout: "l", Holder: "h", Owner: lease.NewOwner(),
+		Pool: 4, Last: 3, TTL: time.Minute, MaxTTL: time.Minute, Skew: time.Second,
+	}
+}
 
 // parts is a SplitStore in memory with the faults of leasetest.
 type parts struct {
@@ -38,11 +52,11 @@ func newParts(still bool) *parts {
 
 func (*parts) String() string { return "parts" }
 
-func (p *parts) Load(_ context.Context, namespace string) (casstore.Parts, error) {
+func (p *parts) Load(_ context.Context, namespace string) (casengine.Parts, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.loads++
-	all := casstore.Parts{Values: maps.Clone(p.values[namespace]), Incarnation: strconv.Itoa(p.run)}
+	all := casengine.Parts{Values: maps.Clone(p.values[namespace]), Incarnation: strconv.Itoa(p.run)}
 	if p.still {
 		all.Now = p.now
 	}
@@ -62,7 +76,7 @@ func (p *parts) Swap(_ context.Context, namespace string, was, is map[string]str
 	p.swaps++
 	for name, value := range was {
 		if p.values[namespace][name] != value {
-			return strconv.Itoa(p.run), casstore.ErrChanged
+			return strconv.Itoa(p.run), casengine.ErrChanged
 		}
 	}
 	if p.values[namespace] == nil {
@@ -74,7 +88,7 @@ func (p *parts) Swap(_ context.Context, namespace string, was, is map[string]str
 	return strconv.Itoa(p.run), err
 }
 
-func (p *parts) Center(testing.TB) lease.Center { return casstore.NewSplit(p) }
+func (p *parts) Center(testing.TB) lease.Center { return casengine.NewSplit(p) }
 
 func (p *parts) Sleep(d time.Duration) {
 	p.mu.Lock()
@@ -159,7 +173,7 @@ func afterQuarantine(t *testing.T, p *parts, c lease.Center, req lease.Request) 
 // lentByParts returns a grant of an open namespace, and its center.
 func lentByParts(t *testing.T, p *parts) (lease.Center, lease.Grant) {
 	t.Helper()
-	c := casstore.NewSplit(p)
+	c := casengine.NewSplit(p)
 	require.NoError(t, c.Extras().Init(t.Context(), request("orders")))
 	g, err := c.Acquire(t.Context(), request("orders"))
 	require.NoError(t, err)
@@ -169,7 +183,7 @@ func lentByParts(t *testing.T, p *parts) (lease.Center, lease.Grant) {
 func TestPartsAreReadAndWrittenOnce(t *testing.T) {
 	t.Parallel()
 	p := newParts(false)
-	c := casstore.NewSplit(p)
+	c := casengine.NewSplit(p)
 	require.NoError(t, c.Extras().Init(t.Context(), request("orders")))
 	cost := func(do func()) [2]int {
 		loads, swaps := p.loads, p.swaps
@@ -191,7 +205,7 @@ func TestPartsAreReadAndWrittenOnce(t *testing.T) {
 	}
 	time.Sleep(2 * time.Millisecond) // so that there is something to write
 	require.Equal(t, [2]int{1, 1}, cost(func() {
-		_, err := casstore.NewSplit(p).Renew(t.Context(), g)
+		_, err := casengine.NewSplit(p).Renew(t.Context(), g)
 		require.NoError(t, err)
 	}), "a renewal by another process, which knows nothing")
 	time.Sleep(2 * time.Millisecond)
@@ -209,11 +223,11 @@ func TestPartsOfOthersMayChange(t *testing.T) {
 	t.Parallel()
 	p := newParts(true)
 	c, g := lentByParts(t, p)
-	other, err := casstore.NewSplit(p).Acquire(t.Context(), request("orders"))
+	other, err := casengine.NewSplit(p).Acquire(t.Context(), request("orders"))
 	require.NoError(t, err)
 	p.before = func() {
 		p.now = p.now.Add(time.Second)
-		_, err := casstore.NewSplit(p).Renew(t.Context(), other)
+		_, err := casengine.NewSplit(p).Renew(t.Context(), other)
 		require.NoError(t, err)
 	}
 	p.Sleep(time.Second)
@@ -241,7 +255,7 @@ func TestPartsLostRace(t *testing.T) {
 		var first lease.Grant
 		p.before = func() {
 			var err error
-			first, err = casstore.NewSplit(p).Acquire(t.Context(), one)
+			first, err = casengine.NewSplit(p).Acquire(t.Context(), one)
 			require.NoError(t, err)
 		}
 		again := one
@@ -260,7 +274,7 @@ func TestPartsMetaChanges(t *testing.T) {
 	require.NoError(t, c.Release(t.Context(), g, g.Floor))
 	p.Sleep(time.Second)
 	p.before = func() {
-		_, err := casstore.NewSplit(p).Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
+		_, err := casengine.NewSplit(p).Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
 		require.NoError(t, err)
 	}
 	req := request("orders")
@@ -273,7 +287,7 @@ func TestPartsMetaChanges(t *testing.T) {
 func TestPartsAreMadeWhole(t *testing.T) {
 	t.Parallel()
 	p := newParts(true)
-	c := casstore.NewSplit(p)
+	c := casengine.NewSplit(p)
 	require.NoError(t, c.Extras().Init(t.Context(), request("orders")))
 	p.Drop(t, "orders", leasetest.OneMark)
 	var first, second *lease.QuarantineError
@@ -318,7 +332,7 @@ func TestPartsRenewalAfterMetaChanges(t *testing.T) {
 	t.Parallel()
 	p := newParts(false)
 	c, g := lentByParts(t, p)
-	_, err := casstore.NewSplit(p).Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
+	_, err := casengine.NewSplit(p).Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
 	require.NoError(t, err)
 	_, err = c.Renew(t.Context(), g)
 	require.ErrorAs(t, err, new(*lease.QuarantineError))
@@ -329,7 +343,7 @@ func TestPartsRenewalAfterMetaChanges(t *testing.T) {
 func TestPartsRenewalAfterARestore(t *testing.T) {
 	t.Parallel()
 	p := newParts(false)
-	c := casstore.NewSplit(p)
+	c := casengine.NewSplit(p)
 	req := request("orders")
 	req.TTL, req.MaxTTL, req.Skew = 200*time.Millisecond, 200*time.Millisecond, 20*time.Millisecond
 	require.NoError(t, c.Extras().Init(t.Context(), req))
@@ -340,7 +354,7 @@ func TestPartsRenewalAfterARestore(t *testing.T) {
 	restore()
 	other := req
 	other.Owner = lease.NewOwner()
-	_, err = casstore.NewSplit(p).Acquire(t.Context(), other)
+	_, err = casengine.NewSplit(p).Acquire(t.Context(), other)
 	require.NoError(t, err)
 	_, err = c.Renew(t.Context(), g)
 	require.ErrorIs(t, err, lease.ErrLost)
@@ -361,7 +375,7 @@ func TestPartsRenewalOnAnotherServer(t *testing.T) {
 func TestPartsBorrowAcrossARestore(t *testing.T) {
 	t.Parallel()
 	p := newParts(true)
-	c := casstore.NewSplit(p)
+	c := casengine.NewSplit(p)
 	req := request("orders")
 	req.Ahead = req.MaxTTL
 	require.NoError(t, c.Extras().Init(t.Context(), req))
@@ -388,12 +402,12 @@ func TestPartsBorrowAboveAForgottenGrant(t *testing.T) {
 			p := newParts(false)
 			req := request("orders")
 			req.Last, req.Skew, req.Ahead = 0, 0, req.MaxTTL
-			c := casstore.NewSplit(p)
+			c := casengine.NewSplit(p)
 			require.NoError(t, c.Extras().Init(t.Context(), req))
 			another := func() (lease.Grant, error) {
 				r := req
 				r.Owner = lease.NewOwner()
-				return casstore.NewSplit(p).Acquire(t.Context(), r)
+				return casengine.NewSplit(p).Acquire(t.Context(), r)
 			}
 			var forgotten lease.Grant
 			p.before = func() {
@@ -427,7 +441,7 @@ func TestPartsBorrowAboveAForgottenGrant(t *testing.T) {
 func TestPartsHostClock(t *testing.T) {
 	t.Parallel()
 	p := newParts(false)
-	c := casstore.NewSplit(p)
+	c := casengine.NewSplit(p)
 	now := time.UnixMilli(1_900_000_000_000)
 	ctx := hostclock.With(t.Context(), func() time.Time { return now })
 	req := request("orders")
@@ -458,7 +472,7 @@ func TestPartsFirstCallPauses(t *testing.T) {
 		var live lease.Grant
 		p.before = func() {
 			pause := func() {
-				other, r := casstore.NewSplit(p), req
+				other, r := casengine.NewSplit(p), req
 				r.Owner = lease.NewOwner()
 				live = afterQuarantine(t, p, other, r)
 				var err error
@@ -481,11 +495,11 @@ func TestPartsFirstCallPauses(t *testing.T) {
 			}
 		}
 		quarantine := (*lease.QuarantineError)(nil)
-		_, err := casstore.NewSplit(p).Acquire(t.Context(), req)
+		_, err := casengine.NewSplit(p).Acquire(t.Context(), req)
 		require.ErrorAs(t, err, &quarantine)
 		require.NotZero(t, live)
 		p.Sleep(quarantine.Wait())
-		g, err := casstore.NewSplit(p).Acquire(t.Context(), req)
+		g, err := casengine.NewSplit(p).Acquire(t.Context(), req)
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, g.Floor, live.Ceiling, "%+v", at)
 	}
@@ -543,7 +557,7 @@ func TestClocksOfCallersMinutesApart(t *testing.T) {
 	callers := make([]lease.Center, 5)
 	offsets := make([]time.Duration, len(callers))
 	for i := range callers {
-		callers[i] = casstore.NewSplit(apart{p, &offsets[i]})
+		callers[i] = casengine.NewSplit(apart{p, &offsets[i]})
 	}
 	req := request("orders")
 	require.NoError(t, callers[0].Extras().Init(t.Context(), req))
@@ -605,7 +619,7 @@ func TestQuarantineByAFastCaller(t *testing.T) {
 	t.Parallel()
 	p := newParts(true)
 	fast, right := 365*24*time.Hour, time.Duration(0)
-	ahead, c := casstore.NewSplit(apart{p, &fast}), casstore.NewSplit(apart{p, &right})
+	ahead, c := casengine.NewSplit(apart{p, &fast}), casengine.NewSplit(apart{p, &right})
 	req := request("orders")
 	req.Ahead = req.MaxTTL
 	_, err := ahead.Acquire(t.Context(), req) // of a namespace that nobody has opened
@@ -626,18 +640,18 @@ func TestMendByASlowCaller(t *testing.T) {
 	t.Parallel()
 	p := newParts(true)
 	slow := -time.Hour
-	operator := casstore.NewSplit(apart{p, &slow})
+	operator := casengine.NewSplit(apart{p, &slow})
 	_, g := lentByParts(t, p)
-	_, err := casstore.NewSplit(p).Extras().Operator.Quarantine(t.Context(), "orders", "restored")
+	_, err := casengine.NewSplit(p).Extras().Operator.Quarantine(t.Context(), "orders", "restored")
 	require.NoError(t, err)
-	before, err := casstore.NewSplit(p).Extras().Operator.Record(t.Context(), "orders")
+	before, err := casengine.NewSplit(p).Extras().Operator.Record(t.Context(), "orders")
 	require.NoError(t, err)
 	require.ErrorAs(t, operator.Extras().Operator.Mend(t.Context(), "orders", p.now.UnixMilli()), new(*lease.ClockError))
-	after, err := casstore.NewSplit(p).Extras().Operator.Record(t.Context(), "orders")
+	after, err := casengine.NewSplit(p).Extras().Operator.Record(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Equal(t, before.Quarantine, after.Quarantine)
 	require.NoError(t, operator.Extras().Operator.Mend(t.Context(), "orders", p.now.Add(slow).UnixMilli()), "its own clock shows nothing")
-	after, err = casstore.NewSplit(p).Extras().Operator.Record(t.Context(), "orders")
+	after, err = casengine.NewSplit(p).Extras().Operator.Record(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Less(t, after.Quarantine, g.Ceiling)
 }
@@ -646,7 +660,7 @@ func TestMendByASlowCaller(t *testing.T) {
 // the skew from another one may lower what is in use.
 func TestMendWithoutAClockNeedsTheSkew(t *testing.T) {
 	t.Parallel()
-	c := casstore.NewSplit(newParts(false))
+	c := casengine.NewSplit(newParts(false))
 	require.NoError(t, c.Extras().Init(t.Context(), request("orders")))
 	mend := func(off time.Duration) error {
 		return c.Extras().Operator.Mend(t.Context(), "orders", time.Now().Add(off).UnixMilli())
@@ -665,7 +679,7 @@ type apart struct {
 	offset *time.Duration
 }
 
-func (a apart) Load(ctx context.Context, namespace string) (casstore.Parts, error) {
+func (a apart) Load(ctx context.Context, namespace string) (casengine.Parts, error) {
 	all, err := a.parts.Load(ctx, namespace)
 	all.Now = all.Now.Add(*a.offset)
 	return all, err
@@ -678,7 +692,7 @@ func TestPartsInitBesideAFirstCall(t *testing.T) {
 	p := newParts(true)
 	req := request("orders")
 	req.Last, req.Ahead = 0, req.MaxTTL
-	c := casstore.NewSplit(p)
+	c := casengine.NewSplit(p)
 	require.NoError(t, c.Extras().Init(t.Context(), req))
 	live, err := c.Acquire(t.Context(), req)
 	require.NoError(t, err)
@@ -702,7 +716,7 @@ func TestPartsInitBesideAPartialLoss(t *testing.T) {
 		req := request("orders")
 		var held lease.Grant
 		lose := func() {
-			other, r := casstore.NewSplit(p), req
+			other, r := casengine.NewSplit(p), req
 			r.First, r.Last, r.Owner = 0, 0, lease.NewOwner()
 			held = afterQuarantine(t, p, other, r)
 			r.First, r.Last, r.Owner = 1, 1, lease.NewOwner()
@@ -715,7 +729,7 @@ func TestPartsInitBesideAPartialLoss(t *testing.T) {
 		if pauses == 2 {
 			p.before = func() { p.before = lose }
 		}
-		c := casstore.NewSplit(p)
+		c := casengine.NewSplit(p)
 		require.ErrorIs(t, c.Extras().Init(t.Context(), req), lease.ErrExists)
 
 		req.First, req.Last = 0, 0
@@ -731,11 +745,11 @@ func TestPartsBorrowAcrossTwoInits(t *testing.T) {
 	p := newParts(true)
 	req := request("orders")
 	req.Last = 0
-	c := casstore.NewSplit(p)
+	c := casengine.NewSplit(p)
 	require.NoError(t, c.Extras().Init(t.Context(), req))
 	var last lease.Grant
 	p.before = func() {
-		other, r := casstore.NewSplit(p), req
+		other, r := casengine.NewSplit(p), req
 		r.Owner = lease.NewOwner()
 		p.Sleep(10 * time.Millisecond)
 		var err error

@@ -1,4 +1,7 @@
-package casstore
+// Package casengine lends worker ids by the rules of package rules from stores that compare
+// and swap: those of package casstore, with one record for each namespace, and those that keep a
+// namespace in parts, as package etcdseq does. Its errors name casstore.
+package casengine
 
 import (
 	"context"
@@ -9,45 +12,26 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/bounded"
-
 	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
 )
 
-var _ lease.Center = (*center)(nil)
-
-// A Store keeps records by name. The package documentation lists its requirements. It
-// must be safe for concurrent use. If it is a fmt.Stringer, logs and errors show its
-// text, which must contain no secrets.
+// A Store is a casstore.Store, which documents it.
 type Store interface {
-	// Load returns the record of that name, or a Record without a Value if there is
-	// none. Names are namespaces: 1 to 64 characters of A-Z a-z 0-9 . _ - , and
-	// case-sensitive.
 	Load(ctx context.Context, name string) (Record, error)
-
-	// Swap replaces the record that Load returned with version. If that is no longer
-	// the current record, Swap changes nothing and returns ErrChanged. It returns the
-	// incarnation of the store that it wrote to: that of Record.
 	Swap(ctx context.Context, name, version string, value []byte) (incarnation string, err error)
 }
 
-// A Record is the content of a Store under a name.
+// A Record is a casstore.Record, which documents it.
 type Record struct {
-	// Value is empty if there is no record.
-	Value []byte
-	// Version is compared by Swap. It may be empty if there is no record.
-	Version string
-	// Now is the store's clock during the call. If it is zero, the clock of this host
-	// is used.
-	Now time.Time
-	// Incarnation changes if acknowledged records may have been lost, such as by a
-	// failover or by a restart without a log. If it is empty, it is not compared, as
-	// with quarantine: never.
+	Value       []byte
+	Version     string
+	Now         time.Time
 	Incarnation string
 }
 
-// ErrChanged is returned by Store.Swap if the record is no longer the one that was loaded.
+// ErrChanged is returned by stores if a record is no longer the one that was loaded.
 var ErrChanged = errors.New("casstore: the record has changed since it was loaded")
 
 // errReplaced is returned if the store became another one between a Load and a Swap. The
@@ -55,9 +39,7 @@ var ErrChanged = errors.New("casstore: the record has changed since it was loade
 // forgotten. So nobody uses what was lent: see Acquire.
 var errReplaced = errors.New("another server answered in the middle of the call")
 
-// MaxPool is the largest pool of a namespace. It is limited because calls read all slots,
-// of up to 500 bytes each, and New's rewrite them.
-const MaxPool = rules.MaxPool
+var _ lease.Center = (*center)(nil)
 
 // center lends worker ids from a store.
 type center struct {
@@ -84,11 +66,10 @@ type view struct {
 	parts       map[string]string // the parts
 }
 
-// New returns a center on the store. It lends the least recently used free worker id. Its
-// lease.Extras have a Lister, an Operator and Init. Their Name is the type of the store
-// unless that is a fmt.Stringer.
-func New(s Store) lease.Center {
-	return &center{store: s, records: whole{s}}
+// New returns a center on the store, of which the name is that of named: its text as a
+// fmt.Stringer, or its type.
+func New(s Store, named any) lease.Center {
+	return &center{store: named, records: whole{s}}
 }
 
 // Extras implements lease.Center.
@@ -193,8 +174,8 @@ func (c *center) change(ctx context.Context, verb string, req lease.Request, dec
 	if err := req.Validate(); err != nil {
 		return fmt.Errorf("casstore: %s: %w", verb, err)
 	}
-	if req.Pool > MaxPool {
-		return fmt.Errorf("casstore: pool %d is above %d: choose a layout with fewer worker bits, or another center: %w", req.Pool, MaxPool, lease.ErrSetup)
+	if req.Pool > rules.MaxPool {
+		return fmt.Errorf("casstore: pool %d is above %d: choose a layout with fewer worker bits, or another center: %w", req.Pool, rules.MaxPool, lease.ErrSetup)
 	}
 	return c.apply(ctx, verb, req.Namespace, decide)
 }

@@ -1,4 +1,4 @@
-package casstore
+package casengine
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // databases and etcd do. A renewal then writes one small part instead of the record of
 // all slots, and two processes get in each other's way only over the same worker id.
 //
-// The requirements are those of Store, where the values of the parts take the place of a
+// The requirements are those of casstore.Store, where the values of the parts take the place of a
 // version. It must be safe for concurrent use. If it is a fmt.Stringer, logs and errors
 // show its text, which must contain no secrets.
 type SplitStore interface {
@@ -34,12 +34,12 @@ type Parts struct {
 	// Values has the parts by name: "meta" for the namespace, and a number for each worker
 	// id that was lent.
 	Values map[string]string
-	// Now and Incarnation are those of Record.
+	// Now and Incarnation are those of casstore.Record.
 	Now         time.Time
 	Incarnation string
 }
 
-// NewSplit returns a center on the store, like New. Acquire and Release take one Load and
+// NewSplit returns a center on the store. Acquire and Release take one Load and
 // one Swap, or two of each if the namespace has no record. If the store has no clock of its
 // own, so that Parts.Now is zero, a renewal takes one Swap.
 func NewSplit(s SplitStore) lease.Center {

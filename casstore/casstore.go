@@ -1,0 +1,59 @@
+package casstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/casengine"
+	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// A Store keeps records by name. The package documentation lists its requirements. It
+// must be safe for concurrent use. If it is a fmt.Stringer, logs and errors show its
+// text, which must contain no secrets.
+type Store interface {
+	// Load returns the record of that name, or a Record without a Value if there is
+	// none. Names are namespaces: 1 to 64 characters of A-Z a-z 0-9 . _ - , and
+	// case-sensitive.
+	Load(ctx context.Context, name string) (Record, error)
+
+	// Swap replaces the record that Load returned with version. If that is no longer
+	// the current record, Swap changes nothing and returns ErrChanged. It returns the
+	// incarnation of the store that it wrote to: that of Record.
+	Swap(ctx context.Context, name, version string, value []byte) (incarnation string, err error)
+}
+
+// A Record is the content of a Store under a name.
+type Record struct {
+	// Value is empty if there is no record.
+	Value []byte
+	// Version is compared by Swap. It may be empty if there is no record.
+	Version string
+	// Now is the store's clock during the call. If it is zero, the clock of this host
+	// is used.
+	Now time.Time
+	// Incarnation changes if acknowledged records may have been lost, such as by a
+	// failover or by a restart without a log. If it is empty, it is not compared, as
+	// with quarantine: never.
+	Incarnation string
+}
+
+// ErrChanged is returned by Store.Swap if the record is no longer the one that was loaded.
+var ErrChanged = casengine.ErrChanged
+
+// MaxPool is the largest pool of a namespace. It is limited because each call reads and
+// rewrites all slots, of up to 500 bytes each.
+const MaxPool = rules.MaxPool
+
+// New returns a center on the store. It lends the least recently used free worker id. Its
+// lease.Extras have a Lister, an Operator and Init. Their Name is the type of the store
+// unless that is a fmt.Stringer.
+func New(s Store) lease.Center { return casengine.New(door{s}, s) }
+
+type door struct{ Store }
+
+func (d door) Load(ctx context.Context, name string) (casengine.Record, error) {
+	r, err := d.Store.Load(ctx, name)
+	return casengine.Record(r), err
+}
