@@ -128,7 +128,7 @@ func TestLostReplies(t *testing.T) {
 		"slots": {
 			prepare: hold,
 			run: func(t *testing.T, s *scene) error {
-				slots, err := s.c.Slots(t.Context(), "orders")
+				slots, err := s.c.Extras().Lister.Slots(t.Context(), "orders")
 				if err == nil {
 					require.Len(t, slots, 2)
 				}
@@ -137,7 +137,7 @@ func TestLostReplies(t *testing.T) {
 		},
 		"Init": {
 			prepare:  func(_ *testing.T, s *scene) { s.g.Request = request("orders", 2) },
-			run:      func(t *testing.T, s *scene) error { return s.c.Init(t.Context(), s.g.Request) },
+			run:      func(t *testing.T, s *scene) error { return s.c.Extras().Init(t.Context(), s.g.Request) },
 			accepted: func(err error) bool { return errors.Is(err, lease.ErrExists) },
 		},
 	} {
@@ -214,7 +214,7 @@ func TestClaimChecksAgain(t *testing.T) {
 			},
 		} {
 			ns := strings.NewReplacer(" ", "-", ",", "").Replace(what)
-			require.NoError(t, c.Init(t.Context(), request(ns, 4)))
+			require.NoError(t, c.Extras().Init(t.Context(), request(ns, 4)))
 			n.before = once("UPDATE snowlease_slot", func() { change(ns) })
 			_, err := c.Acquire(t.Context(), request(ns, 4))
 			n.before = nil
@@ -223,7 +223,7 @@ func TestClaimChecksAgain(t *testing.T) {
 		}
 
 		// The faster borrower gets the slot.
-		require.NoError(t, c.Init(t.Context(), request("race", 1)))
+		require.NoError(t, c.Extras().Init(t.Context(), request("race", 1)))
 		n.before = once("UPDATE snowlease_slot", func() { acquire(t, other, request("race", 1)) })
 		_, err := c.Acquire(t.Context(), request("race", 1))
 		n.before = nil
@@ -260,7 +260,7 @@ func TestTicketsStartAnew(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		c := center(t, db)
-		require.NoError(t, c.Init(t.Context(), request("orders", 12)))
+		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 12)))
 		for range 3 {
 			for range 4 {
 				acquire(t, c, request("orders", 12))
@@ -297,7 +297,7 @@ func TestAutoIncrementStep(t *testing.T) {
 	e := engines[1]
 	for _, step := range []string{"2", "32"} {
 		db := e.db(t, e.dsn(t)+"&auto_increment_increment="+step)
-		require.NoError(t, center(t, db).Init(t.Context(), request("orders", 32)))
+		require.NoError(t, center(t, db).Extras().Init(t.Context(), request("orders", 32)))
 		grants, errs := stampede(t, 33, func(int) lease.Center { return center(t, db) }, request("orders", 32))
 		requireDistinct(t, grants, errs, 32)
 	}
@@ -308,7 +308,7 @@ func TestAutoIncrementStep(t *testing.T) {
 func TestOddHolders(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		c := center(t, e.db(t, dsn))
-		require.NoError(t, c.Init(t.Context(), request("orders", 32)))
+		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 32)))
 		for holder, want := range map[string]string{
 			"订单@主机 🦀": "订单@主机 🦀", "a\x00b": "a?b", "\xff\xfe": "??", `'; DROP TABLE "x" \`: `'; DROP TABLE "x" \`,
 			strings.Repeat("ü", 127): strings.Repeat("ü", 127),
@@ -317,7 +317,7 @@ func TestOddHolders(t *testing.T) {
 			req.Holder = holder
 			g := acquire(t, c, req)
 			require.Equal(t, holder, g.Holder)
-			slots, err := c.Slots(t.Context(), "orders")
+			slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
 			require.NoError(t, err)
 			require.Equal(t, want, slots[g.Worker].Holder, fmt.Sprintf("%q", holder))
 		}

@@ -23,7 +23,7 @@ func TestSlotsBeyondThePool(t *testing.T) {
 				VALUES ('orders', ?, '', '', 0, 0, 0, 0, 0, 0, 0, 0)`, slot)
 		}
 		const late int64 = 32_503_680_000_000 // in the year 3000
-		slots, err := c.Slots(t.Context(), "orders")
+		slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
 		require.NoError(t, err)
 		require.Len(t, slots, 4)
 
@@ -41,11 +41,11 @@ func TestSlotsBeyondThePool(t *testing.T) {
 		_, err = c.Acquire(t.Context(), request("orders", 4))
 		require.ErrorContains(t, err, "the record of the namespace was missing", "not a new namespace")
 
-		require.NoError(t, c.Init(t.Context(), request("bills", 4)))
+		require.NoError(t, c.Extras().Init(t.Context(), request("bills", 4)))
 		rawExec(t, db, "UPDATE snowlease_slot SET ns = 'bills' WHERE ns = 'orders' AND slot = 4")
 		other := request("bills", 4)
 		other.Layout = "other"
-		require.ErrorIs(t, c.Init(t.Context(), other), lease.ErrExists, "not unused")
+		require.ErrorIs(t, c.Extras().Init(t.Context(), other), lease.ErrExists, "not unused")
 	})
 }
 
@@ -57,7 +57,7 @@ func TestNumbersAtTheTop(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		c := center(t, db)
-		require.NoError(t, c.Init(t.Context(), request("orders", 1)))
+		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 1)))
 		for _, column := range []string{"token", "ver"} {
 			set := "UPDATE snowlease_slot SET " + column + " = ?"
 			rawExec(t, db, set, lent)
@@ -82,7 +82,7 @@ func TestNumbersAtTheTop(t *testing.T) {
 
 		// A greater one is named wherever the row is read, and mended beside a late lease.
 		rawExec(t, db, "UPDATE snowlease_slot SET ver = ?, expires_ms = ?", int64(math.MaxInt64), int64(32_503_680_000_000))
-		_, err := c.Slots(t.Context(), "orders")
+		_, err := c.Extras().Lister.Slots(t.Context(), "orders")
 		require.ErrorIs(t, err, lease.ErrDamaged)
 		require.ErrorContains(t, err, "ver of worker id 0 is ")
 		require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", time.Now().UnixMilli()))

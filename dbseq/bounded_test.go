@@ -40,8 +40,8 @@ func TestServerNeverAnswers(t *testing.T) {
 			"Acquire":     func(ctx context.Context) error { _, err := c.Acquire(ctx, req); return err },
 			"Renew":       func(ctx context.Context) error { _, err := c.Renew(ctx, g); return err },
 			"Release":     func(ctx context.Context) error { return c.Release(ctx, g, 1) },
-			"Init":        func(ctx context.Context) error { return c.Init(ctx, req) },
-			"Slots":       func(ctx context.Context) error { _, err := c.Slots(ctx, "orders"); return err },
+			"Init":        func(ctx context.Context) error { return c.Extras().Init(ctx, req) },
+			"Slots":       func(ctx context.Context) error { _, err := c.Extras().Lister.Slots(ctx, "orders"); return err },
 			"Namespaces":  func(ctx context.Context) error { _, err := c.Extras().Namespaces(ctx); return err },
 			"Incarnation": func(ctx context.Context) error { _, err := operator.Incarnation(ctx, "orders"); return err },
 			"Record":      func(ctx context.Context) error { _, err := operator.Record(ctx, "orders"); return err },
@@ -58,7 +58,7 @@ func TestServerNeverAnswers(t *testing.T) {
 		} {
 			require.ErrorIs(t, call(context.Background()), context.DeadlineExceeded, name)
 		}
-		_, err = c.Examine(context.Background(), "orders")
+		_, err = c.Extras().Examine(context.Background(), "orders")
 		require.NoError(t, err, "its findings tell")
 	})
 }

@@ -59,14 +59,18 @@ func centerOn(c *conn, err error) (*Center, error) {
 
 // Extras returns all fields of lease.Extras except Promise.
 func (c *Center) Extras() lease.Extras {
+	o := operator{c}
 	return lease.Extras{
-		Name: c.name, Warnings: c.Warnings(), Lister: c, Namespaces: c.namespaces, Operator: operator{c}, Init: c.Init, Base: c, Close: c.Close,
+		Name: c.name, Warnings: c.warnings(), Lister: o, Namespaces: c.namespaces, Operator: o, Init: c.init, Examine: c.examine, Base: c, Close: c.Close,
 	}
 }
 
-// Slots returns the slots of a namespace, ordered by worker id, or none if it has no
-// record. It fails if the tables do not exist yet.
-func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
+// Close closes the pool if Open opened it. It releases no worker id.
+func (c *Center) Close() error { return c.close() }
+
+// Slots implements lease.Lister. It returns none if the namespace has no record, and fails if
+// the tables do not exist yet.
+func (c operator) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}

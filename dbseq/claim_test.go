@@ -22,7 +22,7 @@ func TestClaimChecksAllAgain(t *testing.T) {
 		s := clockedOn(t, &store{db: engines[0].db(t, dsn), compared: true})
 		c, n := counted(t, engines[0], s.db, dsn)
 		s.host(c)
-		require.NoError(t, s.center(t).Init(t.Context(), request("orders", 1)))
+		require.NoError(t, s.center(t).Extras().Init(t.Context(), request("orders", 1)))
 		return s, c, n
 	}
 	for name, test := range map[string]struct {
@@ -33,7 +33,7 @@ func TestClaimChecksAllAgain(t *testing.T) {
 			s.Wipe(t)
 			other := request("orders", 1)
 			other.Layout = "another"
-			require.NoError(t, s.center(t).Init(t.Context(), other))
+			require.NoError(t, s.center(t).Extras().Init(t.Context(), other))
 		}, new(*lease.MismatchError)},
 		"a clock that steps ahead": {func(_ *testing.T, s clocked) { s.Sleep(time.Hour) }, new(*lease.ClockError)},
 		"a clock that steps back":  {func(_ *testing.T, s clocked) { s.Sleep(-time.Hour) }, new(*lease.ClockError)},
@@ -100,7 +100,7 @@ func TestClaimAheadChecksAllAgain(t *testing.T) {
 			s.host(c)
 			req := request("orders", 1)
 			req.TTL, req.Ahead = 5*time.Minute, 9*time.Minute
-			require.NoError(t, c.Init(t.Context(), req))
+			require.NoError(t, c.Extras().Init(t.Context(), req))
 			now := number(t, s.db, "SELECT ms FROM host")
 			rawExec(t, s.db, "UPDATE snowlease_meta SET quarantine_ms = ?", now+6*60_000)
 			n.before = once("UPDATE snowlease_slot", func() { test.between(t, s) })

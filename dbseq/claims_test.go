@@ -59,8 +59,8 @@ func TestAccountWithTheRightsOfTheDocs(t *testing.T) {
 			require.Error(t, db.Exec("UPDATE snowlease_ticket SET ns = ns WHERE 1 = 0").Error)
 
 			fewer := center(t, db)
-			require.NoError(t, fewer.Init(t.Context(), request("fewer", 4)))
-			err := fewer.Init(t.Context(), request("fewer", 2))
+			require.NoError(t, fewer.Extras().Init(t.Context(), request("fewer", 4)))
+			err := fewer.Extras().Init(t.Context(), request("fewer", 2))
 			require.ErrorContains(t, err, "to have fewer worker ids than before, the account also needs DELETE on the table snowlease_slot")
 			require.NotContains(t, err.Error(), "run dbseq/schema")
 
@@ -94,7 +94,7 @@ func everyStatement(t *testing.T, admin, db *gorm.DB) error {
 		return err
 	}
 	defer c.Close()
-	if err := errors.Join(c.Init(ctx, soon(request("others", 1))), c.Init(ctx, request("more", 1)), c.Init(ctx, request("more", 2))); err != nil {
+	if err := errors.Join(c.Extras().Init(ctx, soon(request("others", 1))), c.Extras().Init(ctx, request("more", 1)), c.Extras().Init(ctx, request("more", 2))); err != nil {
 		return err
 	}
 	g, err := c.Acquire(ctx, soon(request("others", 1)))
@@ -104,7 +104,7 @@ func everyStatement(t *testing.T, admin, db *gorm.DB) error {
 	if g, err = c.Renew(ctx, g); err != nil {
 		return err
 	}
-	_, err = c.Slots(ctx, "others")
+	_, err = c.Extras().Lister.Slots(ctx, "others")
 	err = errors.Join(err, c.Release(ctx, g, g.Floor))
 	if n := number(t, admin, "SELECT COUNT(*) FROM snowlease_ticket"); n > 0 {
 		err = errors.Join(err, fmt.Errorf("%d tickets are left", n))

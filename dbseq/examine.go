@@ -15,9 +15,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Examine checks the database, its settings and the account's rights, for "snowlease
-// doctor". It changes nothing. It returns an error only for an invalid namespace.
-func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding, error) {
+// examine checks the database, its settings and the account's rights.
+func (c *Center) examine(ctx context.Context, namespace string) ([]lease.Finding, error) {
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
@@ -39,11 +38,11 @@ func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding
 	return x.List, nil
 }
 
-// An examination is one call of Examine.
+// An examination is one call of examine.
 type examination struct {
 	findings.List
 	*conn
-	ctx context.Context //nolint:containedctx // lives as long as one call of Examine
+	ctx context.Context //nolint:containedctx // lives as long as one call of examine
 }
 
 func (x *examination) clock() {

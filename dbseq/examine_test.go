@@ -14,7 +14,7 @@ func TestExamine(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		c, n := counted(t, e, e.db(t, dsn), dsn)
 		seen := func() map[string]lease.Finding {
-			all, err := c.Examine(t.Context(), "orders")
+			all, err := c.Extras().Examine(t.Context(), "orders")
 			require.NoError(t, err)
 			by := map[string]lease.Finding{}
 			for _, f := range all {
@@ -32,7 +32,7 @@ func TestExamine(t *testing.T) {
 			require.Equal(t, lease.LevelNote, f.Level, check)
 			require.Equal(t, "could not be checked: "+errReply.Error(), f.Seen, check)
 		}
-		_, err := c.Examine(t.Context(), "no namespace")
+		_, err := c.Extras().Examine(t.Context(), "no namespace")
 		require.ErrorContains(t, err, "no namespace")
 	})
 }
@@ -49,7 +49,7 @@ func TestExamineSchema(t *testing.T) {
 		rawExec(t, db, "CREATE ROLE "+user+" LOGIN PASSWORD 'pw'")
 		t.Cleanup(func() { db.Exec("DROP OWNED BY " + user); db.Exec("DROP ROLE " + user) })
 		seen := func(dsn string) lease.Finding {
-			all, err := center(t, e.db(t, dsn)).Examine(t.Context(), "orders")
+			all, err := center(t, e.db(t, dsn)).Extras().Examine(t.Context(), "orders")
 			require.NoError(t, err)
 			i := slices.IndexFunc(all, func(f lease.Finding) bool { return f.Check == "schema" })
 			require.GreaterOrEqual(t, i, 0, all)

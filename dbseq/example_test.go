@@ -35,7 +35,7 @@ func Example() {
 		Local: time.Now().UnixMilli(),
 	}
 	// After Init, a new namespace lends at once.
-	if err := center.Init(ctx, request); err != nil {
+	if err := center.Extras().Init(ctx, request); err != nil {
 		log.Fatal(err)
 	}
 	grant, err := center.Acquire(ctx, request)

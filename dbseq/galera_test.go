@@ -31,7 +31,7 @@ func TestGalera(t *testing.T) {
 	}
 	req := func(namespace string) lease.Request { return soon(request(namespace, 1)) }
 	for _, ns := range []string{"compared", "never", "in-turn"} {
-		require.NoError(t, at(0, lease.QuarantineOnChange).Init(t.Context(), req(ns)))
+		require.NoError(t, at(0, lease.QuarantineOnChange).Extras().Init(t.Context(), req(ns)))
 	}
 	for i := range 4 {
 		q := requireQuarantine(t, at((i+1)%2, lease.QuarantineOnChange), req("in-turn"))

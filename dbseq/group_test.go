@@ -41,7 +41,7 @@ func TestGroupReplication(t *testing.T) {
 
 	before := at(0, lease.QuarantineOnChange)
 	for _, ns := range []string{"compared", "never", "in-turn", "both"} {
-		require.NoError(t, before.Init(t.Context(), req(ns)))
+		require.NoError(t, before.Extras().Init(t.Context(), req(ns)))
 	}
 	held, unseen := acquire(t, before, req("compared")), acquire(t, before, req("never"))
 	has(1, "the other nodes have what was acknowledged", "SELECT COUNT(*) FROM snowlease_slot WHERE ns = 'never' AND owner <> ''")

@@ -102,8 +102,8 @@ func TestHarmedRows(t *testing.T) {
 				do   func(ctx context.Context) error
 			}{
 				{"record", func(ctx context.Context) error { _, err := c.Extras().Operator.Record(ctx, "orders"); return err }},
-				{"slots", func(ctx context.Context) error { _, err := c.Slots(ctx, "orders"); return err }},
-				{"init", func(ctx context.Context) error { return c.Init(ctx, request("orders", 4)) }},
+				{"slots", func(ctx context.Context) error { _, err := c.Extras().Lister.Slots(ctx, "orders"); return err }},
+				{"init", func(ctx context.Context) error { return c.Extras().Init(ctx, request("orders", 4)) }},
 				{"acquire", func(ctx context.Context) error {
 					got, err := c.Acquire(ctx, request("orders", 4))
 					if err == nil && got.Worker == held.Worker && got.Floor < held.Ceiling {

@@ -57,8 +57,8 @@ func TestHugeTexts(t *testing.T) {
 				for verb, do := range map[string]func(ctx context.Context) error{
 					"acquire":    func(ctx context.Context) error { _, err := c.Acquire(ctx, request("orders", 4)); return err },
 					"renew":      func(ctx context.Context) error { _, err := c.Renew(ctx, held); return err },
-					"init":       func(ctx context.Context) error { return c.Init(ctx, request("orders", 4)) },
-					"slots":      func(ctx context.Context) error { _, err := c.Slots(ctx, "orders"); return err },
+					"init":       func(ctx context.Context) error { return c.Extras().Init(ctx, request("orders", 4)) },
+					"slots":      func(ctx context.Context) error { _, err := c.Extras().Lister.Slots(ctx, "orders"); return err },
 					"namespaces": func(ctx context.Context) error { _, err := c.Extras().Namespaces(ctx); return err },
 					"record":     func(ctx context.Context) error { _, err := c.Extras().Operator.Record(ctx, "orders"); return err },
 					"mend": func(ctx context.Context) error {

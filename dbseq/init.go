@@ -10,10 +10,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Init opens a namespace that is known to be new, and creates the tables if necessary. See
-// lease.Extras. It replaces the pin of a namespace in which nothing was ever lent, and
-// returns lease.ErrExists if anything else of the namespace exists.
-func (c *Center) Init(ctx context.Context, req lease.Request) error {
+// init is that of lease.Extras. It creates the tables if necessary.
+func (c *Center) init(ctx context.Context, req lease.Request) error {
 	if err := req.Validate(); err != nil {
 		return err
 	}

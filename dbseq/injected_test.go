@@ -51,7 +51,7 @@ func TestAnswerThatBreaksOff(t *testing.T) {
 		require.ErrorIs(t, err, errReply)
 		require.Zero(t, got)
 		require.ErrorIs(t, c.Release(t.Context(), g, g.Now), errReply)
-		_, err = c.Slots(t.Context(), "orders")
+		_, err = c.Extras().Lister.Slots(t.Context(), "orders")
 		require.ErrorIs(t, err, errReply)
 	}
 	n.rows = nil
@@ -82,7 +82,7 @@ func TestTransactionThatFails(t *testing.T) {
 		"at its end":   func(tx driver.Tx) (driver.Tx, error) { return failingTx{tx, false}, nil },
 	} {
 		n.begin = begin
-		require.ErrorIs(t, c.Init(t.Context(), req), errReply, name)
+		require.ErrorIs(t, c.Extras().Init(t.Context(), req), errReply, name)
 		require.Zero(t, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE ns = 'bills'"), name)
 	}
 	n.begin = func(tx driver.Tx) (driver.Tx, error) { return failingTx{tx, true}, nil }
@@ -92,11 +92,11 @@ func TestTransactionThatFails(t *testing.T) {
 		}
 		return nil
 	}
-	err := c.Init(t.Context(), req)
+	err := c.Extras().Init(t.Context(), req)
 	require.ErrorIs(t, err, errReply)
 	require.ErrorContains(t, err, "rolled back", "both are told")
 	n.begin, n.before = nil, nil
-	require.NoError(t, c.Init(t.Context(), req))
+	require.NoError(t, c.Extras().Init(t.Context(), req))
 	require.EqualValues(t, 2, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE ns = 'bills'"))
 }
 
@@ -172,7 +172,7 @@ func TestPreparingIsWaitedForWithinTheContext(t *testing.T) {
 		return nil
 	}
 	prepared := make(chan error, 1)
-	go func() { prepared <- c.Init(t.Context(), request("orders", 2)) }()
+	go func() { prepared <- c.Extras().Init(t.Context(), request("orders", 2)) }()
 	<-hangs
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -187,8 +187,8 @@ func TestInitByAClockThatIsFarOff(t *testing.T) {
 	_, c, _, _ := ready(t)
 	req := request("bills", 2)
 	req.Local = time.Now().Add(time.Hour).UnixMilli()
-	require.ErrorAs(t, c.Init(t.Context(), req), new(*lease.ClockError))
-	slots, err := c.Slots(t.Context(), "bills")
+	require.ErrorAs(t, c.Extras().Init(t.Context(), req), new(*lease.ClockError))
+	slots, err := c.Extras().Lister.Slots(t.Context(), "bills")
 	require.NoError(t, err)
 	require.Empty(t, slots)
 }
@@ -207,7 +207,7 @@ func TestServerIsAskedAnew(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := c.Slots(t.Context(), "orders")
+	_, err := c.Extras().Lister.Slots(t.Context(), "orders")
 	require.ErrorIs(t, err, errReply)
 	_, err = c.Acquire(t.Context(), request("orders", 2))
 	require.ErrorIs(t, err, errReply)

@@ -85,7 +85,7 @@ func lossToGrant(t *testing.T, e engine, dsn string, lose func(*testing.T, *gorm
 	if lose != nil {
 		req := f.request()
 		req.Owner = lease.NewOwner()
-		require.NoError(t, center(t, f.db).Init(t.Context(), req))
+		require.NoError(t, center(t, f.db).Extras().Init(t.Context(), req))
 		for range 2 {
 			require.NoError(t, f.member().start())
 		}
@@ -343,7 +343,7 @@ func TestInitBesideAPartialLoss(t *testing.T) {
 		other := center(t, s.db)
 		s.host(slow)
 		s.host(other)
-		resume := pausedBefore(t, n, "snowlease_meta", func() error { return slow.Init(t.Context(), request("orders", 2)) })
+		resume := pausedBefore(t, n, "snowlease_meta", func() error { return slow.Extras().Init(t.Context(), request("orders", 2)) })
 
 		held := first(t, other, request("orders", 2))
 		rawExec(t, s.db, "DELETE FROM snowlease_meta")

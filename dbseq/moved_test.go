@@ -93,10 +93,10 @@ func TestMovedConnection(t *testing.T) {
 		require.NoError(t, err)
 		numbers, err := dbseq.NewSegments(s.pool, s.engine.dialect)
 		require.NoError(t, err)
-		require.NoError(t, c.Init(t.Context(), request("orders", 2)))
+		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 2)))
 		require.NoError(t, numbers.Create(t.Context(), "orders", 1))
 		g := acquire(t, c, request("orders", 2))
-		_, err = c.Slots(t.Context(), "unknown")
+		_, err = c.Extras().Lister.Slots(t.Context(), "unknown")
 		require.NoError(t, err)
 
 		reserve := numberstore.Request{Name: "orders", N: 5, Start: 1, Max: 100, Create: true}
@@ -106,7 +106,7 @@ func TestMovedConnection(t *testing.T) {
 				"acquire": func() error { _, err := c.Acquire(t.Context(), request("orders", 2)); return err },
 				"renew":   func() error { _, err := c.Renew(t.Context(), g); return err },
 				"release": func() error { return c.Release(t.Context(), g, g.Floor) },
-				"slots":   func() error { _, err := c.Slots(t.Context(), "orders"); return err },
+				"slots":   func() error { _, err := c.Extras().Lister.Slots(t.Context(), "orders"); return err },
 				"record":  func() error { _, err := c.Extras().Operator.Record(t.Context(), "bills"); return err },
 				"list":    func() error { _, err := c.Extras().Namespaces(t.Context()); return err },
 				"revoke":  func() error { return c.Extras().Operator.Revoke(t.Context(), "orders", g.Worker, g.Token) },
@@ -116,7 +116,7 @@ func TestMovedConnection(t *testing.T) {
 					_, err := c.Extras().Operator.Quarantine(t.Context(), "orders", "test")
 					return err
 				},
-				"init":    func() error { return c.Init(t.Context(), request("bills", 2)) },
+				"init":    func() error { return c.Extras().Init(t.Context(), request("bills", 2)) },
 				"reserve": func() error { _, err := numbers.Reserve(t.Context(), reserve); return err },
 				"given":   func() error { _, err := numbers.Given(t.Context(), "orders"); return err },
 				"names": func() error {
@@ -211,7 +211,7 @@ func TestMovedBeforeTheTables(t *testing.T) {
 		s.pool.SetMaxOpenConns(1)
 		c, err := dbseq.New(s.pool, s.engine.dialect)
 		require.NoError(t, err)
-		_, err = c.Slots(t.Context(), "orders")
+		_, err = c.Extras().Lister.Slots(t.Context(), "orders")
 		require.ErrorContains(t, err, "there is no table")
 		s.run(t, s.move)
 		_, err = c.Acquire(t.Context(), request("orders", 2))

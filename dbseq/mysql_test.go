@@ -85,7 +85,7 @@ func TestSemiSynchronousFailover(t *testing.T) {
 	req := func() lease.Request { return soon(request("orders", 8)) }
 	before := center(t, e.db(t, primary.DSN()), dbseq.WithQuarantine(lease.QuarantineNever))
 	promoted := e.db(t, replica.DSN())
-	require.NoError(t, before.Init(t.Context(), req()))
+	require.NoError(t, before.Extras().Init(t.Context(), req()))
 	var grants []lease.Grant
 	for range 3 {
 		g := acquire(t, before, req())
@@ -134,7 +134,7 @@ func TestSelectLimit(t *testing.T) {
 			require.NoError(t, err)
 			defer c.Close()
 			first(t, c, request("orders", 8))
-			slots, err := c.Slots(t.Context(), "orders")
+			slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
 			require.NoError(t, err)
 			require.Len(t, slots, 8)
 
@@ -143,7 +143,7 @@ func TestSelectLimit(t *testing.T) {
 			defer pool.Close()
 			shared, err := dbseq.New(pool, dbseq.MySQL)
 			require.NoError(t, err)
-			_, err = shared.Slots(t.Context(), "orders")
+			_, err = shared.Extras().Lister.Slots(t.Context(), "orders")
 			require.ErrorIs(t, err, lease.ErrSetup)
 			require.ErrorContains(t, err, "sql_select_limit")
 
@@ -154,11 +154,11 @@ func TestSelectLimit(t *testing.T) {
 			own.SetMaxOpenConns(1)
 			shared, err = dbseq.New(own, dbseq.MySQL)
 			require.NoError(t, err)
-			_, err = shared.Slots(t.Context(), "orders")
+			_, err = shared.Extras().Lister.Slots(t.Context(), "orders")
 			require.NoError(t, err)
 			_, err = own.ExecContext(t.Context(), "SET sql_select_limit = 3")
 			require.NoError(t, err)
-			slots, err = shared.Slots(t.Context(), "orders")
+			slots, err = shared.Extras().Lister.Slots(t.Context(), "orders")
 			require.NoError(t, err)
 			require.Len(t, slots, 8)
 		})

@@ -82,7 +82,7 @@ func TestMend(t *testing.T) {
 		latest := rec.Now + (10 * time.Minute).Milliseconds()
 		require.LessOrEqual(t, rec.Quarantine, latest)
 		require.True(t, rec.Quarantined())
-		slots, err := c.Slots(t.Context(), "orders")
+		slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
 		require.NoError(t, err)
 		for _, s := range slots {
 			require.LessOrEqual(t, s.Expires, latest)
@@ -95,7 +95,7 @@ func TestMend(t *testing.T) {
 		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = ? WHERE ns = 'orders' AND slot = ?", rec.Now-1, dead.Worker)
 		rawExec(t, db, "UPDATE snowlease_meta SET quarantine_ms = ? WHERE ns = 'orders'", rec.Now-1)
 		require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", time.Now().UnixMilli()))
-		slots, err = c.Slots(t.Context(), "orders")
+		slots, err = c.Extras().Lister.Slots(t.Context(), "orders")
 		require.NoError(t, err)
 		now := slots[0].Now
 		require.Greater(t, slots[dead.Worker].Mark, now)

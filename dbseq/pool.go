@@ -176,26 +176,22 @@ func (c *conn) use(now, incarnation string) {
 	c.known.Store(incarnation != unknown)
 }
 
-// Close closes the pool if Open opened it. It releases no worker id.
-func (c *conn) Close() error {
+// close closes the pool if it is of this package.
+func (c *conn) close() error {
 	if !c.own {
 		return nil
 	}
 	return c.pool().Close()
 }
 
-// Warnings returns what is dangerous about the connection, for the log at the start: that
-// it shares the application's pool.
-func (c *conn) Warnings() []string {
+// warnings returns what is dangerous about the connection: that it shares the application's
+// pool.
+func (c *conn) warnings() []string {
 	if c.warning == "" {
 		return nil
 	}
 	return []string{c.warning}
 }
-
-// String returns the name of the database without secrets, such as
-// "mysql 127.0.0.1:3306/app". After New it is the dialect only.
-func (c *conn) String() string { return c.name }
 
 // A connector opens connections with a driver.
 type connector struct {

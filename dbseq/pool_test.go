@@ -84,7 +84,7 @@ func TestPoolOfSQLiteInMemory(t *testing.T) {
 			pool.SetMaxOpenConns(c.most)
 			center, err := dbseq.New(pool, dbseq.SQLite)
 			require.NoError(t, err)
-			errs := []error{center.Init(t.Context(), request("orders", 4))}
+			errs := []error{center.Extras().Init(t.Context(), request("orders", 4))}
 			var all sync.WaitGroup
 			var mu sync.Mutex
 			for range 8 {
@@ -143,7 +143,7 @@ func TestOpenConnectsLater(t *testing.T) {
 	} {
 		c, err := dbseq.Open(place[0], place[1])
 		require.NoError(t, err)
-		require.Equal(t, want, c.String())
+		require.Equal(t, want, c.Extras().Name)
 		require.NoError(t, c.Close())
 	}
 }
@@ -156,8 +156,8 @@ func TestNewSharesThePool(t *testing.T) {
 		require.NoError(t, err)
 		c, err := dbseq.New(pool, e.dialect)
 		require.NoError(t, err)
-		require.Empty(t, c.Warnings(), "it was asked for")
-		require.EqualValues(t, e.dialect, c.String(), "the DSN is not known")
+		require.Empty(t, c.Extras().Warnings, "it was asked for")
+		require.EqualValues(t, e.dialect, c.Extras().Name, "the DSN is not known")
 		g := first(t, c, request("orders", 4))
 		g, err = c.Renew(t.Context(), g)
 		require.NoError(t, err)
@@ -263,7 +263,7 @@ func TestClose(t *testing.T) {
 		_, err := c.Renew(t.Context(), g)
 		require.ErrorContains(t, err, "sql: database is closed: it was closed before this call")
 		require.ErrorIs(t, err, lease.ErrSetup)
-		require.Contains(t, c.String(), string(e.dialect))
-		require.NotContains(t, c.String(), "snowlease:snowlease")
+		require.Contains(t, c.Extras().Name, string(e.dialect))
+		require.NotContains(t, c.Extras().Name, "snowlease:snowlease")
 	})
 }

@@ -212,7 +212,7 @@ func TestPgBouncerErrors(t *testing.T) {
 		t.Parallel()
 		s := newProxied(t, e, srv, testserver.NewPgBouncer(t, srv, "pool_mode = statement"))
 		c := through(t, e, s.dsn)
-		require.ErrorContains(t, c.Init(t.Context(), soon(request("orders", 2))), "set pool_mode = transaction")
+		require.ErrorContains(t, c.Extras().Init(t.Context(), soon(request("orders", 2))), "set pool_mode = transaction")
 		g := acquireSoon(t, c, soon(request("orders", 2)))
 		g, err := c.Renew(t.Context(), g)
 		require.NoError(t, err)

@@ -50,7 +50,7 @@ func TestInitWaitsForABorrow(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		c, n := counted(t, e, db, dsn)
-		require.NoError(t, c.Init(t.Context(), request("orders", 2)))
+		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 2)))
 		begun, done := make(chan struct{}, 100), make(chan error, 1)
 		n.before = func(_ int64, query string) error {
 			if strings.HasPrefix(query, "UPDATE snowlease_slot SET ver") {
@@ -60,7 +60,7 @@ func TestInitWaitsForABorrow(t *testing.T) {
 		}
 		tx := db.Begin()
 		rawExec(t, tx, "UPDATE snowlease_slot SET owner = 'x', ver = ver + 1, hwm_ms = 1 WHERE ns = 'orders' AND slot = 1")
-		go func() { done <- c.Init(t.Context(), repinned()) }()
+		go func() { done <- c.Extras().Init(t.Context(), repinned()) }()
 		if e.speaks != "sqlite" { // whose transaction waits at its begin
 			before(t, begun, done)
 		}
@@ -80,13 +80,13 @@ func TestBorrowWaitsForInit(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		c, n := counted(t, e, db, dsn)
-		require.NoError(t, c.Init(t.Context(), request("orders", 2)))
+		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 2)))
 		committing, commit := make(chan struct{}, 100), make(chan struct{})
 		n.begin = func(tx driver.Tx) (driver.Tx, error) {
 			return lateTx{tx, func() { committing <- struct{}{}; <-commit }}, nil
 		}
 		pinned, lent := make(chan error, 1), make(chan error, 1)
-		go func() { pinned <- c.Init(t.Context(), repinned()) }()
+		go func() { pinned <- c.Extras().Init(t.Context(), repinned()) }()
 		before(t, committing, pinned)
 		other := center(t, db)
 		go func() {
@@ -118,7 +118,7 @@ func TestPinOfAnotherVersion(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		c, _ := counted(t, e, db, dsn)
-		require.NoError(t, c.Init(t.Context(), request("orders", 2)))
+		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 2)))
 		const pin = "form=2 layout={other}"
 		rawExec(t, db, "UPDATE snowlease_meta SET pin = ? WHERE ns = 'orders'", pin)
 		_, err := c.Acquire(t.Context(), request("orders", 2))

@@ -73,7 +73,7 @@ func TestServerThatComesBackWithOlderData(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := e.start(t)
-			require.NoError(t, center(t, e.db(t, s.DSN())).Init(t.Context(), request("orders", 2)))
+			require.NoError(t, center(t, e.db(t, s.DSN())).Extras().Init(t.Context(), request("orders", 2)))
 			s.Stop()
 			backup := filepath.Join(t.TempDir(), "data")
 			copyData(t, s.Dir(), backup)
@@ -125,7 +125,7 @@ func TestFailoverThereAndBack(t *testing.T) {
 			t.Parallel()
 			e := servers[name]
 			primary, replica, promote := promoted(t)
-			require.NoError(t, center(t, e.db(t, primary.DSN())).Init(t.Context(), request("orders", 2)))
+			require.NoError(t, center(t, e.db(t, primary.DSN())).Extras().Init(t.Context(), request("orders", 2)))
 			promote()
 			grants := lendAll(t, e, replica)
 			replica.Kill()
@@ -144,7 +144,7 @@ func TestPostgresLosesItsLastCommits(t *testing.T) {
 	s := e.start(t, "-c", "synchronous_commit=off", "-c", "wal_writer_delay=10s")
 	db := e.db(t, s.DSN())
 	c := center(t, db)
-	require.NoError(t, c.Init(t.Context(), request("orders", 2)))
+	require.NoError(t, c.Extras().Init(t.Context(), request("orders", 2)))
 	rawExec(t, db, "CHECKPOINT") // keeps the record of the namespace
 	var started, again time.Time
 	require.NoError(t, db.Raw("SELECT pg_postmaster_start_time()").Row().Scan(&started))
@@ -200,7 +200,7 @@ func TestBorrowThatNoStandbyHas(t *testing.T) {
 	rawExec(t, db, "CREATE TABLE waits (n INTEGER)")
 	c, n := counted(t, e, db, srv.DSN())
 	req := request("orders", 4)
-	require.NoError(t, c.Init(t.Context(), req))
+	require.NoError(t, c.Extras().Init(t.Context(), req))
 	hangs := func() bool { // every write
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

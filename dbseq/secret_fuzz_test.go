@@ -113,7 +113,7 @@ func FuzzErrorShowsNoSecret(f *testing.F) {
 				start := k.Start(ctx)
 				require.Error(t, start)
 				_, id := g.NextID()
-				return fmt.Sprint(err, center, center.Extras().Name, center.Warnings(), start, fmt.Sprintf("%+v", k.Status()), id, &log)
+				return fmt.Sprint(err, center, center.Extras().Name, center.Extras().Warnings, start, fmt.Sprintf("%+v", k.Status()), id, &log)
 			}()
 			require.NotContains(t, shown, secret, c)
 		}

@@ -77,8 +77,16 @@ func (s *Segments) Close() error {
 	if s.shared {
 		return nil
 	}
-	return s.conn.Close()
+	return s.close()
 }
+
+// Warnings returns what is dangerous about the connection, for the log at the start: that
+// it shares the application's pool.
+func (s *Segments) Warnings() []string { return s.warnings() }
+
+// String returns the name of the database without secrets, such as
+// "mysql 127.0.0.1:3306/app". After NewSegments it is the dialect only.
+func (s *Segments) String() string { return s.name }
 
 // Reserve implements segment.Store. It takes one statement once the name exists. Errors:
 // segment.ErrUnknown, segment.ErrEnd, segment.ErrClock, segment.ErrRequest, lease.ErrDamaged.

@@ -69,7 +69,7 @@ func TestIncarnationOfAClone(t *testing.T) {
 			}
 			db = e.db(t, other.DSN())
 			c := center(t, db)
-			require.NoError(t, c.Init(t.Context(), request("other", 1)))
+			require.NoError(t, c.Extras().Init(t.Context(), request("other", 1)))
 			s.db = db
 			records()
 			requireDisjoint(t, g, renewSoon(t, c, g))
@@ -121,7 +121,7 @@ func TestReadOnlyServer(t *testing.T) {
 		for range 2 {
 			_, err := c.Acquire(t.Context(), request("orders", 4))
 			require.ErrorContains(t, err, want)
-			require.ErrorContains(t, err, "acquire a worker id on "+c.String())
+			require.ErrorContains(t, err, "acquire a worker id on "+c.Extras().Name)
 			require.Equal(t, e.speaks == "sqlite", errors.Is(err, lease.ErrSetup), "a failover ends it elsewhere: %v", err)
 			_, err = c.Renew(t.Context(), g)
 			require.ErrorContains(t, err, want)

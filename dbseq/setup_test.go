@@ -145,7 +145,7 @@ func TestPasswordWrongForAWhile(t *testing.T) {
 		require.NoError(t, err)
 		req := keeper.NewRequest("orders", g.Layout())
 		req.TTL, req.Skew, req.Owner = 3*time.Second, time.Second, lease.NewOwner()
-		require.NoError(t, c.Init(t.Context(), req))
+		require.NoError(t, c.Extras().Init(t.Context(), req))
 		k, err := keeper.New(keeper.Config{Center: c, Generator: g, Request: req})
 		require.NoError(t, err)
 		require.NoError(t, k.Start(t.Context()))

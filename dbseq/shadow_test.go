@@ -57,7 +57,7 @@ func TestNothingShadowsTheBuiltIns(t *testing.T) {
 			require.ErrorContains(t, admin.Exec("SELECT 'a'::varchar = 'b'::text").Error, "called: ", "the shadows are found")
 			db := e.db(t, dsn)
 			require.NoError(t, everyStatement(t, admin, db))
-			all, err := center(t, db).Examine(t.Context(), "orders")
+			all, err := center(t, db).Extras().Examine(t.Context(), "orders")
 			require.NoError(t, err)
 			require.NotContains(t, fmt.Sprint(all), "called: ")
 			rawExec(t, admin, "DROP TABLE snowlease_slot, snowlease_ticket, snowlease_meta, snowlease_segment")

@@ -28,7 +28,7 @@ func TestSharedPoolWithoutAutocommit(t *testing.T) {
 		require.NoError(t, err)
 		numbers, err := dbseq.NewSegments(pool, dbseq.MySQL)
 		require.NoError(t, err)
-		require.NoError(t, c.Init(t.Context(), request("orders", 2)))
+		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 2)))
 		require.NoError(t, numbers.Create(t.Context(), "orders", 1))
 		g := acquire(t, c, request("orders", 2))
 
@@ -47,7 +47,7 @@ func TestSharedPoolWithoutAutocommit(t *testing.T) {
 				_, err := c.Extras().Operator.Quarantine(t.Context(), "orders", "test")
 				return err
 			},
-			"init":    func() error { return c.Init(t.Context(), request("bills", 2)) },
+			"init":    func() error { return c.Extras().Init(t.Context(), request("bills", 2)) },
 			"reserve": func() error { _, err := numbers.Reserve(t.Context(), reserve); return err },
 			"create":  func() error { return numbers.Create(t.Context(), "bills", 1) },
 		} {

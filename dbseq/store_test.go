@@ -134,7 +134,7 @@ func acquire(t testing.TB, c lease.Center, req lease.Request) lease.Grant {
 // first opens the namespace of req, which must be new, and acquires.
 func first(t testing.TB, c *dbseq.Center, req lease.Request) lease.Grant {
 	t.Helper()
-	require.NoError(t, c.Init(t.Context(), req))
+	require.NoError(t, c.Extras().Init(t.Context(), req))
 	return acquire(t, c, req)
 }
 

@@ -17,14 +17,14 @@ import (
 func TestInitOnAnEmptyDatabase(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		c := center(t, e.db(t, dsn))
-		require.NoError(t, c.Init(t.Context(), request("orders", 32)))
-		require.ErrorIs(t, c.Init(t.Context(), request("orders", 32)), lease.ErrExists)
+		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 32)))
+		require.ErrorIs(t, c.Extras().Init(t.Context(), request("orders", 32)), lease.ErrExists)
 		acquire(t, c, request("orders", 32))
 		_, err := c.Acquire(t.Context(), request("others", 32))
 		var q *lease.QuarantineError
 		require.ErrorAs(t, err, &q)
 		require.Equal(t, "nothing is on record for this namespace", q.Reason)
-		require.ErrorIs(t, c.Init(t.Context(), request("others", 32)), lease.ErrExists)
+		require.ErrorIs(t, c.Extras().Init(t.Context(), request("others", 32)), lease.ErrExists)
 	})
 }
 
@@ -39,12 +39,12 @@ func TestLargePool(t *testing.T) {
 			pool = 0x10001
 		}
 		req := request("orders", pool)
-		require.NoError(t, c.Init(t.Context(), req))
+		require.NoError(t, c.Extras().Init(t.Context(), req))
 		require.Equal(t, pool, number(t, db, "SELECT COUNT(*) FROM snowlease_slot"))
 		require.Equal(t, pool-1, number(t, db, "SELECT MAX(slot) FROM snowlease_slot"))
-		require.NoError(t, c.Init(t.Context(), request("orders", 4)))
+		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 4)))
 		require.EqualValues(t, 4, number(t, db, "SELECT COUNT(*) FROM snowlease_slot"))
-		require.NoError(t, c.Init(t.Context(), req))
+		require.NoError(t, c.Extras().Init(t.Context(), req))
 		req.First = req.Last
 		require.Equal(t, pool-1, acquire(t, c, req).Worker)
 	})
@@ -66,7 +66,7 @@ func TestTablesByHand(t *testing.T) {
 		c := dbseqWithout(t, byHand)
 		_, err = c.Acquire(t.Context(), request("orders", 4))
 		require.ErrorAs(t, err, new(*lease.QuarantineError), "nobody knows that these tables are new")
-		require.NoError(t, c.Init(t.Context(), request("known-to-be-new", 4)))
+		require.NoError(t, c.Extras().Init(t.Context(), request("known-to-be-new", 4)))
 		acquire(t, c, request("known-to-be-new", 4))
 	})
 }
@@ -149,7 +149,7 @@ func TestAccountWithoutCreate(t *testing.T) {
 			require.ErrorContains(t, err, "grant the account SELECT, INSERT and UPDATE on the tables snowlease_slot and snowlease_meta, and SELECT, INSERT and DELETE on snowlease_ticket")
 		}
 		grant()
-		require.NoError(t, c.Init(t.Context(), request("orders", 4)))
+		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 4)))
 		g := acquire(t, c, request("orders", 4))
 		g, err = c.Renew(t.Context(), g)
 		require.NoError(t, err)
@@ -179,7 +179,7 @@ func TestTablesMadeAnewByAnother(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		req := soon(request("orders", 1))
-		require.NoError(t, center(t, db).Init(t.Context(), req))
+		require.NoError(t, center(t, db).Extras().Init(t.Context(), req))
 		held := acquire(t, center(t, db), req)
 		for _, table := range []string{"slot", "ticket", "meta"} {
 			rawExec(t, db, "DROP TABLE snowlease_"+table)
@@ -198,7 +198,7 @@ func TestTablesDroppedWhileHeld(t *testing.T) {
 		for _, table := range []string{"slot", "ticket", "meta"} {
 			rawExec(t, db, "DROP TABLE snowlease_"+table)
 		}
-		_, err := c.Slots(t.Context(), "orders")
+		_, err := c.Extras().Lister.Slots(t.Context(), "orders")
 		require.ErrorContains(t, err, "no table snowlease_slot")
 		_, err = c.Renew(t.Context(), g)
 		require.ErrorIs(t, err, lease.ErrLost)
@@ -211,11 +211,11 @@ func TestSlotsWithoutTables(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		c := center(t, db)
-		_, err := c.Slots(t.Context(), "orders")
+		_, err := c.Extras().Lister.Slots(t.Context(), "orders")
 		require.ErrorContains(t, err, "there is no table snowlease_slot")
 		require.False(t, db.Migrator().HasTable("snowlease_slot"))
 		first(t, c, request("orders", 4))
-		slots, err := c.Slots(t.Context(), "others")
+		slots, err := c.Extras().Lister.Slots(t.Context(), "others")
 		require.NoError(t, err)
 		require.Empty(t, slots)
 	})
@@ -238,7 +238,7 @@ func TestTicketsDoNotPileUp(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		c := center(t, db)
-		require.NoError(t, c.Init(t.Context(), request("orders", 2)))
+		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 2)))
 		pass := func() { rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = 1, hwm_ms = 1, ver = ver + 1") }
 		for range 4 { // each is killed, and its lease expires
 			for range 2 {
@@ -277,7 +277,7 @@ func TestTicketChoosesTheWorkerID(t *testing.T) {
 			r.First, r.Last = 2, 6
 			return r
 		}
-		require.NoError(t, c.Init(t.Context(), req()))
+		require.NoError(t, c.Extras().Init(t.Context(), req()))
 		skip := func() { rawExec(t, db, "INSERT INTO snowlease_ticket (ns, owner) VALUES ('orders', 'another')") }
 		lent := func() (g lease.Grant, ticket int64) {
 			g = acquire(t, c, req())

@@ -31,7 +31,7 @@ func TestTicketsAreUsedUp(t *testing.T) {
 		}
 		require.Len(t, held, 8)
 		others := request("others", 8)
-		require.NoError(t, c.Init(t.Context(), others))
+		require.NoError(t, c.Extras().Init(t.Context(), others))
 		acquire(t, c, others)
 	})
 }
@@ -57,7 +57,7 @@ func TestTicketIsLocked(t *testing.T) {
 		}
 		db := e.db(t, dsn)
 		c := center(t, db)
-		require.NoError(t, c.Init(t.Context(), request("orders", 1)))
+		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 1)))
 		rawExec(t, db, "INSERT INTO snowlease_ticket (id, ns, owner) VALUES (1000, 'orders', '')")
 		rawExec(t, db, "UPDATE snowlease_slot SET ticket = 1000")
 		other := db.Begin()

@@ -59,7 +59,7 @@ func TestTLS(t *testing.T) {
 				return c
 			}
 			encryption := func(c *dbseq.Center) lease.Finding {
-				all, err := c.Examine(t.Context(), "orders")
+				all, err := c.Extras().Examine(t.Context(), "orders")
 				require.NoError(t, err)
 				i := slices.IndexFunc(all, func(f lease.Finding) bool { return f.Check == "encryption" })
 				require.NotEqual(t, -1, i)

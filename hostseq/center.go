@@ -122,17 +122,15 @@ func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*Ce
 	return c, err
 }
 
-// Source returns the source of the worker ids.
-func (c *Center) Source() Source { return c.source }
-
-// Extras returns the name, the promise of the source with its warnings, Slots and
-// Close.
+// Extras returns the name, the promise of the source with its warnings, the lease.Lister and
+// Close. It lists the worker ids that have a file: those ever lent on this host, or none if no
+// records are kept. It shows a crashed holder until its ceiling.
 func (c *Center) Extras() lease.Extras {
-	return lease.Extras{Name: c.String(), Warnings: slices.Clone(c.warnings), Promise: c.promise, Lister: c, Close: c.Close}
+	return lease.Extras{Name: c.name(), Warnings: slices.Clone(c.warnings), Promise: c.promise, Lister: lister{c}, Close: c.Close}
 }
 
-// String returns the name of the source and the directory.
-func (c *Center) String() string {
+// name returns the name of the source and the directory.
+func (c *Center) name() string {
 	if c.dir == "" {
 		return fmt.Sprintf("local (%s)", c.source)
 	}
@@ -204,7 +202,7 @@ func (c *Center) lend(req lease.Request) (lease.Grant, error) {
 			break
 		}
 	}
-	return lease.Grant{}, fmt.Errorf("local: %v: %w", c, err)
+	return lease.Grant{}, fmt.Errorf("local: %s: %w", c.name(), err)
 }
 
 // outlast lets no range begin, without records, before the clock has passed what a predecessor may
@@ -422,14 +420,13 @@ func (c *Center) lost(g lease.Grant) error {
 	return fmt.Errorf("local: worker id %d of namespace %q: not lent here, given back, or its file was removed: %w", g.Worker, g.Namespace, lease.ErrLost)
 }
 
-// Slots returns the slots of the namespace that have a file, ordered by worker id: those
-// ever lent on this host. It returns none if no records are kept. It shows a crashed holder
-// until its ceiling.
-func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
+type lister struct{ *Center }
+
+func (c lister) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
 	if err := lease.CheckNamespace(namespace); err != nil || c.dir == "" {
 		return nil, err
 	}
-	return work(ctx, c, func() ([]lease.Slot, error) {
+	return work(ctx, c.Center, func() ([]lease.Slot, error) {
 		records, _, err := c.dir.list(namespace)
 		slots, now := []lease.Slot{}, c.now().UnixMilli()
 		for _, r := range records {
@@ -457,7 +454,7 @@ func (c *Center) Close() error {
 		return struct{}{}, nil
 	}, nil)
 	if err != nil {
-		return fmt.Errorf("local: close %v: %w", c, err)
+		return fmt.Errorf("local: close %s: %w", c.name(), err)
 	}
 	return nil
 }

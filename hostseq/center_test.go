@@ -77,7 +77,7 @@ func (s *site) acquire(c *Center) lease.Grant {
 
 func (s *site) mark(w int64) int64 {
 	s.Helper()
-	slots, err := s.center().Slots(s.Context(), "orders")
+	slots, err := s.center().Extras().Lister.Slots(s.Context(), "orders")
 	require.NoError(s, err)
 	for _, slot := range slots {
 		if slot.Worker == w {
@@ -400,11 +400,11 @@ func TestPin(t *testing.T) {
 			_, err := c.Acquire(t.Context(), req)
 			require.NoError(t, err, ns)
 		}
-		slots, err := c.Slots(t.Context(), ns)
+		slots, err := c.Extras().Lister.Slots(t.Context(), ns)
 		require.NoError(t, err)
 		require.Len(t, slots, 4, ns)
 	}
-	slots, err := c.Slots(t.Context(), "orders")
+	slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Len(t, slots, 1)
 }
@@ -417,20 +417,20 @@ func TestSlotsAreShown(t *testing.T) {
 	back := s.center(byHand(0))
 	given := s.acquire(back)
 	require.NoError(t, back.Release(t.Context(), given, given.Floor))
-	slots, err := s.center().Slots(t.Context(), "orders")
+	slots, err := s.center().Extras().Lister.Slots(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Equal(t, []lease.Slot{
 		{Worker: 0, Token: 1, Mark: given.Floor, Now: s.ms.Load()},
 		{Worker: 1, Token: 1, Holder: "shop", Since: g.Since, Expires: g.Ceiling, Mark: g.Ceiling, Now: s.ms.Load()},
 	}, slots)
-	_, err = c.Slots(t.Context(), "a b")
+	_, err = c.Extras().Lister.Slots(t.Context(), "a b")
 	require.Error(t, err)
-	slots, err = s.center(stateless, byHand(1)).Slots(t.Context(), "orders")
+	slots, err = s.center(stateless, byHand(1)).Extras().Lister.Slots(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Empty(t, slots)
 	require.NoError(t, c.Release(t.Context(), g, g.Floor))
 	require.NoError(t, os.Rename(s.dir, s.dir+".old"))
-	_, err = c.Slots(t.Context(), "orders")
+	_, err = c.Extras().Lister.Slots(t.Context(), "orders")
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = c.Acquire(t.Context(), s.request())
 	require.ErrorIs(t, err, os.ErrNotExist)
@@ -440,7 +440,7 @@ func TestStateless(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	c := s.center(stateless, byHand(2))
-	require.Equal(t, "local (explicit)", c.String())
+	require.Equal(t, "local (explicit)", c.Extras().Name)
 	began := s.ms.Load()
 	g := s.acquire(c)
 	require.Greater(t, s.ms.Load(), began+ahead, "a process before may have run ahead")
@@ -470,7 +470,7 @@ func TestContextEnded(t *testing.T) {
 	calls := func(ctx context.Context) []error {
 		_, acquire := c.Acquire(ctx, g.Request)
 		_, renew := c.Renew(ctx, g)
-		_, slots := c.Slots(ctx, "orders")
+		_, slots := c.Extras().Lister.Slots(ctx, "orders")
 		return []error{acquire, renew, c.Release(ctx, g, g.Floor), slots}
 	}
 	for range 20 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/hostseq"
@@ -32,10 +33,10 @@ func Example() {
 		panic(err)
 	}
 	id, err := w.NextID()
-	fmt.Println(id > 0, err, center.Source())
+	fmt.Println(id > 0, err, strings.ReplaceAll(center.Extras().Name, dir, "DIR"))
 	fmt.Println(w.Stop(ctx))
 	// Output:
-	// true <nil> lock
+	// true <nil> local (lock in DIR)
 	// <nil>
 }
 

@@ -157,13 +157,13 @@ func TestChoice(t *testing.T) {
 			}
 			c, err := newCenter(test.cfg, wide, h)
 			require.NoError(t, err)
-			require.Equal(t, test.want, c.Source())
+			require.Equal(t, test.want, c.source)
 			require.Contains(t, c.Extras().Promise, test.promise)
 			require.Len(t, c.Extras().Warnings, len(test.warnings), "%q", c.Extras().Warnings)
 			for i, w := range test.warnings {
 				require.Contains(t, c.Extras().Warnings[i], w)
 			}
-			require.Contains(t, c.String(), string(test.want))
+			require.Contains(t, c.Extras().Name, string(test.want))
 			if test.cfg.Stateless {
 				require.NoDirExists(t, h.dir)
 			}

@@ -63,7 +63,7 @@ func TestWhatIsNoFileOfOurs(t *testing.T) {
 				done := make(chan result, 1)
 				go func() {
 					_, err := s.center(byHand(2)).Acquire(t.Context(), s.request())
-					_, listing := s.center(byHand(2)).Slots(t.Context(), "orders")
+					_, listing := s.center(byHand(2)).Extras().Lister.Slots(t.Context(), "orders")
 					done <- result{err, listing}
 				}()
 				select {

@@ -74,7 +74,7 @@ func newSQLite(t testing.TB, namespaces ...idworker.Config) *gorm.DB {
 		require.NoError(t, err)
 		c, err := gormdb.Center(db)
 		require.NoError(t, err)
-		require.NoError(t, c.Init(t.Context(), req))
+		require.NoError(t, c.Extras().Init(t.Context(), req))
 		require.NoError(t, c.Close())
 	}
 	return db

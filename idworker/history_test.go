@@ -184,7 +184,7 @@ func borrow(t testing.TB, c *dbseq.Center, cfg idworker.Config) *idworker.IdWork
 	t.Helper()
 	req, err := cfg.Request()
 	require.NoError(t, err)
-	if err := c.Init(t.Context(), req); !errors.Is(err, lease.ErrExists) {
+	if err := c.Extras().Init(t.Context(), req); !errors.Is(err, lease.ErrExists) {
 		require.NoError(t, err)
 	}
 	w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(c))

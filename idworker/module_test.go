@@ -524,7 +524,7 @@ func TestWithoutGORM(t *testing.T) {
 			require.Contains(t, st[0].Store, "sqlite "+strings.TrimSuffix(dsn, "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"))
 			require.Contains(t, st[0].Store, before)
 			a.RequireStop()
-			_, err = center.(*dbseq.Center).Slots(context.Background(), "orders")
+			_, err = center.(*dbseq.Center).Extras().Lister.Slots(context.Background(), "orders")
 			require.ErrorContains(t, err, "closed", "the application has closed its center")
 			_, err = numbers.Reserve(context.Background(), numberstore.Request{Name: "bills", N: 1, Start: 1, Max: 9})
 			require.ErrorContains(t, err, "closed")

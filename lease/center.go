@@ -71,6 +71,9 @@ type Extras struct {
 	// replaces the pin. Otherwise, if anything of the namespace exists, Init changes nothing
 	// and returns ErrExists.
 	Init func(ctx context.Context, req Request) error
+	// Examine checks the store, its server and what the account may do, for "snowlease doctor".
+	// It changes nothing. It returns an error only for an invalid namespace.
+	Examine func(ctx context.Context, namespace string) ([]Finding, error)
 	// Base is the center below its decorators. Other packages look there for methods that this
 	// one does not know, such as the Past of dbseq, which counts backdated ids.
 	Base any

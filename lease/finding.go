@@ -7,8 +7,8 @@ const (
 	LevelFault = "fault" // must be fixed
 )
 
-// A Finding is the result of one check of a store, and what to do about it. dbseq and
-// redisseq return findings from Center.Examine; "snowlease doctor" prints them.
+// A Finding is the result of one check of a store, and what to do about it. Examine
+// of Extras returns findings; "snowlease doctor" prints them.
 type Finding struct {
 	Level  string `json:"level"`
 	Check  string `json:"check"` // one word: clock, rights

@@ -43,7 +43,7 @@ func TestWithIDWorker(t *testing.T) {
 		require.NoError(t, err)
 		center, err := gormdb.Center(db)
 		require.NoError(t, err)
-		slots, err := center.Slots(t.Context(), "orders")
+		slots, err := center.Extras().Lister.Slots(t.Context(), "orders")
 		require.NoError(t, err)
 		for _, s := range slots {
 			require.Empty(t, s.Holder, "worker id %d was not given back", s.Worker)
@@ -64,7 +64,7 @@ func TestWithIDWorkerOnRedis(t *testing.T) {
 	require.NoError(t, err)
 	request, err := worker.Request()
 	require.NoError(t, err)
-	require.NoError(t, center.Init(t.Context(), request))
+	require.NoError(t, center.Extras().Init(t.Context(), request))
 
 	var w *idworker.IdWorker
 	app := fxtest.New(t, fx.Supply(config, worker), providers.Module, idworker.Module, fx.Populate(&w))
@@ -72,7 +72,7 @@ func TestWithIDWorkerOnRedis(t *testing.T) {
 	_, err = w.NextID()
 	require.NoError(t, err)
 	app.RequireStop()
-	slots, err := center.Slots(t.Context(), "orders")
+	slots, err := center.Extras().Lister.Slots(t.Context(), "orders")
 	require.NoError(t, err)
 	for _, s := range slots {
 		require.Empty(t, s.Holder, "worker id %d was not given back", s.Worker)

@@ -33,7 +33,7 @@ func TestEachScriptMayRunTwice(t *testing.T) {
 		client.AddHook(redistest.Twice{})
 		c, err := redisseq.New(client)
 		require.NoError(t, err)
-		require.NoError(t, c.Init(t.Context(), request()))
+		require.NoError(t, c.Extras().Init(t.Context(), request()))
 		g := acquire(t, c)
 		require.Equal(t, g.Since-1, g.Floor)
 		require.Equal(t, g.Since+30_000, g.Ceiling)
@@ -45,7 +45,7 @@ func TestEachScriptMayRunTwice(t *testing.T) {
 		require.Equal(t, again.Token, renew(t, c, g).Token, "the reply that told the token is lost for good")
 
 		require.ErrorIs(t, c.Release(t.Context(), again, again.Now), lease.ErrLost, "which counts as done")
-		slots, err := c.Slots(t.Context(), g.Namespace)
+		slots, err := c.Extras().Lister.Slots(t.Context(), g.Namespace)
 		require.NoError(t, err)
 		require.Empty(t, slots[g.Worker].Holder)
 		require.Equal(t, again.Floor, slots[g.Worker].Mark)
@@ -74,7 +74,7 @@ func TestReleaseAfterASwapWhoseReplyWasLost(t *testing.T) {
 	s.Drop(t, "orders", leasetest.OneMark)
 	again := swapped(t, s, c, g)
 	require.ErrorIs(t, c.Release(t.Context(), g, g.Now), lease.ErrLost)
-	slots, err := c.Slots(t.Context(), "orders")
+	slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Equal(t, again.Ceiling, slots[g.Worker].Mark, "what was lent by it stays")
 }
@@ -103,7 +103,7 @@ func TestLendsAboveALoss(t *testing.T) {
 	again := renew(t, c, g)
 	require.Equal(t, []int64{top, top + 1001, at + 3001, g.Since}, []int64{again.Floor, again.Ceiling, again.Now, again.Since})
 	require.Equal(t, at+3002, again.Token)
-	slots, err := c.Slots(t.Context(), "orders")
+	slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Equal(t, []int64{at + 3001 + 10_000, top + 1001}, []int64{slots[0].Expires, slots[0].Mark})
 
@@ -164,7 +164,7 @@ func TestMarksAhead(t *testing.T) {
 	s := newReal(t)
 	const n = 3000
 	c := opened(t, s, pool(n))
-	slots, err := c.Slots(t.Context(), "orders")
+	slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
 	require.NoError(t, err)
 	now, k := slots[0].Now, keys("orders")
 	ahead := request().Ahead.Milliseconds()
@@ -329,7 +329,7 @@ func TestReleaseIsHeldWithinTheGrant(t *testing.T) {
 	for _, lastUsed := range []int64{-1, 0, 1 << 62} {
 		g := acquire(t, c, pool(1))
 		require.NoError(t, c.Release(t.Context(), g, lastUsed))
-		slots, err := c.Slots(t.Context(), g.Namespace)
+		slots, err := c.Extras().Lister.Slots(t.Context(), g.Namespace)
 		require.NoError(t, err)
 		require.Equal(t, min(max(lastUsed, g.Floor), g.Ceiling), slots[0].Mark)
 		s.Sleep(time.Duration(slots[0].Mark-slots[0].Now+1) * time.Millisecond)
@@ -359,7 +359,7 @@ func TestClockFarOffWritesNothing(t *testing.T) {
 		req := request(func(r *lease.Request) { r.Local = time.Now().Add(off).UnixMilli() })
 		_, err := s.center(t).Acquire(t.Context(), req)
 		require.ErrorAs(t, err, new(*lease.ClockError))
-		require.ErrorAs(t, s.center(t).Init(t.Context(), req), new(*lease.ClockError))
+		require.ErrorAs(t, s.center(t).Extras().Init(t.Context(), req), new(*lease.ClockError))
 	}
 	require.Zero(t, s.Admin.DBSize(t.Context()).Val())
 }
@@ -453,10 +453,10 @@ func TestDamage(t *testing.T) {
 			if err = c.Release(ctx, g, 0); err != nil && !strings.Contains(err.Error(), lease.ErrLost.Error()) {
 				require.ErrorIs(t, err, lease.ErrDamaged)
 			}
-			if _, err = c.Slots(ctx, g.Namespace); err != nil {
+			if _, err = c.Extras().Lister.Slots(ctx, g.Namespace); err != nil {
 				require.ErrorIs(t, err, lease.ErrDamaged)
 			}
-			require.ErrorIs(t, c.Init(ctx, request()), lease.ErrExists)
+			require.ErrorIs(t, c.Extras().Init(ctx, request()), lease.ErrExists)
 		})
 	}
 }
@@ -487,7 +487,7 @@ func TestInitInSteps(t *testing.T) {
 			}})
 			c, err := redisseq.New(client)
 			require.NoError(t, err)
-			if err := c.Init(t.Context(), request(last)); err != nil {
+			if err := c.Extras().Init(t.Context(), request(last)); err != nil {
 				require.ErrorIs(t, err, lease.ErrExists)
 			}
 			s.Sleep(requireQuarantine(t, other, last).Wait())

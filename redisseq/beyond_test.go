@@ -20,17 +20,17 @@ func TestSlotsBeyondThePool(t *testing.T) {
 	redistest.EachEngine(t, func(t *testing.T, st *redistest.Store) {
 		s := &store{Store: st}
 		c := opened(t, s)
-		before, err := c.Slots(t.Context(), "orders")
+		before, err := c.Extras().Lister.Slots(t.Context(), "orders")
 		require.NoError(t, err)
 		require.NoError(t, s.Admin.HSet(t.Context(), keys("orders")[3], "pool", lease.MaxPool).Err())
-		slots, err := c.Slots(t.Context(), "orders")
+		slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
 		require.NoError(t, err)
 		require.Len(t, slots, len(before))
 
 		pin := s.Admin.HGet(t.Context(), keys("orders")[3], "pin").Val()
 		pin = regexp.MustCompile(`pool=\d+`).ReplaceAllString(pin, "pool=1048576")
 		require.NoError(t, s.Admin.HSet(t.Context(), keys("orders")[3], "pin", pin).Err())
-		slots, err = c.Slots(t.Context(), "orders")
+		slots, err = c.Extras().Lister.Slots(t.Context(), "orders")
 		require.NoError(t, err)
 		require.Len(t, slots, 4096)
 	})

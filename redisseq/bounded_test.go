@@ -35,14 +35,14 @@ func TestServerNeverAnswers(t *testing.T) {
 			"Acquire":    func(ctx context.Context) error { _, err := c.Acquire(ctx, req); return err },
 			"Renew":      func(ctx context.Context) error { _, err := c.Renew(ctx, g); return err },
 			"Release":    func(ctx context.Context) error { return c.Release(ctx, g, 1) },
-			"Init":       func(ctx context.Context) error { return c.Init(ctx, req) },
-			"Slots":      func(ctx context.Context) error { _, err := c.Slots(ctx, req.Namespace); return err },
+			"Init":       func(ctx context.Context) error { return c.Extras().Init(ctx, req) },
+			"Slots":      func(ctx context.Context) error { _, err := c.Extras().Lister.Slots(ctx, req.Namespace); return err },
 			"Record":     func(ctx context.Context) error { _, err := operator.Record(ctx, req.Namespace); return err },
 			"Quarantine": func(ctx context.Context) error { _, err := operator.Quarantine(ctx, req.Namespace, "test"); return err },
 		} {
 			require.ErrorIs(t, call(context.Background()), context.DeadlineExceeded, name)
 		}
-		_, err = c.Examine(context.Background(), req.Namespace)
+		_, err = c.Extras().Examine(context.Background(), req.Namespace)
 		require.NoError(t, err, "its findings tell")
 	})
 }

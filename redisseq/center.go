@@ -38,17 +38,14 @@ func New(client redis.UniversalClient, opts ...Option) (*Center, error) {
 	return &Center{c}, nil
 }
 
-// Extras returns the name, the warnings, the lease.Lister, the lease.Operator and Init.
+// Extras returns the name of the server without user and password, such as
+// "redis 127.0.0.1:6379 db 0", what New could not check about the client as Warnings, the
+// lease.Lister, the lease.Operator, Init and Examine. Examine needs the members'
+// WithQuarantine and WithWaitReplicas.
 func (c *Center) Extras() lease.Extras {
-	return lease.Extras{Name: c.String(), Warnings: c.Warnings(), Lister: c, Operator: operator{c}, Init: c.Init}
+	o := operator{c}
+	return lease.Extras{Name: c.conn.String(), Warnings: c.conn.Warnings(), Lister: o, Operator: o, Init: c.init, Examine: c.examine}
 }
-
-// String returns the name of the server without user and password, such as
-// "redis 127.0.0.1:6379 db 0".
-func (c *Center) String() string { return c.conn.String() }
-
-// Warnings returns what New could not check about the client, for the log.
-func (c *Center) Warnings() []string { return c.conn.Warnings() }
 
 // Acquire lends a free worker id. Errors are those of lease.Center, and ErrRunID,
 // ErrVersion, ErrReplica and ErrNotReplicated.
@@ -119,9 +116,8 @@ func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 	return err
 }
 
-// Init opens a namespace that is known to be new. It returns lease.ErrExists if any of
-// the four keys exists. Init may be repeated with the same req after a lost reply.
-func (c *Center) Init(ctx context.Context, req lease.Request) error {
+// init is that of lease.Extras. It may be repeated with the same req after a lost reply.
+func (c *Center) init(ctx context.Context, req lease.Request) error {
 	if err := req.Validate(); err != nil {
 		return err
 	}
@@ -129,10 +125,9 @@ func (c *Center) Init(ctx context.Context, req lease.Request) error {
 	return err
 }
 
-// Slots returns all slots of a namespace, ordered by worker id, or none if it has no
-// record. It reads a pool of more than 500 in several calls; Slot.Now says when each
+// Slots implements lease.Lister. It returns none if the namespace has no record. It reads a pool of more than 500 in several calls; Slot.Now says when each
 // slot was read.
-func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
+func (c operator) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
 	var slots []lease.Slot
 	for {
 		r, err := c.run(ctx, show, lease.Request{Namespace: namespace}, int64(len(slots)))

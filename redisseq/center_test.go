@@ -75,12 +75,12 @@ func TestNames(t *testing.T) {
 	} {
 		c, err := redisseq.New(client)
 		require.NoError(t, err)
-		require.Equal(t, want, c.String())
+		require.Equal(t, want, c.Extras().Name)
 		if strings.Contains(want, "(") {
-			require.Len(t, c.Warnings(), 1)
-			require.Contains(t, c.Warnings()[0], "cannot be read")
+			require.Len(t, c.Extras().Warnings, 1)
+			require.Contains(t, c.Extras().Warnings[0], "cannot be read")
 		} else {
-			require.Empty(t, c.Warnings())
+			require.Empty(t, c.Extras().Warnings)
 		}
 		require.NoError(t, client.Close())
 	}
@@ -104,7 +104,7 @@ func TestVersions(t *testing.T) {
 			s.Version.Store(version)
 			_, err := s.center(t).Acquire(t.Context(), request())
 			require.Equal(t, old, errors.Is(err, redisseq.ErrVersion), "%s %s: %v", version, q, err)
-			err = s.center(t).Init(t.Context(), request(func(r *lease.Request) { r.Namespace = "new" }))
+			err = s.center(t).Extras().Init(t.Context(), request(func(r *lease.Request) { r.Namespace = "new" }))
 			require.Equal(t, old, errors.Is(err, redisseq.ErrVersion), "%s %s: %v", version, q, err)
 		}
 	}
@@ -121,7 +121,7 @@ func TestExamineNamesTheServer(t *testing.T) {
 	} {
 		s := newMini(t)
 		s.Version.Store(info)
-		found, err := s.center(t).Examine(t.Context(), "orders")
+		found, err := s.center(t).Extras().Examine(t.Context(), "orders")
 		require.NoError(t, err)
 		want.Check = "version"
 		require.Contains(t, found, want)
@@ -134,7 +134,7 @@ func TestInitRefusesWhatIsThere(t *testing.T) {
 	for _, key := range keys("orders") {
 		s.Wipe(t)
 		require.NoError(t, s.Admin.Set(t.Context(), key, "x", 0).Err())
-		require.ErrorIs(t, s.center(t).Init(t.Context(), request()), lease.ErrExists)
+		require.ErrorIs(t, s.center(t).Extras().Init(t.Context(), request()), lease.ErrExists)
 		require.EqualValues(t, 1, s.Admin.DBSize(t.Context()).Val())
 	}
 }
@@ -146,8 +146,8 @@ func TestRequestsThatAreWrong(t *testing.T) {
 	bad := request(func(r *lease.Request) { r.Namespace = "a}b" })
 	_, err := c.Acquire(ctx, bad)
 	require.ErrorContains(t, err, "namespace")
-	require.ErrorContains(t, c.Init(ctx, bad), "namespace")
-	_, err = c.Slots(ctx, bad.Namespace)
+	require.ErrorContains(t, c.Extras().Init(ctx, bad), "namespace")
+	_, err = c.Extras().Lister.Slots(ctx, bad.Namespace)
 	require.ErrorContains(t, err, "namespace")
 	for _, g := range []lease.Grant{
 		{Request: bad, Token: 1},
@@ -164,7 +164,7 @@ func TestRequestsThatAreWrong(t *testing.T) {
 		require.Error(t, c.Release(ctx, g, 0))
 	}
 	require.Zero(t, s.Admin.DBSize(ctx).Val())
-	slots, err := c.Slots(ctx, "unknown")
+	slots, err := c.Extras().Lister.Slots(ctx, "unknown")
 	require.NoError(t, err)
 	require.Empty(t, slots)
 }
@@ -193,8 +193,8 @@ func FuzzReply(f *testing.F) {
 				require.Zero(t, g)
 			}
 			_ = c.Release(ctx, lease.Grant{Request: request(), Token: 1}, 0)
-			_ = c.Init(ctx, request())
-			if slots, err := c.Slots(ctx, "orders"); err != nil {
+			_ = c.Extras().Init(ctx, request())
+			if slots, err := c.Extras().Lister.Slots(ctx, "orders"); err != nil {
 				require.Nil(t, slots)
 			}
 		}

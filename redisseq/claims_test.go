@@ -19,7 +19,7 @@ func TestMemoryOfAPool(t *testing.T) {
 		s := newReal(t)
 		c := s.center(t)
 		req := request(pool(1024), func(r *lease.Request) { r.Holder = holder })
-		require.NoError(t, c.Init(t.Context(), req))
+		require.NoError(t, c.Extras().Init(t.Context(), req))
 		for range req.Pool {
 			req.Owner = lease.NewOwner()
 			_, err := c.Acquire(t.Context(), req)

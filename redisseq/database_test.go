@@ -20,7 +20,7 @@ func TestApplicationSelectsADatabase(t *testing.T) {
 			t.Cleanup(func() { _ = client.Close() })
 			c, err := redisseq.New(client)
 			require.NoError(t, err)
-			require.NoError(t, c.Init(t.Context(), request(pool(1))))
+			require.NoError(t, c.Extras().Init(t.Context(), request(pool(1))))
 			g := acquire(t, c, pool(1))
 
 			require.NoError(t, client.Do(t.Context(), "SELECT", 5).Err())
@@ -28,7 +28,7 @@ func TestApplicationSelectsADatabase(t *testing.T) {
 			require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
 			_, err = c.Renew(t.Context(), g)
 			require.NoError(t, err)
-			slots, err := c.Slots(t.Context(), g.Namespace)
+			slots, err := c.Extras().Lister.Slots(t.Context(), g.Namespace)
 			require.NoError(t, err)
 			require.Len(t, slots, 1)
 			require.NoError(t, c.Release(t.Context(), g, g.Floor))

@@ -19,10 +19,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Examine checks the server that has the keys of a namespace and its settings, for
-// "snowlease doctor". It changes nothing. Pass the members' WithQuarantine and
-// WithWaitReplicas to New. It returns an error only for an invalid namespace.
-func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding, error) {
+// examine checks the server that has the keys of a namespace and its settings.
+func (c *Center) examine(ctx context.Context, namespace string) ([]lease.Finding, error) {
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
@@ -55,10 +53,10 @@ func (c *Center) Examine(ctx context.Context, namespace string) ([]lease.Finding
 	return x.List, nil
 }
 
-// An examination is one call of Examine.
+// An examination is one call of examine.
 type examination struct {
 	findings.List
-	ctx  context.Context //nolint:containedctx // lives as long as one call of Examine
+	ctx  context.Context //nolint:containedctx // lives as long as one call of examine
 	conn *redisconn.Conn
 	node redis.UniversalClient
 	info map[string]string // fields of INFO; nil if INFO is denied

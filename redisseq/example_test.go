@@ -42,7 +42,7 @@ func Example() {
 	fmt.Println("in quarantine:", errors.As(err, new(*lease.QuarantineError)))
 	server.FlushAll()
 	// ... unless Init says that it is new.
-	if err := center.Init(ctx, req); err != nil {
+	if err := center.Extras().Init(ctx, req); err != nil {
 		panic(err)
 	}
 

@@ -86,7 +86,7 @@ func TestUserWithoutInfo(t *testing.T) {
 		require.Contains(t, err.Error(), "quarantine: never")
 		require.NotContains(t, err.Error(), "secret")
 	}
-	refused(c.Init(t.Context(), request()))
+	refused(c.Extras().Init(t.Context(), request()))
 	_, err = c.Acquire(t.Context(), request())
 	refused(err)
 	require.Zero(t, s.Admin.DBSize(t.Context()).Val())
@@ -192,7 +192,7 @@ func TestServerThatHangs(t *testing.T) {
 			c, err := redisseq.New(client)
 			require.NoError(t, err)
 			in := func(r *lease.Request) { r.Namespace = name }
-			require.NoError(t, c.Init(t.Context(), request(in)))
+			require.NoError(t, c.Extras().Init(t.Context(), request(in)))
 			g := acquire(t, c, in)
 
 			srv.Pause()
@@ -241,7 +241,7 @@ func TestReplica(t *testing.T) {
 	_, err = c.Renew(t.Context(), g)
 	is(err)
 	is(c.Release(t.Context(), g, g.Now))
-	is(c.Init(t.Context(), request(func(r *lease.Request) { r.Namespace = "new" })))
+	is(c.Extras().Init(t.Context(), request(func(r *lease.Request) { r.Namespace = "new" })))
 
 	require.NoError(t, s.Admin.ReplicaOf(t.Context(), "NO", "ONE").Err())
 	g.Token--
@@ -290,7 +290,7 @@ func TestBigPool(t *testing.T) {
 	require.EqualValues(t, n, s.Admin.HLen(t.Context(), keys("orders")[1]).Val(), "else each renewal finds a loss")
 	require.Contains(t, requireQuarantine(t, c, pool(n)).Reason, "slot records were missing: of 20000 leases")
 	g = renewSoon(t, c, g)
-	slots, err := c.Slots(t.Context(), "orders")
+	slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Len(t, slots, n)
 	require.Equal(t, g.Ceiling, slots[g.Worker].Mark)
@@ -305,15 +305,15 @@ func TestCluster(t *testing.T) {
 	client := redistest.ClusterClient(t, cluster)
 	c, err := redisseq.New(client)
 	require.NoError(t, err)
-	require.Contains(t, c.String(), "redis cluster 127.0.0.1:")
+	require.Contains(t, c.Extras().Name, "redis cluster 127.0.0.1:")
 	masters := map[*testserver.Server]bool{}
 	for _, ns := range []string{"orders", "bills", "users", "stock", "mail"} {
 		in := func(r *lease.Request) { r.Namespace = ns }
-		require.NoError(t, c.Init(ctx, request(in)))
+		require.NoError(t, c.Extras().Init(ctx, request(in)))
 		g := renew(t, c, acquire(t, c, in))
 		acquire(t, c, in)
 		require.NoError(t, c.Release(ctx, g, g.Now))
-		slots, err := c.Slots(ctx, ns)
+		slots, err := c.Extras().Lister.Slots(ctx, ns)
 		require.NoError(t, err)
 		require.Len(t, slots, 4)
 		slot := client.ClusterKeySlot(ctx, keys(ns)[0]).Val()
@@ -334,7 +334,7 @@ func TestClusterMovesASlot(t *testing.T) {
 		c, err := redisseq.New(redistest.ClusterClient(t, cluster), options...)
 		require.NoError(t, err)
 		in := func(r *lease.Request) { ttl(8 * time.Second)(r); r.Namespace = ns }
-		require.NoError(t, c.Init(t.Context(), request(in)))
+		require.NoError(t, c.Extras().Init(t.Context(), request(in)))
 		g := acquire(t, c, in)
 		from := cluster.Master(keys(ns)[0])
 		to := cluster.Nodes[0]
@@ -367,7 +367,7 @@ func TestClusterLosesAMaster(t *testing.T) {
 	require.NoError(t, err)
 	waits, err := redisseq.New(client, redisseq.WithWaitReplicas(1, 2*time.Second))
 	require.NoError(t, err)
-	require.NoError(t, plain.Init(t.Context(), request(long)))
+	require.NoError(t, plain.Extras().Init(t.Context(), request(long)))
 	a, b := acquire(t, plain, long), acquire(t, waits, long)
 	// A client that must discover the failover on its own.
 	alone := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ClusterStateReloadInterval: time.Hour})
@@ -408,9 +408,9 @@ func TestSentinel(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	c, err := redisseq.New(client)
 	require.NoError(t, err)
-	require.Equal(t, "redis by sentinel db 0", c.String())
+	require.Equal(t, "redis by sentinel db 0", c.Extras().Name)
 	long := ttl(10 * time.Minute)
-	require.NoError(t, c.Init(ctx, request(long)))
+	require.NoError(t, c.Extras().Init(ctx, request(long)))
 	g := renew(t, c, acquire(t, c, long))
 	require.EqualValues(t, 2, client.Wait(ctx, 2, time.Minute).Val())
 

@@ -47,9 +47,9 @@ func harmedLeases(t *testing.T, h *redistest.Harmed) {
 			return err
 		}
 		_ = do("record", func(ctx context.Context) error { _, err := c.Extras().Operator.Record(ctx, "orders"); return err })
-		_ = do("slots", func(ctx context.Context) error { _, err := c.Slots(ctx, "orders"); return err })
-		_ = do("init", func(ctx context.Context) error { return c.Init(ctx, request()) })
-		_ = do("init again", func(ctx context.Context) error { return c.Init(ctx, held.Request) })
+		_ = do("slots", func(ctx context.Context) error { _, err := c.Extras().Lister.Slots(ctx, "orders"); return err })
+		_ = do("init", func(ctx context.Context) error { return c.Extras().Init(ctx, request()) })
+		_ = do("init again", func(ctx context.Context) error { return c.Extras().Init(ctx, held.Request) })
 		_ = do("acquire", func(ctx context.Context) error {
 			g, err := c.Acquire(ctx, request())
 			if err == nil && g.Worker == held.Worker && g.Floor < held.Ceiling {

@@ -37,8 +37,8 @@ func TestHugeTexts(t *testing.T) {
 			"acquire":    func(ctx context.Context) error { _, err := c.Acquire(ctx, request()); return err },
 			"acquire it": func(ctx context.Context) error { _, err := c.Acquire(ctx, held.Request); return err },
 			"renew":      func(ctx context.Context) error { _, err := c.Renew(ctx, held); return err },
-			"init":       func(ctx context.Context) error { return c.Init(ctx, request()) },
-			"slots":      func(ctx context.Context) error { _, err := c.Slots(ctx, "orders"); return err },
+			"init":       func(ctx context.Context) error { return c.Extras().Init(ctx, request()) },
+			"slots":      func(ctx context.Context) error { _, err := c.Extras().Lister.Slots(ctx, "orders"); return err },
 			"record":     func(ctx context.Context) error { _, err := c.Extras().Operator.Record(ctx, "orders"); return err },
 			"mend": func(ctx context.Context) error {
 				return c.Extras().Operator.Mend(ctx, "orders", time.Now().UnixMilli())

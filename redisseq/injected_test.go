@@ -86,7 +86,7 @@ func TestFaultAtEachCommand(t *testing.T) {
 		g lease.Grant
 	}
 	hold := func(t *testing.T, e *scene) {
-		require.NoError(t, e.c.Init(t.Context(), request()))
+		require.NoError(t, e.c.Extras().Init(t.Context(), request()))
 		e.g = acquire(t, e.c)
 	}
 	horizon := func(t *testing.T, e *scene) {
@@ -103,10 +103,10 @@ func TestFaultAtEachCommand(t *testing.T) {
 	}{
 		"init": {
 			prepare: func(*testing.T, *scene) {},
-			run:     func(t *testing.T, e *scene) (g lease.Grant, err error) { return g, e.c.Init(t.Context(), e.g.Request) },
+			run:     func(t *testing.T, e *scene) (g lease.Grant, err error) { return g, e.c.Extras().Init(t.Context(), e.g.Request) },
 		},
 		"acquire": {
-			prepare: func(t *testing.T, e *scene) { require.NoError(t, e.c.Init(t.Context(), request())) },
+			prepare: func(t *testing.T, e *scene) { require.NoError(t, e.c.Extras().Init(t.Context(), request())) },
 			run:     func(t *testing.T, e *scene) (lease.Grant, error) { return e.c.Acquire(t.Context(), e.g.Request) },
 			lent:    1,
 		},
@@ -127,7 +127,7 @@ func TestFaultAtEachCommand(t *testing.T) {
 		"slots": {
 			prepare: hold,
 			run: func(t *testing.T, e *scene) (g lease.Grant, err error) {
-				slots, err := e.c.Slots(t.Context(), "orders")
+				slots, err := e.c.Extras().Lister.Slots(t.Context(), "orders")
 				if err == nil {
 					require.Len(t, slots, 4)
 				} else {
@@ -172,7 +172,7 @@ func TestFaultAtEachCommand(t *testing.T) {
 						}
 					}
 					lent := 0
-					slots, err := c.Slots(t.Context(), "orders")
+					slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
 					require.NoError(t, err, what)
 					for _, slot := range slots {
 						if !slot.Free() {
@@ -228,7 +228,7 @@ func TestRepliesThatAreWrong(t *testing.T) {
 		require.ErrorContains(t, err, "redisseq: renew", "%v", reply)
 		require.Zero(t, g)
 		if list, _ := reply.([]any); len(list) != 3 || list[1] == "x" || len(fmt.Sprint(list[2])) > 15 {
-			slots, err := c.Slots(ctx, "orders")
+			slots, err := c.Extras().Lister.Slots(ctx, "orders")
 			require.ErrorContains(t, err, "redisseq: slots", "%v", reply)
 			require.Nil(t, slots)
 		}
@@ -271,7 +271,7 @@ func TestNameOfAClusterBehindSentinels(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	c, err := redisseq.New(client)
 	require.NoError(t, err)
-	require.Equal(t, "redis cluster", c.String())
+	require.Equal(t, "redis cluster", c.Extras().Name)
 }
 
 // TestWaitReplicasFaults: errors of a pipeline with WAIT in a cluster.

@@ -245,7 +245,7 @@ func TestLossToGrant(t *testing.T) {
 					require.NoError(t, err)
 					req := keeper.NewRequest("orders", gen.Layout())
 					req.Owner = lease.NewOwner()
-					require.NoError(t, f.s.center(t).Init(t.Context(), req))
+					require.NoError(t, f.s.center(t).Extras().Init(t.Context(), req))
 				}
 				f.hold(c.holders)
 				f.renewed()

@@ -80,7 +80,7 @@ func TestMend(t *testing.T) {
 		hold := (live.MaxTTL + live.Skew).Milliseconds()
 		require.True(t, rec.Quarantined())
 		require.LessOrEqual(t, rec.Quarantine, rec.Now+hold)
-		slots, err := c.Slots(ctx, "orders")
+		slots, err := c.Extras().Lister.Slots(ctx, "orders")
 		require.NoError(t, err)
 		for _, slot := range slots {
 			require.LessOrEqual(t, slot.Expires, slot.Now+hold)
@@ -90,7 +90,7 @@ func TestMend(t *testing.T) {
 
 		set(rec.Now-1, year3000, 0)
 		require.NoError(t, c.Extras().Operator.Mend(ctx, "orders", 0))
-		slots, err = c.Slots(ctx, "orders")
+		slots, err = c.Extras().Lister.Slots(ctx, "orders")
 		require.NoError(t, err)
 		slot := slots[dead.Worker]
 		require.Greater(t, slot.Mark, slot.Now)

@@ -62,7 +62,7 @@ func TestFailoverBehindHAProxy(t *testing.T) {
 	require.NoError(t, err)
 	req := keeper.NewRequest("orders", gen.Layout())
 	req.Owner = lease.NewOwner()
-	require.NoError(t, f.s.center(t).Init(t.Context(), req))
+	require.NoError(t, f.s.center(t).Extras().Init(t.Context(), req))
 	f.hold(2)
 	f.renewed()
 	f.replica.CutLink()
@@ -89,7 +89,7 @@ func TestConnectionsThatAreCut(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	c, err := redisseq.New(client)
 	require.NoError(t, err)
-	require.NoError(t, c.Init(t.Context(), request()))
+	require.NoError(t, c.Extras().Init(t.Context(), request()))
 	g := acquire(t, c)
 	for range 2 {
 		require.Eventually(t, func() bool {

@@ -17,6 +17,6 @@ func TestServerThatDoesNotTellItsRunID(t *testing.T) {
 		require.NoError(t, err)
 		_, err = c.Acquire(t.Context(), request())
 		require.ErrorIs(t, err, redisseq.ErrRunID)
-		require.ErrorIs(t, c.Init(t.Context(), request()), redisseq.ErrRunID)
+		require.ErrorIs(t, c.Extras().Init(t.Context(), request()), redisseq.ErrRunID)
 	})
 }

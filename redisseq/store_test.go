@@ -124,7 +124,7 @@ func pool(n int64) func(*lease.Request) {
 func opened(t testing.TB, s *store, changes ...func(*lease.Request)) *redisseq.Center {
 	t.Helper()
 	c := s.center(t)
-	require.NoError(t, c.Init(t.Context(), request(changes...)))
+	require.NoError(t, c.Extras().Init(t.Context(), request(changes...)))
 	return c
 }
 

@@ -30,7 +30,7 @@ func TestTextsOfTheRecords(t *testing.T) {
 		c, err := redisseq.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
 		require.NoError(t, err)
 		req := request(func(r *lease.Request) { r.Namespace = "texts" })
-		require.NoError(t, c.Init(t.Context(), req))
+		require.NoError(t, c.Extras().Init(t.Context(), req))
 		m.HSet("snowlease:{texts}:meta", "quar", "9000000000000")
 		m.HSet("snowlease:{texts}:meta", field, hostile)
 		m.HSet("snowlease:{texts}:owner", "0", "0|0|0|0|"+hostile)
@@ -46,7 +46,7 @@ func TestTextsOfTheRecords(t *testing.T) {
 		} else {
 			shown(field+" record", rec.Incarnation+rec.Former+rec.Reason)
 		}
-		if slots, err := c.Slots(t.Context(), "texts"); err != nil {
+		if slots, err := c.Extras().Lister.Slots(t.Context(), "texts"); err != nil {
 			shown(field+" slots", err.Error())
 		} else {
 			require.LessOrEqual(t, len(slots[0].Holder), lease.MaxHolder)

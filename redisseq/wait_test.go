@@ -40,7 +40,7 @@ func TestWaitReplicasLendsNothingWithoutThem(t *testing.T) {
 	s, primary, replica := startReplicated(t, hasty)
 	c, err := redisseq.New(s.Client(t), waiting)
 	require.NoError(t, err)
-	require.NoError(t, c.Init(t.Context(), request()))
+	require.NoError(t, c.Extras().Init(t.Context(), request()))
 	g := acquire(t, c)
 	refused := func(got lease.Grant, err error) {
 		t.Helper()

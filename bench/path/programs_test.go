@@ -85,7 +85,7 @@ func openedRedis(t testing.TB) string {
 	defer client.Close()
 	req := keeper.NewRequest("bench", snowflake.Layout{})
 	req.Owner = lease.NewOwner()
-	if err := must(redisseq.New(client)).Init(t.Context(), req); err != nil && !errors.Is(err, lease.ErrExists) {
+	if err := must(redisseq.New(client)).Extras().Init(t.Context(), req); err != nil && !errors.Is(err, lease.ErrExists) {
 		t.Fatal(err)
 	}
 	return addr

@@ -19,8 +19,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Examine implements target.Center. It changes nothing.
-func (c center) Examine(ctx context.Context, namespace string) ([]lease.Finding, error) {
+// examine is that of lease.Extras.
+func (c center) examine(ctx context.Context, namespace string) ([]lease.Finding, error) {
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
@@ -46,11 +46,11 @@ func (c center) Examine(ctx context.Context, namespace string) ([]lease.Finding,
 	return x.List, nil
 }
 
-// An examination is one call of Examine.
+// An examination is one call of examine.
 type examination struct {
 	findings.List
 	center
-	ctx      context.Context //nolint:containedctx // lives as long as one call of Examine
+	ctx      context.Context //nolint:containedctx // lives as long as one call of examine
 	clusters map[uint64]bool
 	versions []string
 	led      bool    // a member knows a leader

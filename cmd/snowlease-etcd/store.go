@@ -131,7 +131,7 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 	}
 	o.Center, o.Operator = center{c, client, p}, c.Extras().Operator
 	if _, err := maintenance(client).Status(ctx, &etcdserverpb.StatusRequest{}); err != nil && !refused(err) {
-		return nil, fmt.Errorf("%s: cannot connect: %w: check that it runs and is reachable, and hosts, ports and TLS in %s", o.Center, err, with.From)
+		return nil, fmt.Errorf("%s: cannot connect: %w: check that it runs and is reachable, and hosts, ports and TLS in %s", o, err, with.From)
 	}
 	return o, nil
 }
@@ -158,10 +158,11 @@ type center struct {
 	at     place
 }
 
-func (c center) String() string { return lease.Name(c.Center) }
-
-func (c center) Init(ctx context.Context, req lease.Request) error {
-	return c.Extras().Init(ctx, req)
+// Extras adds Examine to those of etcdseq.
+func (c center) Extras() lease.Extras {
+	x := c.Center.Extras()
+	x.Examine = c.examine
+	return x
 }
 
 // clock returns the clock of the first member that answers, give or take half a second. The

@@ -80,7 +80,7 @@ func lendAndReserve(t testing.TB, db *gorm.DB) []string {
 		Namespace: "orders", Layout: "41/5/0/17", Holder: "test", Owner: lease.NewOwner(),
 		Pool: 4, Last: 3, TTL: 10 * time.Minute, MaxTTL: 10 * time.Minute, Skew: 2 * time.Second,
 	}
-	require.NoError(t, c.Init(t.Context(), req))
+	require.NoError(t, c.Extras().Init(t.Context(), req))
 	g, err := c.Acquire(t.Context(), req)
 	require.NoError(t, err)
 	g, err = c.Renew(t.Context(), g)
@@ -93,9 +93,9 @@ func lendAndReserve(t testing.TB, db *gorm.DB) []string {
 	got, err := s.Reserve(t.Context(), numberstore.Request{Name: "orders", N: 5, Start: 1, Max: 100, Create: true})
 	require.NoError(t, err)
 	require.Equal(t, numberstore.Range{First: 1, Last: 5}, got)
-	require.Equal(t, c.Warnings(), s.Warnings())
+	require.Equal(t, c.Extras().Warnings, s.Warnings())
 	require.NoError(t, s.Close())
-	return c.Warnings()
+	return c.Extras().Warnings
 }
 
 func TestRefuses(t *testing.T) {

@@ -119,7 +119,7 @@ func newFile(t *testing.T) string {
 	t.Helper()
 	file := emptyFile(t)
 	onFile(t, file, func(center *dbseq.Center, req lease.Request) {
-		require.NoError(t, center.Init(t.Context(), req))
+		require.NoError(t, center.Extras().Init(t.Context(), req))
 	})
 	return file
 }
@@ -137,7 +137,7 @@ func newNamespace(t *testing.T) []string {
 	require.NoError(t, err)
 	req, err := idworker.Config{Namespace: namespace}.Request()
 	require.NoError(t, err)
-	require.NoError(t, center.Init(t.Context(), req))
+	require.NoError(t, center.Extras().Init(t.Context(), req))
 	return []string{"-mode", "redis", "-redis", addr, "-namespace", namespace}
 }
 

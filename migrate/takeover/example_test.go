@@ -38,7 +38,7 @@ func Example() {
 	}
 	three, five := snowflake.Layout{WorkerBits: 3}.WithDefaults(), snowflake.Layout{}.WithDefaults()
 	for _, s := range []takeover.Side{side("orders", three, 0, 7), side("orders-2", five, 0, 31)} {
-		if err := center.Init(ctx, s.Request); err != nil {
+		if err := center.Extras().Init(ctx, s.Request); err != nil {
 			fmt.Println(err)
 		}
 	}

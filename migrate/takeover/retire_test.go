@@ -28,7 +28,7 @@ func TestTakeRetires(t *testing.T) {
 	for namespace, last := range map[string]int64{"part": 2, "all": 3} {
 		next := side(center, namespace+"-2", wide, 0, 15)
 		for _, s := range []takeover.Side{side(center, namespace, narrow, 0, 3), next} {
-			require.NoError(t, center.Init(t.Context(), s.Request))
+			require.NoError(t, center.Extras().Init(t.Context(), s.Request))
 		}
 		r, err := takeover.Take(t.Context(), side(center, namespace, narrow, 0, last), next)
 		require.NoError(t, err)

@@ -256,7 +256,7 @@ func (h *host) mend(ctx context.Context, worker int64) error {
 // token returns the token in the record of a worker id: 0 if it was never lent, -1 if
 // there is no readable record.
 func (h *host) token(ctx context.Context, worker int64) (int64, error) {
-	slots, err := h.center.Slots(ctx, namespace)
+	slots, err := h.center.Extras().Lister.Slots(ctx, namespace)
 	for _, s := range slots {
 		if s.Worker == worker {
 			return s.Token, err

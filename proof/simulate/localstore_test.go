@@ -123,7 +123,7 @@ func (l *Local) Slots() ([]Slot, error) {
 	if err != nil {
 		return nil, err
 	}
-	records, err := l.reader.Slots(context.Background(), namespace)
+	records, err := l.reader.Extras().Lister.Slots(context.Background(), namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ func (c *localCenter) Acquire(ctx context.Context, req lease.Request) (g lease.G
 // withoutChance lets the product choose, except where it chooses at random: among worker
 // ids without a file, or with the same mark. There it asks for one after the other.
 func (c *localCenter) withoutChance(ctx context.Context, req lease.Request) ([]lease.Request, error) {
-	records, err := c.Slots(ctx, req.Namespace)
+	records, err := c.Extras().Lister.Slots(ctx, req.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -272,6 +272,6 @@ func (c *localCenter) abandoned(ctx context.Context, req lease.Request) error {
 	_, err := c.Center.Acquire(given, req)
 	close(left)
 	c.stall = nil
-	_, done := c.Slots(ctx, req.Namespace) // runs after that call
+	_, done := c.Extras().Lister.Slots(ctx, req.Namespace) // runs after that call
 	return cmp.Or(done, err, context.Canceled)
 }

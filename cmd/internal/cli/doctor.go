@@ -104,7 +104,7 @@ func (d *doctor) examine(ctx context.Context) {
 		d.OK("config", d.request.file)
 		d.mode(o)
 	}
-	found, err := o.Examine(ctx, d.name())
+	found, err := o.Extras().Examine(ctx, d.name())
 	d.List = append(d.List, found...)
 	if err != nil {
 		d.Unknown("store", err)

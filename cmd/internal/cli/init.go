@@ -79,7 +79,7 @@ anything of the namespace exists, init changes nothing and exits with 3, without
 					return failure{exitNo, fmt.Errorf("the records of namespace %q at %s were there a moment ago, and are not now; nothing changed", r.Namespace, o)}
 				}
 				r.Local = time.Now().UnixMilli() // the answer may have taken minutes
-				err := o.Init(ctx, r)
+				err := o.Extras().Init(ctx, r)
 				_, joins := before.Pin.Join(r)
 				if errors.Is(err, lease.ErrExists) {
 					err = fmt.Errorf("%w: namespace %q at %s; nothing changed", err, r.Namespace, o)

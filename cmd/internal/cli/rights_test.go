@@ -102,14 +102,14 @@ func workerIDs(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Op
 		return lease.Request{Namespace: "orders", Layout: "l", Holder: "h", Owner: lease.NewOwner(), Pool: 2, Last: 1, TTL: time.Minute, MaxTTL: time.Minute, Skew: time.Second}
 	}
 	req := request()
-	require.NoError(t, c.Init(ctx, req))
-	require.NoError(t, c.Init(ctx, req))
-	require.ErrorIs(t, c.Init(ctx, request()), lease.ErrExists)
+	require.NoError(t, c.Extras().Init(ctx, req))
+	require.NoError(t, c.Extras().Init(ctx, req))
+	require.ErrorIs(t, c.Extras().Init(ctx, request()), lease.ErrExists)
 	former := request()
 	former.Namespace, former.Pool, former.Last = "former", 1, 0
-	require.NoError(t, c.Init(ctx, former))
+	require.NoError(t, c.Extras().Init(ctx, former))
 	former.Pool, former.Owner = 2, lease.NewOwner()
-	require.NoError(t, c.Init(ctx, former))
+	require.NoError(t, c.Extras().Init(ctx, former))
 	g, err := c.Acquire(ctx, req)
 	require.NoError(t, err)
 	g, err = c.Renew(ctx, g)
@@ -119,7 +119,7 @@ func workerIDs(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Op
 	_, err = c.Acquire(ctx, request())
 	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
 	require.NoError(t, c.Release(ctx, second, second.Now))
-	_, err = c.Slots(ctx, "orders")
+	_, err = c.Extras().Lister.Slots(ctx, "orders")
 	require.NoError(t, err)
 	_, err = c.Extras().Operator.Quarantine(ctx, "orders", "by hand")
 	require.NoError(t, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/providers/redis"
 	"github.com/snowlease/snowlease/providers/secret"
@@ -108,13 +109,13 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 		return s, err
 	}
 	o.Rows = func(ctx context.Context, t target.Table, each func(int64) error) error {
-		return p.rows(ctx, c.String(), t, each)
+		return p.rows(ctx, lease.Name(c), t, each)
 	}
-	if err := p.exists(c.String(), with); err != nil {
+	if err := p.exists(lease.Name(c), with); err != nil {
 		return nil, err
 	}
 	if err := p.ping(ctx); err != nil {
-		return nil, fmt.Errorf("%s: cannot connect: %w: check that the server runs and is reachable, and user, password, name and TLS in %s", c, dsn.Hide(err, c.String(), string(p.DSN)), with.From)
+		return nil, fmt.Errorf("%s: cannot connect: %w: check that the server runs and is reachable, and user, password, name and TLS in %s", lease.Name(c), dsn.Hide(err, lease.Name(c), string(p.DSN)), with.From)
 	}
 	return o, nil
 }

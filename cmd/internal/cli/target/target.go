@@ -30,7 +30,7 @@ const EnvStore = "SNOWLEASE_STORE"
 type Program struct {
 	Name string
 	// Short is the help of the command in a line, Stores that of the flag --store, Else what
-	// its default is, and Examines what Center.Examine checks.
+	// its default is, and Examines what Examine of lease.Extras checks.
 	Short, Stores, Else, Examines string
 	// Parse reads the text of --store. Its errors contain no part of the text, which may hold
 	// a password.
@@ -74,15 +74,6 @@ func (e *MissingError) Error() string { return e.Err.Error() }
 
 func (e *MissingError) Unwrap() error { return e.Err }
 
-// A Center is a lease.Center for the command, which takes the other verbs from its Extras.
-type Center interface {
-	lease.Center
-	fmt.Stringer
-	// Examine looks at the store and its server.
-	Examine(ctx context.Context, namespace string) ([]lease.Finding, error)
-	Init(ctx context.Context, req lease.Request) error
-}
-
 // Segments are what a store of numbers does.
 type Segments interface {
 	segment.Store
@@ -92,9 +83,9 @@ type Segments interface {
 	Given(ctx context.Context, name string) (int64, error)
 }
 
-// An Opened store must be closed.
+// An Opened store must be closed. Its center has Init and Examine.
 type Opened struct {
-	Center
+	lease.Center
 	lease.Operator
 	// Mode uses such a store. It is empty if no mode does.
 	Mode idworker.Mode
@@ -111,6 +102,9 @@ type Opened struct {
 
 	Closes []func() error
 }
+
+// String returns the name of the store.
+func (o *Opened) String() string { return lease.Name(o.Center) }
 
 // Close closes all, last first.
 func (o *Opened) Close() error {
