@@ -66,15 +66,6 @@ type TableReport struct {
 	Generated bool
 }
 
-// SortsAfter reports whether every new id sorts after every stored key.
-func (r *TableReport) SortsAfter() bool { return r.Ahead == 0 }
-
-// Holds reports whether the column can hold every id of the layout.
-func (r *TableReport) Holds() bool { return r.HoldsUntil.Equal(r.Layout.Ends()) }
-
-// JavaScriptSafe reports whether JavaScript clients read every id exactly.
-func (r *TableReport) JavaScriptSafe() bool { return r.JavaScriptUntil.Equal(r.Layout.Ends()) }
-
 // String formats the report for people in a few lines, with advice.
 func (r *TableReport) String() string {
 	var b strings.Builder
@@ -84,7 +75,7 @@ func (r *TableReport) String() string {
 	switch {
 	case r.Max == "":
 		line("order: ok, the table is empty")
-	case r.SortsAfter():
+	case r.Ahead == 0:
 		line("order: ok, new ids sort after the largest key %s", r.Max)
 	case !r.OrderedFrom.IsZero():
 		line("order: not yet, %d keys up to %s are ids ahead of the clock, or numbers set for instances without the plugin; new ids sort after them from %s on",
@@ -98,7 +89,7 @@ func (r *TableReport) String() string {
 		line("order: NO from %s on, when ids get longer as text and newer ones sort before older ones", stamp(r.OrderedUntil))
 	}
 	switch {
-	case r.Holds():
+	case r.HoldsUntil.Equal(ends):
 		line("column: ok, it holds every id")
 	case r.HoldsUntil.IsZero():
 		line("column: NO, it is too small for ids; change it, and the columns that refer to it, to BIGINT or longer text")
@@ -106,7 +97,7 @@ func (r *TableReport) String() string {
 		line("column: NO from %s on, it is too small; change it, and the columns that refer to it, to BIGINT or longer text", stamp(r.HoldsUntil))
 	}
 	switch {
-	case r.JavaScriptSafe():
+	case r.JavaScriptUntil.Equal(ends):
 		line("JavaScript: ok, the key; columns that refer to it are not examined")
 	case r.JavaScriptUntil.IsZero():
 		line("JavaScript: NO, ids exceed 2^53; tag the key `json:\",string\"`, make it a snowflake.ID, or choose `preset: jssafe`; foreign keys need the same")

@@ -74,11 +74,11 @@ func TestCheckTableColumns(t *testing.T) {
 				}
 				r, err := gormplugin.CheckTable(t.Context(), db.Table(table), model, snowflake.Layout{}, gormplugin.Config{})
 				require.NoError(t, err, typ)
-				require.True(t, r.SortsAfter(), typ)
+				require.Zero(t, r.Ahead, typ)
 				require.Empty(t, r.Max, typ)
 				switch holds {
 				case always:
-					require.True(t, r.Holds(), "%s\n%s", typ, r)
+					require.True(t, r.HoldsUntil.Equal(r.Layout.Ends()), "%s\n%s", typ, r)
 				case never:
 					require.Zero(t, r.HoldsUntil, "%s\n%s", typ, r)
 				case later:
@@ -107,7 +107,7 @@ func TestCheckTableAheadOfTheClock(t *testing.T) {
 		require.NoError(t, db.Create(&Old{ID: id}).Error)
 		r, err := gormplugin.CheckTable(t.Context(), db, &Old{}, snowflake.Layout{}, gormplugin.Config{})
 		require.NoError(t, err)
-		require.False(t, r.SortsAfter())
+		require.NotZero(t, r.Ahead)
 		if !r.OrderedFrom.IsZero() {
 			// From then on, the smallest id is larger.
 			first, err := r.Layout.Encode(snowflake.Parts{Time: r.OrderedFrom})
@@ -147,19 +147,19 @@ func TestCheckTableOrder(t *testing.T) {
 			}
 			require.NoError(t, db.Create([]Old{{ID: 7}, {ID: 4_000_000_000}}).Error)
 			r := check(&Old{}, snowflake.Layout{})
-			require.True(t, r.SortsAfter())
+			require.Zero(t, r.Ahead)
 			require.Equal(t, "4000000000", r.Max)
 
 			require.NoError(t, db.Create(&Old{ID: twitter}).Error)
 			r = check(&Old{}, snowflake.Layout{})
-			require.False(t, r.SortsAfter())
+			require.NotZero(t, r.Ahead)
 			require.EqualValues(t, 1, r.Ahead)
 			require.Contains(t, r.String(), "NO, 1 keys up to")
 			// The advised epoch is the latest that works.
 			require.NotZero(t, r.Epoch)
 			r = check(&Old{}, snowflake.Layout{Epoch: r.Epoch})
-			require.True(t, r.SortsAfter())
-			require.False(t, check(&Old{}, snowflake.Layout{Epoch: r.Layout.Epoch + 2*time.Minute.Milliseconds()}).SortsAfter())
+			require.Zero(t, r.Ahead)
+			require.NotZero(t, check(&Old{}, snowflake.Layout{Epoch: r.Layout.Epoch + 2*time.Minute.Milliseconds()}).Ahead)
 
 			// Text sorts as the database sorts it.
 			require.NoError(t, db.Create([]OldText{{ID: "10"}, {ID: "x"}}).Error)
@@ -193,7 +193,7 @@ func TestCheckTableJavaScript(t *testing.T) {
 	for i, want := range []bool{false, true, true, true, true, false, false} {
 		r, err := gormplugin.CheckTable(t.Context(), db, models[i], snowflake.Layout{}, gormplugin.Config{})
 		require.NoError(t, err)
-		require.Equal(t, want, r.JavaScriptSafe(), "%T", models[i])
+		require.Equal(t, want, r.JavaScriptUntil.Equal(r.Layout.Ends()), "%T", models[i])
 		if !want {
 			require.Zero(t, r.JavaScriptUntil)
 			require.Contains(t, r.String(), "JavaScript: NO, ids exceed 2^53")
@@ -204,7 +204,7 @@ func TestCheckTableJavaScript(t *testing.T) {
 	}
 	r, err := gormplugin.CheckTable(t.Context(), db, &Old{}, snowflake.JSSafe(), gormplugin.Config{})
 	require.NoError(t, err)
-	require.True(t, r.JavaScriptSafe())
+	require.True(t, r.JavaScriptUntil.Equal(r.Layout.Ends()))
 	// With 43 bits of time, ids exceed 2^53 when 41 of them are used up.
 	r, err = gormplugin.CheckTable(t.Context(), db, &Old{}, snowflake.Layout{TimeBits: 43, WorkerBits: 6, SequenceBits: 6}, gormplugin.Config{})
 	require.NoError(t, err)
@@ -220,7 +220,7 @@ func TestCheckTableConvert(t *testing.T) {
 	r, err := gormplugin.CheckTable(t.Context(), db, &Base36{}, snowflake.Layout{}, gormplugin.Config{Convert: convert})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, r.Ahead)
-	require.True(t, r.JavaScriptSafe())
+	require.True(t, r.JavaScriptUntil.Equal(r.Layout.Ends()))
 	// Ids take 12 characters today, 13 in the end.
 	require.True(t, r.OrderedUntil.Before(r.Layout.Ends()))
 	_, err = gormplugin.CheckTable(t.Context(), db, &Bytes{}, snowflake.Layout{}, gormplugin.Config{Convert: convert})
