@@ -9,12 +9,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A Flipper is a Store that can become its former incarnation again, as a proxy in front of
-// several servers may appear to. A Store need not implement it.
-type Flipper interface {
-	// Flip undoes the last Reincarnate, with the records as they are.
-	Flip(t testing.TB)
-}
+// A flipper is a Store with Flip.
+type flipper interface{ Flip(t testing.TB) }
 
 // failing returns the promises that hold when the store forgets everything or becomes
 // another incarnation.
@@ -77,14 +73,14 @@ func reincarnated(t *testing.T, b *bench) {
 }
 
 func flips(t *testing.T, b *bench) {
-	flipper := b.Store.(Flipper)
+	flip := b.Store.(flipper).Flip
 	s := b.open(t, 2, above)
 	g := s.acquire()
 	b.Reincarnate(t)
 	first := s.requireQuarantine(exact)
 	require.NotContains(t, first.Reason, "quarantine: never")
 	s.Sleep(20 * time.Millisecond)
-	flipper.Flip(t)
+	flip(t)
 	q := s.requireQuarantine(exact)
 	require.Contains(t, q.Reason, "quarantine: never", "the error says what to do")
 	require.Greater(t, q.Until, first.Until)

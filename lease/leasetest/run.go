@@ -25,7 +25,7 @@ func looksAtIncarnation(b *bench) bool { return b.Traits().Incarnation }
 func lendsLeastRecentlyUsed(b *bench) bool { return b.Traits().LeastRecentlyUsed }
 
 func canFlip(b *bench) bool {
-	_, ok := b.Store.(Flipper)
+	_, ok := b.Store.(flipper)
 	return ok && looksAtIncarnation(b)
 }
 

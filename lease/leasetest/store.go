@@ -16,7 +16,8 @@ import (
 )
 
 // A Store is a store under test that can simulate faults. Its methods fail the test on
-// errors.
+// errors. It may also have Flip(t testing.TB), which undoes the last Reincarnate with the
+// records as they are: a proxy in front of several servers may appear to do that.
 type Store interface {
 	// Center returns a new center on the store, as another process has it.
 	Center(t testing.TB) lease.Center
