@@ -98,7 +98,7 @@ func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*Ce
 	if err := cfg.Validate(layout); err != nil {
 		return nil, err
 	}
-	p := place{Config: cfg.WithDefaults(), layout: layout.WithDefaults(), host: h, ownDir: cfg.Dir == ""}
+	p := place{Config: cfg.withDefaults(), layout: layout.WithDefaults(), host: h, ownDir: cfg.Dir == ""}
 	p.Dir = cmp.Or(p.Dir, h.dir)
 	c := &Center{
 		maxBehind: p.MaxBehind,

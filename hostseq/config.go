@@ -65,9 +65,9 @@ type Config struct {
 	Stateless bool `yaml:"stateless" json:"stateless" env:"STATELESS"`
 }
 
-// WithDefaults returns c with its zero fields filled in, except Dir and Network, which
+// withDefaults returns c with its zero fields filled in, except Dir and Network, which
 // are determined when needed.
-func (c Config) WithDefaults() Config {
+func (c Config) withDefaults() Config {
 	if c.Source == "" {
 		c.Source = Lock
 		if c.Worker != nil {
@@ -81,7 +81,7 @@ func (c Config) WithDefaults() Config {
 // Validate fills in defaults and returns all faults of c for the layout joined into one
 // error, or nil. It does not look at the host.
 func (c Config) Validate(l snowflake.Layout) error {
-	c = c.WithDefaults()
+	c = c.withDefaults()
 	f := fault.List{In: "local: config"}
 	if err := l.Validate(); err != nil {
 		f.Take(err, func(string) string { return "layout" })

@@ -103,7 +103,9 @@ func TestFaultAtEachCommand(t *testing.T) {
 	}{
 		"init": {
 			prepare: func(*testing.T, *scene) {},
-			run:     func(t *testing.T, e *scene) (g lease.Grant, err error) { return g, e.c.Extras().Init(t.Context(), e.g.Request) },
+			run: func(t *testing.T, e *scene) (g lease.Grant, err error) {
+				return g, e.c.Extras().Init(t.Context(), e.g.Request)
+			},
 		},
 		"acquire": {
 			prepare: func(t *testing.T, e *scene) { require.NoError(t, e.c.Extras().Init(t.Context(), request())) },

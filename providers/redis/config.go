@@ -62,9 +62,9 @@ func (c Config) IsZero() bool {
 	return reflect.ValueOf(c).IsZero()
 }
 
-// WithDefaults returns c with defaults for its zero fields, except Addrs, which has none,
+// withDefaults returns c with defaults for its zero fields, except Addrs, which has none,
 // and PoolSize, whose default go-redis sets.
-func (c Config) WithDefaults() Config {
+func (c Config) withDefaults() Config {
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 5*time.Second)
 	c.Timeout = cmp.Or(c.Timeout, 2*time.Second)
 	return c
@@ -72,7 +72,7 @@ func (c Config) WithDefaults() Config {
 
 // Validate returns one error with every fault of c, or nil. It applies defaults first.
 func (c Config) Validate() error {
-	c = c.WithDefaults()
+	c = c.withDefaults()
 	var errs []error
 	fault := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("providers: redis."+format, args...))

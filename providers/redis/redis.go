@@ -82,7 +82,7 @@ func newClient(c Config) (redis.UniversalClient, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	c = c.WithDefaults()
+	c = c.withDefaults()
 	o := &redis.UniversalOptions{
 		Addrs: c.Addrs, MasterName: c.Master, IsClusterMode: c.Cluster, DB: c.DB,
 		Username: c.Username, Password: string(c.Password),
@@ -126,7 +126,7 @@ func (c Config) tlsConfig() (*tls.Config, error) {
 }
 
 func ping(ctx context.Context, c Config, client redis.UniversalClient) error {
-	ctx, cancel := context.WithTimeout(ctx, c.WithDefaults().ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.withDefaults().ConnectTimeout)
 	defer cancel()
 	err := client.Ping(ctx).Err()
 	if err == nil {
