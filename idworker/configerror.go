@@ -23,11 +23,8 @@ type ConfigError struct {
 }
 
 // Error returns the key and its value, what is wrong and what to do.
-func (e *ConfigError) Error() string { return "idworker: config: " + e.Text() }
-
-// Text returns Error without the prefix "idworker: config: ", to follow a position in a file.
-func (e *ConfigError) Text() string {
-	return (&fault.Fault{Key: e.Key, Value: e.Value, Problem: e.Problem, Fix: e.Fix, Err: e.Err}).Text()
+func (e *ConfigError) Error() string {
+	return "idworker: config: " + (&fault.Fault{Key: e.Key, Value: e.Value, Problem: e.Problem, Fix: e.Fix, Err: e.Err}).Text()
 }
 
 // Unwrap returns Err.

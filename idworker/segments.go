@@ -169,7 +169,7 @@ func (s *Segments) makeSeries(c Config, db segment.Store) error {
 }
 
 func (s *Segments) start(ctx context.Context) error {
-	for _, name := range s.Names() {
+	for _, name := range s.names() {
 		issuer := s.byName[name]
 		if err := issuer.Start(ctx); err != nil {
 			return err
@@ -208,7 +208,7 @@ func (s *Segments) Of(name string) (*segment.Issuer, error) {
 	if issuer, ok := s.byName[name]; ok {
 		return issuer, nil
 	}
-	return nil, fmt.Errorf("idworker: segment %q is not configured (configured: %q): add it to Config.Segments", name, s.Names())
+	return nil, fmt.Errorf("idworker: segment %q is not configured (configured: %q): add it to Config.Segments", name, s.names())
 }
 
 // Series returns the named series, or an error if Config.Series has no such name. Before the
@@ -220,8 +220,8 @@ func (s *Segments) Series(name string) (*series.Series, error) {
 	return nil, fmt.Errorf("idworker: series %q is not configured (configured: %q): add it to Config.Series", name, slices.Sorted(maps.Keys(s.series)))
 }
 
-// Names returns the names of Config.Segments, sorted.
-func (s *Segments) Names() []string { return slices.Sorted(maps.Keys(s.byName)) }
+// names returns the names of Config.Segments, sorted.
+func (s *Segments) names() []string { return slices.Sorted(maps.Keys(s.byName)) }
 
 // Status returns the status of each segment that has started, then of each series, sorted by name.
 // It does no I/O.
@@ -232,7 +232,7 @@ func (s *Segments) Status() []segment.Status {
 			list = append(list, st)
 		}
 	}
-	for _, name := range s.Names() {
+	for _, name := range s.names() {
 		add(s.byName[name].Status())
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.series)) {
@@ -256,7 +256,7 @@ func (s *Segments) Reset() {
 // cannot. It does no I/O.
 func (s *Segments) Healthy(ctx context.Context) error {
 	var errs []error
-	for _, name := range s.Names() {
+	for _, name := range s.names() {
 		errs = append(errs, s.byName[name].Healthy(ctx))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.series)) {

@@ -2,6 +2,7 @@ package idworker_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -77,7 +78,8 @@ func TestSegments(t *testing.T) {
 			for range 2 {
 				var s *idworker.Segments
 				a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg), clients, fx.Populate(&s))
-				require.Equal(t, []string{orders, members}, s.Names())
+				_, err := s.Of("others")
+				require.ErrorContains(t, err, fmt.Sprintf("configured: %q", []string{orders, members}))
 				g, err := s.Of(orders)
 				require.NoError(t, err)
 				_, err = g.NextID()

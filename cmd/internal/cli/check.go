@@ -181,7 +181,7 @@ func semantic(root *yaml.Node, key string, err error) (faults []fault) {
 	for _, err := range err.(interface{ Unwrap() []error }).Unwrap() {
 		f := fault{Line: root.Line, Column: root.Column, Key: key, Text: err.Error()}
 		if e := (*idworker.ConfigError)(nil); errors.As(err, &e) {
-			f.Key, f.Text = join(key, e.Key), e.Text()
+			f.Key, f.Text = join(key, e.Key), strings.TrimPrefix(e.Error(), "idworker: config: ")
 			if at := place(root, e.Key); at != nil {
 				f.Line, f.Column = at.Line, at.Column
 			}
