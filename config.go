@@ -62,7 +62,11 @@ type Config struct {
 	ExactTimes bool
 	// Schedule adds renewals to those that the lease needs, which come every third of TTL.
 	// Default: every 10 seconds.
-	Schedule Schedule
+	// Next returns the next time after t, or the zero time for never. Schedules of robfig/cron
+	// implement it.
+	Schedule interface {
+		Next(t time.Time) time.Time
+	}
 	// OnLost is called after each loss of a lease, while the worker borrows another worker
 	// id. It must not block, and must not call the worker. Default: none.
 	OnLost func(cause error)
@@ -75,12 +79,6 @@ type Config struct {
 type Workers struct {
 	First int64 // the first worker id
 	Count int64 // how many from First on; 0 means all of the pool
-}
-
-// A Schedule says when to renew. Next returns the next time after t, or the zero time for
-// never. Schedules of robfig/cron implement it.
-type Schedule interface {
-	Next(t time.Time) time.Time
 }
 
 // Request returns the request that c makes to a center, with a new Owner and without Ahead
