@@ -61,9 +61,8 @@ type Config struct {
 	// and a start fails if Wait is shorter. Default: false.
 	ExactTimes bool
 	// Schedule adds renewals to those that the lease needs, which come every third of TTL.
-	// Default: every 10 seconds.
 	// Next returns the next time after t, or the zero time for never. Schedules of robfig/cron
-	// implement it.
+	// implement it. Default: every 10 seconds.
 	Schedule interface {
 		Next(t time.Time) time.Time
 	}

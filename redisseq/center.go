@@ -125,8 +125,8 @@ func (c *Center) init(ctx context.Context, req lease.Request) error {
 	return err
 }
 
-// Slots implements lease.Lister. It returns none if the namespace has no record. It reads a pool of more than 500 in several calls; Slot.Now says when each
-// slot was read.
+// Slots implements lease.Lister. It returns none if the namespace has no record. It reads a
+// pool of more than 500 in several calls; Slot.Now says when each slot was read.
 func (c operator) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
 	var slots []lease.Slot
 	for {
