@@ -163,7 +163,7 @@ func (denied) Status(context.Context, *etcdserverpb.StatusRequest) (*etcdserverp
 // A database that fills up is a note, and a full one a fault.
 func TestDoctorSize(t *testing.T) {
 	t.Parallel()
-	e := testserver.NewEtcd(t, 1, "--quota-backend-bytes=2000000")
+	e := testserver.NewEtcd(t, 1, "--quota-backend-bytes=2000000", "--backend-batch-limit=1") // each write counts at once
 	client := dial(t, e.URLs()...)
 	finds(t, "size", "ok: ", storeOf(e.URLs()...))
 	fill := func(more func() bool) (err error) {
