@@ -72,7 +72,7 @@ func newSegments(cfg Config, c clients, a *asked) (*Segments, error) {
 }
 
 // noNumbers is the advice when the store of the numbers is missing.
-const noNumbers = "provide one that is not nil, with its dependencies. To fx, a *dbseq.Segments is another type: fx.Provide(fx.Annotate(newSegments, fx.As(new(segment.Store))))"
+const noNumbers = "provide one, not nil, with its dependencies. To fx, a *dbseq.Segments is another type: fx.Provide(fx.Annotate(newSegments, fx.As(new(segment.Store))))"
 
 // make chooses the store among the clients and creates the issuers. It does no I/O.
 func (s *Segments) make(c Config, o options) error {

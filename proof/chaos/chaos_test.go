@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/proof/controls"
+	"github.com/snowlease/snowlease/proof/internal/controls"
 )
 
 // topologies lists what centers run on. The topologies of one engine follow one another

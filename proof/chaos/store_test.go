@@ -18,7 +18,7 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/proof/controls"
+	"github.com/snowlease/snowlease/proof/internal/controls"
 	"github.com/snowlease/snowlease/redisseq"
 )
 

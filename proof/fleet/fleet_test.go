@@ -15,7 +15,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/proof/fleet"
+	"github.com/snowlease/snowlease/proof/internal/fleet"
 )
 
 func TestMain(m *testing.M) { testserver.Main(m) }
@@ -41,7 +41,7 @@ func build(t *testing.T) string {
 	program := filepath.Join(t.TempDir(), "worker")
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) // from an empty cache, on a busy machine
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "go", "build", "-race=false", "-buildvcs=false", "-o", program, "./worker").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-race=false", "-buildvcs=false", "-o", program, "../internal/fleet/worker").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return program
 }

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/snowlease/snowlease/proof/fleet"
+	"github.com/snowlease/snowlease/proof/internal/fleet"
 )
 
 // A member is one process.

@@ -21,7 +21,7 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/migrate/takeover"
-	"github.com/snowlease/snowlease/proof/fleet"
+	"github.com/snowlease/snowlease/proof/internal/fleet"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

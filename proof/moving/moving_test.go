@@ -15,7 +15,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/migrate"
 	"github.com/snowlease/snowlease/migrate/takeover"
-	"github.com/snowlease/snowlease/proof/fleet"
+	"github.com/snowlease/snowlease/proof/internal/fleet"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -37,7 +37,7 @@ func TestMoving(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "worker")
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) // from an empty cache, on a busy machine
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "go", "build", "-race=false", "-buildvcs=false", "-o", program, "../fleet/worker").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-race=false", "-buildvcs=false", "-o", program, "../internal/fleet/worker").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
 	engines := map[string]func(testing.TB) string{fleet.MySQL: testserver.MySQL, fleet.Postgres: testserver.Postgres, fleet.Redis: testserver.Redis}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/proof/controls"
+	"github.com/snowlease/snowlease/proof/internal/controls"
 )
 
 var update = flag.Bool("update", false, "write the table of TestControls into docs/design/proof.md")

@@ -17,7 +17,7 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/proof/fleet"
+	"github.com/snowlease/snowlease/proof/internal/fleet"
 )
 
 const (

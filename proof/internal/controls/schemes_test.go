@@ -22,7 +22,7 @@ import (
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/proof/controls"
+	"github.com/snowlease/snowlease/proof/internal/controls"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

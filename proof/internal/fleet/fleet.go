@@ -1,12 +1,10 @@
-// Package fleet tests, with real processes on real servers, that worker ids are
-// distinct and ids unique: in a stampede on an empty database, after SIGKILL and
-// during rolling restarts.
+// Package fleet is what the tests of fleets share with the program in worker, which is one
+// process of the service that they run.
 //
-// It has these tests, and what they share with the program in worker, which is one process
-// of the service that they run. The program reads an Order as one line of JSON from its
-// standard input and prepares itself. At the next line it borrows a worker id. It then
-// issues ids until SIGTERM or the end of its input, so no process outlives the tests. It
-// writes Reports to its standard output, one line of JSON each, and its ids to a file.
+// The program reads an Order as one line of JSON from its standard input and prepares itself.
+// At the next line it borrows a worker id. It then issues ids until SIGTERM or the end of its
+// input, so no process outlives the tests. It writes Reports to its standard output, one line
+// of JSON each, and its ids to a file.
 package fleet
 
 import (

@@ -9,7 +9,7 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/proof/fleet"
+	"github.com/snowlease/snowlease/proof/internal/fleet"
 )
 
 type result struct {

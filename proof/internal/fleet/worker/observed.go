@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/proof/fleet"
+	"github.com/snowlease/snowlease/proof/internal/fleet"
 )
 
 // observed is a center that reports its replies before the process acts on them.
