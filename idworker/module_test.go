@@ -297,7 +297,7 @@ func TestChoiceOfTheCenter(t *testing.T) {
 		{"both clients, mode redis", "redis", fx.Options(fx.Supply(db), universal(client)), nil},
 		{"mode db without one", "db", universal(client), []string{"mode db: no *gorm.DB and no lease.Center", "newCenter"}},
 		{"mode redis without one", "redis", fx.Supply(db), []string{"mode redis", "redis.UniversalClient"}},
-		{"nil clients count as none", "", fx.Provide(func() (*gorm.DB, redis.UniversalClient) { return nil, nil }), []string{"no *gorm.DB", "that is not nil"}},
+		{"nil clients count as none", "", fx.Provide(func() (*gorm.DB, redis.UniversalClient) { return nil, nil }), []string{"no *gorm.DB", "one, not nil"}},
 		{"nil client beside one", "", fx.Options(fx.Supply(db), fx.Provide(func() redis.UniversalClient { return nil })), nil},
 		{"*redis.Client", "", fx.Supply(client), nil},
 		{"one client by two types", "", fx.Options(fx.Supply(client), universal(client)), nil},
