@@ -173,7 +173,8 @@ func (w *Worker) Slots(ctx context.Context, namespace string) ([]lease.Slot, err
 }
 
 // Healthy returns nil if NextID can issue ids, or the reason why it cannot. Use it for
-// readiness, not for liveness: a restart does not bring the center back. It does no I/O. If
+// readiness if requests are of no use without ids, since in a long outage all replicas turn
+// unready; never for liveness: a restart does not bring the center back. It does no I/O. If
 // ctx has ended, it returns the error of ctx.
 func (w *Worker) Healthy(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {

@@ -67,7 +67,8 @@ func (w *Worker) NextID() (id int64, err error) {
 // NextIDWait returns the next id. After a burst, while the lease has expired or another
 // worker id is being borrowed, after a loss or a Reset, it waits until there is one or ctx
 // ends. In mode redis-sequence, it also waits for Redis and for the end of a quarantine, and
-// returns at once if the deadline of ctx comes before that.
+// returns at once if the deadline of ctx comes before that. In a handler, give ctx a timeout: an
+// outage of the center can outlast a request.
 //
 // Errors: ErrNotStarted before the start and ErrStopped, both at once; when ctx ends, its
 // cause together with ErrLeaseExpired, ErrExhausted or, after a Reset, ErrNotStarted; in mode
@@ -154,8 +155,9 @@ func (w *Worker) remedy(ctx context.Context, err error) string {
 }
 
 // Stop ends issuing for good and gives the worker id back. It interrupts a start or Reset
-// under way. It takes up to 5 s, even if ctx has already ended. After an error
-// the worker id may still be lent, until its lease ends. Stop does not
+// under way. It tries for up to 5 s, whether or not ctx has ended, so the context of
+// signal.NotifyContext will do. After an error the worker id may still be lent, until its
+// lease ends. Stop does not
 // close a center that the caller gave. A second Stop does nothing.
 func (w *Worker) Stop(ctx context.Context) error {
 	err := w.source.Stop(ctx)

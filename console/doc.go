@@ -9,8 +9,9 @@
 // errors of the center. It is read-only, works behind any prefix and loads nothing from
 // other sites. Without JavaScript it works too, but does not update itself.
 //
-// On a loopback address it answers only requests for localhost or for an address.
-// Otherwise a web page could read it through DNS rebinding.
+// On a connection to a loopback address it answers only requests for localhost or for an
+// address. Otherwise a web page could read it through DNS rebinding. So a proxy on the same
+// host sends one of these as Host.
 //
 // The same data is available as JSON:
 //

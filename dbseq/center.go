@@ -21,8 +21,9 @@ type Center struct {
 }
 
 // Open returns a center with a pool of its own, of a driver that the program imports:
-// mysql, pgx, postgres, sqlite or sqlite3. driverName and dsn are those of sql.Open. The
-// center adds to the DSN what its statements need. SQLite must be in a file.
+// mysql, pgx, postgres, sqlite or sqlite3. driverName and dsn are those of sql.Open, such as
+// user:password@tcp(host:3306)/database for mysql. The DSN names a database. The center adds to it
+// what its statements need. SQLite must be in a file.
 //
 // Open opens no connection; the first call connects, and the first Acquire or Init creates
 // the tables. The caller closes the center after its last use.

@@ -56,7 +56,7 @@ func OpenSegments(driverName, dsn string, opts ...Option) (*Segments, error) {
 }
 
 // NewSegments returns a store on a pool that the caller keeps and closes. Arguments and
-// errors are those of New. WithQuarantine has no effect.
+// errors are those of New. WithQuarantine has no effect. It needs no Close.
 func NewSegments(pool *sql.DB, dialect Dialect, opts ...Option) (*Segments, error) {
 	return segmentsOn(on(pool, dialect, opts))
 }

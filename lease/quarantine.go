@@ -3,7 +3,7 @@ package lease
 import "fmt"
 
 // Quarantine says what a center takes as a sign that its store may have forgotten grants. It
-// then lends above all of them. Missing records always count as a sign.
+// then lends above all of them, until Pin.Hold has passed. Missing records always count as a sign.
 type Quarantine string
 
 // The values of Quarantine.

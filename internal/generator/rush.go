@@ -7,7 +7,8 @@ import (
 
 // Reading the clock costs several times as much as the rest of an id. During a rush, an
 // id is one atomic add. NextID reads the clock only for one id in stride, the first id
-// of each tick among them.
+// of each tick among them. How far a burst may run ahead of the clock is in lead.go, what
+// happens then in wait.go.
 //
 // A rush begins at sequence number rushBegin of a tick, if half of MaxAhead is left. It
 // ends

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
@@ -114,20 +113,6 @@ func (ns Namespace) missing(pool int64, has func(Slot) bool) int64 {
 // reincarnated reports whether the store is not the one on record.
 func (m Meta) reincarnated(incarnation string) bool {
 	return incarnation != "" && m.Pin != noPin && m.Incarnation != incarnation
-}
-
-// QuarantineEnd returns a time that no forgotten grant of the pin exceeds, whatever its TTL was.
-func QuarantineEnd(now int64, pin lease.Pin) int64 { return now + ms(pin.Hold()) }
-
-// Quarantined refuses a floor that a quarantine has put too far ahead of the clock.
-func Quarantined(reason string, floor, now int64, req lease.Request) error {
-	if floor < now+ms(req.Ahead) {
-		return nil
-	}
-	return &lease.QuarantineError{
-		Namespace: req.Namespace, Reason: printable.Text(reason),
-		Now: time.UnixMilli(now), Until: time.UnixMilli(floor - ms(req.Ahead) + 1),
-	}
 }
 
 // whole returns ns with the missing records of the pool created.

@@ -131,7 +131,8 @@ func parsePart(part string, p Period) (one func(to []byte, n Number) []byte, nam
 
 // A Number is a number of a Series.
 type Number struct {
-	// Period is the first day of the period, at midnight UTC; zero if the series has none.
+	// Period is the first day of the period, at midnight UTC; zero if the series has none. A row
+	// belongs to it, even if the caller's clock is in the next period by then.
 	Period time.Time
 	// Scope is what the number was asked for.
 	Scope string

@@ -60,13 +60,16 @@ func New(store segment.Store, cfg Config) (*Series, error) {
 	return s, nil
 }
 
-// Open returns the series of cfg, started.
+// Open returns the series of cfg, started. Errors are those of New and Start.
 func Open(ctx context.Context, store segment.Store, cfg Config) (*Series, error) {
 	s, err := New(store, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return s, s.Start(ctx)
+	if err := s.Start(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Start contacts the store, which then has its table. A call whose context has no deadline ends
@@ -95,7 +98,9 @@ func (s *Series) Gapless() bool { return s.cfg.Gapless }
 type Tx = numberstore.Tx
 
 // In returns the series for the time of a transaction, for Config.Gapless. The transaction must
-// be of the database of the store. After an error, roll it back.
+// be of the database of the store. After an error, roll it back. By REPEATABLE READ or more on
+// PostgreSQL, a number fails if the transaction has read before and others have taken one since:
+// run the transaction again.
 func (s *Series) In(tx Tx) *Series {
 	in := *s
 	in.tx = !fault.Nil(tx)

@@ -1,0 +1,22 @@
+package rules
+
+import (
+	"time"
+
+	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// QuarantineEnd returns a time that no forgotten grant of the pin exceeds, whatever its TTL was.
+func QuarantineEnd(now int64, pin lease.Pin) int64 { return now + ms(pin.Hold()) }
+
+// Quarantined refuses a floor that a quarantine has put too far ahead of the clock.
+func Quarantined(reason string, floor, now int64, req lease.Request) error {
+	if floor < now+ms(req.Ahead) {
+		return nil
+	}
+	return &lease.QuarantineError{
+		Namespace: req.Namespace, Reason: printable.Text(reason),
+		Now: time.UnixMilli(now), Until: time.UnixMilli(floor - ms(req.Ahead) + 1),
+	}
+}
