@@ -108,7 +108,7 @@ var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants
 	{"a quarantine that ends in the millisecond before", "internal/rules/quarantine.go", `now + ms(pin.Hold())`, `now + ms(pin.Hold()) - 1`, "TestBoundaries"},
 	{"renewed a millisecond into the margin of the skew", "internal/rules/rules.go", `s.Expires >= now+ms(pin.Skew)`, `s.Expires >= now+ms(pin.Skew)-1`, "TestBoundaries"},
 	{"not renewed in the millisecond before the margin of the skew", "internal/rules/rules.go", `s.Expires >= now+ms(pin.Skew)`, `s.Expires > now+ms(pin.Skew)`, "TestBoundaries"},
-	{"a clock that is off by just what is allowed is refused", "internal/rules/rules.go", `<= ms(lease.MaxClockError)`, `< ms(lease.MaxClockError)`, "TestBoundaries"},
+	{"a clock that is off by just what is allowed is refused", "internal/rules/clock.go", `<= ms(lease.MaxClockError)`, `< ms(lease.MaxClockError)`, "TestBoundaries"},
 	{"no floor at the mark", "internal/rules/rules.go", `max(s.Mark, quarantine, now-1)`, `max(quarantine, now-1)`, "TestBoundaries"},
 	{"no floor at the quarantine", "internal/rules/rules.go", `max(s.Mark, quarantine, now-1)`, `max(s.Mark, now-1)`, "TestBoundaries"},
 	{"a clock that steps back cuts a quarantine short", "internal/rules/loss.go", `max(ns.Meta.Quarantine, QuarantineEnd(now, pin)), reason`, `QuarantineEnd(now, pin), reason`, "TestSecondLossOnAnEarlierClock"},
