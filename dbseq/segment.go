@@ -106,7 +106,8 @@ func (s *Segments) Reserve(ctx context.Context, r numberstore.Request) (got numb
 // the numbers back: they have no gaps. Until the transaction ends, all others wait who ask for
 // numbers of the same name. The transaction must be of the database of s, which must have
 // answered before, as to Given. A statement that fails, as after a deadlock, may end the
-// transaction, and is not repeated. Statements go to the *sql.Tx that tx is or embeds.
+// transaction, and is not repeated. Statements go to the *sql.Tx that tx is or embeds; on MySQL and
+// MariaDB a new name is created on another connection, if the pool has one to give.
 func (s *Segments) In(tx numberstore.Tx) numberstore.Reader { return inTx{s, plainTx(tx)} }
 
 // plainTx returns the *sql.Tx that a transaction embeds: bun's replaces placeholders, of its own form alone.
