@@ -42,7 +42,7 @@ type Record struct {
 // ErrChanged is returned by Store.Swap if the record is no longer the one that was loaded.
 var ErrChanged = casengine.ErrChanged
 
-// MaxPool is the largest pool of a namespace. It is limited because each call reads and
+// MaxPool is the largest pool of a namespace: 4,096 worker ids. It is limited because each call reads and
 // rewrites all slots, of up to 500 bytes each.
 const MaxPool = rules.MaxPool
 

@@ -58,11 +58,15 @@ func centerOn(c *conn, err error) (*Center, error) {
 	return &Center{conn: c, gate: make(chan struct{}, 1)}, nil
 }
 
+// String returns the name of the database without secrets, such as
+// "mysql 127.0.0.1:3306/app". After New it is the dialect only.
+func (c *Center) String() string { return c.name }
+
 // Extras returns all fields of lease.Extras except Promise.
 func (c *Center) Extras() lease.Extras {
 	o := operator{c}
 	return lease.Extras{
-		Name: c.name, Warnings: c.warnings(), Lister: o, Namespaces: c.namespaces, Operator: o, Init: c.init, Examine: c.examine, Base: c, Close: c.Close,
+		Name: c.String(), Warnings: c.warnings(), Lister: o, Namespaces: c.namespaces, Operator: o, Init: c.init, Examine: c.examine, Base: c, Close: c.Close,
 	}
 }
 

@@ -68,8 +68,8 @@ func segmentsOn(c *conn, err error) (*Segments, error) {
 	return &Segments{conn: c}, nil
 }
 
-// Past returns what counts the backdated ids of package history. It shares the pool of c, at most
-// two connections, with the renewals.
+// Past returns the segment.Store that counts the backdated ids of package history. It shares the
+// pool of c, at most two connections, with the renewals.
 func (c *Center) Past() numberstore.Store { return &Segments{conn: c.conn, shared: true} }
 
 // Close closes the pool, if the store opened it.
@@ -107,7 +107,8 @@ func (s *Segments) Reserve(ctx context.Context, r numberstore.Request) (got numb
 // numbers of the same name. The transaction must be of the database of s, which must have
 // answered before, as to Given. A statement that fails, as after a deadlock, may end the
 // transaction, and is not repeated. Statements go to the *sql.Tx that tx is or embeds; on MySQL and
-// MariaDB a new name is created on another connection, if the pool has one to give.
+// MariaDB a new name is created on another connection, if the pool has one to give. Package series
+// calls it: use Series.In.
 func (s *Segments) In(tx numberstore.Tx) numberstore.Reader { return inTx{s, plainTx(tx)} }
 
 // plainTx returns the *sql.Tx that a transaction embeds: bun's replaces placeholders, of its own form alone.

@@ -126,11 +126,11 @@ func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*Ce
 // Close. It lists the worker ids that have a file: those ever lent on this host, or none if no
 // records are kept. It shows a crashed holder until its ceiling.
 func (c *Center) Extras() lease.Extras {
-	return lease.Extras{Name: c.name(), Warnings: slices.Clone(c.warnings), Promise: c.promise, Lister: lister{c}, Close: c.Close}
+	return lease.Extras{Name: c.String(), Warnings: slices.Clone(c.warnings), Promise: c.promise, Lister: lister{c}, Close: c.Close}
 }
 
 // name returns the name of the source and the directory.
-func (c *Center) name() string {
+func (c *Center) String() string {
 	if c.dir == "" {
 		return fmt.Sprintf("local (%s)", c.source)
 	}
@@ -202,7 +202,7 @@ func (c *Center) lend(req lease.Request) (lease.Grant, error) {
 			break
 		}
 	}
-	return lease.Grant{}, fmt.Errorf("local: %s: %w", c.name(), err)
+	return lease.Grant{}, fmt.Errorf("local: %s: %w", c.String(), err)
 }
 
 // outlast lets no range begin, without records, before the clock has passed what a predecessor may
@@ -454,7 +454,7 @@ func (c *Center) Close() error {
 		return struct{}{}, nil
 	}, nil)
 	if err != nil {
-		return fmt.Errorf("local: close %s: %w", c.name(), err)
+		return fmt.Errorf("local: close %s: %w", c.String(), err)
 	}
 	return nil
 }

@@ -3,7 +3,7 @@
 // replicas that come and go on several hosts: only a center that all of them can reach
 // (dbseq, redisseq) keeps those apart.
 //
-// New returns a lease.Center, which a keeper uses like any other. Config.Source says
+// New returns a lease.Center, which a worker uses like any other. Config.Source says
 // where the worker id comes from:
 //
 //	explicit  Config.Worker. Unique if no other process is given the number.

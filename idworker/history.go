@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/segment"
@@ -71,7 +72,7 @@ func past(c lease.Center) segment.Store {
 	if c == nil {
 		return nil
 	}
-	if base, ok := c.Extras().Base.(interface{ Past() segment.Store }); ok {
+	if base, ok := c.Extras().Base.(interface{ Past() numberstore.Store }); ok {
 		return base.Past()
 	}
 	return nil

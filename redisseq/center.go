@@ -38,13 +38,17 @@ func New(client redis.UniversalClient, opts ...Option) (*Center, error) {
 	return &Center{c}, nil
 }
 
+// String returns the name of the server without user and password, such as
+// "redis 127.0.0.1:6379 db 0".
+func (c *Center) String() string { return c.conn.String() }
+
 // Extras returns the name of the server without user and password, such as
 // "redis 127.0.0.1:6379 db 0", what New could not check about the client as Warnings, the
 // lease.Lister, the lease.Operator, Init and Examine. Examine needs the members'
 // WithQuarantine and WithWaitReplicas.
 func (c *Center) Extras() lease.Extras {
 	o := operator{c}
-	return lease.Extras{Name: c.conn.String(), Warnings: c.conn.Warnings(), Lister: o, Operator: o, Init: c.init, Examine: c.examine}
+	return lease.Extras{Name: c.String(), Warnings: c.conn.Warnings(), Lister: o, Operator: o, Init: c.init, Examine: c.examine}
 }
 
 // Acquire lends a free worker id. Errors are those of lease.Center, and ErrRunID,

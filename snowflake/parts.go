@@ -7,7 +7,7 @@ import (
 
 // Parts are the fields of an id.
 type Parts struct {
-	Time     time.Time // start of the tick, UTC; may be ahead of the clock, see Generator
+	Time     time.Time // start of the tick, UTC; may be ahead of the clock: see snowlease.Worker.Decode
 	Worker   int64
 	Business int64
 	Sequence int64

@@ -27,8 +27,8 @@ var script = redisconn.Lua(files, "counter.lua")
 // ids from Start to Close.
 //
 // Use it if ids must ascend across processes, or if there are more processes than worker
-// ids. Otherwise lease a worker id: it needs no round trip, is many
-// times faster, and continues during an outage of Redis.
+// ids. Otherwise lease a worker id: it needs no round trip, is many times faster, and
+// continues during an outage of Redis.
 //
 // # Order
 //

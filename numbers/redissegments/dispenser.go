@@ -32,7 +32,7 @@ var (
 //
 //	store, err := dbseq.OpenSegments("mysql", dsn)
 //	cfg := segment.Config{Name: "orders", Order: segment.OrderStrict}
-//	dispenser, err := segments.NewDispenser(client, store, cfg)
+//	dispenser, err := redissegments.NewDispenser(client, store, cfg)
 //	defer dispenser.Close()
 //	orders, err := segment.Open(ctx, dispenser, cfg)
 //

@@ -31,7 +31,7 @@ var ErrChanged = fmt.Errorf("redisseq: the Redis restarted or failed over, and m
 // A Store reserves numbers on Redis alone. It is a segment.Store. It is safe for
 // concurrent use.
 //
-//	store, err := segments.New(client)
+//	store, err := redissegments.New(client)
 //	err = store.Create(ctx, "orders", 1) // once, by an administrator
 //	orders, err := segment.Open(ctx, store, segment.Config{Name: "orders"})
 //

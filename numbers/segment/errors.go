@@ -16,7 +16,8 @@ var (
 	ErrExists = numberstore.ErrExists
 	// ErrEnd is returned if no number up to Config.Max is left.
 	ErrEnd = numberstore.ErrEnd
-	// ErrClock is returned if the clock of the store is not where the request allows it.
+	// ErrClock is returned by a series if the clock of the store is more than five minutes outside
+	// of the period that is asked for.
 	ErrClock = numberstore.ErrClock
 	// ErrUnavailable is returned if no number is prefetched and the store provides none,
 	// because it is down or slower than the caller waits. The error also wraps that of the

@@ -99,7 +99,7 @@
 // # Numbers
 //
 // With Numbers, processes take numbers from a Source: a counter.Counter; segments in SQL
-// or Redis; a segments.Dispenser in front of SQL; a history.Issuer, which makes ids for
+// or Redis; a redissegments.Dispenser in front of SQL; a history.Issuer, which makes ids for
 // times past; or a series.Series around a midnight. The checks are:
 //
 //   - No number is issued twice.

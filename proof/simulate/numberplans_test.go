@@ -20,7 +20,7 @@ const (
 	Sequence      Source = iota // counter.Counter
 	SQLSegments                 // dbseq.Segments
 	RedisSegments               // redissegments.Store
-	Dispenser                   // segments.Dispenser before dbseq.Segments
+	Dispenser                   // redissegments.Dispenser before dbseq.Segments
 	Past                        // history.Issuer on dbseq.Segments
 	Series                      // series.Series on dbseq.Segments, around a midnight
 )
