@@ -143,7 +143,7 @@ func TestOpenConnectsLater(t *testing.T) {
 	} {
 		c, err := dbseq.Open(place[0], place[1])
 		require.NoError(t, err)
-		require.Equal(t, want, c.Extras().Name)
+		require.Equal(t, want, c.String())
 		require.NoError(t, c.Close())
 	}
 }

@@ -440,7 +440,7 @@ func TestStateless(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	c := s.center(stateless, byHand(2))
-	require.Equal(t, "local (explicit)", c.Extras().Name)
+	require.Equal(t, "local (explicit)", fmt.Sprint(c), "and not by its fields, which calls change")
 	began := s.ms.Load()
 	g := s.acquire(c)
 	require.Greater(t, s.ms.Load(), began+ahead, "a process before may have run ahead")

@@ -38,5 +38,5 @@ func TestAddressShowsNoSecret(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	c, err := redisseq.New(client)
 	require.NoError(t, err)
-	require.Equal(t, "redis 127.0.0.1:1 db 2", c.Extras().Name)
+	require.Equal(t, "redis 127.0.0.1:1 db 2", fmt.Sprint(c))
 }
