@@ -21,7 +21,7 @@ var onWorker = list{title: "worker", pkg: "idworker", mutants: []mutant{
 	{"max_ahead bounds nothing", "leased.go", `opts = append(opts, generator.WithMaxAhead(cfg.MaxAhead))`, `_ = generator.WithMaxAhead`, "TestEveryKeyHasAnEffect/max_ahead"},
 	{"max_ahead is not asked for", "idworker/plan.go", `MaxAhead: p.MaxAhead, Wait`, `Wait`, "TestEveryKeyHasAnEffect/max_ahead"},
 	{"max_ahead bounds nothing in mode local", "idworker/options.go", `opts = append(opts, hostseq.WithMaxAhead(p.MaxAhead))`, `_ = hostseq.WithMaxAhead`, "TestEveryKeyHasAnEffect/max_ahead#01"},
-	{"the layout does not reach the generator", "leased.go", `generator.New(cfg.Layout, opts...)`, `generator.New(snowflake.Layout{}, opts...)`, "TestEveryKeyHasAnEffect/business"},
+	{"the layout does not reach the generator", "leased.go", `generator.New(cfg.Layout, opts...)`, `generator.New(Config{}.Layout, opts...)`, "TestEveryKeyHasAnEffect/business"},
 	{"business is in no id", "worker.go", `w.source.For(w.cfg.Business)`, `w.source.For(0)`, "TestEveryKeyHasAnEffect/business"},
 	{"business is not asked for", "idworker/plan.go", `Business: p.Business, MaxAhead`, `MaxAhead`, "TestEveryKeyHasAnEffect/business"},
 	{"a start waits for the default", "idworker/plan.go", `Wait: p.Wait, `, ``, "TestEveryKeyHasAnEffect/wait"},
