@@ -29,7 +29,11 @@ func goBench(ctx context.Context, dir string, args ...string) (Lines, error) {
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out.String())
 	}
-	return parse(out.Bytes()), nil
+	lines := parse(out.Bytes())
+	if len(lines) == 0 {
+		return nil, fmt.Errorf("%s: there is no such benchmark\n%s", strings.Join(cmd.Args, " "), out.String())
+	}
+	return lines, nil
 }
 
 func parse(out []byte) Lines {

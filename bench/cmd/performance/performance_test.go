@@ -151,6 +151,15 @@ PASS
 	}, l)
 }
 
+// TestBenchmarkOfRushes: the plan names a benchmark, and a name without one is an error.
+func TestBenchmarkOfRushes(t *testing.T) {
+	lines, err := goBench(t.Context(), "../../..", full.rush[0], "-benchtime", "1x", full.rush[1])
+	require.NoError(t, err)
+	require.Contains(t, lines["Steady"], "rushes/s")
+	_, err = goBench(t.Context(), "../../..", "^BenchmarkOfAnotherName$", full.rush[1])
+	require.ErrorContains(t, err, "there is no such benchmark")
+}
+
 // TestGoals: a goal whose figure is missing is not met, and one that was measured is
 // judged by it, even by 0.
 func TestGoals(t *testing.T) {

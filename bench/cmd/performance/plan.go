@@ -25,7 +25,7 @@ var (
 		rounds: 7, speed: 120 * time.Millisecond, batch: 40 * time.Millisecond, crowd: 60 * time.Millisecond, pair: 300 * time.Millisecond, paced: 1500 * time.Millisecond,
 		steady: 5 * time.Second, latency: 600 * time.Millisecond, burst: 1400 * time.Millisecond, unique: time.Second,
 		pairs: 15, latencies: 3, batches: 7, crowds: 3,
-		rush:    []string{"^BenchmarkSteady$", "./snowflake"},
+		rush:    []string{"^BenchmarkSteady$", "./internal/generator"},
 		path:    []string{".", "-benchtime", "20x", "./path"},
 		inserts: []string{"Insert|Keys/1000", "-benchtime", "200ms", "-count", "3", "./gorm"},
 	}

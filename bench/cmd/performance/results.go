@@ -22,7 +22,7 @@ type Results struct {
 	Batches []Batch
 	// Pairs are the medians of ratios of two makers that took turns in a process.
 	Pairs   map[string]float64
-	Rush    Lines // of the benchmark of rushes in snowflake
+	Rush    Lines // of the benchmark of rushes in internal/generator
 	Path    Lines // of those in path
 	Inserts Lines // of those in gorm
 }
