@@ -26,6 +26,7 @@ const (
 type inspector struct {
 	now      time.Time
 	ordered  bool
+	chosen   bool // by --source
 	guesses  []*guess
 	ids      int64
 	numbers  int64 // of the ids, those that are too small for any guess
@@ -199,6 +200,17 @@ func (in *inspector) fits() (list []*guess) {
 		return cmp.Or(cmp.Compare(age(a), age(b)), cmp.Compare(a.sequences, b.sequences))
 	})
 	return list
+}
+
+// doubt returns an error if nobody chose g and its newest id seems old: a layout with another epoch
+// may have made it just now, and a plan for the wrong layout can repeat ids.
+func (in *inspector) doubt(g *guess) error {
+	newest := g.time(g.last)
+	if in.chosen || in.now.Sub(newest) < 24*time.Hour {
+		return nil
+	}
+	name, _, _ := strings.Cut(g.Name, ",")
+	return fmt.Errorf("no plan: was %d made at %s? If so, give --source %s; if not, the generator has an epoch or bits of its own: give --source, --epoch and --bits", g.last, newest.UTC().Format(stamp), name)
 }
 
 // noFit returns the error if no guess fits.

@@ -36,8 +36,9 @@ their times, how many each worker id has, and the configuration that continues t
 A layout fits if no id is more than an hour ahead of the clock, or of the first 30 days after
 the epoch; with --epoch, those days count too. If several fit, inspect takes the one whose
 newest id is closest to now, and lists the others: compare their times with a row that you
-know. --source, --epoch, --unit and --bits choose. Ids that are too small for any layout count
-as numbers, such as those of AUTO_INCREMENT.
+know. --source, --epoch, --unit and --bits choose. If the newest id is a day old, --source has to
+confirm the layout: one that nobody named may have made it. Ids that are too small for any layout
+count as numbers, such as those of AUTO_INCREMENT.
 
 From a table, inspect reads the newest and the oldest --limit rows by key, in a transaction
 that is read-only. An input may have any length: inspect keeps ` + fmt.Sprint(chunkLen) + ` ids in memory, about
@@ -51,7 +52,7 @@ Inspect exits with 3 if no layout fits, or new ids cannot continue the old ones.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			now := time.Now()
 			guesses, err := guessesOf(source, &layout, now)
-			in := inspector{guesses: guesses, now: now, ordered: ordered}
+			in := inspector{guesses: guesses, now: now, ordered: ordered, chosen: source != ""}
 			switch {
 			case err != nil:
 				return err
@@ -179,7 +180,10 @@ func (in *inspector) answer(cmd *cobra.Command, asJSON bool, t target.Table) err
 		if t.Name != "" && lease.CheckNamespace(t.Name) == nil {
 			namespace = t.Name
 		}
-		if next, err = migrate.Make(fits[0].Source, fits[0].greatest(), in.now); err == nil {
+		if err = in.doubt(fits[0]); err == nil {
+			next, err = migrate.Make(fits[0].Source, fits[0].greatest(), in.now)
+		}
+		if err == nil {
 			found.Plan = &plan{next.Layout.String(), next.Workers, next.NotBefore.UTC().Format(stamp), next.SideBySide, next.Notes, next.YAML(namespace)}
 		}
 	}

@@ -110,6 +110,7 @@ func TestInspectSays(t *testing.T) {
 	own := migrate.Source{Layout: snowflake.Twitter()}
 	own.Layout.Epoch = now.Add(-time.Hour).UnixMilli()
 	short := migrate.Source{Layout: snowflake.Layout{Epoch: now.UnixMilli() - 1<<38 + 30*24*3600*1000, TimeBits: 38, WorkerBits: 10, SequenceBits: 15}}
+	elsewhere := migrate.Source{Layout: snowflake.Layout{Epoch: time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), TimeBits: 41, WorkerBits: 10, SequenceBits: 12}}
 	var many []int64
 	for w := range int64(25) {
 		for range w + 1 {
@@ -125,10 +126,15 @@ func TestInspectSays(t *testing.T) {
 		"several layouts": {lines(discord), nil, 0, []string{
 			"layout: discord: epoch=1420070400000", "Other layouts fit too.", "\nSOURCE", "\nbwmarrin, leaf, twitter  ", "order: the ids of each worker rise",
 		}},
-		"numbers too":   {"1\n200000\n" + lines(discord), nil, 0, []string{"ids: 102, from 1 to ", "\nnumbers: 2, below ", "layout: discord"}},
-		"many workers":  {lines(many), []string{"--source=discord"}, 0, []string{"repeated: 300, such as ", "\n24      25\n23      24\n", "\n5       6\n... and 5 more worker ids with fewer ids\n"}},
-		"only numbers":  {"1\n2\n3\n", nil, exitNo, []string{"numbers: 3, below", "no layout fits: these are numbers, as AUTO_INCREMENT makes them; new ids of the default layout sort after them"}},
-		"its own epoch": {lines(idsOf(t, own, now)), []string{"--source=bwmarrin", "--epoch", fmt.Sprint(own.Layout.Epoch)}, 0, []string{"layout: bwmarrin: epoch=" + fmt.Sprint(own.Layout.Epoch)}},
+		"an epoch that nobody gave": {lines(idsOf(t, elsewhere, now)), nil, exitNo, []string{"layout: ", "no plan: was ", "give --source, --epoch and --bits"}},
+		"old ids": {lines(idsOf(t, migrate.Source{Layout: snowflake.Discord()}, now.Add(-48*time.Hour))), []string{"--epoch", "1420070400000"}, exitNo, []string{
+			"no plan: was ", "If so, give --source bwmarrin; if not",
+		}},
+		"old ids, confirmed": {lines(idsOf(t, migrate.Source{Layout: snowflake.Discord()}, now.Add(-48*time.Hour))), []string{"--source", "discord"}, 0, []string{"from discord: largest id"}},
+		"numbers too":        {"1\n200000\n" + lines(discord), nil, 0, []string{"ids: 102, from 1 to ", "\nnumbers: 2, below ", "layout: discord"}},
+		"many workers":       {lines(many), []string{"--source=discord"}, 0, []string{"repeated: 300, such as ", "\n24      25\n23      24\n", "\n5       6\n... and 5 more worker ids with fewer ids\n"}},
+		"only numbers":       {"1\n2\n3\n", nil, exitNo, []string{"numbers: 3, below", "no layout fits: these are numbers, as AUTO_INCREMENT makes them; new ids of the default layout sort after them"}},
+		"its own epoch":      {lines(idsOf(t, own, now)), []string{"--source=bwmarrin", "--epoch", fmt.Sprint(own.Layout.Epoch)}, 0, []string{"layout: bwmarrin: epoch=" + fmt.Sprint(own.Layout.Epoch)}},
 		"an epoch for all": {lines(idsOf(t, own, now)), []string{"--epoch", fmt.Sprint(own.Layout.Epoch)}, 0, []string{
 			"layout: bwmarrin, cosid, leaf, twitter, discord, wide: epoch=" + fmt.Sprint(own.Layout.Epoch),
 		}},
