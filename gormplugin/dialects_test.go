@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"flag"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -174,8 +173,8 @@ func (c cell) issuedBy(worker int64, keys ...any) {
 		require.NotZero(c, id, "the key was not filled")
 		p, err := snowflake.Layout{}.Decode(int64(id))
 		require.NoError(c, err)
-		require.EqualValues(c, worker, p.Worker)
-		require.Less(c, math.Abs(time.Since(p.Time).Minutes()), 1.0)
+		require.EqualValues(c, worker, p.Worker, "of the key %v", key)
+		require.WithinDuration(c, time.Now(), p.Time, time.Minute, "the key %v is not an id of now", key)
 		require.False(c, seen[int64(id)], "twice: %d", id)
 		seen[int64(id)] = true
 	}

@@ -91,7 +91,7 @@ func TestModelWithThePlugin(t *testing.T) {
 	require.NotEqual(t, rows[0].ID, rows[1].ID)
 	numbered := Numbered{}
 	require.NoError(t, tagged.Create(&numbered).Error)
-	require.Greater(t, uint64(numbered.ID), uint64(1<<40))
+	require.Greater(t, uint64(numbered.ID), uint64(1<<40), "the key is no id")
 	plain := Plain{}
 	require.NoError(t, tagged.Create(&plain).Error)
 	require.Zero(t, plain.ID)

@@ -1,7 +1,9 @@
 package idworker_test
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +44,46 @@ func TestZeroConfigButNamespaceIsValid(t *testing.T) {
 	req, err = idworker.Config{Namespace: "orders", Reserved: 2, Workers: "16-31"}.Request()
 	require.NoError(t, err)
 	require.Equal(t, []int64{30, 16, 29}, []int64{req.Pool, req.First, req.Last}, "what is reserved is not lent")
+}
+
+// Each number and duration is checked: -1 is a fault that names its key, in a mode that has it.
+func TestNoKeyIsNegative(t *testing.T) {
+	keys := 0
+	var walk func(typ reflect.Type, index []int, key string)
+	walk = func(typ reflect.Type, index []int, key string) {
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			at, key := append(slices.Clone(index), i), strings.TrimPrefix(key+"."+f.Tag.Get("yaml"), ".")
+			kind := f.Type
+			if kind.Kind() == reflect.Pointer {
+				kind = kind.Elem()
+			}
+			switch {
+			case kind == reflect.TypeFor[snowflake.Layout](): // has a validation of its own
+				continue
+			case kind.Kind() == reflect.Struct:
+				walk(kind, at, key)
+				continue
+			case !kind.ConvertibleTo(reflect.TypeFor[int64]()) || kind.Kind() == reflect.Uint8:
+				continue
+			}
+			var faults []string
+			for _, mode := range []idworker.Mode{idworker.ModeDB, idworker.ModeLocal, idworker.ModeRedisSequence} {
+				c := idworker.Config{Namespace: "orders", Mode: mode}
+				v := reflect.ValueOf(&c).Elem().FieldByIndex(at)
+				if v.Kind() == reflect.Pointer {
+					v.Set(reflect.New(kind))
+					v = v.Elem()
+				}
+				v.SetInt(-1)
+				faults = append(faults, fmt.Sprint(c.Validate()))
+			}
+			require.Contains(t, strings.Join(faults, "\n"), key+" -1", key)
+			keys++
+		}
+	}
+	walk(reflect.TypeFor[idworker.Config](), nil, "")
+	require.Greater(t, keys, 10)
 }
 
 func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {

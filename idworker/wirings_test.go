@@ -171,7 +171,7 @@ func reach(t *testing.T, c idworker.Config) (seen string) {
 	return seen
 }
 
-// patience returns how long a start tries.
+// patience returns how long a start tries: up to a second less than wait.
 func patience(t *testing.T, c idworker.Config) (seen string) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))

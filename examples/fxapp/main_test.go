@@ -164,7 +164,7 @@ func TestOnce(t *testing.T) {
 			args := append(args(t), "-once")
 			var env []string
 			if name == "by hand" {
-				env = []string{"FXAPP_IDWORKER_LOCAL_WORKER=3"}
+				env = []string{"FXAPP_IDWORKER_LOCAL_WORKER=3", "FXAPP_IDWORKER_LOCAL_DIR=" + t.TempDir()}
 			}
 			seen, numbers := map[string]bool{}, map[string]bool{}
 			for range 2 {

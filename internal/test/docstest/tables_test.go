@@ -76,7 +76,7 @@ func TestDefaultsTable(t *testing.T) {
 				}
 			}
 		}
-		require.ElementsMatch(t, keys, told, name)
+		require.ElementsMatch(t, keys, told, "list A has the keys of Config, list B those of %s", name)
 		require.GreaterOrEqual(t, n, 20, name)
 	}
 }
