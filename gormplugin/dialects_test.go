@@ -1,11 +1,13 @@
 package gormplugin_test
 
 import (
+	"context"
 	"database/sql"
 	"flag"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -133,6 +135,21 @@ type cell struct {
 	dialector func() gorm.Dialector // of the same database
 	returning bool                  // the dialect returns what it has stored
 	seq       *atomic.Int64
+	source    *noting // of db; may be nil
+}
+
+// noting notes the ids that it gives.
+type noting struct {
+	snowflake.Source
+	given sync.Map
+}
+
+func (n *noting) NextIDs(ctx context.Context, dst []int64) error {
+	err := n.Source.NextIDs(ctx, dst)
+	for _, id := range dst {
+		n.given.Store(id, true)
+	}
+	return err
 }
 
 // name returns a unique string.
@@ -164,7 +181,7 @@ func (c cell) issued(keys ...any) {
 	c.issuedBy(worker, keys...)
 }
 
-func (c cell) issuedBy(worker int64, keys ...any) {
+func (c cell) issuedBy(by int64, keys ...any) {
 	c.Helper()
 	seen := map[int64]bool{}
 	for _, key := range keys {
@@ -173,8 +190,12 @@ func (c cell) issuedBy(worker int64, keys ...any) {
 		require.NotZero(c, id, "the key was not filled")
 		p, err := snowflake.Layout{}.Decode(int64(id))
 		require.NoError(c, err)
-		require.EqualValues(c, worker, p.Worker, "of the key %v", key)
+		require.EqualValues(c, by, p.Worker, "of the key %v", key)
 		require.WithinDuration(c, time.Now(), p.Time, time.Minute, "the key %v is not an id of now", key)
+		if c.source != nil && by == worker {
+			_, given := c.source.given.Load(int64(id))
+			require.True(c, given, "the key %v is not an id that the plugin was given", key)
+		}
 		require.False(c, seen[int64(id)], "twice: %d", id)
 		seen[int64(id)] = true
 	}

@@ -247,7 +247,7 @@ func saves(db *gorm.DB, row *Owner) string {
 // lossy returns a database whose connection breaks after each statement, or, with begun
 // false, before each transaction.
 func lossy(c cell, begun bool) *gorm.DB {
-	db := open(c, c.dialector(), gormplugin.New(newGenerator(c), gormplugin.Config{}))
+	db := open(c, c.dialector(), gormplugin.New(c.source, gormplugin.Config{}))
 	db.SkipDefaultTransaction = begun
 	pool, err := db.DB()
 	require.NoError(c, err)

@@ -100,7 +100,7 @@ func found() []way {
 			db := c.db
 			if d, ok := c.dialector().(*mysql.Dialector); ok { // which then counts as 1 row, like a new one
 				db = open(c, mysql.New(mysql.Config{DSN: d.DSN + "&clientFoundRows=true", DisableWithReturning: d.DisableWithReturning}),
-					gormplugin.New(newGenerator(c), gormplugin.Config{}))
+					gormplugin.New(c.source, gormplugin.Config{}))
 			}
 			first := Based{Name: c.name(), Model: gormplugin.Model{ID: -5}}
 			require.NoError(c, db.Create(&first).Error)

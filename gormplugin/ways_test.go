@@ -22,7 +22,8 @@ func TestWays(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			dialector, other := d.open(t)
-			plugin := gormplugin.New(newGenerator(t), gormplugin.Config{Convert: convert})
+			source := &noting{Source: newGenerator(t)}
+			plugin := gormplugin.New(source, gormplugin.Config{Convert: convert})
 			db := open(t, dialector(), plugin)
 			require.NoError(t, db.SetupJoinTable(&Customer{}, "Tags", &CustomerTag{}))
 			require.NoError(t, db.AutoMigrate(models()...))
@@ -36,7 +37,7 @@ func TestWays(t *testing.T) {
 					for _, m := range slices.Backward(models()) {
 						require.NoError(t, db.Session(&gorm.Session{AllowGlobalUpdate: true}).Unscoped().Delete(m).Error)
 					}
-					w.write(cell{t, db, other, dialector, returning, seq})
+					w.write(cell{t, db, other, dialector, returning, seq, source})
 				})
 			}
 		})
