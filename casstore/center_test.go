@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -381,4 +382,18 @@ func TestErrorsShowNoFieldOfAStore(t *testing.T) {
 	require.NotContains(t, err.Error(), "s3cr3t")
 	_, err = c.Extras().Operator.Record(t.Context(), "orders")
 	require.NotContains(t, err.Error(), "s3cr3t")
+}
+
+// A store may be a value with a password in it.
+type keyed struct {
+	silent
+	password string
+}
+
+func TestPrintsNoFieldOfTheStore(t *testing.T) {
+	c := casstore.New(keyed{password: "hunter2"})
+	for _, form := range []string{"%v", "%+v", "%s"} {
+		require.Equal(t, "casstore_test.keyed", fmt.Sprintf(form, c))
+	}
+	require.Equal(t, "casstore_test.keyed", c.Extras().Name)
 }

@@ -74,11 +74,11 @@ func New(s Store, named any) lease.Center {
 
 // Extras implements lease.Center.
 func (c *center) Extras() lease.Extras {
-	return lease.Extras{Name: c.name(), Lister: c, Operator: c, Init: c.Init}
+	return lease.Extras{Name: c.String(), Lister: c, Operator: c, Init: c.Init}
 }
 
-// name names the store without its fields, which may have secrets.
-func (c *center) name() string {
+// String names the store without its fields, which may have secrets.
+func (c *center) String() string {
 	if s, ok := c.store.(fmt.Stringer); ok {
 		return s.String()
 	}
@@ -107,7 +107,7 @@ func (c *center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant,
 	}
 	if s, ok := c.records.(*split); ok {
 		if renewed, done, err := s.renewAlone(ctx, g); err != nil {
-			return lease.Grant{}, fmt.Errorf("casstore: renew: write the record of namespace %q to %s: %w", g.Namespace, c.name(), err)
+			return lease.Grant{}, fmt.Errorf("casstore: renew: write the record of namespace %q to %s: %w", g.Namespace, c.String(), err)
 		} else if done {
 			return renewed, nil
 		}
@@ -219,12 +219,12 @@ func (c *center) apply(ctx context.Context, verb, namespace string, decide rule)
 		case err == nil:
 			return answer
 		case !errors.Is(err, ErrChanged):
-			return fmt.Errorf("casstore: %s: write the record of namespace %q to %s: %w", verb, namespace, c.name(), err)
+			return fmt.Errorf("casstore: %s: write the record of namespace %q to %s: %w", verb, namespace, c.String(), err)
 		}
 		select {
 		case <-time.After(rand.N(wait)):
 		case <-ctx.Done():
-			return fmt.Errorf("casstore: %s: lost every race to change the record of namespace %q in %s: %w", verb, namespace, c.name(), ctx.Err())
+			return fmt.Errorf("casstore: %s: lost every race to change the record of namespace %q in %s: %w", verb, namespace, c.String(), ctx.Err())
 		}
 	}
 }
@@ -241,9 +241,9 @@ func (c *center) look(ctx context.Context, verb, namespace string) (v view, err 
 	}
 	switch damage := (damagedError{}); {
 	case errors.As(err, &damage):
-		return v, fmt.Errorf("%w: namespace %q in %s: %w: restore it, or delete it, which starts a quarantine: %w", lease.ErrDamaged, namespace, c.name(), damage.error, lease.ErrSetup)
+		return v, fmt.Errorf("%w: namespace %q in %s: %w: restore it, or delete it, which starts a quarantine: %w", lease.ErrDamaged, namespace, c.String(), damage.error, lease.ErrSetup)
 	case err != nil:
-		return v, fmt.Errorf("casstore: read the record of namespace %q from %s: %w (%s)", namespace, c.name(), err, verb)
+		return v, fmt.Errorf("casstore: read the record of namespace %q from %s: %w (%s)", namespace, c.String(), err, verb)
 	}
 	if v.clock = !v.now.IsZero(); !v.clock {
 		v.now = hostclock.Now(ctx)

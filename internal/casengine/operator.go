@@ -108,5 +108,5 @@ func (c *center) operated(verb, namespace string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("casstore: %s: namespace %q in %s: %w", verb, namespace, c.name(), err)
+	return fmt.Errorf("casstore: %s: namespace %q in %s: %w", verb, namespace, c.String(), err)
 }
