@@ -6,15 +6,12 @@ require (
 	github.com/alicebob/miniredis/v2 v2.40.0 // tests and examples: a Redis in the process
 	github.com/caarlos0/env/v11 v11.4.1 // examples/fxapp: configuration from the environment
 	github.com/go-sql-driver/mysql v1.8.1 // DSNs; providers and the command: the driver
-	github.com/go-viper/mapstructure/v2 v2.4.0 // tests: files decoded as viper and koanf do
 	github.com/jackc/pgx/v5 v5.10.0 // DSNs; providers and the command: the driver
 	github.com/libtnb/sqlite v1.0.1 // providers: GORM on SQLite without cgo
 	github.com/redis/go-redis/v9 v9.22.0 // redisseq and small numbers in Redis
 	github.com/robfig/cron/v3 v3.0.1 // idworker: lease.renew
 	github.com/spf13/cobra v1.10.2 // the command
-	github.com/spf13/pflag v1.0.9 // the command: errors of cobra
 	github.com/stretchr/testify v1.12.1 // tests
-	go.uber.org/dig v1.19.0 // examples/fxapp: errors of fx
 	go.uber.org/fx v1.24.0 // idworker and providers: modules
 	go.uber.org/goleak v1.3.0 // tests
 	go.yaml.in/yaml/v3 v3.0.5 // the command and examples: configuration from a file
@@ -22,7 +19,6 @@ require (
 	gorm.io/driver/postgres v1.6.3 // providers/postgres
 	gorm.io/gorm v1.31.2 // gormplugin, dbseq/gormdb, idworker
 	modernc.org/sqlite v1.47.0 // the command and tests: SQLite without cgo
-	pgregory.net/rapid v1.3.0 // tests: properties
 )
 
 require (
@@ -39,8 +35,10 @@ require (
 	github.com/mattn/go-isatty v0.0.20 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	github.com/spf13/pflag v1.0.9 // indirect
 	github.com/yuin/gopher-lua v1.1.1 // indirect
 	go.uber.org/atomic v1.11.0 // indirect
+	go.uber.org/dig v1.19.0 // indirect
 	go.uber.org/multierr v1.10.0 // indirect
 	go.uber.org/zap v1.26.0 // indirect
 	golang.org/x/sync v0.22.0 // indirect

@@ -3,7 +3,6 @@ package gormplugin_test
 import (
 	"context"
 	"database/sql"
-	"flag"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -28,12 +27,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Defaults for TestProperty, if it is built in; go test -rapid.checks 2000 runs more.
-	for name, value := range map[string]string{"rapid.checks": "40", "rapid.nofailfile": "true"} {
-		if flag.Lookup(name) != nil {
-			_ = flag.Set(name, value) // a number and a boolean
-		}
-	}
 	// Nothing stops the goroutine of GORM's cache of prepared statements.
 	testserver.Main(m, goleak.IgnoreAnyFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1"))
 }

@@ -3,10 +3,10 @@ package migrate_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-viper/mapstructure/v2"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
@@ -104,20 +104,12 @@ func TestEveryKnownSource(t *testing.T) {
 // sameInYAML decodes the YAML of p strictly, as the tests of the documentation do.
 func sameInYAML(t *testing.T, p migrate.Plan) {
 	t.Helper()
-	var values map[string]any
-	require.NoError(t, yaml.Unmarshal([]byte(p.YAML("orders")), &values))
 	var file struct {
 		IDWorker idworker.Config `yaml:"idworker"`
 	}
-	d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
-		DecodeHook:  mapstructure.StringToTimeDurationHookFunc(),
-		ErrorUnused: true,
-		TagName:     "yaml",
-		MatchName:   func(key, field string) bool { return key == field },
-		Result:      &file,
-	})
-	require.NoError(t, err)
-	require.NoError(t, d.Decode(values))
+	d := yaml.NewDecoder(strings.NewReader(p.YAML("orders")))
+	d.KnownFields(true)
+	require.NoError(t, d.Decode(&file))
 	require.NoError(t, file.IDWorker.Validate())
 	require.Equal(t, "orders", file.IDWorker.Namespace)
 	require.Equal(t, p.Layout, file.IDWorker.Layout)

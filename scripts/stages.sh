@@ -100,7 +100,7 @@ prove)
 	stage stores proofs .
 	stage etcd proofs etcdseq
 	stage chaos gotest proof ./chaos
-	stage fleets gotest proof -p 2 ./internal/controls ./fleet ./moving ./load
+	stage fleets gotest proof -p 2 ./internal/controls ./fleet ./moving ./load ./gormkeys
 	wait
 	stage mutants gotest proof ./mutation
 	;;

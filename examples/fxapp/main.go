@@ -17,6 +17,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -30,8 +31,8 @@ import (
 	_ "time/tzdata" // the image has no time zones
 
 	"github.com/redis/go-redis/v9/logging"
-	"go.uber.org/dig"
 	"go.uber.org/fx"
+	"go.uber.org/fx/fxevent"
 
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
@@ -64,6 +65,16 @@ func wiring(cfg config, out io.Writer, log *slog.Logger) fx.Option {
 	return fx.Options(options...)
 }
 
+// A failure keeps what the constructor that failed returned. The error of the application
+// says before it what else fx could not build for want of this.
+type failure struct{ err error }
+
+func (f *failure) LogEvent(event fxevent.Event) {
+	if ran, ok := event.(*fxevent.Run); ok {
+		f.err = cmp.Or(f.err, errors.Unwrap(ran.Err)) // fx wraps it once
+	}
+}
+
 // run runs the application until ctx ends or the application shuts itself down.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) error {
 	cfg, err := load(args, environ, stderr)
@@ -80,7 +91,8 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	}
 	defer stopRedis()
 
-	app := fx.New(wiring(cfg, stdout, log), fx.NopLogger)
+	var failed failure
+	app := fx.New(wiring(cfg, stdout, log), fx.WithLogger(func() fxevent.Logger { return &failed }))
 	// Ctrl-C does not cut off the start and the stop, so that the worker id is returned.
 	background := context.WithoutCancel(ctx)
 	starting, cancel := context.WithTimeout(background, cfg.IDWorker.Wait+45*time.Second) // 45 s for the tables
@@ -88,7 +100,7 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	if err := app.Start(starting); errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("cannot start within %v: a database or Redis does not answer: see the log: %w", cfg.IDWorker.Wait+45*time.Second, err)
 	} else if err != nil {
-		return fmt.Errorf("cannot start: %w", dig.RootCause(err))
+		return fmt.Errorf("cannot start: %w", cmp.Or(failed.err, err))
 	}
 	if !cfg.Once {
 		select {

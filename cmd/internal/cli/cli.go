@@ -16,7 +16,6 @@ import (
 	_ "time/tzdata" // configurations name time zones
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 )
@@ -100,13 +99,14 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		// Do not print what follows a dash: -store=redis://user:password@host.
-		if e := (*pflag.NotExistError)(nil); errors.As(err, &e) && len(e.GetSpecifiedShortnames()) > 1 {
-			return fmt.Errorf("unknown shorthand flag %q: flags of more than one letter begin with two dashes", e.GetSpecifiedName())
+		text := err.Error()
+		if known, typed, ok := strings.Cut(text, " in -"); ok && len(typed) > 1 {
+			return fmt.Errorf("%s: flags of more than one letter begin with two dashes", known)
 		}
-		if e := (*pflag.InvalidSyntaxError)(nil); errors.As(err, &e) {
+		if strings.HasPrefix(text, "bad flag syntax") {
 			return errors.New("bad flag syntax: write --name=value")
 		}
-		if strings.HasPrefix(err.Error(), "unknown flag") && cmd.HasAvailableSubCommands() {
+		if strings.HasPrefix(text, "unknown flag") && cmd.HasAvailableSubCommands() {
 			// The flags belong to its commands, of which args may name one that does not exist.
 			if err := noArgs(cmd, cmd.Flags().Args()); err != nil {
 				return err

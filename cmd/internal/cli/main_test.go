@@ -234,7 +234,9 @@ func TestUsage(t *testing.T) {
 	}{
 		{[]string{"count"}, `unknown command "count"`},
 		{[]string{"decode"}, "requires at least 1 arg"},
-		{[]string{"decode", "-5"}, "unknown shorthand flag"},
+		{[]string{"decode", "-5"}, "unknown shorthand flag: '5' in -5"},
+		{[]string{"decode", "-store=redis://:word@h"}, "unknown shorthand flag: 's': flags of more than one letter begin with two dashes"},
+		{[]string{"workers", "--=redis://:word@h"}, "bad flag syntax: write --name=value"},
 		{[]string{"decode", "1", "--preset=uuid"}, `layout preset "uuid" is unknown: choose default`},
 		{[]string{"decode", "1", "--base=16"}, "--base: snowflake: base 16 is unknown: choose 10, 36, 58 or 62"},
 		{[]string{"decode", "1", "--bits=41/5/17"}, `--bits "41/5/17" is not time/worker/business/sequence`},

@@ -48,7 +48,7 @@ func TestBun(t *testing.T) {
 	_, err = db.NewInsert().Model(&in).Exec(t.Context())
 	require.NoError(t, err)
 	var read []order
-	require.NoError(t, db.NewSelect().Model(&read).Where("id IN (?)", bun.In([]publicid.ID[order]{id, 1<<62 + 1})).Order("id").Scan(t.Context()))
+	require.NoError(t, db.NewSelect().Model(&read).Where("id IN (?)", bun.List([]publicid.ID[order]{id, 1<<62 + 1})).Order("id").Scan(t.Context()))
 	require.Equal(t, rows(), read)
 	var kind string
 	require.NoError(t, db.NewSelect().ColumnExpr("typeof(id)").TableExpr("orders").Limit(1).Scan(t.Context(), &kind))

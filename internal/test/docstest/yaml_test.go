@@ -3,11 +3,11 @@ package docstest
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/go-viper/mapstructure/v2"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/snowlease/snowlease/gormplugin"
@@ -15,37 +15,29 @@ import (
 	"github.com/snowlease/snowlease/providers"
 )
 
-// settings are the library's parts of a configuration file. They are decoded as viper and koanf
-// do, by the yaml tags.
+// settings are the library's parts of a configuration file.
 type settings struct {
 	IDWorker   *idworker.Config       `yaml:"idworker"`
 	DB         *providers.DBConfig    `yaml:"db"`
 	Redis      *providers.RedisConfig `yaml:"redis"`
 	GORMPlugin *gormplugin.Config     `yaml:"gormplugin"`
-	Others     map[string]any         `yaml:",remain"`
 }
 
+// checkYAML checks the documents of a text that have one of the settings.
 func checkYAML(text string) error {
 	for _, document := range strings.Split(text, "\n---\n") {
 		var values map[string]any
 		if err := yaml.Unmarshal([]byte(document), &values); err != nil {
 			return err
 		}
+		ours := func(key string) bool { return slices.Contains([]string{"idworker", "db", "redis", "gormplugin"}, key) }
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(values)), ours) {
+			continue
+		}
 		var s settings
-		d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
-			DecodeHook:  mapstructure.StringToTimeDurationHookFunc(),
-			ErrorUnused: true,
-			TagName:     "yaml",
-			MatchName:   func(key, field string) bool { return key == field },
-			Result:      &s,
-		})
-		if err != nil {
-			return err
-		}
-		if values["apiVersion"] != nil {
-			continue // a Kubernetes resource
-		}
-		if err := d.Decode(values); err != nil {
+		d := yaml.NewDecoder(strings.NewReader(document))
+		d.KnownFields(true)
+		if err := d.Decode(&s); err != nil {
 			return err
 		}
 		var errs []error
@@ -54,9 +46,6 @@ func checkYAML(text string) error {
 		}
 		if s.GORMPlugin != nil {
 			errs = append(errs, s.GORMPlugin.Validate())
-		}
-		if len(s.Others) > 0 && (s.IDWorker != nil || s.DB != nil || s.Redis != nil) {
-			errs = append(errs, fmt.Errorf("unknown keys %v", s.Others))
 		}
 		if err := errors.Join(errs...); err != nil {
 			return err

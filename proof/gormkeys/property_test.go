@@ -1,6 +1,4 @@
-//go:build prove
-
-package gormplugin_test
+package gormkeys
 
 import (
 	"database/sql"
@@ -13,10 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/libtnb/sqlite"
 	"github.com/stretchr/testify/require"
-	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
@@ -46,9 +41,19 @@ type story struct {
 	Preset   []bool // whether each row has a key before the INSERT, repeated
 }
 
+type (
+	orderID int64
+	sku     uint64
+	order   struct{}
+)
+
+var orders = publicid.Must(publicid.New("ord"))
+
+func (order) Codec() *publicid.Codec { return orders }
+
 var keyTypes = map[string]reflect.Type{
 	"int": reflect.TypeFor[int](), "uint": reflect.TypeFor[uint](), "int64": reflect.TypeFor[int64](), "uint64": reflect.TypeFor[uint64](),
-	"type of int64": reflect.TypeFor[OrderID](), "type of uint64": reflect.TypeFor[SKU](), "snowflake.ID": reflect.TypeFor[snowflake.ID](), "publicid.ID": reflect.TypeFor[publicid.ID[PublicOrder]](),
+	"type of int64": reflect.TypeFor[orderID](), "type of uint64": reflect.TypeFor[sku](), "snowflake.ID": reflect.TypeFor[snowflake.ID](), "publicid.ID": reflect.TypeFor[publicid.ID[order]](),
 	"string": reflect.TypeFor[string](), "*int64": reflect.TypeFor[*int64](), "*string": reflect.TypeFor[*string](),
 	"sql.NullInt64": reflect.TypeFor[sql.NullInt64](), "sql.Null[int64]": reflect.TypeFor[sql.Null[int64]](), "[]byte": reflect.TypeFor[[]byte](),
 }
@@ -460,27 +465,17 @@ func (b *built) writeMaps(t require.TestingT, db *gorm.DB, column string) {
 // a story that fails.
 func TestProperty(t *testing.T) {
 	t.Parallel()
-	for _, d := range dialects() {
+	for _, d := range databases {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			dialector, other := d.open(t)
-			pool, err := open(t, dialector(), nil).DB()
-			require.NoError(t, err)
+			dsn := d.dsn(t)
+			pool, other := connect(t, d.driver, dsn), connect(t, d.driver, dsn)
 			// Each story shares the pool and has its own cache of schemas.
-			conn := func() gorm.Dialector {
-				switch d := dialector().(type) {
-				case *mysql.Dialector:
-					return mysql.New(mysql.Config{Conn: pool, DisableWithReturning: d.DisableWithReturning})
-				case *postgres.Dialector:
-					return postgres.New(postgres.Config{Conn: pool})
-				}
-				return sqlite.New(sqlite.Config{Conn: pool})
-			}
 			if d.name == "sqlite" {
 				n := 0
 				rapid.Check(t, func(rt *rapid.T) {
 					n++
-					tell(rt, conn(), other, stories().Draw(rt, "story"), fmt.Sprintf("t%d", n))
+					tell(rt, d.dialector(pool), other, stories().Draw(rt, "story"), fmt.Sprintf("t%d", n))
 				})
 				return
 			}
@@ -488,7 +483,7 @@ func TestProperty(t *testing.T) {
 				s := stories().Example(seed)
 				t.Run(fmt.Sprintf("%d", seed), func(t *testing.T) {
 					t.Logf("%+v", s)
-					tell(t, conn(), other, s, fmt.Sprintf("t%d", seed))
+					tell(t, d.dialector(pool), other, s, fmt.Sprintf("t%d", seed))
 				})
 			}
 		})
