@@ -43,7 +43,7 @@ lint: ## go vet, golangci-lint, gofmt, go mod tidy, versions, imports, the API, 
 	scripts/actionlint.sh
 	go run ./internal/test/platforms $(PLATFORMS)
 	go vet -tags gormsuite ./internal/test/gormsuite
-	@$(call in_modules,go vet -tags prove ./...)
+	@$(call in_modules,go vet -tags prove ./... && $(CURDIR)/scripts/golangci-lint.sh run --allow-parallel-runners)
 
 .PHONY: test-deps
 test-deps: ## install the servers that tests start (as root on Debian or Ubuntu)

@@ -73,7 +73,7 @@ type dialect struct {
 	inMemory func(dsn string) bool
 
 	// examine judges the settings of the server.
-	examine func(x *examination, has map[string]string)
+	examine func(x *examination, ctx context.Context, has map[string]string)
 	// crashSafe is by what ALTER TABLE makes a table survive a crash.
 	crashSafe string
 	// remedy returns what to do about an error, if no code says that.

@@ -22,18 +22,18 @@ func (c *Center) examine(ctx context.Context, namespace string) ([]lease.Finding
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	x := examination{conn: c.conn, ctx: ctx}
+	x := examination{conn: c.conn}
 	has, err := c.settings(ctx)
-	x.clock()
+	x.clock(ctx)
 	if err != nil {
 		x.Unknown("settings", err)
 	} else {
-		c.dialect.examine(&x, has)
+		c.dialect.examine(&x, ctx, has)
 	}
-	x.rights()
+	x.rights(ctx)
 	if !c.dialect.file {
-		x.engines()
-		x.encryption()
+		x.engines(ctx)
+		x.encryption(ctx)
 	}
 	return x.List, nil
 }
@@ -42,12 +42,11 @@ func (c *Center) examine(ctx context.Context, namespace string) ([]lease.Finding
 type examination struct {
 	findings.List
 	*conn
-	ctx context.Context //nolint:containedctx // lives as long as one call of examine
 }
 
-func (x *examination) clock() {
+func (x *examination) clock(ctx context.Context) {
 	before := time.Now()
-	if now, err := x.now(x.ctx); err != nil {
+	if now, err := x.now(ctx); err != nil {
 		x.Unknown("clock", err)
 	} else {
 		x.Clock(time.UnixMilli(now), before, time.Now())
@@ -55,11 +54,11 @@ func (x *examination) clock() {
 }
 
 // encryption judges one connection of the pool.
-func (x *examination) encryption() {
-	cipher, _, err := one(x.ctx, x.conn, "cipher", nil, func(s *[2]string) []any { return []any{&s[0], &s[1]} })
+func (x *examination) encryption(ctx context.Context) {
+	cipher, _, err := one(ctx, x.conn, "cipher", nil, func(s *[2]string) []any { return []any{&s[0], &s[1]} })
 	client := ""
 	if err == nil {
-		client, _, err = one(x.ctx, x.conn, "client", nil, column[string])
+		client, _, err = one(ctx, x.conn, "client", nil, column[string])
 	}
 	if err != nil {
 		x.Unknown("encryption", err)
@@ -74,16 +73,16 @@ const durable = "a crash loses acknowledged writes, which repeats numbers of seg
 
 // replication judges asynchronous replicas, if there are any. It says nothing if the
 // account may not see them.
-func (x *examination) replication(seen, advice string) {
-	if n, err := x.number(x.ctx, "replicas"); err == nil && n > 0 {
+func (x *examination) replication(ctx context.Context, seen, advice string) {
+	if n, err := x.number(ctx, "replicas"); err == nil && n > 0 {
 		x.loses(fmt.Sprint(n, " ", seen), advice)
 	}
 }
 
 // waits notes replicas beyond those that a commit waits for: 1 if there is no number.
-func (x *examination) waits(number string) {
+func (x *examination) waits(ctx context.Context, number string) {
 	waits, err := strconv.ParseInt(cmp.Or(number, "1"), 10, 64)
-	if n, failed := x.number(x.ctx, "replicas"); err == nil && failed == nil && n > waits && !x.compares() {
+	if n, failed := x.number(ctx, "replicas"); err == nil && failed == nil && n > waits && !x.compares() {
 		x.Note("replication", fmt.Sprintf("%d replicas, commits wait for %d", n, waits), "a failover to one that lags loses acknowledged grants: promote the one that has received most, or let commits wait for all")
 	}
 }
@@ -98,11 +97,11 @@ func (x *examination) loses(seen, advice string) {
 }
 
 // rights tries the statements that leases need on each table. None touches a row.
-func (x *examination) rights() {
+func (x *examination) rights(ctx context.Context) {
 	var missing []string
 	for _, name := range leaseTables.names {
 		table := x.set.Prefix + name
-		ok, err := x.hasTable(x.ctx, x.pool(), name)
+		ok, err := x.hasTable(ctx, x.pool(), name)
 		if err != nil {
 			x.Unknown("rights", err)
 			return
@@ -116,7 +115,7 @@ func (x *examination) rights() {
 			last = "DELETE FROM " + table + " WHERE 1 = 0"
 		}
 		for _, text := range []string{"SELECT * FROM " + table + " WHERE 1 = 0", "INSERT INTO " + table + " SELECT * FROM " + table + " WHERE 1 = 0", last} {
-			if _, err := x.pool().ExecContext(x.ctx, text); err != nil {
+			if _, err := x.pool().ExecContext(ctx, text); err != nil {
 				verb, _, _ := strings.Cut(text, " ")
 				check, advice := "rights", x.grants(leaseTables)
 				if x.readOnly(err) {
@@ -133,7 +132,7 @@ func (x *examination) rights() {
 		x.OK("rights", "the account may read and write the tables")
 		return
 	}
-	may, err := x.number(x.ctx, "maycreate")
+	may, err := x.number(ctx, "maycreate")
 	if err != nil {
 		x.Unknown("rights", err)
 		return
@@ -143,10 +142,10 @@ func (x *examination) rights() {
 }
 
 // engines checks that the tables survive a crash.
-func (x *examination) engines() {
+func (x *examination) engines(ctx context.Context) {
 	for _, name := range leaseTables.names {
 		table := x.set.Prefix + name
-		engine, there, err := one(x.ctx, x.conn, "engine", args{"table": table}, column[string])
+		engine, there, err := one(ctx, x.conn, "engine", args{"table": table}, column[string])
 		if err != nil {
 			x.Unknown("engine", err)
 		} else if there {

@@ -2,6 +2,7 @@ package dbseq
 
 import (
 	"cmp"
+	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -156,8 +157,8 @@ func mysqlDSN(dsn string) string {
 	return head + "?" + strings.Join(params, "&")
 }
 
-func (x *examination) mysql(has map[string]string) {
-	zone, _, err := one(x.ctx, x.conn, "timezone", nil, column[string])
+func (x *examination) mysql(ctx context.Context, has map[string]string) {
+	zone, _, err := one(ctx, x.conn, "timezone", nil, column[string])
 	if err != nil {
 		x.Unknown("time zone", err)
 	} else {
@@ -180,7 +181,7 @@ func (x *examination) mysql(has map[string]string) {
 	if has["log_bin"] == "ON" {
 		// The binary log then decides at recovery what was committed.
 		x.Judge(has["sync_binlog"] != "1", "durability", "sync_binlog is "+has["sync_binlog"], durable+"set it to 1")
-		x.semiSync(has)
+		x.semiSync(ctx, has)
 	}
 	if level := cmp.Or(has["transaction_isolation"], has["tx_isolation"]); level == "READ-UNCOMMITTED" {
 		x.Fault("isolation", level, "a repeated borrow could be answered by what is not committed: leave it out of the DSN, or set another for the account")
@@ -215,28 +216,28 @@ func (x *examination) mysql(has map[string]string) {
 
 // semiSync judges semi-synchronous replication, whose settings have other names on MySQL
 // than on MariaDB and before MySQL 8.0.26.
-func (x *examination) semiSync(has map[string]string) {
+func (x *examination) semiSync(ctx context.Context, has map[string]string) {
 	plugin, alone := "rpl_semi_sync_source", "_wait_no_replica"
 	if _, old := has["rpl_semi_sync_master_enabled"]; old || has["server_uuid"] == "" {
 		plugin, alone = "rpl_semi_sync_master", "_wait_no_slave"
 	}
 	if has[plugin+"_enabled"] != "ON" {
-		x.replication("replicas, semi-synchronous replication is off", "semi-synchronous replication ("+plugin+"_enabled=ON, "+plugin+"_wait_point=AFTER_SYNC)")
+		x.replication(ctx, "replicas, semi-synchronous replication is off", "semi-synchronous replication ("+plugin+"_enabled=ON, "+plugin+"_wait_point=AFTER_SYNC)")
 		return
 	}
 	if point := has[plugin+"_wait_point"]; point != "AFTER_SYNC" {
-		x.replication("replicas, "+plugin+"_wait_point is "+point+": others see a grant before a replica has it", plugin+"_wait_point=AFTER_SYNC")
+		x.replication(ctx, "replicas, "+plugin+"_wait_point is "+point+": others see a grant before a replica has it", plugin+"_wait_point=AFTER_SYNC")
 	}
 	if has[plugin+alone] == "OFF" {
-		x.replication("replicas, "+plugin+alone+" is OFF: without replicas, the server goes on without them", plugin+alone+"=ON")
+		x.replication(ctx, "replicas, "+plugin+alone+" is OFF: without replicas, the server goes on without them", plugin+alone+"=ON")
 	}
-	status, _, err := one(x.ctx, x.conn, "semisync", nil, func(s *[2]string) []any { return []any{&s[0], &s[1]} })
+	status, _, err := one(ctx, x.conn, "semisync", nil, func(s *[2]string) []any { return []any{&s[0], &s[1]} })
 	if err == nil && status[1] == "OFF" {
-		x.replication("replicas, "+plugin+"_status is OFF: the server does not wait for them", "semi-synchronous replication on them too")
+		x.replication(ctx, "replicas, "+plugin+"_status is OFF: the server does not wait for them", "semi-synchronous replication on them too")
 	}
-	x.waits(cmp.Or(has["rpl_semi_sync_source_wait_for_replica_count"], has["rpl_semi_sync_master_wait_for_slave_count"])) // MariaDB has none
+	x.waits(ctx, cmp.Or(has["rpl_semi_sync_source_wait_for_replica_count"], has["rpl_semi_sync_master_wait_for_slave_count"])) // MariaDB has none
 	if timeout, err := strconv.ParseUint(has[plugin+"_timeout"], 10, 64); err != nil || timeout < week {
-		x.replication("replicas, "+plugin+"_timeout is "+has[plugin+"_timeout"]+" ms: without replicas for so long, the server goes on without them", "a "+plugin+"_timeout of a year")
+		x.replication(ctx, "replicas, "+plugin+"_timeout is "+has[plugin+"_timeout"]+" ms: without replicas for so long, the server goes on without them", "a "+plugin+"_timeout of a year")
 	}
 }
 

@@ -2,6 +2,7 @@ package dbseq
 
 import (
 	"cmp"
+	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -149,12 +150,12 @@ var poolerHints = [][2]string{
 	{`prepared statement "`, "a pooler mixes up prepared statements: set default_query_exec_mode=exec in the DSN"},
 }
 
-func (x *examination) postgres(has map[string]string) {
+func (x *examination) postgres(ctx context.Context, has map[string]string) {
 	x.OK("time zone", has["TimeZone"]+"; leases use UTC")
 	recovery, readOnly := has["pg_is_in_recovery"], has["default_transaction_read_only"]
 	x.Judge(recovery == "true" || readOnly == "on", "primary", "pg_is_in_recovery is "+recovery+", default_transaction_read_only "+readOnly,
 		useThePrimary)
-	x.schema()
+	x.schema(ctx)
 	for _, name := range []string{"synchronous_commit", "fsync", "full_page_writes"} {
 		x.Judge(has[name] == "off", "durability", name+" is "+has[name], durable+"set it to on (for synchronous_commit, at least for this account: ALTER ROLE name SET synchronous_commit = on)")
 	}
@@ -165,21 +166,21 @@ func (x *examination) postgres(has map[string]string) {
 	}
 	switch {
 	case names == "":
-		x.replication("standbys, none of them synchronous", "synchronous_standby_names")
+		x.replication(ctx, "standbys, none of them synchronous", "synchronous_standby_names")
 	case commit == "local":
 		x.loses("synchronous_commit is local, so commits wait for no standby", "synchronous_commit = on")
 	case commit == "remote_write" && !x.compares():
 		x.Note("replication", "synchronous_commit is remote_write", "grants are lost if primary and standby lose power at once: set it to on")
 	default:
-		x.waits(waits)
+		x.waits(ctx, waits)
 	}
 }
 
 // schema notes who else may create tables that this account would take for its own: in the schema
 // of the tables, or in one that comes before it.
-func (x *examination) schema() {
-	others, err := all(x.ctx, x.conn, "others", nil, column[string])
-	before, err2 := all(x.ctx, x.conn, "schemas", nil, column[string])
+func (x *examination) schema(ctx context.Context) {
+	others, err := all(ctx, x.conn, "others", nil, column[string])
+	before, err2 := all(ctx, x.conn, "schemas", nil, column[string])
 	switch {
 	case err != nil || err2 != nil:
 		x.Unknown("schema", errors.Join(err, err2))

@@ -172,7 +172,7 @@ func (c *conn) two(ctx context.Context) (conns [2]*sql.Conn, err error) {
 	}
 }
 
-func (x *examination) sqlite(has map[string]string) {
+func (x *examination) sqlite(_ context.Context, has map[string]string) {
 	x.Judge(has["file"] == "", "file", has["file"], "the database is in memory: other processes do not see it, and a restart loses it; give a path")
 	// synchronous is a setting of the connection, and the doctor uses the same DSN.
 	level, journal := has["synchronous"], has["journal_mode"]

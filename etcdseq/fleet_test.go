@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -240,7 +241,7 @@ func TestFleet(t *testing.T) {
 		leader := e.Leader()
 		leader.Kill()
 		f.signal(syscall.SIGKILL, serving[:8])
-		alive := append(serving[8:], waiting...)
+		alive := slices.Concat(serving[8:], waiting)
 		f.await(alive, 32)
 		leader.Start()
 		e.Await(e.Nodes...)

@@ -219,8 +219,12 @@ func TestSetup(t *testing.T) {
 	require.ErrorContains(t, err, "snowlease/crew/cluster")
 
 	for _, args := range [][]string{
-		{"user", "add", "root:root"}, {"user", "grant-role", "root", "root"}, {"role", "add", "none"},
-		{"user", "add", "app:app"}, {"user", "grant-role", "app", "none"}, {"auth", "enable"},
+		{"user", "add", "root:root"},
+		{"user", "grant-role", "root", "root"},
+		{"role", "add", "none"},
+		{"user", "add", "app:app"},
+		{"user", "grant-role", "app", "none"},
+		{"auth", "enable"},
 	} {
 		e.Ctl(e.Nodes[0], args...)
 	}

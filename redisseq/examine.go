@@ -28,7 +28,7 @@ func (c *Center) examine(ctx context.Context, namespace string) ([]lease.Finding
 	defer cancel()
 	keys := c.keys(namespace)
 	node, err := c.conn.Node(ctx, keys[0])
-	x := examination{ctx: ctx, conn: c.conn, node: node}
+	x := examination{conn: c.conn, node: node}
 	if err != nil {
 		x.Unknown("cluster", err)
 		return x.List, nil
@@ -40,14 +40,14 @@ func (c *Center) examine(ctx context.Context, namespace string) ([]lease.Finding
 		x.Clock(now, before, time.Now())
 	}
 	x.encryption()
-	x.server()
+	x.server(ctx)
 	if x.info["cluster_enabled"] == "1" && !c.conn.Cluster() {
 		x.Fault("cluster", "the server is a node of a cluster, but the client is for a single server", "set ?cluster=true in the address, and cluster: true in the application's configuration")
 	}
-	x.rights(keys)
-	x.memory()
+	x.rights(ctx, keys)
+	x.memory(ctx)
 	if x.info != nil {
-		x.persistence()
+		x.persistence(ctx)
 		x.replication()
 	}
 	return x.List, nil
@@ -56,7 +56,6 @@ func (c *Center) examine(ctx context.Context, namespace string) ([]lease.Finding
 // An examination is one call of examine.
 type examination struct {
 	findings.List
-	ctx  context.Context //nolint:containedctx // lives as long as one call of examine
 	conn *redisconn.Conn
 	node redis.UniversalClient
 	info map[string]string // fields of INFO; nil if INFO is denied
@@ -83,8 +82,8 @@ func (x *examination) encryption() {
 }
 
 // server reads INFO and checks the version.
-func (x *examination) server() {
-	text, err := x.node.Info(x.ctx).Result()
+func (x *examination) server(ctx context.Context) {
+	text, err := x.node.Info(ctx).Result()
 	if err != nil {
 		tell := x.Note
 		if !x.compares() { // only persistence keeps ids unique then
@@ -113,9 +112,9 @@ const userRights = "+eval +evalsha +select +time +info +ping +persist +exists +t
 
 var tryRights = redis.NewScript(redisconn.Lua(files, "rights.lua"))
 
-func (x *examination) rights(keys []string) {
+func (x *examination) rights(ctx context.Context, keys []string) {
 	base := strings.TrimSuffix(keys[0], "lease")
-	reply, err := tryRights.Run(x.ctx, x.node, keys, x.conn.Database).Text()
+	reply, err := tryRights.Run(ctx, x.node, keys, x.conn.Database).Text()
 	if err == nil && reply != "OK" {
 		err = errors.New(reply)
 	}
@@ -135,16 +134,16 @@ func (x *examination) rights(keys []string) {
 func (x *examination) compares() bool { return x.conn.Quarantine != lease.QuarantineNever }
 
 // setting returns a setting by CONFIG GET, or false if that is denied.
-func (x *examination) setting(name string) (string, bool) {
-	all, err := x.node.ConfigGet(x.ctx, name).Result()
+func (x *examination) setting(ctx context.Context, name string) (string, bool) {
+	all, err := x.node.ConfigGet(ctx, name).Result()
 	value, ok := all[name]
 	return value, err == nil && ok
 }
 
-func (x *examination) memory() {
+func (x *examination) memory(ctx context.Context) {
 	policy, known := x.info["maxmemory_policy"], x.info != nil
 	if !known {
-		policy, known = x.setting("maxmemory-policy")
+		policy, known = x.setting(ctx, "maxmemory-policy")
 	}
 	switch bounded := x.info["maxmemory"] != "0"; {
 	case !known:
@@ -157,11 +156,11 @@ func (x *examination) memory() {
 	}
 }
 
-func (x *examination) persistence() {
+func (x *examination) persistence(ctx context.Context) {
 	aof := x.info["aof_enabled"] == "1"
-	save, knowsSave := x.setting("save")
-	fsync, _ := x.setting("appendfsync")
-	late, _ := x.setting("no-appendfsync-on-rewrite")
+	save, knowsSave := x.setting(ctx, "save")
+	fsync, _ := x.setting(ctx, "appendfsync")
+	late, _ := x.setting(ctx, "no-appendfsync-on-rewrite")
 	seen := "append-only file off"
 	if aof {
 		seen = "append-only file on, appendfsync " + cmp.Or(fsync, "unknown")

@@ -24,9 +24,9 @@ func (c center) examine(ctx context.Context, namespace string) ([]lease.Finding,
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}
-	x := examination{ctx: ctx, center: c, clusters: map[uint64]bool{}}
+	x := examination{center: c, clusters: map[uint64]bool{}}
 	for _, endpoint := range c.at.Endpoints {
-		x.endpoint(endpoint)
+		x.endpoint(ctx, endpoint)
 	}
 	if len(x.clusters) > 1 {
 		x.Fault("cluster", fmt.Sprintf("the endpoints lead to %d clusters", len(x.clusters)), "each of them lends the same worker ids: name the members of one cluster only")
@@ -36,12 +36,12 @@ func (c center) examine(ctx context.Context, namespace string) ([]lease.Finding,
 	if x.full > 0 { // a quota is known
 		x.fine("size", fmt.Sprintf("a database takes up to %.0f %% of its quota", 100*x.full))
 	}
-	x.members()
+	x.members(ctx)
 	if x.led { // otherwise the rest only repeats that
-		x.alarms()
+		x.alarms(ctx)
 		base := c.at.Prefix + namespace + "/"
-		x.rights(base)
-		x.history(base)
+		x.rights(ctx, base)
+		x.history(ctx, base)
 	}
 	return x.List, nil
 }
@@ -50,7 +50,6 @@ func (c center) examine(ctx context.Context, namespace string) ([]lease.Finding,
 type examination struct {
 	findings.List
 	center
-	ctx      context.Context //nolint:containedctx // lives as long as one call of examine
 	clusters map[uint64]bool
 	versions []string
 	led      bool    // a member knows a leader
@@ -65,18 +64,18 @@ func (x *examination) fine(check, seen string) {
 }
 
 // short returns the context of one call. Without a leader, it fails at once.
-func (x *examination) short() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(clientv3.WithRequireLeader(x.ctx), memberTimeout)
+func short(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(clientv3.WithRequireLeader(ctx), memberTimeout)
 }
 
 // endpoint checks the member at an endpoint.
-func (x *examination) endpoint(endpoint string) {
+func (x *examination) endpoint(ctx context.Context, endpoint string) {
 	before := time.Now()
-	clock, metrics, silent := x.at.metrics(x.ctx, endpoint)
+	clock, metrics, silent := x.at.metrics(ctx, endpoint)
 	if silent == nil {
 		x.clock(endpoint, clock, before, time.Now())
 	}
-	status, err := x.status(endpoint)
+	status, err := x.status(ctx, endpoint)
 	if err != nil && refused(err) { // some versions tell the status to root only
 		x.Unknown("member", fmt.Errorf("%s: %w", endpoint, err))
 		x.led = true
@@ -103,10 +102,10 @@ func (x *examination) endpoint(endpoint string) {
 }
 
 // status asks one member. Only the calls of its own connection reach it for certain.
-func (x *examination) status(endpoint string) (*etcdserverpb.StatusResponse, error) {
+func (x *examination) status(ctx context.Context, endpoint string) (*etcdserverpb.StatusResponse, error) {
 	cfg := x.at.Config
 	cfg.Endpoints = []string{endpoint}
-	ctx, cancel := context.WithTimeout(x.ctx, memberTimeout)
+	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
 	client, err := etcdseq.Open(ctx, cfg)
 	if err != nil {
@@ -151,8 +150,8 @@ func (x *examination) size(endpoint string, status *etcdserverpb.StatusResponse,
 }
 
 // members checks the size of the cluster, and its versions.
-func (x *examination) members() {
-	ctx, cancel := context.WithTimeout(x.ctx, memberTimeout)
+func (x *examination) members(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
 	list, err := etcdserverpb.NewClusterClient(x.client.ActiveConnection()).MemberList(ctx, &etcdserverpb.MemberListRequest{})
 	if err != nil {
@@ -200,8 +199,8 @@ func unfit(version string) string {
 	return ""
 }
 
-func (x *examination) alarms() {
-	ctx, cancel := x.short()
+func (x *examination) alarms(ctx context.Context) {
+	ctx, cancel := short(ctx)
 	defer cancel()
 	list, err := maintenance(x.client).Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_GET})
 	if err != nil {
@@ -222,8 +221,8 @@ func (x *examination) alarms() {
 
 // rights tries what the center does. The transaction writes nothing, since its condition is
 // never true, but etcd checks the rights for all of it.
-func (x *examination) rights(base string) {
-	ctx, cancel := x.short()
+func (x *examination) rights(ctx context.Context, base string) {
+	ctx, cancel := short(ctx)
 	defer cancel()
 	key := base + "nothing"
 	_, err := x.client.Get(ctx, base, clientv3.WithPrefix(), clientv3.WithCountOnly())
@@ -245,8 +244,8 @@ func (x *examination) rights(base string) {
 // manyRevisions are as many as 32 worker ids make in an hour.
 const manyRevisions = 10_000
 
-func (x *examination) history(base string) {
-	ctx, cancel := x.short()
+func (x *examination) history(ctx context.Context, base string) {
+	ctx, cancel := short(ctx)
 	defer cancel()
 	latest, err := x.client.Get(ctx, base, clientv3.WithCountOnly())
 	if err == nil {

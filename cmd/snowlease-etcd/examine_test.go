@@ -121,9 +121,13 @@ func TestDoctorRights(t *testing.T) {
 	t.Parallel()
 	e := testserver.NewEtcd(t, 1)
 	for _, args := range [][]string{
-		{"user", "add", "root:root"}, {"user", "grant-role", "root", "root"},
-		{"role", "add", "reader"}, {"role", "grant-permission", "reader", "read", "--prefix=true", "snowlease/orders/"},
-		{"user", "add", "app:s3cret"}, {"user", "grant-role", "app", "reader"}, {"auth", "enable"},
+		{"user", "add", "root:root"},
+		{"user", "grant-role", "root", "root"},
+		{"role", "add", "reader"},
+		{"role", "grant-permission", "reader", "read", "--prefix=true", "snowlease/orders/"},
+		{"user", "add", "app:s3cret"},
+		{"user", "grant-role", "app", "reader"},
+		{"auth", "enable"},
 	} {
 		e.Ctl(e.Nodes[0], args...)
 	}

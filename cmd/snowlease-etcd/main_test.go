@@ -122,11 +122,12 @@ func TestParse(t *testing.T) {
 	env := map[string]string{}
 	get := func(name string) string { return env[name] }
 	at := func(prefix string, c etcdseq.Config) place { return place{c, prefix} }
+	const files = "?ca_file=a&cert_file=b&key_file=c"
 	for text, want := range map[string]place{
 		"etcd://h":                       at("", etcdseq.Config{Endpoints: []string{"h:2379"}}),
 		"etcd://u:p%40w@a:1,b/team/ids/": at("team/ids/", etcdseq.Config{Endpoints: []string{"a:1", "b:2379"}, Username: "u", Password: "p@w"}),
 		"etcds://[::1]:1":                at("", etcdseq.Config{Endpoints: []string{"https://[::1]:1"}}),
-		"etcds://h?ca_file=a&cert_file=b&key_file=c": at("", etcdseq.Config{Endpoints: []string{"https://h:2379"}, CAFile: "a", CertFile: "b", KeyFile: "c"}),
+		"etcds://h" + files:              at("", etcdseq.Config{Endpoints: []string{"https://h:2379"}, CAFile: "a", CertFile: "b", KeyFile: "c"}),
 	} {
 		got, err := parse(text, get)
 		require.NoError(t, err, text)

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	api "go.opentelemetry.io/otel"
@@ -60,9 +61,9 @@ func Register(w snowlease.Monitored, opts ...Option) (metric.Registration, error
 			m.Values = []string{""}
 		}
 		for _, value := range m.Values {
-			of := labels
+			of := slices.Clone(labels)
 			if m.Label != "" {
-				of = append(labels[:2:2], attribute.String(m.Label, value))
+				of = append(of, attribute.String(m.Label, value))
 			}
 			attrs := metric.WithAttributeSet(attribute.NewSet(of...))
 			observe = append(observe, func(o metric.Observer, r reading.Reading) {
@@ -73,7 +74,7 @@ func Register(w snowlease.Monitored, opts ...Option) (metric.Registration, error
 		}
 	}
 	return i.register(func(_ context.Context, o metric.Observer) error {
-		r := reading.Of(w)
+		r := reading.Of(w) //nolint:contextcheck // reads variables
 		for _, f := range observe {
 			f(o, r)
 		}

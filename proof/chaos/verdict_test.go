@@ -188,7 +188,7 @@ func (r *reading) next() (bool, error) {
 		case failed:
 			r.failures[e.outcome] += e.count
 		case paused:
-			r.verdict.paused = max(r.verdict.paused, time.Duration(e.count)*time.Millisecond)
+			r.paused = max(r.paused, time.Duration(e.count)*time.Millisecond)
 		case done:
 			r.finished++
 			r.end = true

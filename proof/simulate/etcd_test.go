@@ -163,7 +163,7 @@ func TestEtcdAnswers(t *testing.T) {
 	server, err := clientv3.New(clientv3.Config{Endpoints: testserver.NewEtcd(t, 1).URLs(), Logger: zap.NewNop()})
 	require.NoError(t, err)
 	defer server.Close()
-	real := pb.NewKVClient(server.ActiveConnection())
+	etcd := pb.NewKVClient(server.ActiveConnection())
 	e, err := NewEtcd()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, e.Close()) }()
@@ -176,11 +176,11 @@ func TestEtcdAnswers(t *testing.T) {
 		case 0:
 			r := &pb.RangeRequest{Key: []byte("ns/"), RangeEnd: []byte("ns0")}
 			request = r
-			want, err = real.Range(t.Context(), r)
+			want, err = etcd.Range(t.Context(), r)
 		case 1:
 			r := &pb.DeleteRangeRequest{Key: key()}
 			request = r
-			want, err = real.DeleteRange(t.Context(), r)
+			want, err = etcd.DeleteRange(t.Context(), r)
 		default:
 			r := &pb.TxnRequest{}
 			for range random.IntN(4) {
@@ -198,7 +198,7 @@ func TestEtcdAnswers(t *testing.T) {
 				}
 			}
 			request = r
-			want, err = real.Txn(t.Context(), r)
+			want, err = etcd.Txn(t.Context(), r)
 		}
 		require.NoError(t, err)
 		got, err := e.(*Etcd).Apply(request)

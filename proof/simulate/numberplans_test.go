@@ -143,10 +143,10 @@ func drawNumberPlan(d draws, source Source) Plan {
 
 // Plan returns a plan with these numbers and with the times that its faults and its
 // end are measured by.
-func (n *NumberPlan) Plan() Plan {
-	s := n.Sequence
+func (p *NumberPlan) Plan() Plan {
+	s := p.Sequence
 	return Plan{
-		Numbers: n, Pool: 1, MaxTTL: 1500 * time.Millisecond, Skew: s.Skew,
+		Numbers: p, Pool: 1, MaxTTL: 1500 * time.Millisecond, Skew: s.Skew,
 		Wait: s.MaxAhead + s.Layout.TimeUnit + 4500*time.Millisecond,
 	}
 }

@@ -189,7 +189,7 @@ func (l *leases) program(p *process) (program, error) {
 	if l.Holder != nil {
 		host.Center = l.Holder(host.Center)
 	}
-	b.Process, err = l.WorkerIDs.Process(host)
+	b.Process, err = l.Process(host)
 	return b, err
 }
 
