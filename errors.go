@@ -22,5 +22,5 @@ var (
 	// ErrNoSlots is returned by Slots if the worker has no center that lists them.
 	ErrNoSlots = errors.New("snowlease: no slots to show: the worker has no center, or the center's Extras have no Lister")
 
-	errCopies = errors.New("a copied process may have the same worker id as the original: give each copy a worker id of its own, or use a center that all hosts share")
+	errCopies = errors.New("a copied process may have the same worker id: give each copy one of its own, or use a center that all hosts share")
 )

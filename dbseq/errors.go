@@ -176,7 +176,7 @@ type advised struct{ error }
 
 func (e advised) Unwrap() []error { return []error{e.error, lease.ErrSetup} }
 
-var errAutocommit = advised{errors.New("autocommit is off on a connection, so what it writes may never be committed: use a pool with autocommit=1 in its DSN, where nothing turns it off")}
+var errAutocommit = advised{errors.New("autocommit is off on a connection, so writes may never be committed: use a pool with autocommit=1 in its DSN")}
 
 // errNoClock is a clock that is NULL, which noClock explains.
 var errNoClock = errors.New("the clock is NULL")

@@ -117,7 +117,7 @@ func (c *conn) variantOf(has map[string]string) (string, error) {
 	case has["autocommit"] == "OFF":
 		return "", errAutocommit
 	case has["completion_type"] == "CHAIN":
-		return "", advised{errors.New("completion_type is CHAIN, so leases would never be committed after a transaction: use a pool with completion_type=0 in its DSN")}
+		return "", advised{errors.New("completion_type is CHAIN, so leases would never be committed: use a pool with completion_type=0 in its DSN")}
 	case has["server_uuid"] != "" && has["binlog_format"] == "STATEMENT" && c.compares():
 		// A replica that runs the statement again records its own server_uuid, and a
 		// promotion that loses grants would pass unnoticed. MariaDB replicates the

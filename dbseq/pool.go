@@ -76,7 +76,7 @@ func connect(driverName, text string, opts []Option) (*conn, error) {
 	}
 	switch {
 	case why != "" && c.set.App == nil:
-		return nil, fmt.Errorf("dbseq: %s, where a pool of the center's own would see another one: put it in a file, or call New with a pool that has SetMaxOpenConns(1)", why)
+		return nil, fmt.Errorf("dbseq: %s, and the center's own pool would see another one: put it in a file, or give New a pool with SetMaxOpenConns(1)", why)
 	case why != "":
 		c.pool = func() *sql.DB { return c.set.App }
 		c.warning = "dbseq shares the application's connection pool, because " + why +

@@ -100,7 +100,7 @@ func (c *conn) onePath(ctx context.Context, mounts string) error {
 	if what == "" {
 		return nil
 	}
-	return advised{errors.New("the SQLite file is in WAL mode and " + what + ", or open it with journal_mode(DELETE) everywhere. Each path has a WAL of its own, so processes on two paths would lend the same worker ids")}
+	return advised{errors.New("the SQLite file is in WAL mode, where two paths lend the same worker ids, and " + what + ", or use journal_mode(DELETE) everywhere")}
 }
 
 // mounted reports whether a file is one of the mount points. On systems without a list, it
@@ -143,7 +143,7 @@ func (c *conn) oneDatabase(ctx context.Context) error {
 		}
 		seen, err := query(ctx, conns[1], c.named("marked"), n, column[int64])
 		if c.tableMissing(err) || err == nil && seen[0] == 0 {
-			err = advised{errors.New("each connection of the pool has a database in memory of its own: put the database in a file, or call SetMaxOpenConns(1) on the pool")}
+			err = advised{errors.New("each connection of the pool has its own database in memory: put it in a file, or call SetMaxOpenConns(1) on the pool")}
 		}
 		return err
 	})

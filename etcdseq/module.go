@@ -31,7 +31,7 @@ type centerParams struct {
 
 func newCenter(p centerParams) (lease.Center, error) {
 	if p.Client == nil {
-		return nil, errors.New("etcdseq: no *clientv3.Client in the fx graph: add etcdseq.Client and a Config, or provide your client; if a constructor provides it, check that its own dependencies are provided")
+		return nil, errors.New("etcdseq: *clientv3.Client is missing: add etcdseq.Client and a Config, or provide your client and what it needs")
 	}
 	return New(p.Client)
 }

@@ -60,8 +60,8 @@ func TestModuleWithoutAClient(t *testing.T) {
 	other := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	t.Cleanup(func() { require.NoError(t, other.Close()) })
 	for want, given := range map[string]fx.Option{
-		"no *clientv3.Client in the fx graph": fx.Options(),
-		"endpoints is empty":                  etcdseq.Client,
+		"*clientv3.Client is missing: add etcdseq.Client": fx.Options(),
+		"endpoints is empty":                              etcdseq.Client,
 	} {
 		app := fx.New(fx.Supply(idworker.Config{Namespace: "orders"}), fx.Provide(func() redis.UniversalClient { return other }),
 			given, etcdseq.Module, idworker.Module, fx.Invoke(func(*idworker.IdWorker) {}), fx.NopLogger)

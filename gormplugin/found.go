@@ -129,7 +129,7 @@ func (f *foundRows) resolve(db *gorm.DB, last int64) error {
 			return k.set(stmt.Context, slot, last)
 		}
 		if !k.integer {
-			return fmt.Errorf("%w: row %d of %s was found by another unique key, MySQL does not return its %s, and other rows are to refer to it; look the row up first",
+			return fmt.Errorf("%w: row %d of %s was found by another unique key, and MySQL does not return its %s for other rows: look the row up first",
 				gorm.ErrPrimaryKeyRequired, i, stmt.Schema, k.field.Name)
 		}
 		// Nothing to do for the database but to find the row again.

@@ -126,7 +126,7 @@ func (h host) address(network string) (netip.Prefix, error) {
 		}
 	}
 	if len(within) != 1 {
-		return netip.Prefix{}, fmt.Errorf("of this host's addresses %v, %d are private, and none of them reaches other hosts: set network to the network of the right one", h.addrs, len(within))
+		return netip.Prefix{}, fmt.Errorf("of this host's addresses %v, %d are private, and none reaches other hosts: set network to that of the right one", h.addrs, len(within))
 	}
 	return within[0], nil
 }

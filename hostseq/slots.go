@@ -159,7 +159,7 @@ func (d slots) claim(f *os.File, path, namespace string, worker int64) (record, 
 	case !d.same(f, path):
 		return r, fmt.Errorf("local: %s was replaced or deleted meanwhile: its worker id may be in use until ttl has passed", path)
 	case damage != nil:
-		return r, fmt.Errorf("%w: %w: file %s: %w: the last use of the worker id is unknown; delete the file once the host's clock is right and has passed all ids of worker id %d",
+		return r, fmt.Errorf("%w: %w: file %s: %w: its last use is unknown; delete the file once a right clock has passed all ids of worker id %d",
 			lease.ErrSetup, lease.ErrDamaged, path, damage, worker)
 	}
 	return r, nil

@@ -52,7 +52,7 @@ func (p place) ask() (choice, error) {
 			return choice{}, err
 		}
 		if n >= p.layout.Workers() {
-			return choice{}, fmt.Errorf("host name %q has the ordinal %d, but the layout has worker ids 0 to %d: choose a layout with more worker bits, or run fewer replicas",
+			return choice{}, fmt.Errorf("host name %q has the ordinal %d, but worker ids are 0 to %d: choose a layout with more worker bits or run fewer replicas",
 				p.host.name, n, p.layout.Workers()-1)
 		}
 		return p.remember(choice{number: n, promise: fmt.Sprintf(
@@ -103,7 +103,7 @@ func (p place) passing() []string {
 func (p place) lock() (choice, error) {
 	ch := choice{slotBits: p.layout.WorkerBits - p.MachineBits}
 	if p.host.container && p.ownDir && p.MachineBits == 0 {
-		return ch, fmt.Errorf("this is a container, and other containers do not see its directory %s: set dir to one that all of them mount, or machine_bits if the last bits of their addresses differ, or choose source %s or %s",
+		return ch, fmt.Errorf("other containers do not see directory %s: set dir to one that all mount, set machine_bits, or choose source %s or %s",
 			p.Dir, Explicit, Ordinal)
 	}
 	if err := p.prepare(); err != nil {

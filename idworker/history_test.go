@@ -255,7 +255,7 @@ func TestMoreReserved(t *testing.T) {
 	fill(t, seen, one, at, 8192)
 	_, err := one.NextIDAt(t.Context(), at)
 	require.ErrorIs(t, err, history.ErrFull)
-	for _, want := range []string{"the 8192 ids of the 1s", "spread", "reserve more worker ids with a new namespace"} {
+	for _, want := range []string{"1 of 8192 ids of the 1s", "spread", "or reserve more in a new namespace"} {
 		require.ErrorContains(t, err, want)
 	}
 	two := issuer(t, c, idworker.Config{Namespace: "orders-2", Layout: few, Reserved: 2}).Backfill(founded)

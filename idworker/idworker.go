@@ -39,7 +39,7 @@ func Open(ctx context.Context, cfg Config, opts ...Option) (*IdWorker, error) {
 		return nil, err
 	}
 	if len(cfg.Segments)+len(cfg.Series) > 0 {
-		return nil, errors.New("idworker: open: segments or series are set, but only Module opens them: use segment.Open and series.Open, and give Open a Config without them")
+		return nil, errors.New("idworker: open: only Module opens segments and series: use segment.Open and series.Open, and a Config without them")
 	}
 	b, err := p.build(optionsOf(opts)) //nolint:contextcheck // build does no I/O
 	if err != nil {
@@ -140,9 +140,9 @@ func (b *built) start(ctx context.Context) error {
 func advise(err error) error {
 	switch {
 	case errors.Is(err, snowlease.ErrNotStarted):
-		return fmt.Errorf("%w: ids are available from OnStart on, not in constructors or fx.Invoke; list idworker.Module before the modules that ask for them in start hooks", err)
+		return fmt.Errorf("%w: ids come from OnStart on, not in constructors or Invoke; list idworker.Module before modules whose start hooks ask", err)
 	case errors.Is(err, snowlease.ErrStopped):
-		return fmt.Errorf("%w: the worker was closed, or the fx application has stopped: list idworker.Module before the modules that ask for ids in stop hooks", err)
+		return fmt.Errorf("%w: it was closed, or the application has stopped: list idworker.Module before modules whose stop hooks ask", err)
 	}
 	return err
 }

@@ -102,7 +102,7 @@ func provide(c clients, a *asked, given struct {
 	if given.Pointer != nil {
 		return nil, errors.New("idworker: the fx graph has a *idworker.Config, but idworker needs an idworker.Config: supply the value, fx.Supply(*cfg)")
 	}
-	return nil, errors.New(`idworker: no idworker.Config in the fx graph (or an empty one): add fx.Supply(idworker.Config{Namespace: "orders"}); if a constructor provides it, check its own dependencies`)
+	return nil, errors.New(`idworker: no Config, or an empty one: add fx.Supply(idworker.Config{Namespace: "orders"}), or what its constructor needs`)
 }
 
 // failures returns where to log why the application does not start: with fx.NopLogger, fx
@@ -159,7 +159,7 @@ func Named(name string, cfg Config) fx.Option {
 		return fx.Error(errors.New("idworker: named: the name is empty: give the name that the name tag has"))
 	}
 	if len(cfg.Segments)+len(cfg.Series) > 0 {
-		return fx.Error(fmt.Errorf("idworker: named %q: segments or series are set, but only Module opens segments: set them in the Config of Module, or use segment.Open", name))
+		return fx.Error(fmt.Errorf("idworker: named %q: only Module opens segments and series: set them in its Config, or use segment.Open and series.Open", name))
 	}
 	tag := fx.ResultTags(fmt.Sprintf("name:%q", name))
 	build := func(c clients) (*built, error) {

@@ -156,7 +156,7 @@ func TestBuiltAndNeverStarted(t *testing.T) {
 func TestConfigThatFxDoesNotSee(t *testing.T) {
 	var w *idworker.IdWorker
 	for says, opt := range map[string]fx.Option{
-		"no idworker.Config":                fx.Options(),
+		"no Config, or an empty one":        fx.Options(),
 		"supply the value, fx.Supply(*cfg)": fx.Supply(&idworker.Config{Namespace: "orders"}),
 	} {
 		require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, opt, fx.Populate(&w)).Err(), says)
@@ -244,12 +244,12 @@ func TestErrorsSayWhenToAsk(t *testing.T) {
 					require.ErrorContains(t, err, says)
 				}
 			}
-			asks(snowlease.ErrNotStarted, "ids are available from OnStart on, not in constructors or fx.Invoke; list idworker.Module before the modules that ask")
+			asks(snowlease.ErrNotStarted, "ids come from OnStart on, not in constructors or Invoke; list idworker.Module before modules whose start hooks ask")
 			a.RequireStart()
 			_, err := w.NextIDWait(context.Background())
 			require.NoError(t, err)
 			a.RequireStop()
-			asks(snowlease.ErrStopped, "the fx application has stopped: list idworker.Module before the modules that ask for ids in stop hooks")
+			asks(snowlease.ErrStopped, "the application has stopped: list idworker.Module before modules whose stop hooks ask")
 		})
 	}
 }
@@ -301,7 +301,7 @@ func TestChoiceOfTheCenter(t *testing.T) {
 		{"nil client beside one", "", fx.Options(fx.Supply(db), fx.Provide(func() redis.UniversalClient { return nil })), nil},
 		{"*redis.Client", "", fx.Supply(client), nil},
 		{"one client by two types", "", fx.Options(fx.Supply(client), universal(client)), nil},
-		{"two Redis clients", "", fx.Options(fx.Supply(client), fx.Provide(other2)), []string{"both a redis.UniversalClient"}},
+		{"two Redis clients", "", fx.Options(fx.Supply(client), fx.Provide(other2)), []string{"a redis.UniversalClient and another *redis.Client"}},
 		{"a client whose own dependency is missing", "", fx.Provide(func(missing) *gorm.DB { return db }), []string{"with its dependencies"}},
 		{"pointer to Config", "", fx.Options(fx.Supply(db)), nil},
 	} {
@@ -467,9 +467,9 @@ func TestOpenWithoutFx(t *testing.T) {
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{OnLost: "shutdown"}}, idworker.WithCenter(c))
 	require.ErrorContains(t, err, "on_lost")
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Segments: []segment.Config{{Name: "bills"}}}, idworker.WithCenter(c))
-	require.ErrorContains(t, err, "only Module opens them: use segment.Open")
+	require.ErrorContains(t, err, "only Module opens segments and series: use segment.Open")
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Series: []series.Config{{Name: "bills"}}}, idworker.WithCenter(c))
-	require.ErrorContains(t, err, "only Module opens them")
+	require.ErrorContains(t, err, "only Module opens segments and series")
 }
 
 // A database serves without GORM: its center lends the worker ids and counts the ids for

@@ -30,7 +30,7 @@ func NewCollector(first snowlease.Monitored, more ...snowlease.Monitored) promet
 		st := w.Status()
 		key := [2]string{st.Namespace, st.Center}
 		if seen[key] {
-			return invalid{fmt.Errorf("metrics: two workers of namespace %q and center %q; give each its own collector, with a label by prometheus.WrapCollectorWith", st.Namespace, st.Center)}
+			return invalid{fmt.Errorf("metrics: two workers of namespace %q and center %q: register each with a label (prometheus.WrapCollectorWith)", st.Namespace, st.Center)}
 		}
 		seen[key] = true
 		labels := labelsOf(st)

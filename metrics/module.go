@@ -45,7 +45,7 @@ func collectorsOf(provider, tag string) any {
 			st := w.Status()
 			key := [2]string{st.Namespace, st.Center}
 			if other, ok := all[key]; ok {
-				return nil, fmt.Errorf("metrics: the workers of %s and %s both have namespace %q and center %q: give each its own, or register the collectors yourself, each with a label by prometheus.WrapCollectorWith", other, provider, st.Namespace, st.Center)
+				return nil, fmt.Errorf("metrics: %s and %s provide workers of namespace %q and center %q: label their collectors (prometheus.WrapCollectorWith)", other, provider, st.Namespace, st.Center)
 			}
 			all[key] = provider
 		}

@@ -84,7 +84,7 @@ func TestWithIDWorkerOnRedis(t *testing.T) {
 // package gormplugin does not.
 func TestForgottenConfig(t *testing.T) {
 	t.Parallel()
-	const all = "no providers.Config in the fx graph: add fx.Supply(providers.Config{DB: providers.DBConfig{"
+	const all = "providers.Config is missing: add fx.Supply(cfg), with DB, Redis or both"
 	for _, c := range []struct {
 		module fx.Option
 		want   string
@@ -92,8 +92,8 @@ func TestForgottenConfig(t *testing.T) {
 		{providers.Module, all},
 		{providers.DB, all},
 		{providers.Redis, all},
-		{sqlite.Module, "no sqldb.Config in the fx graph (or an empty one): add fx.Supply(sqldb.Config{"},
-		{redis.Module, "no redis.Config in the fx graph (or an empty one): add fx.Supply(redis.Config{"},
+		{sqlite.Module, "sqldb.Config is missing or empty: add fx.Supply(sqldb.Config{"},
+		{redis.Module, "redis.Config is missing or empty: add fx.Supply(redis.Config{"},
 	} {
 		for name, supplied := range map[string]fx.Option{
 			"nothing":  fx.Options(),
@@ -106,7 +106,7 @@ func TestForgottenConfig(t *testing.T) {
 		}
 	}
 	db := fx.New(fx.NopLogger, providers.Module, idworker.Module, gormplugin.Module, fx.Supply(idworker.Config{Namespace: "orders"}))
-	require.ErrorContains(t, db.Err(), "no providers.Config in the fx graph")
+	require.ErrorContains(t, db.Err(), "providers.Config is missing")
 
 	// An application that asks for no client needs no Config, and an empty one opens none.
 	worker := int64(1)

@@ -75,7 +75,7 @@ type params struct {
 
 func (p params) config() (Config, error) {
 	if p.Config == nil {
-		return Config{}, errors.New(`providers: no providers.Config in the fx graph: add fx.Supply(providers.Config{DB: providers.DBConfig{DSN: "app.db"}}), a value, or Redis; if a constructor provides it, check its dependencies`)
+		return Config{}, errors.New(`providers: providers.Config is missing: add fx.Supply(cfg), with DB, Redis or both, or what its constructor needs`)
 	}
 	return p.Config.Config, nil
 }

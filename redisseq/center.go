@@ -189,7 +189,7 @@ func check(g lease.Grant) error {
 	const limit = 1e15 // scripts are exact below it
 	if g.Worker < 0 || g.Worker >= g.Pool || g.Token < 0 || g.Token >= limit || g.Since < 0 || g.Since >= limit ||
 		g.Floor < 0 || g.Ceiling < g.Floor || g.Ceiling >= limit {
-		return fmt.Errorf("redisseq: grant of worker %d of %q (token %d, floor %d, ceiling %d, since %d) was not returned by a center: pass what Acquire or Renew returned",
+		return fmt.Errorf("redisseq: grant of worker %d of %q (token %d, floor %d, ceiling %d, since %d) is none that Acquire or Renew returned",
 			g.Worker, g.Namespace, g.Token, g.Floor, g.Ceiling, g.Since)
 	}
 	return nil

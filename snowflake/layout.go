@@ -179,7 +179,7 @@ func (l Layout) CheckTime(now time.Time) error {
 			l.Epoch, stamp(time.UnixMilli(l.Epoch)), stamp(now))
 	}
 	if end := l.Ends(); end.Sub(now) < MinLife {
-		return fmt.Errorf("snowflake: layout: %d time bits of %v end at %s, less than a year from now (%s): choose a later epoch, more time bits or a longer unit",
+		return fmt.Errorf("snowflake: layout: %d time bits of %v end at %s, less than a year from %s: take a later epoch, more bits or longer units",
 			l.TimeBits, l.TimeUnit, stamp(end), stamp(now))
 	}
 	return nil

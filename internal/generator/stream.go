@@ -28,7 +28,7 @@ type Stream struct {
 // Generator itself issue ids of business number 0. A number out of range is an error.
 func (g *Generator) For(business int64) (Stream, error) {
 	if n := int64(1) << g.layout.BusinessBits; business < 0 || business >= n {
-		return Stream{}, fmt.Errorf("snowflake: business number %d is not 0 to %d, the values of the layout's %d business bits: give one of them, or raise business_bits",
+		return Stream{}, fmt.Errorf("snowflake: business number %d is not 0 to %d, the values of %d business bits: give one of them, or raise business_bits",
 			business, n-1, g.layout.BusinessBits)
 	}
 	return Stream{g, business << g.seqBits}, nil

@@ -248,7 +248,7 @@ func (i *Issuer) own(ctx context.Context) (int64, error) {
 		return 0, fmt.Errorf("history: read Since of namespace %q, the counter %q: %w; if it is damaged, follow docs/operations.md#backup-and-restore", i.cfg.Namespace, i.since.name, err)
 	}
 	if ended || r.First < max(i.cfg.Layout.Epoch, 1)*readers || r.First > now.Add(maxAhead+clockFault).UnixMilli()*readers {
-		return 0, errors.Join(err, fmt.Errorf("history: %w: the counter %q of namespace %q has reached %d, which no process wrote; follow docs/operations.md#backup-and-restore",
+		return 0, errors.Join(err, fmt.Errorf("history: %w: the counter %q of %q has reached %d, which no process wrote; follow docs/operations.md#backup-and-restore",
 			segment.ErrStore, i.since.name, i.cfg.Namespace, r.First))
 	}
 	i.since.own.CompareAndSwap(0, r.First)
@@ -312,7 +312,7 @@ func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
 	}
 	if tick+l.TimeUnit.Milliseconds() > i.before { // Backfill does not cover the whole tick
 		if since := own / readers; tick < since {
-			return fmt.Errorf("%w: at %s others may have used the %d greatest worker ids: namespace %q counts here from %s on; for rows older than the service's first id, use Backfill",
+			return fmt.Errorf("%w: at %s others may have used the %d greatest worker ids: %q counts here from %s on; use Backfill for older rows",
 				ErrTime, stamp(at), i.cfg.Reserved, i.cfg.Namespace, stamp(time.UnixMilli(since)))
 		}
 	}
@@ -326,10 +326,10 @@ func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
 		})
 		switch {
 		case errors.Is(err, segment.ErrEnd):
-			return fmt.Errorf("%w: fewer than %d of the %d ids of the %v from %s are left; spread the rows over nearby times, or reserve more worker ids with a new namespace (docs/upgrade.md): %w",
+			return fmt.Errorf("%w: fewer than %d of %d ids of the %v from %s are left: spread rows over time, or reserve more in a new namespace: %w",
 				ErrFull, len(dst), i.perSpan(), i.cfg.Every, stamp(time.UnixMilli(l.Epoch+span*i.cfg.Every.Milliseconds())), err)
 		case errors.Is(err, segment.ErrUnknown):
-			return fmt.Errorf("history: the counters of %q were lost or replaced while this process ran: follow docs/operations.md#backup-and-restore, then restart it: %w", i.cfg.Namespace, err)
+			return fmt.Errorf("history: counters of %q were lost or replaced: follow docs/operations.md#backup-and-restore, and restart the process: %w", i.cfg.Namespace, err)
 		case err != nil:
 			return fmt.Errorf("history: reserve ids of %q for %s: %w", i.cfg.Namespace, stamp(at), err)
 		}

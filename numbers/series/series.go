@@ -238,7 +238,7 @@ func (s *Series) reserve(ctx context.Context, scope string, period time.Time, n,
 		case !later.After(period):
 			return got, err
 		case s.cfg.Period == None || !s.cfg.Period.begin(later).Equal(later):
-			return got, fmt.Errorf("%w: %q is on record at %d, which is in no %s: correct its row in the table, or give the series another name if it has counted by another period", segment.ErrEnd, r.Name, given, s.cfg.Period)
+			return got, fmt.Errorf("%w: %q is on record at %d, which does not fit period %s: correct its row, or name the series anew if its period changed", segment.ErrEnd, r.Name, given, s.cfg.Period)
 		}
 		period = later
 	}

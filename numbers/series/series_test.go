@@ -279,7 +279,7 @@ func TestOtherPeriod(t *testing.T) {
 	for _, p := range []series.Period{series.None, series.Month, series.Year} {
 		_, err := open(t, m, clock, series.Config{Period: p}).Next(t.Context(), "")
 		require.ErrorIs(t, err, segment.ErrEnd)
-		require.ErrorContains(t, err, "has counted by another period")
+		require.ErrorContains(t, err, "does not fit period")
 	}
 	clock.set("2026-12-01T00:00:00Z")
 	require.Equal(t, []string{"202612-000001"}, next(t, open(t, m, clock, series.Config{Period: series.Month}), "", 1))

@@ -45,7 +45,7 @@ type Params struct {
 // client after everything built on it has stopped, so after the worker id is given back.
 func New(p Params) (redis.UniversalClient, error) {
 	if p.Config.IsZero() {
-		return nil, errors.New(`providers: no redis.Config in the fx graph (or an empty one): add fx.Supply(redis.Config{Addrs: []string{"127.0.0.1:6379"}}), a value; if a constructor provides it, check its own dependencies`)
+		return nil, errors.New(`providers: redis.Config is missing or empty: add fx.Supply(redis.Config{Addrs: addrs}), or what its constructor needs`)
 	}
 	client, err := newClient(p.Config)
 	if err != nil {

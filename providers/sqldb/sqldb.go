@@ -74,7 +74,7 @@ type Params struct {
 func New(drivers ...Driver) func(Params) (*gorm.DB, error) {
 	return func(p Params) (*gorm.DB, error) {
 		if p.Config == (Config{}) {
-			return nil, errors.New(`providers: no sqldb.Config in the fx graph (or an empty one): add fx.Supply(sqldb.Config{DSN: "app.db"}), a value; if a constructor provides it, check its own dependencies`)
+			return nil, errors.New(`providers: sqldb.Config is missing or empty: add fx.Supply(sqldb.Config{DSN: "app.db"}), or what its constructor needs`)
 		}
 		db, ping, err := open(context.Background(), p.Config, p.Logger, drivers)
 		if err != nil {

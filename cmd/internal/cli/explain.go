@@ -35,7 +35,7 @@ least that capacity and prints it as configuration. Spare bits go to the sequenc
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			designed := changed(cmd, "years replicas rate businesses js-safe")
 			if designed && changed(cmd, "config preset bits unit") {
-				return errors.New("flags of a given layout (--config, --preset, --bits, --unit) and of a design (--years, --replicas, --rate, --businesses, --js-safe) are both set: leave one group out")
+				return errors.New("flags that give a layout (--config, --preset, --bits, --unit) and flags that design one are set: leave one group out")
 			}
 			l, err := flags.read(cmd)
 			if err == nil && designed {

@@ -135,7 +135,7 @@ func (f *storeFlags) sameNamespace(file, namespace string) error {
 	return fmt.Errorf("--namespace %q and the namespace %q of %s differ: leave one of them out%s", f.namespace, namespace, file, hint)
 }
 
-var errNoStore = errors.New("--store is empty: give redis://host:6379, mysql://user@host/name, postgres://user@host/name or sqlite:path, with a password by " + envStore + ", or --config FILE that configures db or redis")
+var errNoStore = errors.New("--store is empty: give a URL of redis, mysql, postgres or sqlite (see --help), with a password by " + envStore + ", or --config FILE")
 
 // noStore returns the error for a store that is named nowhere, with the key if configFile has
 // the namespace at another one. Without the key, its layout and quarantine would not be read.
@@ -265,9 +265,9 @@ func (f *storeFlags) configured(quarantine bool) error {
 	}
 	switch {
 	case kind == "" && c.db.DSN != "":
-		return fmt.Errorf("--store is empty, and %s has both db and redis: name the one to use with %s: db or redis in the file, or with --store or %s", file, why, envStore)
+		return fmt.Errorf("--store is empty, and %s has both db and redis: name one by %s: db or redis in the file, or by --store or %s", file, why, envStore)
 	case kind == "":
-		return fmt.Errorf("--store is empty, and %s has neither db nor redis: give --store or %s; environment variables of the application are not read", file, envStore)
+		return fmt.Errorf("--store is empty, and %s has neither db nor redis: give --store or %s (variables of the application are not read)", file, envStore)
 	case kind == idworker.ModeRedis && len(c.redis.Addrs) == 0, kind == idworker.ModeDB && c.db.DSN == "":
 		return fmt.Errorf("--store is empty, and %s has %s, but no %s: give --store or %s; environment variables of the application are not read", file, why, kind, envStore)
 	case kind == idworker.ModeRedis:

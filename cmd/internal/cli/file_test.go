@@ -74,7 +74,7 @@ func TestStoreFromTheConfigFile(t *testing.T) {
 	t.Setenv(envStore, "")
 
 	for text, want := range map[string]string{
-		ids + onRedis + "db: {dsn: app.db}\n":                                      "--store is empty, and config.yaml has both db and redis: name the one to use with mode: db or redis in the file, or with --store or " + envStore,
+		ids + onRedis + "db: {dsn: app.db}\n":                                      "--store is empty, and config.yaml has both db and redis: name one by mode: db or redis in the file, or by --store or " + envStore,
 		"idworker: {namespace: orders, mode: redis-sequence}\ndb: {dsn: app.db}\n": "config.yaml has mode: redis-sequence, but no redis: give --store",
 		"idworker: {namespace: orders, mode: db}\n" + onRedis:                      "config.yaml has mode: db, but no db: give --store",
 		ids + "redis: {addrs: [], password: s3cret}\n":                             "config.yaml has neither db nor redis",

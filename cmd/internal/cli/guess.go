@@ -210,7 +210,7 @@ func (in *inspector) doubt(g *guess) error {
 		return nil
 	}
 	name, _, _ := strings.Cut(g.Name, ",")
-	return fmt.Errorf("no plan: was %d made at %s? If so, give --source %s; if not, the generator has an epoch or bits of its own: give --source, --epoch and --bits", g.last, newest.UTC().Format(stamp), name)
+	return fmt.Errorf("no plan: was %d made at %s? If so, give --source %s; if not, give the --source, --epoch and --bits of its generator", g.last, newest.UTC().Format(stamp), name)
 }
 
 // noFit returns the error if no guess fits.

@@ -88,7 +88,7 @@ anything of the namespace exists, init changes nothing and exits with 3, without
 					case before.Pin.Err() != nil:
 						err = fmt.Errorf("%w: %w", err, before.Pin.Err())
 					default:
-						err = fmt.Errorf("%w: it stays pinned to %s, because a worker id was lent, or grants may have been forgotten: use another namespace for %s (by %s)", err, was, r.Pin(), request.from)
+						err = fmt.Errorf("%w: it stays pinned to %s, because worker ids may have been lent: use another namespace for %s (by %s)", err, was, r.Pin(), request.from)
 					}
 					return failure{exitNo, err}
 				}

@@ -126,7 +126,7 @@ func TestInspectSays(t *testing.T) {
 		"several layouts": {lines(discord), nil, 0, []string{
 			"layout: discord: epoch=1420070400000", "Other layouts fit too.", "\nSOURCE", "\nbwmarrin, leaf, twitter  ", "order: the ids of each worker rise",
 		}},
-		"an epoch that nobody gave": {lines(idsOf(t, elsewhere, now)), nil, exitNo, []string{"layout: ", "no plan: was ", "give --source, --epoch and --bits"}},
+		"an epoch that nobody gave": {lines(idsOf(t, elsewhere, now)), nil, exitNo, []string{"layout: ", "no plan: was ", "give the --source, --epoch and --bits of its generator"}},
 		"old ids": {lines(idsOf(t, migrate.Source{Layout: snowflake.Discord()}, now.Add(-48*time.Hour))), []string{"--epoch", "1420070400000"}, exitNo, []string{
 			"no plan: was ", "If so, give --source bwmarrin; if not",
 		}},

@@ -258,7 +258,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"init", "--namespace=a b", store}, `namespace "a b"`},
 		{[]string{"init", "--namespace=a", store, "--ttl=1m", "--max-ttl=30s"}, "lease.max_ttl 30s is not from lease.ttl (1m0s)"},
 		{[]string{"init", "--namespace=a", store, "--skew=20s"}, "skew 20s"},
-		{[]string{"init", "--namespace=a", store, "--bits=30/5/0/17"}, "less than a year from now"},
+		{[]string{"init", "--namespace=a", store, "--bits=30/5/0/17"}, "less than a year from"},
 		{[]string{"init", "--namespace=a", store, "--quarantine=often"}, `quarantine "often" is unknown`},
 		{[]string{"init", "--namespace=a", store, "--config=no.yaml", "--ttl=1s"}, "leave one of them out"},
 		{[]string{"init", "--config=no.yaml"}, "no.yaml"},

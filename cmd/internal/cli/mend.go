@@ -33,7 +33,7 @@ func lateIn(ctx context.Context, o *target.Opened, namespace string, members *re
 	}
 	if members.given && members.lends() && rec.Pin.Err() == nil {
 		if pin, ok := rec.Pin.Join(members.request); !ok || pin.MaxTTL > rec.Pin.MaxTTL || pin.Skew > rec.Pin.Skew {
-			return lateTimes{}, fmt.Errorf("namespace %q is pinned to %s, but %s says %s: by a lower max_ttl or skew, mend would lower times that are in use; correct the one that is wrong",
+			return lateTimes{}, fmt.Errorf("namespace %q is pinned to %s, but %s says %s: mend would lower times that are in use; correct the one that is wrong",
 				namespace, printable.Text(rec.Pin.String()), members.from, members.request.Pin())
 		}
 	}

@@ -290,7 +290,7 @@ func (n numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int6
 		whole = false
 	case n.period == "" && (whole || !strings.Contains(n.name, ".")):
 	case n.period == "":
-		return 0, fmt.Errorf("%q may be of a series: add --period, the first day of the period that --%s %d is of, such as 2026-11-01, or --period none", n.name, flag, number)
+		return 0, fmt.Errorf("%q may be of a series: add --period, the first day of the period of --%s %d, such as 2026-11-01, or --period none", n.name, flag, number)
 	case err != nil || day.Year() < 1000:
 		return 0, fmt.Errorf("--period %s is neither a day such as 2026-11-01 nor none", printable.Quote(n.period))
 	case number >= seriesPeriod:

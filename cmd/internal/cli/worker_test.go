@@ -148,7 +148,7 @@ func TestOperations(t *testing.T) {
 		}
 		code, text := scope("create", "--start=43")
 		require.Equal(t, exitUsage, code)
-		require.Contains(t, text, "may be of a series: add --period, the first day of the period that --start 43 is of")
+		require.Contains(t, text, "may be of a series: add --period, the first day of the period of --start 43")
 		code, text = scope("create", "--period=2026-11-01", "--start=31")
 		require.Zero(t, code, text)
 		require.Contains(t, text, "created 31 in the period from 2026-11-01 on")

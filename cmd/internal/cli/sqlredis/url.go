@@ -47,7 +47,7 @@ func parseStore(text string) (place, error) {
 	scheme, rest, isURL := strings.Cut(text, "://")
 	switch {
 	case isURL && (scheme == "etcd" || scheme == "etcds"):
-		return place{}, errors.New("--store is an etcd, which has a command of its own: go run github.com/snowlease/snowlease/cmd/snowlease-etcd@latest, with the same commands and flags")
+		return place{}, errors.New("--store is an etcd: use its own command, go run github.com/snowlease/snowlease/cmd/snowlease-etcd@latest")
 	case isURL && (scheme == "redis" || scheme == "rediss"):
 		return parseRedis(scheme, rest)
 	case isURL && (scheme == "mysql" || scheme == "mariadb"):
@@ -69,7 +69,7 @@ func parseStore(text string) (place, error) {
 	case !isURL && (strings.Contains(text, "host=") || strings.Contains(text, "dbname=")):
 		return database("pgx", text), nil
 	}
-	return place{}, errors.New("--store is unknown: begin it with redis://, rediss://, mysql://, postgres:// or sqlite:, or give a DSN of MySQL or PostgreSQL")
+	return place{}, errors.New("--store is unknown: begin it with redis://, rediss://, mysql://, postgres:// or sqlite:, or give a DSN")
 }
 
 func database(driver, dsn string) place {
@@ -108,7 +108,7 @@ func parseRedis(scheme, rest string) (place, error) {
 		case "key_file":
 			c.KeyFile = value
 		default:
-			return place{}, errors.New("--store: unknown Redis setting: choose master, cluster, sentinel_username, sentinel_password, ca_file, cert_file, key_file")
+			return place{}, errors.New("--store: unknown setting: choose master, cluster, sentinel_username, sentinel_password, ca_file, cert_file or key_file")
 		}
 	}
 	return place{Redis: c}, nil
