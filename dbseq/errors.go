@@ -157,7 +157,7 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 	case c.is(err, c.dialect.movedFile):
 		hint = ": the file was deleted or replaced while it was in use: stop all processes before you do that"
 	case c.is(err, c.dialect.readOnlyFile):
-		setup = "the file or the folder is read-only: make both writable, without mode=ro in the DSN"
+		setup = "the file or the folder is read-only: " + makeWritable
 	case c.dialect.remedy != nil && c.dialect.remedy(err) != "":
 		hint = ": " + c.dialect.remedy(err)
 	case c.readOnly(err):

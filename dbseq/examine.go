@@ -67,7 +67,10 @@ func (x *examination) encryption(ctx context.Context) {
 	}
 }
 
-const useThePrimary = "the server is a replica, or it or the session is read-only: use the address of the primary"
+const (
+	useThePrimary = "the server is a replica, or it or the session is read-only: use the address of the primary"
+	makeWritable  = "make the file and its folder writable, without mode=ro in the DSN"
+)
 
 const durable = "a crash loses acknowledged writes, which repeats numbers of segments, and ids with quarantine: never: "
 
@@ -118,7 +121,10 @@ func (x *examination) rights(ctx context.Context) {
 			if _, err := x.pool().ExecContext(ctx, text); err != nil {
 				verb, _, _ := strings.Cut(text, " ")
 				check, advice := "rights", x.grants(leaseTables)
-				if x.readOnly(err) {
+				switch {
+				case x.is(err, x.dialect.readOnlyFile):
+					advice = makeWritable
+				case x.readOnly(err):
 					check, advice = "primary", useThePrimary
 				}
 				if check == "rights" || !slices.ContainsFunc(x.List, func(f lease.Finding) bool { return f.Level == lease.LevelFault && f.Check == check }) {

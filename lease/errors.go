@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/printable"
 )
 
@@ -17,7 +16,7 @@ var (
 	// ErrSetup is wrapped by errors of a center that cannot lend because of its setup, such
 	// as missing rights or a wrong password. A start then fails at once instead of trying
 	// again. A process that has started tries again.
-	ErrSetup = fault.ErrSetup
+	ErrSetup = errors.New("lease: trying again does not help before the setup is changed")
 	// ErrExists is returned by Extras.Init if it may not replace what exists of the namespace.
 	ErrExists = errors.New("lease: the namespace exists already")
 	// ErrDamaged is returned if a record of the store holds what no center can have written.

@@ -89,9 +89,8 @@ numbers/history numbers/ordernumber numbers/series
 internal/keeper
 internal/settings internal/source
 internal/rules internal/findings
-lease/leasetest
+lease/leasetest numbers/segment
 lease
-numbers/segment
 internal/generator
 snowflake publicid
 internal/bounded internal/dsn internal/fault internal/hostclock internal/numberstore internal/test/logtest internal/test/testserver schema

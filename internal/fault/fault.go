@@ -1,5 +1,5 @@
 // Package fault collects and formats the faults of a configuration, each with its key. It
-// also has what package segment shares with stores.
+// also has the advice that the stores of numbers share.
 package fault
 
 import (
@@ -11,13 +11,14 @@ import (
 	"github.com/snowlease/snowlease/internal/printable"
 )
 
-// ErrSetup is lease.ErrSetup, for package segment, which package lease imports.
-var ErrSetup = errors.New("lease: trying again does not help before the setup is changed")
-
 // CreateName returns what to do about a name of package segment that is not in its store.
 // The store cannot know whether it has lost the name or never had it.
 func CreateName(name string) string {
-	return fmt.Sprintf("snowlease segment create --name %s --start N creates it; N is 1 only if no number was ever issued: otherwise stop the processes that use it, and choose N above all its numbers", name)
+	period := ""
+	if strings.Contains(name, ".") { // it may be of a series
+		period = " --period DAY"
+	}
+	return fmt.Sprintf("snowlease segment create --name %s --start N%s creates it; N is 1 only if no number was ever issued: otherwise stop the processes that use it, and choose N above all its numbers", name, period)
 }
 
 // A Fault is what is wrong with one key of a configuration.

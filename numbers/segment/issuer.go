@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // Issuer issues the numbers of a name. All methods are safe for concurrent use.
@@ -247,7 +248,7 @@ func (i *Issuer) advance(ctx context.Context, c *chunk, lack int64, hasty bool) 
 			return nil
 		}
 		starting := lack == 0
-		if t.err != nil && (hasty || final(t.err) || starting && errors.Is(t.err, fault.ErrSetup)) {
+		if t.err != nil && (hasty || final(t.err) || starting && errors.Is(t.err, lease.ErrSetup)) {
 			return unavailable(t.err)
 		}
 		if !waiting && lack > 0 {

@@ -263,7 +263,7 @@ func (d *doctor) record(members *lease.Request, rec lease.Record) (taken bool) {
 	}
 	if rec.Quarantined() {
 		advice := "it ends on its own"
-		if l, err := late(rec, nil); err != nil || l.quarantine {
+		if l, err := late(rec, nil); err == nil && l.quarantine {
 			advice = "see the check of times"
 		}
 		d.Note("quarantine", lossOf(rec.Reason)+"; "+ahead(rec), advice)

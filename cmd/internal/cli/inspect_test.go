@@ -234,6 +234,20 @@ func TestInspectTable(t *testing.T) {
 				require.Equal(t, exitFailed, code, out)
 				require.Contains(t, errs, "read column ")
 			}
+			// As texts, ids of 18 digits are greater than some of 19.
+			for kind, want := range map[string]string{"VARCHAR(20)": "texts sort by their characters, not as numbers", "DECIMAL(20,0)": ""} {
+				other := strings.Replace(quoted, "inspect", "kind", 1)
+				_, err = db.ExecContext(t.Context(), fmt.Sprintf("CREATE TABLE %s (%s %s)", other, c.quote+column+c.quote, kind))
+				require.NoError(t, err)
+				_, err = db.ExecContext(t.Context(), "INSERT INTO "+other+" VALUES (912338055136935936), (2052791277707071488)")
+				require.NoError(t, err)
+				code, out, errs = call(t, "", append(args, "--table="+strings.Trim(other, c.quote), "--limit=1")...)
+				require.Equal(t, want != "", code == exitFailed, errs)
+				require.Contains(t, errs, want)
+				require.Equal(t, want == "", strings.HasPrefix(out, "ids: 2, from 912338055136935936 to 2052791277707071488\n"), out)
+				_, err = db.ExecContext(t.Context(), "DROP TABLE "+other)
+				require.NoError(t, err)
+			}
 			_, err = db.ExecContext(t.Context(), "INSERT INTO "+quoted+" VALUES (-5)")
 			require.NoError(t, err)
 			code, _, errs = call(t, "", args...)

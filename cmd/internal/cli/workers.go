@@ -31,7 +31,7 @@ the worker id, when the lease ends unless renewed, the mark (no id of the worker
 it), and the token for "snowlease release". Times are by the store's clock.
 The default namespace is that of the application's configuration.
 
-States: lent; ahead (given back, but its ids may carry times in the future); free.`,
+States: lent; ahead (free, but its ids carry times in the future at first); free.`,
 		Example: `  snowlease workers --namespace orders
   snowlease workers --namespace orders --all --json
   snowlease workers --namespace orders --watch --every 5s`,

@@ -5,11 +5,24 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/internal/dsn"
 )
+
+var errText = errors.New("texts sort by their characters, not as numbers: write the ids to a file, one a line, and give FILE in place of --table")
+
+// text reports whether the first column of rows is a text. A decimal number is one only in Go.
+func text(rows *sql.Rows, stored any) bool {
+	switch stored.(type) {
+	case int64, uint64:
+		return false
+	}
+	types, err := rows.ColumnTypes()
+	return err != nil || !slices.Contains([]string{"DECIMAL", "NUMERIC"}, types[0].DatabaseTypeName())
+}
 
 // rows calls each with the ids of the newest rows of t, then with those of the oldest. The
 // name is that of the store, for errors.
@@ -44,8 +57,12 @@ func (p place) rows(ctx context.Context, name string, t target.Table, each func(
 		}
 		defer rows.Close()
 		for rows.Next() {
-			if err := rows.Scan(&least); err != nil {
+			var stored any
+			if err := errors.Join(rows.Scan(&stored), rows.Scan(&least)); err != nil {
 				return err
+			}
+			if text(rows, stored) {
+				return errText
 			}
 			if err := each(least); err != nil {
 				return err
