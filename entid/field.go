@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"go/token"
+	"net/url"
 	"path"
 	"strings"
 	"unicode"
@@ -32,7 +33,7 @@ func (Mixin[T]) Fields() []ent.Field {
 // Field gives an Int64 without a default or a validator the type T, such as the field of an
 // edge to an entity with a Mixin:
 //
-//	entid.Field[ids.CustomerID](field.Int64("customer_id").Optional())
+//	entid.Field[ids.CustomerID](field.Int64("customer_id").Optional().Nillable())
 func Field[T key](f ent.Field) ent.Field {
 	d := *f.Descriptor()
 	if d.Err == nil {
@@ -55,6 +56,8 @@ func retype(d *field.Descriptor, info *field.TypeInfo) error {
 		return fmt.Errorf("entid: field %s has the type %s: pass a field.Int64 without a GoType", d.Name, d.Info)
 	case d.Default != nil || d.UpdateDefault != nil || len(d.Validators) > 0:
 		return fmt.Errorf("entid: field %s has a default or a validator for an int64: remove it", d.Name)
+	case d.Optional && !d.Nillable:
+		return fmt.Errorf("entid: field %s is Optional, and Ent could not read its NULL: add Nillable()", d.Name)
 	}
 	if err := nameKind(info); err != nil {
 		return fmt.Errorf("entid: field %s: %w", d.Name, err)
@@ -78,7 +81,10 @@ func nameKind(info *field.TypeInfo) error {
 	if dot < 0 || !token.IsIdentifier(kind[dot+1:]) || kind[:dot] == "main" {
 		return fmt.Errorf("no other package can name the kind %s: declare it as a type of a package that is not main", kind)
 	}
-	info.PkgPath = kind[:dot]
+	var err error // package reflect escapes dots after the last slash of a path
+	if info.PkgPath, err = url.PathUnescape(kind[:dot]); err != nil {
+		return fmt.Errorf("the package of the kind %s: %w", kind, err)
+	}
 	// The name of the package alone could be that of a variable in Ent's code, such as ids.
 	info.PkgName = "kind" + strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

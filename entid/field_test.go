@@ -36,6 +36,7 @@ func TestFieldRefuses(t *testing.T) {
 	for want, f := range map[string]ent.Field{
 		"entid: field a has the type string: pass a field.Int64":       entid.Field[snowflake.ID](field.String("a")),
 		"entid: field a has the type snowflake.ID: pass a field.Int64": entid.Field[snowflake.ID](field.Int64("a").GoType(snowflake.ID(0))),
+		"entid: field a is Optional, and Ent could not read its NULL":  entid.Field[snowflake.ID](field.Int64("a").Optional()),
 		"entid: field a has a default or a validator":                  entid.Field[snowflake.ID](field.Int64("a").Positive()),
 	} {
 		require.ErrorContains(t, f.Descriptor().Err, want)

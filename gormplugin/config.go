@@ -39,7 +39,8 @@ type Config struct {
 	// or schema only if the model's TableName includes it. Default: none.
 	Exclude []string `yaml:"exclude" json:"exclude" env:"EXCLUDE"`
 	// Wait is the longest that a statement waits for ids, for example while the lease has
-	// expired or in a burst. The statement's context may end the wait earlier. Default: 2s.
+	// expired or in a burst, and for numbers of segments and of series with gaps. The
+	// statement's context may end the wait earlier. Default: 2s.
 	Wait time.Duration `yaml:"wait" json:"wait" env:"WAIT"`
 	// Convert returns the value of a key that does not hold the plain id: text in
 	// another base, bytes, or a type of the application. A nil value without an error

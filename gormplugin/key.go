@@ -314,6 +314,9 @@ func findField(s *schema.Schema) (field *schema.Field, tag string, err error) {
 		case tag == "true" || segment:
 			chosen, tags = append(chosen, f), append(tags, tag)
 		case tag != "-":
+			if strings.HasPrefix(tag, "series=") {
+				return f, "", fault(f, noSeries)
+			}
 			return f, "", fault(f, "the tag idworker:%q is unknown; use \"true\", \"segment=\" with a name, or \"-\"", tag)
 		case f == field:
 			field = nil

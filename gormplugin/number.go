@@ -2,6 +2,7 @@ package gormplugin
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -111,7 +112,13 @@ func (n *numbered) fill(db *gorm.DB, early bool) error {
 			last++
 		}
 		numbers := make([]series.Number, last-first)
-		if err := from.Fill(stmt.Context, rows[first].scope, numbers); err != nil {
+		fill := func(ctx context.Context) error { return from.Fill(ctx, rows[first].scope, numbers) }
+		if from.Gapless() { // it waits for the lock of another transaction
+			err = fill(stmt.Context)
+		} else {
+			err = n.within(stmt.Context, fill)
+		}
+		if err != nil {
 			return err
 		}
 		for i, number := range numbers {

@@ -45,7 +45,7 @@ func New(source snowflake.Source, cfg Config) *Plugin {
 	p := &Plugin{
 		source:  source,
 		cfg:     cfg,
-		waited:  fmt.Errorf("no ids within the %v of gormplugin.Config.Wait: %w", cfg.Wait, context.DeadlineExceeded),
+		waited:  fmt.Errorf("no ids or numbers within the %v of gormplugin.Config.Wait: %w", cfg.Wait, context.DeadlineExceeded),
 		exclude: make(map[string]bool, len(cfg.Exclude)),
 	}
 	for _, table := range cfg.Exclude {

@@ -1,6 +1,7 @@
 package gormplugin
 
 import (
+	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -24,7 +25,8 @@ var ErrSeries = errors.New("gormplugin: no number")
 type numbered struct {
 	field, scope *schema.Field // scope may be nil
 	series       *series.Series
-	text         bool // the field holds the printed number
+	within       func(context.Context, func(context.Context) error) error // Plugin.within
+	text         bool                                                     // the field holds the printed number
 	column       column
 	err          error
 }
@@ -64,14 +66,16 @@ func shadowed(field *schema.Field) bool {
 	return field.DBName != "" && field.Schema.FieldsByDBName[field.DBName] != field
 }
 
+const noSeries = "a series fills no primary key, since its numbers repeat for each scope: add a column"
+
 func (p *Plugin) newNumbered(dialect string, field *schema.Field, name, scope string, scoped bool) *numbered {
-	n := &numbered{field: field, text: field.IndirectFieldType.Kind() == reflect.String}
+	n := &numbered{field: field, within: p.within, text: field.IndirectFieldType.Kind() == reflect.String}
 	n.column = n.columnOf(dialect)
 	switch {
 	case p.cfg.Series == nil:
 		n.err = n.fault("there are no series: list them in idworker.Config.Series, or set Config.Series")
 	case field.PrimaryKey:
-		n.err = n.fault("a series fills no primary key, since its numbers repeat for each scope: add a column")
+		n.err = n.fault(noSeries)
 	case !n.text && field.GORMDataType != schema.Int && field.GORMDataType != schema.Uint:
 		n.err = n.fault("its type %s holds neither a text nor a whole number", field.FieldType)
 	case !field.Creatable:

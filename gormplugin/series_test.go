@@ -7,7 +7,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/libtnb/sqlite"
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -181,6 +183,23 @@ func TestSeriesWithGaps(t *testing.T) {
 		require.Equal(t, "hooked", hooked.Shop)
 		require.Equal(t, 1, *hooked.Number)
 	})
+}
+
+// On the SQLite file that its own transaction has locked, a statement waits for Config.Wait.
+func TestSeriesWithGapsWaits(t *testing.T) {
+	t.Parallel()
+	var r registry
+	dsn := strings.ReplaceAll(sqliteDSN(t), "busy_timeout(5000)", "busy_timeout(10)")
+	db := open(t, sqlite.Open(dsn), gormplugin.New(newGenerator(t), gormplugin.Config{Series: r.of, Wait: 50 * time.Millisecond}), &Ticket{})
+	r.open(t, db)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	hooked := Ticket{}
+	err := db.WithContext(ctx).Create(&hooked).Error
+	require.ErrorContains(t, err, "no ids or numbers within the 50ms of gormplugin.Config.Wait")
+	require.NoError(t, ctx.Err())
+	require.Zero(t, hooked.ID)
+	require.ErrorIs(t, db.First(&hooked).Error, gorm.ErrRecordNotFound)
 }
 
 // A mailedBill has another unique column than its key.
@@ -359,7 +378,7 @@ func TestSeriesTags(t *testing.T) {
 		}
 	)
 	models := map[string]any{
-		`series "nobody"`: &Unknown{}, `no field "Nobody"`: &Scopeless{}, "neither a text nor": &Truth{}, "write series=NAME": &Turned{}, `no field ""`: &Loose{}, "not written by Create": &Late{}, "returned no series": &Nothing{}, `"series=all"`: &Keyed{},
+		`series "nobody"`: &Unknown{}, `no field "Nobody"`: &Scopeless{}, "neither a text nor": &Truth{}, "write series=NAME": &Turned{}, `no field ""`: &Loose{}, "not written by Create": &Late{}, "returned no series": &Nothing{}, "a series fills no primary key": &Keyed{},
 	}
 	var r registry
 	db := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Series: r.of}))

@@ -224,7 +224,7 @@ func (s *Series) reserve(ctx context.Context, scope string, period time.Time, n,
 			s.count(began, err)
 		}
 		if !again && errors.Is(err, segment.ErrClock) {
-			return got, fmt.Errorf("%w: %q is on record in a period that has not begun, after %d: correct its row in the table", segment.ErrClock, r.Name, base(period))
+			return got, fmt.Errorf("%w: %q is on record in a period that has not begun, after %d: correct its row in the table, or wait until it begins", segment.ErrClock, r.Name, base(period))
 		}
 		if !again || !errors.Is(err, segment.ErrEnd) {
 			return got, err
