@@ -185,7 +185,7 @@ const waitReplicasElsewhere = "leave it out; configure the database to wait for 
 
 func (p *plan) planLocal(f *fault.List) {
 	if p.Mode != ModeLocal {
-		misplaced(p, f, "local", p.Local, hostseq.Config{MaxBehind: hostseq.DefaultMaxBehind}, "gets worker ids from a center", "local")
+		misplaced(p, f, "local", p.Local, hostseq.Config{Source: hostseq.Lock, MaxBehind: hostseq.DefaultMaxBehind}, "gets worker ids from a center", "local")
 		return
 	}
 	ticks := 2 * p.layout.TimeUnit

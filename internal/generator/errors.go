@@ -8,9 +8,9 @@ var (
 	// Adopt and after Drop. NextIDWait and NextIDs wait after Drop.
 	ErrNotStarted = errors.New("snowflake: not started: no worker id yet")
 	// ErrLeaseExpired is returned when time has passed the ceiling of the range,
-	// because the lease was not renewed in time. After the next renewal, there are ids
-	// again.
-	ErrLeaseExpired = errors.New("snowflake: lease expired: it was not renewed in time")
+	// because the lease was not renewed in time, or when a burst has used up a range that
+	// begins ahead of the clock. After the next renewal, there are ids again.
+	ErrLeaseExpired = errors.New("snowflake: lease expired: its range is used up and not renewed yet")
 	// ErrStopped is returned after Stop. It is permanent.
 	ErrStopped = errors.New("snowflake: stopped")
 	// ErrExhausted is returned when a burst has used up its lead over the clock and

@@ -131,7 +131,7 @@ func TestErrorsOfIdsNameTheCause(t *testing.T) {
 		require.Equal(t, keeper.Holding, r.keeper.Status().State)
 		for _, err := range []error{one, waited, r.keeper.NextIDs(ctx, make([]int64, 2)), r.keeper.Err()} {
 			require.ErrorIs(t, err, generator.ErrLeaseExpired)
-			require.Regexp(t, `^lease: last renewed 2026-11-20T12:00:\d\d(\.\d+)?Z, renewals have failed since 2026-11-20T12:00:\d\d(\.\d+)?Z: .*connection refused: snowflake: lease expired: it was not renewed in time`, err.Error())
+			require.Regexp(t, `^lease: last renewed 2026-11-20T12:00:\d\d(\.\d+)?Z, renewals have failed since 2026-11-20T12:00:\d\d(\.\d+)?Z: .*connection refused: snowflake: lease expired: its range is used up and not renewed yet`, err.Error())
 		}
 	})
 }

@@ -2,6 +2,7 @@
 package config
 
 import (
+	"bytes"
 	"os"
 	"strings"
 	"testing"
@@ -24,9 +25,14 @@ import (
 const every = "../../fxapp/config.example.yaml"
 
 type config struct {
-	providers.Config `yaml:",inline"`
-	IDWorker         idworker.Config   `yaml:"idworker"`
-	GORMPlugin       gormplugin.Config `yaml:"gormplugin"`
+	Listen, Operators string
+	Hosts             []string
+	LogLevel          string `yaml:"log_level"`
+	Once              bool
+	OrderIDSecret     string `yaml:"order_id_secret"`
+	providers.Config  `yaml:",inline"`
+	IDWorker          idworker.Config   `yaml:"idworker"`
+	GORMPlugin        gormplugin.Config `yaml:"gormplugin"`
 }
 
 func want(t *testing.T) config {
@@ -34,44 +40,65 @@ func want(t *testing.T) config {
 	text, err := os.ReadFile(every)
 	require.NoError(t, err)
 	var c config
-	require.NoError(t, yamlv3.Unmarshal(text, &c))
+	d := yamlv3.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	require.NoError(t, d.Decode(&c))
 	require.Equal(t, 30*time.Second, c.IDWorker.Lease.TTL)
 	return c
 }
 
-func newViper(t *testing.T) *viper.Viper {
+func newViper(t *testing.T, text string, options ...viper.Option) *viper.Viper {
 	t.Helper()
-	v := viper.New()
-	v.SetConfigFile(every)
-	require.NoError(t, v.ReadInConfig())
-	return v
-}
-
-func yamlTags(d *mapstructure.DecoderConfig) { d.TagName, d.SquashTagOption = "yaml", "inline" }
-
-func TestViper(t *testing.T) {
-	var c config
-	require.NoError(t, newViper(t).Unmarshal(&c, yamlTags))
-	require.Equal(t, want(t), c)
-}
-
-// Unmarshal sees overrides, and keeps the rest of their blocks. UnmarshalKey does neither.
-func TestViperOverrides(t *testing.T) {
-	v, c, want := newViper(t), config{}, want(t)
-	v.Set("idworker.wait", "3s")
-	t.Setenv("SHOP_DB_MAX_OPEN", "7")
+	v := viper.NewWithOptions(options...)
+	v.SetConfigType("yaml")
+	require.NoError(t, v.ReadConfig(strings.NewReader(text)))
 	v.SetEnvPrefix("shop")
 	v.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
 	v.AutomaticEnv()
-	require.NoError(t, v.Unmarshal(&c, yamlTags))
-	want.IDWorker.Wait, want.DB.MaxOpen = 3*time.Second, 7
-	require.Equal(t, want, c)
+	return v
+}
 
-	var block config
-	require.NoError(t, v.UnmarshalKey("idworker", &block.IDWorker, yamlTags))
-	require.NoError(t, v.UnmarshalKey("db", &block.DB, yamlTags))
-	require.Empty(t, block.IDWorker.Namespace)
-	require.Equal(t, 20, block.DB.MaxOpen)
+func asDocumented(d *mapstructure.DecoderConfig) {
+	d.TagName, d.SquashTagOption, d.ErrorUnused = "yaml", "inline", true
+}
+
+func TestViper(t *testing.T) {
+	text, err := os.ReadFile(every)
+	require.NoError(t, err)
+	t.Setenv("SHOP_DB_MAX_OPEN", "7")
+	for _, options := range [][]viper.Option{nil, {viper.ExperimentalBindStruct()}} {
+		v, c, want := newViper(t, string(text), options...), config{}, want(t)
+		v.Set("idworker.wait", "3s")
+		require.NoError(t, v.Unmarshal(&c, asDocumented))
+		want.IDWorker.Wait, want.DB.MaxOpen = 3*time.Second, 7
+		require.Equal(t, want, c)
+
+		var block config
+		require.NoError(t, v.UnmarshalKey("idworker", &block.IDWorker, asDocumented))
+		require.NoError(t, v.UnmarshalKey("db", &block.DB, asDocumented))
+		require.Empty(t, block.IDWorker.Namespace, "Set has overridden a key of the block")
+		require.Equal(t, 20, block.DB.MaxOpen, "not that of the environment")
+	}
+}
+
+// Without ExperimentalBindStruct, viper ignores variables of keys that the file has not.
+func TestViperVariables(t *testing.T) {
+	t.Setenv("SHOP_DB_DSN", "env.db")
+	t.Setenv("SHOP_IDWORKER_LEASE_MAX_TTL", "50s")
+	var with, without config
+	const text = "idworker: {namespace: orders}"
+	require.NoError(t, newViper(t, text, viper.ExperimentalBindStruct()).Unmarshal(&with, asDocumented))
+	require.Equal(t, "env.db", string(with.DB.DSN))
+	require.Equal(t, 50*time.Second, with.IDWorker.Lease.MaxTTL)
+	require.Equal(t, "orders", with.IDWorker.Namespace)
+	require.NoError(t, newViper(t, text).Unmarshal(&without, asDocumented))
+	require.Zero(t, without.DB.DSN)
+}
+
+func TestUnknownKey(t *testing.T) {
+	const text = "idworker: {namespace: orders, lease: {tll: 50s}}"
+	var c config
+	require.ErrorContains(t, newViper(t, text).Unmarshal(&c, asDocumented), "tll")
 }
 
 func TestKoanf(t *testing.T) {
@@ -82,5 +109,8 @@ func TestKoanf(t *testing.T) {
 	require.NoError(t, k.UnmarshalWithConf("", &c.Config, tag))
 	require.NoError(t, k.UnmarshalWithConf("idworker", &c.IDWorker, tag))
 	require.NoError(t, k.UnmarshalWithConf("gormplugin", &c.GORMPlugin, tag))
-	require.Equal(t, want(t), c)
+	want := want(t)
+	require.Equal(t, want.Config, c.Config)
+	require.Equal(t, want.IDWorker, c.IDWorker)
+	require.Equal(t, want.GORMPlugin, c.GORMPlugin)
 }

@@ -2,6 +2,7 @@ package docstest
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -68,7 +69,7 @@ func TestReadmeWithoutARelease(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
-	const get, edit = "go get github.com/snowlease/snowlease", "go mod edit -replace github.com/snowlease/snowlease=../snowlease"
+	const get, edit = "go get github.com/snowlease/snowlease", "go mod edit -require github.com/snowlease/snowlease@v0.1.0 -replace github.com/snowlease/snowlease=../snowlease"
 	require.Contains(t, string(text), "`"+edit+"`")
 	var program, setup string
 	for _, b := range parsePage("README.md", string(text)).blocks {
@@ -86,10 +87,13 @@ func TestReadmeWithoutARelease(t *testing.T) {
 	shop := filepath.Join(dir, "shop")
 	require.NoError(t, os.Mkdir(shop, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(shop, "main.go"), []byte(program), 0o600))
-	cmd := exec.CommandContext(limit.Compiling(t), "sh", "-ec", strings.Replace(setup, get, edit, 1)+" && go vet .")
+	cmd := exec.CommandContext(limit.Compiling(t), "sh", "-ec", strings.Replace(setup, get, edit, 1)+" && go vet . && go list -m modernc.org/sqlite")
 	cmd.Dir = shop
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	require.NoError(t, err)
+	require.Contains(t, string(mod), "\t"+string(out[bytes.LastIndexByte(bytes.TrimSpace(out), '\n')+1:len(out)-1]), "a later one may need a later Go")
 }
 
 // play runs a program until it ends or fx reports that it is running.
