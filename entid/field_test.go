@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/entid"
+	ids "github.com/snowlease/snowlease/entid/testdata/ids.v2"
 	"github.com/snowlease/snowlease/publicid"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -25,6 +26,9 @@ func TestField(t *testing.T) {
 	require.True(t, d.Info.ValueScanner())
 	require.True(t, d.Optional && d.Nillable)
 	require.Equal(t, "o", d.StorageKey)
+	d = entid.Field[publicid.ID[ids.Kind]](field.Int64("a")).Descriptor()
+	require.NoError(t, d.Err)
+	require.Equal(t, "github.com/snowlease/snowlease/entid/testdata/ids.v2", d.Info.PkgPath)
 	d = entid.Mixin[snowflake.ID]{}.Fields()[0].Descriptor()
 	require.NoError(t, d.Err)
 	require.Equal(t, "snowflake.ID", d.Info.String())

@@ -104,6 +104,15 @@ func (n *numbered) fill(db *gorm.DB, early bool) error {
 		}
 		from = from.In(tx)
 	}
+	number := func(ctx context.Context) error { return n.numberRows(ctx, stmt, from, rows) }
+	if from.Gapless() { // it waits for the locks of other transactions
+		return number(stmt.Context)
+	}
+	return n.within(stmt.Context, number)
+}
+
+// numberRows sets the numbers of rows, which are sorted by scope.
+func (n *numbered) numberRows(ctx context.Context, stmt *gorm.Statement, from *series.Series, rows []numberedRow) (err error) {
 	all := n.numbered(stmt)
 	stmt.Settings.Store(n.key(stmt), all)
 	for first := 0; first < len(rows); {
@@ -112,18 +121,12 @@ func (n *numbered) fill(db *gorm.DB, early bool) error {
 			last++
 		}
 		numbers := make([]series.Number, last-first)
-		fill := func(ctx context.Context) error { return from.Fill(ctx, rows[first].scope, numbers) }
-		if from.Gapless() { // it waits for the lock of another transaction
-			err = fill(stmt.Context)
-		} else {
-			err = n.within(stmt.Context, fill)
-		}
-		if err != nil {
+		if err := from.Fill(ctx, rows[first].scope, numbers); err != nil {
 			return err
 		}
 		for i, number := range numbers {
 			r := &rows[first+i]
-			r.key, r.former = keyValues(stmt, r.row), copied(n.field.ReflectValueOf(stmt.Context, r.row))
+			r.key, r.former = keyValues(stmt, r.row), copied(n.field.ReflectValueOf(ctx, r.row))
 			r.number, err = n.set(stmt, r.row, number)
 			if all[r.row.Addr().Pointer()] = *r; err != nil {
 				return err

@@ -73,7 +73,7 @@ func (p *Plugin) within(parent context.Context, get func(context.Context) error)
 	if ended := parent.Err(); err != nil && ended != nil && !errors.Is(err, ended) {
 		return fmt.Errorf("%w: %w", ended, err)
 	}
-	if err != nil && parent.Err() == nil && ctx.Err() != nil && !errors.Is(err, p.waited) {
+	if ended := ctx.Err(); err != nil && ended != nil && errors.Is(err, ended) && parent.Err() == nil && !errors.Is(err, p.waited) {
 		return fmt.Errorf("%w: %w", p.waited, err)
 	}
 	return err

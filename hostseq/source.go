@@ -103,7 +103,7 @@ func (p place) passing() []string {
 func (p place) lock() (choice, error) {
 	ch := choice{slotBits: p.layout.WorkerBits - p.MachineBits}
 	if p.host.container && p.ownDir && p.MachineBits == 0 {
-		return ch, fmt.Errorf("other containers do not see directory %s: set dir to one that all mount, set machine_bits, or choose source %s or %s",
+		return ch, fmt.Errorf("no other container sees %s: set dir to one that all mount, machine_bits if addresses end differently, or source %s or %s",
 			p.Dir, Explicit, Ordinal)
 	}
 	if err := p.prepare(); err != nil {

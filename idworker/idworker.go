@@ -140,9 +140,9 @@ func (b *built) start(ctx context.Context) error {
 func advise(err error) error {
 	switch {
 	case errors.Is(err, snowlease.ErrNotStarted):
-		return fmt.Errorf("%w: ids come from OnStart on, not in constructors or Invoke; list idworker.Module before modules whose start hooks ask", err)
+		return fmt.Errorf("%w: ids are available from OnStart on, not in constructors or Invoke; list idworker.Module before modules that need ids", err)
 	case errors.Is(err, snowlease.ErrStopped):
-		return fmt.Errorf("%w: it was closed, or the application has stopped: list idworker.Module before modules whose stop hooks ask", err)
+		return fmt.Errorf("%w: the worker was closed, or the application has stopped: list idworker.Module before modules whose stop hooks ask", err)
 	}
 	return err
 }

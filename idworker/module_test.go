@@ -244,7 +244,7 @@ func TestErrorsSayWhenToAsk(t *testing.T) {
 					require.ErrorContains(t, err, says)
 				}
 			}
-			asks(snowlease.ErrNotStarted, "ids come from OnStart on, not in constructors or Invoke; list idworker.Module before modules whose start hooks ask")
+			asks(snowlease.ErrNotStarted, "ids are available from OnStart on, not in constructors or Invoke; list idworker.Module before modules that need ids")
 			a.RequireStart()
 			_, err := w.NextIDWait(context.Background())
 			require.NoError(t, err)

@@ -164,7 +164,7 @@ func (o options) needRedis(what string) (redis.UniversalClient, error) {
 	case 1:
 		return o.redis[0], nil
 	}
-	return nil, fmt.Errorf("%s: there are a redis.UniversalClient and another *redis.Client: give one of them, or a center made with redisseq.New", what)
+	return nil, fmt.Errorf("%s: both a redis.UniversalClient and another *redis.Client: give one of them, or a center made with redisseq.New", what)
 }
 
 // absent is the error for a missing client. with names the options of Open that give one. In fx a

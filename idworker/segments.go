@@ -85,7 +85,7 @@ func (s *Segments) make(c Config, o options) error {
 		case o.numbers != nil:
 			where = SegmentStoreDB
 		case o.db != nil && len(o.redis) > 0: // to choose one would move the numbers when the other is added
-			return errors.New(`segment_store auto finds a *gorm.DB and a Redis client: set it to "db", "redis" or "db+redis", whichever has numbers`)
+			return errors.New(`segment_store auto finds a *gorm.DB and a Redis client: set "db", "redis" or "db+redis", which has the numbers so far`)
 		case o.db != nil:
 			where = SegmentStoreDB
 		case len(o.redis) > 0:

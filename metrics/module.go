@@ -45,7 +45,7 @@ func collectorsOf(provider, tag string) any {
 			st := w.Status()
 			key := [2]string{st.Namespace, st.Center}
 			if other, ok := all[key]; ok {
-				return nil, fmt.Errorf("metrics: %s and %s provide workers of namespace %q and center %q: label their collectors (prometheus.WrapCollectorWith)", other, provider, st.Namespace, st.Center)
+				return nil, fmt.Errorf("metrics: %s and %s share namespace %q and center %q: register one yourself, labeled (prometheus.WrapCollectorWith)", other, provider, st.Namespace, st.Center)
 			}
 			all[key] = provider
 		}

@@ -84,7 +84,7 @@ func TestWithIDWorkerOnRedis(t *testing.T) {
 // package gormplugin does not.
 func TestForgottenConfig(t *testing.T) {
 	t.Parallel()
-	const all = "providers.Config is missing: add fx.Supply(cfg), with DB, Redis or both"
+	const all = "providers.Config is missing: add it as a value, fx.Supply(cfg)"
 	for _, c := range []struct {
 		module fx.Option
 		want   string
@@ -92,8 +92,8 @@ func TestForgottenConfig(t *testing.T) {
 		{providers.Module, all},
 		{providers.DB, all},
 		{providers.Redis, all},
-		{sqlite.Module, "sqldb.Config is missing or empty: add fx.Supply(sqldb.Config{"},
-		{redis.Module, "redis.Config is missing or empty: add fx.Supply(redis.Config{"},
+		{sqlite.Module, "sqldb.Config is missing or empty: add it as a value, fx.Supply(cfg)"},
+		{redis.Module, "redis.Config is missing or empty: add it as a value, fx.Supply(cfg)"},
 	} {
 		for name, supplied := range map[string]fx.Option{
 			"nothing":  fx.Options(),

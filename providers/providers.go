@@ -75,7 +75,7 @@ type params struct {
 
 func (p params) config() (Config, error) {
 	if p.Config == nil {
-		return Config{}, errors.New(`providers: providers.Config is missing: add fx.Supply(cfg), with DB, Redis or both, or what its constructor needs`)
+		return Config{}, errors.New(`providers: providers.Config is missing: add it as a value, fx.Supply(cfg), or what its constructor needs`)
 	}
 	return p.Config.Config, nil
 }

@@ -16,7 +16,7 @@ import (
 func CreateName(name string) string {
 	period := ""
 	if strings.Contains(name, ".") { // it may be of a series
-		period = " --period DAY"
+		period = " --period DAY (the first one of the series' period, as 2026-11-01; none for a segment)"
 	}
 	return fmt.Sprintf("snowlease segment create --name %s --start N%s creates it; N is 1 only if no number was ever issued: otherwise stop the processes that use it, and choose N above all its numbers", name, period)
 }

@@ -27,7 +27,7 @@ func (k *Keeper) bounded(g lease.Grant, at time.Duration) (lease.Grant, error) {
 		g.Ceiling = min(g.Ceiling, max(k.lent.Ceiling, latest+reach))
 	}
 	if g.Floor != k.lent.Floor && g.Floor > latest+reach+slack.Milliseconds() {
-		return g, fmt.Errorf("%w: worker id %d of namespace %q got the floor %s: undo what else has written to the store; this process goes on then",
+		return g, fmt.Errorf("%w: worker id %d of %q got the floor %s: undo what another program wrote to the store; this process then goes on",
 			lease.ErrDamaged, g.Worker, g.Namespace, time.UnixMilli(g.Floor).UTC().Format(time.RFC3339))
 	}
 	return g, nil

@@ -45,7 +45,7 @@ type Params struct {
 // client after everything built on it has stopped, so after the worker id is given back.
 func New(p Params) (redis.UniversalClient, error) {
 	if p.Config.IsZero() {
-		return nil, errors.New(`providers: redis.Config is missing or empty: add fx.Supply(redis.Config{Addrs: addrs}), or what its constructor needs`)
+		return nil, errors.New(`providers: redis.Config is missing or empty: add it as a value, fx.Supply(cfg), or what its constructor needs`)
 	}
 	client, err := newClient(p.Config)
 	if err != nil {

@@ -74,7 +74,7 @@ type Params struct {
 func New(drivers ...Driver) func(Params) (*gorm.DB, error) {
 	return func(p Params) (*gorm.DB, error) {
 		if p.Config == (Config{}) {
-			return nil, errors.New(`providers: sqldb.Config is missing or empty: add fx.Supply(sqldb.Config{DSN: "app.db"}), or what its constructor needs`)
+			return nil, errors.New(`providers: sqldb.Config is missing or empty: add it as a value, fx.Supply(cfg), or what its constructor needs`)
 		}
 		db, ping, err := open(context.Background(), p.Config, p.Logger, drivers)
 		if err != nil {

@@ -100,7 +100,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		// Do not print what follows a dash: -store=redis://user:password@host.
 		text := err.Error()
-		if known, typed, ok := strings.Cut(text, " in -"); ok && len(typed) > 1 {
+		if known, typed, ok := strings.Cut(text, " in -"); ok && strings.HasPrefix(text, "unknown shorthand flag") && len(typed) > 1 {
 			return fmt.Errorf("%s: flags of more than one letter begin with two dashes", known)
 		}
 		if strings.HasPrefix(text, "bad flag syntax") {

@@ -35,7 +35,7 @@ least that capacity and prints it as configuration. Spare bits go to the sequenc
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			designed := changed(cmd, "years replicas rate businesses js-safe")
 			if designed && changed(cmd, "config preset bits unit") {
-				return errors.New("flags that give a layout (--config, --preset, --bits, --unit) and flags that design one are set: leave one group out")
+				return errors.New("leave one group out: --config, --preset, --bits, --unit, or --years, --replicas, --rate, --businesses, --js-safe")
 			}
 			l, err := flags.read(cmd)
 			if err == nil && designed {

@@ -267,7 +267,7 @@ func (f *storeFlags) configured(quarantine bool) error {
 	case kind == "" && c.db.DSN != "":
 		return fmt.Errorf("--store is empty, and %s has both db and redis: name one by %s: db or redis in the file, or by --store or %s", file, why, envStore)
 	case kind == "":
-		return fmt.Errorf("--store is empty, and %s has neither db nor redis: give --store or %s (variables of the application are not read)", file, envStore)
+		return fmt.Errorf("--store is empty, and %s has neither db nor redis: give --store or %s (the application's environment is not read)", file, envStore)
 	case kind == idworker.ModeRedis && len(c.redis.Addrs) == 0, kind == idworker.ModeDB && c.db.DSN == "":
 		return fmt.Errorf("--store is empty, and %s has %s, but no %s: give --store or %s; environment variables of the application are not read", file, why, kind, envStore)
 	case kind == idworker.ModeRedis:

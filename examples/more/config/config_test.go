@@ -21,7 +21,7 @@ import (
 	"github.com/snowlease/snowlease/providers"
 )
 
-// every has every key of the library with its default, and some of fxapp.
+// every has the keys of the library, and those of fxapp.
 const every = "../../fxapp/config.example.yaml"
 
 type config struct {

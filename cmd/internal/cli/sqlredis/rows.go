@@ -12,16 +12,17 @@ import (
 	"github.com/snowlease/snowlease/internal/dsn"
 )
 
-var errText = errors.New("texts sort by their characters, not as numbers: write the ids to a file, one a line, and give FILE in place of --table")
+// errNoNumbers: as texts, the newest ids are not the greatest.
+var errNoNumbers = errors.New("it is no column of whole numbers: write the ids to a file, one a line, and give FILE in place of --table")
 
-// text reports whether the first column of rows is a text. A decimal number is one only in Go.
-func text(rows *sql.Rows, stored any) bool {
+// number reports whether the first column of rows is a number, which in Go a decimal one is not.
+func number(rows *sql.Rows, stored any) bool {
 	switch stored.(type) {
 	case int64, uint64:
-		return false
+		return true
 	}
 	types, err := rows.ColumnTypes()
-	return err != nil || !slices.Contains([]string{"DECIMAL", "NUMERIC"}, types[0].DatabaseTypeName())
+	return err == nil && slices.Contains([]string{"DECIMAL", "NUMERIC"}, types[0].DatabaseTypeName())
 }
 
 // rows calls each with the ids of the newest rows of t, then with those of the oldest. The
@@ -58,11 +59,14 @@ func (p place) rows(ctx context.Context, name string, t target.Table, each func(
 		defer rows.Close()
 		for rows.Next() {
 			var stored any
-			if err := errors.Join(rows.Scan(&stored), rows.Scan(&least)); err != nil {
+			if err := rows.Scan(&stored); err != nil {
 				return err
 			}
-			if text(rows, stored) {
-				return errText
+			if !number(rows, stored) {
+				return errNoNumbers
+			}
+			if err := rows.Scan(&least); err != nil {
+				return err
 			}
 			if err := each(least); err != nil {
 				return err

@@ -69,7 +69,7 @@ func parseStore(text string) (place, error) {
 	case !isURL && (strings.Contains(text, "host=") || strings.Contains(text, "dbname=")):
 		return database("pgx", text), nil
 	}
-	return place{}, errors.New("--store is unknown: begin it with redis://, rediss://, mysql://, postgres:// or sqlite:, or give a DSN")
+	return place{}, errors.New("--store is unknown: give redis://, rediss://, mysql://, postgres:// or sqlite:, or a DSN of MySQL or PostgreSQL")
 }
 
 func database(driver, dsn string) place {
@@ -108,7 +108,7 @@ func parseRedis(scheme, rest string) (place, error) {
 		case "key_file":
 			c.KeyFile = value
 		default:
-			return place{}, errors.New("--store: unknown setting: choose master, cluster, sentinel_username, sentinel_password, ca_file, cert_file or key_file")
+			return place{}, errors.New("--store: not a Redis setting: choose master, cluster, sentinel_username, sentinel_password, ca_file, cert_file, key_file")
 		}
 	}
 	return place{Redis: c}, nil
