@@ -3,7 +3,9 @@ package snowlease_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -134,6 +136,18 @@ func TestOpenFails(t *testing.T) {
 		cancel(gone)
 		_, err = snowlease.Open(ctx, center, snowlease.Config{Namespace: "orders"})
 		require.ErrorIs(t, err, gone)
+	})
+}
+
+// An error of a file is a net.Error too, but no network helps.
+func TestErrorOfAFile(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		center := memcenter.New()
+		full := &fs.PathError{Op: "write", Path: "a.slot", Err: syscall.ENOSPC}
+		center.Intercept(func(context.Context, string, bool) error { return full })
+		_, err := snowlease.Open(t.Context(), center, snowlease.Config{Namespace: "orders", Wait: time.Second})
+		require.ErrorIs(t, err, full)
+		require.NotContains(t, err.Error(), "server")
 	})
 }
 

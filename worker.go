@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"sync"
 	"time"
@@ -141,7 +142,8 @@ func (w *Worker) remedy(ctx context.Context, err error) string {
 		}
 	}
 	q, full, wait := (*lease.QuarantineError)(nil), (*lease.NoFreeWorkerError)(nil), w.setup.Name("Wait")
-	if away := net.Error(nil); !errors.As(err, &q) && !errors.As(err, &full) && errors.As(err, &away) {
+	away, file := net.Error(nil), (*fs.PathError)(nil) // a file's syscall.Errno is a net.Error
+	if !errors.As(err, &q) && !errors.As(err, &full) && errors.As(err, &away) && !errors.As(err, &file) {
 		return fmt.Sprintf(": check that the server runs, and that this host reaches it at this address; a start waits for it for up to %s (%v)", wait, w.cfg.Wait)
 	}
 	if q == nil || q.Wait() > 36*time.Hour { // too long to wait for: the error says what to do

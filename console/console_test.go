@@ -110,7 +110,7 @@ func TestSlotsJSON(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(rec.Body.Bytes(), &got))
 	require.Equal(t, "orders in memory", got.Namespace+" in "+got.Center)
-	require.Equal(t, map[string]int{"this process": 1, "lent": 11, "not yet free": 1, "free, not given back": 1, "free": 18}, got.Counts)
+	require.Equal(t, map[string]int{"this process": 1, "lent": 11, "ahead": 1, "free, not given back": 1, "free": 18}, got.Counts)
 	require.Equal(t, 32, got.Size)
 	require.Len(t, got.Slots, 32)
 	own := got.Slots[w.Status().Worker]
@@ -118,8 +118,8 @@ func TestSlotsJSON(t *testing.T) {
 	require.Equal(t, "orders-7d9f8c6b5-x2kqz", own.Host)
 	require.True(t, !own.Since.After(got.Now) && own.Until.After(got.Now))
 	for _, s := range got.Slots {
-		if s.State == "not yet free" {
-			require.True(t, s.Until.After(got.Now), "when it is free")
+		if s.State == "ahead" {
+			require.True(t, s.Until.After(got.Now), "until when")
 			require.Empty(t, s.Holder)
 		}
 	}

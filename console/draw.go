@@ -9,8 +9,8 @@ func (p *pool) draw(all []slot) {
 		return
 	}
 	p.Shared = (p.Size + maxCells - 1) / maxCells
-	rank := map[string]int{mine: 4, lent: 3, waiting: 2, lapsed: 1, free: 0}
-	class := map[string]string{mine: "mine", lent: "lent", waiting: "waiting", lapsed: "lapsed", free: "free"}
+	rank := map[string]int{mine: 4, lent: 3, waiting: 2, lapsed: 1, spare: 1, free: 0}
+	class := map[string]string{mine: "mine", lent: "lent", waiting: "waiting", spare: "waiting", lapsed: "lapsed", free: "free"}
 	for first := 0; first < p.Size; first += p.Shared {
 		group := all[first:min(p.Size, first+p.Shared)]
 		worst, used := group[0], 0

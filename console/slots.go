@@ -99,6 +99,7 @@ const (
 	mine    = "this process"
 	lent    = "lent"
 	waiting = "not yet free" // its lease has ended, but its mark is ahead of the clock
+	spare   = "ahead"        // the same, but given back or never lent: its next ids carry times ahead
 	lapsed  = "free, not given back"
 	free    = "free"
 )
@@ -225,6 +226,8 @@ func view(s lease.Slot, worker, token int64) slot {
 		v.State = mine
 	case s.Expires >= s.Now:
 		v.State = lent
+	case !s.Free() && s.Holder == "":
+		v.State, v.Until = spare, millis(s.Mark)
 	case !s.Free():
 		v.State, v.Until = waiting, millis(max(s.Expires, s.Mark))
 	case s.Holder != "":

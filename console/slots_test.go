@@ -54,6 +54,7 @@ func TestRowsOfTheTable(t *testing.T) {
 		{Worker: 3, Token: 4, Holder: "gone@host:2", Expires: now - 9, Mark: now + 9, Now: now},
 		{Worker: 4, Now: now},
 		{Worker: 5, Token: 6, Holder: "own@host:1", Expires: now + 9, Now: now},
+		{Worker: 6, Mark: now + 9, Now: now}, // by a first start
 	}
 	p := newPool(snowlease.Status{Worker: 5, Token: 6, Ceiling: time.UnixMilli(now + 30)}, list, time.Time{}, nil)
 	var workers []int64
@@ -61,6 +62,7 @@ func TestRowsOfTheTable(t *testing.T) {
 		workers = append(workers, s.Worker)
 	}
 	require.Equal(t, []int64{2, 3, 5, 1}, workers)
+	require.Equal(t, 3, p.InUse)
 	require.Equal(t, int64(now+30), p.Rows[2].Until.UnixMilli())
 	require.Equal(t, int64(now+9), p.Rows[0].Until.UnixMilli())
 }

@@ -209,6 +209,14 @@ func run(ctx context.Context, args []string, out io.Writer, harms []harm) (err e
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("argument %q is unknown: name the store by a flag: see -help", flags.Arg(0))
+	case *processes < 1 || *processes > 32:
+		return fmt.Errorf("-processes %d is not 1 to 32", *processes)
+	case *every <= 0:
+		return fmt.Errorf("-every %v is not above 0", *every)
+	}
 	if a.dir, err = os.MkdirTemp("", "attack-"); err != nil {
 		return err
 	}
@@ -225,7 +233,7 @@ func run(ctx context.Context, args []string, out io.Writer, harms []harm) (err e
 	if err := claim(ctx, center, a.order.config()); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "namespace %s, %d processes, %v\n", a.order.Namespace, *processes, *long)
+	fmt.Fprintf(out, "%s, namespace %s, %d processes, %v\n", lease.Name(center), a.order.Namespace, *processes, *long)
 
 	err = a.harm(ctx, *processes, *long, *every, harms, out)
 	err = errors.Join(err, a.order.Store.forget(context.WithoutCancel(ctx), a.order.Namespace, everything))

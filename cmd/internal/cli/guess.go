@@ -216,7 +216,7 @@ func (in *inspector) doubt(g *guess) error {
 // noFit returns the error if no guess fits.
 func (in *inspector) noFit() error {
 	if in.numbers < in.ids {
-		return errors.New("no layout fits: if the generator has an epoch or bits of its own, give --epoch and --bits")
+		return errors.New("no layout fits: if the generator has an epoch, unit or bits of its own, give --epoch, --unit and --bits")
 	}
 	after := ""
 	if first, err := (snowflake.Layout{}).Encode(snowflake.Parts{Time: in.now}); err == nil && first > in.greatest {

@@ -139,7 +139,7 @@ func TestInspectSays(t *testing.T) {
 			"layout: bwmarrin, cosid, leaf, twitter, discord, wide: epoch=" + fmt.Sprint(own.Layout.Epoch),
 		}},
 		"of the future": {"9000000000000000000\n" + lines(discord), nil, exitNo, []string{
-			"LAYOUT ", fmt.Sprintf("\n%-25s%-21s9000000000000000000\n", "discord", "1"), "no layout fits: if the generator has an epoch or bits of its own",
+			"LAYOUT ", fmt.Sprintf("\n%-25s%-21s9000000000000000000\n", "discord", "1"), "no layout fits: if the generator has an epoch, unit or bits of its own",
 		}},
 		"an id that is none": {"5\n\nx1\n", nil, exitFailed, []string{`line 3: snowflake: parse id "x1" in base 10`}},
 		"zero":               {"0\n", nil, exitFailed, []string{"line 1: 0: an id is greater than 0"}},

@@ -1,10 +1,12 @@
 // Zap is an fx application that logs with zap, including the library's slog records.
 //
-//	cd examples/more && go run ./zap        # Ctrl-C ends it
+//	cd examples/more && go run ./zap        # records in zap.local; Ctrl-C ends it
 package main
 
 import (
+	"log"
 	"log/slog"
+	"path/filepath"
 
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxevent"
@@ -15,7 +17,13 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 )
 
-func main() { fx.New(wiring(zap.NewProduction, "")).Run() }
+func main() {
+	dir, err := filepath.Abs("zap.local")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fx.New(wiring(zap.NewProduction, dir)).Run()
+}
 
 // wiring returns an application that borrows a worker id of this host. dir holds the
 // host's records; "" means the user's state directory.
