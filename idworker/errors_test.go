@@ -28,6 +28,21 @@ func (unreadable) Load(context.Context, string) (casstore.Record, error) {
 	return casstore.Record{}, errors.New("connection refused")
 }
 
+// In mode local no command lists the holders.
+func TestFullHost(t *testing.T) {
+	t.Parallel()
+	cfg := idworker.Config{Namespace: "orders", Mode: idworker.ModeLocal, Layout: snowflake.Layout{WorkerBits: 1}, Local: hostseq.Config{Dir: t.TempDir()}, Wait: 100 * time.Millisecond}
+	for range 2 {
+		w, err := idworker.Open(t.Context(), cfg)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, w.Stop(context.Background())) }()
+	}
+	_, err := idworker.Open(t.Context(), cfg)
+	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
+	require.ErrorContains(t, err, "or lower local.machine_bits")
+	require.NotContains(t, err.Error(), "snowlease workers")
+}
+
 // The error of a start names the store once, whatever the center's own error says.
 func TestErrorsNameTheStoreOnce(t *testing.T) {
 	t.Parallel()

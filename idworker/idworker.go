@@ -66,6 +66,9 @@ func (p plan) build(o options) (*built, error) {
 		return nil, errors.New(`idworker: lease.on_lost "shutdown" needs an fx application to end: choose "continue" and watch Healthy`)
 	}
 	setup := source.Setup[snowlease.Status]{Name: keyOf, Advise: advise, Remedy: remedy}
+	if p.Mode == ModeLocal {
+		setup.Remedy = localRemedy
+	}
 	var center lease.Center
 	var err error
 	switch {

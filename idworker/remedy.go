@@ -10,6 +10,14 @@ import (
 // late is longer than any process can have taken a worker id for.
 const late = 36 * time.Hour
 
+// localRemedy is remedy in mode local, of which the command knows nothing.
+func localRemedy(err error) string {
+	if full := (*lease.NoFreeWorkerError)(nil); errors.As(err, &full) && full.Wait() <= late {
+		return ", or lower local.machine_bits; processes of this host have them"
+	}
+	return ""
+}
+
 // remedy names the command that helps with an error of a start.
 func remedy(err error) string {
 	full, q, other := (*lease.NoFreeWorkerError)(nil), (*lease.QuarantineError)(nil), (*lease.MismatchError)(nil)
