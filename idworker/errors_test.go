@@ -31,12 +31,13 @@ func (unreadable) Load(context.Context, string) (casstore.Record, error) {
 // In mode local no command lists the holders.
 func TestFullHost(t *testing.T) {
 	t.Parallel()
-	cfg := idworker.Config{Namespace: "orders", Mode: idworker.ModeLocal, Layout: snowflake.Layout{WorkerBits: 1}, Local: hostseq.Config{Dir: t.TempDir()}, Wait: 100 * time.Millisecond}
+	cfg := idworker.Config{Namespace: "orders", Mode: idworker.ModeLocal, Layout: snowflake.Layout{WorkerBits: 1}, Local: hostseq.Config{Dir: t.TempDir()}}
 	for range 2 {
 		w, err := idworker.Open(t.Context(), cfg)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, w.Stop(context.Background())) }()
 	}
+	cfg.Wait = 3 * time.Second
 	_, err := idworker.Open(t.Context(), cfg)
 	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
 	require.ErrorContains(t, err, "or lower local.machine_bits")
