@@ -156,17 +156,20 @@ func TestPoolAfterACutWithWaiters(t *testing.T) {
 	pool := sql.OpenDB(c)
 	pool.SetMaxOpenConns(2) // as connect does
 	var calls sync.WaitGroup
-	call := func(within time.Duration) {
+	call := func(within time.Duration) (giveUp context.CancelFunc) {
+		ctx, cancel := context.WithTimeout(t.Context(), within)
 		calls.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), within)
 			defer cancel()
 			assert.Error(t, pool.PingContext(ctx))
 		})
+		return cancel
 	}
-	call(100 * time.Millisecond) // metrics: holds a slot
-	call(100 * time.Millisecond) // console: holds the other
-	require.Eventually(t, func() bool { return pool.Stats().OpenConnections == 2 }, 10*time.Second, time.Millisecond)
-	call(4 * time.Second) // a keeper: waits for a slot while the others fail
+	metrics, console := call(30*time.Second), call(30*time.Second) // each holds a slot
+	require.Eventually(t, func() bool { return pool.Stats().OpenConnections == 2 }, 30*time.Second, time.Millisecond)
+	call(4 * time.Second) // a keeper: waits for a slot
+	require.Eventually(t, func() bool { return pool.Stats().WaitCount == 1 }, 4*time.Second, time.Millisecond)
+	metrics()
+	console()
 	calls.Wait()
 	d.hangs.Store("nowhere") // the server is back; the former dials go on
 	require.Eventually(t, func() bool { return pool.PingContext(t.Context()) == nil }, 30*time.Second, time.Millisecond)
