@@ -117,7 +117,7 @@ type hold struct {
 func (h *hold) outlast(ctx context.Context, next Side, r *Report) error {
 	slots, err := h.settled(ctx)
 	if err != nil {
-		return fmt.Errorf("takeover: the old side is retired, but not listed: start no new process for %v, since one of the old side may run: %w", h.Request.MaxTTL, err)
+		return fmt.Errorf("takeover: the old side is retired, but its worker ids are not listed: wait %v before the new side starts: %w", h.Request.MaxTTL, err)
 	}
 	var (
 		late  lease.Slot

@@ -101,7 +101,7 @@ type Tx = numberstore.Tx
 // be of the database of the store. After an error, roll it back. By REPEATABLE READ or more on
 // PostgreSQL, a number fails if the transaction had to wait for another one of the scope, or has
 // read before and others have taken one since: run the transaction again. On MariaDB with
-// innodb_snapshot_isolation, the first is so by SERIALIZABLE, the second also by REPEATABLE READ.
+// innodb_snapshot_isolation, reading first fails by REPEATABLE READ, and waiting too by SERIALIZABLE.
 func (s *Series) In(tx Tx) *Series {
 	in := *s
 	in.tx = !fault.Nil(tx)
