@@ -75,7 +75,7 @@ func (r *registry) open(t testing.TB, db *gorm.DB) {
 	for _, cfg := range []series.Config{
 		{Name: "invoices", Format: "INV-{scope}-{000}", Gapless: true},
 		{Name: "receipts", Gapless: true},
-		{Name: "all", Prefetch: 5},
+		{Name: "all"},
 	} {
 		r.all[cfg.Name], err = series.Open(t.Context(), store, cfg)
 		require.NoError(t, err)

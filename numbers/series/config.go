@@ -11,11 +11,9 @@ import (
 )
 
 const (
-	maxName     = 18
-	maxScope    = 36             // a UUID
-	perPeriod   = 10_000_000_000 // a period and its numbers share an int64
-	maxPrefetch = 1_000_000
-	maxScopes   = 1_000_000
+	maxName   = 18
+	maxScope  = 36             // a UUID
+	perPeriod = 10_000_000_000 // a period and its numbers share an int64
 )
 
 // Config configures a Series. Zero fields take the default.
@@ -42,14 +40,6 @@ type Config struct {
 	Max int64 `yaml:"max" json:"max" env:"MAX"`
 	// Gapless takes each number in a transaction of the application: see Series.In.
 	Gapless bool `yaml:"gapless" json:"gapless" env:"GAPLESS"`
-	// Prefetch is how many numbers of a scope a process takes at once, 1 to 1000000, and 1 if
-	// Gapless. With 1, each number is a round trip, and numbers rise across all processes. With
-	// more, they rise within a process. Default: 1.
-	Prefetch int64 `yaml:"prefetch" json:"prefetch" env:"PREFETCH"`
-	// Scopes is of how many scopes a process keeps prefetched numbers, 1 to 1000000, at some 200
-	// bytes each. Those of the least recently used scope go first, and leave a gap; if the store
-	// loses its table, that scope begins anew. Default: 10000.
-	Scopes int `yaml:"scopes" json:"scopes" env:"SCOPES"`
 }
 
 // WithDefaults returns c with its zero fields filled in.
@@ -68,12 +58,6 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Max == 0 {
 		c.Max = perPeriod - 1
-	}
-	if c.Prefetch == 0 {
-		c.Prefetch = 1
-	}
-	if c.Scopes == 0 {
-		c.Scopes = 10_000
 	}
 	return c
 }
@@ -113,15 +97,6 @@ func (c Config) parse() (p plan, err error) {
 	}
 	if c.Max < 1 || c.Max >= perPeriod {
 		list.Add("max", c.Max, "is not 1 to %d", int64(perPeriod-1))
-	}
-	if c.Prefetch < 1 || c.Prefetch > maxPrefetch {
-		list.Add("prefetch", c.Prefetch, "is not 1 to %d", maxPrefetch)
-	}
-	if c.Gapless && c.Prefetch > 1 {
-		list.Add("prefetch", c.Prefetch, "leaves gaps").Do("remove it, or gapless")
-	}
-	if c.Scopes < 1 || c.Scopes > maxScopes {
-		list.Add("scopes", c.Scopes, "is not 1 to %d", maxScopes)
 	}
 	return p, list.Err()
 }

@@ -17,8 +17,7 @@ func TestConfig(t *testing.T) {
 		{Name: "a", Period: series.Day, Format: "{02}.{01}.{06}/{scope}/{0000}"},
 		{Name: "a", Period: series.Month, Format: "{scope}-{0601}{0}!"},
 		{Name: "a", Period: series.Year, Format: "R{2006}{00}"},
-		{Name: "a", Gapless: true, Prefetch: 1},
-		{Name: "a", Prefetch: 1_000_000, Scopes: 1},
+		{Name: "a", Gapless: true},
 	} {
 		require.NoError(t, c.Validate(), c)
 	}
@@ -34,9 +33,6 @@ func TestConfig(t *testing.T) {
 		"start -1 is not 1 to max":            {Name: "a", Start: -1},
 		"start 8 is not 1 to max, which is 7": {Name: "a", Start: 8, Max: 7},
 		"max 10000000000 is not":              {Name: "a", Max: 10_000_000_000},
-		"prefetch 1000001 is not":             {Name: "a", Prefetch: 1_000_001},
-		"prefetch 2 leaves gaps":              {Name: "a", Prefetch: 2, Gapless: true},
-		"scopes -1 is not":                    {Name: "a", Scopes: -1},
 		"prints two scopes alike":             {Name: "a", Format: "{scope}{0}"},
 		"prints two scopes alike: put":        {Name: "a", Format: "{scope}1{0}"},
 		"scopes alike: put":                   {Name: "a", Format: "{0}0{scope}"},

@@ -17,9 +17,8 @@
 //
 // No number of a scope is issued twice in a period, by any process, as long as the database loses
 // no acknowledged write. A scope never goes back: once a process has taken a number of a period,
-// the database gives none of an earlier one, whatever the clocks say. Only what a process has
-// prefetched by then it still issues, until its own clock is in the next period. A process asks for
-// the period that its clock is in. The database refuses that with segment.ErrClock if its own clock
+// the database gives none of an earlier one, whatever the clocks say. A process asks for the period
+// that its clock is in. The database refuses that with segment.ErrClock if its own clock
 // is more than five minutes outside of the period, so a wrong clock takes no scope into the next
 // year.
 //
@@ -29,8 +28,7 @@
 // who ask for a number of the same scope. Take it late in the transaction, and the scopes of one
 // transaction in ascending order, so that two transactions do not wait for each other.
 //
-// Without Gapless, a number that was taken and not used leaves a gap, as do those that a process
-// has prefetched when it ends.
+// Without Gapless, a number that was taken and not used leaves a gap.
 //
 // If the table loses rows that the application's tables have not lost, a scope starts over. A
 // unique index on tenant and number turns that into an error of the insert, so have one.

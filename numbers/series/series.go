@@ -26,7 +26,7 @@ type Series struct {
 
 // shared is what a Series has in common with what In returns.
 type shared struct {
-	scopes    *scopes
+	copies    atomic.Int64 // how often Reset was called
 	started   atomic.Bool
 	closed    atomic.Bool
 	issued    atomic.Int64
@@ -53,7 +53,7 @@ func New(store segment.Store, cfg Config) (*Series, error) {
 	if _, ok := store.(numberstore.InTx); p.cfg.Gapless && !ok {
 		return nil, fmt.Errorf("series: %T has no transactions, which gapless numbers need: use dbseq.NewSegments or dbseq.OpenSegments", store)
 	}
-	s := &Series{plan: p, store: reader, shared: &shared{scopes: newScopes(p.cfg.Scopes), storeName: fmt.Sprintf("%T", store)}}
+	s := &Series{plan: p, store: reader, shared: &shared{storeName: fmt.Sprintf("%T", store)}}
 	if named, ok := store.(fmt.Stringer); ok {
 		s.storeName = named.String()
 	}
@@ -78,7 +78,7 @@ func (s *Series) Start(ctx context.Context) error {
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
 	if _, err := s.store.Given(ctx, s.key("")); err != nil && !errors.Is(err, segment.ErrUnknown) {
-		return s.wrap(ctx, err)
+		return s.wrap(err)
 	}
 	s.started.Store(true)
 	return nil
@@ -115,8 +115,7 @@ func (s *Series) In(tx Tx) *Series {
 // A-Z a-z 0-9 _ -, and "" if there is only one.
 //
 // Errors: ErrScope, ErrTransaction, segment.ErrEnd, segment.ErrClock, segment.ErrNotStarted,
-// segment.ErrClosed, those of the store, and, with gaps, segment.ErrUnknown if the store has lost the scope since this process
-// had a number of it.
+// segment.ErrClosed and those of the store.
 func (s *Series) Next(ctx context.Context, scope string) (Number, error) {
 	var one [1]Number
 	err := s.Fill(ctx, scope, one[:])
@@ -136,7 +135,7 @@ func (s *Series) Fill(ctx context.Context, scope string, dst []Number) error {
 	err := s.fill(ctx, scope, dst)
 	if err != nil {
 		clear(dst)
-		return s.wrap(ctx, err)
+		return s.wrap(err)
 	}
 	s.issued.Add(int64(len(dst)))
 	return nil
@@ -164,10 +163,11 @@ func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
 	case s.tx && len(dst) == 0:
 		return s.lock(ctx, scope)
 	case s.tx:
-		return s.take(ctx, scope, dst, new(scopeState))
+		return s.take(ctx, scope, dst)
 	}
 	for {
-		if era, err := s.share(ctx, scope, dst); err != nil || era == s.scopes.now() {
+		copies := s.copies.Load()
+		if err := s.take(ctx, scope, dst); err != nil || copies == s.copies.Load() {
 			return err
 		}
 	}
@@ -175,50 +175,31 @@ func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
 
 // lock takes no number of a scope.
 func (s *Series) lock(ctx context.Context, scope string) error {
-	r := s.request(scope, s.begin(ctx), 0, 0)
-	r.N = 0
+	r := s.request(scope, s.begin(ctx), 0)
 	_, err := s.store.Reserve(ctx, r)
 	return err
 }
 
-// share takes numbers from what all callers share, and returns the era that they are of.
-func (s *Series) share(ctx context.Context, scope string, dst []Number) (int64, error) {
-	state, era := s.scopes.of(scope)
-	select {
-	case state.turn <- struct{}{}:
-		defer func() { <-state.turn }()
-	case <-ctx.Done():
-		return era, fmt.Errorf("%w: %w", segment.ErrUnavailable, context.Cause(ctx))
-	}
-	return era, s.take(ctx, scope, dst, &state.scopeState)
-}
-
-// take fills dst from what a process has of a scope, and then from the store.
-func (s *Series) take(ctx context.Context, scope string, dst []Number, has *scopeState) error {
-	for i := 0; i < len(dst); {
-		period := s.begin(ctx)
-		if has.next == 0 || has.next > has.last || has.last < base(period) { // none, or of a period that has passed
-			got, err := s.reserve(ctx, scope, period, int64(len(dst)-i), has.last)
-			if err != nil {
-				return err
-			}
-			has.next, has.last = got.First, got.Last
+// take fills dst from the store.
+func (s *Series) take(ctx context.Context, scope string, dst []Number) error {
+	for period := s.begin(ctx); len(dst) > 0; {
+		got, err := s.reserve(ctx, scope, period, int64(len(dst)))
+		if err != nil {
+			return err
 		}
-		for ; i < len(dst) && has.next <= has.last; i++ {
-			dst[i] = s.text.print(Number{Period: beginOf(has.next), Scope: scope, Value: has.next % perPeriod})
-			has.next++
+		for i := range got.Len() {
+			n := got.First + i
+			dst[i] = s.text.print(Number{Period: beginOf(n), Scope: scope, Value: n % perPeriod})
 		}
+		dst = dst[got.Len():]
 	}
 	return nil
 }
 
 // reserve asks the store for numbers of a period, or of a later one that the scope is in.
-func (s *Series) reserve(ctx context.Context, scope string, period time.Time, n, known int64) (numberstore.Range, error) {
-	if later := beginOf(known); later.After(period) {
-		period = later
-	}
+func (s *Series) reserve(ctx context.Context, scope string, period time.Time, n int64) (numberstore.Range, error) {
 	for again := true; ; again = false {
-		r := s.request(scope, period, n, known)
+		r := s.request(scope, period, n)
 		began := time.Now()
 		got, err := numberstore.Reserve(ctx, s.store, r)
 		if again || !errors.Is(err, segment.ErrClock) { // of one scope's record
@@ -250,15 +231,15 @@ func (s *Series) begin(ctx context.Context) time.Time {
 	return s.cfg.Period.begin(hostclock.Now(ctx).In(s.zone))
 }
 
-func (s *Series) request(scope string, period time.Time, n, known int64) numberstore.Request {
+func (s *Series) request(scope string, period time.Time, n int64) numberstore.Request {
 	from := base(period)
 	r := numberstore.Request{
 		Name:   s.key(scope),
-		N:      max(n, s.cfg.Prefetch),
-		Above:  max(from+s.cfg.Start-1, known),
+		N:      n,
+		Above:  from + s.cfg.Start - 1,
 		Max:    from + s.cfg.Max,
 		Start:  from + s.cfg.Start,
-		Create: known == 0,
+		Create: true,
 	}
 	if s.cfg.Period != None {
 		r.NotBefore = max(1, midnight(period, s.zone).Add(-lease.MaxClockError).UnixMilli())
@@ -267,22 +248,17 @@ func (s *Series) request(scope string, period time.Time, n, known int64) numbers
 	return r
 }
 
-// Reset forgets the prefetched numbers. It is for a process that may have been copied with its
-// memory, such as a virtual machine restored from a snapshot: the copies hold the same numbers.
-// Call it after the copy resumes and before it asks for a number. Calls in progress ask again. If the
-// store has lost its table by then, numbers begin anew, as in a process that starts.
-func (s *Series) Reset() { s.scopes.forget() }
+// Reset makes calls in progress without Gapless ask again. It is for a process that may have been
+// copied with its memory, such as a virtual machine restored from a snapshot: the copies may have
+// the same answers of the store. Call it after the copy resumes and before it asks for a number.
+func (s *Series) Reset() { s.copies.Add(1) }
 
 // key returns the name of a scope in the store.
 func (s *Series) key(scope string) string { return s.cfg.Name + "." + scope }
 
-func (s *Series) wrap(ctx context.Context, err error) error {
+func (s *Series) wrap(err error) error {
 	if err == nil || errors.Is(err, ErrScope) || errors.Is(err, ErrTransaction) {
 		return err
-	}
-	if errors.Is(err, segment.ErrUnknown) && s.cfg.Period != None {
-		at := s.begin(ctx)
-		err = fmt.Errorf("%w (a number is the first day of its period and ten digits, such as %d)", err, base(at)+s.cfg.Start)
 	}
 	return fmt.Errorf("series %q: %w", s.cfg.Name, err)
 }

@@ -198,68 +198,59 @@ func TestClocksThatDiffer(t *testing.T) {
 func TestTwoProcessesAroundMidnight(t *testing.T) {
 	t.Parallel()
 	m := new(store)
-	cfg := series.Config{Period: series.Month, Format: "{2006}-{01}-{0}", Prefetch: 3}
+	cfg := series.Config{Period: series.Month, Format: "{2006}-{01}-{0}"}
 	ahead, behind := at("2026-12-01T00:00:01Z"), at("2026-11-30T23:59:58Z")
 	a, b := open(t, m, ahead, cfg), open(t, m, behind, cfg)
 	require.Equal(t, []string{"2026-11-1", "2026-11-2"}, next(t, b, "", 2))
 	require.Equal(t, []string{"2026-12-1"}, next(t, a, "", 1))
-	require.Equal(t, []string{"2026-11-3", "2026-12-4"}, next(t, b, "", 2), "what it has, then what follows")
-	behind.set("2026-12-01T00:00:00Z")
-	require.Equal(t, []string{"2026-12-5"}, next(t, b, "", 1))
+	require.Equal(t, []string{"2026-12-2", "2026-12-3"}, next(t, b, "", 2))
 	ahead.set("2026-11-30T23:00:00Z")
-	require.Equal(t, []string{"2026-12-2", "2026-12-3", "2026-12-7"}, next(t, a, "", 3))
+	require.Equal(t, []string{"2026-12-4"}, next(t, a, "", 1))
 	for _, c := range []*clock{ahead, behind} {
 		c.set("2027-01-01T00:00:00Z")
 	}
-	require.Equal(t, []string{"2027-01-1"}, next(t, b, "", 1), "of a period that has passed, nothing is used up")
+	require.Equal(t, []string{"2027-01-1"}, next(t, b, "", 1))
 }
 
-// TestScopes: each scope counts for itself, however many there are, and a process remembers only
-// some of them.
+// TestScopes: each scope counts for itself.
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	m := new(store)
-	s := open(t, m, at("2026-11-24T00:00:00Z"), series.Config{Prefetch: 10, Scopes: 2, Format: "{scope}-{0}"})
+	s := open(t, new(store), at("2026-11-24T00:00:00Z"), series.Config{Format: "{scope}-{0}"})
 	require.Equal(t, []string{"a-1", "a-2"}, next(t, s, "a", 2))
 	require.Equal(t, []string{"b-1"}, next(t, s, "b", 1))
 	require.Equal(t, []string{"a-3"}, next(t, s, "a", 1))
-	require.Equal(t, []string{"c-1"}, next(t, s, "c", 1), "b was not used for the longest time")
-	require.Equal(t, []string{"a-4"}, next(t, s, "a", 1))
-	require.Equal(t, []string{"b-11"}, next(t, s, "b", 1))
-	require.EqualValues(t, 7, s.Status().Issued)
+	require.EqualValues(t, 4, s.Status().Issued)
 }
 
 // TestManyAtOnce: callers of one scope get each number once.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, prefetch := range []int64{1, 7} {
-		s := open(t, new(store), at("2026-11-24T00:00:00Z"), series.Config{Prefetch: prefetch, Format: "{0}"})
-		var wg sync.WaitGroup
-		var seen sync.Map
-		for range 8 {
-			wg.Go(func() {
-				var some [25]series.Number
-				if err := s.Fill(t.Context(), "a", some[:]); err != nil {
-					t.Error(err)
+	s := open(t, new(store), at("2026-11-24T00:00:00Z"), series.Config{Format: "{0}"})
+	var wg sync.WaitGroup
+	var seen sync.Map
+	for range 8 {
+		wg.Go(func() {
+			var some [25]series.Number
+			if err := s.Fill(t.Context(), "a", some[:]); err != nil {
+				t.Error(err)
+			}
+			for i, n := range some {
+				if _, twice := seen.LoadOrStore(n.Value, true); twice || i > 0 && n.Value <= some[i-1].Value {
+					t.Errorf("%d after %d, twice: %v", n.Value, some[max(0, i-1)].Value, twice)
 				}
-				for i, n := range some {
-					if _, twice := seen.LoadOrStore(n.Value, true); twice || i > 0 && n.Value <= some[i-1].Value {
-						t.Errorf("%d after %d, twice: %v", n.Value, some[max(0, i-1)].Value, twice)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		_, all := seen.Load(int64(200))
-		require.True(t, all, "none was left out")
+			}
+		})
 	}
+	wg.Wait()
+	_, all := seen.Load(int64(200))
+	require.True(t, all, "none was left out")
 }
 
 // TestEndOfAPeriod: a scope that is used up waits for the next period.
 func TestEndOfAPeriod(t *testing.T) {
 	t.Parallel()
 	clock := at("2026-11-24T00:00:00Z")
-	s := open(t, new(store), clock, series.Config{Period: series.Day, Start: 5, Max: 6, Prefetch: 10})
+	s := open(t, new(store), clock, series.Config{Period: series.Day, Start: 5, Max: 6})
 	require.Equal(t, []string{"20261124-000005", "20261124-000006"}, next(t, s, "", 2))
 	_, err := s.Next(t.Context(), "")
 	require.ErrorIs(t, err, segment.ErrEnd)
@@ -293,20 +284,6 @@ func TestRecordAhead(t *testing.T) {
 	_, err := open(t, m, &clock{time.Now()}, series.Config{Period: series.Month}).Next(t.Context(), "a")
 	require.ErrorIs(t, err, segment.ErrClock)
 	require.ErrorContains(t, err, "a period that has not begun, after 209912010000000000: correct its row")
-}
-
-// TestLostStore: a process that had numbers of a scope does not begin it anew.
-func TestLostStore(t *testing.T) {
-	t.Parallel()
-	m, clock := new(store), at("2026-11-24T00:00:00Z")
-	s := open(t, m, clock, series.Config{Period: series.Month})
-	next(t, s, "a", 2)
-	m.Memory = numberstore.Memory{}
-	_, err := s.Next(t.Context(), "a")
-	require.ErrorIs(t, err, segment.ErrUnknown)
-	require.ErrorContains(t, err, "such as 202611010000000001")
-	require.NoError(t, m.Create(t.Context(), "invoices.a", 202611010000000001))
-	require.Equal(t, []string{"202611-000003"}, next(t, s, "a", 1), "above what it knows")
 }
 
 func TestStoreFails(t *testing.T) {
@@ -404,15 +381,6 @@ func TestWrongUse(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestReset: a copy of a process gives none of the numbers that both hold.
-func TestReset(t *testing.T) {
-	t.Parallel()
-	s := open(t, new(store), at("2026-11-24T00:00:00Z"), series.Config{Prefetch: 10, Format: "{0}"})
-	require.Equal(t, []string{"1"}, next(t, s, "a", 1))
-	s.Reset()
-	require.Equal(t, []string{"11"}, next(t, s, "a", 1))
-}
-
 // resetting calls Reset while a request is under way.
 type resetting struct {
 	store
@@ -431,21 +399,18 @@ func (s *resetting) Reserve(ctx context.Context, r numberstore.Request) (numbers
 func TestResetForgetsAnswersUnderWay(t *testing.T) {
 	t.Parallel()
 	m := new(resetting)
-	s := open(t, m, at("2026-11-24T00:00:00Z"), series.Config{Prefetch: 10, Format: "{0}"})
+	s := open(t, m, at("2026-11-24T00:00:00Z"), series.Config{Format: "{0}"})
 	m.reset = s.Reset
-	require.Equal(t, []string{"11", "12"}, next(t, s, "a", 2))
+	require.Equal(t, []string{"2", "3"}, next(t, s, "a", 2))
 }
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	for want, cfg := range map[segment.Order]series.Config{segment.OrderStrict: {}, segment.OrderProcess: {Prefetch: 2}} {
-		cfg.Name = "invoices"
-		s, err := series.New(segment.NewMemory(), cfg)
-		require.NoError(t, err)
-		st := s.Status()
-		require.Equal(t, segment.StateNotStarted, st.State)
-		require.Equal(t, want, st.Order)
-		require.Equal(t, "invoices", st.Name)
-		require.Equal(t, "memory", st.Store)
-	}
+	s, err := series.New(segment.NewMemory(), series.Config{Name: "invoices"})
+	require.NoError(t, err)
+	st := s.Status()
+	require.Equal(t, segment.StateNotStarted, st.State)
+	require.Equal(t, segment.OrderStrict, st.Order)
+	require.Equal(t, "invoices", st.Name)
+	require.Equal(t, "memory", st.Store)
 }

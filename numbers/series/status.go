@@ -69,30 +69,26 @@ func (s *Series) Healthy(ctx context.Context) error {
 	case segment.StateReady:
 		return nil
 	case segment.StateNotStarted:
-		return s.wrap(ctx, segment.ErrNotStarted)
+		return s.wrap(segment.ErrNotStarted)
 	case segment.StateClosed:
-		return s.wrap(ctx, segment.ErrClosed)
+		return s.wrap(segment.ErrClosed)
 	default:
-		return s.wrap(ctx, fmt.Errorf("%w: %w", segment.ErrUnavailable, st.Err))
+		return s.wrap(fmt.Errorf("%w: %w", segment.ErrUnavailable, st.Err))
 	}
 }
 
-// Status returns the status of the series in this process, over all scopes. Its order is gapless,
-// strict, or process with Config.Prefetch. What only a single sequence has is zero: Next, Last and
-// Remaining. Issued counts numbers of transactions that were rolled back, too. Status does no I/O.
+// Status returns the status of the series in this process, over all scopes. Its order is gapless
+// or strict. What only a sequence that prefetches has is zero: Next, Last and Remaining. Issued counts numbers of transactions that were rolled back, too. Status does no I/O.
 func (s *Series) Status() segment.Status {
 	s.mu.Lock()
 	now := s.stats
 	s.mu.Unlock()
 	st := segment.Status{
-		State: segment.StateReady, Name: s.cfg.Name, Order: segment.OrderStrict, Store: s.storeName, Max: math.MaxInt64, Step: s.cfg.Prefetch,
+		State: segment.StateReady, Name: s.cfg.Name, Order: segment.OrderStrict, Store: s.storeName, Max: math.MaxInt64, Step: 1,
 		Issued: s.issued.Load(), Reserved: now.reserved, Reservations: now.reservations, Failures: now.failures, FailingSince: now.since, Err: now.err,
 	}
-	switch {
-	case s.cfg.Gapless:
+	if s.cfg.Gapless {
 		st.Order = orderGapless
-	case s.cfg.Prefetch > 1:
-		st.Order = segment.OrderProcess
 	}
 	if now.err != nil {
 		st.Error = now.err.Error()

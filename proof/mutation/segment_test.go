@@ -59,16 +59,13 @@ const seriesGo = "numbers/series/series.go"
 
 // onSeries is how a process numbers by period and scope.
 var onSeries = list{title: "series", pkg: "numbers/series", mutants: []mutant{
-	{"who had numbers of a scope creates it again", seriesGo, `Create: known == 0,`, `Create: true,`, "TestLostStore"},
-	{"numbers of a period that has passed", seriesGo, ` || has.last < base(period) {`, ` {`, "TestTwoProcessesAroundMidnight"},
 	{"who is behind gets no number", seriesGo, `if !again || !errors.Is(err, segment.ErrEnd) {`, `if !again || true {`, "TestTwoProcessesAroundMidnight"},
 	{"numbers of one period in another", seriesGo, `|| !s.cfg.Period.begin(later).Equal(later):`, `:`, "TestOtherPeriod"},
 	{"whatever the clock of the store says", seriesGo, `if s.cfg.Period != None {`, `if false {`, "TestClocksThatDiffer"},
 	{"no room for clocks that differ", seriesGo, `Add(-lease.MaxClockError)`, `Add(0)`, "TestBoundsOfThePeriod"},
 	{"periods begin where the host is", seriesGo, `hostclock.Now(ctx).In(s.zone)`, `hostclock.Now(ctx)`, "TestPeriods/east"},
 	{"a period begins before its day", "numbers/series/period.go", `if t.Day() == day {`, `if true {`, "TestBoundsOfThePeriod"},
-	{"a copy issues what both hold", seriesGo, "{ s.scopes.forget() }", "{}", "TestReset"},
-	{"a copy issues what was asked for before", seriesGo, `era == s.scopes.now()`, `era <= s.scopes.now()`, "TestResetForgetsAnswersUnderWay"},
+	{"a copy issues what was asked for before", seriesGo, `copies == s.copies.Load()`, `copies <= s.copies.Load()`, "TestResetForgetsAnswersUnderWay"},
 	{"a format that prints two periods alike", "numbers/series/format.go", `if d.period == p && !slices`, `if false && !slices`, "TestConfig"},
 }}
 

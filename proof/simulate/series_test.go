@@ -17,10 +17,7 @@ type daily struct {
 }
 
 func (b *issuer) daily() (daily, error) {
-	cfg := series.Config{Name: namespace, Period: series.Day, Prefetch: b.n.Segments.Step}
-	if b.n.Strict {
-		cfg.Prefetch = 1
-	}
+	cfg := series.Config{Name: namespace, Period: series.Day}
 	s, err := series.New(b.database(), cfg)
 	return daily{s, time.Duration(2*b.node.index+1) * time.Second}, err
 }
