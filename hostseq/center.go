@@ -85,7 +85,7 @@ func WithClock(now func() time.Time) Option {
 }
 
 // New returns a center that lends worker ids of the layout from the source of cfg. It
-// reads the host's name and addresses and creates the directory, and lends nothing. The
+// looks at the host and creates the directory, and lends nothing. The
 // caller closes the center after its last use.
 //
 // The error lists all faults of cfg, or says why the source cannot be used on this
@@ -191,7 +191,7 @@ func (c *Center) lend(req lease.Request) (lease.Grant, error) {
 		}
 		errs = append(errs, err)
 	}
-	if c.source == Explicit || c.source == Ordinal {
+	if c.source == Explicit {
 		return lease.Grant{}, errs[0]
 	}
 	now := c.now()

@@ -1,24 +1,20 @@
 // Package hostseq lends worker ids without a server or a table. Use it on a single host,
-// in a StatefulSet, or if worker ids are assigned by hand. Do not use it for unnumbered
-// replicas that come and go on several hosts: only a center that all of them can reach
-// (dbseq, redisseq) keeps those apart.
+// in a StatefulSet, or if you assign worker ids, or ranges of them, to hosts by hand. Do not
+// use it for replicas that come and go on several hosts: only a center that all of them can
+// reach (dbseq, redisseq) keeps those apart.
 //
 // New returns a lease.Center, which a worker uses like any other. Config.Source says
 // where the worker id comes from:
 //
 //	explicit  Config.Worker. Unique if no other process is given the number.
-//	ordinal   The N of a host name that ends in -N, as in a StatefulSet, counted
-//	          from the first worker id of the request. Unique within one set of
-//	          hosts that are numbered so; disjoint ranges allow several sets.
-//	lock      A slot of this host, claimed by a lock on a file. Unique among the
-//	          processes that share the directory; among hosts by MachineBits of
-//	          their addresses, as far as those tell the hosts apart.
+//	lock      A free slot of this host, claimed by a lock on a file. Unique among the
+//	          processes that share the directory; among hosts, if their requests
+//	          have disjoint ranges.
 //	hash      A hash of the machine and the process id. Unique by luck only.
 //
-// The default is explicit if Worker is set, else lock. Ordinal is never the default,
-// because host names such as ip-10-0-1-23 end in a number too. If the source has no
-// worker id on this host, New returns an error. It tries no other source, which could
-// give out the same numbers by another scheme.
+// The default is explicit if Worker is set, else lock. If the source cannot be used on this
+// host, New returns an error. It tries no other source, which could give out the same numbers
+// by another scheme.
 //
 // # What is on disk
 //
@@ -27,7 +23,7 @@
 // process dies, but not while it is paused. A record is written and synced to disk
 // before the time that it allows is used. So the next holder starts above all times
 // used, even if the clock of the host is behind. On one host, a second process with the
-// same explicit worker id or ordinal gets an error.
+// same explicit worker id gets an error.
 //
 //	acquire  lock the file; floor = max(mark, now-1);
 //	         mark = ceiling = max(now, floor) + TTL
@@ -72,8 +68,7 @@
 //
 //	Linux, macOS, BSD, illumos  locks by flock
 //	Windows                     locks by LockFileEx, on a byte far beyond the record
-//	others                      no locks: only explicit and ordinal with Stateless,
-//	                            and hash
+//	others                      no locks: only explicit with Stateless, and hash
 //
 // The tests run on Linux, and by hand on Windows as wine imitates it. For macOS and
 // FreeBSD the code is only type-checked.

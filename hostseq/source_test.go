@@ -2,13 +2,9 @@ package hostseq
 
 import (
 	"errors"
-	"math"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,68 +15,9 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-func TestOrdinal(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]int64{
-		"orders-0":                      0,
-		"orders-31":                     31,
-		"my-orders-7":                   7,
-		"orders-3.orders.shop.svc":      3,
-		"orders-99999999999999999999":   math.MaxInt64,
-		"":                              -1,
-		"orders":                        -1,
-		"orders-":                       -1,
-		"orders-x":                      -1,
-		"orders-1x":                     -1,
-		"orders-01":                     -1,
-		"orders-+1":                     -1,
-		"-1":                            -1,
-		"7":                             -1,
-		"orders.shop-3":                 -1,
-		"orders-7d9f8b6c5-x2x4z":        -1,
-		"orders-\u0663":                 -1, // a digit, but not of ASCII
-		"orders-00":                     -1,
-		"0123456789ab":                  -1,
-		"orders-1 ":                     -1,
-		"ip-10-0-1-23.eu.internal.host": 23, // why the source is never the default
-	} {
-		n, err := ordinal(name)
-		if want < 0 {
-			require.Error(t, err, name)
-			require.ErrorContains(t, err, strconv.Quote(name)[1:len(strconv.Quote(name))-1])
-			continue
-		}
-		require.NoError(t, err, name)
-		require.Equal(t, want, n, name)
-	}
-}
-
-func FuzzOrdinal(f *testing.F) {
-	for _, s := range []string{"orders-0", "orders-31.svc", "ip-10-0-1-23", "-", "a-01", "a-99999999999999999999"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		n, err := ordinal(name)
-		if err != nil {
-			require.Zero(t, n)
-			return
-		}
-		require.GreaterOrEqual(t, n, int64(0))
-		pod, _, _ := strings.Cut(name, ".")
-		if n < math.MaxInt64 {
-			require.True(t, strings.HasSuffix(pod, "-"+strconv.FormatInt(n, 10)), name)
-		}
-	})
-}
-
 // here is a host like many.
 func here(t *testing.T) host {
-	return host{
-		name: "orders-3", pid: 42, identity: "mac\nname\nid",
-		addrs:   []netip.Prefix{netip.MustParsePrefix("172.17.0.1/16"), netip.MustParsePrefix("10.1.2.77/24"), netip.MustParsePrefix("fd00::1:2:abcd/64")},
-		outward: netip.MustParseAddr("10.1.2.77"),
-		dir:     filepath.Join(t.TempDir(), "default"),
-	}
+	return host{pid: 42, identity: "mac\nname\nid", dir: filepath.Join(t.TempDir(), "default")}
 }
 
 func TestChoice(t *testing.T) {
@@ -96,37 +33,14 @@ func TestChoice(t *testing.T) {
 		warnings []string
 	}{
 		"nothing is set: the slots of this host": {
-			want: Lock, last: 1023, promise: "not unique across hosts", warnings: []string{"on this host"},
+			want: Lock, last: 1023, promise: "unique among the processes that share directory", warnings: []string{"if other hosts issue ids too"},
 		},
 		"a worker is set": {
 			cfg: Config{Worker: worker(5)}, want: Explicit, first: 5, last: 5, promise: "by hand",
 		},
 		"in a container a directory that is set may be": {
 			cfg: Config{Dir: os.TempDir() + "/x"}, host: func(h *host) { h.container = true },
-			want: Lock, last: 1023, promise: "share directory", warnings: []string{"on this host"},
-		},
-		"in a container addresses may differ": {
-			cfg: Config{MachineBits: 8}, host: func(h *host) { h.container = true },
-			want: Lock, first: 77 << 2, last: 77<<2 + 3, promise: "last 8 bits", warnings: []string{"containers that use their host's address"},
-		},
-		"ordinal": {
-			cfg: Config{Source: Ordinal}, want: Ordinal, first: 3, last: 3, promise: `the number at the end of host name "orders-3"`,
-		},
-		"machine bits": {
-			cfg:  Config{MachineBits: 8},
-			want: Lock, first: 77 << 2, last: 77<<2 + 3, promise: "addresses differ in the last 8 bits (in this host's 10.1.2.77 they are 77)",
-		},
-		"machine bits of a network": {
-			cfg:  Config{MachineBits: 4, Network: "10.1.0.0/16"},
-			want: Lock, first: 13 << 6, last: 13<<6 + 63, promise: "last 4 bits", warnings: []string{"4 are fewer than the 16"},
-		},
-		"all bits are the machine's": {
-			cfg:  Config{MachineBits: 10, Network: "fd00::/64"},
-			want: Lock, first: 0x3cd, last: 0x3cd, promise: "at most 1", warnings: []string{"10 are fewer than the 64"},
-		},
-		"the only private address": {
-			cfg: Config{MachineBits: 8}, host: func(h *host) { h.outward, h.addrs = netip.Addr{}, h.addrs[1:2] },
-			want: Lock, first: 77 << 2, last: 77<<2 + 3, promise: "10.1.2.77",
+			want: Lock, last: 1023, promise: "share directory", warnings: []string{"if other hosts issue ids too"},
 		},
 		"hash": {
 			cfg: Config{Source: Hash}, want: Hash, last: 1023,
@@ -184,29 +98,15 @@ func TestNoChoice(t *testing.T) {
 		want []string
 	}{
 		"in a container": {
-			host: func(h *host) { h.container = true }, want: []string{"source lock", "set dir", "machine_bits", "ordinal"},
+			host: func(h *host) { h.container = true }, want: []string{"source lock", "set dir", "source explicit"},
 		},
 		"no directory": {
 			host: func(h *host) { h.dir, h.dirErr = "", errors.New("no $HOME") }, want: []string{"source lock", "no $HOME"},
 		},
-		"a directory that is a file":      {cfg: Config{Dir: file}, want: []string{file, "set dir"}},
-		"a directory below a file":        {cfg: Config{Dir: file + "/x"}, want: []string{file, "set dir"}},
-		"by hand, no directory":           {cfg: Config{Worker: worker(1), Dir: file}, want: []string{"source explicit", "set stateless"}},
-		"an ordinal too great":            {cfg: Config{Source: Ordinal}, host: func(h *host) { h.name = "orders-32" }, want: []string{"ordinal 32", "0 to 31"}},
-		"an ordinal greater than a int64": {cfg: Config{Source: Ordinal}, host: func(h *host) { h.name = "orders-99999999999999999999" }, want: []string{"more worker bits"}},
-		"two addresses": {
-			cfg: Config{MachineBits: 2}, host: func(h *host) { h.outward = netip.Addr{} }, want: []string{"3 are private", "set network"},
-		},
-		"no address in the network": {cfg: Config{MachineBits: 2, Network: "192.168.0.0/16"}, want: []string{"0 lie in network 192.168.0.0/16"}},
-		"no ordinal": {
-			cfg: Config{Source: Ordinal}, host: func(h *host) { h.name = "laptop" }, want: []string{"source ordinal", `host name "laptop"`},
-		},
-		"no private address": {
-			cfg:  Config{MachineBits: 2},
-			host: func(h *host) { h.addrs = []netip.Prefix{netip.MustParsePrefix("8.8.4.4/24")} },
-			want: []string{"source lock", "0 are private", "set network"},
-		},
-		"a fault": {cfg: Config{Dir: "relative"}, want: []string{"absolute"}},
+		"a directory that is a file": {cfg: Config{Dir: file}, want: []string{file, "set dir"}},
+		"a directory below a file":   {cfg: Config{Dir: file + "/x"}, want: []string{file, "set dir"}},
+		"by hand, no directory":      {cfg: Config{Worker: worker(1), Dir: file}, want: []string{"source explicit", "set stateless"}},
+		"a fault":                    {cfg: Config{Dir: "relative"}, want: []string{"absolute"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -231,11 +131,6 @@ func TestWorkerRanges(t *testing.T) {
 	}{
 		"explicit within":                  {Config{Worker: worker(5)}, 5, 9, []int64{5, 5}},
 		"explicit without":                 {Config{Worker: worker(5)}, 6, 9, nil},
-		"ordinals count from the first":    {Config{Source: Ordinal}, 16, 31, []int64{19, 19}},
-		"ordinal past the last":            {Config{Source: Ordinal}, 29, 31, nil},
-		"slots that the machine has":       {Config{MachineBits: 2}, 0, 31, []int64{8, 15}},
-		"some of the machine's slots":      {Config{MachineBits: 2}, 10, 12, []int64{10, 12}},
-		"none of the machine's slots":      {Config{MachineBits: 2}, 16, 31, nil},
 		"slots of a host":                  {Config{}, 3, 9, []int64{3, 9}},
 		"hashes":                           {Config{Source: Hash}, 3, 9, []int64{3, 9}},
 		"explicit below the first of them": {Config{Worker: worker(5)}, 0, 4, nil},
@@ -254,38 +149,62 @@ func TestWorkerRanges(t *testing.T) {
 	}
 }
 
-// TestHostsWhoseHashAgrees: every other source keeps two hosts apart whose hashes are the
-// same.
+// TestHostsWhoseHashAgrees: the other sources keep two hosts apart whose hashes are the same.
 func TestHostsWhoseHashAgrees(t *testing.T) {
 	t.Parallel()
-	request := keeper.NewRequest("orders", snowflake.Layout{})
-	request.Holder = "shop"
-	of := func(cfg Config, n int64) int64 {
+	of := func(cfg Config, host int64) int64 {
 		h := here(t) // the same machine id and process id
-		h.name = "orders-" + strconv.FormatInt(n, 10)
-		h.outward = netip.AddrFrom4([4]byte{10, 1, 2, byte(n)})
-		h.addrs = []netip.Prefix{netip.PrefixFrom(h.outward, 24)}
 		if cfg.Source == Explicit {
-			cfg.Worker = &n
+			cfg.Worker = &host
 		}
 		c, err := newCenter(cfg, snowflake.Layout{}, h)
 		require.NoError(t, err)
 		defer c.Close()
-		request.Owner = lease.NewOwner()
+		req := keeper.NewRequest("orders", snowflake.Layout{})
+		req.Owner, req.Holder = lease.NewOwner(), "shop"
+		if cfg.Source == Lock {
+			req.First, req.Last = host, host
+		}
 		c.asked = time.Now().Add(-time.Hour)
-		g, err := c.Acquire(t.Context(), request)
+		g, err := c.Acquire(t.Context(), req)
 		require.NoError(t, err)
 		return g.Worker
 	}
 	hash := Config{Source: Hash, Stateless: true}
 	require.Equal(t, of(hash, 3), of(hash, 4))
-	for name, cfg := range map[string]Config{
-		"machine bits": {MachineBits: 3},
-		"ordinal":      {Source: Ordinal},
-		"by hand":      {Source: Explicit},
-	} {
-		require.NotEqual(t, of(cfg, 3), of(cfg, 4), name)
+	for _, source := range []Source{Explicit, Lock} {
+		require.NotEqual(t, of(Config{Source: source}, 3), of(Config{Source: source}, 4), source)
 	}
+}
+
+// TestHostsWithRanges: source lock on several hosts lends each the worker ids of its own range.
+func TestHostsWithRanges(t *testing.T) {
+	t.Parallel()
+	seen := map[int64]bool{}
+	for _, first := range []int64{0, 32} {
+		h := here(t)
+		req := keeper.NewRequest("orders", snowflake.Wide())
+		req.First, req.Last, req.Holder = first, first+31, "shop"
+		for range 32 { // processes
+			c, err := newCenter(Config{}, snowflake.Wide(), h)
+			require.NoError(t, err)
+			defer c.Close()
+			require.Contains(t, c.Extras().Promise, "a range of its own")
+			req.Owner = lease.NewOwner()
+			g, err := c.Acquire(t.Context(), req)
+			require.NoError(t, err)
+			require.True(t, g.Worker >= req.First && g.Worker <= req.Last, g.Worker)
+			seen[g.Worker] = true
+		}
+		c, err := newCenter(Config{}, snowflake.Wide(), h)
+		require.NoError(t, err)
+		req.Owner = lease.NewOwner()
+		_, err = c.Acquire(t.Context(), req)
+		var full *lease.NoFreeWorkerError
+		require.ErrorAs(t, err, &full, "and none of another host's")
+		require.Equal(t, []int64{first, first + 31}, []int64{full.First, full.Last})
+	}
+	require.Len(t, seen, 64)
 }
 
 func TestHashDiffers(t *testing.T) {
@@ -363,13 +282,10 @@ func TestInContainer(t *testing.T) {
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	h := inspect()
-	require.NotEmpty(t, h.name)
 	require.Equal(t, os.Getpid(), h.pid)
-	require.Contains(t, h.identity, h.name)
-	for _, a := range h.addrs {
-		require.True(t, a.IsValid(), "%v", h.addrs)
-		require.False(t, a.Addr().IsLoopback(), "%v", h.addrs)
-	}
+	name, err := os.Hostname()
+	require.NoError(t, err)
+	require.Contains(t, h.identity, name)
 }
 
 func TestValidate(t *testing.T) {
@@ -381,10 +297,6 @@ func TestValidate(t *testing.T) {
 		"worker -1 is not 0 to 31":           {Worker: worker(-1)},
 		"worker 3 is set, but source lock":   {Worker: worker(3), Source: Lock},
 		`dir "run" is not an absolute path`:  {Dir: "run"},
-		"machine_bits 6 are more":            {MachineBits: 6},
-		"machine_bits 2 are set, but":        {MachineBits: 2, Source: Hash},
-		`network "10.0.0.1"`:                 {MachineBits: 2, Network: "10.0.0.1"},
-		"without machine_bits":               {Network: "10.0.0.0/8"},
 		"max_behind -1s":                     {MaxBehind: -1e9},
 		"max_behind 25h":                     {MaxBehind: 25 * 3600e9},
 		"max_behind 300ns is finer":          {MaxBehind: 300},
@@ -397,7 +309,7 @@ func TestValidate(t *testing.T) {
 	for _, want := range []string{"worker bits 60", "disk", "run", "max_behind"} {
 		require.ErrorContains(t, err, want, "every fault is told")
 	}
-	for _, good := range []Config{{}, {Worker: worker(31)}, {Source: Explicit, Worker: worker(1)}, {MachineBits: 5, Network: "fd00::/8", MaxBehind: time.Millisecond}} {
+	for _, good := range []Config{{}, {Worker: worker(31)}, {Source: Explicit, Worker: worker(1)}, {MaxBehind: time.Millisecond}} {
 		require.NoError(t, good.Validate(snowflake.Layout{}))
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func canLock() error {
-	return fmt.Errorf("no file locks on %s (%w): choose source %s or %s with stateless, or mode db or redis", runtime.GOOS, errors.ErrUnsupported, Explicit, Ordinal)
+	return fmt.Errorf("no file locks on %s (%w): choose source %s with stateless, or mode db or redis", runtime.GOOS, errors.ErrUnsupported, Explicit)
 }
 
 func flock(*os.File) (bool, error)               { return false, canLock() }

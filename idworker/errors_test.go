@@ -40,7 +40,7 @@ func TestFullHost(t *testing.T) {
 	cfg.Wait = 3 * time.Second
 	_, err := idworker.Open(t.Context(), cfg)
 	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
-	require.ErrorContains(t, err, "or lower local.machine_bits")
+	require.ErrorContains(t, err, `widen "workers" if it is set; processes of this host have them`)
 	require.NotContains(t, err.Error(), "snowlease workers")
 }
 

@@ -13,7 +13,7 @@ const late = 36 * time.Hour
 // localRemedy is remedy in mode local, of which the command knows nothing.
 func localRemedy(err error) string {
 	if full := (*lease.NoFreeWorkerError)(nil); errors.As(err, &full) && full.Wait() <= late {
-		return ", or lower local.machine_bits; processes of this host have them"
+		return `, widen "workers" if it is set; processes of this host have them`
 	}
 	return ""
 }

@@ -28,6 +28,7 @@ var onLocal = list{title: "local", pkg: "hostseq", mutants: []mutant{
 	{"a checksum that is not compared", "hostseq/record.go", `sum(body) != binary.BigEndian.Uint32(b[len(body):])`, `false`, "TestRecordDamage"},
 	{"no pin", slotsGo, `_, ok := was.Join(req); !ok`, `was.Retired`, "TestPin"},
 	{"a hash without records makes a directory", "hostseq/source.go", `if p.Stateless || p.prepare() != nil {`, `if p.prepare() != nil || p.Stateless {`, "TestChoice/a stateless hash"},
+	{"another host's worker ids are lent", "hostseq/source.go", `return req.First, req.Last, nil`, `return 0, req.Pool - 1, nil`, "TestHostsWithRanges"},
 	// The lock.
 	{"a lock that another has is no hindrance", slotsGo, `case !locked:`, `case !locked && worker < 0:`, "TestHeld"},
 	{"the lock on a file that was replaced counts", slotsGo, `case !d.same(f, path):`, `case false:`, "TestFileReplacedWhileOpened"},
