@@ -16,8 +16,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/require"
-	exporter "go.opentelemetry.io/otel/exporters/prometheus"
-	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.uber.org/fx"
 	"go.yaml.in/yaml/v3"
 
@@ -26,7 +24,6 @@ import (
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics"
-	"github.com/snowlease/snowlease/metrics/otel"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -39,7 +36,6 @@ type scene struct {
 	scrapes  int
 	series   map[string][]string // the values of all scrapes, by name and labels
 	unopened bool                // the namespace is new to the center
-	exported bool                // by OpenTelemetry's exporter in place of metrics.Module
 }
 
 // process starts an application with the modules and a registry, and returns its worker.
@@ -56,21 +52,8 @@ func (s *scene) process(cfg idworker.Config) *idworker.IdWorker {
 	lc := &lifecycle{}
 	app := fx.New(fx.NopLogger, idworker.Module, metrics.Module, fx.Supply(cfg), fx.Populate(&w),
 		fx.Provide(func() lease.Center { return s.center }), fx.Decorate(func() fx.Lifecycle { return lc }),
-		fx.Invoke(func(c collectors) {
-			if !s.exported {
-				reg.MustRegister(c.All...)
-			}
-		}))
+		fx.Invoke(func(c collectors) { reg.MustRegister(c.All...) }))
 	require.NoError(s, app.Err())
-	if s.exported {
-		reader, err := exporter.New(exporter.WithRegisterer(reg))
-		require.NoError(s, err)
-		provider := otel.WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader)))
-		_, err = otel.Register(w, provider)
-		require.NoError(s, err)
-		_, err = otel.RegisterPool(w, 0, provider)
-		require.NoError(s, err)
-	}
 	for _, h := range lc.hooks {
 		if h.OnStart != nil {
 			require.NoError(s, h.OnStart(s.Context()))
@@ -188,11 +171,10 @@ func checkTests(t *testing.T, interval time.Duration, tests string) {
 	promtool(t, nil, "test", "rules", file)
 }
 
-// play runs a scene in which scrapes come at a phase, 0 to 3, of the interval. In every
-// other phase processes export by OpenTelemetry.
+// play runs a scene in which scrapes come at a phase, 0 to 3, of the interval.
 func play(t *testing.T, interval time.Duration, phase int, play func(*scene)) *scene {
 	t.Helper()
-	s := &scene{interval: interval, series: map[string][]string{}, exported: phase%2 == 1}
+	s := &scene{interval: interval, series: map[string][]string{}}
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
 		s.T, s.center = t, memcenter.New()
@@ -202,8 +184,8 @@ func play(t *testing.T, interval time.Duration, phase int, play func(*scene)) *s
 	return s
 }
 
-// Each alert fires in its scene, on the series that metrics.Module and the exporter of
-// OpenTelemetry yield and with the longest interval that alerts.yml allows. No alert fires when all is well.
+// Each alert fires in its scene, on the series that metrics.Module yields and with the longest
+// interval that alerts.yml allows. No alert fires when all is well.
 func TestAlertsFireByTheModule(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(dashboards, "alerts.yml"))

@@ -2,12 +2,11 @@ package metrics
 
 import (
 	"fmt"
-	"strings"
+	"reflect"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/snowlease/snowlease"
-	"github.com/snowlease/snowlease/metrics/internal/reading"
 )
 
 // NewCollector returns a collector of one or more workers. It is safe for concurrent use.
@@ -20,11 +19,11 @@ import (
 // namespace and center. If these two have a collector each, without such a label, it fails
 // with a prometheus.AlreadyRegisteredError, which names neither of them.
 func NewCollector(first snowlease.Monitored, more ...snowlease.Monitored) prometheus.Collector {
-	c := &collector{measures: reading.Measures()}
+	c := new(collector)
 	seen := map[[2]string]bool{}
 	workers := append([]snowlease.Monitored{first}, more...)
 	for i, w := range workers {
-		if reading.IsNil(w) {
+		if isNil(w) {
 			return invalid{fmt.Errorf("metrics: worker %d of %d is nil", i+1, len(workers))}
 		}
 		st := w.Status()
@@ -33,76 +32,46 @@ func NewCollector(first snowlease.Monitored, more ...snowlease.Monitored) promet
 			return invalid{fmt.Errorf("metrics: two workers of namespace %q and center %q: register each with a label (prometheus.WrapCollectorWith)", st.Namespace, st.Center)}
 		}
 		seen[key] = true
-		labels := labelsOf(st)
-		s := source{worker: w}
-		for _, m := range c.measures {
-			s.descs = append(s.descs, prometheus.NewDesc(m.Name, m.Help, names(m), labels))
-		}
-		c.sources = append(c.sources, s)
+		c.sources = append(c.sources, source{w, seriesOf(workerMeasures(), nil, labelsOf(st))})
 	}
 	return c
 }
 
 // labelsOf returns the labels of all series of a worker, which do not change.
 func labelsOf(st snowlease.Status) prometheus.Labels {
-	return prometheus.Labels{reading.Label(reading.Namespace): st.Namespace, reading.Label(reading.Center): st.Center}
+	return prometheus.Labels{"idworker_namespace": st.Namespace, "idworker_center": st.Center}
 }
 
-type collector struct {
-	measures []reading.Measure
-	sources  []source
+// isNil reports whether a worker or segments are nil, or a nil pointer.
+func isNil(v any) bool {
+	p := reflect.ValueOf(v)
+	return !p.IsValid() || p.Kind() == reflect.Pointer && p.IsNil()
 }
+
+type collector struct{ sources []source }
 
 type source struct {
 	worker snowlease.Monitored
-	descs  []*prometheus.Desc // of the collector's measures, in their order
+	series []series[reading]
 }
 
 // Describe sends the descriptions of all series.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, s := range c.sources {
-		for _, d := range s.descs {
-			ch <- d
+	for _, from := range c.sources {
+		for _, s := range from.series {
+			ch <- s.desc
 		}
 	}
 }
 
 // Collect sends one snapshot of each worker.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
-	for _, s := range c.sources {
-		r := reading.Of(s.worker)
-		for i, m := range c.measures {
-			kind := prometheus.GaugeValue
-			if m.Counter {
-				kind = prometheus.CounterValue
-			}
-			for _, labels := range values(m) {
-				if v, ok := m.Value(r, strings.Join(labels, "")); ok {
-					ch <- prometheus.MustNewConstMetric(s.descs[i], kind, v, labels...)
-				}
-			}
+	for _, from := range c.sources {
+		r := read(from.worker)
+		for _, s := range from.series {
+			s.collect(ch, r)
 		}
 	}
-}
-
-// names returns the names of m's labels, of which there are none or one.
-func names(m reading.Measure) []string {
-	if m.Label == "" {
-		return nil
-	}
-	return []string{reading.Label(m.Label)}
-}
-
-// values returns the label values of each series of m.
-func values(m reading.Measure) [][]string {
-	if m.Label == "" {
-		return [][]string{nil}
-	}
-	all := make([][]string, len(m.Values))
-	for i, v := range m.Values {
-		all[i] = []string{v}
-	}
-	return all
 }
 
 // invalid is a collector whose registration fails with err.

@@ -7,8 +7,9 @@
 //
 // NewPoolCollector adds the use of the namespace's worker ids, for one query of the center
 // per minute. NewSegmentCollector adds the numbers of idworker's Config.Segments. With fx,
-// Module puts the first two collectors into the group "metrics-collectors". Package
-// metrics/otel does the same for OpenTelemetry.
+// Module puts the first two collectors into the group "metrics-collectors". OpenTelemetry
+// reads a registry through its bridge, go.opentelemetry.io/contrib/bridges/prometheus:
+// examples/more/otel in the repository does so.
 //
 // Series of segments have the labels idworker_segment_name and idworker_segment_store, all
 // others idworker_namespace and idworker_center. A label "namespace" would clash with the

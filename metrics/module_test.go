@@ -67,30 +67,6 @@ func TestModule(t *testing.T) {
 	})
 }
 
-// Prometheus' own error for two workers of one namespace names neither.
-func TestModuleWithWorkersOfOneNamespace(t *testing.T) {
-	t.Parallel()
-	center := center(t, lease.DefaultSkew, "orders", "audit")
-	cfg := idworker.Config{Namespace: "orders"}
-	app := fx.New(fx.NopLogger,
-		idworker.Module, metrics.Module, fx.Supply(cfg),
-		idworker.Named("audit", cfg), metrics.Named("audit"),
-		fx.Provide(func() lease.Center { return center }),
-		fx.Invoke(func(c collectors) error {
-			reg := prometheus.NewRegistry()
-			for _, one := range c.All {
-				if err := reg.Register(one); err != nil {
-					return err
-				}
-			}
-			return nil
-		}),
-	)
-	for _, part := range []string{`idworker.Module`, `idworker.Named("audit")`, `namespace "orders"`, `center "memory"`, "WrapCollectorWith"} {
-		require.ErrorContains(t, app.Err(), part)
-	}
-}
-
 // In mode redis-sequence all processes share a worker id, and there is no pool.
 func TestRedisSequence(t *testing.T) {
 	t.Parallel()

@@ -1,16 +1,23 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/metrics/internal/reading"
 )
+
+// poolTimeout bounds a count, since a scrape waits for it.
+const poolTimeout = 2 * time.Second
+
+// poolRetry is for how long a failure of the center spares it further queries.
+const poolRetry = 5 * time.Second
 
 // NewPoolCollector returns a collector of the number of worker ids that w may borrow and
 // that are not free. It is safe for concurrent use.
@@ -27,16 +34,25 @@ func NewPoolCollector(w interface {
 	lease.Lister
 }, every time.Duration,
 ) prometheus.Collector {
-	if reading.IsNil(w) {
+	if isNil(w) {
 		return invalid{errors.New("metrics: pool: the worker is nil")}
 	}
 	st := w.Status()
-	return &pool{reading.NewPool(st, w, every), prometheus.NewDesc(reading.PoolUsed, reading.PoolUsedHelp, nil, labelsOf(st))}
+	return &pool{lister: w, worker: st, every: cmp.Or(every, time.Minute), used: prometheus.NewDesc("idworker_pool_used",
+		"Worker ids, of those that this process may borrow, that are lent, or were not given back and are not yet free. Absent while the center does not answer.",
+		nil, labelsOf(st))}
 }
 
 type pool struct {
-	*reading.Pool
-	used *prometheus.Desc
+	lister lease.Lister
+	worker snowlease.Status // for its namespace and pool, which do not change
+	every  time.Duration
+	used   *prometheus.Desc
+
+	mu    sync.Mutex // held while the center is asked
+	until time.Time  // for which n and err hold
+	n     int
+	err   error
 }
 
 // Describe sends the description of the count.
@@ -44,7 +60,32 @@ func (p *pool) Describe(ch chan<- *prometheus.Desc) { ch <- p.used }
 
 // Collect sends the count.
 func (p *pool) Collect(ch chan<- prometheus.Metric) {
-	if n, err := p.Used(context.Background()); err == nil {
+	if n, err := p.count(); err == nil {
 		ch <- prometheus.MustNewConstMetric(p.used, prometheus.GaugeValue, float64(n))
 	}
+}
+
+// count returns the count or the center's error. It asks the center again if the count is
+// older than every, or the error older than poolRetry.
+func (p *pool) count() (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Now().Before(p.until) {
+		return p.n, p.err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), poolTimeout)
+	defer cancel()
+	slots, err := p.lister.Slots(ctx, p.worker.Namespace)
+	p.n, p.err, p.until = 0, err, time.Now().Add(p.every)
+	if err != nil {
+		p.until = time.Now().Add(min(p.every, poolRetry))
+	}
+	for _, s := range slots {
+		// After a loss, marks without a holder lie ahead of the clock, and ranges above them are lent.
+		used := s.Expires >= s.Now || s.Holder != "" && s.Mark >= s.Now
+		if used && s.Worker >= p.worker.Pool.First && s.Worker <= p.worker.Pool.Last {
+			p.n++
+		}
+	}
+	return p.n, p.err
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/snowlease/snowlease/metrics/internal/reading"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
@@ -20,40 +19,29 @@ import (
 //
 // The application then opens the segments at its start, even if nothing else uses them.
 func NewSegmentCollector(s interface{ Status() []segment.Status }) prometheus.Collector {
-	if reading.IsNil(s) {
+	if isNil(s) {
 		return invalid{errors.New("metrics: the segments are nil")}
 	}
-	c := &segments{all: s, measures: reading.SegmentMeasures()}
-	for _, m := range c.measures {
-		c.descs = append(c.descs, prometheus.NewDesc(m.Name, m.Help, []string{reading.Label(reading.Segment), reading.Label(reading.Store)}, nil))
-	}
-	return c
+	return &segments{s, seriesOf(segmentMeasures(), []string{"idworker_segment_name", "idworker_segment_store"}, nil)}
 }
 
 type segments struct {
-	all      interface{ Status() []segment.Status }
-	measures []reading.SegmentMeasure
-	descs    []*prometheus.Desc // of the measures, in their order
+	all    interface{ Status() []segment.Status }
+	series []series[segment.Status]
 }
 
 // Describe sends the descriptions of all series.
 func (c *segments) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range c.descs {
-		ch <- d
+	for _, s := range c.series {
+		ch <- s.desc
 	}
 }
 
 // Collect sends one snapshot of each segment.
 func (c *segments) Collect(ch chan<- prometheus.Metric) {
 	for _, st := range c.all.Status() {
-		for i, m := range c.measures {
-			kind := prometheus.GaugeValue
-			if m.Counter {
-				kind = prometheus.CounterValue
-			}
-			if v, ok := m.Value(st); ok {
-				ch <- prometheus.MustNewConstMetric(c.descs[i], kind, v, st.Name, st.Store)
-			}
+		for _, s := range c.series {
+			s.collect(ch, st, st.Name, st.Store)
 		}
 	}
 }

@@ -49,10 +49,9 @@ import (
 	"$module/entid"
 	"$module/etcdseq"
 	"$module/metrics"
-	"$module/metrics/otel"
 )
 
-func main() { _, _, _, _ = metrics.Module, otel.Register, etcdseq.Module, entid.Hook }
+func main() { _, _, _ = metrics.Module, etcdseq.Module, entid.Hook }
 END
 cd "$temp/shop"
 go mod init shop
