@@ -25,6 +25,9 @@ type Center struct {
 // user:password@tcp(host:3306)/database for mysql. The DSN names a database. The center adds to it
 // what its statements need. SQLite must be in a file.
 //
+// A call ends with its context if the driver's calls do. Those of lib/pq may wait for a server that
+// is paused or cut off until TCP gives up: prefer pgx.
+//
 // Open opens no connection; the first call connects, and the first Acquire or Init creates
 // the tables. The caller closes the center after its last use.
 //

@@ -59,11 +59,10 @@ type dialect struct {
 	// default, that is where the session was moved since it began; moved is another condition.
 	guard func(create, moved string) string
 
-	// drivers are the packages that register the drivers that Open knows. misnamed says what to
-	// give instead of another name, in lower case.
-	drivers, misnamed map[string]string
-	// misread returns an error if a driver would take a part of the password for something else,
-	// or create a file with the password in its name. It shows no part of the DSN.
+	// drivers are the packages that register the drivers that Open knows.
+	drivers map[string]string
+	// misread returns an error if the driver would create a file with a password in its name. It
+	// shows no part of the DSN.
 	misread func(dsn string) error
 	// place returns where the database is, for people, without user, password and parameters. It
 	// leaves out what it cannot parse with certainty.

@@ -24,7 +24,6 @@ func TestDialects(t *testing.T) {
 				"clock": d.clock != "", "same": d.same != nil, "numbers": d.numbers != "", "write": d.write != nil, "session": d.session != nil,
 				"incarnation or variant": (d.incarnation != "") != (d.variant != nil),
 				"drivers":                len(d.drivers) > 0,
-				"misread":                d.misread != nil,
 				"place":                  d.place != nil,
 				"examine":                d.examine != nil,
 				"crashSafe":              d.file || d.crashSafe != "",

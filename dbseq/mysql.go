@@ -37,19 +37,8 @@ var mysql = dialect{
 		// lists, and DEFAULT is the server's.
 		return mysqlDSN(dsn), "SET @snowlease_start = COALESCE(NULL /*M!, " + startOf("information_schema") + " */), completion_type = 0, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, sql_select_limit = 18446744073709551615"
 	},
-	variant:  (*conn).variantOf,
-	drivers:  map[string]string{"mysql": "github.com/go-sql-driver/mysql"},
-	misnamed: map[string]string{"mariadb": `"mysql", the driver of MariaDB`},
-	misread: func(dsn string) error {
-		head := dsn[:strings.LastIndexByte(dsn, '/')+1]
-		switch scheme, _, ok := strings.Cut(dsn, "://"); {
-		case ok && !strings.Contains(scheme, ":"):
-			return errors.New("dbseq: the DSN is a URL, which the driver mysql does not read: write user:password@tcp(host:3306)/database")
-		case !strings.Contains(head, "@") && strings.Contains(strings.SplitN(head, "(", 2)[0], ":"):
-			return errors.New(`dbseq: the DSN has no "@" after user and password: write user:password@tcp(host:3306)/database`)
-		}
-		return nil
-	},
+	variant: (*conn).variantOf,
+	drivers: map[string]string{"mysql": "github.com/go-sql-driver/mysql"},
 	place: func(dsn string) string {
 		if m := mysqlName.FindStringSubmatch(dsn); m != nil {
 			return m[1] + "/" + m[2]

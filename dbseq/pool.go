@@ -66,8 +66,10 @@ func connect(driverName, text string, opts []Option) (*conn, error) {
 	if err := c.speak(name); err != nil {
 		return nil, err
 	}
-	if err := c.dialect.misread(text); err != nil {
-		return nil, err
+	if c.dialect.misread != nil {
+		if err := c.dialect.misread(text); err != nil {
+			return nil, err
+		}
 	}
 	c.name = c.dialect.nameOf(text)
 	why := c.set.Share
@@ -108,26 +110,19 @@ func find(name, text string) (Dialect, driver.Driver, error) {
 	var (
 		all   []string
 		known *dialect
-		other string
 	)
 	for _, d := range dialects {
 		all = slices.AppendSeq(all, maps.Keys(d.drivers))
 		if _, ok := d.drivers[name]; ok {
 			known = d
 		}
-		if use := d.misnamed[strings.ToLower(name)]; use != "" {
-			other = ": give " + use
-		}
 	}
 	if known == nil {
 		slices.Sort(all)
-		return "", nil, fmt.Errorf("dbseq: the driver %q is none of %q%s; for a driver of another name, call New with its pool and the dialect", name, all, other)
+		return "", nil, fmt.Errorf("dbseq: the driver %q is none of %q; for a driver of another name, call New with its pool and the dialect", name, all)
 	}
 	if !slices.Contains(sql.Drivers(), name) {
 		return "", nil, fmt.Errorf("dbseq: the program has no driver %q: add import _ %q", name, known.drivers[name])
-	}
-	if err := known.misread(text); err != nil {
-		return "", nil, err
 	}
 	pool, err := sql.Open(name, text)
 	if err != nil {
@@ -207,8 +202,17 @@ func newConnector(d driver.Driver, dialect *dialect, text string) (connector, er
 		c, err := dc.OpenConnector(set)
 		return connector{c, setup, hide}, hide(err)
 	}
-	return connector{opener{d, set, !dialect.file, new(atomic.Int64)}, setup, hide}, nil
+	return connector{opener{d, set}, setup, hide}, nil
 }
+
+// An opener is a connector for a driver without one.
+type opener struct {
+	driver driver.Driver
+	dsn    string
+}
+
+func (o opener) Driver() driver.Driver                        { return o.driver }
+func (o opener) Connect(context.Context) (driver.Conn, error) { return o.driver.Open(o.dsn) }
 
 // parse returns an error if pgx cannot parse the DSN. It parses only when it connects, and
 // its own error may show parts of the password.
@@ -236,8 +240,8 @@ func (c connector) parse(text string) error {
 	return errors.New("dbseq: the DSN cannot be parsed: write it like postgres://user:password@host:5432/name, with reserved characters percent-encoded, or host=host port=5432 user=user password=password dbname=name")
 }
 
-// openTime bounds what opens a connection without a deadline: database/sql does for a caller that waits
-// for one, and a server that was cut off would keep the pool until TCP gives up.
+// openTime bounds the opening of a connection without a deadline. database/sql opens one so for a
+// caller that waits, and a server that was cut off would keep the pool until TCP gives up.
 const openTime = 10 * time.Second
 
 // Connect opens a connection.

@@ -50,13 +50,6 @@ END $snowlease$`
 		"pgx": "github.com/jackc/pgx/v5/stdlib", "pgx/v5": "github.com/jackc/pgx/v5/stdlib",
 		"postgres": "github.com/lib/pq",
 	},
-	misnamed: map[string]string{"postgresql": useDrivers, "pg": useDrivers},
-	misread: func(dsn string) error {
-		if _, rest, ok := strings.Cut(dsn, "://"); ok && atAfterHost(rest) {
-			return errors.New(`dbseq: the DSN has an "@" after the host: percent-encode the reserved characters of user and password`)
-		}
-		return nil
-	},
 	place:     postgresPlace,
 	examine:   (*examination).postgres,
 	crashSafe: "SET LOGGED",
@@ -88,8 +81,6 @@ func typeOf(parameter string) string {
 	}
 	return "bigint"
 }
-
-const useDrivers = `"pgx" or "postgres", the drivers of PostgreSQL`
 
 // postgresDSN returns dsn with a query mode that prepares no statements on the server,
 // because a connection pooler (pgbouncer) would mix them up. Only pgx knows the
