@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/snowlease/snowlease/casstore"
+	"github.com/snowlease/snowlease/internal/test/edit"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
@@ -105,6 +106,19 @@ func (s *store) become(n int64)                       { s.Store.Reincarnate(strc
 
 func (s *store) Drop(t testing.TB, namespace string, what leasetest.Records) {
 	s.Rewrite(namespace, func(value []byte) []byte { return leasetest.DropRecord(t, value, what) })
+}
+
+func (s *store) Edit(t testing.TB, namespace string, worker int64, field, value string) bool {
+	s.Rewrite(namespace, func(record []byte) []byte {
+		return edit.Record(t, record, func(parts map[string]string) { edit.Part(t, parts, worker, field, value) })
+	})
+	return true
+}
+
+func (s *store) Delete(t testing.TB, namespace string, worker int64) {
+	s.Rewrite(namespace, func(record []byte) []byte {
+		return edit.Record(t, record, func(parts map[string]string) { delete(parts, edit.Name(worker)) })
+	})
 }
 
 func (s *store) Traits() leasetest.Traits {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -200,6 +201,33 @@ func (s *store) Drop(t testing.TB, namespace string, what leasetest.Records) {
 	case leasetest.Meta:
 		rawExec(t, s.db, "DELETE FROM snowlease_meta WHERE ns = ?", namespace)
 	}
+}
+
+// columns are those that have what leasetest edits.
+var columns = map[string]string{
+	"pin": "pin", "quarantine": "quarantine_ms", "owner": "owner", "token": "token",
+	"since": "since_ms", "floor": "floor_ms", "expires": "expires_ms", "mark": "hwm_ms",
+}
+
+func (s *store) Edit(_ testing.TB, namespace string, worker int64, field, value string) bool {
+	table, where := "slot", fmt.Sprintf("ns = ? AND slot = %d", worker)
+	if worker < 0 {
+		table, where = "meta", "ns = ?"
+	}
+	var written any = value
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil && field != "pin" && field != "owner" {
+		written = n
+	}
+	return s.db.Exec("UPDATE snowlease_"+table+" SET "+columns[field]+" = ? WHERE "+where, written, namespace).Error == nil
+}
+
+// Delete does what docs/operations.md says.
+func (s *store) Delete(t testing.TB, namespace string, worker int64) {
+	if worker < 0 {
+		rawExec(t, s.db, "DELETE FROM snowlease_meta WHERE ns = ?", namespace)
+		return
+	}
+	rawExec(t, s.db, "DELETE FROM snowlease_slot WHERE ns = ? AND slot = ?", namespace, worker)
 }
 
 func (s *store) Snapshot(t testing.TB) (restore func()) {

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/snowlease/snowlease/etcdseq"
+	"github.com/snowlease/snowlease/internal/test/edit"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
@@ -61,6 +62,21 @@ func (f *fixture) Drop(t testing.TB, namespace string, what leasetest.Records) {
 		values["cluster"] = cluster
 	}
 	f.put(t, base, values)
+}
+
+func (f *fixture) Edit(t testing.TB, namespace string, worker int64, field, value string) bool {
+	t.Helper()
+	base := f.prefix + namespace + "/"
+	values := f.get(t, base)
+	edit.Part(t, values, worker, field, value)
+	f.put(t, base, values)
+	return true
+}
+
+func (f *fixture) Delete(t testing.TB, namespace string, worker int64) {
+	t.Helper()
+	_, err := f.client.Delete(t.Context(), f.prefix+namespace+"/"+edit.Name(worker))
+	require.NoError(t, err)
 }
 
 func (f *fixture) Snapshot(t testing.TB) (restore func()) {

@@ -1,6 +1,8 @@
 package redisseq_test
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,6 +80,40 @@ func (s *store) Drop(t testing.TB, namespace string, what leasetest.Records) {
 	}
 	require.NoError(t, err)
 	require.EqualValues(t, 1, gone)
+}
+
+// fields are where a record has what leasetest edits: a field of the key meta, or a part of owner.
+var fields = map[string]string{"pin": "pin", "quarantine": "quar", "owner": "0", "token": "1", "floor": "2", "since": "3"}
+
+func (s *store) Edit(t testing.TB, namespace string, worker int64, field, value string) bool {
+	t.Helper()
+	ctx, k, member, at := t.Context(), keys(namespace), strconv.FormatInt(worker, 10), fields[field]
+	switch {
+	case worker < 0:
+		require.NoError(t, s.Admin.HSet(ctx, k[3], at, value).Err())
+	case field == "mark":
+		require.NoError(t, s.Admin.HSet(ctx, k[1], member, value).Err())
+	case field == "expires":
+		return s.Admin.Do(ctx, "ZADD", k[0], value, member).Err() == nil
+	default:
+		held := strings.SplitN(s.Admin.HGet(ctx, k[2], member).Val(), "|", 5)
+		held[at[0]-'0'] = value
+		require.NoError(t, s.Admin.HSet(ctx, k[2], member, strings.Join(held, "|")).Err())
+	}
+	return true
+}
+
+// Delete does what docs/operations.md says.
+func (s *store) Delete(t testing.TB, namespace string, worker int64) {
+	t.Helper()
+	ctx, k, member := t.Context(), keys(namespace), strconv.FormatInt(worker, 10)
+	if worker < 0 {
+		require.NoError(t, s.Admin.Del(ctx, k[3]).Err())
+		return
+	}
+	require.NoError(t, s.Admin.ZRem(ctx, k[0], member).Err())
+	require.NoError(t, s.Admin.HDel(ctx, k[1], member).Err())
+	require.NoError(t, s.Admin.HDel(ctx, k[2], member).Err())
 }
 
 func (s *store) Traits() leasetest.Traits {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/casengine"
 	"github.com/snowlease/snowlease/internal/hostclock"
+	"github.com/snowlease/snowlease/internal/test/edit"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
 )
@@ -136,6 +137,19 @@ func (p *parts) Drop(t testing.TB, namespace string, what leasetest.Records) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	leasetest.DropPart(t, p.values[namespace], what)
+}
+
+func (p *parts) Edit(t testing.TB, namespace string, worker int64, field, value string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	edit.Part(t, p.values[namespace], worker, field, value)
+	return true
+}
+
+func (p *parts) Delete(_ testing.TB, namespace string, worker int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.values[namespace], edit.Name(worker))
 }
 
 func (p *parts) Traits() leasetest.Traits {

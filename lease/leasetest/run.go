@@ -45,7 +45,7 @@ func Run(t *testing.T, newStore func(testing.TB) Store) {
 	// The group makes Run wait for its parallel subtests.
 	t.Run("lease", func(t *testing.T) {
 		shared := newBench(t, newStore)
-		for _, group := range [][]promise{lending(), holding(), joining(), losing(), failing(), limits()} {
+		for _, group := range [][]promise{lending(), holding(), joining(), losing(), editing(), failing(), limits()} {
 			for _, p := range group {
 				if p.by != nil && !p.by(shared) {
 					t.Logf("this store does not promise: %s", p.says)

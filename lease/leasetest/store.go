@@ -17,7 +17,16 @@ import (
 
 // A Store is a store under test that can simulate faults. Its methods fail the test on
 // errors. It may also have Flip(t testing.TB), which undoes the last Reincarnate with the
-// records as they are: a proxy in front of several servers may appear to do that.
+// records as they are: a proxy in front of several servers may appear to do that. And it may have
+// two methods by which other programs and people change records, that of a worker id or, for -1, of
+// the namespace:
+//
+//	// Edit writes a value into a field. It returns false if the store cannot hold that. Fields
+//	// of a worker id are owner, token, since, floor, expires and mark, and those of the
+//	// namespace pin and quarantine.
+//	Edit(t testing.TB, namespace string, worker int64, field, value string) bool
+//	// Delete deletes the record.
+//	Delete(t testing.TB, namespace string, worker int64)
 type Store interface {
 	// Center returns a new center on the store, as another process has it.
 	Center(t testing.TB) lease.Center

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/snowlease/snowlease/internal/test/edit"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
@@ -55,6 +56,19 @@ func (s *store) become(n int64) {
 	if s.compared {
 		s.center.Reincarnate(strconv.FormatInt(n, 10))
 	}
+}
+
+func (s *store) Edit(t testing.TB, namespace string, worker int64, field, value string) bool {
+	s.center.Rewrite(namespace, func(record []byte) []byte {
+		return edit.Record(t, record, func(parts map[string]string) { edit.Part(t, parts, worker, field, value) })
+	})
+	return true
+}
+
+func (s *store) Delete(t testing.TB, namespace string, worker int64) {
+	s.center.Rewrite(namespace, func(record []byte) []byte {
+		return edit.Record(t, record, func(parts map[string]string) { delete(parts, edit.Name(worker)) })
+	})
 }
 
 func (s *store) Drop(t testing.TB, namespace string, what leasetest.Records) {
