@@ -43,7 +43,6 @@ func TestStoreNeverAnswers(t *testing.T) {
 				_, err := extras.Operator.Quarantine(ctx, "orders", "test")
 				return err
 			},
-			"Mend": func(ctx context.Context) error { return extras.Operator.Mend(ctx, "orders", 1) },
 		} {
 			require.ErrorIs(t, call(context.Background()), context.DeadlineExceeded, name)
 		}

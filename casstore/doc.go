@@ -29,9 +29,7 @@
 // If the store has no clock, the clocks of the hosts are used, and ids are as far off
 // in time as these are. Uniqueness then needs agreement only across a loss of the
 // record: no two clocks may differ by more than Skew. After a host with a fast clock
-// has crashed, its worker id stays taken longer by the time that the clock was ahead. Mend
-// needs its argument local from another host, and refuses if the two differ by more than the
-// skew less half a second, or by a second if that is more.
+// has crashed, its worker id stays taken longer by the time that the clock was ahead.
 //
 // # The record
 //

@@ -57,7 +57,7 @@ type outlook struct {
 // The paragraphs of the documentation, by kind of outlook or problem with numbers.
 const (
 	docs      = "https://github.com/snowlease/snowlease/blob/main/docs/"
-	lateTimes = docs + "cli.md#mend"
+	lateTimes = docs + "operations.md#late-times"
 )
 
 var links = map[string]string{

@@ -3,14 +3,13 @@ package dbseq_test
 import (
 	"math"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Rows beyond the pool, which another program wrote, are neither listed, counted nor mended.
+// Rows beyond the pool, which another program wrote, are neither listed nor counted.
 // They show that a namespace was in use.
 func TestSlotsBeyondThePool(t *testing.T) {
 	t.Parallel()
@@ -22,15 +21,9 @@ func TestSlotsBeyondThePool(t *testing.T) {
 			rawExec(t, db, `INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms)
 				VALUES ('orders', ?, '', '', 0, 0, 0, 0, 0, 0, 0, 0)`, slot)
 		}
-		const late int64 = 32_503_680_000_000 // in the year 3000
 		slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
 		require.NoError(t, err)
 		require.Len(t, slots, 4)
-
-		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = ? WHERE slot = 4", late)
-		rawExec(t, db, "UPDATE snowlease_slot SET hwm_ms = ? WHERE slot = -1", late)
-		require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", time.Now().UnixMilli()))
-		require.EqualValues(t, 2, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE (slot = 4 OR slot = -1) AND (expires_ms = ? OR hwm_ms = ?)", late, late))
 
 		rawExec(t, db, "DELETE FROM snowlease_slot WHERE slot = 2")
 		_, err = c.Acquire(t.Context(), request("orders", 4))
@@ -50,7 +43,7 @@ func TestSlotsBeyondThePool(t *testing.T) {
 }
 
 // A worker id whose token or version leaves no room for others is not lent, since what a borrow
-// would write could not be read or renewed. Mend makes it whole.
+// would write could not be read or renewed.
 func TestNumbersAtTheTop(t *testing.T) {
 	t.Parallel()
 	const top, lent int64 = 899_999_999_999_999, 899_998_999_999_999
@@ -71,24 +64,20 @@ func TestNumbersAtTheTop(t *testing.T) {
 				require.ErrorIs(t, err, lease.ErrDamaged, column)
 				require.ErrorContains(t, err, column+" of worker id 0 is ")
 				require.Equal(t, n, number(t, db, "SELECT "+column+" FROM snowlease_slot"), "written to")
-				require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", time.Now().UnixMilli()))
+				rawExec(t, db, set, 1)
 				g = acquireSoon(t, c, request("orders", 1))
-				require.Less(t, number(t, db, "SELECT "+column+" FROM snowlease_slot"), time.Now().Add(time.Hour).UnixMilli(), column)
 				g, err = c.Renew(t.Context(), g)
 				require.NoError(t, err)
 			}
 			require.NoError(t, c.Release(t.Context(), g, g.Floor), column)
 		}
 
-		// A greater one is named wherever the row is read, and mended beside a late lease.
-		rawExec(t, db, "UPDATE snowlease_slot SET ver = ?, expires_ms = ?", int64(math.MaxInt64), int64(32_503_680_000_000))
+		// A greater one is named wherever the row is read.
+		rawExec(t, db, "UPDATE snowlease_slot SET ver = ?", int64(math.MaxInt64))
 		_, err := c.Extras().Lister.Slots(t.Context(), "orders")
 		require.ErrorIs(t, err, lease.ErrDamaged)
 		require.ErrorContains(t, err, "ver of worker id 0 is ")
-		require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", time.Now().UnixMilli()))
-		require.Less(t, number(t, db, "SELECT ver FROM snowlease_slot"), time.Now().Add(time.Hour).UnixMilli())
-		require.Less(t, number(t, db, "SELECT expires_ms FROM snowlease_slot"), time.Now().Add(time.Hour).UnixMilli())
-		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = 1, hwm_ms = 1")
+		rawExec(t, db, "UPDATE snowlease_slot SET ver = 1, expires_ms = 1, hwm_ms = 1")
 
 		// A holder whose version another program raised is told so.
 		g := acquire(t, c, request("orders", 1))

@@ -47,7 +47,6 @@ func TestServerNeverAnswers(t *testing.T) {
 			"Record":      func(ctx context.Context) error { _, err := operator.Record(ctx, "orders"); return err },
 			"Quarantine":  func(ctx context.Context) error { _, err := operator.Quarantine(ctx, "orders", "test"); return err },
 			"Revoke":      func(ctx context.Context) error { return operator.Revoke(ctx, "orders", 0, 1) },
-			"Mend":        func(ctx context.Context) error { return operator.Mend(ctx, "orders", 0) },
 			"Retire":      func(ctx context.Context) error { return operator.Retire(ctx, "orders", "test") },
 			"Create":      func(ctx context.Context) error { return numbers.Create(ctx, "invoices", 1) },
 			"Given":       func(ctx context.Context) error { _, err := numbers.Given(ctx, "invoices"); return err },

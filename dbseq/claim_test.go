@@ -274,38 +274,3 @@ func TestRenewalChecksAllAgain(t *testing.T) {
 		}
 	}
 }
-
-// TestMendChecksAllAgain changes records between the look of Mend and its updates.
-func TestMendChecksAllAgain(t *testing.T) {
-	t.Parallel()
-	for name, between := range map[string]func(t *testing.T, s clocked){
-		"a clock that steps back": func(_ *testing.T, s clocked) { s.Sleep(-time.Hour) },
-		"a loss": func(t *testing.T, s clocked) {
-			rawExec(t, s.db, "UPDATE snowlease_meta SET quarantine_ms = quarantine_ms + 1 WHERE ns = 'orders'")
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dsn := engines[0].dsn(t)
-			s := clockedOn(t, &store{db: engines[0].db(t, dsn), compared: true})
-			c, n := counted(t, engines[0], s.db, dsn)
-			s.host(c)
-			first(t, c, request("orders", 1))
-			rawExec(t, s.db, "UPDATE snowlease_meta SET quarantine_ms = (SELECT ms FROM host) + 86400000 WHERE ns = 'orders'")
-			onRecord := func() []int64 {
-				return []int64{
-					number(t, s.db, "SELECT quarantine_ms FROM snowlease_meta WHERE ns = 'orders'"),
-					number(t, s.db, "SELECT expires_ms FROM snowlease_slot"), number(t, s.db, "SELECT hwm_ms FROM snowlease_slot"),
-				}
-			}
-			var then []int64
-			n.before = once("UPDATE snowlease_meta", func() {
-				between(t, s)
-				then = onRecord()
-			})
-			require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", number(t, s.db, "SELECT ms FROM host")))
-			require.NotNil(t, then)
-			require.Equal(t, then, onRecord())
-		})
-	}
-}

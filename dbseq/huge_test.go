@@ -61,11 +61,8 @@ func TestHugeTexts(t *testing.T) {
 					"slots":      func(ctx context.Context) error { _, err := c.Extras().Lister.Slots(ctx, "orders"); return err },
 					"namespaces": func(ctx context.Context) error { _, err := c.Extras().Namespaces(ctx); return err },
 					"record":     func(ctx context.Context) error { _, err := c.Extras().Operator.Record(ctx, "orders"); return err },
-					"mend": func(ctx context.Context) error {
-						return c.Extras().Operator.Mend(ctx, "orders", time.Now().UnixMilli())
-					},
-					"release": func(ctx context.Context) error { return c.Release(ctx, held, held.Floor) },
-					"retire":  func(ctx context.Context) error { return c.Extras().Operator.Retire(ctx, "orders", "by hand") },
+					"release":    func(ctx context.Context) error { return c.Release(ctx, held, held.Floor) },
+					"retire":     func(ctx context.Context) error { return c.Extras().Operator.Retire(ctx, "orders", "by hand") },
 				} {
 					bounded(t, fmt.Sprintf("%s of %s: %s", column, table, verb), 4<<20, do)
 				}

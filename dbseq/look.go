@@ -13,7 +13,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A call is one Acquire, Renew, Release, Init or Mend.
+// A call is one Acquire, Renew, Release or Init.
 type call struct {
 	req   lease.Request
 	known lease.Pin // what was on record when the grant was lent

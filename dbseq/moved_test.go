@@ -111,7 +111,6 @@ func TestMovedConnection(t *testing.T) {
 				"list":    func() error { _, err := c.Extras().Namespaces(t.Context()); return err },
 				"revoke":  func() error { return c.Extras().Operator.Revoke(t.Context(), "orders", g.Worker, g.Token) },
 				"retire":  func() error { return c.Extras().Operator.Retire(t.Context(), "orders", "test") },
-				"mend":    func() error { return c.Extras().Operator.Mend(t.Context(), "orders", 0) },
 				"pause": func() error {
 					_, err := c.Extras().Operator.Quarantine(t.Context(), "orders", "test")
 					return err

@@ -130,33 +130,6 @@ func (c operator) Revoke(ctx context.Context, namespace string, worker, token in
 	})
 }
 
-// Mend implements lease.Operator. Each statement checks the rows that it changes, so it
-// undoes no concurrent grant or renewal.
-func (c operator) Mend(ctx context.Context, namespace string, local int64) error {
-	return c.operate(ctx, "mend the times", namespace, func(ctx context.Context) error {
-		before, err := c.onRecord(ctx, namespace)
-		if err != nil {
-			return err
-		}
-		pin := before.Pin
-		if err := pin.Err(); err != nil {
-			return err
-		}
-		req := lease.Request{Namespace: namespace, Local: local, Pool: pin.Pool}
-		k := c.newCall(req, lease.Pin{}, true)
-		if err := k.refuse(before.Now); err != nil {
-			return err
-		}
-		a := k.args.with(args{"pin": pin.String(), "hold": ms(pin.Hold()), "quarantine": before.Quarantine})
-		for _, mend := range []string{"mendquarantine", "mendleases", "mendmarks"} {
-			if _, err := c.exec(ctx, mend, a); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // Retire implements lease.Operator.
 func (c operator) Retire(ctx context.Context, namespace, reason string) error {
 	return c.operate(ctx, "retire the namespace", namespace, func(ctx context.Context) error {

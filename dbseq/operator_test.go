@@ -3,7 +3,6 @@ package dbseq_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -59,55 +58,6 @@ func TestNamespaces(t *testing.T) {
 		names, err := x.Namespaces(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []string{"orders", "shop"}, names)
-	})
-}
-
-// Another program has written the year 3000 into every record of a namespace. Mend first
-// lowers leases, which live holders renew, and then the marks of leases that expired.
-func TestMend(t *testing.T) {
-	t.Parallel()
-	const year3000 = 32503680000000
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		c := center(t, db)
-		dead, live := first(t, c, soon(request("orders", 2))), acquire(t, c, soon(request("orders", 2)))
-		rawExec(t, db, "UPDATE snowlease_meta SET quarantine_ms = ? WHERE ns = 'orders'", int64(year3000))
-		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = ?, hwm_ms = ?, token = ?, since_ms = ? WHERE ns = 'orders' AND slot = ?",
-			int64(year3000), int64(year3000), int64(year3000), int64(year3000), dead.Worker)
-		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = ? WHERE ns = 'orders' AND slot = ?", int64(year3000), live.Worker)
-
-		require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", time.Now().UnixMilli()))
-		rec, err := c.Extras().Operator.Record(t.Context(), "orders")
-		require.NoError(t, err)
-		latest := rec.Now + (10 * time.Minute).Milliseconds()
-		require.LessOrEqual(t, rec.Quarantine, latest)
-		require.True(t, rec.Quarantined())
-		slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
-		require.NoError(t, err)
-		for _, s := range slots {
-			require.LessOrEqual(t, s.Expires, latest)
-			require.Greater(t, s.Expires, s.Now)
-		}
-		require.Equal(t, int64(year3000), slots[dead.Worker].Mark, "its lease runs")
-		live = renewSoon(t, c, live)
-		require.LessOrEqual(t, live.Ceiling, live.Now+latest-rec.Now)
-
-		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = ? WHERE ns = 'orders' AND slot = ?", rec.Now-1, dead.Worker)
-		rawExec(t, db, "UPDATE snowlease_meta SET quarantine_ms = ? WHERE ns = 'orders'", rec.Now-1)
-		require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", time.Now().UnixMilli()))
-		slots, err = c.Extras().Lister.Slots(t.Context(), "orders")
-		require.NoError(t, err)
-		now := slots[0].Now
-		require.Greater(t, slots[dead.Worker].Mark, now)
-		require.LessOrEqual(t, max(slots[dead.Worker].Mark, slots[dead.Worker].Token), now+latest-rec.Now)
-		require.Zero(t, slots[dead.Worker].Since)
-		_, err = c.Renew(t.Context(), live)
-		require.NoError(t, err)
-
-		rawExec(t, db, "UPDATE snowlease_slot SET hwm_ms = ? WHERE ns = 'orders' AND slot = ?", rec.Now-1, dead.Worker) // passed
-		next := acquire(t, c, soon(request("orders", 2)))
-		require.Equal(t, dead.Worker, next.Worker)
-		require.Less(t, next.Token, int64(year3000))
 	})
 }
 

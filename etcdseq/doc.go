@@ -35,13 +35,8 @@
 //     takes the worker id of a process that lives, which then needs another.
 //   - If it is behind, its worker id counts as free for the others.
 //   - If it is ahead and notices a loss, or opens a namespace without Init, the quarantine
-//     keeps all others from borrowing for as long, until lease.Operator.Mend.
-//
-// Only Mend can repeat ids by a wrong clock. It lowers what is later than the caller's clock
-// allows, so it needs a clock that is right within the skew. Its argument local must come
-// from another host: the command snowlease-etcd takes it from a member. On the host of that
-// member, as with the endpoint 127.0.0.1, it compares the clock with itself. Mend refuses if
-// the two differ by more than the skew less half a second.
+//     keeps all others from borrowing for as long, until its record is deleted: see "Late times"
+//     in docs/operations.md.
 //
 // # Loss of data
 //

@@ -30,7 +30,7 @@ func hint(wait time.Duration) string {
 	if wait <= 36*time.Hour {
 		return ""
 	}
-	return "; no process can have written such a late time: Operator.Mend lowers it"
+	return "; no process can have written such a late time: see Late times in docs/operations.md"
 }
 
 // NoFreeWorkerError is returned if every requested worker id is lent.

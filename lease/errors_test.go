@@ -86,7 +86,7 @@ func TestMismatchNamesTheKey(t *testing.T) {
 	}
 }
 
-// If the end is further away than any lease, the error points to Mend.
+// If the end is further away than any lease, the error points to the page that has the steps.
 func TestErrorsOfTimesThatNobodyWrites(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -95,7 +95,7 @@ func TestErrorsOfTimesThatNobodyWrites(t *testing.T) {
 			&lease.QuarantineError{Namespace: "orders", Now: now, Until: now.Add(d)},
 			&lease.NoFreeWorkerError{Namespace: "orders", Now: now, Soonest: now.Add(d)},
 		} {
-			require.Equal(t, want, strings.Contains(err.Error(), "Mend"), err)
+			require.Equal(t, want, strings.Contains(err.Error(), "docs/operations.md"), err)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 var ErrUnknown = errors.New("lease: nothing is on record for the namespace")
 
 // An Operator lets people maintain namespaces; cmd/snowlease uses it. No method lends
-// anything, and only Mend lowers a mark. So no method other than Mend can cause duplicate
-// ids, no matter who calls it or when. Each method may also return errors of the store.
+// anything or lowers a mark. So none can cause duplicate ids, no matter who calls it or when.
+// Each method may also return errors of the store.
 type Operator interface {
 	Lister
 
@@ -35,27 +35,6 @@ type Operator interface {
 	// holder's next renewal returns ErrLost. Errors: ErrLost if nobody holds the worker id
 	// under this token.
 	Revoke(ctx context.Context, namespace string, worker, token int64) error
-
-	// Mend lowers times on record that no member can have written: those later than the
-	// center's now + MaxTTL + Skew. It lowers them to that time:
-	//   - the end of a quarantine;
-	//   - the end of each lease;
-	//   - the mark of each worker id whose lease has ended. The worker id is then lent only
-	//     above that time, and its former holder is forgotten.
-	//
-	// While a lease runs, its mark stays: call Mend again after the lease has ended.
-	//
-	// Mend repairs a store that another program wrote to, or whose clock was ahead. It can
-	// cause duplicate ids. Before calling it, make sure of three things that Mend cannot see:
-	//   - The center's clock is right, if local is by the same clock.
-	//   - No id with a later time exists.
-	//   - No process that borrowed or renewed such a worker id since is paused or cut off
-	//     from the store.
-	//
-	// local is the caller's wall clock, as in Request.Local. If the store tells no time, so
-	// that the center goes by the caller's clock, take local from another host. Errors:
-	// ErrUnknown, *ClockError, and one for a retired namespace.
-	Mend(ctx context.Context, namespace string, local int64) error
 
 	// Retire ends a namespace for good, after its members have stopped and others use its
 	// worker ids. It replaces the pin with a Retired one and leaves all other records. A

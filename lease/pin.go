@@ -46,7 +46,7 @@ func ParsePin(text string) Pin {
 		skew, err3 := time.ParseDuration(m[4])
 		ttl, err4 := time.ParseDuration(m[5])
 		p := Pin{Layout: m[1], Pool: pool, MaxTTL: maxTTL, Skew: skew, TTL: ttl}
-		// Who mends or quarantines goes by these numbers.
+		// Who begins a quarantine goes by these numbers.
 		valid := Request{Namespace: "any", Owner: [16]byte{1}, Layout: p.Layout, Pool: pool, TTL: ttl, MaxTTL: maxTTL, Skew: skew}.Validate() == nil
 		if cmp.Or(err1, err2, err3, err4) == nil && valid && p.String() == text {
 			return p

@@ -40,11 +40,8 @@ func TestHugeTexts(t *testing.T) {
 			"init":       func(ctx context.Context) error { return c.Extras().Init(ctx, request()) },
 			"slots":      func(ctx context.Context) error { _, err := c.Extras().Lister.Slots(ctx, "orders"); return err },
 			"record":     func(ctx context.Context) error { _, err := c.Extras().Operator.Record(ctx, "orders"); return err },
-			"mend": func(ctx context.Context) error {
-				return c.Extras().Operator.Mend(ctx, "orders", time.Now().UnixMilli())
-			},
-			"release": func(ctx context.Context) error { return c.Release(ctx, held, held.Floor) },
-			"retire":  func(ctx context.Context) error { return c.Extras().Operator.Retire(ctx, "orders", "by hand") },
+			"release":    func(ctx context.Context) error { return c.Release(ctx, held, held.Floor) },
+			"retire":     func(ctx context.Context) error { return c.Extras().Operator.Retire(ctx, "orders", "by hand") },
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			what := fmt.Sprintf("%v: %s", f, verb)

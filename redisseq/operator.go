@@ -3,7 +3,6 @@ package redisseq
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/internal/redisconn"
@@ -83,30 +82,6 @@ func (c operator) pinned(ctx context.Context, namespace string, do func(lease.Re
 func (c operator) Revoke(ctx context.Context, namespace string, worker, token int64) error {
 	_, err := c.run(ctx, revoke, lease.Request{Namespace: namespace}, worker, token)
 	return err
-}
-
-// Mend implements lease.Operator. It runs a script for each 500 worker ids.
-func (c operator) Mend(ctx context.Context, namespace string, local int64) error {
-	start := time.Now()
-	rec, err := c.Record(ctx, namespace)
-	if err != nil {
-		return err
-	}
-	pin := rec.Pin
-	if err := pin.Err(); err != nil {
-		return c.wrap(mend, namespace, err)
-	}
-	req := lease.Request{Namespace: namespace, Local: local}
-	for from := int64(0); from < pin.Pool; from += 500 {
-		if local != 0 {
-			req.Local = local + time.Since(start).Milliseconds()
-		}
-		if _, err := c.run(ctx, mend, req, pin.String(), pin.Pool,
-			pin.Hold().Milliseconds(), req.Local, lease.MaxClockError.Milliseconds(), from); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Retire implements lease.Operator.

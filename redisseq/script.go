@@ -34,7 +34,6 @@ var (
 	quarantine  = script{verb: "begin a quarantine of", lua: load("operator_quarantine.lua")}
 	revoke      = script{verb: "take back a worker id of", lua: load("operator_revoke.lua")}
 	repin       = script{verb: "change the pin of", lua: load("repin.lua")}
-	mend        = script{verb: "mend the times of", lua: load("operator_mend.lua")}
 )
 
 // errChanged is returned if the pin is not the one that was read before.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -223,6 +225,16 @@ func TestDoctorHistory(t *testing.T) {
 	_, err := client.Compact(t.Context(), 5000)
 	require.NoError(t, err)
 	finds(t, "history", "ok: etcd compacts it", storeOf(e.URLs()...))
+}
+
+// memberAhead is a member whose clock is off. It answers no other question.
+func memberAhead(t *testing.T, off time.Duration) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Date", time.Now().Add(off).UTC().Format(http.TimeFormat))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
 }
 
 func TestDoctorClock(t *testing.T) {

@@ -3,17 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
-	"io"
-	"log"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -92,9 +84,6 @@ func TestCommands(t *testing.T) {
 	code, out, errs = do("", "quarantine", "--yes", "--reason=restored")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "lends only above")
-	code, out, _ = do("", "mend")
-	require.Zero(t, code)
-	require.Contains(t, out, "nothing to mend")
 	worker := fmt.Sprint("--worker=", g.Worker)
 	code, _, errs = do("", "release", "--yes", worker, "--token=1")
 	require.Equal(t, 3, code)
@@ -188,67 +177,4 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 			require.NotContains(t, out+errs, secret, args)
 		}
 	}
-}
-
-// memberAhead is a member whose clock is off. It answers no other question.
-func memberAhead(t *testing.T, off time.Duration) string {
-	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Date", time.Now().Add(off).UTC().Format(http.TimeFormat))
-	}))
-	t.Cleanup(s.Close)
-	return s.URL
-}
-
-// The clock of a member is read by the TLS of the store.
-func TestClockByTLS(t *testing.T) {
-	t.Parallel()
-	member := httptest.NewUnstartedServer(http.NotFoundHandler())
-	member.Config.ErrorLog = log.New(io.Discard, "", 0)
-	member.StartTLS()
-	defer member.Close()
-	ca := filepath.Join(t.TempDir(), "ca.pem")
-	require.NoError(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: member.Certificate().Raw}), 0o600))
-	for query, fine := range map[string]bool{"": false, "?ca_file=" + ca: true} {
-		p, err := parse("etcds"+strings.TrimPrefix(member.URL, "https")+query, func(string) string { return "" })
-		require.NoError(t, err)
-		clock, err := p.clock(t.Context())
-		if !fine {
-			require.ErrorContains(t, err, "certificate signed by unknown authority")
-			continue
-		}
-		require.NoError(t, err)
-		require.WithinDuration(t, time.Now(), clock, time.Minute)
-	}
-}
-
-// The center goes by the clock of this host, so mend compares that with the clock of a member.
-func TestMendComparesClocks(t *testing.T) {
-	t.Parallel()
-	url := testserver.NewEtcd(t, 1).Nodes[0].DSN()
-	client := dial(t, url)
-	c, err := etcdseq.New(client)
-	require.NoError(t, err)
-	req := request()
-	require.NoError(t, c.Extras().Init(t.Context(), req))
-	g, err := c.Acquire(t.Context(), req)
-	require.NoError(t, err)
-	far := g
-	far.Ceiling += time.Hour.Milliseconds()
-	_, err = c.Renew(t.Context(), far)
-	require.NoError(t, err)
-	require.NoError(t, c.Extras().Operator.Revoke(t.Context(), "orders", g.Worker, g.Token))
-	// The first answers for the clock, the second for the keys.
-	mend := func(off time.Duration) (int, string) {
-		code, out, errs := call(t, "", "mend", "--yes", "--namespace=orders", storeOf(memberAhead(t, off), url))
-		return code, out + errs
-	}
-	for off, want := range map[time.Duration]string{time.Hour: "more than 5m0s", 10 * time.Second: "more than 1.5s"} {
-		code, text := mend(off)
-		require.Equal(t, 1, code)
-		require.Contains(t, text, want)
-	}
-	code, text := mend(0)
-	require.Zero(t, code, text)
-	require.Contains(t, text, "no recorded time is later than")
 }

@@ -119,7 +119,7 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 	if err != nil {
 		return nil, err
 	}
-	o := &target.Opened{Clock: p.clock, Closes: []func() error{client.Close}}
+	o := &target.Opened{Closes: []func() error{client.Close}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, o.Close())
@@ -163,20 +163,6 @@ func (c center) Extras() lease.Extras {
 	x := c.Center.Extras()
 	x.Examine = c.examine
 	return x
-}
-
-// clock returns the clock of the first member that answers, give or take half a second. The
-// center goes by the clock of this host, so only another one shows that it is off: a member
-// on this host shows nothing.
-func (p place) clock(ctx context.Context) (clock time.Time, err error) {
-	for _, endpoint := range p.Endpoints {
-		clock, _, failure := p.metrics(ctx, endpoint)
-		if failure == nil {
-			return clock, nil
-		}
-		err = errors.Join(err, fmt.Errorf("read the clock of the member at %s: %w", endpoint, failure))
-	}
-	return clock, err
 }
 
 // metrics returns the clock of a member, give or take half a second, and its metrics, if it

@@ -14,8 +14,8 @@
 //	1  failure
 //	2  wrong usage
 //	3  the command ran and the answer is no: the doctor or a check found faults, init or
-//	   create found the name in use, release found another holder, mend found a running
-//	   lease, or a question was not answered with yes
+//	   create found the name in use, release found another holder, or a question was not
+//	   answered with yes
 package main
 
 import (

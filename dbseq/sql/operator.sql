@@ -19,23 +19,6 @@ UPDATE snowlease_slot
 -- name: repin
 UPDATE snowlease_meta SET quarantine_ms = CASE WHEN quarantine_ms > 0 THEN quarantine_ms + :more ELSE 0 END, pin = :newpin WHERE ns = :ns AND pin = :pin AND {now} > 0;
 
--- name: mendquarantine
--- A quarantine that has started since stays.
-UPDATE snowlease_meta SET quarantine_ms = {now} + :hold
- WHERE ns = :ns AND pin = :pin AND quarantine_ms = :quarantine AND quarantine_ms > {now} + :hold AND {now} BETWEEN :lo AND :hi;
-
--- name: mendleases
-UPDATE snowlease_slot SET ver = CASE WHEN ver <= {now} + :hold THEN ver + 1 ELSE {now} END, expires_ms = {now} + :hold
- WHERE ns = :ns AND slot >= 0 AND slot < :pool AND expires_ms > {now} + :hold AND {now} BETWEEN :lo AND :hi
-   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin);
-
--- name: mendmarks
-UPDATE snowlease_slot
-   SET owner = '', holder = '', ver = CASE WHEN ver <= {now} + :hold THEN ver + 1 ELSE {now} END, ticket = 0, since_ms = 0, floor_ms = 0,
-       token = LEAST(token, {now}), hwm_ms = LEAST(hwm_ms, {now} + :hold)
- WHERE ns = :ns AND slot >= 0 AND slot < :pool AND expires_ms < {now} AND GREATEST(hwm_ms, token, since_ms, ver) > {now} + :hold AND {now} BETWEEN :lo AND :hi
-   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin);
-
 -- name: reopenslots
 -- Counts the slots that were never lent, and defeats claims that have read them.
 UPDATE snowlease_slot SET ver = CASE WHEN ver < {top} THEN ver + 1 ELSE {now} END

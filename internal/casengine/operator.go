@@ -3,7 +3,6 @@ package casengine
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
@@ -44,49 +43,6 @@ func (c *center) Revoke(ctx context.Context, namespace string, worker, token int
 	return c.operate(ctx, "revoke", namespace, func(ns rules.Namespace, now int64) (rules.Namespace, error) {
 		return ns.Revoke(now, worker, token)
 	})
-}
-
-// Mend implements lease.Operator. It writes up to 50 worker ids at once.
-func (c *center) Mend(ctx context.Context, namespace string, local int64) error {
-	start := time.Now()
-	if err := c.sameTime(ctx, namespace, local); err != nil {
-		return err
-	}
-	for range rules.MaxPool/50 + 1 {
-		changed := false
-		if err := c.operate(ctx, "mend", namespace, func(ns rules.Namespace, now int64) (rules.Namespace, error) {
-			clock := local
-			if clock != 0 {
-				clock += time.Since(start).Milliseconds()
-			}
-			after, err := ns.Mend(now, clock, 50)
-			changed = !after.Equal(ns)
-			return after, err
-		}); err != nil || !changed {
-			return err
-		}
-	}
-	return nil
-}
-
-// sameTime refuses a clock that differs by more than the skew from this host's, which a store
-// without a clock goes by: if this host is behind, Mend lowers times that are true. A clock
-// that is told in seconds, as by HTTP, is known to half a second.
-func (c *center) sameTime(ctx context.Context, namespace string, local int64) error {
-	start := time.Now()
-	v, err := c.look(ctx, "mend", namespace)
-	if err != nil || v.clock || local == 0 {
-		return err
-	}
-	off := v.now.Sub(time.UnixMilli(local).Add(time.Since(start)))
-	limit := max(v.ns.Meta.Pin.Skew-500*time.Millisecond, time.Second)
-	switch {
-	case off.Abs() <= limit:
-		return nil
-	case off.Abs() > lease.MaxClockError:
-		return c.operated("mend", namespace, &lease.ClockError{Namespace: namespace, Center: v.now, Local: time.UnixMilli(local)})
-	}
-	return c.operated("mend", namespace, fmt.Errorf("this host's clock and the other one differ by %v, more than %v, and the store has none: correct the wrong clock (NTP)", off.Round(time.Millisecond), limit))
 }
 
 // Retire implements lease.Operator.

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -317,27 +316,19 @@ func TestPartsAreMadeWhole(t *testing.T) {
 func TestPartsLossOutlastsAnOperator(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []string{`{}`, `{"expires":1,"mark":null,"token":1}`, `{"expires":null,"mark":1,"token":1}`} {
-		for name, do := range map[string]func(lease.Operator, lease.Grant) error{
-			"Revoke": func(o lease.Operator, g lease.Grant) error {
-				return o.Revoke(t.Context(), "orders", g.Worker, g.Token)
-			},
-			"Mend": func(o lease.Operator, _ lease.Grant) error { return o.Mend(t.Context(), "orders", 0) },
-		} {
-			p := newParts(true)
-			c, forgotten := lentByParts(t, p)
-			g, err := c.Acquire(t.Context(), request("orders"))
-			require.NoError(t, err)
-			values, part := p.values["orders"], strconv.FormatInt(g.Worker, 10)
-			values[strconv.FormatInt(forgotten.Worker, 10)] = lost
-			values[part] = strings.Replace(values[part], `"expires":18`, `"expires":19`, 1) // for Mend
-			was := values[part]
-			require.NoError(t, do(c.Extras().Operator, g))
-			require.NotEqual(t, was, values[part])
-			_, err = c.Acquire(t.Context(), request("orders"))
-			quarantine := (*lease.QuarantineError)(nil)
-			require.ErrorAs(t, err, &quarantine, "%s: %s", name, lost)
-			require.Contains(t, quarantine.Reason, "1 of 4")
-		}
+		p := newParts(true)
+		c, forgotten := lentByParts(t, p)
+		g, err := c.Acquire(t.Context(), request("orders"))
+		require.NoError(t, err)
+		values, part := p.values["orders"], strconv.FormatInt(g.Worker, 10)
+		values[strconv.FormatInt(forgotten.Worker, 10)] = lost
+		was := values[part]
+		require.NoError(t, c.Extras().Operator.Revoke(t.Context(), "orders", g.Worker, g.Token))
+		require.NotEqual(t, was, values[part])
+		_, err = c.Acquire(t.Context(), request("orders"))
+		quarantine := (*lease.QuarantineError)(nil)
+		require.ErrorAs(t, err, &quarantine, lost)
+		require.Contains(t, quarantine.Reason, "1 of 4")
 	}
 }
 
@@ -627,8 +618,8 @@ func TestClocksOfCallersMinutesApart(t *testing.T) {
 	require.Greater(t, len(lent[0]), 50)
 }
 
-// A caller with a fast clock that notices a loss keeps all others waiting, until Mend by a
-// right clock.
+// A caller with a fast clock that notices a loss keeps all others waiting, until the record of
+// the namespace is deleted.
 func TestQuarantineByAFastCaller(t *testing.T) {
 	t.Parallel()
 	p := newParts(true)
@@ -642,49 +633,8 @@ func TestQuarantineByAFastCaller(t *testing.T) {
 	_, err = c.Acquire(t.Context(), req)
 	require.ErrorAs(t, err, &quarantine)
 	require.Greater(t, quarantine.Wait(), fast-time.Hour)
-	require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", p.now.UnixMilli()))
-	p.Sleep(req.Skew + time.Millisecond)
-	_, err = c.Acquire(t.Context(), req)
-	require.NoError(t, err)
-}
-
-// Mend by a slow clock lowers true times, which repeats ids. Without a clock of the store,
-// only the caller's second clock can show that it is slow.
-func TestMendByASlowCaller(t *testing.T) {
-	t.Parallel()
-	p := newParts(true)
-	slow := -time.Hour
-	operator := casengine.NewSplit(apart{p, &slow})
-	_, g := lentByParts(t, p)
-	_, err := casengine.NewSplit(p).Extras().Operator.Quarantine(t.Context(), "orders", "restored")
-	require.NoError(t, err)
-	before, err := casengine.NewSplit(p).Extras().Operator.Record(t.Context(), "orders")
-	require.NoError(t, err)
-	require.ErrorAs(t, operator.Extras().Operator.Mend(t.Context(), "orders", p.now.UnixMilli()), new(*lease.ClockError))
-	after, err := casengine.NewSplit(p).Extras().Operator.Record(t.Context(), "orders")
-	require.NoError(t, err)
-	require.Equal(t, before.Quarantine, after.Quarantine)
-	require.NoError(t, operator.Extras().Operator.Mend(t.Context(), "orders", p.now.Add(slow).UnixMilli()), "its own clock shows nothing")
-	after, err = casengine.NewSplit(p).Extras().Operator.Record(t.Context(), "orders")
-	require.NoError(t, err)
-	require.Less(t, after.Quarantine, g.Ceiling)
-}
-
-// Without a clock of the store, Mend goes by that of this host, and a difference of more than
-// the skew from another one may lower what is in use.
-func TestMendWithoutAClockNeedsTheSkew(t *testing.T) {
-	t.Parallel()
-	c := casengine.NewSplit(newParts(false))
-	require.NoError(t, c.Extras().Init(t.Context(), request("orders")))
-	mend := func(off time.Duration) error {
-		return c.Extras().Operator.Mend(t.Context(), "orders", time.Now().Add(off).UnixMilli())
-	}
-	for _, off := range []time.Duration{5 * time.Second, -5 * time.Second, 4 * time.Minute} {
-		require.ErrorContains(t, mend(off), "more than 1s", "%v", off)
-	}
-	require.ErrorAs(t, mend(time.Hour), new(*lease.ClockError))
-	require.NoError(t, mend(0))
-	require.NoError(t, c.Extras().Operator.Mend(t.Context(), "orders", 0), "no other clock is given")
+	p.Delete(t, "orders", -1)
+	afterQuarantine(t, p, c, req)
 }
 
 // apart is a store by the clock of one caller.

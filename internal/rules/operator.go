@@ -46,31 +46,6 @@ func (ns Namespace) Revoke(now, worker, token int64) (Namespace, error) {
 	}), nil
 }
 
-// Mend implements lease.Operator.Mend for at most n worker ids that need it.
-func (ns Namespace) Mend(now, local int64, n int) (Namespace, error) {
-	pin, err := ns.pinned()
-	if err != nil {
-		return ns, err
-	}
-	if err := ClockVeto(now, lease.Request{Local: local}); err != nil {
-		return ns, err
-	}
-	latest := QuarantineEnd(now, pin)
-	ns.Meta.Quarantine = min(ns.Meta.Quarantine, latest)
-	for w, s := range ns.Slots {
-		was := s
-		s.Expires = min(s.Expires, latest)
-		if s.HasLease && s.HasMark && was.Expires < now && max(s.Mark, s.Token, s.Since) > latest {
-			s = Slot{HasLease: true, HasMark: true, Expires: s.Expires, Mark: min(s.Mark, latest), Token: min(s.Token, now)}
-		}
-		if s != was && n > 0 {
-			n--
-			ns = ns.with(int64(w), func(to *Slot) { *to = s })
-		}
-	}
-	return ns, nil
-}
-
 // Retire implements lease.Operator.Retire.
 func (ns Namespace) Retire(reason string) (Namespace, error) {
 	if ns.Meta.Pin == noPin {

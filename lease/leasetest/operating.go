@@ -89,41 +89,6 @@ func operating() []promise {
 			require.NoError(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token))
 			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token), lease.ErrLost)
 		}},
-		{says: "Mend lowers a mark that is too far ahead after its lease", alone: true, prove: mended},
-		{says: "Mend leaves the records of members alone", prove: func(t *testing.T, b *bench) {
-			s, op := b.open(t, 3), operator(t, b)
-			require.ErrorIs(t, op.Mend(t.Context(), "nobody-"+s.base.Namespace, 0), lease.ErrUnknown)
-			held, back := s.acquire(), s.acquire()
-			s.release(back, back.Ceiling) // ahead of the clock
-			rec, err := op.Quarantine(t.Context(), s.base.Namespace, "by hand")
-			require.NoError(t, err)
-			s.Sleep(5 * time.Millisecond)
-			require.NoError(t, op.Mend(t.Context(), s.base.Namespace, 0))
-			s.requireMark(held.Worker, held.Ceiling, "the mark of a holder stays")
-			s.requireMark(back.Worker, back.Ceiling, "a mark ahead stays")
-			held.Ahead = held.MaxTTL - least
-			after, err := op.Record(t.Context(), s.base.Namespace)
-			require.NoError(t, err)
-			require.Equal(t, []any{rec.Quarantine, rec.Reason, rec.Pin}, []any{after.Quarantine, after.Reason, after.Pin})
-			s.goesOn(held, s.requireQuarantine())
-		}},
-		{says: "Mend shortens a quarantine that a fast clock set", alone: true, by: standsStill, prove: func(t *testing.T, b *bench) {
-			s, op := b.open(t, 1), operator(t, b)
-			hold := (s.base.MaxTTL + s.base.Skew).Milliseconds()
-			s.acquire()
-			s.Sleep(time.Hour)
-			ahead, err := op.Quarantine(t.Context(), s.base.Namespace, "by hand")
-			require.NoError(t, err)
-			s.Sleep(-time.Hour)
-			require.NoError(t, op.Mend(t.Context(), s.base.Namespace, 0))
-			rec, err := op.Record(t.Context(), s.base.Namespace)
-			require.NoError(t, err)
-			require.Equal(t, rec.Now+hold, rec.Quarantine)
-			require.Less(t, rec.Quarantine, ahead.Quarantine)
-			q := s.requireQuarantine()
-			s.Sleep(q.Wait())
-			require.GreaterOrEqual(t, s.acquire().Floor, rec.Quarantine)
-		}},
 		{says: "a retired namespace lends nothing and says why", prove: func(t *testing.T, b *bench) {
 			s, op := b.open(t, 2), operator(t, b)
 			require.ErrorIs(t, op.Retire(t.Context(), "nobody-"+s.base.Namespace, "gone"), lease.ErrUnknown)
@@ -147,7 +112,6 @@ func operating() []promise {
 			}
 			_, err = op.Quarantine(t.Context(), s.base.Namespace, "by hand")
 			require.ErrorContains(t, err, "retired: moved to orders-2")
-			require.ErrorContains(t, op.Mend(t.Context(), s.base.Namespace, 0), "retired: moved to orders-2")
 			s.requireMark(g.Worker, g.Ceiling, "the mark stays")
 		}},
 		{says: "ranges are disjoint whatever operators do", prove: func(t *testing.T, b *bench) {
@@ -208,41 +172,4 @@ func revoked(t *testing.T, b *bench) {
 	require.Equal(t, g.Ceiling+1, full.Soonest.UnixMilli())
 	s.Sleep(full.Wait() + 5*time.Millisecond)
 	require.GreaterOrEqual(t, s.acquire().Floor, g.Ceiling)
-}
-
-// mended tests a mark that is a year ahead, as a renewal by a fast clock or another program
-// may leave it.
-func mended(t *testing.T, b *bench) {
-	s, op := b.open(t, 1, ttl(3*time.Second)), operator(t, b) // long enough for a busy machine
-	hold := (s.base.MaxTTL + s.base.Skew).Milliseconds()
-	g := s.acquire()
-	far := g
-	far.Ceiling += (365 * 24 * time.Hour).Milliseconds()
-	_, err := s.center().Renew(t.Context(), far)
-	require.NoError(t, err)
-
-	require.NoError(t, op.Mend(t.Context(), s.base.Namespace, 0))
-	s.requireMark(g.Worker, far.Ceiling, "the holder may know this ceiling, and its lease has not ended")
-	full := s.requireFull()
-	require.Equal(t, far.Ceiling+1, full.Soonest.UnixMilli())
-	slot, ok := s.slot(g.Worker)
-	require.True(t, ok)
-	s.Sleep(time.Duration(slot.Expires-slot.Now+5) * time.Millisecond)
-
-	for _, off := range []time.Duration{-lease.MaxClockError - time.Minute, lease.MaxClockError + time.Minute} {
-		var clock *lease.ClockError
-		require.ErrorAs(t, op.Mend(t.Context(), s.base.Namespace, slot.Expires+off.Milliseconds()), &clock)
-	}
-	s.requireMark(g.Worker, far.Ceiling, "with clocks that differ, Mend changes nothing")
-
-	before, _ := s.slot(g.Worker)
-	require.NoError(t, op.Mend(t.Context(), s.base.Namespace, before.Now))
-	slot, _ = s.slot(g.Worker)
-	require.Empty(t, slot.Holder)
-	require.GreaterOrEqual(t, slot.Mark, before.Now+hold)
-	require.LessOrEqual(t, slot.Mark, slot.Now+hold)
-	_, err = s.tryRenew(far)
-	require.ErrorIs(t, err, lease.ErrLost)
-	full = s.requireFull()
-	require.Equal(t, slot.Mark+1, full.Soonest.UnixMilli())
 }

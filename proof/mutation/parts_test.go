@@ -29,10 +29,6 @@ var onParts = list{title: "parts", pkg: "internal/casengine", killers: "Test", m
 	{"a revoked worker id can be renewed", operatorGo, `Token: s.Token, Expires: min(s.Expires, freed(now)), Mark: s.Mark}`, `Owner: s.Owner, Token: s.Token, Expires: s.Expires, Mark: s.Mark}`, "OperatorOfParts/operator/a revoked worker id is not lent before its mark has passed"},
 	{"revoked under any token", operatorGo, ` || ns.Slots[worker].Token != token {`, ` {`, "OperatorOfParts/operator/Revoke needs the token on record and works once"},
 	{"a quarantine by hand without the skew", operatorGo, `max(ns.Meta.Quarantine, QuarantineEnd(now, pin))`, `now+ms(pin.MaxTTL)`, "OperatorOfParts/operator/a quarantine by hand lasts, and holders continue above it"},
-	{"Mend lowers the mark of a lease that runs", operatorGo, `was.Expires < now && max(`, `max(`, "OperatorOfParts/operator/Mend lowers a mark that is too far ahead after its lease"},
-	{"Mend by a clock that is far off", operatorGo, `if err := ClockVeto(now, lease.Request{Local: local}); err != nil {`, `if err := ClockVeto(now, lease.Request{Local: local}); false {`, "OperatorOfParts/operator/Mend lowers a mark that is too far ahead after its lease"},
-	{"Mend by a clock that is behind by less than the veto", "internal/casengine/operator.go", `if err := c.sameTime(ctx, namespace, local); err != nil {`, `if err := c.sameTime(ctx, namespace, 0); err != nil {`, "MendWithoutAClockNeedsTheSkew"},
-	{"Mend ends a quarantine", operatorGo, `ns.Meta.Quarantine = min(ns.Meta.Quarantine, latest)`, `ns.Meta.Quarantine = min(ns.Meta.Quarantine, now)`, "OperatorOfParts/operator/Mend leaves the records of members alone"},
 	{"another reason for a namespace that is retired", operatorGo, `if !ns.Meta.Pin.Retired {`, `if true {`, "OperatorOfParts/operator/a retired namespace lends nothing and says why"},
 }}
 

@@ -108,11 +108,6 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"a holder goes on with the same token", "redisseq/renew.lua", `floor, token = floorOf(value), nextToken(worker, token, presented)`, `floor = floorOf(value)`, mini + "after a failover holders continue above all earlier ranges"},
 	{"the last token is lent", "redisseq/guard.lua", `if token > topToken then`, `if false then`, "TestTokenAtTheTop/miniredis"},
 	{"a holder goes on with a token it has had", "redisseq/renew.lua", `nextToken(worker, token, presented)`, `token + 1`, mini + "a holder that missed its next range gets it again"},
-	// What is mended.
-	{"mending lowers the mark of a lease that runs", "redisseq/operator_mend.lua", `if expires < now and math.max(`, `if math.max(`, operatorOnMini + "Mend lowers a mark that is too far ahead after its lease"},
-	{"mending lowers marks to below what may be lent", "redisseq/operator_mend.lua", `str(math.min(value, latest))`, `str(math.min(value, now))`, operatorOnMini + "Mend lowers a mark that is too far ahead after its lease"},
-	{"mending by a clock far off", "redisseq/operator_mend.lua", `if caller ~= 0 and`, `if false and`, operatorOnMini + "Mend lowers a mark that is too far ahead after its lease"},
-	{"mending changes a quarantine that a member has begun", "redisseq/operator_mend.lua", `'the quarantine') > latest then`, `'the quarantine') > 0 then`, operatorOnMini + "Mend leaves the records of members alone"},
 }}
 
 // luaLoader is for all scripts of redisseq and of the packages below it.
@@ -121,6 +116,5 @@ var luaLoader = mutant{
 }
 
 const (
-	mini           = "TestContract/miniredis/lease/"
-	operatorOnMini = "TestOperator/miniredis/operator/"
+	mini = "TestContract/miniredis/lease/"
 )

@@ -16,10 +16,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	// What is damaged.
 	{"numbers are taken as they are read", "dbseq/errors.go", `if n < 0 || n > most {`, `if false {`, "TestHarmedRows/sqlite"},
 	{"numbers at the top are lent", "dbseq/errors.go", `within(of("token"), r.token, topLent), within(of("ver"), r.ver, topLent)`, `within(of("token"), r.token, topToken), within(of("ver"), r.ver, topToken)`, "TestNumbersAtTheTop/sqlite"},
-	{"a version at the top is not mended", operatorSQL + "#mendmarks", `GREATEST(hwm_ms, token, since_ms, ver)`, `GREATEST(hwm_ms, token, since_ms)`, "TestNumbersAtTheTop/sqlite"},
-	{"a mended version rises from where it was, with its lease", operatorSQL + "#mendleases", `CASE WHEN ver <= {now} + :hold THEN ver + 1 ELSE {now} END`, `ver + 1`, "TestNumbersAtTheTop/sqlite"},
 	{"a version that no renewal can raise is taken for sound", "dbseq/errors.go", `r.ver, topToken-1)`, `r.ver, topToken)`, "TestNumbersAtTheTop/sqlite"},
-	{"a mended version rises from where it was", operatorSQL + "#mendmarks", `CASE WHEN ver <= {now} + :hold THEN ver + 1 ELSE {now} END`, `ver + 1`, "TestNumbersAtTheTop/sqlite"},
 	{"a row whose numbers are out of bounds is taken back", "dbseq/statement.go", `"{sound}", sound,`, `"{sound}", "1 = 1",`, "TestHarmedRows/mariadb"},
 	{"rows beyond the pool count", statements + "#look", `slot >= 0 AND slot < :pool) AS s`, `slot > -9 + 0 * :pool) AS s`, "TestSlotsBeyondThePool/sqlite"},
 	// What is committed.
@@ -165,12 +162,6 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"lent anew too far ahead", "dbseq/renew.go", `rules.Quarantined(v.reason, max(r.mark, v.quarantine), v.now, k.req)`, `rules.Quarantined(v.reason, 0, v.now, k.req)`, onTheClock + "a holder continues above a quarantine from the first millisecond on"},
 	{"a holder that did not hear of its next range is told that it is lost", "dbseq/renew.go", `case r.token < g.Token:`, `case r.token != g.Token:`, onTheClock + "a holder that missed its next range gets it again"},
 	{"a retired namespace lends on", operatorSQL + "#repin", `, pin = :newpin WHERE`, `, reason = :newpin WHERE`, "TestOperator/sqlite/operator/a retired namespace lends nothing and says why"},
-	{"mending lowers the mark of a lease that runs", operatorSQL + "#mendmarks", `AND expires_ms < {now} AND GREATEST(`, `AND GREATEST(`, byOperators + "Mend lowers a mark that is too far ahead after its lease"},
-	{"mending lowers marks to below what may be lent", operatorSQL + "#mendmarks", `hwm_ms = LEAST(hwm_ms, {now} + :hold)`, `hwm_ms = LEAST(hwm_ms, {now})`, byOperators + "Mend lowers a mark that is too far ahead after its lease"},
-	{"mending by a clock far off", "dbseq/operator.go", `if err := k.refuse(before.Now); err != nil {`, `if err := k.refuse(local); err != nil {`, byOperators + "Mend lowers a mark that is too far ahead after its lease"},
-	{"mending by a clock that steps back", operatorSQL + "#mendquarantine", `quarantine_ms > {now} + :hold AND {now} BETWEEN :lo AND :hi;`, `quarantine_ms > {now} + :hold AND :lo < :hi;`, "TestMendChecksAllAgain/a clock that steps back"},
-	{"mending cuts a quarantine short that has begun meanwhile", operatorSQL + "#mendquarantine", `AND quarantine_ms = :quarantine AND`, `AND :quarantine > 0 AND`, "TestMendChecksAllAgain/a loss"},
-	{"mending changes a quarantine that a member has begun", operatorSQL + "#mendquarantine", ` AND quarantine_ms > {now} + :hold AND`, ` AND`, byOperators + "Mend leaves the records of members alone"},
 }}
 
 var sqlLoader = mutant{file: "dbseq/statement.go", rule: `return string(text)`, instead: `return mutated(string(text))[0]`}

@@ -91,7 +91,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 	//nolint:contextcheck // cobra hands the context to each command
 	{
 		add("ids", decodeCommand(p), encodeCommand(), publicIDCommand(p), layoutCommand(), inspectCommand(p))
-		add("worker", workersCommand(p), initCommand(p), doctorCommand(p), quarantineCommand(p), releaseCommand(p), mendCommand(p), retireCommand(p))
+		add("worker", workersCommand(p), initCommand(p), doctorCommand(p), quarantineCommand(p), releaseCommand(p), retireCommand(p))
 		add("", configCommand(), versionCommand(p))
 		if p.configures() {
 			add("", segmentCommand(p))

@@ -250,7 +250,7 @@ func (d *doctor) record(members *lease.Request, rec lease.Record) (taken bool) {
 	case d.request.given && joins && joined != pin:
 		d.Note("namespace", pin.String(), "the configuration raises that to "+joined.String()+" when its first process starts")
 	case d.request.given && joins && (pin.MaxTTL > members.MaxTTL || pin.Skew > members.Skew):
-		d.Note("namespace", pin.String(), "it allows for more than the configuration, "+members.Pin().String()+": after a loss of records, processes with this configuration get no ids for about the difference; give all processes the greater max_ttl and skew, or, if no process ever had them, see docs/cli.md#mend")
+		d.Note("namespace", pin.String(), "it allows for more than the configuration, "+members.Pin().String()+": after a loss of records, processes with this configuration get no ids for about the difference; give all processes the greater max_ttl and skew, or, if no process ever had them, see docs/design/protocol.md#late-times")
 	case d.request.given && !joins:
 		d.Fault("namespace", "it is pinned to "+pin.String()+", but the configuration says "+members.Pin().String(),
 			"give all members the pinned configuration, or give the others a namespace of their own; if no worker id was ever lent, \"snowlease init\" with the right configuration changes the pin")
@@ -282,7 +282,7 @@ func (d *doctor) workers(ctx context.Context, o *target.Opened, rec lease.Record
 		return
 	}
 	if l, err := late(rec, slots); err == nil && !l.none() {
-		d.Fault("times", l.String(), "the store's clock was ahead when they were written, or is behind now, or another program wrote them: compare it with the clock of another host, and fix the cause first; then wait if they pass soon, or run \"snowlease mend\"")
+		d.Fault("times", l.String(), "the store's clock was ahead when they were written, or is behind now, or another program wrote them: compare it with the clock of another host, and fix the cause first; then wait if they pass soon, or delete these records as docs/operations.md#late-times says")
 	} else if err == nil {
 		d.OK("times", "no recorded time is later than members can write")
 	}

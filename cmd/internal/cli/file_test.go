@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
@@ -42,7 +41,7 @@ func TestStoreFromTheConfigFile(t *testing.T) {
 	refused("ok     config         config.yaml", "doctor") // miniredis has no append-only file
 	fine("0 of 1024 worker ids are lent", "workers", "--namespace=orders")
 	fine("orders at redis "+srv.Addr(), "workers")
-	for _, verb := range []string{"quarantine", "retire", "mend", "release"} { // they write
+	for _, verb := range []string{"quarantine", "retire", "release"} { // they write
 		args := []string{verb}
 		if verb == "release" {
 			args = append(args, "--worker=0", "--token=1")
@@ -231,7 +230,6 @@ func TestTwoStoresAreRefused(t *testing.T) {
 	for _, args := range [][]string{
 		{"quarantine", "--yes"},
 		{"retire", "--yes"},
-		{"mend", "--yes"},
 		{"release", "--yes", "--worker=0", "--token=1"},
 		{"init", "--yes"},
 		{"doctor"},
@@ -279,13 +277,9 @@ func TestQuestionsNameTheStore(t *testing.T) {
 	store := "redis://:s3cret@" + srv.Addr()
 	c := openCenter(t, store, "never")
 	g := lend(t, c, "orders")
-	far := g
-	far.Ceiling += (100 * 365 * 24 * time.Hour).Milliseconds()
-	_, err := c.Renew(t.Context(), far)
-	require.NoError(t, err)
 	asks(configFile, "quarantine", "--namespace=orders")
 	asks("--store", "retire", "--namespace=orders", "--store="+store)
 	t.Setenv(envStore, store)
-	asks(envStore, "mend", "--namespace=orders", "--quarantine=never")
+	asks(envStore, "retire", "--namespace=orders", "--quarantine=never")
 	asks(envStore, "release", "--namespace=orders", fmt.Sprint("--worker=", g.Worker), fmt.Sprint("--token=", g.Token), "--quarantine=never")
 }

@@ -352,7 +352,7 @@ func TestNoSecretIsShown(t *testing.T) {
 		"redis://app:s3cret@127.0.0.1:1", "mysql://app:s3cret@127.0.0.1:1/app", "postgres://app:s3cret@127.0.0.1:1/app",
 		"app:s3cret@tcp(127.0.0.1:1)/app", "host=127.0.0.1 port=1 password=s3cret dbname=app",
 	} {
-		for _, verb := range []string{"init", "workers", "quarantine", "retire", "mend", "doctor"} {
+		for _, verb := range []string{"init", "workers", "quarantine", "retire", "doctor"} {
 			args := []string{verb, "--namespace=a", "--timeout=100ms", "--store=" + store}
 			if verb == "quarantine" || verb == "retire" {
 				args = append(args, "--yes")

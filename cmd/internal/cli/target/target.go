@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/numberstore"
@@ -96,9 +95,6 @@ type Opened struct {
 	// Rows calls each with the ids of a table. It only reads. It is nil if the store has no
 	// tables.
 	Rows func(ctx context.Context, t Table, each func(id int64) error) error
-	// Clock tells the time of another host, to compare with that of the store. If it is nil,
-	// the clock of this host will do.
-	Clock func(ctx context.Context) (time.Time, error)
 
 	Closes []func() error
 }
