@@ -39,7 +39,7 @@ func TestAccountWithTheRightsOfTheDocs(t *testing.T) {
 			name := admin.Migrator().CurrentDatabase()
 			user, limited := name+"_r", ""
 			if e.speaks == "mysql" {
-				user = name[:10] + "_r" // at most 32 characters
+				user = name[10:] + "_r" // at most 32 characters
 				rawExec(t, admin, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 'pw'")
 				t.Cleanup(func() { admin.Exec("DROP USER '" + user + "'@'%'") })
 				limited = user + ":pw@" + dsn[strings.LastIndex(dsn, "@")+1:]

@@ -119,7 +119,7 @@ func TestAccountWithoutCreate(t *testing.T) {
 		case "sqlite":
 			return // has no accounts
 		case "mysql":
-			user := admin.Migrator().CurrentDatabase()[:10] + "_u"
+			user := admin.Migrator().CurrentDatabase()[10:] + "_u"
 			rawExec(t, admin, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 'pw'")
 			t.Cleanup(func() { admin.Exec("DROP USER '" + user + "'@'%'") })
 			rawExec(t, admin, "GRANT SELECT ON "+admin.Migrator().CurrentDatabase()+".* TO '"+user+"'@'%'")

@@ -49,7 +49,7 @@ func (m *memory) Swap(_ context.Context, name, version string, value []byte) (st
 // A decorated center keeps everything that the center offers: its name, promise, warnings,
 // slots, backdated ids, and the verbs of operators.
 func TestDecoratedCenters(t *testing.T) {
-	cfg := idworker.Config{Namespace: "orders", Reserved: 1}
+	cfg := idworker.Config{Namespace: namespace(t), Reserved: 1}
 	for name, c := range map[string]struct {
 		open             func(*testing.T) (lease.Center, error)
 		slots            int

@@ -2,12 +2,11 @@ package idworker_test
 
 import (
 	"context"
+	"crypto/rand"
 	"flag"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
@@ -110,17 +109,15 @@ func universal(c *redis.Client) fx.Option {
 	return fx.Provide(func() redis.UniversalClient { return c })
 }
 
-// namespace returns a namespace that no other test uses.
+// namespace returns a namespace that no other test uses, nor another run on the same server.
 func namespace(t testing.TB) string {
 	return strings.Map(func(r rune) rune {
-		if r == '/' || r == ' ' || r == '\'' || r == ',' || r == '#' {
+		if r == '/' || r == ' ' || r == '+' || r == '\'' || r == ',' || r == '#' {
 			return '-'
 		}
 		return r
-	}, t.Name())[:min(40, len(t.Name()))] + fmt.Sprint("-", serial.Add(1))
+	}, t.Name())[:min(40, len(t.Name()))] + "-" + strings.ToLower(rand.Text()[:8])
 }
-
-var serial atomic.Int64
 
 // A journal is a log for tests to read.
 type journal struct{ logtest.Journal }

@@ -479,9 +479,10 @@ func TestWithoutGORM(t *testing.T) {
 	for where, before := range map[idworker.SegmentStore]string{"": "", "db": "", "db+redis": "redis"} {
 		t.Run(string(where), func(t *testing.T) {
 			dsn := filepath.Join(t.TempDir(), "app.db") + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"
+			name := namespace(t)
 			cfg := idworker.Config{
 				Namespace: "orders", Reserved: 1, SegmentStore: where, Store: idworker.StoreConfig{Skew: time.Millisecond},
-				Segments: []segment.Config{{Name: "bills", Start: 1000, Order: segment.OrderStrict}},
+				Segments: []segment.Config{{Name: name, Start: 1000, Order: segment.OrderStrict}},
 			}
 			clients := fx.Options()
 			if before != "" {
@@ -514,7 +515,7 @@ func TestWithoutGORM(t *testing.T) {
 			at := time.Now().Add(-time.Hour)
 			_, err = past.Backfill(at.Add(time.Minute)).NextIDAt(t.Context(), at)
 			require.NoError(t, err)
-			bills, err := s.Of("bills")
+			bills, err := s.Of(name)
 			require.NoError(t, err)
 			n, err := bills.NextIDWait(t.Context())
 			require.NoError(t, err)
@@ -526,7 +527,7 @@ func TestWithoutGORM(t *testing.T) {
 			a.RequireStop()
 			_, err = center.(*dbseq.Center).Extras().Lister.Slots(context.Background(), "orders")
 			require.ErrorContains(t, err, "closed", "the application has closed its center")
-			_, err = numbers.Reserve(context.Background(), numberstore.Request{Name: "bills", N: 1, Start: 1, Max: 9})
+			_, err = numbers.Reserve(context.Background(), numberstore.Request{Name: name, N: 1, Start: 1, Max: 9})
 			require.ErrorContains(t, err, "closed")
 		})
 	}

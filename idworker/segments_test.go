@@ -161,7 +161,7 @@ func TestSegmentsWarn(t *testing.T) {
 	for _, where := range []idworker.SegmentStore{idworker.SegmentStoreDB, idworker.SegmentStoreDBRedis} {
 		var j journal
 		cfg := idworker.Config{SegmentStore: where, Segments: []segment.Config{
-			{Name: "orders", Order: segment.OrderStrict}, {Name: "members", Order: segment.OrderStrict},
+			{Name: namespace(t), Order: segment.OrderStrict}, {Name: namespace(t), Order: segment.OrderStrict},
 		}}
 		a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg, db), server, j.provide(), fx.Invoke(func(*idworker.Segments) {}))
 		a.RequireStart().RequireStop()

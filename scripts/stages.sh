@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 timeout=${TESTTIME:-10m}
 logs=$(mktemp -d)
-trap 'rm -rf "$logs" "${memory:-}"' EXIT
+trap 'end; rm -rf "$logs" "${memory:-}"' EXIT
 trap 'trap - TERM; kill 0' INT TERM # also what runs in the background
 
 # What test servers write goes to memory, if there are 4 GiB and programs may be run from it: how
@@ -22,6 +22,28 @@ if [ -z "${TMPDIR:-}" ] && memory=$(mktemp -d -p /dev/shm snowlease-test-XXXXXX 
 fi
 
 scripts/gotestsum.sh --version >/dev/null # built once, before stages run beside each other
+
+# servers ENGINE...: one server of each for all packages, since each takes seconds to start.
+# The variables that name them are those that name a server of one's own, which stays if it is
+# set. Tests that kill, freeze or set up servers start their own.
+servers() {
+	local line
+	go build -o "$logs/servers" ./internal/test/testserver/servers || return
+	coproc servers { exec "$logs/servers" "$@"; }
+	pid=$servers_PID input=${servers[1]}
+	while read -r line <&"${servers[0]}"; do
+		[ "$line" != ready ] || return 0
+		export "${line?}"
+	done
+	return 1
+}
+
+# end ends the servers.
+end() {
+	[ -n "${pid:-}" ] || return 0
+	exec {input}>&-
+	wait "$pid"
+}
 
 # stage NAME COMMAND...
 stage() {
@@ -83,12 +105,15 @@ modules() {
 
 case ${1:-} in
 test)
+	servers mariadb mysql postgres redis || exit
 	mapfile -t packages < <(go list ./... | grep -v /internal/test/docstest$)
 	stage modules modules &
+	beside=$!
 	stage library gotest . "${race[@]}" -p 3 "${packages[@]}"
-	wait
+	wait $beside
 	;;
 prove)
+	servers mariadb mysql postgres redis || exit
 	# Tests with servers mostly wait. What only computes gets the time that they leave.
 	(
 		renice -n 19 $BASHPID >/dev/null
@@ -97,11 +122,12 @@ prove)
 		# What people write by hand; the seeds of all others are part of make test.
 		stage fuzz scripts/fuzz.sh 50000x '^Fuzz(Config|ParseStore|Record|Decode)$' ./idworker ./cmd/internal/cli/sqlredis ./internal/rules ./hostseq ./publicid
 	) &
+	beside=$!
 	stage stores proofs .
 	stage etcd proofs etcdseq
 	stage chaos gotest proof ./chaos
 	stage fleets gotest proof -p 2 ./internal/controls ./fleet ./moving ./load ./gormkeys
-	wait
+	wait $beside
 	stage mutants gotest proof ./mutation
 	;;
 *)

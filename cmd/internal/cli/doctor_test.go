@@ -141,9 +141,10 @@ func TestDoctorFindsNothing(t *testing.T) {
 // Without a configuration, the doctor judges what the namespace is pinned to.
 func TestDoctorReadsThePin(t *testing.T) {
 	t.Parallel()
-	onEachStore(t, func(t *testing.T, store, _ string, more ...string) {
+	onEachStore(t, func(t *testing.T, store, ns string, more ...string) {
 		var all []lease.Finding
-		look := func() { _, all = examine(t, store, append(more, "--namespace=orders", "--replicas=17")...) }
+		more = append(more, "--namespace="+ns)
+		look := func() { _, all = examine(t, store, append(more, "--replicas=17")...) }
 		finding := func(check, want string) {
 			t.Helper()
 			i := slices.IndexFunc(all, func(f lease.Finding) bool { return f.Check == check })

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,7 +36,7 @@ func onEachStore(t *testing.T, f func(t *testing.T, store, namespace string, mor
 			if name == "miniredis" { // it does not tell its run_id
 				more = []string{"--quarantine=never"}
 			}
-			f(t, store(t), "cmd-"+strings.ToLower(t.Name()[4:5])+"-"+name, more...)
+			f(t, store(t), "cmd-"+name+"-"+strings.ToLower(rand.Text()[:12]), more...)
 		})
 	}
 }

@@ -19,11 +19,11 @@
 //
 // # Shared and private servers
 //
-// MariaDB, Postgres and Redis share one server per engine and test binary. The first test
-// that asks for the server starts it, and Main stops it. MariaDB and Postgres create a
-// fresh database and drop it when the test ends. Redis is shared as a whole: each test
-// uses keys of its own (a namespace that contains the test's name), and no test flushes
-// the server or changes its settings.
+// MariaDB, Postgres and Redis share one server per engine and test binary, or per run of
+// scripts/stages.sh, which starts them with Each. Otherwise the first test that asks for the
+// server starts it, and Main stops it. MariaDB and Postgres create a fresh database and drop
+// it when the test ends. Accounts have random names. Redis is shared as a whole: each test
+// uses keys with a random name, and no test flushes the server or changes its settings.
 //
 // NewMariaDB, NewPostgres and NewRedis start a private server for one test, which may do
 // anything to it. Extra arguments go to the server's command line and override the
@@ -69,9 +69,9 @@
 //	SNOWLEASE_TEST_POSTGRES_DSN   URL or key=value form
 //	SNOWLEASE_TEST_REDIS_ADDR     host:port
 //
-// SNOWLEASE_TEST_ENGINE limits the tests to one engine: mysql, mariadb, galera, postgres or
-// redis, or sqlite for none of these. Tests that ask for another are skipped. Servers in
-// PATH come first, so make engines runs other versions with
+// SNOWLEASE_TEST_ENGINE limits the tests to engines, separated by commas: mysql, mariadb,
+// galera, postgres or redis, or sqlite for none of these. Tests that ask for another are
+// skipped. Servers in PATH come first, so make engines runs other versions with
 //
 //	PATH=$PWD/.tools/engines/valkey/bin:$PATH SNOWLEASE_TEST_ENGINE=redis go test ./redisseq
 //

@@ -8,23 +8,25 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-// onlyVariable names the only engine that tests run on: mysql, mariadb, galera, postgres
-// or redis, or another word for none of them. Tests that ask for another one are skipped.
-// The others get two attributes, which go test -json prints: "server", what the server
-// says that it is, and "program", the file that runs.
+// onlyVariable names the only engines that tests run on, separated by commas: mysql, mariadb,
+// galera, postgres or redis, or another word for none of them. Tests that ask for another one
+// are skipped. If it is one engine, the others get two attributes, which go test -json prints:
+// "server", what the server says that it is, and "program", the file that runs.
 const onlyVariable = "SNOWLEASE_TEST_ENGINE"
 
 // only skips the test if it asks for an engine that onlyVariable leaves out.
 func only(t testing.TB, e *engine) {
 	t.Helper()
-	if name := os.Getenv(onlyVariable); name != "" && !strings.EqualFold(name, e.key()) {
-		t.Skip(onlyVariable + "=" + name + " leaves out " + e.name)
+	names := os.Getenv(onlyVariable)
+	if names != "" && !slices.Contains(strings.Split(strings.ToLower(names), ","), e.key()) {
+		t.Skip(onlyVariable + "=" + names + " leaves out " + e.name)
 	}
 }
 
@@ -44,7 +46,7 @@ var described struct {
 // describe sets the attributes of a test that runs on s.
 func (s *Server) describe(t testing.TB) {
 	t.Helper()
-	if os.Getenv(onlyVariable) == "" {
+	if names := os.Getenv(onlyVariable); names == "" || strings.Contains(names, ",") {
 		return
 	}
 	described.Lock()

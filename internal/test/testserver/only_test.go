@@ -9,7 +9,7 @@ import (
 )
 
 func TestOnlyOneEngine(t *testing.T) {
-	for name, wants := range map[string]bool{"": true, "redis": true, "mariadb": false, "sqlite": false} {
+	for name, wants := range map[string]bool{"": true, "redis": true, "mariadb": false, "sqlite": false, "mariadb,redis": true, "mariadb,postgres": false} {
 		t.Setenv(onlyVariable, name)
 		rec := &recorder{TB: t}
 		done := make(chan struct{})

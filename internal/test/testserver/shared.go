@@ -17,6 +17,7 @@ func sharedDSN(t testing.TB, e *engine, variable string, server func() (*Server,
 	t.Helper()
 	only(t, e)
 	if dsn := os.Getenv(variable); dsn != "" {
+		_ = limit.Context(t) // the test has its limit, though its server goes on
 		return dsn
 	}
 	need(t, e, variable)
