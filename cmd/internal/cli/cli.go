@@ -90,7 +90,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 	}
 	//nolint:contextcheck // cobra hands the context to each command
 	{
-		add("ids", decodeCommand(p), encodeCommand(), publicIDCommand(p), layoutCommand(), inspectCommand(p))
+		add("ids", decodeCommand(p), encodeCommand(), publicIDCommand(p), layoutCommand(), inspectCommand())
 		add("worker", workersCommand(p), initCommand(p), doctorCommand(p), quarantineCommand(p), releaseCommand(p), retireCommand(p))
 		add("", configCommand(), versionCommand(p))
 		if p.configures() {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,26 +11,22 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/snowlease/snowlease/cmd/internal/cli/target"
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/migrate"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-func inspectCommand(p program) *cobra.Command {
+func inspectCommand() *cobra.Command {
 	var (
-		store           storeFlags
 		layout          layoutFlags
-		t               target.Table
 		source          string
 		ordered, asJSON bool
 	)
 	cmd := &cobra.Command{
 		Use:   "inspect [flags] FILE|-",
 		Short: "Tell which generator made ids, and plan how to continue them",
-		Long: `Inspect reads ids, one a line, from FILE or the input ("-"), or with --table from a table of
-a database. It prints how many there are, which occur more than once, the layout that fits,
-their times, how many each worker id has, and the configuration that continues them.
+		Long: `Inspect reads ids, one a line, from FILE or the input ("-"). It prints how many there are,
+which occur more than once, the layout that fits, their times, how many each worker id has,
+and the configuration that continues them.
 
 A layout fits if no id is more than an hour ahead of the clock, or of the first 30 days after
 the epoch; with --epoch, those days count too. If several fit, inspect takes the one whose
@@ -40,59 +35,33 @@ know. --source, --epoch, --unit and --bits choose. If the newest id is a day old
 confirm the layout: one that nobody named may have made it. Ids that are too small for any layout
 count as numbers, such as those of AUTO_INCREMENT.
 
-From a table, inspect reads the newest and the oldest --limit rows by key, in a transaction
-that is read-only. An input may have any length: inspect keeps ` + fmt.Sprint(chunkLen) + ` ids in memory, about
-200 MB in all, and compares only those with one another.
+An input may have any length: inspect keeps ` + fmt.Sprint(chunkLen) + ` ids in memory, about 200 MB in all,
+and compares only those with one another.
 
 Inspect exits with 3 if no layout fits, or new ids cannot continue the old ones.`,
-		Example: `  snowlease inspect --store sqlite:shop.db --table orders --column id
-  cut -d, -f1 orders.csv | snowlease inspect --ordered -
-  snowlease inspect --source bwmarrin --epoch 2020-01-01T00:00:00Z ids.txt`,
-		Args: cobra.MaximumNArgs(1),
+		Example: `  mysql -N -e 'SELECT id FROM orders' shop | snowlease inspect -
+  psql -At -c 'SELECT id FROM orders' shop | snowlease inspect -
+  snowlease inspect --ordered --source bwmarrin --epoch 2020-01-01T00:00:00Z ids.txt`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("give a FILE with ids, or \"-\" for the input")
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			now := time.Now()
 			guesses, err := guessesOf(source, &layout, now)
+			if err != nil {
+				return err
+			}
 			in := inspector{guesses: guesses, now: now, ordered: ordered, chosen: source != ""}
-			switch {
-			case err != nil:
-				return err
-			case t.Name == "" && len(args) == 0:
-				return errors.New("give a FILE with ids, \"-\" for the input, or --table")
-			case t.Name == "" && changed(cmd, "store config key column limit timeout"):
-				return errors.New("--table is empty: give it for ids from a store, or leave out the flags of the store")
-			case t.Name != "" && (len(args) > 0 || ordered):
-				return errors.New("--table reads a table in the order of its keys: leave out FILE and --ordered")
-			case t.Name == "":
-				if err := in.file(args[0], cmd.InOrStdin()); err != nil {
-					return failed(err)
-				}
-				return in.answer(cmd, asJSON, t)
+			if err := in.file(args[0], cmd.InOrStdin()); err != nil {
+				return failed(err)
 			}
-			if err := errors.Join(t.Validate(), store.complete(cmd, true)); err != nil {
-				return err
-			}
-			return store.with(cmd, func(ctx context.Context, o *target.Opened) error {
-				if o.Rows == nil {
-					return fmt.Errorf("%s has no tables: name the database of --table with --store", o)
-				}
-				if err := o.Rows(ctx, t, in.add); err != nil {
-					return err
-				}
-				in.now = time.Now() // rows were written meanwhile
-				return in.answer(cmd, asJSON, t)
-			})
+			return in.answer(cmd, asJSON)
 		},
 	}
-	store.register(cmd, p)
-	for _, name := range []string{"namespace", "prefix", "quarantine"} {
-		if f := cmd.Flags().Lookup(name); f != nil {
-			f.Hidden = true
-		}
-	}
 	flags := cmd.Flags()
-	flags.StringVar(&t.Name, "table", "", "table with the ids, as the database spells it: orders, or public.orders")
-	flags.StringVar(&t.Column, "column", "id", "column with the ids, a number with an index")
-	flags.IntVar(&t.Limit, "limit", 100_000, "how many of the newest and of the oldest rows of the table to read")
 	flags.BoolVar(&ordered, "ordered", false, "the ids are in the order in which they were made: report those below an earlier one of their worker")
 	flags.StringVar(&source, "source", "", "the generator: "+strings.Join(sourceNames(), ", ")+" (default: try all)")
 	must(cmd.RegisterFlagCompletionFunc("source", cobra.FixedCompletions(sourceNames(), cobra.ShellCompDirectiveNoFileComp)))
@@ -162,8 +131,8 @@ type plan struct {
 	YAML       string   `json:"yaml"`
 }
 
-// answer prints what was found in the ids, which came from t if it has a name.
-func (in *inspector) answer(cmd *cobra.Command, asJSON bool, t target.Table) error {
+// answer prints what was found in the ids.
+func (in *inspector) answer(cmd *cobra.Command, asJSON bool) error {
 	if in.ids == 0 {
 		return failed(errors.New("there are no ids"))
 	}
@@ -176,15 +145,11 @@ func (in *inspector) answer(cmd *cobra.Command, asJSON bool, t target.Table) err
 	var next migrate.Plan
 	err := in.noFit()
 	if len(fits) > 0 {
-		namespace := "orders"
-		if t.Name != "" && lease.CheckNamespace(t.Name) == nil {
-			namespace = t.Name
-		}
 		if err = in.doubt(fits[0]); err == nil {
 			next, err = migrate.Make(fits[0].Source, fits[0].greatest(), in.now)
 		}
 		if err == nil {
-			found.Plan = &plan{next.Layout.String(), next.Workers, next.NotBefore.UTC().Format(stamp), next.SideBySide, next.Notes, next.YAML(namespace)}
+			found.Plan = &plan{next.Layout.String(), next.Workers, next.NotBefore.UTC().Format(stamp), next.SideBySide, next.Notes, next.YAML("orders")}
 		}
 	}
 	out := cmd.OutOrStdout()
@@ -192,7 +157,7 @@ func (in *inspector) answer(cmd *cobra.Command, asJSON bool, t target.Table) err
 		if printing := printJSON(out, found); printing != nil {
 			return failed(printing)
 		}
-	} else if printing := in.print(out, found, fits, t); printing != nil {
+	} else if printing := in.print(out, found, fits); printing != nil {
 		return failed(printing)
 	}
 	switch {
@@ -206,11 +171,8 @@ func (in *inspector) answer(cmd *cobra.Command, asJSON bool, t target.Table) err
 }
 
 // print prints for people what was found, without the plan.
-func (in *inspector) print(out io.Writer, found inspection, fits []*guess, t target.Table) error {
+func (in *inspector) print(out io.Writer, found inspection, fits []*guess) error {
 	fmt.Fprintf(out, "ids: %d, from %d to %d\n", found.IDs, found.Least, found.Greatest)
-	if t.Name != "" && found.IDs == 2*int64(t.Limit) {
-		fmt.Fprintf(out, "sample: the newest and the oldest %d rows by %s\n", t.Limit, t.Column)
-	}
 	if found.Numbers > 0 {
 		fmt.Fprintf(out, "numbers: %d, below %d, as AUTO_INCREMENT makes them\n", found.Numbers, in.smallest())
 	}

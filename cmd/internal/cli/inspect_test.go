@@ -1,19 +1,14 @@
 package cli
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/migrate"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -176,111 +171,4 @@ func TestInspectChunks(t *testing.T) {
 	require.Equal(t, int64(2), in.repeated)
 	require.Equal(t, []snowflake.ID{5}, in.repeats)
 	require.Equal(t, "none in any block of 4194304 ids", inspection{}.repeated(true))
-}
-
-// A table is read, and nothing else, from both ends.
-func TestInspectTable(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		driver, quote string
-		store         func(t *testing.T) (url, dsn string)
-	}{
-		"sqlite": {"sqlite", "`", func(t *testing.T) (string, string) {
-			url := sqliteURL(t)
-			return url, strings.TrimPrefix(url, "sqlite:")
-		}},
-		"mysql": {"mysql", "`", func(t *testing.T) (string, string) {
-			dsn := testserver.MariaDB(t)
-			return mysqlURL(t, dsn), dsn
-		}},
-		"postgres": {"pgx", `"`, func(t *testing.T) (string, string) {
-			dsn := testserver.Postgres(t)
-			return dsn, dsn
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			url, dsn := c.store(t)
-			db, err := sql.Open(c.driver, dsn)
-			require.NoError(t, err)
-			t.Cleanup(func() { _ = db.Close() })
-			table, column := fmt.Sprintf("inspect-%d", time.Now().UnixNano()), "Order"
-			quoted := c.quote + table + c.quote
-			_, err = db.ExecContext(t.Context(), fmt.Sprintf("CREATE TABLE %s (%s BIGINT)", quoted, c.quote+column+c.quote))
-			require.NoError(t, err)
-			t.Cleanup(func() { _, _ = db.Exec("DROP TABLE " + quoted) }) // the test's context has ended
-			source, err := migrate.Named("bwmarrin")
-			require.NoError(t, err)
-			ids := idsOf(t, source, time.Now())
-			_, err = db.ExecContext(t.Context(), "INSERT INTO "+quoted+" VALUES (NULL), ("+strings.ReplaceAll(lines(ids), "\n", "), (")+")")
-			require.NoError(t, err)
-
-			args := []string{"inspect", "--store=" + url, "--table=" + table, "--column=" + column}
-			code, out, errs := call(t, "", args...)
-			require.Zero(t, code, errs)
-			require.Contains(t, out, fmt.Sprintf("ids: 100, from %d to %d\nrepeated: none\nlayout: bwmarrin, leaf, twitter: ", ids[0], ids[99]))
-			require.Contains(t, out, fmt.Sprintf("\n  namespace: %q\n", table))
-
-			code, out, errs = call(t, "", append(args, "--limit=10")...)
-			require.Zero(t, code, errs)
-			require.Contains(t, out, fmt.Sprintf("ids: 20, from %d to %d\nsample: the newest and the oldest 10 rows by Order\n", ids[0], ids[99]))
-			code, out, errs = call(t, "", append(args, "--limit=60", "--json")...)
-			require.Zero(t, code, errs)
-			require.Contains(t, out, `{"ids":100,`)
-			require.Contains(t, out, `"repeated":0`)
-
-			for _, wrong := range [][]string{{"--column=nope"}, {"--table=nope"}} {
-				code, out, errs = call(t, "", append(args, wrong...)...)
-				require.Equal(t, exitFailed, code, out)
-				require.Contains(t, errs, "read column ")
-			}
-			// As texts, ids of 18 digits are greater than some of 19.
-			for kind, want := range map[string]string{"VARCHAR(20)": "it is no column of whole numbers", "DECIMAL(20,0)": ""} {
-				other := strings.Replace(quoted, "inspect", "kind", 1)
-				_, err = db.ExecContext(t.Context(), fmt.Sprintf("CREATE TABLE %s (%s %s)", other, c.quote+column+c.quote, kind))
-				require.NoError(t, err)
-				_, err = db.ExecContext(t.Context(), "INSERT INTO "+other+" VALUES (912338055136935936), (2052791277707071488)")
-				require.NoError(t, err)
-				code, out, errs = call(t, "", append(args, "--table="+strings.Trim(other, c.quote), "--limit=1")...)
-				require.Equal(t, want != "", code == exitFailed, errs)
-				require.Contains(t, errs, want)
-				require.Equal(t, want == "", strings.HasPrefix(out, "ids: 2, from 912338055136935936 to 2052791277707071488\n"), out)
-				_, err = db.ExecContext(t.Context(), "DROP TABLE "+other)
-				require.NoError(t, err)
-			}
-			_, err = db.ExecContext(t.Context(), "INSERT INTO "+quoted+" VALUES (-5)")
-			require.NoError(t, err)
-			code, _, errs = call(t, "", args...)
-			require.Equal(t, exitFailed, code)
-			require.Contains(t, errs, "-5: an id is greater than 0")
-		})
-	}
-}
-
-// The store may come from the configuration. A file that does not exist is not created.
-func TestInspectStore(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "no.db")
-	config := writeFile(t, fmt.Sprintf("idworker: {namespace: shop}\ndb: {driver: sqlite, dsn: %q}\n", path))
-	code, _, errs := call(t, "", "inspect", "--config="+config, "--table=orders")
-	require.Equal(t, exitFailed, code)
-	require.Contains(t, errs, "no such file")
-	require.NoFileExists(t, path)
-	db, err := sql.Open("sqlite", path)
-	require.NoError(t, err)
-	_, err = db.ExecContext(t.Context(), "CREATE TABLE orders (id INTEGER PRIMARY KEY); INSERT INTO orders DEFAULT VALUES")
-	require.NoError(t, err)
-	require.NoError(t, db.Close())
-	before, err := os.ReadFile(path)
-	require.NoError(t, err)
-	code, out, errs := call(t, "", "inspect", "--config="+config, "--table=main.orders")
-	require.Equal(t, exitNo, code, errs)
-	require.Contains(t, out, "ids: 1, from 1 to 1\nnumbers: 1, ")
-	after, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, before, after)
-
-	code, _, errs = call(t, "", "inspect", "--store=redis://"+miniredis.RunT(t).Addr(), "--table=orders")
-	require.Equal(t, exitFailed, code)
-	require.Contains(t, errs, "has no tables: name the database of --table with --store")
 }

@@ -108,9 +108,6 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 		}
 		return s, err
 	}
-	o.Rows = func(ctx context.Context, t target.Table, each func(int64) error) error {
-		return p.rows(ctx, lease.Name(c), t, each)
-	}
 	if err := p.exists(lease.Name(c), with); err != nil {
 		return nil, err
 	}

@@ -8,13 +8,11 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/numberstore"
-	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/providers/redis"
@@ -92,9 +90,6 @@ type Opened struct {
 	OneHost bool
 	// Segments opens the numbers in the store.
 	Segments func() (Segments, error)
-	// Rows calls each with the ids of a table. It only reads. It is nil if the store has no
-	// tables.
-	Rows func(ctx context.Context, t Table, each func(id int64) error) error
 
 	Closes []func() error
 }
@@ -109,34 +104,6 @@ func (o *Opened) Close() error {
 		err = errors.Join(err, o.Closes[i]())
 	}
 	return err
-}
-
-// A Table has ids in a column. Its newest and its oldest Limit rows are read.
-type Table struct {
-	Name, Column string
-	Limit        int
-}
-
-// maxLimit is the most rows to read from either end of a table.
-const maxLimit = 10_000_000
-
-// identifier is a name that may be quoted in SQL, perhaps after the name of a schema.
-var identifier = regexp.MustCompile(`^[\pL_][\pL\pN_$-]{0,63}$`)
-
-// Validate returns an error if SQL could read the names as anything else.
-func (t Table) Validate() error {
-	for _, part := range strings.Split(t.Name, ".") {
-		if !identifier.MatchString(part) {
-			return fmt.Errorf("--table %s is not the name of a table, such as orders or public.orders", printable.Quote(t.Name))
-		}
-	}
-	if !identifier.MatchString(t.Column) {
-		return fmt.Errorf("--column %s is not the name of a column", printable.Quote(t.Column))
-	}
-	if t.Limit < 1 || t.Limit > maxLimit {
-		return fmt.Errorf("--limit %d is not 1 to %d", t.Limit, maxLimit)
-	}
-	return nil
 }
 
 // An Authority is a URL after "://", with any number of hosts. Package net/url accepts only
