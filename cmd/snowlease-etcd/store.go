@@ -5,22 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/client/pkg/v3/transport"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/etcdseq"
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/providers/secret"
 )
 
@@ -39,8 +33,9 @@ Percent-encode reserved characters in a password. Passwords are never printed.
 
 Without both, it is ETCDCTL_ENDPOINTS. Of the other variables of etcdctl, ETCDCTL_USER,
 ETCDCTL_PASSWORD, ETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY give what --store does not.`,
-	Examines: `its members, their
-versions, clocks and space, alarms, the rights, and whether history is compacted`,
+	Examines: `the connection,
+and the identity of the cluster. What etcdctl shows, such as members, space and alarms, is
+not checked`,
 	Parse: func(text string) (target.Target, error) { return parse(text, os.Getenv) },
 	Default: func() (target.Target, string, error) {
 		p, err := fromEnv(os.Getenv)
@@ -129,8 +124,9 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 	if err != nil {
 		return nil, err
 	}
-	o.Center, o.Operator = center{c, client, p}, c.Extras().Operator
-	if _, err := maintenance(client).Status(ctx, &etcdserverpb.StatusRequest{}); err != nil && !refused(err) {
+	o.Center, o.Operator = c, c.Extras().Operator
+	maintenance := etcdserverpb.NewMaintenanceClient(client.ActiveConnection())
+	if _, err := maintenance.Status(ctx, &etcdserverpb.StatusRequest{}); err != nil && !refused(err) {
 		return nil, fmt.Errorf("%s: cannot connect: %w: check that it runs and is reachable, and hosts, ports and TLS in %s", o, err, with.From)
 	}
 	return o, nil
@@ -141,64 +137,7 @@ func (p place) Again(ctx context.Context, with target.Options) (*target.Opened, 
 	return p.Open(ctx, with)
 }
 
-// maintenance calls one of the members, once.
-func maintenance(client *clientv3.Client) etcdserverpb.MaintenanceClient {
-	return etcdserverpb.NewMaintenanceClient(client.ActiveConnection())
-}
-
 // refused reports whether a member answered that the user may not ask.
 func refused(err error) bool {
 	return slices.Contains([]codes.Code{codes.PermissionDenied, codes.Unauthenticated, codes.InvalidArgument}, status.Code(err))
 }
-
-// A center is that of etcdseq, for the command.
-type center struct {
-	lease.Center
-	client *clientv3.Client
-	at     place
-}
-
-// Extras adds Examine to those of etcdseq.
-func (c center) Extras() lease.Extras {
-	x := c.Center.Extras()
-	x.Examine = c.examine
-	return x
-}
-
-// metrics returns the clock of a member, give or take half a second, and its metrics, if it
-// gives any.
-func (p place) metrics(ctx context.Context, endpoint string) (clock time.Time, text string, err error) {
-	transport := &http.Transport{DisableKeepAlives: true}
-	if strings.HasPrefix(endpoint, "https://") {
-		info := tlsInfo(p.Config)
-		if transport.TLSClientConfig, err = info.ClientConfig(); err != nil {
-			return clock, "", err
-		}
-	} else if !strings.Contains(endpoint, "://") {
-		endpoint = "http://" + endpoint
-	}
-	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint+"/metrics", nil)
-	if err != nil {
-		return clock, "", err
-	}
-	resp, err := transport.RoundTrip(req)
-	if err != nil {
-		return clock, "", err
-	}
-	defer resp.Body.Close()
-	told := time.Now()
-	if clock, err = http.ParseTime(resp.Header.Get("Date")); err != nil {
-		return clock, "", err
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<22))
-	return clock.Add(500*time.Millisecond + time.Since(told)), string(body), err
-}
-
-func tlsInfo(c etcdseq.Config) transport.TLSInfo {
-	return transport.TLSInfo{TrustedCAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile}
-}
-
-// memberTimeout is how long a member may take to answer.
-const memberTimeout = 3 * time.Second

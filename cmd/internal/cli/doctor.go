@@ -104,10 +104,12 @@ func (d *doctor) examine(ctx context.Context) {
 		d.OK("config", d.request.file)
 		d.mode(o)
 	}
-	found, err := o.Extras().Examine(ctx, d.name())
-	d.List = append(d.List, found...)
-	if err != nil {
-		d.Unknown("store", err)
+	if examine := o.Extras().Examine; examine != nil {
+		found, err := examine(ctx, d.name())
+		d.List = append(d.List, found...)
+		if err != nil {
+			d.Unknown("store", err)
+		}
 	}
 	if d.replicas > 1 && o.OneHost {
 		d.Note("hosts", fmt.Sprintf("%d replicas on one file", d.replicas), "run all of them on this host: SQLite does not lock across a network")

@@ -80,7 +80,7 @@ type Segments interface {
 	Given(ctx context.Context, name string) (int64, error)
 }
 
-// An Opened store must be closed. Its center has Init and Examine.
+// An Opened store must be closed. Its center has Init.
 type Opened struct {
 	lease.Center
 	lease.Operator
