@@ -21,7 +21,7 @@ import (
 var program = target.Program{
 	Name:  "snowlease-etcd",
 	Short: "Manage the worker ids of a service on etcd, and decode snowflake ids",
-	Else:  "$ETCDCTL_ENDPOINTS",
+	Else:  ", else $ETCDCTL_ENDPOINTS",
 	Stores: `
 Name the etcd with --store, or with ` + target.EnvStore + ` if it contains a password:
 

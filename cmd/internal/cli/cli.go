@@ -32,9 +32,6 @@ func Main(p target.Program) {
 // program is a target.Program with what the commands need to know.
 type program struct{ target.Program }
 
-// configures reports whether the application's configuration names a store of the program.
-func (p program) configures() bool { return p.Default == nil }
-
 // says names this program in a text that names snowlease.
 func (p program) says(text string) string {
 	if p.Name == "snowlease" {
@@ -93,7 +90,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 		add("ids", decodeCommand(p), encodeCommand(), publicIDCommand(p), layoutCommand(), inspectCommand())
 		add("worker", workersCommand(p), initCommand(p), doctorCommand(p), quarantineCommand(p), releaseCommand(p), retireCommand(p))
 		add("", configCommand(), versionCommand(p))
-		if p.configures() {
+		if p.Numbers {
 			add("", segmentCommand(p))
 		}
 	}

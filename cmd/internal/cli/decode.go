@@ -40,14 +40,14 @@ its line or argument number, continues with the others and exits with 1.`,
 			if _, err := snowflake.ID(0).Format(d.base); err != nil {
 				return fmt.Errorf("--base: %w", err)
 			}
-			d.layout, d.assumed = l, layout.file == "" && !changed(cmd, layoutParts)
+			d.layout, d.assumed = l, layout.app.file == "" && !changed(cmd, layoutParts)
 			out := bufio.NewWriter(cmd.OutOrStdout())
 			d.name, d.out, d.faults = p.Name, out, cmd.ErrOrStderr()
 			return failed(errors.Join(d.all(args, cmd.InOrStdin()), out.Flush()))
 		},
 	}
 	layout.register(cmd)
-	layout.registerFile(cmd)
+	layout.app.register(cmd)
 	cmd.Flags().IntVar(&d.base, "base", 10, "base of the IDs: 10, 36, 58 or 62")
 	jsonFlag(cmd, &d.json)
 	completeBase(cmd)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -23,7 +22,6 @@ func doctorCommand(p program) *cobra.Command {
 		store    storeFlags
 		request  requestFlags
 		replicas int64
-		waits    int
 		asJSON   bool
 	)
 	cmd := &cobra.Command{
@@ -40,16 +38,15 @@ A fault must be fixed; a note is worth knowing. It exits with 3 if it finds faul
   snowlease doctor --config config.yaml --replicas 8 --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if replicas < 0 || waits < 0 {
-				return fmt.Errorf("--replicas %d or --wait-replicas %d is negative", replicas, waits)
-			}
-			if err := request.complete(cmd, &store); err != nil {
-				return err
+			if replicas < 0 || store.waits < 0 {
+				return fmt.Errorf("--replicas %d or --wait-replicas %d is negative", replicas, store.waits)
 			}
 			if err := store.complete(cmd, true); err != nil {
 				return err
 			}
-			store.waits = max(waits, request.waitReplicas)
+			if err := request.complete(cmd, &store); err != nil {
+				return err
+			}
 			d := &doctor{store: &store, request: &request, replicas: replicas}
 			ctx, cancel := context.WithTimeout(cmd.Context(), store.timeout)
 			defer cancel()
@@ -72,8 +69,8 @@ A fault must be fixed; a note is worth knowing. It exits with 3 if it finds faul
 	store.register(cmd, p)
 	request.register(cmd)
 	cmd.Flags().Int64Var(&replicas, "replicas", 0, "how many replicas of the service run at a time (default: not checked)")
-	if p.configures() {
-		cmd.Flags().IntVar(&waits, "wait-replicas", 0, "wait_replicas of the application's configuration")
+	if p.Numbers {
+		cmd.Flags().IntVar(&store.waits, "wait-replicas", 0, "wait_replicas of the application's configuration")
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
@@ -100,9 +97,9 @@ func (d *doctor) examine(ctx context.Context) {
 		}
 	}()
 	d.OK("connect", o.String())
-	if d.request.file != "" {
-		d.OK("config", d.request.file)
-		d.mode(o)
+	if file := d.store.app.file; file != "" {
+		d.OK("config", file)
+		d.mode(file, o)
 	}
 	if examine := o.Extras().Examine; examine != nil {
 		found, err := examine(ctx, d.name())
@@ -118,28 +115,16 @@ func (d *doctor) examine(ctx context.Context) {
 	d.namespace(ctx, o)
 }
 
-// mode checks that the configuration uses a store of this kind. --store may name another.
-func (d *doctor) mode(o *target.Opened) {
-	text, err := os.ReadFile(d.request.file)
-	if err != nil {
-		d.Unknown("mode", err)
-		return
-	}
-	c, err := readFile(text, d.store.key)
-	if err != nil {
-		d.Unknown("mode", err)
-		return
-	}
-	if d.request.mode == idworker.ModeLocal {
-		d.Note("mode", d.request.file+" has mode: local, so the application does not use this store for worker ids", "its namespace and worker ids were not checked")
-		return
-	}
-	if d.request.mode == idworker.ModeRedisSequence {
-		d.Note("mode", d.request.file+" has mode: redis-sequence, which lends no worker ids", "the records of the namespace were not checked, since no process uses them")
-	}
-	if kind, why := c.uses(false, false); kind != "" && o.Mode != "" && kind != o.Mode {
-		d.Note("mode", fmt.Sprintf("%s has %s, so the application does not use this store, which --store or %s names", d.request.file, why, envStore),
-			"check the store that it uses: leave --store and "+envStore+" out, or name that store")
+// mode checks that the mode of the configuration uses a store of this kind.
+func (d *doctor) mode(file string, o *target.Opened) {
+	uses := map[idworker.Mode]string{
+		idworker.ModeLocal:         "which needs no store",
+		idworker.ModeRedisSequence: "which lends no worker ids",
+		idworker.ModeDB:            "which keeps worker ids in a database",
+		idworker.ModeRedis:         "which keeps worker ids in Redis",
+	}[d.request.mode]
+	if uses != "" && d.request.mode != o.Mode {
+		d.Note("mode", fmt.Sprintf("%s has mode: %s, %s", file, d.request.mode, uses), "the application has no worker ids in the store that was checked, which --store or "+envStore+" names")
 	}
 }
 

@@ -181,7 +181,7 @@ func TestDoctorComparesThePin(t *testing.T) {
 		sqlDo(t, "sqlite", strings.TrimPrefix(store, "sqlite:"), "UPDATE snowlease_meta SET pin = '"+pin+"'")
 		file := filepath.Join(t.TempDir(), "app.yaml")
 		require.NoError(t, os.WriteFile(file, []byte("namespace: orders\nmode: db\nlease: {max_ttl: "+c.maxTTL+"}\n"), 0o600))
-		_, all := examine(t, store, "--namespace=orders", "--config="+file)
+		_, all := examine(t, store, "--key=", "--config="+file)
 		i := slices.IndexFunc(all, func(f lease.Finding) bool { return f.Check == "namespace" })
 		require.GreaterOrEqual(t, i, 0)
 		require.EqualValues(t, c.level, all[i].Level, text)

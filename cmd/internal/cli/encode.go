@@ -68,7 +68,7 @@ Do not use it to issue ids: a process may issue the same id.`,
 		},
 	}
 	layout.register(cmd)
-	layout.registerFile(cmd)
+	layout.app.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&when, "time", "", "the time, RFC 3339 or Unix milliseconds (default: now)")
 	flags.Int64Var(&parts.Worker, "worker", 0, "the worker id")

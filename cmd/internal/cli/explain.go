@@ -52,7 +52,7 @@ least that capacity and prints it as configuration. Spare bits go to the sequenc
 		},
 	}
 	flags.register(cmd)
-	flags.registerFile(cmd)
+	flags.app.register(cmd)
 	f := cmd.Flags()
 	f.Float64Var(&want.years, "years", 30, "design: how many years from now it lasts")
 	f.Int64Var(&want.replicas, "replicas", 16, "design: how many replicas run at a time; there are twice as many worker ids, for deploys and crashes")

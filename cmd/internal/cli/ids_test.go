@@ -45,7 +45,7 @@ none: {namespace: notes}
 bad: {namespace: notes, preset: uuid}
 `)
 	for _, c := range []struct{ key, id, want string }{
-		{"", "175928847299117063", "2016-04-30T11:18:25.796Z       32         0           7"},
+		{"idworker", "175928847299117063", "2016-04-30T11:18:25.796Z       32         0           7"},
 		{"own.ids", "1369734562062337", "2019-05-08T10:42:50.168Z        1         2           1"},
 		{"none", "912050440815641783", "2026-11-21T10:42:50.168Z        7         0        1207"},
 	} {
@@ -61,9 +61,9 @@ bad: {namespace: notes, preset: uuid}
 	require.Contains(t, out, "epoch=1420070400000 unit=1ms bits=41/10/0/12")
 	code, _, errs := call(t, "", "decode", "1", "--config="+file, "--key=bad")
 	require.Equal(t, exitUsage, code)
-	require.Contains(t, errs, "has faults")
+	require.Contains(t, errs, `config.yaml:5: preset: snowflake: layout preset "uuid" is unknown`)
 	_, _, errs = call(t, "", "decode", "1", "--config="+file, "--key=missing")
-	require.Contains(t, errs, file+": there is no key missing")
+	require.Contains(t, errs, file+": there is nothing at the key missing")
 }
 
 func TestLayoutIsExplained(t *testing.T) {

@@ -33,25 +33,23 @@ worker ids of running processes again at once, and ids are issued twice.
 
 Init pins the namespace to a layout, the number of worker ids, max-ttl and skew, and
 prints them. They must match the application's configuration: name its file with --config.
-The default is ` + configFile + ` in the working directory, if it has the key idworker with
-this namespace.
 Environment variables of the application are not read.
 
 Call init again with another configuration to correct the pin. That works until the first
 worker id is lent, unless the store has restarted or failed over since. Otherwise, if
 anything of the namespace exists, init changes nothing and exits with 3, without asking.`,
 		Example: `  snowlease init --store redis://127.0.0.1:6379 --namespace orders
-  ` + envStore + `='mysql://app:word@db/orders' snowlease init --namespace orders`,
+  ` + envStore + `='mysql://app:word@db/orders' snowlease init --config config.yaml`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := store.complete(cmd, false); err != nil {
+				return err
+			}
 			if err := request.complete(cmd, &store); err != nil {
 				return err
 			}
 			if !request.lends() {
-				return fmt.Errorf("%s has mode: %s, which lends no worker ids: there is no namespace to create", request.file, request.mode)
-			}
-			if err := store.complete(cmd, false); err != nil {
-				return err
+				return fmt.Errorf("%s has mode: %s, which lends no worker ids: there is no namespace to create", request.from, request.mode)
 			}
 			r := request.request
 			err := store.with(cmd, func(ctx context.Context, o *target.Opened) error {

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"os"
 	"strings"
 	"testing"
 
@@ -27,17 +26,6 @@ func TestRetireJSONPrintsNoControls(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.NotContains(t, out, "\u009b")
 	require.NotContains(t, out, "\u202e")
-}
-
-// The file of --config has db and redis, and the mode does not say which: SNOWLEASE_STORE is not
-// taken instead.
-func TestVariableBesideAFileWithTwoStores(t *testing.T) {
-	t.Chdir(t.TempDir())
-	require.NoError(t, os.WriteFile("prod.yaml", []byte("idworker: {namespace: orders}\ndb: {dsn: prod.db}\nredis: {addrs: ['127.0.0.1:1']}\n"), 0o600))
-	t.Setenv(envStore, "sqlite:dev.db")
-	code, out, errs := call(t, "", "init", "--yes", "--namespace=orders", "--config=prod.yaml")
-	require.Equal(t, exitUsage, code, out+errs)
-	require.Contains(t, errs, "both name a store")
 }
 
 // The records are lost after the first connection of init, which needs no confirmation to correct a

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,15 +17,7 @@ import (
 type layoutFlags struct {
 	preset, epoch, bits string
 	unit                time.Duration
-	file, key           string
-}
-
-const keyHelp = "key of the idworker configuration in the file, such as app.idworker (default: idworker if the file has it, else the whole file)"
-
-// registerFile adds the flags of the application's configuration, for commands without a store.
-func (f *layoutFlags) registerFile(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.file, "config", "", "YAML file with the application's configuration, which has the layout")
-	cmd.Flags().StringVar(&f.key, "key", "", keyHelp)
+	app                 configFlags // registered by commands without a store
 }
 
 var presets = []string{"default", "twitter", "discord", "wide", "yitter", "jssafe"}
@@ -48,23 +39,19 @@ func (f *layoutFlags) registerParts(cmd *cobra.Command, otherwise string) {
 // layoutParts are the flags that register adds.
 const layoutParts = "preset epoch unit bits"
 
-// read returns the layout of the file that registerFile's flags name, or else that of the
-// other flags.
+// read returns the layout of the application's configuration, or else that of the other flags.
 func (f *layoutFlags) read(cmd *cobra.Command) (snowflake.Layout, error) {
-	if f.file == "" && f.key != "" {
-		return snowflake.Layout{}, errors.New("--key is set without --config: name the file with --config")
+	if err := f.app.read(cmd); err != nil {
+		return snowflake.Layout{}, err
 	}
-	if f.file == "" {
+	switch c := f.app.config; {
+	case c == nil:
 		return f.layout()
+	case c.Preset == "":
+		return c.Layout.WithDefaults(), nil
+	default:
+		return snowflake.Preset(c.Preset)
 	}
-	if changed(cmd, layoutParts) {
-		return snowflake.Layout{}, errReplaced(layoutParts)
-	}
-	c, err := readConfig(f.file, f.key)
-	if err != nil || c.Preset == "" {
-		return c.Layout.WithDefaults(), err
-	}
-	return snowflake.Preset(c.Preset)
 }
 
 func (f *layoutFlags) layout() (snowflake.Layout, error) {

@@ -287,7 +287,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"decode", "1", "--config=no.yaml", "--preset=wide"}, "leave one of them out"},
 		{[]string{"decode", "1", "--config=no.yaml"}, "no.yaml"},
 		{[]string{"encode", "--key=ids"}, "--key is set without --config"},
-		{[]string{"workers", store, "--namespace=a", "--key=ids"}, "--key is set without --config: name the file, as in --config config.yaml --key ids"},
+		{[]string{"workers", store, "--namespace=a", "--key=ids"}, "--key is set without --config: name the file with --config"},
 		{[]string{"segment", "create", store, "--name=a", "--key=ids"}, "--key is set without --config"},
 		{[]string{"layout", "--config=no.yaml", "--years=30"}, "leave one group out"},
 		{[]string{"inspect"}, `give a FILE with ids, or "-" for the input`},

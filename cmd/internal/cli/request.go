@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,20 +11,18 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// requestFlags describe what the members of a namespace agree on, by the application's
-// configuration file or by single flags.
+// requestFlags describe what the members of a namespace agree on, unless the application's
+// configuration does.
 type requestFlags struct {
 	layout         layoutFlags
 	ttl, max, skew time.Duration
 	reserved       int64
 
 	// Set by complete:
-	given        bool   // any of the flags is set, or configFile is used
-	from         string // where the request comes from
-	file         string // the same, if it is a file
-	request      lease.Request
-	mode         idworker.Mode // of the file
-	waitReplicas int
+	given   bool   // by a configuration, or by any of the flags
+	from    string // where the request comes from
+	request lease.Request
+	mode    idworker.Mode // of the configuration
 }
 
 // lends reports whether the application borrows worker ids from a center.
@@ -44,48 +39,17 @@ func (f *requestFlags) register(cmd *cobra.Command) {
 	flags.Int64Var(&f.reserved, "reserved", 0, "how many of the highest worker ids are never lent")
 }
 
-// parts are the flags that replace --config.
-const parts = layoutParts + " ttl max-ttl skew reserved"
+// requestParts are the flags that register adds to those of a layout.
+const requestParts = "ttl max-ttl skew reserved"
 
-// changed reports whether any of the named flags is set.
-func changed(cmd *cobra.Command, names string) bool {
-	return slices.ContainsFunc(strings.Fields(names), cmd.Flags().Changed)
-}
-
-func errReplaced(names string) error {
-	return errors.New("--config is given together with flags that it replaces (" + names + "): leave one of them out")
-}
-
-// complete builds the request, and copies namespace and quarantine from the configuration to
-// s. A --namespace that differs is an error.
+// complete builds the request for the store of s, which is complete.
 func (f *requestFlags) complete(cmd *cobra.Command, s *storeFlags) error {
-	c := idworker.Config{}
-	f.given = changed(cmd, parts)
-	f.from = "the flags and the defaults"
-	file := s.file
-	if !f.given && file == "" {
-		f.from = "the defaults, since there is neither --config nor " + configFile + " with this namespace"
-		file = s.defaultFile()
-	}
-	if file != "" {
-		f.from, f.file = file, file
-		if f.given {
-			return errReplaced(parts)
-		}
-		f.given = true
-		var err error
-		if c, err = readConfig(file, s.key); err != nil {
-			return err
-		}
-		if err := s.sameNamespace(file, c.Namespace); err != nil {
-			return err
-		}
-		if s.program.configures() && !changed(cmd, "quarantine") {
-			s.quarantine = c.WithDefaults().Store.Quarantine
-		}
-		f.mode, f.waitReplicas, s.tables = c.Mode, c.Store.WaitReplicas, c.Store.TablePrefix
-		s.namespace = c.Namespace
+	var c idworker.Config
+	if s.app.config != nil {
+		c, f.from, f.given = *s.app.config, s.app.file, true
+		f.mode = c.Mode
 	} else {
+		f.from, f.given = "the flags and the defaults", changed(cmd, layoutParts+" "+requestParts)
 		l, err := f.layout.layout()
 		if err != nil {
 			return err

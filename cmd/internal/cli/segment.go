@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,14 +35,14 @@ type lister interface {
 	Names(ctx context.Context, prefix string, each func(name string, given int64) error) error
 }
 
-// withSegments runs do on the numbers of the store.
-func withSegments(cmd *cobra.Command, f *storeFlags, do func(context.Context, target.Segments) error) error {
+// withSegments runs do on the numbers of the store, which are those of a series or not.
+func withSegments(cmd *cobra.Command, f *storeFlags, series bool, do func(context.Context, target.Segments) error) error {
 	return f.with(cmd, func(ctx context.Context, o *target.Opened) error {
 		s, err := o.Segments()
 		if err != nil {
 			return err
 		}
-		if _, ok := s.(lister); !ok && f.series {
+		if _, ok := s.(lister); !ok && series {
 			return fmt.Errorf("the numbers of a series are in a database, and %s is none: name the database with --store", s)
 		}
 		return do(ctx, s)
@@ -59,15 +58,14 @@ func segmentListCommand(p program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [--series NAME] [flags]",
 		Short: "List the sequences of a database, or the scopes of a series",
-		Long: `List shows the greatest number that each sequence has given, and for a scope of a series,
-such as invoices.acme, the first day of the period that it counts in.`,
+		Long: `List shows the greatest number that each sequence has given. With --series, it shows the
+scopes of a series, such as invoices.acme, and the first day of the period that each counts in.`,
 		Example: `  snowlease segment list
   snowlease segment list --series invoices`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			prefix := ""
 			if cmd.Flags().Changed("series") {
-				store.series = true
 				prefix = series + "."
 				if err := numberstore.CheckName(prefix); err != nil || series == "" {
 					return fmt.Errorf("--series %s is not the name of a series, such as invoices", printable.Quote(series))
@@ -76,14 +74,14 @@ such as invoices.acme, the first day of the period that it counts in.`,
 			if err := store.complete(cmd, true); err != nil {
 				return err
 			}
-			return withSegments(cmd, &store, func(ctx context.Context, s target.Segments) error {
+			return withSegments(cmd, &store, prefix != "", func(ctx context.Context, s target.Segments) error {
 				list, ok := s.(lister)
 				if !ok {
 					return fmt.Errorf("%s has no list of its sequences: a SQL database has one", s)
 				}
 				none, out := true, cmd.OutOrStdout()
 				err := list.Names(ctx, prefix, func(name string, given int64) error {
-					line := lineOf(name, given)
+					line := lineOf(name, given, prefix != "")
 					if asJSON {
 						return printJSON(out, line)
 					}
@@ -103,7 +101,6 @@ such as invoices.acme, the first day of the period that it counts in.`,
 	}
 	store.numbers = true
 	store.register(cmd, p)
-	must(cmd.Flags().MarkHidden("namespace"))
 	cmd.Flags().StringVar(&series, "series", "", "only the scopes of this series")
 	jsonFlag(cmd, &asJSON)
 	return cmd
@@ -126,18 +123,13 @@ func (l segmentLine) String() string {
 	return fmt.Sprintf("%d in the period from %s on", l.Number, l.Period)
 }
 
-func lineOf(name string, given int64) segmentLine {
+// lineOf describes a number. One of a series has its period before it, unless it has none.
+func lineOf(name string, given int64, series bool) segmentLine {
 	l := segmentLine{Name: printable.Text(name), Given: given, Number: given}
-	if period, ok := periodOf(name, given); ok {
-		l.Period, l.Number = period, given%seriesPeriod
+	if day, err := time.Parse("20060102", strconv.FormatInt(given/seriesPeriod, 10)); series && err == nil {
+		l.Period, l.Number = day.Format(time.DateOnly), given%seriesPeriod
 	}
 	return l
-}
-
-// periodOf returns the first day of the period of a number, if it has the form of one of a series.
-func periodOf(name string, number int64) (day string, ok bool) {
-	t, err := time.Parse("20060102", strconv.FormatInt(number/seriesPeriod, 10))
-	return t.Format(time.DateOnly), err == nil && strings.Contains(name, ".") && number >= firstPeriod
 }
 
 func segmentCreateCommand(p program) *cobra.Command {
@@ -162,7 +154,7 @@ and start above all numbers in use and all numbers that were reserved ahead.
 			if err != nil {
 				return err
 			}
-			return withSegments(cmd, &store, func(ctx context.Context, s target.Segments) error {
+			return withSegments(cmd, &store, name.series(), func(ctx context.Context, s target.Segments) error {
 				err := s.Create(ctx, name.name, start)
 				if errors.Is(err, segment.ErrExists) {
 					return failure{exitNo, fmt.Errorf("%w at %s; nothing changed", err, s)}
@@ -170,7 +162,7 @@ and start above all numbers in use and all numbers that were reserved ahead.
 				if err != nil {
 					return err
 				}
-				return segmentDone(cmd, asJSON, &store, s, name.name, "created", start)
+				return segmentDone(cmd, asJSON, &store, s, name, "created", start)
 			})
 		},
 	}
@@ -209,20 +201,17 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 				return fmt.Errorf("--above %d leaves no number", above)
 			}
 			var given int64
-			if err := withSegments(cmd, &store, func(ctx context.Context, s target.Segments) (err error) {
+			if err := withSegments(cmd, &store, name.series(), func(ctx context.Context, s target.Segments) (err error) {
 				given, err = s.Given(ctx, name.name)
 				return err
 			}); err != nil {
 				return err
 			}
-			if day, is := periodOf(name.name, given); is && above < seriesPeriod {
-				return fmt.Errorf("%q counts in the period from %s on: give --period, the first day of the period that %d is of", name.name, day, above)
-			}
 			if err := store.confirm(cmd, yes, "The greatest number of %q on record is %s. Continue above %s? Numbers up to there are never given again. Stop the processes that use it first, or leave room: twice max_step for each.",
-				name.name, lineOf(name.name, given), lineOf(name.name, max(given, above))); err != nil {
+				name.name, name.line(given), name.line(max(given, above))); err != nil {
 				return err
 			}
-			return withSegments(cmd, &store, func(ctx context.Context, s target.Segments) error {
+			return withSegments(cmd, &store, name.series(), func(ctx context.Context, s target.Segments) error {
 				if r, ok := s.(interface {
 					Resume(ctx context.Context, name string, above int64) error
 				}); ok {
@@ -239,7 +228,7 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 				if err != nil {
 					return err
 				}
-				return segmentDone(cmd, asJSON, &store, s, name.name, "goes on above", given)
+				return segmentDone(cmd, asJSON, &store, s, name, "goes on above", given)
 			})
 		},
 	}
@@ -250,16 +239,14 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 	return cmd
 }
 
-const (
-	// seriesPeriod is the numbers of a period of a series: the first day, as yyyymmdd, stands before them.
-	seriesPeriod = 10_000_000_000
-	firstPeriod  = 1000_01_01 * seriesPeriod
-)
+// seriesPeriod is the numbers of a period of a series: the first day, as yyyymmdd, stands before them.
+const seriesPeriod = 10_000_000_000
 
 // ofSeries is the help on numbers of a series.
 const ofSeries = `
 A series has a name for each of its scopes, such as invoices.acme, and invoices. without one.
-Its numbers begin anew in each period, so --period says which one the number is of.`
+Its numbers begin anew in each period, so --period says which one the number is of. With a dot in
+the name, --period is required.`
 
 // numberFlags name a sequence, and the period of a number.
 type numberFlags struct{ name, period string }
@@ -267,9 +254,8 @@ type numberFlags struct{ name, period string }
 func segmentFlags(cmd *cobra.Command, p program, store *storeFlags, n *numberFlags, asJSON *bool) {
 	store.numbers = true
 	store.register(cmd, p)
-	must(cmd.Flags().MarkHidden("namespace"))
 	cmd.Flags().StringVar(&n.name, "name", "", "the name of the sequence (required)")
-	cmd.Flags().StringVar(&n.period, "period", "", "of a series: the first day of the period of the number, such as 2026-11-01, or none")
+	cmd.Flags().StringVar(&n.period, "period", "", "of a series: the first day of the period of the number, such as 2026-11-01, or none if it has no periods")
 	jsonFlag(cmd, asJSON)
 }
 
@@ -281,55 +267,35 @@ func (n numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int6
 	if number < 1 {
 		return 0, fmt.Errorf("--%s %d is below 1", flag, number)
 	}
-	if err := n.scoped(store); err != nil {
-		return 0, err
-	}
-	_, whole := periodOf(n.name, number)
-	switch day, err := time.Parse(time.DateOnly, n.period); {
-	case n.period == "none":
-		whole = false
-	case n.period == "" && (whole || !strings.Contains(n.name, ".")):
-	case n.period == "":
+	switch dot := strings.Contains(n.name, "."); {
+	case dot && n.period == "":
 		return 0, fmt.Errorf("%q may be of a series: add --period, the first day of the period of --%s %d, such as 2026-11-01, or --period none", n.name, flag, number)
-	case err != nil || day.Year() < 1000:
-		return 0, fmt.Errorf("--period %s is neither a day such as 2026-11-01 nor none", printable.Quote(n.period))
-	case number >= seriesPeriod:
-		return 0, fmt.Errorf("--%s %d is not a number of a period, which has at most ten digits", flag, number)
-	default:
+	case !dot && n.series():
+		return 0, fmt.Errorf("--name %s is not of a series: its numbers are named %[1]s.SCOPE, or %[1]s. without a scope", n.name)
+	case n.series():
+		day, err := time.Parse(time.DateOnly, n.period)
+		if err != nil || day.Year() < 1000 {
+			return 0, fmt.Errorf("--period %s is neither a day such as 2026-11-01 nor none", printable.Quote(n.period))
+		}
+		if number >= seriesPeriod {
+			return 0, fmt.Errorf("--%s %d is not a number of a period, which has at most ten digits", flag, number)
+		}
 		year, month, date := day.Date()
 		number += int64(year*10_000+int(month)*100+date) * seriesPeriod
-		whole = true
 	}
-	if scope := strings.Index(n.name, "."); scope > 0 && !whole {
-		var err error
-		if whole, err = store.isSeries(n.name[:scope]); err != nil {
-			return 0, err
-		}
-	}
-	store.series = whole
 	return number, store.complete(cmd, true)
 }
 
-// scoped returns an error for the name of a series without a dot, where no series looks.
-func (n numberFlags) scoped(store *storeFlags) (err error) {
-	if strings.Contains(n.name, ".") {
-		return nil
-	}
-	series := n.period != "" && n.period != "none"
-	if !series {
-		series, err = store.isSeries(n.name)
-	}
-	if err == nil && series {
-		err = fmt.Errorf("--name %s is that of a series: its numbers are named %[1]s.SCOPE, or %[1]s. without a scope", n.name)
-	}
-	return err
-}
+// series reports whether the number is of a series with periods.
+func (n numberFlags) series() bool { return n.period != "" && n.period != "none" }
 
-func segmentDone(cmd *cobra.Command, asJSON bool, f *storeFlags, s target.Segments, name, what string, n int64) error {
-	where, tables := s.String(), cmp.Or(f.prefix, f.tables)
-	if _, isSQL := s.(lister); isSQL && tables != "" {
-		where += ", tables " + tables + "*"
+func (n numberFlags) line(number int64) segmentLine { return lineOf(n.name, number, n.series()) }
+
+func segmentDone(cmd *cobra.Command, asJSON bool, f *storeFlags, s target.Segments, name numberFlags, what string, n int64) error {
+	where := s.String()
+	if _, isSQL := s.(lister); isSQL && f.tables() != "" {
+		where += ", tables " + f.tables() + "*"
 	}
-	return answer(cmd, asJSON, map[string]any{"name": name, "store": where, "what": what, "number": n},
-		"%q at %s: %s %s\n", name, where, what, lineOf(name, n))
+	return answer(cmd, asJSON, map[string]any{"name": name.name, "store": where, "what": what, "number": n},
+		"%q at %s: %s %s\n", name.name, where, what, name.line(n))
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"database/sql"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
@@ -14,25 +13,14 @@ import (
 	"github.com/snowlease/snowlease/internal/numberstore"
 )
 
-// Series are always in the database (docs/configuration.md, segment_store), whatever segment_store says.
-func TestScopesOfASeriesAreInTheDatabase(t *testing.T) {
-	t.Chdir(t.TempDir())
-	srv := miniredis.RunT(t)
-	require.NoError(t, os.WriteFile("app.db", nil, 0o600))
-	require.NoError(t, os.WriteFile(configFile, []byte("idworker:\n  namespace: a\n  mode: db\n  segment_store: redis\n"+
-		"  store: {quarantine: never}\n  segments: [{name: members}]\n  series: [{name: bills, period: month, gapless: true}]\n"+
-		"db: {dsn: app.db}\nredis: {addrs: ["+srv.Addr()+"], timeout: 1s}\n"), 0o600))
-	code, out, errs := call(t, "", "segment", "create", "--name=bills.acme", "--start=202611010000000043")
-	require.Zero(t, code, errs)
-	require.Contains(t, out, "sqlite app.db")
-	require.Empty(t, srv.Keys())
-}
-
-// since.HASH.NAMESPACE of backdated ids has a great number, and is no series.
-func TestLineOfBackdatedIDs(t *testing.T) {
+// The numbers of a series are in a database.
+func TestSeriesIsNotInRedis(t *testing.T) {
 	t.Parallel()
-	given := int64(1_795_000_000_000) << 20
-	require.Equal(t, segmentLine{Name: "since.abc.orders", Given: given, Number: given}, lineOf("since.abc.orders", given))
+	srv := miniredis.RunT(t)
+	code, out, errs := call(t, "", "segment", "create", "--store=redis://"+srv.Addr(), "--quarantine=never", "--name=bills.acme", "--period=2026-11-01", "--start=43")
+	require.Equal(t, exitFailed, code, out)
+	require.Contains(t, errs, "is none: name the database with --store")
+	require.Empty(t, srv.Keys())
 }
 
 // segmentTables returns the tables of numbers in app.db.
@@ -50,71 +38,29 @@ func TestTablePrefixOfTheNamedFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("prod.yaml", []byte("idworker:\n  namespace: orders\n  store: {table_prefix: orders_}\n  segments: [{name: members}]\n"), 0o600))
 	t.Setenv(envStore, "sqlite:app.db")
-	code, _, errs := call(t, "", "init", "--yes", "--config=prod.yaml", "--namespace=orders")
+	code, _, errs := call(t, "", "init", "--yes", "--config=prod.yaml")
 	require.Zero(t, code, errs)
 	code, out, errs := call(t, "", "segment", "create", "--config=prod.yaml", "--name=members", "--start=501")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "created 501")
 	require.Equal(t, "orders_segment", segmentTables(t))
-	code, _, errs = call(t, "", "quarantine", "--yes", "--config=prod.yaml", "--namespace=orders")
+	code, _, errs = call(t, "", "quarantine", "--yes", "--config=prod.yaml")
 	require.Zero(t, code, errs)
-}
-
-// The default file says it too, as it does to init.
-func TestTablePrefixOfTheDefaultFile(t *testing.T) {
-	t.Chdir(t.TempDir())
-	require.NoError(t, os.WriteFile(configFile, []byte("idworker:\n  namespace: shop\n  store: {table_prefix: shop_}\n"+
-		"  segments: [{name: members}]\n  series: [{name: invoices, period: month, gapless: true}]\n"), 0o600))
-	t.Setenv(envStore, "sqlite:app.db")
-	code, _, errs := call(t, "", "init", "--yes")
-	require.Zero(t, code, errs)
-	for _, args := range [][]string{
-		{"--name=members", "--start=48211"},
-		{"--name=invoices.acme", "--period=2026-11-01", "--start=501"},
-	} {
-		code, out, errs := call(t, "", append([]string{"segment", "create"}, args...)...)
-		require.Zero(t, code, errs)
-		require.Contains(t, out, ", tables shop_*: created")
-	}
-	require.Equal(t, "shop_segment", segmentTables(t))
-	code, out, errs := call(t, "", "segment", "list")
-	require.Zero(t, code, errs)
-	require.Contains(t, out, "invoices.acme")
 }
 
 // A series without a scope has a name with a dot at its end.
 func TestSeriesWithoutAScope(t *testing.T) {
 	t.Chdir(t.TempDir())
-	require.NoError(t, os.WriteFile(configFile, []byte("idworker:\n  namespace: shop\n  series: [{name: invoices, gapless: true}]\n"), 0o600))
 	require.NoError(t, os.WriteFile("app.db", nil, 0o600))
 	t.Setenv(envStore, "sqlite:app.db")
-	for _, args := range [][]string{
-		{"create", "--name=bills", "--period=2026-11-01", "--start=501"},
-		{"create", "--name=invoices", "--start=501"},
-		{"create", "--name=invoices", "--period=none", "--start=501"},
-		{"resume", "--name=invoices", "--above=42", "--yes"},
-	} {
-		code, out, errs := call(t, "", append([]string{"segment"}, args...)...)
-		require.NotZero(t, code, out)
-		require.Contains(t, errs, "or "+strings.TrimPrefix(args[1], "--name=")+". without a scope")
+	for _, args := range [][]string{{"create", "--start=501"}, {"resume", "--above=42", "--yes"}} {
+		code, out, errs := call(t, "", append([]string{"segment"}, append(args, "--name=bills", "--period=2026-11-01")...)...)
+		require.Equal(t, exitUsage, code, out)
+		require.Contains(t, errs, "or bills. without a scope")
 	}
 	code, out, errs := call(t, "", "segment", "create", "--name=invoices.", "--period=none", "--start=501")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "created 501")
-}
-
-// A series without periods, too, is in the database whatever segment_store says.
-func TestSeriesWithoutPeriodIsInTheDatabase(t *testing.T) {
-	t.Chdir(t.TempDir())
-	srv := miniredis.RunT(t)
-	require.NoError(t, os.WriteFile("app.db", nil, 0o600))
-	require.NoError(t, os.WriteFile(configFile, []byte("idworker:\n  namespace: a\n  mode: db\n  segment_store: redis\n"+
-		"  store: {quarantine: never}\n  segments: [{name: members}]\n  series: [{name: receipts, gapless: true}]\n"+
-		"db: {dsn: app.db}\nredis: {addrs: ["+srv.Addr()+"], timeout: 1s}\n"), 0o600))
-	code, out, errs := call(t, "", "segment", "create", "--name=receipts.acme", "--period=none", "--start=501")
-	require.Empty(t, srv.Keys(), out+errs)
-	require.Zero(t, code, errs)
-	require.Contains(t, out, "sqlite app.db")
 }
 
 // busyReader is a terminal at which somebody thinks while numbers are taken.

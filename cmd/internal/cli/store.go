@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,15 +21,12 @@ const envStore = target.EnvStore
 type storeFlags struct {
 	program                  program
 	store, namespace, prefix string
-	tables                   string // table_prefix of the configuration
-	file, key                string // of the application's configuration
+	app                      configFlags
 	quarantine               lease.Quarantine
 	timeout                  time.Duration
 	creates                  bool          // the command may create a SQLite file
 	waits                    int           // wait_replicas, for the doctor to check
-	numbers                  bool          // the command manages numbers, not worker ids
-	series                   bool          // they are of a series, which only a database has
-	reads                    bool          // the command only reads: the file may name the namespace
+	numbers                  bool          // the command manages numbers, so it needs no namespace
 	at                       target.Target // set by complete
 	from                     string        // where at comes from, for errors and questions
 	name                     string        // of the store, without secrets; set by with
@@ -39,13 +35,14 @@ type storeFlags struct {
 func (f *storeFlags) register(cmd *cobra.Command, p program) {
 	f.program = p
 	flags := cmd.Flags()
-	flags.StringVar(&f.store, "store", "", "where the store is (default: $"+envStore+", else "+p.Else+")")
-	flags.StringVar(&f.file, "config", "", "YAML file with the application's configuration (default: "+configFile+" if its idworker configures the namespace)")
-	flags.StringVar(&f.key, "key", "", keyHelp)
-	flags.StringVar(&f.namespace, "namespace", "", "the namespace")
+	flags.StringVar(&f.store, "store", "", "where the store is (default: $"+envStore+p.Else+")")
+	f.app.register(cmd)
+	if !f.numbers {
+		flags.StringVar(&f.namespace, "namespace", "", "the namespace")
+	}
 	flags.StringVar(&f.prefix, "prefix", "", "prefix of tables or keys, if the application sets one")
 	f.quarantine = lease.QuarantineOnChange
-	if f.program.configures() {
+	if f.program.Numbers {
 		flags.StringVar((*string)(&f.quarantine), "quarantine", string(lease.QuarantineOnChange), "on-change or never, as in the application's configuration")
 		must(cmd.RegisterFlagCompletionFunc("quarantine", cobra.FixedCompletions([]string{string(lease.QuarantineOnChange), string(lease.QuarantineNever)}, cobra.ShellCompDirectiveNoFileComp)))
 	}
@@ -62,29 +59,23 @@ func must(err error) {
 
 // complete checks the flags. A namespace is required unless optional is set.
 func (f *storeFlags) complete(cmd *cobra.Command, optional bool) (err error) {
-	if f.file == "" && f.key != "" {
-		return fmt.Errorf("--key is set without --config: name the file, as in --config %s --key %s", configFile, f.key)
+	if err := f.app.read(cmd); err != nil {
+		return err
 	}
-	if f.reads && f.namespace == "" {
-		if err := f.namespaceOfFile(); err != nil {
-			return err
+	if c := f.app.config; c != nil {
+		f.namespace = c.Namespace
+		if f.program.Numbers {
+			f.quarantine, f.waits = c.WithDefaults().Store.Quarantine, c.Store.WaitReplicas
 		}
 	}
-	f.from = "--store"
-	if f.store == "" && os.Getenv(envStore) != "" {
-		f.from = envStore
-		if err := f.oneStore(); err != nil {
-			return err
-		}
+	text := f.store
+	if f.from = "--store"; text == "" {
+		f.from, text = envStore, os.Getenv(envStore)
 	}
-	if text := cmp.Or(f.store, os.Getenv(envStore)); text != "" {
-		if f.at, err = f.program.Parse(text); err == nil {
-			err = f.prefixOfFile()
-		}
-	} else if !f.program.configures() {
-		f.at, f.from, err = f.program.Default()
+	if text != "" {
+		f.at, err = f.program.Parse(text)
 	} else {
-		err = f.configured(!cmd.Flags().Changed("quarantine"))
+		f.at, f.from, err = f.program.Default()
 	}
 	if err != nil {
 		return err
@@ -99,14 +90,22 @@ func (f *storeFlags) complete(cmd *cobra.Command, optional bool) (err error) {
 		return nil
 	}
 	if f.namespace == "" {
-		return errors.New("--namespace is empty: give the namespace of the application's configuration")
+		return errors.New("--namespace is empty: give the namespace of the application's configuration, or its file with --config")
 	}
 	return lease.CheckNamespace(f.namespace)
 }
 
+// tables returns the prefix of tables.
+func (f *storeFlags) tables() string {
+	if f.prefix == "" && f.app.config != nil {
+		return f.app.config.Store.TablePrefix
+	}
+	return f.prefix
+}
+
 // options say how the application uses the store.
 func (f *storeFlags) options() target.Options {
-	return target.Options{Prefix: f.prefix, TablePrefix: f.tables, Quarantine: f.quarantine, WaitReplicas: f.waits, Creates: f.creates, From: f.from}
+	return target.Options{Prefix: f.prefix, TablePrefix: f.tables(), Quarantine: f.quarantine, WaitReplicas: f.waits, Creates: f.creates, From: f.from}
 }
 
 func (f *storeFlags) open(ctx context.Context) (*target.Opened, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -152,17 +151,17 @@ func TestOperations(t *testing.T) {
 		code, text = scope("create", "--period=2026-11-01", "--start=31")
 		require.Zero(t, code, text)
 		require.Contains(t, text, "created 31 in the period from 2026-11-01 on")
-		code, text = scope("resume", "--period=none", "--above=42", "--yes")
+		code, text = scope("resume", "--above=42", "--yes")
 		require.Equal(t, exitUsage, code)
-		require.Contains(t, text, "counts in the period from 2026-11-01 on: give --period, the first day of the period that 42 is of")
+		require.Contains(t, text, "may be of a series: add --period, the first day of the period of --above 42")
 		for _, above := range []string{"202611010000000041", "42"} {
 			code, text = scope("resume", "--period=2026-11-01", "--above="+above, "--yes")
 			require.Equal(t, above == "42", code == 0, text)
 		}
 		require.Contains(t, text, "goes on above 42 in the period from 2026-11-01 on")
-		code, text = scope("resume", "--above=202611010000000041", "--yes")
+		code, text = scope("resume", "--period=none", "--above=202611010000000041", "--yes")
 		require.Zero(t, code, text)
-		require.Contains(t, text, "goes on above 42 in")
+		require.Contains(t, text, "goes on above 202611010000000042\n", "as it is on record")
 		_, out, _ = list("--series=" + ns)
 		require.Equal(t, fmt.Sprintf("%19s  %-10s  %s\n%19d  %s  %s\n", "NUMBER", "PERIOD", "NAME", 42, "2026-11-01", ns+".acme"), out)
 		_, out, _ = list("--series="+ns, "--json")
@@ -232,17 +231,9 @@ func TestInitByConfig(t *testing.T) {
 	code, out, errs := call(t, "", "init", "--yes", "--store="+store, "--config="+file, "--key=app.ids", "--json")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "bits=41/10/0/12} pool=1024 max_ttl=1m0s skew=2s ttl=1m0s")
-	code, _, errs = call(t, "", "init", "--yes", "--store="+store, "--config="+file, "--key=app.ids", "--namespace=others")
-	require.Equal(t, exitUsage, code)
-	require.Contains(t, errs, `--namespace "others" and the namespace "orders" of `+file+" differ: leave one of them out\n")
-	two := writeFile(t, "idworker: {namespace: orders}\naudit: {namespace: audit}\n")
-	_, _, errs = call(t, "", "init", "--yes", "--store="+store, "--config="+two, "--namespace=audit")
-	require.Contains(t, errs, "differ: leave one of them out, or name its key: --config "+two+" --key audit\n")
-	code, _, errs = call(t, "", "init", "--yes", "--store="+store, "--config="+two, "--namespace=audit", "--key=audit")
-	require.Zero(t, code, errs)
 	code, _, errs = call(t, "", "init", "--yes", "--store="+store, "--config="+writeFile(t, "idworker: {namespace: a b}"))
 	require.Equal(t, exitUsage, code)
-	require.Contains(t, errs, "has faults")
+	require.Contains(t, errs, `config.yaml:1: namespace "a b"`)
 }
 
 // init corrects the pin until a worker id is lent.
@@ -253,7 +244,7 @@ func TestInitAgain(t *testing.T) {
 			return call(t, "", append(append([]string{"init", "--yes", "--store=" + store, "--namespace=" + ns}, more...), a...)...)
 		}
 		_, out, _ := again()
-		require.Contains(t, out, "bits=41/5/0/17} pool=32 max_ttl=30s skew=2s ttl=30s (by the defaults, since there is neither --config nor config.yaml with this namespace)\n")
+		require.Contains(t, out, "bits=41/5/0/17} pool=32 max_ttl=30s skew=2s ttl=30s (by the flags and the defaults)\n")
 		code, out, errs := again("--preset=wide")
 		require.Zero(t, code, errs)
 		require.Contains(t, out, `changed namespace "`+ns+`" at `)
@@ -284,38 +275,6 @@ func TestInitAgain(t *testing.T) {
 		require.Equal(t, exitNo, code)
 		require.Contains(t, errs, "nothing changed: lease: the namespace is retired: moved")
 	})
-}
-
-// init and doctor read config.yaml in the working directory if it has the namespace.
-func TestDefaultConfigFile(t *testing.T) {
-	t.Chdir(t.TempDir())
-	store := "--store=sqlite:a.db"
-	write := func(text string) { require.NoError(t, os.WriteFile(configFile, []byte(text), 0o600)) }
-	write("listen: here\nidworker: {namespace: orders, preset: wide}\n")
-	code, out, errs := call(t, "", "init", "--yes", store)
-	require.Zero(t, code, errs)
-	require.Contains(t, out, `created namespace "orders"`)
-	require.Contains(t, out, "pool=1024 max_ttl=30s skew=2s ttl=30s (by config.yaml)\n")
-	code, out, errs = call(t, "", "doctor", store, "--namespace=orders")
-	require.Zero(t, code, errs)
-	require.Contains(t, out, "config         config.yaml\n")
-	_, out, _ = call(t, "", "init", "--yes", store, "--namespace=bills")
-	require.Contains(t, out, "pool=32 max_ttl=30s skew=2s ttl=30s (by the defaults, since", "another namespace")
-	_, out, _ = call(t, "", "init", "--yes", store, "--namespace=orders", "--preset=default")
-	require.Contains(t, out, "pool=32 max_ttl=30s skew=2s ttl=30s (by the flags", "a flag")
-	code, out, _ = call(t, "", "doctor", store)
-	require.Equal(t, exitNo, code)
-	require.Contains(t, out, "but the configuration says layout={epoch=1577808000000 unit=1ms bits=41/10/0/12}")
-	for _, foreign := range []string{"{{ template }}", "[]", "idworker: 5", "namespace: orders"} {
-		write(foreign)
-		code, _, errs = call(t, "", "init", "--yes", store)
-		require.Equal(t, exitUsage, code)
-		require.Contains(t, errs, "--namespace is empty", foreign)
-	}
-	write("idworker: {namespace: orders, prest: wide}\n")
-	code, _, errs = call(t, "", "init", "--yes", store, "--namespace=orders")
-	require.Equal(t, exitUsage, code)
-	require.Contains(t, errs, `config.yaml has faults: see "snowlease config check config.yaml"; with --preset, its layout is not read`)
 }
 
 func TestWatch(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 func workersCommand(p program) *cobra.Command {
 	var (
-		store       = storeFlags{reads: true}
+		store       storeFlags
 		asJSON, all bool
 		watch       bool
 		every       time.Duration
@@ -29,7 +29,6 @@ func workersCommand(p program) *cobra.Command {
 		Long: `Workers shows the worker ids of a namespace: the state, the holder and since when it holds
 the worker id, when the lease ends unless renewed, the mark (no id of the worker is above
 it), and the token for "snowlease release". Times are by the store's clock.
-The default namespace is that of the application's configuration.
 
 States: lent; ahead (free, but its ids carry times in the future at first); free.`,
 		Example: `  snowlease workers --namespace orders

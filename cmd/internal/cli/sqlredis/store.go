@@ -2,7 +2,6 @@
 package sqlredis
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -22,7 +21,6 @@ import (
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/providers/redis"
-	"github.com/snowlease/snowlease/providers/secret"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -43,16 +41,15 @@ Name the store with --store, or with ` + target.EnvStore + ` if it contains a pa
 
 Percent-encode reserved characters in a password. Passwords are never printed.
 
-Without both, it is db or redis of the application's configuration (package providers), which
---config names. The default is config.yaml in the working directory, if it has the key idworker
-with this namespace. If it has both, mode says which (for numbers segment_store).`,
-	Else: "db or redis of --config",
+The store is not read from the application's configuration.`,
 	Examines: `connection, write access and
 rights, durability of commits, replication, eviction and persistence, the identity of the
 server, and its clock`,
+	Numbers: true,
 	Parse:   func(text string) (target.Target, error) { return parseStore(text) },
-	OnDB:    func(driver string, dsn secret.String) target.Target { return place{Driver: driver, DSN: dsn} },
-	OnRedis: func(c redis.Config) target.Target { return place{Redis: c} },
+	Default: func() (target.Target, string, error) {
+		return nil, "", errors.New("--store is empty: give a URL of redis, mysql, postgres or sqlite (see --help), with a password by " + target.EnvStore)
+	},
 }
 
 // onRedis returns the options of a store in Redis.
@@ -67,7 +64,7 @@ func onRedis(with target.Options) []redisseq.Option {
 // onSQL returns the options of a store in a database.
 func onSQL(with target.Options) []dbseq.Option {
 	options := []dbseq.Option{dbseq.WithQuarantine(with.Quarantine)}
-	if prefix := cmp.Or(with.Prefix, with.TablePrefix); prefix != "" {
+	if prefix := with.TablePrefix; prefix != "" {
 		options = append(options, dbseq.WithTablePrefix(prefix))
 	}
 	return options

@@ -15,8 +15,6 @@ import (
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/providers/redis"
-	"github.com/snowlease/snowlease/providers/secret"
 )
 
 // EnvStore names the store like --store. Use it for a store with a password: other users of
@@ -26,17 +24,17 @@ const EnvStore = "SNOWLEASE_STORE"
 // A Program is the command for one kind of stores.
 type Program struct {
 	Name string
-	// Short is the help of the command in a line, Stores that of the flag --store, Else what
-	// its default is, and Examines what Examine of lease.Extras checks.
+	// Short is the help of the command in a line, Stores that of the flag --store, Else its
+	// default if EnvStore is not set, and Examines what Examine of lease.Extras checks.
 	Short, Stores, Else, Examines string
 	// Parse reads the text of --store. Its errors contain no part of the text, which may hold
 	// a password.
 	Parse func(text string) (Target, error)
-	// Default returns the store without --store and EnvStore, and where it comes from. If it
-	// is nil, that is the one of the application's configuration: OnDB or OnRedis.
+	// Default returns the store without --store and EnvStore, and where it comes from.
 	Default func() (t Target, from string, err error)
-	OnDB    func(driver string, dsn secret.String) Target
-	OnRedis func(redis.Config) Target
+	// Numbers is whether the stores keep numbers as well, and the application's configuration
+	// says how it uses them: quarantine, wait_replicas and table_prefix.
+	Numbers bool
 }
 
 // A Target is where a store is. Package fmt prints no password of it.
@@ -52,8 +50,8 @@ type Target interface {
 
 // Options say how the application uses a store.
 type Options struct {
-	Prefix       string // "" is the default
-	TablePrefix  string // of the configuration, if Prefix is ""
+	Prefix       string // of keys; "" is the default
+	TablePrefix  string // of tables; "" is the default
 	Quarantine   lease.Quarantine
 	WaitReplicas int
 	Creates      bool   // the command may create a SQLite file
