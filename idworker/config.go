@@ -20,7 +20,7 @@ type Mode string
 const (
 	ModeAuto  Mode = "auto"  // the database or Redis, whichever client is given
 	ModeDB    Mode = "db"    // a *gorm.DB, or a center of dbseq.Open
-	ModeRedis Mode = "redis" // a redis.UniversalClient or *redis.Client
+	ModeRedis Mode = "redis" // a redis.UniversalClient
 	ModeLocal Mode = "local" // Config.Local: no center; how unique ids are depends on the source
 	// ModeRedisSequence counts ids in Redis: see Config.Sequence. There is no lease. Each id,
 	// or block of ids, costs a round trip. It is for ids that must ascend across processes,

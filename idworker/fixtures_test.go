@@ -130,12 +130,11 @@ func (j *journal) provide() fx.Option { return fx.Supply(j.logger()) }
 func opened() fx.Option {
 	type clients struct {
 		fx.In
-		DB     *gorm.DB              `optional:"true"`
-		Redis  redis.UniversalClient `optional:"true"`
-		Client *redis.Client         `optional:"true"`
+		DB    *gorm.DB              `optional:"true"`
+		Redis redis.UniversalClient `optional:"true"`
 	}
 	return fx.Provide(func(cfg idworker.Config, c clients) (lease.Center, error) {
-		center, err := idworker.NewCenter(cfg, idworker.WithDB(c.DB), idworker.WithRedis(c.Redis), idworker.WithRedis(c.Client))
+		center, err := idworker.NewCenter(cfg, idworker.WithDB(c.DB), idworker.WithRedis(c.Redis))
 		if err != nil {
 			return nil, err
 		}

@@ -20,8 +20,8 @@ import (
 
 // Module provides *IdWorker to an fx application. The application supplies:
 //   - a Config, as a value;
-//   - what Config.Mode needs: a *gorm.DB, a redis.UniversalClient or a *redis.Client, or a
-//     lease.Center in its place, such as from dbseq.Open; nothing in mode local;
+//   - what Config.Mode needs: a *gorm.DB or a redis.UniversalClient, or a lease.Center in
+//     its place, such as from dbseq.Open; nothing in mode local;
 //   - the same for Config.Segments, where a segment.Store, such as from dbseq.OpenSegments,
 //     takes the place of a *gorm.DB;
 //   - optionally a *slog.Logger.
@@ -30,17 +30,16 @@ import (
 // it back. The application closes the clients, the center and the store that it supplies. To fx, a
 // center or a segment.Store whose constructor lacks a dependency is absent, and another store takes
 // its place: fx.Invoke(func(lease.Center, segment.Store) {}) makes that an error. An
-// application that asks for no ids takes no lease, and logs a warning, since it may have
-// forgotten gormplugin.Module. To use a worker of your own, such as one of snowlease.Fixed in a
-// test, add fx.Replace(worker) instead of a Config.
+// application that asks for no ids takes no lease. To use a worker of your own, such as one of
+// snowlease.Fixed in a test, add fx.Replace(worker) instead of a Config.
 //
 // Module also provides a *history.Issuer of backdated ids, for a Config with Reserved,
 // *Segments for Config.Segments and Series, and what gormplugin.Module needs: a
 // snowflake.Source, a segment.Lookup and a series.Lookup.
-var Module = fx.Module("idworker", fx.Provide(func() *asked { return new(asked) }, provide, fx.Private), fx.Invoke(warnIfUnasked), fx.Provide(
+var Module = fx.Module("idworker", fx.Provide(provide, fx.Private), fx.Provide(
 	func(b *built) *IdWorker { return b.worker },
 	func(b *built) (*history.Issuer, error) { return b.past, b.none },
-	func(w *IdWorker, a *asked) snowflake.Source { a.ids = true; return w },
+	func(w *IdWorker) snowflake.Source { return w },
 	newSegments,
 	func(s *Segments) segment.Lookup {
 		return func(name string) (snowflake.Source, error) { return s.Of(name) }
@@ -48,39 +47,21 @@ var Module = fx.Module("idworker", fx.Provide(func() *asked { return new(asked) 
 	func(s *Segments) series.Lookup { return s.Series },
 ))
 
-// asked is whether anything in the application takes ids from Module, known at the start.
-type asked struct{ ids bool }
-
-func warnIfUnasked(a *asked, lc fx.Lifecycle, given struct {
-	fx.In
-
-	Logger *slog.Logger `optional:"true"`
-},
-) {
-	lc.Append(fx.StartHook(func() {
-		if !a.ids {
-			optionsOf([]Option{WithLogger(given.Logger)}).log.Warn("nothing asks idworker.Module for ids",
-				"hint", "to fill the keys of GORM models, list gormplugin.Module; otherwise take a *idworker.IdWorker, or leave idworker.Module out")
-		}
-	}))
-}
-
 // clients are what an application may provide. A nil client counts as missing.
 type clients struct {
 	fx.In
 
-	Lifecycle   fx.Lifecycle
-	Shutdowner  fx.Shutdowner         `optional:"true"`
-	Center      lease.Center          `optional:"true"`
-	Numbers     segment.Store         `optional:"true"`
-	DB          *gorm.DB              `optional:"true"`
-	Redis       redis.UniversalClient `optional:"true"`
-	RedisClient *redis.Client         `optional:"true"`
-	Logger      *slog.Logger          `optional:"true"`
+	Lifecycle  fx.Lifecycle
+	Shutdowner fx.Shutdowner         `optional:"true"`
+	Center     lease.Center          `optional:"true"`
+	Numbers    segment.Store         `optional:"true"`
+	DB         *gorm.DB              `optional:"true"`
+	Redis      redis.UniversalClient `optional:"true"`
+	Logger     *slog.Logger          `optional:"true"`
 }
 
 func (c clients) options() options {
-	o := optionsOf([]Option{WithCenter(c.Center), WithDB(c.DB), WithRedis(c.Redis), WithRedis(c.RedisClient), WithLogger(c.Logger)})
+	o := optionsOf([]Option{WithCenter(c.Center), WithDB(c.DB), WithRedis(c.Redis), WithLogger(c.Logger)})
 	o.numbers = c.Numbers
 	if c.Shutdowner != nil {
 		o.shutdown = func() { _ = c.Shutdowner.Shutdown(fx.ExitCode(1)) }
@@ -88,21 +69,16 @@ func (c clients) options() options {
 	return o
 }
 
-func provide(c clients, a *asked, given struct {
+func provide(c clients, given struct {
 	fx.In
 
-	Config  Config  `optional:"true"`
-	Pointer *Config `optional:"true"` // a common mistake, which deserves an error of its own
+	Config Config `optional:"true"`
 },
 ) (*built, error) {
-	a.ids = true
-	if !reflect.ValueOf(given.Config).IsZero() {
-		return c.build(given.Config)
+	if reflect.ValueOf(given.Config).IsZero() {
+		return nil, errors.New(`idworker: no Config, or an empty one: add fx.Supply(idworker.Config{Namespace: "orders"}), a value and no pointer, or what its constructor needs`)
 	}
-	if given.Pointer != nil {
-		return nil, errors.New("idworker: the fx graph has a *idworker.Config, but idworker needs an idworker.Config: supply the value, fx.Supply(*cfg)")
-	}
-	return nil, errors.New(`idworker: no Config, or an empty one: add fx.Supply(idworker.Config{Namespace: "orders"}), or what its constructor needs`)
+	return c.build(given.Config)
 }
 
 // failures returns where to log why the application does not start: with fx.NopLogger, fx

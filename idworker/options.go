@@ -23,7 +23,7 @@ type Option func(*options)
 
 type options struct {
 	db       *gorm.DB
-	redis    []redis.UniversalClient // more than one is an error when it is needed
+	redis    redis.UniversalClient
 	center   lease.Center
 	numbers  segment.Store // of an fx application
 	log      *slog.Logger
@@ -35,16 +35,12 @@ type options struct {
 func WithDB(db *gorm.DB) Option { return func(o *options) { o.db = db } }
 
 // WithRedis sets the Redis client of modes redis and redis-sequence. The caller closes it. A
-// nil client counts as none. Two different clients are an error if the mode needs one.
+// nil client counts as none.
 func WithRedis(client redis.UniversalClient) Option {
-	return func(o *options) {
-		if isNil(client) {
-			return
-		}
-		if len(o.redis) == 0 || o.redis[0] != client {
-			o.redis = append(o.redis, client)
-		}
+	if isNil(client) {
+		client = nil
 	}
+	return func(o *options) { o.redis = client }
 }
 
 // WithCenter sets the center, such as one of dbseq.Open. It takes precedence over modes auto,
@@ -145,26 +141,23 @@ func (p plan) newCenter(o options) (lease.Center, error) {
 // choose returns the mode of the only client given.
 func (o options) choose() (Mode, error) {
 	switch {
-	case o.db != nil && len(o.redis) > 0:
+	case o.db != nil && o.redis != nil:
 		return "", errors.New(`mode auto: there are both a *gorm.DB and a Redis client: set mode to "db" or "redis"`)
 	case o.db != nil:
 		return ModeDB, nil
-	case len(o.redis) > 0:
+	case o.redis != nil:
 		return ModeRedis, nil
 	}
-	return "", fmt.Errorf("mode auto: %w", o.absent("no *gorm.DB, redis.UniversalClient, *redis.Client or lease.Center",
+	return "", fmt.Errorf("mode auto: %w", o.absent("no *gorm.DB, redis.UniversalClient or lease.Center",
 		"WithDB(db) or WithRedis(client), or without GORM WithCenter(center) with a center of dbseq.Open"))
 }
 
-// needRedis returns the only Redis client. Its errors begin with what, which needs it.
+// needRedis returns the Redis client. Its error begins with what, which needs it.
 func (o options) needRedis(what string) (redis.UniversalClient, error) {
-	switch len(o.redis) {
-	case 0:
-		return nil, fmt.Errorf("%s: %w", what, o.absent("no redis.UniversalClient or *redis.Client", "WithRedis(client)"))
-	case 1:
-		return o.redis[0], nil
+	if o.redis == nil {
+		return nil, fmt.Errorf("%s: %w", what, o.absent("no redis.UniversalClient", "WithRedis(client)"))
 	}
-	return nil, fmt.Errorf("%s: both a redis.UniversalClient and another *redis.Client: give one of them, or a center made with redisseq.New", what)
+	return o.redis, nil
 }
 
 // absent is the error for a missing client. with names the options of Open that give one. In fx a
@@ -173,5 +166,5 @@ func (o options) absent(what, with string) error {
 	if o.shutdown == nil {
 		return fmt.Errorf("%s: give %s; one that is nil counts as none", what, with)
 	}
-	return fmt.Errorf("%s in the fx graph: provide one, not nil, with its dependencies. To fx, a *dbseq.Center and a client with a name tag are other types: fx.Provide(fx.Annotate(newCenter, fx.As(new(lease.Center))))", what)
+	return fmt.Errorf("%s in the fx graph: provide one, not nil, with its dependencies, such as a providers.Config. To fx, a *redis.Client, a *dbseq.Center and a client with a name tag are other types: fx.Provide(fx.Annotate(newCenter, fx.As(new(lease.Center))))", what)
 }

@@ -42,8 +42,7 @@ type Segments struct {
 
 // newSegments returns the segments of cfg. They open when the application starts and close
 // when it stops.
-func newSegments(cfg Config, c clients, a *asked) (*Segments, error) {
-	a.ids = true
+func newSegments(cfg Config, c clients) (*Segments, error) {
 	cfg, o := cfg.WithDefaults(), c.options()
 	if err := cfg.checkSegments(); err != nil {
 		return nil, err
@@ -84,14 +83,14 @@ func (s *Segments) make(c Config, o options) error {
 		switch {
 		case o.numbers != nil:
 			where = SegmentStoreDB
-		case o.db != nil && len(o.redis) > 0: // to choose one would move the numbers when the other is added
+		case o.db != nil && o.redis != nil: // to choose one would move the numbers when the other is added
 			return errors.New(`segment_store auto finds a *gorm.DB and a Redis client: set "db", "redis" or "db+redis", which has the numbers so far`)
 		case o.db != nil:
 			where = SegmentStoreDB
-		case len(o.redis) > 0:
+		case o.redis != nil:
 			where = SegmentStoreRedis
 		default:
-			return fmt.Errorf("segment_store auto: no *gorm.DB, redis.UniversalClient, *redis.Client or segment.Store: %s", noNumbers)
+			return fmt.Errorf("segment_store auto: no *gorm.DB, redis.UniversalClient or segment.Store: %s", noNumbers)
 		}
 	}
 	var (

@@ -179,8 +179,7 @@ func TestSegmentsThatCannotBe(t *testing.T) {
 		cfg     idworker.Config
 		clients fx.Option
 	}{
-		{"idworker: segments: segment_store redis: both a redis", idworker.Config{Segments: orders}, fx.Options(fx.Supply(closedRedis(t)), client)},
-		{"segment_store auto: no *gorm.DB, redis.UniversalClient, *redis.Client or segment.Store: provide one, not nil, with its dependencies. To fx, a *dbseq.Segments is another type: fx.Provide(fx.Annotate(newSegments, fx.As(new(segment.Store))))", idworker.Config{Segments: orders}, fx.Options()},
+		{"segment_store auto: no *gorm.DB, redis.UniversalClient or segment.Store: provide one, not nil, with its dependencies. To fx, a *dbseq.Segments is another type: fx.Provide(fx.Annotate(newSegments, fx.As(new(segment.Store))))", idworker.Config{Segments: orders}, fx.Options()},
 		{`segment_store auto finds a *gorm.DB and a Redis client: set "db", "redis" or "db+redis", which has the numbers so far`, idworker.Config{Segments: orders}, fx.Options(db, client)},
 		{"segment_store db: no *gorm.DB and no segment.Store: provide one", idworker.Config{Segments: orders, SegmentStore: "db"}, client},
 		{"segment_store redis: no redis", idworker.Config{Segments: orders, SegmentStore: "redis"}, db},

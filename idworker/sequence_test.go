@@ -35,11 +35,7 @@ func TestSequenceMode(t *testing.T) {
 	cfg.Sequence.Prefetch, cfg.Sequence.Worker = 1, 7
 	workers := make([]*idworker.IdWorker, 3)
 	for i := range workers {
-		client := universal(newRedis(t, addr))
-		if i == 2 {
-			client = fx.Supply(newRedis(t, addr)) // as *redis.Client
-		}
-		a := app(t, &workers[i], fx.Supply(cfg), client)
+		a := app(t, &workers[i], fx.Supply(cfg), universal(newRedis(t, addr)))
 		_, err := workers[i].NextID()
 		require.ErrorIs(t, err, snowlease.ErrNotStarted)
 		require.Equal(t, snowlease.StateNotStarted, workers[i].Status().State)

@@ -74,7 +74,7 @@ func TestRedisSequence(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1})
 	defer func() { _ = client.Close() }()
 	var w *idworker.IdWorker
-	app := fxtest.New(t, idworker.Module, fx.Populate(&w), fx.Supply(client),
+	app := fxtest.New(t, idworker.Module, fx.Populate(&w), fx.Provide(func() redis.UniversalClient { return client }),
 		fx.Supply(idworker.Config{Namespace: "orders", Mode: idworker.ModeRedisSequence, Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever, Skew: 100 * time.Millisecond}}))
 	app.RequireStart()
 	defer app.RequireStop()

@@ -58,7 +58,7 @@ func TestSegments(t *testing.T) {
 	}
 	var s *idworker.Segments
 	var collector prometheus.Collector
-	app := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg, client), fx.Populate(&s),
+	app := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg), fx.Provide(func() redis.UniversalClient { return client }), fx.Populate(&s),
 		fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.From(new(*idworker.Segments)), fx.ResultTags(`group:"metrics-collectors"`))),
 		fx.Invoke(func(c collectors) { collector = c.All[0] }))
 	require.Empty(t, series(t, collector), "nothing is open yet")

@@ -14,7 +14,7 @@ import (
 
 func main() {
 	client := goredis.NewClient(&goredis.Options{Addr: os.Args[1]})
-	if err := byfx.Print(fx.Supply(client)); err != nil {
+	if err := byfx.Print(fx.Provide(func() goredis.UniversalClient { return client })); err != nil {
 		log.Fatal(err)
 	}
 }
